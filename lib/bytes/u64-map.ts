@@ -1,0 +1,98 @@
+import { HI, LO } from './u64.js'
+
+/**
+ * A hash table from 64-bit keys to a fixed number of 32-bit words, for the live set of a trace. Open addressing with
+ * linear probing and backward-shift deletion, all in two typed arrays: 12 + 4 * `width` bytes a slot, no object per
+ * entry. Grows at a load of 5/8, never shrinks (a live set that was large once will be so again).
+ */
+export class U64Map {
+  /** How many entries there are. */
+  size = 0
+  /** The values: slot s has its words at `values[s * width ...]`. Replaced when the table grows. */
+  values: Uint32Array
+  private keys: Uint32Array
+  private used: Uint8Array
+  private slotMask: number
+
+  /** @param width 32-bit words of value per entry (may be 0, for a set) */
+  constructor(readonly width: number, slots = 1024) {
+    this.slotMask = slots - 1
+    this.keys = new Uint32Array(slots * 2)
+    this.values = new Uint32Array(slots * width)
+    this.used = new Uint8Array(slots)
+  }
+
+  /** The key's slot, or -1. */
+  find(lo: number, hi: number): number {
+    const { keys, used, slotMask } = this
+    let slot = hash(lo, hi) & slotMask
+    while (used[slot] === 1) {
+      if (keys[slot * 2 + LO] === lo >>> 0 && keys[slot * 2 + HI] === hi >>> 0) return slot
+      slot = (slot + 1) & slotMask
+    }
+    return -1
+  }
+
+  /** The key's slot, made if there is none yet (its value words are then 0). Slots found before may have moved. */
+  add(lo: number, hi: number): number {
+    if ((this.size + 1) * 8 > (this.slotMask + 1) * 5) this.grow()
+    const { keys, used, slotMask } = this
+    let slot = hash(lo, hi) & slotMask
+    while (used[slot] === 1) {
+      if (keys[slot * 2 + LO] === lo >>> 0 && keys[slot * 2 + HI] === hi >>> 0) return slot
+      slot = (slot + 1) & slotMask
+    }
+    used[slot] = 1
+    keys[slot * 2 + LO] = lo
+    keys[slot * 2 + HI] = hi
+    this.values.fill(0, slot * this.width, (slot + 1) * this.width)
+    this.size++
+    return slot
+  }
+
+  /** Removes the entry in a slot that `find` gave. Other slots may move. */
+  remove(slot: number): void {
+    const { keys, values, used, slotMask, width } = this
+    let hole = slot
+    let next = (hole + 1) & slotMask
+    while (used[next] === 1) {
+      const home = hash(keys[next * 2 + LO] as number, keys[next * 2 + HI] as number) & slotMask
+      if (((next - home) & slotMask) >= ((next - hole) & slotMask)) {
+        keys[hole * 2] = keys[next * 2] as number
+        keys[hole * 2 + 1] = keys[next * 2 + 1] as number
+        for (let w = 0; w < width; w++) values[hole * width + w] = values[next * width + w] as number
+        hole = next
+      }
+      next = (next + 1) & slotMask
+    }
+    used[hole] = 0
+    this.size--
+  }
+
+  /** Forgets all entries. */
+  clear(): void {
+    this.used.fill(0)
+    this.size = 0
+  }
+
+  private grow(): void {
+    const bigger = new U64Map(this.width, (this.slotMask + 1) * 2)
+    for (let slot = 0; slot <= this.slotMask; slot++) {
+      if (this.used[slot] !== 1) continue
+      const to = bigger.add(this.keys[slot * 2 + LO] as number, this.keys[slot * 2 + HI] as number)
+      for (let w = 0; w < this.width; w++) bigger.values[to * this.width + w] = this.values[slot * this.width + w] as number
+    }
+    this.keys = bigger.keys
+    this.values = bigger.values
+    this.used = bigger.used
+    this.slotMask = bigger.slotMask
+  }
+}
+
+/** Mixes both words; addresses differ mostly in their middle bits, indices in their low ones. */
+function hash(lo: number, hi: number): number {
+  let h = Math.imul(lo ^ Math.imul(hi, 0x85eb_ca6b), 0x9e37_79b1)
+  h ^= h >>> 15
+  h = Math.imul(h, 0x2c1b_3c6d)
+  return h ^ (h >>> 13)
+}

@@ -1,0 +1,116 @@
+/**
+ * 64-bit unsigned integers as pairs of 32-bit words, so that hot loops need no BigInt. In memory a column of them is a
+ * `Uint32Array` over the buffer of a `BigUint64Array`; `LO` and `HI` say which word of a pair is which on this machine.
+ */
+export const LO: 0 | 1 = new Uint8Array(new Uint32Array([1]).buffer)[0] === 1 ? 0 : 1
+export const HI: 0 | 1 = LO === 0 ? 1 : 0
+
+/** 2^32, the weight of the high word. */
+export const WORD = 0x1_0000_0000
+
+/** The largest high word for which `hi * WORD + lo` is exact in a double. */
+export const SAFE_HI = 0x1f_ffff
+
+/** How many decimal digits a 64-bit integer has at most. */
+export const MAX_DECIMAL = 20
+
+/** Writes a 64-bit unsigned integer in decimal at `pos`; returns the position after it. Needs up to 20 bytes. */
+export function writeDecimal(out: Uint8Array, pos: number, lo: number, hi: number): number {
+  if (hi === 0) return writeDecimal32(out, pos, lo >>> 0)
+  if (hi >>> 0 <= SAFE_HI) {
+    const value = (hi >>> 0) * WORD + (lo >>> 0)
+    const upper = Math.floor(value / 1e9)
+    const lower = value - upper * 1e9
+    pos = upper < WORD ? writeDecimal32(out, pos, upper) : writeDecimalDouble(out, pos, upper)
+    return writeNineDigits(out, pos, lower)
+  }
+  // Long division by 10^9 in base 2^16, twice: 64 bits have at most 20 digits, that is 2 + 9 + 9.
+  const digits = [hi >>> 16, hi & 0xffff, lo >>> 16, lo & 0xffff]
+  const last = divideByBillion(digits)
+  const middle = divideByBillion(digits)
+  const first = ((digits[2] as number) << 16) | (digits[3] as number)
+  if (first > 0) {
+    pos = writeDecimal32(out, pos, first)
+    pos = writeNineDigits(out, pos, middle)
+  } else {
+    pos = writeDecimal32(out, pos, middle)
+  }
+  return writeNineDigits(out, pos, last)
+}
+
+/** Divides a big-endian base-2^16 number in place by 10^9 and returns the remainder. */
+function divideByBillion(digits: number[]): number {
+  let rest = 0
+  for (let i = 0; i < digits.length; i++) {
+    const value = rest * 65_536 + (digits[i] as number)
+    const quotient = Math.floor(value / 1e9)
+    digits[i] = quotient
+    rest = value - quotient * 1e9
+  }
+  return rest
+}
+
+/** Writes a 32-bit unsigned integer in decimal at `pos`; returns the position after it. */
+export function writeDecimal32(out: Uint8Array, pos: number, value: number): number {
+  let end = pos + decimalLength(value)
+  const after = end
+  do {
+    const rest = Math.floor(value / 10)
+    out[--end] = 48 + (value - rest * 10)
+    value = rest
+  } while (value > 0)
+  return after
+}
+
+function writeDecimalDouble(out: Uint8Array, pos: number, value: number): number {
+  const upper = Math.floor(value / 1e9)
+  return writeNineDigits(out, writeDecimal32(out, pos, upper), value - upper * 1e9)
+}
+
+function writeNineDigits(out: Uint8Array, pos: number, value: number): number {
+  for (let i = pos + 8; i >= pos; i--) {
+    const rest = Math.floor(value / 10)
+    out[i] = 48 + (value - rest * 10)
+    value = rest
+  }
+  return pos + 9
+}
+
+function decimalLength(value: number): number {
+  if (value < 10) return 1
+  if (value < 100) return 2
+  if (value < 1000) return 3
+  if (value < 10_000) return 4
+  if (value < 100_000) return 5
+  if (value < 1_000_000) return 6
+  if (value < 10_000_000) return 7
+  if (value < 100_000_000) return 8
+  return value < 1_000_000_000 ? 9 : 10
+}
+
+/** Writes a 64-bit unsigned integer in lower-case hex without `0x` or leading zeros; returns the position after it. */
+export function writeHex(out: Uint8Array, pos: number, lo: number, hi: number): number {
+  if (hi !== 0) {
+    pos = writeHex32(out, pos, hi)
+    for (let shift = 28; shift >= 0; shift -= 4) out[pos++] = hexDigit((lo >>> shift) & 15)
+    return pos
+  }
+  return writeHex32(out, pos, lo)
+}
+
+function writeHex32(out: Uint8Array, pos: number, value: number): number {
+  let shift = value === 0 ? 0 : 28 - (Math.clz32(value) & 28)
+  for (; shift >= 0; shift -= 4) out[pos++] = hexDigit((value >>> shift) & 15)
+  return pos
+}
+
+function hexDigit(nibble: number): number {
+  return nibble < 10 ? 48 + nibble : 87 + nibble
+}
+
+/** The value of an ASCII hex digit, either case; -1 if it is none. */
+export function hexValue(char: number): number {
+  if (char >= 48 && char <= 57) return char - 48
+  const lower = char | 32
+  return lower >= 97 && lower <= 102 ? lower - 87 : -1
+}

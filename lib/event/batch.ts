@@ -1,0 +1,332 @@
+import { HI, LO } from '../bytes/u64.js'
+import { ALL_FIELDS, APIS, FIELDS, Has, KINDS, OUTCOMES, type ApiName, type FieldName, type KindName, type OutcomeName } from './fields.js'
+import type { TraceHeader } from './header.js'
+import { StringTable } from './strings.js'
+
+/** Batches hold at most this many events: enough to amortise a stage's fixed cost, small enough to stay in cache. */
+export const BATCH_EVENTS = 4096
+
+/** Decoders close a batch when its strings take this many bytes. */
+export const BATCH_STRING_BYTES = 262_144
+
+/** A column of 64-bit unsigned integers, seen as values or, without BigInt, as pairs of words (see `LO` and `HI`). */
+export class U64Column {
+  /** Event i has its words at `words[2 * i + LO]` and `words[2 * i + HI]`. */
+  readonly words: Uint32Array
+  readonly values: BigUint64Array
+
+  constructor(buffer: ArrayBuffer, byteOffset: number, length: number) {
+    this.words = new Uint32Array(buffer, byteOffset, length * 2)
+    this.values = new BigUint64Array(buffer, byteOffset, length)
+  }
+}
+
+const NO_U64 = new U64Column(new ArrayBuffer(0), 0, 0)
+const NO_U32 = new Uint32Array(0)
+const NO_I32 = new Int32Array(0)
+const NO_U8 = new Uint8Array(0)
+
+/**
+ * Up to some thousand events in columns: the unit of work of every stage. Column `address` holds the addresses of all
+ * events of the batch, and so on; bit `Has.address` of `mask[i]` says whether event i has an address at all (absent is
+ * not zero). Only the columns in the set `columns` have storage; look at `mask` before reading one.
+ *
+ * A batch is filled by the stage that made it and never changed once it was handed on. Iterating over it gives plain
+ * `TraceEvent` objects, which is convenient and slow.
+ */
+export class EventBatch implements Iterable<TraceEvent> {
+  /** How many events there are. */
+  count = 0
+  /** The set of fields that have storage. */
+  columns = 0
+  /** Per event, the set of its fields. */
+  readonly mask: Uint32Array
+  /** Per event, its kind: an index into `KINDS`. */
+  readonly kind: Uint8Array
+
+  api = NO_U8
+  process = NO_U64
+  thread = NO_U64
+  cpu = NO_I32
+  node = NO_I32
+  sequence = NO_I32
+  time = NO_U64
+  endTime = NO_U64
+  heap = NO_U64
+  index = NO_U64
+  address = NO_U64
+  oldAddress = NO_U64
+  size = NO_U64
+  elementSize = NO_U64
+  alignment = NO_U64
+  usable = NO_U64
+  present = NO_U64
+  gfpFlags = NO_U32
+  callSite = NO_U64
+  outcome = NO_U8
+  function = NO_U32
+  file = NO_U32
+  line = NO_U32
+  type = NO_U32
+  stack = NO_U32
+  text = NO_U32
+  attributes = NO_U32
+  /** calloc's number of elements; `size` is the product. */
+  elements = NO_U64
+
+  /**
+   * @param capacity how many events it can hold
+   * @param columns the set of fields to give storage at once
+   * @param header the header of the trace that the events belong to
+   * @param strings the string table that string columns refer to; a table of its own unless one is shared
+   */
+  constructor(
+    readonly capacity: number,
+    columns: number,
+    readonly header: TraceHeader,
+    readonly strings: StringTable = new StringTable(),
+  ) {
+    this.mask = new Uint32Array(capacity)
+    this.kind = new Uint8Array(capacity)
+    this.addColumns(columns)
+  }
+
+  /** Gives storage to the fields of a set that have none yet. Typed arrays taken from the batch before stay valid. */
+  addColumns(set: number): void {
+    set &= ~this.columns
+    if (set === 0) return
+    this.columns |= set
+    const n = this.capacity
+    const wide = countBits(set & U64_FIELDS)
+    const buffer = wide > 0 ? new ArrayBuffer(wide * n * 8) : undefined
+    let offset = 0
+    for (let f = 0; f < FIELDS.length; f++) {
+      if (((set >>> f) & 1) === 0) continue
+      const column = columnOf(f)
+      const target = this as Record<string, unknown>
+      if (buffer !== undefined && (U64_FIELDS >>> f) & 1) {
+        target[column] = new U64Column(buffer, offset, n)
+        offset += n * 8
+      } else if ((BYTE_FIELDS >>> f) & 1) {
+        target[column] = new Uint8Array(n)
+      } else {
+        target[column] = (I32_FIELDS >>> f) & 1 ? new Int32Array(n) : new Uint32Array(n)
+      }
+    }
+  }
+
+  /** The 64-bit column of a field of type `u64` or `address`. */
+  u64(field: U64FieldName): U64Column {
+    return field === 'count' ? this.elements : this[field]
+  }
+
+  /** Event i as a plain object. */
+  event(i: number): TraceEvent {
+    const mask = this.mask[i] as number
+    const event: Record<string, unknown> = { kind: KINDS[this.kind[i] as number] }
+    for (let f = 0; f < FIELDS.length; f++) if ((mask >>> f) & 1) event[(FIELDS[f] as { name: string }).name] = this.value(i, f)
+    return event as unknown as TraceEvent
+  }
+
+  *[Symbol.iterator](): Iterator<TraceEvent> {
+    for (let i = 0; i < this.count; i++) yield this.event(i)
+  }
+
+  /** Adds an event, giving storage to the columns it needs. @throws RangeError when the batch is full or a value does not fit */
+  push(event: TraceEvent): void {
+    const i = this.count
+    if (i === this.capacity) throw new RangeError(`the batch is full: ${this.capacity} events`)
+    let mask = 0
+    for (let f = 0; f < FIELDS.length; f++) {
+      const value = event[(FIELDS[f] as { name: FieldName }).name]
+      if (value === undefined) continue
+      this.addColumns(1 << f)
+      this.store(i, f, value)
+      mask |= 1 << f
+    }
+    const kind = KINDS.indexOf(event.kind)
+    if (kind < 0) throw new RangeError(`unknown kind of event: ${String(event.kind)}`)
+    this.kind[i] = kind
+    this.mask[i] = mask
+    this.count = i + 1
+  }
+
+  private value(i: number, f: number): unknown {
+    const { name, type } = FIELDS[f] as (typeof FIELDS)[number]
+    switch (type) {
+      case 'u64':
+      case 'address':
+        return this.u64(name).values[i]
+      case 'api':
+        return APIS[this.api[i] as number]
+      case 'outcome':
+        return OUTCOMES[this.outcome[i] as number]
+      case 'string':
+        return this.strings.text(this[name][i] as number)
+      case 'list':
+        return this.strings.list(this.stack[i] as number).map((id) => this.strings.text(id))
+      case 'bytes':
+        return this.strings.view(this.attributes[i] as number).slice()
+      default:
+        return this[name][i]
+    }
+  }
+
+  private store(i: number, f: number, value: NonNullable<TraceEvent[FieldName]>): void {
+    const { name, type } = FIELDS[f] as (typeof FIELDS)[number]
+    switch (type) {
+      case 'u64':
+      case 'address': {
+        const big = BigInt(value as bigint)
+        if (BigInt.asUintN(64, big) !== big) throw new RangeError(`${name} is not a 64-bit unsigned integer: ${big}`)
+        this.u64(name).values[i] = big
+        break
+      }
+      case 'api':
+        this.api[i] = codeOf(APIS, value as string)
+        break
+      case 'outcome':
+        this.outcome[i] = codeOf(OUTCOMES, value as string)
+        break
+      case 'string':
+        this[name][i] = this.strings.internText(value as string)
+        break
+      case 'list':
+        this.stack[i] = this.strings.addList((value as string[]).map((frame) => this.strings.internText(frame)))
+        break
+      case 'bytes':
+        this.attributes[i] = this.strings.intern(value as Uint8Array)
+        break
+      default:
+        this[name][i] = value as number
+        if (this[name][i] !== value) throw new RangeError(`${name} is not a 32-bit integer: ${String(value)}`)
+    }
+  }
+}
+
+/** A field whose column is a `U64Column`. */
+export type U64FieldName = Extract<(typeof FIELDS)[number], { type: 'u64' | 'address' }>['name']
+
+/** The set of fields with 64-bit columns. */
+export const U64_FIELDS = setOf('u64', 'address')
+const BYTE_FIELDS = setOf('api', 'outcome')
+const I32_FIELDS = setOf('i32')
+
+function setOf(...types: string[]): number {
+  return FIELDS.reduce((set, field) => (types.includes(field.type) ? set | Has[field.name] : set), 0)
+}
+
+/** The field `count` has the column `elements`, for `count` is the batch's own length. */
+function columnOf(f: number): string {
+  const { name } = FIELDS[f] as (typeof FIELDS)[number]
+  return name === 'count' ? 'elements' : name
+}
+
+function codeOf(names: readonly string[], name: string): number {
+  const code = names.indexOf(name)
+  if (code < 0) throw new RangeError(`unknown name: ${name}`)
+  return code
+}
+
+function countBits(set: number): number {
+  let n = 0
+  for (; set !== 0; set &= set - 1) n++
+  return n
+}
+
+/**
+ * Copies the events `rows[0..n)` of a batch, in that order, into a new batch that shares its strings.
+ * @param columns the fields to copy (others become absent)
+ */
+export function selectRows(source: EventBatch, rows: Int32Array, n: number, columns: number = ALL_FIELDS): EventBatch {
+  const set = source.columns & columns
+  const target = new EventBatch(n, set, source.header, source.strings)
+  for (let j = 0; j < n; j++) {
+    target.kind[j] = source.kind[rows[j] as number] as number
+    target.mask[j] = (source.mask[rows[j] as number] as number) & set
+  }
+  for (let f = 0; f < FIELDS.length; f++) {
+    if (((set >>> f) & 1) === 0) continue
+    const name = columnOf(f) as Exclude<FieldName, 'count'> | 'elements'
+    const from = source[name]
+    const to = target[name]
+    if (from instanceof U64Column) gatherU64(from.words, (to as U64Column).words, rows, n)
+    else gather(from, to as typeof from, rows, n)
+  }
+  target.count = n
+  return target
+}
+
+function gatherU64(from: Uint32Array, to: Uint32Array, rows: Int32Array, n: number): void {
+  for (let j = 0; j < n; j++) {
+    const i = rows[j] as number
+    to[2 * j + LO] = from[2 * i + LO] as number
+    to[2 * j + HI] = from[2 * i + HI] as number
+  }
+}
+
+function gather(from: Uint8Array | Uint32Array | Int32Array, to: typeof from, rows: Int32Array, n: number): void {
+  for (let j = 0; j < n; j++) to[j] = from[rows[j] as number] as number
+}
+
+/** All events as batches of at most `BATCH_EVENTS`, for tests and small programs. */
+export function batchesOf(events: Iterable<TraceEvent>, header: TraceHeader): EventBatch[] {
+  const batches = [new EventBatch(BATCH_EVENTS, 0, header)]
+  for (const event of events) {
+    let batch = batches[batches.length - 1] as EventBatch
+    if (batch.count === batch.capacity) batches.push((batch = new EventBatch(BATCH_EVENTS, batch.columns, header)))
+    batch.push(event)
+  }
+  return batches
+}
+
+/** One event as a plain object. Every field but `kind` may be absent, which is not the same as zero. */
+export interface TraceEvent {
+  kind: KindName
+  /** Which function was called. */
+  api?: ApiName
+  process?: bigint
+  thread?: bigint
+  cpu?: number
+  /** NUMA node or, in kmemtrace, target CPU. */
+  node?: number
+  /** kmemtrace's sequence number, which wraps. */
+  sequence?: number
+  /** In the header's unit. */
+  time?: bigint
+  /** When the call returned, in the header's unit. */
+  endTime?: bigint
+  heap?: bigint
+  /** mpatrol's allocation index. */
+  index?: bigint
+  address?: bigint
+  /** The block that a realloc was given. */
+  oldAddress?: bigint
+  /** Bytes requested in all. */
+  size?: bigint
+  /** calloc's number of elements, of `size / count` bytes each. */
+  count?: bigint
+  /** calloc's bytes per element, only where `size / count` does not tell it: count is 0, or the product overflowed. */
+  elementSize?: bigint
+  /** memalign's alignment in bytes. */
+  alignment?: bigint
+  /** Bytes really allocated (kmemtrace's bytes_alloc). */
+  usable?: bigint
+  /** Resident bytes of the block when it was freed (memory_replay). */
+  present?: bigint
+  gfpFlags?: number
+  callSite?: bigint
+  /** What a realloc did. */
+  outcome?: OutcomeName
+  function?: string
+  file?: string
+  line?: number
+  /** C++ type of the block; "internal" on mpatrol's own reservations. */
+  type?: string
+  /** Innermost frame first. */
+  stack?: string[]
+  /** A comment's text. */
+  text?: string
+  /** HATF's attributes, or other bytes carried along. */
+  attributes?: Uint8Array
+}

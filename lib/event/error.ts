@@ -1,0 +1,69 @@
+/** Why a trace could not be read or written; each factory below makes one of these. */
+export type TraceErrorCode =
+  | 'ERR_TRACE_TRUNCATED'
+  | 'ERR_TRACE_MALFORMED'
+  | 'ERR_TRACE_LIMIT'
+  | 'ERR_TRACE_UNENCODABLE'
+  | 'ERR_TRACE_UNKNOWN_FORMAT'
+
+/** Where in its input a reader was. */
+export interface TracePosition {
+  /** The format's name. */
+  format: string
+  /** Byte offset from the beginning of the stream (after decompression), from 0. */
+  offset?: number
+  /** Line, from 1, in text formats. */
+  line?: number
+  /** Column in bytes, from 1, in text formats. */
+  column?: number
+  /** The number, from 1, of the event that could not be read or written; the events before it are whole. */
+  event?: number
+}
+
+/** A fault in a trace, with the place where it is. Everything before that place was delivered. */
+export class TraceError extends Error implements TracePosition {
+  override readonly name = 'TraceError'
+  readonly format: string
+  readonly offset?: number
+  readonly line?: number
+  readonly column?: number
+  readonly event?: number
+
+  constructor(readonly code: TraceErrorCode, reason: string, at: TracePosition) {
+    super(`${describe(at)}: ${reason}`)
+    this.format = at.format
+    if (at.offset !== undefined) this.offset = at.offset
+    if (at.line !== undefined) this.line = at.line
+    if (at.column !== undefined) this.column = at.column
+    if (at.event !== undefined) this.event = at.event
+  }
+}
+
+function describe(at: TracePosition): string {
+  const places = [at.format]
+  if (at.line !== undefined) places.push(`line ${at.line}`)
+  if (at.column !== undefined) places.push(`column ${at.column}`)
+  if (at.offset !== undefined) places.push(`byte ${at.offset}`)
+  if (at.event !== undefined) places.push(`event ${at.event}`)
+  return places.length > 1 ? `${places[0]}: ${places.slice(1).join(', ')}` : (places[0] as string)
+}
+
+/** The input ends before it is whole. */
+export function truncated(reason: string, at: TracePosition): TraceError {
+  return new TraceError('ERR_TRACE_TRUNCATED', `truncated: ${reason}`, at)
+}
+
+/** The input breaks the format's rules. */
+export function malformed(reason: string, at: TracePosition): TraceError {
+  return new TraceError('ERR_TRACE_MALFORMED', `malformed: ${reason}`, at)
+}
+
+/** The input is larger than memory is given for: an endless name, a line without end. */
+export function limit(reason: string, at: TracePosition): TraceError {
+  return new TraceError('ERR_TRACE_LIMIT', `over the limit: ${reason}`, at)
+}
+
+/** An event or field that the target format cannot express, where that was asked to be an error. */
+export function unencodable(reason: string, at: TracePosition): TraceError {
+  return new TraceError('ERR_TRACE_UNENCODABLE', reason, at)
+}

@@ -1,0 +1,88 @@
+import type { EventBatch } from './batch.js'
+import { unencodable } from './error.js'
+import { FIELDS, KINDS, fieldNames, type FieldName, type KindName } from './fields.js'
+
+/** Which fields a format can carry on each kind of event; a kind that is missing has no place in the format. */
+export type Carried = Readonly<Partial<Record<KindName, number>>>
+
+const FIELD_BITS = 2 ** FIELDS.length
+
+/**
+ * Counts what an encoder leaves out, so that nothing is lost in silence: every encoder passes each batch through
+ * `admit` before writing it.
+ */
+export class Losses {
+  private readonly carried = new Int32Array(KINDS.length)
+  private readonly dropped = new Uint8Array(KINDS.length)
+  /** Events per combination of kind and lost fields. */
+  private readonly tally = new Map<number, number>()
+  private readonly reasons = new Map<string, number>()
+  private events = 0
+
+  /**
+   * @param format the target format's name, for messages
+   * @param carried what the format has a place for
+   * @param strict makes the first loss an error
+   */
+  constructor(private readonly format: string, carried: Carried, private readonly strict = false) {
+    KINDS.forEach((kind, code) => {
+      const fields = carried[kind]
+      if (fields === undefined) this.dropped[code] = 1
+      else this.carried[code] = fields
+    })
+  }
+
+  /**
+   * Counts what of a batch has no place in the format.
+   * @returns how many of the batch's events, from the first, are to be written: all, unless in strict mode one loses something
+   */
+  admit(batch: EventBatch): number {
+    const { mask, kind, count } = batch
+    for (let i = 0; i < count; i++) {
+      const code = kind[i] as number
+      const lost = (mask[i] as number) & ~(this.carried[code] as number)
+      if (lost === 0 && this.dropped[code] === 0) continue
+      if (this.strict) return i
+      const key = code * FIELD_BITS + (this.dropped[code] === 1 ? 0 : lost)
+      this.tally.set(key, (this.tally.get(key) ?? 0) + 1)
+    }
+    this.events += count
+    return count
+  }
+
+  /** Counts an event that had to be left out, or was changed, for a reason that only its value shows. */
+  note(reason: string, batch: EventBatch, i: number): void {
+    if (this.strict) throw unencodable(reason, { format: this.format, event: this.events - batch.count + i + 1 })
+    this.reasons.set(reason, (this.reasons.get(reason) ?? 0) + 1)
+  }
+
+  /** The error for the event at which `admit` stopped. */
+  refusal(batch: EventBatch, i: number): Error {
+    const kind = KINDS[batch.kind[i] as number] as KindName
+    const fields = fieldNames((batch.mask[i] as number) & ~(this.carried[batch.kind[i] as number] as number))
+    const what = this.dropped[batch.kind[i] as number] === 1 ? `${kind} events` : `${fields.join(', ')} of ${kind} events`
+    return unencodable(`has no place for ${what}`, { format: this.format, event: this.events + i + 1 })
+  }
+
+  /**
+   * How many events lost what. Keys: a field's name (`time`), a field of the kinds that cannot carry it where others
+   * can (`size of free`), a kind left out whole (`reserve events`), or a reason given to `note`.
+   */
+  get counts(): ReadonlyMap<string, number> {
+    const counts = new Map<string, number>()
+    const add = (name: string, n: number) => counts.set(name, (counts.get(name) ?? 0) + n)
+    const anywhere = this.carried.reduce((all, fields) => all | fields, 0)
+    for (const [key, n] of this.tally) {
+      const code = Math.floor(key / FIELD_BITS)
+      const kind = KINDS[code] as KindName
+      if (this.dropped[code] === 1) add(`${kind} events`, n)
+      else {
+        const lost = key % FIELD_BITS
+        const known = new Set<FieldName>(fieldNames(anywhere))
+        for (const name of fieldNames(lost)) add(known.has(name) ? `${name} of ${kind}` : name, n)
+      }
+    }
+    for (const [reason, n] of this.reasons) add(reason, n)
+    return counts
+  }
+}

@@ -1,0 +1,166 @@
+const NOTHING = new Uint8Array(0)
+const EMPTY_HEADS = new Int32Array(0)
+
+/**
+ * The strings of a batch: bytes, each distinct string once, named by ids from 0. A batch has a table of its own, so
+ * that memory does not grow with the number of distinct strings in a trace; batches made from one another may share it.
+ *
+ * Strings are kept as bytes, for names in traces need not be valid UTF-8. As a JavaScript string an invalid byte 0xNN
+ * is the lone surrogate U+DCNN (Python's "surrogateescape"), so that every name survives unchanged.
+ */
+export class StringTable {
+  private bytes = NOTHING
+  private used = 0
+  private readonly starts: number[] = [0]
+  private readonly texts: (string | undefined)[] = []
+  private readonly lists: (readonly number[])[] = []
+  private heads = EMPTY_HEADS
+  private readonly chain: number[] = []
+
+  /** How many strings there are; ids are below it. */
+  get size(): number {
+    return this.starts.length - 1
+  }
+
+  /** How many lists there are; list ids are below it. */
+  get listCount(): number {
+    return this.lists.length
+  }
+
+  /** How many bytes all strings take together. Decoders close a batch when this has grown large. */
+  get byteLength(): number {
+    return this.used
+  }
+
+  /** Adds `source[start..end)` without looking for an equal one, and returns its id. */
+  add(source: Uint8Array, start = 0, end = source.length): number {
+    const length = end - start
+    if (this.used + length > this.bytes.length) this.grow(length)
+    if (length < 64) {
+      for (let i = 0; i < length; i++) this.bytes[this.used + i] = source[start + i] as number
+    } else {
+      this.bytes.set(source.subarray(start, end), this.used)
+    }
+    this.used += length
+    this.starts.push(this.used)
+    return this.starts.length - 2
+  }
+
+  /** The id of the string equal to `source[start..end)`, added if there is none yet. */
+  intern(source: Uint8Array, start = 0, end = source.length): number {
+    if (this.chain.length * 2 >= this.heads.length) this.rehash()
+    const slot = hashBytes(source, start, end) & (this.heads.length - 1)
+    for (let id = (this.heads[slot] as number) - 1; id >= 0; id = (this.chain[id] as number) - 1) {
+      if (this.equals(id, source, start, end)) return id
+    }
+    const id = this.add(source, start, end)
+    // `add` alone leaves strings out of the chains; keep ids and chain positions in step.
+    while (this.chain.length < id) this.chain.push(0)
+    this.chain[id] = this.heads[slot] as number
+    this.heads[slot] = id + 1
+    return id
+  }
+
+  /** The id of the string equal to `text`, added if there is none yet. */
+  internText(text: string): number {
+    return this.intern(encodeText(text))
+  }
+
+  /** Adds a list of string ids and returns the list's id. */
+  addList(ids: readonly number[]): number {
+    this.lists.push(ids)
+    return this.lists.length - 1
+  }
+
+  /** The string ids of a list. */
+  list(id: number): readonly number[] {
+    return this.lists[id] as readonly number[]
+  }
+
+  /** A string's bytes, in place: not to be kept or changed. */
+  view(id: number): Uint8Array {
+    return this.bytes.subarray(this.starts[id], this.starts[id + 1])
+  }
+
+  /** A string as a JavaScript string; bytes that are not UTF-8 become lone surrogates. */
+  text(id: number): string {
+    return (this.texts[id] ??= decodeText(this.view(id)))
+  }
+
+  private equals(id: number, source: Uint8Array, start: number, end: number): boolean {
+    const at = this.starts[id] as number
+    if ((this.starts[id + 1] as number) - at !== end - start) return false
+    for (let i = start, j = at; i < end; i++, j++) if (source[i] !== this.bytes[j]) return false
+    return true
+  }
+
+  private grow(length: number): void {
+    const bigger = new Uint8Array(Math.max(1024, this.bytes.length * 2, this.used + length))
+    bigger.set(this.bytes.subarray(0, this.used))
+    this.bytes = bigger
+  }
+
+  private rehash(): void {
+    this.heads = new Int32Array(Math.max(64, this.heads.length * 4))
+    this.chain.length = 0
+    for (let id = 0; id < this.size; id++) {
+      const slot = hashBytes(this.bytes, this.starts[id] as number, this.starts[id + 1] as number) & (this.heads.length - 1)
+      this.chain.push(this.heads[slot] as number)
+      this.heads[slot] = id + 1
+    }
+  }
+}
+
+/** FNV-1a over at most 64 bytes: the head and the tail, for long names differ at either. */
+function hashBytes(source: Uint8Array, start: number, end: number): number {
+  let h = 0x811c_9dc5 ^ (end - start)
+  if (end - start > 64) {
+    for (let i = end - 32; i < end; i++) h = Math.imul(h ^ (source[i] as number), 0x0100_0193)
+    end = start + 32
+  }
+  for (let i = start; i < end; i++) h = Math.imul(h ^ (source[i] as number), 0x0100_0193)
+  return h ^ (h >>> 15)
+}
+
+const strict = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+const encoder = new TextEncoder()
+
+/** Bytes as a string: UTF-8, with each byte 0xNN that is not part of valid UTF-8 as the lone surrogate U+DCNN. */
+export function decodeText(bytes: Uint8Array): string {
+  try {
+    return strict.decode(bytes)
+  } catch {
+    let text = ''
+    for (let i = 0; i < bytes.length; ) {
+      const length = validSequence(bytes, i)
+      text += length > 0 ? strict.decode(bytes.subarray(i, i + length)) : String.fromCharCode(0xdc00 + (bytes[i] as number))
+      i += Math.max(1, length)
+    }
+    return text
+  }
+}
+
+/** The inverse of `decodeText`. */
+export function encodeText(text: string): Uint8Array {
+  if (text.isWellFormed()) return encoder.encode(text)
+  const parts: number[] = []
+  for (const char of text) {
+    const code = char.codePointAt(0) as number
+    if (code >= 0xdc80 && code <= 0xdcff) parts.push(code - 0xdc00)
+    else parts.push(...encoder.encode(char))
+  }
+  return Uint8Array.from(parts)
+}
+
+/** The length of the valid UTF-8 sequence at `i`, or 0. */
+function validSequence(bytes: Uint8Array, i: number): number {
+  const lead = bytes[i] as number
+  const length = lead < 0x80 ? 1 : lead >= 0xc2 && lead < 0xe0 ? 2 : lead >= 0xe0 && lead < 0xf0 ? 3 : lead >= 0xf0 && lead < 0xf5 ? 4 : 0
+  if (length === 0 || i + length > bytes.length) return 0
+  try {
+    strict.decode(bytes.subarray(i, i + length))
+    return length
+  } catch {
+    return 0
+  }
+}

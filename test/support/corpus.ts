@@ -1,0 +1,13 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { gunzipSync } from 'node:zlib'
+
+const root = new URL('../../../shared/corpus/', import.meta.url)
+
+/** Whether the larger corpus of real traces lies beside the checkout; tests that want it skip where it does not. */
+export const hasCorpus = existsSync(root)
+
+/** A file of the corpus, inflated if it is there as `.gz` only. */
+export function corpusFile(path: string): Uint8Array {
+  const plain = new URL(path, root)
+  return existsSync(plain) ? readFileSync(plain) : gunzipSync(readFileSync(new URL(`${path}.gz`, root)))
+}
