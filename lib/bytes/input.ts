@@ -15,6 +15,8 @@ export class Input {
   ended = false
   /** The stream's offset of `bytes[0]`. */
   private base = 0
+  /** Where what was left of one chunk is joined to the next. */
+  private joined = NOTHING
 
   /** How far into the stream `pos` is, in bytes. */
   get offset(): number {
@@ -29,16 +31,24 @@ export class Input {
   /** Adds a chunk behind the bytes that are still unread. The chunk is not kept once it has been read. */
   feed(chunk: Uint8Array): void {
     const left = this.end - this.pos
+    if (left > 0 && this.bytes === this.joined && this.end + chunk.length <= this.joined.length) {
+      // Room behind what is there: a record that comes in tiny pieces is not copied again for each of them.
+      this.joined.set(chunk, this.end)
+      this.end += chunk.length
+      return
+    }
     this.base += this.pos
     if (left === 0) {
       this.bytes = chunk
     } else {
-      const joined = new Uint8Array(left + chunk.length)
-      joined.set(this.bytes.subarray(this.pos, this.end))
-      joined.set(chunk, left)
-      this.bytes = joined
+      const unread = this.bytes.subarray(this.pos, this.end)
+      const needed = left + chunk.length
+      if (this.joined.length < needed || this.joined.length > 4 * needed + 65_536) this.joined = new Uint8Array(needed + left)
+      this.joined.set(unread)
+      this.joined.set(chunk, left)
+      this.bytes = this.joined
     }
     this.pos = 0
-    this.end = this.bytes.length
+    this.end = left + chunk.length
   }
 }

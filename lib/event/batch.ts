@@ -257,6 +257,28 @@ export function selectRows(source: EventBatch, rows: Int32Array, n: number, colu
   return target
 }
 
+/**
+ * A batch of the same events to be revised: it has kinds, masks and the columns of the set `fresh` of its own, the latter
+ * still to be filled, and shares the other columns with `source`, which must not be written to.
+ * @param strings the string table of the new batch; with another one than the source's, string columns belong in `fresh`
+ */
+export function reviseBatch(source: EventBatch, fresh: number, strings: StringTable = source.strings): EventBatch {
+  const { count } = source
+  const target = new EventBatch(count, fresh, source.header, strings)
+  target.kind.set(source.kind.subarray(0, count))
+  target.mask.set(source.mask.subarray(0, count))
+  const shared = source.columns & ~fresh
+  for (let f = 0; f < FIELDS.length; f++) {
+    if (((shared >>> f) & 1) === 0) continue
+    const column = columnOf(f)
+    const columns = target as unknown as Record<string, unknown>
+    columns[column] = source[column as keyof EventBatch]
+  }
+  target.columns |= shared
+  target.count = count
+  return target
+}
+
 function gatherU64(from: Uint32Array, to: Uint32Array, rows: Int32Array, n: number): void {
   for (let j = 0; j < n; j++) {
     const i = rows[j] as number

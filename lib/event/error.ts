@@ -39,7 +39,8 @@ export class TraceError extends Error implements TracePosition {
   }
 }
 
-function describe(at: TracePosition): string {
+/** A position as errors and warnings begin with it: `mtrc: byte 104, event 8`. */
+export function describe(at: TracePosition): string {
   const places = [at.format]
   if (at.line !== undefined) places.push(`line ${at.line}`)
   if (at.column !== undefined) places.push(`column ${at.column}`)

@@ -18,6 +18,10 @@ export class Losses {
   private readonly tally = new Map<number, number>()
   private readonly reasons = new Map<string, number>()
   private events = 0
+  /** How many events came before the batch that was admitted last. */
+  private before = 0
+  /** The fields that the format had a place for on some kind of event. */
+  private anywhere = 0
 
   /**
    * @param format the target format's name, for messages
@@ -25,10 +29,15 @@ export class Losses {
    * @param strict makes the first loss an error
    */
   constructor(private readonly format: string, carried: Carried, private readonly strict = false) {
+    this.use(carried)
+  }
+
+  /** Changes what the format has a place for, from the next batch on: another version of the format begins. */
+  use(carried: Carried): void {
     KINDS.forEach((kind, code) => {
       const fields = carried[kind]
-      if (fields === undefined) this.dropped[code] = 1
-      else this.carried[code] = fields
+      this.dropped[code] = fields === undefined ? 1 : 0
+      this.carried[code] = fields ?? 0
     })
   }
 
@@ -38,6 +47,8 @@ export class Losses {
    */
   admit(batch: EventBatch): number {
     const { mask, kind, count } = batch
+    this.before = this.events
+    this.anywhere |= this.carried.reduce((all, fields) => all | fields, 0)
     for (let i = 0; i < count; i++) {
       const code = kind[i] as number
       const lost = (mask[i] as number) & ~(this.carried[code] as number)
@@ -50,9 +61,9 @@ export class Losses {
     return count
   }
 
-  /** Counts an event that had to be left out, or was changed, for a reason that only its value shows. */
-  note(reason: string, batch: EventBatch, i: number): void {
-    if (this.strict) throw unencodable(reason, { format: this.format, event: this.events - batch.count + i + 1 })
+  /** Counts event i of the batch admitted last: it had to be left out, or was changed, for a reason that only its value shows. */
+  note(reason: string, _batch: EventBatch, i: number): void {
+    if (this.strict) throw unencodable(reason, { format: this.format, event: this.before + i + 1 })
     this.reasons.set(reason, (this.reasons.get(reason) ?? 0) + 1)
   }
 
@@ -71,14 +82,13 @@ export class Losses {
   get counts(): ReadonlyMap<string, number> {
     const counts = new Map<string, number>()
     const add = (name: string, n: number) => counts.set(name, (counts.get(name) ?? 0) + n)
-    const anywhere = this.carried.reduce((all, fields) => all | fields, 0)
+    const known = new Set<FieldName>(fieldNames(this.anywhere))
     for (const [key, n] of this.tally) {
-      const code = Math.floor(key / FIELD_BITS)
-      const kind = KINDS[code] as KindName
-      if (this.dropped[code] === 1) add(`${kind} events`, n)
+      const kind = KINDS[Math.floor(key / FIELD_BITS)] as KindName
+      const lost = key % FIELD_BITS
+      // An event that is written loses some field, so no field at all stands for a kind that is left out whole.
+      if (lost === 0) add(`${kind} events`, n)
       else {
-        const lost = key % FIELD_BITS
-        const known = new Set<FieldName>(fieldNames(anywhere))
         for (const name of fieldNames(lost)) add(known.has(name) ? `${name} of ${kind}` : name, n)
       }
     }

@@ -19,6 +19,11 @@ export interface Stage<In, Out> {
   end(): void
   /** The input broke off with an error elsewhere: `next` then gives what was held back, and no trailer. */
   cut(): void
+  /**
+   * What is no error, but people must be told: sentences with format, offset and event number, in the order in which they
+   * came up. Grows while the stage runs (by a bounded number), and is never reordered.
+   */
+  readonly warnings?: readonly string[]
 }
 
 /** Bytes to events. The first batch may be empty: it brings the header as soon as that is known. */

@@ -77,6 +77,16 @@ export class StringTable {
     return this.lists[id] as readonly number[]
   }
 
+  /** A table with the same strings and lists under the same ids, to add to without changing this one. */
+  copy(): StringTable {
+    const table = new StringTable()
+    table.bytes = this.bytes.slice(0, this.used)
+    table.used = this.used
+    for (let id = 0; id < this.size; id++) table.starts.push(this.starts[id + 1] as number)
+    for (const list of this.lists) table.lists.push(list)
+    return table
+  }
+
   /** A string's bytes, in place: not to be kept or changed. */
   view(id: number): Uint8Array {
     return this.bytes.subarray(this.starts[id], this.starts[id + 1])

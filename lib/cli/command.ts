@@ -1,0 +1,91 @@
+import type { OptionSpec } from '../formats/format.js'
+
+/** One flag of a command: everything that parsing, help and documents need. */
+export interface Flag {
+  /** Without the dashes. */
+  readonly name: string
+  /** One letter. */
+  readonly short?: string
+  /** The value's name in the help, such as `FILE`; a flag without one is a switch. */
+  readonly value?: string
+  /** One or two lines, no full stop. */
+  readonly help: string
+  /** May be given more than once. */
+  readonly repeat?: boolean
+  /** The allowed values, where they are few. */
+  readonly values?: readonly string[]
+}
+
+/** What the user gave: values by flag name, and the rest. */
+export interface Arguments {
+  /** Every value of a flag, in order; empty if it was not given. */
+  all(name: string): readonly string[]
+  /** The last value of a flag. */
+  value(name: string): string | undefined
+  /** Whether a switch was given. */
+  has(name: string): boolean
+  readonly operands: readonly string[]
+}
+
+/** An example of use, as in the help and the documents. */
+export interface Example {
+  readonly command: string
+  readonly means: string
+}
+
+/** A command as data, and what it does. */
+export interface Command {
+  readonly name: string
+  /** One line, begins with a verb, no full stop. */
+  readonly summary: string
+  /** What follows the flags, such as `[FILE]`. */
+  readonly operands: string
+  /** One or more paragraphs for the help, after the summary. */
+  readonly description: string
+  readonly flags: readonly Flag[]
+  readonly examples: readonly Example[]
+  /** What it costs in memory: one line. */
+  readonly memory: string
+  run(args: Arguments): Promise<void>
+}
+
+/** The command line makes no sense: exit 2 with this message. */
+export class UsageError extends Error {}
+
+/** Flags for a format's options: a boolean that is on by default becomes `--no-<name>`. */
+export function optionFlags(options: Readonly<Record<string, OptionSpec>>): Flag[] {
+  return Object.entries(options).map(([key, { help, value, values, ...spec }]) => ({
+    name: spec.default === true ? `no-${dashed(key)}` : dashed(key),
+    help,
+    ...(value !== undefined && { value }),
+    ...(values !== undefined && { values }),
+  }))
+}
+
+/** The options object that these flags give; options that were not set are left out. */
+export function optionValues(options: Readonly<Record<string, OptionSpec>>, args: Arguments): Record<string, boolean | number | string> {
+  const values: Record<string, boolean | number | string> = {}
+  for (const [key, spec] of Object.entries(options)) {
+    const given = args.value(dashed(key))
+    if (spec.default === true && args.has(`no-${dashed(key)}`)) values[key] = false
+    else if (spec.default === false && args.has(dashed(key))) values[key] = true
+    else if (given !== undefined && spec.value !== undefined) values[key] = typeof spec.default === 'number' ? wholeNumber(dashed(key), given) : given
+  }
+  return values
+}
+
+function dashed(key: string): string {
+  return key.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
+}
+
+/** A flag's value as a whole number. */
+export function wholeNumber(flag: string, text: string): number {
+  if (!/^\d{1,15}$/.test(text)) throw new UsageError(`--${flag} needs a whole number, not ${JSON.stringify(text)}`)
+  return Number(text)
+}
+
+/** A flag's value as an integer in decimal or, with `0x`, in hex. */
+export function integer(flag: string, text: string): bigint {
+  if (!/^(-?\d{1,20}|0[xX][0-9a-fA-F]{1,16})$/.test(text)) throw new UsageError(`--${flag} needs an integer, not ${JSON.stringify(text)}`)
+  return BigInt(text)
+}

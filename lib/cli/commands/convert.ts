@@ -1,0 +1,48 @@
+import type { OptionSpec } from '../../formats/format.js'
+import { FORMATS, formatNamed, formatOfPath } from '../../registry.js'
+import { optionFlags, optionValues, UsageError, type Command } from '../command.js'
+import { runJob, STRICT_FLAG, TO_FLAG } from '../pipeline.js'
+
+/** The options of all formats together; a decoder or encoder takes those it knows. */
+const DECODE_OPTIONS: Readonly<Record<string, OptionSpec>> = Object.assign({}, ...FORMATS.map((format) => format.decodeOptions))
+const ENCODE_OPTIONS: Readonly<Record<string, OptionSpec>> = Object.assign({}, ...FORMATS.map((format) => format.encodeOptions))
+
+export const convert: Command = {
+  name: 'hf convert',
+  summary: 'convert a trace from any format to any other, in one process',
+  operands: 'FROM TO',
+  description:
+    'The format of FROM is found from its first bytes, that of TO from its name, unless --to gives it. Either may be - for standard input or output. ' +
+    'gzip and zip are inflated on the way in, and a TO that ends in .gz is compressed.\n' +
+    'Fields and events that the target format has no place for are counted on standard error.',
+  memory: 'constant; mpatrol indices (as source or target) take 40 bytes or so for each live block.',
+  flags: [
+    TO_FLAG,
+    { name: 'from', value: 'FORMAT', help: 'Read this format, whatever the first bytes look like', values: FORMATS.map((format) => format.name) },
+    { name: 'gzip', short: 'z', help: 'Compress the output with gzip' },
+    ...optionFlags(DECODE_OPTIONS),
+    ...optionFlags(ENCODE_OPTIONS),
+    STRICT_FLAG,
+  ],
+  examples: [
+    { command: 'hf convert app.mtrc app.hatf', means: 'mpatrol to HATF' },
+    { command: 'hf convert dump.zip - --to ndjson | jq -c .', means: 'look at an Android dump as it was shipped' },
+  ],
+  async run(args) {
+    const [from, to, ...more] = args.operands
+    if (from === undefined || to === undefined || more.length > 0) throw new UsageError('give two names: the trace to read and the one to write')
+    const target = formatNamed(args.value('to') ?? '') ?? formatOfPath(to)
+    if (target === undefined) throw new UsageError(`the name ${JSON.stringify(to)} does not tell a format: give --to`)
+    const source = formatNamed(args.value('from') ?? '')
+    await runJob({
+      command: 'hf convert',
+      args,
+      ...(source && { from: source }),
+      decode: optionValues(DECODE_OPTIONS, args),
+      to: target,
+      encode: optionValues(ENCODE_OPTIONS, args),
+      input: from,
+      output: to,
+    })
+  },
+}

@@ -1,0 +1,121 @@
+import type { Transform, Writable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import type { BatchTransform, Encoder } from '../event/stage.js'
+import type { Format } from '../formats/format.js'
+import { FORMATS, formatOfPath } from '../registry.js'
+import { gzip } from '../streams/compress.js'
+import { decodeAny } from '../streams/decode.js'
+import { decompress } from '../streams/decompress.js'
+import { encoderStream, transformStream } from '../streams/stage.js'
+import { inputSize, openInput, openOutput } from '../streams/stdio.js'
+import { UsageError, type Arguments, type Flag } from './command.js'
+import { showProgress } from './progress.js'
+
+/** Flags of every command that writes one stream. */
+export const OUTPUT_FLAGS: readonly Flag[] = [
+  { name: 'output', short: 'o', value: 'FILE', help: 'Write to FILE instead of standard output; a name that ends in .gz is compressed' },
+  { name: 'gzip', short: 'z', help: 'Compress the output with gzip' },
+]
+
+/** The flag of every command that writes a format which cannot carry everything. */
+export const STRICT_FLAG: Flag = {
+  name: 'strict',
+  help: 'Fail at the first event or field that the target format has no place for, instead of counting what is left out',
+}
+
+/** Chooses the format of the output of commands that can write any. */
+export const TO_FLAG: Flag = {
+  name: 'to',
+  value: 'FORMAT',
+  help: 'Write this format',
+  values: FORMATS.map((format) => format.name),
+}
+
+/** What a command reads, does and writes. */
+export interface Job {
+  command: string
+  args: Arguments
+  /** The format of the input; sniffed where it is not given. */
+  from?: Format
+  decode?: object
+  stages?: readonly BatchTransform[]
+  to: Format
+  encode?: object
+  /** The input and output where they are not the usual operand and flag. */
+  input?: string
+  output?: string
+}
+
+/** The one input of a command: its operand, or standard input. @throws UsageError */
+export function inputOperand(args: Arguments): string {
+  if (args.operands.length > 1) throw new UsageError(`one input at a time, not ${args.operands.length}`)
+  return args.operands[0] ?? '-'
+}
+
+/** The format to write: `--to`, else what the output's name says, else `fallback`. */
+export function outputFormat(args: Arguments, output: string, fallback: Format): Format {
+  const named = args.value('to')
+  return FORMATS.find((format) => format.name === named) ?? formatOfPath(output) ?? fallback
+}
+
+/** Runs a command's job from its input to its output, and reports on standard error what people must be told. */
+export async function runJob(job: Job): Promise<void> {
+  const { command, args, to } = job
+  const input = job.input ?? inputOperand(args)
+  const output = job.output ?? args.value('output') ?? '-'
+  const compressed = args.has('gzip') || output.endsWith('.gz')
+  refuseTerminals(input, output, to.binary || compressed)
+
+  const encoder = to.encoder({ ...job.encode, strict: args.has('strict') })
+  let events = 0
+  const counted: Encoder = {
+    losses: encoder.losses,
+    feed: (batch) => {
+      events += batch.count
+      encoder.feed(batch)
+    },
+    next: () => encoder.next(),
+    end: () => encoder.end(),
+    cut: () => encoder.cut(),
+  }
+  const source = openInput(input)
+  const middle: Transform[] = [
+    decompress(),
+    decodeAny({ ...(job.from && { format: job.from }), ...(job.decode && { decode: job.decode }) }),
+    ...(job.stages ?? []).map(transformStream),
+    encoderStream(counted),
+    ...(compressed ? [gzip()] : []),
+  ]
+  for (const stream of middle) stream.on('warning', (text: string) => process.stderr.write(`${command}: warning: ${text}\n`))
+
+  const interrupt = new AbortController()
+  const onSignal = () => interrupt.abort()
+  process.once('SIGINT', onSignal)
+  const endProgress = showProgress({
+    bytes: () => (source as { bytesRead?: number }).bytesRead ?? 0,
+    events: () => events,
+    total: inputSize(input),
+  })
+  try {
+    await pipeline([source, ...middle, openOutput(output)] as [typeof source, ...Transform[], Writable], { signal: interrupt.signal })
+  } finally {
+    process.removeListener('SIGINT', onSignal)
+    endProgress()
+    reportLosses(command, to, encoder)
+  }
+}
+
+/** @throws UsageError when people would have to type a trace, or to look at bytes */
+function refuseTerminals(input: string, output: string, binary: boolean): void {
+  if (input === '-' && process.stdin.isTTY) throw new UsageError('nothing to read: name a file or pipe a trace in')
+  if (output === '-' && binary && process.stdout.isTTY) {
+    throw new UsageError('binary output is not for a terminal: use -o FILE or a pipe')
+  }
+}
+
+function reportLosses(command: string, to: Format, encoder: Encoder): void {
+  const { counts } = encoder.losses
+  if (counts.size === 0) return
+  const items = [...counts].map(([what, n]) => `${what} (${n})`).join(', ')
+  process.stderr.write(`${command}: not carried by ${to.name}: ${items}\n`)
+}

@@ -1,0 +1,55 @@
+/** Nothing is shown for work that is done sooner. */
+const PATIENCE_MS = 1500
+const INTERVAL_MS = 500
+
+/** What a progress line tells. */
+export interface Work {
+  /** Bytes read so far. */
+  bytes(): number
+  /** Events so far. */
+  events(): number
+  /** All bytes there are, where that is known. */
+  total: number | undefined
+}
+
+/**
+ * Keeps a progress line on standard error while long work goes on; does nothing where that is no terminal.
+ * @returns ends it and wipes the line
+ */
+export function showProgress(work: Work, out: NodeJS.WriteStream = process.stderr): () => void {
+  if (!out.isTTY) return () => {}
+  const start = performance.now()
+  let shown = false
+  const timer = setInterval(() => {
+    const elapsed = performance.now() - start
+    if (elapsed < PATIENCE_MS) return
+    shown = true
+    out.write(`\r\u001b[K${progressLine(work, elapsed / 1000)}`)
+  }, INTERVAL_MS)
+  timer.unref()
+  return () => {
+    clearInterval(timer)
+    if (shown) out.write('\r\u001b[K')
+  }
+}
+
+/** `120 MB of 480 MB (25 %), 2.1 M events, 1.4 M/s, 0:42 left` */
+export function progressLine(work: Work, seconds: number): string {
+  const bytes = work.bytes()
+  const events = work.events()
+  const parts = [work.total === undefined ? megabytes(bytes) : `${megabytes(bytes)} of ${megabytes(work.total)} (${Math.floor((100 * bytes) / Math.max(1, work.total))} %)`]
+  parts.push(`${millions(events)} events`, `${millions(events / seconds)}/s`)
+  if (work.total !== undefined && bytes > 0) {
+    const left = Math.max(0, Math.round(((work.total - bytes) * seconds) / bytes))
+    parts.push(`${Math.floor(left / 60)}:${String(left % 60).padStart(2, '0')} left`)
+  }
+  return parts.join(', ')
+}
+
+function megabytes(bytes: number): string {
+  return `${(bytes / 1e6).toFixed(bytes < 1e7 ? 1 : 0)} MB`
+}
+
+function millions(n: number): string {
+  return n < 1e6 ? `${(n / 1e3).toFixed(0)} k` : `${(n / 1e6).toFixed(1)} M`
+}

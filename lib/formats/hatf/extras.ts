@@ -1,0 +1,68 @@
+import { FIELDS, KINDS, type FieldName, type KindName } from '../../event/fields.js'
+import type { TraceHeader } from '../../event/header.js'
+import { decodeText } from '../../event/strings.js'
+import { CARRIED } from './layout.js'
+
+/**
+ * What `attributes: true` adds to HATF, so that nothing is lost: fields without a place go into a record's attributes as
+ * `hf{...}`, events without a record and the trace header into comments as `heapflow:{...}`. Both are JSON without blanks,
+ * the fields named and written as on the NDJSON wire.
+ */
+
+const encoder = new TextEncoder()
+
+/** What attributes with extra fields begin with; the JSON object's brace is part of it. */
+export const EXTRAS_MARK = encoder.encode('hf{')
+
+/** What comments that hold an event or the trace header begin with; the JSON object's brace is part of it. */
+export const COMMENT_MARK = encoder.encode('heapflow:{')
+
+const HEADER_MARK = encoder.encode('heapflow:{"kind":"header",')
+
+/** The key that lists the fields which the record has but the event does not. */
+export const WITHOUT = 'without'
+
+/** The key of an event's kind. */
+export const KIND = 'kind'
+
+/** Per kind of event, by code, the fields that its HATF record has; 0 for kinds without a record. */
+export const RECORD_FIELDS = Int32Array.from(KINDS, (kind: KindName) => CARRIED[kind] ?? 0)
+
+/** Whether `bytes[start..end)` begins with a mark. */
+export function hasMark(bytes: Uint8Array, start: number, end: number, mark: Uint8Array): boolean {
+  if (end - start < mark.length) return false
+  for (let i = 0; i < mark.length; i++) if (bytes[start + i] !== mark[i]) return false
+  return true
+}
+
+/** The position of a field in `FIELDS` by its name; -1 if there is none. */
+export function fieldIndex(name: string): number {
+  return FIELDS.findIndex((field) => field.name === (name as FieldName))
+}
+
+/** The comment that stands for a trace header. */
+export function headerComment(header: TraceHeader): Uint8Array {
+  const { format, timeUnit, layout } = header
+  return encoder.encode(`heapflow:${JSON.stringify({ kind: 'header', format, timeUnit, layout })}`)
+}
+
+/** The header that a comment's text stands for, or undefined if it stands for none. */
+export function parseHeaderComment(bytes: Uint8Array, start: number, end: number): TraceHeader | undefined {
+  if (!hasMark(bytes, start, end, HEADER_MARK)) return undefined
+  let parsed: unknown
+  try {
+    parsed = JSON.parse(decodeText(bytes.subarray(start + COMMENT_MARK.length - 1, end)))
+  } catch {
+    return undefined
+  }
+  const { format, timeUnit, layout, kind: _kind, ...unknown } = parsed as Record<string, unknown>
+  if (typeof format !== 'string' || Object.keys(unknown).length > 0) return undefined
+  if (timeUnit !== undefined && timeUnit !== 'ns' && timeUnit !== 'us') return undefined
+  if (layout !== undefined && !isLayout(layout)) return undefined
+  return { format, ...(timeUnit !== undefined && { timeUnit }), ...(layout !== undefined && { layout }) }
+}
+
+function isLayout(value: unknown): value is NonNullable<TraceHeader['layout']> {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false
+  return Object.values(value).every((entry) => ['string', 'number', 'boolean'].includes(typeof entry))
+}

@@ -1,0 +1,86 @@
+import { fieldSet } from '../../event/fields.js'
+import type { Carried } from '../../event/losses.js'
+
+/** The first byte of each record. */
+export const Tag = {
+  alloc: 0,
+  free: 1,
+  /** A realloc that left the block where it was. */
+  reallocNone: 2,
+  /** A realloc to a new block: alloc and free. */
+  reallocMoved: 3,
+  /** A realloc of the null pointer: alloc only. */
+  reallocAllocated: 4,
+  /** A realloc to size 0: free only. */
+  reallocFreed: 5,
+  createHeap: 6,
+  destroyHeap: 7,
+  createThread: 8,
+  destroyThread: 9,
+  comment: 10,
+  metadata: 11,
+} as const
+
+/** How many tags have fields whose layout metadata can change: 0 to 9. */
+export const LAID_OUT_TAGS = 10
+
+/** The second byte of a metadata record. */
+export const Op = { fieldSize: 1, fieldInterpretation: 2 } as const
+
+/** The third byte of a metadata record: which field it is about. */
+export const Field = { size: 0, address: 1, time: 2, thread: 3, heap: 4, attributes: 5 } as const
+
+/** The names of the fields, by code. */
+export const FIELD_NAMES = ['size', 'address', 'time', 'thread', 'heap', 'attributes'] as const
+
+/** How many fields there are. */
+export const FIELD_COUNT = FIELD_NAMES.length
+
+/** The widths of attributes that begin with their length, in one byte or in two. Other widths are 0, 1, 2, 4 and 8 bytes. */
+export const Width = { v1: 9, v2: 10 } as const
+
+/** How a field's value comes from what is stored. */
+export const Interpretation = { none: 0, default: 1, baseOffset: 2, delta: 3, stride: 4 } as const
+
+/** The length of a metadata record without arguments, and of a comment without its text. */
+export const HEAD = 4
+
+/** The most bytes that the attributes of a record or the text of a comment can have. */
+export const MAX_BYTES = 0xffff
+
+/** What HATF itself has a place for, by kind of event. */
+export const CARRIED: Carried = {
+  alloc: fieldSet('size', 'address', 'thread', 'heap', 'time', 'attributes'),
+  free: fieldSet('address', 'thread', 'heap', 'time', 'attributes'),
+  realloc: fieldSet('size', 'oldAddress', 'address', 'outcome', 'thread', 'heap', 'time', 'attributes'),
+  existing: fieldSet('size', 'address', 'thread', 'heap', 'time', 'attributes'),
+  'heap-create': fieldSet('thread', 'heap', 'time', 'attributes'),
+  'heap-destroy': fieldSet('thread', 'heap', 'time', 'attributes'),
+  'thread-create': fieldSet('thread', 'time', 'attributes'),
+  'thread-destroy': fieldSet('thread', 'time', 'attributes'),
+  comment: fieldSet('text'),
+}
+
+/** The byte length of the metadata record of which `bytes[pos..pos + 4)` is the head; 4 if that is none. */
+export function metadataLength(bytes: Uint8Array, pos: number): number {
+  if (bytes[pos + 1] !== Op.fieldInterpretation) return HEAD
+  const interpretation = bytes[pos + 3] as number
+  if (interpretation === Interpretation.stride) return HEAD + 16
+  return interpretation === Interpretation.none || interpretation > Interpretation.stride ? HEAD : HEAD + 8
+}
+
+/** The big-endian 32-bit word at `pos`, as a signed number: store it in a `Uint32Array` or shift it. */
+export function word(bytes: Uint8Array, pos: number): number {
+  return (
+    ((bytes[pos] as number) << 24) | ((bytes[pos + 1] as number) << 16) |
+    ((bytes[pos + 2] as number) << 8) | (bytes[pos + 3] as number)
+  )
+}
+
+/** Writes a 32-bit word at `pos`, big-endian. */
+export function writeWord(bytes: Uint8Array, pos: number, value: number): void {
+  bytes[pos] = value >>> 24
+  bytes[pos + 1] = value >>> 16
+  bytes[pos + 2] = value >>> 8
+  bytes[pos + 3] = value
+}

@@ -1,0 +1,44 @@
+import { fieldSet } from '../../event/fields.js'
+import type { TraceHeader } from '../../event/header.js'
+import type { Carried } from '../../event/losses.js'
+
+/** The format's name in folders, commands, headers and messages. */
+export const NAME = 'replay'
+
+/** The header of every memory_replay dump: the text has none of its own, and its times are always nanoseconds. */
+export const REPLAY_HEADER: TraceHeader = { format: NAME, timeUnit: 'ns' }
+
+/** Longer lines are refused. A line that says all it can in canonical form has less than 160 bytes. */
+export const MAX_LINE = 65_536
+
+/** ASCII codes that have a meaning between fields. */
+export const TAB = 9
+export const LF = 10
+export const CR = 13
+export const SPACE = 32
+export const MINUS = 45
+export const ZERO = 48
+export const COLON = 58
+
+const COMMON = ['api', 'thread', 'time', 'endTime', 'address'] as const
+
+/** What each action has a place for. Of an allocation it depends on the action: see `FORM_FIELDS`. */
+export const CARRIED: Carried = {
+  alloc: fieldSet(...COMMON, 'size', 'count', 'elementSize', 'alignment'),
+  existing: fieldSet(...COMMON, 'size'),
+  realloc: fieldSet(...COMMON, 'oldAddress', 'size', 'outcome', 'present'),
+  free: fieldSet(...COMMON, 'present'),
+  'thread-destroy': fieldSet('thread', 'time', 'endTime', 'address'),
+}
+
+/** The fields of an allocation that each of the three actions for it has a place for. */
+export const FORM_FIELDS = {
+  malloc: fieldSet(...COMMON, 'size'),
+  calloc: fieldSet(...COMMON, 'size', 'count', 'elementSize'),
+  memalign: fieldSet(...COMMON, 'size', 'alignment'),
+} as const
+
+/** The characters of a string of ASCII as bytes. */
+export function ascii(text: string): Uint8Array {
+  return Uint8Array.from(text, (char) => char.charCodeAt(0))
+}

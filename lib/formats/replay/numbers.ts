@@ -1,0 +1,116 @@
+import { HI, LO, WORD, hexValue } from '../../bytes/u64.js'
+import { SPACE, TAB, ZERO } from './layout.js'
+
+/**
+ * Readers for the numbers of a line. Each takes the position where something must stand and the place in a column's
+ * words where the value goes, and gives the position behind it, or `~position` (a negative number) of the byte that
+ * does not fit. None looks at where the line ends: whoever calls makes sure that a line feed is there, which stops them all.
+ */
+
+/** The value of each byte as a hex digit; 255 for those that are none. */
+const HEX_VALUE = Uint8Array.from({ length: 256 }, (_, char) => hexValue(char) & 255)
+
+/** How many decimal digits fit 32-bit arithmetic, whatever they are. */
+const DIGITS_32 = 9
+
+const POWERS = Float64Array.of(1, 10, 100, 1e3, 1e4, 1e5, 1e6, 1e7)
+
+/** Passes over blanks and tabs, of which at least one must stand here. */
+export function gap(bytes: Uint8Array, p: number): number {
+  let c = bytes[p] as number
+  if (c !== SPACE && c !== TAB) return ~p
+  do c = bytes[++p] as number
+  while (c === SPACE || c === TAB)
+  return p
+}
+
+/** Reads blanks and a 64-bit unsigned decimal number. */
+export function decimalField(bytes: Uint8Array, p: number, words: Uint32Array, at: number): number {
+  p = gap(bytes, p)
+  return p < 0 ? p : decimal(bytes, p, words, at)
+}
+
+/** Reads a 64-bit unsigned decimal number. Too large a number does not fit at its first digit. */
+export function decimal(bytes: Uint8Array, p: number, words: Uint32Array, at: number): number {
+  const start = p
+  let digit = (bytes[p] as number) - ZERO
+  if (digit >>> 0 > 9) return ~p
+  let value = 0
+  do {
+    value = (Math.imul(value, 10) + digit) | 0
+    digit = (bytes[++p] as number) - ZERO
+  } while (digit >>> 0 <= 9)
+  if (p - start > DIGITS_32) return longDecimal(bytes, start, words, at)
+  words[at + LO] = value
+  words[at + HI] = 0
+  return p
+}
+
+/**
+ * A number of more digits than 32-bit arithmetic holds: 8 and 7 of them, whose value is exact in a double, and then the
+ * 5 that can make up a 64-bit number's 20.
+ */
+function longDecimal(bytes: Uint8Array, start: number, words: Uint32Array, at: number): number {
+  let p = start
+  while (bytes[p] === ZERO) p++
+  let digit = (bytes[p] as number) - ZERO
+  let stop = p + 8
+  let upper = 0
+  while (digit >>> 0 <= 9 && p < stop) {
+    upper = Math.imul(upper, 10) + digit
+    digit = (bytes[++p] as number) - ZERO
+  }
+  let first = p
+  stop += 7
+  let lower = 0
+  while (digit >>> 0 <= 9 && p < stop) {
+    lower = Math.imul(lower, 10) + digit
+    digit = (bytes[++p] as number) - ZERO
+  }
+  const value = upper * (POWERS[p - first] as number) + lower
+  let hi = Math.floor(value / WORD)
+  let lo = value - hi * WORD
+  if (digit >>> 0 <= 9) {
+    first = p
+    stop += 5
+    let last = 0
+    while (digit >>> 0 <= 9 && p < stop) {
+      last = Math.imul(last, 10) + digit
+      digit = (bytes[++p] as number) - ZERO
+    }
+    const power = POWERS[p - first] as number
+    const low = lo * power + last
+    const carry = Math.floor(low / WORD)
+    lo = low - carry * WORD
+    hi = hi * power + carry
+    if (hi >= WORD || digit >>> 0 <= 9) return ~start
+  }
+  words[at + LO] = lo
+  words[at + HI] = hi
+  return p
+}
+
+/** Reads blanks and a 64-bit hex number of either case, with `0x` or without. Too large a number does not fit at its first byte. */
+export function pointerField(bytes: Uint8Array, p: number, words: Uint32Array, at: number): number {
+  p = gap(bytes, p)
+  if (p < 0) return p
+  const start = p
+  if (bytes[p] === ZERO && ((bytes[p + 1] as number) | 32) === 0x78) p += 2
+  const first = p
+  let digit = HEX_VALUE[bytes[p] as number] as number
+  if (digit > 15) return ~p
+  let lo = 0
+  let hi = 0
+  do {
+    hi = (hi << 4) | (lo >>> 28)
+    lo = (lo << 4) | digit
+    digit = HEX_VALUE[bytes[++p] as number] as number
+  } while (digit <= 15)
+  if (p - first > 16) {
+    // What was shifted out of the top must have been leading zeros.
+    for (let i = first; i < p - 16; i++) if (bytes[i] !== ZERO) return ~start
+  }
+  words[at + LO] = lo
+  words[at + HI] = hi
+  return p
+}

@@ -1,0 +1,24 @@
+import type { Format } from './formats/format.js'
+import { hatf } from './formats/hatf/index.js'
+import { mtrc } from './formats/mtrc/index.js'
+import { replay } from './formats/replay/index.js'
+import { ndjson } from './wire/ndjson/index.js'
+
+/** Every format, in the order in which they are tried on unknown bytes: those with a magic number first, HATF, which has none, last. */
+export const FORMATS: readonly Format[] = [mtrc, ndjson, replay, hatf]
+
+/** The format of this name, such as `mtrc`. */
+export function formatNamed(name: string): Format | undefined {
+  return FORMATS.find((format) => format.name === name)
+}
+
+/** The format that a file's name stands for; `.gz` at its end does not matter. */
+export function formatOfPath(path: string): Format | undefined {
+  const plain = path.toLowerCase().replace(/\.gz$/, '')
+  return FORMATS.find((format) => format.extensions.some((extension) => plain.endsWith(extension)))
+}
+
+/** The format of a stream that begins with these bytes. */
+export function sniffFormat(head: Uint8Array): Format | undefined {
+  return FORMATS.find((format) => format.sniff(head))
+}

@@ -1,0 +1,54 @@
+import type { Duplex } from 'node:stream'
+import Pumpify from 'pumpify'
+import { acceptFailures, failWhenDrained, passFailures, type PassesFailures } from './failure.js'
+
+/**
+ * Stages as one Duplex, to be passed around and piped like a single stream: what is written goes into the first, what
+ * is read comes out of the last. An error in any stage destroys all of them and is the composed stream's error, after
+ * what came before it was read. A stage that closes before it has ended is an error too.
+ *
+ * @param stages two or more streams, each reading what the one before it writes
+ */
+export function compose(...stages: [Duplex, Duplex, ...Duplex[]]): Duplex {
+  const first = stages[0]
+  const last = stages[stages.length - 1] as Duplex & Partial<PassesFailures>
+
+  // pumpify reports a stage that closed early as a mere close, and drops what it has queued when a stage fails. So
+  // note the fault here, before pumpify sees it, and let its call of destroy wait for the reader.
+  let fault: Error | undefined
+  let closing = false
+  stages.forEach((stage, i) => {
+    stage.on('error', (error) => {
+      fault ??= error
+    })
+    stage.on('close', () => {
+      if (!closing && !(stage.readableEnded && stage.writableFinished)) {
+        fault ??= new Error(`stage ${i + 1} of ${stages.length} closed before it had ended`)
+      }
+    })
+  })
+
+  const Composed = Pumpify.ctor({
+    autoDestroy: false,
+    destroy: false,
+    writableObjectMode: first.writableObjectMode,
+    readableObjectMode: last.readableObjectMode,
+    writableHighWaterMark: first.writableHighWaterMark,
+    readableHighWaterMark: last.readableHighWaterMark,
+  } as unknown as Parameters<typeof Pumpify.ctor>[0])
+  const composed = new Composed() as Pumpify & PassesFailures
+  const destroy = composed.destroy
+  composed.destroy = (error?: Error | null): typeof composed => {
+    if (closing) return composed
+    closing = true
+    composed.destroy = destroy
+    const known = fault
+    if (known !== undefined && (error === null || error === undefined || error === known)) failWhenDrained(composed, known)
+    else destroy.call(composed, error ?? undefined)
+    return composed
+  }
+  for (const stage of stages) stage.on('warning', (text: string) => composed.emit('warning', text))
+  composed.setPipeline(...stages)
+  composed[passFailures] = () => last[passFailures]?.()
+  return acceptFailures(composed)
+}

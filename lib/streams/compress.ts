@@ -1,0 +1,37 @@
+import type { Transform } from 'node:stream'
+import { constants, createGzip } from 'node:zlib'
+import { generatorStream } from './generator.js'
+
+/**
+ * Deflates to gzip. When the stream before it fails, what came before is still written, but the member is left without
+ * its end: what is inside may be a format that cannot tell by itself that it was cut.
+ */
+export function gzip(options: { level?: number } = {}): Transform {
+  return generatorStream(async function* (source) {
+    const deflate = createGzip({ level: options.level ?? constants.Z_DEFAULT_COMPRESSION })
+    let wake: () => void = () => {}
+    deflate.on('readable', () => wake())
+    const step = async function* (start: (done: () => void) => void): AsyncGenerator<Buffer> {
+      let done = false
+      start(() => ((done = true), wake()))
+      for (;;) {
+        const out = deflate.read() as Buffer | null
+        if (out !== null) yield out
+        else if (done) return
+        else await new Promise<void>((resolve) => (wake = resolve))
+      }
+    }
+    try {
+      for await (const chunk of source) yield* step((done) => deflate.write(chunk, done))
+      yield* step((done) => {
+        deflate.on('end', done)
+        deflate.end()
+      })
+    } catch (error) {
+      yield* step((done) => deflate.flush(constants.Z_SYNC_FLUSH, done))
+      throw error
+    } finally {
+      deflate.destroy()
+    }
+  })
+}

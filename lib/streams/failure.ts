@@ -1,0 +1,40 @@
+import type { Readable, Writable } from 'node:stream'
+
+/**
+ * How a failure travels so that nothing before it is lost.
+ *
+ * Node's pipelines answer an error by destroying every stream at once, together with what is still queued in them. So
+ * between two of our own streams an error travels in band: as the last thing in the queue, behind the batches that
+ * came before it. The last of our streams turns it into an ordinary `error`, once its consumer has taken all it has.
+ */
+export class Failure {
+  constructor(readonly error: Error) {}
+}
+
+/** A method with this name tells a stream that its consumer understands a `Failure` in the queue. */
+export const passFailures = Symbol('heapflow.passFailures')
+
+/** A stream that can end with a `Failure`. */
+export interface PassesFailures {
+  [passFailures](): void
+}
+
+/** Tells each of our streams that is piped into `stream` to pass failures on in band. Returns `stream`. */
+export function acceptFailures<S extends Writable>(stream: S): S {
+  return stream.on('pipe', (source: Partial<PassesFailures>) => source[passFailures]?.())
+}
+
+/** Destroys a stream with an error as soon as its consumer has taken everything that is queued. */
+export function failWhenDrained(stream: Readable, error: Error): void {
+  if (stream.readableLength === 0) {
+    stream.destroy(error)
+    return
+  }
+  const read = stream.read
+  stream.read = (size?: number): unknown => {
+    const chunk: unknown = read.call(stream, size)
+    // On the next tick, for now the chunk is on its way to the consumer.
+    if (stream.readableLength === 0) process.nextTick(() => stream.destroy(error))
+    return chunk
+  }
+}

@@ -1,0 +1,78 @@
+import type { Transform } from 'node:stream'
+import { transform as through } from 'through2'
+import type { Stage } from '../event/stage.js'
+import { acceptFailures, Failure, failWhenDrained, passFailures, type PassesFailures } from './failure.js'
+
+/** A Transform in object mode from an async generator over chunks of bytes; the generator's errors come after its results. */
+export function generatorStream(
+  generate: (source: AsyncIterable<Uint8Array>, stream: Transform) => AsyncIterable<unknown>,
+): Transform {
+  let inBand = false
+  const stream = through({ objectMode: true, highWaterMark: 2 }, async function* (source: AsyncIterable<Uint8Array | string | Failure>) {
+    let error: Error
+    try {
+      yield* generate(bytesOf(source), stream)
+      return
+    } catch (caught) {
+      error = caught as Error
+    }
+    if (inBand) yield new Failure(error)
+    else failWhenDrained(stream, error)
+    // The stream must not end as if it were whole; it is destroyed once its consumer has seen the error.
+    await new Promise<never>(() => {})
+  }) as Transform & PassesFailures
+  stream[passFailures] = () => {
+    inBand = true
+  }
+  return acceptFailures(stream)
+}
+
+async function* bytesOf(source: AsyncIterable<Uint8Array | string | Failure>): AsyncGenerator<Uint8Array> {
+  for await (const chunk of source) {
+    if (chunk instanceof Failure) throw chunk.error
+    yield typeof chunk === 'string' ? Buffer.from(chunk) : chunk
+  }
+}
+
+/** Runs a stage inside a generator; its warnings become the stream's. */
+export async function* runStage<In, Out>(stage: Stage<In, Out>, source: AsyncIterable<In>, stream: Transform): AsyncGenerator<Out> {
+  let warned = 0
+  const results = function* (): Generator<Out> {
+    try {
+      for (let out = stage.next(); out !== null; out = stage.next()) yield out
+    } finally {
+      const warnings = stage.warnings ?? []
+      while (warned < warnings.length) stream.emit('warning', warnings[warned++])
+    }
+  }
+  for await (const input of source) {
+    stage.feed(input)
+    yield* results()
+  }
+  stage.end()
+  yield* results()
+}
+
+/** A source of chunks that has been read up to some length, to be read again from the beginning. */
+export interface Peeked {
+  /** The first bytes: at least as many as were asked for, unless the source is shorter. */
+  readonly head: Uint8Array
+  /** All of the source, `head` included. */
+  readonly whole: AsyncIterable<Uint8Array>
+}
+
+/** Reads the first `length` bytes of a source, or all of a shorter one. */
+export async function peek(source: AsyncIterable<Uint8Array>, length: number): Promise<Peeked> {
+  const chunks = source[Symbol.asyncIterator]()
+  let head: Uint8Array = new Uint8Array(0)
+  while (head.length < length) {
+    const chunk = await chunks.next()
+    if (chunk.done === true) break
+    head = head.length === 0 ? chunk.value : Buffer.concat([head, chunk.value])
+  }
+  const whole = (async function* () {
+    if (head.length > 0) yield head
+    yield* { [Symbol.asyncIterator]: () => chunks }
+  })()
+  return { head, whole }
+}

@@ -1,0 +1,113 @@
+import type { Transform } from 'node:stream'
+import { transform as through } from 'through2'
+import type { EventBatch } from '../event/batch.js'
+import type { BatchTransform, Decoder, Encoder, Stage } from '../event/stage.js'
+import { acceptFailures, Failure, failWhenDrained, passFailures, type PassesFailures } from './failure.js'
+
+/** Bytes are fed to a stage in pieces of at most this size, so that one huge chunk does not become one huge result. */
+const SLICE_BYTES = 65_536
+
+/** Chunks or batches queued before and behind a stage: enough to keep both sides busy. */
+const QUEUED = 2
+
+/** A decoder as a Transform: bytes in, `EventBatch` objects out. */
+export function decoderStream(decoder: Decoder): Transform {
+  return stageStream(decoder)
+}
+
+/** An encoder as a Transform: `EventBatch` objects in, bytes (as Buffers) out. */
+export function encoderStream(encoder: Encoder): Transform {
+  return stageStream(encoder)
+}
+
+/** A transform of events as a Transform: `EventBatch` objects in and out. */
+export function transformStream(stage: BatchTransform): Transform {
+  return stageStream(stage)
+}
+
+/** Anything that a stage stream can be given: bytes, text, a batch, or the news that the stream before it failed. */
+type Chunk = Uint8Array | string | EventBatch | Failure
+
+/**
+ * The shell around any stage. It asks the stage for its next result only while the consumer wants more, so a stage
+ * that makes much out of little (stride-encoded records, a gzip bomb) holds one result at a time.
+ */
+function stageStream<In extends Uint8Array | EventBatch, Out>(stage: Stage<In, Out>): Transform {
+  /** What to go on with when the consumer wants more. */
+  let resume: (() => void) | undefined
+  let inBand = false
+  /** How many of the stage's warnings were passed on. */
+  let warned = 0
+
+  // In object mode on both sides, bytes too: so that the news of a failure can follow them in the queue.
+  const stream = through(
+    { objectMode: true, highWaterMark: QUEUED },
+    (chunk: Chunk, encoding, done) => {
+      if (chunk instanceof Failure) {
+        stage.cut()
+        drain(() => fail(chunk.error))
+      } else if (typeof chunk === 'string' || chunk instanceof Uint8Array) {
+        feedSlices(typeof chunk === 'string' ? Buffer.from(chunk, encoding) : chunk, 0, done)
+      } else {
+        stage.feed(chunk as In)
+        drain(done)
+      }
+    },
+    (done) => {
+      stage.end()
+      drain(done)
+    },
+  ) as Transform & PassesFailures
+
+  function feedSlices(chunk: Uint8Array, start: number, done: () => void): void {
+    const end = Math.min(start + SLICE_BYTES, chunk.length)
+    stage.feed((start === 0 && end === chunk.length ? chunk : chunk.subarray(start, end)) as In)
+    drain(end < chunk.length ? () => feedSlices(chunk, end, done) : done)
+  }
+
+  function drain(done: () => void): void {
+    let result: Out | null
+    try {
+      while ((result = stage.next()) !== null) {
+        if (!stream.push(result instanceof Uint8Array ? asBuffer(result) : result)) {
+          resume = () => drain(done)
+          return
+        }
+      }
+    } catch (error) {
+      warn()
+      fail(error as Error)
+      return
+    }
+    warn()
+    done()
+  }
+
+  function warn(): void {
+    const warnings = stage.warnings ?? []
+    while (warned < warnings.length) stream.emit('warning', warnings[warned++])
+  }
+
+  /** Nothing is read any more (the transform's callback is never called); the error comes behind what is queued. */
+  function fail(error: Error): void {
+    if (inBand) stream.push(new Failure(error))
+    else failWhenDrained(stream, error)
+  }
+
+  const read = stream._read
+  stream._read = (size) => {
+    if (resume === undefined) return read.call(stream, size)
+    const go = resume
+    resume = undefined
+    go()
+  }
+  stream[passFailures] = () => {
+    inBand = true
+  }
+  return acceptFailures(stream)
+}
+
+/** The same bytes as a Buffer, which is what readers of Node's byte streams expect. */
+function asBuffer(bytes: Uint8Array): Buffer {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+}

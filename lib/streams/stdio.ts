@@ -1,0 +1,78 @@
+import { close, createReadStream, fstatSync, openSync, statSync, write } from 'node:fs'
+import { Writable, type Readable } from 'node:stream'
+
+/** Files are read in pieces of this size; from a pipe no more than 64 KiB ever come at once. */
+const FILE_READ_BYTES = 262_144
+
+/** Bytes from a file, or from standard input for `-`. */
+export function openInput(path: string): Readable {
+  if (path !== '-') return createReadStream(path, { highWaterMark: FILE_READ_BYTES })
+  // A file is read through the thread pool; a pipe by the event loop, for a blocked read there cannot be given up.
+  if (fstatSync(0).isFile()) return createReadStream('', { fd: 0, autoClose: false, highWaterMark: FILE_READ_BYTES })
+  return process.stdin
+}
+
+/** The size in bytes of a file, or of standard input if it is a file; undefined for pipes. */
+export function inputSize(path: string): number | undefined {
+  const stats = path === '-' ? fstatSync(0) : statSync(path, { throwIfNoEntry: false })
+  return stats?.isFile() === true ? stats.size : undefined
+}
+
+/** A file for bytes, or standard output for `-`. */
+export function openOutput(path: string): Writable {
+  return path === '-' ? new DescriptorSink(1, false) : new DescriptorSink(openSync(path, 'w'), true)
+}
+
+/**
+ * Writes to a file descriptor, and loses nothing when it is destroyed: Node's own streams throw away what is queued
+ * when the pipeline fails, but what came before a fault in a trace is sound and must arrive.
+ */
+export class DescriptorSink extends Writable {
+  /** How many bytes were written. */
+  bytesWritten = 0
+  private busy = false
+  private idle: (() => void) | undefined
+
+  /**
+   * @param fd an open file descriptor; a pipe may be in non-blocking mode
+   * @param owned close it at the end
+   */
+  constructor(private readonly fd: number, private readonly owned: boolean) {
+    // With a mark of 1 the producer pauses after each chunk, so that only the chunk in hand is ever queued here.
+    super({ highWaterMark: 1, decodeStrings: true })
+  }
+
+  override _write(chunk: Buffer, _encoding: BufferEncoding, done: (error?: Error | null) => void): void {
+    this.busy = true
+    this.writeAll(chunk, (error) => {
+      this.busy = false
+      done(error)
+      this.idle?.()
+    })
+  }
+
+  override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
+    const finish = () => (this.owned ? close(this.fd, (fault) => done(error ?? fault)) : done(error))
+    if (this.busy) this.idle = finish
+    else finish()
+  }
+
+  private writeAll(chunk: Buffer, done: (error?: Error | null) => void): void {
+    write(this.fd, chunk, 0, chunk.length, null, (error, n) => {
+      if (error !== null && error.code === 'EAGAIN') {
+        // Somebody who shares the pipe made it non-blocking.
+        setTimeout(() => this.writeAll(chunk, done), 5)
+        return
+      }
+      if (error !== null) return done(error)
+      this.bytesWritten += n
+      if (n < chunk.length) this.writeAll(chunk.subarray(n), done)
+      else done()
+    })
+  }
+}
+
+/** Whether an error says that the reader of our output went away, which ends a pipe in peace. */
+export function isBrokenPipe(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'EPIPE'
+}

@@ -1,0 +1,151 @@
+import { selectRows, type EventBatch, type U64FieldName } from '../event/batch.js'
+import type { ApiName, KindName } from '../event/fields.js'
+import type { TraceHeader } from '../event/header.js'
+import type { BatchTransform } from '../event/stage.js'
+import { hasFrame, hasValue, inRange, isApi, isKind, isNamed, isNumbered, onCpu, type Criterion } from './criteria.js'
+import { Lifetimes } from './lifetimes.js'
+import type { NamePattern } from './match.js'
+import type { Range } from './ranges.js'
+
+/** One value or several, any of which will do. */
+export type OneOrMore<T> = T | readonly T[]
+
+/**
+ * Which events to keep: those that meet every criterion given; within one criterion, any of its values will do. An event
+ * that does not have the field never meets a criterion on it. Ranges are inclusive.
+ */
+export interface FilterOptions {
+  readonly thread?: OneOrMore<bigint | number>
+  readonly process?: OneOrMore<bigint | number>
+  readonly heap?: OneOrMore<bigint | number>
+  readonly cpu?: OneOrMore<bigint | number>
+  readonly kind?: OneOrMore<KindName>
+  readonly api?: OneOrMore<ApiName>
+  /** Bytes requested. Frees have no size: see `lifetimes`. */
+  readonly size?: OneOrMore<Range>
+  /** The address that the event gives, for a realloc the new one. */
+  readonly address?: OneOrMore<Range>
+  /** In the unit of the trace's header. */
+  readonly time?: OneOrMore<Range>
+  /** Numbers of events, the first one that reaches this filter being 1. */
+  readonly events?: OneOrMore<Range>
+  readonly function?: OneOrMore<NamePattern>
+  readonly file?: OneOrMore<NamePattern>
+  readonly type?: OneOrMore<NamePattern>
+  /** Some frame of the stack. */
+  readonly stack?: OneOrMore<NamePattern>
+  /** Keep the events that do not meet all criteria instead. */
+  readonly invert?: boolean
+  /**
+   * Keep also the later realloc and free of every allocation that is kept (with `invert`: that the inverted criteria keep),
+   * whether they meet the criteria or not; see `Lifetimes`. Memory grows with the number of kept blocks that are live.
+   */
+  readonly lifetimes?: boolean
+}
+
+/**
+ * Keeps some of the events. Batches of which all events are kept are passed on as they are, those of which none are kept
+ * disappear; but a batch that brings a new header is always passed on, if need be without events.
+ */
+export class Filter implements BatchTransform {
+  private readonly criteria: readonly Criterion[]
+  private readonly invert: boolean
+  private readonly lifetimes: Lifetimes | undefined
+  private input: EventBatch | null = null
+  private header: TraceHeader | undefined
+  /** How many events came before the current batch. */
+  private before = 0
+  private rows = new Int32Array(0)
+  private labels = new Uint32Array(0)
+
+  /** @throws RangeError when an option has a value that no event can have, such as an unknown kind or an empty range */
+  constructor(options: FilterOptions = {}) {
+    this.criteria = criteriaOf(options)
+    this.invert = options.invert ?? false
+    this.lifetimes = options.lifetimes === true ? new Lifetimes() : undefined
+  }
+
+  feed(batch: EventBatch): void {
+    this.input = batch
+  }
+
+  next(): EventBatch | null {
+    const batch = this.input
+    if (batch === null) return null
+    this.input = null
+    const n = this.select(batch)
+    this.before += batch.count
+    const announces = batch.header !== this.header
+    this.header = batch.header
+    if (n === 0 && !announces) return null
+    return n === batch.count ? batch : selectRows(batch, this.rows, n)
+  }
+
+  end(): void {}
+
+  cut(): void {}
+
+  /** Puts the rows to keep into `rows`, in order, and returns how many they are. */
+  private select(batch: EventBatch): number {
+    const { count } = batch
+    if (this.rows.length < count) {
+      this.rows = new Int32Array(count)
+      this.labels = new Uint32Array(count)
+    }
+    const { rows } = this
+    for (let i = 0; i < count; i++) rows[i] = i
+    let n = count
+    for (const criterion of this.criteria) {
+      if (n === 0) break
+      n = criterion(batch, rows, n, this.before)
+    }
+    if (this.lifetimes === undefined) return this.invert ? complement(rows, n, count) : n
+    const { labels } = this
+    labels.fill(this.invert ? 1 : 0, 0, count)
+    for (let j = 0; j < n; j++) labels[rows[j] as number] = this.invert ? 0 : 1
+    this.lifetimes.follow(batch, labels)
+    n = 0
+    for (let i = 0; i < count; i++) {
+      rows[n] = i
+      n += labels[i] as number
+    }
+    return n
+  }
+}
+
+/** The rows below `count` that are not among the ascending `rows[0..n)`, in place; returns how many they are. */
+function complement(rows: Int32Array, n: number, count: number): number {
+  const selected = rows.slice(0, n)
+  let kept = 0
+  let j = 0
+  for (let i = 0; i < count; i++) {
+    if (j < n && selected[j] === i) j++
+    else rows[kept++] = i
+  }
+  return kept
+}
+
+/** The criteria of some options, the cheapest ones first. */
+function criteriaOf(options: FilterOptions): Criterion[] {
+  const criteria: Criterion[] = []
+  const add = <T>(option: OneOrMore<T> | undefined, make: (values: readonly T[]) => Criterion) => {
+    if (option !== undefined) criteria.push(make(Array.isArray(option) ? (option as readonly T[]) : [option as T]))
+  }
+  const value = (field: U64FieldName) => (values: readonly (bigint | number)[]) => hasValue(field, values)
+  const range = (field: U64FieldName) => (ranges: readonly Range[]) => inRange(field, ranges)
+  add(options.events, isNumbered)
+  add(options.kind, isKind)
+  add(options.api, isApi)
+  add(options.cpu, onCpu)
+  add(options.thread, value('thread'))
+  add(options.process, value('process'))
+  add(options.heap, value('heap'))
+  add(options.size, range('size'))
+  add(options.address, range('address'))
+  add(options.time, range('time'))
+  add(options.function, (patterns: readonly NamePattern[]) => isNamed('function', patterns))
+  add(options.file, (patterns: readonly NamePattern[]) => isNamed('file', patterns))
+  add(options.type, (patterns: readonly NamePattern[]) => isNamed('type', patterns))
+  add(options.stack, hasFrame)
+  return criteria
+}

@@ -1,0 +1,232 @@
+import { HI, LO } from '../bytes/u64.js'
+import { U64Map } from '../bytes/u64-map.js'
+import { EventBatch, reviseBatch, type TraceEvent, type U64Column } from '../event/batch.js'
+import { FIELDS, Has, fieldSet, type FieldName } from '../event/fields.js'
+import { NO_HEADER, type TraceHeader } from '../event/header.js'
+import type { BatchTransform } from '../event/stage.js'
+import { StringTable } from '../event/strings.js'
+import { AddressScrambler, NameScrambler, type NamedField } from './anonymise.js'
+import { Evaluator, compileExpression, type EventFunction } from './expression.js'
+
+/** What to change in every event. The changes are made in the order in which they stand here. */
+export interface MapOptions {
+  /** Code (see `compileExpression`) or a function to pass every event through. Slow; everything else is fast. */
+  readonly expression?: string | EventFunction
+  /** Move `address` and `oldAddress` so that what was at `from` is at `to`, modulo 2^64. The null address stays null. */
+  readonly rebase?: { readonly from: bigint; readonly to: bigint }
+  readonly anonymise?: AnonymiseOptions
+  /** Number the threads from 1, in the order in which they appear in a trace. Memory grows with their number. */
+  readonly numberThreads?: boolean
+  /** Fields to leave out. */
+  readonly drop?: readonly FieldName[]
+  /** Fields to set to one value on every event, whether it had them before or not. */
+  readonly set?: Omit<TraceEvent, 'kind'>
+}
+
+/** How to hide what a trace says about the program and the machine that it comes from. */
+export interface AnonymiseOptions {
+  /** The secret. The same key gives the same replacements in every run; who has it can test guesses. */
+  readonly key: string
+  /**
+   * Replace the fields that are addresses: address, oldAddress, heap, callSite (see `AddressScrambler`). Default true.
+   * The thread ids of some systems are addresses as well: number the threads too.
+   */
+  readonly addresses?: boolean
+  /**
+   * Replace the names: function, file, type, stack, text (see `NameScrambler`). Attributes, which may hold anything,
+   * are left out. Default true.
+   */
+  readonly names?: boolean
+}
+
+const NAME_FIELDS = ['function', 'file', 'type', 'text'] as const
+const NAMES = fieldSet(...NAME_FIELDS, 'stack')
+const REBASED = fieldSet('address', 'oldAddress')
+const SCRAMBLED = fieldSet('address', 'oldAddress', 'heap', 'callSite')
+const ADDRESS_FIELDS = ['address', 'oldAddress', 'heap', 'callSite'] as const
+
+/** Changes events, as `MapOptions` says. Every batch gives at least one, and headers stay as they are. */
+export class Mapper implements BatchTransform {
+  private readonly evaluator: Evaluator | undefined
+  private readonly rebaseLo: number
+  private readonly rebaseHi: number
+  private readonly addresses: AddressScrambler | undefined
+  private readonly names: NameScrambler | undefined
+  private readonly threads: U64Map | undefined
+  private readonly drop: number
+  /** One event with the values of `set`. */
+  private readonly constants = new EventBatch(1, 0, NO_HEADER)
+  private readonly set: number
+  private readonly setsStrings: boolean
+  /** The fields that get columns of their own, where a batch has them. */
+  private readonly changed: number
+  private header: TraceHeader | undefined
+  private input: EventBatch | null = null
+
+  /** @throws ExpressionError when the expression does not compile; RangeError when an option's value does not fit */
+  constructor(options: MapOptions = {}) {
+    const { expression, rebase, anonymise, numberThreads, drop = [], set = {} } = options
+    if (expression !== undefined) {
+      this.evaluator = new Evaluator(typeof expression === 'string' ? compileExpression(expression) : expression)
+    }
+    const offset = rebase === undefined ? 0n : BigInt.asUintN(64, rebase.to - rebase.from)
+    this.rebaseLo = Number(offset & 0xffff_ffffn)
+    this.rebaseHi = Number(offset >> 32n)
+    if (anonymise?.key === '') throw new RangeError('the key to anonymise with is empty')
+    if (anonymise !== undefined && anonymise.addresses !== false) this.addresses = new AddressScrambler(anonymise.key)
+    if (anonymise !== undefined && anonymise.names !== false) this.names = new NameScrambler(anonymise.key)
+    this.threads = numberThreads === true ? new U64Map(1) : undefined
+    this.drop = fieldSet(...drop) | (this.names === undefined ? 0 : Has.attributes)
+    this.constants.push({ ...set, kind: 'comment' })
+    this.set = this.constants.mask[0] as number
+    this.setsStrings = FIELDS.some(({ type }, f) => (this.set >>> f) & 1 && (type === 'string' || type === 'list' || type === 'bytes'))
+    this.changed =
+      (offset === 0n ? 0 : REBASED) |
+      (this.addresses === undefined ? 0 : SCRAMBLED) |
+      (this.names === undefined ? 0 : NAMES) |
+      (this.threads === undefined ? 0 : Has.thread)
+  }
+
+  feed(batch: EventBatch): void {
+    if (this.evaluator !== undefined) this.evaluator.feed(batch)
+    else this.input = batch
+  }
+
+  /** @throws ExpressionError once all events before the fault were given out */
+  next(): EventBatch | null {
+    const batch = this.evaluator !== undefined ? this.evaluator.next() : this.input
+    this.input = null
+    return batch === null ? null : this.revise(batch)
+  }
+
+  end(): void {}
+
+  cut(): void {}
+
+  private revise(source: EventBatch): EventBatch {
+    if (source.header !== this.header) {
+      this.header = source.header
+      this.threads?.clear()
+    }
+    // What is set or dropped anyway need not be changed before.
+    const changed = this.changed & source.columns & ~this.drop & ~this.set
+    const dropped = this.drop & source.columns & ~this.set
+    if ((changed | dropped | this.set) === 0) return source
+    const target = reviseBatch(source, changed | this.set, this.stringsFor(source))
+    if ((changed & SCRAMBLED) !== 0) this.reviseAddresses(source, target, changed)
+    if ((changed & NAMES) !== 0) this.reviseNames(source, target, changed)
+    if ((changed & Has.thread) !== 0) this.reviseThreads(source, target)
+    if (dropped !== 0) {
+      target.columns &= ~dropped
+      for (let i = 0; i < target.count; i++) target.mask[i] = (target.mask[i] as number) & ~dropped
+    }
+    if (this.set !== 0) this.setConstants(target)
+    return target
+  }
+
+  private stringsFor(source: EventBatch): StringTable {
+    if (this.names !== undefined) return new StringTable()
+    return this.setsStrings ? source.strings.copy() : source.strings
+  }
+
+  private reviseAddresses(source: EventBatch, target: EventBatch, changed: number): void {
+    for (const field of ADDRESS_FIELDS) {
+      const has = Has[field]
+      if ((changed & has) === 0) continue
+      const rebased = (REBASED & has) !== 0
+      const addLo = rebased ? this.rebaseLo : 0
+      const addHi = rebased ? this.rebaseHi : 0
+      moveAddresses(source[field], target[field], source, has, addLo, addHi, this.addresses)
+    }
+  }
+
+  private reviseNames(source: EventBatch, target: EventBatch, changed: number): void {
+    for (const field of NAME_FIELDS) {
+      const has = Has[field]
+      if ((changed & has) === 0) continue
+      const names = this.replacements(field, source.strings, target.strings)
+      const from = source[field]
+      const to = target[field]
+      for (let i = 0; i < source.count; i++) if ((source.mask[i] as number) & has) to[i] = names(from[i] as number)
+    }
+    if ((changed & Has.stack) === 0) return
+    const frames = this.replacements('stack', source.strings, target.strings)
+    const lists = new Int32Array(source.strings.listCount).fill(-1)
+    for (let i = 0; i < source.count; i++) {
+      if (((source.mask[i] as number) & Has.stack) === 0) continue
+      const list = source.stack[i] as number
+      if (lists[list] === -1) lists[list] = target.strings.addList(source.strings.list(list).map(frames))
+      target.stack[i] = lists[list] as number
+    }
+  }
+
+  /** The replacement of each string of a batch, made when it is first asked for. */
+  private replacements(field: NamedField, source: StringTable, target: StringTable): (id: number) => number {
+    const ids = new Int32Array(source.size).fill(-1)
+    return (id) => {
+      if (ids[id] === -1) ids[id] = (this.names as NameScrambler).replace(field, source, id, target)
+      return ids[id] as number
+    }
+  }
+
+  private reviseThreads(source: EventBatch, target: EventBatch): void {
+    const { mask, count } = source
+    const has = Has.thread
+    const from = source.thread.words
+    const to = target.thread.words
+    const threads = this.threads as U64Map
+    for (let i = 0; i < count; i++) {
+      if (((mask[i] as number) & has) === 0) continue
+      const lo = from[2 * i + LO] as number
+      const hi = from[2 * i + HI] as number
+      let slot = threads.find(lo, hi)
+      if (slot < 0) {
+        slot = threads.add(lo, hi)
+        threads.values[slot] = threads.size
+      }
+      to[2 * i + LO] = threads.values[slot] as number
+    }
+  }
+
+  private setConstants(target: EventBatch): void {
+    const { constants, set } = this
+    const { count, strings } = target
+    for (let i = 0; i < count; i++) target.mask[i] = (target.mask[i] as number) | set
+    FIELDS.forEach(({ name, type }, f) => {
+      if (((set >>> f) & 1) === 0) return
+      if (type === 'u64' || type === 'address') target.u64(name).values.fill(constants.u64(name).values[0] as bigint, 0, count)
+      else if (type === 'list') {
+        const ids = constants.strings.list(constants[name][0] as number).map((id) => strings.intern(constants.strings.view(id)))
+        target[name].fill(strings.addList(ids), 0, count)
+      } else if (type === 'string' || type === 'bytes') {
+        target[name].fill(strings.intern(constants.strings.view(constants[name][0] as number)), 0, count)
+      } else {
+        target[name].fill(constants[name][0] as number, 0, count)
+      }
+    })
+  }
+}
+
+function moveAddresses(
+  from: U64Column, to: U64Column, { mask, count }: EventBatch, has: number,
+  addLo: number, addHi: number, scrambler: AddressScrambler | undefined,
+): void {
+  const source = from.words
+  const target = to.words
+  for (let i = 0; i < count; i++) {
+    if (((mask[i] as number) & has) === 0) continue
+    let lo = source[2 * i + LO] as number
+    let hi = source[2 * i + HI] as number
+    if ((lo | hi) === 0) continue
+    const sum = lo + addLo
+    lo = sum >>> 0
+    hi = (hi + addHi + (sum > 0xffff_ffff ? 1 : 0)) >>> 0
+    if (scrambler !== undefined) {
+      scrambler.scramble(lo, hi)
+      lo = scrambler.lo
+      hi = scrambler.hi
+    }
+    target[2 * i + LO] = lo
+    target[2 * i + HI] = hi
+  }
+}

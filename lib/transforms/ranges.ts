@@ -1,0 +1,52 @@
+/** An inclusive range of unsigned integers; an end that is missing is open. */
+export interface Range {
+  readonly from?: bigint
+  readonly to?: bigint
+}
+
+const MAX = 0xffff_ffff_ffff_ffffn
+const FACTORS: Readonly<Record<string, bigint>> = { '': 1n, K: 1n << 10n, M: 1n << 20n, G: 1n << 30n }
+
+/**
+ * Reads a range as people write it: `A..B`, `A..`, `..B`, `..` (any value) or `A` (this value only). Numbers are decimal,
+ * with an optional suffix K, M or G (powers of 1024, either case), or hexadecimal with `0x`.
+ * @throws RangeError on anything else, on numbers beyond 64 bits, and when the range is empty
+ */
+export function parseRange(text: string): Range {
+  const dots = text.indexOf('..')
+  const from = dots < 0 ? parseNumber(text, text) : parseEnd(text.slice(0, dots), text)
+  const to = dots < 0 ? from : parseEnd(text.slice(dots + 2), text)
+  const range: Range = { ...(from !== undefined && { from }), ...(to !== undefined && { to }) }
+  checkRange(range)
+  return range
+}
+
+function parseEnd(end: string, text: string): bigint | undefined {
+  return end.trim() === '' ? undefined : parseNumber(end, text)
+}
+
+function parseNumber(number: string, text: string): bigint {
+  const match = /^\s*(?:(0x[0-9a-f]+)|([0-9]+)([KMG]?))\s*$/i.exec(number)
+  if (match === null) throw new RangeError(`not a range: '${text}' (write A..B, A.., ..B or A, with numbers such as 4096, 4K or 0x1000)`)
+  const [, hex, decimal, suffix] = match
+  return hex !== undefined ? BigInt(hex) : BigInt(decimal as string) * (FACTORS[(suffix as string).toUpperCase()] as bigint)
+}
+
+function checkRange({ from = 0n, to = MAX }: Range): void {
+  if (from < 0n || from > MAX || to < 0n || to > MAX) throw new RangeError(`not 64-bit unsigned integers: ${from}..${to}`)
+  if (from > to) throw new RangeError(`an empty range: ${from}..${to}`)
+}
+
+/**
+ * The bounds of ranges for hot loops: per range the low and high word of its first and of its last value.
+ * @throws RangeError when an end is not a 64-bit unsigned integer or a range is empty
+ */
+export function rangeWords(ranges: readonly Range[]): Uint32Array {
+  const words = new Uint32Array(ranges.length * 4)
+  ranges.forEach((range, r) => {
+    checkRange(range)
+    const { from = 0n, to = MAX } = range
+    words.set([from, from >> 32n, to, to >> 32n].map((part) => Number(part & 0xffff_ffffn)), r * 4)
+  })
+  return words
+}

@@ -1,0 +1,248 @@
+import { HI, LO } from '../bytes/u64.js'
+import { U64Map } from '../bytes/u64-map.js'
+import { selectRows, type EventBatch } from '../event/batch.js'
+import { APIS, Has, KINDS } from '../event/fields.js'
+import { Lifetimes } from './lifetimes.js'
+
+/**
+ * What to divide events by; the keys are
+ * - `thread`, `process`, `cpu`: the number in decimal; `heap`: in hexadecimal, such as `0x7f00`
+ * - `kind`, `api`: the name
+ * - `size-class`: the smallest power of two that is not below the size, in decimal; 0 for size 0
+ * - `shard`: the number of the shard, from 0. All events of a block are in the same one
+ */
+export const PARTITIONS = ['thread', 'process', 'heap', 'cpu', 'kind', 'api', 'size-class', 'shard'] as const
+
+/** A way to divide events. */
+export type Partition = (typeof PARTITIONS)[number]
+
+/** How to divide events. */
+export interface PartitionOptions {
+  readonly by: Partition
+  /** How many shards there are. Default 2. */
+  readonly shards?: number
+  /**
+   * Put the later reallocs and the free of a block where its allocation went (see `Lifetimes`), whatever they say
+   * themselves. Memory grows with the number of live blocks. Default false, but for shards, which always do this.
+   */
+  readonly lifetimes?: boolean
+}
+
+/** The events of a batch that have the same key. */
+export interface Part {
+  /** See `PARTITIONS`; `none` for events that do not have the field. Made of letters, digits, `_` and `-`. */
+  readonly key: string
+  readonly batch: EventBatch
+}
+
+const NONE = 'none'
+const U64_KEYS = ['thread', 'process', 'heap'] as const
+
+/**
+ * Divides batches by key. Memory grows with the number of distinct keys, and with the live blocks where lifetimes are
+ * followed. A new header forgets the live blocks (see `Lifetimes`); the keys go on.
+ */
+export class Partitioner {
+  private readonly by: Partition
+  private readonly shards: number
+  private readonly lifetimes: Lifetimes | undefined
+  /** All keys so far. Label k + 1 stands for `keys[k]`, for 0 is no label. */
+  private readonly keys: string[] = []
+  private readonly labelOfKey = new Map<string, number>()
+  /** Labels by the field's value. */
+  private readonly labelOfValue = new U64Map(1)
+  /** Labels by kind, function, power of two or shard. */
+  private readonly labelOfCode: Uint32Array
+  private labels = new Uint32Array(0)
+  /** Per label, how many events of the batch have it, then where the next of them goes in `rows`. */
+  private ends = new Uint32Array(16)
+
+  /** @throws RangeError on an unknown way to divide, or a number of shards that is not from 1 to 65536 */
+  constructor({ by, shards = 2, lifetimes = false }: PartitionOptions) {
+    if (!PARTITIONS.includes(by)) throw new RangeError(`cannot divide by '${by}' (but by ${PARTITIONS.join(', ')})`)
+    if (!Number.isInteger(shards) || shards < 1 || shards > 65_536) throw new RangeError(`not a number of shards from 1 to 65536: ${shards}`)
+    this.by = by
+    this.shards = shards
+    this.lifetimes = lifetimes || by === 'shard' ? new Lifetimes() : undefined
+    this.labelOfCode = new Uint32Array(by === 'shard' ? shards : 256)
+  }
+
+  /**
+   * The parts of a batch, in the order in which their keys first appear; within a part events keep their order. Every part
+   * has the header of the batch. A batch without events has no parts, so a key's stream begins with its first event.
+   */
+  partition(batch: EventBatch): Part[] {
+    const { count } = batch
+    if (count === 0) return []
+    if (this.labels.length < count) this.labels = new Uint32Array(count)
+    const labels = this.labels.fill(0, 0, count)
+    this.label(batch, labels)
+    for (let i = 0; i < count; i++) if (labels[i] === 0) labels[i] = this.labelOf(NONE)
+    this.lifetimes?.follow(batch, labels)
+    return this.gather(batch, labels)
+  }
+
+  /** The rows of each label by a counting sort, which keeps their order. */
+  private gather(batch: EventBatch, labels: Uint32Array): Part[] {
+    const { count } = batch
+    if (this.ends.length <= this.keys.length) this.ends = new Uint32Array(this.keys.length * 2)
+    const { ends } = this
+    const present: number[] = []
+    for (let i = 0; i < count; i++) {
+      const label = labels[i] as number
+      if (ends[label] === 0) present.push(label)
+      ends[label] = (ends[label] as number) + 1
+    }
+    if (present.length === 1) {
+      const label = present[0] as number
+      ends[label] = 0
+      return [{ key: this.keys[label - 1] as string, batch }]
+    }
+    let start = 0
+    for (const label of present) {
+      const n = ends[label] as number
+      ends[label] = start
+      start += n
+    }
+    const rows = new Int32Array(count)
+    for (let i = 0; i < count; i++) {
+      const label = labels[i] as number
+      const end = ends[label] as number
+      rows[end] = i
+      ends[label] = end + 1
+    }
+    start = 0
+    return present.map((label) => {
+      const end = ends[label] as number
+      const part = selectRows(batch, rows.subarray(start, end), end - start)
+      start = end
+      ends[label] = 0
+      return { key: this.keys[label - 1] as string, batch: part }
+    })
+  }
+
+  private labelOf(key: string): number {
+    let label = this.labelOfKey.get(key)
+    if (label === undefined) this.labelOfKey.set(key, (label = this.keys.push(key)))
+    return label
+  }
+
+  /** Gives each event the label that it has by itself, if any. */
+  private label(batch: EventBatch, labels: Uint32Array): void {
+    switch (this.by) {
+      case 'kind':
+        for (let i = 0; i < batch.count; i++) labels[i] = this.codeLabel(batch.kind[i] as number, KINDS)
+        return
+      case 'api':
+        for (let i = 0; i < batch.count; i++) {
+          if ((batch.mask[i] as number) & Has.api) labels[i] = this.codeLabel(batch.api[i] as number, APIS)
+        }
+        return
+      case 'cpu':
+        for (let i = 0; i < batch.count; i++) {
+          if ((batch.mask[i] as number) & Has.cpu) labels[i] = this.valueLabel((batch.cpu[i] as number) >>> 0, 0)
+        }
+        return
+      case 'size-class':
+        return this.labelSizes(batch, labels)
+      case 'shard':
+        return this.labelShards(batch, labels)
+      default:
+        return this.labelValues(batch, this.by, labels)
+    }
+  }
+
+  private labelValues(batch: EventBatch, field: (typeof U64_KEYS)[number], labels: Uint32Array): void {
+    const has = Has[field]
+    if ((batch.columns & has) === 0) return
+    const { words } = batch[field]
+    const { mask, count } = batch
+    let lastLo = 0
+    let lastHi = 0
+    let last = 0
+    for (let i = 0; i < count; i++) {
+      if (((mask[i] as number) & has) === 0) continue
+      const lo = words[2 * i + LO] as number
+      const hi = words[2 * i + HI] as number
+      if (last === 0 || lo !== lastLo || hi !== lastHi) {
+        last = this.valueLabel(lo, hi)
+        lastLo = lo
+        lastHi = hi
+      }
+      labels[i] = last
+    }
+  }
+
+  private labelSizes(batch: EventBatch, labels: Uint32Array): void {
+    const { mask, count } = batch
+    const { words } = batch.size
+    const has = Has.size
+    for (let i = 0; i < count; i++) {
+      if (((mask[i] as number) & has) === 0) continue
+      labels[i] = this.codeLabel(sizeClass(words[2 * i + LO] as number, words[2 * i + HI] as number), CLASSES)
+    }
+  }
+
+  /** By a hash of the block's identity as `Lifetimes` has it, so that even blocks never seen before stay together. */
+  private labelShards(batch: EventBatch, labels: Uint32Array): void {
+    const { mask, count } = batch
+    const index = batch.index.words
+    const address = batch.address.words
+    const oldAddress = batch.oldAddress.words
+    for (let i = 0; i < count; i++) {
+      const has = mask[i] as number
+      let lo = 0
+      let hi = 0
+      if (has & Has.index) {
+        lo = index[2 * i + LO] as number
+        hi = index[2 * i + HI] as number
+      } else {
+        if (has & Has.oldAddress) {
+          lo = oldAddress[2 * i + LO] as number
+          hi = oldAddress[2 * i + HI] as number
+        }
+        if ((lo | hi) === 0 && has & Has.address) {
+          lo = address[2 * i + LO] as number
+          hi = address[2 * i + HI] as number
+        }
+        if ((lo | hi) === 0) continue
+      }
+      labels[i] = this.codeLabel(shardOf(lo, hi, this.shards))
+    }
+  }
+
+  /** The label of a code, whose key is its name, or the code itself where there are no names. */
+  private codeLabel(code: number, names?: readonly string[]): number {
+    const label = this.labelOfCode[code] as number
+    if (label !== 0) return label
+    return (this.labelOfCode[code] = this.labelOf(names === undefined ? String(code) : (names[code] as string)))
+  }
+
+  private valueLabel(lo: number, hi: number): number {
+    const map = this.labelOfValue
+    let slot = map.find(lo, hi)
+    if (slot < 0) {
+      slot = map.add(lo, hi)
+      const value = (BigInt(hi) << 32n) | BigInt(lo)
+      map.values[slot] = this.labelOf(this.by === 'cpu' ? String(lo | 0) : this.by === 'heap' ? `0x${value.toString(16)}` : String(value))
+    }
+    return map.values[slot] as number
+  }
+}
+
+/** The keys of size classes: 0, 1, 2, 4 ... 2^64. */
+const CLASSES = ['0', ...Array.from({ length: 65 }, (_, power) => String(1n << BigInt(power)))]
+
+/** The position in CLASSES of a size's class. */
+function sizeClass(lo: number, hi: number): number {
+  if ((lo | hi) === 0) return 0
+  // The size less one has as many bits as the power of two needs zeros.
+  const high = lo === 0 ? hi - 1 : hi
+  return high === 0 ? 33 - Math.clz32(lo - 1) : 65 - Math.clz32(high)
+}
+
+function shardOf(lo: number, hi: number, shards: number): number {
+  let h = Math.imul(lo ^ Math.imul(hi, 0x85eb_ca6b), 0x9e37_79b1)
+  h = Math.imul(h ^ (h >>> 15), 0x2c1b_3c6d)
+  return ((h ^ (h >>> 13)) >>> 0) % shards
+}

@@ -1,0 +1,105 @@
+import type { TraceEvent } from '../../event/batch.js'
+import { APIS, FIELDS, KINDS, OUTCOMES, type FieldName, type FieldType } from '../../event/fields.js'
+import type { TraceHeader } from '../../event/header.js'
+import { END_KIND, HEADER_KIND } from './layout.js'
+
+/** What one line can be. */
+export type WireRecord =
+  | { readonly kind: 'header'; readonly header: TraceHeader }
+  /** `events` is undefined where somebody removed it. */
+  | { readonly kind: 'end'; readonly events: number | undefined }
+  | { readonly kind: 'event'; readonly event: TraceEvent; readonly unknown: readonly string[] }
+
+const TYPE_OF: ReadonlyMap<string, FieldType> = new Map(FIELDS.map(({ name, type }) => [name, type]))
+
+/**
+ * Reads one line in any JSON form: any order of keys, blanks, escapes, integers of any length.
+ * @throws Error that says what is wrong with the line, without the place
+ */
+export function parseRecord(line: string): WireRecord {
+  const value = parseExact(line)
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new Error('a line must be a JSON object')
+  const { kind, ...rest } = value as Record<string, unknown>
+  if (kind === HEADER_KIND) return { kind, header: checkHeader(rest) }
+  if (kind === END_KIND) return { kind, events: rest['events'] === undefined ? undefined : Number(rest['events']) }
+  if (typeof kind !== 'string') throw new Error('a record must have a kind')
+  if (!(KINDS as readonly string[]).includes(kind)) throw new Error(`unknown kind of event: ${JSON.stringify(kind)}`)
+  const event: Record<string, unknown> = { kind }
+  const unknown: string[] = []
+  for (const [name, field] of Object.entries(rest)) {
+    const type = TYPE_OF.get(name)
+    if (type === undefined) unknown.push(name)
+    else if (field !== null) event[name] = fieldValue(name as FieldName, type, field)
+  }
+  return { kind: 'event', event: event as unknown as TraceEvent, unknown }
+}
+
+/** A string, or an integer that a double may not hold: quoting the latter keeps all its digits. */
+const LONG_INTEGERS = /"(?:[^"\\]|\\.)*"|-?\d{16,}(?![\d.eE])/g
+
+function parseExact(line: string): unknown {
+  const exact = line.replace(LONG_INTEGERS, (match) => (match.startsWith('"') ? match : `"${match}"`))
+  try {
+    return JSON.parse(exact)
+  } catch (error) {
+    throw new Error(`not JSON: ${(error as Error).message}`)
+  }
+}
+
+function fieldValue(name: FieldName, type: FieldType, value: unknown): unknown {
+  switch (type) {
+    case 'u64':
+    case 'address':
+      return integer(name, value, 0n, 0xffff_ffff_ffff_ffffn)
+    case 'u32':
+      return Number(integer(name, value, 0n, 0xffff_ffffn))
+    case 'i32':
+      return Number(integer(name, value, -0x8000_0000n, 0x7fff_ffffn))
+    case 'api':
+      return oneOf(name, APIS, value)
+    case 'outcome':
+      return oneOf(name, OUTCOMES, value)
+    case 'string':
+      return string(name, value)
+    case 'bytes':
+      return Uint8Array.from(Buffer.from(string(name, value), 'base64'))
+    case 'list':
+      if (!Array.isArray(value)) throw new Error(`${name} must be an array of strings`)
+      return value.map((item) => string(name, item))
+  }
+}
+
+/** An integer as a JSON number, or as a string in decimal or hex. */
+function integer(name: string, value: unknown, least: bigint, most: bigint): bigint {
+  const written = typeof value === 'number' && Number.isSafeInteger(value) ? String(value) : value
+  if (typeof written !== 'string' || !/^(-?\d{1,20}|0[xX][0-9a-fA-F]{1,16})$/.test(written)) {
+    throw new Error(`${name} must be an integer, not ${JSON.stringify(value)}`)
+  }
+  const exact = BigInt(written)
+  if (exact < least || exact > most) throw new Error(`${name} is out of range: ${written}`)
+  return exact
+}
+
+function string(name: string, value: unknown): string {
+  if (typeof value !== 'string') throw new Error(`${name} must be a string, not ${JSON.stringify(value)}`)
+  return value
+}
+
+function oneOf(name: string, names: readonly string[], value: unknown): string {
+  if (typeof value !== 'string' || !names.includes(value)) throw new Error(`unknown ${name}: ${JSON.stringify(value)}`)
+  return value
+}
+
+function checkHeader(value: Record<string, unknown>): TraceHeader {
+  const { format, timeUnit, layout } = value
+  if (typeof format !== 'string') throw new Error('the header record must name a format')
+  if (timeUnit !== undefined && timeUnit !== 'ns' && timeUnit !== 'us') throw new Error(`unknown unit of time: ${JSON.stringify(timeUnit)}`)
+  if (layout !== undefined && (typeof layout !== 'object' || layout === null || !Object.values(layout).every(isScalar))) {
+    throw new Error("the header's layout must be an object of strings, numbers and booleans")
+  }
+  return { format, ...(timeUnit !== undefined && { timeUnit }), ...(layout !== undefined && { layout: layout as TraceHeader['layout'] }) } as TraceHeader
+}
+
+function isScalar(value: unknown): boolean {
+  return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean'
+}

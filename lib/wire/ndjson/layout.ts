@@ -1,0 +1,46 @@
+import { ALL_FIELDS, APIS, FIELDS, KINDS, OUTCOMES, type FieldType } from '../../event/fields.js'
+import type { Carried } from '../../event/losses.js'
+
+/** A line without end is given up at this length; the longest line that heapflow writes is far shorter. */
+export const MAX_LINE_BYTES = 1_048_576
+
+/** The first bytes of every line. */
+export const LINE_START = ascii('{"kind":"')
+
+/** What follows `LINE_START` in the record that begins and the record that ends a stream. */
+export const HEADER_KIND = 'header'
+export const END_KIND = 'end'
+
+/** How a value is written, in the order of the codes below. */
+const TYPES: readonly FieldType[] = ['u64', 'address', 'u32', 'i32', 'api', 'outcome', 'string', 'bytes', 'list']
+export const U64 = 0
+export const ADDRESS = 1
+export const U32 = 2
+export const I32 = 3
+export const API = 4
+export const OUTCOME = 5
+export const STRING = 6
+export const BYTES = 7
+export const LIST = 8
+
+/** Per field, one of the codes above. */
+export const FIELD_TYPE = Uint8Array.from(FIELDS, (field) => TYPES.indexOf(field.type))
+
+const OPENING: Readonly<Record<FieldType, string>> = {
+  u64: '', u32: '', i32: '', list: '[', address: '"0x', api: '"', outcome: '"', string: '"', bytes: '"',
+}
+
+/** Per field, what stands between the value before and this one: `,"thread":`, `,"address":"0x`, `,"file":"`. */
+export const KEYS = FIELDS.map(({ name, type }) => ascii(`,"${name}":${OPENING[type]}`))
+
+/** Names of codes in bytes, each with its closing quote: `alloc"`. */
+export const KIND_NAMES = KINDS.map((name) => ascii(`${name}"`))
+export const API_NAMES = APIS.map((name) => ascii(`${name}"`))
+export const OUTCOME_NAMES = OUTCOMES.map((name) => ascii(`${name}"`))
+
+function ascii(text: string): Uint8Array {
+  return new TextEncoder().encode(text)
+}
+
+/** The wire has a place for everything. */
+export const CARRIED: Carried = Object.fromEntries(KINDS.map((kind) => [kind, ALL_FIELDS]))

@@ -1,0 +1,85 @@
+import type { EventBatch } from '../../event/batch.js'
+import { malformed, truncated, type TracePosition } from '../../event/error.js'
+import { NO_HEADER, type TraceHeader } from '../../event/header.js'
+import type { WireRecord } from './general.js'
+
+/**
+ * Where in a stream of records a decoder is: which header holds, whether its end record has come, how many events
+ * passed. A stage that died upstream cannot pass for a short trace, for its end record is missing.
+ */
+export class Sequence {
+  readonly warnings: string[] = []
+  header: TraceHeader = NO_HEADER
+  /** The line being read, from 1. */
+  line = 1
+  /** The offset of the line being read, in bytes. */
+  offset = 0
+  /** Events in batches that were given out. */
+  private events = 0
+  /** Events since the header, in batches that were given out. */
+  private sinceHeader = 0
+  private delivered: TraceHeader | undefined
+  private state: 'bare' | 'open' | 'ended' = 'bare'
+  private readonly unknown = new Map<string, number>()
+
+  /** The place of the line being read. @param pending events in the batch that is being filled */
+  position(pending: number): TracePosition {
+    return { format: 'ndjson', line: this.line, offset: this.offset, event: this.events + pending + 1 }
+  }
+
+  /** Notes that a line of so many bytes, newline included, was read. */
+  lineDone(bytes: number): void {
+    this.line++
+    this.offset += bytes
+  }
+
+  /** Whether events may come here; a record after the end record belongs to no stream. */
+  checkOpen(pending: number): void {
+    if (this.state === 'ended') throw malformed('an event after the end record', this.position(pending))
+  }
+
+  /** Notes an event's fields that the event model does not have. */
+  noteUnknown(names: readonly string[]): void {
+    for (const name of names) this.unknown.set(name, (this.unknown.get(name) ?? 0) + 1)
+  }
+
+  /** Takes a header or end record. Called only when all events before it were given out. */
+  accept(record: WireRecord & { kind: 'header' | 'end' }): void {
+    if (record.kind === 'header') {
+      if (this.state === 'open') throw truncated('a header record where the end record was due', this.position(0))
+      this.header = record.header
+      this.sinceHeader = 0
+      this.state = 'open'
+      return
+    }
+    if (record.events !== undefined && record.events !== this.sinceHeader && this.state === 'open') {
+      this.warnings.push(
+        `ndjson: line ${this.line}: the end record counts ${record.events} events, ${this.sinceHeader} came: something between removed or added some`,
+      )
+    }
+    this.state = 'ended'
+  }
+
+  /** Whether a batch is worth giving out: it has events, or brings a new header. */
+  worthGiving(batch: EventBatch): boolean {
+    return batch.count > 0 || (batch.header !== this.delivered && batch.header !== NO_HEADER)
+  }
+
+  /** Notes that a batch is given out. */
+  give(batch: EventBatch): EventBatch {
+    this.events += batch.count
+    this.sinceHeader += batch.count
+    this.delivered = batch.header
+    return batch
+  }
+
+  /** The input is complete. @throws TraceError when the end record is missing */
+  finish(): void {
+    for (const [name, n] of this.unknown) this.warnings.push(`ndjson: "${name}" is not a field of events: left out of ${n} events`)
+    this.unknown.clear()
+    if (this.state === 'open') {
+      throw truncated('the stream stops without its end record; the program that wrote it failed or was stopped', this.position(0))
+    }
+    if (this.offset === 0) throw truncated('the input is empty', this.position(0))
+  }
+}

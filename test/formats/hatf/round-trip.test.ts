@@ -1,0 +1,83 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { batchesOf, type TraceEvent } from '../../../lib/event/batch.js'
+import { Losses } from '../../../lib/event/losses.js'
+import { HatfDecoder, HatfEncoder, hatf } from '../../../lib/formats/hatf/index.js'
+import { encodeText } from '../../../lib/event/strings.js'
+import { decodeAll, encodeAll, encodeEvents } from '../../support/drive.js'
+import { random, randomAll } from './random.js'
+import { referenceEncode } from './reference.js'
+
+const sizes = fc.constantFrom(1, 7, 64, undefined)
+
+describe('what another writer may write', () => {
+  it('is read with metadata of every sort in between, whatever the chunks', () => {
+    const notMarked = random().filter(({ events }) => events.every((event) => isUnmarked(event)))
+    fc.assert(
+      fc.property(notMarked, fc.integer({ min: 1 }), sizes, ({ header, events }, seed, size) => {
+        const decoded = decodeAll(new HatfDecoder(), referenceEncode(events, seed), size)
+        expect(decoded.error).toBeUndefined()
+        expect(decoded.headers).toEqual([header])
+        expect(decoded.events).toEqual(events)
+      }),
+      { numRuns: 400 },
+    )
+  })
+})
+
+/** The reference encoder knows nothing of marks, and writes only well-formed text. */
+function isUnmarked({ text, attributes }: TraceEvent): boolean {
+  return !text?.startsWith('heapflow:{') && (text?.isWellFormed() ?? true) && !Buffer.from(attributes ?? []).toString().startsWith('hf{')
+}
+
+describe('our own writing', () => {
+  it('gives back the events that HATF can express', () => {
+    fc.assert(
+      fc.property(random(), sizes, ({ header, events }, size) => {
+        const encoder = new HatfEncoder({ strict: true })
+        const decoded = decodeAll(new HatfDecoder(), encodeEvents(encoder, events, header), size)
+        expect(decoded.error).toBeUndefined()
+        expect(decoded.events).toEqual(events)
+        expect(encoder.losses.counts.size).toBe(0)
+      }),
+      { numRuns: 300 },
+    )
+  })
+
+  it('writes the same bytes again', () => {
+    fc.assert(
+      fc.property(random(), ({ header, events }) => {
+        const bytes = encodeEvents(new HatfEncoder(), events, header)
+        expect(encodeAll(new HatfEncoder(), decodeAll(new HatfDecoder(), bytes).batches)).toEqual(bytes)
+      }),
+    )
+  })
+
+  it('keeps everything in attributes when asked to: all fields, kinds and headers', () => {
+    fc.assert(
+      fc.property(randomAll(), sizes, (traces, size) => {
+        const encoder = new HatfEncoder({ attributes: true, strict: true })
+        const bytes = encodeAll(encoder, traces.flatMap(({ header, events }) => batchesOf(events, header)))
+        const decoded = decodeAll(new HatfDecoder(), bytes, size)
+        expect(decoded.error).toBeUndefined()
+        expect(decoded.events).toEqual(traces.flatMap(({ events }) => events.map(normal)))
+        expect(decoded.headers).toEqual(traces.map(({ header }) => header))
+        expect(encoder.losses.counts.size).toBe(0)
+      }),
+      { numRuns: 400 },
+    )
+  })
+})
+
+/** Strings as tables give them back: a lone surrogate outside U+DC80 to U+DCFF does not survive, random ones have none. */
+function normal(event: TraceEvent): TraceEvent {
+  return { ...event }
+}
+
+describe('losses', () => {
+  it('are only what the table of carried fields leaves out', () => {
+    expect(hatf.carried).not.toHaveProperty('reserve')
+    expect(new Losses('hatf', hatf.carried).counts.size).toBe(0)
+    expect(encodeText('\udc80')).toEqual(Uint8Array.of(0x80))
+  })
+})
