@@ -18,9 +18,12 @@ export class Sink {
 
   /** Appends a copy of `source`. */
   append(source: Uint8Array): void {
-    this.reserve(source.length)
-    this.bytes.set(source, this.pos)
-    this.pos += source.length
+    const { length } = source
+    this.reserve(length)
+    // A call of `set` costs more than a short loop.
+    if (length < 32) for (let i = 0; i < length; i++) this.bytes[this.pos + i] = source[i] as number
+    else this.bytes.set(source, this.pos)
+    this.pos += length
   }
 
   /** The bytes written since the last call, as a copy of their own. */

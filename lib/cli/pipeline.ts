@@ -1,6 +1,6 @@
 import type { Transform, Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import type { BatchTransform, Encoder } from '../event/stage.js'
+import type { BatchTransform } from '../event/stage.js'
 import type { Format } from '../formats/format.js'
 import { FORMATS, formatOfPath } from '../registry.js'
 import { gzip } from '../streams/compress.js'
@@ -58,36 +58,41 @@ export function outputFormat(args: Arguments, output: string, fallback: Format):
   return FORMATS.find((format) => format.name === named) ?? formatOfPath(output) ?? fallback
 }
 
-/** Runs a command's job from its input to its output, and reports on standard error what people must be told. */
+/** Runs a command that writes one stream, from its input to its output, and says on standard error what was left out. */
 export async function runJob(job: Job): Promise<void> {
   const { command, args, to } = job
-  const input = job.input ?? inputOperand(args)
   const output = job.output ?? args.value('output') ?? '-'
   const compressed = args.has('gzip') || output.endsWith('.gz')
-  refuseTerminals(input, output, to.binary || compressed)
-
-  const encoder = to.encoder({ ...job.encode, strict: args.has('strict') })
-  let events = 0
-  const counted: Encoder = {
-    losses: encoder.losses,
-    feed: (batch) => {
-      events += batch.count
-      encoder.feed(batch)
-    },
-    next: () => encoder.next(),
-    end: () => encoder.end(),
-    cut: () => encoder.cut(),
+  if (output === '-' && (to.binary || compressed) && process.stdout.isTTY) {
+    throw new UsageError('binary output is not for a terminal: use -o FILE or a pipe')
   }
-  const source = openInput(input)
-  const middle: Transform[] = [
-    decompress(),
-    decodeAny({ ...(job.from && { format: job.from }), ...(job.decode && { decode: job.decode }) }),
-    ...(job.stages ?? []).map(transformStream),
-    encoderStream(counted),
-    ...(compressed ? [gzip()] : []),
-  ]
-  for (const stream of middle) stream.on('warning', (text: string) => process.stderr.write(`${command}: warning: ${text}\n`))
+  const encoder = to.encoder({ ...job.encode, strict: args.has('strict') })
+  try {
+    await runStreams(command, job.input ?? inputOperand(args), [
+      decodeAny({ ...(job.from && { format: job.from }), ...(job.decode && { decode: job.decode }) }),
+      ...(job.stages ?? []).map(transformStream),
+      encoderStream(encoder),
+      ...(compressed ? [gzip()] : []),
+    ], () => openOutput(output))
+  } finally {
+    reportLosses(command, to.name, encoder.losses.counts)
+  }
+}
 
+/**
+ * Pipes an input through streams, the first of which decodes it, into a sink; with warnings, progress and a clean end
+ * on SIGINT.
+ * @param openSink is called when all else is ready, so that a wrong command line does not empty a file
+ */
+export async function runStreams(command: string, input: string, middle: readonly Transform[], openSink: () => Writable): Promise<void> {
+  if (input === '-' && process.stdin.isTTY) throw new UsageError('nothing to read: name a file or pipe a trace in')
+  const source = openInput(input)
+  const streams = [decompress(), ...middle]
+  for (const stream of streams) stream.on('warning', (text: string) => process.stderr.write(`${command}: warning: ${text}\n`))
+  let events = 0
+  middle[0]?.on('events', (n: number) => {
+    events += n
+  })
   const interrupt = new AbortController()
   const onSignal = () => interrupt.abort()
   process.once('SIGINT', onSignal)
@@ -97,25 +102,16 @@ export async function runJob(job: Job): Promise<void> {
     total: inputSize(input),
   })
   try {
-    await pipeline([source, ...middle, openOutput(output)] as [typeof source, ...Transform[], Writable], { signal: interrupt.signal })
+    await pipeline([source, ...streams, openSink()] as [typeof source, ...Transform[], Writable], { signal: interrupt.signal })
   } finally {
     process.removeListener('SIGINT', onSignal)
     endProgress()
-    reportLosses(command, to, encoder)
   }
 }
 
-/** @throws UsageError when people would have to type a trace, or to look at bytes */
-function refuseTerminals(input: string, output: string, binary: boolean): void {
-  if (input === '-' && process.stdin.isTTY) throw new UsageError('nothing to read: name a file or pipe a trace in')
-  if (output === '-' && binary && process.stdout.isTTY) {
-    throw new UsageError('binary output is not for a terminal: use -o FILE or a pipe')
-  }
-}
-
-function reportLosses(command: string, to: Format, encoder: Encoder): void {
-  const { counts } = encoder.losses
+/** Says on standard error what a format had no place for. */
+export function reportLosses(command: string, format: string, counts: ReadonlyMap<string, number>): void {
   if (counts.size === 0) return
   const items = [...counts].map(([what, n]) => `${what} (${n})`).join(', ')
-  process.stderr.write(`${command}: not carried by ${to.name}: ${items}\n`)
+  process.stderr.write(`${command}: not carried by ${format}: ${items}\n`)
 }

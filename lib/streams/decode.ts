@@ -24,7 +24,8 @@ export interface DecodeAnyOptions {
 }
 
 /**
- * A Transform from the bytes of any format (inflated) to events.
+ * A Transform from the bytes of any format (inflated) to events. Emits `warning` with a text, and `events` with the
+ * number of events of each batch.
  * @throws TraceError (as the stream's error) ERR_TRACE_UNKNOWN_FORMAT when the first bytes fit no format
  */
 export function decodeAny(options: DecodeAnyOptions = {}): Transform {
@@ -33,8 +34,11 @@ export function decodeAny(options: DecodeAnyOptions = {}): Transform {
     const format = options.format ?? sniffFormat(head)
     if (format === undefined) throw unknownFormat(head)
     options.onFormat?.(format)
-    if (format.name === 'ndjson' && isRewritten(head)) yield* readRewritten(whole, stream)
-    else yield* runStage(format.decoder(options.decode), whole, stream)
+    const batches = format.name === 'ndjson' && isRewritten(head) ? readRewritten(whole, stream) : runStage(format.decoder(options.decode), whole, stream)
+    for await (const batch of batches) {
+      stream.emit('events', batch.count)
+      yield batch
+    }
   })
 }
 

@@ -14,6 +14,7 @@ const FREE = Kind.free
 const REALLOC = Kind.realloc
 const EXISTING = Kind.existing
 const STAYED = Outcome.none
+const ALLOCATED = Outcome.allocated
 const FREED = Outcome.freed
 
 /**
@@ -116,8 +117,10 @@ export class Lifetimes {
         return
       }
       case REALLOC: {
-        const oldLo = word(batch.oldAddress, i, LO, mask, HAS_OLD_ADDRESS)
-        const oldHi = word(batch.oldAddress, i, HI, mask, HAS_OLD_ADDRESS)
+        const outcome = (mask & HAS_OUTCOME) !== 0 ? (batch.outcome[i] as number) : -1
+        const hasOld = outcome === ALLOCATED ? 0 : HAS_OLD_ADDRESS
+        const oldLo = word(batch.oldAddress, i, LO, mask, hasOld)
+        const oldHi = word(batch.oldAddress, i, HI, mask, hasOld)
         const slot = map.find(oldLo, oldHi)
         const label = slot >= 0 ? (map.values[slot] as number) : this.nested(lo, hi, oldLo, oldHi)
         if (label !== 0) labels[i] = label
@@ -126,7 +129,7 @@ export class Lifetimes {
         } else if ((lo | hi) !== 0) {
           if (slot >= 0) map.remove(slot)
           store(map, lo, hi, labels[i] as number)
-        } else if ((mask & HAS_OUTCOME) !== 0 && batch.outcome[i] === STAYED && (oldLo | oldHi) !== 0) {
+        } else if (outcome === STAYED && (oldLo | oldHi) !== 0) {
           store(map, oldLo, oldHi, labels[i] as number)
         }
       }

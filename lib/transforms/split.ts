@@ -1,7 +1,7 @@
 import { HI, LO } from '../bytes/u64.js'
 import { U64Map } from '../bytes/u64-map.js'
 import { selectRows, type EventBatch } from '../event/batch.js'
-import { APIS, Has, KINDS } from '../event/fields.js'
+import { APIS, Has, KINDS, Outcome } from '../event/fields.js'
 import { Lifetimes } from './lifetimes.js'
 
 /**
@@ -197,7 +197,7 @@ export class Partitioner {
         lo = index[2 * i + LO] as number
         hi = index[2 * i + HI] as number
       } else {
-        if (has & Has.oldAddress) {
+        if (has & Has.oldAddress && !(has & Has.outcome && batch.outcome[i] === Outcome.allocated)) {
           lo = oldAddress[2 * i + LO] as number
           hi = oldAddress[2 * i + HI] as number
         }

@@ -17,18 +17,19 @@ export interface HatfDecodeOptions {
 }
 
 const { size: SIZE, address: ADDRESS, time: TIME, thread: THREAD, heap: HEAP, attributes: ATTRIBUTES } = Field
-const { free: FREE, reallocNone: REALLOC_NONE, reallocFreed: REALLOC_FREED, createThread: CREATE_THREAD, destroyThread: LAST_DATA } = Tag
+const { free: FREE, reallocNone: REALLOC_NONE, reallocFreed: REALLOC_FREED, createThread: CREATE_THREAD } = Tag
+/** Above it are comments and metadata. */
+const LAST_DATA = Tag.destroyThread
 
 const HAS_ATTRIBUTES = Has.attributes
 const HAS_HEAP = Has.heap
-const HAS_OLD_ADDRESS = Has.oldAddress
-const HAS_OUTCOME = Has.outcome
 const HAS_TEXT = Has.text
 const HAS_THREAD = Has.thread
 const HAS_TIME = Has.time
 
 const ALLOC_FIELDS = fieldSet('size', 'address')
-const REALLOC_FIELDS = fieldSet('size', 'address', 'oldAddress', 'outcome')
+const REALLOC_ONLY = fieldSet('oldAddress', 'outcome')
+const REALLOC_FIELDS = ALLOC_FIELDS | REALLOC_ONLY
 /** Kind and fields by tag, without the fields that only some streams have. */
 const KIND_OF_TAG = Uint8Array.of(
   Kind.alloc, Kind.free, Kind.realloc, Kind.realloc, Kind.realloc, Kind.realloc,
@@ -154,7 +155,10 @@ export class HatfDecoder implements Decoder {
     const { bytes, end } = input
     const { lengths, width } = fields
     const { kind: kinds, mask: masks, capacity } = batch
-    let { size, address, thread, heap, time, optional, lengthBytes } = this.columnsOf(batch)
+    const size = batch.size.words
+    const address = batch.address.words
+    let { touched, lengthBytes } = fields
+    let { thread, heap, time, optional } = this.optionalColumns(batch)
     let pos = input.pos
     let n = batch.count
     let stop = GO_ON
@@ -167,7 +171,11 @@ export class HatfDecoder implements Decoder {
         if (stop !== GO_ON) return stop
         pos = input.pos
         n = batch.count
-        ;({ size, address, thread, heap, time, optional, lengthBytes } = this.columnsOf(batch))
+        lengthBytes = fields.lengthBytes
+        if (fields.touched !== touched) {
+          touched = fields.touched
+          ;({ thread, heap, time, optional } = this.optionalColumns(batch))
+        }
         continue
       }
       // Nothing may be read before all is there: reading moves delta and stride on.
@@ -187,7 +195,7 @@ export class HatfDecoder implements Decoder {
           readField(fields, SIZE, bytes, at, size, 2 * n)
           at += width[SIZE] as number
           if (tag >= REALLOC_NONE) {
-            if ((batch.columns & HAS_OLD_ADDRESS) === 0) batch.addColumns(HAS_OLD_ADDRESS | HAS_OUTCOME)
+            if ((batch.columns & REALLOC_ONLY) !== REALLOC_ONLY) batch.addColumns(REALLOC_ONLY)
             batch.outcome[n] = tag - REALLOC_NONE
             readField(fields, ADDRESS, bytes, at, batch.oldAddress.words, 2 * n)
             at += width[ADDRESS] as number
@@ -229,17 +237,13 @@ export class HatfDecoder implements Decoder {
     return n === capacity && pos < end ? FULL : USED_UP
   }
 
-  /** The batch's columns for the fields that the stream has by now, and what else `fill` must know of their layout. */
-  private columnsOf(batch: EventBatch) {
-    const { touched, lengthBytes } = this.fields
+  /** The set of those of thread, heap and time that the stream has by now, and the batch's columns for them. */
+  private optionalColumns(batch: EventBatch) {
+    const { touched } = this.fields
     const optional =
       (touched & (1 << THREAD) ? HAS_THREAD : 0) | (touched & (1 << HEAP) ? HAS_HEAP : 0) | (touched & (1 << TIME) ? HAS_TIME : 0)
     if ((optional & ~batch.columns) !== 0) batch.addColumns(optional)
-    return {
-      size: batch.size.words, address: batch.address.words,
-      thread: batch.thread.words, heap: batch.heap.words, time: batch.time.words,
-      optional, lengthBytes,
-    }
+    return { thread: batch.thread.words, heap: batch.heap.words, time: batch.time.words, optional }
   }
 
   private readAttributes(batch: EventBatch, row: number, start: number, end: number): void {

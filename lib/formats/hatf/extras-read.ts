@@ -1,7 +1,7 @@
 import { hexValue, HI, LO, WORD } from '../../bytes/u64.js'
 import type { EventBatch } from '../../event/batch.js'
-import { ALL_FIELDS, APIS, FIELDS, Has, KINDS, OUTCOMES } from '../../event/fields.js'
-import { COMMENT_MARK, EXTRAS_MARK, KIND, RECORD_FIELDS, WITHOUT, fieldIndex } from './extras.js'
+import { ALL_FIELDS, APIS, FIELDS, Has, KINDS, Kind, OUTCOMES } from '../../event/fields.js'
+import { COMMENT_MARK, EXTRAS_MARK, KIND, RECORD_FIELDS, WITHOUT } from './extras.js'
 
 const QUOTE = 34
 const COMMA = 44
@@ -25,13 +25,22 @@ const ascii = new TextDecoder('latin1')
 /** The keys that are not fields, as codes behind those of the fields. */
 const WITHOUT_KEY = FIELDS.length
 const KIND_KEY = FIELDS.length + 1
-const KEYS = [...FIELDS.map(({ name }) => name), WITHOUT, KIND].map((name) => new TextEncoder().encode(name))
+const FIELD_KEYS = encodeNames(FIELDS.map(({ name }) => name))
+const KEYS = [...FIELD_KEYS, ...encodeNames([WITHOUT, KIND])]
+const API_NAMES = encodeNames(APIS)
+const OUTCOME_NAMES = encodeNames(OUTCOMES)
+const KIND_NAMES = encodeNames(KINDS)
 /** The codes of the keys by length and first letter. */
 const KEYS_BY_SHAPE: number[][] = []
 KEYS.forEach((key, code) => {
   const shape = keyShape(key.length, key[0] as number)
   ;(KEYS_BY_SHAPE[shape] ??= []).push(code)
 })
+
+function encodeNames(names: readonly string[]): readonly Uint8Array[] {
+  const encoder = new TextEncoder()
+  return names.map((name) => encoder.encode(name))
+}
 
 function keyShape(length: number, first: number): number {
   return length * 32 + (first & 31)
@@ -52,24 +61,31 @@ export class ExtrasReader {
   private pos = 0
   private end = 0
   private failed = false
+  private batch: EventBatch | undefined
+  /** The 64-bit columns of the batch read into last, by field, as far as they were needed. */
+  private readonly words: (Uint32Array | undefined)[] = FIELDS.map(() => undefined)
 
   /** Reads attributes with extra fields into row i, whose kind is set. @returns whether they were extra fields at all */
   readAttributes(bytes: Uint8Array, start: number, end: number, batch: EventBatch, i: number): boolean {
     const carried = RECORD_FIELDS[batch.kind[i] as number] as number
-    this.start(bytes, start + EXTRAS_MARK.length, end)
+    this.start(bytes, start + EXTRAS_MARK.length, end, batch)
     this.object(batch, i, (ALL_FIELDS & ~carried) | HAS_ATTRIBUTES)
     if (this.failed || (this.without & ~(carried & ~HAS_ATTRIBUTES)) !== 0) return false
-    return this.kind < 0 || (this.kind === KINDS.indexOf('existing') && batch.kind[i] === KINDS.indexOf('alloc'))
+    return this.kind < 0 || (this.kind === Kind.existing && batch.kind[i] === Kind.alloc)
   }
 
   /** Reads a comment that holds an event into row i. @returns whether it held one */
   readComment(bytes: Uint8Array, start: number, end: number, batch: EventBatch, i: number): boolean {
-    this.start(bytes, start + COMMENT_MARK.length, end)
+    this.start(bytes, start + COMMENT_MARK.length, end, batch)
     this.object(batch, i, ALL_FIELDS)
     return !this.failed && this.kind >= 0 && this.without === 0
   }
 
-  private start(bytes: Uint8Array, pos: number, end: number): void {
+  private start(bytes: Uint8Array, pos: number, end: number, batch: EventBatch): void {
+    if (batch !== this.batch) {
+      this.batch = batch
+      this.words.fill(undefined)
+    }
     this.bytes = bytes
     this.pos = pos
     this.end = end
@@ -84,7 +100,7 @@ export class ExtrasReader {
     do {
       const key = this.key()
       if (key === WITHOUT_KEY && this.without === 0) this.without = this.fieldList()
-      else if (key === KIND_KEY && this.kind < 0) this.kind = this.nameIn(KINDS)
+      else if (key === KIND_KEY && this.kind < 0) this.kind = this.nameIn(KIND_NAMES)
       else if (key >= 0 && key < FIELDS.length && ((allowed & ~this.set) >>> key) & 1) {
         this.value(key, batch, i)
         this.set |= 1 << key
@@ -98,10 +114,10 @@ export class ExtrasReader {
     if (((batch.columns >>> f) & 1) === 0) batch.addColumns(1 << f)
     switch (type) {
       case 'u64':
-        this.decimal(batch.u64(name).words, 2 * i)
+        this.decimal((this.words[f] ??= batch.u64(name).words), 2 * i)
         break
       case 'address':
-        this.hex(batch.u64(name).words, 2 * i)
+        this.hex((this.words[f] ??= batch.u64(name).words), 2 * i)
         break
       case 'u32':
         batch[name][i] = this.integer(MAX_U32)
@@ -110,10 +126,10 @@ export class ExtrasReader {
         batch[name][i] = this.take(MINUS) ? -this.integer(MAX_I32 + 1) : this.integer(MAX_I32)
         break
       case 'api':
-        batch.api[i] = this.nameIn(APIS)
+        batch.api[i] = this.nameIn(API_NAMES)
         break
       case 'outcome':
-        batch.outcome[i] = this.nameIn(OUTCOMES)
+        batch.outcome[i] = this.nameIn(OUTCOME_NAMES)
         break
       case 'string':
         batch[name][i] = this.string(batch)
@@ -143,13 +159,16 @@ export class ExtrasReader {
     const length = this.plainLength()
     this.expect(QUOTE)
     this.expect(COLON)
-    for (const code of KEYS_BY_SHAPE[keyShape(length, this.bytes[start] as number)] ?? []) {
-      const key = KEYS[code] as Uint8Array
-      let k = 0
-      while (k < length && key[k] === this.bytes[start + k]) k++
-      if (k === length) return code
-    }
+    const codes = KEYS_BY_SHAPE[keyShape(length, this.bytes[start] as number)]
+    if (codes === undefined) return -1
+    for (let k = 0; k < codes.length; k++) if (this.isAt(start, KEYS[codes[k] as number] as Uint8Array)) return codes[k] as number
     return -1
+  }
+
+  /** Whether a name begins at `start`. */
+  private isAt(start: number, name: Uint8Array): boolean {
+    for (let k = 0; k < name.length; k++) if (name[k] !== this.bytes[start + k]) return false
+    return true
   }
 
   /** Passes over printable ASCII without quotes and backslashes, and gives its length. */
@@ -218,28 +237,25 @@ export class ExtrasReader {
     return this.pos > start && (this.bytes[start] !== ZERO || this.pos === start + 1)
   }
 
-  private nameIn(names: readonly string[]): number {
+  /** Reads a string that must be one of the names, and gives its position among them. */
+  private nameIn(names: readonly Uint8Array[]): number {
     this.expect(QUOTE)
     const start = this.pos
-    this.plainLength()
-    const code = names.indexOf(ascii.decode(this.bytes.subarray(start, this.pos)))
+    const length = this.plainLength()
     this.expect(QUOTE)
-    if (code < 0) this.failed = true
-    return code
+    for (let code = 0; code < names.length; code++) {
+      const name = names[code] as Uint8Array
+      if (name.length === length && this.isAt(start, name)) return code
+    }
+    this.failed = true
+    return 0
   }
 
   private fieldList(): number {
     let set = 0
     this.expect(OPEN)
-    do {
-      this.expect(QUOTE)
-      const start = this.pos
-      this.plainLength()
-      const f = fieldIndex(ascii.decode(this.bytes.subarray(start, this.pos)))
-      this.expect(QUOTE)
-      if (f < 0) this.failed = true
-      else set |= 1 << f
-    } while (!this.failed && this.take(COMMA))
+    do set |= 1 << this.nameIn(FIELD_KEYS)
+    while (!this.failed && this.take(COMMA))
     this.expect(CLOSE)
     return set
   }

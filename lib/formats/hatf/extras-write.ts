@@ -1,5 +1,5 @@
 import { writeDecimal, writeDecimal32, writeHex, HI, LO } from '../../bytes/u64.js'
-import { Sink } from '../../bytes/sink.js'
+import type { Sink } from '../../bytes/sink.js'
 import type { EventBatch } from '../../event/batch.js'
 import { APIS, FIELDS, KINDS, OUTCOMES, fieldNames } from '../../event/fields.js'
 import { decodeText, type StringTable } from '../../event/strings.js'

@@ -1,4 +1,4 @@
-import { FIELDS, KINDS, type FieldName, type KindName } from '../../event/fields.js'
+import { KINDS, type KindName } from '../../event/fields.js'
 import type { TraceHeader } from '../../event/header.js'
 import { decodeText } from '../../event/strings.js'
 import { CARRIED } from './layout.js'
@@ -33,11 +33,6 @@ export function hasMark(bytes: Uint8Array, start: number, end: number, mark: Uin
   if (end - start < mark.length) return false
   for (let i = 0; i < mark.length; i++) if (bytes[start + i] !== mark[i]) return false
   return true
-}
-
-/** The position of a field in `FIELDS` by its name; -1 if there is none. */
-export function fieldIndex(name: string): number {
-  return FIELDS.findIndex((field) => field.name === (name as FieldName))
 }
 
 /** The comment that stands for a trace header. */

@@ -1,5 +1,7 @@
 import { HI, LO, WORD } from '../../bytes/u64.js'
-import { FIELD_COUNT, FIELD_NAMES, Field, HEAD, Interpretation, LAID_OUT_TAGS, Op, Tag, Width, word, writeWord } from './layout.js'
+import {
+  FIELD_COUNT, FIELD_NAMES, Field, HEAD, Interpretation, LAID_OUT_TAGS, Op, Tag, Width, word, writeWord,
+} from './layout.js'
 
 const { none: NONE, default: DEFAULT, baseOffset: BASE_OFFSET, delta: DELTA } = Interpretation
 const { size: SIZE, address: ADDRESS, time: TIME, thread: THREAD, heap: HEAP, attributes: ATTRIBUTES } = Field
@@ -19,17 +21,13 @@ export class FieldStates {
   readonly lengths = new Uint32Array(LAID_OUT_TAGS)
   /** The fields that a metadata record was about, as bits by field code. */
   touched = 0
+  /** How many bytes the attributes' length takes, or 0 where they have a fixed width. */
+  lengthBytes = 0
   private readonly lastWidth = Uint8Array.of(4, 4, 0, 0, 0, 0)
   private readonly stride = new Uint32Array(FIELD_COUNT * 2)
 
   constructor() {
     this.measure()
-  }
-
-  /** How many bytes the attributes' length takes, or 0 where they have a fixed width. */
-  get lengthBytes(): number {
-    const width = this.width[ATTRIBUTES] as number
-    return width < Width.v1 ? 0 : width - Width.v1 + 1
   }
 
   /**
@@ -50,7 +48,10 @@ export class FieldStates {
     return fault
   }
 
-  /** The value at `bytes[at]` of a field whose interpretation is not none goes to `words[index]` and `words[index + 1]`. */
+  /**
+   * The value of field f, whose interpretation is not none, goes to the pair of words at `words[index]`.
+   * @param lo @param hi what is stored, not sign-extended yet
+   */
   interpret(f: number, lo: number, hi: number, words: Uint32Array, index: number): void {
     const { reference, stride } = this
     const interpretation = this.interpretation[f] as number
@@ -82,9 +83,10 @@ export class FieldStates {
   }
 
   private setWidth(field: number, width: number): string {
+    const name = FIELD_NAMES[field]
     if (width !== 0 && width !== 1 && width !== 2 && width !== 4 && width !== 8) {
-      if (width !== Width.v1 && width !== Width.v2) return `unknown width ${width} for ${FIELD_NAMES[field]}`
-      if (field !== ATTRIBUTES) return `a width of v${width - Width.v1 + 1} for ${FIELD_NAMES[field]}: only attributes can have that`
+      if (width !== Width.v1 && width !== Width.v2) return `unknown width ${width} for ${name}`
+      if (field !== ATTRIBUTES) return `a width of v${width - Width.v1 + 1} for ${name}: only attributes can have that`
     }
     this.width[field] = width
     if (width !== 0) this.lastWidth[field] = width
@@ -92,9 +94,12 @@ export class FieldStates {
   }
 
   private setInterpretation(field: number, interpretation: number, bytes: Uint8Array, at: number): string {
-    if (interpretation > Interpretation.stride) return `unknown interpretation ${interpretation} for ${FIELD_NAMES[field]}`
-    if (field === ATTRIBUTES && interpretation !== NONE && (interpretation !== DEFAULT || word(bytes, at) !== 0 || word(bytes, at + 4) !== 0)) {
-      return 'attributes are bytes, not numbers: they can be stored as they are (none) or empty (default 0)'
+    if (interpretation > Interpretation.stride) {
+      return `unknown interpretation ${interpretation} for ${FIELD_NAMES[field]}`
+    }
+    if (field === ATTRIBUTES && interpretation !== NONE) {
+      const isEmpty = interpretation === DEFAULT && word(bytes, at) === 0 && word(bytes, at + 4) === 0
+      if (!isEmpty) return 'attributes are bytes, not numbers: they can be stored as they are (none) or empty (default 0)'
     }
     this.interpretation[field] = interpretation
     this.width[field] =
@@ -106,16 +111,17 @@ export class FieldStates {
 
   private measure(): void {
     const { width, lengths } = this
-    const attributes = this.lengthBytes || (width[ATTRIBUTES] as number)
+    const attributes = width[ATTRIBUTES] as number
+    this.lengthBytes = attributes < Width.v1 ? 0 : attributes - Width.v1 + 1
     const address = width[ADDRESS] as number
-    const threadOnly = 1 + (width[THREAD] as number) + (width[TIME] as number) + attributes
+    const threadOnly = 1 + (width[THREAD] as number) + (width[TIME] as number) + (this.lengthBytes || attributes)
     const heap = threadOnly + (width[HEAP] as number)
-    const size = width[SIZE] as number
-    lengths[Tag.alloc] = heap + size + address
+    const block = heap + (width[SIZE] as number) + address
+    lengths[Tag.alloc] = block
     lengths[Tag.free] = heap + address
-    lengths.fill(heap + size + 2 * address, Tag.reallocNone, Tag.reallocFreed + 1)
-    lengths.fill(heap, Tag.createHeap, Tag.destroyHeap + 1)
-    lengths.fill(threadOnly, Tag.createThread, Tag.destroyThread + 1)
+    for (let tag: number = Tag.reallocNone; tag <= Tag.reallocFreed; tag++) lengths[tag] = block + address
+    lengths[Tag.createHeap] = lengths[Tag.destroyHeap] = heap
+    lengths[Tag.createThread] = lengths[Tag.destroyThread] = threadOnly
   }
 }
 
@@ -125,7 +131,9 @@ function readPair(bytes: Uint8Array, at: number, words: Uint32Array, field: numb
 }
 
 /** Reads an occurrence of numeric field `f` at `bytes[at]` into the pair of words at `words[index]`. */
-export function readField(fields: FieldStates, f: number, bytes: Uint8Array, at: number, words: Uint32Array, index: number): void {
+export function readField(
+  fields: FieldStates, f: number, bytes: Uint8Array, at: number, words: Uint32Array, index: number,
+): void {
   const width = fields.width[f] as number
   let lo = 0
   let hi = 0
@@ -148,7 +156,9 @@ export function readField(fields: FieldStates, f: number, bytes: Uint8Array, at:
  * Writes an occurrence of numeric field `f`, whose value is the pair of words at `words[index]`, to `bytes[at]`. The value
  * must fit the field's width and, where nothing is stored, be what the field's default or stride gives.
  */
-export function writeField(fields: FieldStates, f: number, bytes: Uint8Array, at: number, words: Uint32Array, index: number): void {
+export function writeField(
+  fields: FieldStates, f: number, bytes: Uint8Array, at: number, words: Uint32Array, index: number,
+): void {
   const width = fields.width[f] as number
   const interpretation = fields.interpretation[f] as number
   let lo = words[index + LO] as number

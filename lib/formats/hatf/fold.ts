@@ -55,7 +55,7 @@ export function firstHeldRow(batch: EventBatch): number {
       later = s
       laterCount++
     }
-    if (laterCount === 0 || (laterCount === 1 && (kinds[later] as number) + kind === ALLOC + FREE && kinds[later] !== kind)) first = r
+    if (laterCount === 0 || (laterCount === 1 && (kinds[later] as number) <= FREE && kinds[later] !== kind)) first = r
   }
   return first
 }
@@ -68,7 +68,9 @@ export function carryRows(from: EventBatch, start: number, to: EventBatch): void
     const mask = from.mask[r] as number
     to.kind[row] = from.kind[r] as number
     to.mask[row] = mask
-    for (let f = 0; f < FIELDS.length; f++) if ((from.columns >>> f) & 1) carryValue(from, r, to, row, f, ((mask >>> f) & 1) === 1)
+    for (let f = 0; f < FIELDS.length; f++) {
+      if ((from.columns >>> f) & 1) carryValue(from, r, to, row, f, ((mask >>> f) & 1) === 1)
+    }
   }
 }
 
@@ -108,7 +110,8 @@ function isSame(a: U64Column, r: number, b: U64Column, s: number): boolean {
 /** A realloc without attributes gets those of a component. */
 function takeOverAttributes(batch: EventBatch, component: number, row: number): void {
   const { mask, attributes } = batch
-  if (component === NO_ROW || ((mask[component] as number) & HAS_ATTRIBUTES) === 0 || ((mask[row] as number) & HAS_ATTRIBUTES) !== 0) return
+  const has = (r: number) => ((mask[r] as number) & HAS_ATTRIBUTES) !== 0
+  if (component === NO_ROW || has(row) || !has(component)) return
   mask[row] = (mask[row] as number) | HAS_ATTRIBUTES
   attributes[row] = attributes[component] as number
 }

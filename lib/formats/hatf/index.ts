@@ -6,7 +6,9 @@ import { sniff } from './sniff.js'
 
 export { HatfDecoder, type HatfDecodeOptions } from './decode.js'
 export { HatfEncoder, type HatfEncodeOptions } from './encode.js'
+export type { FieldStates } from './fields.js'
 export { plainPlanner, type Plan, type Planner } from './plan.js'
+export { Given, type Records } from './records.js'
 
 /** HATF 1.0, the binary Heap Allocation Trace Format of Chilimbi, Jones and Zorn (ISMM 2000). */
 export const hatf: Format<HatfDecodeOptions, HatfEncodeOptions> = {

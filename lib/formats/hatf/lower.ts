@@ -1,5 +1,5 @@
 import { HI, LO } from '../../bytes/u64.js'
-import { Sink } from '../../bytes/sink.js'
+import type { Sink } from '../../bytes/sink.js'
 import type { EventBatch } from '../../event/batch.js'
 import { Has, Kind, Outcome, fieldNames, fieldSet } from '../../event/fields.js'
 import type { Losses } from '../../event/losses.js'
@@ -106,7 +106,9 @@ export class Lowering {
   /** Adds a realloc record, and before it the records of the alloc and the free that it made. */
   private realloc(batch: EventBatch, i: number, records: Records, given: number): void {
     const outcome = (given & HAS_OUTCOME) !== 0 ? (batch.outcome[i] as number) : outcomeOf(batch, i)
-    if (outcome === Outcome.moved || outcome === Outcome.allocated) this.record(batch, i, records, Tag.alloc, given & ~HAS_OLD_ADDRESS)
+    if (outcome === Outcome.moved || outcome === Outcome.allocated) {
+      this.record(batch, i, records, Tag.alloc, given & ~HAS_OLD_ADDRESS)
+    }
     if (outcome === Outcome.moved || outcome === Outcome.freed) {
       const r = records.count
       this.record(batch, i, records, Tag.free, given & OPTIONAL)

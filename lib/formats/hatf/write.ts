@@ -1,4 +1,4 @@
-import { Sink } from '../../bytes/sink.js'
+import type { Sink } from '../../bytes/sink.js'
 import { writeField, type FieldStates } from './fields.js'
 import { Field, HEAD, Tag, Width, metadataLength } from './layout.js'
 import type { Plan } from './plan.js'
@@ -8,8 +8,10 @@ const { size: SIZE, address: ADDRESS, time: TIME, thread: THREAD, heap: HEAP, at
 
 /** Writes records and the planned metadata between them; `fields` follows the metadata. */
 export function writeRecords(records: Records, plan: Plan, fields: FieldStates, out: Sink): void {
-  const { count, tag: tags, size, address, oldAddress, thread, heap, time, data, dataEnd } = records
+  const { count, tag: tags, size, address, oldAddress, thread, heap, time, dataEnd } = records
+  const { bytes: data } = records.data
   const { lengths, width } = fields
+  let touched = fields.touched
   let planned = 0
   let planAt = 0
   let next = plan.count > 0 ? (plan.before[0] as number) : count
@@ -20,12 +22,13 @@ export function writeRecords(records: Records, plan: Plan, fields: FieldStates, 
       out.append(plan.sink.bytes.subarray(planAt, planAt + length))
       fields.apply(plan.sink.bytes, planAt)
       planAt += length
+      touched = fields.touched
       next = ++planned < plan.count ? (plan.before[planned] as number) : count
     }
     const tag = tags[r] as number
     const dataTo = dataEnd[r] as number
     if (tag === Tag.comment) {
-      writeComment(out, data.bytes.subarray(dataAt, dataTo))
+      writeComment(out, data.subarray(dataAt, dataTo))
       dataAt = dataTo
       continue
     }
@@ -45,18 +48,22 @@ export function writeRecords(records: Records, plan: Plan, fields: FieldStates, 
       writeField(fields, ADDRESS, bytes, at, address, 2 * r)
       at += width[ADDRESS] as number
     }
-    writeField(fields, THREAD, bytes, at, thread, 2 * r)
-    at += width[THREAD] as number
-    if (tag < Tag.createThread) {
+    if ((touched & (1 << THREAD)) !== 0) {
+      writeField(fields, THREAD, bytes, at, thread, 2 * r)
+      at += width[THREAD] as number
+    }
+    if ((touched & (1 << HEAP)) !== 0 && tag < Tag.createThread) {
       writeField(fields, HEAP, bytes, at, heap, 2 * r)
       at += width[HEAP] as number
     }
-    writeField(fields, TIME, bytes, at, time, 2 * r)
-    at += width[TIME] as number
+    if ((touched & (1 << TIME)) !== 0) {
+      writeField(fields, TIME, bytes, at, time, 2 * r)
+      at += width[TIME] as number
+    }
     if (width[ATTRIBUTES] !== 0) {
       if (width[ATTRIBUTES] === Width.v2) bytes[at++] = (dataTo - dataAt) >>> 8
       if ((width[ATTRIBUTES] as number) >= Width.v1) bytes[at++] = dataTo - dataAt
-      for (; dataAt < dataTo; dataAt++) bytes[at++] = data.bytes[dataAt] as number
+      while (dataAt < dataTo) bytes[at++] = data[dataAt++] as number
     }
     out.pos = at
   }

@@ -22,7 +22,7 @@ const HAS_FUNCTION = Has.function
 const HAS_FILE = Has.file
 const HAS_LINE = Has.line
 const HAS_TYPE = Has.type
-const KIND_FREE = Kind.free
+const KIND_EXISTING = Kind.existing
 const KIND_RESERVE = Kind.reserve
 /** The record type of each kind with an index, by the kind's code. */
 const RECORD_OF_KIND = new Uint8Array(Object.keys(Kind).length)
@@ -162,7 +162,7 @@ export class MtrcEncoder implements Encoder {
         indexLo = index[2 * i + LO] as number
         indexHi = index[2 * i + HI] as number
         indices.passOver(indexLo, indexHi)
-        if (kind === Kind.existing) this.losses.note('existing block written as an alloc', batch, i)
+        if (kind === KIND_EXISTING) this.losses.note('existing blocks, written as allocs', batch, i)
       } else if (RECORD_OF_KIND[kind] !== 0) {
         type = indices.assign(batch, i)
         indexLo = indices.lo
@@ -207,12 +207,12 @@ export class MtrcEncoder implements Encoder {
 
   private reserveType(batch: EventBatch, i: number): number {
     if (batch.strings.text(batch.type[i] as number) === INTERNAL_TYPE) return I
-    this.losses.note(`type other than "${INTERNAL_TYPE}" of reserve left out`, batch, i)
+    this.losses.note(`types of reserves other than "${INTERNAL_TYPE}"`, batch, i)
     return H
   }
 
   private writeMissing(field: string, batch: EventBatch, i: number, p: number): number {
-    this.losses.note(`missing ${field} written as 0`, batch, i)
+    this.losses.note(`missing ${field}, written as 0`, batch, i)
     this.sink.bytes[p] = 0
     return p + 1
   }
@@ -247,7 +247,7 @@ export class MtrcEncoder implements Encoder {
 
 /** Why a name has no place in a trace, or undefined. */
 function unfitness(name: Uint8Array): string | undefined {
-  if (name.length === 0) return 'empty name left out'
-  if (name.length > MAX_NAME) return `name of more than ${MAX_NAME} bytes left out`
-  return name.includes(0) ? 'name with a NUL in it left out' : undefined
+  if (name.length === 0) return 'empty names'
+  if (name.length > MAX_NAME) return `names of more than ${MAX_NAME} bytes`
+  return name.includes(0) ? 'names with a NUL in them' : undefined
 }

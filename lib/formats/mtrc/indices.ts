@@ -58,14 +58,14 @@ export class BlockIndices {
       case Kind.realloc:
         return this.realloc(batch, i, lo, hi)
       case Kind.existing:
-        return this.alloc(lo, hi, 'existing block written as an alloc')
+        return this.alloc(lo, hi, 'existing blocks, written as allocs')
       default:
         return this.alloc(lo, hi)
     }
   }
 
   private alloc(lo: number, hi: number, reason?: string): number {
-    if ((lo | hi) === 0) return this.leaveOut('alloc without an address left out')
+    if ((lo | hi) === 0) return this.leaveOut('allocs without an address')
     this.reason = reason
     this.lo = this.nextLo
     this.hi = this.nextHi
@@ -75,8 +75,8 @@ export class BlockIndices {
   }
 
   private free(lo: number, hi: number, reason?: string): number {
-    if ((lo | hi) === 0) return this.leaveOut('free of null left out')
-    if (!this.take(lo, hi)) return this.leaveOut('free of an unknown block left out')
+    if ((lo | hi) === 0) return this.leaveOut('frees of null')
+    if (!this.take(lo, hi)) return this.leaveOut('frees of unknown blocks')
     this.reason = reason
     return F
   }
@@ -89,15 +89,16 @@ export class BlockIndices {
     const oldHi = from ? (batch.oldAddress.words[2 * i + HI] as number) : 0
     const gone = (lo | hi) === 0 || outcome === Outcome.freed
     if ((oldLo | oldHi) === 0) {
-      return gone ? this.leaveOut('realloc of null to null left out') : this.alloc(lo, hi, 'realloc of null written as an alloc')
+      return gone ? this.leaveOut('reallocs of null to null') : this.alloc(lo, hi, 'reallocs of null, written as allocs')
     }
     if (gone) {
-      const size = (fields & HAS_SIZE) !== 0 && (batch.size.words[2 * i] as number | (batch.size.words[2 * i + 1] as number)) !== 0
+      const { words } = batch.size
+      const something = (fields & HAS_SIZE) !== 0 && (words[2 * i] !== 0 || words[2 * i + 1] !== 0)
       // A null result for a size other than 0 means that there was no memory: the old block lives on.
-      if (size && outcome !== Outcome.freed) return this.leaveOut('failed realloc left out')
-      return this.free(oldLo, oldHi, 'realloc to nothing written as a free')
+      if (something && outcome !== Outcome.freed) return this.leaveOut('failed reallocs')
+      return this.free(oldLo, oldHi, 'reallocs to nothing, written as frees')
     }
-    if (!this.take(oldLo, oldHi)) return this.alloc(lo, hi, 'realloc of an unknown block written as an alloc')
+    if (!this.take(oldLo, oldHi)) return this.alloc(lo, hi, 'reallocs of unknown blocks, written as allocs')
     this.put(lo, hi)
     return R
   }

@@ -52,10 +52,11 @@ export const NOT_CACHED = 0
  * the first entry that was never used, else the one used longest ago. Same names in, same bytes out.
  */
 export class WrittenNames {
-  // Three parallel lists, the most recently used first: entry number, name, and its id in the current batch's strings.
+  // Two parallel lists, the most recently used first: the entry, and the id of its name in the current batch's strings.
   private readonly entries = new Uint8Array(NAME_ENTRIES)
-  private readonly names: Uint8Array[] = []
   private readonly ids = new Int32Array(NAME_ENTRIES).fill(-1)
+  /** The name of each entry, entry 1 first. */
+  private readonly names: Uint8Array[] = []
 
   /** Another batch begins: ids of the one before mean nothing now. */
   startBatch(): void {
@@ -70,13 +71,13 @@ export class WrittenNames {
 
   /** The entry of a string of the current batch, moved to the front, or `NOT_CACHED`. */
   touch(id: number, strings: StringTable): number {
-    const { ids, names } = this
-    if (ids[0] === id) return this.entries[0] as number
+    const { entries, ids, names } = this
+    if (ids[0] === id) return entries[0] as number
     const used = names.length
     for (let place = 1; place < used; place++) if (ids[place] === id) return this.moveToFront(place)
     const name = strings.view(id)
     for (let place = 0; place < used; place++) {
-      if (equal(names[place] as Uint8Array, name)) {
+      if (equal(names[(entries[place] as number) - 1] as Uint8Array, name)) {
         ids[place] = id
         return this.moveToFront(place)
       }
@@ -86,28 +87,24 @@ export class WrittenNames {
 
   /** Gives a name that has no entry one, at the front. Keeps a copy of the name. */
   define(id: number, name: Uint8Array): number {
-    const { ids, names, entries } = this
-    let place = names.length
-    if (place < NAME_ENTRIES) entries[place] = place + 1
-    else place = NAME_ENTRIES - 1
-    names[place] = name.slice()
+    const { entries, ids, names } = this
+    const free = names.length < NAME_ENTRIES
+    const place = free ? names.length : NAME_ENTRIES - 1
+    if (free) entries[place] = place + 1
     ids[place] = id
+    names[(entries[place] as number) - 1] = name.slice()
     return this.moveToFront(place)
   }
 
   private moveToFront(place: number): number {
-    const { ids, names, entries } = this
+    const { entries, ids } = this
     const entry = entries[place] as number
-    if (place === 0) return entry
-    const name = names[place] as Uint8Array
     const id = ids[place] as number
     for (let p = place; p > 0; p--) {
       entries[p] = entries[p - 1] as number
-      names[p] = names[p - 1] as Uint8Array
       ids[p] = ids[p - 1] as number
     }
     entries[0] = entry
-    names[0] = name
     ids[0] = id
     return entry
   }

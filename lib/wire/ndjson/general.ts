@@ -29,7 +29,7 @@ export function parseRecord(line: string): WireRecord {
   for (const [name, field] of Object.entries(rest)) {
     const type = TYPE_OF.get(name)
     if (type === undefined) unknown.push(name)
-    else if (field !== null) event[name] = fieldValue(name as FieldName, type, field)
+    else if (field !== null) event[name] = fieldFromJson(name as FieldName, type, field)
   }
   return { kind: 'event', event: event as unknown as TraceEvent, unknown }
 }
@@ -42,11 +42,12 @@ function parseExact(line: string): unknown {
   try {
     return JSON.parse(exact)
   } catch (error) {
-    throw new Error(`not JSON: ${(error as Error).message}`)
+    throw new Error(`not JSON: ${(error as Error).message}`, { cause: error })
   }
 }
 
-function fieldValue(name: FieldName, type: FieldType, value: unknown): unknown {
+/** A field as it is on the wire, checked. @throws Error that says what is wrong */
+export function fieldFromJson(name: FieldName, type: FieldType, value: unknown): unknown {
   switch (type) {
     case 'u64':
     case 'address':

@@ -123,10 +123,13 @@ export function referenceEncode(events: TraceEvent[], seed: number): Uint8Array 
   }
 
   const record = (tag: number, event: TraceEvent, values: [f: number, value: bigint | undefined][]) => {
-    const all: [number, bigint | undefined][] = [...values, [3, event.thread], ...(tag < 8 ? [[4, event.heap] as [number, bigint | undefined]] : []), [2, event.time]]
+    const all = [...values, [3, event.thread], [4, tag < 8 ? event.heap : undefined], [2, event.time]]
     const present = all.filter((entry): entry is [number, bigint] => entry[1] !== undefined)
     const stored = new Map<number, number[][]>()
-    for (const [f] of present) if (!stored.has(f)) stored.set(f, layOut(f, present.filter(([g]) => g === f).map(([, value]) => value)))
+    for (const [f] of present) {
+      const ofField = present.filter(([g]) => g === f).map(([, value]) => value)
+      if (!stored.has(f)) stored.set(f, layOut(f, ofField))
+    }
     const attributes = layOutAttributes(event.attributes)
     out.push(tag)
     for (const [f] of present) out.push(...((stored.get(f) as number[][]).shift() as number[]))

@@ -1,9 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { batchesOf, type TraceEvent } from '../../../lib/event/batch.js'
-import { Losses } from '../../../lib/event/losses.js'
-import { HatfDecoder, HatfEncoder, hatf } from '../../../lib/formats/hatf/index.js'
-import { encodeText } from '../../../lib/event/strings.js'
+import { HatfDecoder, HatfEncoder } from '../../../lib/formats/hatf/index.js'
 import { decodeAll, encodeAll, encodeEvents } from '../../support/drive.js'
 import { random, randomAll } from './random.js'
 import { referenceEncode } from './reference.js'
@@ -27,7 +25,8 @@ describe('what another writer may write', () => {
 
 /** The reference encoder knows nothing of marks, and writes only well-formed text. */
 function isUnmarked({ text, attributes }: TraceEvent): boolean {
-  return !text?.startsWith('heapflow:{') && (text?.isWellFormed() ?? true) && !Buffer.from(attributes ?? []).toString().startsWith('hf{')
+  if (text?.startsWith('heapflow:{') || text?.isWellFormed() === false) return false
+  return !Buffer.from(attributes ?? []).toString().startsWith('hf{')
 }
 
 describe('our own writing', () => {
@@ -60,24 +59,11 @@ describe('our own writing', () => {
         const bytes = encodeAll(encoder, traces.flatMap(({ header, events }) => batchesOf(events, header)))
         const decoded = decodeAll(new HatfDecoder(), bytes, size)
         expect(decoded.error).toBeUndefined()
-        expect(decoded.events).toEqual(traces.flatMap(({ events }) => events.map(normal)))
+        expect(decoded.events).toEqual(traces.flatMap(({ events }) => events))
         expect(decoded.headers).toEqual(traces.map(({ header }) => header))
         expect(encoder.losses.counts.size).toBe(0)
       }),
-      { numRuns: 400 },
+      { numRuns: 150 },
     )
-  })
-})
-
-/** Strings as tables give them back: a lone surrogate outside U+DC80 to U+DCFF does not survive, random ones have none. */
-function normal(event: TraceEvent): TraceEvent {
-  return { ...event }
-}
-
-describe('losses', () => {
-  it('are only what the table of carried fields leaves out', () => {
-    expect(hatf.carried).not.toHaveProperty('reserve')
-    expect(new Losses('hatf', hatf.carried).counts.size).toBe(0)
-    expect(encodeText('\udc80')).toEqual(Uint8Array.of(0x80))
   })
 })

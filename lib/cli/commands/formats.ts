@@ -1,0 +1,60 @@
+import { hatf } from '../../formats/hatf/index.js'
+import { mtrc } from '../../formats/mtrc/index.js'
+import { replay } from '../../formats/replay/index.js'
+import { decodeCommand, encodeCommand } from './format.js'
+
+const CONSTANT = 'constant.'
+const ANY_INPUT = 'The input may be the lines that another command wrote, or a trace in any other format. '
+
+export const mtrcDecode = decodeCommand(mtrc, {
+  description:
+    'Reads mpatrol tracing output of every version, word size and byte order. mpatrol names blocks by an index; unless --no-resolve is given, reallocs and ' +
+    'frees get the address and size of the block that their index stands for.',
+  memory: 'grows with the live blocks (about 40 bytes each); constant with --no-resolve.',
+  examples: [
+    { command: 'mtrc-decode app.mtrc | head -n 3', means: 'look at a trace' },
+    { command: "gunzip < app.mtrc.gz | mtrc-decode | jq -c 'select(.kind == \"alloc\" and .size > 4096)'", means: 'find large allocations' },
+  ],
+})
+
+export const mtrcEncode = encodeCommand(mtrc, {
+  description:
+    `${ANY_INPUT}What an MTRC trace decodes to comes back byte for byte. Events from formats without mpatrol's allocation indices get indices, from 1, by the ` +
+    'addresses of their blocks.',
+  memory: 'constant where the events have indices; otherwise it grows with the live blocks (about 40 bytes each).',
+  examples: [{ command: 'mtrc-decode app.mtrc | hf-filter --size 4K.. --lifetimes | mtrc-encode -o large.mtrc', means: 'keep the large blocks, as a trace for mptrace' }],
+})
+
+export const replayDecode = decodeCommand(replay, {
+  description: "Reads Android's memory_replay dumps: text, or the .zip in which they are shipped.",
+  memory: CONSTANT,
+  examples: [
+    { command: 'replay-decode dump.zip | head -n 3', means: 'look at a dump' },
+    { command: 'replay-decode dump.txt | hf-filter --api memalign', means: 'all aligned allocations' },
+  ],
+})
+
+export const replayEncode = encodeCommand(replay, {
+  description: `${ANY_INPUT}What a dump in the canonical form decodes to comes back byte for byte.`,
+  memory: CONSTANT,
+  examples: [{ command: 'mtrc-decode app.mtrc | replay-encode > app.txt', means: 'replay an mpatrol trace against Android allocators' }],
+})
+
+export const hatfDecode = decodeCommand(hatf, {
+  description:
+    'Reads HATF 1.0 with all of its widths and interpretations. A malloc or free that a realloc made has a record of its own in HATF; these are folded into ' +
+    'the realloc unless --no-fold is given.',
+  memory: CONSTANT,
+  examples: [{ command: 'hatf-decode app.hatf | hf-filter --kind realloc', means: 'all reallocs' }],
+})
+
+export const hatfEncode = encodeCommand(hatf, {
+  description:
+    `${ANY_INPUT}Widths of fields are chosen and widened as the data demand. HATF has no place for names, lines, indices and some kinds of event: these are ` +
+    'counted on standard error, or kept with --attributes, from which hatf-decode restores them.',
+  memory: CONSTANT,
+  examples: [
+    { command: 'mtrc-decode app.mtrc | hatf-encode -o app.hatf.gz', means: 'a compact trace to share' },
+    { command: 'mtrc-decode app.mtrc | hatf-encode --attributes | hatf-decode | mtrc-encode | cmp - app.mtrc', means: 'nothing is lost' },
+  ],
+})

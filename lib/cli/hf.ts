@@ -1,0 +1,35 @@
+import { UsageError, type Command } from './command.js'
+import { convert } from './commands/convert.js'
+import { filter } from './commands/filter.js'
+import { hatfDecode, hatfEncode, mtrcDecode, mtrcEncode, replayDecode, replayEncode } from './commands/formats.js'
+import { map } from './commands/map.js'
+import { split } from './commands/split.js'
+import { main } from './main.js'
+
+/** Every command there is; `hf` runs those whose names begin with `hf`. */
+export const COMMANDS: readonly Command[] = [
+  mtrcDecode, mtrcEncode, replayDecode, replayEncode, hatfDecode, hatfEncode, filter, map, split, convert,
+]
+
+const SUBCOMMANDS: ReadonlyMap<string, Command> = new Map(
+  COMMANDS.filter(({ name }) => /^hf[ -]/.test(name)).map((command) => [command.name.slice('hf-'.length), command]),
+)
+
+const hf: Command = {
+  name: 'hf',
+  summary: 'work on heap-allocation traces in one process',
+  operands: 'COMMAND ...',
+  description: `The commands are ${[...SUBCOMMANDS.keys()].join(', ')}; hf COMMAND --help tells more of each. All of them find the format of their input by its first bytes.`,
+  memory: 'see the command.',
+  flags: [],
+  examples: [...SUBCOMMANDS.values()].map(({ examples, summary }) => ({ command: (examples[0] as { command: string }).command, means: summary })),
+  run: () => Promise.reject(new UsageError(`the commands are ${[...SUBCOMMANDS.keys()].join(', ')}`)),
+}
+
+/** Runs `hf COMMAND ...`. */
+export async function runSubcommand(argv: readonly string[] = process.argv.slice(2)): Promise<void> {
+  const command = SUBCOMMANDS.get(argv[0] ?? '')
+  if (command !== undefined) await main(command, argv.slice(1))
+  else if (argv[0] === undefined || argv[0].startsWith('-')) await main(hf, argv)
+  else await main({ ...hf, run: () => Promise.reject(new UsageError(`there is no command ${JSON.stringify(argv[0])}`)) }, [])
+}

@@ -1,0 +1,221 @@
+import { crc32 } from 'node:zlib'
+import { Inflate } from 'fflate'
+import { Input } from '../bytes/input.js'
+import { describe, malformed, truncated, type TraceError } from '../event/error.js'
+import type { Stage } from '../event/stage.js'
+import {
+  DEFLATED, END, LOCAL_HEADER, MAX_DESCRIPTOR_BYTES, readDescriptor, readLocalHeader, recordLength, STORED, u32, type LocalHeader, type Sizes,
+} from './zip-records.js'
+
+/**
+ * The inflater is given this much at a time, and can make about 1000 times as much of it: so a bomb stays bounded.
+ * It is also what is lost at most before a corrupt place, for the inflater keeps back what it made in the failing step.
+ */
+const SLICE_BYTES = 4096
+
+/**
+ * How much data may go in with nothing coming out: twice what a stored block holds. An inflater keeps what follows the
+ * end of its data, so this also bounds memory.
+ */
+const MAX_SILENT_BYTES = 131_072
+
+const NO_BYTES = new Uint8Array(0)
+
+/** Whether bytes begin as a zip archive does, be it an empty one. Four bytes are enough to tell. */
+export function isZip(head: Uint8Array): boolean {
+  if (head.length < 4) return false
+  const signature = u32(head, 0)
+  return signature === LOCAL_HEADER || signature === END
+}
+
+/**
+ * Inflates the one file in a zip archive, as dumps are shipped, in one pass from front to back: stored or deflated, with
+ * the sizes before the data or behind them, of any size. Directories are passed over. CRC-32 and both sizes are checked
+ * (fflate checks none of them, and looks for the end of data of unknown size by a signature that the data may contain).
+ *
+ * `next` throws a TraceError of format `zip`, with the offset in the archive, after all that could be inflated was given
+ * out: the archive is cut, corrupt or encrypted, uses another method, or holds no file or a second one. A second file is
+ * an error and not a warning, for its events would be missing from a trace that looks whole.
+ */
+export class Unzip implements Stage<Uint8Array, Uint8Array> {
+  readonly warnings: string[] = []
+  private readonly input = new Input()
+  private member: Member | null = null
+  /** The file that was inflated. */
+  private file: string | null = null
+  /** Bytes of the current record that are still to be passed over. */
+  private skip = 0
+  /** The end record is behind us. */
+  private done = false
+  private ended = false
+  private broken = false
+
+  feed(chunk: Uint8Array): void {
+    this.input.feed(chunk)
+  }
+
+  end(): void {
+    this.ended = true
+  }
+
+  cut(): void {
+    this.broken = true
+  }
+
+  next(): Uint8Array | null {
+    for (;;) {
+      const got = this.member !== null ? this.inflate(this.member) : this.done && this.skip === 0 ? this.trailing() : this.record()
+      if (typeof got === 'object') return got
+      if (got) continue
+      if (this.ended && !(this.done && this.skip === 0)) throw this.short()
+      return null
+    }
+  }
+
+  /** Passes over one record, or begins a member. Whether it got anywhere: if not, it needs more input. */
+  private record(): boolean {
+    const { input } = this
+    if (this.skip > 0) {
+      const n = Math.min(this.skip, input.left)
+      input.pos += n
+      this.skip -= n
+      return n > 0
+    }
+    if (input.left < 4) return false
+    const signature = u32(input.bytes, input.pos)
+    if (signature === LOCAL_HEADER) {
+      const header = readLocalHeader(input.bytes, input.pos, input.end)
+      if (header !== null) this.begin(header)
+      return header !== null
+    }
+    const length = recordLength(input.bytes, input.pos, input.end)
+    if (length === undefined) throw malformed('this is no record of a zip archive', this.here())
+    if (length === 0) return false
+    if (signature === END) {
+      if (this.file === null) throw malformed('the archive holds no file', this.here())
+      this.done = true
+    }
+    this.skip = length
+    return true
+  }
+
+  private begin(header: LocalHeader): void {
+    const name = JSON.stringify(header.name.slice(0, 200))
+    const isFile = !header.name.endsWith('/')
+    if (header.encrypted) throw malformed(`${name} is encrypted`, this.here())
+    if (header.method !== STORED && header.method !== DEFLATED) {
+      throw malformed(`${name} is compressed by method ${header.method}; only stored and deflated files can be read`, this.here())
+    }
+    if (isFile && this.file !== null) {
+      throw malformed(`the archive holds a second file, ${name}; the first one, ${this.file}, was read whole`, this.here())
+    }
+    if (isFile) this.file = name
+    this.member = new Member(name, isFile, header.method === DEFLATED, header.sizes)
+    this.input.pos += header.length
+  }
+
+  /** The next output of a member, or whether it got anywhere. */
+  private inflate(member: Member): Uint8Array | boolean {
+    const { input } = this
+    const flush = this.ended || this.broken
+    const { sizes } = member
+    let n: number
+    if (sizes !== undefined) {
+      const rest = sizes.compressed - member.used
+      if (rest === 0) return this.finish(member, sizes)
+      n = Math.min(SLICE_BYTES, rest)
+    } else {
+      if (input.left < SLICE_BYTES + MAX_DESCRIPTOR_BYTES && !flush) return false
+      const { bytes, pos } = input
+      const last = Math.min(pos + SLICE_BYTES, input.end - MAX_DESCRIPTOR_BYTES)
+      for (n = 0; pos + n <= last; n++) {
+        const found = readDescriptor(bytes, pos + n, member.used + n)
+        if (found === null) continue
+        if (n > 0) break
+        input.pos += found.length
+        return this.finish(member, found)
+      }
+      // No descriptor fits into the last bytes: they can only be data of a member that is cut.
+      if (pos + n > last) n = SLICE_BYTES
+    }
+    if (input.left < n) {
+      // Tiny pieces are gathered, for each step of the inflater copies its window.
+      if (!flush || input.left === 0) return false
+      n = input.left
+    }
+    const at = this.here()
+    const fault = member.take(input.bytes.subarray(input.pos, input.pos + n))
+    if (fault !== undefined) throw malformed(`${fault} of ${member.name}`, at)
+    input.pos += n
+    return member.out.length === 0 || member.out
+  }
+
+  /** Checks a member against what the archive says of it. */
+  private finish(member: Member, sizes: Sizes): boolean {
+    this.member = null
+    if (member.size !== sizes.size) {
+      throw malformed(`${member.name} has ${member.size} bytes, and should have ${sizes.size}`, this.here())
+    }
+    if (member.crc !== sizes.crc) throw malformed(`the CRC-32 of ${member.name} is wrong`, this.here())
+    return true
+  }
+
+  private trailing(): boolean {
+    const { input, warnings } = this
+    if (input.left > 0 && warnings.length === 0) warnings.push(`${describe(this.here())}: bytes behind the end of the archive were left out`)
+    input.pos = input.end
+    return false
+  }
+
+  private short(): TraceError {
+    const { input, member } = this
+    const where = member !== null ? `inside ${member.name}` : 'before its end record is whole'
+    return truncated(`the archive ends ${where}`, { format: 'zip', offset: input.offset + input.left })
+  }
+
+  private here() {
+    return { format: 'zip', offset: this.input.offset }
+  }
+}
+
+/** A file or directory that is being inflated, and what came of it so far. */
+class Member {
+  /** What the last step made, in memory of its own. */
+  out: Uint8Array = NO_BYTES
+  crc = 0
+  /** How many bytes came out, went in, and went in since any came out. */
+  size = 0
+  used = 0
+  private silent = 0
+  private readonly inflater: Inflate | undefined
+
+  constructor(
+    readonly name: string,
+    private readonly isFile: boolean,
+    deflated: boolean,
+    readonly sizes: Sizes | undefined,
+  ) {
+    if (!deflated) return
+    this.inflater = new Inflate((out) => {
+      this.out = out
+    })
+  }
+
+  /** Inflates the next bytes into `out`. Gives what is wrong with them, if anything is. */
+  take(bytes: Uint8Array): string | undefined {
+    try {
+      if (this.inflater === undefined) this.out = bytes.slice()
+      else this.inflater.push(bytes)
+    } catch {
+      return 'corrupt deflated data'
+    }
+    const { out } = this
+    this.crc = crc32(out, this.crc)
+    this.size += out.length
+    this.used += bytes.length
+    this.silent = out.length === 0 ? this.silent + bytes.length : 0
+    if (this.silent > MAX_SILENT_BYTES) return 'bytes behind the end of the deflated data'
+    if (this.size > (this.isFile ? (this.sizes?.size ?? Infinity) : 0)) return 'more bytes than there should be come out'
+    return undefined
+  }
+}

@@ -1,0 +1,49 @@
+/**
+ * heapflow: stream transforms for heap-allocation traces.
+ *
+ * @example
+ * await pipeline(createReadStream('t.mtrc'), mtrc.decode(), filter({ thread: 3n }), hatf.encode(), createWriteStream('t.hatf'))
+ */
+import type { Transform } from 'node:stream'
+import { transformStream } from './streams/stage.js'
+import { Filter, type FilterOptions } from './transforms/filter.js'
+import { Mapper, type MapOptions } from './transforms/map.js'
+
+export * as hatf from './hatf.js'
+export * as mtrc from './mtrc.js'
+export * as ndjson from './ndjson.js'
+export * as replay from './replay.js'
+
+/** Keeps some of the events: a Transform of `EventBatch` objects. @throws RangeError on options that make no sense */
+export function filter(options: FilterOptions): Transform {
+  return transformStream(new Filter(options))
+}
+
+/** Changes events: a Transform of `EventBatch` objects. @throws RangeError on options that make no sense */
+export function map(options: MapOptions): Transform {
+  return transformStream(new Mapper(options))
+}
+
+export { HI, LO } from './bytes/u64.js'
+export { BATCH_EVENTS, batchesOf, EventBatch, U64Column, type TraceEvent, type U64FieldName } from './event/batch.js'
+export { TraceError, type TraceErrorCode, type TracePosition } from './event/error.js'
+export {
+  Api, APIS, FIELDS, Has, Kind, KINDS, Outcome, OUTCOMES, type ApiName, type FieldName, type FieldType, type KindName, type OutcomeName,
+} from './event/fields.js'
+export { NO_HEADER, type TimeUnit, type TraceHeader } from './event/header.js'
+export { Losses, type Carried } from './event/losses.js'
+export type { BatchTransform, Decoder, Encoder, Stage } from './event/stage.js'
+export { decodeText, encodeText, StringTable } from './event/strings.js'
+export type { EncodeOptions, Format, OptionSpec } from './formats/format.js'
+export { formatNamed, formatOfPath, FORMATS, sniffFormat } from './registry.js'
+export { compose } from './streams/compose.js'
+export { gzip } from './streams/compress.js'
+export { decodeAny, type DecodeAnyOptions } from './streams/decode.js'
+export { decompress, defaultInflater, type Inflater } from './streams/decompress.js'
+export type { StreamPair } from './streams/pair.js'
+export { decoderStream, encoderStream, transformStream } from './streams/stage.js'
+export { DescriptorSink, openInput, openOutput } from './streams/stdio.js'
+export { Filter, type FilterOptions, type OneOrMore } from './transforms/filter.js'
+export { Mapper, type MapOptions } from './transforms/map.js'
+export { parseRange, type Range } from './transforms/ranges.js'
+export { Partitioner, PARTITIONS, type Part, type Partition, type PartitionOptions } from './transforms/split.js'

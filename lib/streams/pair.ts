@@ -1,0 +1,31 @@
+import type { Transform } from 'node:stream'
+import type { EncodeOptions, Format } from '../formats/format.js'
+import { decoderStream, encoderStream } from './stage.js'
+
+/** A format as a pair of Transforms: what each subpath of the package exports. */
+export interface StreamPair<DecodeOptions extends object, FormatEncodeOptions extends object> {
+  /**
+   * Bytes in (not compressed: see `decompress`), `EventBatch` objects out. What is wrong with the bytes is a
+   * `TraceError`, the stream's error, after all events before it were read.
+   */
+  decode(options?: DecodeOptions): Transform
+  /**
+   * `EventBatch` objects in, bytes out. What the format has no place for is counted, and emitted at the end as a
+   * `losses` event with a `ReadonlyMap` from what was left out to the number of events; with `strict` it is an error.
+   */
+  encode(options?: FormatEncodeOptions & EncodeOptions): Transform
+}
+
+/** Makes the pair of streams of a format. */
+export function streamPair<D extends object, E extends object>(format: Format<D, E>): StreamPair<D, E> {
+  return {
+    decode: (options) => decoderStream(format.decoder(options)),
+    encode: (options) => {
+      const encoder = format.encoder(options)
+      const stream = encoderStream(encoder)
+      return stream.on('end', () => {
+        if (encoder.losses.counts.size > 0) stream.emit('losses', encoder.losses.counts)
+      })
+    },
+  }
+}

@@ -1,0 +1,150 @@
+import { open, type FileHandle } from 'node:fs/promises'
+import { Writable } from 'node:stream'
+import { gzipSync } from 'node:zlib'
+import type { EventBatch } from '../event/batch.js'
+import type { Encoder } from '../event/stage.js'
+import { Partitioner, type PartitionOptions } from '../transforms/split.js'
+
+/** A part is written when it has this many bytes waiting; many small parts would else be many small writes. */
+const PART_BYTES = 16_384
+
+/** How `SplitFiles` names, writes and bounds its files. */
+export interface SplitFilesOptions extends PartitionOptions {
+  /** The file's name for a key. */
+  path: (key: string) => string
+  /** A new encoder for each file. */
+  encoder: () => Encoder
+  /** Compress each file with gzip. Default false. */
+  gzip?: boolean
+  /** Files that are open at a time; the one used least recently is closed and opened again when it is needed. Default 64. */
+  maxOpen?: number
+  /** More keys than this are an error, before the disk is full of tiny files. Default 1000. */
+  maxFiles?: number
+}
+
+interface Part {
+  path: string
+  encoder: Encoder
+  waiting: Uint8Array[]
+  bytes: number
+  /** The file is there, and is to be continued. */
+  created: boolean
+  ended: boolean
+}
+
+/**
+ * A Writable for `EventBatch` objects that divides events by key into files. Like `DescriptorSink` it loses nothing
+ * when it is destroyed: what has come is written, without the formats' end marks.
+ */
+export class SplitFiles extends Writable {
+  private readonly partitioner: Partitioner
+  private readonly parts = new Map<string, Part>()
+  /** Open files, the one used least recently first. */
+  private readonly handles = new Map<Part, FileHandle>()
+  private working: Promise<void> = Promise.resolve()
+
+  constructor(private readonly options: SplitFilesOptions) {
+    super({ objectMode: true, highWaterMark: 1 })
+    this.partitioner = new Partitioner(options)
+  }
+
+  /** What the encoders left out in all files together. */
+  get losses(): ReadonlyMap<string, number> {
+    const sum = new Map<string, number>()
+    for (const { encoder } of this.parts.values()) {
+      for (const [what, n] of encoder.losses.counts) sum.set(what, (sum.get(what) ?? 0) + n)
+    }
+    return sum
+  }
+
+  /** The files' names, by key. */
+  get paths(): ReadonlyMap<string, string> {
+    return new Map([...this.parts].map(([key, part]) => [key, part.path]))
+  }
+
+  override _write(batch: EventBatch, _encoding: BufferEncoding, done: (error?: Error | null) => void): void {
+    this.run(() => this.writeBatch(batch), done)
+  }
+
+  override _final(done: (error?: Error | null) => void): void {
+    this.run(() => this.finish((encoder) => encoder.end()), done)
+  }
+
+  override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
+    void this.working
+      .then(() => this.finish((encoder) => encoder.cut()))
+      // Where writing has failed before it fails again: the first fault is the one to tell.
+      .catch((fault: Error) => (error ??= fault))
+      .then(() => Promise.all([...this.handles.values()].map((handle) => handle.close())))
+      .then(() => done(error), done)
+  }
+
+  private run(work: () => Promise<void>, done: (error?: Error | null) => void): void {
+    this.working = work().then(() => done(), done)
+  }
+
+  private async writeBatch(batch: EventBatch): Promise<void> {
+    for (const { key, batch: events } of this.partitioner.partition(batch)) {
+      const part = this.part(key)
+      part.encoder.feed(events)
+      this.collect(part)
+      if (part.bytes >= PART_BYTES) await this.flushPart(part)
+    }
+  }
+
+  /** Ends every encoder that is not ended, and writes what is waiting. */
+  private async finish(endEncoder: (encoder: Encoder) => void): Promise<void> {
+    for (const part of this.parts.values()) {
+      if (part.ended) continue
+      part.ended = true
+      endEncoder(part.encoder)
+      this.collect(part)
+      await this.flushPart(part)
+    }
+  }
+
+  private part(key: string): Part {
+    let part = this.parts.get(key)
+    if (part === undefined) {
+      const { path, encoder, maxFiles = 1000 } = this.options
+      if (this.parts.size === maxFiles) throw new Error(`more than ${maxFiles} parts: divide otherwise, or allow more files`)
+      part = { path: path(key), encoder: encoder(), waiting: [], bytes: 0, created: false, ended: false }
+      this.parts.set(key, part)
+    }
+    return part
+  }
+
+  private collect(part: Part): void {
+    for (let out = part.encoder.next(); out !== null; out = part.encoder.next()) {
+      part.waiting.push(out)
+      part.bytes += out.length
+    }
+  }
+
+  private async flushPart(part: Part): Promise<void> {
+    const handle = await this.handle(part)
+    if (part.bytes === 0) return
+    const bytes = Buffer.concat(part.waiting)
+    part.waiting = []
+    part.bytes = 0
+    // Each piece is a gzip member of its own, so that no file needs a compressor of its own in memory.
+    await handle.appendFile(this.options.gzip === true ? gzipSync(bytes) : bytes)
+  }
+
+  /** The part's file, opened if need be, as the one used last. */
+  private async handle(part: Part): Promise<FileHandle> {
+    let handle = this.handles.get(part)
+    if (handle === undefined) {
+      const oldest = this.handles.entries().next()
+      if (oldest.done !== true && this.handles.size >= (this.options.maxOpen ?? 64)) {
+        this.handles.delete(oldest.value[0])
+        await oldest.value[1].close()
+      }
+      handle = await open(part.path, part.created ? 'a' : 'w')
+      part.created = true
+    }
+    this.handles.delete(part)
+    this.handles.set(part, handle)
+    return handle
+  }
+}

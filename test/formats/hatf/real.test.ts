@@ -1,0 +1,44 @@
+import { describe, expect, it } from 'vitest'
+import type { EventBatch, TraceEvent } from '../../../lib/event/batch.js'
+import { HatfDecoder, HatfEncoder } from '../../../lib/formats/hatf/index.js'
+import { mtrc } from '../../../lib/formats/mtrc/index.js'
+import { replay } from '../../../lib/formats/replay/index.js'
+import { corpusFile, hasCorpus } from '../../support/corpus.js'
+import { decodeAll, encodeAll } from '../../support/drive.js'
+
+function outcomeOf({ oldAddress, address, size }: TraceEvent): TraceEvent['outcome'] {
+  if (address === 0n) return size === 0n && oldAddress !== 0n ? 'freed' : 'none'
+  return oldAddress === 0n ? 'allocated' : oldAddress === address ? 'none' : 'moved'
+}
+
+/** What plain HATF leaves of an event of memory_replay. */
+function plain(event: TraceEvent): Partial<TraceEvent> {
+  const { kind, thread, size, address, oldAddress, time } = event
+  const common = { kind, ...(thread !== undefined && { thread }), ...(time !== undefined && { time }) }
+  if (kind === 'alloc') return { ...common, address, size } as TraceEvent
+  if (kind === 'free') return { ...common, address } as TraceEvent
+  if (kind === 'realloc') return { ...common, address, oldAddress, size, outcome: outcomeOf(event) } as TraceEvent
+  return common
+}
+
+describe.skipIf(!hasCorpus)('real traces', () => {
+  it.each(['git', 'mstress', 'python'])('memory_replay %s comes back', (name) => {
+    const source = decodeAll(replay.decoder(), corpusFile(`memory-replay/${name}.txt`).subarray(0, 2_000_000))
+    const bytes = encodeAll(new HatfEncoder(), source.batches)
+    const { events, error } = decodeAll(new HatfDecoder(), bytes, 65_536)
+    expect(error).toBeUndefined()
+    expect(events).toEqual(source.events.map(plain))
+  })
+
+  it.each([
+    'small64', 'small32', 'fork-parent64', 'mt64', 'cxx64', 'legacy-cpp',
+  ])('mtrc %s is byte for byte the same through kept attributes', (name) => {
+    const file = corpusFile(`mtrc/${name}.mtrc`)
+    const source: EventBatch[] = decodeAll(mtrc.decoder(), file).batches
+    const encoder = new HatfEncoder({ attributes: true, strict: true })
+    const bytes = encodeAll(encoder, source)
+    const { batches, error } = decodeAll(new HatfDecoder(), bytes, 65_536)
+    expect(error).toBeUndefined()
+    expect(encodeAll(mtrc.encoder(), batches)).toEqual(new Uint8Array(file))
+  })
+})

@@ -1,0 +1,192 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { BATCH_EVENTS, EventBatch, batchesOf, type TraceEvent } from '../../lib/event/batch.js'
+import { APIS, KINDS } from '../../lib/event/fields.js'
+import type { TraceHeader } from '../../lib/event/header.js'
+import { Filter, type FilterOptions } from '../../lib/transforms/filter.js'
+import { drive } from '../support/drive.js'
+import { HEADER, anyEvent, blockEvents, eventsOf, inBatches } from './events.js'
+import { follow, meets } from './oracle.js'
+
+function filtered(options: FilterOptions, events: readonly TraceEvent[], size = BATCH_EVENTS): TraceEvent[] {
+  const { out, error } = drive(new Filter(options), inBatches(events, size, HEADER))
+  expect(error).toBeUndefined()
+  return eventsOf(out)
+}
+
+const someOf = <T>(arbitrary: fc.Arbitrary<T>) => fc.oneof(arbitrary, fc.array(arbitrary, { maxLength: 3 }))
+const number = fc.oneof(fc.bigInt({ min: 0n, max: 5n }), fc.nat({ max: 5 }), fc.constantFrom(2n ** 32n, 2n ** 64n - 1n))
+const bound = fc.oneof(fc.bigInt({ min: 0n, max: 6n }), fc.constantFrom(0x1000n, 0x1005n, 2n ** 32n - 1n, 2n ** 32n, 2n ** 63n, 2n ** 64n - 1n))
+const range = fc.oneof(
+  fc.tuple(bound, bound).map(([a, b]) => (a < b ? { from: a, to: b } : { from: b, to: a })),
+  bound.map((from) => ({ from })), bound.map((to) => ({ to })), fc.constant({}),
+)
+const pattern = fc.constantFrom<(string | RegExp)[]>('main', '', 'operator new', /a/, /^m/g, /NEW/i, /\udcff/, 'nowhere')
+const criteria: fc.Arbitrary<FilterOptions> = fc.record(
+  {
+    thread: someOf(number), process: someOf(number), heap: someOf(number), cpu: someOf(fc.integer({ min: -2, max: 2 })),
+    kind: someOf(fc.constantFrom(...KINDS)), api: someOf(fc.constantFrom(...APIS)),
+    size: someOf(range), address: someOf(range), time: someOf(range), events: someOf(range),
+    function: someOf(pattern), file: someOf(pattern), type: someOf(pattern), stack: someOf(pattern),
+  },
+  { requiredKeys: [] },
+)
+
+describe('Filter', () => {
+  it('keeps what meets all criteria, as a test of each event by itself does', () => {
+    const some = criteria.map((all) => Object.fromEntries(Object.entries(all).slice(0, 2)) as FilterOptions)
+    fc.assert(
+      fc.property(fc.oneof(some, criteria), fc.array(anyEvent, { maxLength: 40 }), fc.boolean(), fc.integer({ min: 1, max: 50 }), (options, events, invert, size) => {
+        const expected = events.filter((event, i) => meets(event, i + 1, options) !== invert)
+        expect(filtered({ ...options, invert }, events, size)).toEqual(expected)
+      }),
+      { numRuns: 400 },
+    )
+  })
+
+  it('keeps everything without criteria, and nothing when that is inverted', () => {
+    const events: TraceEvent[] = [{ kind: 'alloc' }, { kind: 'comment', text: 'x' }]
+    expect(filtered({}, events)).toEqual(events)
+    expect(filtered({ invert: true }, events)).toEqual([])
+    expect(filtered({ thread: [] }, events)).toEqual([])
+  })
+
+  it('never matches an absent field, also where another event has it as zero', () => {
+    const events: TraceEvent[] = [{ kind: 'free' }, { kind: 'alloc', size: 0n, thread: 0n, function: '' }]
+    for (const options of [{ size: {} }, { thread: 0 }, { function: '' }, { function: /^/ }]) {
+      expect(filtered(options, events)).toEqual([events[1]])
+      expect(filtered({ ...options, invert: true }, events)).toEqual([events[0]])
+    }
+  })
+
+  it('takes negative ids modulo 2^64', () => {
+    const events: TraceEvent[] = [{ kind: 'free', thread: 2n ** 64n - 1n }, { kind: 'free', thread: 1n }]
+    expect(filtered({ thread: -1 }, events)).toEqual([events[0]])
+  })
+
+  it('tests an expression with state from the start each time', () => {
+    const events: TraceEvent[] = ['aa', 'ab', 'ac', 'b'].map((name) => ({ kind: 'alloc', function: name }))
+    const expression = /a/g
+    expression.lastIndex = 7
+    expect(filtered({ function: expression }, events)).toHaveLength(3)
+    expect(expression.lastIndex).toBe(7)
+  })
+
+  it('counts events over batches', () => {
+    const events = Array.from({ length: 10 }, (_, i): TraceEvent => ({ kind: 'alloc', size: BigInt(i) }))
+    expect(filtered({ events: [{ from: 3n, to: 5n }, { from: 9n }] }, events, 4).map(({ size }) => size)).toEqual([2n, 3n, 4n, 8n, 9n])
+  })
+
+  it.each<[FilterOptions, string]>([
+    [{ kind: 'allocs' as 'alloc' }, "no such kind of event: 'allocs'"],
+    [{ api: ['malloc', 'xmalloc' as 'malloc'] }, "no such allocation function: 'xmalloc'"],
+    [{ thread: 1.5 }, 'not an exact integer: 1.5'],
+    [{ thread: 2 ** 53 }, 'not an exact integer'],
+    [{ heap: 2n ** 64n }, 'not an integer of 64 bits'],
+    [{ cpu: 2 ** 31 }, 'not an integer of 32 bits'],
+    [{ size: { from: 2n, to: 1n } }, 'an empty range: 2..1'],
+  ])('refuses %o', (options, message) => expect(() => new Filter(options)).toThrow(message))
+
+  describe('batches', () => {
+    const one = (event: TraceEvent, header: TraceHeader) => inBatches([event], 1, header)[0] as EventBatch
+
+    it('are passed on as they are when all events are kept, and dropped when none are', () => {
+      const [first, second] = [one({ kind: 'alloc' }, HEADER), one({ kind: 'free' }, HEADER)]
+      expect(drive(new Filter({ kind: ['alloc', 'free'] }), [first, second]).out).toEqual([first, second])
+      expect(drive(new Filter({ kind: 'alloc' }), [first, second, second]).out).toEqual([first])
+    })
+
+    it('always bring their header, if need be without events', () => {
+      const headers = [HEADER, { format: 'second' }]
+      const input = headers.flatMap((header) => [new EventBatch(0, 0, header), one({ kind: 'free' }, header), one({ kind: 'alloc' }, header)])
+      const { out } = drive(new Filter({ kind: 'alloc' }), input)
+      expect(out.map(({ header, count }) => [header.format, count])).toEqual([['test', 0], ['test', 1], ['second', 0], ['second', 1]])
+      const none = drive(new Filter({ kind: 'lost' }), input.filter((batch) => batch.count > 0)).out
+      expect(none.map(({ header, count }) => [header.format, count])).toEqual([['test', 0], ['second', 0]])
+    })
+
+    it('at capacity and larger ones work', () => {
+      const events = Array.from({ length: BATCH_EVENTS * 2 + 1 }, (_, i): TraceEvent => ({ kind: i % 3 === 0 ? 'alloc' : 'free' }))
+      const { out } = drive(new Filter({ kind: 'free' }), batchesOf(events, HEADER))
+      expect(eventsOf(out)).toHaveLength(events.length - Math.ceil(events.length / 3))
+      expect(filtered({ kind: 'free' }, events, events.length)).toHaveLength(events.length - Math.ceil(events.length / 3))
+    })
+
+    it('that are given are not changed', () => {
+      const input = inBatches([{ kind: 'alloc', size: 1n, function: 'f' }, { kind: 'free' }], 2, HEADER)
+      const before = eventsOf(input)
+      drive(new Filter({ kind: 'free', lifetimes: true }), input)
+      expect(eventsOf(input)).toEqual(before)
+    })
+  })
+
+  describe('with lifetimes', () => {
+    it('keeps what a plain walk over the blocks keeps', () => {
+      const options: FilterOptions[] = [{ size: { from: 50n, to: 200n } }, { thread: [1, 2], kind: ['alloc', 'realloc'] }, { address: { from: 0x2000n } }]
+      fc.assert(
+        fc.property(blockEvents, fc.constantFrom(...options), fc.boolean(), fc.integer({ min: 1, max: 90 }), (events, option, invert, size) => {
+          const labels = follow(events, (event, n) => (meets(event, n, option) !== invert ? true : undefined))
+          expect(filtered({ ...option, invert, lifetimes: true }, events, size)).toEqual(events.filter((_, i) => labels[i]))
+        }),
+        { numRuns: 1000 },
+      )
+    })
+
+    const large: FilterOptions = { size: { from: 100n }, lifetimes: true }
+
+    it('follows addresses through reallocs', () => {
+      const events: TraceEvent[] = [
+        { kind: 'alloc', address: 1n, size: 100n },
+        { kind: 'alloc', address: 2n, size: 1n },
+        { kind: 'realloc', oldAddress: 1n, address: 3n, size: 5n },
+        { kind: 'alloc', address: 1n, size: 1n },
+        { kind: 'free', address: 1n },
+        { kind: 'free', address: 2n },
+        { kind: 'free', address: 3n },
+        { kind: 'free', address: 3n },
+      ]
+      expect(filtered(large, events)).toEqual([events[0], events[2], events[6]])
+    })
+
+    it('follows indices, whose frees have nothing else', () => {
+      const events: TraceEvent[] = [
+        { kind: 'alloc', index: 1n, address: 0x10n, size: 100n },
+        { kind: 'alloc', index: 2n, address: 0x20n, size: 1n },
+        { kind: 'realloc', index: 1n, address: 0x30n, size: 5n },
+        { kind: 'realloc', index: 2n, address: 0x40n, size: 500n },
+        { kind: 'free', index: 1n },
+        { kind: 'free', index: 2n },
+        { kind: 'free', index: 3n },
+      ]
+      expect(filtered(large, events)).toEqual([events[0], events[2], events[3], events[4], events[5]])
+    })
+
+    it('leaves the block where it was when a realloc fails, and ends it when a realloc frees', () => {
+      const block: TraceEvent = { kind: 'alloc', address: 1n, size: 100n }
+      const free: TraceEvent = { kind: 'free', address: 1n }
+      expect(filtered(large, [block, { kind: 'realloc', oldAddress: 1n, address: 0n, size: 7n }, free])).toHaveLength(3)
+      expect(filtered(large, [block, { kind: 'realloc', oldAddress: 1n, address: 0n, size: 0n }, free])).toHaveLength(2)
+      expect(filtered(large, [block, { kind: 'realloc', oldAddress: 1n, outcome: 'freed' }, free])).toHaveLength(2)
+    })
+
+    it('follows a realloc whose own malloc and free were recorded before it', () => {
+      const events: TraceEvent[] = [
+        { kind: 'alloc', address: 1n, size: 100n },
+        { kind: 'alloc', address: 2n, size: 50n },
+        { kind: 'free', address: 1n },
+        { kind: 'realloc', oldAddress: 1n, address: 2n, size: 50n, outcome: 'moved' },
+        { kind: 'free', address: 2n },
+      ]
+      expect(filtered(large, events)).toEqual([events[0], events[2], events[3], events[4]])
+      expect(filtered({ size: { to: 50n }, kind: 'alloc', lifetimes: true }, events)).toEqual([events[1], events[3], events[4]])
+    })
+
+    it('begins afresh with another trace', () => {
+      const input = [
+        ...inBatches([{ kind: 'alloc', address: 1n, size: 100n }], 1, HEADER),
+        ...inBatches([{ kind: 'free', address: 1n }], 1, { format: 'second' }),
+      ]
+      expect(eventsOf(drive(new Filter(large), input).out)).toHaveLength(1)
+    })
+  })
+})

@@ -1,0 +1,113 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { BATCH_EVENTS, EventBatch, batchesOf, type TraceEvent } from '../../lib/event/batch.js'
+import { PARTITIONS, Partitioner, type PartitionOptions } from '../../lib/transforms/split.js'
+import { HEADER, anyEvent, blockEvents, eventsOf, inBatches } from './events.js'
+import { follow } from './oracle.js'
+
+function parts(options: PartitionOptions, batches: Iterable<EventBatch>): Map<string, TraceEvent[]> {
+  const partitioner = new Partitioner(options)
+  const all = new Map<string, TraceEvent[]>()
+  for (const batch of batches) {
+    const given = partitioner.partition(batch)
+    expect(new Set(given.map(({ key }) => key)).size).toBe(given.length)
+    for (const { key, batch: part } of given) {
+      expect(part.count).toBeGreaterThan(0)
+      expect(part.header).toBe(batch.header)
+      all.set(key, [...(all.get(key) ?? []), ...part])
+    }
+  }
+  return all
+}
+
+function grouped(events: readonly TraceEvent[], key: (event: TraceEvent, i: number) => string): Map<string, TraceEvent[]> {
+  const groups = new Map<string, TraceEvent[]>()
+  events.forEach((event, i) => groups.set(key(event, i), [...(groups.get(key(event, i)) ?? []), event]))
+  return groups
+}
+
+function keyOf(by: Exclude<PartitionOptions['by'], 'shard'>, event: TraceEvent): string {
+  if (by === 'heap') return event.heap === undefined ? 'none' : `0x${event.heap.toString(16)}`
+  if (by !== 'size-class') return String(event[by] ?? 'none')
+  if (event.size === undefined) return 'none'
+  let power = event.size === 0n ? 0n : 1n
+  while (power < event.size) power *= 2n
+  return String(power)
+}
+
+const ways = PARTITIONS.filter((by) => by !== 'shard')
+
+describe('Partitioner', () => {
+  it.each(ways)('divides by %s as a grouping of plain events does', (by) => {
+    fc.assert(
+      fc.property(fc.array(anyEvent, { maxLength: 40 }), fc.integer({ min: 1, max: 50 }), (events, size) => {
+        expect(parts({ by }, inBatches(events, size, HEADER))).toEqual(grouped(events, (event) => keyOf(by, event)))
+      }),
+    )
+  })
+
+  it.each(ways)('divides by %s of the allocation with lifetimes', (by) => {
+    fc.assert(
+      fc.property(blockEvents, fc.integer({ min: 1, max: 90 }), (events, size) => {
+        const keys = follow(events, (event) => keyOf(by, event))
+        const expected = grouped(events, (_, i) => keys[i] as string)
+        expect(parts({ by, lifetimes: true }, inBatches(events, size, HEADER))).toEqual(expected)
+      }),
+    )
+  })
+
+  it('takes sizes at powers of two to the class below', () => {
+    const sizes = [0n, 1n, 2n, 3n, 4n, 5n, 2n ** 32n - 1n, 2n ** 32n, 2n ** 32n + 1n, 2n ** 63n, 2n ** 63n + 1n, 2n ** 64n - 1n]
+    const events = sizes.map((size): TraceEvent => ({ kind: 'alloc', size }))
+    const keys = [...parts({ by: 'size-class' }, inBatches(events, 99, HEADER)).keys()]
+    expect(keys).toEqual(['0', '1', '2', '4', '8', '4294967296', '8589934592', `${2n ** 63n}`, `${2n ** 64n}`])
+  })
+
+  it('keeps all events of a block in one shard', () => {
+    fc.assert(
+      fc.property(blockEvents, fc.integer({ min: 1, max: 5 }), fc.integer({ min: 1, max: 90 }), (events, shards, size) => {
+        // Which shard a block begins in is the partitioner's choice; ask it with each event alone.
+        const alone = (event: TraceEvent) => new Partitioner({ by: 'shard', shards }).partition(inBatches([event], 1, HEADER)[0] as EventBatch)[0]?.key as string
+        const keys = follow(events, alone)
+        const divided = parts({ by: 'shard', shards }, inBatches(events, size, HEADER))
+        expect(divided).toEqual(grouped(events, (_, i) => keys[i] as string))
+        for (const key of divided.keys()) expect(key === 'none' || Number(key) < shards).toBe(true)
+      }),
+    )
+  })
+
+  it('spreads blocks evenly over the shards', () => {
+    const events = Array.from({ length: 8000 }, (_, i): TraceEvent => ({ kind: 'alloc', address: 0x5555_0000_0000n + BigInt(i) * 32n }))
+    const sizes = [...parts({ by: 'shard', shards: 8 }, batchesOf(events, HEADER)).values()].map(({ length }) => length)
+    expect(sizes).toHaveLength(8)
+    for (const size of sizes) expect(Math.abs(size - 1000)).toBeLessThan(200)
+  })
+
+  it('passes a batch on as it is when all its events have the same key', () => {
+    const [batch] = inBatches([{ kind: 'alloc', thread: 1n }, { kind: 'free', thread: 1n }], 2, HEADER)
+    expect(new Partitioner({ by: 'thread' }).partition(batch as EventBatch)).toEqual([{ key: '1', batch }])
+  })
+
+  it('has no parts for a batch without events', () => {
+    expect(new Partitioner({ by: 'thread' }).partition(new EventBatch(0, 0, HEADER))).toEqual([])
+  })
+
+  it('divides batches at capacity into many parts', () => {
+    const events = Array.from({ length: BATCH_EVENTS * 2 }, (_, i): TraceEvent => ({ kind: 'alloc', thread: BigInt((i * 7919) % 5000), size: BigInt(i) }))
+    const divided = parts({ by: 'thread' }, batchesOf(events, HEADER))
+    expect(divided.size).toBe(5000)
+    expect(divided).toEqual(grouped(events, ({ thread }) => String(thread)))
+  })
+
+  it('refuses what it cannot divide by', () => {
+    expect(() => new Partitioner({ by: 'line' as 'kind' })).toThrow("cannot divide by 'line'")
+    for (const shards of [0, 1.5, 65_537]) expect(() => new Partitioner({ by: 'shard', shards })).toThrow(RangeError)
+  })
+
+  it('leaves the batches it is given as they were', () => {
+    const input = inBatches([{ kind: 'alloc', thread: 1n, function: 'f' }, { kind: 'free', thread: 2n }], 2, HEADER)
+    const before = eventsOf(input)
+    parts({ by: 'thread' }, input)
+    expect(eventsOf(input)).toEqual(before)
+  })
+})
