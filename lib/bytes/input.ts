@@ -9,7 +9,7 @@ export class Input {
   bytes: Uint8Array = NOTHING
   /** The next byte to read, as an index into `bytes`. */
   pos = 0
-  /** One past the last byte that is there. */
+  /** One past the last byte that is there: the length of `bytes`. */
   end = 0
   /** No more chunks will come. */
   ended = false
@@ -31,10 +31,11 @@ export class Input {
   /** Adds a chunk behind the bytes that are still unread. The chunk is not kept once it has been read. */
   feed(chunk: Uint8Array): void {
     const left = this.end - this.pos
-    if (left > 0 && this.bytes === this.joined && this.end + chunk.length <= this.joined.length) {
+    if (left > 0 && this.bytes.buffer === this.joined.buffer && this.end + chunk.length <= this.joined.length) {
       // Room behind what is there: a record that comes in tiny pieces is not copied again for each of them.
       this.joined.set(chunk, this.end)
       this.end += chunk.length
+      this.bytes = this.joined.subarray(0, this.end)
       return
     }
     this.base += this.pos
@@ -46,9 +47,9 @@ export class Input {
       if (this.joined.length < needed || this.joined.length > 4 * needed + 65_536) this.joined = new Uint8Array(needed + left)
       this.joined.set(unread)
       this.joined.set(chunk, left)
-      this.bytes = this.joined
+      this.bytes = this.joined.subarray(0, needed)
     }
     this.pos = 0
-    this.end = left + chunk.length
+    this.end = this.bytes.length
   }
 }

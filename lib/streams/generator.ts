@@ -9,6 +9,8 @@ export function generatorStream(
 ): Transform {
   let inBand = false
   const stream = through({ objectMode: true, highWaterMark: 2 }, async function* (source: AsyncIterable<Uint8Array | string | Failure>) {
+    // through2 starts the generator while it makes the stream, which `generate` may want to use.
+    await Promise.resolve()
     let error: Error
     try {
       yield* generate(bytesOf(source), stream)

@@ -35,6 +35,7 @@ type Chunk = Uint8Array | string | EventBatch | Failure
 function stageStream<In extends Uint8Array | EventBatch, Out>(stage: Stage<In, Out>): Transform {
   /** What to go on with when the consumer wants more. */
   let resume: (() => void) | undefined
+  let pushed = false
   let inBand = false
   /** How many of the stage's warnings were passed on. */
   let warned = 0
@@ -69,6 +70,7 @@ function stageStream<In extends Uint8Array | EventBatch, Out>(stage: Stage<In, O
     let result: Out | null
     try {
       while ((result = stage.next()) !== null) {
+        pushed = true
         if (!stream.push(result instanceof Uint8Array ? asBuffer(result) : result)) {
           resume = () => drain(done)
           return
@@ -99,7 +101,10 @@ function stageStream<In extends Uint8Array | EventBatch, Out>(stage: Stage<In, O
     if (resume === undefined) return read.call(stream, size)
     const go = resume
     resume = undefined
+    pushed = false
     go()
+    // Node asks again only after a push; where there was none, the transform's own callback may be waiting for it.
+    if (!pushed) read.call(stream, size)
   }
   stream[passFailures] = () => {
     inBand = true

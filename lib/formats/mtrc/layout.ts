@@ -122,18 +122,17 @@ function isVersion(version: number): boolean {
 function readVersion(bytes: Uint8Array, pos: number, end: number, form: (typeof FORMS)[number]): number | 'short' | 'bad' {
   const { wordSize, longSize, byteOrder } = form
   let version = 0
-  let scale = 1
   for (let i = 0; i < wordSize + longSize; i++) {
     if (pos + i >= end) return 'short'
     const byte = bytes[pos + i] as number
     if (i < wordSize) {
       const one = byteOrder === 'little' ? i === 0 : i === wordSize - 1
       if (byte !== (one ? 1 : 0)) return 'bad'
-    } else if (byteOrder === 'little') {
-      version += byte * scale
-      scale *= 256
     } else {
-      version = version * 256 + byte
+      const weight = byteOrder === 'little' ? i - wordSize : wordSize + longSize - 1 - i
+      // No version needs more than 4 bytes. Seen at its first odd byte, a 32-bit version word needs no more to be told from a 64-bit one.
+      if (weight >= 4 && byte !== 0) return 'bad'
+      version += byte * 256 ** weight
     }
   }
   return isVersion(version) ? version : 'bad'

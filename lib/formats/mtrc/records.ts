@@ -162,7 +162,8 @@ export class RecordReader {
         }
         if (p > 0) {
           p = readLeb(bytes, p, line, 0)
-          if (line[HI] !== 0 && p > 0) p = Fault.lineTooLarge
+          // A number that runs into the padding may have more bits than it seems, so it is not judged yet.
+          if (line[HI] !== 0 && p > 0 && p <= end) p = Fault.lineTooLarge
           lines[i] = line[LO] as number
         }
         if (strings.byteLength > BATCH_STRING_BYTES) capacity = i + 1
