@@ -4,7 +4,8 @@ import { Input } from '../bytes/input.js'
 import { describe, malformed, truncated, type TraceError } from '../event/error.js'
 import type { Stage } from '../event/stage.js'
 import {
-  DEFLATED, END, LOCAL_HEADER, MAX_DESCRIPTOR_BYTES, readDescriptor, readLocalHeader, recordLength, STORED, u32, type LocalHeader, type Sizes,
+  DEFLATED, END, LOCAL_HEADER, MAX_DESCRIPTOR_BYTES, readDescriptor, readLocalHeader, recordLength, STORED, u32,
+  type LocalHeader, type Sizes,
 } from './zip-records.js'
 
 /**
@@ -33,6 +34,9 @@ export function isZip(head: Uint8Array): boolean {
  * the sizes before the data or behind them, of any size. Directories are passed over. CRC-32 and both sizes are checked
  * (fflate checks none of them, and looks for the end of data of unknown size by a signature that the data may contain).
  *
+ * One thing cannot be told from front to back: a stored file of unknown size may hold what looks like its end. (In deflated
+ * data CRC-32 and size would not fit such a place, unless someone made them fit.)
+ *
  * `next` throws a TraceError of format `zip`, with the offset in the archive, after all that could be inflated was given
  * out: the archive is cut, corrupt or encrypted, uses another method, or holds no file or a second one. A second file is
  * an error and not a warning, for its events would be missing from a trace that looks whole.
@@ -45,7 +49,7 @@ export class Unzip implements Stage<Uint8Array, Uint8Array> {
   private file: string | null = null
   /** Bytes of the current record that are still to be passed over. */
   private skip = 0
-  /** The end record is behind us. */
+  /** The end record was found. */
   private done = false
   private ended = false
   private broken = false
@@ -64,12 +68,17 @@ export class Unzip implements Stage<Uint8Array, Uint8Array> {
 
   next(): Uint8Array | null {
     for (;;) {
-      const got = this.member !== null ? this.inflate(this.member) : this.done && this.skip === 0 ? this.trailing() : this.record()
+      const got = this.member !== null ? this.inflate(this.member) : this.over ? this.trailing() : this.record()
       if (typeof got === 'object') return got
       if (got) continue
-      if (this.ended && !(this.done && this.skip === 0)) throw this.short()
+      if (this.ended && !this.over) throw this.short()
       return null
     }
+  }
+
+  /** Nothing of the archive is still to come. */
+  private get over(): boolean {
+    return this.done && this.skip === 0
   }
 
   /** Passes over one record, or begins a member. Whether it got anywhere: if not, it needs more input. */
@@ -162,7 +171,9 @@ export class Unzip implements Stage<Uint8Array, Uint8Array> {
 
   private trailing(): boolean {
     const { input, warnings } = this
-    if (input.left > 0 && warnings.length === 0) warnings.push(`${describe(this.here())}: bytes behind the end of the archive were left out`)
+    if (input.left > 0 && warnings.length === 0) {
+      warnings.push(`${describe(this.here())}: bytes behind the end of the archive were left out`)
+    }
     input.pos = input.end
     return false
   }

@@ -54,7 +54,8 @@ export function hasValue(field: U64FieldName, values: readonly (bigint | number)
     for (let j = 0; j < n; j++) {
       const i = rows[j] as number
       rows[kept] = i
-      if (((mask[i] as number) & has) !== 0 && set.find(column[2 * i + LO] as number, column[2 * i + HI] as number) >= 0) kept++
+      if (((mask[i] as number) & has) === 0) continue
+      if (set.find(column[2 * i + LO] as number, column[2 * i + HI] as number) >= 0) kept++
     }
     return kept
   }
@@ -63,7 +64,9 @@ export function hasValue(field: U64FieldName, values: readonly (bigint | number)
 function toU64(value: bigint | number): bigint {
   if (typeof value === 'number' && !Number.isSafeInteger(value)) throw new RangeError(`not an exact integer: ${value}`)
   const big = BigInt(value)
-  if (big !== BigInt.asUintN(64, big) && big !== BigInt.asIntN(64, big)) throw new RangeError(`not an integer of 64 bits: ${value}`)
+  if (big !== BigInt.asUintN(64, big) && big !== BigInt.asIntN(64, big)) {
+    throw new RangeError(`not an integer of 64 bits: ${value}`)
+  }
   return BigInt.asUintN(64, big)
 }
 

@@ -79,7 +79,7 @@ export class Mapper implements BatchTransform {
     this.drop = fieldSet(...drop) | (this.names === undefined ? 0 : Has.attributes)
     this.constants.push({ ...set, kind: 'comment' })
     this.set = this.constants.mask[0] as number
-    this.setsStrings = FIELDS.some(({ type }, f) => (this.set >>> f) & 1 && (type === 'string' || type === 'list' || type === 'bytes'))
+    this.setsStrings = this.constants.strings.size > 0 || (this.set & Has.stack) !== 0
     this.changed =
       (offset === 0n ? 0 : REBASED) |
       (this.addresses === undefined ? 0 : SCRAMBLED) |

@@ -27,7 +27,9 @@ function parseEnd(end: string, text: string): bigint | undefined {
 
 function parseNumber(number: string, text: string): bigint {
   const match = /^\s*(?:(0x[0-9a-f]+)|([0-9]+)([KMG]?))\s*$/i.exec(number)
-  if (match === null) throw new RangeError(`not a range: '${text}' (write A..B, A.., ..B or A, with numbers such as 4096, 4K or 0x1000)`)
+  if (match === null) {
+    throw new RangeError(`not a range: '${text}' (write A..B, A.., ..B or A, with numbers such as 4096, 4K or 0x1000)`)
+  }
   const [, hex, decimal, suffix] = match
   return hex !== undefined ? BigInt(hex) : BigInt(decimal as string) * (FACTORS[(suffix as string).toUpperCase()] as bigint)
 }

@@ -60,7 +60,9 @@ export class Partitioner {
   /** @throws RangeError on an unknown way to divide, or a number of shards that is not from 1 to 65536 */
   constructor({ by, shards = 2, lifetimes = false }: PartitionOptions) {
     if (!PARTITIONS.includes(by)) throw new RangeError(`cannot divide by '${by}' (but by ${PARTITIONS.join(', ')})`)
-    if (!Number.isInteger(shards) || shards < 1 || shards > 65_536) throw new RangeError(`not a number of shards from 1 to 65536: ${shards}`)
+    if (!Number.isInteger(shards) || shards < 1 || shards > 65_536) {
+      throw new RangeError(`not a number of shards from 1 to 65536: ${shards}`)
+    }
     this.by = by
     this.shards = shards
     this.lifetimes = lifetimes || by === 'shard' ? new Lifetimes() : undefined
@@ -223,10 +225,15 @@ export class Partitioner {
     let slot = map.find(lo, hi)
     if (slot < 0) {
       slot = map.add(lo, hi)
-      const value = (BigInt(hi) << 32n) | BigInt(lo)
-      map.values[slot] = this.labelOf(this.by === 'cpu' ? String(lo | 0) : this.by === 'heap' ? `0x${value.toString(16)}` : String(value))
+      map.values[slot] = this.labelOf(this.keyOf(lo, hi))
     }
     return map.values[slot] as number
+  }
+
+  private keyOf(lo: number, hi: number): string {
+    if (this.by === 'cpu') return String(lo | 0)
+    const value = (BigInt(hi) << 32n) | BigInt(lo)
+    return this.by === 'heap' ? `0x${value.toString(16)}` : String(value)
   }
 }
 

@@ -27,10 +27,12 @@ const join = (...parts: Uint8Array[]) => new Uint8Array(Buffer.concat(parts))
 /** A local header. */
 export function local(
   name: string,
-  { flags = 0, method = 8, crc = 0, compressed = 0, size = 0, extra = new Uint8Array(0) }: MemberOptions & { compressed?: number; extra?: Uint8Array },
+  options: MemberOptions & { compressed?: number; extra?: Uint8Array },
 ): Uint8Array {
+  const { flags = 0, method = 8, crc = 0, compressed = 0, size = 0, extra = new Uint8Array(0) } = options
   return join(
-    u32(0x0403_4b50), u16(20), u16(flags), u16(method), u32(0), u32(crc), u32(compressed), u32(size), u16(name.length), u16(extra.length),
+    u32(0x0403_4b50), u16(20), u16(flags), u16(method), u32(0), u32(crc), u32(compressed), u32(size), u16(name.length),
+      u16(extra.length),
     Buffer.from(name), extra,
   )
 }

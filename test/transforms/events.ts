@@ -29,9 +29,10 @@ const VALUES: Record<FieldType, fc.Arbitrary<unknown>> = {
 
 /** Any event: fields present and absent in every combination, with values that meet again. */
 export const anyEvent: fc.Arbitrary<TraceEvent> = fc
-  .record(
-    { kind: fc.constantFrom(...KINDS), ...Object.fromEntries(FIELDS.map(({ name, type }) => [name, fc.option(VALUES[type], { nil: undefined })])) },
-  )
+  .record({
+    kind: fc.constantFrom(...KINDS),
+    ...Object.fromEntries(FIELDS.map(({ name, type }) => [name, fc.option(VALUES[type], { nil: undefined })])),
+  })
   .map((all) => Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined)) as unknown as TraceEvent)
 
 const id = fc.bigInt({ min: 1n, max: 4n })
@@ -48,7 +49,8 @@ export const blockEvents: fc.Arbitrary<TraceEvent[]> = fc.array(
     fc.record({ kind: fc.constant('free' as const), address: nullable, ...common }),
     fc.record({ kind: fc.constant('realloc' as const), address: nullable, oldAddress: nullable, size, ...common }),
     fc.record({
-      kind: fc.constant('realloc' as const), address: nullable, oldAddress: nullable, size, ...common, outcome: fc.constantFrom(...OUTCOMES),
+      kind: fc.constant('realloc' as const), address: nullable, oldAddress: nullable, size, ...common,
+      outcome: fc.constantFrom(...OUTCOMES),
     }),
     fc.record({ kind: fc.constant('alloc' as const), index: id, address: place, size, ...common }),
     fc.record({ kind: fc.constant('realloc' as const), index: id, address: place, size, ...common }),

@@ -9,7 +9,8 @@ const ALLOC: TraceEvent = { kind: 'alloc', address: 0x10n, size: 8n, thread: 1n 
 const FREE: TraceEvent = { kind: 'free', address: 0x10n }
 
 function evaluated(code: string | EventFunction, events: readonly TraceEvent[] = [ALLOC, FREE]) {
-  const { out, error } = drive(new Evaluator(typeof code === 'string' ? compileExpression(code) : code), inBatches(events, 3, HEADER))
+  const evaluator = new Evaluator(typeof code === 'string' ? compileExpression(code) : code)
+  const { out, error } = drive(evaluator, inBatches(events, 3, HEADER))
   return { events: eventsOf(out), error }
 }
 
@@ -29,10 +30,11 @@ describe('an expression', () => {
     ['delete event.address', [{ kind: 'alloc', size: 8n, thread: 1n }, { kind: 'free' }]],
     ['({ kind: event.kind }) // a comment', [{ kind: 'alloc' }, { kind: 'free' }]],
     ['{ kind: "lost" }', [{ kind: 'lost' }, { kind: 'lost' }]],
-    ['[event, { kind: "comment", text: String(n) }]', [ALLOC, { kind: 'comment', text: '1' }, FREE, { kind: 'comment', text: '2' }]],
+    ['[event, { kind: "lost", cpu: n }]', [ALLOC, { kind: 'lost', cpu: 1 }, FREE, { kind: 'lost', cpu: 2 }]],
     ['[]', []],
     ['if (n === 2) return false', [ALLOC]],
-    ['event.size = undefined; event.heap = "0x7f"', [{ kind: 'alloc', address: 0x10n, thread: 1n, heap: 0x7fn }, { ...FREE, heap: 0x7fn }]],
+    ['event.size = undefined', [{ kind: 'alloc', address: 0x10n, thread: 1n }, FREE]],
+    ['event.heap = "0x7f"; event.node = 1', [{ ...ALLOC, heap: 0x7fn, node: 1 }, { ...FREE, heap: 0x7fn, node: 1 }]],
   ])('%s', (code, expected) => {
     const { events, error } = evaluated(code)
     expect(error).toBeUndefined()

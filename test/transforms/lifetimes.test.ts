@@ -9,7 +9,8 @@ describe('Lifetimes', () => {
     for (let round = 0n; round < 50n; round++) {
       const events: TraceEvent[] = []
       for (let i = 1n; i <= 100n; i++) {
-        events.push({ kind: 'alloc', address: round * 0x10000n + i * 16n, size: i }, { kind: 'alloc', index: round * 100n + i, address: 1n })
+        events.push({ kind: 'alloc', address: round * 0x10000n + i * 16n, size: i })
+        events.push({ kind: 'alloc', index: round * 100n + i, address: 1n })
       }
       for (let i = 1n; i <= 100n; i++) {
         events.push({ kind: 'free', address: round * 0x10000n + i * 16n }, { kind: 'free', index: round * 100n + i })
@@ -25,7 +26,7 @@ describe('Lifetimes', () => {
 
   it('go by a new allocation where an address is still live', () => {
     const lifetimes = new Lifetimes()
-    const events: TraceEvent[] = [{ kind: 'alloc', address: 1n }, { kind: 'alloc', address: 1n }, { kind: 'alloc', address: 2n }, { kind: 'alloc', address: 2n }]
+    const events = [1n, 1n, 2n, 2n].map((address): TraceEvent => ({ kind: 'alloc', address }))
     const [batch] = inBatches(events, 4, HEADER)
     if (batch === undefined) throw new Error('no batch')
     lifetimes.follow(batch, Uint32Array.of(1, 0, 2, 3))

@@ -5,10 +5,13 @@ import type { Range } from '../../lib/transforms/ranges.js'
 
 const many = <T>(option: T | readonly T[]): readonly T[] => (Array.isArray(option) ? (option as readonly T[]) : [option as T])
 const inside = (ranges: Range | readonly Range[], value: bigint | undefined) =>
-  value !== undefined && many(ranges).some(({ from, to }) => (from === undefined || value >= from) && (to === undefined || value <= to))
-const among = (values: unknown, value: unknown) => value !== undefined && many(values).some((wanted) => String(wanted) === String(value))
+  value !== undefined && many(ranges).some(({ from = 0n, to = value }) => value >= from && value <= to)
+const among = (values: unknown, value: unknown) =>
+  value !== undefined && many(values).some((wanted) => String(wanted) === String(value))
+const matches = (pattern: NamePattern, name: string) =>
+  typeof pattern === 'string' ? pattern === name : new RegExp(pattern).test(name)
 const named = (patterns: NamePattern | readonly NamePattern[], name: string | undefined) =>
-  name !== undefined && many(patterns).some((pattern) => (typeof pattern === 'string' ? pattern === name : new RegExp(pattern).test(name)))
+  name !== undefined && many(patterns).some((pattern) => matches(pattern, name))
 
 /** Whether event number `n` meets all criteria, written down as directly as can be. */
 export function meets(event: TraceEvent, n: number, options: FilterOptions): boolean {
@@ -35,7 +38,10 @@ export function meets(event: TraceEvent, n: number, options: FilterOptions): boo
  * Follows blocks over plain events: the label of an event is that of its block, else `own`. Labels that are undefined are
  * not followed.
  */
-export function follow<Label>(events: readonly TraceEvent[], own: (event: TraceEvent, n: number) => Label | undefined): (Label | undefined)[] {
+export function follow<Label>(
+  events: readonly TraceEvent[],
+  own: (event: TraceEvent, n: number) => Label | undefined,
+): (Label | undefined)[] {
   const live = new Map<string, Label>()
   let freed: { at: string; label: Label } | undefined
   let allocated: string | undefined

@@ -236,7 +236,11 @@ export class MtrcEncoder implements Encoder {
       sink.bytes[p] = 0
       return p + 1
     }
-    sink.reserve(p - sink.pos + name.length + 2 + MAX_RECORD)
+    // A sink that grows keeps only what is before its position, so that has to be behind the record's first bytes.
+    const start = sink.pos
+    sink.pos = p
+    sink.reserve(name.length + 2 + MAX_RECORD)
+    sink.pos = start
     const { bytes } = sink
     bytes[p] = cache.define(id, name) | NAME_DEFINES
     bytes.set(name, p + 1)

@@ -5,7 +5,8 @@ import { describe, limit, malformed, truncated, type TraceError } from '../../ev
 import { Api, Has, Kind, fieldSet } from '../../event/fields.js'
 import type { Decoder } from '../../event/stage.js'
 import { ascii, COLON, CR, LF, MAX_LINE, MINUS, NAME, REPLAY_HEADER, SPACE, TAB } from './layout.js'
-import { decimal, decimalField, pointerField } from './numbers.js'
+import { decimal, decimalField, negative, pointerField } from './numbers.js'
+import { endOfLine, isWord, longestMatch, Word } from './words.js'
 
 const ALLOC = Kind.alloc
 const REALLOC = Kind.realloc
@@ -34,11 +35,15 @@ const HAS_PRESENT = Has.present
 /** Malloc, realloc and free make up nearly all of a dump; the columns of the others are added when they first occur. */
 const FIRST_COLUMNS = REALLOC_FIELDS
 
+const WORD_CALLOC = Word.calloc
+const WORD_MEMALIGN = Word.memalign
+const WORD_REALLOC = Word.realloc
+const WORD_THREAD_DONE = Word.thread_done
+
 const MIN_CAPACITY = 16
 const USUAL_BYTES_PER_EVENT = 24
 
 const NEWLINE = ascii('\n')
-const OPERATIONS = ['malloc', 'calloc', 'memalign', 'realloc', 'free', 'thread_done'].map(ascii)
 
 /** Where a line breaks the grammar. */
 interface Fault {
@@ -170,8 +175,12 @@ export class ReplayDecoder implements Decoder {
         c = bytes[++p] as number
         while (c === SPACE || c === TAB) c = bytes[++p] as number
 
-        // The longest line a reader can come to ends with the line feed, which is part of none of these words.
-        if (c === 0x6d && bytes[p + 1] === 0x61 && bytes[p + 2] === 0x6c && bytes[p + 3] === 0x6c && bytes[p + 4] === 0x6f && bytes[p + 5] === 0x63) {
+        // A byte that is not there ends each comparison, and the line feed is in none of these words. The two that make up
+        // nearly all of a dump are spelled out.
+        if (
+          c === 0x6d && bytes[p + 1] === 0x61 && bytes[p + 2] === 0x6c && bytes[p + 3] === 0x6c && bytes[p + 4] === 0x6f &&
+          bytes[p + 5] === 0x63
+        ) {
           kind[i] = ALLOC
           api[i] = MALLOC_API
           fields = MALLOC_FIELDS
@@ -190,7 +199,7 @@ export class ReplayDecoder implements Decoder {
             expected = 'a pointer'
             break
           }
-        } else if (c === 0x72 && word(bytes, p, 3)) {
+        } else if (c === 0x72 && isWord(bytes, p, WORD_REALLOC)) {
           kind[i] = REALLOC
           api[i] = REALLOC_API
           fields = REALLOC_FIELDS
@@ -201,7 +210,7 @@ export class ReplayDecoder implements Decoder {
             expected = 'two pointers and a size'
             break
           }
-        } else if (c === 0x63 && word(bytes, p, 1)) {
+        } else if (c === 0x63 && isWord(bytes, p, WORD_CALLOC)) {
           kind[i] = ALLOC
           api[i] = CALLOC_API
           fields = CALLOC_FIELDS
@@ -217,7 +226,7 @@ export class ReplayDecoder implements Decoder {
             break
           }
           fields |= multiply(batch, i)
-        } else if (c === 0x6d && word(bytes, p, 2)) {
+        } else if (c === 0x6d && isWord(bytes, p, WORD_MEMALIGN)) {
           kind[i] = ALLOC
           api[i] = MEMALIGN_API
           fields = MEMALIGN_FIELDS
@@ -232,7 +241,7 @@ export class ReplayDecoder implements Decoder {
             expected = 'a pointer, an alignment and a size'
             break
           }
-        } else if (c === 0x74 && word(bytes, p, 5)) {
+        } else if (c === 0x74 && isWord(bytes, p, WORD_THREAD_DONE)) {
           kind[i] = THREAD_DESTROY
           fields = THREAD_FIELDS
           p = pointerField(bytes, p + 11, address, at)
@@ -327,44 +336,6 @@ export class ReplayDecoder implements Decoder {
     const offset = this.input.offset + start - this.input.pos
     return limit(`a line of more than ${MAX_LINE} bytes`, { format: NAME, offset, line, column: 1, event: events + 1 })
   }
-}
-
-/** Reads a minus sign and a magnitude of at most 2^63, as two's complement. */
-function negative(bytes: Uint8Array, p: number, words: Uint32Array, at: number): number {
-  const first = p + 1
-  p = decimal(bytes, first, words, at)
-  if (p < 0) return p
-  const lo = words[at + LO] as number
-  const hi = words[at + HI] as number
-  if (hi > 0x8000_0000 || (hi === 0x8000_0000 && lo !== 0)) return ~first
-  words[at + LO] = -lo
-  words[at + HI] = lo === 0 ? -hi : ~hi
-  return p
-}
-
-/** Passes over blanks and a carriage return to the line feed; if something else stands before it, `~position` of that. */
-function endOfLine(bytes: Uint8Array, p: number): number {
-  let c = bytes[p] as number
-  while (c === SPACE || c === TAB) c = bytes[++p] as number
-  if (c === CR) c = bytes[++p] as number
-  return c === LF ? p : ~p
-}
-
-/** Whether one of `OPERATIONS` stands here. */
-function word(bytes: Uint8Array, p: number, operation: number): boolean {
-  const name = OPERATIONS[operation] as Uint8Array
-  for (let i = 0; i < name.length; i++) if (bytes[p + i] !== name[i]) return false
-  return true
-}
-
-/** The position of the first byte that no operation has there. */
-function longestMatch(bytes: Uint8Array, p: number): number {
-  const lengths = OPERATIONS.map((name) => {
-    let n = 0
-    while (n < name.length && bytes[p + n] === name[n]) n++
-    return n
-  })
-  return p + Math.max(...lengths)
 }
 
 /**

@@ -36,6 +36,8 @@ const HAS_END_TIME = Has.endTime
 const HAS_TIMES = Has.time | Has.endTime
 const HAS_PRESENT = Has.present
 const HAS_OUTCOME = Has.outcome
+/** Fields that malloc has no place for. */
+const NOT_MALLOC = HAS_COUNT | HAS_ELEMENT_SIZE | HAS_ALIGNMENT
 
 const MALLOC = ascii(' malloc 0x')
 const CALLOC = ascii(' calloc 0x')
@@ -117,8 +119,7 @@ export class ReplayEncoder implements Encoder {
           continue
         }
         if (what === EXISTING) losses.note('existing blocks, written as malloc', batch, i)
-        const other = (fields & (HAS_COUNT | HAS_ELEMENT_SIZE | HAS_ALIGNMENT)) !== 0 || ((fields & HAS_API) !== 0 && api[i] === CALLOC_API)
-        if (other && what === ALLOC) {
+        if (what === ALLOC && ((fields & NOT_MALLOC) !== 0 || ((fields & HAS_API) !== 0 && api[i] === CALLOC_API))) {
           p = this.writeOther(out, p, batch, i)
         } else {
           if ((fields & HAS_API) !== 0 && api[i] !== MALLOC_API) this.noteApi('malloc', batch, i)
@@ -281,7 +282,9 @@ export class ReplayEncoder implements Encoder {
 
   private writeSize(out: Uint8Array, p: number, size: Uint32Array, batch: EventBatch, i: number): number {
     out[p++] = SPACE
-    if (((batch.mask[i] as number) & HAS_SIZE) !== 0) return writeDecimal(out, p, size[2 * i + LO] as number, size[2 * i + HI] as number)
+    if (((batch.mask[i] as number) & HAS_SIZE) !== 0) {
+      return writeDecimal(out, p, size[2 * i + LO] as number, size[2 * i + HI] as number)
+    }
     this.losses.note('no size, written as 0', batch, i)
     out[p++] = ZERO
     return p

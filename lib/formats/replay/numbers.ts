@@ -46,6 +46,19 @@ export function decimal(bytes: Uint8Array, p: number, words: Uint32Array, at: nu
   return p
 }
 
+/** Reads a minus sign and a magnitude of at most 2^63, as two's complement. */
+export function negative(bytes: Uint8Array, p: number, words: Uint32Array, at: number): number {
+  const first = p + 1
+  p = decimal(bytes, first, words, at)
+  if (p < 0) return p
+  const lo = words[at + LO] as number
+  const hi = words[at + HI] as number
+  if (hi > 0x8000_0000 || (hi === 0x8000_0000 && lo !== 0)) return ~first
+  words[at + LO] = -lo
+  words[at + HI] = lo === 0 ? -hi : ~hi
+  return p
+}
+
 /**
  * A number of more digits than 32-bit arithmetic holds: 8 and 7 of them, whose value is exact in a double, and then the
  * 5 that can make up a 64-bit number's 20.
@@ -90,7 +103,9 @@ function longDecimal(bytes: Uint8Array, start: number, words: Uint32Array, at: n
   return p
 }
 
-/** Reads blanks and a 64-bit hex number of either case, with `0x` or without. Too large a number does not fit at its first byte. */
+/**
+ * Reads blanks and a 64-bit hex number of either case, with `0x` or without. Too large a number does not fit at its first byte.
+ */
 export function pointerField(bytes: Uint8Array, p: number, words: Uint32Array, at: number): number {
   p = gap(bytes, p)
   if (p < 0) return p

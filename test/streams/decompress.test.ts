@@ -1,0 +1,153 @@
+import { Readable } from 'node:stream'
+import { gzipSync } from 'node:zlib'
+import { describe, expect, test } from 'vitest'
+import { TraceError } from '../../lib/event/error.js'
+import { decompress, defaultInflater, gzip, replay, type Inflater } from '../../lib/index.js'
+
+const LINES = Buffer.from(Array.from({ length: 20_000 }, (_, i) => `${i % 7}: malloc 0x${(i * 48).toString(16)} ${(i * 7919) % 5000}\n`).join(''))
+
+interface Result {
+  bytes: Buffer
+  error?: TraceError
+}
+
+async function inflate(compressed: Buffer, inflater: Inflater, size = 10_000): Promise<Result> {
+  const chunks = Array.from({ length: Math.ceil(compressed.length / size) }, (_, i) => compressed.subarray(i * size, (i + 1) * size))
+  const stream = Readable.from(chunks).pipe(decompress({ inflater }))
+  const parts: Buffer[] = []
+  try {
+    for await (const part of stream) parts.push(Buffer.from(part as Uint8Array))
+  } catch (error) {
+    return { bytes: Buffer.concat(parts), error: error as TraceError }
+  }
+  return { bytes: Buffer.concat(parts) }
+}
+
+// zlib-sync is optional; where it was not built, both names mean node:zlib.
+const INFLATERS: Inflater[] = ['zlib-sync', 'node:zlib']
+
+test('zlib-sync is used where it is installed', () => {
+  expect(INFLATERS).toContain(defaultInflater())
+})
+
+describe.each(INFLATERS)('%s', (inflater) => {
+  test.each([1, 7, 64, 10_000, 1 << 20])('one member, in chunks of %i bytes', async (size) => {
+    const { bytes, error } = await inflate(gzipSync(size === 1 ? LINES.subarray(0, 20_000) : LINES), inflater, size)
+    expect(error).toBeUndefined()
+    expect(bytes.equals(size === 1 ? LINES.subarray(0, 20_000) : LINES)).toBe(true)
+  })
+
+  test('concatenated members of all sizes, empty ones too, and padding', async () => {
+    const cuts = [0, 1, 1, 100, 4096, 90_000, 90_001, LINES.length]
+    const members = cuts.slice(1).map((cut, i) => gzipSync(LINES.subarray(cuts[i], cut)))
+    for (const size of [13, 4096, 1 << 20]) {
+      const { bytes, error } = await inflate(Buffer.concat([...members, Buffer.alloc(1000)]), inflater, size)
+      expect(error).toBeUndefined()
+      expect(bytes.equals(LINES)).toBe(true)
+    }
+  })
+
+  test('a thousand members', async () => {
+    const member = gzipSync('1: free 0x10\n')
+    const { bytes } = await inflate(Buffer.concat(Array.from({ length: 1000 }, () => member)), inflater)
+    expect(bytes.length).toBe(13_000)
+  })
+
+  test('a header with name, comment, extra field and checksum', async () => {
+    const plain = gzipSync('1: free 0x10\n')
+    const header = Buffer.from([0x1f, 0x8b, 8, 2 | 4 | 8 | 16, 0, 0, 0, 0, 0, 3])
+    const extras = Buffer.concat([Buffer.from([3, 0, 1, 2, 3]), Buffer.from('name\0comment\0')])
+    // The checksum is CRC-16 of the header; zlib-sync checks it, so compute it.
+    const { crc32 } = await import('node:zlib')
+    const crc = Buffer.alloc(2)
+    crc.writeUInt16LE(crc32(Buffer.concat([header, extras])) & 0xffff)
+    const { bytes, error } = await inflate(Buffer.concat([header, extras, crc, plain.subarray(10), plain]), inflater)
+    expect(error).toBeUndefined()
+    expect(bytes.toString()).toBe('1: free 0x10\n1: free 0x10\n')
+  })
+
+  test('a cut member gives what it has, then an error with the offset', async () => {
+    const whole = gzipSync(LINES)
+    for (const length of [3, 9, 10, 11, 18, 1000, whole.length - 9, whole.length - 8, whole.length - 1]) {
+      const { bytes, error } = await inflate(whole.subarray(0, length), inflater)
+      expect(error).toBeInstanceOf(TraceError)
+      expect(error).toMatchObject({ code: 'ERR_TRACE_TRUNCATED', format: 'gzip', offset: length })
+      expect(LINES.subarray(0, bytes.length).equals(bytes)).toBe(true)
+      if (length > whole.length - 9) expect(bytes.length).toBe(LINES.length)
+    }
+  })
+
+  test('a cut second member', async () => {
+    const first = gzipSync('1: free 0x10\n')
+    const { bytes, error } = await inflate(Buffer.concat([first, first.subarray(0, 15)]), inflater)
+    expect(error).toMatchObject({ code: 'ERR_TRACE_TRUNCATED', offset: first.length + 15 })
+    expect(bytes.toString()).toContain('1: free 0x10\n')
+  })
+
+  test('a corrupt member gives no other bytes than it had before the fault', async () => {
+    const whole = gzipSync(LINES)
+    for (const at of [whole.length >> 1, whole.length - 7, whole.length - 2]) {
+      const bad = Buffer.from(whole)
+      bad[at] = (bad[at] as number) ^ 0x10
+      const { error } = await inflate(bad, inflater)
+      expect(error).toMatchObject({ code: 'ERR_TRACE_MALFORMED', format: 'gzip' })
+    }
+  })
+
+  test('bytes after the last member that are no gzip', async () => {
+    const whole = gzipSync(LINES)
+    const { bytes, error } = await inflate(Buffer.concat([whole, Buffer.from('what is this')]), inflater)
+    expect(error).toMatchObject({ code: 'ERR_TRACE_MALFORMED', offset: whole.length })
+    expect(bytes.equals(LINES)).toBe(true)
+  })
+
+  test('a bomb is inflated as slowly as it is read', async () => {
+    const bomb = gzipSync(Buffer.alloc(200_000_000))
+    const before = process.memoryUsage().rss
+    let length = 0
+    let largest = 0
+    for await (const part of Readable.from([bomb]).pipe(decompress({ inflater }))) {
+      length += (part as Buffer).length
+      largest = Math.max(largest, process.memoryUsage().rss - before)
+    }
+    expect(length).toBe(200_000_000)
+    expect(largest).toBeLessThan(120_000_000)
+  })
+})
+
+test('bytes that are not compressed pass unchanged, however few', async () => {
+  for (const text of ['', 'a', 'abc', '1: free 0x10\n']) {
+    const { bytes, error } = await inflate(Buffer.from(text), 'node:zlib')
+    expect(error).toBeUndefined()
+    expect(bytes.toString()).toBe(text)
+  }
+})
+
+test('the error of a cut archive comes behind all events that were in it', async () => {
+  const whole = gzipSync(LINES)
+  let events = 0
+  const read = async () => {
+    for await (const batch of Readable.from([whole.subarray(0, whole.length - 1)]).pipe(decompress()).pipe(replay.decode())) events += (batch as { count: number }).count
+  }
+  await expect(read()).rejects.toMatchObject({ format: 'gzip' })
+  expect(events).toBe(20_000)
+})
+
+describe('gzip', () => {
+  test('deflates', async () => {
+    const parts: Buffer[] = []
+    for await (const part of Readable.from([LINES]).pipe(gzip({ level: 1 }))) parts.push(part as Buffer)
+    expect((await inflate(Buffer.concat(parts), 'node:zlib')).bytes.equals(LINES)).toBe(true)
+  })
+
+  test('after a failure holds everything before it, and looks cut', async () => {
+    const parts: Buffer[] = []
+    const stream = Readable.from([Buffer.concat([LINES, Buffer.from('nonsense\n')])]).pipe(replay.decode()).pipe(replay.encode()).pipe(gzip())
+    await expect((async () => {
+      for await (const part of stream) parts.push(part as Buffer)
+    })()).rejects.toMatchObject({ format: 'replay' })
+    const { bytes, error } = await inflate(Buffer.concat(parts), 'node:zlib')
+    expect(bytes.equals(LINES)).toBe(true)
+    expect(error).toMatchObject({ code: 'ERR_TRACE_TRUNCATED' })
+  })
+})
