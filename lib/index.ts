@@ -25,7 +25,7 @@ export function map(options: MapOptions): Transform {
 }
 
 export { HI, LO } from './bytes/u64.js'
-export { BATCH_EVENTS, batchesOf, EventBatch, U64Column, type TraceEvent, type U64FieldName } from './event/batch.js'
+export { BATCH_EVENTS, batchesOf, EventBatch, reviseBatch, selectRows, U64Column, type TraceEvent, type U64FieldName } from './event/batch.js'
 export { TraceError, type TraceErrorCode, type TracePosition } from './event/error.js'
 export {
   Api, APIS, FIELDS, Has, Kind, KINDS, Outcome, OUTCOMES, type ApiName, type FieldName, type FieldType, type KindName, type OutcomeName,

@@ -21,21 +21,19 @@ export function compose(...stages: [Duplex, Duplex, ...Duplex[]]): Duplex {
     stage.on('error', (error) => {
       fault ??= error
     })
+    // Noted by events, for streams of other makers do not have the properties that say the same.
+    let open = 2
+    stage.once('end', () => open--)
+    stage.once('finish', () => open--)
     stage.on('close', () => {
-      if (!closing && !(stage.readableEnded && stage.writableFinished)) {
+      if (!closing && open > 0) {
         fault ??= new Error(`stage ${i + 1} of ${stages.length} closed before it had ended`)
       }
     })
   })
 
-  const Composed = Pumpify.ctor({
-    autoDestroy: false,
-    destroy: false,
-    writableObjectMode: first.writableObjectMode,
-    readableObjectMode: last.readableObjectMode,
-    writableHighWaterMark: first.writableHighWaterMark,
-    readableHighWaterMark: last.readableHighWaterMark,
-  } as unknown as Parameters<typeof Pumpify.ctor>[0])
+  // Without autoDestroy and destroy, as pumpify has it by itself; in object mode, which suits bytes as well.
+  const Composed = Pumpify.ctor({ autoDestroy: false, destroy: false, objectMode: true, highWaterMark: 2 })
   const composed = new Composed() as Pumpify & PassesFailures
   const destroy = composed.destroy
   composed.destroy = (error?: Error | null): typeof composed => {

@@ -99,8 +99,7 @@ export class Lifetimes {
       case ALLOC:
       case EXISTING:
         if ((lo | hi) === 0) return
-        store(map, lo, hi, labels[i] as number)
-        if (lo === this.freedLo && hi === this.freedHi) this.freedLabel = 0
+        this.place(lo, hi, labels[i] as number)
         if (labels[i] !== 0) {
           this.allocatedLo = lo
           this.allocatedHi = hi
@@ -128,12 +127,18 @@ export class Lifetimes {
           if (slot >= 0) map.remove(slot)
         } else if ((lo | hi) !== 0) {
           if (slot >= 0) map.remove(slot)
-          store(map, lo, hi, labels[i] as number)
+          this.place(lo, hi, labels[i] as number)
         } else if (outcome === STAYED && (oldLo | oldHi) !== 0) {
-          store(map, oldLo, oldHi, labels[i] as number)
+          this.place(oldLo, oldHi, labels[i] as number)
         }
       }
     }
+  }
+
+  /** A block is at an address from now on, so that what was freed there is no longer meant by it. */
+  private place(lo: number, hi: number, label: number): void {
+    store(this.byAddress, lo, hi, label)
+    if (lo === this.freedLo && hi === this.freedHi) this.freedLabel = 0
   }
 
   /** The label of the block whose malloc or free inside this realloc was recorded just before it; 0 if there was none. */

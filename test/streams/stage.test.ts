@@ -152,7 +152,7 @@ describe('backpressure', () => {
     // Stages that give 0 to 5 results for an input, read by a consumer that pauses at odd moments.
     for (let seed = 1; seed <= 30; seed++) {
       let state = seed
-      const random = (n: number) => ((state = (state * 1_103_515_245 + 12_345) & 0x7fff_ffff), (state >> 8) % n)
+      const random = (n: number) => ((state = (Math.imul(state, 1_103_515_245) + 12_345) & 0x7fff_ffff), (state >> 8) % n)
       let sent = 0
       let waiting = 0
       const batch = batchesOf([{ kind: 'alloc' }], { format: 'test' })[0] as EventBatch
@@ -208,7 +208,7 @@ describe('compose', () => {
   test('a stage that closes before it has ended is an error', async () => {
     const quitter = new PassThrough({ objectMode: true })
     const composed = compose(replay.decode(), quitter)
-    const done = pipeline(Readable.from(endless()), composed, new Writable({ objectMode: true, write: (_c, _e, next) => next() }))
+    const done = pipeline(Readable.from(endless()), composed, new Writable({ objectMode: true, write: (_c, _e, next) => setImmediate(next) }))
     setTimeout(() => quitter.destroy(), 20)
     await expect(done).rejects.toThrow('stage 2 of 2 closed before it had ended')
   })

@@ -45,6 +45,15 @@ describe('AddressScrambler', () => {
     )
   })
 
+  it('never takes an address from above 2^32 below it, which the network alone would do with one in 65536', () => {
+    let below = 0
+    for (let page = 0; page < 500_000; page++) {
+      scrambler.scramble((page * 4096) >>> 0, 1 + Math.floor(page / 2 ** 20))
+      if (scrambler.hi === 0) below++
+    }
+    expect(below).toBe(0)
+  })
+
   it('gives different addresses different replacements', () => {
     const bases = [0x1_0000_0000n, 0x7fff_0000_0000n, 0xffff_8800_0000_0000n]
     const addresses = bases.flatMap((base) => Array.from({ length: 20_000 }, (_, i) => base + BigInt(i) * 4096n))

@@ -197,6 +197,19 @@ describe('Filter', () => {
       expect(filtered({ size: { to: 50n }, kind: 'alloc', lifetimes: true }, events)).toEqual([events[1], events[3], events[4]])
     })
 
+    it('does not take a new block for the one that was freed at its address', () => {
+      const events: TraceEvent[] = [
+        { kind: 'alloc', address: 1n, size: 100n },
+        { kind: 'free', address: 1n },
+        { kind: 'alloc', address: 1n, size: 1n },
+        { kind: 'realloc', oldAddress: 1n, address: 2n, size: 5n },
+        { kind: 'free', address: 2n },
+      ]
+      expect(filtered(large, events)).toEqual(events.slice(0, 2))
+      const moved: TraceEvent = { kind: 'realloc', oldAddress: 7n, address: 1n, size: 1n }
+      expect(filtered(large, events.with(2, moved))).toEqual(events.slice(0, 2))
+    })
+
     it('begins afresh with another trace', () => {
       const input = [
         ...inBatches([{ kind: 'alloc', address: 1n, size: 100n }], 1, HEADER),

@@ -49,6 +49,7 @@ export function follow<Label>(
     if (at === undefined) return
     if (label === undefined) live.delete(at)
     else live.set(at, label)
+    if (freed?.at === at) freed = undefined
   }
   return events.map((event, i) => {
     const byIndex = event.index !== undefined
@@ -59,7 +60,6 @@ export function follow<Label>(
       case 'existing':
         place(label, at)
         if (!byIndex && at !== undefined) {
-          if (freed?.at === at) freed = undefined
           if (label !== undefined) allocated = at
         }
         return label

@@ -11,7 +11,10 @@ export const mtrc: Format<MtrcDecodeOptions> = {
   binary: true,
   carried: CARRIED,
   decodeOptions: {
-    resolve: { help: 'leave frees and reallocs without the address and size of their block; needs no memory for live blocks', default: true },
+    resolve: {
+      help: 'leave frees and reallocs without the address and size of their block; needs no memory for live blocks',
+      default: true,
+    },
   },
   encodeOptions: {},
   sniff: (head) => head.length > 0 && readHeader(head, 0, head.length) !== 'bad',

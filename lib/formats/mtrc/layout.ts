@@ -130,7 +130,7 @@ function readVersion(bytes: Uint8Array, pos: number, end: number, form: (typeof 
       if (byte !== (one ? 1 : 0)) return 'bad'
     } else {
       const weight = byteOrder === 'little' ? i - wordSize : wordSize + longSize - 1 - i
-      // No version needs more than 4 bytes. Seen at its first odd byte, a 32-bit version word needs no more to be told from a 64-bit one.
+      // No version needs more than 4 bytes, so what follows a 32-bit version word shows at once that it is not a 64-bit one.
       if (weight >= 4 && byte !== 0) return 'bad'
       version += byte * 256 ** weight
     }

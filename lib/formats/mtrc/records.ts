@@ -27,7 +27,10 @@ const SOURCE_FIELDS = HAS_THREAD | HAS_FUNCTION | HAS_FILE | HAS_LINE
 const { alloc: A, free: F, reserve: H, internal: I, mark: M, realloc: R } = RECORD
 const INTERNAL = new TextEncoder().encode(INTERNAL_TYPE)
 
-/** `RecordReader.read` looks at most this many bytes beyond a record's first byte or the end of a name: five numbers and three more bytes. */
+/**
+ * `RecordReader.read` looks at most this many bytes beyond a record's first byte or the end of a name: five numbers, the
+ * record's type and two bytes for names.
+ */
 export const PADDING = 5 * MAX_LEB + 3
 
 /** Why `RecordReader.read` returned. */

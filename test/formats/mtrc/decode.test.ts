@@ -72,9 +72,10 @@ describe('a trace', () => {
 
   it('with long names comes in shorter batches', () => {
     const record = (n: number) => join('A', hex('01 10 20 00 81'), `${n}`.padStart(60_000, 'x'), hex('00 00 00'))
-    const { batches, events, error } = decode(join(LP64, ...Array.from({ length: 40 }, (_, n) => record(n)), END))
+    const numbers = Array.from({ length: 40 }, (_, n) => n)
+    const { batches, events, error } = decode(join(LP64, ...numbers.map(record), END))
     expect(error).toBeUndefined()
-    expect(events.map((event) => Number(event.function?.slice(-2).replace('x', '')))).toEqual(Array.from({ length: 40 }, (_, n) => n))
+    expect(events.map((event) => Number(event.function?.slice(-2).replace('x', '')))).toEqual(numbers)
     for (const { strings } of batches) expect(strings.byteLength).toBeLessThan(BATCH_STRING_BYTES + 2 * 65_536)
   })
 
@@ -85,13 +86,15 @@ describe('a trace', () => {
 
   it('may define an entry anew, and an empty name', () => {
     const call = (name: string) => join('F', hex('01 00'), name, hex('00 00'))
-    const { events, error } = decode(join(LP64, call('\x81one\0'), call('\x01'), call('\x81two\0'), call('\x01'), call('\x82\0'), END), 3)
+    const calls = ['\x81one\0', '\x01', '\x81two\0', '\x01', '\x82\0'].map(call)
+    const { events, error } = decode(join(LP64, ...calls, END), 3)
     expect(error).toBeUndefined()
     expect(events.map((event) => event.function)).toEqual(['one', 'one', 'two', 'two', ''])
   })
 
   it('may write its numbers with padding', () => {
-    const { events, error } = decode(join(LP64, 'H', hex('8100'), hex('ffffffffffffffffff81'), hex('80'.repeat(21)), hex('00'), END), 1)
+    const padded = join(hex('ffffffffffffffffff81'), hex('80'.repeat(21)), hex('00'))
+    const { events, error } = decode(join(LP64, 'H', hex('8100'), padded, END), 1)
     expect(error).toBeUndefined()
     expect(events).toEqual([{ kind: 'reserve', address: 1n, size: 2n ** 64n - 1n }])
   })
@@ -116,7 +119,10 @@ describe('indices', () => {
 
   it('are live after a realloc of an unknown block', () => {
     const { events } = decode(join(OLD, 'R', hex('07 10 01'), f('07'), END))
-    expect(events).toEqual([{ kind: 'realloc', index: 7n, address: 16n, size: 1n }, { kind: 'free', index: 7n, address: 16n, size: 1n }])
+    expect(events).toEqual([
+      { kind: 'realloc', index: 7n, address: 16n, size: 1n },
+      { kind: 'free', index: 7n, address: 16n, size: 1n },
+    ])
   })
 
   it('mean nothing in another trace', () => {
@@ -133,7 +139,8 @@ describe('a stream of several traces', () => {
     const { events, headers, error } = decodeAll(decoder, join(one, END, one, END, LP64, END), size)
     expect(error).toBeUndefined()
     expect(events).toHaveLength(2)
-    expect(headers.map(({ layout }) => [layout?.version, layout?.follows])).toEqual([[10300, undefined], [10300, undefined], [10501, undefined]])
+    expect(headers.map(({ layout }) => layout?.version)).toEqual([10300, 10300, 10501])
+    expect(headers.map(({ layout }) => layout?.follows)).toEqual([undefined, undefined, undefined])
     expect(decoder.warnings).toEqual([])
   })
 
@@ -142,7 +149,8 @@ describe('a stream of several traces', () => {
     const { events, headers, error } = decodeAll(decoder, join(one, one, LP64, END), size)
     expect(error).toBeUndefined()
     expect(events).toHaveLength(2)
-    expect(headers.map(({ layout }) => [layout?.version, layout?.follows])).toEqual([[10300, undefined], [10300, 'cut'], [10501, 'cut']])
+    expect(headers.map(({ layout }) => layout?.version)).toEqual([10300, 10300, 10501])
+    expect(headers.map(({ layout }) => layout?.follows)).toEqual([undefined, 'cut', 'cut'])
     expect(decoder.warnings).toEqual([
       'mtrc: byte 15, event 2: the trace has no end marker: another one begins here',
       'mtrc: byte 30, event 3: the trace has no end marker: another one begins here',
@@ -173,8 +181,7 @@ describe('sniffing', () => {
   })
 
   it('knows what is none', () => {
-    for (const head of [hex(''), join('MTRX'), join('MTRC and more'), hex('4d545243 02000000'), hex('4d545243 00000001 00000001')]) {
-      expect(mtrc.sniff(head)).toBe(false)
-    }
+    const heads = [hex(''), join('MTRX'), join('MTRC and more'), hex('4d545243 02000000'), hex('4d545243 00000001 00000001')]
+    for (const head of heads) expect(mtrc.sniff(head)).toBe(false)
   })
 })

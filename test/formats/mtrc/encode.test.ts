@@ -58,7 +58,9 @@ describe('a trace', () => {
     const reserve: TraceEvent[] = [{ kind: 'reserve', address: 1n, size: 2n }]
     const cut = { ...OLD_HEADER, layout: { ...OLD_HEADER.layout, follows: 'cut' } }
     const h = join('H', hex('01 02'))
-    const write = (...headers: TraceHeader[]) => encodeAll(new MtrcEncoder(), headers.flatMap((header) => batchesOf(reserve, header)))
+    const write = (...headers: TraceHeader[]) => {
+      return encodeAll(new MtrcEncoder(), headers.flatMap((header) => batchesOf(reserve, header)))
+    }
     expect(write(MTRC, OLD_HEADER)).toEqual(join(LP64, h, END, OLD, h, END))
     expect(write(MTRC, cut)).toEqual(join(LP64, h, OLD, h, END))
     expect(write(cut, MTRC)).toEqual(join(OLD, h, END, LP64, h, END))
@@ -72,24 +74,26 @@ describe('a trace', () => {
   })
 
   it('with a layout that no header has is an error', () => {
-    const header = { format: 'mtrc', layout: { version: 7 } }
-    const { out, error } = drive(new MtrcEncoder(), [...batchesOf([{ kind: 'reserve', address: 1n, size: 2n }], MTRC), ...batchesOf([], header)])
+    const wrong = new EventBatch(0, 0, { format: 'mtrc', layout: { version: 7 } })
+    const batches = [...batchesOf([{ kind: 'reserve', address: 1n, size: 2n }], MTRC), wrong]
+    const { out, error } = drive(new MtrcEncoder(), batches)
     expect(error).toMatchObject({ code: 'ERR_TRACE_UNENCODABLE', format: 'mtrc', event: 2 })
     expect(join(...out)).toEqual(join(LP64, 'H', hex('01 02')))
   })
 
   it('that is large comes in pieces', () => {
-    const events = Array.from({ length: 200 }, (_, i): TraceEvent => ({ kind: 'free', index: 1n, function: `${i % 40}`.padStart(9000, 'x') }))
+    const names = Array.from({ length: 200 }, (_, i) => `${i % 40}`.padStart(9000, 'x'))
+    const events = names.map((name): TraceEvent => ({ kind: 'free', index: 1n, function: name }))
     const { out, error } = drive(new MtrcEncoder(), batchesOf(events, MTRC))
     expect(error).toBeUndefined()
     expect(Math.max(...out.map((piece) => piece.length))).toBeLessThan(150_000)
     const { events: decoded } = decodeAll(new MtrcDecoder(), join(...out))
-    expect(decoded.map((event) => event.function?.slice(-2))).toEqual(events.map((event) => event.function?.slice(-2)))
+    expect(decoded.map((event) => event.function?.slice(-2))).toEqual(names.map((name) => name.slice(-2)))
   })
 })
 
 describe('names', () => {
-  const calls = (names: string[]) => encode(names.map((name) => ({ kind: 'free', index: 1n, function: name, file: name, line: 1 })))
+  const call = (name: string): TraceEvent => ({ kind: 'free', index: 1n, function: name, file: name, line: 1 })
 
   it('take entries in the order of first use, then the one used longest ago', () => {
     const names = Array.from({ length: 33 }, (_, i) => `n${i}`)
@@ -101,11 +105,12 @@ describe('names', () => {
       const text = (entry[i] as number) > 0x80 ? join(byte, `${name}\0`) : byte
       return join(f('01 00'), text, text, hex('01'))
     })
-    expect(calls(sequence)).toEqual({ records: join(...expected), losses: {} })
+    expect(encode(sequence.map(call))).toEqual({ records: join(...expected), losses: {} })
   })
 
   it('are the same name whatever their id in the batch', () => {
-    const batch = batchesOf([1n, 2n].map((index): TraceEvent => ({ kind: 'free', index, function: 'x' })), MTRC)[0] as EventBatch
+    const events = [1n, 2n].map((index): TraceEvent => ({ kind: 'free', index, function: 'x' }))
+    const batch = batchesOf(events, MTRC)[0] as EventBatch
     batch.function[1] = batch.strings.add(Uint8Array.of(0x78))
     expect(encodeAll(new MtrcEncoder(), [batch])).toEqual(join(LP64, f('01 00 81 7800 00 00'), f('02 00 01 00 00'), END))
   })
@@ -157,29 +162,31 @@ describe('events without an index', () => {
       { kind: 'alloc', address: 16n, size: 4n },
       { kind: 'free', address: 16n },
       { kind: 'realloc', address: 32n, oldAddress: 32n, size: 5n },
-    ].map((event) => event as TraceEvent), FOREIGN)
+    ], FOREIGN)
     const s = NO_SOURCE
-    const expected = [a(`01 10 01 ${s}`), a(`02 20 02 ${s}`), r(`01 30 03 ${s}`), f(`01 ${s}`), a(`03 10 04 ${s}`), f(`03 ${s}`), r(`02 20 05 ${s}`)]
-    expect(records).toEqual(join(...expected))
+    const first = [a(`01 10 01 ${s}`), a(`02 20 02 ${s}`), r(`01 30 03 ${s}`), f(`01 ${s}`)]
+    const second = [a(`03 10 04 ${s}`), f(`03 ${s}`), r(`02 20 05 ${s}`)]
+    expect(records).toEqual(join(...first, ...second))
     expect(losses).toEqual({})
   })
 
   const block: TraceEvent = { kind: 'alloc', address: 16n, size: 1n }
+  const realloc = (oldAddress: bigint, address: bigint, size: bigint): TraceEvent => {
+    return { kind: 'realloc', oldAddress, address, size }
+  }
+  const made = a(`02 20 03 ${NO_SOURCE}`)
   it.each<[string, TraceEvent, Uint8Array | undefined, string]>([
     ['free of null', { kind: 'free', address: 0n }, undefined, 'frees of null'],
     ['free of nothing at all', { kind: 'free' }, undefined, 'frees of null'],
     ['free of an unknown block', { kind: 'free', address: 17n }, undefined, 'frees of unknown blocks'],
     ['alloc without a result', { kind: 'alloc', address: 0n, size: 3n }, undefined, 'allocs without an address'],
-    ['existing block', { kind: 'existing', address: 32n, size: 3n }, a(`02 20 03 ${NO_SOURCE}`), 'existing blocks, written as allocs'],
-    ['realloc(NULL, n)', { kind: 'realloc', oldAddress: 0n, address: 32n, size: 3n }, a(`02 20 03 ${NO_SOURCE}`), 'reallocs of null, written as allocs'],
-    ['realloc to nothing', { kind: 'realloc', oldAddress: 16n, address: 0n, size: 0n }, f(`01 ${NO_SOURCE}`), 'reallocs to nothing, written as frees'],
-    ['realloc of an unknown block to nothing', { kind: 'realloc', oldAddress: 17n, address: 0n, size: 0n }, undefined, 'frees of unknown blocks'],
-    ['realloc that failed', { kind: 'realloc', oldAddress: 16n, address: 0n, size: 3n }, undefined, 'failed reallocs'],
-    ['realloc of null to null', { kind: 'realloc', oldAddress: 0n, address: 0n, size: 0n }, undefined, 'reallocs of null to null'],
-    [
-      'realloc of an unknown block', { kind: 'realloc', oldAddress: 17n, address: 32n, size: 3n }, a(`02 20 03 ${NO_SOURCE}`),
-      'reallocs of unknown blocks, written as allocs',
-    ],
+    ['existing block', { kind: 'existing', address: 32n, size: 3n }, made, 'existing blocks, written as allocs'],
+    ['realloc(NULL, n)', realloc(0n, 32n, 3n), made, 'reallocs of null, written as allocs'],
+    ['realloc to nothing', realloc(16n, 0n, 0n), f(`01 ${NO_SOURCE}`), 'reallocs to nothing, written as frees'],
+    ['realloc of an unknown block to nothing', realloc(17n, 0n, 0n), undefined, 'frees of unknown blocks'],
+    ['realloc that failed', realloc(16n, 0n, 3n), undefined, 'failed reallocs'],
+    ['realloc of null to null', realloc(0n, 0n, 0n), undefined, 'reallocs of null to null'],
+    ['realloc of an unknown block', realloc(17n, 32n, 3n), made, 'reallocs of unknown blocks, written as allocs'],
   ])('%s', (_, event, record, reason) => {
     const { records, losses } = encode([block, event], FOREIGN)
     expect(records).toEqual(join(a(`01 10 01 ${NO_SOURCE}`), record ?? ''))
@@ -190,7 +197,7 @@ describe('events without an index', () => {
   })
 
   it('keep a failed realloc\'s block', () => {
-    const { records } = encode([block, { kind: 'realloc', oldAddress: 16n, address: 0n, size: 3n }, { kind: 'free', address: 16n }], FOREIGN)
+    const { records } = encode([block, realloc(16n, 0n, 3n), { kind: 'free', address: 16n }], FOREIGN)
     expect(records).toEqual(join(a(`01 10 01 ${NO_SOURCE}`), f(`01 ${NO_SOURCE}`)))
   })
 
@@ -201,7 +208,9 @@ describe('events without an index', () => {
       { kind: 'realloc', outcome: 'allocated', oldAddress: 99n, address: 32n, size: 3n },
     ], FOREIGN)
     expect(records).toEqual(join(a(`01 10 01 ${NO_SOURCE}`), f(`01 ${NO_SOURCE}`), a(`02 20 03 ${NO_SOURCE}`)))
-    expect(losses).toMatchObject({ 'reallocs to nothing, written as frees': 1, 'reallocs of null, written as allocs': 1, outcome: 2 })
+    expect(losses).toEqual({
+      'reallocs to nothing, written as frees': 1, 'reallocs of null, written as allocs': 1, outcome: 2,
+    })
   })
 })
 
@@ -213,11 +222,14 @@ describe('what has no place', () => {
       { kind: 'reserve', address: 1n, size: 2n, type: 'big', thread: 5n },
     ], NO_HEADER)
     expect(records).toEqual(join(a(`01 10 01 ${NO_SOURCE}`), 'H', hex('01 02')))
-    expect(losses).toEqual({ time: 1, api: 1, 'comment events': 1, 'types of reserves other than "internal"': 1, 'thread of reserve': 1 })
+    expect(losses).toEqual({
+      time: 1, api: 1, 'comment events': 1, 'types of reserves other than "internal"': 1, 'thread of reserve': 1,
+    })
   })
 
   it('is more before 1.4.5', () => {
-    const { records, losses } = encode([{ kind: 'free', index: 1n, thread: 1n, function: 'f', file: 'g', line: 2 }], OLD_HEADER)
+    const event: TraceEvent = { kind: 'free', index: 1n, thread: 1n, function: 'f', file: 'g', line: 2 }
+    const { records, losses } = encode([event], OLD_HEADER)
     expect(records).toEqual(f('01'))
     expect(losses).toEqual({ thread: 1, function: 1, file: 1, line: 1 })
   })
@@ -227,8 +239,9 @@ describe('what has no place', () => {
     ['a kind', { kind: 'comment', text: 'x' }],
     ['a name half way in a record', { kind: 'alloc', index: 1n, address: 16n, size: 1n, function: 'f', file: '\0' }],
   ])('is an error where that was asked for: %s', (_, event) => {
-    const events: TraceEvent[] = [{ kind: 'reserve', address: 1n, size: 2n }, event, { kind: 'reserve', address: 3n, size: 4n }]
-    const { out, error } = drive(new MtrcEncoder({ strict: true }), [...batchesOf([events[0] as TraceEvent], MTRC), ...batchesOf(events, MTRC)])
+    const good: TraceEvent = { kind: 'reserve', address: 1n, size: 2n }
+    const batches = [...batchesOf([good], MTRC), ...batchesOf([good, event, good], MTRC)]
+    const { out, error } = drive(new MtrcEncoder({ strict: true }), batches)
     expect(join(...out)).toEqual(join(LP64, 'H', hex('01 02'), 'H', hex('01 02')))
     expect(error).toMatchObject({ code: 'ERR_TRACE_UNENCODABLE', format: 'mtrc', event: 3 })
   })

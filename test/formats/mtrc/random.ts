@@ -14,7 +14,11 @@ export interface RandomTrace {
 export const randomLayout: fc.Arbitrary<MtrcLayout> = fc
   .tuple(
     fc.constantFrom(10_000, 10_300, 10_404, 10_405, 10_501, 10_501, 999_999),
-    fc.constantFrom({ wordSize: 4, longSize: 4 } as const, { wordSize: 8, longSize: 8 } as const, { wordSize: 8, longSize: 4 } as const),
+    fc.constantFrom<Pick<MtrcLayout, 'wordSize' | 'longSize'>>(
+      { wordSize: 4, longSize: 4 },
+      { wordSize: 8, longSize: 8 },
+      { wordSize: 8, longSize: 4 },
+    ),
     fc.constantFrom('little' as const, 'big' as const),
   )
   .map(([version, sizes, byteOrder]) => ({ version, ...sizes, byteOrder }))
@@ -26,7 +30,10 @@ const someName = fc.oneof(
   { weight: 8, arbitrary: fc.nat(40).map((n) => `name${n}`) },
   name.filter((text) => text !== '' && !text.includes('\0')),
 )
-const source = fc.record({ thread: u64, function: someName, file: someName, line: fc.oneof(fc.nat(2000), fc.nat(0xffff_ffff)) }, { requiredKeys: ['thread', 'line'] })
+const source = fc.record(
+  { thread: u64, function: someName, file: someName, line: fc.oneof(fc.nat(2000), fc.nat(0xffff_ffff)) },
+  { requiredKeys: ['thread', 'line'] },
+)
 
 const record = fc.record({
   kind: fc.constantFrom('alloc', 'alloc', 'realloc', 'free', 'free', 'reserve', 'internal'),

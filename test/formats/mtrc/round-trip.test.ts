@@ -33,7 +33,8 @@ describe('any trace', () => {
   it('may be followed by others', () => {
     fc.assert(
       fc.property(randomStream(), fc.integer({ min: 1, max: 300 }), (traces, size) => {
-        const bytes = encodeAll(new MtrcEncoder({ strict: true }), traces.flatMap(({ events, header }) => batchesOf(events, header)))
+        const batches = traces.flatMap(({ events, header }) => batchesOf(events, header))
+        const bytes = encodeAll(new MtrcEncoder({ strict: true }), batches)
         const decoder = new MtrcDecoder()
         const decoded = decodeAll(decoder, bytes, size)
         expect(decoded.error).toBeUndefined()

@@ -22,7 +22,8 @@ export function parseVerbose(text: string): VerboseEvent[] {
     const source = event === null ? SOURCE.exec(line) : null
     if (event !== null) {
       const [, type = '', index, address, size = ''] = event
-      events.push({ type, ...(index && { index: BigInt(index) }), address: BigInt(`0x${address}`), size: BigInt(size), thread: 0n })
+      const block = { address: BigInt(`0x${address}`), size: BigInt(size) }
+      events.push({ type, ...(index && { index: BigInt(index) }), ...block, thread: 0n })
     } else if (source !== null) {
       const last = events[events.length - 1] as VerboseEvent
       const [, thread, name, file, number] = source
