@@ -15,7 +15,8 @@ const SUBCOMMANDS: ReadonlyMap<string, Command> = new Map(
   COMMANDS.filter(({ name }) => /^hf[ -]/.test(name)).map((command) => [command.name.slice('hf-'.length), command]),
 )
 
-const hf: Command = {
+/** `hf` itself: all that it does is to name its commands. */
+export const hf: Command = {
   name: 'hf',
   summary: 'work on heap-allocation traces in one process',
   operands: 'COMMAND ...',

@@ -1,6 +1,7 @@
 import type { Duplex } from 'node:stream'
 import Pumpify from 'pumpify'
 import { acceptFailures, failWhenDrained, passFailures, type PassesFailures } from './failure.js'
+import { QUEUED } from './stage.js'
 
 /**
  * Stages as one Duplex, to be passed around and piped like a single stream: what is written goes into the first, what
@@ -10,7 +11,6 @@ import { acceptFailures, failWhenDrained, passFailures, type PassesFailures } fr
  * @param stages two or more streams, each reading what the one before it writes
  */
 export function compose(...stages: [Duplex, Duplex, ...Duplex[]]): Duplex {
-  const first = stages[0]
   const last = stages[stages.length - 1] as Duplex & Partial<PassesFailures>
 
   // pumpify reports a stage that closed early as a mere close, and drops what it has queued when a stage fails. So
@@ -33,7 +33,7 @@ export function compose(...stages: [Duplex, Duplex, ...Duplex[]]): Duplex {
   })
 
   // Without autoDestroy and destroy, as pumpify has it by itself; in object mode, which suits bytes as well.
-  const Composed = Pumpify.ctor({ autoDestroy: false, destroy: false, objectMode: true, highWaterMark: 2 })
+  const Composed = Pumpify.ctor({ autoDestroy: false, destroy: false, objectMode: true, highWaterMark: QUEUED })
   const composed = new Composed() as Pumpify & PassesFailures
   const destroy = composed.destroy
   composed.destroy = (error?: Error | null): typeof composed => {

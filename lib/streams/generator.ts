@@ -2,13 +2,14 @@ import type { Transform } from 'node:stream'
 import { transform as through } from 'through2'
 import type { Stage } from '../event/stage.js'
 import { acceptFailures, Failure, failWhenDrained, passFailures, type PassesFailures } from './failure.js'
+import { QUEUED } from './stage.js'
 
 /** A Transform in object mode from an async generator over chunks of bytes; the generator's errors come after its results. */
 export function generatorStream(
   generate: (source: AsyncIterable<Uint8Array>, stream: Transform) => AsyncIterable<unknown>,
 ): Transform {
   let inBand = false
-  const stream = through({ objectMode: true, highWaterMark: 2 }, async function* (source: AsyncIterable<Uint8Array | string | Failure>) {
+  const stream = through({ objectMode: true, highWaterMark: QUEUED }, async function* (source: AsyncIterable<Uint8Array | string | Failure>) {
     // through2 starts the generator while it makes the stream, which `generate` may want to use.
     await Promise.resolve()
     let error: Error

@@ -1,14 +1,11 @@
 import { close, createReadStream, fstatSync, openSync, statSync, write } from 'node:fs'
 import { Writable, type Readable } from 'node:stream'
 
-/** Files are read in pieces of this size; from a pipe no more than 64 KiB ever come at once. */
-const FILE_READ_BYTES = 262_144
-
 /** Bytes from a file, or from standard input for `-`. */
 export function openInput(path: string): Readable {
-  if (path !== '-') return createReadStream(path, { highWaterMark: FILE_READ_BYTES })
+  if (path !== '-') return createReadStream(path)
   // A file is read through the thread pool; a pipe by the event loop, for a blocked read there cannot be given up.
-  if (fstatSync(0).isFile()) return createReadStream('', { fd: 0, autoClose: false, highWaterMark: FILE_READ_BYTES })
+  if (fstatSync(0).isFile()) return createReadStream('', { fd: 0, autoClose: false })
   return process.stdin
 }
 

@@ -13,7 +13,7 @@ export interface FormatHelp {
 export function decodeCommand(format: Format, help: FormatHelp['decode']): Command {
   const command: Command = {
     name: `${format.name}-decode`,
-    summary: `read a ${format.title} trace and write its events as lines of JSON`,
+    summary: `read a trace (${format.title}) and write its events as lines of JSON`,
     operands: '[FILE]',
     ...help,
     flags: [...OUTPUT_FLAGS, ...optionFlags(format.decodeOptions)],
@@ -26,7 +26,7 @@ export function decodeCommand(format: Format, help: FormatHelp['decode']): Comma
 export function encodeCommand(format: Format, help: FormatHelp['encode']): Command {
   const command: Command = {
     name: `${format.name}-encode`,
-    summary: `write events as a ${format.title} trace`,
+    summary: `write events as a trace (${format.title})`,
     operands: '[FILE]',
     ...help,
     flags: [...OUTPUT_FLAGS, ...optionFlags(format.encodeOptions), STRICT_FLAG],

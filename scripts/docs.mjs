@@ -1,0 +1,62 @@
+// Writes the documents that are made from the code: a page for each command, the matrix of what formats carry, the table
+// of fields in docs/ndjson.md and its JSON schema. With --check it writes nothing and fails if one of them is not current.
+// Needs `npm run build` before.
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { commandIndex, commandPage } from './docs/commands.mjs'
+import { carriedPage } from './docs/carried.mjs'
+import { fieldTable } from './docs/fields.mjs'
+import { wireSchema } from './docs/schema.mjs'
+import { COMMANDS, hf } from '../dist/lib/cli/hf.js'
+
+const docs = new URL('../docs/', import.meta.url)
+const commandsFolder = new URL('commands/', docs)
+
+/** Every generated file: its path below docs/, and its text. */
+function pages() {
+  const commands = [...COMMANDS, hf]
+  return new Map([
+    ...commands.map((command) => [`commands/${fileName(command)}`, commandPage(command)]),
+    ['commands/README.md', commandIndex(commands, fileName)],
+    ['carried.md', carriedPage()],
+    ['ndjson.md', withTable(read('ndjson.md'), 'fields', fieldTable())],
+    ['ndjson.schema.json', wireSchema()],
+  ])
+}
+
+function fileName({ name }) {
+  return `${name.replaceAll(' ', '-')}.md`
+}
+
+/** A text with what stands between the marks of this name replaced. */
+function withTable(text, name, table) {
+  const [begin, end] = [`<!-- ${name}: generated -->\n`, `<!-- /${name} -->\n`]
+  const from = text.indexOf(begin) + begin.length
+  const to = text.indexOf(end)
+  if (from < begin.length || to < from) throw new Error(`the marks of the table "${name}" are missing`)
+  return `${text.slice(0, from)}\n${table}\n${text.slice(to)}`
+}
+
+function read(path) {
+  try {
+    return readFileSync(new URL(path, docs), 'utf8')
+  } catch (error) {
+    if (error.code === 'ENOENT') return ''
+    throw error
+  }
+}
+
+mkdirSync(commandsFolder, { recursive: true })
+const wanted = pages()
+const surplus = readdirSync(commandsFolder).map((name) => `commands/${name}`).filter((path) => !wanted.has(path))
+const stale = [...wanted].filter(([path, text]) => read(path) !== text).map(([path]) => path)
+
+if (process.argv.includes('--check')) {
+  for (const path of stale) console.error(`docs/${path} is not current: npm run docs`)
+  for (const path of surplus) console.error(`docs/${path} belongs to no command`)
+  if (stale.length + surplus.length > 0) process.exitCode = 1
+} else {
+  for (const path of stale) writeFileSync(new URL(path, docs), wanted.get(path))
+  for (const path of surplus) rmSync(new URL(path, docs))
+  console.log(`${fileURLToPath(docs)}: ${wanted.size} generated files, ${stale.length} written, ${surplus.length} removed`)
+}

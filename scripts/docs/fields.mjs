@@ -1,0 +1,57 @@
+import { APIS, FIELDS, KINDS, OUTCOMES } from '../../dist/lib/event/fields.js'
+import { kindsWith, LIMITED } from './carried.mjs'
+import { code, table } from './markdown.mjs'
+
+/** What each field means, with its unit. A field that is missing here is an error. */
+export const MEANINGS = {
+  api: 'the function that was called',
+  process: 'process id',
+  thread: 'thread id; a negative one as 64-bit two\'s complement',
+  cpu: 'number of the CPU',
+  node: 'NUMA node or, in kmemtrace, target CPU; -1 is the CPU\'s own node',
+  sequence: 'sequence number, which wraps from 2147483647 to -2147483648',
+  time: 'when the call was made, in the header\'s `timeUnit`',
+  endTime: 'when the call returned, in the header\'s `timeUnit`',
+  heap: 'the heap that the block is in',
+  index: 'mpatrol\'s allocation index of the block',
+  address: 'address of the block; of a realloc the new one',
+  oldAddress: 'address of the block that a realloc was given',
+  size: 'bytes requested in all',
+  count: 'calloc\'s number of elements, of `size / count` bytes each',
+  elementSize: 'calloc\'s bytes per element, only where `size / count` does not tell it: `count` is 0, or the product overflowed',
+  alignment: 'alignment asked for, in bytes',
+  usable: 'bytes really allocated',
+  present: 'resident bytes of the block when it was freed or reallocated',
+  gfpFlags: 'the kernel\'s allocation flags',
+  callSite: 'address of the caller',
+  outcome: 'what a realloc did: the block stayed (`none`), `moved`, is new (`allocated`), or was only `freed`',
+  function: 'name of the calling function',
+  file: 'name of its source file',
+  line: 'line in that file; mpatrol writes 0 where it knows none',
+  type: 'type of the block; `internal` on mpatrol\'s own reservations',
+  stack: 'names of the functions on the stack, the innermost first',
+  text: 'text of a comment',
+  attributes: 'HATF\'s attributes, or other bytes carried along',
+}
+
+const FORMS = {
+  u64: 'integer, 64 bits unsigned',
+  address: 'string, hex',
+  u32: 'integer, 32 bits unsigned',
+  i32: 'integer, 32 bits signed',
+  api: `one of ${APIS.map(code).join(', ')}`,
+  outcome: `one of ${OUTCOMES.map(code).join(', ')}`,
+  string: 'string',
+  bytes: 'string, base64',
+  list: 'array of strings',
+}
+
+/** The table of all fields of an event, in canonical order. */
+export function fieldTable() {
+  const rows = FIELDS.map(({ name, type }) => {
+    if (MEANINGS[name] === undefined) throw new Error(`the field ${name} has no meaning in scripts/docs/fields.mjs`)
+    const formats = LIMITED.filter((format) => kindsWith(format, name).length > 0).map((format) => format.name)
+    return [code(name), FORMS[type], MEANINGS[name], formats.join(', ') || 'none yet']
+  })
+  return table(['field', 'JSON', 'meaning', 'formats'], [[code('kind'), `one of ${KINDS.map(code).join(', ')}`, 'what happened; in every event', 'all'], ...rows])
+}

@@ -1,0 +1,63 @@
+import { APIS, FIELDS, KINDS, OUTCOMES } from '../../dist/lib/event/fields.js'
+import { MEANINGS } from './fields.mjs'
+
+/** Stands for the largest 64-bit integer, which a double and so `JSON.stringify` would round. */
+const MAX_U64 = '@u64@'
+
+const DEFINITIONS = {
+  u64: { type: 'integer', minimum: 0, maximum: MAX_U64 },
+  address: { type: 'string', pattern: '^0x(0|[1-9a-f][0-9a-f]{0,15})$' },
+  u32: { type: 'integer', minimum: 0, maximum: 4294967295 },
+  i32: { type: 'integer', minimum: -2147483648, maximum: 2147483647 },
+  api: { enum: APIS },
+  outcome: { enum: OUTCOMES },
+  string: { type: 'string' },
+  bytes: { type: 'string', contentEncoding: 'base64', pattern: '^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$' },
+  list: { type: 'array', items: { type: 'string' } },
+}
+
+/** The JSON Schema of one line of NDJSON as heapflow writes it. */
+export function wireSchema() {
+  const schema = {
+    $schema: 'https://json-schema.org/draft/2020-12/schema',
+    title: 'heapflow NDJSON',
+    description: 'One line of the stream as heapflow writes it. A decoder accepts more: see ndjson.md.',
+    oneOf: [{ $ref: '#/$defs/header' }, { $ref: '#/$defs/event' }, { $ref: '#/$defs/end' }],
+    $defs: {
+      header: {
+        type: 'object',
+        description: 'The first record of a trace.',
+        properties: {
+          kind: { const: 'header' },
+          format: { type: 'string', description: 'The format that the events were read from.' },
+          timeUnit: { enum: ['ns', 'us'], description: 'The unit of time and endTime.' },
+          layout: {
+            type: 'object',
+            description: 'What the same format needs to write the same bytes again.',
+            additionalProperties: { type: ['string', 'number', 'boolean'] },
+          },
+        },
+        required: ['kind', 'format'],
+        additionalProperties: false,
+      },
+      event: {
+        type: 'object',
+        properties: {
+          kind: { enum: KINDS },
+          ...Object.fromEntries(FIELDS.map(({ name, type }) => [name, { $ref: `#/$defs/${type}`, description: MEANINGS[name] }])),
+        },
+        required: ['kind'],
+        additionalProperties: false,
+      },
+      end: {
+        type: 'object',
+        description: 'The last record of a trace.',
+        properties: { kind: { const: 'end' }, events: { type: 'integer', minimum: 0, description: 'How many events came since the header.' } },
+        required: ['kind', 'events'],
+        additionalProperties: false,
+      },
+      ...DEFINITIONS,
+    },
+  }
+  return `${JSON.stringify(schema, null, 2).replace(`"${MAX_U64}"`, '18446744073709551615')}\n`
+}

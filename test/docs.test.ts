@@ -1,0 +1,97 @@
+import { execFile, execFileSync } from 'node:child_process'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { COMMANDS, hf } from '../lib/cli/hf.js'
+import { TraceError } from '../lib/event/error.js'
+import { KINDS } from '../lib/event/fields.js'
+import { NdjsonEncoder } from '../lib/wire/ndjson/encode.js'
+import { encodeEvents } from './support/drive.js'
+import { anyEvent } from './support/random-event.js'
+import { conforms, type Schema } from './support/schema.js'
+
+const root = new URL('../', import.meta.url)
+const read = (path: string) => readFileSync(new URL(path, root), 'utf8')
+
+/** Every document of the repository, by its path. */
+const documents = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard', '*.md'], { cwd: root, encoding: 'utf8' })
+  .split('\n')
+  .filter((path) => path !== '' && existsSync(new URL(path, root)))
+
+describe('generated documents', () => {
+  test('are current', async () => {
+    await promisify(execFile)(process.execPath, [fileURLToPath(new URL('scripts/docs.mjs', root)), '--check'])
+  })
+
+  test.each([...COMMANDS, hf].map((command) => command.name))('%s has a page, and the README names it', (name) => {
+    expect(existsSync(new URL(`docs/commands/${name.replaceAll(' ', '-')}.md`, root))).toBe(true)
+    expect(read('README.md')).toContain(name)
+  })
+
+  test('every file in bin/ is a command', () => {
+    const names = readdirSync(new URL('bin/', root)).map((file) => file.replace(/\.ts$/, ''))
+    const known = [...COMMANDS, hf].map((command) => command.name).filter((name) => !name.includes(' '))
+    expect(names.toSorted()).toEqual(known.toSorted())
+    expect(Object.keys((JSON.parse(read('package.json')) as { bin: object }).bin).toSorted()).toEqual(known.toSorted())
+  })
+})
+
+describe('links', () => {
+  test.each(documents)('in %s lead to files', (path) => {
+    // Code is no place for links.
+    const text = read(path).replace(/^```.*?^```/gms, '').replace(/`[^`\n]*`/g, '')
+    const targets = [...text.matchAll(/\]\(([^)\s]+)\)/g)].map(([, target]) => target as string).filter((target) => !/^(https?:|mailto:|#)/.test(target))
+    const missing = targets.filter((target) => !existsSync(new URL((target.split('#')[0] as string), new URL(path, root))))
+    expect(missing).toEqual([])
+  })
+})
+
+describe('console blocks', () => {
+  const blocks = documents
+    .filter((path) => path.startsWith('docs/'))
+    .flatMap((path) => [...read(path).matchAll(/^```console\n(.*?)^```/gms)].map(([, block]) => ({ path, block: block as string })))
+
+  test.each(blocks)('in $path show true output', async ({ block }) => {
+    const lines = block.split('\n')
+    const command = (lines[0] as string).replace(/^\$ /, '')
+    // A command may fail on purpose; its messages are part of the block.
+    const script = `source "$0"; set +e; { eval "$1"; } 2>&1; true`
+    const commands = fileURLToPath(new URL('examples/support/commands.sh', root))
+    const { stdout } = await promisify(execFile)('bash', ['-c', script, commands, command])
+    expect(stdout).toBe(lines.slice(1).join('\n'))
+  })
+})
+
+describe('ndjson.schema.json', () => {
+  const schema = JSON.parse(read('docs/ndjson.schema.json')) as Schema
+  const lineConforms = (line: string) => conforms(JSON.parse(line), schema, schema)
+
+  test('is true of all that is written', () => {
+    fc.assert(
+      fc.property(fc.array(anyEvent, { maxLength: 20 }), (events) => {
+        const header = { format: 'mtrc', timeUnit: 'ns', layout: { version: 10_501, byteOrder: 'little', odd: true } } as const
+        const text = Buffer.from(encodeEvents(new NdjsonEncoder(), events, header)).toString()
+        expect(text.trimEnd().split('\n').filter((line) => !lineConforms(line))).toEqual([])
+      }),
+    )
+  })
+
+  test.each(['{"kind":"malloc"}', '{"kind":"free","size":-1}', '{"kind":"free","address":"0x0f"}', '{"kind":"free","colour":1}', '{"kind":"end"}', '{}', '[]'])(
+    'is not true of %s',
+    (line) => {
+      expect(lineConforms(line)).toBe(false)
+    },
+  )
+
+  test('has every kind of event', () => {
+    expect(schema.$defs?.['event']?.properties?.['kind']?.enum).toEqual(KINDS)
+  })
+})
+
+test('ndjson.md names the codes that errors really have', () => {
+  const codes = [...read('docs/ndjson.md').matchAll(/`(ERR_TRACE_\w+)`/g)].map(([, code]) => code)
+  const known = ['ERR_TRACE_TRUNCATED', 'ERR_TRACE_MALFORMED', 'ERR_TRACE_LIMIT', 'ERR_TRACE_UNKNOWN_FORMAT'] as const
+  expect([...new Set(codes)].toSorted()).toEqual(known.map((code) => new TraceError(code, '', { format: '' }).code).toSorted())
+})
