@@ -1,0 +1,253 @@
+import { spawn } from 'node:child_process'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { gunzipSync, gzipSync } from 'node:zlib'
+import { describe, expect, test } from 'vitest'
+import type { TraceEvent } from '../../lib/event/batch.js'
+import { hatf, mtrc, replay } from '../../lib/index.js'
+import { commandLine, scratch, shell } from '../support/commands.js'
+import { decodeAll, encodeEvents } from '../support/drive.js'
+
+const DUMP = Array.from({ length: 5000 }, (_, i) => {
+  const address = `0x${(0x5500_0000 + (i >> 1) * 64).toString(16)}`
+  return i % 2 === 0 ? `${(i % 6) + 1}: malloc ${address} ${(i % 900) + 1}\n` : `${(i % 6) + 1}: free ${address}\n`
+}).join('')
+const EVENTS = decodeAll(replay.format.decoder(), Buffer.from(DUMP)).events
+const NAMED = EVENTS.map((event, i): TraceEvent => ({ ...event, index: BigInt((i >> 1) + 1), function: `f${i % 40}`, file: 'a.c', line: i % 100 }))
+const TRACE = encodeEvents(mtrc.format.encoder(), NAMED.map(({ api: _, ...event }) => event), { format: 'mtrc' })
+
+describe('pipelines', () => {
+  test('mtrc-decode | hf-filter | hatf-encode', async () => {
+    const { code, stdout } = await shell('mtrc-decode | hf-filter --thread 3 | hatf-encode', TRACE)
+    expect(code).toBe(0)
+    const { events } = decodeAll(hatf.format.decoder(), stdout)
+    expect(events).toHaveLength(EVENTS.filter(({ thread }) => thread === 3n).length)
+    expect(events.every(({ thread }) => thread === 3n)).toBe(true)
+  })
+
+  test('a trace comes back byte for byte, compressed or not', async () => {
+    expect((await shell('mtrc-decode | mtrc-encode', TRACE)).stdout.equals(TRACE)).toBe(true)
+    const packed = await shell('mtrc-decode -z | mtrc-encode -z', gzipSync(TRACE))
+    expect(gunzipSync(packed.stdout).equals(TRACE)).toBe(true)
+    expect((await shell('replay-decode | replay-encode', DUMP)).stdout.toString()).toBe(DUMP)
+  })
+
+  test('HATF with --attributes loses nothing', async () => {
+    const { stdout, stderr } = await shell('mtrc-decode | hatf-encode --attributes | hatf-decode | mtrc-encode', TRACE)
+    expect(stderr).toBe('')
+    expect(stdout.equals(TRACE)).toBe(true)
+  })
+
+  test('lines rewritten on the way are read all the same', async () => {
+    const spaced = (await shell("replay-decode | sed 's/,/ , /g; s/:/ : /g'", DUMP)).stdout
+    const { stdout, stderr, code } = await shell('replay-encode', spaced)
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    expect(stdout.toString()).toBe(DUMP)
+  })
+
+  test('what a format has no place for is said once, with counts', async () => {
+    const { stderr, code } = await shell('mtrc-decode | replay-encode > /dev/null', TRACE)
+    expect(code).toBe(0)
+    expect(stderr).toMatch(/^replay-encode: not carried by replay: index \(5000\), function \(5000\), file \(5000\), line \(5000\), size of free \(2500\)\n$/)
+  })
+
+  test('--strict makes it an error', async () => {
+    const { stderr, code } = await shell('set -o pipefail; mtrc-decode | replay-encode --strict', TRACE)
+    expect(code).toBe(1)
+    expect(stderr).toContain('replay-encode: replay: event 1: has no place for index, function, file, line of alloc events')
+  })
+})
+
+describe('faults', () => {
+  test('a trace that is cut: whole events, one message, exit 1', async () => {
+    const { code, stdout, stderr } = await shell('mtrc-decode', TRACE.subarray(0, 30_000))
+    expect(code).toBe(1)
+    const lines = stdout.toString().trimEnd().split('\n')
+    expect(stderr).toMatch(new RegExp(`^mtrc-decode: mtrc: byte \\d+, event ${lines.length}: truncated: .*\n$`))
+    expect(lines.at(-1)).toMatch(/^\{"kind":"(alloc|free)".*\}$/)
+  })
+
+  test('a stage that died upstream does not pass for a short trace', async () => {
+    const { stderr, stdout } = await shell('mtrc-decode | mtrc-encode', TRACE.subarray(0, 30_000))
+    expect(stderr).toContain('mtrc-encode: ndjson: line')
+    expect(stderr).toContain('stops without its end record')
+    // All events that were whole, and no end mark.
+    const { events, error } = decodeAll(mtrc.format.decoder(), stdout)
+    expect(events.length).toBeGreaterThan(1000)
+    expect(error).toMatchObject({ code: 'ERR_TRACE_TRUNCATED' })
+  })
+
+  test('a stage that was killed', async () => {
+    const { stderr, code } = await shell('set -o pipefail; { mtrc-decode | head -c 100000; } | hf-filter --kind alloc > /dev/null', TRACE)
+    expect(stderr).toContain('hf-filter: ndjson: line')
+    expect(code).toBe(1)
+  })
+
+  test('a full disk', async () => {
+    const { code, stderr } = await shell('replay-decode > /dev/full', DUMP)
+    expect({ code, stderr }).toEqual({ code: 1, stderr: 'replay-decode: cannot write: no space left on device\n' })
+  })
+
+  test('files that are not there, and folders', async () => {
+    expect(await shell('mtrc-decode /no/such/file')).toMatchObject({ code: 1, stderr: 'mtrc-decode: /no/such/file: no such file or directory\n' })
+    expect(await shell('mtrc-decode /')).toMatchObject({ code: 1 })
+    expect(await shell('mtrc-decode -o /no/such/folder/file', TRACE)).toMatchObject({ code: 1 })
+  })
+
+  test('input of no known format, and none at all', async () => {
+    expect((await shell('hf-filter', 'hello, world, this is no trace of any kind whatsoever, nor will it be')).stderr).toMatch(
+      /^hf-filter: unknown: byte 0: the input is none of: .*HATF/,
+    )
+    expect(await shell('hatf-encode')).toMatchObject({ code: 1, stderr: 'hatf-encode: unknown: byte 0: the input is empty\n' })
+  })
+
+  test.each([
+    ['hf-filter --size x', /--size: not a range/],
+    ['hf-filter --kind malloc', /--kind must be one of alloc, free/],
+    ['hf-filter --function "/(/"', /--function: Invalid regular expression/],
+    ['hf-filter --no-such-flag', /Unknown option '--no-such-flag'/],
+    ['hf-filter a b', /one input at a time/],
+    ['hf-map --anonymise all', /--anonymise needs a --key/],
+    ['hf-map --set nothing', /--set needs FIELD=VALUE/],
+    ['hf-split --by thread', /name the files with -o and a pattern with \{\}/],
+    ['hf convert a', /give two names/],
+    ['hf convert a b.unknown', /does not tell a format: give --to/],
+    ['hf nonsense', /there is no command "nonsense"/],
+    ['mtrc-decode -o a -o b', /--output was given more than once/],
+  ])('a command line that makes no sense: %s', async (line, message) => {
+    const { code, stdout, stderr } = await shell(line, DUMP)
+    expect(code).toBe(2)
+    expect(stdout.toString()).toBe('')
+    expect(stderr).toMatch(message)
+  })
+})
+
+describe('readers and writers', () => {
+  test('a reader that goes away ends the pipe in peace', async () => {
+    const { code, stderr, stdout } = await shell('set -o pipefail; replay-decode | head -n 2', DUMP.repeat(20))
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    expect(stdout.toString().split('\n')).toHaveLength(3)
+  })
+
+  test('a slow reader loses nothing', async () => {
+    const { stdout } = await shell('replay-decode | (sleep 0.5; while read -r -N 20000 part; do printf %s "$part"; sleep 0.01; done; printf %s "$part") | replay-encode', DUMP)
+    expect(stdout.toString()).toBe(DUMP)
+  })
+
+  test('events flow while the writer is still at work', async () => {
+    const child = spawn('bash', ['-c', commandLine('replay-decode | hf-filter --kind alloc')], { stdio: 'pipe' })
+    child.stdin.write('1: malloc 0x10 5\n'.repeat(10))
+    const text = await new Promise<string>((resolve) => {
+      let got = ''
+      child.stdout.on('data', (chunk: Buffer) => {
+        got += chunk.toString()
+        if (got.split('\n').length > 11) resolve(got)
+      })
+    })
+    expect(text).toContain('"size":5}\n')
+    child.stdin.end()
+    await new Promise((resolve) => child.on('close', resolve))
+  })
+
+  test('SIGINT ends it at once, with 130', async () => {
+    const child = spawn(process.execPath, [commandLine('replay-decode').split('"')[3] as string], { stdio: 'pipe' })
+    child.stdin.write(DUMP)
+    await new Promise((resolve) => child.stdout.once('data', resolve))
+    child.kill('SIGINT')
+    const code = await new Promise((resolve) => child.on('close', resolve))
+    expect(code).toBe(130)
+  })
+
+  test('binary output is refused on a terminal', async () => {
+    // `script` gives a command a terminal; it is part of util-linux.
+    const probe = await shell('command -v script')
+    if (probe.code !== 0) return
+    const { stdout } = await shell(`script -qec ${JSON.stringify(commandLine('hatf-encode /dev/null'))} /dev/null`)
+    expect(stdout.toString()).toContain('binary output is not for a terminal')
+  })
+})
+
+describe('files', () => {
+  test('hf convert finds both formats, and compresses by name', async () => {
+    const folder = scratch()
+    const from = join(folder, 'a.mtrc')
+    writeFileSync(from, TRACE)
+    expect(await shell(`hf convert ${from} ${folder}/b.hatf.gz --attributes && hf convert ${folder}/b.hatf.gz ${folder}/c.mtrc`)).toMatchObject({ code: 0, stderr: '' })
+    expect(readFileSync(join(folder, 'b.hatf.gz')).subarray(0, 2)).toEqual(Buffer.from([0x1f, 0x8b]))
+    expect(readFileSync(join(folder, 'c.mtrc')).equals(TRACE)).toBe(true)
+  })
+
+  test('hf-split divides by thread into files that together hold every event', async () => {
+    const folder = scratch()
+    const { code } = await shell(`hf-split --by thread -o '${folder}/t{}.mtrc' --max-open 2`, TRACE)
+    expect(code).toBe(0)
+    const names = readdirSync(folder).toSorted()
+    expect(names).toEqual(['t1.mtrc', 't2.mtrc', 't3.mtrc', 't4.mtrc', 't5.mtrc', 't6.mtrc'])
+    const parts = names.map((name) => decodeAll(mtrc.format.decoder({ resolve: false }), readFileSync(join(folder, name))))
+    expect(parts.every(({ error }) => error === undefined)).toBe(true)
+    expect(parts.reduce((sum, { events }) => sum + events.length, 0)).toBe(EVENTS.length)
+  })
+
+  test('hf-split into compressed shards, and too many files', async () => {
+    const folder = scratch()
+    await shell(`hf-split --by shard --shards 3 -o '${folder}/s{}.txt.gz' --to replay`, DUMP)
+    const parts = readdirSync(folder).map((name) => gunzipSync(readFileSync(join(folder, name))).toString())
+    expect(parts).toHaveLength(3)
+    expect(parts.join('').split('\n').toSorted()).toEqual(DUMP.split('\n').toSorted())
+    const { code, stderr } = await shell(`hf-split --by thread -o '${folder}/x{}.txt' --max-files 4`, DUMP)
+    expect({ code, stderr }).toEqual({ code: 1, stderr: 'hf-split: more than 4 parts: divide otherwise, or allow more files\n' })
+  })
+
+  test('hf-split of a trace that is cut leaves what was whole', async () => {
+    const folder = scratch()
+    const { code } = await shell(`hf-split --by kind -o '${folder}/{}.ndjson'`, TRACE.subarray(0, 30_000))
+    expect(code).toBe(1)
+    const text = readFileSync(join(folder, 'alloc.ndjson'), 'utf8')
+    expect(text).not.toContain('"kind":"end"')
+    expect(text.endsWith('}\n')).toBe(true)
+  })
+
+  test('a wrong command line does not empty the output', async () => {
+    const folder = scratch()
+    const out = join(folder, 'out.ndjson')
+    writeFileSync(out, 'precious')
+    await shell(`hf-filter --size x -o ${out}`, DUMP)
+    expect(readFileSync(out, 'utf8')).toBe('precious')
+  })
+})
+
+describe('hf-map', () => {
+  test('expressions, settings and dropped fields', async () => {
+    const { stdout } = await shell("hf-map -e 'event.kind === \"alloc\" && (event.size *= 2n)' --drop api --set process=7 --number-threads", DUMP)
+    const lines = stdout.toString().split('\n')
+    expect(lines[1]).toBe('{"kind":"alloc","process":7,"thread":1,"address":"0x55000000","size":2}')
+  })
+
+  test('anonymised traces are alike in every run with the same key', async () => {
+    const run = async (key: string) => (await shell(`hf-map --anonymise all --key ${key} --to replay`, DUMP)).stdout.toString()
+    const first = await run('one')
+    expect(await run('one')).toBe(first)
+    expect(await run('two')).not.toBe(first)
+    expect(first.split('\n')).toHaveLength(DUMP.split('\n').length)
+  })
+
+  test('an error in user code names the event', async () => {
+    const { code, stderr } = await shell("hf-map -e 'n === 3 && event.nothing.here'", DUMP)
+    expect(code).toBe(1)
+    expect(stderr).toContain('event 3')
+  })
+})
+
+describe('help', () => {
+  test.each(['mtrc-decode', 'mtrc-encode', 'replay-decode', 'replay-encode', 'hatf-decode', 'hatf-encode', 'hf-filter', 'hf-map', 'hf-split', 'hf', 'hf convert'])(
+    '%s --help and --version',
+    async (name) => {
+      const help = await shell(`${name} --help`)
+      expect(help.code).toBe(0)
+      expect(help.stdout.toString()).toContain(`Usage: ${name} `)
+      expect(help.stdout.toString()).toContain('Memory:')
+      expect(help.stdout.toString()).toContain('Examples:')
+      expect((await shell(`${name} --version`)).stdout.toString()).toMatch(/ \d+\.\d+\.\d+\n$/)
+    },
+  )
+})

@@ -1,0 +1,47 @@
+import { spawn } from 'node:child_process'
+import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { onTestFinished } from 'vitest'
+
+const BIN = fileURLToPath(new URL('../../dist/bin/', import.meta.url))
+if (!existsSync(BIN)) throw new Error('the commands are tested as they are built: run npm run build first')
+
+/** What a process did. */
+export interface Finished {
+  code: number | null
+  signal: NodeJS.Signals | null
+  stdout: Buffer
+  stderr: string
+}
+
+/** A command line for a shell, with the names of commands standing for `node dist/bin/<name>.js`. */
+export function commandLine(line: string): string {
+  return line.replace(/(^|[|;(&\s])((?:mtrc|replay|hatf)-(?:decode|encode)|hf(?:-(?:filter|map|split))?)(?=\s|$)/g, (_, before: string, name: string) =>
+    `${before}"${process.execPath}" "${BIN}${name}.js"`,
+  )
+}
+
+/** Runs a command line in bash, with its standard input given or empty. */
+export function shell(line: string, input: Uint8Array | string = ''): Promise<Finished> {
+  return new Promise((resolve, reject) => {
+    const child = spawn('bash', ['-c', commandLine(line)], { stdio: 'pipe' })
+    const out: Buffer[] = []
+    const err: Buffer[] = []
+    child.stdout.on('data', (chunk: Buffer) => out.push(chunk))
+    child.stderr.on('data', (chunk: Buffer) => err.push(chunk))
+    child.on('error', reject)
+    child.on('close', (code, signal) => resolve({ code, signal, stdout: Buffer.concat(out), stderr: Buffer.concat(err).toString() }))
+    // The command may end before it has read everything.
+    child.stdin.on('error', () => {})
+    child.stdin.end(input)
+  })
+}
+
+/** A folder that is removed at the end of the test. */
+export function scratch(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'heapflow-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  return folder
+}
