@@ -1,0 +1,15 @@
+import fc from 'fast-check'
+import { hatf } from '../../lib/formats/hatf/index.js'
+import { mtrc } from '../../lib/formats/mtrc/index.js'
+import { replay } from '../../lib/formats/replay/index.js'
+import { ndjson } from '../../lib/wire/ndjson/index.js'
+import { conformance } from '../support/conformance.js'
+import { anyEvent } from '../support/random-event.js'
+import { random as randomHatf } from './hatf/random.js'
+import { random as randomMtrc } from './mtrc/random.js'
+import { random as randomReplay } from './replay/random.js'
+
+conformance(mtrc, { random: randomMtrc() })
+conformance(replay, { random: randomReplay() })
+conformance(hatf, { raw: { fold: false }, random: randomHatf() })
+conformance(ndjson, { random: fc.record({ header: fc.constant({ format: 'any' }), events: fc.array(anyEvent, { maxLength: 20 }) }) })

@@ -1,0 +1,116 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { extname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import type { TraceEvent } from '../../lib/event/batch.js'
+import { TraceError } from '../../lib/event/error.js'
+import type { TraceHeader } from '../../lib/event/header.js'
+import type { Format } from '../../lib/formats/format.js'
+import { sniffFormat } from '../../lib/registry.js'
+import { ndjson } from '../../lib/wire/ndjson/index.js'
+import { decodeAll, drive, encodeAll, encodeEvents, slices } from './drive.js'
+
+const GOLDEN = fileURLToPath(new URL('../fixtures/golden/', import.meta.url))
+const SIZES = [1, 7, 64, 1 << 20]
+
+/** What a format promises beyond what all of them do. */
+export interface Promises {
+  /** Decode options under which every record is an event of its own. */
+  raw?: object
+  /** Traces that the format can say all of. */
+  random: fc.Arbitrary<{ header: TraceHeader; events: TraceEvent[] }>
+}
+
+/**
+ * What every format has to pass: its golden files (each beside an `.ndjson` with its events) are recognised, decode to those
+ * events in chunks of any size, come back byte for byte, and cut or with any bit flipped give an error or another trace,
+ * and never anything else; and whatever events it can say come back as they are.
+ */
+export function conformance(format: Format, { raw, random }: Promises): void {
+  describe(`${format.name} conforms`, () => {
+    const folder = join(GOLDEN, format.name)
+    const files = readdirSync(folder).filter((name) => extname(name) !== '.ndjson')
+
+    describe.each(files)('%s', (name) => {
+      const bytes = new Uint8Array(readFileSync(join(folder, name)))
+      const golden = new Uint8Array(readFileSync(join(folder, `${name.slice(0, -extname(name).length)}.ndjson`)))
+      const records = decodeAll(format.decoder(raw), bytes).events
+
+      test('is recognised by its first bytes', () => {
+        expect(sniffFormat(bytes)?.name).toBe(format.name)
+        expect(sniffFormat(bytes.slice(0, 64))?.name).toBe(format.name)
+      })
+
+      test.each(SIZES)('decodes to the golden events, in chunks of %i', (size) => {
+        const { batches, error } = decodeAll(format.decoder(), bytes, size)
+        expect(error).toBeUndefined()
+        expect(Buffer.from(encodeAll(ndjson.encoder(), batches)).toString()).toBe(Buffer.from(golden).toString())
+      })
+
+      test.each(SIZES)('is encoded from the golden events, in chunks of %i, to the same bytes', (size) => {
+        const { batches } = decodeAll(ndjson.decoder(), golden, size)
+        expect(Buffer.from(encodeAll(format.encoder(), batches))).toEqual(Buffer.from(bytes))
+      })
+
+      test('cut anywhere: the whole events, then one error that says where', () => {
+        for (let length = 0; length < bytes.length; length++) {
+          const prefix = bytes.slice(0, length)
+          const decoder = format.decoder(raw)
+          const { batches, events, error } = decodeAll(decoder, prefix, 64)
+          // A last line without its newline may be cut, and that is what the decoder warns of.
+          const sure = decoder.warnings?.some((text) => text.includes('newline')) === true ? events.length - 1 : events.length
+          expect(events.slice(0, sure)).toEqual(records.slice(0, sure))
+          if (error !== undefined) checkError(error, format, events, length)
+          else if ((decoder.warnings ?? []).length === 0) {
+            // Then it is whole by itself: formats without an end mark can be cut between records. What it says is in the
+            // bytes of its events, up to a last newline and to metadata that nothing follows.
+            const again = Buffer.from(encodeAll(format.encoder(), batches))
+            const said = Buffer.from(prefix)
+            expect(said.equals(again) || said.equals(again.subarray(0, -1)) || (raw !== undefined && said.subarray(0, again.length).equals(again))).toBe(true)
+          }
+        }
+      })
+
+      test('any bit flipped: an error, or another trace that can be written', () => {
+        for (let bit = 0; bit < bytes.length * 8; bit++) {
+          const flipped = bytes.slice()
+          flipped[bit >> 3] = (flipped[bit >> 3] as number) ^ (1 << (bit & 7))
+          const { batches, events, error } = decodeAll(format.decoder(), flipped)
+          if (error !== undefined) checkError(error, format, events, bytes.length)
+          expect(() => encodeAll(format.encoder(), batches)).not.toThrow()
+        }
+      })
+    })
+
+    test('whatever it can say comes back, in chunks of any size', () => {
+      fc.assert(
+        fc.property(random, fc.constantFrom(...SIZES), ({ header, events }, size) => {
+          const bytes = encodeEvents(format.encoder(), events, header)
+          const back = decodeAll(format.decoder(), bytes, size)
+          expect(back.error).toBeUndefined()
+          expect(back.events).toEqual(events)
+          expect(encodeAll(format.encoder(), back.batches)).toEqual(bytes)
+        }),
+      )
+    })
+
+    test('random bytes: an error or a trace, in bounded time', () => {
+      fc.assert(
+        fc.property(fc.uint8Array({ maxLength: 300 }), (bytes) => {
+          const { error } = drive(format.decoder(), slices(bytes))
+          if (error !== undefined) expect(error).toBeInstanceOf(TraceError)
+        }),
+      )
+    })
+  })
+}
+
+function checkError(error: Error | undefined, format: Format, events: readonly TraceEvent[], length: number): void {
+  expect(error).toBeInstanceOf(TraceError)
+  const { offset, event, message } = error as TraceError
+  expect(message.startsWith(`${format.name}: `)).toBe(true)
+  expect(offset).toBeGreaterThanOrEqual(0)
+  expect(offset).toBeLessThanOrEqual(length)
+  expect(event).toBe(events.length + 1)
+}
