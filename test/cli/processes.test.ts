@@ -14,7 +14,7 @@ const DUMP = Array.from({ length: 5000 }, (_, i) => {
 }).join('')
 const EVENTS = decodeAll(replay.format.decoder(), Buffer.from(DUMP)).events
 const NAMED = EVENTS.map((event, i): TraceEvent => ({ ...event, index: BigInt((i >> 1) + 1), function: `f${i % 40}`, file: 'a.c', line: i % 100 }))
-const TRACE = encodeEvents(mtrc.format.encoder(), NAMED.map(({ api: _, ...event }) => event), { format: 'mtrc' })
+const TRACE = encodeEvents(mtrc.format.encoder(), NAMED.map((event): TraceEvent => ({ ...event, api: undefined })), { format: 'mtrc' })
 
 describe('pipelines', () => {
   test('mtrc-decode | hf-filter | hatf-encode', async () => {

@@ -1,0 +1,88 @@
+// Runs stages and streams over bytes and batches in memory, and counts what they give.
+import { Readable, Writable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+
+/** What a pipe delivers at most at once. */
+const SLICE_BYTES = 65_536
+
+/** @typedef {import('../dist/lib/index.js').EventBatch} EventBatch */
+
+/**
+ * Bytes in pieces of the size that pipes have.
+ * @param {Uint8Array} bytes
+ */
+export function slicesOf(bytes) {
+  return Array.from({ length: Math.ceil(bytes.length / SLICE_BYTES) }, (_, i) => bytes.subarray(i * SLICE_BYTES, (i + 1) * SLICE_BYTES))
+}
+
+/**
+ * Runs a stage over all of its inputs.
+ * @template In, Out
+ * @param {import('../dist/lib/index.js').Stage<In, Out>} stage
+ * @param {Iterable<In>} inputs
+ * @param {(out: Out) => number} weigh the weight of a result, such as its events
+ * @returns {number} the weights of all results together
+ */
+export function drive(stage, inputs, weigh) {
+  let sum = 0
+  const drain = () => {
+    for (let out = stage.next(); out !== null; out = stage.next()) sum += weigh(out)
+  }
+  for (const input of inputs) {
+    stage.feed(input)
+    drain()
+  }
+  stage.end()
+  drain()
+  return sum
+}
+
+/**
+ * Decodes bytes and keeps all batches.
+ * @param {import('../dist/lib/index.js').Decoder} decoder
+ * @param {Uint8Array} bytes
+ */
+export function batchesOf(decoder, bytes) {
+  /** @type {EventBatch[]} */
+  const batches = []
+  drive(decoder, slicesOf(bytes), (batch) => batches.push(batch))
+  return batches
+}
+
+/** @param {EventBatch} batch */
+export const countOf = (batch) => batch.count
+
+/** @param {Uint8Array} bytes */
+export const lengthOf = (bytes) => bytes.length
+
+/** @param {readonly EventBatch[]} batches */
+export const eventsIn = (batches) => batches.reduce((sum, batch) => sum + batch.count, 0)
+
+/**
+ * Bytes as a stream of pieces of the size that pipes have.
+ * @param {readonly Uint8Array[]} slices
+ */
+export function readableOf(slices) {
+  return Readable.from(slices, { objectMode: false, highWaterMark: SLICE_BYTES })
+}
+
+/**
+ * Pipes bytes through a stream.
+ * @template Out
+ * @param {readonly Uint8Array[]} slices
+ * @param {import('node:stream').Transform} stream
+ * @param {(out: Out) => number} weigh
+ * @returns {Promise<number>} the weights of all results together
+ */
+export async function driveStream(slices, stream, weigh) {
+  let sum = 0
+  const sink = new Writable({
+    objectMode: true,
+    write(out, _encoding, done) {
+      sum += weigh(out)
+      done()
+    },
+  })
+  await pipeline(readableOf(slices), stream, sink)
+  return sum
+}

@@ -1,0 +1,70 @@
+// What the toolkit is compared with: the loops that people write, and gunzip.
+import { execFileSync } from 'node:child_process'
+import { once } from 'node:events'
+import { createInterface } from 'node:readline'
+import split2 from 'split2'
+import { driveStream, readableOf } from './drive.mjs'
+
+/**
+ * memory_replay text line by line into objects. The `line` event is the fast way: iterating over the lines takes longer.
+ * Numbers are doubles, so addresses and times above 2^53 would not be exact.
+ * @param {readonly Uint8Array[]} slices
+ * @returns {Promise<number>} how many events there were
+ */
+export async function readlineLoop(slices) {
+  let events = 0
+  let latest
+  const lines = createInterface({ input: readableOf(slices), crlfDelay: Infinity })
+  lines.on('line', (line) => {
+    latest = parseReplayLine(line)
+    events++
+  })
+  await once(lines, 'close')
+  return latest === undefined ? 0 : events
+}
+
+function parseReplayLine(line) {
+  const [thread, action, pointer, ...rest] = line.split(' ')
+  const event = { thread: parseInt(thread, 10), action, address: parseInt(pointer, 16) }
+  switch (action) {
+    case 'malloc':
+      return { ...event, size: Number(rest[0]), time: Number(rest[1]), endTime: Number(rest[2]) }
+    case 'calloc':
+      return { ...event, count: Number(rest[0]), size: Number(rest[1]), time: Number(rest[2]), endTime: Number(rest[3]) }
+    case 'memalign':
+      return { ...event, alignment: Number(rest[0]), size: Number(rest[1]), time: Number(rest[2]), endTime: Number(rest[3]) }
+    case 'realloc':
+      return { ...event, oldAddress: parseInt(rest[0], 16), size: Number(rest[1]), time: Number(rest[2]), endTime: Number(rest[3]) }
+    default:
+      return { ...event, time: Number(rest[0]), endTime: Number(rest[1]) }
+  }
+}
+
+/**
+ * NDJSON through `split2` and `JSON.parse` into objects.
+ * @param {readonly Uint8Array[]} slices
+ * @returns {Promise<number>} how many lines there were
+ */
+export function split2Parse(slices) {
+  return driveStream(slices, split2(JSON.parse), () => 1)
+}
+
+/**
+ * `gunzip -c FILE > /dev/null`, with the start of the process.
+ * @param {string} path
+ * @returns {number} nothing that could be counted: 0
+ */
+export function gunzipProcess(path) {
+  execFileSync('gunzip', ['-c', path], { stdio: ['ignore', 'ignore', 'inherit'] })
+  return 0
+}
+
+/** Whether there is a gunzip to compare with. */
+export function hasGunzip() {
+  try {
+    execFileSync('gunzip', ['--version'], { stdio: 'ignore' })
+    return true
+  } catch {
+    return false
+  }
+}
