@@ -52,15 +52,37 @@ function divideByBillion(digits: number[]): number {
 
 /** Writes a 32-bit unsigned integer in decimal at `pos`; returns the position after it. */
 export function writeDecimal32(out: Uint8Array, pos: number, value: number): number {
-  let end = pos + decimalLength(value)
-  const after = end
-  do {
+  if (value < 10) {
+    out[pos] = 48 + value
+    return pos + 1
+  }
+  const after = pos + decimalLength(value)
+  let end = after
+  // Once it is below 2^31 the division is that of small integers.
+  if (value >= 0x8000_0000) {
     const rest = Math.floor(value / 10)
     out[--end] = 48 + (value - rest * 10)
     value = rest
-  } while (value > 0)
+  }
+  value |= 0
+  while (value >= 100) {
+    const rest = (value / 100) | 0
+    const pair = (value - rest * 100) << 1
+    out[--end] = PAIRS[pair + 1] as number
+    out[--end] = PAIRS[pair] as number
+    value = rest
+  }
+  if (value >= 10) {
+    out[--end] = PAIRS[2 * value + 1] as number
+    out[--end] = PAIRS[2 * value] as number
+  } else {
+    out[--end] = 48 + value
+  }
   return after
 }
+
+/** The two digits of each number below 100. */
+const PAIRS = Uint8Array.from({ length: 200 }, (_, i) => 48 + (i % 2 === 0 ? Math.floor(i / 20) : (i >> 1) % 10))
 
 function writeDecimalDouble(out: Uint8Array, pos: number, value: number): number {
   const upper = Math.floor(value / 1e9)
@@ -68,11 +90,15 @@ function writeDecimalDouble(out: Uint8Array, pos: number, value: number): number
 }
 
 function writeNineDigits(out: Uint8Array, pos: number, value: number): number {
-  for (let i = pos + 8; i >= pos; i--) {
-    const rest = Math.floor(value / 10)
-    out[i] = 48 + (value - rest * 10)
+  value |= 0
+  for (let i = pos + 7; i > pos; i -= 2) {
+    const rest = (value / 100) | 0
+    const pair = (value - rest * 100) << 1
+    out[i + 1] = PAIRS[pair + 1] as number
+    out[i] = PAIRS[pair] as number
     value = rest
   }
+  out[pos] = 48 + value
   return pos + 9
 }
 
@@ -90,23 +116,17 @@ function decimalLength(value: number): number {
 
 /** Writes a 64-bit unsigned integer in lower-case hex without `0x` or leading zeros; returns the position after it. */
 export function writeHex(out: Uint8Array, pos: number, lo: number, hi: number): number {
-  if (hi !== 0) {
-    pos = writeHex32(out, pos, hi)
-    for (let shift = 28; shift >= 0; shift -= 4) out[pos++] = hexDigit((lo >>> shift) & 15)
-    return pos
-  }
-  return writeHex32(out, pos, lo)
+  if (hi === 0) return writeHexDigits(out, pos, lo, lo === 0 ? 0 : 28 - (Math.clz32(lo) & 28))
+  return writeHexDigits(out, writeHexDigits(out, pos, hi, 28 - (Math.clz32(hi) & 28)), lo, 28)
 }
 
-function writeHex32(out: Uint8Array, pos: number, value: number): number {
-  let shift = value === 0 ? 0 : 28 - (Math.clz32(value) & 28)
-  for (; shift >= 0; shift -= 4) out[pos++] = hexDigit((value >>> shift) & 15)
+/** Writes the hex digits of a word from the one `shift` bits up. */
+function writeHexDigits(out: Uint8Array, pos: number, word: number, shift: number): number {
+  for (; shift >= 0; shift -= 4) out[pos++] = HEX_DIGITS[(word >>> shift) & 15] as number
   return pos
 }
 
-function hexDigit(nibble: number): number {
-  return nibble < 10 ? 48 + nibble : 87 + nibble
-}
+const HEX_DIGITS = Uint8Array.from('0123456789abcdef', (digit) => digit.charCodeAt(0))
 
 /** The value of an ASCII hex digit, either case; -1 if it is none. */
 export function hexValue(char: number): number {

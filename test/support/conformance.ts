@@ -11,7 +11,7 @@ import { sniffFormat } from '../../lib/registry.js'
 import { ndjson } from '../../lib/wire/ndjson/index.js'
 import { decodeAll, drive, encodeAll, encodeEvents, slices } from './drive.js'
 
-const GOLDEN = fileURLToPath(new URL('../fixtures/golden/', import.meta.url))
+const GOLDEN = fileURLToPath(new URL('../golden/', import.meta.url))
 const SIZES = [1, 7, 64, 1 << 20]
 
 /** What a format promises beyond what all of them do. */

@@ -6,8 +6,9 @@ import { FIELDS } from '../../event/fields.js'
 import type { Decoder } from '../../event/stage.js'
 import { decodeText } from '../../event/strings.js'
 import { parseRecord } from './general.js'
-import { ADDRESS, API, API_NAMES, FIELD_TYPE, I32, KEYS, KIND_NAMES, LINE_START, LIST, MAX_LINE_BYTES, OUTCOME, OUTCOME_NAMES, STRING, U32, U64 } from './layout.js'
+import { ADDRESS, API, API_TEXTS, FIELD_TYPE, I32, KEYS, KEY_TEXTS, KIND_TEXTS, LIST, MAX_LINE_BYTES, OUTCOME, OUTCOME_TEXTS, STRING, U32, U64 } from './layout.js'
 import { Sequence } from './sequence.js'
+import type { Text } from './text.js'
 
 const QUOTE = 0x22
 const COMMA = 0x2c
@@ -45,6 +46,8 @@ function keyHash(a: number, b: number, c: number): number {
  */
 export class NdjsonDecoder implements Decoder {
   private readonly input = new Input()
+  /** The input's bytes as words. */
+  private view: DataView = new DataView(new ArrayBuffer(0))
   private readonly sequence = new Sequence()
   private failure: Error | undefined
   /** There is no newline between `input.pos` and this offset in the stream. */
@@ -66,6 +69,8 @@ export class NdjsonDecoder implements Decoder {
 
   feed(chunk: Uint8Array): void {
     this.input.feed(chunk)
+    const { bytes } = this.input
+    this.view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length)
   }
 
   end(): void {
@@ -110,7 +115,7 @@ export class NdjsonDecoder implements Decoder {
     while (input.pos < lines) {
       if (this.full()) return
       const start = input.pos
-      let after = this.readCanonical(start, lines)
+      let after = this.readCanonical(start)
       if (after < 0) {
         const end = input.bytes.indexOf(NEWLINE, start)
         if (!this.readGeneral(input.bytes.subarray(start, end))) return
@@ -169,25 +174,22 @@ export class NdjsonDecoder implements Decoder {
   }
 
   /**
-   * Reads the line at `pos` if it is an event in the canonical form.
-   * @param limit one past a newline: the line ends before it
+   * Reads the line at `pos`, which ends with a newline, if it is an event in the canonical form.
    * @returns the position after its newline; -1 if it must be read in another way, and nothing was changed that counts
    */
-  private readCanonical(pos: number, limit: number): number {
+  private readCanonical(pos: number): number {
     const { bytes } = this.input
-    const { batch, words, narrow } = this
+    const { batch, view, words, narrow } = this
     const row = batch.count
-    if (!startsWith(bytes, pos, limit, LINE_START)) return -1
-    pos += LINE_START.length
-    const kind = findName(KIND_NAMES, bytes, pos, limit)
+    const kind = findText(KIND_TEXTS, view, pos)
     if (kind < 0) return -1
-    pos += (KIND_NAMES[kind] as Uint8Array).length
+    pos += (KIND_TEXTS[kind] as Text).length
     let mask = 0
     while (bytes[pos] === COMMA) {
       const f = KEY_TABLE[keyHash(bytes[pos + 2] as number, bytes[pos + 3] as number, bytes[pos + 4] as number)] as number
       if (f === 255) return -1
-      const key = KEYS[f] as Uint8Array
-      if (!startsWith(bytes, pos, limit, key)) return -1
+      const key = KEY_TEXTS[f] as Text
+      if (!key.matches(view, pos)) return -1
       pos += key.length
       const bit = 1 << f
       if ((batch.columns & bit) === 0) {
@@ -226,11 +228,11 @@ export class NdjsonDecoder implements Decoder {
         }
         case API:
         case OUTCOME: {
-          const names = FIELD_TYPE[f] === API ? API_NAMES : OUTCOME_NAMES
-          const code = findName(names, bytes, pos, limit)
+          const names = FIELD_TYPE[f] === API ? API_TEXTS : OUTCOME_TEXTS
+          const code = findText(names, view, pos)
           if (code < 0) return -1
           ;(narrow[f] as Uint8Array)[row] = code
-          pos += (names[code] as Uint8Array).length
+          pos += (names[code] as Text).length
           break
         }
         case STRING: {
@@ -328,19 +330,9 @@ export class NdjsonDecoder implements Decoder {
   }
 }
 
-function startsWith(bytes: Uint8Array, pos: number, limit: number, prefix: Uint8Array): boolean {
-  const length = prefix.length
-  if (pos + length > limit) return false
-  for (let i = 0; i < length; i++) if (bytes[pos + i] !== prefix[i]) return false
-  return true
-}
-
-/** Which name (with its closing quote) stands at `pos`; -1 if none does. */
-function findName(names: readonly Uint8Array[], bytes: Uint8Array, pos: number, limit: number): number {
-  for (let i = 0; i < names.length; i++) {
-    const name = names[i] as Uint8Array
-    if (name[0] === bytes[pos] && name[1] === bytes[pos + 1] && startsWith(bytes, pos, limit, name)) return i
-  }
+/** Which of some texts stands at `pos`; -1 if none does. */
+function findText(texts: readonly Text[], view: DataView, pos: number): number {
+  for (let i = 0; i < texts.length; i++) if ((texts[i] as Text).matches(view, pos)) return i
   return -1
 }
 

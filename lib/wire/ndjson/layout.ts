@@ -1,13 +1,11 @@
 import { ALL_FIELDS, APIS, FIELDS, KINDS, OUTCOMES, type FieldType } from '../../event/fields.js'
 import type { Carried } from '../../event/losses.js'
+import { Text } from './text.js'
 
 /** A line without end is given up at this length; the longest line that heapflow writes is far shorter. */
 export const MAX_LINE_BYTES = 1_048_576
 
-/** The first bytes of every line. */
-export const LINE_START = ascii('{"kind":"')
-
-/** What follows `LINE_START` in the record that begins and the record that ends a stream. */
+/** The kinds of the record that begins and the record that ends a stream. */
 export const HEADER_KIND = 'header'
 export const END_KIND = 'end'
 
@@ -32,11 +30,14 @@ const OPENING: Readonly<Record<FieldType, string>> = {
 
 /** Per field, what stands between the value before and this one: `,"thread":`, `,"address":"0x`, `,"file":"`. */
 export const KEYS = FIELDS.map(({ name, type }) => ascii(`,"${name}":${OPENING[type]}`))
+export const KEY_TEXTS = KEYS.map((key) => new Text(key))
 
-/** Names of codes in bytes, each with its closing quote: `alloc"`. */
-export const KIND_NAMES = KINDS.map((name) => ascii(`${name}"`))
-export const API_NAMES = APIS.map((name) => ascii(`${name}"`))
-export const OUTCOME_NAMES = OUTCOMES.map((name) => ascii(`${name}"`))
+/** How the line of an event of each kind begins: `{"kind":"alloc"`. */
+export const KIND_TEXTS = KINDS.map((name) => new Text(ascii(`{"kind":"${name}"`)))
+
+/** Names of codes with their closing quotes: `malloc"`. */
+export const API_TEXTS = APIS.map((name) => new Text(ascii(`${name}"`)))
+export const OUTCOME_TEXTS = OUTCOMES.map((name) => new Text(ascii(`${name}"`)))
 
 function ascii(text: string): Uint8Array {
   return new TextEncoder().encode(text)
