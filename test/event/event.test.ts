@@ -1,0 +1,125 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { BATCH_EVENTS, batchesOf, EventBatch, selectRows, type TraceEvent } from '../../lib/event/batch.js'
+import { malformed, TraceError, truncated } from '../../lib/event/error.js'
+import { ALL_FIELDS, fieldNames, FIELDS, fieldSet, Has, Kind } from '../../lib/event/fields.js'
+import { Losses } from '../../lib/event/losses.js'
+import { decodeText, encodeText, StringTable } from '../../lib/event/strings.js'
+import { anyEvent } from '../support/random-event.js'
+
+const HEADER = { format: 'test' }
+
+describe('EventBatch', () => {
+  test('gives back any events that were pushed', () => {
+    fc.assert(
+      fc.property(fc.array(anyEvent, { maxLength: 20 }), (events) => {
+        expect(batchesOf(events, HEADER).flatMap((batch) => [...batch])).toEqual(events)
+      }),
+    )
+  })
+
+  test('absent is not zero', () => {
+    const [batch] = batchesOf([{ kind: 'alloc', size: 0n }, { kind: 'alloc' }], HEADER) as [EventBatch]
+    expect(batch.mask[0]).toBe(Has.size)
+    expect(batch.mask[1]).toBe(0)
+    expect([...batch]).toEqual([{ kind: 'alloc', size: 0n }, { kind: 'alloc' }])
+  })
+
+  test('refuses what does not fit', () => {
+    const push = (event: TraceEvent) => () => new EventBatch(1, 0, HEADER).push(event)
+    expect(push({ kind: 'alloc', size: 2n ** 64n })).toThrow(RangeError)
+    expect(push({ kind: 'alloc', size: -1n })).toThrow(RangeError)
+    expect(push({ kind: 'alloc', line: 2 ** 32 })).toThrow(RangeError)
+    expect(push({ kind: 'alloc', cpu: 0.5 })).toThrow(RangeError)
+    expect(push({ kind: 'nonsense' as 'alloc' })).toThrow(RangeError)
+    expect(push({ kind: 'alloc', api: 'nonsense' as 'malloc' })).toThrow(RangeError)
+    const full = new EventBatch(1, 0, HEADER)
+    full.push({ kind: 'alloc' })
+    expect(() => full.push({ kind: 'alloc' })).toThrow(RangeError)
+  })
+
+  test('many events make many batches', () => {
+    const batches = batchesOf(Array.from({ length: 2 * BATCH_EVENTS + 1 }, () => ({ kind: 'free' }) as const), HEADER)
+    expect(batches.map((batch) => batch.count)).toEqual([BATCH_EVENTS, BATCH_EVENTS, 1])
+  })
+
+  test('only the columns in use have storage', () => {
+    const batch = new EventBatch(100, fieldSet('address', 'line'), HEADER)
+    expect(batch.address.values).toHaveLength(100)
+    expect(batch.line).toHaveLength(100)
+    expect(batch.size.values).toHaveLength(0)
+    batch.addColumns(Has.size)
+    expect(batch.size.values).toHaveLength(100)
+  })
+
+  test('rows are selected in the order asked for', () => {
+    fc.assert(
+      fc.property(fc.array(anyEvent, { minLength: 1, maxLength: 20 }), fc.array(fc.nat(), { maxLength: 30 }), (events, picks) => {
+        const [batch] = batchesOf(events, HEADER) as [EventBatch]
+        const rows = Int32Array.from(picks, (pick) => pick % events.length)
+        expect([...selectRows(batch, rows, rows.length)]).toEqual([...rows].map((row) => events[row]))
+      }),
+    )
+  })
+})
+
+describe('fields', () => {
+  test('have a bit each, and sets of them have names', () => {
+    expect(new Set(Object.values(Has)).size).toBe(FIELDS.length)
+    expect(fieldNames(ALL_FIELDS)).toEqual(FIELDS.map(({ name }) => name))
+    expect(fieldNames(fieldSet('size', 'api'))).toEqual(['api', 'size'])
+    expect(Kind.alloc).toBe(0)
+  })
+})
+
+describe('strings', () => {
+  test('bytes that are not UTF-8 survive as lone surrogates', () => {
+    fc.assert(fc.property(fc.uint8Array({ maxLength: 40 }), (bytes) => {
+      expect(encodeText(decodeText(bytes))).toEqual(bytes)
+    }), { numRuns: 2000 })
+    expect(decodeText(Uint8Array.of(0x61, 0xff, 0xc3, 0xa9))).toBe('a\udcffé')
+  })
+
+  test('each distinct string has one id, in any mixture of add and intern', () => {
+    fc.assert(
+      fc.property(fc.array(fc.tuple(fc.string({ maxLength: 4 }), fc.boolean()), { maxLength: 300 }), (steps) => {
+        const table = new StringTable()
+        const ids = steps.map(([text, add]) => (add ? table.add(encodeText(text)) : table.internText(text)))
+        steps.forEach(([text], i) => expect(table.text(ids[i] as number)).toBe(text))
+        for (const [text] of steps) expect(table.internText(text)).toBe(table.internText(text))
+      }),
+    )
+  })
+
+  test('long strings that differ in the middle only', () => {
+    const table = new StringTable()
+    const long = (middle: string) => `${'a'.repeat(200)}${middle}${'b'.repeat(200)}`
+    expect(new Set(['x', 'y', 'z'].map((middle) => table.internText(long(middle)))).size).toBe(3)
+  })
+})
+
+describe('Losses', () => {
+  const carried = { alloc: fieldSet('address', 'size'), free: fieldSet('address') }
+
+  test('counts fields, fields of kinds, and kinds', () => {
+    const losses = new Losses('test', carried)
+    const [batch] = batchesOf([{ kind: 'alloc', size: 1n, time: 2n }, { kind: 'free', size: 1n, time: 3n }, { kind: 'comment', text: 'x' }], HEADER) as [EventBatch]
+    expect(losses.admit(batch)).toBe(3)
+    losses.note('too long', batch, 0)
+    expect(losses.counts).toEqual(new Map([['time', 2], ['size of free', 1], ['comment events', 1], ['too long', 1]]))
+  })
+
+  test('strict stops before the first loss, and says which', () => {
+    const losses = new Losses('test', carried, true)
+    const [batch] = batchesOf([{ kind: 'alloc', size: 1n }, { kind: 'free', size: 1n }], HEADER) as [EventBatch]
+    expect(losses.admit(batch)).toBe(1)
+    expect(losses.refusal(batch, 1)).toMatchObject({ code: 'ERR_TRACE_UNENCODABLE', event: 2, message: 'test: event 2: has no place for size of free events' })
+  })
+})
+
+test('TraceError says where', () => {
+  const error = malformed('a bad number', { format: 'replay', line: 3, column: 7, offset: 40, event: 3 })
+  expect(error).toBeInstanceOf(TraceError)
+  expect(error.message).toBe('replay: line 3, column 7, byte 40, event 3: malformed: a bad number')
+  expect({ ...truncated('gone', { format: 'mtrc' }) }).toMatchObject({ code: 'ERR_TRACE_TRUNCATED', format: 'mtrc' })
+})
