@@ -137,9 +137,10 @@ export class EventBatch implements Iterable<TraceEvent> {
     const i = this.count
     if (i === this.capacity) throw new RangeError(`the batch is full: ${this.capacity} events`)
     let mask = 0
-    for (let f = 0; f < FIELDS.length; f++) {
-      const value = event[(FIELDS[f] as { name: FieldName }).name]
-      if (value === undefined) continue
+    for (const name in event) {
+      const f = FIELD_OF.get(name)
+      const value = event[name as FieldName]
+      if (f === undefined || value === undefined) continue
       this.addColumns(1 << f)
       this.store(i, f, value)
       mask |= 1 << f
@@ -177,7 +178,8 @@ export class EventBatch implements Iterable<TraceEvent> {
     switch (type) {
       case 'u64':
       case 'address': {
-        const big = BigInt(value as bigint)
+        // Code of users may give numbers as well.
+        const big = typeof value === 'bigint' ? value : BigInt(value as number)
         if (BigInt.asUintN(64, big) !== big) throw new RangeError(`${name} is not a 64-bit unsigned integer: ${big}`)
         this.u64(name).values[i] = big
         break
@@ -211,6 +213,9 @@ export type U64FieldName = Extract<(typeof FIELDS)[number], { type: 'u64' | 'add
 export const U64_FIELDS = setOf('u64', 'address')
 const BYTE_FIELDS = setOf('api', 'outcome')
 const I32_FIELDS = setOf('i32')
+
+/** Each field's position in `FIELDS`. */
+const FIELD_OF: ReadonlyMap<string, number> = new Map(FIELDS.map(({ name }, f) => [name, f]))
 
 function setOf(...types: string[]): number {
   return FIELDS.reduce((set, field) => (types.includes(field.type) ? set | Has[field.name] : set), 0)

@@ -152,7 +152,7 @@ export class NdjsonDecoder implements Decoder {
     if (record.kind === 'event') {
       sequence.checkOpen(batch.count)
       batch.push(record.event)
-      this.hoist()
+      if (batch.columns !== this.columns) this.hoist()
       sequence.noteUnknown(record.unknown)
       return true
     }

@@ -19,26 +19,30 @@ const TYPE_OF: ReadonlyMap<string, FieldType> = new Map(FIELDS.map(({ name, type
 export function parseRecord(line: string): WireRecord {
   const value = parseExact(line)
   if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new Error('a line must be a JSON object')
-  const { kind, ...rest } = value as Record<string, unknown>
-  if (kind === HEADER_KIND) return { kind, header: checkHeader(rest) }
-  if (kind === END_KIND) return { kind, events: rest['events'] === undefined ? undefined : Number(rest['events']) }
+  const { kind, events } = value as Record<string, unknown>
+  if (kind === HEADER_KIND) return { kind, header: checkHeader(value as Record<string, unknown>) }
+  if (kind === END_KIND) return { kind, events: events === undefined ? undefined : Number(events) }
   if (typeof kind !== 'string') throw new Error('a record must have a kind')
   if (!(KINDS as readonly string[]).includes(kind)) throw new Error(`unknown kind of event: ${JSON.stringify(kind)}`)
   const event: Record<string, unknown> = { kind }
   const unknown: string[] = []
-  for (const [name, field] of Object.entries(rest)) {
+  for (const name of Object.keys(value)) {
     const type = TYPE_OF.get(name)
-    if (type === undefined) unknown.push(name)
-    else if (field !== null) event[name] = fieldFromJson(name as FieldName, type, field)
+    const field = (value as Record<string, unknown>)[name]
+    if (type !== undefined && field !== null) event[name] = fieldFromJson(name as FieldName, type, field)
+    else if (type === undefined && name !== 'kind') unknown.push(name)
   }
   return { kind: 'event', event: event as unknown as TraceEvent, unknown }
 }
+
+/** Few lines have such digits, and looking for them is much faster than what follows where there are. */
+const LONG_DIGITS = /\d{16}/
 
 /** A string, or an integer that a double may not hold: quoting the latter keeps all its digits. */
 const LONG_INTEGERS = /"(?:[^"\\]|\\.)*"|-?\d{16,}(?![\d.eE])/g
 
 function parseExact(line: string): unknown {
-  const exact = line.replace(LONG_INTEGERS, (match) => (match.startsWith('"') ? match : `"${match}"`))
+  const exact = !LONG_DIGITS.test(line) ? line : line.replace(LONG_INTEGERS, (match) => (match.startsWith('"') ? match : `"${match}"`))
   try {
     return JSON.parse(exact)
   } catch (error) {
@@ -72,6 +76,7 @@ export function fieldFromJson(name: FieldName, type: FieldType, value: unknown):
 
 /** An integer as a JSON number, or as a string in decimal or hex. */
 function integer(name: string, value: unknown, least: bigint, most: bigint): bigint {
+  if (typeof value === 'number' && value >= 0 && value <= 0x7fff_ffff && Number.isInteger(value)) return BigInt(value)
   const written = typeof value === 'number' && Number.isSafeInteger(value) ? String(value) : value
   if (typeof written !== 'string' || !/^(-?\d{1,20}|0[xX][0-9a-fA-F]{1,16})$/.test(written)) {
     throw new Error(`${name} must be an integer, not ${JSON.stringify(value)}`)

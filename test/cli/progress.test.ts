@@ -1,0 +1,32 @@
+import { expect, test, vi } from 'vitest'
+import { progressLine, showProgress } from '../../lib/cli/progress.js'
+
+const work = (bytes: number, events: number, total?: number) => ({ bytes: () => bytes, events: () => events, total })
+
+test('tells bytes, events, speed, percent and time left', () => {
+  expect(progressLine(work(120e6, 2.1e6, 480e6), 14)).toBe('120 MB of 480 MB (25 %), 2.1 M events, 150 k/s, 0:42 left')
+  expect(progressLine(work(1.25e6, 40_000), 2)).toBe('1.3 MB, 40 k events, 20 k/s')
+})
+
+test('shows a line on a terminal when the work is long, and wipes it at the end', () => {
+  vi.useFakeTimers()
+  const written: string[] = []
+  const terminal = { isTTY: true, write: (text: string) => written.push(text) } as unknown as NodeJS.WriteStream
+  const end = showProgress(work(1e6, 1000), terminal)
+  vi.advanceTimersByTime(1000)
+  expect(written).toEqual([])
+  vi.advanceTimersByTime(2000)
+  expect(written.length).toBeGreaterThan(0)
+  end()
+  expect(written.at(-1)).toBe('\r\u001b[K')
+  const before = written.length
+  vi.advanceTimersByTime(5000)
+  expect(written).toHaveLength(before)
+  vi.useRealTimers()
+})
+
+test('says nothing where there is no terminal', () => {
+  const written: string[] = []
+  showProgress(work(1, 1), { isTTY: false, write: (text: string) => written.push(text) } as unknown as NodeJS.WriteStream)()
+  expect(written).toEqual([])
+})
