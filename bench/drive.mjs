@@ -12,7 +12,8 @@ const SLICE_BYTES = 65_536
  * @param {Uint8Array} bytes
  */
 export function slicesOf(bytes) {
-  return Array.from({ length: Math.ceil(bytes.length / SLICE_BYTES) }, (_, i) => bytes.subarray(i * SLICE_BYTES, (i + 1) * SLICE_BYTES))
+  const count = Math.ceil(bytes.length / SLICE_BYTES)
+  return Array.from({ length: count }, (_, i) => bytes.subarray(i * SLICE_BYTES, (i + 1) * SLICE_BYTES))
 }
 
 /**

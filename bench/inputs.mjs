@@ -21,7 +21,8 @@ const FORMS = {
 /**
  * @typedef {object} Input
  * @property {string} name
- * @property {Record<string, string>} files the paths of the trace's forms: those of FORMS, `general` (NDJSON with blanks) and `gzip` (of MTRC)
+ * @property {Record<string, string>} files the paths of the trace's forms: those of FORMS, `general` (NDJSON with blanks) and
+ *   `gzip` (of MTRC)
  */
 
 /**
@@ -100,8 +101,17 @@ async function completeInput(folder, name, given) {
   return { name, files }
 }
 
+/**
+ * @param {string} source
+ * @param {string} from its format
+ * @param {string} target
+ * @param {string} to its format
+ * @param {object} [options] of the encoder
+ */
 async function convert(source, from, target, to, options) {
-  const stages = compose(decoderStream(formatNamed(from).decoder()), encoderStream(formatNamed(to).encoder(options)))
+  const [reader, writer] = [formatNamed(from), formatNamed(to)]
+  if (reader === undefined || writer === undefined) throw new Error(`no format ${from} or ${to}`)
+  const stages = compose(decoderStream(reader.decoder()), encoderStream(writer.encoder(options)))
   await pipeline(createReadStream(source), stages, createWriteStream(target))
 }
 
@@ -109,7 +119,7 @@ function compress(source, target) {
   return pipeline(createReadStream(source), createGzip(), createWriteStream(target))
 }
 
-/** NDJSON as Python's json.dumps writes it: a blank behind each colon and comma. (Names with commas get one too, which does no harm.) */
+/** NDJSON as Python's json.dumps writes it: a blank behind each colon and comma. */
 function spaced(text) {
   return text.replaceAll('":', '": ').replaceAll(',"', ', "')
 }

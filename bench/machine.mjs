@@ -41,7 +41,9 @@ export function shortName({ cpu, cores }) {
 }
 
 function revision() {
-  const git = (...args) => execFileSync('git', args, { cwd: import.meta.dirname, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim()
+  /** @type {import('node:child_process').ExecFileSyncOptionsWithStringEncoding} */
+  const options = { cwd: import.meta.dirname, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }
+  const git = (...args) => execFileSync('git', args, options).trim()
   try {
     return git('rev-parse', '--short', 'HEAD') + (git('status', '--porcelain', '--', '../lib', '../bin') === '' ? '' : '+')
   } catch {

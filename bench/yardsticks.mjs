@@ -24,20 +24,26 @@ export async function readlineLoop(slices) {
 }
 
 function parseReplayLine(line) {
-  const [thread, action, pointer, ...rest] = line.split(' ')
-  const event = { thread: parseInt(thread, 10), action, address: parseInt(pointer, 16) }
+  const parts = line.split(' ')
+  const thread = parseInt(parts[0], 10)
+  const action = parts[1]
+  const address = parseInt(parts[2], 16)
   switch (action) {
     case 'malloc':
-      return { ...event, size: Number(rest[0]), time: Number(rest[1]), endTime: Number(rest[2]) }
+      return { thread, action, address, size: Number(parts[3]), ...times(parts, 4) }
     case 'calloc':
-      return { ...event, count: Number(rest[0]), size: Number(rest[1]), time: Number(rest[2]), endTime: Number(rest[3]) }
+      return { thread, action, address, count: Number(parts[3]), size: Number(parts[4]), ...times(parts, 5) }
     case 'memalign':
-      return { ...event, alignment: Number(rest[0]), size: Number(rest[1]), time: Number(rest[2]), endTime: Number(rest[3]) }
+      return { thread, action, address, alignment: Number(parts[3]), size: Number(parts[4]), ...times(parts, 5) }
     case 'realloc':
-      return { ...event, oldAddress: parseInt(rest[0], 16), size: Number(rest[1]), time: Number(rest[2]), endTime: Number(rest[3]) }
+      return { thread, action, address, oldAddress: parseInt(parts[3], 16), size: Number(parts[4]), ...times(parts, 5) }
     default:
-      return { ...event, time: Number(rest[0]), endTime: Number(rest[1]) }
+      return { thread, action, address, ...times(parts, 3) }
   }
+}
+
+function times(parts, at) {
+  return parts.length > at ? { time: Number(parts[at]), endTime: Number(parts[at + 1]) } : undefined
 }
 
 /**

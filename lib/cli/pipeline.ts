@@ -1,5 +1,6 @@
 import type { Transform, Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
+import { isatty } from 'node:tty'
 import type { BatchTransform } from '../event/stage.js'
 import type { Format } from '../formats/format.js'
 import { FORMATS, formatOfPath } from '../registry.js'
@@ -63,7 +64,7 @@ export async function runJob(job: Job): Promise<void> {
   const { command, args, to } = job
   const output = job.output ?? args.value('output') ?? '-'
   const compressed = args.has('gzip') || output.endsWith('.gz')
-  if (output === '-' && (to.binary || compressed) && process.stdout.isTTY) {
+  if (output === '-' && (to.binary || compressed) && isatty(1)) {
     throw new UsageError('binary output is not for a terminal: use -o FILE or a pipe')
   }
   const encoder = to.encoder({ ...job.encode, strict: args.has('strict') })
@@ -85,7 +86,7 @@ export async function runJob(job: Job): Promise<void> {
  * @param openSink is called when all else is ready, so that a wrong command line does not empty a file
  */
 export async function runStreams(command: string, input: string, middle: readonly Transform[], openSink: () => Writable): Promise<void> {
-  if (input === '-' && process.stdin.isTTY) throw new UsageError('nothing to read: name a file or pipe a trace in')
+  if (input === '-' && isatty(0)) throw new UsageError('nothing to read: name a file or pipe a trace in')
   const source = openInput(input)
   const streams = [decompress(), ...middle]
   for (const stream of streams) stream.on('warning', (text: string) => process.stderr.write(`${command}: warning: ${text}\n`))

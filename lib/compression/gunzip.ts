@@ -2,10 +2,14 @@ import { crc32, createInflateRaw } from 'node:zlib'
 import { malformed, truncated, type TraceError } from '../event/error.js'
 
 /**
- * Inflaters are given this much input at a time, and can make about 1000 times as much of it: so a bomb stays bounded.
- * It is also what is lost at most before a corrupt place, for inflaters keep back what they made in the failing step.
+ * How much input zlib-sync is given at a time; it can make about 1000 times as much of it at once, so a bomb stays
+ * bounded. It is also what is lost at most before a corrupt place, for inflaters keep back what they made in the
+ * failing step.
  */
-const SLICE_BYTES = 4096
+const SYNC_SLICE_BYTES = 4096
+
+/** The same for node:zlib, which holds back by itself, but needs a turn of the event loop for each slice. */
+const SLICE_BYTES = 16_384
 
 const TRAILER_BYTES = 8
 
@@ -120,7 +124,7 @@ async function* inflateSync(input: Compressed, zlib: ZlibSync): AsyncGenerator<U
   let tail: Uint8Array = new Uint8Array(0)
   for (;;) {
     const more = await input.more()
-    const slice = input.rest.subarray(0, SLICE_BYTES)
+    const slice = input.rest.subarray(0, SYNC_SLICE_BYTES)
     // Without the flush a second push corrupts memory; and an argument that is no Buffer aborts the process. At the
     // end of the input an empty push fetches what did not fit into the inflater's buffer before.
     inflate.push(Buffer.from(slice.buffer, slice.byteOffset, slice.length), zlib.Z_SYNC_FLUSH)

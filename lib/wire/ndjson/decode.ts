@@ -1,7 +1,7 @@
 import { Input } from '../../bytes/input.js'
 import { HI, LO, WORD } from '../../bytes/u64.js'
 import { BATCH_EVENTS, BATCH_STRING_BYTES, EventBatch, U64Column } from '../../event/batch.js'
-import { limit, malformed } from '../../event/error.js'
+import { limit, malformed, truncated } from '../../event/error.js'
 import { FIELDS } from '../../event/fields.js'
 import type { Decoder } from '../../event/stage.js'
 import { decodeText } from '../../event/strings.js'
@@ -118,7 +118,7 @@ export class NdjsonDecoder implements Decoder {
       let after = this.readCanonical(start)
       if (after < 0) {
         const end = input.bytes.indexOf(NEWLINE, start)
-        if (!this.readGeneral(input.bytes.subarray(start, end))) return
+        if (!this.readGeneral(input.bytes.subarray(start, end), true)) return
         after = end + 1
       }
       input.pos = after
@@ -127,7 +127,7 @@ export class NdjsonDecoder implements Decoder {
     if (this.batch.count > 64) this.meanLine = (input.offset - first) / this.batch.count
     if (!input.ended) return
     if (input.left > 0) {
-      if (this.full() || !this.readGeneral(input.bytes.subarray(input.pos, input.end))) return
+      if (this.full() || !this.readGeneral(input.bytes.subarray(input.pos, input.end), false)) return
       sequence.lineDone(input.left)
       input.pos = input.end
     }
@@ -138,8 +138,12 @@ export class NdjsonDecoder implements Decoder {
     return this.batch.count === this.batch.capacity || this.batch.strings.byteLength > BATCH_STRING_BYTES
   }
 
-  /** Reads a line in any form. Returns false when the batch must be given out before this line is read (again). */
-  private readGeneral(line: Uint8Array): boolean {
+  /**
+   * Reads a line in any form.
+   * @param whole it ended with a newline
+   * @returns false when the batch must be given out before this line is read (again)
+   */
+  private readGeneral(line: Uint8Array, whole: boolean): boolean {
     const { sequence, batch } = this
     const text = decodeText(line).trim()
     if (text === '') return true
@@ -147,7 +151,8 @@ export class NdjsonDecoder implements Decoder {
     try {
       record = parseRecord(text)
     } catch (error) {
-      throw malformed((error as Error).message, sequence.position(batch.count))
+      const at = sequence.position(batch.count)
+      throw whole ? malformed((error as Error).message, at) : truncated('the input ends within a line', at)
     }
     if (record.kind === 'event') {
       sequence.checkOpen(batch.count)

@@ -1,0 +1,19 @@
+// One case on one trace in a process of its own, so that what the engine learned from other cases has no part in it. Told by
+// its parent what to do, in one message, and answers with one.
+import { measure, ratio } from './measure.mjs'
+
+/**
+ * @typedef {object} CaseResult
+ * @property {string} name the case
+ * @property {string} input the trace
+ * @property {import('./measure.mjs').Timing[]} timings
+ * @property {{ of: string, over: string, values: number[] }[]} ratios
+ */
+
+process.once('message', async ({ name, input, plan }) => {
+  const { tasks, ratios = [] } = await import(`./cases/${name}.mjs`)
+  const timings = await measure(tasks(input), plan)
+  const found = ratios.map(([of, over]) => ratio(timings, of, over)).filter((value) => value !== undefined)
+  process.send?.({ timings, ratios: found })
+  process.disconnect()
+})

@@ -1,0 +1,82 @@
+// Results as Markdown.
+import { shortName } from './machine.mjs'
+import { spread } from './measure.mjs'
+
+/**
+ * @typedef {object} Results
+ * @property {import('./machine.mjs').Machine} machine
+ * @property {number} rounds
+ * @property {import('./case.mjs').CaseResult[]} cases
+ * @property {import('./memory.mjs').Memory[] | string} memory or why there is none
+ */
+
+/**
+ * The name of the files in which results are kept, without the ending.
+ * @param {Results} results
+ */
+export function resultsName({ machine }) {
+  return `${machine.date}-${shortName(machine)}`
+}
+
+/**
+ * @param {Results} results
+ * @returns {string} Markdown without a title
+ */
+export function report({ machine, rounds, cases, memory }) {
+  return [
+    `${machine.cpu}, ${machine.cores} cores, ${machine.memoryGiB} GiB, ${machine.system}, Node ${machine.node}, ` +
+      `gzip by ${machine.inflater}; ${machine.date}${machine.commit && `, revision ${machine.commit}`}; ` +
+      `load ${machine.load} at the start.\n` +
+      `Times: median of ${rounds} rounds, with the smallest and the largest value in brackets.`,
+    ...cases.map(caseTable),
+    ratioTable(cases),
+    typeof memory === 'string' ? `Peak memory was not measured: ${memory}.` : memoryTable(memory),
+  ].join('\n\n')
+}
+
+/** @param {import('./case.mjs').CaseResult} result */
+function caseTable({ name, input, timings }) {
+  const rows = timings.map(({ name: task, events, bytes, seconds }) => {
+    const perSecond = (amount) => seconds.map((s) => amount / s / 1e6)
+    return [task, amounts(perSecond(events)), amounts(perSecond(bytes)), amounts(seconds.map((s) => s * 1000))]
+  })
+  return table([`${name} (${input})`, 'million events/s', 'MB/s', 'ms'], rows)
+}
+
+/** @param {readonly import('./case.mjs').CaseResult[]} cases */
+function ratioTable(cases) {
+  const rows = cases.flatMap(({ name, input, ratios }) =>
+    ratios.map(({ of, over, values }) => [`${name} (${input})`, of, `${amounts(values)} times`, over]),
+  )
+  return rows.length === 0 ? 'No ratios.' : table(['case', 'this', 'is as fast as', 'this'], rows, 2)
+}
+
+/** @param {readonly import('./memory.mjs').Memory[]} memory */
+function memoryTable(memory) {
+  const traces = memory[0].peaks.map(({ events }) => `MiB, ${events / 1e6} million events`)
+  const rows = table(
+    ['peak memory', ...traces],
+    memory.map(({ command, peaks }) => [command, ...peaks.map(({ kibibytes }) => amounts(kibibytes.map((k) => k / 1024)))]),
+  )
+  return `Memory: median of ${memory[0].peaks[0].kibibytes.length} runs, likewise.\n\n${rows}`
+}
+
+/** A median with its bounds; nothing for zeros. */
+function amounts(values) {
+  const { min, median, max } = spread(values)
+  if (max === 0) return ''
+  return `${digits(median)} (${digits(min)} to ${digits(max)})`
+}
+
+function digits(value) {
+  return value >= 100 ? value.toFixed(0) : value >= 10 ? value.toFixed(1) : value.toFixed(2)
+}
+
+/** A Markdown table, padded so that it reads well as it is; all but the first `words` columns have numbers. */
+function table(head, rows, words = 1) {
+  const cells = [head, ...rows].map((row) => row.map((cell) => cell.replaceAll('|', '\\|')))
+  const widths = head.map((_, i) => Math.max(...cells.map((row) => row[i].length)))
+  const line = (row) => `| ${row.map((cell, i) => (i < words ? cell.padEnd(widths[i]) : cell.padStart(widths[i]))).join(' | ')} |`
+  const rule = `| ${widths.map((width, i) => (i < words ? '-'.repeat(width) : `${'-'.repeat(width - 1)}:`)).join(' | ')} |`
+  return [line(cells[0]), rule, ...cells.slice(1).map(line)].join('\n')
+}

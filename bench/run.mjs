@@ -1,0 +1,147 @@
+// Runs the benchmarks: see README.md. Needs `npm run build` before, as `npm run bench` does it.
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { fileInput, generatedInput, gitInput, largeInput } from './inputs.mjs'
+import { describeMachine } from './machine.mjs'
+import { measureMemory, memoryObstacle } from './memory.mjs'
+import { report, resultsName } from './report.mjs'
+
+/** Cases within one process, on each trace; and those of whole processes, on a large one. */
+const IN_PROCESS = ['mtrc', 'replay', 'hatf', 'ndjson', 'gunzip', 'filter']
+const PROCESSES = ['pipeline']
+const MEMORY = 'memory'
+
+const FULL = { events: 400_000, large: [1_000_000, 5_000_000], rounds: 7, warmups: 2, processWarmups: 1, memoryRounds: 3 }
+const QUICK = { events: 10_000, large: [10_000], rounds: 1, warmups: 1, processWarmups: 0, memoryRounds: 1 }
+
+const USAGE = `usage: npm run bench -- [--quick] [--only NAME]... [--save] [TRACE]...
+  --quick      small traces and few rounds: shows that everything runs, not how fast
+  --only NAME  one of ${[...IN_PROCESS, ...PROCESSES, MEMORY].join(', ')}; may be repeated
+  --save       keep the results in bench/results and show them in bench/README.md
+  TRACE        traces of any format instead of the usual ones`
+
+/** @returns {{ quick: boolean, save: boolean, wanted: (name: string) => boolean, traces: string[] } | undefined} */
+function readArguments() {
+  try {
+    const { values, positionals } = parseArgs({
+      options: {
+        quick: { type: 'boolean' },
+        save: { type: 'boolean' },
+        only: { type: 'string', multiple: true },
+        help: { type: 'boolean' },
+      },
+      allowPositionals: true,
+    })
+    const only = values.only ?? []
+    const unknown = only.find((name) => ![...IN_PROCESS, ...PROCESSES, MEMORY].includes(name))
+    if (unknown !== undefined) throw new Error(`there is no case ${unknown}`)
+    const partial = values.quick === true || only.length > 0 || positionals.length > 0
+    if (values.save === true && partial) throw new Error('only full runs are kept')
+    if (values.help === true) throw new Error('')
+    return {
+      quick: values.quick ?? false,
+      save: values.save ?? false,
+      wanted: (name) => only.length === 0 || only.includes(name),
+      traces: positionals,
+    }
+  } catch (error) {
+    const { message } = /** @type {Error} */ (error)
+    console.error(`${message}\n${USAGE}`.trim())
+    process.exitCode = message === '' ? 0 : 2
+    return undefined
+  }
+}
+
+async function main() {
+  const args = readArguments()
+  if (args === undefined) return
+  const folder = mkdtempSync(join(tmpdir(), 'heapflow-bench-'))
+  const remove = () => rmSync(folder, { recursive: true, force: true })
+  process.once('SIGINT', () => {
+    remove()
+    process.exit(130)
+  })
+  try {
+    const results = await runAll(args, folder)
+    const text = report(results)
+    console.log(text)
+    if (args.save) save(results, text)
+  } finally {
+    remove()
+  }
+}
+
+/** @returns {Promise<import('./report.mjs').Results>} */
+async function runAll({ quick, wanted, traces }, folder) {
+  const size = quick ? QUICK : FULL
+  const plan = { rounds: size.rounds, warmups: size.warmups }
+  const machine = describeMachine()
+  /** @type {import('./case.mjs').CaseResult[]} */
+  const cases = []
+  const inProcess = IN_PROCESS.filter(wanted)
+  for (const input of inProcess.length > 0 ? await usualOr(traces, size.events, quick, folder) : []) {
+    for (const name of inProcess) cases.push(await runCase(name, input.name, input, plan))
+  }
+  const processes = PROCESSES.filter(wanted)
+  const withMemory = wanted(MEMORY)
+  const large = []
+  if (processes.length > 0 || withMemory) {
+    for (const events of withMemory ? size.large : size.large.slice(-1)) large.push(await largeInput(folder, events))
+  }
+  for (const name of processes) {
+    const trace = large[large.length - 1]
+    cases.push(await runCase(name, `${trace.events / 1e6} million events`, trace, { ...plan, warmups: size.processWarmups }))
+  }
+  return { machine, rounds: size.rounds, cases, memory: withMemory ? memoryOf(large, size.memoryRounds, folder) : 'not wanted' }
+}
+
+function memoryOf(large, rounds, folder) {
+  say('memory')
+  return memoryObstacle() ?? measureMemory(large, rounds, folder)
+}
+
+/** The traces given, or a generated one and (unless in a hurry) the shipped one. */
+async function usualOr(traces, events, quick, folder) {
+  if (traces.length > 0) return Promise.all(traces.map((path, i) => fileInput(folder, path, i)))
+  const generated = await generatedInput(folder, events)
+  return quick ? [generated] : [generated, await gitInput(folder)]
+}
+
+/** @returns {Promise<import('./case.mjs').CaseResult>} */
+async function runCase(name, inputName, input, plan) {
+  say(`${name} (${inputName})`)
+  const child = fork(new URL('case.mjs', import.meta.url), { execArgv: ['--expose-gc'] })
+  let result
+  child.once('message', (message) => {
+    result = message
+  })
+  child.send({ name, input, plan })
+  const [code] = await once(child, 'exit')
+  if (code !== 0 || result === undefined) throw new Error(`the case ${name} failed`)
+  return { name, input: inputName, ...result }
+}
+
+function say(text) {
+  console.error(`... ${text}`)
+}
+
+function save(results, text) {
+  const folder = new URL('results/', import.meta.url)
+  mkdirSync(folder, { recursive: true })
+  const name = resultsName(results)
+  writeFileSync(new URL(`${name}.json`, folder), `${JSON.stringify(results, null, 1)}\n`)
+  writeFileSync(new URL(`${name}.md`, folder), `# Benchmarks, ${results.machine.date}\n\n${text}\n`)
+  const readme = new URL('README.md', import.meta.url)
+  const [begin, end] = ['<!-- latest: generated -->', '<!-- /latest -->']
+  const page = readFileSync(readme, 'utf8')
+  const [from, to] = [page.indexOf(begin), page.indexOf(end)]
+  if (from < 0 || to < from) throw new Error('bench/README.md has no place for the latest results')
+  const latest = `Kept in [\`results/${name}.json\`](results/${name}.json).\n\n${text}`
+  writeFileSync(readme, `${page.slice(0, from)}${begin}\n\n${latest}\n\n${page.slice(to)}`)
+}
+
+await main()
