@@ -8,7 +8,7 @@ import { gzip } from '../streams/compress.js'
 import { decodeAny } from '../streams/decode.js'
 import { decompress } from '../streams/decompress.js'
 import { encoderStream, transformStream } from '../streams/stage.js'
-import { inputSize, openInput, openOutput } from '../streams/stdio.js'
+import { inputSize, isSameFile, openInput, openOutput } from '../streams/stdio.js'
 import { UsageError, type Arguments, type Flag } from './command.js'
 import { showProgress } from './progress.js'
 
@@ -67,9 +67,11 @@ export async function runJob(job: Job): Promise<void> {
   if (output === '-' && (to.binary || compressed) && isatty(1)) {
     throw new UsageError('binary output is not for a terminal: use -o FILE or a pipe')
   }
+  const input = job.input ?? inputOperand(args)
+  if (isSameFile(input, output)) throw new UsageError(`${output} is the input too: write to another file`)
   const encoder = to.encoder({ ...job.encode, strict: args.has('strict') })
   try {
-    await runStreams(command, job.input ?? inputOperand(args), [
+    await runStreams(command, input, [
       decodeAny({ ...(job.from && { format: job.from }), ...(job.decode && { decode: job.decode }) }),
       ...(job.stages ?? []).map(transformStream),
       encoderStream(encoder),

@@ -15,6 +15,14 @@ export function inputSize(path: string): number | undefined {
   return stats?.isFile() === true ? stats.size : undefined
 }
 
+/** Whether an output is the very file that is read: opening it would empty the input. */
+export function isSameFile(input: string, output: string): boolean {
+  if (output === '-') return false
+  const from = input === '-' ? fstatSync(0) : statSync(input, { throwIfNoEntry: false })
+  const to = statSync(output, { throwIfNoEntry: false })
+  return from !== undefined && to !== undefined && from.isFile() && from.dev === to.dev && from.ino === to.ino
+}
+
 /** A file for bytes, or standard output for `-`. */
 export function openOutput(path: string): Writable {
   return path === '-' ? new DescriptorSink(1, false) : new DescriptorSink(openSync(path, 'w'), true)

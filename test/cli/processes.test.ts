@@ -207,6 +207,18 @@ describe('files', () => {
     expect(text.endsWith('}\n')).toBe(true)
   })
 
+  test('the input is not written over', async () => {
+    const folder = scratch()
+    const name = join(folder, 'a.mtrc')
+    writeFileSync(name, TRACE)
+    for (const line of [`hf convert ${name} ${folder}/./a.mtrc`, `hf-filter --kind alloc ${name} -o ${name}`, `mtrc-decode < ${name} -o ${name}`]) {
+      const { code, stderr } = await shell(line)
+      expect(code).toBe(2)
+      expect(stderr).toContain('is the input too')
+    }
+    expect(readFileSync(name).equals(TRACE)).toBe(true)
+  })
+
   test('a wrong command line does not empty the output', async () => {
     const folder = scratch()
     const out = join(folder, 'out.ndjson')

@@ -108,6 +108,13 @@ describe('lines that others rewrote', () => {
     expect(decoder.warnings).toEqual(['ndjson: "note" is not a field of events: left out of 2 events'])
   })
 
+  test('endlessly many unknown keys are told as others', () => {
+    const decoder = new NdjsonDecoder()
+    decodeAll(decoder, lines(...Array.from({ length: 1000 }, (_, i) => `{"kind":"alloc","key${i}":1}`)))
+    expect(decoder.warnings).toHaveLength(101)
+    expect(decoder.warnings.at(-1)).toContain('"others" is not a field of events: left out of 900 events')
+  })
+
   test('an end record that counts other events is said', () => {
     const decoder = new NdjsonDecoder()
     decodeAll(decoder, lines('{"kind":"header","format":"mtrc"}', '{"kind":"alloc"}', '{"kind":"end","events":5}'))

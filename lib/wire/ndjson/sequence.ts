@@ -3,6 +3,9 @@ import { malformed, truncated, type TracePosition } from '../../event/error.js'
 import { NO_HEADER, type TraceHeader } from '../../event/header.js'
 import type { WireRecord } from './general.js'
 
+/** So many warnings and unknown names are told; a hostile stream could make endlessly many. */
+const MAX_TOLD = 100
+
 /**
  * Where in a stream of records a decoder is: which header holds, whether its end record has come, how many events
  * passed. A stage that died upstream cannot pass for a short trace, for its end record is missing.
@@ -40,7 +43,10 @@ export class Sequence {
 
   /** Notes an event's fields that the event model does not have. */
   noteUnknown(names: readonly string[]): void {
-    for (const name of names) this.unknown.set(name, (this.unknown.get(name) ?? 0) + 1)
+    for (const name of names) {
+      const told = this.unknown.size < MAX_TOLD || this.unknown.has(name) ? name : 'others'
+      this.unknown.set(told, (this.unknown.get(told) ?? 0) + 1)
+    }
   }
 
   /** Takes a header or end record. Called only when all events before it were given out. */
@@ -52,7 +58,7 @@ export class Sequence {
       this.state = 'open'
       return
     }
-    if (record.events !== undefined && record.events !== this.sinceHeader && this.state === 'open') {
+    if (record.events !== undefined && record.events !== this.sinceHeader && this.state === 'open' && this.warnings.length < MAX_TOLD) {
       this.warnings.push(
         `ndjson: line ${this.line}: the end record counts ${record.events} events, ${this.sinceHeader} came: something between removed or added some`,
       )
