@@ -87,5 +87,7 @@ export function wholeNumber(flag: string, text: string): number {
 /** A flag's value as an integer in decimal or, with `0x`, in hex. */
 export function integer(flag: string, text: string): bigint {
   if (!/^(-?\d{1,20}|0[xX][0-9a-fA-F]{1,16})$/.test(text)) throw new UsageError(`--${flag} needs an integer, not ${JSON.stringify(text)}`)
-  return BigInt(text)
+  const value = BigInt(text)
+  if (value < -(2n ** 63n) || value >= 2n ** 64n) throw new UsageError(`--${flag} does not fit 64 bits: ${text}`)
+  return value
 }

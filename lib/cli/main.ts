@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { readFileSync, writeSync } from 'node:fs'
 import { parseArgs, type ParseArgsConfig } from 'node:util'
 import { isBrokenPipe } from '../streams/stdio.js'
 import { UsageError, type Arguments, type Command, type Flag } from './command.js'
@@ -21,8 +21,8 @@ export async function main(command: Command, argv: readonly string[] = process.a
   const say = (message: string) => process.stderr.write(`${command.name}: ${message}\n`)
   try {
     const args = parseFlags(command, argv)
-    if (args.has('help')) process.stdout.write(helpText(command))
-    else if (args.has('version')) process.stdout.write(`${command.name} ${version()}\n`)
+    if (args.has('help')) print(helpText(command))
+    else if (args.has('version')) print(`${command.name} ${version()}\n`)
     else await command.run(args)
   } catch (error) {
     if (isBrokenPipe(error)) return
@@ -36,6 +36,11 @@ export async function main(command: Command, argv: readonly string[] = process.a
       process.exitCode = DATA_ERROR
     }
   }
+}
+
+/** Writes to standard output at once, so that a reader that has gone away is an error like any other. */
+function print(text: string): void {
+  writeSync(1, text)
 }
 
 /** @throws UsageError */

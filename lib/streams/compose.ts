@@ -1,6 +1,6 @@
 import type { Duplex } from 'node:stream'
 import Pumpify from 'pumpify'
-import { acceptFailures, failWhenDrained, passFailures, type PassesFailures } from './failure.js'
+import { acceptFailures, acceptsFailures, failWhenDrained, passFailures, type PassesFailures } from './failure.js'
 import { QUEUED } from './stage.js'
 
 /**
@@ -48,5 +48,6 @@ export function compose(...stages: [Duplex, Duplex, ...Duplex[]]): Duplex {
   for (const stage of stages) stage.on('warning', (text: string) => composed.emit('warning', text))
   composed.setPipeline(...stages)
   composed[passFailures] = () => last[passFailures]?.()
-  return acceptFailures(composed)
+  // A first stage of other makers would not know what to do with one.
+  return acceptsFailures in stages[0] ? acceptFailures(composed) : composed
 }

@@ -19,8 +19,12 @@ export interface PassesFailures {
   [passFailures](): void
 }
 
+/** Marks a stream that understands a `Failure` in its input. */
+export const acceptsFailures = Symbol('heapflow.acceptsFailures')
+
 /** Tells each of our streams that is piped into `stream` to pass failures on in band. Returns `stream`. */
 export function acceptFailures<S extends Writable>(stream: S): S {
+  Object.assign(stream, { [acceptsFailures]: true })
   return stream.on('pipe', (source: Partial<PassesFailures>) => source[passFailures]?.())
 }
 

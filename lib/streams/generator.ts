@@ -24,6 +24,13 @@ export function generatorStream(
     // The stream must not end as if it were whole; it is destroyed once its consumer has seen the error.
     await new Promise<never>(() => {})
   }) as Transform & PassesFailures
+  // through2 replaces `_read` by its own; without the Transform's, a write that waits for the reader waits for ever.
+  const wake = stream._read
+  const prototype = Object.getPrototypeOf(stream) as Transform
+  stream._read = (size) => {
+    wake.call(stream, size)
+    prototype._read.call(stream, size)
+  }
   stream[passFailures] = () => {
     inBand = true
   }
@@ -48,8 +55,19 @@ export async function* runStage<In, Out>(stage: Stage<In, Out>, source: AsyncIte
       while (warned < warnings.length) stream.emit('warning', warnings[warned++])
     }
   }
-  for await (const input of source) {
-    stage.feed(input)
+  const inputs = source[Symbol.asyncIterator]()
+  for (;;) {
+    let input: IteratorResult<In>
+    try {
+      input = await inputs.next()
+    } catch (error) {
+      // What the stage holds back came before the fault.
+      stage.cut()
+      yield* results()
+      throw error
+    }
+    if (input.done === true) break
+    stage.feed(input.value)
     yield* results()
   }
   stage.end()
@@ -68,13 +86,19 @@ export interface Peeked {
 export async function peek(source: AsyncIterable<Uint8Array>, length: number): Promise<Peeked> {
   const chunks = source[Symbol.asyncIterator]()
   let head: Uint8Array = new Uint8Array(0)
-  while (head.length < length) {
-    const chunk = await chunks.next()
-    if (chunk.done === true) break
-    head = head.length === 0 ? chunk.value : Buffer.concat([head, chunk.value])
+  let failure: unknown
+  try {
+    while (head.length < length) {
+      const chunk = await chunks.next()
+      if (chunk.done === true) break
+      head = head.length === 0 ? chunk.value : Buffer.concat([head, chunk.value])
+    }
+  } catch (error) {
+    failure = error
   }
   const whole = (async function* () {
     if (head.length > 0) yield head
+    if (failure !== undefined) throw failure
     yield* { [Symbol.asyncIterator]: () => chunks }
   })()
   return { head, whole }

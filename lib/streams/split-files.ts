@@ -84,23 +84,41 @@ export class SplitFiles extends Writable {
   }
 
   private async writeBatch(batch: EventBatch): Promise<void> {
+    let fault: unknown
     for (const { key, batch: events } of this.partitioner.partition(batch)) {
-      const part = this.part(key)
-      part.encoder.feed(events)
-      this.collect(part)
-      if (part.bytes >= PART_BYTES) await this.flushPart(part)
+      // The fault of one part does not take the events of the others.
+      try {
+        const part = this.part(key)
+        part.encoder.feed(events)
+        this.collect(part)
+        if (part.bytes >= PART_BYTES) await this.flushPart(part)
+      } catch (error) {
+        fault ??= error
+      }
     }
+    if (fault !== undefined) throw fault
   }
 
   /** Ends every encoder that is not ended, and writes what is waiting. */
   private async finish(endEncoder: (encoder: Encoder) => void): Promise<void> {
+    let fault: unknown
     for (const part of this.parts.values()) {
       if (part.ended) continue
       part.ended = true
-      endEncoder(part.encoder)
-      this.collect(part)
-      await this.flushPart(part)
+      try {
+        endEncoder(part.encoder)
+        this.collect(part)
+      } catch (error) {
+        fault ??= error
+      }
+      // Also what came before a fault, and whatever befell the other parts.
+      try {
+        await this.flushPart(part)
+      } catch (error) {
+        fault ??= error
+      }
     }
+    if (fault !== undefined) throw fault
   }
 
   private part(key: string): Part {

@@ -48,44 +48,49 @@ function stageStream<In extends Uint8Array | EventBatch, Out>(stage: Stage<In, O
     { objectMode: true, highWaterMark: QUEUED },
     (chunk: Chunk, encoding, done) => {
       if (chunk instanceof Failure) {
-        stage.cut()
-        drain(() => fail(chunk.error))
+        if (guard(() => stage.cut())) drain(() => fail(chunk.error))
       } else if (typeof chunk === 'string' || chunk instanceof Uint8Array) {
         feedSlices(typeof chunk === 'string' ? Buffer.from(chunk, encoding) : chunk, 0, done)
       } else {
-        stage.feed(chunk as In)
-        drain(done)
+        if (guard(() => stage.feed(chunk as In))) drain(done)
       }
     },
     (done) => {
-      stage.end()
-      drain(done)
+      if (guard(() => stage.end())) drain(done)
     },
   ) as Transform & PassesFailures
 
   function feedSlices(chunk: Uint8Array, start: number, done: () => void): void {
     const end = Math.min(start + SLICE_BYTES, chunk.length)
-    stage.feed((start === 0 && end === chunk.length ? chunk : chunk.subarray(start, end)) as In)
-    drain(end < chunk.length ? () => feedSlices(chunk, end, done) : done)
+    const slice = (start === 0 && end === chunk.length ? chunk : chunk.subarray(start, end)) as In
+    if (guard(() => stage.feed(slice))) drain(end < chunk.length ? () => feedSlices(chunk, end, done) : done)
   }
 
   function drain(done: () => void): void {
-    let result: Out | null
-    try {
-      while ((result = stage.next()) !== null) {
-        pushed = true
-        if (!stream.push(result instanceof Uint8Array ? asBuffer(result) : result)) {
-          resume = () => drain(done)
-          return
-        }
+    for (;;) {
+      let result: Out | null = null
+      if (!guard(() => (result = stage.next()))) return
+      if (result === null) break
+      pushed = true
+      if (!stream.push((result as unknown) instanceof Uint8Array ? asBuffer(result) : result)) {
+        resume = () => drain(done)
+        return
       }
-    } catch (error) {
-      warn()
-      fail(error as Error)
-      return
     }
     warn()
     done()
+  }
+
+  /** Calls the stage; what it throws becomes the stream's failure, and false is returned. */
+  function guard(call: () => void): boolean {
+    try {
+      call()
+      return true
+    } catch (error) {
+      warn()
+      fail(error as Error)
+      return false
+    }
   }
 
   function warn(): void {

@@ -25,7 +25,7 @@ export function isSameFile(input: string, output: string): boolean {
 
 /** A file for bytes, or standard output for `-`. */
 export function openOutput(path: string): Writable {
-  return path === '-' ? new DescriptorSink(1, false) : new DescriptorSink(openSync(path, 'w'), true)
+  return path === '-' ? new DescriptorSink(1) : new DescriptorSink(path)
 }
 
 /**
@@ -35,19 +35,26 @@ export function openOutput(path: string): Writable {
 export class DescriptorSink extends Writable {
   /** How many bytes were written. */
   bytesWritten = 0
+  private fd: number | undefined
   private busy = false
   private idle: (() => void) | undefined
 
   /**
-   * @param fd an open file descriptor; a pipe may be in non-blocking mode
-   * @param owned close it at the end
+   * @param target an open file descriptor, which is left open (a pipe may be in non-blocking mode), or a file's name; the
+   *   file is opened when there is something to write, so that bad input does not empty it
    */
-  constructor(private readonly fd: number, private readonly owned: boolean) {
+  constructor(private readonly target: number | string) {
     // With a mark of 1 the producer pauses after each chunk, so that only the chunk in hand is ever queued here.
     super({ highWaterMark: 1, decodeStrings: true })
   }
 
   override _write(chunk: Buffer, _encoding: BufferEncoding, done: (error?: Error | null) => void): void {
+    try {
+      this.open()
+    } catch (error) {
+      done(error as Error)
+      return
+    }
     this.busy = true
     this.writeAll(chunk, (error) => {
       this.busy = false
@@ -56,14 +63,28 @@ export class DescriptorSink extends Writable {
     })
   }
 
+  override _final(done: (error?: Error | null) => void): void {
+    try {
+      this.open()
+      done()
+    } catch (error) {
+      done(error as Error)
+    }
+  }
+
   override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
-    const finish = () => (this.owned ? close(this.fd, (fault) => done(error ?? fault)) : done(error))
+    const { fd, target } = this
+    const finish = () => (fd !== undefined && fd !== target ? close(fd, (fault) => done(error ?? fault)) : done(error))
     if (this.busy) this.idle = finish
     else finish()
   }
 
+  private open(): number {
+    return (this.fd ??= typeof this.target === 'number' ? this.target : openSync(this.target, 'w'))
+  }
+
   private writeAll(chunk: Buffer, done: (error?: Error | null) => void): void {
-    write(this.fd, chunk, 0, chunk.length, null, (error, n) => {
+    write(this.open(), chunk, 0, chunk.length, null, (error, n) => {
       if (error !== null && error.code === 'EAGAIN') {
         // Somebody who shares the pipe made it non-blocking.
         setTimeout(() => this.writeAll(chunk, done), 5)

@@ -49,7 +49,13 @@ export const filter: Command = {
   ],
   run: (args) => {
     const to = outputFormat(args, args.value('output') ?? '-', ndjson)
-    return runJob({ command: 'hf-filter', args, stages: [new Filter(filterOptions(args))], to })
+    let stage: Filter
+    try {
+      stage = new Filter(filterOptions(args))
+    } catch (error) {
+      throw new UsageError((error as Error).message, { cause: error })
+    }
+    return runJob({ command: 'hf-filter', args, stages: [stage], to })
   },
 }
 

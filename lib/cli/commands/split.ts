@@ -1,5 +1,6 @@
 import { SplitFiles } from '../../streams/split-files.js'
 import { decodeAny } from '../../streams/decode.js'
+import { isSameFile } from '../../streams/stdio.js'
 import { PARTITIONS, type Partition } from '../../transforms/split.js'
 import { ndjson } from '../../wire/ndjson/index.js'
 import { UsageError, wholeNumber, type Arguments, type Command } from '../command.js'
@@ -37,14 +38,19 @@ export const split: Command = {
   async run(args) {
     const { pattern, ...options } = splitOptions(args)
     const to = outputFormat(args, pattern, ndjson)
+    const input = inputOperand(args)
     const sink = new SplitFiles({
       ...options,
-      path: (key) => pattern.replaceAll(PLACE, key),
+      path: (key) => {
+        const path = pattern.replaceAll(PLACE, key)
+        if (isSameFile(input, path)) throw new UsageError(`${path} is the input too: name the files otherwise`)
+        return path
+      },
       encoder: () => to.encoder({ strict: args.has('strict') }),
       gzip: args.has('gzip') || pattern.endsWith('.gz'),
     })
     try {
-      await runStreams('hf-split', inputOperand(args), [decodeAny()], () => sink)
+      await runStreams('hf-split', input, [decodeAny()], () => sink)
     } finally {
       reportLosses('hf-split', to.name, sink.losses)
     }

@@ -264,7 +264,8 @@ export class NdjsonDecoder implements Decoder {
         }
         default: {
           const end = plainStringEnd(bytes, pos)
-          if (end < 0) return -1
+          // The general path says what is wrong with text that is not base64.
+          if (end < 0 || !isBase64(bytes, pos, end)) return -1
           const base64 = Buffer.from(bytes.buffer, bytes.byteOffset + pos, end - pos).toString('latin1')
           ;(narrow[f] as Uint32Array)[row] = batch.strings.intern(Buffer.from(base64, 'base64'))
           pos = end + 1
@@ -339,6 +340,18 @@ export class NdjsonDecoder implements Decoder {
 function findText(texts: readonly Text[], view: DataView, pos: number): number {
   for (let i = 0; i < texts.length; i++) if ((texts[i] as Text).matches(view, pos)) return i
   return -1
+}
+
+function isBase64(bytes: Uint8Array, pos: number, end: number): boolean {
+  if ((end - pos) % 4 !== 0) return false
+  let padding = 0
+  for (let i = pos; i < end; i++) {
+    const byte = bytes[i] as number
+    const lower = byte | 32
+    if (byte === 0x3d) padding++
+    else if (padding > 0 || !((lower >= 97 && lower <= 122) || (byte >= 47 && byte <= 57) || byte === 43)) return false
+  }
+  return padding <= 2
 }
 
 /** The position of the quote that ends a string without escapes and control characters; -1 if it is another string. */

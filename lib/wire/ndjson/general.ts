@@ -38,11 +38,14 @@ export function parseRecord(line: string): WireRecord {
 /** Few lines have such digits, and looking for them is much faster than what follows where there are. */
 const LONG_DIGITS = /\d{16}/
 
-/** A string, or an integer that a double may not hold: quoting the latter keeps all its digits. */
-const LONG_INTEGERS = /"(?:[^"\\]|\\.)*"|-?\d{16,}(?![\d.eE])/g
+/** A string, or a number. */
+const VALUES = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g
+
+/** An integer that a double may not hold: quoting it keeps all its digits. */
+const LONG_INTEGER = /^-?\d{16,}$/
 
 function parseExact(line: string): unknown {
-  const exact = !LONG_DIGITS.test(line) ? line : line.replace(LONG_INTEGERS, (match) => (match.startsWith('"') ? match : `"${match}"`))
+  const exact = !LONG_DIGITS.test(line) ? line : line.replace(VALUES, (match) => (LONG_INTEGER.test(match) ? `"${match}"` : match))
   try {
     return JSON.parse(exact)
   } catch (error) {
@@ -67,7 +70,7 @@ export function fieldFromJson(name: FieldName, type: FieldType, value: unknown):
     case 'string':
       return string(name, value)
     case 'bytes':
-      return Uint8Array.from(Buffer.from(string(name, value), 'base64'))
+      return base64(name, string(name, value))
     case 'list':
       if (!Array.isArray(value)) throw new Error(`${name} must be an array of strings`)
       return value.map((item) => string(name, item))
@@ -89,6 +92,11 @@ function integer(name: string, value: unknown, least: bigint, most: bigint): big
 function string(name: string, value: unknown): string {
   if (typeof value !== 'string') throw new Error(`${name} must be a string, not ${JSON.stringify(value)}`)
   return value
+}
+
+function base64(name: string, text: string): Uint8Array {
+  if (!/^[A-Za-z0-9+/]*={0,2}$/.test(text) || text.length % 4 !== 0) throw new Error(`${name} is not base64: ${JSON.stringify(text)}`)
+  return Uint8Array.from(Buffer.from(text, 'base64'))
 }
 
 function oneOf(name: string, names: readonly string[], value: unknown): string {
