@@ -45,6 +45,13 @@ describe('pipelines', () => {
     expect(stdout.toString()).toBe(DUMP)
   })
 
+  test('rewritten lines that come compressed, read by a slow sink', async () => {
+    const many = DUMP.repeat(8)
+    const { stdout, stderr, code } = await shell("replay-decode | sed 's/,/ , /g' | gzip -c | replay-encode | (sleep 0.3; cat)", many)
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    expect(stdout.toString()).toBe(many)
+  })
+
   test('what a format has no place for is said once, with counts', async () => {
     const { stderr, code } = await shell('mtrc-decode | replay-encode > /dev/null', TRACE)
     expect(code).toBe(0)
@@ -106,6 +113,8 @@ describe('faults', () => {
     ['hf-filter --kind malloc', /--kind must be one of alloc, free/],
     ['hf-filter --function "/(/"', /--function: Invalid regular expression/],
     ['hf-filter --no-such-flag', /Unknown option '--no-such-flag'/],
+    ['hf-filter --thread 18446744073709551617', /--thread does not fit 64 bits/],
+    ['hf-filter --cpu 99999999999', /./],
     ['hf-filter a b', /one input at a time/],
     ['hf-map --anonymise all', /--anonymise needs a --key/],
     ['hf-map --set nothing', /--set needs FIELD=VALUE/],
@@ -217,13 +226,21 @@ describe('files', () => {
       expect(stderr).toContain('is the input too')
     }
     expect(readFileSync(name).equals(TRACE)).toBe(true)
+    writeFileSync(join(folder, '1.txt'), DUMP)
+    const { code, stderr } = await shell(`hf-split --by thread -o '${folder}/{}.txt' ${folder}/1.txt`)
+    expect(code).toBe(2)
+    expect(stderr).toContain('is the input too')
+    expect(readFileSync(join(folder, '1.txt'), 'utf8')).toBe(DUMP)
   })
 
-  test('a wrong command line does not empty the output', async () => {
+  test('a wrong command line or input does not empty the output', async () => {
     const folder = scratch()
     const out = join(folder, 'out.ndjson')
     writeFileSync(out, 'precious')
     await shell(`hf-filter --size x -o ${out}`, DUMP)
+    await shell(`mtrc-decode /no/such/file -o ${out}`)
+    await shell(`hf-filter -o ${out}`, 'this is no trace of any kind, whatever one may think of it, and it is long enough')
+    await shell(`hf-split --by thread -o '${folder}/{}.ndjson' ${out.replace('out', '1')}`)
     expect(readFileSync(out, 'utf8')).toBe('precious')
   })
 })

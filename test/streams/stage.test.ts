@@ -1,4 +1,4 @@
-import { PassThrough, Readable, Writable } from 'node:stream'
+import { PassThrough, Readable, Transform, Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { describe, expect, test } from 'vitest'
 import { batchesOf, type EventBatch, type TraceEvent } from '../../lib/event/batch.js'
@@ -90,6 +90,23 @@ describe('a failure', () => {
     const { events, error } = await eventsOf(Readable.from([sink.bytes()]).pipe(mtrc.decode()))
     expect(events).toHaveLength(EVENTS.length)
     expect(error).toMatchObject({ code: 'ERR_TRACE_TRUNCATED' })
+  })
+
+  test('passes a stage of other makers at the head of a composed stream as an ordinary error', async () => {
+    const foreign = new Transform({ objectMode: true, transform: (batch: EventBatch, _encoding, done) => done(null, batch.count > 0 ? batch : undefined) })
+    const sink = slowSink()
+    await expect(pipeline(Readable.from([BROKEN]), replay.decode(), compose(foreign, ndjson.encode()), sink)).rejects.toBeInstanceOf(TraceError)
+  })
+
+  test('of a stage in feed, end or cut is its own, and ends the pipeline', async () => {
+    for (const name of ['feed', 'end', 'cut'] as const) {
+      const stage: Stage<EventBatch, EventBatch> = { feed: () => {}, next: () => null, end: () => {}, cut: () => {} }
+      stage[name] = () => {
+        throw new Error(`thrown by ${name}`)
+      }
+      const source = name === 'cut' ? BROKEN : TEXT
+      await expect(pipeline(Readable.from([source]), replay.decode(), transformStream(stage), ndjson.encode(), slowSink())).rejects.toThrow(`thrown by ${name}`)
+    }
   })
 
   test('of the sink ends the source', async () => {

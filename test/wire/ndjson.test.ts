@@ -89,6 +89,10 @@ describe('lines that others rewrote', () => {
     ])
   })
 
+  test('fractions of any length in fields that are not ours do no harm', () => {
+    expect(decode('{"kind":"alloc","size":8,"ratio":0.12345678901234567}').events).toEqual([{ kind: 'alloc', size: 8n }])
+  })
+
   test('no header and no end record are needed where there was no header', () => {
     const { events, error, headers } = decode('{"kind":"alloc","size":1}', '{"kind":"free","address":"0x10"}')
     expect(error).toBeUndefined()
@@ -148,6 +152,7 @@ describe('faults', () => {
     ['a 33-bit line', '{"kind":"alloc","line":4294967296}', /line is out of range/],
     ['a number as name', '{"kind":"alloc","function":1}', /function must be a string/],
     ['no list', '{"kind":"alloc","stack":"a"}', /stack must be an array/],
+    ['no base64', '{"kind":"alloc","attributes":"!!!not base64"}', /attributes is not base64/],
     ['bad header', '{"kind":"header"}', /must name a format/],
     ['event after the end', '{"kind":"end","events":1}\n{"kind":"alloc"}', /after the end record/],
   ])('%s', (_, bad, message) => {
