@@ -25,10 +25,10 @@ export function map(options: MapOptions): Transform {
 }
 
 export { HI, LO } from './bytes/u64.js'
-export { BATCH_EVENTS, batchesOf, EventBatch, reviseBatch, selectRows, U64Column, type TraceEvent, type U64FieldName } from './event/batch.js'
-export { TraceError, type TraceErrorCode, type TracePosition } from './event/error.js'
+export { BATCH_EVENTS, BATCH_STRING_BYTES, batchesOf, EventBatch, reviseBatch, selectRows, U64Column, type TraceEvent, type U64FieldName } from './event/batch.js'
+export { limit, malformed, TraceError, truncated, unencodable, type TraceErrorCode, type TracePosition } from './event/error.js'
 export {
-  Api, APIS, FIELDS, Has, Kind, KINDS, Outcome, OUTCOMES, type ApiName, type FieldName, type FieldType, type KindName, type OutcomeName,
+  ALL_FIELDS, Api, APIS, fieldNames, FIELDS, fieldSet, Has, Kind, KINDS, Outcome, OUTCOMES, type ApiName, type FieldName, type FieldType, type KindName, type OutcomeName,
 } from './event/fields.js'
 export { NO_HEADER, type TimeUnit, type TraceHeader } from './event/header.js'
 export { Losses, type Carried } from './event/losses.js'
@@ -40,10 +40,13 @@ export { compose } from './streams/compose.js'
 export { gzip } from './streams/compress.js'
 export { decodeAny, type DecodeAnyOptions } from './streams/decode.js'
 export { decompress, defaultInflater, type Inflater } from './streams/decompress.js'
-export type { StreamPair } from './streams/pair.js'
+export { streamPair, type StreamPair } from './streams/pair.js'
+export { SplitFiles, type SplitFilesOptions } from './streams/split-files.js'
 export { decoderStream, encoderStream, transformStream } from './streams/stage.js'
 export { DescriptorSink, openInput, openOutput } from './streams/stdio.js'
 export { Filter, type FilterOptions, type OneOrMore } from './transforms/filter.js'
-export { Mapper, type MapOptions } from './transforms/map.js'
+export { compileExpression, ExpressionError, type EventFunction } from './transforms/expression.js'
+export { type NamePattern } from './transforms/match.js'
+export { Mapper, type AnonymiseOptions, type MapOptions } from './transforms/map.js'
 export { parseRange, type Range } from './transforms/ranges.js'
 export { Partitioner, PARTITIONS, type Part, type Partition, type PartitionOptions } from './transforms/split.js'

@@ -121,12 +121,12 @@ export class StringTable {
   }
 }
 
-/** FNV-1a over at most 64 bytes: the head and the tail, for long names differ at either. */
+/** FNV-1a; of names beyond 256 bytes the first and the last 128. */
 function hashBytes(source: Uint8Array, start: number, end: number): number {
   let h = 0x811c_9dc5 ^ (end - start)
-  if (end - start > 64) {
-    for (let i = end - 32; i < end; i++) h = Math.imul(h ^ (source[i] as number), 0x0100_0193)
-    end = start + 32
+  if (end - start > 256) {
+    for (let i = end - 128; i < end; i++) h = Math.imul(h ^ (source[i] as number), 0x0100_0193)
+    end = start + 128
   }
   for (let i = start; i < end; i++) h = Math.imul(h ^ (source[i] as number), 0x0100_0193)
   return h ^ (h >>> 15)

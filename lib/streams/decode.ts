@@ -78,7 +78,7 @@ async function* readRewritten(source: AsyncIterable<Uint8Array>, stream: Transfo
           batch.push(record.event)
           sequence.noteUnknown(record.unknown)
         } else {
-          if (batch.count > 0) yield sequence.give(batch)
+          if (sequence.worthGiving(batch)) yield sequence.give(batch)
           renew()
           sequence.accept(record)
           renew()

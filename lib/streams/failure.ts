@@ -28,6 +28,12 @@ export function acceptFailures<S extends Writable>(stream: S): S {
   return stream.on('pipe', (source: Partial<PassesFailures>) => source[passFailures]?.())
 }
 
+/** Whether all that a stream is piped into can take a `Failure`; only then may it go in band. */
+export function allAccept(stream: Readable): boolean {
+  const { pipes } = (stream as unknown as { _readableState: { pipes: object[] } })._readableState
+  return pipes.every((consumer) => acceptsFailures in consumer)
+}
+
 /** Destroys a stream with an error as soon as its consumer has taken everything that is queued. */
 export function failWhenDrained(stream: Readable, error: Error): void {
   if (stream.readableLength === 0) {

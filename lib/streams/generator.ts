@@ -1,7 +1,7 @@
 import type { Transform } from 'node:stream'
 import { transform as through } from 'through2'
 import type { Stage } from '../event/stage.js'
-import { acceptFailures, Failure, failWhenDrained, passFailures, type PassesFailures } from './failure.js'
+import { acceptFailures, allAccept, Failure, failWhenDrained, passFailures, type PassesFailures } from './failure.js'
 import { QUEUED } from './stage.js'
 
 /** A Transform in object mode from an async generator over chunks of bytes; the generator's errors come after its results. */
@@ -19,7 +19,7 @@ export function generatorStream(
     } catch (caught) {
       error = caught as Error
     }
-    if (inBand) yield new Failure(error)
+    if (inBand && allAccept(stream)) yield new Failure(error)
     else failWhenDrained(stream, error)
     // The stream must not end as if it were whole; it is destroyed once its consumer has seen the error.
     await new Promise<never>(() => {})

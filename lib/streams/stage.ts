@@ -2,7 +2,7 @@ import type { Transform } from 'node:stream'
 import { transform as through } from 'through2'
 import type { EventBatch } from '../event/batch.js'
 import type { BatchTransform, Decoder, Encoder, Stage } from '../event/stage.js'
-import { acceptFailures, Failure, failWhenDrained, passFailures, type PassesFailures } from './failure.js'
+import { acceptFailures, allAccept, Failure, failWhenDrained, passFailures, type PassesFailures } from './failure.js'
 
 /** Bytes are fed to a stage in pieces of at most this size, so that one huge chunk does not become one huge result. */
 const SLICE_BYTES = 65_536
@@ -100,7 +100,7 @@ function stageStream<In extends Uint8Array | EventBatch, Out>(stage: Stage<In, O
 
   /** Nothing is read any more (the transform's callback is never called); the error comes behind what is queued. */
   function fail(error: Error): void {
-    if (inBand) stream.push(new Failure(error))
+    if (inBand && allAccept(stream)) stream.push(new Failure(error))
     else failWhenDrained(stream, error)
   }
 

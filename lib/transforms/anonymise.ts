@@ -82,6 +82,9 @@ function mix(value: number, key: number): number {
 /** What begins the replacement of a name, by where the name stands. A frame of a stack is a function as any other. */
 const PREFIXES = { function: 'f_', stack: 'f_', file: 'file_', type: 't_', text: 'text_' } as const
 
+/** Names longer than this are scrambled anew each time. */
+const LONGEST_KEPT = 256
+
 /** The fields that hold names. */
 export type NamedField = keyof typeof PREFIXES
 
@@ -111,7 +114,8 @@ export class NameScrambler {
     } else {
       this.known.delete(name)
     }
-    this.known.set(name, replacement)
+    // Long names are not kept: the memory of a hostile trace's must not be theirs times the number kept.
+    if (name.length <= LONGEST_KEPT) this.known.set(name, replacement)
     return target.intern(replacement)
   }
 }

@@ -71,6 +71,12 @@ describe('the canonical form', () => {
     expect(back.events).toEqual([...events, ...events.slice(0, 3)])
   })
 
+  test('a trace without events between two others arrives', () => {
+    const header = (format: string) => `{"kind":"header","format":"${format}"}`
+    const { headers, events, error } = decode(header('a'), '{"kind":"end","events":0}', header('b'), '{"kind":"alloc"}', '{"kind":"end","events":1}')
+    expect({ headers: headers.map(({ format }) => format), events: events.length, error }).toEqual({ headers: ['a', 'b'], events: 1, error: undefined })
+  })
+
   test('a header without events arrives', () => {
     const { headers, events, error } = decodeAll(new NdjsonDecoder(), encodeEvents(new NdjsonEncoder(), [], HEADER))
     expect({ headers, events, error }).toEqual({ headers: [HEADER], events: [], error: undefined })

@@ -161,7 +161,7 @@ export class NdjsonDecoder implements Decoder {
       sequence.noteUnknown(record.unknown)
       return true
     }
-    if (batch.count > 0) return false
+    if (sequence.worthGiving(batch)) return false
     sequence.accept(record)
     this.newBatch()
     return true
