@@ -155,7 +155,18 @@ function memberEnd(tail: Uint8Array, slice: Uint8Array, crc: number, length: num
   const trailer = Buffer.alloc(TRAILER_BYTES)
   trailer.writeUInt32LE(crc, 0)
   trailer.writeUInt32LE(length % 0x1_0000_0000, 4)
-  return Buffer.concat([tail, slice]).indexOf(trailer) + TRAILER_BYTES - tail.length
+  const window = Buffer.concat([tail, slice])
+  let end = -1
+  for (let at = window.indexOf(trailer); at >= 0; at = window.indexOf(trailer, at + 1)) {
+    const next = at + TRAILER_BYTES
+    if (end < 0) end = next
+    // The same eight bytes can stand inside the member by chance; behind its end another one begins, or nothing.
+    if (next === window.length || (window[next] === 0x1f && window[next + 1] === 0x8b)) {
+      end = next
+      break
+    }
+  }
+  return end - tail.length
 }
 
 /** One member through node:zlib, which inflates without the gzip wrapper so that its input can be counted. */

@@ -66,6 +66,14 @@ describe.each(INFLATERS)('%s', (inflater) => {
     expect(bytes.toString()).toBe('1: free 0x10\n1: free 0x10\n')
   })
 
+  test('an empty member whose header holds the bytes of its trailer', async () => {
+    const empty = gzipSync('')
+    const header = Buffer.from([0x1f, 0x8b, 8, 4, 0, 0, 0, 0, 0, 3, 10, 0, ...Array.from({ length: 10 }, () => 0)])
+    const { bytes, error } = await inflate(Buffer.concat([header, empty.subarray(10), gzipSync('hello')]), inflater)
+    expect(error).toBeUndefined()
+    expect(bytes.toString()).toBe('hello')
+  })
+
   test('a cut member gives what it has, then an error with the offset', async () => {
     const whole = gzipSync(LINES)
     for (const length of [3, 9, 10, 11, 18, 1000, whole.length - 9, whole.length - 8, whole.length - 1]) {
