@@ -77,6 +77,11 @@ export class U64Map {
     this.size = 0
   }
 
+  /** Calls `visit` with the slot of every entry, in no particular order; it must not change the map. */
+  forEach(visit: (slot: number) => void): void {
+    for (let slot = 0; slot <= this.slotMask; slot++) if (this.used[slot] === 1) visit(slot)
+  }
+
   private grow(): void {
     const bigger = new U64Map(this.width, (this.slotMask + 1) * 2)
     for (let slot = 0; slot <= this.slotMask; slot++) {

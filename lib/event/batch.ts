@@ -71,6 +71,7 @@ export class EventBatch implements Iterable<TraceEvent> {
   stack = NO_U32
   text = NO_U32
   attributes = NO_U32
+  code = NO_U32
   /** calloc's number of elements; `size` is the product. */
   elements = NO_U64
 
@@ -221,8 +222,11 @@ function setOf(...types: string[]): number {
   return FIELDS.reduce((set, field) => (types.includes(field.type) ? set | Has[field.name] : set), 0)
 }
 
-/** The field `count` has the column `elements`, for `count` is the batch's own length. */
-function columnOf(f: number): string {
+/** The name of a field's column in `EventBatch`. */
+export type ColumnName = Exclude<FieldName, 'count'> | 'elements'
+
+/** The column of the field at position f. The field `count` has the column `elements`, for `count` is the batch's own length. */
+export function columnOf(f: number): ColumnName {
   const { name } = FIELDS[f] as (typeof FIELDS)[number]
   return name === 'count' ? 'elements' : name
 }
@@ -252,7 +256,7 @@ export function selectRows(source: EventBatch, rows: Int32Array, n: number, colu
   }
   for (let f = 0; f < FIELDS.length; f++) {
     if (((set >>> f) & 1) === 0) continue
-    const name = columnOf(f) as Exclude<FieldName, 'count'> | 'elements'
+    const name = columnOf(f)
     const from = source[name]
     const to = target[name]
     if (from instanceof U64Column) gatherU64(from.words, (to as U64Column).words, rows, n)
@@ -277,7 +281,7 @@ export function reviseBatch(source: EventBatch, fresh: number, strings: StringTa
     if (((shared >>> f) & 1) === 0) continue
     const column = columnOf(f)
     const columns = target as unknown as Record<string, unknown>
-    columns[column] = source[column as keyof EventBatch]
+    columns[column] = source[column]
   }
   target.columns |= shared
   target.count = count
@@ -356,4 +360,6 @@ export interface TraceEvent {
   text?: string
   /** HATF's attributes, or other bytes carried along. */
   attributes?: Uint8Array
+  /** The format's own number for the sort of event, where the model has no name for it. */
+  code?: number
 }

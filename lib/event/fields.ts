@@ -14,6 +14,8 @@ export const KINDS = [
   'comment',
   /** The recorder says that it lost events here. */
   'lost',
+  /** A record of a sort that the model has no name for, carried along; `code` is the format's own number of it. */
+  'other',
 ] as const
 /** The name of a kind of event. */
 export type KindName = (typeof KINDS)[number]
@@ -80,6 +82,7 @@ export const FIELDS = [
   { name: 'stack', type: 'list' },
   { name: 'text', type: 'string' },
   { name: 'attributes', type: 'bytes' },
+  { name: 'code', type: 'u32' },
 ] as const satisfies readonly { name: string; type: FieldType }[]
 /** The name of a field. */
 export type FieldName = (typeof FIELDS)[number]['name']

@@ -3,11 +3,11 @@ import { U64Map } from '../bytes/u64-map.js'
 import type { EventBatch, U64Column } from '../event/batch.js'
 import { Has, Kind, Outcome } from '../event/fields.js'
 import type { TraceHeader } from '../event/header.js'
+import { endsBlock } from './ledger.js'
 
 const HAS_ADDRESS = Has.address
 const HAS_OLD_ADDRESS = Has.oldAddress
 const HAS_INDEX = Has.index
-const HAS_SIZE = Has.size
 const HAS_OUTCOME = Has.outcome
 const ALLOC = Kind.alloc
 const FREE = Kind.free
@@ -15,7 +15,6 @@ const REALLOC = Kind.realloc
 const EXISTING = Kind.existing
 const STAYED = Outcome.none
 const ALLOCATED = Outcome.allocated
-const FREED = Outcome.freed
 
 /**
  * Follows blocks from their allocation to their end, so that the events of a block, of which the later ones say little
@@ -164,21 +163,4 @@ function store(map: U64Map, lo: number, hi: number, label: number): void {
   }
   if (slot < 0) slot = map.add(lo, hi)
   map.values[slot] = label
-}
-
-/**
- * Whether a realloc freed its block: by its outcome, or because it gives no new address and did not ask for any bytes. One
- * that asked for some and got none failed, and the old block lives on.
- */
-function endsBlock(batch: EventBatch, i: number): boolean {
-  const mask = batch.mask[i] as number
-  if ((mask & HAS_OUTCOME) !== 0) {
-    if (batch.outcome[i] === FREED) return true
-    if (batch.outcome[i] === STAYED) return false
-  }
-  return isZero(batch.address, i, mask, HAS_ADDRESS) && isZero(batch.size, i, mask, HAS_SIZE)
-}
-
-function isZero(column: U64Column, i: number, mask: number, has: number): boolean {
-  return (mask & has) === 0 || ((column.words[2 * i] as number) | (column.words[2 * i + 1] as number)) === 0
 }

@@ -32,6 +32,7 @@ export const MEANINGS = {
   stack: 'names of the functions on the stack, the innermost first',
   text: 'text of a comment',
   attributes: 'HATF\'s attributes, or other bytes carried along',
+  code: 'the format\'s own number for the sort of event, where the model has no name for it',
 }
 
 const FORMS = {

@@ -1,0 +1,202 @@
+import { HI, LO } from '../bytes/u64.js'
+import { U64Map } from '../bytes/u64-map.js'
+import type { EventBatch, U64Column } from '../event/batch.js'
+import { Has, Kind, Outcome } from '../event/fields.js'
+
+const HAS_ADDRESS = Has.address
+const HAS_OLD_ADDRESS = Has.oldAddress
+const HAS_INDEX = Has.index
+const HAS_SIZE = Has.size
+const HAS_OUTCOME = Has.outcome
+const HAS_PROCESS = Has.process
+const { existing: EXISTING, free: FREE, realloc: REALLOC } = Kind
+const { none: STAYED, allocated: ALLOCATED, freed: FREED } = Outcome
+
+/** What an event did to the live set: a set of these bits. */
+export const Change = {
+  /** A block began: its words are those of `began`, all zero. */
+  began: 1,
+  /** A block ended: its words were copied to `ended`. With `began`, in a realloc, it goes on as the one that began. */
+  ended: 2,
+  /** A free or realloc of a block that is not live. */
+  unknown: 4,
+  /** With `unknown`: the block was freed not long ago. */
+  again: 8,
+  /** With `began`: a block was live at the address already. It is no more, and its words were copied to `overwritten`. */
+  reused: 16,
+  /** A free of the null pointer, or a realloc of it to nothing: no change. */
+  nothing: 32,
+  /** An allocation without a result, or a realloc that failed: no change. */
+  failed: 64,
+} as const
+
+/** How many of the blocks freed last are remembered, to tell a double free from a free of an unknown block; a power of two. */
+const REMEMBERED = 65_536
+
+/**
+ * The live set of a trace: which blocks there are, and some words that its user keeps for each.
+ *
+ * A block's identity is its allocation index where the event has one (mpatrol's are never reused), else its address in
+ * its process. Memory grows with the number of blocks that are live at once: 12 + 4 * `width` bytes for each slot of a
+ * table that is at most 5/8 full.
+ */
+export class Ledger {
+  /** Words of the block that ended. */
+  readonly ended: Uint32Array
+  /** Words of the live block whose address was given out again. */
+  readonly overwritten: Uint32Array
+  private readonly byAddress: U64Map
+  private readonly byIndex: U64Map
+  private map: U64Map
+  private slot = -1
+  private readonly processes = new U64Map(1, 16)
+  /** Keys of blocks freed of late, each in the one place that its key allows; the null key for none. */
+  private readonly freed = new Uint32Array(2 * REMEMBERED)
+
+  /** @param width how many words are kept for each block */
+  constructor(readonly width: number) {
+    this.byAddress = new U64Map(width)
+    this.byIndex = new U64Map(width)
+    this.map = this.byAddress
+    this.ended = new Uint32Array(width)
+    this.overwritten = new Uint32Array(width)
+  }
+
+  /** How many blocks are live. */
+  get size(): number {
+    return this.byAddress.size + this.byIndex.size
+  }
+
+  /** The words of the block that began, to be filled: `words[at .. at + width)`. Valid until the next call of `take`. */
+  get words(): Uint32Array {
+    return this.map.values
+  }
+
+  /** See `words`. */
+  get at(): number {
+    return this.slot * this.width
+  }
+
+  /** Forgets all blocks: another trace begins. */
+  clear(): void {
+    this.byAddress.clear()
+    this.byIndex.clear()
+    this.processes.clear()
+    this.freed.fill(0)
+  }
+
+  /** Every live block's words: calls `visit(words, at)` for each. */
+  forEach(visit: (words: Uint32Array, at: number) => void): void {
+    for (const map of [this.byAddress, this.byIndex]) map.forEach((slot) => visit(map.values, slot * this.width))
+  }
+
+  /** Applies event i of a batch. @returns what it did, a set of `Change` bits; 0 for events that are not about a block */
+  take(batch: EventBatch, i: number): number {
+    const kind = batch.kind[i] as number
+    if (kind > EXISTING) return 0
+    const mask = batch.mask[i] as number
+    const isIndexed = (mask & HAS_INDEX) !== 0
+    this.map = isIndexed ? this.byIndex : this.byAddress
+    const column = isIndexed ? batch.index : batch.address
+    const has = isIndexed ? HAS_INDEX : HAS_ADDRESS
+    const lo = word(column, i, LO, mask, has)
+    const hi = word(column, i, HI, mask, has)
+    const salt = isIndexed || (mask & HAS_PROCESS) === 0 ? 0 : this.processSalt(batch, i)
+    if (kind === REALLOC) return isIndexed ? this.reallocIndexed(batch, i, lo, hi) : this.realloc(batch, i, mask, lo, hi, salt)
+    if ((lo | hi) === 0) return kind === FREE ? Change.nothing : Change.failed
+    return kind === FREE ? this.end(lo, hi ^ salt) : this.begin(lo, hi ^ salt)
+  }
+
+  private begin(lo: number, hi: number): number {
+    const { map } = this
+    const old = map.find(lo, hi)
+    if (old >= 0) this.copy(old, this.overwritten)
+    this.slot = map.add(lo, hi)
+    if (old < 0) return Change.began
+    this.words.fill(0, this.at, this.at + this.width)
+    return Change.began | Change.reused
+  }
+
+  private end(lo: number, hi: number): number {
+    const { map, freed } = this
+    const slot = map.find(lo, hi)
+    const place = 2 * placeOf(lo, hi)
+    if (slot < 0) return freed[place] === lo >>> 0 && freed[place + 1] === hi >>> 0 ? Change.unknown | Change.again : Change.unknown
+    freed[place] = lo
+    freed[place + 1] = hi
+    this.copy(slot, this.ended)
+    map.remove(slot)
+    return Change.ended
+  }
+
+  private copy(slot: number, to: Uint32Array): void {
+    const { width } = this
+    const { values } = this.map
+    for (let w = 0; w < width; w++) to[w] = values[slot * width + w] as number
+  }
+
+  private reallocIndexed(batch: EventBatch, i: number, lo: number, hi: number): number {
+    const was = this.end(lo, hi)
+    return endsBlock(batch, i) ? was : was | this.begin(lo, hi)
+  }
+
+  private realloc(batch: EventBatch, i: number, mask: number, lo: number, hi: number, salt: number): number {
+    const outcome = (mask & HAS_OUTCOME) !== 0 ? (batch.outcome[i] as number) : -1
+    const hasOld = outcome === ALLOCATED ? 0 : HAS_OLD_ADDRESS
+    let oldLo = word(batch.oldAddress, i, LO, mask, hasOld)
+    let oldHi = word(batch.oldAddress, i, HI, mask, hasOld)
+    if (outcome === STAYED) {
+      // One address is enough to say where the block stayed.
+      if ((mask & HAS_OLD_ADDRESS) === 0) [oldLo, oldHi] = [lo, hi]
+      else if ((mask & HAS_ADDRESS) === 0) [lo, hi] = [oldLo, oldHi]
+    }
+    const isOldNull = (oldLo | oldHi) === 0
+    if ((lo | hi) === 0 || outcome === FREED) {
+      if (!endsBlock(batch, i)) return Change.failed
+      return isOldNull ? Change.nothing : this.end(oldLo, oldHi ^ salt)
+    }
+    if (isOldNull) return this.begin(lo, hi ^ salt)
+    return this.end(oldLo, oldHi ^ salt) | this.begin(lo, hi ^ salt)
+  }
+
+  /** What sets the addresses of a process apart: a number for it in the bits of an address that no address space uses. */
+  private processSalt(batch: EventBatch, i: number): number {
+    const { processes } = this
+    const { words } = batch.process
+    const lo = words[2 * i + LO] as number
+    const hi = words[2 * i + HI] as number
+    let slot = processes.find(lo, hi)
+    if (slot < 0) {
+      const number = processes.size
+      slot = processes.add(lo, hi)
+      processes.values[slot] = number << 16
+    }
+    return processes.values[slot] as number
+  }
+}
+
+/**
+ * Whether a realloc freed its block: by its outcome, or because it gives no new address and did not ask for any bytes. One
+ * that asked for some and got none failed, and the old block lives on.
+ */
+export function endsBlock(batch: EventBatch, i: number): boolean {
+  const mask = batch.mask[i] as number
+  if ((mask & HAS_OUTCOME) !== 0) {
+    if (batch.outcome[i] === FREED) return true
+    if (batch.outcome[i] === STAYED) return false
+  }
+  return isZero(batch.address, i, mask, HAS_ADDRESS) && isZero(batch.size, i, mask, HAS_SIZE)
+}
+
+function isZero(column: U64Column, i: number, mask: number, has: number): boolean {
+  return (mask & has) === 0 || ((column.words[2 * i] as number) | (column.words[2 * i + 1] as number)) === 0
+}
+
+function word(column: U64Column, i: number, half: 0 | 1, mask: number, has: number): number {
+  return (mask & has) !== 0 ? (column.words[2 * i + half] as number) : 0
+}
+
+function placeOf(lo: number, hi: number): number {
+  const h = Math.imul(lo ^ Math.imul(hi, 0x85eb_ca6b), 0x9e37_79b1)
+  return (h ^ (h >>> 15)) & (REMEMBERED - 1)
+}
