@@ -1,15 +1,18 @@
 import { HI, LO } from '../bytes/u64.js'
 import { U64Map } from '../bytes/u64-map.js'
 import type { EventBatch, U64Column } from '../event/batch.js'
-import { Has, Kind, Outcome } from '../event/fields.js'
+import { Api, Has, Kind, Outcome } from '../event/fields.js'
+import { AddressSpaces, PAGE_BIT } from './address-spaces.js'
 
+const HAS_API = Has.api
 const HAS_ADDRESS = Has.address
 const HAS_OLD_ADDRESS = Has.oldAddress
 const HAS_INDEX = Has.index
 const HAS_SIZE = Has.size
 const HAS_OUTCOME = Has.outcome
-const HAS_PROCESS = Has.process
 const { existing: EXISTING, free: FREE, realloc: REALLOC } = Kind
+/** The APIs from here on are those of a kernel. */
+const KMALLOC = Api.kmalloc
 const { none: STAYED, allocated: ALLOCATED, freed: FREED } = Outcome
 
 /** What an event did to the live set: a set of these bits. */
@@ -37,7 +40,7 @@ const REMEMBERED = 65_536
  * The live set of a trace: which blocks there are, and some words that its user keeps for each.
  *
  * A block's identity is its allocation index where the event has one (mpatrol's are never reused), else its address in
- * its process. Memory grows with the number of blocks that are live at once: 12 + 4 * `width` bytes for each slot of a
+ * its address space (see `AddressSpaces`). Memory grows with the number of blocks that are live at once: 12 + 4 * `width` bytes for each slot of a
  * table that is at most 5/8 full.
  */
 export class Ledger {
@@ -45,11 +48,17 @@ export class Ledger {
   readonly ended: Uint32Array
   /** Words of the live block whose address was given out again. */
   readonly overwritten: Uint32Array
+  /** What `identify` and `take` found: the block to be ended and the one that begins, each by its index or by its address in its space. */
+  endsLo = 0
+  endsHi = 0
+  beginsLo = 0
+  beginsHi = 0
+  isIndexed = false
   private readonly byAddress: U64Map
   private readonly byIndex: U64Map
   private map: U64Map
   private slot = -1
-  private readonly processes = new U64Map(1, 16)
+  private readonly spaces = new AddressSpaces()
   /** Keys of blocks freed of late, each in the one place that its key allows; the null key for none. */
   private readonly freed = new Uint32Array(2 * REMEMBERED)
 
@@ -81,7 +90,7 @@ export class Ledger {
   clear(): void {
     this.byAddress.clear()
     this.byIndex.clear()
-    this.processes.clear()
+    this.spaces.clear()
     this.freed.fill(0)
   }
 
@@ -92,19 +101,72 @@ export class Ledger {
 
   /** Applies event i of a batch. @returns what it did, a set of `Change` bits; 0 for events that are not about a block */
   take(batch: EventBatch, i: number): number {
+    const intent = this.identify(batch, i)
+    if ((intent & (Change.began | Change.ended)) === 0) return intent
+    let change = 0
+    if ((intent & Change.ended) !== 0) {
+      change = this.end(this.endsLo, this.endsHi)
+      if ((change & Change.unknown) !== 0 && isKernel(batch, i)) {
+        // A kernel may free pages as an object, or the reverse.
+        const other = this.end(this.endsLo, this.endsHi ^ PAGE_BIT)
+        if ((other & Change.unknown) === 0) change = other
+      }
+    }
+    return (intent & Change.began) === 0 ? change : change | this.begin(this.beginsLo, this.beginsHi)
+  }
+
+  /**
+   * Finds out which blocks event i is about, without applying it: the one that it is to end (`endsLo`, `endsHi`), the one that
+   * it begins (`beginsLo`, `beginsHi`), and whether these are indices (`isIndexed`).
+   * @returns which of the two there are, as `Change.ended` and `Change.began`; or `nothing` or `failed`; 0 if it is not about a block
+   */
+  identify(batch: EventBatch, i: number): number {
     const kind = batch.kind[i] as number
     if (kind > EXISTING) return 0
     const mask = batch.mask[i] as number
     const isIndexed = (mask & HAS_INDEX) !== 0
+    this.isIndexed = isIndexed
     this.map = isIndexed ? this.byIndex : this.byAddress
     const column = isIndexed ? batch.index : batch.address
     const has = isIndexed ? HAS_INDEX : HAS_ADDRESS
     const lo = word(column, i, LO, mask, has)
     const hi = word(column, i, HI, mask, has)
-    const salt = isIndexed || (mask & HAS_PROCESS) === 0 ? 0 : this.processSalt(batch, i)
-    if (kind === REALLOC) return isIndexed ? this.reallocIndexed(batch, i, lo, hi) : this.realloc(batch, i, mask, lo, hi, salt)
-    if ((lo | hi) === 0) return kind === FREE ? Change.nothing : Change.failed
-    return kind === FREE ? this.end(lo, hi ^ salt) : this.begin(lo, hi ^ salt)
+    const space = isIndexed ? 0 : this.spaces.of(batch, i)
+    this.beginsLo = this.endsLo = lo
+    this.beginsHi = this.endsHi = hi ^ space
+    if (kind === REALLOC) {
+      if (!isIndexed) return this.identifyRealloc(batch, i, mask, lo, hi, space)
+      return endsBlock(batch, i) ? Change.ended : Change.ended | Change.began
+    }
+    if (kind === FREE) return (lo | hi) === 0 ? Change.nothing : Change.ended
+    return (lo | hi) === 0 ? Change.failed : Change.began
+  }
+
+  /** Whether a block is live, in the table that `identify` used last; if so, its words are copied to `ended`. */
+  find(lo: number, hi: number): boolean {
+    const slot = this.map.find(lo, hi)
+    if (slot >= 0) this.copy(slot, this.ended)
+    return slot >= 0
+  }
+
+  private identifyRealloc(batch: EventBatch, i: number, mask: number, lo: number, hi: number, space: number): number {
+    const outcome = (mask & HAS_OUTCOME) !== 0 ? (batch.outcome[i] as number) : -1
+    const hasOld = outcome === ALLOCATED ? 0 : HAS_OLD_ADDRESS
+    let oldLo = word(batch.oldAddress, i, LO, mask, hasOld)
+    let oldHi = word(batch.oldAddress, i, HI, mask, hasOld)
+    if (outcome === STAYED) {
+      // One address is enough to say where the block stayed.
+      if ((mask & HAS_OLD_ADDRESS) === 0) [oldLo, oldHi] = [lo, hi]
+      else if ((mask & HAS_ADDRESS) === 0) [lo, hi] = [oldLo, oldHi]
+    }
+    this.beginsLo = lo
+    this.beginsHi = hi ^ space
+    this.endsLo = oldLo
+    this.endsHi = oldHi ^ space
+    const isOldNull = (oldLo | oldHi) === 0
+    if ((lo | hi) !== 0 && outcome !== FREED) return isOldNull ? Change.began : Change.began | Change.ended
+    if (!endsBlock(batch, i)) return Change.failed
+    return isOldNull ? Change.nothing : Change.ended
   }
 
   private begin(lo: number, hi: number): number {
@@ -134,45 +196,6 @@ export class Ledger {
     const { values } = this.map
     for (let w = 0; w < width; w++) to[w] = values[slot * width + w] as number
   }
-
-  private reallocIndexed(batch: EventBatch, i: number, lo: number, hi: number): number {
-    const was = this.end(lo, hi)
-    return endsBlock(batch, i) ? was : was | this.begin(lo, hi)
-  }
-
-  private realloc(batch: EventBatch, i: number, mask: number, lo: number, hi: number, salt: number): number {
-    const outcome = (mask & HAS_OUTCOME) !== 0 ? (batch.outcome[i] as number) : -1
-    const hasOld = outcome === ALLOCATED ? 0 : HAS_OLD_ADDRESS
-    let oldLo = word(batch.oldAddress, i, LO, mask, hasOld)
-    let oldHi = word(batch.oldAddress, i, HI, mask, hasOld)
-    if (outcome === STAYED) {
-      // One address is enough to say where the block stayed.
-      if ((mask & HAS_OLD_ADDRESS) === 0) [oldLo, oldHi] = [lo, hi]
-      else if ((mask & HAS_ADDRESS) === 0) [lo, hi] = [oldLo, oldHi]
-    }
-    const isOldNull = (oldLo | oldHi) === 0
-    if ((lo | hi) === 0 || outcome === FREED) {
-      if (!endsBlock(batch, i)) return Change.failed
-      return isOldNull ? Change.nothing : this.end(oldLo, oldHi ^ salt)
-    }
-    if (isOldNull) return this.begin(lo, hi ^ salt)
-    return this.end(oldLo, oldHi ^ salt) | this.begin(lo, hi ^ salt)
-  }
-
-  /** What sets the addresses of a process apart: a number for it in the bits of an address that no address space uses. */
-  private processSalt(batch: EventBatch, i: number): number {
-    const { processes } = this
-    const { words } = batch.process
-    const lo = words[2 * i + LO] as number
-    const hi = words[2 * i + HI] as number
-    let slot = processes.find(lo, hi)
-    if (slot < 0) {
-      const number = processes.size
-      slot = processes.add(lo, hi)
-      processes.values[slot] = number << 16
-    }
-    return processes.values[slot] as number
-  }
 }
 
 /**
@@ -199,4 +222,8 @@ function word(column: U64Column, i: number, half: 0 | 1, mask: number, has: numb
 function placeOf(lo: number, hi: number): number {
   const h = Math.imul(lo ^ Math.imul(hi, 0x85eb_ca6b), 0x9e37_79b1)
   return (h ^ (h >>> 15)) & (REMEMBERED - 1)
+}
+
+function isKernel(batch: EventBatch, i: number): boolean {
+  return ((batch.mask[i] as number) & HAS_API) !== 0 && (batch.api[i] as number) >= KMALLOC
 }

@@ -1,0 +1,160 @@
+/** Words of an entry: start, end (exclusive) and a key of the user's, each high word first, and a tag of the user's. */
+const ENTRY = 7
+
+/** Entries of a chunk; inserting moves half of one at most times. */
+const CHUNK = 256
+
+interface Chunk {
+  readonly words: Uint32Array
+  count: number
+}
+
+/**
+ * Intervals of 64-bit addresses in the order of their starts, each with a 64-bit key and a tag: to find what an interval overlaps.
+ * Starts are unique. A sorted list cut into chunks, for adding and removing in the middle; 28 bytes an entry, chunks at least
+ * half full but for what was removed.
+ */
+export class Intervals {
+  /** How many there are. */
+  size = 0
+  /** The interval that `overlap` found. */
+  startHi = 0
+  startLo = 0
+  keyHi = 0
+  keyLo = 0
+  tag = 0
+  private readonly chunks: Chunk[] = [newChunk()]
+  private chunk = 0
+  private entry = 0
+
+  clear(): void {
+    this.chunks.length = 1
+    ;(this.chunks[0] as Chunk).count = 0
+    this.size = 0
+  }
+
+  /** Adds an interval; one with the same start is replaced. All words are unsigned. */
+  put(startHi: number, startLo: number, endHi: number, endLo: number, keyHi: number, keyLo: number, tag = 0): void {
+    const isThere = this.seek(startHi, startLo)
+    if (!isThere && (this.chunks[this.chunk] as Chunk).count === CHUNK) {
+      this.split(this.chunk)
+      this.seek(startHi, startLo)
+    }
+    const chunk = this.chunks[this.chunk] as Chunk
+    const at = this.entry * ENTRY
+    if (!isThere) {
+      chunk.words.copyWithin(at + ENTRY, at, chunk.count * ENTRY)
+      chunk.count++
+      this.size++
+    }
+    const { words } = chunk
+    words[at] = startHi
+    words[at + 1] = startLo
+    words[at + 2] = endHi
+    words[at + 3] = endLo
+    words[at + 4] = keyHi
+    words[at + 5] = keyLo
+    words[at + 6] = tag
+  }
+
+  /** Removes the interval that starts there. @returns whether there was one */
+  remove(startHi: number, startLo: number): boolean {
+    if (!this.seek(startHi, startLo)) return false
+    const chunk = this.chunks[this.chunk] as Chunk
+    chunk.words.copyWithin(this.entry * ENTRY, (this.entry + 1) * ENTRY, chunk.count * ENTRY)
+    chunk.count--
+    this.size--
+    if (chunk.count === 0 && this.chunks.length > 1) this.chunks.splice(this.chunk, 1)
+    return true
+  }
+
+  /**
+   * Looks for an interval that has an address in common with this one, or the same start, among its two neighbours: the last
+   * one that starts before it, and the first one that does not. Where no interval overlaps another one, that finds any.
+   * @returns whether there is one; `startHi` to `tag` then tell which
+   */
+  overlap(startHi: number, startLo: number, endHi: number, endLo: number): boolean {
+    const isThere = this.seek(startHi, startLo)
+    if (!isThere && this.step(-1)) {
+      const { words } = this.chunks[this.chunk] as Chunk
+      const at = this.entry * ENTRY
+      if (less(startHi, startLo, words[at + 2] as number, words[at + 3] as number)) return this.found()
+    }
+    if (!isThere && !this.seekNext(startHi, startLo)) return false
+    const { words } = this.chunks[this.chunk] as Chunk
+    const at = this.entry * ENTRY
+    return isThere || less(words[at] as number, words[at + 1] as number, endHi, endLo) ? this.found() : false
+  }
+
+  private found(): true {
+    const { words } = this.chunks[this.chunk] as Chunk
+    const at = this.entry * ENTRY
+    this.startHi = words[at] as number
+    this.startLo = words[at + 1] as number
+    this.keyHi = words[at + 4] as number
+    this.keyLo = words[at + 5] as number
+    this.tag = words[at + 6] as number
+    return true
+  }
+
+  /** Goes to the first entry that does not start before this; at the end of its chunk if that is where it belongs. @returns whether it starts there */
+  private seek(hi: number, lo: number): boolean {
+    const { chunks } = this
+    let low = 0
+    let high = chunks.length - 1
+    while (low < high) {
+      const middle = (low + high + 1) >>> 1
+      const { words } = chunks[middle] as Chunk
+      if (less(hi, lo, words[0] as number, words[1] as number)) high = middle - 1
+      else low = middle
+    }
+    this.chunk = low
+    const { words, count } = chunks[low] as Chunk
+    let first = 0
+    let last = count
+    while (first < last) {
+      const middle = (first + last) >>> 1
+      if (less(words[middle * ENTRY] as number, words[middle * ENTRY + 1] as number, hi, lo)) first = middle + 1
+      else last = middle
+    }
+    this.entry = first
+    return first < count && words[first * ENTRY] === hi && words[first * ENTRY + 1] === lo
+  }
+
+  /** Goes to the first entry that does not start before this. @returns false if there is none */
+  private seekNext(hi: number, lo: number): boolean {
+    this.seek(hi, lo)
+    return this.entry < (this.chunks[this.chunk] as Chunk).count || this.step(1)
+  }
+
+  /** Goes to the entry before (-1), or to the first one of the next chunk (1). @returns false if there is none */
+  private step(by: -1 | 1): boolean {
+    if (by < 0 && this.entry > 0) {
+      this.entry--
+      return true
+    }
+    const chunk = this.chunks[this.chunk + by]
+    if (chunk === undefined || chunk.count === 0) return false
+    this.chunk += by
+    this.entry = by < 0 ? chunk.count - 1 : 0
+    return true
+  }
+
+  private split(index: number): void {
+    const chunk = this.chunks[index] as Chunk
+    const upper = newChunk()
+    const half = chunk.count >>> 1
+    upper.words.set(chunk.words.subarray(half * ENTRY, chunk.count * ENTRY))
+    upper.count = chunk.count - half
+    chunk.count = half
+    this.chunks.splice(index + 1, 0, upper)
+  }
+}
+
+function newChunk(): Chunk {
+  return { words: new Uint32Array((CHUNK + 1) * ENTRY), count: 0 }
+}
+
+function less(aHi: number, aLo: number, bHi: number, bLo: number): boolean {
+  return aHi < bHi || (aHi === bHi && aLo < bLo)
+}

@@ -1,0 +1,47 @@
+import { HI, LO } from '../bytes/u64.js'
+import { U64Map } from '../bytes/u64-map.js'
+import type { EventBatch } from '../event/batch.js'
+import { Api, Has } from '../event/fields.js'
+
+const HAS_PROCESS = Has.process
+const HAS_API = Has.api
+const PAGES = Api.pages
+
+/** Processes beyond this many share numbers. */
+const MAX_PROCESSES = 0x7fff
+
+/** The bit that sets pages apart. */
+export const PAGE_BIT = 0x8000_0000 | 0
+
+/**
+ * Sets apart equal addresses that mean different memory, by bits for the high word of an address that no address space
+ * of today uses for more than a sign: to be combined with it by exclusive or. The same address in two processes is not
+ * the same block; nor are the pages of a kernel's page allocator and an object that the kernel placed in them.
+ */
+export class AddressSpaces {
+  private readonly processes = new U64Map(1, 16)
+
+  /** The bits for the addresses of event i; 0 for events of the first process, or of none. */
+  of(batch: EventBatch, i: number): number {
+    const mask = batch.mask[i] as number
+    if ((mask & (HAS_PROCESS | HAS_API)) === 0) return 0
+    const pages = (mask & HAS_API) !== 0 && batch.api[i] === PAGES ? PAGE_BIT : 0
+    return (mask & HAS_PROCESS) === 0 ? pages : pages ^ this.process(batch.process.words[2 * i + LO] as number, batch.process.words[2 * i + HI] as number)
+  }
+
+  clear(): void {
+    this.processes.clear()
+  }
+
+  private process(lo: number, hi: number): number {
+    const { processes } = this
+    let slot = processes.find(lo, hi)
+    if (slot < 0) {
+      if (processes.size >= MAX_PROCESSES) return MAX_PROCESSES << 16
+      const number = processes.size
+      slot = processes.add(lo, hi)
+      processes.values[slot] = number << 16
+    }
+    return processes.values[slot] as number
+  }
+}

@@ -1,0 +1,246 @@
+import { Intervals } from '../bytes/intervals.js'
+import { HI, LO, WORD } from '../bytes/u64.js'
+import type { EventBatch } from '../event/batch.js'
+import { Has } from '../event/fields.js'
+import type { TraceHeader } from '../event/header.js'
+import { Change, Ledger } from './ledger.js'
+
+const HAS_ADDRESS = Has.address
+const HAS_SIZE = Has.size
+const HAS_TIME = Has.time
+const HAS_SEQUENCE = Has.sequence
+const HAS_THREAD = Has.thread
+
+/**
+ * What can be wrong with a trace whose bytes are sound:
+ * - `unknown-free`: a free or realloc of a block that is not live, and was not freed a short while ago either
+ * - `double-free`: of a block that was among the 65,536 or so freed last
+ * - `live-address`: an allocation at the address (or with the index) of a live block
+ * - `overlap`: an allocation that has bytes in common with a live block that begins elsewhere
+ * - `zero-size`: an allocation of 0 bytes
+ * - `absurd-size`: an allocation of more bytes than any address space has, or beyond the last address
+ * - `time-backwards`: a time, or a sequence number, that is before the one of the event before
+ * - `missing-end`: the trace is cut off
+ */
+export const FAULTS = [
+  'unknown-free', 'double-free', 'live-address', 'overlap', 'zero-size', 'absurd-size', 'time-backwards', 'missing-end',
+] as const
+
+/** The name of a fault. */
+export type FaultName = (typeof FAULTS)[number]
+
+/** Sizes above this are absurd unless it is said otherwise: 2^47, what a process on today's 64-bit machines can address. */
+export const MAX_SIZE = 2n ** 47n
+
+/** One place where a fault was found. */
+export interface Finding {
+  readonly fault: FaultName
+  /** The number of the event, from 1. */
+  readonly event: number
+  /** What is wrong, in words. */
+  readonly what: string
+}
+
+/** How to check a trace. */
+export interface VerifyOptions {
+  /** Faults that are none in this trace. */
+  readonly allow?: readonly FaultName[]
+  /** Sizes above this many bytes are absurd. Default `MAX_SIZE`. */
+  readonly maxSize?: bigint
+  /** How many places of each fault are kept. Default 10. */
+  readonly places?: number
+}
+
+/** The ends of the block that an event begins, in its address space: for checks of size and overlap. Used by one event at a time. */
+export class Extent {
+  startHi = 0
+  startLo = 0
+  endHi = 0
+  endLo = 0
+  private readonly maxHi: number
+  private readonly maxLo: number
+
+  constructor(maxSize: bigint) {
+    this.maxHi = Number(maxSize >> 32n)
+    this.maxLo = Number(maxSize & 0xffff_ffffn)
+  }
+
+  /**
+   * Takes the block of event i, which begins one.
+   * @param space what sets its address space apart (see `AddressSpaces`)
+   * @returns the fault of its size, if it has one
+   */
+  take(batch: EventBatch, i: number, space: number): 'zero-size' | 'absurd-size' | undefined {
+    const mask = batch.mask[i] as number
+    const lo = (mask & HAS_ADDRESS) !== 0 ? (batch.address.words[2 * i + LO] as number) : 0
+    const hi = (mask & HAS_ADDRESS) !== 0 ? (batch.address.words[2 * i + HI] as number) : 0
+    const sizeLo = (mask & HAS_SIZE) !== 0 ? (batch.size.words[2 * i + LO] as number) : 0
+    const sizeHi = (mask & HAS_SIZE) !== 0 ? (batch.size.words[2 * i + HI] as number) : 0
+    const endLo = lo + sizeLo
+    const endHi = hi + sizeHi + (endLo >= WORD ? 1 : 0)
+    this.startLo = lo
+    this.startHi = (hi ^ space) >>> 0
+    // A block up to the very last address has an end that 64 bits do not hold.
+    this.endLo = endHi >= WORD ? WORD - 1 : endLo >>> 0
+    this.endHi = ((endHi >= WORD ? WORD - 1 : endHi) ^ space) >>> 0
+    if ((mask & HAS_SIZE) === 0) return undefined
+    if ((sizeLo | sizeHi) === 0) return 'zero-size'
+    const isAbsurd = sizeHi > this.maxHi || (sizeHi === this.maxHi && sizeLo > this.maxLo) || endHi > WORD || (endHi === WORD && endLo >>> 0 > 0)
+    return isAbsurd ? 'absurd-size' : undefined
+  }
+
+  /** Makes a block of 0 bytes one of 1. */
+  grow(): void {
+    this.endLo = (this.startLo + 1) >>> 0
+    this.endHi = this.endLo === 0 ? this.startHi + 1 : this.startHi
+  }
+}
+
+/**
+ * Checks a trace as it passes: what is wrong with it is counted, and the first places are kept. Memory grows with the
+ * number of live blocks: about 70 bytes for each.
+ */
+export class Verifier {
+  /** How many events there were. */
+  events = 0
+  private readonly ledger = new Ledger(2)
+  private readonly intervals = new Intervals()
+  private readonly extent: Extent
+  private readonly allowed: ReadonlySet<FaultName>
+  private readonly places: number
+  private readonly tally = new Map<FaultName, number>()
+  private readonly found = new Map<FaultName, Finding[]>()
+  private header: TraceHeader | undefined
+  private timeHi = 0
+  private timeLo = 0
+  private sequence: number | undefined
+
+  constructor(options: VerifyOptions = {}) {
+    this.allowed = new Set(options.allow)
+    this.extent = new Extent(options.maxSize ?? MAX_SIZE)
+    this.places = options.places ?? 10
+  }
+
+  /** How often each fault was found; only those that were. */
+  get counts(): ReadonlyMap<FaultName, number> {
+    return this.tally
+  }
+
+  /** The first places of each fault, in the order of the trace. */
+  get findings(): readonly Finding[] {
+    return [...this.found.values()].flat().sort((a, b) => a.event - b.event)
+  }
+
+  /** Checks the next events. */
+  check(batch: EventBatch): void {
+    if (batch.header !== this.header) this.begin(batch.header)
+    const { ledger, extent, intervals } = this
+    const { count, mask } = batch
+    for (let i = 0; i < count; i++) {
+      if (((mask[i] as number) & (HAS_TIME | HAS_SEQUENCE)) !== 0) this.checkOrder(batch, i)
+      const change = ledger.take(batch, i)
+      if (change === 0) continue
+      if ((change & Change.unknown) !== 0) this.note((change & Change.again) !== 0 ? 'double-free' : 'unknown-free', batch, i)
+      if ((change & Change.ended) !== 0) remove(intervals, ledger.ended)
+      if ((change & Change.began) === 0) continue
+      if ((change & Change.reused) !== 0) {
+        this.note('live-address', batch, i)
+        remove(intervals, ledger.overwritten)
+      }
+      const space = ledger.isIndexed ? 0 : (ledger.beginsHi ^ wordAt(batch, i)) | 0
+      const fault = extent.take(batch, i, space)
+      if (fault !== undefined) this.note(fault, batch, i)
+      const { startHi, startLo, endHi, endLo } = extent
+      if (fault === 'absurd-size' || (startHi | startLo) === 0) continue
+      if (intervals.overlap(startHi, startLo, endHi, endLo)) {
+        const isSame = intervals.startHi === startHi && intervals.startLo === startLo
+        this.note(isSame ? 'live-address' : 'overlap', batch, i, isSame ? '' : `, the live one at ${hex(intervals.startHi ^ space, intervals.startLo)}`)
+      }
+      intervals.put(startHi, startLo, endHi, endLo, 0, 0)
+      ledger.words[ledger.at] = startHi
+      ledger.words[ledger.at + 1] = startLo
+    }
+    this.events += count
+  }
+
+  /** Notes that the trace is cut off behind the events so far. @param why what the reader said */
+  noteCut(why: string): void {
+    this.add('missing-end', this.events + 1, () => why)
+  }
+
+  private begin(header: TraceHeader): void {
+    this.header = header
+    this.ledger.clear()
+    this.intervals.clear()
+    this.timeHi = this.timeLo = 0
+    this.sequence = undefined
+  }
+
+  private checkOrder(batch: EventBatch, i: number): void {
+    const mask = batch.mask[i] as number
+    if ((mask & HAS_TIME) !== 0) {
+      const hi = batch.time.words[2 * i + HI] as number
+      const lo = batch.time.words[2 * i + LO] as number
+      if (hi < this.timeHi || (hi === this.timeHi && lo < this.timeLo)) this.note('time-backwards', batch, i)
+      this.timeHi = hi
+      this.timeLo = lo
+    }
+    if ((mask & HAS_SEQUENCE) !== 0) {
+      const sequence = batch.sequence[i] as number
+      // Serial numbers wrap: what is less than half of the circle ahead comes later.
+      if (this.sequence !== undefined && ((sequence - this.sequence) | 0) < 0) this.note('time-backwards', batch, i)
+      this.sequence = sequence
+    }
+  }
+
+  private note(fault: FaultName, batch: EventBatch, i: number, more = ''): void {
+    this.add(fault, this.events + i + 1, () => describe(fault, batch, i) + more)
+  }
+
+  private add(fault: FaultName, event: number, what: () => string): void {
+    if (this.allowed.has(fault)) return
+    const n = (this.tally.get(fault) ?? 0) + 1
+    this.tally.set(fault, n)
+    if (n > this.places) return
+    const places = this.found.get(fault) ?? []
+    places.push({ fault, event, what: what() })
+    this.found.set(fault, places)
+  }
+}
+
+/** The block whose start the two words say is live no more. */
+function remove(intervals: Intervals, [hi, lo]: Uint32Array): void {
+  if (hi !== 0 || lo !== 0) intervals.remove(hi as number, lo as number)
+}
+
+function wordAt(batch: EventBatch, i: number): number {
+  return ((batch.mask[i] as number) & HAS_ADDRESS) !== 0 ? (batch.address.words[2 * i + HI] as number) : 0
+}
+
+function describe(fault: FaultName, batch: EventBatch, i: number): string {
+  const mask = batch.mask[i] as number
+  const event = batch.event(i)
+  const isRealloc = event.kind === 'realloc'
+  const block = event.index === undefined ? `0x${((isRealloc ? event.oldAddress : event.address) ?? 0n).toString(16)}` : `index ${event.index}`
+  const begun = event.address === undefined ? `index ${event.index}` : `0x${event.address.toString(16)}`
+  const by = (mask & HAS_THREAD) !== 0 ? ` by thread ${event.thread}` : ''
+  const size = `${event.size} bytes`
+  switch (fault) {
+    case 'unknown-free':
+      return `${event.kind} of ${block}${by}, which is not live`
+    case 'double-free':
+      return `${event.kind} of ${block}${by}, which was freed already`
+    case 'live-address':
+      return `${event.kind} of ${size} at ${begun}${by}, where a block is live`
+    case 'overlap':
+      return `${event.kind} of ${size} at ${begun}${by} runs into another block`
+    case 'time-backwards':
+      return event.time !== undefined ? `time ${event.time} is before that of the event before` : `sequence number ${event.sequence} is before that of the event before`
+    default:
+      return `${event.kind} of ${size} at ${begun}${by}`
+  }
+}
+
+function hex(hi: number, lo: number): string {
+  return `0x${((BigInt(hi >>> 0) << 32n) | BigInt(lo)).toString(16)}`
+}

@@ -1,0 +1,54 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { Intervals } from '../../lib/bytes/intervals.js'
+
+const hi = (value: bigint) => Number(value >> 32n)
+const lo = (value: bigint) => Number(value & 0xffff_ffffn)
+
+/** Few starts in a small space around the edge of a word, so that intervals meet. */
+const step = fc.record({
+  start: fc.bigInt({ min: 0xffff_e000n, max: 0x1_0000_2000n }),
+  length: fc.bigInt({ min: 0n, max: 12n }),
+  remove: fc.boolean(),
+})
+
+test('finds what an interval overlaps, as a search of all of them does', () => {
+  fc.assert(
+    fc.property(fc.array(step, { minLength: 1200, maxLength: 1500 }), (steps) => {
+      const intervals = new Intervals()
+      const all = new Map<bigint, bigint>()
+      for (const { start, length, remove } of steps) {
+        const end = start + length
+        const expected = [...all].filter(([from, to]) => from === start || (from < end && start < to)).map(([from]) => from)
+        const found = intervals.overlap(hi(start), lo(start), hi(end), lo(end))
+        expect(found).toBe(expected.length > 0)
+        if (found) {
+          const from = (BigInt(intervals.startHi) << 32n) | BigInt(intervals.startLo)
+          expect(expected).toContain(from)
+          expect((BigInt(intervals.keyHi) << 32n) | BigInt(intervals.keyLo)).toBe(from * 2n)
+          if (remove) {
+            expect(intervals.remove(hi(from), lo(from))).toBe(true)
+            all.delete(from)
+          }
+        } else {
+          // Only intervals that overlap nothing: then neighbours are enough.
+          intervals.put(hi(start), lo(start), hi(end), lo(end), hi(start * 2n), lo(start * 2n))
+          all.set(start, end)
+        }
+        expect(intervals.size).toBe(all.size)
+      }
+      expect(intervals.remove(0, 0)).toBe(false)
+    }),
+    { numRuns: 30 },
+  )
+})
+
+test('an interval with the same start is replaced', () => {
+  const intervals = new Intervals()
+  intervals.put(0, 16, 0, 32, 0, 1)
+  intervals.put(0, 16, 0, 24, 0, 2)
+  expect(intervals.size).toBe(1)
+  expect(intervals.overlap(0, 24, 0, 40)).toBe(false)
+  expect(intervals.overlap(0, 23, 0, 40)).toBe(true)
+  expect(intervals.keyLo).toBe(2)
+})
