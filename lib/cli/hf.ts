@@ -4,11 +4,12 @@ import { filter } from './commands/filter.js'
 import { hatfDecode, hatfEncode, mtrcDecode, mtrcEncode, replayDecode, replayEncode } from './commands/formats.js'
 import { map } from './commands/map.js'
 import { split } from './commands/split.js'
+import { verify } from './commands/verify.js'
 import { main } from './main.js'
 
 /** Every command there is; `hf` runs those whose names begin with `hf`. */
 export const COMMANDS: readonly Command[] = [
-  mtrcDecode, mtrcEncode, replayDecode, replayEncode, hatfDecode, hatfEncode, filter, map, split, convert,
+  mtrcDecode, mtrcEncode, replayDecode, replayEncode, hatfDecode, hatfEncode, filter, map, split, verify, convert,
 ]
 
 const SUBCOMMANDS: ReadonlyMap<string, Command> = new Map(

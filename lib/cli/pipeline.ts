@@ -1,6 +1,7 @@
-import type { Transform, Writable } from 'node:stream'
+import type { Readable, Transform, Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { isatty } from 'node:tty'
+import type { TraceError } from '../event/error.js'
 import type { BatchTransform } from '../event/stage.js'
 import type { Format } from '../formats/format.js'
 import { FORMATS, formatOfPath } from '../registry.js'
@@ -32,6 +33,13 @@ export const TO_FLAG: Flag = {
   values: FORMATS.map((format) => format.name),
 }
 
+/** Several files that are read as one stream of events. */
+export interface Source {
+  readonly paths: readonly string[]
+  /** Opens them: a Readable of batches, which emits `events` with the number of events of each. */
+  open(): Readable & { bytesRead(): number }
+}
+
 /** What a command reads, does and writes. */
 export interface Job {
   command: string
@@ -40,11 +48,19 @@ export interface Job {
   from?: Format
   decode?: object
   stages?: readonly BatchTransform[]
+  /** Transforms of batches that are streams by themselves, behind `stages`. */
+  streams?: readonly Transform[]
   to: Format
   encode?: object
   /** The input and output where they are not the usual operand and flag. */
   input?: string
   output?: string
+  /** What is read in place of one input. */
+  source?: Source
+  /** Takes note of an input that is cut off, which is then no error. */
+  onCut?: (error: TraceError) => void
+  /** Is told the format of the input; what it throws ends the job. */
+  onFormat?: (format: Format) => void
 }
 
 /** The one input of a command: its operand, or standard input. @throws UsageError */
@@ -61,48 +77,62 @@ export function outputFormat(args: Arguments, output: string, fallback: Format):
 
 /** Runs a command that writes one stream, from its input to its output, and says on standard error what was left out. */
 export async function runJob(job: Job): Promise<void> {
-  const { command, args, to } = job
+  const { command, args, to, onCut } = job
   const output = job.output ?? args.value('output') ?? '-'
   const compressed = args.has('gzip') || output.endsWith('.gz')
   if (output === '-' && (to.binary || compressed) && isatty(1)) {
     throw new UsageError('binary output is not for a terminal: use -o FILE or a pipe')
   }
-  const input = job.input ?? inputOperand(args)
-  if (isSameFile(input, output)) throw new UsageError(`${output} is the input too: write to another file`)
+  const input = job.source ?? job.input ?? inputOperand(args)
+  for (const path of typeof input === 'string' ? [input] : input.paths) {
+    if (isSameFile(path, output)) throw new UsageError(`${output} is the input too: write to another file`)
+  }
   const encoder = to.encoder({ ...job.encode, strict: args.has('strict') })
   try {
     await runStreams(command, input, [
-      decodeAny({ ...(job.from && { format: job.from }), ...(job.decode && { decode: job.decode }) }),
+      ...(job.source === undefined ? [decodeAny({
+        ...(job.from && { format: job.from }),
+        ...(job.decode && { decode: job.decode }),
+        ...(job.onFormat && { onFormat: job.onFormat }),
+        ...(onCut && { onCut }),
+      })] : []),
       ...(job.stages ?? []).map(transformStream),
+      ...(job.streams ?? []),
       encoderStream(encoder),
       ...(compressed ? [gzip()] : []),
-    ], () => openOutput(output))
+    ], () => openOutput(output), onCut)
   } finally {
     reportLosses(command, to.name, encoder.losses.counts)
   }
 }
 
 /**
- * Pipes an input through streams, the first of which decodes it, into a sink; with warnings, progress and a clean end
- * on SIGINT.
+ * Pipes an input through streams into a sink; with warnings, progress and a clean end on SIGINT. The first of the streams
+ * decodes a file's bytes; where the input is a `Source`, it takes the batches.
  * @param openSink is called when all else is ready, so that a wrong command line does not empty a file
+ * @param onCut takes note of an archive that is cut off, which is then no error
  */
-export async function runStreams(command: string, input: string, middle: readonly Transform[], openSink: () => Writable): Promise<void> {
-  if (input === '-' && isatty(0)) throw new UsageError('nothing to read: name a file or pipe a trace in')
-  const source = openInput(input)
-  const streams = [decompress(), ...middle]
-  for (const stream of streams) stream.on('warning', (text: string) => process.stderr.write(`${command}: warning: ${text}\n`))
+export async function runStreams(
+  command: string, input: string | Source, middle: readonly Transform[], openSink: () => Writable, onCut?: (error: TraceError) => void,
+): Promise<void> {
+  const paths = typeof input === 'string' ? [input] : input.paths
+  if (paths.includes('-') && isatty(0)) throw new UsageError('nothing to read: name a file or pipe a trace in')
+  const source = typeof input === 'string' ? openInput(input) : input.open()
+  const streams = [...(typeof input === 'string' ? [decompress(onCut && { onCut })] : []), ...middle]
   let events = 0
-  middle[0]?.on('events', (n: number) => {
-    events += n
-  })
+  for (const stream of [source, ...streams]) {
+    stream.on('warning', (text: string) => process.stderr.write(`${command}: warning: ${text}\n`))
+    stream.on('events', (n: number) => {
+      events += n
+    })
+  }
   const interrupt = new AbortController()
   const onSignal = () => interrupt.abort()
   process.once('SIGINT', onSignal)
   const endProgress = showProgress({
-    bytes: () => (source as { bytesRead?: number }).bytesRead ?? 0,
+    bytes: () => bytesRead(source),
     events: () => events,
-    total: inputSize(input),
+    total: paths.map(inputSize).reduce((sum, size) => (sum === undefined || size === undefined ? undefined : sum + size)),
   })
   try {
     await pipeline([source, ...streams, openSink()] as [typeof source, ...Transform[], Writable], { signal: interrupt.signal })
@@ -110,6 +140,12 @@ export async function runStreams(command: string, input: string, middle: readonl
     process.removeListener('SIGINT', onSignal)
     endProgress()
   }
+}
+
+/** How many bytes of an input were read; files count them, pipes do not. */
+function bytesRead(source: Readable & { bytesRead?: number | (() => number) }): number {
+  const read = source.bytesRead ?? 0
+  return typeof read === 'number' ? read : read.call(source)
 }
 
 /** Says on standard error what a format had no place for. */

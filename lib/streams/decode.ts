@@ -8,7 +8,7 @@ import { FORMATS, sniffFormat } from '../registry.js'
 import { parseRecord } from '../wire/ndjson/general.js'
 import { MAX_LINE_BYTES } from '../wire/ndjson/layout.js'
 import { Sequence } from '../wire/ndjson/sequence.js'
-import { generatorStream, peek, runStage } from './generator.js'
+import { generatorStream, peek, runStage, upToCut } from './generator.js'
 
 /** A stream shorter than this is sniffed whole; of a longer one, whatever the first chunks hold. */
 const HEAD_BYTES = 64
@@ -21,6 +21,8 @@ export interface DecodeAnyOptions {
   decode?: object
   /** Called once the format is known. */
   onFormat?: (format: Format) => void
+  /** Takes note of a trace that is cut off, which is then no error: the stream ends where the trace does. */
+  onCut?: (error: TraceError) => void
 }
 
 /**
@@ -35,7 +37,7 @@ export function decodeAny(options: DecodeAnyOptions = {}): Transform {
     if (format === undefined) throw unknownFormat(head)
     options.onFormat?.(format)
     const batches = format.name === 'ndjson' && isRewritten(head) ? readRewritten(whole, stream) : runStage(format.decoder(options.decode), whole, stream)
-    for await (const batch of batches) {
+    for await (const batch of upToCut(batches, options.onCut)) {
       stream.emit('events', batch.count)
       yield batch
     }

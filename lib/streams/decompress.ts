@@ -2,7 +2,8 @@ import { createRequire } from 'node:module'
 import type { Transform } from 'node:stream'
 import { gunzip, isGzip, type ZlibSync } from '../compression/gunzip.js'
 import { isZip, Unzip } from '../compression/unzip.js'
-import { generatorStream, peek, runStage } from './generator.js'
+import type { TraceError } from '../event/error.js'
+import { generatorStream, peek, runStage, upToCut } from './generator.js'
 
 /** How many bytes tell gzip and zip from all else. */
 const MAGIC_BYTES = 4
@@ -29,16 +30,25 @@ export function defaultInflater(): Inflater {
   return loadZlibSync() === undefined ? 'node:zlib' : 'zlib-sync'
 }
 
+/** What `decompress` can be told. */
+export interface DecompressOptions {
+  /** Default: `zlib-sync` where it is installed. */
+  inflater?: Inflater
+  /** Takes note of an archive that is cut off, which is then no error: the stream ends where the archive does. */
+  onCut?: (error: TraceError) => void
+}
+
 /**
  * Inflates gzip (any number of members) and zip (the first file in the archive); all other bytes pass unchanged.
  * A cut or corrupt archive is a `TraceError` whose offset is that in the compressed bytes, after all that could be
  * inflated was read.
  */
-export function decompress(options: { inflater?: Inflater } = {}): Transform {
+export function decompress(options: DecompressOptions = {}): Transform {
   return generatorStream(async function* (source, stream) {
     const { head, whole } = await peek(source, MAGIC_BYTES)
-    if (isGzip(head)) yield* gunzip(whole, (options.inflater ?? defaultInflater()) === 'zlib-sync' ? loadZlibSync() : undefined)
-    else if (isZip(head)) yield* runStage(new Unzip(), whole, stream)
+    const inflater = options.inflater ?? defaultInflater()
+    if (isGzip(head)) yield* upToCut(gunzip(whole, inflater === 'zlib-sync' ? loadZlibSync() : undefined), options.onCut)
+    else if (isZip(head)) yield* upToCut(runStage(new Unzip(), whole, stream), options.onCut)
     else yield* whole
   })
 }

@@ -1,5 +1,6 @@
 import type { Transform } from 'node:stream'
 import { transform as through } from 'through2'
+import { TraceError } from '../event/error.js'
 import type { Stage } from '../event/stage.js'
 import { acceptFailures, allAccept, Failure, failWhenDrained, passFailures, type PassesFailures } from './failure.js'
 import { QUEUED } from './stage.js'
@@ -72,6 +73,16 @@ export async function* runStage<In, Out>(stage: Stage<In, Out>, source: AsyncIte
   }
   stage.end()
   yield* results()
+}
+
+/** Passes results on. Where they end because the input is cut off, `onCut` is told, if it is there, and the results end in peace. */
+export async function* upToCut<T>(results: AsyncIterable<T>, onCut: ((error: TraceError) => void) | undefined): AsyncGenerator<T> {
+  try {
+    yield* results
+  } catch (error) {
+    if (onCut === undefined || !(error instanceof TraceError) || error.code !== 'ERR_TRACE_TRUNCATED') throw error
+    onCut(error)
+  }
 }
 
 /** A source of chunks that has been read up to some length, to be read again from the beginning. */

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process'
-import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -16,11 +16,13 @@ export interface Finished {
   stderr: string
 }
 
+/** The names of all commands, the longest first. */
+const NAMES = readdirSync(BIN).filter((name) => name.endsWith('.js')).map((name) => name.slice(0, -'.js'.length)).toSorted((a, b) => b.length - a.length)
+const COMMAND = new RegExp(`(^|[|;(&\\s])(${NAMES.join('|')})(?=\\s|$)`, 'g')
+
 /** A command line for a shell, with the names of commands standing for `node dist/bin/<name>.js`. */
 export function commandLine(line: string): string {
-  return line.replace(/(^|[|;(&\s])((?:mtrc|replay|hatf)-(?:decode|encode)|hf(?:-(?:filter|map|split))?)(?=\s|$)/g, (_, before: string, name: string) =>
-    `${before}"${process.execPath}" "${BIN}${name}.js"`,
-  )
+  return line.replace(COMMAND, (_, before: string, name: string) => `${before}"${process.execPath}" "${BIN}${name}.js"`)
 }
 
 /** Runs a command line in bash, with its standard input given or empty. */

@@ -1,4 +1,5 @@
 import { existsSync, readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
 import { gunzipSync } from 'node:zlib'
 
 const root = new URL('../../../shared/corpus/', import.meta.url)
@@ -10,4 +11,9 @@ export const hasCorpus = existsSync(root)
 export function corpusFile(path: string): Uint8Array {
   const plain = new URL(path, root)
   return existsSync(plain) ? readFileSync(plain) : gunzipSync(readFileSync(new URL(`${path}.gz`, root)))
+}
+
+/** Where a file of the corpus is, for commands. */
+export function corpusPath(path: string): string {
+  return fileURLToPath(new URL(path, root))
 }

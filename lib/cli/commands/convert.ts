@@ -1,4 +1,4 @@
-import type { OptionSpec } from '../../formats/format.js'
+import type { Format, OptionSpec } from '../../formats/format.js'
 import { FORMATS, formatNamed, formatOfPath } from '../../registry.js'
 import { optionFlags, optionValues, UsageError, type Command } from '../command.js'
 import { runJob, STRICT_FLAG, TO_FLAG } from '../pipeline.js'
@@ -34,15 +34,28 @@ export const convert: Command = {
     const target = formatNamed(args.value('to') ?? '') ?? formatOfPath(to)
     if (target === undefined) throw new UsageError(`the name ${JSON.stringify(to)} does not tell a format: give --to`)
     const source = formatNamed(args.value('from') ?? '')
+    const decode = optionValues(DECODE_OPTIONS, args)
+    const encode = optionValues(ENCODE_OPTIONS, args)
+    checkOptions(target, 'encode', encode)
     await runJob({
       command: 'hf convert',
       args,
       ...(source && { from: source }),
-      decode: optionValues(DECODE_OPTIONS, args),
+      decode,
       to: target,
-      encode: optionValues(ENCODE_OPTIONS, args),
+      encode,
+      onFormat: (format) => checkOptions(format, 'decode', decode),
       input: from,
       output: to,
     })
   },
+}
+
+/** @throws UsageError when an option was given that the format does not have */
+function checkOptions(format: Format, direction: 'decode' | 'encode', given: object): void {
+  const known = direction === 'decode' ? format.decodeOptions : format.encodeOptions
+  for (const key of Object.keys(given)) {
+    const [flag] = optionFlags({ [key]: (direction === 'decode' ? DECODE_OPTIONS : ENCODE_OPTIONS)[key] as OptionSpec })
+    if (!(key in known)) throw new UsageError(`--${flag?.name} does not go with ${format.name}, the format to ${direction === 'decode' ? 'read' : 'write'}`)
+  }
 }
