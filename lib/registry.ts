@@ -1,11 +1,13 @@
 import type { Format } from './formats/format.js'
 import { hatf } from './formats/hatf/index.js'
+import { heapmon } from './formats/heapmon/index.js'
+import { kmemtrace } from './formats/kmemtrace/index.js'
 import { mtrc } from './formats/mtrc/index.js'
 import { replay } from './formats/replay/index.js'
 import { ndjson } from './wire/ndjson/index.js'
 
-/** Every format, in the order in which they are tried on unknown bytes: those with a magic number first, HATF, which has none, last. */
-export const FORMATS: readonly Format[] = [mtrc, ndjson, replay, hatf]
+/** Every format, in the order in which they are tried on unknown bytes: those with a magic number first, HATF, which has the weakest signs, last. */
+export const FORMATS: readonly Format[] = [mtrc, ndjson, kmemtrace, replay, heapmon, hatf]
 
 /** The format of this name, such as `mtrc`. */
 export function formatNamed(name: string): Format | undefined {

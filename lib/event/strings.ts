@@ -46,6 +46,11 @@ export class StringTable {
     return this.starts.length - 2
   }
 
+  /** Adds a string of another table without looking for an equal one, and returns its id here. */
+  addFrom(table: StringTable, id: number): number {
+    return this.add(table.bytes, table.starts[id], table.starts[id + 1])
+  }
+
   /** The id of the string equal to `source[start..end)`, added if there is none yet. */
   intern(source: Uint8Array, start = 0, end = source.length): number {
     if (this.chain.length * 2 >= this.heads.length) this.rehash()

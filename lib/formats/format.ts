@@ -1,3 +1,4 @@
+import type { KindName } from '../event/fields.js'
 import type { Carried } from '../event/losses.js'
 import type { Decoder, Encoder } from '../event/stage.js'
 
@@ -17,6 +18,11 @@ export interface OptionSpec {
 export interface EncodeOptions {
   /** Make the first event or field that the format has no place for an error, instead of counting it. Default false. */
   strict?: boolean
+  /**
+   * How many records an encoder that looks ahead may hold back, to choose how it writes them: few where many encoders are at
+   * work at once. Default: what suits the format.
+   */
+  window?: number
 }
 
 /** A trace format: the one thing that commands, sniffing and documents need to know of it. */
@@ -31,6 +37,8 @@ export interface Format<DecodeOptions extends object = object, FormatEncodeOptio
   readonly binary: boolean
   /** Which fields it can carry on which kind of event. */
   readonly carried: Carried
+  /** Kinds that the format has no record of its own for: they are written as these kinds, and are these when they are read back. */
+  readonly writtenAs?: Readonly<Partial<Record<KindName, readonly KindName[]>>>
   readonly decodeOptions: Readonly<Record<string, OptionSpec>>
   readonly encodeOptions: Readonly<Record<string, OptionSpec>>
   /** Whether a stream that begins with these bytes (up to some thousand; fewer only if the stream is short) is of this format. */

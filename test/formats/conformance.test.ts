@@ -1,15 +1,24 @@
 import fc from 'fast-check'
 import { hatf } from '../../lib/formats/hatf/index.js'
+import { heapmon } from '../../lib/formats/heapmon/index.js'
+import { kmemtrace } from '../../lib/formats/kmemtrace/index.js'
 import { mtrc } from '../../lib/formats/mtrc/index.js'
 import { replay } from '../../lib/formats/replay/index.js'
 import { ndjson } from '../../lib/wire/ndjson/index.js'
 import { conformance } from '../support/conformance.js'
 import { anyEvent } from '../support/random-event.js'
+import { PLAIN } from './hatf/bytes.js'
 import { random as randomHatf } from './hatf/random.js'
+import { random as randomHeapmon } from './heapmon/random.js'
+import { random as randomKmemtrace } from './kmemtrace/random.js'
 import { random as randomMtrc } from './mtrc/random.js'
 import { random as randomReplay } from './replay/random.js'
 
 conformance(mtrc, { random: randomMtrc() })
 conformance(replay, { random: randomReplay() })
-conformance(hatf, { raw: { fold: false }, random: randomHatf() })
+conformance(heapmon, { random: randomHeapmon() })
+conformance(hatf, {
+  raw: { fold: false }, random: randomHatf(), encode: { 'records.hatf': PLAIN }, lookedAhead: ['best.hatf'],
+})
+conformance(kmemtrace, { random: randomKmemtrace() })
 conformance(ndjson, { random: fc.record({ header: fc.constant({ format: 'any' }), events: fc.array(anyEvent, { maxLength: 20 }) }) })

@@ -20,6 +20,10 @@ export interface Promises {
   raw?: object
   /** Traces that the format can say all of. */
   random: fc.Arbitrary<{ header: TraceHeader; events: TraceEvent[] }>
+  /** How golden files were encoded, by their names, where not as the encoder does by itself. */
+  encode?: Readonly<Record<string, object>>
+  /** Golden files in which what came first was written in view of what came later. */
+  lookedAhead?: readonly string[]
 }
 
 /**
@@ -27,7 +31,7 @@ export interface Promises {
  * events in chunks of any size, come back byte for byte, and cut or with any bit flipped give an error or another trace,
  * and never anything else; and whatever events it can say come back as they are.
  */
-export function conformance(format: Format, { raw, random }: Promises): void {
+export function conformance(format: Format, { raw, random, encode = {}, lookedAhead = [] }: Promises): void {
   describe(`${format.name} conforms`, () => {
     const folder = join(GOLDEN, format.name)
     const files = readdirSync(folder).filter((name) => extname(name) !== '.ndjson')
@@ -50,7 +54,7 @@ export function conformance(format: Format, { raw, random }: Promises): void {
 
       test.each(SIZES)('is encoded from the golden events, in chunks of %i, to the same bytes', (size) => {
         const { batches } = decodeAll(ndjson.decoder(), golden, size)
-        expect(Buffer.from(encodeAll(format.encoder(), batches))).toEqual(Buffer.from(bytes))
+        expect(Buffer.from(encodeAll(format.encoder(encode[name]), batches))).toEqual(Buffer.from(bytes))
       })
 
       test('cut anywhere: the whole events, then one error that says where', () => {
@@ -59,13 +63,13 @@ export function conformance(format: Format, { raw, random }: Promises): void {
           const decoder = format.decoder(raw)
           const { events, error } = decodeAll(decoder, prefix, 64)
           // A last line without its newline may be cut, and that is what the decoder warns of.
-          const sure = decoder.warnings?.some((text) => text.includes('newline')) === true ? events.length - 1 : events.length
+          const sure = decoder.warnings?.some((text) => text.includes('newline')) === true ? Math.max(0, events.length - 1) : events.length
           expect(events.slice(0, sure)).toEqual(records.slice(0, sure))
           if (error !== undefined) checkError(error, format, events, length)
-          else if ((decoder.warnings ?? []).length === 0) {
+          else if ((decoder.warnings ?? []).length === 0 && !lookedAhead.includes(name)) {
             // Then it is whole by itself: formats without an end mark can be cut between records. What it says is in the
             // bytes of its events, up to a last newline and to metadata that nothing follows.
-            const again = Buffer.from(encodeAll(format.encoder(), decodeAll(format.decoder(), prefix).batches))
+            const again = Buffer.from(encodeAll(format.encoder(encode[name]), decodeAll(format.decoder(), prefix).batches))
             const said = Buffer.from(prefix)
             expect(said.equals(again) || said.equals(again.subarray(0, -1)) || (raw !== undefined && said.subarray(0, again.length).equals(again))).toBe(true)
           }

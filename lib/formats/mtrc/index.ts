@@ -10,6 +10,7 @@ export const mtrc: Format<MtrcDecodeOptions> = {
   extensions: ['.mtrc'],
   binary: true,
   carried: CARRIED,
+  writtenAs: { existing: ['alloc'] },
   decodeOptions: {
     resolve: {
       help: 'leave frees and reallocs without the address and size of their block; needs no memory for live blocks',

@@ -1,11 +1,12 @@
+import { ascii, COLON, CR, LF, MINUS, SPACE, TAB } from '../../bytes/ascii.js'
 import { Input } from '../../bytes/input.js'
+import { decimal, decimalField, negative, pointerField } from '../../bytes/numbers.js'
 import { HI, LO, WORD } from '../../bytes/u64.js'
 import { BATCH_EVENTS, EventBatch } from '../../event/batch.js'
 import { describe, limit, malformed, truncated, type TraceError } from '../../event/error.js'
 import { Api, Has, Kind, fieldSet } from '../../event/fields.js'
 import type { Decoder } from '../../event/stage.js'
-import { ascii, COLON, CR, LF, MAX_LINE, MINUS, NAME, REPLAY_HEADER, SPACE, TAB } from './layout.js'
-import { decimal, decimalField, negative, pointerField } from './numbers.js'
+import { MAX_LINE, NAME, REPLAY_HEADER } from './layout.js'
 import { endOfLine, isWord, longestMatch, Word } from './words.js'
 
 const ALLOC = Kind.alloc

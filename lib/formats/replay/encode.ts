@@ -1,3 +1,4 @@
+import { ascii, COLON, LF, MINUS, SPACE, ZERO } from '../../bytes/ascii.js'
 import { Sink } from '../../bytes/sink.js'
 import { HI, LO, MAX_DECIMAL, SAFE_HI, WORD, writeDecimal, writeHex } from '../../bytes/u64.js'
 import type { EventBatch } from '../../event/batch.js'
@@ -6,7 +7,7 @@ import type { TraceHeader } from '../../event/header.js'
 import { Losses } from '../../event/losses.js'
 import type { Encoder } from '../../event/stage.js'
 import type { EncodeOptions } from '../format.js'
-import { ascii, CARRIED, COLON, FORM_FIELDS, LF, MINUS, NAME, SPACE, ZERO } from './layout.js'
+import { CARRIED, FORM_FIELDS, NAME } from './layout.js'
 
 const ALLOC = Kind.alloc
 const EXISTING = Kind.existing

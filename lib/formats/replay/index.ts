@@ -17,6 +17,7 @@ export const replay: Format = {
   extensions: ['.replay', '.txt'],
   binary: false,
   carried: CARRIED,
+  writtenAs: { existing: ['alloc'] },
   decodeOptions: {},
   encodeOptions: {},
   sniff: (head) => FIRST_LINE.test(decodeText(head.subarray(0, 4096))),

@@ -11,15 +11,6 @@ export const REPLAY_HEADER: TraceHeader = { format: NAME, timeUnit: 'ns' }
 /** Longer lines are refused. A line that says all it can in canonical form has less than 160 bytes. */
 export const MAX_LINE = 65_536
 
-/** ASCII codes that have a meaning between fields. */
-export const TAB = 9
-export const LF = 10
-export const CR = 13
-export const SPACE = 32
-export const MINUS = 45
-export const ZERO = 48
-export const COLON = 58
-
 const COMMON = ['api', 'thread', 'time', 'endTime', 'address'] as const
 
 /** What each action has a place for. Of an allocation it depends on the action: see `FORM_FIELDS`. */
@@ -37,8 +28,3 @@ export const FORM_FIELDS = {
   calloc: fieldSet(...COMMON, 'size', 'count', 'elementSize'),
   memalign: fieldSet(...COMMON, 'size', 'alignment'),
 } as const
-
-/** The characters of a string of ASCII as bytes. */
-export function ascii(text: string): Uint8Array {
-  return Uint8Array.from(text, (char) => char.charCodeAt(0))
-}

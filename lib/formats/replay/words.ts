@@ -1,4 +1,4 @@
-import { ascii, CR, LF, SPACE, TAB } from './layout.js'
+import { ascii, CR, LF, SPACE, TAB } from '../../bytes/ascii.js'
 
 /** The names of the actions, as bytes. */
 export const Word = {

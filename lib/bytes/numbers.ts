@@ -1,8 +1,8 @@
-import { HI, LO, WORD, hexValue } from '../../bytes/u64.js'
-import { SPACE, TAB, ZERO } from './layout.js'
+import { SPACE, TAB, ZERO } from './ascii.js'
+import { HI, LO, WORD, hexValue } from './u64.js'
 
 /**
- * Readers for the numbers of a line. Each takes the position where something must stand and the place in a column's
+ * Readers for the numbers in a line of text. Each takes the position where something must stand and the place in a column's
  * words where the value goes, and gives the position behind it, or `~position` (a negative number) of the byte that
  * does not fit. None looks at where the line ends: whoever calls makes sure that a line feed is there, which stops them all.
  */
@@ -111,6 +111,12 @@ export function pointerField(bytes: Uint8Array, p: number, words: Uint32Array, a
   if (p < 0) return p
   const start = p
   if (bytes[p] === ZERO && ((bytes[p + 1] as number) | 32) === 0x78) p += 2
+  const after = hex(bytes, p, words, at)
+  return after < 0 && (HEX_VALUE[bytes[p] as number] as number) <= 15 ? ~start : after
+}
+
+/** Reads the digits of a 64-bit hex number, of either case. Too large a number does not fit at its first digit. */
+export function hex(bytes: Uint8Array, p: number, words: Uint32Array, at: number): number {
   const first = p
   let digit = HEX_VALUE[bytes[p] as number] as number
   if (digit > 15) return ~p
@@ -123,7 +129,7 @@ export function pointerField(bytes: Uint8Array, p: number, words: Uint32Array, a
   } while (digit <= 15)
   if (p - first > 16) {
     // What was shifted out of the top must have been leading zeros.
-    for (let i = first; i < p - 16; i++) if (bytes[i] !== ZERO) return ~start
+    for (let i = first; i < p - 16; i++) if (bytes[i] !== ZERO) return ~first
   }
   words[at + LO] = lo
   words[at + HI] = hi

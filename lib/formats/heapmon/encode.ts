@@ -1,0 +1,287 @@
+import { LF, MINUS, SPACE, TAB, ZERO, ascii } from '../../bytes/ascii.js'
+import { Sink } from '../../bytes/sink.js'
+import { HI, LO, WORD, writeDecimal, writeHex } from '../../bytes/u64.js'
+import type { EventBatch } from '../../event/batch.js'
+import { Api, APIS, Has, Kind } from '../../event/fields.js'
+import type { TraceHeader } from '../../event/header.js'
+import { Losses } from '../../event/losses.js'
+import type { Encoder } from '../../event/stage.js'
+import type { EncodeOptions } from '../format.js'
+import { Parts, reallocParts } from '../realloc.js'
+import { CARRIED, DEFAULT_LAYOUT, DEL, layoutOf, NAME, OLD, TITLES, WIDTHS, type HeapmonLayout } from './layout.js'
+import { Names, type Name } from './names.js'
+
+const ALLOC = Kind.alloc
+const EXISTING = Kind.existing
+const REALLOC = Kind.realloc
+const FREE = Kind.free
+const NEW_API = Api.new
+const DELETE_API = Api.delete
+
+const HAS_API = Has.api
+const HAS_PROCESS = Has.process
+const HAS_THREAD = Has.thread
+const HAS_TIME = Has.time
+const HAS_ADDRESS = Has.address
+const HAS_OLD_ADDRESS = Has.oldAddress
+const HAS_SIZE = Has.size
+const HAS_FUNCTION = Has.function
+const HAS_TYPE = Has.type
+const HAS_STACK = Has.stack
+
+const LETTER_X = 0x78
+const [THREAD_WIDTH, TIME_WIDTH, ADDRESS_WIDTH, SIZE_WIDTH, TYPE_WIDTH] = WIDTHS
+/** More than a line takes beside its type and its stack. */
+const MAX_NUMBERS = 512
+
+/** What the encoder can be told. */
+export interface HeapmonEncodeOptions extends EncodeOptions {
+  /** Begin with the titles of the columns, even if the trace was read from a file without. Default false. */
+  titles?: boolean
+  /** What separates the columns; as in the file that the trace was read from, or a tab, if not given. */
+  separator?: HeapmonLayout['separator']
+}
+
+/** Encodes events as heap monitoring text in canonical form. */
+export class HeapmonEncoder implements Encoder {
+  readonly losses: Losses
+  private readonly sink = new Sink()
+  private readonly names = new Names()
+  private readonly options: HeapmonEncodeOptions
+  private layout = DEFAULT_LAYOUT
+  private tabs = true
+  private batch: EventBatch | null = null
+  private header: TraceHeader | undefined
+  /** The event's time in microseconds. */
+  private timeLo = 0
+  private timeHi = 0
+  private failure: unknown = null
+
+  constructor(options: HeapmonEncodeOptions = {}) {
+    this.options = options
+    this.losses = new Losses(NAME, CARRIED, options.strict)
+  }
+
+  feed(batch: EventBatch): void {
+    this.batch = batch
+  }
+
+  end(): void {
+    // The text has no trailer.
+  }
+
+  cut(): void {
+    // Nothing is held back.
+  }
+
+  next(): Uint8Array | null {
+    if (this.failure !== null) throw this.failure
+    const { batch } = this
+    if (batch === null) return null
+    this.batch = null
+    try {
+      this.write(batch)
+    } catch (error) {
+      // In strict mode: the lines before the loss are given out first.
+      this.failure = error
+    }
+    if (this.sink.pos > 0) return this.sink.take()
+    if (this.failure !== null) throw this.failure
+    return null
+  }
+
+  private write(batch: EventBatch): void {
+    const { losses, names } = this
+    const n = losses.admit(batch)
+    if (batch.header !== this.header) this.begin(batch)
+    names.begin(batch.strings)
+    const { mask, kind, api, type } = batch
+    const address = batch.address.words
+
+    for (let i = 0; i < n; i++) {
+      const fields = mask[i] as number
+      const what = kind[i] as number
+      if (what === REALLOC) {
+        const { parts, reason } = reallocParts(batch, i)
+        losses.note(reason, batch, i)
+        if (parts === Parts.none) continue
+        this.noteThread(fields, batch, i)
+        this.readTime(fields, batch, i)
+        if ((parts & Parts.alloc) !== 0) this.noteSize(fields, batch, i)
+        const typed = this.noted(names.type((fields & HAS_TYPE) !== 0 ? (type[i] as number) : -1), batch, i)
+        const stack = this.stackOf(fields, batch, i)
+        // One that stayed where it was may have only one of its addresses.
+        const old = (fields & HAS_OLD_ADDRESS) !== 0 ? batch.oldAddress.words : address
+        const now = (fields & HAS_ADDRESS) !== 0 ? address : old
+        if ((parts & Parts.free) !== 0) this.writeLine(FREE, fields, old[2 * i + LO] as number, old[2 * i + HI] as number, typed, stack, batch, i)
+        if ((parts & Parts.alloc) !== 0) this.writeLine(ALLOC, fields, now[2 * i + LO] as number, now[2 * i + HI] as number, typed, stack, batch, i)
+        continue
+      }
+      if (what !== ALLOC && what !== FREE && what !== EXISTING) continue
+      if ((fields & HAS_ADDRESS) === 0) {
+        losses.note(what === FREE ? 'frees without an address' : 'allocations without an address', batch, i)
+        continue
+      }
+      if ((fields & HAS_API) !== 0 && what !== EXISTING) this.noteApi(what, api[i] as number, batch, i)
+      this.noteThread(fields, batch, i)
+      if (what !== EXISTING) this.readTime(fields, batch, i)
+      if (what !== FREE) this.noteSize(fields, batch, i)
+      const typed = this.noted(names.type((fields & HAS_TYPE) !== 0 ? (type[i] as number) : -1), batch, i)
+      const stack = this.stackOf(fields, batch, i)
+      this.writeLine(what, fields, address[2 * i + LO] as number, address[2 * i + HI] as number, typed, stack, batch, i)
+    }
+    if (n < batch.count) throw losses.refusal(batch, n)
+  }
+
+  /** Another trace begins: only titles can say so behind the first one. */
+  private begin(batch: EventBatch): void {
+    const { titles, separator } = this.options
+    const own = layoutOf(batch.header)
+    this.layout = { titles: titles === true || own.titles, separator: separator ?? own.separator, indent: own.indent }
+    this.tabs = this.layout.separator === 'tab'
+    if (this.header !== undefined && !this.layout.titles) this.losses.note('beginning of another trace', batch, 0)
+    this.header = batch.header
+    if (this.layout.titles) this.writeTitles()
+  }
+
+  private writeTitles(): void {
+    const { sink } = this
+    sink.reserve(MAX_NUMBERS)
+    const out = sink.bytes
+    let p = this.indent(out, sink.pos)
+    TITLES.forEach((title, column) => {
+      const start = p
+      for (const char of ascii(title)) out[p++] = char
+      const width = WIDTHS[column]
+      if (width !== undefined) p = this.gap(out, p, start, width)
+    })
+    out[p++] = LF
+    sink.pos = p
+  }
+
+  /** One line. Nothing is lost in it any more: what a column has no place for was noted before. */
+  private writeLine(what: number, fields: number, lo: number, hi: number, type: Uint8Array, stack: Uint8Array, batch: EventBatch, i: number): void {
+    const { sink } = this
+    const at = 2 * i
+    sink.reserve(MAX_NUMBERS + type.length + stack.length)
+    const out = sink.bytes
+    let p = this.indent(out, sink.pos)
+
+    let start = p
+    if ((fields & HAS_PROCESS) !== 0) p = writeDecimal(out, p, batch.process.words[at + LO] as number, batch.process.words[at + HI] as number)
+    else out[p++] = ZERO
+    out[p++] = MINUS
+    if ((fields & HAS_THREAD) !== 0) p = writeDecimal(out, p, batch.thread.words[at + LO] as number, batch.thread.words[at + HI] as number)
+    else out[p++] = ZERO
+    p = this.gap(out, p, start, THREAD_WIDTH)
+
+    start = p
+    if (what === EXISTING) p = put(out, p, OLD)
+    else p = writeDecimal(out, p, this.timeLo, this.timeHi)
+    p = this.gap(out, p, start, TIME_WIDTH)
+
+    start = p
+    out[p++] = ZERO
+    out[p++] = LETTER_X
+    p = writeHex(out, p, lo, hi)
+    p = this.gap(out, p, start, ADDRESS_WIDTH)
+
+    start = p
+    if (what === FREE) p = put(out, p, DEL)
+    else if ((fields & HAS_SIZE) !== 0) p = writeDecimal(out, p, batch.size.words[at + LO] as number, batch.size.words[at + HI] as number)
+    else out[p++] = ZERO
+    p = this.gap(out, p, start, SIZE_WIDTH)
+
+    start = p
+    p = put(out, p, type)
+    if (stack.length > 0) {
+      p = this.gap(out, p, start, TYPE_WIDTH)
+      p = put(out, p, stack)
+    }
+    out[p++] = LF
+    sink.pos = p
+  }
+
+  private indent(out: Uint8Array, p: number): number {
+    for (let { indent } = this.layout; indent > 0; indent--) out[p++] = SPACE
+    return p
+  }
+
+  /** What stands behind a column that began at `start`: a tab, or at least two blanks, for a type can have single ones. */
+  private gap(out: Uint8Array, p: number, start: number, width: number): number {
+    if (this.tabs) {
+      out[p] = TAB
+      return p + 1
+    }
+    const next = Math.max(start + width, p + 2)
+    while (p < next) out[p++] = SPACE
+    return p
+  }
+
+  /** The event's stack, or the function alone that other formats know. */
+  private stackOf(fields: number, batch: EventBatch, i: number): Uint8Array {
+    if ((fields & HAS_FUNCTION) !== 0) {
+      if ((fields & HAS_STACK) === 0) {
+        this.losses.note('function, written as a stack of one frame', batch, i)
+        return this.noted(this.names.function(batch.function[i] as number), batch, i)
+      }
+      this.losses.note('function of events that have a stack', batch, i)
+    }
+    const stack = (fields & HAS_STACK) !== 0 ? (batch.stack[i] as number) : -1
+    return this.noted(this.names.stack(stack), batch, i)
+  }
+
+  private noted({ bytes, loss }: Name, batch: EventBatch, i: number): Uint8Array {
+    if (loss !== undefined) this.losses.note(loss, batch, i)
+    return bytes
+  }
+
+  /** 0 stands for no thread and for no process, so it cannot be told from them. */
+  private noteThread(fields: number, batch: EventBatch, i: number): void {
+    if ((fields & HAS_PROCESS) !== 0 && isZero(batch.process.words, i)) this.losses.note('process 0, which stands for none', batch, i)
+    if ((fields & HAS_THREAD) !== 0 && isZero(batch.thread.words, i)) this.losses.note('thread 0, which stands for none', batch, i)
+  }
+
+  private noteSize(fields: number, batch: EventBatch, i: number): void {
+    if ((fields & HAS_SIZE) === 0) this.losses.note('no size, written as 0', batch, i)
+  }
+
+  private noteApi(what: number, api: number, batch: EventBatch, i: number): void {
+    const expected = what === ALLOC ? NEW_API : DELETE_API
+    if (api !== expected) this.losses.note(`api ${APIS[api]}, written as ${APIS[expected]}`, batch, i)
+  }
+
+  private readTime(fields: number, batch: EventBatch, i: number): void {
+    this.timeLo = this.timeHi = 0
+    if ((fields & HAS_TIME) === 0) {
+      this.losses.note('no time, written as 0', batch, i)
+      return
+    }
+    const lo = batch.time.words[2 * i + LO] as number
+    const hi = batch.time.words[2 * i + HI] as number
+    if (batch.header.timeUnit !== 'ns') {
+      this.timeLo = lo
+      this.timeHi = hi
+      return
+    }
+    // Long division by 1000, whose steps are exact in a double.
+    const upper = Math.floor(hi / 1000)
+    const rest = (hi - upper * 1000) * WORD + lo
+    const lower = Math.floor(rest / 1000)
+    this.timeLo = lower
+    this.timeHi = upper
+    if (rest !== lower * 1000) this.losses.note('times between microseconds, rounded down', batch, i)
+  }
+}
+
+function isZero(words: Uint32Array, i: number): boolean {
+  return words[2 * i] === 0 && words[2 * i + 1] === 0
+}
+
+/** Copies a word or name; the call of `set` costs more than a short loop. */
+function put(out: Uint8Array, p: number, bytes: Uint8Array): number {
+  const { length } = bytes
+  if (length < 32) for (let i = 0; i < length; i++) out[p + i] = bytes[i] as number
+  else out.set(bytes, p)
+  return p + length
+}

@@ -1,0 +1,51 @@
+import { StringTable } from '../../event/strings.js'
+
+const MAX_BYTES = 1 << 22
+const MAX_NAMES = 1 << 16
+
+/**
+ * Names read so far, by numbers that outlive the batches, so that a name that occurs in each batch is not
+ * looked for in each one's string table.
+ */
+export class KnownNames {
+  private known = new StringTable()
+  /** Per name its id in the batch it occurred in last. */
+  private readonly ids: number[] = []
+  private readonly batches: number[] = []
+  private strings = new StringTable()
+  private batch = 0
+
+  /** Whether the names take so much memory that they are better forgotten. */
+  get isFull(): boolean {
+    return this.known.byteLength > MAX_BYTES || this.known.size > MAX_NAMES
+  }
+
+  /** Begins a batch with a string table that has no names yet. */
+  begin(strings: StringTable): void {
+    this.strings = strings
+    this.batch++
+  }
+
+  /** The number of the name `bytes[start..end)`. */
+  number(bytes: Uint8Array, start: number, end: number): number {
+    const number = this.known.intern(bytes, start, end)
+    if (number === this.ids.length) {
+      this.ids.push(0)
+      this.batches.push(0)
+    }
+    return number
+  }
+
+  /** The id of the name with this number in the batch's string table. */
+  id(number: number): number {
+    if (this.batches[number] === this.batch) return this.ids[number] as number
+    this.batches[number] = this.batch
+    return (this.ids[number] = this.strings.addFrom(this.known, number))
+  }
+
+  /** Forgets all names and their numbers. */
+  clear(): void {
+    this.known = new StringTable()
+    this.ids.length = this.batches.length = 0
+  }
+}

@@ -1,0 +1,43 @@
+import { CR, LF, SPACE, TAB } from '../../bytes/ascii.js'
+import { NOTYPE, NOVTBL } from './layout.js'
+
+const LETTER_N = 0x6e
+
+/**
+ * Where the type that begins at `start` ends, and with it the column.
+ * @param wide whether the columns before it are more than one blank, or a tab, apart: then a type can have single blanks in it
+ * @returns the position of a blank, a tab or the line feed
+ */
+export function typeEnd(bytes: Uint8Array, start: number, wide: boolean): number {
+  let p = start
+  if (bytes[p] === LETTER_N && (isWord(bytes, p, NOVTBL) || isWord(bytes, p, NOTYPE))) return p + NOVTBL.length
+  for (;;) {
+    const c = bytes[p] as number
+    if (c === LF || c === TAB) return p
+    if (c === SPACE) {
+      const next = bytes[p + 1] as number
+      if (!wide || next === SPACE || next === TAB || next === LF) return p
+    }
+    p++
+  }
+}
+
+/** Where the text of a type ends whose column ends at `end`: without the carriage return, and blanks, of a line's end. */
+export function typeTextEnd(bytes: Uint8Array, start: number, end: number): number {
+  while (end > start && (bytes[end - 1] === CR || bytes[end - 1] === SPACE)) end--
+  return end
+}
+
+/** Whether the type in `bytes[start..end)` is the word for none. */
+export function isNovtbl(bytes: Uint8Array, start: number, end: number): boolean {
+  if (bytes[start] !== LETTER_N || end - start !== NOVTBL.length) return false
+  for (let i = 1; i < NOVTBL.length; i++) if (bytes[start + i] !== NOVTBL[i]) return false
+  return true
+}
+
+/** Whether one of the format's own words stands here: nothing but a blank or the line's end comes behind it. */
+function isWord(bytes: Uint8Array, p: number, word: Uint8Array): boolean {
+  for (let i = 0; i < word.length; i++) if (bytes[p + i] !== word[i]) return false
+  const after = bytes[p + word.length]
+  return after === SPACE || after === TAB || after === LF
+}

@@ -1,0 +1,141 @@
+import { areFeatures } from './features.js'
+import { EventId, HEAD, LAYOUTS, TYPES, allocSize, callSiteAt, coreSize, type KmemtraceLayout } from './layout.js'
+
+/** How many bytes are looked at, at most, to tell a layout from the others. */
+export const WINDOW = 4096
+
+/** The size of an all-zero record divides this in every layout, so that many zero bytes say nothing about the layout. */
+export const ZERO_GROUP = 96
+
+/** Records with more bytes than this beyond what they must have are not believed; no feature was ever defined. */
+const MAX_EXTRA = 1024
+/** Linux can be built for as many CPUs as this, and then some. */
+const MAX_CPU = 0xffff
+/** The high word of a time of 146 years in nanoseconds. 64-bit kernel addresses, which could be in its place, are above. */
+const MAX_TIME_HIGH = 0x3fff_ffff
+
+/** How far bytes make sense as records of one layout. */
+interface Reading {
+  readonly layout: KmemtraceLayout
+  /** Where the first record is that makes no sense, or that is not all there. */
+  readonly at: number
+  /** It makes no sense. */
+  readonly failed: boolean
+  /** How many records have event and type ids that are known, and how many are unusual. */
+  readonly known: number
+  readonly odd: number
+  /** Whether the first one, all-zero records aside, is known. */
+  readonly begins: boolean
+}
+
+/**
+ * The layout of the records that begin at `pos`, or `short` when that takes more bytes to tell. What it gives does not
+ * depend on how many of the bytes are there when they suffice.
+ *
+ * @param layouts those that it may be, the preferred ones first
+ * @param end one past the last byte that is there
+ * @param ended no more bytes will come
+ */
+export function detectLayout(
+  layouts: readonly KmemtraceLayout[], bytes: Uint8Array, pos: number, end: number, ended: boolean,
+): KmemtraceLayout | 'short' | 'bad' {
+  if (layouts.length === 1) return layouts[0] as KmemtraceLayout
+  const stop = Math.min(end, pos + WINDOW)
+  const readings = layouts.map((layout) => readAs(layout, bytes, pos, stop))
+  const alive = readings.filter((reading) => !reading.failed)
+  if (alive.length > 0 && !ended && stop < pos + WINDOW) {
+    // One that is left is taken once it made sense for longer than any other did: no more bytes can change that.
+    const [only] = alive
+    const furthest = readings.every((reading) => reading === only || reading.at < (only as Reading).at)
+    return alive.length === 1 && furthest ? (only as Reading).layout : 'short'
+  }
+  const best = bestOf(readings)
+  return best.failed && best.at === pos ? 'bad' : best.layout
+}
+
+/** Whether bytes are the beginning of a stream, by its records: there is no header and no magic number. */
+export function sniff(head: Uint8Array): boolean {
+  const best = bestOf(LAYOUTS.map((layout) => readAs(layout, head, 0, head.length)))
+  return !best.failed && best.begins && best.known > best.odd
+}
+
+/** The reading that goes furthest, then has fewer records with unknown ids, then is of the layout that comes first. */
+function bestOf(readings: readonly Reading[]): Reading {
+  const reach = (reading: Reading) => (reading.failed ? reading.at : Infinity)
+  return readings.reduce((best, one) => {
+    if (reach(one) !== reach(best)) return reach(one) > reach(best) ? one : best
+    return one.odd < best.odd ? one : best
+  })
+}
+
+function readAs(layout: KmemtraceLayout, bytes: Uint8Array, pos: number, end: number): Reading {
+  const core = coreSize(layout)
+  let at = pos
+  let known = 0
+  let odd = 0
+  let begins = false
+  let failed = false
+  while (end - at >= HEAD) {
+    const fit = fitOf(layout, bytes, at, end)
+    if (fit === Fit.short) {
+      // The beginning of a record tells whether it is a usual one: known, and without features, which nobody has seen yet.
+      const size = sizeAt(layout, bytes, at)
+      if (size > 0 && !(isNamed(bytes, at) && size === mandatorySize(layout, bytes, at))) odd++
+      break
+    }
+    if (fit === Fit.none) {
+      failed = true
+      break
+    }
+    if (fit === Fit.zero) {
+      at += core
+      continue
+    }
+    if (fit === Fit.odd) odd++
+    else {
+      begins ||= odd === 0
+      known++
+    }
+    at += sizeAt(layout, bytes, at)
+  }
+  return { layout, at, failed, known, odd, begins }
+}
+
+/** How well bytes fit as one record. */
+const Fit = { none: 0, short: 1, zero: 2, odd: 3, known: 4 } as const
+
+function fitOf(layout: KmemtraceLayout, bytes: Uint8Array, at: number, end: number): (typeof Fit)[keyof typeof Fit] {
+  const size = sizeAt(layout, bytes, at)
+  const core = coreSize(layout)
+  if (size < core) {
+    if (bytes.subarray(at, Math.min(end, at + core)).some((byte) => byte !== 0)) return Fit.none
+    return end - at < core ? Fit.short : Fit.zero
+  }
+  const mandatory = mandatorySize(layout, bytes, at)
+  if (size < mandatory || size > mandatory + MAX_EXTRA) return Fit.none
+  if (end - at < size) return Fit.short
+  const little = layout.byteOrder === 'little'
+  if (layout.layout === 'ftrace') {
+    const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length)
+    const time = callSiteAt(layout) - 8
+    const high = view.getUint32(at + time + (little ? 4 : 0), little)
+    if (view.getUint32(at + HEAD, little) > MAX_CPU || high > MAX_TIME_HIGH) return Fit.none
+  }
+  if (!isNamed(bytes, at)) return Fit.odd
+  return areFeatures(bytes, at + mandatory, at + size, little) ? Fit.known : Fit.none
+}
+
+/** Whether a record has event and type ids that are known. */
+function isNamed(bytes: Uint8Array, at: number): boolean {
+  return (bytes[at] as number) <= EventId.free && (bytes[at + 1] as number) < TYPES
+}
+
+function mandatorySize(layout: KmemtraceLayout, bytes: Uint8Array, at: number): number {
+  return bytes[at] === EventId.alloc ? allocSize(layout) : coreSize(layout)
+}
+
+function sizeAt({ byteOrder }: KmemtraceLayout, bytes: Uint8Array, at: number): number {
+  const first = bytes[at + 2] as number
+  const second = bytes[at + 3] as number
+  return byteOrder === 'little' ? first | (second << 8) : (first << 8) | second
+}

@@ -1,0 +1,125 @@
+import { batchesOf, reviseBatch, selectRows, type EventBatch } from '../../event/batch.js'
+import { Has, Kind } from '../../event/fields.js'
+import type { TraceHeader } from '../../event/header.js'
+import type { BatchTransform } from '../../event/stage.js'
+import { FORMAT, layoutFor, type KmemtraceLayout } from './layout.js'
+import { Parts, reallocParts } from '../realloc.js'
+
+const HAS_CPU = Has.cpu
+const HAS_SEQUENCE = Has.sequence
+const HAS_SIZE = Has.size
+const HAS_COUNT = Has.count
+const { lost: LOST, realloc: REALLOC } = Kind
+
+/** The CPU to whose file events without one go. */
+const DEFAULT_CPU = 0
+
+/** The number of a CPU by its file's name: `cpu7`, or anything that ends like that but for extensions; undefined for other names. */
+export function cpuOfPath(path: string): number | undefined {
+  const digits = /cpu(\d{1,9})(\.[a-z]\w*)*$/i.exec(path)?.[1]
+  return digits === undefined ? undefined : Number(digits)
+}
+
+/**
+ * Makes events ready to be divided into files by their CPU: those without one belong to CPU 0, and sequence numbers are made
+ * where there are none and the records have them, for nothing else says in which order the files' records were.
+ */
+export class PerCpu implements BatchTransform {
+  /** The bytes that the kernel dropped in all, if overruns are taken out. */
+  overruns = 0n
+  private input: EventBatch | null = null
+  private sequence = 0
+
+  /**
+   * @param layout what the encoder is told of the layout
+   * @param takeOverruns take out what has no place in per-CPU files: `lost` events with the bytes that the kernel dropped
+   */
+  constructor(private readonly layout: Partial<KmemtraceLayout>, private readonly takeOverruns: boolean) {}
+
+  feed(batch: EventBatch): void {
+    this.input = batch
+  }
+
+  next(): EventBatch | null {
+    const batch = this.input
+    this.input = null
+    return batch === null ? null : this.complete(this.takeOverruns ? this.withoutOverruns(batch) : batch)
+  }
+
+  end(): void {}
+
+  cut(): void {}
+
+  private withoutOverruns(batch: EventBatch): EventBatch {
+    const { kind, mask, count } = batch
+    if (!kind.subarray(0, count).includes(LOST)) return batch
+    const rows = new Int32Array(count)
+    let n = 0
+    for (let i = 0; i < count; i++) {
+      if (kind[i] === LOST && ((mask[i] as number) & (HAS_SIZE | HAS_COUNT)) === HAS_SIZE) {
+        this.overruns += batch.size.values[i] as bigint
+      } else {
+        rows[n++] = i
+      }
+    }
+    return n === count ? batch : selectRows(batch, rows, n)
+  }
+
+  private complete(batch: EventBatch): EventBatch {
+    const layout = layoutFor(batch.header, this.layout)
+    const wanted = typeof layout !== 'string' && layout.layout === 'relay' ? HAS_CPU | HAS_SEQUENCE : HAS_CPU
+    const { count, kind } = batch
+    let revised: EventBatch | undefined
+    for (let i = 0; i < count; i++) {
+      const mask = batch.mask[i] as number
+      const missing = wanted & ~mask & (kind[i] === LOST || kind[i] === REALLOC ? ~HAS_SEQUENCE : -1)
+      if (missing !== 0) {
+        revised ??= this.revise(batch, wanted)
+        if ((missing & HAS_CPU) !== 0) revised.cpu[i] = DEFAULT_CPU
+        if ((missing & HAS_SEQUENCE) !== 0) revised.sequence[i] = this.sequence + 1
+        revised.mask[i] = mask | missing
+      }
+      // A realloc becomes up to two records, which the encoder numbers.
+      if (kind[i] === REALLOC) this.sequence = (this.sequence + recordsOf(reallocParts(batch, i).parts)) | 0
+      else if (kind[i] !== LOST) this.sequence = (mask & HAS_SEQUENCE) !== 0 ? (batch.sequence[i] as number) : (this.sequence + 1) | 0
+    }
+    return revised ?? batch
+  }
+
+  private revise(batch: EventBatch, wanted: number): EventBatch {
+    const { count } = batch
+    const revised = reviseBatch(batch, wanted)
+    if ((batch.columns & HAS_CPU) !== 0) revised.cpu.set(batch.cpu.subarray(0, count))
+    if ((wanted & batch.columns & HAS_SEQUENCE) !== 0) revised.sequence.set(batch.sequence.subarray(0, count))
+    return revised
+  }
+}
+
+/** Says at the end of a trace how many bytes the kernel dropped, by a `lost` event with that size. */
+export class Overruns implements BatchTransform {
+  private input: EventBatch | null = null
+  private header: TraceHeader = { format: FORMAT }
+
+  constructor(private readonly bytes: bigint) {}
+
+  feed(batch: EventBatch): void {
+    this.input = batch
+    this.header = batch.header
+  }
+
+  next(): EventBatch | null {
+    const batch = this.input
+    this.input = null
+    return batch
+  }
+
+  end(): void {
+    this.input = batchesOf([{ kind: 'lost', size: this.bytes }], this.header)[0] as EventBatch
+  }
+
+  cut(): void {}
+}
+
+function recordsOf(parts: number): number {
+  return ((parts & Parts.free) !== 0 ? 1 : 0) + ((parts & Parts.alloc) !== 0 ? 1 : 0)
+}

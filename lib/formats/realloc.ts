@@ -1,0 +1,54 @@
+import { HI, LO } from '../bytes/u64.js'
+import type { EventBatch } from '../event/batch.js'
+import { Has, Outcome } from '../event/fields.js'
+
+const HAS_ADDRESS = Has.address
+const HAS_OLD_ADDRESS = Has.oldAddress
+const HAS_SIZE = Has.size
+const HAS_OUTCOME = Has.outcome
+
+/** What stands for a realloc in a format that has no record for it: a set of these bits. */
+export const Parts = { none: 0, free: 1, alloc: 2, both: 3 } as const
+
+/** What `reallocParts` gives. */
+export interface ReallocParts {
+  /** A set of the bits of `Parts`. */
+  readonly parts: number
+  /** Why it is these, for the count of losses. */
+  readonly reason: string
+}
+
+const LEFT_OUT = (reason: string): ReallocParts => ({ parts: Parts.none, reason })
+const NULL_TO_NULL = LEFT_OUT('reallocs of null to null')
+const FAILED = LEFT_OUT('failed reallocs')
+const NOWHERE = LEFT_OUT('reallocs without an address')
+const FREED: ReallocParts = { parts: Parts.free, reason: 'reallocs to nothing, written as frees' }
+const ALLOCATED: ReallocParts = { parts: Parts.alloc, reason: 'reallocs of null, written as allocs' }
+const UNKNOWN: ReallocParts = { parts: Parts.alloc, reason: 'reallocs of unknown blocks, written as allocs' }
+const MOVED: ReallocParts = { parts: Parts.both, reason: 'reallocs, written as free and alloc' }
+
+/** The records for realloc event i: a free of `oldAddress` and an alloc at `address`; if one is missing, the other is both. */
+export function reallocParts(batch: EventBatch, i: number): ReallocParts {
+  const fields = batch.mask[i] as number
+  const outcome = (fields & HAS_OUTCOME) !== 0 ? batch.outcome[i] : undefined
+  const known = (fields & HAS_ADDRESS) !== 0
+  const oldKnown = (fields & HAS_OLD_ADDRESS) !== 0
+  const isNull = outcome === Outcome.freed || (known && isZero(batch.address.words, i))
+  const wasNull = outcome === Outcome.allocated || (oldKnown && isZero(batch.oldAddress.words, i))
+  if (isNull) {
+    if (wasNull) return NULL_TO_NULL
+    // A null result for a size other than 0 means that there was no memory: the old block lives on.
+    const something = (fields & HAS_SIZE) !== 0 && !isZero(batch.size.words, i)
+    if (something && outcome !== Outcome.freed) return FAILED
+    return oldKnown ? FREED : NOWHERE
+  }
+  // A block that stayed where it was has one address, whichever field says it.
+  if (outcome === Outcome.none && (known || oldKnown)) return MOVED
+  if (!known) return NOWHERE
+  if (wasNull) return ALLOCATED
+  return oldKnown ? MOVED : UNKNOWN
+}
+
+function isZero(words: Uint32Array, i: number): boolean {
+  return words[2 * i + LO] === 0 && words[2 * i + HI] === 0
+}
