@@ -11,3 +11,4 @@ export const {
 
 export { format }
 export * from './formats/hatf/index.js'
+export { HatfSplitter, joinAddresses, joinStream, splitAddresses } from './streams/split-addresses.js'

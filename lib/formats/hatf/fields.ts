@@ -23,8 +23,10 @@ export class FieldStates {
   touched = 0
   /** How many bytes the attributes' length takes, or 0 where they have a fixed width. */
   lengthBytes = 0
-  private readonly lastWidth = Uint8Array.of(4, 4, 0, 0, 0, 0)
-  private readonly stride = new Uint32Array(FIELD_COUNT * 2)
+  /** Per field, the last width that was not 0: the one that interpretations with stored values begin with. */
+  readonly lastWidth = Uint8Array.of(4, 4, 0, 0, 0, 0)
+  /** Per field, as word pairs: the stride that the last metadata of that interpretation gave. */
+  readonly stride = new Uint32Array(FIELD_COUNT * 2)
 
   constructor() {
     this.measure()
@@ -161,6 +163,7 @@ export function writeField(
 ): void {
   const width = fields.width[f] as number
   const interpretation = fields.interpretation[f] as number
+  if (interpretation === DEFAULT && width === 0) return
   let lo = words[index + LO] as number
   let hi = words[index + HI] as number
   if (interpretation !== NONE) {

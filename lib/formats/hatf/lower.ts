@@ -39,6 +39,9 @@ const REALLOC_TAGS = Uint8Array.of(Tag.reallocNone, Tag.reallocMoved, Tag.reallo
 /** The most records that an event can take: a realloc that moved, with its alloc and its free. */
 export const MAX_RECORDS = 3
 
+/** With so many bytes of attributes and comments a window of records is full, however few there are. */
+export const WINDOW_BYTES = 1 << 20
+
 /** Turns events into HATF records: reallocs into all of their records, fields without a place into attributes. */
 export class Lowering {
   private readonly extras: ExtrasWriter | undefined
@@ -52,21 +55,27 @@ export class Lowering {
   }
 
   /**
-   * Adds the first `count` events of a batch to the records.
+   * Adds events of a batch to the records, which must have room for them.
+   * @param from @param to the first event, and the one after the last
+   * @param full how many records make a window; it is full, too, with `WINDOW_BYTES` of attributes and comments
+   * @returns the event after the last that was added: the window is full, if that is not `to`
    * @throws TraceError where losses are errors; the records then hold the events before that one
    */
-  lower(batch: EventBatch, count: number, records: Records): void {
-    for (let i = 0; i < count; i++) {
+  lower(batch: EventBatch, from: number, to: number, records: Records, full: number): number {
+    const { data } = records
+    let i = from
+    while (i < to && records.count < full && data.pos < WINDOW_BYTES) {
       const { count: before } = records
-      const dataBefore = records.data.pos
+      const dataBefore = data.pos
       try {
-        this.event(batch, i, records)
+        this.event(batch, i++, records)
       } catch (error) {
         records.count = before
-        records.data.pos = dataBefore
+        data.pos = dataBefore
         throw error
       }
     }
+    return i
   }
 
   private event(batch: EventBatch, i: number, records: Records): void {

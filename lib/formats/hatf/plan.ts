@@ -1,7 +1,7 @@
 import { HI, LO } from '../../bytes/u64.js'
 import { Sink } from '../../bytes/sink.js'
 import type { FieldStates } from './fields.js'
-import { Field, HEAD, Interpretation, Op, Tag, Width, writeWord } from './layout.js'
+import { FIELD_NAMES, Field, HEAD, Interpretation, Op, Tag, Width, writeWord } from './layout.js'
 import { Given, type Records } from './records.js'
 
 /** Metadata records to be written, and before which records. */
@@ -36,13 +36,23 @@ export class Plan {
     if (interpretation === Interpretation.stride) this.pair(strideLo, strideHi)
   }
 
-  private head(r: number, op: number, field: number, setting: number): void {
+  /** Adds a copy of a metadata record before record r. */
+  add(r: number, metadata: Uint8Array): void {
+    this.goBefore(r)
+    this.sink.append(metadata)
+  }
+
+  private goBefore(r: number): void {
     if (this.count === this.before.length) {
       const bigger = new Uint32Array(2 * this.count)
       bigger.set(this.before)
       this.before = bigger
     }
     this.before[this.count++] = r
+  }
+
+  private head(r: number, op: number, field: number, setting: number): void {
+    this.goBefore(r)
     const { sink } = this
     sink.reserve(HEAD + 16)
     sink.bytes[sink.pos++] = Tag.metadata
@@ -67,6 +77,11 @@ export class Plan {
  */
 export interface Planner {
   /**
+   * How many records it wants to see at once, to look ahead. Without it, or with 0, records come as they are, and what is
+   * written must not depend on how they were cut into blocks.
+   */
+  readonly window?: number
+  /**
    * @param records the next block of records
    * @param fields how fields are laid out at its beginning; not to be changed
    * @param plan takes the metadata; empty
@@ -74,47 +89,59 @@ export interface Planner {
   plan(records: Records, fields: FieldStates, plan: Plan): void
 }
 
+/** The least width, of at least 1 byte, for a value. */
+export function widthOf(lo: number, hi: number): number {
+  return hi !== 0 ? 8 : lo > 0xffff ? 4 : lo > 0xff ? 2 : 1
+}
+
 /**
- * Stores every value as it is. Sizes and addresses have the 4 bytes of the defaults; the other fields have none until the
+ * Stores values as they are. Sizes and addresses have the 4 bytes of the defaults; the other fields have none until the
  * first record with one. Before a record whose value does not fit, the field is widened; never is it made narrower. So the
  * bytes do not depend on how the events were cut into batches.
+ * @param planned the codes of the fields that it is for
  */
-export const plainPlanner: Planner = {
-  plan(records, fields, plan) {
-    const { count, tag, given, size, address, oldAddress, thread, heap, time, dataEnd } = records
-    const widths = fields.width.slice()
-    // The width of a field that is not stored yet is 0, and 0 is what its values are until it is given.
-    const widen = (r: number, field: number, width: number) => {
-      if (fields.interpretation[field] !== Interpretation.none && widths[field] === 0) {
-        plan.setInterpretation(r, field, Interpretation.none)
+export function plain(planned: readonly number[]): Planner {
+  return {
+    plan(records, fields, plan) {
+      const { count, tag, given, size, address, oldAddress, thread, heap, time, dataEnd } = records
+      // Fields of other planners have the greatest width, and never need another.
+      const widths = fields.width.map((width, field) => (planned.includes(field) ? width : Width.v2))
+      // The width of a field that is not stored yet is 0, and 0 is what its values are until it is given.
+      const widen = (r: number, field: number, width: number) => {
+        if (fields.interpretation[field] !== Interpretation.none && widths[field] === 0) {
+          plan.setInterpretation(r, field, Interpretation.none)
+        }
+        plan.setWidth(r, field, width)
+        widths[field] = width
       }
-      plan.setWidth(r, field, width)
-      widths[field] = width
-    }
-    const fit = (r: number, field: number, words: Uint32Array, isGiven: boolean) => {
-      const lo = words[2 * r + LO] as number
-      const hi = words[2 * r + HI] as number
-      const width = widths[field] as number
-      if (hi !== 0 ? width < 8 : width < 4 && (lo > 0xffff || (width < 2 && (lo > 0xff || (width === 0 && isGiven))))) {
-        widen(r, field, hi !== 0 ? 8 : lo > 0xffff ? 4 : lo > 0xff ? 2 : 1)
+      const fit = (r: number, field: number, words: Uint32Array, isGiven: boolean) => {
+        const lo = words[2 * r + LO] as number
+        const hi = words[2 * r + HI] as number
+        const width = widths[field] as number
+        if (hi !== 0 ? width < 8 : width < 4 && (lo > 0xffff || (width < 2 && (lo > 0xff || (width === 0 && isGiven))))) {
+          widen(r, field, widthOf(lo, hi))
+        }
       }
-    }
-    for (let r = 0, start = 0; r < count; r++) {
-      const end = dataEnd[r] as number
-      const set = given[r] as number
-      fit(r, Field.size, size, false)
-      fit(r, Field.address, oldAddress, false)
-      fit(r, Field.address, address, false)
-      if (set !== 0) {
-        fit(r, Field.thread, thread, (set & Given.thread) !== 0)
-        fit(r, Field.heap, heap, (set & Given.heap) !== 0)
-        fit(r, Field.time, time, (set & Given.time) !== 0)
+      for (let r = 0, start = 0; r < count; r++) {
+        const end = dataEnd[r] as number
+        const set = given[r] as number
+        fit(r, Field.size, size, false)
+        fit(r, Field.address, oldAddress, false)
+        fit(r, Field.address, address, false)
+        if (set !== 0) {
+          fit(r, Field.thread, thread, (set & Given.thread) !== 0)
+          fit(r, Field.heap, heap, (set & Given.heap) !== 0)
+          fit(r, Field.time, time, (set & Given.time) !== 0)
+        }
+        if (end > start && tag[r] !== Tag.comment) {
+          const width = end - start > 0xff ? Width.v2 : Width.v1
+          if ((widths[Field.attributes] as number) < width) widen(r, Field.attributes, width)
+        }
+        start = end
       }
-      if (end > start && tag[r] !== Tag.comment) {
-        const width = end - start > 0xff ? Width.v2 : Width.v1
-        if ((widths[Field.attributes] as number) < width) widen(r, Field.attributes, width)
-      }
-      start = end
-    }
-  },
+    },
+  }
 }
+
+/** Stores the values of all fields as they are. */
+export const plainPlanner: Planner = plain(FIELD_NAMES.map((_, field) => field))

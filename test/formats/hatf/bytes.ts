@@ -32,3 +32,6 @@ function v1(text: string): Uint8Array {
 function u32(value: number): Uint8Array {
   return Uint8Array.of(value >>> 24, value >>> 16, value >>> 8, value)
 }
+
+/** The encoder's options for values as they are, with bytes that are easy to write by hand. */
+export const PLAIN = { preset: 'naive', threadEncoding: 'plain', heapEncoding: 'plain' } as const

@@ -3,10 +3,10 @@ import type { TraceEvent } from '../../../lib/event/batch.js'
 import { batchesOf } from '../../../lib/event/batch.js'
 import { HatfDecoder, HatfEncoder, type Planner } from '../../../lib/formats/hatf/index.js'
 import { decodeAll, drive, encodeEvents } from '../../support/drive.js'
-import { hex, join } from './bytes.js'
+import { hex, join, PLAIN } from './bytes.js'
 
 const header = { format: 'test' }
-const encode = (events: TraceEvent[], options = {}) => encodeEvents(new HatfEncoder(options), events, header)
+const encode = (events: TraceEvent[], options = {}) => encodeEvents(new HatfEncoder({ ...PLAIN, ...options }), events, header)
 
 function losses(events: TraceEvent[], options = {}): Record<string, number> {
   const encoder = new HatfEncoder(options)

@@ -76,3 +76,46 @@ export function randomAll(maxLength = 40): fc.Arbitrary<RandomTrace[]> {
   const trace = fc.record({ header: header.map((shared) => structuredClone(shared)), events: fc.array(event, { maxLength }) })
   return fc.array(trace, { minLength: 1, maxLength: 3 })
 }
+
+/**
+ * Traces as programs make them: runs of equal sizes, of addresses in a row or near each other, of one thread, times that
+ * go on. What HATF can say shorter, and with values at the edges where that ends.
+ */
+export function randomRuns(maxRuns = 8): fc.Arbitrary<RandomTrace> {
+  const origin = fc.constantFrom(0n, 0x7ff0n, 0xffff_ff00n, 0x5555_1234_5678n, 0x7fff_ffff_ff00n, 1n << 63n, (1n << 64n) - 0x80n)
+  const step = fc.oneof(edge, edge.map((value) => -value), fc.constantFrom(0n, 1n, 16n, -48n))
+  const run = fc.record({
+    length: fc.integer({ min: 1, max: 40 }),
+    kind: fc.constantFrom(...RECORDS),
+    size: anySize, sizeStep: fc.constantFrom(0n, 0n, 1n, 255n),
+    origin, step, jitter: fc.constantFrom(0n, 0n, 3n, 0x79n, 0x7fffn),
+    thread: fc.oneof(fc.constantFrom(1n, 1n, 2n, 0x7f00_0000_0700n), u64),
+    heap: fc.constantFrom(0n, 1n, 0x1234n),
+    timeStep: fc.oneof(fc.constantFrom(0n, 1n, 100n, 40_000n), edge),
+    attributes: fc.option(anyAttributes, { nil: undefined, freq: 2 }),
+  })
+  const given = fc.record({ thread: fc.boolean(), heap: fc.boolean(), time: fc.boolean() })
+  return fc.record({ given, runs: fc.array(run, { maxLength: maxRuns }) }).map(({ given, runs }) => {
+    const events: TraceEvent[] = []
+    const wrap = (value: bigint) => BigInt.asUintN(64, value)
+    let time = 5_000_000_000n
+    for (const { length, kind, size, sizeStep, origin, step, jitter, thread, heap, timeStep, attributes } of runs) {
+      for (let i = 0n; i < length; i++) {
+        const address = wrap(origin + i * step + (i % 2n) * jitter)
+        const isBlock = kind === 'alloc' || kind === 'free' || kind === 'realloc'
+        time = wrap(time + timeStep)
+        events.push(kind === 'comment' ? { kind, text: 'x' } : {
+          kind,
+          ...(given.thread && { thread }),
+          ...(given.time && { time }),
+          ...(given.heap && !kind.startsWith('thread') && { heap }),
+          ...(isBlock && { address }),
+          ...(kind === 'realloc' && { oldAddress: wrap(address + 8n), outcome: OUTCOMES[Number(i % 4n)] as 'none' }),
+          ...(isBlock && kind !== 'free' && { size: wrap(size + i * sizeStep) }),
+          ...(attributes && { attributes }),
+        })
+      }
+    }
+    return { header: { format: 'hatf' }, events }
+  })
+}

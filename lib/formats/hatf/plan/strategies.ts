@@ -1,0 +1,115 @@
+import { FIELD_NAMES, Width } from '../layout.js'
+import { plain, plainPlanner, type Planner } from '../plan.js'
+import { ComposedPlanner } from './compose.js'
+import { FieldPlanner } from './field-planner.js'
+import { asIs, baseOffset, constant, delta, stride, type Layout } from './layouts.js'
+import { SinglePlanner } from './single.js'
+
+/** Stored as it is, without looking ahead. */
+const PLAIN = 'plain'
+/** A default until the first other value, without looking ahead. */
+const SINGLE = 'single'
+
+type Strategy = typeof PLAIN | typeof SINGLE | readonly Layout[]
+
+const ANY_WIDTH = asIs(1, 2, 4, 8)
+/** Those that plain storing uses. */
+const WIDE = asIs(4, 8)
+const BASES = baseOffset(1, 2, 4)
+const THREADS = { plain: PLAIN, single: SINGLE, runs: [...asIs(0), ...ANY_WIDTH, constant] } as const
+
+/** The strategies for each field, by name: what to choose the layout of each run from. */
+const STRATEGIES = {
+  size: { naive: PLAIN, small: ANY_WIDTH, same: [...WIDE, constant], combined: [...ANY_WIDTH, constant] },
+  address: {
+    none: PLAIN,
+    base1: [...WIDE, ...baseOffset(1)],
+    base2: [...WIDE, ...baseOffset(2)],
+    base4: [...WIDE, ...baseOffset(4)],
+    base: [...WIDE, ...BASES],
+    stride: [...WIDE, stride],
+    delta: [...WIDE, ...delta(1, 2, 4)],
+    best: [...WIDE, ...delta(1, 2), ...baseOffset(4), stride],
+  },
+  thread: THREADS,
+  heap: THREADS,
+  time: { plain: PLAIN, delta: [...ANY_WIDTH, constant, ...delta(1, 2, 4)] },
+  attributes: { plain: PLAIN, fitted: asIs(0, 1, 2, 4, 8, Width.v1, Width.v2) },
+} as const satisfies Record<(typeof FIELD_NAMES)[number], Record<string, Strategy>>
+
+/** The names of a field's strategies. */
+export type StrategyName<F extends keyof typeof STRATEGIES> = keyof (typeof STRATEGIES)[F] & string
+
+/** A strategy for each field. */
+export type Strategies = { readonly [F in keyof typeof STRATEGIES]: StrategyName<F> }
+
+/** Named sets of strategies. */
+export const PRESETS = {
+  naive: { size: 'naive', address: 'none', thread: 'single', heap: 'single', time: 'plain', attributes: 'plain' },
+  best: { size: 'combined', address: 'best', thread: 'runs', heap: 'runs', time: 'delta', attributes: 'fitted' },
+} as const satisfies Record<string, Strategies>
+
+/** What `strategiesOf` can be told: a preset, and other strategies than it has for some fields. */
+export interface StrategyOptions {
+  /** `best`, the default, takes the fewest bytes; `naive` does not look ahead, and stores values as they are. */
+  preset?: keyof typeof PRESETS
+  sizeEncoding?: StrategyName<'size'>
+  addressEncoding?: StrategyName<'address'>
+  threadEncoding?: StrategyName<'thread'>
+  heapEncoding?: StrategyName<'heap'>
+  timeEncoding?: StrategyName<'time'>
+  attributesEncoding?: StrategyName<'attributes'>
+}
+
+/** The preset of encoders that are told nothing. */
+export const DEFAULT_PRESET = 'best'
+
+/** The strategy for each field. @throws RangeError when there is no such preset */
+export function strategiesOf(options: StrategyOptions): Strategies {
+  const { preset = DEFAULT_PRESET } = options
+  if (!Object.hasOwn(PRESETS, preset)) {
+    throw new RangeError(`there is no preset ${JSON.stringify(preset)}: there are ${Object.keys(PRESETS).join(', ')}`)
+  }
+  const { size, address, thread, heap, time, attributes } = PRESETS[preset]
+  return {
+    size: options.sizeEncoding ?? size,
+    address: options.addressEncoding ?? address,
+    thread: options.threadEncoding ?? thread,
+    heap: options.heapEncoding ?? heap,
+    time: options.timeEncoding ?? time,
+    attributes: options.attributesEncoding ?? attributes,
+  }
+}
+
+/** The names of the strategies for a field. */
+export function strategyNames(field: keyof Strategies): string[] {
+  return Object.keys(STRATEGIES[field])
+}
+
+/**
+ * A planner of its own for each encoder.
+ * @param window how many records to look at in one go
+ * @throws RangeError when there is no strategy of such a name
+ */
+export function plannerFor(strategies: Strategies, window?: number): Planner {
+  const fields = FIELD_NAMES.map((name, field) => ({ field, strategy: strategyOf(name, strategies[name]) }))
+  const parts: Planner[] = []
+  const simple = fields.filter(({ strategy }) => strategy === PLAIN).map(({ field }) => field)
+  if (simple.length === FIELD_NAMES.length) return plainPlanner
+  if (simple.length > 0) parts.push(plain(simple))
+  for (const { field, strategy } of fields) {
+    if (strategy === SINGLE) parts.push(new SinglePlanner(field))
+    else if (strategy !== PLAIN) parts.push(new FieldPlanner(field, strategy, window))
+  }
+  return new ComposedPlanner(parts)
+}
+
+function strategyOf(field: keyof Strategies, name: string): Strategy {
+  const strategies: Readonly<Record<string, Strategy>> = STRATEGIES[field]
+  const strategy = Object.hasOwn(strategies, name) ? strategies[name] : undefined
+  if (strategy === undefined) {
+    const names = strategyNames(field).join(', ')
+    throw new RangeError(`there is no way ${JSON.stringify(name)} to encode ${field}: there are ${names}`)
+  }
+  return strategy
+}

@@ -1,0 +1,155 @@
+import { Input } from '../../../bytes/input.js'
+import { malformed, truncated, type TraceError } from '../../../event/error.js'
+import { Tag } from '../layout.js'
+import { copy, MAIN, MAX_RECORD_BYTES, MAX_RUNS, MAX_TRACKS, PIECE_BYTES, Tracks, type SplitOptions } from './tracks.js'
+
+const LAST_DATA = Tag.destroyThread
+const COMMENT = Tag.comment
+
+/**
+ * Puts back what `Separator` has taken out: byte for byte the same HATF. It has several inputs, so it is driven otherwise
+ * than a stage: whenever `next` gives null, `wanted` says which track it needs, to be fed or ended; at -1 all is done.
+ */
+export class Joiner {
+  /** The track without which `next` cannot go on; -1 when all tracks have ended. */
+  wanted: number = MAIN
+  /** How many records were given out, not counting metadata. */
+  records = 0
+  private readonly tracks: Tracks
+  private readonly inputs: readonly Input[]
+  private readonly out = new Uint8Array(PIECE_BYTES + MAX_RECORD_BYTES)
+  /** Where the next byte to read of each track is, while records are joined. */
+  private readonly at: Int32Array
+  private fault: TraceError | undefined
+
+  constructor(options?: SplitOptions) {
+    this.tracks = new Tracks(options)
+    this.inputs = Array.from({ length: this.tracks.count }, () => new Input())
+    this.at = new Int32Array(this.tracks.count)
+  }
+
+  /** Adds a chunk to a track. */
+  feed(track: number, chunk: Uint8Array): void {
+    this.input(track).feed(chunk)
+  }
+
+  /** A track is complete. */
+  end(track: number): void {
+    this.input(track).ended = true
+  }
+
+  /** Whether every byte that was fed has been given out. */
+  get isDrained(): boolean {
+    return this.inputs.every((input) => input.left === 0)
+  }
+
+  /**
+   * The next bytes: whole records.
+   * @throws TraceError when a record is malformed, or the tracks do not end at the same record. The offset is that in the track
+   *   at fault: the main one unless the message names another
+   */
+  next(): Uint8Array | null {
+    if (this.fault === undefined) {
+      const length = this.join()
+      if (length > 0) return this.out.slice(0, length)
+    }
+    if (this.fault !== undefined) throw this.fault
+    return null
+  }
+
+  private input(track: number): Input {
+    return this.inputs[track] as Input
+  }
+
+  /** Joins records until a track is used up or `out` is full; gives the number of bytes. */
+  private join(): number {
+    const { inputs, out } = this
+    const { runs, runTrack, runBytes, share, count, states } = this.tracks
+    const { at } = this
+    const main = inputs[MAIN] as Input
+    for (let t = 0; t < count; t++) at[t] = this.input(t).pos
+    let { lengthBytes } = states
+    let records = this.records
+    let to = 0
+    let lacking = MAIN
+    while (to < PIECE_BYTES && (at[MAIN] as number) < main.end) {
+      const { bytes } = main
+      const start = at[MAIN] as number
+      const tag = bytes[start] as number
+      if (tag > LAST_DATA) {
+        main.pos = start
+        this.records = records
+        const length = this.tracks.other(main)
+        if (typeof length === 'string') this.fail(malformed, length, main.offset)
+        if (typeof length === 'string' || length === 0) break
+        out.set(bytes.subarray(start, start + length), to)
+        to += length
+        at[MAIN] = start + length
+        if (tag === COMMENT) records++
+        lengthBytes = states.lengthBytes
+        continue
+      }
+      // A record is joined when all of it is there, for the tracks are read one behind the other.
+      lacking = MAIN
+      const after = start + (share[MAX_TRACKS * tag] as number)
+      if (after > main.end) break
+      let data = 0
+      if (lengthBytes !== 0) {
+        data = bytes[after - 1] as number
+        if (lengthBytes === 2) data |= (bytes[after - 2] as number) << 8
+        if (this.tracks.attributes === MAIN && after + data > main.end) break
+      }
+      for (lacking = 1; lacking < count; lacking++) {
+        let needed = (at[lacking] as number) + (share[MAX_TRACKS * tag + lacking] as number)
+        if (lacking === this.tracks.attributes) needed += data
+        if (needed > (inputs[lacking] as Input).end) break
+      }
+      if (lacking < count) break
+      const first = MAX_RUNS * tag
+      const afterLast = first + (runs[tag] as number)
+      for (let r = first; r < afterLast; r++) {
+        const track = runTrack[r] as number
+        const from = (inputs[track] as Input).bytes
+        let pos = at[track] as number
+        for (const until = pos + (runBytes[r] as number); pos < until; pos++) out[to++] = from[pos] as number
+        at[track] = pos
+      }
+      if (data !== 0) {
+        const track = this.tracks.attributes
+        copy((inputs[track] as Input).bytes, at[track] as number, out, to, data)
+        at[track] = (at[track] as number) + data
+        to += data
+      }
+      records++
+      lacking = MAIN
+    }
+    for (let t = 0; t < count; t++) this.input(t).pos = at[t] as number
+    this.records = records
+    this.wanted = lacking
+    if (to === 0 && this.fault === undefined) this.checkEnds()
+    return to
+  }
+
+  /** Nothing could be joined: what lacks may not come any more. */
+  private checkEnds(): void {
+    const lacking = this.wanted
+    const input = this.input(lacking)
+    if (!input.ended) return
+    if (lacking !== MAIN) {
+      this.fail(truncated, `the ${this.tracks.names[lacking - 1]} stream ends before the trace does`, input.offset)
+    } else if (input.left > 0) {
+      this.fail(truncated, 'the stream ends inside a record', input.offset)
+    } else {
+      const surplus = this.inputs.findIndex(({ left }) => left > 0)
+      if (surplus > 0) {
+        this.fail(malformed, `the ${this.tracks.names[surplus - 1]} stream goes on where the trace ends`, this.input(surplus).offset)
+      }
+      // A track may still have something too much; only its end shows that it has not.
+      this.wanted = this.inputs.findIndex(({ ended }) => !ended)
+    }
+  }
+
+  private fail(make: typeof malformed, reason: string, offset: number): void {
+    this.fault = make(reason, { format: 'hatf', offset, event: this.records + 1 })
+  }
+}

@@ -1,0 +1,136 @@
+import { Input } from '../../../bytes/input.js'
+import { malformed, truncated, type TraceError } from '../../../event/error.js'
+import type { Stage } from '../../../event/stage.js'
+import { Tag } from '../layout.js'
+import { copy, MAIN, MAX_RECORD_BYTES, MAX_RUNS, PIECE_BYTES, Tracks, type SplitOptions } from './tracks.js'
+
+const LAST_DATA = Tag.destroyThread
+const COMMENT = Tag.comment
+
+/** Some whole records, with the bytes of each track in an array of their own. */
+export interface Piece {
+  /** The bytes by track: first what stays, then the fields in the order of their codes. */
+  readonly tracks: readonly Uint8Array[]
+  /** How many records there are, not counting metadata. */
+  readonly records: number
+}
+
+/**
+ * Takes the stored bytes of some fields out of the records of a HATF stream, each field into a track of its own. Tags,
+ * metadata, comments, lengths of attributes and all other fields stay where they are. `Joiner` puts them back.
+ */
+export class Separator implements Stage<Uint8Array, Piece> {
+  private readonly tracks: Tracks
+  private readonly input = new Input()
+  /** Where each track of the next piece is collected; used again for every piece. */
+  private readonly buffers: Uint8Array[]
+  private readonly ends: Int32Array
+  /** How many records came before the piece being made, and how many it has. */
+  private before = 0
+  private records = 0
+  private fault: TraceError | undefined
+
+  constructor(options?: SplitOptions) {
+    this.tracks = new Tracks(options)
+    this.buffers = Array.from({ length: this.tracks.count }, () => new Uint8Array(0))
+    this.ends = new Int32Array(this.tracks.count)
+  }
+
+  feed(chunk: Uint8Array): void {
+    this.input.feed(chunk)
+  }
+
+  /** @throws TraceError when a record is malformed, or the stream ends inside one */
+  next(): Piece | null {
+    const { input } = this
+    if (this.fault === undefined && input.left > 0) this.separate()
+    if (this.ends[MAIN] !== 0) return this.take()
+    if (this.fault === undefined && input.ended && input.left > 0) this.fail(truncated, 'the stream ends inside a record')
+    if (this.fault !== undefined) throw this.fault
+    return null
+  }
+
+  end(): void {
+    this.input.ended = true
+  }
+
+  cut(): void {
+    this.input.pos = this.input.end
+    this.input.ended = true
+  }
+
+  private take(): Piece {
+    const piece = { tracks: this.buffers.map((bytes, t) => bytes.slice(0, this.ends[t])), records: this.records }
+    this.before += this.records
+    this.records = 0
+    this.ends.fill(0)
+    return piece
+  }
+
+  private separate(): void {
+    const { input, buffers, ends } = this
+    const { runs, runTrack, runBytes } = this.tracks
+    const { lengths } = this.tracks.states
+    const { bytes, end } = input
+    this.makeRoom(Math.min(input.left, PIECE_BYTES + MAX_RECORD_BYTES))
+    const main = buffers[MAIN] as Uint8Array
+    let { lengthBytes } = this.tracks.states
+    let pos = input.pos
+    let records = 0
+    const stop = Math.min(end, pos + PIECE_BYTES)
+    while (pos < stop) {
+      const tag = bytes[pos] as number
+      if (tag > LAST_DATA) {
+        input.pos = pos
+        this.records = records
+        const length = this.tracks.other(input)
+        if (typeof length === 'string') this.fail(malformed, length)
+        if (typeof length === 'string' || length === 0) break
+        const to = ends[MAIN] as number
+        main.set(bytes.subarray(pos, pos + length), to)
+        ends[MAIN] = to + length
+        pos += length
+        if (tag === COMMENT) records++
+        lengthBytes = this.tracks.states.lengthBytes
+        continue
+      }
+      let after = pos + (lengths[tag] as number)
+      if (after > end) break
+      let data = 0
+      if (lengthBytes !== 0) {
+        data = bytes[after - 1] as number
+        if (lengthBytes === 2) data |= (bytes[after - 2] as number) << 8
+        if (after + data > end) break
+      }
+      const first = MAX_RUNS * tag
+      const afterLast = first + (runs[tag] as number)
+      for (let r = first; r < afterLast; r++) {
+        const track = runTrack[r] as number
+        const out = buffers[track] as Uint8Array
+        let to = ends[track] as number
+        for (const until = pos + (runBytes[r] as number); pos < until; pos++) out[to++] = bytes[pos] as number
+        ends[track] = to
+      }
+      if (data !== 0) {
+        const track = this.tracks.attributes
+        copy(bytes, pos, buffers[track] as Uint8Array, ends[track] as number, data)
+        ends[track] = (ends[track] as number) + data
+        pos += data
+      }
+      records++
+    }
+    input.pos = pos
+    this.records = records
+  }
+
+  private fail(make: typeof malformed, reason: string): void {
+    this.fault = make(reason, { format: 'hatf', offset: this.input.offset, event: this.before + this.records + 1 })
+  }
+
+  /** Every track may have to take all of `n` bytes. */
+  private makeRoom(n: number): void {
+    for (let t = 0; t < this.buffers.length; t++) {
+      if ((this.buffers[t] as Uint8Array).length < n) this.buffers[t] = new Uint8Array(n)
+    }
+  }
+}

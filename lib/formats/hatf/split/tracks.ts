@@ -1,0 +1,145 @@
+import type { Input } from '../../../bytes/input.js'
+import { FieldStates } from '../fields.js'
+import { FIELD_COUNT, FIELD_NAMES, Field, HEAD, Interpretation, LAID_OUT_TAGS, MAX_BYTES, Tag, metadataLength } from '../layout.js'
+
+/** A field of HATF by name. */
+export type HatfField = (typeof FIELD_NAMES)[number]
+
+/** What is to be taken out of the records, or was. */
+export interface SplitOptions {
+  /** The fields whose bytes go into streams of their own. Default: address. */
+  fields?: readonly HatfField[]
+  /**
+   * Take out bytes under any interpretation, not only those that are values as they are (interpretation none).
+   * Default false.
+   */
+  encoded?: boolean
+}
+
+/** The track of what stays: tags, fields that are not taken out, metadata and comments. The fields' tracks follow. */
+export const MAIN = 0
+
+/** The most tracks that there can be. */
+export const MAX_TRACKS = 1 + FIELD_COUNT
+
+/** A piece of work is closed at the first record that ends beyond this. */
+export const PIECE_BYTES = 65_536
+
+/** No record is longer: the tag, seven numbers of 8 bytes, and attributes with their length. */
+export const MAX_RECORD_BYTES = 1 + 7 * 8 + 2 + MAX_BYTES
+
+/** `set` and `subarray` cost more than a short loop. */
+const SHORT_BYTES = 32
+
+/** Room for the runs of one tag: the tag itself, two addresses, the five other fields. */
+export const MAX_RUNS = 8
+
+const { size: SIZE, address: ADDRESS, time: TIME, thread: THREAD, heap: HEAP, attributes: ATTRIBUTES } = Field
+
+const WITH_HEAP = [THREAD, HEAP, TIME, ATTRIBUTES]
+/** The fields of a record, by tag. */
+const FIELDS_OF_TAG: readonly (readonly number[])[] = Array.from({ length: LAID_OUT_TAGS }, (_, tag) => {
+  if (tag === Tag.alloc) return [SIZE, ADDRESS, ...WITH_HEAP]
+  if (tag === Tag.free) return [ADDRESS, ...WITH_HEAP]
+  if (tag <= Tag.reallocFreed) return [SIZE, ADDRESS, ADDRESS, ...WITH_HEAP]
+  return tag < Tag.createThread ? WITH_HEAP : [THREAD, TIME, ATTRIBUTES]
+})
+
+/**
+ * Where the bytes of records belong, at one place of a stream: for each tag, runs of bytes that go to one track each. Both
+ * directions keep one of these and pass the main track's metadata and comments through `other`.
+ */
+export class Tracks {
+  /** The fields that are taken out, in the order of their codes: track t holds the bytes of `names[t - 1]`. */
+  readonly names: readonly HatfField[]
+  readonly count: number
+  /** The fields that are taken out, as bits by field code. */
+  readonly set: number
+  readonly encoded: boolean
+  /** The track of each field, by code, when it is taken out; the main one for those that never are. */
+  private readonly own: Uint8Array
+  /** The track of each field, by code, where the stream is now. */
+  private readonly trackOf = new Uint8Array(FIELD_COUNT)
+  /** What the metadata so far have set. */
+  readonly states = new FieldStates()
+  /** How many runs a record has, by tag. */
+  readonly runs = new Uint8Array(LAID_OUT_TAGS)
+  /** Run r of a tag goes to the track at `[MAX_RUNS * tag + r]` ... */
+  readonly runTrack = new Uint8Array(LAID_OUT_TAGS * MAX_RUNS)
+  /** ... and has as many bytes as there. Attributes that begin with their length are not counted, only the length is. */
+  readonly runBytes = new Uint8Array(LAID_OUT_TAGS * MAX_RUNS)
+  /** The bytes of a record in each track, at `[MAX_TRACKS * tag + track]`; again without counted attributes. */
+  readonly share = new Uint8Array(LAID_OUT_TAGS * MAX_TRACKS)
+  /** Where counted attributes go, without their length, which stays. */
+  attributes = MAIN
+
+  constructor({ fields = ['address'], encoded = false }: SplitOptions = {}) {
+    this.names = FIELD_NAMES.filter((name) => fields.includes(name))
+    this.count = 1 + this.names.length
+    this.set = this.names.reduce((set, name) => set | (1 << Field[name]), 0)
+    this.encoded = encoded
+    this.own = Uint8Array.from(FIELD_NAMES, (name) => 1 + this.names.indexOf(name))
+    this.update()
+  }
+
+  /**
+   * Takes in the metadata record or comment at `input.pos`.
+   * @returns its length, 0 if it is not all there, or what is wrong with it
+   */
+  other(input: Input): number | string {
+    const { bytes, pos, left } = input
+    const tag = bytes[pos] as number
+    if (tag > Tag.metadata) return `unknown tag ${tag}`
+    if (left < HEAD) return 0
+    if (tag === Tag.comment) {
+      const length = HEAD + (((bytes[pos + 2] as number) << 8) | (bytes[pos + 3] as number))
+      return length > left ? 0 : length
+    }
+    const length = metadataLength(bytes, pos)
+    if (length > left) return 0
+    const field = bytes[pos + 2] as number
+    const { width, interpretation } = this.states
+    const [widthBefore, before] = [width[field], interpretation[field]]
+    const reason = this.states.apply(bytes, pos)
+    if (reason !== '') return reason
+    // Another base, default or stride changes nothing about where bytes belong.
+    if (width[field] !== widthBefore || interpretation[field] !== before) this.update()
+    return length
+  }
+
+  private update(): void {
+    const { states, runs, runTrack, runBytes, share, trackOf, own, encoded } = this
+    const { width, interpretation, lengthBytes } = states
+    for (let field = 0; field < FIELD_COUNT; field++) {
+      trackOf[field] = encoded || interpretation[field] === Interpretation.none ? (own[field] as number) : MAIN
+    }
+    this.attributes = trackOf[ATTRIBUTES] as number
+    share.fill(0)
+    for (let tag = 0; tag < LAID_OUT_TAGS; tag++) {
+      let last = MAX_RUNS * tag
+      runTrack[last] = MAIN
+      runBytes[last] = 1
+      share[MAX_TRACKS * tag + MAIN] = 1
+      for (const field of FIELDS_OF_TAG[tag] as readonly number[]) {
+        const isCounted = field === ATTRIBUTES && lengthBytes !== 0
+        const track = isCounted ? MAIN : (trackOf[field] as number)
+        const bytes = isCounted ? lengthBytes : (width[field] as number)
+        if (bytes === 0) continue
+        if (runTrack[last] !== track) {
+          last++
+          runTrack[last] = track
+          runBytes[last] = 0
+        }
+        runBytes[last] = (runBytes[last] as number) + bytes
+        share[MAX_TRACKS * tag + track] = (share[MAX_TRACKS * tag + track] as number) + bytes
+      }
+      runs[tag] = last - MAX_RUNS * tag + 1
+    }
+  }
+}
+
+/** Copies `n` bytes. */
+export function copy(from: Uint8Array, at: number, out: Uint8Array, to: number, n: number): void {
+  if (n < SHORT_BYTES) for (let i = 0; i < n; i++) out[to + i] = from[at + i] as number
+  else out.set(from.subarray(at, at + n), to)
+}
