@@ -10,6 +10,8 @@ import { Filter, type FilterOptions } from './transforms/filter.js'
 import { Mapper, type MapOptions } from './transforms/map.js'
 
 export * as hatf from './hatf.js'
+export * as heapmon from './heapmon.js'
+export * as kmemtrace from './kmemtrace.js'
 export * as mtrc from './mtrc.js'
 export * as ndjson from './ndjson.js'
 export * as replay from './replay.js'
@@ -26,6 +28,7 @@ export function map(options: MapOptions): Transform {
 
 export { HI, LO } from './bytes/u64.js'
 export { BATCH_EVENTS, BATCH_STRING_BYTES, batchesOf, EventBatch, reviseBatch, selectRows, U64Column, type TraceEvent, type U64FieldName } from './event/batch.js'
+export { gatherRows } from './event/gather.js'
 export { limit, malformed, TraceError, truncated, unencodable, type TraceErrorCode, type TracePosition } from './event/error.js'
 export {
   ALL_FIELDS, Api, APIS, fieldNames, FIELDS, fieldSet, Has, Kind, KINDS, Outcome, OUTCOMES, type ApiName, type FieldName, type FieldType, type KindName, type OutcomeName,
@@ -40,7 +43,10 @@ export { compose } from './streams/compose.js'
 export { gzip } from './streams/compress.js'
 export { decodeAny, type DecodeAnyOptions } from './streams/decode.js'
 export { decompress, defaultInflater, type DecompressOptions, type Inflater } from './streams/decompress.js'
+export { concatInputs, mergeInputs, NoOrderError, type MergedStream, type MergeInput, type MergeInputsOptions } from './streams/merge.js'
 export { streamPair, type StreamPair } from './streams/pair.js'
+export { sort, SORT_MEMORY, type SortOptions } from './streams/sort.js'
+export { openTrace, type OpenOptions, type OpenTrace } from './streams/source.js'
 export { SplitFiles, type SplitFilesOptions } from './streams/split-files.js'
 export { decoderStream, encoderStream, transformStream } from './streams/stage.js'
 export { DescriptorSink, openInput, openOutput } from './streams/stdio.js'
@@ -48,5 +54,17 @@ export { Filter, type FilterOptions, type OneOrMore } from './transforms/filter.
 export { compileExpression, ExpressionError, type EventFunction } from './transforms/expression.js'
 export { type NamePattern } from './transforms/match.js'
 export { Mapper, type AnonymiseOptions, type MapOptions } from './transforms/map.js'
+export { Change, Ledger } from './transforms/ledger.js'
+export { mergeHeaders, Merger, MERGE_WINDOW, type MergeOptions } from './transforms/merge.js'
+export { Offset, type OffsetOptions } from './transforms/offset.js'
+export { OrderAudit, orderWarnings, type MergeOrder, type OrderStatistics } from './transforms/order-audit.js'
+export { ORDER_FIELDS, type OrderField } from './transforms/order.js'
 export { parseRange, type Range } from './transforms/ranges.js'
 export { Partitioner, PARTITIONS, type Part, type Partition, type PartitionOptions } from './transforms/split.js'
+export { StatisticsCollector } from './transforms/statistics/collector.js'
+export type {
+  Amount, ApiFamily, FaultCounts, HistogramBar, HistogramResult, Mismatch, MpatrolStatistics, Overhead, Peak, ReallocCounts, Site, SiteStatistics, Statistics,
+  ThreadStatistics, TimeStatistics, ValueCount,
+} from './transforms/statistics/result.js'
+export { Repair, REPAIRS, type RepairName, type RepairOptions } from './transforms/repair.js'
+export { FAULTS, MAX_SIZE, Verifier, type FaultName, type Finding, type VerifyOptions } from './transforms/verify.js'

@@ -1,19 +1,13 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { createReadStream, createWriteStream } from 'node:fs'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { describe, expect, test } from 'vitest'
-import { commandLine, scratch } from './support/commands.js'
+import { scratch } from './support/commands.js'
+import { LIMIT, peak } from './support/peak.js'
 
 const EVENTS = 5_000_000
 const LIVE = 1000
-/**
- * The limit that the project sets itself, on Node 20: peak resident memory of any command. Newer versions of Node start
- * with a larger young generation, and take more whatever they run.
- */
-const LIMIT = process.versions.node.startsWith('20.') ? 130_000_000 : 200_000_000
 
 /** The text of a dump whose live set stays small, made as it is read. */
 function* dump(events: number): Generator<string> {
@@ -27,21 +21,6 @@ function* dump(events: number): Generator<string> {
     }
   }
   yield text
-}
-
-/** Runs a command on a file and gives its peak resident memory in bytes. */
-async function peak(line: string, input: string): Promise<number> {
-  // The command says at its end what it used at most.
-  const report = 'data:text/javascript,process.on("exit",()=>process.stderr.write("peak="+process.resourceUsage().maxRSS*1024))'
-  const child = spawn('bash', ['-c', `${commandLine(line)} > /dev/null`], {
-    stdio: ['pipe', 'ignore', 'pipe'],
-    env: { ...process.env, NODE_OPTIONS: `--import=${JSON.stringify(report)}` },
-  })
-  let said = ''
-  child.stderr.on('data', (chunk: Buffer) => (said += chunk.toString()))
-  createReadStream(input).pipe(child.stdin)
-  await once(child, 'close')
-  return Number(/peak=(\d+)/.exec(said)?.[1] ?? NaN)
 }
 
 describe(`peak memory on ${EVENTS} events`, { timeout: 300_000 }, () => {

@@ -1,15 +1,21 @@
 import { UsageError, type Command } from './command.js'
 import { convert } from './commands/convert.js'
 import { filter } from './commands/filter.js'
-import { hatfDecode, hatfEncode, mtrcDecode, mtrcEncode, replayDecode, replayEncode } from './commands/formats.js'
+import { hatfDecode, hatfEncode, heapmonDecode, heapmonEncode, mtrcDecode, mtrcEncode, replayDecode, replayEncode } from './commands/formats.js'
+import { kmemtraceDecode, kmemtraceEncode } from './commands/kmemtrace.js'
 import { map } from './commands/map.js'
+import { merge } from './commands/merge.js'
+import { sort } from './commands/sort.js'
 import { split } from './commands/split.js'
+import { hatfJoin, hatfSplit } from './commands/split-addresses.js'
+import { stats } from './commands/stats.js'
 import { verify } from './commands/verify.js'
 import { main } from './main.js'
 
 /** Every command there is; `hf` runs those whose names begin with `hf`. */
 export const COMMANDS: readonly Command[] = [
-  mtrcDecode, mtrcEncode, replayDecode, replayEncode, hatfDecode, hatfEncode, filter, map, split, verify, convert,
+  mtrcDecode, mtrcEncode, replayDecode, replayEncode, kmemtraceDecode, kmemtraceEncode, heapmonDecode, heapmonEncode,
+  hatfDecode, hatfEncode, hatfSplit, hatfJoin, filter, map, split, merge, sort, stats, verify, convert,
 ]
 
 const SUBCOMMANDS: ReadonlyMap<string, Command> = new Map(

@@ -7,32 +7,50 @@ import type { StringTable } from './strings.js'
 /** Not yet copied into the new table. */
 const UNKNOWN = -1
 
+/** Tables with more strings than this for each event that is copied are not worth a list of what was copied already. */
+const CACHED_PER_EVENT = 16
+
 /**
  * Copies events of several batches into one new batch: event j is event `rows[j]` of `sources[from[j]]`. Strings are
  * copied into a table of the new batch's own, each string that is used once.
  *
  * @param header the header of the new batch
+ * @param sources the batches; each should be used, for all of them are looked at
  * @param n how many events; the length of what is used of `from` and `rows`
  */
-export function gatherRows(header: TraceHeader, sources: readonly EventBatch[], from: Int32Array, rows: Int32Array, n: number): EventBatch {
+export function gatherRows(
+  header: TraceHeader, sources: readonly EventBatch[], from: Int32Array, rows: Int32Array, n: number,
+): EventBatch {
   const target = new EventBatch(n, 0, header)
+  const { kind, mask } = target
+  let columns = 0
+  let dense = ~0
   for (let j = 0; j < n; j++) {
     const source = sources[from[j] as number] as EventBatch
     const i = rows[j] as number
-    target.kind[j] = source.kind[i] as number
-    target.mask[j] = source.mask[i] as number
+    const fields = source.mask[i] as number
+    kind[j] = source.kind[i] as number
+    mask[j] = fields
+    columns |= fields
+    dense &= fields
   }
-  let columns = 0
-  for (let j = 0; j < n; j++) columns |= target.mask[j] as number
   target.addColumns(columns)
-  const strings = sources.map((source) => new StringCopier(source.strings, target.strings))
+  const copiers = new Copiers(sources, target.strings, n)
   for (let f = 0; f < FIELDS.length; f++) {
     if (((columns >>> f) & 1) === 0) continue
     const column = columnOf(f)
     const to = target[column]
     const parts = sources.map((source) => source[column])
-    if (to instanceof U64Column) copyWide(to.words, parts.map((part) => (part as U64Column).words), target.mask, f, from, rows, n)
-    else copyNarrow(to, parts as Narrow[], FIELDS[f]?.type as FieldType, strings, target.mask, f, from, rows, n)
+    // A field that every event has needs no look at the masks.
+    const has = (dense >>> f) & 1 ? 0 : 1 << f
+    if (to instanceof U64Column) copyWide(to.words, parts.map((part) => (part as U64Column).words), mask, has, from, rows, n)
+    else {
+      const type = FIELDS[f]?.type as FieldType
+      const ids = parts as Uint32Array[]
+      if (type === 'string' || type === 'bytes') copyStrings(to as Uint32Array, ids, copiers, mask, has, from, rows, n)
+      else if (type === 'list') copyLists(to as Uint32Array, ids, copiers, mask, has, from, rows, n)
+      else copyNarrow(to, parts as Narrow[], mask, has, from, rows, n)
+    }
   }
   target.count = n
   return target
@@ -40,9 +58,11 @@ export function gatherRows(header: TraceHeader, sources: readonly EventBatch[], 
 
 type Narrow = Uint8Array | Uint32Array | Int32Array
 
-function copyWide(to: Uint32Array, parts: readonly Uint32Array[], mask: Uint32Array, f: number, from: Int32Array, rows: Int32Array, n: number): void {
+function copyWide(
+  to: Uint32Array, parts: readonly Uint32Array[], mask: Uint32Array, has: number, from: Int32Array, rows: Int32Array, n: number,
+): void {
   for (let j = 0; j < n; j++) {
-    if ((((mask[j] as number) >>> f) & 1) === 0) continue
+    if (((mask[j] as number) & has) !== has) continue
     const part = parts[from[j] as number] as Uint32Array
     const at = 2 * (rows[j] as number)
     to[2 * j + LO] = part[at + LO] as number
@@ -51,37 +71,82 @@ function copyWide(to: Uint32Array, parts: readonly Uint32Array[], mask: Uint32Ar
 }
 
 function copyNarrow(
-  to: Narrow, parts: readonly Narrow[], type: FieldType, strings: readonly StringCopier[], mask: Uint32Array, f: number, from: Int32Array, rows: Int32Array, n: number,
+  to: Narrow, parts: readonly Narrow[], mask: Uint32Array, has: number, from: Int32Array, rows: Int32Array, n: number,
 ): void {
-  const isString = type === 'string' || type === 'bytes'
   for (let j = 0; j < n; j++) {
-    if ((((mask[j] as number) >>> f) & 1) === 0) continue
-    const k = from[j] as number
-    const value = (parts[k] as Narrow)[rows[j] as number] as number
-    if (isString) to[j] = (strings[k] as StringCopier).string(value)
-    else if (type === 'list') to[j] = (strings[k] as StringCopier).list(value)
-    else to[j] = value
+    if (((mask[j] as number) & has) === has) to[j] = (parts[from[j] as number] as Narrow)[rows[j] as number] as number
   }
 }
 
-/** Copies strings and lists from one table to another, each once. */
-class StringCopier {
-  private strings: Int32Array | undefined
-  private lists: Int32Array | undefined
+function copyStrings(
+  to: Uint32Array, parts: readonly Uint32Array[], copiers: Copiers, mask: Uint32Array, has: number,
+  from: Int32Array, rows: Int32Array, n: number,
+): void {
+  for (let j = 0; j < n; j++) {
+    if (((mask[j] as number) & has) !== has) continue
+    const k = from[j] as number
+    to[j] = copiers.of(k).string((parts[k] as Uint32Array)[rows[j] as number] as number)
+  }
+}
 
-  constructor(private readonly source: StringTable, private readonly target: StringTable) {}
+function copyLists(
+  to: Uint32Array, parts: readonly Uint32Array[], copiers: Copiers, mask: Uint32Array, has: number,
+  from: Int32Array, rows: Int32Array, n: number,
+): void {
+  for (let j = 0; j < n; j++) {
+    if (((mask[j] as number) & has) !== has) continue
+    const k = from[j] as number
+    to[j] = copiers.of(k).list((parts[k] as Uint32Array)[rows[j] as number] as number)
+  }
+}
+
+/** A copier for each source whose strings are asked for. */
+class Copiers {
+  private readonly copiers: (StringCopier | undefined)[] = []
+
+  /** @param n how many events are copied in all */
+  constructor(private readonly sources: readonly EventBatch[], private readonly target: StringTable, private readonly n: number) {}
+
+  /** The copier from source k. */
+  of(k: number): StringCopier {
+    const limit = Math.ceil((CACHED_PER_EVENT * this.n) / this.sources.length)
+    return (this.copiers[k] ??= new StringCopier((this.sources[k] as EventBatch).strings, this.target, limit))
+  }
+}
+
+/** Copies strings and lists from one table to another, each once (but see `limit`). */
+class StringCopier {
+  private readonly strings: Int32Array | undefined
+  private readonly lists: Int32Array | undefined
+
+  /**
+   * @param limit a table with more strings than this has no list of what was copied: strings are then found again in the
+   *   target, and lists are copied for each event
+   */
+  constructor(private readonly source: StringTable, private readonly target: StringTable, limit: number) {
+    if (source.size <= limit) this.strings = new Int32Array(source.size).fill(UNKNOWN)
+    if (source.listCount > 0 && source.listCount <= limit) this.lists = new Int32Array(source.listCount).fill(UNKNOWN)
+  }
 
   /** The id in the target of a string of the source. */
   string(id: number): number {
-    const known = (this.strings ??= new Int32Array(this.source.size).fill(UNKNOWN))
-    if (known[id] === UNKNOWN) known[id] = this.target.intern(this.source.view(id))
-    return known[id] as number
+    const { strings } = this
+    if (strings === undefined) return this.target.intern(this.source.view(id))
+    let known = strings[id] as number
+    if (known === UNKNOWN) strings[id] = known = this.target.intern(this.source.view(id))
+    return known
   }
 
   /** The id in the target of a list of the source. */
   list(id: number): number {
-    const known = (this.lists ??= new Int32Array(this.source.listCount).fill(UNKNOWN))
-    if (known[id] === UNKNOWN) known[id] = this.target.addList(this.source.list(id).map((string) => this.string(string)))
-    return known[id] as number
+    const { lists } = this
+    if (lists === undefined) return this.copyList(id)
+    let known = lists[id] as number
+    if (known === UNKNOWN) lists[id] = known = this.copyList(id)
+    return known
+  }
+
+  private copyList(id: number): number {
+    return this.target.addList(this.source.list(id).map((string) => this.string(string)))
   }
 }

@@ -1,3 +1,4 @@
+import type { EventEmitter } from 'node:events'
 import { pipeline, Readable, type Transform } from 'node:stream'
 import split2 from 'split2'
 import { EventBatch, BATCH_EVENTS } from '../event/batch.js'
@@ -31,17 +32,20 @@ export interface DecodeAnyOptions {
  * @throws TraceError (as the stream's error) ERR_TRACE_UNKNOWN_FORMAT when the first bytes fit no format
  */
 export function decodeAny(options: DecodeAnyOptions = {}): Transform {
-  return generatorStream(async function* (source, stream) {
-    const { head, whole } = await peek(source, HEAD_BYTES)
-    const format = options.format ?? sniffFormat(head)
-    if (format === undefined) throw unknownFormat(head)
-    options.onFormat?.(format)
-    const batches = format.name === 'ndjson' && isRewritten(head) ? readRewritten(whole, stream) : runStage(format.decoder(options.decode), whole, stream)
-    for await (const batch of upToCut(batches, options.onCut)) {
-      stream.emit('events', batch.count)
-      yield batch
-    }
-  })
+  return generatorStream((source, stream) => decodeBytes(source, options, stream))
+}
+
+/** What `decodeAny` does, without a stream around it; warnings and numbers of events are emitted on `stream`. */
+export async function* decodeBytes(source: AsyncIterable<Uint8Array>, options: DecodeAnyOptions, stream: EventEmitter): AsyncGenerator<EventBatch> {
+  const { head, whole, failure } = await peek(source, HEAD_BYTES)
+  const format = options.format ?? sniffFormat(head)
+  if (format === undefined) throw failure ?? unknownFormat(head)
+  options.onFormat?.(format)
+  const batches = format.name === 'ndjson' && isRewritten(head) ? readRewritten(whole, stream) : runStage(format.decoder(options.decode), whole, stream)
+  for await (const batch of upToCut(batches, options.onCut)) {
+    stream.emit('events', batch.count)
+    yield batch
+  }
 }
 
 function unknownFormat(head: Uint8Array): TraceError {
@@ -60,7 +64,7 @@ function isRewritten(head: Uint8Array): boolean {
 }
 
 /** The general path for NDJSON: any JSON, a line at a time. */
-async function* readRewritten(source: AsyncIterable<Uint8Array>, stream: Transform): AsyncGenerator<EventBatch> {
+async function* readRewritten(source: AsyncIterable<Uint8Array>, stream: EventEmitter): AsyncGenerator<EventBatch> {
   const sequence = new Sequence()
   // split2 reads UTF-8 and would replace every byte that is not; one character per byte keeps names as they are.
   const bytesAsText = async function* () {

@@ -1,3 +1,4 @@
+import type { EventEmitter } from 'node:events'
 import { createRequire } from 'node:module'
 import type { Transform } from 'node:stream'
 import { gunzip, isGzip, type ZlibSync } from '../compression/gunzip.js'
@@ -44,11 +45,14 @@ export interface DecompressOptions {
  * inflated was read.
  */
 export function decompress(options: DecompressOptions = {}): Transform {
-  return generatorStream(async function* (source, stream) {
-    const { head, whole } = await peek(source, MAGIC_BYTES)
-    const inflater = options.inflater ?? defaultInflater()
-    if (isGzip(head)) yield* upToCut(gunzip(whole, inflater === 'zlib-sync' ? loadZlibSync() : undefined), options.onCut)
-    else if (isZip(head)) yield* upToCut(runStage(new Unzip(), whole, stream), options.onCut)
-    else yield* whole
-  })
+  return generatorStream((source, stream) => inflate(source, options, stream))
+}
+
+/** What `decompress` does, without a stream around it; warnings are emitted on `stream`. */
+export async function* inflate(source: AsyncIterable<Uint8Array>, options: DecompressOptions, stream: EventEmitter): AsyncGenerator<Uint8Array> {
+  const { head, whole } = await peek(source, MAGIC_BYTES)
+  const inflater = options.inflater ?? defaultInflater()
+  if (isGzip(head)) yield* upToCut(gunzip(whole, inflater === 'zlib-sync' ? loadZlibSync() : undefined), options.onCut)
+  else if (isZip(head)) yield* upToCut(runStage(new Unzip(), whole, stream), options.onCut)
+  else yield* whole
 }

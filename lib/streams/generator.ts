@@ -1,3 +1,4 @@
+import type { EventEmitter } from 'node:events'
 import type { Transform } from 'node:stream'
 import { transform as through } from 'through2'
 import { TraceError } from '../event/error.js'
@@ -5,17 +6,20 @@ import type { Stage } from '../event/stage.js'
 import { acceptFailures, allAccept, Failure, failWhenDrained, passFailures, type PassesFailures } from './failure.js'
 import { QUEUED } from './stage.js'
 
-/** A Transform in object mode from an async generator over chunks of bytes; the generator's errors come after its results. */
-export function generatorStream(
-  generate: (source: AsyncIterable<Uint8Array>, stream: Transform) => AsyncIterable<unknown>,
+/**
+ * A Transform in object mode from an async generator over chunks of bytes, or whatever else is written to it; the
+ * generator's errors come after its results.
+ */
+export function generatorStream<In extends object = Uint8Array>(
+  generate: (source: AsyncIterable<In>, stream: Transform) => AsyncIterable<unknown>,
 ): Transform {
   let inBand = false
-  const stream = through({ objectMode: true, highWaterMark: QUEUED }, async function* (source: AsyncIterable<Uint8Array | string | Failure>) {
+  const stream = through({ objectMode: true, highWaterMark: QUEUED }, async function* (source: AsyncIterable<In | string | Failure>) {
     // through2 starts the generator while it makes the stream, which `generate` may want to use.
     await Promise.resolve()
     let error: Error
     try {
-      yield* generate(bytesOf(source), stream)
+      yield* generate(itemsOf(source), stream)
       return
     } catch (caught) {
       error = caught as Error
@@ -38,15 +42,16 @@ export function generatorStream(
   return acceptFailures(stream)
 }
 
-async function* bytesOf(source: AsyncIterable<Uint8Array | string | Failure>): AsyncGenerator<Uint8Array> {
+async function* itemsOf<In extends object>(source: AsyncIterable<In | string | Failure>): AsyncGenerator<In> {
   for await (const chunk of source) {
     if (chunk instanceof Failure) throw chunk.error
-    yield typeof chunk === 'string' ? Buffer.from(chunk) : chunk
+    // Only streams of bytes are written text to.
+    yield typeof chunk === 'string' ? (Buffer.from(chunk) as object as In) : chunk
   }
 }
 
 /** Runs a stage inside a generator; its warnings become the stream's. */
-export async function* runStage<In, Out>(stage: Stage<In, Out>, source: AsyncIterable<In>, stream: Transform): AsyncGenerator<Out> {
+export async function* runStage<In, Out>(stage: Stage<In, Out>, source: AsyncIterable<In>, stream: EventEmitter): AsyncGenerator<Out> {
   let warned = 0
   const results = function* (): Generator<Out> {
     try {
@@ -91,6 +96,8 @@ export interface Peeked {
   readonly head: Uint8Array
   /** All of the source, `head` included. */
   readonly whole: AsyncIterable<Uint8Array>
+  /** What the source failed with behind `head`, if it did; `whole` fails with it too. */
+  readonly failure: unknown
 }
 
 /** Reads the first `length` bytes of a source, or all of a shorter one. */
@@ -112,5 +119,5 @@ export async function peek(source: AsyncIterable<Uint8Array>, length: number): P
     if (failure !== undefined) throw failure
     yield* { [Symbol.asyncIterator]: () => chunks }
   })()
-  return { head, whole }
+  return { head, whole, failure }
 }

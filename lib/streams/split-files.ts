@@ -12,8 +12,8 @@ const PART_BYTES = 16_384
 export interface SplitFilesOptions extends PartitionOptions {
   /** The file's name for a key. */
   path: (key: string) => string
-  /** A new encoder for each file. */
-  encoder: () => Encoder
+  /** A new encoder for the file of a key. */
+  encoder: (key: string) => Encoder
   /** Compress each file with gzip. Default false. */
   gzip?: boolean
   /** Files that are open at a time; the one used least recently is closed and opened again when it is needed. Default 64. */
@@ -126,7 +126,7 @@ export class SplitFiles extends Writable {
     if (part === undefined) {
       const { path, encoder, maxFiles = 1000 } = this.options
       if (this.parts.size === maxFiles) throw new Error(`more than ${maxFiles} parts: divide otherwise, or allow more files`)
-      part = { path: path(key), encoder: encoder(), waiting: [], bytes: 0, created: false, ended: false }
+      part = { path: path(key), encoder: encoder(key), waiting: [], bytes: 0, created: false, ended: false }
       this.parts.set(key, part)
     }
     return part

@@ -1,7 +1,7 @@
 import type { Transform } from 'node:stream'
 import { transform as through } from 'through2'
 import type { EventBatch } from '../event/batch.js'
-import type { BatchTransform, Decoder, Encoder, Stage } from '../event/stage.js'
+import type { BatchTransform, Decoder, Stage } from '../event/stage.js'
 import { acceptFailures, allAccept, Failure, failWhenDrained, passFailures, type PassesFailures } from './failure.js'
 
 /** Bytes are fed to a stage in pieces of at most this size, so that one huge chunk does not become one huge result. */
@@ -18,8 +18,8 @@ export function decoderStream(decoder: Decoder): Transform {
   return stageStream(decoder)
 }
 
-/** An encoder as a Transform: `EventBatch` objects in, bytes (as Buffers) out. */
-export function encoderStream(encoder: Encoder): Transform {
+/** An encoder, or whatever else makes bytes of batches, as a Transform: `EventBatch` objects in, bytes (as Buffers) out. */
+export function encoderStream(encoder: Stage<EventBatch, Uint8Array>): Transform {
   return stageStream(encoder)
 }
 

@@ -1,9 +1,12 @@
 import { close, createReadStream, fstatSync, openSync, statSync, write } from 'node:fs'
 import { Writable, type Readable } from 'node:stream'
 
-/** Bytes from a file, or from standard input for `-`. */
-export function openInput(path: string): Readable {
-  if (path !== '-') return createReadStream(path)
+/**
+ * Bytes from a file, or from standard input for `-`.
+ * @param chunkBytes how many to read at a time from a named file
+ */
+export function openInput(path: string, chunkBytes = 65_536): Readable {
+  if (path !== '-') return createReadStream(path, { highWaterMark: chunkBytes })
   // A file is read through the thread pool; a pipe by the event loop, for a blocked read there cannot be given up.
   if (fstatSync(0).isFile()) return createReadStream('', { fd: 0, autoClose: false })
   return process.stdin

@@ -61,6 +61,7 @@ export class Ledger {
   private readonly spaces = new AddressSpaces()
   /** Keys of blocks freed of late, each in the one place that its key allows; the null key for none. */
   private readonly freed = new Uint32Array(2 * REMEMBERED)
+  private hasFreed = false
 
   /** @param width how many words are kept for each block */
   constructor(readonly width: number) {
@@ -91,7 +92,9 @@ export class Ledger {
     this.byAddress.clear()
     this.byIndex.clear()
     this.spaces.clear()
-    this.freed.fill(0)
+    // It is large, and a stream may hold very many very short traces.
+    if (this.hasFreed) this.freed.fill(0)
+    this.hasFreed = false
   }
 
   /** Every live block's words: calls `visit(words, at)` for each. */
@@ -183,7 +186,12 @@ export class Ledger {
     const { map, freed } = this
     const slot = map.find(lo, hi)
     const place = 2 * placeOf(lo, hi)
-    if (slot < 0) return freed[place] === lo >>> 0 && freed[place + 1] === hi >>> 0 ? Change.unknown | Change.again : Change.unknown
+    if (slot < 0) {
+      // The null key, which stands for none there, can only be a damaged trace's index.
+      const again = (lo | hi) !== 0 && freed[place] === lo >>> 0 && freed[place + 1] === hi >>> 0
+      return again ? Change.unknown | Change.again : Change.unknown
+    }
+    this.hasFreed = true
     freed[place] = lo
     freed[place + 1] = hi
     this.copy(slot, this.ended)

@@ -128,7 +128,7 @@ export class Verifier {
 
   /** The first places of each fault, in the order of the trace. */
   get findings(): readonly Finding[] {
-    return [...this.found.values()].flat().sort((a, b) => a.event - b.event)
+    return [...this.found.values()].flat().toSorted((a, b) => a.event - b.event)
   }
 
   /** Checks the next events. */

@@ -15,7 +15,7 @@ export function kindsWith(format, field) {
 /** Which kinds of event and which fields each format has a place for. */
 export function carriedPage() {
   const titles = LIMITED.map((format) => format.name)
-  const kinds = KINDS.map((kind) => [code(kind), ...LIMITED.map((format) => (format.carried[kind] === undefined ? NO : 'yes'))])
+  const kinds = KINDS.map((kind) => [code(kind), ...LIMITED.map((format) => place(format, kind))])
   const fields = FIELDS.map(({ name }) => [code(name), ...LIMITED.map((format) => places(format, name))])
   return [
     GENERATED,
@@ -30,6 +30,12 @@ export function carriedPage() {
     '## Fields',
     'A cell names the kinds of event on which the format has a place for the field; "all" stands for all kinds that the format has.',
     table(['field', ...titles], fields),
+    '## From one to another',
+    [
+      'What is left out when a trace in the format of the row is converted to that of the column. All that is not named here is kept, and there again when the trace is converted back;',
+      'a field is named without kinds where it is kept on none of them.',
+    ].join('\n'),
+    table(['from \\ to', ...titles], LIMITED.map((from) => [from.name, ...LIMITED.map((to) => (from === to ? 'all kept' : leftOut(from, to)))])),
   ].join('\n\n') + '\n'
 }
 
@@ -39,4 +45,24 @@ function places(format, field) {
   const others = KINDS.filter((kind) => format.carried[kind] !== undefined && !kinds.includes(kind))
   if (others.length === 0) return 'all'
   return others.length < kinds.length ? `all but ${others.join(', ')}` : kinds.join(', ')
+}
+
+/** How a format writes events of a kind. */
+function place(format, kind) {
+  if (format.carried[kind] === undefined) return NO
+  const others = format.writtenAs?.[kind]
+  return others === undefined ? 'yes' : `as ${others.map(code).join(' and ')}`
+}
+
+/** What of one format another one has no place for: kinds of event, and fields of the kinds that it has. */
+function leftOut(from, to) {
+  const kinds = KINDS.filter((kind) => from.carried[kind] !== undefined && to.carried[kind] === undefined)
+  const shared = KINDS.filter((kind) => from.carried[kind] !== undefined && to.carried[kind] !== undefined)
+  const fields = FIELDS.flatMap(({ name }) => {
+    const has = shared.filter((kind) => fieldNames(from.carried[kind]).includes(name))
+    const lost = has.filter((kind) => !fieldNames(to.carried[kind]).includes(name))
+    if (lost.length === 0) return []
+    return [lost.length === has.length ? name : `${name} of ${lost.join(', ')}`]
+  })
+  return [kinds.map((kind) => `${code(kind)} events`).join(', '), fields.join(', ')].filter((text) => text !== '').join('; ') || 'nothing'
 }

@@ -1,4 +1,5 @@
 import { hatf } from '../../formats/hatf/index.js'
+import { heapmon } from '../../formats/heapmon/index.js'
 import { mtrc } from '../../formats/mtrc/index.js'
 import { replay } from '../../formats/replay/index.js'
 import { decodeCommand, encodeCommand } from './format.js'
@@ -40,6 +41,23 @@ export const replayEncode = encodeCommand(replay, {
   examples: [{ command: 'mtrc-decode app.mtrc | replay-encode > app.txt', means: 'replay an mpatrol trace against Android allocators' }],
 })
 
+export const heapmonDecode = decodeCommand(heapmon, {
+  description:
+    "Reads the text of Taligent's heap monitor: old blocks, allocations and deletions, with types and stack crawls, the columns separated by tabs or blanks. " +
+    'A line that fits no rule is an error; with --skip-bad it is reported and counted.',
+  memory: CONSTANT,
+  examples: [
+    { command: 'heapmon-decode heap.txt | head -n 3', means: 'look at a trace' },
+    { command: "heapmon-decode heap.txt | hf-filter --stack '/Iterator/' --lifetimes", means: 'the blocks that have to do with iterators' },
+  ],
+})
+
+export const heapmonEncode = encodeCommand(heapmon, {
+  description: `${ANY_INPUT}What a file in the canonical form decodes to comes back byte for byte. A realloc is written as a deletion and an allocation.`,
+  memory: CONSTANT,
+  examples: [{ command: 'heapmon-decode heap.txt | hf-filter --thread 22982 | heapmon-encode > thread.txt', means: 'one thread of a trace' }],
+})
+
 export const hatfDecode = decodeCommand(hatf, {
   description:
     'Reads HATF 1.0 with all of its widths and interpretations. A malloc or free that a realloc made has a record of its own in HATF; these are folded into ' +
@@ -50,7 +68,7 @@ export const hatfDecode = decodeCommand(hatf, {
 
 export const hatfEncode = encodeCommand(hatf, {
   description:
-    `${ANY_INPUT}Widths of fields are chosen and widened as the data demand. HATF has no place for names, lines, indices and some kinds of event: these are ` +
+    `${ANY_INPUT}How each field is stored changes with the data, wherever that pays for the metadata record that it takes; --preset naive stores every value as it is. HATF has no place for names, lines, indices and some kinds of event: these are ` +
     'counted on standard error, or kept with --attributes, from which hatf-decode restores them.',
   memory: CONSTANT,
   examples: [

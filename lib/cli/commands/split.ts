@@ -9,6 +9,8 @@ import { inputOperand, outputFormat, reportLosses, runStreams, STRICT_FLAG, TO_F
 const PLACE = '{}'
 const MAX_OPEN = 64
 const MAX_FILES = 1000
+/** Few, for there is an encoder for each file. */
+const WINDOW = 256
 
 export const split: Command = {
   name: 'hf-split',
@@ -46,7 +48,7 @@ export const split: Command = {
         if (isSameFile(input, path)) throw new UsageError(`${path} is the input too: name the files otherwise`)
         return path
       },
-      encoder: () => to.encoder({ strict: args.has('strict') }),
+      encoder: () => to.encoder({ strict: args.has('strict'), window: WINDOW }),
       gzip: args.has('gzip') || pattern.endsWith('.gz'),
     })
     try {

@@ -1,0 +1,88 @@
+import { accessSync, constants } from 'node:fs'
+import { FORMATS, formatNamed } from '../../registry.js'
+import { concatInputs, mergeInputs, NoOrderError, type MergeInput } from '../../streams/merge.js'
+import { MERGE_WINDOW } from '../../transforms/merge.js'
+import { Offset } from '../../transforms/offset.js'
+import type { MergeOrder } from '../../transforms/order-audit.js'
+import { ndjson } from '../../wire/ndjson/index.js'
+import { integer, UsageError, wholeNumber, type Arguments, type Command } from '../command.js'
+import { OUTPUT_FLAGS, outputFormat, runJob, STRICT_FLAG, TO_FLAG, type Source } from '../pipeline.js'
+
+const MAX_WINDOW = 65_536
+
+export const merge: Command = {
+  name: 'hf-merge',
+  summary: 'make one trace of several',
+  operands: 'FILE...',
+  description:
+    'The events of all files are put in order by sequence number or time, as the files themselves are but for events that come a little late. ' +
+    'Equal values keep the order of the files. Events without the field stay behind the event before them in their file. ' +
+    'Sequence numbers may wrap; those that are missing or come twice are reported, and so are events that stay out of order.\n' +
+    'The merged trace has the format and layout of the files where they agree, and times in nanoseconds where they do not. ' +
+    'Ids may clash: processes and threads can be set apart; allocation indices (as of mpatrol) are left out, with a warning. ' +
+    'With --end-to-end the traces stay what they are, one behind the other.\n' +
+    'A file that is cut is merged as far as it goes, and the exit code is 1. One of the files may be -, for standard input. ' +
+    'The output is NDJSON unless --to or the name after -o says otherwise.',
+  memory: 'for each file what is read at a time (64 kB, less with many files), its events, and the window.',
+  flags: [
+    { name: 'by', value: 'FIELD', help: 'Order by this field (default: sequence if the events have it, else time)', values: ['sequence', 'time'] },
+    { name: 'end-to-end', help: 'Put the traces one behind the other instead' },
+    { name: 'window', value: 'N', help: `Put an event in order that comes up to N events late in its file (default ${MERGE_WINDOW}; less with more than 16 files)` },
+    { name: 'thread-offset', value: 'N', help: 'Add N times the number of the file, from 0, to thread ids' },
+    { name: 'process-offset', value: 'N', help: 'Add N times the number of the file, from 0, to process ids' },
+    { name: 'number-processes', help: 'Give events without a process the number of their file, from 1' },
+    { name: 'from', value: 'FORMAT', help: 'Read this format, whatever the first bytes look like', values: FORMATS.map((format) => format.name) },
+    ...OUTPUT_FLAGS,
+    TO_FLAG,
+    STRICT_FLAG,
+  ],
+  examples: [
+    { command: 'hf-merge --by time --number-processes server.txt client.txt -o both.ndjson.gz', means: 'two programs at work together' },
+    { command: 'hf-merge --end-to-end monday.mtrc tuesday.mtrc -o week.mtrc', means: 'two traces in one file' },
+  ],
+  async run(args) {
+    const source = mergeSource(args)
+    const to = outputFormat(args, args.value('output') ?? '-', ndjson)
+    try {
+      await runJob({ command: 'hf-merge', args, source, to })
+    } catch (error) {
+      if (!(error instanceof NoOrderError)) throw error
+      throw new UsageError(`${error.message}: the traces can only be put together with --end-to-end`, { cause: error })
+    }
+  },
+}
+
+/** What the flags ask for. @throws UsageError, and an error when a file cannot be read */
+function mergeSource(args: Arguments): Source {
+  const paths = args.operands
+  if (paths.length === 0) throw new UsageError('name the traces to merge')
+  if (paths.filter((path) => path === '-').length > 1) throw new UsageError('standard input can be read only once')
+  const by = args.value('by') as MergeOrder | undefined
+  const isEndToEnd = args.has('end-to-end')
+  if (isEndToEnd && (by !== undefined || args.has('window'))) throw new UsageError('--end-to-end does not go with --by or --window')
+  const given = args.value('window')
+  const window = given === undefined ? undefined : wholeNumber('window', given)
+  if (window !== undefined && window > MAX_WINDOW) throw new UsageError(`--window must be at most ${MAX_WINDOW}`)
+  const inputs = mergeInputsOf(args)
+  // Before anything is written.
+  for (const path of paths) if (path !== '-') accessSync(path, constants.R_OK)
+  return {
+    paths,
+    open: () => (isEndToEnd ? concatInputs(inputs) : mergeInputs(inputs, { ...(window !== undefined && { window }), ...(by && { by }) })),
+  }
+}
+
+function mergeInputsOf(args: Arguments): MergeInput[] {
+  const threads = integer('thread-offset', args.value('thread-offset') ?? '0')
+  const processes = integer('process-offset', args.value('process-offset') ?? '0')
+  const format = formatNamed(args.value('from') ?? '')
+  return args.operands.map((path, i) => ({
+    path,
+    ...(format && { format }),
+    stage: new Offset({
+      thread: threads * BigInt(i),
+      process: processes * BigInt(i),
+      ...(args.has('number-processes') && { defaultProcess: BigInt(i + 1) }),
+    }),
+  }))
+}

@@ -1,0 +1,60 @@
+/** A title and rows of cells, the first row being the heads of the columns. */
+export interface Table {
+  readonly title: string
+  readonly heads: readonly string[]
+  readonly rows: readonly (readonly string[])[]
+}
+
+/** A table as lines: numbers to the right, columns whose head begins with a blank to the left. */
+export function tableLines({ title, heads, rows }: Table): string[] {
+  const widths = heads.map((_, c) => Math.max(...[heads, ...rows].map((cells) => (cells[c] as string).trim().length)))
+  const isText = heads.map((head) => head.startsWith(' '))
+  const pad = (cell: string, c: number) => (isText[c] === true ? cell.trim().padEnd(widths[c] as number) : cell.padStart(widths[c] as number))
+  const line = (cells: readonly string[]) => cells.map(pad).join('  ').trimEnd()
+  return [title, ...[heads, ...rows].map((cells) => `  ${line(cells)}`)]
+}
+
+/** Names and values in two columns, under a title. */
+export function pairLines(title: string, pairs: readonly (readonly [string, string])[]): string[] {
+  const width = Math.max(...pairs.map(([name]) => name.length))
+  return [title, ...pairs.map(([name, value]) => `  ${name.padEnd(width)}  ${value}`)]
+}
+
+/** `1,234,567` */
+export function grouped(n: number | bigint): string {
+  return String(n).replace(/\B(?=(\d{3})+$)/g, ',')
+}
+
+/** A number to three digits or so: `0.04`, `12.3`, `1,234`. */
+export function rounded(value: number): string {
+  if (value >= 100 || value === 0) return grouped(BigInt(Math.round(value)))
+  return value >= 10 ? value.toFixed(1) : value.toFixed(2)
+}
+
+/** A part of a whole: `12.3 %`; empty where there is no whole. */
+export function share(part: number | bigint, whole: number | bigint): string {
+  return Number(whole) === 0 ? '' : `${((100 * Number(part)) / Number(whole)).toFixed(1)} %`
+}
+
+const PREFIXES = ['KiB', 'MiB', 'GiB', 'TiB', 'PiB', 'EiB']
+
+/** Bytes in full, and from 1 MiB on in a binary unit too: `107,042,242 bytes (102.1 MiB)`. */
+export function bytes(n: bigint): string {
+  const full = `${grouped(n)} ${n === 1n ? 'byte' : 'bytes'}`
+  if (n < 1_048_576n) return full
+  let value = Number(n) / 1024
+  let prefix = 0
+  for (; value >= 1024 && prefix < PREFIXES.length - 1; prefix++) value /= 1024
+  return `${full} (${value.toFixed(1)} ${PREFIXES[prefix]})`
+}
+
+/** Text that a terminal shows as it is: control characters become `\xNN`. */
+export function visible(text: string): string {
+  // eslint-disable-next-line no-control-regex
+  return text.replace(/[\0-\x1f\x7f-\x9f]/g, (char) => `\\x${char.charCodeAt(0).toString(16).padStart(2, '0')}`)
+}
+
+/** A bar whose length is the share of the largest value, up to 30 marks; the least one has a mark too. */
+export function bar(value: number, largest: number): string {
+  return '#'.repeat(Math.ceil((30 * value) / largest))
+}

@@ -1,0 +1,46 @@
+import type { Amount, MpatrolStatistics } from '../../transforms/statistics/result.js'
+
+/** The statistics in the very words of mpatrol's trace reader. */
+export function mpatrolText(statistics: MpatrolStatistics): string {
+  const { allocated, reserved, internal } = statistics
+  const total = { blocks: reserved.blocks + internal.blocks, bytes: reserved.bytes + internal.bytes }
+  const title = 'memory allocation tracing statistics'
+  return [
+    title,
+    '-'.repeat(title.length),
+    `allocated: ${amount(allocated)}`,
+    `freed:     ${amount(statistics.freed)}`,
+    `unfreed:   ${amount(statistics.unfreed)}`,
+    `peak:      ${amount(statistics.peak)}`,
+    `reserved:  ${amount(reserved)}`,
+    `internal:  ${amount(internal)}`,
+    `total:     ${amount(total)}`,
+    '',
+    `smallest size: ${size(statistics.smallest)}`,
+    `largest size:  ${size(statistics.largest)}`,
+    `average size:  ${size(roundedMean(allocated))}`,
+    '',
+  ].join('\n')
+}
+
+/** What to warn of when there are more traces than the one that mpatrol's reader would show. */
+export function moreTraces(traces: number): string {
+  return `the input has ${traces} traces, and this is the first alone, as mpatrol's reader has it: choose with --trace`
+}
+
+/** The mean number of bytes, rounded to the nearest integer, halves to the even one; 0 for no blocks. */
+export function roundedMean({ blocks, bytes }: Amount): bigint {
+  if (blocks === 0) return 0n
+  const n = BigInt(blocks)
+  const quotient = bytes / n
+  const twice = 2n * (bytes % n)
+  return twice < n || (twice === n && quotient % 2n === 0n) ? quotient : quotient + 1n
+}
+
+function amount({ blocks, bytes }: Amount): string {
+  return `${blocks} (${size(bytes)})`
+}
+
+function size(bytes: bigint): string {
+  return `${bytes} byte${bytes === 1n ? '' : 's'}`
+}

@@ -1,0 +1,53 @@
+import type { EventBatch } from '../../event/batch.js'
+import type { Stage } from '../../event/stage.js'
+import { encodeText } from '../../event/strings.js'
+import { StatisticsCollector } from '../../transforms/statistics/collector.js'
+import type { Statistics } from '../../transforms/statistics/result.js'
+import { TraceChoice } from './trace-choice.js'
+
+/** What a report can be told. */
+export interface StatisticsReportOptions {
+  /** Makes the text of the report. */
+  print: (statistics: Statistics) => string
+  /** Which trace of the stream to take, from 1; all of them if absent. */
+  trace?: number
+  /** What to warn of when the stream had more traces than the one that was taken, by their number. */
+  warnOfMore?: (traces: number) => string
+}
+
+/** Takes the statistics of all batches, and gives the report as the one result when they end, or break off. */
+export class StatisticsReport implements Stage<EventBatch, Uint8Array> {
+  readonly warnings: string[] = []
+  private readonly collector = new StatisticsCollector()
+  private readonly choice: TraceChoice
+  private ending: 'end' | 'cut' | undefined
+
+  constructor(private readonly options: StatisticsReportOptions) {
+    this.choice = new TraceChoice(options.trace)
+  }
+
+  feed(batch: EventBatch): void {
+    if (this.choice.admits(batch.header)) this.collector.add(batch)
+  }
+
+  next(): Uint8Array | null {
+    const { ending, choice, options } = this
+    if (ending === undefined) return null
+    this.ending = undefined
+    if (ending === 'end') choice.check()
+    // Where nothing at all could be read there is nothing to report.
+    if (ending === 'cut' && !choice.found) return null
+    if (options.warnOfMore !== undefined && choice.traces > 1) this.warnings.push(options.warnOfMore(choice.traces))
+    // A trace that is followed by another one was read to its end.
+    const isWhole = ending === 'end' || (options.trace !== undefined && choice.traces > options.trace)
+    return encodeText(options.print(this.collector.finish(isWhole)))
+  }
+
+  end(): void {
+    this.ending = 'end'
+  }
+
+  cut(): void {
+    this.ending = 'cut'
+  }
+}

@@ -1,0 +1,130 @@
+import { columnOf, EventBatch, U64Column, U64_FIELDS, type ColumnName } from './batch.js'
+import { FIELDS, fieldSet } from './fields.js'
+import type { TraceHeader } from './header.js'
+import { StringTable } from './strings.js'
+
+/*
+ * A batch's columns packed into a piece of memory, in this machine's byte order; so many events, no more:
+ *
+ *   2 words      how many events, the set of columns
+ *   8-byte data  the 64-bit columns
+ *   4-byte data  masks, the 32-bit columns
+ *   bytes        kinds, the columns of bytes, and up to 7 to fill up 8 bytes
+ */
+const HEAD_BYTES = 8
+const ALIGN = 8
+const BYTE_FIELDS = fieldSet('api', 'outcome')
+const WORD_FIELDS = ~(U64_FIELDS | BYTE_FIELDS)
+
+/** How many bytes a batch's columns take when they are packed: a multiple of 8. */
+export function packedLength({ count, columns }: EventBatch): number {
+  const words = 2 * countBits(columns & U64_FIELDS) + 1 + countBits(columns & WORD_FIELDS)
+  const bytes = 4 * words + 1 + countBits(columns & BYTE_FIELDS)
+  return HEAD_BYTES + Math.ceil((bytes * count) / ALIGN) * ALIGN
+}
+
+/** Packs a batch's columns into a buffer at `offset`, a multiple of 8. The strings are not among them. */
+export function packColumns(batch: EventBatch, buffer: ArrayBuffer, offset: number): void {
+  const { count, columns } = batch
+  const bytes = new Uint8Array(buffer, offset)
+  new Uint32Array(buffer, offset, 2).set([count, columns])
+  let at = HEAD_BYTES
+  const put = (column: Uint8Array | Uint32Array | Int32Array, n: number) => {
+    bytes.set(new Uint8Array(column.buffer, column.byteOffset, n * column.BYTES_PER_ELEMENT), at)
+    at += n * column.BYTES_PER_ELEMENT
+  }
+  for (const name of columnsOf(columns & U64_FIELDS)) put((batch[name] as U64Column).words, 2 * count)
+  put(batch.mask, count)
+  for (const name of columnsOf(columns & WORD_FIELDS)) put(batch[name] as Uint32Array, count)
+  put(batch.kind, count)
+  for (const name of columnsOf(columns & BYTE_FIELDS)) put(batch[name] as Uint8Array, count)
+}
+
+/**
+ * The batch that was packed into a buffer at `offset`. Its columns are views of the buffer.
+ * @param strings the string table that its columns of strings refer to
+ */
+export function viewColumns(buffer: ArrayBuffer, offset: number, header: TraceHeader, strings: StringTable): EventBatch {
+  const [count, columns] = new Uint32Array(buffer, offset, 2) as unknown as [number, number]
+  const views: Record<string, unknown> = { capacity: count, count, columns }
+  let at = offset + HEAD_BYTES
+  const place = (bytes: number) => (at += bytes) - bytes
+  for (const name of columnsOf(columns & U64_FIELDS)) views[name] = new U64Column(buffer, place(8 * count), count)
+  views['mask'] = new Uint32Array(buffer, place(4 * count), count)
+  for (const name of columnsOf(columns & WORD_FIELDS)) {
+    const isSigned = EMPTY[name] instanceof Int32Array
+    views[name] = new (isSigned ? Int32Array : Uint32Array)(buffer, place(4 * count), count)
+  }
+  views['kind'] = new Uint8Array(buffer, place(count), count)
+  for (const name of columnsOf(columns & BYTE_FIELDS)) views[name] = new Uint8Array(buffer, place(count), count)
+  return Object.assign(new EventBatch(0, 0, header, strings), views)
+}
+
+/** To see of what type each column is. */
+const EMPTY = new EventBatch(0, 0, { format: '' })
+
+/** How many bytes a string table takes when it is packed: a multiple of 8. */
+export function packedStringsLength(strings: StringTable): number {
+  let words = 3 + strings.size + strings.listCount
+  for (let id = 0; id < strings.listCount; id++) words += strings.list(id).length
+  return Math.ceil((4 * words + strings.byteLength) / ALIGN) * ALIGN
+}
+
+/**
+ * Packs a string table into a buffer at `offset`, a multiple of 4: as words the numbers of strings, of lists and of ids in
+ * all lists, the length of each string, the length of each list, the ids; then the bytes of the strings.
+ */
+export function packStrings(strings: StringTable, buffer: ArrayBuffer, offset: number): void {
+  const words = new Uint32Array(buffer, offset, (buffer.byteLength - offset) >> 2)
+  let at = 3
+  let ids = 0
+  for (let id = 0; id < strings.size; id++) words[at++] = strings.view(id).length
+  for (let id = 0; id < strings.listCount; id++) words[at++] = strings.list(id).length
+  for (let id = 0; id < strings.listCount; id++) {
+    const list = strings.list(id)
+    words.set(list, at)
+    at += list.length
+    ids += list.length
+  }
+  words.set([strings.size, strings.listCount, ids])
+  const bytes = new Uint8Array(buffer)
+  let end = offset + 4 * at
+  for (let id = 0; id < strings.size; id++) {
+    const view = strings.view(id)
+    bytes.set(view, end)
+    end += view.length
+  }
+}
+
+/** The string table that was packed into a buffer at `offset`, copied out of it. */
+export function unpackStrings(buffer: ArrayBuffer, offset: number): StringTable {
+  const table = new StringTable()
+  const words = new Uint32Array(buffer, offset, (buffer.byteLength - offset) >> 2)
+  const [strings, lists, ids] = words as unknown as [number, number, number]
+  const lengths = 3 + strings
+  let at = lengths + lists
+  for (let id = 0; id < lists; id++) {
+    const end = at + (words[lengths + id] as number)
+    table.addList([...words.subarray(at, end)])
+    at = end
+  }
+  const bytes = new Uint8Array(buffer)
+  let place = offset + 4 * (lengths + lists + ids)
+  for (let id = 0; id < strings; id++) {
+    const end = place + (words[3 + id] as number)
+    table.add(bytes, place, end)
+    place = end
+  }
+  return table
+}
+
+/** The columns of a set of fields. */
+function columnsOf(set: number): ColumnName[] {
+  return FIELDS.flatMap((_, f) => ((set >>> f) & 1 ? [columnOf(f)] : []))
+}
+
+function countBits(set: number): number {
+  let n = 0
+  for (; set !== 0; set &= set - 1) n++
+  return n
+}

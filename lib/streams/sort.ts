@@ -1,0 +1,169 @@
+import { tmpdir } from 'node:os'
+import type { Transform } from 'node:stream'
+import { BATCH_EVENTS, EventBatch } from '../event/batch.js'
+import type { TraceHeader } from '../event/header.js'
+import { HeldEvents, type KeyedBatch } from '../transforms/held-events.js'
+import { Interleaver } from '../transforms/interleave.js'
+import { OrderKeys, type OrderField } from '../transforms/order.js'
+import { generatorStream } from './generator.js'
+import { SpillFile, type Run } from './spill.js'
+
+/** How many bytes of memory sorting may take beside what reading and writing take. */
+export const SORT_MEMORY = 67_108_864
+
+/** Batches of a run are small, for one of each run is in memory while they are merged. */
+const RUN_BATCH_EVENTS = 1024
+
+/** How many runs are merged at a time at most: with more, what is read of each becomes a small piece. */
+const MAX_FAN_IN = 64
+
+/**
+ * How much memory it takes to hold a byte of events: while runs are merged it is there packed, unpacked and as part of the
+ * result; while events are gathered, the garbage that has not been collected yet is about twice what is held.
+ */
+const MEMORY_PER_BYTE = 3
+
+/** How to sort. */
+export interface SortOptions {
+  /** The field that gives the order. */
+  readonly by: OrderField
+  /** How many bytes of memory sorting may take, about; with more events a temporary file is used. Default `SORT_MEMORY`. */
+  readonly memory?: number
+  /** The folder for temporary files. Default: the system's. */
+  readonly folder?: string
+}
+
+/**
+ * A Transform of `EventBatch` objects that puts the events of each trace in the order of a field: an external merge sort, so a
+ * trace may be larger than the memory. Equal values keep their order. Events without the field stay behind the event
+ * before them; those before any that has it come first. Sequence numbers wrap. When the input fails, the events before the
+ * fault come in order, then the error. Emits `warning` with a text for a trace of which no event has the field.
+ */
+export function sort(options: SortOptions): Transform {
+  return generatorStream<EventBatch>(async function* (source, stream) {
+    let sorter: TraceSorter | undefined
+    let failure: unknown
+    stream.once('close', () => void sorter?.close().catch(() => {}))
+    const batches = source[Symbol.asyncIterator]()
+    for (let isOpen = true; isOpen; ) {
+      const next = await batches.next().catch((error: unknown) => ({ done: true, value: undefined, failure: error }))
+      isOpen = next.done !== true
+      if ('failure' in next) failure = next.failure
+      const batch = next.value as EventBatch | undefined
+      if (sorter !== undefined && batch?.header !== sorter.header) {
+        yield* sorter.sorted()
+        if (sorter.isUnkeyed) stream.emit('warning', `no event has a field ${JSON.stringify(options.by)}: they stay in their order`)
+        sorter = undefined
+      }
+      if (batch !== undefined) await (sorter ??= new TraceSorter(batch.header, options)).add(batch)
+    }
+    if (failure !== undefined) throw failure
+  })
+}
+
+/** Sorts the events of one trace. */
+class TraceSorter {
+  private readonly keys: OrderKeys
+  private held = new HeldEvents()
+  private readonly memory: number
+  private readonly folder: string
+  private spill: SpillFile | undefined
+  private runs: Run[] = []
+  private events = 0
+  private isClosed = false
+
+  constructor(readonly header: TraceHeader, { by, memory = SORT_MEMORY, folder = tmpdir() }: SortOptions) {
+    this.keys = new OrderKeys(by)
+    this.memory = memory
+    this.folder = folder
+  }
+
+  /** There are events, and none has the field. */
+  get isUnkeyed(): boolean {
+    return this.events > 0 && this.keys.keyed === 0
+  }
+
+  async add(batch: EventBatch): Promise<void> {
+    if (batch.count === 0) return
+    this.events += batch.count
+    this.held.add(batch, this.keys.of(batch))
+    if (MEMORY_PER_BYTE * this.held.bytes > this.memory) await this.writeRun()
+  }
+
+  /** All events in order; an empty batch if there are none, for it brings the header. */
+  async *sorted(): AsyncGenerator<EventBatch> {
+    if (this.runs.length === 0) {
+      for (const { batch } of this.held.inOrder(this.header, BATCH_EVENTS)) yield batch
+      if (this.events === 0) yield new EventBatch(0, 0, this.header)
+      return
+    }
+    try {
+      if (this.held.count > 0) await this.writeRun()
+      // Its memory is free for merging.
+      this.held = new HeldEvents()
+      for (let fanIn = this.fanIn(); this.runs.length > fanIn; fanIn = this.fanIn()) await this.mergeGroups(fanIn)
+      for await (const { batch } of this.merge(this.runs)) yield batch
+    } finally {
+      await this.close()
+    }
+  }
+
+  /** Gives up the temporary file. May be called at any time, and again. */
+  async close(): Promise<void> {
+    const { spill } = this
+    this.isClosed = true
+    this.spill = undefined
+    await spill?.close()
+  }
+
+  private async writeRun(): Promise<void> {
+    this.spill ??= this.createFile()
+    this.runs.push(await this.spill.write(this.held.inOrder(this.header, RUN_BATCH_EVENTS)))
+    this.held.clear()
+  }
+
+  private createFile(): SpillFile {
+    // A stream that was destroyed in the meantime would never close it.
+    if (this.isClosed) throw new Error('the sorter is closed')
+    return new SpillFile(this.folder)
+  }
+
+  /** How many runs can be merged at a time. */
+  private fanIn(): number {
+    const largest = this.runs.reduce((most, run) => Math.max(most, run.largest), 1)
+    return Math.min(MAX_FAN_IN, Math.max(2, Math.floor(this.memory / (MEMORY_PER_BYTE * largest))))
+  }
+
+  /** Makes fewer runs, in a file of their own, by merging neighbours. */
+  private async mergeGroups(fanIn: number): Promise<void> {
+    const before = this.spill as SpillFile
+    const spill = this.createFile()
+    try {
+      const longer: Run[] = []
+      for (let r = 0; r < this.runs.length; r += fanIn) longer.push(await spill.write(this.merge(this.runs.slice(r, r + fanIn))))
+      this.runs = longer
+    } catch (error) {
+      await spill.close()
+      throw error
+    }
+    this.spill = spill
+    await before.close()
+  }
+
+  private async *merge(runs: readonly Run[]): AsyncGenerator<KeyedBatch> {
+    const { header } = this
+    const spill = this.spill as SpillFile
+    const readers = runs.map((run) => spill.read(run, header))
+    const interleaver = new Interleaver(runs.length)
+    for (;;) {
+      for (let batch = interleaver.next(header); batch !== null; batch = interleaver.next(header)) {
+        yield { batch, keys: interleaver.keys }
+      }
+      const r = interleaver.wants()
+      if (r < 0) return
+      const { done, value } = await (readers[r] as AsyncGenerator<KeyedBatch>).next()
+      if (done === true) interleaver.end(r)
+      else interleaver.feed(r, value.batch, value.keys)
+    }
+  }
+}

@@ -1,0 +1,99 @@
+import { BatchArena } from '../event/arena.js'
+import { BATCH_EVENTS, BATCH_STRING_BYTES, type EventBatch } from '../event/batch.js'
+import { gatherRows } from '../event/gather.js'
+import type { TraceHeader } from '../event/header.js'
+import { StableOrder } from './stable-order.js'
+
+/** What an event takes beside its batch: its key, the number of its batch, and what its place in the order takes. */
+const EVENT_BYTES = 22
+
+/** A batch, and the keys of its events in pairs of words. */
+export interface KeyedBatch {
+  batch: EventBatch
+  keys: Uint32Array
+}
+
+/** Events that are kept until they are put in the order of their keys. */
+export class HeldEvents {
+  /** How many there are. */
+  count = 0
+  private readonly arena = new BatchArena()
+  private readonly order = new StableOrder()
+  private batches: EventBatch[] = []
+  /** The number of the first event of each batch. */
+  private starts: number[] = []
+  private keys = new Uint32Array(2 * BATCH_EVENTS)
+  /** The batch of each event. */
+  private batchOf = new Int32Array(BATCH_EVENTS)
+
+  /** How many bytes of memory they take, about, and take while they are put in order. */
+  get bytes(): number {
+    return this.arena.bytes + EVENT_BYTES * this.count
+  }
+
+  /** Keeps a batch and the keys of its events, in pairs of words. */
+  add(batch: EventBatch, keys: Uint32Array): void {
+    const { count } = this
+    const end = count + batch.count
+    this.makeRoom(end)
+    this.keys.set(keys.subarray(0, 2 * batch.count), 2 * count)
+    this.batchOf.fill(this.batches.length, count, end)
+    this.batches.push(this.arena.copy(batch))
+    this.starts.push(count)
+    this.count = end
+  }
+
+  /** Forgets them. */
+  clear(): void {
+    this.arena.clear()
+    this.count = 0
+    this.batches = []
+    this.starts = []
+  }
+
+  /** The events in order, with their keys, in batches of at most `size`. */
+  *inOrder(header: TraceHeader, size: number): Generator<KeyedBatch> {
+    const order = this.order.of(this.keys, this.count)
+    let wanted = size
+    for (let at = 0; at < order.length; ) {
+      let part = this.gather(header, order.subarray(at, at + wanted))
+      while (part.batch.count > 1 && part.batch.strings.byteLength > BATCH_STRING_BYTES) {
+        part = this.gather(header, order.subarray(at, at + (part.batch.count >> 1)))
+      }
+      yield part
+      at += part.batch.count
+      wanted = Math.min(size, 2 * part.batch.count)
+    }
+  }
+
+  private gather(header: TraceHeader, order: Int32Array): KeyedBatch {
+    const n = order.length
+    const { batchOf, starts } = this
+    const places = new Int32Array(this.batches.length).fill(-1)
+    const used: EventBatch[] = []
+    const from = new Int32Array(n)
+    const rows = new Int32Array(n)
+    const keys = new Uint32Array(2 * n)
+    for (let j = 0; j < n; j++) {
+      const event = order[j] as number
+      const b = batchOf[event] as number
+      if (places[b] === -1) places[b] = used.push(this.batches[b] as EventBatch) - 1
+      from[j] = places[b] as number
+      rows[j] = event - (starts[b] as number)
+      keys[2 * j] = this.keys[2 * event] as number
+      keys[2 * j + 1] = this.keys[2 * event + 1] as number
+    }
+    return { batch: gatherRows(header, used, from, rows, n), keys }
+  }
+
+  private makeRoom(count: number): void {
+    if (count <= this.batchOf.length) return
+    const room = Math.max(count, Math.ceil(this.batchOf.length * 1.5))
+    const keys = new Uint32Array(2 * room)
+    keys.set(this.keys)
+    this.keys = keys
+    const batchOf = new Int32Array(room)
+    batchOf.set(this.batchOf)
+    this.batchOf = batchOf
+  }
+}

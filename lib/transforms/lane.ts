@@ -1,0 +1,105 @@
+import { HI, LO } from '../bytes/u64.js'
+
+/**
+ * The events of one input of a merge that were not given out yet, in columns: key, batch and row of each. First come those
+ * that can be given out, `[at, released)`, then in order of their keys the last `window` or fewer, `[released, end)`, among
+ * which those that come late are still put in their place.
+ */
+export class Lane {
+  lo = new Uint32Array(0)
+  hi = new Uint32Array(0)
+  /** The number of the batch that the event is in. */
+  source = new Int32Array(0)
+  /** Its row there. */
+  row = new Int32Array(0)
+  at = 0
+  released = 0
+  end = 0
+  /** No more will come. */
+  ended = false
+  /** It is among those that have something to give. */
+  queued = false
+  /** How many events the batches have that its events are in. */
+  pinned = 0
+
+  constructor(private readonly window: number) {}
+
+  /** Adds the events of a batch with their keys, in pairs of words. */
+  append(source: number, keys: Uint32Array, count: number): void {
+    this.makeRoom(count)
+    const { lo, hi, source: sources, row, window } = this
+    let { released, end } = this
+    for (let i = 0; i < count; i++) {
+      const keyLo = keys[2 * i + LO] as number
+      const keyHi = keys[2 * i + HI] as number
+      let place = end
+      if (end > released && ((hi[end - 1] as number) - keyHi || (lo[end - 1] as number) - keyLo) > 0) {
+        place = this.placeOf(keyLo, keyHi, released, end)
+        this.shift(place, end)
+      }
+      lo[place] = keyLo
+      hi[place] = keyHi
+      sources[place] = source
+      row[place] = i
+      end++
+      if (end - released > window) released++
+    }
+    this.released = released
+    this.end = end
+  }
+
+  /** Everything can be given out, for no more will come. */
+  close(): void {
+    this.ended = true
+    this.released = this.end
+  }
+
+  /** All events are now in this one batch, in the order that they have here. */
+  refer(source: number): void {
+    for (let i = this.at; i < this.end; i++) {
+      this.source[i] = source
+      this.row[i] = i - this.at
+    }
+  }
+
+  /** The place behind all of `[from, to)`, which are in order, whose keys are not greater. */
+  private placeOf(keyLo: number, keyHi: number, from: number, to: number): number {
+    const { lo, hi } = this
+    while (from < to) {
+      const middle = (from + to) >> 1
+      if (((hi[middle] as number) - keyHi || (lo[middle] as number) - keyLo) > 0) to = middle
+      else from = middle + 1
+    }
+    return from
+  }
+
+  /** Moves the events of `[place, end)` up by one. */
+  private shift(place: number, end: number): void {
+    this.lo.copyWithin(place + 1, place, end)
+    this.hi.copyWithin(place + 1, place, end)
+    this.source.copyWithin(place + 1, place, end)
+    this.row.copyWithin(place + 1, place, end)
+  }
+
+  /** Moves everything to the front, and makes room for so many more. */
+  private makeRoom(count: number): void {
+    const { at, end } = this
+    const held = end - at
+    const isTooSmall = held + count > this.lo.length
+    // Batches differ in size, and each somewhat larger one must not need new columns.
+    const room = Math.ceil((held + count) * 1.25)
+    this.lo = moveToFront(this.lo, isTooSmall ? new Uint32Array(room) : this.lo, at, end)
+    this.hi = moveToFront(this.hi, isTooSmall ? new Uint32Array(room) : this.hi, at, end)
+    this.source = moveToFront(this.source, isTooSmall ? new Int32Array(room) : this.source, at, end)
+    this.row = moveToFront(this.row, isTooSmall ? new Int32Array(room) : this.row, at, end)
+    this.at = 0
+    this.released -= at
+    this.end = held
+  }
+}
+
+/** Copies `[at, end)` of a column to the front of another, or of itself. */
+function moveToFront<Column extends Uint32Array | Int32Array>(from: Column, to: Column, at: number, end: number): Column {
+  to.set(from.subarray(at, end))
+  return to
+}

@@ -1,0 +1,213 @@
+import { EventBatch } from '../event/batch.js'
+import { malformed } from '../event/error.js'
+import { fieldSet, Has } from '../event/fields.js'
+import { NO_HEADER, type TraceHeader } from '../event/header.js'
+import { Interleaver } from './interleave.js'
+import { OrderAudit, orderWarnings, type MergeOrder, type OrderStatistics } from './order-audit.js'
+import { OrderKeys, type SequenceOrigin } from './order.js'
+import { microsToNanos } from './time-unit.js'
+
+/** How far within one input an event may come too late and still be put in order, if nothing else is said. */
+export const MERGE_WINDOW = 1024
+
+/** With many inputs the windows are smaller, so that all of them together are of this size, but none is below the least. */
+const ALL_WINDOWS = 16 * MERGE_WINDOW
+const LEAST_WINDOW = 64
+
+/** How to merge. */
+export interface MergeOptions {
+  /** The field that gives the order. */
+  readonly by: MergeOrder
+  /**
+   * How many events of an input may come before one with a smaller time or sequence number, for that one still to be put
+   * in order. Default `MERGE_WINDOW`; with more than 16 inputs less, down to 64.
+   */
+  readonly window?: number
+}
+
+const HAS_INDEX = Has.index
+const TIMES = fieldSet('time', 'endTime')
+
+/**
+ * Merges several traces into one by time or sequence number. Equal values keep the order of the inputs. Events without the
+ * field stay behind the event before them in their own input; those before any that has it count as zero. An event that
+ * comes later in its input than the window allows is passed on at once, out of order.
+ *
+ * The merged trace has one header: format, time unit and layout where the inputs agree, nanoseconds where they do not.
+ * mpatrol's indices count the blocks of one trace only, so with more than one input they are left out.
+ *
+ * Not a `Stage`, for it has several inputs: feed or end the input that `wants` names until that is -1, take what `next`
+ * gives until it is null, and begin again. At the end both say that there is no more. Memory: for each input one batch
+ * and the window.
+ */
+export class Merger {
+  /** What people must be told: sentences, those on one input begin with its name. The last come when all is given out. */
+  readonly warnings: string[] = []
+  private readonly interleaver: Interleaver
+  private readonly audit: OrderAudit
+  private readonly inputs: readonly Input[]
+  /** How many inputs have neither given a header nor ended. */
+  private unseen: number
+  /** Batches that came while not all headers were known. */
+  private waiting: { input: number; batch: EventBatch }[] = []
+  /** The header of the merged trace, once it is known. */
+  private header: TraceHeader | undefined
+  private state: 'new' | 'begun' | 'done' = 'new'
+  private indices = 0
+  private overflows = 0
+
+  /**
+   * @param names of the inputs, for messages
+   * @param options `by` is the field that gives the order
+   */
+  constructor(names: readonly string[], { by, window }: MergeOptions) {
+    const origin: SequenceOrigin = {}
+    this.inputs = names.map((name) => (
+      { name, keys: new OrderKeys(by, origin), header: undefined, ended: false, told: new Set(), events: 0 }
+    ))
+    this.unseen = names.length
+    this.interleaver = new Interleaver(names.length, window ?? defaultWindow(names.length))
+    this.audit = new OrderAudit(by)
+  }
+
+  /** What was found so far: how many events, and how well they were in order. */
+  get statistics(): Readonly<OrderStatistics> {
+    return this.audit.statistics
+  }
+
+  /** The next batch of an input. @throws TraceError when its times cannot be brought to the unit of the merged trace */
+  feed(input: number, batch: EventBatch): void {
+    const state = this.inputs[input] as Input
+    if (state.header === undefined) {
+      state.header = batch.header
+      this.unseen--
+    }
+    if (this.header !== undefined) this.pass(input, batch)
+    else this.waiting.push({ input, batch })
+    this.settle()
+  }
+
+  /** An input is complete. */
+  end(input: number): void {
+    const state = this.inputs[input] as Input
+    if (state.ended) return
+    state.ended = true
+    if (state.header === undefined) this.unseen--
+    if (this.header !== undefined) this.interleaver.end(input)
+    this.settle()
+  }
+
+  /** An input that must be fed or ended before `next` can give anything; -1 if there is none. */
+  wants(): number {
+    if (this.unseen > 0) return this.inputs.findIndex(({ header, ended }) => header === undefined && !ended)
+    return this.interleaver.wants()
+  }
+
+  /** The next events; null when an input is wanted, or at the end. A merged trace without events gives one empty batch. */
+  next(): EventBatch | null {
+    this.settle()
+    if (this.header === undefined || this.state === 'done') return null
+    let batch = this.interleaver.next(this.header)
+    if (batch !== null) {
+      this.audit.take(batch)
+      if (this.inputs.length > 1 && (batch.columns & HAS_INDEX) !== 0) this.dropIndices(batch)
+    } else if (this.interleaver.wants() < 0) {
+      if (this.state === 'new') batch = new EventBatch(0, 0, this.header)
+      else this.finish()
+    }
+    if (batch !== null) this.state = 'begun'
+    return batch
+  }
+
+  /** Decides on the header as soon as those of all inputs are known. */
+  private settle(): void {
+    if (this.header !== undefined || this.unseen > 0) return
+    this.header = mergeHeaders(this.inputs.flatMap(({ header }) => header ?? []))
+    const { waiting } = this
+    this.waiting = []
+    for (const { input, batch } of waiting) this.pass(input, batch)
+    this.inputs.forEach(({ ended }, input) => {
+      if (ended) this.interleaver.end(input)
+    })
+  }
+
+  private pass(input: number, source: EventBatch): void {
+    const state = this.inputs[input] as Input
+    const { timeUnit } = this.header as TraceHeader
+    if (source.header !== state.header) this.tell(state, 'more than one trace: they are merged as if they were one')
+    if (source.header.timeUnit === undefined && timeUnit !== undefined && (source.columns & TIMES) !== 0) {
+      this.tell(state, `its times have no unit: taken for ${timeUnit}`)
+    }
+    let batch = source
+    const unit = source.header.timeUnit ?? timeUnit
+    if (unit !== timeUnit) {
+      const at = { format: source.header.format, event: state.events + 1 }
+      if (unit === 'ns') throw malformed(`a trace in ns begins where those before are in ${timeUnit}`, at)
+      const converted = microsToNanos(source)
+      batch = converted.batch
+      this.overflows += converted.overflows
+    }
+    state.events += batch.count
+    this.interleaver.feed(input, batch, state.keys.of(batch))
+  }
+
+  /** Warns of an input, once for each text. */
+  private tell({ name, told }: Input, text: string): void {
+    if (told.has(text)) return
+    told.add(text)
+    this.warnings.push(`${name}: ${text}`)
+  }
+
+  /** The batch is not given out yet, so it can be changed. */
+  private dropIndices(batch: EventBatch): void {
+    const { mask, count } = batch
+    for (let i = 0; i < count; i++) {
+      if (((mask[i] as number) & HAS_INDEX) === 0) continue
+      mask[i] = (mask[i] as number) & ~HAS_INDEX
+      this.indices++
+    }
+    batch.columns &= ~HAS_INDEX
+  }
+
+  private finish(): void {
+    this.state = 'done'
+    const { by } = this.audit
+    const what = by === 'time' ? 'time' : 'sequence number'
+    for (const { name, keys, events } of this.inputs) {
+      if (events > 0 && keys.keyed === 0) this.warnings.push(`${name}: no event has a ${what}: they come first, in their own order`)
+    }
+    if (this.indices > 0) this.warnings.push(`allocation indices of different traces clash: left out of ${this.indices} events`)
+    if (this.overflows > 0) this.warnings.push(`${this.overflows} times are too large for ns, and are now the greatest there is`)
+    this.warnings.push(...orderWarnings(this.audit.statistics))
+  }
+}
+
+function defaultWindow(inputs: number): number {
+  return Math.max(LEAST_WINDOW, Math.min(MERGE_WINDOW, Math.floor(ALL_WINDOWS / inputs)))
+}
+
+interface Input {
+  name: string
+  keys: OrderKeys
+  /** Its first header. */
+  header: TraceHeader | undefined
+  ended: boolean
+  /** What people were told of it. */
+  told: Set<string>
+  events: number
+}
+
+/**
+ * The header of a trace that is made of several: the format if all have the same one, else `merged`; the finest unit of
+ * time; and, of one format, the entries of the layout that all have alike.
+ */
+export function mergeHeaders(headers: readonly TraceHeader[]): TraceHeader {
+  const [first, ...others] = headers
+  if (first === undefined) return NO_HEADER
+  const units = headers.map((header) => header.timeUnit)
+  const timeUnit = units.find((unit) => unit === 'ns') ?? units.find((unit) => unit !== undefined)
+  const unit = timeUnit === undefined ? {} : { timeUnit }
+  if (others.some(({ format }) => format !== first.format)) return { format: 'merged', ...unit }
+  const common = Object.entries(first.layout ?? {}).filter(([key, value]) => others.every(({ layout }) => layout?.[key] === value))
+  return { format: first.format, ...unit, ...(common.length > 0 && { layout: Object.fromEntries(common) }) }
+}

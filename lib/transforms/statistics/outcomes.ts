@@ -1,0 +1,70 @@
+import { HI, LO } from '../../bytes/u64.js'
+import type { EventBatch } from '../../event/batch.js'
+import { Has, Kind, Outcome } from '../../event/fields.js'
+import { Change } from '../ledger.js'
+import type { Amount, FaultCounts, ReallocCounts } from './result.js'
+import { Sum } from './sums.js'
+
+const { began: BEGAN, ended: ENDED, unknown: UNKNOWN, again: AGAIN, nothing: NOTHING, failed: FAILED } = Change
+const HAS_OUTCOME = Has.outcome
+const HAS_BOTH = Has.address | Has.oldAddress
+const { free: FREE } = Kind
+const { none: STAYED, moved: MOVED } = Outcome
+
+/** What reallocs did, and what ought not to be. */
+export class Outcomes {
+  readonly reallocs: ReallocCounts = { inPlace: 0, moved: 0, resized: 0, allocated: 0, freed: 0, failed: 0, nothing: 0, unknown: 0 }
+  private readonly faults = { unknownFrees: 0, doubleFrees: 0, nullFrees: 0, failedAllocations: 0 }
+  private overlaps = 0
+  private readonly overlapBytes = new Sum()
+
+  /** Counts a realloc by what the ledger says that it did. */
+  realloc(batch: EventBatch, i: number, change: number): void {
+    const { reallocs } = this
+    if ((change & UNKNOWN) !== 0) reallocs.unknown++
+    else if (change === FAILED) reallocs.failed++
+    else if (change === NOTHING) reallocs.nothing++
+    else if ((change & ENDED) === 0) reallocs.allocated++
+    else if ((change & BEGAN) === 0) reallocs.freed++
+    else this.resize(batch, i)
+  }
+
+  /** Counts an allocation or free that did nothing. */
+  failure(kind: number, change: number): void {
+    const { faults } = this
+    if (kind !== FREE) faults.failedAllocations++
+    else if (change === NOTHING) faults.nullFrees++
+    else if ((change & AGAIN) !== 0) faults.doubleFrees++
+    else faults.unknownFrees++
+  }
+
+  /** Counts an allocation at the address of a live block of this size. */
+  overlap(lo: number, hi: number): void {
+    this.overlaps++
+    this.overlapBytes.add(lo, hi)
+  }
+
+  /** Faults with overlaps. */
+  faultCounts(): FaultCounts {
+    const overlaps: Amount = { blocks: this.overlaps, bytes: this.overlapBytes.value }
+    return { ...this.faults, overlaps }
+  }
+
+  private resize(batch: EventBatch, i: number): void {
+    const { reallocs } = this
+    const mask = batch.mask[i] as number
+    const outcome = (mask & HAS_OUTCOME) !== 0 ? (batch.outcome[i] as number) : -1
+    if (outcome === STAYED) {
+      reallocs.inPlace++
+    } else if (outcome === MOVED) {
+      reallocs.moved++
+    } else if ((mask & HAS_BOTH) === HAS_BOTH) {
+      const to = batch.address.words
+      const from = batch.oldAddress.words
+      if (to[2 * i + LO] === from[2 * i + LO] && to[2 * i + HI] === from[2 * i + HI]) reallocs.inPlace++
+      else reallocs.moved++
+    } else {
+      reallocs.resized++
+    }
+  }
+}

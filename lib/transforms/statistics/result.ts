@@ -1,0 +1,234 @@
+import type { ApiName, KindName } from '../../event/fields.js'
+import type { TimeUnit } from '../../event/header.js'
+
+/*
+ * What the statistics of a trace are. Counts are numbers, for no trace has 2^53 events. Bytes, times and what else is made
+ * of 64-bit integers are exact, as BigInts. What a trace has nothing to say about is absent.
+ */
+
+/** A number of blocks and their bytes together (as requested). */
+export interface Amount {
+  blocks: number
+  bytes: bigint
+}
+
+/** The values from `from` to `to`, both included: zero alone, or those of as many bits. */
+export interface HistogramBar {
+  from: bigint
+  to: bigint
+  count: number
+}
+
+/** Values by powers of two; bars without any are left out. */
+export interface HistogramResult {
+  count: number
+  sum: bigint
+  /** 0 where there is no value. */
+  mean: number
+  bars: HistogramBar[]
+}
+
+/** The moment when more was live than ever before. */
+export interface Peak extends Amount {
+  /** The event that brought it about: its number in the stream, from 1. */
+  event: number
+  /** Bytes allocated from the beginning of the stream to that event, with it. */
+  allocatedBytes: bigint
+  /** The time of that event, in the header's unit. */
+  time?: bigint
+}
+
+/** The figures of mpatrol's own statistics, as its trace reader counts them. */
+export interface MpatrolStatistics {
+  allocated: Amount
+  freed: Amount
+  /** Allocated less freed. */
+  unfreed: Amount
+  /** The most blocks that were live at a time, and the most bytes; not at the same moment. */
+  peak: Amount
+  /** Memory that the allocator took from the system for the program's blocks. */
+  reserved: Amount
+  /** Memory that the allocator took for itself. */
+  internal: Amount
+  /** The smallest size; a size of zero counts only until another one comes, as in mpatrol. */
+  smallest: bigint
+  largest: bigint
+}
+
+/** Where blocks come from: a place in the program, or what stands for the places that have no row of their own. */
+export interface Site {
+  /** `others`: all places that came when the table was full. `none`: allocations that do not say where they were made. */
+  rest?: 'others' | 'none'
+  /** Innermost frame first. */
+  stack?: string[]
+  function?: string
+  file?: string
+  line?: number
+  callSite?: bigint
+}
+
+/** What came from one site. */
+export interface SiteStatistics extends Site {
+  /** Allocations and the bytes they asked for. */
+  allocated: Amount
+  /** Of these, blocks freed at once (see `Statistics.temporary`). */
+  temporary: number
+  /** Blocks that were never freed. */
+  leaked: Amount
+  /** The most bytes from here that were live at a time. */
+  peakBytes: bigint
+  /** Where allocations tell the bytes that they really took. */
+  overhead?: Overhead
+  /** Blocks freed on another CPU than the one that allocated them. */
+  crossCpuFrees?: number
+}
+
+/** What allocations really took. */
+export interface Overhead {
+  /** Allocations that tell. */
+  hits: number
+  /** Bytes they asked for. */
+  requested: bigint
+  /** Bytes they got. */
+  allocated: bigint
+  /** The difference: internal fragmentation. */
+  wasted: bigint
+}
+
+/** What one thread did. */
+export interface ThreadStatistics {
+  /** All threads that came when the table was full. */
+  rest?: 'others'
+  process?: bigint
+  thread?: bigint
+  events: number
+  /** Allocations and the bytes they asked for. */
+  allocated: Amount
+  /** Blocks that it freed, whoever allocated them. */
+  frees: number
+  /** Of these, blocks that another thread allocated. */
+  foreignFrees: number
+}
+
+/** How many events have a value. */
+export interface ValueCount {
+  value: bigint
+  events: number
+}
+
+/** Blocks that one family of functions allocated and another one freed. */
+export interface Mismatch {
+  allocatedBy: ApiFamily
+  freedBy: ApiFamily
+  count: number
+}
+
+/** Functions that belong together: what one of them allocates only its like may free. */
+export const API_FAMILIES = ['malloc', 'new', 'kmalloc', 'kmem_cache', 'pages'] as const
+/** See `API_FAMILIES`. */
+export type ApiFamily = (typeof API_FAMILIES)[number]
+
+/** What reallocs did. */
+export interface ReallocCounts {
+  /** The block stayed where it was. */
+  inPlace: number
+  moved: number
+  /** The block was resized, but the events do not tell both addresses. */
+  resized: number
+  /** Of the null pointer: an allocation. */
+  allocated: number
+  /** To nothing: a free. */
+  freed: number
+  /** No memory: the old block lives on. */
+  failed: number
+  /** Of the null pointer to nothing. */
+  nothing: number
+  /** Of a block that was not live. */
+  unknown: number
+}
+
+/** What ought not to be, and frees of the null pointer. */
+export interface FaultCounts {
+  /** Frees of blocks that were not live, other than double frees. */
+  unknownFrees: number
+  /** Frees of blocks that were freed not long ago. */
+  doubleFrees: number
+  nullFrees: number
+  /** Allocations at the address of a live block, whose free is missing: the block is taken to have ended. */
+  overlaps: Amount
+  /** Allocations without a result. */
+  failedAllocations: number
+}
+
+/** When things happened. */
+export interface TimeStatistics {
+  unit?: TimeUnit
+  /** The earliest and latest time of the (first) trace. */
+  first: bigint
+  last: bigint
+  /** From the earliest to the latest, for all traces together. */
+  span: bigint
+  /** Per second; absent without a unit, or where no time passed. */
+  rates?: { events: number; allocations: number; bytes: number }
+}
+
+/** All that one pass over a trace tells. */
+export interface Statistics {
+  /** The input was read to its end. */
+  complete: boolean
+  /** False only where sums pass 2^85, as the sizes of a damaged trace might: such sums are rounded. */
+  exact: boolean
+  /** How many traces there were in the stream; the figures are of all together. */
+  traces: number
+  /** The formats that the traces came from. */
+  formats: string[]
+  /** All events. */
+  events: number
+  /** Those that are about blocks: alloc, free, realloc, existing. */
+  blockEvents: number
+  kinds: Partial<Record<KindName, number>>
+  apis: Partial<Record<ApiName, number>>
+  /** A realloc that resized a block counts as an allocation and a free, as in mpatrol. */
+  allocated: Amount
+  freed: Amount
+  /** Blocks that were live when their trace ended. */
+  leaked: Amount
+  peakBytes: Peak
+  peakBlocks: Peak
+  /** Blocks freed by the very next event about blocks of the thread that allocated them (of the trace, without threads). */
+  temporary: Amount
+  reallocs: ReallocCounts
+  faults: FaultCounts
+  sizes: {
+    smallest: bigint
+    largest: bigint
+    histogram: HistogramResult
+    /** Every size with its number of allocations, the most frequent first; the latest ones are `others` in full tables. */
+    exact: { size: bigint; count: number }[]
+    others: number
+  }
+  /** How long blocks lived that were freed. */
+  lifetimes: {
+    /** In events about blocks, from the one that allocated it to the one that freed it. */
+    events: HistogramResult
+    /** In bytes allocated meanwhile, by whomever. */
+    bytes: HistogramResult
+    /** In the header's unit. */
+    time?: HistogramResult
+  }
+  time?: TimeStatistics
+  /** The most bytes allocated first. */
+  sites: SiteStatistics[]
+  threads: ThreadStatistics[]
+  processes: ValueCount[]
+  cpus: ValueCount[]
+  overhead?: Overhead
+  /** Where events tell their CPU: blocks freed on another one than that which allocated them. */
+  crossCpuFrees?: number
+  mismatches: Mismatch[]
+  /** Where frees tell how much of the block was resident. */
+  resident?: { blocks: number; present: bigint; size: bigint }
+  mpatrol: MpatrolStatistics
+  /** The tables that were full, so that what came later was counted as others. */
+  full: ('sites' | 'sizes' | 'threads' | 'processes' | 'cpus')[]
+}

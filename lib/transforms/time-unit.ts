@@ -1,0 +1,40 @@
+import { HI, LO, WORD } from '../bytes/u64.js'
+import { reviseBatch, type EventBatch } from '../event/batch.js'
+import { fieldSet, Has } from '../event/fields.js'
+
+const TIMES = fieldSet('time', 'endTime')
+const NS_PER_US = 1000
+
+/** A batch whose times were converted, and how many of them did not fit 64 bits and are now the greatest value that does. */
+export interface Converted {
+  batch: EventBatch
+  overflows: number
+}
+
+/** Converts `time` and `endTime` from microseconds to nanoseconds; the header stays. */
+export function microsToNanos(source: EventBatch): Converted {
+  const fields = source.columns & TIMES
+  if (fields === 0) return { batch: source, overflows: 0 }
+  const batch = reviseBatch(source, fields)
+  let overflows = 0
+  if ((fields & Has.time) !== 0) overflows += scale(source.time.words, batch.time.words, source, Has.time)
+  if ((fields & Has.endTime) !== 0) overflows += scale(source.endTime.words, batch.endTime.words, source, Has.endTime)
+  return { batch, overflows }
+}
+
+function scale(from: Uint32Array, to: Uint32Array, { mask, count }: EventBatch, has: number): number {
+  let overflows = 0
+  for (let i = 0; i < count; i++) {
+    if (((mask[i] as number) & has) === 0) continue
+    // Both products stay far below 2^53.
+    let lo = (from[2 * i + LO] as number) * NS_PER_US
+    let hi = (from[2 * i + HI] as number) * NS_PER_US + Math.floor(lo / WORD)
+    if (hi >= WORD) {
+      lo = hi = WORD - 1
+      overflows++
+    }
+    to[2 * i + LO] = lo
+    to[2 * i + HI] = hi
+  }
+  return overflows
+}

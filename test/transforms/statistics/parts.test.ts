@@ -1,0 +1,140 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { EventBatch, type TraceEvent } from '../../../lib/event/batch.js'
+import { StringTable } from '../../../lib/event/strings.js'
+import { Histogram } from '../../../lib/transforms/statistics/histogram.js'
+import { BoundedKeys, FIRST, KeyCounts, NONE, OTHERS } from '../../../lib/transforms/statistics/keys.js'
+import { SiteKeys } from '../../../lib/transforms/statistics/site-keys.js'
+import { Sum, SumColumn } from '../../../lib/transforms/statistics/sums.js'
+import { u64 } from '../../support/random-event.js'
+import { HEADER, inBatches } from '../events.js'
+
+const low = (value: bigint) => Number(value & 0xffff_ffffn)
+const high = (value: bigint) => Number(value >> 32n)
+
+describe('sums', () => {
+  test('are exact, up and down, and know the larger', () => {
+    fc.assert(
+      fc.property(fc.array(u64), (values) => {
+        const sum = new Sum()
+        const column = new SumColumn(2)
+        const peak = new Sum()
+        let [expected, most] = [0n, 0n]
+        for (const value of values) {
+          sum.add(low(value), high(value))
+          column.add(1, low(value), high(value))
+          expected += value
+          most = expected > most ? expected : most
+          const isMore = expected > peak.value
+          expect(peak.raise(sum)).toBe(isMore)
+          if (expected % 3n === 0n) continue
+          sum.subtract(low(value), high(value))
+          column.subtract(1, low(value), high(value))
+          expected -= value
+        }
+        column.grow(5)
+        expect([sum.value, column.value(1), column.value(0), peak.value]).toEqual([expected, expected, 0n, most])
+      }),
+    )
+  })
+
+  test('know when they have lost digits', () => {
+    const sum = new Sum()
+    sum.add(0, 2 ** 53 - 1)
+    expect(sum.isExact).toBe(true)
+    sum.add(0, 1)
+    expect(sum.isExact).toBe(false)
+  })
+
+  test('a column takes in another one', () => {
+    const [to, from, top] = [new SumColumn(3), new SumColumn(3), new SumColumn(3)]
+    to.add(2, 0xffff_ffff, 7)
+    from.add(2, 1, 1)
+    top.raise(2, from)
+    to.absorb(from)
+    expect([to.value(2), from.value(2), top.value(2)]).toEqual([9n << 32n, 0n, 0x1_0000_0001n])
+  })
+})
+
+describe('histograms', () => {
+  test('put an integer into the bar of its bits', () => {
+    fc.assert(
+      fc.property(fc.array(fc.bigInt({ min: 0n, max: 2n ** 78n }), { minLength: 1 }), (values) => {
+        const histogram = new Histogram()
+        for (const value of values) histogram.add(low(value), high(value))
+        const { bars, count, sum } = histogram.result()
+        expect(count).toBe(values.length)
+        expect(sum).toBe(values.reduce((all, value) => all + value))
+        for (const { from, to, count: n } of bars) expect(values.filter((value) => value >= from && value <= to)).toHaveLength(n)
+        expect(bars.reduce((all, bar) => all + bar.count, 0)).toBe(count)
+      }),
+    )
+  })
+})
+
+describe('keys', () => {
+  test('have rows in order of first use, up to the limit', () => {
+    const keys = new BoundedKeys(2)
+    expect([[5, 0], [5, 1], [5, 0], [9, 9], [5, 1], [9, 9]].map(([lo, hi]) => keys.row(lo!, hi!))).toEqual([FIRST, FIRST + 1, FIRST, OTHERS, FIRST + 1, OTHERS])
+    expect(keys.overflowed).toBe(true)
+    expect([keys.key(FIRST), keys.key(FIRST + 1)]).toEqual([5n, 0x1_0000_0005n])
+  })
+
+  test('are counted, the most frequent first', () => {
+    const counts = new KeyCounts(100)
+    for (const value of [3, 1, 2, 3, 1, 3, ...Array.from({ length: 200 }, (_, i) => i + 10)]) counts.add(value, 0)
+    expect(counts.entries().slice(0, 4)).toEqual([{ key: 3n, count: 3 }, { key: 1n, count: 2 }, { key: 2n, count: 1 }, { key: 10n, count: 1 }])
+    expect(counts.others).toBe(103)
+  })
+})
+
+describe('sites', () => {
+  const place = fc.record(
+    { function: fc.constantFrom('a', 'b', ''), file: fc.constantFrom('a', 'x.c'), line: fc.nat({ max: 2 }), stack: fc.array(fc.constantFrom('a', 'b', ''), { maxLength: 3 }), callSite: fc.constantFrom(0n, 1n, 2n ** 64n - 1n) },
+    { requiredKeys: ['callSite'] },
+  )
+
+  test('are the same for the same names, in whatever batch', () => {
+    fc.assert(
+      fc.property(fc.array(place, { maxLength: 60 }), fc.integer({ min: 1, max: 20 }), (places, batchSize) => {
+        const keys = new SiteKeys()
+        const rows: number[] = []
+        for (const batch of inBatches(places.map((one) => ({ kind: 'alloc', ...one }) as TraceEvent), batchSize, HEADER)) {
+          keys.begin(batch)
+          for (let i = 0; i < batch.count; i++) rows.push(keys.row(batch, i))
+        }
+        places.forEach(({ stack, callSite, ...source }, i) => {
+          const isSource = Object.keys(source).length > 0
+          const isNone = stack === undefined ? isSource && source.function === undefined && source.file === undefined && !source.line : stack.length === 0
+          const { line, ...names } = source
+          expect(rows[i] === NONE).toBe(isNone)
+          expect(keys.site(rows[i]!)).toEqual(
+            isNone ? { rest: 'none' } : stack !== undefined ? { stack } : isSource ? { ...names, ...(line && { line }) } : { callSite },
+          )
+        })
+        // No two rows stand for the same place.
+        const all = Array.from({ length: keys.size - FIRST }, (_, row) => JSON.stringify(keys.site(row + FIRST), (_key, value: unknown) => (typeof value === 'bigint' ? String(value) : value)))
+        expect(new Set(all).size).toBe(all.length)
+      }),
+    )
+  })
+
+  test('find each other again when the table has grown, and when it is full', () => {
+    const keys = new SiteKeys(5000)
+    const batchOf = (n: number) => {
+      const batch = new EventBatch(n, 0, HEADER, new StringTable())
+      for (let i = 0; i < n; i++) batch.push({ kind: 'alloc', function: `f${i % 100}`, line: Math.floor(i / 100) })
+      return batch
+    }
+    const first = batchOf(4096)
+    keys.begin(first)
+    const rows = Array.from({ length: first.count }, (_, i) => keys.row(first, i))
+    expect(new Set(rows).size).toBe(4096)
+    const second = batchOf(6000)
+    keys.begin(second)
+    const again = Array.from({ length: second.count }, (_, i) => keys.row(second, i))
+    expect(again.slice(0, 4096)).toEqual(rows)
+    expect(again.slice(5000).every((row) => row === OTHERS)).toBe(true)
+    expect(keys.overflowed).toBe(true)
+  })
+})
