@@ -1,0 +1,22 @@
+import { check } from './check.js'
+import { limitError } from './errors.js'
+import { MAX_TEXT } from './limits.js'
+import type { Dtd } from './model.js'
+import { parseSyntax } from './parse.js'
+
+export { DtdError, type DtdErrorCode, type RelatedPlace } from './errors.js'
+export type * from './model.js'
+export { METADATA_PROPERTIES } from './predefined.js'
+export { printDtd } from './print.js'
+
+/**
+ * Parses a DTD of Meta-TF 1.0 or 1.2 and checks it. Throws a DtdError at the first fault.
+ *
+ * @param text the DTD, as text or as UTF-8; in comments anything else does no harm
+ * @param file what messages and places call it
+ */
+export function parseDtd(text: string | Uint8Array, file = 'dtd'): Dtd {
+  if (text.length > MAX_TEXT) throw limitError(`the text is longer than ${MAX_TEXT} characters`, { file, line: 1, column: 1 })
+  const decoded = typeof text === 'string' ? text.replace(/^\uFEFF/, '') : new TextDecoder().decode(text)
+  return check(parseSyntax(decoded, file))
+}
