@@ -1,6 +1,7 @@
 import { HI, LO } from '../bytes/u64.js'
 import { ALL_FIELDS, APIS, FIELDS, Has, KINDS, OUTCOMES, type ApiName, type FieldName, type KindName, type OutcomeName } from './fields.js'
 import type { TraceHeader } from './header.js'
+import { parseJson, stringifyFields, type FieldValue } from './json.js'
 import { StringTable } from './strings.js'
 
 /** Batches hold at most this many events: enough to amortise a stage's fixed cost, small enough to stay in cache. */
@@ -72,6 +73,7 @@ export class EventBatch implements Iterable<TraceEvent> {
   text = NO_U32
   attributes = NO_U32
   code = NO_U32
+  fields = NO_U32
   /** calloc's number of elements; `size` is the product. */
   elements = NO_U64
 
@@ -169,6 +171,8 @@ export class EventBatch implements Iterable<TraceEvent> {
         return this.strings.list(this.stack[i] as number).map((id) => this.strings.text(id))
       case 'bytes':
         return this.strings.view(this.attributes[i] as number).slice()
+      case 'json':
+        return parseJson(this.strings.text(this.fields[i] as number))
       default:
         return this[name][i]
     }
@@ -199,6 +203,9 @@ export class EventBatch implements Iterable<TraceEvent> {
         break
       case 'bytes':
         this.attributes[i] = this.strings.intern(value as Uint8Array)
+        break
+      case 'json':
+        this.fields[i] = this.strings.internText(stringifyFields(value as FieldValue))
         break
       default:
         this[name][i] = value as number
@@ -362,4 +369,6 @@ export interface TraceEvent {
   attributes?: Uint8Array
   /** The format's own number for the sort of event, where the model has no name for it. */
   code?: number
+  /** Values that the model has no field for, by their names in the format's own definition (Meta-TF). */
+  fields?: Readonly<Record<string, FieldValue>>
 }

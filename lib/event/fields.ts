@@ -49,8 +49,9 @@ export type OutcomeName = (typeof OUTCOMES)[number]
  * - `api`, `outcome`: a code in one byte; its name
  * - `string`, `bytes`: an id in the batch's string table; a string, or base64
  * - `list`: an id of a list in the string table; an array of strings
+ * - `json`: an id in the string table, of JSON text without blanks; an object
  */
-export type FieldType = 'u64' | 'address' | 'u32' | 'i32' | 'api' | 'outcome' | 'string' | 'bytes' | 'list'
+export type FieldType = 'u64' | 'address' | 'u32' | 'i32' | 'api' | 'outcome' | 'string' | 'bytes' | 'list' | 'json'
 
 /** Every field but `kind`, which each event has. The position is the field's bit in `EventBatch.mask`. */
 export const FIELDS = [
@@ -83,6 +84,7 @@ export const FIELDS = [
   { name: 'text', type: 'string' },
   { name: 'attributes', type: 'bytes' },
   { name: 'code', type: 'u32' },
+  { name: 'fields', type: 'json' },
 ] as const satisfies readonly { name: string; type: FieldType }[]
 /** The name of a field. */
 export type FieldName = (typeof FIELDS)[number]['name']

@@ -47,7 +47,7 @@ export function gatherRows(
     else {
       const type = FIELDS[f]?.type as FieldType
       const ids = parts as Uint32Array[]
-      if (type === 'string' || type === 'bytes') copyStrings(to as Uint32Array, ids, copiers, mask, has, from, rows, n)
+      if (type === 'string' || type === 'bytes' || type === 'json') copyStrings(to as Uint32Array, ids, copiers, mask, has, from, rows, n)
       else if (type === 'list') copyLists(to as Uint32Array, ids, copiers, mask, has, from, rows, n)
       else copyNarrow(to, parts as Narrow[], mask, has, from, rows, n)
     }

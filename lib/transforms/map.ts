@@ -76,7 +76,7 @@ export class Mapper implements BatchTransform {
     if (anonymise !== undefined && anonymise.addresses !== false) this.addresses = new AddressScrambler(anonymise.key)
     if (anonymise !== undefined && anonymise.names !== false) this.names = new NameScrambler(anonymise.key)
     this.threads = numberThreads === true ? new U64Map(1) : undefined
-    this.drop = fieldSet(...drop) | (this.names === undefined ? 0 : Has.attributes)
+    this.drop = fieldSet(...drop) | (this.names === undefined ? 0 : Has.attributes | Has.fields)
     this.constants.push({ ...set, kind: 'comment' })
     this.set = this.constants.mask[0] as number
     this.setsStrings = this.constants.strings.size > 0 || (this.set & Has.stack) !== 0
@@ -198,7 +198,7 @@ export class Mapper implements BatchTransform {
       else if (type === 'list') {
         const ids = constants.strings.list(constants[name][0] as number).map((id) => strings.intern(constants.strings.view(id)))
         target[name].fill(strings.addList(ids), 0, count)
-      } else if (type === 'string' || type === 'bytes') {
+      } else if (type === 'string' || type === 'bytes' || type === 'json') {
         target[name].fill(strings.intern(constants.strings.view(constants[name][0] as number)), 0, count)
       } else {
         target[name].fill(constants[name][0] as number, 0, count)

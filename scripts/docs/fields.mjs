@@ -33,6 +33,7 @@ export const MEANINGS = {
   text: 'text of a comment',
   attributes: 'HATF\'s attributes, or other bytes carried along',
   code: 'the format\'s own number for the sort of event, where the model has no name for it',
+  fields: 'values that the model has no field for, by their names in the format\'s own definition (Meta-TF)',
 }
 
 const FORMS = {
@@ -45,6 +46,7 @@ const FORMS = {
   string: 'string',
   bytes: 'string, base64',
   list: 'array of strings',
+  json: 'object of integers, strings, lists and objects of these',
 }
 
 /** The table of all fields of an event, in canonical order. */

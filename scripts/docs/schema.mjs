@@ -14,6 +14,7 @@ const DEFINITIONS = {
   string: { type: 'string' },
   bytes: { type: 'string', contentEncoding: 'base64', pattern: '^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$' },
   list: { type: 'array', items: { type: 'string' } },
+  json: { type: 'object' },
 }
 
 /** The JSON Schema of one line of NDJSON as heapflow writes it. */

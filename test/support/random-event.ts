@@ -18,6 +18,11 @@ export const name = fc.oneof(
   fc.constantFrom('main', 'operator|', 'std::vector<int>::push_back(int&&)', 'a"b\\c', 'tab\there'),
 )
 
+/** Nested values as Meta-TF's records have them. */
+const fieldValue = fc.letrec<{ value: unknown }>((tie) => ({
+  value: fc.oneof({ maxDepth: 2 }, fc.bigInt({ min: -(2n ** 63n), max: 2n ** 64n - 1n }), name, fc.array(tie('value'), { maxLength: 3 }), fc.dictionary(name, tie('value'), { maxKeys: 2 })),
+})).value
+
 const VALUES: Readonly<Record<FieldType, fc.Arbitrary<unknown>>> = {
   u64,
   address: u64,
@@ -28,6 +33,7 @@ const VALUES: Readonly<Record<FieldType, fc.Arbitrary<unknown>>> = {
   string: name,
   bytes: fc.uint8Array({ maxLength: 20 }),
   list: fc.array(name, { maxLength: 4 }),
+  json: fc.dictionary(name, fieldValue, { maxKeys: 3 }),
 }
 
 /** Any event at all: any kind with any fields. */

@@ -25,6 +25,7 @@ const VALUES: Record<FieldType, fc.Arbitrary<unknown>> = {
   string: text,
   list: fc.array(text, { maxLength: 3 }),
   bytes: fc.uint8Array({ maxLength: 4 }),
+  json: fc.dictionary(text, u64, { maxKeys: 2 }),
 }
 
 /** Any event: fields present and absent in every combination, with values that meet again. */

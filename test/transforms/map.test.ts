@@ -122,7 +122,8 @@ describe('Mapper', () => {
             expect(to.stack?.length).toBe(event.stack?.length)
             event.stack?.forEach((frame, f) => check(frame, to.stack?.[f], 'f_'))
             expect(to.attributes).toBeUndefined()
-            const names = ['function', 'file', 'type', 'text', 'stack', 'attributes']
+            expect(to.fields).toBeUndefined()
+            const names = ['function', 'file', 'type', 'text', 'stack', 'attributes', 'fields']
             const rest = (all: TraceEvent) => only(all, (name) => !names.includes(name))
             expect(rest(to)).toEqual(rest(event))
           })

@@ -1,6 +1,7 @@
 import { hexValue, HI, LO, WORD } from '../../bytes/u64.js'
 import type { EventBatch } from '../../event/batch.js'
 import { ALL_FIELDS, APIS, FIELDS, Has, KINDS, Kind, OUTCOMES } from '../../event/fields.js'
+import { parseJson } from '../../event/json.js'
 import { COMMENT_MARK, EXTRAS_MARK, KIND, RECORD_FIELDS, WITHOUT } from './extras.js'
 
 const QUOTE = 34
@@ -133,6 +134,10 @@ export class ExtrasReader {
         break
       case 'string':
         batch[name][i] = this.string(batch)
+        break
+      case 'json':
+        batch.fields[i] = this.string(batch)
+        if (!this.failed && !isObject(batch.strings.text(batch.fields[i]))) this.failed = true
         break
       case 'list':
         batch.stack[i] = batch.strings.addList(this.list(batch))
@@ -295,5 +300,14 @@ export class ExtrasReader {
     const bytes = Buffer.from(text, 'base64')
     if (bytes.toString('base64') !== text) this.failed = true
     return batch.strings.intern(bytes)
+  }
+}
+
+/** Whether a text is JSON, and an object. */
+function isObject(text: string): boolean {
+  try {
+    return text.startsWith('{') && parseJson(text) !== null
+  } catch {
+    return false
   }
 }

@@ -84,6 +84,7 @@ export class ExtrasWriter {
         out.append(OUTCOME_NAMES[batch.outcome[i] as number] as Uint8Array)
         break
       case 'string':
+      case 'json':
         out.append(this.string(batch.strings, batch[name][i] as number))
         break
       case 'list':

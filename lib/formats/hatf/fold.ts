@@ -89,6 +89,7 @@ function carryValue(from: EventBatch, r: number, to: EventBatch, row: number, f:
     }
     case 'string':
     case 'bytes':
+    case 'json':
       if (present) to[name][row] = copy(from[name][r] as number)
       break
     case 'list':

@@ -6,7 +6,7 @@ import { FIELDS } from '../../event/fields.js'
 import type { Decoder } from '../../event/stage.js'
 import { decodeText } from '../../event/strings.js'
 import { parseRecord } from './general.js'
-import { ADDRESS, API, API_TEXTS, FIELD_TYPE, I32, KEYS, KEY_TEXTS, KIND_TEXTS, LIST, MAX_LINE_BYTES, OUTCOME, OUTCOME_TEXTS, STRING, U32, U64 } from './layout.js'
+import { ADDRESS, API, API_TEXTS, FIELD_TYPE, I32, JSON_OBJECT, KEYS, KEY_TEXTS, KIND_TEXTS, LIST, MAX_LINE_BYTES, OUTCOME, OUTCOME_TEXTS, STRING, U32, U64 } from './layout.js'
 import { Sequence } from './sequence.js'
 import type { Text } from './text.js'
 
@@ -262,6 +262,9 @@ export class NdjsonDecoder implements Decoder {
           ;(narrow[f] as Uint32Array)[row] = batch.strings.addList(ids)
           break
         }
+        case JSON_OBJECT:
+          // What is nested takes a parser.
+          return -1
         default: {
           const end = plainStringEnd(bytes, pos)
           // The general path says what is wrong with text that is not base64.

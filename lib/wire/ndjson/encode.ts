@@ -6,7 +6,7 @@ import { NO_HEADER, type TraceHeader } from '../../event/header.js'
 import { Losses } from '../../event/losses.js'
 import type { Encoder } from '../../event/stage.js'
 import type { StringTable } from '../../event/strings.js'
-import { ADDRESS, API, API_TEXTS, CARRIED, FIELD_TYPE, I32, KEY_TEXTS, KIND_TEXTS, LIST, OUTCOME, OUTCOME_TEXTS, STRING, U32, U64 } from './layout.js'
+import { ADDRESS, API, API_TEXTS, CARRIED, FIELD_TYPE, I32, JSON_OBJECT, KEY_TEXTS, KIND_TEXTS, LIST, OUTCOME, OUTCOME_TEXTS, STRING, U32, U64 } from './layout.js'
 import type { Text } from './text.js'
 
 /** Results are given out when they have reached this size: some times what a pipe takes, so that writing one overlaps with making the next. */
@@ -163,6 +163,7 @@ export class NdjsonEncoder implements Encoder {
           const id = (narrow[f] as Uint32Array)[row] as number
           if (FIELD_TYPE[f] === STRING) this.writeString(id)
           else if (FIELD_TYPE[f] === LIST) this.writeList(batch.strings.list(id))
+          else if (FIELD_TYPE[f] === JSON_OBJECT) this.append(batch.strings.view(id))
           else this.append(base64(batch.strings.view(id)))
           this.room(EVENT_BYTES)
           out = sink.bytes

@@ -1,6 +1,7 @@
 import type { TraceEvent } from '../../event/batch.js'
 import { APIS, FIELDS, KINDS, OUTCOMES, type FieldName, type FieldType } from '../../event/fields.js'
 import type { TraceHeader } from '../../event/header.js'
+import { parseJson, type FieldValue } from '../../event/json.js'
 import { END_KIND, HEADER_KIND } from './layout.js'
 
 /** What one line can be. */
@@ -44,7 +45,11 @@ const VALUES = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g
 /** An integer that a double may not hold: quoting it keeps all its digits. */
 const LONG_INTEGER = /^-?\d{16,}$/
 
+/** What takes the slower parser, which keeps apart long integers and strings of digits. */
+const NESTED = '"fields"'
+
 function parseExact(line: string): unknown {
+  if (line.includes(NESTED)) return parseJson(line)
   const exact = !LONG_DIGITS.test(line) ? line : line.replace(VALUES, (match) => (LONG_INTEGER.test(match) ? `"${match}"` : match))
   try {
     return JSON.parse(exact)
@@ -74,19 +79,33 @@ export function fieldFromJson(name: FieldName, type: FieldType, value: unknown):
     case 'list':
       if (!Array.isArray(value)) throw new Error(`${name} must be an array of strings`)
       return value.map((item) => string(name, item))
+    case 'json':
+      if (typeof value !== 'object' || Array.isArray(value)) throw new Error(`${name} must be an object`)
+      return checkFields(name, value)
   }
 }
 
 /** An integer as a JSON number, or as a string in decimal or hex. */
 function integer(name: string, value: unknown, least: bigint, most: bigint): bigint {
+  if (typeof value === 'bigint' && value >= least && value <= most) return value
   if (typeof value === 'number' && value >= 0 && value <= 0x7fff_ffff && Number.isInteger(value)) return BigInt(value)
-  const written = typeof value === 'number' && Number.isSafeInteger(value) ? String(value) : value
+  const written = typeof value === 'bigint' || (typeof value === 'number' && Number.isSafeInteger(value)) ? String(value) : value
   if (typeof written !== 'string' || !/^(-?\d{1,20}|0[xX][0-9a-fA-F]{1,16})$/.test(written)) {
     throw new Error(`${name} must be an integer, not ${JSON.stringify(value)}`)
   }
   const exact = BigInt(written)
   if (exact < least || exact > most) throw new Error(`${name} is out of range: ${written}`)
   return exact
+}
+
+/** Named values: integers, strings, and lists and objects of these. */
+function checkFields(name: string, value: unknown): FieldValue {
+  if (typeof value === 'bigint' || typeof value === 'string') return value
+  if (Array.isArray(value)) return value.map((item) => checkFields(name, item))
+  if (typeof value === 'object' && value !== null) {
+    return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, checkFields(name, item)]))
+  }
+  throw new Error(`${name} must hold integers, strings, lists and objects, not ${String(value)}`)
 }
 
 function string(name: string, value: unknown): string {

@@ -10,7 +10,7 @@ export const HEADER_KIND = 'header'
 export const END_KIND = 'end'
 
 /** How a value is written, in the order of the codes below. */
-const TYPES: readonly FieldType[] = ['u64', 'address', 'u32', 'i32', 'api', 'outcome', 'string', 'bytes', 'list']
+const TYPES: readonly FieldType[] = ['u64', 'address', 'u32', 'i32', 'api', 'outcome', 'string', 'bytes', 'list', 'json']
 export const U64 = 0
 export const ADDRESS = 1
 export const U32 = 2
@@ -20,12 +20,13 @@ export const OUTCOME = 5
 export const STRING = 6
 export const BYTES = 7
 export const LIST = 8
+export const JSON_OBJECT = 9
 
 /** Per field, one of the codes above. */
 export const FIELD_TYPE = Uint8Array.from(FIELDS, (field) => TYPES.indexOf(field.type))
 
 const OPENING: Readonly<Record<FieldType, string>> = {
-  u64: '', u32: '', i32: '', list: '[', address: '"0x', api: '"', outcome: '"', string: '"', bytes: '"',
+  u64: '', u32: '', i32: '', json: '', list: '[', address: '"0x', api: '"', outcome: '"', string: '"', bytes: '"',
 }
 
 /** Per field, what stands between the value before and this one: `,"thread":`, `,"address":"0x`, `,"file":"`. */

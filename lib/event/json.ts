@@ -1,0 +1,101 @@
+/** A value in `TraceEvent.fields`: integers are exact, of any size. */
+export type FieldValue = bigint | string | readonly FieldValue[] | { readonly [name: string]: FieldValue }
+
+/** Values may be nested so deep: nobody's records are, and hostile text must not use up the stack. */
+const MAX_DEPTH = 32
+
+/** Named values as JSON without blanks. Integers are written in full. */
+export function stringifyFields(value: FieldValue): string {
+  if (typeof value === 'bigint') return String(value)
+  if (typeof value === 'string') return JSON.stringify(value)
+  if (Array.isArray(value)) return `[${value.map((item: FieldValue) => stringifyFields(item)).join(',')}]`
+  return `{${Object.entries(value).map(([name, item]) => `${JSON.stringify(name)}:${stringifyFields(item as FieldValue)}`).join(',')}}`
+}
+
+/** Any JSON, with integers as bigint, so that none loses digits. @throws Error that says what is wrong with the text */
+export function parseJson(text: string): unknown {
+  const parser = new JsonParser(text)
+  return parser.whole()
+}
+
+const TOKEN = /[ \t\n\r]*(?:([{}[\],:])|("(?:[^"\\\u0000-\u001f]|\\.)*")|(-?(?:0|[1-9]\d*)(?![\d.eE]))|(-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null))/y
+
+class JsonParser {
+  private readonly tokens = new RegExp(TOKEN)
+  /** What was read last: a mark, or `value` and its value. */
+  private mark = ''
+  private value: unknown
+
+  constructor(private readonly text: string) {}
+
+  whole(): unknown {
+    this.next()
+    const value = this.read(0)
+    if (this.text.slice(this.tokens.lastIndex).trim() !== '') this.fail(this.tokens.lastIndex)
+    return value
+  }
+
+  private is(mark: string): boolean {
+    return this.mark === mark
+  }
+
+  private next(): void {
+    const from = this.tokens.lastIndex
+    const found = this.tokens.exec(this.text)
+    if (found === null) this.fail(from)
+    const [, mark, string, integer, other] = found as RegExpExecArray
+    this.mark = mark ?? 'value'
+    if (string !== undefined || other !== undefined) this.value = JSON.parse((string ?? other) as string)
+    else if (integer !== undefined) this.value = BigInt(integer)
+  }
+
+  /** The value that begins with what was read last. */
+  private read(depth: number): unknown {
+    if (depth > MAX_DEPTH) throw new Error(`not JSON: nested more than ${MAX_DEPTH} deep`)
+    if (this.is('value')) return this.value
+    if (this.is('[')) return this.list(depth)
+    if (this.is('{')) return this.object(depth)
+    return this.fail(this.tokens.lastIndex - 1)
+  }
+
+  private list(depth: number): unknown[] {
+    const items: unknown[] = []
+    this.next()
+    while (!this.is(']')) {
+      items.push(this.read(depth + 1))
+      if (!this.more(']')) break
+    }
+    return items
+  }
+
+  private object(depth: number): Record<string, unknown> {
+    const entries: [string, unknown][] = []
+    this.next()
+    while (!this.is('}')) {
+      const name = this.value
+      if (!this.is('value') || typeof name !== 'string') this.fail(this.tokens.lastIndex - 1)
+      this.next()
+      if (!this.is(':')) this.fail(this.tokens.lastIndex - 1)
+      this.next()
+      entries.push([name as string, this.read(depth + 1)])
+      if (!this.more('}')) break
+    }
+    // By entries, for a name such as __proto__ is no more than a name here.
+    return Object.fromEntries(entries)
+  }
+
+  /** Goes on behind a comma, to what must be there. @returns false at the closing mark */
+  private more(closing: string): boolean {
+    this.next()
+    if (this.is(closing)) return false
+    if (!this.is(',')) this.fail(this.tokens.lastIndex - 1)
+    this.next()
+    if (this.is(closing)) this.fail(this.tokens.lastIndex - 1)
+    return true
+  }
+
+  private fail(at: number): never {
+    const rest = this.text.slice(at, at + 20)
+    throw new Error(rest.trim() === '' ? 'not JSON: the text ends too soon' : `not JSON: unexpected ${JSON.stringify(rest)} at ${at + 1}`)
+  }
+}

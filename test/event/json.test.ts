@@ -1,0 +1,39 @@
+import fc from 'fast-check'
+import { describe, expect, it, test } from 'vitest'
+import { parseJson, stringifyFields, type FieldValue } from '../../lib/event/json.js'
+
+const value = fc.letrec<{ value: FieldValue }>((tie) => ({
+  value: fc.oneof({ maxDepth: 4 }, fc.bigInt(), fc.string({ unit: 'binary' }), fc.array(tie('value')), fc.dictionary(fc.string(), tie('value'))),
+})).value
+
+test('nested values come back', () => {
+  fc.assert(fc.property(value, (given) => {
+    expect(parseJson(stringifyFields(given))).toEqual(given)
+  }))
+})
+
+test('any JSON is read as JSON.parse does, but for integers', () => {
+  const exact = (_: string, found: unknown): unknown => (typeof found === 'number' && Number.isSafeInteger(found) ? BigInt(found) : found)
+  fc.assert(
+    fc.property(fc.json(), fc.constantFrom(undefined, 1, '\t'), (text, space) => {
+      const spaced = JSON.stringify(JSON.parse(text), null, space)
+      // JSON.stringify writes -0 as 0, and large doubles as integers.
+      fc.pre(!/\d{16}|e\+/i.test(spaced))
+      expect(parseJson(spaced)).toEqual(JSON.parse(spaced, exact))
+    }),
+  )
+})
+
+describe('parseJson', () => {
+  it('keeps long integers, and does not take names for more than names', () => {
+    expect(parseJson('{"a":18446744073709551615,"b":"18446744073709551615","c":-9223372036854775808,"d":1.5,"e":[true,null]}')).toEqual({
+      a: 2n ** 64n - 1n, b: '18446744073709551615', c: -(2n ** 63n), d: 1.5, e: [true, null],
+    })
+    const { __proto__: own } = parseJson('{"__proto__":1}') as Record<string, unknown>
+    expect(own).toBe(1n)
+  })
+
+  it.each(['', '{', '{"a"}', '{"a":}', '{"a":1,}', '[1 2]', '[,]', '01', '1.', '-', '{"a":1}x', '"\\x"', '"a', '{a:1}', 'nul', ']', `${'['.repeat(40)}`, '{"a":1 "b":2}'])('refuses %j', (text) => {
+    expect(() => parseJson(text)).toThrow(/JSON/)
+  })
+})
