@@ -12,7 +12,7 @@ import { measure, ratio } from './measure.mjs'
 
 process.once('message', async ({ name, input, plan }) => {
   const { tasks, ratios = [] } = await import(`./cases/${name}.mjs`)
-  const timings = await measure(tasks(input), plan)
+  const timings = await measure(await tasks(input), plan)
   const found = ratios.map(([of, over]) => ratio(timings, of, over)).filter((value) => value !== undefined)
   process.send?.({ timings, ratios: found })
   process.disconnect()

@@ -39,15 +39,34 @@ export function drive(stage, inputs, weigh) {
 }
 
 /**
+ * Runs a stage over all of its inputs and keeps all results.
+ * @template In, Out
+ * @param {import('../dist/lib/index.js').Stage<In, Out>} stage
+ * @param {Iterable<In>} inputs
+ */
+export function driven(stage, inputs) {
+  /** @type {Out[]} */
+  const results = []
+  drive(stage, inputs, (result) => results.push(result))
+  return results
+}
+
+/**
  * Decodes bytes and keeps all batches.
  * @param {import('../dist/lib/index.js').Decoder} decoder
  * @param {Uint8Array} bytes
  */
 export function batchesOf(decoder, bytes) {
-  /** @type {EventBatch[]} */
-  const batches = []
-  drive(decoder, slicesOf(bytes), (batch) => batches.push(batch))
-  return batches
+  return driven(decoder, slicesOf(bytes))
+}
+
+/**
+ * Encodes batches into one piece.
+ * @param {import('../dist/lib/index.js').Encoder} encoder
+ * @param {Iterable<EventBatch>} batches
+ */
+export function bytesOf(encoder, batches) {
+  return Buffer.concat(driven(encoder, batches))
 }
 
 /** @param {EventBatch} batch */

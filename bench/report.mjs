@@ -1,5 +1,6 @@
 // Results as Markdown.
 import { shortName } from './machine.mjs'
+import { table } from './markdown.mjs'
 import { spread } from './measure.mjs'
 
 /**
@@ -70,13 +71,4 @@ function amounts(values) {
 
 function digits(value) {
   return value >= 100 ? value.toFixed(0) : value >= 10 ? value.toFixed(1) : value.toFixed(2)
-}
-
-/** A Markdown table, padded so that it reads well as it is; all but the first `words` columns have numbers. */
-function table(head, rows, words = 1) {
-  const cells = [head, ...rows].map((row) => row.map((cell) => cell.replaceAll('|', '\\|')))
-  const widths = head.map((_, i) => Math.max(...cells.map((row) => row[i].length)))
-  const line = (row) => `| ${row.map((cell, i) => (i < words ? cell.padEnd(widths[i]) : cell.padStart(widths[i]))).join(' | ')} |`
-  const rule = `| ${widths.map((width, i) => (i < words ? '-'.repeat(width) : `${'-'.repeat(width - 1)}:`)).join(' | ')} |`
-  return [line(cells[0]), rule, ...cells.slice(1).map(line)].join('\n')
 }

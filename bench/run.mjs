@@ -1,17 +1,17 @@
 // Runs the benchmarks: see README.md. Needs `npm run build` before, as `npm run bench` does it.
-import { fork } from 'node:child_process'
-import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { runCase } from './fork.mjs'
 import { fileInput, generatedInput, gitInput, largeInput } from './inputs.mjs'
 import { describeMachine } from './machine.mjs'
+import { withGenerated } from './markdown.mjs'
 import { measureMemory, memoryObstacle } from './memory.mjs'
 import { report, resultsName } from './report.mjs'
 
 /** Cases within one process, on each trace; and those of whole processes, on a large one. */
-const IN_PROCESS = ['mtrc', 'replay', 'hatf', 'ndjson', 'gunzip', 'filter']
+const IN_PROCESS = ['mtrc', 'replay', 'hatf', 'strategies', 'kmemtrace', 'heapmon', 'ndjson', 'gunzip', 'filter', 'transforms']
 const PROCESSES = ['pipeline']
 const MEMORY = 'memory'
 
@@ -80,11 +80,15 @@ async function runAll({ quick, wanted, traces }, folder) {
   const size = quick ? QUICK : FULL
   const plan = { rounds: size.rounds, warmups: size.warmups }
   const machine = describeMachine()
+  const run = (name, inputName, input, more) => {
+    say(`${name} (${inputName})`)
+    return runCase(name, inputName, input, { ...plan, ...more })
+  }
   /** @type {import('./case.mjs').CaseResult[]} */
   const cases = []
   const inProcess = IN_PROCESS.filter(wanted)
   for (const input of inProcess.length > 0 ? await usualOr(traces, size.events, quick, folder) : []) {
-    for (const name of inProcess) cases.push(await runCase(name, input.name, input, plan))
+    for (const name of inProcess) cases.push(await run(name, input.name, input))
   }
   const processes = PROCESSES.filter(wanted)
   const withMemory = wanted(MEMORY)
@@ -94,7 +98,7 @@ async function runAll({ quick, wanted, traces }, folder) {
   }
   for (const name of processes) {
     const trace = large[large.length - 1]
-    cases.push(await runCase(name, `${trace.events / 1e6} million events`, trace, { ...plan, warmups: size.processWarmups }))
+    cases.push(await run(name, `${trace.events / 1e6} million events`, trace, { warmups: size.processWarmups }))
   }
   return { machine, rounds: size.rounds, cases, memory: withMemory ? memoryOf(large, size.memoryRounds, folder) : 'not wanted' }
 }
@@ -111,20 +115,6 @@ async function usualOr(traces, events, quick, folder) {
   return quick ? [generated] : [generated, await gitInput(folder)]
 }
 
-/** @returns {Promise<import('./case.mjs').CaseResult>} */
-async function runCase(name, inputName, input, plan) {
-  say(`${name} (${inputName})`)
-  const child = fork(new URL('case.mjs', import.meta.url), { execArgv: ['--expose-gc'] })
-  let result
-  child.once('message', (message) => {
-    result = message
-  })
-  child.send({ name, input, plan })
-  const [code] = await once(child, 'exit')
-  if (code !== 0 || result === undefined) throw new Error(`the case ${name} failed`)
-  return { name, input: inputName, ...result }
-}
-
 function say(text) {
   console.error(`... ${text}`)
 }
@@ -136,12 +126,8 @@ function save(results, text) {
   writeFileSync(new URL(`${name}.json`, folder), `${JSON.stringify(results, null, 1)}\n`)
   writeFileSync(new URL(`${name}.md`, folder), `# Benchmarks, ${results.machine.date}\n\n${text}\n`)
   const readme = new URL('README.md', import.meta.url)
-  const [begin, end] = ['<!-- latest: generated -->', '<!-- /latest -->']
-  const page = readFileSync(readme, 'utf8')
-  const [from, to] = [page.indexOf(begin), page.indexOf(end)]
-  if (from < 0 || to < from) throw new Error('bench/README.md has no place for the latest results')
   const latest = `Kept in [\`results/${name}.json\`](results/${name}.json).\n\n${text}`
-  writeFileSync(readme, `${page.slice(0, from)}${begin}\n\n${latest}\n\n${page.slice(to)}`)
+  writeFileSync(readme, withGenerated(readFileSync(readme, 'utf8'), 'latest', latest))
 }
 
 await main()

@@ -18,7 +18,7 @@ export function parseJson(text: string): unknown {
   return parser.whole()
 }
 
-const TOKEN = /[ \t\n\r]*(?:([{}[\],:])|("(?:[^"\\\u0000-\u001f]|\\.)*")|(-?(?:0|[1-9]\d*)(?![\d.eE]))|(-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null))/y
+const TOKEN = /[ \t\n\r]*(?:([{}[\],:])|("(?:[^"\\]|\\.)*")|(-?(?:0|[1-9]\d*)(?![\d.eE]))|(-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null))/y
 
 class JsonParser {
   private readonly tokens = new RegExp(TOKEN)
@@ -45,8 +45,17 @@ class JsonParser {
     if (found === null) this.fail(from)
     const [, mark, string, integer, other] = found as RegExpExecArray
     this.mark = mark ?? 'value'
-    if (string !== undefined || other !== undefined) this.value = JSON.parse((string ?? other) as string)
-    else if (integer !== undefined) this.value = BigInt(integer)
+    if (integer !== undefined) this.value = BigInt(integer)
+    else if (string !== undefined || other !== undefined) this.value = this.scalar((string ?? other) as string, from)
+  }
+
+  private scalar(token: string, at: number): unknown {
+    try {
+      return JSON.parse(token)
+    } catch {
+      // An escape that is none, or a control character.
+      return this.fail(at)
+    }
   }
 
   /** The value that begins with what was read last. */

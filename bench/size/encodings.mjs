@@ -1,0 +1,168 @@
+// The encodings that the study compares: how each writes data events, and how its streams are read again.
+import { hatf } from '../../dist/lib/index.js'
+import { asciiWriter, readAscii } from './ascii.mjs'
+import { fixedWriter, readFixed, simpleBinary, splitStream } from './fixed.mjs'
+
+/** @typedef {import('./survey.mjs').Widths} Widths */
+/** @typedef {import('../../dist/lib/index.js').EventBatch} EventBatch */
+/** @typedef {(stream: number, bytes: Uint8Array) => void} Give takes the next bytes of one of an encoding's streams */
+
+/**
+ * @typedef {object} Writer
+ * @property {(batch: EventBatch, give: Give) => void} feed
+ * @property {(give: Give) => void} end
+ */
+
+/**
+ * @typedef {object} Encoding
+ * @property {string} name
+ * @property {number} streams how many streams it has, each compressed by itself
+ * @property {(widths: Widths) => Writer} writer
+ * @property {(widths: Widths) => Writer} [packed] it compresses by itself: this is how, and `writer` does not compress
+ * @property {(streams: readonly Uint8Array[], widths: Widths, take: (batch: EventBatch) => void) => void} [read]
+ */
+
+/** @returns {Encoding} */
+function fixed(name, streams, layout) {
+  return {
+    name,
+    streams,
+    writer: (widths) => fixedWriter(layout(widths)),
+    read: (bytes, widths, take) => readFixed(layout(widths), bytes, take),
+  }
+}
+
+/**
+ * HATF with a preset, or other strategies for some fields.
+ * @param {string} name
+ * @param {import('../../dist/lib/index.js').hatf.StrategyOptions} options
+ * @returns {Encoding}
+ */
+function inHatf(name, options) {
+  return {
+    name,
+    streams: 1,
+    writer: () => encoderWriter(new hatf.HatfEncoder(options)),
+    read: ([bytes], _widths, take) => decode(new hatf.HatfDecoder({ fold: false }), [bytes], take),
+  }
+}
+
+/**
+ * HATF of the preset best, its addresses in a stream of their own.
+ * @param {string} name
+ * @param {import('../../dist/lib/index.js').hatf.SplitOptions} options
+ * @returns {Encoding}
+ */
+function splitAddr(name, options) {
+  return {
+    name,
+    streams: 2,
+    writer: () => separatedWriter(options),
+    read: (streams, _widths, take) => decode(new hatf.HatfDecoder({ fold: false }), joined(streams, options), take),
+  }
+}
+
+/** @returns {Encoding} */
+function singleFile(name) {
+  const writer = (splitLevel) => () => encoderWriter(hatf.format.encoder({ splitAddr: true, splitLevel }))
+  return { name, streams: 1, writer: writer(0), packed: writer(6) }
+}
+
+export const SIMPLE = 'Simple Binary'
+const NAIVE = inHatf('HATF (naive)', { preset: 'naive' })
+const BEST = inHatf('HATF (best)', { preset: 'best' })
+const ALL_ADDRESSES = splitAddr('SplitAddr, all addresses', { encoded: true })
+const SINGLE_FILE = singleFile('single file')
+
+/** The columns of Table 4. The last two are not in the paper. */
+export const ENCODINGS = [
+  fixed(SIMPLE, 1, simpleBinary),
+  { name: 'ASCII', streams: 1, writer: asciiWriter, read: ([bytes], _widths, take) => readAscii(bytes, take) },
+  NAIVE,
+  BEST,
+  fixed('Split Stream', 4, splitStream),
+  splitAddr('HATF SplitAddr', {}),
+  ALL_ADDRESSES,
+  SINGLE_FILE,
+]
+
+/** The columns of Table 7: addresses as they are. */
+export const SIZE_ENCODINGS = [
+  ['Naive', 'naive'], ['Small Size', 'small'], ['Same Size', 'same'], ['Combined Size', 'combined'],
+].map(([name, sizeEncoding]) => inHatf(name, { preset: 'naive', sizeEncoding }))
+
+/** The columns of Table 8: sizes as they are, but for the last of the paper's. The two behind that are not in the paper. */
+export const ADDRESS_ENCODINGS = [
+  ...[
+    ['BaseOffset 1 byte', 'base1'], ['BaseOffset 2 bytes', 'base2'], ['Best BaseOffset', 'base'], ['Stride', 'stride'],
+  ].map(([name, addressEncoding]) => inHatf(name, { preset: 'naive', addressEncoding })),
+  BEST,
+  ...[['Delta', 'delta'], ['Best for addresses', 'best']].map(([name, addressEncoding]) => inHatf(name, { preset: 'naive', addressEncoding })),
+]
+
+/** What traces of several threads are written in once more, with their thread ids. */
+export const THREAD_ENCODINGS = [NAIVE, BEST, ALL_ADDRESSES, SINGLE_FILE]
+
+/** @returns {Writer} */
+function encoderWriter(encoder) {
+  const drain = (give) => {
+    for (let bytes = encoder.next(); bytes !== null; bytes = encoder.next()) give(0, bytes)
+  }
+  return {
+    feed(batch, give) {
+      encoder.feed(batch)
+      drain(give)
+    },
+    end(give) {
+      encoder.end()
+      drain(give)
+    },
+  }
+}
+
+/** @returns {Writer} */
+function separatedWriter(options) {
+  const inner = encoderWriter(new hatf.HatfEncoder({ preset: 'best' }))
+  const separator = new hatf.Separator(options)
+  const drain = (give) => {
+    for (let piece = separator.next(); piece !== null; piece = separator.next()) piece.tracks.forEach((bytes, t) => give(t, bytes))
+  }
+  const separate = (give) => (_stream, bytes) => {
+    separator.feed(bytes)
+    drain(give)
+  }
+  return {
+    feed: (batch, give) => inner.feed(batch, separate(give)),
+    end(give) {
+      inner.end(separate(give))
+      separator.end()
+      drain(give)
+    },
+  }
+}
+
+/** What was separated, put together again in pieces. */
+function* joined(streams, options) {
+  const joiner = new hatf.Joiner(options)
+  const fed = new Set()
+  for (;;) {
+    for (let bytes = joiner.next(); bytes !== null; bytes = joiner.next()) yield bytes
+    const { wanted } = joiner
+    if (wanted < 0) return
+    if (fed.has(wanted)) joiner.end(wanted)
+    else joiner.feed(wanted, streams[wanted])
+    fed.add(wanted)
+  }
+}
+
+function decode(decoder, pieces, take) {
+  const drain = () => {
+    for (let batch = decoder.next(); batch !== null; batch = decoder.next()) take(batch)
+  }
+  for (const bytes of pieces) {
+    decoder.feed(bytes)
+    drain()
+  }
+  decoder.end()
+  drain()
+}
