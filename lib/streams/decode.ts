@@ -1,7 +1,7 @@
 import type { EventEmitter } from 'node:events'
 import { pipeline, Readable, type Transform } from 'node:stream'
 import split2 from 'split2'
-import { EventBatch, BATCH_EVENTS } from '../event/batch.js'
+import { BATCH_EVENTS, BATCH_STRING_BYTES, EventBatch } from '../event/batch.js'
 import { limit, malformed, TraceError } from '../event/error.js'
 import { decodeText } from '../event/strings.js'
 import type { Format } from '../formats/format.js'
@@ -92,7 +92,7 @@ async function* readRewritten(source: AsyncIterable<Uint8Array>, stream: EventEm
       }
       sequence.lineDone(line.length + 1)
       // A batch goes on when it is full, or when no more lines have come yet.
-      if (batch.count === BATCH_EVENTS || (lines.readableLength === 0 && sequence.worthGiving(batch))) {
+      if (batch.count === BATCH_EVENTS || batch.strings.byteLength > BATCH_STRING_BYTES || (lines.readableLength === 0 && sequence.worthGiving(batch))) {
         yield sequence.give(batch)
         renew()
       }

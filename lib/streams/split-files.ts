@@ -2,6 +2,7 @@ import { open, type FileHandle } from 'node:fs/promises'
 import { Writable } from 'node:stream'
 import { gzipSync } from 'node:zlib'
 import type { EventBatch } from '../event/batch.js'
+import { TraceError } from '../event/error.js'
 import type { Encoder } from '../event/stage.js'
 import { Partitioner, type PartitionOptions } from '../transforms/split.js'
 
@@ -30,6 +31,8 @@ interface Part {
   /** The file is there, and is to be continued. */
   created: boolean
   ended: boolean
+  /** The encoder threw, and is not used again. */
+  failed: boolean
 }
 
 /**
@@ -93,7 +96,7 @@ export class SplitFiles extends Writable {
         this.collect(part)
         if (part.bytes >= PART_BYTES) await this.flushPart(part)
       } catch (error) {
-        fault ??= error
+        fault ??= inFile(error, this.parts.get(key))
       }
     }
     if (fault !== undefined) throw fault
@@ -106,10 +109,10 @@ export class SplitFiles extends Writable {
       if (part.ended) continue
       part.ended = true
       try {
-        endEncoder(part.encoder)
+        if (!part.failed) endEncoder(part.encoder)
         this.collect(part)
       } catch (error) {
-        fault ??= error
+        fault ??= inFile(error, part)
       }
       // Also what came before a fault, and whatever befell the other parts.
       try {
@@ -126,13 +129,14 @@ export class SplitFiles extends Writable {
     if (part === undefined) {
       const { path, encoder, maxFiles = 1000 } = this.options
       if (this.parts.size === maxFiles) throw new Error(`more than ${maxFiles} parts: divide otherwise, or allow more files`)
-      part = { path: path(key), encoder: encoder(key), waiting: [], bytes: 0, created: false, ended: false }
+      part = { path: path(key), encoder: encoder(key), waiting: [], bytes: 0, created: false, ended: false, failed: false }
       this.parts.set(key, part)
     }
     return part
   }
 
   private collect(part: Part): void {
+    if (part.failed) return
     for (let out = part.encoder.next(); out !== null; out = part.encoder.next()) {
       part.waiting.push(out)
       part.bytes += out.length
@@ -165,4 +169,12 @@ export class SplitFiles extends Writable {
     this.handles.set(part, handle)
     return handle
   }
+}
+
+/** The error of an encoder, whose place is one in its own part. */
+function inFile(error: unknown, part: Part | undefined): unknown {
+  if (part === undefined) return error
+  part.failed = true
+  if (error instanceof TraceError) error.message = `${part.path}: ${error.message}`
+  return error
 }

@@ -63,6 +63,13 @@ describe('pipelines', () => {
     expect(code).toBe(1)
     expect(stderr).toContain('replay-encode: replay: event 1: has no place for index, function, file, line of alloc events')
   })
+
+  test('--strict says in which of the files of a split', async () => {
+    const folder = scratch()
+    const { stderr, code } = await shell(`hf-split --by thread --strict -o '${folder}/{}.txt'`, TRACE)
+    expect(code).toBe(1)
+    expect(stderr).toMatch(new RegExp(`^hf-split: ${folder}/1\\.txt: replay: event 1: has no place for index`))
+  })
 })
 
 describe('faults', () => {
