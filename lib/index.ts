@@ -66,5 +66,5 @@ export type {
   Amount, ApiFamily, FaultCounts, HistogramBar, HistogramResult, Mismatch, MpatrolStatistics, Overhead, Peak, ReallocCounts, Site, SiteStatistics, Statistics,
   ThreadStatistics, TimeStatistics, ValueCount,
 } from './transforms/statistics/result.js'
-export { Repair, REPAIRS, type RepairName, type RepairOptions } from './transforms/repair.js'
+export { Repair, REPAIRS, type RepairName, type RepairOptions } from './transforms/repair/repair.js'
 export { FAULTS, MAX_SIZE, Verifier, type FaultName, type Finding, type VerifyOptions } from './transforms/verify.js'

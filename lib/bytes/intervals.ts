@@ -20,6 +20,8 @@ export class Intervals {
   /** The interval that `overlap` found. */
   startHi = 0
   startLo = 0
+  endHi = 0
+  endLo = 0
   keyHi = 0
   keyLo = 0
   tag = 0
@@ -91,6 +93,8 @@ export class Intervals {
     const at = this.entry * ENTRY
     this.startHi = words[at] as number
     this.startLo = words[at + 1] as number
+    this.endHi = words[at + 2] as number
+    this.endLo = words[at + 3] as number
     this.keyHi = words[at + 4] as number
     this.keyLo = words[at + 5] as number
     this.tag = words[at + 6] as number

@@ -54,6 +54,8 @@ export class Ledger {
   beginsLo = 0
   beginsHi = 0
   isIndexed = false
+  /** What sets the address space of these addresses apart; 0 for indices. See `AddressSpaces`. */
+  space = 0
   private readonly byAddress: U64Map
   private readonly byIndex: U64Map
   private map: U64Map
@@ -135,6 +137,7 @@ export class Ledger {
     const lo = word(column, i, LO, mask, has)
     const hi = word(column, i, HI, mask, has)
     const space = isIndexed ? 0 : this.spaces.of(batch, i)
+    this.space = space
     this.beginsLo = this.endsLo = lo
     this.beginsHi = this.endsHi = hi ^ space
     if (kind === REALLOC) {
@@ -150,6 +153,13 @@ export class Ledger {
     const slot = this.map.find(lo, hi)
     if (slot >= 0) this.copy(slot, this.ended)
     return slot >= 0
+  }
+
+  /** The words of a live block by its index or address, as `identify` tells them; undefined if it is not live. Valid until the next change. */
+  peek(isIndexed: boolean, lo: number, hi: number): Uint32Array | undefined {
+    const map = isIndexed ? this.byIndex : this.byAddress
+    const slot = map.find(lo, hi)
+    return slot < 0 ? undefined : map.values.subarray(slot * this.width, (slot + 1) * this.width)
   }
 
   private identifyRealloc(batch: EventBatch, i: number, mask: number, lo: number, hi: number, space: number): number {

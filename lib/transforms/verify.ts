@@ -67,13 +67,15 @@ export class Extent {
 
   /**
    * Takes the block of event i, which begins one.
-   * @param space what sets its address space apart (see `AddressSpaces`)
+   * @param ledger has just identified the event's blocks
    * @returns the fault of its size, if it has one
    */
-  take(batch: EventBatch, i: number, space: number): 'zero-size' | 'absurd-size' | undefined {
+  take(batch: EventBatch, i: number, ledger: Ledger): 'zero-size' | 'absurd-size' | undefined {
     const mask = batch.mask[i] as number
-    const lo = (mask & HAS_ADDRESS) !== 0 ? (batch.address.words[2 * i + LO] as number) : 0
-    const hi = (mask & HAS_ADDRESS) !== 0 ? (batch.address.words[2 * i + HI] as number) : 0
+    const { isIndexed, space } = ledger
+    const isPlaced = isIndexed && (mask & HAS_ADDRESS) !== 0
+    const lo = isIndexed ? (isPlaced ? (batch.address.words[2 * i + LO] as number) : 0) : ledger.beginsLo
+    const hi = isIndexed ? (isPlaced ? (batch.address.words[2 * i + HI] as number) : 0) : (ledger.beginsHi ^ space) >>> 0
     const sizeLo = (mask & HAS_SIZE) !== 0 ? (batch.size.words[2 * i + LO] as number) : 0
     const sizeHi = (mask & HAS_SIZE) !== 0 ? (batch.size.words[2 * i + HI] as number) : 0
     const endLo = lo + sizeLo
@@ -147,14 +149,14 @@ export class Verifier {
         this.note('live-address', batch, i)
         remove(intervals, ledger.overwritten)
       }
-      const space = ledger.isIndexed ? 0 : (ledger.beginsHi ^ wordAt(batch, i)) | 0
-      const fault = extent.take(batch, i, space)
+      const fault = extent.take(batch, i, ledger)
       if (fault !== undefined) this.note(fault, batch, i)
       const { startHi, startLo, endHi, endLo } = extent
       if (fault === 'absurd-size' || (startHi | startLo) === 0) continue
       if (intervals.overlap(startHi, startLo, endHi, endLo)) {
         const isSame = intervals.startHi === startHi && intervals.startLo === startLo
-        this.note(isSame ? 'live-address' : 'overlap', batch, i, isSame ? '' : `, the live one at ${hex(intervals.startHi ^ space, intervals.startLo)}`)
+        this.note(isSame ? 'live-address' : 'overlap', batch, i, isSame ? '' : `, the live one at ${hex(intervals.startHi ^ ledger.space, intervals.startLo)}`)
+        if (!isSame && !this.outgrows()) continue
       }
       intervals.put(startHi, startLo, endHi, endLo, 0, 0)
       ledger.words[ledger.at] = startHi
@@ -166,6 +168,21 @@ export class Verifier {
   /** Notes that the trace is cut off behind the events so far. @param why what the reader said */
   noteCut(why: string): void {
     this.add('missing-end', this.events + 1, () => why)
+  }
+
+  /**
+   * Makes room for a block that overlaps others: no two intervals may overlap, or they would hide one another. So the larger
+   * one is kept to compare further blocks with. @returns whether that is the new one
+   */
+  private outgrows(): boolean {
+    const { intervals, extent } = this
+    const { startHi, startLo, endHi, endLo } = extent
+    const size = length(startHi, startLo, endHi, endLo)
+    do {
+      if (length(intervals.startHi, intervals.startLo, intervals.endHi, intervals.endLo) >= size) return false
+      intervals.remove(intervals.startHi, intervals.startLo)
+    } while (intervals.overlap(startHi, startLo, endHi, endLo))
+    return true
   }
 
   private begin(header: TraceHeader): void {
@@ -208,13 +225,13 @@ export class Verifier {
   }
 }
 
+function length(startHi: number, startLo: number, endHi: number, endLo: number): number {
+  return (endHi - startHi) * WORD + (endLo - startLo)
+}
+
 /** The block whose start the two words say is live no more. */
 function remove(intervals: Intervals, [hi, lo]: Uint32Array): void {
   if (hi !== 0 || lo !== 0) intervals.remove(hi as number, lo as number)
-}
-
-function wordAt(batch: EventBatch, i: number): number {
-  return ((batch.mask[i] as number) & HAS_ADDRESS) !== 0 ? (batch.address.words[2 * i + HI] as number) : 0
 }
 
 function describe(fault: FaultName, batch: EventBatch, i: number): string {

@@ -58,6 +58,12 @@ describe('Verifier', () => {
     expect(findings.map(({ event }) => event)).toEqual([2, 3, 4])
   })
 
+  it('counts every block that overlaps, also where others do already', () => {
+    const inner = [0x100n, 0x200n, 0x300n].map((offset) => alloc(A + offset, 16n))
+    expect(Object.fromEntries(verify([alloc(A, 4096n), ...inner]).counts)).toEqual({ overlap: 3 })
+    expect(Object.fromEntries(verify([...inner, alloc(A, 4096n), alloc(A + 0x180n, 16n)]).counts)).toEqual({ overlap: 2 })
+  })
+
   it('has a limit of sizes to be set', () => {
     expect(verify([alloc(A, 101n)], { maxSize: 100n }).counts.size).toBe(1)
     expect(verify([alloc(A, 100n)], { maxSize: 100n }).counts.size).toBe(0)

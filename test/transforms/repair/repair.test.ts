@@ -1,10 +1,10 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { batchesOf, type EventBatch, type TraceEvent } from '../../lib/event/batch.js'
-import { Repair, type RepairOptions } from '../../lib/transforms/repair.js'
-import { Verifier } from '../../lib/transforms/verify.js'
-import { drive } from '../support/drive.js'
-import { blockEvents, HEADER, inBatches } from './events.js'
+import { batchesOf, type EventBatch, type TraceEvent } from '../../../lib/event/batch.js'
+import { Repair, type RepairOptions } from '../../../lib/transforms/repair/repair.js'
+import { Verifier } from '../../../lib/transforms/verify.js'
+import { drive } from '../../support/drive.js'
+import { blockEvents, HEADER, inBatches } from '../events.js'
 
 const A = 0x1000n
 const B = 0x2000n
@@ -41,11 +41,43 @@ describe('Repair', () => {
   it('looks for it as far as its window goes, and else adds one', () => {
     const between = Array.from({ length: 20 }, (_, i) => alloc(0x10_0000n + BigInt(i) * 64n, 8n))
     const events = [alloc(A, 8n), alloc(A, 16n, { thread: 7n, cpu: 1 }), ...between, free(A), free(A)]
-    expect(repaired(events, { window: 22 }).changes).toEqual({ 'free-moved': 1 })
-    expect(repaired(events, { window: 21 })).toEqual({
+    expect(repaired(events, { window: 23 }).changes).toEqual({ 'free-moved': 1 })
+    expect(repaired(events, { window: 22 })).toEqual({
       events: [events[0], free(A, { thread: 7n, cpu: 1 }), events[1], ...between, free(A)],
       changes: { 'free-added': 1, 'free-dropped': 1 },
     })
+  })
+
+  it('adds a free where one is missing, and leaves those of later blocks alone', () => {
+    const pairs = Array.from({ length: 1000 }, () => [alloc(A, 8n), free(A)]).flat()
+    const { events, changes } = repaired([alloc(A, 8n), ...pairs])
+    expect(changes).toEqual({ 'free-added': 1 })
+    expect(events).toEqual([alloc(A, 8n), free(A), ...pairs])
+  })
+
+  it('finds late frees in a row, and the last one by its thread', () => {
+    const by = (thread: bigint) => ({ thread })
+    const chain = [alloc(A, 1n), alloc(A, 2n), free(A), alloc(A, 3n), free(A), free(A)]
+    expect(repaired(chain)).toEqual({ events: [chain[0], chain[2], chain[1], chain[4], chain[3], chain[5]], changes: { 'free-moved': 2 } })
+    const last = [alloc(A, 1n, by(1n)), alloc(A, 2n, by(2n)), free(A, by(1n))]
+    expect(repaired(last)).toEqual({ events: [last[0], last[2], last[1]], changes: { 'free-moved': 1 } })
+    const own = [alloc(A, 1n, by(1n)), alloc(A, 2n, by(2n)), free(A, by(2n))]
+    expect(repaired(own).changes).toEqual({ 'free-added': 1 })
+  })
+
+  it('holds large strings only up to a limit, and small batches joined', () => {
+    const long = Array.from({ length: 200 }, (_, i) => alloc(BigInt(i + 1) * 64n, 8n, { function: `${i}`.padEnd(400_000, 'x') }))
+    const stage = new Repair()
+    let given = 0
+    for (const batch of inBatches(long, 1, HEADER)) {
+      stage.feed(batch)
+      for (let out = stage.next(); out !== null; out = stage.next()) given += out.count
+    }
+    // 80 MB of names went in.
+    expect(given).toBeGreaterThan(80)
+    stage.end()
+    for (let out = stage.next(); out !== null; out = stage.next()) given += out.count
+    expect(given).toBe(200)
   })
 
   it('counts sequence numbers on behind a free that it moved, until there is a gap', () => {
@@ -65,6 +97,8 @@ describe('Repair', () => {
   it.each<[string, TraceEvent[], TraceEvent[], Record<string, number>]>([
     ['frees of unknown blocks, but not of null', [free(A), free(0n), alloc(A, 1n), free(A), free(A)], [free(0n), alloc(A, 1n), free(A)], { 'free-dropped': 2 }],
     ['reallocs of unknown blocks', [{ kind: 'realloc', api: 'realloc', oldAddress: B, address: A, size: 2n, outcome: 'moved' }], [alloc(A, 2n)], { 'realloc-replaced': 1 }],
+    ['reallocs of unknown blocks that stayed where they were', [{ kind: 'realloc', oldAddress: B, size: 2n, outcome: 'none' }, free(B)], [alloc(B, 2n), free(B)], { 'realloc-replaced': 1 }],
+    ['reallocs of blocks with index 0', [{ kind: 'realloc', index: 0n, address: A, size: 2n }], [], { 'realloc-dropped': 1 }],
     ['reallocs to nothing of unknown blocks', [{ kind: 'realloc', oldAddress: B, address: 0n, size: 0n }], [], { 'realloc-dropped': 1 }],
     ['sizes of 0', [alloc(A, 0n), free(A)], [alloc(A, 1n), free(A)], { 'size-set': 1 }],
     ['absurd sizes, with their frees', [alloc(A, 2n ** 60n), free(A), alloc(2n ** 64n - 8n, 16n), alloc(2n ** 64n - 8n, 8n)], [alloc(2n ** 64n - 8n, 8n)], { 'allocation-dropped': 2, 'free-dropped': 1 }],

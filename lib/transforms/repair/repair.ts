@@ -1,0 +1,363 @@
+import { Intervals } from '../../bytes/intervals.js'
+import { HI, LO } from '../../bytes/u64.js'
+import { BATCH_EVENTS, EventBatch } from '../../event/batch.js'
+import { Api, Has, Kind } from '../../event/fields.js'
+import { gatherRows } from '../../event/gather.js'
+import type { TraceHeader } from '../../event/header.js'
+import type { BatchTransform } from '../../event/stage.js'
+import { Change, Ledger } from '../ledger.js'
+import { Extent, MAX_SIZE } from '../verify.js'
+import { Rising } from './rising.js'
+import { Window } from './window.js'
+
+const HAS_TIME = Has.time
+const HAS_END_TIME = Has.endTime
+const HAS_SEQUENCE = Has.sequence
+const HAS_API = Has.api
+const HAS_THREAD = Has.thread
+const { free: FREE, alloc: ALLOC, realloc: REALLOC } = Kind
+
+/** What a repair can change, by what it is counted as. */
+export const REPAIRS = {
+  'free-moved': 'frees moved before the reuse of their address',
+  'free-added': 'frees added, of blocks whose place was given out again',
+  'free-dropped': 'frees of blocks that are not live, left out',
+  'realloc-dropped': 'reallocs of blocks that are not live which leave none, left out',
+  'realloc-replaced': 'reallocs of blocks that are not live, made allocations',
+  'allocation-dropped': 'allocations of an absurd size, left out',
+  'size-set': 'sizes of 0, set to 1',
+  'time-set': 'times that went backwards, set to that of the event before',
+  'sequence-set': 'sequence numbers that did not rise, counted on',
+} as const
+
+/** The name of a change. */
+export type RepairName = keyof typeof REPAIRS
+
+/** How to repair a trace. */
+export interface RepairOptions {
+  /** How many events ahead a late free is looked for. Default 16,384. */
+  readonly window?: number
+  /** Allocations of more bytes than this are left out. Default `MAX_SIZE`. */
+  readonly maxSize?: bigint
+}
+
+/** Words kept for each block: its start, the thread that allocated it, and whether that is known. */
+const [START_HI, START_LO, THREAD_HI, THREAD_LO, HAS_ALLOCATOR, WORDS] = [0, 1, 2, 3, 4, 5]
+
+/** The tag of an interval whose key is an index. */
+const INDEXED = 1
+
+/** A value to be set in the batch that is made, once its rows are copied. */
+interface Patch {
+  readonly row: number
+  apply(batch: EventBatch, row: number): void
+}
+
+/**
+ * Mends a trace so that a `Verifier` finds nothing in it any more; what it changed is counted.
+ *
+ * A free is often recorded late: another thread is given the same address, and its allocation is recorded first. So where
+ * an allocation meets a live block, the free of that block is looked for among the next events (see `Window.lateFree`), and
+ * moved before the allocation. All else that cannot be is left out, added or set; see `REPAIRS`.
+ *
+ * Memory grows with the number of live blocks, about 90 bytes for each, and with the window.
+ */
+export class Repair implements BatchTransform {
+  private readonly tally = new Map<RepairName, number>()
+  private readonly ledger = new Ledger(WORDS)
+  private readonly intervals = new Intervals()
+  private readonly extent: Extent
+  private readonly last = new Rising()
+  private readonly window: Window
+  private header: TraceHeader | undefined
+  private incoming: EventBatch | null = null
+  /** The first batch of another trace, which waits for the end of this one. */
+  private waiting: EventBatch | null = null
+  private isEnding = false
+  private hasAnnounced = false
+
+  /** The next batch: its sources, and per event the source and the row in it. */
+  private sources: EventBatch[] = []
+  private readonly from = new Int32Array(BATCH_EVENTS)
+  private readonly rows = new Int32Array(BATCH_EVENTS)
+  private count = 0
+  private patches: Patch[] = []
+  /** Events that were added to the next batch. */
+  private added: EventBatch | undefined
+
+  /** @throws RangeError when the window is not a positive number of events */
+  constructor({ window = 16_384, maxSize = MAX_SIZE }: RepairOptions = {}) {
+    if (!(window >= 1)) throw new RangeError(`the window must be at least 1, not ${window}`)
+    this.extent = new Extent(maxSize)
+    this.window = new Window(window, this.ledger)
+  }
+
+  /** How often each change was made; only those that were. */
+  get changes(): ReadonlyMap<RepairName, number> {
+    return this.tally
+  }
+
+  feed(batch: EventBatch): void {
+    this.incoming = batch
+  }
+
+  end(): void {
+    this.isEnding = true
+    this.window.join()
+  }
+
+  cut(): void {
+    this.end()
+  }
+
+  next(): EventBatch | null {
+    const { window } = this
+    this.admit()
+    while (this.count < BATCH_EVENTS) {
+      const isAllIn = window.enter()
+      const isOver = isAllIn && (this.isEnding || this.waiting !== null)
+      if (!isOver && !window.isFull) break
+      const place = window.first()
+      if (place < 0) break
+      this.step(place)
+    }
+    if (this.count > 0 || (!this.hasAnnounced && this.header !== undefined)) return this.take()
+    if (this.waiting === null) return null
+    // All of a trace is written: the next one begins.
+    this.begin(this.waiting.header)
+    window.feed(this.waiting)
+    this.waiting = null
+    return this.next()
+  }
+
+  /** Passes what was fed on to the window, unless it begins another trace. */
+  private admit(): void {
+    const batch = this.incoming
+    if (batch === null) return
+    this.incoming = null
+    if (this.header === undefined) this.begin(batch.header)
+    if (batch.header === this.header) {
+      this.window.feed(batch)
+    } else {
+      this.waiting = batch
+      this.window.join()
+    }
+  }
+
+  private begin(header: TraceHeader): void {
+    this.header = header
+    this.hasAnnounced = false
+    this.ledger.clear()
+    this.intervals.clear()
+    this.last.clear()
+    this.window.clear()
+  }
+
+  /** Puts at most one event into the output: the one at this place, the first, or a free that has to come before it. */
+  private step(place: number): void {
+    const { window, ledger } = this
+    const batch = window.batch(place)
+    const i = window.row(place)
+    const intent = ledger.identify(batch, i)
+    const begins = (intent & Change.began) !== 0
+    if (begins && this.makeRoom(batch, i)) return
+    window.leave()
+    if (begins) {
+      this.block(batch, i)
+      return
+    }
+    if (intent === Change.ended) {
+      const change = ledger.take(batch, i)
+      if ((change & Change.unknown) !== 0) {
+        this.changed(batch.kind[i] === FREE ? 'free-dropped' : 'realloc-dropped')
+        return
+      }
+      this.removeEnded()
+    }
+    this.emit(batch, i)
+  }
+
+  /** Ends a live block that is in the way of the one that event i begins. @returns whether there was one */
+  private makeRoom(batch: EventBatch, i: number): boolean {
+    const { ledger, extent, intervals } = this
+    const { isIndexed, beginsLo, beginsHi, endsLo, endsHi } = ledger
+    const fault = extent.take(batch, i, ledger)
+    if (fault === 'absurd-size') return false
+    if (fault === 'zero-size') extent.grow()
+    if (ledger.find(endsLo, endsHi)) {
+      if (batch.kind[i] !== REALLOC) {
+        this.release(isIndexed, beginsLo, beginsHi, batch, i)
+        return true
+      }
+      // The block that goes on is not in its own way.
+      this.removeEnded()
+    }
+    const { startHi, startLo, endHi, endLo } = extent
+    if ((startHi | startLo) === 0 || !intervals.overlap(startHi, startLo, endHi, endLo)) return false
+    const found = { startHi: intervals.startHi, startLo: intervals.startLo }
+    this.release(intervals.tag === INDEXED, intervals.keyLo, intervals.keyHi, batch, i)
+    intervals.remove(found.startHi, found.startLo)
+    return true
+  }
+
+  /** An event that begins a block, for which there is room. */
+  private block(batch: EventBatch, i: number): void {
+    const { ledger, extent, intervals } = this
+    ledger.identify(batch, i)
+    const { isIndexed, beginsLo, beginsHi } = ledger
+    const fault = extent.take(batch, i, ledger)
+    if (fault === 'absurd-size') {
+      this.changed('allocation-dropped')
+      return
+    }
+    if (isIndexed && (beginsLo | beginsHi) === 0 && !ledger.find(beginsLo, beginsHi)) {
+      // A realloc that could not be made an allocation: there is no block with index 0.
+      this.changed('realloc-dropped')
+      return
+    }
+    const change = ledger.take(batch, i)
+    if (fault === 'zero-size') {
+      extent.grow()
+      this.changed('size-set')
+      this.patch((to, row) => to.size.values.fill(1n, row, row + 1))
+    }
+    const { startHi, startLo, endHi, endLo } = extent
+    if ((startHi | startLo) !== 0) intervals.put(startHi, startLo, endHi, endLo, beginsHi >>> 0, beginsLo, isIndexed ? INDEXED : 0)
+    const { words, at } = ledger
+    words[at + START_HI] = startHi
+    words[at + START_LO] = startLo
+    const isTold = ((batch.mask[i] as number) & HAS_THREAD) !== 0
+    words[at + HAS_ALLOCATOR] = isTold ? 1 : 0
+    words[at + THREAD_HI] = isTold ? (batch.thread.words[2 * i + HI] as number) : 0
+    words[at + THREAD_LO] = isTold ? (batch.thread.words[2 * i + LO] as number) : 0
+    if ((change & Change.unknown) !== 0) {
+      this.changed('realloc-replaced')
+      this.patch(makeAllocation)
+    }
+    this.emit(batch, i)
+  }
+
+  /** Ends a live block that is in the way of event i: by its own free, if that comes soon, else by one that is added. */
+  private release(isIndexed: boolean, lo: number, hi: number, batch: EventBatch, i: number): void {
+    const { window, ledger } = this
+    const words = ledger.peek(isIndexed, lo, hi)
+    const thread = words?.[HAS_ALLOCATOR] === 1 ? words[THREAD_LO] : undefined
+    const place = window.lateFree(isIndexed, lo, hi, thread, words?.[THREAD_HI] ?? 0, batch, i)
+    if (place >= 0) {
+      const source = window.batch(place)
+      const row = window.row(place)
+      window.take(place)
+      ledger.take(source, row)
+      this.removeEnded()
+      this.changed('free-moved')
+      this.emit(source, row, true)
+      return
+    }
+    const added = (this.added ??= new EventBatch(BATCH_EVENTS, 0, batch.header))
+    const { process, thread: caller, cpu, time, endTime, sequence, api } = batch.event(i)
+    const kernel = api === undefined ? undefined : FREED_BY[api]
+    const key = (BigInt(hi >>> 0) << 32n) | BigInt(lo >>> 0)
+    ledger.identify(batch, i)
+    const address = key ^ (BigInt(ledger.space >>> 0) << 32n)
+    added.push({
+      kind: 'free',
+      ...(kernel !== undefined && { api: kernel }),
+      ...(process !== undefined && { process }),
+      ...(caller !== undefined && { thread: caller }),
+      ...(cpu !== undefined && { cpu }),
+      ...(sequence !== undefined && { sequence }),
+      ...(time !== undefined && { time }),
+      ...(endTime !== undefined && { endTime }),
+      ...(isIndexed ? { index: key } : { address }),
+    })
+    ledger.take(added, added.count - 1)
+    this.removeEnded()
+    this.changed('free-added')
+    this.emit(added, added.count - 1)
+  }
+
+  private removeEnded(): void {
+    const [hi, lo] = this.ledger.ended
+    if (hi !== 0 || lo !== 0) this.intervals.remove(hi as number, lo as number)
+  }
+
+  /**
+   * Adds an event to the output, with the time and the sequence number that its place allows.
+   * @param isMoved it comes from further ahead, and its time with it: it gets that of the event before
+   */
+  private emit(batch: EventBatch, i: number, isMoved = false): void {
+    const { last, sources } = this
+    const mask = batch.mask[i] as number
+    const row = this.count++
+    let source = sources.length - 1
+    if (sources[source] !== batch) {
+      source = sources.lastIndexOf(batch)
+      if (source < 0) source = sources.push(batch) - 1
+    }
+    this.from[row] = source
+    this.rows[row] = i
+    if ((mask & HAS_TIME) !== 0 && (isMoved || !last.admitsTime(batch, i))) {
+      const { timeHi, timeLo } = last
+      if (!isMoved) this.changed('time-set')
+      this.patchRow(row, (to) => setTime(to, row, timeLo, timeHi, isMoved))
+    }
+    if ((mask & HAS_SEQUENCE) !== 0 && !last.admitsSequence(batch, i, isMoved)) {
+      const { sequence } = last
+      this.changed('sequence-set')
+      this.patchRow(row, (to) => to.sequence.fill(sequence, row, row + 1))
+    }
+  }
+
+  /** For the event that is emitted next. */
+  private patch(apply: Patch['apply']): void {
+    this.patchRow(this.count, apply)
+  }
+
+  private patchRow(row: number, apply: Patch['apply']): void {
+    this.patches.push({ row, apply })
+  }
+
+  private changed(name: RepairName): void {
+    this.tally.set(name, (this.tally.get(name) ?? 0) + 1)
+  }
+
+  /** The rows of the output as a batch. */
+  private take(): EventBatch {
+    const batch = gatherRows(this.header as TraceHeader, this.sources, this.from, this.rows, this.count)
+    for (const { row, apply } of this.patches) apply(batch, row)
+    this.sources = []
+    this.count = 0
+    this.patches = []
+    this.added = undefined
+    this.hasAnnounced = true
+    return batch
+  }
+}
+
+/** What frees the blocks of a kernel's allocation functions. */
+const FREED_BY: Readonly<Record<string, 'kfree' | 'kmem_cache_free' | 'pages'>> = {
+  kmalloc: 'kfree', kmem_cache_alloc: 'kmem_cache_free', pages: 'pages',
+}
+
+/** A realloc of a block that is not there, as the allocation that is left of it. */
+function makeAllocation(batch: EventBatch, row: number): void {
+  const isRealloc = ((batch.mask[row] as number) & HAS_API) !== 0 && batch.api[row] === Api.realloc
+  if (((batch.mask[row] as number) & Has.address) === 0) {
+    // A block that stayed where it was may have only its old address.
+    batch.addColumns(Has.address)
+    batch.address.values[row] = batch.oldAddress.values[row] as bigint
+    batch.mask[row] = (batch.mask[row] as number) | Has.address
+  }
+  batch.kind[row] = ALLOC
+  batch.mask[row] = (batch.mask[row] as number) & ~(Has.oldAddress | Has.outcome | (isRealloc ? HAS_API : 0))
+}
+
+/** Sets an event's time; its end is not before it then and, of one that was moved, not after it either. */
+function setTime(batch: EventBatch, row: number, lo: number, hi: number, isMoved: boolean): void {
+  batch.time.words[2 * row + LO] = lo
+  batch.time.words[2 * row + HI] = hi
+  if (((batch.mask[row] as number) & HAS_END_TIME) === 0) return
+  const end = batch.endTime.values
+  const time = batch.time.values[row] as bigint
+  if (isMoved || (end[row] as bigint) < time) end[row] = time
+}

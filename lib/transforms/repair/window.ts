@@ -1,0 +1,245 @@
+import { HI, LO } from '../../bytes/u64.js'
+import { U64Map } from '../../bytes/u64-map.js'
+import { BATCH_EVENTS, BATCH_STRING_BYTES, type EventBatch } from '../../event/batch.js'
+import { Has, Kind } from '../../event/fields.js'
+import { gatherRows } from '../../event/gather.js'
+import { Change, type Ledger } from '../ledger.js'
+
+const HAS_THREAD = Has.thread
+const FREE = Kind.free
+const NONE = -1
+
+/** The strings of the batches in the window may take so many bytes; with more of them it counts as full. */
+const MAX_STRING_BYTES = 16_777_216
+
+/** Batches with fewer events are joined before they enter, for each one costs something as long as it is held. */
+const SMALL_BATCH = BATCH_EVENTS / 4
+
+/** So many events of a block are looked at, to find out which free is its own. */
+const MAX_STEPS = 256
+
+/** A batch in the window, and how many of its events are. */
+interface Held {
+  readonly batch: EventBatch
+  events: number
+}
+
+/**
+ * The next events of a trace, and what they do to each block: so that a free that was recorded too late can be found. An
+ * event's place is its number modulo the capacity. What it ends and what it begins are nodes (2 * place, and one more) of
+ * chains, one for each block.
+ */
+export class Window {
+  private readonly held: Held[] = []
+  /** The number of `held[0]`; batches are counted from 0. */
+  private base = 0
+  private readonly batchOf: Int32Array
+  private readonly rowOf: Int32Array
+  private readonly isGone: Uint8Array
+  private readonly nextNode: Int32Array
+  /** From a block to the first and the last of its nodes. */
+  private readonly byAddress = new U64Map(2)
+  private readonly byIndex = new U64Map(2)
+  private head = 0
+  private tail = 0
+  private stringBytes = 0
+  /** Batches that are still to be joined, and their events. */
+  private small: EventBatch[] = []
+  private smallEvents = 0
+  private smallBytes = 0
+  /** What is entering, and how far it has come. */
+  private incoming: EventBatch | undefined
+  private entered = 0
+
+  /**
+   * @param capacity how many events it holds at most
+   * @param ledger tells which blocks an event is about
+   */
+  constructor(private readonly capacity: number, private readonly ledger: Ledger) {
+    this.batchOf = new Int32Array(capacity)
+    this.rowOf = new Int32Array(capacity)
+    this.isGone = new Uint8Array(capacity)
+    this.nextNode = new Int32Array(2 * capacity)
+  }
+
+  /** Whether the first event has to leave before another one can enter. */
+  get isFull(): boolean {
+    return this.tail - this.head === this.capacity || (this.stringBytes > MAX_STRING_BYTES && this.head < this.tail)
+  }
+
+  /** Takes the next batch, whose events are then to `enter`. */
+  feed(batch: EventBatch): void {
+    if (batch.count >= SMALL_BATCH && this.small.length === 0) {
+      this.incoming = batch
+      return
+    }
+    this.small.push(batch)
+    this.smallEvents += batch.count
+    this.smallBytes += batch.strings.byteLength
+    if (this.smallEvents >= SMALL_BATCH || this.smallBytes > BATCH_STRING_BYTES) this.join()
+  }
+
+  /** Lets small batches enter too: there will be no more of this trace. */
+  join(): void {
+    if (this.smallEvents > 0) this.incoming = joined(this.small, this.smallEvents)
+    this.small = []
+    this.smallEvents = this.smallBytes = 0
+  }
+
+  /** Lets events enter while there is room. @returns whether all of them have */
+  enter(): boolean {
+    const { incoming, capacity, ledger } = this
+    if (incoming === undefined) return true
+    if (this.entered === 0) {
+      if (this.isFull) return false
+      this.held.push({ batch: incoming, events: 0 })
+      this.stringBytes += incoming.strings.byteLength
+    }
+    const held = this.held[this.held.length - 1] as Held
+    while (this.entered < incoming.count && this.tail - this.head < capacity) {
+      const i = this.entered++
+      const place = this.tail++ % capacity
+      held.events++
+      this.batchOf[place] = this.base + this.held.length - 1
+      this.rowOf[place] = i
+      this.isGone[place] = 0
+      const intent = ledger.identify(incoming, i)
+      const { isIndexed, endsLo, endsHi, beginsLo, beginsHi } = ledger
+      if ((intent & Change.ended) !== 0) this.link(isIndexed, endsLo, endsHi, 2 * place)
+      if ((intent & Change.began) !== 0) this.link(isIndexed, beginsLo, beginsHi, 2 * place + 1)
+    }
+    if (this.entered < incoming.count) return false
+    this.incoming = undefined
+    this.entered = 0
+    this.dropUsed()
+    return true
+  }
+
+  /** The place of the first event; -1 if there is none. */
+  first(): number {
+    while (this.head < this.tail && this.isGone[this.head % this.capacity] === 1) this.head++
+    return this.head < this.tail ? this.head % this.capacity : NONE
+  }
+
+  /** The batch of the event at a place. */
+  batch(place: number): EventBatch {
+    return (this.held[(this.batchOf[place] as number) - this.base] as Held).batch
+  }
+
+  /** The row of the event at a place. */
+  row(place: number): number {
+    return this.rowOf[place] as number
+  }
+
+  /** The first event leaves. */
+  leave(): void {
+    const place = this.head++ % this.capacity
+    const { ledger } = this
+    const intent = ledger.identify(this.batch(place), this.row(place))
+    const { isIndexed, endsLo, endsHi, beginsLo, beginsHi } = ledger
+    if ((intent & Change.ended) !== 0) this.unlink(isIndexed, endsLo, endsHi, 2 * place)
+    if ((intent & Change.began) !== 0) this.unlink(isIndexed, beginsLo, beginsHi, 2 * place + 1)
+    this.forget(place)
+  }
+
+  /**
+   * Finds the free of a live block among the next events, though another block begins in its place first. It is there if, of
+   * what begins and ends at its address, more ends than begins: then all of them were recorded, and the first free is the
+   * late one. If the window does not tell, the free is its own if it was called by the thread that allocated it, and not by
+   * the one that allocates now.
+   * @param thread per word the thread that allocated the block; undefined if that is not known
+   * @returns the place of the free; -1 if there is none
+   */
+  lateFree(isIndexed: boolean, lo: number, hi: number, threadLo: number | undefined, threadHi: number, now: EventBatch, i: number): number {
+    const map = isIndexed ? this.byIndex : this.byAddress
+    const slot = map.find(lo, hi)
+    if (slot < 0) return NONE
+    let live = 1
+    let free = NONE
+    let steps = 0
+    for (let node = map.values[2 * slot] as number; node !== NONE && steps < MAX_STEPS; node = this.nextNode[node] as number) {
+      const place = node >> 1
+      live += (node & 1) === 1 ? 1 : -1
+      if (free === NONE && (node & 1) === 0 && this.batch(place).kind[this.row(place)] === FREE) free = place
+      if (live === 0) return free
+      steps++
+    }
+    if (free === NONE || threadLo === undefined) return NONE
+    const isOwn = isThread(this.batch(free), this.row(free), threadLo, threadHi) && !isThread(now, i, threadLo, threadHi)
+    return isOwn ? free : NONE
+  }
+
+  /** Takes an event that `lateFree` found out of the window. */
+  take(place: number): void {
+    this.ledger.identify(this.batch(place), this.row(place))
+    const { isIndexed, endsLo, endsHi } = this.ledger
+    this.unlink(isIndexed, endsLo, endsHi, 2 * place)
+    this.isGone[place] = 1
+    this.forget(place)
+  }
+
+  /** Another trace begins; there are no events left. */
+  clear(): void {
+    this.byAddress.clear()
+    this.byIndex.clear()
+  }
+
+  private link(isIndexed: boolean, lo: number, hi: number, node: number): void {
+    const map = isIndexed ? this.byIndex : this.byAddress
+    const slot = map.find(lo, hi)
+    const at = 2 * (slot < 0 ? map.add(lo, hi) : slot)
+    if (slot < 0) map.values[at] = node
+    else this.nextNode[map.values[at + 1] as number] = node
+    map.values[at + 1] = node
+    this.nextNode[node] = NONE
+  }
+
+  private unlink(isIndexed: boolean, lo: number, hi: number, node: number): void {
+    const { nextNode } = this
+    const map = isIndexed ? this.byIndex : this.byAddress
+    const slot = map.find(lo, hi)
+    const next = nextNode[node] as number
+    if (map.values[2 * slot] === node) {
+      if (next === NONE) map.remove(slot)
+      else map.values[2 * slot] = next
+      return
+    }
+    let before = map.values[2 * slot] as number
+    while (nextNode[before] !== node) before = nextNode[before] as number
+    nextNode[before] = next
+    if (next === NONE) map.values[2 * slot + 1] = before
+  }
+
+  private forget(place: number): void {
+    ;(this.held[(this.batchOf[place] as number) - this.base] as Held).events--
+    this.dropUsed()
+  }
+
+  /** Lets go of batches that have no more events here, but for the one that is entering. */
+  private dropUsed(): void {
+    const { held } = this
+    while (held.length > 0 && held[0]?.events === 0 && held[0].batch !== this.incoming) {
+      this.stringBytes -= (held.shift() as Held).batch.strings.byteLength
+      this.base++
+    }
+  }
+}
+
+function isThread(batch: EventBatch, i: number, lo: number, hi: number): boolean {
+  const { words } = batch.thread
+  return ((batch.mask[i] as number) & HAS_THREAD) !== 0 && words[2 * i + LO] === lo && words[2 * i + HI] === hi
+}
+
+/** Small batches as one. */
+function joined(batches: readonly EventBatch[], n: number): EventBatch {
+  const from = new Int32Array(n)
+  const rows = new Int32Array(n)
+  let j = 0
+  batches.forEach(({ count }, k) => {
+    for (let i = 0; i < count; i++) {
+      from[j] = k
+      rows[j++] = i
+    }
+  })
+  return gatherRows((batches[0] as EventBatch).header, batches, from, rows, n)
+}
