@@ -11,5 +11,6 @@ export const {
 
 export { format }
 export * from './formats/kmemtrace/index.js'
-export { cpuOfPath } from './formats/kmemtrace/per-cpu.js'
+export type { KmemtraceLayout } from './formats/kmemtrace/layout.js'
+export { cpuOfPath, Overruns, PerCpu } from './formats/kmemtrace/per-cpu.js'
 export { perCpuFiles, type PerCpuFiles } from './streams/per-cpu.js'

@@ -12,14 +12,14 @@ import { stats } from './commands/stats.js'
 import { verify } from './commands/verify.js'
 import { main } from './main.js'
 
-/** Every command there is; `hf` runs those whose names begin with `hf`. */
+/** Every command there is. `hf` runs all of them: those whose names begin with `hf` by the rest of the name. */
 export const COMMANDS: readonly Command[] = [
   mtrcDecode, mtrcEncode, replayDecode, replayEncode, kmemtraceDecode, kmemtraceEncode, heapmonDecode, heapmonEncode,
   hatfDecode, hatfEncode, hatfSplit, hatfJoin, filter, map, split, merge, sort, stats, verify, convert,
 ]
 
 const SUBCOMMANDS: ReadonlyMap<string, Command> = new Map(
-  COMMANDS.filter(({ name }) => /^hf[ -]/.test(name)).map((command) => [command.name.slice('hf-'.length), command]),
+  COMMANDS.map((command) => [command.name.replace(/^hf[ -]/, ''), command]),
 )
 
 /** `hf` itself: all that it does is to name its commands. */
@@ -30,7 +30,7 @@ export const hf: Command = {
   description: `The commands are ${[...SUBCOMMANDS.keys()].join(', ')}; hf COMMAND --help tells more of each. All of them find the format of their input by its first bytes.`,
   memory: 'see the command.',
   flags: [],
-  examples: [...SUBCOMMANDS.values()].map(({ examples, summary }) => ({ command: (examples[0] as { command: string }).command, means: summary })),
+  examples: COMMANDS.filter(({ name }) => name.startsWith('hf')).map(({ examples, summary }) => ({ command: (examples[0] as { command: string }).command, means: summary })),
   run: () => Promise.reject(new UsageError(`the commands are ${[...SUBCOMMANDS.keys()].join(', ')}`)),
 }
 

@@ -129,13 +129,19 @@ export async function runStreams(
   const interrupt = new AbortController()
   const onSignal = () => interrupt.abort()
   process.once('SIGINT', onSignal)
+  let sink: Writable | undefined
   const endProgress = showProgress({
     bytes: () => bytesRead(source),
     events: () => events,
     total: paths.map(inputSize).reduce((sum, size) => (sum === undefined || size === undefined ? undefined : sum + size)),
   })
   try {
-    await pipeline([source, ...streams, openSink()] as [typeof source, ...Transform[], Writable], { signal: interrupt.signal })
+    sink = openSink()
+    await pipeline([source, ...streams, sink] as [typeof source, ...Transform[], Writable], { signal: interrupt.signal })
+  } catch (error) {
+    // What came before a fault is written before the fault is told.
+    if (sink !== undefined && !sink.closed && !interrupt.signal.aborted) await new Promise((resolve) => sink?.once('close', resolve))
+    throw error
   } finally {
     process.removeListener('SIGINT', onSignal)
     endProgress()

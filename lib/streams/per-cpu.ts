@@ -13,6 +13,9 @@ export const ABI_VERSION = 1
 export const ABI_FILE = 'abi_version'
 export const OVERRUNS_FILE = 'total_overruns'
 
+/** The names of the per-CPU files there. */
+export const PER_CPU_FILE = /^cpu\d+(\.gz)?$/
+
 /** What a kmemtrace folder has, or a list of files. */
 export interface PerCpuFiles {
   readonly inputs: readonly MergeInput[]
@@ -35,7 +38,7 @@ export async function perCpuFiles(paths: readonly string[], options: KmemtraceDe
       continue
     }
     await checkVersion(path)
-    const found = (await readdir(path)).filter((name) => /^cpu\d+(\.gz)?$/.test(name))
+    const found = (await readdir(path)).filter((name) => PER_CPU_FILE.test(name))
     if (found.length === 0) throw malformed(`the folder ${path} has no files cpu0, cpu1 ...`, { format: FORMAT })
     found.sort((a, b) => (cpuOfPath(a) as number) - (cpuOfPath(b) as number))
     files.push(...found.map((name) => join(path, name)))

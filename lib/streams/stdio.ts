@@ -1,5 +1,6 @@
 import { close, createReadStream, fstatSync, openSync, statSync, write } from 'node:fs'
-import { Writable, type Readable } from 'node:stream'
+import { Readable, Writable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
 
 /**
  * Bytes from a file, or from standard input for `-`.
@@ -18,6 +19,17 @@ export function inputSize(path: string): number | undefined {
   return stats?.isFile() === true ? stats.size : undefined
 }
 
+/** Whether its reader may have to wait until somebody writes: not for a file, nor where reading fails. */
+export function mayWait(path: string): boolean {
+  if (path === '-') return !fstatSync(0).isFile()
+  try {
+    const stats = statSync(path)
+    return !stats.isFile() && !stats.isDirectory()
+  } catch {
+    return false
+  }
+}
+
 /** Whether an output is the very file that is read: opening it would empty the input. */
 export function isSameFile(input: string, output: string): boolean {
   if (output === '-') return false
@@ -29,6 +41,11 @@ export function isSameFile(input: string, output: string): boolean {
 /** A file for bytes, or standard output for `-`. */
 export function openOutput(path: string): Writable {
   return path === '-' ? new DescriptorSink(1) : new DescriptorSink(path)
+}
+
+/** Writes a text to a file, or standard output for `-`, and is done when all of it is written. */
+export function writeText(path: string, text: string): Promise<void> {
+  return pipeline(Readable.from([Buffer.from(text)]), openOutput(path))
 }
 
 /**

@@ -127,6 +127,20 @@ describe('kmemtrace-encode into files per CPU', () => {
     expect(events.map(({ kind, sequence }) => [kind, sequence])).toEqual([['alloc', 1], ['free', 2], ['alloc', 3], ['free', 4], ['alloc', 5], ['free', 6], ['alloc', 7]])
   })
 
+  test('numbers the records of reallocs on several CPUs in the order of all', async () => {
+    const folder = scratch()
+    const event = (kind: string, cpu: number, more: object) => JSON.stringify({ kind, cpu, ...more })
+    const lines = [
+      event('alloc', 0, { address: '0x10', size: 1 }), event('alloc', 1, { address: '0x20', size: 1 }), event('realloc', 0, { address: '0x30', oldAddress: '0x10', size: 2 }),
+      event('alloc', 1, { address: '0x40', size: 1 }), event('thread-destroy', 1, {}), event('realloc', 1, { address: '0x50', oldAddress: '0x0', size: 2 }), event('free', 0, { address: '0x20' }),
+    ]
+    const { stderr, events } = await decode(`kmemtrace-encode -o ${folder}/ << 'END' 2> /dev/null\n${lines.join('\n')}\nEND\nkmemtrace-decode ${folder}`)
+    expect(stderr).toBe('')
+    expect(events.map(({ kind, cpu, sequence, address }) => [kind, cpu, sequence, address])).toEqual([
+      ['alloc', 0, 1, 0x10n], ['alloc', 1, 2, 0x20n], ['free', 0, 3, 0x10n], ['alloc', 0, 4, 0x30n], ['alloc', 1, 5, 0x40n], ['alloc', 1, 6, 0x50n], ['free', 0, 7, 0x20n],
+    ])
+  })
+
   test('keeps the order of ftrace records of several CPUs', async () => {
     const folder = scratch()
     const records = Array.from({ length: 100 }, (_, i): Fields => ({ ...ALLOC, cpu: (i * i) % 3, time: BigInt(i), ptr: BigInt(i + 1) * 64n }))
@@ -136,6 +150,15 @@ describe('kmemtrace-encode into files per CPU', () => {
     expect(stderr).toMatch(/not carried by kmemtrace: time \(100\)/)
     const { events } = await decode(`kmemtrace-decode ${folder}/cpu*`)
     expect(events.map(({ address }) => address)).toEqual(records.map(({ ptr }) => ptr))
+  })
+
+  test('does not mix a trace with one that is there, and knows no CPU below 0', async () => {
+    const folder = scratch()
+    const line = '{"kind":"alloc","cpu":-1,"address":"0x10","size":1}'
+    const { stderr, code } = await shell(`kmemtrace-encode -o ${folder}/ && kmemtrace-encode -o ${folder}/`, line)
+    expect(stderr).toMatch(/cpu0 is there already: write to another folder/)
+    expect(code).toBe(2)
+    expect((await decode(`kmemtrace-decode ${folder}`)).events.map(({ cpu }) => cpu)).toEqual([0])
   })
 
   test('tells overruns that have no place, and does not write over its input', async () => {

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { createReadStream, existsSync, readdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
 import type { EventBatch } from '../../lib/event/batch.js'
 import { mtrc, ndjson } from '../../lib/index.js'
@@ -106,6 +107,38 @@ describe('hf-merge', () => {
     expect(lines.at(-1)).toBe(whole.at(-2))
     expect(lines.length).toBeGreaterThan(500)
     expect(whole).toEqual(expect.arrayContaining(lines))
+  })
+
+  test('call stacks of megabytes stay within a small multiple of what one event takes', async () => {
+    const folder = scratch()
+    const paths = [1, 2].map((thread) => {
+      const path = join(folder, `${thread}.heapmon.gz`)
+      const crawl = (i: number) => Array.from({ length: 900 }, (_, j) => `f${thread}_${i}_${j}`.padEnd(1000, 'a')).join(' ')
+      writeFileSync(path, Buffer.concat(Array.from({ length: 150 }, (_, i) => gzipSync(`1-${thread} ${i + 1} 0x${(4096 * (i + 1)).toString(16)} 16 novtbl ${crawl(i)}\n`))))
+      return path
+    })
+    expect(await peak(`hf-merge --by time ${paths.join(' ')}`)).toBeLessThan(3 * LIMIT)
+    expect(await peak(`hf-sort --memory 16M ${paths[0]}`)).toBeLessThan(2 * LIMIT)
+  })
+
+  test('tells all files that are no traces', async () => {
+    const folder = scratch()
+    for (const name of ['b', 'c']) writeFileSync(join(folder, name), 'no trace at all, but long enough that no more of it would change that')
+    writeFileSync(join(folder, 'a'), dump(1, [1]))
+    const { code, stderr } = await shell(`cd ${folder}; hf-merge a b c -o d`)
+    expect(code).toBe(1)
+    expect(stderr).toMatch(/^hf-merge: warning: c: unknown: byte 0: .*\nhf-merge: b: unknown: byte 0: .*\n$/)
+    expect(existsSync(join(folder, 'd'))).toBe(false)
+  })
+
+  test.skipIf(process.platform === 'win32')('more files than can be open: refused before anything is written, but not end to end', async () => {
+    const folder = scratch()
+    for (let i = 0; i < 100; i++) writeFileSync(join(folder, `in${i}`), dump(1, [i]))
+    const refused = await shell(`cd ${folder}; ulimit -n 64; hf-merge in* -o out`)
+    expect(refused).toMatchObject({ code: 2, stderr: "hf-merge: 100 files are more than the system's limit of 64 (ulimit -n) allows to be open at once: raise it, or merge them in parts (see hf-merge --help)\n" })
+    expect(existsSync(join(folder, 'out'))).toBe(false)
+    expect(await shell(`cd ${folder}; ulimit -n 64; hf-merge --end-to-end in* --to replay -o out`)).toMatchObject({ code: 0, stderr: '' })
+    expect(readFileSync(join(folder, 'out'), 'utf8').split('\n')).toHaveLength(101)
   })
 
   test('puts traces end to end', async () => {

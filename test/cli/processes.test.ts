@@ -64,6 +64,17 @@ describe('pipelines', () => {
     expect(stderr).toContain('replay-encode: replay: event 1: has no place for index, function, file, line of alloc events')
   })
 
+  test('hf convert sets the options of the format that is read and of the one that is written apart', async () => {
+    const folder = scratch()
+    const convert = async (flags: string) => (await shell(`hf convert - ${folder}/t.kmemtrace ${flags} && kmemtrace-decode ${folder}/t.kmemtrace | head -n 1`, TRACE)).stdout.toString()
+    expect(await convert('--layout ftrace --byte-order big')).toContain('"layout":{"byteOrder":"big","layout":"ftrace"}')
+    const back = await shell(`hf convert --read-layout ftrace --read-byte-order big ${folder}/t.kmemtrace ${folder}/back.kmemtrace --layout relay; kmemtrace-decode ${folder}/back.kmemtrace | head -n 1`)
+    expect(back.stdout.toString()).toContain('"layout":"relay"')
+    const wrong = await shell(`hf convert - ${folder}/x.hatf --layout relay; hf convert --read-layout relay - ${folder}/x.hatf`, TRACE)
+    expect(wrong.code).toBe(2)
+    expect(wrong.stderr).toMatch(/--layout does not go with hatf, the format to write/)
+  })
+
   test('--strict says in which of the files of a split', async () => {
     const folder = scratch()
     const { stderr, code } = await shell(`hf-split --by thread --strict -o '${folder}/{}.txt'`, TRACE)

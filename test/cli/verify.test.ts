@@ -73,7 +73,8 @@ describe('hf-verify', () => {
     ['--repair -o x.txt --json', /--json does not go with --repair/],
     ['--repair -o x.txt --window 0', /--window must be from 1/],
     ['--allow everything', /--allow must be one of/],
-    ['--max-size -1', /--max-size/],
+    ['--max-size=-1', /--max-size needs a number of bytes/],
+    ['--max-size 1..2', /--max-size needs a number of bytes/],
   ])('%s makes no sense', async (flags, message) => {
     const { code, stderr } = await shell(`hf-verify ${flags}`, RACE)
     expect(code).toBe(2)

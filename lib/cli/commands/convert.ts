@@ -3,9 +3,22 @@ import { FORMATS, formatNamed, formatOfPath } from '../../registry.js'
 import { optionFlags, optionValues, UsageError, type Command } from '../command.js'
 import { runJob, STRICT_FLAG, TO_FLAG } from '../pipeline.js'
 
+type Options = Readonly<Record<string, OptionSpec>>
+
 /** The options of all formats together; a decoder or encoder takes those it knows. */
-const DECODE_OPTIONS: Readonly<Record<string, OptionSpec>> = Object.assign({}, ...FORMATS.map((format) => format.decodeOptions))
-const ENCODE_OPTIONS: Readonly<Record<string, OptionSpec>> = Object.assign({}, ...FORMATS.map((format) => format.encodeOptions))
+const ENCODE_OPTIONS: Options = Object.assign({}, ...FORMATS.map((format) => format.encodeOptions))
+const DECODE_OPTIONS: Options = Object.assign({}, ...FORMATS.map((format) => readOptions(format.decodeOptions)))
+
+/** A decoder's options under the names that they have here: where an encoder has one of the same name, that has it alone. */
+function readOptions(options: Options): Options {
+  return Object.fromEntries(Object.entries(options).map(([key, spec]) => [key in ENCODE_OPTIONS ? `read${key[0]?.toUpperCase()}${key.slice(1)}` : key, spec]))
+}
+
+/** A decoder's options as it knows them. */
+function decoderOptions(values: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const own = new Map(FORMATS.flatMap(({ decodeOptions }) => Object.keys(decodeOptions).map((key) => [Object.keys(readOptions({ [key]: decodeOptions[key] as OptionSpec }))[0], key])))
+  return Object.fromEntries(Object.entries(values).map(([key, value]) => [own.get(key) ?? key, value]))
+}
 
 export const convert: Command = {
   name: 'hf convert',
@@ -41,7 +54,7 @@ export const convert: Command = {
       command: 'hf convert',
       args,
       ...(source && { from: source }),
-      decode,
+      decode: decoderOptions(decode),
       to: target,
       encode,
       onFormat: (format) => checkOptions(format, 'decode', decode),
@@ -53,9 +66,9 @@ export const convert: Command = {
 
 /** @throws UsageError when an option was given that the format does not have */
 function checkOptions(format: Format, direction: 'decode' | 'encode', given: object): void {
-  const known = direction === 'decode' ? format.decodeOptions : format.encodeOptions
+  const [all, known] = direction === 'decode' ? [DECODE_OPTIONS, readOptions(format.decodeOptions)] : [ENCODE_OPTIONS, format.encodeOptions]
   for (const key of Object.keys(given)) {
-    const [flag] = optionFlags({ [key]: (direction === 'decode' ? DECODE_OPTIONS : ENCODE_OPTIONS)[key] as OptionSpec })
+    const [flag] = optionFlags({ [key]: all[key] as OptionSpec })
     if (!(key in known)) throw new UsageError(`--${flag?.name} does not go with ${format.name}, the format to ${direction === 'decode' ? 'read' : 'write'}`)
   }
 }

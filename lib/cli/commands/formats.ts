@@ -47,15 +47,15 @@ export const heapmonDecode = decodeCommand(heapmon, {
     'A line that fits no rule is an error; with --skip-bad it is reported and counted.',
   memory: CONSTANT,
   examples: [
-    { command: 'heapmon-decode heap.txt | head -n 3', means: 'look at a trace' },
-    { command: "heapmon-decode heap.txt | hf-filter --stack '/Iterator/' --lifetimes", means: 'the blocks that have to do with iterators' },
+    { command: 'heapmon-decode app.heapmon | head -n 3', means: 'look at a trace' },
+    { command: "heapmon-decode app.heapmon | hf-filter --stack '/Iterator/' --lifetimes", means: 'the blocks that have to do with iterators' },
   ],
 })
 
 export const heapmonEncode = encodeCommand(heapmon, {
   description: `${ANY_INPUT}What a file in the canonical form decodes to comes back byte for byte. A realloc is written as a deletion and an allocation.`,
   memory: CONSTANT,
-  examples: [{ command: 'heapmon-decode heap.txt | hf-filter --thread 22982 | heapmon-encode > thread.txt', means: 'one thread of a trace' }],
+  examples: [{ command: 'heapmon-decode app.heapmon | hf-filter --thread 22982 | heapmon-encode > thread.heapmon', means: 'one thread of a trace' }],
 })
 
 export const hatfDecode = decodeCommand(hatf, {

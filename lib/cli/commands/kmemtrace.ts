@@ -1,10 +1,10 @@
-import { mkdir, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { PerCpu, Overruns } from '../../formats/kmemtrace/per-cpu.js'
 import { kmemtrace, type KmemtraceDecodeOptions, type KmemtraceEncodeOptions } from '../../formats/kmemtrace/index.js'
 import { decodeAny } from '../../streams/decode.js'
 import { mergeInputs } from '../../streams/merge.js'
-import { ABI_FILE, ABI_VERSION, OVERRUNS_FILE, perCpuFiles } from '../../streams/per-cpu.js'
+import { ABI_FILE, ABI_VERSION, OVERRUNS_FILE, PER_CPU_FILE, perCpuFiles } from '../../streams/per-cpu.js'
 import { SplitFiles } from '../../streams/split-files.js'
 import { transformStream } from '../../streams/stage.js'
 import { isSameFile } from '../../streams/stdio.js'
@@ -99,7 +99,7 @@ async function writePerCpu(command: string, args: Arguments, output: string, enc
       return path
     },
   })
-  if (isFolder) await mkdir(output, { recursive: true })
+  if (isFolder) await prepareFolder(output)
   try {
     await runStreams(command, input, [decodeAny(), transformStream(perCpu)], () => sink)
     if (isFolder) {
@@ -114,4 +114,11 @@ async function writePerCpu(command: string, args: Arguments, output: string, enc
 function cpuOption(args: Arguments): { cpu?: number } {
   const text = args.value('cpu')
   return text === undefined ? {} : { cpu: wholeNumber('cpu', text) }
+}
+
+/** Makes a folder for per-CPU files, or takes one that has none: files of two traces would be read as one. */
+async function prepareFolder(path: string): Promise<void> {
+  await mkdir(path, { recursive: true })
+  const name = (await readdir(path)).find((one) => PER_CPU_FILE.test(one))
+  if (name !== undefined) throw new UsageError(`${join(path, name)} is there already: write to another folder`)
 }

@@ -1,6 +1,6 @@
 import { accessSync, constants } from 'node:fs'
 import { FORMATS, formatNamed } from '../../registry.js'
-import { concatInputs, mergeInputs, NoOrderError, type MergeInput } from '../../streams/merge.js'
+import { concatInputs, mergeInputs, NoOrderError, TooManyFilesError, type MergeInput } from '../../streams/merge.js'
 import { MERGE_WINDOW } from '../../transforms/merge.js'
 import { Offset } from '../../transforms/offset.js'
 import type { MergeOrder } from '../../transforms/order-audit.js'
@@ -23,7 +23,7 @@ export const merge: Command = {
     'With --end-to-end the traces stay what they are, one behind the other.\n' +
     'A file that is cut is merged as far as it goes, and the exit code is 1. One of the files may be -, for standard input. ' +
     'The output is NDJSON unless --to or the name after -o says otherwise.',
-  memory: 'for each file what is read at a time (64 kB, less with many files), its events, and the window.',
+  memory: 'for each file what is read at a time (64 kB, less with many files), its events, and the window, which is smaller where the names and call stacks in it take more than 4 MB, or 32 MB of all files.',
   flags: [
     { name: 'by', value: 'FIELD', help: 'Order by this field (default: sequence if the events have it, else time)', values: ['sequence', 'time'] },
     { name: 'end-to-end', help: 'Put the traces one behind the other instead' },
@@ -46,6 +46,7 @@ export const merge: Command = {
     try {
       await runJob({ command: 'hf-merge', args, source, to })
     } catch (error) {
+      if (error instanceof TooManyFilesError) throw new UsageError(error.message, { cause: error })
       if (!(error instanceof NoOrderError)) throw error
       throw new UsageError(`${error.message}: the traces can only be put together with --end-to-end`, { cause: error })
     }

@@ -1,12 +1,13 @@
-import { writeSync } from 'node:fs'
 import { Writable } from 'node:stream'
 import type { EventBatch } from '../../event/batch.js'
 import { TraceError } from '../../event/error.js'
 import { decodeAny } from '../../streams/decode.js'
+import { writeText } from '../../streams/stdio.js'
 import { Repair, REPAIRS } from '../../transforms/repair/repair.js'
+import { parseRange } from '../../transforms/ranges.js'
 import { FAULTS, MAX_SIZE, Verifier, type FaultName } from '../../transforms/verify.js'
 import { ndjson } from '../../wire/ndjson/index.js'
-import { integer, UsageError, wholeNumber, type Arguments, type Command } from '../command.js'
+import { UsageError, wholeNumber, type Arguments, type Command } from '../command.js'
 import { inputOperand, OUTPUT_FLAGS, outputFormat, runJob, runStreams, STRICT_FLAG, TO_FLAG } from '../pipeline.js'
 
 const PLACES = 10
@@ -27,7 +28,7 @@ export const verify: Command = {
     'are left out; sizes of 0 become 1; times that go backwards, and the numbers behind what was moved, are set. How often it did what is told; the exit status is 0 then.',
   memory: 'grows with the live blocks (about 80 bytes each).',
   flags: [
-    { name: 'allow', value: 'FAULT', help: 'Do not count this as a fault', repeat: true, values: FAULTS },
+    { name: 'allow', value: 'FAULT', help: 'Do not take this for a fault, nor mend it', repeat: true, values: FAULTS },
     { name: 'max-size', value: 'BYTES', help: 'Allocations of more than this many bytes are absurd (default 2^47)' },
     { name: 'places', value: 'N', help: `Tell the first N places of each fault (default ${PLACES})` },
     { name: 'json', help: 'Write the report as JSON' },
@@ -54,6 +55,7 @@ async function checkTrace(args: Arguments): Promise<void> {
     maxSize: maxSize(args),
     places: wholeNumber('places', args.value('places') ?? String(PLACES)),
   })
+  const report = args.has('json') ? faultsJson : faultsText
   const sink = () =>
     new Writable({
       objectMode: true,
@@ -70,21 +72,22 @@ async function checkTrace(args: Arguments): Promise<void> {
       verifier.noteCut(error.message)
     } else {
       // What came before it counts all the same.
-      if (error instanceof TraceError && verifier.events > 0) print(args.has('json') ? faultsJson(verifier) : faultsText(verifier))
+      if (error instanceof TraceError && verifier.events > 0) await writeText('-', report(verifier))
       throw error
     }
   }
-  print(args.has('json') ? faultsJson(verifier) : faultsText(verifier))
+  // Before it is written, for its reader may go away.
   if (verifier.counts.size > 0) process.exitCode = FAULT_FOUND
+  await writeText('-', report(verifier))
 }
 
 async function repairTrace(args: Arguments): Promise<void> {
   const output = args.value('output')
   if (output === undefined) throw new UsageError('--repair needs -o FILE: the file to write')
-  for (const flag of ['allow', 'places', 'json']) if (args.has(flag)) throw new UsageError(`--${flag} does not go with --repair`)
+  for (const flag of ['places', 'json']) if (args.has(flag)) throw new UsageError(`--${flag} does not go with --repair`)
   const window = wholeNumber('window', args.value('window') ?? String(WINDOW))
   if (window < 1 || window > 16_777_216) throw new UsageError('--window must be from 1 to 16777216')
-  const stage = new Repair({ window, maxSize: maxSize(args) })
+  const stage = new Repair({ window, maxSize: maxSize(args), allow: args.all('allow') as FaultName[] })
   let cut: string | undefined
   await runJob({
     command: 'hf-verify',
@@ -103,9 +106,14 @@ async function repairTrace(args: Arguments): Promise<void> {
 
 function maxSize(args: Arguments): bigint {
   const text = args.value('max-size')
-  const value = text === undefined ? MAX_SIZE : integer('max-size', text)
-  if (value < 0n) throw new UsageError('--max-size is not below 0')
-  return value
+  if (text === undefined) return MAX_SIZE
+  try {
+    const { from, to } = parseRange(text)
+    if (from === to && from !== undefined) return from
+  } catch {
+    // Told below.
+  }
+  throw new UsageError(`--max-size needs a number of bytes, which may end in K, M or G, not ${JSON.stringify(text)}`)
 }
 
 function faultsText({ counts, findings, events }: Verifier): string {
@@ -125,9 +133,4 @@ function faultsText({ counts, findings, events }: Verifier): string {
 
 function faultsJson({ counts, findings, events }: Verifier): string {
   return JSON.stringify({ events, faults: Object.fromEntries(counts), places: findings }) + '\n'
-}
-
-/** At once, so that a reader that has gone away is an error like any other. */
-function print(text: string): void {
-  writeSync(1, text)
 }

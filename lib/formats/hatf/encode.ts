@@ -108,6 +108,7 @@ export class HatfEncoder implements Encoder {
   private begin(batch: EventBatch): void {
     const before = this.header
     this.header = batch.header
+    if (!this.attributes && before !== undefined) this.losses.note('beginning of another trace', batch, 0)
     if (!this.attributes || (before === undefined && isDefault(batch.header))) return
     // A trace without header or events would not be seen in front of another one's header.
     if (before !== undefined && !this.hasWritten) this.addHeader(before, batch)

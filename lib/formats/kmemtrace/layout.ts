@@ -87,7 +87,8 @@ export function carriedBy(layout: KmemtraceLayout['layout'], perCpu: boolean): C
     alloc: head | block,
     existing: head | block,
     free: head | fieldSet('api'),
-    realloc: shared | block | fieldSet('address', 'oldAddress', 'callSite', 'outcome'),
+    // Its two records have one number each, which only files that share their numbers with others are given.
+    realloc: shared | block | fieldSet('address', 'oldAddress', 'callSite', 'outcome') | (layout === 'relay' && perCpu ? fieldSet('sequence') : 0),
     lost: fieldSet('count') | (layout === 'relay' ? cpu : 0),
     other: head,
   }

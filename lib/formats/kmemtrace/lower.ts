@@ -43,8 +43,8 @@ const LEFT_OUT = -1
 const MAX_US = (2n ** 64n - 1n) / 1000n
 const MAX_US_HIGH = Number(MAX_US >> 32n)
 
-/** A `lost` event with a larger count than this is not written: nobody means 100 GB of zeros. */
-const MAX_ZEROS = 0xffff_ffff
+/** A `lost` event with a larger count than this is not written: nobody means more than 100 MB of zeros. */
+const MAX_ZEROS = 4_194_304
 
 /** Finds the records for events, and counts what of them has no place there. What is to be written is in typed arrays. */
 export class Lowering {
@@ -128,11 +128,12 @@ export class Lowering {
   private lowerRealloc(batch: EventBatch, i: number): void {
     const { parts, reason } = reallocParts(batch, i)
     this.losses.note(reason, batch, i)
-    // Two records cannot share these, and both fields were counted when the batch was admitted.
-    const fields = (batch.mask[i] as number) & ~(HAS_SEQUENCE | HAS_ATTRIBUTES)
+    // Two records cannot share attributes, nor a number, unless the next one is kept for the second: see `PerCpu`.
+    const fields = (batch.mask[i] as number) & ~(HAS_ATTRIBUTES | (this.cpu === undefined ? HAS_SEQUENCE : 0))
     const known = (fields & HAS_ADDRESS) !== 0
     if ((parts & Parts.free) !== 0) this.add(batch, i, FREE, 0, fields)
-    if ((parts & Parts.alloc) !== 0) this.add(batch, i, ALLOC, 0, known ? fields & ~HAS_OLD_ADDRESS : fields)
+    const rest = parts === Parts.both ? fields & ~HAS_SEQUENCE : fields
+    if ((parts & Parts.alloc) !== 0) this.add(batch, i, ALLOC, 0, known ? rest & ~HAS_OLD_ADDRESS : rest)
   }
 
   private lowerLost(batch: EventBatch, i: number): void {

@@ -9,6 +9,8 @@ const HAS_CPU = Has.cpu
 const HAS_SEQUENCE = Has.sequence
 const HAS_SIZE = Has.size
 const HAS_COUNT = Has.count
+const HAS_ADDRESS = Has.address
+const HAS_CODE = Has.code
 const { lost: LOST, realloc: REALLOC } = Kind
 
 /** The CPU to whose file events without one go. */
@@ -21,7 +23,7 @@ export function cpuOfPath(path: string): number | undefined {
 }
 
 /**
- * Makes events ready to be divided into files by their CPU: those without one belong to CPU 0, and sequence numbers are made
+ * Makes events ready to be divided into files by their CPU: those without one, or with a negative one, belong to CPU 0, and sequence numbers are made
  * where there are none and the records have them, for nothing else says in which order the files' records were.
  */
 export class PerCpu implements BatchTransform {
@@ -67,21 +69,22 @@ export class PerCpu implements BatchTransform {
 
   private complete(batch: EventBatch): EventBatch {
     const layout = layoutFor(batch.header, this.layout)
-    const wanted = typeof layout !== 'string' && layout.layout === 'relay' ? HAS_CPU | HAS_SEQUENCE : HAS_CPU
-    const { count, kind } = batch
+    const isNumbered = typeof layout !== 'string' && layout.layout === 'relay'
+    const { count } = batch
     let revised: EventBatch | undefined
     for (let i = 0; i < count; i++) {
       const mask = batch.mask[i] as number
-      const missing = wanted & ~mask & (kind[i] === LOST || kind[i] === REALLOC ? ~HAS_SEQUENCE : -1)
-      if (missing !== 0) {
-        revised ??= this.revise(batch, wanted)
-        if ((missing & HAS_CPU) !== 0) revised.cpu[i] = DEFAULT_CPU
-        if ((missing & HAS_SEQUENCE) !== 0) revised.sequence[i] = this.sequence + 1
-        revised.mask[i] = mask | missing
+      const records = isNumbered ? recordsOf(batch, i) : 0
+      // The number of a realloc is that of its first record, and the next one that of the second.
+      const hasNumber = (mask & HAS_SEQUENCE) !== 0 && batch.kind[i] !== REALLOC
+      const hasCpu = (mask & HAS_CPU) !== 0 && (batch.cpu[i] as number) >= 0
+      if (!hasCpu || (records > 0 && !hasNumber)) {
+        revised ??= this.revise(batch, isNumbered ? HAS_CPU | HAS_SEQUENCE : HAS_CPU)
+        if (!hasCpu) revised.cpu[i] = DEFAULT_CPU
+        if (records > 0 && !hasNumber) revised.sequence[i] = this.sequence + 1
+        revised.mask[i] = mask | HAS_CPU | (records > 0 ? HAS_SEQUENCE : 0)
       }
-      // A realloc becomes up to two records, which the encoder numbers.
-      if (kind[i] === REALLOC) this.sequence = (this.sequence + recordsOf(reallocParts(batch, i).parts)) | 0
-      else if (kind[i] !== LOST) this.sequence = (mask & HAS_SEQUENCE) !== 0 ? (batch.sequence[i] as number) : (this.sequence + 1) | 0
+      this.sequence = hasNumber ? (batch.sequence[i] as number) : (this.sequence + records) | 0
     }
     return revised ?? batch
   }
@@ -120,6 +123,19 @@ export class Overruns implements BatchTransform {
   cut(): void {}
 }
 
-function recordsOf(parts: number): number {
-  return ((parts & Parts.free) !== 0 ? 1 : 0) + ((parts & Parts.alloc) !== 0 ? 1 : 0)
+/** How many records with numbers stand for an event. */
+function recordsOf(batch: EventBatch, i: number): number {
+  const mask = batch.mask[i] as number
+  switch (batch.kind[i]) {
+    case Kind.alloc:
+    case Kind.existing:
+    case Kind.free:
+      return (mask & HAS_ADDRESS) !== 0 ? 1 : 0
+    case REALLOC: {
+      const { parts } = reallocParts(batch, i)
+      return ((parts & Parts.free) !== 0 ? 1 : 0) + ((parts & Parts.alloc) !== 0 ? 1 : 0)
+    }
+    default:
+      return batch.kind[i] === Kind.other && (mask & HAS_CODE) !== 0 ? 1 : 0
+  }
 }

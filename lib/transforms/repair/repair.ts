@@ -6,7 +6,7 @@ import { gatherRows } from '../../event/gather.js'
 import type { TraceHeader } from '../../event/header.js'
 import type { BatchTransform } from '../../event/stage.js'
 import { Change, Ledger } from '../ledger.js'
-import { Extent, MAX_SIZE } from '../verify.js'
+import { Extent, MAX_SIZE, type FaultName } from '../verify.js'
 import { Rising } from './rising.js'
 import { Window } from './window.js'
 
@@ -39,6 +39,8 @@ export interface RepairOptions {
   readonly window?: number
   /** Allocations of more bytes than this are left out. Default `MAX_SIZE`. */
   readonly maxSize?: bigint
+  /** Faults that are none in this trace, and are left as they are. */
+  readonly allow?: readonly FaultName[]
 }
 
 /** Words kept for each block: its start, the thread that allocated it, and whether that is known. */
@@ -69,6 +71,7 @@ export class Repair implements BatchTransform {
   private readonly extent: Extent
   private readonly last = new Rising()
   private readonly window: Window
+  private readonly allowed: ReadonlySet<FaultName>
   private header: TraceHeader | undefined
   private incoming: EventBatch | null = null
   /** The first batch of another trace, which waits for the end of this one. */
@@ -86,8 +89,9 @@ export class Repair implements BatchTransform {
   private added: EventBatch | undefined
 
   /** @throws RangeError when the window is not a positive number of events */
-  constructor({ window = 16_384, maxSize = MAX_SIZE }: RepairOptions = {}) {
+  constructor({ window = 16_384, maxSize = MAX_SIZE, allow = [] }: RepairOptions = {}) {
     if (!(window >= 1)) throw new RangeError(`the window must be at least 1, not ${window}`)
+    this.allowed = new Set(allow)
     this.extent = new Extent(maxSize)
     this.window = new Window(window, this.ledger)
   }
@@ -168,11 +172,12 @@ export class Repair implements BatchTransform {
     }
     if (intent === Change.ended) {
       const change = ledger.take(batch, i)
-      if ((change & Change.unknown) !== 0) {
+      if ((change & Change.unknown) === 0) {
+        this.removeEnded()
+      } else if (!this.allows(change)) {
         this.changed(batch.kind[i] === FREE ? 'free-dropped' : 'realloc-dropped')
         return
       }
-      this.removeEnded()
     }
     this.emit(batch, i)
   }
@@ -181,11 +186,12 @@ export class Repair implements BatchTransform {
   private makeRoom(batch: EventBatch, i: number): boolean {
     const { ledger, extent, intervals } = this
     const { isIndexed, beginsLo, beginsHi, endsLo, endsHi } = ledger
-    const fault = extent.take(batch, i, ledger)
+    const fault = this.faultOf(batch, i)
     if (fault === 'absurd-size') return false
     if (fault === 'zero-size') extent.grow()
     if (ledger.find(endsLo, endsHi)) {
       if (batch.kind[i] !== REALLOC) {
+        if (this.allowed.has('live-address')) return false
         this.release(isIndexed, beginsLo, beginsHi, batch, i)
         return true
       }
@@ -195,9 +201,17 @@ export class Repair implements BatchTransform {
     const { startHi, startLo, endHi, endLo } = extent
     if ((startHi | startLo) === 0 || !intervals.overlap(startHi, startLo, endHi, endLo)) return false
     const found = { startHi: intervals.startHi, startLo: intervals.startLo }
+    const isSame = found.startHi === startHi && found.startLo === startLo
+    if (this.allowed.has(isSame ? 'live-address' : 'overlap')) return false
     this.release(intervals.tag === INDEXED, intervals.keyLo, intervals.keyHi, batch, i)
     intervals.remove(found.startHi, found.startLo)
     return true
+  }
+
+  /** The extent of the block that event i begins, and what is wrong with its size. */
+  private faultOf(batch: EventBatch, i: number): ReturnType<Extent['take']> {
+    const fault = this.extent.take(batch, i, this.ledger)
+    return fault !== undefined && this.allowed.has(fault) ? undefined : fault
   }
 
   /** An event that begins a block, for which there is room. */
@@ -205,12 +219,12 @@ export class Repair implements BatchTransform {
     const { ledger, extent, intervals } = this
     ledger.identify(batch, i)
     const { isIndexed, beginsLo, beginsHi } = ledger
-    const fault = extent.take(batch, i, ledger)
+    const fault = this.faultOf(batch, i)
     if (fault === 'absurd-size') {
       this.changed('allocation-dropped')
       return
     }
-    if (isIndexed && (beginsLo | beginsHi) === 0 && !ledger.find(beginsLo, beginsHi)) {
+    if (isIndexed && (beginsLo | beginsHi) === 0 && !ledger.find(beginsLo, beginsHi) && !this.allowed.has('unknown-free')) {
       // A realloc that could not be made an allocation: there is no block with index 0.
       this.changed('realloc-dropped')
       return
@@ -230,7 +244,7 @@ export class Repair implements BatchTransform {
     words[at + HAS_ALLOCATOR] = isTold ? 1 : 0
     words[at + THREAD_HI] = isTold ? (batch.thread.words[2 * i + HI] as number) : 0
     words[at + THREAD_LO] = isTold ? (batch.thread.words[2 * i + LO] as number) : 0
-    if ((change & Change.unknown) !== 0) {
+    if ((change & Change.unknown) !== 0 && !this.allows(change)) {
       this.changed('realloc-replaced')
       this.patch(makeAllocation)
     }
@@ -276,6 +290,11 @@ export class Repair implements BatchTransform {
     this.emit(added, added.count - 1)
   }
 
+  /** Whether an end of a block that is not live is left as it is. */
+  private allows(change: number): boolean {
+    return this.allowed.has((change & Change.again) !== 0 ? 'double-free' : 'unknown-free')
+  }
+
   private removeEnded(): void {
     const [hi, lo] = this.ledger.ended
     if (hi !== 0 || lo !== 0) this.intervals.remove(hi as number, lo as number)
@@ -296,12 +315,13 @@ export class Repair implements BatchTransform {
     }
     this.from[row] = source
     this.rows[row] = i
-    if ((mask & HAS_TIME) !== 0 && (isMoved || !last.admitsTime(batch, i))) {
+    const isOrdered = isMoved || !this.allowed.has('time-backwards')
+    if (isOrdered && (mask & HAS_TIME) !== 0 && (isMoved || !last.admitsTime(batch, i))) {
       const { timeHi, timeLo } = last
       if (!isMoved) this.changed('time-set')
       this.patchRow(row, (to) => setTime(to, row, timeLo, timeHi, isMoved))
     }
-    if ((mask & HAS_SEQUENCE) !== 0 && !last.admitsSequence(batch, i, isMoved)) {
+    if (isOrdered && (mask & HAS_SEQUENCE) !== 0 && !last.admitsSequence(batch, i, isMoved)) {
       const { sequence } = last
       this.changed('sequence-set')
       this.patchRow(row, (to) => to.sequence.fill(sequence, row, row + 1))

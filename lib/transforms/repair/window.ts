@@ -143,11 +143,11 @@ export class Window {
   }
 
   /**
-   * Finds the free of a live block among the next events, though another block begins in its place first. It is there if, of
-   * what begins and ends at its address, more ends than begins: then all of them were recorded, and the first free is the
-   * late one. If the window does not tell, the free is its own if it was called by the thread that allocated it, and not by
-   * the one that allocates now.
-   * @param thread per word the thread that allocated the block; undefined if that is not known
+   * Finds the free of a live block among the next events, though event i begins another block in its place first. It is
+   * there if, of what begins and ends at its address, more ends than begins: then all of them were recorded, and the first
+   * free is the late one. If the window does not tell, it is the block's own if the thread that allocated it called it. A
+   * free by the thread that allocates now is never late, for what one thread does is recorded in order.
+   * @param threadLo @param threadHi the thread that allocated the block; undefined if that is not known
    * @returns the place of the free; -1 if there is none
    */
   lateFree(isIndexed: boolean, lo: number, hi: number, threadLo: number | undefined, threadHi: number, now: EventBatch, i: number): number {
@@ -160,13 +160,12 @@ export class Window {
     for (let node = map.values[2 * slot] as number; node !== NONE && steps < MAX_STEPS; node = this.nextNode[node] as number) {
       const place = node >> 1
       live += (node & 1) === 1 ? 1 : -1
-      if (free === NONE && (node & 1) === 0 && this.batch(place).kind[this.row(place)] === FREE) free = place
+      if (free === NONE && (node & 1) === 0 && this.isFreeByAnother(place, now, i)) free = place
       if (live === 0) return free
       steps++
     }
     if (free === NONE || threadLo === undefined) return NONE
-    const isOwn = isThread(this.batch(free), this.row(free), threadLo, threadHi) && !isThread(now, i, threadLo, threadHi)
-    return isOwn ? free : NONE
+    return isThread(this.batch(free), this.row(free), threadLo, threadHi) ? free : NONE
   }
 
   /** Takes an event that `lateFree` found out of the window. */
@@ -182,6 +181,14 @@ export class Window {
   clear(): void {
     this.byAddress.clear()
     this.byIndex.clear()
+  }
+
+  /** Whether a free stands at a place, and not one by the thread of event i. */
+  private isFreeByAnother(place: number, now: EventBatch, i: number): boolean {
+    const batch = this.batch(place)
+    if (batch.kind[this.row(place)] !== FREE) return false
+    if (((now.mask[i] as number) & HAS_THREAD) === 0) return true
+    return !isThread(batch, this.row(place), now.thread.words[2 * i + LO] as number, now.thread.words[2 * i + HI] as number)
   }
 
   private link(isIndexed: boolean, lo: number, hi: number, node: number): void {

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { batchesOf, type EventBatch, type TraceEvent } from '../../../lib/event/batch.js'
 import { Repair, type RepairOptions } from '../../../lib/transforms/repair/repair.js'
-import { Verifier } from '../../../lib/transforms/verify.js'
+import { FAULTS, Verifier } from '../../../lib/transforms/verify.js'
 import { drive } from '../../support/drive.js'
 import { blockEvents, HEADER, inBatches } from '../events.js'
 
@@ -63,6 +63,22 @@ describe('Repair', () => {
     expect(repaired(last)).toEqual({ events: [last[0], last[2], last[1]], changes: { 'free-moved': 1 } })
     const own = [alloc(A, 1n, by(1n)), alloc(A, 2n, by(2n)), free(A, by(2n))]
     expect(repaired(own).changes).toEqual({ 'free-added': 1 })
+  })
+
+  it('never takes a free by the thread that got the block', () => {
+    const by = { thread: 1n }
+    const events = [alloc(A, 64n, by), alloc(A, 128n, by), alloc(B, 8n, by), free(A, by), alloc(A, 32n, by), free(A, by), free(A, by)]
+    const { changes, events: mended } = repaired(events)
+    expect(changes).toEqual({ 'free-added': 1, 'free-dropped': 1 })
+    expect(mended).toEqual([events[0], free(A, by), ...events.slice(1, -1)])
+  })
+
+  it('leaves alone what is allowed', () => {
+    const events = [
+      alloc(A, 0n, { time: 5n }), alloc(A, 8n, { time: 4n }), alloc(A - 8n, 16n), free(B), free(A), free(A), { kind: 'realloc', oldAddress: B, address: B, size: 2n ** 50n } as const,
+    ]
+    expect(repaired(events, { allow: FAULTS })).toEqual({ events, changes: {} })
+    expect(repaired([alloc(A, 0n)], { allow: ['zero-size'] }).changes).toEqual({})
   })
 
   it('holds large strings only up to a limit, and small batches joined', () => {
