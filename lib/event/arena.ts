@@ -6,9 +6,6 @@ const CHUNK_BYTES = 1_048_576
 
 /** What a batch takes beside its columns, about. */
 const BATCH_BYTES = 2000
-/** What a string table takes for each string and list beside their contents, about. */
-const STRING_BYTES = 24
-const LIST_BYTES = 64
 
 /**
  * Holds batches in memory that is used again and again. Batches that are kept long and then dropped would else pile up until
@@ -30,7 +27,7 @@ export class BatchArena {
     packColumns(batch, buffer, this.end)
     const copy = viewColumns(buffer, this.end, batch.header, batch.strings)
     this.end += length
-    this.bytes += BATCH_BYTES + stringMemory(batch)
+    this.bytes += BATCH_BYTES + batch.strings.memory
     return copy
   }
 
@@ -55,11 +52,4 @@ export class BatchArena {
     this.bytes += next.byteLength
     return next
   }
-}
-
-function stringMemory({ strings }: EventBatch): number {
-  // Tables grow by doubling.
-  let bytes = 2 * strings.byteLength + STRING_BYTES * strings.size + LIST_BYTES * strings.listCount
-  for (let id = 0; id < strings.listCount; id++) bytes += 4 * strings.list(id).length
-  return bytes
 }

@@ -114,14 +114,16 @@ class Copiers {
   }
 }
 
-/** Copies strings and lists from one table to another, each once (but see `limit`). */
+/** Copies strings and lists from one table to another, each once. */
 class StringCopier {
   private readonly strings: Int32Array | undefined
   private readonly lists: Int32Array | undefined
+  /** What was copied of many lists: even one that is copied again and again is there once. */
+  private readonly fewLists = new Map<number, number>()
 
   /**
-   * @param limit a table with more strings than this has no list of what was copied: strings are then found again in the
-   *   target, and lists are copied for each event
+   * @param limit a table with more strings than this has no column of what was copied: strings are then found again in the
+   *   target
    */
   constructor(private readonly source: StringTable, private readonly target: StringTable, limit: number) {
     if (source.size <= limit) this.strings = new Int32Array(source.size).fill(UNKNOWN)
@@ -140,7 +142,11 @@ class StringCopier {
   /** The id in the target of a list of the source. */
   list(id: number): number {
     const { lists } = this
-    if (lists === undefined) return this.copyList(id)
+    if (lists === undefined) {
+      const copied = this.fewLists.get(id) ?? this.copyList(id)
+      this.fewLists.set(id, copied)
+      return copied
+    }
     let known = lists[id] as number
     if (known === UNKNOWN) lists[id] = known = this.copyList(id)
     return known

@@ -16,11 +16,15 @@ const ALIGN = 8
 const BYTE_FIELDS = fieldSet('api', 'outcome')
 const WORD_FIELDS = ~(U64_FIELDS | BYTE_FIELDS)
 
+/** How many bytes an event takes in a set of columns, its kind and mask among them. */
+export function rowLength(columns: number): number {
+  const words = 2 * countBits(columns & U64_FIELDS) + 1 + countBits(columns & WORD_FIELDS)
+  return 4 * words + 1 + countBits(columns & BYTE_FIELDS)
+}
+
 /** How many bytes a batch's columns take when they are packed: a multiple of 8. */
 export function packedLength({ count, columns }: EventBatch): number {
-  const words = 2 * countBits(columns & U64_FIELDS) + 1 + countBits(columns & WORD_FIELDS)
-  const bytes = 4 * words + 1 + countBits(columns & BYTE_FIELDS)
-  return HEAD_BYTES + Math.ceil((bytes * count) / ALIGN) * ALIGN
+  return HEAD_BYTES + Math.ceil((rowLength(columns) * count) / ALIGN) * ALIGN
 }
 
 /** Packs a batch's columns into a buffer at `offset`, a multiple of 8. The strings are not among them. */
@@ -110,6 +114,9 @@ export function unpackStrings(buffer: ArrayBuffer, offset: number): StringTable 
   }
   const bytes = new Uint8Array(buffer)
   let place = offset + 4 * (lengths + lists + ids)
+  let length = 0
+  for (let id = 0; id < strings; id++) length += words[3 + id] as number
+  table.reserve(length)
   for (let id = 0; id < strings; id++) {
     const end = place + (words[3 + id] as number)
     table.add(bytes, place, end)
@@ -120,7 +127,9 @@ export function unpackStrings(buffer: ArrayBuffer, offset: number): StringTable 
 
 /** The columns of a set of fields. */
 function columnsOf(set: number): ColumnName[] {
-  return FIELDS.flatMap((_, f) => ((set >>> f) & 1 ? [columnOf(f)] : []))
+  const names: ColumnName[] = []
+  for (let f = 0; f < FIELDS.length; f++) if ((set >>> f) & 1) names.push(columnOf(f))
+  return names
 }
 
 function countBits(set: number): number {

@@ -1,6 +1,11 @@
 const NOTHING = new Uint8Array(0)
 const EMPTY_HEADS = new Int32Array(0)
 
+/** What each string, list and id in a list takes beside the bytes of the strings, about. */
+const STRING_MEMORY = 24
+const LIST_MEMORY = 64
+const LISTED_MEMORY = 8
+
 /**
  * The strings of a batch: bytes, each distinct string once, named by ids from 0. A batch has a table of its own, so
  * that memory does not grow with the number of distinct strings in a trace; batches made from one another may share it.
@@ -14,6 +19,8 @@ export class StringTable {
   private readonly starts: number[] = [0]
   private readonly texts: (string | undefined)[] = []
   private readonly lists: (readonly number[])[] = []
+  /** How many ids all lists have. */
+  private listed = 0
   private heads = EMPTY_HEADS
   private readonly chain: number[] = []
 
@@ -32,6 +39,11 @@ export class StringTable {
     return this.used
   }
 
+  /** How many bytes of memory it takes, about: lists of short strings take far more than the strings. */
+  get memory(): number {
+    return this.bytes.length + STRING_MEMORY * this.size + LIST_MEMORY * this.lists.length + LISTED_MEMORY * this.listed
+  }
+
   /** Adds `source[start..end)` without looking for an equal one, and returns its id. */
   add(source: Uint8Array, start = 0, end = source.length): number {
     const length = end - start
@@ -44,6 +56,11 @@ export class StringTable {
     this.used += length
     this.starts.push(this.used)
     return this.starts.length - 2
+  }
+
+  /** Makes room for strings of so many bytes in all. */
+  reserve(length: number): void {
+    if (this.used + length > this.bytes.length) this.grow(length, this.used + length)
   }
 
   /** Adds a string of another table without looking for an equal one, and returns its id here. */
@@ -74,6 +91,7 @@ export class StringTable {
   /** Adds a list of string ids and returns the list's id. */
   addList(ids: readonly number[]): number {
     this.lists.push(ids)
+    this.listed += ids.length
     return this.lists.length - 1
   }
 
@@ -88,7 +106,7 @@ export class StringTable {
     table.bytes = this.bytes.slice(0, this.used)
     table.used = this.used
     for (let id = 0; id < this.size; id++) table.starts.push(this.starts[id + 1] as number)
-    for (const list of this.lists) table.lists.push(list)
+    for (const list of this.lists) table.addList(list)
     return table
   }
 
@@ -109,8 +127,8 @@ export class StringTable {
     return true
   }
 
-  private grow(length: number): void {
-    const bigger = new Uint8Array(Math.max(1024, this.bytes.length * 2, this.used + length))
+  private grow(length: number, least = Math.max(1024, this.bytes.length * 2)): void {
+    const bigger = new Uint8Array(Math.max(least, this.used + length))
     bigger.set(this.bytes.subarray(0, this.used))
     this.bytes = bigger
   }

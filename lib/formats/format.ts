@@ -1,4 +1,4 @@
-import type { KindName } from '../event/fields.js'
+import type { FieldName, KindName } from '../event/fields.js'
 import type { Carried } from '../event/losses.js'
 import type { Decoder, Encoder } from '../event/stage.js'
 
@@ -37,6 +37,8 @@ export interface Format<DecodeOptions extends object = object, FormatEncodeOptio
   readonly binary: boolean
   /** Which fields it can carry on which kind of event. */
   readonly carried: Carried
+  /** Fields that only some of its layouts or options carry, and which those are: for documents. */
+  readonly sometimes?: { readonly fields: readonly FieldName[]; readonly when: string }
   /** Kinds that the format has no record of its own for: they are written as these kinds, and are these when they are read back. */
   readonly writtenAs?: Readonly<Partial<Record<KindName, readonly KindName[]>>>
   readonly decodeOptions: Readonly<Record<string, OptionSpec>>

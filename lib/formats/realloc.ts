@@ -49,6 +49,28 @@ export function reallocParts(batch: EventBatch, i: number): ReallocParts {
   return oldKnown ? MOVED : UNKNOWN
 }
 
+/**
+ * What realloc event i did, if it does not say: an index into `OUTCOMES`. Without the old address that is not known: then
+ * nothing is claimed, for an alloc or a free that did not happen would make the trace false.
+ */
+export function outcomeOf(batch: EventBatch, i: number): number {
+  const mask = batch.mask[i] as number
+  if ((mask & HAS_OLD_ADDRESS) === 0) return Outcome.none
+  const old = batch.oldAddress.words
+  const lo = 2 * i + LO
+  const hi = 2 * i + HI
+  const { words } = batch.address
+  const newLo = (mask & HAS_ADDRESS) !== 0 ? (words[lo] as number) : 0
+  const newHi = (mask & HAS_ADDRESS) !== 0 ? (words[hi] as number) : 0
+  const isOldNull = old[lo] === 0 && old[hi] === 0
+  if (newLo === 0 && newHi === 0) {
+    const isFree = (mask & HAS_SIZE) !== 0 && batch.size.words[lo] === 0 && batch.size.words[hi] === 0
+    return isFree && !isOldNull ? Outcome.freed : Outcome.none
+  }
+  if (isOldNull) return Outcome.allocated
+  return old[lo] === newLo && old[hi] === newHi ? Outcome.none : Outcome.moved
+}
+
 function isZero(words: Uint32Array, i: number): boolean {
   return words[2 * i + LO] === 0 && words[2 * i + HI] === 0
 }

@@ -1,10 +1,11 @@
 import type { Readable } from 'node:stream'
 import { EventBatch } from '../event/batch.js'
-import { fieldSet, Has } from '../event/fields.js'
+import { fieldSet, Has, Kind } from '../event/fields.js'
 import type { BatchTransform } from '../event/stage.js'
 import { Merger, type MergeOptions } from '../transforms/merge.js'
 import type { MergeOrder } from '../transforms/order-audit.js'
 import { openTrace, sourceStream, type OpenOptions, type OpenTrace } from './source.js'
+import { mayWait } from './stdio.js'
 
 /** All inputs together read about so many bytes at a time, but each at least `MIN_CHUNK_BYTES` and at most what is usual. */
 const CHUNKS_BYTES = 262_144
@@ -33,6 +34,9 @@ export interface MergeInputsOptions extends Omit<MergeOptions, 'by'> {
 /** Traces cannot be put in order, for their events have neither sequence numbers nor times. */
 export class NoOrderError extends Error {}
 
+/** There are more files to merge than the system lets a process open at once. */
+export class TooManyFilesError extends Error {}
+
 /** A stream of the events of several files. */
 export type MergedStream = Readable & AsyncIterable<EventBatch> & {
   /** How many bytes of all files were read so far. */
@@ -43,62 +47,110 @@ export type MergedStream = Readable & AsyncIterable<EventBatch> & {
  * A Readable of `EventBatch` objects: the events of several files merged by time or sequence number, as `Merger` says. Emits
  * `warning` with a text that begins with the file's name, and `events` with the number of events of each batch.
  *
- * An input that fails is merged up to its fault, and the others to their end; then comes its error, with its name. Without
- * any event, as when a file is of no known format, the error comes at once. The stream fails with a `NoOrderError` when no
- * order was asked for, and the events have none.
+ * An input that fails is merged up to its fault, and the others to their end; then comes its error, with its name. What
+ * more inputs fail with are warnings. Without any event, as when a file is of no known format, the error comes at once. The
+ * stream fails with a `NoOrderError` when no order was asked for, and the events have none; with a `TooManyFilesError`
+ * before it gives any events when not all files can be open at once.
  */
 export function mergeInputs(inputs: readonly MergeInput[], options: MergeInputsOptions = {}): MergedStream {
-  return merged(inputs, (lanes, stream) => interleave(lanes, options, stream))
+  return merged(inputs, (sources, stream) => interleave(sources, options, stream))
 }
 
 /**
- * A Readable of `EventBatch` objects: the traces of several files, one after the other; as in `mergeInputs` otherwise. It ends
- * with the first that fails: whatever came behind would make that one look whole.
+ * A Readable of `EventBatch` objects: the traces of several files, one after the other, each opened when it is its turn; as
+ * in `mergeInputs` otherwise. It ends with the first that fails: whatever came behind would make that one look whole.
  */
 export function concatInputs(inputs: readonly MergeInput[]): MergedStream {
   return merged(inputs, concatenate)
 }
 
-/** An input that is read. */
-interface Source {
-  name: string
-  trace: OpenTrace
-  stage: BatchTransform | undefined
+/** An input, opened when it is first read. */
+class Source {
+  private trace: OpenTrace | undefined
+  private isClosed = false
+
+  constructor(private readonly input: MergeInput, private readonly chunkBytes: number, private readonly stream: () => Readable) {}
+
+  /** What messages call it. */
+  get name(): string {
+    return this.input.name ?? this.input.path
+  }
+
+  /** Whether it may keep its reader waiting, as a pipe does. */
+  get mayWait(): boolean {
+    return mayWait(this.input.path)
+  }
+
+  bytesRead(): number {
+    return this.trace?.bytesRead() ?? 0
+  }
+
+  /** The next batch; undefined at the end. @throws what the input fails with, with its name */
+  async read(): Promise<EventBatch | undefined> {
+    const { stage } = this.input
+    try {
+      const { done, value } = await this.open().batches.next()
+      if (done === true || stage === undefined) return value as EventBatch | undefined
+      stage.feed(value)
+      return stage.next() ?? new EventBatch(0, 0, value.header)
+    } catch (error) {
+      throw named(error as NodeJS.ErrnoException, this.name)
+    }
+  }
+
+  close(): void {
+    this.isClosed = true
+    this.trace?.close()
+  }
+
+  private open(): OpenTrace {
+    if (this.trace !== undefined) return this.trace
+    // Nobody would close it any more.
+    if (this.isClosed) throw new Error('the stream is closed')
+    const { path, name: _name, stage: _stage, ...options } = this.input
+    this.trace = openTrace(path, { chunkBytes: this.chunkBytes, ...options })
+    this.trace.on('warning', (text: string) => this.stream().emit('warning', `${this.name}: ${text}`))
+    return this.trace
+  }
 }
 
 function merged(
-  inputs: readonly MergeInput[], combine: (sources: Source[], stream: Readable) => AsyncGenerator<EventBatch>,
+  inputs: readonly MergeInput[], combine: (sources: readonly Source[], stream: Readable) => AsyncGenerator<EventBatch>,
 ): MergedStream {
   const chunkBytes = Math.min(MAX_CHUNK_BYTES, Math.max(MIN_CHUNK_BYTES, Math.floor(CHUNKS_BYTES / inputs.length)))
-  const sources = inputs.map(({ path, name = path, stage, ...options }): Source => {
-    return { name, trace: openTrace(path, { chunkBytes, ...options }), stage }
-  })
-  const run = async function* (stream: Readable): AsyncGenerator<EventBatch> {
-    for (const { name, trace } of sources) trace.on('warning', (text: string) => stream.emit('warning', `${name}: ${text}`))
+  const sources = inputs.map((input) => new Source(input, chunkBytes, () => stream))
+  const run = async function* (): AsyncGenerator<EventBatch> {
     for await (const batch of combine(sources, stream)) {
       stream.emit('events', batch.count)
       yield batch
     }
   }
-  const release = () => sources.forEach(({ trace }) => trace.close())
-  const bytesRead = () => sources.reduce((sum, { trace }) => sum + trace.bytesRead(), 0)
-  return Object.assign(sourceStream(run, release), { bytesRead })
+  const stream: Readable = sourceStream(run, () => sources.forEach((source) => source.close()))
+  return Object.assign(stream, { bytesRead: () => sources.reduce((sum, source) => sum + source.bytesRead(), 0) })
 }
 
-async function* concatenate(sources: Source[]): AsyncGenerator<EventBatch> {
+async function* concatenate(sources: readonly Source[]): AsyncGenerator<EventBatch> {
   for (const source of sources) {
-    for (let batch = await read(source); batch !== undefined; batch = await read(source)) yield batch
+    for (let batch = await source.read(); batch !== undefined; batch = await source.read()) yield batch
+    source.close()
   }
 }
 
-async function* interleave(sources: Source[], options: MergeInputsOptions, stream: Readable): AsyncGenerator<EventBatch> {
-  const heads = await Promise.all(sources.map(readHead))
-  const by = options.by ?? orderOf(heads.flatMap(({ batches }) => batches))
-  const merger = new Merger(sources.map(({ name }) => name), { ...options, by })
-  let failure: Error | undefined
+async function* interleave(sources: readonly Source[], options: MergeInputsOptions, stream: Readable): AsyncGenerator<EventBatch> {
+  const failures = new Failures(stream)
+  const heads = await readHeads(sources, failures)
+  const merger = new Merger(sources.map(({ name }) => name), { ...options, by: options.by ?? orderOf(heads) })
+  const feed = (input: number, batch: EventBatch): void => {
+    try {
+      merger.feed(input, batch)
+    } catch (error) {
+      failures.add(named(error as Error, (sources[input] as Source).name))
+      merger.end(input)
+    }
+  }
   heads.forEach(({ batches, error, ended }, input) => {
-    for (const batch of batches) merger.feed(input, batch)
-    failure ??= error
+    for (const batch of batches) feed(input, batch)
+    if (error !== undefined) failures.add(error)
     if (ended) merger.end(input)
   })
   let told = 0
@@ -107,27 +159,28 @@ async function* interleave(sources: Source[], options: MergeInputsOptions, strea
     while (told < merger.warnings.length) stream.emit('warning', merger.warnings[told++])
     const input = merger.wants()
     if (input < 0) break
-    try {
-      const batch = await read(sources[input] as Source)
-      if (batch === undefined) merger.end(input)
-      else merger.feed(input, batch)
-    } catch (error) {
-      failure ??= error as Error
-      merger.end(input)
-    }
+    const batch = await (sources[input] as Source).read().catch((error: Error) => void failures.add(error))
+    if (batch === undefined) merger.end(input)
+    else feed(input, batch)
   }
-  if (failure !== undefined) throw failure
+  failures.throwFirst()
 }
 
-/** The next batch of an input; undefined at its end. @throws what the input fails with, with its name */
-async function read({ name, trace, stage }: Source): Promise<EventBatch | undefined> {
-  try {
-    const { done, value } = await trace.batches.next()
-    if (done === true || stage === undefined) return value as EventBatch | undefined
-    stage.feed(value)
-    return stage.next() ?? new EventBatch(0, 0, value.header)
-  } catch (error) {
-    throw named(error as NodeJS.ErrnoException, name)
+/** What inputs fail with: an error can be thrown only for one of them. */
+class Failures {
+  private first: Error | undefined
+
+  constructor(private readonly stream: Readable) {}
+
+  /** Takes note of an error; all but the first become warnings at once. */
+  add(error: Error): void {
+    if (this.first === undefined) this.first = error
+    else if (!this.stream.destroyed) this.stream.emit('warning', inWords(error))
+  }
+
+  /** @throws the first error, if there is one */
+  throwFirst(): void {
+    if (this.first !== undefined) throw this.first
   }
 }
 
@@ -139,12 +192,33 @@ interface Head {
   error?: Error
 }
 
+/** The heads of all inputs. @throws what one fails with before it gave anything, and TooManyFilesError */
+async function readHeads(sources: readonly Source[], failures: Failures): Promise<Head[]> {
+  const heads = sources.map(readHead)
+  try {
+    const all = await Promise.all(heads)
+    // Where the format is known, an input has a header even if it could not be opened.
+    const { error } = all.find((head) => isTooMany(head.error)) ?? {}
+    if (error !== undefined) throw error
+    return all
+  } catch (error) {
+    if (isTooMany(error)) throw tooManyFiles(sources.length, error)
+    // Other files that fail can be told too, but nobody should wait for a pipe.
+    const others = await Promise.allSettled(heads.filter((_, i) => !(sources[i] as Source).mayWait))
+    failures.add(error as Error)
+    for (const { status, reason } of others as PromiseRejectedResult[]) {
+      if (status === 'rejected' && reason !== error) failures.add(reason as Error)
+    }
+    throw error
+  }
+}
+
 /** @throws what the input fails with before it gave anything */
 async function readHead(source: Source): Promise<Head> {
   const batches: EventBatch[] = []
   for (;;) {
     try {
-      const batch = await read(source)
+      const batch = await source.read()
       if (batch === undefined) return { batches, ended: true }
       batches.push(batch)
       if (batch.count > 0) return { batches, ended: false }
@@ -155,13 +229,41 @@ async function readHead(source: Source): Promise<Head> {
   }
 }
 
-/** The order that events have: by sequence number, else by time. @throws NoOrderError */
-function orderOf(batches: readonly EventBatch[]): MergeOrder {
+/**
+ * The order that the first events have: by sequence number, else by time. Traces may begin with events that have no time, as
+ * those of blocks that were there before; then it is the unit of time that tells. Without any events, any order will do.
+ * @throws NoOrderError
+ */
+function orderOf(heads: readonly Head[]): MergeOrder {
+  const batches = heads.flatMap((head) => head.batches).filter(({ count }) => count > 0)
   for (const { mask, count } of batches) {
     const fields = mask.subarray(0, count).reduce((all, one) => all | one, 0)
     if ((fields & fieldSet('sequence', 'time')) !== 0) return (fields & Has.sequence) !== 0 ? 'sequence' : 'time'
   }
+  if (batches.length === 0 || batches.some((batch) => batch.header.timeUnit !== undefined && !hasRequests(batch))) return 'time'
   throw new NoOrderError('the events have neither sequence numbers nor times')
+}
+
+/** Whether there are events of what a program did: where these have no times, the trace has none. */
+function hasRequests({ kind, count }: EventBatch): boolean {
+  return kind.subarray(0, count).some((one) => one === Kind.alloc || one === Kind.free || one === Kind.realloc)
+}
+
+function isTooMany(error: unknown): boolean {
+  const code = (error as NodeJS.ErrnoException | undefined)?.code
+  return code === 'EMFILE' || code === 'ENFILE'
+}
+
+function tooManyFiles(files: number, cause: unknown): TooManyFilesError {
+  const report = process.report?.getReport() as { userLimits?: { open_files?: { soft?: number | string } } } | undefined
+  const limit = report?.userLimits?.open_files?.soft
+  const allowed = limit === undefined ? 'the system allows' : `the system's limit of ${limit} (ulimit -n) allows`
+  return new TooManyFilesError(`${files} files are more than ${allowed} to be open at once: raise it, or merge them in parts`, { cause })
+}
+
+/** An error's message, which for failed system calls does not always have the file's name. */
+function inWords({ message, path }: NodeJS.ErrnoException): string {
+  return path === undefined || message.includes(path) ? message : `${path}: ${message}`
 }
 
 /** An error that says in which input it was found. */

@@ -41,6 +41,7 @@ export interface SortOptions {
  */
 export function sort(options: SortOptions): Transform {
   return generatorStream<EventBatch>(async function* (source, stream) {
+    const held = new HeldEvents()
     let sorter: TraceSorter | undefined
     let failure: unknown
     stream.once('close', () => void sorter?.close().catch(() => {}))
@@ -55,7 +56,7 @@ export function sort(options: SortOptions): Transform {
         if (sorter.isUnkeyed) stream.emit('warning', `no event has a field ${JSON.stringify(options.by)}: they stay in their order`)
         sorter = undefined
       }
-      if (batch !== undefined) await (sorter ??= new TraceSorter(batch.header, options)).add(batch)
+      if (batch !== undefined) await (sorter ??= new TraceSorter(batch.header, held, options)).add(batch)
     }
     if (failure !== undefined) throw failure
   })
@@ -64,7 +65,6 @@ export function sort(options: SortOptions): Transform {
 /** Sorts the events of one trace. */
 class TraceSorter {
   private readonly keys: OrderKeys
-  private held = new HeldEvents()
   private readonly memory: number
   private readonly folder: string
   private spill: SpillFile | undefined
@@ -72,7 +72,8 @@ class TraceSorter {
   private events = 0
   private isClosed = false
 
-  constructor(readonly header: TraceHeader, { by, memory = SORT_MEMORY, folder = tmpdir() }: SortOptions) {
+  /** @param held what holds the events; it has none when a trace begins, and when all of it was given out */
+  constructor(readonly header: TraceHeader, private readonly held: HeldEvents, { by, memory = SORT_MEMORY, folder = tmpdir() }: SortOptions) {
     this.keys = new OrderKeys(by)
     this.memory = memory
     this.folder = folder
@@ -95,12 +96,13 @@ class TraceSorter {
     if (this.runs.length === 0) {
       for (const { batch } of this.held.inOrder(this.header, BATCH_EVENTS)) yield batch
       if (this.events === 0) yield new EventBatch(0, 0, this.header)
+      this.held.clear()
       return
     }
     try {
       if (this.held.count > 0) await this.writeRun()
       // Its memory is free for merging.
-      this.held = new HeldEvents()
+      this.held.release()
       for (let fanIn = this.fanIn(); this.runs.length > fanIn; fanIn = this.fanIn()) await this.mergeGroups(fanIn)
       for await (const { batch } of this.merge(this.runs)) yield batch
     } finally {

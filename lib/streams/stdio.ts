@@ -7,6 +7,9 @@ import { pipeline } from 'node:stream/promises'
  * @param chunkBytes how many to read at a time from a named file
  */
 export function openInput(path: string, chunkBytes = 65_536): Readable {
+  if (path !== '-' && statSync(path, { throwIfNoEntry: false })?.isDirectory() === true) {
+    throw Object.assign(new Error(`${path} is a directory`), { code: 'EISDIR', syscall: 'read', path })
+  }
   if (path !== '-') return createReadStream(path, { highWaterMark: chunkBytes })
   // A file is read through the thread pool; a pipe by the event loop, for a blocked read there cannot be given up.
   if (fstatSync(0).isFile()) return createReadStream('', { fd: 0, autoClose: false })

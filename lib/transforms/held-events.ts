@@ -7,6 +7,9 @@ import { StableOrder } from './stable-order.js'
 /** What an event takes beside its batch: its key, the number of its batch, and what its place in the order takes. */
 const EVENT_BYTES = 22
 
+/** A batch whose strings and lists take more memory than this is too large. */
+const STRING_MEMORY = 2 * BATCH_STRING_BYTES
+
 /** A batch, and the keys of its events in pairs of words. */
 export interface KeyedBatch {
   batch: EventBatch
@@ -17,14 +20,16 @@ export interface KeyedBatch {
 export class HeldEvents {
   /** How many there are. */
   count = 0
-  private readonly arena = new BatchArena()
-  private readonly order = new StableOrder()
+  /** How much memory the strings of their batches take. */
+  private strings = 0
+  private arena = new BatchArena()
+  private order = new StableOrder()
   private batches: EventBatch[] = []
   /** The number of the first event of each batch. */
   private starts: number[] = []
-  private keys = new Uint32Array(2 * BATCH_EVENTS)
+  private keys = new Uint32Array(0)
   /** The batch of each event. */
-  private batchOf = new Int32Array(BATCH_EVENTS)
+  private batchOf = new Int32Array(0)
 
   /** How many bytes of memory they take, about, and take while they are put in order. */
   get bytes(): number {
@@ -40,29 +45,40 @@ export class HeldEvents {
     this.batchOf.fill(this.batches.length, count, end)
     this.batches.push(this.arena.copy(batch))
     this.starts.push(count)
+    this.strings += batch.strings.memory
     this.count = end
   }
 
-  /** Forgets them. */
+  /** Forgets them. The memory is used again. */
   clear(): void {
     this.arena.clear()
     this.count = 0
+    this.strings = 0
     this.batches = []
     this.starts = []
+  }
+
+  /** Forgets them, and gives their memory back. */
+  release(): void {
+    this.arena = new BatchArena()
+    this.order = new StableOrder()
+    this.keys = new Uint32Array(0)
+    this.batchOf = new Int32Array(0)
+    this.clear()
   }
 
   /** The events in order, with their keys, in batches of at most `size`. */
   *inOrder(header: TraceHeader, size: number): Generator<KeyedBatch> {
     const order = this.order.of(this.keys, this.count)
-    let wanted = size
+    // What is gathered in vain is garbage, so the first guess should be near.
+    let wanted = Math.min(size, Math.max(1, Math.floor((STRING_MEMORY / this.strings) * this.count)))
     for (let at = 0; at < order.length; ) {
       let part = this.gather(header, order.subarray(at, at + wanted))
-      while (part.batch.count > 1 && part.batch.strings.byteLength > BATCH_STRING_BYTES) {
-        part = this.gather(header, order.subarray(at, at + (part.batch.count >> 1)))
-      }
+      while (part.batch.count > 1 && isTooLarge(part.batch)) part = this.gather(header, order.subarray(at, at + (part.batch.count >> 1)))
       yield part
-      at += part.batch.count
-      wanted = Math.min(size, 2 * part.batch.count)
+      const { count, strings } = part.batch
+      at += count
+      wanted = 2 * strings.memory > STRING_MEMORY ? count : Math.min(size, 2 * count)
     }
   }
 
@@ -88,7 +104,7 @@ export class HeldEvents {
 
   private makeRoom(count: number): void {
     if (count <= this.batchOf.length) return
-    const room = Math.max(count, Math.ceil(this.batchOf.length * 1.5))
+    const room = Math.max(count, BATCH_EVENTS, Math.ceil(this.batchOf.length * 1.5))
     const keys = new Uint32Array(2 * room)
     keys.set(this.keys)
     this.keys = keys
@@ -96,4 +112,8 @@ export class HeldEvents {
     batchOf.set(this.batchOf)
     this.batchOf = batchOf
   }
+}
+
+function isTooLarge({ strings }: EventBatch): boolean {
+  return strings.byteLength > BATCH_STRING_BYTES || strings.memory > STRING_MEMORY
 }

@@ -1,11 +1,22 @@
 import { HI, LO } from '../bytes/u64.js'
-import { BATCH_EVENTS, type EventBatch } from '../event/batch.js'
+import { BATCH_EVENTS, BATCH_STRING_BYTES, type EventBatch } from '../event/batch.js'
 import { gatherRows } from '../event/gather.js'
 import type { TraceHeader } from '../event/header.js'
+import { rowLength } from '../event/pack.js'
 import { Lane } from './lane.js'
 
 /** A lane whose events hold on to batches with more events than this, and most of them given out, has them copied out of these. */
 const PINNED_EVENTS = 4 * BATCH_EVENTS
+
+/** What a batch takes beside its columns and strings, about, and what an event takes at most in columns. */
+const BATCH_BYTES = 2000
+const ROW_BYTES = 256
+
+/**
+ * A batch is closed when the strings of its events took so much memory where they come from. Those that many inputs have,
+ * and take once in the new batch, are counted for each.
+ */
+const TAKEN_BYTES = 2 * BATCH_STRING_BYTES
 
 /** A batch that has events which were not given out yet. */
 interface Source {
@@ -13,6 +24,9 @@ interface Source {
   id: number
   batch: EventBatch
   lane: Lane
+  /** How many bytes of memory it takes, and how many of them are the strings of an event, in the mean. */
+  memory: number
+  strings: number
   /** How many of its events are still to be given out. */
   left: number
   /** Its place in the batch being made; -1 if it has none. */
@@ -25,7 +39,7 @@ interface Source {
  * late to be put in order, behind more than `window` events of its input with greater keys, is given out at once.
  *
  * It holds the batches that were fed and not given out yet: when each input is fed only if `wants` asks for it, one batch
- * and the window of each.
+ * and the window of each. The window is smaller where the strings of its events take more memory than they may.
  */
 export class Interleaver {
   /** The keys of the batch that was given out last, in pairs of words. */
@@ -43,6 +57,8 @@ export class Interleaver {
   private wanted = 0
   private readonly sources: (Source | undefined)[] = []
   private readonly free: number[] = []
+  /** How much memory the strings of the batch being made take where they come from. */
+  private taken = 0
   private readonly from = new Int32Array(BATCH_EVENTS)
   private readonly rows = new Int32Array(BATCH_EVENTS)
 
@@ -50,8 +66,9 @@ export class Interleaver {
    * @param inputs how many there are
    * @param window how many events of an input may have greater keys than one that comes behind them, for that one still to
    *   be put in order
+   * @param laneBytes how much memory the strings of the events in a window may take, about
    */
-  constructor(inputs: number, window = 0) {
+  constructor(inputs: number, window = 0, private readonly laneBytes = Infinity) {
     this.lanes = Array.from({ length: inputs }, () => new Lane(window))
     this.heap = new Int32Array(inputs)
     this.headLo = new Uint32Array(inputs)
@@ -63,8 +80,11 @@ export class Interleaver {
   feed(input: number, batch: EventBatch, keys: Uint32Array): void {
     if (batch.count === 0) return
     const lane = this.lanes[input] as Lane
-    if (lane.pinned > PINNED_EVENTS + 2 * (lane.end - lane.at)) this.repack(lane)
+    const held = lane.end - lane.at
+    const needed = this.laneBytes + lane.strings + ROW_BYTES * held
+    if (lane.pinned > PINNED_EVENTS + 2 * held || lane.memory > 2 * needed) this.repack(lane)
     lane.append(this.add(batch, lane), keys, batch.count)
+    if (lane.strings > this.laneBytes) this.shrinkWindow(lane)
     this.enter(input, lane)
   }
 
@@ -93,7 +113,8 @@ export class Interleaver {
     if (this.dry > 0 || this.heapSize === 0) return null
     const used: Source[] = []
     let n = 0
-    while (n < BATCH_EVENTS && this.dry === 0 && this.heapSize > 0) n = this.take(n, used)
+    this.taken = 0
+    while (n < BATCH_EVENTS && this.taken <= TAKEN_BYTES && this.dry === 0 && this.heapSize > 0) n = this.take(n, used)
     return this.gather(header, used, this.from, this.rows, n)
   }
 
@@ -104,6 +125,8 @@ export class Interleaver {
     const lane = this.lanes[input] as Lane
     const { lo, hi, row, source, released } = lane
     let { at } = lane
+    let strings = 0
+    const most = TAKEN_BYTES - this.taken
     // What the other lanes have is not less than this.
     let other = -1
     if (this.heapSize > 1) other = heap[this.heapSize > 2 && this.isBefore(heap[2] as number, heap[1] as number) ? 2 : 1] as number
@@ -113,16 +136,20 @@ export class Interleaver {
       const origin = sources[source[at] as number] as Source
       if (origin.place < 0) origin.place = used.push(origin) - 1
       origin.left--
+      strings += origin.strings
       from[n] = origin.place
       rows[n] = row[at] as number
       keys[2 * n + LO] = lo[at] as number
       keys[2 * n + HI] = hi[at] as number
       n++
       at++
-      if (at === released || n === BATCH_EVENTS) break
+      if (at === released || n === BATCH_EVENTS || strings > most) break
       if (other >= 0 && ((hi[at] as number) - otherHi || (lo[at] as number) - otherLo || input - other) > 0) break
     }
     lane.at = at
+    // Sums of means are not exact.
+    lane.strings = at === lane.end ? 0 : lane.strings - strings
+    this.taken += strings
     if (at < released) {
       headLo[input] = lo[at] as number
       headHi[input] = hi[at] as number
@@ -142,28 +169,39 @@ export class Interleaver {
   /** Makes a batch of rows, and forgets the sources that have no more. */
   private gather(header: TraceHeader, used: readonly Source[], from: Int32Array, rows: Int32Array, n: number): EventBatch {
     const batch = gatherRows(header, used.map((source) => source.batch), from, rows, n)
-    for (const source of used) {
-      source.place = -1
-      if (source.left > 0) continue
-      source.lane.pinned -= source.batch.count
-      this.sources[source.id] = undefined
-      this.free.push(source.id)
-    }
+    for (const source of used) this.putBack(source)
     return batch
+  }
+
+  /** A source was used for a batch: forgets it if it has no more. */
+  private putBack(source: Source): void {
+    source.place = -1
+    if (source.left > 0) return
+    source.lane.pinned -= source.batch.count
+    source.lane.memory -= source.memory
+    this.sources[source.id] = undefined
+    this.free.push(source.id)
   }
 
   private add(batch: EventBatch, lane: Lane): number {
     const id = this.free.pop() ?? this.sources.length
-    this.sources[id] = { id, batch, lane, left: batch.count, place: -1 }
-    lane.pinned += batch.count
+    const { count, capacity, columns } = batch
+    const strings = batch.strings.memory
+    const memory = BATCH_BYTES + capacity * rowLength(columns) + strings
+    this.sources[id] = { id, batch, lane, memory, strings: strings / count, left: count, place: -1 }
+    lane.pinned += count
+    lane.memory += memory
+    lane.strings += strings
     return id
   }
 
-  /** Copies what a lane holds out of large batches of which only some events are left. */
+  /**
+   * Copies what a lane holds out of large batches of which only some events are left, into batches whose strings are not
+   * many, so that the mean of each tells what its events take.
+   */
   private repack(lane: Lane): void {
-    const { at, source, row } = lane
-    const n = lane.end - at
-    if (n === 0) return
+    const { at, end, source, row } = lane
+    const n = end - at
     const used: Source[] = []
     const from = new Int32Array(n)
     for (let j = 0; j < n; j++) {
@@ -172,8 +210,31 @@ export class Interleaver {
       origin.left--
       from[j] = origin.place
     }
-    const batch = this.gather((used[0] as Source).batch.header, used, from, row.slice(at, at + n), n)
-    lane.refer(this.add(batch, lane))
+    const batches = used.map((origin) => origin.batch)
+    const rows = row.slice(at, end)
+    lane.strings = 0
+    for (let j = 0, wanted = n; j < n; ) {
+      const count = Math.min(wanted, n - j)
+      const { header } = batches[from[j] as number] as EventBatch
+      const part = gatherRows(header, batches, from.subarray(j, j + count), rows.subarray(j, j + count), count)
+      if (count > 1 && part.strings.memory > BATCH_STRING_BYTES) {
+        wanted = count >> 1
+        continue
+      }
+      lane.refer(this.add(part, lane), at + j, at + j + count)
+      j += count
+      wanted = 2 * part.strings.memory > BATCH_STRING_BYTES ? count : 2 * count
+    }
+    for (const origin of used) this.putBack(origin)
+  }
+
+  /** Lets the first events of a window go whose strings, with those behind them, take too much memory. */
+  private shrinkWindow(lane: Lane): void {
+    const { released, end, source } = lane
+    let left = this.laneBytes
+    let i = end
+    while (i > released && left >= 0) left -= (this.sources[source[--i] as number] as Source).strings
+    if (left < 0) lane.released = i + 1
   }
 
   /** Puts a lane into the heap if it has an event to give and is not there. */

@@ -21,6 +21,10 @@ export class Lane {
   queued = false
   /** How many events the batches have that its events are in. */
   pinned = 0
+  /** How many bytes of memory these batches take. */
+  memory = 0
+  /** How many of them are the strings of its own events. */
+  strings = 0
 
   constructor(private readonly window: number) {}
 
@@ -54,11 +58,11 @@ export class Lane {
     this.released = this.end
   }
 
-  /** All events are now in this one batch, in the order that they have here. */
-  refer(source: number): void {
-    for (let i = this.at; i < this.end; i++) {
+  /** Events `[from, to)` are now those of this one batch, in the order that they have here. */
+  refer(source: number, from: number, to: number): void {
+    for (let i = from; i < to; i++) {
       this.source[i] = source
-      this.row[i] = i - this.at
+      this.row[i] = i - from
     }
   }
 

@@ -1,4 +1,4 @@
-import { EventBatch } from '../event/batch.js'
+import { BATCH_STRING_BYTES, EventBatch } from '../event/batch.js'
 import { malformed } from '../event/error.js'
 import { fieldSet, Has } from '../event/fields.js'
 import { NO_HEADER, type TraceHeader } from '../event/header.js'
@@ -14,13 +14,19 @@ export const MERGE_WINDOW = 1024
 const ALL_WINDOWS = 16 * MERGE_WINDOW
 const LEAST_WINDOW = 64
 
+/** The same for the memory that the strings of the events in a window may take: for each input, for all, and at least. */
+const WINDOW_BYTES = 16 * BATCH_STRING_BYTES
+const ALL_WINDOW_BYTES = 8 * WINDOW_BYTES
+const LEAST_WINDOW_BYTES = BATCH_STRING_BYTES
+
 /** How to merge. */
 export interface MergeOptions {
   /** The field that gives the order. */
   readonly by: MergeOrder
   /**
    * How many events of an input may come before one with a smaller time or sequence number, for that one still to be put
-   * in order. Default `MERGE_WINDOW`; with more than 16 inputs less, down to 64.
+   * in order. Default `MERGE_WINDOW`; with more than 16 inputs less, down to 64. Fewer where the names and call stacks of so
+   * many take more than 4 MiB, or of all inputs 32 MiB.
    */
   readonly window?: number
 }
@@ -38,7 +44,7 @@ const TIMES = fieldSet('time', 'endTime')
  *
  * Not a `Stage`, for it has several inputs: feed or end the input that `wants` names until that is -1, take what `next`
  * gives until it is null, and begin again. At the end both say that there is no more. Memory: for each input one batch
- * and the window.
+ * and the window, which is smaller where events are large.
  */
 export class Merger {
   /** What people must be told: sentences, those on one input begin with its name. The last come when all is given out. */
@@ -66,7 +72,7 @@ export class Merger {
       { name, keys: new OrderKeys(by, origin), header: undefined, ended: false, told: new Set(), events: 0 }
     ))
     this.unseen = names.length
-    this.interleaver = new Interleaver(names.length, window ?? defaultWindow(names.length))
+    this.interleaver = new Interleaver(names.length, window ?? defaultWindow(names.length), windowBytes(names.length))
     this.audit = new OrderAudit(by)
   }
 
@@ -184,6 +190,10 @@ export class Merger {
 
 function defaultWindow(inputs: number): number {
   return Math.max(LEAST_WINDOW, Math.min(MERGE_WINDOW, Math.floor(ALL_WINDOWS / inputs)))
+}
+
+function windowBytes(inputs: number): number {
+  return Math.max(LEAST_WINDOW_BYTES, Math.min(WINDOW_BYTES, Math.floor(ALL_WINDOW_BYTES / inputs)))
 }
 
 interface Input {

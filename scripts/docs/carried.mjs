@@ -30,6 +30,7 @@ export function carriedPage() {
     '## Fields',
     'A cell names the kinds of event on which the format has a place for the field; "all" stands for all kinds that the format has.',
     table(['field', ...titles], fields),
+    LIMITED.filter(({ sometimes }) => sometimes).map(({ name, sometimes }) => `\\* ${name}: ${sometimes.when}.`).join('\n'),
     '## From one to another',
     [
       'What is left out when a trace in the format of the row is converted to that of the column. All that is not named here is kept, and there again when the trace is converted back;',
@@ -40,6 +41,7 @@ export function carriedPage() {
 }
 
 function places(format, field) {
+  if (format.sometimes?.fields.includes(field)) return '\\*'
   const kinds = kindsWith(format, field)
   if (kinds.length === 0) return NO
   const others = KINDS.filter((kind) => format.carried[kind] !== undefined && !kinds.includes(kind))

@@ -53,7 +53,7 @@ const FORMS = {
 export function fieldTable() {
   const rows = FIELDS.map(({ name, type }) => {
     if (MEANINGS[name] === undefined) throw new Error(`the field ${name} has no meaning in scripts/docs/fields.mjs`)
-    const formats = LIMITED.filter((format) => kindsWith(format, name).length > 0).map((format) => format.name)
+    const formats = LIMITED.filter((format) => kindsWith(format, name).length > 0 || format.sometimes?.fields.includes(name)).map((format) => format.name)
     return [code(name), FORMS[type], MEANINGS[name], formats.join(', ') || 'none yet']
   })
   return table(['field', 'JSON', 'meaning', 'formats'], [[code('kind'), `one of ${KINDS.map(code).join(', ')}`, 'what happened; in every event', 'all'], ...rows])

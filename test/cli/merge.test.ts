@@ -136,6 +136,7 @@ describe('hf-merge', () => {
     for (let i = 0; i < 100; i++) writeFileSync(join(folder, `in${i}`), dump(1, [i]))
     const refused = await shell(`cd ${folder}; ulimit -n 64; hf-merge in* -o out`)
     expect(refused).toMatchObject({ code: 2, stderr: "hf-merge: 100 files are more than the system's limit of 64 (ulimit -n) allows to be open at once: raise it, or merge them in parts (see hf-merge --help)\n" })
+    expect(await shell(`cd ${folder}; ulimit -n 64; hf-merge --from replay in* -o out`)).toEqual(refused)
     expect(existsSync(join(folder, 'out'))).toBe(false)
     expect(await shell(`cd ${folder}; ulimit -n 64; hf-merge --end-to-end in* --to replay -o out`)).toMatchObject({ code: 0, stderr: '' })
     expect(readFileSync(join(folder, 'out'), 'utf8').split('\n')).toHaveLength(101)

@@ -45,10 +45,31 @@ describe('gatherRows', () => {
     const batch = gatherRows(HEADER, [large], Int32Array.of(0, 0), Int32Array.of(0, 0), 2)
     expect([...batch]).toEqual([large.event(0), large.event(0)])
     expect(batch.strings.size).toBe(2)
+    // A list that many events have is there once.
+    expect(batch.strings.listCount).toBe(1)
   })
 
   test('no rows make an empty batch', () => {
     expect(gatherRows(HEADER, [], new Int32Array(0), new Int32Array(0), 0).count).toBe(0)
+  })
+})
+
+describe('what a string table says of its memory', () => {
+  test('counts strings, room for more, and lists', () => {
+    const { strings } = new EventBatch(1, 0, HEADER)
+    expect(strings.memory).toBe(0)
+    strings.add(new Uint8Array(100_000))
+    strings.add(new Uint8Array(1))
+    expect(strings.memory).toBeGreaterThan(200_000)
+    const before = strings.memory
+    strings.addList(Array.from({ length: 10_000 }, () => 0))
+    expect(strings.memory - before).toBeGreaterThan(80_000)
+    expect(strings.copy().memory).toBeLessThan(strings.memory)
+    expect(strings.copy().memory).toBeGreaterThan(180_000)
+    const packed = new ArrayBuffer(packedStringsLength(strings))
+    packStrings(strings, packed, 0)
+    // Those that are read back have no room that they do not need.
+    expect(unpackStrings(packed, 0).memory).toBe(strings.copy().memory)
   })
 })
 

@@ -1,11 +1,13 @@
-import { writeFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { readdirSync, readlinkSync, writeFileSync } from 'node:fs'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
 import type { TraceEvent } from '../../lib/event/batch.js'
-import { concatInputs, mergeInputs, mtrc, ndjson, NoOrderError, Offset, replay, type MergedStream } from '../../lib/index.js'
+import { concatInputs, kmemtrace, mergeInputs, mtrc, ndjson, NoOrderError, Offset, replay, type MergedStream } from '../../lib/index.js'
 import { scratch } from '../support/commands.js'
 import { encodeEvents } from '../support/drive.js'
 
@@ -27,6 +29,17 @@ function files(contents: readonly Uint8Array[]): string[] {
     writeFileSync(path, bytes)
     return path
   })
+}
+
+/** How many of some files this process has open. */
+function openFiles(paths: readonly string[]): number {
+  return readdirSync('/proc/self/fd').filter((fd) => {
+    try {
+      return paths.includes(readlinkSync(`/proc/self/fd/${fd}`))
+    } catch {
+      return false
+    }
+  }).length
 }
 
 async function read(stream: MergedStream) {
@@ -101,6 +114,58 @@ describe('mergeInputs', () => {
     expect(warnings).toEqual(['input0: no event has a time: they come first, in their own order'])
   })
 
+  test('goes by time where traces begin with many events that have none, as their unit tells', async () => {
+    const old = '0-0 old 0x100000 16 novtbl main\n'.repeat(6000)
+    const texts = [1, 2].map((input) => Buffer.from(old + [10, 20, 30].map((time) => `1-${input} ${time + input} 0x${(time * input).toString(16)} 16 novtbl main\n`).join('')))
+    const { events, warnings, error } = await read(mergeInputs(files(texts).map((path) => ({ path }))))
+    expect(error).toBeUndefined()
+    expect(warnings).toEqual([])
+    expect(events.slice(0, 12_000).every(({ kind }) => kind === 'existing')).toBe(true)
+    expect(events.slice(12_000).map(({ time }) => time)).toEqual([11n, 12n, 21n, 22n, 31n, 32n])
+  })
+
+  test('needs no order where no input has events', async () => {
+    const empty = files([Buffer.alloc(0), Buffer.alloc(0)]).map((path) => ({ path, format: kmemtrace.format }))
+    expect(await read(mergeInputs(empty))).toMatchObject({ events: [], error: undefined })
+    const [bare] = files([Buffer.from(encodeEvents(mtrc.format.encoder(), [], { format: 'mtrc' }))]) as [string]
+    expect(await read(mergeInputs([{ path: bare }, { path: bare }]))).toMatchObject({ events: [], error: undefined })
+  })
+
+  test('warns of what more inputs fail with, behind events or without', async () => {
+    const paths = files([whole, cut.subarray(0, 20_000), other.subarray(0, 30_000)])
+    const { warnings, error } = await read(mergeInputs(paths.map((path) => ({ path }))))
+    const failures = [...warnings, (error as Error).message].filter((text) => text.includes('truncated'))
+    expect(failures.map((text) => text.slice(0, text.indexOf(': '))).toSorted()).toEqual(paths.slice(1))
+    expect((error as Error).message).toContain('truncated')
+
+    const bad = [...files([whole, Buffer.from('no trace at all')]), '/no/such/file', '/']
+    const result = await read(mergeInputs(bad.map((path) => ({ path }))))
+    expect(result.events).toEqual([])
+    const said = [...result.warnings, `${(result.error as NodeJS.ErrnoException).path}: ${(result.error as Error).message}`]
+    expect(said).toHaveLength(3)
+    for (const path of bad.slice(1)) expect(said.some((text) => text.includes(path))).toBe(true)
+  })
+
+  test('does not wait for a pipe when a file fails', async () => {
+    const folder = scratch()
+    const pipe = join(folder, 'pipe')
+    execFileSync('mkfifo', [pipe])
+    const stream = mergeInputs([{ path: pipe }, { path: '/no/such/file' }])
+    const { error } = await read(stream)
+    expect(error).toMatchObject({ code: 'ENOENT' })
+    // The other end, so that whoever opens the pipe for reading can go on.
+    await writeFile(pipe, '')
+  })
+
+  test('names the input whose times do not fit', async () => {
+    const header = (unit: string) => `{"kind":"header","format":"a","timeUnit":"${unit}"}\n`
+    const line = (time: number) => `{"kind":"free","time":${time},"address":"0x10"}\n`
+    const paths = files([Buffer.from(`${header('us')}${line(1)}{"kind":"end","events":1}\n${header('ns')}${line(2000)}`), Buffer.from(header('us') + line(3))])
+    const { events, error } = await read(mergeInputs(paths.map((path) => ({ path }))))
+    expect(events).toHaveLength(2)
+    expect((error as Error).message).toBe(`${paths[0]}: a: event 2: malformed: a trace in ns begins where those before are in us`)
+  })
+
   test('passes each input through its stage, and warnings on with its name', async () => {
     const unfinished = Buffer.from('1: malloc 0x10 5 1 2\n1: free 0x10 3 4')
     const paths = files([unfinished, unfinished])
@@ -123,6 +188,15 @@ describe('concatInputs', () => {
     const { events, error } = await read(concatInputs(files(traces).map((path) => ({ path }))))
     expect(error).toBeUndefined()
     expect(events).toMatchObject([{ index: 1n, address: 1n }, { index: 1n, address: 2n }])
+  })
+
+  test.skipIf(process.platform !== 'linux')('has one file open at a time', async () => {
+    const paths = files(Array.from({ length: 40 }, () => traces[0] as Uint8Array))
+    const stream = concatInputs(paths.map((path) => ({ path })))
+    let most = 0
+    for await (const _ of stream) most = Math.max(most, openFiles(paths))
+    expect(most).toBeLessThanOrEqual(1)
+    expect(openFiles(paths)).toBe(0)
   })
 
   test('ends with one that is cut', async () => {

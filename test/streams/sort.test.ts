@@ -4,7 +4,8 @@ import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import fc from 'fast-check'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { BatchArena } from '../../lib/event/arena.js'
 import { EventBatch, type TraceEvent } from '../../lib/event/batch.js'
 import { encodeEvents } from '../support/drive.js'
 import { replay, sort, type SortOptions } from '../../lib/index.js'
@@ -84,6 +85,20 @@ describe('sort', () => {
     const { out, events: result } = await sorted(batches, { by: 'time', memory: 200_000 })
     expect(result).toEqual([...oracle(events, 'time'), ...oracle(events, 'time')])
     expect([...new Set(out.map(({ header }) => header.format))]).toEqual(['a', 'b', 'c'])
+  })
+
+  test('uses the same memory for all traces of a stream', async () => {
+    const copy = vi.spyOn(BatchArena.prototype, 'copy')
+    onTestFinished(() => copy.mockRestore())
+    const events = timed(1000)
+    // Some go through a file, which gives the memory back.
+    for (const [memory, arenas] of [[1e9, 1], [200_000, 21]] as const) {
+      copy.mockClear()
+      const batches = Array.from({ length: 20 }, (_, i) => inBatches(i % 2 === 0 ? events.slice(0, 2) : events, 400, { format: `${i}` })).flat()
+      const { events: result } = await sorted(batches, { by: 'time', memory })
+      expect(result).toHaveLength(10 * 1002)
+      expect(new Set(copy.mock.contexts.map((held) => (held as unknown as { chunks: unknown }).chunks)).size).toBeLessThanOrEqual(arenas)
+    }
   })
 
   test('keeps names whose bytes are many in batches that are not too large', async () => {

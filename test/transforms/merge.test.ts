@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { EventBatch, type TraceEvent } from '../../lib/event/batch.js'
 import type { TraceHeader } from '../../lib/event/header.js'
+import { Interleaver } from '../../lib/transforms/interleave.js'
 import { mergeHeaders, Merger, type MergeOptions } from '../../lib/transforms/merge.js'
 import { Offset } from '../../lib/transforms/offset.js'
 import { OrderAudit, orderWarnings } from '../../lib/transforms/order-audit.js'
@@ -205,6 +206,102 @@ describe('a merge', () => {
     for (let out = merger.next(); out !== null; out = merger.next()) rest.push(...out)
     expect(rest).toHaveLength(1024)
     expect(rest.at(-1)).toEqual({ kind: 'alloc', time: 10n ** 15n + 299n, function: 'f2' })
+  })
+
+  describe('whose events have large strings', () => {
+    const MB = 1_048_576
+    /** How much memory the strings take that a merger holds. */
+    const heldBytes = (merger: Merger) => (merger as unknown as { interleaver: { sources: ({ batch: EventBatch } | undefined)[] } }).interleaver.sources
+      .reduce((sum, source) => sum + (source?.batch.strings.memory ?? 0), 0)
+
+    function mergeMeasured(inputs: readonly Iterable<EventBatch>[]) {
+      const merger = new Merger(inputs.map((_, i) => `input ${i}`), { by: 'time' })
+      const queues = inputs.map((batches) => batches[Symbol.iterator]())
+      const seen = { times: [] as bigint[], held: 0, largest: 0 }
+      for (;;) {
+        for (let out = merger.next(); out !== null; out = merger.next()) {
+          seen.times.push(...out.time.values.subarray(0, out.count))
+          seen.largest = Math.max(seen.largest, out.strings.byteLength)
+        }
+        seen.held = Math.max(seen.held, heldBytes(merger))
+        const input = merger.wants()
+        if (input < 0) return seen
+        const next = queues[input]?.next()
+        if (next === undefined || next.done === true) merger.end(input)
+        else merger.feed(input, next.value)
+      }
+    }
+
+    function* large(count: number, events: number, timeOf: (b: number, i: number) => number): Generator<EventBatch> {
+      for (let b = 0; b < count; b++) {
+        const batch = new EventBatch(events, 0, HEADER)
+        for (let i = 0; i < events; i++) batch.push({ kind: 'alloc', time: BigInt(timeOf(b, i)), ...(i === 0 && { function: String(b).padEnd(500_000) }) })
+        yield batch
+      }
+    }
+
+    test('holds fewer of them than the window', () => {
+      const swapped = (input: number) => large(100, 1, (b) => 2 * (b ^ 1) + input)
+      const { times, held, largest } = mergeMeasured([swapped(0), swapped(1)])
+      expect(times).toEqual(Array.from({ length: 200 }, (_, i) => BigInt(i)))
+      expect(held).toBeLessThan(16 * MB)
+      expect(largest).toBeLessThan(2 * MB)
+    })
+
+    test('even where the large ones are few among the others, and come last', () => {
+      const { times, held } = mergeMeasured([large(200, 50, (b, i) => (i === 0 ? 1_000_000 + b : b * 50 + i))])
+      expect(times).toHaveLength(10_000)
+      expect(times.slice(0, 300)).toEqual(times.slice(0, 300).toSorted((a, b) => Number(a - b)))
+      expect(held).toBeLessThan(24 * MB)
+    })
+
+    test('and where they are long lists of few strings', () => {
+      const lists = function* (): Generator<EventBatch> {
+        for (let b = 0; b < 60; b++) yield* inBatches([{ kind: 'alloc', time: BigInt(b), stack: Array.from({ length: 100_000 }, () => 'a') }], 1, HEADER)
+      }
+      const { times, held } = mergeMeasured([lists()])
+      expect(times).toEqual(Array.from({ length: 60 }, (_, i) => BigInt(i)))
+      expect(held).toBeLessThan(16 * MB)
+    })
+
+    test('and where each event has the columns of a whole batch', () => {
+      const merger = new Merger(['a'], { by: 'time' })
+      for (let b = 0; b < 1000; b++) {
+        const batch = new EventBatch(4096, 0, HEADER)
+        batch.push({ kind: 'alloc', time: BigInt(b), address: 1n, size: 2n })
+        merger.feed(0, batch)
+        expect(merger.next()).toBeNull()
+      }
+      const { sources } = (merger as unknown as { interleaver: { sources: ({ batch: EventBatch } | undefined)[] } }).interleaver
+      expect(sources.reduce((sum, source) => sum + (source?.batch.capacity ?? 0), 0)).toBeLessThan(1_000_000)
+    })
+  })
+
+  test('of any inputs gives all events, and those in order in order, however little memory there is', () => {
+    fc.assert(
+      fc.property(fc.array(fc.array(fc.tuple(fc.nat({ max: 40 }), fc.nat({ max: 300 })), { maxLength: 40 }), { minLength: 1, maxLength: 5 }), fc.integer({ min: 1, max: 9 }), fc.constantFrom(0, 1000, 3000, 9000), fc.boolean(), (all, size, laneBytes, isSorted) => {
+        const inputs = all.map((some, input) => {
+          const events = some.map(([time, length]): Omit<TraceEvent, 'kind'> => ({ time: BigInt(time), function: 'f'.repeat(length) }))
+          return numbered(isSorted ? events.toSorted((a, b) => Number((a.time as bigint) - (b.time as bigint))) : events, input)
+        })
+        const interleaver = new Interleaver(inputs.length, 20, laneBytes)
+        const queues = inputs.map((events) => inBatches(events, size, HEADER))
+        const keys = inputs.map(() => new OrderKeys('time'))
+        const out: TraceEvent[] = []
+        for (;;) {
+          for (let batch = interleaver.next(HEADER); batch !== null; batch = interleaver.next(HEADER)) out.push(...batch)
+          const input = interleaver.wants()
+          if (input < 0) break
+          const batch = queues[input]?.shift()
+          if (batch === undefined) interleaver.end(input)
+          else interleaver.feed(input, batch, keys[input]?.of(batch) as Uint32Array)
+        }
+        const byAddress = (a: TraceEvent, b: TraceEvent) => Number((a.address as bigint) - (b.address as bigint))
+        expect(out.toSorted(byAddress)).toEqual(inputs.flat().toSorted(byAddress))
+        if (isSorted) expect(out).toEqual(oracle(inputs, 'time', 20))
+      }),
+      { numRuns: 300 },
+    )
   })
 
   test('of one long input fed ahead takes time in proportion to it', () => {

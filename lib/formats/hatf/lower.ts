@@ -1,8 +1,8 @@
-import { HI, LO } from '../../bytes/u64.js'
 import type { Sink } from '../../bytes/sink.js'
 import type { EventBatch } from '../../event/batch.js'
 import { Has, Kind, Outcome, fieldNames, fieldSet } from '../../event/fields.js'
 import type { Losses } from '../../event/losses.js'
+import { outcomeOf } from '../realloc.js'
 import { COMMENT_MARK, EXTRAS_MARK, RECORD_FIELDS, hasMark } from './extras.js'
 import { ExtrasWriter } from './extras-write.js'
 import { MAX_BYTES, Tag } from './layout.js'
@@ -197,26 +197,4 @@ export class Lowering {
     }
     this.record(batch, i, records, Tag.comment, 0)
   }
-}
-
-/**
- * What a realloc that does not say did. Without the old address that is not known: then nothing is claimed, for an alloc
- * or a free that did not happen would make the trace false.
- */
-function outcomeOf(batch: EventBatch, i: number): number {
-  const mask = batch.mask[i] as number
-  if ((mask & HAS_OLD_ADDRESS) === 0) return Outcome.none
-  const old = batch.oldAddress.words
-  const lo = 2 * i + LO
-  const hi = 2 * i + HI
-  const { words } = batch.address
-  const newLo = (mask & HAS_ADDRESS) !== 0 ? (words[lo] as number) : 0
-  const newHi = (mask & HAS_ADDRESS) !== 0 ? (words[hi] as number) : 0
-  const isOldNull = old[lo] === 0 && old[hi] === 0
-  if (newLo === 0 && newHi === 0) {
-    const isFree = (mask & HAS_SIZE) !== 0 && batch.size.words[lo] === 0 && batch.size.words[hi] === 0
-    return isFree && !isOldNull ? Outcome.freed : Outcome.none
-  }
-  if (isOldNull) return Outcome.allocated
-  return old[lo] === newLo && old[hi] === newHi ? Outcome.none : Outcome.moved
 }

@@ -14,6 +14,7 @@ export const kmemtrace: Format<KmemtraceDecodeOptions, KmemtraceEncodeOptions> =
   extensions: ['.kmemtrace'],
   binary: true,
   carried: carriedBy(DEFAULT_LAYOUT.layout, false),
+  sometimes: { fields: ['cpu', 'time'], when: 'cpu in files per CPU and in ftrace records, which have time too but no sequence' },
   writtenAs: { existing: ['alloc'], realloc: ['free', 'alloc'] },
   decodeOptions: {
     layout: { ...LAYOUT, help: 'read records of this layout, whatever the first ones look like' },
