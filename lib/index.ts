@@ -10,6 +10,7 @@ import { Filter, type FilterOptions } from './transforms/filter.js'
 import { Mapper, type MapOptions } from './transforms/map.js'
 
 export * as hatf from './hatf.js'
+export * as hatfAscii from './hatf-ascii.js'
 export * as heapmon from './heapmon.js'
 export * as kmemtrace from './kmemtrace.js'
 export * as mtrc from './mtrc.js'

@@ -1,5 +1,6 @@
 import type { Format } from './formats/format.js'
 import { hatf } from './formats/hatf/index.js'
+import { hatfAscii } from './formats/hatf-ascii/index.js'
 import { heapmon } from './formats/heapmon/index.js'
 import { kmemtrace } from './formats/kmemtrace/index.js'
 import { mtrc } from './formats/mtrc/index.js'
@@ -7,17 +8,20 @@ import { replay } from './formats/replay/index.js'
 import { ndjson } from './wire/ndjson/index.js'
 
 /** Every format, in the order in which they are tried on unknown bytes: those with a magic number first, HATF, which has the weakest signs, last. */
-export const FORMATS: readonly Format[] = [mtrc, ndjson, kmemtrace, replay, heapmon, hatf]
+export const FORMATS: readonly Format[] = [mtrc, ndjson, kmemtrace, replay, heapmon, hatfAscii, hatf]
 
 /** The format of this name, such as `mtrc`. */
 export function formatNamed(name: string): Format | undefined {
   return FORMATS.find((format) => format.name === name)
 }
 
-/** The format that a file's name stands for; `.gz` at its end does not matter. */
+/** The format that a file's name stands for, by the longest ending that fits; `.gz` at its end does not matter. */
 export function formatOfPath(path: string): Format | undefined {
   const plain = path.toLowerCase().replace(/\.gz$/, '')
-  return FORMATS.find((format) => format.extensions.some((extension) => plain.endsWith(extension)))
+  const endings = FORMATS.map(({ extensions }) => extensions.filter((end) => plain.endsWith(end)))
+  const lengths = endings.map((fitting) => Math.max(0, ...fitting.map(({ length }) => length)))
+  const longest = Math.max(...lengths)
+  return longest === 0 ? undefined : FORMATS[lengths.indexOf(longest)]
 }
 
 /** The format of a stream that begins with these bytes. */

@@ -189,7 +189,7 @@ function tags(
 
 /**
  * What a section consists of if it is a table: one record type, be it with a tag or the only one without, and in it one
- * value.
+ * value, which is no more than a number.
  */
 function tableElement(records: readonly RecordType[]): Element | null {
   const tagged = records.filter(({ tag }) => tag !== null)
@@ -197,6 +197,6 @@ function tableElement(records: readonly RecordType[]): Element | null {
   if (record === undefined || others.length > 0) return null
   const leaves = record.leaves.slice(record.tag === null ? 0 : 1)
   const [leaf] = leaves
-  if (leaf === undefined || leaves.length > 1 || leaf.interpretation.kind === 'sectionStride') return null
+  if (leaf === undefined || leaves.length > 1 || leaf.type === 'bytes' || leaf.interpretation.kind === 'sectionStride') return null
   return record.fields.includes(leaf) && leaf.width?.kind !== 'reference' ? { record, position: leaf.position } : null
 }

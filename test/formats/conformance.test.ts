@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { hatf } from '../../lib/formats/hatf/index.js'
+import { hatfAscii } from '../../lib/formats/hatf-ascii/index.js'
 import { heapmon } from '../../lib/formats/heapmon/index.js'
 import { kmemtrace } from '../../lib/formats/kmemtrace/index.js'
 import { mtrc } from '../../lib/formats/mtrc/index.js'
@@ -9,6 +10,7 @@ import { conformance } from '../support/conformance.js'
 import { anyEvent } from '../support/random-event.js'
 import { PLAIN } from './hatf/bytes.js'
 import { random as randomHatf } from './hatf/random.js'
+import { random as randomHatfAscii } from './hatf-ascii/random.js'
 import { random as randomHeapmon } from './heapmon/random.js'
 import { random as randomKmemtrace } from './kmemtrace/random.js'
 import { random as randomMtrc } from './mtrc/random.js'
@@ -17,6 +19,7 @@ import { random as randomReplay } from './replay/random.js'
 conformance(mtrc, { random: randomMtrc() })
 conformance(replay, { random: randomReplay() })
 conformance(heapmon, { random: randomHeapmon() })
+conformance(hatfAscii, { random: randomHatfAscii() })
 conformance(hatf, {
   raw: { fold: false }, random: randomHatf(), encode: { 'records.hatf': PLAIN }, lookedAhead: ['best.hatf'],
 })

@@ -1,0 +1,148 @@
+import { LF, SPACE, ZERO } from '../../bytes/ascii.js'
+import { Sink } from '../../bytes/sink.js'
+import { HI, LO, MAX_DECIMAL, writeDecimal, writeDecimal32, writeHex } from '../../bytes/u64.js'
+import { U64Column, columnOf, type EventBatch } from '../../event/batch.js'
+import { FIELDS, Has } from '../../event/fields.js'
+import type { TraceHeader } from '../../event/header.js'
+import { Losses } from '../../event/losses.js'
+import type { Encoder } from '../../event/stage.js'
+import { encodeText } from '../../event/strings.js'
+import { Chooser } from '../choose.js'
+import type { Dtd } from '../model.js'
+import { headOf } from './layout.js'
+import { programsOf, type Program } from './program.js'
+import { RecordWriter } from './write-record.js'
+
+const NO_WORDS = new Uint32Array(0)
+const LETTER_X = 0x78
+const WORD_BYTES = MAX_DECIMAL + 3
+
+/** What the encoder can be told. */
+export interface AsciiEncodeOptions {
+  /** The format's name in headers and messages. Default `metatf-ascii`. */
+  name?: string
+  /** Make the first loss an error. Default false. */
+  strict?: boolean
+  /**
+   * The lines that the trace begins with where it was not read from this format, without `##`: `Key: value`.
+   * Default: the DTD's name as `DTDURL`.
+   */
+  head?: readonly string[]
+}
+
+/**
+ * Encodes events as a trace in ASCII by a DTD of Meta-TF 1.2.
+ * @throws DtdError if the DTD is not of 1.2, or asks for what lines cannot say
+ */
+export function asciiEncoder(dtd: Dtd, options?: AsciiEncodeOptions): Encoder {
+  return new AsciiEncoder(dtd, options)
+}
+
+/** Encodes events as lines in canonical form: single blanks, numbers without leading zeros, hex in lower case. */
+export class AsciiEncoder implements Encoder {
+  readonly losses: Losses
+  private readonly name: string
+  private readonly programs: readonly Program[]
+  private readonly chooser: Chooser
+  private readonly writers: readonly RecordWriter[]
+  private readonly head: readonly string[]
+  private readonly hasTimes: boolean
+  private readonly sink = new Sink()
+  private batch: EventBatch | null = null
+  private header: TraceHeader | null = null
+  private failure: unknown = null
+
+  constructor(dtd: Dtd, { name = 'metatf-ascii', strict, head = [`DTDURL: ${dtd.file}`] }: AsciiEncodeOptions = {}) {
+    const { mapping, programs } = programsOf(dtd)
+    this.name = name
+    this.head = head
+    this.programs = programs
+    this.hasTimes = Object.values(mapping.carried).some((fields) => (fields & (Has.time | Has.endTime)) !== 0)
+    this.losses = new Losses(name, mapping.carried, strict)
+    this.chooser = new Chooser(mapping, this.losses)
+    this.writers = programs.map((program) => new RecordWriter(program, this.sink))
+  }
+
+  feed(batch: EventBatch): void {
+    this.batch = batch
+  }
+
+  end(): void {
+    // The format has no trailer.
+  }
+
+  cut(): void {
+    // Nothing is held back.
+  }
+
+  next(): Uint8Array | null {
+    if (this.failure !== null) throw this.failure
+    const { batch } = this
+    if (batch === null) return null
+    this.batch = null
+    try {
+      this.write(batch)
+    } catch (error) {
+      // In strict mode: the lines before the loss are given out first.
+      this.failure = error
+    }
+    if (this.sink.pos > 0) return this.sink.take()
+    if (this.failure !== null) throw this.failure
+    return null
+  }
+
+  private write(batch: EventBatch): void {
+    const { losses, sink, chooser, programs } = this
+    const n = losses.admit(batch)
+    if (batch.header !== this.header) this.writeHead(batch)
+    const { mask } = batch
+    const words = FIELDS.map((_, f) => {
+      const column = batch[columnOf(f)]
+      return column instanceof U64Column ? column.words : NO_WORDS
+    })
+
+    for (let i = 0; i < n; i++) {
+      const chosen = chooser.choose(batch, i)
+      if (chosen < 0) continue
+      const { mapping, simple, hex, tag } = programs[chosen] as Program
+      chooser.compare(batch, i, mapping)
+      if (simple === null) {
+        const isWritten = (this.writers[chosen] as RecordWriter).write(batch, i, (reason) => losses.note(reason, batch, i))
+        if (isWritten) sink.append(NEWLINE)
+        continue
+      }
+      sink.reserve((simple.length + 1) * WORD_BYTES)
+      const out = sink.bytes
+      const fields = mask[i] as number
+      let p = writeDecimal32(out, sink.pos, tag)
+      for (let k = 0; k < simple.length; k++) {
+        const f = simple[k] as number
+        const column = words[f] as Uint32Array
+        const isThere = ((fields >>> f) & 1) !== 0
+        const lo = isThere ? (column[2 * i + LO] as number) : 0
+        const hi = isThere ? (column[2 * i + HI] as number) : 0
+        out[p++] = SPACE
+        if (hex[k] === 1) {
+          out[p++] = ZERO
+          out[p++] = LETTER_X
+          p = writeHex(out, p, lo, hi)
+        } else {
+          p = writeDecimal(out, p, lo, hi)
+        }
+      }
+      out[p++] = LF
+      sink.pos = p
+    }
+    if (n < batch.count) throw losses.refusal(batch, n)
+  }
+
+  private writeHead(batch: EventBatch): void {
+    const head = headOf(this.name, batch.header, this.head, this.hasTimes)
+    // A trace without a head cannot be told from the one before it.
+    if (this.header !== null && head.trim() === '') this.losses.note('beginning of another trace', batch, 0)
+    this.header = batch.header
+    this.sink.append(encodeText(head))
+  }
+}
+
+const NEWLINE = Uint8Array.of(LF)

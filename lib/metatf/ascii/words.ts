@@ -1,0 +1,94 @@
+import { CR, LF, MINUS, SPACE, TAB, ZERO } from '../../bytes/ascii.js'
+import { decimal, hex, negative } from '../../bytes/numbers.js'
+import type { Sink } from '../../bytes/sink.js'
+import { hexValue } from '../../bytes/u64.js'
+
+/*
+ * What stands between the blanks of a line: numbers and quoted strings. As in `lib/bytes/numbers.ts`, readers give the
+ * position behind, or `~position` of the byte that does not fit, and a line feed stops them all.
+ */
+
+const QUOTE = 0x22
+const BACKSLASH = 0x5c
+const LETTER_X = 0x78
+const DELETE = 0x7f
+
+/** The bytes that a letter behind a backslash stands for, and the reverse. */
+const ESCAPED: Readonly<Record<number, number>> = { [QUOTE]: QUOTE, [BACKSLASH]: BACKSLASH, 0x6e: LF, 0x72: CR, 0x74: TAB }
+const LETTERS: Readonly<Record<number, number>> = { [QUOTE]: QUOTE, [BACKSLASH]: BACKSLASH, [LF]: 0x6e, [CR]: 0x72, [TAB]: 0x74 }
+
+/** Reads a 64-bit unsigned number, decimal or hex with `0x`. Too large a number does not fit at its first digit. */
+export function unsigned(bytes: Uint8Array, p: number, words: Uint32Array, at: number): number {
+  if (bytes[p] === ZERO && ((bytes[p + 1] as number) | 32) === LETTER_X) return hex(bytes, p + 2, words, at)
+  return decimal(bytes, p, words, at)
+}
+
+/** Reads a 64-bit decimal number, which may have a minus sign, as two's complement. */
+export function signed(bytes: Uint8Array, p: number, words: Uint32Array, at: number): number {
+  return bytes[p] === MINUS ? negative(bytes, p, words, at) : unsigned(bytes, p, words, at)
+}
+
+/** Passes over blanks and a carriage return to the line feed; if something else stands before it, `~position` of that. */
+export function lineEnd(bytes: Uint8Array, p: number): number {
+  let c = bytes[p] as number
+  while (c === SPACE || c === TAB) c = bytes[++p] as number
+  if (c === CR) c = bytes[++p] as number
+  return c === LF ? p : ~p
+}
+
+/** Reads a string in quotes, and appends what it means to `out`. */
+export function quoted(bytes: Uint8Array, p: number, out: Sink): number {
+  if (bytes[p] !== QUOTE) return ~p
+  p++
+  for (;;) {
+    const c = bytes[p] as number
+    if (c === QUOTE) return p + 1
+    if (c === LF) return ~p
+    out.reserve(1)
+    if (c !== BACKSLASH) {
+      out.bytes[out.pos++] = c
+      p++
+    } else if (bytes[p + 1] === LETTER_X) {
+      const high = hexValue(bytes[p + 2] as number)
+      const low = high < 0 ? -1 : hexValue(bytes[p + 3] as number)
+      if (low < 0) return ~(high < 0 ? p + 2 : p + 3)
+      out.bytes[out.pos++] = 16 * high + low
+      p += 4
+    } else {
+      const byte = ESCAPED[bytes[p + 1] as number]
+      if (byte === undefined) return ~(p + 1)
+      out.bytes[out.pos++] = byte
+      p += 2
+    }
+  }
+}
+
+const HEX = '0123456789abcdef'
+
+/**
+ * Writes a string in quotes: control characters as `\n`, `\r`, `\t` or `\xNN`, quotes and backslashes with a backslash, all
+ * other bytes as they are.
+ */
+export function writeQuoted(out: Sink, text: Uint8Array): void {
+  out.reserve(4 * text.length + 2)
+  const { bytes } = out
+  let p = out.pos
+  bytes[p++] = QUOTE
+  for (let i = 0; i < text.length; i++) {
+    const c = text[i] as number
+    const letter = LETTERS[c]
+    if (letter !== undefined) {
+      bytes[p++] = BACKSLASH
+      bytes[p++] = letter
+    } else if (c < SPACE || c === DELETE) {
+      bytes[p++] = BACKSLASH
+      bytes[p++] = LETTER_X
+      bytes[p++] = HEX.charCodeAt(c >> 4)
+      bytes[p++] = HEX.charCodeAt(c & 15)
+    } else {
+      bytes[p++] = c
+    }
+  }
+  bytes[p++] = QUOTE
+  out.pos = p
+}

@@ -1,0 +1,145 @@
+import type { EventBatch } from '../event/batch.js'
+import { APIS, fieldNames, Has, Kind, KINDS, OUTCOMES, type KindName } from '../event/fields.js'
+import { parseJson } from '../event/json.js'
+import type { Losses } from '../event/losses.js'
+import { outcomeOf } from '../formats/realloc.js'
+import { SECTION_KEY, type Mapping, type RecordMapping } from './mapping.js'
+
+const HAS_API = Has.api
+const HAS_CODE = Has.code
+const HAS_TYPE = Has.type
+const HAS_FIELDS = Has.fields
+const HAS_OUTCOME = Has.outcome
+const OTHER = Kind.other
+const EXISTING = Kind.existing
+const REALLOC = Kind.realloc
+
+/** In `table`: there is no record; and there is none for an unknown outcome, but there are some for known ones. */
+const NONE = -1
+const BY_ADDRESSES = -2
+
+/** Chooses the records that events are written as, and counts what gets lost thereby. */
+export class Chooser {
+  private readonly records: readonly RecordMapping[]
+  /** By kind, outcome and api (see `slotOf`), the position of a record, `NONE` or `BY_ADDRESSES`. */
+  private readonly table: Int32Array
+  private readonly others: readonly RecordMapping[]
+  private readonly byTag = new Map<number | null, readonly RecordMapping[]>()
+  /** What all records of a kind carry, by its code. */
+  private readonly carried: Int32Array
+
+  constructor(mapping: Mapping, private readonly losses: Losses) {
+    this.records = mapping.records
+    this.table = tableOf(mapping.records)
+    this.others = mapping.records.filter(({ kind }) => kind === OTHER)
+    for (const other of this.others) {
+      const { tag } = other.record
+      this.byTag.set(tag, [...(this.byTag.get(tag) ?? []), other])
+    }
+    this.carried = Int32Array.from(KINDS, (kind) => mapping.carried[kind] ?? 0)
+  }
+
+  /**
+   * The position in the mapping of the record for event i of a batch, or -1 if there is none, which is then counted.
+   * @throws TraceError where losses are errors
+   */
+  choose(batch: EventBatch, i: number): number {
+    const mask = batch.mask[i] as number
+    const kind = batch.kind[i] as number
+    if (kind === OTHER) return this.other(batch, i)
+    const outcome = (mask & HAS_OUTCOME) === 0 ? -1 : (batch.outcome[i] as number)
+    const api = (mask & HAS_API) === 0 ? -1 : (batch.api[i] as number)
+    let chosen = this.table[slotOf(kind, outcome, api)] as number
+    if (chosen === BY_ADDRESSES) chosen = this.table[slotOf(kind, outcomeOf(batch, i), api)] as number
+    if (chosen < 0) {
+      // `Losses.admit` has counted events of kinds that no record is of.
+      if (this.carried[kind] !== 0) this.losses.note(`${KINDS[kind] as KindName} events that no record is for`, batch, i)
+      return NONE
+    }
+    return (mask & HAS_CODE) === 0 ? chosen : this.sibling(batch, i, chosen)
+  }
+
+  /**
+   * Counts what event i has a field for and its record has none, or the reverse, or another value.
+   * To be called before it is written.
+   * @throws TraceError where losses are errors
+   */
+  compare(batch: EventBatch, i: number, chosen: RecordMapping): void {
+    const mask = batch.mask[i] as number
+    const kind = batch.kind[i] as number
+    // What no record of the kind carries was counted by `Losses.admit`; what is left was for another record of it.
+    const lost = mask & ~chosen.carries & (this.carried[kind] as number)
+    const missing = chosen.needs & ~mask
+    if ((lost | missing) !== 0) this.noteFields(batch, i, chosen, lost, missing)
+    if (chosen.kind !== kind) this.losses.note('existing blocks, written as allocations', batch, i)
+    const given = mask & chosen.given
+    if ((given & HAS_OUTCOME) !== 0 && batch.outcome[i] !== chosen.outcome) {
+      this.losses.note(`outcome ${OUTCOMES[batch.outcome[i] as number] as string}, written as ${chosen.record.name}`, batch, i)
+    }
+    if ((given & HAS_API) !== 0 && batch.api[i] !== chosen.api) {
+      this.losses.note(`api ${APIS[batch.api[i] as number] as string}, written as ${chosen.record.name}`, batch, i)
+    }
+    if ((given & HAS_CODE) !== 0 && batch.code[i] !== chosen.record.tag) {
+      this.losses.note('code that no record of the kind has', batch, i)
+    }
+  }
+
+  private noteFields(batch: EventBatch, i: number, { record }: RecordMapping, lost: number, missing: number): void {
+    for (const name of fieldNames(lost)) this.losses.note(`${name} of ${record.name}`, batch, i)
+    for (const name of fieldNames(missing)) this.losses.note(`no ${name}, written as 0 or empty`, batch, i)
+  }
+
+  /** The record for event i of kind `other`: its type is the record's name, and its code the tag. */
+  private other(batch: EventBatch, i: number): number {
+    const mask = batch.mask[i] as number
+    const type = (mask & HAS_TYPE) === 0 ? null : batch.strings.text(batch.type[i] as number)
+    const code = (mask & HAS_CODE) === 0 ? null : (batch.code[i] as number)
+    const candidates = code === null ? this.others : (this.byTag.get(code) ?? [])
+    const found = candidates.filter(({ record }) => type === record.name || (type === null && code !== null))
+    const chosen = inSection(found, batch, i)
+    if (chosen === undefined && this.carried[OTHER] !== 0) this.losses.note('other events that no record is for', batch, i)
+    return chosen?.position ?? NONE
+  }
+
+  /** Of the records that mean the same as `chosen`, the one with the event's code as its tag; else `chosen` itself. */
+  private sibling(batch: EventBatch, i: number, chosen: number): number {
+    const { kind, outcome, api } = this.records[chosen] as RecordMapping
+    const found = this.records.filter(
+      (other) => other.kind === kind && other.outcome === outcome && other.api === api && other.record.tag === batch.code[i],
+    )
+    return inSection(found, batch, i)?.position ?? chosen
+  }
+}
+
+/** The record of several whose section is the one in the event's `fields`, or the first. */
+function inSection(records: readonly RecordMapping[], batch: EventBatch, i: number): RecordMapping | undefined {
+  if (records.length < 2 || ((batch.mask[i] as number) & HAS_FIELDS) === 0) return records[0]
+  const fields = parseJson(batch.strings.text(batch.fields[i] as number)) as Record<string, unknown>
+  return records.find(({ section }) => section !== null && section === fields[SECTION_KEY]) ?? records[0]
+}
+
+function slotOf(kind: number, outcome: number, api: number): number {
+  return (kind * (OUTCOMES.length + 1) + outcome + 1) * (APIS.length + 1) + api + 1
+}
+
+function tableOf(records: readonly RecordMapping[]): Int32Array {
+  const table = new Int32Array(slotOf(KINDS.length, -1, -1)).fill(NONE)
+  for (let kind = 0; kind < KINDS.length; kind++) {
+    for (let outcome = -1; outcome < OUTCOMES.length; outcome++) {
+      for (let api = -1; api < APIS.length; api++) table[slotOf(kind, outcome, api)] = find(records, kind, outcome, api)
+    }
+  }
+  return table
+}
+
+function find(records: readonly RecordMapping[], kind: number, outcome: number, api: number): number {
+  let same = records.filter((record) => record.kind === kind)
+  if (kind === EXISTING && same.length === 0) same = records.filter((record) => record.kind === Kind.alloc)
+  const plain = same.filter((record) => record.outcome < 0)
+  const fitting = same.filter((record) => record.outcome === outcome)
+  // A realloc that does not say what it did is told by a record that does, if there is no other.
+  if (kind === REALLOC && outcome < 0 && plain.length === 0 && same.length > 0) return BY_ADDRESSES
+  const candidates = fitting.length > 0 ? fitting : plain
+  const chosen = candidates.find((record) => record.api === api) ?? candidates.find((record) => record.api < 0) ?? candidates[0]
+  return chosen?.position ?? NONE
+}

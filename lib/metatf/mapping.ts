@@ -1,0 +1,301 @@
+import { APIS, FIELDS, Has, Kind, KINDS, OUTCOMES, type FieldName, type FieldType, type KindName } from '../event/fields.js'
+import type { Carried } from '../event/losses.js'
+import type { Composite, Dtd, Field, Leaf, RecordType } from './model.js'
+import { ESSENTIAL, fieldNamed, isPlainAddress, meaningOf } from './names.js'
+
+/** Which records of a DTD are which events, and which of their fields are which fields of these. README.md has the rules. */
+export interface Mapping {
+  /**
+   * The record types whose records are events, in the order of the DTD: those with a tag that are data or comments, but for the
+   * elements of tables that `sectionStride` takes values from.
+   */
+  readonly records: readonly RecordMapping[]
+  /** The same by record type. */
+  readonly of: ReadonlyMap<RecordType, RecordMapping>
+  /** What events have a place for in some record. */
+  readonly carried: Carried
+  /** Kinds of event without a record of their own that have one of these kinds. */
+  readonly writtenAs: Readonly<Partial<Record<KindName, readonly KindName[]>>>
+}
+
+/** How records of one type are events. */
+export interface RecordMapping {
+  readonly record: RecordType
+  /** Position in `Mapping.records`. */
+  readonly position: number
+  /** The kind of event: an index into `KINDS`. */
+  readonly kind: number
+  /** An index into `OUTCOMES`, or -1 for none. */
+  readonly outcome: number
+  /** An index into `APIS`, or -1 for none. */
+  readonly api: number
+  /**
+   * The fields that the events have whatever the record holds: the set of `outcome`, `api`, `type` (the record's name, of kind
+   * `other`) and `code` (its tag, where the kind, outcome and api are not enough to tell which record it was).
+   */
+  readonly given: number
+  /** The name of the section, to be the value `section` in `fields`, where not even the tag is enough; else null. */
+  readonly section: string | null
+  /** By the leaves' positions. */
+  readonly leaves: readonly LeafMapping[]
+  /** The set of all fields that an event of this record can have: `given`, those of the leaves, and `fields`. */
+  readonly carries: number
+  /**
+   * The set of the fields that the record always has: those that are written as 0 or empty if an event has none. Fields of 32
+   * bits are not in it, for the value may be in `fields`.
+   */
+  readonly needs: number
+  /**
+   * The names under which values stand in `fields`, by the part of the record (leaf, composite or repetition) and unique in
+   * the object that they belong to. Tags and numbers of repetitions have none. A composite whose name is empty is no object of
+   * its own: its parts belong to the object around it. What is repeated has no name: its elements are those of the repetition's array.
+   */
+  readonly keys: ReadonlyMap<Field, string>
+}
+
+/** What becomes of a leaf. */
+export interface LeafMapping {
+  readonly leaf: Leaf
+  /**
+   * The field of the event, a position in `FIELDS`, or -1. A value that the field cannot hold (more than 32 bits for one of
+   * these, or bytes for a number) goes into `fields`.
+   */
+  readonly field: number
+  readonly type: FieldType | null
+  /**
+   * How the value is known without the event: `tag` and `fixed` values are always the same or those of another leaf, `counted` ones
+   * are the number of elements or bytes of something else. They are not in `fields`, but for a counted one of bytes that
+   * does not agree with their number (metadata can do that).
+   */
+  readonly role: 'tag' | 'fixed' | 'counted' | 'value'
+  /** The DTD gives it the default 0 or "": as long as no metadata was about the leaf, the event does not have it. */
+  readonly silent: boolean
+}
+
+/** What `fields` calls the section. */
+export const SECTION_KEY = 'section'
+
+const HAS_FIELDS = Has.fields
+
+/** The mapping of a DTD, of either version. */
+export function mappingOf(dtd: Dtd): Mapping {
+  const taken = new Map<string, RecordType[]>()
+  const tables = tablesOf(dtd)
+  const types = dtd.sections.flatMap(({ records }) =>
+    records.filter((record) => record.tag !== null && (record.role === 'data' || record.role === 'comment') && !tables.has(record)),
+  )
+  const plans = types.map((record) => planRecord(record))
+  // Records are told apart by kind, outcome and api; the second of the same by its tag too, and by its section if need be.
+  const who = ({ record, meaning: { kind, outcome, api } }: Plan, more: boolean) =>
+    [kind, outcome, api, ...(kind === 'other' ? [record.name] : []), ...(more ? [record.tag] : [])].join(' ')
+  for (const plan of plans) {
+    for (const more of [false, true]) {
+      const same = taken.get(who(plan, more))
+      if (same === undefined) taken.set(who(plan, more), [plan.record])
+      else same.push(plan.record)
+    }
+  }
+  const records = plans.map((plan, position) => {
+    const isFirst = taken.get(who(plan, false))?.[0] === plan.record
+    const clashes = (taken.get(who(plan, true)) as RecordType[]).length > 1 && (plan.meaning.kind === 'other' || !isFirst)
+    const section = clashes ? (dtd.sections.find(({ id }) => id === plan.record.section)?.name as string) : null
+    return recordMapping(plan, position, isFirst, section)
+  })
+  return { records, of: new Map(records.map((mapping) => [mapping.record, mapping])), ...carriedBy(records) }
+}
+
+interface Plan {
+  record: RecordType
+  meaning: { kind: KindName; outcome?: string | undefined; api?: string | undefined }
+  leaves: LeafMapping[]
+}
+
+/** The records that are elements of tables which fields take their values from. */
+function tablesOf({ sections }: Dtd): ReadonlySet<RecordType> {
+  const leaves = sections.flatMap(({ records }) => records).flatMap((record) => record.leaves)
+  const ids = new Set(leaves.map(({ interpretation }) => (interpretation.kind === 'sectionStride' ? interpretation.section : -1)))
+  return new Set(sections.filter(({ id }) => ids.has(id)).flatMap(({ element }) => (element === null ? [] : [element.record])))
+}
+
+function planRecord(record: RecordType): Plan {
+  const meaning = record.role === 'comment' ? { kind: 'comment' as const } : meaningOf(record.name)
+  if (meaning !== undefined) {
+    const leaves = mapLeaves(record, meaning.kind)
+    const essential = ESSENTIAL[meaning.kind]
+    const has = (name: FieldName) => leaves.some(({ field }) => FIELDS[field]?.name === name)
+    if (essential === undefined || essential.some(has)) return { record, meaning, leaves }
+  }
+  return { record, meaning: { kind: 'other' }, leaves: mapLeaves(record, 'other') }
+}
+
+/** The leaves of a record that are there once, each with the names that may say which field it is. */
+function namedLeaves(fields: readonly Field[], around: readonly string[] = []): { leaf: Leaf; names: readonly string[] }[] {
+  return fields.flatMap((field) => {
+    if (field.kind === 'repetition') return []
+    if (field.kind === 'leaf') return [{ leaf: field, names: [...around, field.name] }]
+    // `text : vfield` is a text, for the name inside is only `data`.
+    return namedLeaves(field.fields, isOneValue(field) ? [field.name] : [])
+  })
+}
+
+/** Whether a composite is nothing but one value, perhaps with its length. */
+function isOneValue({ name, fields }: Composite): boolean {
+  const leaves = fields.filter(({ kind }) => kind === 'leaf') as Leaf[]
+  const counts = lengthsIn(leaves)
+  return name !== '' && leaves.length === fields.length && leaves.filter(({ position }) => !counts.has(position)).length === 1
+}
+
+/** The positions of the leaves that are the widths of others. */
+function lengthsIn(leaves: readonly Leaf[]): ReadonlySet<number> {
+  return new Set(leaves.map(({ width }) => (width?.kind === 'reference' ? width.position : -1)))
+}
+
+/**
+ * The positions of the leaves that are the numbers of elements of repetitions, or of bytes of other leaves, which are there
+ * as often as the leaf itself. Inside a repetition that the leaf is outside of they may not be there at all, and then they do not
+ * tell the number.
+ */
+function countedIn(fields: readonly Field[], what: 'elements' | 'bytes'): Set<number> {
+  const counted = new Set<number>()
+  const visit = (parts: readonly Field[], level: Set<number>) => {
+    for (const part of parts) {
+      if (part.kind === 'composite') visit(part.fields, level)
+      if (part.kind === 'leaf') {
+        level.add(part.position)
+        const { width } = part
+        // The value of a number does not tell how many bytes it is stored in.
+        if (what === 'bytes' && part.type === 'bytes' && width?.kind === 'reference' && level.has(width.position)) counted.add(width.position)
+      }
+      if (part.kind === 'repetition') {
+        if (what === 'elements' && level.has(part.count)) counted.add(part.count)
+        visit([part.field], new Set())
+      }
+    }
+  }
+  visit(fields, new Set())
+  return counted
+}
+
+function mapLeaves(record: RecordType, kind: KindName): LeafMapping[] {
+  const counted = new Set([...countedIn(record.fields, 'elements'), ...countedIn(record.fields, 'bytes')])
+  const fields = new Map<Leaf, FieldName>()
+  if (kind !== 'other') {
+    const taken = new Set<FieldName>()
+    const take = (leaf: Leaf, name: FieldName) => {
+      if (taken.has(name) || !agrees(leaf, name)) return
+      taken.add(name)
+      fields.set(leaf, name)
+    }
+    const named = namedLeaves(record.fields).filter(({ leaf }) => !isTag(leaf) && !counted.has(leaf.position))
+    const plain = named.filter(({ names }) => kind === 'realloc' && names.some(isPlainAddress)).map(({ leaf }) => leaf)
+    for (const { leaf, names } of named) {
+      const name = names.map(fieldNamed).find((field) => field !== undefined)
+      if (name !== undefined && !plain.includes(leaf)) take(leaf, name)
+    }
+    // A realloc has the old address first. With one plain address, it is the new one, unless that has a name that says so.
+    const [first, second] = plain
+    if (first !== undefined && (second !== undefined || taken.has('address'))) take(first, 'oldAddress')
+    if (first !== undefined) take(second ?? first, 'address')
+    // The text of a comment may have any name.
+    const text = named.find(({ leaf }) => !fields.has(leaf) && agrees(leaf, 'text'))
+      ?? named.find(({ leaf }) => fields.get(leaf) === 'attributes')
+    if (kind === 'comment' && text !== undefined) take(text.leaf, 'text')
+  }
+  return record.leaves.map((leaf) => {
+    const field = FIELDS.findIndex(({ name }) => name === fields.get(leaf))
+    const role = isTag(leaf) ? 'tag' : counted.has(leaf.position) ? 'counted' : leaf.value === null ? 'value' : 'fixed'
+    return { leaf, field, type: FIELDS[field]?.type ?? null, role, silent: isSilent(leaf) }
+  })
+}
+
+function isTag({ name }: Leaf): boolean {
+  return name === 'tag'
+}
+
+/** Whether the DTD gives the leaf the default 0 or "". */
+function isSilent({ interpretation }: Leaf): boolean {
+  if (interpretation.kind !== 'default' || interpretation.value.kind === 'reference') return false
+  return interpretation.value.kind === 'number' ? interpretation.value.value === 0n : interpretation.value.value === ''
+}
+
+const NUMBERS: readonly FieldType[] = ['u64', 'address', 'u32', 'i32']
+const TEXTS: readonly FieldType[] = ['string', 'bytes']
+
+function agrees(leaf: Leaf, name: FieldName): boolean {
+  const type = FIELDS.find((field) => field.name === name)?.type as FieldType
+  return (leaf.type === 'int' ? NUMBERS : TEXTS).includes(type)
+}
+
+function recordMapping(plan: Plan, position: number, isFirst: boolean, section: string | null): RecordMapping {
+  const { record, meaning, leaves } = plan
+  const kind = Kind[meaning.kind]
+  const outcome = OUTCOMES.findIndex((name) => name === meaning.outcome)
+  const api = APIS.findIndex((name) => name === meaning.api)
+  const isOther = meaning.kind === 'other'
+  const given =
+    (outcome < 0 ? 0 : Has.outcome) | (api < 0 ? 0 : Has.api) | (isOther ? Has.type | Has.code : 0) | (isFirst ? 0 : Has.code)
+  let carries = given
+  let needs = 0
+  for (const { field, silent, leaf, type } of leaves) {
+    // A silent field of 1.2 has no place at all; in 1.0 metadata can give it one.
+    if (field < 0 || (silent && leaf.width === null)) continue
+    carries |= 1 << field
+    if (!silent && type !== 'u32' && type !== 'i32') needs |= 1 << field
+  }
+  const mapping = { record, position, kind, outcome, api, given, section, leaves, needs, keys: keysOf(record, section !== null) }
+  const hasRest =
+    section !== null || hasRepetition(record.fields) ||
+    leaves.some(({ field, role, type }) => (field < 0 && role === 'value') || type === 'u32' || type === 'i32') ||
+    // In 1.0 metadata can make any value too wide for its field.
+    leaves.some(({ leaf, role }) => leaf.width !== null && role !== 'tag')
+  return { ...mapping, carries: hasRest || isOther ? carries | HAS_FIELDS : carries }
+}
+
+function hasRepetition(fields: readonly Field[]): boolean {
+  return fields.some((field) => field.kind === 'repetition' || (field.kind === 'composite' && hasRepetition(field.fields)))
+}
+
+/** The names in `fields` of all parts of a record. */
+function keysOf(record: RecordType, withSection: boolean): ReadonlyMap<Field, string> {
+  const keys = new Map<Field, string>()
+  const lengths = countedIn(record.fields, 'bytes')
+  const counts = new Set([...countedIn(record.fields, 'elements')].filter((position) => !lengths.has(position)))
+  const visit = (fields: readonly Field[], taken: Set<string>) => {
+    for (const field of fields) {
+      if (field.kind === 'leaf') {
+        if (!isTag(field) && !counts.has(field.position)) keys.set(field, free(field.name, taken))
+      } else if (field.kind === 'composite') {
+        keys.set(field, field.name === '' ? '' : free(field.name, taken))
+        visit(field.fields, field.name === '' ? taken : new Set())
+      } else {
+        const { field: element, count } = field
+        // Without a name of their own, the elements are called as their number is, which is not said otherwise.
+        const named = element.kind === 'repetition' || element.name === '' ? (record.leaves[count] as Leaf) : element
+        keys.set(field, free(named.name, taken))
+        if (element.kind === 'composite') visit(element.fields, new Set())
+        else if (element.kind === 'repetition') visit([element], new Set())
+      }
+    }
+  }
+  visit(record.fields, new Set(withSection ? [SECTION_KEY] : []))
+  return keys
+}
+
+/** The first of `name`, `name_2`, `name_3` ... that is not taken; it is then. */
+function free(name: string, taken: Set<string>): string {
+  let key = name
+  for (let n = 2; taken.has(key); n++) key = `${name}_${n}`
+  taken.add(key)
+  return key
+}
+
+/** What a writer has a place for: by kind, the fields of its records; events of old blocks are allocations if need be. */
+function carriedBy(records: readonly RecordMapping[]): Pick<Mapping, 'carried' | 'writtenAs'> {
+  const carried: Partial<Record<KindName, number>> = {}
+  for (const { kind, carries } of records) {
+    const name = KINDS[kind] as KindName
+    carried[name] = (carried[name] ?? 0) | carries
+  }
+  if (carried.existing !== undefined || carried.alloc === undefined) return { carried, writtenAs: {} }
+  return { carried: { ...carried, existing: carried.alloc }, writtenAs: { existing: ['alloc'] } }
+}

@@ -1,0 +1,109 @@
+import type { ApiName, FieldName, KindName, OutcomeName } from '../event/fields.js'
+
+/** What the name of a record type says about its events. */
+export interface Meaning {
+  readonly kind: KindName
+  readonly outcome?: OutcomeName
+  readonly api?: ApiName
+}
+
+/** The names of record types that are events of the model. Names are compared without case, `_` and `-`. */
+const RECORD_NAMES: readonly (Meaning & { readonly names: string })[] = [
+  { kind: 'alloc', names: 'alloc allocate allocation' },
+  { kind: 'alloc', api: 'malloc', names: 'malloc' },
+  { kind: 'alloc', api: 'calloc', names: 'calloc' },
+  { kind: 'alloc', api: 'memalign', names: 'memalign' },
+  { kind: 'alloc', api: 'new', names: 'new' },
+  { kind: 'alloc', api: 'kmalloc', names: 'kmalloc' },
+  { kind: 'alloc', api: 'kmem_cache_alloc', names: 'kmemCacheAlloc' },
+  { kind: 'free', names: 'free dealloc deallocate deallocation' },
+  { kind: 'free', api: 'delete', names: 'delete' },
+  { kind: 'free', api: 'kfree', names: 'kfree' },
+  { kind: 'free', api: 'kmem_cache_free', names: 'kmemCacheFree' },
+  { kind: 'realloc', names: 'realloc reallocate reallocation' },
+  { kind: 'realloc', outcome: 'none', names: 'reallocNoAlloc reallocNone' },
+  { kind: 'realloc', outcome: 'moved', names: 'reallocAllocFree reallocMoved' },
+  { kind: 'realloc', outcome: 'allocated', names: 'reallocAlloc reallocAllocated' },
+  { kind: 'realloc', outcome: 'freed', names: 'reallocFree reallocFreed' },
+  { kind: 'existing', names: 'existing' },
+  { kind: 'reserve', names: 'reserve' },
+  { kind: 'heap-create', names: 'createHeap heapCreate' },
+  { kind: 'heap-destroy', names: 'destroyHeap heapDestroy' },
+  { kind: 'thread-create', names: 'createThread threadCreate' },
+  { kind: 'thread-destroy', names: 'destroyThread threadDestroy' },
+  { kind: 'comment', names: 'comment remark' },
+  { kind: 'lost', names: 'lost lostEvents' },
+]
+
+/** The names of fields of records that are fields of events; those that are missing here have only the model's own name. */
+const FIELD_NAMES: Readonly<Partial<Record<FieldName, string>>> = {
+  process: 'process processId pid',
+  thread: 'thread threadId tid',
+  cpu: 'cpu',
+  node: 'node',
+  sequence: 'sequence seq',
+  time: 'time timestamp',
+  endTime: 'endTime',
+  heap: 'heap heapId',
+  index: 'index',
+  address: 'address addr pointer ptr new newAddress newAddr newPointer newPtr',
+  oldAddress: 'oldAddress oldAddr oldPointer oldPtr old',
+  size: 'size bytes',
+  count: 'count nmemb',
+  elementSize: 'elementSize',
+  alignment: 'alignment align',
+  usable: 'usable',
+  present: 'present',
+  gfpFlags: 'gfpFlags',
+  callSite: 'callSite caller',
+  function: 'function func',
+  file: 'file fileName',
+  line: 'line lineNumber',
+  type: 'type typeName',
+  text: 'text',
+  attributes: 'attributes vfield',
+}
+
+/**
+ * The names that mean just an address: a realloc has the old one first, then the new one. Others of `FIELD_NAMES` say which
+ * one they mean.
+ */
+const PLAIN_ADDRESSES = table([['address', 'address addr pointer ptr']])
+
+/** What every kind of event must have one of at least: a record without them is none, whatever its name is. */
+export const ESSENTIAL: Readonly<Partial<Record<KindName, readonly FieldName[]>>> = {
+  alloc: ['address', 'size', 'index'],
+  existing: ['address', 'size', 'index'],
+  reserve: ['address', 'size'],
+  free: ['address', 'index'],
+  realloc: ['address', 'oldAddress', 'index'],
+  comment: ['text'],
+}
+
+const RECORDS: ReadonlyMap<string, Meaning> = table(RECORD_NAMES.map((row) => [row, row.names]))
+const FIELDS: ReadonlyMap<string, FieldName> = table(
+  Object.entries(FIELD_NAMES).map(([field, names]) => [field as FieldName, names]),
+)
+
+/** What a record type of this name is, or undefined if it is no event of the model. */
+export function meaningOf(record: string): Meaning | undefined {
+  return RECORDS.get(plain(record))
+}
+
+/** The field of events that a record's field of this name is, or undefined if there is none. */
+export function fieldNamed(name: string): FieldName | undefined {
+  return FIELDS.get(plain(name))
+}
+
+/** Whether a field of this name is an address of which only its place in a realloc says whether it is the old or the new one. */
+export function isPlainAddress(name: string): boolean {
+  return PLAIN_ADDRESSES.has(plain(name))
+}
+
+function plain(name: string): string {
+  return name.toLowerCase().replaceAll(/[_-]/g, '')
+}
+
+function table<Value>(rows: readonly (readonly [Value, string])[]): ReadonlyMap<string, Value> {
+  return new Map(rows.flatMap(([value, names]) => names.split(' ').map((name) => [plain(name), value] as const)))
+}
