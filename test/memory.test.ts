@@ -45,6 +45,12 @@ describe(`peak memory on ${EVENTS} events`, { timeout: 300_000 }, () => {
       ['hf-map --anonymise all --key k --number-threads', 't.ndjson'],
       [`hf-split --by thread -o '${folder}/{}.hatf'`, 't.mtrc'],
       ['hf convert - - --to hatf', 't.mtrc'],
+      ['hatf-encode --split-addr', 't.mtrc'],
+      ['kmemtrace-encode', 't.mtrc'],
+      ['heapmon-encode', 't.mtrc'],
+      ['hf-sort --by size', 't.mtrc'],
+      ['hf-stats', 't.mtrc'],
+      ['hf-verify --allow zero-size', 't.mtrc'],
     ]
     const peaks: Record<string, number> = {}
     for (const [line, input] of commands) peaks[line] = await peak(line, file(input))

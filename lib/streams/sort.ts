@@ -9,7 +9,7 @@ import { generatorStream } from './generator.js'
 import { SpillFile, type Run } from './spill.js'
 
 /** How many bytes of memory sorting may take beside what reading and writing take. */
-export const SORT_MEMORY = 67_108_864
+export const SORT_MEMORY = 33_554_432
 
 /** Batches of a run are small, for one of each run is in memory while they are merged. */
 const RUN_BATCH_EVENTS = 1024
