@@ -1,12 +1,11 @@
 import { LF, MINUS, SPACE, TAB, ZERO, ascii } from '../../bytes/ascii.js'
-import { Sink } from '../../bytes/sink.js'
 import { HI, LO, WORD, writeDecimal, writeHex } from '../../bytes/u64.js'
 import type { EventBatch } from '../../event/batch.js'
 import { Api, APIS, Has, Kind } from '../../event/fields.js'
 import type { TraceHeader } from '../../event/header.js'
 import { Losses } from '../../event/losses.js'
-import type { Encoder } from '../../event/stage.js'
 import type { EncodeOptions } from '../format.js'
+import { LineEncoder } from '../line-encoder.js'
 import { Parts, reallocParts } from '../realloc.js'
 import { CARRIED, DEFAULT_LAYOUT, DEL, layoutOf, NAME, OLD, TITLES, WIDTHS, type HeapmonLayout } from './layout.js'
 import { Names, type Name } from './names.js'
@@ -43,54 +42,24 @@ export interface HeapmonEncodeOptions extends EncodeOptions {
 }
 
 /** Encodes events as heap monitoring text in canonical form. */
-export class HeapmonEncoder implements Encoder {
+export class HeapmonEncoder extends LineEncoder {
   readonly losses: Losses
-  private readonly sink = new Sink()
   private readonly names = new Names()
   private readonly options: HeapmonEncodeOptions
   private layout = DEFAULT_LAYOUT
   private tabs = true
-  private batch: EventBatch | null = null
   private header: TraceHeader | undefined
   /** The event's time in microseconds. */
   private timeLo = 0
   private timeHi = 0
-  private failure: unknown = null
 
   constructor(options: HeapmonEncodeOptions = {}) {
+    super()
     this.options = options
     this.losses = new Losses(NAME, CARRIED, options.strict)
   }
 
-  feed(batch: EventBatch): void {
-    this.batch = batch
-  }
-
-  end(): void {
-    // The text has no trailer.
-  }
-
-  cut(): void {
-    // Nothing is held back.
-  }
-
-  next(): Uint8Array | null {
-    if (this.failure !== null) throw this.failure
-    const { batch } = this
-    if (batch === null) return null
-    this.batch = null
-    try {
-      this.write(batch)
-    } catch (error) {
-      // In strict mode: the lines before the loss are given out first.
-      this.failure = error
-    }
-    if (this.sink.pos > 0) return this.sink.take()
-    if (this.failure !== null) throw this.failure
-    return null
-  }
-
-  private write(batch: EventBatch): void {
+  protected override write(batch: EventBatch): void {
     const { losses, names } = this
     const n = losses.admit(batch)
     if (batch.header !== this.header) this.begin(batch)

@@ -1,12 +1,11 @@
 import { ascii, COLON, LF, MINUS, SPACE, ZERO } from '../../bytes/ascii.js'
-import { Sink } from '../../bytes/sink.js'
 import { HI, LO, MAX_DECIMAL, SAFE_HI, WORD, writeDecimal, writeHex } from '../../bytes/u64.js'
 import type { EventBatch } from '../../event/batch.js'
 import { APIS, Api, fieldNames, Has, Kind, Outcome } from '../../event/fields.js'
 import type { TraceHeader } from '../../event/header.js'
 import { Losses } from '../../event/losses.js'
-import type { Encoder } from '../../event/stage.js'
 import type { EncodeOptions } from '../format.js'
+import { LineEncoder } from '../line-encoder.js'
 import { CARRIED, FORM_FIELDS, NAME } from './layout.js'
 
 const ALLOC = Kind.alloc
@@ -51,47 +50,17 @@ const THREAD_DONE = ascii(' thread_done 0x')
 const MAX_CANONICAL_LINE = 1 + MAX_DECIMAL + 1 + THREAD_DONE.length + 2 * 19 + 4 * (1 + MAX_DECIMAL) + 1
 
 /** Encodes events as memory_replay text in canonical form: single blanks, `0x` and lower-case hex, no leading zeros. */
-export class ReplayEncoder implements Encoder {
+export class ReplayEncoder extends LineEncoder {
   readonly losses: Losses
-  private readonly sink = new Sink()
-  private batch: EventBatch | null = null
   private header: TraceHeader | null = null
-  private failure: unknown = null
 
   /** @param options `strict` makes the first loss an error */
   constructor(options: EncodeOptions = {}) {
+    super()
     this.losses = new Losses(NAME, CARRIED, options.strict)
   }
 
-  feed(batch: EventBatch): void {
-    this.batch = batch
-  }
-
-  end(): void {
-    // The text has no trailer.
-  }
-
-  cut(): void {
-    // Nothing is held back.
-  }
-
-  next(): Uint8Array | null {
-    if (this.failure !== null) throw this.failure
-    const { batch } = this
-    if (batch === null) return null
-    this.batch = null
-    try {
-      this.write(batch)
-    } catch (error) {
-      // In strict mode: the lines before the loss are given out first.
-      this.failure = error
-    }
-    if (this.sink.pos > 0) return this.sink.take()
-    if (this.failure !== null) throw this.failure
-    return null
-  }
-
-  private write(batch: EventBatch): void {
+  protected override write(batch: EventBatch): void {
     const { losses, sink } = this
     const n = losses.admit(batch)
     const second = this.header !== null && this.header !== batch.header

@@ -1,5 +1,4 @@
 import { LF, SPACE, ZERO } from '../../bytes/ascii.js'
-import { Sink } from '../../bytes/sink.js'
 import { HI, LO, MAX_DECIMAL, writeDecimal, writeDecimal32, writeHex } from '../../bytes/u64.js'
 import { U64Column, columnOf, type EventBatch } from '../../event/batch.js'
 import { FIELDS, Has } from '../../event/fields.js'
@@ -7,6 +6,7 @@ import type { TraceHeader } from '../../event/header.js'
 import { Losses } from '../../event/losses.js'
 import type { Encoder } from '../../event/stage.js'
 import { encodeText } from '../../event/strings.js'
+import { LineEncoder } from '../../formats/line-encoder.js'
 import { Chooser } from '../choose.js'
 import type { Dtd } from '../model.js'
 import { headOf } from './layout.js'
@@ -39,7 +39,7 @@ export function asciiEncoder(dtd: Dtd, options?: AsciiEncodeOptions): Encoder {
 }
 
 /** Encodes events as lines in canonical form: single blanks, numbers without leading zeros, hex in lower case. */
-export class AsciiEncoder implements Encoder {
+export class AsciiEncoder extends LineEncoder {
   readonly losses: Losses
   private readonly name: string
   private readonly programs: readonly Program[]
@@ -47,12 +47,10 @@ export class AsciiEncoder implements Encoder {
   private readonly writers: readonly RecordWriter[]
   private readonly head: readonly string[]
   private readonly hasTimes: boolean
-  private readonly sink = new Sink()
-  private batch: EventBatch | null = null
   private header: TraceHeader | null = null
-  private failure: unknown = null
 
   constructor(dtd: Dtd, { name = 'metatf-ascii', strict, head = [`DTDURL: ${dtd.file}`] }: AsciiEncodeOptions = {}) {
+    super()
     const { mapping, programs } = programsOf(dtd)
     this.name = name
     this.head = head
@@ -63,35 +61,7 @@ export class AsciiEncoder implements Encoder {
     this.writers = programs.map((program) => new RecordWriter(program, this.sink))
   }
 
-  feed(batch: EventBatch): void {
-    this.batch = batch
-  }
-
-  end(): void {
-    // The format has no trailer.
-  }
-
-  cut(): void {
-    // Nothing is held back.
-  }
-
-  next(): Uint8Array | null {
-    if (this.failure !== null) throw this.failure
-    const { batch } = this
-    if (batch === null) return null
-    this.batch = null
-    try {
-      this.write(batch)
-    } catch (error) {
-      // In strict mode: the lines before the loss are given out first.
-      this.failure = error
-    }
-    if (this.sink.pos > 0) return this.sink.take()
-    if (this.failure !== null) throw this.failure
-    return null
-  }
-
-  private write(batch: EventBatch): void {
+  protected override write(batch: EventBatch): void {
     const { losses, sink, chooser, programs } = this
     const n = losses.admit(batch)
     if (batch.header !== this.header) this.writeHead(batch)

@@ -1,0 +1,43 @@
+import { Sink } from '../bytes/sink.js'
+import type { EventBatch } from '../event/batch.js'
+import type { Losses } from '../event/losses.js'
+import type { Encoder } from '../event/stage.js'
+
+/** What encoders of text share: a batch at a time becomes lines, nothing is held back, and there is no trailer. */
+export abstract class LineEncoder implements Encoder {
+  abstract readonly losses: Losses
+  protected readonly sink = new Sink()
+  private batch: EventBatch | null = null
+  private failure: unknown = null
+
+  /** Writes a batch to `sink`. Whatever it throws, what is in `sink` then is whole lines. */
+  protected abstract write(batch: EventBatch): void
+
+  feed(batch: EventBatch): void {
+    this.batch = batch
+  }
+
+  end(): void {
+    // There is no trailer.
+  }
+
+  cut(): void {
+    // Nothing is held back.
+  }
+
+  next(): Uint8Array | null {
+    if (this.failure !== null) throw this.failure
+    const { batch } = this
+    if (batch === null) return null
+    this.batch = null
+    try {
+      this.write(batch)
+    } catch (error) {
+      // In strict mode: the lines before the loss are given out first.
+      this.failure = error
+    }
+    if (this.sink.pos > 0) return this.sink.take()
+    if (this.failure !== null) throw this.failure
+    return null
+  }
+}
