@@ -176,8 +176,8 @@ export type Interpretation =
   /** The previous value of this leaf, at first `initial`, and `stride`, added; nothing is stored. */
   | { readonly kind: 'stride'; readonly initial: bigint; readonly stride: bigint }
   /**
-   * The elements 0, `stride`, 2 * `stride` ... of the table that section `section` is; nothing is stored. The stride is
-   * below 2^32.
+   * The element of the table that section `section` is at the section's offset, which then goes on by `stride`, below 2^32;
+   * it begins at 0, and all fields that take from the section share it. Nothing is stored.
    */
   | { readonly kind: 'sectionStride'; readonly section: number; readonly stride: number }
 

@@ -301,6 +301,11 @@ const MEANING: [text: string, message: string][] = [
       "(section 'table' is defined at x.dtd:3:9)"
   ],
   [
+    `${V10}a : (tag, x) { tag.value = 4; x.interpretation = sectionStride 2 1; }\nsection table 2 { e : (v) { v.width = 9; v.interpretation = none; } }`,
+    "x.dtd:2:50: section 2 is no table, which sectionStride needs: one record type with one field of fixed width " +
+      "(section 'table' is defined at x.dtd:3:9)"
+  ],
+  [
     `${V10}a : (tag, x) { tag.value = 4; x.interpretation = sectionStride 2 -1; }\nsection table 2 { }`,
     'x.dtd:2:66: the stride of sectionStride must be from 0 to 2^32 - 1 (the field is at x.dtd:2:11)'
   ],

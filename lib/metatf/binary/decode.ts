@@ -1,0 +1,350 @@
+import { Input } from '../../bytes/input.js'
+import { BATCH_EVENTS, BATCH_STRING_BYTES, EventBatch } from '../../event/batch.js'
+import { limit, malformed, truncated } from '../../event/error.js'
+import type { TraceHeader } from '../../event/header.js'
+import type { Decoder } from '../../event/stage.js'
+import { mappingOf, type Mapping } from '../mapping.js'
+import type { Dtd, RecordType } from '../model.js'
+import { EventBuilder } from './events.js'
+import {
+  FORMAT, MAGIC, MAX_RECORD, hasMagic, parseFileHeader, spansOf, type ByteOrder, type FileHeader, type Span
+} from './layout.js'
+import { getNumber } from './program.js'
+import { SectionPuller, applyMetadata, type ReadAt } from './pull.js'
+import { INCOMPLETE, RecordReader } from './read.js'
+import { Plan, States, type RecordState, type SectionState } from './states.js'
+import { Tables } from './tables.js'
+import { readTag } from './words.js'
+
+/** What the decoder can be told. */
+export interface BinaryDecodeOptions {
+  /** Whether the trace begins with a header. Default: if it begins with the magic number. */
+  header?: boolean
+  /** The byte order of traces without a header. Default `big`. */
+  byteOrder?: ByteOrder
+  /**
+   * Reads from the same file again: sections of which the fields of other records are taken may then stand anywhere in it.
+   * Without this they must come before the records that need them.
+   */
+  read?: ReadAt
+  /** How many bytes of such a section may come before the records that need them, 8 for each element. Default 64 MiB. */
+  buffer?: number
+  /** What headers and messages call the format. Default `metatf`. */
+  format?: string
+}
+
+const DEFAULT_BUFFER = 64 << 20
+
+/** Why `fill` stopped. */
+const USED_UP = 0
+const FULL = 1
+const FAULT = 2
+/** It did not. */
+const GO_ON = 3
+
+const SMALLEST_CAPACITY = 16
+/** Bytes per event assumed until some were read. */
+const FIRST_MEAN = 9
+
+const EVERYWHERE: Span = { start: 0, end: Infinity, section: 0, listed: false }
+
+/** A pure decoder for the binary traces of a DTD. @throws RangeError if the DTD is not of version 1.0 */
+export function binaryDecoder(dtd: Dtd, options: BinaryDecodeOptions = {}): Decoder {
+  return new BinaryDecoder(dtd, options)
+}
+
+/** Reads binary traces, with or without a header, as a DTD says. */
+export class BinaryDecoder implements Decoder {
+  private readonly format: string
+  private readonly plan: Plan
+  private readonly mapping: Mapping
+  private readonly states: States
+  private readonly tables: Tables
+  private readonly builder = new EventBuilder()
+  private readonly input = new Input()
+  private little: boolean
+  private reader: RecordReader
+  private header: TraceHeader
+  /** What the header said, once it was read; null for a trace without one. */
+  private file: FileHeader | null | undefined
+  private spans: Span[] = [EVERYWHERE]
+  /** Which of the spans is being read. */
+  private at = 0
+  private section: SectionState
+  /** Tables that have a part of the file of their own. */
+  private readonly listed = new Set<number>()
+  private records = 0
+  private batch: EventBatch | undefined
+  private columns = 0
+  private hasGiven = false
+  private delivered = 0
+  private fault: ((event: number) => Error) | undefined
+  private isCut = false
+  private isOver = false
+
+  /** @throws RangeError if the DTD is not of version 1.0, which alone describes binary traces */
+  constructor(dtd: Dtd, private readonly options: BinaryDecodeOptions = {}) {
+    this.format = options.format ?? FORMAT
+    this.plan = new Plan(dtd)
+    this.mapping = mappingOf(dtd)
+    this.states = new States(this.plan)
+    this.section = this.states.of(0)
+    this.tables = new Tables(options.buffer ?? DEFAULT_BUFFER)
+    this.little = options.byteOrder === 'little'
+    this.reader = new RecordReader(this.little, this.tables)
+    this.header = { format: this.format }
+  }
+
+  feed(chunk: Uint8Array): void {
+    this.input.feed(chunk)
+  }
+
+  /** @throws TraceError when the trace is malformed, too large, or ends before it is whole */
+  next(): EventBatch | null {
+    for (;;) {
+      if (this.fault !== undefined) throw this.fault(this.delivered + 1)
+      if (this.isOver || (this.input.left === 0 && !this.input.ended)) return null
+      if (this.file === undefined && !this.begin()) {
+        if (this.fault !== undefined) continue
+        return null
+      }
+      const batch = this.open()
+      const stop = this.fill(batch)
+      if (stop === USED_UP && this.input.ended) this.finish()
+      if (batch.count > 0 || (this.isOver && !this.hasGiven)) {
+        this.delivered += batch.count
+        this.columns = batch.columns
+        this.batch = undefined
+        this.hasGiven = true
+        return batch
+      }
+      if (stop === USED_UP && this.fault === undefined) return null
+    }
+  }
+
+  end(): void {
+    this.input.ended = true
+  }
+
+  cut(): void {
+    this.input.pos = this.input.end
+    this.input.ended = true
+    this.isCut = true
+  }
+
+  /** Reads the header, if there is one. Returns whether it is done. */
+  private begin(): boolean {
+    const { input, options } = this
+    const { bytes, pos, end } = input
+    if (input.left < MAGIC.length && !input.ended && options.header !== false && hasMagic(bytes, pos, end)) return false
+    const hasHeader = options.header ?? (input.left > 0 && hasMagic(bytes, pos, end))
+    if (!hasHeader || this.isCut) {
+      this.file = null
+      this.header = { format: this.format, layout: { header: false, byteOrder: this.little ? 'little' : 'big' } }
+      return true
+    }
+    try {
+      const file = parseFileHeader(bytes, pos, end, this.format)
+      if (file === null) {
+        if (input.ended) this.fail(truncated, 'the trace ends inside its header')
+        return false
+      }
+      this.useHeader(file)
+    } catch (error) {
+      this.fault = () => error as Error
+      return false
+    }
+    return true
+  }
+
+  private useHeader(file: FileHeader): void {
+    const { plan, tables } = this
+    this.spans = spansOf(file, new Set(plan.sections.keys()), this.format)
+    this.file = file
+    this.little = file.byteOrder === 'little'
+    this.reader = new RecordReader(this.little, tables)
+    this.input.pos += file.length
+    const { addressSize, byteOrder, dtd } = file
+    const contiguous = file.sections.length > 0
+    this.header = { format: this.format, layout: { header: true, dtd, byteOrder, addressSize, contiguous } }
+    for (const [i, span] of this.spans.entries()) {
+      if (span.section === null || !plan.tables.has(span.section)) continue
+      this.listed.add(span.section)
+      if (this.options.read === undefined) continue
+      tables.pullFrom(span.section, new SectionPuller(plan, this.little, span, tables, this.options.read))
+      this.spans[i] = { ...span, section: null }
+    }
+    this.enter(0)
+  }
+
+  /** Begins to read a span. */
+  private enter(i: number): void {
+    this.at = i
+    const { section } = this.spans[i] as Span
+    if (section !== null) this.section = this.states.of(section)
+  }
+
+  /** A batch with room for about as many events as there is input. */
+  private open(): EventBatch {
+    const { input, delivered, batch } = this
+    if (batch !== undefined && batch.capacity > batch.count) return batch
+    const mean = delivered > SMALLEST_CAPACITY ? input.offset / delivered : FIRST_MEAN
+    const room = Math.min(BATCH_EVENTS, SMALLEST_CAPACITY + Math.ceil((input.left / mean) * 1.125))
+    return (this.batch = new EventBatch(room, this.columns, this.header))
+  }
+
+  /** Reads into a batch until the input is used up, the batch is full or something is wrong. */
+  private fill(batch: EventBatch): number {
+    const { input } = this
+    try {
+      let stop: number = GO_ON
+      while (stop === GO_ON) {
+        const { end, section } = this.spans[this.at] as Span
+        const left = end - input.offset
+        if (left <= 0) this.leave()
+        else if (input.left === 0) return USED_UP
+        else if (section === null) input.pos = Math.min(input.end, input.pos + left)
+        else stop = this.fillFrom(batch, Math.min(input.end, input.pos + left), left <= input.left)
+      }
+      return stop
+    } catch (error) {
+      // Too many states, or a table that could not be read.
+      if (error instanceof RangeError) return this.fail(limit, error.message)
+      this.fault = () => error as Error
+      return FAULT
+    }
+  }
+
+  /** Goes on to the next span. */
+  private leave(): void {
+    const { section } = this.spans[this.at] as Span
+    if (section !== null && this.listed.has(section)) this.tables.close(section)
+    this.enter(this.at + 1)
+  }
+
+  /**
+   * Reads the records of a span.
+   *
+   * @param end the end of what is there of them
+   * @param isWhole whether that is the end of the span
+   */
+  private fillFrom(batch: EventBatch, end: number, isWhole: boolean): number {
+    const { input, plan } = this
+    const isRaw = plan.isRaw(this.section.section.id)
+    while (input.pos < end) {
+      if (batch.count === batch.capacity) return FULL
+      const after = isRaw ? this.element(end) : this.record(batch, end)
+      if (after === FAULT) return FAULT
+      if (after === USED_UP) {
+        if (isWhole) return this.fail(malformed, 'a record goes beyond the end of its section')
+        if (end - input.pos > MAX_RECORD) return this.fail(limit, `a record has more than ${MAX_RECORD} bytes`)
+        return USED_UP
+      }
+      if (batch.strings.byteLength > BATCH_STRING_BYTES) return FULL
+    }
+    return GO_ON
+  }
+
+  /** Reads an element of a section without tags. */
+  private element(end: number): number {
+    const { input, reader } = this
+    const { id, element } = this.section.section
+    const after = reader.read(this.section.raw, input.bytes, input.pos, end)
+    if (after === INCOMPLETE) return USED_UP
+    if (after < 0) return this.fail(reader.isLimit ? limit : malformed, reader.reason)
+    if (after === input.pos) return this.fail(malformed, `section ${id} has elements of no bytes`)
+    const reason = this.tables.push(id, reader.words, 2 * (element?.position ?? 0))
+    if (reason !== '') return this.fail(limit, reason)
+    input.pos = after
+    return GO_ON
+  }
+
+  /** Reads a record. */
+  private record(batch: EventBatch, end: number): number {
+    const { input, plan, reader, section } = this
+    const { bytes, pos } = input
+    if (end - pos < plan.tagWidth) return USED_UP
+    const tag = readTag(bytes, pos, plan.tagWidth, this.little)
+    const state = section.byTag(tag)
+    if (state === undefined) return this.fail(malformed, `unknown tag ${tag}${inSection(section)}`)
+    const after = reader.read(state, bytes, pos, end)
+    if (after === INCOMPLETE) return USED_UP
+    if (after < 0) return this.fail(reader.isLimit ? limit : malformed, reader.reason)
+    this.tables.commit()
+    const { record } = state.program
+    let stop: number
+    if (record.role === 'metadata') stop = this.check(applyMetadata(section, reader.words))
+    else if (record.role === 'section') stop = this.switchTo(getNumber(reader.words, 1))
+    else stop = this.data(record, state, batch)
+    if (stop === GO_ON) input.pos = after
+    return stop
+  }
+
+  private check(reason: string): number {
+    return reason === '' ? GO_ON : this.fail(malformed, reason)
+  }
+
+  /** What follows is of another section. */
+  private switchTo(id: number): number {
+    const { plan, listed } = this
+    if (!plan.sections.has(id)) return this.fail(malformed, `there is no section ${id}`)
+    if (id !== this.section.section.id) {
+      if (plan.isRaw(id)) return this.fail(malformed, `section ${id} has no tags, and must have a part of the file of its own`)
+      if (listed.has(id)) return this.fail(malformed, `section ${id} is elsewhere, as the header says`)
+    }
+    this.section = this.states.of(id)
+    return GO_ON
+  }
+
+  /** Takes a data record or comment: as an event, or as an element that others take. */
+  private data(record: RecordType, state: RecordState, batch: EventBatch): number {
+    const { section } = this.section
+    if (this.plan.tables.has(section.id) && section.element?.record === record) {
+      const reason = this.tables.push(section.id, this.reader.words, 2 * section.element.position)
+      return reason === '' ? GO_ON : this.fail(limit, reason)
+    }
+    if (record.role === 'data') {
+      const said = this.file?.records ?? 0
+      if (said > 0 && this.records === said) {
+        return this.fail(malformed, `there are more records than the ${said} that the header says`)
+      }
+      this.records++
+    }
+    const mapping = this.mapping.of.get(record)
+    if (mapping !== undefined) this.builder.add(mapping, state, this.reader, this.input.bytes, batch)
+    return GO_ON
+  }
+
+  /** All of the input was read: whether it is whole. */
+  private finish(): void {
+    this.isOver = true
+    if (this.isCut || this.fault !== undefined) return
+    const { input, file } = this
+    if (input.left > 0) return void this.fail(truncated, 'the trace ends inside a record')
+    const said = file?.records ?? 0
+    const { end } = this.spans[this.at] as Span
+    if (input.offset < end && end !== Infinity) this.fail(truncated, `the trace ends inside ${this.describe()}`)
+    else if (this.spans.slice(this.at + 1).some((span) => span.end !== Infinity && span.end > span.start)) {
+      this.fail(truncated, 'the trace ends before the sections that its header lists')
+    } else if (said > this.records) {
+      this.fail(truncated, `the trace has only ${this.records} of the ${said} records that its header says`)
+    }
+  }
+
+  private describe(): string {
+    const { start, end } = this.spans[this.at] as Span
+    const found = this.file?.sections.find((section) => section.start === start && section.start + section.size === end)
+    return found === undefined ? 'the part before a section' : `section ${found.id}, which ends at byte ${end}`
+  }
+
+  /** Notes a fault at the record at hand, to be thrown once all events before it are out. */
+  private fail(make: typeof malformed, reason: string): typeof FAULT {
+    const { offset } = this.input
+    this.fault = (event) => make(reason, { format: this.format, offset, event })
+    return FAULT
+  }
+}
+
+function inSection({ section: { id, name } }: SectionState): string {
+  return id === 0 ? '' : ` in section ${name}`
+}

@@ -1,0 +1,317 @@
+import { Sink } from '../../bytes/sink.js'
+import type { EventBatch } from '../../event/batch.js'
+import { limit } from '../../event/error.js'
+import type { TraceHeader } from '../../event/header.js'
+import { Losses, type Carried } from '../../event/losses.js'
+import type { Encoder } from '../../event/stage.js'
+import type { EncodeOptions } from '../../formats/format.js'
+import { Chooser } from '../choose.js'
+import { mappingOf, type RecordMapping } from '../mapping.js'
+import type { Dtd } from '../model.js'
+import { Composer } from './compose.js'
+import { isOptional } from './events.js'
+import { FORMAT, formatFileHeader, headerLength, type ByteOrder, type SectionHeader } from './layout.js'
+import { Plan, States, type SectionState } from './states.js'
+import { TableWriter } from './table-writer.js'
+import { Origin, Values } from './values.js'
+import { RecordWriter } from './write.js'
+
+/** What the encoder can be told. */
+export interface BinaryEncodeOptions extends EncodeOptions {
+  /** Begin with a header. Default: as the trace was read, else true. */
+  header?: boolean
+  /** What the header calls the DTD, which readers look for by it. Default: as the trace was read, else the DTD's file name. */
+  name?: string
+  /** Default: as the trace was read, else `big`. */
+  byteOrder?: ByteOrder
+  /** The bits of an address that the header tells. Default: as the trace was read, else 64. */
+  addressSize?: 32 | 64
+  /**
+   * Give each table that fields take values from a part of the file of its own, in front of the records. All of the trace is
+   * then held in memory until its end. Default: as the trace was read, or if a table has no tags, which leaves no choice.
+   */
+  contiguous?: boolean
+  /**
+   * Write each batch as soon as it comes, for live input. Default false: where fields take values from tables, these are written
+   * in front of the records of a whole window (`window`, 4096 records by default), however the events were cut into batches.
+   */
+  latency?: boolean
+  /** What messages call the format. Default `metatf`. */
+  format?: string
+}
+
+/** How many records wait for each other at most where there are tables, and how many bytes of them and of the tables. */
+const WINDOW = 4096
+const WINDOW_BYTES = 65_536
+
+/** The most bytes of a trace file, whose header tells places in 32 bits. */
+const MAX_FILE = 2 ** 32 - 1
+
+/** The tag of section records, the same in all DTDs. */
+const SECTION_TAG = 2
+
+/** A pure encoder for binary traces. @throws RangeError if the DTD is not of version 1.0, or its name has no place in a header */
+export function binaryEncoder(dtd: Dtd, options: BinaryEncodeOptions = {}): Encoder {
+  return new BinaryEncoder(dtd, options)
+}
+
+/** Which fields of events traces of a DTD carry. */
+export function carriedBy(dtd: Dtd): Carried {
+  return mappingOf(dtd).carried
+}
+
+/** How a trace is laid out. */
+interface Form {
+  readonly header: boolean
+  readonly name: string
+  readonly byteOrder: ByteOrder
+  readonly addressSize: 32 | 64
+  readonly contiguous: boolean
+}
+
+/** What writes once it is known how. */
+interface Output {
+  readonly form: Form
+  readonly tables: TableWriter
+  readonly writer: RecordWriter
+}
+
+/** Writes events as a DTD says. */
+export class BinaryEncoder implements Encoder {
+  readonly losses: Losses
+  private readonly plan: Plan
+  private readonly states: States
+  private readonly mappings: readonly RecordMapping[]
+  private readonly chooser: Chooser
+  private readonly composer: Composer
+  private readonly values = new Values()
+  private readonly sectionValues = new Values()
+  /** The records, but for the elements of tables. */
+  private readonly sink = new Sink()
+  private readonly ready: Uint8Array[] = []
+  /** What is held until the end, if sections are contiguous: the records under 0, and tables by their IDs. */
+  private readonly held = new Map<number, Uint8Array[]>()
+  private section: SectionState
+  /** The section that was current at the end of what was handed on. */
+  private atFlush: SectionState
+  /** The sections that records were written in. */
+  private readonly used = new Set<number>()
+  private records = 0
+  /** Whether records wait until a window of them is full, how many make one, and how many there are. */
+  private readonly waits: boolean
+  private readonly window: number
+  private waiting = 0
+  private output: Output | undefined
+  private fault: Error | undefined
+  private isEnded = false
+
+  constructor(dtd: Dtd, private readonly options: BinaryEncodeOptions = {}) {
+    this.plan = new Plan(dtd)
+    const mapping = mappingOf(dtd)
+    this.losses = new Losses(options.format ?? FORMAT, mapping.carried, options.strict)
+    this.states = new States(this.plan)
+    this.section = this.atFlush = this.states.of(0)
+    this.chooser = new Chooser(mapping, this.losses)
+    this.mappings = mapping.records.map(withoutOptional)
+    this.composer = new Composer(this.losses, this.values)
+    this.waits = this.plan.tables.size > 0 && options.latency !== true
+    this.window = Math.min(WINDOW, options.window ?? WINDOW)
+    // What the options alone make wrong is told at once.
+    this.checkForm(this.formOf(undefined))
+  }
+
+  feed(batch: EventBatch): void {
+    const count = this.losses.admit(batch)
+    if (count < batch.count) this.fault = this.losses.refusal(batch, count)
+    try {
+      const output = this.begin(batch.header)
+      for (let i = 0; i < count; i++) this.event(batch, i, output)
+    } catch (error) {
+      const isLimit = error instanceof RangeError
+      this.fault = isLimit ? limit(error.message, { format: this.options.format ?? FORMAT }) : (error as Error)
+    }
+    if (this.fault !== undefined) this.finish(true)
+    else if (!this.waits) this.flush()
+  }
+
+  /** @throws TraceError when an event or field cannot be written in strict mode, or contiguous sections become too large */
+  next(): Uint8Array | null {
+    const bytes = this.ready.shift()
+    if (bytes !== undefined) return bytes
+    if (this.fault !== undefined) throw this.fault
+    return null
+  }
+
+  end(): void {
+    this.begin(undefined)
+    this.finish(false)
+  }
+
+  cut(): void {
+    this.finish(true)
+  }
+
+  /** Decides how the trace is laid out, when its first events come, and writes its header. */
+  private begin(header: TraceHeader | undefined): Output {
+    if (this.output !== undefined) return this.output
+    const form = this.formOf(header)
+    this.checkForm(form)
+    const little = form.byteOrder === 'little'
+    const tables = new TableWriter(this.states, little)
+    this.output = { form, tables, writer: new RecordWriter(little, tables) }
+    if (form.header && !form.contiguous) this.ready.push(fileHeader(form, 0, []))
+    return this.output
+  }
+
+  private formOf(header: TraceHeader | undefined): Form {
+    const { options, plan } = this
+    const layout = header?.format === (options.format ?? FORMAT) ? (header.layout ?? {}) : {}
+    const { dtd, byteOrder, addressSize } = layout
+    const hasRaw = [...plan.tables].some((id) => plan.isRaw(id))
+    const isHeld = options.contiguous ?? (hasRaw || layout['contiguous'] === true)
+    return {
+      header: options.header ?? layout['header'] !== false,
+      name: options.name ?? (typeof dtd === 'string' ? dtd : fileName(plan.dtd.file)),
+      byteOrder: options.byteOrder ?? (byteOrder === 'little' ? 'little' : 'big'),
+      addressSize: options.addressSize ?? (addressSize === 32 ? 32 : 64),
+      // Where no field takes values from a table, there is nothing to wait for.
+      contiguous: isHeld && plan.tables.size > 0
+    }
+  }
+
+  private checkForm(form: Form): void {
+    const raw = [...this.plan.tables].find((id) => this.plan.isRaw(id))
+    if (raw !== undefined && !form.contiguous) throw new RangeError(`section ${raw} has no tags, and must be contiguous`)
+    if (form.contiguous && !form.header) throw new RangeError('contiguous sections need a header')
+    if (form.header) fileHeader(form, 0, [])
+  }
+
+  private event(batch: EventBatch, i: number, { tables, writer }: Output): void {
+    const { chooser, plan, states } = this
+    const position = chooser.choose(batch, i)
+    if (position < 0) return
+    const mapping = this.mappings[position] as RecordMapping
+    chooser.compare(batch, i, mapping)
+    const { record } = mapping
+    if (!this.composer.compose(mapping, plan.program(record), batch, i)) return
+    const tag = record.tag as number
+    let state = this.section.byTag(tag)
+    if (state?.program.record !== record) {
+      this.switchTo(record.section, this.sink, writer)
+      state = states.of(record.section).byTag(tag)
+    }
+    this.used.add(this.section.section.id)
+    for (const p of this.composer.silent) {
+      if (state?.touched[p] === 1) this.losses.note(`no ${record.leaves[p]?.name}, written as 0`, batch, i)
+    }
+    if (state === undefined || !writer.write(this.section, state, this.values, this.sink)) {
+      this.losses.note(`${record.name} with values that there is no room for: left out`, batch, i)
+      return
+    }
+    if (record.role === 'data') this.records++
+    if (!this.waits) return
+    const isFull = ++this.waiting >= this.window || tables.pendingBytes >= WINDOW_BYTES || this.sink.pos >= WINDOW_BYTES
+    if (isFull) this.flush()
+  }
+
+  /** Writes the record that says which section follows. */
+  private switchTo(id: number, out: Sink, writer: RecordWriter): void {
+    if (this.section.section.id === id) return
+    const { sectionValues, section } = this
+    sectionValues.clear()
+    sectionValues.addNumber(0, BigInt(SECTION_TAG), Origin.implied)
+    sectionValues.addNumber(1, BigInt(id), Origin.implied)
+    const state = section.byTag(SECTION_TAG)
+    if (state !== undefined) writer.write(section, state, sectionValues, out)
+    this.section = this.states.of(id)
+  }
+
+  /** Hands on what was written, the elements of tables before the records that take them. */
+  private flush(): void {
+    if (this.output === undefined) return
+    this.waiting = 0
+    const { form, tables, writer } = this.output
+    const { sink, ready } = this
+    if (form.contiguous) {
+      for (const { id, sink: elements } of tables.pending()) this.hold(id, elements.take())
+      if (sink.pos > 0) this.hold(0, sink.take())
+      return
+    }
+    const records = sink.pos > 0 ? sink.take() : null
+    if (tables.pendingBytes > 0) {
+      // The records begin in the section that was current when the last ones were handed on.
+      const after = this.section
+      this.section = this.atFlush
+      const { id: before } = this.section.section
+      for (const { id, sink: elements } of tables.pending()) {
+        this.switchTo(id, sink, writer)
+        sink.append(elements.take())
+      }
+      this.switchTo(before, sink, writer)
+      ready.push(sink.take())
+      this.section = after
+    }
+    if (records !== null) ready.push(records)
+    this.atFlush = this.section
+  }
+
+  private hold(id: number, bytes: Uint8Array): void {
+    const parts = this.held.get(id)
+    if (parts === undefined) this.held.set(id, [bytes])
+    else parts.push(bytes)
+  }
+
+  /** Hands on the rest. A trace that breaks off must not look whole: its header says of its records that they are longer. */
+  private finish(isCut: boolean): void {
+    if (this.isEnded || this.output === undefined) return
+    this.isEnded = true
+    this.flush()
+    const { form } = this.output
+    if (!form.contiguous) return
+    const sections: SectionHeader[] = []
+    const { length } = new TextEncoder().encode(form.name)
+    const tables = [...this.held].filter(([table]) => table !== 0)
+    let at = headerLength(length, tables.length + 1)
+    for (const [table, parts] of tables) at = this.place(table, parts, at, sections)
+    const start = at
+    const records = this.held.get(0) ?? []
+    // The records of several sections are those of the global one, with section records among them.
+    const id = this.used.size === 1 ? ([...this.used][0] as number) : 0
+    at = this.place(id, records, at, sections, isCut ? 1 : 0)
+    if (at > MAX_FILE) {
+      const reason = `contiguous sections of ${at} bytes, more than a header can tell`
+      this.fault ??= limit(reason, { format: this.options.format ?? FORMAT })
+      return
+    }
+    this.ready.push(fileHeader(form, this.records, sections, start))
+    for (const [, parts] of tables) this.ready.push(...parts)
+    this.ready.push(...records)
+    this.held.clear()
+  }
+
+  /** Gives a part of the file its place, and returns where the next one begins. */
+  private place(id: number, parts: readonly Uint8Array[], start: number, sections: SectionHeader[], missing = 0): number {
+    const size = parts.reduce((sum, { length }) => sum + length, missing)
+    sections.push({ id, start, size })
+    return start + size
+  }
+}
+
+function fileHeader(form: Form, records: number, sections: SectionHeader[], start?: number): Uint8Array {
+  const { name, byteOrder, addressSize } = form
+  const { length } = new TextEncoder().encode(name)
+  return formatFileHeader({
+    dtd: name, byteOrder, addressSize, records: records > MAX_FILE ? 0 : records, sections,
+    start: start ?? headerLength(length, sections.length)
+  })
+}
+
+function fileName(path: string): string {
+  return path.slice(path.lastIndexOf('/') + 1)
+}
+
+/** The mapping of a record with what it needs: bytes of which there are none are those of an event that does not have them. */
+function withoutOptional(mapping: RecordMapping): RecordMapping {
+  const optional = mapping.leaves.filter(isOptional).reduce((set, { field }) => set | (1 << field), 0)
+  return { ...mapping, needs: mapping.needs & ~optional }
+}

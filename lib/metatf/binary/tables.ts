@@ -1,0 +1,133 @@
+import type { TableSource } from './read.js'
+
+/** Reads on in a table that lies elsewhere in the file. */
+export interface Puller {
+  /** Pushes some more elements onto the table, or closes it at its end. Returns why it cannot, or an empty string. */
+  pull(): string
+}
+
+const LATE = 'sections that come after the records that need them can be read from a file only'
+
+/** The elements of one section that came and were not taken yet. */
+class Table {
+  /** The number of the next element to be taken, and what that was at the last commit. */
+  next = 0
+  committed = 0
+  /** How many elements came so far. */
+  count = 0
+  /** Whether no more will come. */
+  isClosed = false
+  puller: Puller | null = null
+  /** The number of the element at `words[0]`. */
+  private first = 0
+  private words = new Uint32Array(64)
+
+  /** How many bytes the elements take. */
+  get bytes(): number {
+    return 8 * Math.max(0, this.count - Math.max(this.first, this.committed))
+  }
+
+  push(from: Uint32Array, at: number): void {
+    // Those that were passed over already are not kept.
+    if (this.count < this.committed) {
+      this.first = ++this.count
+      return
+    }
+    let slot = 2 * (this.count - this.first)
+    if (slot === this.words.length) {
+      const unused = Math.max(0, Math.min(this.committed, this.count) - this.first)
+      const words = unused > slot / 4 ? this.words : new Uint32Array(2 * this.words.length)
+      words.set(this.words.subarray(2 * unused, slot))
+      this.words = words
+      this.first += unused
+      slot -= 2 * unused
+    }
+    this.words[slot] = from[at] as number
+    this.words[slot + 1] = from[at + 1] as number
+    this.count++
+  }
+
+  /** Puts an element that is there into `to[index]`. */
+  get(element: number, to: Uint32Array, index: number): void {
+    const slot = 2 * (element - this.first)
+    to[index] = this.words[slot] as number
+    to[index + 1] = this.words[slot + 1] as number
+  }
+
+  /** Forgets the elements that were taken. */
+  drop(): void {
+    this.committed = this.next
+    if (this.committed >= this.count) this.first = this.count
+  }
+}
+
+/**
+ * The tables that fields with sectionStride take their values from. All fields that take from a section share one offset
+ * into it, which only ever goes forward, so that elements are kept from when they come until they are taken.
+ */
+export class Tables implements TableSource {
+  reason = ''
+  private readonly tables = new Map<number, Table>()
+  private readonly taken: Table[] = []
+  private hasTaken = false
+
+  /** @param maxBytes how many bytes those elements of a section may take that were not taken yet */
+  constructor(private readonly maxBytes: number) {}
+
+  /** Adds an element to a section. Returns why there are too many, or an empty string. */
+  push(section: number, words: Uint32Array, at: number): string {
+    const table = this.of(section)
+    table.push(words, at)
+    if (table.bytes <= this.maxBytes) return ''
+    return `more than ${this.maxBytes} bytes of section ${section} come before the records that need them`
+  }
+
+  /** No more elements of that section will come. */
+  close(section: number): void {
+    this.of(section).isClosed = true
+  }
+
+  /** Takes the elements of a section from elsewhere. */
+  pullFrom(section: number, puller: Puller): void {
+    this.of(section).puller = puller
+  }
+
+  take(section: number, stride: number, words: Uint32Array, index: number): boolean {
+    const table = this.of(section)
+    while (table.count <= table.next && !table.isClosed && table.puller !== null) {
+      this.reason = table.puller.pull()
+      if (this.reason !== '') return false
+    }
+    if (table.count <= table.next) {
+      this.reason = table.isClosed
+        ? `section ${section} has only ${table.count} elements`
+        : `element ${table.next} of section ${section} has not come yet: ${LATE}`
+      return false
+    }
+    table.get(table.next, words, index)
+    if (!this.taken.includes(table)) this.taken.push(table)
+    this.hasTaken = true
+    table.next += stride
+    return true
+  }
+
+  /** What was taken stays taken: the record is whole. */
+  commit(): void {
+    if (!this.hasTaken) return
+    for (const table of this.taken) table.drop()
+    this.taken.length = 0
+    this.hasTaken = false
+  }
+
+  rollback(): void {
+    for (const table of this.taken) table.next = table.committed
+    this.taken.length = 0
+    this.hasTaken = false
+  }
+
+  private of(section: number): Table {
+    let table = this.tables.get(section)
+    if (table === undefined) this.tables.set(section, (table = new Table()))
+    return table
+  }
+}
