@@ -113,6 +113,8 @@ describe('kmemtrace-decode', () => {
     expect(await shell(`kmemtrace-decode ${scratch()}`)).toMatchObject({ code: 1, stderr: expect.stringMatching(/has no files cpu0/) as string })
     expect(await shell(`kmemtrace-decode ${folder}/cpu9 ${folder}/cpu1`)).toMatchObject({ code: 1, stderr: expect.stringMatching(/no such file/) as string })
     expect(await shell(`kmemtrace-decode --cpu 1 ${folder}/cpu0 ${folder}/cpu1`)).toMatchObject({ code: 2 })
+    expect(await shell(`kmemtrace-decode --window 5 ${folder}/cpu0`)).toMatchObject({ code: 2 })
+    expect(await shell(`kmemtrace-decode --window 65537 ${folder}`)).toMatchObject({ code: 2, stderr: expect.stringMatching(/at most 65536/) as string })
   })
 })
 

@@ -133,13 +133,14 @@ describe('hf-merge', () => {
 
   test.skipIf(process.platform === 'win32')('more files than can be open: refused before anything is written, but not end to end', async () => {
     const folder = scratch()
-    for (let i = 0; i < 100; i++) writeFileSync(join(folder, `in${i}`), dump(1, [i]))
-    const refused = await shell(`cd ${folder}; ulimit -n 64; hf-merge in* -o out`)
-    expect(refused).toMatchObject({ code: 2, stderr: "hf-merge: 100 files are more than the system's limit of 64 (ulimit -n) allows to be open at once: raise it, or merge them in parts (see hf-merge --help)\n" })
-    expect(await shell(`cd ${folder}; ulimit -n 64; hf-merge --from replay in* -o out`)).toEqual(refused)
+    // Node itself has many modules open at once while it starts.
+    for (let i = 0; i < 300; i++) writeFileSync(join(folder, `in${i}`), dump(1, [i]))
+    const refused = await shell(`cd ${folder}; ulimit -n 200; hf-merge in* -o out`)
+    expect(refused).toMatchObject({ code: 2, stderr: "hf-merge: 300 files are more than the system's limit of 200 (ulimit -n) allows to be open at once: raise it, or merge them in parts (see hf-merge --help)\n" })
+    expect(await shell(`cd ${folder}; ulimit -n 200; hf-merge --from replay in* -o out`)).toEqual(refused)
     expect(existsSync(join(folder, 'out'))).toBe(false)
-    expect(await shell(`cd ${folder}; ulimit -n 64; hf-merge --end-to-end in* --to replay -o out`)).toMatchObject({ code: 0, stderr: '' })
-    expect(readFileSync(join(folder, 'out'), 'utf8').split('\n')).toHaveLength(101)
+    expect(await shell(`cd ${folder}; ulimit -n 200; hf-merge --end-to-end in* --to replay -o out`)).toMatchObject({ code: 0, stderr: '' })
+    expect(readFileSync(join(folder, 'out'), 'utf8').split('\n')).toHaveLength(301)
   })
 
   test('puts traces end to end', async () => {
@@ -266,6 +267,8 @@ describe('hf-sort', () => {
         }
       })
       while (!hasSpilled()) await sleep(10)
+      // The file loses its name right after it was opened: a moment that can be seen.
+      await sleep(50)
       expect(readdirSync(folder)).toEqual([])
       child.kill(signal)
       expect(await once(child, 'close')).toEqual(signal === 'SIGINT' ? [130, null] : [null, signal])

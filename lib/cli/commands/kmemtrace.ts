@@ -8,9 +8,9 @@ import { ABI_FILE, ABI_VERSION, OVERRUNS_FILE, PER_CPU_FILE, perCpuFiles } from 
 import { SplitFiles } from '../../streams/split-files.js'
 import { transformStream } from '../../streams/stage.js'
 import { isSameFile } from '../../streams/stdio.js'
-import { MERGE_WINDOW } from '../../transforms/merge.js'
 import { ndjson } from '../../wire/ndjson/index.js'
 import { optionFlags, optionValues, UsageError, wholeNumber, type Arguments, type Command } from '../command.js'
+import { runMergeJob, WINDOW_FLAG, windowOption } from '../merging.js'
 import { inputOperand, OUTPUT_FLAGS, reportLosses, runJob, runStreams, STRICT_FLAG } from '../pipeline.js'
 
 const PLACE = '%d'
@@ -31,7 +31,7 @@ export const kmemtraceDecode: Command = {
     ...OUTPUT_FLAGS,
     ...optionFlags(kmemtrace.decodeOptions),
     CPU_FLAG,
-    { name: 'window', value: 'N', help: `With several files: put an event in order that comes up to N events late in its file (default ${MERGE_WINDOW}, less with many files)` },
+    WINDOW_FLAG,
   ],
   examples: [
     { command: 'kmemtrace-decode cpu0 cpu1 | head -n 3', means: 'look at the traces of two CPUs' },
@@ -44,15 +44,15 @@ export const kmemtraceDecode: Command = {
     const stages = overruns === undefined ? [] : [new Overruns(overruns)]
     const [first, second] = inputs
     if (second === undefined && first !== undefined) {
+      if (args.has('window')) throw new UsageError('--window is for several files: one keeps its order')
       // What --cpu says comes before the file's name.
       await runJob({ command: this.name, args, from: kmemtrace, decode: { ...first.decode, ...cpuOption(args) }, input: first.path, stages, to: ndjson })
       return
     }
     if (args.has('cpu')) throw new UsageError('--cpu is for one file: the names of several tell their CPUs')
-    const window = args.value('window')
-    const options = window === undefined ? {} : { window: wholeNumber('window', window) }
+    const options = windowOption(args)
     const source = { paths: inputs.map(({ path }) => path), open: () => mergeInputs(inputs, options) }
-    await runJob({ command: this.name, args, source, stages, to: ndjson })
+    await runMergeJob({ command: this.name, args, source, stages, to: ndjson }, 'they are not of the same layout')
   },
 }
 

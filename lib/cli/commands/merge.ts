@@ -1,14 +1,12 @@
 import { accessSync, constants } from 'node:fs'
 import { FORMATS, formatNamed } from '../../registry.js'
-import { concatInputs, mergeInputs, NoOrderError, TooManyFilesError, type MergeInput } from '../../streams/merge.js'
-import { MERGE_WINDOW } from '../../transforms/merge.js'
+import { concatInputs, mergeInputs, type MergeInput } from '../../streams/merge.js'
 import { Offset } from '../../transforms/offset.js'
 import type { MergeOrder } from '../../transforms/order-audit.js'
 import { ndjson } from '../../wire/ndjson/index.js'
-import { integer, UsageError, wholeNumber, type Arguments, type Command } from '../command.js'
-import { OUTPUT_FLAGS, outputFormat, runJob, STRICT_FLAG, TO_FLAG, type Source } from '../pipeline.js'
-
-const MAX_WINDOW = 65_536
+import { integer, UsageError, type Arguments, type Command } from '../command.js'
+import { runMergeJob, WINDOW_FLAG, windowOption } from '../merging.js'
+import { OUTPUT_FLAGS, outputFormat, STRICT_FLAG, TO_FLAG, type Source } from '../pipeline.js'
 
 export const merge: Command = {
   name: 'hf-merge',
@@ -27,7 +25,7 @@ export const merge: Command = {
   flags: [
     { name: 'by', value: 'FIELD', help: 'Order by this field (default: sequence if the events have it, else time)', values: ['sequence', 'time'] },
     { name: 'end-to-end', help: 'Put the traces one behind the other instead' },
-    { name: 'window', value: 'N', help: `Put an event in order that comes up to N events late in its file (default ${MERGE_WINDOW}; less with more than 16 files)` },
+    WINDOW_FLAG,
     { name: 'thread-offset', value: 'N', help: 'Add N times the number of the file, from 0, to thread ids' },
     { name: 'process-offset', value: 'N', help: 'Add N times the number of the file, from 0, to process ids' },
     { name: 'number-processes', help: 'Give events without a process the number of their file, from 1' },
@@ -43,13 +41,7 @@ export const merge: Command = {
   async run(args) {
     const source = mergeSource(args)
     const to = outputFormat(args, args.value('output') ?? '-', ndjson)
-    try {
-      await runJob({ command: 'hf-merge', args, source, to })
-    } catch (error) {
-      if (error instanceof TooManyFilesError) throw new UsageError(error.message, { cause: error })
-      if (!(error instanceof NoOrderError)) throw error
-      throw new UsageError(`${error.message}: the traces can only be put together with --end-to-end`, { cause: error })
-    }
+    await runMergeJob({ command: 'hf-merge', args, source, to }, 'the traces can only be put together with --end-to-end')
   },
 }
 
@@ -61,15 +53,13 @@ function mergeSource(args: Arguments): Source {
   const by = args.value('by') as MergeOrder | undefined
   const isEndToEnd = args.has('end-to-end')
   if (isEndToEnd && (by !== undefined || args.has('window'))) throw new UsageError('--end-to-end does not go with --by or --window')
-  const given = args.value('window')
-  const window = given === undefined ? undefined : wholeNumber('window', given)
-  if (window !== undefined && window > MAX_WINDOW) throw new UsageError(`--window must be at most ${MAX_WINDOW}`)
+  const window = windowOption(args)
   const inputs = mergeInputsOf(args)
   // Before anything is written.
   for (const path of paths) if (path !== '-') accessSync(path, constants.R_OK)
   return {
     paths,
-    open: () => (isEndToEnd ? concatInputs(inputs) : mergeInputs(inputs, { ...(window !== undefined && { window }), ...(by && { by }) })),
+    open: () => (isEndToEnd ? concatInputs(inputs) : mergeInputs(inputs, { ...window, ...(by && { by }) })),
   }
 }
 

@@ -60,14 +60,14 @@ export class Names {
 }
 
 /** A type as it is written; never one that would be read as another. */
-export function typeName(type: Uint8Array): Name {
+function typeName(type: Uint8Array): Name {
   if (isType(type)) return { bytes: type }
   const spaced = singleBlanks(type)
   return isType(spaced) ? { bytes: spaced, loss: TYPE_SPACED } : TYPE_LEFT_OUT
 }
 
 /** A stack as it is written; never one that would be read as another. */
-export function stackName(frames: readonly Uint8Array[]): Name {
+function stackName(frames: readonly Uint8Array[]): Name {
   const crawl = join(frames)
   if (isCrawl(crawl, frames)) return { bytes: crawl }
   const spaced = frames.map(singleBlanks)

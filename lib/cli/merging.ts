@@ -1,0 +1,33 @@
+import { NoOrderError, TooManyFilesError } from '../streams/merge.js'
+import { MERGE_WINDOW } from '../transforms/merge.js'
+import { UsageError, wholeNumber, type Arguments, type Flag } from './command.js'
+import { runJob, type Job } from './pipeline.js'
+
+const MAX_WINDOW = 65_536
+
+/** The flag of commands that merge several files. */
+export const WINDOW_FLAG: Flag = {
+  name: 'window',
+  value: 'N',
+  help: `Of several files, put an event in order that comes up to N events late in its file (default ${MERGE_WINDOW}; less with more than 16 files)`,
+}
+
+/** The window asked for, if one is. @throws UsageError */
+export function windowOption(args: Arguments): { window?: number } {
+  const text = args.value(WINDOW_FLAG.name)
+  if (text === undefined) return {}
+  const window = wholeNumber(WINDOW_FLAG.name, text)
+  if (window > MAX_WINDOW) throw new UsageError(`--window must be at most ${MAX_WINDOW}`)
+  return { window }
+}
+
+/** Runs a command whose source is several files. @throws UsageError also when they cannot be merged as they are */
+export async function runMergeJob(job: Job, instead: string): Promise<void> {
+  try {
+    await runJob(job)
+  } catch (error) {
+    if (error instanceof TooManyFilesError) throw new UsageError(error.message, { cause: error })
+    if (error instanceof NoOrderError) throw new UsageError(`${error.message}: ${instead}`, { cause: error })
+    throw error
+  }
+}
