@@ -82,38 +82,56 @@ export class EventBatch implements Iterable<TraceEvent> {
    * @param columns the set of fields to give storage at once
    * @param header the header of the trace that the events belong to
    * @param strings the string table that string columns refer to; a table of its own unless one is shared
+   * @param allocate gives the storage: zeros, unless all of it is going to be written
    */
   constructor(
     readonly capacity: number,
     columns: number,
     readonly header: TraceHeader,
     readonly strings: StringTable = new StringTable(),
+    allocate: (bytes: number) => ArrayBuffer = zeros,
   ) {
-    this.mask = new Uint32Array(capacity)
-    this.kind = new Uint8Array(capacity)
-    this.addColumns(columns)
+    const storage = allocate((5 + bytesPerEvent(columns)) * capacity)
+    const mask = 8 * countBits(columns & U64_FIELDS) * capacity
+    this.mask = new Uint32Array(storage, mask, capacity)
+    this.kind = new Uint8Array(storage, storage.byteLength - capacity, capacity)
+    this.place(columns, storage, mask + 4 * capacity)
+  }
+
+  /** A batch of `count` events whose storage is not cleared: all of it is to be written. */
+  static unfilled(count: number, columns: number, header: TraceHeader, strings?: StringTable): EventBatch {
+    return new EventBatch(count, columns, header, strings, uncleared)
   }
 
   /** Gives storage to the fields of a set that have none yet. Typed arrays taken from the batch before stay valid. */
   addColumns(set: number): void {
     set &= ~this.columns
-    if (set === 0) return
+    const n = this.capacity
+    if (set !== 0) this.place(set, zeros(bytesPerEvent(set) * n), 8 * countBits(set & U64_FIELDS) * n)
+  }
+
+  /**
+   * Places columns in storage: those of 64 bits from its beginning, the others, those of 32 bits first, from byte `words` on; so
+   * all are aligned.
+   */
+  private place(set: number, storage: ArrayBuffer, words: number): void {
     this.columns |= set
     const n = this.capacity
-    const wide = countBits(set & U64_FIELDS)
-    const buffer = wide > 0 ? new ArrayBuffer(wide * n * 8) : undefined
-    let offset = 0
-    for (let f = 0; f < FIELDS.length; f++) {
-      if (((set >>> f) & 1) === 0) continue
+    let wide = 0
+    let bytes = words + 4 * countBits(set & ~(U64_FIELDS | BYTE_FIELDS)) * n
+    const target = this as Record<string, unknown>
+    for (let left = set; left !== 0; left &= left - 1) {
+      const f = 31 - Math.clz32(left & -left)
       const column = columnOf(f)
-      const target = this as Record<string, unknown>
-      if (buffer !== undefined && (U64_FIELDS >>> f) & 1) {
-        target[column] = new U64Column(buffer, offset, n)
-        offset += n * 8
+      if ((U64_FIELDS >>> f) & 1) {
+        target[column] = new U64Column(storage, wide, n)
+        wide += 8 * n
       } else if ((BYTE_FIELDS >>> f) & 1) {
-        target[column] = new Uint8Array(n)
+        target[column] = new Uint8Array(storage, bytes, n)
+        bytes += n
       } else {
-        target[column] = (I32_FIELDS >>> f) & 1 ? new Int32Array(n) : new Uint32Array(n)
+        target[column] = (I32_FIELDS >>> f) & 1 ? new Int32Array(storage, words, n) : new Uint32Array(storage, words, n)
+        words += 4 * n
       }
     }
   }
@@ -242,6 +260,20 @@ function codeOf(names: readonly string[], name: string): number {
   const code = names.indexOf(name)
   if (code < 0) throw new RangeError(`unknown name: ${name}`)
   return code
+}
+
+function zeros(bytes: number): ArrayBuffer {
+  return new ArrayBuffer(bytes)
+}
+
+/** Storage with whatever was in that memory before. */
+function uncleared(bytes: number): ArrayBuffer {
+  return Buffer.allocUnsafeSlow(bytes).buffer
+}
+
+/** How many bytes the columns of a set take for each event. */
+function bytesPerEvent(set: number): number {
+  return 8 * countBits(set & U64_FIELDS) + countBits(set & BYTE_FIELDS) + 4 * countBits(set & ~(U64_FIELDS | BYTE_FIELDS))
 }
 
 function countBits(set: number): number {

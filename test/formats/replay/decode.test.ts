@@ -128,7 +128,7 @@ describe('decoding', () => {
     const { batches, events } = decode('5: free 0x10\n'.repeat(10_000))
     expect(events).toHaveLength(10_000)
     expect(Math.max(...batches.map((batch) => batch.count))).toBe(4096)
-    expect(decode('5: free 0x10\n'.repeat(3)).batches[0]?.capacity).toBe(16)
+    expect(decode('5: free 0x10\n'.repeat(3)).batches[0]?.capacity).toBe(3)
   })
 })
 
