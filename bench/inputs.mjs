@@ -14,7 +14,9 @@ const FORMS = {
   mtrc: { format: 'mtrc' },
   replay: { format: 'replay' },
   hatf: { format: 'hatf' },
+  naive: { format: 'hatf', options: { preset: 'naive' } },
   attributes: { format: 'hatf', options: { attributes: true } },
+  kmemtrace: { format: 'kmemtrace' },
   ndjson: { format: 'ndjson' },
 }
 
@@ -23,12 +25,14 @@ const FORMS = {
  * @property {string} name
  * @property {Record<string, string>} files the paths of the trace's forms: those of FORMS, `general` (NDJSON with blanks) and
  *   `gzip` (of MTRC)
+ * @property {import('./native/build.mjs').Native} [native] the native yardsticks, where there is a C compiler
  */
 
 /**
  * @typedef {object} Large traces for whole processes
  * @property {number} events
  * @property {Record<string, string>} files
+ * @property {import('./native/build.mjs').Native} [native]
  */
 
 /**

@@ -6,6 +6,8 @@
  * @property {number} events how many events one run reads or writes; 0 where the task knows nothing of events
  * @property {number} bytes how many bytes one run reads or writes
  * @property {() => number | Promise<number>} run returns what it made, as a number that is the same in every run
+ * @property {() => number} [seconds] takes the place of `run` where a task times itself, or counts other seconds than those of the
+ *   clock: those of one run
  */
 
 /**
@@ -33,6 +35,7 @@ export async function measure(tasks, { rounds, warmups }) {
   /** @type {{ task: Task, timing: Timing, made: number | undefined }[]} */
   const entries = tasks.map((task) => ({ task, timing: { ...pick(task), repeat: 1, seconds: [] }, made: undefined }))
   const once = async ({ task, timing }, check) => {
+    if (task.seconds !== undefined) return task.seconds()
     // Without this the garbage of one task would be collected at the cost of the next.
     globalThis.gc?.()
     const start = process.hrtime.bigint()
@@ -46,7 +49,7 @@ export async function measure(tasks, { rounds, warmups }) {
         if (made !== entry.made) throw new Error(`${entry.task.name}: one run made ${entry.made}, another ${made}`)
       })
       if (round >= 0) entry.timing.seconds.push(seconds)
-      else if (round === -1) entry.timing.repeat = Math.min(MAX_REPEAT, Math.ceil(ROUND_SECONDS / seconds))
+      else if (round === -1 && entry.task.seconds === undefined) entry.timing.repeat = Math.min(MAX_REPEAT, Math.ceil(ROUND_SECONDS / seconds))
     }
   }
   return entries.map(({ timing }) => timing)
@@ -61,12 +64,13 @@ function pick({ name, events, bytes }) {
  * How many times as fast as another task a task was, for each round: both times of a ratio are from the same round.
  * @param {readonly Timing[]} timings
  * @param {string} of
- * @param {string} over the yardstick
+ * @param {string | readonly string[]} over the yardstick, or some whose times are added
  */
 export function ratio(timings, of, over) {
-  const [a, b] = [of, over].map((name) => timings.find((timing) => timing.name === name))
-  if (a === undefined || b === undefined) return undefined
-  return { of, over, values: a.seconds.map((seconds, round) => b.seconds[round] / seconds) }
+  const [a, ...yardsticks] = [of, ...[over].flat()].map((name) => timings.find((timing) => timing.name === name))
+  if (a === undefined || yardsticks.includes(undefined)) return undefined
+  const total = (round) => yardsticks.reduce((sum, { seconds }) => sum + seconds[round], 0)
+  return { of, over: [over].flat().join(' and '), values: a.seconds.map((seconds, round) => total(round) / seconds) }
 }
 
 /**

@@ -2,6 +2,7 @@
 import { shortName } from './machine.mjs'
 import { table } from './markdown.mjs'
 import { spread } from './measure.mjs'
+import { targetTable } from './targets.mjs'
 
 /**
  * @typedef {object} Results
@@ -23,12 +24,14 @@ export function resultsName({ machine }) {
  * @param {Results} results
  * @returns {string} Markdown without a title
  */
-export function report({ machine, rounds, cases, memory }) {
+export function report(results) {
+  const { machine, rounds, cases, memory } = results
   return [
     `${machine.cpu}, ${machine.cores} cores, ${machine.memoryGiB} GiB, ${machine.system}, Node ${machine.node}, ` +
       `gzip by ${machine.inflater}; ${machine.date}${machine.commit && `, revision ${machine.commit}`}; ` +
       `load ${machine.load} at the start.\n` +
       `Times: median of ${rounds} rounds, with the smallest and the largest value in brackets.`,
+    targetTable(results),
     ...cases.map(caseTable),
     ratioTable(cases),
     typeof memory === 'string' ? `Peak memory was not measured: ${memory}.` : memoryTable(memory),

@@ -8,15 +8,18 @@ import { fileInput, generatedInput, gitInput, largeInput } from './inputs.mjs'
 import { describeMachine } from './machine.mjs'
 import { withGenerated } from './markdown.mjs'
 import { measureMemory, memoryObstacle } from './memory.mjs'
+import { buildNative } from './native/build.mjs'
 import { report, resultsName } from './report.mjs'
 
 /** Cases within one process, on each trace; and those of whole processes, on a large one. */
 const IN_PROCESS = ['mtrc', 'replay', 'hatf', 'strategies', 'kmemtrace', 'heapmon', 'ndjson', 'gunzip', 'filter', 'transforms']
-const PROCESSES = ['pipeline']
+const PROCESSES = ['startup', 'pipeline']
 const MEMORY = 'memory'
 
-const FULL = { events: 400_000, large: [1_000_000, 5_000_000], rounds: 7, warmups: 2, processWarmups: 1, memoryRounds: 3 }
-const QUICK = { events: 10_000, large: [10_000], rounds: 1, warmups: 1, processWarmups: 0, memoryRounds: 1 }
+const FULL = {
+  events: 400_000, process: 4_000_000, memory: [1_000_000, 20_000_000], rounds: 7, warmups: 2, processWarmups: 1, memoryRounds: 3,
+}
+const QUICK = { events: 10_000, process: 10_000, memory: [10_000], rounds: 1, warmups: 1, processWarmups: 0, memoryRounds: 1 }
 
 const USAGE = `usage: npm run bench -- [--quick] [--only NAME]... [--save] [TRACE]...
   --quick      small traces and few rounds: shows that everything runs, not how fast
@@ -84,28 +87,30 @@ async function runAll({ quick, wanted, traces }, folder) {
     say(`${name} (${inputName})`)
     return runCase(name, inputName, input, { ...plan, ...more })
   }
+  const native = buildNative(folder)
+  if (native === undefined) say('no C compiler: the native yardsticks are left out')
   /** @type {import('./case.mjs').CaseResult[]} */
   const cases = []
   const inProcess = IN_PROCESS.filter(wanted)
   for (const input of inProcess.length > 0 ? await usualOr(traces, size.events, quick, folder) : []) {
-    for (const name of inProcess) cases.push(await run(name, input.name, input))
+    for (const name of inProcess) cases.push(await run(name, input.name, { ...input, native }))
   }
   const processes = PROCESSES.filter(wanted)
-  const withMemory = wanted(MEMORY)
-  const large = []
-  if (processes.length > 0 || withMemory) {
-    for (const events of withMemory ? size.large : size.large.slice(-1)) large.push(await largeInput(folder, events))
-  }
+  const trace = processes.length > 0 ? await largeInput(folder, size.process) : undefined
   for (const name of processes) {
-    const trace = large[large.length - 1]
-    cases.push(await run(name, `${trace.events / 1e6} million events`, trace, { warmups: size.processWarmups }))
+    cases.push(await run(name, `${size.process / 1e6} million events`, { ...trace, native }, { warmups: size.processWarmups }))
   }
-  return { machine, rounds: size.rounds, cases, memory: withMemory ? memoryOf(large, size.memoryRounds, folder) : 'not wanted' }
+  const memory = wanted(MEMORY) ? await memoryOf(size.memory, size.memoryRounds, folder) : 'not wanted'
+  return { machine, rounds: size.rounds, cases, memory }
 }
 
-function memoryOf(large, rounds, folder) {
+async function memoryOf(sizes, rounds, folder) {
+  const obstacle = memoryObstacle()
+  if (obstacle !== undefined) return obstacle
   say('memory')
-  return memoryObstacle() ?? measureMemory(large, rounds, folder)
+  const large = []
+  for (const events of sizes) large.push(await largeInput(folder, events))
+  return measureMemory(large, rounds, folder)
 }
 
 /** The traces given, or a generated one and (unless in a hurry) the shipped one. */

@@ -1,3 +1,4 @@
+import { entryOfPath } from './catalogue.js'
 import type { Format } from './formats/format.js'
 import { hatf } from './formats/hatf/index.js'
 import { hatfAscii } from './formats/hatf-ascii/index.js'
@@ -7,7 +8,7 @@ import { mtrc } from './formats/mtrc/index.js'
 import { replay } from './formats/replay/index.js'
 import { ndjson } from './wire/ndjson/index.js'
 
-/** Every format, in the order in which they are tried on unknown bytes: those with a magic number first, HATF, which has the weakest signs, last. */
+/** Every format with its codec, in the order of the catalogue. Commands use the catalogue instead, which loads what is needed. */
 export const FORMATS: readonly Format[] = [mtrc, ndjson, kmemtrace, replay, heapmon, hatfAscii, hatf]
 
 /** The format of this name, such as `mtrc`. */
@@ -17,11 +18,8 @@ export function formatNamed(name: string): Format | undefined {
 
 /** The format that a file's name stands for, by the longest ending that fits; `.gz` at its end does not matter. */
 export function formatOfPath(path: string): Format | undefined {
-  const plain = path.toLowerCase().replace(/\.gz$/, '')
-  const endings = FORMATS.map(({ extensions }) => extensions.filter((end) => plain.endsWith(end)))
-  const lengths = endings.map((fitting) => Math.max(0, ...fitting.map(({ length }) => length)))
-  const longest = Math.max(...lengths)
-  return longest === 0 ? undefined : FORMATS[lengths.indexOf(longest)]
+  const entry = entryOfPath(path)
+  return entry && formatNamed(entry.name)
 }
 
 /** The format of a stream that begins with these bytes. */

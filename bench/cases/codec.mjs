@@ -1,5 +1,7 @@
-// The two tasks that every format has.
+// The two tasks that every format has, and the native loops that do the same.
+import { readFileSync } from 'node:fs'
 import { batchesOf, countOf, drive, eventsIn, lengthOf, slicesOf } from '../drive.mjs'
+import { nativeDecode, nativeEncode, TUNED } from '../native/tasks.mjs'
 
 /**
  * Bytes to columns and columns to bytes, without Node streams.
@@ -16,4 +18,37 @@ export function codecTasks(format, bytes, encodeOptions) {
     { name: 'decode', events, bytes: bytes.length, run: () => drive(format.decoder(), slices, countOf) },
     { name: 'encode', events, bytes: bytes.length, run: () => drive(format.encoder(encodeOptions), batches, lengthOf) },
   ]
+}
+
+/**
+ * The same two tasks, each followed by the native loop that does the same, where there is one.
+ * @param {import('../../dist/lib/index.js').Format} format
+ * @param {string} path a trace in this format
+ * @param {import('../native/build.mjs').Native | undefined} native
+ * @param {object} [options]
+ * @param {object} [options.encode] of the encoder
+ * @param {string} [options.of] what the names of the tasks end with
+ * @param {(bytes: Buffer) => number} [options.headerLength] of what the encoder writes, which the native loop does not
+ * @returns {import('../measure.mjs').Task[]}
+ */
+export function nativeCodecTasks(format, path, native, { encode, of, headerLength } = {}) {
+  const bytes = readFileSync(path)
+  const batches = batchesOf(format.decoder(), bytes)
+  const [decoding, encoding] = codecTasks(format, bytes, encode).map((task) => (of === undefined ? task : { ...task, name: `${task.name}, ${of}` }))
+  const loop = { format: format.name, path }
+  return [
+    decoding,
+    ...nativeDecode(native?.yardstick, { ...loop, like: decoding }, batches),
+    encoding,
+    ...nativeEncode(native?.yardstick, { ...loop, like: encoding }, format.encoder(encode), batches, headerLength),
+  ]
+}
+
+/**
+ * Each of these tasks with its native yardstick.
+ * @param {...string} names
+ * @returns {[string, string][]}
+ */
+export function nativeRatios(...names) {
+  return names.map((name) => [name, `${name}, ${TUNED}`])
 }

@@ -1,13 +1,24 @@
-// HATF 1.0: what it has a place for, and with attributes for all else.
+// HATF 1.0: what it has a place for, laid out in the fewest bytes and as it is (preset naive), and with attributes for all else.
 import { readFileSync } from 'node:fs'
 import { hatf } from '../../dist/lib/index.js'
-import { codecTasks } from './codec.mjs'
+import { batchesOf } from '../drive.mjs'
+import { nativeDecode } from '../native/tasks.mjs'
+import { codecTasks, nativeCodecTasks, nativeRatios } from './codec.mjs'
 
 /** @param {import('../inputs.mjs').Input} input */
-export function tasks({ files }) {
+export function tasks({ files, native }) {
+  const bytes = readFileSync(files.hatf)
+  const [decode, encode] = codecTasks(hatf.format, bytes)
   const named = (task) => ({ ...task, name: `${task.name}, with attributes` })
+  const batches = batchesOf(hatf.format.decoder(), bytes)
   return [
-    ...codecTasks(hatf.format, readFileSync(files.hatf)),
+    decode,
+    ...nativeDecode(native?.yardstick, { format: 'hatf', path: files.hatf, like: decode }, batches),
+    encode,
+    ...nativeCodecTasks(hatf.format, files.naive, native, { encode: { preset: 'naive' }, of: 'naive' }),
     ...codecTasks(hatf.format, readFileSync(files.attributes), { attributes: true }).map(named),
   ]
 }
+
+/** Pairs of tasks, the second one the yardstick. */
+export const ratios = nativeRatios('decode', 'decode, naive', 'encode, naive')

@@ -1,11 +1,11 @@
 // kmemtrace's records. Their fields have fixed places, so it does not matter that the trace has no call sites.
-import { readFileSync } from 'node:fs'
-import { kmemtrace, mtrc } from '../../dist/lib/index.js'
-import { batchesOf, bytesOf } from '../drive.mjs'
-import { codecTasks } from './codec.mjs'
+import { kmemtrace } from '../../dist/lib/index.js'
+import { nativeCodecTasks, nativeRatios } from './codec.mjs'
 
 /** @param {import('../inputs.mjs').Input} input */
-export function tasks({ files }) {
-  const batches = batchesOf(mtrc.format.decoder(), readFileSync(files.mtrc))
-  return codecTasks(kmemtrace.format, bytesOf(kmemtrace.format.encoder(), batches))
+export function tasks({ files, native }) {
+  return nativeCodecTasks(kmemtrace.format, files.kmemtrace, native)
 }
+
+/** Pairs of tasks, the second one the yardstick. */
+export const ratios = nativeRatios('decode', 'encode')

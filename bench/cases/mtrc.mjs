@@ -1,23 +1,29 @@
 // mpatrol MTRC, also against gunzip: decoding should never be what a pipeline waits for.
 import { readFileSync } from 'node:fs'
 import { mtrc } from '../../dist/lib/index.js'
-import { countOf, drive, slicesOf } from '../drive.mjs'
+import { batchesOf, countOf, drive, slicesOf } from '../drive.mjs'
+import { nativeDecode } from '../native/tasks.mjs'
 import { gunzipProcess, hasGunzip } from '../yardsticks.mjs'
-import { codecTasks } from './codec.mjs'
+import { nativeCodecTasks, nativeRatios } from './codec.mjs'
+
+/** The bytes of the header that 64-bit programs write. */
+const HEADER_BYTES = 20
+const UNRESOLVED = 'decode, indices not resolved'
 
 /** @param {import('../inputs.mjs').Input} input */
-export function tasks({ files }) {
+export function tasks({ files, native }) {
   const bytes = readFileSync(files.mtrc)
   const slices = slicesOf(bytes)
-  const [decode, encode] = codecTasks(mtrc.format, bytes)
-  const unresolved = () => drive(new mtrc.MtrcDecoder({ resolve: false }), slices, countOf)
+  const both = nativeCodecTasks(mtrc.format, files.mtrc, native, { headerLength: () => HEADER_BYTES })
+  const like = { ...both[0], name: UNRESOLVED }
+  const decoder = () => new mtrc.MtrcDecoder({ resolve: false })
   return [
-    decode,
-    { ...decode, name: 'decode, indices not resolved', run: unresolved },
-    encode,
-    ...(hasGunzip() ? [{ ...decode, name: 'gunzip -c', run: () => gunzipProcess(files.gzip) }] : []),
+    ...both,
+    { ...like, run: () => drive(decoder(), slices, countOf) },
+    ...nativeDecode(native?.yardstick, { format: 'mtrc-unresolved', path: files.mtrc, like }, batchesOf(decoder(), bytes)),
+    ...(hasGunzip() ? [{ ...like, name: 'gunzip -c', run: () => gunzipProcess(files.gzip) }] : []),
   ]
 }
 
 /** Pairs of tasks, the second one the yardstick. */
-export const ratios = [['decode', 'gunzip -c']]
+export const ratios = [...nativeRatios('decode', UNRESOLVED, 'encode'), ['decode', 'gunzip -c']]

@@ -1,31 +1,44 @@
 // The wire between processes: canonical lines, lines that somebody rewrote, and the usual way to read either.
-import { readFileSync } from 'node:fs'
-import { ndjson } from '../../dist/lib/index.js'
-import { countOf, drive, driveStream, slicesOf } from '../drive.mjs'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { kmemtrace, ndjson, replay } from '../../dist/lib/index.js'
+import { batchesOf, bytesOf, countOf, drive, driveStream, slicesOf } from '../drive.mjs'
 import { split2Parse } from '../yardsticks.mjs'
-import { codecTasks } from './codec.mjs'
+import { nativeCodecTasks, nativeRatios } from './codec.mjs'
+
+/** Other formats, whose events have other fields than those of MTRC. */
+const OTHERS = { replay: replay.format, kmemtrace: kmemtrace.format }
+const LINE_FEED = 0x0a
+const PARSE = 'split2 and JSON.parse'
 
 /** @param {import('../inputs.mjs').Input} input */
-export function tasks({ files }) {
-  const bytes = readFileSync(files.ndjson)
-  const slices = slicesOf(bytes)
+export function tasks({ files, native }) {
+  const slices = slicesOf(readFileSync(files.ndjson))
   const general = readFileSync(files.general)
   const generalSlices = slicesOf(general)
-  const [decode, encode] = codecTasks(ndjson.format, bytes)
+  const headerLength = (bytes) => bytes.indexOf(LINE_FEED) + 1
+  const both = nativeCodecTasks(ndjson.format, files.ndjson, native, { headerLength })
+  const others = Object.entries(OTHERS).flatMap(([form, format]) => {
+    const path = `${files[form]}.ndjson`
+    writeFileSync(path, bytesOf(ndjson.format.encoder(), batchesOf(format.decoder(), readFileSync(files[form]))))
+    return nativeCodecTasks(ndjson.format, path, native, { of: form, headerLength })
+  })
+  const [decode] = both
   const rewritten = { ...decode, bytes: general.length }
   return [
-    decode,
+    ...both,
     { ...decode, name: 'decode, as a stream', run: () => driveStream(slices, ndjson.decode(), countOf) },
-    encode,
-    { ...decode, name: 'split2 and JSON.parse', run: () => split2Parse(slices) },
+    { ...decode, name: PARSE, run: () => split2Parse(slices) },
+    ...others,
     { ...rewritten, name: 'decode, general path', run: () => drive(ndjson.format.decoder(), generalSlices, countOf) },
-    { ...rewritten, name: 'split2 and JSON.parse, of the general lines', run: () => split2Parse(generalSlices) },
+    { ...rewritten, name: `${PARSE}, of the general lines`, run: () => split2Parse(generalSlices) },
   ]
 }
 
 /** Pairs of tasks, the second one the yardstick. */
 export const ratios = [
-  ['decode', 'split2 and JSON.parse'],
-  ['decode, as a stream', 'split2 and JSON.parse'],
-  ['decode, general path', 'split2 and JSON.parse, of the general lines'],
+  ...nativeRatios('decode', 'encode', ...Object.keys(OTHERS).flatMap((form) => [`decode, ${form}`, `encode, ${form}`])),
+  ['decode', PARSE],
+  ['encode', PARSE],
+  ['decode, as a stream', PARSE],
+  ['decode, general path', `${PARSE}, of the general lines`],
 ]

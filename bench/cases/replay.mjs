@@ -3,23 +3,23 @@ import { readFileSync } from 'node:fs'
 import { replay } from '../../dist/lib/index.js'
 import { countOf, driveStream, slicesOf } from '../drive.mjs'
 import { readlineLoop } from '../yardsticks.mjs'
-import { codecTasks } from './codec.mjs'
+import { nativeCodecTasks, nativeRatios } from './codec.mjs'
 
 /** @param {import('../inputs.mjs').Input} input */
-export function tasks({ files }) {
-  const bytes = readFileSync(files.replay)
-  const slices = slicesOf(bytes)
-  const [decode, encode] = codecTasks(replay.format, bytes)
+export function tasks({ files, native }) {
+  const slices = slicesOf(readFileSync(files.replay))
+  const both = nativeCodecTasks(replay.format, files.replay, native)
+  const [decode] = both
   return [
-    decode,
+    ...both,
     { ...decode, name: 'decode, as a stream', run: () => driveStream(slices, replay.decode(), countOf) },
-    encode,
     { ...decode, name: 'readline and split', run: () => readlineLoop(slices) },
   ]
 }
 
 /** Pairs of tasks, the second one the yardstick. */
 export const ratios = [
+  ...nativeRatios('decode', 'encode'),
   ['decode', 'readline and split'],
   ['decode, as a stream', 'readline and split'],
 ]

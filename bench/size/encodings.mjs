@@ -2,6 +2,7 @@
 import { hatf } from '../../dist/lib/index.js'
 import { asciiWriter, readAscii } from './ascii.mjs'
 import { fixedWriter, readFixed, simpleBinary, splitStream } from './fixed.mjs'
+import { readSections, sectionsWriter, STREAMS } from './sections.mjs'
 
 /** @typedef {import('./survey.mjs').Widths} Widths */
 /** @typedef {import('../../dist/lib/index.js').EventBatch} EventBatch */
@@ -18,6 +19,7 @@ import { fixedWriter, readFixed, simpleBinary, splitStream } from './fixed.mjs'
  * @property {string} name
  * @property {number} streams how many streams it has, each compressed by itself
  * @property {(widths: Widths) => Writer} writer
+ * @property {Encoding[]} [variants] the same with other settings: the smallest counts
  * @property {(widths: Widths) => Writer} [packed] it compresses by itself: this is how, and `writer` does not compress
  * @property {(streams: readonly Uint8Array[], widths: Widths, take: (batch: EventBatch) => void) => void} [read]
  */
@@ -62,6 +64,22 @@ function splitAddr(name, options) {
   }
 }
 
+/**
+ * HATF by a definition in Meta-TF with sections of addresses.
+ * @param {string} name
+ * @param {readonly number[]} patiences of the writer, see there: the first is the one whose times are measured
+ * @returns {Encoding}
+ */
+function bySections(name, [patience, ...patiences]) {
+  return {
+    name,
+    streams: STREAMS,
+    writer: (widths) => sectionsWriter(widths, patience),
+    read: readSections,
+    variants: patiences.map((other) => bySections(name, [other])),
+  }
+}
+
 /** @returns {Encoding} */
 function singleFile(name) {
   const writer = (splitLevel) => () => encoderWriter(hatf.format.encoder({ splitAddr: true, splitLevel }))
@@ -73,8 +91,9 @@ const NAIVE = inHatf('HATF (naive)', { preset: 'naive' })
 const BEST = inHatf('HATF (best)', { preset: 'best' })
 const ALL_ADDRESSES = splitAddr('SplitAddr, all addresses', { encoded: true })
 const SINGLE_FILE = singleFile('single file')
+const BY_SECTIONS = bySections('SplitAddr by sections', [32, 4, Infinity])
 
-/** The columns of Table 4. The last two are not in the paper. */
+/** The columns of Table 4. The last three are not in the paper. */
 export const ENCODINGS = [
   fixed(SIMPLE, 1, simpleBinary),
   { name: 'ASCII', streams: 1, writer: asciiWriter, read: ([bytes], _widths, take) => readAscii(bytes, take) },
@@ -84,6 +103,7 @@ export const ENCODINGS = [
   splitAddr('HATF SplitAddr', {}),
   ALL_ADDRESSES,
   SINGLE_FILE,
+  BY_SECTIONS,
 ]
 
 /** The columns of Table 7: addresses as they are. */

@@ -23,7 +23,16 @@ import { dataBatches } from './records.mjs'
  * @param {boolean} [options.threads] keep thread ids
  * @returns {Promise<Size>}
  */
-export async function sizeOf(path, encoding, { widths, folder, compressors = [], threads = false }) {
+export async function sizeOf(path, encoding, options) {
+  let smallest = await sizeOfOne(path, encoding, options)
+  for (const variant of encoding.variants ?? []) {
+    const size = await sizeOfOne(path, variant, options)
+    if (size.gzip < smallest.gzip) smallest = size
+  }
+  return smallest
+}
+
+async function sizeOfOne(path, encoding, { widths, folder, compressors = [], threads = false }) {
   const { name, streams, packed } = encoding
   const files = Array.from({ length: streams }, (_, stream) => join(folder, `stream-${stream}`))
   const events = () => dataBatches(path, threads)

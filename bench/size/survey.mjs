@@ -1,12 +1,16 @@
 // The first pass over a trace: what its Table 3 says, how many data records it has, and how wide their fields must be.
-import { HI, openTrace, StatisticsCollector } from '../../dist/lib/index.js'
+import { HI, LO, openTrace, StatisticsCollector } from '../../dist/lib/index.js'
 import { Tag } from '../../dist/lib/formats/hatf/layout.js'
 import { dataEvents, RecordMaker } from './records.mjs'
+
+/** As far as an offset of 4 bytes goes, in either direction. */
+const REACH = 2 ** 31
 
 /**
  * @typedef {object} Widths bytes of the fields of records that all have the same length
  * @property {4 | 8} size
  * @property {4 | 8} address
+ * @property {number} heap an address such that most others are within 2 GiB of it
  */
 
 /**
@@ -29,6 +33,7 @@ export async function survey(path) {
   const records = { all: 0, allocs: 0, frees: 0, reallocs: 0 }
   let wideSizes = 0
   let wideAddresses = 0
+  const regions = new Map()
   for await (const batch of openTrace(path).batches) {
     collector.add(batch)
     const { count, tag, size, address, oldAddress } = maker.of(dataEvents(batch))
@@ -37,6 +42,8 @@ export async function survey(path) {
       records[tag[r] === Tag.alloc ? 'allocs' : tag[r] === Tag.free ? 'frees' : 'reallocs']++
       wideSizes |= highWord(size, r)
       wideAddresses |= highWord(address, r) | highWord(oldAddress, r)
+      const region = highWord(address, r) * 2 + (address[2 * r + LO] >>> 31)
+      regions.set(region, (regions.get(region) ?? 0) + 1)
     }
   }
   const { events, kinds, allocated, freed, peakBlocks, peakBytes, threads } = collector.finish()
@@ -52,8 +59,21 @@ export async function survey(path) {
       maxBytes: Number(peakBytes.bytes),
     },
     records,
-    widths: { size: wideSizes === 0 ? 4 : 8, address: wideAddresses === 0 ? 4 : 8 },
+    widths: {
+      size: wideSizes === 0 ? 4 : 8,
+      address: wideAddresses === 0 ? 4 : 8,
+      heap: wideAddresses === 0 ? REACH : middleOf(regions),
+    },
   }
+}
+
+/**
+ * @param {ReadonlyMap<number, number>} regions how many addresses are in each 2 GiB, by the upper 33 bits
+ * @returns {number} the middle of the most frequent one
+ */
+function middleOf(regions) {
+  const [region] = [...regions].reduce((most, one) => (one[1] > most[1] ? one : most), [0, 0])
+  return region * REACH + REACH / 2
 }
 
 function highWord(words, r) {

@@ -16,7 +16,7 @@ const HIGHS: u64 = 0x8080_8080_8080_8080
 /** How many of the first bytes of a word are decimal digits: 0 to 8. */
 // @ts-ignore: decorator
 @inline
-function decimalDigits(word: u64): u64 {
+export function decimalDigits(word: u64): u64 {
   const digits = word ^ (0x30 * ONES)
   // A byte of 10 or more, or with its high bit set, is none.
   return ctz(((digits + 0x76 * ONES) | digits) & HIGHS) >> 3
@@ -25,7 +25,7 @@ function decimalDigits(word: u64): u64 {
 /** The value of the first n of a word's bytes, 1 to 8, which are decimal digits. */
 // @ts-ignore: decorator
 @inline
-function decimalValue(word: u64, n: u64): u64 {
+export function decimalValue(word: u64, n: u64): u64 {
   word = (word << ((8 - n) << 3)) & (0x0f * ONES)
   word = (word * 10 + (word >> 8)) & 0x00ff_00ff_00ff_00ff
   word = (word * 100 + (word >> 16)) & 0x0000_ffff_0000_ffff

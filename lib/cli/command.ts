@@ -33,7 +33,7 @@ export interface Example {
   readonly means: string
 }
 
-/** A command as data, and what it does. */
+/** A command as data. What it does is code that `run` imports, so that parsing flags and printing help load none of it. */
 export interface Command {
   readonly name: string
   /** One line, begins with a verb, no full stop. */

@@ -5,6 +5,8 @@ import { hatfDecode, hatfEncode, heapmonDecode, heapmonEncode, mtrcDecode, mtrcE
 import { kmemtraceDecode, kmemtraceEncode } from './commands/kmemtrace.js'
 import { map } from './commands/map.js'
 import { merge } from './commands/merge.js'
+import { metatfDecode, metatfEncode } from './commands/metatf.js'
+import { metatfCompile } from './commands/metatf-compile.js'
 import { sort } from './commands/sort.js'
 import { split } from './commands/split.js'
 import { hatfJoin, hatfSplit } from './commands/split-addresses.js'
@@ -12,10 +14,15 @@ import { stats } from './commands/stats.js'
 import { verify } from './commands/verify.js'
 import { main } from './main.js'
 
-/** Every command there is. `hf` runs all of them: those whose names begin with `hf` by the rest of the name. */
+/**
+ * Every command there is. `hf` runs all of them: those whose names begin with `hf` by the rest of the name.
+ *
+ * What stands in `commands/` is data, from which flags are parsed and help is printed. It imports no codec, transform or stream: what a
+ * command does stands in `run/`, and is imported by its `run` when it is called. So every command starts quickly.
+ */
 export const COMMANDS: readonly Command[] = [
   mtrcDecode, mtrcEncode, replayDecode, replayEncode, kmemtraceDecode, kmemtraceEncode, heapmonDecode, heapmonEncode,
-  hatfDecode, hatfEncode, hatfSplit, hatfJoin, filter, map, split, merge, sort, stats, verify, convert,
+  hatfDecode, hatfEncode, hatfSplit, hatfJoin, metatfDecode, metatfEncode, metatfCompile, filter, map, split, merge, sort, stats, verify, convert,
 ]
 
 const SUBCOMMANDS: ReadonlyMap<string, Command> = new Map(

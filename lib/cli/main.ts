@@ -1,6 +1,6 @@
 import { readFileSync, writeSync } from 'node:fs'
 import { parseArgs, type ParseArgsConfig } from 'node:util'
-import { isBrokenPipe } from '../streams/stdio.js'
+import { isBrokenPipe } from '../streams/failure.js'
 import { UsageError, type Arguments, type Command, type Flag } from './command.js'
 import { helpText } from './help.js'
 

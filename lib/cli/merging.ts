@@ -1,16 +1,9 @@
 import { NoOrderError, TooManyFilesError } from '../streams/merge.js'
-import { MERGE_WINDOW } from '../transforms/merge.js'
-import { UsageError, wholeNumber, type Arguments, type Flag } from './command.js'
+import { UsageError, wholeNumber, type Arguments } from './command.js'
+import { WINDOW_FLAG } from './flags.js'
 import { runJob, type Job } from './pipeline.js'
 
 const MAX_WINDOW = 65_536
-
-/** The flag of commands that merge several files. */
-export const WINDOW_FLAG: Flag = {
-  name: 'window',
-  value: 'N',
-  help: `Of several files, put an event in order that comes up to N events late in its file (default ${MERGE_WINDOW}; less with more than 16 files)`,
-}
 
 /** The window asked for, if one is. @throws UsageError */
 export function windowOption(args: Arguments): { window?: number } {

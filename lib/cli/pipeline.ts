@@ -1,37 +1,17 @@
 import type { Readable, Transform, Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { isatty } from 'node:tty'
+import { entryNamed, entryOfPath, ndjson } from '../catalogue.js'
 import type { TraceError } from '../event/error.js'
 import type { BatchTransform } from '../event/stage.js'
 import type { Format } from '../formats/format.js'
-import { FORMATS, formatOfPath } from '../registry.js'
 import { gzip } from '../streams/compress.js'
 import { decodeAny } from '../streams/decode.js'
 import { decompress } from '../streams/decompress.js'
 import { encoderStream, transformStream } from '../streams/stage.js'
 import { inputSize, isSameFile, openInput, openOutput } from '../streams/stdio.js'
-import { UsageError, type Arguments, type Flag } from './command.js'
+import { UsageError, type Arguments } from './command.js'
 import { showProgress } from './progress.js'
-
-/** Flags of every command that writes one stream. */
-export const OUTPUT_FLAGS: readonly Flag[] = [
-  { name: 'output', short: 'o', value: 'FILE', help: 'Write to FILE instead of standard output; a name that ends in .gz is compressed' },
-  { name: 'gzip', short: 'z', help: 'Compress the output with gzip' },
-]
-
-/** The flag of every command that writes a format which cannot carry everything. */
-export const STRICT_FLAG: Flag = {
-  name: 'strict',
-  help: 'Fail at the first event or field that the target format has no place for, instead of counting what is left out',
-}
-
-/** Chooses the format of the output of commands that can write any. */
-export const TO_FLAG: Flag = {
-  name: 'to',
-  value: 'FORMAT',
-  help: 'Write this format',
-  values: FORMATS.map((format) => format.name),
-}
 
 /** Several files that are read as one stream of events. */
 export interface Source {
@@ -47,6 +27,8 @@ export interface Job {
   /** The format of the input; sniffed where it is not given. */
   from?: Format
   decode?: object
+  /** Makes what reads the input, inflated, where it takes more than its format. */
+  reader?: (input: string) => Transform
   stages?: readonly BatchTransform[]
   /** Transforms of batches that are streams by themselves, behind `stages`. */
   streams?: readonly Transform[]
@@ -69,10 +51,10 @@ export function inputOperand(args: Arguments): string {
   return args.operands[0] ?? '-'
 }
 
-/** The format to write: `--to`, else what the output's name says, else `fallback`. */
-export function outputFormat(args: Arguments, output: string, fallback: Format): Format {
-  const named = args.value('to')
-  return FORMATS.find((format) => format.name === named) ?? formatOfPath(output) ?? fallback
+/** The format to write: `--to`, else what the output's name says, else NDJSON. */
+export function outputFormat(args: Arguments, output: string): Promise<Format> {
+  const entry = entryNamed(args.value('to') ?? '') ?? entryOfPath(output) ?? ndjson
+  return entry.load()
 }
 
 /** Runs a command that writes one stream, from its input to its output, and says on standard error what was left out. */
@@ -90,7 +72,8 @@ export async function runJob(job: Job): Promise<void> {
   const encoder = to.encoder({ ...job.encode, strict: args.has('strict') })
   try {
     await runStreams(command, input, [
-      ...(job.source === undefined ? [decodeAny({
+      ...(typeof input === 'string' ? [job.reader?.(input) ?? decodeAny({
+        path: input,
         ...(job.from && { format: job.from }),
         ...(job.decode && { decode: job.decode }),
         ...(job.onFormat && { onFormat: job.onFormat }),

@@ -1,5 +1,6 @@
 import { crc32, createInflateRaw } from 'node:zlib'
 import { malformed, truncated, type TraceError } from '../event/error.js'
+import { isGzip } from './magic.js'
 
 /**
  * How much input zlib-sync is given at a time; it can make about 1000 times as much of it at once, so a bomb stays
@@ -26,11 +27,6 @@ export interface ZlibSync {
   Z_SYNC_FLUSH: number
   Z_STREAM_END: number
   Z_BUF_ERROR: number
-}
-
-/** Whether bytes begin as gzip does (RFC 1952, section 2.3.1). Two bytes are enough to tell. */
-export function isGzip(head: Uint8Array): boolean {
-  return head[0] === 0x1f && head[1] === 0x8b
 }
 
 /**

@@ -22,13 +22,6 @@ const MAX_SILENT_BYTES = 131_072
 
 const NO_BYTES = new Uint8Array(0)
 
-/** Whether bytes begin as a zip archive does, be it an empty one. Four bytes are enough to tell. */
-export function isZip(head: Uint8Array): boolean {
-  if (head.length < 4) return false
-  const signature = u32(head, 0)
-  return signature === LOCAL_HEADER || signature === END
-}
-
 /**
  * Inflates the one file in a zip archive, as dumps are shipped, in one pass from front to back: stored or deflated, with
  * the sizes before the data or behind them, of any size. Directories are passed over. CRC-32 and both sizes are checked

@@ -1,15 +1,32 @@
 /** A value in `TraceEvent.fields`: integers are exact, of any size. */
 export type FieldValue = bigint | string | readonly FieldValue[] | { readonly [name: string]: FieldValue }
 
-/** Values may be nested so deep: nobody's records are, and hostile text must not use up the stack. */
-const MAX_DEPTH = 32
+/**
+ * Values may be nested so deep, in the line of an event that they stand in too: twice as deep as the records of any DTD are, whose
+ * every level is a list and an object in it at most, and not so deep that hostile text could use up the stack.
+ */
+const MAX_DEPTH = 128
 
-/** Named values as JSON without blanks. Integers are written in full. */
+/** The text of an event's `fields` may be so long. A line on the NDJSON wire has room for it beside everything else. */
+const MAX_LENGTH = 3_000_000
+
+/**
+ * Named values as JSON without blanks. Integers are written in full.
+ * @throws RangeError when they are nested too deep, or the text becomes too long, for those who read it
+ */
 export function stringifyFields(value: FieldValue): string {
+  // The event's own object stands around it.
+  const text = stringify(value, 1)
+  if (text.length > MAX_LENGTH) throw new RangeError(`the values of an event take more than ${MAX_LENGTH} characters`)
+  return text
+}
+
+function stringify(value: FieldValue, depth: number): string {
   if (typeof value === 'bigint') return String(value)
   if (typeof value === 'string') return JSON.stringify(value)
-  if (Array.isArray(value)) return `[${value.map((item: FieldValue) => stringifyFields(item)).join(',')}]`
-  return `{${Object.entries(value).map(([name, item]) => `${JSON.stringify(name)}:${stringifyFields(item as FieldValue)}`).join(',')}}`
+  if (depth >= MAX_DEPTH) throw new RangeError(`the values of an event are nested more than ${MAX_DEPTH} deep`)
+  if (Array.isArray(value)) return `[${value.map((item: FieldValue) => stringify(item, depth + 1)).join(',')}]`
+  return `{${Object.entries(value).map(([name, item]) => `${JSON.stringify(name)}:${stringify(item as FieldValue, depth + 1)}`).join(',')}}`
 }
 
 /** Any JSON, with integers as bigint, so that none loses digits. @throws Error that says what is wrong with the text */

@@ -1,10 +1,23 @@
 const NOTHING = new Uint8Array(0)
 const EMPTY_HEADS = new Int32Array(0)
+/** Where the first string, or the first list, begins. */
+const BEGIN = Uint32Array.of(0)
 
 /** What each string, list and id in a list takes beside the bytes of the strings, about. */
 const STRING_MEMORY = 24
 const LIST_MEMORY = 64
 const LISTED_MEMORY = 8
+
+/**
+ * All strings and lists of a table without gaps: string i is `bytes[starts[i]..starts[i + 1])`, list i has the string ids
+ * `listed[lists[i]..lists[i + 1])`. So `starts` and `lists` are one longer than there are strings and lists.
+ */
+export interface FlatStrings {
+  readonly bytes: Uint8Array<ArrayBuffer>
+  readonly starts: Uint32Array<ArrayBuffer>
+  readonly listed: Uint32Array<ArrayBuffer>
+  readonly lists: Uint32Array<ArrayBuffer>
+}
 
 /**
  * The strings of a batch: bytes, each distinct string once, named by ids from 0. A batch has a table of its own, so
@@ -15,52 +28,73 @@ const LISTED_MEMORY = 8
  */
 export class StringTable {
   private bytes = NOTHING
-  private used = 0
-  private readonly starts: number[] = [0]
+  /** `starts[id]` is where a string begins, and the one behind it where it ends; likewise `lists` in `listed`. */
+  private starts = BEGIN
+  private listed = BEGIN.subarray(1)
+  private lists = BEGIN
+  private count = 0
+  private listsCount = 0
   private readonly texts: (string | undefined)[] = []
-  private readonly lists: (readonly number[])[] = []
-  /** How many ids all lists have. */
-  private listed = 0
   private heads = EMPTY_HEADS
   private readonly chain: number[] = []
 
+  /** A table of strings and lists that somebody has put together. Takes the arrays over: they are not to be changed. */
+  static of({ bytes, starts, listed, lists }: FlatStrings): StringTable {
+    const table = new StringTable()
+    table.bytes = bytes
+    table.starts = starts
+    table.listed = listed
+    table.lists = lists
+    table.count = starts.length - 1
+    table.listsCount = lists.length - 1
+    return table
+  }
+
   /** How many strings there are; ids are below it. */
   get size(): number {
-    return this.starts.length - 1
+    return this.count
   }
 
   /** How many lists there are; list ids are below it. */
   get listCount(): number {
-    return this.lists.length
+    return this.listsCount
   }
 
   /** How many bytes all strings take together. Decoders close a batch when this has grown large. */
   get byteLength(): number {
-    return this.used
+    return this.starts[this.count] as number
   }
 
   /** How many bytes of memory it takes, about: lists of short strings take far more than the strings. */
   get memory(): number {
-    return this.bytes.length + STRING_MEMORY * this.size + LIST_MEMORY * this.lists.length + LISTED_MEMORY * this.listed
+    return this.bytes.length + STRING_MEMORY * this.count + LIST_MEMORY * this.listsCount + LISTED_MEMORY * (this.lists[this.listsCount] as number)
+  }
+
+  /** All strings and lists, in place: not to be kept or changed. */
+  flat(): FlatStrings {
+    const lists = this.lists.subarray(0, this.listsCount + 1)
+    const listed = this.listed.subarray(0, lists[this.listsCount])
+    return { bytes: this.bytes.subarray(0, this.byteLength), starts: this.starts.subarray(0, this.count + 1), listed, lists }
   }
 
   /** Adds `source[start..end)` without looking for an equal one, and returns its id. */
   add(source: Uint8Array, start = 0, end = source.length): number {
     const length = end - start
-    if (this.used + length > this.bytes.length) this.grow(length)
+    const used = this.byteLength
+    if (used + length > this.bytes.length) this.grow(length)
     if (length < 64) {
-      for (let i = 0; i < length; i++) this.bytes[this.used + i] = source[start + i] as number
+      for (let i = 0; i < length; i++) this.bytes[used + i] = source[start + i] as number
     } else {
-      this.bytes.set(source.subarray(start, end), this.used)
+      this.bytes.set(source.subarray(start, end), used)
     }
-    this.used += length
-    this.starts.push(this.used)
-    return this.starts.length - 2
+    if (this.count + 1 === this.starts.length) this.starts = longer(this.starts)
+    this.starts[this.count + 1] = used + length
+    return this.count++
   }
 
   /** Makes room for strings of so many bytes in all. */
   reserve(length: number): void {
-    if (this.used + length > this.bytes.length) this.grow(length, this.used + length)
+    if (this.byteLength + length > this.bytes.length) this.grow(length, this.byteLength + length)
   }
 
   /** Adds a string of another table without looking for an equal one, and returns its id here. */
@@ -90,24 +124,23 @@ export class StringTable {
 
   /** Adds a list of string ids and returns the list's id. */
   addList(ids: readonly number[]): number {
-    this.lists.push(ids)
-    this.listed += ids.length
-    return this.lists.length - 1
+    const end = this.lists[this.listsCount] as number
+    while (end + ids.length > this.listed.length) this.listed = longer(this.listed)
+    this.listed.set(ids, end)
+    if (this.listsCount + 1 === this.lists.length) this.lists = longer(this.lists)
+    this.lists[this.listsCount + 1] = end + ids.length
+    return this.listsCount++
   }
 
   /** The string ids of a list. */
-  list(id: number): readonly number[] {
-    return this.lists[id] as readonly number[]
+  list(id: number): number[] {
+    return Array.from(this.listed.subarray(this.lists[id], this.lists[id + 1]))
   }
 
   /** A table with the same strings and lists under the same ids, to add to without changing this one. */
   copy(): StringTable {
-    const table = new StringTable()
-    table.bytes = this.bytes.slice(0, this.used)
-    table.used = this.used
-    for (let id = 0; id < this.size; id++) table.starts.push(this.starts[id + 1] as number)
-    for (const list of this.lists) table.addList(list)
-    return table
+    const { bytes, starts, listed, lists } = this.flat()
+    return StringTable.of({ bytes: bytes.slice(), starts: starts.slice(), listed: listed.slice(), lists: lists.slice() })
   }
 
   /** A string's bytes, in place: not to be kept or changed. */
@@ -128,20 +161,30 @@ export class StringTable {
   }
 
   private grow(length: number, least = Math.max(1024, this.bytes.length * 2)): void {
-    const bigger = new Uint8Array(Math.max(least, this.used + length))
-    bigger.set(this.bytes.subarray(0, this.used))
+    const used = this.byteLength
+    const bigger = new Uint8Array(Math.max(least, used + length))
+    bigger.set(this.bytes.subarray(0, used))
     this.bytes = bigger
   }
 
   private rehash(): void {
-    this.heads = new Int32Array(Math.max(64, this.heads.length * 4))
+    let slots = Math.max(64, this.heads.length * 4)
+    while (slots <= 2 * this.count) slots *= 4
+    this.heads = new Int32Array(slots)
     this.chain.length = 0
-    for (let id = 0; id < this.size; id++) {
+    for (let id = 0; id < this.count; id++) {
       const slot = hashBytes(this.bytes, this.starts[id] as number, this.starts[id + 1] as number) & (this.heads.length - 1)
       this.chain.push(this.heads[slot] as number)
       this.heads[slot] = id + 1
     }
   }
+}
+
+/** A copy with room for as much again. */
+function longer(array: Uint32Array<ArrayBuffer>): Uint32Array<ArrayBuffer> {
+  const copy = new Uint32Array(Math.max(16, array.length * 2))
+  copy.set(array)
+  return copy
 }
 
 /** FNV-1a; of names beyond 256 bytes the first and the last 128. */

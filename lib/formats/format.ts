@@ -25,8 +25,8 @@ export interface EncodeOptions {
   window?: number
 }
 
-/** A trace format: the one thing that commands, sniffing and documents need to know of it. */
-export interface Format<DecodeOptions extends object = object, FormatEncodeOptions extends object = object> {
+/** What commands tell of a format before they read or write it: data, for which no codec needs to be loaded. */
+export interface FormatTraits {
   /** As in folders, commands and headers: `mtrc`. */
   readonly name: string
   /** For people: `mpatrol MTRC`. */
@@ -35,14 +35,18 @@ export interface Format<DecodeOptions extends object = object, FormatEncodeOptio
   readonly extensions: readonly string[]
   /** Not to be written to a terminal. */
   readonly binary: boolean
+  readonly decodeOptions: Readonly<Record<string, OptionSpec>>
+  readonly encodeOptions: Readonly<Record<string, OptionSpec>>
+}
+
+/** A trace format: the one thing that programs, sniffing and documents need to know of it. */
+export interface Format<DecodeOptions extends object = object, FormatEncodeOptions extends object = object> extends FormatTraits {
   /** Which fields it can carry on which kind of event. */
   readonly carried: Carried
   /** Fields that only some of its layouts or options carry, and which those are: for documents. */
   readonly sometimes?: { readonly fields: readonly FieldName[]; readonly when: string }
   /** Kinds that the format has no record of its own for: they are written as these kinds, and are these when they are read back. */
   readonly writtenAs?: Readonly<Partial<Record<KindName, readonly KindName[]>>>
-  readonly decodeOptions: Readonly<Record<string, OptionSpec>>
-  readonly encodeOptions: Readonly<Record<string, OptionSpec>>
   /** Whether a stream that begins with these bytes (up to some thousand; fewer only if the stream is short) is of this format. */
   sniff(head: Uint8Array): boolean
   /** A pure decoder; `heapflow/<name>` has it as a stream. */

@@ -99,29 +99,43 @@ export class KernelColumns {
     this.known = this.columns.reduce((set, column, f) => (column === undefined ? set : set | (1 << f)), 0)
   }
 
-  /** Copies the first `count` events, and of them the columns of a set, into a new batch. */
-  take(count: number, columns: number, header: TraceHeader, strings?: StringTable): EventBatch {
+  /** Copies `count` events from the first or another one on, and of them the columns of a set, into a new batch. */
+  take(count: number, columns: number, header: TraceHeader, strings?: StringTable, from = 0): EventBatch {
     const batch = EventBatch.unfilled(count, columns, header, strings)
-    batch.mask.set(this.mask.subarray(0, count))
-    batch.kind.set(this.kind.subarray(0, count))
-    this.each(columns, (from, column) => {
+    const end = from + count
+    batch.mask.set(this.mask.subarray(from, end))
+    batch.kind.set(this.kind.subarray(from, end))
+    this.each(columns, (source, column) => {
       const to = batch[column]
-      if (to instanceof U64Column) to.words.set((from as Uint32Array).subarray(0, 2 * count))
-      else to.set(from.subarray(0, count))
+      if (to instanceof U64Column) to.words.set((source as Uint32Array).subarray(2 * from, 2 * end))
+      else to.set(source.subarray(from, end))
     })
     batch.count = count
     return batch
   }
 
-  /** Copies events `from` to `to`, of which there may be 4096, from a batch. */
-  put(batch: EventBatch, from: number, to: number): void {
+  /**
+   * Copies events `from` to `to`, of which there may be 4096, from a batch.
+   * @param columns the set of columns that the kernel is going to look at: all that it has, if nothing is said
+   */
+  put(batch: EventBatch, from: number, to: number, columns = this.known): void {
     this.mask.set(batch.mask.subarray(from, to))
     this.kind.set(batch.kind.subarray(from, to))
-    this.each(batch.columns & this.known, (target, column) => {
+    this.each(batch.columns & columns, (target, column) => {
       const source = batch[column]
       if (source instanceof U64Column) (target as Uint32Array).set(source.words.subarray(2 * from, 2 * to))
       else target.set(source.subarray(from, to))
     })
+  }
+
+  /** A batch whose columns are those in the kernel's memory, to read and write single events in. It has no events of its own. */
+  view(strings: StringTable): EventBatch {
+    const views: Record<string, unknown> = { mask: this.mask, kind: this.kind, capacity: KERNEL_EVENTS, columns: this.known }
+    this.each(this.known, (words, column) => {
+      const isWide = words.length > KERNEL_EVENTS
+      views[column] = isWide ? new U64Column(words.buffer as ArrayBuffer, words.byteOffset, KERNEL_EVENTS) : words
+    })
+    return Object.assign(new EventBatch(0, 0, { format: '' }, strings), views)
   }
 
   private each(set: number, visit: (column: Uint8Array | Uint32Array | Int32Array, name: ReturnType<typeof columnOf>) => void): void {
@@ -136,7 +150,7 @@ export class KernelColumns {
 export const KERNEL_EVENTS = 4096
 
 /** `oldAddress` is `OLD_ADDRESS` in a kernel. */
-function constant(name: string): string {
+export function constant(name: string): string {
   return name.replace(/[A-Z]/g, '_$&').toUpperCase()
 }
 
@@ -162,15 +176,16 @@ export class KernelInput {
   }
 
   /**
-   * Makes sure that the unread bytes of an input, or the first `KERNEL_INPUT / 4` of them at least, lie here.
+   * Makes sure that the unread bytes of an input, or the first `least` of them, lie here.
    * @param end one past the last byte of `input.bytes` that is wanted
+   * @param least so many that there is something to do with them
    * @returns the address of the first one
    */
-  load(input: Input, end = input.end): number {
+  load(input: Input, end = input.end, least = KERNEL_INPUT / 4): number {
     const { offset } = input
     const wanted = offset + end - input.pos
     const here = this.owner === input && offset >= this.first && offset <= this.last && this.last <= wanted
-    if (!here || this.last - offset < Math.min(wanted - offset, KERNEL_INPUT / 4)) {
+    if (!here || this.last - offset < Math.min(wanted - offset, least)) {
       this.owner = input
       this.first = offset
       this.last = Math.min(wanted, offset + KERNEL_INPUT)

@@ -21,7 +21,7 @@ const BY_ADDRESSES = -2
 /** Chooses the records that events are written as, and counts what gets lost thereby. */
 export class Chooser {
   private readonly records: readonly RecordMapping[]
-  /** By kind, outcome and api (see `slotOf`), the position of a record, `NONE` or `BY_ADDRESSES`. */
+  /** By kind, outcome and api (see `recordSlot`), the position of a record, `NONE` or `BY_ADDRESSES`. */
   private readonly table: Int32Array
   private readonly others: readonly RecordMapping[]
   private readonly byTag = new Map<number | null, readonly RecordMapping[]>()
@@ -39,6 +39,14 @@ export class Chooser {
     this.carried = Int32Array.from(KINDS, (kind) => mapping.carried[kind] ?? 0)
   }
 
+  /** By `recordSlot`, the record that events are certainly written as, without any loss of kind; -1 where it depends on the event. */
+  get certain(): Int32Array {
+    return this.table.map((position, slot) => {
+      const record = this.records[position]
+      return record !== undefined && recordSlot(record.kind, -1, -1) <= slot && slot < recordSlot(record.kind + 1, -1, -1) ? position : NONE
+    })
+  }
+
   /**
    * The position in the mapping of the record for event i of a batch, or -1 if there is none, which is then counted.
    * @throws TraceError where losses are errors
@@ -49,8 +57,8 @@ export class Chooser {
     if (kind === OTHER) return this.other(batch, i)
     const outcome = (mask & HAS_OUTCOME) === 0 ? -1 : (batch.outcome[i] as number)
     const api = (mask & HAS_API) === 0 ? -1 : (batch.api[i] as number)
-    let chosen = this.table[slotOf(kind, outcome, api)] as number
-    if (chosen === BY_ADDRESSES) chosen = this.table[slotOf(kind, outcomeOf(batch, i), api)] as number
+    let chosen = this.table[recordSlot(kind, outcome, api)] as number
+    if (chosen === BY_ADDRESSES) chosen = this.table[recordSlot(kind, outcomeOf(batch, i), api)] as number
     if (chosen < 0) {
       // `Losses.admit` has counted events of kinds that no record is of.
       if (this.carried[kind] !== 0) this.losses.note(`${KINDS[kind] as KindName} events that no record is for`, batch, i)
@@ -111,6 +119,11 @@ export class Chooser {
   }
 }
 
+/** The fields of an event that would get lost, or have it written as another record, if it were written as this one by a plain loop. */
+export function unwritableFields({ carried }: Mapping, { kind, carries }: RecordMapping): number {
+  return ((carried[KINDS[kind] as KindName] ?? 0) & ~carries) | HAS_FIELDS | HAS_CODE
+}
+
 /** The record of several whose section is the one in the event's `fields`, or the first. */
 function inSection(records: readonly RecordMapping[], batch: EventBatch, i: number): RecordMapping | undefined {
   if (records.length < 2 || ((batch.mask[i] as number) & HAS_FIELDS) === 0) return records[0]
@@ -118,15 +131,17 @@ function inSection(records: readonly RecordMapping[], batch: EventBatch, i: numb
   return records.find(({ section }) => section !== null && section === fields[SECTION_KEY]) ?? records[0]
 }
 
-function slotOf(kind: number, outcome: number, api: number): number {
+/** Where a table of records has that for events of this kind with this outcome and api, each the code or -1 for none. */
+export function recordSlot(kind: number, outcome: number, api: number): number {
   return (kind * (OUTCOMES.length + 1) + outcome + 1) * (APIS.length + 1) + api + 1
 }
 
-function tableOf(records: readonly RecordMapping[]): Int32Array {
-  const table = new Int32Array(slotOf(KINDS.length, -1, -1)).fill(NONE)
+/** By `recordSlot`, the position of the record for events, `NONE` (-1), or below that where it depends on their addresses. */
+export function tableOf(records: readonly RecordMapping[]): Int32Array {
+  const table = new Int32Array(recordSlot(KINDS.length, -1, -1)).fill(NONE)
   for (let kind = 0; kind < KINDS.length; kind++) {
     for (let outcome = -1; outcome < OUTCOMES.length; outcome++) {
-      for (let api = -1; api < APIS.length; api++) table[slotOf(kind, outcome, api)] = find(records, kind, outcome, api)
+      for (let api = -1; api < APIS.length; api++) table[recordSlot(kind, outcome, api)] = find(records, kind, outcome, api)
     }
   }
   return table

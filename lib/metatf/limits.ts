@@ -5,7 +5,7 @@
 /** Characters of text (bytes, if it is given as bytes). */
 export const MAX_TEXT = 1 << 20
 
-/** Parentheses inside each other, and record types inside each other. */
+/** Brackets and record types inside each other. */
 export const MAX_DEPTH = 32
 
 /** Record types. */

@@ -12,6 +12,8 @@ export class RecordBuilder {
   private total = 0
   /** Leaves of the record at hand. */
   private leaves: Leaf[] = []
+  /** How many brackets and record types are around what is being laid out. */
+  private depth = 0
 
   constructor(private readonly layout: Layout) {}
 
@@ -53,7 +55,7 @@ export class RecordBuilder {
   /** Any field but a repetition; `first` if it begins the record, where alone the tag may be. */
   private field(syntax: SimpleFieldSyntax, frame: Frame, loop: Loop | null, first = false): Leaf | Composite {
     if (syntax.kind === 'composite') {
-      return { kind: 'composite', name: '', type: null, fields: this.fields(syntax.fields, frame, loop), at: syntax.at }
+      return { kind: 'composite', name: '', type: null, fields: this.inside(syntax.at, () => this.fields(syntax.fields, frame, loop)), at: syntax.at }
     }
     const { name, type } = syntax
     return isTyped(syntax, frame.scope) ? this.nested(name, type ?? name, frame) : this.leaf(name, frame, loop, first)
@@ -65,8 +67,17 @@ export class RecordBuilder {
     if (name !== type) this.checkFieldName(name)
     const definition = useType(frame.scope, type, frame.stack)
     const inner = frameFor(definition, [...frame.stack, definition])
-    const fields = this.fields(inner.syntax, inner, null, true)
+    const fields = this.inside(name.at, () => this.fields(inner.syntax, inner, null, true))
     return { kind: 'composite', name: name.text, type: type.text, fields, at: name.at }
+  }
+
+  /** Lays out the parts of a composite. Brackets and record types count together: an event's values are nested as deep as both. */
+  private inside(at: Place, layOut: () => Field[]): Field[] {
+    if (this.depth === MAX_DEPTH) throw limitError(`fields are nested more than ${MAX_DEPTH} deep`, at)
+    this.depth++
+    const fields = layOut()
+    this.depth--
+    return fields
   }
 
   /** A repeated field, and before it the field with the count, if that does not stand in the record already. */

@@ -1,5 +1,4 @@
 import type { Transform } from 'node:stream'
-import { constants, createGzip } from 'node:zlib'
 import { generatorStream } from './generator.js'
 
 /**
@@ -8,6 +7,7 @@ import { generatorStream } from './generator.js'
  */
 export function gzip(options: { level?: number } = {}): Transform {
   return generatorStream(async function* (source) {
+    const { constants, createGzip } = await import('node:zlib')
     const deflate = createGzip({ level: options.level ?? constants.Z_DEFAULT_COMPRESSION })
     let wake: () => void = () => {}
     deflate.on('readable', () => wake())

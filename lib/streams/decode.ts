@@ -1,23 +1,27 @@
 import type { EventEmitter } from 'node:events'
-import { pipeline, Readable, type Transform } from 'node:stream'
-import split2 from 'split2'
-import { BATCH_EVENTS, BATCH_STRING_BYTES, EventBatch } from '../event/batch.js'
-import { limit, malformed, TraceError } from '../event/error.js'
-import { decodeText } from '../event/strings.js'
+import type { Transform } from 'node:stream'
+import { CATALOGUE, sniffEntry } from '../catalogue.js'
+import type { EventBatch } from '../event/batch.js'
+import { TraceError } from '../event/error.js'
 import type { Format } from '../formats/format.js'
-import { FORMATS, sniffFormat } from '../registry.js'
-import { parseRecord } from '../wire/ndjson/general.js'
-import { MAX_LINE_BYTES } from '../wire/ndjson/layout.js'
-import { Sequence } from '../wire/ndjson/sequence.js'
-import { generatorStream, peek, runStage, upToCut } from './generator.js'
+import { generatorStream, peek, runStage, upToCut, type Peeked } from './generator.js'
 
 /** A stream shorter than this is sniffed whole; of a longer one, whatever the first chunks hold. */
 const HEAD_BYTES = 64
+
+/** What Meta-TF begins with, in ASCII and in binary. */
+const HASH = 0x23
+const DELETE = 0x7f
 
 /** What `decodeAny` can be told. */
 export interface DecodeAnyOptions {
   /** The format, where it is known; otherwise the first bytes tell it. */
   format?: Format
+  /**
+   * The file that the bytes come from, or `-` for standard input. A trace in Meta-TF names a DTD, which is looked for beside it, in the
+   * folders of the environment variable HEAPFLOW_DTD_PATH, and among those that come with heapflow.
+   */
+  path?: string
   /** Options for the decoder of the format that is found. */
   decode?: object
   /** Called once the format is known. */
@@ -37,19 +41,53 @@ export function decodeAny(options: DecodeAnyOptions = {}): Transform {
 
 /** What `decodeAny` does, without a stream around it; warnings and numbers of events are emitted on `stream`. */
 export async function* decodeBytes(source: AsyncIterable<Uint8Array>, options: DecodeAnyOptions, stream: EventEmitter): AsyncGenerator<EventBatch> {
-  const { head, whole, failure } = await peek(source, HEAD_BYTES)
-  const format = options.format ?? sniffFormat(head)
-  if (format === undefined) throw failure ?? unknownFormat(head)
-  options.onFormat?.(format)
-  const batches = format.name === 'ndjson' && isRewritten(head) ? readRewritten(whole, stream) : runStage(format.decoder(options.decode), whole, stream)
-  for await (const batch of upToCut(batches, options.onCut)) {
-    stream.emit('events', batch.count)
-    yield batch
+  const { format, decode, close, head, whole } = await find(await peek(source, HEAD_BYTES), options)
+  try {
+    options.onFormat?.(format)
+    const isGeneral = format.name === 'ndjson' && isRewritten(head)
+    const batches = isGeneral ? (await import('./rewritten.js')).readRewritten(whole, stream) : runStage(format.decoder(decode), whole, stream)
+    for await (const batch of upToCut(batches, options.onCut)) {
+      stream.emit('events', batch.count)
+      yield batch
+    }
+  } finally {
+    close?.()
   }
 }
 
+/** A stream whose format is known, and how it is read. */
+interface Found extends Pick<Peeked, 'head' | 'whole'> {
+  readonly format: Format
+  readonly decode?: object | undefined
+  /** To be called when it was read. */
+  close?(): void
+}
+
+async function find(first: Peeked, { format, decode, path }: DecodeAnyOptions): Promise<Found> {
+  if (format !== undefined) return { ...first, format, decode }
+  if (!mayNameDtd(first.head)) return { ...first, format: await sniff(first), decode }
+  const { isAnnounced, isTelling } = await import('../metatf/dtd-name.js')
+  const peeked = await peek(first.whole, isTelling)
+  const { head, failure } = peeked
+  // What is said in text may be said of a format that is known by itself.
+  const isKnown = head[0] === HASH && (await sniffEntry(head)) !== undefined
+  if (isKnown || !isAnnounced(head)) return { ...peeked, format: await sniff(peeked), decode }
+  return { ...peeked, ...(await import('./metatf.js')).recognise(head, path === undefined ? {} : { path }, failure) }
+}
+
+/** Whether a stream may be one in Meta-TF that names its DTD. */
+function mayNameDtd(head: Uint8Array): boolean {
+  return head[0] === DELETE || (head[0] === HASH && head[1] === HASH)
+}
+
+async function sniff({ head, failure }: Peeked): Promise<Format> {
+  const entry = await sniffEntry(head)
+  if (entry === undefined) throw failure ?? unknownFormat(head)
+  return entry.load()
+}
+
 function unknownFormat(head: Uint8Array): TraceError {
-  const names = FORMATS.map((format) => format.title).join(', ')
+  const names = CATALOGUE.map((format) => format.title).join(', ')
   const reason = head.length === 0 ? 'the input is empty' : `the input is none of: ${names}`
   return new TraceError('ERR_TRACE_UNKNOWN_FORMAT', reason, { format: 'unknown', offset: 0 })
 }
@@ -61,59 +99,4 @@ function isRewritten(head: Uint8Array): boolean {
   const lines = Buffer.from(head).toString('latin1').split('\n').slice(0, -1)
   const first = lines.find((line) => !/^\{"kind":"(header|end)"/.test(line))
   return first !== undefined && !CANONICAL_EVENT.test(first)
-}
-
-/** The general path for NDJSON: any JSON, a line at a time. */
-async function* readRewritten(source: AsyncIterable<Uint8Array>, stream: EventEmitter): AsyncGenerator<EventBatch> {
-  const sequence = new Sequence()
-  // split2 reads UTF-8 and would replace every byte that is not; one character per byte keeps names as they are.
-  const bytesAsText = async function* () {
-    for await (const chunk of source) yield Buffer.from(Buffer.from(chunk).toString('latin1'))
-  }
-  const lines = split2('\n', { maxLength: MAX_LINE_BYTES })
-  pipeline(Readable.from(bytesAsText()), lines, () => {})
-  let batch = new EventBatch(BATCH_EVENTS, 0, sequence.header)
-  const renew = () => (batch = new EventBatch(BATCH_EVENTS, batch.columns, sequence.header))
-  try {
-    for await (const line of lines as AsyncIterable<string>) {
-      const text = decodeText(Buffer.from(line, 'latin1')).trim()
-      if (text !== '') {
-        const record = parseLine(text, sequence, batch.count)
-        if (record.kind === 'event') {
-          sequence.checkOpen(batch.count)
-          batch.push(record.event)
-          sequence.noteUnknown(record.unknown)
-        } else {
-          if (sequence.worthGiving(batch)) yield sequence.give(batch)
-          renew()
-          sequence.accept(record)
-          renew()
-        }
-      }
-      sequence.lineDone(line.length + 1)
-      // A batch goes on when it is full, or when no more lines have come yet.
-      if (batch.count === BATCH_EVENTS || batch.strings.byteLength > BATCH_STRING_BYTES || (lines.readableLength === 0 && sequence.worthGiving(batch))) {
-        yield sequence.give(batch)
-        renew()
-      }
-    }
-    if (sequence.worthGiving(batch)) yield sequence.give(batch)
-    renew()
-    sequence.finish()
-  } catch (error) {
-    if (sequence.worthGiving(batch)) yield sequence.give(batch)
-    throw error instanceof TraceError || !/maximum buffer/.test((error as Error).message)
-      ? error
-      : limit(`a line of more than ${MAX_LINE_BYTES} bytes`, sequence.position(0))
-  } finally {
-    for (const warning of sequence.warnings) stream.emit('warning', warning)
-  }
-}
-
-function parseLine(text: string, sequence: Sequence, pending: number): ReturnType<typeof parseRecord> {
-  try {
-    return parseRecord(text)
-  } catch (error) {
-    throw malformed((error as Error).message, sequence.position(pending))
-  }
 }

@@ -1,13 +1,10 @@
 import type { EventEmitter } from 'node:events'
 import { createRequire } from 'node:module'
 import type { Transform } from 'node:stream'
-import { gunzip, isGzip, type ZlibSync } from '../compression/gunzip.js'
-import { isZip, Unzip } from '../compression/unzip.js'
+import type { ZlibSync } from '../compression/gunzip.js'
+import { isGzip, isZip, MAGIC_BYTES } from '../compression/magic.js'
 import type { TraceError } from '../event/error.js'
 import { generatorStream, peek, runStage, upToCut } from './generator.js'
-
-/** How many bytes tell gzip and zip from all else. */
-const MAGIC_BYTES = 4
 
 /** How gzip is inflated: `zlib-sync` in step with the decoder, or `node:zlib` in the thread pool. */
 export type Inflater = 'zlib-sync' | 'node:zlib'
@@ -51,8 +48,14 @@ export function decompress(options: DecompressOptions = {}): Transform {
 /** What `decompress` does, without a stream around it; warnings are emitted on `stream`. */
 export async function* inflate(source: AsyncIterable<Uint8Array>, options: DecompressOptions, stream: EventEmitter): AsyncGenerator<Uint8Array> {
   const { head, whole } = await peek(source, MAGIC_BYTES)
-  const inflater = options.inflater ?? defaultInflater()
-  if (isGzip(head)) yield* upToCut(gunzip(whole, inflater === 'zlib-sync' ? loadZlibSync() : undefined), options.onCut)
-  else if (isZip(head)) yield* upToCut(runStage(new Unzip(), whole, stream), options.onCut)
-  else yield* whole
+  if (isGzip(head)) {
+    const { gunzip } = await import('../compression/gunzip.js')
+    const inflater = options.inflater ?? defaultInflater()
+    yield* upToCut(gunzip(whole, inflater === 'zlib-sync' ? loadZlibSync() : undefined), options.onCut)
+  } else if (isZip(head)) {
+    const { Unzip } = await import('../compression/unzip.js')
+    yield* upToCut(runStage(new Unzip(), whole, stream), options.onCut)
+  } else {
+    yield* whole
+  }
 }

@@ -48,3 +48,8 @@ export function failWhenDrained(stream: Readable, error: Error): void {
     return chunk
   }
 }
+
+/** Whether an error says that the reader of our output went away, which ends a pipe in peace. */
+export function isBrokenPipe(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'EPIPE'
+}

@@ -100,13 +100,16 @@ export interface Peeked {
   readonly failure: unknown
 }
 
-/** Reads the first `length` bytes of a source, or all of a shorter one. */
-export async function peek(source: AsyncIterable<Uint8Array>, length: number): Promise<Peeked> {
+/**
+ * Reads the first bytes of a source: so many, or until they are enough, or all of a shorter one.
+ * @param isEnough is asked after each chunk
+ */
+export async function peek(source: AsyncIterable<Uint8Array>, isEnough: number | ((head: Uint8Array) => boolean)): Promise<Peeked> {
   const chunks = source[Symbol.asyncIterator]()
   let head: Uint8Array = new Uint8Array(0)
   let failure: unknown
   try {
-    while (head.length < length) {
+    while (typeof isEnough === 'number' ? head.length < isEnough : !isEnough(head)) {
       const chunk = await chunks.next()
       if (chunk.done === true) break
       head = head.length === 0 ? chunk.value : Buffer.concat([head, chunk.value])

@@ -2,14 +2,12 @@ import { tmpdir } from 'node:os'
 import type { Transform } from 'node:stream'
 import { BATCH_EVENTS, EventBatch } from '../event/batch.js'
 import type { TraceHeader } from '../event/header.js'
+import { SORT_MEMORY, type OrderField } from '../transforms/choices.js'
 import { HeldEvents, type KeyedBatch } from '../transforms/held-events.js'
 import { Interleaver } from '../transforms/interleave.js'
-import { OrderKeys, type OrderField } from '../transforms/order.js'
+import { OrderKeys } from '../transforms/order.js'
 import { generatorStream } from './generator.js'
 import { SpillFile, type Run } from './spill.js'
-
-/** How many bytes of memory sorting may take beside what reading and writing take. */
-export const SORT_MEMORY = 33_554_432
 
 /** Batches of a run are small, for one of each run is in memory while they are merged. */
 const RUN_BATCH_EVENTS = 1024

@@ -49,7 +49,7 @@ export interface OpenTrace extends EventEmitter {
 }
 
 /** How to read a file with `openTrace`. */
-export interface OpenOptions extends DecodeAnyOptions {
+export interface OpenOptions extends Omit<DecodeAnyOptions, 'path'> {
   /** How many bytes to read at a time. Default 65536. */
   chunkBytes?: number
 }
@@ -62,7 +62,7 @@ export function openTrace(path: string, { chunkBytes, ...options }: OpenOptions 
   const trace = new EventEmitter()
   const inflated = inflate(input as AsyncIterable<Buffer>, options.onCut ? { onCut: options.onCut } : {}, trace)
   return Object.assign(trace, {
-    batches: decodeBytes(inflated, options, trace),
+    batches: decodeBytes(inflated, { ...options, path }, trace),
     bytesRead: () => (input as { bytesRead?: number }).bytesRead ?? 0,
     close: () => void input.destroy(),
   })

@@ -120,8 +120,3 @@ export class DescriptorSink extends Writable {
     })
   }
 }
-
-/** Whether an error says that the reader of our output went away, which ends a pipe in peace. */
-export function isBrokenPipe(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === 'EPIPE'
-}

@@ -2,13 +2,11 @@ import { BATCH_STRING_BYTES, EventBatch } from '../event/batch.js'
 import { malformed } from '../event/error.js'
 import { fieldSet, Has } from '../event/fields.js'
 import { NO_HEADER, type TraceHeader } from '../event/header.js'
+import { MERGE_WINDOW } from './choices.js'
 import { Interleaver } from './interleave.js'
 import { OrderAudit, orderWarnings, type MergeOrder, type OrderStatistics } from './order-audit.js'
 import { OrderKeys, type SequenceOrigin } from './order.js'
 import { microsToNanos } from './time-unit.js'
-
-/** How far within one input an event may come too late and still be put in order, if nothing else is said. */
-export const MERGE_WINDOW = 1024
 
 /** With many inputs the windows are smaller, so that all of them together are of this size, but none is below the least. */
 const ALL_WINDOWS = 16 * MERGE_WINDOW

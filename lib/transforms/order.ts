@@ -1,14 +1,7 @@
 import { HI, LO, WORD } from '../bytes/u64.js'
 import { U64Column, columnOf, type EventBatch } from '../event/batch.js'
 import { FIELDS, Has } from '../event/fields.js'
-
-/** A field that events can be put in order by: any that is a number. */
-export type OrderField = Extract<(typeof FIELDS)[number], { type: 'u64' | 'address' | 'u32' | 'i32' }>['name']
-
-const NUMBERS: readonly string[] = ['u64', 'address', 'u32', 'i32']
-
-/** Every field that events can be put in order by. */
-export const ORDER_FIELDS = FIELDS.filter(({ type }) => NUMBERS.includes(type)).map(({ name }) => name) as readonly OrderField[]
+import type { OrderField } from './choices.js'
 
 const HAS_SEQUENCE = Has.sequence
 /** Turns the order of signed words into that of unsigned ones. */

@@ -2,19 +2,8 @@ import { HI, LO } from '../bytes/u64.js'
 import { U64Map } from '../bytes/u64-map.js'
 import { selectRows, type EventBatch } from '../event/batch.js'
 import { APIS, Has, KINDS, Outcome } from '../event/fields.js'
+import { PARTITIONS, type Partition } from './choices.js'
 import { Lifetimes } from './lifetimes.js'
-
-/**
- * What to divide events by; the keys are
- * - `thread`, `process`, `cpu`: the number in decimal; `heap`: in hexadecimal, such as `0x7f00`
- * - `kind`, `api`: the name
- * - `size-class`: the smallest power of two that is not below the size, in decimal; 0 for size 0
- * - `shard`: the number of the shard, from 0. All events of a block are in the same one
- */
-export const PARTITIONS = ['thread', 'process', 'heap', 'cpu', 'kind', 'api', 'size-class', 'shard'] as const
-
-/** A way to divide events. */
-export type Partition = (typeof PARTITIONS)[number]
 
 /** How to divide events. */
 export interface PartitionOptions {

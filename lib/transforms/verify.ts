@@ -3,6 +3,7 @@ import { HI, LO, WORD } from '../bytes/u64.js'
 import type { EventBatch } from '../event/batch.js'
 import { Has } from '../event/fields.js'
 import type { TraceHeader } from '../event/header.js'
+import type { FaultName } from './choices.js'
 import { Change, Ledger } from './ledger.js'
 
 const HAS_ADDRESS = Has.address
@@ -10,24 +11,6 @@ const HAS_SIZE = Has.size
 const HAS_TIME = Has.time
 const HAS_SEQUENCE = Has.sequence
 const HAS_THREAD = Has.thread
-
-/**
- * What can be wrong with a trace whose bytes are sound:
- * - `unknown-free`: a free or realloc of a block that is not live, and was not freed a short while ago either
- * - `double-free`: of a block that was among the 65,536 or so freed last
- * - `live-address`: an allocation at the address (or with the index) of a live block
- * - `overlap`: an allocation that has bytes in common with a live block that begins elsewhere
- * - `zero-size`: an allocation of 0 bytes
- * - `absurd-size`: an allocation of more bytes than any address space has, or beyond the last address
- * - `time-backwards`: a time, or a sequence number, that is before the one of the event before
- * - `missing-end`: the trace is cut off
- */
-export const FAULTS = [
-  'unknown-free', 'double-free', 'live-address', 'overlap', 'zero-size', 'absurd-size', 'time-backwards', 'missing-end',
-] as const
-
-/** The name of a fault. */
-export type FaultName = (typeof FAULTS)[number]
 
 /** Sizes above this are absurd unless it is said otherwise: 2^47, what a process on today's 64-bit machines can address. */
 export const MAX_SIZE = 2n ** 47n

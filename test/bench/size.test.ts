@@ -11,7 +11,7 @@ interface Encoding {
   packed?(widths: Widths): Writer
   read?(streams: readonly Uint8Array[], widths: Widths, take: (batch: EventBatch) => void): void
 }
-interface Widths { size: number, address: number }
+interface Widths { size: number, address: number, heap: number }
 interface Writer {
   feed(batch: EventBatch, give: (stream: number, bytes: Uint8Array) => void): void
   end(give: (stream: number, bytes: Uint8Array) => void): void
@@ -31,8 +31,8 @@ const { dataEvents } = (await load('bench/size/records.mjs')) as RecordsModule
 // The benchmarks work on what was built, whose batches are of another class than those of the sources.
 const { batchesOf } = (await load('dist/lib/index.js')) as { batchesOf: typeof BatchesOf }
 
-const WIDE = { size: 8, address: 8 }
-const NARROW = { size: 4, address: 4 }
+const WIDE = { size: 8, address: 8, heap: 0x2_0000_0000 }
+const NARROW = { size: 4, address: 4, heap: 0x8000_0000 }
 const HEADER = { format: 'replay' }
 
 const alloc = (address: bigint, size: bigint): TraceEvent => ({ kind: 'alloc', address, size })
@@ -84,7 +84,7 @@ describe('bytes', () => {
     expect(bytesOf('Simple Binary', [alloc(0x0807_1234n, 0x1fn), free(0x0807_1234n)], NARROW)).toEqual([
       hex('00000000 1f000000 34120708 00000000  01000000 00000000 34120708 00000000'),
     ])
-    expect(bytesOf('Simple Binary', [alloc(0x7f00_0000_0001n, 2n)], { size: 4, address: 8 })).toEqual([
+    expect(bytesOf('Simple Binary', [alloc(0x7f00_0000_0001n, 2n)], { ...WIDE, size: 4 })).toEqual([
       hex('00000000 02000000 01000000007f0000 0000000000000000'),
     ])
   })
@@ -93,6 +93,20 @@ describe('bytes', () => {
     expect(bytesOf('Split Stream', [moved], NARROW)).toEqual([
       hex('00 01 03'), hex('20000000 00000000 20000000'), hex('00200000 00100000 00200000'), hex('00000000 00000000 00100000'),
     ])
+  })
+
+  test('of SplitAddr by sections: each address in one of three, and the records behind them', () => {
+    // The second alloc is the 33rd address in a row that is not near: it goes to the near ones all the same, and so does the next.
+    const far = Array.from({ length: 32 }, (_, i) => free(BigInt(0x1000_0000 * (i % 2))))
+    const events = [...far, alloc(0x0807_1234n, 1n), alloc(0x0807_1254n, 0x1_0000n), free(0x0807_1244n), free(0x7f00_0000_0000n), moved]
+    const [header, anywhere, heap, near, records] = bytesOf('SplitAddr by sections', events, NARROW)
+    expect(header?.slice(0, 8)).toBe('7f4d5446')
+    expect(anywhere).toBe(hex('0000000008071254 00007f0000000000'))
+    expect(heap?.length).toBe(8 * (32 + 4))
+    expect(heap?.slice(-8 * 4)).toBe(hex('80002000 80001000 80001000 80002000'))
+    expect(near).toBe(hex('88071234 00000010'))
+    expect(records?.slice(0, 4 + 2 * 32)).toBe(`0201${'0b'.repeat(32)}`)
+    expect(records?.slice(4 + 2 * 32)).toBe(hex('100001 0400010000 11 05 0a0020 0b 0d0020'))
   })
 
   test('of ASCII: a line for each record', () => {

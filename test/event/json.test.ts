@@ -37,3 +37,25 @@ describe('parseJson', () => {
     expect(() => parseJson(text)).toThrow(/JSON/)
   })
 })
+
+describe('stringifyFields', () => {
+  const nested = (depth: number): FieldValue => {
+    let inner: FieldValue = 1n
+    for (let i = 0; i < depth; i++) inner = i % 2 === 0 ? [inner] : { a: inner }
+    return { a: inner }
+  }
+
+  it('writes no deeper than a line can be read', () => {
+    const deepest = nested(126)
+    const text = stringifyFields(deepest)
+    expect(parseJson(`{"kind":"other","fields":${text}}`)).toEqual({ kind: 'other', fields: deepest })
+    expect(() => stringifyFields(nested(127))).toThrow(new RangeError('the values of an event are nested more than 128 deep'))
+    expect(() => parseJson(`{"fields":${'['.repeat(128)}1${']'.repeat(128)}}`)).toThrow('not JSON: nested more than 128 deep')
+  })
+
+  it('writes no more than a line has room for', () => {
+    const most = 'x'.repeat(3_000_000 - 8)
+    expect(parseJson(stringifyFields({ a: most }))).toEqual({ a: most })
+    expect(() => stringifyFields({ a: `${most}x` })).toThrow(new RangeError('the values of an event take more than 3000000 characters'))
+  })
+})

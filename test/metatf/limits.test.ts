@@ -25,6 +25,7 @@ const HOSTILE: [what: string, text: () => string, reason: string][] = [
   ['too deep repetitions', () => `${X}a : (${'n*('.repeat(1000)}x${')'.repeat(1000)}) { }`, DEEP_FIELDS],
   ['too deep types as fields', () => chain(100, (before) => `(${before})`), DEEP_TYPES],
   ['too deep types of records', () => chain(99, (before) => before), DEEP_TYPES],
+  ['too deep brackets in types', () => chain(17, (before) => `((${before}))`), DEEP_FIELDS],
   ['too many records', () => chain(9999, (before) => before), 'there are more than 4096 records'],
   ['types that double', () => chain(30, (before) => `(${before}, ${before})`), "record 'r0' has more than 10000 fields"],
   ['too long a record', () => X + wide('a', 10_001), "record 'a' has more than 10000 fields"],
@@ -58,6 +59,7 @@ describe('limits', () => {
   test('leave room', () => {
     expect(parseDtd(nested(32)).sections).toHaveLength(1)
     expect(parseDtd(X + wide('a', 10_000)).sections[0]?.records.at(-1)?.leaves).toHaveLength(10_000)
+    expect(parseDtd(chain(16, (before) => `((${before}))`)).sections[0]?.records).toHaveLength(21)
     expect(parseDtd(chain(31, (before) => `(${before})`)).sections[0]?.records).toHaveLength(36)
     expect(parseDtd(`tag.width = 1;${'\n'.repeat(2 ** 20 - 14)}`).sections).toHaveLength(1)
     expect(parseDtd(`tag.width = ${'0'.repeat(50)}1;`).tagWidth).toBe(1)

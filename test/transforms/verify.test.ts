@@ -1,7 +1,8 @@
 import { expect, describe, it } from 'vitest'
 import { batchesOf, type TraceEvent } from '../../lib/event/batch.js'
 import type { TraceHeader } from '../../lib/event/header.js'
-import { Verifier, type FaultName, type VerifyOptions } from '../../lib/transforms/verify.js'
+import type { FaultName } from '../../lib/transforms/choices.js'
+import { Verifier, type VerifyOptions } from '../../lib/transforms/verify.js'
 
 const A = 0x1000n
 const B = 0xffff_8800_0000_2000n

@@ -1,13 +1,6 @@
-import { APIS, KINDS, type ApiName, type KindName } from '../../event/fields.js'
-import { Filter, type FilterOptions } from '../../transforms/filter.js'
-import { parseRange, type Range } from '../../transforms/ranges.js'
-import { ndjson } from '../../wire/ndjson/index.js'
-import { integer, UsageError, type Arguments, type Command, type Flag } from '../command.js'
-import { OUTPUT_FLAGS, outputFormat, runJob, STRICT_FLAG, TO_FLAG } from '../pipeline.js'
-
-const NUMBERS = ['thread', 'process', 'heap'] as const
-const RANGES = ['size', 'address', 'time', 'events'] as const
-const NAMES = ['function', 'file', 'type', 'stack'] as const
+import { APIS, KINDS } from '../../event/fields.js'
+import type { Command, Flag } from '../command.js'
+import { OUTPUT_FLAGS, STRICT_FLAG, TO_FLAG } from '../flags.js'
 
 const CRITERIA: readonly Flag[] = [
   { name: 'thread', value: 'N', help: 'Events of this thread', repeat: true },
@@ -47,50 +40,5 @@ export const filter: Command = {
     { command: 'mtrc-decode app.mtrc | hf-filter --thread 3 | hatf-encode > t3.hatf', means: 'one thread of a trace, as HATF' },
     { command: "hf-filter --size 4K.. --function '/^parse_/' --lifetimes app.mtrc.gz", means: 'the life of the large blocks that a parser allocates' },
   ],
-  run: (args) => {
-    const to = outputFormat(args, args.value('output') ?? '-', ndjson)
-    let stage: Filter
-    try {
-      stage = new Filter(filterOptions(args))
-    } catch (error) {
-      throw new UsageError((error as Error).message, { cause: error })
-    }
-    return runJob({ command: 'hf-filter', args, stages: [stage], to })
-  },
-}
-
-/** What the flags ask for. @throws UsageError */
-export function filterOptions(args: Arguments): FilterOptions {
-  const given = <T>(names: readonly string[], read: (name: string, text: string) => T): Record<string, T[]> =>
-    Object.fromEntries(names.filter((name) => args.all(name).length > 0).map((name) => [name, args.all(name).map((text) => read(name, text))]))
-  return {
-    // Negative thread ids, as memory_replay has them, are kept as 64-bit two's complement.
-    ...given(NUMBERS, (name, text) => BigInt.asUintN(64, integer(name, text))),
-    ...given(['cpu'], integer),
-    ...given(RANGES, rangeValue),
-    ...given(NAMES, namePattern),
-    ...given(['kind'], (_, text) => text as KindName),
-    ...given(['api'], (_, text) => text as ApiName),
-    invert: args.has('invert'),
-    lifetimes: args.has('lifetimes'),
-  }
-}
-
-function rangeValue(flag: string, text: string): Range {
-  try {
-    return parseRange(text)
-  } catch (error) {
-    throw new UsageError(`--${flag}: ${(error as Error).message}`)
-  }
-}
-
-/** `/source/flags` is a regular expression, all else the name itself. */
-function namePattern(flag: string, text: string): string | RegExp {
-  const parts = /^\/(.*)\/([imsu]*)$/s.exec(text)
-  if (parts === null) return text
-  try {
-    return new RegExp(parts[1] as string, parts[2])
-  } catch (error) {
-    throw new UsageError(`--${flag}: ${(error as Error).message}`)
-  }
+  run: async (args) => (await import('../run/filter.js')).runFilter(args),
 }

@@ -1,7 +1,6 @@
-import type { Format } from '../../formats/format.js'
-import { ndjson } from '../../wire/ndjson/index.js'
-import { optionFlags, optionValues, type Command, type Example } from '../command.js'
-import { OUTPUT_FLAGS, runJob, STRICT_FLAG } from '../pipeline.js'
+import type { FormatEntry } from '../../catalogue.js'
+import { optionFlags, type Command, type Example } from '../command.js'
+import { OUTPUT_FLAGS, STRICT_FLAG } from '../flags.js'
 
 /** What a format's pair of commands says beyond what its descriptor knows. */
 export interface FormatHelp {
@@ -10,28 +9,25 @@ export interface FormatHelp {
 }
 
 /** `<format>-decode`: bytes of the format in, NDJSON out. */
-export function decodeCommand(format: Format, help: FormatHelp['decode']): Command {
-  const command: Command = {
+export function decodeCommand(format: FormatEntry, help: FormatHelp['decode']): Command {
+  return {
     name: `${format.name}-decode`,
     summary: `read a trace (${format.title}) and write its events as lines of JSON`,
     operands: '[FILE]',
     ...help,
     flags: [...OUTPUT_FLAGS, ...optionFlags(format.decodeOptions)],
-    run: (args) => runJob({ command: command.name, args, from: format, decode: optionValues(format.decodeOptions, args), to: ndjson }),
+    run: async (args) => (await import('../run/format.js')).runDecode(format, args),
   }
-  return command
 }
 
 /** `<format>-encode`: events in any form in, bytes of the format out. */
-export function encodeCommand(format: Format, help: FormatHelp['encode']): Command {
-  const command: Command = {
+export function encodeCommand(format: FormatEntry, help: FormatHelp['encode']): Command {
+  return {
     name: `${format.name}-encode`,
     summary: `write events as a trace (${format.title})`,
     operands: '[FILE]',
     ...help,
     flags: [...OUTPUT_FLAGS, ...optionFlags(format.encodeOptions), STRICT_FLAG],
-    run: (args) => runJob({ command: command.name, args, to: format, encode: optionValues(format.encodeOptions, args) }),
+    run: async (args) => (await import('../run/format.js')).runEncode(format, args),
   }
-  return command
 }
-

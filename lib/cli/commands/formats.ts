@@ -1,7 +1,4 @@
-import { hatf } from '../../formats/hatf/index.js'
-import { heapmon } from '../../formats/heapmon/index.js'
-import { mtrc } from '../../formats/mtrc/index.js'
-import { replay } from '../../formats/replay/index.js'
+import { hatf, heapmon, mtrc, replay } from '../../catalogue.js'
 import { decodeCommand, encodeCommand } from './format.js'
 
 const CONSTANT = 'constant.'

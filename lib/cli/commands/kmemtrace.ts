@@ -1,21 +1,9 @@
-import { mkdir, readdir, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
-import { PerCpu, Overruns } from '../../formats/kmemtrace/per-cpu.js'
-import { kmemtrace, type KmemtraceDecodeOptions, type KmemtraceEncodeOptions } from '../../formats/kmemtrace/index.js'
-import { decodeAny } from '../../streams/decode.js'
-import { mergeInputs } from '../../streams/merge.js'
-import { ABI_FILE, ABI_VERSION, OVERRUNS_FILE, PER_CPU_FILE, perCpuFiles } from '../../streams/per-cpu.js'
-import { SplitFiles } from '../../streams/split-files.js'
-import { transformStream } from '../../streams/stage.js'
-import { isSameFile } from '../../streams/stdio.js'
-import { ndjson } from '../../wire/ndjson/index.js'
-import { optionFlags, optionValues, UsageError, wholeNumber, type Arguments, type Command } from '../command.js'
-import { runMergeJob, WINDOW_FLAG, windowOption } from '../merging.js'
-import { inputOperand, OUTPUT_FLAGS, reportLosses, runJob, runStreams, STRICT_FLAG } from '../pipeline.js'
+import { kmemtrace } from '../../catalogue.js'
+import { optionFlags, type Command } from '../command.js'
+import { OUTPUT_FLAGS, STRICT_FLAG, WINDOW_FLAG } from '../flags.js'
 
-const PLACE = '%d'
-const MAX_OPEN = 64
-const MAX_CPUS = 8192
+/** Stands for the CPU in the name of a file. */
+export const PLACE = '%d'
 const CPU_FLAG = { name: 'cpu', value: 'N', help: 'The CPU that the stream is of (default: that of a file name such as cpu3)' }
 
 export const kmemtraceDecode: Command = {
@@ -37,23 +25,7 @@ export const kmemtraceDecode: Command = {
     { command: 'kmemtrace-decode cpu0 cpu1 | head -n 3', means: 'look at the traces of two CPUs' },
     { command: 'kmemtrace-decode /sys/kernel/debug/kmemtrace | hf-stats', means: 'what the kernel requested, and what it wasted' },
   ],
-  async run(args) {
-    const decode: KmemtraceDecodeOptions = { ...optionValues(kmemtrace.decodeOptions, args), ...cpuOption(args) }
-    const { inputs, overruns } = await perCpuFiles(args.operands.length === 0 ? ['-'] : args.operands, decode)
-    if (inputs.filter(({ path }) => path === '-').length > 1) throw new UsageError('standard input can be read only once')
-    const stages = overruns === undefined ? [] : [new Overruns(overruns)]
-    const [first, second] = inputs
-    if (second === undefined && first !== undefined) {
-      if (args.has('window')) throw new UsageError('--window is for several files: one keeps its order')
-      // What --cpu says comes before the file's name.
-      await runJob({ command: this.name, args, from: kmemtrace, decode: { ...first.decode, ...cpuOption(args) }, input: first.path, stages, to: ndjson })
-      return
-    }
-    if (args.has('cpu')) throw new UsageError('--cpu is for one file: the names of several tell their CPUs')
-    const options = windowOption(args)
-    const source = { paths: inputs.map(({ path }) => path), open: () => mergeInputs(inputs, options) }
-    await runMergeJob({ command: this.name, args, source, stages, to: ndjson }, 'they are not of the same layout')
-  },
+  run: async (args) => (await import('../run/kmemtrace.js')).runKmemtraceDecode(args),
 }
 
 export const kmemtraceEncode: Command = {
@@ -71,54 +43,5 @@ export const kmemtraceEncode: Command = {
     { command: "kmemtrace-decode cpu0 cpu1 | hf-filter --api kmalloc | kmemtrace-encode -o 'kmalloc-cpu%d'", means: 'part of a trace, in files per CPU' },
     { command: 'mtrc-decode app.mtrc | kmemtrace-encode -o app.kmemtrace', means: "a program's trace for the kernel's tools" },
   ],
-  async run(args) {
-    const encode: KmemtraceEncodeOptions = { ...optionValues(kmemtrace.encodeOptions, args), ...cpuOption(args) }
-    const output = args.value('output') ?? '-'
-    if (!output.endsWith('/') && !output.includes(PLACE)) await runJob({ command: this.name, args, to: kmemtrace, encode })
-    else if (args.has('cpu')) throw new UsageError('--cpu is for one file: those of several are named by their CPUs')
-    else await writePerCpu(this.name, args, output, encode)
-  },
-}
-
-/** Writes a file for each CPU. */
-async function writePerCpu(command: string, args: Arguments, output: string, encode: KmemtraceEncodeOptions): Promise<void> {
-  const isFolder = output.endsWith('/')
-  const compressed = args.has('gzip') || output.endsWith('.gz')
-  const pattern = isFolder ? join(output, `cpu${PLACE}${compressed ? '.gz' : ''}`) : output
-  const input = inputOperand(args)
-  const perCpu = new PerCpu(encode, isFolder)
-  const sink = new SplitFiles({
-    by: 'cpu',
-    maxOpen: MAX_OPEN,
-    maxFiles: MAX_CPUS,
-    gzip: compressed,
-    encoder: (key) => kmemtrace.encoder({ ...encode, cpu: Number(key), strict: args.has('strict') }),
-    path: (key) => {
-      const path = pattern.replaceAll(PLACE, key)
-      if (isSameFile(input, path)) throw new UsageError(`${path} is the input too: name the files otherwise`)
-      return path
-    },
-  })
-  if (isFolder) await prepareFolder(output)
-  try {
-    await runStreams(command, input, [decodeAny(), transformStream(perCpu)], () => sink)
-    if (isFolder) {
-      await writeFile(join(output, ABI_FILE), `${ABI_VERSION}\n`)
-      await writeFile(join(output, OVERRUNS_FILE), `${perCpu.overruns}\n`)
-    }
-  } finally {
-    reportLosses(command, kmemtrace.name, sink.losses)
-  }
-}
-
-function cpuOption(args: Arguments): { cpu?: number } {
-  const text = args.value('cpu')
-  return text === undefined ? {} : { cpu: wholeNumber('cpu', text) }
-}
-
-/** Makes a folder for per-CPU files, or takes one that has none: files of two traces would be read as one. */
-async function prepareFolder(path: string): Promise<void> {
-  await mkdir(path, { recursive: true })
-  const name = (await readdir(path)).find((one) => PER_CPU_FILE.test(one))
-  if (name !== undefined) throw new UsageError(`${join(path, name)} is there already: write to another folder`)
+  run: async (args) => (await import('../run/kmemtrace.js')).runKmemtraceEncode(args),
 }

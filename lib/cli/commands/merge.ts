@@ -1,12 +1,5 @@
-import { accessSync, constants } from 'node:fs'
-import { FORMATS, formatNamed } from '../../registry.js'
-import { concatInputs, mergeInputs, type MergeInput } from '../../streams/merge.js'
-import { Offset } from '../../transforms/offset.js'
-import type { MergeOrder } from '../../transforms/order-audit.js'
-import { ndjson } from '../../wire/ndjson/index.js'
-import { integer, UsageError, type Arguments, type Command } from '../command.js'
-import { runMergeJob, WINDOW_FLAG, windowOption } from '../merging.js'
-import { OUTPUT_FLAGS, outputFormat, STRICT_FLAG, TO_FLAG, type Source } from '../pipeline.js'
+import type { Command } from '../command.js'
+import { FROM_FLAG, OUTPUT_FLAGS, STRICT_FLAG, TO_FLAG, WINDOW_FLAG } from '../flags.js'
 
 export const merge: Command = {
   name: 'hf-merge',
@@ -29,7 +22,7 @@ export const merge: Command = {
     { name: 'thread-offset', value: 'N', help: 'Add N times the number of the file, from 0, to thread ids' },
     { name: 'process-offset', value: 'N', help: 'Add N times the number of the file, from 0, to process ids' },
     { name: 'number-processes', help: 'Give events without a process the number of their file, from 1' },
-    { name: 'from', value: 'FORMAT', help: 'Read this format, whatever the first bytes look like', values: FORMATS.map((format) => format.name) },
+    FROM_FLAG,
     ...OUTPUT_FLAGS,
     TO_FLAG,
     STRICT_FLAG,
@@ -38,42 +31,5 @@ export const merge: Command = {
     { command: 'hf-merge --by time --number-processes server.txt client.txt -o both.ndjson.gz', means: 'two programs at work together' },
     { command: 'hf-merge --end-to-end monday.mtrc tuesday.mtrc -o week.mtrc', means: 'two traces in one file' },
   ],
-  async run(args) {
-    const source = mergeSource(args)
-    const to = outputFormat(args, args.value('output') ?? '-', ndjson)
-    await runMergeJob({ command: 'hf-merge', args, source, to }, 'the traces can only be put together with --end-to-end')
-  },
-}
-
-/** What the flags ask for. @throws UsageError, and an error when a file cannot be read */
-function mergeSource(args: Arguments): Source {
-  const paths = args.operands
-  if (paths.length === 0) throw new UsageError('name the traces to merge')
-  if (paths.filter((path) => path === '-').length > 1) throw new UsageError('standard input can be read only once')
-  const by = args.value('by') as MergeOrder | undefined
-  const isEndToEnd = args.has('end-to-end')
-  if (isEndToEnd && (by !== undefined || args.has('window'))) throw new UsageError('--end-to-end does not go with --by or --window')
-  const window = windowOption(args)
-  const inputs = mergeInputsOf(args)
-  // Before anything is written.
-  for (const path of paths) if (path !== '-') accessSync(path, constants.R_OK)
-  return {
-    paths,
-    open: () => (isEndToEnd ? concatInputs(inputs) : mergeInputs(inputs, { ...window, ...(by && { by }) })),
-  }
-}
-
-function mergeInputsOf(args: Arguments): MergeInput[] {
-  const threads = integer('thread-offset', args.value('thread-offset') ?? '0')
-  const processes = integer('process-offset', args.value('process-offset') ?? '0')
-  const format = formatNamed(args.value('from') ?? '')
-  return args.operands.map((path, i) => ({
-    path,
-    ...(format && { format }),
-    stage: new Offset({
-      thread: threads * BigInt(i),
-      process: processes * BigInt(i),
-      ...(args.has('number-processes') && { defaultProcess: BigInt(i + 1) }),
-    }),
-  }))
+  run: async (args) => (await import('../run/merge.js')).runMerge(args),
 }

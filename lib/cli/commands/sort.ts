@@ -1,11 +1,6 @@
-import { statSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { sort as sortStream, SORT_MEMORY, type SortOptions } from '../../streams/sort.js'
-import { ORDER_FIELDS, type OrderField } from '../../transforms/order.js'
-import { parseRange } from '../../transforms/ranges.js'
-import { ndjson } from '../../wire/ndjson/index.js'
-import { UsageError, type Arguments, type Command } from '../command.js'
-import { OUTPUT_FLAGS, outputFormat, runJob, STRICT_FLAG, TO_FLAG } from '../pipeline.js'
+import { ORDER_FIELDS, SORT_MEMORY } from '../../transforms/choices.js'
+import type { Command } from '../command.js'
+import { OUTPUT_FLAGS, STRICT_FLAG, TO_FLAG } from '../flags.js'
 
 const MEGABYTE = 1_048_576
 
@@ -32,24 +27,5 @@ export const sort: Command = {
     { command: 'replay-decode dump.txt | hf-sort --by time -o sorted.ndjson', means: 'a dump whose threads were written one after the other' },
     { command: 'hf-sort --by size --memory 1G --temporary /var/tmp big.mtrc | tail -n 20', means: 'the largest allocations of a trace that is larger than the memory' },
   ],
-  run: (args) => {
-    const options = sortOptions(args)
-    const to = outputFormat(args, args.value('output') ?? '-', ndjson)
-    return runJob({ command: 'hf-sort', args, streams: [sortStream(options)], to })
-  },
-}
-
-/** What the flags ask for. @throws UsageError */
-function sortOptions(args: Arguments): SortOptions {
-  const folder = args.value('temporary') ?? tmpdir()
-  const stats = statSync(folder, { throwIfNoEntry: false })
-  if (stats?.isDirectory() !== true) throw new UsageError(`--temporary: ${folder} is no folder`)
-  return { by: (args.value('by') ?? 'time') as OrderField, memory: memorySize(args.value('memory')), folder }
-}
-
-function memorySize(text: string | undefined): number {
-  if (text === undefined) return SORT_MEMORY
-  const size = /^\d+[KMG]?$/i.test(text) ? Number(parseRange(text).from) : 0
-  if (size < MEGABYTE) throw new UsageError(`--memory needs a size of 1M or more, not ${JSON.stringify(text)}`)
-  return size
+  run: async (args) => (await import('../run/sort.js')).runSort(args),
 }

@@ -1,16 +1,13 @@
-import { SplitFiles } from '../../streams/split-files.js'
-import { decodeAny } from '../../streams/decode.js'
-import { isSameFile } from '../../streams/stdio.js'
-import { PARTITIONS, type Partition } from '../../transforms/split.js'
-import { ndjson } from '../../wire/ndjson/index.js'
-import { UsageError, wholeNumber, type Arguments, type Command } from '../command.js'
-import { inputOperand, outputFormat, reportLosses, runStreams, STRICT_FLAG, TO_FLAG } from '../pipeline.js'
+import { PARTITIONS } from '../../transforms/choices.js'
+import type { Command } from '../command.js'
+import { STRICT_FLAG, TO_FLAG } from '../flags.js'
 
-const PLACE = '{}'
-const MAX_OPEN = 64
-const MAX_FILES = 1000
-/** Few, for there is an encoder for each file. */
-const WINDOW = 256
+/** Stands for the key in the name of a file. */
+export const PLACE = '{}'
+/** How many files are open at a time, if nothing else is said. */
+export const MAX_OPEN = 64
+/** How many files there may be, if nothing else is said. */
+export const MAX_FILES = 1000
 
 export const split: Command = {
   name: 'hf-split',
@@ -37,46 +34,5 @@ export const split: Command = {
     { command: "mtrc-decode app.mtrc | hf-split --by thread -o 'thread-{}.hatf'", means: 'a HATF trace of each thread' },
     { command: "hf-split --by shard --shards 8 -o 'part-{}.ndjson.gz' dump.zip", means: 'eight parts that can be worked on side by side' },
   ],
-  async run(args) {
-    const { pattern, ...options } = splitOptions(args)
-    const to = outputFormat(args, pattern, ndjson)
-    const input = inputOperand(args)
-    const sink = new SplitFiles({
-      ...options,
-      path: (key) => {
-        const path = pattern.replaceAll(PLACE, key)
-        if (isSameFile(input, path)) throw new UsageError(`${path} is the input too: name the files otherwise`)
-        return path
-      },
-      encoder: () => to.encoder({ strict: args.has('strict'), window: WINDOW }),
-      gzip: args.has('gzip') || pattern.endsWith('.gz'),
-    })
-    try {
-      await runStreams('hf-split', input, [decodeAny()], () => sink)
-    } finally {
-      reportLosses('hf-split', to.name, sink.losses)
-    }
-  },
-}
-
-/** @throws UsageError */
-function splitOptions(args: Arguments) {
-  const by = args.value('by')
-  const pattern = args.value('output')
-  if (by === undefined) throw new UsageError(`say what to divide --by: ${PARTITIONS.join(', ')}`)
-  if (pattern === undefined || !pattern.includes(PLACE)) throw new UsageError(`name the files with -o and a pattern with ${PLACE} in it`)
-  if (args.has('shards') && by !== 'shard') throw new UsageError('--shards needs --by shard')
-  const number = (flag: string, fallback: number): number => {
-    const n = wholeNumber(flag, args.value(flag) ?? String(fallback))
-    if (n < 1 || n > 65_536) throw new UsageError(`--${flag} must be from 1 to 65536`)
-    return n
-  }
-  return {
-    pattern,
-    by: by as Partition,
-    shards: number('shards', 2),
-    lifetimes: args.has('lifetimes'),
-    maxOpen: number('max-open', MAX_OPEN),
-    maxFiles: number('max-files', MAX_FILES),
-  }
+  run: async (args) => (await import('../run/split.js')).runSplit(args),
 }

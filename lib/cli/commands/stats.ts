@@ -1,21 +1,8 @@
-import { isatty } from 'node:tty'
-import { gzip } from '../../streams/compress.js'
-import { decodeAny } from '../../streams/decode.js'
-import { encoderStream } from '../../streams/stage.js'
-import { isSameFile, openOutput } from '../../streams/stdio.js'
-import type { EventBatch } from '../../event/batch.js'
-import type { Stage } from '../../event/stage.js'
-import type { Statistics } from '../../transforms/statistics/result.js'
-import { UsageError, wholeNumber, type Arguments, type Command } from '../command.js'
-import { inputOperand, OUTPUT_FLAGS, runStreams } from '../pipeline.js'
-import { EventTable } from '../report/event-table.js'
-import { jsonText } from '../report/json.js'
-import { moreTraces, mpatrolText } from '../report/mpatrol.js'
-import { StatisticsReport } from '../report/statistics-report.js'
-import { reportText } from '../report/text.js'
+import type { Command } from '../command.js'
+import { OUTPUT_FLAGS } from '../flags.js'
 
-const FORMS = ['json', 'mpatrol', 'table'] as const
-const TOP = 10
+/** How many rows of each table are shown, if nothing else is said. */
+export const TOP = 10
 
 export const stats: Command = {
   name: 'hf-stats',
@@ -43,48 +30,5 @@ export const stats: Command = {
     { command: "hf-stats --json app.mtrc | jq '.sites[] | select(.leaked.blocks > 0)'", means: 'where leaks come from' },
     { command: 'hf-stats --table --sources app.mtrc | less', means: "every event, as in mpatrol's own listing" },
   ],
-  async run(args) {
-    const stage = reportStage(args)
-    const input = inputOperand(args)
-    const output = args.value('output') ?? '-'
-    const compressed = args.has('gzip') || output.endsWith('.gz')
-    if (compressed && output === '-' && isatty(1)) throw new UsageError('binary output is not for a terminal: use -o FILE or a pipe')
-    if (isSameFile(input, output)) throw new UsageError(`${output} is the input too: write to another file`)
-    await runStreams('hf-stats', input, [decodeAny(), encoderStream(stage), ...(compressed ? [gzip()] : [])], () => openOutput(output))
-  },
-}
-
-/** The stage that makes the report that the flags ask for. @throws UsageError */
-function reportStage(args: Arguments): Stage<EventBatch, Uint8Array> {
-  const forms = FORMS.filter((form) => args.has(form))
-  if (forms.length > 1) throw new UsageError(`one form at a time, not ${forms.map((form) => `--${form}`).join(' and ')}`)
-  if (args.has('sources') && !args.has('table')) throw new UsageError('--sources needs --table')
-  const given = (flag: string) => (args.has(flag) ? wholeNumber(flag, args.value(flag) as string) : undefined)
-  const top = given('top')
-  const trace = given('trace')
-  if (trace === 0) throw new UsageError('--trace counts from 1')
-  if (args.has('table')) return new EventTable({ sources: args.has('sources'), ...(trace !== undefined && { trace }) })
-  if (args.has('mpatrol')) {
-    return new StatisticsReport({
-      print: ({ mpatrol }) => mpatrolText(mpatrol),
-      trace: trace ?? 1,
-      ...(trace === undefined && { warnOfMore: moreTraces }),
-    })
-  }
-  const print = (statistics: Statistics) =>
-    args.has('json') ? jsonText(top === undefined ? statistics : cutTables(statistics, top)) : reportText(statistics, top ?? TOP)
-  return new StatisticsReport({ print, ...(trace !== undefined && { trace }) })
-}
-
-/** The statistics with at most so many rows of each table. */
-function cutTables(statistics: Statistics, top: number): Statistics {
-  const { sizes, sites, threads, processes, cpus } = statistics
-  return {
-    ...statistics,
-    sizes: { ...sizes, exact: sizes.exact.slice(0, top) },
-    sites: sites.slice(0, top),
-    threads: threads.slice(0, top),
-    processes: processes.slice(0, top),
-    cpus: cpus.slice(0, top),
-  }
+  run: async (args) => (await import('../run/stats.js')).runStats(args),
 }

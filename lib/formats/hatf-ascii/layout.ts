@@ -1,9 +1,6 @@
 import { mappingOf } from '../../metatf/mapping.js'
 import { parseDtd } from '../../metatf/index.js'
 
-/** The format's name in folders, commands, headers and messages. */
-export const NAME = 'hatf-ascii'
-
 /**
  * The records of HATF 1.0 as mpatrol numbers them, in Meta-TF 1.2. What is `default` takes no room in a line, and has no place:
  * times, threads, heaps and attributes.

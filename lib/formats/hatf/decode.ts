@@ -1,14 +1,15 @@
 import { Input } from '../../bytes/input.js'
-import { BATCH_EVENTS, BATCH_STRING_BYTES, EventBatch } from '../../event/batch.js'
+import { BATCH_STRING_BYTES, EventBatch } from '../../event/batch.js'
 import { malformed, truncated, type TraceError } from '../../event/error.js'
-import { Has, Kind, fieldSet } from '../../event/fields.js'
+import { FIELDS, Has, Kind } from '../../event/fields.js'
 import type { TraceHeader } from '../../event/header.js'
 import type { Decoder } from '../../event/stage.js'
+import { StringTable } from '../../event/strings.js'
+import { carryEvents } from './carry.js'
 import { COMMENT_MARK, EXTRAS_MARK, hasMark, parseHeaderComment } from './extras.js'
 import { ExtrasReader } from './extras-read.js'
-import { FieldStates, readField } from './fields.js'
-import { carryRows, firstHeldRow, foldRealloc } from './fold.js'
-import { Field, HEAD, Tag, metadataLength } from './layout.js'
+import { faultOf, hatfKernel, KernelState, Stop } from './kernel.js'
+import { MAX_RECORD_BYTES } from './layout.js'
 
 /** What the decoder can be told. */
 export interface HatfDecodeOptions {
@@ -16,46 +17,26 @@ export interface HatfDecodeOptions {
   fold?: boolean
 }
 
-const { size: SIZE, address: ADDRESS, time: TIME, thread: THREAD, heap: HEAP, attributes: ATTRIBUTES } = Field
-const { free: FREE, reallocNone: REALLOC_NONE, reallocFreed: REALLOC_FREED, createThread: CREATE_THREAD } = Tag
-/** Above it are comments and metadata. */
-const LAST_DATA = Tag.destroyThread
-
 const HAS_ATTRIBUTES = Has.attributes
-const HAS_HEAP = Has.heap
 const HAS_TEXT = Has.text
 const HAS_THREAD = Has.thread
-const HAS_TIME = Has.time
-
-const ALLOC_FIELDS = fieldSet('size', 'address')
-const REALLOC_ONLY = fieldSet('oldAddress', 'outcome')
-const REALLOC_FIELDS = ALLOC_FIELDS | REALLOC_ONLY
-/** Kind and fields by tag, without the fields that only some streams have. */
-const KIND_OF_TAG = Uint8Array.of(
-  Kind.alloc, Kind.free, Kind.realloc, Kind.realloc, Kind.realloc, Kind.realloc,
-  Kind['heap-create'], Kind['heap-destroy'], Kind['thread-create'], Kind['thread-destroy'],
-)
-const FIELDS_OF_TAG = Int32Array.of(
-  ALLOC_FIELDS, Has.address, REALLOC_FIELDS, REALLOC_FIELDS, REALLOC_FIELDS, REALLOC_FIELDS, 0, 0, 0, 0,
-)
+/** The fields whose columns hold ids of strings or lists. */
+const STRING_FIELDS = FIELDS.reduce((set, { type }, f) => (['string', 'bytes', 'json', 'list'].includes(type) ? set | (1 << f) : set), 0)
 
 /** Why `fill` stopped. */
-const USED_UP = 0
-const FULL = 1
+const USED_UP = Stop.usedUp
+const FULL = Stop.full
 const NEW_HEADER = 2
 const FAULT = 3
 /** It did not. */
 const GO_ON = -1
 
-const SMALLEST_CAPACITY = 16
-/** Bytes per event assumed until some were read: those of an alloc record without metadata. */
-const FIRST_MEAN = 9
-
 /** Reads HATF 1.0, with or without what `HatfEncoder` adds when it keeps attributes. */
 export class HatfDecoder implements Decoder {
   private readonly fold: boolean
   private readonly input = new Input()
-  private readonly fields = new FieldStates()
+  private readonly kernel = hatfKernel()
+  private readonly state = new KernelState(this.kernel)
   private readonly extras = new ExtrasReader()
   private header: TraceHeader = { format: 'hatf' }
   /** The header that a comment just gave. */
@@ -63,9 +44,15 @@ export class HatfDecoder implements Decoder {
   /** The header is still to be given out, be it with an empty batch: at the end, if not before. */
   private owesHeader = false
   private hasGiven = false
-  /** The batch being filled; it may begin with rows that were held back from the one before. */
-  private batch: EventBatch | undefined
-  private columns = ALLOC_FIELDS
+  /** Events that were read, but may still turn out to be part of a realloc that is to come. */
+  private held: EventBatch | undefined
+  /** How many events there are in the kernel's columns, and the fields of all of them. */
+  private count = 0
+  private fields = 0
+  /** The strings of those events, if they have any. */
+  private strings: StringTable | undefined
+  /** The kernel's columns as a batch, where single events are completed. */
+  private view: EventBatch | undefined
   private delivered = 0
   private fault: ((event: number) => TraceError) | undefined
   private isOver = false
@@ -88,9 +75,9 @@ export class HatfDecoder implements Decoder {
     for (;;) {
       if (this.fault !== undefined) throw this.fault(this.delivered + 1)
       if (this.isOver || (this.input.left === 0 && !this.input.ended)) return null
-      const batch = this.open()
-      const stop = this.fill(batch)
-      const given = this.close(batch, stop)
+      this.open()
+      const stop = this.fill()
+      const given = this.close(stop)
       if (given !== null) return given
       if (stop === USED_UP && this.fault === undefined) return null
     }
@@ -105,201 +92,133 @@ export class HatfDecoder implements Decoder {
     this.input.ended = true
   }
 
-  /** A batch with room for about as many events as there is input. */
-  private open(): EventBatch {
-    const { batch, input, delivered } = this
-    const mean = delivered > SMALLEST_CAPACITY ? input.offset / delivered : FIRST_MEAN
-    const room = SMALLEST_CAPACITY + Math.ceil((input.left / mean) * 1.125)
-    if (batch !== undefined && (batch.capacity === BATCH_EVENTS || batch.capacity - batch.count >= room)) return batch
-    const opened = new EventBatch(Math.min(BATCH_EVENTS, room + (batch?.count ?? 0)), this.columns, this.header)
-    if (batch !== undefined) carryRows(batch, 0, opened)
-    return (this.batch = opened)
+  /** Puts the state and the events that were held back where the kernel has them. */
+  private open(): void {
+    this.state.put()
+    this.strings = undefined
+    this.view = undefined
+    this.count = 0
+    this.fields = 0
+    let { held } = this
+    if (held === undefined) return
+    if ((held.columns & STRING_FIELDS) !== 0) {
+      // Batches do not share strings: what the one before had would else be kept for these few.
+      const { strings } = this.target()
+      const carried = new EventBatch(held.count, held.columns, this.header, strings)
+      carryEvents(held, carried)
+      held = carried
+    }
+    this.kernel.columns.put(held, 0, held.count)
+    this.count = held.count
+    for (let i = 0; i < held.count; i++) this.fields |= held.mask[i] as number
+    this.held = undefined
   }
 
-  /** Decides how much of a batch goes out, and notes what comes after it. */
-  private close(batch: EventBatch, stop: number): EventBatch | null {
+  /** Decides how much of what was read goes out, and notes what comes after it. */
+  private close(stop: number): EventBatch | null {
+    const { count, kernel } = this
+    this.state.take()
     const isEnd = stop === USED_UP && this.input.ended
     if (isEnd) {
       this.isOver = true
       if (this.input.left > 0) this.fail(truncated, 'the stream ends inside a record')
     }
-    const count = batch.count
-    const first = this.fold && !isEnd && stop <= FULL ? firstHeldRow(batch) : count
+    const first = this.fold && !isEnd && stop <= FULL ? kernel.run.firstHeld(count) : count
     const isHeaderDue = this.owesHeader && stop !== USED_UP && stop !== FULL
     const isLastChance = isEnd && (this.owesHeader || (!this.hasGiven && this.fault === undefined))
     let given: EventBatch | null = null
     if (first > 0 || isHeaderDue || isLastChance) {
-      this.columns = batch.columns
-      this.batch = undefined
-      if (first < count) {
-        this.batch = new EventBatch(count - first, batch.columns, this.header)
-        carryRows(batch, first, this.batch)
-        batch.count = first
-      }
+      given = kernel.columns.take(first, this.fields, this.header, this.strings)
       this.delivered += first
       this.hasGiven = true
       this.owesHeader = false
-      given = batch
     }
+    if (first < count) this.held = kernel.columns.take(count - first, this.fields | HAS_THREAD, this.header, this.strings, first)
     if (stop === NEW_HEADER) {
       this.header = this.nextHeader as TraceHeader
       this.owesHeader = true
-      this.batch = undefined
     }
     return given
   }
 
-  /** Reads records into a batch until the input is used up, the batch is full or something else comes up. */
-  private fill(batch: EventBatch): number {
-    const { input, fields, fold } = this
-    const { bytes, end } = input
-    const { lengths, width } = fields
-    const { kind: kinds, mask: masks, capacity } = batch
-    const size = batch.size.words
-    const address = batch.address.words
-    let { touched, lengthBytes } = fields
-    let { thread, heap, time, optional } = this.optionalColumns(batch)
-    let pos = input.pos
-    let n = batch.count
-    let stop = GO_ON
-    while (pos < end && n < capacity) {
-      const tag = bytes[pos] as number
-      if (tag > LAST_DATA) {
-        input.pos = pos
-        batch.count = n
-        stop = this.fillOther(batch, tag)
-        if (stop !== GO_ON) return stop
-        pos = input.pos
-        n = batch.count
-        lengthBytes = fields.lengthBytes
-        if (fields.touched !== touched) {
-          touched = fields.touched
-          ;({ thread, heap, time, optional } = this.optionalColumns(batch))
+  /** Reads records until the input is used up, there are as many events as a batch can have or something else comes up. */
+  private fill(): number {
+    const { input } = this
+    const { run, input: window } = this.kernel
+    for (;;) {
+      const { left } = input
+      const from = window.load(input, input.end, MAX_RECORD_BYTES)
+      const { end } = window
+      const stop = run.decode(from, end, this.count, this.fields, this.fold)
+      const pos = input.pos - from
+      input.pos = pos + run.position.value
+      this.count = run.events.value
+      this.fields = run.fields.value
+      switch (stop) {
+        case Stop.usedUp:
+          if (end - from === left) return USED_UP
+          break
+        case Stop.full:
+          return FULL
+        case Stop.comment:
+        case Stop.data: {
+          const after = (stop === Stop.comment ? this.readComment : this.readAttributes).call(this, pos + run.dataFrom.value, pos + run.dataTo.value)
+          if (after !== GO_ON) return after
+          break
         }
-        continue
+        default:
+          return this.fail(malformed, faultOf(run, stop))
       }
-      // Nothing may be read before all is there: reading moves delta and stride on.
-      let after = pos + (lengths[tag] as number)
-      if (after > end) break
-      let attributeBytes = width[ATTRIBUTES] as number
-      if (lengthBytes !== 0) {
-        attributeBytes = bytes[after - 1] as number
-        if (lengthBytes === 2) attributeBytes |= (bytes[after - 2] as number) << 8
-        after += attributeBytes
-        if (after > end) break
-      }
-      let at = pos + 1
-      let set = (FIELDS_OF_TAG[tag] as number) | optional
-      if (tag <= REALLOC_FREED) {
-        if (tag !== FREE) {
-          readField(fields, SIZE, bytes, at, size, 2 * n)
-          at += width[SIZE] as number
-          if (tag >= REALLOC_NONE) {
-            if ((batch.columns & REALLOC_ONLY) !== REALLOC_ONLY) batch.addColumns(REALLOC_ONLY)
-            batch.outcome[n] = tag - REALLOC_NONE
-            readField(fields, ADDRESS, bytes, at, batch.oldAddress.words, 2 * n)
-            at += width[ADDRESS] as number
-          }
-        }
-        readField(fields, ADDRESS, bytes, at, address, 2 * n)
-        at += width[ADDRESS] as number
-      }
-      if (optional !== 0) {
-        if ((optional & HAS_THREAD) !== 0) {
-          readField(fields, THREAD, bytes, at, thread, 2 * n)
-          at += width[THREAD] as number
-        }
-        if (tag >= CREATE_THREAD) set &= ~HAS_HEAP
-        else if ((optional & HAS_HEAP) !== 0) {
-          readField(fields, HEAP, bytes, at, heap, 2 * n)
-          at += width[HEAP] as number
-        }
-        if ((optional & HAS_TIME) !== 0) readField(fields, TIME, bytes, at, time, 2 * n)
-      }
-      kinds[n] = KIND_OF_TAG[tag] as number
-      masks[n] = set
-      if (attributeBytes !== 0) {
-        this.readAttributes(batch, n, after - attributeBytes, after)
-        if (batch.strings.byteLength > BATCH_STRING_BYTES) stop = FULL
-      }
-      n++
-      pos = after
-      if (fold && tag > REALLOC_NONE && tag <= REALLOC_FREED) {
-        batch.count = n
-        foldRealloc(batch)
-        n = batch.count
-      }
-      if (stop !== GO_ON) break
     }
-    input.pos = pos
-    batch.count = n
-    if (stop !== GO_ON) return stop
-    return n === capacity && pos < end ? FULL : USED_UP
   }
 
-  /** The set of those of thread, heap and time that the stream has by now, and the batch's columns for them. */
-  private optionalColumns(batch: EventBatch) {
-    const { touched } = this.fields
-    const optional =
-      (touched & (1 << THREAD) ? HAS_THREAD : 0) | (touched & (1 << HEAP) ? HAS_HEAP : 0) | (touched & (1 << TIME) ? HAS_TIME : 0)
-    if ((optional & ~batch.columns) !== 0) batch.addColumns(optional)
-    return { thread: batch.thread.words, heap: batch.heap.words, time: batch.time.words, optional }
+  /** The kernel's columns, to complete an event in. */
+  private target(): EventBatch {
+    return (this.view ??= this.kernel.columns.view((this.strings = new StringTable())))
   }
 
-  private readAttributes(batch: EventBatch, row: number, start: number, end: number): void {
+  /** Reads the attributes of the last event. */
+  private readAttributes(start: number, end: number): number {
     const { extras } = this
     const { bytes } = this.input
-    const set = batch.mask[row] as number
-    if (hasMark(bytes, start, end, EXTRAS_MARK) && extras.readAttributes(bytes, start, end, batch, row)) {
-      batch.mask[row] = (set & ~extras.without) | extras.set
-      if (extras.kind >= 0) batch.kind[row] = extras.kind
-      return
+    const target = this.target()
+    const row = this.count - 1
+    const set = target.mask[row] as number
+    if (hasMark(bytes, start, end, EXTRAS_MARK) && extras.readAttributes(bytes, start, end, target, row)) {
+      target.mask[row] = (set & ~extras.without) | extras.set
+      if (extras.kind >= 0) target.kind[row] = extras.kind
+    } else {
+      target.attributes[row] = target.strings.intern(bytes, start, end)
+      target.mask[row] = set | HAS_ATTRIBUTES
     }
-    if ((batch.columns & HAS_ATTRIBUTES) === 0) batch.addColumns(HAS_ATTRIBUTES)
-    batch.attributes[row] = batch.strings.intern(bytes, start, end)
-    batch.mask[row] = set | HAS_ATTRIBUTES
+    this.fields |= target.mask[row] as number
+    if (this.fold) this.count = this.kernel.run.settle(this.count, this.fields)
+    return this.fullOrOn(target)
   }
 
-  /** Reads the metadata or comment record at `input.pos`. */
-  private fillOther(batch: EventBatch, tag: number): number {
-    const { input, fields } = this
-    const { bytes, pos } = input
-    if (tag > Tag.metadata) return this.fail(malformed, `unknown tag ${tag}`)
-    if (input.left < HEAD) return USED_UP
-    if (tag === Tag.comment) {
-      const end = pos + HEAD + (((bytes[pos + 2] as number) << 8) | (bytes[pos + 3] as number))
-      return end > input.end ? USED_UP : this.readComment(batch, pos + HEAD, end)
-    }
-    const length = metadataLength(bytes, pos)
-    if (input.left < length) return USED_UP
-    const reason = fields.apply(bytes, pos)
-    if (reason !== '') return this.fail(malformed, reason)
-    input.pos = pos + length
-    return GO_ON
-  }
-
-  private readComment(batch: EventBatch, start: number, end: number): number {
-    const { extras, input } = this
-    const { bytes } = input
-    const row = batch.count
-    input.pos = end
-    let isEvent = false
+  private readComment(start: number, end: number): number {
+    const { extras } = this
+    const { bytes } = this.input
     if (hasMark(bytes, start, end, COMMENT_MARK)) {
       this.nextHeader = parseHeaderComment(bytes, start, end)
       if (this.nextHeader !== undefined) return NEW_HEADER
-      isEvent = extras.readComment(bytes, start, end, batch, row)
     }
-    if (isEvent) {
-      batch.kind[row] = extras.kind
-      batch.mask[row] = extras.set
+    const target = this.target()
+    const row = this.count++
+    if (hasMark(bytes, start, end, COMMENT_MARK) && extras.readComment(bytes, start, end, target, row)) {
+      target.kind[row] = extras.kind
+      target.mask[row] = extras.set
     } else {
-      batch.addColumns(HAS_TEXT)
-      batch.kind[row] = Kind.comment
-      batch.mask[row] = HAS_TEXT
-      batch.text[row] = batch.strings.add(bytes, start, end)
+      target.kind[row] = Kind.comment
+      target.mask[row] = HAS_TEXT
+      target.text[row] = target.strings.add(bytes, start, end)
     }
-    batch.count = row + 1
-    return batch.strings.byteLength > BATCH_STRING_BYTES ? FULL : GO_ON
+    this.fields |= target.mask[row] as number
+    return this.fullOrOn(target)
+  }
+
+  private fullOrOn({ strings }: EventBatch): number {
+    return strings.byteLength > BATCH_STRING_BYTES ? FULL : GO_ON
   }
 
   /** Notes a fault at `input.pos`, to be thrown once all events before it are out. */

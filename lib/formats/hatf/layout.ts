@@ -48,6 +48,9 @@ export const HEAD = 4
 /** The most bytes that the attributes of a record or the text of a comment can have. */
 export const MAX_BYTES = 0xffff
 
+/** No record is longer: the tag, seven numbers of 8 bytes, and attributes with their length. */
+export const MAX_RECORD_BYTES = 1 + 7 * 8 + 2 + MAX_BYTES
+
 /** What HATF itself has a place for, by kind of event. */
 export const CARRIED: Carried = {
   alloc: fieldSet('size', 'address', 'thread', 'heap', 'time', 'attributes'),

@@ -2,9 +2,10 @@ import { ascii } from '../../bytes/ascii.js'
 import { fieldSet } from '../../event/fields.js'
 import type { TraceHeader } from '../../event/header.js'
 import type { Carried } from '../../event/losses.js'
+import { traits } from './traits.js'
 
 /** The format's name in folders, commands, headers and messages. */
-export const NAME = 'heapmon'
+export const NAME = traits.name
 
 /** Longer lines are refused: stack crawls of C++ programs run to some kilobytes. */
 export const MAX_LINE = 1 << 20

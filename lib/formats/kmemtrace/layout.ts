@@ -1,9 +1,10 @@
 import { APIS, Api, fieldSet, type ApiName } from '../../event/fields.js'
 import type { TraceHeader } from '../../event/header.js'
 import type { Carried } from '../../event/losses.js'
+import { traits } from './traits.js'
 
 /** The format's name, in headers and messages. */
-export const FORMAT = 'kmemtrace'
+export const FORMAT = traits.name
 
 /** The first byte of a record: what happened. Other ids may be defined one day; their records are carried along. */
 export const EventId = { alloc: 0, free: 1 } as const

@@ -1,10 +1,11 @@
 import { Input } from '../../bytes/input.js'
-import type { EventBatch } from '../../event/batch.js'
+import { BATCH_EVENTS, EventBatch } from '../../event/batch.js'
 import { describe, malformed, truncated, type TracePosition } from '../../event/error.js'
 import type { TraceHeader } from '../../event/header.js'
 import type { Decoder } from '../../event/stage.js'
-import { FORMAT, MAGIC, RECORD, headerLength, readHeader, type MtrcLayout } from './layout.js'
-import { PADDING, RecordReader, Stop } from './records.js'
+import { KERNEL_INPUT } from '../../kernel/kernel.js'
+import { failure, mtrcKernel, Stop, stringsOf, type MtrcKernel } from './kernel.js'
+import { FORMAT, hasSources, headerLength, MAGIC, readHeader, RECORD, type MtrcLayout } from './layout.js'
 
 /** What a decoder can be told. */
 export interface MtrcDecodeOptions {
@@ -23,10 +24,14 @@ export class MtrcDecoder implements Decoder {
   /** Says where a trace ends without its end marker because another one begins. */
   readonly warnings: string[] = []
   private readonly input = new Input()
-  private readonly reader: RecordReader
+  private readonly resolve: boolean
+  /** Once a trace began: it keeps the live blocks and the names. */
+  private kernel: MtrcKernel | undefined
   private header: TraceHeader | undefined
   /** No batch has brought this header yet. */
   private headerIsNew = false
+  /** Why the kernel stopped. */
+  private stop: number = Stop.short
   private batch: EventBatch | undefined
   /** Events in the batches given out, of the whole stream. */
   private delivered = 0
@@ -34,11 +39,9 @@ export class MtrcDecoder implements Decoder {
   private starved = false
   private wasCut = false
   private fault: Error | undefined
-  /** The unread rest of a chunk with padding behind it. */
-  private rest = new Uint8Array(1024)
 
   constructor(options: MtrcDecodeOptions = {}) {
-    this.reader = new RecordReader(options.resolve ?? true)
+    this.resolve = options.resolve ?? true
   }
 
   feed(chunk: Uint8Array): void {
@@ -68,7 +71,7 @@ export class MtrcDecoder implements Decoder {
     return null
   }
 
-  /** Fills a batch as far as the input goes. */
+  /** Reads until there are events, as far as the input goes. */
   private read(): void {
     const { input } = this
     for (;;) {
@@ -78,39 +81,40 @@ export class MtrcDecoder implements Decoder {
       }
       if (input.left > 0 && input.bytes[input.pos] === RECORD.mark) {
         if (this.headerIsNew) {
-          this.batch = this.reader.newBatch(this.header, 0)
+          this.batch = new EventBatch(0, 0, this.header)
           return
         }
         if (!this.readMark()) return
         continue
       }
       if (input.left === 0 && !this.headerIsNew) return this.starve('the end marker is missing')
-      const batch = (this.batch ??= this.reader.newBatch(this.header, input.left))
-      const stop = this.readRecords(batch)
+      const kernel = this.kernel as MtrcKernel
+      const batch = (this.batch = this.readRecords(kernel, this.header))
+      const { stop } = this
       if (stop === Stop.short) this.starve(input.left === 0 ? 'the end marker is missing' : 'the input ends within a record')
       if (stop !== Stop.mark || batch.count > 0 || this.headerIsNew) return
     }
   }
 
   /** Reads records, up to where the input, the batch or the trace ends, or a fault. */
-  private readRecords(batch: EventBatch): Stop {
-    const { input, reader } = this
-    input.pos = reader.read(batch, input.bytes, input.pos, input.end)
-    if (reader.stop === Stop.short && input.left > 0) {
-      const rest = this.padRest()
-      input.pos += reader.read(batch, rest, 0, input.left)
+  private readRecords(kernel: MtrcKernel, header: TraceHeader): EventBatch {
+    const { input } = this
+    const { run } = kernel
+    let from = kernel.input.load(input)
+    let isWhole = kernel.input.end - from === input.left
+    let count = run.decode(from, kernel.input.end, BATCH_EVENTS)
+    if (count === 0 && run.stop.value === Stop.short && !isWhole) {
+      // The record is a long one, of which the kernel had only the beginning.
+      kernel.refresh()
+      from = kernel.input.load(input, input.end, KERNEL_INPUT)
+      isWhole = kernel.input.end - from === input.left
+      count = run.decode(from, kernel.input.end, BATCH_EVENTS)
     }
-    if (reader.stop === Stop.fault) this.fault = reader.failure(this.here(batch.count))
-    return reader.stop
-  }
-
-  /** The unread bytes with zeros behind them, in which any number that the end cuts off comes to an end. */
-  private padRest(): Uint8Array {
-    const { bytes, pos, end, left } = this.input
-    if (this.rest.length < left + PADDING) this.rest = new Uint8Array(Math.max(left + PADDING, 2 * this.rest.length))
-    this.rest.set(bytes.subarray(pos, end))
-    this.rest.fill(0, left, left + PADDING)
-    return this.rest.length === left + PADDING ? this.rest : this.rest.subarray(0, left + PADDING)
+    kernel.refresh()
+    input.pos += run.position.value - from
+    this.stop = run.stop.value === Stop.short && !isWhole ? Stop.full : run.stop.value
+    if (this.stop === Stop.fault) this.fault = failure(run.fault.value, input.bytes[input.pos] as number, this.here(count))
+    return kernel.columns.take(count, run.fields.value, header, stringsOf(kernel))
   }
 
   private readFirstHeader(): void {
@@ -159,7 +163,9 @@ export class MtrcDecoder implements Decoder {
     this.header = { format: FORMAT, layout: { ...layout } }
     this.headerIsNew = true
     this.batch = undefined
-    this.reader.beginTrace(layout)
+    this.kernel ??= mtrcKernel()
+    this.kernel.run.begin(hasSources(layout), this.resolve, false)
+    this.kernel.refresh()
   }
 
   /** Nothing more can be read before there is more input; without more to come, that is a fault. */

@@ -1,42 +1,13 @@
-import { Sink } from '../../bytes/sink.js'
-import { HI, LO } from '../../bytes/u64.js'
 import type { EventBatch } from '../../event/batch.js'
-import { unencodable } from '../../event/error.js'
-import { Has, Kind, fieldSet } from '../../event/fields.js'
+import { unencodable, type TracePosition } from '../../event/error.js'
+import { Has, fieldSet } from '../../event/fields.js'
 import { NO_HEADER, type TraceHeader } from '../../event/header.js'
 import { Losses, type Carried } from '../../event/losses.js'
 import type { Encoder } from '../../event/stage.js'
+import { KERNEL_EVENTS } from '../../kernel/kernel.js'
 import type { EncodeOptions } from '../format.js'
-import { BlockIndices, LEFT_OUT } from './indices.js'
-import {
-  FORMAT, INTERNAL_TYPE, MAGIC, MAX_CANONICAL_LEB, MAX_NAME, NAME_DEFINES, RECORD, hasSources, layoutOf, writeHeader,
-} from './layout.js'
-import { writeLeb } from './leb128.js'
-import { NOT_CACHED, WrittenNames } from './names.js'
-
-const HAS_INDEX = Has.index
-const HAS_ADDRESS = Has.address
-const HAS_SIZE = Has.size
-const HAS_THREAD = Has.thread
-const HAS_FUNCTION = Has.function
-const HAS_FILE = Has.file
-const HAS_LINE = Has.line
-const HAS_TYPE = Has.type
-const KIND_EXISTING = Kind.existing
-const KIND_RESERVE = Kind.reserve
-/** The record type of each kind with an index, by the kind's code. */
-const RECORD_OF_KIND = new Uint8Array(Object.keys(Kind).length)
-RECORD_OF_KIND[Kind.alloc] = RECORD.alloc
-RECORD_OF_KIND[Kind.existing] = RECORD.alloc
-RECORD_OF_KIND[Kind.realloc] = RECORD.realloc
-RECORD_OF_KIND[Kind.free] = RECORD.free
-const { free: F, internal: I, reserve: H } = RECORD
-
-/** A record without the names it defines takes at most this many bytes. */
-const MAX_RECORD = 3 + 5 * MAX_CANONICAL_LEB
-
-/** Results are given out when they have about this many bytes. */
-const OUTPUT_BYTES = 131_072
+import { mtrcKernel, tooManyBlocks } from './kernel.js'
+import { FORMAT, INTERNAL_TYPE, MAGIC, MAX_NAME, hasSources, layoutOf, writeHeader } from './layout.js'
 
 const BLOCK = fieldSet('index', 'address', 'size')
 const SOURCE = fieldSet('thread', 'function', 'file', 'line')
@@ -51,6 +22,9 @@ export const CARRIED: Carried = {
   reserve: RESERVE,
 }
 
+/** What the kernel looks at of some event. */
+const CARRIED_BY_ANY = BLOCK | SOURCE | fieldSet('oldAddress', 'outcome', 'type')
+
 /** What traces before 1.4.5 have a place for. */
 export const CARRIED_WITHOUT_SOURCES: Carried = {
   alloc: BLOCK,
@@ -60,22 +34,29 @@ export const CARRIED_WITHOUT_SOURCES: Carried = {
   reserve: RESERVE,
 }
 
+/** What is told of an event, as the kernel's bits have it; for names see `unfitness`. */
+const NOTES: readonly string[] = [
+  `types of reserves other than "${INTERNAL_TYPE}"`, 'existing blocks, written as allocs', 'allocs without an address', 'frees of null', 'frees of unknown blocks',
+  'reallocs of null to null', 'reallocs of null, written as allocs', 'failed reallocs', 'reallocs to nothing, written as frees',
+  'reallocs of unknown blocks, written as allocs', 'missing address, written as 0', 'missing size, written as 0',
+]
+const UNFIT_FUNCTION = NOTES.length
+
 /**
  * Events to mpatrol tracing output. Events that have an allocation index keep it; others get one by their address, which
  * costs memory in proportion to the blocks that are live at once.
  */
 export class MtrcEncoder implements Encoder {
   readonly losses: Losses
-  private readonly sink = new Sink(OUTPUT_BYTES + 4096)
-  private readonly indices = new BlockIndices()
-  private readonly functions = new WrittenNames()
-  private readonly files = new WrittenNames()
+  private readonly kernel = mtrcKernel()
   private header: TraceHeader | undefined
-  private sources = true
   private batch: EventBatch | undefined
   /** The next event of the batch to write, and one past the last. */
   private row = 0
   private rows = 0
+  /** The events of the batch that the kernel has. */
+  private first = 0
+  private last = 0
   /** Events in the batches before this one. */
   private events = 0
   private fault: unknown
@@ -88,20 +69,20 @@ export class MtrcEncoder implements Encoder {
     this.batch = batch
     this.row = 0
     this.rows = 0
+    this.last = 0
     try {
       if (batch.header !== this.header) this.beginTrace(batch.header)
     } catch (error) {
       this.fault = error
       return
     }
-    this.functions.startBatch()
-    this.files.startBatch()
+    this.kernel.run.beginBatch()
     this.rows = this.losses.admit(batch)
     this.events += batch.count
   }
 
   next(): Uint8Array | null {
-    const { batch, sink } = this
+    const { batch, kernel } = this
     if (batch !== undefined && this.fault === undefined) {
       try {
         this.writeRows(batch)
@@ -113,14 +94,18 @@ export class MtrcEncoder implements Encoder {
         this.fault = error
       }
     }
-    if (sink.pos > 0) return sink.take()
+    const written = kernel.run.written.value
+    if (written > 0) {
+      kernel.run.setWritten(0)
+      return kernel.output.slice(0, written)
+    }
     if (this.fault !== undefined) throw this.fault
     return null
   }
 
   end(): void {
     if (this.header === undefined) this.beginTrace(NO_HEADER)
-    this.sink.append(MAGIC)
+    this.append(MAGIC)
   }
 
   cut(): void {
@@ -130,122 +115,72 @@ export class MtrcEncoder implements Encoder {
   private beginTrace(header: TraceHeader): void {
     const layout = layoutOf(header)
     if (typeof layout === 'string') throw unencodable(layout, { format: FORMAT, event: this.events + 1 })
-    if (this.header !== undefined && layout.follows !== 'cut') this.sink.append(MAGIC)
-    this.sink.append(writeHeader(layout))
+    if (this.header !== undefined && layout.follows !== 'cut') this.append(MAGIC)
+    this.append(writeHeader(layout))
     this.header = header
-    this.sources = hasSources(layout)
-    this.losses.use(this.sources ? CARRIED : CARRIED_WITHOUT_SOURCES)
-    this.indices.clear()
-    this.functions.clear()
-    this.files.clear()
+    const sources = hasSources(layout)
+    this.losses.use(sources ? CARRIED : CARRIED_WITHOUT_SOURCES)
+    this.kernel.run.begin(sources, false, true)
+    this.kernel.refresh()
   }
 
-  /** Writes events until the batch or the room for output is used up. Whatever it throws, `sink` ends with a whole record. */
+  private append(bytes: Uint8Array): void {
+    const { run, output } = this.kernel
+    output.set(bytes, run.written.value)
+    run.setWritten(run.written.value + bytes.length)
+  }
+
+  /** Writes events until the batch or the room for output is used up. Whatever it throws, the output ends with a whole record. */
   private writeRows(batch: EventBatch): void {
-    const { sink, sources, indices, rows, functions, files } = this
-    const { kind: kinds, mask, function: functionIds, file: fileIds, line } = batch
-    const index = batch.index.words
-    const address = batch.address.words
-    const size = batch.size.words
-    const thread = batch.thread.words
-    let i = this.row
-    for (; i < rows && sink.pos < OUTPUT_BYTES; i++) {
-      const kind = kinds[i] as number
-      const fields = mask[i] as number
-      let type = 0
-      let indexLo = 0
-      let indexHi = 0
-      if (kind === KIND_RESERVE) {
-        type = (fields & HAS_TYPE) !== 0 ? this.reserveType(batch, i) : H
-      } else if ((fields & HAS_INDEX) !== 0) {
-        type = RECORD_OF_KIND[kind] as number
-        indexLo = index[2 * i + LO] as number
-        indexHi = index[2 * i + HI] as number
-        indices.passOver(indexLo, indexHi)
-        if (kind === KIND_EXISTING) this.losses.note('existing blocks, written as allocs', batch, i)
-      } else if (RECORD_OF_KIND[kind] !== 0) {
-        type = indices.assign(batch, i)
-        indexLo = indices.lo
-        indexHi = indices.hi
-        if (indices.reason !== undefined) this.losses.note(indices.reason, batch, i)
+    const { kernel, rows } = this
+    const { run } = kernel
+    while (this.row < rows) {
+      if (this.row === this.last) {
+        this.first = this.row
+        this.last = Math.min(rows, this.first + KERNEL_EVENTS)
+        kernel.columns.put(batch, this.first, this.last, CARRIED_BY_ANY)
       }
-      if (type === LEFT_OUT) continue
-
-      sink.reserve(MAX_RECORD)
-      let out = sink.bytes
-      let p = sink.pos
-      out[p++] = type
-      if (kind !== KIND_RESERVE) p = writeLeb(out, p, indexLo, indexHi)
-      if (type !== F) {
-        if ((fields & HAS_ADDRESS) !== 0) p = writeLeb(out, p, address[2 * i + LO] as number, address[2 * i + HI] as number)
-        else p = this.writeMissing('address', batch, i, p)
-        if ((fields & HAS_SIZE) !== 0) p = writeLeb(out, p, size[2 * i + LO] as number, size[2 * i + HI] as number)
-        else p = this.writeMissing('size', batch, i, p)
-      }
-      if (sources && kind !== KIND_RESERVE) {
-        if ((fields & HAS_THREAD) !== 0) p = writeLeb(out, p, thread[2 * i + LO] as number, thread[2 * i + HI] as number)
-        else out[p++] = 0
-        if ((fields & HAS_FUNCTION) !== 0) {
-          p = this.writeName(functions, functionIds[i] as number, batch, i, p)
-          out = sink.bytes
-        } else {
-          out[p++] = 0
-        }
-        if ((fields & HAS_FILE) !== 0) {
-          p = this.writeName(files, fileIds[i] as number, batch, i, p)
-          out = sink.bytes
-        } else {
-          out[p++] = 0
-        }
-        if ((fields & HAS_LINE) !== 0) p = writeLeb(out, p, line[i] as number, 0)
-        else out[p++] = 0
-      }
-      sink.pos = p
+      this.row = this.first + run.encode(this.row - this.first, this.last - this.first)
+      kernel.refresh()
+      if (run.isFull.value !== 0) throw tooManyBlocks(this.here(batch))
+      if (run.wanted.value >= 0) this.giveName(batch, run.wanted.value)
+      else if (run.notes.value !== 0) this.note(run.notes.value, batch, this.row - 1)
+      else if (this.row < this.last) return
     }
-    this.row = i
   }
 
-  private reserveType(batch: EventBatch, i: number): number {
-    if (batch.strings.text(batch.type[i] as number) === INTERNAL_TYPE) return I
-    this.losses.note(`types of reserves other than "${INTERNAL_TYPE}"`, batch, i)
-    return H
-  }
-
-  private writeMissing(field: string, batch: EventBatch, i: number, p: number): number {
-    this.losses.note(`missing ${field}, written as 0`, batch, i)
-    this.sink.bytes[p] = 0
-    return p + 1
-  }
-
-  /**
-   * Writes a name at `p`: its cache entry, with the name itself when it gets one only now. Leaves room for the rest of a
-   * record; `sink.bytes` may be another array afterwards, `sink.pos` stays at the record's first byte.
-   * @returns the position after it
-   */
-  private writeName(cache: WrittenNames, id: number, batch: EventBatch, i: number, p: number): number {
-    const { sink } = this
-    const entry = cache.touch(id, batch.strings)
-    if (entry !== NOT_CACHED) {
-      sink.bytes[p] = entry
-      return p + 1
-    }
+  /** Gives the kernel a string of the batch that it wants. */
+  private giveName(batch: EventBatch, id: number): void {
+    const { kernel } = this
+    const { run } = kernel
     const name = batch.strings.view(id)
-    const unfit = unfitness(name)
-    if (unfit !== undefined) {
-      this.losses.note(unfit, batch, i)
-      sink.bytes[p] = 0
-      return p + 1
+    if (unfitness(name) !== undefined) {
+      run.refuse()
+      return
     }
-    // A sink that grows keeps only what is before its position, so that has to be behind the record's first bytes.
-    const start = sink.pos
-    sink.pos = p
-    sink.reserve(name.length + 2 + MAX_RECORD)
-    sink.pos = start
-    const { bytes } = sink
-    bytes[p] = cache.define(id, name) | NAME_DEFINES
-    bytes.set(name, p + 1)
-    bytes[p + 1 + name.length] = 0
-    return p + name.length + 2
+    const at = run.room(name.length)
+    kernel.refresh()
+    if (at === 0) throw tooManyBlocks(this.here(batch))
+    kernel.output.set(name, at - run.OUTPUT.value)
+    run.define(name.length)
+  }
+
+  private note(notes: number, batch: EventBatch, i: number): void {
+    const { run } = this.kernel
+    const { written, recordStart } = { written: run.written.value, recordStart: run.recordStart.value }
+    // A loss that is an error leaves no record behind.
+    run.setWritten(recordStart)
+    for (; notes !== 0; notes &= notes - 1) {
+      const bit = 31 - Math.clz32(notes & -notes)
+      const reason = NOTES[bit] ?? unfitness(batch.strings.view((bit === UNFIT_FUNCTION ? batch.function : batch.file)[i] as number))
+      this.losses.note(reason as string, batch, i)
+    }
+    run.setWritten(written)
+  }
+
+  /** The place of the event that is to be written next. */
+  private here(batch: EventBatch): TracePosition {
+    return { format: FORMAT, event: this.events - batch.count + this.row + 1 }
   }
 }
 

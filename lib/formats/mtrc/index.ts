@@ -1,24 +1,15 @@
 import type { Format } from '../format.js'
 import { MtrcDecoder, type MtrcDecodeOptions } from './decode.js'
 import { CARRIED, MtrcEncoder } from './encode.js'
-import { FORMAT, readHeader } from './layout.js'
+import { sniff } from './sniff.js'
+import { traits } from './traits.js'
 
 /** mpatrol tracing output. */
 export const mtrc: Format<MtrcDecodeOptions> = {
-  name: FORMAT,
-  title: 'mpatrol MTRC',
-  extensions: ['.mtrc'],
-  binary: true,
+  ...traits,
   carried: CARRIED,
   writtenAs: { existing: ['alloc'] },
-  decodeOptions: {
-    resolve: {
-      help: 'leave frees and reallocs without the address and size of their block; needs no memory for live blocks',
-      default: true,
-    },
-  },
-  encodeOptions: {},
-  sniff: (head) => head.length > 0 && readHeader(head, 0, head.length) !== 'bad',
+  sniff,
   decoder: (options) => new MtrcDecoder(options),
   encoder: (options) => new MtrcEncoder(options),
 }

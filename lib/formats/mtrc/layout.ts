@@ -1,7 +1,8 @@
 import type { TraceHeader } from '../../event/header.js'
+import { traits } from './traits.js'
 
 /** The format's name, in headers and messages. */
-export const FORMAT = 'mtrc'
+export const FORMAT = traits.name
 
 /** `MTRC`: the header begins with it, and it is the whole end marker. */
 export const MAGIC = Uint8Array.of(0x4d, 0x54, 0x52, 0x43)

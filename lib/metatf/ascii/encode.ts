@@ -8,8 +8,10 @@ import type { Encoder } from '../../event/stage.js'
 import { encodeText } from '../../event/strings.js'
 import { LineEncoder } from '../../formats/line-encoder.js'
 import { Chooser } from '../choose.js'
+import { lastPart } from '../dtd-name.js'
 import type { Dtd } from '../model.js'
 import { headOf } from './layout.js'
+import type { LineLoops } from './loops.js'
 import { programsOf, type Program } from './program.js'
 import { RecordWriter } from './write-record.js'
 
@@ -28,14 +30,17 @@ export interface AsciiEncodeOptions {
    * Default: the DTD's name as `DTDURL`.
    */
   head?: readonly string[]
+  /** What becomes of the DTD's name, or null, in a head that was read: another DTD has another. Default: it is kept. */
+  rename?: (name: string | null) => string | null
 }
 
 /**
  * Encodes events as a trace in ASCII by a DTD of Meta-TF 1.2.
+ * @param loops what `compileDtd` made of the DTD, which writes the same faster
  * @throws DtdError if the DTD is not of 1.2, or asks for what lines cannot say
  */
-export function asciiEncoder(dtd: Dtd, options?: AsciiEncodeOptions): Encoder {
-  return new AsciiEncoder(dtd, options)
+export function asciiEncoder(dtd: Dtd, options?: AsciiEncodeOptions, loops?: LineLoops): Encoder {
+  return new AsciiEncoder(dtd, options, loops)
 }
 
 /** Encodes events as lines in canonical form: single blanks, numbers without leading zeros, hex in lower case. */
@@ -44,20 +49,29 @@ export class AsciiEncoder extends LineEncoder {
   private readonly name: string
   private readonly programs: readonly Program[]
   private readonly chooser: Chooser
+  /** What loops choose records by. */
+  private readonly certain: Int32Array
   private readonly writers: readonly RecordWriter[]
   private readonly head: readonly string[]
   private readonly hasTimes: boolean
+  private readonly rename: ((name: string | null) => string | null) | undefined
   private header: TraceHeader | null = null
 
-  constructor(dtd: Dtd, { name = 'metatf-ascii', strict, head = [`DTDURL: ${dtd.file}`] }: AsciiEncodeOptions = {}) {
+  constructor(
+    dtd: Dtd,
+    { name = 'metatf-ascii', strict, head = [`DTDURL: ${lastPart(dtd.file)}`], rename }: AsciiEncodeOptions = {},
+    private readonly loops?: LineLoops
+  ) {
     super()
     const { mapping, programs } = programsOf(dtd)
     this.name = name
     this.head = head
+    this.rename = rename
     this.programs = programs
     this.hasTimes = Object.values(mapping.carried).some((fields) => (fields & (Has.time | Has.endTime)) !== 0)
     this.losses = new Losses(name, mapping.carried, strict)
     this.chooser = new Chooser(mapping, this.losses)
+    this.certain = this.chooser.certain
     this.writers = programs.map((program) => new RecordWriter(program, this.sink))
   }
 
@@ -71,7 +85,7 @@ export class AsciiEncoder extends LineEncoder {
       return column instanceof U64Column ? column.words : NO_WORDS
     })
 
-    for (let i = 0; i < n; i++) {
+    for (let i = this.runLoop(batch, 0, n); i < n; i = this.runLoop(batch, i + 1, n)) {
       const chosen = chooser.choose(batch, i)
       if (chosen < 0) continue
       const { mapping, simple, hex, tag } = programs[chosen] as Program
@@ -106,8 +120,16 @@ export class AsciiEncoder extends LineEncoder {
     if (n < batch.count) throw losses.refusal(batch, n)
   }
 
+  /** Has the compiled loop write what it can of the events from i on. Returns the first that it has not written. */
+  private runLoop(batch: EventBatch, i: number, end: number): number {
+    if (this.loops === undefined || i >= end) return i
+    const cursor = { sink: this.sink, row: i, end, table: this.certain }
+    this.loops.write(batch, cursor)
+    return cursor.row
+  }
+
   private writeHead(batch: EventBatch): void {
-    const head = headOf(this.name, batch.header, this.head, this.hasTimes)
+    const head = headOf(this.name, batch.header, this.head, this.hasTimes, this.rename)
     // A trace without a head cannot be told from the one before it.
     if (this.header !== null && head.trim() === '') this.losses.note('beginning of another trace', batch, 0)
     this.header = batch.header

@@ -24,8 +24,8 @@ type Values = Record<string, FieldValue>
 export class RecordReader {
   /** What should have stood where `read` stopped. */
   expected = ''
-  /** Whether it stopped because the record has too many values. */
-  isTooLarge = false
+  /** What the record has too much of, if it stopped because of that; else empty. */
+  excess = ''
   private readonly state: RecordState
   private readonly number = new BigUint64Array(1)
   private readonly words = new Uint32Array(this.number.buffer)
@@ -48,16 +48,16 @@ export class RecordReader {
   read(bytes: Uint8Array, p: number, batch: EventBatch, i: number): number {
     const { record, section } = this.program.mapping
     const saved = this.state.save()
-    const rest: Values = section === null ? {} : { [SECTION_KEY]: section }
+    const rest = noValues()
+    if (section !== null) rest[SECTION_KEY] = section
     this.bytes = bytes
     this.pos = p
     this.left = MAX_VALUES
     this.values = []
-    if (!this.fields(record.fields, rest, true)) {
+    if (!this.fields(record.fields, rest, true) || !this.store(batch, i, rest)) {
       this.state.restore(saved)
       return ~this.pos
     }
-    this.store(batch, i, rest)
     return this.pos
   }
 
@@ -72,7 +72,7 @@ export class RecordReader {
         if (value === undefined) return false
         if (!this.goesToEvent(field, value, once)) this.keep(field, value, rest)
       } else if (field.kind === 'composite') {
-        const inner = field.name === '' ? rest : {}
+        const inner = field.name === '' ? rest : noValues()
         if (!this.fields(field.fields, inner, once)) return false
         if (inner !== rest && Object.keys(inner).length > 0) rest[keys.get(field) as string] = inner
       } else {
@@ -94,7 +94,7 @@ export class RecordReader {
         elements.push(plain(value))
       } else {
         if (this.left-- === 0) return this.tooLarge()
-        const values: Values = {}
+        const values = noValues()
         if (!this.fields(element.kind === 'composite' ? element.fields : [element], values, false)) return undefined
         elements.push(values)
       }
@@ -103,7 +103,7 @@ export class RecordReader {
   }
 
   private tooLarge(): undefined {
-    this.isTooLarge = true
+    this.excess = `a record of more than ${MAX_VALUES} values`
     return undefined
   }
 
@@ -162,9 +162,12 @@ export class RecordReader {
     if (role === 'value' && !silent) rest[this.program.mapping.keys.get(leaf) as string] = plain(value)
   }
 
-  private store(batch: EventBatch, i: number, rest: Values): void {
+  /** Stores what was read; false if it is too much. */
+  private store(batch: EventBatch, i: number, rest: Values): boolean {
     const { kind, given, outcome, api, record } = this.program.mapping
     const hasRest = kind === OTHER || Object.keys(rest).length > 0
+    const text = hasRest ? this.textOf(rest) : ''
+    if (text === undefined) return false
     const fields = this.values.reduce((set, { field }) => set | (1 << field), given | (hasRest ? HAS_FIELDS : 0))
     batch.addColumns(fields)
     batch.kind[i] = kind
@@ -173,9 +176,25 @@ export class RecordReader {
     if ((given & HAS_API) !== 0) batch.api[i] = api
     if ((given & HAS_CODE) !== 0) batch.code[i] = record.tag as number
     if ((given & HAS_TYPE) !== 0) batch.type[i] = batch.strings.internText(record.name)
-    if (hasRest) batch.fields[i] = batch.strings.internText(stringifyFields(rest))
+    if (hasRest) batch.fields[i] = batch.strings.internText(text)
     for (const { field, value } of this.values) storeValue(batch, i, field, value)
+    return true
   }
+
+  private textOf(rest: Values): string | undefined {
+    try {
+      return stringifyFields(rest)
+    } catch (error) {
+      if (!(error instanceof RangeError)) throw error
+      this.excess = error.message
+      return undefined
+    }
+  }
+}
+
+/** An object without a prototype, for a field may be called `__proto__`. */
+function noValues(): Values {
+  return Object.create(null) as Values
 }
 
 function storeValue(batch: EventBatch, i: number, field: number, value: bigint | Uint8Array): void {

@@ -36,13 +36,15 @@ export class SectionPuller implements Puller {
   private readonly id: number
   /** How much of the section was read from the file. */
   private at: number
+  private hasLeftOut = false
 
   constructor(
     private readonly plan: Plan,
     private readonly little: boolean,
     private readonly span: Span,
     private readonly tables: Tables,
-    private readonly readAt: ReadAt
+    private readonly readAt: ReadAt,
+    private readonly warn: (reason: string, offset: number) => void
   ) {
     this.id = span.section as number
     this.at = span.start
@@ -84,6 +86,13 @@ export class SectionPuller implements Puller {
     return this.tables.push(this.id, reader.words, 2 * this.element.position)
   }
 
+  /** A comment in a table that is read when its elements are needed has no place among the events. */
+  private leaveOut(): void {
+    if (this.hasLeftOut) return
+    this.hasLeftOut = true
+    this.warn(`the comments inside section ${this.id}, a table that is read apart from the records, are left out`, this.at - this.input.left)
+  }
+
   /** Reads a record, be it an element or one between them. */
   private record(): string {
     const { input, plan, reader, state, id } = this
@@ -97,6 +106,7 @@ export class SectionPuller implements Puller {
     const after = reader.read(record, input.bytes, input.pos, input.end)
     if (after === INCOMPLETE) return ''
     if (after < 0) return reader.reason
+    if (role === 'comment') this.leaveOut()
     input.pos = after
     const { words } = reader
     if (isElement) return this.tables.push(id, words, 2 * this.element.position)

@@ -65,6 +65,8 @@ export class RecordState {
   readonly section: Uint8Array
   /** 1 for each leaf that a metadata record was about. */
   readonly touched: Uint8Array
+  /** How many metadata records were about it. */
+  changes = 0
 
   constructor(readonly program: Program) {
     this.mode = program.mode.slice()
@@ -86,6 +88,7 @@ export class RecordState {
     if (bytes !== 0) this.storedWidth[p] = bytes
     if (IS_STORED[this.mode[p] as number] === 1) this.width[p] = bytes
     this.touched[p] = 1
+    this.changes++
     return ''
   }
 
@@ -99,6 +102,7 @@ export class RecordState {
     this.width[p] = IS_STORED[mode] === 1 ? (this.storedWidth[p] as number) : 0
     this.referenceFrom[p] = -1
     this.touched[p] = 1
+    this.changes++
     if (mode === SECTION_OFFSET || mode === SECTION_STRIDE) this.section[p] = getNumber(words, at / 2)
     else if (mode !== NONE) this.reference.set(words.subarray(at, at + 2), 2 * p)
     if (mode === STRIDE || mode === SECTION_STRIDE) this.stride.set(words.subarray(at + 2, at + 4), 2 * p)
@@ -112,6 +116,8 @@ export class RecordState {
 
 /** The layouts of all record types in one section. */
 export class SectionState {
+  /** How often a layout was made or changed. */
+  changes = 0
   private readonly small: (RecordState | undefined)[] = []
   private readonly large = new Map<number, RecordState>()
   private rawState: RecordState | undefined
@@ -123,6 +129,11 @@ export class SectionState {
     return (tag < 256 ? this.small[tag] : this.large.get(tag)) ?? this.make(tag)
   }
 
+  /** The same, if there was need of it before. */
+  known(tag: number): RecordState | undefined {
+    return tag < 256 ? this.small[tag] : this.large.get(tag)
+  }
+
   /** The elements of a section without tags. */
   get raw(): RecordState {
     return (this.rawState ??= this.owner.make((this.section.element as { record: RecordType }).record))
@@ -132,6 +143,7 @@ export class SectionState {
     const record = this.section.tags.get(tag)
     if (record === undefined) return undefined
     const state = this.owner.make(record)
+    this.changes++
     if (tag < 256) this.small[tag] = state
     else this.large.set(tag, state)
     return state
@@ -154,6 +166,7 @@ export class SectionState {
     if (p >= record.leaves.length) return `metadata for the unknown field ${p} of ${record.name}`
     const field = nameOf(program, p)
     if (record.leaves[p]?.name === 'tag') return 'metadata for a tag'
+    this.changes++
     if (property === 0) return state.setWidth(p, getNumber(words, at / 2))
     const { name } = METADATA_PROPERTIES[property] as (typeof METADATA_PROPERTIES)[number]
     if (property !== NONE) {

@@ -1,9 +1,8 @@
 import { ALL_FIELDS, APIS, FIELDS, KINDS, OUTCOMES, type FieldType } from '../../event/fields.js'
 import type { Carried } from '../../event/losses.js'
-import { Text } from './text.js'
 
-/** A line without end is given up at this length; the longest line that heapflow writes is far shorter. */
-export const MAX_LINE_BYTES = 1_048_576
+/** A line without end is given up at this length. The longest that heapflow writes are events whose `fields` are as long as they may be. */
+export const MAX_LINE_BYTES = 4_194_304
 
 /** The kinds of the record that begins and the record that ends a stream. */
 export const HEADER_KIND = 'header'
@@ -26,23 +25,19 @@ export const JSON_OBJECT = 9
 export const FIELD_TYPE = Uint8Array.from(FIELDS, (field) => TYPES.indexOf(field.type))
 
 const OPENING: Readonly<Record<FieldType, string>> = {
-  u64: '', u32: '', i32: '', json: '', list: '[', address: '"0x', api: '"', outcome: '"', string: '"', bytes: '"',
+  u64: '', u32: '', i32: '', json: '', list: '[', address: '"', api: '"', outcome: '"', string: '"', bytes: '"',
 }
 
-/** Per field, what stands between the value before and this one: `,"thread":`, `,"address":"0x`, `,"file":"`. */
-export const KEYS = FIELDS.map(({ name, type }) => ascii(`,"${name}":${OPENING[type]}`))
-export const KEY_TEXTS = KEYS.map((key) => new Text(key))
-
-/** How the line of an event of each kind begins: `{"kind":"alloc"`. */
-export const KIND_TEXTS = KINDS.map((name) => new Text(ascii(`{"kind":"${name}"`)))
-
-/** Names of codes with their closing quotes: `malloc"`. */
-export const API_TEXTS = APIS.map((name) => new Text(ascii(`${name}"`)))
-export const OUTCOME_TEXTS = OUTCOMES.map((name) => new Text(ascii(`${name}"`)))
-
-function ascii(text: string): Uint8Array {
-  return new TextEncoder().encode(text)
-}
+/** Per field, what stands between the value before and this one: `,"thread":`, `,"address":"`, `,"stack":[`. */
+export const KEYS = FIELDS.map(({ name, type }) => `,"${name}":${OPENING[type]}`)
 
 /** The wire has a place for everything. */
 export const CARRIED: Carried = Object.fromEntries(KINDS.map((kind) => [kind, ALL_FIELDS]))
+import { Text } from './text.js'
+function ascii(text: string): Uint8Array {
+  return new TextEncoder().encode(text)
+}
+export const KEY_TEXTS = FIELDS.map(({ name, type }) => new Text(ascii(`,"${name}":${OPENING[type]}${type === 'address' ? '0x' : ''}`)))
+export const KIND_TEXTS = KINDS.map((name) => new Text(ascii(`{"kind":"${name}"`)))
+export const API_TEXTS = APIS.map((name) => new Text(ascii(`${name}"`)))
+export const OUTCOME_TEXTS = OUTCOMES.map((name) => new Text(ascii(`${name}"`)))

@@ -30,9 +30,14 @@ export class Sequence {
     return { format: 'ndjson', line: this.line, offset: this.offset, event: this.events + pending + 1 }
   }
 
-  /** Notes that a line of so many bytes, newline included, was read. */
-  lineDone(bytes: number): void {
-    this.line++
+  /** Whether the end record has come, and no header since. */
+  get ended(): boolean {
+    return this.state === 'ended'
+  }
+
+  /** Notes that one or more lines, of so many bytes with their newlines, were read. */
+  lineDone(bytes: number, lines = 1): void {
+    this.line += lines
     this.offset += bytes
   }
 
@@ -67,7 +72,7 @@ export class Sequence {
   }
 
   /** Whether a batch is worth giving out: it has events, or brings a new header. */
-  worthGiving(batch: EventBatch): boolean {
+  worthGiving(batch: Pick<EventBatch, 'count' | 'header'>): boolean {
     return batch.count > 0 || (batch.header !== this.delivered && batch.header !== NO_HEADER)
   }
 

@@ -1,16 +1,13 @@
-import { FIELD_NAMES, Width } from '../layout.js'
-import { plain, plainPlanner, type Planner } from '../plan.js'
-import { ComposedPlanner } from './compose.js'
-import { FieldPlanner } from './field-planner.js'
+import { Width, type FIELD_NAMES } from '../layout.js'
 import { asIs, baseOffset, constant, delta, stride, type Layout } from './layouts.js'
-import { SinglePlanner } from './single.js'
 
 /** Stored as it is, without looking ahead. */
-const PLAIN = 'plain'
+export const PLAIN = 'plain'
 /** A default until the first other value, without looking ahead. */
-const SINGLE = 'single'
+export const SINGLE = 'single'
 
-type Strategy = typeof PLAIN | typeof SINGLE | readonly Layout[]
+/** What to choose the layouts of a field from, or how to do without. */
+export type Strategy = typeof PLAIN | typeof SINGLE | readonly Layout[]
 
 const ANY_WIDTH = asIs(1, 2, 4, 8)
 /** Those that plain storing uses. */
@@ -86,25 +83,8 @@ export function strategyNames(field: keyof Strategies): string[] {
   return Object.keys(STRATEGIES[field])
 }
 
-/**
- * A planner of its own for each encoder.
- * @param window how many records to look at in one go
- * @throws RangeError when there is no strategy of such a name
- */
-export function plannerFor(strategies: Strategies, window?: number): Planner {
-  const fields = FIELD_NAMES.map((name, field) => ({ field, strategy: strategyOf(name, strategies[name]) }))
-  const parts: Planner[] = []
-  const simple = fields.filter(({ strategy }) => strategy === PLAIN).map(({ field }) => field)
-  if (simple.length === FIELD_NAMES.length) return plainPlanner
-  if (simple.length > 0) parts.push(plain(simple))
-  for (const { field, strategy } of fields) {
-    if (strategy === SINGLE) parts.push(new SinglePlanner(field))
-    else if (strategy !== PLAIN) parts.push(new FieldPlanner(field, strategy, window))
-  }
-  return new ComposedPlanner(parts)
-}
-
-function strategyOf(field: keyof Strategies, name: string): Strategy {
+/** The strategy for a field of this name. @throws RangeError when there is none */
+export function strategyOf(field: keyof Strategies, name: string): Strategy {
   const strategies: Readonly<Record<string, Strategy>> = STRATEGIES[field]
   const strategy = Object.hasOwn(strategies, name) ? strategies[name] : undefined
   if (strategy === undefined) {

@@ -1,8 +1,8 @@
 import { Input } from '../../../bytes/input.js'
 import { malformed, truncated, type TraceError } from '../../../event/error.js'
 import type { Stage } from '../../../event/stage.js'
-import { Tag } from '../layout.js'
-import { copy, MAIN, MAX_RECORD_BYTES, MAX_RUNS, PIECE_BYTES, Tracks, type SplitOptions } from './tracks.js'
+import { MAX_RECORD_BYTES, Tag } from '../layout.js'
+import { copy, MAIN, MAX_RUNS, PIECE_BYTES, Tracks, type SplitOptions } from './tracks.js'
 
 const LAST_DATA = Tag.destroyThread
 const COMMENT = Tag.comment

@@ -1,6 +1,6 @@
 import type { Input } from '../../../bytes/input.js'
 import { FieldStates } from '../fields.js'
-import { FIELD_COUNT, FIELD_NAMES, Field, HEAD, Interpretation, LAID_OUT_TAGS, MAX_BYTES, Tag, metadataLength } from '../layout.js'
+import { FIELD_COUNT, FIELD_NAMES, Field, HEAD, Interpretation, LAID_OUT_TAGS, Tag, metadataLength } from '../layout.js'
 
 /** A field of HATF by name. */
 export type HatfField = (typeof FIELD_NAMES)[number]
@@ -24,9 +24,6 @@ export const MAX_TRACKS = 1 + FIELD_COUNT
 
 /** A piece of work is closed at the first record that ends beyond this. */
 export const PIECE_BYTES = 65_536
-
-/** No record is longer: the tag, seven numbers of 8 bytes, and attributes with their length. */
-export const MAX_RECORD_BYTES = 1 + 7 * 8 + 2 + MAX_BYTES
 
 /** `set` and `subarray` cost more than a short loop. */
 const SHORT_BYTES = 32

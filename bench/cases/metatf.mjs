@@ -1,0 +1,56 @@
+// The same events as Meta-TF by the DTD of HATF, through the universal pair, through the pair that the DTD is compiled to, and through the
+// native codec of the same format.
+import { readFileSync } from 'node:fs'
+import { hatf } from '../../dist/lib/index.js'
+import { binaryDecoder, binaryEncoder, compileDtd, parseDtd } from '../../dist/lib/metatf.js'
+import { batchesOf, bytesOf, countOf, drive, eventsIn, lengthOf, slicesOf } from '../drive.mjs'
+
+const DTD = new URL('../../examples/hatf10.dtd', import.meta.url)
+
+/** @type {[string, string][]} */
+export const ratios = [
+  ['compiled decode', 'universal decode'],
+  ['compiled encode', 'universal encode'],
+  ['compiled decode', 'native decode'],
+  ['compiled encode', 'native encode'],
+]
+
+/** @param {import('../inputs.mjs').Input} input */
+export async function tasks({ files }) {
+  const dtd = parseDtd(readFileSync(DTD), 'hatf10.dtd')
+  const compiled = await moduleOf(compileDtd(dtd, { language: 'js' }))
+  const native = readFileSync(files.hatf)
+  // All records as they stand in the trace, for the DTD knows nothing of the components of reallocs.
+  const nativeDecoder = () => hatf.format.decoder({ fold: false })
+  const batches = batchesOf(nativeDecoder(), native)
+  const events = eventsIn(batches)
+  const bytes = bytesOf(binaryEncoder(dtd), batches)
+  const decode = (name, decoder, from) => {
+    const slices = slicesOf(from)
+    return { name: `${name} decode`, events, bytes: from.length, run: () => drive(decoder(), slices, countOf) }
+  }
+  const encode = (name, encoder, length) => {
+    return { name: `${name} encode`, events, bytes: length, run: () => drive(encoder(), batches, lengthOf) }
+  }
+  return [
+    decode('universal', () => binaryDecoder(dtd), bytes),
+    decode('compiled', compiled.decoder, bytes),
+    decode('native', nativeDecoder, native),
+    encode('universal', () => binaryEncoder(dtd), bytes.length),
+    encode('compiled', compiled.encoder, bytes.length),
+    // Without looking ahead for better layouts, as the others do not either.
+    encode('native', () => hatf.format.encoder({ preset: 'naive' }), native.length),
+  ]
+}
+
+/**
+ * Imports the source of a module, with the build in place of the package.
+ * @param {string} source
+ * @returns {Promise<{ decoder: () => import('../../dist/lib/index.js').Decoder, encoder: () => import('../../dist/lib/index.js').Encoder }>}
+ */
+function moduleOf(source) {
+  const built = source.replaceAll(/ from 'heapflow(?:\/(\w+))?'/g, (_, name = 'index') => {
+    return ` from '${new URL(`../../dist/lib/${name}.js`, import.meta.url)}'`
+  })
+  return import(`data:text/javascript,${encodeURIComponent(built)}`)
+}

@@ -1,0 +1,80 @@
+// The native loops as tasks that take turns with those of the codecs, once they have shown that they do the same.
+import { execFileSync } from 'node:child_process'
+import { readFileSync, rmSync } from 'node:fs'
+import { bytesOf } from '../drive.mjs'
+import { checksumOf } from './checksum.mjs'
+
+/** How the names of these tasks end. */
+export const TUNED = 'tuned C'
+
+/** How often a loop runs in each round; the first time does not count. */
+const ROUNDS = 9
+
+/**
+ * @typedef {object} Loop
+ * @property {string} format its name in main.c
+ * @property {string} path a trace in this format
+ * @property {import('../measure.mjs').Task} like the task of the codec, whose events, bytes and name it has
+ */
+
+/**
+ * Runs a loop.
+ * @param {string} program
+ * @param {string[]} args
+ * @returns {{ events: number, checksum?: number, bytes?: number, seconds: number[] } | undefined} nothing when the trace has what the
+ *   native loops leave out, which is told
+ */
+export function runLoop(program, args) {
+  try {
+    return JSON.parse(execFileSync(program, args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] }))
+  } catch (error) {
+    console.error(`... no native yardstick: ${/** @type {{ stderr?: string }} */ (error).stderr?.trim() || error}`)
+    return undefined
+  }
+}
+
+/**
+ * The native loop that decodes, if there is one: it must give the same columns.
+ * @param {string | undefined} program
+ * @param {Loop} loop
+ * @param {readonly import('../../dist/lib/index.js').EventBatch[]} batches what the codec gives
+ * @returns {import('../measure.mjs').Task[]} one or none
+ */
+export function nativeDecode(program, { format, path, like }, batches) {
+  const made = program === undefined ? undefined : runLoop(program, [format, 'decode', path, '0'])
+  if (program === undefined || made === undefined) return []
+  const checksum = checksumOf(batches)
+  if (made.events !== like.events || made.checksum !== checksum) {
+    throw new Error(`${path}: the native loop decodes ${made.events} events (${made.checksum}), the codec ${like.events} (${checksum})`)
+  }
+  return [timed(program, [format, 'decode', path], like)]
+}
+
+/**
+ * The native loop that encodes, if there is one: it must write the same bytes, all but the header of the trace.
+ * @param {string | undefined} program
+ * @param {Loop} loop its trace decodes to the batches
+ * @param {import('../../dist/lib/index.js').Encoder} encoder a new one
+ * @param {readonly import('../../dist/lib/index.js').EventBatch[]} batches
+ * @param {(bytes: Buffer) => number} headerLength of what the codec writes
+ * @returns {import('../measure.mjs').Task[]} one or none
+ */
+export function nativeEncode(program, { format, path, like }, encoder, batches, headerLength = () => 0) {
+  const output = `${path}.native`
+  const made = program === undefined ? undefined : runLoop(program, [format, 'encode', path, '0', output])
+  if (program === undefined || made === undefined) return []
+  const written = readFileSync(output)
+  rmSync(output)
+  const expected = bytesOf(encoder, batches)
+  if (!expected.subarray(headerLength(expected)).equals(written)) throw new Error(`${path}: the native loop does not write what the codec writes`)
+  return [timed(program, [format, 'encode', path], like)]
+}
+
+/** A task that takes its own time: the mean of some runs, without what it takes to start and to read the file. */
+function timed(program, args, { name, events, bytes }) {
+  const seconds = () => {
+    const [, ...times] = runLoop(program, [...args, `${ROUNDS}`])?.seconds ?? []
+    return times.reduce((sum, time) => sum + time, 0) / times.length
+  }
+  return { name: `${name}, ${TUNED}`, events, bytes, run: () => 0, seconds }
+}

@@ -1,0 +1,180 @@
+/**
+ * Which metadata goes before which record. A field's layouts are chosen by one of three strategies:
+ * - plain: values as they are; a field is widened right before the first record that needs it
+ * - single: a default, until the first other value; plain from there on
+ * - a choice of layouts, of which the cheapest are found for a window of records (lattice.ts)
+ * The first two need not look ahead, and are followed while records are written.
+ */
+
+import {
+  dataStart, GIVEN_HEAP, GIVEN_THREAD, GIVEN_TIME, R_ADDRESS, R_DATA_END, R_GIVEN, R_HEAP, R_OLD_ADDRESS, R_SIZE, R_TAG, R_THREAD, R_TIME, recordAt,
+} from './records'
+import {
+  BASES, COUNTING, DEFAULT, EXPECTED, F_ADDRESS, F_ATTRIBUTES, F_HEAP, F_SIZE, F_THREAD, F_TIME, FIELD_COUNT, FIELD_INTERPRETATION, FIELD_SIZE, interpretationOf, measure, NONE,
+  setInterpretation, setWidth, STRATEGIES, STRIDE, TAG_COMMENT, TAG_CREATE_THREAD, TAG_METADATA, TOUCHED, V1, V2, WAITING, widthOf,
+} from './state'
+
+export const PLAIN: u32 = 0
+export const SINGLE: u32 = 1
+export const CHOICE: u32 = 2
+
+/** By record, the fields for which metadata was planned, as bits by field code. */
+export const PLANNED: usize = memory.data(2064)
+
+/**
+ * By field, the planned metadata: the record (32 bits), an interpretation, a width, `UNCHANGED` where it stays, and as 64-bit words the base
+ * and the stride. A field has one entry at most for each of its occurrences, of which a record has two at most.
+ */
+const ENTRIES: usize = memory.data(594432)
+const FIELD_BYTES: u32 = 99072
+const ENTRY_BYTES: u32 = 24
+export const UNCHANGED: u32 = 0xff
+/** By field, how many entries there are, and how many were written. */
+const COUNTS: usize = memory.data(24)
+const DONE: usize = memory.data(24)
+
+/** Forgets what was planned for another window, of which there were no more records than can be. */
+export function clearPlan(count: u32): void {
+  memory.fill(PLANNED, 0, count)
+  memory.fill(COUNTS, 0, 24)
+  memory.fill(DONE, 0, 24)
+}
+
+/** Plans metadata before record r, behind all that was planned for the field. */
+export function planEntry(f: u32, r: u32, interpretation: u32, width: u32, base: u64, stride: u64): void {
+  const n = load<u32>(COUNTS + (<usize>f << 2))
+  store<u32>(COUNTS + (<usize>f << 2), n + 1)
+  const at = ENTRIES + <usize>(f * FIELD_BYTES + n * ENTRY_BYTES)
+  store<u32>(at, r)
+  store<u8>(at, <u8>interpretation, 4)
+  store<u8>(at, <u8>width, 5)
+  store<u64>(at, base, 8)
+  store<u64>(at, stride, 16)
+  store<u8>(PLANNED + r, load<u8>(PLANNED + r) | <u8>(1 << f))
+}
+
+// @ts-ignore: decorator
+@inline
+export function strategyOf(f: u32): u32 {
+  return load<u8>(STRATEGIES + f)
+}
+
+/** Sets what is to be watched for in all fields, at the beginning of a stream. */
+export function watchAll(): void {
+  for (let f: u32 = 0; f < FIELD_COUNT; f++) watch(f)
+}
+
+/** Sets what is to be watched for in a field from here on. */
+function watch(f: u32): void {
+  if (f == F_ATTRIBUTES) return
+  const strategy = strategyOf(f)
+  const wide = <usize>(f == F_HEAP ? 5 : f) << 3
+  const isLaidOut = f <= F_ADDRESS || ((load<u32>(TOUCHED) >> f) & 1) != 0
+  let expected: u64 = 0
+  let counting: u64 = 0
+  if (strategy != CHOICE) {
+    const width = widthOf(f)
+    const isSingle = strategy == SINGLE && isLaidOut && width == 0 && interpretationOf(f) == DEFAULT
+    if (isSingle) expected = load<u64>(BASES + (<usize>f << 3))
+    counting = isSingle || width == 0 ? <u64>-1 : width == 8 ? 0 : <u64>-1 << (width << 3)
+    const bit = f == F_THREAD ? GIVEN_THREAD : f == F_HEAP ? GIVEN_HEAP : f == F_TIME ? GIVEN_TIME : 0
+    store<u32>(WAITING, isLaidOut ? load<u32>(WAITING) & ~bit : load<u32>(WAITING) | bit)
+  }
+  store<u64>(EXPECTED + wide, expected)
+  store<u64>(COUNTING + wide, counting)
+  if (f == F_ADDRESS) store<u64>(COUNTING, counting, 32)
+}
+
+/** Writes the metadata that goes before record r. @returns the position behind it */
+export function writeMetadata(out: usize, r: u32): usize {
+  const at = recordAt(r)
+  const tag = <u32>load<u8>(at, R_TAG)
+  const given = <u32>load<u8>(at, R_GIVEN)
+  out = widen(out, F_SIZE, load<u64>(at, R_SIZE), false)
+  out = widen(out, F_ADDRESS, load<u64>(at, R_OLD_ADDRESS), false)
+  out = widen(out, F_ADDRESS, load<u64>(at, R_ADDRESS), false)
+  out = widen(out, F_THREAD, load<u64>(at, R_THREAD), (given & GIVEN_THREAD) != 0)
+  out = widen(out, F_HEAP, load<u64>(at, R_HEAP), (given & GIVEN_HEAP) != 0)
+  out = widen(out, F_TIME, load<u64>(at, R_TIME), (given & GIVEN_TIME) != 0)
+  const length = load<u32>(at, R_DATA_END) - dataStart(r)
+  if (length > 0 && tag != TAG_COMMENT && strategyOf(F_ATTRIBUTES) == PLAIN) {
+    const width: u32 = length > 0xff ? V2 : V1
+    if (widthOf(F_ATTRIBUTES) < width) out = writeWider(out, F_ATTRIBUTES, width)
+  }
+  const planned = <u32>load<u8>(PLANNED + r)
+  for (let f: u32 = 0; f < FIELD_COUNT; f++) {
+    if (((planned >> f) & 1) != 0) {
+      out = writePlanned(out, f, r)
+    } else if (strategyOf(f) == SINGLE) {
+      if (f == F_THREAD && tag < TAG_COMMENT) out = writeSingle(out, f, load<u64>(at, R_THREAD), (given & GIVEN_THREAD) != 0)
+      else if (f == F_HEAP && tag < TAG_CREATE_THREAD) out = writeSingle(out, f, load<u64>(at, R_HEAP), (given & GIVEN_HEAP) != 0)
+    }
+  }
+  measure()
+  return out
+}
+
+/** The least width, of at least 1 byte, for a value. */
+// @ts-ignore: decorator
+@inline
+function leastWidth(value: u64): u32 {
+  return value >> 32 != 0 ? 8 : value > 0xffff ? 4 : value > 0xff ? 2 : 1
+}
+
+function widen(out: usize, f: u32, value: u64, isGiven: bool): usize {
+  if (strategyOf(f) != PLAIN || (value == 0 && !isGiven)) return out
+  const width = leastWidth(value)
+  return widthOf(f) < width ? writeWider(out, f, width) : out
+}
+
+function writeWider(out: usize, f: u32, width: u32): usize {
+  if (interpretationOf(f) != NONE && widthOf(f) == 0) out = writeInterpretation(out, f, NONE, 0, 0)
+  return writeWidth(out, f, width)
+}
+
+/** Metadata for a field of which there is a single value so far. */
+function writeSingle(out: usize, f: u32, value: u64, isGiven: bool): usize {
+  if (((load<u32>(TOUCHED) >> f) & 1) == 0) return isGiven ? writeInterpretation(out, f, DEFAULT, value, 0) : out
+  let width = leastWidth(value)
+  if (interpretationOf(f) == DEFAULT && widthOf(f) == 0) {
+    const single = load<u64>(BASES + (<usize>f << 3))
+    if (value == single) return out
+    // The first value is likely to come again.
+    width = max(width, leastWidth(single))
+    out = writeInterpretation(out, f, NONE, 0, 0)
+  }
+  return widthOf(f) < width ? writeWidth(out, f, width) : out
+}
+
+function writePlanned(out: usize, f: u32, r: u32): usize {
+  const count = load<u32>(COUNTS + (<usize>f << 2))
+  let n = load<u32>(DONE + (<usize>f << 2))
+  for (; n < count; n++) {
+    const at = ENTRIES + <usize>(f * FIELD_BYTES + n * ENTRY_BYTES)
+    if (load<u32>(at) != r) break
+    const interpretation = <u32>load<u8>(at, 4)
+    const width = <u32>load<u8>(at, 5)
+    if (interpretation != UNCHANGED) out = writeInterpretation(out, f, interpretation, load<u64>(at, 8), load<u64>(at, 16))
+    if (width != UNCHANGED) out = writeWidth(out, f, width)
+  }
+  store<u32>(DONE + (<usize>f << 2), n)
+  return out
+}
+
+function writeWidth(out: usize, f: u32, width: u32): usize {
+  store<u32>(out, TAG_METADATA | (FIELD_SIZE << 8) | (f << 16) | (width << 24))
+  setWidth(f, width)
+  watch(f)
+  return out + 4
+}
+
+function writeInterpretation(out: usize, f: u32, interpretation: u32, base: u64, stride: u64): usize {
+  store<u32>(out, TAG_METADATA | (FIELD_INTERPRETATION << 8) | (f << 16) | (interpretation << 24))
+  setInterpretation(f, interpretation, base, stride)
+  watch(f)
+  if (interpretation == NONE) return out + 4
+  store<u64>(out, bswap(base), 4)
+  if (interpretation != STRIDE) return out + 12
+  store<u64>(out, bswap(stride), 12)
+  return out + 20
+}

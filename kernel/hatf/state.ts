@@ -1,0 +1,226 @@
+/**
+ * How each field of HATF is laid out at one place of a stream: what the metadata records so far have set. Decoders and encoders keep
+ * theirs outside, and copy it to `STATE` before a call and back after it.
+ *
+ * By field code there is an array for each property, so that two neighbours can be worked on at once: size and address, time and thread.
+ */
+
+import { HAS_HEAP, HAS_THREAD, HAS_TIME } from '../shared/event'
+
+export const STATE: usize = memory.data(768)
+/** How many bytes of state there are. */
+export const STATE_BYTES: u32 = 768
+
+export const F_SIZE: u32 = 0
+export const F_ADDRESS: u32 = 1
+export const F_TIME: u32 = 2
+export const F_THREAD: u32 = 3
+export const F_HEAP: u32 = 4
+export const F_ATTRIBUTES: u32 = 5
+export const FIELD_COUNT: u32 = 6
+
+export const NONE: u32 = 0
+export const DEFAULT: u32 = 1
+export const BASE_OFFSET: u32 = 2
+export const DELTA: u32 = 3
+export const STRIDE: u32 = 4
+
+export const V1: u32 = 9
+export const V2: u32 = 10
+
+export const TAG_ALLOC: u32 = 0
+export const TAG_FREE: u32 = 1
+export const TAG_REALLOC_NONE: u32 = 2
+export const TAG_REALLOC_FREED: u32 = 5
+export const TAG_CREATE_HEAP: u32 = 6
+export const TAG_CREATE_THREAD: u32 = 8
+export const TAG_DESTROY_THREAD: u32 = 9
+export const TAG_COMMENT: u32 = 10
+export const TAG_METADATA: u32 = 11
+
+export const FIELD_SIZE: u32 = 1
+export const FIELD_INTERPRETATION: u32 = 2
+
+/** Per field, the default, the base offset, or (delta and stride) the previous value; 0 for values that are as they are. */
+export const BASES: usize = STATE
+/** Per field, what stride adds to each value; else 0. */
+export const STRIDES: usize = STATE + 48
+/** Per field, the sign bit of what is stored, or 0 where that has none. */
+export const SIGNS: usize = STATE + 96
+/** Per field, all bits where a value is the base of the next one. */
+export const MOVES: usize = STATE + 144
+/** Per field, which of the bytes at its place are the value's, the least one first: indices to swizzle by. */
+export const BYTES: usize = STATE + 192
+/** Per field, a width code. */
+export const WIDTHS: usize = STATE + 240
+/** Per field, the last width that was not 0. */
+export const LAST_WIDTHS: usize = STATE + 248
+/** Per field, a code of interpretation. */
+export const INTERPRETATIONS: usize = STATE + 256
+/** The fields that a metadata record was about, as bits by field code. */
+export const TOUCHED: usize = STATE + 264
+/** Of thread, heap and time, those that a metadata record was about, as bits of an event's mask. */
+export const OPTIONAL: usize = STATE + 268
+/** How many bytes the length of attributes takes, or 0 where they have a fixed width. */
+export const LENGTH_BYTES: usize = STATE + 272
+/** The bytes of a record by tag, with its tag; of attributes that begin with their length only that length. */
+export const LENGTHS: usize = STATE + 276
+
+/** For alloc and free: how the bytes behind the tag become a size and an address, and back. Indices to swizzle by. */
+export const READ_PAIR: usize = STATE + 320
+export const WRITE_PAIR: usize = STATE + 352
+/** For alloc and free: which of size and address move on. */
+export const MOVES_PAIR: usize = STATE + 384
+/** How the bytes of thread and time become those values, and back, where there is no heap between them. */
+export const READ_OPTIONAL: usize = STATE + 416
+export const WRITE_OPTIONAL: usize = STATE + 432
+/** For alloc and free: where the thread begins, from the tag on. */
+export const THREAD_AT: usize = STATE + 448
+
+/** Only encoders have what follows. */
+
+/**
+ * Of each record's size, address, time, thread, old address and heap: what they must be where nothing is to be done before the record, in
+ * the bits that count. So a field that is stored as it is gets wider when a value does not fit, and a single value is given up for another.
+ */
+export const EXPECTED: usize = STATE + 464
+export const COUNTING: usize = STATE + 512
+/** By field code, how its layouts are chosen: see plan.ts. */
+export const STRATEGIES: usize = STATE + 560
+/** By field code, the width that plain storing would have come to by now. */
+export const PLAIN_WIDTHS: usize = STATE + 568
+/** Of thread, heap and time (as in a record's `R_GIVEN`), those that are to be laid out before the first record that has them. */
+export const WAITING: usize = STATE + 576
+/** Of thread, heap and time (as bits of an event's mask), those that some event had: records have them from there on. */
+export const CARRIED: usize = STATE + 580
+/** By field code, 18 bytes: how many layouts there are to choose from, and for each its interpretation and its width. */
+export const LAYOUTS: usize = STATE + 584
+
+const ONES: u64 = 0x0101_0101_0101_0101
+/** Indices that give zeros. */
+const ZEROS: u64 = 0x8080_8080_8080_8080
+
+/** Indices to swizzle by for a number of some width, big-endian, to the word's bytes, and from them. */
+// @ts-ignore: decorator
+@inline
+function readIndices(width: u32): u64 {
+  return width == 4 ? 0x8080_8080_0001_0203 : width == 8 ? 0x0001_0203_0405_0607 : width == 2 ? 0x8080_8080_8080_0001 : width == 1 ? 0x8080_8080_8080_8000 : ZEROS
+}
+
+// @ts-ignore: decorator
+@inline
+function writeIndices(width: u32): u64 {
+  return width == 4 ? 0x0001_0203 : width == 8 ? 0x0001_0203_0405_0607 : width == 2 ? 0x0001 : 0
+}
+
+// @ts-ignore: decorator
+@inline
+export function widthOf(f: u32): u32 {
+  return load<u8>(WIDTHS + f)
+}
+
+// @ts-ignore: decorator
+@inline
+export function interpretationOf(f: u32): u32 {
+  return load<u8>(INTERPRETATIONS + f)
+}
+
+// @ts-ignore: decorator
+@inline
+export function lengthOf(tag: u32): u32 {
+  return load<u32>(LENGTHS + (<usize>tag << 2))
+}
+
+/** The state at the beginning of a stream. */
+export function reset(): void {
+  memory.fill(STATE, 0, STATE_BYTES)
+  for (let f: u32 = 0; f < FIELD_COUNT; f++) {
+    const width: u8 = f <= F_ADDRESS ? 4 : 0
+    store<u8>(WIDTHS + f, width)
+    store<u8>(LAST_WIDTHS + f, width)
+    store<u8>(INTERPRETATIONS + f, <u8>(f <= F_ADDRESS ? NONE : DEFAULT))
+    derive(f)
+  }
+  measure()
+}
+
+/** Sets a field's width; the state is not measured again. */
+export function setWidth(f: u32, width: u32): void {
+  store<u8>(WIDTHS + f, <u8>width)
+  if (width != 0) store<u8>(LAST_WIDTHS + f, <u8>width)
+  touch(f)
+}
+
+/** Sets a field's interpretation; the state is not measured again. */
+export function setInterpretation(f: u32, interpretation: u32, base: u64, stride: u64): void {
+  store<u8>(INTERPRETATIONS + f, <u8>interpretation)
+  store<u8>(WIDTHS + f, interpretation == DEFAULT || interpretation == STRIDE ? 0 : load<u8>(LAST_WIDTHS + f))
+  store<u64>(BASES + (<usize>f << 3), interpretation == NONE ? 0 : base)
+  store<u64>(STRIDES + (<usize>f << 3), interpretation == STRIDE ? stride : 0)
+  touch(f)
+}
+
+function touch(f: u32): void {
+  store<u32>(TOUCHED, load<u32>(TOUCHED) | (1 << f))
+  if (f == F_TIME) store<u32>(OPTIONAL, load<u32>(OPTIONAL) | HAS_TIME)
+  else if (f == F_THREAD) store<u32>(OPTIONAL, load<u32>(OPTIONAL) | HAS_THREAD)
+  else if (f == F_HEAP) store<u32>(OPTIONAL, load<u32>(OPTIONAL) | HAS_HEAP)
+  derive(f)
+}
+
+/** What follows from a field's width and interpretation for its values. */
+function derive(f: u32): void {
+  const wide = <usize>f << 3
+  const width = widthOf(f)
+  const interpretation = interpretationOf(f)
+  const isStored = interpretation != DEFAULT && interpretation != STRIDE
+  const isSigned = (interpretation == BASE_OFFSET || interpretation == DELTA) && width != 0
+  store<u64>(SIGNS + wide, isSigned ? <u64>1 << ((width << 3) - 1) : 0)
+  store<u64>(MOVES + wide, interpretation >= DELTA ? <u64>-1 : 0)
+  store<u64>(BYTES + wide, isStored ? readIndices(width) : ZEROS)
+}
+
+/** What follows from the widths for whole records. */
+export function measure(): void {
+  const size = widthOf(F_SIZE)
+  const address = widthOf(F_ADDRESS)
+  const time = widthOf(F_TIME)
+  const thread = widthOf(F_THREAD)
+  const attributes = widthOf(F_ATTRIBUTES)
+  const lengthBytes: u32 = attributes < V1 ? 0 : attributes - V1 + 1
+  store<u32>(LENGTH_BYTES, lengthBytes)
+  const threadOnly = 1 + thread + time + (lengthBytes != 0 ? lengthBytes : attributes)
+  const heap = threadOnly + widthOf(F_HEAP)
+  const block = heap + size + address
+  store<u32>(LENGTHS, block)
+  store<u32>(LENGTHS, heap + address, 4)
+  const realloc = i32x4.splat(block + address)
+  v128.store(LENGTHS, realloc, 8)
+  store<u32>(LENGTHS, heap, 24)
+  store<u32>(LENGTHS, heap, 28)
+  store<u32>(LENGTHS, threadOnly, 32)
+  store<u32>(LENGTHS, threadOnly, 36)
+  store<u32>(THREAD_AT, 1 + size + address)
+  store<u32>(THREAD_AT, 1 + address, 4)
+
+  const addressBytes = load<u64>(BYTES, F_ADDRESS << 3)
+  store<u64>(READ_PAIR, load<u64>(BYTES, F_SIZE << 3))
+  store<u64>(READ_PAIR, addressBytes + size * ONES, 8)
+  store<u64>(READ_PAIR, ZEROS, 16)
+  store<u64>(READ_PAIR, addressBytes, 24)
+  store<u64>(READ_OPTIONAL, load<u64>(BYTES, F_TIME << 3) + thread * ONES)
+  store<u64>(READ_OPTIONAL, load<u64>(BYTES, F_THREAD << 3), 8)
+  const moves = load<u64>(MOVES, F_ADDRESS << 3)
+  store<u64>(MOVES_PAIR, load<u64>(MOVES, F_SIZE << 3))
+  store<u64>(MOVES_PAIR, moves, 8)
+  store<u64>(MOVES_PAIR, 0, 16)
+  store<u64>(MOVES_PAIR, moves, 24)
+
+  // What is behind the last byte is written over by the next record.
+  const toAddress = writeIndices(address) + 8 * ONES
+  store<u64>(WRITE_PAIR, writeIndices(size))
+  store<u64>(WRITE_PAIR + size, toAddress)
+  store<u64>(WRITE_PAIR, toAddress, 16)
+  store<u64>(WRITE_OPTIONAL, writeIndices(thread) + 8 * ONES)
+  store<u64>(WRITE_OPTIONAL + thread, writeIndices(time))
+}

@@ -1,0 +1,126 @@
+/** HATF records to bytes, with the metadata between them. */
+
+import { HAS_HEAP } from '../shared/event'
+import { PLANNED, writeMetadata } from './plan'
+import { R_ADDRESS, R_DATA_END, R_GIVEN, R_HEAP, R_OLD_ADDRESS, R_SIZE, R_TAG, R_THREAD, R_TIME, recordAt } from './records'
+import {
+  BASES, COUNTING, EXPECTED, F_ADDRESS, F_ATTRIBUTES, F_HEAP, F_SIZE, F_THREAD, F_TIME, lengthOf, MOVES, MOVES_PAIR, OPTIONAL, TAG_COMMENT, TAG_CREATE_THREAD, TAG_FREE,
+  TAG_REALLOC_FREED, THREAD_AT, V1, V2, WAITING, widthOf, WRITE_OPTIONAL, WRITE_PAIR,
+} from './state'
+
+/** Where records are written: so much that a record with its metadata and the longest attributes fits behind the last one that is begun. */
+export const OUTPUT: usize = memory.data(196608)
+const OUTPUT_BYTES: usize = 130048
+
+/** Where the attributes and comments are that are to be written. */
+export const DATA: usize = memory.data(131072)
+
+/** How many bytes of output there are. */
+export let written: usize = 0
+
+/**
+ * Writes records until there is enough output, or the data is not there that the next one needs.
+ * @param r @param to the first record, and the one after the last
+ * @param dataAt where the data of the first record begins in that of the window
+ * @param dataFrom @param dataTo which part of it is at `DATA`
+ * @returns the record after the last that was written
+ */
+export function write(r: u32, to: u32, dataAt: u32, dataFrom: u32, dataTo: u32): u32 {
+  let out = OUTPUT
+  const full = OUTPUT + OUTPUT_BYTES
+  let optional = load<u32>(OPTIONAL)
+  let quick = isQuick(optional)
+  let bases = v128.load(BASES)
+  let more = v128.load(BASES, F_TIME << 3)
+  for (; r < to && out < full; r++) {
+    const at = recordAt(r)
+    const dataEnd = load<u32>(at, R_DATA_END)
+    if (dataEnd > dataTo) break
+    const tag = <u32>load<u8>(at, R_TAG)
+    const pair = v128.load(at, R_SIZE)
+    const times = v128.load(at, R_TIME)
+    const others = v128.load(at, R_OLD_ADDRESS)
+    const misfits = v128.or(
+      v128.or(v128.and(v128.xor(pair, v128.load(EXPECTED)), v128.load(COUNTING)), v128.and(v128.xor(times, v128.load(EXPECTED, 16)), v128.load(COUNTING, 16))),
+      v128.and(v128.xor(others, v128.load(EXPECTED, 32)), v128.load(COUNTING, 32)),
+    )
+    const isSpecial = (<u32>load<u8>(PLANNED + r) | (load<u8>(at, R_GIVEN) & load<u32>(WAITING)) | (dataEnd - dataAt)) != 0
+    if (isSpecial || v128.any_true(misfits)) {
+      v128.store(BASES, bases)
+      v128.store(BASES, more, F_TIME << 3)
+      out = writeMetadata(out, r)
+      optional = load<u32>(OPTIONAL)
+      quick = isQuick(optional)
+      bases = v128.load(BASES)
+      more = v128.load(BASES, F_TIME << 3)
+    }
+    if (tag <= TAG_FREE && quick) {
+      // Which of the two comes next cannot be foretold: both are written alike, but for how far.
+      const kind = <usize>tag << 4
+      store<u8>(out, <u8>tag)
+      v128.store(out, v128.swizzle(i64x2.sub(pair, bases), v128.load(WRITE_PAIR + kind)), 1)
+      bases = v128.bitselect(pair, bases, v128.load(MOVES_PAIR + kind))
+      if (optional != 0) {
+        v128.store(out + load<u32>(THREAD_AT + (<usize>tag << 2)), v128.swizzle(i64x2.sub(times, more), v128.load(WRITE_OPTIONAL)))
+        more = v128.bitselect(times, more, v128.load(MOVES, F_TIME << 3))
+      }
+      out += lengthOf(tag)
+      continue
+    }
+    v128.store(BASES, bases)
+    v128.store(BASES, more, F_TIME << 3)
+    out = writeAny(out, at, tag, DATA + (dataAt - dataFrom), dataEnd - dataAt)
+    dataAt = dataEnd
+    bases = v128.load(BASES)
+    more = v128.load(BASES, F_TIME << 3)
+  }
+  v128.store(BASES, bases)
+  v128.store(BASES, more, F_TIME << 3)
+  written = out - OUTPUT
+  return r
+}
+
+/** Whether alloc and free records have nothing but what is written by pairs. */
+// @ts-ignore: decorator
+@inline
+function isQuick(optional: u32): bool {
+  return (optional & HAS_HEAP) == 0 && widthOf(F_ATTRIBUTES) == 0
+}
+
+/** Any record, with so many bytes of data. */
+function writeAny(out: usize, at: usize, tag: u32, data: usize, length: u32): usize {
+  store<u8>(out++, <u8>tag)
+  if (tag == TAG_COMMENT) {
+    store<u8>(out, 0)
+    store<u8>(out, <u8>(length >> 8), 1)
+    store<u8>(out, <u8>length, 2)
+    memory.copy(out + 3, data, length)
+    return out + 3 + length
+  }
+  if (tag <= TAG_REALLOC_FREED) {
+    if (tag != TAG_FREE) {
+      out = put(out, F_SIZE, load<u64>(at, R_SIZE))
+      if (tag > TAG_FREE) out = put(out, F_ADDRESS, load<u64>(at, R_OLD_ADDRESS))
+    }
+    out = put(out, F_ADDRESS, load<u64>(at, R_ADDRESS))
+  }
+  out = put(out, F_THREAD, load<u64>(at, R_THREAD))
+  if (tag < TAG_CREATE_THREAD) out = put(out, F_HEAP, load<u64>(at, R_HEAP))
+  out = put(out, F_TIME, load<u64>(at, R_TIME))
+  const width = widthOf(F_ATTRIBUTES)
+  if (width == 0) return out
+  if (width == V2) store<u8>(out++, <u8>(length >> 8))
+  if (width >= V1) store<u8>(out++, <u8>length)
+  memory.copy(out, data, length)
+  return out + length
+}
+
+/** Writes a field, and what is behind it, which is written over. The value must fit. */
+function put(out: usize, f: u32, value: u64): usize {
+  const wide = <usize>f << 3
+  const base = load<u64>(BASES + wide)
+  store<u64>(BASES + wide, base ^ ((base ^ value) & load<u64>(MOVES + wide)))
+  const width = widthOf(f)
+  store<u64>(out, bswap((value - base) << (64 - (width << 3))))
+  return out + width
+}

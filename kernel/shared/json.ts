@@ -1,0 +1,213 @@
+/** Strings in JSON text, sixteen bytes at a time. */
+
+const QUOTE: u32 = 0x22
+const BACKSLASH: u32 = 0x5c
+
+/** What unescaped or escaped strings are put together in. */
+export const SCRATCH: usize = memory.data(65_568)
+export const SCRATCH_SIZE: usize = 65_536
+
+/** The first quote, backslash or control character. A line feed ends every search. */
+// @ts-ignore: decorator
+@inline
+export function plainEnd(p: usize): usize {
+  let stops = specials(p)
+  while (stops == 0) stops = specials((p += 16))
+  return p + <usize>ctz(stops)
+}
+
+/** Which of sixteen bytes are quotes, backslashes and control characters. */
+// @ts-ignore: decorator
+@inline
+function specials(p: usize): i32 {
+  const text = v128.load(p)
+  const special = v128.or(i8x16.eq(text, i8x16.splat(0x22)), i8x16.eq(text, i8x16.splat(0x5c)))
+  return i8x16.bitmask(v128.or(special, i8x16.lt_u(text, i8x16.splat(0x20))))
+}
+
+/** Behind the string that `unescape` wrote to `SCRATCH`. */
+export let unescapedEnd: usize = 0
+
+/**
+ * Writes a string with escapes to `SCRATCH`.
+ * @param p behind its opening quote
+ * @returns the position of its closing quote; 0 if it is no string, or too long, or one that other code has to judge
+ */
+export function unescape(p: usize): usize {
+  let out = SCRATCH
+  for (;;) {
+    const end = plainEnd(p)
+    const length = end - p
+    if (out + length > SCRATCH + SCRATCH_SIZE - 16) return 0
+    memory.copy(out, p, length)
+    out += length
+    p = end
+    const c = <u32>load<u8>(p)
+    if (c == QUOTE) break
+    if (c != BACKSLASH) return 0
+    const letter = <u32>load<u8>(p + 1)
+    p += 2
+    if (letter != 0x75) {
+      const byte = escaped(letter)
+      if (byte == 0) return 0
+      store<u8>(out++, <u8>byte)
+      continue
+    }
+    let code = fourHex(p)
+    if (code < 0) return 0
+    p += 4
+    if (code >= 0xd800 && code <= 0xdbff) {
+      const low = load<u16>(p) == 0x755c ? fourHex(p + 2) : -1
+      if (low >= 0xdc00 && low <= 0xdfff) {
+        code = 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00)
+        p += 6
+      } else {
+        // A byte that is not UTF-8 may follow, which stands for the other half.
+        if (load<u8>(p) >= 0x80) return 0
+        code = 0xfffd
+      }
+    } else if (code >= 0xdc80 && code <= 0xdcff) {
+      // Half a pair stands for a byte that is not UTF-8.
+      store<u8>(out++, <u8>(code - 0xdc00))
+      continue
+    } else if (code >= 0xdc00 && code <= 0xdfff) {
+      code = 0xfffd
+    }
+    out = writeUtf8(out, <u32>code)
+  }
+  unescapedEnd = out
+  return p
+}
+
+/** The byte that stands behind a backslash as a letter, or 0. */
+function escaped(letter: u32): u32 {
+  switch (letter) {
+    case 0x22:
+    case 0x5c:
+    case 0x2f:
+      return letter
+    case 0x62:
+      return 0x08
+    case 0x66:
+      return 0x0c
+    case 0x6e:
+      return 0x0a
+    case 0x72:
+      return 0x0d
+    case 0x74:
+      return 0x09
+    default:
+      return 0
+  }
+}
+
+/** The value of four hex digits, or -1. */
+function fourHex(p: usize): i32 {
+  let value: i32 = 0
+  for (let i: usize = 0; i < 4; i++) {
+    const c = <u32>load<u8>(p + i)
+    const digit = c - 0x30
+    const letter = (c | 0x20) - 0x61
+    if (digit > 9 && letter > 5) return -1
+    value = (value << 4) | <i32>(digit <= 9 ? digit : letter + 10)
+  }
+  return value
+}
+
+function writeUtf8(out: usize, code: u32): usize {
+  if (code < 0x80) {
+    store<u8>(out, <u8>code)
+    return out + 1
+  }
+  if (code < 0x800) {
+    store<u8>(out, <u8>(0xc0 | (code >> 6)))
+    store<u8>(out, <u8>(0x80 | (code & 0x3f)), 1)
+    return out + 2
+  }
+  if (code < 0x10000) {
+    store<u8>(out, <u8>(0xe0 | (code >> 12)))
+    store<u8>(out, <u8>(0x80 | ((code >> 6) & 0x3f)), 1)
+    store<u8>(out, <u8>(0x80 | (code & 0x3f)), 2)
+    return out + 3
+  }
+  store<u8>(out, <u8>(0xf0 | (code >> 18)))
+  store<u8>(out, <u8>(0x80 | ((code >> 12) & 0x3f)), 1)
+  store<u8>(out, <u8>(0x80 | ((code >> 6) & 0x3f)), 2)
+  store<u8>(out, <u8>(0x80 | (code & 0x3f)), 3)
+  return out + 4
+}
+
+/** Whether a string can stand between quotes as it is: ASCII without quotes, backslashes and control characters. Reads up to 16 bytes beyond. */
+export function isPlain(p: usize, length: u32): bool {
+  for (; length > 16; p += 16, length -= 16) if (notPlain(p) != 0) return false
+  return (notPlain(p) & ((1 << length) - 1)) == 0
+}
+
+// @ts-ignore: decorator
+@inline
+function notPlain(p: usize): i32 {
+  const text = v128.load(p)
+  const special = v128.or(i8x16.eq(text, i8x16.splat(0x22)), i8x16.eq(text, i8x16.splat(0x5c)))
+  // As a signed number a byte that is not ASCII is less than a blank too.
+  return i8x16.bitmask(v128.or(special, i8x16.lt_s(text, i8x16.splat(0x20))))
+}
+
+/** How many bytes one byte takes at most when it is escaped. */
+export const MAX_ESCAPE: u32 = 6
+
+/** Writes a string as `JSON.stringify` does, without quotes; bytes that are not UTF-8 as halves of pairs. Returns the position behind it. */
+export function escape(p: usize, length: u32, out: usize): usize {
+  const end = p + length
+  while (p < end) {
+    const c = <u32>load<u8>(p)
+    if (c >= 0x80) {
+      const n = sequenceLength(p, end - p)
+      if (n > 0) {
+        for (let i: usize = 0; i < n; i++) store<u8>(out++, load<u8>(p++))
+        continue
+      }
+      out = writeUnicode(out, 0x6364, c)
+    } else if (c >= 0x20) {
+      if (c == QUOTE || c == BACKSLASH) store<u8>(out++, <u8>BACKSLASH)
+      store<u8>(out++, <u8>c)
+    } else {
+      const letter = escapeLetter(c)
+      if (letter == 0) out = writeUnicode(out, 0x3030, c)
+      else {
+        store<u16>(out, <u16>(BACKSLASH | (letter << 8)))
+        out += 2
+      }
+    }
+    p++
+  }
+  return out
+}
+
+function escapeLetter(c: u32): u32 {
+  return c == 0x0a ? 0x6e : c == 0x09 ? 0x74 : c == 0x0d ? 0x72 : c == 0x08 ? 0x62 : c == 0x0c ? 0x66 : 0
+}
+
+/** Writes `\u`, two digits and a byte in hex. */
+function writeUnicode(out: usize, digits: u16, byte: u32): usize {
+  store<u16>(out, 0x755c)
+  store<u16>(out, digits, 2)
+  store<u8>(out, hexDigit(byte >> 4), 4)
+  store<u8>(out, hexDigit(byte & 15), 5)
+  return out + 6
+}
+
+function hexDigit(value: u32): u8 {
+  return <u8>(value < 10 ? value + 0x30 : value + 0x57)
+}
+
+/** The length of the valid UTF-8 sequence of 2 to 4 bytes at `p`, or 0. */
+function sequenceLength(p: usize, left: usize): usize {
+  const lead = <u32>load<u8>(p)
+  const n: usize = lead >= 0xc2 && lead < 0xe0 ? 2 : lead >= 0xe0 && lead < 0xf0 ? 3 : lead >= 0xf0 && lead < 0xf5 ? 4 : 0
+  if (n == 0 || n > left) return 0
+  for (let i: usize = 1; i < n; i++) if ((load<u8>(p + i) & 0xc0) != 0x80) return 0
+  // Not longer than need be, no halves of pairs, nothing beyond U+10FFFF.
+  const second = <u32>load<u8>(p + 1)
+  if (lead == 0xe0 ? second < 0xa0 : lead == 0xed ? second > 0x9f : lead == 0xf0 ? second < 0x90 : lead == 0xf4 && second > 0x8f) return 0
+  return n
+}

@@ -1,0 +1,179 @@
+/**
+ * The strings of one batch, laid out as lib/event/strings.ts has them: each distinct string once, and lists of their ids. Every string
+ * is shorter than 65536 bytes. Sixteen bytes can be read behind every string that is given here.
+ */
+
+/** The bytes of all strings: those of a batch when it is closed, and of one line more. */
+export const STRINGS: usize = memory.data(393_248)
+const STRINGS_SIZE: u32 = 393_216
+export const MAX_STRINGS: u32 = 16_384
+/** Where each string begins in `STRINGS`, and behind the last one where it ends. */
+export const STARTS: usize = memory.data(65_544)
+/** The string ids of all lists. */
+export const LISTED: usize = memory.data(262_160)
+export const MAX_LISTED: u32 = 65_536
+/** Where each list begins in `LISTED`, and behind the last one where it ends. */
+export const LISTS: usize = memory.data(16_392)
+const MAX_LISTS: u32 = 4096
+
+/** Open addressing with twice as many places as strings: 16 bits of the hash, and 1 + the id; 0 is free. */
+const SLOTS: usize = memory.data(131_072)
+const SLOT_MASK: u32 = 0x7fff
+/** The place of each string in `SLOTS`, for clearing. */
+const SLOT_OF: usize = memory.data(65_536)
+/** The same for lists. */
+const LIST_SLOTS: usize = memory.data(32_768)
+const LIST_SLOT_MASK: u32 = 0x1fff
+const LIST_SLOT_OF: usize = memory.data(16_384)
+
+/** What no room was found for. */
+export const NO_ROOM: u32 = 0xffff_ffff
+
+/** How many strings there are. */
+export let strings: u32 = 0
+/** How many bytes they take. */
+export let stringBytes: u32 = 0
+/** How many lists there are. */
+export let lists: u32 = 0
+/** How many ids are in them. */
+export let listed: u32 = 0
+
+/** Secret odd factors. They differ from process to process, so that no trace can be made of names that collide. */
+let factor0: u64 = 0x9e37_79b9_7f4a_7c15
+let factor1: u64 = 0xbf58_476d_1ce4_e5b9
+let factor2: u64 = 0x94d0_49bb_1331_11eb
+let factor3: u64 = 0xd6e8_feb8_6659_fd93
+
+/** @param random 64 random bits */
+export function setSeed(random: u64): void {
+  factor0 = (factor0 * (random | 1)) | 1
+  factor1 = (factor1 * (factor0 ^ (random >> 32))) | 1
+  factor2 = (factor2 * (factor1 ^ (factor0 >> 32))) | 1
+  factor3 = (factor3 * (factor2 ^ (factor1 >> 32))) | 1
+}
+
+/** Forgets all strings and lists. */
+export function clearStrings(): void {
+  for (let id: u32 = 0; id < strings; id++) store<u32>(SLOTS + (<usize>load<u32>(SLOT_OF + (<usize>id << 2)) << 2), 0)
+  for (let id: u32 = 0; id < lists; id++) store<u32>(LIST_SLOTS + (<usize>load<u32>(LIST_SLOT_OF + (<usize>id << 2)) << 2), 0)
+  strings = 0
+  stringBytes = 0
+  lists = 0
+  listed = 0
+  store<u32>(STARTS, 0)
+  store<u32>(LISTS, 0)
+}
+
+/** Whether a line's strings may not find room: time to close the batch. */
+// @ts-ignore: decorator
+@inline
+export function stringsFull(bytes: u32): bool {
+  return stringBytes > bytes || strings > MAX_STRINGS - 1024 || listed > MAX_LISTED - 8192
+}
+
+/**
+ * A hash in the upper bits. Up to 32 bytes it is a sum of words times factors, which waits for nothing and does not ask for the length
+ * more closely than need be: words may overlap.
+ */
+// @ts-ignore: decorator
+@inline
+function hash(p: usize, length: u32): u64 {
+  const h = <u64>length * factor3
+  if (length > 16) {
+    const end = p + length
+    if (length <= 32) return h + load<u64>(p) * factor0 + load<u64>(p + 8) * factor1 + load<u64>(end - 16) * factor2 + (load<u64>(end - 8) ^ factor1) * factor3
+    return longHash(p, end, h)
+  }
+  if (length >= 8) return h + load<u64>(p) * factor0 + load<u64>(p + length - 8) * factor1
+  return length == 0 ? 0 : h + (load<u64>(p) << (64 - (<u64>length << 3))) * factor0
+}
+
+function longHash(p: usize, end: usize, h: u64): u64 {
+  const last = end - 16
+  for (; p < last; p += 16) h = (h ^ (h >> 32)) * factor2 + load<u64>(p) * factor0 + load<u64>(p + 8) * factor1
+  return (h ^ (h >> 32)) * factor2 + load<u64>(last) * factor0 + load<u64>(last + 8) * factor1
+}
+
+// @ts-ignore: decorator
+@inline
+function equal(a: usize, b: usize, length: u32): bool {
+  if (length < 8) return length == 0 || (load<u64>(a) ^ load<u64>(b)) << (64 - (<u64>length << 3)) == 0
+  if (length < 16) {
+    const rest = <usize>length - 8
+    return ((load<u64>(a) ^ load<u64>(b)) | (load<u64>(a + rest) ^ load<u64>(b + rest))) == 0
+  }
+  const last = a + length - 16
+  const lastB = b + length - 16
+  for (; a < last; a += 16, b += 16) if (v128.any_true(v128.xor(v128.load(a), v128.load(b)))) return false
+  return !v128.any_true(v128.xor(v128.load(last), v128.load(lastB)))
+}
+
+/** The id of a string, added if there is none yet; `NO_ROOM` if there is no room for it. */
+// @ts-ignore: decorator
+@inline
+export function intern(p: usize, length: u32): u32 {
+  const h = hash(p, length)
+  const tag = <u32>(h >> 48)
+  let slot = <u32>(h >> 33) & SLOT_MASK
+  let entry = load<u32>(SLOTS + (<usize>slot << 2))
+  while (entry != 0) {
+    if (entry >> 16 == tag) {
+      const id = (entry & 0xffff) - 1
+      const at = load<u32>(STARTS + (<usize>id << 2))
+      if (load<u32>(STARTS + (<usize>id << 2), 4) - at == length && equal(STRINGS + at, p, length)) return id
+    }
+    slot = (slot + 1) & SLOT_MASK
+    entry = load<u32>(SLOTS + (<usize>slot << 2))
+  }
+  return add(p, length, slot, tag)
+}
+
+function add(p: usize, length: u32, slot: u32, tag: u32): u32 {
+  if (strings == MAX_STRINGS || length > STRINGS_SIZE - stringBytes) return NO_ROOM
+  memory.copy(STRINGS + stringBytes, p, length)
+  stringBytes += length
+  const id = strings++
+  store<u32>(STARTS + (<usize>id << 2), stringBytes, 4)
+  store<u32>(SLOTS + (<usize>slot << 2), (tag << 16) | (id + 1))
+  store<u32>(SLOT_OF + (<usize>id << 2), slot)
+  return id
+}
+
+/** Where the next list's ids go; it has room for `listRoom` of them. */
+// @ts-ignore: decorator
+@inline
+export function nextList(): usize {
+  return LISTED + (<usize>listed << 2)
+}
+
+// @ts-ignore: decorator
+@inline
+export function listRoom(): u32 {
+  return MAX_LISTED - listed
+}
+
+/** The id of the list of `n` ids that stand where the next list goes. */
+export function internList(n: u32): u32 {
+  const p = nextList()
+  let h: u64 = n
+  for (let i: u32 = 0; i < n; i++) h = ((h ^ (h >> 32)) + load<u32>(p + (<usize>i << 2)) + 1) * factor0
+  const tag = <u32>(h >> 48)
+  let slot = <u32>(h >> 33) & LIST_SLOT_MASK
+  let entry = load<u32>(LIST_SLOTS + (<usize>slot << 2))
+  while (entry != 0) {
+    const id = (entry & 0xffff) - 1
+    if (entry >> 16 == tag) {
+      const at = load<u32>(LISTS + (<usize>id << 2))
+      if (load<u32>(LISTS + (<usize>id << 2), 4) - at == n && memory.compare(LISTED + (<usize>at << 2), p, <usize>n << 2) == 0) return id
+    }
+    slot = (slot + 1) & LIST_SLOT_MASK
+    entry = load<u32>(LIST_SLOTS + (<usize>slot << 2))
+  }
+  if (lists == MAX_LISTS) return NO_ROOM
+  listed += n
+  const id = lists++
+  store<u32>(LISTS + (<usize>id << 2), listed, 4)
+  store<u32>(LIST_SLOTS + (<usize>slot << 2), (tag << 16) | (id + 1))
+  store<u32>(LIST_SLOT_OF + (<usize>id << 2), slot)
+  return id
+}

@@ -1,0 +1,22 @@
+import { OUTPUT_FLAGS } from '../flags.js'
+import type { Command } from '../command.js'
+
+export const metatfCompile: Command = {
+  name: 'metatf-compile',
+  summary: 'make a module in TypeScript or JavaScript that reads and writes the traces of a definition in Meta-TF',
+  operands: 'FILE',
+  description:
+    'The module has the types of all records, and a reader and writer as streams (decode, encode) and without streams (decoder, encoder). They read and write exactly what ' +
+    'metatf-decode and metatf-encode do with that definition, errors and losses included, but several times as fast. The module imports nothing but heapflow, of the same version. ' +
+    'A FILE without a folder is also looked for where metatf-decode looks.',
+  flags: [
+    { ...(OUTPUT_FLAGS[0] as (typeof OUTPUT_FLAGS)[number]), help: 'Write to FILE instead of standard output; a name that ends in .js or .mjs makes JavaScript' },
+    { name: 'language', value: 'NAME', help: 'Write in this language, whatever the output is called (default ts)', values: ['ts', 'js'] },
+  ],
+  memory: 'constant.',
+  examples: [
+    { command: 'metatf-compile my.dtd -o my.ts', means: 'a reader and writer for a format of your own' },
+    { command: 'metatf-compile --language js hatf10.dtd > hatf10.mjs', means: 'the same for the HATF of the paper, in JavaScript' },
+  ],
+  run: async (args) => (await import('../run/metatf-compile.js')).runCompile(args),
+}

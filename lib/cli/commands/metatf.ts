@@ -1,0 +1,71 @@
+import { OUTPUT_FLAGS, STRICT_FLAG } from '../flags.js'
+import type { Command, Flag } from '../command.js'
+
+const ORDERS = ['big', 'little']
+
+const DTD_FLAG: Flag = {
+  name: 'dtd',
+  value: 'FILE',
+  help: 'The definition of the format; a name without a folder is also looked for in --dtd-path, HEAPFLOW_DTD_PATH, and among the DTDs of heapflow',
+}
+
+const DTD_PATH_FLAG: Flag = { name: 'dtd-path', value: 'DIR', help: 'Look for DTDs in DIR, before the folders of HEAPFLOW_DTD_PATH', repeat: true }
+
+export const metatfDecode: Command = {
+  name: 'metatf-decode',
+  summary: 'read a trace by its definition in Meta-TF and write its events as lines of JSON',
+  operands: '[FILE]',
+  description:
+    'Reads traces in binary, with or without a header (Meta-TF 1.0), and in ASCII (1.2). The definition, a DTD, is the one after --dtd, or else the one that the header of the trace ' +
+    'names. That is looked for beside the trace (in the current folder for standard input), in the folders after --dtd-path, in those of the environment variable HEAPFLOW_DTD_PATH ' +
+    '(with colons between them), and among the DTDs that come with heapflow. It is never fetched from the network: of a URL, or an absolute path, the last part counts. ' +
+    'Other commands find the DTD in the same way, so that traces with a header can be given to them as they are.\n' +
+    'Records whose names say so (alloc, free, realloc ...) are events of that kind, all others are of kind "other"; what the event model has no name for is in their "fields".\n' +
+    'Tables that records take their values from may stand anywhere in a file. From a pipe, or compressed, they must come before the records that need them.',
+  flags: [
+    ...OUTPUT_FLAGS,
+    DTD_FLAG,
+    DTD_PATH_FLAG,
+    { name: 'headerless', help: 'The trace has no header, whatever its first bytes look like; needs --dtd' },
+    { name: 'byte-order', value: 'ORDER', help: 'Byte order of a binary trace without a header, if it is not big', values: ORDERS },
+    { name: 'buffer', value: 'BYTES', help: 'How much of a table may come before the records that need it (default 64M)' },
+  ],
+  memory: 'constant, but for tables that come from a pipe before the records that need them (see --buffer).',
+  examples: [
+    { command: 'metatf-decode app.mtf | head -n 3', means: 'look at a trace whose DTD lies beside it' },
+    { command: "metatf-decode --dtd hatf10.dtd app.trace | jq -c 'select(.kind == \"other\")'", means: 'the records of a trace that are no events' },
+  ],
+  run: async (args) => (await import('../run/metatf.js')).runDecode(args),
+}
+
+export const metatfEncode: Command = {
+  name: 'metatf-encode',
+  summary: 'write events as a trace by a definition in Meta-TF',
+  operands: '[FILE]',
+  description:
+    'The input may be the lines that another command wrote, or a trace in any other format. A DTD of Meta-TF 1.0 makes a binary trace, one of 1.2 a trace in ASCII. ' +
+    'What a trace decodes to comes back byte for byte, if it is in the canonical form. Where a value does not fit the width that the DTD gives its field, a record of metadata is ' +
+    'written in front that makes the field wider. What the DTD has no record or field for is counted on standard error.',
+  flags: [
+    ...OUTPUT_FLAGS,
+    { ...DTD_FLAG, help: `${DTD_FLAG.help}; needed` },
+    DTD_PATH_FLAG,
+    { name: 'ascii', help: 'Write ASCII: what a DTD of 1.2 makes anyway; one of 1.0 does not say how' },
+    { name: 'name', value: 'NAME', help: 'What the trace calls the DTD, such as a URL (default: as the trace that was read, if by a DTD of the same file name; else that file name)' },
+    { name: 'header', help: 'Binary: begin with a header, also if the trace that was read had none' },
+    { name: 'headerless', help: 'Binary: leave out the header, without which the trace does not tell its DTD' },
+    { name: 'byte-order', value: 'ORDER', help: 'Binary: byte order of numbers (default: as the trace that was read, else big)', values: ORDERS },
+    { name: 'address-size', value: 'BITS', help: 'Binary: the size of addresses that the header tells (default: as the trace that was read, else 64)', values: ['32', '64'] },
+    { name: 'contiguous', help: 'Binary: write each table in a part of its own, in front of the records, which takes memory for the whole trace' },
+    { name: 'interleaved', help: 'Binary: write tables among the records, also if those of the trace that was read were apart' },
+    { name: 'window', value: 'N', help: 'Binary, with tables: write the table entries of N records in front of these (default and most: 4096)' },
+    { name: 'latency', help: 'Binary, with tables: do not wait for a window of records, for live input' },
+    STRICT_FLAG,
+  ],
+  memory: 'constant; with --contiguous it holds the whole trace.',
+  examples: [
+    { command: 'metatf-encode --dtd hatf10.dtd app.mtrc -o app.mtf', means: 'an mpatrol trace in HATF as its authors define it' },
+    { command: 'replay-decode dump.zip | metatf-encode --dtd my.dtd | metatf-decode --dtd my.dtd | hf-stats', means: 'through a format of your own and back' },
+  ],
+  run: async (args) => (await import('../run/metatf.js')).runEncode(args),
+}

@@ -1,0 +1,38 @@
+import { CATALOGUE } from '../catalogue.js'
+import { MERGE_WINDOW } from '../transforms/choices.js'
+import type { Flag } from './command.js'
+
+/** Flags of every command that writes one stream. */
+export const OUTPUT_FLAGS: readonly Flag[] = [
+  { name: 'output', short: 'o', value: 'FILE', help: 'Write to FILE instead of standard output; a name that ends in .gz is compressed' },
+  { name: 'gzip', short: 'z', help: 'Compress the output with gzip' },
+]
+
+/** The flag of every command that writes a format which cannot carry everything. */
+export const STRICT_FLAG: Flag = {
+  name: 'strict',
+  help: 'Fail at the first event or field that the target format has no place for, instead of counting what is left out',
+}
+
+/** Chooses the format of the output of commands that can write any. */
+export const TO_FLAG: Flag = {
+  name: 'to',
+  value: 'FORMAT',
+  help: 'Write this format',
+  values: CATALOGUE.map((format) => format.name),
+}
+
+/** Chooses the format of the input of commands that can read any. */
+export const FROM_FLAG: Flag = {
+  name: 'from',
+  value: 'FORMAT',
+  help: 'Read this format, whatever the first bytes look like',
+  values: CATALOGUE.map((format) => format.name),
+}
+
+/** The flag of commands that merge several files. */
+export const WINDOW_FLAG: Flag = {
+  name: 'window',
+  value: 'N',
+  help: `Of several files, put an event in order that comes up to N events late in its file (default ${MERGE_WINDOW}; less with more than 16 files)`,
+}

@@ -1,0 +1,73 @@
+import { shared, type Global, type Kernel, type KernelExports } from '../../kernel/kernel.js'
+import { FIELD_NAMES, Width } from './layout.js'
+
+/** kernel/hatf.ts, which says what each of these is. */
+export interface HatfKernel extends KernelExports {
+  readonly STATE: Global
+  readonly STATE_BYTES: Global
+  reset(): void
+
+  decode(from: number, end: number, count: number, fields: number, fold: boolean): number
+  settle(count: number, fields: number): number
+  firstHeld(count: number): number
+  readonly position: Global
+  readonly events: Global
+  readonly fields: Global
+  readonly dataFrom: Global
+  readonly dataTo: Global
+  readonly faultValue: Global
+  readonly faultField: Global
+}
+
+export const hatfKernel = shared<HatfKernel>('hatf')
+
+/** Why the kernel stopped reading. What is above these is a fault. */
+export const Stop = { usedUp: 0, full: 1, comment: 2, data: 3 } as const
+
+/** The words for a fault of a record. */
+export function faultOf({ faultValue, faultField }: HatfKernel, stop: number): string {
+  const value = faultValue.value
+  const field = faultField.value
+  const name = FIELD_NAMES[field]
+  switch (stop) {
+    case 4:
+      return `unknown tag ${value}`
+    case 5:
+      return `unknown metadata operation ${value}`
+    case 6:
+      return `metadata for the unknown field ${field}`
+    case 7:
+      return `unknown width ${value} for ${name}`
+    case 8:
+      return `a width of v${value - Width.v1 + 1} for ${name}: only attributes can have that`
+    case 9:
+      return `unknown interpretation ${value} for ${name}`
+    case 10:
+      return 'attributes are bytes, not numbers: they can be stored as they are (none) or empty (default 0)'
+    default:
+      throw new RangeError(`the kernel has a fault ${stop} that nobody knows`)
+  }
+}
+
+/** What a decoder or encoder keeps of the kernel's state while others use it. */
+export class KernelState {
+  private readonly bytes: Uint8Array
+  private readonly own: Uint8Array
+
+  /** The state at the beginning of a stream. */
+  constructor({ run }: Kernel<HatfKernel>) {
+    this.bytes = new Uint8Array(run.memory.buffer, run.STATE.value, run.STATE_BYTES.value)
+    run.reset()
+    this.own = this.bytes.slice()
+  }
+
+  /** Copies it to the kernel. */
+  put(): void {
+    this.bytes.set(this.own)
+  }
+
+  /** Copies it from the kernel. */
+  take(): void {
+    this.own.set(this.bytes)
+  }
+}

@@ -1,0 +1,26 @@
+import type { FormatTraits } from '../format.js'
+
+const LAYOUT = { value: 'LAYOUT', values: ['relay', 'ftrace'], default: undefined } as const
+const ORDER = { value: 'ORDER', values: ['little', 'big'], default: undefined } as const
+
+/** What commands tell of the format. */
+export const traits: FormatTraits = {
+  name: 'kmemtrace',
+  title: 'kmemtrace',
+  extensions: ['.kmemtrace'],
+  binary: true,
+  decodeOptions: {
+    layout: { ...LAYOUT, help: 'read records of this layout, whatever the first ones look like' },
+    byteOrder: { ...ORDER, help: 'read records of this byte order, whatever the first ones look like' },
+  },
+  encodeOptions: {
+    layout: { ...LAYOUT, help: 'write records of this layout (default: as the trace, else relay)' },
+    byteOrder: { ...ORDER, help: 'write records of this byte order (default: as the trace, else little)' },
+    wordSize: {
+      help: 'bytes of a long in ftrace records (default: as the trace, else 8)',
+      value: 'N',
+      values: ['4', '8'],
+      default: 8,
+    },
+  },
+}

@@ -1,0 +1,102 @@
+import { limit, malformed, type TraceError, type TracePosition } from '../../event/error.js'
+import { StringTable } from '../../event/strings.js'
+import { GrowingKernel } from '../../kernel/growing.js'
+import type { Global, KernelExports } from '../../kernel/kernel.js'
+import { MAX_LEB, MAX_NAME, NAME_ENTRIES } from './layout.js'
+
+/** kernel/mtrc.ts, which says what each of these is. */
+export interface MtrcExports extends KernelExports {
+  readonly OUTPUT: Global
+  seed(value: number): void
+  begin(hasSources: boolean, resolves: boolean, byAddress: boolean): number
+
+  decode(from: number, end: number, capacity: number): number
+  readonly stop: Global
+  readonly fault: Global
+  readonly position: Global
+  readonly fields: Global
+  readonly nameCount: Global
+  nameOf(id: number): number
+  nameStart(name: number): number
+  nameLength(name: number): number
+
+  beginBatch(): void
+  encode(from: number, to: number): number
+  readonly written: Global
+  readonly recordStart: Global
+  readonly notes: Global
+  readonly wanted: Global
+  readonly isFull: Global
+  setWritten(bytes: number): void
+  room(length: number): number
+  define(length: number): void
+  refuse(): void
+}
+
+/** A kernel for one decoder or one encoder. */
+export type MtrcKernel = GrowingKernel<MtrcExports>
+
+/** A new one, which nobody has begun a trace with. */
+export function mtrcKernel(): MtrcKernel {
+  const kernel = new GrowingKernel<MtrcExports>('mtrc')
+  // Hashes differ from process to process, so that no trace can be made of keys that collide.
+  kernel.run.seed(SEED)
+  return kernel
+}
+
+const SEED = Math.floor(Math.random() * 2 ** 32)
+
+/** What `decode` stopped at: the input ended, the batch is full, an `M` stands where a record begins, or a fault. */
+export const Stop = { short: 0, full: 1, mark: 2, fault: 3 } as const
+
+const TOO_WIDE = 1
+const TOO_LONG = 2
+const LINE_TOO_LARGE = 3
+const NO_SUCH_ENTRY = 4
+const ENTRY_UNDEFINED = 5
+const NAME_TOO_LONG = 6
+const NO_MEMORY = 8
+
+/**
+ * The error for a fault within a record.
+ * @param fault the kernel's number for it
+ * @param type the record's first byte
+ */
+export function failure(fault: number, type: number, at: TracePosition): TraceError {
+  switch (fault) {
+    case TOO_WIDE:
+      return malformed('a number has more than 64 bits', at)
+    case TOO_LONG:
+      return limit(`a number takes more than ${MAX_LEB} bytes`, at)
+    case LINE_TOO_LARGE:
+      return limit('a line number has more than 32 bits', at)
+    case NO_SUCH_ENTRY:
+      return malformed(`a name has an entry outside 1 to ${NAME_ENTRIES}`, at)
+    case ENTRY_UNDEFINED:
+      return malformed('a name refers to an entry that is not defined yet', at)
+    case NAME_TOO_LONG:
+      return limit(`a name takes more than ${MAX_NAME} bytes`, at)
+    case NO_MEMORY:
+      return tooManyBlocks(at)
+    default:
+      return malformed(`a record of unknown type 0x${type.toString(16).padStart(2, '0')}`, at)
+  }
+}
+
+/** The error for a trace that needs more than the 4 GiB that a kernel can have. */
+export function tooManyBlocks(at: TracePosition): TraceError {
+  return limit('more blocks are live at once than there is memory for', at)
+}
+
+/** The strings of the batch that was read last. */
+export function stringsOf({ run, output }: MtrcKernel): StringTable {
+  const strings = new StringTable()
+  const count = run.nameCount.value
+  const base = run.OUTPUT.value
+  for (let id = 0; id < count; id++) {
+    const name = run.nameOf(id)
+    const start = run.nameStart(name) - base
+    strings.add(output, start, start + run.nameLength(name))
+  }
+  return strings
+}

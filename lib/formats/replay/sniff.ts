@@ -1,0 +1,9 @@
+import { decodeText } from '../../event/strings.js'
+
+/** A line's beginning up to its action; the head may end inside it, but not before the action can be told from prose. */
+const FIRST_LINE = /^\s*-?\d+:[ \t]*(?:malloc|calloc|memalign|realloc|free|thread_done)[ \t]/
+
+/** Whether bytes are the beginning of a dump: of a line with one of its actions. */
+export function sniff(head: Uint8Array): boolean {
+  return FIRST_LINE.test(decodeText(head.subarray(0, 4096)))
+}

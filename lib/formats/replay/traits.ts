@@ -1,0 +1,11 @@
+import type { FormatTraits } from '../format.js'
+
+/** What commands tell of the format. */
+export const traits: FormatTraits = {
+  name: 'replay',
+  title: 'memory_replay',
+  extensions: ['.replay', '.txt'],
+  binary: false,
+  decodeOptions: {},
+  encodeOptions: {},
+}

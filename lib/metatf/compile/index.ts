@@ -1,0 +1,2 @@
+export { compileDtd, type CompileOptions } from './module.js'
+export type { Language } from './source.js'

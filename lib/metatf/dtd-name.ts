@@ -1,0 +1,91 @@
+import { LF } from '../bytes/ascii.js'
+import { truncated } from '../event/error.js'
+import { decodeText } from '../event/strings.js'
+import { dtdNameIn, isHeadLine, MAX_HEAD } from './ascii/layout.js'
+import { FORMAT, hasMagic, MAGIC, parseFileHeader } from './binary/layout.js'
+
+/** What the beginning of a trace says of itself. */
+export interface Announcement {
+  readonly form: 'binary' | 'ascii'
+  /** The name of the DTD, a URL as a rule; null if it names none. */
+  readonly dtd: string | null
+}
+
+const HASH = 0x23
+
+/** There is a line behind the head. */
+const BEHIND_HEAD = /\n[^#]/
+
+/** Whether bytes begin like a Meta-TF trace that says so: in binary with a header, or in ASCII with a head. */
+export function isAnnounced(head: Uint8Array): boolean {
+  return isBinary(head) || isAscii(head)
+}
+
+/** Whether the first bytes of a trace are enough for `announcementOf`, which more of them could only be missing for at its end. */
+export function isTelling(head: Uint8Array): boolean {
+  if (head.length < MAGIC.length) return false
+  if (isAscii(head)) return head.length > MAX_HEAD || BEHIND_HEAD.test(decodeText(head))
+  if (!isBinary(head)) return true
+  try {
+    return parseFileHeader(head) !== null
+  } catch {
+    return true
+  }
+}
+
+/**
+ * What the first bytes of a trace say of its DTD; null for a trace that begins with records.
+ * @throws TraceError if the header is malformed, or ends too soon
+ */
+export function announcementOf(head: Uint8Array): Announcement | null {
+  if (isAscii(head)) return { form: 'ascii', dtd: dtdNameIn(decodeText(head.subarray(0, MAX_HEAD))) }
+  if (!isBinary(head)) return null
+  const header = parseFileHeader(head)
+  if (header === null) throw truncated('the trace ends inside its header', { format: FORMAT, offset: 0, event: 1 })
+  return { form: 'binary', dtd: header.dtd === '' ? null : header.dtd }
+}
+
+function isBinary(head: Uint8Array): boolean {
+  return head.length >= MAGIC.length && hasMagic(head)
+}
+
+/** Whether the first line, as far as it is there, is one of a head. */
+function isAscii(head: Uint8Array): boolean {
+  if (head[0] !== HASH || head[1] !== HASH) return false
+  const end = head.indexOf(LF)
+  return end < 0 || isHeadLine(decodeText(head.subarray(0, end + 1)))
+}
+
+/** A scheme of two letters at least, for one is a drive. */
+const URL_SCHEME = /^[a-z][a-z\d+.-]+:\/\//i
+const DRIVE = /^[a-z]:$/i
+
+/**
+ * The paths under which the DTD that a trace names is looked for, below each folder: a relative path as it is, and the last part of
+ * any name. A trace may come from anywhere, so that absolute paths and those that climb count by their last part only, and so do URLs.
+ * None for a name that cannot be a file's.
+ */
+export function dtdPaths(name: string): readonly string[] {
+  const base = lastPart(name)
+  if (base === '' || base === '.' || base === '..' || hasControls(name)) return []
+  const parts = name.split(/[/\\]/)
+  const [first = ''] = parts
+  const isBelow = parts.length > 1 && !URL_SCHEME.test(name) && first !== '' && !DRIVE.test(first) && !parts.includes('..')
+  return isBelow ? [name, base] : [base]
+}
+
+/** Whether a name that a trace gives can mean the DTD in a file: their last parts are the same, whatever the case. */
+export function isNameOf(name: string, file: string): boolean {
+  return lastPart(name).toLowerCase() === lastPart(file).toLowerCase()
+}
+
+/** The last part of a path or URL, with either sort of slash. */
+export function lastPart(name: string): string {
+  const path = URL_SCHEME.test(name) ? name.replace(/[?#].*$/s, '') : name
+  return path.slice(Math.max(path.lastIndexOf('/'), path.lastIndexOf('\\')) + 1)
+}
+
+function hasControls(name: string): boolean {
+  for (let i = 0; i < name.length; i++) if (name.charCodeAt(i) < 32) return true
+  return false
+}

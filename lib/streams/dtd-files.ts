@@ -1,0 +1,103 @@
+import { closeSync, openSync, readSync, readdirSync, statSync } from 'node:fs'
+import { basename, delimiter, dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { HATF_12 } from '../formats/hatf-ascii/layout.js'
+import { dtdPaths, isNameOf } from '../metatf/dtd-name.js'
+import { parseDtd } from '../metatf/index.js'
+import { MAX_TEXT } from '../metatf/limits.js'
+import type { Dtd } from '../metatf/model.js'
+
+/** The environment variable with the folders to look for DTDs in. */
+export const DTD_PATH = 'HEAPFLOW_DTD_PATH'
+
+/** Where DTDs are looked for, besides among those that come with heapflow. */
+export interface DtdFolders {
+  /** The trace, in whose folder a DTD is looked for first; for `-`, standard input, the current folder. */
+  readonly trace?: string
+  /** The folders to look in next, before those of the environment. */
+  readonly folders?: readonly string[]
+}
+
+/** No DTD of a name was found. The message says where it was looked for, in the form `there is no x.dtd in ...`. */
+export class NoDtdError extends Error {}
+
+/**
+ * Finds the DTD that a trace names: beside the trace, then in the folders, then among those that come with heapflow. It is looked
+ * for in files only, never outside of these folders, and never on the network, whatever the name looks like.
+ * @throws NoDtdError, or a DtdError for one that makes no sense
+ */
+export function findDtd(name: string, { trace, folders = [] }: DtdFolders): Dtd {
+  const paths = dtdPaths(name)
+  const places = [...(trace === undefined ? [] : [trace === '-' ? '.' : dirname(trace)]), ...folders, ...environmentFolders()]
+  for (const folder of places) {
+    for (const path of paths) {
+      const file = join(folder, path)
+      if (isFile(file)) return readDtd(file)
+    }
+  }
+  const last = paths.at(-1) ?? name
+  const own = ownDtd(last)
+  if (own !== undefined) return own
+  const where = places.length === 0 ? '' : `in ${[...new Set(places)].join(', ')} or `
+  throw new NoDtdError(`there is no ${last} ${where}among the DTDs that come with heapflow (${ownNames().join(', ')})`)
+}
+
+/**
+ * The DTD that a person names: a file, wherever it is, or else one that `findDtd` finds, if it is a name without a folder.
+ * @throws NoDtdError, DtdError, or what reading the file fails with
+ */
+export function openDtd(path: string, folders: readonly string[] = []): Dtd {
+  return basename(path) === path && !isFile(path) ? findDtd(path, { trace: '-', folders }) : readDtd(path)
+}
+
+/**
+ * Reads a DTD, but no more of a larger file than it takes to see that it is too large.
+ * @param name what messages call it
+ */
+function readDtd(path: string, name = path): Dtd {
+  const fd = openSync(path, 'r')
+  try {
+    const text = new Uint8Array(MAX_TEXT + 1)
+    let length = 0
+    for (let n = -1; n !== 0 && length < text.length; length += n) n = readSync(fd, text, length, text.length - length, null)
+    return parseDtd(text.subarray(0, length), name)
+  } finally {
+    closeSync(fd)
+  }
+}
+
+/** Whether it is a file: a trace must not make the program wait for a pipe that it names. */
+function isFile(path: string): boolean {
+  try {
+    return statSync(path, { throwIfNoEntry: false })?.isFile() === true
+  } catch {
+    return false
+  }
+}
+
+function environmentFolders(): string[] {
+  return (process.env[DTD_PATH] ?? '').split(delimiter).filter((folder) => folder !== '')
+}
+
+/** The folder of the DTDs that come with heapflow: lib/ and dist/lib/ are at different depths below it. */
+function ownFolder(): string | undefined {
+  return ['../../examples/', '../../../examples/']
+    .map((up) => fileURLToPath(new URL(up, import.meta.url)))
+    .find((folder) => isFile(join(folder, 'hatf10.dtd')))
+}
+
+/** The names of the DTDs that come with heapflow. */
+function ownNames(): string[] {
+  const folder = ownFolder()
+  const files = folder === undefined ? [] : readdirSync(folder).filter((name) => name.endsWith('.dtd'))
+  return [...new Set([...files, HATF_12.file])].toSorted()
+}
+
+/** One of them, whatever the case: the paper calls its own HATF10.dtd. */
+function ownDtd(name: string): Dtd | undefined {
+  const found = ownNames().find((own) => isNameOf(name, own))
+  const folder = ownFolder()
+  if (found === undefined) return undefined
+  if (folder === undefined || !isFile(join(folder, found))) return HATF_12
+  return readDtd(join(folder, found), found)
+}

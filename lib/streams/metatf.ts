@@ -1,0 +1,113 @@
+import { closeSync, fstatSync, openSync, readSync, statSync } from 'node:fs'
+import type { Transform } from 'node:stream'
+import { malformed, TraceError } from '../event/error.js'
+import type { Format } from '../formats/format.js'
+import { announcementOf, isTelling, type Announcement } from '../metatf/dtd-name.js'
+import { FORMAT } from '../metatf/binary/layout.js'
+import type { BinaryDecodeOptions, ReadAt } from '../metatf/binary/index.js'
+import { formatOf } from '../metatf/format.js'
+import type { Dtd } from '../metatf/model.js'
+import { DTD_PATH, findDtd, NoDtdError } from './dtd-files.js'
+import { generatorStream, peek, runStage } from './generator.js'
+
+/** How a trace in Meta-TF is read. */
+export interface MetaTfOptions {
+  /** The file that the bytes are from, or `-` for standard input: its DTD may lie beside it, and its tables may be read from it again. */
+  readonly path?: string
+  /** The DTD, whatever the trace names. */
+  readonly dtd?: Dtd
+  /** Folders to look for the DTD in. */
+  readonly folders?: readonly string[]
+  /** What the decoder of binary traces is told. */
+  readonly decode?: BinaryDecodeOptions
+}
+
+/** How a trace is read, as it turned out. */
+export interface MetaTf {
+  readonly format: Format
+  /** The options of the format's decoder. */
+  readonly decode: object
+  /** Closes the file that the decoder reads tables from. To be called when it is done. */
+  close(): void
+}
+
+/**
+ * A Transform from the bytes (inflated) of a Meta-TF trace of any sort to events. By its first bytes it is in binary with a header, in
+ * ASCII with a head, or, if the DTD is given, without either, and then the DTD's version says which. Emits `events` with the
+ * number of events of each batch.
+ * @throws TraceError (as the stream's error), or a DtdError
+ */
+export function decodeMetaTf(options: MetaTfOptions): Transform {
+  return generatorStream(async function* (source, stream) {
+    const { head, whole, failure } = await peek(source, isTelling)
+    const { format, decode, close } = recognise(head, options, failure)
+    try {
+      for await (const batch of runStage(format.decoder(decode), whole, stream)) {
+        stream.emit('events', batch.count)
+        yield batch
+      }
+    } finally {
+      close()
+    }
+  })
+}
+
+/**
+ * Finds out how a trace that begins with these bytes is read.
+ * @param failure what the source failed with behind them, if it did: the reason why they are not enough
+ * @throws TraceError when that cannot be found out; DtdError
+ */
+export function recognise(head: Uint8Array, options: MetaTfOptions, failure?: unknown): MetaTf {
+  try {
+    return decide(head, options)
+  } catch (error) {
+    throw failure ?? error
+  }
+}
+
+function decide(head: Uint8Array, options: MetaTfOptions): MetaTf {
+  const said = options.decode?.header === false ? null : announcementOf(head)
+  const dtd = options.dtd ?? search(head, said, options)
+  if (said?.form === 'binary' && dtd.version !== '1.0') {
+    throw malformed(`the trace is binary, and ${dtd.file}, of Meta-TF ${dtd.version}, describes traces in ASCII`, { format: FORMAT, offset: 0 })
+  }
+  if (said?.form === 'ascii' && dtd.version === '1.0') {
+    throw malformed(`the trace is in ASCII, and ${dtd.file}, of Meta-TF ${dtd.version}, describes binary traces`, { format: FORMAT, offset: 0 })
+  }
+  const file = said?.form === 'binary' && options.path !== undefined ? readAgain(options.path, head) : undefined
+  return {
+    format: formatOf(dtd),
+    decode: { ...options.decode, ...(file && { read: file.read }) },
+    close: () => file?.close(),
+  }
+}
+
+function search(head: Uint8Array, said: Announcement | null, { path, folders = [] }: MetaTfOptions): Dtd {
+  const fail = (reason: string) => new TraceError('ERR_TRACE_UNKNOWN_FORMAT', reason, { format: FORMAT, offset: 0 })
+  if (head.length === 0) throw fail('the input is empty')
+  if (said === null) throw fail('the trace has no header that names its DTD: give it with --dtd')
+  if (said.dtd === null) throw fail('the header of the trace names no DTD: use metatf-decode --dtd')
+  try {
+    return findDtd(said.dtd, { ...(path !== undefined && { trace: path }), folders })
+  } catch (error) {
+    if (!(error instanceof NoDtdError)) throw error
+    throw fail(`the trace is by the DTD ${JSON.stringify(said.dtd)}, but ${error.message}: use metatf-decode --dtd, or set ${DTD_PATH}`)
+  }
+}
+
+/** Opens the file that bytes come from a second time, if it is one and they are its own, neither inflated nor from its middle. */
+function readAgain(path: string, head: Uint8Array): { read: ReadAt; close(): void } | undefined {
+  const stats = path === '-' ? fstatSync(0) : statSync(path, { throwIfNoEntry: false })
+  if (stats?.isFile() !== true) return undefined
+  const fd = path === '-' ? 0 : openSync(path, 'r')
+  const close = () => {
+    if (path !== '-') closeSync(fd)
+  }
+  const read: ReadAt = (offset, length) => {
+    const bytes = new Uint8Array(length)
+    return bytes.subarray(0, readSync(fd, bytes, 0, length, offset))
+  }
+  if (Buffer.compare(read(0, head.length), head) === 0) return { read, close }
+  close()
+  return undefined
+}

@@ -1,0 +1,81 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { gzipSync } from 'node:zlib'
+import { describe, expect, test } from 'vitest'
+import { COMMANDS } from '../../lib/cli/hf.js'
+import { defaultInflater } from '../../lib/streams/decompress.js'
+import { scratch, shell } from '../support/commands.js'
+
+const PRELOADED = fileURLToPath(new URL('../support/loads.mjs', import.meta.url))
+const TRACE = readFileSync(new URL('../golden/mtrc/sources.mtrc', import.meta.url))
+const EVENTS = readFileSync(new URL('../golden/mtrc/sources.ndjson', import.meta.url))
+
+/** The part of commands, formats and transforms that is data; and what prints it. */
+const DATA = [
+  /^bin\/[a-z-]+\.js$/,
+  /^lib\/catalogue\.js$/,
+  /^lib\/cli\/(command|flags|help|hf|main)\.js$/,
+  /^lib\/cli\/commands\/[a-z-]+\.js$/,
+  /^lib\/event\/fields\.js$/,
+  /^lib\/formats\/[a-z-]+\/traits\.js$/,
+  /^lib\/formats\/hatf\/(layout|plan\/layouts|plan\/strategies)\.js$/,
+  /^lib\/streams\/failure\.js$/,
+  /^lib\/transforms\/choices\.js$/,
+  /^lib\/wire\/ndjson\/traits\.js$/,
+]
+
+/** What a command line loads of the package and of others: paths below `dist`, names of packages. */
+async function loads(line: string, input: Uint8Array = EVENTS): Promise<{ own: string[]; packages: string[] }> {
+  const file = join(scratch(), 'loads')
+  await shell(`export LOADS='${file}' NODE_OPTIONS='--import "${PRELOADED}"'; ${line} > /dev/null`, input)
+  const modules = readFileSync(file, 'utf8').split('\n').filter((name) => /^(file:|\/)/.test(name) && !name.includes('/test/support/'))
+  const found = { own: modules.filter((name) => !name.includes('/node_modules/')), packages: modules.filter((name) => name.includes('/node_modules/')) }
+  const distinct = (names: string[]) => [...new Set(names)].toSorted()
+  return {
+    own: distinct(found.own.map((name) => name.replace(/^.*\/dist\//, ''))),
+    packages: distinct(found.packages.map((name) => name.replace(/^.*\/node_modules\/([^/]+)\/.*$/, '$1'))),
+  }
+}
+
+/** The folders of formats of which more is loaded than data. */
+function formatsOf(own: readonly string[]): string[] {
+  const codecs = own.filter((path) => !DATA.some((pattern) => pattern.test(path)))
+  return [...new Set(codecs.map((path) => /^lib\/(?:formats|wire)\/([a-z-]+)\//.exec(path)?.[1]).filter((name) => name !== undefined))].toSorted()
+}
+
+describe('help and version load nothing but data', () => {
+  test.each([...COMMANDS.map(({ name }) => `${name} --help`), 'hf --help', 'hf --version', 'hf-filter --version', 'hf-sort --no-such-flag', 'hf nothing'])('%s', async (line) => {
+    const { own, packages } = await loads(line)
+    expect(own).toContainEqual(expect.stringMatching(/^lib\/cli\/commands\//))
+    expect(own.filter((path) => !DATA.some((pattern) => pattern.test(path)))).toEqual([])
+    expect(packages).toEqual([])
+  })
+})
+
+describe('a command loads what its job takes', () => {
+  test('one format read, NDJSON written', async () => {
+    const { own, packages } = await loads('mtrc-decode', TRACE)
+    expect(formatsOf(own)).toEqual(['mtrc', 'ndjson'])
+    expect(own).toContain('lib/formats/mtrc/decode.js')
+    expect(own.filter((path) => /^lib\/(transforms\/(?!choices)|compression\/(?!magic)|metatf\/.*(decode|encode|parse)|registry|index)/.test(path))).toEqual([])
+    expect(packages).toContain('through2')
+    expect(packages.filter((name) => ['fflate', 'pumpify', 'split2', 'zlib-sync'].includes(name))).toEqual([])
+  })
+
+  test('the format of the input is found without the codecs of others', async () => {
+    const { own } = await loads('hf-filter --kind alloc')
+    expect(formatsOf(own)).toEqual(['mtrc', 'ndjson'])
+    expect(own.filter((path) => path.startsWith('lib/formats/mtrc/'))).toEqual(['lib/formats/mtrc/layout.js', 'lib/formats/mtrc/sniff.js', 'lib/formats/mtrc/traits.js'])
+  })
+
+  test('what compressed and rewritten input takes is loaded for these', async () => {
+    const plain = await loads('hf-stats')
+    const compressed = await loads('hf-stats', gzipSync(EVENTS))
+    expect(compressed.own.filter((path) => !plain.own.includes(path))).toEqual(['lib/compression/gunzip.js'])
+    expect(compressed.packages.includes('zlib-sync')).toBe(defaultInflater() === 'zlib-sync')
+    const rewritten = await loads('hf-stats', Buffer.from(EVENTS.toString().replaceAll(',', ' , ')))
+    expect(rewritten.own.filter((path) => !plain.own.includes(path))).toContain('lib/streams/rewritten.js')
+    expect(rewritten.packages).toContain('split2')
+  })
+})

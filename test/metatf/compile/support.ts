@@ -1,0 +1,49 @@
+import { expect } from 'vitest'
+import type { EventBatch } from '../../../lib/event/batch.js'
+import type { Decoder, Encoder } from '../../../lib/event/stage.js'
+import * as heapflow from '../../../lib/index.js'
+import * as metatf from '../../../lib/metatf.js'
+import { asciiDecoder, asciiEncoder, binaryDecoder, binaryEncoder, compileDtd, type Dtd } from '../../../lib/metatf.js'
+import type { BinaryDecodeOptions, BinaryEncodeOptions } from '../../../lib/metatf.js'
+import { drive, slices } from '../../support/drive.js'
+
+/** The pure pair of a DTD. */
+export interface Pair {
+  decoder(options?: BinaryDecodeOptions): Decoder
+  encoder(options?: BinaryEncodeOptions): Encoder
+}
+
+/** The pair that a DTD is compiled to: the module in JavaScript, with the modules under test in place of what it imports. */
+export function compiled(dtd: Dtd): Pair {
+  const source = compileDtd(dtd, { language: 'js' })
+    .replaceAll(/^import \{([^}]*)\} from '(\S+)'$/gm, (_, names: string, from: string) => `const {${names}} = modules['${from}']`)
+    .replaceAll(/^export /gm, '')
+  // oxlint-disable-next-line no-new-func
+  const module = new Function('modules', `'use strict'\n${source}\nreturn { decoder, encoder }`) as (modules: object) => Pair
+  return module({ heapflow, 'heapflow/metatf': metatf })
+}
+
+/** The pair that goes through any DTD. */
+export function universal(dtd: Dtd): Pair {
+  if (dtd.version === '1.2') return { decoder: () => asciiDecoder(dtd), encoder: ({ strict } = {}) => asciiEncoder(dtd, { strict: strict === true }) }
+  return { decoder: (options) => binaryDecoder(dtd, options), encoder: (options) => binaryEncoder(dtd, options) }
+}
+
+/** All that can be seen of how bytes are read: the events, where batches end, their headers, and the error. */
+export function reading(decoder: Decoder, bytes: Uint8Array, size?: number) {
+  const { out, error } = drive(decoder, slices(bytes, size))
+  const batches = out.map((batch) => ({ header: batch.header, events: [...batch] }))
+  return { batches, error: error && { ...error, message: error.message }, warnings: decoder.warnings }
+}
+
+/** All that can be seen of how events are written: the bytes, the losses and the error. */
+export function writing(encoder: Encoder, batches: readonly EventBatch[]) {
+  const { out, error } = drive(encoder, batches)
+  return { bytes: Buffer.concat(out).toString('hex'), losses: Object.fromEntries(encoder.losses.counts), error: error?.message }
+}
+
+/** Expects both pairs to read bytes alike, in pieces of several sizes. */
+export function expectSameReading(pairs: readonly [Pair, Pair], bytes: Uint8Array, sizes: readonly (number | undefined)[], options?: BinaryDecodeOptions) {
+  const [one, other] = pairs
+  for (const size of sizes) expect(reading(other.decoder(options), bytes, size)).toEqual(reading(one.decoder(options), bytes, size))
+}

@@ -1,0 +1,80 @@
+import type { Sink } from '../../../lib/bytes/sink.js'
+import { writeField, type FieldStates } from './fields.js'
+import { Field, HEAD, Tag, Width, metadataLength } from '../../../lib/formats/hatf/layout.js'
+import type { Plan } from './plan.js'
+import type { Records } from './records.js'
+
+const { size: SIZE, address: ADDRESS, time: TIME, thread: THREAD, heap: HEAP, attributes: ATTRIBUTES } = Field
+
+/** Writes records and the planned metadata between them; `fields` follows the metadata. */
+export function writeRecords(records: Records, plan: Plan, fields: FieldStates, out: Sink): void {
+  const { count, tag: tags, size, address, oldAddress, thread, heap, time, dataEnd } = records
+  const { bytes: data } = records.data
+  const { lengths, width } = fields
+  let touched = fields.touched
+  let planned = 0
+  let planAt = 0
+  let next = plan.count > 0 ? (plan.before[0] as number) : count
+  let dataAt = 0
+  for (let r = 0; r < count; r++) {
+    while (next === r) {
+      const length = metadataLength(plan.sink.bytes, planAt)
+      out.append(plan.sink.bytes.subarray(planAt, planAt + length))
+      fields.apply(plan.sink.bytes, planAt)
+      planAt += length
+      touched = fields.touched
+      next = ++planned < plan.count ? (plan.before[planned] as number) : count
+    }
+    const tag = tags[r] as number
+    const dataTo = dataEnd[r] as number
+    if (tag === Tag.comment) {
+      writeComment(out, data.subarray(dataAt, dataTo))
+      dataAt = dataTo
+      continue
+    }
+    out.reserve((lengths[tag] as number) + dataTo - dataAt)
+    const { bytes } = out
+    let at = out.pos
+    bytes[at++] = tag
+    if (tag <= Tag.reallocFreed) {
+      if (tag !== Tag.free) {
+        writeField(fields, SIZE, bytes, at, size, 2 * r)
+        at += width[SIZE] as number
+        if (tag !== Tag.alloc) {
+          writeField(fields, ADDRESS, bytes, at, oldAddress, 2 * r)
+          at += width[ADDRESS] as number
+        }
+      }
+      writeField(fields, ADDRESS, bytes, at, address, 2 * r)
+      at += width[ADDRESS] as number
+    }
+    if ((touched & (1 << THREAD)) !== 0) {
+      writeField(fields, THREAD, bytes, at, thread, 2 * r)
+      at += width[THREAD] as number
+    }
+    if ((touched & (1 << HEAP)) !== 0 && tag < Tag.createThread) {
+      writeField(fields, HEAP, bytes, at, heap, 2 * r)
+      at += width[HEAP] as number
+    }
+    if ((touched & (1 << TIME)) !== 0) {
+      writeField(fields, TIME, bytes, at, time, 2 * r)
+      at += width[TIME] as number
+    }
+    if (width[ATTRIBUTES] !== 0) {
+      if (width[ATTRIBUTES] === Width.v2) bytes[at++] = (dataTo - dataAt) >>> 8
+      if ((width[ATTRIBUTES] as number) >= Width.v1) bytes[at++] = dataTo - dataAt
+      while (dataAt < dataTo) bytes[at++] = data[dataAt++] as number
+    }
+    out.pos = at
+  }
+}
+
+/** Writes a comment record. */
+export function writeComment(out: Sink, text: Uint8Array): void {
+  out.reserve(HEAD)
+  out.bytes[out.pos++] = Tag.comment
+  out.bytes[out.pos++] = 0
+  out.bytes[out.pos++] = text.length >>> 8
+  out.bytes[out.pos++] = text.length
+  out.append(text)
+}
