@@ -49,10 +49,18 @@ export async function measure(tasks, { rounds, warmups }) {
         if (made !== entry.made) throw new Error(`${entry.task.name}: one run made ${entry.made}, another ${made}`)
       })
       if (round >= 0) entry.timing.seconds.push(seconds)
-      else if (round === -1 && entry.task.seconds === undefined) entry.timing.repeat = Math.min(MAX_REPEAT, Math.ceil(ROUND_SECONDS / seconds))
+      else if (round === -1 && entry.task.seconds === undefined) entry.timing.repeat = repeatsFor(seconds)
     }
   }
   return entries.map(({ timing }) => timing)
+}
+
+/**
+ * How often a task is run in a round.
+ * @param {number} seconds that one run takes
+ */
+export function repeatsFor(seconds) {
+  return Math.min(MAX_REPEAT, Math.ceil(ROUND_SECONDS / seconds))
 }
 
 /** @param {Task} task */

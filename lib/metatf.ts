@@ -40,5 +40,5 @@ export type { LineLoops, LineReadCursor, LineWriteCursor } from './metatf/ascii/
 export { unsigned as lineNumber } from './metatf/ascii/words.js'
 export { MAX_BYTES } from './metatf/binary/layout.js'
 export { getTag, setTag, type ReadCursor, type SectionLoops, type WriteCursor } from './metatf/binary/loops.js'
-export type { RecordLayout } from './metatf/binary/record-layout.js'
+export { BY_DEFAULT, type RecordLayout } from './metatf/binary/record-layout.js'
 export { recordSlot } from './metatf/choose.js'

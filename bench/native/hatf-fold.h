@@ -1,4 +1,4 @@
-/* Reallocs in HATF have records of their parts before them, an alloc and a free, which are taken out: as lib/formats/hatf/fold.ts does it. */
+/* Reallocs in HATF have records of their parts before them, an alloc and a free, which are taken out: as kernel/hatf/fold.ts does it. */
 #pragma once
 #include "columns.h"
 

@@ -2,13 +2,12 @@
 import { execFileSync } from 'node:child_process'
 import { readFileSync, rmSync } from 'node:fs'
 import { bytesOf } from '../drive.mjs'
+import { repeatsFor } from '../measure.mjs'
 import { checksumOf } from './checksum.mjs'
 
 /** How the names of these tasks end. */
 export const TUNED = 'tuned C'
 
-/** How often a loop runs in each round; the first time does not count. */
-const ROUNDS = 9
 
 /**
  * @typedef {object} Loop
@@ -41,13 +40,13 @@ export function runLoop(program, args) {
  * @returns {import('../measure.mjs').Task[]} one or none
  */
 export function nativeDecode(program, { format, path, like }, batches) {
-  const made = program === undefined ? undefined : runLoop(program, [format, 'decode', path, '0'])
+  const made = program === undefined ? undefined : runLoop(program, [format, 'decode', path, '2'])
   if (program === undefined || made === undefined) return []
   const checksum = checksumOf(batches)
   if (made.events !== like.events || made.checksum !== checksum) {
     throw new Error(`${path}: the native loop decodes ${made.events} events (${made.checksum}), the codec ${like.events} (${checksum})`)
   }
-  return [timed(program, [format, 'decode', path], like)]
+  return [timed(program, [format, 'decode', path], like, made.seconds[1])]
 }
 
 /**
@@ -61,19 +60,23 @@ export function nativeDecode(program, { format, path, like }, batches) {
  */
 export function nativeEncode(program, { format, path, like }, encoder, batches, headerLength = () => 0) {
   const output = `${path}.native`
-  const made = program === undefined ? undefined : runLoop(program, [format, 'encode', path, '0', output])
+  const made = program === undefined ? undefined : runLoop(program, [format, 'encode', path, '2', output])
   if (program === undefined || made === undefined) return []
   const written = readFileSync(output)
   rmSync(output)
   const expected = bytesOf(encoder, batches)
   if (!expected.subarray(headerLength(expected)).equals(written)) throw new Error(`${path}: the native loop does not write what the codec writes`)
-  return [timed(program, [format, 'encode', path], like)]
+  return [timed(program, [format, 'encode', path], like, made.seconds[1])]
 }
 
-/** A task that takes its own time: the mean of some runs, without what it takes to start and to read the file. */
-function timed(program, args, { name, events, bytes }) {
+/** A task that takes its own time: the mean of as many runs as other tasks have, without what it takes to start and to read the file. */
+function timed(program, args, { name, events, bytes }, expected) {
+  // The first run warms up.
+  const runs = 1 + repeatsFor(expected)
   const seconds = () => {
-    const [, ...times] = runLoop(program, [...args, `${ROUNDS}`])?.seconds ?? []
+    const made = runLoop(program, [...args, `${runs}`])
+    if (made === undefined) throw new Error(`${name}: the native loop failed`)
+    const [, ...times] = made.seconds
     return times.reduce((sum, time) => sum + time, 0) / times.length
   }
   return { name: `${name}, ${TUNED}`, events, bytes, run: () => 0, seconds }

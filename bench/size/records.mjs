@@ -1,8 +1,8 @@
 // What the study counts: data records, which are the alloc, free and realloc records that HATF has. An alloc or free made
 // inside a realloc has a record of its own. Frees of the null pointer are left out, as they are in the paper's Table 3.
-import { fieldSet, Has, hatf, Kind, LO, HI, Losses, openTrace, selectRows } from '../../dist/lib/index.js'
-import { Lowering, MAX_RECORDS } from '../../dist/lib/formats/hatf/lower.js'
-import { Records } from '../../dist/lib/formats/hatf/records.js'
+import { fieldSet, Has, HI, Kind, LO, openTrace, Outcome, selectRows } from '../../dist/lib/index.js'
+import { Tag } from '../../dist/lib/formats/hatf/layout.js'
+import { outcomeOf } from '../../dist/lib/formats/realloc.js'
 
 /** @typedef {import('../../dist/lib/index.js').EventBatch} EventBatch */
 
@@ -44,9 +44,38 @@ export async function* dataBatches(path, withThreads = false, limit = Infinity) 
   }
 }
 
-/** Makes data events into data records, the very ones that HATF's encoder writes. */
+/** The most records that an event makes: a realloc that moved, with its alloc and its free. */
+const MAX_RECORDS = 3
+
+/** Data records in columns; those of 64 bits are pairs of words. */
+class Records {
+  count = 0
+  tag = new Uint8Array(0)
+  size = new Uint32Array(0)
+  /** The one address, or the new address of a realloc. */
+  address = new Uint32Array(0)
+  oldAddress = new Uint32Array(0)
+
+  /** Forgets all records, and makes room for n. */
+  clear(n) {
+    this.count = 0
+    if (this.tag.length >= n) return
+    this.tag = new Uint8Array(n)
+    this.size = new Uint32Array(2 * n)
+    this.address = new Uint32Array(2 * n)
+    this.oldAddress = new Uint32Array(2 * n)
+  }
+}
+
+/** The tag of a realloc's own record, by the outcome. */
+const REALLOC_TAGS = []
+REALLOC_TAGS[Outcome.none] = Tag.reallocNone
+REALLOC_TAGS[Outcome.moved] = Tag.reallocMoved
+REALLOC_TAGS[Outcome.allocated] = Tag.reallocAllocated
+REALLOC_TAGS[Outcome.freed] = Tag.reallocFreed
+
+/** Makes data events into data records, the very ones that HATF's encoder writes: what an event does not say is 0. */
 export class RecordMaker {
-  #lowering = new Lowering(new Losses('hatf', hatf.format.carried), false)
   #records = new Records()
 
   /**
@@ -55,9 +84,38 @@ export class RecordMaker {
    */
   of(batch) {
     const records = this.#records
-    records.clear()
-    records.reserve(MAX_RECORDS * batch.count)
-    this.#lowering.lower(batch, 0, batch.count, records, Infinity)
+    const { count, kind } = batch
+    records.clear(MAX_RECORDS * count)
+    for (let i = 0; i < count; i++) {
+      if (kind[i] === Kind.free) add(records, Tag.free, batch, i, Has.address)
+      else if (kind[i] === Kind.realloc) addRealloc(records, batch, i)
+      else add(records, Tag.alloc, batch, i, Has.size | Has.address)
+    }
     return records
   }
+}
+
+function addRealloc(records, batch, i) {
+  const outcome = (batch.mask[i] & Has.outcome) === 0 ? outcomeOf(batch, i) : batch.outcome[i]
+  if (outcome === Outcome.moved || outcome === Outcome.allocated) add(records, Tag.alloc, batch, i, Has.size | Has.address)
+  if (outcome === Outcome.moved || outcome === Outcome.freed) {
+    add(records, Tag.free, batch, i, 0)
+    copy(records.address, records.count - 1, batch.oldAddress, i, (batch.mask[i] & Has.oldAddress) !== 0)
+  }
+  add(records, REALLOC_TAGS[outcome], batch, i, Has.size | Has.address | Has.oldAddress)
+}
+
+/** Adds a record with those of the fields that the event has. */
+function add(records, tag, batch, i, fields) {
+  const r = records.count++
+  const given = batch.mask[i] & fields
+  records.tag[r] = tag
+  copy(records.size, r, batch.size, i, (given & Has.size) !== 0)
+  copy(records.address, r, batch.address, i, (given & Has.address) !== 0)
+  copy(records.oldAddress, r, batch.oldAddress, i, (given & Has.oldAddress) !== 0)
+}
+
+function copy(to, r, column, i, present) {
+  to[2 * r + LO] = present ? column.words[2 * i + LO] : 0
+  to[2 * r + HI] = present ? column.words[2 * i + HI] : 0
 }

@@ -11,7 +11,6 @@ export interface ReadCursor {
   readonly bytes: Uint8Array
   /** The same bytes. */
   readonly view: DataView
-  readonly little: boolean
   /** Where the next record begins. The loop moves it behind what it has read. */
   pos: number
   /** Where the bytes end, or the section. */
@@ -48,8 +47,10 @@ export interface SectionLoops {
   readonly section: number
   /** The tags of its records. */
   readonly tags: readonly number[]
-  /** Adds records to a batch. */
+  /** Adds records whose numbers are big-endian to a batch. */
   read(batch: EventBatch, cursor: ReadCursor): void
+  /** The same for little-endian ones. */
+  readLittle(batch: EventBatch, cursor: ReadCursor): void
   /** Writes events of a batch. */
   write(batch: EventBatch, cursor: WriteCursor): void
 }
@@ -100,7 +101,6 @@ class Sections {
 export class LoopReader implements ReadCursor {
   bytes: Uint8Array = new Uint8Array(0)
   view: DataView = new DataView(this.bytes.buffer)
-  little = false
   pos = 0
   end = 0
   limit = 0
@@ -120,13 +120,13 @@ export class LoopReader implements ReadCursor {
       this.bytes = bytes
       this.view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
     }
-    this.little = little
     this.pos = pos
     this.end = end
     this.limit = limit
     this.layouts = found.layouts
     const before = batch.count
-    found.loops.read(batch, this)
+    if (little) found.loops.readLittle(batch, this)
+    else found.loops.read(batch, this)
     input.pos = this.pos
     return batch.count - before
   }

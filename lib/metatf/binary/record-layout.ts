@@ -21,6 +21,9 @@ const MAX_LENGTH_WIDTH = 4
 const WIDTH_BITS = 4
 const WIDTH_MASK = 15
 
+/** In `RecordLayout.how`: not stored at all, and the value is that in `reference`. */
+export const BY_DEFAULT = DEFAULT << WIDTH_BITS
+
 /** In `how`: stored as it is, in no bytes. */
 const NOTHING = NONE << WIDTH_BITS
 
@@ -42,14 +45,16 @@ export class RecordLayout {
   /** Whether delta or stride go on from the values, which `keep` is to be told then. */
   isMoving = false
   /**
-   * How each number is stored. 0: not at all, and events do not have it. 1 to 8: as it is, in so many bytes. All else is for `read` and
-   * `write` to know.
+   * How each number is stored. 0: not at all, and events do not have it. 1 to 8: as it is, in so many bytes. `BY_DEFAULT`. All else is for
+   * `read` and `write` to know.
    */
   readonly how: Uint8Array
   /** Where each leaf begins in the record if all bytes of variable length before it are empty. */
   readonly offset: Int32Array
   /** How many bytes each leaf has; negative for those of variable length. */
   width: Int32Array
+  /** As a pair of words for each number: its base, its default, or what counts as the value before. */
+  reference: Uint32Array = new Uint32Array(0)
   private state: RecordState | undefined
   private seen = -1
   private readonly pair = new Uint32Array(2)
@@ -68,6 +73,7 @@ export class RecordLayout {
     this.state = state
     this.seen = state.changes
     this.width = state.width
+    this.reference = state.reference
     this.fields = this.mapping.given
     this.decisive = this.unwritable
     this.present = 0

@@ -1,7 +1,7 @@
 import { Has } from '../../event/fields.js'
 import { isOptional } from '../binary/events.js'
 import type { LeafMapping } from '../mapping.js'
-import { keepValues, leafList, plainWidth, taken } from './binary-read.js'
+import { byWidth, keepValues, leafList, spelledWidths, taken } from './binary-read.js'
 import { choiceOf, contradiction } from './choose-record.js'
 import { columnFor, fieldsIn, hoisted, type Column } from './columns.js'
 import { lengthOf } from './loopable.js'
@@ -103,10 +103,12 @@ function writeLeaf(mapping: LeafMapping, values: readonly LeafMapping[], layout:
   if (field < 0) return []
   const column = columnFor(field)
   const general = writeGeneral(column, layout, p, number)
-  const spelled = plainWidth(mapping)
-  const plain = spelled === null ? null : writePlain(column, spelled, number)
-  if (plain === null) return mapping.silent ? block(`if (${layout}.how[${p}] !== 0)`, general) : general
-  return [`if (${layout}.how[${p}] === ${spelled}) {`, [...plain, `p += ${spelled}`], '} else {', general, '}']
+  if (mapping.silent) return block(`if (${layout}.how[${p}] !== 0)`, general)
+  const ways = spelledWidths(mapping, column).flatMap((spelled) => {
+    const plain = writePlain(column, spelled, number)
+    return plain === null ? [] : [{ width: spelled, code: [...plain, `p += ${spelled}`] }]
+  })
+  return byWidth(`${layout}.how[${p}]`, ways, general)
 }
 
 function writePlain({ local, type }: Column, width: number, number: Naming['number']): string[] | null {

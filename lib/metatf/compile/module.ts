@@ -64,14 +64,14 @@ function binaryParts(dtd: Dtd, naming: Naming): Parts {
   const mapping = mappingOf(dtd)
   const groups = nameLoops(loopSections(dtd, mapping), dtd, mapping)
   const most = Math.max(0, ...groups.flatMap(({ records }) => records.map(({ leaves }) => leaves.length)))
-  const value = groups.flatMap(({ sections, records, read, write }) => {
+  const value = groups.flatMap(({ sections, records, read, readLittle, write }) => {
     const tags = records.map(({ record }) => record.tag).join(', ')
-    return sections.map((section) => `{ section: ${section}, tags: [${tags}], read: ${read}, write: ${write} }`)
+    return sections.map((section) => `{ section: ${section}, tags: [${tags}], read: ${read}, readLittle: ${readLittle}, write: ${write} }`)
   })
   return {
     form: 'Binary',
     type: 'readonly SectionLoops[]',
-    loops: [scratchOf(most), ...groups.flatMap((group) => [readFunction(group, naming), writeFunction(group, naming)])],
+    loops: [scratchOf(most), ...groups.flatMap((group) => [readFunction(group, naming, 'big'), readFunction(group, naming, 'little'), writeFunction(group, naming)])],
     value: value.length === 0 ? ['[]'] : ['[', value.map((line, i) => (i < value.length - 1 ? `${line},` : line)), ']']
   }
 }
@@ -143,7 +143,7 @@ const IMPORTS: readonly { from: string; names: readonly string[] }[] = [
   {
     from: 'heapflow/metatf',
     names: [
-      'MAX_BYTES', 'MAX_LINE', 'asciiDecoder', 'asciiEncoder', 'binaryDecoder', 'binaryEncoder', 'getTag', 'lineDecimal', 'lineNumber', 'parseDtd', 'recordSlot',
+      'BY_DEFAULT', 'MAX_BYTES', 'MAX_LINE', 'asciiDecoder', 'asciiEncoder', 'binaryDecoder', 'binaryEncoder', 'getTag', 'lineDecimal', 'lineNumber', 'parseDtd', 'recordSlot',
       'setTag', 'writeDecimal', 'writeHex', 'type AsciiDecodeOptions', 'type AsciiEncodeOptions', 'type BinaryDecodeOptions', 'type BinaryEncodeOptions',
       'type LineLoops', 'type LineReadCursor', 'type LineWriteCursor', 'type ReadCursor', 'type RecordLayout', 'type SectionLoops', 'type WriteCursor'
     ]

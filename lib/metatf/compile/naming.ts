@@ -14,6 +14,7 @@ export interface LoopRecord extends RecordMapping {
 /** What the functions of a section are made of. */
 export interface LoopNames {
   readonly read: string
+  readonly readLittle: string
   readonly write: string
   /** The records in words. */
   readonly what: string
@@ -77,7 +78,8 @@ export function nameLoops(sections: readonly LoopSection[], dtd: Dtd, mapping: M
     const name = functions.take(section.id === 0 ? 'Records' : pascalCase(section.name))
     const layouts = new Names([])
     return {
-      read: `read${name}`,
+      read: `readBig${name}`,
+      readLittle: `readLittle${name}`,
       write: `write${name}`,
       what: `records of ${section.id === 0 ? 'the global section' : `section ${section.name}`}`,
       tagWidth: dtd.tagWidth as number,

@@ -61,6 +61,16 @@ describe('compileDtd', () => {
     }
   })
 
+  test('many long texts, which make batches end early', () => {
+    const events = Array.from({ length: 3000 }, (_, i): TraceEvent => ({ kind: 'alloc', address: 1n, size: 2n, time: BigInt(i), file: `${i}${'x'.repeat(240)}` }))
+    const bytes = encodeAll(universal(BLOCKS).encoder(), batchesOf(events, { format: 'x' }))
+    for (const size of [undefined, 65_536, 1000]) {
+      const [one, other] = [universal(BLOCKS), compiled(BLOCKS)].map(({ decoder }) => decodeAll(decoder(), bytes, size).batches.map(({ count }) => count))
+      expect(one?.length).toBeGreaterThan(2)
+      expect(other).toEqual(one)
+    }
+  })
+
   test('a section of more records than a loop can have', () => {
     const records = Array.from({ length: 100 }, (_, i) => `alloc${'_'.repeat(i + 1)} : (tag, size, address, thread) { tag.value = ${i + 4}; }`)
     const fields = ['size', 'address', 'thread'].map((name) => `${name}.width = 4; ${name}.interpretation = none;`)
