@@ -1,9 +1,15 @@
 /** HATF 1.0: records to columns, and columns to records in the layouts that a strategy chooses. See lib/formats/hatf. */
 
 export * from './shared/columns'
+export { plan } from './hatf/choice'
 export { dataFrom, dataTo, decode, events, faultField, faultValue, fields, position, settle } from './hatf/decode'
 export { firstHeld } from './hatf/fold'
-export { reset, STATE, STATE_BYTES } from './hatf/state'
+export { addComment, lower, records, recordsBefore, rest, todo, without } from './hatf/lower'
+export { watchAll } from './hatf/plan'
+export { MAX_RECORDS, R_DATA_END, RECORD_BYTES, RECORDS } from './hatf/records'
+export { LAYOUTS, PLAIN_WIDTHS, reset, STATE, STATE_BYTES, STRATEGIES } from './hatf/state'
+export { blocked, stream } from './hatf/stream'
+export { DATA, DATA_BYTES, OUTPUT, write, written } from './hatf/write'
 
 /** Where records are read. Behind its 262144 bytes there is room for what is looked at beyond a record. */
 export const INPUT: usize = memory.data(262176)

@@ -8,7 +8,7 @@ import {
   HAS_ADDRESS, HAS_FILE, HAS_FUNCTION, HAS_INDEX, HAS_LINE, HAS_OLD_ADDRESS, HAS_OUTCOME, HAS_SIZE, HAS_THREAD, HAS_TYPE, KIND_ALLOC, KIND_EXISTING,
   KIND_FREE, KIND_REALLOC, KIND_RESERVE, OUTCOME_ALLOCATED, OUTCOME_FREED,
 } from './shared/event'
-import { gather, lebEnds, lebLength, lebValue, writeLeb } from './shared/leb128'
+import { gather, lebEnds, lebLength, lebValue, writeLeb, writeShortLeb } from './shared/leb128'
 import { areManyNames, forgetOthers, intern, MOST_NAMES, nameLength, nameRoom, names, nameStart, seedNames } from './shared/names'
 import { add, clearTable, find, FIRST, remove, SECOND, seedTable } from './shared/table'
 
@@ -74,6 +74,7 @@ export function begin(hasSources: bool, resolves: bool, byAddress: bool): bool {
   resolve = resolves
   memory.fill(ENTRIES, 0, 264)
   memory.fill(ENTRY_OF, 0, 2 * MOST_NAMES)
+  memory.fill(USE, 0, 160)
   usedFunctions = 0
   usedFiles = 0
   nextIndex = 1
@@ -127,11 +128,27 @@ export function nameOf(id: u32): u32 {
   return load<u32>(BATCH_NAMES + (<usize>id << 2))
 }
 
-/** Reads a number. Where none can be read, `fault` says why, and reading goes on where there are zeros. */
+/**
+ * Reads a number. Where none can be read, `fault` says why, and reading goes on where there are zeros.
+ * @param usual how many bytes most numbers of its kind take: 1, 3, 7, or 0 if nobody can say. What follows one that is as long can be read before
+ *   that is known: the processor guesses which branch comes, but would wait for a sum.
+ */
 // @ts-ignore: decorator
 @inline
-function leb(p: usize, to: usize): usize {
+function leb(p: usize, to: usize, usual: usize): usize {
   const word = load<u64>(p)
+  if (usual == 1 && (word & 0x80) == 0) {
+    store<u64>(to, word & 0x7f)
+    return p + 1
+  }
+  if (usual == 3 && (word & 0x80_8080) == 0x8080) {
+    store<u64>(to, (word & 0x7f) | ((word >> 1) & 0x3f80) | ((word >> 2) & 0x1f_c000))
+    return p + 3
+  }
+  if (usual == 7 && (word & 0x80_8080_8080_8080) == 0x8080_8080_8080) {
+    store<u64>(to, gather(word & 0x7f_7f7f_7f7f_7f7f))
+    return p + 7
+  }
   const ends = lebEnds(word)
   if (ends == 0) return longLeb(p, to)
   store<u64>(to, lebValue(word, ends))
@@ -248,15 +265,15 @@ export function decode(p: usize, end: usize, capacity: u32): u32 {
     let set = BLOCK
     p = start + 1
     if (type == F) {
-      p = leb(p, INDEX + wide)
+      p = leb(p, INDEX + wide, 3)
       set = HAS_INDEX
     } else if (type == A || type == R) {
-      p = leb(p, INDEX + wide)
-      p = leb(p, ADDRESS + wide)
-      p = leb(p, SIZE + wide)
+      p = leb(p, INDEX + wide, 3)
+      p = leb(p, ADDRESS + wide, 7)
+      p = leb(p, SIZE + wide, 0)
     } else if (type == H || type == I) {
-      p = leb(p, ADDRESS + wide)
-      p = leb(p, SIZE + wide)
+      p = leb(p, ADDRESS + wide, 7)
+      p = leb(p, SIZE + wide, 0)
       set = HAS_ADDRESS | HAS_SIZE
     } else if (type == M) {
       stop = MARK
@@ -274,7 +291,7 @@ export function decode(p: usize, end: usize, capacity: u32): u32 {
         store<u32>(LINE + (<usize>i << 2), 0)
         p += 4
       } else {
-        p = leb(p, THREAD + wide)
+        p = leb(p, THREAD + wide, 1)
         const caller = <u32>load<u8>(p)
         if (caller == 0) {
           p++
@@ -289,7 +306,7 @@ export function decode(p: usize, end: usize, capacity: u32): u32 {
           p = name(p, end, file, FILE_IDS, FILE_ENTRIES, FILE + (<usize>i << 2))
           set |= HAS_FILE
         }
-        p = leb(p, LINE_READ)
+        p = leb(p, LINE_READ, 0)
         const line = load<u64>(LINE_READ)
         // A number that runs beyond the end may have more bits than it seems, so it is not judged yet.
         if (line >> 32 != 0 && p <= end) p = nowhere(LINE_TOO_LARGE)
@@ -392,12 +409,15 @@ export let isFull: bool = false
 /** By name's number, its entry in the cache of functions, then in that of files, or 0. */
 const ENTRY_OF: usize = memory.data(8_192)
 const FILE_ENTRY_OF: usize = ENTRY_OF + MOST_NAMES
-/** By entry, when it was used last; entries that were never used come behind those. */
-const USE: usize = memory.data(528)
-const FILE_USE: usize = USE + 264
+/**
+ * Rings of the entries of the two caches by their use: by entry, the one that was used before it, and `NEWER` bytes behind that the one used after it.
+ * Entry 0 lies between the one used longest ago and the one used last.
+ */
+const USE: usize = memory.data(160)
+const FILE_USE: usize = USE + 80
+const NEWER: usize = 40
 let usedFunctions: u32 = 0
 let usedFiles: u32 = 0
-let clock: u64 = 0
 
 /** By hash of a batch's string id, the id (low half) and when it came (high half), and the name's number. */
 const IDS: u32 = 8192
@@ -575,24 +595,21 @@ export function encode(i: u32, n: u32): u32 {
       }
     }
     if (withSources && kind != KIND_RESERVE) {
-      if ((set & (HAS_THREAD | HAS_FUNCTION | HAS_FILE | HAS_LINE)) == 0) {
+      const thread: u64 = (set & HAS_THREAD) != 0 ? load<u64>(THREAD + wide) : 0
+      const line: u64 = (set & HAS_LINE) != 0 ? load<u32>(LINE + (<usize>i << 2)) : 0
+      if ((thread | line | (set & (HAS_FUNCTION | HAS_FILE))) == 0) {
+        // Frees mostly have no source.
         store<u32>(p, 0)
         p += 4
       } else {
-        p = writeLeb(p, (set & HAS_THREAD) != 0 ? load<u64>(THREAD + wide) : 0)
+        p = writeShortLeb(p, thread)
         if ((set & HAS_FUNCTION) == 0) {
           store<u8>(p++, 0)
         } else if (caller == UNFIT) {
           store<u8>(p++, 0)
           notes |= UNFIT_FUNCTION
         } else {
-          const entry = load<u8>(ENTRY_OF + caller)
-          if (entry != 0) {
-            store<u8>(p++, entry)
-            store<u64>(USE + (<usize>entry << 3), ++clock)
-          } else {
-            p = writeName(p, caller, ENTRIES, ENTRY_OF, USE)
-          }
+          p = writeName(p, caller, ENTRIES, ENTRY_OF, USE)
         }
         if ((set & HAS_FILE) == 0) {
           store<u8>(p++, 0)
@@ -600,15 +617,9 @@ export function encode(i: u32, n: u32): u32 {
           store<u8>(p++, 0)
           notes |= UNFIT_FILE
         } else {
-          const entry = load<u8>(FILE_ENTRY_OF + file)
-          if (entry != 0) {
-            store<u8>(p++, entry)
-            store<u64>(FILE_USE + (<usize>entry << 3), ++clock)
-          } else {
-            p = writeName(p, file, FILE_ENTRIES, FILE_ENTRY_OF, FILE_USE)
-          }
+          p = writeName(p, file, FILE_ENTRIES, FILE_ENTRY_OF, FILE_USE)
         }
-        p = writeLeb(p, (set & HAS_LINE) != 0 ? load<u32>(LINE + (<usize>i << 2)) : 0)
+        p = writeLeb(p, line)
       }
     }
     if (notes != 0) {
@@ -627,34 +638,58 @@ function passOver(index: u64): void {
   if (index >= nextIndex) nextIndex = index + 1
 }
 
-/** Writes a name that has no entry, and gives it the first one that was never used, else the one used longest ago. */
+/** Writes a name's entry, and the name itself when it gets one only now. Its entry becomes the one used last. */
+// @ts-ignore: decorator
+@inline
 function writeName(p: usize, name: u32, entries: usize, entryOf: usize, use: usize): usize {
+  const entry = load<u8>(entryOf + name)
+  if (entry == 0) return defineName(p, name, entries, entryOf, use)
+  takeOut(use, entry)
+  putFirst(use, entry)
+  store<u8>(p, entry)
+  return p + 1
+}
+
+/** Gives a name the first entry that was never used, else the one used longest ago. */
+function defineName(p: usize, name: u32, entries: usize, entryOf: usize, use: usize): usize {
   const isFunction = entries == ENTRIES
-  let entry = isFunction ? usedFunctions : usedFiles
-  if (entry < NAME_ENTRIES) {
+  let entry = <u8>(isFunction ? usedFunctions : usedFiles)
+  if (entry < <u8>NAME_ENTRIES) {
     entry++
     if (isFunction) usedFunctions = entry
     else usedFiles = entry
   } else {
-    entry = 1
-    let oldest = load<u64>(use, 8)
-    for (let other: u32 = 2; other <= NAME_ENTRIES; other++) {
-      const at = load<u64>(use + (<usize>other << 3))
-      if (at < oldest) {
-        oldest = at
-        entry = other
-      }
-    }
+    entry = load<u8>(use, NEWER)
+    takeOut(use, entry)
     store<u8>(entryOf + load<u32>(entries + (<usize>entry << 2)) - 1, 0)
   }
+  putFirst(use, entry)
   store<u32>(entries + (<usize>entry << 2), name + 1)
-  store<u8>(entryOf + name, <u8>entry)
-  store<u64>(use + (<usize>entry << 3), ++clock)
-  store<u8>(p, <u8>entry | NAME_DEFINES)
+  store<u8>(entryOf + name, entry)
+  store<u8>(p, entry | NAME_DEFINES)
   const length = <usize>nameLength(name)
   memory.copy(p + 1, nameStart(name), length)
   store<u8>(p + 1 + length, 0)
   return p + length + 2
+}
+
+// @ts-ignore: decorator
+@inline
+function takeOut(use: usize, entry: u8): void {
+  const older = load<u8>(use + entry)
+  const newer = load<u8>(use + entry, NEWER)
+  store<u8>(use + newer, older)
+  store<u8>(use + older, newer, NEWER)
+}
+
+// @ts-ignore: decorator
+@inline
+function putFirst(use: usize, entry: u8): void {
+  const second = load<u8>(use)
+  store<u8>(use + entry, second)
+  store<u8>(use + entry, 0, NEWER)
+  store<u8>(use + second, entry, NEWER)
+  store<u8>(use, entry)
 }
 
 function isInternal(name: u32): bool {

@@ -2,11 +2,12 @@
 
 import { ADDRESS, HEAP, KIND, MASK, OLD_ADDRESS, OUTCOME, SIZE, THREAD, TIME } from '../shared/columns'
 import {
-  HAS_ADDRESS, HAS_ATTRIBUTES, HAS_HEAP, HAS_OLD_ADDRESS, HAS_OUTCOME, HAS_SIZE, HAS_TEXT, HAS_THREAD, HAS_TIME, KIND_COMMENT, KIND_EXISTING, KIND_REALLOC, OUTCOME_ALLOCATED,
-  OUTCOME_FREED, OUTCOME_MOVED, OUTCOME_NONE,
+  HAS_ADDRESS, HAS_ATTRIBUTES, HAS_HEAP, HAS_OLD_ADDRESS, HAS_OUTCOME, HAS_SIZE, HAS_TEXT, HAS_THREAD, HAS_TIME, KIND_COMMENT, KIND_EXISTING,
+  KIND_REALLOC, OUTCOME_ALLOCATED, OUTCOME_FREED, OUTCOME_MOVED, OUTCOME_NONE,
 } from '../shared/event'
 import {
-  GIVEN_HEAP, GIVEN_THREAD, GIVEN_TIME, R_ADDRESS, R_DATA_END, R_GIVEN, R_HEAP, R_OLD_ADDRESS, R_SIZE, R_TAG, R_THREAD, R_TIME, RECORD_BYTES, recordAt,
+  GIVEN_HEAP, GIVEN_THREAD, GIVEN_TIME, R_ADDRESS, R_DATA_END, R_GIVEN, R_HEAP, R_OLD_ADDRESS, R_SIZE, R_TAG, R_THREAD, R_TIME, RECORD_BYTES,
+  recordAt,
 } from './records'
 import { CARRIED, TAG_ALLOC, TAG_COMMENT, TAG_FREE, TAG_REALLOC_NONE } from './state'
 
@@ -121,7 +122,8 @@ function addOptional(at: usize, i: u32, optional: u32): void {
   store<u64>(at, (optional & HAS_TIME) != 0 ? load<u64>(TIME + wide) : 0, R_TIME)
   store<u64>(at, (optional & HAS_THREAD) != 0 ? load<u64>(THREAD + wide) : 0, R_THREAD)
   store<u64>(at, (optional & HAS_HEAP) != 0 ? load<u64>(HEAP + wide) : 0, R_HEAP)
-  const given = ((optional & HAS_THREAD) != 0 ? GIVEN_THREAD : 0) | ((optional & HAS_HEAP) != 0 ? GIVEN_HEAP : 0) | ((optional & HAS_TIME) != 0 ? GIVEN_TIME : 0)
+  const threadOrHeap = ((optional & HAS_THREAD) != 0 ? GIVEN_THREAD : 0) | ((optional & HAS_HEAP) != 0 ? GIVEN_HEAP : 0)
+  const given = threadOrHeap | ((optional & HAS_TIME) != 0 ? GIVEN_TIME : 0)
   store<u8>(at, <u8>given, R_GIVEN)
 }
 

@@ -7,11 +7,13 @@
  */
 
 import {
-  dataStart, GIVEN_HEAP, GIVEN_THREAD, GIVEN_TIME, R_ADDRESS, R_DATA_END, R_GIVEN, R_HEAP, R_OLD_ADDRESS, R_SIZE, R_TAG, R_THREAD, R_TIME, recordAt,
+  dataStart, GIVEN_HEAP, GIVEN_THREAD, GIVEN_TIME, R_ADDRESS, R_DATA_END, R_GIVEN, R_HEAP, R_OLD_ADDRESS, R_SIZE, R_TAG, R_THREAD, R_TIME,
+  recordAt,
 } from './records'
 import {
-  BASES, COUNTING, DEFAULT, EXPECTED, F_ADDRESS, F_ATTRIBUTES, F_HEAP, F_SIZE, F_THREAD, F_TIME, FIELD_COUNT, FIELD_INTERPRETATION, FIELD_SIZE, interpretationOf, measure, NONE,
-  setInterpretation, setWidth, STRATEGIES, STRIDE, TAG_COMMENT, TAG_CREATE_THREAD, TAG_METADATA, TOUCHED, V1, V2, WAITING, widthOf,
+  BASES, COUNTING, DEFAULT, EXPECTED, F_ADDRESS, F_ATTRIBUTES, F_HEAP, F_SIZE, F_THREAD, F_TIME, FIELD_COUNT, FIELD_INTERPRETATION, FIELD_SIZE,
+  interpretationOf, measure, NONE, setInterpretation, setWidth, STRATEGIES, STRIDE, TAG_COMMENT, TAG_CREATE_THREAD, TAG_METADATA, TOUCHED, V1, V2,
+  WAITING, widthOf,
 } from './state'
 
 export const PLAIN: u32 = 0
@@ -50,7 +52,7 @@ export function planEntry(f: u32, r: u32, interpretation: u32, width: u32, base:
   store<u8>(at, <u8>width, 5)
   store<u64>(at, base, 8)
   store<u64>(at, stride, 16)
-  store<u8>(PLANNED + r, load<u8>(PLANNED + r) | <u8>(1 << f))
+  store<u8>(PLANNED + r, <u8>(<u32>load<u8>(PLANNED + r) | (1 << f)))
 }
 
 // @ts-ignore: decorator

@@ -104,7 +104,8 @@ const ZEROS: u64 = 0x8080_8080_8080_8080
 // @ts-ignore: decorator
 @inline
 function readIndices(width: u32): u64 {
-  return width == 4 ? 0x8080_8080_0001_0203 : width == 8 ? 0x0001_0203_0405_0607 : width == 2 ? 0x8080_8080_8080_0001 : width == 1 ? 0x8080_8080_8080_8000 : ZEROS
+  if (width == 4) return 0x8080_8080_0001_0203
+  return width == 8 ? 0x0001_0203_0405_0607 : width == 2 ? 0x8080_8080_8080_0001 : width == 1 ? 0x8080_8080_8080_8000 : ZEROS
 }
 
 // @ts-ignore: decorator

@@ -2,31 +2,40 @@
 
 import { HAS_HEAP } from '../shared/event'
 import { PLANNED, writeMetadata } from './plan'
-import { R_ADDRESS, R_DATA_END, R_GIVEN, R_HEAP, R_OLD_ADDRESS, R_SIZE, R_TAG, R_THREAD, R_TIME, recordAt } from './records'
+import { dataStart, R_ADDRESS, R_DATA_END, R_GIVEN, R_HEAP, R_OLD_ADDRESS, R_SIZE, R_TAG, R_THREAD, R_TIME, recordAt } from './records'
 import {
-  BASES, COUNTING, EXPECTED, F_ADDRESS, F_ATTRIBUTES, F_HEAP, F_SIZE, F_THREAD, F_TIME, lengthOf, MOVES, MOVES_PAIR, OPTIONAL, TAG_COMMENT, TAG_CREATE_THREAD, TAG_FREE,
-  TAG_REALLOC_FREED, THREAD_AT, V1, V2, WAITING, widthOf, WRITE_OPTIONAL, WRITE_PAIR,
+  BASES, COUNTING, EXPECTED, F_ADDRESS, F_ATTRIBUTES, F_HEAP, F_SIZE, F_THREAD, F_TIME, lengthOf, MOVES, MOVES_PAIR, OPTIONAL, TAG_COMMENT,
+  TAG_CREATE_THREAD, TAG_FREE, TAG_REALLOC_FREED, THREAD_AT, V1, V2, WAITING, widthOf, WRITE_OPTIONAL, WRITE_PAIR,
 } from './state'
 
 /** Where records are written: so much that a record with its metadata and the longest attributes fits behind the last one that is begun. */
 export const OUTPUT: usize = memory.data(196608)
-const OUTPUT_BYTES: usize = 130048
+export const OUTPUT_BYTES: usize = 130048
 
-/** Where the attributes and comments are that are to be written. */
+/** Where attributes and comments are that are to be written. */
 export const DATA: usize = memory.data(131072)
+export const DATA_BYTES: u32 = 131072
 
 /** How many bytes of output there are. */
 export let written: usize = 0
 
+export function setWritten(end: usize): void {
+  written = end - OUTPUT
+}
+
 /**
  * Writes records until there is enough output, or the data is not there that the next one needs.
  * @param r @param to the first record, and the one after the last
- * @param dataAt where the data of the first record begins in that of the window
- * @param dataFrom @param dataTo which part of it is at `DATA`
+ * @param dataFrom @param dataTo which part of the window's data is at `DATA`
  * @returns the record after the last that was written
  */
-export function write(r: u32, to: u32, dataAt: u32, dataFrom: u32, dataTo: u32): u32 {
-  let out = OUTPUT
+export function write(r: u32, to: u32, dataFrom: u32, dataTo: u32): u32 {
+  return writeAt(OUTPUT, r, to, dataFrom, dataTo)
+}
+
+/** The same behind other output. */
+export function writeAt(out: usize, r: u32, to: u32, dataFrom: u32, dataTo: u32): u32 {
+  let dataAt = dataStart(r)
   const full = OUTPUT + OUTPUT_BYTES
   let optional = load<u32>(OPTIONAL)
   let quick = isQuick(optional)
@@ -83,7 +92,7 @@ export function write(r: u32, to: u32, dataAt: u32, dataFrom: u32, dataTo: u32):
 /** Whether alloc and free records have nothing but what is written by pairs. */
 // @ts-ignore: decorator
 @inline
-function isQuick(optional: u32): bool {
+export function isQuick(optional: u32): bool {
   return (optional & HAS_HEAP) == 0 && widthOf(F_ATTRIBUTES) == 0
 }
 

@@ -172,7 +172,7 @@ export function writeDecimal(p: usize, value: u64): usize {
 /** Eight digits of a number below 10^8, the first in the lowest byte. */
 // @ts-ignore: decorator
 @inline
-function eightDigits(value: u32): u64 {
+export function eightDigits(value: u32): u64 {
   // Halves of 4 digits, then of 2, then digits, each pair by one multiplication with a reciprocal.
   const upper: u64 = value / 10_000
   let word = upper | ((<u64>value - upper * 10_000) << 32)

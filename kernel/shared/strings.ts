@@ -21,7 +21,9 @@ const SLOTS: usize = memory.data(131_072)
 const SLOT_MASK: u32 = 0x7fff
 /** The place of each string in `SLOTS`, for clearing. */
 const SLOT_OF: usize = memory.data(65_536)
-/** The same for lists. */
+/** Per string, 1 + the string that came behind it the last time, or 0: names of functions, files and frames follow each other again and again. */
+const FOLLOWERS: usize = memory.data(65_536)
+/** The places of lists. */
 const LIST_SLOTS: usize = memory.data(32_768)
 const LIST_SLOT_MASK: u32 = 0x1fff
 const LIST_SLOT_OF: usize = memory.data(16_384)
@@ -89,9 +91,9 @@ function hash(p: usize, length: u32): u64 {
 }
 
 function longHash(p: usize, end: usize, h: u64): u64 {
-  const last = end - 16
-  for (; p < last; p += 16) h = (h ^ (h >> 32)) * factor2 + load<u64>(p) * factor0 + load<u64>(p + 8) * factor1
-  return (h ^ (h >> 32)) * factor2 + load<u64>(last) * factor0 + load<u64>(last + 8) * factor1
+  const tail = end - 16
+  for (; p < tail; p += 16) h = (h ^ (h >> 32)) * factor2 + load<u64>(p) * factor0 + load<u64>(p + 8) * factor1
+  return (h ^ (h >> 32)) * factor2 + load<u64>(tail) * factor0 + load<u64>(tail + 8) * factor1
 }
 
 // @ts-ignore: decorator
@@ -102,10 +104,10 @@ function equal(a: usize, b: usize, length: u32): bool {
     const rest = <usize>length - 8
     return ((load<u64>(a) ^ load<u64>(b)) | (load<u64>(a + rest) ^ load<u64>(b + rest))) == 0
   }
-  const last = a + length - 16
-  const lastB = b + length - 16
-  for (; a < last; a += 16, b += 16) if (v128.any_true(v128.xor(v128.load(a), v128.load(b)))) return false
-  return !v128.any_true(v128.xor(v128.load(last), v128.load(lastB)))
+  const tail = a + length - 16
+  const tailB = b + length - 16
+  for (; a < tail; a += 16, b += 16) if (v128.any_true(v128.xor(v128.load(a), v128.load(b)))) return false
+  return !v128.any_true(v128.xor(v128.load(tail), v128.load(tailB)))
 }
 
 /** The id of a string, added if there is none yet; `NO_ROOM` if there is no room for it. */
@@ -130,13 +132,54 @@ export function intern(p: usize, length: u32): u32 {
 
 function add(p: usize, length: u32, slot: u32, tag: u32): u32 {
   if (strings == MAX_STRINGS || length > STRINGS_SIZE - stringBytes) return NO_ROOM
-  memory.copy(STRINGS + stringBytes, p, length)
+  const to = STRINGS + stringBytes
+  for (let i: usize = 0; i < length; i += 16) v128.store(to + i, v128.load(p + i))
   stringBytes += length
   const id = strings++
   store<u32>(STARTS + (<usize>id << 2), stringBytes, 4)
   store<u32>(SLOTS + (<usize>slot << 2), (tag << 16) | (id + 1))
   store<u32>(SLOT_OF + (<usize>id << 2), slot)
+  store<u32>(FOLLOWERS + (<usize>id << 2), 0)
   return id
+}
+
+/** 1 + the string behind which another one is looked for, or 0. */
+let last: u32 = 0
+
+/** Begins a row of strings that have nothing to do with those before. */
+// @ts-ignore: decorator
+@inline
+export function beginRow(): void {
+  last = 0
+}
+
+/** 1 + the id of the string that follows in the row, if it is the one that came there the last time and a quote stands behind it; else 0. */
+// @ts-ignore: decorator
+@inline
+export function guess(p: usize): u32 {
+  if (last == 0) return 0
+  const follower = load<u32>(FOLLOWERS + (<usize>(last - 1) << 2))
+  if (follower == 0) return 0
+  const at = load<u32>(STARTS + (<usize>(follower - 1) << 2))
+  const length = load<u32>(STARTS + (<usize>follower << 2)) - at
+  if (load<u8>(p + length) != 0x22 || !equal(STRINGS + at, p, length)) return 0
+  last = follower
+  return follower
+}
+
+/** Notes which string follows in the row. It must be one that stands in the text as it is. */
+// @ts-ignore: decorator
+@inline
+export function follow(id: u32): void {
+  if (last != 0) store<u32>(FOLLOWERS + (<usize>(last - 1) << 2), id + 1)
+  last = id + 1
+}
+
+/** The length of a string. */
+// @ts-ignore: decorator
+@inline
+export function lengthOfString(id: u32): u32 {
+  return load<u32>(STARTS + (<usize>id << 2), 4) - load<u32>(STARTS + (<usize>id << 2))
 }
 
 /** Where the next list's ids go; it has room for `listRoom` of them. */

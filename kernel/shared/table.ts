@@ -1,78 +1,71 @@
 /**
  * A hash table from 64-bit keys to two 64-bit values, for the live blocks of a trace: one for each instance, in memory that grows.
+ * Open addressing, linear probing, deletion that shifts back; the keys by themselves, for they are what searches look at.
  *
- * Keys are mostly neighbours: indices that count up, addresses of one heap. So a key's place in the first part of the table is its low bits,
- * which keeps neighbours in the same lines of the cache and apart from each other. A key whose place is taken goes to the second part, where places
- * are scattered by a hash with a seed, so that nobody can choose keys that make it slow. Each place of the first part knows how
- * many keys went on from there; most searches end at the first look.
- *
- * The first part lies behind the second one, at the end of memory, where it doubles without being copied.
+ * Keys are mostly neighbours: indices that count up, addresses of one heap. The hash that a table begins with multiplies by the golden ratio, which
+ * spreads rows of numbers more evenly than chance does. (To leave neighbours beside each other saves misses of the cache, but costs
+ * more in searches that pass by many of them.) If a search gets long all the same, because keys were chosen to make it so, the table is filled anew by
+ * a hash with a seed that nobody knows.
  */
 
-/** One entry, or room for one: the key, the values, whether it is used, and how many keys went to the second part from here. */
-const SLOT: usize = 32
-export const FIRST: usize = 8
-export const SECOND: usize = 16
-const USED: usize = 24
-const SPILLED: usize = 28
+/** Where the values are, from the address that stands for an entry. */
+export const FIRST: usize = 0
+export const SECOND: usize = 8
 
 const FEWEST: u32 = 64
+/** What a search may take, in bytes of keys, before keys are taken for chosen ones. */
+const LONG: usize = 512 << 3
+/** Between the keys and the values there is room for the values of the one key that cannot be among the others. */
+const GAP: usize = 64
 /** Loads from memory may reach so far behind what they mean. */
 const SLACK: u64 = 64
 
-/** Where the second part begins, how many slots it has (a power of two, or 0) and how many are used. */
-let spill: usize = 0
-let spillSlots: u32 = 0
-let spillCount: u32 = 0
-let spillShift: u64 = 64
-/** Where the first part begins, its number of slots less one, and how many entries both parts have. */
+const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15
+
+/** Where the table begins: the keys, inverted, so that 0 is a slot without one. */
 let table: usize = 0
-let mask: u32 = 0
+/** The values of slot n are 16 n bytes from here. */
+let values: usize = 0
+/** The offset of the last key, for slots are a power of two. */
+let last: usize = 0
+/** How many entries there are, and at how many the table grows. */
 let count: u32 = 0
+let most: u32 = 0
+/** The key of all bits is there. */
+let hasSpecial: bool = false
+/** Leaves of a hash what is a place in the table. */
+let shift: u64 = 0
 /** Of keys that are multiples of a power of two, its logarithm. */
 let keyShift: u64 = 0
-
+/** Keys are hashed with the seed. */
+let isSeeded: bool = false
 let seed: u64 = 0
 
-/** Makes the places of the second part differ from those in other processes. */
+/** Sets what nobody knows. */
 export function seedTable(value: u32): void {
   seed = <u64>value * 0xff51_afd7_ed55_8ccd
 }
 
-/** Forgets all entries, at a cost that does not depend on their number. @returns whether there is memory */
-export function clearTable(shift: u64): bool {
-  keyShift = shift
-  if (spill == 0) spill = tableFloor()
-  spillSlots = 0
-  spillCount = 0
-  spillShift = 64
-  table = spill
-  mask = FEWEST - 1
-  count = 0
-  if (!reach(<u64>(table + <usize>FEWEST * SLOT))) return false
-  memory.fill(table, 0, <usize>FEWEST * SLOT)
-  return true
-}
-
 /** Where the table begins: what is below it belongs to others. */
 export function tableFloor(): usize {
-  return spill == 0 ? (__heap_base + 63) & ~63 : spill
+  if (table == 0) table = (__heap_base + 63) & ~63
+  return table
 }
 
 /** Makes room of so many bytes, a multiple of 64, below the table by moving it up. @returns whether there is memory */
 export function raiseFloor(bytes: usize): bool {
-  if (spill == 0) spill = tableFloor()
-  if (table == 0) {
-    if (!reach(<u64>spill + bytes)) return false
-    spill += bytes
-    return true
-  }
-  const end = table + (<usize>mask + 1) * SLOT
-  if (!reach(<u64>end + bytes)) return false
-  memory.copy(spill + bytes, spill, end - spill)
-  spill += bytes
-  table += bytes
+  const from = tableFloor()
+  const size: u64 = most == 0 ? 0 : sizeOf(<u32>(last >> 3) + 1)
+  if (!reach(from + size + bytes)) return false
+  memory.copy(from + bytes, from, <usize>size)
+  table = from + bytes
+  values += bytes
   return true
+}
+
+/** How many bytes a table takes. */
+function sizeOf(slots: u32): u64 {
+  return <u64>slots * 24 + GAP
 }
 
 /** Makes sure that memory goes as far as an address. */
@@ -82,39 +75,57 @@ function reach(end: u64): bool {
   return pages <= here || memory.grow(<i32>min<u64>(pages - here, 0x1_0000)) >= 0
 }
 
+/**
+ * Forgets all entries, at a cost that does not depend on their number.
+ * @param ofKeys the logarithm of the power of two that keys are multiples of
+ * @returns whether there is memory
+ */
+export function clearTable(ofKeys: u64): bool {
+  keyShift = ofKeys
+  isSeeded = false
+  hasSpecial = false
+  if (!reach(tableFloor() + sizeOf(FEWEST))) return false
+  setSlots(FEWEST)
+  return true
+}
+
+/** Makes the table one of so many slots without entries, but for the special key. */
+function setSlots(slots: u32): void {
+  last = (<usize>slots - 1) << 3
+  values = table + (<usize>slots << 3) + GAP
+  shift = <u64>(clz<u32>(slots) + 33)
+  // Small tables lie in the cache as they are; of large ones memory matters.
+  most = slots <= 65_536 ? slots / 4 : slots / 2
+  count = hasSpecial ? 1 : 0
+  memory.fill(table, 0, <usize>slots << 3)
+}
+
+/** Where the search for a key begins, as an offset. */
 // @ts-ignore: decorator
 @inline
 function home(key: u64): usize {
-  const k = key >> keyShift
-  return table + (<usize>(<u32>(k ^ (k >> 11)) & mask)) * SLOT
+  if (isSeeded) return seededHome(key)
+  return <usize>((rotr(key, keyShift) * GOLDEN) >> shift << 3)
 }
 
-// @ts-ignore: decorator
-@inline
-function spillHome(key: u64): u32 {
-  let h = (key ^ seed) * 0x9e37_79b9_7f4a_7c15
+function seededHome(key: u64): usize {
+  let h = (key ^ seed) * GOLDEN
   h ^= h >> 32
   h = (h ^ seed) * 0xbf58_476d_1ce4_e5b9
-  return <u32>(h >> spillShift)
+  return <usize>(h >> shift << 3)
 }
 
 /** The entry of a key, or 0. */
 // @ts-ignore: decorator
 @inline
 export function find(key: u64): usize {
-  const at = home(key)
-  if (load<u64>(at) == key && load<u32>(at, USED) != 0) return at
-  return load<u32>(at, SPILLED) == 0 ? 0 : findSpilled(key)
-}
-
-function findSpilled(key: u64): usize {
-  const last = spillSlots - 1
-  let slot = spillHome(key)
+  if (~key == 0) return hasSpecial ? values - GAP : 0
+  let at = home(key)
   while (true) {
-    const at = spill + <usize>slot * SLOT
-    if (load<u32>(at, USED) == 0) return 0
-    if (load<u64>(at) == key) return at
-    slot = (slot + 1) & last
+    const here = load<u64>(table + at)
+    if (here == ~key) return values + (at << 1)
+    if (here == 0) return 0
+    at = (at + 8) & last
   }
 }
 
@@ -122,132 +133,96 @@ function findSpilled(key: u64): usize {
 // @ts-ignore: decorator
 @inline
 export function add(key: u64): usize {
-  const at = home(key)
-  const used = load<u32>(at, USED)
-  if (used != 0 && load<u64>(at) == key) return at
-  if (used == 0 && load<u32>(at, SPILLED) == 0 && count * 8 < mask * 5) {
-    store<u64>(at, key)
-    store<u32>(at, 1, USED)
-    count++
-    return at
+  if (~key == 0) return addSpecial()
+  const from = home(key)
+  let at = from
+  while (true) {
+    const here = load<u64>(table + at)
+    if (here == ~key) return values + (at << 1)
+    if (here == 0) break
+    at = (at + 8) & last
   }
-  return addSlowly(key)
-}
-
-function addSlowly(key: u64): usize {
-  const known = find(key)
-  if (known != 0) return known
-  if (<u64>count * 8 >= <u64>mask * 5 && !double()) return 0
-  const at = home(key)
+  if (count >= most || ((at - from) & last) > LONG) return addSlowly(key, (at - from) & last)
   count++
-  if (load<u32>(at, USED) == 0) {
-    store<u64>(at, key)
-    store<u32>(at, 1, USED)
-    return at
-  }
-  if ((spillCount + 1) * 2 > spillSlots && !enlargeSpill()) return 0
-  // The table may have moved.
-  const place = home(key)
-  store<u32>(place, load<u32>(place, SPILLED) + 1, SPILLED)
-  return addSpilled(key)
+  store<u64>(table + at, ~key)
+  return values + (at << 1)
 }
 
-/** A new entry of the second part, which has room for it. */
-function addSpilled(key: u64): usize {
-  const last = spillSlots - 1
-  let slot = spillHome(key)
-  let at = spill + <usize>slot * SLOT
-  while (load<u32>(at, USED) != 0) {
-    slot = (slot + 1) & last
-    at = spill + <usize>slot * SLOT
+function addSpecial(): usize {
+  if (!hasSpecial) count++
+  hasSpecial = true
+  return values - GAP
+}
+
+/** Adds a key that is not there, after a search of so many bytes, to a table that may be full. */
+function addSlowly(key: u64, length: usize): usize {
+  const slots = <u32>(last >> 3) + 1
+  const isFull = count >= most
+  const isOdd = length > LONG && !isSeeded
+  if (isOdd) isSeeded = true
+  if ((isFull || isOdd) && !refill(slots, isFull ? 2 * slots : slots)) return 0
+  return place(key)
+}
+
+/** A new entry for a key that is not there. */
+function place(key: u64): usize {
+  let at = home(key)
+  while (load<u64>(table + at) != 0) at = (at + 8) & last
+  count++
+  store<u64>(table + at, ~key)
+  return values + (at << 1)
+}
+
+/** Places all entries anew. */
+function refill(before: u32, slots: u32): bool {
+  // They wait in memory behind the table.
+  const copy = table + sizeOf(slots)
+  if (!reach(copy + sizeOf(before))) return false
+  const keys = <usize>copy
+  memory.copy(keys, table, <usize>sizeOf(before))
+  setSlots(slots)
+  const end = keys + (<usize>before << 3)
+  memory.copy(values - GAP, end, 16)
+  let from = end + GAP
+  for (let at = keys; at < end; at += 8) {
+    const key = ~load<u64>(at)
+    if (~key != 0) {
+      const to = place(key)
+      store<u64>(to, load<u64>(from, FIRST), FIRST)
+      store<u64>(to, load<u64>(from, SECOND), SECOND)
+    }
+    from += 16
   }
-  store<u64>(at, key)
-  store<u32>(at, 1, USED)
-  spillCount++
-  return at
+  return true
 }
 
 /** Removes an entry that `find` gave. */
 // @ts-ignore: decorator
 @inline
-export function remove(at: usize): void {
+export function remove(entry: usize): void {
   count--
-  if (at >= table) store<u32>(at, 0, USED)
-  else removeSpilled(at)
+  if (entry < values) {
+    hasSpecial = false
+  } else {
+    const at = (entry - values) >> 1
+    if (load<u64>(table + ((at + 8) & last)) == 0) store<u64>(table + at, 0)
+    else shiftBack(at)
+  }
 }
 
-function removeSpilled(at: usize): void {
-  const place = home(load<u64>(at))
-  store<u32>(place, load<u32>(place, SPILLED) - 1, SPILLED)
-  spillCount--
-  const last = spillSlots - 1
-  let hole = <u32>((at - spill) / SLOT)
-  let next = (hole + 1) & last
-  while (true) {
-    const from = spill + <usize>next * SLOT
-    if (load<u32>(from, USED) == 0) break
-    // An entry may move to where its search comes by.
-    if (((next - spillHome(load<u64>(from))) & last) >= ((next - hole) & last)) {
-      memory.copy(spill + <usize>hole * SLOT, from, SLOT)
+/** Fills a place with an entry behind it whose search comes by there, and so on. */
+function shiftBack(hole: usize): void {
+  let next = (hole + 8) & last
+  let here = load<u64>(table + next)
+  do {
+    if (((next - home(~here)) & last) >= ((next - hole) & last)) {
+      store<u64>(table + hole, here)
+      store<u64>(values + (hole << 1), load<u64>(values + (next << 1), FIRST), FIRST)
+      store<u64>(values + (hole << 1), load<u64>(values + (next << 1), SECOND), SECOND)
       hole = next
     }
-    next = (next + 1) & last
-  }
-  store<u32>(spill + <usize>hole * SLOT, 0, USED)
-}
-
-/** Doubles the first part. */
-function double(): bool {
-  const slots = mask + 1
-  const bytes = <usize>slots * SLOT
-  if (!reach(<u64>table + 2 * <u64>bytes + <u64>spillSlots * SLOT)) return false
-  memory.fill(table + bytes, 0, bytes)
-  mask = 2 * slots - 1
-  for (let at = table; at < table + bytes; at += SLOT) {
-    store<u32>(at, 0, SPILLED)
-    if (load<u32>(at, USED) == 0 || home(load<u64>(at)) == at) continue
-    memory.copy(at + bytes, at, SLOT)
-    store<u32>(at, 0, USED)
-  }
-  settleSpilled(spillSlots)
-  return true
-}
-
-/** Doubles the second part. */
-function enlargeSpill(): bool {
-  const slots = spillSlots
-  const more = slots == 0 ? FEWEST : slots
-  const end = table + (<usize>mask + 1) * SLOT
-  if (!reach(<u64>end + (<u64>more + slots) * SLOT)) return false
-  memory.copy(table + <usize>more * SLOT, table, end - table)
-  table += <usize>more * SLOT
-  for (let at = table; at <= table + <usize>mask * SLOT; at += SLOT) store<u32>(at, 0, SPILLED)
-  spillSlots = slots + more
-  spillShift = <u64>clz<u64>(<u64>spillSlots) + 1
-  settleSpilled(slots)
-  return true
-}
-
-/** Places the entries in the first slots of the second part anew. No place of the first part says that anything went on from there. */
-function settleSpilled(slots: u32): void {
-  const bytes = <usize>slots * SLOT
-  // They make room in memory behind the table, which is there.
-  const copy = table + (<usize>mask + 1) * SLOT
-  memory.copy(copy, spill, bytes)
-  memory.fill(spill, 0, <usize>spillSlots * SLOT)
-  spillCount = 0
-  for (let from = copy; from < copy + bytes; from += SLOT) {
-    if (load<u32>(from, USED) == 0) continue
-    const key = load<u64>(from)
-    let at = home(key)
-    if (load<u32>(at, USED) == 0) {
-      store<u64>(at, key)
-      store<u32>(at, 1, USED)
-    } else {
-      store<u32>(at, load<u32>(at, SPILLED) + 1, SPILLED)
-      at = addSpilled(key)
-    }
-    store<u64>(at, load<u64>(from, FIRST), FIRST)
-    store<u64>(at, load<u64>(from, SECOND), SECOND)
-  }
+    next = (next + 8) & last
+    here = load<u64>(table + next)
+  } while (here != 0)
+  store<u64>(table + hole, 0)
 }

@@ -2,6 +2,7 @@ const NOTHING = new Uint8Array(0)
 const EMPTY_HEADS = new Int32Array(0)
 /** Where the first string, or the first list, begins. */
 const BEGIN = Uint32Array.of(0)
+const NO_IDS = new Uint32Array(0)
 
 /** What each string, list and id in a list takes beside the bytes of the strings, about. */
 const STRING_MEMORY = 24
@@ -30,7 +31,7 @@ export class StringTable {
   private bytes = NOTHING
   /** `starts[id]` is where a string begins, and the one behind it where it ends; likewise `lists` in `listed`. */
   private starts = BEGIN
-  private listed = BEGIN.subarray(1)
+  private listed = NO_IDS
   private lists = BEGIN
   private count = 0
   private listsCount = 0
@@ -39,7 +40,7 @@ export class StringTable {
   private readonly chain: number[] = []
 
   /** A table of strings and lists that somebody has put together. Takes the arrays over: they are not to be changed. */
-  static of({ bytes, starts, listed, lists }: FlatStrings): StringTable {
+  static of({ bytes, starts, listed = NO_IDS, lists = BEGIN }: Pick<FlatStrings, 'bytes' | 'starts'> & Partial<FlatStrings>): StringTable {
     const table = new StringTable()
     table.bytes = bytes
     table.starts = starts

@@ -186,10 +186,15 @@ export class KernelInput {
     const wanted = offset + end - input.pos
     const here = this.owner === input && offset >= this.first && offset <= this.last && this.last <= wanted
     if (!here || this.last - offset < Math.min(wanted - offset, least)) {
-      this.owner = input
-      this.first = offset
-      this.last = Math.min(wanted, offset + KERNEL_INPUT)
-      this.bytes.set(input.bytes.subarray(input.pos, input.pos + this.last - offset))
+      // What is here already stays, if there is room behind it: a record that comes in tiny pieces is not copied again for each of them.
+      if (!here || wanted - this.first > KERNEL_INPUT) {
+        this.owner = input
+        this.first = this.last = offset
+      }
+      const from = input.pos + this.last - offset
+      const to = Math.min(wanted, this.first + KERNEL_INPUT)
+      this.bytes.set(input.bytes.subarray(from, input.pos + to - offset), this.last - this.first)
+      this.last = to
     }
     return this.address + offset - this.first
   }

@@ -1,19 +1,18 @@
 import { Sink } from '../../bytes/sink.js'
 import type { TraceHeader } from '../../event/header.js'
-import { ALL_FIELDS, KINDS } from '../../event/fields.js'
+import { ALL_FIELDS, fieldSet, KINDS } from '../../event/fields.js'
 import { Losses, type Carried } from '../../event/losses.js'
 import type { EventBatch } from '../../event/batch.js'
 import type { Encoder } from '../../event/stage.js'
+import { KERNEL_EVENTS } from '../../kernel/kernel.js'
 import type { EncodeOptions } from '../format.js'
+import { Attachments } from './attachments.js'
 import { headerComment } from './extras.js'
-import { FieldStates } from './fields.js'
+import { hatfKernel, KernelState, Todo } from './kernel.js'
 import { CARRIED, MAX_BYTES } from './layout.js'
-import { Lowering, MAX_RECORDS } from './lower.js'
-import { Plan, type Planner } from './plan.js'
-import { plannerFor } from './plan/planner.js'
+import { configure, looksAhead } from './plan/configure.js'
 import { strategiesOf, type StrategyOptions } from './plan/strategies.js'
-import { Records } from './records.js'
-import { writeRecords } from './write.js'
+import { Records, WINDOW_RECORDS } from './records.js'
 
 /** What the encoder can be told. */
 export interface HatfEncodeOptions extends EncodeOptions, StrategyOptions {
@@ -31,51 +30,60 @@ export interface HatfEncodeOptions extends EncodeOptions, StrategyOptions {
 
 const ALL_CARRIED: Carried = Object.fromEntries(KINDS.map((kind) => [kind, ALL_FIELDS]))
 
+/** The fields that records have. */
+const LOWERED = fieldSet('size', 'address', 'oldAddress', 'outcome', 'thread', 'heap', 'time')
+
+/** With so many bytes of attributes and comments there are enough records, however few they are. */
+const WINDOW_BYTES = 1 << 20
+
+/** So many records are made before they are written, where they need not wait for each other. */
+const BLOCK_RECORDS = 256
+
 /** Writes events as HATF 1.0. */
 export class HatfEncoder implements Encoder {
   readonly losses: Losses
+  private readonly kernel = hatfKernel()
+  private readonly state: KernelState
+  private readonly records = new Records(this.kernel)
+  private readonly attachments: Attachments
   private readonly attributes: boolean
-  private readonly lowering: Lowering
-  private readonly records = new Records()
-  private readonly plan = new Plan()
-  private readonly fields = new FieldStates()
-  private readonly sink = new Sink()
-  /** How many records to collect before they are written; 0 if they need not wait for others. */
-  private readonly window: number
-  private readonly latency: boolean
+  private readonly sink = new Sink(4096)
+  private readonly looksAhead: boolean
+  /** How many records to collect before they are written. */
+  private readonly full: number
+  /** Write each batch as it comes. */
+  private readonly live: boolean
   private header: TraceHeader | undefined
   private hasWritten = false
   private fault: Error | undefined
 
-  /**
-   * @param planner decides how the fields are laid out, instead of the strategies of the options
-   * @throws RangeError when the options name an unknown preset or strategy
-   */
-  constructor(options: HatfEncodeOptions = {}, private readonly planner: Planner = plannerFor(strategiesOf(options))) {
+  /** @throws RangeError when the options name an unknown preset or strategy */
+  constructor(options: HatfEncodeOptions = {}) {
+    const strategies = strategiesOf(options)
+    this.state = new KernelState(this.kernel, (run) => configure(run, strategies))
+    const window = Math.min(WINDOW_RECORDS, options.window ?? WINDOW_RECORDS)
+    this.looksAhead = looksAhead(strategies)
+    this.full = !this.looksAhead ? BLOCK_RECORDS : window === 0 ? WINDOW_RECORDS : window
+    this.live = !this.looksAhead || window === 0 || (options.latency ?? false)
     this.attributes = options.attributes ?? false
-    this.latency = options.latency ?? false
-    this.window = Math.min(planner.window ?? 0, options.window ?? Infinity)
     this.losses = new Losses('hatf', this.attributes ? ALL_CARRIED : CARRIED, options.strict)
-    this.lowering = new Lowering(this.losses, this.attributes)
+    this.attachments = new Attachments(this.losses, this.attributes)
   }
 
   feed(batch: EventBatch): void {
-    const { losses, lowering, records, sink } = this
-    const full = this.window === 0 ? Infinity : this.window
+    const { losses, records, sink } = this
     const count = losses.admit(batch)
     if (count < batch.count) this.fault = losses.refusal(batch, count)
+    this.enter()
     try {
       if (batch.header !== this.header) this.begin(batch)
-      for (let i = 0; i < count; ) {
-        records.reserve(MAX_RECORDS + Math.min(MAX_RECORDS * (count - i), full))
-        i = lowering.lower(batch, i, count, records, full)
-        if (i < count) this.write()
-      }
+      for (let from = 0; from < count; from += KERNEL_EVENTS) this.lower(batch, from, Math.min(count, from + KERNEL_EVENTS))
     } catch (error) {
       this.fault = error as Error
     }
     this.hasWritten ||= records.count > 0 || sink.pos > 0
-    if (this.window === 0 || this.latency || this.fault !== undefined) this.write()
+    if (this.live || this.fault !== undefined) this.write()
+    this.state.take()
   }
 
   /**
@@ -89,20 +97,91 @@ export class HatfEncoder implements Encoder {
   }
 
   end(): void {
+    this.enter()
     this.write()
+    this.state.take()
   }
 
   cut(): void {
-    this.write()
+    this.end()
+  }
+
+  /** Takes the kernel over from whoever had it. */
+  private enter(): void {
+    this.state.put()
+    this.records.enter()
+  }
+
+  /** Makes records of the events from `from` to `to`, for all of which the kernel has room, and writes all but the last ones. */
+  private lower(batch: EventBatch, from: number, to: number): void {
+    const { attachments, full, records } = this
+    const { columns, run } = this.kernel
+    const { data } = attachments
+    const n = to - from
+    columns.put(batch, from, to, LOWERED)
+    for (let i = 0; i < n; ) {
+      if (records.count >= full || data.pos >= WINDOW_BYTES) this.write()
+      if (!this.looksAhead && records.count === 0) {
+        i = this.stream(i, n)
+        if (i === n) break
+      }
+      i = run.lower(i, n, records.count, full, data.pos, this.attributes)
+      records.count = run.records.value
+      const todo = run.todo.value
+      if (todo === Todo.nothing) continue
+      const dataBefore = data.pos
+      try {
+        if (todo === Todo.attributes) {
+          attachments.attributes(batch, from + i - 1, run.rest.value, run.without.value)
+          records.endData(data.pos)
+        } else if (attachments.comment(batch, from + i - 1)) {
+          this.addComment()
+        }
+      } catch (error) {
+        records.count = run.recordsBefore.value
+        data.pos = dataBefore
+        throw error
+      }
+    }
+  }
+
+  /** Writes events of which no records need to be kept. @returns the first that is not one of them */
+  private stream(i: number, n: number): number {
+    const { output, run } = this.kernel
+    for (;;) {
+      i = run.stream(i, n, this.attributes)
+      this.sink.append(output.subarray(0, run.written.value))
+      if (i === n || run.blocked.value !== 0) return i
+    }
   }
 
   /** Lays out and writes the records that have come together. */
   private write(): void {
-    const { fields, plan, records } = this
-    plan.reset()
-    this.planner.plan(records, fields, plan)
-    writeRecords(records, plan, fields, this.sink)
+    const { attachments, records, sink } = this
+    const { output, run } = this.kernel
+    const { data } = attachments
+    const { count } = records
+    records.restore()
+    run.plan(count)
+    let dataFrom = 0
+    let dataTo = 0
+    for (let r = 0; r < count; ) {
+      r = run.write(r, count, dataFrom, dataTo)
+      sink.append(output.subarray(0, run.written.value))
+      if (r < count && records.dataEnd(r) > dataTo) {
+        dataFrom = r === 0 ? 0 : records.dataEnd(r - 1)
+        dataTo = Math.min(data.pos, dataFrom + run.DATA_BYTES.value)
+        new Uint8Array(run.memory.buffer, run.DATA.value).set(data.bytes.subarray(dataFrom, dataTo))
+      }
+    }
     records.clear()
+    data.pos = 0
+  }
+
+  /** Adds a comment record, whose text is the last of the data. */
+  private addComment(): void {
+    const { attachments, kernel, records } = this
+    records.count = kernel.run.addComment(records.count, attachments.data.pos)
   }
 
   /** Another trace begins: its header is kept as a comment, unless it is what a stream without one has anyway. */
@@ -111,6 +190,8 @@ export class HatfEncoder implements Encoder {
     this.header = batch.header
     if (!this.attributes && before !== undefined) this.losses.note('beginning of another trace', batch, 0)
     if (!this.attributes || (before === undefined && isDefault(batch.header))) return
+    // Traces without events could else be more than there is room for.
+    if (this.records.count + 2 > this.kernel.run.MAX_RECORDS.value) this.write()
     // A trace without header or events would not be seen in front of another one's header.
     if (before !== undefined && !this.hasWritten) this.addHeader(before, batch)
     this.addHeader(batch.header, batch)
@@ -118,8 +199,12 @@ export class HatfEncoder implements Encoder {
 
   private addHeader(header: TraceHeader, batch: EventBatch): void {
     const comment = headerComment(header)
-    if (comment.length > MAX_BYTES) this.losses.note(`a trace header longer than ${MAX_BYTES} bytes`, batch, 0)
-    else this.records.addComment(comment)
+    if (comment.length > MAX_BYTES) {
+      this.losses.note(`a trace header longer than ${MAX_BYTES} bytes`, batch, 0)
+      return
+    }
+    this.attachments.data.append(comment)
+    this.addComment()
   }
 }
 

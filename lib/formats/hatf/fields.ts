@@ -1,32 +1,23 @@
-import { HI, LO, WORD } from '../../bytes/u64.js'
-import {
-  FIELD_COUNT, FIELD_NAMES, Field, HEAD, Interpretation, LAID_OUT_TAGS, Op, Tag, Width, word, writeWord,
-} from './layout.js'
+import { FIELD_COUNT, FIELD_NAMES, Field, HEAD, Interpretation, LAID_OUT_TAGS, Op, Tag, Width, word } from './layout.js'
 
-const { none: NONE, default: DEFAULT, baseOffset: BASE_OFFSET, delta: DELTA } = Interpretation
+const { none: NONE, default: DEFAULT } = Interpretation
 const { size: SIZE, address: ADDRESS, time: TIME, thread: THREAD, heap: HEAP, attributes: ATTRIBUTES } = Field
 
 /**
- * How each field is laid out at one place of a stream: what the metadata records so far have set. Reader and writer both
- * keep one of these and pass every metadata record through `apply`.
+ * How long each field is at one place of a stream, and how it is interpreted: what the metadata records so far have set. Those who only
+ * move bytes keep one of these and pass every metadata record through `apply`; the kernel has its own, which knows values too.
  */
 export class FieldStates {
   /** Width code per field. */
   readonly width = Uint8Array.of(4, 4, 0, 0, 0, 0)
   /** Interpretation per field. */
   readonly interpretation = Uint8Array.of(NONE, NONE, DEFAULT, DEFAULT, DEFAULT, DEFAULT)
-  /** Per field, as word pairs: the default, the base offset, or (delta and stride) the previous value. */
-  readonly reference = new Uint32Array(FIELD_COUNT * 2)
   /** The bytes of a record by tag, with its tag; of attributes that begin with their length only that length. */
   readonly lengths = new Uint32Array(LAID_OUT_TAGS)
-  /** The fields that a metadata record was about, as bits by field code. */
-  touched = 0
   /** How many bytes the attributes' length takes, or 0 where they have a fixed width. */
   lengthBytes = 0
   /** Per field, the last width that was not 0: the one that interpretations with stored values begin with. */
-  readonly lastWidth = Uint8Array.of(4, 4, 0, 0, 0, 0)
-  /** Per field, as word pairs: the stride that the last metadata of that interpretation gave. */
-  readonly stride = new Uint32Array(FIELD_COUNT * 2)
+  private readonly lastWidth = Uint8Array.of(4, 4, 0, 0, 0, 0)
 
   constructor() {
     this.measure()
@@ -43,45 +34,8 @@ export class FieldStates {
     if (op !== Op.fieldSize && op !== Op.fieldInterpretation) return `unknown metadata operation ${op}`
     if (field >= FIELD_COUNT) return `metadata for the unknown field ${field}`
     const fault = op === Op.fieldSize ? this.setWidth(field, setting) : this.setInterpretation(field, setting, bytes, pos + HEAD)
-    if (fault === '') {
-      this.touched |= 1 << field
-      this.measure()
-    }
+    if (fault === '') this.measure()
     return fault
-  }
-
-  /**
-   * The value of field f, whose interpretation is not none, goes to the pair of words at `words[index]`.
-   * @param lo @param hi what is stored, not sign-extended yet
-   */
-  interpret(f: number, lo: number, hi: number, words: Uint32Array, index: number): void {
-    const { reference, stride } = this
-    const interpretation = this.interpretation[f] as number
-    const refLo = reference[2 * f + LO] as number
-    const refHi = reference[2 * f + HI] as number
-    if (interpretation === DEFAULT) {
-      words[index + LO] = refLo
-      words[index + HI] = refHi
-      return
-    }
-    if (interpretation === BASE_OFFSET || interpretation === DELTA) {
-      const width = this.width[f] as number
-      if (width !== 8) {
-        if (width === 1) lo = (lo << 24) >> 24
-        else if (width === 2) lo = (lo << 16) >> 16
-        hi = (lo | 0) < 0 ? -1 : 0
-      }
-    } else {
-      lo = stride[2 * f + LO] as number
-      hi = stride[2 * f + HI] as number
-    }
-    const sum = refLo + (lo >>> 0)
-    words[index + LO] = sum
-    words[index + HI] = refHi + hi + (sum >= WORD ? 1 : 0)
-    if (interpretation !== BASE_OFFSET) {
-      reference[2 * f + LO] = words[index + LO] as number
-      reference[2 * f + HI] = words[index + HI] as number
-    }
   }
 
   private setWidth(field: number, width: number): string {
@@ -106,8 +60,6 @@ export class FieldStates {
     this.interpretation[field] = interpretation
     this.width[field] =
       interpretation === DEFAULT || interpretation === Interpretation.stride ? 0 : (this.lastWidth[field] as number)
-    if (interpretation !== NONE) readPair(bytes, at, this.reference, field)
-    if (interpretation === Interpretation.stride) readPair(bytes, at + 8, this.stride, field)
     return ''
   }
 
@@ -124,66 +76,5 @@ export class FieldStates {
     for (let tag: number = Tag.reallocNone; tag <= Tag.reallocFreed; tag++) lengths[tag] = block + address
     lengths[Tag.createHeap] = lengths[Tag.destroyHeap] = heap
     lengths[Tag.createThread] = lengths[Tag.destroyThread] = threadOnly
-  }
-}
-
-function readPair(bytes: Uint8Array, at: number, words: Uint32Array, field: number): void {
-  words[2 * field + HI] = word(bytes, at)
-  words[2 * field + LO] = word(bytes, at + 4)
-}
-
-/** Reads an occurrence of numeric field `f` at `bytes[at]` into the pair of words at `words[index]`. */
-export function readField(
-  fields: FieldStates, f: number, bytes: Uint8Array, at: number, words: Uint32Array, index: number,
-): void {
-  const width = fields.width[f] as number
-  let lo = 0
-  let hi = 0
-  if (width === 4) lo = word(bytes, at)
-  else if (width === 1) lo = bytes[at] as number
-  else if (width === 2) lo = ((bytes[at] as number) << 8) | (bytes[at + 1] as number)
-  else if (width === 8) {
-    hi = word(bytes, at)
-    lo = word(bytes, at + 4)
-  }
-  if (fields.interpretation[f] === NONE) {
-    words[index + LO] = lo
-    words[index + HI] = hi
-  } else {
-    fields.interpret(f, lo, hi, words, index)
-  }
-}
-
-/**
- * Writes an occurrence of numeric field `f`, whose value is the pair of words at `words[index]`, to `bytes[at]`. The value
- * must fit the field's width and, where nothing is stored, be what the field's default or stride gives.
- */
-export function writeField(
-  fields: FieldStates, f: number, bytes: Uint8Array, at: number, words: Uint32Array, index: number,
-): void {
-  const width = fields.width[f] as number
-  const interpretation = fields.interpretation[f] as number
-  if (interpretation === DEFAULT && width === 0) return
-  let lo = words[index + LO] as number
-  let hi = words[index + HI] as number
-  if (interpretation !== NONE) {
-    const { reference } = fields
-    const refLo = reference[2 * f + LO] as number
-    const refHi = reference[2 * f + HI] as number
-    if (interpretation > BASE_OFFSET) {
-      reference[2 * f + LO] = lo
-      reference[2 * f + HI] = hi
-    }
-    hi = hi - refHi - (lo < refLo ? 1 : 0)
-    lo = lo - refLo
-  }
-  if (width === 4) writeWord(bytes, at, lo)
-  else if (width === 1) bytes[at] = lo
-  else if (width === 2) {
-    bytes[at] = lo >>> 8
-    bytes[at + 1] = lo
-  } else if (width === 8) {
-    writeWord(bytes, at, hi)
-    writeWord(bytes, at + 4, lo)
   }
 }

@@ -17,12 +17,38 @@ export interface HatfKernel extends KernelExports {
   readonly dataTo: Global
   readonly faultValue: Global
   readonly faultField: Global
+
+  readonly STRATEGIES: Global
+  readonly PLAIN_WIDTHS: Global
+  readonly LAYOUTS: Global
+  watchAll(): void
+  readonly RECORDS: Global
+  readonly RECORD_BYTES: Global
+  readonly MAX_RECORDS: Global
+  readonly R_DATA_END: Global
+  lower(from: number, to: number, count: number, full: number, dataEnd: number, keep: boolean): number
+  readonly records: Global
+  readonly recordsBefore: Global
+  readonly todo: Global
+  readonly rest: Global
+  readonly without: Global
+  addComment(count: number, dataEnd: number): number
+  plan(count: number): void
+  readonly DATA: Global
+  readonly DATA_BYTES: Global
+  write(from: number, to: number, dataFrom: number, dataTo: number): number
+  readonly written: Global
+  stream(from: number, to: number, keep: boolean): number
+  readonly blocked: Global
 }
 
 export const hatfKernel = shared<HatfKernel>('hatf')
 
 /** Why the kernel stopped reading. What is above these is a fault. */
 export const Stop = { usedUp: 0, full: 1, comment: 2, data: 3 } as const
+
+/** What the kernel wants to be done about the last event that it lowered. */
+export const Todo = { nothing: 0, attributes: 1, comment: 2 } as const
 
 /** The words for a fault of a record. */
 export function faultOf({ faultValue, faultField }: HatfKernel, stop: number): string {
@@ -54,10 +80,14 @@ export class KernelState {
   private readonly bytes: Uint8Array
   private readonly own: Uint8Array
 
-  /** The state at the beginning of a stream. */
-  constructor({ run }: Kernel<HatfKernel>) {
+  /**
+   * The state at the beginning of a stream.
+   * @param configure sets in the kernel's state what is not the same for all
+   */
+  constructor({ run }: Kernel<HatfKernel>, configure?: (run: HatfKernel) => void) {
     this.bytes = new Uint8Array(run.memory.buffer, run.STATE.value, run.STATE_BYTES.value)
     run.reset()
+    configure?.(run)
     this.own = this.bytes.slice()
   }
 

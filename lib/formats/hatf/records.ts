@@ -1,81 +1,78 @@
-import { HI, LO } from '../../bytes/u64.js'
-import { Sink } from '../../bytes/sink.js'
-import type { U64Column } from '../../event/batch.js'
-import { Tag } from './layout.js'
+import type { Kernel } from '../../kernel/kernel.js'
+import type { HatfKernel } from './kernel.js'
 
-/** What `Records.given` says: the record's thread, heap or time is that of an event, not a zero in the place of one. */
-export const Given = { thread: 1, heap: 2, time: 4 } as const
+/** How many records are looked at together to choose their layouts. */
+export const WINDOW_RECORDS = 2048
+
+/** Whose records lie in the kernel's memory. */
+const owners = new WeakMap<Kernel<HatfKernel>, Records>()
 
 /**
- * HATF records of a block of events before they have a layout, in columns: what planners look at and the writer writes.
- * The 64-bit columns are word pairs (see `LO` and `HI`). Metadata records are not among them: those are the planner's.
- * All arrays are used again for the next block, and may be replaced when room is made.
+ * The records of an encoder that have not been written yet. They lie in the kernel's memory. When another encoder needs it, those
+ * that are new are copied out of it, and all of them are copied back when they are to be written.
  */
 export class Records {
-  /** How many records there are. */
+  /** How many records there are. The encoder sets it when it has added some. */
   count = 0
-  tag = new Uint8Array(0)
-  /** Which of thread, heap and time an event has: bits of `Given`. */
-  given = new Uint8Array(0)
-  size = new Uint32Array(0)
-  /** The one address, or the new address of a realloc. */
-  address = new Uint32Array(0)
-  oldAddress = new Uint32Array(0)
-  thread = new Uint32Array(0)
-  heap = new Uint32Array(0)
-  time = new Uint32Array(0)
-  /** Attributes and comments: record r has `data.bytes[dataEnd[r - 1]..dataEnd[r])`, the first one begins at 0. */
-  readonly data = new Sink()
-  dataEnd = new Uint32Array(0)
+  private readonly length: number
+  private readonly bytes: Uint8Array
+  private readonly words: Uint32Array
+  /** Where a record says where its data ends, in words. */
+  private readonly dataEndAt: number
+  private own = new Uint8Array(0)
+  /** How many records, from the first, are in `own`. */
+  private saved = 0
+  /** The records before this one are not in the kernel's memory. */
+  private from = 0
+
+  constructor(private readonly kernel: Kernel<HatfKernel>) {
+    const { memory, RECORDS, RECORD_BYTES, R_DATA_END } = kernel.run
+    this.length = RECORD_BYTES.value
+    this.bytes = new Uint8Array(memory.buffer, RECORDS.value)
+    this.words = new Uint32Array(memory.buffer, RECORDS.value)
+    this.dataEndAt = R_DATA_END.value / 4
+  }
+
+  /** Makes the kernel's memory its own: records can be added. */
+  enter(): void {
+    const owner = owners.get(this.kernel)
+    if (owner === this) return
+    owner?.leave()
+    owners.set(this.kernel, this)
+    this.from = this.count
+  }
+
+  /** Makes sure that all records are there. */
+  restore(): void {
+    if (this.from > 0) this.bytes.set(this.own.subarray(0, this.from * this.length))
+    this.from = 0
+  }
 
   /** Forgets all records. */
   clear(): void {
     this.count = 0
-    this.data.pos = 0
+    this.saved = 0
+    this.from = 0
   }
 
-  /** Makes room for `n` more records. */
-  reserve(n: number): void {
-    const { length } = this.tag
-    const wanted = this.count + n
-    if (length >= wanted) return
-    const room = Math.max(wanted, 2 * length)
-    this.tag = grown(this.tag, new Uint8Array(room))
-    this.given = grown(this.given, new Uint8Array(room))
-    this.size = grown(this.size, new Uint32Array(2 * room))
-    this.address = grown(this.address, new Uint32Array(2 * room))
-    this.oldAddress = grown(this.oldAddress, new Uint32Array(2 * room))
-    this.thread = grown(this.thread, new Uint32Array(2 * room))
-    this.heap = grown(this.heap, new Uint32Array(2 * room))
-    this.time = grown(this.time, new Uint32Array(2 * room))
-    this.dataEnd = grown(this.dataEnd, new Uint32Array(room))
+  /** Where the data of a record ends in that of all. */
+  dataEnd(r: number): number {
+    return this.words[(r * this.length) / 4 + this.dataEndAt] as number
   }
 
-  /** Adds a comment record. */
-  addComment(text: Uint8Array): void {
-    this.reserve(1)
-    const r = this.count++
-    this.tag[r] = Tag.comment
-    this.given[r] = 0
-    const columns = [this.size, this.address, this.oldAddress, this.thread, this.heap, this.time]
-    for (const words of columns) words.fill(0, 2 * r, 2 * r + 2)
-    this.data.append(text)
-    this.dataEnd[r] = this.data.pos
+  /** Sets where the data of the last record ends. */
+  endData(end: number): void {
+    this.words[((this.count - 1) * this.length) / 4 + this.dataEndAt] = end
   }
 
-  /** Where the data of record r begins in `data.bytes`. */
-  dataStart(r: number): number {
-    return r === 0 ? 0 : (this.dataEnd[r - 1] as number)
+  private leave(): void {
+    const { length, saved, count } = this
+    if (this.own.length < count * length) {
+      const bigger = new Uint8Array(2 * count * length)
+      bigger.set(this.own.subarray(0, saved * length))
+      this.own = bigger
+    }
+    this.own.set(this.bytes.subarray(saved * length, count * length), saved * length)
+    this.saved = count
   }
-}
-
-/** Copies row `i` of a column to record `r`, or stores 0 there. */
-export function copyWords(to: Uint32Array, r: number, column: U64Column, i: number, present: boolean): void {
-  to[2 * r + LO] = present ? (column.words[2 * i + LO] as number) : 0
-  to[2 * r + HI] = present ? (column.words[2 * i + HI] as number) : 0
-}
-
-function grown<Words extends Uint8Array | Uint32Array>(from: Words, to: Words): Words {
-  to.set(from)
-  return to
 }

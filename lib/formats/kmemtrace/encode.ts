@@ -48,7 +48,7 @@ export class KmemtraceEncoder implements Encoder {
       const n = losses.admit(batch)
       if (another && n > 0) losses.note('beginning of another trace', batch, 0)
       this.batch = batch
-      lowering.lower(batch, n)
+      this.writer?.begin(batch, lowering, n)
       if (n < batch.count) this.fault = losses.refusal(batch, n)
     } catch (error) {
       this.fault = error
@@ -57,7 +57,10 @@ export class KmemtraceEncoder implements Encoder {
 
   next(): Uint8Array | null {
     const { batch, lowering, writer, sink } = this
-    if (batch !== undefined && writer?.write(batch, lowering as Lowering) === true) this.batch = undefined
+    if (batch !== undefined && writer?.write(batch, lowering as Lowering) === true) {
+      this.batch = undefined
+      this.fault = writer.fault ?? this.fault
+    }
     if (sink.pos > 0) return sink.take()
     if (this.fault !== undefined) throw this.fault
     return null

@@ -28,11 +28,6 @@ const KIND_LOST = Kind.lost
 const KIND_OTHER = Kind.other
 const { alloc: ALLOC, free: FREE } = EventId
 
-/** An event is usual if it has all the first fields (a free needs no size) and none of the others. */
-const USUAL_FREE = HAS_ADDRESS | HAS_API
-const USUAL_ALLOC = USUAL_FREE | HAS_SIZE
-const UNUSUAL = HAS_CODE | HAS_ATTRIBUTES | HAS_OLD_ADDRESS
-
 /** What is counted for functions that no type stands for, by the code of `Api`. */
 const ALLOC_NOTES = APIS.map((name) => `api ${name}, written as ${DEFAULT_ALLOC}`)
 const FREE_NOTES = APIS.map((name) => `api ${name}, written as ${DEFAULT_FREE}`)
@@ -56,7 +51,7 @@ export class Lowering {
   ids = new Uint16Array(0)
   /** Per record, the fields to write. With `oldAddress` that is written in place of `address`. */
   fields = new Uint32Array(0)
-  /** Something of every event has to be looked at. */
+  /** Something of every event has to be looked at, however usual it is. */
   private readonly careful: boolean
   private readonly timed: boolean
 
@@ -70,37 +65,24 @@ export class Lowering {
     this.careful = layout.wordSize === 4 || (!this.timed && cpu !== undefined)
   }
 
+  /** Whether the usual events of a batch have records that say all that they say. */
+  takesUsual(batch: EventBatch): boolean {
+    return !this.careful && !(this.timed && batch.header.timeUnit === 'us')
+  }
+
   /**
-   * Finds the records for the first `n` events of a batch.
+   * Finds the records for the events `from` to `to` of a batch.
    * @throws TraceError in strict mode, when an event cannot be written; the records of the events before it are there
    */
-  lower(batch: EventBatch, n: number): void {
-    if (this.rows.length < 2 * n) {
-      this.rows = new Int32Array(2 * n)
-      this.ids = new Uint16Array(2 * n)
-      this.fields = new Uint32Array(2 * n)
+  lower(batch: EventBatch, from: number, to: number): void {
+    if (this.rows.length < 2 * (to - from)) {
+      this.rows = new Int32Array(2 * (to - from))
+      this.ids = new Uint16Array(2 * (to - from))
+      this.fields = new Uint32Array(2 * (to - from))
     }
     this.count = 0
-    const { rows, ids } = this
-    const masks = this.fields
-    const { kind: kinds, mask, api } = batch
-    const careful = this.careful || (this.timed && batch.header.timeUnit === 'us')
-    for (let i = 0; i < n; i++) {
-      const kind = kinds[i] as number
-      const fields = mask[i] as number
-      if (!careful && kind <= KIND_FREE) {
-        // Most events are done with here.
-        const alloc = kind === KIND_ALLOC
-        const usual = alloc ? USUAL_ALLOC : USUAL_FREE
-        const type = (fields & HAS_API) === 0 ? NO_TYPE : ((alloc ? TYPE_OF_ALLOC : TYPE_OF_FREE)[api[i] as number] as number)
-        if ((fields & (usual | UNUSUAL)) === usual && type !== NO_TYPE) {
-          const r = this.count++
-          rows[r] = i
-          ids[r] = (alloc ? ALLOC : FREE) | (type << 8)
-          masks[r] = fields
-          continue
-        }
-      }
+    for (let i = from; i < to; i++) {
+      const kind = batch.kind[i] as number
       if (kind === KIND_REALLOC) this.lowerRealloc(batch, i)
       else if (kind === KIND_LOST) this.lowerLost(batch, i)
       else this.lowerOne(batch, i, kind)

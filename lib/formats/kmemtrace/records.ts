@@ -3,6 +3,7 @@ import { BATCH_EVENTS, BATCH_STRING_BYTES, EventBatch } from '../../event/batch.
 import { Has, Kind, fieldSet } from '../../event/fields.js'
 import type { TraceHeader } from '../../event/header.js'
 import { areFeatures } from './features.js'
+import { UsualRecords } from './usual.js'
 import { ALLOC_APIS, EventId, FREE_APIS, HEAD, TYPES, allocSize, callSiteAt, coreSize, type KmemtraceLayout } from './layout.js'
 
 const HAS_API = Has.api
@@ -41,6 +42,7 @@ export class RecordReader {
   private readonly callSiteAt: number
   private readonly core: number
   private readonly alloc: number
+  private readonly usual: UsualRecords | undefined
   /** Fields that every record has, and those of a batch. */
   private readonly shared: number
   private readonly columns: number
@@ -59,6 +61,7 @@ export class RecordReader {
     this.callSiteAt = callSiteAt(layout)
     this.core = coreSize(layout)
     this.alloc = allocSize(layout)
+    this.usual = UsualRecords.of(layout)
     this.shared = CORE_FIELDS | (this.timed ? fieldSet('cpu', 'time') : fieldSet('sequence')) | (cpu === undefined ? 0 : Has.cpu)
     this.columns = this.shared | ALLOC_FIELDS | HAS_API
   }
@@ -68,7 +71,7 @@ export class RecordReader {
     const { bytesRead, eventsRead } = this
     const expected = Math.ceil((left * (eventsRead || 1)) / (bytesRead || TYPICAL_BYTES))
     const capacity = Math.max(16, Math.min(expected + (expected >>> 4), BATCH_EVENTS))
-    return new EventBatch(capacity, this.columns, this.header)
+    return EventBatch.unfilled(capacity, this.columns, this.header)
   }
 
   /** Counts all-zero records at this offset. */
@@ -103,7 +106,7 @@ export class RecordReader {
    * @returns the position of the first record that was not read
    */
   read(batch: EventBatch, bytes: Uint8Array, from: number, end: number, base: number): number {
-    const { little, timed, wide, core, alloc, cpu, callSiteAt: siteAt } = this
+    const { little, timed, wide, core, alloc, cpu, usual, callSiteAt: siteAt } = this
     const { kind: kinds, mask, api, gfpFlags, node } = batch
     const head = timed ? batch.cpu : batch.sequence
     const time = batch.time.words
@@ -112,6 +115,9 @@ export class RecordReader {
     const size = batch.size.words
     const usable = batch.usable.words
     const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length)
+    const words = usual === undefined ? undefined : wordsOf(bytes)
+    // Where the words of the input begin, and how many bytes before them belong to others.
+    const skew = bytes.byteOffset & 3
     // Where the low and the high word of a 64-bit number stand.
     const low = little ? 0 : 4
     const high = 4 - low
@@ -123,6 +129,16 @@ export class RecordReader {
     let i = first
     let start = from
     while (end - start >= HEAD && i < capacity) {
+      if (words !== undefined && this.zeros === 0 && ((start + skew) & 3) === 0) {
+        const w = usual?.read(batch, words, (start + skew) >>> 2, (end + skew) >>> 2, i, capacity, allocFields, freeFields) as number
+        const next = (usual as UsualRecords).row
+        if (next > i) {
+          if (!timed && cpu !== undefined) batch.cpu.fill(cpu, i, next)
+          i = next
+          start = (w << 2) - skew
+          continue
+        }
+      }
       const event = bytes[start] as number
       const type = bytes[start + 1] as number
       const length = view.getUint16(start + 2, little)
@@ -162,7 +178,9 @@ export class RecordReader {
         address[2 * i + HI] = view.getUint32(at + 8 + high, little)
       } else {
         callSite[2 * i + LO] = view.getUint32(at, little)
+        callSite[2 * i + HI] = 0
         address[2 * i + LO] = view.getUint32(at + 4, little)
+        address[2 * i + HI] = 0
       }
       let fields = shortFields
       if (event === ALLOC) {
@@ -175,7 +193,9 @@ export class RecordReader {
           at += 16
         } else {
           size[2 * i + LO] = view.getUint32(at, little)
+          size[2 * i + HI] = 0
           usable[2 * i + LO] = view.getUint32(at + 4, little)
+          usable[2 * i + HI] = 0
           at += 8
         }
         gfpFlags[i] = view.getUint32(at, little)
@@ -215,6 +235,11 @@ export class RecordReader {
     this.eventsRead += i - first
     return start
   }
+}
+
+/** The words that bytes lie in, from the one with the first byte on; those at the end that are not whole are left out. */
+function wordsOf({ buffer, byteOffset, length }: Uint8Array): Int32Array {
+  return new Int32Array(buffer, byteOffset & ~3, ((byteOffset & 3) + length) >>> 2)
 }
 
 /** Whether all of `bytes[start..end)` is zero. */

@@ -4,6 +4,7 @@ import type { EventBatch } from '../../event/batch.js'
 import { Has } from '../../event/fields.js'
 import { EventId, MAX_RECORD, callSiteAt, coreSize, type KmemtraceLayout } from './layout.js'
 import { zerosOf, type Lowering } from './lower.js'
+import { UsualRecords } from './usual.js'
 
 const HAS_ADDRESS = Has.address
 const HAS_OLD_ADDRESS = Has.oldAddress
@@ -29,12 +30,21 @@ export const SINK_BYTES = OUTPUT_BYTES + MAX_RECORD
 /** Writes lowered events. */
 export class RecordWriter {
   private readonly view: DataView
+  private readonly words: Int32Array
+  private readonly usual: UsualRecords | undefined
   private readonly little: boolean
   private readonly timed: boolean
   private readonly wide: boolean
   private readonly callSiteAt: number
   private readonly core: number
-  /** The next record to write. */
+  /** Why an event could not be written, in strict mode; all before it is written then. */
+  fault: unknown
+  /** The next event of the batch to find the records of, and one past the last. */
+  private event = 0
+  private events = 0
+  /** The batch's usual events can be written as they are. */
+  private takesUsual = false
+  /** The next of the records that were found. */
   private record = 0
   /** All-zero records that are still to be written. */
   private zeros = 0
@@ -48,6 +58,8 @@ export class RecordWriter {
    */
   constructor(layout: KmemtraceLayout, private readonly cpu: number, private readonly sink: Sink) {
     this.view = new DataView(sink.bytes.buffer)
+    this.words = new Int32Array(sink.bytes.buffer, 0, sink.bytes.length >>> 2)
+    this.usual = UsualRecords.of(layout)
     this.little = layout.byteOrder === 'little'
     this.timed = layout.layout === 'ftrace'
     this.wide = layout.wordSize === 8
@@ -55,11 +67,61 @@ export class RecordWriter {
     this.core = coreSize(layout)
   }
 
+  /** The first `n` events of a batch are to be written. */
+  begin(batch: EventBatch, lowering: Lowering, n: number): void {
+    this.event = 0
+    this.events = n
+    this.takesUsual = lowering.takesUsual(batch)
+    lowering.count = 0
+    this.record = 0
+  }
+
   /**
-   * Writes the records of a batch, from where the last call stopped, as far as there is room for output.
+   * Writes records, from where the last call stopped, as far as there is room for output.
    * @returns whether all are written
    */
-  write(batch: EventBatch, { rows, ids, fields: masks, count }: Lowering): boolean {
+  write(batch: EventBatch, lowering: Lowering): boolean {
+    const { sink, events } = this
+    while (sink.pos < OUTPUT_BYTES) {
+      if (!this.writeRecords(batch, lowering)) return false
+      if (this.event === events) return true
+      const wanted = this.writeUsual(batch)
+      if (this.event < events && sink.pos < OUTPUT_BYTES) this.find(batch, lowering, wanted)
+    }
+    return this.event === events && this.record === lowering.count && this.zeros === 0
+  }
+
+  /** Writes usual events. @returns how many of the events behind them are to be looked at by themselves */
+  private writeUsual(batch: EventBatch): number {
+    const { sink, usual } = this
+    if (usual === undefined || !this.takesUsual) return this.events - this.event
+    if ((sink.pos & 3) !== 0) return 1
+    const w = usual.write(batch, this.event, this.events, this.words, sink.pos >>> 2, OUTPUT_BYTES >>> 2, this.sequence, this.cpu, this.nothing(batch.count))
+    sink.pos = w << 2
+    this.event = usual.row
+    this.sequence = usual.sequence
+    return 1
+  }
+
+  /** Finds the records for the next `n` events. */
+  private find(batch: EventBatch, lowering: Lowering, n: number): void {
+    const from = this.event
+    this.event += n
+    try {
+      lowering.lower(batch, from, this.event)
+    } catch (error) {
+      this.fault = error
+      this.event = this.events
+    }
+  }
+
+  /**
+   * Writes the records that were found.
+   * @returns whether all are written
+   */
+  private writeRecords(batch: EventBatch, lowering: Lowering): boolean {
+    const { rows, ids, fields: masks, count } = lowering
+    if (this.record === count && this.zeros === 0) return true
     const { sink, view, little, timed, wide, callSiteAt: siteAt } = this
     const { bytes } = sink
     const { columns, sequence, cpu } = batch
@@ -151,9 +213,11 @@ export class RecordWriter {
     }
     sink.pos = start
     this.sequence = last
-    const done = r === count && this.zeros === 0
-    this.record = done ? 0 : r
-    return done
+    this.record = r
+    if (r < count || this.zeros > 0) return false
+    lowering.count = 0
+    this.record = 0
+    return true
   }
 
   /** Zeros in the place of a column that has no storage. */

@@ -4,9 +4,10 @@ import { limit, malformed, truncated } from '../../event/error.js'
 import type { Decoder } from '../../event/stage.js'
 import { decodeText } from '../../event/strings.js'
 import { KERNEL_EVENTS } from '../../kernel/kernel.js'
-import { parseRecord, type WireRecord } from './general.js'
+import { LONG_DIGITS, parseRecord, type WireRecord } from './general.js'
 import { FULL, ndjsonKernel, NoRoom, RARE, type NdjsonMemory } from './kernel.js'
 import { MAX_LINE_BYTES } from './layout.js'
+import { UNUSUAL } from './rows.js'
 import { Sequence } from './sequence.js'
 
 const NEWLINE = 0x0a
@@ -22,8 +23,10 @@ export class NdjsonDecoder implements Decoder {
   private readonly input = new Input()
   private readonly sequence = new Sequence()
   private failure: Error | undefined
-  /** The offset in the stream behind the last newline that has come. */
+  /** The offset in the stream behind the last newline in `input`. */
   private lines = 0
+  /** The lines of the last chunk behind the first, which ends what was left before it. So no more than that one line is copied. */
+  private behind: Uint8Array | undefined
   /** How many events there are in the kernel's columns, while `next` runs, and the fields of those that the kernel has not read. */
   private count = 0
   private fields = 0
@@ -35,6 +38,12 @@ export class NdjsonDecoder implements Decoder {
   }
 
   feed(chunk: Uint8Array): void {
+    const first = this.input.left > 0 ? chunk.indexOf(NEWLINE) + 1 : 0
+    if (first > 0) this.behind = chunk.subarray(first)
+    this.take(first > 0 ? chunk.subarray(0, first) : chunk)
+  }
+
+  private take(chunk: Uint8Array): void {
     const { input } = this
     input.feed(chunk)
     const newline = chunk.lastIndexOf(NEWLINE)
@@ -48,6 +57,7 @@ export class NdjsonDecoder implements Decoder {
   cut(): void {
     // What is left is no whole line. That the end record is missing need not be said: upstream has failed already.
     this.input.pos = this.input.end
+    this.behind = undefined
   }
 
   next(): EventBatch | null {
@@ -64,7 +74,7 @@ export class NdjsonDecoder implements Decoder {
       this.failure = error as Error
     }
     if (this.alone !== undefined) return sequence.give(this.alone)
-    if (this.worthGiving()) return sequence.give(this.take(kernel))
+    if (this.worthGiving()) return sequence.give(this.newBatch(kernel))
     if (this.failure !== undefined) throw this.failure
     if (input.left > MAX_LINE_BYTES) throw limit(`a line of more than ${MAX_LINE_BYTES} bytes`, sequence.position(0))
     return null
@@ -74,7 +84,7 @@ export class NdjsonDecoder implements Decoder {
     return this.sequence.worthGiving({ count: this.count, header: this.sequence.header })
   }
 
-  private take(kernel: NdjsonMemory): EventBatch {
+  private newBatch(kernel: NdjsonMemory): EventBatch {
     const fields = this.fields | kernel.run.fields.value
     return kernel.kernel.columns.take(this.count, fields, this.sequence.header, kernel.takeStrings())
   }
@@ -82,7 +92,7 @@ export class NdjsonDecoder implements Decoder {
   /** Reads whole lines until the batch is full, something else has to be given out first, or the input is used up. */
   private readLines(kernel: NdjsonMemory): void {
     const { input, sequence } = this
-    while (input.offset < this.lines) {
+    while (this.hasLine()) {
       // Behind the end record no line is as it should be; the general path says so.
       const stop = sequence.ended ? RARE : this.readByKernel(kernel)
       if (stop === FULL) return
@@ -91,6 +101,15 @@ export class NdjsonDecoder implements Decoder {
     if (!input.ended) return
     if (input.left > 0 && (this.count === KERNEL_EVENTS || !this.readGeneral(kernel, input.end))) return
     if (this.count === 0) sequence.finish()
+  }
+
+  private hasLine(): boolean {
+    const { input, behind } = this
+    if (behind !== undefined && input.left === 0) {
+      this.behind = undefined
+      this.take(behind)
+    }
+    return input.offset < this.lines
   }
 
   /** Gives the kernel as many lines as there is room for. @returns why it stopped */
@@ -112,29 +131,55 @@ export class NdjsonDecoder implements Decoder {
    */
   private readGeneral(kernel: NdjsonMemory, end: number): boolean {
     const { input, sequence } = this
-    const record = this.parse(input.bytes.subarray(input.pos, end))
-    if (record?.kind === 'event') {
-      sequence.checkOpen(this.count)
-      if (!this.add(kernel, record.event)) return false
-      sequence.noteUnknown(record.unknown)
-    } else if (record !== undefined) {
-      if (this.worthGiving()) return false
-      sequence.accept(record)
+    const line = input.bytes.subarray(input.pos, end)
+    const text = decodeText(line).trim()
+    if (text !== '') {
+      const added = this.addQuickly(kernel, text) ?? this.addAny(kernel, text, line.at(-1) === NEWLINE)
+      if (!added) return false
     }
     sequence.lineDone(end - input.pos)
     input.pos = end
     return this.alone === undefined
   }
 
-  /** The record in a line, or nothing if it is blank. */
-  private parse(line: Uint8Array): WireRecord | undefined {
-    const text = decodeText(line).trim()
-    if (text === '') return undefined
+  /** Adds the event of a line that has no surprises. @returns whether there was room; undefined if the line is another */
+  private addQuickly({ rows }: NdjsonMemory, text: string): boolean | undefined {
+    const { sequence } = this
+    if (sequence.ended || LONG_DIGITS.test(text)) return undefined
+    try {
+      const fields = rows.put(JSON.parse(text), text, this.count)
+      if (fields === UNUSUAL) return undefined
+      this.fields |= fields
+      this.count++
+      sequence.noteUnknown(rows.unknown)
+      return true
+    } catch {
+      // Not JSON, or no room for its strings.
+      return undefined
+    }
+  }
+
+  /** Reads a line in any form, and adds its event. @returns false when what was read before has to be given out first */
+  private addAny(kernel: NdjsonMemory, text: string, whole: boolean): boolean {
+    const { sequence } = this
+    const record = this.parse(text, whole)
+    if (record.kind === 'event') {
+      sequence.checkOpen(this.count)
+      if (!this.add(kernel, record.event)) return false
+      sequence.noteUnknown(record.unknown)
+      return true
+    }
+    if (this.worthGiving()) return false
+    sequence.accept(record)
+    return true
+  }
+
+  private parse(text: string, whole: boolean): WireRecord {
     try {
       return parseRecord(text)
     } catch (error) {
       const at = this.sequence.position(this.count)
-      throw line.at(-1) === NEWLINE ? malformed((error as Error).message, at) : truncated('the input ends within a line', at)
+      throw whole ? malformed((error as Error).message, at) : truncated('the input ends within a line', at)
     }
   }
 

@@ -37,7 +37,7 @@ export function parseRecord(line: string): WireRecord {
 }
 
 /** Few lines have such digits, and looking for them is much faster than what follows where there are. */
-const LONG_DIGITS = /\d{16}/
+export const LONG_DIGITS = /\d{16}/
 
 /** A string, or a number. */
 const VALUES = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g

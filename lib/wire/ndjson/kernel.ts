@@ -3,6 +3,7 @@ import { APIS, FIELDS, KINDS, OUTCOMES } from '../../event/fields.js'
 import { StringTable } from '../../event/strings.js'
 import { constant, shared, type Global, type Kernel, type KernelExports } from '../../kernel/kernel.js'
 import { FIELD_TYPE, KEYS } from './layout.js'
+import { Rows } from './rows.js'
 
 /** kernel/ndjson.ts and kernel/shared/strings.ts, which say what each of these is. */
 export interface NdjsonKernel extends KernelExports {
@@ -12,8 +13,8 @@ export interface NdjsonKernel extends KernelExports {
   readonly position: Global
   readonly fields: Global
 
-  beginStrings(count: number): void
-  encode(from: number, to: number, rest: number): number
+  beginStrings(strings: number, lists: number): void
+  encode(from: number, to: number, left: number): number
   readonly written: Global
   readonly needed: Global
   readonly rest: Global
@@ -36,6 +37,8 @@ export interface NdjsonKernel extends KernelExports {
 export const RARE = 1
 /** Why `decode` stopped: the batch is to be given out. */
 export const FULL = 2
+/** What `encode` says when it needs no value of a field. */
+export const NO_FIELD = 31
 
 /** The sizes of the kernel's tables, and of the longest string that it takes. */
 const MAX_STRING = 65_536
@@ -49,6 +52,7 @@ export class NdjsonMemory {
   readonly run: NdjsonKernel
   /** The columns and strings of the batch that is decoded, to add events to; only `push` is of use. */
   readonly events: EventBatch
+  readonly rows: Rows
   private readonly bytes: Uint8Array<ArrayBuffer>
   private readonly starts: Uint32Array<ArrayBuffer>
   private readonly listed: Uint32Array<ArrayBuffer>
@@ -63,6 +67,7 @@ export class NdjsonMemory {
     this.listed = new Uint32Array(buffer, run.LISTED.value, MAX_LISTED)
     this.lists = new Uint32Array(buffer, run.LISTS.value, MAX_LISTS + 1)
     this.events = kernel.columns.view(new KernelStrings(run, this.listed))
+    this.rows = new Rows(this.events)
     run.setSeed(BigInt(Math.floor(Math.random() * 2 ** 32)) * 0x1_0001_0001n)
     writeTexts(run)
   }
@@ -71,16 +76,38 @@ export class NdjsonMemory {
   takeStrings(): StringTable {
     const { run } = this
     const strings = run.strings.value
-    const lists = run.lists.value
-    if (strings === 0 && lists === 0) return new StringTable()
-    return StringTable.of({
-      bytes: this.bytes.slice(0, run.stringBytes.value),
-      starts: this.starts.slice(0, strings + 1),
-      listed: this.listed.slice(0, run.listed.value),
-      lists: this.lists.slice(0, lists + 1),
-    })
+    if (strings === 0 && run.lists.value === 0) return new StringTable()
+    const length = run.stringBytes.value
+    // One piece of memory for both is less to allocate.
+    const buffer = new ArrayBuffer(4 * (strings + 1) + length)
+    const starts = new Uint32Array(buffer, 0, strings + 1)
+    const bytes = new Uint8Array(buffer, starts.byteLength)
+    starts.set(this.starts.subarray(0, strings + 1))
+    bytes.set(this.bytes.subarray(0, length))
+    return run.lists.value === 0
+      ? StringTable.of({ bytes, starts })
+      : StringTable.of({ bytes, starts, listed: this.listed.slice(0, run.listed.value), lists: this.lists.slice(0, run.lists.value + 1) })
+  }
+
+  /** Copies the strings and lists of a batch that is to be encoded to the kernel, if there is room for them. */
+  putStrings(table: StringTable): void {
+    const { bytes, starts, listed, lists } = table.flat()
+    const fit = starts.length <= this.starts.length && bytes.length <= this.bytes.length
+    if (fit) {
+      this.bytes.set(bytes)
+      this.starts.set(starts)
+    }
+    const listsFit = lists.length <= this.lists.length && listed.length <= this.listed.length
+    if (listsFit) {
+      this.listed.set(listed)
+      this.lists.set(lists)
+    }
+    this.run.beginStrings(fit ? table.size : 0, listsFit ? table.listCount : 0)
   }
 }
+
+/** Up to this length a loop over letters takes less time than an encoder. */
+const MAX_SHORT = 256
 
 /** Thrown where the kernel has no room for an event's strings. */
 export class NoRoom extends Error {}
@@ -98,6 +125,17 @@ class KernelStrings extends StringTable {
     if (source.length > MAX_STRING) throw new NoRoom()
     this.scratch.set(source)
     return found(this.run.internScratch(source.length))
+  }
+
+  override internText(text: string): number {
+    const { length } = text
+    if (length > MAX_SHORT) return super.internText(text)
+    for (let i = 0; i < length; i++) {
+      const code = text.charCodeAt(i)
+      if (code >= 0x80) return super.internText(text)
+      this.scratch[i] = code
+    }
+    return found(this.run.internScratch(length))
   }
 
   override addList(ids: readonly number[]): number {

@@ -1,4 +1,4 @@
-import { ALL_FIELDS, APIS, FIELDS, KINDS, OUTCOMES, type FieldType } from '../../event/fields.js'
+import { ALL_FIELDS, FIELDS, KINDS, type FieldType } from '../../event/fields.js'
 import type { Carried } from '../../event/losses.js'
 
 /** A line without end is given up at this length. The longest that heapflow writes are events whose `fields` are as long as they may be. */
@@ -33,11 +33,3 @@ export const KEYS = FIELDS.map(({ name, type }) => `,"${name}":${OPENING[type]}`
 
 /** The wire has a place for everything. */
 export const CARRIED: Carried = Object.fromEntries(KINDS.map((kind) => [kind, ALL_FIELDS]))
-import { Text } from './text.js'
-function ascii(text: string): Uint8Array {
-  return new TextEncoder().encode(text)
-}
-export const KEY_TEXTS = FIELDS.map(({ name, type }) => new Text(ascii(`,"${name}":${OPENING[type]}${type === 'address' ? '0x' : ''}`)))
-export const KIND_TEXTS = KINDS.map((name) => new Text(ascii(`{"kind":"${name}"`)))
-export const API_TEXTS = APIS.map((name) => new Text(ascii(`${name}"`)))
-export const OUTCOME_TEXTS = OUTCOMES.map((name) => new Text(ascii(`${name}"`)))

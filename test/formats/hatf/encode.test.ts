@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { TraceEvent } from '../../../lib/event/batch.js'
 import { batchesOf } from '../../../lib/event/batch.js'
-import { HatfDecoder, HatfEncoder, type Planner } from '../../../lib/formats/hatf/index.js'
+import { HatfDecoder, HatfEncoder } from '../../../lib/formats/hatf/index.js'
 import { decodeAll, drive, encodeEvents } from '../../support/drive.js'
 import { hex, join, PLAIN } from './bytes.js'
 
@@ -147,21 +147,4 @@ describe('what has no place', () => {
     const { events: back } = decodeAll(new HatfDecoder(), encode(kept, { attributes: true }))
     expect(back.map(({ kind }) => kind)).toEqual(['alloc', 'free'])
   })
-})
-
-it('another planner may lay records out in any way', () => {
-  /** Strides through the sizes from the third record on, and stores addresses as signed bytes around a base. */
-  const planner: Planner = {
-    plan(records, fields, plan) {
-      if (fields.width[1] === 1) return
-      plan.setInterpretation(0, 1, 2, 0x1000, 1)
-      plan.setWidth(0, 1, 1)
-      if (records.count > 2) plan.setInterpretation(2, 0, 4, 2, 0, 1, 0)
-    },
-  }
-  const events: TraceEvent[] = [1n, 2n, 3n, 4n].map((size) => ({ kind: 'alloc', size, address: 0x1_0000_1000n - 3n * size }))
-  const bytes = encodeEvents(new HatfEncoder({}, planner), events, header)
-  expect(bytes).toEqual(hex(`0b020102 0000000100001000 0b010101 00 00000001 fd 00 00000002 fa
-    0b020004 0000000000000002 0000000000000001 00 f7 00 f4`))
-  expect(decodeAll(new HatfDecoder(), bytes).events).toEqual(events)
 })

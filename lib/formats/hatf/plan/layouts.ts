@@ -1,4 +1,4 @@
-import { HEAD, Interpretation, Width } from '../layout.js'
+import { Interpretation } from '../layout.js'
 
 /** One way of storing a field. */
 export interface Layout {
@@ -28,12 +28,3 @@ export function delta(...widths: number[]): Layout[] {
 
 /** Nothing, for runs of values that are equally far from each other. */
 export const stride: Layout = { interpretation: Interpretation.stride, width: 0 }
-
-/** The bytes of the metadata record that sets an interpretation, by its code. */
-export const INTERPRETATION_BYTES = Uint8Array.of(HEAD, HEAD + 8, HEAD + 8, HEAD + 8, HEAD + 16)
-
-/** The bytes that an occurrence takes. Of attributes only their length counts: the bytes themselves are there in any layout. */
-export function storedBytes(width: number, isAttributes: boolean): number {
-  if (!isAttributes) return width
-  return width < Width.v1 ? 0 : width - Width.v1 + 1
-}

@@ -3,9 +3,9 @@ import { describe, expect, it } from 'vitest'
 import type { TraceEvent } from '../../../../lib/event/batch.js'
 import { batchesOf } from '../../../../lib/event/batch.js'
 import {
-  HatfDecoder, HatfEncoder, PRESETS, plannerFor, strategiesOf, strategyNames, type HatfEncodeOptions, type Strategies,
+  HatfDecoder, HatfEncoder, PRESETS, strategiesOf, strategyNames, type HatfEncodeOptions, type Strategies,
 } from '../../../../lib/formats/hatf/index.js'
-import { WINDOW_RECORDS } from '../../../../lib/formats/hatf/plan/field-planner.js'
+import { WINDOW_RECORDS } from '../../../../lib/formats/hatf/records.js'
 import { decodeAll, drive, encodeAll, encodeEvents } from '../../../support/drive.js'
 import { PLAIN } from '../bytes.js'
 import { random, randomAll, randomRuns } from '../random.js'
@@ -24,9 +24,13 @@ const anyStrategies = fc.record(Object.fromEntries(
 const anyWindow = fc.constantFrom(1, 2, 3, 10, 64, undefined)
 const anyTrace = fc.oneof(randomRuns(), random())
 
+/** Strategies as the options that choose them. */
+const encodings = ({ size, address, time, thread, heap, attributes }: Strategies): HatfEncodeOptions =>
+  ({ sizeEncoding: size, addressEncoding: address, timeEncoding: time, threadEncoding: thread, heapEncoding: heap, attributesEncoding: attributes })
+
 /** An encoder with windows of its own size. */
 const encoderOf = (strategies: Strategies, window?: number, options: HatfEncodeOptions = {}) =>
-  new HatfEncoder(options, plannerFor(strategies, window))
+  new HatfEncoder({ ...options, ...encodings(strategies), ...(window !== undefined && { window }) })
 
 /** Events in batches of these sizes, over and over. */
 function cut(events: readonly TraceEvent[], sizes: readonly number[]) {

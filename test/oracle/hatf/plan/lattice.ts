@@ -1,7 +1,8 @@
 import { HI, LO } from '../../../../lib/bytes/u64.js'
 import type { FieldStates } from '../fields.js'
 import { Field, HEAD, Interpretation, Width } from '../../../../lib/formats/hatf/layout.js'
-import { INTERPRETATION_BYTES, storedBytes, type Layout } from '../../../../lib/formats/hatf/plan/layouts.js'
+import type { Layout } from '../../../../lib/formats/hatf/plan/layouts.js'
+import { INTERPRETATION_BYTES, storedBytes } from './costs.js'
 import { Trait, type Occurrences } from './occurrences.js'
 
 const { none: NONE, default: DEFAULT, baseOffset: BASE_OFFSET, delta: DELTA, stride: STRIDE } = Interpretation

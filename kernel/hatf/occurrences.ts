@@ -1,0 +1,185 @@
+/**
+ * All occurrences of one field in a window of records, in the order in which they are written: what a layout has to be found for.
+ * Distances are from an origin whose low word is 0, so that round distances are round values.
+ */
+
+import {
+  dataStart, GIVEN_HEAP, GIVEN_THREAD, GIVEN_TIME, R_ADDRESS, R_DATA_END, R_GIVEN, R_HEAP, R_OLD_ADDRESS, R_SIZE, R_TAG, R_THREAD, R_TIME,
+  recordAt,
+} from './records'
+import {
+  BASE_OFFSET, BASES, F_ADDRESS, F_ATTRIBUTES, F_HEAP, F_SIZE, F_THREAD, F_TIME, interpretationOf, NONE, STRIDE, STRIDES, TAG_COMMENT,
+  TAG_REALLOC_FREED, TAG_REALLOC_NONE, TOUCHED,
+} from './state'
+
+
+/** Per occurrence, the index of its record (16 bits), ... */
+export const RECORD_OF: usize = memory.data(8256)
+/** ... what matters for its layouts (16 bits, see below), ... */
+export const TRAITS: usize = memory.data(8256)
+/** ... and its value (of attributes, the length) as a 64-bit word. */
+export const VALUES: usize = memory.data(33024)
+
+/** The lowest bits of traits: the class of values that fit the same widths, see `widthsOf`. */
+export const FIT: u32 = 7
+/** The value is not that of the occurrence before. */
+export const OTHER: u32 = 1 << 3
+/** The value is not as far from the one before as that one was from its own predecessor. */
+export const UNSTEADY: u32 = 1 << 4
+/** Above this: how far the value is from the one before, 0 to 3 for what fits 1, 2 or 4 signed bytes or none of these. */
+export const MOVE_SHIFT: u32 = 5
+export const MOVE: u32 = 3
+/** The value is out of reach. */
+export const FAR: u32 = 1 << 7
+/** The second address of a realloc record: no metadata can come before it. */
+export const TIED: u32 = 1 << 8
+
+/** Values further from the origin than so many times 2^32 count as out of reach. */
+const REACH: i64 = 0x10_0000
+
+/** From which on a distance does not fit 1, 2 and 4 signed bytes, by how many bits it has besides the sign; for unsigned values, their class. */
+const MOVES_BY_BITS = memory.data<u8>([
+  0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2,
+  3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3,
+])
+const FITS_BY_BYTES = memory.data<u8>([0, 1, 2, 3, 3, 4, 4, 4, 4])
+
+/** How many there are. Until the field's first value is given there are none. */
+export let occurrences: u32 = 0
+/** The classes of all, as bits. */
+export let classes: u32 = 0
+/** The value at the distance 0. */
+export let origin: u64 = 0
+
+/** The widths that values of a class fit, as bits by width code. */
+export function widthsOf(f: u32, fit: u32): u32 {
+  if (f == F_ATTRIBUTES) {
+    const own: u32 = fit == 0 ? 1 : fit == 1 ? 1 << 1 : fit == 2 ? 1 << 2 : fit == 3 ? 1 << 4 : fit == 4 ? 1 << 8 : 0
+    return own | (fit < 6 ? 1 << 9 : 0) | (1 << 10)
+  }
+  return fit == 0 ? 0x117 : fit == 1 ? 0x116 : fit == 2 ? 0x114 : fit == 3 ? 0x110 : 0x100
+}
+
+/** Whether a distance is out of reach. */
+// @ts-ignore: decorator
+@inline
+export function isFar(distance: i64): bool {
+  return <u64>((distance >> 32) + (REACH - 1)) > <u64>(2 * REACH - 2)
+}
+
+/** Finds a field's occurrences among the first `count` records. */
+export function gather(f: u32, count: u32): void {
+  occurrences = 0
+  classes = 0
+  const first: u32 = ((load<u32>(TOUCHED) >> f) & 1) != 0 ? 0 : firstGiven(f, count)
+  if (f == F_ATTRIBUTES) gatherLengths(first, count)
+  else if (first < count) gatherValues(f, first, count)
+}
+
+function firstGiven(f: u32, count: u32): u32 {
+  const bit = f == F_THREAD ? GIVEN_THREAD : f == F_HEAP ? GIVEN_HEAP : f == F_TIME ? GIVEN_TIME : 0
+  let r: u32 = 0
+  if (bit != 0) while (r < count && (load<u8>(recordAt(r), R_GIVEN) & bit) == 0) r++
+  else if (f == F_ATTRIBUTES) while (r < count && (load<u8>(recordAt(r), R_TAG) == TAG_COMMENT || load<u32>(recordAt(r), R_DATA_END) == dataStart(r))) r++
+  return r
+}
+
+function gatherLengths(first: u32, count: u32): void {
+  let n: u32 = 0
+  let all: u32 = 0
+  for (let r = first; r < count; r++) {
+    const at = recordAt(r)
+    if (load<u8>(at, R_TAG) == TAG_COMMENT) continue
+    const length = load<u32>(at, R_DATA_END) - dataStart(r)
+    const fit: u32 = length <= 2 ? length : length == 4 ? 3 : length == 8 ? 4 : length <= 0xff ? 5 : 6
+    store<u16>(RECORD_OF + (<usize>n << 1), <u16>r)
+    store<u16>(TRAITS + (<usize>n << 1), <u16>fit)
+    all |= 1 << fit
+    n++
+  }
+  occurrences = n
+  classes = all
+}
+
+/** The tags of records with each of the fields, as bits. */
+// @ts-ignore: decorator
+@inline
+function tagsOf(f: u32): u32 {
+  return f == F_SIZE ? 0x3d : f == F_ADDRESS ? 0x3f : f == F_HEAP ? 0xff : 0x3ff
+}
+
+/** Where the fields lie in a record. */
+// @ts-ignore: decorator
+@inline
+function placeOf(f: u32): usize {
+  return f == F_SIZE ? R_SIZE : f == F_ADDRESS ? R_ADDRESS : f == F_TIME ? R_TIME : f == F_THREAD ? R_THREAD : R_HEAP
+}
+
+function gatherValues(f: u32, first: u32, count: u32): void {
+  const tags = tagsOf(f)
+  const place = placeOf(f)
+  while (first < count && ((tags >> load<u8>(recordAt(first), R_TAG)) & 1) == 0) first++
+  if (first == count) return
+  const isAddress = f == F_ADDRESS
+  const earliest = recordAt(first)
+  const value = load<u64>(earliest + (isAddress && load<u8>(earliest, R_TAG) >= TAG_REALLOC_NONE ? R_OLD_ADDRESS : place))
+  origin = value & 0xffff_ffff_0000_0000
+  recall(f)
+  let n: u32 = 0
+  let all: u32 = 0
+  for (let r = first; r < count; r++) {
+    const at = recordAt(r)
+    const tag = <u32>load<u8>(at, R_TAG)
+    // Which record comes next cannot be foretold: what is not an occurrence is written over.
+    if (isAddress && tag >= TAG_REALLOC_NONE) {
+      if (tag > TAG_REALLOC_FREED) continue
+      all |= observe(n++, r, load<u64>(at, R_OLD_ADDRESS), 0)
+      all |= observe(n++, r, load<u64>(at, R_ADDRESS), TIED)
+    } else if (((tags >> tag) & 1) != 0) {
+      all |= observe(n++, r, load<u64>(at + place), 0)
+    }
+  }
+  occurrences = n
+  classes = all
+}
+
+/** The distance of the value before, its distance from its own predecessor, and whether they are known. */
+let before: i64 = 0
+let step: i64 = 0
+let isBeforeFar: u32 = 0
+let isStepFar: u32 = 0
+
+/** The values before the window, as far as the present layout goes by them. */
+function recall(f: u32): void {
+  const interpretation = interpretationOf(f)
+  isBeforeFar = 1
+  isStepFar = 1
+  if (interpretation == NONE || interpretation == BASE_OFFSET) return
+  before = <i64>(load<u64>(BASES + (<usize>f << 3)) - origin)
+  isBeforeFar = u32(isFar(before))
+  if (interpretation != STRIDE) return
+  step = <i64>load<u64>(STRIDES + (<usize>f << 3))
+  isStepFar = isBeforeFar | u32(isFar(before - step))
+}
+
+/** Notes occurrence n. @returns its class as a bit */
+// @ts-ignore: decorator
+@inline
+function observe(n: u32, r: u32, value: u64, tied: u32): u32 {
+  const here = <i64>(value - origin)
+  const far = u32(isFar(here))
+  const moved = here - before
+  const isMoveFar = far | isBeforeFar
+  const fit = <u32>load<u8>(FITS_BY_BYTES + <usize>((71 - clz(value)) >> 3))
+  const move: u32 = isMoveFar != 0 ? 3 : load<u8>(MOVES_BY_BITS + <usize>(64 - clz(moved ^ (moved >> 63))))
+  const other = u32(moved != 0) | isMoveFar
+  const unsteady = u32(moved != step) | isMoveFar | isStepFar
+  store<u16>(RECORD_OF + (<usize>n << 1), <u16>r)
+  store<u16>(TRAITS + (<usize>n << 1), <u16>(fit | (other << 3) | (unsteady << 4) | (move << MOVE_SHIFT) | (far << 7) | tied))
+  store<u64>(VALUES + (<usize>n << 3), value)
+  before = here
+  step = moved
+  isBeforeFar = far
+  isStepFar = isMoveFar
+  return 1 << fit
+}

@@ -1,0 +1,103 @@
+import { Sink } from '../../bytes/sink.js'
+import type { EventBatch } from '../../event/batch.js'
+import { Has, Kind, fieldNames } from '../../event/fields.js'
+import type { Losses } from '../../event/losses.js'
+import { COMMENT_MARK, EXTRAS_MARK, hasMark } from './extras.js'
+import { ExtrasWriter } from './extras-write.js'
+import { MAX_BYTES } from './layout.js'
+
+const HAS_ATTRIBUTES = Has.attributes
+const HAS_OUTCOME = Has.outcome
+const HAS_TEXT = Has.text
+const KIND_EXISTING = Kind.existing
+
+/**
+ * Makes the attributes and comments of records, and notes what an event has or lacks that shows only there. The records themselves
+ * are made in the kernel.
+ */
+export class Attachments {
+  /** The attributes and comments of all records, one behind the other. */
+  readonly data = new Sink(256)
+  private readonly extras: ExtrasWriter | undefined
+  private readonly zeroNotes = new Map<number, readonly string[]>()
+
+  /** @param attributes whether fields and events without a place are kept in attributes and comments */
+  constructor(private readonly losses: Losses, attributes: boolean) {
+    this.extras = attributes ? new ExtrasWriter() : undefined
+  }
+
+  /**
+   * Adds the attributes of an event's record.
+   * @param rest the fields without a place, and attributes
+   * @param without the fields that the record has but the event does not
+   * @throws TraceError where losses are errors
+   */
+  attributes(batch: EventBatch, i: number, rest: number, without: number): void {
+    const existing = batch.kind[i] === KIND_EXISTING
+    const { data } = this
+    const start = data.pos
+    const raw = (rest & HAS_ATTRIBUTES) !== 0 ? batch.strings.view(batch.attributes[i] as number) : undefined
+    // Attributes that would be taken for extra fields, or for none at all, are wrapped up in extra fields.
+    const wrap = raw !== undefined && (raw.length === 0 ? this.extras !== undefined : hasMark(raw, 0, raw.length, EXTRAS_MARK))
+    if (this.extras === undefined) {
+      if (existing) this.losses.note('existing blocks, written as allocations', batch, i)
+      if (without !== 0) this.noteZeros(batch, i, without & ~HAS_OUTCOME)
+      if (raw?.length === 0) this.losses.note('empty attributes', batch, i)
+      if (wrap) this.writeExtras(batch, i, HAS_ATTRIBUTES, 0)
+      else if (raw !== undefined) data.append(raw)
+    } else if (wrap || existing || without !== 0 || rest !== (rest & HAS_ATTRIBUTES)) {
+      this.writeExtras(batch, i, rest, without)
+    } else if (raw !== undefined) {
+      data.append(raw)
+    }
+    if (data.pos - start > MAX_BYTES) {
+      this.losses.note(`attributes longer than ${MAX_BYTES} bytes`, batch, i)
+      data.pos = start
+    }
+  }
+
+  /** Counts the fields that a reader will see as 0 although the event does not have them. */
+  private noteZeros(batch: EventBatch, i: number, set: number): void {
+    let notes = this.zeroNotes.get(set)
+    if (notes === undefined) {
+      notes = fieldNames(set).map((name) => `events without ${name}, written as 0`)
+      this.zeroNotes.set(set, notes)
+    }
+    for (const note of notes) this.losses.note(note, batch, i)
+  }
+
+  private writeExtras(batch: EventBatch, i: number, set: number, without: number): void {
+    this.data.append(EXTRAS_MARK)
+    const writer = this.extras ?? new ExtrasWriter()
+    writer.write(this.data, batch, i, set, without, this.extras !== undefined && batch.kind[i] === KIND_EXISTING)
+  }
+
+  /**
+   * Adds the text of a comment record: of a comment, or of any event that has no record of its own.
+   * @returns whether there is to be a record at all
+   * @throws TraceError where losses are errors
+   */
+  comment(batch: EventBatch, i: number): boolean {
+    const mask = batch.mask[i] as number
+    const isComment = batch.kind[i] === Kind.comment
+    const { data } = this
+    const start = data.pos
+    const text = isComment && (mask & HAS_TEXT) !== 0 ? batch.strings.view(batch.text[i] as number) : undefined
+    const marked = text !== undefined && hasMark(text, 0, text.length, COMMENT_MARK)
+    if (marked || (this.extras !== undefined && (text === undefined || mask !== HAS_TEXT))) {
+      const writer = this.extras ?? new ExtrasWriter()
+      data.append(COMMENT_MARK)
+      writer.write(data, batch, i, this.extras === undefined ? mask & HAS_TEXT : mask, 0, true)
+    } else if (text !== undefined) {
+      data.append(text)
+    } else {
+      this.losses.note('comments without text, written as empty ones', batch, i)
+    }
+    if (data.pos - start > MAX_BYTES) {
+      data.pos = start
+      this.losses.note(`comments and events without a record, longer than ${MAX_BYTES} bytes: left out`, batch, i)
+      return false
+    }
+    return true
+  }
+}

@@ -1,0 +1,27 @@
+import type { HatfKernel } from '../kernel.js'
+import { FIELD_COUNT, FIELD_NAMES, Field, Width } from '../layout.js'
+import { PLAIN, SINGLE, strategyOf, type Strategies } from './strategies.js'
+
+/** How many bytes the kernel has for the layouts of a field. */
+const LAYOUTS_BYTES = 18
+
+/** Whether some field has layouts to choose from: then as many records as can be are looked at together. */
+export function looksAhead(strategies: Strategies): boolean {
+  return FIELD_NAMES.some((name) => typeof strategyOf(name, strategies[name]) !== 'string')
+}
+
+/** Tells the kernel how to lay out fields, in the state at the beginning of a stream. @throws RangeError when there is no strategy of such a name */
+export function configure(run: HatfKernel, strategies: Strategies): void {
+  const bytes = (address: number, length: number) => new Uint8Array(run.memory.buffer, address, length)
+  const codes = bytes(run.STRATEGIES.value, FIELD_COUNT)
+  const plainWidths = bytes(run.PLAIN_WIDTHS.value, FIELD_COUNT)
+  const layouts = bytes(run.LAYOUTS.value, FIELD_COUNT * LAYOUTS_BYTES)
+  FIELD_NAMES.forEach((name, field) => {
+    const strategy = strategyOf(name, strategies[name])
+    codes[field] = strategy === PLAIN ? 0 : strategy === SINGLE ? 1 : 2
+    plainWidths[field] = field === Field.attributes ? Width.v1 : field <= Field.address ? 4 : 1
+    if (typeof strategy === 'string') return
+    layouts.set([strategy.length, ...strategy.flatMap(({ interpretation, width }) => [interpretation, width])], LAYOUTS_BYTES * field)
+  })
+  run.watchAll()
+}

@@ -1,0 +1,77 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { batchesOf, type TraceEvent } from '../../../lib/event/batch.js'
+import { KmemtraceDecoder, KmemtraceEncoder } from '../../../lib/formats/kmemtrace/index.js'
+import { headerOf, LAYOUTS } from '../../../lib/formats/kmemtrace/layout.js'
+import { KmemtraceDecoder as OracleDecoder } from '../../oracle/kmemtrace/decode.js'
+import { KmemtraceEncoder as OracleEncoder } from '../../oracle/kmemtrace/encode.js'
+import { drive, encodeEvents } from '../../support/drive.js'
+import { decodesLikeOracle, encodesLikeOracle } from '../../support/oracle.js'
+import { anyEvent } from '../../support/random-event.js'
+import { random } from './random.js'
+
+const cpu = fc.option(fc.nat(3), { nil: undefined })
+
+describe('records read and written as words', () => {
+  it('are damaged ones like those of the oracle', () => {
+    fc.assert(
+      fc.property(
+        random(), fc.array(fc.tuple(fc.nat(), fc.nat(255)), { maxLength: 2 }), fc.option(fc.nat()), fc.integer({ min: 1, max: 900 }), cpu,
+        ({ header, events }, damage, cut, size, cpu) => {
+          const whole = encodeEvents(new KmemtraceEncoder(), events, header)
+          for (const [place, byte] of damage) whole[place % whole.length] = byte
+          const bytes = cut === null ? whole : whole.subarray(0, cut % whole.length)
+          const options = cpu === undefined ? {} : { cpu }
+          decodesLikeOracle(new KmemtraceDecoder(options), new OracleDecoder(options), bytes, size)
+        },
+      ),
+      { numRuns: 1000 },
+    )
+  })
+
+  it('may begin at any byte of memory', () => {
+    fc.assert(
+      fc.property(random(), fc.nat(7), ({ header, events }, skew) => {
+        const bytes = encodeEvents(new KmemtraceEncoder(), events, header)
+        const memory = new Uint8Array(bytes.length + 9)
+        memory.set(bytes, skew)
+        const read = (decoder: KmemtraceDecoder) => drive(decoder, [memory.subarray(skew, skew + bytes.length)]).out.flatMap((batch) => [...batch])
+        expect(read(new KmemtraceDecoder())).toEqual(read(new OracleDecoder() as unknown as KmemtraceDecoder))
+      }),
+      { numRuns: 300 },
+    )
+  })
+
+  it('are those of any events as the oracle has them, with the same losses', () => {
+    const layout = fc.constantFrom(...LAYOUTS)
+    fc.assert(
+      fc.property(fc.array(anyEvent, { maxLength: 40 }), layout, cpu, fc.boolean(), fc.constantFrom('us', 'ns', undefined), (events, layout, cpu, strict, timeUnit) => {
+        const options = { ...layout, strict, ...(cpu !== undefined && { cpu }) }
+        const batches = batchesOf(events, { format: 'test', ...(timeUnit !== undefined && { timeUnit }) })
+        encodesLikeOracle(new KmemtraceEncoder(options), new OracleEncoder(options), batches)
+      }),
+      { numRuns: 1500 },
+    )
+  })
+
+  it('are those of mostly usual events as the oracle has them', () => {
+    const word = fc.bigInt({ min: 0n, max: (1n << 64n) - 1n })
+    const event = fc.record(
+      {
+        kind: fc.constantFrom('alloc', 'alloc', 'free', 'free', 'existing', 'realloc', 'lost'),
+        api: fc.constantFrom('kmalloc', 'kfree', 'pages', 'kmem_cache_alloc', 'malloc'),
+        sequence: fc.integer(), cpu: fc.nat(2), time: word, address: word, callSite: word, size: word, usable: word, gfpFlags: fc.nat(), node: fc.integer(),
+        oldAddress: word, count: fc.bigInt({ min: 0n, max: 5000n }), attributes: fc.uint8Array({ maxLength: 3 }),
+      },
+      { requiredKeys: ['kind', 'address', 'size'] },
+    ) as fc.Arbitrary<TraceEvent>
+    fc.assert(
+      fc.property(fc.array(event, { maxLength: 60 }), fc.constantFrom(...LAYOUTS), cpu, (events, layout, cpu) => {
+        const options = cpu === undefined ? {} : { cpu }
+        const usual = events.flatMap((event): TraceEvent[] => [{ kind: 'alloc', address: 16n, size: 3n }, event, { kind: 'free', address: 16n, api: 'kfree' }])
+        encodesLikeOracle(new KmemtraceEncoder(options), new OracleEncoder(options), batchesOf(usual, headerOf(layout)))
+      }),
+      { numRuns: 500 },
+    )
+  })
+})

@@ -1,0 +1,83 @@
+import { Sink } from '../../../lib/bytes/sink.js'
+import type { EventBatch } from '../../../lib/event/batch.js'
+import { unencodable } from '../../../lib/event/error.js'
+import type { TraceHeader } from '../../../lib/event/header.js'
+import { Losses } from '../../../lib/event/losses.js'
+import type { Encoder } from '../../../lib/event/stage.js'
+import type { EncodeOptions } from '../../../lib/formats/format.js'
+import { DEFAULT_LAYOUT, FORMAT, carriedBy, layoutFor, type KmemtraceLayout } from '../../../lib/formats/kmemtrace/layout.js'
+import { Lowering } from './lower.js'
+import { RecordWriter, SINK_BYTES } from './write.js'
+
+/** What an encoder can be told. What is not given is as the header of the trace says, if that is one of this format. */
+export interface KmemtraceEncodeOptions extends EncodeOptions {
+  /** Default `relay`. */
+  layout?: KmemtraceLayout['layout']
+  /** Default `little`. */
+  byteOrder?: KmemtraceLayout['byteOrder']
+  /** Bytes of a `long` in `ftrace` records. Default 8. */
+  wordSize?: KmemtraceLayout['wordSize']
+  /** The CPU that the stream stands for, by its file's name: `relay` records have no place for it. */
+  cpu?: number
+}
+
+/** Events to kmemtrace's binary records: one stream, such as one per-CPU file. */
+export class KmemtraceEncoder implements Encoder {
+  readonly losses: Losses
+  private readonly sink = new Sink(SINK_BYTES)
+  private header: TraceHeader | undefined
+  /** Once the first batch was fed. */
+  private lowering: Lowering | undefined
+  private writer: RecordWriter | undefined
+  /** What is still to be written of. */
+  private batch: EventBatch | undefined
+  /** To be thrown when what was before it is written. */
+  private fault: unknown
+
+  constructor(private readonly options: KmemtraceEncodeOptions = {}) {
+    const carried = carriedBy(options.layout ?? DEFAULT_LAYOUT.layout, options.cpu !== undefined)
+    this.losses = new Losses(FORMAT, carried, options.strict)
+  }
+
+  feed(batch: EventBatch): void {
+    const { losses } = this
+    try {
+      const another = this.header !== undefined && this.header !== batch.header
+      this.header = batch.header
+      const lowering = (this.lowering ??= this.begin(batch.header))
+      const n = losses.admit(batch)
+      if (another && n > 0) losses.note('beginning of another trace', batch, 0)
+      this.batch = batch
+      lowering.lower(batch, n)
+      if (n < batch.count) this.fault = losses.refusal(batch, n)
+    } catch (error) {
+      this.fault = error
+    }
+  }
+
+  next(): Uint8Array | null {
+    const { batch, lowering, writer, sink } = this
+    if (batch !== undefined && writer?.write(batch, lowering as Lowering) === true) this.batch = undefined
+    if (sink.pos > 0) return sink.take()
+    if (this.fault !== undefined) throw this.fault
+    return null
+  }
+
+  end(): void {
+    // There is no trailer.
+  }
+
+  cut(): void {
+    // Nothing is held back.
+  }
+
+  /** The first header says how all records are laid out. */
+  private begin(header: TraceHeader): Lowering {
+    const { cpu } = this.options
+    const layout = layoutFor(header, this.options)
+    if (typeof layout === 'string') throw unencodable(layout, { format: FORMAT, event: 1 })
+    this.losses.use(carriedBy(layout.layout, cpu !== undefined))
+    this.writer = new RecordWriter(layout, cpu ?? 0, this.sink)
+    return new Lowering(layout, cpu, this.losses)
+  }
+}
