@@ -51,6 +51,11 @@ async function main() {
       const rounded = Object.fromEntries(Object.entries(all).map(([name, value]) => [name, Number(value.toPrecision(3))]))
       writeFileSync(REFERENCE, `${JSON.stringify(rounded, null, 2)}\n`)
     }
+    const lost = [...new Set([...Object.keys(all), ...Object.keys(reference)])].filter((name) => !(name in all && (save || name in reference)))
+    if (lost.length > 0) {
+      console.error(`measured or in the reference, but not both: ${lost.join(', ')}`)
+      process.exitCode = 1
+    }
     const failed = slow(all, reference)
     if (failed.length > 0) {
       console.error(`less than 1/${SLACK} of the reference, twice: ${failed.join(', ')}`)

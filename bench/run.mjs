@@ -17,7 +17,7 @@ const PROCESSES = ['startup', 'pipeline']
 const MEMORY = 'memory'
 
 const FULL = {
-  events: 400_000, process: 4_000_000, memory: [1_000_000, 20_000_000], rounds: 7, warmups: 2, processWarmups: 1, memoryRounds: 3,
+  events: 400_000, process: 4_000_000, memory: [1_000_000, 20_000_000], rounds: 7, warmups: 2, processWarmups: 1, memoryRounds: 1,
 }
 const QUICK = { events: 10_000, process: 10_000, memory: [10_000], rounds: 1, warmups: 1, processWarmups: 0, memoryRounds: 1 }
 

@@ -42,7 +42,7 @@ const TARGETS = [
 ]
 
 /** The most that a command may take, and by how much that may grow with the trace. */
-const MEMORY = { mebibytes: 130, growth: 1.1 }
+const MEMORY = { mebibytes: 130e6 / 2 ** 20, growth: 1.1 }
 
 function native(what, name, task, atLeast) {
   return { what, case: name, ways: [{ of: task, over: `${task}, ${TUNED}`, atLeast }] }
@@ -82,7 +82,7 @@ function outcome({ of, over, atLeast, atMost, rate }, { timings, ratios }) {
 
 /** The commands that take more memory than they should, or one line for all. */
 function memoryRows(memory) {
-  const wanted = `at most ${MEMORY.mebibytes} MiB, and flat within ${Math.round((MEMORY.growth - 1) * 100)} %`
+  const wanted = `at most ${Math.floor(MEMORY.mebibytes)} MiB, and flat within ${Math.round((MEMORY.growth - 1) * 100)} %`
   const measured = memory.map(({ command, peaks }) => {
     const [least, most] = [peaks[0], peaks[peaks.length - 1]].map(({ kibibytes }) => spread(kibibytes).median / 1024)
     return { command, least, most, by: Math.min(MEMORY.mebibytes / most, (MEMORY.growth * least) / most) }

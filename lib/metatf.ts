@@ -30,7 +30,7 @@ export { asciiDecoder, asciiEncoder, binaryDecoder, binaryEncoder }
 export type { AsciiDecodeOptions, AsciiEncodeOptions, BinaryDecodeOptions, BinaryEncodeOptions }
 export { formatFileHeader, hasMagic, parseFileHeader, type FileHeader, type ReadAt, type SectionHeader } from './metatf/binary/index.js'
 export * from './metatf/index.js'
-export { compileDtd, type CompileOptions, type Language } from './metatf/compile/index.js'
+export { compileDtd, recordsWithoutLoop, type CompileOptions, type Language } from './metatf/compile/index.js'
 
 // What compiled modules are made of.
 export { decimal as lineDecimal } from './bytes/numbers.js'
@@ -39,6 +39,6 @@ export { MAX_LINE } from './metatf/ascii/layout.js'
 export type { LineLoops, LineReadCursor, LineWriteCursor } from './metatf/ascii/loops.js'
 export { unsigned as lineNumber } from './metatf/ascii/words.js'
 export { MAX_BYTES } from './metatf/binary/layout.js'
-export { getTag, setTag, type ReadCursor, type SectionLoops, type WriteCursor } from './metatf/binary/loops.js'
+export { getTag, setTag, type BinaryLoops, type ReadCursor, type SectionLoops, type WriteCursor } from './metatf/binary/loops.js'
 export { BY_DEFAULT, type RecordLayout } from './metatf/binary/record-layout.js'
 export { recordSlot } from './metatf/choose.js'

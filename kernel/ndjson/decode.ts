@@ -2,7 +2,7 @@
 
 import { readBase64 } from '../shared/base64'
 import { KIND, MASK } from '../shared/columns'
-import { BATCH_EVENTS } from '../shared/event'
+import { BATCH_EVENTS, KIND_ALLOC, KIND_FREE } from '../shared/event'
 import { plainEnd, SCRATCH, SCRATCH_SIZE, unescape, unescapedEnd } from '../shared/json'
 import {
   beginRow, clearStrings, follow, guess, intern, internList, lengthOfString, listRoom, nextList, NO_ROOM, stringsFull,
@@ -15,6 +15,15 @@ import {
 
 /** Per kind and field, the field that came behind it the last time; in the place of `NO_FIELD`, the one that came first. */
 const FOLLOWERS: usize = memory.data(384)
+
+/** `{"kind":"alloc"` */
+const ALLOC = i8x16(0x7b, 0x22, 0x6b, 0x69, 0x6e, 0x64, 0x22, 0x3a, 0x22, 0x61, 0x6c, 0x6c, 0x6f, 0x63, 0x22, 0)
+const ALLOC_MASK = i8x16(-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, 0)
+const ALLOC_LENGTH: usize = 15
+/** `{"kind":"free"` */
+const FREE = i8x16(0x7b, 0x22, 0x6b, 0x69, 0x6e, 0x64, 0x22, 0x3a, 0x22, 0x66, 0x72, 0x65, 0x65, 0x22, 0, 0)
+const FREE_MASK = i8x16(-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, 0, 0)
+const FREE_LENGTH: usize = 14
 
 /** `"kind":` */
 const LOOSE_KIND_KEY: u64 = 0x22_646e_696b_22
@@ -122,6 +131,47 @@ export function looseKind(p: usize): usize {
   return load<u8>(p) == QUOTE ? p + 1 : 0
 }
 
+const NO_KIND: usize = 255
+
+/** Behind the kind that `kindAt` found. */
+let kindEnd: usize = 0
+
+/** The kind that a line begins with. */
+export function kindAt(p: usize): usize {
+  if (load<u64>(p) == KIND_KEY && load<u8>(p + 8) == QUOTE) p += 9
+  else p = looseKind(p)
+  if (p == 0) return NO_KIND
+  const length = nameLength(p)
+  const name = nameAt(p, length, KIND_SLOTS, KIND_TEXTS)
+  if (name == 0) return NO_KIND
+  kindEnd = p + length + 1
+  return (name - KIND_TEXTS) >> 6
+}
+
+/** Per kind, the text of the function or the outcome that it had the last time. */
+const LAST_NAMES: usize = memory.data(128)
+
+/** A name, looked up; notes it for the next time. The position behind its quote, or 0. */
+export function unknownName(p: usize, to: usize, last: usize, slots: usize, texts: usize): usize {
+  const length = nameLength(p)
+  const name = nameAt(p, length, slots, texts)
+  if (name == 0) return 0
+  store<u32>(last, <u32>name)
+  store<u8>(to, <u8>((name - texts) >> 6))
+  return p + length + 1
+}
+
+/** The name of a code and the quote behind it: usually the one that came the last time, and then it is known at once where it ends. */
+// @ts-ignore: decorator
+@inline
+function name(p: usize, to: usize, last: usize, slots: usize, texts: usize): usize {
+  const text = <usize>load<u32>(last)
+  const end = p + lengthOf(text)
+  if (text == 0 || !stands(text, p) || load<u8>(end) != QUOTE) return unknownName(p, to, last, slots, texts)
+  store<u8>(to, <u8>((text - texts) >> 6))
+  return end + 1
+}
+
 /** A signed number of 32 bits. */
 export function signed(p: usize, to: usize): usize {
   const negative = load<u8>(p) == MINUS
@@ -223,16 +273,23 @@ export function decode(p: usize, end: usize, i: u32, stringLimit: u32): u32 {
       stop = FULL
       break
     }
-    if (load<u64>(p) == KIND_KEY && load<u8>(p + 8) == QUOTE) p += 9
-    else p = looseKind(p)
-    const length = nameLength(p)
-    const name: usize = p == 0 ? 0 : nameAt(p, length, KIND_SLOTS, KIND_TEXTS)
-    if (name == 0) {
-      stop = RARE
-      break
+    let kind: usize = 0
+    // Most events are of two kinds, and then it is known at once where the first field begins.
+    const head = v128.load(p)
+    if (!v128.any_true(v128.and(v128.xor(head, ALLOC), ALLOC_MASK))) {
+      kind = KIND_ALLOC
+      p += ALLOC_LENGTH
+    } else if (!v128.any_true(v128.and(v128.xor(head, FREE), FREE_MASK))) {
+      kind = KIND_FREE
+      p += FREE_LENGTH
+    } else {
+      kind = kindAt(p)
+      if (kind == NO_KIND) {
+        stop = RARE
+        break
+      }
+      p = kindEnd
     }
-    p += length + 1
-    const kind = (name - KIND_TEXTS) >> 6
     const followers = FOLLOWERS + (kind << 5)
     let set: u32 = 0
     let last: u32 = NO_FIELD
@@ -274,20 +331,12 @@ export function decode(p: usize, end: usize, i: u32, stringLimit: u32): u32 {
         case AS_I32:
           p = signed(p, column + (<usize>i << 2))
           break
-        case AS_API: {
-          const length = nameLength(p)
-          const api = nameAt(p, length, API_SLOTS, API_TEXTS)
-          store<u8>(column + i, <u8>((api - API_TEXTS) >> 6))
-          p = api == 0 ? 0 : p + length + 1
+        case AS_API:
+          p = name(p, column + i, LAST_NAMES + (kind << 2), API_SLOTS, API_TEXTS)
           break
-        }
-        case AS_OUTCOME: {
-          const length = nameLength(p)
-          const outcome = nameAt(p, length, OUTCOME_SLOTS, OUTCOME_TEXTS)
-          store<u8>(column + i, <u8>((outcome - OUTCOME_TEXTS) >> 6))
-          p = outcome == 0 ? 0 : p + length + 1
+        case AS_OUTCOME:
+          p = name(p, column + i, LAST_NAMES + (kind << 2) + 64, OUTCOME_SLOTS, OUTCOME_TEXTS)
           break
-        }
         case AS_STRING:
           p = string(p, column + (<usize>i << 2))
           break

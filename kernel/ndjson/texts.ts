@@ -30,7 +30,7 @@ export const AS_OUTCOME: u32 = 5
 export const AS_STRING: u32 = 6
 export const AS_BYTES: u32 = 7
 export const AS_LIST: u32 = 8
-/** JSON takes a parser, and is left to the wrapper. */
+/** Decoding JSON takes a parser, and is left to the wrapper. */
 export const AS_JSON: u32 = 9
 export const AS_END: u32 = 10
 

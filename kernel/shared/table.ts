@@ -212,6 +212,7 @@ export function remove(entry: usize): void {
 
 /** Fills a place with an entry behind it whose search comes by there, and so on. */
 function shiftBack(hole: usize): void {
+  const first = hole
   let next = (hole + 8) & last
   let here = load<u64>(table + next)
   do {
@@ -225,4 +226,10 @@ function shiftBack(hole: usize): void {
     here = load<u64>(table + next)
   } while (here != 0)
   store<u64>(table + hole, 0)
+  // Chosen keys can lie one behind another without a gap, each at home: then every removal walks past all of them.
+  if (((next - first) & last) > LONG && !isSeeded) {
+    const slots = <u32>(last >> 3) + 1
+    isSeeded = true
+    if (!refill(slots, slots)) isSeeded = false
+  }
 }

@@ -11,7 +11,10 @@ import type { Losses } from './losses.js'
  * came before the fault.
  */
 export interface Stage<In, Out> {
-  /** Takes the next input. Called only when `next` has returned null. */
+  /**
+   * Takes the next input. Called only when `next` has returned null. Of bytes, those that were not used yet are looked at until the
+   * next call of `feed` has returned; then their owner may use the memory again.
+   */
   feed(input: In): void
   /** The next result, or null when more input is needed. @throws TraceError */
   next(): Out | null

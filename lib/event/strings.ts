@@ -188,16 +188,14 @@ function longer(array: Uint32Array<ArrayBuffer>): Uint32Array<ArrayBuffer> {
   return copy
 }
 
-/** FNV-1a; of names beyond 256 bytes the first and the last 128. */
+/** FNV-1a, begun with a number that nobody who writes a trace knows. */
 function hashBytes(source: Uint8Array, start: number, end: number): number {
-  let h = 0x811c_9dc5 ^ (end - start)
-  if (end - start > 256) {
-    for (let i = end - 128; i < end; i++) h = Math.imul(h ^ (source[i] as number), 0x0100_0193)
-    end = start + 128
-  }
+  let h = SEED ^ (end - start)
   for (let i = start; i < end; i++) h = Math.imul(h ^ (source[i] as number), 0x0100_0193)
   return h ^ (h >>> 15)
 }
+
+const SEED = Math.floor(Math.random() * 0x1_0000_0000) | 0
 
 const strict = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 const encoder = new TextEncoder()

@@ -81,7 +81,7 @@ export class KernelColumns {
   /** The set of fields that the kernel has columns for. */
   private readonly known: number
 
-  /** @param exports a kernel whose memory does not grow */
+  /** @param exports a kernel whose memory has not grown since */
   constructor(exports: KernelExports) {
     const { buffer } = exports.memory
     const at = (name: string) => ((exports as unknown as Record<string, Global | undefined>)[constant(name)])?.value
@@ -101,8 +101,9 @@ export class KernelColumns {
 
   /** Copies `count` events from the first or another one on, and of them the columns of a set, into a new batch. */
   take(count: number, columns: number, header: TraceHeader, strings?: StringTable, from = 0): EventBatch {
-    const batch = EventBatch.unfilled(count, columns, header, strings)
     const end = from + count
+    if (end > KERNEL_EVENTS) throw new RangeError(`a kernel has room for ${KERNEL_EVENTS} events, not ${end}`)
+    const batch = EventBatch.unfilled(count, columns, header, strings)
     batch.mask.set(this.mask.subarray(from, end))
     batch.kind.set(this.kind.subarray(from, end))
     this.each(columns, (source, column) => {

@@ -86,6 +86,5 @@ export function lastPart(name: string): string {
 }
 
 function hasControls(name: string): boolean {
-  for (let i = 0; i < name.length; i++) if (name.charCodeAt(i) < 32) return true
-  return false
+  return /\p{Cc}/u.test(name)
 }

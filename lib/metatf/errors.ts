@@ -1,3 +1,4 @@
+import { showText } from '../event/show-text.js'
 import type { Place } from './model.js'
 
 /** Why a DTD was refused: it cannot be parsed, it makes no sense, or it is larger than memory is given for. */
@@ -53,5 +54,5 @@ export function limitError(reason: string, at: Place): DtdError {
 
 /** A name or another piece of the text as messages quote it; long ones are cut. */
 export function quote(text: string): string {
-  return `'${text.length > 40 ? `${text.slice(0, 40)}...` : text}'`
+  return `'${showText(text, 40)}'`
 }

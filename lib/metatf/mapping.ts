@@ -2,6 +2,7 @@ import { APIS, FIELDS, Has, Kind, KINDS, OUTCOMES, type FieldName, type FieldTyp
 import type { Carried } from '../event/losses.js'
 import type { Composite, Dtd, Field, Leaf, RecordType } from './model.js'
 import { ESSENTIAL, fieldNamed, isPlainAddress, meaningOf } from './names.js'
+import { takeName } from './take-name.js'
 
 /** Which records of a DTD are which events, and which of their fields are which fields of these. README.md has the rules. */
 export interface Mapping {
@@ -187,10 +188,10 @@ function mapLeaves(record: RecordType, kind: KindName): LeafMapping[] {
       fields.set(leaf, name)
     }
     const named = namedLeaves(record.fields).filter(({ leaf }) => !isTag(leaf) && !counted.has(leaf.position))
-    const plain = named.filter(({ names }) => kind === 'realloc' && names.some(isPlainAddress)).map(({ leaf }) => leaf)
+    const plain = new Set(named.filter(({ names }) => kind === 'realloc' && names.some(isPlainAddress)).map(({ leaf }) => leaf))
     for (const { leaf, names } of named) {
       const name = names.map(fieldNamed).find((field) => field !== undefined)
-      if (name !== undefined && !plain.includes(leaf)) take(leaf, name)
+      if (name !== undefined && !plain.has(leaf)) take(leaf, name)
     }
     // A realloc has the old address first. With one plain address, it is the new one, unless that has a name that says so.
     const [first, second] = plain
@@ -202,7 +203,8 @@ function mapLeaves(record: RecordType, kind: KindName): LeafMapping[] {
     if (kind === 'comment' && text !== undefined) take(text.leaf, 'text')
   }
   return record.leaves.map((leaf) => {
-    const field = FIELDS.findIndex(({ name }) => name === fields.get(leaf))
+    const own = fields.get(leaf)
+    const field = own === undefined ? -1 : FIELDS.findIndex(({ name }) => name === own)
     const role = isTag(leaf) ? 'tag' : counted.has(leaf.position) ? 'counted' : leaf.value === null ? 'value' : 'fixed'
     return { leaf, field, type: FIELDS[field]?.type ?? null, role, silent: isSilent(leaf) }
   })
@@ -260,33 +262,25 @@ function keysOf(record: RecordType, withSection: boolean): ReadonlyMap<Field, st
   const keys = new Map<Field, string>()
   const lengths = countedIn(record.fields, 'bytes')
   const counts = new Set([...countedIn(record.fields, 'elements')].filter((position) => !lengths.has(position)))
-  const visit = (fields: readonly Field[], taken: Set<string>) => {
+  const visit = (fields: readonly Field[], taken: Map<string, number>) => {
     for (const field of fields) {
       if (field.kind === 'leaf') {
-        if (!isTag(field) && !counts.has(field.position)) keys.set(field, free(field.name, taken))
+        if (!isTag(field) && !counts.has(field.position)) keys.set(field, takeName(field.name, taken, '_'))
       } else if (field.kind === 'composite') {
-        keys.set(field, field.name === '' ? '' : free(field.name, taken))
-        visit(field.fields, field.name === '' ? taken : new Set())
+        keys.set(field, field.name === '' ? '' : takeName(field.name, taken, '_'))
+        visit(field.fields, field.name === '' ? taken : new Map())
       } else {
         const { field: element, count } = field
         // Without a name of their own, the elements are called as their number is, which is not said otherwise.
         const named = element.kind === 'repetition' || element.name === '' ? (record.leaves[count] as Leaf) : element
-        keys.set(field, free(named.name, taken))
-        if (element.kind === 'composite') visit(element.fields, new Set())
-        else if (element.kind === 'repetition') visit([element], new Set())
+        keys.set(field, takeName(named.name, taken, '_'))
+        if (element.kind === 'composite') visit(element.fields, new Map())
+        else if (element.kind === 'repetition') visit([element], new Map())
       }
     }
   }
-  visit(record.fields, new Set(withSection ? [SECTION_KEY] : []))
+  visit(record.fields, new Map(withSection ? [[SECTION_KEY, 1]] : []))
   return keys
-}
-
-/** The first of `name`, `name_2`, `name_3` ... that is not taken; it is then. */
-function free(name: string, taken: Set<string>): string {
-  let key = name
-  for (let n = 2; taken.has(key); n++) key = `${name}_${n}`
-  taken.add(key)
-  return key
 }
 
 /** What a writer has a place for: by kind, the fields of its records; events of old blocks are allocations if need be. */

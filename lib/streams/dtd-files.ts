@@ -1,6 +1,7 @@
 import { closeSync, openSync, readSync, readdirSync, statSync } from 'node:fs'
 import { basename, delimiter, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { showText } from '../event/show-text.js'
 import { HATF_12 } from '../formats/hatf-ascii/layout.js'
 import { dtdPaths, isNameOf } from '../metatf/dtd-name.js'
 import { parseDtd } from '../metatf/index.js'
@@ -39,7 +40,7 @@ export function findDtd(name: string, { trace, folders = [] }: DtdFolders): Dtd 
   const own = ownDtd(last)
   if (own !== undefined) return own
   const where = places.length === 0 ? '' : `in ${[...new Set(places)].join(', ')} or `
-  throw new NoDtdError(`there is no ${last} ${where}among the DTDs that come with heapflow (${ownNames().join(', ')})`)
+  throw new NoDtdError(`there is no ${showText(last)} ${where}among the DTDs that come with heapflow (${ownNames().join(', ')})`)
 }
 
 /**
@@ -47,6 +48,7 @@ export function findDtd(name: string, { trace, folders = [] }: DtdFolders): Dtd 
  * @throws NoDtdError, DtdError, or what reading the file fails with
  */
 export function openDtd(path: string, folders: readonly string[] = []): Dtd {
+  if (statSync(path, { throwIfNoEntry: false })?.isDirectory() === true) throw new NoDtdError(`${path} is a folder`)
   return basename(path) === path && !isFile(path) ? findDtd(path, { trace: '-', folders }) : readDtd(path)
 }
 

@@ -1,6 +1,7 @@
-import { closeSync, fstatSync, openSync, readSync, statSync } from 'node:fs'
+import { closeSync, openSync, readSync, statSync } from 'node:fs'
 import type { Transform } from 'node:stream'
 import { malformed, TraceError } from '../event/error.js'
+import { showText } from '../event/show-text.js'
 import type { Format } from '../formats/format.js'
 import { announcementOf, isTelling, type Announcement } from '../metatf/dtd-name.js'
 import { FORMAT } from '../metatf/binary/layout.js'
@@ -12,7 +13,7 @@ import { generatorStream, peek, runStage } from './generator.js'
 
 /** How a trace in Meta-TF is read. */
 export interface MetaTfOptions {
-  /** The file that the bytes are from, or `-` for standard input: its DTD may lie beside it, and its tables may be read from it again. */
+  /** The file that the bytes are from, or `-` for standard input. The DTD may lie beside a file, and its tables may be read from it again. */
   readonly path?: string
   /** The DTD, whatever the trace names. */
   readonly dtd?: Dtd
@@ -91,18 +92,18 @@ function search(head: Uint8Array, said: Announcement | null, { path, folders = [
     return findDtd(said.dtd, { ...(path !== undefined && { trace: path }), folders })
   } catch (error) {
     if (!(error instanceof NoDtdError)) throw error
-    throw fail(`the trace is by the DTD ${JSON.stringify(said.dtd)}, but ${error.message}: use metatf-decode --dtd, or set ${DTD_PATH}`)
+    throw fail(`the trace is by the DTD "${showText(said.dtd)}", but ${error.message}: use metatf-decode --dtd, or set ${DTD_PATH}`)
   }
 }
 
-/** Opens the file that bytes come from a second time, if it is one and they are its own, neither inflated nor from its middle. */
+/**
+ * Opens the file that bytes come from a second time, if it is one and they are its own, not inflated. Standard input is none: the bytes may begin in
+ * the middle of a file, and nothing tells where.
+ */
 function readAgain(path: string, head: Uint8Array): { read: ReadAt; close(): void } | undefined {
-  const stats = path === '-' ? fstatSync(0) : statSync(path, { throwIfNoEntry: false })
-  if (stats?.isFile() !== true) return undefined
-  const fd = path === '-' ? 0 : openSync(path, 'r')
-  const close = () => {
-    if (path !== '-') closeSync(fd)
-  }
+  if (path === '-' || statSync(path, { throwIfNoEntry: false })?.isFile() !== true) return undefined
+  const fd = openSync(path, 'r')
+  const close = () => closeSync(fd)
   const read: ReadAt = (offset, length) => {
     const bytes = new Uint8Array(length)
     return bytes.subarray(0, readSync(fd, bytes, 0, length, offset))

@@ -110,6 +110,29 @@ describe('metatf-decode and metatf-encode', () => {
     expect(stdout.toString()).toBe(native.stdout.toString().replaceAll(/("realloc".*"size":)\d+/g, '$10'))
   })
 
+  test('the DTD is not overwritten', async () => {
+    const { folder, dtd } = await marks()
+    for (const line of [`metatf-encode --dtd marks.dtd -o ${dtd}`, 'metatf-decode --dtd ./marks.dtd -o marks.dtd', 'metatf-compile marks.dtd --language ts -o ./marks.dtd']) {
+      expect(await shell(`cd ${folder} && ${line}`, EVENTS)).toMatchObject({ code: 2, stderr: expect.stringMatching(/marks\.dtd is the (DTD|input too): write to another file/) })
+    }
+    expect(readFileSync(dtd, 'utf8')).toBe(MARKS)
+  })
+
+  test('fields that the event model has no name for, and that are not there, are counted', async () => {
+    const { dtd, folder } = await marks()
+    const event = '{"kind":"other","type":"mark","code":6,"fields":{"n":[{"x":1}]}}\n'
+    const { stderr, code } = await shell(`metatf-encode --dtd ${dtd} -o ${folder}/out.mtf`, event)
+    expect({ stderr, code }).toEqual({ stderr: 'metatf-encode: not carried by metatf: no id, written as 0 or empty (1), no x, written as 0 or empty (1)\n', code: 0 })
+  })
+
+  test('the headers of several traces: one is written, and the others are counted', async () => {
+    const { folder, trace, dtd } = await marks()
+    const merged = `hf-merge --end-to-end ${trace} ${trace}`
+    const { stderr, code } = await shell(`${merged} | metatf-encode --dtd ${dtd} -o ${folder}/out.mtf`)
+    expect({ stderr, code }).toEqual({ stderr: 'metatf-encode: not carried by metatf: beginning of another trace (1)\n', code: 0 })
+    expect((await shell(`${merged} | metatf-encode --strict --dtd ${dtd} -o ${folder}/out.mtf`)).code).toBe(1)
+  })
+
   test('--strict makes a loss an error', async () => {
     const { code, stderr } = await shell('metatf-encode --dtd hatf10.dtd --strict -o /dev/null', await someEvents())
     expect({ code, stderr }).toEqual({ code: 1, stderr: 'metatf-encode: metatf: event 1: has no place for index, line of alloc events\n' })
@@ -160,6 +183,8 @@ describe('metatf-decode and metatf-encode', () => {
   test.each([
     ['metatf-encode', 2, 'name the definition of the format with --dtd'],
     ['metatf-encode --dtd none.dtd', 2, '--dtd: there is no none.dtd in . or among the DTDs'],
+    ['metatf-encode --dtd /tmp', 2, '--dtd: /tmp is a folder'],
+    ['hf convert - x.mtf', 2, 'for a DTD of Meta-TF, use metatf-encode --dtd'],
     ['metatf-encode --dtd ./none.dtd', 1, './none.dtd: no such file or directory'],
     ['metatf-encode --dtd hatf10.dtd --ascii', 2, '--ascii needs a DTD of Meta-TF 1.2: hatf10.dtd is of 1.0'],
     ['metatf-encode --dtd hatf.dtd --contiguous', 2, '--contiguous is for binary traces: hatf.dtd is of Meta-TF 1.2'],
@@ -169,6 +194,9 @@ describe('metatf-decode and metatf-encode', () => {
     [`metatf-encode --dtd hatf10.dtd --name ${'x'.repeat(256)}`, 2, "the DTD's name has 256 bytes, more than 255"],
     ['metatf-encode --dtd hatf10.dtd --byte-order middle', 2, '--byte-order must be one of big, little'],
     ['metatf-decode --headerless', 2, '--headerless needs --dtd'],
+    ['metatf-decode --dtd hatf.dtd --headerless', 2, '--headerless is for binary traces: hatf.dtd is of Meta-TF 1.2, which describes ASCII'],
+    ['metatf-decode --dtd hatf.dtd --byte-order little', 2, '--byte-order is for binary traces: hatf.dtd'],
+    ['metatf-decode --dtd hatf.dtd --buffer 1M', 2, '--buffer is for binary traces: hatf.dtd'],
     ['metatf-decode --buffer x', 2, '--buffer needs a number of bytes'],
     ['metatf-decode < /dev/null', 1, 'metatf: byte 0: the input is empty'],
     ["printf '## A: b\\n\\n' | metatf-decode", 1, 'metatf: byte 0: the header of the trace names no DTD: use metatf-decode --dtd'],
@@ -240,10 +268,12 @@ describe('tables', () => {
     writeFileSync(join(folder, 't.mtf.gz'), gzipSync(bytes))
     const events = [1, 2, 3].map((n) => `{"kind":"free","address":"0x${n}"}\n`).join('')
     expect(lines((await shell(`metatf-decode ${folder}/t.mtf`)).stdout)).toBe(events)
-    expect(lines((await shell(`cd ${folder} && metatf-decode < t.mtf`)).stdout)).toBe(events)
     expect(lines((await shell(`hf-filter --kind free ${folder}/t.mtf`)).stdout)).toBe(events)
     expect((await shell(`hf-merge --end-to-end ${folder}/t.mtf ${folder}/t.mtf`)).stdout.toString().match(/"kind":"free"/g)).toHaveLength(6)
-    for (const line of [`cat ${folder}/t.mtf | metatf-decode --dtd-path ${folder}`, `metatf-decode ${folder}/t.mtf.gz`]) {
+    // Standard input may begin in the middle of a file, even of one whose beginning is the same.
+    writeFileSync(join(folder, 'both'), Buffer.concat([bytes, bytes]))
+    const middle = `cd ${folder} && { dd bs=${bytes.length} count=1 of=/dev/null 2> /dev/null; metatf-decode ; } < both`
+    for (const line of [`cat ${folder}/t.mtf | metatf-decode --dtd-path ${folder}`, `metatf-decode ${folder}/t.mtf.gz`, `cd ${folder} && metatf-decode < t.mtf`, middle]) {
       const { code, stderr } = await shell(line)
       expect(code).toBe(1)
       expect(stderr).toContain('has not come yet: sections that come after the records that need them can be read from a file only')

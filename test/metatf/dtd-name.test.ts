@@ -28,6 +28,8 @@ describe('where a DTD is looked for', () => {
     ['dtds/..', []],
     ['x\0.dtd', []],
     ['x\n.dtd', []],
+    ['x\x7f.dtd', []],
+    ['x\x9b.dtd', []],
     ['http://', []],
   ])('%j', (name, paths) => {
     expect(dtdPaths(name)).toEqual(paths)
@@ -63,6 +65,7 @@ describe('what a trace says of its DTD', () => {
     ['## DTDURL: http://x.org/x.dtd\n\n1 2\n', 'http://x.org/x.dtd', true],
     ['## Tracename: a\r\n##dtdurl:x.dtd \r\n\r\n', 'x.dtd', true],
     ['## DTDURL: x.dtd\n4 5\n', 'x.dtd', true],
+    ['## DTDURL: \t \n## DTDURL: \tx y.dtd \t\r\n\n1', 'x y.dtd', true],
     ['## DTDURL: x.dtd\n## More', 'x.dtd', false],
     ['## DTDURL: x.dtd\n', 'x.dtd', false],
     ['## Tracename: DTDURL: x.dtd\n\n1', null, true],
@@ -77,6 +80,14 @@ describe('what a trace says of its DTD', () => {
   test.each(['#', '# x: y\n', '##\n', '## no key\n', '1 2 0x3\n', '\x7fMTG', '\x04\x00\x01\x02'])('records: %j', (text) => {
     expect(isAnnounced(ascii(text))).toBe(false)
     expect(announcementOf(ascii(text))).toBeNull()
+  })
+
+  test('blanks without end take no time', () => {
+    for (const text of [`## DTDURL: x${' '.repeat(65_000)}y\n`, `##${' '.repeat(65_000)}DTDURL:\n`, `## DTDURL:${' \t'.repeat(32_000)}\n`]) {
+      const start = performance.now()
+      announcementOf(ascii(`${text}\n1 2\n`))
+      expect(performance.now() - start).toBeLessThan(1000)
+    }
   })
 
   test('a head without end is not waited for', () => {

@@ -60,6 +60,18 @@ describe('findDtd', () => {
     )
   })
 
+  test('shows names without anything that a terminal would act on, and not all of long ones', () => {
+    const said = (name: string) => {
+      try {
+        return findDtd(name, {}).file
+      } catch (error) {
+        return (error as Error).message
+      }
+    }
+    expect(said('\x1b]0;x\x07\x7f\x9b31m\u202e.dtd')).toMatch(/^there is no \\u001b\]0;x\\u0007\\u007f\\u009b31m\\u202e\.dtd among /)
+    expect(said('x'.repeat(70_000))).toMatch(/^there is no x{100}\.\.\. among /)
+  })
+
   test('takes files only, for a trace must not make it wait', () => {
     const top = folder()
     mkdirSync(join(top, 'x.dtd'))

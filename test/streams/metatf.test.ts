@@ -72,6 +72,12 @@ test('a DTD that is not there', async () => {
   })
 })
 
+test('the name of a DTD that is not there, as it can be shown', async () => {
+  const named = (name: string) => Buffer.from(`## DTDURL: ${name}\n\n5 16\n`)
+  await expect(read(named('\x1b[31m\x9b.dtd'), 9, {})).rejects.toThrow('by the DTD "\\u001b[31m\\u009b.dtd", but there is no \\u001b[31m\\u009b.dtd among')
+  await expect(collect(Readable.from([named('x'.repeat(60_000))]), [decodeMetaTf({})])).rejects.toThrow(/by the DTD "x{100}\.\.\.", but there is no x{100}\.\.\. among [^]{1,400}$/)
+})
+
 test('a source that fails before the header is whole fails with that', async () => {
   const cut = gzipSync(binary).subarray(0, 24)
   await expect(read(cut, 24, {})).rejects.toThrow(/^gzip: .*truncated/)

@@ -29,8 +29,16 @@ export function drive<In, Out>(stage: Stage<In, Out>, inputs: Iterable<In>): Out
 
 /** Bytes in pieces of `size`. */
 export function* slices(bytes: Uint8Array, size = bytes.length || 1): Generator<Uint8Array> {
-  // A copy per piece, overwritten once used: a decoder that kept a reference would be found out.
-  for (let i = 0; i < bytes.length; i += size) yield bytes.slice(i, i + size)
+  let before: Uint8Array | undefined
+  let last: Uint8Array | undefined
+  for (let i = 0; i < bytes.length; i += size) {
+    // The piece before the one that was fed last is its owner's again: a decoder that still looked at it would be found out.
+    before?.fill(0xa5)
+    before = last
+    // A Buffer's own `slice` would be a view.
+    last = new Uint8Array(bytes.subarray(i, i + size))
+    yield last
+  }
 }
 
 export interface Decoded {

@@ -130,6 +130,13 @@ describe('the kernel', () => {
     for (const size of [65_536, 1 << 24]) decodesLikeOracle(new NdjsonDecoder(), new OracleDecoder(), bytes, size)
   })
 
+  it('reads a line that is longer than its room behind as many events as it has room for', () => {
+    const short = '{"kind":"free","address":"0x10"}\n'.repeat(4096)
+    const long = `{"kind":"alloc",${' '.repeat(300_000)}"address":"0x20","size":77}\n`
+    const text = `{"kind":"header","format":"x"}\n${short}${long}{"kind":"end","events":4097}\n`
+    for (const size of [65_536, 1 << 24]) decodesLikeOracle(new NdjsonDecoder(), new OracleDecoder(), Buffer.from(text), size)
+  })
+
   it('keeps each distinct string and list of a batch once', () => {
     const events = Array.from({ length: 3000 }, (_, i): TraceEvent => ({ kind: 'alloc', function: `g${i % 50}`, file: `g${i % 70}`, stack: [`g${i % 3}`, 'main'] }))
     const decoder = new NdjsonDecoder()

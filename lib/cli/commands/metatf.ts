@@ -21,7 +21,7 @@ export const metatfDecode: Command = {
     '(with colons between them), and among the DTDs that come with heapflow. It is never fetched from the network: of a URL, or an absolute path, the last part counts. ' +
     'Other commands find the DTD in the same way, so that traces with a header can be given to them as they are.\n' +
     'Records whose names say so (alloc, free, realloc ...) are events of that kind, all others are of kind "other"; what the event model has no name for is in their "fields".\n' +
-    'Tables that records take their values from may stand anywhere in a file. From a pipe, or compressed, they must come before the records that need them.',
+    'Tables that records take their values from may stand anywhere in a FILE. From standard input, or compressed, they must come before the records that need them.',
   flags: [
     ...OUTPUT_FLAGS,
     DTD_FLAG,
@@ -30,7 +30,7 @@ export const metatfDecode: Command = {
     { name: 'byte-order', value: 'ORDER', help: 'Byte order of a binary trace without a header, if it is not big', values: ORDERS },
     { name: 'buffer', value: 'BYTES', help: 'How much of a table may come before the records that need it (default 64M)' },
   ],
-  memory: 'constant, but for tables that come from a pipe before the records that need them (see --buffer).',
+  memory: 'constant, but for tables that come before the records that need them, from standard input or compressed (see --buffer).',
   examples: [
     { command: 'metatf-decode app.mtf | head -n 3', means: 'look at a trace whose DTD lies beside it' },
     { command: "metatf-decode --dtd hatf10.dtd app.trace | jq -c 'select(.kind == \"other\")'", means: 'the records of a trace that are no events' },

@@ -9,7 +9,7 @@ export async function runConvert(args: Arguments): Promise<void> {
   const [from, to, ...more] = args.operands
   if (from === undefined || to === undefined || more.length > 0) throw new UsageError('give two names: the trace to read and the one to write')
   const target = entryNamed(args.value('to') ?? '') ?? entryOfPath(to)
-  if (target === undefined) throw new UsageError(`the name ${JSON.stringify(to)} does not tell a format: give --to`)
+  if (target === undefined) throw new UsageError(`the name ${JSON.stringify(to)} does not tell a format: give --to (for a DTD of Meta-TF, use metatf-encode --dtd)`)
   const source = entryNamed(args.value('from') ?? '')
   const decode = optionValues(DECODE_OPTIONS, args)
   const encode = optionValues(ENCODE_OPTIONS, args)

@@ -6,17 +6,22 @@ import { formatOf } from '../../metatf/format.js'
 import type { Dtd } from '../../metatf/model.js'
 import { NoDtdError, openDtd } from '../../streams/dtd-files.js'
 import { decodeMetaTf } from '../../streams/metatf.js'
+import { isSameFile } from '../../streams/stdio.js'
 import { parseRange } from '../../transforms/ranges.js'
 import { UsageError, wholeNumber, type Arguments } from '../command.js'
 import { runJob } from '../pipeline.js'
 
 /** Flags that say how binary traces are written. */
-const BINARY_FLAGS = ['header', 'headerless', 'byte-order', 'address-size', 'contiguous', 'interleaved', 'window', 'latency'] as const
+const BINARY_WRITE_FLAGS = ['header', 'headerless', 'byte-order', 'address-size', 'contiguous', 'interleaved', 'window', 'latency'] as const
+
+/** Flags that say how binary traces are read. */
+const BINARY_READ_FLAGS = ['headerless', 'byte-order', 'buffer'] as const
 
 /** Runs `metatf-decode`. @throws UsageError */
 export async function runDecode(args: Arguments): Promise<void> {
   const dtd = args.value('dtd') === undefined ? undefined : dtdOf(args)
   if (args.has('headerless') && dtd === undefined) throw new UsageError('--headerless needs --dtd: nothing else tells the DTD')
+  if (dtd !== undefined) refuse(args, BINARY_READ_FLAGS, dtd, 'describes ASCII')
   const order = args.value('byte-order') as ByteOrder | undefined
   const decode: BinaryDecodeOptions = {
     ...(args.has('headerless') && { header: false }),
@@ -45,6 +50,13 @@ export async function runEncode(args: Arguments): Promise<void> {
 
 /** The DTD after `--dtd`. */
 function dtdOf(args: Arguments): Dtd {
+  const dtd = open(args)
+  const output = args.value('output')
+  if (output !== undefined && isSameFile(dtd.file, output)) throw new UsageError(`${output} is the DTD: write to another file`)
+  return dtd
+}
+
+function open(args: Arguments): Dtd {
   try {
     return openDtd(args.value('dtd') as string, args.all('dtd-path'))
   } catch (error) {
@@ -74,8 +86,7 @@ function binaryOptions(args: Arguments, dtd: Dtd): BinaryEncodeOptions {
 }
 
 function asciiOptions(args: Arguments, dtd: Dtd): AsciiEncodeOptions {
-  const flag = BINARY_FLAGS.find((name) => args.has(name))
-  if (flag !== undefined) throw new UsageError(`--${flag} is for binary traces: ${dtd.file} is of Meta-TF ${dtd.version}, which makes ASCII`)
+  refuse(args, BINARY_WRITE_FLAGS, dtd, 'makes ASCII')
   const name = args.value('name')
   if (name !== undefined && /[\r\n]/.test(name)) throw new UsageError('--name must be one line')
   return {
@@ -87,6 +98,12 @@ function asciiOptions(args: Arguments, dtd: Dtd): AsciiEncodeOptions {
 /** The name of the DTD that a trace was read with, if it can be one of this DTD too; that of its file otherwise. */
 function ownName(given: string | null, dtd: Dtd): string | null {
   return given === null || isNameOf(given, dtd.file) ? given : lastPart(dtd.file)
+}
+
+/** Refuses flags that are for binary traces, if the DTD describes others. @throws UsageError */
+function refuse(args: Arguments, flags: readonly string[], { file, version }: Dtd, what: string): void {
+  const flag = version === '1.0' ? undefined : flags.find((name) => args.has(name))
+  if (flag !== undefined) throw new UsageError(`--${flag} is for binary traces: ${file} is of Meta-TF ${version}, which ${what}`)
 }
 
 /** Which of two flags was given that contradict each other: true for the first. */

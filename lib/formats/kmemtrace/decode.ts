@@ -26,7 +26,6 @@ export class KmemtraceDecoder implements Decoder {
   private reader: RecordReader | undefined
   /** No batch has brought the header yet. */
   private headerIsNew = true
-  private batch: EventBatch | undefined
   /** Events in the batches given out. */
   private delivered = 0
   private wasCut = false
@@ -59,34 +58,36 @@ export class KmemtraceDecoder implements Decoder {
   }
 
   next(): EventBatch | null {
-    if (!this.starved && !this.closed) this.read()
-    const { batch } = this
+    const batch = this.starved || this.closed ? undefined : this.read()
     if (batch !== undefined && (batch.count > 0 || this.headerIsNew)) {
-      this.batch = undefined
       this.headerIsNew = false
       this.delivered += batch.count
       return batch
     }
-    this.batch = undefined
     if (this.fault !== undefined) throw this.fault
     return null
   }
 
-  /** Fills a batch as far as the input goes. */
-  private read(): void {
+  /** Reads a batch, as far as the input goes. */
+  private read(): EventBatch | undefined {
     const { input } = this
     const reader = this.reader ?? this.begin()
     if (reader === undefined) {
       this.starved = true
-      return
+      return undefined
     }
-    const batch = (this.batch ??= reader.newBatch(input.left))
-    if (this.fault === undefined) {
-      this.readRecords(reader, batch)
-      if (reader.full) return
+    const before = reader.stray
+    const batch = reader.read(input, input.ended)
+    if (reader.stray !== before) {
+      const at = { format: FORMAT, offset: reader.stray, event: this.delivered + reader.strayRow + 1 }
+      const told = 'the bytes behind this record are no features; they are carried as they are, and further ones are not told'
+      this.warnings.push(`${describe(at)}: ${told}`)
     }
-    this.starved = true
-    if (this.fault !== undefined || input.ended) this.close(reader, batch)
+    if (!reader.full) {
+      this.starved = true
+      if (reader.fault !== undefined || input.ended) this.close(reader, this.behind(batch))
+    }
+    return batch
   }
 
   /** Finds out the layout, unless that takes more input. */
@@ -101,48 +102,26 @@ export class KmemtraceDecoder implements Decoder {
     const cpu = layout.layout === 'relay' ? this.options.cpu : undefined
     this.reader = new RecordReader(layout, headerOf(layout, cpu), cpu)
     if (input.offset > 0) this.reader.addZeros(input.offset / coreSize(layout), 0)
-    if (found === 'bad') {
-      this.fault = malformed('no byte order and layout makes a record of this', this.behindZeros(this.reader, 0))
-    }
+    if (found === 'bad') this.reader.fault = 'no byte order and layout makes a record of this'
     return this.reader
   }
 
-  private readRecords(reader: RecordReader, batch: EventBatch): void {
-    const { input } = this
-    const before = reader.stray
-    input.pos = reader.read(batch, input.bytes, input.pos, input.end, input.offset - input.pos)
-    if (reader.fault !== undefined) this.fault = malformed(reader.fault, this.behindZeros(reader, batch.count))
-    if (reader.stray !== before) {
-      const at = { format: FORMAT, offset: reader.stray, event: this.delivered + reader.strayRow + 1 }
-      const told = 'the bytes behind this record are no features; they are carried as they are, and further ones are not told'
-      this.warnings.push(`${describe(at)}: ${told}`)
-    }
-  }
-
-  /** Nothing comes behind what was read: tells of the last all-zero records and of a record that is not whole. */
-  private close(reader: RecordReader, batch: EventBatch): void {
-    const { input } = this
+  /** Nothing comes behind what was read: tells of all-zero records, and of what is wrong `behind` them. */
+  private close(reader: RecordReader, behind: TracePosition): void {
     if (reader.allZeros > 0) {
       const at = { format: FORMAT, offset: reader.firstZero }
       const n = reader.allZeros
       this.warnings.push(`${describe(at)}: the first of ${n} all-zero records, in whose place the recorder lost events`)
     }
-    reader.tellZeros(batch)
     this.closed = true
-    if (this.fault === undefined && input.left > 0) {
-      this.fault = truncated('the input ends within a record', this.here(batch.count))
-    }
     // Where the input broke off elsewhere, that is the error, and not what it looks like here.
-    if (this.wasCut) this.fault = undefined
+    if (this.wasCut) return
+    if (reader.fault !== undefined) this.fault = malformed(reader.fault, behind)
+    else if (this.input.left > 0) this.fault = truncated('the input ends within a record', behind)
   }
 
-  /** The place of what comes after the batch's events and that of all-zero records still to be told of. */
-  private behindZeros(reader: RecordReader, pending: number): TracePosition {
-    return this.here(pending + (reader.zeros > 0 ? 1 : 0))
-  }
-
-  /** The place of the event that comes after `pending` more than were given out. */
-  private here(pending: number): TracePosition {
-    return { format: FORMAT, offset: this.input.offset, event: this.delivered + pending + 1 }
+  /** The place of the event that comes after those of a batch. */
+  private behind(batch: EventBatch): TracePosition {
+    return { format: FORMAT, offset: this.input.offset, event: this.delivered + batch.count + 1 }
   }
 }

@@ -1,4 +1,3 @@
-import { Sink } from '../../bytes/sink.js'
 import type { EventBatch } from '../../event/batch.js'
 import { unencodable } from '../../event/error.js'
 import type { TraceHeader } from '../../event/header.js'
@@ -7,7 +6,7 @@ import type { Encoder } from '../../event/stage.js'
 import type { EncodeOptions } from '../format.js'
 import { DEFAULT_LAYOUT, FORMAT, carriedBy, layoutFor, type KmemtraceLayout } from './layout.js'
 import { Lowering } from './lower.js'
-import { RecordWriter, SINK_BYTES } from './write.js'
+import { RecordWriter } from './write.js'
 
 /** What an encoder can be told. What is not given is as the header of the trace says, if that is one of this format. */
 export interface KmemtraceEncodeOptions extends EncodeOptions {
@@ -24,7 +23,6 @@ export interface KmemtraceEncodeOptions extends EncodeOptions {
 /** Events to kmemtrace's binary records: one stream, such as one per-CPU file. */
 export class KmemtraceEncoder implements Encoder {
   readonly losses: Losses
-  private readonly sink = new Sink(SINK_BYTES)
   private header: TraceHeader | undefined
   /** Once the first batch was fed. */
   private lowering: Lowering | undefined
@@ -48,7 +46,7 @@ export class KmemtraceEncoder implements Encoder {
       const n = losses.admit(batch)
       if (another && n > 0) losses.note('beginning of another trace', batch, 0)
       this.batch = batch
-      this.writer?.begin(batch, lowering, n)
+      this.writer?.begin(lowering, n)
       if (n < batch.count) this.fault = losses.refusal(batch, n)
     } catch (error) {
       this.fault = error
@@ -56,12 +54,15 @@ export class KmemtraceEncoder implements Encoder {
   }
 
   next(): Uint8Array | null {
-    const { batch, lowering, writer, sink } = this
-    if (batch !== undefined && writer?.write(batch, lowering as Lowering) === true) {
-      this.batch = undefined
-      this.fault = writer.fault ?? this.fault
+    const { batch, lowering, writer } = this
+    if (batch !== undefined && lowering !== undefined && writer !== undefined) {
+      const written = writer.write(batch, lowering)
+      if (writer.isDone(lowering)) {
+        this.batch = undefined
+        this.fault = writer.fault ?? this.fault
+      }
+      if (written.length > 0) return written
     }
-    if (sink.pos > 0) return sink.take()
     if (this.fault !== undefined) throw this.fault
     return null
   }
@@ -80,7 +81,7 @@ export class KmemtraceEncoder implements Encoder {
     const layout = layoutFor(header, this.options)
     if (typeof layout === 'string') throw unencodable(layout, { format: FORMAT, event: 1 })
     this.losses.use(carriedBy(layout.layout, cpu !== undefined))
-    this.writer = new RecordWriter(layout, cpu ?? 0, this.sink)
+    this.writer = new RecordWriter(layout, cpu)
     return new Lowering(layout, cpu, this.losses)
   }
 }

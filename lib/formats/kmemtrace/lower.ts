@@ -51,8 +51,6 @@ export class Lowering {
   ids = new Uint16Array(0)
   /** Per record, the fields to write. With `oldAddress` that is written in place of `address`. */
   fields = new Uint32Array(0)
-  /** Something of every event has to be looked at, however usual it is. */
-  private readonly careful: boolean
   private readonly timed: boolean
 
   /** @param cpu the CPU that a `relay` stream stands for */
@@ -62,12 +60,6 @@ export class Lowering {
     private readonly losses: Losses,
   ) {
     this.timed = layout.layout === 'ftrace'
-    this.careful = layout.wordSize === 4 || (!this.timed && cpu !== undefined)
-  }
-
-  /** Whether the usual events of a batch have records that say all that they say. */
-  takesUsual(batch: EventBatch): boolean {
-    return !this.careful && !(this.timed && batch.header.timeUnit === 'us')
   }
 
   /**

@@ -1,77 +1,70 @@
+import type { Input } from '../../bytes/input.js'
 import { HI, LO, WORD } from '../../bytes/u64.js'
-import { BATCH_EVENTS, BATCH_STRING_BYTES, EventBatch } from '../../event/batch.js'
+import { BATCH_EVENTS, BATCH_STRING_BYTES, type EventBatch } from '../../event/batch.js'
 import { Has, Kind, fieldSet } from '../../event/fields.js'
 import type { TraceHeader } from '../../event/header.js'
+import { StringTable } from '../../event/strings.js'
 import { areFeatures } from './features.js'
-import { UsualRecords } from './usual.js'
+import { formOf, kmemtraceKernel } from './kernel.js'
 import { ALLOC_APIS, EventId, FREE_APIS, HEAD, TYPES, allocSize, callSiteAt, coreSize, type KmemtraceLayout } from './layout.js'
 
 const HAS_API = Has.api
 const HAS_ATTRIBUTES = Has.attributes
 const HAS_CODE = Has.code
 const HAS_COUNT = Has.count
-const KIND_ALLOC = Kind.alloc
-const KIND_FREE = Kind.free
-const KIND_LOST = Kind.lost
-const KIND_OTHER = Kind.other
 const { alloc: ALLOC, free: FREE } = EventId
 
 const CORE_FIELDS = fieldSet('address', 'callSite')
 const ALLOC_FIELDS = fieldSet('size', 'usable', 'gfpFlags', 'node')
 
-/** How many bytes an event is taken to need before any was read. */
-const TYPICAL_BYTES = 36
+/** How many records are read one by one, at most, before the kernel is asked again. */
+const MOST_WANTED = 64
 
-/** Reads records into the columns of batches. */
+/** The columns of the kernel, to put single events in. They are whoever's whose `read` runs. */
+let columns: EventBatch | undefined
+
+/** Reads records to batches: the usual ones by the kernel, and one by one those that it leaves. */
 export class RecordReader {
-  /** What is wrong with the record at the position that `read` returned, if something is. */
+  /** What is wrong with the record at which the input stands, if something is. Nothing more is read then. */
   fault: string | undefined
-  /** The batch takes no more records. */
+  /** The batch that was read last takes no more records. */
   full = false
-  /** All-zero records that no event tells of yet, and all there were. */
-  zeros = 0
+  /** All-zero records there were. */
   allZeros = 0
   /** The offset of the first of them; -1 if there is none. */
   firstZero = -1
   /** The offset of the first record behind which are bytes that are no features, and its row; -1 if there is none. */
   stray = -1
   strayRow = -1
+  private readonly form: number
   private readonly little: boolean
   private readonly timed: boolean
   private readonly wide: boolean
   private readonly callSiteAt: number
   private readonly core: number
   private readonly alloc: number
-  private readonly usual: UsualRecords | undefined
-  /** Fields that every record has, and those of a batch. */
+  /** Fields that every record has. */
   private readonly shared: number
-  private readonly columns: number
-  /** Bytes and events so far. */
-  private bytesRead = 0
-  private eventsRead = 0
+  /** All-zero records that no event tells of yet. */
+  private zeros = 0
+  /** Of the batch that is read: events, what is in its columns, and its strings once there are any. */
+  private count = 0
+  private fields = 0
+  private strings: StringTable | undefined
 
   /**
    * @param header the header of all batches
    * @param cpu the CPU that all records are of, where they do not say it
    */
   constructor(layout: KmemtraceLayout, private readonly header: TraceHeader, private readonly cpu: number | undefined) {
+    this.form = formOf(layout)
     this.little = layout.byteOrder === 'little'
     this.timed = layout.layout === 'ftrace'
     this.wide = layout.wordSize === 8
     this.callSiteAt = callSiteAt(layout)
     this.core = coreSize(layout)
     this.alloc = allocSize(layout)
-    this.usual = UsualRecords.of(layout)
     this.shared = CORE_FIELDS | (this.timed ? fieldSet('cpu', 'time') : fieldSet('sequence')) | (cpu === undefined ? 0 : Has.cpu)
-    this.columns = this.shared | ALLOC_FIELDS | HAS_API
-  }
-
-  /** A batch for what `left` bytes may hold. */
-  newBatch(left: number): EventBatch {
-    const { bytesRead, eventsRead } = this
-    const expected = Math.ceil((left * (eventsRead || 1)) / (bytesRead || TYPICAL_BYTES))
-    const capacity = Math.max(16, Math.min(expected + (expected >>> 4), BATCH_EVENTS))
-    return EventBatch.unfilled(capacity, this.columns, this.header)
   }
 
   /** Counts all-zero records at this offset. */
@@ -81,165 +74,139 @@ export class RecordReader {
     this.allZeros += n
   }
 
-  /** Tells of the all-zero records so far by an event, if there are any; the batch must have room. */
-  tellZeros(batch: EventBatch): void {
-    if (this.zeros === 0) return
-    const i = batch.count
-    batch.addColumns(HAS_COUNT)
-    batch.kind[i] = KIND_LOST
-    batch.elements.words[2 * i + LO] = this.zeros
-    batch.elements.words[2 * i + HI] = Math.floor(this.zeros / WORD)
-    let fields = HAS_COUNT
-    if (this.cpu !== undefined) {
-      batch.cpu[i] = this.cpu
-      fields |= Has.cpu
-    }
-    batch.mask[i] = fields
-    batch.count = i + 1
-    this.zeros = 0
-  }
-
   /**
-   * Reads whole records into a batch, until they end, the batch is full, or one has a `fault`.
-   * @param end one past the last byte that is there
-   * @param base the stream's offset of `bytes[0]`
-   * @returns the position of the first record that was not read
+   * Reads whole records, until they end, a batch is full, or one has a `fault`.
+   * @param isAll nothing comes behind the input: all-zero records are told of, even if no other record is behind them
+   * @returns the events, of which there may be none
    */
-  read(batch: EventBatch, bytes: Uint8Array, from: number, end: number, base: number): number {
-    const { little, timed, wide, core, alloc, cpu, usual, callSiteAt: siteAt } = this
-    const { kind: kinds, mask, api, gfpFlags, node } = batch
-    const head = timed ? batch.cpu : batch.sequence
-    const time = batch.time.words
-    const callSite = batch.callSite.words
-    const address = batch.address.words
-    const size = batch.size.words
-    const usable = batch.usable.words
-    const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length)
-    const words = usual === undefined ? undefined : wordsOf(bytes)
-    // Where the words of the input begin, and how many bytes before them belong to others.
-    const skew = bytes.byteOffset & 3
-    // Where the low and the high word of a 64-bit number stand.
-    const low = little ? 0 : 4
-    const high = 4 - low
-    const shortFields = this.shared
-    const freeFields = shortFields | HAS_API
-    const allocFields = freeFields | ALLOC_FIELDS
-    let capacity = batch.capacity
-    const first = batch.count
-    let i = first
-    let start = from
-    while (end - start >= HEAD && i < capacity) {
-      if (words !== undefined && this.zeros === 0 && ((start + skew) & 3) === 0) {
-        const w = usual?.read(batch, words, (start + skew) >>> 2, (end + skew) >>> 2, i, capacity, allocFields, freeFields) as number
-        const next = (usual as UsualRecords).row
-        if (next > i) {
-          if (!timed && cpu !== undefined) batch.cpu.fill(cpu, i, next)
-          i = next
-          start = (w << 2) - skew
+  read(input: Input, isAll: boolean): EventBatch {
+    const { run, columns: memory, input: window } = kmemtraceKernel()
+    const { form, core, shared } = this
+    const batch = (columns ??= memory.view(new StringTable()))
+    this.count = 0
+    this.fields = 0
+    this.strings = undefined
+    this.full = false
+    let view: DataView | undefined
+    // How many records to read one by one before the kernel is asked again: where one is unusual, those behind it mostly are, too.
+    let wanted = 1
+    let left = 0
+    while (this.fault === undefined && !this.full && this.count < BATCH_EVENTS) {
+      if (this.zeros === 0 && left === 0) {
+        const from = window.load(input)
+        const rows = run.decode(form, from, window.end, this.count, BATCH_EVENTS, shared)
+        const n = rows - this.count
+        if (n > 0) {
+          const length = run.position.value - from
+          input.pos += length
+          this.count = rows
+          this.fields |= shared | HAS_API | (length > n * core ? ALLOC_FIELDS : 0)
+          wanted = 1
           continue
         }
+        left = wanted
+        wanted = Math.min(2 * wanted, MOST_WANTED)
       }
-      const event = bytes[start] as number
-      const type = bytes[start + 1] as number
-      const length = view.getUint16(start + 2, little)
-      const mandatory = event === ALLOC ? alloc : core
-      if (length < mandatory) {
-        if (length === 0 && event === 0 && type === 0) {
-          if (end - start < core) break
-          if (isZero(bytes, start, start + core)) {
-            this.addZeros(1, base + start)
-            start += core
-            continue
-          }
-        }
-        this.fault = `a record of ${length} bytes, where ${mandatory} are the least`
-        break
-      }
-      if (this.zeros > 0) {
-        batch.count = i
-        this.tellZeros(batch)
-        i = batch.count
-        continue
-      }
-      if (end - start < length) break
-
-      head[i] = view.getInt32(start + HEAD, little)
-      if (timed) {
-        time[2 * i + LO] = view.getUint32(start + 8 + low, little)
-        time[2 * i + HI] = view.getUint32(start + 8 + high, little)
-      } else if (cpu !== undefined) {
-        batch.cpu[i] = cpu
-      }
-      let at = start + siteAt
-      if (wide) {
-        callSite[2 * i + LO] = view.getUint32(at + low, little)
-        callSite[2 * i + HI] = view.getUint32(at + high, little)
-        address[2 * i + LO] = view.getUint32(at + 8 + low, little)
-        address[2 * i + HI] = view.getUint32(at + 8 + high, little)
-      } else {
-        callSite[2 * i + LO] = view.getUint32(at, little)
-        callSite[2 * i + HI] = 0
-        address[2 * i + LO] = view.getUint32(at + 4, little)
-        address[2 * i + HI] = 0
-      }
-      let fields = shortFields
-      if (event === ALLOC) {
-        at = start + core
-        if (wide) {
-          size[2 * i + LO] = view.getUint32(at + low, little)
-          size[2 * i + HI] = view.getUint32(at + high, little)
-          usable[2 * i + LO] = view.getUint32(at + 8 + low, little)
-          usable[2 * i + HI] = view.getUint32(at + 8 + high, little)
-          at += 16
-        } else {
-          size[2 * i + LO] = view.getUint32(at, little)
-          size[2 * i + HI] = 0
-          usable[2 * i + LO] = view.getUint32(at + 4, little)
-          usable[2 * i + HI] = 0
-          at += 8
-        }
-        gfpFlags[i] = view.getUint32(at, little)
-        node[i] = view.getInt32(at + 4, little)
-        kinds[i] = KIND_ALLOC
-        api[i] = ALLOC_APIS[type] as number
-        fields = allocFields
-      } else if (event === FREE) {
-        kinds[i] = KIND_FREE
-        api[i] = FREE_APIS[type] as number
-        fields = freeFields
-      } else {
-        kinds[i] = KIND_OTHER
-      }
-      if (type >= TYPES || event > FREE) {
-        batch.addColumns(HAS_CODE)
-        batch.code[i] = event | (type << 8)
-        fields = (fields & ~HAS_API) | HAS_CODE
-      }
-      if (length > mandatory) {
-        batch.addColumns(HAS_ATTRIBUTES)
-        batch.attributes[i] = batch.strings.intern(bytes, start + mandatory, start + length)
-        fields |= HAS_ATTRIBUTES
-        if (event <= FREE && this.stray < 0 && !areFeatures(bytes, start + mandatory, start + length, little)) {
-          this.stray = base + start
-          this.strayRow = i
-        }
-        if (batch.strings.byteLength > BATCH_STRING_BYTES) capacity = i + 1
-      }
-      mask[i] = fields
-      i++
-      start += length
+      view ??= new DataView(input.bytes.buffer, input.bytes.byteOffset, input.end)
+      if (!this.readOne(batch, input, view)) break
+      if (left > 0) left--
     }
-    batch.count = i
-    this.full = i >= capacity
-    this.bytesRead += start - from
-    this.eventsRead += i - first
-    return start
+    this.full ||= this.count === BATCH_EVENTS
+    if (!this.full && (isAll || this.fault !== undefined)) this.tellZeros(batch)
+    const taken = memory.take(this.count, this.fields, this.header, this.strings)
+    if (this.cpu !== undefined) taken.cpu.fill(this.cpu)
+    return taken
+  }
+
+  /** Reads a record, whatever it is. @returns whether it was there, and as it must be */
+  private readOne(batch: EventBatch, input: Input, view: DataView): boolean {
+    const { little, core, alloc } = this
+    const { bytes, pos: start, end } = input
+    if (end - start < HEAD) return false
+    const event = bytes[start] as number
+    const type = bytes[start + 1] as number
+    const length = view.getUint16(start + 2, little)
+    const mandatory = event === ALLOC ? alloc : core
+    if (length < mandatory) {
+      if (length === 0 && event === 0 && type === 0) {
+        if (end - start < core) return false
+        if (isZero(bytes, start, start + core)) {
+          this.addZeros(1, input.offset)
+          input.pos += core
+          return true
+        }
+      }
+      this.fault = `a record of ${length} bytes, where ${mandatory} are the least`
+      return false
+    }
+    if (this.zeros > 0) {
+      this.tellZeros(batch)
+      return true
+    }
+    if (end - start < length) return false
+
+    const i = this.count++
+    let fields = this.readFields(batch, i, view, start)
+    batch.kind[i] = event === ALLOC ? Kind.alloc : event === FREE ? Kind.free : Kind.other
+    if (type >= TYPES || event > FREE) {
+      batch.code[i] = event | (type << 8)
+      fields |= HAS_CODE
+    } else {
+      batch.api[i] = (event === ALLOC ? ALLOC_APIS : FREE_APIS)[type] as number
+      fields |= HAS_API
+    }
+    if (length > mandatory) {
+      this.strings ??= new StringTable()
+      batch.attributes[i] = this.strings.intern(bytes, start + mandatory, start + length)
+      fields |= HAS_ATTRIBUTES
+      if (event <= FREE && this.stray < 0 && !areFeatures(bytes, start + mandatory, start + length, little)) {
+        this.stray = input.offset
+        this.strayRow = i
+      }
+      this.full = this.strings.byteLength > BATCH_STRING_BYTES
+    }
+    batch.mask[i] = fields
+    this.fields |= fields
+    input.pos += length
+    return true
+  }
+
+  /** Reads what is at fixed places of the record at `start`. @returns which fields those are */
+  private readFields(batch: EventBatch, i: number, view: DataView, start: number): number {
+    const { little, timed, core } = this
+    const step = this.wide ? 8 : 4
+    const at = start + this.callSiteAt
+    const number = timed ? batch.cpu : batch.sequence
+    number[i] = view.getInt32(start + HEAD, little)
+    if (timed) readWord(batch.time.words, i, view, start + 8, little, true)
+    readWord(batch.callSite.words, i, view, at, little, this.wide)
+    readWord(batch.address.words, i, view, at + step, little, this.wide)
+    if (view.getUint8(start) !== ALLOC) return this.shared
+    const behind = start + core
+    readWord(batch.size.words, i, view, behind, little, this.wide)
+    readWord(batch.usable.words, i, view, behind + step, little, this.wide)
+    batch.gfpFlags[i] = view.getUint32(behind + 2 * step, little)
+    batch.node[i] = view.getInt32(behind + 2 * step + 4, little)
+    return this.shared | ALLOC_FIELDS
+  }
+
+  /** Tells of the all-zero records so far by an event, if there are any. */
+  private tellZeros(batch: EventBatch): void {
+    if (this.zeros === 0) return
+    const i = this.count++
+    batch.kind[i] = Kind.lost
+    batch.elements.words[2 * i + LO] = this.zeros
+    batch.elements.words[2 * i + HI] = Math.floor(this.zeros / WORD)
+    batch.mask[i] = HAS_COUNT | (this.shared & (this.timed ? 0 : Has.cpu))
+    this.fields |= batch.mask[i] as number
+    this.zeros = 0
   }
 }
 
-/** The words that bytes lie in, from the one with the first byte on; those at the end that are not whole are left out. */
-function wordsOf({ buffer, byteOffset, length }: Uint8Array): Int32Array {
-  return new Int32Array(buffer, byteOffset & ~3, ((byteOffset & 3) + length) >>> 2)
+/** Reads a number of 64 bits, or of 32, to element i of a column. */
+function readWord(words: Uint32Array, i: number, view: DataView, at: number, little: boolean, wide: boolean): void {
+  words[2 * i + LO] = view.getUint32(wide && !little ? at + 4 : at, little)
+  words[2 * i + HI] = wide ? view.getUint32(little ? at + 4 : at, little) : 0
 }
 
 /** Whether all of `bytes[start..end)` is zero. */

@@ -1,10 +1,9 @@
-import type { Sink } from '../../bytes/sink.js'
 import { HI, LO, WORD } from '../../bytes/u64.js'
 import type { EventBatch } from '../../event/batch.js'
-import { Has } from '../../event/fields.js'
-import { EventId, MAX_RECORD, callSiteAt, coreSize, type KmemtraceLayout } from './layout.js'
+import { Has, fieldSet } from '../../event/fields.js'
+import { OUTPUT_BYTES, formOf, kmemtraceKernel } from './kernel.js'
+import { EventId, callSiteAt, coreSize, type KmemtraceLayout } from './layout.js'
 import { zerosOf, type Lowering } from './lower.js'
-import { UsualRecords } from './usual.js'
 
 const HAS_ADDRESS = Has.address
 const HAS_OLD_ADDRESS = Has.oldAddress
@@ -19,31 +18,39 @@ const HAS_TIME = Has.time
 const HAS_ATTRIBUTES = Has.attributes
 const { alloc: ALLOC } = EventId
 
-/** Results are given out when they have about this many bytes. */
-const OUTPUT_BYTES = 65_536
+const BLOCK_FIELDS = fieldSet('api', 'address', 'callSite', 'size', 'usable', 'gfpFlags', 'node')
+
+const NOTHING = new Uint8Array(0)
+/** How many events the kernel is given at a time: those that there is room for, whatever they are. */
+const PART = Math.floor(OUTPUT_BYTES / 56)
+/** How many events are looked at by themselves, at most, before the kernel is asked again. */
+const MOST_WANTED = 256
 /** A mask of all bits. */
 const ALL = -1
 
-/** How large the sink of a `RecordWriter` must be: so large that it never grows. */
-export const SINK_BYTES = OUTPUT_BYTES + MAX_RECORD
-
-/** Writes lowered events. */
+/**
+ * Writes events: the usual ones by the kernel, and those that it leaves as a `Lowering` has them. What is written is in the kernel's memory, and stays
+ * there from one call of `write` until another encoder's.
+ */
 export class RecordWriter {
-  private readonly view: DataView
-  private readonly words: Int32Array
-  private readonly usual: UsualRecords | undefined
+  private readonly form: number
   private readonly little: boolean
   private readonly timed: boolean
   private readonly wide: boolean
   private readonly callSiteAt: number
   private readonly core: number
+  /** The columns that are of use to the kernel. */
+  private readonly columns: number
+  private readonly watched: number
+  /** Where the next byte is written. */
+  private pos = 0
+  private bytes: Uint8Array = NOTHING
+  private view: DataView = new DataView(NOTHING.buffer)
   /** Why an event could not be written, in strict mode; all before it is written then. */
   fault: unknown
   /** The next event of the batch to find the records of, and one past the last. */
   private event = 0
   private events = 0
-  /** The batch's usual events can be written as they are. */
-  private takesUsual = false
   /** The next of the records that were found. */
   private record = 0
   /** All-zero records that are still to be written. */
@@ -52,55 +59,72 @@ export class RecordWriter {
   private sequence = 0
   private none = new Uint32Array(0)
 
-  /**
-   * @param cpu what `ftrace` records of events without a CPU say
-   * @param sink of `SINK_BYTES`, to be emptied between two calls of `write`
-   */
-  constructor(layout: KmemtraceLayout, private readonly cpu: number, private readonly sink: Sink) {
-    this.view = new DataView(sink.bytes.buffer)
-    this.words = new Int32Array(sink.bytes.buffer, 0, sink.bytes.length >>> 2)
-    this.usual = UsualRecords.of(layout)
+  /** @param cpu what `ftrace` records of events without a CPU say, or that of all events of a `relay` stream */
+  constructor(layout: KmemtraceLayout, private readonly cpu: number | undefined) {
+    this.form = formOf(layout)
     this.little = layout.byteOrder === 'little'
     this.timed = layout.layout === 'ftrace'
     this.wide = layout.wordSize === 8
     this.callSiteAt = callSiteAt(layout)
     this.core = coreSize(layout)
+    this.watched = !this.timed && cpu !== undefined ? HAS_CPU : 0
+    this.columns = BLOCK_FIELDS | (this.timed ? HAS_CPU | HAS_TIME : HAS_SEQUENCE | this.watched)
   }
 
   /** The first `n` events of a batch are to be written. */
-  begin(batch: EventBatch, lowering: Lowering, n: number): void {
+  begin(lowering: Lowering, n: number): void {
     this.event = 0
     this.events = n
-    this.takesUsual = lowering.takesUsual(batch)
     lowering.count = 0
     this.record = 0
   }
 
   /**
    * Writes records, from where the last call stopped, as far as there is room for output.
-   * @returns whether all are written
+   * @returns what was written; none of it only if all was written before
    */
-  write(batch: EventBatch, lowering: Lowering): boolean {
-    const { sink, events } = this
-    while (sink.pos < OUTPUT_BYTES) {
-      if (!this.writeRecords(batch, lowering)) return false
-      if (this.event === events) return true
-      const wanted = this.writeUsual(batch)
-      if (this.event < events && sink.pos < OUTPUT_BYTES) this.find(batch, lowering, wanted)
+  write(batch: EventBatch, lowering: Lowering): Uint8Array {
+    const { run, columns, output } = kmemtraceKernel()
+    const { form, events, cpu = 0, watched } = this
+    const micros = this.timed && batch.header.timeUnit === 'us'
+    if (this.bytes !== output) {
+      this.bytes = output
+      this.view = new DataView(output.buffer, output.byteOffset)
     }
-    return this.event === events && this.record === lowering.count && this.zeros === 0
+    this.pos = 0
+    // The kernel has the events from the first to the last of these.
+    let first = 0
+    let last = 0
+    let wanted = 1
+    while (this.writeRecords(batch, lowering) && this.event < events) {
+      if (this.event >= last) {
+        // To begin a part that does not fit would be to copy it twice.
+        if (last > 0 && this.pos > 0) break
+        first = this.event
+        last = Math.min(events, first + PART)
+        columns.put(batch, first, last, this.columns)
+      }
+      const row = this.event - first
+      const next = run.encode(form, row, last - first, this.pos, OUTPUT_BYTES, this.sequence, cpu, watched, micros)
+      if (next > row) {
+        this.pos = run.written.value
+        this.sequence = run.sequence.value
+        this.event = first + next
+        wanted = 1
+      }
+      if (this.pos >= OUTPUT_BYTES) break
+      if (this.event < last) {
+        // Where events are unusual, those behind them mostly are, too.
+        this.find(batch, lowering, Math.min(wanted, last - this.event))
+        wanted = Math.min(2 * wanted, MOST_WANTED)
+      }
+    }
+    return this.bytes.slice(0, this.pos)
   }
 
-  /** Writes usual events. @returns how many of the events behind them are to be looked at by themselves */
-  private writeUsual(batch: EventBatch): number {
-    const { sink, usual } = this
-    if (usual === undefined || !this.takesUsual) return this.events - this.event
-    if ((sink.pos & 3) !== 0) return 1
-    const w = usual.write(batch, this.event, this.events, this.words, sink.pos >>> 2, OUTPUT_BYTES >>> 2, this.sequence, this.cpu, this.nothing(batch.count))
-    sink.pos = w << 2
-    this.event = usual.row
-    this.sequence = usual.sequence
-    return 1
+  /** All of the batch that was begun is written. */
+  isDone(lowering: Lowering): boolean {
+    return this.event === this.events && this.record === lowering.count && this.zeros === 0
   }
 
   /** Finds the records for the next `n` events. */
@@ -122,8 +146,7 @@ export class RecordWriter {
   private writeRecords(batch: EventBatch, lowering: Lowering): boolean {
     const { rows, ids, fields: masks, count } = lowering
     if (this.record === count && this.zeros === 0) return true
-    const { sink, view, little, timed, wide, callSiteAt: siteAt } = this
-    const { bytes } = sink
+    const { bytes, view, little, timed, wide, callSiteAt: siteAt } = this
     const { columns, sequence, cpu } = batch
     // Masking what is absent is twice as fast as asking for each word; so every column must have something to mask.
     const none = this.nothing(batch.count)
@@ -139,15 +162,15 @@ export class RecordWriter {
     const high = 4 - low
     this.writeZeros()
     let last = this.sequence
-    let start = sink.pos
+    let start = this.pos
     let r = this.record
     while (r < count && start < OUTPUT_BYTES) {
       const row = rows[r] as number
       if (row < 0) {
         this.zeros = zerosOf(batch, -1 - row)
-        sink.pos = start
+        this.pos = start
         this.writeZeros()
-        start = sink.pos
+        start = this.pos
         r++
         continue
       }
@@ -158,7 +181,7 @@ export class RecordWriter {
       bytes[start] = id
       bytes[start + 1] = id >>> 8
       if (timed) {
-        view.setInt32(start + 4, (fields & HAS_CPU) !== 0 ? (cpu[row] as number) : this.cpu, little)
+        view.setInt32(start + 4, (fields & HAS_CPU) !== 0 ? (cpu[row] as number) : (this.cpu ?? 0), little)
         if ((fields & HAS_TIME) !== 0) this.writeTime(batch, row, start + 8)
         else bytes.fill(0, start + 8, start + 16)
       } else {
@@ -211,7 +234,7 @@ export class RecordWriter {
       start = p
       r++
     }
-    sink.pos = start
+    this.pos = start
     this.sequence = last
     this.record = r
     if (r < count || this.zeros > 0) return false
@@ -229,10 +252,10 @@ export class RecordWriter {
   /** Writes all-zero records, as far as there is room for output. */
   private writeZeros(): void {
     if (this.zeros === 0) return
-    const { sink, core } = this
-    const n = Math.min(this.zeros, Math.ceil((OUTPUT_BYTES - sink.pos) / core))
-    sink.bytes.fill(0, sink.pos, sink.pos + n * core)
-    sink.pos += n * core
+    const { bytes, pos, core } = this
+    const n = Math.min(this.zeros, Math.ceil((OUTPUT_BYTES - pos) / core))
+    bytes.fill(0, pos, pos + n * core)
+    this.pos += n * core
     this.zeros -= n
   }
 

@@ -8,6 +8,7 @@ import { FIELDS, Has } from '../../event/fields.js'
 import type { TimeUnit, TraceHeader } from '../../event/header.js'
 import type { Decoder } from '../../event/stage.js'
 import { decodeText } from '../../event/strings.js'
+import { checkVersion } from '../loop-version.js'
 import type { Dtd } from '../model.js'
 import { timeUnitOf } from '../time-unit.js'
 import { headerOf, isHeadLine, MAX_HEAD, MAX_LINE } from './layout.js'
@@ -76,6 +77,7 @@ export class AsciiDecoder implements Decoder {
   private failure: TraceError | null = null
 
   constructor(dtd: Dtd, { name = 'metatf-ascii' }: AsciiDecodeOptions = {}, private readonly loops?: LineLoops) {
+    if (loops !== undefined) checkVersion(loops)
     this.name = name
     this.timeUnit = timeUnitOf(dtd).timeUnit
     this.programs = programsOf(dtd).programs

@@ -9,6 +9,7 @@ import { encodeText } from '../../event/strings.js'
 import { LineEncoder } from '../../formats/line-encoder.js'
 import { Chooser } from '../choose.js'
 import { lastPart } from '../dtd-name.js'
+import { checkVersion } from '../loop-version.js'
 import type { Dtd } from '../model.js'
 import { headOf } from './layout.js'
 import type { LineLoops } from './loops.js'
@@ -63,6 +64,7 @@ export class AsciiEncoder extends LineEncoder {
     private readonly loops?: LineLoops
   ) {
     super()
+    if (loops !== undefined) checkVersion(loops)
     const { mapping, programs } = programsOf(dtd)
     this.name = name
     this.head = head

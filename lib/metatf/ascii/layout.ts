@@ -19,7 +19,7 @@ export interface AsciiLayout {
 /** A line of the head: `## Key: value`. */
 const HEAD_LINE = /^##[ \t]*[^\s:][^\n:]*:[^\n]*\n/
 const HEAD = new RegExp(`^(?:${HEAD_LINE.source.slice(1)})*(?:\\r?\\n)?$`)
-const DTD_URL = /^##[ \t]*DTDURL:[ \t]*(\S.*?)[ \t]*\r?$/im
+const DTD_URL = /^##[ \t]*DTDURL:(.*\S.*)$/im
 const TIME_UNIT = /^##[ \t]*TimeUnit:[ \t]*(ns|us)[ \t]*\r?$/m
 
 /** Whether this is a line of the head, with its line feed. */
@@ -29,7 +29,7 @@ export function isHeadLine(line: string): boolean {
 
 /** The name of the DTD that the lines of a head tell, or null. */
 export function dtdNameIn(head: string): string | null {
-  return DTD_URL.exec(head)?.[1] ?? null
+  return DTD_URL.exec(head)?.[1]?.trim() ?? null
 }
 
 /**
@@ -62,5 +62,5 @@ function withName(head: string, rename: (name: string | null) => string | null):
   const name = rename(before)
   if (name === before || name === null) return head
   const line = `## DTDURL: ${name}`
-  return before === null ? `${line}\n${head}` : head.replace(DTD_URL, (old) => (old.endsWith('\r') ? `${line}\r` : line))
+  return before === null ? `${line}\n${head}` : head.replace(DTD_URL, () => line)
 }

@@ -1,5 +1,6 @@
 import type { Sink } from '../../bytes/sink.js'
 import type { EventBatch } from '../../event/batch.js'
+import type { Versioned } from '../loop-version.js'
 
 /** What a loop that reads lines is given, and where it leaves how far it came. */
 export interface LineReadCursor {
@@ -28,7 +29,7 @@ export interface LineWriteCursor {
  * The compiled loops of a DTD of 1.2. They read and write lines of plain numbers, one after the other, and stop at the first that is any different.
  * The reader and writer for all lines take that one, and the loop goes on behind it.
  */
-export interface LineLoops {
+export interface LineLoops extends Versioned {
   /** Adds records, one a line, to a batch. */
   read(batch: EventBatch, cursor: LineReadCursor): void
   /** Writes events of a batch. */

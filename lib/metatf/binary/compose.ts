@@ -135,6 +135,8 @@ export class Composer {
     else if (given === undefined) {
       values.addAbsent(p)
       if (silent) this.silent.push(p)
+      // Fields of events that are missing are counted elsewhere; no bytes are no loss, and neither is what takes no room.
+      else if (field < 0 && isBytes[p] !== 1 && !isNothing(leaf)) this.note(`no ${leaf.name}, written as 0 or empty`)
     } else if (isBytes[p] === 1) values.addBytes(p, this.bytes(given))
     else values.addNumber(p, asNumber(given))
     this.remember(p, k)
@@ -283,6 +285,11 @@ export class Composer {
   private note(reason: string): void {
     this.losses.note(reason, this.batch as EventBatch, this.row)
   }
+}
+
+/** Whether the DTD has nothing stored for a leaf. */
+function isNothing({ width }: Leaf): boolean {
+  return width?.kind === 'constant' && width.bytes === 0
 }
 
 function asObject(value: unknown): JsonObject | undefined {

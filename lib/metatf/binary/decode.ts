@@ -10,7 +10,7 @@ import { EventBuilder } from './events.js'
 import {
   FORMAT, MAGIC, MAX_RECORD, hasMagic, parseFileHeader, spansOf, type ByteOrder, type FileHeader, type Span
 } from './layout.js'
-import { LoopReader, type SectionLoops } from './loops.js'
+import { LoopReader, sectionsOf, type BinaryLoops } from './loops.js'
 import { getNumber } from './program.js'
 import { SectionPuller, applyMetadata, type ReadAt } from './pull.js'
 import { INCOMPLETE, RecordReader } from './read.js'
@@ -56,7 +56,7 @@ const EVERYWHERE: Span = { start: 0, end: Infinity, section: 0, listed: false }
  * @param loops what `compileDtd` made of the DTD, which reads the same faster
  * @throws RangeError if the DTD is not of version 1.0
  */
-export function binaryDecoder(dtd: Dtd, options: BinaryDecodeOptions = {}, loops: readonly SectionLoops[] = []): Decoder {
+export function binaryDecoder(dtd: Dtd, options: BinaryDecodeOptions = {}, loops?: BinaryLoops): Decoder {
   return new BinaryDecoder(dtd, options, loops)
 }
 
@@ -93,11 +93,12 @@ export class BinaryDecoder implements Decoder {
   private isOver = false
 
   /** @throws RangeError if the DTD is not of version 1.0, which alone describes binary traces */
-  constructor(dtd: Dtd, private readonly options: BinaryDecodeOptions = {}, loops: readonly SectionLoops[] = []) {
+  constructor(dtd: Dtd, private readonly options: BinaryDecodeOptions = {}, loops?: BinaryLoops) {
     this.format = options.format ?? FORMAT
     this.plan = new Plan(dtd)
     this.mapping = mappingOf(dtd)
-    this.loops = loops.length === 0 ? null : new LoopReader(loops, this.mapping)
+    const sections = sectionsOf(loops)
+    this.loops = sections.length === 0 ? null : new LoopReader(sections, this.mapping)
     this.states = new States(this.plan)
     this.section = this.states.of(0)
     this.tables = new Tables(options.buffer ?? DEFAULT_BUFFER)

@@ -7,13 +7,14 @@ import { Losses, type Carried } from '../../event/losses.js'
 import type { Encoder } from '../../event/stage.js'
 import type { EncodeOptions } from '../../formats/format.js'
 import { Chooser } from '../choose.js'
+import { lastPart } from '../dtd-name.js'
 import { mappingOf, type Mapping, type RecordMapping } from '../mapping.js'
 import type { Dtd } from '../model.js'
 import { timeUnitOf } from '../time-unit.js'
 import { Composer } from './compose.js'
 import { isOptional } from './events.js'
 import { FORMAT, formatFileHeader, headerLength, type ByteOrder, type SectionHeader } from './layout.js'
-import { LoopWriter, canLoop, type SectionLoops } from './loops.js'
+import { LoopWriter, canLoop, sectionsOf, type BinaryLoops, type SectionLoops } from './loops.js'
 import { Plan, States, type SectionState } from './states.js'
 import { TableWriter } from './table-writer.js'
 import { Origin, Values } from './values.js'
@@ -63,7 +64,7 @@ const SECTION_TAG = 2
  * @param loops what `compileDtd` made of the DTD, which writes the same faster
  * @throws RangeError if the DTD is not of version 1.0, or its name has no place in a header
  */
-export function binaryEncoder(dtd: Dtd, options: BinaryEncodeOptions = {}, loops: readonly SectionLoops[] = []): Encoder {
+export function binaryEncoder(dtd: Dtd, options: BinaryEncodeOptions = {}, loops?: BinaryLoops): Encoder {
   return new BinaryEncoder(dtd, options, loops)
 }
 
@@ -92,6 +93,7 @@ interface Output {
 /** Writes events as a DTD says. */
 export class BinaryEncoder implements Encoder {
   readonly losses: Losses
+  private readonly loops: readonly SectionLoops[]
   private readonly plan: Plan
   private readonly unit: TimeUnit | undefined
   private readonly states: States
@@ -116,13 +118,13 @@ export class BinaryEncoder implements Encoder {
   private readonly waits: boolean
   private readonly window: number
   private waiting = 0
+  private header: TraceHeader | undefined
   private output: Output | undefined
   private fault: Error | undefined
   private isEnded = false
 
-  constructor(
-    dtd: Dtd, private readonly options: BinaryEncodeOptions = {}, private readonly loops: readonly SectionLoops[] = []
-  ) {
+  constructor(dtd: Dtd, private readonly options: BinaryEncodeOptions = {}, loops?: BinaryLoops) {
+    this.loops = sectionsOf(loops)
     this.plan = new Plan(dtd)
     this.unit = timeUnitOf(dtd).timeUnit
     const mapping = (this.mapping = mappingOf(dtd))
@@ -144,6 +146,9 @@ export class BinaryEncoder implements Encoder {
     try {
       this.checkUnit(batch)
       const output = this.begin(batch.header)
+      // Only one header can stand in front of records.
+      if (this.header !== undefined && batch.header !== this.header) this.losses.note('beginning of another trace', batch, 0)
+      this.header = batch.header
       for (let i = this.runLoop(batch, 0, count, output); i < count; i = this.runLoop(batch, i + 1, count, output)) {
         this.event(batch, i, output)
       }
@@ -201,7 +206,7 @@ export class BinaryEncoder implements Encoder {
     const isHeld = options.contiguous ?? (hasRaw || layout['contiguous'] === true)
     return {
       header: options.header ?? layout['header'] !== false,
-      name: options.name ?? (typeof dtd === 'string' ? this.renamed(dtd) : fileName(plan.dtd.file)),
+      name: options.name ?? (typeof dtd === 'string' ? this.renamed(dtd) : lastPart(plan.dtd.file)),
       byteOrder: options.byteOrder ?? (byteOrder === 'little' ? 'little' : 'big'),
       addressSize: options.addressSize ?? (addressSize === 32 ? 32 : 64),
       // Where no field takes values from a table, there is nothing to wait for.
@@ -347,10 +352,6 @@ function fileHeader(form: Form, records: number, sections: SectionHeader[], star
     dtd: name, byteOrder, addressSize, records: records > MAX_FILE ? 0 : records, sections,
     start: start ?? headerLength(length, sections.length)
   })
-}
-
-function fileName(path: string): string {
-  return path.slice(path.lastIndexOf('/') + 1)
 }
 
 /** The mapping of a record with what it needs: bytes of which there are none are those of an event that does not have them. */

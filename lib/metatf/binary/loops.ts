@@ -2,6 +2,7 @@ import type { Input } from '../../bytes/input.js'
 import type { Sink } from '../../bytes/sink.js'
 import type { EventBatch } from '../../event/batch.js'
 import { unwritableFields, type Chooser } from '../choose.js'
+import { checkVersion, type Versioned } from '../loop-version.js'
 import type { Mapping, RecordMapping } from '../mapping.js'
 import { RecordLayout } from './record-layout.js'
 import type { Plan, SectionState } from './states.js'
@@ -53,6 +54,11 @@ export interface SectionLoops {
   readLittle(batch: EventBatch, cursor: ReadCursor): void
   /** Writes events of a batch. */
   write(batch: EventBatch, cursor: WriteCursor): void
+}
+
+/** What a DTD of 1.0 is compiled to. */
+export interface BinaryLoops extends Versioned {
+  readonly sections: readonly SectionLoops[]
 }
 
 /** The layouts of one section that a loop reads or writes by. */
@@ -164,6 +170,13 @@ export class LoopWriter implements WriteCursor {
     if (this.latest.buffer !== bytes.buffer) this.latest = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
     return this.latest
   }
+}
+
+/** The loops of sections, none if there are none. @throws Error if they were compiled by another version */
+export function sectionsOf(loops: BinaryLoops | undefined): readonly SectionLoops[] {
+  if (loops === undefined) return []
+  checkVersion(loops)
+  return loops.sections
 }
 
 /** Whether loops can write traces of a DTD: not where fields take values from tables, which records must wait for. */

@@ -1,6 +1,7 @@
 import { FIELDS } from '../../event/fields.js'
 import { programsOf, type Program } from '../ascii/program.js'
 import { unwritableFields } from '../choose.js'
+import { LOOP_VERSION } from '../loop-version.js'
 import type { Dtd } from '../model.js'
 import { choiceOf, contradiction } from './choose-record.js'
 import { bitName, columnFor, fieldsIn, hoisted } from './columns.js'
@@ -25,7 +26,7 @@ export function asciiLoops(dtd: Dtd, naming: Naming): { form: 'Ascii'; type: str
       readFunction(simple, naming),
       writeFunction(simple, naming, choice, unwritable)
     ],
-    value: ['{ read: readLines, write: writeLines }']
+    value: [`{ version: ${LOOP_VERSION}, read: readLines, write: writeLines }`]
   }
 }
 
@@ -40,7 +41,7 @@ function setOf(fields: number): string {
 }
 
 function readFunction(programs: readonly Program[], naming: Naming): Code {
-  const { number } = naming
+  const { number, operand } = naming
   const columns = programs.flatMap((program) => [...wordsOf(program), ...Naming.givenFields(program.mapping.given)])
   const hasWords = programs.some((program) => wordsOf(program).length > 0)
   return [
@@ -53,7 +54,7 @@ function readFunction(programs: readonly Program[], naming: Naming): Code {
         ...hoisted(columns),
         ...block('while (pos < end && n < limit)', [
           ...(hasWords ? ['const row = 2 * n'] : []),
-          `let tag = ${number('bytes[pos]')} - ZERO`,
+          `let tag = ${operand('bytes[pos]')} - ZERO`,
           'let p = pos + 1',
           ...block('if (tag < 0 || tag > 9 || bytes[p] !== SPACE)', [
             'p = lineDecimal(bytes, pos, scratch, 0)',

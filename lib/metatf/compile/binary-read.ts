@@ -4,7 +4,7 @@ import type { LeafMapping, RecordMapping } from '../mapping.js'
 import { columnFor, hoisted, type Column } from './columns.js'
 import { lengthOf } from './loopable.js'
 import { Naming, type LoopNames, type LoopRecord } from './naming.js'
-import { block, render, type Code } from './source.js'
+import { block, uses, withoutComments, type Code } from './source.js'
 
 /** The widths that are read and written in place where the DTD has them. */
 const SPELLED = [1, 2, 4, 8]
@@ -13,6 +13,7 @@ const WIDEST = 8
 /** What the code of a loop depends on besides the records. */
 interface Context {
   readonly number: Naming['number']
+  readonly operand: Naming['operand']
   /** Where the numbers in the trace have their least significant byte first, `true`, else `false`. */
   readonly little: 'true' | 'false'
 }
@@ -22,8 +23,8 @@ interface Context {
  * number takes a third longer.
  */
 export function readFunction({ read, readLittle, records, what, tagWidth }: LoopNames, naming: Naming, order: ByteOrder): Code {
-  const { number, typed } = naming
-  const context: Context = { number, little: order === 'little' ? 'true' : 'false' }
+  const { number, operand, typed } = naming
+  const context: Context = { number, operand, little: order === 'little' ? 'true' : 'false' }
   const columns = records.flatMap(({ leaves, given }) => [
     ...leaves.flatMap(({ field }) => (field < 0 ? [] : [field])), ...Naming.givenFields(given)
   ])
@@ -59,8 +60,8 @@ export function readFunction({ read, readLittle, records, what, tagWidth }: Loop
 
 /** Constants for those of an object's properties that code uses. */
 export function taken(from: string, names: readonly string[], code: Code): string {
-  const text = render(code)
-  return `const { ${names.filter((name) => new RegExp(`\\b${name}\\b`).test(text)).join(', ')} } = ${from}`
+  const text = withoutComments(code)
+  return `const { ${names.filter((name) => uses(text, name)).join(', ')} } = ${from}`
 }
 
 function tagAt(at: string, width: number, context: Context): string {
@@ -118,7 +119,7 @@ function readLengths(variable: readonly LeafMapping[], layout: string, { leaves 
     const width = (leaves[p] as LeafMapping).leaf.width as { bytes: number }
     const general = `${layout}.readLength(${p}, view, at${p}, ${context.little})`
     return [
-      `const at${p} = pos + ${context.number(`${layout}.offset[${p}]`)}${shift}`,
+      `const at${p} = pos + ${context.operand(`${layout}.offset[${p}]`)}${shift}`,
       width.bytes === 3 ? `const length${p} = ${general}` : `const length${p} = ${layout}.how[${p}] === ${width.bytes} ? ${get(`at${p}`, width.bytes, context)} : ${general}`,
       `after += length${p}`,
       `if (length${p} > MAX_BYTES || after > end) break reading`
@@ -188,10 +189,10 @@ function readPlain({ local, type }: Column, width: number, context: Context): st
   return width < 4 || (width === 4 && type === 'u32') ? [`${local}[n] = ${get('p', width, context)}`] : null
 }
 
-function readGeneral({ local, type }: Column, layout: string, p: number, { number, little }: Context): string[] {
+function readGeneral({ local, type }: Column, layout: string, p: number, { number, operand, little }: Context): string[] {
   if (type === 'words') return [`p = ${layout}.read(${p}, view, p, ${little}, ${local}, row)`]
   const [lo, hi] = [`scratch[${2 * p} + LO]`, `scratch[${2 * p} + HI]`]
-  const sign = type === 'u32' ? '0' : `(${number(lo)} >> 31) >>> 0`
+  const sign = type === 'u32' ? '0' : `(${operand(lo)} >> 31) >>> 0`
   return [
     `p = ${layout}.read(${p}, view, p, ${little}, scratch, ${2 * p})`,
     // Larger numbers have no room in the column.

@@ -23,7 +23,7 @@ export function writeFunction({ write, records, what, tagWidth, mapping }: LoopN
       ...choice.before,
       ...block(`switch (${choice.expression})`, [
         ...records.flatMap((record, k) =>
-          block(`case ${choice.label(record)}:`, writeRecord(record, contradictions[k] as string[], tagWidth, number))
+          block(`case ${choice.label(record)}:`, writeRecord(record, contradictions[k] as string[], tagWidth, naming))
         ),
         'default:',
         ['break writing']
@@ -45,18 +45,18 @@ export function writeFunction({ write, records, what, tagWidth, mapping }: LoopN
   ])
 }
 
-function writeRecord(record: LoopRecord, contradictions: readonly string[], tagWidth: number, number: Naming['number']): Code {
+function writeRecord(record: LoopRecord, contradictions: readonly string[], tagWidth: number, naming: Naming): Code {
   const { layout, leaves } = record
   const values = leaves.slice(1)
   const bytes = values.filter(({ leaf }) => leaf.type === 'bytes')
   const variable = bytes.filter(({ leaf }) => lengthOf(leaf) >= 0)
-  const steps = values.flatMap((leaf) => writeLeaf(leaf, values, layout, number))
+  const steps = values.flatMap((leaf) => writeLeaf(leaf, values, layout, naming))
   const need = [`${layout}.length`, ...variable.map(({ leaf: { position: p } }) => `data${p}.length`)].join(' + ')
   return [
     leafList(record),
     `if ((fields & ${layout}.decisive) !== ${layout}.present) break writing`,
     ...contradictions.map((condition) => `if (${condition}) break writing`),
-    ...bytes.flatMap((leaf) => takeBytes(leaf, layout, number)),
+    ...bytes.flatMap((leaf) => takeBytes(leaf, layout, naming)),
     `const room = ${need}`,
     ...block('if (pos + room > view.byteLength)', ['sink.pos = pos', 'sink.reserve(room)', 'continue writing']),
     tagTo('pos', tagWidth, record.record.tag as number),
@@ -75,7 +75,7 @@ function tagTo(at: string, width: number, tag: number): string {
 }
 
 /** The bytes that a leaf is to be, if the layout has room for as many. */
-function takeBytes(mapping: LeafMapping, layout: string, number: Naming['number']): Code {
+function takeBytes(mapping: LeafMapping, layout: string, { number }: Naming): Code {
   const { leaf: { position: p }, leaf, field } = mapping
   const { bit, local } = columnFor(field)
   const view = `strings.view(${number(`${local}[i]`)})`
@@ -90,7 +90,7 @@ function takeBytes(mapping: LeafMapping, layout: string, number: Naming['number'
 }
 
 /** Writes a value at `p`, and moves `p` behind it. */
-function writeLeaf(mapping: LeafMapping, values: readonly LeafMapping[], layout: string, number: Naming['number']): Code {
+function writeLeaf(mapping: LeafMapping, values: readonly LeafMapping[], layout: string, naming: Naming): Code {
   const { leaf, field, role } = mapping
   const { position: p, width } = leaf
   if (leaf.type === 'bytes') return [`if (data${p}.length > 0) sink.bytes.set(data${p}, p)`, `p += data${p}.length`]
@@ -102,28 +102,28 @@ function writeLeaf(mapping: LeafMapping, values: readonly LeafMapping[], layout:
   }
   if (field < 0) return []
   const column = columnFor(field)
-  const general = writeGeneral(column, layout, p, number)
+  const general = writeGeneral(column, layout, p, naming)
   if (mapping.silent) return block(`if (${layout}.how[${p}] !== 0)`, general)
   const ways = spelledWidths(mapping, column).flatMap((spelled) => {
-    const plain = writePlain(column, spelled, number)
+    const plain = writePlain(column, spelled, naming)
     return plain === null ? [] : [{ width: spelled, code: [...plain, `p += ${spelled}`] }]
   })
   return byWidth(`${layout}.how[${p}]`, ways, general)
 }
 
-function writePlain({ local, type }: Column, width: number, number: Naming['number']): string[] | null {
+function writePlain({ local, type }: Column, width: number, { number, operand }: Naming): string[] | null {
   if (type === 'u32') return width === 4 ? [`view.setUint32(p, ${number(`${local}[i]`)}, little)`] : null
   if (type !== 'words') return null
-  const [lo, hi] = [number(`${local}[row + LO]`), number(`${local}[row + HI]`)]
-  if (width === 8) return [`view.setUint32(little ? p : p + 4, ${lo}, little)`, `view.setUint32(little ? p + 4 : p, ${hi}, little)`]
-  const fits = width === 4 ? `${hi} !== 0` : `${hi} !== 0 || ${lo} > ${256 ** width - 1}`
-  return [`if (${fits}) break writing`, width === 1 ? `view.setUint8(p, ${lo})` : `view.setUint${8 * width}(p, ${lo}, little)`]
+  const [lo, hi] = [`${local}[row + LO]`, `${local}[row + HI]`]
+  if (width === 8) return [`view.setUint32(little ? p : p + 4, ${number(lo)}, little)`, `view.setUint32(little ? p + 4 : p, ${number(hi)}, little)`]
+  const fits = width === 4 ? `${operand(hi)} !== 0` : `${operand(hi)} !== 0 || ${operand(lo)} > ${256 ** width - 1}`
+  return [`if (${fits}) break writing`, width === 1 ? `view.setUint8(p, ${number(lo)})` : `view.setUint${8 * width}(p, ${number(lo)}, little)`]
 }
 
-function writeGeneral({ local, type }: Column, layout: string, p: number, number: Naming['number']): string[] {
-  const value = number(`${local}[i]`)
+function writeGeneral({ local, type }: Column, layout: string, p: number, { number, operand }: Naming): string[] {
+  const value = `${local}[i]`
   const words = type === 'words' ? `${local}, row` : `scratch, ${2 * p}`
-  const load = [`scratch[${2 * p} + LO] = ${value}`, `scratch[${2 * p} + HI] = ${type === 'i32' ? `${value} >> 31` : '0'}`]
+  const load = [`scratch[${2 * p} + LO] = ${number(value)}`, `scratch[${2 * p} + HI] = ${type === 'i32' ? `${operand(value)} >> 31` : '0'}`]
   return [
     ...(type === 'words' ? [] : load),
     `p = ${layout}.write(${p}, view, p, little, ${words})`,

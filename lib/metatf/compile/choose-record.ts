@@ -1,4 +1,4 @@
-import { FIELDS, KINDS } from '../../event/fields.js'
+import { FIELDS } from '../../event/fields.js'
 import { recordSlot, tableOf } from '../choose.js'
 import type { Mapping, RecordMapping } from '../mapping.js'
 import { columnFor } from './columns.js'
@@ -40,15 +40,10 @@ export function choiceOf(mapping: Mapping, records: readonly RecordMapping[], { 
 }
 
 /** The condition under which the event has another outcome or api than the record says, which is then lost; none if the record says none. */
-export function contradiction({ given, outcome, api }: RecordMapping, { number }: Naming): string[] {
+export function contradiction({ given, outcome, api }: RecordMapping, { operand }: Naming): string[] {
   return [[OUTCOME, outcome], [API, api]].flatMap(([field = 0, code]) => {
     if (((given >>> field) & 1) === 0) return []
     const { bit, local } = columnFor(field)
-    return [`(fields & ${bit}) !== 0 && ${number(`${local}[i]`)} !== ${code}`]
+    return [`(fields & ${bit}) !== 0 && ${operand(`${local}[i]`)} !== ${code}`]
   })
-}
-
-/** The kind of a record's events, in words. */
-export function kindOf({ kind }: RecordMapping): string {
-  return KINDS[kind] as string
 }

@@ -1,6 +1,7 @@
 import { Kind } from '../../event/fields.js'
+import { programsOf } from '../ascii/program.js'
 import { Plan } from '../binary/states.js'
-import type { LeafMapping, Mapping, RecordMapping } from '../mapping.js'
+import { mappingOf, type LeafMapping, type Mapping, type RecordMapping } from '../mapping.js'
 import type { Dtd, Field, Leaf, Section } from '../model.js'
 
 /** A section, and those of its records that loops read and write. */
@@ -33,6 +34,21 @@ export function loopSections(dtd: Dtd, { of }: Mapping): LoopSection[] {
     }
     return records.length > 0 ? [{ section, records }] : []
   })
+}
+
+/**
+ * The names of a DTD's own records that no loop reads or writes, so that a compiled module takes as long for them as the universal
+ * reader and writer do.
+ * @throws DtdError if the DTD is of 1.2 and asks for what lines cannot say
+ */
+export function recordsWithoutLoop(dtd: Dtd): string[] {
+  const mapping = mappingOf(dtd)
+  const looped = new Set(
+    dtd.version === '1.0'
+      ? loopSections(dtd, mapping).flatMap(({ records }) => records.map(({ record }) => record))
+      : programsOf(dtd).programs.filter(({ simple }) => simple !== null).map((program) => program.mapping.record)
+  )
+  return mapping.records.flatMap(({ record }) => (record.predefined || looped.has(record) ? [] : [record.name]))
 }
 
 /**

@@ -1,5 +1,6 @@
 import { FIELDS } from '../../event/fields.js'
 import { lastPart } from '../dtd-name.js'
+import { LOOP_VERSION } from '../loop-version.js'
 import { mappingOf } from '../mapping.js'
 import type { Dtd } from '../model.js'
 import { printDtd } from '../print.js'
@@ -7,9 +8,10 @@ import { asciiLoops } from './ascii.js'
 import { readFunction } from './binary-read.js'
 import { writeFunction } from './binary-write.js'
 import { bitName } from './columns.js'
+import { imports } from './imports.js'
 import { loopSections } from './loopable.js'
 import { Naming, nameLoops } from './naming.js'
-import { block, comment, quoted, render, type Code, type Language } from './source.js'
+import { block, comment, quoted, render, uses, withoutComments, type Code, type Language } from './source.js'
 import { recordTypes } from './types.js'
 
 /** What the compiler can be told. */
@@ -43,9 +45,10 @@ export function compileDtd(dtd: Dtd, { language = 'ts' }: CompileOptions = {}): 
   const { records } = mappingOf(dtd)
   const parts = dtd.version === '1.0' ? binaryParts(dtd, naming) : asciiLoops(dtd, naming)
   const types = recordTypes(records, { ...dtd, file }, naming)
-  const body = [...constants([parts.loops, parts.value]), ...spaced(parts.loops), ...exportsOf({ ...dtd, file }, parts, naming)]
-  // Neither comments nor the text of the DTD need imports.
-  const code = render(body).replaceAll(/\/\*[^]*?\*\/|`(?:[^`\\]|\\.)*`/gs, '')
+  const beginning = [...constants([parts.loops, parts.value]), ...spaced(parts.loops)]
+  const body = [...beginning, ...exportsOf(file, printDtd(dtd), parts, naming)]
+  // The definition and its name need no imports, whatever words are in them.
+  const code = withoutComments([...beginning, ...exportsOf('', '', parts, naming)])
   return render([...header({ ...dtd, file }), ...imports(code, language), ...types, '', ...body])
 }
 
@@ -64,15 +67,16 @@ function binaryParts(dtd: Dtd, naming: Naming): Parts {
   const mapping = mappingOf(dtd)
   const groups = nameLoops(loopSections(dtd, mapping), dtd, mapping)
   const most = Math.max(0, ...groups.flatMap(({ records }) => records.map(({ leaves }) => leaves.length)))
+  const version = `version: ${LOOP_VERSION}`
   const value = groups.flatMap(({ sections, records, read, readLittle, write }) => {
     const tags = records.map(({ record }) => record.tag).join(', ')
     return sections.map((section) => `{ section: ${section}, tags: [${tags}], read: ${read}, readLittle: ${readLittle}, write: ${write} }`)
   })
   return {
     form: 'Binary',
-    type: 'readonly SectionLoops[]',
+    type: 'BinaryLoops',
     loops: [scratchOf(most), ...groups.flatMap((group) => [readFunction(group, naming, 'big'), readFunction(group, naming, 'little'), writeFunction(group, naming)])],
-    value: value.length === 0 ? ['[]'] : ['[', value.map((line, i) => (i < value.length - 1 ? `${line},` : line)), ']']
+    value: value.length === 0 ? [`{ ${version}, sections: [] }`] : ['{', [`${version},`, 'sections: [', value.map((line, i) => (i < value.length - 1 ? `${line},` : line)), ']'], '}']
   }
 }
 
@@ -83,7 +87,7 @@ function scratchOf(leaves: number): Code {
 
 /** The definitions that are used, with empty lines between them. */
 function spaced(definitions: Code): Code {
-  const text = render(definitions)
+  const text = withoutComments(definitions)
   return definitions.flatMap((definition) => {
     const isScratch = typeof definition !== 'string' && render(definition).includes('const scratch =')
     const isUsed = !isScratch || text.split('scratch').length > 2
@@ -95,16 +99,17 @@ const CONSTANTS = { NO_BYTES: 'new Uint8Array(0)', SPACE: '0x20', LINE_FEED: '0x
 
 /** Copies of what loops use, for an import is looked up each time. */
 function constants(code: Code): Code {
-  const text = render(code)
-  const bits = FIELDS.filter(({ name }) => new RegExp(`\\b${bitName(name)}\\b`).test(text))
+  const text = withoutComments(code)
+  const bits = FIELDS.filter(({ name }) => uses(text, bitName(name)))
   const lines = bits.map(({ name }) => `const ${bitName(name)} = Has.${name}`)
-  for (const [name, value] of Object.entries(CONSTANTS)) if (new RegExp(`\\b${name}\\b`).test(text)) lines.push(`const ${name} = ${value}`)
+  for (const [name, value] of Object.entries(CONSTANTS)) if (uses(text, name)) lines.push(`const ${name} = ${value}`)
   return lines.length > 0 ? [...lines, ''] : []
 }
 
-function exportsOf(dtd: Dtd, { form, type, value }: Parts, { language, typed }: Naming): Code {
+function exportsOf(file: string, definition: string, { form, type, value }: Parts, { language, typed }: Naming): Code {
   const isTs = language === 'ts'
-  const text = printDtd(dtd).replaceAll(/[`\\]|\$\{/g, (special) => `\\${special}`).trimEnd().split('\n')
+  // A template takes a carriage return for a line feed.
+  const text = definition.replaceAll(/[`\\]|\$\{/g, (special) => `\\${special}`).replaceAll('\r', '\\r').trimEnd().split('\n')
   const lower = form.toLowerCase()
   const [first = '', ...others] = value as [string, ...(string | Code)[]]
   const make = (name: string, what: string, options: string, result: string, body: string): Code => [
@@ -115,11 +120,11 @@ function exportsOf(dtd: Dtd, { form, type, value }: Parts, { language, typed }: 
     ''
   ]
   return [
-    ...(isTs ? [] : [`/** @type {${type.replace('SectionLoops', "import('heapflow/metatf').SectionLoops").replace('LineLoops', "import('heapflow/metatf').LineLoops")}} */`]),
+    ...(isTs ? [] : [`/** @type {${type.replace(/\w+Loops/, "import('heapflow/metatf').$&")}} */`]),
     `const LOOPS${isTs ? `: ${type}` : ''} = ${first}`, ...others, '',
     ...comment(`The definition, without its comments.`),
     `export const dtd = parseDtd(\`${text[0]}`,
-    ...text.slice(1), `\`, ${quoted(dtd.file)})`, '',
+    ...text.slice(1), `\`, ${quoted(file)})`, '',
     ...make('decoder', 'A pure decoder: bytes to events.', `${form}DecodeOptions`, 'Decoder', `${lower}Decoder(dtd, options, LOOPS)`),
     ...make('encoder', 'A pure encoder: events to bytes.', `${form}EncodeOptions`, 'Encoder', `${lower}Encoder(dtd, options, LOOPS)`),
     ...make('decode', 'Bytes to events: a Transform. Its error is a TraceError, after all events before it.', `${form}DecodeOptions`, 'Transform', 'decoderStream(decoder(options))'),
@@ -131,48 +136,4 @@ function exportsOf(dtd: Dtd, { form, type, value }: Parts, { language, typed }: 
       isTs ? `return ${typed('batch', 'Iterable<unknown>')} as Iterable<TraceRecord>` : 'return /** @type {any} */ (batch)'
     ])
   ]
-}
-
-/** What modules import from where; `type` marks what is only there for types. */
-const IMPORTS: readonly { from: string; names: readonly string[] }[] = [
-  { from: 'node:stream', names: ['type Transform'] },
-  {
-    from: 'heapflow',
-    names: ['BATCH_STRING_BYTES', 'Has', 'HI', 'LO', 'decoderStream', 'encoderStream', 'type Decoder', 'type Encoder', 'type EventBatch']
-  },
-  {
-    from: 'heapflow/metatf',
-    names: [
-      'BY_DEFAULT', 'MAX_BYTES', 'MAX_LINE', 'asciiDecoder', 'asciiEncoder', 'binaryDecoder', 'binaryEncoder', 'getTag', 'lineDecimal', 'lineNumber', 'parseDtd', 'recordSlot',
-      'setTag', 'writeDecimal', 'writeHex', 'type AsciiDecodeOptions', 'type AsciiEncodeOptions', 'type BinaryDecodeOptions', 'type BinaryEncodeOptions',
-      'type LineLoops', 'type LineReadCursor', 'type LineWriteCursor', 'type ReadCursor', 'type RecordLayout', 'type SectionLoops', 'type WriteCursor'
-    ]
-  }
-]
-
-/** Imports of what a text uses. */
-function imports(text: string, language: Language): Code {
-  const lines = IMPORTS.flatMap(({ from, names }) => {
-    const used = names.filter((name) => {
-      const isType = name.startsWith('type ')
-      return (language === 'ts' || !isType) && new RegExp(`(?<![\\w'.\`])${isType ? name.slice(5) : name}\\b`).test(text)
-    })
-    if (used.length === 0) return []
-    const isOnlyTypes = used.every((name) => name.startsWith('type '))
-    const list = isOnlyTypes ? used.map((name) => name.slice(5)) : used
-    const line = `import ${isOnlyTypes ? 'type ' : ''}{ ${list.join(', ')} } from '${from}'`
-    return line.length <= 120 ? [line] : [`import ${isOnlyTypes ? 'type ' : ''}{`, ...wrapNames(list), `} from '${from}'`]
-  })
-  return [...lines, '']
-}
-
-function wrapNames(names: readonly string[]): string[] {
-  const lines = ['  ']
-  for (const [i, name] of names.entries()) {
-    const text = i < names.length - 1 ? `${name},` : name
-    const last = lines[lines.length - 1] as string
-    if (last.length + text.length + 1 > 118) lines.push(`  ${text}`)
-    else lines[lines.length - 1] = last === '  ' ? `  ${text}` : `${last} ${text}`
-  }
-  return lines
 }

@@ -2,6 +2,7 @@ import { Has } from '../../event/fields.js'
 import type { Mapping, RecordMapping } from '../mapping.js'
 import type { Dtd } from '../model.js'
 import { fieldsIn } from './columns.js'
+import { imported } from './imports.js'
 import type { LoopSection } from './loopable.js'
 import { Names, block, camelCase, comment, pascalCase, type Code, type Language } from './source.js'
 
@@ -25,12 +26,8 @@ export interface LoopNames {
   readonly mapping: Mapping
 }
 
-/** Identifiers that the module has or may have by itself. */
-const RESERVED = [
-  'Decoder', 'Encoder', 'EventBatch', 'HI', 'Has', 'LO', 'LineReadCursor', 'LineWriteCursor', 'ReadCursor', 'RecordLayout', 'SectionLoops',
-  'Transform', 'WriteCursor', 'Event', 'BinaryDecodeOptions', 'BinaryEncodeOptions', 'AsciiDecodeOptions', 'AsciiEncodeOptions',
-  'Array', 'BigInt', 'DataView', 'Iterable', 'Record', 'Readonly', 'String', 'Uint8Array', 'Uint32Array'
-]
+/** Names that no type of a record may have: those of what the module imports and makes itself, and those of the language that it uses. */
+const RESERVED = [...imported, 'TraceRecord', 'Array', 'Iterable', 'Record', 'Uint8Array', 'Uint32Array']
 
 /** How things are called and typed in one language. */
 export class Naming {
@@ -38,12 +35,18 @@ export class Naming {
 
   constructor(readonly language: Language) {
     this.number = this.number.bind(this)
+    this.operand = this.operand.bind(this)
     this.typed = this.typed.bind(this)
   }
 
-  /** An element of an array as a number. */
+  /** An element of an array as a number, where it stands alone. */
   number(expression: string): string {
-    return this.language === 'ts' ? `(${expression} as number)` : expression
+    return this.typed(expression, 'number')
+  }
+
+  /** The same as an operand of an operator. */
+  operand(expression: string): string {
+    return this.language === 'ts' ? `(${this.number(expression)})` : expression
   }
 
   /** An expression of which only people know the type. */

@@ -1,3 +1,5 @@
+import { takeName } from '../take-name.js'
+
 /** The languages that modules can be written in. */
 export type Language = 'ts' | 'js'
 
@@ -10,12 +12,7 @@ export function render(code: Code, level = 0): string {
 }
 
 function line(text: string, level: number): string {
-  return text === '' ? '\n' : `${'  '.repeat(level)}${plain(text)}\n`
-}
-
-/** A line without the parentheses around casts that stand alone. */
-function plain(text: string): string {
-  return text.replace(/( (?:\+?=|[:?]) )\(([^()]+ as number)\)$/, '$1$2').replaceAll(/(\(|, )\(([^()]+ as number)\)(?=[,)])/g, '$1$2')
+  return text === '' ? '\n' : `${'  '.repeat(level)}${text}\n`
 }
 
 /** Lines in parentheses or braces: `head {`, what is in it, `}`. */
@@ -48,20 +45,28 @@ export function quoted(text: string): string {
   return `'${JSON.stringify(text).slice(1, -1).replaceAll('\\"', '"').replaceAll("'", "\\'")}'`
 }
 
+/** The text of code without its comments, in which names stand that it does not use. There are no strings in it that hold any. */
+export function withoutComments(code: Code): string {
+  return render(code).replaceAll(/\/\*[^]*?\*\/|\/\/.*/g, '')
+}
+
+/** Whether text, without its comments, has a name in it. */
+export function uses(text: string, name: string): boolean {
+  return new RegExp(`\\b${name}\\b`).test(text)
+}
+
 /** Names that nothing else in the module may have. */
 export class Names {
-  private readonly taken: Set<string>
+  /** Each name that is taken, and the last number that was added to it. */
+  private readonly taken: Map<string, number>
 
   constructor(taken: Iterable<string>) {
-    this.taken = new Set(taken)
+    this.taken = new Map([...taken].map((name) => [name, 1]))
   }
 
   /** The name itself if it is free, else with the first number that makes it so. */
   take(name: string): string {
-    let free = name
-    for (let n = 2; this.taken.has(free); n++) free = `${name}${n}`
-    this.taken.add(free)
-    return free
+    return takeName(name, this.taken, '')
   }
 }
 

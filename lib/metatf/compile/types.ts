@@ -24,7 +24,7 @@ export function recordTypes(mappings: readonly RecordMapping[], dtd: Dtd, naming
   const types = mappings.map((mapping, i) => recordType(mapping, names[i] as string, dtd, naming))
   const union = names.length === 0 ? 'never' : names.join(' | ')
   const doc = `A record of ${dtd.file} as an event.`
-  const all = naming.language === 'ts' ? [...comment(doc), ...unionType(names)] : [`/** @typedef {${union}} TraceRecord ${doc} */`]
+  const all = naming.language === 'ts' ? [...comment(doc), ...unionType(names)] : comment(`@typedef {${union}} TraceRecord ${doc}`)
   return [...types.flatMap((type) => [...type, '']), ...all]
 }
 

@@ -95,7 +95,7 @@ export class NdjsonDecoder implements Decoder {
     while (this.hasLine()) {
       // Behind the end record no line is as it should be; the general path says so.
       const stop = sequence.ended ? RARE : this.readByKernel(kernel)
-      if (stop === FULL) return
+      if (stop === FULL || (stop === RARE && this.count === KERNEL_EVENTS)) return
       if (stop === RARE && !this.readGeneral(kernel, input.bytes.indexOf(NEWLINE, input.pos) + 1)) return
     }
     if (!input.ended) return

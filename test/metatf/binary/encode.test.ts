@@ -164,7 +164,7 @@ describe('fields', () => {
       'r with lists of other lengths than field n says: left out': 1
     })
     const repeated = 'tag.width = 1; n.width = 1; n.interpretation = none; m.width = 1; m.interpretation = none; r : (tag, n, m, m*d) { tag.value = 4; d.width = n.value; d.interpretation = none; }'
-    expect(encode(repeated, [other({ d: ['YQ==', 'YWI='] })]).losses).toEqual({ 'r with values that there is no room for: left out': 1 })
+    expect(encode(repeated, [other({ d: ['YQ==', 'YWI='] })]).losses).toEqual({ 'no n, written as 0 or empty': 1, 'r with values that there is no room for: left out': 1 })
     expect(back(repeated, [other({ d: ['YQ==', 'YWE='.slice(0, 0) + 'Yg=='] })])).toMatchObject({ read: [other({ d: ['YQ==', 'Yg=='] })], losses: {} })
   })
 })

@@ -2,7 +2,8 @@ import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import { batchesOf, type TraceEvent } from '../../../lib/event/batch.js'
-import { compileDtd, DtdError, parseDtd } from '../../../lib/metatf.js'
+import { HATF_12 } from '../../../lib/formats/hatf-ascii/layout.js'
+import { compileDtd, DtdError, parseDtd, recordsWithoutLoop } from '../../../lib/metatf.js'
 import { decodeAll, encodeAll } from '../../support/drive.js'
 import { HATF10 } from '../binary/support.js'
 import { compiled, universal, writing } from './support.js'
@@ -45,6 +46,42 @@ describe('compileDtd', () => {
     const events: TraceEvent[] = [{ kind: 'comment', text: 'a' }]
     const batches = batchesOf(events, { format: 'x' })
     expect(writing(compiled(dtd).encoder(), batches)).toEqual(writing(universal(dtd).encoder(), batches))
+  })
+
+  test.each(['f((x as number))', 'a\rb', '// Decoder', '/* HI */'])('text of a DTD is in the module as it is: %j', (value) => {
+    const text = `## MetaTF: 1.2\n## Key: ${value}\nint size = none;\nmark : {tag, s} { tag = 4; string s = default "${value}"; }\nalloc : {tag, size} { tag = 1; }`
+    const dtd = parseDtd(text, 'x.dtd')
+    const { events } = decodeAll(compiled(dtd).decoder(), Buffer.from('## A: b\n\n4\n1 5\n'))
+    expect(events).toEqual([{ kind: 'other', type: 'mark', code: 4, fields: { s: value } }, { kind: 'alloc', size: 5n }])
+  })
+
+  test('names of records, files and sections that would end a comment', () => {
+    for (const file of ['a`b.dtd', "it's\n*x.dtd", 'a\u2028b.dtd', 'x */ y.dtd', '// x', '/* x']) {
+      const dtd = parseDtd('tag.width = 1; size.width = 1; size.interpretation = none; alloc : (tag, size) { tag.value = 4; }', file)
+      expect(decodeAll(compiled(dtd).decoder({ header: false }), Uint8Array.of(4, 5)).events).toEqual([{ kind: 'alloc', size: 5n }])
+    }
+  })
+
+  test('a module that another version of heapflow made is refused', () => {
+    const old = (source: string) => source.replace('version: 1', 'version: 0')
+    for (const dtd of [BLOCKS, parseDtd('tag.width = 1;', 'x.dtd'), HATF_12]) {
+      const pair = compiled(dtd, old)
+      for (const make of [() => pair.decoder(), () => pair.encoder()]) {
+        expect(make).toThrow('this reader and writer was compiled by another version of heapflow: run metatf-compile again')
+      }
+    }
+  })
+
+  test('which records have no loop', () => {
+    const width = (name: string) => `${name}.width = 1; ${name}.interpretation = none;`
+    const text = `tag.width = 1; ${['size', 'n', 'x'].map(width).join(' ')}
+      alloc : (tag, size) { tag.value = 4; } thing : (tag, size) { tag.value = 5; } free : (tag, size, n, n*x) { tag.value = 6; }
+      section values 2 { element : (v) { v.width = 4; v.interpretation = none; } }
+      section s 3 { realloc : (tag, size, address) { tag.value = 7; address.interpretation = sectionStride 2 1; } calloc : (tag, size) { tag.value = 8; } }`
+    expect(recordsWithoutLoop(parseDtd(text, 'x.dtd'))).toEqual(['thing', 'free', 'realloc'])
+    expect(recordsWithoutLoop(HATF10)).toEqual([])
+    const lines = '## MetaTF: 1.2\nint size = none; string file = none;\nalloc : {tag, size} { tag = 1; } calloc : {tag, size, file} { tag = 2; }'
+    expect(recordsWithoutLoop(parseDtd(lines, 'x.dtd'))).toEqual(['calloc'])
   })
 
   test('a DTD of 1.2 that lines cannot follow is an error of the compiler', () => {

@@ -13,9 +13,9 @@ export interface Pair {
   encoder(options?: BinaryEncodeOptions): Encoder
 }
 
-/** The pair that a DTD is compiled to: the module in JavaScript, with the modules under test in place of what it imports. */
-export function compiled(dtd: Dtd): Pair {
-  const source = compileDtd(dtd, { language: 'js' })
+/** The pair that a DTD is compiled to: the module in JavaScript, changed or not, with the modules under test in place of what it imports. */
+export function compiled(dtd: Dtd, change = (source: string) => source): Pair {
+  const source = change(compileDtd(dtd, { language: 'js' }))
     .replaceAll(/^import \{([^}]*)\} from '(\S+)'$/gm, (_, names: string, from: string) => `const {${names}} = modules['${from}']`)
     .replaceAll(/^export /gm, '')
   // oxlint-disable-next-line no-new-func

@@ -1,0 +1,24 @@
+import { shared, type Global, type KernelExports } from '../../kernel/kernel.js'
+import type { KmemtraceLayout } from './layout.js'
+
+/** kernel/kmemtrace.ts, which says what each of these is. */
+export interface KmemtraceKernel extends KernelExports {
+  decode(form: number, from: number, end: number, row: number, rows: number, shared: number): number
+  readonly position: Global
+
+  encode(
+    form: number, row: number, rows: number, out: number, end: number, sequence: number, cpu: number, watched: number, micros: boolean,
+  ): number
+  readonly written: Global
+  readonly sequence: Global
+}
+
+export const kmemtraceKernel = shared<KmemtraceKernel>('kmemtrace')
+
+/** No record is begun behind so many bytes of output; for one that begins before there is room. */
+export const OUTPUT_BYTES = 114_688
+
+/** The kernel's number for a layout. */
+export function formOf({ byteOrder, layout, wordSize }: KmemtraceLayout): number {
+  return (byteOrder === 'big' ? 1 : 0) | (layout === 'ftrace' ? 2 : 0) | (wordSize === 4 ? 4 : 0)
+}
