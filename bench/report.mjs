@@ -62,7 +62,8 @@ function memoryTable(memory) {
     ['peak memory', ...traces],
     memory.map(({ command, peaks }) => [command, ...peaks.map(({ kibibytes }) => amounts(kibibytes.map((k) => k / 1024)))]),
   )
-  return `Memory: median of ${memory[0].peaks[0].kibibytes.length} runs, likewise.\n\n${rows}`
+  const runs = memory[0].peaks[0].kibibytes.length
+  return `Memory: ${runs === 1 ? 'one run each' : `median of ${runs} runs, likewise`}.\n\n${rows}`
 }
 
 /** A median with its bounds; nothing for zeros. */
