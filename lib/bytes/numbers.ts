@@ -24,12 +24,6 @@ export function gap(bytes: Uint8Array, p: number): number {
   return p
 }
 
-/** Reads blanks and a 64-bit unsigned decimal number. */
-export function decimalField(bytes: Uint8Array, p: number, words: Uint32Array, at: number): number {
-  p = gap(bytes, p)
-  return p < 0 ? p : decimal(bytes, p, words, at)
-}
-
 /** Reads a 64-bit unsigned decimal number. Too large a number does not fit at its first digit. */
 export function decimal(bytes: Uint8Array, p: number, words: Uint32Array, at: number): number {
   const start = p
@@ -101,18 +95,6 @@ function longDecimal(bytes: Uint8Array, start: number, words: Uint32Array, at: n
   words[at + LO] = lo
   words[at + HI] = hi
   return p
-}
-
-/**
- * Reads blanks and a 64-bit hex number of either case, with `0x` or without. Too large a number does not fit at its first byte.
- */
-export function pointerField(bytes: Uint8Array, p: number, words: Uint32Array, at: number): number {
-  p = gap(bytes, p)
-  if (p < 0) return p
-  const start = p
-  if (bytes[p] === ZERO && ((bytes[p + 1] as number) | 32) === 0x78) p += 2
-  const after = hex(bytes, p, words, at)
-  return after < 0 && (HEX_VALUE[bytes[p] as number] as number) <= 15 ? ~start : after
 }
 
 /** Reads the digits of a 64-bit hex number, of either case. Too large a number does not fit at its first digit. */

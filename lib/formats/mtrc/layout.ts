@@ -24,14 +24,8 @@ export const MAX_VERSION = 999_999
 /** The entries of a name cache are numbered from 1 to this. */
 export const NAME_ENTRIES = 32
 
-/** Set in a name's byte when the name itself follows, with a NUL at its end. */
-export const NAME_DEFINES = 0x80
-
 /** The longest name that is read or written, in bytes without its NUL. */
 export const MAX_NAME = 65_536
-
-/** The longest canonical encoding of a 64-bit number as LEB128, in bytes. */
-export const MAX_CANONICAL_LEB = 10
 
 /** The longest encoding that is read, in bytes; what lies beyond a number's own bits is zero padding. */
 export const MAX_LEB = 32

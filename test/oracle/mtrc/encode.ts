@@ -9,8 +9,9 @@ import type { Encoder } from '../../../lib/event/stage.js'
 import type { EncodeOptions } from '../../../lib/formats/format.js'
 import { BlockIndices, LEFT_OUT } from './indices.js'
 import {
-  FORMAT, INTERNAL_TYPE, MAGIC, MAX_CANONICAL_LEB, MAX_NAME, NAME_DEFINES, RECORD, hasSources, layoutOf, writeHeader,
+  FORMAT, INTERNAL_TYPE, MAGIC, MAX_NAME, RECORD, hasSources, layoutOf, writeHeader,
 } from '../../../lib/formats/mtrc/layout.js'
+import { MAX_CANONICAL_LEB, NAME_DEFINES } from './constants.js'
 import { writeLeb } from './leb128.js'
 import { NOT_CACHED, WrittenNames } from './names.js'
 

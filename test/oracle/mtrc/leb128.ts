@@ -1,6 +1,7 @@
 import { HI, LO } from '../../../lib/bytes/u64.js'
 import { Fault } from './fault.js'
-import { MAX_CANONICAL_LEB, MAX_LEB } from '../../../lib/formats/mtrc/layout.js'
+import { MAX_LEB } from '../../../lib/formats/mtrc/layout.js'
+import { MAX_CANONICAL_LEB } from './constants.js'
 
 /**
  * Reads an unsigned LEB128 number as two words into `into[at + LO]` and `into[at + HI]`. `bytes` must hold `MAX_LEB`

@@ -1,6 +1,7 @@
 import type { StringTable } from '../../../lib/event/strings.js'
 import { Fault } from './fault.js'
-import { MAX_NAME, NAME_DEFINES, NAME_ENTRIES } from '../../../lib/formats/mtrc/layout.js'
+import { MAX_NAME, NAME_ENTRIES } from '../../../lib/formats/mtrc/layout.js'
+import { NAME_DEFINES } from './constants.js'
 
 /** A reader's side of one of the two name caches: which name each entry stands for. */
 export class ReadNames {

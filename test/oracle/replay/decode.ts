@@ -1,12 +1,13 @@
 import { ascii, COLON, CR, LF, MINUS, SPACE, TAB } from '../../../lib/bytes/ascii.js'
 import { Input } from '../../../lib/bytes/input.js'
-import { decimal, decimalField, negative, pointerField } from '../../../lib/bytes/numbers.js'
+import { decimal, negative } from '../../../lib/bytes/numbers.js'
 import { HI, LO, WORD } from '../../../lib/bytes/u64.js'
 import { BATCH_EVENTS, EventBatch } from '../../../lib/event/batch.js'
 import { describe, limit, malformed, truncated, type TraceError } from '../../../lib/event/error.js'
 import { Api, Has, Kind, fieldSet } from '../../../lib/event/fields.js'
 import type { Decoder } from '../../../lib/event/stage.js'
 import { MAX_LINE, NAME, REPLAY_HEADER } from '../../../lib/formats/replay/layout.js'
+import { decimalField, pointerField } from './fields.js'
 import { endOfLine, isWord, longestMatch, Word } from './words.js'
 
 const ALLOC = Kind.alloc
