@@ -1,3 +1,5 @@
+import { chunkOf, newChunk } from './chunks.js'
+
 /**
  * A growing buffer that encoders write into. Hot loops call `reserve(n)` once per record, then write `bytes[pos++]`
  * without further checks. `take` hands over what was written.
@@ -8,7 +10,7 @@ export class Sink {
   pos = 0
 
   constructor(capacity = 65_536) {
-    this.bytes = new Uint8Array(capacity)
+    this.bytes = newChunk(capacity)
   }
 
   /** Makes room for `n` more bytes; `bytes` may be another array afterwards. */
@@ -28,13 +30,22 @@ export class Sink {
 
   /** The bytes written since the last call, as a copy of their own. */
   take(): Uint8Array {
-    const taken = this.bytes.slice(0, this.pos)
+    const taken = chunkOf(this.bytes.subarray(0, this.pos))
     this.pos = 0
     return taken
   }
 
+  /** The same without a copy, where that does not keep far more memory than there are bytes. `bytes` may be another array afterwards. */
+  handOver(): Uint8Array {
+    const { bytes, pos } = this
+    if (pos < bytes.length / 2) return this.take()
+    this.bytes = newChunk(bytes.length)
+    this.pos = 0
+    return bytes.subarray(0, pos)
+  }
+
   private grow(n: number): void {
-    const bigger = new Uint8Array(Math.max(this.bytes.length * 2, this.pos + n))
+    const bigger = newChunk(Math.max(this.bytes.length * 2, this.pos + n))
     bigger.set(this.bytes.subarray(0, this.pos))
     this.bytes = bigger
   }

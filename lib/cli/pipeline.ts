@@ -69,21 +69,24 @@ export async function runJob(job: Job): Promise<void> {
   for (const path of typeof input === 'string' ? [input] : input.paths) {
     if (isSameFile(path, output)) throw new UsageError(`${output} is the input too: write to another file`)
   }
+  // What is held back to be merged or sorted may be read again.
+  const recycling = { recycle: job.source === undefined && (job.streams ?? []).length === 0 }
   const encoder = to.encoder({ ...job.encode, strict: args.has('strict') })
   try {
     await runStreams(command, input, [
       ...(typeof input === 'string' ? [job.reader?.(input) ?? decodeAny({
         path: input,
+        recycle: true,
         ...(job.from && { format: job.from }),
         ...(job.decode && { decode: job.decode }),
         ...(job.onFormat && { onFormat: job.onFormat }),
         ...(onCut && { onCut }),
       })] : []),
-      ...(job.stages ?? []).map(transformStream),
+      ...(job.stages ?? []).map((stage) => transformStream(stage, recycling)),
       ...(job.streams ?? []),
-      encoderStream(encoder),
+      encoderStream(encoder, recycling),
       ...(compressed ? [gzip()] : []),
-    ], () => openOutput(output), onCut)
+    ], () => openOutput(output, { recycle: !compressed }), onCut)
   } finally {
     reportLosses(command, to.name, encoder.losses.counts)
   }

@@ -1,26 +1,17 @@
 import { HI, LO } from '../bytes/u64.js'
-import { ALL_FIELDS, APIS, FIELDS, Has, KINDS, OUTCOMES, type ApiName, type FieldName, type KindName, type OutcomeName } from './fields.js'
+import { ALL_FIELDS, APIS, FIELDS, KINDS, OUTCOMES, type ApiName, type FieldName, type KindName, type OutcomeName } from './fields.js'
 import type { TraceHeader } from './header.js'
 import { parseJson, stringifyFields, type FieldValue } from './json.js'
+import { columnOf, placeColumns, Storage, U64Column, type Column, type ColumnName } from './storage.js'
 import { StringTable } from './strings.js'
+
+export { columnOf, U64Column, U64_FIELDS, type ColumnName } from './storage.js'
 
 /** Batches hold at most this many events: enough to amortise a stage's fixed cost, small enough to stay in cache. */
 export const BATCH_EVENTS = 4096
 
 /** Decoders close a batch when its strings take this many bytes. */
 export const BATCH_STRING_BYTES = 262_144
-
-/** A column of 64-bit unsigned integers, seen as values or, without BigInt, as pairs of words (see `LO` and `HI`). */
-export class U64Column {
-  /** Event i has its words at `words[2 * i + LO]` and `words[2 * i + HI]`. */
-  readonly words: Uint32Array
-  readonly values: BigUint64Array
-
-  constructor(buffer: ArrayBuffer, byteOffset: number, length: number) {
-    this.words = new Uint32Array(buffer, byteOffset, length * 2)
-    this.values = new BigUint64Array(buffer, byteOffset, length)
-  }
-}
 
 const NO_U64 = new U64Column(new ArrayBuffer(0), 0, 0)
 const NO_U32 = new Uint32Array(0)
@@ -78,63 +69,67 @@ export class EventBatch implements Iterable<TraceEvent> {
   /** calloc's number of elements; `size` is the product. */
   elements = NO_U64
 
+  /** What the masks, the kinds and the columns it began with are in, unless others have some of these too. */
+  private storage: Storage | undefined
+
   /**
    * @param capacity how many events it can hold
    * @param columns the set of fields to give storage at once
    * @param header the header of the trace that the events belong to
    * @param strings the string table that string columns refer to; a table of its own unless one is shared
-   * @param allocate gives the storage: zeros, unless all of it is going to be written
+   * @param storage what it has room in
    */
   constructor(
     readonly capacity: number,
     columns: number,
     readonly header: TraceHeader,
     readonly strings: StringTable = new StringTable(),
-    allocate: (bytes: number) => ArrayBuffer = zeros,
+    storage = Storage.cleared(capacity, columns),
   ) {
-    const storage = allocate((5 + bytesPerEvent(columns)) * capacity)
-    const mask = 8 * countBits(columns & U64_FIELDS) * capacity
-    this.mask = new Uint32Array(storage, mask, capacity)
-    this.kind = new Uint8Array(storage, storage.byteLength - capacity, capacity)
-    this.place(columns, storage, mask + 4 * capacity)
+    this.storage = storage
+    this.mask = storage.mask
+    this.kind = storage.kind
+    this.columns = columns
+    const target: Record<string, unknown> = this as object as Record<string, unknown>
+    for (const { name, column } of storage.columns) target[name] = column
   }
 
-  /** A batch of `count` events whose storage is not cleared: all of it is to be written. */
+  /** A batch for `count` events, or somewhat more, whose storage is not cleared: all of it is to be written. */
   static unfilled(count: number, columns: number, header: TraceHeader, strings?: StringTable): EventBatch {
-    return new EventBatch(count, columns, header, strings, uncleared)
+    const storage = Storage.uncleared(count, columns)
+    return new EventBatch(storage.capacity, columns, header, strings, storage)
+  }
+
+  /**
+   * Gives up the storage, for later batches to use. Only who reads a batch as the last one may do this; that it is not used again
+   * is worth about half of the time of decoding. The batch has no events and no columns then; typed arrays that were taken from it
+   * before are of another batch sooner or later.
+   */
+  recycle(): void {
+    const { storage } = this
+    if (storage === undefined) return
+    this.storage = undefined
+    this.count = 0
+    this.columns = 0
+    const target: Record<string, unknown> = this as object as Record<string, unknown>
+    target['mask'] = NO_U32
+    target['kind'] = NO_U8
+    for (const { name } of storage.columns) target[name] = NO_COLUMNS[name]
+    storage.recycle()
+  }
+
+  /** Others use its columns too: `recycle` does nothing from now on. */
+  keep(): void {
+    this.storage = undefined
   }
 
   /** Gives storage to the fields of a set that have none yet. Typed arrays taken from the batch before stay valid. */
   addColumns(set: number): void {
     set &= ~this.columns
-    const n = this.capacity
-    if (set !== 0) this.place(set, zeros(bytesPerEvent(set) * n), 8 * countBits(set & U64_FIELDS) * n)
-  }
-
-  /**
-   * Places columns in storage: those of 64 bits from its beginning, the others, those of 32 bits first, from byte `words` on; so
-   * all are aligned.
-   */
-  private place(set: number, storage: ArrayBuffer, words: number): void {
+    if (set === 0) return
     this.columns |= set
-    const n = this.capacity
-    let wide = 0
-    let bytes = words + 4 * countBits(set & ~(U64_FIELDS | BYTE_FIELDS)) * n
-    const target = this as Record<string, unknown>
-    for (let left = set; left !== 0; left &= left - 1) {
-      const f = 31 - Math.clz32(left & -left)
-      const column = columnOf(f)
-      if ((U64_FIELDS >>> f) & 1) {
-        target[column] = new U64Column(storage, wide, n)
-        wide += 8 * n
-      } else if ((BYTE_FIELDS >>> f) & 1) {
-        target[column] = new Uint8Array(storage, bytes, n)
-        bytes += n
-      } else {
-        target[column] = (I32_FIELDS >>> f) & 1 ? new Int32Array(storage, words, n) : new Uint32Array(storage, words, n)
-        words += 4 * n
-      }
-    }
+    const target: Record<string, unknown> = this as object as Record<string, unknown>
+    for (const { name, column } of placeColumns(set, this.capacity)) target[name] = column
   }
 
   /** The 64-bit column of a field of type `u64` or `address`. */
@@ -236,26 +231,8 @@ export class EventBatch implements Iterable<TraceEvent> {
 /** A field whose column is a `U64Column`. */
 export type U64FieldName = Extract<(typeof FIELDS)[number], { type: 'u64' | 'address' }>['name']
 
-/** The set of fields with 64-bit columns. */
-export const U64_FIELDS = setOf('u64', 'address')
-const BYTE_FIELDS = setOf('api', 'outcome')
-const I32_FIELDS = setOf('i32')
-
 /** Each field's position in `FIELDS`. */
 const FIELD_OF: ReadonlyMap<string, number> = new Map(FIELDS.map(({ name }, f) => [name, f]))
-
-function setOf(...types: string[]): number {
-  return FIELDS.reduce((set, field) => (types.includes(field.type) ? set | Has[field.name] : set), 0)
-}
-
-/** The name of a field's column in `EventBatch`. */
-export type ColumnName = Exclude<FieldName, 'count'> | 'elements'
-
-/** The column of the field at position f. The field `count` has the column `elements`, for `count` is the batch's own length. */
-export function columnOf(f: number): ColumnName {
-  const { name } = FIELDS[f] as (typeof FIELDS)[number]
-  return name === 'count' ? 'elements' : name
-}
 
 function codeOf(names: readonly string[], name: string): number {
   const code = names.indexOf(name)
@@ -263,25 +240,8 @@ function codeOf(names: readonly string[], name: string): number {
   return code
 }
 
-function zeros(bytes: number): ArrayBuffer {
-  return new ArrayBuffer(bytes)
-}
-
-/** Storage with whatever was in that memory before. */
-function uncleared(bytes: number): ArrayBuffer {
-  return Buffer.allocUnsafeSlow(bytes).buffer
-}
-
-/** How many bytes the columns of a set take for each event. */
-function bytesPerEvent(set: number): number {
-  return 8 * countBits(set & U64_FIELDS) + countBits(set & BYTE_FIELDS) + 4 * countBits(set & ~(U64_FIELDS | BYTE_FIELDS))
-}
-
-function countBits(set: number): number {
-  let n = 0
-  for (; set !== 0; set &= set - 1) n++
-  return n
-}
+/** The columns of a batch without events. */
+const NO_COLUMNS = Object.fromEntries(placeColumns(ALL_FIELDS, 0).map(({ name, column }) => [name, column])) as Readonly<Record<ColumnName, Column>>
 
 /**
  * Copies the events `rows[0..n)` of a batch, in that order, into a new batch that shares its strings.
@@ -289,7 +249,7 @@ function countBits(set: number): number {
  */
 export function selectRows(source: EventBatch, rows: Int32Array, n: number, columns: number = ALL_FIELDS): EventBatch {
   const set = source.columns & columns
-  const target = new EventBatch(n, set, source.header, source.strings)
+  const target = EventBatch.unfilled(n, set, source.header, source.strings)
   for (let j = 0; j < n; j++) {
     target.kind[j] = source.kind[rows[j] as number] as number
     target.mask[j] = (source.mask[rows[j] as number] as number) & set
@@ -313,6 +273,7 @@ export function selectRows(source: EventBatch, rows: Int32Array, n: number, colu
  */
 export function reviseBatch(source: EventBatch, fresh: number, strings: StringTable = source.strings): EventBatch {
   const { count } = source
+  source.keep()
   const target = new EventBatch(count, fresh, source.header, strings)
   target.kind.set(source.kind.subarray(0, count))
   target.mask.set(source.mask.subarray(0, count))

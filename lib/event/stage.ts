@@ -27,6 +27,11 @@ export interface Stage<In, Out> {
    * came up. Grows while the stage runs (by a bounded number), and is never reordered.
    */
   readonly warnings?: readonly string[]
+  /**
+   * Whether it looks at a batch that it was fed only until `next` has returned null, unless it gives out that very batch: the
+   * batch may be recycled then. Default false: it may hold batches back, or what it gives out may be parts of them.
+   */
+  readonly consumes?: boolean
 }
 
 /** Bytes to events. The first batch may be empty: it brings the header as soon as that is known. */

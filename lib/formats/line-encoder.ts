@@ -6,6 +6,7 @@ import type { Encoder } from '../event/stage.js'
 /** What encoders of text share: a batch at a time becomes lines, nothing is held back, and there is no trailer. */
 export abstract class LineEncoder implements Encoder {
   abstract readonly losses: Losses
+  readonly consumes = true
   protected readonly sink = new Sink()
   private batch: EventBatch | null = null
   private failure: unknown = null
@@ -36,7 +37,7 @@ export abstract class LineEncoder implements Encoder {
       // In strict mode: the lines before the loss are given out first.
       this.failure = error
     }
-    if (this.sink.pos > 0) return this.sink.take()
+    if (this.sink.pos > 0) return this.sink.handOver()
     if (this.failure !== null) throw this.failure
     return null
   }

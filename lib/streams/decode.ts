@@ -26,6 +26,8 @@ export interface DecodeAnyOptions {
   decode?: object
   /** Called once the format is known. */
   onFormat?: (format: Format) => void
+  /** Nobody else reads the chunks that are written: the memory of those that come from our own streams is used again. Default false. */
+  recycle?: boolean
   /** Takes note of a trace that is cut off, which is then no error: the stream ends where the trace does. */
   onCut?: (error: TraceError) => void
 }
@@ -45,7 +47,7 @@ export async function* decodeBytes(source: AsyncIterable<Uint8Array>, options: D
   try {
     options.onFormat?.(format)
     const isGeneral = format.name === 'ndjson' && isRewritten(head)
-    const batches = isGeneral ? (await import('./rewritten.js')).readRewritten(whole, stream) : runStage(format.decoder(decode), whole, stream)
+    const batches = isGeneral ? (await import('./rewritten.js')).readRewritten(whole, stream) : runStage(format.decoder(decode), whole, stream, options.recycle)
     for await (const batch of upToCut(batches, options.onCut)) {
       stream.emit('events', batch.count)
       yield batch

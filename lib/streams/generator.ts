@@ -2,6 +2,7 @@ import type { EventEmitter } from 'node:events'
 import type { Transform } from 'node:stream'
 import { transform as through } from 'through2'
 import { TraceError } from '../event/error.js'
+import { recycle } from '../event/recycle.js'
 import type { Stage } from '../event/stage.js'
 import { acceptFailures, allAccept, Failure, failWhenDrained, passFailures, type PassesFailures } from './failure.js'
 import { QUEUED } from './stage.js'
@@ -50,8 +51,13 @@ async function* itemsOf<In extends object>(source: AsyncIterable<In | string | F
   }
 }
 
-/** Runs a stage inside a generator; its warnings become the stream's. */
-export async function* runStage<In, Out>(stage: Stage<In, Out>, source: AsyncIterable<In>, stream: EventEmitter): AsyncGenerator<Out> {
+/**
+ * Runs a stage over chunks inside a generator; its warnings become the stream's.
+ * @param recycles the chunks are recycled when the stage is done with them
+ */
+export async function* runStage<Out>(
+  stage: Stage<Uint8Array, Out>, source: AsyncIterable<Uint8Array>, stream: EventEmitter, recycles = false,
+): AsyncGenerator<Out> {
   let warned = 0
   const results = function* (): Generator<Out> {
     try {
@@ -62,8 +68,9 @@ export async function* runStage<In, Out>(stage: Stage<In, Out>, source: AsyncIte
     }
   }
   const inputs = source[Symbol.asyncIterator]()
+  let last: Uint8Array | undefined
   for (;;) {
-    let input: IteratorResult<In>
+    let input: IteratorResult<Uint8Array>
     try {
       input = await inputs.next()
     } catch (error) {
@@ -74,6 +81,8 @@ export async function* runStage<In, Out>(stage: Stage<In, Out>, source: AsyncIte
     }
     if (input.done === true) break
     stage.feed(input.value)
+    if (recycles && last !== undefined) recycle(last)
+    last = input.value
     yield* results()
   }
   stage.end()

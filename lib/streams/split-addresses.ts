@@ -5,7 +5,7 @@ import { Separator } from '../formats/hatf/split/separate.js'
 import { Tracks, type HatfField, type SplitOptions } from '../formats/hatf/split/tracks.js'
 import { acceptFailures, allAccept, Failure, failWhenDrained, passFailures, type PassesFailures } from './failure.js'
 import { generatorStream } from './generator.js'
-import { QUEUED } from './stage.js'
+import { asBuffer, QUEUED } from './stage.js'
 
 /**
  * A Writable for the bytes of HATF with several readable sides: the trace without the bytes of some fields, and a stream
@@ -167,7 +167,7 @@ export function joinStream(streams: Readonly<Partial<Record<HatfField, Readable>
     const inputs = [main, ...sources].map((source: AsyncIterable<Uint8Array>) => source[Symbol.asyncIterator]())
     try {
       for (;;) {
-        for (let bytes = joiner.next(); bytes !== null; bytes = joiner.next()) yield Buffer.from(bytes.buffer)
+        for (let bytes = joiner.next(); bytes !== null; bytes = joiner.next()) yield asBuffer(bytes)
         const { wanted } = joiner
         if (wanted < 0) return
         const input = await (inputs[wanted] as AsyncIterator<Uint8Array>).next()

@@ -1,18 +1,20 @@
-import { close, createReadStream, fstatSync, openSync, statSync, write } from 'node:fs'
+import { close, fstatSync, openSync, statSync, write } from 'node:fs'
 import { Readable, Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
+import { recycleChunk } from '../bytes/chunks.js'
+import { DescriptorSource } from './descriptor-source.js'
 
 /**
  * Bytes from a file, or from standard input for `-`.
  * @param chunkBytes how many to read at a time from a named file
  */
-export function openInput(path: string, chunkBytes = 65_536): Readable {
+export function openInput(path: string, chunkBytes = 262_144): Readable {
   if (path !== '-' && statSync(path, { throwIfNoEntry: false })?.isDirectory() === true) {
     throw Object.assign(new Error(`${path} is a directory`), { code: 'EISDIR', syscall: 'read', path })
   }
-  if (path !== '-') return createReadStream(path, { highWaterMark: chunkBytes })
+  if (path !== '-') return new DescriptorSource(path, chunkBytes)
   // A file is read through the thread pool; a pipe by the event loop, for a blocked read there cannot be given up.
-  if (fstatSync(0).isFile()) return createReadStream('', { fd: 0, autoClose: false })
+  if (fstatSync(0).isFile()) return new DescriptorSource(0, chunkBytes)
   return process.stdin
 }
 
@@ -42,13 +44,19 @@ export function isSameFile(input: string, output: string): boolean {
 }
 
 /** A file for bytes, or standard output for `-`. */
-export function openOutput(path: string): Writable {
-  return path === '-' ? new DescriptorSink(1) : new DescriptorSink(path)
+export function openOutput(path: string, options?: DescriptorSinkOptions): Writable {
+  return new DescriptorSink(path === '-' ? 1 : path, options)
 }
 
 /** Writes a text to a file, or standard output for `-`, and is done when all of it is written. */
 export function writeText(path: string, text: string): Promise<void> {
   return pipeline(Readable.from([Buffer.from(text)]), openOutput(path))
+}
+
+/** What a `DescriptorSink` can be told. */
+export interface DescriptorSinkOptions {
+  /** Nobody else reads the chunks: the memory of those from our own streams is used again when they are written. Default false. */
+  recycle?: boolean
 }
 
 /**
@@ -66,7 +74,7 @@ export class DescriptorSink extends Writable {
    * @param target an open file descriptor, which is left open (a pipe may be in non-blocking mode), or a file's name; the
    *   file is opened when there is something to write, so that bad input does not empty it
    */
-  constructor(private readonly target: number | string) {
+  constructor(private readonly target: number | string, private readonly options: DescriptorSinkOptions = {}) {
     // With a mark of 1 the producer pauses after each chunk, so that only the chunk in hand is ever queued here.
     super({ highWaterMark: 1, decodeStrings: true })
   }
@@ -81,6 +89,7 @@ export class DescriptorSink extends Writable {
     this.busy = true
     this.writeAll(chunk, (error) => {
       this.busy = false
+      if (this.options.recycle === true) recycleChunk(chunk)
       done(error)
       this.idle?.()
     })

@@ -42,6 +42,7 @@ const BLOCK_RECORDS = 256
 /** Writes events as HATF 1.0. */
 export class HatfEncoder implements Encoder {
   readonly losses: Losses
+  readonly consumes = true
   private readonly kernel = hatfKernel()
   private readonly state: KernelState
   private readonly records = new Records(this.kernel)
@@ -91,7 +92,7 @@ export class HatfEncoder implements Encoder {
    * @throws TraceError when an event or field cannot be written in strict mode
    */
   next(): Uint8Array | null {
-    if (this.sink.pos > 0) return this.sink.take()
+    if (this.sink.pos > 0) return this.sink.handOver()
     if (this.fault !== undefined) throw this.fault
     return null
   }

@@ -23,6 +23,7 @@ export interface KmemtraceEncodeOptions extends EncodeOptions {
 /** Events to kmemtrace's binary records: one stream, such as one per-CPU file. */
 export class KmemtraceEncoder implements Encoder {
   readonly losses: Losses
+  readonly consumes = true
   private header: TraceHeader | undefined
   /** Once the first batch was fed. */
   private lowering: Lowering | undefined

@@ -1,3 +1,4 @@
+import { chunkOf } from '../../bytes/chunks.js'
 import { HI, LO, WORD } from '../../bytes/u64.js'
 import type { EventBatch } from '../../event/batch.js'
 import { Has, fieldSet } from '../../event/fields.js'
@@ -119,7 +120,7 @@ export class RecordWriter {
         wanted = Math.min(2 * wanted, MOST_WANTED)
       }
     }
-    return this.bytes.slice(0, this.pos)
+    return chunkOf(this.bytes.subarray(0, this.pos))
   }
 
   /** All of the batch that was begun is written. */

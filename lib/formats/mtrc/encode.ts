@@ -1,3 +1,4 @@
+import { chunkOf } from '../../bytes/chunks.js'
 import type { EventBatch } from '../../event/batch.js'
 import { unencodable, type TracePosition } from '../../event/error.js'
 import { Has, fieldSet } from '../../event/fields.js'
@@ -48,6 +49,7 @@ const UNFIT_FUNCTION = NOTES.length
  */
 export class MtrcEncoder implements Encoder {
   readonly losses: Losses
+  readonly consumes = true
   private readonly kernel = mtrcKernel()
   private header: TraceHeader | undefined
   private batch: EventBatch | undefined
@@ -97,7 +99,7 @@ export class MtrcEncoder implements Encoder {
     const written = kernel.run.written.value
     if (written > 0) {
       kernel.run.setWritten(0)
-      return kernel.output.slice(0, written)
+      return chunkOf(kernel.output.subarray(0, written))
     }
     if (this.fault !== undefined) throw this.fault
     return null

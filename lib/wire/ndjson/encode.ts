@@ -1,3 +1,4 @@
+import { chunkOf } from '../../bytes/chunks.js'
 import { Sink } from '../../bytes/sink.js'
 import { columnOf, type EventBatch } from '../../event/batch.js'
 import { NO_HEADER, type TraceHeader } from '../../event/header.js'
@@ -23,6 +24,7 @@ const MAX_WAITING = 4 * CHUNK_BYTES
  */
 export class NdjsonEncoder implements Encoder {
   readonly losses = new Losses('ndjson', CARRIED)
+  readonly consumes = true
   private batch: EventBatch | undefined
   private row = 0
   /** What the kernel goes on with where it stopped within event `row`. */
@@ -94,9 +96,7 @@ export class NdjsonEncoder implements Encoder {
   private give(bytes: Uint8Array): number {
     const { chunks, out } = this
     if (out.pos === 0 && bytes.length >= LEAST_CHUNK) {
-      const chunk = new Uint8Array(Buffer.allocUnsafeSlow(bytes.length).buffer)
-      chunk.set(bytes)
-      chunks.push(chunk)
+      chunks.push(chunkOf(bytes))
     } else {
       out.append(bytes)
       if (out.pos >= CHUNK_BYTES) chunks.push(out.take())

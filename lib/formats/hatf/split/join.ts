@@ -1,3 +1,4 @@
+import { chunkOf } from '../../../bytes/chunks.js'
 import { Input } from '../../../bytes/input.js'
 import { malformed, truncated, type TraceError } from '../../../event/error.js'
 import { MAX_RECORD_BYTES, Tag } from '../layout.js'
@@ -51,7 +52,7 @@ export class Joiner {
   next(): Uint8Array | null {
     if (this.fault === undefined) {
       const length = this.join()
-      if (length > 0) return this.out.slice(0, length)
+      if (length > 0) return chunkOf(this.out.subarray(0, length))
     }
     if (this.fault !== undefined) throw this.fault
     return null

@@ -1,0 +1,138 @@
+import { FIELDS, Has, type FieldName } from './fields.js'
+
+/** A column of 64-bit unsigned integers, seen as values or, without BigInt, as pairs of words (see `LO` and `HI`). */
+export class U64Column {
+  /** Event i has its words at `words[2 * i + LO]` and `words[2 * i + HI]`. */
+  readonly words: Uint32Array
+  readonly values: BigUint64Array
+
+  constructor(buffer: ArrayBuffer, byteOffset: number, length: number) {
+    this.words = new Uint32Array(buffer, byteOffset, length * 2)
+    this.values = new BigUint64Array(buffer, byteOffset, length)
+  }
+}
+
+/** The name of a field's column in `EventBatch`. */
+export type ColumnName = Exclude<FieldName, 'count'> | 'elements'
+
+/** The column of the field at position f. The field `count` has the column `elements`, for `count` is the batch's own length. */
+export function columnOf(f: number): ColumnName {
+  const { name } = FIELDS[f] as (typeof FIELDS)[number]
+  return name === 'count' ? 'elements' : name
+}
+
+/** The set of fields with 64-bit columns. */
+export const U64_FIELDS = setOf('u64', 'address')
+const BYTE_FIELDS = setOf('api', 'outcome')
+const I32_FIELDS = setOf('i32')
+
+function setOf(...types: string[]): number {
+  return FIELDS.reduce((set, field) => (types.includes(field.type) ? set | Has[field.name] : set), 0)
+}
+
+/** A column of any type. */
+export type Column = U64Column | Uint32Array | Int32Array | Uint8Array
+
+/** A column and its name. */
+export interface NamedColumn {
+  readonly name: ColumnName
+  readonly column: Column
+}
+
+/** The columns of a set for so many events, in memory that was cleared. */
+export function placeColumns(set: number, capacity: number): NamedColumn[] {
+  return place(set, capacity, new ArrayBuffer(bytesPerEvent(set) * capacity), 8 * countBits(set & U64_FIELDS) * capacity)
+}
+
+/**
+ * Places columns in memory: those of 64 bits from its beginning, the others, those of 32 bits first, from byte `words` on; so
+ * all are aligned.
+ */
+function place(set: number, n: number, memory: ArrayBuffer, words: number): NamedColumn[] {
+  const columns: NamedColumn[] = []
+  let wide = 0
+  let bytes = words + 4 * countBits(set & ~(U64_FIELDS | BYTE_FIELDS)) * n
+  for (let left = set; left !== 0; left &= left - 1) {
+    const f = 31 - Math.clz32(left & -left)
+    const name = columnOf(f)
+    if ((U64_FIELDS >>> f) & 1) {
+      columns.push({ name, column: new U64Column(memory, wide, n) })
+      wide += 8 * n
+    } else if ((BYTE_FIELDS >>> f) & 1) {
+      columns.push({ name, column: new Uint8Array(memory, bytes, n) })
+      bytes += n
+    } else {
+      columns.push({ name, column: (I32_FIELDS >>> f) & 1 ? new Int32Array(memory, words, n) : new Uint32Array(memory, words, n) })
+      words += 4 * n
+    }
+  }
+  return columns
+}
+
+/** What a batch begins with: masks, kinds and the columns of a set, in one piece of memory. */
+export class Storage {
+  readonly mask: Uint32Array
+  readonly kind: Uint8Array
+  readonly columns: readonly NamedColumn[]
+  /** How many bytes it takes. */
+  readonly bytes: number
+
+  private constructor(readonly capacity: number, readonly set: number, memory: ArrayBuffer) {
+    this.bytes = memory.byteLength
+    const mask = 8 * countBits(set & U64_FIELDS) * capacity
+    this.mask = new Uint32Array(memory, mask, capacity)
+    this.columns = place(set, capacity, memory, mask + 4 * capacity)
+    this.kind = new Uint8Array(memory, memory.byteLength - capacity, capacity)
+  }
+
+  /** All zeros. */
+  static cleared(capacity: number, set: number): Storage {
+    return new Storage(capacity, set, new ArrayBuffer((5 + bytesPerEvent(set)) * capacity))
+  }
+
+  /**
+   * Storage for `count` events or somewhat more, with whatever was in that memory before: that of a batch that was recycled, if one
+   * fits, for new memory costs more than what is mostly done with it.
+   */
+  static uncleared(count: number, set: number): Storage {
+    for (let s = spares.length - 1; s >= 0; s--) {
+      const spare = spares[s] as Storage
+      // Not a much larger one: whoever keeps the batch would keep all of it.
+      if (spare.set === set && spare.capacity >= count && spare.capacity <= 2 * count) {
+        spares.splice(s, 1)
+        return spare
+      }
+    }
+    // Somewhat more, so that there is room for the next batch, too, if that is about as large.
+    const step = 2 ** Math.max(0, 28 - Math.clz32(count))
+    const capacity = Math.ceil(count / step) * step
+    return new Storage(capacity, set, Buffer.allocUnsafeSlow((5 + bytesPerEvent(set)) * capacity).buffer)
+  }
+
+  /** Nobody looks at it any more: later batches may have it. */
+  recycle(): void {
+    if (this.capacity < MIN_SPARE || this.bytes > MAX_SPARE_BYTES) return
+    if (spares.length === MAX_SPARES) spares.shift()
+    spares.push(this)
+  }
+}
+
+/** So much storage is kept at most: more than the batches that are under way in one pipeline. */
+const MAX_SPARES = 8
+const MAX_SPARE_BYTES = 1 << 20
+/** Storage for fewer events costs little. */
+const MIN_SPARE = 64
+
+/** Storage that nobody uses; that which was used last is last. */
+const spares: Storage[] = []
+
+/** How many bytes the columns of a set take for each event. */
+function bytesPerEvent(set: number): number {
+  return 8 * countBits(set & U64_FIELDS) + countBits(set & BYTE_FIELDS) + 4 * countBits(set & ~(U64_FIELDS | BYTE_FIELDS))
+}
+
+function countBits(set: number): number {
+  let n = 0
+  for (; set !== 0; set &= set - 1) n++
+  return n
+}
