@@ -1,6 +1,7 @@
 // Runs stages and streams over bytes and batches in memory, and counts what they give.
 import { Readable, Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
+import { recycle } from '../dist/lib/index.js'
 
 /** What a pipe delivers at most at once. */
 const SLICE_BYTES = 65_536
@@ -74,6 +75,20 @@ export const countOf = (batch) => batch.count
 
 /** @param {Uint8Array} bytes */
 export const lengthOf = (bytes) => bytes.length
+
+/**
+ * Weighs a result as its last reader, who gives its memory back, as the commands do.
+ * @template {EventBatch | Uint8Array} Out
+ * @param {(out: Out) => number} weigh
+ * @returns {(out: Out) => number}
+ */
+export function thenRecycle(weigh) {
+  return (out) => {
+    const weight = weigh(out)
+    recycle(out)
+    return weight
+  }
+}
 
 /** @param {readonly EventBatch[]} batches */
 export const eventsIn = (batches) => batches.reduce((sum, batch) => sum + batch.count, 0)

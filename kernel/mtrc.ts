@@ -8,9 +8,9 @@ import {
   HAS_ADDRESS, HAS_FILE, HAS_FUNCTION, HAS_INDEX, HAS_LINE, HAS_OLD_ADDRESS, HAS_OUTCOME, HAS_SIZE, HAS_THREAD, HAS_TYPE, KIND_ALLOC, KIND_EXISTING,
   KIND_FREE, KIND_REALLOC, KIND_RESERVE, OUTCOME_ALLOCATED, OUTCOME_FREED,
 } from './shared/event'
-import { gather, lebEnds, lebLength, lebValue, writeLeb, writeShortLeb } from './shared/leb128'
+import { gather, lebEnds, lebLength, lebValue, OF_1, OF_3, OF_7, writeLeb } from './shared/leb128'
 import { areManyNames, forgetOthers, intern, MOST_NAMES, nameLength, nameRoom, names, nameStart, seedNames } from './shared/names'
-import { add, clearTable, find, FIRST, remove, SECOND, seedTable } from './shared/table'
+import { add, clearTable, entryAt, find, FIRST, remove, SECOND, seedTable } from './shared/table'
 
 export { ADDRESS, FILE, FUNCTION, INDEX, KIND, LINE, MASK, nameLength, nameStart, OLD_ADDRESS, OUTCOME, SIZE, THREAD, TYPE }
 
@@ -130,22 +130,22 @@ export function nameOf(id: u32): u32 {
 
 /**
  * Reads a number. Where none can be read, `fault` says why, and reading goes on where there are zeros.
- * @param usual how many bytes most numbers of its kind take: 1, 3, 7, or 0 if nobody can say. What follows one that is as long can be read before
- *   that is known: the processor guesses which branch comes, but would wait for a sum.
+ * @param usual how many bytes most numbers of its kind take: some of `OF_1`, `OF_3` and `OF_7`, or 0 if nobody can say. What follows one that is as
+ *   long can be read before that is known: the processor guesses which branch comes, but would wait for a sum.
  */
 // @ts-ignore: decorator
 @inline
-function leb(p: usize, to: usize, usual: usize): usize {
+function leb(p: usize, to: usize, usual: u32): usize {
   const word = load<u64>(p)
-  if (usual == 1 && (word & 0x80) == 0) {
+  if ((usual & OF_1) != 0 && (word & 0x80) == 0) {
     store<u64>(to, word & 0x7f)
     return p + 1
   }
-  if (usual == 3 && (word & 0x80_8080) == 0x8080) {
+  if ((usual & OF_3) != 0 && (word & 0x80_8080) == 0x8080) {
     store<u64>(to, (word & 0x7f) | ((word >> 1) & 0x3f80) | ((word >> 2) & 0x1f_c000))
     return p + 3
   }
-  if (usual == 7 && (word & 0x80_8080_8080_8080) == 0x8080_8080_8080) {
+  if ((usual & OF_7) != 0 && (word & 0x80_8080_8080_8080) == 0x8080_8080_8080) {
     store<u64>(to, gather(word & 0x7f_7f7f_7f7f_7f7f))
     return p + 7
   }
@@ -157,7 +157,7 @@ function leb(p: usize, to: usize, usual: usize): usize {
 
 /** A number of nine bytes or more. */
 function longLeb(start: usize, to: usize): usize {
-  let value = gather(load<u64>(start))
+  let value = gather(load<u64>(start) & 0x7f7f_7f7f_7f7f_7f7f)
   let p = start + 8
   const ninth = <u64>load<u8>(p++)
   value |= (ninth & 0x7f) << 56
@@ -265,14 +265,14 @@ export function decode(p: usize, end: usize, capacity: u32): u32 {
     let set = BLOCK
     p = start + 1
     if (type == F) {
-      p = leb(p, INDEX + wide, 3)
+      p = leb(p, INDEX + wide, OF_3)
       set = HAS_INDEX
     } else if (type == A || type == R) {
-      p = leb(p, INDEX + wide, 3)
-      p = leb(p, ADDRESS + wide, 7)
+      p = leb(p, INDEX + wide, OF_3)
+      p = leb(p, ADDRESS + wide, OF_7)
       p = leb(p, SIZE + wide, 0)
     } else if (type == H || type == I) {
-      p = leb(p, ADDRESS + wide, 7)
+      p = leb(p, ADDRESS + wide, OF_7)
       p = leb(p, SIZE + wide, 0)
       set = HAS_ADDRESS | HAS_SIZE
     } else if (type == M) {
@@ -287,30 +287,36 @@ export function decode(p: usize, end: usize, capacity: u32): u32 {
       set |= HAS_THREAD | HAS_LINE
       if (load<u32>(p) == 0) {
         // Frees mostly have no source.
-        store<u64>(THREAD + wide, 0)
-        store<u32>(LINE + (<usize>i << 2), 0)
+        store<u64>(wide, 0, THREAD)
+        store<u32>(<usize>i << 2, 0, LINE)
         p += 4
       } else {
-        p = leb(p, THREAD + wide, 1)
-        const caller = <u32>load<u8>(p)
-        if (caller == 0) {
-          p++
+        p = leb(p, THREAD + wide, OF_1 | OF_3)
+        if ((load<u32>(p) & 0xff_ffff) == 0) {
+          // Nor has any record of a program without the names of its functions.
+          store<u32>(<usize>i << 2, 0, LINE)
+          p += 3
         } else {
-          p = name(p, end, caller, FUNCTION_IDS, ENTRIES, FUNCTION + (<usize>i << 2))
-          set |= HAS_FUNCTION
+          const caller = <u32>load<u8>(p)
+          if (caller == 0) {
+            p++
+          } else {
+            p = name(p, end, caller, FUNCTION_IDS, ENTRIES, FUNCTION + (<usize>i << 2))
+            set |= HAS_FUNCTION
+          }
+          const file = <u32>load<u8>(p)
+          if (file == 0) {
+            p++
+          } else {
+            p = name(p, end, file, FILE_IDS, FILE_ENTRIES, FILE + (<usize>i << 2))
+            set |= HAS_FILE
+          }
+          p = leb(p, LINE_READ, 0)
+          const line = load<u64>(LINE_READ)
+          // A number that runs beyond the end may have more bits than it seems, so it is not judged yet.
+          if (line >> 32 != 0 && p <= end) p = nowhere(LINE_TOO_LARGE)
+          store<u32>(<usize>i << 2, <u32>line, LINE)
         }
-        const file = <u32>load<u8>(p)
-        if (file == 0) {
-          p++
-        } else {
-          p = name(p, end, file, FILE_IDS, FILE_ENTRIES, FILE + (<usize>i << 2))
-          set |= HAS_FILE
-        }
-        p = leb(p, LINE_READ, 0)
-        const line = load<u64>(LINE_READ)
-        // A number that runs beyond the end may have more bits than it seems, so it is not judged yet.
-        if (line >> 32 != 0 && p <= end) p = nowhere(LINE_TOO_LARGE)
-        store<u32>(LINE + (<usize>i << 2), <u32>line)
         if (nameBytes > BATCH_STRING_BYTES || names > MOST_NAMES - 4) capacity = i + 1
       }
     }
@@ -319,25 +325,25 @@ export function decode(p: usize, end: usize, capacity: u32): u32 {
       break
     }
     if (type == F) {
-      store<u8>(KIND + i, KIND_FREE)
+      store<u8>(i, KIND_FREE, KIND)
       if (resolves) {
-        const block = find(load<u64>(INDEX + wide))
+        const block = find(load<u64>(wide, INDEX))
         if (block != 0) {
-          store<u64>(ADDRESS + wide, load<u64>(block, FIRST))
-          store<u64>(SIZE + wide, load<u64>(block, SECOND))
+          store<u64>(wide, load<u64>(entryAt(block), FIRST), ADDRESS)
+          store<u64>(wide, load<u64>(entryAt(block), SECOND), SIZE)
           remove(block)
           set |= HAS_ADDRESS | HAS_SIZE
         }
       }
     } else if (type == A || type == R) {
-      store<u8>(KIND + i, type == A ? KIND_ALLOC : KIND_REALLOC)
+      store<u8>(i, type == A ? KIND_ALLOC : KIND_REALLOC, KIND)
       if (resolves) {
-        const index = load<u64>(INDEX + wide)
+        const index = load<u64>(wide, INDEX)
         let block: usize = 0
         if (type == R) {
           block = find(index)
           if (block != 0) {
-            store<u64>(OLD_ADDRESS + wide, load<u64>(block, FIRST))
+            store<u64>(wide, load<u64>(entryAt(block), FIRST), OLD_ADDRESS)
             set |= HAS_OLD_ADDRESS
           }
         }
@@ -349,22 +355,22 @@ export function decode(p: usize, end: usize, capacity: u32): u32 {
             break
           }
         }
-        store<u64>(block, load<u64>(ADDRESS + wide), FIRST)
-        store<u64>(block, load<u64>(SIZE + wide), SECOND)
+        store<u64>(entryAt(block), load<u64>(wide, ADDRESS), FIRST)
+        store<u64>(entryAt(block), load<u64>(wide, SIZE), SECOND)
       }
     } else {
-      store<u8>(KIND + i, KIND_RESERVE)
+      store<u8>(i, KIND_RESERVE, KIND)
       if (type == I) {
         if (nameRoom(8) == 0) {
           fault = NO_MEMORY
           stop = FAULT
           break
         }
-        store<u32>(TYPE + (<usize>i << 2), idOf(intern(INTERNAL, 8)))
+        store<u32>(<usize>i << 2, idOf(intern(INTERNAL, 8)), TYPE)
         set |= HAS_TYPE
       }
     }
-    store<u32>(MASK + (<usize>i << 2), set)
+    store<u32>(<usize>i << 2, set, MASK)
     all |= set
     i++
     start = p
@@ -515,38 +521,40 @@ export function encode(i: u32, n: u32): u32 {
   const withSources = sources
   const limit = OUTPUT + OUTPUT_BYTES
   let p = OUTPUT + written
-  notes = 0
+  let start = p
+  let said: u32 = 0
+  let next = nextIndex
   for (; i < n && p < limit; i++) {
-    const set = load<u32>(MASK + (<usize>i << 2))
-    const kind = load<u8>(KIND + i)
+    const set = load<u32>(<usize>i << 2, MASK)
+    const kind = load<u8>(i, KIND)
     const wide = <usize>i << 3
     let type: u8 = 0
     let index: u64 = 0
     let caller: u32 = 0
     let file: u32 = 0
-    recordStart = p - OUTPUT
+    start = p
     if (kind == KIND_RESERVE) {
       type = H
       if ((set & HAS_TYPE) != 0) {
-        const id = load<u32>(TYPE + (<usize>i << 2))
+        const id = load<u32>(<usize>i << 2, TYPE)
         const slot = slotOf(id)
         if (slot < 0) {
           wanted = id
           break
         }
         if (isInternal(numberAt(slot))) type = I
-        else notes = OTHER_TYPE
+        else said = OTHER_TYPE
       }
       store<u8>(p++, type)
     } else {
       if (kind > KIND_EXISTING) {
-        if ((set & HAS_INDEX) != 0) passOver(load<u64>(INDEX + wide))
+        if ((set & HAS_INDEX) != 0) next = passOver(next, load<u64>(wide, INDEX))
         continue
       }
       if (withSources) {
         // Names are looked for first, while nothing has changed yet.
         if ((set & HAS_FUNCTION) != 0) {
-          const id = load<u32>(FUNCTION + (<usize>i << 2))
+          const id = load<u32>(<usize>i << 2, FUNCTION)
           const slot = slotOf(id)
           if (slot < 0) {
             wanted = id
@@ -555,7 +563,7 @@ export function encode(i: u32, n: u32): u32 {
           caller = numberAt(slot)
         }
         if ((set & HAS_FILE) != 0) {
-          const id = load<u32>(FILE + (<usize>i << 2))
+          const id = load<u32>(<usize>i << 2, FILE)
           const slot = slotOf(id)
           if (slot < 0) {
             wanted = id
@@ -566,11 +574,15 @@ export function encode(i: u32, n: u32): u32 {
       }
       if ((set & HAS_INDEX) != 0) {
         type = kind == KIND_FREE ? F : kind == KIND_REALLOC ? R : A
-        index = load<u64>(INDEX + wide)
-        passOver(index)
-        if (kind == KIND_EXISTING) notes = EXISTING_AS_ALLOC
+        index = load<u64>(wide, INDEX)
+        next = passOver(next, index)
+        if (kind == KIND_EXISTING) said = EXISTING_AS_ALLOC
       } else {
+        nextIndex = next
+        notes = 0
         type = assign(i, kind, set)
+        next = nextIndex
+        said = notes
         if (type == 0) {
           if (!isFull) i++
           break
@@ -578,36 +590,41 @@ export function encode(i: u32, n: u32): u32 {
         index = assigned
       }
       store<u8>(p, type)
-      p = writeLeb(p + 1, index)
+      p = writeLeb(p + 1, index, OF_3)
     }
     if (type != F) {
       if ((set & HAS_ADDRESS) != 0) {
-        p = writeLeb(p, load<u64>(ADDRESS + wide))
+        p = writeLeb(p, load<u64>(wide, ADDRESS), OF_7)
       } else {
         store<u8>(p++, 0)
-        notes |= NO_ADDRESS
+        said |= NO_ADDRESS
       }
       if ((set & HAS_SIZE) != 0) {
-        p = writeLeb(p, load<u64>(SIZE + wide))
+        p = writeLeb(p, load<u64>(wide, SIZE), 0)
       } else {
         store<u8>(p++, 0)
-        notes |= NO_SIZE
+        said |= NO_SIZE
       }
     }
     if (withSources && kind != KIND_RESERVE) {
-      const thread: u64 = (set & HAS_THREAD) != 0 ? load<u64>(THREAD + wide) : 0
-      const line: u64 = (set & HAS_LINE) != 0 ? load<u32>(LINE + (<usize>i << 2)) : 0
-      if ((thread | line | (set & (HAS_FUNCTION | HAS_FILE))) == 0) {
-        // Frees mostly have no source.
+      const thread: u64 = (set & HAS_THREAD) != 0 ? load<u64>(wide, THREAD) : 0
+      const line: u64 = (set & HAS_LINE) != 0 ? load<u32>(<usize>i << 2, LINE) : 0
+      const source = line | (set & (HAS_FUNCTION | HAS_FILE))
+      if ((thread | source) == 0) {
         store<u32>(p, 0)
         p += 4
+      } else if (source == 0) {
+        p = writeLeb(p, thread, OF_3)
+        store<u32>(p, 0)
+        p += 3
       } else {
-        p = writeShortLeb(p, thread)
+        if (thread < 0x80) store<u8>(p++, <u8>thread)
+        else p = writeLeb(p, thread, OF_3)
         if ((set & HAS_FUNCTION) == 0) {
           store<u8>(p++, 0)
         } else if (caller == UNFIT) {
           store<u8>(p++, 0)
-          notes |= UNFIT_FUNCTION
+          said |= UNFIT_FUNCTION
         } else {
           p = writeName(p, caller, ENTRIES, ENTRY_OF, USE)
         }
@@ -615,27 +632,30 @@ export function encode(i: u32, n: u32): u32 {
           store<u8>(p++, 0)
         } else if (file == UNFIT) {
           store<u8>(p++, 0)
-          notes |= UNFIT_FILE
+          said |= UNFIT_FILE
         } else {
           p = writeName(p, file, FILE_ENTRIES, FILE_ENTRY_OF, FILE_USE)
         }
-        p = writeLeb(p, line)
+        p = writeLeb(p, line, 0)
       }
     }
-    if (notes != 0) {
+    if (said != 0) {
       i++
       break
     }
   }
+  nextIndex = next
+  notes = said
+  recordStart = start - OUTPUT
   written = p - OUTPUT
   return i
 }
 
-/** Keeps clear of an index that an event brought with it. */
+/** The index for the next block, which is to keep clear of one that an event brought with it. */
 // @ts-ignore: decorator
 @inline
-function passOver(index: u64): void {
-  if (index >= nextIndex) nextIndex = index + 1
+function passOver(next: u64, index: u64): u64 {
+  return index >= next ? index + 1 : next
 }
 
 /** Writes a name's entry, and the name itself when it gets one only now. Its entry becomes the one used last. */
@@ -668,7 +688,9 @@ function defineName(p: usize, name: u32, entries: usize, entryOf: usize, use: us
   store<u8>(entryOf + name, entry)
   store<u8>(p, entry | NAME_DEFINES)
   const length = <usize>nameLength(name)
-  memory.copy(p + 1, nameStart(name), length)
+  // There is room behind either side, and names are short.
+  const from = nameStart(name)
+  for (let at: usize = 0; at < length; at += 16) v128.store(p + 1 + at, v128.load(from + at))
   store<u8>(p + 1 + length, 0)
   return p + length + 2
 }
@@ -706,13 +728,13 @@ let assigned: u64 = 0
  */
 function assign(i: u32, kind: u8, set: u32): u8 {
   const wide = <usize>i << 3
-  const address: u64 = (set & HAS_ADDRESS) != 0 ? load<u64>(ADDRESS + wide) : 0
+  const address: u64 = (set & HAS_ADDRESS) != 0 ? load<u64>(wide, ADDRESS) : 0
   if (kind == KIND_FREE) return assignFree(address, 0)
   if (kind == KIND_ALLOC) return assignNew(address, 0)
   if (kind == KIND_EXISTING) return assignNew(address, EXISTING_AS_ALLOC)
   const told = (set & HAS_OUTCOME) != 0
-  const outcome = load<u8>(OUTCOME + i)
-  const old: u64 = (set & HAS_OLD_ADDRESS) != 0 && !(told && outcome == OUTCOME_ALLOCATED) ? load<u64>(OLD_ADDRESS + wide) : 0
+  const outcome = load<u8>(i, OUTCOME)
+  const old: u64 = (set & HAS_OLD_ADDRESS) != 0 && !(told && outcome == OUTCOME_ALLOCATED) ? load<u64>(wide, OLD_ADDRESS) : 0
   const freed = told && outcome == OUTCOME_FREED
   if (old == 0) {
     if (address != 0 && !freed) return assignNew(address, REALLOC_OF_NULL)
@@ -721,7 +743,7 @@ function assign(i: u32, kind: u8, set: u32): u8 {
   }
   if (address == 0 || freed) {
     // A null result for a size other than 0 means that there was no memory: the old block lives on.
-    if (!freed && (set & HAS_SIZE) != 0 && load<u64>(SIZE + wide) != 0) {
+    if (!freed && (set & HAS_SIZE) != 0 && load<u64>(wide, SIZE) != 0) {
       notes = REALLOC_FAILED
       return 0
     }
@@ -729,14 +751,14 @@ function assign(i: u32, kind: u8, set: u32): u8 {
   }
   const block = find(old)
   if (block == 0) return assignNew(address, REALLOC_OF_UNKNOWN)
-  const index = load<u64>(block, FIRST)
+  const index = load<u64>(entryAt(block), FIRST)
   remove(block)
   const moved = add(address)
   if (moved == 0) {
     isFull = true
     return 0
   }
-  store<u64>(moved, index, FIRST)
+  store<u64>(entryAt(moved), index, FIRST)
   assigned = index
   return R
 }
@@ -752,7 +774,7 @@ function assignNew(address: u64, note: u32): u8 {
     return 0
   }
   notes = note
-  store<u64>(block, nextIndex, FIRST)
+  store<u64>(entryAt(block), nextIndex, FIRST)
   assigned = nextIndex++
   return A
 }
@@ -768,7 +790,7 @@ function assignFree(address: u64, note: u32): u8 {
     return 0
   }
   notes = note
-  assigned = load<u64>(block, FIRST)
+  assigned = load<u64>(entryAt(block), FIRST)
   remove(block)
   return F
 }

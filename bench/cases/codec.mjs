@@ -1,6 +1,6 @@
 // The two tasks that every format has, and the native loops that do the same.
 import { readFileSync } from 'node:fs'
-import { batchesOf, countOf, drive, eventsIn, lengthOf, slicesOf } from '../drive.mjs'
+import { batchesOf, countOf, drive, eventsIn, lengthOf, slicesOf, thenRecycle } from '../drive.mjs'
 import { nativeDecode, nativeEncode, TUNED } from '../native/tasks.mjs'
 
 /**
@@ -15,8 +15,8 @@ export function codecTasks(format, bytes, encodeOptions) {
   const batches = batchesOf(format.decoder(), bytes)
   const events = eventsIn(batches)
   return [
-    { name: 'decode', events, bytes: bytes.length, run: () => drive(format.decoder(), slices, countOf) },
-    { name: 'encode', events, bytes: bytes.length, run: () => drive(format.encoder(encodeOptions), batches, lengthOf) },
+    { name: 'decode', events, bytes: bytes.length, run: () => drive(format.decoder(), slices, thenRecycle(countOf)) },
+    { name: 'encode', events, bytes: bytes.length, run: () => drive(format.encoder(encodeOptions), batches, thenRecycle(lengthOf)) },
   ]
 }
 

@@ -2,6 +2,11 @@
 
 const HIGHS: u64 = 0x8080_8080_8080_8080
 
+/** Lengths that most numbers of some kind have, in bytes: a set. */
+export const OF_1: u32 = 1 << 1
+export const OF_3: u32 = 1 << 3
+export const OF_7: u32 = 1 << 7
+
 /**
  * Which of eight bytes end a number, as their high bits; 0 if none does.
  */
@@ -15,7 +20,7 @@ export function lebEnds(word: u64): u64 {
 // @ts-ignore: decorator
 @inline
 export function lebValue(word: u64, ends: u64): u64 {
-  return gather(word & (ends ^ (ends - 1)))
+  return gather(word & (ends ^ (ends - 1)) & ~HIGHS)
 }
 
 /** How many bytes that number takes. */
@@ -25,48 +30,67 @@ export function lebLength(ends: u64): usize {
   return <usize>((ctz(ends) >> 3) + 1)
 }
 
-/** The seven low bits of eight bytes, put together. */
+/**
+ * The seven low bits of eight bytes, put together, the others being zero: two bytes, four, then all. Upper halves come down by a shift, which is
+ * taking away the difference from the sum.
+ */
 // @ts-ignore: decorator
 @inline
 export function gather(word: u64): u64 {
-  word = (word & 0x007f_007f_007f_007f) | ((word & 0x7f00_7f00_7f00_7f00) >> 1)
-  word = (word & 0x0000_3fff_0000_3fff) | ((word & 0x3fff_0000_3fff_0000) >> 2)
-  return (word & 0x0fff_ffff) | ((word & 0x0fff_ffff_0000_0000) >> 4)
+  word -= (word & 0x7f00_7f00_7f00_7f00) >> 1
+  word -= ((word & 0x3fff_0000_3fff_0000) >> 2) * 3
+  return <u64><u32>word | (word >> 32 << 28)
 }
 
-/** Writes a number in as few bytes as it can be; returns the position after it. Up to ten bytes; eight may be touched. */
+/**
+ * Writes a number in as few bytes as it can be; returns the position after it. Up to ten bytes; eight may be touched.
+ * @param usual how many bytes most numbers of its kind take: some of `OF_3` and `OF_7`, or 0 if nobody can say. What follows one that is as long
+ *   can be written before that is known: the processor guesses which branch comes, but would wait for a sum.
+ */
 // @ts-ignore: decorator
 @inline
-export function writeLeb(p: usize, value: u64): usize {
+export function writeLeb(p: usize, value: u64, usual: u32): usize {
+  if ((usual & OF_3) != 0 && value - 0x4000 < 0x1f_c000) {
+    store<u32>(p, spreadNarrow(<u32>value) | 0x8080)
+    return p + 3
+  }
+  if ((usual & OF_7) != 0 && value - 0x400_0000_0000 < 0x1_fc00_0000_0000) {
+    store<u64>(p, spread(value) | 0x8080_8080_8080)
+    return p + 7
+  }
   if (value >> 28 == 0) return writeNarrowLeb(p, <u32>value)
   if (value >> 56 != 0) return writeLongLeb(p, value)
-  // How often seven goes into the highest bit: 37 / 256 is a little more than 1 / 7.
-  const more = ((63 - clz(value | 1)) * 37) >> 8
-  let word = (value & 0x0fff_ffff) | ((value & 0x00ff_ffff_f000_0000) << 4)
-  word = (word & 0x0000_3fff_0000_3fff) | ((word & 0x0fff_c000_0fff_c000) << 2)
-  word = (word & 0x007f_007f_007f_007f) | ((word & 0x3f80_3f80_3f80_3f80) << 1)
-  store<u64>(p, word | (HIGHS & ((<u64>1 << (more << 3)) - 1)))
-  return p + <usize>more + 1
+  const word = spread(value)
+  const zeros = clz(word | 1)
+  store<u64>(p, word | (HIGHS >> 8 >> (zeros & 56)))
+  return p + 8 - <usize>(zeros >> 3)
+}
+
+/** Eight times seven bits, each in the low bits of a byte: the reverse of `gather`. */
+// @ts-ignore: decorator
+@inline
+function spread(value: u64): u64 {
+  let word = (value & 0x0fff_ffff) | (value >> 28 << 32)
+  word += (word & 0x0fff_c000_0fff_c000) * 3
+  return word + (word & 0x3f80_3f80_3f80_3f80)
+}
+
+/** Four times seven bits, each in the low bits of a byte. */
+// @ts-ignore: decorator
+@inline
+function spreadNarrow(value: u32): u32 {
+  const word = value + (value & 0x0fff_c000) * 3
+  return word + (word & 0x3f80_3f80)
 }
 
 /** A number of up to four bytes. */
 // @ts-ignore: decorator
 @inline
 function writeNarrowLeb(p: usize, value: u32): usize {
-  const more = ((31 - clz(value | 1)) * 37) >> 8
-  let word = (value & 0x3fff) | ((value & 0x0fff_c000) << 2)
-  word = (word & 0x007f_007f) | ((word & 0x3f80_3f80) << 1)
-  store<u32>(p, word | (0x8080_8080 & ((1 << (more << 3)) - 1)))
-  return p + <usize>more + 1
-}
-
-/** The same of a number that mostly takes one byte. */
-// @ts-ignore: decorator
-@inline
-export function writeShortLeb(p: usize, value: u64): usize {
-  if (value > 0x7f) return writeLongLeb(p, value)
-  store<u8>(p, <u8>value)
-  return p + 1
+  const word = spreadNarrow(value)
+  const zeros = clz(word | 1)
+  store<u32>(p, word | (<u32>HIGHS >> 8 >> (zeros & 24)))
+  return p + 4 - <usize>(zeros >> 3)
 }
 
 function writeLongLeb(p: usize, value: u64): usize {

@@ -1,39 +1,53 @@
 /**
  * A hash table from 64-bit keys to two 64-bit values, for the live blocks of a trace: one for each instance, in memory that grows.
- * Open addressing, linear probing, deletion that shifts back; the keys by themselves, for they are what searches look at.
+ *
+ * Buckets of seven places: by their tags, 16 bits of the hash, all seven are looked through at once, so that it makes no difference to the
+ * processor's guesses which of them has the key. What a full bucket has no place for goes to the next one that has; a bucket counts the keys that
+ * passed it by, and where none did a search ends. So nothing has to move when a key is removed. No search goes further than any key had to:
+ * counts alone would not end one if keys were chosen to pass by every bucket.
  *
  * Keys are mostly neighbours: indices that count up, addresses of one heap. The hash that a table begins with multiplies by the golden ratio, which
- * spreads rows of numbers more evenly than chance does. (To leave neighbours beside each other saves misses of the cache, but costs
- * more in searches that pass by many of them.) If a search gets long all the same, because keys were chosen to make it so, the table is filled anew by
- * a hash with a seed that nobody knows.
+ * spreads rows of numbers more evenly than chance does. If keys have to go far all the same, because they were chosen to, the table is
+ * filled anew by a hash with a seed that nobody knows.
  */
 
-/** Where the values are, from the address that stands for an entry. */
-export const FIRST: usize = 0
-export const SECOND: usize = 8
+/** Where the values are, from an entry. */
+export const FIRST: usize = 8
+export const SECOND: usize = 16
 
-const FEWEST: u32 = 64
-/** What a search may take, in bytes of keys, before keys are taken for chosen ones. */
-const LONG: usize = 512 << 3
-/** Between the keys and the values there is room for the values of the one key that cannot be among the others. */
-const GAP: usize = 64
+const FEWEST: u32 = 16
+/** Bytes of tags in a bucket: of its seven places, and the count of keys that passed by in place of an eighth. */
+const TAGS: usize = 16
+const PASSED: usize = 14
+/** Bits of those of eight tags that are zero: the places that are free, and that no key passed by. */
+const FREE_PLACES: i32 = 0x7f
+const NONE_PASSED: i32 = 0x80
+/** Bytes of entries in a bucket: a key and two values for each of eight tags, though there are only seven. */
+const ENTRIES: usize = 192
+/** What a key may have to pass by, in bytes of tags, before keys are taken for chosen ones. */
+const LONG: usize = TAGS * 32
 /** Loads from memory may reach so far behind what they mean. */
 const SLACK: u64 = 64
 
+/** A place that has a key has this bit in its tag, */
+const TAKEN: u32 = 0x8000
+/** and this one if the key belongs to a bucket before. */
+const DISPLACED: u32 = 1
+
 const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15
 
-/** Where the table begins: the keys, inverted, so that 0 is a slot without one. */
+/** Where the table begins: the tags. */
 let table: usize = 0
-/** The values of slot n are 16 n bytes from here. */
-let values: usize = 0
-/** The offset of the last key, for slots are a power of two. */
+/** Where the entries begin: that of the tag n bytes into the table is 12 n bytes from here. */
+let entries: usize = 0
+/** The offset of the last bucket's tags. Buckets are a power of two. */
 let last: usize = 0
-/** How many entries there are, and at how many the table grows. */
+/** How many keys there are, and at how many the table grows. */
 let count: u32 = 0
 let most: u32 = 0
-/** The key of all bits is there. */
-let hasSpecial: bool = false
-/** Leaves of a hash what is a place in the table. */
+/** What any key passed by since the table was filled, in bytes of tags. */
+let furthest: usize = 0
+/** Leaves of a hash the number of a bucket. */
 let shift: u64 = 0
 /** Of keys that are multiples of a power of two, its logarithm. */
 let keyShift: u64 = 0
@@ -55,17 +69,21 @@ export function tableFloor(): usize {
 /** Makes room of so many bytes, a multiple of 64, below the table by moving it up. @returns whether there is memory */
 export function raiseFloor(bytes: usize): bool {
   const from = tableFloor()
-  const size: u64 = most == 0 ? 0 : sizeOf(<u32>(last >> 3) + 1)
+  const size: u64 = most == 0 ? 0 : sizeOf(buckets())
   if (!reach(from + size + bytes)) return false
   memory.copy(from + bytes, from, <usize>size)
   table = from + bytes
-  values += bytes
+  entries += bytes
   return true
 }
 
+function buckets(): u32 {
+  return <u32>(last / TAGS) + 1
+}
+
 /** How many bytes a table takes. */
-function sizeOf(slots: u32): u64 {
-  return <u64>slots * 24 + GAP
+function sizeOf(buckets: u32): u64 {
+  return <u64>buckets * (TAGS + ENTRIES)
 }
 
 /** Makes sure that memory goes as far as an address. */
@@ -76,160 +94,197 @@ function reach(end: u64): bool {
 }
 
 /**
- * Forgets all entries, at a cost that does not depend on their number.
+ * Forgets all keys, at a cost that does not depend on their number.
  * @param ofKeys the logarithm of the power of two that keys are multiples of
  * @returns whether there is memory
  */
 export function clearTable(ofKeys: u64): bool {
   keyShift = ofKeys
   isSeeded = false
-  hasSpecial = false
   if (!reach(tableFloor() + sizeOf(FEWEST))) return false
-  setSlots(FEWEST)
+  setBuckets(FEWEST)
   return true
 }
 
-/** Makes the table one of so many slots without entries, but for the special key. */
-function setSlots(slots: u32): void {
-  last = (<usize>slots - 1) << 3
-  values = table + (<usize>slots << 3) + GAP
-  shift = <u64>(clz<u32>(slots) + 33)
+/** Makes the table one of so many buckets without keys. */
+function setBuckets(buckets: u32): void {
+  last = <usize>(buckets - 1) * TAGS
+  entries = table + <usize>buckets * TAGS
+  shift = <u64>(clz<u32>(buckets) + 33)
   // Small tables lie in the cache as they are; of large ones memory matters.
-  most = slots <= 65_536 ? slots / 4 : slots / 2
-  count = hasSpecial ? 1 : 0
-  memory.fill(table, 0, <usize>slots << 3)
+  most = buckets <= 16_384 ? 4 * buckets : 5 * buckets
+  count = 0
+  furthest = 0
+  memory.fill(table, 0, <usize>buckets * TAGS)
 }
 
-/** Where the search for a key begins, as an offset. */
 // @ts-ignore: decorator
 @inline
-function home(key: u64): usize {
-  if (isSeeded) return seededHome(key)
-  return <usize>((rotr(key, keyShift) * GOLDEN) >> shift << 3)
+function hash(key: u64): u64 {
+  return isSeeded ? seededHash(key) : rotr(key, keyShift) * GOLDEN
 }
 
-function seededHome(key: u64): usize {
+function seededHash(key: u64): u64 {
   let h = (key ^ seed) * GOLDEN
   h ^= h >> 32
   h = (h ^ seed) * 0xbf58_476d_1ce4_e5b9
-  return <usize>(h >> shift << 3)
+  return h ^ (h >> 32)
 }
 
-/** The entry of a key, or 0. */
+/** The offset of the tags in the bucket that a key belongs to. */
+// @ts-ignore: decorator
+@inline
+function home(hash: u64): usize {
+  return <usize>(hash >> shift) * TAGS
+}
+
+/** A key's tag in that bucket. */
+// @ts-ignore: decorator
+@inline
+function tagOf(hash: u64): u32 {
+  return <u32>(hash >> 32) & ~DISPLACED | TAKEN
+}
+
+/** Which of a bucket's tags are equal to one. */
+// @ts-ignore: decorator
+@inline
+function equal(tags: v128, tag: u32): i32 {
+  return i16x8.bitmask(i16x8.eq(tags, i16x8.splat(<i16>tag)))
+}
+
+/** The entry at a place: its key, and the values. */
+// @ts-ignore: decorator
+@inline
+export function entryAt(place: usize): usize {
+  return entries + (place - table) * (ENTRIES / TAGS)
+}
+
+/** The place of a key, or 0. */
 // @ts-ignore: decorator
 @inline
 export function find(key: u64): usize {
-  if (~key == 0) return hasSpecial ? values - GAP : 0
-  let at = home(key)
+  const h = hash(key)
+  const bucket = table + home(h)
+  const tags = v128.load(bucket)
+  const matches = equal(tags, tagOf(h))
+  const place = bucket + (<usize>ctz(matches) << 1)
+  if (matches != 0 && load<u64>(entryAt(place)) == key) return place
+  return findFurther(key)
+}
+
+/** The place of a key that is not the first with its tag in the bucket it belongs to, or 0. */
+function findFurther(key: u64): usize {
+  const h = hash(key)
+  const from = home(h)
+  let tag = tagOf(h)
+  let at = from
   while (true) {
-    const here = load<u64>(table + at)
-    if (here == ~key) return values + (at << 1)
-    if (here == 0) return 0
-    at = (at + 8) & last
+    const bucket = table + at
+    for (let matches = equal(v128.load(bucket), tag); matches != 0; matches &= matches - 1) {
+      const place = bucket + (<usize>ctz(matches) << 1)
+      if (load<u64>(entryAt(place)) == key) return place
+    }
+    if (load<u16>(bucket, PASSED) == 0 || ((at - from) & last) >= furthest) return 0
+    at = (at + TAGS) & last
+    tag |= DISPLACED
   }
 }
 
-/** The entry of a key, made if there is none yet; 0 if there is no memory for it. Entries found before may have moved. */
+/** The place of a key, made if there is none yet; 0 if there is no memory for it. Places found before may have moved. */
 // @ts-ignore: decorator
 @inline
 export function add(key: u64): usize {
-  if (~key == 0) return addSpecial()
-  const from = home(key)
+  const h = hash(key)
+  const bucket = table + home(h)
+  const tags = v128.load(bucket)
+  const tag = tagOf(h)
+  const zeros = equal(tags, 0)
+  // Most keys are new, nothing in their bucket has their tag, and it has no less than one place, nor had it ever.
+  if (equal(tags, tag) != 0 || zeros <= NONE_PASSED || count >= most) return addSlowly(key)
+  const place = bucket + (<usize>ctz(zeros) << 1)
+  count++
+  store<u16>(place, tag)
+  store<u64>(entryAt(place), key)
+  return place
+}
+
+/** The place of a key that may be there, or that a table which may be full has no place for where the key belongs. */
+function addSlowly(key: u64): usize {
+  const place = findFurther(key)
+  if (place != 0) return place
+  const here = buckets()
+  const isFull = count >= most
+  const isOdd = !isSeeded && isFar(key)
+  if (isOdd) isSeeded = true
+  if ((isFull || isOdd) && !refill(here, isFull ? 2 * here : here)) return 0
+  return put(key)
+}
+
+/** Whether a key would have to pass by many buckets. */
+function isFar(key: u64): bool {
+  const from = home(hash(key))
+  let at = from
+  while ((equal(v128.load(table + at), 0) & FREE_PLACES) == 0) at = (at + TAGS) & last
+  return ((at - from) & last) > LONG
+}
+
+/** A new place for a key that is not there. */
+function put(key: u64): usize {
+  const h = hash(key)
+  const from = home(h)
+  let tag = tagOf(h)
   let at = from
   while (true) {
-    const here = load<u64>(table + at)
-    if (here == ~key) return values + (at << 1)
-    if (here == 0) break
-    at = (at + 8) & last
-  }
-  if (count >= most || ((at - from) & last) > LONG) return addSlowly(key, (at - from) & last)
-  count++
-  store<u64>(table + at, ~key)
-  return values + (at << 1)
-}
-
-function addSpecial(): usize {
-  if (!hasSpecial) count++
-  hasSpecial = true
-  return values - GAP
-}
-
-/** Adds a key that is not there, after a search of so many bytes, to a table that may be full. */
-function addSlowly(key: u64, length: usize): usize {
-  const slots = <u32>(last >> 3) + 1
-  const isFull = count >= most
-  const isOdd = length > LONG && !isSeeded
-  if (isOdd) isSeeded = true
-  if ((isFull || isOdd) && !refill(slots, isFull ? 2 * slots : slots)) return 0
-  return place(key)
-}
-
-/** A new entry for a key that is not there. */
-function place(key: u64): usize {
-  let at = home(key)
-  while (load<u64>(table + at) != 0) at = (at + 8) & last
-  count++
-  store<u64>(table + at, ~key)
-  return values + (at << 1)
-}
-
-/** Places all entries anew. */
-function refill(before: u32, slots: u32): bool {
-  // They wait in memory behind the table.
-  const copy = table + sizeOf(slots)
-  if (!reach(copy + sizeOf(before))) return false
-  const keys = <usize>copy
-  memory.copy(keys, table, <usize>sizeOf(before))
-  setSlots(slots)
-  const end = keys + (<usize>before << 3)
-  memory.copy(values - GAP, end, 16)
-  let from = end + GAP
-  for (let at = keys; at < end; at += 8) {
-    const key = ~load<u64>(at)
-    if (~key != 0) {
-      const to = place(key)
-      store<u64>(to, load<u64>(from, FIRST), FIRST)
-      store<u64>(to, load<u64>(from, SECOND), SECOND)
+    const bucket = table + at
+    const free = equal(v128.load(bucket), 0) & FREE_PLACES
+    if (free != 0) {
+      const place = bucket + (<usize>ctz(free) << 1)
+      count++
+      furthest = max<usize>(furthest, (at - from) & last)
+      store<u16>(place, tag)
+      store<u64>(entryAt(place), key)
+      return place
     }
-    from += 16
+    store<u16>(bucket, load<u16>(bucket, PASSED) + 1, PASSED)
+    at = (at + TAGS) & last
+    tag |= DISPLACED
+  }
+}
+
+/** Places all keys anew. */
+function refill(before: u32, buckets: u32): bool {
+  // They wait in memory behind the table.
+  const copy = table + sizeOf(buckets)
+  if (!reach(copy + sizeOf(before))) return false
+  const tags = <usize>copy
+  memory.copy(tags, table, <usize>sizeOf(before))
+  setBuckets(buckets)
+  const end = tags + <usize>before * TAGS
+  for (let at = tags; at < end; at += 2) {
+    // A count of keys that passed by is less than that bit.
+    if (load<u16>(at) < TAKEN) continue
+    const from = end + (at - tags) * (ENTRIES / TAGS)
+    const to = entryAt(put(load<u64>(from)))
+    store<u64>(to, load<u64>(from, FIRST), FIRST)
+    store<u64>(to, load<u64>(from, SECOND), SECOND)
   }
   return true
 }
 
-/** Removes an entry that `find` gave. */
+/** Removes the key at a place that `find` gave. */
 // @ts-ignore: decorator
 @inline
-export function remove(entry: usize): void {
+export function remove(place: usize): void {
   count--
-  if (entry < values) {
-    hasSpecial = false
-  } else {
-    const at = (entry - values) >> 1
-    if (load<u64>(table + ((at + 8) & last)) == 0) store<u64>(table + at, 0)
-    else shiftBack(at)
-  }
+  const tag = <u32>load<u16>(place)
+  store<u16>(place, 0)
+  if ((tag & DISPLACED) != 0) uncount(place)
 }
 
-/** Fills a place with an entry behind it whose search comes by there, and so on. */
-function shiftBack(hole: usize): void {
-  const first = hole
-  let next = (hole + 8) & last
-  let here = load<u64>(table + next)
-  do {
-    if (((next - home(~here)) & last) >= ((next - hole) & last)) {
-      store<u64>(table + hole, here)
-      store<u64>(values + (hole << 1), load<u64>(values + (next << 1), FIRST), FIRST)
-      store<u64>(values + (hole << 1), load<u64>(values + (next << 1), SECOND), SECOND)
-      hole = next
-    }
-    next = (next + 8) & last
-    here = load<u64>(table + next)
-  } while (here != 0)
-  store<u64>(table + hole, 0)
-  // Chosen keys can lie one behind another without a gap, each at home: then every removal walks past all of them.
-  if (((next - first) & last) > LONG && !isSeeded) {
-    const slots = <u32>(last >> 3) + 1
-    isSeeded = true
-    if (!refill(slots, slots)) isSeeded = false
+/** Takes a key that was displaced out of the counts of the buckets that it passed by. */
+function uncount(place: usize): void {
+  const to = (place - table) & ~(TAGS - 1)
+  for (let at = home(hash(load<u64>(entryAt(place)))); at != to; at = (at + TAGS) & last) {
+    store<u16>(table + at, load<u16>(table + at, PASSED) - 1, PASSED)
   }
 }

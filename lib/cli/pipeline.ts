@@ -86,7 +86,7 @@ export async function runJob(job: Job): Promise<void> {
       ...(job.streams ?? []),
       encoderStream(encoder, recycling),
       ...(compressed ? [gzip()] : []),
-    ], () => openOutput(output, { recycle: !compressed }), onCut)
+    ], () => openOutput(output, { recycle: !compressed, blocking: true }), onCut)
   } finally {
     reportLosses(command, to.name, encoder.losses.counts)
   }

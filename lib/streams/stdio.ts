@@ -1,7 +1,8 @@
-import { close, fstatSync, openSync, statSync, write } from 'node:fs'
+import { close, fstatSync, openSync, statSync, write, writeSync } from 'node:fs'
 import { Readable, Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { recycleChunk } from '../bytes/chunks.js'
+import { PipeSource } from './pipe-source.js'
 import { DescriptorSource } from './descriptor-source.js'
 
 /**
@@ -14,7 +15,9 @@ export function openInput(path: string, chunkBytes = 262_144): Readable {
   }
   if (path !== '-') return new DescriptorSource(path, chunkBytes)
   // A file is read through the thread pool; a pipe by the event loop, for a blocked read there cannot be given up.
-  if (fstatSync(0).isFile()) return new DescriptorSource(0, chunkBytes)
+  const stats = fstatSync(0)
+  if (stats.isFile()) return new DescriptorSource(0, chunkBytes)
+  if (stats.isFIFO() || stats.isSocket()) return new PipeSource(0)
   return process.stdin
 }
 
@@ -57,6 +60,12 @@ export function writeText(path: string, text: string): Promise<void> {
 export interface DescriptorSinkOptions {
   /** Nobody else reads the chunks: the memory of those from our own streams is used again when they are written. Default false. */
   recycle?: boolean
+  /**
+   * Where this is no file, the event loop waits until a chunk is written, as Node has it for standard output: the reader gets it sooner
+   * than by way of the thread pool. Only for programs that have nothing else to write meanwhile, to whoever that reader may be
+   * waiting for. Default false.
+   */
+  blocking?: boolean
 }
 
 /**
@@ -67,6 +76,8 @@ export class DescriptorSink extends Writable {
   /** How many bytes were written. */
   bytesWritten = 0
   private fd: number | undefined
+  /** The event loop waits for each write. */
+  private blocks = false
   private busy = false
   private idle: (() => void) | undefined
 
@@ -87,7 +98,8 @@ export class DescriptorSink extends Writable {
       return
     }
     this.busy = true
-    this.writeAll(chunk, (error) => {
+    const write = this.blocks ? this.writeNow : this.writeAll
+    write.call(this, chunk, (error) => {
       this.busy = false
       if (this.options.recycle === true) recycleChunk(chunk)
       done(error)
@@ -112,7 +124,25 @@ export class DescriptorSink extends Writable {
   }
 
   private open(): number {
-    return (this.fd ??= typeof this.target === 'number' ? this.target : openSync(this.target, 'w'))
+    if (this.fd !== undefined) return this.fd
+    this.fd = typeof this.target === 'number' ? this.target : openSync(this.target, 'w')
+    this.blocks = this.options.blocking === true && !fstatSync(this.fd).isFile()
+    return this.fd
+  }
+
+  private writeNow(chunk: Buffer, done: (error?: Error | null) => void): void {
+    let written = 0
+    try {
+      while (written < chunk.length) {
+        const n = writeSync(this.fd as number, chunk, written)
+        written += n
+        this.bytesWritten += n
+      }
+      done()
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'EAGAIN') this.writeAll(chunk.subarray(written), done)
+      else done(error as Error)
+    }
   }
 
   private writeAll(chunk: Buffer, done: (error?: Error | null) => void): void {

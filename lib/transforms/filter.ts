@@ -48,6 +48,7 @@ export interface FilterOptions {
  * disappear; but a batch that brings a new header is always passed on, if need be without events.
  */
 export class Filter implements BatchTransform {
+  readonly consumes = true
   private readonly criteria: readonly Criterion[]
   private readonly invert: boolean
   private readonly lifetimes: Lifetimes | undefined
