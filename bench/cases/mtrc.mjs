@@ -1,7 +1,7 @@
 // mpatrol MTRC, also against gunzip: decoding should never be what a pipeline waits for.
 import { readFileSync } from 'node:fs'
 import { mtrc } from '../../dist/lib/index.js'
-import { batchesOf, countOf, drive, slicesOf } from '../drive.mjs'
+import { batchesOf, countOf, drive, slicesOf, thenRecycle } from '../drive.mjs'
 import { nativeDecode } from '../native/tasks.mjs'
 import { gunzipProcess, hasGunzip } from '../yardsticks.mjs'
 import { nativeCodecTasks, nativeRatios } from './codec.mjs'
@@ -19,7 +19,7 @@ export function tasks({ files, native }) {
   const decoder = () => new mtrc.MtrcDecoder({ resolve: false })
   return [
     ...both,
-    { ...like, run: () => drive(decoder(), slices, countOf) },
+    { ...like, run: () => drive(decoder(), slices, thenRecycle(countOf)) },
     ...nativeDecode(native?.yardstick, { format: 'mtrc-unresolved', path: files.mtrc, like }, batchesOf(decoder(), bytes)),
     ...(hasGunzip() ? [{ ...like, name: 'gunzip -c', run: () => gunzipProcess(files.gzip) }] : []),
   ]
