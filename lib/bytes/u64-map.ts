@@ -96,9 +96,13 @@ export class U64Map {
   }
 }
 
+/** Numbers that nobody who makes a trace knows, so that none can be made of keys that collide. */
+const LO_SEED = Math.floor(Math.random() * 2 ** 32)
+const HI_SEED = Math.floor(Math.random() * 2 ** 32)
+
 /** Mixes both words; addresses differ mostly in their middle bits, indices in their low ones. */
 function hash(lo: number, hi: number): number {
-  let h = Math.imul(lo ^ Math.imul(hi, 0x85eb_ca6b), 0x9e37_79b1)
+  let h = Math.imul(lo ^ LO_SEED ^ Math.imul(hi ^ HI_SEED, 0x85eb_ca6b), 0x9e37_79b1)
   h ^= h >>> 15
   h = Math.imul(h, 0x2c1b_3c6d)
   return h ^ (h >>> 13)
