@@ -138,11 +138,12 @@ export class DescriptorSink extends Writable {
         written += n
         this.bytesWritten += n
       }
-      done()
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === 'EAGAIN') this.writeAll(chunk.subarray(written), done)
       else done(error as Error)
+      return
     }
+    done()
   }
 
   private writeAll(chunk: Buffer, done: (error?: Error | null) => void): void {
