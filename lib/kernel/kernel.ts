@@ -178,7 +178,7 @@ export class KernelInput {
 
   /**
    * Makes sure that the unread bytes of an input, or the first `least` of them, lie here.
-   * @param end one past the last byte of `input.bytes` that is wanted
+   * @param end one past the last byte that is wanted, as an index like `input.pos`
    * @param least so many that there is something to do with them
    * @returns the address of the first one
    */
@@ -194,7 +194,7 @@ export class KernelInput {
       }
       const from = input.pos + this.last - offset
       const to = Math.min(wanted, this.first + KERNEL_INPUT)
-      this.bytes.set(input.bytes.subarray(from, input.pos + to - offset), this.last - this.first)
+      input.copyTo(this.bytes, this.last - this.first, from, input.pos + to - offset)
       this.last = to
     }
     return this.address + offset - this.first

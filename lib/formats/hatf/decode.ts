@@ -151,22 +151,26 @@ export class HatfDecoder implements Decoder {
       const { end } = window
       const stop = run.decode(from, end, this.count, this.fields, this.fold)
       const pos = input.pos - from
-      input.pos = pos + run.position.value
+      const read = run.position.value - from
       this.count = run.events.value
       this.fields = run.fields.value
       switch (stop) {
         case Stop.usedUp:
+          input.skip(read)
           if (end - from === left) return USED_UP
           break
         case Stop.full:
+          input.skip(read)
           return FULL
         case Stop.comment:
         case Stop.data: {
           const after = (stop === Stop.comment ? this.readComment : this.readAttributes).call(this, pos + run.dataFrom.value, pos + run.dataTo.value)
+          input.skip(read)
           if (after !== GO_ON) return after
           break
         }
         default:
+          input.skip(read)
           return this.fail(malformed, faultOf(run, stop))
       }
     }

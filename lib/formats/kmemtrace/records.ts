@@ -98,7 +98,7 @@ export class RecordReader {
         const n = rows - this.count
         if (n > 0) {
           const length = run.position.value - from
-          input.pos += length
+          input.skip(length)
           this.count = rows
           this.fields |= shared | HAS_API | (length > n * core ? ALLOC_FIELDS : 0)
           wanted = 1

@@ -79,7 +79,7 @@ export class MtrcDecoder implements Decoder {
         this.readFirstHeader()
         if (this.header === undefined) return
       }
-      if (input.left > 0 && input.bytes[input.pos] === RECORD.mark) {
+      if (input.left > 0 && input.next === RECORD.mark) {
         if (this.headerIsNew) {
           this.batch = new EventBatch(0, 0, this.header)
           return
@@ -111,9 +111,9 @@ export class MtrcDecoder implements Decoder {
       count = run.decode(from, kernel.input.end, BATCH_EVENTS)
     }
     kernel.refresh()
-    input.pos += run.position.value - from
+    input.skip(run.position.value - from)
     this.stop = run.stop.value === Stop.short && !isWhole ? Stop.full : run.stop.value
-    if (this.stop === Stop.fault) this.fault = failure(run.fault.value, input.bytes[input.pos] as number, this.here(count))
+    if (this.stop === Stop.fault) this.fault = failure(run.fault.value, input.next, this.here(count))
     return kernel.columns.take(count, run.fields.value, header, stringsOf(kernel))
   }
 

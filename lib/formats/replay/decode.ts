@@ -16,7 +16,7 @@ const NEWLINE = ascii('\n')
 export class ReplayDecoder implements Decoder {
   readonly warnings: string[] = []
   private readonly input = new Input()
-  /** One past the last line feed in the input. */
+  /** The offset in the stream behind the last line feed. */
   private lines = 0
   private line = 1
   private events = 0
@@ -27,8 +27,10 @@ export class ReplayDecoder implements Decoder {
   private failure: TraceError | null = null
 
   feed(chunk: Uint8Array): void {
-    this.input.feed(chunk)
-    this.lines = this.input.bytes.lastIndexOf(LF, this.input.end - 1) + 1
+    const { input } = this
+    input.feed(chunk)
+    const feed = chunk.lastIndexOf(LF)
+    if (feed >= 0) this.lines = input.offset + input.left - chunk.length + feed + 1
   }
 
   end(): void {
@@ -45,7 +47,7 @@ export class ReplayDecoder implements Decoder {
   next(): EventBatch | null {
     if (this.failure !== null) throw this.failure
     const { input } = this
-    while (input.pos < this.lines) {
+    while (input.offset < this.lines) {
       const batch = this.read()
       if (batch.count > 0) return this.give(batch)
       if (this.failure !== null) throw this.failure
@@ -70,11 +72,11 @@ export class ReplayDecoder implements Decoder {
   private read(): EventBatch {
     const { input } = this
     const { run, columns, input: window } = replayKernel()
-    const from = window.load(input, this.lines)
+    const from = window.load(input, input.pos + this.lines - input.offset)
     const count = run.decode(from, window.end, BATCH_EVENTS)
     const read = run.position.value - from
     const fault = run.fault.value
-    input.pos += read
+    input.skip(read)
     this.line += run.lines.value
     if (fault === TOO_LONG) this.failure = this.tooLong(count)
     else if (fault > 0) this.failure = this.explain(fault, input.pos + run.faultAt.value - run.position.value, count)

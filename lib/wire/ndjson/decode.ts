@@ -25,8 +25,6 @@ export class NdjsonDecoder implements Decoder {
   private failure: Error | undefined
   /** The offset in the stream behind the last newline in `input`. */
   private lines = 0
-  /** The lines of the last chunk behind the first, which ends what was left before it. So no more than that one line is copied. */
-  private behind: Uint8Array | undefined
   /** How many events there are in the kernel's columns, while `next` runs, and the fields of those that the kernel has not read. */
   private count = 0
   private fields = 0
@@ -38,12 +36,6 @@ export class NdjsonDecoder implements Decoder {
   }
 
   feed(chunk: Uint8Array): void {
-    const first = this.input.left > 0 ? chunk.indexOf(NEWLINE) + 1 : 0
-    if (first > 0) this.behind = chunk.subarray(first)
-    this.take(first > 0 ? chunk.subarray(0, first) : chunk)
-  }
-
-  private take(chunk: Uint8Array): void {
     const { input } = this
     input.feed(chunk)
     const newline = chunk.lastIndexOf(NEWLINE)
@@ -57,7 +49,6 @@ export class NdjsonDecoder implements Decoder {
   cut(): void {
     // What is left is no whole line. That the end record is missing need not be said: upstream has failed already.
     this.input.pos = this.input.end
-    this.behind = undefined
   }
 
   next(): EventBatch | null {
@@ -92,7 +83,7 @@ export class NdjsonDecoder implements Decoder {
   /** Reads whole lines until the batch is full, something else has to be given out first, or the input is used up. */
   private readLines(kernel: NdjsonMemory): void {
     const { input, sequence } = this
-    while (this.hasLine()) {
+    while (input.offset < this.lines) {
       // Behind the end record no line is as it should be; the general path says so.
       const stop = sequence.ended ? RARE : this.readByKernel(kernel)
       if (stop === FULL || (stop === RARE && this.count === KERNEL_EVENTS)) return
@@ -103,22 +94,13 @@ export class NdjsonDecoder implements Decoder {
     if (this.count === 0) sequence.finish()
   }
 
-  private hasLine(): boolean {
-    const { input, behind } = this
-    if (behind !== undefined && input.left === 0) {
-      this.behind = undefined
-      this.take(behind)
-    }
-    return input.offset < this.lines
-  }
-
   /** Gives the kernel as many lines as there is room for. @returns why it stopped */
   private readByKernel({ run, kernel }: NdjsonMemory): number {
     const { input, sequence, count } = this
     const from = kernel.input.load(input, input.pos + this.lines - input.offset)
     this.count = run.decode(from, kernel.input.end, count, BATCH_STRING_BYTES)
     const length = run.position.value - from
-    input.pos += length
+    input.skip(length)
     sequence.lineDone(length, this.count - count)
     const stop = run.stop.value
     // A line that does not end within the kernel's memory is too long for it.
