@@ -1,36 +1,47 @@
+import { KERNEL_EVENTS, shared, type Global, type KernelExports } from '../kernel/kernel.js'
 import type { EventBatch } from './batch.js'
 import { unencodable } from './error.js'
-import { FIELDS, KINDS, fieldNames, type FieldName, type KindName } from './fields.js'
+import { ALL_FIELDS, FIELDS, KINDS, fieldNames, type FieldName, type KindName } from './fields.js'
 
 /** Which fields a format can carry on each kind of event; a kind that is missing has no place in the format. */
 export type Carried = Readonly<Partial<Record<KindName, number>>>
 
-const FIELD_BITS = 2 ** FIELDS.length
-
-interface Tally {
-  events: number
+/** kernel/losses.ts, which says what each of these is. */
+interface LossesKernel extends KernelExports {
+  count(from: number, to: number, stops: boolean): number
+  empty(): void
+  readonly taken: Global
+  readonly WITHOUT: Global
+  readonly LOST: Global
+  readonly EVENTS: Global
 }
+
+const lossesKernel = shared<LossesKernel>('losses')
+
+const FIELD_BITS = 2 ** FIELDS.length
+/** Among the fields that a kind has no place for: it has no place itself. No field has this bit. */
+const LEFT_OUT = 1 << 31
+const PLACES = 64
 
 /**
  * Counts what an encoder leaves out, so that nothing is lost in silence: every encoder passes each batch through
  * `admit` before writing it.
  */
 export class Losses {
-  private readonly carried = new Int32Array(KINDS.length)
-  private readonly dropped = new Uint8Array(KINDS.length)
+  /** By kind, the fields that the format has no place for, or `LEFT_OUT` alone. */
+  private readonly without = new Int32Array(KINDS.length)
   /** Events per combination of kind and lost fields. */
-  private readonly tally = new Map<number, Tally>()
-  /** By kind, the fields that the last one of its events lost, and their tally: most lose the same as those before. */
-  private readonly lastLost = new Int32Array(KINDS.length)
-  private readonly last: (Tally | undefined)[] = KINDS.map(() => undefined)
+  private readonly tally = new Map<number, number>()
   private readonly reasons = new Map<string, number>()
   private events = 0
   /** How many events came before the batch that was admitted last. */
   private before = 0
   /** The fields that the format had a place for on some kind of event. */
   private anywhere = 0
-  /** The fields that it has a place for on every kind; undefined if it has none for some kind. */
-  private everywhere: number | undefined
+  /** The same now, for batches that come. */
+  private somewhere = 0
+  /** The fields that some kind of event has no place for, with `LEFT_OUT` if some kind has none itself. */
+  private missing = 0
 
   /**
    * @param format the target format's name, for messages
@@ -43,13 +54,9 @@ export class Losses {
 
   /** Changes what the format has a place for, from the next batch on: another version of the format begins. */
   use(carried: Carried): void {
-    this.last.fill(undefined)
-    KINDS.forEach((kind, code) => {
-      const fields = carried[kind]
-      this.dropped[code] = fields === undefined ? 1 : 0
-      this.carried[code] = fields ?? 0
-    })
-    this.everywhere = this.dropped.includes(1) ? undefined : this.carried.reduce((all, fields) => all & fields)
+    KINDS.forEach((kind, code) => (this.without[code] = carried[kind] === undefined ? LEFT_OUT : ALL_FIELDS & ~carried[kind]))
+    this.somewhere = Object.values(carried).reduce((all, fields) => all | fields, 0)
+    this.missing = this.without.reduce((all, fields) => all | fields)
   }
 
   /**
@@ -57,34 +64,43 @@ export class Losses {
    * @returns how many of the batch's events, from the first, are to be written: all, unless in strict mode one loses something
    */
   admit(batch: EventBatch): number {
-    const { mask, kind, count } = batch
-    const { carried, dropped, last, lastLost, strict } = this
+    const { count } = batch
     this.before = this.events
-    this.anywhere |= carried.reduce((all, fields) => all | fields, 0)
-    if (this.everywhere !== undefined && (batch.columns & ~this.everywhere) === 0) {
-      this.events += count
-      return count
-    }
-    for (let i = 0; i < count; i++) {
-      const code = kind[i] as number
-      const lost = (mask[i] as number) & ~(carried[code] as number)
-      if (lost === 0 && dropped[code] === 0) continue
-      if (strict) return i
-      let tally = last[code]
-      if (tally === undefined || lost !== lastLost[code]) tally = this.tallyOf(code, lost)
-      tally.events++
-    }
-    this.events += count
-    return count
+    this.anywhere |= this.somewhere
+    const kept = ((batch.columns | LEFT_OUT) & this.missing) === 0 ? count : this.tallyAll(batch)
+    if (kept === count) this.events += count
+    return kept
   }
 
-  private tallyOf(code: number, lost: number): Tally {
-    const key = code * FIELD_BITS + (this.dropped[code] === 1 ? 0 : lost)
-    let tally = this.tally.get(key)
-    if (tally === undefined) this.tally.set(key, (tally = { events: 0 }))
-    this.last[code] = tally
-    this.lastLost[code] = lost
-    return tally
+  private tallyAll(batch: EventBatch): number {
+    const { strict } = this
+    const { run, columns } = lossesKernel()
+    new Int32Array(run.memory.buffer, run.WITHOUT.value).set(this.without)
+    for (let from = 0; from < batch.count; from += KERNEL_EVENTS) {
+      const rows = Math.min(batch.count - from, KERNEL_EVENTS)
+      columns.put(batch, from, from + rows, 0)
+      for (let row = 0; ; ) {
+        row = run.count(row, rows, strict)
+        if (strict && row < rows) return from + row
+        if (run.taken.value > 0) this.add(run)
+        if (row === rows) break
+      }
+    }
+    return batch.count
+  }
+
+  /** Adds what the kernel counted. */
+  private add(run: LossesKernel): void {
+    const { buffer } = run.memory
+    const lost = new Uint32Array(buffer, run.LOST.value, 2 * PLACES)
+    const events = new Uint32Array(buffer, run.EVENTS.value, PLACES)
+    for (let place = 0; place < PLACES; place++) {
+      if (events[place] === 0) continue
+      const fields = lost[2 * place] as number
+      const key = (lost[2 * place + 1] as number) * FIELD_BITS + (fields & ALL_FIELDS)
+      this.tally.set(key, (this.tally.get(key) ?? 0) + (events[place] as number))
+    }
+    run.empty()
   }
 
   /** Counts event i of the batch admitted last: it had to be left out, or was changed, for a reason that only its value shows. */
@@ -95,9 +111,10 @@ export class Losses {
 
   /** The error for the event at which `admit` stopped. */
   refusal(batch: EventBatch, i: number): Error {
-    const kind = KINDS[batch.kind[i] as number] as KindName
-    const fields = fieldNames((batch.mask[i] as number) & ~(this.carried[batch.kind[i] as number] as number))
-    const what = this.dropped[batch.kind[i] as number] === 1 ? `${kind} events` : `${fields.join(', ')} of ${kind} events`
+    const code = batch.kind[i] as number
+    const without = this.without[code] as number
+    const fields = fieldNames((batch.mask[i] as number) & without)
+    const what = without === LEFT_OUT ? `${KINDS[code]} events` : `${fields.join(', ')} of ${KINDS[code]} events`
     return unencodable(`has no place for ${what}`, { format: this.format, event: this.events + i + 1 })
   }
 
@@ -109,7 +126,7 @@ export class Losses {
     const counts = new Map<string, number>()
     const add = (name: string, n: number) => counts.set(name, (counts.get(name) ?? 0) + n)
     const known = new Set<FieldName>(fieldNames(this.anywhere))
-    for (const [key, { events: n }] of this.tally) {
+    for (const [key, n] of [...this.tally].toSorted(([a], [b]) => a - b)) {
       const kind = KINDS[Math.floor(key / FIELD_BITS)] as KindName
       const lost = key % FIELD_BITS
       // An event that is written loses some field, so no field at all stands for a kind that is left out whole.

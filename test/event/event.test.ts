@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { BATCH_EVENTS, batchesOf, EventBatch, selectRows, type TraceEvent } from '../../lib/event/batch.js'
 import { malformed, TraceError, truncated } from '../../lib/event/error.js'
-import { ALL_FIELDS, fieldNames, FIELDS, fieldSet, Has, Kind } from '../../lib/event/fields.js'
+import { ALL_FIELDS, fieldNames, FIELDS, fieldSet, Has, Kind, KINDS } from '../../lib/event/fields.js'
 import { Losses } from '../../lib/event/losses.js'
 import { decodeText, encodeText, StringTable } from '../../lib/event/strings.js'
 import { anyEvent } from '../support/random-event.js'
@@ -114,6 +114,39 @@ describe('Losses', () => {
     const [batch] = batchesOf([{ kind: 'alloc', size: 1n }, { kind: 'free', size: 1n }], HEADER) as [EventBatch]
     expect(losses.admit(batch)).toBe(1)
     expect(losses.refusal(batch, 1)).toMatchObject({ code: 'ERR_TRACE_UNENCODABLE', event: 2, message: 'test: event 2: has no place for size of free events' })
+  })
+
+  test('counts whatever there is, in batches of any size', () => {
+    const fields = fc.integer({ min: 0, max: ALL_FIELDS })
+    const places = fc.record(Object.fromEntries(KINDS.map((kind) => [kind, fields])), { requiredKeys: [] })
+    // Of few masks, as in traces, or of more than the kernel has places for.
+    const rows = fc.array(fields, { minLength: 1, maxLength: 100 }).chain((masks) =>
+      fc.array(fc.tuple(fc.nat(KINDS.length - 1), fc.constantFrom(...masks)), { maxLength: 9000, size: 'max' }),
+    )
+    fc.assert(
+      fc.property(places, rows, fc.boolean(), (carried, events, strict) => {
+        const batch = new EventBatch(events.length, ALL_FIELDS, HEADER)
+        events.forEach(([kind, mask], i) => {
+          batch.kind[i] = kind
+          batch.mask[i] = mask
+        })
+        batch.count = events.length
+        const somewhere = Object.values(carried).reduce<number>((all, set) => all | (set ?? 0), 0)
+        const expected = new Map<string, number>()
+        let first = events.length
+        events.forEach(([code, mask], i) => {
+          const kind = KINDS[code] as (typeof KINDS)[number]
+          const place = carried[kind]
+          const names = place === undefined ? [`${kind} events`] : fieldNames(mask & ~place).map((name) => ((Has[name] & somewhere) !== 0 ? `${name} of ${kind}` : name))
+          if (names.length > 0) first = Math.min(first, i)
+          for (const name of names) expected.set(name, (expected.get(name) ?? 0) + 1)
+        })
+        const losses = new Losses('test', carried, strict)
+        expect(losses.admit(batch)).toBe(strict ? first : events.length)
+        expect(losses.counts).toEqual(strict ? new Map() : expected)
+      }),
+      { numRuns: 60 },
+    )
   })
 })
 
