@@ -2,13 +2,15 @@ import type { Readable, Transform, Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { isatty } from 'node:tty'
 import { entryNamed, entryOfPath, ndjson } from '../catalogue.js'
+import type { EventBatch } from '../event/batch.js'
+import { chain } from '../event/chain.js'
 import type { TraceError } from '../event/error.js'
-import type { BatchTransform } from '../event/stage.js'
+import type { BatchTransform, Stage } from '../event/stage.js'
 import type { Format } from '../formats/format.js'
 import { gzip } from '../streams/compress.js'
-import { decodeAny } from '../streams/decode.js'
+import { decodeAny, type DecodeAnyOptions } from '../streams/decode.js'
 import { decompress } from '../streams/decompress.js'
-import { encoderStream, transformStream } from '../streams/stage.js'
+import { encoderStream } from '../streams/stage.js'
 import { inputSize, isSameFile, openInput, openOutput } from '../streams/stdio.js'
 import { UsageError, type Arguments } from './command.js'
 import { showProgress } from './progress.js'
@@ -28,10 +30,11 @@ export interface Job {
   from?: Format
   decode?: object
   /** Makes what reads the input, inflated, where it takes more than its format. */
-  reader?: (input: string) => Transform
-  stages?: readonly BatchTransform[]
-  /** Transforms of batches that are streams by themselves, behind `stages`. */
+  reader?: (options: DecodeAnyOptions) => Transform
+  /** Transforms of batches that are streams by themselves. */
   streams?: readonly Transform[]
+  /** What the events go through behind these. */
+  stages?: readonly BatchTransform[]
   to: Format
   encode?: object
   /** The input and output where they are not the usual operand and flag. */
@@ -69,22 +72,26 @@ export async function runJob(job: Job): Promise<void> {
   for (const path of typeof input === 'string' ? [input] : input.paths) {
     if (isSameFile(path, output)) throw new UsageError(`${output} is the input too: write to another file`)
   }
+  const { stages = [], streams = [] } = job
   // What is held back to be merged or sorted may be read again.
-  const recycling = { recycle: job.source === undefined && (job.streams ?? []).length === 0 }
+  const recycling = { recycle: job.source === undefined && streams.length === 0 }
   const encoder = to.encoder({ ...job.encode, strict: args.has('strict') })
+  const through = stages.reduceRight((behind: Stage<EventBatch, Uint8Array>, stage) => chain(stage, behind, recycling), encoder)
+  const { reader = decodeAny } = job
+  const isDirect = typeof input === 'string' && streams.length === 0
   try {
     await runStreams(command, input, [
-      ...(typeof input === 'string' ? [job.reader?.(input) ?? decodeAny({
+      ...(typeof input === 'string' ? [reader({
         path: input,
-        recycle: true,
+        ...recycling,
+        ...(isDirect && { through }),
         ...(job.from && { format: job.from }),
         ...(job.decode && { decode: job.decode }),
         ...(job.onFormat && { onFormat: job.onFormat }),
         ...(onCut && { onCut }),
       })] : []),
-      ...(job.stages ?? []).map((stage) => transformStream(stage, recycling)),
-      ...(job.streams ?? []),
-      encoderStream(encoder, recycling),
+      ...streams,
+      ...(isDirect ? [] : [encoderStream(through)]),
       ...(compressed ? [gzip()] : []),
     ], () => openOutput(output, { recycle: !compressed, blocking: true }), onCut)
   } finally {

@@ -2,9 +2,13 @@ import type { EventEmitter } from 'node:events'
 import type { Transform } from 'node:stream'
 import { CATALOGUE, sniffEntry } from '../catalogue.js'
 import type { EventBatch } from '../event/batch.js'
+import { chain } from '../event/chain.js'
 import { TraceError } from '../event/error.js'
+import type { Stage } from '../event/stage.js'
 import type { Format } from '../formats/format.js'
-import { generatorStream, peek, runStage, upToCut, type Peeked } from './generator.js'
+import { counted } from './counter.js'
+import { UpToCut, upToCut } from './cut.js'
+import { generatorStream, peek, runStage, type Peeked } from './generator.js'
 
 /** A stream shorter than this is sniffed whole; of a longer one, whatever the first chunks hold. */
 const HEAD_BYTES = 64
@@ -13,8 +17,16 @@ const HEAD_BYTES = 64
 const HASH = 0x23
 const DELETE = 0x7f
 
+/** What becomes of the events of a stream that reads them. */
+export interface ReadOptions {
+  /** Nobody else reads the chunks that are written: the memory of those that come from our own streams is used again. Default false. */
+  recycle?: boolean
+  /** What the events go through in this very stream, which gives its results in place of them. */
+  through?: Stage<EventBatch, object>
+}
+
 /** What `decodeAny` can be told. */
-export interface DecodeAnyOptions {
+export interface DecodeAnyOptions extends ReadOptions {
   /** The format, where it is known; otherwise the first bytes tell it. */
   format?: Format
   /**
@@ -26,8 +38,6 @@ export interface DecodeAnyOptions {
   decode?: object
   /** Called once the format is known. */
   onFormat?: (format: Format) => void
-  /** Nobody else reads the chunks that are written: the memory of those that come from our own streams is used again. Default false. */
-  recycle?: boolean
   /** Takes note of a trace that is cut off, which is then no error: the stream ends where the trace does. */
   onCut?: (error: TraceError) => void
 }
@@ -38,19 +48,27 @@ export interface DecodeAnyOptions {
  * @throws TraceError (as the stream's error) ERR_TRACE_UNKNOWN_FORMAT when the first bytes fit no format
  */
 export function decodeAny(options: DecodeAnyOptions = {}): Transform {
-  return generatorStream((source, stream) => decodeBytes(source, options, stream))
+  return generatorStream((source, stream) => decodeBytes(source, options, stream, counted(stream, options)))
 }
 
-/** What `decodeAny` does, without a stream around it; warnings and numbers of events are emitted on `stream`. */
-export async function* decodeBytes(source: AsyncIterable<Uint8Array>, options: DecodeAnyOptions, stream: EventEmitter): AsyncGenerator<EventBatch> {
+/**
+ * What `decodeAny` does, without a stream around it.
+ * @param stream warnings are emitted on it
+ * @param behind what all events go through
+ */
+export async function* decodeBytes<Out>(
+  source: AsyncIterable<Uint8Array>, options: DecodeAnyOptions, stream: EventEmitter, behind: Stage<EventBatch, Out>,
+): AsyncGenerator<Out> {
   const { format, decode, close, head, whole } = await find(await peek(source, HEAD_BYTES), options)
+  const { onCut, recycle = false } = options
   try {
     options.onFormat?.(format)
-    const isGeneral = format.name === 'ndjson' && isRewritten(head)
-    const batches = isGeneral ? (await import('./rewritten.js')).readRewritten(whole, stream) : runStage(format.decoder(decode), whole, stream, options.recycle)
-    for await (const batch of upToCut(batches, options.onCut)) {
-      stream.emit('events', batch.count)
-      yield batch
+    if (format.name === 'ndjson' && isRewritten(head)) {
+      const { readRewritten } = await import('./rewritten.js')
+      yield* runStage(behind, upToCut(readRewritten(whole, stream), onCut), stream)
+    } else {
+      const decoder = format.decoder(decode)
+      yield* runStage(chain(onCut === undefined ? decoder : new UpToCut(decoder, onCut), behind, { recycle }), whole, stream, recycle)
     }
   } finally {
     close?.()

@@ -4,7 +4,8 @@ import type { Transform } from 'node:stream'
 import type { ZlibSync } from '../compression/gunzip.js'
 import { isGzip, isZip, MAGIC_BYTES } from '../compression/magic.js'
 import type { TraceError } from '../event/error.js'
-import { generatorStream, peek, runStage, upToCut } from './generator.js'
+import { upToCut } from './cut.js'
+import { generatorStream, peek, runStage } from './generator.js'
 
 /** How gzip is inflated: `zlib-sync` in step with the decoder, or `node:zlib` in the thread pool. */
 export type Inflater = 'zlib-sync' | 'node:zlib'

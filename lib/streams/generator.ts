@@ -1,7 +1,7 @@
 import type { EventEmitter } from 'node:events'
 import type { Transform } from 'node:stream'
 import { transform as through } from 'through2'
-import { TraceError } from '../event/error.js'
+import type { EventBatch } from '../event/batch.js'
 import { recycle } from '../event/recycle.js'
 import type { Stage } from '../event/stage.js'
 import { acceptFailures, allAccept, Failure, failWhenDrained, passFailures, type PassesFailures } from './failure.js'
@@ -52,11 +52,11 @@ async function* itemsOf<In extends object>(source: AsyncIterable<In | string | F
 }
 
 /**
- * Runs a stage over chunks inside a generator; its warnings become the stream's.
- * @param recycles the chunks are recycled when the stage is done with them
+ * Runs a stage over chunks or batches inside a generator; its warnings become the stream's.
+ * @param recycles these are recycled when the stage is done with them
  */
-export async function* runStage<Out>(
-  stage: Stage<Uint8Array, Out>, source: AsyncIterable<Uint8Array>, stream: EventEmitter, recycles = false,
+export async function* runStage<In extends Uint8Array | EventBatch, Out>(
+  stage: Stage<In, Out>, source: AsyncIterable<In>, stream: EventEmitter, recycles = false,
 ): AsyncGenerator<Out> {
   let warned = 0
   const results = function* (): Generator<Out> {
@@ -68,9 +68,9 @@ export async function* runStage<Out>(
     }
   }
   const inputs = source[Symbol.asyncIterator]()
-  let last: Uint8Array | undefined
+  let last: In | undefined
   for (;;) {
-    let input: IteratorResult<Uint8Array>
+    let input: IteratorResult<In>
     try {
       input = await inputs.next()
     } catch (error) {
@@ -87,16 +87,6 @@ export async function* runStage<Out>(
   }
   stage.end()
   yield* results()
-}
-
-/** Passes results on. Where they end because the input is cut off, `onCut` is told, if it is there, and the results end in peace. */
-export async function* upToCut<T>(results: AsyncIterable<T>, onCut: ((error: TraceError) => void) | undefined): AsyncGenerator<T> {
-  try {
-    yield* results
-  } catch (error) {
-    if (onCut === undefined || !(error instanceof TraceError) || error.code !== 'ERR_TRACE_TRUNCATED') throw error
-    onCut(error)
-  }
 }
 
 /** A source of chunks that has been read up to some length, to be read again from the beginning. */

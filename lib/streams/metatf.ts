@@ -1,5 +1,6 @@
 import { closeSync, openSync, readSync, statSync } from 'node:fs'
 import type { Transform } from 'node:stream'
+import { chain } from '../event/chain.js'
 import { malformed, TraceError } from '../event/error.js'
 import { showText } from '../event/show-text.js'
 import type { Format } from '../formats/format.js'
@@ -8,11 +9,13 @@ import { FORMAT } from '../metatf/binary/layout.js'
 import type { BinaryDecodeOptions, ReadAt } from '../metatf/binary/index.js'
 import { formatOf } from '../metatf/format.js'
 import type { Dtd } from '../metatf/model.js'
+import { counted } from './counter.js'
+import type { ReadOptions } from './decode.js'
 import { DTD_PATH, findDtd, NoDtdError } from './dtd-files.js'
 import { generatorStream, peek, runStage } from './generator.js'
 
 /** How a trace in Meta-TF is read. */
-export interface MetaTfOptions {
+export interface MetaTfOptions extends ReadOptions {
   /** The file that the bytes are from, or `-` for standard input. The DTD may lie beside a file, and its tables may be read from it again. */
   readonly path?: string
   /** The DTD, whatever the trace names. */
@@ -42,11 +45,9 @@ export function decodeMetaTf(options: MetaTfOptions): Transform {
   return generatorStream(async function* (source, stream) {
     const { head, whole, failure } = await peek(source, isTelling)
     const { format, decode, close } = recognise(head, options, failure)
+    const { recycle = false } = options
     try {
-      for await (const batch of runStage(format.decoder(decode), whole, stream)) {
-        stream.emit('events', batch.count)
-        yield batch
-      }
+      yield* runStage(chain(format.decoder(decode), counted(stream, options), { recycle }), whole, stream, recycle)
     } finally {
       close()
     }

@@ -1,6 +1,7 @@
 import { EventEmitter } from 'node:events'
 import { Readable } from 'node:stream'
 import type { EventBatch } from '../event/batch.js'
+import { Counter } from './counter.js'
 import { decodeBytes, type DecodeAnyOptions } from './decode.js'
 import { inflate } from './decompress.js'
 import { allAccept, Failure, failWhenDrained, passFailures, type PassesFailures } from './failure.js'
@@ -62,7 +63,7 @@ export function openTrace(path: string, { chunkBytes, ...options }: OpenOptions 
   const trace = new EventEmitter()
   const inflated = inflate(input as AsyncIterable<Buffer>, options.onCut ? { onCut: options.onCut } : {}, trace)
   return Object.assign(trace, {
-    batches: decodeBytes(inflated, { ...options, path }, trace),
+    batches: decodeBytes(inflated, { ...options, path }, trace, new Counter(trace)),
     bytesRead: () => (input as { bytesRead?: number }).bytesRead ?? 0,
     close: () => void input.destroy(),
   })

@@ -4,6 +4,7 @@ import type { BinaryDecodeOptions, BinaryEncodeOptions, ByteOrder } from '../../
 import { isNameOf, lastPart } from '../../metatf/dtd-name.js'
 import { formatOf } from '../../metatf/format.js'
 import type { Dtd } from '../../metatf/model.js'
+import type { DecodeAnyOptions } from '../../streams/decode.js'
 import { NoDtdError, openDtd } from '../../streams/dtd-files.js'
 import { decodeMetaTf } from '../../streams/metatf.js'
 import { isSameFile } from '../../streams/stdio.js'
@@ -28,7 +29,7 @@ export async function runDecode(args: Arguments): Promise<void> {
     ...(order !== undefined && { byteOrder: order }),
     ...bufferOption(args),
   }
-  const reader = (path: string) => decodeMetaTf({ path, ...(dtd && { dtd }), folders: args.all('dtd-path'), decode })
+  const reader = ({ path, recycle, through }: DecodeAnyOptions) => decodeMetaTf({ path, recycle, through, ...(dtd && { dtd }), folders: args.all('dtd-path'), decode })
   await runJob({ command: 'metatf-decode', args, reader, to: await ndjson.load() })
 }
 

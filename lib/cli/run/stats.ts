@@ -1,7 +1,6 @@
 import { isatty } from 'node:tty'
 import { gzip } from '../../streams/compress.js'
 import { decodeAny } from '../../streams/decode.js'
-import { encoderStream } from '../../streams/stage.js'
 import { isSameFile, openOutput } from '../../streams/stdio.js'
 import type { EventBatch } from '../../event/batch.js'
 import type { Stage } from '../../event/stage.js'
@@ -25,7 +24,7 @@ export async function runStats(args: Arguments): Promise<void> {
   const compressed = args.has('gzip') || output.endsWith('.gz')
   if (compressed && output === '-' && isatty(1)) throw new UsageError('binary output is not for a terminal: use -o FILE or a pipe')
   if (isSameFile(input, output)) throw new UsageError(`${output} is the input too: write to another file`)
-  await runStreams('hf-stats', input, [decodeAny({ path: input }), encoderStream(stage), ...(compressed ? [gzip()] : [])], () => openOutput(output))
+  await runStreams('hf-stats', input, [decodeAny({ path: input, recycle: true, through: stage }), ...(compressed ? [gzip()] : [])], () => openOutput(output))
 }
 
 /** The stage that makes the report that the flags ask for. @throws UsageError */

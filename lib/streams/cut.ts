@@ -1,0 +1,55 @@
+import type { EventBatch } from '../event/batch.js'
+import { TraceError } from '../event/error.js'
+import type { Decoder } from '../event/stage.js'
+
+/** Takes note of an input that is cut off. */
+export type OnCut = (error: TraceError) => void
+
+/** Passes results on. Where they end because the input is cut off, `onCut` is told, if it is there, and the results end in peace. */
+export async function* upToCut<T>(results: AsyncIterable<T>, onCut: OnCut | undefined): AsyncGenerator<T> {
+  try {
+    yield* results
+  } catch (error) {
+    if (onCut === undefined || !isCut(error)) throw error
+    onCut(error)
+  }
+}
+
+/** A decoder for which a trace that is cut off ends there in peace. */
+export class UpToCut implements Decoder {
+  private isOver = false
+
+  constructor(private readonly decoder: Decoder, private readonly onCut: OnCut) {}
+
+  get warnings(): readonly string[] {
+    return this.decoder.warnings ?? []
+  }
+
+  feed(chunk: Uint8Array): void {
+    if (!this.isOver) this.decoder.feed(chunk)
+  }
+
+  next(): EventBatch | null {
+    if (this.isOver) return null
+    try {
+      return this.decoder.next()
+    } catch (error) {
+      if (!isCut(error)) throw error
+      this.isOver = true
+      this.onCut(error)
+      return null
+    }
+  }
+
+  end(): void {
+    if (!this.isOver) this.decoder.end()
+  }
+
+  cut(): void {
+    if (!this.isOver) this.decoder.cut()
+  }
+}
+
+function isCut(error: unknown): error is TraceError {
+  return error instanceof TraceError && error.code === 'ERR_TRACE_TRUNCATED'
+}
