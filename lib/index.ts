@@ -28,10 +28,11 @@ export function map(options: MapOptions): Transform {
 }
 
 export { HI, LO } from './bytes/u64.js'
-export { BATCH_EVENTS, BATCH_STRING_BYTES, batchesOf, EventBatch, reviseBatch, selectRows, U64Column, type TraceEvent, type U64FieldName } from './event/batch.js'
+export { BATCH_EVENTS, BATCH_STRING_BYTES, batchesOf, EventBatch, reviseBatch, U64Column, type TraceEvent, type U64FieldName } from './event/batch.js'
 export { gatherRows } from './event/gather.js'
 export { chain, type ChainOptions } from './event/chain.js'
 export { recycle } from './event/recycle.js'
+export { selectRows } from './event/select.js'
 export { limit, malformed, TraceError, truncated, unencodable, type TraceErrorCode, type TracePosition } from './event/error.js'
 export {
   ALL_FIELDS, Api, APIS, fieldNames, FIELDS, fieldSet, Has, Kind, KINDS, Outcome, OUTCOMES, type ApiName, type FieldName, type FieldType, type KindName, type OutcomeName,

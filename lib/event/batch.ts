@@ -1,4 +1,3 @@
-import { HI, LO } from '../bytes/u64.js'
 import { ALL_FIELDS, APIS, FIELDS, KINDS, OUTCOMES, type ApiName, type FieldName, type KindName, type OutcomeName } from './fields.js'
 import type { TraceHeader } from './header.js'
 import { parseJson, stringifyFields, type FieldValue } from './json.js'
@@ -244,29 +243,6 @@ function codeOf(names: readonly string[], name: string): number {
 const NO_COLUMNS = Object.fromEntries(placeColumns(ALL_FIELDS, 0).map(({ name, column }) => [name, column])) as Readonly<Record<ColumnName, Column>>
 
 /**
- * Copies the events `rows[0..n)` of a batch, in that order, into a new batch that shares its strings.
- * @param columns the fields to copy (others become absent)
- */
-export function selectRows(source: EventBatch, rows: Int32Array, n: number, columns: number = ALL_FIELDS): EventBatch {
-  const set = source.columns & columns
-  const target = EventBatch.unfilled(n, set, source.header, source.strings)
-  for (let j = 0; j < n; j++) {
-    target.kind[j] = source.kind[rows[j] as number] as number
-    target.mask[j] = (source.mask[rows[j] as number] as number) & set
-  }
-  for (let f = 0; f < FIELDS.length; f++) {
-    if (((set >>> f) & 1) === 0) continue
-    const name = columnOf(f)
-    const from = source[name]
-    const to = target[name]
-    if (from instanceof U64Column) gatherU64(from.words, (to as U64Column).words, rows, n)
-    else gather(from, to as typeof from, rows, n)
-  }
-  target.count = n
-  return target
-}
-
-/**
  * A batch of the same events to be revised: it has kinds, masks and the columns of the set `fresh` of its own, the latter
  * still to be filled, and shares the other columns with `source`, which must not be written to.
  * @param strings the string table of the new batch; with another one than the source's, string columns belong in `fresh`
@@ -287,18 +263,6 @@ export function reviseBatch(source: EventBatch, fresh: number, strings: StringTa
   target.columns |= shared
   target.count = count
   return target
-}
-
-function gatherU64(from: Uint32Array, to: Uint32Array, rows: Int32Array, n: number): void {
-  for (let j = 0; j < n; j++) {
-    const i = rows[j] as number
-    to[2 * j + LO] = from[2 * i + LO] as number
-    to[2 * j + HI] = from[2 * i + HI] as number
-  }
-}
-
-function gather(from: Uint8Array | Uint32Array | Int32Array, to: typeof from, rows: Int32Array, n: number): void {
-  for (let j = 0; j < n; j++) to[j] = from[rows[j] as number] as number
 }
 
 /** All events as batches of at most `BATCH_EVENTS`, for tests and small programs. */

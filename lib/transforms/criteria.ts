@@ -1,8 +1,7 @@
-import { HI, LO } from '../bytes/u64.js'
-import { U64Map } from '../bytes/u64-map.js'
 import type { EventBatch, U64FieldName } from '../event/batch.js'
 import { APIS, Has, KINDS, type ApiName, type KindName } from '../event/fields.js'
 import { NameTest, type NamePattern } from './match.js'
+import { byCodes, byRanges } from './narrow.js'
 import { rangeWords, type Range } from './ranges.js'
 
 /**
@@ -13,7 +12,6 @@ import { rangeWords, type Range } from './ranges.js'
 export type Criterion = (batch: EventBatch, rows: Int32Array, n: number, before: number) => number
 
 const HAS_CPU = Has.cpu
-const HAS_API = Has.api
 const HAS_STACK = Has.stack
 
 /**
@@ -21,44 +19,7 @@ const HAS_STACK = Has.stack
  * @throws RangeError when a value is no integer of 64 bits
  */
 export function hasValue(field: U64FieldName, values: readonly (bigint | number)[]): Criterion {
-  const wanted = new BigUint64Array(values.map(toU64))
-  const words = new Uint32Array(wanted.buffer)
-  const has = Has[field]
-  if (wanted.length === 1) {
-    const lo = words[LO] as number
-    const hi = words[HI] as number
-    return (batch, rows, n) => {
-      if ((batch.columns & has) === 0) return 0
-      const { mask } = batch
-      const column = batch.u64(field).words
-      let kept = 0
-      for (let j = 0; j < n; j++) {
-        const i = rows[j] as number
-        rows[kept] = i
-        if (column[2 * i + LO] === lo && column[2 * i + HI] === hi && ((mask[i] as number) & has) !== 0) kept++
-      }
-      return kept
-    }
-  }
-  const set = new U64Map(0, 16)
-  for (let v = 0; v < wanted.length; v++) {
-    const lo = words[2 * v + LO] as number
-    const hi = words[2 * v + HI] as number
-    if (set.find(lo, hi) < 0) set.add(lo, hi)
-  }
-  return (batch, rows, n) => {
-    if ((batch.columns & has) === 0) return 0
-    const { mask } = batch
-    const column = batch.u64(field).words
-    let kept = 0
-    for (let j = 0; j < n; j++) {
-      const i = rows[j] as number
-      rows[kept] = i
-      if (((mask[i] as number) & has) === 0) continue
-      if (set.find(column[2 * i + LO] as number, column[2 * i + HI] as number) >= 0) kept++
-    }
-    return kept
-  }
+  return byRanges(field, values.map(toU64).map((value) => ({ from: value, to: value })))
 }
 
 function toU64(value: bigint | number): bigint {
@@ -70,84 +31,32 @@ function toU64(value: bigint | number): bigint {
   return BigInt.asUintN(64, big)
 }
 
-/** The field lies in one of some ranges. @throws RangeError as `rangeWords` */
-export function inRange(field: U64FieldName, ranges: readonly Range[]): Criterion {
-  const bounds = rangeWords(ranges)
-  const has = Has[field]
-  return (batch, rows, n) => {
-    if ((batch.columns & has) === 0) return 0
-    const { mask } = batch
-    const column = batch.u64(field).words
-    let kept = 0
-    for (let j = 0; j < n; j++) {
-      const i = rows[j] as number
-      rows[kept] = i
-      if (((mask[i] as number) & has) === 0) continue
-      if (within(bounds, column[2 * i + LO] as number, column[2 * i + HI] as number)) kept++
-    }
-    return kept
-  }
-}
-
 /** The event's number in the stream, from 1, lies in one of some ranges. @throws RangeError as `rangeWords` */
 export function isNumbered(ranges: readonly Range[]): Criterion {
-  const bounds = rangeWords(ranges)
+  const bounds = Float64Array.from(rangeWords(ranges), Number)
   return (_batch, rows, n, before) => {
     let kept = 0
+    let b = 0
     for (let j = 0; j < n; j++) {
       const i = rows[j] as number
       const number = before + i + 1
+      // Numbers and ranges ascend.
+      while (b < bounds.length && number > (bounds[b + 1] as number)) b += 2
       rows[kept] = i
-      if (within(bounds, number >>> 0, Math.floor(number / 0x1_0000_0000))) kept++
+      if (b < bounds.length && number >= (bounds[b] as number)) kept++
     }
     return kept
   }
-}
-
-/** Whether a 64-bit integer lies in one of the ranges that `rangeWords` gave. */
-function within(bounds: Uint32Array, lo: number, hi: number): boolean {
-  for (let b = 0; b < bounds.length; b += 4) {
-    const fromHi = bounds[b + 1] as number
-    const toHi = bounds[b + 3] as number
-    if (
-      (hi > fromHi || (hi === fromHi && lo >= (bounds[b] as number))) &&
-      (hi < toHi || (hi === toHi && lo <= (bounds[b + 2] as number)))
-    ) {
-      return true
-    }
-  }
-  return false
 }
 
 /** The event is of one of some kinds. @throws RangeError on a kind that there is not */
 export function isKind(kinds: readonly KindName[]): Criterion {
-  const wanted = codeSet(KINDS, kinds, 'kind of event')
-  return (batch, rows, n) => {
-    const { kind } = batch
-    let kept = 0
-    for (let j = 0; j < n; j++) {
-      const i = rows[j] as number
-      rows[kept] = i
-      kept += wanted[kind[i] as number] as number
-    }
-    return kept
-  }
+  return byCodes('kind', codeSet(KINDS, kinds, 'kind of event'))
 }
 
 /** The event was made by one of some allocation functions. @throws RangeError on one that there is not */
 export function isApi(apis: readonly ApiName[]): Criterion {
-  const wanted = codeSet(APIS, apis, 'allocation function')
-  return (batch, rows, n) => {
-    if ((batch.columns & HAS_API) === 0) return 0
-    const { mask, api } = batch
-    let kept = 0
-    for (let j = 0; j < n; j++) {
-      const i = rows[j] as number
-      rows[kept] = i
-      if (((mask[i] as number) & HAS_API) !== 0) kept += wanted[api[i] as number] as number
-    }
-    return kept
-  }
+  return byCodes('api', codeSet(APIS, apis, 'allocation function'))
 }
 
 function codeSet(all: readonly string[], wanted: readonly string[], what: string): Uint8Array {

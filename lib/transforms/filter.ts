@@ -1,10 +1,12 @@
-import { selectRows, type EventBatch, type U64FieldName } from '../event/batch.js'
+import type { EventBatch, U64FieldName } from '../event/batch.js'
+import { selectRows } from '../event/select.js'
 import type { ApiName, KindName } from '../event/fields.js'
 import type { TraceHeader } from '../event/header.js'
 import type { BatchTransform } from '../event/stage.js'
-import { hasFrame, hasValue, inRange, isApi, isKind, isNamed, isNumbered, onCpu, type Criterion } from './criteria.js'
+import { hasFrame, hasValue, isApi, isKind, isNamed, isNumbered, onCpu, type Criterion } from './criteria.js'
 import { Lifetimes } from './lifetimes.js'
 import type { NamePattern } from './match.js'
+import { byRanges } from './narrow.js'
 import type { Range } from './ranges.js'
 
 /** One value or several, any of which will do. */
@@ -133,7 +135,7 @@ function criteriaOf(options: FilterOptions): Criterion[] {
     if (option !== undefined) criteria.push(make(Array.isArray(option) ? (option as readonly T[]) : [option as T]))
   }
   const value = (field: U64FieldName) => (values: readonly (bigint | number)[]) => hasValue(field, values)
-  const range = (field: U64FieldName) => (ranges: readonly Range[]) => inRange(field, ranges)
+  const range = (field: U64FieldName) => (ranges: readonly Range[]) => byRanges(field, ranges)
   add(options.events, isNumbered)
   add(options.kind, isKind)
   add(options.api, isApi)

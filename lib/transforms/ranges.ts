@@ -40,15 +40,18 @@ function checkRange({ from = 0n, to = MAX }: Range): void {
 }
 
 /**
- * The bounds of ranges for hot loops: per range the low and high word of its first and of its last value.
+ * The bounds of ranges for hot loops: first and last values of ranges that ascend and are apart from each other, and in which the same
+ * values lie as in those given.
  * @throws RangeError when an end is not a 64-bit unsigned integer or a range is empty
  */
-export function rangeWords(ranges: readonly Range[]): Uint32Array {
-  const words = new Uint32Array(ranges.length * 4)
-  ranges.forEach((range, r) => {
-    checkRange(range)
-    const { from = 0n, to = MAX } = range
-    words.set([from, from >> 32n, to, to >> 32n].map((part) => Number(part & 0xffff_ffffn)), r * 4)
-  })
-  return words
+export function rangeWords(ranges: readonly Range[]): BigUint64Array {
+  const bounds: bigint[] = []
+  ranges.forEach(checkRange)
+  const all = ranges.map(({ from = 0n, to = MAX }) => ({ from, to }))
+  for (const { from, to } of all.toSorted((a, b) => (a.from < b.from ? -1 : a.from > b.from ? 1 : 0))) {
+    const last = bounds.at(-1)
+    if (last === undefined || from > last + 1n) bounds.push(from, to)
+    else if (to > last) bounds[bounds.length - 1] = to
+  }
+  return BigUint64Array.from(bounds)
 }

@@ -1,6 +1,7 @@
 import { HI, LO } from '../bytes/u64.js'
 import { U64Map } from '../bytes/u64-map.js'
-import { selectRows, type EventBatch } from '../event/batch.js'
+import type { EventBatch } from '../event/batch.js'
+import { selectRows } from '../event/select.js'
 import { APIS, Has, KINDS, Outcome } from '../event/fields.js'
 import { PARTITIONS, type Partition } from './choices.js'
 import { Lifetimes } from './lifetimes.js'

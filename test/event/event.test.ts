@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { BATCH_EVENTS, batchesOf, EventBatch, selectRows, type TraceEvent } from '../../lib/event/batch.js'
+import { BATCH_EVENTS, batchesOf, EventBatch, type TraceEvent } from '../../lib/event/batch.js'
+import { selectRows } from '../../lib/event/select.js'
 import { malformed, TraceError, truncated } from '../../lib/event/error.js'
 import { ALL_FIELDS, fieldNames, FIELDS, fieldSet, Has, Kind, KINDS } from '../../lib/event/fields.js'
 import { Losses } from '../../lib/event/losses.js'
@@ -60,6 +61,27 @@ describe('EventBatch', () => {
         expect([...selectRows(batch, rows, rows.length)]).toEqual([...rows].map((row) => events[row]))
       }),
     )
+  })
+
+  test.each([[4096, 4096], [4096, 100], [5000, 4000], [3000, 5000], [10, 0]])('of %i events any %i rows and some columns can be selected', (count, n) => {
+    const batch = new EventBatch(count, fieldSet('address', 'line', 'api', 'cpu'), HEADER)
+    for (let i = 0; i < count; i++) {
+      batch.mask[i] = i % 3 === 0 ? Has.address | Has.api : Has.address | Has.line | Has.cpu
+      batch.kind[i] = i % 12
+      batch.address.values[i] = BigInt(i) << 50n
+      batch.line[i] = i
+      batch.api[i] = i % 7
+      batch.cpu[i] = -i
+    }
+    batch.count = count
+    const rows = Int32Array.from({ length: n + 5 }, (_, j) => (j * 7919) % count)
+    const selected = selectRows(batch, rows, n, fieldSet('address', 'api', 'cpu', 'size'))
+    const expected = [...rows.subarray(0, n)].map((row) => {
+      const { line: _line, ...event } = batch.event(row)
+      return event
+    })
+    expect([...selected]).toEqual(expected)
+    expect(selected.columns).toBe(fieldSet('address', 'api', 'cpu'))
   })
 })
 

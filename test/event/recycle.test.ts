@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { chunkOf, newChunk } from '../../lib/bytes/chunks.js'
-import { batchesOf, EventBatch, reviseBatch, selectRows } from '../../lib/event/batch.js'
+import { batchesOf, EventBatch, reviseBatch } from '../../lib/event/batch.js'
+import { selectRows } from '../../lib/event/select.js'
 import { fieldSet } from '../../lib/event/fields.js'
 import { recycle } from '../../lib/event/recycle.js'
 

@@ -1,3 +1,4 @@
+import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { parseRange, rangeWords } from '../../lib/transforms/ranges.js'
 
@@ -25,9 +26,28 @@ describe('parseRange', () => {
 })
 
 describe('rangeWords', () => {
-  it('gives four words a range', () => {
-    const words = rangeWords([{ from: 0x1_0000_0002n, to: 0x3_0000_0004n }, {}])
-    expect([...words]).toEqual([2, 1, 4, 3, 0, 0, 0xffff_ffff, 0xffff_ffff])
+  it('gives first and last values', () => {
+    expect([...rangeWords([{ from: 0x1_0000_0002n, to: 0x3_0000_0004n }])]).toEqual([0x1_0000_0002n, 0x3_0000_0004n])
+    expect([...rangeWords([{}])]).toEqual([0n, 2n ** 64n - 1n])
+    expect([...rangeWords([])]).toEqual([])
+  })
+
+  it('puts ranges in order, and joins those that touch', () => {
+    const ranges = ['20..30', '5', '1..3', '4', '10..25', '31..', '11'].map(parseRange)
+    expect([...rangeWords(ranges)]).toEqual([1n, 5n, 10n, 2n ** 64n - 1n])
+  })
+
+  it('keeps what lies in any of the ranges', () => {
+    const value = fc.bigInt({ min: 0n, max: 12n })
+    const range = fc.tuple(value, value).map(([a, b]) => (a < b ? { from: a, to: b } : { from: b, to: a }))
+    fc.assert(
+      fc.property(fc.array(range, { maxLength: 6 }), value, (ranges, v) => {
+        const bounds = [...rangeWords(ranges)]
+        const pairs = bounds.flatMap((from, b) => (b % 2 === 0 ? [[from, bounds[b + 1] as bigint] as const] : []))
+        expect(pairs.some(([from, to]) => from <= v && v <= to)).toBe(ranges.some(({ from, to }) => from <= v && v <= to))
+        for (let b = 1; b + 1 < bounds.length; b += 2) expect(bounds[b + 1]).toBeGreaterThan((bounds[b] as bigint) + 1n)
+      }),
+    )
   })
 
   it('refuses what is no range of 64-bit integers', () => {
