@@ -3,6 +3,7 @@ import { Writable } from 'node:stream'
 import { gzipSync } from 'node:zlib'
 import type { EventBatch } from '../event/batch.js'
 import { TraceError } from '../event/error.js'
+import { recycle } from '../event/recycle.js'
 import type { Encoder } from '../event/stage.js'
 import { Partitioner, type PartitionOptions } from '../transforms/split.js'
 
@@ -21,6 +22,8 @@ export interface SplitFilesOptions extends PartitionOptions {
   maxOpen?: number
   /** More keys than this are an error, before the disk is full of tiny files. Default 1000. */
   maxFiles?: number
+  /** Nobody else reads the batches that are written: their memory is used again (see `recycle`). Default false. */
+  recycle?: boolean
 }
 
 interface Part {
@@ -88,17 +91,22 @@ export class SplitFiles extends Writable {
 
   private async writeBatch(batch: EventBatch): Promise<void> {
     let fault: unknown
+    let isDone = true
     for (const { key, batch: events } of this.partitioner.partition(batch)) {
       // The fault of one part does not take the events of the others.
       try {
         const part = this.part(key)
         part.encoder.feed(events)
         this.collect(part)
+        if (part.encoder.consumes !== true) isDone &&= events !== batch
+        else if (events !== batch) recycle(events)
         if (part.bytes >= PART_BYTES) await this.flushPart(part)
       } catch (error) {
         fault ??= inFile(error, this.parts.get(key))
+        isDone = false
       }
     }
+    if (isDone && this.options.recycle === true) recycle(batch)
     if (fault !== undefined) throw fault
   }
 
@@ -147,6 +155,7 @@ export class SplitFiles extends Writable {
     const handle = await this.handle(part)
     if (part.bytes === 0) return
     const bytes = Buffer.concat(part.waiting)
+    part.waiting.forEach(recycle)
     part.waiting = []
     part.bytes = 0
     // Each piece is a gzip member of its own, so that no file needs a compressor of its own in memory.

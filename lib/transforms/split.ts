@@ -61,21 +61,22 @@ export class Partitioner {
 
   /**
    * The parts of a batch, in the order in which their keys first appear; within a part events keep their order. Every part
-   * has the header of the batch. A batch without events has no parts, so a key's stream begins with its first event.
+   * has the header of the batch. A batch without events has no parts, so a key's stream begins with its first event. Each
+   * part is made when it is asked for.
    */
-  partition(batch: EventBatch): Part[] {
+  *partition(batch: EventBatch): Generator<Part> {
     const { count } = batch
-    if (count === 0) return []
+    if (count === 0) return
     if (this.labels.length < count) this.labels = new Uint32Array(count)
     const labels = this.labels.fill(0, 0, count)
     this.label(batch, labels)
     for (let i = 0; i < count; i++) if (labels[i] === 0) labels[i] = this.labelOf(NONE)
     this.lifetimes?.follow(batch, labels)
-    return this.gather(batch, labels)
+    yield* this.gather(batch, labels)
   }
 
   /** The rows of each label by a counting sort, which keeps their order. */
-  private gather(batch: EventBatch, labels: Uint32Array): Part[] {
+  private *gather(batch: EventBatch, labels: Uint32Array): Generator<Part> {
     const { count } = batch
     if (this.ends.length <= this.keys.length) this.ends = new Uint32Array(this.keys.length * 2)
     const { ends } = this
@@ -88,7 +89,8 @@ export class Partitioner {
     if (present.length === 1) {
       const label = present[0] as number
       ends[label] = 0
-      return [{ key: this.keys[label - 1] as string, batch }]
+      yield { key: this.keys[label - 1] as string, batch }
+      return
     }
     let start = 0
     for (const label of present) {
@@ -103,14 +105,12 @@ export class Partitioner {
       rows[end] = i
       ends[label] = end + 1
     }
-    start = 0
-    return present.map((label) => {
-      const end = ends[label] as number
-      const part = selectRows(batch, rows.subarray(start, end), end - start)
-      start = end
-      ends[label] = 0
-      return { key: this.keys[label - 1] as string, batch: part }
-    })
+    const stops = present.map((label) => ends[label] as number)
+    for (const label of present) ends[label] = 0
+    for (const [p, label] of present.entries()) {
+      const [from, to] = [stops[p - 1] ?? 0, stops[p] as number]
+      yield { key: this.keys[label - 1] as string, batch: selectRows(batch, rows.subarray(from, to), to - from) }
+    }
   }
 
   private labelOf(key: string): number {

@@ -22,10 +22,11 @@ export async function runSplit(args: Arguments): Promise<void> {
       return path
     },
     encoder: () => to.encoder({ strict: args.has('strict'), window: WINDOW }),
+    recycle: true,
     gzip: args.has('gzip') || pattern.endsWith('.gz'),
   })
   try {
-    await runStreams('hf-split', input, [decodeAny({ path: input })], () => sink)
+    await runStreams('hf-split', input, [decodeAny({ path: input, recycle: true })], () => sink)
   } finally {
     reportLosses('hf-split', to.name, sink.losses)
   }
