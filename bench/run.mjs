@@ -13,7 +13,7 @@ import { report, resultsName } from './report.mjs'
 
 /** Cases within one process, on each trace; and those of whole processes, on a large one. */
 const IN_PROCESS = ['mtrc', 'replay', 'hatf', 'strategies', 'kmemtrace', 'heapmon', 'ndjson', 'metatf', 'gunzip', 'filter', 'transforms']
-const PROCESSES = ['startup', 'pipeline']
+const PROCESSES = ['startup', 'pipeline', 'threads']
 const MEMORY = 'memory'
 
 const FULL = {
