@@ -56,7 +56,7 @@ async function* inflatedByWorker(path) {
     while (chunks.length === 0) await new Promise((resolve) => (wake = resolve))
     const chunk = chunks.shift()
     if (chunk === null) return
-    worker.postMessage(0)
+    worker.postMessage(0, [])
     yield chunk
   }
 }
@@ -87,7 +87,7 @@ async function encodedByWorker(source) {
   }
   decoder.end()
   await send()
-  worker.postMessage(null)
+  worker.postMessage(null, [])
   await finishedWorker(worker)
   return bytes
 }

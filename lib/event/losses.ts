@@ -1,4 +1,4 @@
-import { KERNEL_EVENTS, shared, type Global, type KernelExports } from '../kernel/kernel.js'
+import { KERNEL_EVENTS, loadKernel, type Global, type KernelExports } from '../kernel/kernel.js'
 import type { EventBatch } from './batch.js'
 import { unencodable } from './error.js'
 import { ALL_FIELDS, FIELDS, KINDS, fieldNames, type FieldName, type KindName } from './fields.js'
@@ -11,17 +11,34 @@ interface LossesKernel extends KernelExports {
   count(from: number, to: number, stops: boolean): number
   empty(): void
   readonly taken: Global
+  readonly MASK: Global
+  readonly KIND: Global
   readonly WITHOUT: Global
   readonly LOST: Global
   readonly EVENTS: Global
 }
 
-const lossesKernel = shared<LossesKernel>('losses')
-
 const FIELD_BITS = 2 ** FIELDS.length
 /** Among the fields that a kind has no place for: it has no place itself. No field has this bit. */
 const LEFT_OUT = 1 << 31
 const PLACES = 64
+
+/** The kernel, and what of its memory is written and read. */
+class LossesMemory {
+  readonly run = loadKernel<LossesKernel>('losses')
+  readonly mask = this.words(this.run.MASK, KERNEL_EVENTS)
+  readonly kind = new Uint8Array(this.run.memory.buffer, this.run.KIND.value, KERNEL_EVENTS)
+  readonly without = this.words(this.run.WITHOUT, KINDS.length)
+  readonly lost = this.words(this.run.LOST, 2 * PLACES)
+  readonly events = this.words(this.run.EVENTS, PLACES)
+
+  private words({ value }: Global, n: number): Uint32Array {
+    return new Uint32Array(this.run.memory.buffer, value, n)
+  }
+}
+
+/** The one instance: it keeps nothing from call to call. */
+let memory: LossesMemory | undefined
 
 /**
  * Counts what an encoder leaves out, so that nothing is lost in silence: every encoder passes each batch through
@@ -74,15 +91,17 @@ export class Losses {
 
   private tallyAll(batch: EventBatch): number {
     const { strict } = this
-    const { run, columns } = lossesKernel()
-    new Int32Array(run.memory.buffer, run.WITHOUT.value).set(this.without)
+    memory ??= new LossesMemory()
+    const { run } = memory
+    memory.without.set(this.without)
     for (let from = 0; from < batch.count; from += KERNEL_EVENTS) {
       const rows = Math.min(batch.count - from, KERNEL_EVENTS)
-      columns.put(batch, from, from + rows, 0)
+      memory.mask.set(batch.mask.subarray(from, from + rows))
+      memory.kind.set(batch.kind.subarray(from, from + rows))
       for (let row = 0; ; ) {
         row = run.count(row, rows, strict)
         if (strict && row < rows) return from + row
-        if (run.taken.value > 0) this.add(run)
+        if (run.taken.value > 0) this.add(memory)
         if (row === rows) break
       }
     }
@@ -90,10 +109,7 @@ export class Losses {
   }
 
   /** Adds what the kernel counted. */
-  private add(run: LossesKernel): void {
-    const { buffer } = run.memory
-    const lost = new Uint32Array(buffer, run.LOST.value, 2 * PLACES)
-    const events = new Uint32Array(buffer, run.EVENTS.value, PLACES)
+  private add({ run, lost, events }: LossesMemory): void {
     for (let place = 0; place < PLACES; place++) {
       if (events[place] === 0) continue
       const fields = lost[2 * place] as number

@@ -1,4 +1,4 @@
-import { KERNEL_EVENTS, shared, type Global, type KernelExports } from '../kernel/kernel.js'
+import { KERNEL_EVENTS, loadKernel, type Global, type KernelExports } from '../kernel/kernel.js'
 
 /** kernel/select.ts, which says what each of these is. */
 export interface SelectKernel extends KernelExports {
@@ -43,10 +43,9 @@ export class SelectMemory {
   }
 }
 
-const kernel = shared<SelectKernel>('select')
 let memory: SelectMemory | undefined
 
 /** The one instance: it keeps nothing from call to call. */
 export function selectMemory(): SelectMemory {
-  return (memory ??= new SelectMemory(kernel().run))
+  return (memory ??= new SelectMemory(loadKernel<SelectKernel>('select')))
 }

@@ -3,7 +3,7 @@ import { BATCH_EVENTS, EventBatch } from '../../event/batch.js'
 import { describe, malformed, truncated, type TracePosition } from '../../event/error.js'
 import type { TraceHeader } from '../../event/header.js'
 import type { Decoder } from '../../event/stage.js'
-import { KERNEL_INPUT } from '../../kernel/kernel.js'
+import { KERNEL_INPUT } from '../../kernel/input.js'
 import { failure, mtrcKernel, Stop, stringsOf, type MtrcKernel } from './kernel.js'
 import { FORMAT, hasSources, headerLength, MAGIC, readHeader, RECORD, type MtrcLayout } from './layout.js'
 

@@ -1,4 +1,5 @@
-import { shared, type Global, type KernelExports } from '../../kernel/kernel.js'
+import { shared } from '../../event/batch-kernel.js'
+import type { Global, KernelExports } from '../../kernel/kernel.js'
 
 /** kernel/replay.ts, which says what each of these is. */
 export interface ReplayKernel extends KernelExports {

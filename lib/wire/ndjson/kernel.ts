@@ -1,7 +1,8 @@
 import { columnOf, type EventBatch } from '../../event/batch.js'
 import { APIS, FIELDS, KINDS, OUTCOMES } from '../../event/fields.js'
 import { StringTable } from '../../event/strings.js'
-import { constant, shared, type Global, type Kernel, type KernelExports } from '../../kernel/kernel.js'
+import { constant, shared, type Kernel } from '../../event/batch-kernel.js'
+import type { Global, KernelExports } from '../../kernel/kernel.js'
 import { FIELD_TYPE, KEYS } from './layout.js'
 import { Rows } from './rows.js'
 

@@ -1,4 +1,6 @@
-import { instantiate, KernelColumns, KernelInput, type Kernel, type KernelExports } from './kernel.js'
+import { KernelInput } from '../kernel/input.js'
+import type { KernelExports } from '../kernel/kernel.js'
+import { instantiate, KernelColumns, type Kernel } from './batch-kernel.js'
 
 /**
  * An instance of a kernel that keeps something from call to call, in memory that grows with it. When memory grows, what lies in it is to be looked at anew.
