@@ -25,7 +25,7 @@ export class U64Map {
   /** The key's slot, or -1. */
   find(lo: number, hi: number): number {
     const { keys, used, slotMask } = this
-    let slot = hash(lo, hi) & slotMask
+    let slot = hashOf(lo, hi) & slotMask
     while (used[slot] === 1) {
       if (keys[slot * 2 + LO] === lo >>> 0 && keys[slot * 2 + HI] === hi >>> 0) return slot
       slot = (slot + 1) & slotMask
@@ -37,7 +37,7 @@ export class U64Map {
   add(lo: number, hi: number): number {
     if ((this.size + 1) * 8 > (this.slotMask + 1) * 5) this.grow()
     const { keys, used, slotMask } = this
-    let slot = hash(lo, hi) & slotMask
+    let slot = hashOf(lo, hi) & slotMask
     while (used[slot] === 1) {
       if (keys[slot * 2 + LO] === lo >>> 0 && keys[slot * 2 + HI] === hi >>> 0) return slot
       slot = (slot + 1) & slotMask
@@ -58,7 +58,7 @@ export class U64Map {
     let hole = slot
     let next = (hole + 1) & slotMask
     while (used[next] === 1) {
-      const home = hash(keys[next * 2 + LO] as number, keys[next * 2 + HI] as number) & slotMask
+      const home = hashOf(keys[next * 2 + LO] as number, keys[next * 2 + HI] as number) & slotMask
       if (((next - home) & slotMask) >= ((next - hole) & slotMask)) {
         keys[hole * 2] = keys[next * 2] as number
         keys[hole * 2 + 1] = keys[next * 2 + 1] as number
@@ -100,8 +100,8 @@ export class U64Map {
 const LO_SEED = Math.floor(Math.random() * 2 ** 32)
 const HI_SEED = Math.floor(Math.random() * 2 ** 32)
 
-/** Mixes both words; addresses differ mostly in their middle bits, indices in their low ones. */
-function hash(lo: number, hi: number): number {
+/** A hash of two words, seeded: it is another one in each process. Addresses differ mostly in their middle bits, indices in their low ones. */
+export function hashOf(lo: number, hi: number): number {
   let h = Math.imul(lo ^ LO_SEED ^ Math.imul(hi ^ HI_SEED, 0x85eb_ca6b), 0x9e37_79b1)
   h ^= h >>> 15
   h = Math.imul(h, 0x2c1b_3c6d)

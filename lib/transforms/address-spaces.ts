@@ -11,7 +11,7 @@ const PAGES = Api.pages
 const MAX_PROCESSES = 0x7fff
 
 /** The bit that sets pages apart. */
-export const PAGE_BIT = 0x8000_0000 | 0
+const PAGE_BIT = 0x8000_0000 | 0
 
 /**
  * Sets apart equal addresses that mean different memory, by bits for the high word of an address that no address space
@@ -20,17 +20,30 @@ export const PAGE_BIT = 0x8000_0000 | 0
  */
 export class AddressSpaces {
   private readonly processes = new U64Map(1, 16)
+  /** The process of the event before, for it is often the same, and its bits; -1 for none yet. */
+  private lastLo = 0
+  private lastHi = 0
+  private lastBits = -1
 
-  /** The bits for the addresses of event i; 0 for events of the first process, or of none. */
+  /** The bits for the addresses of event i, a signed integer; 0 for events of the first process, or of none. */
   of(batch: EventBatch, i: number): number {
     const mask = batch.mask[i] as number
-    if ((mask & (HAS_PROCESS | HAS_API)) === 0) return 0
     const pages = (mask & HAS_API) !== 0 && batch.api[i] === PAGES ? PAGE_BIT : 0
-    return (mask & HAS_PROCESS) === 0 ? pages : pages ^ this.process(batch.process.words[2 * i + LO] as number, batch.process.words[2 * i + HI] as number)
+    if ((mask & HAS_PROCESS) === 0) return pages
+    const { words } = batch.process
+    const lo = (words[2 * i + LO] as number) | 0
+    const hi = (words[2 * i + HI] as number) | 0
+    if (this.lastBits < 0 || lo !== this.lastLo || hi !== this.lastHi) {
+      this.lastBits = this.process(lo, hi)
+      this.lastLo = lo
+      this.lastHi = hi
+    }
+    return pages ^ this.lastBits
   }
 
   clear(): void {
     this.processes.clear()
+    this.lastBits = -1
   }
 
   private process(lo: number, hi: number): number {

@@ -3,7 +3,7 @@ import { U64Map } from '../bytes/u64-map.js'
 import type { EventBatch, U64Column } from '../event/batch.js'
 import { Has, Kind, Outcome } from '../event/fields.js'
 import type { TraceHeader } from '../event/header.js'
-import { endsBlock } from './ledger.js'
+import { endsBlock } from './block-keys.js'
 
 const HAS_ADDRESS = Has.address
 const HAS_OLD_ADDRESS = Has.oldAddress

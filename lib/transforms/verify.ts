@@ -1,11 +1,14 @@
 import { Intervals } from '../bytes/intervals.js'
 import { HI, LO, WORD } from '../bytes/u64.js'
-import type { EventBatch } from '../event/batch.js'
+import { BATCH_EVENTS, type EventBatch } from '../event/batch.js'
 import { Has } from '../event/fields.js'
 import type { TraceHeader } from '../event/header.js'
 import type { FaultName } from './choices.js'
-import { Change, Ledger } from './ledger.js'
+import type { BlockKeys } from './block-keys.js'
+import { Change } from './change.js'
+import { Ledger } from './ledger.js'
 
+const HAS_INDEX = Has.index
 const HAS_ADDRESS = Has.address
 const HAS_SIZE = Has.size
 const HAS_TIME = Has.time
@@ -50,15 +53,17 @@ export class Extent {
 
   /**
    * Takes the block of event i, which begins one.
-   * @param ledger has just identified the event's blocks
+   * @param keys tell which block it is
+   * @param row where
    * @returns the fault of its size, if it has one
    */
-  take(batch: EventBatch, i: number, ledger: Ledger): 'zero-size' | 'absurd-size' | undefined {
+  take(batch: EventBatch, i: number, keys: BlockKeys, row: number): 'zero-size' | 'absurd-size' | undefined {
     const mask = batch.mask[i] as number
-    const { isIndexed, space } = ledger
+    const isIndexed = (mask & HAS_INDEX) !== 0
+    const space = keys.spaces[row] as number
     const isPlaced = isIndexed && (mask & HAS_ADDRESS) !== 0
-    const lo = isIndexed ? (isPlaced ? (batch.address.words[2 * i + LO] as number) : 0) : ledger.beginsLo
-    const hi = isIndexed ? (isPlaced ? (batch.address.words[2 * i + HI] as number) : 0) : (ledger.beginsHi ^ space) >>> 0
+    const lo = isIndexed ? (isPlaced ? (batch.address.words[2 * i + LO] as number) : 0) : (keys.begins[2 * row + LO] as number) >>> 0
+    const hi = isIndexed ? (isPlaced ? (batch.address.words[2 * i + HI] as number) : 0) : ((keys.begins[2 * row + HI] as number) ^ space) >>> 0
     const sizeLo = (mask & HAS_SIZE) !== 0 ? (batch.size.words[2 * i + LO] as number) : 0
     const sizeHi = (mask & HAS_SIZE) !== 0 ? (batch.size.words[2 * i + HI] as number) : 0
     const endLo = lo + sizeLo
@@ -119,33 +124,50 @@ export class Verifier {
   /** Checks the next events. */
   check(batch: EventBatch): void {
     if (batch.header !== this.header) this.begin(batch.header)
+    for (let from = 0; from < batch.count; from += BATCH_EVENTS) this.checkRows(batch, from, Math.min(from + BATCH_EVENTS, batch.count))
+    this.events += batch.count
+  }
+
+  private checkRows(batch: EventBatch, from: number, to: number): void {
     const { ledger, extent, intervals } = this
-    const { count, mask } = batch
-    for (let i = 0; i < count; i++) {
+    const { mask } = batch
+    ledger.follow(batch, from, to)
+    const { changes, ended, begun, words, keys } = ledger
+    for (let i = from; i < to; i++) {
       if (((mask[i] as number) & (HAS_TIME | HAS_SEQUENCE)) !== 0) this.checkOrder(batch, i)
-      const change = ledger.take(batch, i)
+      const row = i - from
+      const change = changes[row] as number
       if (change === 0) continue
       if ((change & Change.unknown) !== 0) this.note((change & Change.again) !== 0 ? 'double-free' : 'unknown-free', batch, i)
-      if ((change & Change.ended) !== 0) remove(intervals, ledger.ended)
+      if ((change & Change.ended) !== 0) this.vacate(ended[row] as number)
       if ((change & Change.began) === 0) continue
+      const block = begun[row] as number
       if ((change & Change.reused) !== 0) {
         this.note('live-address', batch, i)
-        remove(intervals, ledger.overwritten)
+        this.vacate(block)
       }
-      const fault = extent.take(batch, i, ledger)
+      words[2 * block] = words[2 * block + 1] = 0
+      const fault = extent.take(batch, i, keys, row)
       if (fault !== undefined) this.note(fault, batch, i)
       const { startHi, startLo, endHi, endLo } = extent
       if (fault === 'absurd-size' || (startHi | startLo) === 0) continue
       if (intervals.overlap(startHi, startLo, endHi, endLo)) {
         const isSame = intervals.startHi === startHi && intervals.startLo === startLo
-        this.note(isSame ? 'live-address' : 'overlap', batch, i, isSame ? '' : `, the live one at ${hex(intervals.startHi ^ ledger.space, intervals.startLo)}`)
+        this.note(isSame ? 'live-address' : 'overlap', batch, i, isSame ? '' : `, the live one at ${hex(intervals.startHi ^ (keys.spaces[row] as number), intervals.startLo)}`)
         if (!isSame && !this.outgrows()) continue
       }
       intervals.put(startHi, startLo, endHi, endLo, 0, 0)
-      ledger.words[ledger.at] = startHi
-      ledger.words[ledger.at + 1] = startLo
+      words[2 * block] = startHi
+      words[2 * block + 1] = startLo
     }
-    this.events += count
+  }
+
+  /** A block is live no more: its words have the start of its interval, if it has one. */
+  private vacate(block: number): void {
+    const { words } = this.ledger
+    const hi = words[2 * block] as number
+    const lo = words[2 * block + 1] as number
+    if (hi !== 0 || lo !== 0) this.intervals.remove(hi, lo)
   }
 
   /** Notes that the trace is cut off behind the events so far. @param why what the reader said */
@@ -210,11 +232,6 @@ export class Verifier {
 
 function length(startHi: number, startLo: number, endHi: number, endLo: number): number {
   return (endHi - startHi) * WORD + (endLo - startLo)
-}
-
-/** The block whose start the two words say is live no more. */
-function remove(intervals: Intervals, [hi, lo]: Uint32Array): void {
-  if (hi !== 0 || lo !== 0) intervals.remove(hi as number, lo as number)
 }
 
 function describe(fault: FaultName, batch: EventBatch, i: number): string {

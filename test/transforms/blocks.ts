@@ -1,6 +1,6 @@
 import type { TraceEvent } from '../../lib/event/batch.js'
 import { APIS } from '../../lib/event/fields.js'
-import { Change } from '../../lib/transforms/ledger.js'
+import { Change } from '../../lib/transforms/change.js'
 
 /** What an event did, in words, and which blocks it was about by the number of the event that they began with. */
 export interface Deed {

@@ -1,35 +1,38 @@
 import fc from 'fast-check'
 import { describe, expect, it, test } from 'vitest'
-import type { TraceEvent } from '../../lib/event/batch.js'
+import { BATCH_EVENTS, EventBatch, type TraceEvent } from '../../lib/event/batch.js'
 import { OUTCOMES } from '../../lib/event/fields.js'
-import { Change, Ledger } from '../../lib/transforms/ledger.js'
+import { instantiate } from '../../lib/kernel/kernel.js'
+import { Change } from '../../lib/transforms/change.js'
+import { Ledger } from '../../lib/transforms/ledger.js'
+import type { LiveExports } from '../../lib/transforms/live-kernel.js'
 import { blocksByMap, type Deed } from './blocks.js'
 import { blockEvents, HEADER, inBatches } from './events.js'
 
 const NAMES = Object.entries(Change)
 
-/** The ledger's account: each block has the number of its first event as its one word. */
-function byLedger(events: readonly TraceEvent[], batchSize: number): { deeds: Deed[]; live: number[] } {
+/** The ledger's account: each block has the number of its first event as its one word. Batches are followed as a whole, or event by event. */
+function byLedger(events: readonly TraceEvent[], batchSize: number, isWhole: boolean): { deeds: Deed[]; live: number } {
   const ledger = new Ledger(1)
   const deeds: Deed[] = []
   for (const batch of inBatches(events, batchSize, HEADER)) {
+    if (isWhole) ledger.follow(batch)
     for (let i = 0; i < batch.count; i++) {
-      const change = ledger.take(batch, i)
-      if ((change & Change.began) !== 0) {
-        expect(ledger.words[ledger.at]).toBe(0)
-        ledger.words[ledger.at] = (change & Change.ended) !== 0 ? (ledger.ended[0] as number) : deeds.length + 1
-      }
+      if (!isWhole) ledger.take(batch, i)
+      const { changes, ended, begun, words } = ledger
+      const row = isWhole ? i : 0
+      const change = changes[row] as number
+      const [from, to] = [ended[row] as number, begun[row] as number]
+      expect([from !== 0, to !== 0]).toEqual([(change & Change.ended) !== 0, (change & Change.began) !== 0])
       deeds.push({
         did: NAMES.filter(([, bit]) => (change & bit) !== 0).map(([name]) => name),
-        ...((change & Change.ended) !== 0 && { ended: ledger.ended[0] as number }),
-        ...((change & Change.reused) !== 0 && { overwritten: ledger.overwritten[0] as number }),
+        ...(from !== 0 && { ended: words[from] as number }),
+        ...((change & Change.reused) !== 0 && { overwritten: words[to] as number }),
       })
+      if (to !== 0) words[to] = from !== 0 ? (words[from] as number) : deeds.length
     }
   }
-  const live: number[] = []
-  ledger.forEach((words, at) => live.push(words[at] as number))
-  expect(ledger.size).toBe(live.length)
-  return { deeds, live: live.toSorted((a, b) => a - b) }
+  return { deeds, live: ledger.size }
 }
 
 /** Blocks with processes and the functions of a kernel on some of their events. */
@@ -53,8 +56,9 @@ const anyBlocks = fc.array(
 describe('Ledger', () => {
   it.each([['blocks as programs make them', blockEvents], ['anything', anyBlocks]])('does as a plain map does: %s', (_, arbitrary) => {
     fc.assert(
-      fc.property(arbitrary, fc.integer({ min: 1, max: 9 }), (events, batchSize) => {
-        expect(byLedger(events, batchSize)).toEqual(blocksByMap(events))
+      fc.property(arbitrary, fc.integer({ min: 1, max: 9 }), fc.boolean(), (events, batchSize, isWhole) => {
+        const { deeds, live } = blocksByMap(events)
+        expect(byLedger(events, batchSize, isWhole)).toEqual({ deeds, live: live.length })
       }),
       { numRuns: 500 },
     )
@@ -78,7 +82,7 @@ describe('Ledger', () => {
     for (const batch of inBatches(events('alloc'), 4096, HEADER)) {
       for (let i = 0; i < batch.count; i++) {
         ledger.take(batch, i)
-        ledger.words.set([++number, number * 2, number * 3], ledger.at)
+        ledger.words.set([++number, number * 2, number * 3], 3 * (ledger.begun[0] as number))
       }
     }
     expect(ledger.size).toBe(n)
@@ -86,9 +90,40 @@ describe('Ledger', () => {
     for (const batch of inBatches(events('free'), 4096, HEADER)) {
       for (let i = 0; i < batch.count; i++) {
         if (ledger.take(batch, i) !== Change.ended) throw new Error(`block ${number + 1} is not there`)
-        if (ledger.ended[0] !== ++number || ledger.ended[2] !== number * 3) throw new Error(`block ${number} has other words`)
+        const at = 3 * (ledger.ended[0] as number)
+        if (ledger.words[at] !== ++number || ledger.words[at + 2] !== number * 3) throw new Error(`block ${number} has other words`)
       }
     }
     expect(ledger.size).toBe(0)
+  })
+
+  test('follows part of a batch, and not more events than a batch may have', () => {
+    const events = Array.from({ length: 10 }, (_, i): TraceEvent => ({ kind: 'alloc', address: BigInt(i + 1) }))
+    const [batch] = inBatches(events, 10, HEADER)
+    const ledger = new Ledger(1)
+    ledger.follow(batch!, 3, 5)
+    expect([ledger.size, ...ledger.changes.subarray(0, 2)]).toEqual([2, Change.began, Change.began])
+    expect([3, 4, 5, 6].map((address) => ledger.find(false, address, 0) > 0)).toEqual([false, true, true, false])
+    expect(ledger.find(true, 4, 0)).toBe(0)
+    const large = new EventBatch(BATCH_EVENTS + 1, 0, HEADER)
+    for (let i = 0; i <= BATCH_EVENTS; i++) large.push({ kind: 'alloc', address: BigInt(i + 1) })
+    expect(() => ledger.follow(large)).toThrow(RangeError)
+  })
+
+  test('very many short traces are forgotten one by one', () => {
+    const ledger = new Ledger(1)
+    const [batch] = inBatches([{ kind: 'free', address: 16n }, { kind: 'alloc', address: 16n }, { kind: 'free', address: 16n }, { kind: 'alloc', address: 32n }], 4, HEADER)
+    for (let trace = 0; trace < 3000; trace++) {
+      ledger.clear()
+      ledger.follow(batch!)
+      if (ledger.changes[0] !== Change.unknown || ledger.size !== 1) throw new Error(`trace ${trace} knows of another one`)
+    }
+  })
+
+  test('says so when there is no memory for more blocks', () => {
+    const { run } = instantiate<LiveExports>('live')
+    const [batch] = inBatches([{ kind: 'alloc', address: 16n }, { kind: 'alloc', address: 32n }], 2, HEADER)
+    expect(() => new Ledger(1, { ...run, follow: () => 1 }).follow(batch!)).toThrow(new RangeError('more blocks are live at once than there is memory for'))
+    expect(() => new Ledger(1, { ...run, clear: () => 0 })).toThrow(RangeError)
   })
 })

@@ -3,7 +3,8 @@ import { HI, LO, MAX_DECIMAL, WORD, writeDecimal } from '../../bytes/u64.js'
 import type { EventBatch } from '../../event/batch.js'
 import { Has, Kind } from '../../event/fields.js'
 import type { Stage } from '../../event/stage.js'
-import { Change, Ledger } from '../../transforms/ledger.js'
+import { Change } from '../../transforms/change.js'
+import { Ledger } from '../../transforms/ledger.js'
 import { Totals } from '../../transforms/statistics/totals.js'
 import { moreTraces, mpatrolText } from './mpatrol.js'
 import { TraceChoice } from './trace-choice.js'
@@ -141,33 +142,34 @@ export class EventTable implements Stage<EventBatch, Uint8Array> {
     const isSized = (mask & HAS_SIZE) !== 0
     const lo = isSized ? (batch.size.words[2 * i + LO] as number) : 0
     const hi = isSized ? (batch.size.words[2 * i + HI] as number) : 0
-    const { ended } = ledger
-    if ((change & ENDED) !== 0) totals.free(ended[SIZE] as number, ended[SIZE + 1] as number)
+    const { words } = ledger
+    const ended = WORDS * (ledger.ended[0] as number)
+    const at = WORDS * (ledger.begun[0] as number)
+    if ((change & ENDED) !== 0) totals.free(words[ended + SIZE] as number, words[ended + SIZE + 1] as number)
     if (kind === FREE && (change & ENDED) !== 0 && (mask & HAS_INDEX) !== 0) {
       this.lastFree = this.events
-      this.lastFreed.set(ended)
+      this.lastFreed.set(words.subarray(ended, ended + WORDS))
     }
     if ((change & BEGAN) !== 0) {
-      if ((change & REUSED) !== 0) totals.vanish(ledger.overwritten[SIZE] as number, ledger.overwritten[SIZE + 1] as number)
+      if ((change & REUSED) !== 0) totals.vanish(words[at + SIZE] as number, words[at + SIZE + 1] as number)
       totals.allocation(lo, hi)
-      this.store(batch, i, mask, change, lo, hi)
+      this.store(batch, i, mask, (change & ENDED) !== 0, lo, hi)
     }
     sink.reserve(ROW)
     this.number(6, this.events >>> 0, Math.floor(this.events / WORD))
     this.blanks(2)
     sink.append(kind === FREE ? FREED : kind === REALLOC ? REALLOCATED : kind === EXISTING ? OLD : ALLOC)
     if ((change & BEGAN) !== 0) {
-      const { words, at } = ledger
       this.number(6, words[at + INDEX] as number, words[at + INDEX + 1] as number)
       this.pointer(words[at + ADDRESS] as number, words[at + ADDRESS + 1] as number)
       this.number(8, lo, hi)
       this.blanks(10)
     } else if ((change & ENDED) !== 0) {
-      this.number(6, ended[INDEX] as number, ended[INDEX + 1] as number)
-      this.pointer(ended[ADDRESS] as number, ended[ADDRESS + 1] as number)
-      this.number(8, ended[SIZE] as number, ended[SIZE + 1] as number)
+      this.number(6, words[ended + INDEX] as number, words[ended + INDEX + 1] as number)
+      this.pointer(words[ended + ADDRESS] as number, words[ended + ADDRESS + 1] as number)
+      this.number(8, words[ended + SIZE] as number, words[ended + SIZE + 1] as number)
       this.blanks(2)
-      const life = this.events - ((ended[BORN] as number) + (ended[BORN + 1] as number) * WORD)
+      const life = this.events - ((words[ended + BORN] as number) + (words[ended + BORN + 1] as number) * WORD)
       this.number(6, life >>> 0, Math.floor(life / WORD))
       this.blanks(2)
     } else {
@@ -200,7 +202,7 @@ export class EventTable implements Stage<EventBatch, Uint8Array> {
     const isPlaced = (mask & HAS_ADDRESS) !== 0
     const lo = isSized ? (batch.size.words[2 * i + LO] as number) : 0
     const hi = isSized ? (batch.size.words[2 * i + HI] as number) : 0
-    this.totals.reserve(lo, hi, isInternal)
+    this.totals.reserves.take(batch, i)
     sink.reserve(ROW)
     sink.append(isInternal ? INTERNAL : RESERVED)
     this.pointer(isPlaced ? (batch.address.words[2 * i + LO] as number) : 0, isPlaced ? (batch.address.words[2 * i + HI] as number) : 0)
@@ -209,10 +211,11 @@ export class EventTable implements Stage<EventBatch, Uint8Array> {
   }
 
   /** Fills the words of the block that began. */
-  private store(batch: EventBatch, i: number, mask: number, change: number, lo: number, hi: number): void {
-    const { words, at, ended } = this.ledger
-    const goesOn = (change & ENDED) !== 0
-    const before = goesOn ? ended : this.isResized(batch, i, mask) ? this.lastFreed : undefined
+  private store(batch: EventBatch, i: number, mask: number, goesOn: boolean, lo: number, hi: number): void {
+    const { words } = this.ledger
+    const at = WORDS * (this.ledger.begun[0] as number)
+    const ended = WORDS * (this.ledger.ended[0] as number)
+    const before = goesOn ? words.subarray(ended, ended + WORDS) : this.isResized(batch, i, mask) ? this.lastFreed : undefined
     words[at + BORN] = before === undefined ? this.events : (before[BORN] as number)
     words[at + BORN + 1] = before === undefined ? Math.floor(this.events / WORD) : (before[BORN + 1] as number)
     words[at + SIZE] = lo
@@ -225,8 +228,8 @@ export class EventTable implements Stage<EventBatch, Uint8Array> {
       words[at + INDEX] = batch.index.words[2 * i + LO] as number
       words[at + INDEX + 1] = batch.index.words[2 * i + HI] as number
     } else if (goesOn) {
-      words[at + INDEX] = ended[INDEX] as number
-      words[at + INDEX + 1] = ended[INDEX + 1] as number
+      words[at + INDEX] = words[ended + INDEX] as number
+      words[at + INDEX + 1] = words[ended + INDEX + 1] as number
     } else {
       const index = ++this.lastIndex
       words[at + INDEX] = index

@@ -5,8 +5,9 @@ import { Api, Has, Kind } from '../../event/fields.js'
 import { gatherRows } from '../../event/gather.js'
 import type { TraceHeader } from '../../event/header.js'
 import type { BatchTransform } from '../../event/stage.js'
-import { Change, Ledger } from '../ledger.js'
 import type { FaultName } from '../choices.js'
+import { Change } from '../change.js'
+import { Ledger } from '../ledger.js'
 import { Extent, MAX_SIZE } from '../verify.js'
 import { Rising } from './rising.js'
 import { Window } from './window.js'
@@ -94,7 +95,7 @@ export class Repair implements BatchTransform {
     if (!(window >= 1)) throw new RangeError(`the window must be at least 1, not ${window}`)
     this.allowed = new Set(allow)
     this.extent = new Extent(maxSize)
-    this.window = new Window(window, this.ledger)
+    this.window = new Window(window, this.ledger.keys)
   }
 
   /** How often each change was made; only those that were. */
@@ -163,7 +164,7 @@ export class Repair implements BatchTransform {
     const { window, ledger } = this
     const batch = window.batch(place)
     const i = window.row(place)
-    const intent = ledger.identify(batch, i)
+    const intent = ledger.keys.identify(batch, i)
     const begins = (intent & Change.began) !== 0
     if (begins && this.makeRoom(batch, i)) return
     window.leave()
@@ -174,7 +175,7 @@ export class Repair implements BatchTransform {
     if (intent === Change.ended) {
       const change = ledger.take(batch, i)
       if ((change & Change.unknown) === 0) {
-        this.removeEnded()
+        this.vacate(ledger.ended[0] as number)
       } else if (!this.allows(change)) {
         this.changed(batch.kind[i] === FREE ? 'free-dropped' : 'realloc-dropped')
         return
@@ -186,18 +187,19 @@ export class Repair implements BatchTransform {
   /** Ends a live block that is in the way of the one that event i begins. @returns whether there was one */
   private makeRoom(batch: EventBatch, i: number): boolean {
     const { ledger, extent, intervals } = this
-    const { isIndexed, beginsLo, beginsHi, endsLo, endsHi } = ledger
+    const { isIndexed, beginsLo, beginsHi, endsLo, endsHi } = ledger.keys.one
     const fault = this.faultOf(batch, i)
     if (fault === 'absurd-size') return false
     if (fault === 'zero-size') extent.grow()
-    if (ledger.find(endsLo, endsHi)) {
+    const live = ledger.find(isIndexed, endsLo, endsHi)
+    if (live !== 0) {
       if (batch.kind[i] !== REALLOC) {
         if (this.allowed.has('live-address')) return false
         this.release(isIndexed, beginsLo, beginsHi, batch, i)
         return true
       }
       // The block that goes on is not in its own way.
-      this.removeEnded()
+      this.vacate(live)
     }
     const { startHi, startLo, endHi, endLo } = extent
     if ((startHi | startLo) === 0 || !intervals.overlap(startHi, startLo, endHi, endLo)) return false
@@ -211,21 +213,21 @@ export class Repair implements BatchTransform {
 
   /** The extent of the block that event i begins, and what is wrong with its size. */
   private faultOf(batch: EventBatch, i: number): ReturnType<Extent['take']> {
-    const fault = this.extent.take(batch, i, this.ledger)
+    const fault = this.extent.take(batch, i, this.ledger.keys, 0)
     return fault !== undefined && this.allowed.has(fault) ? undefined : fault
   }
 
   /** An event that begins a block, for which there is room. */
   private block(batch: EventBatch, i: number): void {
     const { ledger, extent, intervals } = this
-    ledger.identify(batch, i)
-    const { isIndexed, beginsLo, beginsHi } = ledger
+    ledger.keys.identify(batch, i)
+    const { isIndexed, beginsLo, beginsHi } = ledger.keys.one
     const fault = this.faultOf(batch, i)
     if (fault === 'absurd-size') {
       this.changed('allocation-dropped')
       return
     }
-    if (isIndexed && (beginsLo | beginsHi) === 0 && !ledger.find(beginsLo, beginsHi) && !this.allowed.has('unknown-free')) {
+    if (isIndexed && (beginsLo | beginsHi) === 0 && ledger.find(isIndexed, beginsLo, beginsHi) === 0 && !this.allowed.has('unknown-free')) {
       // A realloc that could not be made an allocation: there is no block with index 0.
       this.changed('realloc-dropped')
       return
@@ -237,8 +239,9 @@ export class Repair implements BatchTransform {
       this.patch((to, row) => to.size.values.fill(1n, row, row + 1))
     }
     const { startHi, startLo, endHi, endLo } = extent
-    if ((startHi | startLo) !== 0) intervals.put(startHi, startLo, endHi, endLo, beginsHi >>> 0, beginsLo, isIndexed ? INDEXED : 0)
-    const { words, at } = ledger
+    if ((startHi | startLo) !== 0) intervals.put(startHi, startLo, endHi, endLo, beginsHi >>> 0, beginsLo >>> 0, isIndexed ? INDEXED : 0)
+    const { words } = ledger
+    const at = WORDS * (ledger.begun[0] as number)
     words[at + START_HI] = startHi
     words[at + START_LO] = startLo
     const isTold = ((batch.mask[i] as number) & HAS_THREAD) !== 0
@@ -255,15 +258,16 @@ export class Repair implements BatchTransform {
   /** Ends a live block that is in the way of event i: by its own free, if that comes soon, else by one that is added. */
   private release(isIndexed: boolean, lo: number, hi: number, batch: EventBatch, i: number): void {
     const { window, ledger } = this
-    const words = ledger.peek(isIndexed, lo, hi)
-    const thread = words?.[HAS_ALLOCATOR] === 1 ? words[THREAD_LO] : undefined
-    const place = window.lateFree(isIndexed, lo, hi, thread, words?.[THREAD_HI] ?? 0, batch, i)
+    const at = WORDS * ledger.find(isIndexed, lo, hi)
+    const { words } = ledger
+    const thread = at !== 0 && words[at + HAS_ALLOCATOR] === 1 ? words[at + THREAD_LO] : undefined
+    const place = window.lateFree(isIndexed, lo, hi, thread, words[at + THREAD_HI] as number, batch, i)
     if (place >= 0) {
       const source = window.batch(place)
       const row = window.row(place)
       window.take(place)
       ledger.take(source, row)
-      this.removeEnded()
+      this.vacate(ledger.ended[0] as number)
       this.changed('free-moved')
       this.emit(source, row, true)
       return
@@ -272,8 +276,7 @@ export class Repair implements BatchTransform {
     const { process, thread: caller, cpu, time, endTime, sequence, api } = batch.event(i)
     const kernel = api === undefined ? undefined : FREED_BY[api]
     const key = (BigInt(hi >>> 0) << 32n) | BigInt(lo >>> 0)
-    ledger.identify(batch, i)
-    const address = key ^ (BigInt(ledger.space >>> 0) << 32n)
+    const address = key ^ (BigInt(ledger.keys.spaceOf(batch, i) >>> 0) << 32n)
     added.push({
       kind: 'free',
       ...(kernel !== undefined && { api: kernel }),
@@ -286,7 +289,7 @@ export class Repair implements BatchTransform {
       ...(isIndexed ? { index: key } : { address }),
     })
     ledger.take(added, added.count - 1)
-    this.removeEnded()
+    this.vacate(ledger.ended[0] as number)
     this.changed('free-added')
     this.emit(added, added.count - 1)
   }
@@ -296,9 +299,12 @@ export class Repair implements BatchTransform {
     return this.allowed.has((change & Change.again) !== 0 ? 'double-free' : 'unknown-free')
   }
 
-  private removeEnded(): void {
-    const [hi, lo] = this.ledger.ended
-    if (hi !== 0 || lo !== 0) this.intervals.remove(hi as number, lo as number)
+  /** A block leaves its place. @param number the block's, in the ledger; 0 for none */
+  private vacate(number: number): void {
+    const { words } = this.ledger
+    const hi = words[WORDS * number + START_HI] as number
+    const lo = words[WORDS * number + START_LO] as number
+    if (number !== 0 && (hi !== 0 || lo !== 0)) this.intervals.remove(hi, lo)
   }
 
   /**

@@ -3,7 +3,8 @@ import { U64Map } from '../../bytes/u64-map.js'
 import { BATCH_EVENTS, BATCH_STRING_BYTES, type EventBatch } from '../../event/batch.js'
 import { Has, Kind } from '../../event/fields.js'
 import { gatherRows } from '../../event/gather.js'
-import { Change, type Ledger } from '../ledger.js'
+import type { BlockKeys } from '../block-keys.js'
+import { Change } from '../change.js'
 
 const HAS_THREAD = Has.thread
 const FREE = Kind.free
@@ -53,9 +54,9 @@ export class Window {
 
   /**
    * @param capacity how many events it holds at most
-   * @param ledger tells which blocks an event is about
+   * @param keys tells which blocks an event is about
    */
-  constructor(private readonly capacity: number, private readonly ledger: Ledger) {
+  constructor(private readonly capacity: number, private readonly keys: BlockKeys) {
     this.batchOf = new Int32Array(capacity)
     this.rowOf = new Int32Array(capacity)
     this.isGone = new Uint8Array(capacity)
@@ -88,7 +89,7 @@ export class Window {
 
   /** Lets events enter while there is room. @returns whether all of them have */
   enter(): boolean {
-    const { incoming, capacity, ledger } = this
+    const { incoming, capacity, keys } = this
     if (incoming === undefined) return true
     if (this.entered === 0) {
       if (this.isFull) return false
@@ -103,8 +104,8 @@ export class Window {
       this.batchOf[place] = this.base + this.held.length - 1
       this.rowOf[place] = i
       this.isGone[place] = 0
-      const intent = ledger.identify(incoming, i)
-      const { isIndexed, endsLo, endsHi, beginsLo, beginsHi } = ledger
+      const intent = keys.identify(incoming, i)
+      const { isIndexed, endsLo, endsHi, beginsLo, beginsHi } = keys.one
       if ((intent & Change.ended) !== 0) this.link(isIndexed, endsLo, endsHi, 2 * place)
       if ((intent & Change.began) !== 0) this.link(isIndexed, beginsLo, beginsHi, 2 * place + 1)
     }
@@ -134,9 +135,9 @@ export class Window {
   /** The first event leaves. */
   leave(): void {
     const place = this.head++ % this.capacity
-    const { ledger } = this
-    const intent = ledger.identify(this.batch(place), this.row(place))
-    const { isIndexed, endsLo, endsHi, beginsLo, beginsHi } = ledger
+    const { keys } = this
+    const intent = keys.identify(this.batch(place), this.row(place))
+    const { isIndexed, endsLo, endsHi, beginsLo, beginsHi } = keys.one
     if ((intent & Change.ended) !== 0) this.unlink(isIndexed, endsLo, endsHi, 2 * place)
     if ((intent & Change.began) !== 0) this.unlink(isIndexed, beginsLo, beginsHi, 2 * place + 1)
     this.forget(place)
@@ -170,8 +171,8 @@ export class Window {
 
   /** Takes an event that `lateFree` found out of the window. */
   take(place: number): void {
-    this.ledger.identify(this.batch(place), this.row(place))
-    const { isIndexed, endsLo, endsHi } = this.ledger
+    this.keys.identify(this.batch(place), this.row(place))
+    const { isIndexed, endsLo, endsHi } = this.keys.one
     this.unlink(isIndexed, endsLo, endsHi, 2 * place)
     this.isGone[place] = 1
     this.forget(place)

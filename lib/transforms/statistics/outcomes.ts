@@ -1,9 +1,8 @@
 import { HI, LO } from '../../bytes/u64.js'
 import type { EventBatch } from '../../event/batch.js'
 import { Has, Kind, Outcome } from '../../event/fields.js'
-import { Change } from '../ledger.js'
-import type { Amount, FaultCounts, ReallocCounts } from './result.js'
-import { Sum } from './sums.js'
+import { Change } from '../change.js'
+import type { FaultCounts, ReallocCounts } from './result.js'
 
 const { began: BEGAN, ended: ENDED, unknown: UNKNOWN, again: AGAIN, nothing: NOTHING, failed: FAILED } = Change
 const HAS_OUTCOME = Has.outcome
@@ -14,9 +13,8 @@ const { none: STAYED, moved: MOVED } = Outcome
 /** What reallocs did, and what ought not to be. */
 export class Outcomes {
   readonly reallocs: ReallocCounts = { inPlace: 0, moved: 0, resized: 0, allocated: 0, freed: 0, failed: 0, nothing: 0, unknown: 0 }
-  private readonly faults = { unknownFrees: 0, doubleFrees: 0, nullFrees: 0, failedAllocations: 0 }
-  private overlaps = 0
-  private readonly overlapBytes = new Sum()
+  /** Faults other than overlaps. */
+  readonly faults: Omit<FaultCounts, 'overlaps'> = { unknownFrees: 0, doubleFrees: 0, nullFrees: 0, failedAllocations: 0 }
 
   /** Counts a realloc by what the ledger says that it did. */
   realloc(batch: EventBatch, i: number, change: number): void {
@@ -36,18 +34,6 @@ export class Outcomes {
     else if (change === NOTHING) faults.nullFrees++
     else if ((change & AGAIN) !== 0) faults.doubleFrees++
     else faults.unknownFrees++
-  }
-
-  /** Counts an allocation at the address of a live block of this size. */
-  overlap(lo: number, hi: number): void {
-    this.overlaps++
-    this.overlapBytes.add(lo, hi)
-  }
-
-  /** Faults with overlaps. */
-  faultCounts(): FaultCounts {
-    const overlaps: Amount = { blocks: this.overlaps, bytes: this.overlapBytes.value }
-    return { ...this.faults, overlaps }
   }
 
   private resize(batch: EventBatch, i: number): void {

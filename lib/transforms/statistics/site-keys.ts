@@ -1,4 +1,5 @@
 import { HI, LO } from '../../bytes/u64.js'
+import { hashOf } from '../../bytes/u64-map.js'
 import type { EventBatch } from '../../event/batch.js'
 import { Has } from '../../event/fields.js'
 import { StringTable } from '../../event/strings.js'
@@ -23,8 +24,9 @@ const MAX_WORDS = 4_194_304
 
 const UNKNOWN = -1
 const NO_ROWS = new Int32Array(0)
-/** Slots of the cache for sources; a power of two. */
-const CACHED = 4096
+/** How many sources are cached, as a power of two, and what is kept of each: ids of function and file, line, and row. */
+const CACHED_BITS = 11
+const [CACHE_FUNCTION, CACHE_FILE, CACHE_LINE, CACHE_ROW, CACHE_ENTRY] = [0, 1, 2, 3, 4]
 
 /**
  * Numbers the places that allocations come from by rows from `FIRST`. A place is the stack where there is one, else
@@ -47,9 +49,7 @@ export class SiteKeys {
   private nameOf = NO_ROWS
   private rowOfList = NO_ROWS
   /** Rows by the ids of function and file and by line, for the batch in hand. */
-  private readonly cache = {
-    function: new Uint32Array(CACHED), file: new Uint32Array(CACHED), line: new Uint32Array(CACHED), row: new Int32Array(CACHED),
-  }
+  private readonly cache = new Int32Array(CACHE_ENTRY << CACHED_BITS)
   private key = new Uint32Array(64)
 
   /** @param limit how many sites get a row of their own */
@@ -62,7 +62,7 @@ export class SiteKeys {
     this.strings = strings
     this.nameOf = new Int32Array(strings.size).fill(UNKNOWN)
     this.rowOfList = new Int32Array(strings.listCount).fill(UNKNOWN)
-    this.cache.row.fill(UNKNOWN)
+    this.cache.fill(UNKNOWN)
   }
 
   /** The row of event i's site, which has a field of `HAS_SITE`. */
@@ -117,9 +117,11 @@ export class SiteKeys {
 
   private sourceRow(functionId: number, fileId: number, line: number): number {
     const { cache, key } = this
-    const slot = (Math.imul(functionId, 0x9e37_79b1) ^ Math.imul(fileId, 0x85eb_ca6b) ^ Math.imul(line, 0xc2b2_ae35)) >>> 20
-    if (cache.row[slot] !== UNKNOWN && cache.function[slot] === functionId && cache.file[slot] === fileId && cache.line[slot] === line) {
-      return cache.row[slot] as number
+    const hash = Math.imul(functionId, 0x9e37_79b1) ^ Math.imul(fileId, 0x85eb_ca6b) ^ Math.imul(line, 0xc2b2_ae35)
+    const at = CACHE_ENTRY * (hash >>> (32 - CACHED_BITS))
+    // Only an entry in use has a row.
+    if (cache[at + CACHE_FUNCTION] === functionId && cache[at + CACHE_FILE] === fileId && cache[at + CACHE_LINE] === (line | 0) && cache[at + CACHE_ROW] !== UNKNOWN) {
+      return cache[at + CACHE_ROW] as number
     }
     key[0] = Form.source
     const name = functionId > 0 ? this.name(functionId - 1) : 0
@@ -131,10 +133,10 @@ export class SiteKeys {
       key[3] = line
       row = this.intern(4)
     }
-    cache.function[slot] = functionId
-    cache.file[slot] = fileId
-    cache.line[slot] = line
-    cache.row[slot] = row
+    cache[at + CACHE_FUNCTION] = functionId
+    cache[at + CACHE_FILE] = fileId
+    cache[at + CACHE_LINE] = line
+    cache[at + CACHE_ROW] = row
     return row
   }
 
@@ -201,12 +203,9 @@ export class SiteKeys {
   }
 }
 
-/** A hash of n words that all of them have a part in: deep stacks often differ only in the middle. */
+/** A hash of n words that all of them have a part in: deep stacks often differ only in the middle. Nobody can choose words that collide. */
 function hashWords(words: Uint32Array, n: number): number {
-  let h = 0x811c_9dc5 ^ n
-  for (let k = 0; k < n; k++) {
-    h = Math.imul(h ^ (words[k] as number), 0x9e37_79b1)
-    h ^= h >>> 15
-  }
-  return h ^ (h >>> 13)
+  let h = n
+  for (let k = 0; k < n; k++) h = hashOf(words[k] as number, h)
+  return h
 }

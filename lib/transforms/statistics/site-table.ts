@@ -1,97 +1,67 @@
 import type { EventBatch } from '../../event/batch.js'
+import { Change } from '../change.js'
+import type { StatisticsKernel } from './kernel.js'
 import { NONE } from './keys.js'
 import type { Overhead, SiteStatistics } from './result.js'
-import { SiteKeys } from './site-keys.js'
-import { SumColumn, widened } from './sums.js'
+import { HAS_SITE, SiteKeys } from './site-keys.js'
+
+const { began: BEGAN } = Change
+
+/** What is where in a row of kernel/statistics/rows.ts, in bytes. */
+const [ALLOCATIONS, BYTES, PEAK, TEMPORARY, CROSS_CPU, HITS, REQUESTED, USABLE, LEAKS, LEAK_BYTES] = [0, 8, 48, 64, 72, 80, 88, 104, 120, 128]
+
+/** For the kernel, of an event that does not tell its site: a block that goes on keeps the one it has. */
+const UNTOLD = -1
 
 /** What came from each site. */
 export class SiteTable {
   private readonly keys = new SiteKeys()
-  private rows = 256
-  private allocations = new Float64Array(this.rows)
-  private temporary = new Float64Array(this.rows)
-  private live = new Float64Array(this.rows)
-  private leaks = new Float64Array(this.rows)
-  private crossCpu = new Float64Array(this.rows)
-  private hits = new Float64Array(this.rows)
-  private readonly bytes = new SumColumn(this.rows)
-  private readonly liveBytes = new SumColumn(this.rows)
-  private readonly peakBytes = new SumColumn(this.rows)
-  private readonly leakBytes = new SumColumn(this.rows)
-  /** Of allocations that tell both. */
-  private readonly requested = new SumColumn(this.rows)
-  private readonly usable = new SumColumn(this.rows)
+
+  constructor(private readonly kernel: StatisticsKernel) {}
+
+  /** One past the last row in use. */
+  get size(): number {
+    return this.keys.size
+  }
 
   /** Whether some sites were counted as others. */
   get overflowed(): boolean {
     return this.keys.overflowed
   }
 
-  /** Makes ready for the events of a batch. */
-  begin(batch: EventBatch): void {
-    this.keys.begin(batch)
-  }
-
-  /** The row of an event that has a field of `HAS_SITE`. */
-  row(batch: EventBatch, i: number): number {
-    const row = this.keys.row(batch, i)
-    if (row >= this.rows) this.grow()
-    return row
-  }
-
-  /** A block of this size began. */
-  allocation(row: number, lo: number, hi: number): void {
-    this.allocations[row] = (this.allocations[row] as number) + 1
-    this.live[row] = (this.live[row] as number) + 1
-    this.bytes.add(row, lo, hi)
-    this.liveBytes.add(row, lo, hi)
-    this.peakBytes.raise(row, this.liveBytes)
-  }
-
-  /** An allocation took so many bytes for so many that it asked for. */
-  took(row: number, requestedLo: number, requestedHi: number, usableLo: number, usableHi: number): void {
-    this.hits[row] = (this.hits[row] as number) + 1
-    this.requested.add(row, requestedLo, requestedHi)
-    this.usable.add(row, usableLo, usableHi)
-  }
-
-  /** A block of this size from here is no more. */
-  vanish(row: number, lo: number, hi: number): void {
-    this.live[row] = (this.live[row] as number) - 1
-    this.liveBytes.subtract(row, lo, hi)
-  }
-
-  /** A block from here was freed at once. */
-  countTemporary(row: number): void {
-    this.temporary[row] = (this.temporary[row] as number) + 1
-  }
-
-  /** A block from here was freed on another CPU. */
-  countCrossCpu(row: number): void {
-    this.crossCpu[row] = (this.crossCpu[row] as number) + 1
-  }
-
-  /** A trace ended: what is live has leaked. */
-  endTrace(): void {
-    for (let row = 0; row < this.rows; row++) this.leaks[row] = (this.leaks[row] as number) + (this.live[row] as number)
-    this.live.fill(0)
-    this.leakBytes.absorb(this.liveBytes)
+  /** Tells the kernel the sites of events `from` to `to` of a batch, as far as they began blocks. */
+  tell(batch: EventBatch, from: number, to: number, changes: Uint8Array): void {
+    const { keys, kernel: { run } } = this
+    const rows = new Int32Array(run.memory.buffer, run.SITES.value, to - from)
+    if ((batch.columns & HAS_SITE) === 0) {
+      rows.fill(UNTOLD)
+      return
+    }
+    const { mask } = batch
+    keys.begin(batch)
+    for (let i = from; i < to; i++) {
+      if (((changes[i - from] as number) & BEGAN) === 0) continue
+      rows[i - from] = ((mask[i] as number) & HAS_SITE) !== 0 ? keys.row(batch, i) : UNTOLD
+    }
   }
 
   /** Every site with its figures, the most bytes first. */
   result(hasCpus: boolean): SiteStatistics[] {
+    const { kernel } = this
     const sites: SiteStatistics[] = []
-    for (let row = NONE; row < this.keys.size; row++) {
-      if (this.allocations[row] === 0) continue
+    for (let row = NONE; row < this.size; row++) {
+      const at = this.at(row)
+      const blocks = kernel.number(at + ALLOCATIONS)
+      if (blocks === 0) continue
       const overhead = this.overhead(row)
       sites.push({
         ...this.keys.site(row),
-        allocated: { blocks: this.allocations[row] as number, bytes: this.bytes.value(row) },
-        temporary: this.temporary[row] as number,
-        leaked: { blocks: this.leaks[row] as number, bytes: this.leakBytes.value(row) },
-        peakBytes: this.peakBytes.value(row),
+        allocated: { blocks, bytes: kernel.sum(at + BYTES) },
+        temporary: kernel.number(at + TEMPORARY),
+        leaked: { blocks: kernel.number(at + LEAKS), bytes: kernel.sum(at + LEAK_BYTES) },
+        peakBytes: kernel.sum(at + PEAK),
         ...(overhead && { overhead }),
-        ...(hasCpus && { crossCpuFrees: this.crossCpu[row] as number }),
+        ...(hasCpus && { crossCpuFrees: kernel.number(at + CROSS_CPU) }),
       })
     }
     // Equal ones stay in order of first use.
@@ -101,7 +71,7 @@ export class SiteTable {
   /** What all allocations took together; undefined if none tells. */
   totalOverhead(): Overhead | undefined {
     let total: Overhead | undefined
-    for (let row = NONE; row < this.keys.size; row++) {
+    for (let row = NONE; row < this.size; row++) {
       const { hits, requested, allocated, wasted } = this.overhead(row) ?? {}
       if (hits === undefined) continue
       total ??= { hits: 0, requested: 0n, allocated: 0n, wasted: 0n }
@@ -113,23 +83,19 @@ export class SiteTable {
     return total
   }
 
-  private overhead(row: number): Overhead | undefined {
-    if (this.hits[row] === 0) return undefined
-    const requested = this.requested.value(row)
-    const allocated = this.usable.value(row)
-    return { hits: this.hits[row] as number, requested, allocated, wasted: allocated - requested }
+  private at(row: number): number {
+    const { siteTable, SITE_BYTES } = this.kernel.run
+    return siteTable.value + row * SITE_BYTES.value
   }
 
-  private grow(): void {
-    const rows = 2 * this.rows
-    this.rows = rows
-    this.allocations = widened(this.allocations, new Float64Array(rows))
-    this.temporary = widened(this.temporary, new Float64Array(rows))
-    this.live = widened(this.live, new Float64Array(rows))
-    this.leaks = widened(this.leaks, new Float64Array(rows))
-    this.crossCpu = widened(this.crossCpu, new Float64Array(rows))
-    this.hits = widened(this.hits, new Float64Array(rows))
-    for (const column of [this.bytes, this.liveBytes, this.peakBytes, this.leakBytes, this.requested, this.usable]) column.grow(rows)
+  private overhead(row: number): Overhead | undefined {
+    const { kernel } = this
+    const at = this.at(row)
+    const hits = kernel.number(at + HITS)
+    if (hits === 0) return undefined
+    const requested = kernel.sum(at + REQUESTED)
+    const allocated = kernel.sum(at + USABLE)
+    return { hits, requested, allocated, wasted: allocated - requested }
   }
 }
 

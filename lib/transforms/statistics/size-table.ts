@@ -1,44 +1,43 @@
-import { Histogram } from './histogram.js'
+import { HI, LO } from '../../bytes/u64.js'
+import { histogramAt } from './histogram.js'
+import type { StatisticsKernel } from './kernel.js'
 import { KeyCounts, MAX_KEYS } from './keys.js'
 import type { Statistics } from './result.js'
-import { wide } from './totals.js'
 
-/** Sizes below this are counted in an array, others in a table. */
+/** Sizes below this are counted by the kernel, others in a table. */
 const SMALL = 4096
 
 /** What sizes were asked for. */
 export class SizeTable {
-  private readonly histogram = new Histogram()
-  private readonly small = new Float64Array(SMALL)
   private readonly large = new KeyCounts(MAX_KEYS - SMALL)
-  private smallestLo = 0
-  private smallestHi = 0
-  private seen = false
+
+  constructor(private readonly kernel: StatisticsKernel) {}
 
   /** Whether some sizes were counted as others. */
   get overflowed(): boolean {
     return this.large.overflowed
   }
 
-  add(lo: number, hi: number): void {
-    this.histogram.add(lo, hi)
-    if (hi === 0 && lo < SMALL) this.small[lo] = (this.small[lo] as number) + 1
-    else this.large.add(lo, hi)
-    if (!this.seen || hi < this.smallestHi || (hi === this.smallestHi && lo < this.smallestLo)) {
-      this.seen = true
-      this.smallestLo = lo
-      this.smallestHi = hi
-    }
+  /** Counts the large sizes that the kernel has found just now. */
+  addLarge(): void {
+    const { run } = this.kernel
+    const n = run.largeSizes.value
+    if (n === 0) return
+    const words = new Int32Array(run.memory.buffer, run.LARGE.value, 2 * n)
+    for (let i = 0; i < n; i++) this.large.add(words[2 * i + LO] as number, words[2 * i + HI] as number)
   }
 
   /** @param largest the largest size, which others keep as well */
   result(largest: bigint): Statistics['sizes'] {
-    const exact = this.large.entries().map(({ key, count }) => ({ size: key, count }))
-    this.small.forEach((count, size) => {
-      if (count > 0) exact.push({ size: BigInt(size), count })
+    const { kernel } = this
+    const { SMALLEST, SIZES, SMALL: counts } = kernel.run
+    const small: { size: bigint; count: number }[] = []
+    kernel.integers(counts.value, SMALL).forEach((count, size) => {
+      if (count > 0n) small.push({ size: BigInt(size), count: Number(count) })
     })
-    exact.sort((a, b) => b.count - a.count || (a.size < b.size ? -1 : 1))
-    const smallest = wide(this.smallestLo, this.smallestHi)
-    return { smallest, largest, histogram: this.histogram.result(), exact, others: this.large.others }
+    // Equally frequent ones are in the order of their sizes, and the small ones are smaller.
+    const large = this.large.entries().map(({ key, count }) => ({ size: key, count }))
+    const exact = [...small, ...large].toSorted((a, b) => b.count - a.count)
+    return { smallest: kernel.integer(SMALLEST.value), largest, histogram: histogramAt(kernel, SIZES.value), exact, others: this.large.others }
   }
 }

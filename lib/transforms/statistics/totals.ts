@@ -1,8 +1,11 @@
-import type { Amount, MpatrolStatistics } from './result.js'
+import { HI, LO } from '../../bytes/u64.js'
+import type { EventBatch } from '../../event/batch.js'
+import { Has } from '../../event/fields.js'
+import type { MpatrolStatistics } from './result.js'
 import { Sum } from './sums.js'
 
-/** More blocks, or more bytes, are live than ever before: the bits that `Totals.allocation` returns. */
-export const NewPeak = { blocks: 1, bytes: 2 } as const
+const HAS_SIZE = Has.size
+const HAS_TYPE = Has.type
 
 /** Blocks and bytes allocated, freed and live, as mpatrol counts them. A resized block is freed, then allocated. */
 export class Totals {
@@ -15,18 +18,15 @@ export class Totals {
   readonly liveBytes = new Sum()
   peakLive = 0
   readonly peakBytes = new Sum()
-  reservations = 0
-  readonly reserved = new Sum()
-  internals = 0
-  readonly internal = new Sum()
+  readonly reserves = new Reserves()
   /** mpatrol's smallest size: zero stands for none yet, so that a later size takes its place. */
   private smallestLo = 0
   private smallestHi = 0
   private largestLo = 0
   private largestHi = 0
 
-  /** A block of this size began. @returns a set of `NewPeak` bits */
-  allocation(lo: number, hi: number): number {
+  /** A block of this size began. */
+  allocation(lo: number, hi: number): void {
     this.allocations++
     this.allocated.add(lo, hi)
     this.liveBytes.add(lo, hi)
@@ -38,12 +38,8 @@ export class Totals {
       this.smallestLo = lo
       this.smallestHi = hi
     }
-    let records = 0
-    if (++this.live > this.peakLive) {
-      this.peakLive = this.live
-      records = NewPeak.blocks
-    }
-    return this.peakBytes.raise(this.liveBytes) ? records | NewPeak.bytes : records
+    this.peakLive = Math.max(this.peakLive, ++this.live)
+    this.peakBytes.raise(this.liveBytes)
   }
 
   /** A block of this size was freed. */
@@ -59,9 +55,37 @@ export class Totals {
     this.liveBytes.subtract(lo, hi)
   }
 
-  /** The allocator took memory from the system, for the program or for itself. */
-  reserve(lo: number, hi: number, isInternal: boolean): void {
-    if (isInternal) {
+  /** mpatrol's figures. */
+  mpatrol(): MpatrolStatistics {
+    return mpatrolFigures({
+      allocated: { blocks: this.allocations, bytes: this.allocated.value },
+      freed: { blocks: this.frees, bytes: this.freed.value },
+      peak: { blocks: this.peakLive, bytes: this.peakBytes.value },
+      smallest: wide(this.smallestLo, this.smallestHi),
+      largest: wide(this.largestLo, this.largestHi),
+    }, this.reserves)
+  }
+}
+
+/** Memory that the allocator took from the system, for the program or for itself. */
+export class Reserves {
+  private reservations = 0
+  private readonly reserved = new Sum()
+  private internals = 0
+  private readonly internal = new Sum()
+
+  /** Whether the sums are exact: see `Sum`. */
+  get isExact(): boolean {
+    return this.reserved.isExact && this.internal.isExact
+  }
+
+  /** Counts event i of a batch, which reserves memory. */
+  take(batch: EventBatch, i: number): void {
+    const mask = batch.mask[i] as number
+    const isSized = (mask & HAS_SIZE) !== 0
+    const lo = isSized ? (batch.size.words[2 * i + LO] as number) : 0
+    const hi = isSized ? (batch.size.words[2 * i + HI] as number) : 0
+    if ((mask & HAS_TYPE) !== 0 && batch.strings.text(batch.type[i] as number) === 'internal') {
       this.internals++
       this.internal.add(lo, hi)
     } else {
@@ -70,34 +94,21 @@ export class Totals {
     }
   }
 
-  /** A trace ended: nothing is live any more. @returns what was */
-  endTrace(): Amount {
-    const rest = { blocks: this.live, bytes: this.liveBytes.value }
-    this.live = 0
-    this.liveBytes.clear()
-    return rest
-  }
-
-  /** The largest size. */
-  get largest(): bigint {
-    return wide(this.largestLo, this.largestHi)
-  }
-
-  /** mpatrol's figures. */
-  mpatrol(): MpatrolStatistics {
-    const allocated = { blocks: this.allocations, bytes: this.allocated.value }
-    const freed = { blocks: this.frees, bytes: this.freed.value }
+  /** What was taken for the program, and for the allocator itself. */
+  result(): Pick<MpatrolStatistics, 'reserved' | 'internal'> {
     return {
-      allocated,
-      freed,
-      unfreed: { blocks: allocated.blocks - freed.blocks, bytes: allocated.bytes - freed.bytes },
-      peak: { blocks: this.peakLive, bytes: this.peakBytes.value },
       reserved: { blocks: this.reservations, bytes: this.reserved.value },
       internal: { blocks: this.internals, bytes: this.internal.value },
-      smallest: wide(this.smallestLo, this.smallestHi),
-      largest: this.largest,
     }
   }
+}
+
+/** mpatrol's figures from those that are counted. */
+export function mpatrolFigures(
+  { allocated, freed, peak, smallest, largest }: Pick<MpatrolStatistics, 'allocated' | 'freed' | 'peak' | 'smallest' | 'largest'>, reserves: Reserves,
+): MpatrolStatistics {
+  const unfreed = { blocks: allocated.blocks - freed.blocks, bytes: allocated.bytes - freed.bytes }
+  return { allocated, freed, unfreed, peak, ...reserves.result(), smallest, largest }
 }
 
 /** Two words as one integer. */

@@ -56,6 +56,13 @@ describe('StatisticsCollector', () => {
     expect(result.sizes.histogram.bars).toEqual([{ from: 2n ** 63n, to: all, count: 3 }])
   })
 
+  test('a block in whose life more than 2^64 bytes were allocated', () => {
+    const all = 2n ** 64n - 1n
+    const bytes = 2n * all + 5n
+    const result = statistics(alloc(1n, 8n), alloc(2n, all), alloc(3n, all), alloc(4n, 5n), free(1n))
+    expect(result.lifetimes.bytes).toEqual({ count: 1, sum: bytes, mean: Number(bytes), bars: [{ from: 2n ** 65n, to: 2n ** 66n - 1n, count: 1 }] })
+  })
+
   test('a block freed by the next event of its thread is temporary, whatever other threads do', () => {
     const t = (thread: bigint) => ({ thread })
     expect(statistics(alloc(1n, 8n, t(1n)), alloc(2n, 5n, t(2n)), free(1n, t(1n)), free(2n, t(1n))).temporary).toEqual({ blocks: 1, bytes: 8n })

@@ -2,10 +2,9 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { EventBatch, type TraceEvent } from '../../../lib/event/batch.js'
 import { StringTable } from '../../../lib/event/strings.js'
-import { Histogram } from '../../../lib/transforms/statistics/histogram.js'
 import { BoundedKeys, FIRST, KeyCounts, NONE, OTHERS } from '../../../lib/transforms/statistics/keys.js'
 import { SiteKeys } from '../../../lib/transforms/statistics/site-keys.js'
-import { Sum, SumColumn } from '../../../lib/transforms/statistics/sums.js'
+import { Sum } from '../../../lib/transforms/statistics/sums.js'
 import { u64 } from '../../support/random-event.js'
 import { HEADER, inBatches } from '../events.js'
 
@@ -17,23 +16,19 @@ describe('sums', () => {
     fc.assert(
       fc.property(fc.array(u64), (values) => {
         const sum = new Sum()
-        const column = new SumColumn(2)
         const peak = new Sum()
         let [expected, most] = [0n, 0n]
         for (const value of values) {
           sum.add(low(value), high(value))
-          column.add(1, low(value), high(value))
           expected += value
           most = expected > most ? expected : most
           const isMore = expected > peak.value
           expect(peak.raise(sum)).toBe(isMore)
           if (expected % 3n === 0n) continue
           sum.subtract(low(value), high(value))
-          column.subtract(1, low(value), high(value))
           expected -= value
         }
-        column.grow(5)
-        expect([sum.value, column.value(1), column.value(0), peak.value]).toEqual([expected, expected, 0n, most])
+        expect([sum.value, peak.value]).toEqual([expected, most])
       }),
     )
   })
@@ -44,31 +39,6 @@ describe('sums', () => {
     expect(sum.isExact).toBe(true)
     sum.add(0, 1)
     expect(sum.isExact).toBe(false)
-  })
-
-  test('a column takes in another one', () => {
-    const [to, from, top] = [new SumColumn(3), new SumColumn(3), new SumColumn(3)]
-    to.add(2, 0xffff_ffff, 7)
-    from.add(2, 1, 1)
-    top.raise(2, from)
-    to.absorb(from)
-    expect([to.value(2), from.value(2), top.value(2)]).toEqual([9n << 32n, 0n, 0x1_0000_0001n])
-  })
-})
-
-describe('histograms', () => {
-  test('put an integer into the bar of its bits', () => {
-    fc.assert(
-      fc.property(fc.array(fc.bigInt({ min: 0n, max: 2n ** 78n }), { minLength: 1 }), (values) => {
-        const histogram = new Histogram()
-        for (const value of values) histogram.add(low(value), high(value))
-        const { bars, count, sum } = histogram.result()
-        expect(count).toBe(values.length)
-        expect(sum).toBe(values.reduce((all, value) => all + value))
-        for (const { from, to, count: n } of bars) expect(values.filter((value) => value >= from && value <= to)).toHaveLength(n)
-        expect(bars.reduce((all, bar) => all + bar.count, 0)).toBe(count)
-      }),
-    )
   })
 })
 

@@ -1,0 +1,232 @@
+/**
+ * The live set: a hash table from keys of blocks to their numbers. Open addressing, linear probing, deletion that shifts back; 16 bytes a slot, so that a
+ * search looks at one line of the cache. A key is an index or an address; equal ones of either sort are two.
+ *
+ * Keys are mostly neighbours: indices that count up, addresses of one heap. The hash that a table begins with multiplies by the golden ratio, which
+ * spreads rows of numbers more evenly than chance does, so that most searches end where they begin. Somebody can choose keys for which that is not so. Once
+ * anything walks past many slots, the table is filled anew by a hash with a seed that nobody knows.
+ */
+import { giveRoom, takeRoom } from './room'
+
+/** Where things are in a slot: the key, and the number of its block, which is never 0, with `INDEX`. A slot with the number 0 is empty. */
+const KEY: usize = 0
+const NUMBER: usize = 8
+const SLOT: u32 = 4
+/** With a number: the key is an index. */
+const INDEX: u32 = 1 << 31
+
+const FEWEST: u32 = 10
+/** What a search may walk past, in bytes of slots, before keys are taken for chosen ones. */
+const LONG: usize = 256 << SLOT
+const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15
+
+let table: usize = 0
+/** The logarithm of the number of slots. */
+let slots: u32 = 0
+/** The offset of the last slot, for their number is a power of two. */
+let last: usize = 0
+/** Leaves of a hash what is a slot. */
+let shift: u64 = 0
+/** At how many entries the table grows. */
+let most: u32 = 0
+/** Keys were taken for chosen ones: they are hashed with the seed. */
+export let isSeeded: bool = false
+let seed: u64 = 0
+
+/** How many blocks are live. */
+export let live: u32 = 0
+/** How many numbers were used. */
+export let numbers: u32 = 0
+/** Numbers that are not used any more, one upon the other: as many as there are blocks less than numbers. */
+let unused: usize = 0
+
+/** Sets what nobody knows. */
+export function seedSet(low: u32, high: u32): void {
+  seed = (<u64>high << 32) | <u64>low
+}
+
+/** Forgets all blocks, at a cost that does not depend on their number. @returns whether there is memory */
+export function clearSet(): bool {
+  isSeeded = false
+  numbers = 0
+  if (slots == FEWEST) {
+    if (live > 0) memory.fill(table, 0, <usize>1 << (FEWEST + SLOT))
+    live = 0
+    return true
+  }
+  live = 0
+  if (slots != 0) giveBack()
+  return makeTable(FEWEST)
+}
+
+/** A table of so many slots without entries, and room for the numbers of as many as fit in. */
+function makeTable(log: u32): bool {
+  slots = 0
+  table = takeRoom(log + SLOT)
+  if (table == 0) return false
+  unused = takeRoom(log + 1)
+  if (unused == 0) return false
+  slots = log
+  last = ((<usize>1 << log) - 1) << SLOT
+  shift = <u64>(64 - log)
+  // Small tables lie in the cache, where an empty slot costs less than a search that goes on; of large ones memory matters.
+  most = log <= 16 ? 1 << (log - 2) : 5 << (log - 3)
+  memory.fill(table, 0, <usize>1 << (log + SLOT))
+  return true
+}
+
+function giveBack(): void {
+  giveRoom(table, slots + SLOT)
+  giveRoom(unused, slots + 1)
+}
+
+/** Where the search for a key begins, as an offset. */
+// @ts-ignore: decorator
+@inline
+function home(key: u64): usize {
+  return isSeeded ? seededHome(key) : <usize>((key * GOLDEN) >> shift) << SLOT
+}
+
+function seededHome(key: u64): usize {
+  let h = (key ^ seed) * 0xff51_afd7_ed55_8ccd
+  h ^= h >> 32
+  h = (h ^ seed) * 0xbf58_476d_1ce4_e5b9
+  h ^= h >> 29
+  return <usize>((h * GOLDEN) >> shift) << SLOT
+}
+
+/** The number of a block, 0 if it is not live. @param index `INDEX` or 0 */
+// @ts-ignore: decorator
+@inline
+function find(key: u64, index: u32): usize {
+  const from = home(key)
+  let at = from
+  while (true) {
+    const number = load<u32>(table + at, NUMBER)
+    if (load<u64>(table + at, KEY) == key && number != 0 && (number & INDEX) == index) return table + at
+    if (number == 0) break
+    at = (at + (1 << SLOT)) & last
+  }
+  if (((at - from) & last) > LONG) suspect()
+  return 0
+}
+
+/** The number of a live block, 0 if it is not live. */
+export function numberOf(key: u64, isIndex: bool): u32 {
+  const entry = find(key, isIndex ? INDEX : 0)
+  return entry == 0 ? 0 : load<u32>(entry, NUMBER) & ~INDEX
+}
+
+/** Whether the block that `begin` gave was live already. */
+export let wasLive: bool = false
+
+/** The number of a block that is live from now on, if it was not before (see `wasLive`); 0 if there is no memory. */
+// @ts-ignore: decorator
+@inline
+export function begin(key: u64, isIndex: bool): u32 {
+  const index: u32 = isIndex ? INDEX : 0
+  const from = home(key)
+  let at = from
+  wasLive = false
+  while (true) {
+    const number = load<u32>(table + at, NUMBER)
+    if (number == 0) break
+    if (load<u64>(table + at, KEY) == key && (number & INDEX) == index) {
+      wasLive = true
+      return number & ~INDEX
+    }
+    at = (at + (1 << SLOT)) & last
+  }
+  if (live >= most || ((at - from) & last) > LONG) return beginSlowly(key, index, (at - from) & last)
+  const number = newNumber()
+  store<u64>(table + at, key, KEY)
+  store<u32>(table + at, number | index, NUMBER)
+  return number
+}
+
+/** Adds a key that is not there, after a search of so many bytes, to a table that may be full. */
+function beginSlowly(key: u64, index: u32, length: usize): u32 {
+  if (live >= most && !refill(slots + 1)) return 0
+  if (length > LONG) suspect()
+  const number = newNumber()
+  place(key, number | index)
+  return number
+}
+
+/** The number that was given back last, or a new one. */
+// @ts-ignore: decorator
+@inline
+function newNumber(): u32 {
+  const rest = numbers - live++
+  return rest == 0 ? ++numbers : load<u32>(unused + (<usize>(rest - 1) << 2))
+}
+
+function place(key: u64, number: u32): void {
+  let at = home(key)
+  while (load<u32>(table + at, NUMBER) != 0) at = (at + (1 << SLOT)) & last
+  store<u64>(table + at, key, KEY)
+  store<u32>(table + at, number, NUMBER)
+}
+
+/** Removes a block. @returns its number, which is unused from now on; 0 if it is not live */
+// @ts-ignore: decorator
+@inline
+export function finish(key: u64, isIndex: bool): u32 {
+  const entry = find(key, isIndex ? INDEX : 0)
+  if (entry == 0) return 0
+  const number = load<u32>(entry, NUMBER) & ~INDEX
+  const at = entry - table
+  if (load<u32>(table + ((at + (1 << SLOT)) & last), NUMBER) == 0) store<u32>(entry, 0, NUMBER)
+  else shiftBack(at)
+  store<u32>(unused + (<usize>(numbers - live--) << 2), number)
+  return number
+}
+
+/** Fills a place with an entry behind it whose search comes by there, and so on. */
+function shiftBack(hole: usize): void {
+  const first = hole
+  let next = hole
+  while (true) {
+    next = (next + (1 << SLOT)) & last
+    const number = load<u32>(table + next, NUMBER)
+    if (number == 0) break
+    const key = load<u64>(table + next, KEY)
+    if (((next - home(key)) & last) >= ((next - hole) & last)) {
+      store<u64>(table + hole, key, KEY)
+      store<u32>(table + hole, number, NUMBER)
+      hole = next
+    }
+  }
+  store<u32>(table + hole, 0, NUMBER)
+  if (((next - first) & last) > LONG) suspect()
+}
+
+/** Places the entries by the seed from now on. */
+function suspect(): void {
+  if (isSeeded) return
+  isSeeded = true
+  if (!refill(slots)) isSeeded = false
+}
+
+/** Places all entries anew, in a table of so many slots. @returns false if there is no memory: then all is as before */
+function refill(log: u32): bool {
+  const fromTable = table
+  const fromUnused = unused
+  const fromSlots = slots
+  if (!makeTable(log)) {
+    if (table != 0) giveRoom(table, log + SLOT)
+    table = fromTable
+    unused = fromUnused
+    slots = fromSlots
+    return false
+  }
+  const end = fromTable + (<usize>1 << (fromSlots + SLOT))
+  for (let at = fromTable; at < end; at += 1 << SLOT) {
+    const number = load<u32>(at, NUMBER)
+    if (number != 0) place(load<u64>(at, KEY), number)
+  }
+  memory.copy(unused, fromUnused, <usize>(numbers - live) << 2)
+  giveRoom(fromTable, fromSlots + SLOT)
+  giveRoom(fromUnused, fromSlots + 1)
+  return true
+}

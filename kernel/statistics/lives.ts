@@ -1,0 +1,152 @@
+/** What is kept of each live block, and what is counted when it ends. */
+import { takeRoom } from '../live/room'
+import { API, CPU, PRESENT, TIME } from '../shared/columns'
+import { HAS_API, HAS_CPU, HAS_PRESENT, HAS_TIME } from '../shared/event'
+import { S_CROSS_CPU, S_TEMPORARY } from './rows'
+import { addTo, count, HISTOGRAM, record, recordWide } from './sums'
+import { ALLOCATED } from './totals'
+
+/** Bytes of a block, and what is where: the number of the event that allocated it, among those about blocks; its size; and when it was allocated. */
+const BLOCK_BYTES: usize = 48
+const B_EVENT: usize = 0
+export const B_SIZE: usize = 8
+const B_TIME: usize = 16
+/** Bytes allocated before, from the beginning of the stream, with the block itself: the low 64 bits. The flags have 16 more. */
+const B_CLOCK: usize = 24
+/** Rows of the site and the thread that allocated or resized it last. */
+export const B_SITE: usize = 32
+export const B_THREAD: usize = 36
+/** The CPU that allocated it. */
+const B_CPU: usize = 40
+const B_FLAGS: usize = 44
+
+/** The lowest bits of the flags are the family of the function that allocated or resized the block, 0 if unknown. */
+const FAMILY: u32 = 7
+const ON_CPU: u32 = 8
+const TIMED: u32 = 16
+const CLOCK_SHIFT: u32 = 16
+const CLOCK_TOP: u64 = 0xffff
+
+/** The family of each API, from 1. */
+export const FAMILIES: usize = memory.data(256)
+/** Blocks by the family that allocated them, times 8, and that which freed them, where these differ. */
+export const MISMATCHES: usize = memory.data(512)
+export const LIFE_EVENTS: usize = memory.data(HISTOGRAM)
+export const LIFE_BYTES: usize = memory.data(HISTOGRAM)
+export const LIFE_TIME: usize = memory.data(HISTOGRAM)
+/** Blocks that were freed by the next event of their thread's, and their bytes. */
+export const TEMPORARY: usize = memory.data(24)
+/** Frees that tell what was resident, what was, and the sizes. */
+export const RESIDENT: usize = memory.data(40)
+/** Blocks freed on another CPU. */
+export const CROSS_CPU: usize = memory.data(8)
+
+/** Blocks lie in pieces of 64 KiB, so that none has to move when there are more. */
+const PIECE: u32 = 16
+const IN_PIECE: u32 = 65536 / 48
+/** Where the pieces are, of as many as memory can have. */
+const PIECES: usize = memory.data(262144)
+let pieces: u32 = 0
+
+/** Makes room for blocks up to a number. @returns whether there is memory */
+export function makeBlocks(numbers: u32): bool {
+  while (pieces * IN_PIECE <= numbers) {
+    const piece = takeRoom(PIECE)
+    if (piece == 0) return false
+    store<u32>(PIECES + (<usize>pieces << 2), <u32>piece)
+    pieces++
+  }
+  return true
+}
+
+// @ts-ignore: decorator
+@inline
+export function blockAt(number: u32): usize {
+  const piece = number / IN_PIECE
+  return <usize>load<u32>(PIECES + (<usize>piece << 2)) + <usize>(number - piece * IN_PIECE) * BLOCK_BYTES
+}
+
+// @ts-ignore: decorator
+@inline
+function familyOf(row: usize, mask: u32): u32 {
+  return (mask & HAS_API) != 0 ? <u32>load<u8>(FAMILIES + <usize>load<u8>(API + row)) : 0
+}
+
+/** What the row of a block's end tells of it, also where it goes on. */
+// @ts-ignore: decorator
+@inline
+export function partsWith(block: usize, row: usize, mask: u32): void {
+  const owner = load<u32>(block, B_FLAGS) & FAMILY
+  const family = familyOf(row, mask)
+  if (family != owner && family != 0 && owner != 0) count(MISMATCHES + (<usize>((owner << 3) | family) << 3))
+  if ((mask & HAS_PRESENT) == 0) return
+  count(RESIDENT)
+  addTo(RESIDENT + 8, load<u64>(PRESENT + (row << 3)))
+  addTo(RESIDENT + 24, load<u64>(block, B_SIZE))
+}
+
+/**
+ * How long a block lived, and how it ended.
+ * @param event the number of the event that ended it, among those about blocks
+ * @param before that of the event before it of the same thread
+ */
+// @ts-ignore: decorator
+@inline
+export function dies(block: usize, site: usize, row: usize, mask: u32, event: u64, before: u64): void {
+  const born = load<u64>(block, B_EVENT)
+  const flags = load<u32>(block, B_FLAGS)
+  record(LIFE_EVENTS, event - born)
+  const low = load<u64>(ALLOCATED)
+  const clock = load<u64>(block, B_CLOCK)
+  // The clock of a block has 80 bits; beyond them, lives are as long as can be told.
+  const high = <i64>(load<u64>(ALLOCATED, 8) - <u64>(flags >> CLOCK_SHIFT) - <u64>(low < clock))
+  if (high == 0) record(LIFE_BYTES, low - clock)
+  else recordWide(LIFE_BYTES, low - clock, <u64>max<i64>(0, high))
+  if (before == born) {
+    count(TEMPORARY)
+    addTo(TEMPORARY + 8, load<u64>(block, B_SIZE))
+    count(site + S_TEMPORARY)
+  }
+  if ((mask & HAS_CPU) != 0 && (flags & ON_CPU) != 0 && load<u32>(CPU + (row << 2)) != load<u32>(block, B_CPU)) {
+    count(CROSS_CPU)
+    count(site + S_CROSS_CPU)
+  }
+  if ((mask & HAS_TIME) != 0 && (flags & TIMED) != 0) {
+    const time = load<u64>(TIME + (row << 3))
+    const then = load<u64>(block, B_TIME)
+    // Where time runs backwards there is no lifetime.
+    if (time >= then) record(LIFE_TIME, time - then)
+  }
+}
+
+/** Fills a block that begins. @param isTimed the times of the trace count */
+// @ts-ignore: decorator
+@inline
+export function isBorn(block: usize, row: usize, mask: u32, event: u64, isTimed: bool): void {
+  const top = load<u64>(ALLOCATED, 8)
+  let flags = familyOf(row, mask) | (<u32>min<u64>(CLOCK_TOP, top) << CLOCK_SHIFT)
+  store<u64>(block, event, B_EVENT)
+  store<u64>(block, load<u64>(ALLOCATED), B_CLOCK)
+  if ((mask & HAS_CPU) != 0) {
+    flags |= ON_CPU
+    store<u32>(block, load<u32>(CPU + (row << 2)), B_CPU)
+  }
+  if ((mask & HAS_TIME) != 0 && isTimed) {
+    flags |= TIMED
+    store<u64>(block, load<u64>(TIME + (row << 3)), B_TIME)
+  }
+  store<u32>(block, flags, B_FLAGS)
+}
+
+/** A block that was resized lives on from its first allocation. */
+// @ts-ignore: decorator
+@inline
+export function livesOn(block: usize, from: usize, row: usize, mask: u32): void {
+  const family = familyOf(row, mask)
+  const flags = load<u32>(from, B_FLAGS)
+  store<u64>(block, load<u64>(from, B_EVENT), B_EVENT)
+  store<u64>(block, load<u64>(from, B_CLOCK), B_CLOCK)
+  store<u64>(block, load<u64>(from, B_TIME), B_TIME)
+  store<u32>(block, load<u32>(from, B_CPU), B_CPU)
+  store<u32>(block, family != 0 ? (flags & ~FAMILY) | family : flags, B_FLAGS)
+}

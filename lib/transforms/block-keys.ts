@@ -1,0 +1,155 @@
+import { HI, LO } from '../bytes/u64.js'
+import { BATCH_EVENTS, type EventBatch, type U64Column } from '../event/batch.js'
+import { Api, Has, Kind, Outcome } from '../event/fields.js'
+import { AddressSpaces } from './address-spaces.js'
+import { Change } from './change.js'
+
+const HAS_ADDRESS = Has.address
+const HAS_OLD_ADDRESS = Has.oldAddress
+const HAS_INDEX = Has.index
+const HAS_SIZE = Has.size
+const HAS_OUTCOME = Has.outcome
+const HAS_API = Has.api
+/** Events without these are about addresses of the first space. */
+const HAS_SPACE = Has.process | Has.api
+const { existing: EXISTING, free: FREE, realloc: REALLOC } = Kind
+const { none: STAYED, allocated: ALLOCATED, freed: FREED } = Outcome
+const { began: BEGAN, ended: ENDED, nothing: NOTHING, failed: FAILED } = Change
+
+/** The APIs from here on are those of a kernel. */
+const KMALLOC = Api.kmalloc
+
+/** In `BlockKeys.intents`, with the bits of `Change`: the keys are indices; and a kernel's function is to end a block. */
+const INDEXED = 128
+const BY_KERNEL = 16
+
+/**
+ * Which blocks the events of a batch are about, row by row: a block's key is its allocation index where the event has one (mpatrol's are never
+ * reused), else its address in its address space (see `AddressSpaces`).
+ */
+export class BlockKeys {
+  /**
+   * Whether the event is to end a block and to begin one, as `ended` and `began` of `Change`; or `nothing` or `failed`; 0 if it is not about a block.
+   * With some more bits for kernel/live.ts.
+   */
+  intents = new Uint8Array(0)
+  /** The keys of the block to be ended and of that which begins, as pairs of words (see `LO` and `HI`). */
+  ends = new Int32Array(0)
+  begins = this.ends
+  /** What sets the address space of these keys apart; 0 for indices. */
+  readonly spaces = new Int32Array(BATCH_EVENTS)
+  /** What `identify` found. */
+  readonly one = { isIndexed: false, endsLo: 0, endsHi: 0, beginsLo: 0, beginsHi: 0 }
+  private readonly addressSpaces = new AddressSpaces()
+
+  /** Another trace begins. */
+  clear(): void {
+    this.addressSpaces.clear()
+  }
+
+  /** Reads events `from` to `to` of a batch, of which there may be `BATCH_EVENTS`, into the rows from 0 on. */
+  read(batch: EventBatch, from: number, to: number): void {
+    const { intents, ends, begins, spaces, addressSpaces } = this
+    const { kind: kinds, mask: masks } = batch
+    const index = batch.index.words
+    const address = batch.address.words
+    for (let i = from, row = 0; i < to; i++, row++) {
+      const kind = kinds[i] as number
+      const mask = masks[i] as number
+      let lo = 0
+      let hi = 0
+      let space = 0
+      let indexed = 0
+      if ((mask & HAS_INDEX) !== 0) {
+        lo = (index[2 * i + LO] as number) | 0
+        hi = (index[2 * i + HI] as number) | 0
+        indexed = INDEXED
+      } else {
+        if ((mask & HAS_ADDRESS) !== 0) {
+          lo = (address[2 * i + LO] as number) | 0
+          hi = (address[2 * i + HI] as number) | 0
+        }
+        // Events that are about no block must not number a process.
+        if ((mask & HAS_SPACE) !== 0 && kind <= EXISTING) space = addressSpaces.of(batch, i)
+      }
+      spaces[row] = space
+      ends[2 * row + LO] = begins[2 * row + LO] = lo
+      ends[2 * row + HI] = begins[2 * row + HI] = hi ^ space
+      const isNull = (lo | hi) === 0
+      let intent = 0
+      if (kind === FREE) intent = isNull ? NOTHING : ENDED
+      else if (kind !== REALLOC) intent = kind > EXISTING ? 0 : isNull ? FAILED : BEGAN
+      else if (indexed === 0) intent = this.realloc(batch, i, row, lo, hi, space)
+      else intent = endsBlock(batch, i) ? ENDED : ENDED | BEGAN
+      const byKernel = (mask & HAS_API) !== 0 && (batch.api[i] as number) >= KMALLOC ? BY_KERNEL : 0
+      intents[row] = kind > EXISTING ? 0 : intent | indexed | byKernel
+    }
+  }
+
+  /**
+   * Finds out which blocks a single event is about: row 0, and `one`, have them.
+   * @returns which of the two there are, as `intents`, but without the bits for the kernel
+   */
+  identify(batch: EventBatch, i: number): number {
+    this.read(batch, i, i + 1)
+    const { one, ends, begins } = this
+    const intent = this.intents[0] as number
+    one.isIndexed = (intent & INDEXED) !== 0
+    one.endsLo = ends[LO] as number
+    one.endsHi = ends[HI] as number
+    one.beginsLo = begins[LO] as number
+    one.beginsHi = begins[HI] as number
+    return intent & ~(INDEXED | BY_KERNEL)
+  }
+
+  /** What sets the address space of an event apart. */
+  spaceOf(batch: EventBatch, i: number): number {
+    return this.addressSpaces.of(batch, i)
+  }
+
+  /** A realloc of a block that is known by its address. */
+  private realloc(batch: EventBatch, i: number, row: number, lo: number, hi: number, space: number): number {
+    const mask = batch.mask[i] as number
+    const outcome = (mask & HAS_OUTCOME) !== 0 ? (batch.outcome[i] as number) : -1
+    const { words } = batch.oldAddress
+    const hasOld = (mask & HAS_OLD_ADDRESS) !== 0 && outcome !== ALLOCATED
+    let oldLo = hasOld ? (words[2 * i + LO] as number) | 0 : 0
+    let oldHi = hasOld ? (words[2 * i + HI] as number) | 0 : 0
+    if (outcome === STAYED) {
+      // One address is enough to say where the block stayed.
+      if ((mask & HAS_OLD_ADDRESS) === 0) {
+        oldLo = lo
+        oldHi = hi
+      } else if ((mask & HAS_ADDRESS) === 0) {
+        lo = oldLo
+        hi = oldHi
+      }
+    }
+    const { ends, begins } = this
+    begins[2 * row + LO] = lo
+    begins[2 * row + HI] = hi ^ space
+    ends[2 * row + LO] = oldLo
+    ends[2 * row + HI] = oldHi ^ space
+    const isOldNull = (oldLo | oldHi) === 0
+    if ((lo | hi) !== 0 && outcome !== FREED) return isOldNull ? BEGAN : BEGAN | ENDED
+    if (!endsBlock(batch, i)) return FAILED
+    return isOldNull ? NOTHING : ENDED
+  }
+}
+
+/**
+ * Whether a realloc freed its block: by its outcome, or because it gives no new address and did not ask for any bytes. One
+ * that asked for some and got none failed, and the old block lives on.
+ */
+export function endsBlock(batch: EventBatch, i: number): boolean {
+  const mask = batch.mask[i] as number
+  if ((mask & HAS_OUTCOME) !== 0) {
+    if (batch.outcome[i] === FREED) return true
+    if (batch.outcome[i] === STAYED) return false
+  }
+  return isZero(batch.address, i, mask, HAS_ADDRESS) && isZero(batch.size, i, mask, HAS_SIZE)
+}
+
+function isZero(column: U64Column, i: number, mask: number, has: number): boolean {
+  return (mask & has) === 0 || ((column.words[2 * i] as number) | (column.words[2 * i + 1] as number)) === 0
+}

@@ -1,0 +1,65 @@
+import { HI, LO } from '../../bytes/u64.js'
+import { GrowingKernel } from '../../kernel/growing.js'
+import type { Global } from '../../kernel/kernel.js'
+import type { LiveExports } from '../live-kernel.js'
+
+/** kernel/statistics.ts; the files beside it say what each of these is. */
+export interface StatisticsExports extends LiveExports {
+  count(rows: number, sites: number, threads: number, isTimed: boolean): number
+  endTrace(sites: number): void
+  readonly largeSizes: Global
+  readonly otherRows: Global
+  readonly blockEvents: { readonly value: bigint }
+  readonly OTHERS: Global
+  readonly siteTable: Global
+  readonly threadTable: Global
+  readonly THREADS: Global
+  readonly SITES: Global
+  readonly SITE_BYTES: Global
+  readonly THREAD_BYTES: Global
+  readonly TOTALS: Global
+  readonly PEAK_BYTES: Global
+  readonly PEAK_BLOCKS: Global
+  readonly SIZES: Global
+  readonly SMALL: Global
+  readonly SMALLEST: Global
+  readonly LARGE: Global
+  readonly LIFE_EVENTS: Global
+  readonly LIFE_BYTES: Global
+  readonly LIFE_TIME: Global
+  readonly FAMILIES: Global
+  readonly MISMATCHES: Global
+  readonly TEMPORARY: Global
+  readonly RESIDENT: Global
+  readonly CROSS_CPU: Global
+  readonly USABLE_BYTES: Global
+}
+
+/** The kernel of one collector, and the integers in its memory. */
+export class StatisticsKernel extends GrowingKernel<StatisticsExports> {
+  constructor() {
+    super('statistics')
+  }
+
+  /** `n` 64-bit integers from an address on. */
+  integers(address: number, n: number): BigUint64Array {
+    return new BigUint64Array(this.run.memory.buffer, address, n)
+  }
+
+  /** A 64-bit integer of which a double has all digits, as counts are. */
+  number(address: number): number {
+    const words = new Uint32Array(this.run.memory.buffer, address, 2)
+    return (words[HI] as number) * 2 ** 32 + (words[LO] as number)
+  }
+
+  /** A 64-bit integer. */
+  integer(address: number): bigint {
+    return this.integers(address, 1)[0] as bigint
+  }
+
+  /** An exact sum of 128 bits. */
+  sum(address: number): bigint {
+    const [low, high] = this.integers(address, 2)
+    return ((high as bigint) << 64n) | (low as bigint)
+  }
+}
