@@ -2,8 +2,7 @@
  * What a batch does to the live set: it comes as what its events are to do to blocks, by their keys (lib/transforms/block-keys.ts), and goes as what they
  * did, by the blocks' numbers: a block that begins gets the number that was given back last, or the next one from 1.
  *
- * What it holds stays from call to call, in memory that grows with the blocks that are live at once: 64 to 128 bytes for each while there are few, half of that
- * while there are many.
+ * What it holds stays from call to call, in memory that grows with the blocks that are live at once.
  */
 import { begin, clearSet, finish, numberOf, seedSet, wasLive } from './set'
 

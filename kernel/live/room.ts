@@ -27,7 +27,9 @@ export function takeRoom(log: u32): usize {
   const after = <u64>end + ((<u64>1) << max(log, SMALLEST))
   const pages = (after + 0xffff) >> 16
   const here = <u64>memory.size()
-  if (pages > 0xffff || (pages > here && memory.grow(<i32>(pages - here)) < 0)) return 0
+  if (pages > 0xffff) return 0
+  // Who uses the memory has to look at it anew each time that it grows. What is not touched costs nothing.
+  if (pages > here && memory.grow(<i32>max(pages - here, here >> 3)) < 0 && memory.grow(<i32>(pages - here)) < 0) return 0
   const at = end
   end = <usize>after
   return at

@@ -2,7 +2,7 @@
 const ENTRY = 7
 
 /** Entries of a chunk; inserting moves half of one at most times. */
-const CHUNK = 256
+const CHUNK = 128
 
 interface Chunk {
   readonly words: Uint32Array
@@ -26,13 +26,18 @@ export class Intervals {
   keyLo = 0
   tag = 0
   private readonly chunks: Chunk[] = [newChunk()]
-  private chunk = 0
+  /** Where `seek` came to, what it looked for, and whether it was there; until something moves, -1 for the chunk. */
+  private chunk = -1
   private entry = 0
+  private soughtHi = 0
+  private soughtLo = 0
+  private isThere = false
 
   clear(): void {
     this.chunks.length = 1
     ;(this.chunks[0] as Chunk).count = 0
     this.size = 0
+    this.chunk = -1
   }
 
   /** Adds an interval; one with the same start is replaced. All words are unsigned. */
@@ -43,13 +48,14 @@ export class Intervals {
       this.seek(startHi, startLo)
     }
     const chunk = this.chunks[this.chunk] as Chunk
+    const { words } = chunk
     const at = this.entry * ENTRY
     if (!isThere) {
-      chunk.words.copyWithin(at + ENTRY, at, chunk.count * ENTRY)
+      words.copyWithin(at + ENTRY, at, chunk.count * ENTRY)
       chunk.count++
       this.size++
+      this.chunk = -1
     }
-    const { words } = chunk
     words[at] = startHi
     words[at + 1] = startLo
     words[at + 2] = endHi
@@ -67,6 +73,7 @@ export class Intervals {
     chunk.count--
     this.size--
     if (chunk.count === 0 && this.chunks.length > 1) this.chunks.splice(this.chunk, 1)
+    this.chunk = -1
     return true
   }
 
@@ -77,20 +84,23 @@ export class Intervals {
    */
   overlap(startHi: number, startLo: number, endHi: number, endLo: number): boolean {
     const isThere = this.seek(startHi, startLo)
-    if (!isThere && this.step(-1)) {
-      const { words } = this.chunks[this.chunk] as Chunk
-      const at = this.entry * ENTRY
-      if (less(startHi, startLo, words[at + 2] as number, words[at + 3] as number)) return this.found()
+    const { chunks, chunk: c, entry } = this
+    const here = chunks[c] as Chunk
+    if (!isThere && (entry > 0 || c > 0)) {
+      // Only the first chunk may be empty, and only if there is no other one.
+      const { words, count } = entry > 0 ? here : (chunks[c - 1] as Chunk)
+      const at = (entry > 0 ? entry - 1 : count - 1) * ENTRY
+      if (less(startHi, startLo, words[at + 2] as number, words[at + 3] as number)) return this.found(words, at)
     }
-    if (!isThere && !this.seekNext(startHi, startLo)) return false
-    const { words } = this.chunks[this.chunk] as Chunk
-    const at = this.entry * ENTRY
-    return isThere || less(words[at] as number, words[at + 1] as number, endHi, endLo) ? this.found() : false
+    const isLast = entry === here.count
+    const next = isLast ? chunks[c + 1] : here
+    if (next === undefined) return false
+    const { words } = next
+    const at = isLast ? 0 : entry * ENTRY
+    return isThere || less(words[at] as number, words[at + 1] as number, endHi, endLo) ? this.found(words, at) : false
   }
 
-  private found(): true {
-    const { words } = this.chunks[this.chunk] as Chunk
-    const at = this.entry * ENTRY
+  private found(words: Uint32Array, at: number): true {
     this.startHi = words[at] as number
     this.startLo = words[at + 1] as number
     this.endHi = words[at + 2] as number
@@ -103,6 +113,8 @@ export class Intervals {
 
   /** Goes to the first entry that does not start before this; at the end of its chunk if that is where it belongs. @returns whether it starts there */
   private seek(hi: number, lo: number): boolean {
+    // What does not overlap anything is mostly put there next.
+    if (this.chunk >= 0 && hi === this.soughtHi && lo === this.soughtLo) return this.isThere
     const { chunks } = this
     let low = 0
     let high = chunks.length - 1
@@ -112,7 +124,6 @@ export class Intervals {
       if (less(hi, lo, words[0] as number, words[1] as number)) high = middle - 1
       else low = middle
     }
-    this.chunk = low
     const { words, count } = chunks[low] as Chunk
     let first = 0
     let last = count
@@ -121,27 +132,12 @@ export class Intervals {
       if (less(words[middle * ENTRY] as number, words[middle * ENTRY + 1] as number, hi, lo)) first = middle + 1
       else last = middle
     }
+    this.chunk = low
     this.entry = first
-    return first < count && words[first * ENTRY] === hi && words[first * ENTRY + 1] === lo
-  }
-
-  /** Goes to the first entry that does not start before this. @returns false if there is none */
-  private seekNext(hi: number, lo: number): boolean {
-    this.seek(hi, lo)
-    return this.entry < (this.chunks[this.chunk] as Chunk).count || this.step(1)
-  }
-
-  /** Goes to the entry before (-1), or to the first one of the next chunk (1). @returns false if there is none */
-  private step(by: -1 | 1): boolean {
-    if (by < 0 && this.entry > 0) {
-      this.entry--
-      return true
-    }
-    const chunk = this.chunks[this.chunk + by]
-    if (chunk === undefined || chunk.count === 0) return false
-    this.chunk += by
-    this.entry = by < 0 ? chunk.count - 1 : 0
-    return true
+    this.soughtHi = hi
+    this.soughtLo = lo
+    this.isThere = first < count && words[first * ENTRY] === hi && words[first * ENTRY + 1] === lo
+    return this.isThere
   }
 
   private split(index: number): void {
@@ -152,6 +148,7 @@ export class Intervals {
     upper.count = chunk.count - half
     chunk.count = half
     this.chunks.splice(index + 1, 0, upper)
+    this.chunk = -1
   }
 }
 

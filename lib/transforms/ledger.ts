@@ -13,8 +13,8 @@ const NO_NUMBERS = new Int32Array(0)
  * `follow` takes as many events as a batch has, and tells in columns what each did. What it says of an event is true at that event: words of a
  * block that ended are to be read before those of a later event's block are written, for it may have the same number. `take` takes a single event.
  *
- * Memory grows with the number of blocks that are live at once: 4 * `width` bytes for each, of which there is room for at most twice as many as there
- * were, and what the kernel takes, which is up to 128 bytes for each of few and 64 for each of many.
+ * Memory grows with the number of blocks that are live at once. For each there are 4 * `width` bytes, with room for at most twice as many blocks as there
+ * were, and 18 bytes of a table that is 5/16 to 5/8 full (1/8 to 1/4, up to 16,384 blocks); what that has outgrown takes no more than it does itself.
  */
 export class Ledger {
   /** Per row, what the event did: a set of `Change` bits; 0 for events that are not about a block. */
@@ -27,7 +27,6 @@ export class Ledger {
   words: Uint32Array
   /** Which blocks the rows are about. */
   readonly keys = new BlockKeys()
-  private buffer: ArrayBuffer | undefined
   /** How many blocks the words have room for. */
   private room = 64
 
@@ -89,12 +88,11 @@ export class Ledger {
     return number
   }
 
-  /** Looks at the kernel's memory anew if it has grown. */
+  /** Looks at the kernel's memory anew if it has grown: what was seen of it before is empty then. */
   private look(): void {
+    if (this.changes.length > 0) return
     const { run, keys } = this
     const { buffer } = run.memory
-    if (buffer === this.buffer) return
-    this.buffer = buffer
     keys.intents = new Uint8Array(buffer, run.INTENTS.value, ROWS)
     keys.ends = new Int32Array(buffer, run.ENDS.value, 2 * ROWS)
     keys.begins = new Int32Array(buffer, run.BEGINS.value, 2 * ROWS)

@@ -19,7 +19,7 @@ export const verify: Command = {
     'With --repair a mended trace is written to the file of -o, in which it finds nothing any more. A free that was recorded behind the reuse of its address, as happens in ' +
     'programs with several threads, is moved before it. Other blocks in the way of an allocation get a free; frees of blocks that are not live and allocations of absurd size ' +
     'are left out; sizes of 0 become 1; times that go backwards, and the numbers behind what was moved, are set. How often it did what is told; the exit status is 0 then.',
-  memory: 'grows with the live blocks (about 80 bytes each).',
+  memory: 'grows with the live blocks (100 to 160 bytes each).',
   flags: [
     { name: 'allow', value: 'FAULT', help: 'Do not take this for a fault, nor mend it', repeat: true, values: FAULTS },
     { name: 'max-size', value: 'BYTES', help: 'Allocations of more than this many bytes are absurd (default 2^47)' },

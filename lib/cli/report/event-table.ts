@@ -56,7 +56,7 @@ export interface EventTableOptions {
 /**
  * The table of events as mpatrol's trace reader prints it, with its statistics behind. Events that other formats number
  * otherwise, or not at all, get the number of their block's allocation for an index; frees and reallocs get address, size
- * and life from the block that they end. Memory grows with the live blocks, 44 bytes for each slot.
+ * and life from the block that they end. Memory grows with the live blocks, 32 bytes for each beside what `Ledger` keeps.
  */
 export class EventTable implements Stage<EventBatch, Uint8Array> {
   readonly warnings: string[] = []

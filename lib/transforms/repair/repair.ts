@@ -64,7 +64,7 @@ interface Patch {
  * an allocation meets a live block, the free of that block is looked for among the next events (see `Window.lateFree`), and
  * moved before the allocation. All else that cannot be is left out, added or set; see `REPAIRS`.
  *
- * Memory grows with the number of live blocks, about 90 bytes for each, and with the window.
+ * Memory grows with the number of live blocks, 100 to 200 bytes for each, and with the window.
  */
 export class Repair implements BatchTransform {
   private readonly tally = new Map<RepairName, number>()

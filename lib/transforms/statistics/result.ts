@@ -176,7 +176,7 @@ export interface TimeStatistics {
 export interface Statistics {
   /** The input was read to its end. */
   complete: boolean
-  /** False only where sums pass 2^85, as the sizes of a damaged trace might: such sums are rounded. */
+  /** False only where the sum of memory that was reserved passes 2^85, as in a damaged trace it might: it is rounded then. */
   exact: boolean
   /** How many traces there were in the stream; the figures are of all together. */
   traces: number
