@@ -16,7 +16,7 @@ const AGAIN: u32 = 8
 export const REUSED: u32 = 16
 const BY_KERNEL: u32 = 16
 const INDEXED: u32 = 128
-/** Sets the pages of a kernel apart from its objects. */
+/** Sets the pages of a kernel apart from its objects: the same as in lib/transforms/address-spaces.ts. */
 const PAGE_BIT: u64 = 1 << 63
 
 /** Per row, what is to be done, and the keys of the block to be ended and of the one that begins. */

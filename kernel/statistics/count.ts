@@ -5,14 +5,11 @@ import { HAS_SIZE, HAS_USABLE, KIND_EXISTING, KIND_REALLOC, KIND_RESERVE } from 
 import { B_SITE, B_SIZE, B_THREAD, blockAt, dies, isBorn, livesOn, makeBlocks, partsWith } from './lives'
 import { makeRows, siteAllocates, siteAt, siteLoses, sitesLeak, siteTook, threadActs, threadAllocates, threadAt, threadFollows, threadFrees } from './rows'
 import { countSize } from './sizes'
-import { addTo } from './sums'
 import { allocates, endTotals, frees, overlaps } from './totals'
 
 /** Per row, the rows of its thread and of its site; -1 for a site that is not told. */
 export const THREADS: usize = memory.data(16576)
 export const SITES: usize = memory.data(16576)
-/** Bytes that allocations took. */
-export const USABLE_BYTES: usize = memory.data(16)
 
 /** How many events there were before the rows in hand, and how many of them about blocks. */
 let events: u64 = 0
@@ -76,9 +73,7 @@ export function count(rows: u32, sites: u32, threads: u32, isTimed: bool): bool 
     large = countSize(size, large)
     threadAllocates(thread, size)
     if ((mask & (HAS_USABLE | HAS_SIZE)) == (HAS_USABLE | HAS_SIZE)) {
-      const usable = load<u64>(USABLE + (row << 3))
-      addTo(USABLE_BYTES, usable)
-      siteTook(site, size, usable)
+      siteTook(site, size, load<u64>(USABLE + (row << 3)))
     }
     if ((change & DONE) != 0) livesOn(block, from, row, mask)
     else isBorn(block, row, mask, event, isTimed)

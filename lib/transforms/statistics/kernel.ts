@@ -2,6 +2,7 @@ import { HI, LO } from '../../bytes/u64.js'
 import { GrowingKernel } from '../../kernel/growing.js'
 import type { Global } from '../../kernel/kernel.js'
 import type { LiveExports } from '../live-kernel.js'
+import { FIRST } from './keys.js'
 
 /** kernel/statistics.ts; the files beside it say what each of these is. */
 export interface StatisticsExports extends LiveExports {
@@ -32,13 +33,15 @@ export interface StatisticsExports extends LiveExports {
   readonly TEMPORARY: Global
   readonly RESIDENT: Global
   readonly CROSS_CPU: Global
-  readonly USABLE_BYTES: Global
 }
 
 /** The kernel of one collector, and the integers in its memory. */
 export class StatisticsKernel extends GrowingKernel<StatisticsExports> {
   constructor() {
     super('statistics')
+    // The tables of sites and threads have rows before the first event.
+    this.run.count(0, FIRST, FIRST, false)
+    this.refresh()
   }
 
   /** `n` 64-bit integers from an address on. */

@@ -43,11 +43,6 @@ export class Sum {
     return true
   }
 
-  /** Back to zero. */
-  clear(): void {
-    this.lo = this.hi = 0
-  }
-
   /** Whether the sum stayed below 2^85, as that of all that a real trace has. */
   get isExact(): boolean {
     return this.hi < EXACT

@@ -83,7 +83,7 @@ export class ThreadTable {
     const { kernel } = this
     const { threadTable, THREAD_BYTES } = kernel.run
     const threads: ThreadStatistics[] = []
-    for (let row = OTHERS; row < this.size && threadTable.value > 0; row++) {
+    for (let row = OTHERS; row < this.size; row++) {
       const at = threadTable.value + row * THREAD_BYTES.value
       const events = kernel.number(at + EVENTS)
       if (events === 0) continue
