@@ -1,8 +1,10 @@
+import fc from 'fast-check'
 import { expect, describe, it } from 'vitest'
 import { batchesOf, type TraceEvent } from '../../lib/event/batch.js'
 import type { TraceHeader } from '../../lib/event/header.js'
 import type { FaultName } from '../../lib/transforms/choices.js'
 import { Verifier, type VerifyOptions } from '../../lib/transforms/verify.js'
+import { blockEvents, inBatches } from './events.js'
 
 const A = 0x1000n
 const B = 0xffff_8800_0000_2000n
@@ -76,5 +78,21 @@ describe('Verifier', () => {
     expect(verifier.findings.map(({ fault, event }) => [fault, event])).toEqual([['unknown-free', 3]])
     verifier.noteCut('the end is missing')
     expect(verifier.findings.at(-1)).toEqual({ fault: 'missing-end', event: 4, what: 'the end is missing' })
+  })
+
+  it('finds the same in batches of any size', () => {
+    const inBatchesOf = (events: readonly TraceEvent[], size: number) => {
+      const verifier = new Verifier({ places: 100 })
+      for (const batch of inBatches(events, size, { format: 'test' })) verifier.check(batch)
+      return { events: verifier.events, counts: [...verifier.counts], findings: verifier.findings }
+    }
+    fc.assert(
+      fc.property(blockEvents, fc.integer({ min: 2, max: 80 }), (events, size) => {
+        expect(inBatchesOf(events, size)).toEqual(inBatchesOf(events, 1))
+      }),
+      { numRuns: 300 },
+    )
+    const many = Array.from({ length: 6000 }, (_, i) => (i % 3 === 2 ? free(A + BigInt(i) * 16n - 16n) : alloc(A + BigInt(i) * 16n, 17n)))
+    expect(inBatchesOf(many, 10_000)).toEqual(inBatchesOf(many, 100))
   })
 })

@@ -41,6 +41,14 @@ describe('StatisticsCollector', () => {
     )
   })
 
+  test('a batch may be of any size', () => {
+    const events = Array.from({ length: 5000 }, (_, i) => [
+      alloc(BigInt(i + 1) * 16n, BigInt(i), { function: `f${i % 7}`, thread: BigInt(i % 5), time: BigInt(i) }), free(BigInt(i % 3 === 0 ? i + 1 : i) * 16n, { thread: 1n, time: BigInt(i + 3) }),
+    ]).flat()
+    const traces = [{ header: HEADER, events }]
+    expect(collect(traces, 10_000)).toEqual(collect(traces, 100))
+  })
+
   test('of nothing', () => {
     expect(new StatisticsCollector().finish()).toMatchObject({ traces: 0, events: 0, allocated: { blocks: 0, bytes: 0n }, sites: [], threads: [] })
     expect(statisticsOf([])).toEqual(new StatisticsCollector().finish())
