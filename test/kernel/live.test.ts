@@ -110,13 +110,16 @@ describe('the live set', () => {
   it('takes a seed for keys that were chosen to be in each other\'s way', { timeout: 60_000 }, () => {
     const run = kernel()
     const keys = colliding(300_000)
+    const others = Array.from({ length: 400 }, (_, i) => BigInt(i) << 55n)
+    followAll(run, others, true)
+    followAll(run, others.slice(100), false)
     followAll(run, keys.slice(0, 200), true)
     expect(run.isSeeded.value).toBe(0)
     followAll(run, keys.slice(200), true)
     // Every search would else pass by all of them.
     expect(run.isSeeded.value).toBe(1)
-    expect(new Set(keys.map((key) => find(run, key))).size).toBe(keys.length)
-    followAll(run, keys, false)
+    expect(new Set([...others.slice(0, 100), ...keys].map((key) => find(run, key))).size).toBe(100 + keys.length)
+    followAll(run, [...others.slice(0, 100), ...keys], false)
     expect(run.live.value).toBe(0)
     run.clear()
     expect(run.isSeeded.value).toBe(0)

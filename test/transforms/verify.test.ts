@@ -80,6 +80,11 @@ describe('Verifier', () => {
     expect(verifier.findings.at(-1)).toEqual({ fault: 'missing-end', event: 4, what: 'the end is missing' })
   })
 
+  it('does not take a block that has no place for the one before it', () => {
+    const { counts } = verify([alloc(A, 8n), free(A), alloc(B, 2n ** 50n), alloc(A, 8n), free(B), alloc(A + 4n, 8n)])
+    expect(Object.fromEntries(counts)).toEqual({ 'absurd-size': 1, overlap: 1 })
+  })
+
   it('finds the same in batches of any size', () => {
     const inBatchesOf = (events: readonly TraceEvent[], size: number) => {
       const verifier = new Verifier({ places: 100 })
