@@ -1,5 +1,5 @@
 import { BATCH_EVENTS as ROWS, type EventBatch } from '../event/batch.js'
-import { instantiate } from '../kernel/kernel.js'
+import { loadKernel } from '../kernel/kernel.js'
 import { BlockKeys } from './block-keys.js'
 import type { LiveExports } from './live-kernel.js'
 
@@ -34,7 +34,7 @@ export class Ledger {
    * @param width how many words are kept for each block
    * @param run a kernel that has the live set in it
    */
-  constructor(readonly width: number, private readonly run: LiveExports = instantiate<LiveExports>('live').run) {
+  constructor(readonly width: number, private readonly run: LiveExports = loadKernel<LiveExports>('live')) {
     this.words = new Uint32Array(this.room * width)
     // Nobody who makes a trace knows this, so that none can be made of keys that collide.
     this.run.seed(Math.floor(Math.random() * 2 ** 32), Math.floor(Math.random() * 2 ** 32))

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { instantiate } from '../../lib/kernel/kernel.js'
+import { loadKernel } from '../../lib/kernel/kernel.js'
 import { Change } from '../../lib/transforms/change.js'
 import type { LiveExports } from '../../lib/transforms/live-kernel.js'
 
@@ -14,7 +14,7 @@ interface Deed {
 }
 
 function kernel(): LiveExports {
-  const { run } = instantiate<LiveExports>('live')
+  const run = loadKernel<LiveExports>('live')
   run.seed(Math.floor(Math.random() * 2 ** 32), Math.floor(Math.random() * 2 ** 32))
   run.clear()
   return run

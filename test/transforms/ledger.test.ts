@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it, test } from 'vitest'
 import { BATCH_EVENTS, EventBatch, type TraceEvent } from '../../lib/event/batch.js'
 import { OUTCOMES } from '../../lib/event/fields.js'
-import { instantiate } from '../../lib/kernel/kernel.js'
+import { loadKernel } from '../../lib/kernel/kernel.js'
 import { Change } from '../../lib/transforms/change.js'
 import { Ledger } from '../../lib/transforms/ledger.js'
 import type { LiveExports } from '../../lib/transforms/live-kernel.js'
@@ -121,7 +121,7 @@ describe('Ledger', () => {
   })
 
   test('says so when there is no memory for more blocks', () => {
-    const { run } = instantiate<LiveExports>('live')
+    const run = loadKernel<LiveExports>('live')
     const [batch] = inBatches([{ kind: 'alloc', address: 16n }, { kind: 'alloc', address: 32n }], 2, HEADER)
     expect(() => new Ledger(1, { ...run, follow: () => 1 }).follow(batch!)).toThrow(new RangeError('more blocks are live at once than there is memory for'))
     expect(() => new Ledger(1, { ...run, clear: () => 0 })).toThrow(RangeError)

@@ -1,5 +1,5 @@
 import { HI, LO } from '../../bytes/u64.js'
-import { GrowingKernel } from '../../kernel/growing.js'
+import { GrowingKernel } from '../../event/growing-kernel.js'
 import type { Global } from '../../kernel/kernel.js'
 import type { LiveExports } from '../live-kernel.js'
 import { FIRST } from './keys.js'
