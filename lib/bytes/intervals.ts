@@ -26,6 +26,8 @@ export class Intervals {
   keyLo = 0
   tag = 0
   private readonly chunks: Chunk[] = [newChunk()]
+  /** For each chunk but the first, high word first: its starts are not below this, and those of the chunk before are. What a search looks at first lies together. */
+  private bounds = new Uint32Array(8)
   /** Where `seek` came to, what it looked for, and whether it was there; until something moves, -1 for the chunk. */
   private chunk = -1
   private entry = 0
@@ -72,7 +74,10 @@ export class Intervals {
     chunk.words.copyWithin(this.entry * ENTRY, (this.entry + 1) * ENTRY, chunk.count * ENTRY)
     chunk.count--
     this.size--
-    if (chunk.count === 0 && this.chunks.length > 1) this.chunks.splice(this.chunk, 1)
+    if (chunk.count === 0 && this.chunks.length > 1) {
+      this.chunks.splice(this.chunk, 1)
+      this.bounds.copyWithin(2 * this.chunk, 2 * this.chunk + 2, 2 * this.chunks.length + 2)
+    }
     this.chunk = -1
     return true
   }
@@ -115,13 +120,12 @@ export class Intervals {
   private seek(hi: number, lo: number): boolean {
     // What does not overlap anything is mostly put there next.
     if (this.chunk >= 0 && hi === this.soughtHi && lo === this.soughtLo) return this.isThere
-    const { chunks } = this
+    const { chunks, bounds } = this
     let low = 0
     let high = chunks.length - 1
     while (low < high) {
       const middle = (low + high + 1) >>> 1
-      const { words } = chunks[middle] as Chunk
-      if (less(hi, lo, words[0] as number, words[1] as number)) high = middle - 1
+      if (less(hi, lo, bounds[2 * middle] as number, bounds[2 * middle + 1] as number)) high = middle - 1
       else low = middle
     }
     const { words, count } = chunks[low] as Chunk
@@ -148,6 +152,14 @@ export class Intervals {
     upper.count = chunk.count - half
     chunk.count = half
     this.chunks.splice(index + 1, 0, upper)
+    const { bounds } = this
+    const at = 2 * (index + 1)
+    if (2 * this.chunks.length > bounds.length) {
+      this.bounds = new Uint32Array(2 * bounds.length)
+      this.bounds.set(bounds)
+    }
+    this.bounds.copyWithin(at + 2, at, 2 * this.chunks.length - 2)
+    this.bounds.set(upper.words.subarray(0, 2), at)
     this.chunk = -1
   }
 }

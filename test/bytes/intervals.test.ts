@@ -52,3 +52,15 @@ test('an interval with the same start is replaced', () => {
   expect(intervals.overlap(0, 23, 0, 40)).toBe(true)
   expect(intervals.keyLo).toBe(2)
 })
+
+test('finds the others when all that lay side by side are gone', () => {
+  const intervals = new Intervals()
+  const n = 2000
+  for (let i = 0; i < n; i++) intervals.put(0, 16 * i, 0, 16 * i + 8, 0, i)
+  for (let i = 300; i < 1700; i++) expect(intervals.remove(0, 16 * i)).toBe(true)
+  expect(intervals.size).toBe(600)
+  for (let i = 0; i < n; i++) {
+    expect(intervals.overlap(0, 16 * i + 4, 0, 16 * i + 5)).toBe(i < 300 || i >= 1700)
+    expect(intervals.remove(0, 16 * i)).toBe(i < 300 || i >= 1700)
+  }
+})
