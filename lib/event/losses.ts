@@ -135,7 +135,7 @@ export class Losses {
   }
 
   /**
-   * How many events lost what. Keys: a field's name (`time`), a field of the kinds that cannot carry it where others
+   * How many events lost what, in the order of kinds. Keys: a field's name (`time`), a field of the kinds that cannot carry it where others
    * can (`size of free`), a kind left out whole (`reserve events`), or a reason given to `note`.
    */
   get counts(): ReadonlyMap<string, number> {
