@@ -45,15 +45,15 @@ export type { EncodeOptions, Format, FormatTraits, OptionSpec } from './formats/
 export { formatNamed, formatOfPath, FORMATS, sniffFormat } from './registry.js'
 export { compose } from './streams/compose.js'
 export { gzip } from './streams/compress.js'
-export { decodeAny, type DecodeAnyOptions } from './streams/decode.js'
+export { decodeAny, type DecodeAnyOptions, type ReadOptions } from './streams/decode.js'
 export { decompress, defaultInflater, type DecompressOptions, type Inflater } from './streams/decompress.js'
 export { concatInputs, mergeInputs, NoOrderError, TooManyFilesError, type MergedStream, type MergeInput, type MergeInputsOptions } from './streams/merge.js'
 export { streamPair, type StreamPair } from './streams/pair.js'
 export { sort, type SortOptions } from './streams/sort.js'
 export { openTrace, type OpenOptions, type OpenTrace } from './streams/source.js'
 export { SplitFiles, type SplitFilesOptions } from './streams/split-files.js'
-export { decoderStream, encoderStream, transformStream } from './streams/stage.js'
-export { DescriptorSink, openInput, openOutput } from './streams/stdio.js'
+export { decoderStream, encoderStream, transformStream, type StageStreamOptions } from './streams/stage.js'
+export { DescriptorSink, openInput, openOutput, type DescriptorSinkOptions } from './streams/stdio.js'
 export {
   FAULTS, MERGE_WINDOW, ORDER_FIELDS, PARTITIONS, SORT_MEMORY, type FaultName, type OrderField, type Partition,
 } from './transforms/choices.js'

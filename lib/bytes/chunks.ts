@@ -1,5 +1,5 @@
-/** Memory that chunks are made in. */
-const known = new WeakSet<ArrayBufferLike>()
+/** Memory that chunks are made in, and how long the chunk is that was given out of it last. */
+const known = new WeakMap<ArrayBufferLike, number>()
 
 /** Memory of chunks that were recycled; that which was used last is last. */
 const spares: ArrayBuffer[] = []
@@ -19,11 +19,18 @@ export function newChunk(length: number): Uint8Array<ArrayBuffer> {
     // Not much larger memory: whoever keeps the chunk would keep all of it.
     if (spare.byteLength < length || spare.byteLength > 2 * length + LEAST) continue
     spares.splice(s, 1)
+    known.set(spare, length)
     return new Uint8Array(spare, 0, length)
   }
   const { buffer } = Buffer.allocUnsafeSlow(Math.ceil(length / LEAST) * LEAST)
-  known.add(buffer)
+  known.set(buffer, length)
   return new Uint8Array(buffer, 0, length)
+}
+
+/** The first bytes of a chunk as a chunk: the rest of it is of no use to anybody. */
+export function cutChunk(chunk: Uint8Array<ArrayBuffer>, length: number): Uint8Array<ArrayBuffer> {
+  if (known.has(chunk.buffer)) known.set(chunk.buffer, length)
+  return chunk.subarray(0, length)
 }
 
 /** A copy of bytes as a chunk. */
@@ -33,9 +40,12 @@ export function chunkOf(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
   return chunk
 }
 
-/** Nobody looks at a chunk any more: later ones may have its memory. For bytes that are none of `newChunk` it does nothing. */
-export function recycleChunk({ buffer }: Uint8Array): void {
-  if (!known.has(buffer) || buffer.byteLength > MAX_SPARE_BYTES || spares.includes(buffer as ArrayBuffer)) return
+/**
+ * Nobody looks at a chunk any more: later ones may have its memory. For bytes that are none of `newChunk`, or only a part of a chunk, it
+ * does nothing.
+ */
+export function recycleChunk({ buffer, byteOffset, byteLength }: Uint8Array): void {
+  if (byteOffset > 0 || known.get(buffer) !== byteLength || buffer.byteLength > MAX_SPARE_BYTES || spares.includes(buffer as ArrayBuffer)) return
   if (spares.length === MAX_SPARES) spares.shift()
   spares.push(buffer as ArrayBuffer)
 }

@@ -1,11 +1,11 @@
-import { chunkOf, newChunk } from './chunks.js'
+import { chunkOf, cutChunk, newChunk } from './chunks.js'
 
 /**
  * A growing buffer that encoders write into. Hot loops call `reserve(n)` once per record, then write `bytes[pos++]`
  * without further checks. `take` hands over what was written.
  */
 export class Sink {
-  bytes: Uint8Array
+  bytes: Uint8Array<ArrayBuffer>
   /** Where the next byte goes. */
   pos = 0
 
@@ -41,7 +41,7 @@ export class Sink {
     if (pos < bytes.length / 2) return this.take()
     this.bytes = newChunk(bytes.length)
     this.pos = 0
-    return bytes.subarray(0, pos)
+    return cutChunk(bytes, pos)
   }
 
   private grow(n: number): void {

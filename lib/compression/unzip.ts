@@ -208,7 +208,7 @@ class Member {
   /** Inflates the next bytes into `out`. Gives what is wrong with them, if anything is. */
   take(bytes: Uint8Array): string | undefined {
     try {
-      if (this.inflater === undefined) this.out = bytes.slice()
+      if (this.inflater === undefined) this.out = new Uint8Array(bytes)
       else this.inflater.push(bytes)
     } catch {
       return 'corrupt deflated data'

@@ -151,7 +151,7 @@ export class EventBatch implements Iterable<TraceEvent> {
   /** Adds an event, giving storage to the columns it needs. @throws RangeError when the batch is full or a value does not fit */
   push(event: TraceEvent): void {
     const i = this.count
-    if (i === this.capacity) throw new RangeError(`the batch is full: ${this.capacity} events`)
+    if (i >= this.mask.length) throw new RangeError(`the batch is full: ${this.mask.length} events`)
     let mask = 0
     for (const name in event) {
       const f = FIELD_OF.get(name)

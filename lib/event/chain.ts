@@ -4,7 +4,10 @@ import type { Stage } from './stage.js'
 
 /** What `chain` can be told. */
 export interface ChainOptions {
-  /** Nobody else reads the batches between the two: their memory is used again as soon as the second is done with them (see `recycle`). Default false. */
+  /**
+   * Nobody else reads the batches between the two, and the first neither keeps them nor gives one twice: their memory is used again as soon as
+   * the second is done with them (see `recycle`). Default false.
+   */
   recycle?: boolean
 }
 

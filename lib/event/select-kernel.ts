@@ -23,12 +23,15 @@ export const MAX_RANGES = 65_536
 export class SelectMemory {
   readonly mask: Uint32Array
   readonly rows: Uint32Array
-  readonly ranges: BigUint64Array
-  readonly codes: Uint8Array
+  private readonly ranges: BigUint64Array
+  private readonly codes: Uint8Array
   /** The column that is looked at, by the size of its values in bytes; those of eight as pairs of words. */
   readonly source: { readonly 8: Uint32Array; readonly 4: Uint32Array; readonly 1: Uint8Array }
   /** What was gathered, likewise. */
   readonly gathered: { readonly 8: Uint32Array; readonly 4: Uint32Array; readonly 1: Uint8Array }
+
+  private loadedRanges: BigUint64Array | undefined
+  private loadedCodes: Uint8Array | undefined
 
   constructor(readonly run: SelectKernel) {
     const { buffer } = run.memory
@@ -41,11 +44,23 @@ export class SelectMemory {
     this.source = sizes(run.SOURCE)
     this.gathered = sizes(run.GATHERED)
   }
+
+  /** Makes these the ranges that are wanted. The same array is copied only once in a row. */
+  useRanges(ranges: BigUint64Array): void {
+    if (this.loadedRanges !== ranges) this.ranges.set(ranges)
+    this.loadedRanges = ranges
+  }
+
+  /** Makes these the codes that are wanted, likewise. */
+  useCodes(codes: Uint8Array): void {
+    if (this.loadedCodes !== codes) this.codes.set(codes)
+    this.loadedCodes = codes
+  }
 }
 
 let memory: SelectMemory | undefined
 
-/** The one instance: it keeps nothing from call to call. */
+/** The one instance, which all share in turns. */
 export function selectMemory(): SelectMemory {
   return (memory ??= new SelectMemory(loadKernel<SelectKernel>('select')))
 }

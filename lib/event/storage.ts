@@ -95,6 +95,7 @@ export class Storage {
    * fits, for new memory costs more than what is mostly done with it.
    */
   static uncleared(count: number, set: number): Storage {
+    if (count < MIN_SPARE) return Storage.cleared(count, set)
     for (let s = spares.length - 1; s >= 0; s--) {
       const spare = spares[s] as Storage
       // Not a much larger one: whoever keeps the batch would keep all of it.

@@ -38,7 +38,10 @@ export interface DecodeAnyOptions extends ReadOptions {
   decode?: object
   /** Called once the format is known. */
   onFormat?: (format: Format) => void
-  /** Takes note of a trace that is cut off, which is then no error: the stream ends where the trace does. */
+  /**
+   * Takes note of a trace that is cut off, which is then no error: the stream ends where the trace does. For what is compressed
+   * `decompress` has the same option.
+   */
   onCut?: (error: TraceError) => void
 }
 
@@ -65,7 +68,21 @@ export async function* decodeBytes<Out>(
     options.onFormat?.(format)
     if (format.name === 'ndjson' && isRewritten(head)) {
       const { readRewritten } = await import('./rewritten.js')
-      yield* runStage(behind, upToCut(readRewritten(whole, stream), onCut), stream)
+      let upstream: unknown
+      const noted = async function* () {
+        try {
+          yield* whole
+        } catch (error) {
+          upstream = error
+          throw error
+        }
+      }
+      // What the input broke off with elsewhere is an error.
+      const note = onCut && ((error: TraceError) => {
+        if (error === upstream) throw error
+        onCut(error)
+      })
+      yield* runStage(behind, upToCut(readRewritten(noted(), stream), note), stream)
     } else {
       const decoder = format.decoder(decode)
       yield* runStage(chain(onCut === undefined ? decoder : new UpToCut(decoder, onCut), behind, { recycle }), whole, stream, recycle)

@@ -1,6 +1,7 @@
 import { close, open, read } from 'node:fs'
 import { Readable } from 'node:stream'
-import { newChunk } from '../bytes/chunks.js'
+import { cutChunk, newChunk } from '../bytes/chunks.js'
+import { asBuffer } from './as-buffer.js'
 
 /** Reads a file, in chunks whose memory may be recycled. */
 export class DescriptorSource extends Readable {
@@ -42,7 +43,7 @@ export class DescriptorSource extends Readable {
         return
       }
       this.bytesRead += n
-      this.push(n === 0 ? null : Buffer.from(chunk.buffer, chunk.byteOffset, n))
+      this.push(n === 0 ? null : asBuffer(cutChunk(chunk, n)))
     })
   }
 

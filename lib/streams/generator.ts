@@ -5,6 +5,7 @@ import type { EventBatch } from '../event/batch.js'
 import { recycle } from '../event/recycle.js'
 import type { Stage } from '../event/stage.js'
 import { acceptFailures, allAccept, Failure, failWhenDrained, passFailures, type PassesFailures } from './failure.js'
+import { asBuffer } from './as-buffer.js'
 import { QUEUED } from './stage.js'
 
 /**
@@ -20,7 +21,7 @@ export function generatorStream<In extends object = Uint8Array>(
     await Promise.resolve()
     let error: Error
     try {
-      yield* generate(itemsOf(source), stream)
+      for await (const item of generate(itemsOf(source), stream)) yield item instanceof Uint8Array ? asBuffer(item) : item
       return
     } catch (caught) {
       error = caught as Error

@@ -1,8 +1,9 @@
 import { Socket, type SocketConstructorOpts } from 'node:net'
 import { Readable } from 'node:stream'
-import { newChunk } from '../bytes/chunks.js'
+import { cutChunk, newChunk } from '../bytes/chunks.js'
+import { asBuffer } from './as-buffer.js'
 
-/** What a pipe holds at most on Linux. */
+/** What a pipe holds on Linux, unless somebody changed that. */
 const CHUNK_BYTES = 65_536
 
 /** What Node's types leave out of the options of a socket: where to read to, and who is told. */
@@ -23,7 +24,7 @@ export class PipeSource extends Readable {
       writable: false,
       onread: {
         buffer: () => newChunk(CHUNK_BYTES),
-        callback: (length, { buffer, byteOffset }) => this.push(Buffer.from(buffer, byteOffset, length)),
+        callback: (length, chunk) => this.push(asBuffer(cutChunk(chunk as Uint8Array<ArrayBuffer>, length))),
       },
     }
     this.socket = new Socket(options)

@@ -21,7 +21,12 @@ export async function* readRewritten(source: AsyncIterable<Uint8Array>, stream: 
   const lines = split2('\n', { maxLength: MAX_LINE_BYTES })
   pipeline(Readable.from(bytesAsText()), lines, () => {})
   let batch = new EventBatch(BATCH_EVENTS, 0, sequence.header)
-  const renew = () => (batch = new EventBatch(BATCH_EVENTS, batch.columns, sequence.header))
+  let columns = 0
+  const give = () => {
+    columns = batch.columns
+    return sequence.give(batch)
+  }
+  const renew = () => (batch = new EventBatch(BATCH_EVENTS, columns, sequence.header))
   try {
     for await (const line of lines as AsyncIterable<string>) {
       const text = decodeText(Buffer.from(line, 'latin1')).trim()
@@ -32,7 +37,7 @@ export async function* readRewritten(source: AsyncIterable<Uint8Array>, stream: 
           batch.push(record.event)
           sequence.noteUnknown(record.unknown)
         } else {
-          if (sequence.worthGiving(batch)) yield sequence.give(batch)
+          if (sequence.worthGiving(batch)) yield give()
           renew()
           sequence.accept(record)
           renew()
@@ -41,15 +46,15 @@ export async function* readRewritten(source: AsyncIterable<Uint8Array>, stream: 
       sequence.lineDone(line.length + 1)
       // A batch goes on when it is full, or when no more lines have come yet.
       if (batch.count === BATCH_EVENTS || batch.strings.byteLength > BATCH_STRING_BYTES || (lines.readableLength === 0 && sequence.worthGiving(batch))) {
-        yield sequence.give(batch)
+        yield give()
         renew()
       }
     }
-    if (sequence.worthGiving(batch)) yield sequence.give(batch)
+    if (sequence.worthGiving(batch)) yield give()
     renew()
     sequence.finish()
   } catch (error) {
-    if (sequence.worthGiving(batch)) yield sequence.give(batch)
+    if (sequence.worthGiving(batch)) yield give()
     throw error instanceof TraceError || !/maximum buffer/.test((error as Error).message)
       ? error
       : limit(`a line of more than ${MAX_LINE_BYTES} bytes`, sequence.position(0))

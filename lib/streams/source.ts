@@ -50,7 +50,7 @@ export interface OpenTrace extends EventEmitter {
 }
 
 /** How to read a file with `openTrace`. */
-export interface OpenOptions extends Omit<DecodeAnyOptions, 'path'> {
+export interface OpenOptions extends Omit<DecodeAnyOptions, 'path' | 'through'> {
   /** How many bytes to read at a time. Default 65536. */
   chunkBytes?: number
 }

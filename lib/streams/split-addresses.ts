@@ -5,7 +5,8 @@ import { Separator } from '../formats/hatf/split/separate.js'
 import { Tracks, type HatfField, type SplitOptions } from '../formats/hatf/split/tracks.js'
 import { acceptFailures, allAccept, Failure, failWhenDrained, passFailures, type PassesFailures } from './failure.js'
 import { generatorStream } from './generator.js'
-import { asBuffer, QUEUED } from './stage.js'
+import { QUEUED } from './stage.js'
+import { asBuffer } from './as-buffer.js'
 
 /**
  * A Writable for the bytes of HATF with several readable sides: the trace without the bytes of some fields, and a stream

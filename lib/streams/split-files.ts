@@ -22,7 +22,7 @@ export interface SplitFilesOptions extends PartitionOptions {
   maxOpen?: number
   /** More keys than this are an error, before the disk is full of tiny files. Default 1000. */
   maxFiles?: number
-  /** Nobody else reads the batches that are written: their memory is used again (see `recycle`). Default false. */
+  /** Nobody else reads the batches that are written, or what the encoders make of them: the memory is used again (see `recycle`). Default false. */
   recycle?: boolean
 }
 
@@ -92,6 +92,7 @@ export class SplitFiles extends Writable {
   private async writeBatch(batch: EventBatch): Promise<void> {
     let fault: unknown
     let isDone = true
+    const recycles = this.options.recycle === true
     for (const { key, batch: events } of this.partitioner.partition(batch)) {
       // The fault of one part does not take the events of the others.
       try {
@@ -99,14 +100,14 @@ export class SplitFiles extends Writable {
         part.encoder.feed(events)
         this.collect(part)
         if (part.encoder.consumes !== true) isDone &&= events !== batch
-        else if (events !== batch) recycle(events)
+        else if (events !== batch && recycles) recycle(events)
         if (part.bytes >= PART_BYTES) await this.flushPart(part)
       } catch (error) {
         fault ??= inFile(error, this.parts.get(key))
         isDone = false
       }
     }
-    if (isDone && this.options.recycle === true) recycle(batch)
+    if (isDone && recycles) recycle(batch)
     if (fault !== undefined) throw fault
   }
 
@@ -155,7 +156,7 @@ export class SplitFiles extends Writable {
     const handle = await this.handle(part)
     if (part.bytes === 0) return
     const bytes = Buffer.concat(part.waiting)
-    part.waiting.forEach(recycle)
+    if (this.options.recycle === true) part.waiting.forEach(recycle)
     part.waiting = []
     part.bytes = 0
     // Each piece is a gzip member of its own, so that no file needs a compressor of its own in memory.

@@ -3,6 +3,7 @@ import { transform as through } from 'through2'
 import type { EventBatch } from '../event/batch.js'
 import { recycle } from '../event/recycle.js'
 import type { BatchTransform, Decoder, Stage } from '../event/stage.js'
+import { asBuffer } from './as-buffer.js'
 import { acceptFailures, allAccept, Failure, failWhenDrained, passFailures, type PassesFailures } from './failure.js'
 
 /** Bytes are fed to a stage in pieces of at most this size, so that one huge chunk does not become one huge result. */
@@ -148,9 +149,4 @@ function stageStream<In extends Uint8Array | EventBatch, Out>(stage: Stage<In, O
     inBand = true
   }
   return acceptFailures(stream)
-}
-
-/** The same bytes as a Buffer, which is what readers of Node's byte streams expect. */
-export function asBuffer(bytes: Uint8Array): Buffer {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 }

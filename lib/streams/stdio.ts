@@ -56,6 +56,11 @@ export function writeText(path: string, text: string): Promise<void> {
   return pipeline(Readable.from([Buffer.from(text)]), openOutput(path))
 }
 
+/** The most that a pipe holds: when more is written, its reader has begun. */
+const MAX_PIPE = 1 << 20
+/** A write that takes longer has waited for a slow reader. */
+const SHORT_MS = 10
+
 /** What a `DescriptorSink` can be told. */
 export interface DescriptorSinkOptions {
   /** Nobody else reads the chunks: the memory of those from our own streams is used again when they are written. Default false. */
@@ -63,9 +68,10 @@ export interface DescriptorSinkOptions {
   /**
    * Where this is no file, the event loop waits until a chunk is written, as Node has it for standard output: the reader gets it sooner
    * than by way of the thread pool. Only for programs that have nothing else to write meanwhile, to whoever that reader may be
-   * waiting for. Default false.
+   * waiting for. Called with a write that may last, for the reader is slow or has not yet begun, to be run at once: no handler of a signal
+   * is heard until it is done.
    */
-  blocking?: boolean
+  blocking?: (write: () => void) => void
 }
 
 /**
@@ -78,6 +84,8 @@ export class DescriptorSink extends Writable {
   private fd: number | undefined
   /** The event loop waits for each write. */
   private blocks = false
+  /** The reader has taken something, and did not keep the last write waiting for long. */
+  private trusts = false
   private busy = false
   private idle: (() => void) | undefined
 
@@ -126,23 +134,31 @@ export class DescriptorSink extends Writable {
   private open(): number {
     if (this.fd !== undefined) return this.fd
     this.fd = typeof this.target === 'number' ? this.target : openSync(this.target, 'w')
-    this.blocks = this.options.blocking === true && !fstatSync(this.fd).isFile()
+    this.blocks = this.options.blocking !== undefined && !fstatSync(this.fd).isFile()
     return this.fd
   }
 
+  /** Writes a chunk, for which the event loop waits. */
   private writeNow(chunk: Buffer, done: (error?: Error | null) => void): void {
-    let written = 0
-    try {
-      while (written < chunk.length) {
-        const n = writeSync(this.fd as number, chunk, written)
-        written += n
+    let rest = chunk
+    const write = () => {
+      while (rest.length > 0) {
+        const n = writeSync(this.fd as number, rest)
         this.bytesWritten += n
+        rest = rest.subarray(n)
       }
+    }
+    const start = performance.now()
+    try {
+      if (this.trusts) write()
+      else this.options.blocking?.(write)
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === 'EAGAIN') this.writeAll(chunk.subarray(written), done)
+      // Somebody who shares the pipe made it non-blocking.
+      if ((error as NodeJS.ErrnoException).code === 'EAGAIN') this.writeAll(rest, done)
       else done(error as Error)
       return
     }
+    this.trusts = this.bytesWritten > MAX_PIPE && performance.now() - start < SHORT_MS
     done()
   }
 

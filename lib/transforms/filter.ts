@@ -15,6 +15,7 @@ export type OneOrMore<T> = T | readonly T[]
 /**
  * Which events to keep: those that meet every criterion given; within one criterion, any of its values will do. An event
  * that does not have the field never meets a criterion on it. Ranges are inclusive.
+ * There may be 65,536 values or ranges of one field, those that touch counted as one.
  */
 export interface FilterOptions {
   readonly thread?: OneOrMore<bigint | number>
@@ -61,7 +62,7 @@ export class Filter implements BatchTransform {
   private rows = new Int32Array(0)
   private labels = new Uint32Array(0)
 
-  /** @throws RangeError when an option has a value that no event can have, such as an unknown kind or an empty range */
+  /** @throws RangeError when an option has a value that no event can have, such as an unknown kind or an empty range, or too many values */
   constructor(options: FilterOptions = {}) {
     this.criteria = criteriaOf(options)
     this.invert = options.invert ?? false

@@ -7,10 +7,6 @@ import { rangeWords, type Range } from './ranges.js'
 /** Narrows a selection of a batch's rows, as a `Criterion` does. */
 export type Narrowing = (batch: EventBatch, rows: Int32Array, n: number) => number
 
-/** The ranges and codes that lie in the kernel's memory. */
-let ranges: BigUint64Array | undefined
-let codes: Uint8Array | undefined
-
 /** Keeps the rows whose field lies in one of some ranges. @throws RangeError as `rangeWords`, and when there are more than 65536 */
 export function byRanges(field: U64FieldName, wanted: readonly Range[]): Narrowing {
   const bounds = rangeWords(wanted)
@@ -20,8 +16,7 @@ export function byRanges(field: U64FieldName, wanted: readonly Range[]): Narrowi
     if ((batch.columns & has) === 0 || bounds.length === 0) return 0
     const memory = selectMemory()
     const { run, source } = memory
-    if (ranges !== bounds) memory.ranges.set(bounds)
-    ranges = bounds
+    memory.useRanges(bounds)
     const { words } = batch.u64(field)
     return inParts(batch, rows, n, (from, to, part) => {
       source[8].set(words.subarray(2 * from, 2 * to))
@@ -36,8 +31,7 @@ export function byCodes(column: 'kind' | 'api', wanted: Uint8Array): Narrowing {
   return (batch, rows, n) => {
     if ((batch.columns & has) !== has) return 0
     const memory = selectMemory()
-    if (codes !== wanted) memory.codes.set(wanted)
-    codes = wanted
+    memory.useCodes(wanted)
     return inParts(batch, rows, n, (from, to, part) => {
       memory.source[1].set(batch[column].subarray(from, to))
       return memory.run.isWanted(has, part)

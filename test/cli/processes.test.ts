@@ -1,6 +1,8 @@
 import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
 import type { TraceEvent } from '../../lib/event/batch.js'
@@ -183,6 +185,18 @@ describe('readers and writers', () => {
     child.kill('SIGINT')
     const code = await new Promise((resolve) => child.on('close', resolve))
     expect(code).toBe(130)
+  })
+
+  test('SIGINT ends it also while it waits for a reader', async () => {
+    const folder = scratch()
+    writeFileSync(join(folder, 'dump.txt'), '1: malloc 0x10 5\n'.repeat(200_000))
+    const command = commandLine('replay-decode').split('"')[3] as string
+    const child = spawn(process.execPath, [command, join(folder, 'dump.txt')], { stdio: 'pipe' })
+    // Nobody reads what it writes.
+    await sleep(1500)
+    child.kill('SIGINT')
+    const [code, signal] = await once(child, 'exit')
+    expect(code === 130 || signal === 'SIGINT').toBe(true)
   })
 
   test('binary output is refused on a terminal', async () => {

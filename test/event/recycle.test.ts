@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { chunkOf, newChunk } from '../../lib/bytes/chunks.js'
+import { chunkOf, cutChunk, newChunk } from '../../lib/bytes/chunks.js'
 import { batchesOf, EventBatch, reviseBatch } from '../../lib/event/batch.js'
 import { selectRows } from '../../lib/event/select.js'
 import { fieldSet } from '../../lib/event/fields.js'
@@ -57,6 +57,12 @@ describe('a recycled batch', () => {
     expect([...rows.line.subarray(0, 2)]).toEqual([7, 7])
   })
 
+  it('takes no events', () => {
+    const batch = filled(1000, 7)
+    recycle(batch)
+    expect(() => batch.push({ kind: 'free' })).toThrow(RangeError)
+  })
+
   it('may have been filled by hand', () => {
     const [batch] = batchesOf([{ kind: 'alloc', address: 1n, size: 2n }], HEADER)
     recycle(batch as EventBatch)
@@ -72,6 +78,22 @@ describe('a recycled chunk', () => {
     expect(newChunk(20_000).buffer).not.toBe(chunk.buffer)
     expect(newChunk(99_000).buffer).toBe(chunk.buffer)
     expect(newChunk(99_000).buffer).not.toBe(chunk.buffer)
+  })
+
+  it('is all of it, and not a part that somebody cut off', () => {
+    const chunk = chunkOf(new Uint8Array(50_000).fill(3))
+    for (const part of [chunk.subarray(0, 1000), chunk.subarray(1000), Buffer.from(chunk.buffer, 0, 49_999)]) recycle(part)
+    expect(newChunk(50_000).buffer).not.toBe(chunk.buffer)
+    recycle(Buffer.from(chunk.buffer, 0, 50_000))
+    expect(newChunk(50_000).buffer).toBe(chunk.buffer)
+  })
+
+  it('may be shorter than it was when it was made', () => {
+    const chunk = cutChunk(newChunk(50_000), 30_000)
+    recycle(chunk.subarray(0, 20_000))
+    expect(newChunk(40_000).buffer).not.toBe(chunk.buffer)
+    recycle(chunk)
+    expect(newChunk(40_000).buffer).toBe(chunk.buffer)
   })
 
   it('is only memory that chunks were made in', () => {

@@ -14,7 +14,7 @@ it.skipIf(process.platform === 'win32').each([true, false])('a pipe that somebod
   try {
     // Several times what a pipe holds, so that writing has to stop in the midst of a chunk.
     const bytes = Buffer.from(Uint32Array.from({ length: 100_000 }, (_, i) => i).buffer)
-    const sink = new DescriptorSink(fd, { blocking })
+    const sink = new DescriptorSink(fd, blocking ? { blocking: (write) => write() } : {})
     let isWritten = false
     sink.end(bytes, () => (isWritten = true))
     const read: Buffer[] = []

@@ -23,7 +23,7 @@ export const convert: Command = {
     'The format of FROM is found from its first bytes, that of TO from its name, unless --to gives it. Either may be - for standard input or output. ' +
     'gzip and zip are inflated on the way in, and a TO that ends in .gz is compressed.\n' +
     'Fields and events that the target format has no place for are counted on standard error.',
-  memory: 'constant; mpatrol indices (as source or target) take 40 bytes or so for each live block.',
+  memory: 'constant; mpatrol indices (as source or target) take 60 to 130 bytes for each live block.',
   flags: [
     TO_FLAG,
     FROM_FLAG,

@@ -8,7 +8,7 @@ export const mtrcDecode = decodeCommand(mtrc, {
   description:
     'Reads mpatrol tracing output of every version, word size and byte order. mpatrol names blocks by an index; unless --no-resolve is given, reallocs and ' +
     'frees get the address and size of the block that their index stands for.',
-  memory: 'grows with the live blocks (about 40 bytes each); constant with --no-resolve.',
+  memory: 'grows with the live blocks (60 to 130 bytes each); constant with --no-resolve.',
   examples: [
     { command: 'mtrc-decode app.mtrc | head -n 3', means: 'look at a trace' },
     { command: "gunzip < app.mtrc.gz | mtrc-decode | jq -c 'select(.kind == \"alloc\" and .size > 4096)'", means: 'find large allocations' },
@@ -19,7 +19,7 @@ export const mtrcEncode = encodeCommand(mtrc, {
   description:
     `${ANY_INPUT}What an MTRC trace decodes to comes back byte for byte. Events from formats without mpatrol's allocation indices get indices, from 1, by the ` +
     'addresses of their blocks.',
-  memory: 'constant where the events have indices; otherwise it grows with the live blocks (about 40 bytes each).',
+  memory: 'constant where the events have indices; otherwise it grows with the live blocks (60 to 130 bytes each).',
   examples: [{ command: 'mtrc-decode app.mtrc | hf-filter --size 4K.. --lifetimes | mtrc-encode -o large.mtrc', means: 'keep the large blocks, as a trace for mptrace' }],
 })
 

@@ -18,7 +18,7 @@ export const split: Command = {
     `address, where all events of a block are in the same shard. The files are named by a pattern in which ${PLACE} stands for the key; events without the key go to "none". ` +
     'A realloc or free may have another key than its allocation (another thread, no size): with --lifetimes it goes where its block is.\n' +
     'The format is that of the names, unless --to gives it; names that end in .gz are compressed.',
-  memory: 'about 100 kB for each file; with --lifetimes and for shards it grows with the live blocks too (about 40 bytes each).',
+  memory: 'about 200 kB for each file; with --lifetimes and for shards it grows with the live blocks too (about 40 bytes each).',
   flags: [
     { name: 'by', value: 'KEY', help: 'What to divide by', values: PARTITIONS },
     { name: 'shards', value: 'N', help: 'How many shards there are, with --by shard (default 2)' },

@@ -1,0 +1,52 @@
+import { Readable } from 'node:stream'
+import { gzipSync } from 'node:zlib'
+import { describe, expect, it } from 'vitest'
+import type { TraceEvent } from '../../lib/event/batch.js'
+import { chain, decodeAny, decompress, mtrc, ndjson, openTrace } from '../../lib/index.js'
+import { drive, encodeEvents } from '../support/drive.js'
+
+const EVENTS = Array.from({ length: 5000 }, (_, i): TraceEvent => ({ kind: 'alloc', index: BigInt(i + 1), address: BigInt(i * 64 + 64), size: BigInt((i * 7919) % 1000) }))
+const TRACE = encodeEvents(mtrc.format.encoder(), EVENTS, { format: 'mtrc' })
+const LINES = encodeEvents(ndjson.format.encoder(), EVENTS, { format: 'mtrc' })
+/** Lines as other programs write them. */
+const REWRITTEN = Buffer.from(Buffer.from(LINES).toString().replaceAll('":', '": ').replaceAll('{"', '{ "'))
+
+async function read(bytes: Uint8Array, onCut: (error: Error) => void) {
+  let events = 0
+  try {
+    for await (const batch of Readable.from([bytes]).pipe(decompress()).pipe(decodeAny({ onCut }))) events += batch.count
+  } catch (error) {
+    return { events, error: (error as Error).message }
+  }
+  return { events }
+}
+
+describe('a trace that is cut off', () => {
+  it.each([['mtrc', TRACE], ['ndjson', LINES], ['ndjson that was rewritten', REWRITTEN]])('is no error to who takes note of it, but a cut archive is one: %s', async (_, bytes) => {
+    const cuts: string[] = []
+    // Within a record of MTRC, before the last line of the others.
+    const end = bytes === TRACE ? bytes.length - 3 : bytes.lastIndexOf(0x0a, bytes.length - 2) + 1
+    const cut = await read(bytes.subarray(0, end), (error) => cuts.push(error.message))
+    expect(cut.error).toBeUndefined()
+    expect(cut.events).toBeGreaterThan(4900)
+    expect(cuts).toHaveLength(1)
+
+    const archive = gzipSync(bytes)
+    const { events, error } = await read(archive.subarray(0, archive.length / 2), (fault) => cuts.push(fault.message))
+    expect(error).toMatch(/^gzip: .*truncated/)
+    expect(events).toBeGreaterThan(100)
+    expect(cuts).toHaveLength(1)
+  })
+})
+
+it('gives Buffers where a stage makes bytes of the events', async () => {
+  const chunks = await Readable.from([TRACE]).pipe(decodeAny({ through: ndjson.format.encoder() })).toArray()
+  expect(chunks.every((chunk) => Buffer.isBuffer(chunk))).toBe(true)
+  const { out } = drive(chain(mtrc.format.decoder(), ndjson.format.encoder()), [TRACE])
+  expect(Buffer.concat(chunks).equals(Buffer.concat(out))).toBe(true)
+})
+
+it('openTrace gives batches', () => {
+  // @ts-expect-error: with a stage it would not.
+  openTrace('-', { through: ndjson.format.encoder() }).close()
+})
