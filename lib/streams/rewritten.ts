@@ -2,9 +2,9 @@ import type { EventEmitter } from 'node:events'
 import { pipeline, Readable } from 'node:stream'
 import split2 from 'split2'
 import { BATCH_EVENTS, BATCH_STRING_BYTES, EventBatch } from '../event/batch.js'
-import { limit, malformed, TraceError } from '../event/error.js'
+import { limit, malformed, TraceError, truncated } from '../event/error.js'
 import { decodeText } from '../event/strings.js'
-import { parseRecord } from '../wire/ndjson/general.js'
+import { parseRecord, type WireRecord } from '../wire/ndjson/general.js'
 import { MAX_LINE_BYTES } from '../wire/ndjson/layout.js'
 import { Sequence } from '../wire/ndjson/sequence.js'
 
@@ -14,9 +14,25 @@ import { Sequence } from '../wire/ndjson/sequence.js'
  */
 export async function* readRewritten(source: AsyncIterable<Uint8Array>, stream: EventEmitter): AsyncGenerator<EventBatch> {
   const sequence = new Sequence()
+  let bytes = 0
+  let hasEnded = false
   // split2 reads UTF-8 and would replace every byte that is not; one character per byte keeps names as they are.
   const bytesAsText = async function* () {
-    for await (const chunk of source) yield Buffer.from(Buffer.from(chunk).toString('latin1'))
+    for await (const chunk of source) {
+      bytes += chunk.length
+      yield Buffer.from(Buffer.from(chunk).toString('latin1'))
+    }
+    hasEnded = true
+  }
+  const parse = (text: string, line: string): WireRecord => {
+    try {
+      return parseRecord(text)
+    } catch (error) {
+      const at = sequence.position(batch.count)
+      // With nothing behind it, not even a line feed, it is the beginning of a line.
+      const isCut = hasEnded && (at.offset as number) + line.length === bytes
+      throw isCut ? truncated('the input ends within a line', at) : malformed((error as Error).message, at)
+    }
   }
   const lines = split2('\n', { maxLength: MAX_LINE_BYTES })
   pipeline(Readable.from(bytesAsText()), lines, () => {})
@@ -31,7 +47,7 @@ export async function* readRewritten(source: AsyncIterable<Uint8Array>, stream: 
     for await (const line of lines as AsyncIterable<string>) {
       const text = decodeText(Buffer.from(line, 'latin1')).trim()
       if (text !== '') {
-        const record = parseLine(text, sequence, batch.count)
+        const record = parse(text, line)
         if (record.kind === 'event') {
           sequence.checkOpen(batch.count)
           batch.push(record.event)
@@ -60,13 +76,5 @@ export async function* readRewritten(source: AsyncIterable<Uint8Array>, stream: 
       : limit(`a line of more than ${MAX_LINE_BYTES} bytes`, sequence.position(0))
   } finally {
     for (const warning of sequence.warnings) stream.emit('warning', warning)
-  }
-}
-
-function parseLine(text: string, sequence: Sequence, pending: number): ReturnType<typeof parseRecord> {
-  try {
-    return parseRecord(text)
-  } catch (error) {
-    throw malformed((error as Error).message, sequence.position(pending))
   }
 }
