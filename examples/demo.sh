@@ -14,7 +14,7 @@ step 'mtrc-decode git.mtrc.gz | head -n 4'
 
 echo
 echo 'The life of every block of 16 KiB or more, as HATF, through four processes:'
-step 'gunzip < git.mtrc.gz | mtrc-decode | hf-filter --size 16K.. --lifetimes | hatf-encode 2> losses.log > large.hatf'
+step 'gunzip < git.mtrc.gz | mtrc-decode | hf-filter --kind alloc --size 16K.. --lifetimes | hatf-encode 2> losses.log > large.hatf'
 step 'cat losses.log'
 step 'hatf-decode large.hatf | head -n 4'
 

@@ -16,7 +16,7 @@ try {
     createReadStream(trace),
     decompress(),
     mtrc.decode(),
-    filter({ size: { from: 65_536n }, lifetimes: true }),
+    filter({ kind: 'alloc', size: { from: 65_536n }, lifetimes: true }),
     encoder,
     openOutput(target),
   )

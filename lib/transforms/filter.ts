@@ -41,10 +41,14 @@ export interface FilterOptions {
   readonly invert?: boolean
   /**
    * Keep also the later realloc and free of every allocation that is kept (with `invert`: that the inverted criteria keep),
-   * whether they meet the criteria or not; see `Lifetimes`. Memory grows with the number of kept blocks that are live.
+   * whether they meet the criteria or not; see `Lifetimes`. Drops nothing: for whole lives of blocks alone, ask for allocations by `kind`. Memory grows with the number of kept blocks that are live.
    */
   readonly lifetimes?: boolean
 }
+
+const OPTIONS: ReadonlySet<string> = new Set<keyof FilterOptions>([
+  'thread', 'process', 'heap', 'cpu', 'kind', 'api', 'size', 'address', 'time', 'events', 'function', 'file', 'type', 'stack', 'invert', 'lifetimes',
+])
 
 /**
  * Keeps some of the events. Batches of which all events are kept are passed on as they are, those of which none are kept
@@ -62,8 +66,10 @@ export class Filter implements BatchTransform {
   private rows = new Int32Array(0)
   private labels = new Uint32Array(0)
 
-  /** @throws RangeError when an option has a value that no event can have, such as an unknown kind or an empty range, or too many values */
+  /** @throws RangeError when there is no such option, or it has a value that no event can have, such as an unknown kind or an empty range, or too many */
   constructor(options: FilterOptions = {}) {
+    const unknown = Object.keys(options).find((name) => !OPTIONS.has(name))
+    if (unknown !== undefined) throw new RangeError(`no such option: ${unknown} (there are ${[...OPTIONS].join(', ')})`)
     this.criteria = criteriaOf(options)
     this.invert = options.invert ?? false
     this.lifetimes = options.lifetimes === true ? new Lifetimes() : undefined

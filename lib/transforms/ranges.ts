@@ -1,3 +1,5 @@
+import { inspect } from 'node:util'
+
 /** An inclusive range of unsigned integers; an end that is missing is open. */
 export interface Range {
   readonly from?: bigint
@@ -34,7 +36,13 @@ function parseNumber(number: string, text: string): bigint {
   return hex !== undefined ? BigInt(hex) : BigInt(decimal as string) * (FACTORS[(suffix as string).toUpperCase()] as bigint)
 }
 
-function checkRange({ from = 0n, to = MAX }: Range): void {
+function checkRange(range: Range): void {
+  // Programs without types may give anything, and a text has neither end.
+  const isObject = typeof range === 'object' && range !== null
+  const { from = 0n, to = MAX } = isObject ? range : {}
+  if (!isObject || typeof from !== 'bigint' || typeof to !== 'bigint') {
+    throw new RangeError(`not a range of bigints, such as parseRange('4K..') or { from: 4096n }: ${inspect(range)}`)
+  }
   if (from < 0n || from > MAX || to < 0n || to > MAX) throw new RangeError(`not 64-bit unsigned integers: ${from}..${to}`)
   if (from > to) throw new RangeError(`an empty range: ${from}..${to}`)
 }

@@ -77,6 +77,12 @@ describe('Filter', () => {
     expect(expression.lastIndex).toBe(7)
   })
 
+  it('refuses options that there are not, and ranges that are none', () => {
+    const wrong = [{ threads: [1] }, { lifetime: true }, { size: '16K..' }, { size: 100 }, { size: [16_384, Infinity] }, { size: { from: 16_384 } }, { events: '1..3' }, { size: null }]
+    for (const options of wrong) expect(() => new Filter(options as object)).toThrow(RangeError)
+    expect(() => new Filter({ size: undefined, kind: 'alloc' } as FilterOptions)).not.toThrow()
+  })
+
   it('counts events over batches', () => {
     const events = Array.from({ length: 10 }, (_, i): TraceEvent => ({ kind: 'alloc', size: BigInt(i) }))
     const kept = filtered({ events: [{ from: 3n, to: 5n }, { from: 9n }] }, events, 4)

@@ -25,7 +25,9 @@ export const filter: Command = {
   operands: '[FILE]',
   description:
     'An event is kept if it meets every criterion given; of one that is repeated, any value will do. An event that does not have a field never meets a ' +
-    'criterion on it. Frees, for example, have no size: with --lifetimes the realloc and free of every kept allocation are kept too.\n' +
+    'criterion on it: frees, for example, have no size in most formats.\n' +
+    'With --lifetimes the later realloc and free of every allocation that is kept are kept too. It drops nothing that meets the criteria by itself, such as a free of ' +
+    'another block by the thread asked for: for whole lives of blocks and nothing else, ask for allocations (--kind alloc).\n' +
     'The input may be in any format; the output is NDJSON unless --to or the name after -o says otherwise.',
   memory: 'constant; with --lifetimes it grows with the kept blocks that are live (about 40 bytes each).',
   flags: [
@@ -38,7 +40,7 @@ export const filter: Command = {
   ],
   examples: [
     { command: 'mtrc-decode app.mtrc | hf-filter --thread 3 | hatf-encode > t3.hatf', means: 'one thread of a trace, as HATF' },
-    { command: "hf-filter --size 4K.. --function '/^parse_/' --lifetimes app.mtrc.gz", means: 'the life of the large blocks that a parser allocates' },
+    { command: "hf-filter --kind alloc --size 4K.. --function '/^parse_/' --lifetimes app.mtrc.gz", means: 'the life of the large blocks that a parser allocates' },
   ],
   run: async (args) => (await import('../run/filter.js')).runFilter(args),
 }

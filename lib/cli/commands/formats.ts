@@ -20,7 +20,7 @@ export const mtrcEncode = encodeCommand(mtrc, {
     `${ANY_INPUT}What an MTRC trace decodes to comes back byte for byte. Events from formats without mpatrol's allocation indices get indices, from 1, by the ` +
     'addresses of their blocks.',
   memory: 'constant where the events have indices; otherwise it grows with the live blocks (60 to 130 bytes each).',
-  examples: [{ command: 'mtrc-decode app.mtrc | hf-filter --size 4K.. --lifetimes | mtrc-encode -o large.mtrc', means: 'keep the large blocks, as a trace for mptrace' }],
+  examples: [{ command: 'mtrc-decode app.mtrc | hf-filter --kind alloc --size 4K.. --lifetimes | mtrc-encode -o large.mtrc', means: 'keep the large blocks, as a trace for mptrace' }],
 })
 
 export const replayDecode = decodeCommand(replay, {
@@ -45,7 +45,7 @@ export const heapmonDecode = decodeCommand(heapmon, {
   memory: CONSTANT,
   examples: [
     { command: 'heapmon-decode app.heapmon | head -n 3', means: 'look at a trace' },
-    { command: "heapmon-decode app.heapmon | hf-filter --stack '/Iterator/' --lifetimes", means: 'the blocks that have to do with iterators' },
+    { command: "heapmon-decode app.heapmon | hf-filter --kind alloc --stack '/Iterator/' --lifetimes", means: 'the blocks that have to do with iterators' },
   ],
 })
 

@@ -17,6 +17,7 @@ export const split: Command = {
     `The events go into files by a key: the thread, process, heap or cpu, the kind of event, the function called, the size class (powers of two), or one of N shards by ` +
     `address, where all events of a block are in the same shard. The files are named by a pattern in which ${PLACE} stands for the key; events without the key go to "none". ` +
     'A realloc or free may have another key than its allocation (another thread, no size): with --lifetimes it goes where its block is.\n' +
+    'The order of events of different files is lost, unless they have times or sequence numbers, by which hf-merge puts the files together again.\n' +
     'The format is that of the names, unless --to gives it; names that end in .gz are compressed.',
   memory: 'about 200 kB for each file; with --lifetimes and for shards it grows with the live blocks too (about 40 bytes each).',
   flags: [
