@@ -12,6 +12,9 @@ export const COMMON_FLAGS: readonly Flag[] = [
 
 const [DATA_ERROR, USAGE_ERROR, INTERRUPTED] = [1, 2, 130]
 
+/** How long what is being written may take once the command was interrupted. */
+const GRACE_MS = 300
+
 /**
  * Runs a command on the process's arguments. Sets `process.exitCode`: 0 done, also when the reader of the output went
  * away; 1 bad data or a failed read or write; 2 a command line that makes no sense; 130 interrupted.
@@ -31,6 +34,8 @@ export async function main(command: Command, argv: readonly string[] = process.a
       process.exitCode = USAGE_ERROR
     } else if (error instanceof Error && error.name === 'AbortError') {
       process.exitCode = INTERRUPTED
+      // A write that waits for a reader cannot be given up, and `process.exit` would wait for it: by now nobody handles the signal any more.
+      setTimeout(() => process.kill(process.pid, 'SIGINT'), GRACE_MS).unref()
     } else {
       say(describe(error))
       process.exitCode = DATA_ERROR

@@ -93,7 +93,7 @@ export async function runJob(job: Job): Promise<void> {
       ...streams,
       ...(isDirect ? [] : [encoderStream(through)]),
       ...(compressed ? [gzip()] : []),
-    ], (blocking) => openOutput(output, { recycle: !compressed, blocking }), onCut)
+    ], () => openOutput(output, { recycle: !compressed, blocking: true }), onCut)
   } finally {
     reportLosses(command, to.name, encoder.losses.counts)
   }
@@ -102,12 +102,11 @@ export async function runJob(job: Job): Promise<void> {
 /**
  * Pipes an input through streams into a sink; with warnings, progress and a clean end on SIGINT. The first of the streams
  * decodes a file's bytes; where the input is a `Source`, it takes the batches.
- * @param openSink is called when all else is ready, so that a wrong command line does not empty a file; with what is to run writes that
- *   may wait for a reader (see `DescriptorSinkOptions.blocking`): meanwhile SIGINT ends the process by itself
+ * @param openSink is called when all else is ready, so that a wrong command line does not empty a file
  * @param onCut takes note of an archive that is cut off, which is then no error
  */
 export async function runStreams(
-  command: string, input: string | Source, middle: readonly Transform[], openSink: (blocking: (write: () => void) => void) => Writable, onCut?: (error: TraceError) => void,
+  command: string, input: string | Source, middle: readonly Transform[], openSink: () => Writable, onCut?: (error: TraceError) => void,
 ): Promise<void> {
   const paths = typeof input === 'string' ? [input] : input.paths
   if (paths.includes('-') && isatty(0)) throw new UsageError('nothing to read: name a file or pipe a trace in')
@@ -123,14 +122,6 @@ export async function runStreams(
   const interrupt = new AbortController()
   const onSignal = () => interrupt.abort()
   process.once('SIGINT', onSignal)
-  const uninterrupted = (write: () => void) => {
-    process.removeListener('SIGINT', onSignal)
-    try {
-      write()
-    } finally {
-      process.once('SIGINT', onSignal)
-    }
-  }
   let sink: Writable | undefined
   const endProgress = showProgress({
     bytes: () => bytesRead(source),
@@ -138,7 +129,7 @@ export async function runStreams(
     total: paths.map(inputSize).reduce((sum, size) => (sum === undefined || size === undefined ? undefined : sum + size)),
   })
   try {
-    sink = openSink(uninterrupted)
+    sink = openSink()
     await pipeline([source, ...streams, sink] as [typeof source, ...Transform[], Writable], { signal: interrupt.signal })
   } catch (error) {
     // What came before a fault is written before the fault is told.

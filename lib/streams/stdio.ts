@@ -68,10 +68,9 @@ export interface DescriptorSinkOptions {
   /**
    * Where this is no file, the event loop waits until a chunk is written, as Node has it for standard output: the reader gets it sooner
    * than by way of the thread pool. Only for programs that have nothing else to write meanwhile, to whoever that reader may be
-   * waiting for. Called with a write that may last, for the reader is slow or has not yet begun, to be run at once: no handler of a signal
-   * is heard until it is done.
+   * waiting for. While the reader is slow, or has not yet begun, it does not wait, so that signals are heard. Default false.
    */
-  blocking?: (write: () => void) => void
+  blocking?: boolean
 }
 
 /**
@@ -82,7 +81,7 @@ export class DescriptorSink extends Writable {
   /** How many bytes were written. */
   bytesWritten = 0
   private fd: number | undefined
-  /** The event loop waits for each write. */
+  /** The event loop may wait for a write. */
   private blocks = false
   /** The reader has taken something, and did not keep the last write waiting for long. */
   private trusts = false
@@ -106,9 +105,11 @@ export class DescriptorSink extends Writable {
       return
     }
     this.busy = true
-    const write = this.blocks ? this.writeNow : this.writeAll
+    const write = this.blocks && this.trusts ? this.writeNow : this.writeAll
+    const start = performance.now()
     write.call(this, chunk, (error) => {
       this.busy = false
+      this.trusts = this.bytesWritten > MAX_PIPE && performance.now() - start < SHORT_MS
       if (this.options.recycle === true) recycleChunk(chunk)
       done(error)
       this.idle?.()
@@ -134,31 +135,25 @@ export class DescriptorSink extends Writable {
   private open(): number {
     if (this.fd !== undefined) return this.fd
     this.fd = typeof this.target === 'number' ? this.target : openSync(this.target, 'w')
-    this.blocks = this.options.blocking !== undefined && !fstatSync(this.fd).isFile()
+    this.blocks = this.options.blocking === true && !fstatSync(this.fd).isFile()
     return this.fd
   }
 
   /** Writes a chunk, for which the event loop waits. */
   private writeNow(chunk: Buffer, done: (error?: Error | null) => void): void {
     let rest = chunk
-    const write = () => {
+    try {
       while (rest.length > 0) {
         const n = writeSync(this.fd as number, rest)
         this.bytesWritten += n
         rest = rest.subarray(n)
       }
-    }
-    const start = performance.now()
-    try {
-      if (this.trusts) write()
-      else this.options.blocking?.(write)
     } catch (error) {
       // Somebody who shares the pipe made it non-blocking.
       if ((error as NodeJS.ErrnoException).code === 'EAGAIN') this.writeAll(rest, done)
       else done(error as Error)
       return
     }
-    this.trusts = this.bytesWritten > MAX_PIPE && performance.now() - start < SHORT_MS
     done()
   }
 

@@ -13,10 +13,12 @@ it.skipIf(process.platform === 'win32').each([true, false])('a pipe that somebod
   const fd = openSync(pipe, constants.O_RDWR | constants.O_NONBLOCK)
   try {
     // Several times what a pipe holds, so that writing has to stop in the midst of a chunk.
-    const bytes = Buffer.from(Uint32Array.from({ length: 100_000 }, (_, i) => i).buffer)
-    const sink = new DescriptorSink(fd, blocking ? { blocking: (write) => write() } : {})
+    const bytes = Buffer.from(Uint32Array.from({ length: 600_000 }, (_, i) => i).buffer)
+    const sink = new DescriptorSink(fd, { blocking })
     let isWritten = false
-    sink.end(bytes, () => (isWritten = true))
+    // In pieces, so that the first ones have been read when the last ones are written.
+    for (let at = 0; at < bytes.length; at += 300_000) sink.write(bytes.subarray(at, at + 300_000))
+    sink.end(() => (isWritten = true))
     const read: Buffer[] = []
     let length = 0
     while (length < bytes.length) {

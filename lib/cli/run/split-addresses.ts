@@ -55,7 +55,7 @@ export async function runHatfJoin(args: Arguments): Promise<void> {
   fields.forEach((field, i) => (streams[field] = connect(openInput(paths[i] as string), decompress(), () => {})))
   const joined = joinStream(streams, { encoded: args.has('encoded') })
   const compressed = args.has('gzip') || output.endsWith('.gz')
-  await runStreams('hatf-join', input, compressed ? [joined, gzip()] : [joined], (blocking) => openOutput(output, { blocking }))
+  await runStreams('hatf-join', input, compressed ? [joined, gzip()] : [joined], () => openOutput(output, { blocking: true }))
 }
 
 /** Which fields, and the file of each. @throws UsageError */

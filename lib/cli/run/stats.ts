@@ -24,7 +24,7 @@ export async function runStats(args: Arguments): Promise<void> {
   const compressed = args.has('gzip') || output.endsWith('.gz')
   if (compressed && output === '-' && isatty(1)) throw new UsageError('binary output is not for a terminal: use -o FILE or a pipe')
   if (isSameFile(input, output)) throw new UsageError(`${output} is the input too: write to another file`)
-  await runStreams('hf-stats', input, [decodeAny({ path: input, recycle: true, through: stage }), ...(compressed ? [gzip()] : [])], (blocking) => openOutput(output, { blocking }))
+  await runStreams('hf-stats', input, [decodeAny({ path: input, recycle: true, through: stage }), ...(compressed ? [gzip()] : [])], () => openOutput(output, { blocking: true }))
 }
 
 /** The stage that makes the report that the flags ask for. @throws UsageError */

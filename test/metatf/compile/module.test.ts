@@ -130,6 +130,7 @@ function install(): void {
   }
   writeFileSync(join(target, 'package.json'), readFileSync(join(ROOT, 'package.json')))
   symlinkSync(join(ROOT, 'node_modules'), join(target, 'node_modules'))
+  symlinkSync(join(ROOT, 'dist', 'kernel'), join(target, 'dist', 'kernel'))
 }
 
 test('modules are type-checked, also strictly, in both languages, and run', { timeout: 600_000 }, () => {
