@@ -13,7 +13,7 @@ export const COMMON_FLAGS: readonly Flag[] = [
 const [DATA_ERROR, USAGE_ERROR, INTERRUPTED] = [1, 2, 130]
 
 /** How long what is being written may take once the command was interrupted. */
-const GRACE_MS = 300
+const GRACE_MS = 1000
 
 /**
  * Runs a command on the process's arguments. Sets `process.exitCode`: 0 done, also when the reader of the output went

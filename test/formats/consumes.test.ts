@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { gunzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
+import { jsonText } from '../../lib/cli/report/json.js'
+import { StatisticsReport } from '../../lib/cli/report/statistics-report.js'
 import { columnOf, U64Column, type EventBatch } from '../../lib/event/batch.js'
 import { FIELDS } from '../../lib/event/fields.js'
 import type { Stage } from '../../lib/event/stage.js'
@@ -64,6 +66,15 @@ describe('a stage that consumes batches is done with each when it wants another 
     const events = (batch: EventBatch) => [...batch]
     const expected = run(new Filter(options), traceBatches(), false, events)
     expect(run(new Filter(options), traceBatches(), true, events)).toEqual(expected)
+  })
+
+  it('the statistics', () => {
+    const report = () => new StatisticsReport({ print: jsonText })
+    const text = (out: Uint8Array) => Buffer.from(out).toString()
+    const expected = run(report(), traceBatches(), false, text)
+    expect(JSON.parse(expected.join('')).events).toBeGreaterThan(10_000)
+    expect(report().consumes).toBe(true)
+    expect(run(report(), traceBatches(), true, text)).toEqual(expected)
   })
 
   it('they are the usual formats', () => {

@@ -18,6 +18,7 @@ export interface StatisticsReportOptions {
 /** Takes the statistics of all batches, and gives the report as the one result when they end, or break off. */
 export class StatisticsReport implements Stage<EventBatch, Uint8Array> {
   readonly warnings: string[] = []
+  readonly consumes = true
   private readonly collector = new StatisticsCollector()
   private readonly choice: TraceChoice
   private ending: 'end' | 'cut' | undefined

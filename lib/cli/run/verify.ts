@@ -1,6 +1,7 @@
 import { Writable } from 'node:stream'
 import type { EventBatch } from '../../event/batch.js'
 import { TraceError } from '../../event/error.js'
+import { recycle } from '../../event/recycle.js'
 import { decodeAny } from '../../streams/decode.js'
 import { writeText } from '../../streams/stdio.js'
 import { FAULTS, type FaultName } from '../../transforms/choices.js'
@@ -34,12 +35,13 @@ async function checkTrace(args: Arguments): Promise<void> {
       highWaterMark: 1,
       write(batch: EventBatch, _encoding, done) {
         verifier.check(batch)
+        recycle(batch)
         done()
       },
     })
   try {
     const input = inputOperand(args)
-    await runStreams('hf-verify', input, [decodeAny({ path: input })], sink)
+    await runStreams('hf-verify', input, [decodeAny({ path: input, recycle: true })], sink)
   } catch (error) {
     if (error instanceof TraceError && error.code === 'ERR_TRACE_TRUNCATED') {
       verifier.noteCut(error.message)
