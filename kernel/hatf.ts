@@ -1,4 +1,6 @@
-/** HATF 1.0: records to columns, and columns to records in the layouts that a strategy chooses. See lib/formats/hatf. */
+/**
+ * HATF 1.0: records to columns, and columns to records in the layouts that a strategy chooses. See lib/formats/hatf.
+ */
 
 export * from './shared/columns'
 export { plan } from './hatf/choice'

@@ -1,19 +1,69 @@
 /**
- * kmemtrace: the records that nearly all are, allocations and frees of known types without features, to columns and back, in every layout. What is not
- * usual is left to lib/formats/kmemtrace, which begins again behind it.
+ * kmemtrace: the records that nearly all are, allocations and frees of known types without features, to columns and
+ * back, in every layout. What is not usual is left to lib/formats/kmemtrace, which begins again behind it.
  */
 
 import {
-  ADDRESS, API, ATTRIBUTES, CALL_SITE, CODE, CPU, ELEMENTS, GFP_FLAGS, KIND, MASK, NODE, SEQUENCE, SIZE, TIME, USABLE,
+  ADDRESS,
+  API,
+  ATTRIBUTES,
+  CALL_SITE,
+  CODE,
+  CPU,
+  ELEMENTS,
+  GFP_FLAGS,
+  KIND,
+  MASK,
+  NODE,
+  SEQUENCE,
+  SIZE,
+  TIME,
+  USABLE,
 } from './shared/columns'
 import {
-  API_KFREE, API_KMALLOC, API_KMEM_CACHE_ALLOC, API_KMEM_CACHE_FREE, API_PAGES, HAS_ADDRESS, HAS_API, HAS_ATTRIBUTES, HAS_CALL_SITE, HAS_CODE, HAS_CPU, HAS_GFP_FLAGS,
-  HAS_NODE, HAS_OLD_ADDRESS, HAS_SEQUENCE, HAS_SIZE, HAS_TIME, HAS_USABLE, KIND_ALLOC, KIND_FREE,
+  API_KFREE,
+  API_KMALLOC,
+  API_KMEM_CACHE_ALLOC,
+  API_KMEM_CACHE_FREE,
+  API_PAGES,
+  HAS_ADDRESS,
+  HAS_API,
+  HAS_ATTRIBUTES,
+  HAS_CALL_SITE,
+  HAS_CODE,
+  HAS_CPU,
+  HAS_GFP_FLAGS,
+  HAS_NODE,
+  HAS_OLD_ADDRESS,
+  HAS_SEQUENCE,
+  HAS_SIZE,
+  HAS_TIME,
+  HAS_USABLE,
+  KIND_ALLOC,
+  KIND_FREE,
 } from './shared/event'
 
-export { ADDRESS, API, ATTRIBUTES, CALL_SITE, CODE, CPU, ELEMENTS, GFP_FLAGS, KIND, MASK, NODE, SEQUENCE, SIZE, TIME, USABLE }
+export {
+  ADDRESS,
+  API,
+  ATTRIBUTES,
+  CALL_SITE,
+  CODE,
+  CPU,
+  ELEMENTS,
+  GFP_FLAGS,
+  KIND,
+  MASK,
+  NODE,
+  SEQUENCE,
+  SIZE,
+  TIME,
+  USABLE,
+}
 
-/** Where records are read. Behind its 262144 bytes there is room for what a free would have if it were an allocation. */
+/**
+ * Where records are read. Behind its 262144 bytes there is room for what a free would have if it were an allocation.
+ */
 export const INPUT: usize = memory.data(262208)
 /** Where records are written: 114688 bytes, and behind them room for the longest record that begins there. */
 export const OUTPUT: usize = memory.data(180288)
@@ -36,7 +86,10 @@ store<u8>(APIS + 3, API_KMEM_CACHE_FREE)
 store<u8>(APIS + 4, API_PAGES)
 store<u8>(APIS + 5, API_PAGES)
 
-/** By function and 16 times the event id: the type id, `NO_TYPE` if it has none; and that of records whose function is not known. */
+/**
+ * By function and 16 times the event id: the type id, `NO_TYPE` if it has none; and that of records whose function is
+ * not known.
+ */
 const TYPES: usize = memory.data(32)
 const NO_TYPE: u32 = 0xff
 const UNKNOWN_API: u32 = 15
@@ -78,7 +131,7 @@ function allocSize(form: u32): usize {
 // @ts-ignore: decorator
 @inline
 function headOf(form: u32, event: u32, length: usize): u32 {
-  return event | <u32>(form & BIG ? length << 24 : length << 16)
+  return event | (<u32>(form & BIG ? length << 24 : length << 16))
 }
 
 /** Two words of 64 bits, from one byte order to the other if the records are not in that of this machine. */
@@ -112,7 +165,8 @@ export function decode(form: u32, p: usize, end: usize, i: u32, rows: u32, share
   return readFtrace32Big(p, end, i, rows, shared)
 }
 
-// Each layout has a loop of its own, in a function of its own: of loops in one function the compiler makes one that asks for the layout.
+// Each layout has a loop of its own, in a function of its own: of loops in one function the compiler makes one that
+// asks for the layout.
 function readRelay(p: usize, end: usize, i: u32, rows: u32, shared: u32): u32 {
   return read(0, p, end, i, rows, shared)
 }
@@ -148,14 +202,15 @@ function read(form: u32, p: usize, end: usize, i: u32, rows: u32, shared: u32): 
     if ((head ^ type) != select<u32>(freeHead, allocHead, frees) || type == 0x300) break
     const next = p + select<usize>(core, alloc, frees)
     if (next > end) break
-    const word = <usize>i << 2
-    const wide = <usize>i << 3
+    const word = (<usize>i) << 2
+    const wide = (<usize>i) << 3
     store<u8>(KIND + i, <u8>frees)
     store<u8>(API + i, load<u8>(APIS + (frees | (type >> 7))))
     store<u32>(MASK + word, select<u32>(freeFields, allocFields, frees))
     const number = load<u32>(p, 4)
     store<u32>((form & TIMED ? CPU : SEQUENCE) + word, form & BIG ? bswap<u32>(number) : number)
-    // Of a free, what stands behind it is taken for what an allocation has there: nobody looks at it, and that costs less than to ask.
+    // Of a free, what stands behind it is taken for what an allocation has there: nobody looks at it, and that costs
+    // less than to ask.
     if (form & NARROW) {
       v128.store_lane<u64>(TIME + wide, order64(form, v128.load(p, 8)), 0)
       const words = order32(form, v128.load(p, 16))
@@ -191,12 +246,23 @@ function read(form: u32, p: usize, end: usize, i: u32, rows: u32, shared: u32): 
  * @param out where the first record goes, from `OUTPUT` on
  * @param end no record begins there or behind it
  * @param number what was written last as a record's number
- * @param cpu what `ftrace` records of events without a CPU say; an event of another one than this is unusual if its fields have `watched`
+ * @param cpu what `ftrace` records of events without a CPU say; an event of another one than this is unusual if its
+ *   fields have `watched`
  * @param watched `HAS_CPU` or 0
  * @param micros times are microseconds
  * @returns the first row that was not written
  */
-export function encode(form: u32, i: u32, rows: u32, out: usize, end: usize, number: u32, cpu: u32, watched: u32, micros: bool): u32 {
+export function encode(
+  form: u32,
+  i: u32,
+  rows: u32,
+  out: usize,
+  end: usize,
+  number: u32,
+  cpu: u32,
+  watched: u32,
+  micros: bool,
+): u32 {
   if (form == 0) return writeRelay(i, rows, out, end, number, cpu, watched, micros)
   if (form == BIG) return writeRelayBig(i, rows, out, end, number, cpu, watched, micros)
   if (form == TIMED) return writeFtrace(i, rows, out, end, number, cpu, watched, micros)
@@ -228,29 +294,85 @@ function write64(form: u32, p: usize, first: u64, second: u64): void {
   }
 }
 
-// Each layout has a loop of its own, in a function of its own: of loops in one function the compiler makes one that asks for the layout.
+// Each layout has a loop of its own, in a function of its own: of loops in one function the compiler makes one that
+// asks for the layout.
 function writeRelay(i: u32, rows: u32, out: usize, end: usize, number: u32, cpu: u32, watched: u32, micros: bool): u32 {
   return write(0, i, rows, out, end, number, cpu, watched, micros)
 }
-function writeRelayBig(i: u32, rows: u32, out: usize, end: usize, number: u32, cpu: u32, watched: u32, micros: bool): u32 {
+function writeRelayBig(
+  i: u32,
+  rows: u32,
+  out: usize,
+  end: usize,
+  number: u32,
+  cpu: u32,
+  watched: u32,
+  micros: bool,
+): u32 {
   return write(BIG, i, rows, out, end, number, cpu, watched, micros)
 }
-function writeFtrace(i: u32, rows: u32, out: usize, end: usize, number: u32, cpu: u32, watched: u32, micros: bool): u32 {
+function writeFtrace(
+  i: u32,
+  rows: u32,
+  out: usize,
+  end: usize,
+  number: u32,
+  cpu: u32,
+  watched: u32,
+  micros: bool,
+): u32 {
   return write(TIMED, i, rows, out, end, number, cpu, watched, micros)
 }
-function writeFtraceBig(i: u32, rows: u32, out: usize, end: usize, number: u32, cpu: u32, watched: u32, micros: bool): u32 {
+function writeFtraceBig(
+  i: u32,
+  rows: u32,
+  out: usize,
+  end: usize,
+  number: u32,
+  cpu: u32,
+  watched: u32,
+  micros: bool,
+): u32 {
   return write(TIMED | BIG, i, rows, out, end, number, cpu, watched, micros)
 }
-function writeFtrace32(i: u32, rows: u32, out: usize, end: usize, number: u32, cpu: u32, watched: u32, micros: bool): u32 {
+function writeFtrace32(
+  i: u32,
+  rows: u32,
+  out: usize,
+  end: usize,
+  number: u32,
+  cpu: u32,
+  watched: u32,
+  micros: bool,
+): u32 {
   return write(TIMED | NARROW, i, rows, out, end, number, cpu, watched, micros)
 }
-function writeFtrace32Big(i: u32, rows: u32, out: usize, end: usize, number: u32, cpu: u32, watched: u32, micros: bool): u32 {
+function writeFtrace32Big(
+  i: u32,
+  rows: u32,
+  out: usize,
+  end: usize,
+  number: u32,
+  cpu: u32,
+  watched: u32,
+  micros: bool,
+): u32 {
   return write(TIMED | NARROW | BIG, i, rows, out, end, number, cpu, watched, micros)
 }
 
 // @ts-ignore: decorator
 @inline
-function write(form: u32, i: u32, rows: u32, out: usize, end: usize, number: u32, cpu: u32, watched: u32, micros: bool): u32 {
+function write(
+  form: u32,
+  i: u32,
+  rows: u32,
+  out: usize,
+  end: usize,
+  number: u32,
+  cpu: u32,
+  watched: u32,
+  micros: bool,
+): u32 {
   const core = coreSize(form)
   const alloc = allocSize(form)
   const allocHead = headOf(form, ALLOC, alloc)
@@ -260,14 +382,14 @@ function write(form: u32, i: u32, rows: u32, out: usize, end: usize, number: u32
   let p = OUTPUT + out
   const stop = OUTPUT + end
   for (; i < rows && p < stop; i++) {
-    const word = <usize>i << 2
-    const wide = <usize>i << 3
+    const word = (<usize>i) << 2
+    const wide = (<usize>i) << 3
     const set = load<u32>(MASK + word)
     const what = <u32>load<u8>(KIND + i)
     const frees = what & 1
     const least = select<u32>(HAS_ADDRESS, HAS_ADDRESS | HAS_SIZE, frees)
     // `HAS_API` is 1: all bits are set here if there is none.
-    const by = (<u32>load<u8>(API + i) | ((set & HAS_API) - 1)) & 15
+    const by = ((<u32>load<u8>(API + i)) | ((set & HAS_API) - 1)) & 15
     const type = <u32>load<u8>(TYPES + (by | (frees << 4)))
     let odd = (what ^ frees) | ((set & (least | UNUSUAL)) ^ least) | (type & 0x80)
 
@@ -279,7 +401,9 @@ function write(form: u32, i: u32, rows: u32, out: usize, end: usize, number: u32
     let node = load<u32>(NODE + word)
     let time: u64 = form & TIMED ? load<u64>(TIME + wide) : 0
     let next = load<u32>((form & TIMED ? CPU : SEQUENCE) + word)
-    const most = (form & TIMED ? HAS_CPU | HAS_TIME : HAS_SEQUENCE) | select<u32>(HAS_CALL_SITE, HAS_CALL_SITE | BLOCK_FIELDS, frees)
+    const most =
+      (form & TIMED ? HAS_CPU | HAS_TIME : HAS_SEQUENCE) |
+      select<u32>(HAS_CALL_SITE, HAS_CALL_SITE | BLOCK_FIELDS, frees)
     // Kernels say all there is to say; others do not, and then mostly of no event.
     if ((set & most) != most) {
       site = select<u64>(site, 0, set & HAS_CALL_SITE)
@@ -295,7 +419,7 @@ function write(form: u32, i: u32, rows: u32, out: usize, end: usize, number: u32
       odd |= <u32>(time > longest)
       time *= scale
     } else {
-      odd |= <u32>((set & watched) != 0) & <u32>(load<u32>(CPU + word) != cpu)
+      odd |= (<u32>((set & watched) != 0)) & (<u32>(load<u32>(CPU + word) != cpu))
     }
     if (form & NARROW) odd |= <u32>((site | address | ((size | usable) & (<u64>frees - 1))) >> 32)
     if (odd != 0) break
@@ -304,7 +428,8 @@ function write(form: u32, i: u32, rows: u32, out: usize, end: usize, number: u32
     store<u32>(p, select<u32>(freeHead, allocHead, frees) | (type << 8))
     store<u32>(p, form & BIG ? bswap<u32>(next) : next, 4)
     if (form & TIMED) store<u64>(p + 8, form & BIG ? bswap<u64>(time) : time)
-    // What an allocation has behind what a free has is written of a free, too, and then written over by the record behind it.
+    // What an allocation has behind what a free has is written of a free, too, and then written over by the record
+    // behind it.
     if (form & NARROW) {
       v128.store(p, order32(form, v128.shuffle<u32>(pair(site, address), pair(size, usable), 0, 2, 4, 6)), 16)
     } else {

@@ -1,15 +1,23 @@
-/** What a format has no place for: counts the events of a batch that lose something, by their kind and by what they lose. See lib/event/losses.ts. */
+/**
+ * What a format has no place for: counts the events of a batch that lose something, by their kind and by what they
+ * lose. See lib/event/losses.ts.
+ */
 
 import { KIND, MASK } from './shared/columns'
 
 export { KIND, MASK }
 
-/** By kind, of which there are at most 16, the fields that have no place; `LEFT_OUT` alone if the kind itself has none. */
+/**
+ * By kind, of which there are at most 16, the fields that have no place; `LEFT_OUT` alone if the kind itself has none.
+ */
 export const WITHOUT: usize = memory.data(64)
 /** No field has this bit. */
 const LEFT_OUT: u32 = 1 << 31
 
-/** What was lost: fields, and in the upper word the kind; and how many events lost it. Where that is 0, nothing was. The wrapper empties them. */
+/**
+ * What was lost: fields, and in the upper word the kind; and how many events lost it. Where that is 0, nothing was. The
+ * wrapper empties them.
+ */
 export const LOST: usize = memory.data(512)
 export const EVENTS: usize = memory.data(256)
 const PLACES: u32 = 64
@@ -26,7 +34,8 @@ export function empty(): void {
 /**
  * Counts the events from `i` to `rows` that lose something.
  * @param stops before the first one that does
- * @returns the first event that was not looked at: less than `rows` also where the place for what it loses is taken by something else
+ * @returns the first event that was not looked at: less than `rows` also where the place for what it loses is taken by
+ *   something else
  */
 export function count(i: u32, rows: u32, stops: bool): u32 {
   // One table for each of a word's four bytes, to look up the words of 16 kinds at once.
@@ -55,7 +64,7 @@ export function count(i: u32, rows: u32, stops: bool): u32 {
       const high = v128.shuffle<u8>(bytes2, bytes3, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23)
       const lower = v128.shuffle<u8>(bytes0, bytes1, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31)
       const higher = v128.shuffle<u8>(bytes2, bytes3, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31)
-      const masks = MASK + (<usize>i << 2)
+      const masks = MASK + ((<usize>i) << 2)
       const lost = v128.or(
         v128.or(
           v128.and(v128.or(v128.load(masks), leftOut), v128.shuffle<u16>(low, high, 0, 8, 1, 9, 2, 10, 3, 11)),
@@ -63,7 +72,10 @@ export function count(i: u32, rows: u32, stops: bool): u32 {
         ),
         v128.or(
           v128.and(v128.or(v128.load(masks, 32), leftOut), v128.shuffle<u16>(lower, higher, 0, 8, 1, 9, 2, 10, 3, 11)),
-          v128.and(v128.or(v128.load(masks, 48), leftOut), v128.shuffle<u16>(lower, higher, 4, 12, 5, 13, 6, 14, 7, 15)),
+          v128.and(
+            v128.or(v128.load(masks, 48), leftOut),
+            v128.shuffle<u16>(lower, higher, 4, 12, 5, 13, 6, 14, 7, 15),
+          ),
         ),
       )
       if (!v128.any_true(lost)) {
@@ -73,10 +85,10 @@ export function count(i: u32, rows: u32, stops: bool): u32 {
     }
     for (; i < to; i++) {
       const kind = <usize>load<u8>(KIND + i)
-      const lost = (load<u32>(MASK + (<usize>i << 2)) | LEFT_OUT) & load<u32>(WITHOUT + (kind << 2))
+      const lost = (load<u32>(MASK + ((<usize>i) << 2)) | LEFT_OUT) & load<u32>(WITHOUT + (kind << 2))
       if (lost == 0) continue
       if (stops) return i
-      const what = (<u64>kind << 32) | <u64>lost
+      const what = ((<u64>kind) << 32) | (<u64>lost)
       const place = <usize>((what * 0x9e37_79b9_7f4a_7c15) >> 58)
       const events = load<u32>(EVENTS + (place << 2))
       if (events == 0) {

@@ -1,18 +1,71 @@
 /**
- * mpatrol tracing output: records to columns, and columns to records. See lib/formats/mtrc. An instance belongs to one decoder or one encoder:
- * it keeps the blocks that are live and the names in the format's caches.
+ * mpatrol tracing output: records to columns, and columns to records. See lib/formats/mtrc. An instance belongs to one
+ * decoder or one encoder: it keeps the blocks that are live and the names in the format's caches.
  */
 
-import { ADDRESS, FILE, FUNCTION, INDEX, KIND, LINE, MASK, OLD_ADDRESS, OUTCOME, SIZE, THREAD, TYPE } from './shared/columns'
 import {
-  HAS_ADDRESS, HAS_FILE, HAS_FUNCTION, HAS_INDEX, HAS_LINE, HAS_OLD_ADDRESS, HAS_OUTCOME, HAS_SIZE, HAS_THREAD, HAS_TYPE, KIND_ALLOC, KIND_EXISTING,
-  KIND_FREE, KIND_REALLOC, KIND_RESERVE, OUTCOME_ALLOCATED, OUTCOME_FREED,
+  ADDRESS,
+  FILE,
+  FUNCTION,
+  INDEX,
+  KIND,
+  LINE,
+  MASK,
+  OLD_ADDRESS,
+  OUTCOME,
+  SIZE,
+  THREAD,
+  TYPE,
+} from './shared/columns'
+import {
+  HAS_ADDRESS,
+  HAS_FILE,
+  HAS_FUNCTION,
+  HAS_INDEX,
+  HAS_LINE,
+  HAS_OLD_ADDRESS,
+  HAS_OUTCOME,
+  HAS_SIZE,
+  HAS_THREAD,
+  HAS_TYPE,
+  KIND_ALLOC,
+  KIND_EXISTING,
+  KIND_FREE,
+  KIND_REALLOC,
+  KIND_RESERVE,
+  OUTCOME_ALLOCATED,
+  OUTCOME_FREED,
 } from './shared/event'
 import { gather, lebEnds, lebLength, lebValue, OF_1, OF_3, OF_7, writeLeb } from './shared/leb128'
-import { areManyNames, forgetOthers, intern, MOST_NAMES, nameLength, nameRoom, names, nameStart, seedNames } from './shared/names'
+import {
+  areManyNames,
+  forgetOthers,
+  intern,
+  MOST_NAMES,
+  nameLength,
+  nameRoom,
+  names,
+  nameStart,
+  seedNames,
+} from './shared/names'
 import { add, clearTable, entryAt, find, FIRST, remove, SECOND, seedTable } from './shared/table'
 
-export { ADDRESS, FILE, FUNCTION, INDEX, KIND, LINE, MASK, nameLength, nameStart, OLD_ADDRESS, OUTCOME, SIZE, THREAD, TYPE }
+export {
+  ADDRESS,
+  FILE,
+  FUNCTION,
+  INDEX,
+  KIND,
+  LINE,
+  MASK,
+  nameLength,
+  nameStart,
+  OLD_ADDRESS,
+  OUTCOME,
+  SIZE,
+  THREAD,
+  TYPE,
+}
 
 const INPUT_BYTES: usize = 262_144
 /** Where records are read: behind them there is room for what is looked at beyond a record. */
@@ -54,7 +107,10 @@ let resolve: bool = false
 /** `internal`, the type of the memory that mpatrol takes for itself. */
 const INTERNAL: usize = memory.data<u8>([0x69, 0x6e, 0x74, 0x65, 0x72, 0x6e, 0x61, 0x6c, 0, 0, 0, 0, 0, 0, 0, 0])
 
-/** By entry of the caches, of functions and then of files, a name's number and 1, or 0: not defined. Entry 0 is not used. */
+/**
+ * By entry of the caches, of functions and then of files, a name's number and 1, or 0: not defined. Entry 0 is not
+ * used.
+ */
 const ENTRIES: usize = memory.data(264)
 const FILE_ENTRIES: usize = ENTRIES + 132
 /** By name's number, when it came into a batch (high half), and what it has there (low half): its id when reading. */
@@ -125,13 +181,14 @@ const UNKNOWN: u32 = 0xffff_ffff
 
 /** The number of the batch's name with this id. */
 export function nameOf(id: u32): u32 {
-  return load<u32>(BATCH_NAMES + (<usize>id << 2))
+  return load<u32>(BATCH_NAMES + ((<usize>id) << 2))
 }
 
 /**
  * Reads a number. Where none can be read, `fault` says why, and reading goes on where there are zeros.
- * @param usual how many bytes most numbers of its kind take: some of `OF_1`, `OF_3` and `OF_7`, or 0 if nobody can say. What follows one that is as
- *   long can be read before that is known: the processor guesses which branch comes, but would wait for a sum.
+ * @param usual how many bytes most numbers of its kind take: some of `OF_1`, `OF_3` and `OF_7`, or 0 if nobody can say.
+ *   What follows one that is as long can be read before that is known: the processor guesses which branch comes, but
+ *   would wait for a sum.
  */
 // @ts-ignore: decorator
 @inline
@@ -166,7 +223,7 @@ function longLeb(start: usize, to: usize): usize {
     if ((tenth & 0x7f) > 1) return nowhere(NUMBER_TOO_WIDE)
     value |= tenth << 63
     // What comes then is padding.
-    for (let last = tenth; last >= 0x80; ) {
+    for (let last = tenth; last >= 0x80;) {
       if (p == start + MAX_LEB) return nowhere(NUMBER_TOO_LONG)
       last = <u64>load<u8>(p++)
       if ((last & 0x7f) != 0) return nowhere(NUMBER_TOO_WIDE)
@@ -185,7 +242,7 @@ function nowhere(reason: i32): usize {
 // @ts-ignore: decorator
 @inline
 function name(p: usize, end: usize, entry: u32, ids: usize, entries: usize, to: usize): usize {
-  const id = entry <= NAME_ENTRIES ? load<u32>(ids + (<usize>entry << 2)) : UNKNOWN
+  const id = entry <= NAME_ENTRIES ? load<u32>(ids + ((<usize>entry) << 2)) : UNKNOWN
   if (id == UNKNOWN) return newName(p, end, ids, entries, to)
   store<u32>(to, id)
   return p + 1
@@ -194,7 +251,7 @@ function name(p: usize, end: usize, entry: u32, ids: usize, entries: usize, to: 
 /** A name that is defined here, or new in the batch. */
 function newName(p: usize, end: usize, ids: usize, entries: usize, to: usize): usize {
   const byte = load<u8>(p)
-  const entry = <usize>(byte & ~NAME_DEFINES) << 2
+  const entry = (<usize>(byte & ~NAME_DEFINES)) << 2
   if (entry < 4 || entry > NAME_ENTRIES << 2) return nowhere(NO_SUCH_ENTRY)
   let reference = load<u32>(entries + entry)
   p++
@@ -226,12 +283,12 @@ function findNul(p: usize, end: usize): usize {
 
 /** A name's id in the batch. */
 function idOf(name: u32): u32 {
-  const at = IN_BATCH + (<usize>name << 3)
+  const at = IN_BATCH + ((<usize>name) << 3)
   if (load<u32>(at, 4) == now) return load<u32>(at)
   const id = nameCount++
   store<u32>(at, id)
   store<u32>(at, now, 4)
-  store<u32>(BATCH_NAMES + (<usize>id << 2), name)
+  store<u32>(BATCH_NAMES + ((<usize>id) << 2), name)
   nameBytes += nameLength(name)
   return id
 }
@@ -261,7 +318,7 @@ export function decode(p: usize, end: usize, capacity: u32): u32 {
       break
     }
     const type = load<u8>(start)
-    const wide = <usize>i << 3
+    const wide = (<usize>i) << 3
     let set = BLOCK
     p = start + 1
     if (type == F) {
@@ -288,34 +345,34 @@ export function decode(p: usize, end: usize, capacity: u32): u32 {
       if (load<u32>(p) == 0) {
         // Frees mostly have no source.
         store<u64>(wide, 0, THREAD)
-        store<u32>(<usize>i << 2, 0, LINE)
+        store<u32>((<usize>i) << 2, 0, LINE)
         p += 4
       } else {
         p = leb(p, THREAD + wide, OF_1 | OF_3)
         if ((load<u32>(p) & 0xff_ffff) == 0) {
           // Nor has any record of a program without the names of its functions.
-          store<u32>(<usize>i << 2, 0, LINE)
+          store<u32>((<usize>i) << 2, 0, LINE)
           p += 3
         } else {
           const caller = <u32>load<u8>(p)
           if (caller == 0) {
             p++
           } else {
-            p = name(p, end, caller, FUNCTION_IDS, ENTRIES, FUNCTION + (<usize>i << 2))
+            p = name(p, end, caller, FUNCTION_IDS, ENTRIES, FUNCTION + ((<usize>i) << 2))
             set |= HAS_FUNCTION
           }
           const file = <u32>load<u8>(p)
           if (file == 0) {
             p++
           } else {
-            p = name(p, end, file, FILE_IDS, FILE_ENTRIES, FILE + (<usize>i << 2))
+            p = name(p, end, file, FILE_IDS, FILE_ENTRIES, FILE + ((<usize>i) << 2))
             set |= HAS_FILE
           }
           p = leb(p, LINE_READ, 0)
           const line = load<u64>(LINE_READ)
           // A number that runs beyond the end may have more bits than it seems, so it is not judged yet.
           if (line >> 32 != 0 && p <= end) p = nowhere(LINE_TOO_LARGE)
-          store<u32>(<usize>i << 2, <u32>line, LINE)
+          store<u32>((<usize>i) << 2, <u32>line, LINE)
         }
         if (nameBytes > BATCH_STRING_BYTES || names > MOST_NAMES - 4) capacity = i + 1
       }
@@ -366,11 +423,11 @@ export function decode(p: usize, end: usize, capacity: u32): u32 {
           stop = FAULT
           break
         }
-        store<u32>(<usize>i << 2, idOf(intern(INTERNAL, 8)), TYPE)
+        store<u32>((<usize>i) << 2, idOf(intern(INTERNAL, 8)), TYPE)
         set |= HAS_TYPE
       }
     }
-    store<u32>(<usize>i << 2, set, MASK)
+    store<u32>((<usize>i) << 2, set, MASK)
     all |= set
     i++
     start = p
@@ -385,7 +442,10 @@ const LINE_READ: usize = memory.data(8, 8)
 
 // Writing.
 
-/** What is to be said of an event that was written, changed or left out, as a set. The wrapper has the words, and notes them in this order. */
+/**
+ * What is to be said of an event that was written, changed or left out, as a set. The wrapper has the words, and notes
+ * them in this order.
+ */
 const OTHER_TYPE: u32 = 1 << 0
 const EXISTING_AS_ALLOC: u32 = 1 << 1
 const ALLOC_NOWHERE: u32 = 1 << 2
@@ -416,8 +476,8 @@ export let isFull: bool = false
 const ENTRY_OF: usize = memory.data(8_192)
 const FILE_ENTRY_OF: usize = ENTRY_OF + MOST_NAMES
 /**
- * Rings of the entries of the two caches by their use: by entry, the one that was used before it, and `NEWER` bytes behind that the one used after it.
- * Entry 0 lies between the one used longest ago and the one used last.
+ * Rings of the entries of the two caches by their use: by entry, the one that was used before it, and `NEWER` bytes
+ * behind that the one used after it. Entry 0 lies between the one used longest ago and the one used last.
  */
 const USE: usize = memory.data(160)
 const FILE_USE: usize = USE + 80
@@ -453,9 +513,9 @@ function forgetAll(): void {
   stringCount = 0
   memory.fill(ENTRY_OF, 0, 2 * MOST_NAMES)
   for (let entry: u32 = 1; entry <= NAME_ENTRIES; entry++) {
-    const caller = load<u32>(ENTRIES + (<usize>entry << 2))
+    const caller = load<u32>(ENTRIES + ((<usize>entry) << 2))
     if (caller != 0) store<u8>(ENTRY_OF + caller - 1, <u8>entry)
-    const file = load<u32>(FILE_ENTRIES + (<usize>entry << 2))
+    const file = load<u32>(FILE_ENTRIES + ((<usize>entry) << 2))
     if (file != 0) store<u8>(FILE_ENTRY_OF + file - 1, <u8>entry)
   }
 }
@@ -478,11 +538,11 @@ export function refuse(): void {
 }
 
 function setNumber(number: u32): void {
-  const entry = <u64>now << 32 | <u64><u32>wanted
-  let slot = <u32>wanted & (IDS - 1)
-  while (<u32>(load<u64>(STRINGS + (<usize>slot << 3)) >> 32) == now) slot = (slot + 1) & (IDS - 1)
-  store<u64>(STRINGS + (<usize>slot << 3), entry)
-  store<u32>(NUMBERS + (<usize>slot << 2), number)
+  const entry = ((<u64>now) << 32) | (<u64>(<u32>wanted))
+  let slot = (<u32>wanted) & (IDS - 1)
+  while (<u32>(load<u64>(STRINGS + ((<usize>slot) << 3)) >> 32) == now) slot = (slot + 1) & (IDS - 1)
+  store<u64>(STRINGS + ((<usize>slot) << 3), entry)
+  store<u32>(NUMBERS + ((<usize>slot) << 2), number)
   stringCount++
   wanted = -1
 }
@@ -491,15 +551,15 @@ function setNumber(number: u32): void {
 // @ts-ignore: decorator
 @inline
 function slotOf(id: u32): i32 {
-  const entry = <u64>now << 32 | <u64>id
+  const entry = ((<u64>now) << 32) | (<u64>id)
   const slot = id & (IDS - 1)
-  return load<u64>(STRINGS + (<usize>slot << 3)) == entry ? <i32>slot : otherSlotOf(id, entry)
+  return load<u64>(STRINGS + ((<usize>slot) << 3)) == entry ? <i32>slot : otherSlotOf(id, entry)
 }
 
 function otherSlotOf(id: u32, entry: u64): i32 {
   let slot = id & (IDS - 1)
   while (true) {
-    const here = load<u64>(STRINGS + (<usize>slot << 3))
+    const here = load<u64>(STRINGS + ((<usize>slot) << 3))
     if (here == entry) return <i32>slot
     if (<u32>(here >> 32) != now) return -1
     slot = (slot + 1) & (IDS - 1)
@@ -509,12 +569,12 @@ function otherSlotOf(id: u32, entry: u64): i32 {
 // @ts-ignore: decorator
 @inline
 function numberAt(slot: i32): u32 {
-  return load<u32>(NUMBERS + (<usize>slot << 2))
+  return load<u32>(NUMBERS + ((<usize>slot) << 2))
 }
 
 /**
- * Writes events from `i` to `n`, until there is much output, a string is `wanted`, memory `isFull`, or something is to be said of an event (`notes`),
- * which then is the last one.
+ * Writes events from `i` to `n`, until there is much output, a string is `wanted`, memory `isFull`, or something is to
+ * be said of an event (`notes`), which then is the last one.
  * @returns the first event that was not looked at
  */
 export function encode(i: u32, n: u32): u32 {
@@ -525,9 +585,9 @@ export function encode(i: u32, n: u32): u32 {
   let said: u32 = 0
   let next = nextIndex
   for (; i < n && p < limit; i++) {
-    const set = load<u32>(<usize>i << 2, MASK)
+    const set = load<u32>((<usize>i) << 2, MASK)
     const kind = load<u8>(i, KIND)
-    const wide = <usize>i << 3
+    const wide = (<usize>i) << 3
     let type: u8 = 0
     let index: u64 = 0
     let caller: u32 = 0
@@ -536,7 +596,7 @@ export function encode(i: u32, n: u32): u32 {
     if (kind == KIND_RESERVE) {
       type = H
       if ((set & HAS_TYPE) != 0) {
-        const id = load<u32>(<usize>i << 2, TYPE)
+        const id = load<u32>((<usize>i) << 2, TYPE)
         const slot = slotOf(id)
         if (slot < 0) {
           wanted = id
@@ -554,7 +614,7 @@ export function encode(i: u32, n: u32): u32 {
       if (withSources) {
         // Names are looked for first, while nothing has changed yet.
         if ((set & HAS_FUNCTION) != 0) {
-          const id = load<u32>(<usize>i << 2, FUNCTION)
+          const id = load<u32>((<usize>i) << 2, FUNCTION)
           const slot = slotOf(id)
           if (slot < 0) {
             wanted = id
@@ -563,7 +623,7 @@ export function encode(i: u32, n: u32): u32 {
           caller = numberAt(slot)
         }
         if ((set & HAS_FILE) != 0) {
-          const id = load<u32>(<usize>i << 2, FILE)
+          const id = load<u32>((<usize>i) << 2, FILE)
           const slot = slotOf(id)
           if (slot < 0) {
             wanted = id
@@ -608,7 +668,7 @@ export function encode(i: u32, n: u32): u32 {
     }
     if (withSources && kind != KIND_RESERVE) {
       const thread: u64 = (set & HAS_THREAD) != 0 ? load<u64>(wide, THREAD) : 0
-      const line: u64 = (set & HAS_LINE) != 0 ? load<u32>(<usize>i << 2, LINE) : 0
+      const line: u64 = (set & HAS_LINE) != 0 ? load<u32>((<usize>i) << 2, LINE) : 0
       const source = line | (set & (HAS_FUNCTION | HAS_FILE))
       if ((thread | source) == 0) {
         store<u32>(p, 0)
@@ -681,10 +741,10 @@ function defineName(p: usize, name: u32, entries: usize, entryOf: usize, use: us
   } else {
     entry = load<u8>(use, NEWER)
     takeOut(use, entry)
-    store<u8>(entryOf + load<u32>(entries + (<usize>entry << 2)) - 1, 0)
+    store<u8>(entryOf + load<u32>(entries + ((<usize>entry) << 2)) - 1, 0)
   }
   putFirst(use, entry)
-  store<u32>(entries + (<usize>entry << 2), name + 1)
+  store<u32>(entries + ((<usize>entry) << 2), name + 1)
   store<u8>(entryOf + name, entry)
   store<u8>(p, entry | NAME_DEFINES)
   const length = <usize>nameLength(name)
@@ -722,19 +782,20 @@ function isInternal(name: u32): bool {
 let assigned: u64 = 0
 
 /**
- * Finds the record for an alloc, existing, realloc or free without an index: 1, 2, 3 ... as blocks are made, and for others that of the block
- * at the address.
+ * Finds the record for an alloc, existing, realloc or free without an index: 1, 2, 3 ... as blocks are made, and for
+ * others that of the block at the address.
  * @returns the record's type, or 0: the event is left out, or there is no memory
  */
 function assign(i: u32, kind: u8, set: u32): u8 {
-  const wide = <usize>i << 3
+  const wide = (<usize>i) << 3
   const address: u64 = (set & HAS_ADDRESS) != 0 ? load<u64>(wide, ADDRESS) : 0
   if (kind == KIND_FREE) return assignFree(address, 0)
   if (kind == KIND_ALLOC) return assignNew(address, 0)
   if (kind == KIND_EXISTING) return assignNew(address, EXISTING_AS_ALLOC)
   const told = (set & HAS_OUTCOME) != 0
   const outcome = load<u8>(i, OUTCOME)
-  const old: u64 = (set & HAS_OLD_ADDRESS) != 0 && !(told && outcome == OUTCOME_ALLOCATED) ? load<u64>(wide, OLD_ADDRESS) : 0
+  const old: u64 =
+    (set & HAS_OLD_ADDRESS) != 0 && !(told && outcome == OUTCOME_ALLOCATED) ? load<u64>(wide, OLD_ADDRESS) : 0
   const freed = told && outcome == OUTCOME_FREED
   if (old == 0) {
     if (address != 0 && !freed) return assignNew(address, REALLOC_OF_NULL)

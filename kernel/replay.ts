@@ -1,14 +1,67 @@
 /** memory_replay: lines of text to columns, and columns to lines. See lib/formats/replay. */
 
-import { ADDRESS, ALIGNMENT, API, ELEMENT_SIZE, ELEMENTS, END_TIME, KIND, MASK, OLD_ADDRESS, OUTCOME, PRESENT, SIZE, THREAD, TIME } from './shared/columns'
 import {
-  API_CALLOC, API_FREE, API_MALLOC, API_MEMALIGN, API_REALLOC, HAS_ADDRESS, HAS_ALIGNMENT, HAS_API, HAS_COUNT, HAS_ELEMENT_SIZE, HAS_END_TIME, HAS_OLD_ADDRESS,
-  HAS_OUTCOME, HAS_PRESENT, HAS_SIZE, HAS_THREAD, HAS_TIME, KIND_ALLOC, KIND_EXISTING, KIND_FREE, KIND_REALLOC, KIND_THREAD_DESTROY, OUTCOME_ALLOCATED, OUTCOME_FREED,
-  OUTCOME_MOVED, OUTCOME_NONE,
+  ADDRESS,
+  ALIGNMENT,
+  API,
+  ELEMENT_SIZE,
+  ELEMENTS,
+  END_TIME,
+  KIND,
+  MASK,
+  OLD_ADDRESS,
+  OUTCOME,
+  PRESENT,
+  SIZE,
+  THREAD,
+  TIME,
+} from './shared/columns'
+import {
+  API_CALLOC,
+  API_FREE,
+  API_MALLOC,
+  API_MEMALIGN,
+  API_REALLOC,
+  HAS_ADDRESS,
+  HAS_ALIGNMENT,
+  HAS_API,
+  HAS_COUNT,
+  HAS_ELEMENT_SIZE,
+  HAS_END_TIME,
+  HAS_OLD_ADDRESS,
+  HAS_OUTCOME,
+  HAS_PRESENT,
+  HAS_SIZE,
+  HAS_THREAD,
+  HAS_TIME,
+  KIND_ALLOC,
+  KIND_EXISTING,
+  KIND_FREE,
+  KIND_REALLOC,
+  KIND_THREAD_DESTROY,
+  OUTCOME_ALLOCATED,
+  OUTCOME_FREED,
+  OUTCOME_MOVED,
+  OUTCOME_NONE,
 } from './shared/event'
 import { decimal, hex, misfit, setMisfit, writeDecimal, writeHex } from './shared/numbers'
 
-export { ADDRESS, ALIGNMENT, API, ELEMENT_SIZE, ELEMENTS, END_TIME, KIND, MASK, OLD_ADDRESS, OUTCOME, PRESENT, SIZE, THREAD, TIME }
+export {
+  ADDRESS,
+  ALIGNMENT,
+  API,
+  ELEMENT_SIZE,
+  ELEMENTS,
+  END_TIME,
+  KIND,
+  MASK,
+  OLD_ADDRESS,
+  OUTCOME,
+  PRESENT,
+  SIZE,
+  THREAD,
+  TIME,
+}
 
 /** Where text is read. Behind its 262144 bytes there is room for what number readers look at beyond a line. */
 export const INPUT: usize = memory.data(262176)
@@ -87,7 +140,7 @@ function number(p: usize, to: usize): usize {
 function pointer(p: usize, to: usize): usize {
   p = gap(p)
   if (p == 0) return 0
-  const digits = (<u32>load<u16>(p) | 0x2000) == 0x7830 ? p + 2 : p
+  const digits = ((<u32>load<u16>(p)) | 0x2000) == 0x7830 ? p + 2 : p
   const end = hex(digits, to)
   // Too large a pointer does not fit at its first byte, also where that is the prefix.
   if (end == 0 && misfit == digits && hex1(digits)) setMisfit(p)
@@ -160,7 +213,7 @@ export function decode(p: usize, end: usize, capacity: u32): u32 {
   fault = end > p ? NOTHING : TOO_LONG
   while (p < end && i < capacity) {
     start = p
-    const wide = <usize>i << 3
+    const wide = (<usize>i) << 3
     let set: u32 = 0
     p = blanks(p)
     let c = <u32>load<u8>(p)
@@ -206,7 +259,7 @@ export function decode(p: usize, end: usize, capacity: u32): u32 {
           fault = POINTER
           break
         }
-      } else if (word == 0x6c616572 && (load<u32>(p + 3) == 0x636f6c6c)) {
+      } else if (word == 0x6c616572 && load<u32>(p + 3) == 0x636f6c6c) {
         store<u8>(KIND + i, KIND_REALLOC)
         store<u8>(API + i, API_REALLOC)
         set = MALLOC_FIELDS | HAS_OLD_ADDRESS
@@ -294,7 +347,7 @@ export function decode(p: usize, end: usize, capacity: u32): u32 {
     }
     read++
     if (set != 0) {
-      store<u32>(MASK + (<usize>i << 2), set)
+      store<u32>(MASK + ((<usize>i) << 2), set)
       all |= set
       i++
     }
@@ -307,7 +360,10 @@ export function decode(p: usize, end: usize, capacity: u32): u32 {
   return i
 }
 
-/** What the text could not say of an event that `encode` wrote or left out, as a set. The wrapper has the words, and notes them in this order. */
+/**
+ * What the text could not say of an event that `encode` wrote or left out, as a set. The wrapper has the words, and
+ * notes them in this order.
+ */
 const NO_ADDRESS: u32 = 1 << 0
 const EXISTING_AS_MALLOC: u32 = 1 << 1
 const NOT_THE_FORMS_FIELDS: u32 = 1 << 2
@@ -343,8 +399,8 @@ export function encode(i: u32, n: u32, micros: bool): u32 {
   let out = begin
   notes = 0
   for (; i < n; i++) {
-    const wide = <usize>i << 3
-    const set = load<u32>(MASK + (<usize>i << 2))
+    const wide = (<usize>i) << 3
+    const set = load<u32>(MASK + ((<usize>i) << 2))
     const what = load<u8>(KIND + i)
     const start = out
     let p = out
@@ -373,7 +429,10 @@ export function encode(i: u32, n: u32, micros: bool): u32 {
       if ((set & HAS_ADDRESS) == 0) {
         notes = NO_ADDRESS
         p = 0
-      } else if (what == KIND_ALLOC && ((set & NOT_MALLOC) != 0 || ((set & HAS_API) != 0 && load<u8>(API + i) == API_CALLOC))) {
+      } else if (
+        what == KIND_ALLOC &&
+        ((set & NOT_MALLOC) != 0 || ((set & HAS_API) != 0 && load<u8>(API + i) == API_CALLOC))
+      ) {
         p = writeOther(p, i, set)
       } else {
         if (what == KIND_EXISTING) notes |= EXISTING_AS_MALLOC
@@ -392,7 +451,8 @@ export function encode(i: u32, n: u32, micros: bool): u32 {
     }
 
     if (p != 0) {
-      if ((set & TIMES) != 0) p = what == KIND_THREAD_DESTROY ? writeEnd(p, set, wide, micros) : writeTimes(p, set, wide, micros)
+      if ((set & TIMES) != 0)
+        p = what == KIND_THREAD_DESTROY ? writeEnd(p, set, wide, micros) : writeTimes(p, set, wide, micros)
       if ((set & HAS_PRESENT) != 0 && (what == KIND_FREE || what == KIND_REALLOC)) {
         if ((set & TIMES) == 0) {
           store<u32>(p, 0x30203020) // " 0 0"
@@ -433,10 +493,12 @@ function writeDone(p: usize, set: u32, wide: usize): usize {
 
 /** An allocation by calloc or memalign, whichever has a place for more of what is known. */
 function writeOther(p: usize, i: u32, set: u32): usize {
-  const wide = <usize>i << 3
+  const wide = (<usize>i) << 3
   const known = (set & HAS_API) != 0
   const by = load<u8>(API + i)
-  const aligned = (set & HAS_ALIGNMENT) != 0 && (known && by == API_MEMALIGN || !(known && by == API_CALLOC) && (set & HAS_COUNT) == 0)
+  const aligned =
+    (set & HAS_ALIGNMENT) != 0 &&
+    ((known && by == API_MEMALIGN) || (!(known && by == API_CALLOC) && (set & HAS_COUNT) == 0))
   const form = aligned ? API_MEMALIGN : API_CALLOC
   writtenAs = form
   if ((set & (aligned ? HAS_COUNT | HAS_ELEMENT_SIZE : HAS_ALIGNMENT)) != 0) notes |= NOT_THE_FORMS_FIELDS
@@ -492,7 +554,7 @@ function writeElements(p: usize, set: u32, wide: usize): usize {
 
 /** The action, pointers and size of a realloc; 0, if a pointer is not known. */
 function writeRealloc(p: usize, i: u32, set: u32): usize {
-  const wide = <usize>i << 3
+  const wide = (<usize>i) << 3
   const told = (set & HAS_OUTCOME) != 0
   const result = load<u8>(OUTCOME + i)
   let known = (set & HAS_ADDRESS) != 0

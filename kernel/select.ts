@@ -6,7 +6,9 @@ export { MASK }
 
 /** Numbers of rows, 4096 at most. */
 export const ROWS: usize = memory.data(16384)
-/** The column that is looked at, of 8, 4 or 1 bytes for each row of the batch, and behind it where values are gathered. */
+/**
+ * The column that is looked at, of 8, 4 or 1 bytes for each row of the batch, and behind it where values are gathered.
+ */
 export const SOURCE: usize = memory.data(32960)
 export const GATHERED: usize = memory.data(32960)
 /** The ranges that are wanted: first and last values, ascending and apart from each other; there may be 65536. */
@@ -14,7 +16,10 @@ export const RANGES: usize = memory.data(1048576)
 /** By code, 1 if it is wanted. */
 export const CODES: usize = memory.data(256)
 
-/** Keeps of the rows those whose value of 64 bits is in the range, and that have the field (`has`). @returns how many */
+/**
+ * Keeps of the rows those whose value of 64 bits is in the range, and that have the field (`has`).
+ * @returns how many
+ */
 export function inRange(has: u32, n: u32): u32 {
   const first = load<u64>(RANGES)
   const width = load<u64>(RANGES, 8) - first
@@ -36,9 +41,9 @@ export function inRanges(has: u32, ranges: u32, n: u32): u32 {
     const value = load<u64>(SOURCE + (i << 3))
     // The last range that does not begin behind the value, or else the first one.
     let at = RANGES
-    for (let left = ranges; left > 1; ) {
+    for (let left = ranges; left > 1;) {
       const half = left >> 1
-      at = select<usize>(at + (<usize>half << 4), at, load<u64>(at + (<usize>half << 4)) <= value)
+      at = select<usize>(at + ((<usize>half) << 4), at, load<u64>(at + ((<usize>half) << 4)) <= value)
       left -= half
     }
     const isIn = (value >= load<u64>(at)) & (value <= load<u64>(at, 8))
@@ -48,29 +53,35 @@ export function inRanges(has: u32, ranges: u32, n: u32): u32 {
   return <u32>kept
 }
 
-/** Keeps of the rows those whose code is wanted, and that have the field, if there must be one (`has` is not 0). @returns how many */
+/**
+ * Keeps of the rows those whose code is wanted, and that have the field, if there must be one (`has` is not 0).
+ * @returns how many
+ */
 export function isWanted(has: u32, n: u32): u32 {
   let kept: usize = 0
   for (let j: usize = 0; j < <usize>n; j++) {
     const i = <usize>load<u32>(ROWS + (j << 2))
     const isIn = <usize>load<u8>(CODES + <usize>load<u8>(SOURCE + i))
     store<u32>(ROWS + (kept << 2), <u32>i)
-    kept += isIn & <usize>((load<u32>(MASK + (i << 2)) & has) == has)
+    kept += isIn & (<usize>((load<u32>(MASK + (i << 2)) & has) == has))
   }
   return <u32>kept
 }
 
 /** Gathers the rows' values of 8 bytes. */
 export function gather8(n: u32): void {
-  for (let j: usize = 0; j < <usize>n; j++) store<u64>(GATHERED + (j << 3), load<u64>(SOURCE + (<usize>load<u32>(ROWS + (j << 2)) << 3)))
+  for (let j: usize = 0; j < <usize>n; j++)
+    store<u64>(GATHERED + (j << 3), load<u64>(SOURCE + ((<usize>load<u32>(ROWS + (j << 2))) << 3)))
 }
 
 /** Gathers the rows' values of 4 bytes. */
 export function gather4(n: u32): void {
-  for (let j: usize = 0; j < <usize>n; j++) store<u32>(GATHERED + (j << 2), load<u32>(SOURCE + (<usize>load<u32>(ROWS + (j << 2)) << 2)))
+  for (let j: usize = 0; j < <usize>n; j++)
+    store<u32>(GATHERED + (j << 2), load<u32>(SOURCE + ((<usize>load<u32>(ROWS + (j << 2))) << 2)))
 }
 
 /** Gathers the rows' values of a byte. */
 export function gather1(n: u32): void {
-  for (let j: usize = 0; j < <usize>n; j++) store<u8>(GATHERED + j, load<u8>(SOURCE + <usize>load<u32>(ROWS + (j << 2))))
+  for (let j: usize = 0; j < <usize>n; j++)
+    store<u8>(GATHERED + j, load<u8>(SOURCE + <usize>load<u32>(ROWS + (j << 2))))
 }

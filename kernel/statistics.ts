@@ -1,5 +1,19 @@
 /** The live set of a trace, and what statistics count of it. */
-export { BEGINS, BEGUN, CHANGES, clear, ENDED, ENDS, find, follow, INTENTS, isSeeded, live, numbers, seed } from './live/follow'
+export {
+  BEGINS,
+  BEGUN,
+  CHANGES,
+  clear,
+  ENDED,
+  ENDS,
+  find,
+  follow,
+  INTENTS,
+  isSeeded,
+  live,
+  numbers,
+  seed,
+} from './live/follow'
 export { API, CPU, KIND, MASK, PRESENT, SIZE, TIME, USABLE } from './shared/columns'
 export * from './statistics/count'
 export { FAMILIES, MISMATCHES, RESIDENT, TEMPORARY, CROSS_CPU } from './statistics/lives'

@@ -65,8 +65,8 @@ export const hatf: FormatEntry = {
 }
 
 /**
- * Every format, in the order in which they are tried on unknown bytes: those with a magic number first, HATF, which has the weakest
- * signs, last. `FORMATS` in registry.ts has the formats themselves.
+ * Every format, in the order in which they are tried on unknown bytes: those with a magic number first, HATF, which has
+ * the weakest signs, last. `FORMATS` in registry.ts has the formats themselves.
  */
 export const CATALOGUE: readonly FormatEntry[] = [mtrc, ndjson, kmemtrace, replay, heapmon, hatfAscii, hatf]
 

@@ -2,7 +2,8 @@
  * heapflow: stream transforms for heap-allocation traces.
  *
  * @example
- * await pipeline(createReadStream('t.mtrc'), mtrc.decode(), filter({ thread: 3n }), hatf.encode(), createWriteStream('t.hatf'))
+ * await pipeline(createReadStream('t.mtrc'), mtrc.decode(), filter({ thread: 3n }), hatf.encode(),
+ * createWriteStream('t.hatf'))
  */
 import type { Transform } from 'node:stream'
 import { transformStream } from './streams/stage.js'
@@ -28,14 +29,46 @@ export function map(options: MapOptions): Transform {
 }
 
 export { HI, LO } from './bytes/u64.js'
-export { BATCH_EVENTS, BATCH_STRING_BYTES, batchesOf, EventBatch, reviseBatch, U64Column, type TraceEvent, type U64FieldName } from './event/batch.js'
+export {
+  BATCH_EVENTS,
+  BATCH_STRING_BYTES,
+  batchesOf,
+  EventBatch,
+  reviseBatch,
+  U64Column,
+  type TraceEvent,
+  type U64FieldName,
+} from './event/batch.js'
 export { gatherRows } from './event/gather.js'
 export { chain, type ChainOptions } from './event/chain.js'
 export { recycle } from './event/recycle.js'
 export { selectRows } from './event/select.js'
-export { limit, malformed, TraceError, truncated, unencodable, type TraceErrorCode, type TracePosition } from './event/error.js'
 export {
-  ALL_FIELDS, Api, APIS, fieldNames, FIELDS, fieldSet, Has, Kind, KINDS, Outcome, OUTCOMES, type ApiName, type FieldName, type FieldType, type KindName, type OutcomeName,
+  limit,
+  malformed,
+  TraceError,
+  truncated,
+  unencodable,
+  type TraceErrorCode,
+  type TracePosition,
+} from './event/error.js'
+export {
+  ALL_FIELDS,
+  Api,
+  APIS,
+  fieldNames,
+  FIELDS,
+  fieldSet,
+  Has,
+  Kind,
+  KINDS,
+  Outcome,
+  OUTCOMES,
+  type ApiName,
+  type FieldName,
+  type FieldType,
+  type KindName,
+  type OutcomeName,
 } from './event/fields.js'
 export { NO_HEADER, type TimeUnit, type TraceHeader } from './event/header.js'
 export { Losses, type Carried } from './event/losses.js'
@@ -47,7 +80,15 @@ export { compose } from './streams/compose.js'
 export { gzip } from './streams/compress.js'
 export { decodeAny, type DecodeAnyOptions, type ReadOptions } from './streams/decode.js'
 export { decompress, defaultInflater, type DecompressOptions, type Inflater } from './streams/decompress.js'
-export { concatInputs, mergeInputs, NoOrderError, TooManyFilesError, type MergedStream, type MergeInput, type MergeInputsOptions } from './streams/merge.js'
+export {
+  concatInputs,
+  mergeInputs,
+  NoOrderError,
+  TooManyFilesError,
+  type MergedStream,
+  type MergeInput,
+  type MergeInputsOptions,
+} from './streams/merge.js'
 export { streamPair, type StreamPair } from './streams/pair.js'
 export { sort, type SortOptions } from './streams/sort.js'
 export { openTrace, type OpenOptions, type OpenTrace } from './streams/source.js'
@@ -55,7 +96,14 @@ export { SplitFiles, type SplitFilesOptions } from './streams/split-files.js'
 export { decoderStream, encoderStream, transformStream, type StageStreamOptions } from './streams/stage.js'
 export { DescriptorSink, openInput, openOutput, type DescriptorSinkOptions } from './streams/stdio.js'
 export {
-  FAULTS, MERGE_WINDOW, ORDER_FIELDS, PARTITIONS, SORT_MEMORY, type FaultName, type OrderField, type Partition,
+  FAULTS,
+  MERGE_WINDOW,
+  ORDER_FIELDS,
+  PARTITIONS,
+  SORT_MEMORY,
+  type FaultName,
+  type OrderField,
+  type Partition,
 } from './transforms/choices.js'
 export { Filter, type FilterOptions, type OneOrMore } from './transforms/filter.js'
 export { compileExpression, ExpressionError, type EventFunction } from './transforms/expression.js'
@@ -70,8 +118,22 @@ export { parseRange, type Range } from './transforms/ranges.js'
 export { Partitioner, type Part, type PartitionOptions } from './transforms/split.js'
 export { StatisticsCollector } from './transforms/statistics/collector.js'
 export type {
-  Amount, ApiFamily, FaultCounts, HistogramBar, HistogramResult, Mismatch, MpatrolStatistics, Overhead, Peak, ReallocCounts, Site, SiteStatistics, Statistics,
-  ThreadStatistics, TimeStatistics, ValueCount,
+  Amount,
+  ApiFamily,
+  FaultCounts,
+  HistogramBar,
+  HistogramResult,
+  Mismatch,
+  MpatrolStatistics,
+  Overhead,
+  Peak,
+  ReallocCounts,
+  Site,
+  SiteStatistics,
+  Statistics,
+  ThreadStatistics,
+  TimeStatistics,
+  ValueCount,
 } from './transforms/statistics/result.js'
 export { Repair, REPAIRS, type RepairName, type RepairOptions } from './transforms/repair/repair.js'
 export { MAX_SIZE, Verifier, type Finding, type VerifyOptions } from './transforms/verify.js'

@@ -8,7 +8,10 @@ import { mtrc } from './formats/mtrc/index.js'
 import { replay } from './formats/replay/index.js'
 import { ndjson } from './wire/ndjson/index.js'
 
-/** Every format with its codec, in the order of the catalogue. Commands use the catalogue instead, which loads what is needed. */
+/**
+ * Every format with its codec, in the order of the catalogue. Commands use the catalogue instead, which loads what is
+ * needed.
+ */
 export const FORMATS: readonly Format[] = [mtrc, ndjson, kmemtrace, replay, heapmon, hatfAscii, hatf]
 
 /** The format of this name, such as `mtrc`. */

@@ -26,10 +26,14 @@ describe.each(FORMATS)('$name', (format) => {
   })
 
   test('is found by its first bytes, in the same way as without loading', async () => {
-    const bytes = encodeEvents(format.encoder(), [
-      { kind: 'alloc', api: 'malloc', thread: 7n, time: 5n, address: 0x5500_0000n, size: 48n },
-      { kind: 'free', api: 'free', thread: 7n, time: 6n, address: 0x5500_0000n },
-    ], NO_HEADER)
+    const bytes = encodeEvents(
+      format.encoder(),
+      [
+        { kind: 'alloc', api: 'malloc', thread: 7n, time: 5n, address: 0x5500_0000n, size: 48n },
+        { kind: 'free', api: 'free', thread: 7n, time: 6n, address: 0x5500_0000n },
+      ],
+      NO_HEADER,
+    )
     expect(sniffFormat(bytes)).toBe(format)
     for (let end = 0; end <= bytes.length; end++) {
       const head = bytes.subarray(0, end)

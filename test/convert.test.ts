@@ -16,13 +16,27 @@ const ENOUGH = 30_000
 
 /** Real traces in the repository and, where it is there, of the corpus; of formats without any, the golden ones. */
 const TRACES = [
-  ['fixtures/mtrc/git.mtrc.gz'], ['fixtures/replay/mstress-head.txt.gz'], ['fixtures/replay/twolf-head.txt'], ['fixtures/hatf/espresso-head.hatf'],
-  ...['hatf', 'heapmon', 'kmemtrace', 'mtrc', 'replay'].flatMap((name) => goldens(name).map((file) => [`golden/${name}/${file}`])),
-  ...(hasCorpus ? [['corpus/mtrc/mt64.mtrc'], ['corpus/mtrc/fork-parent64.mtrc'], ['corpus/mtrc/legacy-gcc.mtrc'], ['corpus/memory-replay/systemui.txt']] : []),
+  ['fixtures/mtrc/git.mtrc.gz'],
+  ['fixtures/replay/mstress-head.txt.gz'],
+  ['fixtures/replay/twolf-head.txt'],
+  ['fixtures/hatf/espresso-head.hatf'],
+  ...['hatf', 'heapmon', 'kmemtrace', 'mtrc', 'replay'].flatMap((name) =>
+    goldens(name).map((file) => [`golden/${name}/${file}`]),
+  ),
+  ...(hasCorpus
+    ? [
+        ['corpus/mtrc/mt64.mtrc'],
+        ['corpus/mtrc/fork-parent64.mtrc'],
+        ['corpus/mtrc/legacy-gcc.mtrc'],
+        ['corpus/memory-replay/systemui.txt'],
+      ]
+    : []),
 ] as [string][]
 
 function goldens(format: string): string[] {
-  return readdirSync(new URL(`golden/${format}/`, import.meta.url)).filter((file) => !file.endsWith('.ndjson') && !file.endsWith('.md'))
+  return readdirSync(new URL(`golden/${format}/`, import.meta.url)).filter(
+    (file) => !file.endsWith('.ndjson') && !file.endsWith('.md'),
+  )
 }
 
 function bytesOf(path: string): Uint8Array {
@@ -44,7 +58,9 @@ function* stepsOf(batches: readonly EventBatch[], kept: (kind: KindName) => numb
   for (const batch of batches) {
     for (const event of batch) {
       const { kind, address = 0n, size, outcome } = event
-      const fields = Object.fromEntries(fieldNames(kept(kind) & ~BLOCK).flatMap((name) => (event[name] === undefined ? [] : [[name, event[name]]])))
+      const fields = Object.fromEntries(
+        fieldNames(kept(kind) & ~BLOCK).flatMap((name) => (event[name] === undefined ? [] : [[name, event[name]]])),
+      )
       const begin = (): Step => ({ does: 'begin', address, ...(size !== undefined && { size }), fields })
       if (kind === 'alloc' || kind === 'existing') {
         if (address !== 0n) yield begin()
@@ -75,21 +91,43 @@ function* ofKnownBlocks(steps: Iterable<Step>): Generator<Step> {
 
 /** A value as it is after its unit was changed there, and perhaps back. */
 function inUnits(value: bigint, units: readonly (TimeUnit | undefined)[]): bigint {
-  return units.slice(1).reduce((time, unit, i) => (units[i] === unit ? time : unit === 'us' && units[i] === 'ns' ? time / 1000n : unit === 'ns' && units[i] === 'us' ? time * 1000n : time), value)
+  return units
+    .slice(1)
+    .reduce(
+      (time, unit, i) =>
+        units[i] === unit
+          ? time
+          : unit === 'us' && units[i] === 'ns'
+            ? time / 1000n
+            : unit === 'ns' && units[i] === 'us'
+              ? time * 1000n
+              : time,
+      value,
+    )
 }
 
-function check(from: Step[], to: Step[], losses: ReadonlyMap<string, number>, units: readonly (TimeUnit | undefined)[]): void {
+function check(
+  from: Step[],
+  to: Step[],
+  losses: ReadonlyMap<string, number>,
+  units: readonly (TimeUnit | undefined)[],
+): void {
   expect(to.length).toBe(from.length)
   from.forEach((step, i) => {
     const { does, address, fields } = to[i] as Step
-    if (step.does !== does || step.address !== address) expect({ i, does, address }).toEqual({ i, does: step.does, address: step.address })
-    if (step.size !== undefined && step.size !== to[i]?.size) expect({ i, size: to[i]?.size }).toEqual({ i, size: step.size })
+    if (step.does !== does || step.address !== address)
+      expect({ i, does, address }).toEqual({ i, does: step.does, address: step.address })
+    if (step.size !== undefined && step.size !== to[i]?.size)
+      expect({ i, size: to[i]?.size }).toEqual({ i, size: step.size })
     for (const [name, value] of Object.entries(step.fields) as [FieldName, unknown][]) {
       const wanted = name === 'time' || name === 'endTime' ? inUnits(value as bigint, units) : value
       const found = fields[name]
       if (found === wanted) continue
       // What depends on the value, such as a name that the format does not have, was told when it was written.
-      if ([...losses.keys()].some((reason) => reason.includes(name) || (name === 'api' && reason.startsWith('realloc')))) continue
+      if (
+        [...losses.keys()].some((reason) => reason.includes(name) || (name === 'api' && reason.startsWith('realloc')))
+      )
+        continue
       expect({ i, name, value: found }).toEqual({ i, name, value: wanted })
     }
   })
@@ -101,7 +139,10 @@ function head(batches: readonly EventBatch[]): EventBatch[] {
   return batches.filter(({ count }) => (n += count) - count < ENOUGH)
 }
 
-function convert(batches: readonly EventBatch[], to: Format): { batches: EventBatch[]; losses: ReadonlyMap<string, number> } {
+function convert(
+  batches: readonly EventBatch[],
+  to: Format,
+): { batches: EventBatch[]; losses: ReadonlyMap<string, number> } {
   const encoder = to.encoder()
   const bytes = encodeAll(encoder, batches)
   const back = decodeAll(to.decoder(), bytes)
@@ -116,20 +157,28 @@ describe.each(TRACES)('%s', (path) => {
   const from = sniffFormat(bytes.subarray(0, 4096)) as Format
   const source = head(decodeAll(from.decoder(), bytes).batches)
 
-  test.each(FORMATS.filter((to) => to !== from).map(({ name }) => [name]))('to %s and back keeps what the table says', (name) => {
-    const to = formatNamed(name) as Format
-    const kept = (kind: KindName): number => (from.carried[kind] ?? 0) & (to.carried[kind] ?? 0)
-    const known = (steps: Iterable<Step>, format: Format): Step[] => {
-      const placed = [...steps].filter(({ does }) => does === 'begin' || does === 'end' || format.carried[does] !== undefined)
-      return format.name === 'mtrc' ? [...ofKnownBlocks(placed)] : placed
-    }
-    const there = convert(source, to)
-    const wanted = known(stepsOf(source, kept), to)
-    const all = (): number => -1
-    const units = [unitOf(source), unitOf(there.batches)]
-    check(wanted, [...stepsOf(there.batches, all)], there.losses, units)
-    if (there.batches.length === 0) return
-    const back = convert(there.batches, from)
-    check(known(wanted, from), [...stepsOf(back.batches, all)], new Map([...there.losses, ...back.losses]), [...units, unitOf(back.batches)])
-  })
+  test.each(FORMATS.filter((to) => to !== from).map(({ name }) => [name]))(
+    'to %s and back keeps what the table says',
+    (name) => {
+      const to = formatNamed(name) as Format
+      const kept = (kind: KindName): number => (from.carried[kind] ?? 0) & (to.carried[kind] ?? 0)
+      const known = (steps: Iterable<Step>, format: Format): Step[] => {
+        const placed = [...steps].filter(
+          ({ does }) => does === 'begin' || does === 'end' || format.carried[does] !== undefined,
+        )
+        return format.name === 'mtrc' ? [...ofKnownBlocks(placed)] : placed
+      }
+      const there = convert(source, to)
+      const wanted = known(stepsOf(source, kept), to)
+      const all = (): number => -1
+      const units = [unitOf(source), unitOf(there.batches)]
+      check(wanted, [...stepsOf(there.batches, all)], there.losses, units)
+      if (there.batches.length === 0) return
+      const back = convert(there.batches, from)
+      check(known(wanted, from), [...stepsOf(back.batches, all)], new Map([...there.losses, ...back.losses]), [
+        ...units,
+        unitOf(back.batches),
+      ])
+    },
+  )
 })

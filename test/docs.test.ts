@@ -19,7 +19,9 @@ const documents = readdirSync(root, { withFileTypes: true })
   .filter(({ name }) => !['node_modules', 'dist', '.git'].includes(name))
   .flatMap((entry) => {
     if (!entry.isDirectory()) return entry.name
-    return readdirSync(new URL(`${entry.name}/`, root), { recursive: true, encoding: 'utf8' }).map((path) => `${entry.name}/${path}`)
+    return readdirSync(new URL(`${entry.name}/`, root), { recursive: true, encoding: 'utf8' }).map(
+      (path) => `${entry.name}/${path}`,
+    )
   })
   .filter((path) => path.endsWith('.md'))
 
@@ -48,9 +50,15 @@ describe('generated documents', () => {
 describe('links', () => {
   test.each(documents)('in %s lead to files', (path) => {
     // Code is no place for links.
-    const text = read(path).replace(/^```.*?^```/gms, '').replace(/`[^`\n]*`/g, '')
-    const targets = [...text.matchAll(/\]\(([^)\s]+)\)/g)].map(([, target]) => target as string).filter((target) => !/^(https?:|mailto:|#)/.test(target))
-    const missing = targets.filter((target) => !existsSync(new URL(target.split('#')[0] as string, new URL(path, root))))
+    const text = read(path)
+      .replace(/^```.*?^```/gms, '')
+      .replace(/`[^`\n]*`/g, '')
+    const targets = [...text.matchAll(/\]\(([^)\s]+)\)/g)]
+      .map(([, target]) => target as string)
+      .filter((target) => !/^(https?:|mailto:|#)/.test(target))
+    const missing = targets.filter(
+      (target) => !existsSync(new URL(target.split('#')[0] as string, new URL(path, root))),
+    )
     expect(missing).toEqual([])
   })
 })
@@ -58,7 +66,9 @@ describe('links', () => {
 describe('console blocks', () => {
   const blocks = documents
     .filter((path) => path.startsWith('docs/'))
-    .flatMap((path) => [...read(path).matchAll(/^```console\n(.*?)^```/gms)].map(([, block]) => ({ path, block: block as string })))
+    .flatMap((path) =>
+      [...read(path).matchAll(/^```console\n(.*?)^```/gms)].map(([, block]) => ({ path, block: block as string })),
+    )
 
   test.each(blocks)('in $path show true output', async ({ block }) => {
     const lines = block.split('\n')
@@ -78,19 +88,33 @@ describe('ndjson.schema.json', () => {
   test('is true of all that is written', () => {
     fc.assert(
       fc.property(fc.array(anyEvent, { maxLength: 20 }), (events) => {
-        const header = { format: 'mtrc', timeUnit: 'ns', layout: { version: 10_501, byteOrder: 'little', odd: true } } as const
+        const header = {
+          format: 'mtrc',
+          timeUnit: 'ns',
+          layout: { version: 10_501, byteOrder: 'little', odd: true },
+        } as const
         const text = Buffer.from(encodeEvents(new NdjsonEncoder(), events, header)).toString()
-        expect(text.trimEnd().split('\n').filter((line) => !lineConforms(line))).toEqual([])
+        expect(
+          text
+            .trimEnd()
+            .split('\n')
+            .filter((line) => !lineConforms(line)),
+        ).toEqual([])
       }),
     )
   })
 
-  test.each(['{"kind":"malloc"}', '{"kind":"free","size":-1}', '{"kind":"free","address":"0x0f"}', '{"kind":"free","colour":1}', '{"kind":"end"}', '{}', '[]'])(
-    'is not true of %s',
-    (line) => {
-      expect(lineConforms(line)).toBe(false)
-    },
-  )
+  test.each([
+    '{"kind":"malloc"}',
+    '{"kind":"free","size":-1}',
+    '{"kind":"free","address":"0x0f"}',
+    '{"kind":"free","colour":1}',
+    '{"kind":"end"}',
+    '{}',
+    '[]',
+  ])('is not true of %s', (line) => {
+    expect(lineConforms(line)).toBe(false)
+  })
 
   test('has every kind of event', () => {
     expect(schema.$defs?.['event']?.properties?.['kind']?.enum).toEqual(KINDS)

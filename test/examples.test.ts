@@ -6,7 +6,9 @@ import { describe, expect, test } from 'vitest'
 const directory = new URL('../examples/', import.meta.url)
 const names = readdirSync(directory).filter((name) => /\.(sh|mjs)$/.test(name))
 
-/** Runs an example and gives its standard output; fails, with what it said on standard error, unless it exits with 0. */
+/**
+ * Runs an example and gives its standard output; fails, with what it said on standard error, unless it exits with 0.
+ */
 function run(name: string): Promise<string> {
   const path = fileURLToPath(new URL(name, directory))
   const program = name.endsWith('.sh') ? 'bash' : process.execPath
@@ -26,7 +28,9 @@ describe('examples', () => {
 
   test('every expected output belongs to an example', () => {
     const outputs = readdirSync(directory).filter((name) => name.endsWith('.out'))
-    expect(outputs.map((name) => name.slice(0, -'.out'.length)).toSorted()).toEqual(names.map((name) => name.replace(/\.\w+$/, '')).toSorted())
+    expect(outputs.map((name) => name.slice(0, -'.out'.length)).toSorted()).toEqual(
+      names.map((name) => name.replace(/\.\w+$/, '')).toSorted(),
+    )
   })
 
   test.each(names)('%s prints what it should', async (name) => {

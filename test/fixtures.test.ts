@@ -16,7 +16,9 @@ const paths = readdirSync(directory, { withFileTypes: true })
 
 /** The number of events by path, as the table in the README says. */
 const events = new Map(
-  [...readFileSync(new URL('README.md', directory), 'utf8').matchAll(/^\| `([^`]+)` \| (\d+) \|/gm)].map(([, path, n]) => [path as string, Number(n)]),
+  [...readFileSync(new URL('README.md', directory), 'utf8').matchAll(/^\| `([^`]+)` \| (\d+) \|/gm)].map(
+    ([, path, n]) => [path as string, Number(n)],
+  ),
 )
 
 describe('fixtures', () => {
@@ -41,7 +43,10 @@ describe('fixtures', () => {
 
   test('git.mtrc.gz is what the encoder makes of git.txt.gz', () => {
     const inflate = (path: string) => gunzipSync(readFileSync(new URL(path, directory)))
-    const bytes = encodeAll(mtrc.encoder(), decodeAll(new ReplayDecoder(), inflate('replay/git.txt.gz'), 65_536).batches)
+    const bytes = encodeAll(
+      mtrc.encoder(),
+      decodeAll(new ReplayDecoder(), inflate('replay/git.txt.gz'), 65_536).batches,
+    )
     expect(Buffer.compare(bytes, inflate('mtrc/git.mtrc.gz'))).toBe(0)
   })
 })

@@ -31,7 +31,11 @@ describe(`peak memory on ${EVENTS} events`, { timeout: 300_000 }, () => {
     await pipeline(Readable.from(dump(EVENTS)), createWriteStream(file('t.txt')))
     const pairs = { mtrc, hatf, ndjson } as const
     for (const [name, pair] of Object.entries(pairs)) {
-      await pipeline(createReadStream(file('t.txt')), compose(decompress(), replay.decode(), pair.encode()), createWriteStream(file(`t.${name}`)))
+      await pipeline(
+        createReadStream(file('t.txt')),
+        compose(decompress(), replay.decode(), pair.encode()),
+        createWriteStream(file(`t.${name}`)),
+      )
     }
     const commands: [string, string][] = [
       ['replay-decode', 't.txt'],

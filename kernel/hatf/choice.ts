@@ -5,8 +5,25 @@ import { classes, gather, occurrences, origin, RECORD_OF, VALUES, widthsOf } fro
 import { CHOICE, clearPlan, planEntry, strategyOf, UNCHANGED } from './plan'
 import { R_HEAP, R_TAG, R_THREAD, R_TIME, recordAt } from './records'
 import {
-  BASE_OFFSET, BASES, DEFAULT, F_ATTRIBUTES, F_HEAP, F_THREAD, F_TIME, FIELD_COUNT, interpretationOf, LAST_WIDTHS, NONE, PLAIN_WIDTHS, STRIDE,
-  TAG_COMMENT, TAG_CREATE_THREAD, TOUCHED, V1, V2, widthOf,
+  BASE_OFFSET,
+  BASES,
+  DEFAULT,
+  F_ATTRIBUTES,
+  F_HEAP,
+  F_THREAD,
+  F_TIME,
+  FIELD_COUNT,
+  interpretationOf,
+  LAST_WIDTHS,
+  NONE,
+  PLAIN_WIDTHS,
+  STRIDE,
+  TAG_COMMENT,
+  TAG_CREATE_THREAD,
+  TOUCHED,
+  V1,
+  V2,
+  widthOf,
 } from './state'
 
 /** Plans the metadata of the first `count` records: of those fields whose layouts are chosen. */
@@ -19,7 +36,7 @@ export function plan(count: u32): void {
 function isConstant(f: u32, count: u32): bool {
   if (f < F_TIME || f == F_ATTRIBUTES || ((load<u32>(TOUCHED) >> f) & 1) == 0) return false
   if (interpretationOf(f) != DEFAULT || widthOf(f) != 0) return false
-  const value = load<u64>(BASES + (<usize>f << 3))
+  const value = load<u64>(BASES + ((<usize>f) << 3))
   const place = f == F_TIME ? R_TIME : f == F_THREAD ? R_THREAD : R_HEAP
   const lastTag = f == F_HEAP ? TAG_CREATE_THREAD : TAG_COMMENT
   for (let r: u32 = 0; r < count; r++) {
@@ -41,9 +58,9 @@ function choose(f: u32, count: u32): void {
 
   let interpretation = interpretationOf(f)
   let lastWidth = <u32>load<u8>(LAST_WIDTHS + f)
-  for (let b = beginnings; b > 0; ) {
-    const i = <u32>load<u16>(BEGINNINGS + (<usize>--b << 2))
-    const state = <u32>load<u16>(BEGINNINGS + (<usize>b << 2), 2)
+  for (let b = beginnings; b > 0;) {
+    const i = <u32>load<u16>(BEGINNINGS + ((<usize>--b) << 2))
+    const state = <u32>load<u16>(BEGINNINGS + ((<usize>b) << 2), 2)
     const next = kindOf(state)
     const isNew = next != NONE || interpretation != NONE
     let width: u32 = UNCHANGED
@@ -60,18 +77,18 @@ function choose(f: u32, count: u32): void {
         stride = (i + 1 == occurrences ? base : valueAt(i + 1)) - base
         base -= stride
       } else if (next == BASE_OFFSET) {
-        base = baseOf(i, b == 0 ? occurrences : <u32>load<u16>(BEGINNINGS + (<usize>(b - 1) << 2)), stateWidth(state))
+        base = baseOf(i, b == 0 ? occurrences : <u32>load<u16>(BEGINNINGS + ((<usize>(b - 1)) << 2)), stateWidth(state))
       }
       // The first value of a delta is at the distance 0.
     }
-    planEntry(f, load<u16>(RECORD_OF + (<usize>i << 1)), isNew ? next : UNCHANGED, width, base, stride)
+    planEntry(f, load<u16>(RECORD_OF + ((<usize>i) << 1)), isNew ? next : UNCHANGED, width, base, stride)
   }
 }
 
 // @ts-ignore: decorator
 @inline
 function valueAt(i: u32): u64 {
-  return load<u64>(VALUES + (<usize>i << 3))
+  return load<u64>(VALUES + ((<usize>i) << 3))
 }
 
 /** A base for the run of occurrences from `i` to `end`, which are stored in a width. */
@@ -83,11 +100,14 @@ function baseOf(i: u32, end: u32, width: u32): u64 {
     least = min(least, here)
     greatest = max(greatest, here)
   }
-  const half: i64 = <i64>1 << ((width << 3) - 1)
+  const half: i64 = (<i64>1) << ((width << 3) - 1)
   return origin + <u64>roundest(greatest - half + 1, least + half)
 }
 
-/** The number with the most trailing zero bits in the middle half of a range: with it, stored distances look like the values. */
+/**
+ * The number with the most trailing zero bits in the middle half of a range: with it, stored distances look like the
+ * values.
+ */
 function roundest(from: i64, to: i64): i64 {
   const slack = (to - from) >> 2
   const low = from + slack

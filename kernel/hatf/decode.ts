@@ -2,13 +2,57 @@
 
 import { ADDRESS, HEAP, KIND, MASK, OLD_ADDRESS, OUTCOME, SIZE, THREAD, TIME } from '../shared/columns'
 import {
-  BATCH_EVENTS, HAS_ADDRESS, HAS_HEAP, HAS_OLD_ADDRESS, HAS_OUTCOME, HAS_SIZE, HAS_THREAD, HAS_TIME, KIND_HEAP_CREATE, KIND_REALLOC,
+  BATCH_EVENTS,
+  HAS_ADDRESS,
+  HAS_HEAP,
+  HAS_OLD_ADDRESS,
+  HAS_OUTCOME,
+  HAS_SIZE,
+  HAS_THREAD,
+  HAS_TIME,
+  KIND_HEAP_CREATE,
+  KIND_REALLOC,
 } from '../shared/event'
 import { foldRealloc } from './fold'
 import {
-  BASES, BYTES, DEFAULT, F_ADDRESS, F_ATTRIBUTES, F_HEAP, F_SIZE, F_THREAD, F_TIME, FIELD_COUNT, FIELD_INTERPRETATION, FIELD_SIZE, LENGTH_BYTES,
-  lengthOf, measure, MOVES, MOVES_PAIR, NONE, OPTIONAL, READ_OPTIONAL, READ_PAIR, setInterpretation, setWidth, SIGNS, STRIDE, STRIDES, TAG_COMMENT,
-  TAG_CREATE_HEAP, TAG_CREATE_THREAD, TAG_DESTROY_THREAD, TAG_FREE, TAG_METADATA, TAG_REALLOC_FREED, TAG_REALLOC_NONE, THREAD_AT, V1, V2, widthOf,
+  BASES,
+  BYTES,
+  DEFAULT,
+  F_ADDRESS,
+  F_ATTRIBUTES,
+  F_HEAP,
+  F_SIZE,
+  F_THREAD,
+  F_TIME,
+  FIELD_COUNT,
+  FIELD_INTERPRETATION,
+  FIELD_SIZE,
+  LENGTH_BYTES,
+  lengthOf,
+  measure,
+  MOVES,
+  MOVES_PAIR,
+  NONE,
+  OPTIONAL,
+  READ_OPTIONAL,
+  READ_PAIR,
+  setInterpretation,
+  setWidth,
+  SIGNS,
+  STRIDE,
+  STRIDES,
+  TAG_COMMENT,
+  TAG_CREATE_HEAP,
+  TAG_CREATE_THREAD,
+  TAG_DESTROY_THREAD,
+  TAG_FREE,
+  TAG_METADATA,
+  TAG_REALLOC_FREED,
+  TAG_REALLOC_NONE,
+  THREAD_AT,
+  V1,
+  V2,
+  widthOf,
 } from './state'
 
 /** Why `decode` stopped; the wrapper has the words for faults. */
@@ -45,7 +89,7 @@ const HEAD: usize = 4
 // @ts-ignore: decorator
 @inline
 function valueOf(f: u32, p: usize): u64 {
-  const wide = <usize>f << 3
+  const wide = (<usize>f) << 3
   const stored = i64x2.extract_lane(v128.swizzle(v128.load_zero<u64>(p), v128.load_zero<u64>(BYTES + wide)), 0)
   const sign = load<u64>(SIGNS + wide)
   const base = load<u64>(BASES + wide)
@@ -72,12 +116,12 @@ export function decode(p: usize, end: usize, i: u32, all: u32, fold: bool): u32 
       break
     }
     const tag = <u32>load<u8>(p)
-    const wide = <usize>i << 3
+    const wide = (<usize>i) << 3
     if (tag <= TAG_FREE && quick) {
       const after = p + lengthOf(tag)
       if (after > end) break
       // Which of the two comes next cannot be foretold: both are read alike, and a free's size is nothing.
-      const kind = <usize>tag << 4
+      const kind = (<usize>tag) << 4
       const signs = v128.load(SIGNS)
       const stored = v128.swizzle(v128.load(p, 1), v128.load(READ_PAIR + kind))
       const values = i64x2.add(i64x2.add(bases, v128.load(STRIDES)), i64x2.sub(v128.xor(stored, signs), signs))
@@ -89,15 +133,18 @@ export function decode(p: usize, end: usize, i: u32, all: u32, fold: bool): u32 
       } else {
         const before = v128.load(BASES, F_TIME << 3)
         const more = v128.load(SIGNS, F_TIME << 3)
-        const bytes = v128.swizzle(v128.load(p + load<u32>(THREAD_AT + (<usize>tag << 2))), v128.load(READ_OPTIONAL))
-        const pair = i64x2.add(i64x2.add(before, v128.load(STRIDES, F_TIME << 3)), i64x2.sub(v128.xor(bytes, more), more))
+        const bytes = v128.swizzle(v128.load(p + load<u32>(THREAD_AT + ((<usize>tag) << 2))), v128.load(READ_OPTIONAL))
+        const pair = i64x2.add(
+          i64x2.add(before, v128.load(STRIDES, F_TIME << 3)),
+          i64x2.sub(v128.xor(bytes, more), more),
+        )
         v128.store(BASES, v128.bitselect(pair, before, v128.load(MOVES, F_TIME << 3)), F_TIME << 3)
         v128.store_lane<u64>(TIME + wide, pair, 0)
         v128.store_lane<u64>(THREAD + wide, pair, 1)
       }
       store<u8>(KIND + i, <u8>tag)
       const set = optional | HAS_ADDRESS | (HAS_SIZE & (tag - 1))
-      store<u32>(MASK + (<usize>i << 2), set)
+      store<u32>(MASK + ((<usize>i) << 2), set)
       all |= set
       i++
       p = after
@@ -113,7 +160,7 @@ export function decode(p: usize, end: usize, i: u32, all: u32, fold: bool): u32 
       if (end - p < HEAD) break
       if (tag == TAG_COMMENT) {
         const from = p + HEAD
-        const to = from + ((<usize>load<u8>(p, 2) << 8) | <usize>load<u8>(p, 3))
+        const to = from + (((<usize>load<u8>(p, 2)) << 8) | (<usize>load<u8>(p, 3)))
         if (to > end) break
         dataFrom = from
         dataTo = to
@@ -140,7 +187,7 @@ export function decode(p: usize, end: usize, i: u32, all: u32, fold: bool): u32 
     const lengthBytes = load<u32>(LENGTH_BYTES)
     if (lengthBytes != 0) {
       attributes = load<u8>(after - 1)
-      if (lengthBytes == 2) attributes |= <usize>load<u8>(after - 2) << 8
+      if (lengthBytes == 2) attributes |= (<usize>load<u8>(after - 2)) << 8
       after += attributes
       if (after > end) break
     }
@@ -175,7 +222,7 @@ export function decode(p: usize, end: usize, i: u32, all: u32, fold: bool): u32 
     }
     if ((optional & HAS_TIME) != 0) store<u64>(TIME + wide, valueOf(F_TIME, at))
     bases = v128.load(BASES)
-    store<u32>(MASK + (<usize>i << 2), set)
+    store<u32>(MASK + ((<usize>i) << 2), set)
     all |= set
     i++
     p = after
@@ -208,7 +255,11 @@ export function settle(count: u32, all: u32): u32 {
 
 function metadataLength(p: usize): usize {
   const setting = <u32>load<u8>(p, 3)
-  return load<u8>(p, 1) != FIELD_INTERPRETATION || setting == NONE || setting > STRIDE ? HEAD : setting == STRIDE ? HEAD + 16 : HEAD + 8
+  return load<u8>(p, 1) != FIELD_INTERPRETATION || setting == NONE || setting > STRIDE
+    ? HEAD
+    : setting == STRIDE
+      ? HEAD + 16
+      : HEAD + 8
 }
 
 /** Takes in the metadata record at p, if nothing is wrong with it. @returns what is wrong, or `USED_UP` */

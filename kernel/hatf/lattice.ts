@@ -1,20 +1,48 @@
 /**
- * The cheapest sequence of layouts for the occurrences of a field: the shortest path through a lattice with a column for each occurrence
- * and a state for each layout (the Viterbi algorithm). A step costs the bytes that the occurrence takes, and those of the metadata where
- * the layout changes.
+ * The cheapest sequence of layouts for the occurrences of a field: the shortest path through a lattice with a column
+ * for each occurrence and a state for each layout (the Viterbi algorithm). A step costs the bytes that the occurrence
+ * takes, and those of the metadata where the layout changes.
  *
- * Whether a distance fits depends on how its run began, and the width that an interpretation begins with on what was before it. So each
- * state keeps that of its own best path only: what is found may be some bytes longer than the shortest path. Paths of plain widths alone
- * are exact and always among what is compared.
+ * Whether a distance fits depends on how its run began, and the width that an interpretation begins with on what was
+ * before it. So each state keeps that of its own best path only: what is found may be some bytes longer than the
+ * shortest path. Paths of plain widths alone are exact and always among what is compared.
  *
- * All states, 8 at most, are looked at together, each in a lane of 16 bits. A step to a state is a number whose upper bits are what it
- * costs, beyond the cheapest state; below them are 2 bits for how and 3 for the state that it comes from. The least is the best step, and
- * among equal ones that which comes first in the order of these bits. All bits are set where there is no way.
+ * All states, 8 at most, are looked at together, each in a lane of 16 bits. A step to a state is a number whose upper
+ * bits are what it costs, beyond the cheapest state; below them are 2 bits for how and 3 for the state that it comes
+ * from. The least is the best step, and among equal ones that which comes first in the order of these bits. All bits
+ * are set where there is no way.
  */
 
-import { FAR, FIT, MOVE, MOVE_SHIFT, occurrences, origin, OTHER, TIED, TRAITS, UNSTEADY, VALUES, widthsOf, isFar } from './occurrences'
 import {
-  BASE_OFFSET, BASES, DEFAULT, DELTA, F_ADDRESS, F_ATTRIBUTES, interpretationOf, LAST_WIDTHS, LAYOUTS, NONE, STRIDE, TOUCHED, V1, widthOf,
+  FAR,
+  FIT,
+  MOVE,
+  MOVE_SHIFT,
+  occurrences,
+  origin,
+  OTHER,
+  TIED,
+  TRAITS,
+  UNSTEADY,
+  VALUES,
+  widthsOf,
+  isFar,
+} from './occurrences'
+import {
+  BASE_OFFSET,
+  BASES,
+  DEFAULT,
+  DELTA,
+  F_ADDRESS,
+  F_ATTRIBUTES,
+  interpretationOf,
+  LAST_WIDTHS,
+  LAYOUTS,
+  NONE,
+  STRIDE,
+  TOUCHED,
+  V1,
+  widthOf,
 } from './state'
 
 /** A stride is free for the second occurrence of its run and fixed from then on: this is the state of the latter. */
@@ -25,8 +53,8 @@ const HEAD: u32 = 4
 /** What a step costs begins above these bits. */
 const COST_SHIFT: u32 = 5
 /**
- * How: staying, which comes first where there is a choice; with an interpretation and a width; with an interpretation whose width is right; with a
- * width only.
+ * How: staying, which comes first where there is a choice; with an interpretation and a width; with an interpretation
+ * whose width is right; with a width only.
  */
 const FROM_ANY: u32 = 1 << 3
 const FROM_WIDTH: u32 = 2 << 3
@@ -54,7 +82,9 @@ const BAD_OTHER: usize = memory.data(32)
 const BAD_UNSTEADY: usize = memory.data(32)
 const BAD_MOVE: usize = memory.data(64)
 const BAD_BEGIN: usize = memory.data(32)
-/** Lanes: what is added to come from any state, from one of the right width, from one that stores values as they are. */
+/**
+ * Lanes: what is added to come from any state, from one of the right width, from one that stores values as they are.
+ */
 const BY_ANY: usize = memory.data(16)
 const BY_WIDTH: usize = memory.data(16)
 const BY_PLAIN: usize = memory.data(16)
@@ -72,7 +102,10 @@ const COST: usize = memory.data(16)
 const LAST_WIDTH: usize = memory.data(16)
 const BEST: usize = memory.data(16)
 
-/** Of states with a base: their numbers, masks of their lanes, the ends of their ranges, the least and the greatest distance since their run began. */
+/**
+ * Of states with a base: their numbers, masks of their lanes, the ends of their ranges, the least and the greatest
+ * distance since their run began.
+ */
 let bases: u32 = 0
 const BASE_STATE: usize = memory.data(8)
 const BASE_LANE: usize = memory.data(128)
@@ -101,8 +134,8 @@ function setLane(vectors: usize, vector: u32, lane: u32, value: u16): void {
 /**
  * Finds the layouts of the occurrences that were gathered: `BEGINNINGS`.
  * @param fits the width codes that all occurrences fit, as bits
- * @param plainWidth the width that plain storing has come to at the end. Paths that end elsewhere are charged for the way back there, so
- *   that all windows together never take more bytes than plain storing does.
+ * @param plainWidth the width that plain storing has come to at the end. Paths that end elsewhere are charged for the
+ *   way back there, so that all windows together never take more bytes than plain storing does.
  */
 export function solve(f: u32, fits: u32, plainWidth: u32): void {
   choose(f, fits, plainWidth)
@@ -167,7 +200,8 @@ function describe(f: u32): void {
   for (let t: u32 = 0; t < count; t++) {
     const kind = kindOf(t)
     const width = stateWidth(t)
-    for (let fit: u32 = 0; fit < 8; fit++) setLane(BAD_FIT, fit, t, kind == NONE && ((widthsOf(f, fit) >> width) & 1) == 0 ? NO_WAY : 0)
+    for (let fit: u32 = 0; fit < 8; fit++)
+      setLane(BAD_FIT, fit, t, kind == NONE && ((widthsOf(f, fit) >> width) & 1) == 0 ? NO_WAY : 0)
     const takes: u32 = f != F_ATTRIBUTES ? width : width < V1 ? 0 : width - V1 + 1
     setLane(TAKES, 0, t, <u16>(takes << COST_SHIFT))
     if (width != 0) {
@@ -194,13 +228,14 @@ function describe(f: u32): void {
         setLane(NOT_PLAIN, 0, t, 0)
         setLane(BY_PLAIN, 0, t, <u16>((HEAD << COST_SHIFT) | FROM_PLAIN))
       } else if (kind == DELTA) {
-        for (let move: u32 = 0; move < 4; move++) setLane(BAD_MOVE, move, t, move > (width == 4 ? 2 : width - 1) ? NO_WAY : 0)
+        for (let move: u32 = 0; move < 4; move++)
+          setLane(BAD_MOVE, move, t, move > (width == 4 ? 2 : width - 1) ? NO_WAY : 0)
       } else {
         setLane(BAD_BEGIN, 1, t, NO_WAY)
         store<u8>(BASE_STATE + bases, <u8>t)
         memory.fill(BASE_LANE + (bases << 4), 0, 16)
         setLane(BASE_LANE, bases, t, NO_WAY)
-        store<i64>(BASE_RANGE + (bases << 3), <i64>1 << (width << 3))
+        store<i64>(BASE_RANGE + (bases << 3), (<i64>1) << (width << 3))
         bases++
       }
     }
@@ -224,7 +259,7 @@ function start(f: u32): bool {
     isWithin = true
   }
   for (let b: u32 = 0; b < bases; b++) {
-    const base = <i64>(load<u64>(BASES + (<usize>f << 3)) - origin)
+    const base = <i64>(load<u64>(BASES + ((<usize>f) << 3)) - origin)
     const half = load<i64>(BASE_RANGE + (b << 3)) >> 1
     const isKnown = current == BASE_OFFSET && stateWidth(load<u8>(BASE_STATE + b)) == width && !isFar(base)
     // A range that is too wide for any distance.
@@ -250,10 +285,16 @@ function leastOf4(a: v128, b: v128): v128 {
 // @ts-ignore: decorator
 @inline
 function leastOf8(a: v128, b: v128): v128 {
-  return v128.min<u16>(v128.shuffle<u16>(a, b, 0, 2, 4, 6, 8, 10, 12, 14), v128.shuffle<u16>(a, b, 1, 3, 5, 7, 9, 11, 13, 15))
+  return v128.min<u16>(
+    v128.shuffle<u16>(a, b, 0, 2, 4, 6, 8, 10, 12, 14),
+    v128.shuffle<u16>(a, b, 1, 3, 5, 7, 9, 11, 13, 15),
+  )
 }
 
-/** The least steps where the only one comes from outside the states: from a layout before the window that is none of them. */
+/**
+ * The least steps where the only one comes from outside the states: from a layout before the window that is none of
+ * them.
+ */
 function fromBefore(f: u32): v128 {
   v128.store(BEST, i16x8.replace_lane(i16x8.splat(-1), 0, 0))
   setLane(BEST, 0, slotOf(load<u8>(LAST_WIDTHS + f)), 0)
@@ -269,16 +310,28 @@ function walk(f: u32, isWithin: bool): void {
   let cost = v128.load(COST)
   let last = v128.load(LAST_WIDTH)
   for (let i: u32 = 0; i < occurrences; i++) {
-    const traits = <u32>load<u16>(TRAITS + (<usize>i << 1))
-    // The least steps to come from: of all states, of those that store values as they are, and of those of each last width.
+    const traits = <u32>load<u16>(TRAITS + ((<usize>i) << 1))
+    // The least steps to come from: of all states, of those that store values as they are, and of those of each last
+    // width.
     const steps = v128.or(cost, lanes)
     const plain = v128.or(steps, v128.load(NOT_PLAIN))
     const anyPlain = leastOf2(steps, isNumeric ? plain : v128.or(steps, i16x8.ne(last, i16x8.splat(10))))
-    const zeroOne = leastOf2(v128.or(steps, i16x8.ne(last, i16x8.splat(0))), v128.or(steps, i16x8.ne(last, i16x8.splat(1))))
-    const twoFour = leastOf2(v128.or(steps, i16x8.ne(last, i16x8.splat(2))), v128.or(steps, i16x8.ne(last, i16x8.splat(4))))
-    const wide = leastOf2(v128.or(steps, i16x8.ne(last, i16x8.splat(8))), v128.or(steps, i16x8.ne(last, i16x8.splat(9))))
+    const zeroOne = leastOf2(
+      v128.or(steps, i16x8.ne(last, i16x8.splat(0))),
+      v128.or(steps, i16x8.ne(last, i16x8.splat(1))),
+    )
+    const twoFour = leastOf2(
+      v128.or(steps, i16x8.ne(last, i16x8.splat(2))),
+      v128.or(steps, i16x8.ne(last, i16x8.splat(4))),
+    )
+    const wide = leastOf2(
+      v128.or(steps, i16x8.ne(last, i16x8.splat(8))),
+      v128.or(steps, i16x8.ne(last, i16x8.splat(9))),
+    )
     let least = leastOf8(leastOf4(anyPlain, zeroOne), leastOf4(twoFour, wide))
-    let leastPlain = isNumeric ? v128.shuffle<u16>(least, least, 1, 1, 1, 1, 1, 1, 1, 1) : v128.shuffle<u16>(least, least, 0, 0, 0, 0, 0, 0, 0, 0)
+    let leastPlain = isNumeric
+      ? v128.shuffle<u16>(least, least, 1, 1, 1, 1, 1, 1, 1, 1)
+      : v128.shuffle<u16>(least, least, 0, 0, 0, 0, 0, 0, 0, 0)
     if (i == 0 && !isWithin) {
       least = fromBefore(f)
       leastPlain = i16x8.splat(interpretationOf(f) == NONE ? 0 : -1)
@@ -300,7 +353,7 @@ function walk(f: u32, isWithin: bool): void {
     let stay = v128.or(v128.or(steps, badFit), v128.load(BAD_OTHER + <usize>(((traits & OTHER) >> 3) << 4)))
     stay = v128.or(stay, v128.load(BAD_UNSTEADY + <usize>(((traits & UNSTEADY) >> 4) << 4)))
     stay = v128.or(stay, v128.load(BAD_MOVE + <usize>(((traits >> MOVE_SHIFT) & MOVE) << 4)))
-    const here = <i64>(load<u64>(VALUES + (<usize>i << 3)) - origin)
+    const here = <i64>(load<u64>(VALUES + ((<usize>i) << 3)) - origin)
     for (let b: u32 = 0; b < bases; b++) {
       const range = max(here, load<i64>(HIGH + (b << 3))) - min(here, load<i64>(LOW + (b << 3)))
       const isOut = range >= load<i64>(BASE_RANGE + (b << 3)) || (traits & FAR) != 0
@@ -310,7 +363,7 @@ function walk(f: u32, isWithin: bool): void {
     const best = v128.min<u16>(v128.min<u16>(stay, strideOn), begun)
     // The lower bits of all lanes, as bytes.
     const how = v128.and(best, i16x8.splat(31))
-    v128.store_lane<u64>(BACK + (<usize>i << 3), v128.narrow<i16>(how, how), 0)
+    v128.store_lane<u64>(BACK + ((<usize>i) << 3), v128.narrow<i16>(how, how), 0)
     if (bases != 0) {
       v128.store(BEST, best)
       for (let b: u32 = 0; b < bases; b++) {
@@ -323,7 +376,10 @@ function walk(f: u32, isWithin: bool): void {
     const from = v128.add<i16>(v128.mul<i16>(v128.and(best, i16x8.splat(7)), i16x8.splat(0x202)), i16x8.splat(0x100))
     last = v128.bitselect(v128.load(OWN_WIDTH), v128.swizzle(last, from), v128.load(HAS_WIDTH))
     // All costs are counted from the cheapest state before. No way is so dear as the costs that have no way.
-    const next = v128.sub_sat<u16>(v128.add_sat<u16>(v128.and(best, costBits), v128.load(TAKES)), v128.and(any, costBits))
+    const next = v128.sub_sat<u16>(
+      v128.add_sat<u16>(v128.and(best, costBits), v128.load(TAKES)),
+      v128.and(any, costBits),
+    )
     cost = v128.or(next, v128.gt<u16>(next, i16x8.splat(0x3fff)))
     cost = v128.and(cost, costBits)
   }
@@ -353,12 +409,12 @@ function end(plainWidth: u32): u32 {
 /** Follows the best path back from its end. */
 function trace(state: u32): void {
   let n: u32 = 0
-  for (let i = occurrences; i > 0; ) {
-    const step = <u32>load<u8>(BACK + (<usize>--i << 3) + state)
+  for (let i = occurrences; i > 0;) {
+    const step = <u32>load<u8>(BACK + ((<usize>--i) << 3) + state)
     if ((step & HOW) == 0) continue
     if (kindOf(state) != STRIDE_ON) {
-      store<u16>(BEGINNINGS + (<usize>n << 2), <u16>i)
-      store<u16>(BEGINNINGS + (<usize>n << 2), <u16>state, 2)
+      store<u16>(BEGINNINGS + ((<usize>n) << 2), <u16>i)
+      store<u16>(BEGINNINGS + ((<usize>n) << 2), <u16>state, 2)
       n++
     }
     state = step & FROM

@@ -2,16 +2,45 @@
 
 import { ADDRESS, HEAP, KIND, MASK, OLD_ADDRESS, OUTCOME, SIZE, THREAD, TIME } from '../shared/columns'
 import {
-  HAS_ADDRESS, HAS_ATTRIBUTES, HAS_HEAP, HAS_OLD_ADDRESS, HAS_OUTCOME, HAS_SIZE, HAS_TEXT, HAS_THREAD, HAS_TIME, KIND_COMMENT, KIND_EXISTING,
-  KIND_REALLOC, OUTCOME_ALLOCATED, OUTCOME_FREED, OUTCOME_MOVED, OUTCOME_NONE,
+  HAS_ADDRESS,
+  HAS_ATTRIBUTES,
+  HAS_HEAP,
+  HAS_OLD_ADDRESS,
+  HAS_OUTCOME,
+  HAS_SIZE,
+  HAS_TEXT,
+  HAS_THREAD,
+  HAS_TIME,
+  KIND_COMMENT,
+  KIND_EXISTING,
+  KIND_REALLOC,
+  OUTCOME_ALLOCATED,
+  OUTCOME_FREED,
+  OUTCOME_MOVED,
+  OUTCOME_NONE,
 } from '../shared/event'
 import {
-  GIVEN_HEAP, GIVEN_THREAD, GIVEN_TIME, R_ADDRESS, R_DATA_END, R_GIVEN, R_HEAP, R_OLD_ADDRESS, R_SIZE, R_TAG, R_THREAD, R_TIME, RECORD_BYTES,
+  GIVEN_HEAP,
+  GIVEN_THREAD,
+  GIVEN_TIME,
+  R_ADDRESS,
+  R_DATA_END,
+  R_GIVEN,
+  R_HEAP,
+  R_OLD_ADDRESS,
+  R_SIZE,
+  R_TAG,
+  R_THREAD,
+  R_TIME,
+  RECORD_BYTES,
   recordAt,
 } from './records'
 import { CARRIED, TAG_ALLOC, TAG_COMMENT, TAG_FREE, TAG_REALLOC_NONE } from './state'
 
-/** What has to be done about an event outside: nothing; its last record may need attributes; it has no record, but a comment instead. */
+/**
+ * What has to be done about an event outside: nothing; its last record may need attributes; it has no record, but a
+ * comment instead.
+ */
 const NOTHING: u32 = 0
 const ATTRIBUTES_OF: u32 = 1
 const COMMENT_FOR: u32 = 2
@@ -22,7 +51,10 @@ export let records: u32 = 0
 export let recordsBefore: u32 = 0
 /** What has to be done about the last event. */
 export let todo: u32 = NOTHING
-/** The last event's fields for which its record has no place, and attributes; and those that the record has and the event does not. */
+/**
+ * The last event's fields for which its record has no place, and attributes; and those that the record has and the
+ * event does not.
+ */
 export let rest: u32 = 0
 export let without: u32 = 0
 
@@ -33,7 +65,18 @@ const FREE_FIELDS: u32 = HEAP_FIELDS | HAS_ADDRESS
 const ALLOC_FIELDS: u32 = FREE_FIELDS | HAS_SIZE
 /** By kind of event, the fields that its record has. */
 const FIELDS_OF = memory.data<u32>([
-  ALLOC_FIELDS, FREE_FIELDS, ALLOC_FIELDS | HAS_OLD_ADDRESS | HAS_OUTCOME, ALLOC_FIELDS, 0, HEAP_FIELDS, HEAP_FIELDS, THREAD_FIELDS, THREAD_FIELDS, HAS_TEXT, 0, 0,
+  ALLOC_FIELDS,
+  FREE_FIELDS,
+  ALLOC_FIELDS | HAS_OLD_ADDRESS | HAS_OUTCOME,
+  ALLOC_FIELDS,
+  0,
+  HEAP_FIELDS,
+  HEAP_FIELDS,
+  THREAD_FIELDS,
+  THREAD_FIELDS,
+  HAS_TEXT,
+  0,
+  0,
 ])
 /** By kind of event, its tag; that of a comment also where there is no record. Reallocs get theirs from the outcome. */
 const TAGS = memory.data<u8>([0, 1, 2, 0, 10, 6, 7, 8, 9, 10, 10, 10])
@@ -50,7 +93,7 @@ export function lower(i: u32, to: u32, count: u32, full: u32, dataEnd: u32, keep
   todo = NOTHING
   for (; i < to && count < full; i++) {
     const kind = <u32>load<u8>(KIND + i)
-    const set = load<u32>(MASK + (<usize>i << 2))
+    const set = load<u32>(MASK + ((<usize>i) << 2))
     const tag = <u32>load<u8>(TAGS + kind)
     if (tag == TAG_COMMENT) {
       if (kind != KIND_COMMENT && !keep) continue
@@ -59,8 +102,8 @@ export function lower(i: u32, to: u32, count: u32, full: u32, dataEnd: u32, keep
       i++
       break
     }
-    const wide = <usize>i << 3
-    const own = load<u32>(FIELDS_OF + (<usize>kind << 2))
+    const wide = (<usize>i) << 3
+    const own = load<u32>(FIELDS_OF + ((<usize>kind) << 2))
     const given = set & own
     const optional = given & OPTIONAL_FIELDS
     carried |= optional
@@ -71,7 +114,8 @@ export function lower(i: u32, to: u32, count: u32, full: u32, dataEnd: u32, keep
     if (kind == KIND_REALLOC) {
       const old: u64 = (given & HAS_OLD_ADDRESS) != 0 ? load<u64>(OLD_ADDRESS + wide) : 0
       const outcome: u32 = (given & HAS_OUTCOME) != 0 ? load<u8>(OUTCOME + i) : outcomeOf(given, old, address, size)
-      if (outcome == OUTCOME_MOVED || outcome == OUTCOME_ALLOCATED) add(count++, i, TAG_ALLOC, size, address, 0, optional, dataEnd)
+      if (outcome == OUTCOME_MOVED || outcome == OUTCOME_ALLOCATED)
+        add(count++, i, TAG_ALLOC, size, address, 0, optional, dataEnd)
       if (outcome == OUTCOME_MOVED || outcome == OUTCOME_FREED) add(count++, i, TAG_FREE, 0, old, 0, optional, dataEnd)
       add(count++, i, TAG_REALLOC_NONE + outcome, size, address, old, optional, dataEnd)
     } else {
@@ -85,7 +129,8 @@ export function lower(i: u32, to: u32, count: u32, full: u32, dataEnd: u32, keep
     }
     const more = set & (~own | HAS_ATTRIBUTES)
     const less = own & ~set & ~HAS_ATTRIBUTES & (~OPTIONAL_FIELDS | carried)
-    // Otherwise it is only counted what is lost of the fields; and a realloc that does not say what it did is judged by its addresses.
+    // Otherwise it is only counted what is lost of the fields; and a realloc that does not say what it did is judged by
+    // its addresses.
     if ((keep ? more | less : (more & HAS_ATTRIBUTES) | (less & ~HAS_OUTCOME)) != 0 || kind == KIND_EXISTING) {
       rest = more
       without = less
@@ -112,7 +157,7 @@ export function addComment(count: u32, dataEnd: u32): u32 {
 // @ts-ignore: decorator
 @inline
 function addOptional(at: usize, i: u32, optional: u32): void {
-  const wide = <usize>i << 3
+  const wide = (<usize>i) << 3
   if (optional == 0) {
     v128.store(at, i64x2.splat(0), R_TIME)
     store<u64>(at, 0, R_HEAP)

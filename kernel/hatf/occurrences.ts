@@ -1,17 +1,42 @@
 /**
- * All occurrences of one field in a window of records, in the order in which they are written: what a layout has to be found for.
- * Distances are from an origin whose low word is 0, so that round distances are round values.
+ * All occurrences of one field in a window of records, in the order in which they are written: what a layout has to be
+ * found for. Distances are from an origin whose low word is 0, so that round distances are round values.
  */
 
 import {
-  dataStart, GIVEN_HEAP, GIVEN_THREAD, GIVEN_TIME, R_ADDRESS, R_DATA_END, R_GIVEN, R_HEAP, R_OLD_ADDRESS, R_SIZE, R_TAG, R_THREAD, R_TIME,
+  dataStart,
+  GIVEN_HEAP,
+  GIVEN_THREAD,
+  GIVEN_TIME,
+  R_ADDRESS,
+  R_DATA_END,
+  R_GIVEN,
+  R_HEAP,
+  R_OLD_ADDRESS,
+  R_SIZE,
+  R_TAG,
+  R_THREAD,
+  R_TIME,
   recordAt,
 } from './records'
 import {
-  BASE_OFFSET, BASES, F_ADDRESS, F_ATTRIBUTES, F_HEAP, F_SIZE, F_THREAD, F_TIME, interpretationOf, NONE, STRIDE, STRIDES, TAG_COMMENT,
-  TAG_REALLOC_FREED, TAG_REALLOC_NONE, TOUCHED,
+  BASE_OFFSET,
+  BASES,
+  F_ADDRESS,
+  F_ATTRIBUTES,
+  F_HEAP,
+  F_SIZE,
+  F_THREAD,
+  F_TIME,
+  interpretationOf,
+  NONE,
+  STRIDE,
+  STRIDES,
+  TAG_COMMENT,
+  TAG_REALLOC_FREED,
+  TAG_REALLOC_NONE,
+  TOUCHED,
 } from './state'
-
 
 /** Per occurrence, the index of its record (16 bits), ... */
 export const RECORD_OF: usize = memory.data(8256)
@@ -26,7 +51,9 @@ export const FIT: u32 = 7
 export const OTHER: u32 = 1 << 3
 /** The value is not as far from the one before as that one was from its own predecessor. */
 export const UNSTEADY: u32 = 1 << 4
-/** Above this: how far the value is from the one before, 0 to 3 for what fits 1, 2 or 4 signed bytes or none of these. */
+/**
+ * Above this: how far the value is from the one before, 0 to 3 for what fits 1, 2 or 4 signed bytes or none of these.
+ */
 export const MOVE_SHIFT: u32 = 5
 export const MOVE: u32 = 3
 /** The value is out of reach. */
@@ -37,10 +64,13 @@ export const TIED: u32 = 1 << 8
 /** Values further from the origin than so many times 2^32 count as out of reach. */
 const REACH: i64 = 0x10_0000
 
-/** From which on a distance does not fit 1, 2 and 4 signed bytes, by how many bits it has besides the sign; for unsigned values, their class. */
+/**
+ * From which on a distance does not fit 1, 2 and 4 signed bytes, by how many bits it has besides the sign; for unsigned
+ * values, their class.
+ */
 const MOVES_BY_BITS = memory.data<u8>([
-  0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2,
-  3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3,
+  0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 3, 3, 3, 3, 3, 3, 3,
+  3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3,
 ])
 const FITS_BY_BYTES = memory.data<u8>([0, 1, 2, 3, 3, 4, 4, 4, 4])
 
@@ -80,7 +110,12 @@ function firstGiven(f: u32, count: u32): u32 {
   const bit = f == F_THREAD ? GIVEN_THREAD : f == F_HEAP ? GIVEN_HEAP : f == F_TIME ? GIVEN_TIME : 0
   let r: u32 = 0
   if (bit != 0) while (r < count && (load<u8>(recordAt(r), R_GIVEN) & bit) == 0) r++
-  else if (f == F_ATTRIBUTES) while (r < count && (load<u8>(recordAt(r), R_TAG) == TAG_COMMENT || load<u32>(recordAt(r), R_DATA_END) == dataStart(r))) r++
+  else if (f == F_ATTRIBUTES)
+    while (
+      r < count &&
+      (load<u8>(recordAt(r), R_TAG) == TAG_COMMENT || load<u32>(recordAt(r), R_DATA_END) == dataStart(r))
+    )
+      r++
   return r
 }
 
@@ -92,8 +127,8 @@ function gatherLengths(first: u32, count: u32): void {
     if (load<u8>(at, R_TAG) == TAG_COMMENT) continue
     const length = load<u32>(at, R_DATA_END) - dataStart(r)
     const fit: u32 = length <= 2 ? length : length == 4 ? 3 : length == 8 ? 4 : length <= 0xff ? 5 : 6
-    store<u16>(RECORD_OF + (<usize>n << 1), <u16>r)
-    store<u16>(TRAITS + (<usize>n << 1), <u16>fit)
+    store<u16>(RECORD_OF + ((<usize>n) << 1), <u16>r)
+    store<u16>(TRAITS + ((<usize>n) << 1), <u16>fit)
     all |= 1 << fit
     n++
   }
@@ -122,7 +157,9 @@ function gatherValues(f: u32, first: u32, count: u32): void {
   if (first == count) return
   const isAddress = f == F_ADDRESS
   const earliest = recordAt(first)
-  const value = load<u64>(earliest + (isAddress && load<u8>(earliest, R_TAG) >= TAG_REALLOC_NONE ? R_OLD_ADDRESS : place))
+  const value = load<u64>(
+    earliest + (isAddress && load<u8>(earliest, R_TAG) >= TAG_REALLOC_NONE ? R_OLD_ADDRESS : place),
+  )
   origin = value & 0xffff_ffff_0000_0000
   recall(f)
   let n: u32 = 0
@@ -155,10 +192,10 @@ function recall(f: u32): void {
   isBeforeFar = 1
   isStepFar = 1
   if (interpretation == NONE || interpretation == BASE_OFFSET) return
-  before = <i64>(load<u64>(BASES + (<usize>f << 3)) - origin)
+  before = <i64>(load<u64>(BASES + ((<usize>f) << 3)) - origin)
   isBeforeFar = u32(isFar(before))
   if (interpretation != STRIDE) return
-  step = <i64>load<u64>(STRIDES + (<usize>f << 3))
+  step = <i64>load<u64>(STRIDES + ((<usize>f) << 3))
   isStepFar = isBeforeFar | u32(isFar(before - step))
 }
 
@@ -174,9 +211,12 @@ function observe(n: u32, r: u32, value: u64, tied: u32): u32 {
   const move: u32 = isMoveFar != 0 ? 3 : load<u8>(MOVES_BY_BITS + <usize>(64 - clz(moved ^ (moved >> 63))))
   const other = u32(moved != 0) | isMoveFar
   const unsteady = u32(moved != step) | isMoveFar | isStepFar
-  store<u16>(RECORD_OF + (<usize>n << 1), <u16>r)
-  store<u16>(TRAITS + (<usize>n << 1), <u16>(fit | (other << 3) | (unsteady << 4) | (move << MOVE_SHIFT) | (far << 7) | tied))
-  store<u64>(VALUES + (<usize>n << 3), value)
+  store<u16>(RECORD_OF + ((<usize>n) << 1), <u16>r)
+  store<u16>(
+    TRAITS + ((<usize>n) << 1),
+    <u16>(fit | (other << 3) | (unsteady << 4) | (move << MOVE_SHIFT) | (far << 7) | tied),
+  )
+  store<u64>(VALUES + ((<usize>n) << 3), value)
   before = here
   step = moved
   isBeforeFar = far

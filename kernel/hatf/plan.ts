@@ -7,13 +7,50 @@
  */
 
 import {
-  dataStart, GIVEN_HEAP, GIVEN_THREAD, GIVEN_TIME, R_ADDRESS, R_DATA_END, R_GIVEN, R_HEAP, R_OLD_ADDRESS, R_SIZE, R_TAG, R_THREAD, R_TIME,
+  dataStart,
+  GIVEN_HEAP,
+  GIVEN_THREAD,
+  GIVEN_TIME,
+  R_ADDRESS,
+  R_DATA_END,
+  R_GIVEN,
+  R_HEAP,
+  R_OLD_ADDRESS,
+  R_SIZE,
+  R_TAG,
+  R_THREAD,
+  R_TIME,
   recordAt,
 } from './records'
 import {
-  BASES, COUNTING, DEFAULT, EXPECTED, F_ADDRESS, F_ATTRIBUTES, F_HEAP, F_SIZE, F_THREAD, F_TIME, FIELD_COUNT, FIELD_INTERPRETATION, FIELD_SIZE,
-  interpretationOf, measure, NONE, setInterpretation, setWidth, STRATEGIES, STRIDE, TAG_COMMENT, TAG_CREATE_THREAD, TAG_METADATA, TOUCHED, V1, V2,
-  WAITING, widthOf,
+  BASES,
+  COUNTING,
+  DEFAULT,
+  EXPECTED,
+  F_ADDRESS,
+  F_ATTRIBUTES,
+  F_HEAP,
+  F_SIZE,
+  F_THREAD,
+  F_TIME,
+  FIELD_COUNT,
+  FIELD_INTERPRETATION,
+  FIELD_SIZE,
+  interpretationOf,
+  measure,
+  NONE,
+  setInterpretation,
+  setWidth,
+  STRATEGIES,
+  STRIDE,
+  TAG_COMMENT,
+  TAG_CREATE_THREAD,
+  TAG_METADATA,
+  TOUCHED,
+  V1,
+  V2,
+  WAITING,
+  widthOf,
 } from './state'
 
 export const PLAIN: u32 = 0
@@ -24,8 +61,9 @@ export const CHOICE: u32 = 2
 export const PLANNED: usize = memory.data(2064)
 
 /**
- * By field, the planned metadata: the record (32 bits), an interpretation, a width, `UNCHANGED` where it stays, and as 64-bit words the base
- * and the stride. A field has one entry at most for each of its occurrences, of which a record has two at most.
+ * By field, the planned metadata: the record (32 bits), an interpretation, a width, `UNCHANGED` where it stays, and as
+ * 64-bit words the base and the stride. A field has one entry at most for each of its occurrences, of which a record
+ * has two at most.
  */
 const ENTRIES: usize = memory.data(594432)
 const FIELD_BYTES: u32 = 99072
@@ -44,15 +82,15 @@ export function clearPlan(count: u32): void {
 
 /** Plans metadata before record r, behind all that was planned for the field. */
 export function planEntry(f: u32, r: u32, interpretation: u32, width: u32, base: u64, stride: u64): void {
-  const n = load<u32>(COUNTS + (<usize>f << 2))
-  store<u32>(COUNTS + (<usize>f << 2), n + 1)
+  const n = load<u32>(COUNTS + ((<usize>f) << 2))
+  store<u32>(COUNTS + ((<usize>f) << 2), n + 1)
   const at = ENTRIES + <usize>(f * FIELD_BYTES + n * ENTRY_BYTES)
   store<u32>(at, r)
   store<u8>(at, <u8>interpretation, 4)
   store<u8>(at, <u8>width, 5)
   store<u64>(at, base, 8)
   store<u64>(at, stride, 16)
-  store<u8>(PLANNED + r, <u8>(<u32>load<u8>(PLANNED + r) | (1 << f)))
+  store<u8>(PLANNED + r, <u8>((<u32>load<u8>(PLANNED + r)) | (1 << f)))
 }
 
 // @ts-ignore: decorator
@@ -70,15 +108,15 @@ export function watchAll(): void {
 function watch(f: u32): void {
   if (f == F_ATTRIBUTES) return
   const strategy = strategyOf(f)
-  const wide = <usize>(f == F_HEAP ? 5 : f) << 3
+  const wide = (<usize>(f == F_HEAP ? 5 : f)) << 3
   const isLaidOut = f <= F_ADDRESS || ((load<u32>(TOUCHED) >> f) & 1) != 0
   let expected: u64 = 0
   let counting: u64 = 0
   if (strategy != CHOICE) {
     const width = widthOf(f)
     const isSingle = strategy == SINGLE && isLaidOut && width == 0 && interpretationOf(f) == DEFAULT
-    if (isSingle) expected = load<u64>(BASES + (<usize>f << 3))
-    counting = isSingle || width == 0 ? <u64>-1 : width == 8 ? 0 : <u64>-1 << (width << 3)
+    if (isSingle) expected = load<u64>(BASES + ((<usize>f) << 3))
+    counting = isSingle || width == 0 ? <u64>-1 : width == 8 ? 0 : (<u64>-1) << (width << 3)
     const bit = f == F_THREAD ? GIVEN_THREAD : f == F_HEAP ? GIVEN_HEAP : f == F_TIME ? GIVEN_TIME : 0
     store<u32>(WAITING, isLaidOut ? load<u32>(WAITING) & ~bit : load<u32>(WAITING) | bit)
   }
@@ -108,8 +146,10 @@ export function writeMetadata(out: usize, r: u32): usize {
     if (((planned >> f) & 1) != 0) {
       out = writePlanned(out, f, r)
     } else if (strategyOf(f) == SINGLE) {
-      if (f == F_THREAD && tag < TAG_COMMENT) out = writeSingle(out, f, load<u64>(at, R_THREAD), (given & GIVEN_THREAD) != 0)
-      else if (f == F_HEAP && tag < TAG_CREATE_THREAD) out = writeSingle(out, f, load<u64>(at, R_HEAP), (given & GIVEN_HEAP) != 0)
+      if (f == F_THREAD && tag < TAG_COMMENT)
+        out = writeSingle(out, f, load<u64>(at, R_THREAD), (given & GIVEN_THREAD) != 0)
+      else if (f == F_HEAP && tag < TAG_CREATE_THREAD)
+        out = writeSingle(out, f, load<u64>(at, R_HEAP), (given & GIVEN_HEAP) != 0)
     }
   }
   measure()
@@ -139,7 +179,7 @@ function writeSingle(out: usize, f: u32, value: u64, isGiven: bool): usize {
   if (((load<u32>(TOUCHED) >> f) & 1) == 0) return isGiven ? writeInterpretation(out, f, DEFAULT, value, 0) : out
   let width = leastWidth(value)
   if (interpretationOf(f) == DEFAULT && widthOf(f) == 0) {
-    const single = load<u64>(BASES + (<usize>f << 3))
+    const single = load<u64>(BASES + ((<usize>f) << 3))
     if (value == single) return out
     // The first value is likely to come again.
     width = max(width, leastWidth(single))
@@ -149,17 +189,18 @@ function writeSingle(out: usize, f: u32, value: u64, isGiven: bool): usize {
 }
 
 function writePlanned(out: usize, f: u32, r: u32): usize {
-  const count = load<u32>(COUNTS + (<usize>f << 2))
-  let n = load<u32>(DONE + (<usize>f << 2))
+  const count = load<u32>(COUNTS + ((<usize>f) << 2))
+  let n = load<u32>(DONE + ((<usize>f) << 2))
   for (; n < count; n++) {
     const at = ENTRIES + <usize>(f * FIELD_BYTES + n * ENTRY_BYTES)
     if (load<u32>(at) != r) break
     const interpretation = <u32>load<u8>(at, 4)
     const width = <u32>load<u8>(at, 5)
-    if (interpretation != UNCHANGED) out = writeInterpretation(out, f, interpretation, load<u64>(at, 8), load<u64>(at, 16))
+    if (interpretation != UNCHANGED)
+      out = writeInterpretation(out, f, interpretation, load<u64>(at, 8), load<u64>(at, 16))
     if (width != UNCHANGED) out = writeWidth(out, f, width)
   }
-  store<u32>(DONE + (<usize>f << 2), n)
+  store<u32>(DONE + ((<usize>f) << 2), n)
   return out
 }
 

@@ -3,7 +3,10 @@
 /** More records than a window has, for it may end in the midst of an event's. */
 export const MAX_RECORDS: u32 = 2064
 export const RECORD_BYTES: u32 = 56
-/** Each record has its size, address, time, thread, old address and heap as 64-bit words, zero where it has none, and what the offsets say. */
+/**
+ * Each record has its size, address, time, thread, old address and heap as 64-bit words, zero where it has none, and
+ * what the offsets say.
+ */
 export const RECORDS: usize = memory.data(115584)
 
 export const R_SIZE: usize = 0
@@ -13,7 +16,10 @@ export const R_TIME: usize = 16
 export const R_THREAD: usize = 24
 export const R_OLD_ADDRESS: usize = 32
 export const R_HEAP: usize = 40
-/** Where the data of the record, attributes or a comment's text, ends in that of the window; it begins where that of the one before ends. */
+/**
+ * Where the data of the record, attributes or a comment's text, ends in that of the window; it begins where that of the
+ * one before ends.
+ */
 export const R_DATA_END: usize = 48
 export const R_TAG: usize = 52
 /** Which of thread, heap and time an event has: the record's is not a zero in the place of one. */

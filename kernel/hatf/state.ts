@@ -1,8 +1,9 @@
 /**
- * How each field of HATF is laid out at one place of a stream: what the metadata records so far have set. Decoders and encoders keep
- * theirs outside, and copy it to `STATE` before a call and back after it.
+ * How each field of HATF is laid out at one place of a stream: what the metadata records so far have set. Decoders and
+ * encoders keep theirs outside, and copy it to `STATE` before a call and back after it.
  *
- * By field code there is an array for each property, so that two neighbours can be worked on at once: size and address, time and thread.
+ * By field code there is an array for each property, so that two neighbours can be worked on at once: size and address,
+ * time and thread.
  */
 
 import { HAS_HEAP, HAS_THREAD, HAS_TIME } from '../shared/event'
@@ -41,7 +42,9 @@ export const TAG_METADATA: u32 = 11
 export const FIELD_SIZE: u32 = 1
 export const FIELD_INTERPRETATION: u32 = 2
 
-/** Per field, the default, the base offset, or (delta and stride) the previous value; 0 for values that are as they are. */
+/**
+ * Per field, the default, the base offset, or (delta and stride) the previous value; 0 for values that are as they are.
+ */
 export const BASES: usize = STATE
 /** Per field, what stride adds to each value; else 0. */
 export const STRIDES: usize = STATE + 48
@@ -80,8 +83,9 @@ export const THREAD_AT: usize = STATE + 448
 /** Only encoders have what follows. */
 
 /**
- * Of each record's size, address, time, thread, old address and heap: what they must be where nothing is to be done before the record, in
- * the bits that count. So a field that is stored as it is gets wider when a value does not fit, and a single value is given up for another.
+ * Of each record's size, address, time, thread, old address and heap: what they must be where nothing is to be done
+ * before the record, in the bits that count. So a field that is stored as it is gets wider when a value does not fit,
+ * and a single value is given up for another.
  */
 export const EXPECTED: usize = STATE + 464
 export const COUNTING: usize = STATE + 512
@@ -89,11 +93,18 @@ export const COUNTING: usize = STATE + 512
 export const STRATEGIES: usize = STATE + 560
 /** By field code, the width that plain storing would have come to by now. */
 export const PLAIN_WIDTHS: usize = STATE + 568
-/** Of thread, heap and time (as in a record's `R_GIVEN`), those that are to be laid out before the first record that has them. */
+/**
+ * Of thread, heap and time (as in a record's `R_GIVEN`), those that are to be laid out before the first record that has
+ * them.
+ */
 export const WAITING: usize = STATE + 576
-/** Of thread, heap and time (as bits of an event's mask), those that some event had: records have them from there on. */
+/**
+ * Of thread, heap and time (as bits of an event's mask), those that some event had: records have them from there on.
+ */
 export const CARRIED: usize = STATE + 580
-/** By field code, 18 bytes: how many layouts there are to choose from, and for each its interpretation and its width. */
+/**
+ * By field code, 18 bytes: how many layouts there are to choose from, and for each its interpretation and its width.
+ */
 export const LAYOUTS: usize = STATE + 584
 
 const ONES: u64 = 0x0101_0101_0101_0101
@@ -105,7 +116,13 @@ const ZEROS: u64 = 0x8080_8080_8080_8080
 @inline
 function readIndices(width: u32): u64 {
   if (width == 4) return 0x8080_8080_0001_0203
-  return width == 8 ? 0x0001_0203_0405_0607 : width == 2 ? 0x8080_8080_8080_0001 : width == 1 ? 0x8080_8080_8080_8000 : ZEROS
+  return width == 8
+    ? 0x0001_0203_0405_0607
+    : width == 2
+      ? 0x8080_8080_8080_0001
+      : width == 1
+        ? 0x8080_8080_8080_8000
+        : ZEROS
 }
 
 // @ts-ignore: decorator
@@ -129,7 +146,7 @@ export function interpretationOf(f: u32): u32 {
 // @ts-ignore: decorator
 @inline
 export function lengthOf(tag: u32): u32 {
-  return load<u32>(LENGTHS + (<usize>tag << 2))
+  return load<u32>(LENGTHS + ((<usize>tag) << 2))
 }
 
 /** The state at the beginning of a stream. */
@@ -156,8 +173,8 @@ export function setWidth(f: u32, width: u32): void {
 export function setInterpretation(f: u32, interpretation: u32, base: u64, stride: u64): void {
   store<u8>(INTERPRETATIONS + f, <u8>interpretation)
   store<u8>(WIDTHS + f, interpretation == DEFAULT || interpretation == STRIDE ? 0 : load<u8>(LAST_WIDTHS + f))
-  store<u64>(BASES + (<usize>f << 3), interpretation == NONE ? 0 : base)
-  store<u64>(STRIDES + (<usize>f << 3), interpretation == STRIDE ? stride : 0)
+  store<u64>(BASES + ((<usize>f) << 3), interpretation == NONE ? 0 : base)
+  store<u64>(STRIDES + ((<usize>f) << 3), interpretation == STRIDE ? stride : 0)
   touch(f)
 }
 
@@ -171,12 +188,12 @@ function touch(f: u32): void {
 
 /** What follows from a field's width and interpretation for its values. */
 function derive(f: u32): void {
-  const wide = <usize>f << 3
+  const wide = (<usize>f) << 3
   const width = widthOf(f)
   const interpretation = interpretationOf(f)
   const isStored = interpretation != DEFAULT && interpretation != STRIDE
   const isSigned = (interpretation == BASE_OFFSET || interpretation == DELTA) && width != 0
-  store<u64>(SIGNS + wide, isSigned ? <u64>1 << ((width << 3) - 1) : 0)
+  store<u64>(SIGNS + wide, isSigned ? (<u64>1) << ((width << 3) - 1) : 0)
   store<u64>(MOVES + wide, interpretation >= DELTA ? <u64>-1 : 0)
   store<u64>(BYTES + wide, isStored ? readIndices(width) : ZEROS)
 }

@@ -1,10 +1,25 @@
-/** Events to bytes, where no field's layouts are chosen by looking ahead: most become records without being kept as such. */
+/**
+ * Events to bytes, where no field's layouts are chosen by looking ahead: most become records without being kept as
+ * such.
+ */
 
 import { ADDRESS, KIND, MASK, SIZE, THREAD, TIME } from '../shared/columns'
 import { HAS_ADDRESS, HAS_ATTRIBUTES, HAS_HEAP, HAS_SIZE, HAS_THREAD, HAS_TIME, KIND_FREE } from '../shared/event'
 import { lower, records, todo } from './lower'
 import { clearPlan } from './plan'
-import { BASES, COUNTING, EXPECTED, F_TIME, lengthOf, MOVES, MOVES_PAIR, OPTIONAL, THREAD_AT, WRITE_OPTIONAL, WRITE_PAIR } from './state'
+import {
+  BASES,
+  COUNTING,
+  EXPECTED,
+  F_TIME,
+  lengthOf,
+  MOVES,
+  MOVES_PAIR,
+  OPTIONAL,
+  THREAD_AT,
+  WRITE_OPTIONAL,
+  WRITE_PAIR,
+} from './state'
 import { isQuick, OUTPUT, OUTPUT_BYTES, setWritten, writeAt, written } from './write'
 
 /** Which fields HATF has a place for in alloc and free records, as bits of an event's mask. */
@@ -33,14 +48,17 @@ export function stream(i: u32, to: u32, keep: bool): u32 {
   let more = v128.load(BASES, F_TIME << 3)
   for (; i < to && out < full; i++) {
     const kind = <u32>load<u8>(KIND + i)
-    const set = load<u32>(MASK + (<usize>i << 2))
+    const set = load<u32>(MASK + ((<usize>i) << 2))
     const own = kind == KIND_FREE ? OWN & ~HAS_SIZE : OWN
     const usual = optional | (own & (HAS_SIZE | HAS_ADDRESS))
     if (kind <= KIND_FREE && quick && (keep ? set : set & own) == usual) {
-      const wide = <usize>i << 3
-      const tag = <usize>kind << 4
+      const wide = (<usize>i) << 3
+      const tag = (<usize>kind) << 4
       const pair = v128.load_lane<u64>(ADDRESS + wide, v128.load_zero<u64>(SIZE + wide), 1)
-      let misfits = v128.and(v128.and(v128.xor(pair, v128.load(EXPECTED)), v128.load(COUNTING)), v128.load(HAS_PAIR + tag))
+      let misfits = v128.and(
+        v128.and(v128.xor(pair, v128.load(EXPECTED)), v128.load(COUNTING)),
+        v128.load(HAS_PAIR + tag),
+      )
       let times = i64x2.splat(0)
       if (optional != 0) {
         if ((optional & HAS_TIME) != 0) times = v128.load_zero<u64>(TIME + wide)
@@ -53,7 +71,10 @@ export function stream(i: u32, to: u32, keep: bool): u32 {
         v128.store(out, v128.swizzle(i64x2.sub(pair, bases), v128.load(WRITE_PAIR + tag)), 1)
         bases = v128.bitselect(pair, bases, v128.load(MOVES_PAIR + tag))
         if (optional != 0) {
-          v128.store(out + load<u32>(THREAD_AT + (<usize>kind << 2)), v128.swizzle(i64x2.sub(times, more), v128.load(WRITE_OPTIONAL)))
+          v128.store(
+            out + load<u32>(THREAD_AT + ((<usize>kind) << 2)),
+            v128.swizzle(i64x2.sub(times, more), v128.load(WRITE_OPTIONAL)),
+          )
           more = v128.bitselect(times, more, v128.load(MOVES, F_TIME << 3))
         }
         out += lengthOf(kind)

@@ -2,13 +2,50 @@
 
 import { HAS_HEAP } from '../shared/event'
 import { PLANNED, writeMetadata } from './plan'
-import { dataStart, R_ADDRESS, R_DATA_END, R_GIVEN, R_HEAP, R_OLD_ADDRESS, R_SIZE, R_TAG, R_THREAD, R_TIME, recordAt } from './records'
 import {
-  BASES, COUNTING, EXPECTED, F_ADDRESS, F_ATTRIBUTES, F_HEAP, F_SIZE, F_THREAD, F_TIME, lengthOf, MOVES, MOVES_PAIR, OPTIONAL, TAG_COMMENT,
-  TAG_CREATE_THREAD, TAG_FREE, TAG_REALLOC_FREED, THREAD_AT, V1, V2, WAITING, widthOf, WRITE_OPTIONAL, WRITE_PAIR,
+  dataStart,
+  R_ADDRESS,
+  R_DATA_END,
+  R_GIVEN,
+  R_HEAP,
+  R_OLD_ADDRESS,
+  R_SIZE,
+  R_TAG,
+  R_THREAD,
+  R_TIME,
+  recordAt,
+} from './records'
+import {
+  BASES,
+  COUNTING,
+  EXPECTED,
+  F_ADDRESS,
+  F_ATTRIBUTES,
+  F_HEAP,
+  F_SIZE,
+  F_THREAD,
+  F_TIME,
+  lengthOf,
+  MOVES,
+  MOVES_PAIR,
+  OPTIONAL,
+  TAG_COMMENT,
+  TAG_CREATE_THREAD,
+  TAG_FREE,
+  TAG_REALLOC_FREED,
+  THREAD_AT,
+  V1,
+  V2,
+  WAITING,
+  widthOf,
+  WRITE_OPTIONAL,
+  WRITE_PAIR,
 } from './state'
 
-/** Where records are written: so much that a record with its metadata and the longest attributes fits behind the last one that is begun. */
+/**
+ * Where records are written: so much that a record with its metadata and the longest attributes fits behind the last
+ * one that is begun.
+ */
 export const OUTPUT: usize = memory.data(196608)
 export const OUTPUT_BYTES: usize = 130048
 
@@ -50,10 +87,14 @@ export function writeAt(out: usize, r: u32, to: u32, dataFrom: u32, dataTo: u32)
     const times = v128.load(at, R_TIME)
     const others = v128.load(at, R_OLD_ADDRESS)
     const misfits = v128.or(
-      v128.or(v128.and(v128.xor(pair, v128.load(EXPECTED)), v128.load(COUNTING)), v128.and(v128.xor(times, v128.load(EXPECTED, 16)), v128.load(COUNTING, 16))),
+      v128.or(
+        v128.and(v128.xor(pair, v128.load(EXPECTED)), v128.load(COUNTING)),
+        v128.and(v128.xor(times, v128.load(EXPECTED, 16)), v128.load(COUNTING, 16)),
+      ),
       v128.and(v128.xor(others, v128.load(EXPECTED, 32)), v128.load(COUNTING, 32)),
     )
-    const isSpecial = (<u32>load<u8>(PLANNED + r) | (load<u8>(at, R_GIVEN) & load<u32>(WAITING)) | (dataEnd - dataAt)) != 0
+    const isSpecial =
+      ((<u32>load<u8>(PLANNED + r)) | (load<u8>(at, R_GIVEN) & load<u32>(WAITING)) | (dataEnd - dataAt)) != 0
     if (isSpecial || v128.any_true(misfits)) {
       v128.store(BASES, bases)
       v128.store(BASES, more, F_TIME << 3)
@@ -65,12 +106,15 @@ export function writeAt(out: usize, r: u32, to: u32, dataFrom: u32, dataTo: u32)
     }
     if (tag <= TAG_FREE && quick) {
       // Which of the two comes next cannot be foretold: both are written alike, but for how far.
-      const kind = <usize>tag << 4
+      const kind = (<usize>tag) << 4
       store<u8>(out, <u8>tag)
       v128.store(out, v128.swizzle(i64x2.sub(pair, bases), v128.load(WRITE_PAIR + kind)), 1)
       bases = v128.bitselect(pair, bases, v128.load(MOVES_PAIR + kind))
       if (optional != 0) {
-        v128.store(out + load<u32>(THREAD_AT + (<usize>tag << 2)), v128.swizzle(i64x2.sub(times, more), v128.load(WRITE_OPTIONAL)))
+        v128.store(
+          out + load<u32>(THREAD_AT + ((<usize>tag) << 2)),
+          v128.swizzle(i64x2.sub(times, more), v128.load(WRITE_OPTIONAL)),
+        )
         more = v128.bitselect(times, more, v128.load(MOVES, F_TIME << 3))
       }
       out += lengthOf(tag)
@@ -126,7 +170,7 @@ function writeAny(out: usize, at: usize, tag: u32, data: usize, length: u32): us
 
 /** Writes a field, and what is behind it, which is written over. The value must fit. */
 function put(out: usize, f: u32, value: u64): usize {
-  const wide = <usize>f << 3
+  const wide = (<usize>f) << 3
   const base = load<u64>(BASES + wide)
   store<u64>(BASES + wide, base ^ ((base ^ value) & load<u64>(MOVES + wide)))
   const width = widthOf(f)

@@ -1,6 +1,7 @@
 /**
- * What a batch does to the live set: it comes as what its events are to do to blocks, by their keys (lib/transforms/block-keys.ts), and goes as what they
- * did, by the blocks' numbers: a block that begins gets the number that was given back last, or the next one from 1.
+ * What a batch does to the live set: it comes as what its events are to do to blocks, by their keys
+ * (lib/transforms/block-keys.ts), and goes as what they did, by the blocks' numbers: a block that begins gets the
+ * number that was given back last, or the next one from 1.
  *
  * What it holds stays from call to call, in memory that grows with the blocks that are live at once.
  */
@@ -28,7 +29,10 @@ export const CHANGES: usize = memory.data(4288)
 export const ENDED: usize = memory.data(16576)
 export const BEGUN: usize = memory.data(16576)
 
-/** How many of the blocks that ended last are remembered, to tell a double free from a free of an unknown block; a power of two. */
+/**
+ * How many of the blocks that ended last are remembered, to tell a double free from a free of an unknown block; a power
+ * of two.
+ */
 const REMEMBERED: u32 = 65_536
 /** Their keys, each in the one place that its key allows; the null key for none. */
 const FREED: usize = memory.data(524288)
@@ -49,7 +53,7 @@ export function clear(): bool {
 
 /** The number of a live block, 0 if it is not live. */
 export function find(low: u32, high: u32, isIndex: bool): u32 {
-  return numberOf((<u64>high << 32) | <u64>low, isIndex)
+  return numberOf(((<u64>high) << 32) | (<u64>low), isIndex)
 }
 
 /** Does what the rows from 0 on say. @returns how many: less than there are if there is no memory for one more block */
@@ -95,6 +99,6 @@ function end(key: u64, isIndex: bool): u32 {
 // @ts-ignore: decorator
 @inline
 function placeOf(key: u64): usize {
-  const h = (<u32>key ^ (<u32>(key >> 32) * 0x85eb_ca6b)) * 0x9e37_79b1
-  return FREED + (<usize>((h ^ (h >> 15)) & (REMEMBERED - 1)) << 3)
+  const h = ((<u32>key) ^ (<u32>(key >> 32) * 0x85eb_ca6b)) * 0x9e37_79b1
+  return FREED + ((<usize>((h ^ (h >> 15)) & (REMEMBERED - 1))) << 3)
 }

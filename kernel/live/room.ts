@@ -1,6 +1,6 @@
 /**
- * Memory for what grows: pieces whose sizes are powers of two. A piece that is given back is used for whatever fits into it, for memory as such never
- * gets smaller.
+ * Memory for what grows: pieces whose sizes are powers of two. A piece that is given back is used for whatever fits
+ * into it, for memory as such never gets smaller.
  */
 
 const SMALLEST: u32 = 6
@@ -19,7 +19,7 @@ export function takeRoom(log: u32): usize {
     // The upper halves of a larger one are free again.
     while (size > max(log, SMALLEST)) {
       size--
-      giveRoom(piece + (<usize>1 << size), size)
+      giveRoom(piece + ((<usize>1) << size), size)
     }
     return piece
   }
@@ -29,7 +29,8 @@ export function takeRoom(log: u32): usize {
   const here = <u64>memory.size()
   if (pages > 0xffff) return 0
   // Who uses the memory has to look at it anew each time that it grows. What is not touched costs nothing.
-  if (pages > here && memory.grow(<i32>max(pages - here, here >> 3)) < 0 && memory.grow(<i32>(pages - here)) < 0) return 0
+  if (pages > here && memory.grow(<i32>max(pages - here, here >> 3)) < 0 && memory.grow(<i32>(pages - here)) < 0)
+    return 0
   const at = end
   end = <usize>after
   return at
@@ -45,5 +46,5 @@ export function giveRoom(at: usize, log: u32): void {
 // @ts-ignore: decorator
 @inline
 function listOf(log: u32): usize {
-  return FREE + (<usize>log << 2)
+  return FREE + ((<usize>log) << 2)
 }

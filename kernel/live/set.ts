@@ -1,14 +1,19 @@
 /**
- * The live set: a hash table from keys of blocks to their numbers. Open addressing, linear probing, deletion that shifts back; 16 bytes a slot, so that a
- * search looks at one line of the cache. A key is an index or an address; equal ones of either sort are two.
+ * The live set: a hash table from keys of blocks to their numbers. Open addressing, linear probing, deletion that
+ * shifts back; 16 bytes a slot, so that a search looks at one line of the cache. A key is an index or an address; equal
+ * ones of either sort are two.
  *
- * Keys are mostly neighbours: indices that count up, addresses of one heap. The hash that a table begins with multiplies by the golden ratio, which
- * spreads rows of numbers more evenly than chance does, so that most searches end where they begin. Somebody can choose keys for which that is not so. Once
- * anything walks past many slots, the table is filled anew by a hash with a seed that nobody knows.
+ * Keys are mostly neighbours: indices that count up, addresses of one heap. The hash that a table begins with
+ * multiplies by the golden ratio, which spreads rows of numbers more evenly than chance does, so that most searches end
+ * where they begin. Somebody can choose keys for which that is not so. Once anything walks past many slots, the table
+ * is filled anew by a hash with a seed that nobody knows.
  */
 import { giveRoom, takeRoom } from './room'
 
-/** Where things are in a slot: the key, and the number of its block, which is never 0, with `INDEX`. A slot with the number 0 is empty. */
+/**
+ * Where things are in a slot: the key, and the number of its block, which is never 0, with `INDEX`. A slot with the
+ * number 0 is empty.
+ */
 const KEY: usize = 0
 const NUMBER: usize = 8
 const SLOT: u32 = 4
@@ -42,7 +47,7 @@ let unused: usize = 0
 
 /** Sets what nobody knows. */
 export function seedSet(low: u32, high: u32): void {
-  seed = (<u64>high << 32) | <u64>low
+  seed = ((<u64>high) << 32) | (<u64>low)
 }
 
 /** Forgets all blocks, at a cost that does not depend on their number. @returns whether there is memory */
@@ -50,7 +55,7 @@ export function clearSet(): bool {
   isSeeded = false
   numbers = 0
   if (slots == FEWEST) {
-    if (live > 0) memory.fill(table, 0, <usize>1 << (FEWEST + SLOT))
+    if (live > 0) memory.fill(table, 0, (<usize>1) << (FEWEST + SLOT))
     live = 0
     return true
   }
@@ -67,11 +72,12 @@ function makeTable(log: u32): bool {
   unused = takeRoom(log + 1)
   if (unused == 0) return false
   slots = log
-  last = ((<usize>1 << log) - 1) << SLOT
+  last = (((<usize>1) << log) - 1) << SLOT
   shift = <u64>(64 - log)
-  // Small tables lie in the cache, where an empty slot costs less than a search that goes on; of large ones memory matters.
+  // Small tables lie in the cache, where an empty slot costs less than a search that goes on; of large ones memory
+  // matters.
   most = log <= 16 ? 1 << (log - 2) : 5 << (log - 3)
-  memory.fill(table, 0, <usize>1 << (log + SLOT))
+  memory.fill(table, 0, (<usize>1) << (log + SLOT))
   return true
 }
 
@@ -84,7 +90,7 @@ function giveBack(): void {
 // @ts-ignore: decorator
 @inline
 function home(key: u64): usize {
-  return isSeeded ? seededHome(key) : <usize>((key * GOLDEN) >> shift) << SLOT
+  return isSeeded ? seededHome(key) : (<usize>((key * GOLDEN) >> shift)) << SLOT
 }
 
 function seededHome(key: u64): usize {
@@ -92,7 +98,7 @@ function seededHome(key: u64): usize {
   h ^= h >> 32
   h = (h ^ seed) * 0xbf58_476d_1ce4_e5b9
   h ^= h >> 29
-  return <usize>((h * GOLDEN) >> shift) << SLOT
+  return (<usize>((h * GOLDEN) >> shift)) << SLOT
 }
 
 /** The number of a block, 0 if it is not live. @param index `INDEX` or 0 */
@@ -158,7 +164,7 @@ function beginSlowly(key: u64, index: u32, length: usize): u32 {
 @inline
 function newNumber(): u32 {
   const rest = numbers - live++
-  return rest == 0 ? ++numbers : load<u32>(unused + (<usize>(rest - 1) << 2))
+  return rest == 0 ? ++numbers : load<u32>(unused + ((<usize>(rest - 1)) << 2))
 }
 
 function place(key: u64, number: u32): void {
@@ -178,7 +184,7 @@ export function finish(key: u64, isIndex: bool): u32 {
   const at = entry - table
   if (load<u32>(table + ((at + (1 << SLOT)) & last), NUMBER) == 0) store<u32>(entry, 0, NUMBER)
   else shiftBack(at)
-  store<u32>(unused + (<usize>(numbers - live--) << 2), number)
+  store<u32>(unused + ((<usize>(numbers - live--)) << 2), number)
   return number
 }
 
@@ -220,12 +226,12 @@ function refill(log: u32): bool {
     slots = fromSlots
     return false
   }
-  const end = fromTable + (<usize>1 << (fromSlots + SLOT))
+  const end = fromTable + ((<usize>1) << (fromSlots + SLOT))
   for (let at = fromTable; at < end; at += 1 << SLOT) {
     const number = load<u32>(at, NUMBER)
     if (number != 0) place(load<u64>(at, KEY), number)
   }
-  memory.copy(unused, fromUnused, <usize>(numbers - live) << 2)
+  memory.copy(unused, fromUnused, (<usize>(numbers - live)) << 2)
   giveRoom(fromTable, fromSlots + SLOT)
   giveRoom(fromUnused, fromSlots + 1)
   return true

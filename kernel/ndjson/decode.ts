@@ -1,19 +1,62 @@
-/** Lines to columns. Functions that are seldom called are exported from the kernel: the compiler would else make them part of the loop. */
+/**
+ * Lines to columns. Functions that are seldom called are exported from the kernel: the compiler would else make them
+ * part of the loop.
+ */
 
 import { readBase64 } from '../shared/base64'
 import { KIND, MASK } from '../shared/columns'
 import { BATCH_EVENTS, KIND_ALLOC, KIND_FREE } from '../shared/event'
 import { plainEnd, SCRATCH, SCRATCH_SIZE, unescape, unescapedEnd } from '../shared/json'
 import {
-  beginRow, clearStrings, follow, guess, intern, internList, lengthOfString, listRoom, nextList, NO_ROOM, stringsFull,
+  beginRow,
+  clearStrings,
+  follow,
+  guess,
+  intern,
+  internList,
+  lengthOfString,
+  listRoom,
+  nextList,
+  NO_ROOM,
+  stringsFull,
 } from '../shared/strings'
 import { exactDecimal, exactDecimal32, quotedHex } from '../shared/wide'
 import {
-  API_SLOTS, API_TEXTS, AS_ADDRESS, AS_API, AS_BYTES, AS_END, AS_I32, AS_LIST, AS_OUTCOME, AS_STRING, AS_U32, AS_U64, CLOSING_BRACKET, COLUMN_AT, COMMA, END_OF_LINE,
-  FIELD_SLOTS, FIELD_TEXTS, KIND_KEY, KIND_SLOTS, KIND_TEXTS, lengthOf, MINUS, NO_FIELD, OUTCOME_SLOTS, OUTCOME_TEXTS, QUOTE, slotOf, stands, TYPE_AT,
+  API_SLOTS,
+  API_TEXTS,
+  AS_ADDRESS,
+  AS_API,
+  AS_BYTES,
+  AS_END,
+  AS_I32,
+  AS_LIST,
+  AS_OUTCOME,
+  AS_STRING,
+  AS_U32,
+  AS_U64,
+  CLOSING_BRACKET,
+  COLUMN_AT,
+  COMMA,
+  END_OF_LINE,
+  FIELD_SLOTS,
+  FIELD_TEXTS,
+  KIND_KEY,
+  KIND_SLOTS,
+  KIND_TEXTS,
+  lengthOf,
+  MINUS,
+  NO_FIELD,
+  OUTCOME_SLOTS,
+  OUTCOME_TEXTS,
+  QUOTE,
+  slotOf,
+  stands,
+  TYPE_AT,
 } from './texts'
 
-/** Per kind and field, the field that came behind it the last time; in the place of `NO_FIELD`, the one that came first. */
+/**
+ * Per kind and field, the field that came behind it the last time; in the place of `NO_FIELD`, the one that came first.
+ */
 const FOLLOWERS: usize = memory.data(384)
 
 /** `{"kind":"alloc"` */
@@ -69,7 +112,10 @@ function nameLength(p: usize): usize {
   return <usize>ctz(i8x16.bitmask(i8x16.eq(v128.load(p), i8x16.splat(0x22))) | 0x10000)
 }
 
-/** The text of the name that stands at `p` and ends with a quote, or 0. Names whose first four letters are the same follow each other. */
+/**
+ * The text of the name that stands at `p` and ends with a quote, or 0. Names whose first four letters are the same
+ * follow each other.
+ */
 // @ts-ignore: decorator
 @inline
 function nameAt(p: usize, length: usize, slots: usize, texts: usize): usize {
@@ -86,7 +132,7 @@ function nameAt(p: usize, length: usize, slots: usize, texts: usize): usize {
 /** The field whose text stands at `p`, or the end of the line, or `NO_FIELD`. */
 function find(p: usize): u32 {
   const code = <u32>load<u8>(FIELD_SLOTS + slotOf(p + 2))
-  if (code != 0 && stands(FIELD_TEXTS + (<usize>(code - 1) << 6), p)) return code - 1
+  if (code != 0 && stands(FIELD_TEXTS + ((<usize>(code - 1)) << 6), p)) return code - 1
   return load<u16>(p) == 0x0a7d ? END_OF_LINE : NO_FIELD
 }
 
@@ -106,7 +152,7 @@ export function findLoose(p: usize): u32 {
   p = blanks(p + 1)
   const code = <u32>load<u8>(FIELD_SLOTS + slotOf(p + 1))
   if (load<u8>(p) != QUOTE || code == 0) return NO_FIELD
-  const text = FIELD_TEXTS + (<usize>(code - 1) << 6)
+  const text = FIELD_TEXTS + ((<usize>(code - 1)) << 6)
   // The name with both quotes, and what its value begins with.
   let q = text + 1
   do if (load<u8>(p++) != load<u8>(q++)) return NO_FIELD
@@ -161,7 +207,10 @@ export function unknownName(p: usize, to: usize, last: usize, slots: usize, text
   return p + length + 1
 }
 
-/** The name of a code and the quote behind it: usually the one that came the last time, and then it is known at once where it ends. */
+/**
+ * The name of a code and the quote behind it: usually the one that came the last time, and then it is known at once
+ * where it ends.
+ */
 // @ts-ignore: decorator
 @inline
 function name(p: usize, to: usize, last: usize, slots: usize, texts: usize): usize {
@@ -231,7 +280,7 @@ export function list(p: usize, to: usize): usize {
   } else {
     for (;;) {
       if (load<u8>(p) != QUOTE || n == room) return 0
-      p = string(p + 1, first + (<usize>n << 2))
+      p = string(p + 1, first + ((<usize>n) << 2))
       if (p == 0) return 0
       n++
       p = blanks(p)
@@ -258,8 +307,8 @@ export function bytes(p: usize, to: usize): usize {
 }
 
 /**
- * Reads the whole lines from `p` to `end` into the columns from event `i` on, until the lines are used up, the batch is full, or a line
- * is not an event in the canonical form; blanks may stand between its parts, and keys in any order.
+ * Reads the whole lines from `p` to `end` into the columns from event `i` on, until the lines are used up, the batch is
+ * full, or a line is not an event in the canonical form; blanks may stand between its parts, and keys in any order.
  * @param stringLimit so many bytes of strings make a batch full
  * @returns how many events there are
  */
@@ -296,7 +345,7 @@ export function decode(p: usize, end: usize, i: u32, stringLimit: u32): u32 {
     beginRow()
     for (;;) {
       let f = <u32>load<u8>(followers + last)
-      let text = FIELD_TEXTS + (<usize>f << 6)
+      let text = FIELD_TEXTS + ((<usize>f) << 6)
       if (stands(text, p)) {
         p += lengthOf(text)
       } else {
@@ -307,10 +356,10 @@ export function decode(p: usize, end: usize, i: u32, stringLimit: u32): u32 {
             p = 0
             break
           }
-          text = FIELD_TEXTS + (<usize>f << 6)
+          text = FIELD_TEXTS + ((<usize>f) << 6)
           p = looseEnd
         } else {
-          text = FIELD_TEXTS + (<usize>f << 6)
+          text = FIELD_TEXTS + ((<usize>f) << 6)
           p += lengthOf(text)
         }
         store<u8>(followers + last, <u8>f)
@@ -320,16 +369,16 @@ export function decode(p: usize, end: usize, i: u32, stringLimit: u32): u32 {
       const column = <usize>load<u32>(text, COLUMN_AT)
       switch (load<u32>(text, TYPE_AT)) {
         case AS_U64:
-          p = exactDecimal(p, column + (<usize>i << 3))
+          p = exactDecimal(p, column + ((<usize>i) << 3))
           break
         case AS_ADDRESS:
-          p = load<u16>(p) == 0x7830 ? quotedHex(p + 2, column + (<usize>i << 3)) : 0
+          p = load<u16>(p) == 0x7830 ? quotedHex(p + 2, column + ((<usize>i) << 3)) : 0
           break
         case AS_U32:
-          p = exactDecimal32(p, column + (<usize>i << 2))
+          p = exactDecimal32(p, column + ((<usize>i) << 2))
           break
         case AS_I32:
-          p = signed(p, column + (<usize>i << 2))
+          p = signed(p, column + ((<usize>i) << 2))
           break
         case AS_API:
           p = name(p, column + i, LAST_NAMES + (kind << 2), API_SLOTS, API_TEXTS)
@@ -338,13 +387,13 @@ export function decode(p: usize, end: usize, i: u32, stringLimit: u32): u32 {
           p = name(p, column + i, LAST_NAMES + (kind << 2) + 64, OUTCOME_SLOTS, OUTCOME_TEXTS)
           break
         case AS_STRING:
-          p = string(p, column + (<usize>i << 2))
+          p = string(p, column + ((<usize>i) << 2))
           break
         case AS_LIST:
-          p = list(p, column + (<usize>i << 2))
+          p = list(p, column + ((<usize>i) << 2))
           break
         case AS_BYTES:
-          p = bytes(p, column + (<usize>i << 2))
+          p = bytes(p, column + ((<usize>i) << 2))
           break
         case AS_END:
           break
@@ -359,7 +408,7 @@ export function decode(p: usize, end: usize, i: u32, stringLimit: u32): u32 {
     }
     set &= ~(1 << END_OF_LINE)
     store<u8>(KIND + i, <u8>kind)
-    store<u32>(MASK + (<usize>i << 2), set)
+    store<u32>(MASK + ((<usize>i) << 2), set)
     all |= set
     i++
     start = p
@@ -369,7 +418,10 @@ export function decode(p: usize, end: usize, i: u32, stringLimit: u32): u32 {
   return i
 }
 
-/** The id of the string of `length` bytes in `SCRATCH`, added if there is none yet; `NO_ROOM` if there is no room for it. */
+/**
+ * The id of the string of `length` bytes in `SCRATCH`, added if there is none yet; `NO_ROOM` if there is no room for
+ * it.
+ */
 export function internScratch(length: u32): u32 {
   return intern(SCRATCH, length)
 }

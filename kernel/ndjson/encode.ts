@@ -6,11 +6,34 @@ import { escape, isPlain, MAX_ESCAPED } from '../shared/json'
 import { LISTED, LISTS, STARTS, STRINGS } from '../shared/strings'
 import { writeShortDecimal, writeWideHex } from '../shared/wide'
 import {
-  API_TEXTS, AS_ADDRESS, AS_API, AS_BYTES, AS_I32, AS_LIST, AS_OUTCOME, AS_STRING, AS_U32, AS_U64, CLOSING_BRACKET, COLUMN_AT, COMMA, FIELD_TEXTS, KIND_KEY, KIND_TEXTS,
-  lengthOf, MINUS, NO_FIELD, OUTCOME_TEXTS, QUOTE, TYPE_AT,
+  API_TEXTS,
+  AS_ADDRESS,
+  AS_API,
+  AS_BYTES,
+  AS_I32,
+  AS_LIST,
+  AS_OUTCOME,
+  AS_STRING,
+  AS_U32,
+  AS_U64,
+  CLOSING_BRACKET,
+  COLUMN_AT,
+  COMMA,
+  FIELD_TEXTS,
+  KIND_KEY,
+  KIND_TEXTS,
+  lengthOf,
+  MINUS,
+  NO_FIELD,
+  OUTCOME_TEXTS,
+  QUOTE,
+  TYPE_AT,
 } from './texts'
 
-/** Where text is written: an event begins below `OUTPUT_BYTES`, and values that could be too long for what is behind that are left to the wrapper. */
+/**
+ * Where text is written: an event begins below `OUTPUT_BYTES`, and values that could be too long for what is behind
+ * that are left to the wrapper.
+ */
 export const OUTPUT: usize = memory.data(327_712)
 const OUTPUT_BYTES: usize = 262_144
 const OUTPUT_END: usize = 327_680
@@ -25,19 +48,25 @@ export let written: usize = 0
 /** Says in `rest` that an event has been begun. */
 const BEGUN: u32 = 1 << 31
 
-/** Per string, the address of its text as it stands between quotes, and 1 + the length of that; zeros if it was not looked at yet. */
+/**
+ * Per string, the address of its text as it stands between quotes, and 1 + the length of that; zeros if it was not
+ * looked at yet.
+ */
 const TEXTS: usize = memory.data(131_072)
 /** The texts of strings that have to be escaped. */
 const ESCAPED: usize = memory.data(262_176)
 const ESCAPED_SIZE: usize = 262_144
 let escapedEnd: usize = ESCAPED
-/** How many strings and lists of the batch lie in `STRINGS` and `LISTED`; those with other ids are left to the wrapper. */
+/**
+ * How many strings and lists of the batch lie in `STRINGS` and `LISTED`; those with other ids are left to the wrapper.
+ */
 let knownStrings: u32 = 0
 let knownLists: u32 = 0
 
 /**
- * Longer strings are left to the wrapper, for everything in an event that begins below `OUTPUT_BYTES` has to fit. A byte takes up to 6 when
- * it is escaped, so all strings of an event together take less than 65536 bytes, and those that can stand behind a list less than 20000.
+ * Longer strings are left to the wrapper, for everything in an event that begins below `OUTPUT_BYTES` has to fit. A
+ * byte takes up to 6 when it is escaped, so all strings of an event together take less than 65536 bytes, and those that
+ * can stand behind a list less than 20000.
  */
 const MAX_VALUE: u32 = 2048
 /** A list is left to the wrapper if there is less room for one of its strings and what can stand behind it. */
@@ -45,7 +74,7 @@ const LIST_ROOM: usize = 32_768
 
 /** Begins a batch, of whose strings and lists so many lie where decoded ones would. */
 export function beginStrings(strings: u32, lists: u32): void {
-  memory.fill(TEXTS, 0, <usize>strings << 3)
+  memory.fill(TEXTS, 0, (<usize>strings) << 3)
   escapedEnd = ESCAPED
   knownStrings = strings
   knownLists = lists
@@ -53,9 +82,9 @@ export function beginStrings(strings: u32, lists: u32): void {
 
 /** Finds out how a string stands between quotes. Whether there is room for it. */
 export function prepareText(id: u32): bool {
-  const from = STRINGS + load<u32>(STARTS + (<usize>id << 2))
-  const length = <u32>(STRINGS + load<u32>(STARTS + (<usize>id << 2), 4) - from)
-  const entry = TEXTS + (<usize>id << 3)
+  const from = STRINGS + load<u32>(STARTS + ((<usize>id) << 2))
+  const length = <u32>(STRINGS + load<u32>(STARTS + ((<usize>id) << 2), 4) - from)
+  const entry = TEXTS + ((<usize>id) << 3)
   if (length > MAX_VALUE) return false
   if (isPlain(from, length)) {
     store<u32>(entry, <u32>from)
@@ -75,7 +104,7 @@ export function prepareText(id: u32): bool {
 @inline
 function writeString(out: usize, id: u32): usize {
   if (id >= knownStrings) return 0
-  const entry = TEXTS + (<usize>id << 3)
+  const entry = TEXTS + ((<usize>id) << 3)
   if (load<u32>(entry, 4) == 0 && !prepareText(id)) return 0
   const from = <usize>load<u32>(entry)
   const length = <usize>load<u32>(entry, 4) - 1
@@ -90,9 +119,9 @@ function writeString(out: usize, id: u32): usize {
 /** Writes the strings of a list and the closing bracket; 0 if the wrapper has to do it. */
 export function writeList(out: usize, id: u32): usize {
   if (id >= knownLists) return 0
-  const list = LISTS + (<usize>id << 2)
-  const end = LISTED + (<usize>load<u32>(list, 4) << 2)
-  for (let p = LISTED + (<usize>load<u32>(list) << 2); p < end; p += 4) {
+  const list = LISTS + ((<usize>id) << 2)
+  const end = LISTED + ((<usize>load<u32>(list, 4)) << 2)
+  for (let p = LISTED + ((<usize>load<u32>(list)) << 2); p < end; p += 4) {
     const string = load<u32>(p)
     if (out > OUTPUT + OUTPUT_END - LIST_ROOM) return 0
     store<u8>(out, <u8>QUOTE)
@@ -107,8 +136,8 @@ export function writeList(out: usize, id: u32): usize {
 /** Writes base64 and the closing quote, or JSON text as it is; 0 if the wrapper has to do it. */
 export function writeBytes(out: usize, id: u32, isJson: bool): usize {
   if (id >= knownStrings) return 0
-  const from = STRINGS + load<u32>(STARTS + (<usize>id << 2))
-  const length = <u32>(STRINGS + load<u32>(STARTS + (<usize>id << 2), 4) - from)
+  const from = STRINGS + load<u32>(STARTS + ((<usize>id) << 2))
+  const length = <u32>(STRINGS + load<u32>(STARTS + ((<usize>id) << 2), 4) - from)
   if (length > MAX_VALUE) return 0
   if (isJson) {
     memory.copy(out, from, length)
@@ -120,7 +149,8 @@ export function writeBytes(out: usize, id: u32, isJson: bool): usize {
 }
 
 /**
- * Writes the events from `i` to `n`, until there is no more room for output, or there is a value that the wrapper has to write (`needed`).
+ * Writes the events from `i` to `n`, until there is no more room for output, or there is a value that the wrapper has
+ * to write (`needed`).
  * @param left `rest` of the last call if that stopped within an event, or 0
  * @returns the first event that is not written in full
  */
@@ -131,8 +161,8 @@ export function encode(i: u32, n: u32, left: u32): u32 {
   for (; i < n && out < OUTPUT + OUTPUT_BYTES; i++) {
     let set = left & ~BEGUN
     if (left == 0) {
-      set = load<u32>(MASK + (<usize>i << 2))
-      const name = KIND_TEXTS + (<usize>load<u8>(KIND + i) << 6)
+      set = load<u32>(MASK + ((<usize>i) << 2))
+      const name = KIND_TEXTS + ((<usize>load<u8>(KIND + i)) << 6)
       store<u64>(out, KIND_KEY)
       store<u8>(out, <u8>QUOTE, 8)
       v128.store(out, v128.load(name), 9)
@@ -142,45 +172,45 @@ export function encode(i: u32, n: u32, left: u32): u32 {
     left = 0
     for (; set != 0; set &= set - 1) {
       const f = ctz(set)
-      const text = FIELD_TEXTS + (<usize>f << 6)
+      const text = FIELD_TEXTS + ((<usize>f) << 6)
       const column = <usize>load<u32>(text, COLUMN_AT)
       v128.store(out, v128.load(text))
       const begin = out + lengthOf(text)
       switch (load<u32>(text, TYPE_AT)) {
         case AS_U64:
-          out = writeShortDecimal(begin, load<u64>(column + (<usize>i << 3)))
+          out = writeShortDecimal(begin, load<u64>(column + ((<usize>i) << 3)))
           break
         case AS_ADDRESS:
           store<u16>(begin, 0x7830)
-          out = writeWideHex(begin + 2, load<u64>(column + (<usize>i << 3)))
+          out = writeWideHex(begin + 2, load<u64>(column + ((<usize>i) << 3)))
           store<u8>(out++, <u8>QUOTE)
           break
         case AS_U32:
-          out = writeShortDecimal(begin, load<u32>(column + (<usize>i << 2)))
+          out = writeShortDecimal(begin, load<u32>(column + ((<usize>i) << 2)))
           break
         case AS_I32: {
-          const value = <i64>load<i32>(column + (<usize>i << 2))
+          const value = <i64>load<i32>(column + ((<usize>i) << 2))
           store<u8>(begin, <u8>MINUS)
           out = writeShortDecimal(value < 0 ? begin + 1 : begin, value < 0 ? 0 - value : value)
           break
         }
         case AS_API:
-          out = writeName(begin, API_TEXTS + (<usize>load<u8>(column + i) << 6))
+          out = writeName(begin, API_TEXTS + ((<usize>load<u8>(column + i)) << 6))
           break
         case AS_OUTCOME:
-          out = writeName(begin, OUTCOME_TEXTS + (<usize>load<u8>(column + i) << 6))
+          out = writeName(begin, OUTCOME_TEXTS + ((<usize>load<u8>(column + i)) << 6))
           break
         case AS_STRING:
-          out = writeString(begin, load<u32>(column + (<usize>i << 2)))
+          out = writeString(begin, load<u32>(column + ((<usize>i) << 2)))
           break
         case AS_LIST:
-          out = writeList(begin, load<u32>(column + (<usize>i << 2)))
+          out = writeList(begin, load<u32>(column + ((<usize>i) << 2)))
           break
         case AS_BYTES:
-          out = writeBytes(begin, load<u32>(column + (<usize>i << 2)), false)
+          out = writeBytes(begin, load<u32>(column + ((<usize>i) << 2)), false)
           break
         default:
-          out = writeBytes(begin, load<u32>(column + (<usize>i << 2)), true)
+          out = writeBytes(begin, load<u32>(column + ((<usize>i) << 2)), true)
       }
       if (out == 0) {
         needed = f

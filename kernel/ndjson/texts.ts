@@ -1,9 +1,9 @@
 /** The names of kinds, fields, functions and outcomes in lines, and how values are written. */
 
 /**
- * Texts, which the wrapper writes here: 16 bytes of text, 16 bytes that say which of them count, and the length. A field's text, with the
- * comma before it and the quote or bracket that its value begins with, also has how its value is written, and the address of its column.
- * Behind the last one there is one that no text is like.
+ * Texts, which the wrapper writes here: 16 bytes of text, 16 bytes that say which of them count, and the length. A
+ * field's text, with the comma before it and the quote or bracket that its value begins with, also has how its value is
+ * written, and the address of its column. Behind the last one there is one that no text is like.
  */
 export const FIELD_TEXTS: usize = memory.data(1984, 64)
 export const KIND_TEXTS: usize = memory.data(832, 64)

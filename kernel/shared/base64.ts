@@ -1,19 +1,26 @@
 /** Base64 with padding, in its usual alphabet. */
 
 const LETTERS: usize = memory.data<u8>([
-  65, 66, 67, 68, 69, 70, 71, 72, 73, 74, 75, 76, 77, 78, 79, 80, 81, 82, 83, 84, 85, 86, 87, 88, 89, 90, 97, 98, 99, 100, 101, 102, 103, 104, 105, 106, 107,
-  108, 109, 110, 111, 112, 113, 114, 115, 116, 117, 118, 119, 120, 121, 122, 48, 49, 50, 51, 52, 53, 54, 55, 56, 57, 43, 47,
+  65, 66, 67, 68, 69, 70, 71, 72, 73, 74, 75, 76, 77, 78, 79, 80, 81, 82, 83, 84, 85, 86, 87, 88, 89, 90, 97, 98, 99,
+  100, 101, 102, 103, 104, 105, 106, 107, 108, 109, 110, 111, 112, 113, 114, 115, 116, 117, 118, 119, 120, 121, 122, 48,
+  49, 50, 51, 52, 53, 54, 55, 56, 57, 43, 47,
 ])
 const PAD: u32 = 0x3d
 
 /** Writes `length` bytes; returns the position behind the last letter. */
 export function writeBase64(out: usize, p: usize, length: u32): usize {
   for (; length >= 3; length -= 3, p += 3, out += 4) {
-    const bits = (<u32>load<u8>(p) << 16) | (<u32>load<u8>(p, 1) << 8) | <u32>load<u8>(p, 2)
-    store<u32>(out, letter(bits >> 18) | (letter((bits >> 12) & 63) << 8) | (letter((bits >> 6) & 63) << 16) | (letter(bits & 63) << 24))
+    const bits = ((<u32>load<u8>(p)) << 16) | ((<u32>load<u8>(p, 1)) << 8) | (<u32>load<u8>(p, 2))
+    store<u32>(
+      out,
+      letter(bits >> 18) |
+        (letter((bits >> 12) & 63) << 8) |
+        (letter((bits >> 6) & 63) << 16) |
+        (letter(bits & 63) << 24),
+    )
   }
   if (length == 0) return out
-  const bits = (<u32>load<u8>(p) << 16) | (length == 2 ? <u32>load<u8>(p, 1) << 8 : 0)
+  const bits = ((<u32>load<u8>(p)) << 16) | (length == 2 ? (<u32>load<u8>(p, 1)) << 8 : 0)
   const third = length == 2 ? letter((bits >> 6) & 63) : PAD
   store<u32>(out, letter(bits >> 18) | (letter((bits >> 12) & 63) << 8) | (third << 16) | (PAD << 24))
   return out + 4

@@ -113,7 +113,7 @@ function fourHex(p: usize): i32 {
     const digit = c - 0x30
     const letter = (c | 0x20) - 0x61
     if (digit > 9 && letter > 5) return -1
-    value = (value << 4) | <i32>(digit <= 9 ? digit : letter + 10)
+    value = (value << 4) | (<i32>(digit <= 9 ? digit : letter + 10))
   }
   return value
 }
@@ -141,7 +141,10 @@ function writeUtf8(out: usize, code: u32): usize {
   return out + 4
 }
 
-/** Whether a string can stand between quotes as it is: ASCII without quotes, backslashes and control characters. Reads up to 16 bytes beyond. */
+/**
+ * Whether a string can stand between quotes as it is: ASCII without quotes, backslashes and control characters. Reads
+ * up to 16 bytes beyond.
+ */
 export function isPlain(p: usize, length: u32): bool {
   for (; length > 16; p += 16, length -= 16) if (notPlain(p) != 0) return false
   return (notPlain(p) & ((1 << length) - 1)) == 0
@@ -159,7 +162,10 @@ function notPlain(p: usize): i32 {
 /** How many bytes one byte takes at most when it is escaped. */
 export const MAX_ESCAPED: u32 = 6
 
-/** Writes a string as `JSON.stringify` does, without quotes; bytes that are not UTF-8 as halves of pairs. Returns the position behind it. */
+/**
+ * Writes a string as `JSON.stringify` does, without quotes; bytes that are not UTF-8 as halves of pairs. Returns the
+ * position behind it.
+ */
 export function escape(p: usize, length: u32, out: usize): usize {
   const end = p + length
   while (p < end) {
@@ -207,11 +213,21 @@ function hexDigit(value: u32): u8 {
 /** The length of the valid UTF-8 sequence of 2 to 4 bytes at `p`, or 0. */
 function sequenceLength(p: usize, left: usize): usize {
   const lead = <u32>load<u8>(p)
-  const n: usize = lead >= 0xc2 && lead < 0xe0 ? 2 : lead >= 0xe0 && lead < 0xf0 ? 3 : lead >= 0xf0 && lead < 0xf5 ? 4 : 0
+  const n: usize =
+    lead >= 0xc2 && lead < 0xe0 ? 2 : lead >= 0xe0 && lead < 0xf0 ? 3 : lead >= 0xf0 && lead < 0xf5 ? 4 : 0
   if (n == 0 || n > left) return 0
   for (let i: usize = 1; i < n; i++) if ((load<u8>(p + i) & 0xc0) != 0x80) return 0
   // Not longer than need be, no halves of pairs, nothing beyond U+10FFFF.
   const second = <u32>load<u8>(p + 1)
-  if (lead == 0xe0 ? second < 0xa0 : lead == 0xed ? second > 0x9f : lead == 0xf0 ? second < 0x90 : lead == 0xf4 && second > 0x8f) return 0
+  if (
+    lead == 0xe0
+      ? second < 0xa0
+      : lead == 0xed
+        ? second > 0x9f
+        : lead == 0xf0
+          ? second < 0x90
+          : lead == 0xf4 && second > 0x8f
+  )
+    return 0
   return n
 }

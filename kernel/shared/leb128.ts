@@ -16,7 +16,10 @@ export function lebEnds(word: u64): u64 {
   return ~word & HIGHS
 }
 
-/** The value of the number of up to eight bytes that a word begins with. @param ends what `lebEnds` gave for the word, not 0 */
+/**
+ * The value of the number of up to eight bytes that a word begins with.
+ * @param ends what `lebEnds` gave for the word, not 0
+ */
 // @ts-ignore: decorator
 @inline
 export function lebValue(word: u64, ends: u64): u64 {
@@ -31,21 +34,22 @@ export function lebLength(ends: u64): usize {
 }
 
 /**
- * The seven low bits of eight bytes, put together, the others being zero: two bytes, four, then all. Upper halves come down by a shift, which is
- * taking away the difference from the sum.
+ * The seven low bits of eight bytes, put together, the others being zero: two bytes, four, then all. Upper halves come
+ * down by a shift, which is taking away the difference from the sum.
  */
 // @ts-ignore: decorator
 @inline
 export function gather(word: u64): u64 {
   word -= (word & 0x7f00_7f00_7f00_7f00) >> 1
   word -= ((word & 0x3fff_0000_3fff_0000) >> 2) * 3
-  return <u64><u32>word | (word >> 32 << 28)
+  return (<u64>(<u32>word)) | ((word >> 32) << 28)
 }
 
 /**
  * Writes a number in as few bytes as it can be; returns the position after it. Up to ten bytes; eight may be touched.
- * @param usual how many bytes most numbers of its kind take: some of `OF_3` and `OF_7`, or 0 if nobody can say. What follows one that is as long
- *   can be written before that is known: the processor guesses which branch comes, but would wait for a sum.
+ * @param usual how many bytes most numbers of its kind take: some of `OF_3` and `OF_7`, or 0 if nobody can say. What
+ *   follows one that is as long can be written before that is known: the processor guesses which branch comes, but
+ *   would wait for a sum.
  */
 // @ts-ignore: decorator
 @inline
@@ -62,7 +66,7 @@ export function writeLeb(p: usize, value: u64, usual: u32): usize {
   if (value >> 56 != 0) return writeLongLeb(p, value)
   const word = spread(value)
   const zeros = clz(word | 1)
-  store<u64>(p, word | (HIGHS >> 8 >> (zeros & 56)))
+  store<u64>(p, word | ((HIGHS >> 8) >> (zeros & 56)))
   return p + 8 - <usize>(zeros >> 3)
 }
 
@@ -70,7 +74,7 @@ export function writeLeb(p: usize, value: u64, usual: u32): usize {
 // @ts-ignore: decorator
 @inline
 function spread(value: u64): u64 {
-  let word = (value & 0x0fff_ffff) | (value >> 28 << 32)
+  let word = (value & 0x0fff_ffff) | ((value >> 28) << 32)
   word += (word & 0x0fff_c000_0fff_c000) * 3
   return word + (word & 0x3f80_3f80_3f80_3f80)
 }
@@ -89,12 +93,12 @@ function spreadNarrow(value: u32): u32 {
 function writeNarrowLeb(p: usize, value: u32): usize {
   const word = spreadNarrow(value)
   const zeros = clz(word | 1)
-  store<u32>(p, word | (<u32>HIGHS >> 8 >> (zeros & 24)))
+  store<u32>(p, word | (((<u32>HIGHS) >> 8) >> (zeros & 24)))
   return p + 4 - <usize>(zeros >> 3)
 }
 
 function writeLongLeb(p: usize, value: u64): usize {
-  for (; value > 0x7f; value >>= 7) store<u8>(p++, <u8>value | 0x80)
+  for (; value > 0x7f; value >>= 7) store<u8>(p++, (<u8>value) | 0x80)
   store<u8>(p, <u8>value)
   return p + 1
 }

@@ -1,6 +1,7 @@
 /**
- * Numbers in text, eight bytes at a time. Readers may look at up to 24 bytes beyond a number, whatever stands there. They take where
- * something must stand and where the value goes, and return the position behind it, or 0 and the byte that does not fit in `misfit`.
+ * Numbers in text, eight bytes at a time. Readers may look at up to 24 bytes beyond a number, whatever stands there.
+ * They take where something must stand and where the value goes, and return the position behind it, or 0 and the byte
+ * that does not fit in `misfit`.
  */
 
 /** Where the byte stands that did not fit. */
@@ -71,7 +72,21 @@ function longDecimal(start: usize, to: usize): usize {
 // @ts-ignore: decorator
 @inline
 function power(n: u64): u64 {
-  return n == 8 ? 100_000_000 : n == 7 ? 10_000_000 : n == 6 ? 1_000_000 : n == 5 ? 100_000 : n == 4 ? 10_000 : n == 3 ? 1000 : n == 2 ? 100 : 10
+  return n == 8
+    ? 100_000_000
+    : n == 7
+      ? 10_000_000
+      : n == 6
+        ? 1_000_000
+        : n == 5
+          ? 100_000
+          : n == 4
+            ? 10_000
+            : n == 3
+              ? 1000
+              : n == 2
+                ? 100
+                : 10
 }
 
 /** A number of 20 digits or more, the first of which is not 0. */
@@ -95,7 +110,8 @@ function largestDecimal(start: usize, first: usize, to: usize): usize {
 function hexDigits(word: u64): u64 {
   const digits = word ^ (0x30 * ONES)
   const letters = (word | (0x20 * ONES)) ^ (0x60 * ONES)
-  // The high bits of bytes up to 9; of bytes from 1 to 6. Sums never carry into the next byte before the first that is no digit.
+  // The high bits of bytes up to 9; of bytes from 1 to 6. Sums never carry into the next byte before the first that is
+  // no digit.
   const isDigit = ~(digits + 0x76 * ONES)
   const isLetter = ~(letters + 0x79 * ONES) & (letters + 0x7f * ONES)
   return ctz((~(isDigit | isLetter) | word) & HIGHS) >> 3
@@ -165,7 +181,10 @@ export function writeDecimal(p: usize, value: u64): usize {
   }
   if (value < 100_000_000) return writeUpTo8(p, <u32>value)
   const upper = value / 100_000_000
-  p = upper < 100_000_000 ? writeUpTo8(p, <u32>upper) : write8(writeUpTo8(p, <u32>(upper / 100_000_000)), <u32>(upper % 100_000_000))
+  p =
+    upper < 100_000_000
+      ? writeUpTo8(p, <u32>upper)
+      : write8(writeUpTo8(p, <u32>(upper / 100_000_000)), <u32>(upper % 100_000_000))
   return write8(p, <u32>(value % 100_000_000))
 }
 
@@ -199,7 +218,9 @@ function write8(p: usize, value: u32): usize {
   return p + 8
 }
 
-/** Writes a number in lower-case hex without `0x` or leading zeros; returns the position after it. May touch 16 bytes. */
+/**
+ * Writes a number in lower-case hex without `0x` or leading zeros; returns the position after it. May touch 16 bytes.
+ */
 export function writeHex(p: usize, value: u64): usize {
   const n: usize = value == 0 ? 1 : <usize>((67 - clz(value)) >> 2)
   if (n > 8) {

@@ -1,6 +1,6 @@
 /**
- * The strings of one batch, laid out as lib/event/strings.ts has them: each distinct string once, and lists of their ids. Every string
- * is shorter than 65536 bytes. Sixteen bytes can be read behind every string that is given here.
+ * The strings of one batch, laid out as lib/event/strings.ts has them: each distinct string once, and lists of their
+ * ids. Every string is shorter than 65536 bytes. Sixteen bytes can be read behind every string that is given here.
  */
 
 /** The bytes of all strings: those of a batch when it is closed, and of one line more. */
@@ -21,7 +21,10 @@ const SLOTS: usize = memory.data(131_072)
 const SLOT_MASK: u32 = 0x7fff
 /** The place of each string in `SLOTS`, for clearing. */
 const SLOT_OF: usize = memory.data(65_536)
-/** Per string, 1 + the string that came behind it the last time, or 0: names of functions, files and frames follow each other again and again. */
+/**
+ * Per string, 1 + the string that came behind it the last time, or 0: names of functions, files and frames follow each
+ * other again and again.
+ */
 const FOLLOWERS: usize = memory.data(65_536)
 /** The places of lists. */
 const LIST_SLOTS: usize = memory.data(32_768)
@@ -56,8 +59,10 @@ export function setSeed(random: u64): void {
 
 /** Forgets all strings and lists. */
 export function clearStrings(): void {
-  for (let id: u32 = 0; id < strings; id++) store<u32>(SLOTS + (<usize>load<u32>(SLOT_OF + (<usize>id << 2)) << 2), 0)
-  for (let id: u32 = 0; id < lists; id++) store<u32>(LIST_SLOTS + (<usize>load<u32>(LIST_SLOT_OF + (<usize>id << 2)) << 2), 0)
+  for (let id: u32 = 0; id < strings; id++)
+    store<u32>(SLOTS + ((<usize>load<u32>(SLOT_OF + ((<usize>id) << 2))) << 2), 0)
+  for (let id: u32 = 0; id < lists; id++)
+    store<u32>(LIST_SLOTS + ((<usize>load<u32>(LIST_SLOT_OF + ((<usize>id) << 2))) << 2), 0)
   strings = 0
   stringBytes = 0
   lists = 0
@@ -74,8 +79,8 @@ export function stringsFull(bytes: u32): bool {
 }
 
 /**
- * A hash in the upper bits. Up to 32 bytes it is a sum of words times factors, which waits for nothing and does not ask for the length
- * more closely than need be: words may overlap.
+ * A hash in the upper bits. Up to 32 bytes it is a sum of words times factors, which waits for nothing and does not ask
+ * for the length more closely than need be: words may overlap.
  */
 // @ts-ignore: decorator
 @inline
@@ -83,11 +88,18 @@ function hash(p: usize, length: u32): u64 {
   const h = <u64>length * factor3
   if (length > 16) {
     const end = p + length
-    if (length <= 32) return h + load<u64>(p) * factor0 + load<u64>(p + 8) * factor1 + load<u64>(end - 16) * factor2 + (load<u64>(end - 8) ^ factor1) * factor3
+    if (length <= 32)
+      return (
+        h +
+        load<u64>(p) * factor0 +
+        load<u64>(p + 8) * factor1 +
+        load<u64>(end - 16) * factor2 +
+        (load<u64>(end - 8) ^ factor1) * factor3
+      )
     return longHash(p, end, h)
   }
   if (length >= 8) return h + load<u64>(p) * factor0 + load<u64>(p + length - 8) * factor1
-  return length == 0 ? 0 : h + (load<u64>(p) << (64 - (<u64>length << 3))) * factor0
+  return length == 0 ? 0 : h + (load<u64>(p) << (64 - ((<u64>length) << 3))) * factor0
 }
 
 function longHash(p: usize, end: usize, h: u64): u64 {
@@ -99,7 +111,7 @@ function longHash(p: usize, end: usize, h: u64): u64 {
 // @ts-ignore: decorator
 @inline
 function equal(a: usize, b: usize, length: u32): bool {
-  if (length < 8) return length == 0 || (load<u64>(a) ^ load<u64>(b)) << (64 - (<u64>length << 3)) == 0
+  if (length < 8) return length == 0 || (load<u64>(a) ^ load<u64>(b)) << (64 - ((<u64>length) << 3)) == 0
   if (length < 16) {
     const rest = <usize>length - 8
     return ((load<u64>(a) ^ load<u64>(b)) | (load<u64>(a + rest) ^ load<u64>(b + rest))) == 0
@@ -116,16 +128,16 @@ function equal(a: usize, b: usize, length: u32): bool {
 export function intern(p: usize, length: u32): u32 {
   const h = hash(p, length)
   const tag = <u32>(h >> 48)
-  let slot = <u32>(h >> 33) & SLOT_MASK
-  let entry = load<u32>(SLOTS + (<usize>slot << 2))
+  let slot = (<u32>(h >> 33)) & SLOT_MASK
+  let entry = load<u32>(SLOTS + ((<usize>slot) << 2))
   while (entry != 0) {
     if (entry >> 16 == tag) {
       const id = (entry & 0xffff) - 1
-      const at = load<u32>(STARTS + (<usize>id << 2))
-      if (load<u32>(STARTS + (<usize>id << 2), 4) - at == length && equal(STRINGS + at, p, length)) return id
+      const at = load<u32>(STARTS + ((<usize>id) << 2))
+      if (load<u32>(STARTS + ((<usize>id) << 2), 4) - at == length && equal(STRINGS + at, p, length)) return id
     }
     slot = (slot + 1) & SLOT_MASK
-    entry = load<u32>(SLOTS + (<usize>slot << 2))
+    entry = load<u32>(SLOTS + ((<usize>slot) << 2))
   }
   return add(p, length, slot, tag)
 }
@@ -136,10 +148,10 @@ function add(p: usize, length: u32, slot: u32, tag: u32): u32 {
   for (let i: usize = 0; i < length; i += 16) v128.store(to + i, v128.load(p + i))
   stringBytes += length
   const id = strings++
-  store<u32>(STARTS + (<usize>id << 2), stringBytes, 4)
-  store<u32>(SLOTS + (<usize>slot << 2), (tag << 16) | (id + 1))
-  store<u32>(SLOT_OF + (<usize>id << 2), slot)
-  store<u32>(FOLLOWERS + (<usize>id << 2), 0)
+  store<u32>(STARTS + ((<usize>id) << 2), stringBytes, 4)
+  store<u32>(SLOTS + ((<usize>slot) << 2), (tag << 16) | (id + 1))
+  store<u32>(SLOT_OF + ((<usize>id) << 2), slot)
+  store<u32>(FOLLOWERS + ((<usize>id) << 2), 0)
   return id
 }
 
@@ -153,15 +165,18 @@ export function beginRow(): void {
   last = 0
 }
 
-/** 1 + the id of the string that follows in the row, if it is the one that came there the last time and a quote stands behind it; else 0. */
+/**
+ * 1 + the id of the string that follows in the row, if it is the one that came there the last time and a quote stands
+ * behind it; else 0.
+ */
 // @ts-ignore: decorator
 @inline
 export function guess(p: usize): u32 {
   if (last == 0) return 0
-  const follower = load<u32>(FOLLOWERS + (<usize>(last - 1) << 2))
+  const follower = load<u32>(FOLLOWERS + ((<usize>(last - 1)) << 2))
   if (follower == 0) return 0
-  const at = load<u32>(STARTS + (<usize>(follower - 1) << 2))
-  const length = load<u32>(STARTS + (<usize>follower << 2)) - at
+  const at = load<u32>(STARTS + ((<usize>(follower - 1)) << 2))
+  const length = load<u32>(STARTS + ((<usize>follower) << 2)) - at
   if (load<u8>(p + length) != 0x22 || !equal(STRINGS + at, p, length)) return 0
   last = follower
   return follower
@@ -171,7 +186,7 @@ export function guess(p: usize): u32 {
 // @ts-ignore: decorator
 @inline
 export function follow(id: u32): void {
-  if (last != 0) store<u32>(FOLLOWERS + (<usize>(last - 1) << 2), id + 1)
+  if (last != 0) store<u32>(FOLLOWERS + ((<usize>(last - 1)) << 2), id + 1)
   last = id + 1
 }
 
@@ -179,14 +194,14 @@ export function follow(id: u32): void {
 // @ts-ignore: decorator
 @inline
 export function lengthOfString(id: u32): u32 {
-  return load<u32>(STARTS + (<usize>id << 2), 4) - load<u32>(STARTS + (<usize>id << 2))
+  return load<u32>(STARTS + ((<usize>id) << 2), 4) - load<u32>(STARTS + ((<usize>id) << 2))
 }
 
 /** Where the next list's ids go; it has room for `listRoom` of them. */
 // @ts-ignore: decorator
 @inline
 export function nextList(): usize {
-  return LISTED + (<usize>listed << 2)
+  return LISTED + ((<usize>listed) << 2)
 }
 
 // @ts-ignore: decorator
@@ -199,24 +214,28 @@ export function listRoom(): u32 {
 export function internList(n: u32): u32 {
   const p = nextList()
   let h: u64 = n
-  for (let i: u32 = 0; i < n; i++) h = ((h ^ (h >> 32)) + load<u32>(p + (<usize>i << 2)) + 1) * factor0
+  for (let i: u32 = 0; i < n; i++) h = ((h ^ (h >> 32)) + load<u32>(p + ((<usize>i) << 2)) + 1) * factor0
   const tag = <u32>(h >> 48)
-  let slot = <u32>(h >> 33) & LIST_SLOT_MASK
-  let entry = load<u32>(LIST_SLOTS + (<usize>slot << 2))
+  let slot = (<u32>(h >> 33)) & LIST_SLOT_MASK
+  let entry = load<u32>(LIST_SLOTS + ((<usize>slot) << 2))
   while (entry != 0) {
     const id = (entry & 0xffff) - 1
     if (entry >> 16 == tag) {
-      const at = load<u32>(LISTS + (<usize>id << 2))
-      if (load<u32>(LISTS + (<usize>id << 2), 4) - at == n && memory.compare(LISTED + (<usize>at << 2), p, <usize>n << 2) == 0) return id
+      const at = load<u32>(LISTS + ((<usize>id) << 2))
+      if (
+        load<u32>(LISTS + ((<usize>id) << 2), 4) - at == n &&
+        memory.compare(LISTED + ((<usize>at) << 2), p, (<usize>n) << 2) == 0
+      )
+        return id
     }
     slot = (slot + 1) & LIST_SLOT_MASK
-    entry = load<u32>(LIST_SLOTS + (<usize>slot << 2))
+    entry = load<u32>(LIST_SLOTS + ((<usize>slot) << 2))
   }
   if (lists == MAX_LISTS) return NO_ROOM
   listed += n
   const id = lists++
-  store<u32>(LISTS + (<usize>id << 2), listed, 4)
-  store<u32>(LIST_SLOTS + (<usize>slot << 2), (tag << 16) | (id + 1))
-  store<u32>(LIST_SLOT_OF + (<usize>id << 2), slot)
+  store<u32>(LISTS + ((<usize>id) << 2), listed, 4)
+  store<u32>(LIST_SLOTS + ((<usize>slot) << 2), (tag << 16) | (id + 1))
+  store<u32>(LIST_SLOT_OF + ((<usize>id) << 2), slot)
   return id
 }

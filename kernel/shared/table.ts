@@ -1,14 +1,16 @@
 /**
- * A hash table from 64-bit keys to two 64-bit values, for the live blocks of a trace: one for each instance, in memory that grows.
+ * A hash table from 64-bit keys to two 64-bit values, for the live blocks of a trace: one for each instance, in memory
+ * that grows.
  *
- * Buckets of seven places: by their tags, 16 bits of the hash, all seven are looked through at once, so that it makes no difference to the
- * processor's guesses which of them has the key. What a full bucket has no place for goes to the next one that has; a bucket counts the keys that
- * passed it by, and where none did a search ends. So nothing has to move when a key is removed. No search goes further than any key had to:
- * counts alone would not end one if keys were chosen to pass by every bucket.
+ * Buckets of seven places: by their tags, 16 bits of the hash, all seven are looked through at once, so that it makes
+ * no difference to the processor's guesses which of them has the key. What a full bucket has no place for goes to the
+ * next one that has; a bucket counts the keys that passed it by, and where none did a search ends. So nothing has to
+ * move when a key is removed. No search goes further than any key had to: counts alone would not end one if keys were
+ * chosen to pass by every bucket.
  *
- * Keys are mostly neighbours: indices that count up, addresses of one heap. The hash that a table begins with multiplies by the golden ratio, which
- * spreads rows of numbers more evenly than chance does. If keys have to go far all the same, because they were chosen to, the table is
- * filled anew by a hash with a seed that nobody knows.
+ * Keys are mostly neighbours: indices that count up, addresses of one heap. The hash that a table begins with
+ * multiplies by the golden ratio, which spreads rows of numbers more evenly than chance does. If keys have to go far
+ * all the same, because they were chosen to, the table is filled anew by a hash with a seed that nobody knows.
  */
 
 /** Where the values are, from an entry. */
@@ -142,7 +144,7 @@ function home(hash: u64): usize {
 // @ts-ignore: decorator
 @inline
 function tagOf(hash: u64): u32 {
-  return <u32>(hash >> 32) & ~DISPLACED | TAKEN
+  return ((<u32>(hash >> 32)) & ~DISPLACED) | TAKEN
 }
 
 /** Which of a bucket's tags are equal to one. */
@@ -167,7 +169,7 @@ export function find(key: u64): usize {
   const bucket = table + home(h)
   const tags = v128.load(bucket)
   const matches = equal(tags, tagOf(h))
-  const place = bucket + (<usize>ctz(matches) << 1)
+  const place = bucket + ((<usize>ctz(matches)) << 1)
   if (matches != 0 && load<u64>(entryAt(place)) == key) return place
   return findFurther(key)
 }
@@ -181,7 +183,7 @@ function findFurther(key: u64): usize {
   while (true) {
     const bucket = table + at
     for (let matches = equal(v128.load(bucket), tag); matches != 0; matches &= matches - 1) {
-      const place = bucket + (<usize>ctz(matches) << 1)
+      const place = bucket + ((<usize>ctz(matches)) << 1)
       if (load<u64>(entryAt(place)) == key) return place
     }
     if (load<u16>(bucket, PASSED) == 0 || ((at - from) & last) >= furthest) return 0
@@ -190,7 +192,9 @@ function findFurther(key: u64): usize {
   }
 }
 
-/** The place of a key, made if there is none yet; 0 if there is no memory for it. Places found before may have moved. */
+/**
+ * The place of a key, made if there is none yet; 0 if there is no memory for it. Places found before may have moved.
+ */
 // @ts-ignore: decorator
 @inline
 export function add(key: u64): usize {
@@ -201,7 +205,7 @@ export function add(key: u64): usize {
   const zeros = equal(tags, 0)
   // Most keys are new, nothing in their bucket has their tag, and it has no less than one place, nor had it ever.
   if (equal(tags, tag) != 0 || zeros <= NONE_PASSED || count >= most) return addSlowly(key)
-  const place = bucket + (<usize>ctz(zeros) << 1)
+  const place = bucket + ((<usize>ctz(zeros)) << 1)
   count++
   store<u16>(place, tag)
   store<u64>(entryAt(place), key)
@@ -238,7 +242,7 @@ function put(key: u64): usize {
     const bucket = table + at
     const free = equal(v128.load(bucket), 0) & FREE_PLACES
     if (free != 0) {
-      const place = bucket + (<usize>ctz(free) << 1)
+      const place = bucket + ((<usize>ctz(free)) << 1)
       count++
       furthest = max<usize>(furthest, (at - from) & last)
       store<u16>(place, tag)

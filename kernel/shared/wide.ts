@@ -1,14 +1,19 @@
-/** Numbers in text, sixteen bytes at a time; otherwise like those of `numbers.ts`. Sixteen bytes can be read from any place where text begins. */
+/**
+ * Numbers in text, sixteen bytes at a time; otherwise like those of `numbers.ts`. Sixteen bytes can be read from any
+ * place where text begins.
+ */
 
 import { decimal, decimalDigits, decimalValue, eightDigits, hex, writeDecimal } from './numbers'
 
 /** From byte n on: indices that move the first n of sixteen bytes to their end, with zeros before them. */
 const TO_THE_END: usize = memory.data<u8>([
-  128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15,
+  128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11,
+  12, 13, 14, 15,
 ])
 /** From byte 16 - n on: indices that reverse the first n of sixteen bytes, with zeros behind them. */
 const REVERSED: usize = memory.data<u8>([
-  15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128,
+  15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128,
+  128, 128, 128,
 ])
 
 /** Reads a 64-bit unsigned decimal number without leading zeros; 0 if there is none. */
@@ -33,11 +38,14 @@ export function exactDecimal32(p: usize, to: usize): usize {
   return p + <usize>n
 }
 
-/** Up to 7 digits take less time on their own. Whether there are more, or none, or leading zeros; one branch is easier to predict than two. */
+/**
+ * Up to 7 digits take less time on their own. Whether there are more, or none, or leading zeros; one branch is easier
+ * to predict than two.
+ */
 // @ts-ignore: decorator
 @inline
 function notShort(word: u64, n: u64): bool {
-  return (<i32>(n - 1 >= 7) | (<i32>((word & 0xff) == 0x30) & <i32>(n > 1))) != 0
+  return ((<i32>(n - 1 >= 7)) | ((<i32>((word & 0xff) == 0x30)) & (<i32>(n > 1)))) != 0
 }
 
 function wideDecimal32(p: usize, to: usize): usize {
@@ -65,7 +73,9 @@ function wideDecimal(p: usize, to: usize): usize {
   return p + <usize>n
 }
 
-/** Reads the digits of a 64-bit hex number, of either case, and the quote behind them; 0 if that is not what there is. */
+/**
+ * Reads the digits of a 64-bit hex number, of either case, and the quote behind them; 0 if that is not what there is.
+ */
 // @ts-ignore: decorator
 @inline
 export function quotedHex(p: usize, to: usize): usize {
@@ -76,8 +86,12 @@ export function quotedHex(p: usize, to: usize): usize {
   const letters = i8x16.sub(v128.or(text, i8x16.splat(0x20)), i8x16.splat(0x61))
   const isNumber = i8x16.eq(i8x16.min_u(numbers, i8x16.splat(9)), numbers)
   const isLetter = i8x16.eq(i8x16.min_u(letters, i8x16.splat(5)), letters)
-  if (n != ctz(~i8x16.bitmask(v128.or(isNumber, isLetter))) || n == 0 || load<u8>(p + n) != 0x22) return longQuotedHex(p, to)
-  const digits = i8x16.add(v128.and(text, i8x16.splat(0x0f)), v128.and(i8x16.gt_s(text, i8x16.splat(0x39)), i8x16.splat(9)))
+  if (n != ctz(~i8x16.bitmask(v128.or(isNumber, isLetter))) || n == 0 || load<u8>(p + n) != 0x22)
+    return longQuotedHex(p, to)
+  const digits = i8x16.add(
+    v128.and(text, i8x16.splat(0x0f)),
+    v128.and(i8x16.gt_s(text, i8x16.splat(0x39)), i8x16.splat(9)),
+  )
   const reversed = i8x16.swizzle(digits, v128.load(REVERSED + 16 - <usize>n))
   const pairs = v128.and(v128.or(reversed, i16x8.shr_u(reversed, 4)), i16x8.splat(0xff))
   store<u64>(to, <u64>i64x2.extract_lane(i8x16.narrow_i16x8_u(pairs, pairs), 0))
@@ -90,21 +104,22 @@ function longQuotedHex(p: usize, to: usize): usize {
 }
 
 /**
- * By how many bits a number below 2^32 has, less one: what is added to it so that the upper half of the sum is how many decimal digits it
- * has. In each range of bits the count changes at one power of ten at most, and there the sum carries.
+ * By how many bits a number below 2^32 has, less one: what is added to it so that the upper half of the sum is how many
+ * decimal digits it has. In each range of bits the count changes at one power of ten at most, and there the sum
+ * carries.
  */
 const DIGIT_COUNTS: usize = memory.data(256)
 
 for (let bits: u32 = 0; bits < 32; bits++) {
   let digits: u64 = 1
   let power: u64 = 10
-  while (power <= <u64>1 << bits) {
+  while (power <= (<u64>1) << bits) {
     power *= 10
     digits++
   }
   // The power is above the least number of so many bits; the largest one may have reached it.
-  const carries = power < <u64>2 << bits
-  store<u64>(DIGIT_COUNTS + (<usize>bits << 3), carries ? ((digits + 1) << 32) - power : digits << 32)
+  const carries = power < (<u64>2) << bits
+  store<u64>(DIGIT_COUNTS + ((<usize>bits) << 3), carries ? ((digits + 1) << 32) - power : digits << 32)
 }
 
 /** Writes a number in decimal; returns the position after it. Up to 20 bytes. */
@@ -121,7 +136,7 @@ const EIGHT_DIGITS: i64 = 100_000_000
 @inline
 function writeUpTo8(p: usize, value: u64): usize {
   // How many digits there are is known before the digits are, so that what follows need not wait.
-  const n = (value + load<u64>(DIGIT_COUNTS + (<usize>(63 - clz(value | 1)) << 3))) >> 32
+  const n = (value + load<u64>(DIGIT_COUNTS + ((<usize>(63 - clz(value | 1))) << 3))) >> 32
   store<u64>(p, (eightDigits(<u32>value) | 0x3030_3030_3030_3030) >> ((8 - n) << 3))
   return p + <usize>n
 }
@@ -149,7 +164,10 @@ function writeLongDecimal(p: usize, value: u64): usize {
 export function writeWideHex(p: usize, value: u64): usize {
   const zeros = clz(value | 1) >> 2
   // The first digit in the first byte: each byte twice, then its halves.
-  const bytes = i8x16.swizzle(i64x2.splat(<i64>(value << (zeros << 2))), i8x16(7, 7, 6, 6, 5, 5, 4, 4, 3, 3, 2, 2, 1, 1, 0, 0))
+  const bytes = i8x16.swizzle(
+    i64x2.splat(<i64>(value << (zeros << 2))),
+    i8x16(7, 7, 6, 6, 5, 5, 4, 4, 3, 3, 2, 2, 1, 1, 0, 0),
+  )
   const digits = v128.or(v128.and(i16x8.shr_u(bytes, 4), i16x8.splat(0x000f)), v128.and(bytes, i16x8.splat(0x0f00)))
   v128.store(p, i8x16.swizzle(i8x16(48, 49, 50, 51, 52, 53, 54, 55, 56, 57, 97, 98, 99, 100, 101, 102), digits))
   return p + 16 - <usize>zeros

@@ -3,7 +3,19 @@ import { BEGAN, BEGUN, CHANGES, DONE, ENDED, numbers, REUSED } from '../live/fol
 import { KIND, MASK, SIZE, TIME, USABLE } from '../shared/columns'
 import { HAS_SIZE, HAS_USABLE, KIND_EXISTING, KIND_REALLOC, KIND_RESERVE } from '../shared/event'
 import { B_SITE, B_SIZE, B_THREAD, blockAt, dies, isBorn, livesOn, makeBlocks, partsWith } from './lives'
-import { makeRows, siteAllocates, siteAt, siteLoses, sitesLeak, siteTook, threadActs, threadAllocates, threadAt, threadFollows, threadFrees } from './rows'
+import {
+  makeRows,
+  siteAllocates,
+  siteAt,
+  siteLoses,
+  sitesLeak,
+  siteTook,
+  threadActs,
+  threadAllocates,
+  threadAt,
+  threadFollows,
+  threadFrees,
+} from './rows'
 import { countSize } from './sizes'
 import { allocates, endTotals, frees, overlaps } from './totals'
 
@@ -16,7 +28,10 @@ let events: u64 = 0
 export let blockEvents: u64 = 0
 /** How many sizes of the rows in hand are to be counted elsewhere. */
 export let largeSizes: usize = 0
-/** Rows that are counted elsewhere, or also there: reallocs, events that did nothing to a block, and memory that was reserved. */
+/**
+ * Rows that are counted elsewhere, or also there: reallocs, events that did nothing to a block, and memory that was
+ * reserved.
+ */
 export const OTHERS: usize = memory.data(16576)
 export let otherRows: usize = 0
 

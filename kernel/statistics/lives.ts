@@ -6,12 +6,18 @@ import { S_CROSS_CPU, S_TEMPORARY } from './rows'
 import { addTo, count, HISTOGRAM, record, recordWide } from './sums'
 import { ALLOCATED } from './totals'
 
-/** Bytes of a block, and what is where: the number of the event that allocated it, among those about blocks; its size; and when it was allocated. */
+/**
+ * Bytes of a block, and what is where: the number of the event that allocated it, among those about blocks; its size;
+ * and when it was allocated.
+ */
 const BLOCK_BYTES: usize = 48
 const B_EVENT: usize = 0
 export const B_SIZE: usize = 8
 const B_TIME: usize = 16
-/** Bytes allocated before, from the beginning of the stream, with the block itself: the low 64 bits. The flags have 16 more. */
+/**
+ * Bytes allocated before, from the beginning of the stream, with the block itself: the low 64 bits. The flags have 16
+ * more.
+ */
 const B_CLOCK: usize = 24
 /** Rows of the site and the thread that allocated or resized it last. */
 export const B_SITE: usize = 32
@@ -53,7 +59,7 @@ export function makeBlocks(numbers: u32): bool {
   while (pieces * IN_PIECE <= numbers) {
     const piece = takeRoom(PIECE)
     if (piece == 0) return false
-    store<u32>(PIECES + (<usize>pieces << 2), <u32>piece)
+    store<u32>(PIECES + ((<usize>pieces) << 2), <u32>piece)
     pieces++
   }
   return true
@@ -63,7 +69,7 @@ export function makeBlocks(numbers: u32): bool {
 @inline
 export function blockAt(number: u32): usize {
   const piece = number / IN_PIECE
-  return <usize>load<u32>(PIECES + (<usize>piece << 2)) + <usize>(number - piece * IN_PIECE) * BLOCK_BYTES
+  return <usize>load<u32>(PIECES + ((<usize>piece) << 2)) + <usize>(number - piece * IN_PIECE) * BLOCK_BYTES
 }
 
 // @ts-ignore: decorator
@@ -78,7 +84,7 @@ function familyOf(row: usize, mask: u32): u32 {
 export function partsWith(block: usize, row: usize, mask: u32): void {
   const owner = load<u32>(block, B_FLAGS) & FAMILY
   const family = familyOf(row, mask)
-  if (family != owner && family != 0 && owner != 0) count(MISMATCHES + (<usize>((owner << 3) | family) << 3))
+  if (family != owner && family != 0 && owner != 0) count(MISMATCHES + ((<usize>((owner << 3) | family)) << 3))
   if ((mask & HAS_PRESENT) == 0) return
   count(RESIDENT)
   addTo(RESIDENT + 8, load<u64>(PRESENT + (row << 3)))
@@ -124,7 +130,7 @@ export function dies(block: usize, site: usize, row: usize, mask: u32, event: u6
 @inline
 export function isBorn(block: usize, row: usize, mask: u32, event: u64, isTimed: bool): void {
   const top = load<u64>(ALLOCATED, 8)
-  let flags = familyOf(row, mask) | (<u32>min<u64>(CLOCK_TOP, top) << CLOCK_SHIFT)
+  let flags = familyOf(row, mask) | ((<u32>min<u64>(CLOCK_TOP, top)) << CLOCK_SHIFT)
   store<u64>(block, event, B_EVENT)
   store<u64>(block, load<u64>(ALLOCATED), B_CLOCK)
   if ((mask & HAS_CPU) != 0) {

@@ -56,12 +56,12 @@ export function makeRows(sites: u32, threads: u32): bool {
 function larger(from: usize, log: u32, wanted: u32): usize {
   const to = takeRoom(wanted)
   if (to == 0) return 0
-  const size: usize = from == 0 ? 0 : <usize>1 << log
+  const size: usize = from == 0 ? 0 : (<usize>1) << log
   if (from != 0) {
     memory.copy(to, from, size)
     giveRoom(from, log)
   }
-  memory.fill(to + size, 0, (<usize>1 << wanted) - size)
+  memory.fill(to + size, 0, ((<usize>1) << wanted) - size)
   return to
 }
 
@@ -128,7 +128,10 @@ export function threadActs(thread: usize): void {
   count(thread + T_EVENTS)
 }
 
-/** Notes an event about a block, by its number. @returns the number of the one before it of the same thread, 0 for none */
+/**
+ * Notes an event about a block, by its number.
+ * @returns the number of the one before it of the same thread, 0 for none
+ */
 // @ts-ignore: decorator
 @inline
 export function threadFollows(thread: usize, event: u64): u64 {

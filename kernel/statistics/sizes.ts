@@ -20,7 +20,7 @@ export function countSize(size: u64, large: usize): usize {
     store<u64>(SMALLEST, 1, 8)
   }
   if (size < FEW) {
-    count(SMALL + (<usize>size << 3))
+    count(SMALL + ((<usize>size) << 3))
     return large
   }
   store<u64>(LARGE + (large << 3), size)

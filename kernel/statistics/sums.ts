@@ -51,13 +51,13 @@ const SUM: usize = 98 * 8
 // @ts-ignore: decorator
 @inline
 export function record(histogram: usize, value: u64): void {
-  count(histogram + (<usize>(64 - clz(value)) << 3))
+  count(histogram + ((<usize>(64 - clz(value))) << 3))
   addTo(histogram + SUM, value)
 }
 
 /** An integer of more than 64 bits. */
 export function recordWide(histogram: usize, low: u64, high: u64): void {
-  count(histogram + (<usize>(high == 0 ? 64 - clz(low) : min<u64>(96, 128 - clz(high))) << 3))
+  count(histogram + ((<usize>(high == 0 ? 64 - clz(low) : min<u64>(96, 128 - clz(high)))) << 3))
   addTo(histogram + SUM, low)
   store<u64>(histogram + SUM, load<u64>(histogram + SUM, 8) + high, 8)
 }

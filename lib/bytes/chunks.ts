@@ -11,7 +11,9 @@ const MAX_SPARE_BYTES = 1 << 20
 /** For fewer bytes new memory costs no more than finding some. */
 const LEAST = 4096
 
-/** A chunk of so many bytes, with whatever was in that memory before: that of a chunk that was recycled, if one fits. */
+/**
+ * A chunk of so many bytes, with whatever was in that memory before: that of a chunk that was recycled, if one fits.
+ */
 export function newChunk(length: number): Uint8Array<ArrayBuffer> {
   if (length < LEAST) return new Uint8Array(length)
   for (let s = spares.length - 1; s >= 0; s--) {
@@ -41,11 +43,17 @@ export function chunkOf(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
 }
 
 /**
- * Nobody looks at a chunk any more: later ones may have its memory. For bytes that are none of `newChunk`, or only a part of a chunk, it
- * does nothing.
+ * Nobody looks at a chunk any more: later ones may have its memory. For bytes that are none of `newChunk`, or only a
+ * part of a chunk, it does nothing.
  */
 export function recycleChunk({ buffer, byteOffset, byteLength }: Uint8Array): void {
-  if (byteOffset > 0 || known.get(buffer) !== byteLength || buffer.byteLength > MAX_SPARE_BYTES || spares.includes(buffer as ArrayBuffer)) return
+  if (
+    byteOffset > 0 ||
+    known.get(buffer) !== byteLength ||
+    buffer.byteLength > MAX_SPARE_BYTES ||
+    spares.includes(buffer as ArrayBuffer)
+  )
+    return
   if (spares.length === MAX_SPARES) spares.shift()
   spares.push(buffer as ArrayBuffer)
 }

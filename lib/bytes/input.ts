@@ -5,8 +5,9 @@ const NOTHING = new Uint8Array(0)
  * the record's first byte, and the next `feed` puts the new chunk behind what was left. So a decoder tries, and
  * rewinds when the chunk ran out: no state machine.
  *
- * Whole chunks are read in place. A chunk behind something that was left is only copied to it when somebody asks for `bytes`
- * before that has been read: what takes the bytes elsewhere anyway uses `copyTo`, `next` and `skip`, and reads the rest in place.
+ * Whole chunks are read in place. A chunk behind something that was left is only copied to it when somebody asks for
+ * `bytes` before that has been read: what takes the bytes elsewhere anyway uses `copyTo`, `next` and `skip`, and reads
+ * the rest in place.
  */
 export class Input {
   /** The next byte to read, as an index into `bytes`. */
@@ -24,7 +25,10 @@ export class Input {
   /** Where what was left of one chunk is joined to the next. */
   private joined = NOTHING
 
-  /** What was fed and not read, with or without some of what was read. Indices stay as they are until the next `feed` or `skip`. */
+  /**
+   * What was fed and not read, with or without some of what was read. Indices stay as they are until the next `feed` or
+   * `skip`.
+   */
   get bytes(): Uint8Array {
     const { here, behind } = this
     if (behind === undefined) return here
@@ -66,10 +70,14 @@ export class Input {
     const { here, behind } = this
     const cut = here.length
     if (from < cut) target.set(here.subarray(from, Math.min(to, cut)), at)
-    if (to > cut) target.set((behind as Uint8Array).subarray(Math.max(from - cut, 0), to - cut), at + Math.max(cut - from, 0))
+    if (to > cut)
+      target.set((behind as Uint8Array).subarray(Math.max(from - cut, 0), to - cut), at + Math.max(cut - from, 0))
   }
 
-  /** Adds a chunk behind the bytes that are still unread. The chunk is looked at until it has been read, or the next one is fed. */
+  /**
+   * Adds a chunk behind the bytes that are still unread. The chunk is looked at until it has been read, or the next one
+   * is fed.
+   */
   feed(chunk: Uint8Array): void {
     const { bytes, pos, left } = this
     if (left === 0) {
@@ -79,11 +87,13 @@ export class Input {
       this.end = chunk.length
       return
     }
-    // If there is room behind what is there, it stays: a record that comes in tiny pieces is not copied again for each of them.
+    // If there is room behind what is there, it stays: a record that comes in tiny pieces is not copied again for each
+    // of them.
     if (bytes.buffer !== this.joined.buffer || this.end + chunk.length > this.joined.length) {
       const needed = left + chunk.length
       const unread = bytes.subarray(pos)
-      if (this.joined.length < needed || this.joined.length > 4 * needed + 65_536) this.joined = new Uint8Array(needed + left)
+      if (this.joined.length < needed || this.joined.length > 4 * needed + 65_536)
+        this.joined = new Uint8Array(needed + left)
       this.joined.set(unread)
       this.here = this.joined.subarray(0, left)
       this.base += pos

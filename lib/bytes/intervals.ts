@@ -10,9 +10,9 @@ interface Chunk {
 }
 
 /**
- * Intervals of 64-bit addresses in the order of their starts, each with a 64-bit key and a tag: to find what an interval overlaps.
- * Starts are unique. A sorted list cut into chunks, for adding and removing in the middle; 28 bytes an entry, chunks at least
- * half full but for what was removed.
+ * Intervals of 64-bit addresses in the order of their starts, each with a 64-bit key and a tag: to find what an
+ * interval overlaps. Starts are unique. A sorted list cut into chunks, for adding and removing in the middle; 28 bytes
+ * an entry, chunks at least half full but for what was removed.
  */
 export class Intervals {
   /** How many there are. */
@@ -26,7 +26,10 @@ export class Intervals {
   keyLo = 0
   tag = 0
   private readonly chunks: Chunk[] = [newChunk()]
-  /** For each chunk but the first, high word first: its starts are not below this, and those of the chunk before are. What a search looks at first lies together. */
+  /**
+   * For each chunk but the first, high word first: its starts are not below this, and those of the chunk before are.
+   * What a search looks at first lies together.
+   */
   private bounds = new Uint32Array(8)
   /** Where `seek` came to, what it looked for, and whether it was there; until something moves, -1 for the chunk. */
   private chunk = -1
@@ -83,8 +86,9 @@ export class Intervals {
   }
 
   /**
-   * Looks for an interval that has an address in common with this one, or the same start, among its two neighbours: the last
-   * one that starts before it, and the first one that does not. Where no interval overlaps another one, that finds any.
+   * Looks for an interval that has an address in common with this one, or the same start, among its two neighbours: the
+   * last one that starts before it, and the first one that does not. Where no interval overlaps another one, that finds
+   * any.
    * @returns whether there is one; `startHi` to `tag` then tell which
    */
   overlap(startHi: number, startLo: number, endHi: number, endLo: number): boolean {
@@ -116,7 +120,10 @@ export class Intervals {
     return true
   }
 
-  /** Goes to the first entry that does not start before this; at the end of its chunk if that is where it belongs. @returns whether it starts there */
+  /**
+   * Goes to the first entry that does not start before this; at the end of its chunk if that is where it belongs.
+   * @returns whether it starts there
+   */
   private seek(hi: number, lo: number): boolean {
     // What does not overlap anything is mostly put there next.
     if (this.chunk >= 0 && hi === this.soughtHi && lo === this.soughtLo) return this.isThere

@@ -2,9 +2,10 @@ import { SPACE, TAB, ZERO } from './ascii.js'
 import { HI, LO, WORD, hexValue } from './u64.js'
 
 /**
- * Readers for the numbers in a line of text. Each takes the position where something must stand and the place in a column's
- * words where the value goes, and gives the position behind it, or `~position` (a negative number) of the byte that
- * does not fit. None looks at where the line ends: whoever calls makes sure that a line feed is there, which stops them all.
+ * Readers for the numbers in a line of text. Each takes the position where something must stand and the place in a
+ * column's words where the value goes, and gives the position behind it, or `~position` (a negative number) of the byte
+ * that does not fit. None looks at where the line ends: whoever calls makes sure that a line feed is there, which stops
+ * them all.
  */
 
 /** The value of each byte as a hex digit; 255 for those that are none. */

@@ -35,7 +35,10 @@ export class Sink {
     return taken
   }
 
-  /** The same without a copy, where that does not keep far more memory than there are bytes. `bytes` may be another array afterwards. */
+  /**
+   * The same without a copy, where that does not keep far more memory than there are bytes. `bytes` may be another
+   * array afterwards.
+   */
   handOver(): Uint8Array {
     const { bytes, pos } = this
     if (pos < bytes.length / 2) return this.take()

@@ -15,7 +15,10 @@ export class U64Map {
   private slotMask: number
 
   /** @param width 32-bit words of value per entry (may be 0, for a set) */
-  constructor(readonly width: number, slots = 1024) {
+  constructor(
+    readonly width: number,
+    slots = 1024,
+  ) {
     this.slotMask = slots - 1
     this.keys = new Uint32Array(slots * 2)
     this.values = new Uint32Array(slots * width)
@@ -87,7 +90,8 @@ export class U64Map {
     for (let slot = 0; slot <= this.slotMask; slot++) {
       if (this.used[slot] !== 1) continue
       const to = bigger.add(this.keys[slot * 2 + LO] as number, this.keys[slot * 2 + HI] as number)
-      for (let w = 0; w < this.width; w++) bigger.values[to * this.width + w] = this.values[slot * this.width + w] as number
+      for (let w = 0; w < this.width; w++)
+        bigger.values[to * this.width + w] = this.values[slot * this.width + w] as number
     }
     this.keys = bigger.keys
     this.values = bigger.values
@@ -100,7 +104,10 @@ export class U64Map {
 const LO_SEED = Math.floor(Math.random() * 2 ** 32)
 const HI_SEED = Math.floor(Math.random() * 2 ** 32)
 
-/** A hash of two words, seeded: it is another one in each process. Addresses differ mostly in their middle bits, indices in their low ones. */
+/**
+ * A hash of two words, seeded: it is another one in each process. Addresses differ mostly in their middle bits, indices
+ * in their low ones.
+ */
 export function hashOf(lo: number, hi: number): number {
   let h = Math.imul(lo ^ LO_SEED ^ Math.imul(hi ^ HI_SEED, 0x85eb_ca6b), 0x9e37_79b1)
   h ^= h >>> 15

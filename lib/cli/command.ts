@@ -33,7 +33,9 @@ export interface Example {
   readonly means: string
 }
 
-/** A command as data. What it does is code that `run` imports, so that parsing flags and printing help load none of it. */
+/**
+ * A command as data. What it does is code that `run` imports, so that parsing flags and printing help load none of it.
+ */
 export interface Command {
   readonly name: string
   /** One line, begins with a verb, no full stop. */
@@ -63,13 +65,17 @@ export function optionFlags(options: Readonly<Record<string, OptionSpec>>): Flag
 }
 
 /** The options object that these flags give; options that were not set are left out. */
-export function optionValues(options: Readonly<Record<string, OptionSpec>>, args: Arguments): Record<string, boolean | number | string> {
+export function optionValues(
+  options: Readonly<Record<string, OptionSpec>>,
+  args: Arguments,
+): Record<string, boolean | number | string> {
   const values: Record<string, boolean | number | string> = {}
   for (const [key, spec] of Object.entries(options)) {
     const given = args.value(dashed(key))
     if (spec.default === true && args.has(`no-${dashed(key)}`)) values[key] = false
     else if (spec.default === false && args.has(dashed(key))) values[key] = true
-    else if (given !== undefined && spec.value !== undefined) values[key] = typeof spec.default === 'number' ? wholeNumber(dashed(key), given) : given
+    else if (given !== undefined && spec.value !== undefined)
+      values[key] = typeof spec.default === 'number' ? wholeNumber(dashed(key), given) : given
   }
   return values
 }
@@ -86,7 +92,8 @@ export function wholeNumber(flag: string, text: string): number {
 
 /** A flag's value as an integer in decimal or, with `0x`, in hex. */
 export function integer(flag: string, text: string): bigint {
-  if (!/^(-?\d{1,20}|0[xX][0-9a-fA-F]{1,16})$/.test(text)) throw new UsageError(`--${flag} needs an integer, not ${JSON.stringify(text)}`)
+  if (!/^(-?\d{1,20}|0[xX][0-9a-fA-F]{1,16})$/.test(text))
+    throw new UsageError(`--${flag} needs an integer, not ${JSON.stringify(text)}`)
   const value = BigInt(text)
   if (value < -(2n ** 63n) || value >= 2n ** 64n) throw new UsageError(`--${flag} does not fit 64 bits: ${text}`)
   return value

@@ -4,7 +4,12 @@ import type { Flag } from './command.js'
 
 /** Flags of every command that writes one stream. */
 export const OUTPUT_FLAGS: readonly Flag[] = [
-  { name: 'output', short: 'o', value: 'FILE', help: 'Write to FILE instead of standard output; a name that ends in .gz is compressed' },
+  {
+    name: 'output',
+    short: 'o',
+    value: 'FILE',
+    help: 'Write to FILE instead of standard output; a name that ends in .gz is compressed',
+  },
   { name: 'gzip', short: 'z', help: 'Compress the output with gzip' },
 ]
 

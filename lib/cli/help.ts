@@ -45,7 +45,9 @@ export function flagHelp(flag: Flag): string {
 function flagLines(flag: Flag, usage: string, margin: number): string[] {
   const text = wrap(flagHelp(flag), ' '.repeat(margin))
   const label = `  ${usage}`
-  return label.length + 2 > margin ? [label, ...text] : [label.padEnd(margin) + (text[0] as string).trimStart(), ...text.slice(1)]
+  return label.length + 2 > margin
+    ? [label, ...text]
+    : [label.padEnd(margin) + (text[0] as string).trimStart(), ...text.slice(1)]
 }
 
 function wrap(text: string, indent: string): string[] {

@@ -1,7 +1,16 @@
 import { UsageError, type Command } from './command.js'
 import { convert } from './commands/convert.js'
 import { filter } from './commands/filter.js'
-import { hatfDecode, hatfEncode, heapmonDecode, heapmonEncode, mtrcDecode, mtrcEncode, replayDecode, replayEncode } from './commands/formats.js'
+import {
+  hatfDecode,
+  hatfEncode,
+  heapmonDecode,
+  heapmonEncode,
+  mtrcDecode,
+  mtrcEncode,
+  replayDecode,
+  replayEncode,
+} from './commands/formats.js'
 import { kmemtraceDecode, kmemtraceEncode } from './commands/kmemtrace.js'
 import { map } from './commands/map.js'
 import { merge } from './commands/merge.js'
@@ -17,12 +26,34 @@ import { main } from './main.js'
 /**
  * Every command there is. `hf` runs all of them: those whose names begin with `hf` by the rest of the name.
  *
- * What stands in `commands/` is data, from which flags are parsed and help is printed. It imports no codec, transform or stream: what a
- * command does stands in `run/`, and is imported by its `run` when it is called. So every command starts quickly.
+ * What stands in `commands/` is data, from which flags are parsed and help is printed. It imports no codec, transform
+ * or stream: what a command does stands in `run/`, and is imported by its `run` when it is called. So every command
+ * starts quickly.
  */
 export const COMMANDS: readonly Command[] = [
-  mtrcDecode, mtrcEncode, replayDecode, replayEncode, kmemtraceDecode, kmemtraceEncode, heapmonDecode, heapmonEncode,
-  hatfDecode, hatfEncode, hatfSplit, hatfJoin, metatfDecode, metatfEncode, metatfCompile, filter, map, split, merge, sort, stats, verify, convert,
+  mtrcDecode,
+  mtrcEncode,
+  replayDecode,
+  replayEncode,
+  kmemtraceDecode,
+  kmemtraceEncode,
+  heapmonDecode,
+  heapmonEncode,
+  hatfDecode,
+  hatfEncode,
+  hatfSplit,
+  hatfJoin,
+  metatfDecode,
+  metatfEncode,
+  metatfCompile,
+  filter,
+  map,
+  split,
+  merge,
+  sort,
+  stats,
+  verify,
+  convert,
 ]
 
 const SUBCOMMANDS: ReadonlyMap<string, Command> = new Map(
@@ -37,7 +68,10 @@ export const hf: Command = {
   description: `The commands are ${[...SUBCOMMANDS.keys()].join(', ')}; hf COMMAND --help tells more of each. All of them find the format of their input by its first bytes.`,
   memory: 'see the command.',
   flags: [],
-  examples: COMMANDS.filter(({ name }) => name.startsWith('hf')).map(({ examples, summary }) => ({ command: (examples[0] as { command: string }).command, means: summary })),
+  examples: COMMANDS.filter(({ name }) => name.startsWith('hf')).map(({ examples, summary }) => ({
+    command: (examples[0] as { command: string }).command,
+    means: summary,
+  })),
   run: () => Promise.reject(new UsageError(`the commands are ${[...SUBCOMMANDS.keys()].join(', ')}`)),
 }
 
@@ -46,5 +80,9 @@ export async function runSubcommand(argv: readonly string[] = process.argv.slice
   const command = SUBCOMMANDS.get(argv[0] ?? '')
   if (command !== undefined) await main(command, argv.slice(1))
   else if (argv[0] === undefined || argv[0].startsWith('-')) await main(hf, argv)
-  else await main({ ...hf, run: () => Promise.reject(new UsageError(`there is no command ${JSON.stringify(argv[0])}`)) }, [])
+  else
+    await main(
+      { ...hf, run: () => Promise.reject(new UsageError(`there is no command ${JSON.stringify(argv[0])}`)) },
+      [],
+    )
 }

@@ -34,7 +34,8 @@ export async function main(command: Command, argv: readonly string[] = process.a
       process.exitCode = USAGE_ERROR
     } else if (error instanceof Error && error.name === 'AbortError') {
       process.exitCode = INTERRUPTED
-      // A write that waits for a reader cannot be given up, and `process.exit` would wait for it: by now nobody handles the signal any more.
+      // A write that waits for a reader cannot be given up, and `process.exit` would wait for it: by now nobody handles
+      // the signal any more.
       setTimeout(() => process.kill(process.pid, 'SIGINT'), GRACE_MS).unref()
     } else {
       say(describe(error))
@@ -53,7 +54,11 @@ export function parseFlags(command: Command, argv: readonly string[]): Arguments
   const flags = [...command.flags, ...COMMON_FLAGS]
   const options: NonNullable<ParseArgsConfig['options']> = {}
   for (const flag of flags) {
-    options[flag.name] = { type: flag.value === undefined ? 'boolean' : 'string', multiple: true, ...(flag.short !== undefined && { short: flag.short }) }
+    options[flag.name] = {
+      type: flag.value === undefined ? 'boolean' : 'string',
+      multiple: true,
+      ...(flag.short !== undefined && { short: flag.short }),
+    }
   }
   let parsed
   try {
@@ -64,7 +69,8 @@ export function parseFlags(command: Command, argv: readonly string[]): Arguments
   const given = parsed.values as Record<string, (string | boolean)[] | undefined>
   for (const flag of flags) {
     const values = given[flag.name] ?? []
-    if (values.length > 1 && flag.value !== undefined && flag.repeat !== true) throw new UsageError(`--${flag.name} was given more than once`)
+    if (values.length > 1 && flag.value !== undefined && flag.repeat !== true)
+      throw new UsageError(`--${flag.name} was given more than once`)
     for (const value of values) {
       if (flag.values !== undefined && !flag.values.includes(value as string)) {
         throw new UsageError(`--${flag.name} must be one of ${flag.values.join(', ')}, not ${JSON.stringify(value)}`)

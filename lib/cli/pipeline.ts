@@ -60,7 +60,9 @@ export function outputFormat(args: Arguments, output: string): Promise<Format> {
   return entry.load()
 }
 
-/** Runs a command that writes one stream, from its input to its output, and says on standard error what was left out. */
+/**
+ * Runs a command that writes one stream, from its input to its output, and says on standard error what was left out.
+ */
 export async function runJob(job: Job): Promise<void> {
   const { command, args, to, onCut } = job
   const output = job.output ?? args.value('output') ?? '-'
@@ -76,37 +78,54 @@ export async function runJob(job: Job): Promise<void> {
   // What is held back to be merged or sorted may be read again.
   const recycling = { recycle: job.source === undefined && streams.length === 0 }
   const encoder = to.encoder({ ...job.encode, strict: args.has('strict') })
-  const through = stages.reduceRight((behind: Stage<EventBatch, Uint8Array>, stage) => chain(stage, behind, recycling), encoder)
+  const through = stages.reduceRight(
+    (behind: Stage<EventBatch, Uint8Array>, stage) => chain(stage, behind, recycling),
+    encoder,
+  )
   const { reader = decodeAny } = job
   const isDirect = typeof input === 'string' && streams.length === 0
   try {
-    await runStreams(command, input, [
-      ...(typeof input === 'string' ? [reader({
-        path: input,
-        ...recycling,
-        ...(isDirect && { through }),
-        ...(job.from && { format: job.from }),
-        ...(job.decode && { decode: job.decode }),
-        ...(job.onFormat && { onFormat: job.onFormat }),
-        ...(onCut && { onCut }),
-      })] : []),
-      ...streams,
-      ...(isDirect ? [] : [encoderStream(through)]),
-      ...(compressed ? [gzip()] : []),
-    ], () => openOutput(output, { recycle: !compressed, blocking: true }), onCut)
+    await runStreams(
+      command,
+      input,
+      [
+        ...(typeof input === 'string'
+          ? [
+              reader({
+                path: input,
+                ...recycling,
+                ...(isDirect && { through }),
+                ...(job.from && { format: job.from }),
+                ...(job.decode && { decode: job.decode }),
+                ...(job.onFormat && { onFormat: job.onFormat }),
+                ...(onCut && { onCut }),
+              }),
+            ]
+          : []),
+        ...streams,
+        ...(isDirect ? [] : [encoderStream(through)]),
+        ...(compressed ? [gzip()] : []),
+      ],
+      () => openOutput(output, { recycle: !compressed, blocking: true }),
+      onCut,
+    )
   } finally {
     reportLosses(command, to.name, encoder.losses.counts)
   }
 }
 
 /**
- * Pipes an input through streams into a sink; with warnings, progress and a clean end on SIGINT. The first of the streams
- * decodes a file's bytes; where the input is a `Source`, it takes the batches.
+ * Pipes an input through streams into a sink; with warnings, progress and a clean end on SIGINT. The first of the
+ * streams decodes a file's bytes; where the input is a `Source`, it takes the batches.
  * @param openSink is called when all else is ready, so that a wrong command line does not empty a file
  * @param onCut takes note of an archive that is cut off, which is then no error
  */
 export async function runStreams(
-  command: string, input: string | Source, middle: readonly Transform[], openSink: () => Writable, onCut?: (error: TraceError) => void,
+  command: string,
+  input: string | Source,
+  middle: readonly Transform[],
+  openSink: () => Writable,
+  onCut?: (error: TraceError) => void,
 ): Promise<void> {
   const paths = typeof input === 'string' ? [input] : input.paths
   if (paths.includes('-') && isatty(0)) throw new UsageError('nothing to read: name a file or pipe a trace in')
@@ -126,14 +145,19 @@ export async function runStreams(
   const endProgress = showProgress({
     bytes: () => bytesRead(source),
     events: () => events,
-    total: paths.map(inputSize).reduce((sum, size) => (sum === undefined || size === undefined ? undefined : sum + size)),
+    total: paths
+      .map(inputSize)
+      .reduce((sum, size) => (sum === undefined || size === undefined ? undefined : sum + size)),
   })
   try {
     sink = openSink()
-    await pipeline([source, ...streams, sink] as [typeof source, ...Transform[], Writable], { signal: interrupt.signal })
+    await pipeline([source, ...streams, sink] as [typeof source, ...Transform[], Writable], {
+      signal: interrupt.signal,
+    })
   } catch (error) {
     // What came before a fault is written before the fault is told.
-    if (sink !== undefined && !sink.closed && !interrupt.signal.aborted) await new Promise((resolve) => sink?.once('close', resolve))
+    if (sink !== undefined && !sink.closed && !interrupt.signal.aborted)
+      await new Promise((resolve) => sink?.once('close', resolve))
     throw error
   } finally {
     process.removeListener('SIGINT', onSignal)

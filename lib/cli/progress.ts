@@ -37,7 +37,11 @@ export function showProgress(work: Work, out: NodeJS.WriteStream = process.stder
 export function progressLine(work: Work, seconds: number): string {
   const bytes = work.bytes()
   const events = work.events()
-  const parts = [work.total === undefined ? megabytes(bytes) : `${megabytes(bytes)} of ${megabytes(work.total)} (${Math.floor((100 * bytes) / Math.max(1, work.total))} %)`]
+  const parts = [
+    work.total === undefined
+      ? megabytes(bytes)
+      : `${megabytes(bytes)} of ${megabytes(work.total)} (${Math.floor((100 * bytes) / Math.max(1, work.total))} %)`,
+  ]
   parts.push(`${millions(events)} events`, `${millions(events / seconds)}/s`)
   if (work.total !== undefined && bytes > 0) {
     const left = Math.max(0, Math.round(((work.total - bytes) * seconds) / bytes))

@@ -40,7 +40,10 @@ export interface ZlibSync {
  * @throws TraceError with the offset in the compressed stream: a member that is cut or corrupt, or bytes after the
  *   last member that are no gzip
  */
-export async function* gunzip(source: AsyncIterable<Uint8Array>, zlibSync?: ZlibSync): AsyncGenerator<Uint8Array, void, void> {
+export async function* gunzip(
+  source: AsyncIterable<Uint8Array>,
+  zlibSync?: ZlibSync,
+): AsyncGenerator<Uint8Array, void, void> {
   const input = new Compressed(source)
   if (zlibSync !== undefined) {
     yield* inflateSync(input, zlibSync)
@@ -80,7 +83,7 @@ class Compressed {
   /** The next `n` bytes, used up. */
   async take(n: number): Promise<Uint8Array> {
     const taken = new Uint8Array(n)
-    for (let have = 0; have < n; ) {
+    for (let have = 0; have < n;) {
       if (!(await this.more())) throw this.cut()
       const part = this.rest.subarray(0, n - have)
       taken.set(part, have)
@@ -137,7 +140,10 @@ async function* inflateSync(input: Compressed, zlib: ZlibSync): AsyncGenerator<U
       return
     }
     if (!more && got === 0) throw input.cut()
-    tail = slice.length >= TRAILER_BYTES ? slice.slice(-TRAILER_BYTES) : Buffer.concat([tail, slice]).subarray(-TRAILER_BYTES)
+    tail =
+      slice.length >= TRAILER_BYTES
+        ? slice.slice(-TRAILER_BYTES)
+        : Buffer.concat([tail, slice]).subarray(-TRAILER_BYTES)
     input.use(slice.length)
   }
 }
@@ -205,7 +211,8 @@ async function* inflateMember(input: Compressed): AsyncGenerator<Uint8Array> {
   const at = input.offset
   const trailer = Buffer.from((await input.take(TRAILER_BYTES)).buffer)
   if (trailer.readUInt32LE(0) !== crc >>> 0) throw input.corrupt('the CRC-32 of a gzip member is wrong', at)
-  if (trailer.readUInt32LE(4) !== length % 0x1_0000_0000) throw input.corrupt('the length of a gzip member is wrong', at)
+  if (trailer.readUInt32LE(4) !== length % 0x1_0000_0000)
+    throw input.corrupt('the length of a gzip member is wrong', at)
 }
 
 const FLAG_CRC = 2
@@ -221,7 +228,8 @@ async function skipHeader(input: Compressed): Promise<void> {
   const fixed = await input.take(10)
   if (!isGzip(fixed)) throw input.corrupt('the bytes after the last gzip member are not gzip', at)
   const flags = fixed[3] as number
-  if (fixed[2] !== DEFLATE || (flags & RESERVED_FLAGS) !== 0) throw input.corrupt('a gzip member is of an unknown kind', at)
+  if (fixed[2] !== DEFLATE || (flags & RESERVED_FLAGS) !== 0)
+    throw input.corrupt('a gzip member is of an unknown kind', at)
   if (flags & FLAG_EXTRA) {
     const length = await input.take(2)
     await input.take((length[0] as number) + (length[1] as number) * 256)

@@ -4,8 +4,17 @@ import { Input } from '../bytes/input.js'
 import { describe, malformed, truncated, type TraceError } from '../event/error.js'
 import type { Stage } from '../event/stage.js'
 import {
-  DEFLATED, END, LOCAL_HEADER, MAX_DESCRIPTOR_BYTES, readDescriptor, readLocalHeader, recordLength, STORED, u32,
-  type LocalHeader, type Sizes,
+  DEFLATED,
+  END,
+  LOCAL_HEADER,
+  MAX_DESCRIPTOR_BYTES,
+  readDescriptor,
+  readLocalHeader,
+  recordLength,
+  STORED,
+  u32,
+  type LocalHeader,
+  type Sizes,
 } from './zip-records.js'
 
 /**
@@ -23,16 +32,17 @@ const MAX_SILENT_BYTES = 131_072
 const NO_BYTES = new Uint8Array(0)
 
 /**
- * Inflates the one file in a zip archive, as dumps are shipped, in one pass from front to back: stored or deflated, with
- * the sizes before the data or behind them, of any size. Directories are passed over. CRC-32 and both sizes are checked
- * (fflate checks none of them, and looks for the end of data of unknown size by a signature that the data may contain).
+ * Inflates the one file in a zip archive, as dumps are shipped, in one pass from front to back: stored or deflated,
+ * with the sizes before the data or behind them, of any size. Directories are passed over. CRC-32 and both sizes are
+ * checked (fflate checks none of them, and looks for the end of data of unknown size by a signature that the data may
+ * contain).
  *
- * One thing cannot be told from front to back: a stored file of unknown size may hold what looks like its end. (In deflated
- * data CRC-32 and size would not fit such a place, unless someone made them fit.)
+ * One thing cannot be told from front to back: a stored file of unknown size may hold what looks like its end. (In
+ * deflated data CRC-32 and size would not fit such a place, unless someone made them fit.)
  *
- * `next` throws a TraceError of format `zip`, with the offset in the archive, after all that could be inflated was given
- * out: the archive is cut, corrupt or encrypted, uses another method, or holds no file or a second one. A second file is
- * an error and not a warning, for its events would be missing from a trace that looks whole.
+ * `next` throws a TraceError of format `zip`, with the offset in the archive, after all that could be inflated was
+ * given out: the archive is cut, corrupt or encrypted, uses another method, or holds no file or a second one. A second
+ * file is an error and not a warning, for its events would be missing from a trace that looks whole.
  */
 export class Unzip implements Stage<Uint8Array, Uint8Array> {
   readonly warnings: string[] = []
@@ -106,10 +116,16 @@ export class Unzip implements Stage<Uint8Array, Uint8Array> {
     const isFile = !header.name.endsWith('/')
     if (header.encrypted) throw malformed(`${name} is encrypted`, this.here())
     if (header.method !== STORED && header.method !== DEFLATED) {
-      throw malformed(`${name} is compressed by method ${header.method}; only stored and deflated files can be read`, this.here())
+      throw malformed(
+        `${name} is compressed by method ${header.method}; only stored and deflated files can be read`,
+        this.here(),
+      )
     }
     if (isFile && this.file !== null) {
-      throw malformed(`the archive holds a second file, ${name}; the first one, ${this.file}, was read whole`, this.here())
+      throw malformed(
+        `the archive holds a second file, ${name}; the first one, ${this.file}, was read whole`,
+        this.here(),
+      )
     }
     if (isFile) this.file = name
     this.member = new Member(name, isFile, header.method === DEFLATED, header.sizes)
@@ -219,7 +235,8 @@ class Member {
     this.used += bytes.length
     this.silent = out.length === 0 ? this.silent + bytes.length : 0
     if (this.silent > MAX_SILENT_BYTES) return 'bytes behind the end of the deflated data'
-    if (this.size > (this.isFile ? (this.sizes?.size ?? Infinity) : 0)) return 'more bytes than there should be come out'
+    if (this.size > (this.isFile ? (this.sizes?.size ?? Infinity) : 0))
+      return 'more bytes than there should be come out'
     return undefined
   }
 }

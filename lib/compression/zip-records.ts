@@ -1,7 +1,9 @@
 import { WORD } from '../bytes/u64.js'
 import { decodeText } from '../event/strings.js'
 
-/** The records of a zip archive (PKWARE's APPNOTE.TXT, section 4.3), as far as reading it from front to back needs them. */
+/**
+ * The records of a zip archive (PKWARE's APPNOTE.TXT, section 4.3), as far as reading it from front to back needs them.
+ */
 
 export const LOCAL_HEADER = 0x0403_4b50
 export const END = 0x0605_4b50
@@ -79,8 +81,8 @@ export function readLocalHeader(bytes: Uint8Array, p: number, end: number): Loca
 }
 
 /**
- * The length of the record at `p` that is no local header: 0 if more bytes are needed to tell, undefined if there is none.
- * Needs `end - p >= 4`.
+ * The length of the record at `p` that is no local header: 0 if more bytes are needed to tell, undefined if there is
+ * none. Needs `end - p >= 4`.
  */
 export function recordLength(bytes: Uint8Array, p: number, end: number): number | undefined {
   const has = end - p
@@ -101,8 +103,9 @@ export function recordLength(bytes: Uint8Array, p: number, end: number): number 
 }
 
 /**
- * The descriptor at `p`, which needs `MAX_DESCRIPTOR_BYTES` there, or null. Its signature is optional, its sizes have 32 or
- * 64 bits, and nothing says which; so it is known by the compressed size it gives and by the record that follows it.
+ * The descriptor at `p`, which needs `MAX_DESCRIPTOR_BYTES` there, or null. Its signature is optional, its sizes have
+ * 32 or 64 bits, and nothing says which; so it is known by the compressed size it gives and by the record that follows
+ * it.
  * @param used how many bytes of data there are before it
  */
 export function readDescriptor(bytes: Uint8Array, p: number, used: number): (Sizes & { length: number }) | null {

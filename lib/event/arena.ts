@@ -8,8 +8,9 @@ const CHUNK_BYTES = 1_048_576
 const BATCH_BYTES = 2000
 
 /**
- * Holds batches in memory that is used again and again. Batches that are kept long and then dropped would else pile up until
- * the garbage collector sees them, which it does late, for it does not count the bytes of typed arrays as its own.
+ * Holds batches in memory that is used again and again. Batches that are kept long and then dropped would else pile up
+ * until the garbage collector sees them, which it does late, for it does not count the bytes of typed arrays as its
+ * own.
  */
 export class BatchArena {
   /** How many bytes of memory the batches take, about. */

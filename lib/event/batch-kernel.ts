@@ -5,7 +5,9 @@ import { FIELDS } from './fields.js'
 import type { TraceHeader } from './header.js'
 import type { StringTable } from './strings.js'
 
-/** An instance of a kernel: its exports, and the two sides of its memory that batches and input are copied to and from. */
+/**
+ * An instance of a kernel: its exports, and the two sides of its memory that batches and input are copied to and from.
+ */
 export interface Kernel<Exports extends KernelExports> {
   readonly run: Exports
   readonly columns: KernelColumns
@@ -17,7 +19,12 @@ export interface Kernel<Exports extends KernelExports> {
 /** A new instance of a kernel, with memory of its own. */
 export function instantiate<Exports extends KernelExports>(name: string): Kernel<Exports> {
   const run = loadKernel<Exports>(name)
-  return { run, columns: new KernelColumns(run), input: new KernelInput(run), output: new Uint8Array(run.memory.buffer, run.OUTPUT?.value) }
+  return {
+    run,
+    columns: new KernelColumns(run),
+    input: new KernelInput(run),
+    output: new Uint8Array(run.memory.buffer, run.OUTPUT?.value),
+  }
 }
 
 /** The one instance of a kernel that keeps nothing from call to call, made when it is first asked for. */
@@ -38,7 +45,7 @@ export class KernelColumns {
   /** @param exports a kernel whose memory has not grown since */
   constructor(exports: KernelExports) {
     const { buffer } = exports.memory
-    const at = (name: string) => ((exports as unknown as Record<string, Global | undefined>)[constant(name)])?.value
+    const at = (name: string) => (exports as unknown as Record<string, Global | undefined>)[constant(name)]?.value
     this.mask = new Uint32Array(buffer, at('mask'), KERNEL_EVENTS)
     this.kind = new Uint8Array(buffer, at('kind'), KERNEL_EVENTS)
     const empty = new EventBatch(0, 0, { format: '' })
@@ -83,9 +90,17 @@ export class KernelColumns {
     })
   }
 
-  /** A batch whose columns are those in the kernel's memory, to read and write single events in. It has no events of its own. */
+  /**
+   * A batch whose columns are those in the kernel's memory, to read and write single events in. It has no events of its
+   * own.
+   */
   view(strings: StringTable): EventBatch {
-    const views: Record<string, unknown> = { mask: this.mask, kind: this.kind, capacity: KERNEL_EVENTS, columns: this.known }
+    const views: Record<string, unknown> = {
+      mask: this.mask,
+      kind: this.kind,
+      capacity: KERNEL_EVENTS,
+      columns: this.known,
+    }
     this.each(this.known, (words, column) => {
       const isWide = words.length > KERNEL_EVENTS
       views[column] = isWide ? new U64Column(words.buffer as ArrayBuffer, words.byteOffset, KERNEL_EVENTS) : words
@@ -93,7 +108,10 @@ export class KernelColumns {
     return Object.assign(new EventBatch(0, 0, { format: '' }, strings), views)
   }
 
-  private each(set: number, visit: (column: Uint8Array | Uint32Array | Int32Array, name: ReturnType<typeof columnOf>) => void): void {
+  private each(
+    set: number,
+    visit: (column: Uint8Array | Uint32Array | Int32Array, name: ReturnType<typeof columnOf>) => void,
+  ): void {
     for (; set !== 0; set &= set - 1) {
       const f = 31 - Math.clz32(set & -set)
       visit(this.columns[f] as Uint32Array, columnOf(f))

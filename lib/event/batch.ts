@@ -1,4 +1,14 @@
-import { ALL_FIELDS, APIS, FIELDS, KINDS, OUTCOMES, type ApiName, type FieldName, type KindName, type OutcomeName } from './fields.js'
+import {
+  ALL_FIELDS,
+  APIS,
+  FIELDS,
+  KINDS,
+  OUTCOMES,
+  type ApiName,
+  type FieldName,
+  type KindName,
+  type OutcomeName,
+} from './fields.js'
 import type { TraceHeader } from './header.js'
 import { parseJson, stringifyFields, type FieldValue } from './json.js'
 import { columnOf, placeColumns, Storage, U64Column, type Column, type ColumnName } from './storage.js'
@@ -20,8 +30,8 @@ const NO_U8 = new Uint8Array(0)
 /**
  * Up to some thousand events in columns: the unit of work of every stage. Column `address` holds the addresses of all
  * events of the batch, and so on; bit `Has.address` of `mask[i]` says whether event i has an address at all (absent is
- * not zero; what stands in the column then may be anything). Only the columns in the set `columns` have storage; look at `mask` before
- * reading one.
+ * not zero; what stands in the column then may be anything). Only the columns in the set `columns` have storage; look
+ * at `mask` before reading one.
  *
  * A batch is filled by the stage that made it and never changed once it was handed on. Iterating over it gives plain
  * `TraceEvent` objects, which is convenient and slow.
@@ -100,9 +110,9 @@ export class EventBatch implements Iterable<TraceEvent> {
   }
 
   /**
-   * Gives up the storage, for later batches to use. Only who reads a batch as the last one may do this; that it is not used again
-   * is worth about half of the time of decoding. The batch has no events and no columns then; typed arrays that were taken from it
-   * before are of another batch sooner or later.
+   * Gives up the storage, for later batches to use. Only who reads a batch as the last one may do this; that it is not
+   * used again is worth about half of the time of decoding. The batch has no events and no columns then; typed arrays
+   * that were taken from it before are of another batch sooner or later.
    */
   recycle(): void {
     const { storage } = this
@@ -140,7 +150,8 @@ export class EventBatch implements Iterable<TraceEvent> {
   event(i: number): TraceEvent {
     const mask = this.mask[i] as number
     const event: Record<string, unknown> = { kind: KINDS[this.kind[i] as number] }
-    for (let f = 0; f < FIELDS.length; f++) if ((mask >>> f) & 1) event[(FIELDS[f] as { name: string }).name] = this.value(i, f)
+    for (let f = 0; f < FIELDS.length; f++)
+      if ((mask >>> f) & 1) event[(FIELDS[f] as { name: string }).name] = this.value(i, f)
     return event as unknown as TraceEvent
   }
 
@@ -148,7 +159,10 @@ export class EventBatch implements Iterable<TraceEvent> {
     for (let i = 0; i < this.count; i++) yield this.event(i)
   }
 
-  /** Adds an event, giving storage to the columns it needs. @throws RangeError when the batch is full or a value does not fit */
+  /**
+   * Adds an event, giving storage to the columns it needs.
+   * @throws RangeError when the batch is full or a value does not fit
+   */
   push(event: TraceEvent): void {
     const i = this.count
     if (i >= this.mask.length) throw new RangeError(`the batch is full: ${this.mask.length} events`)
@@ -240,12 +254,15 @@ function codeOf(names: readonly string[], name: string): number {
 }
 
 /** The columns of a batch without events. */
-const NO_COLUMNS = Object.fromEntries(placeColumns(ALL_FIELDS, 0).map(({ name, column }) => [name, column])) as Readonly<Record<ColumnName, Column>>
+const NO_COLUMNS = Object.fromEntries(
+  placeColumns(ALL_FIELDS, 0).map(({ name, column }) => [name, column]),
+) as Readonly<Record<ColumnName, Column>>
 
 /**
- * A batch of the same events to be revised: it has kinds, masks and the columns of the set `fresh` of its own, the latter
- * still to be filled, and shares the other columns with `source`, which must not be written to.
- * @param strings the string table of the new batch; with another one than the source's, string columns belong in `fresh`
+ * A batch of the same events to be revised: it has kinds, masks and the columns of the set `fresh` of its own, the
+ * latter still to be filled, and shares the other columns with `source`, which must not be written to.
+ * @param strings the string table of the new batch; with another one than the source's, string columns belong in
+ *   `fresh`
  */
 export function reviseBatch(source: EventBatch, fresh: number, strings: StringTable = source.strings): EventBatch {
   const { count } = source

@@ -5,17 +5,21 @@ import type { Stage } from './stage.js'
 /** What `chain` can be told. */
 export interface ChainOptions {
   /**
-   * Nobody else reads the batches between the two, and the first neither keeps them nor gives one twice: their memory is used again as soon as
-   * the second is done with them (see `recycle`). Default false.
+   * Nobody else reads the batches between the two, and the first neither keeps them nor gives one twice: their memory
+   * is used again as soon as the second is done with them (see `recycle`). Default false.
    */
   recycle?: boolean
 }
 
 /**
- * Two stages as one: the batches that the first gives go to the second at once, without a stream between them. Where the first fails, what
- * came before that goes through the second, too, and then comes the error.
+ * Two stages as one: the batches that the first gives go to the second at once, without a stream between them. Where
+ * the first fails, what came before that goes through the second, too, and then comes the error.
  */
-export function chain<In, Out>(first: Stage<In, EventBatch>, second: Stage<EventBatch, Out>, options?: ChainOptions): Stage<In, Out> {
+export function chain<In, Out>(
+  first: Stage<In, EventBatch>,
+  second: Stage<EventBatch, Out>,
+  options?: ChainOptions,
+): Stage<In, Out> {
   return new Chain(first, second, options?.recycle ?? false)
 }
 
@@ -34,7 +38,11 @@ class Chain<In, Out> implements Stage<In, Out> {
   private isOver = false
   private failure: unknown
 
-  constructor(private readonly first: Stage<In, EventBatch>, private readonly second: Stage<EventBatch, Out>, private readonly recycles: boolean) {
+  constructor(
+    private readonly first: Stage<In, EventBatch>,
+    private readonly second: Stage<EventBatch, Out>,
+    private readonly recycles: boolean,
+  ) {
     this.consumes = first.consumes === true && second.consumes === true
   }
 

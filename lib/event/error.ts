@@ -29,7 +29,11 @@ export class TraceError extends Error implements TracePosition {
   readonly column?: number
   readonly event?: number
 
-  constructor(readonly code: TraceErrorCode, reason: string, at: TracePosition) {
+  constructor(
+    readonly code: TraceErrorCode,
+    reason: string,
+    at: TracePosition,
+  ) {
     super(`${describe(at)}: ${reason}`)
     this.format = at.format
     if (at.offset !== undefined) this.offset = at.offset

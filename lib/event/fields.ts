@@ -5,12 +5,17 @@
 
 /** What can happen in a trace. The position in this list is the code in `EventBatch.kind`. */
 export const KINDS = [
-  'alloc', 'free', 'realloc',
+  'alloc',
+  'free',
+  'realloc',
   /** A block that was on the heap before recording began. */
   'existing',
   /** Memory that the allocator took from the system (mpatrol H and I; I has type "internal"). */
   'reserve',
-  'heap-create', 'heap-destroy', 'thread-create', 'thread-destroy',
+  'heap-create',
+  'heap-destroy',
+  'thread-create',
+  'thread-destroy',
   'comment',
   /** The recorder says that it lost events here. */
   'lost',
@@ -22,8 +27,18 @@ export type KindName = (typeof KINDS)[number]
 
 /** The function that made an event, where the format says. The position is the code in `EventBatch.api`. */
 export const APIS = [
-  'malloc', 'calloc', 'memalign', 'realloc', 'free', 'new', 'delete',
-  'kmalloc', 'kfree', 'kmem_cache_alloc', 'kmem_cache_free', 'pages',
+  'malloc',
+  'calloc',
+  'memalign',
+  'realloc',
+  'free',
+  'new',
+  'delete',
+  'kmalloc',
+  'kfree',
+  'kmem_cache_alloc',
+  'kmem_cache_free',
+  'pages',
 ] as const
 /** The name of an allocation function. */
 export type ApiName = (typeof APIS)[number]
@@ -96,7 +111,9 @@ export const Api = codes(APIS)
 /** The code of each outcome of a realloc. */
 export const Outcome = codes(OUTCOMES)
 /** The bit of each field in `EventBatch.mask` and in sets of fields. Copy what a hot loop needs into a constant. */
-export const Has = Object.fromEntries(FIELDS.map((field, i) => [field.name, 1 << i])) as Readonly<Record<FieldName, number>>
+export const Has = Object.fromEntries(FIELDS.map((field, i) => [field.name, 1 << i])) as Readonly<
+  Record<FieldName, number>
+>
 /** The set of all fields. */
 export const ALL_FIELDS = (1 << FIELDS.length) - 1
 

@@ -19,7 +19,11 @@ const CACHED_PER_EVENT = 16
  * @param n how many events; the length of what is used of `from` and `rows`
  */
 export function gatherRows(
-  header: TraceHeader, sources: readonly EventBatch[], from: Int32Array, rows: Int32Array, n: number,
+  header: TraceHeader,
+  sources: readonly EventBatch[],
+  from: Int32Array,
+  rows: Int32Array,
+  n: number,
 ): EventBatch {
   const target = new EventBatch(n, 0, header)
   const { kind, mask } = target
@@ -43,11 +47,21 @@ export function gatherRows(
     const parts = sources.map((source) => source[column])
     // A field that every event has needs no look at the masks.
     const has = (dense >>> f) & 1 ? 0 : 1 << f
-    if (to instanceof U64Column) copyWide(to.words, parts.map((part) => (part as U64Column).words), mask, has, from, rows, n)
+    if (to instanceof U64Column)
+      copyWide(
+        to.words,
+        parts.map((part) => (part as U64Column).words),
+        mask,
+        has,
+        from,
+        rows,
+        n,
+      )
     else {
       const type = FIELDS[f]?.type as FieldType
       const ids = parts as Uint32Array[]
-      if (type === 'string' || type === 'bytes' || type === 'json') copyStrings(to as Uint32Array, ids, copiers, mask, has, from, rows, n)
+      if (type === 'string' || type === 'bytes' || type === 'json')
+        copyStrings(to as Uint32Array, ids, copiers, mask, has, from, rows, n)
       else if (type === 'list') copyLists(to as Uint32Array, ids, copiers, mask, has, from, rows, n)
       else copyNarrow(to, parts as Narrow[], mask, has, from, rows, n)
     }
@@ -59,7 +73,13 @@ export function gatherRows(
 type Narrow = Uint8Array | Uint32Array | Int32Array
 
 function copyWide(
-  to: Uint32Array, parts: readonly Uint32Array[], mask: Uint32Array, has: number, from: Int32Array, rows: Int32Array, n: number,
+  to: Uint32Array,
+  parts: readonly Uint32Array[],
+  mask: Uint32Array,
+  has: number,
+  from: Int32Array,
+  rows: Int32Array,
+  n: number,
 ): void {
   for (let j = 0; j < n; j++) {
     if (((mask[j] as number) & has) !== has) continue
@@ -71,7 +91,13 @@ function copyWide(
 }
 
 function copyNarrow(
-  to: Narrow, parts: readonly Narrow[], mask: Uint32Array, has: number, from: Int32Array, rows: Int32Array, n: number,
+  to: Narrow,
+  parts: readonly Narrow[],
+  mask: Uint32Array,
+  has: number,
+  from: Int32Array,
+  rows: Int32Array,
+  n: number,
 ): void {
   for (let j = 0; j < n; j++) {
     if (((mask[j] as number) & has) === has) to[j] = (parts[from[j] as number] as Narrow)[rows[j] as number] as number
@@ -79,8 +105,14 @@ function copyNarrow(
 }
 
 function copyStrings(
-  to: Uint32Array, parts: readonly Uint32Array[], copiers: Copiers, mask: Uint32Array, has: number,
-  from: Int32Array, rows: Int32Array, n: number,
+  to: Uint32Array,
+  parts: readonly Uint32Array[],
+  copiers: Copiers,
+  mask: Uint32Array,
+  has: number,
+  from: Int32Array,
+  rows: Int32Array,
+  n: number,
 ): void {
   for (let j = 0; j < n; j++) {
     if (((mask[j] as number) & has) !== has) continue
@@ -90,8 +122,14 @@ function copyStrings(
 }
 
 function copyLists(
-  to: Uint32Array, parts: readonly Uint32Array[], copiers: Copiers, mask: Uint32Array, has: number,
-  from: Int32Array, rows: Int32Array, n: number,
+  to: Uint32Array,
+  parts: readonly Uint32Array[],
+  copiers: Copiers,
+  mask: Uint32Array,
+  has: number,
+  from: Int32Array,
+  rows: Int32Array,
+  n: number,
 ): void {
   for (let j = 0; j < n; j++) {
     if (((mask[j] as number) & has) !== has) continue
@@ -105,7 +143,11 @@ class Copiers {
   private readonly copiers: (StringCopier | undefined)[] = []
 
   /** @param n how many events are copied in all */
-  constructor(private readonly sources: readonly EventBatch[], private readonly target: StringTable, private readonly n: number) {}
+  constructor(
+    private readonly sources: readonly EventBatch[],
+    private readonly target: StringTable,
+    private readonly n: number,
+  ) {}
 
   /** The copier from source k. */
   of(k: number): StringCopier {
@@ -122,10 +164,14 @@ class StringCopier {
   private readonly fewLists = new Map<number, number>()
 
   /**
-   * @param limit a table with more strings than this has no column of what was copied: strings are then found again in the
-   *   target
+   * @param limit a table with more strings than this has no column of what was copied: strings are then found again in
+   *   the target
    */
-  constructor(private readonly source: StringTable, private readonly target: StringTable, limit: number) {
+  constructor(
+    private readonly source: StringTable,
+    private readonly target: StringTable,
+    limit: number,
+  ) {
     if (source.size <= limit) this.strings = new Int32Array(source.size).fill(UNKNOWN)
     if (source.listCount > 0 && source.listCount <= limit) this.lists = new Int32Array(source.listCount).fill(UNKNOWN)
   }

@@ -3,7 +3,8 @@ import type { KernelExports } from '../kernel/kernel.js'
 import { instantiate, KernelColumns, type Kernel } from './batch-kernel.js'
 
 /**
- * An instance of a kernel that keeps something from call to call, in memory that grows with it. When memory grows, what lies in it is to be looked at anew.
+ * An instance of a kernel that keeps something from call to call, in memory that grows with it. When memory grows, what
+ * lies in it is to be looked at anew.
  */
 export class GrowingKernel<Exports extends KernelExports> implements Kernel<Exports> {
   readonly run: Exports

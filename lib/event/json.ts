@@ -2,8 +2,9 @@
 export type FieldValue = bigint | string | readonly FieldValue[] | { readonly [name: string]: FieldValue }
 
 /**
- * Values may be nested so deep, in the line of an event that they stand in too: twice as deep as the records of any DTD are, whose
- * every level is a list and an object in it at most, and not so deep that hostile text could use up the stack.
+ * Values may be nested so deep, in the line of an event that they stand in too: twice as deep as the records of any DTD
+ * are, whose every level is a list and an object in it at most, and not so deep that hostile text could use up the
+ * stack.
  */
 const MAX_DEPTH = 128
 
@@ -26,7 +27,9 @@ function stringify(value: FieldValue, depth: number): string {
   if (typeof value === 'string') return JSON.stringify(value)
   if (depth >= MAX_DEPTH) throw new RangeError(`the values of an event are nested more than ${MAX_DEPTH} deep`)
   if (Array.isArray(value)) return `[${value.map((item: FieldValue) => stringify(item, depth + 1)).join(',')}]`
-  return `{${Object.entries(value).map(([name, item]) => `${JSON.stringify(name)}:${stringify(item as FieldValue, depth + 1)}`).join(',')}}`
+  return `{${Object.entries(value)
+    .map(([name, item]) => `${JSON.stringify(name)}:${stringify(item as FieldValue, depth + 1)}`)
+    .join(',')}}`
 }
 
 /** Any JSON, with integers as bigint, so that none loses digits. @throws Error that says what is wrong with the text */
@@ -35,7 +38,8 @@ export function parseJson(text: string): unknown {
   return parser.whole()
 }
 
-const TOKEN = /[ \t\n\r]*(?:([{}[\],:])|("(?:[^"\\]|\\.)*")|(-?(?:0|[1-9]\d*)(?![\d.eE]))|(-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null))/y
+const TOKEN =
+  /[ \t\n\r]*(?:([{}[\],:])|("(?:[^"\\]|\\.)*")|(-?(?:0|[1-9]\d*)(?![\d.eE]))|(-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null))/y
 
 class JsonParser {
   private readonly tokens = new RegExp(TOKEN)
@@ -122,6 +126,10 @@ class JsonParser {
 
   private fail(at: number): never {
     const rest = this.text.slice(at, at + 20)
-    throw new Error(rest.trim() === '' ? 'not JSON: the text ends too soon' : `not JSON: unexpected ${JSON.stringify(rest)} at ${at + 1}`)
+    throw new Error(
+      rest.trim() === ''
+        ? 'not JSON: the text ends too soon'
+        : `not JSON: unexpected ${JSON.stringify(rest)} at ${at + 1}`,
+    )
   }
 }

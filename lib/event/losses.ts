@@ -65,20 +65,27 @@ export class Losses {
    * @param carried what the format has a place for
    * @param strict makes the first loss an error
    */
-  constructor(private readonly format: string, carried: Carried, private readonly strict = false) {
+  constructor(
+    private readonly format: string,
+    carried: Carried,
+    private readonly strict = false,
+  ) {
     this.use(carried)
   }
 
   /** Changes what the format has a place for, from the next batch on: another version of the format begins. */
   use(carried: Carried): void {
-    KINDS.forEach((kind, code) => (this.without[code] = carried[kind] === undefined ? LEFT_OUT : ALL_FIELDS & ~carried[kind]))
+    KINDS.forEach(
+      (kind, code) => (this.without[code] = carried[kind] === undefined ? LEFT_OUT : ALL_FIELDS & ~carried[kind]),
+    )
     this.somewhere = Object.values(carried).reduce((all, fields) => all | fields, 0)
     this.missing = this.without.reduce((all, fields) => all | fields)
   }
 
   /**
    * Counts what of a batch has no place in the format.
-   * @returns how many of the batch's events, from the first, are to be written: all, unless in strict mode one loses something
+   * @returns how many of the batch's events, from the first, are to be written: all, unless in strict mode one loses
+   *   something
    */
   admit(batch: EventBatch): number {
     const { count } = batch
@@ -98,7 +105,7 @@ export class Losses {
       const rows = Math.min(batch.count - from, KERNEL_EVENTS)
       memory.mask.set(batch.mask.subarray(from, from + rows))
       memory.kind.set(batch.kind.subarray(from, from + rows))
-      for (let row = 0; ; ) {
+      for (let row = 0; ;) {
         row = run.count(row, rows, strict)
         if (strict && row < rows) return from + row
         if (run.taken.value > 0) this.add(memory)
@@ -119,7 +126,10 @@ export class Losses {
     run.empty()
   }
 
-  /** Counts event i of the batch admitted last: it had to be left out, or was changed, for a reason that only its value shows. */
+  /**
+   * Counts event i of the batch admitted last: it had to be left out, or was changed, for a reason that only its value
+   * shows.
+   */
   note(reason: string, _batch: EventBatch, i: number): void {
     if (this.strict) throw unencodable(reason, { format: this.format, event: this.before + i + 1 })
     this.reasons.set(reason, (this.reasons.get(reason) ?? 0) + 1)
@@ -135,8 +145,8 @@ export class Losses {
   }
 
   /**
-   * How many events lost what, in the order of kinds. Keys: a field's name (`time`), a field of the kinds that cannot carry it where others
-   * can (`size of free`), a kind left out whole (`reserve events`), or a reason given to `note`.
+   * How many events lost what, in the order of kinds. Keys: a field's name (`time`), a field of the kinds that cannot
+   * carry it where others can (`size of free`), a kind left out whole (`reserve events`), or a reason given to `note`.
    */
   get counts(): ReadonlyMap<string, number> {
     const counts = new Map<string, number>()

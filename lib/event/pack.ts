@@ -48,7 +48,12 @@ export function packColumns(batch: EventBatch, buffer: ArrayBuffer, offset: numb
  * The batch that was packed into a buffer at `offset`. Its columns are views of the buffer.
  * @param strings the string table that its columns of strings refer to
  */
-export function viewColumns(buffer: ArrayBuffer, offset: number, header: TraceHeader, strings: StringTable): EventBatch {
+export function viewColumns(
+  buffer: ArrayBuffer,
+  offset: number,
+  header: TraceHeader,
+  strings: StringTable,
+): EventBatch {
   const [count, columns] = new Uint32Array(buffer, offset, 2) as unknown as [number, number]
   const views: Record<string, unknown> = { capacity: count, count, columns }
   let at = offset + HEAD_BYTES
@@ -75,8 +80,8 @@ export function packedStringsLength(strings: StringTable): number {
 }
 
 /**
- * Packs a string table into a buffer at `offset`, a multiple of 4: as words the numbers of strings, of lists and of ids in
- * all lists, the length of each string, the length of each list, the ids; then the bytes of the strings.
+ * Packs a string table into a buffer at `offset`, a multiple of 4: as words the numbers of strings, of lists and of ids
+ * in all lists, the length of each string, the length of each list, the ids; then the bytes of the strings.
  */
 export function packStrings(strings: StringTable, buffer: ArrayBuffer, offset: number): void {
   const words = new Uint32Array(buffer, offset, (buffer.byteLength - offset) >> 2)

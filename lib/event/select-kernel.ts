@@ -36,7 +36,11 @@ export class SelectMemory {
   constructor(readonly run: SelectKernel) {
     const { buffer } = run.memory
     const words = (at: Global, n: number) => new Uint32Array(buffer, at.value, n)
-    const sizes = (at: Global) => ({ 8: words(at, 2 * KERNEL_EVENTS), 4: words(at, KERNEL_EVENTS), 1: new Uint8Array(buffer, at.value, KERNEL_EVENTS) })
+    const sizes = (at: Global) => ({
+      8: words(at, 2 * KERNEL_EVENTS),
+      4: words(at, KERNEL_EVENTS),
+      1: new Uint8Array(buffer, at.value, KERNEL_EVENTS),
+    })
     this.mask = words(run.MASK, KERNEL_EVENTS)
     this.rows = words(run.ROWS, KERNEL_EVENTS)
     this.ranges = new BigUint64Array(buffer, run.RANGES.value, 2 * MAX_RANGES)

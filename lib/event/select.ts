@@ -5,7 +5,10 @@ import { ALL_FIELDS, FIELDS } from './fields.js'
 import { selectMemory } from './select-kernel.js'
 import type { Column } from './storage.js'
 
-/** Of fewer rows than this share, as a divisor, it costs less to fetch the values one by one than to copy whole columns to the kernel. */
+/**
+ * Of fewer rows than this share, as a divisor, it costs less to fetch the values one by one than to copy whole columns
+ * to the kernel.
+ */
 const FEW = 16
 
 /**
@@ -19,7 +22,8 @@ export function selectRows(source: EventBatch, rows: Int32Array, n: number, colu
   const target = EventBatch.unfilled(n, set, source.header, source.strings)
   const byKernel = count <= KERNEL_EVENTS && n <= KERNEL_EVENTS && n * FEW >= count
   if (byKernel) selectMemory().rows.set(rows.subarray(0, n))
-  const gather = (from: Column, to: Column) => (byKernel ? gatherByKernel(from, to, count, n) : gatherHere(from, to, rows, n))
+  const gather = (from: Column, to: Column) =>
+    byKernel ? gatherByKernel(from, to, count, n) : gatherHere(from, to, rows, n)
   gather(source.kind, target.kind)
   gather(source.mask, target.mask)
   if (set !== source.columns) for (let j = 0; j < n; j++) target.mask[j] = (target.mask[j] as number) & set

@@ -12,8 +12,8 @@ import type { Losses } from './losses.js'
  */
 export interface Stage<In, Out> {
   /**
-   * Takes the next input. Called only when `next` has returned null. Of bytes, those that were not used yet are looked at until the
-   * next call of `feed` has returned; then their owner may use the memory again.
+   * Takes the next input. Called only when `next` has returned null. Of bytes, those that were not used yet are looked
+   * at until the next call of `feed` has returned; then their owner may use the memory again.
    */
   feed(input: In): void
   /** The next result, or null when more input is needed. @throws TraceError */
@@ -23,13 +23,14 @@ export interface Stage<In, Out> {
   /** The input broke off with an error elsewhere: `next` then gives what was held back, and no trailer. */
   cut(): void
   /**
-   * What is no error, but people must be told: sentences with format, offset and event number, in the order in which they
-   * came up. Grows while the stage runs (by a bounded number), and is never reordered.
+   * What is no error, but people must be told: sentences with format, offset and event number, in the order in which
+   * they came up. Grows while the stage runs (by a bounded number), and is never reordered.
    */
   readonly warnings?: readonly string[]
   /**
-   * Whether it looks at a batch that it was fed only until `next` has returned null, unless it gives out that very batch: the
-   * batch may be recycled then. Default false: it may hold batches back, or what it gives out may be parts of them.
+   * Whether it looks at a batch that it was fed only until `next` has returned null, unless it gives out that very
+   * batch: the batch may be recycled then. Default false: it may hold batches back, or what it gives out may be parts
+   * of them.
    */
   readonly consumes?: boolean
 }

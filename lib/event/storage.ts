@@ -15,7 +15,10 @@ export class U64Column {
 /** The name of a field's column in `EventBatch`. */
 export type ColumnName = Exclude<FieldName, 'count'> | 'elements'
 
-/** The column of the field at position f. The field `count` has the column `elements`, for `count` is the batch's own length. */
+/**
+ * The column of the field at position f. The field `count` has the column `elements`, for `count` is the batch's own
+ * length.
+ */
 export function columnOf(f: number): ColumnName {
   const { name } = FIELDS[f] as (typeof FIELDS)[number]
   return name === 'count' ? 'elements' : name
@@ -41,12 +44,17 @@ export interface NamedColumn {
 
 /** The columns of a set for so many events, in memory that was cleared. */
 export function placeColumns(set: number, capacity: number): NamedColumn[] {
-  return place(set, capacity, new ArrayBuffer(bytesPerEvent(set) * capacity), 8 * countBits(set & U64_FIELDS) * capacity)
+  return place(
+    set,
+    capacity,
+    new ArrayBuffer(bytesPerEvent(set) * capacity),
+    8 * countBits(set & U64_FIELDS) * capacity,
+  )
 }
 
 /**
- * Places columns in memory: those of 64 bits from its beginning, the others, those of 32 bits first, from byte `words` on; so
- * all are aligned.
+ * Places columns in memory: those of 64 bits from its beginning, the others, those of 32 bits first, from byte `words`
+ * on; so all are aligned.
  */
 function place(set: number, n: number, memory: ArrayBuffer, words: number): NamedColumn[] {
   const columns: NamedColumn[] = []
@@ -62,7 +70,10 @@ function place(set: number, n: number, memory: ArrayBuffer, words: number): Name
       columns.push({ name, column: new Uint8Array(memory, bytes, n) })
       bytes += n
     } else {
-      columns.push({ name, column: (I32_FIELDS >>> f) & 1 ? new Int32Array(memory, words, n) : new Uint32Array(memory, words, n) })
+      columns.push({
+        name,
+        column: (I32_FIELDS >>> f) & 1 ? new Int32Array(memory, words, n) : new Uint32Array(memory, words, n),
+      })
       words += 4 * n
     }
   }
@@ -77,7 +88,11 @@ export class Storage {
   /** How many bytes it takes. */
   readonly bytes: number
 
-  private constructor(readonly capacity: number, readonly set: number, memory: ArrayBuffer) {
+  private constructor(
+    readonly capacity: number,
+    readonly set: number,
+    memory: ArrayBuffer,
+  ) {
     this.bytes = memory.byteLength
     const mask = 8 * countBits(set & U64_FIELDS) * capacity
     this.mask = new Uint32Array(memory, mask, capacity)
@@ -91,8 +106,8 @@ export class Storage {
   }
 
   /**
-   * Storage for `count` events or somewhat more, with whatever was in that memory before: that of a batch that was recycled, if one
-   * fits, for new memory costs more than what is mostly done with it.
+   * Storage for `count` events or somewhat more, with whatever was in that memory before: that of a batch that was
+   * recycled, if one fits, for new memory costs more than what is mostly done with it.
    */
   static uncleared(count: number, set: number): Storage {
     if (count < MIN_SPARE) return Storage.cleared(count, set)
@@ -129,7 +144,9 @@ const spares: Storage[] = []
 
 /** How many bytes the columns of a set take for each event. */
 function bytesPerEvent(set: number): number {
-  return 8 * countBits(set & U64_FIELDS) + countBits(set & BYTE_FIELDS) + 4 * countBits(set & ~(U64_FIELDS | BYTE_FIELDS))
+  return (
+    8 * countBits(set & U64_FIELDS) + countBits(set & BYTE_FIELDS) + 4 * countBits(set & ~(U64_FIELDS | BYTE_FIELDS))
+  )
 }
 
 function countBits(set: number): number {

@@ -10,8 +10,8 @@ const LIST_MEMORY = 64
 const LISTED_MEMORY = 8
 
 /**
- * All strings and lists of a table without gaps: string i is `bytes[starts[i]..starts[i + 1])`, list i has the string ids
- * `listed[lists[i]..lists[i + 1])`. So `starts` and `lists` are one longer than there are strings and lists.
+ * All strings and lists of a table without gaps: string i is `bytes[starts[i]..starts[i + 1])`, list i has the string
+ * ids `listed[lists[i]..lists[i + 1])`. So `starts` and `lists` are one longer than there are strings and lists.
  */
 export interface FlatStrings {
   readonly bytes: Uint8Array<ArrayBuffer>
@@ -40,7 +40,12 @@ export class StringTable {
   private readonly chain: number[] = []
 
   /** A table of strings and lists that somebody has put together. Takes the arrays over: they are not to be changed. */
-  static of({ bytes, starts, listed = NO_IDS, lists = BEGIN }: Pick<FlatStrings, 'bytes' | 'starts'> & Partial<FlatStrings>): StringTable {
+  static of({
+    bytes,
+    starts,
+    listed = NO_IDS,
+    lists = BEGIN,
+  }: Pick<FlatStrings, 'bytes' | 'starts'> & Partial<FlatStrings>): StringTable {
     const table = new StringTable()
     table.bytes = bytes
     table.starts = starts
@@ -68,14 +73,24 @@ export class StringTable {
 
   /** How many bytes of memory it takes, about: lists of short strings take far more than the strings. */
   get memory(): number {
-    return this.bytes.length + STRING_MEMORY * this.count + LIST_MEMORY * this.listsCount + LISTED_MEMORY * (this.lists[this.listsCount] as number)
+    return (
+      this.bytes.length +
+      STRING_MEMORY * this.count +
+      LIST_MEMORY * this.listsCount +
+      LISTED_MEMORY * (this.lists[this.listsCount] as number)
+    )
   }
 
   /** All strings and lists, in place: not to be kept or changed. */
   flat(): FlatStrings {
     const lists = this.lists.subarray(0, this.listsCount + 1)
     const listed = this.listed.subarray(0, lists[this.listsCount])
-    return { bytes: this.bytes.subarray(0, this.byteLength), starts: this.starts.subarray(0, this.count + 1), listed, lists }
+    return {
+      bytes: this.bytes.subarray(0, this.byteLength),
+      starts: this.starts.subarray(0, this.count + 1),
+      listed,
+      lists,
+    }
   }
 
   /** Adds `source[start..end)` without looking for an equal one, and returns its id. */
@@ -141,7 +156,12 @@ export class StringTable {
   /** A table with the same strings and lists under the same ids, to add to without changing this one. */
   copy(): StringTable {
     const { bytes, starts, listed, lists } = this.flat()
-    return StringTable.of({ bytes: bytes.slice(), starts: starts.slice(), listed: listed.slice(), lists: lists.slice() })
+    return StringTable.of({
+      bytes: bytes.slice(),
+      starts: starts.slice(),
+      listed: listed.slice(),
+      lists: lists.slice(),
+    })
   }
 
   /** A string's bytes, in place: not to be kept or changed. */
@@ -174,7 +194,8 @@ export class StringTable {
     this.heads = new Int32Array(slots)
     this.chain.length = 0
     for (let id = 0; id < this.count; id++) {
-      const slot = hashBytes(this.bytes, this.starts[id] as number, this.starts[id + 1] as number) & (this.heads.length - 1)
+      const slot =
+        hashBytes(this.bytes, this.starts[id] as number, this.starts[id + 1] as number) & (this.heads.length - 1)
       this.chain.push(this.heads[slot] as number)
       this.heads[slot] = id + 1
     }
@@ -206,9 +227,10 @@ export function decodeText(bytes: Uint8Array): string {
     return strict.decode(bytes)
   } catch {
     let text = ''
-    for (let i = 0; i < bytes.length; ) {
+    for (let i = 0; i < bytes.length;) {
       const length = validSequence(bytes, i)
-      text += length > 0 ? strict.decode(bytes.subarray(i, i + length)) : String.fromCharCode(0xdc00 + (bytes[i] as number))
+      text +=
+        length > 0 ? strict.decode(bytes.subarray(i, i + length)) : String.fromCharCode(0xdc00 + (bytes[i] as number))
       i += Math.max(1, length)
     }
     return text
@@ -230,7 +252,16 @@ export function encodeText(text: string): Uint8Array {
 /** The length of the valid UTF-8 sequence at `i`, or 0. */
 function validSequence(bytes: Uint8Array, i: number): number {
   const lead = bytes[i] as number
-  const length = lead < 0x80 ? 1 : lead >= 0xc2 && lead < 0xe0 ? 2 : lead >= 0xe0 && lead < 0xf0 ? 3 : lead >= 0xf0 && lead < 0xf5 ? 4 : 0
+  const length =
+    lead < 0x80
+      ? 1
+      : lead >= 0xc2 && lead < 0xe0
+        ? 2
+        : lead >= 0xe0 && lead < 0xf0
+          ? 3
+          : lead >= 0xf0 && lead < 0xf5
+            ? 4
+            : 0
   if (length === 0 || i + length > bytes.length) return 0
   try {
     strict.decode(bytes.subarray(i, i + length))

@@ -4,7 +4,10 @@ import type { Decoder, Encoder } from '../event/stage.js'
 
 /** What a program or person can set on a decoder or encoder; commands make their flags from it. */
 export interface OptionSpec {
-  /** One line for the command's help, without a full stop. For a boolean that is on by default: what turning it off does. */
+  /**
+   * One line for the command's help, without a full stop. For a boolean that is on by default: what turning it off
+   * does.
+   */
   readonly help: string
   /** A boolean that is on by default becomes the flag `--no-<name>`. */
   readonly default: boolean | number | string | undefined
@@ -19,8 +22,8 @@ export interface EncodeOptions {
   /** Make the first event or field that the format has no place for an error, instead of counting it. Default false. */
   strict?: boolean
   /**
-   * How many records an encoder that looks ahead may hold back, to choose how it writes them: few where many encoders are at
-   * work at once. Default: what suits the format.
+   * How many records an encoder that looks ahead may hold back, to choose how it writes them: few where many encoders
+   * are at work at once. Default: what suits the format.
    */
   window?: number
 }
@@ -40,14 +43,23 @@ export interface FormatTraits {
 }
 
 /** A trace format: the one thing that programs, sniffing and documents need to know of it. */
-export interface Format<DecodeOptions extends object = object, FormatEncodeOptions extends object = object> extends FormatTraits {
+export interface Format<
+  DecodeOptions extends object = object,
+  FormatEncodeOptions extends object = object,
+> extends FormatTraits {
   /** Which fields it can carry on which kind of event. */
   readonly carried: Carried
   /** Fields that only some of its layouts or options carry, and which those are: for documents. */
   readonly sometimes?: { readonly fields: readonly FieldName[]; readonly when: string }
-  /** Kinds that the format has no record of its own for: they are written as these kinds, and are these when they are read back. */
+  /**
+   * Kinds that the format has no record of its own for: they are written as these kinds, and are these when they are
+   * read back.
+   */
   readonly writtenAs?: Readonly<Partial<Record<KindName, readonly KindName[]>>>
-  /** Whether a stream that begins with these bytes (up to some thousand; fewer only if the stream is short) is of this format. */
+  /**
+   * Whether a stream that begins with these bytes (up to some thousand; fewer only if the stream is short) is of this
+   * format.
+   */
   sniff(head: Uint8Array): boolean
   /** A pure decoder; `heapflow/<name>` has it as a stream. */
   decoder(options?: DecodeOptions): Decoder

@@ -27,7 +27,10 @@ const ALLOCATED: ReallocParts = { parts: Parts.alloc, reason: 'reallocs of null,
 const UNKNOWN: ReallocParts = { parts: Parts.alloc, reason: 'reallocs of unknown blocks, written as allocs' }
 const MOVED: ReallocParts = { parts: Parts.both, reason: 'reallocs, written as free and alloc' }
 
-/** The records for realloc event i: a free of `oldAddress` and an alloc at `address`; if one is missing, the other is both. */
+/**
+ * The records for realloc event i: a free of `oldAddress` and an alloc at `address`; if one is missing, the other is
+ * both.
+ */
 export function reallocParts(batch: EventBatch, i: number): ReallocParts {
   const fields = batch.mask[i] as number
   const outcome = (fields & HAS_OUTCOME) !== 0 ? batch.outcome[i] : undefined
@@ -50,8 +53,8 @@ export function reallocParts(batch: EventBatch, i: number): ReallocParts {
 }
 
 /**
- * What realloc event i did, if it does not say: an index into `OUTCOMES`. Without the old address that is not known: then
- * nothing is claimed, for an alloc or a free that did not happen would make the trace false.
+ * What realloc event i did, if it does not say: an index into `OUTCOMES`. Without the old address that is not known:
+ * then nothing is claimed, for an alloc or a free that did not happen would make the trace false.
  */
 export function outcomeOf(batch: EventBatch, i: number): number {
   const mask = batch.mask[i] as number

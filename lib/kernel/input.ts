@@ -36,7 +36,8 @@ export class KernelInput {
     const wanted = offset + end - input.pos
     const here = this.owner === input && offset >= this.first && offset <= this.last && this.last <= wanted
     if (!here || this.last - offset < Math.min(wanted - offset, least)) {
-      // What is here already stays, if there is room behind it: a record that comes in tiny pieces is not copied again for each of them.
+      // What is here already stays, if there is room behind it: a record that comes in tiny pieces is not copied again
+      // for each of them.
       if (!here || wanted - this.first > KERNEL_INPUT) {
         this.owner = input
         this.first = this.last = offset

@@ -12,8 +12,8 @@ export interface Global {
 }
 
 /**
- * What every kernel of `kernel/` exports besides its functions: its memory and, as globals, addresses of what lies in it and the
- * results that a function leaves beside the one that it returns.
+ * What every kernel of `kernel/` exports besides its functions: its memory and, as globals, addresses of what lies in
+ * it and the results that a function leaves beside the one that it returns.
  */
 export interface KernelExports {
   readonly memory: { readonly buffer: ArrayBuffer }

@@ -11,11 +11,14 @@ import type { DefinitionsSyntax, DtdSyntax, Name, SectionSyntax } from './syntax
 /** Names with a meaning of their own, that no section and no other record can have. */
 const RESERVED = {
   '1.0': new Set(['section', 'tag', 'vfield', 'comment', 'metadata', 'width', 'interpretation', 'value']),
-  '1.2': new Set(['section', 'tag', 'vfield', 'comment', 'metadata', 'int', 'string'])
+  '1.2': new Set(['section', 'tag', 'vfield', 'comment', 'metadata', 'int', 'string']),
 } as const
 
 /** Names that no field can have. The predefined record types can stand in a list of fields; 1.2 has none. */
-const RESERVED_FIELDS = { '1.0': new Set(['width', 'interpretation', 'value']), '1.2': new Set(['int', 'string']) } as const
+const RESERVED_FIELDS = {
+  '1.0': new Set(['width', 'interpretation', 'value']),
+  '1.2': new Set(['int', 'string']),
+} as const
 
 const NO_NAMES: ReadonlySet<string> = new Set()
 const MAX_SECTION = 255n
@@ -24,8 +27,8 @@ const MAX_TAG_WIDTH = 8n
 const PREDEFINED_PLACE: Place = { file: PREDEFINED_FILE, line: 1, column: 1 }
 
 /**
- * Makes the model of what was parsed: looks up all names and checks all rules. Throws a DtdError at the first one that is
- * broken.
+ * Makes the model of what was parsed: looks up all names and checks all rules. Throws a DtdError at the first one that
+ * is broken.
  */
 export function check(syntax: DtdSyntax): Dtd {
   const { version, file } = syntax
@@ -42,7 +45,7 @@ export function check(syntax: DtdSyntax): Dtd {
     tagWidth: version === '1.0' ? tagWidth(globalScope) : null,
     reservedFields: RESERVED_FIELDS[version],
     sections: new Set(scopes.slice(1).map(({ id }) => id)),
-    strides: []
+    strides: [],
   }
   const records = buildRecords(scopes, predefined, layout)
   const globalTags = tags(records[0] as RecordType[], new Map(), predefined)
@@ -62,11 +65,21 @@ export function check(syntax: DtdSyntax): Dtd {
 
 /** The predefined record types, in a scope of their own, where no property of the DTD reaches them. */
 function predefinedRecords(): Map<string, Definition> {
-  const scope: Scope = { id: 0, name: '', parent: null, properties: new Map(), records: new Map(), at: PREDEFINED_PLACE }
+  const scope: Scope = {
+    id: 0,
+    name: '',
+    parent: null,
+    properties: new Map(),
+    records: new Map(),
+    at: PREDEFINED_PLACE,
+  }
   return new Map(
     parseSyntax(PREDEFINED_TEXT, PREDEFINED_FILE).definitions.records.map((syntax) => {
-      return [syntax.name.text, { syntax, scope, properties: propertyTable(syntax.properties), restates: null, predefined: true }]
-    })
+      return [
+        syntax.name.text,
+        { syntax, scope, properties: propertyTable(syntax.properties), restates: null, predefined: true },
+      ]
+    }),
   )
 }
 
@@ -76,21 +89,29 @@ function makeScope(
   parent: Scope | null,
   definitions: DefinitionsSyntax,
   version: Version,
-  predefined: ReadonlyMap<string, Definition>
+  predefined: ReadonlyMap<string, Definition>,
 ): Scope {
   for (const { name } of definitions.records) {
     if (!predefined.has(name.text) && RESERVED[version].has(name.text)) {
       throw meaningError(`${quote(name.text)} is reserved and cannot be a record defined here`, name.at)
     }
   }
-  const scope: Scope = { id, name: text, parent, properties: propertyTable(definitions.properties), records: new Map(), at }
+  const scope: Scope = {
+    id,
+    name: text,
+    parent,
+    properties: propertyTable(definitions.properties),
+    records: new Map(),
+    at,
+  }
   defineRecords(scope, definitions, predefined)
   return scope
 }
 
 function sectionScope(syntax: SectionSyntax, before: readonly Scope[], version: Version): Scope {
   const { name, id } = syntax
-  if (RESERVED[version].has(name.text)) throw meaningError(`${quote(name.text)} is reserved and cannot be a section`, name.at)
+  if (RESERVED[version].has(name.text))
+    throw meaningError(`${quote(name.text)} is reserved and cannot be a section`, name.at)
   const section = `section ${quote(name.text)}`
   if (id.value < 1n || id.value > MAX_SECTION) {
     throw meaningError(`the ID of ${section} must be from 1 to 255, not ${id.value}`, id.at)
@@ -123,10 +144,14 @@ function checkProperties(scope: Scope, version: Version): void {
 /** The tag's width is set once, globally; it is always stored as it is. */
 function checkTag(table: PropertyTable, isGlobal: boolean): void {
   const tag = table.get('tag')
-  if (tag?.width !== undefined && !isGlobal) throw meaningError('the width of the tag can be set globally only', tag.width.at)
+  if (tag?.width !== undefined && !isGlobal)
+    throw meaningError('the width of the tag can be set globally only', tag.width.at)
   const interpretation = tag?.interpretation
   if (interpretation !== undefined && interpretation.value.name !== 'none') {
-    throw meaningError(`the interpretation of the tag is always none, not ${interpretation.value.name}`, interpretation.at)
+    throw meaningError(
+      `the interpretation of the tag is always none, not ${interpretation.value.name}`,
+      interpretation.at,
+    )
   }
   if (tag?.type?.value === 'string') throw meaningError('the tag is always an int', tag.type.at)
 }
@@ -142,7 +167,11 @@ function tagWidth({ properties, at }: Scope): Layout['tagWidth'] {
 }
 
 /** The record types of all scopes, in the same order. */
-function buildRecords(scopes: readonly Scope[], predefined: ReadonlyMap<string, Definition>, layout: Layout): RecordType[][] {
+function buildRecords(
+  scopes: readonly Scope[],
+  predefined: ReadonlyMap<string, Definition>,
+  layout: Layout,
+): RecordType[][] {
   let count = 0
   for (const { records } of scopes) {
     for (const { syntax } of records.values()) {
@@ -164,11 +193,13 @@ function buildRecords(scopes: readonly Scope[], predefined: ReadonlyMap<string, 
   })
 }
 
-/** What each tag means: what is defined here, then what holds everywhere. Throws where two records have the same one. */
+/**
+ * What each tag means: what is defined here, then what holds everywhere. Throws where two records have the same one.
+ */
 function tags(
   own: readonly RecordType[],
   outer: ReadonlyMap<number, RecordType>,
-  predefined: ReadonlyMap<string, Definition>
+  predefined: ReadonlyMap<string, Definition>,
 ): Map<number, RecordType> {
   const table = new Map<number, RecordType>()
   const add = (record: RecordType): void => {
@@ -180,7 +211,8 @@ function tags(
     }
     table.set(record.tag, record)
   }
-  // The predefined ones are needed in every section, so that none can take their tags; others of the global section give way.
+  // The predefined ones are needed in every section, so that none can take their tags; others of the global section
+  // give way.
   for (const record of outer.values()) if (predefined.has(record.name)) add(record)
   for (const record of own) add(record)
   for (const [tag, record] of outer) if (!table.has(tag)) table.set(tag, record)
@@ -197,6 +229,7 @@ function tableElement(records: readonly RecordType[]): Element | null {
   if (record === undefined || others.length > 0) return null
   const leaves = record.leaves.slice(record.tag === null ? 0 : 1)
   const [leaf] = leaves
-  if (leaf === undefined || leaves.length > 1 || leaf.type === 'bytes' || leaf.interpretation.kind === 'sectionStride') return null
+  if (leaf === undefined || leaves.length > 1 || leaf.type === 'bytes' || leaf.interpretation.kind === 'sectionStride')
+    return null
   return record.fields.includes(leaf) && leaf.width?.kind !== 'reference' ? { record, position: leaf.position } : null
 }

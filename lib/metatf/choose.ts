@@ -28,7 +28,10 @@ export class Chooser {
   /** What all records of a kind carry, by its code. */
   private readonly carried: Int32Array
 
-  constructor(mapping: Mapping, private readonly losses: Losses) {
+  constructor(
+    mapping: Mapping,
+    private readonly losses: Losses,
+  ) {
     this.records = mapping.records
     this.table = tableOf(mapping.records)
     this.others = mapping.records.filter(({ kind }) => kind === OTHER)
@@ -39,11 +42,18 @@ export class Chooser {
     this.carried = Int32Array.from(KINDS, (kind) => mapping.carried[kind] ?? 0)
   }
 
-  /** By `recordSlot`, the record that events are certainly written as, without any loss of kind; -1 where it depends on the event. */
+  /**
+   * By `recordSlot`, the record that events are certainly written as, without any loss of kind; -1 where it depends on
+   * the event.
+   */
   get certain(): Int32Array {
     return this.table.map((position, slot) => {
       const record = this.records[position]
-      return record !== undefined && recordSlot(record.kind, -1, -1) <= slot && slot < recordSlot(record.kind + 1, -1, -1) ? position : NONE
+      return record !== undefined &&
+        recordSlot(record.kind, -1, -1) <= slot &&
+        slot < recordSlot(record.kind + 1, -1, -1)
+        ? position
+        : NONE
     })
   }
 
@@ -61,7 +71,8 @@ export class Chooser {
     if (chosen === BY_ADDRESSES) chosen = this.table[recordSlot(kind, outcomeOf(batch, i), api)] as number
     if (chosen < 0) {
       // `Losses.admit` has counted events of kinds that no record is of.
-      if (this.carried[kind] !== 0) this.losses.note(`${KINDS[kind] as KindName} events that no record is for`, batch, i)
+      if (this.carried[kind] !== 0)
+        this.losses.note(`${KINDS[kind] as KindName} events that no record is for`, batch, i)
       return NONE
     }
     return (mask & HAS_CODE) === 0 ? chosen : this.sibling(batch, i, chosen)
@@ -82,7 +93,11 @@ export class Chooser {
     if (chosen.kind !== kind) this.losses.note('existing blocks, written as allocations', batch, i)
     const given = mask & chosen.given
     if ((given & HAS_OUTCOME) !== 0 && batch.outcome[i] !== chosen.outcome) {
-      this.losses.note(`outcome ${OUTCOMES[batch.outcome[i] as number] as string}, written as ${chosen.record.name}`, batch, i)
+      this.losses.note(
+        `outcome ${OUTCOMES[batch.outcome[i] as number] as string}, written as ${chosen.record.name}`,
+        batch,
+        i,
+      )
     }
     if ((given & HAS_API) !== 0 && batch.api[i] !== chosen.api) {
       this.losses.note(`api ${APIS[batch.api[i] as number] as string}, written as ${chosen.record.name}`, batch, i)
@@ -105,7 +120,8 @@ export class Chooser {
     const candidates = code === null ? this.others : (this.byTag.get(code) ?? [])
     const found = candidates.filter(({ record }) => type === record.name || (type === null && code !== null))
     const chosen = inSection(found, batch, i)
-    if (chosen === undefined && this.carried[OTHER] !== 0) this.losses.note('other events that no record is for', batch, i)
+    if (chosen === undefined && this.carried[OTHER] !== 0)
+      this.losses.note('other events that no record is for', batch, i)
     return chosen?.position ?? NONE
   }
 
@@ -113,13 +129,17 @@ export class Chooser {
   private sibling(batch: EventBatch, i: number, chosen: number): number {
     const { kind, outcome, api } = this.records[chosen] as RecordMapping
     const found = this.records.filter(
-      (other) => other.kind === kind && other.outcome === outcome && other.api === api && other.record.tag === batch.code[i],
+      (other) =>
+        other.kind === kind && other.outcome === outcome && other.api === api && other.record.tag === batch.code[i],
     )
     return inSection(found, batch, i)?.position ?? chosen
   }
 }
 
-/** The fields of an event that would get lost, or have it written as another record, if it were written as this one by a plain loop. */
+/**
+ * The fields of an event that would get lost, or have it written as another record, if it were written as this one by a
+ * plain loop.
+ */
 export function unwritableFields({ carried }: Mapping, { kind, carries }: RecordMapping): number {
   return ((carried[KINDS[kind] as KindName] ?? 0) & ~carries) | HAS_FIELDS | HAS_CODE
 }
@@ -131,17 +151,23 @@ function inSection(records: readonly RecordMapping[], batch: EventBatch, i: numb
   return records.find(({ section }) => section !== null && section === fields[SECTION_KEY]) ?? records[0]
 }
 
-/** Where a table of records has that for events of this kind with this outcome and api, each the code or -1 for none. */
+/**
+ * Where a table of records has that for events of this kind with this outcome and api, each the code or -1 for none.
+ */
 export function recordSlot(kind: number, outcome: number, api: number): number {
   return (kind * (OUTCOMES.length + 1) + outcome + 1) * (APIS.length + 1) + api + 1
 }
 
-/** By `recordSlot`, the position of the record for events, `NONE` (-1), or below that where it depends on their addresses. */
+/**
+ * By `recordSlot`, the position of the record for events, `NONE` (-1), or below that where it depends on their
+ * addresses.
+ */
 export function tableOf(records: readonly RecordMapping[]): Int32Array {
   const table = new Int32Array(recordSlot(KINDS.length, -1, -1)).fill(NONE)
   for (let kind = 0; kind < KINDS.length; kind++) {
     for (let outcome = -1; outcome < OUTCOMES.length; outcome++) {
-      for (let api = -1; api < APIS.length; api++) table[recordSlot(kind, outcome, api)] = find(records, kind, outcome, api)
+      for (let api = -1; api < APIS.length; api++)
+        table[recordSlot(kind, outcome, api)] = find(records, kind, outcome, api)
     }
   }
   return table
@@ -155,6 +181,7 @@ function find(records: readonly RecordMapping[], kind: number, outcome: number, 
   // A realloc that does not say what it did is told by a record that does, if there is no other.
   if (kind === REALLOC && outcome < 0 && plain.length === 0 && same.length > 0) return BY_ADDRESSES
   const candidates = fitting.length > 0 ? fitting : plain
-  const chosen = candidates.find((record) => record.api === api) ?? candidates.find((record) => record.api < 0) ?? candidates[0]
+  const chosen =
+    candidates.find((record) => record.api === api) ?? candidates.find((record) => record.api < 0) ?? candidates[0]
   return chosen?.position ?? NONE
 }

@@ -21,7 +21,10 @@ export function isAnnounced(head: Uint8Array): boolean {
   return isBinary(head) || isAscii(head)
 }
 
-/** Whether the first bytes of a trace are enough for `announcementOf`, which more of them could only be missing for at its end. */
+/**
+ * Whether the first bytes of a trace are enough for `announcementOf`, which more of them could only be missing for at
+ * its end.
+ */
 export function isTelling(head: Uint8Array): boolean {
   if (head.length < MAGIC.length) return false
   if (isAscii(head)) return head.length > MAX_HEAD || BEHIND_HEAD.test(decodeText(head))
@@ -61,16 +64,17 @@ const URL_SCHEME = /^[a-z][a-z\d+.-]+:\/\//i
 const DRIVE = /^[a-z]:$/i
 
 /**
- * The paths under which the DTD that a trace names is looked for, below each folder: a relative path as it is, and the last part of
- * any name. A trace may come from anywhere, so that absolute paths and those that climb count by their last part only, and so do URLs.
- * None for a name that cannot be a file's.
+ * The paths under which the DTD that a trace names is looked for, below each folder: a relative path as it is, and the
+ * last part of any name. A trace may come from anywhere, so that absolute paths and those that climb count by their
+ * last part only, and so do URLs. None for a name that cannot be a file's.
  */
 export function dtdPaths(name: string): readonly string[] {
   const base = lastPart(name)
   if (base === '' || base === '.' || base === '..' || hasControls(name)) return []
   const parts = name.split(/[/\\]/)
   const [first = ''] = parts
-  const isBelow = parts.length > 1 && !URL_SCHEME.test(name) && first !== '' && !DRIVE.test(first) && !parts.includes('..')
+  const isBelow =
+    parts.length > 1 && !URL_SCHEME.test(name) && first !== '' && !DRIVE.test(first) && !parts.includes('..')
   return isBelow ? [name, base] : [base]
 }
 

@@ -23,7 +23,7 @@ export class DtdError extends Error implements Place {
     readonly reason: string,
     at: Place,
     /** The other place, where there is one. */
-    readonly related: RelatedPlace | null = null
+    readonly related: RelatedPlace | null = null,
   ) {
     super(`${showPlace(at)}: ${reason}${related === null ? '' : ` (${related.note} at ${showPlace(related)})`}`)
     this.file = at.file
@@ -44,7 +44,12 @@ export function syntaxError(reason: string, at: Place): DtdError {
 
 /** The text is of the language but makes no sense; `note` says what is at `other`. */
 export function meaningError(reason: string, at: Place, note?: string, other?: Place): DtdError {
-  return new DtdError('ERR_DTD_MEANING', reason, at, note === undefined || other === undefined ? null : { ...other, note })
+  return new DtdError(
+    'ERR_DTD_MEANING',
+    reason,
+    at,
+    note === undefined || other === undefined ? null : { ...other, note },
+  )
 }
 
 /** The text asks for more than a DTD is given. */

@@ -8,10 +8,11 @@ import { mappingOf } from './mapping.js'
 import type { Dtd } from './model.js'
 
 /**
- * The traces of a DTD as a format like the others: in binary by one of Meta-TF 1.0, in ASCII by one of 1.2. It is not in the
- * registry, for there are as many of them as DTDs.
+ * The traces of a DTD as a format like the others: in binary by one of Meta-TF 1.0, in ASCII by one of 1.2. It is not
+ * in the registry, for there are as many of them as DTDs.
  */
-export type MetaTfFormat = Format<BinaryDecodeOptions, BinaryEncodeOptions> | Format<object, AsciiEncodeOptions & EncodeOptions>
+export type MetaTfFormat =
+  Format<BinaryDecodeOptions, BinaryEncodeOptions> | Format<object, AsciiEncodeOptions & EncodeOptions>
 
 /** The format that a DTD defines. Its decoder and encoder throw a DtdError if the DTD asks for what they cannot say. */
 export function formatOf(dtd: Dtd): MetaTfFormat {

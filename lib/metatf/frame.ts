@@ -24,7 +24,7 @@ export class Frame {
     readonly scope: Scope,
     /** The properties that hold for its fields. */
     readonly chain: Chain,
-    readonly syntax: readonly FieldSyntax[]
+    readonly syntax: readonly FieldSyntax[],
   ) {}
 
   /** The record type's name. */
@@ -76,7 +76,8 @@ export class Frame {
     if (found !== null) return fail('which is not an int field', 'it is', found.at)
     if (hidden !== null) return fail('which is inside a repetition', 'it is', hidden.at)
     const mention = this.mention(name.text)
-    if (mention === null) return fail(`which record ${record} does not have`, `record ${record} is defined`, this.name.at)
+    if (mention === null)
+      return fail(`which record ${record} does not have`, `record ${record} is defined`, this.name.at)
     if (isTyped(mention, this.scope)) return fail('which is a record type', 'used', mention.name.at)
     return fail('which does not come before it', 'it is', mention.name.at)
   }

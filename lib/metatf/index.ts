@@ -16,7 +16,8 @@ export { printDtd } from './print.js'
  * @param file what messages and places call it
  */
 export function parseDtd(text: string | Uint8Array, file = 'dtd'): Dtd {
-  if (text.length > MAX_TEXT) throw limitError(`the text is longer than ${MAX_TEXT} characters`, { file, line: 1, column: 1 })
+  if (text.length > MAX_TEXT)
+    throw limitError(`the text is longer than ${MAX_TEXT} characters`, { file, line: 1, column: 1 })
   const decoded = typeof text === 'string' ? text.replace(/^\uFEFF/, '') : new TextDecoder().decode(text)
   return check(parseSyntax(decoded, file))
 }

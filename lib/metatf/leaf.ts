@@ -32,7 +32,9 @@ const INT_BYTES = 8
 /** Tags are at most this, so that they are small integers everywhere. */
 const MAX_TAG = 2n ** 32n - 1n
 
-/** A field without parts, with its properties looked up and checked. Throws a DtdError where one is missing or wrong. */
+/**
+ * A field without parts, with its properties looked up and checked. Throws a DtdError where one is missing or wrong.
+ */
 export function resolveLeaf(context: LeafContext, position: number): Leaf {
   const { name, layout } = context
   const { text, at } = name
@@ -56,7 +58,8 @@ function binaryLeaf(context: LeafContext): Representation {
   const field = `field ${quote(name.text)} of record ${quote(frame.name.text)}`
   const record = `record ${quote(frame.name.text)} is defined`
   if (interpretation === null) {
-    if (width === null) throw meaningError(`${field} has neither width nor interpretation`, name.at, record, frame.name.at)
+    if (width === null)
+      throw meaningError(`${field} has neither width nor interpretation`, name.at, record, frame.name.at)
     throw meaningError(`${field} has no interpretation`, name.at, 'its width is defined', width.found.at)
   }
   const { value: syntax } = interpretation.found
@@ -89,7 +92,12 @@ function textLeaf(context: LeafContext): Representation {
   const interpretation = findProperty(frame.chain, name.text, 'interpretation')?.found.value
   if (type === undefined || interpretation === undefined) {
     const record = `record ${quote(frame.name.text)}`
-    throw meaningError(`field ${quote(name.text)} of ${record} is not declared`, name.at, `${record} is defined`, frame.name.at)
+    throw meaningError(
+      `field ${quote(name.text)} of ${record} is not declared`,
+      name.at,
+      `${record} is defined`,
+      frame.name.at,
+    )
   }
   return { type, width: null, interpretation: initialInterpretation(interpretation, type, context) }
 }
@@ -99,7 +107,12 @@ function initialWidth({ value, at }: ValueProperty, { name, frame, loop }: LeafC
     const leaf = frame.refer(value.field, loop, `the width of ${quote(name.text)}`)
     if (value.property === 'value') return { kind: 'reference', position: leaf.position }
     if (leaf.width?.kind === 'constant') return leaf.width
-    throw meaningError(`the width of ${quote(name.text)} refers to a width that is not fixed`, value.at, 'it is that of', leaf.at)
+    throw meaningError(
+      `the width of ${quote(name.text)} refers to a width that is not fixed`,
+      value.at,
+      'it is that of',
+      leaf.at,
+    )
   }
   if (value.kind !== 'number' || value.value < 0n || value.value > Number.MAX_SAFE_INTEGER) {
     throw meaningError(`the width of ${quote(name.text)} must be a number from 0 to 2^53 - 1`, value.at, 'defined', at)

@@ -22,7 +22,9 @@ const LINE = /[^\n]*/y
 const LINE_FEED = 10
 const SYMBOLS = ':;,.*(){}='
 
-/** More digits than any 64-bit number has, leading zeros being rare: such a number need not be computed to be refused. */
+/**
+ * More digits than any 64-bit number has, leading zeros being rare: such a number need not be computed to be refused.
+ */
 const MAX_DIGITS = 64
 
 /** Splits the text of a DTD into tokens, on demand. Comments and blanks are passed over. */
@@ -32,9 +34,14 @@ export class Lexer {
   /** Where the current line begins. */
   private lineStart = 0
 
-  constructor(private readonly text: string, private readonly file: string) {}
+  constructor(
+    private readonly text: string,
+    private readonly file: string,
+  ) {}
 
-  /** The next token; at the end of the text `end`, as often as it is asked for. Throws a DtdError at what is no token. */
+  /**
+   * The next token; at the end of the text `end`, as often as it is asked for. Throws a DtdError at what is no token.
+   */
   next(): Token {
     this.skip()
     const at = this.place()
@@ -71,7 +78,8 @@ export class Lexer {
 
   private quoted(at: Place): Token {
     const text = this.match(STRING)
-    if (text === null) throw syntaxError(`a string must end on its line, and only \\" and \\\\ may follow a backslash in it`, at)
+    if (text === null)
+      throw syntaxError(`a string must end on its line, and only \\" and \\\\ may follow a backslash in it`, at)
     return { ...token('string', text, at), string: text.slice(1, -1).replace(/\\(.)/g, '$1') }
   }
 
@@ -110,7 +118,9 @@ export function showToken({ kind, text }: Token): string {
 }
 
 function showCharacter(code: number): string {
-  return code < 0x20 || code > 0x7e ? `U+${code.toString(16).toUpperCase().padStart(4, '0')}` : quote(String.fromCodePoint(code))
+  return code < 0x20 || code > 0x7e
+    ? `U+${code.toString(16).toUpperCase().padStart(4, '0')}`
+    : quote(String.fromCodePoint(code))
 }
 
 function token(kind: Token['kind'], text: string, at: Place): Token {
@@ -122,6 +132,7 @@ function integer(text: string, at: Place): bigint {
   const digits = text.startsWith('-') ? text.slice(1) : text
   const magnitude = digits.length > MAX_DIGITS ? 1n << 64n : BigInt(digits)
   const value = text.startsWith('-') ? -magnitude : magnitude
-  if (value >= 1n << 64n || value < -(1n << 63n)) throw limitError(`the number ${quote(text)} has more than 64 bits`, at)
+  if (value >= 1n << 64n || value < -(1n << 63n))
+    throw limitError(`the number ${quote(text)} has more than 64 bits`, at)
   return value
 }

@@ -1,6 +1,7 @@
 /**
- * The version of what compiled modules and heapflow expect of each other: the loops and their cursors, `RecordLayout`, the columns of
- * batches, and the functions that modules import. To be raised with each change there that an older module would not know of.
+ * The version of what compiled modules and heapflow expect of each other: the loops and their cursors, `RecordLayout`,
+ * the columns of batches, and the functions that modules import. To be raised with each change there that an older
+ * module would not know of.
  */
 export const LOOP_VERSION = 1
 

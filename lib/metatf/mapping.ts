@@ -1,14 +1,27 @@
-import { APIS, FIELDS, Has, Kind, KINDS, OUTCOMES, type FieldName, type FieldType, type KindName } from '../event/fields.js'
+import {
+  APIS,
+  FIELDS,
+  Has,
+  Kind,
+  KINDS,
+  OUTCOMES,
+  type FieldName,
+  type FieldType,
+  type KindName,
+} from '../event/fields.js'
 import type { Carried } from '../event/losses.js'
 import type { Composite, Dtd, Field, Leaf, RecordType } from './model.js'
 import { ESSENTIAL, fieldNamed, isPlainAddress, meaningOf } from './names.js'
 import { takeName } from './take-name.js'
 
-/** Which records of a DTD are which events, and which of their fields are which fields of these. README.md has the rules. */
+/**
+ * Which records of a DTD are which events, and which of their fields are which fields of these. README.md has the
+ * rules.
+ */
 export interface Mapping {
   /**
-   * The record types whose records are events, in the order of the DTD: those with a tag that are data or comments, but for the
-   * elements of tables that `sectionStride` takes values from.
+   * The record types whose records are events, in the order of the DTD: those with a tag that are data or comments, but
+   * for the elements of tables that `sectionStride` takes values from.
    */
   readonly records: readonly RecordMapping[]
   /** The same by record type. */
@@ -31,8 +44,8 @@ export interface RecordMapping {
   /** An index into `APIS`, or -1 for none. */
   readonly api: number
   /**
-   * The fields that the events have whatever the record holds: the set of `outcome`, `api`, `type` (the record's name, of kind
-   * `other`) and `code` (its tag, where the kind, outcome and api are not enough to tell which record it was).
+   * The fields that the events have whatever the record holds: the set of `outcome`, `api`, `type` (the record's name,
+   * of kind `other`) and `code` (its tag, where the kind, outcome and api are not enough to tell which record it was).
    */
   readonly given: number
   /** The name of the section, to be the value `section` in `fields`, where not even the tag is enough; else null. */
@@ -42,14 +55,15 @@ export interface RecordMapping {
   /** The set of all fields that an event of this record can have: `given`, those of the leaves, and `fields`. */
   readonly carries: number
   /**
-   * The set of the fields that the record always has: those that are written as 0 or empty if an event has none. Fields of 32
-   * bits are not in it, for the value may be in `fields`.
+   * The set of the fields that the record always has: those that are written as 0 or empty if an event has none. Fields
+   * of 32 bits are not in it, for the value may be in `fields`.
    */
   readonly needs: number
   /**
-   * The names under which values stand in `fields`, by the part of the record (leaf, composite or repetition) and unique in
-   * the object that they belong to. Tags and numbers of repetitions have none. A composite whose name is empty is no object of
-   * its own: its parts belong to the object around it. What is repeated has no name: its elements are those of the repetition's array.
+   * The names under which values stand in `fields`, by the part of the record (leaf, composite or repetition) and
+   * unique in the object that they belong to. Tags and numbers of repetitions have none. A composite whose name is
+   * empty is no object of its own: its parts belong to the object around it. What is repeated has no name: its elements
+   * are those of the repetition's array.
    */
   readonly keys: ReadonlyMap<Field, string>
 }
@@ -58,15 +72,15 @@ export interface RecordMapping {
 export interface LeafMapping {
   readonly leaf: Leaf
   /**
-   * The field of the event, a position in `FIELDS`, or -1. A value that the field cannot hold (more than 32 bits for one of
-   * these, or bytes for a number) goes into `fields`.
+   * The field of the event, a position in `FIELDS`, or -1. A value that the field cannot hold (more than 32 bits for
+   * one of these, or bytes for a number) goes into `fields`.
    */
   readonly field: number
   readonly type: FieldType | null
   /**
-   * How the value is known without the event: `tag` and `fixed` values are always the same or those of another leaf, `counted` ones
-   * are the number of elements or bytes of something else. They are not in `fields`, but for a counted one of bytes that
-   * does not agree with their number (metadata can do that).
+   * How the value is known without the event: `tag` and `fixed` values are always the same or those of another leaf,
+   * `counted` ones are the number of elements or bytes of something else. They are not in `fields`, but for a counted
+   * one of bytes that does not agree with their number (metadata can do that).
    */
   readonly role: 'tag' | 'fixed' | 'counted' | 'value'
   /** The DTD gives it the default 0 or "": as long as no metadata was about the leaf, the event does not have it. */
@@ -83,10 +97,13 @@ export function mappingOf(dtd: Dtd): Mapping {
   const taken = new Map<string, RecordType[]>()
   const tables = tablesOf(dtd)
   const types = dtd.sections.flatMap(({ records }) =>
-    records.filter((record) => record.tag !== null && (record.role === 'data' || record.role === 'comment') && !tables.has(record)),
+    records.filter(
+      (record) => record.tag !== null && (record.role === 'data' || record.role === 'comment') && !tables.has(record),
+    ),
   )
   const plans = types.map((record) => planRecord(record))
-  // Records are told apart by kind, outcome and api; the second of the same by its tag too, and by its section if need be.
+  // Records are told apart by kind, outcome and api; the second of the same by its tag too, and by its section if need
+  // be.
   const who = ({ record, meaning: { kind, outcome, api } }: Plan, more: boolean) =>
     [kind, outcome, api, ...(kind === 'other' ? [record.name] : []), ...(more ? [record.tag] : [])].join(' ')
   for (const plan of plans) {
@@ -98,7 +115,8 @@ export function mappingOf(dtd: Dtd): Mapping {
   }
   const records = plans.map((plan, position) => {
     const isFirst = taken.get(who(plan, false))?.[0] === plan.record
-    const clashes = (taken.get(who(plan, true)) as RecordType[]).length > 1 && (plan.meaning.kind === 'other' || !isFirst)
+    const clashes =
+      (taken.get(who(plan, true)) as RecordType[]).length > 1 && (plan.meaning.kind === 'other' || !isFirst)
     const section = clashes ? (dtd.sections.find(({ id }) => id === plan.record.section)?.name as string) : null
     return recordMapping(plan, position, isFirst, section)
   })
@@ -114,8 +132,12 @@ interface Plan {
 /** The records that are elements of tables which fields take their values from. */
 function tablesOf({ sections }: Dtd): ReadonlySet<RecordType> {
   const leaves = sections.flatMap(({ records }) => records).flatMap((record) => record.leaves)
-  const ids = new Set(leaves.map(({ interpretation }) => (interpretation.kind === 'sectionStride' ? interpretation.section : -1)))
-  return new Set(sections.filter(({ id }) => ids.has(id)).flatMap(({ element }) => (element === null ? [] : [element.record])))
+  const ids = new Set(
+    leaves.map(({ interpretation }) => (interpretation.kind === 'sectionStride' ? interpretation.section : -1)),
+  )
+  return new Set(
+    sections.filter(({ id }) => ids.has(id)).flatMap(({ element }) => (element === null ? [] : [element.record])),
+  )
 }
 
 function planRecord(record: RecordType): Plan {
@@ -130,7 +152,10 @@ function planRecord(record: RecordType): Plan {
 }
 
 /** The leaves of a record that are there once, each with the names that may say which field it is. */
-function namedLeaves(fields: readonly Field[], around: readonly string[] = []): { leaf: Leaf; names: readonly string[] }[] {
+function namedLeaves(
+  fields: readonly Field[],
+  around: readonly string[] = [],
+): { leaf: Leaf; names: readonly string[] }[] {
   return fields.flatMap((field) => {
     if (field.kind === 'repetition') return []
     if (field.kind === 'leaf') return [{ leaf: field, names: [...around, field.name] }]
@@ -143,7 +168,11 @@ function namedLeaves(fields: readonly Field[], around: readonly string[] = []): 
 function isOneValue({ name, fields }: Composite): boolean {
   const leaves = fields.filter(({ kind }) => kind === 'leaf') as Leaf[]
   const counts = lengthsIn(leaves)
-  return name !== '' && leaves.length === fields.length && leaves.filter(({ position }) => !counts.has(position)).length === 1
+  return (
+    name !== '' &&
+    leaves.length === fields.length &&
+    leaves.filter(({ position }) => !counts.has(position)).length === 1
+  )
 }
 
 /** The positions of the leaves that are the widths of others. */
@@ -152,9 +181,9 @@ function lengthsIn(leaves: readonly Leaf[]): ReadonlySet<number> {
 }
 
 /**
- * The positions of the leaves that are the numbers of elements of repetitions, or of bytes of other leaves, which are there
- * as often as the leaf itself. Inside a repetition that the leaf is outside of they may not be there at all, and then they do not
- * tell the number.
+ * The positions of the leaves that are the numbers of elements of repetitions, or of bytes of other leaves, which are
+ * there as often as the leaf itself. Inside a repetition that the leaf is outside of they may not be there at all, and
+ * then they do not tell the number.
  */
 function countedIn(fields: readonly Field[], what: 'elements' | 'bytes'): Set<number> {
   const counted = new Set<number>()
@@ -165,7 +194,8 @@ function countedIn(fields: readonly Field[], what: 'elements' | 'bytes'): Set<nu
         level.add(part.position)
         const { width } = part
         // The value of a number does not tell how many bytes it is stored in.
-        if (what === 'bytes' && part.type === 'bytes' && width?.kind === 'reference' && level.has(width.position)) counted.add(width.position)
+        if (what === 'bytes' && part.type === 'bytes' && width?.kind === 'reference' && level.has(width.position))
+          counted.add(width.position)
       }
       if (part.kind === 'repetition') {
         if (what === 'elements' && level.has(part.count)) counted.add(part.count)
@@ -188,18 +218,22 @@ function mapLeaves(record: RecordType, kind: KindName): LeafMapping[] {
       fields.set(leaf, name)
     }
     const named = namedLeaves(record.fields).filter(({ leaf }) => !isTag(leaf) && !counted.has(leaf.position))
-    const plain = new Set(named.filter(({ names }) => kind === 'realloc' && names.some(isPlainAddress)).map(({ leaf }) => leaf))
+    const plain = new Set(
+      named.filter(({ names }) => kind === 'realloc' && names.some(isPlainAddress)).map(({ leaf }) => leaf),
+    )
     for (const { leaf, names } of named) {
       const name = names.map(fieldNamed).find((field) => field !== undefined)
       if (name !== undefined && !plain.has(leaf)) take(leaf, name)
     }
-    // A realloc has the old address first. With one plain address, it is the new one, unless that has a name that says so.
+    // A realloc has the old address first. With one plain address, it is the new one, unless that has a name that says
+    // so.
     const [first, second] = plain
     if (first !== undefined && (second !== undefined || taken.has('address'))) take(first, 'oldAddress')
     if (first !== undefined) take(second ?? first, 'address')
     // The text of a comment may have any name.
-    const text = named.find(({ leaf }) => !fields.has(leaf) && agrees(leaf, 'text'))
-      ?? named.find(({ leaf }) => fields.get(leaf) === 'attributes')
+    const text =
+      named.find(({ leaf }) => !fields.has(leaf) && agrees(leaf, 'text')) ??
+      named.find(({ leaf }) => fields.get(leaf) === 'attributes')
     if (kind === 'comment' && text !== undefined) take(text.leaf, 'text')
   }
   return record.leaves.map((leaf) => {
@@ -235,7 +269,10 @@ function recordMapping(plan: Plan, position: number, isFirst: boolean, section: 
   const api = APIS.findIndex((name) => name === meaning.api)
   const isOther = meaning.kind === 'other'
   const given =
-    (outcome < 0 ? 0 : Has.outcome) | (api < 0 ? 0 : Has.api) | (isOther ? Has.type | Has.code : 0) | (isFirst ? 0 : Has.code)
+    (outcome < 0 ? 0 : Has.outcome) |
+    (api < 0 ? 0 : Has.api) |
+    (isOther ? Has.type | Has.code : 0) |
+    (isFirst ? 0 : Has.code)
   let carries = given
   let needs = 0
   for (const { field, silent, leaf, type } of leaves) {
@@ -244,9 +281,21 @@ function recordMapping(plan: Plan, position: number, isFirst: boolean, section: 
     carries |= 1 << field
     if (!silent && type !== 'u32' && type !== 'i32') needs |= 1 << field
   }
-  const mapping = { record, position, kind, outcome, api, given, section, leaves, needs, keys: keysOf(record, section !== null) }
+  const mapping = {
+    record,
+    position,
+    kind,
+    outcome,
+    api,
+    given,
+    section,
+    leaves,
+    needs,
+    keys: keysOf(record, section !== null),
+  }
   const hasRest =
-    section !== null || hasRepetition(record.fields) ||
+    section !== null ||
+    hasRepetition(record.fields) ||
     leaves.some(({ field, role, type }) => (field < 0 && role === 'value') || type === 'u32' || type === 'i32') ||
     // In 1.0 metadata can make any value too wide for its field.
     leaves.some(({ leaf, role }) => leaf.width !== null && role !== 'tag')
@@ -254,7 +303,9 @@ function recordMapping(plan: Plan, position: number, isFirst: boolean, section: 
 }
 
 function hasRepetition(fields: readonly Field[]): boolean {
-  return fields.some((field) => field.kind === 'repetition' || (field.kind === 'composite' && hasRepetition(field.fields)))
+  return fields.some(
+    (field) => field.kind === 'repetition' || (field.kind === 'composite' && hasRepetition(field.fields)),
+  )
 }
 
 /** The names in `fields` of all parts of a record. */
@@ -283,7 +334,9 @@ function keysOf(record: RecordType, withSection: boolean): ReadonlyMap<Field, st
   return keys
 }
 
-/** What a writer has a place for: by kind, the fields of its records; events of old blocks are allocations if need be. */
+/**
+ * What a writer has a place for: by kind, the fields of its records; events of old blocks are allocations if need be.
+ */
 function carriedBy(records: readonly RecordMapping[]): Pick<Mapping, 'carried' | 'writtenAs'> {
   const carried: Partial<Record<KindName, number>> = {}
   for (const { kind, carries } of records) {

@@ -1,7 +1,7 @@
 /**
- * A parsed DTD: what a trace may contain and how its bytes, or in 1.2 its words, are laid out. All of it is plain data that
- * never changes, every name is resolved, and every rule of the language has been checked, so that readers, writers and the
- * compiler need not look anything up or ask whether it makes sense. README.md describes the language.
+ * A parsed DTD: what a trace may contain and how its bytes, or in 1.2 its words, are laid out. All of it is plain data
+ * that never changes, every name is resolved, and every rule of the language has been checked, so that readers, writers
+ * and the compiler need not look anything up or ask whether it makes sense. README.md describes the language.
  */
 export interface Dtd {
   readonly version: Version
@@ -58,8 +58,9 @@ export interface Section {
 }
 
 /**
- * The one kind of value that a section used as a table consists of: the leaf at `position` in `record`. A record without a
- * tag means that the section is nothing but these values one behind the other, in a part of the file of its own.
+ * The one kind of value that a section used as a table consists of: the leaf at `position` in `record`. A record
+ * without a tag means that the section is nothing but these values one behind the other, in a part of the file of its
+ * own.
  */
 export interface Element {
   readonly record: RecordType
@@ -67,8 +68,8 @@ export interface Element {
 }
 
 /**
- * What a record is for. A `type` has no tag: it never stands in a trace by itself (other than as the element of a table) but
- * only inside other records.
+ * What a record is for. A `type` has no tag: it never stands in a trace by itself (other than as the element of a
+ * table) but only inside other records.
  */
 export type Role = 'data' | 'type' | 'comment' | 'section' | 'metadata'
 
@@ -87,9 +88,9 @@ export interface RecordType {
   /** What the record consists of, in the order of the trace. */
   readonly fields: readonly Field[]
   /**
-   * Every leaf in `fields`, those of nested fields and of record types used as fields too, each once, in the order of the
-   * text. The index is the leaf's `position`, by which metadata records and all references in this model mean it. They are
-   * the same objects as in `fields`.
+   * Every leaf in `fields`, those of nested fields and of record types used as fields too, each once, in the order of
+   * the text. The index is the leaf's `position`, by which metadata records and all references in this model mean it.
+   * They are the same objects as in `fields`.
    */
   readonly leaves: readonly Leaf[]
   readonly at: Place
@@ -113,8 +114,8 @@ export interface Composite {
 export interface Repetition {
   readonly kind: 'repetition'
   /**
-   * Position of the leaf with the number of occurrences: of type `int`, before this, and not inside a repetition that this
-   * is outside of.
+   * Position of the leaf with the number of occurrences: of type `int`, before this, and not inside a repetition that
+   * this is outside of.
    */
   readonly count: number
   readonly field: Field
@@ -128,9 +129,9 @@ export interface Leaf {
   /** Index in the `leaves` of its record. */
   readonly position: number
   /**
-   * `int`: an unsigned number of 64 bits. `bytes`, in 1.0 only: as many bytes as the width says, which may be more than 8.
-   * `string`, in 1.2 only. This is what the DTD says; metadata may give an `int` without interpretation a width over 8, or a
-   * `bytes` leaf one below.
+   * `int`: an unsigned number of 64 bits. `bytes`, in 1.0 only: as many bytes as the width says, which may be more than
+   * 8. `string`, in 1.2 only. This is what the DTD says; metadata may give an `int` without interpretation a width over
+   * 8, or a `bytes` leaf one below.
    */
   readonly type: 'int' | 'bytes' | 'string'
   /** Bytes in the record before any metadata. Null in 1.2. Always 0 for `default`, `stride` and `sectionStride`. */
@@ -153,14 +154,12 @@ export interface Reference {
 
 /** A fixed number (0 to 2^64 - 1) or, in 1.2, string; or the value of another leaf. */
 export type Value =
-  | { readonly kind: 'number'; readonly value: bigint }
-  | { readonly kind: 'string'; readonly value: string }
-  | Reference
+  { readonly kind: 'number'; readonly value: bigint } | { readonly kind: 'string'; readonly value: string } | Reference
 
 /**
- * How a leaf gets its value. Arithmetic is modulo 2^64. Numbers are 0 to 2^64 - 1, negative ones of the text having been
- * taken modulo 2^64; only `stride` is signed, -2^63 to 2^63 - 1. What is stored is signed for `baseOffset` and `delta`,
- * unsigned otherwise.
+ * How a leaf gets its value. Arithmetic is modulo 2^64. Numbers are 0 to 2^64 - 1, negative ones of the text having
+ * been taken modulo 2^64; only `stride` is signed, -2^63 to 2^63 - 1. What is stored is signed for `baseOffset` and
+ * `delta`, unsigned otherwise.
  */
 export type Interpretation =
   /** What is stored. */
@@ -176,8 +175,8 @@ export type Interpretation =
   /** The previous value of this leaf, at first `initial`, and `stride`, added; nothing is stored. */
   | { readonly kind: 'stride'; readonly initial: bigint; readonly stride: bigint }
   /**
-   * The element of the table that section `section` is at the section's offset, which then goes on by `stride`, below 2^32;
-   * it begins at 0, and all fields that take from the section share it. Nothing is stored.
+   * The element of the table that section `section` is at the section's offset, which then goes on by `stride`, below
+   * 2^32; it begins at 0, and all fields that take from the section share it. Nothing is stored.
    */
   | { readonly kind: 'sectionStride'; readonly section: number; readonly stride: number }
 

@@ -37,7 +37,9 @@ const RECORD_NAMES: readonly (Meaning & { readonly names: string })[] = [
   { kind: 'lost', names: 'lost lostEvents' },
 ]
 
-/** The names of fields of records that are fields of events; those that are missing here have only the model's own name. */
+/**
+ * The names of fields of records that are fields of events; those that are missing here have only the model's own name.
+ */
 const FIELD_NAMES: Readonly<Partial<Record<FieldName, string>>> = {
   process: 'process processId pid',
   thread: 'thread threadId tid',
@@ -67,8 +69,8 @@ const FIELD_NAMES: Readonly<Partial<Record<FieldName, string>>> = {
 }
 
 /**
- * The names that mean just an address: a realloc has the old one first, then the new one. Others of `FIELD_NAMES` say which
- * one they mean.
+ * The names that mean just an address: a realloc has the old one first, then the new one. Others of `FIELD_NAMES` say
+ * which one they mean.
  */
 const PLAIN_ADDRESSES = table([['address', 'address addr pointer ptr']])
 
@@ -97,7 +99,10 @@ export function fieldNamed(name: string): FieldName | undefined {
   return FIELDS.get(plain(name))
 }
 
-/** Whether a field of this name is an address of which only its place in a realloc says whether it is the old or the new one. */
+/**
+ * Whether a field of this name is an address of which only its place in a realloc says whether it is the old or the new
+ * one.
+ */
 export function isPlainAddress(name: string): boolean {
   return PLAIN_ADDRESSES.has(plain(name))
 }

@@ -8,12 +8,15 @@ import {
   type InterpretationName,
   type InterpretationSyntax,
   type Name,
-  type PropertySyntax
+  type PropertySyntax,
 } from './syntax.js'
 
 /** The rules for properties of fields, which the two versions write differently. */
 export class PropertyParser extends Cursor {
-  constructor(lexer: Lexer, protected readonly version: Version) {
+  constructor(
+    lexer: Lexer,
+    protected readonly version: Version,
+  ) {
     super(lexer)
   }
 
@@ -48,10 +51,14 @@ export class PropertyParser extends Cursor {
     const property = this.name('width, interpretation or value')
     const at = field.at
     if (!isProperty(property.text)) {
-      throw syntaxError(`unknown property ${quote(property.text)}; there are width, interpretation and value`, property.at)
+      throw syntaxError(
+        `unknown property ${quote(property.text)}; there are width, interpretation and value`,
+        property.at,
+      )
     }
     this.symbol('=')
-    if (property.text === 'interpretation') into.push({ property: property.text, field, value: this.interpretation(), at })
+    if (property.text === 'interpretation')
+      into.push({ property: property.text, field, value: this.interpretation(), at })
     else into.push({ property: property.text, field, value: this.expression(), at })
     this.symbol(';')
   }
@@ -85,7 +92,9 @@ export class PropertyParser extends Cursor {
   }
 
   /** A number; in 1.0 also `field.value` or `field.width`, in 1.2 a string. */
-  private expression(what = this.version === '1.0' ? "a number or 'field.value'" : 'a number or a string'): ExpressionSyntax {
+  private expression(
+    what = this.version === '1.0' ? "a number or 'field.value'" : 'a number or a string',
+  ): ExpressionSyntax {
     const { kind, at } = this.peek()
     if (kind === 'name' && this.version === '1.0') {
       const field = this.name(what)

@@ -3,7 +3,14 @@ import { Lexer, type Token } from './lexer.js'
 import { MAX_DEPTH } from './limits.js'
 import type { HeaderLine, Place, Version } from './model.js'
 import { PropertyParser } from './parse-property.js'
-import type { DefinitionsSyntax, DtdSyntax, FieldSyntax, RecordSyntax, SectionSyntax, SimpleFieldSyntax } from './syntax.js'
+import type {
+  DefinitionsSyntax,
+  DtdSyntax,
+  FieldSyntax,
+  RecordSyntax,
+  SectionSyntax,
+  SimpleFieldSyntax,
+} from './syntax.js'
 
 /** Parses the text of a DTD of either version. Throws a DtdError at the first fault. */
 export function parseSyntax(text: string, file: string): DtdSyntax {
@@ -11,8 +18,8 @@ export function parseSyntax(text: string, file: string): DtdSyntax {
 }
 
 /**
- * The version that a DTD is written in: what the header line `## MetaTF: 1.2 ...` says, else that of the first piece of text
- * that only one of them has; 1.0 if there is none.
+ * The version that a DTD is written in: what the header line `## MetaTF: 1.2 ...` says, else that of the first piece of
+ * text that only one of them has; 1.0 if there is none.
  */
 export function detectVersion(text: string, file: string): Version {
   const lexer = new Lexer(text, file)
@@ -24,7 +31,8 @@ export function detectVersion(text: string, file: string): Version {
     }
     if (token.text === '.' || token.text === '(') return '1.0'
     if (before?.text === ':' && token.text === '{') return '1.2'
-    if (token.kind === 'name' && before?.kind === 'name' && (before.text === 'int' || before.text === 'string')) return '1.2'
+    if (token.kind === 'name' && before?.kind === 'name' && (before.text === 'int' || before.text === 'string'))
+      return '1.2'
     before = token
   }
   return '1.0'
@@ -67,7 +75,9 @@ class Parser extends PropertyParser {
     return { version: this.version, file, headers, definitions, sections }
   }
 
-  /** Whether a section begins here, and not a definition of the record `section` or a property of a field of that name. */
+  /**
+   * Whether a section begins here, and not a definition of the record `section` or a property of a field of that name.
+   */
   private atSection(): boolean {
     return this.peek().kind === 'name' && this.peek().text === 'section' && !this.at(':.=', 1)
   }

@@ -5,8 +5,9 @@ import type { Leaf, RecordType } from './model.js'
 export const PREDEFINED_FILE = 'predefined'
 
 /**
- * The record types that every DTD of version 1.0 has, as Appendix B defines them, with the properties that it leaves open:
- * the section number takes one byte, since IDs go up to 255, and the property and value of metadata are stored as they are.
+ * The record types that every DTD of version 1.0 has, as Appendix B defines them, with the properties that it leaves
+ * open: the section number takes one byte, since IDs go up to 255, and the property and value of metadata are stored as
+ * they are.
  */
 export const PREDEFINED_TEXT = `\
 vfield : (length, data) {
@@ -30,9 +31,9 @@ metadata : (tag, record, field, property, value) {
 `
 
 /**
- * What the `property` of a metadata record says, by its value, and how many numbers, each as wide as the record's `value`
- * field, stand behind it: a width, or an interpretation and its arguments, of which strides are signed. The order is that of
- * the table in Appendix B.
+ * What the `property` of a metadata record says, by its value, and how many numbers, each as wide as the record's
+ * `value` field, stand behind it: a width, or an interpretation and its arguments, of which strides are signed. The
+ * order is that of the table in Appendix B.
  */
 export const METADATA_PROPERTIES = [
   { name: 'width', values: 1 },
@@ -42,17 +43,22 @@ export const METADATA_PROPERTIES = [
   { name: 'default', values: 1 },
   { name: 'sectionOffset', values: 1 },
   { name: 'stride', values: 2 },
-  { name: 'sectionStride', values: 2 }
+  { name: 'sectionStride', values: 2 },
 ] as const
 
 /**
- * Checks a predefined record type that the DTD states itself: it may choose other widths, but must be the same otherwise.
- * Throws a DtdError where it is not.
+ * Checks a predefined record type that the DTD states itself: it may choose other widths, but must be the same
+ * otherwise. Throws a DtdError where it is not.
  */
 export function checkRestated(stated: RecordType, predefined: RecordType): void {
   const record = quote(stated.name)
   const fail = (reason: string): never => {
-    throw meaningError(`${record} is predefined and must have ${reason}`, stated.at, `${record} is defined`, predefined.at)
+    throw meaningError(
+      `${record} is predefined and must have ${reason}`,
+      stated.at,
+      `${record} is defined`,
+      predefined.at,
+    )
   }
   const names = ({ leaves }: RecordType) => leaves.map(({ name }) => name).join(', ')
   const isFlat = stated.fields.every(({ kind }) => kind === 'leaf')

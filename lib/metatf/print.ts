@@ -1,9 +1,9 @@
 import type { Dtd, Field, Interpretation, Leaf, RecordType, Section, Value, Width } from './model.js'
 
 /**
- * Writes a DTD: text that `parseDtd` makes the same DTD of, places aside. All properties stand with their records. What is
- * lost is what the model does not have: comments, and properties of fields that no record has. 1.2 gets a line `## MetaTF:
- * 1.2` if it has none.
+ * Writes a DTD: text that `parseDtd` makes the same DTD of, places aside. All properties stand with their records. What
+ * is lost is what the model does not have: comments, and properties of fields that no record has. 1.2 gets a line `##
+ * MetaTF: 1.2` if it has none.
  */
 export function printDtd(dtd: Dtd): string {
   const lines = dtd.headers.map(({ key, value }) => `## ${key}: ${value}`.trimEnd())
@@ -42,7 +42,8 @@ function printFields(fields: readonly Field[], record: RecordType, brackets: str
 
 function printField(field: Field, record: RecordType, brackets: string): string {
   if (field.kind === 'leaf') return field.name
-  if (field.kind === 'repetition') return `${nameOf(record, field.count)} * ${printField(field.field, record, brackets)}`
+  if (field.kind === 'repetition')
+    return `${nameOf(record, field.count)} * ${printField(field.field, record, brackets)}`
   if (field.type === null) return printFields(field.fields, record, brackets)
   return field.name === field.type ? field.name : `${field.name} : ${field.type}`
 }
@@ -51,7 +52,7 @@ function printProperties({ name, width, interpretation, value }: Leaf, record: R
   if (name === 'tag') return [`tag.value = ${showValue(value as Value, record)};`]
   const lines = [
     `${name}.width = ${showWidth(width as Width, record)};`,
-    `${name}.interpretation = ${showInterpretation(interpretation, record)};`
+    `${name}.interpretation = ${showInterpretation(interpretation, record)};`,
   ]
   return value === null ? lines : [...lines, `${name}.value = ${showValue(value, record)};`]
 }

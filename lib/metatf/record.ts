@@ -26,7 +26,8 @@ export class RecordBuilder {
     const fields = this.fields(frame.syntax, frame, null, true)
     this.total += this.leaves.length
     const first = this.leaves[0] as Leaf
-    const tag = fields[0] === first && first.name === 'tag' && first.value?.kind === 'number' ? Number(first.value.value) : null
+    const tag =
+      fields[0] === first && first.name === 'tag' && first.value?.kind === 'number' ? Number(first.value.value) : null
     return {
       name: name.text,
       section: definition.scope.id,
@@ -36,26 +37,36 @@ export class RecordBuilder {
       of: Array.isArray(body) ? null : body.text,
       fields,
       leaves: this.leaves,
-      at: name.at
+      at: name.at,
     }
   }
 
   private role({ syntax }: Definition, tag: number | null): Role {
     if (tag === null) return 'type'
     const { text } = syntax.name
-    return this.layout.version === '1.0' && (text === 'comment' || text === 'section' || text === 'metadata') ? text : 'data'
+    return this.layout.version === '1.0' && (text === 'comment' || text === 'section' || text === 'metadata')
+      ? text
+      : 'data'
   }
 
   private fields(syntax: readonly FieldSyntax[], frame: Frame, loop: Loop | null, top = false): Field[] {
     return syntax.flatMap((field, i) => {
-      return field.kind === 'repetition' ? this.repetition(field, frame, loop) : this.field(field, frame, loop, top && i === 0)
+      return field.kind === 'repetition'
+        ? this.repetition(field, frame, loop)
+        : this.field(field, frame, loop, top && i === 0)
     })
   }
 
   /** Any field but a repetition; `first` if it begins the record, where alone the tag may be. */
   private field(syntax: SimpleFieldSyntax, frame: Frame, loop: Loop | null, first = false): Leaf | Composite {
     if (syntax.kind === 'composite') {
-      return { kind: 'composite', name: '', type: null, fields: this.inside(syntax.at, () => this.fields(syntax.fields, frame, loop)), at: syntax.at }
+      return {
+        kind: 'composite',
+        name: '',
+        type: null,
+        fields: this.inside(syntax.at, () => this.fields(syntax.fields, frame, loop)),
+        at: syntax.at,
+      }
     }
     const { name, type } = syntax
     return isTyped(syntax, frame.scope) ? this.nested(name, type ?? name, frame) : this.leaf(name, frame, loop, first)
@@ -71,7 +82,10 @@ export class RecordBuilder {
     return { kind: 'composite', name: name.text, type: type.text, fields, at: name.at }
   }
 
-  /** Lays out the parts of a composite. Brackets and record types count together: an event's values are nested as deep as both. */
+  /**
+   * Lays out the parts of a composite. Brackets and record types count together: an event's values are nested as deep
+   * as both.
+   */
   private inside(at: Place, layOut: () => Field[]): Field[] {
     if (this.depth === MAX_DEPTH) throw limitError(`fields are nested more than ${MAX_DEPTH} deep`, at)
     this.depth++
@@ -94,7 +108,10 @@ export class RecordBuilder {
       frame.counts.set(count.text, count.at)
     }
     const { position } = frame.refer(count, loop, 'the repetition')
-    return [...before, { kind: 'repetition', count: position, field: this.field(syntax.field, frame, { outer: loop }), at }]
+    return [
+      ...before,
+      { kind: 'repetition', count: position, field: this.field(syntax.field, frame, { outer: loop }), at },
+    ]
   }
 
   private leaf(name: Name, frame: Frame, loop: Loop | null, first: boolean): Leaf {
@@ -105,7 +122,8 @@ export class RecordBuilder {
     }
     const position = this.leaves.length
     if (position === MAX_LEAVES) throw limitError(`${record} has more than ${MAX_LEAVES} fields`, name.at)
-    if (this.total + position === MAX_ALL_LEAVES) throw limitError(`the records have more than ${MAX_ALL_LEAVES} fields`, name.at)
+    if (this.total + position === MAX_ALL_LEAVES)
+      throw limitError(`the records have more than ${MAX_ALL_LEAVES} fields`, name.at)
     const leaf = resolveLeaf({ name, frame, loop, layout: this.layout }, position)
     this.leaves.push(leaf)
     frame.add(leaf, loop)
@@ -118,15 +136,20 @@ export class RecordBuilder {
 }
 
 /**
- * The record type that is used inside others. Throws if there is none, if it would contain itself, or may not be part of
- * others.
+ * The record type that is used inside others. Throws if there is none, if it would contain itself, or may not be part
+ * of others.
  */
 function useType(scope: Definition['scope'], type: Name, stack: readonly Definition[]): Definition {
   const found = requireRecord(scope, type)
   const from = stack.indexOf(found)
   if (from >= 0) {
     const names = [...stack.slice(from), found].map(({ syntax }) => syntax.name.text).join(', ')
-    throw meaningError(`record type ${quote(type.text)} contains itself: ${names}`, type.at, 'defined', found.syntax.name.at)
+    throw meaningError(
+      `record type ${quote(type.text)} contains itself: ${names}`,
+      type.at,
+      'defined',
+      found.syntax.name.at,
+    )
   }
   if (stack.length > MAX_DEPTH) throw limitError(`record types are nested more than ${MAX_DEPTH} deep`, type.at)
   if (found.scope.parent === null && (type.text === 'section' || type.text === 'metadata')) {
@@ -167,9 +190,15 @@ function checkProperties({ syntax, properties }: Definition, frame: Frame): void
     const { at } = Object.values(entry)[0] as { at: Place }
     const mention = frame.mention(field)
     const record = `record ${quote(syntax.name.text)}`
-    if (mention === null) throw meaningError(`${record} has no field ${quote(field)}`, at, `${record} is defined`, syntax.name.at)
+    if (mention === null)
+      throw meaningError(`${record} has no field ${quote(field)}`, at, `${record} is defined`, syntax.name.at)
     if (isTyped(mention, frame.scope)) {
-      throw meaningError(`${quote(field)} is a record type, which has no properties of its own`, at, 'used', mention.name.at)
+      throw meaningError(
+        `${quote(field)} is a record type, which has no properties of its own`,
+        at,
+        'used',
+        mention.name.at,
+      )
     }
   }
 }

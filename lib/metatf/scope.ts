@@ -8,7 +8,7 @@ import type {
   PropertySyntax,
   RecordSyntax,
   TypeProperty,
-  ValueProperty
+  ValueProperty,
 } from './syntax.js'
 
 /** Where names are defined: the global scope, or a section inside it. */
@@ -69,7 +69,7 @@ export function propertyTable(properties: readonly PropertySyntax[]): PropertyTa
 export function findProperty<P extends keyof FieldProperties>(
   chain: Chain,
   field: string,
-  property: P
+  property: P,
 ): { found: NonNullable<FieldProperties[P]>; depth: number } | null {
   for (const [depth, table] of chain.entries()) {
     const found = table.get(field)?.[property]
@@ -96,7 +96,11 @@ export function requireRecord(scope: Scope, { text, at }: Name): Definition {
 }
 
 /** Makes the record types of a scope known. Throws where a name is defined twice. */
-export function defineRecords(scope: Scope, { records }: DefinitionsSyntax, predefined: ReadonlyMap<string, Definition>): void {
+export function defineRecords(
+  scope: Scope,
+  { records }: DefinitionsSyntax,
+  predefined: ReadonlyMap<string, Definition>,
+): void {
   const own = new Map<string, Definition>()
   for (const syntax of records) {
     const { text, at } = syntax.name

@@ -43,8 +43,7 @@ export type FieldSyntax = SimpleFieldSyntax | { kind: 'repetition'; count: Name;
 
 /** A field that can be repeated. */
 export type SimpleFieldSyntax =
-  | { kind: 'name'; name: Name; type: Name | null; at: Place }
-  | { kind: 'composite'; fields: FieldSyntax[]; at: Place }
+  { kind: 'name'; name: Name; type: Name | null; at: Place } | { kind: 'composite'; fields: FieldSyntax[]; at: Place }
 
 /** `field.width = 4;` and so on; `int field = none;` of 1.2 is a type and an interpretation. */
 export type PropertySyntax = ValueProperty | InterpretationProperty | TypeProperty
@@ -101,7 +100,7 @@ export const INTERPRETATIONS = {
   default: ['value'],
   sectionOffset: ['sectionNumber'],
   stride: ['initialValue', 'stride'],
-  sectionStride: ['sectionNumber', 'stride']
+  sectionStride: ['sectionNumber', 'stride'],
 } as const satisfies Readonly<Record<string, readonly string[]>>
 
 /** The name of an interpretation. */

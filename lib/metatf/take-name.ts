@@ -1,7 +1,8 @@
 /**
  * The first of `name`, `name_2`, `name_3` ... that is not taken; it is then.
  *
- * @param taken the names that are taken, each with the last number that was tried behind it, so that many equal names take no longer
+ * @param taken the names that are taken, each with the last number that was tried behind it, so that many equal names
+ *   take no longer
  * @param separator what stands between name and number
  */
 export function takeName(name: string, taken: Map<string, number>, separator: string): string {

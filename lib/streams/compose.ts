@@ -41,7 +41,8 @@ export function compose(...stages: [Duplex, Duplex, ...Duplex[]]): Duplex {
     closing = true
     composed.destroy = destroy
     const known = fault
-    if (known !== undefined && (error === null || error === undefined || error === known)) failWhenDrained(composed, known)
+    if (known !== undefined && (error === null || error === undefined || error === known))
+      failWhenDrained(composed, known)
     else destroy.call(composed, error ?? undefined)
     return composed
   }

@@ -5,7 +5,10 @@ import type { Decoder } from '../event/stage.js'
 /** Takes note of an input that is cut off. */
 export type OnCut = (error: TraceError) => void
 
-/** Passes results on. Where they end because the input is cut off, `onCut` is told, if it is there, and the results end in peace. */
+/**
+ * Passes results on. Where they end because the input is cut off, `onCut` is told, if it is there, and the results end
+ * in peace.
+ */
 export async function* upToCut<T>(results: AsyncIterable<T>, onCut: OnCut | undefined): AsyncGenerator<T> {
   try {
     yield* results
@@ -19,7 +22,10 @@ export async function* upToCut<T>(results: AsyncIterable<T>, onCut: OnCut | unde
 export class UpToCut implements Decoder {
   private isOver = false
 
-  constructor(private readonly decoder: Decoder, private readonly onCut: OnCut) {}
+  constructor(
+    private readonly decoder: Decoder,
+    private readonly onCut: OnCut,
+  ) {}
 
   get warnings(): readonly string[] {
     return this.decoder.warnings ?? []

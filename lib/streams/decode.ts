@@ -19,7 +19,10 @@ const DELETE = 0x7f
 
 /** What becomes of the events of a stream that reads them. */
 export interface ReadOptions {
-  /** Nobody else reads the chunks that are written: the memory of those that come from our own streams is used again. Default false. */
+  /**
+   * Nobody else reads the chunks that are written: the memory of those that come from our own streams is used again.
+   * Default false.
+   */
   recycle?: boolean
   /** What the events go through in this very stream, which gives its results in place of them. */
   through?: Stage<EventBatch, object>
@@ -30,8 +33,8 @@ export interface DecodeAnyOptions extends ReadOptions {
   /** The format, where it is known; otherwise the first bytes tell it. */
   format?: Format
   /**
-   * The file that the bytes come from, or `-` for standard input. A trace in Meta-TF names a DTD, which is looked for beside it, in the
-   * folders of the environment variable HEAPFLOW_DTD_PATH, and among those that come with heapflow.
+   * The file that the bytes come from, or `-` for standard input. A trace in Meta-TF names a DTD, which is looked for
+   * beside it, in the folders of the environment variable HEAPFLOW_DTD_PATH, and among those that come with heapflow.
    */
   path?: string
   /** Options for the decoder of the format that is found. */
@@ -39,8 +42,8 @@ export interface DecodeAnyOptions extends ReadOptions {
   /** Called once the format is known. */
   onFormat?: (format: Format) => void
   /**
-   * Takes note of a trace that is cut off, which is then no error: the stream ends where the trace does. For what is compressed
-   * `decompress` has the same option.
+   * Takes note of a trace that is cut off, which is then no error: the stream ends where the trace does. For what is
+   * compressed `decompress` has the same option.
    */
   onCut?: (error: TraceError) => void
 }
@@ -60,7 +63,10 @@ export function decodeAny(options: DecodeAnyOptions = {}): Transform {
  * @param behind what all events go through
  */
 export async function* decodeBytes<Out>(
-  source: AsyncIterable<Uint8Array>, options: DecodeAnyOptions, stream: EventEmitter, behind: Stage<EventBatch, Out>,
+  source: AsyncIterable<Uint8Array>,
+  options: DecodeAnyOptions,
+  stream: EventEmitter,
+  behind: Stage<EventBatch, Out>,
 ): AsyncGenerator<Out> {
   const { format, decode, close, head, whole } = await find(await peek(source, HEAD_BYTES), options)
   const { onCut, recycle = false } = options
@@ -78,14 +84,21 @@ export async function* decodeBytes<Out>(
         }
       }
       // What the input broke off with elsewhere is an error.
-      const note = onCut && ((error: TraceError) => {
-        if (error === upstream) throw error
-        onCut(error)
-      })
+      const note =
+        onCut &&
+        ((error: TraceError) => {
+          if (error === upstream) throw error
+          onCut(error)
+        })
       yield* runStage(behind, upToCut(readRewritten(noted(), stream), note), stream)
     } else {
       const decoder = format.decoder(decode)
-      yield* runStage(chain(onCut === undefined ? decoder : new UpToCut(decoder, onCut), behind, { recycle }), whole, stream, recycle)
+      yield* runStage(
+        chain(onCut === undefined ? decoder : new UpToCut(decoder, onCut), behind, { recycle }),
+        whole,
+        stream,
+        recycle,
+      )
     }
   } finally {
     close?.()
@@ -131,7 +144,9 @@ function unknownFormat(head: Uint8Array): TraceError {
 
 const CANONICAL_EVENT = /^\{"kind":"[a-z-]+"(,"[a-zA-Z]+":("[^"\\]*"|-?\d+|\[("[^"\\]*",?)*\]))*\}$/
 
-/** Whether the first event in NDJSON is not in the canonical form: then somebody rewrote the lines, and most likely all. */
+/**
+ * Whether the first event in NDJSON is not in the canonical form: then somebody rewrote the lines, and most likely all.
+ */
 function isRewritten(head: Uint8Array): boolean {
   const lines = Buffer.from(head).toString('latin1').split('\n').slice(0, -1)
   const first = lines.find((line) => !/^\{"kind":"(header|end)"/.test(line))

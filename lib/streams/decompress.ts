@@ -47,7 +47,11 @@ export function decompress(options: DecompressOptions = {}): Transform {
 }
 
 /** What `decompress` does, without a stream around it; warnings are emitted on `stream`. */
-export async function* inflate(source: AsyncIterable<Uint8Array>, options: DecompressOptions, stream: EventEmitter): AsyncGenerator<Uint8Array> {
+export async function* inflate(
+  source: AsyncIterable<Uint8Array>,
+  options: DecompressOptions,
+  stream: EventEmitter,
+): AsyncGenerator<Uint8Array> {
   const { head, whole } = await peek(source, MAGIC_BYTES)
   if (isGzip(head)) {
     const { gunzip } = await import('../compression/gunzip.js')

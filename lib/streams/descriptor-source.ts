@@ -15,7 +15,10 @@ export class DescriptorSource extends Readable {
    * @param target an open file descriptor, which is left open, or a file's name
    * @param chunkBytes how many bytes to read at a time
    */
-  constructor(private readonly target: number | string, private readonly chunkBytes: number) {
+  constructor(
+    private readonly target: number | string,
+    private readonly chunkBytes: number,
+  ) {
     // With a mark of 1 it reads on while the chunk in hand is worked on, and no further ahead.
     super({ highWaterMark: 1 })
   }

@@ -23,13 +23,17 @@ export interface DtdFolders {
 export class NoDtdError extends Error {}
 
 /**
- * Finds the DTD that a trace names: beside the trace, then in the folders, then among those that come with heapflow. It is looked
- * for in files only, never outside of these folders, and never on the network, whatever the name looks like.
+ * Finds the DTD that a trace names: beside the trace, then in the folders, then among those that come with heapflow. It
+ * is looked for in files only, never outside of these folders, and never on the network, whatever the name looks like.
  * @throws NoDtdError, or a DtdError for one that makes no sense
  */
 export function findDtd(name: string, { trace, folders = [] }: DtdFolders): Dtd {
   const paths = dtdPaths(name)
-  const places = [...(trace === undefined ? [] : [trace === '-' ? '.' : dirname(trace)]), ...folders, ...environmentFolders()]
+  const places = [
+    ...(trace === undefined ? [] : [trace === '-' ? '.' : dirname(trace)]),
+    ...folders,
+    ...environmentFolders(),
+  ]
   for (const folder of places) {
     for (const path of paths) {
       const file = join(folder, path)
@@ -40,11 +44,14 @@ export function findDtd(name: string, { trace, folders = [] }: DtdFolders): Dtd 
   const own = ownDtd(last)
   if (own !== undefined) return own
   const where = places.length === 0 ? '' : `in ${[...new Set(places)].join(', ')} or `
-  throw new NoDtdError(`there is no ${showText(last)} ${where}among the DTDs that come with heapflow (${ownNames().join(', ')})`)
+  throw new NoDtdError(
+    `there is no ${showText(last)} ${where}among the DTDs that come with heapflow (${ownNames().join(', ')})`,
+  )
 }
 
 /**
- * The DTD that a person names: a file, wherever it is, or else one that `findDtd` finds, if it is a name without a folder.
+ * The DTD that a person names: a file, wherever it is, or else one that `findDtd` finds, if it is a name without a
+ * folder.
  * @throws NoDtdError, DtdError, or what reading the file fails with
  */
 export function openDtd(path: string, folders: readonly string[] = []): Dtd {
@@ -61,7 +68,8 @@ function readDtd(path: string, name = path): Dtd {
   try {
     const text = new Uint8Array(MAX_TEXT + 1)
     let length = 0
-    for (let n = -1; n !== 0 && length < text.length; length += n) n = readSync(fd, text, length, text.length - length, null)
+    for (let n = -1; n !== 0 && length < text.length; length += n)
+      n = readSync(fd, text, length, text.length - length, null)
     return parseDtd(text.subarray(0, length), name)
   } finally {
     closeSync(fd)

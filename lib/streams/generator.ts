@@ -16,21 +16,25 @@ export function generatorStream<In extends object = Uint8Array>(
   generate: (source: AsyncIterable<In>, stream: Transform) => AsyncIterable<unknown>,
 ): Transform {
   let inBand = false
-  const stream = through({ objectMode: true, highWaterMark: QUEUED }, async function* (source: AsyncIterable<In | string | Failure>) {
-    // through2 starts the generator while it makes the stream, which `generate` may want to use.
-    await Promise.resolve()
-    let error: Error
-    try {
-      for await (const item of generate(itemsOf(source), stream)) yield item instanceof Uint8Array ? asBuffer(item) : item
-      return
-    } catch (caught) {
-      error = caught as Error
-    }
-    if (inBand && allAccept(stream)) yield new Failure(error)
-    else failWhenDrained(stream, error)
-    // The stream must not end as if it were whole; it is destroyed once its consumer has seen the error.
-    await new Promise<never>(() => {})
-  }) as Transform & PassesFailures
+  const stream = through(
+    { objectMode: true, highWaterMark: QUEUED },
+    async function* (source: AsyncIterable<In | string | Failure>) {
+      // through2 starts the generator while it makes the stream, which `generate` may want to use.
+      await Promise.resolve()
+      let error: Error
+      try {
+        for await (const item of generate(itemsOf(source), stream))
+          yield item instanceof Uint8Array ? asBuffer(item) : item
+        return
+      } catch (caught) {
+        error = caught as Error
+      }
+      if (inBand && allAccept(stream)) yield new Failure(error)
+      else failWhenDrained(stream, error)
+      // The stream must not end as if it were whole; it is destroyed once its consumer has seen the error.
+      await new Promise<never>(() => {})
+    },
+  ) as Transform & PassesFailures
   // through2 replaces `_read` by its own; without the Transform's, a write that waits for the reader waits for ever.
   const wake = stream._read
   const prototype = Object.getPrototypeOf(stream) as Transform
@@ -57,7 +61,10 @@ async function* itemsOf<In extends object>(source: AsyncIterable<In | string | F
  * @param recycles these are recycled when the stage is done with them
  */
 export async function* runStage<In extends Uint8Array | EventBatch, Out>(
-  stage: Stage<In, Out>, source: AsyncIterable<In>, stream: EventEmitter, recycles = false,
+  stage: Stage<In, Out>,
+  source: AsyncIterable<In>,
+  stream: EventEmitter,
+  recycles = false,
 ): AsyncGenerator<Out> {
   let warned = 0
   const results = function* (): Generator<Out> {
@@ -104,7 +111,10 @@ export interface Peeked {
  * Reads the first bytes of a source: so many, or until they are enough, or all of a shorter one.
  * @param isEnough is asked after each chunk
  */
-export async function peek(source: AsyncIterable<Uint8Array>, isEnough: number | ((head: Uint8Array) => boolean)): Promise<Peeked> {
+export async function peek(
+  source: AsyncIterable<Uint8Array>,
+  isEnough: number | ((head: Uint8Array) => boolean),
+): Promise<Peeked> {
   const chunks = source[Symbol.asyncIterator]()
   let head: Uint8Array = new Uint8Array(0)
   let failure: unknown

@@ -7,7 +7,10 @@ import type { MergeOrder } from '../transforms/order-audit.js'
 import { openTrace, sourceStream, type OpenOptions, type OpenTrace } from './source.js'
 import { mayWait } from './stdio.js'
 
-/** All inputs together read about so many bytes at a time, but each at least `MIN_CHUNK_BYTES` and at most what is usual. */
+/**
+ * All inputs together read about so many bytes at a time, but each at least `MIN_CHUNK_BYTES` and at most what is
+ * usual.
+ */
 const CHUNKS_BYTES = 262_144
 const MIN_CHUNK_BYTES = 4096
 const MAX_CHUNK_BYTES = 65_536
@@ -25,8 +28,8 @@ export interface MergeInput extends OpenOptions {
 /** How `mergeInputs` merges. */
 export interface MergeInputsOptions extends Omit<MergeOptions, 'by'> {
   /**
-   * The field that gives the order. Default: sequence numbers or, where there are none, times, as the first events of the
-   * inputs have them.
+   * The field that gives the order. Default: sequence numbers or, where there are none, times, as the first events of
+   * the inputs have them.
    */
   readonly by?: MergeOrder
 }
@@ -38,27 +41,29 @@ export class NoOrderError extends Error {}
 export class TooManyFilesError extends Error {}
 
 /** A stream of the events of several files. */
-export type MergedStream = Readable & AsyncIterable<EventBatch> & {
-  /** How many bytes of all files were read so far. */
-  bytesRead(): number
-}
+export type MergedStream = Readable &
+  AsyncIterable<EventBatch> & {
+    /** How many bytes of all files were read so far. */
+    bytesRead(): number
+  }
 
 /**
- * A Readable of `EventBatch` objects: the events of several files merged by time or sequence number, as `Merger` says. Emits
- * `warning` with a text that begins with the file's name, and `events` with the number of events of each batch.
+ * A Readable of `EventBatch` objects: the events of several files merged by time or sequence number, as `Merger` says.
+ * Emits `warning` with a text that begins with the file's name, and `events` with the number of events of each batch.
  *
  * An input that fails is merged up to its fault, and the others to their end; then comes its error, with its name. What
- * more inputs fail with are warnings. Without any event, as when a file is of no known format, the error comes at once. The
- * stream fails with a `NoOrderError` when no order was asked for, and the events have none; with a `TooManyFilesError`
- * before it gives any events when not all files can be open at once.
+ * more inputs fail with are warnings. Without any event, as when a file is of no known format, the error comes at once.
+ * The stream fails with a `NoOrderError` when no order was asked for, and the events have none; with a
+ * `TooManyFilesError` before it gives any events when not all files can be open at once.
  */
 export function mergeInputs(inputs: readonly MergeInput[], options: MergeInputsOptions = {}): MergedStream {
   return merged(inputs, (sources, stream) => interleave(sources, options, stream))
 }
 
 /**
- * A Readable of `EventBatch` objects: the traces of several files, one after the other, each opened when it is its turn; as
- * in `mergeInputs` otherwise. It ends with the first that fails: whatever came behind would make that one look whole.
+ * A Readable of `EventBatch` objects: the traces of several files, one after the other, each opened when it is its
+ * turn; as in `mergeInputs` otherwise. It ends with the first that fails: whatever came behind would make that one look
+ * whole.
  */
 export function concatInputs(inputs: readonly MergeInput[]): MergedStream {
   return merged(inputs, concatenate)
@@ -69,7 +74,11 @@ class Source {
   private trace: OpenTrace | undefined
   private isClosed = false
 
-  constructor(private readonly input: MergeInput, private readonly chunkBytes: number, private readonly stream: () => Readable) {}
+  constructor(
+    private readonly input: MergeInput,
+    private readonly chunkBytes: number,
+    private readonly stream: () => Readable,
+  ) {}
 
   /** What messages call it. */
   get name(): string {
@@ -115,7 +124,8 @@ class Source {
 }
 
 function merged(
-  inputs: readonly MergeInput[], combine: (sources: readonly Source[], stream: Readable) => AsyncGenerator<EventBatch>,
+  inputs: readonly MergeInput[],
+  combine: (sources: readonly Source[], stream: Readable) => AsyncGenerator<EventBatch>,
 ): MergedStream {
   const chunkBytes = Math.min(MAX_CHUNK_BYTES, Math.max(MIN_CHUNK_BYTES, Math.floor(CHUNKS_BYTES / inputs.length)))
   const sources = inputs.map((input) => new Source(input, chunkBytes, () => stream))
@@ -136,10 +146,17 @@ async function* concatenate(sources: readonly Source[]): AsyncGenerator<EventBat
   }
 }
 
-async function* interleave(sources: readonly Source[], options: MergeInputsOptions, stream: Readable): AsyncGenerator<EventBatch> {
+async function* interleave(
+  sources: readonly Source[],
+  options: MergeInputsOptions,
+  stream: Readable,
+): AsyncGenerator<EventBatch> {
   const failures = new Failures(stream)
   const heads = await readHeads(sources, failures)
-  const merger = new Merger(sources.map(({ name }) => name), { ...options, by: options.by ?? orderOf(heads) })
+  const merger = new Merger(
+    sources.map(({ name }) => name),
+    { ...options, by: options.by ?? orderOf(heads) },
+  )
   const feed = (input: number, batch: EventBatch): void => {
     try {
       merger.feed(input, batch)
@@ -230,8 +247,9 @@ async function readHead(source: Source): Promise<Head> {
 }
 
 /**
- * The order that the first events have: by sequence number, else by time. Traces may begin with events that have no time, as
- * those of blocks that were there before; then it is the unit of time that tells. Without any events, any order will do.
+ * The order that the first events have: by sequence number, else by time. Traces may begin with events that have no
+ * time, as those of blocks that were there before; then it is the unit of time that tells. Without any events, any
+ * order will do.
  * @throws NoOrderError
  */
 function orderOf(heads: readonly Head[]): MergeOrder {
@@ -240,7 +258,8 @@ function orderOf(heads: readonly Head[]): MergeOrder {
     const fields = mask.subarray(0, count).reduce((all, one) => all | one, 0)
     if ((fields & fieldSet('sequence', 'time')) !== 0) return (fields & Has.sequence) !== 0 ? 'sequence' : 'time'
   }
-  if (batches.length === 0 || batches.some((batch) => batch.header.timeUnit !== undefined && !hasRequests(batch))) return 'time'
+  if (batches.length === 0 || batches.some((batch) => batch.header.timeUnit !== undefined && !hasRequests(batch)))
+    return 'time'
   throw new NoOrderError('the events have neither sequence numbers nor times')
 }
 
@@ -258,7 +277,10 @@ function tooManyFiles(files: number, cause: unknown): TooManyFilesError {
   const report = process.report?.getReport() as { userLimits?: { open_files?: { soft?: number | string } } } | undefined
   const limit = report?.userLimits?.open_files?.soft
   const allowed = limit === undefined ? 'the system allows' : `the system's limit of ${limit} (ulimit -n) allows`
-  return new TooManyFilesError(`${files} files are more than ${allowed} to be open at once: raise it, or merge them in parts`, { cause })
+  return new TooManyFilesError(
+    `${files} files are more than ${allowed} to be open at once: raise it, or merge them in parts`,
+    { cause },
+  )
 }
 
 /** An error's message, which for failed system calls does not always have the file's name. */

@@ -16,7 +16,10 @@ import { generatorStream, peek, runStage } from './generator.js'
 
 /** How a trace in Meta-TF is read. */
 export interface MetaTfOptions extends ReadOptions {
-  /** The file that the bytes are from, or `-` for standard input. The DTD may lie beside a file, and its tables may be read from it again. */
+  /**
+   * The file that the bytes are from, or `-` for standard input. The DTD may lie beside a file, and its tables may be
+   * read from it again.
+   */
   readonly path?: string
   /** The DTD, whatever the trace names. */
   readonly dtd?: Dtd
@@ -36,9 +39,9 @@ export interface MetaTf {
 }
 
 /**
- * A Transform from the bytes (inflated) of a Meta-TF trace of any sort to events. By its first bytes it is in binary with a header, in
- * ASCII with a head, or, if the DTD is given, without either, and then the DTD's version says which. Emits `events` with the
- * number of events of each batch.
+ * A Transform from the bytes (inflated) of a Meta-TF trace of any sort to events. By its first bytes it is in binary
+ * with a header, in ASCII with a head, or, if the DTD is given, without either, and then the DTD's version says which.
+ * Emits `events` with the number of events of each batch.
  * @throws TraceError (as the stream's error), or a DtdError
  */
 export function decodeMetaTf(options: MetaTfOptions): Transform {
@@ -71,10 +74,16 @@ function decide(head: Uint8Array, options: MetaTfOptions): MetaTf {
   const said = options.decode?.header === false ? null : announcementOf(head)
   const dtd = options.dtd ?? search(head, said, options)
   if (said?.form === 'binary' && dtd.version !== '1.0') {
-    throw malformed(`the trace is binary, and ${dtd.file}, of Meta-TF ${dtd.version}, describes traces in ASCII`, { format: FORMAT, offset: 0 })
+    throw malformed(`the trace is binary, and ${dtd.file}, of Meta-TF ${dtd.version}, describes traces in ASCII`, {
+      format: FORMAT,
+      offset: 0,
+    })
   }
   if (said?.form === 'ascii' && dtd.version === '1.0') {
-    throw malformed(`the trace is in ASCII, and ${dtd.file}, of Meta-TF ${dtd.version}, describes binary traces`, { format: FORMAT, offset: 0 })
+    throw malformed(`the trace is in ASCII, and ${dtd.file}, of Meta-TF ${dtd.version}, describes binary traces`, {
+      format: FORMAT,
+      offset: 0,
+    })
   }
   const file = said?.form === 'binary' && options.path !== undefined ? readAgain(options.path, head) : undefined
   return {
@@ -93,13 +102,15 @@ function search(head: Uint8Array, said: Announcement | null, { path, folders = [
     return findDtd(said.dtd, { ...(path !== undefined && { trace: path }), folders })
   } catch (error) {
     if (!(error instanceof NoDtdError)) throw error
-    throw fail(`the trace is by the DTD "${showText(said.dtd)}", but ${error.message}: use metatf-decode --dtd, or set ${DTD_PATH}`)
+    throw fail(
+      `the trace is by the DTD "${showText(said.dtd)}", but ${error.message}: use metatf-decode --dtd, or set ${DTD_PATH}`,
+    )
   }
 }
 
 /**
- * Opens the file that bytes come from a second time, if it is one and they are its own, not inflated. Standard input is none: the bytes may begin in
- * the middle of a file, and nothing tells where.
+ * Opens the file that bytes come from a second time, if it is one and they are its own, not inflated. Standard input is
+ * none: the bytes may begin in the middle of a file, and nothing tells where.
  */
 function readAgain(path: string, head: Uint8Array): { read: ReadAt; close(): void } | undefined {
   if (path === '-' || statSync(path, { throwIfNoEntry: false })?.isFile() !== true) return undefined

@@ -29,7 +29,10 @@ export interface PerCpuFiles {
  * @param options for the decoder of each; a file's CPU is that of its name
  * @throws TraceError when a folder has no such files, or is of an unknown ABI version
  */
-export async function perCpuFiles(paths: readonly string[], options: KmemtraceDecodeOptions = {}): Promise<PerCpuFiles> {
+export async function perCpuFiles(
+  paths: readonly string[],
+  options: KmemtraceDecodeOptions = {},
+): Promise<PerCpuFiles> {
   const files: string[] = []
   let overruns: bigint | undefined
   for (const path of paths) {
@@ -55,7 +58,9 @@ export async function perCpuFiles(paths: readonly string[], options: KmemtraceDe
 async function checkVersion(folder: string): Promise<void> {
   const version = await readNumber(join(folder, ABI_FILE))
   if (version !== undefined && version !== BigInt(ABI_VERSION)) {
-    throw malformed(`${join(folder, ABI_FILE)}: ABI version ${version} is not known, only ${ABI_VERSION} is`, { format: FORMAT })
+    throw malformed(`${join(folder, ABI_FILE)}: ABI version ${version} is not known, only ${ABI_VERSION} is`, {
+      format: FORMAT,
+    })
   }
 }
 
@@ -68,6 +73,7 @@ async function readNumber(path: string): Promise<bigint | undefined> {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
     throw error
   }
-  if (!/^\d{1,20}$/.test(text)) throw malformed(`${path}: not a number: ${JSON.stringify(text.slice(0, 40))}`, { format: FORMAT })
+  if (!/^\d{1,20}$/.test(text))
+    throw malformed(`${path}: not a number: ${JSON.stringify(text.slice(0, 40))}`, { format: FORMAT })
   return BigInt(text)
 }

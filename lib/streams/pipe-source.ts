@@ -11,7 +11,10 @@ interface ReadingOptions extends SocketConstructorOpts {
   onread: { buffer(): Uint8Array; callback(length: number, bytes: Uint8Array): boolean }
 }
 
-/** Reads a pipe or socket by the event loop, in chunks whose memory may be recycled, where Node's own streams take new memory for each. */
+/**
+ * Reads a pipe or socket by the event loop, in chunks whose memory may be recycled, where Node's own streams take new
+ * memory for each.
+ */
 export class PipeSource extends Readable {
   private readonly socket: Socket
 

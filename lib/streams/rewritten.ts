@@ -12,7 +12,10 @@ import { Sequence } from '../wire/ndjson/sequence.js'
  * Reads NDJSON by the general path: any JSON, a line at a time. Warnings are emitted on `stream`.
  * @throws TraceError after the events before the fault
  */
-export async function* readRewritten(source: AsyncIterable<Uint8Array>, stream: EventEmitter): AsyncGenerator<EventBatch> {
+export async function* readRewritten(
+  source: AsyncIterable<Uint8Array>,
+  stream: EventEmitter,
+): AsyncGenerator<EventBatch> {
   const sequence = new Sequence()
   let bytes = 0
   let hasEnded = false
@@ -61,7 +64,11 @@ export async function* readRewritten(source: AsyncIterable<Uint8Array>, stream: 
       }
       sequence.lineDone(line.length + 1)
       // A batch goes on when it is full, or when no more lines have come yet.
-      if (batch.count === BATCH_EVENTS || batch.strings.byteLength > BATCH_STRING_BYTES || (lines.readableLength === 0 && sequence.worthGiving(batch))) {
+      if (
+        batch.count === BATCH_EVENTS ||
+        batch.strings.byteLength > BATCH_STRING_BYTES ||
+        (lines.readableLength === 0 && sequence.worthGiving(batch))
+      ) {
         yield give()
         renew()
       }

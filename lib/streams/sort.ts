@@ -16,8 +16,8 @@ const RUN_BATCH_EVENTS = 1024
 const MAX_FAN_IN = 64
 
 /**
- * How much memory it takes to hold a byte of events: while runs are merged it is there packed, unpacked and as part of the
- * result; while events are gathered, the garbage that has not been collected yet is about twice what is held.
+ * How much memory it takes to hold a byte of events: while runs are merged it is there packed, unpacked and as part of
+ * the result; while events are gathered, the garbage that has not been collected yet is about twice what is held.
  */
 const MEMORY_PER_BYTE = 3
 
@@ -25,17 +25,20 @@ const MEMORY_PER_BYTE = 3
 export interface SortOptions {
   /** The field that gives the order. */
   readonly by: OrderField
-  /** How many bytes of memory sorting may take, about; with more events a temporary file is used. Default `SORT_MEMORY`. */
+  /**
+   * How many bytes of memory sorting may take, about; with more events a temporary file is used. Default `SORT_MEMORY`.
+   */
   readonly memory?: number
   /** The folder for temporary files. Default: the system's. */
   readonly folder?: string
 }
 
 /**
- * A Transform of `EventBatch` objects that puts the events of each trace in the order of a field: an external merge sort, so a
- * trace may be larger than the memory. Equal values keep their order. Events without the field stay behind the event
- * before them; those before any that has it come first. Sequence numbers wrap. When the input fails, the events before the
- * fault come in order, then the error. Emits `warning` with a text for a trace of which no event has the field.
+ * A Transform of `EventBatch` objects that puts the events of each trace in the order of a field: an external merge
+ * sort, so a trace may be larger than the memory. Equal values keep their order. Events without the field stay behind
+ * the event before them; those before any that has it come first. Sequence numbers wrap. When the input fails, the
+ * events before the fault come in order, then the error. Emits `warning` with a text for a trace of which no event has
+ * the field.
  */
 export function sort(options: SortOptions): Transform {
   return generatorStream<EventBatch>(async function* (source, stream) {
@@ -44,14 +47,15 @@ export function sort(options: SortOptions): Transform {
     let failure: unknown
     stream.once('close', () => void sorter?.close().catch(() => {}))
     const batches = source[Symbol.asyncIterator]()
-    for (let isOpen = true; isOpen; ) {
+    for (let isOpen = true; isOpen;) {
       const next = await batches.next().catch((error: unknown) => ({ done: true, value: undefined, failure: error }))
       isOpen = next.done !== true
       if ('failure' in next) failure = next.failure
       const batch = next.value as EventBatch | undefined
       if (sorter !== undefined && batch?.header !== sorter.header) {
         yield* sorter.sorted()
-        if (sorter.isUnkeyed) stream.emit('warning', `no event has a field ${JSON.stringify(options.by)}: they stay in their order`)
+        if (sorter.isUnkeyed)
+          stream.emit('warning', `no event has a field ${JSON.stringify(options.by)}: they stay in their order`)
         sorter = undefined
       }
       if (batch !== undefined) await (sorter ??= new TraceSorter(batch.header, held, options)).add(batch)
@@ -71,7 +75,11 @@ class TraceSorter {
   private isClosed = false
 
   /** @param held what holds the events; it has none when a trace begins, and when all of it was given out */
-  constructor(readonly header: TraceHeader, private readonly held: HeldEvents, { by, memory = SORT_MEMORY, folder = tmpdir() }: SortOptions) {
+  constructor(
+    readonly header: TraceHeader,
+    private readonly held: HeldEvents,
+    { by, memory = SORT_MEMORY, folder = tmpdir() }: SortOptions,
+  ) {
     this.keys = new OrderKeys(by)
     this.memory = memory
     this.folder = folder
@@ -140,7 +148,8 @@ class TraceSorter {
     const spill = this.createFile()
     try {
       const longer: Run[] = []
-      for (let r = 0; r < this.runs.length; r += fanIn) longer.push(await spill.write(this.merge(this.runs.slice(r, r + fanIn))))
+      for (let r = 0; r < this.runs.length; r += fanIn)
+        longer.push(await spill.write(this.merge(this.runs.slice(r, r + fanIn))))
       this.runs = longer
     } catch (error) {
       await spill.close()

@@ -20,21 +20,24 @@ export function sourceStream(generate: (stream: Readable) => AsyncGenerator<obje
     if (inBand && allAccept(stream)) stream.push(new Failure(error))
     else failWhenDrained(stream, error)
   }
-  const stream: Readable & PassesFailures = Object.assign(new Readable({
-    objectMode: true,
-    highWaterMark: QUEUED,
-    read() {
-      results.next().then(({ done, value }) => this.push(done === true ? null : value), fail)
+  const stream: Readable & PassesFailures = Object.assign(
+    new Readable({
+      objectMode: true,
+      highWaterMark: QUEUED,
+      read() {
+        results.next().then(({ done, value }) => this.push(done === true ? null : value), fail)
+      },
+      destroy(error, done) {
+        release()
+        done(error)
+      },
+    }),
+    {
+      [passFailures]: () => {
+        inBand = true
+      },
     },
-    destroy(error, done) {
-      release()
-      done(error)
-    },
-  }), {
-    [passFailures]: () => {
-      inBand = true
-    },
-  })
+  )
   const results = generate(stream)
   return stream
 }

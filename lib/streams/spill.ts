@@ -3,7 +3,14 @@ import { closeSync, openSync, read, unlinkSync, write } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import type { TraceHeader } from '../event/header.js'
-import { packColumns, packedLength, packedStringsLength, packStrings, unpackStrings, viewColumns } from '../event/pack.js'
+import {
+  packColumns,
+  packedLength,
+  packedStringsLength,
+  packStrings,
+  unpackStrings,
+  viewColumns,
+} from '../event/pack.js'
 import type { KeyedBatch } from '../transforms/held-events.js'
 
 /**
@@ -25,8 +32,8 @@ export interface Run {
 }
 
 /**
- * A temporary file for runs of batches. Where the system allows it, the file has no name from the moment it is there: it
- * takes no more place once it is closed, however the process ends.
+ * A temporary file for runs of batches. Where the system allows it, the file has no name from the moment it is there:
+ * it takes no more place once it is closed, however the process ends.
  */
 export class SpillFile {
   private size = 0
@@ -57,7 +64,7 @@ export class SpillFile {
     let largest = 0
     for await (const keyed of batches) {
       const bytes = this.pack(keyed)
-      for (let at = 0; at < bytes.length; ) {
+      for (let at = 0; at < bytes.length;) {
         at += (await this.run(() => writeAt(this.fd, bytes, at, bytes.length - at, this.size + at))).bytesWritten
       }
       this.size += bytes.length
@@ -71,7 +78,7 @@ export class SpillFile {
     const buffer = new ArrayBuffer(largest + HEAD_BYTES)
     await this.readFully(buffer, HEAD_BYTES, start)
     let length = new Uint32Array(buffer, 0, 1)[0] as number
-    for (let at = start; at < end; ) {
+    for (let at = start; at < end;) {
       // The head of the next batch comes along.
       await this.readFully(buffer, Math.min(length + HEAD_BYTES, end - at), at)
       at += length
@@ -81,7 +88,9 @@ export class SpillFile {
     }
   }
 
-  /** Closes the file, and thereby removes it. May be called at any time: what is read and written fails from then on. */
+  /**
+   * Closes the file, and thereby removes it. May be called at any time: what is read and written fails from then on.
+   */
   async close(): Promise<void> {
     if (this.isClosed) return
     this.isClosed = true
@@ -92,7 +101,7 @@ export class SpillFile {
 
   private async readFully(buffer: ArrayBuffer, length: number, position: number): Promise<void> {
     const bytes = new Uint8Array(buffer)
-    for (let at = 0; at < length; ) {
+    for (let at = 0; at < length;) {
       const { bytesRead } = await this.run(() => readAt(this.fd, bytes, at, length - at, position + at))
       if (bytesRead === 0) throw new Error('a temporary file became shorter')
       at += bytesRead

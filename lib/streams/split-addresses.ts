@@ -9,8 +9,8 @@ import { QUEUED } from './stage.js'
 import { asBuffer } from './as-buffer.js'
 
 /**
- * A Writable for the bytes of HATF with several readable sides: the trace without the bytes of some fields, and a stream
- * of bytes for each of the fields. It waits until none of its sides is full, so all of them have to be read: a
+ * A Writable for the bytes of HATF with several readable sides: the trace without the bytes of some fields, and a
+ * stream of bytes for each of the fields. It waits until none of its sides is full, so all of them have to be read: a
  * consumer that reads one to its end before it begins with another stalls as soon as that is full.
  *
  * An error, of the trace or of any side, becomes that of all of them, after what was queued in them was read.
@@ -31,7 +31,13 @@ export class HatfSplitter extends Writable {
     acceptFailures(this)
     this.separator = new Separator(options)
     const { names } = new Tracks(options)
-    this.sides = [undefined, ...names].map(() => new Side(() => this.goOn(), (error) => this.destroy(error)))
+    this.sides = [undefined, ...names].map(
+      () =>
+        new Side(
+          () => this.goOn(),
+          (error) => this.destroy(error),
+        ),
+    )
     this.main = this.sides[0] as Side
     this.streams = new Map(names.map((name, i) => [name, this.sides[i + 1] as Side]))
   }
@@ -43,7 +49,11 @@ export class HatfSplitter extends Writable {
     return addresses
   }
 
-  override _write(chunk: Uint8Array | string | Failure, encoding: BufferEncoding, done: (error?: Error | null) => void): void {
+  override _write(
+    chunk: Uint8Array | string | Failure,
+    encoding: BufferEncoding,
+    done: (error?: Error | null) => void,
+  ): void {
     if (chunk instanceof Failure) {
       done(chunk.error)
       return
@@ -101,7 +111,10 @@ class Side extends Readable implements PassesFailures {
   private isOver = false
   private inBand = false
 
-  constructor(private readonly onWanted: () => void, private readonly onClosed: (error: Error) => void) {
+  constructor(
+    private readonly onWanted: () => void,
+    private readonly onClosed: (error: Error) => void,
+  ) {
     super({ objectMode: true, highWaterMark: QUEUED })
   }
 
@@ -137,7 +150,8 @@ class Side extends Readable implements PassesFailures {
 }
 
 /**
- * Takes the unencoded addresses out of HATF: those that are stored as they are, not under baseOffset, delta, stride or default.
+ * Takes the unencoded addresses out of HATF: those that are stored as they are, not under baseOffset, delta, stride or
+ * default.
  * @param options other fields, or encoded ones too
  * @returns a Writable with the readable sides `main` and `addresses`, or one for each field in `streams`
  */
@@ -146,7 +160,8 @@ export function splitAddresses(options?: SplitOptions): HatfSplitter {
 }
 
 /**
- * Puts addresses back that `splitAddresses` took out: byte for byte the same HATF. What does not fit together is a `TraceError`.
+ * Puts addresses back that `splitAddresses` took out: byte for byte the same HATF. What does not fit together is a
+ * `TraceError`.
  * @param main the rest of the trace
  */
 export function joinAddresses(main: Readable, addresses: Readable): Readable {
@@ -158,7 +173,10 @@ export function joinAddresses(main: Readable, addresses: Readable): Readable {
  * @param streams the bytes of each field
  * @param options whether encoded bytes were taken out too
  */
-export function joinStream(streams: Readonly<Partial<Record<HatfField, Readable>>>, options: { encoded?: boolean } = {}): Transform {
+export function joinStream(
+  streams: Readonly<Partial<Record<HatfField, Readable>>>,
+  options: { encoded?: boolean } = {},
+): Transform {
   const fields = FIELD_NAMES.filter((name) => streams[name] !== undefined)
   const sources = fields.map((name) => streams[name] as Readable)
   // An error that comes before the stream is read must wait until it is.

@@ -18,11 +18,17 @@ export interface SplitFilesOptions extends PartitionOptions {
   encoder: (key: string) => Encoder
   /** Compress each file with gzip. Default false. */
   gzip?: boolean
-  /** Files that are open at a time; the one used least recently is closed and opened again when it is needed. Default 64. */
+  /**
+   * Files that are open at a time; the one used least recently is closed and opened again when it is needed. Default
+   * 64.
+   */
   maxOpen?: number
   /** More keys than this are an error, before the disk is full of tiny files. Default 1000. */
   maxFiles?: number
-  /** Nobody else reads the batches that are written, or what the encoders make of them: the memory is used again (see `recycle`). Default false. */
+  /**
+   * Nobody else reads the batches that are written, or what the encoders make of them: the memory is used again (see
+   * `recycle`). Default false.
+   */
   recycle?: boolean
 }
 
@@ -137,8 +143,17 @@ export class SplitFiles extends Writable {
     let part = this.parts.get(key)
     if (part === undefined) {
       const { path, encoder, maxFiles = 1000 } = this.options
-      if (this.parts.size === maxFiles) throw new Error(`more than ${maxFiles} parts: divide otherwise, or allow more files`)
-      part = { path: path(key), encoder: encoder(key), waiting: [], bytes: 0, created: false, ended: false, failed: false }
+      if (this.parts.size === maxFiles)
+        throw new Error(`more than ${maxFiles} parts: divide otherwise, or allow more files`)
+      part = {
+        path: path(key),
+        encoder: encoder(key),
+        waiting: [],
+        bytes: 0,
+        created: false,
+        ended: false,
+        failed: false,
+      }
       this.parts.set(key, part)
     }
     return part

@@ -10,16 +10,16 @@ import { acceptFailures, allAccept, Failure, failWhenDrained, passFailures, type
 const SLICE_BYTES = 65_536
 
 /**
- * Chunks or batches queued before and behind a stage. With more of them in flight more survive a collection of the young
- * generation, and peak memory doubles; nothing gets faster, for stages run in one thread.
+ * Chunks or batches queued before and behind a stage. With more of them in flight more survive a collection of the
+ * young generation, and peak memory doubles; nothing gets faster, for stages run in one thread.
  */
 export const QUEUED = 1
 
 /** What a stream around a stage can be told. */
 export interface StageStreamOptions {
   /**
-   * Nobody else reads what is written to this stream: memory of batches, and of chunks from our own streams, is used again as soon as the
-   * stage is done with them (see `recycle`). Default false.
+   * Nobody else reads what is written to this stream: memory of batches, and of chunks from our own streams, is used
+   * again as soon as the stage is done with them (see `recycle`). Default false.
    */
   recycle?: boolean
 }
@@ -29,7 +29,9 @@ export function decoderStream(decoder: Decoder, options?: StageStreamOptions): T
   return stageStream(decoder, options)
 }
 
-/** An encoder, or whatever else makes bytes of batches, as a Transform: `EventBatch` objects in, bytes (as Buffers) out. */
+/**
+ * An encoder, or whatever else makes bytes of batches, as a Transform: `EventBatch` objects in, bytes (as Buffers) out.
+ */
 export function encoderStream(encoder: Stage<EventBatch, Uint8Array>, options?: StageStreamOptions): Transform {
   return stageStream(encoder, options)
 }
@@ -46,7 +48,10 @@ type Chunk = Uint8Array | string | EventBatch | Failure
  * The shell around any stage. It asks the stage for its next result only while the consumer wants more, so a stage
  * that makes much out of little (stride-encoded records, a gzip bomb) holds one result at a time.
  */
-function stageStream<In extends Uint8Array | EventBatch, Out>(stage: Stage<In, Out>, options: StageStreamOptions = {}): Transform {
+function stageStream<In extends Uint8Array | EventBatch, Out>(
+  stage: Stage<In, Out>,
+  options: StageStreamOptions = {},
+): Transform {
   const recycles = options.recycle ?? false
   /** A chunk that the stage may still look at, until it is fed the next one. */
   let last: Uint8Array | undefined

@@ -63,12 +63,16 @@ const SHORT_MS = 10
 
 /** What a `DescriptorSink` can be told. */
 export interface DescriptorSinkOptions {
-  /** Nobody else reads the chunks: the memory of those from our own streams is used again when they are written. Default false. */
+  /**
+   * Nobody else reads the chunks: the memory of those from our own streams is used again when they are written. Default
+   * false.
+   */
   recycle?: boolean
   /**
-   * Where this is no file, the event loop waits until a chunk is written, as Node has it for standard output: the reader gets it sooner
-   * than by way of the thread pool. Only for programs that have nothing else to write meanwhile, to whoever that reader may be
-   * waiting for. While the reader is slow, or has not yet begun, it does not wait, so that signals are heard. Default false.
+   * Where this is no file, the event loop waits until a chunk is written, as Node has it for standard output: the
+   * reader gets it sooner than by way of the thread pool. Only for programs that have nothing else to write meanwhile,
+   * to whoever that reader may be waiting for. While the reader is slow, or has not yet begun, it does not wait, so
+   * that signals are heard. Default false.
    */
   blocking?: boolean
 }
@@ -89,10 +93,13 @@ export class DescriptorSink extends Writable {
   private idle: (() => void) | undefined
 
   /**
-   * @param target an open file descriptor, which is left open (a pipe may be in non-blocking mode), or a file's name; the
-   *   file is opened when there is something to write, so that bad input does not empty it
+   * @param target an open file descriptor, which is left open (a pipe may be in non-blocking mode), or a file's name;
+   *   the file is opened when there is something to write, so that bad input does not empty it
    */
-  constructor(private readonly target: number | string, private readonly options: DescriptorSinkOptions = {}) {
+  constructor(
+    private readonly target: number | string,
+    private readonly options: DescriptorSinkOptions = {},
+  ) {
     // With a mark of 1 the producer pauses after each chunk, so that only the chunk in hand is ever queued here.
     super({ highWaterMark: 1, decodeStrings: true })
   }

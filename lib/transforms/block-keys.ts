@@ -19,18 +19,20 @@ const { began: BEGAN, ended: ENDED, nothing: NOTHING, failed: FAILED } = Change
 /** The APIs from here on are those of a kernel. */
 const KMALLOC = Api.kmalloc
 
-/** In `BlockKeys.intents`, with the bits of `Change`: the keys are indices; and a kernel's function is to end a block. */
+/**
+ * In `BlockKeys.intents`, with the bits of `Change`: the keys are indices; and a kernel's function is to end a block.
+ */
 const INDEXED = 128
 const BY_KERNEL = 16
 
 /**
- * Which blocks the events of a batch are about, row by row: a block's key is its allocation index where the event has one (mpatrol's are never
- * reused), else its address in its address space (see `AddressSpaces`).
+ * Which blocks the events of a batch are about, row by row: a block's key is its allocation index where the event has
+ * one (mpatrol's are never reused), else its address in its address space (see `AddressSpaces`).
  */
 export class BlockKeys {
   /**
-   * Whether the event is to end a block and to begin one, as `ended` and `began` of `Change`; or `nothing` or `failed`; 0 if it is not about a block.
-   * With some more bits for kernel/live.ts.
+   * Whether the event is to end a block and to begin one, as `ended` and `began` of `Change`; or `nothing` or `failed`;
+   * 0 if it is not about a block. With some more bits for kernel/live.ts.
    */
   intents = new Uint8Array(0)
   /** The keys of the block to be ended and of that which begins, as pairs of words (see `LO` and `HI`). */
@@ -138,8 +140,8 @@ export class BlockKeys {
 }
 
 /**
- * Whether a realloc freed its block: by its outcome, or because it gives no new address and did not ask for any bytes. One
- * that asked for some and got none failed, and the old block lives on.
+ * Whether a realloc freed its block: by its outcome, or because it gives no new address and did not ask for any bytes.
+ * One that asked for some and got none failed, and the old block lives on.
  */
 export function endsBlock(batch: EventBatch, i: number): boolean {
   const mask = batch.mask[i] as number

@@ -1,8 +1,8 @@
 import { FIELDS } from '../event/fields.js'
 
 /*
- * What commands tell of the options of transforms before they run any: names to choose from, and defaults. It is data, for
- * which no transform needs to be loaded.
+ * What commands tell of the options of transforms before they run any: names to choose from, and defaults. It is data,
+ * for which no transform needs to be loaded.
  */
 
 /**
@@ -29,7 +29,14 @@ export type Partition = (typeof PARTITIONS)[number]
  * - `missing-end`: the trace is cut off
  */
 export const FAULTS = [
-  'unknown-free', 'double-free', 'live-address', 'overlap', 'zero-size', 'absurd-size', 'time-backwards', 'missing-end',
+  'unknown-free',
+  'double-free',
+  'live-address',
+  'overlap',
+  'zero-size',
+  'absurd-size',
+  'time-backwards',
+  'missing-end',
 ] as const
 
 /** The name of a fault. */
@@ -41,7 +48,9 @@ export type OrderField = Extract<(typeof FIELDS)[number], { type: 'u64' | 'addre
 const NUMBERS: readonly string[] = ['u64', 'address', 'u32', 'i32']
 
 /** Every field that events can be put in order by. */
-export const ORDER_FIELDS = FIELDS.filter(({ type }) => NUMBERS.includes(type)).map(({ name }) => name) as readonly OrderField[]
+export const ORDER_FIELDS = FIELDS.filter(({ type }) => NUMBERS.includes(type)).map(
+  ({ name }) => name,
+) as readonly OrderField[]
 
 /** How far within one input an event may come too late and still be put in order, if nothing else is said. */
 export const MERGE_WINDOW = 1024

@@ -5,9 +5,9 @@ import { byCodes, byRanges } from './narrow.js'
 import { rangeWords, type Range } from './ranges.js'
 
 /**
- * Narrows a selection of a batch's rows: keeps those of `rows[0..n)` that meet the criterion, in their order and in place,
- * and returns how many they are. `before` is the number of events in the stream before this batch. An event that does
- * not have the field that a criterion looks at does not meet it.
+ * Narrows a selection of a batch's rows: keeps those of `rows[0..n)` that meet the criterion, in their order and in
+ * place, and returns how many they are. `before` is the number of events in the stream before this batch. An event that
+ * does not have the field that a criterion looks at does not meet it.
  */
 export type Criterion = (batch: EventBatch, rows: Int32Array, n: number, before: number) => number
 
@@ -15,11 +15,15 @@ const HAS_CPU = Has.cpu
 const HAS_STACK = Has.stack
 
 /**
- * The field is one of some values. A negative value is taken modulo 2^64, as decoders take the signed ids of some formats.
+ * The field is one of some values. A negative value is taken modulo 2^64, as decoders take the signed ids of some
+ * formats.
  * @throws RangeError when a value is no integer of 64 bits
  */
 export function hasValue(field: U64FieldName, values: readonly (bigint | number)[]): Criterion {
-  return byRanges(field, values.map(toU64).map((value) => ({ from: value, to: value })))
+  return byRanges(
+    field,
+    values.map(toU64).map((value) => ({ from: value, to: value })),
+  )
 }
 
 function toU64(value: bigint | number): bigint {

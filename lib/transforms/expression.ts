@@ -18,7 +18,11 @@ export class ExpressionError extends Error {
   override readonly name = 'ExpressionError'
 
   /** @param event the number of the event, from 1, that the code was called with; absent when it does not compile */
-  constructor(reason: string, readonly event?: number, options?: ErrorOptions) {
+  constructor(
+    reason: string,
+    readonly event?: number,
+    options?: ErrorOptions,
+  ) {
     super(event === undefined ? `expression: ${reason}` : `expression: event ${event}: ${reason}`, options)
   }
 }

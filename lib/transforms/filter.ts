@@ -13,9 +13,9 @@ import type { Range } from './ranges.js'
 export type OneOrMore<T> = T | readonly T[]
 
 /**
- * Which events to keep: those that meet every criterion given; within one criterion, any of its values will do. An event
- * that does not have the field never meets a criterion on it. Ranges are inclusive.
- * There may be 65,536 values or ranges of one field, those that touch counted as one.
+ * Which events to keep: those that meet every criterion given; within one criterion, any of its values will do. An
+ * event that does not have the field never meets a criterion on it. Ranges are inclusive. There may be 65,536 values or
+ * ranges of one field, those that touch counted as one.
  */
 export interface FilterOptions {
   readonly thread?: OneOrMore<bigint | number>
@@ -40,19 +40,35 @@ export interface FilterOptions {
   /** Keep the events that do not meet all criteria instead. */
   readonly invert?: boolean
   /**
-   * Keep also the later realloc and free of every allocation that is kept (with `invert`: that the inverted criteria keep),
-   * whether they meet the criteria or not; see `Lifetimes`. Drops nothing: for whole lives of blocks alone, ask for allocations by `kind`. Memory grows with the number of kept blocks that are live.
+   * Keep also the later realloc and free of every allocation that is kept (with `invert`: that the inverted criteria
+   * keep), whether they meet the criteria or not; see `Lifetimes`. Drops nothing: for whole lives of blocks alone, ask
+   * for allocations by `kind`. Memory grows with the number of kept blocks that are live.
    */
   readonly lifetimes?: boolean
 }
 
 const OPTIONS: ReadonlySet<string> = new Set<keyof FilterOptions>([
-  'thread', 'process', 'heap', 'cpu', 'kind', 'api', 'size', 'address', 'time', 'events', 'function', 'file', 'type', 'stack', 'invert', 'lifetimes',
+  'thread',
+  'process',
+  'heap',
+  'cpu',
+  'kind',
+  'api',
+  'size',
+  'address',
+  'time',
+  'events',
+  'function',
+  'file',
+  'type',
+  'stack',
+  'invert',
+  'lifetimes',
 ])
 
 /**
- * Keeps some of the events. Batches of which all events are kept are passed on as they are, those of which none are kept
- * disappear; but a batch that brings a new header is always passed on, if need be without events.
+ * Keeps some of the events. Batches of which all events are kept are passed on as they are, those of which none are
+ * kept disappear; but a batch that brings a new header is always passed on, if need be without events.
  */
 export class Filter implements BatchTransform {
   readonly consumes = true
@@ -66,7 +82,10 @@ export class Filter implements BatchTransform {
   private rows = new Int32Array(0)
   private labels = new Uint32Array(0)
 
-  /** @throws RangeError when there is no such option, or it has a value that no event can have, such as an unknown kind or an empty range, or too many */
+  /**
+   * @throws RangeError when there is no such option, or it has a value that no event can have, such as an unknown kind
+   *   or an empty range, or too many
+   */
   constructor(options: FilterOptions = {}) {
     const unknown = Object.keys(options).find((name) => !OPTIONS.has(name))
     if (unknown !== undefined) throw new RangeError(`no such option: ${unknown} (there are ${[...OPTIONS].join(', ')})`)

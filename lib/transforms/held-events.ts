@@ -72,9 +72,10 @@ export class HeldEvents {
     const order = this.order.of(this.keys, this.count)
     // What is gathered in vain is garbage, so the first guess should be near.
     let wanted = Math.min(size, Math.max(1, Math.floor((STRING_MEMORY / this.strings) * this.count)))
-    for (let at = 0; at < order.length; ) {
+    for (let at = 0; at < order.length;) {
       let part = this.gather(header, order.subarray(at, at + wanted))
-      while (part.batch.count > 1 && isTooLarge(part.batch)) part = this.gather(header, order.subarray(at, at + (part.batch.count >> 1)))
+      while (part.batch.count > 1 && isTooLarge(part.batch))
+        part = this.gather(header, order.subarray(at, at + (part.batch.count >> 1)))
       yield part
       const { count, strings } = part.batch
       at += count

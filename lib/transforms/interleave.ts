@@ -5,7 +5,10 @@ import type { TraceHeader } from '../event/header.js'
 import { rowLength } from '../event/pack.js'
 import { Lane } from './lane.js'
 
-/** A lane whose events hold on to batches with more events than this, and most of them given out, has them copied out of these. */
+/**
+ * A lane whose events hold on to batches with more events than this, and most of them given out, has them copied out of
+ * these.
+ */
 const PINNED_EVENTS = 4 * BATCH_EVENTS
 
 /** What a batch takes beside its columns and strings, about, and what an event takes at most in columns. */
@@ -13,8 +16,8 @@ const BATCH_BYTES = 2000
 const ROW_BYTES = 256
 
 /**
- * A batch is closed when the strings of its events took so much memory where they come from. Those that many inputs have,
- * and take once in the new batch, are counted for each.
+ * A batch is closed when the strings of its events took so much memory where they come from. Those that many inputs
+ * have, and take once in the new batch, are counted for each.
  */
 const TAKEN_BYTES = 2 * BATCH_STRING_BYTES
 
@@ -34,12 +37,12 @@ interface Source {
 }
 
 /**
- * Merges inputs whose events come nearly in the order of their keys, which are words in pairs (see `OrderKeys`), into one
- * stream in that order. Equal keys keep the order of the inputs, and within an input their own. An event that comes too
- * late to be put in order, behind more than `window` events of its input with greater keys, is given out at once.
+ * Merges inputs whose events come nearly in the order of their keys, which are words in pairs (see `OrderKeys`), into
+ * one stream in that order. Equal keys keep the order of the inputs, and within an input their own. An event that comes
+ * too late to be put in order, behind more than `window` events of its input with greater keys, is given out at once.
  *
- * It holds the batches that were fed and not given out yet: when each input is fed only if `wants` asks for it, one batch
- * and the window of each. The window is smaller where the strings of its events take more memory than they may.
+ * It holds the batches that were fed and not given out yet: when each input is fed only if `wants` asks for it, one
+ * batch and the window of each. The window is smaller where the strings of its events take more memory than they may.
  */
 export class Interleaver {
   /** The keys of the batch that was given out last, in pairs of words. */
@@ -64,11 +67,15 @@ export class Interleaver {
 
   /**
    * @param inputs how many there are
-   * @param window how many events of an input may have greater keys than one that comes behind them, for that one still to
-   *   be put in order
+   * @param window how many events of an input may have greater keys than one that comes behind them, for that one still
+   *   to be put in order
    * @param laneBytes how much memory the strings of the events in a window may take, about
    */
-  constructor(inputs: number, window = 0, private readonly laneBytes = Infinity) {
+  constructor(
+    inputs: number,
+    window = 0,
+    private readonly laneBytes = Infinity,
+  ) {
     this.lanes = Array.from({ length: inputs }, () => new Lane(window))
     this.heap = new Int32Array(inputs)
     this.headLo = new Uint32Array(inputs)
@@ -118,7 +125,10 @@ export class Interleaver {
     return this.gather(header, used, this.from, this.rows, n)
   }
 
-  /** Takes events of the first lane as long as no other lane has smaller ones. @returns how many events there are now */
+  /**
+   * Takes events of the first lane as long as no other lane has smaller ones.
+   * @returns how many events there are now
+   */
   private take(n: number, used: Source[]): number {
     const { heap, headLo, headHi, from, rows, keys, sources } = this
     const input = heap[0] as number
@@ -129,7 +139,8 @@ export class Interleaver {
     const most = TAKEN_BYTES - this.taken
     // What the other lanes have is not less than this.
     let other = -1
-    if (this.heapSize > 1) other = heap[this.heapSize > 2 && this.isBefore(heap[2] as number, heap[1] as number) ? 2 : 1] as number
+    if (this.heapSize > 1)
+      other = heap[this.heapSize > 2 && this.isBefore(heap[2] as number, heap[1] as number) ? 2 : 1] as number
     const otherLo = other < 0 ? 0 : (headLo[other] as number)
     const otherHi = other < 0 ? 0 : (headHi[other] as number)
     for (;;) {
@@ -167,8 +178,20 @@ export class Interleaver {
   }
 
   /** Makes a batch of rows, and forgets the sources that have no more. */
-  private gather(header: TraceHeader, used: readonly Source[], from: Int32Array, rows: Int32Array, n: number): EventBatch {
-    const batch = gatherRows(header, used.map((source) => source.batch), from, rows, n)
+  private gather(
+    header: TraceHeader,
+    used: readonly Source[],
+    from: Int32Array,
+    rows: Int32Array,
+    n: number,
+  ): EventBatch {
+    const batch = gatherRows(
+      header,
+      used.map((source) => source.batch),
+      from,
+      rows,
+      n,
+    )
     for (const source of used) this.putBack(source)
     return batch
   }
@@ -196,8 +219,8 @@ export class Interleaver {
   }
 
   /**
-   * Copies what a lane holds out of large batches of which only some events are left, into batches whose strings are not
-   * many, so that the mean of each tells what its events take.
+   * Copies what a lane holds out of large batches of which only some events are left, into batches whose strings are
+   * not many, so that the mean of each tells what its events take.
    */
   private repack(lane: Lane): void {
     const { at, end, source, row } = lane
@@ -213,7 +236,7 @@ export class Interleaver {
     const batches = used.map((origin) => origin.batch)
     const rows = row.slice(at, end)
     lane.strings = 0
-    for (let j = 0, wanted = n; j < n; ) {
+    for (let j = 0, wanted = n; j < n;) {
       const count = Math.min(wanted, n - j)
       const { header } = batches[from[j] as number] as EventBatch
       const part = gatherRows(header, batches, from.subarray(j, j + count), rows.subarray(j, j + count), count)

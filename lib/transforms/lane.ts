@@ -1,9 +1,9 @@
 import { HI, LO } from '../bytes/u64.js'
 
 /**
- * The events of one input of a merge that were not given out yet, in columns: key, batch and row of each. First come those
- * that can be given out, `[at, released)`, then in order of their keys the last `window` or fewer, `[released, end)`, among
- * which those that come late are still put in their place.
+ * The events of one input of a merge that were not given out yet, in columns: key, batch and row of each. First come
+ * those that can be given out, `[at, released)`, then in order of their keys the last `window` or fewer, `[released,
+ * end)`, among which those that come late are still put in their place.
  */
 export class Lane {
   lo = new Uint32Array(0)
@@ -103,7 +103,12 @@ export class Lane {
 }
 
 /** Copies `[at, end)` of a column to the front of another, or of itself. */
-function moveToFront<Column extends Uint32Array | Int32Array>(from: Column, to: Column, at: number, end: number): Column {
+function moveToFront<Column extends Uint32Array | Int32Array>(
+  from: Column,
+  to: Column,
+  at: number,
+  end: number,
+): Column {
   to.set(from.subarray(at, end))
   return to
 }

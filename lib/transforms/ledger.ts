@@ -7,23 +7,32 @@ const NOTHING = new Uint8Array(0)
 const NO_NUMBERS = new Int32Array(0)
 
 /**
- * The live set of a trace: which blocks there are, and some words that its user keeps for each. A block is known by its key (see `BlockKeys`), and has a
- * number from 1 while it is live; numbers are used again. The set itself is kernel/live.ts.
+ * The live set of a trace: which blocks there are, and some words that its user keeps for each. A block is known by its
+ * key (see `BlockKeys`), and has a number from 1 while it is live; numbers are used again. The set itself is
+ * kernel/live.ts.
  *
- * `follow` takes as many events as a batch has, and tells in columns what each did. What it says of an event is true at that event: words of a
- * block that ended are to be read before those of a later event's block are written, for it may have the same number. `take` takes a single event.
+ * `follow` takes as many events as a batch has, and tells in columns what each did. What it says of an event is true at
+ * that event: words of a block that ended are to be read before those of a later event's block are written, for it may
+ * have the same number. `take` takes a single event.
  *
- * Memory grows with the number of blocks that are live at once. For each there are 4 * `width` bytes, with room for at most twice as many blocks as there
- * were, and 18 bytes of a table that is 5/16 to 5/8 full (1/8 to 1/4, up to 16,384 blocks); what that has outgrown takes no more than it does itself.
+ * Memory grows with the number of blocks that are live at once. For each there are 4 * `width` bytes, with room for at
+ * most twice as many blocks as there were, and 18 bytes of a table that is 5/16 to 5/8 full (1/8 to 1/4, up to 16,384
+ * blocks); what that has outgrown takes no more than it does itself.
  */
 export class Ledger {
   /** Per row, what the event did: a set of `Change` bits; 0 for events that are not about a block. */
   changes = NOTHING
   /** The number of the block that the event ended, 0 for none. */
   ended = NO_NUMBERS
-  /** That of the block that it began, 0 for none; with `reused` that of the block which was live there, whose words are still there. */
+  /**
+   * That of the block that it began, 0 for none; with `reused` that of the block which was live there, whose words are
+   * still there.
+   */
   begun = NO_NUMBERS
-  /** The words of block n, `words[n * width .. (n + 1) * width)`, which hold anything when it begins. Replaced when there are more blocks. */
+  /**
+   * The words of block n, `words[n * width .. (n + 1) * width)`, which hold anything when it begins. Replaced when
+   * there are more blocks.
+   */
   words: Uint32Array
   /** Which blocks the rows are about. */
   readonly keys = new BlockKeys()
@@ -34,7 +43,10 @@ export class Ledger {
    * @param width how many words are kept for each block
    * @param run a kernel that has the live set in it
    */
-  constructor(readonly width: number, private readonly run: LiveExports = loadKernel<LiveExports>('live')) {
+  constructor(
+    readonly width: number,
+    private readonly run: LiveExports = loadKernel<LiveExports>('live'),
+  ) {
     this.words = new Uint32Array(this.room * width)
     // Nobody who makes a trace knows this, so that none can be made of keys that collide.
     this.run.seed(Math.floor(Math.random() * 2 ** 32), Math.floor(Math.random() * 2 ** 32))
@@ -54,7 +66,8 @@ export class Ledger {
   }
 
   /**
-   * Applies events `from` to `to` of a batch, of which there may be `BATCH_EVENTS`: rows from 0 on of the columns then tell what each did.
+   * Applies events `from` to `to` of a batch, of which there may be `BATCH_EVENTS`: rows from 0 on of the columns then
+   * tell what each did.
    * @throws RangeError when there are more events, or there is no memory for the blocks
    */
   follow(batch: EventBatch, from = 0, to = batch.count): void {

@@ -22,8 +22,9 @@ const ALLOCATED = Outcome.allocated
  *
  * A block's identity is its allocation index where an event has one (mpatrol's are never reused, and its frees have
  * nothing else), and its address otherwise. The null address is no block. An allocation begins a block, also one at an
- * address that is still live. A realloc goes on with the old block, wherever it moved; one that failed (a size but no new
- * address) leaves it where it was. The blocks of one trace are not those of the next: a new header forgets all of them.
+ * address that is still live. A realloc goes on with the old block, wherever it moved; one that failed (a size but no
+ * new address) leaves it where it was. The blocks of one trace are not those of the next: a new header forgets all of
+ * them.
  *
  * HATF records the malloc and the free inside a realloc before the realloc itself. So a realloc also goes on with the
  * block freed last at its old address, or allocated last at its new one, if no other labelled call came in between.
@@ -49,7 +50,8 @@ export class Lifetimes {
 
   /**
    * Gives the later events of labelled blocks the label of their allocation, in place.
-   * @param labels per event of the batch the label that it has by itself; blocks that begin with label 0 are not followed
+   * @param labels per event of the batch the label that it has by itself; blocks that begin with label 0 are not
+   *   followed
    */
   follow(batch: EventBatch, labels: Uint32Array): void {
     if (batch.header !== this.header) this.begin(batch.header)
@@ -140,7 +142,9 @@ export class Lifetimes {
     if (lo === this.freedLo && hi === this.freedHi) this.freedLabel = 0
   }
 
-  /** The label of the block whose malloc or free inside this realloc was recorded just before it; 0 if there was none. */
+  /**
+   * The label of the block whose malloc or free inside this realloc was recorded just before it; 0 if there was none.
+   */
   private nested(lo: number, hi: number, oldLo: number, oldHi: number): number {
     if ((lo | hi) !== 0 && lo === this.allocatedLo && hi === this.allocatedHi) {
       const slot = this.byAddress.find(lo, hi)

@@ -1,6 +1,9 @@
 import type { Global, KernelExports } from '../kernel/kernel.js'
 
-/** What kernel/live.ts exports, and every kernel that has the live set in it; kernel/live/follow.ts says what each of these is. */
+/**
+ * What kernel/live.ts exports, and every kernel that has the live set in it; kernel/live/follow.ts says what each of
+ * these is.
+ */
 export interface LiveExports extends KernelExports {
   readonly INTENTS: Global
   readonly ENDS: Global

@@ -12,7 +12,9 @@ import { Evaluator, compileExpression, type EventFunction } from './expression.j
 export interface MapOptions {
   /** Code (see `compileExpression`) or a function to pass every event through. Slow; everything else is fast. */
   readonly expression?: string | EventFunction
-  /** Move `address` and `oldAddress` so that what was at `from` is at `to`, modulo 2^64. The null address stays null. */
+  /**
+   * Move `address` and `oldAddress` so that what was at `from` is at `to`, modulo 2^64. The null address stays null.
+   */
   readonly rebase?: { readonly from: bigint; readonly to: bigint }
   readonly anonymise?: AnonymiseOptions
   /** Number the threads from 1, in the order in which they appear in a trace. Memory grows with their number. */
@@ -194,9 +196,12 @@ export class Mapper implements BatchTransform {
     for (let i = 0; i < count; i++) target.mask[i] = (target.mask[i] as number) | set
     FIELDS.forEach(({ name, type }, f) => {
       if (((set >>> f) & 1) === 0) return
-      if (type === 'u64' || type === 'address') target.u64(name).values.fill(constants.u64(name).values[0] as bigint, 0, count)
+      if (type === 'u64' || type === 'address')
+        target.u64(name).values.fill(constants.u64(name).values[0] as bigint, 0, count)
       else if (type === 'list') {
-        const ids = constants.strings.list(constants[name][0] as number).map((id) => strings.intern(constants.strings.view(id)))
+        const ids = constants.strings
+          .list(constants[name][0] as number)
+          .map((id) => strings.intern(constants.strings.view(id)))
         target[name].fill(strings.addList(ids), 0, count)
       } else if (type === 'string' || type === 'bytes' || type === 'json') {
         target[name].fill(strings.intern(constants.strings.view(constants[name][0] as number)), 0, count)
@@ -208,8 +213,13 @@ export class Mapper implements BatchTransform {
 }
 
 function moveAddresses(
-  from: U64Column, to: U64Column, { mask, count }: EventBatch, has: number,
-  addLo: number, addHi: number, scrambler: AddressScrambler | undefined,
+  from: U64Column,
+  to: U64Column,
+  { mask, count }: EventBatch,
+  has: number,
+  addLo: number,
+  addHi: number,
+  scrambler: AddressScrambler | undefined,
 ): void {
   const source = from.words
   const target = to.words

@@ -8,11 +8,15 @@ import { OrderAudit, orderWarnings, type MergeOrder, type OrderStatistics } from
 import { OrderKeys, type SequenceOrigin } from './order.js'
 import { microsToNanos } from './time-unit.js'
 
-/** With many inputs the windows are smaller, so that all of them together are of this size, but none is below the least. */
+/**
+ * With many inputs the windows are smaller, so that all of them together are of this size, but none is below the least.
+ */
 const ALL_WINDOWS = 16 * MERGE_WINDOW
 const LEAST_WINDOW = 64
 
-/** The same for the memory that the strings of the events in a window may take: for each input, for all, and at least. */
+/**
+ * The same for the memory that the strings of the events in a window may take: for each input, for all, and at least.
+ */
 const WINDOW_BYTES = 16 * BATCH_STRING_BYTES
 const ALL_WINDOW_BYTES = 8 * WINDOW_BYTES
 const LEAST_WINDOW_BYTES = BATCH_STRING_BYTES
@@ -22,9 +26,9 @@ export interface MergeOptions {
   /** The field that gives the order. */
   readonly by: MergeOrder
   /**
-   * How many events of an input may come before one with a smaller time or sequence number, for that one still to be put
-   * in order. Default `MERGE_WINDOW`; with more than 16 inputs less, down to 64. Fewer where the names and call stacks of so
-   * many take more than 4 MiB, or of all inputs 32 MiB.
+   * How many events of an input may come before one with a smaller time or sequence number, for that one still to be
+   * put in order. Default `MERGE_WINDOW`; with more than 16 inputs less, down to 64. Fewer where the names and call
+   * stacks of so many take more than 4 MiB, or of all inputs 32 MiB.
    */
   readonly window?: number
 }
@@ -33,9 +37,9 @@ const HAS_INDEX = Has.index
 const TIMES = fieldSet('time', 'endTime')
 
 /**
- * Merges several traces into one by time or sequence number. Equal values keep the order of the inputs. Events without the
- * field stay behind the event before them in their own input; those before any that has it count as zero. An event that
- * comes later in its input than the window allows is passed on at once, out of order.
+ * Merges several traces into one by time or sequence number. Equal values keep the order of the inputs. Events without
+ * the field stay behind the event before them in their own input; those before any that has it count as zero. An event
+ * that comes later in its input than the window allows is passed on at once, out of order.
  *
  * The merged trace has one header: format, time unit and layout where the inputs agree, nanoseconds where they do not.
  * mpatrol's indices count the blocks of one trace only, so with more than one input they are left out.
@@ -45,7 +49,9 @@ const TIMES = fieldSet('time', 'endTime')
  * and the window, which is smaller where events are large.
  */
 export class Merger {
-  /** What people must be told: sentences, those on one input begin with its name. The last come when all is given out. */
+  /**
+   * What people must be told: sentences, those on one input begin with its name. The last come when all is given out.
+   */
   readonly warnings: string[] = []
   private readonly interleaver: Interleaver
   private readonly audit: OrderAudit
@@ -66,9 +72,14 @@ export class Merger {
    */
   constructor(names: readonly string[], { by, window }: MergeOptions) {
     const origin: SequenceOrigin = {}
-    this.inputs = names.map((name) => (
-      { name, keys: new OrderKeys(by, origin), header: undefined, ended: false, told: new Set(), events: 0 }
-    ))
+    this.inputs = names.map((name) => ({
+      name,
+      keys: new OrderKeys(by, origin),
+      header: undefined,
+      ended: false,
+      told: new Set(),
+      events: 0,
+    }))
     this.unseen = names.length
     this.interleaver = new Interleaver(names.length, window ?? defaultWindow(names.length), windowBytes(names.length))
     this.audit = new OrderAudit(by)
@@ -107,7 +118,9 @@ export class Merger {
     return this.interleaver.wants()
   }
 
-  /** The next events; null when an input is wanted, or at the end. A merged trace without events gives one empty batch. */
+  /**
+   * The next events; null when an input is wanted, or at the end. A merged trace without events gives one empty batch.
+   */
   next(): EventBatch | null {
     this.settle()
     if (this.header === undefined || this.state === 'done') return null
@@ -178,10 +191,13 @@ export class Merger {
     const { by } = this.audit
     const what = by === 'time' ? 'time' : 'sequence number'
     for (const { name, keys, events } of this.inputs) {
-      if (events > 0 && keys.keyed === 0) this.warnings.push(`${name}: no event has a ${what}: they come first, in their own order`)
+      if (events > 0 && keys.keyed === 0)
+        this.warnings.push(`${name}: no event has a ${what}: they come first, in their own order`)
     }
-    if (this.indices > 0) this.warnings.push(`allocation indices of different traces clash: left out of ${this.indices} events`)
-    if (this.overflows > 0) this.warnings.push(`${this.overflows} times are too large for ns, and are now the greatest there is`)
+    if (this.indices > 0)
+      this.warnings.push(`allocation indices of different traces clash: left out of ${this.indices} events`)
+    if (this.overflows > 0)
+      this.warnings.push(`${this.overflows} times are too large for ns, and are now the greatest there is`)
     this.warnings.push(...orderWarnings(this.audit.statistics))
   }
 }
@@ -216,6 +232,8 @@ export function mergeHeaders(headers: readonly TraceHeader[]): TraceHeader {
   const timeUnit = units.find((unit) => unit === 'ns') ?? units.find((unit) => unit !== undefined)
   const unit = timeUnit === undefined ? {} : { timeUnit }
   if (others.some(({ format }) => format !== first.format)) return { format: 'merged', ...unit }
-  const common = Object.entries(first.layout ?? {}).filter(([key, value]) => others.every(({ layout }) => layout?.[key] === value))
+  const common = Object.entries(first.layout ?? {}).filter(([key, value]) =>
+    others.every(({ layout }) => layout?.[key] === value),
+  )
   return { format: first.format, ...unit, ...(common.length > 0 && { layout: Object.fromEntries(common) }) }
 }

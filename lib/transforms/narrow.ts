@@ -7,10 +7,14 @@ import { rangeWords, type Range } from './ranges.js'
 /** Narrows a selection of a batch's rows, as a `Criterion` does. */
 export type Narrowing = (batch: EventBatch, rows: Int32Array, n: number) => number
 
-/** Keeps the rows whose field lies in one of some ranges. @throws RangeError as `rangeWords`, and when there are more than 65536 */
+/**
+ * Keeps the rows whose field lies in one of some ranges.
+ * @throws RangeError as `rangeWords`, and when there are more than 65536
+ */
 export function byRanges(field: U64FieldName, wanted: readonly Range[]): Narrowing {
   const bounds = rangeWords(wanted)
-  if (bounds.length > 2 * MAX_RANGES) throw new RangeError(`${bounds.length / 2} ranges or values, of which there may be ${MAX_RANGES}`)
+  if (bounds.length > 2 * MAX_RANGES)
+    throw new RangeError(`${bounds.length / 2} ranges or values, of which there may be ${MAX_RANGES}`)
   const has = Has[field]
   return (batch, rows, n) => {
     if ((batch.columns & has) === 0 || bounds.length === 0) return 0
@@ -40,14 +44,19 @@ export function byCodes(column: 'kind' | 'api', wanted: Uint8Array): Narrowing {
 }
 
 /** Has the kernel narrow rows, as many events at a time as it has room for: mostly all of the batch. */
-function inParts(batch: EventBatch, rows: Int32Array, n: number, narrow: (from: number, to: number, n: number) => number): number {
+function inParts(
+  batch: EventBatch,
+  rows: Int32Array,
+  n: number,
+  narrow: (from: number, to: number, n: number) => number,
+): number {
   const { mask, rows: part } = selectMemory()
   const { count } = batch
   let kept = 0
   for (let from = 0, j = 0; j < n; from += KERNEL_EVENTS) {
     const to = Math.min(count, from + KERNEL_EVENTS)
     let next = n
-    if (to < count) for (next = j; next < n && (rows[next] as number) < to; ) next++
+    if (to < count) for (next = j; next < n && (rows[next] as number) < to;) next++
     part.set(rows.subarray(j, next))
     if (from > 0) for (let k = 0; k < next - j; k++) part[k] = (part[k] as number) - from
     mask.set(batch.mask.subarray(from, to))

@@ -16,7 +16,9 @@ export interface OffsetOptions {
   readonly defaultProcess?: bigint
 }
 
-/** Moves the thread and process ids of a trace, so that they do not clash with those of the traces it is merged with. */
+/**
+ * Moves the thread and process ids of a trace, so that they do not clash with those of the traces it is merged with.
+ */
 export class Offset implements BatchTransform {
   private readonly thread: bigint
   private readonly process: bigint
@@ -45,13 +47,15 @@ export class Offset implements BatchTransform {
 
   private move(source: EventBatch): EventBatch {
     const { thread, process, defaultProcess } = this
-    const changed = (thread === 0n ? 0 : HAS_THREAD & source.columns) | (process === 0n ? 0 : HAS_PROCESS & source.columns)
+    const changed =
+      (thread === 0n ? 0 : HAS_THREAD & source.columns) | (process === 0n ? 0 : HAS_PROCESS & source.columns)
     const fresh = changed | (defaultProcess === undefined ? 0 : HAS_PROCESS)
     if (fresh === 0) return source
     const target = reviseBatch(source, fresh)
     if ((fresh & HAS_THREAD) !== 0) addTo(source.thread.words, target.thread.words, source, HAS_THREAD, thread)
     if ((fresh & HAS_PROCESS) === 0) return target
-    if ((source.columns & HAS_PROCESS) !== 0) addTo(source.process.words, target.process.words, source, HAS_PROCESS, process)
+    if ((source.columns & HAS_PROCESS) !== 0)
+      addTo(source.process.words, target.process.words, source, HAS_PROCESS, process)
     if (defaultProcess !== undefined) {
       const { words } = target.process
       const lo = Number(defaultProcess & 0xffff_ffffn)

@@ -29,8 +29,8 @@ export interface OrderStatistics {
 }
 
 /**
- * Checks the order of the events that pass: whether times go back, or sequence numbers go back, are missing or come twice.
- * Sequence numbers are taken in serial-number arithmetic, for they wrap.
+ * Checks the order of the events that pass: whether times go back, or sequence numbers go back, are missing or come
+ * twice. Sequence numbers are taken in serial-number arithmetic, for they wrap.
  */
 export class OrderAudit {
   readonly statistics: OrderStatistics = { events: 0, late: 0, duplicates: 0, gaps: 0, missing: 0 }
@@ -97,12 +97,22 @@ export class OrderAudit {
 }
 
 /** What there is to tell of the order of a stream: sentences without a full stop, none when all is well. */
-export function orderWarnings({ late, firstLate, duplicates, firstDuplicate, gaps, missing, firstGap }: OrderStatistics): string[] {
+export function orderWarnings({
+  late,
+  firstLate,
+  duplicates,
+  firstDuplicate,
+  gaps,
+  missing,
+  firstGap,
+}: OrderStatistics): string[] {
   const warnings: string[] = []
   if (firstGap !== undefined) {
     const places = gaps === 1 ? 'after' : `in ${gaps} gaps, the first after`
     const what = plural(missing, 'sequence number is', 'sequence numbers are')
-    warnings.push(`${what} missing, ${places} ${firstGap.after} (event ${firstGap.event}): an input is cut or was not given`)
+    warnings.push(
+      `${what} missing, ${places} ${firstGap.after} (event ${firstGap.event}): an input is cut or was not given`,
+    )
   }
   if (firstDuplicate !== undefined) {
     const what = plural(duplicates, 'sequence number comes', 'sequence numbers come')

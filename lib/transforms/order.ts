@@ -21,8 +21,9 @@ export interface SequenceOrigin {
 /**
  * Gives each event of a trace a key of 64 bits, so that events in the order of their keys are in the order of a field.
  *
- * Sequence numbers wrap, so each is taken to be less than 2^31 away from the one before it. An event without the field has
- * the key of the event before it, and thus stays behind it where equal keys keep their order; without one before it, zero.
+ * Sequence numbers wrap, so each is taken to be less than 2^31 away from the one before it. An event without the field
+ * has the key of the event before it, and thus stays behind it where equal keys keep their order; without one before
+ * it, zero.
  */
 export class OrderKeys {
   /** How many events had the field, so far. */
@@ -36,14 +37,17 @@ export class OrderKeys {
   /** The sequence number before; undefined until there is one. */
   private last: number | undefined
 
-  constructor(readonly field: OrderField, private readonly origin: SequenceOrigin = {}) {
+  constructor(
+    readonly field: OrderField,
+    private readonly origin: SequenceOrigin = {},
+  ) {
     this.position = FIELDS.findIndex(({ name }) => name === field)
     this.has = Has[field]
   }
 
   /**
-   * The keys of the next batch of the trace as pairs of words, event i's from `2 * i` (see `LO` and `HI`). Valid until the
-   * next call.
+   * The keys of the next batch of the trace as pairs of words, event i's from `2 * i` (see `LO` and `HI`). Valid until
+   * the next call.
    */
   of(batch: EventBatch): Uint32Array {
     if (this.words.length < 2 * batch.count) this.words = new Uint32Array(2 * batch.count)

@@ -10,8 +10,8 @@ const MAX = 0xffff_ffff_ffff_ffffn
 const FACTORS: Readonly<Record<string, bigint>> = { '': 1n, K: 1n << 10n, M: 1n << 20n, G: 1n << 30n }
 
 /**
- * Reads a range as people write it: `A..B`, `A..`, `..B`, `..` (any value) or `A` (this value only). Numbers are decimal,
- * with an optional suffix K, M or G (powers of 1024, either case), or hexadecimal with `0x`.
+ * Reads a range as people write it: `A..B`, `A..`, `..B`, `..` (any value) or `A` (this value only). Numbers are
+ * decimal, with an optional suffix K, M or G (powers of 1024, either case), or hexadecimal with `0x`.
  * @throws RangeError on anything else, on numbers beyond 64 bits, and when the range is empty
  */
 export function parseRange(text: string): Range {
@@ -33,7 +33,9 @@ function parseNumber(number: string, text: string): bigint {
     throw new RangeError(`not a range: '${text}' (write A..B, A.., ..B or A, with numbers such as 4096, 4K or 0x1000)`)
   }
   const [, hex, decimal, suffix] = match
-  return hex !== undefined ? BigInt(hex) : BigInt(decimal as string) * (FACTORS[(suffix as string).toUpperCase()] as bigint)
+  return hex !== undefined
+    ? BigInt(hex)
+    : BigInt(decimal as string) * (FACTORS[(suffix as string).toUpperCase()] as bigint)
 }
 
 function checkRange(range: Range): void {
@@ -43,13 +45,14 @@ function checkRange(range: Range): void {
   if (!isObject || typeof from !== 'bigint' || typeof to !== 'bigint') {
     throw new RangeError(`not a range of bigints, such as parseRange('4K..') or { from: 4096n }: ${inspect(range)}`)
   }
-  if (from < 0n || from > MAX || to < 0n || to > MAX) throw new RangeError(`not 64-bit unsigned integers: ${from}..${to}`)
+  if (from < 0n || from > MAX || to < 0n || to > MAX)
+    throw new RangeError(`not 64-bit unsigned integers: ${from}..${to}`)
   if (from > to) throw new RangeError(`an empty range: ${from}..${to}`)
 }
 
 /**
- * The bounds of ranges for hot loops: first and last values of ranges that ascend and are apart from each other, and in which the same
- * values lie as in those given.
+ * The bounds of ranges for hot loops: first and last values of ranges that ascend and are apart from each other, and in
+ * which the same values lie as in those given.
  * @throws RangeError when an end is not a 64-bit unsigned integer or a range is empty
  */
 export function rangeWords(ranges: readonly Range[]): BigUint64Array {

@@ -60,9 +60,9 @@ export class Partitioner {
   }
 
   /**
-   * The parts of a batch, in the order in which their keys first appear; within a part events keep their order. Every part
-   * has the header of the batch. A batch without events has no parts, so a key's stream begins with its first event. Each
-   * part is made when it is asked for.
+   * The parts of a batch, in the order in which their keys first appear; within a part events keep their order. Every
+   * part has the header of the batch. A batch without events has no parts, so a key's stream begins with its first
+   * event. Each part is made when it is asked for.
    */
   *partition(batch: EventBatch): Generator<Part> {
     const { count } = batch

@@ -3,8 +3,8 @@ import { HI, LO } from '../bytes/u64.js'
 const NOTHING = new Int32Array(0)
 
 /**
- * Finds the order of keys by merging the runs that are there already, so that what is in order, or made of a few parts that
- * are, takes next to no time. Its memory, 10 bytes for each key, is used again.
+ * Finds the order of keys by merging the runs that are there already, so that what is in order, or made of a few parts
+ * that are, takes next to no time. Its memory, 10 bytes for each key, is used again.
  */
 export class StableOrder {
   private order = NOTHING
@@ -42,10 +42,13 @@ export class StableOrder {
   }
 }
 
-/** Fills `order` with runs of at least two keys, descending ones turned round, and `bounds`. @returns how many there are */
+/**
+ * Fills `order` with runs of at least two keys, descending ones turned round, and `bounds`.
+ * @returns how many there are
+ */
 function findRuns(keys: Uint32Array, n: number, order: Int32Array, bounds: Int32Array): number {
   let runs = 0
-  for (let start = 0; start < n; ) {
+  for (let start = 0; start < n;) {
     let end = start + 1
     // Equal keys in a descending run would change their order.
     if (end < n && compare(keys, start, end) > 0) {
@@ -62,15 +65,26 @@ function findRuns(keys: Uint32Array, n: number, order: Int32Array, bounds: Int32
   return runs
 }
 
-function mergeRuns(keys: Uint32Array, from: Int32Array, to: Int32Array, start: number, middle: number, end: number): void {
+function mergeRuns(
+  keys: Uint32Array,
+  from: Int32Array,
+  to: Int32Array,
+  start: number,
+  middle: number,
+  end: number,
+): void {
   let a = start
   let b = middle
   for (let i = start; i < end; i++) {
-    if (a < middle && (b >= end || compare(keys, from[a] as number, from[b] as number) <= 0)) to[i] = from[a++] as number
+    if (a < middle && (b >= end || compare(keys, from[a] as number, from[b] as number) <= 0))
+      to[i] = from[a++] as number
     else to[i] = from[b++] as number
   }
 }
 
 function compare(keys: Uint32Array, a: number, b: number): number {
-  return (keys[2 * a + HI] as number) - (keys[2 * b + HI] as number) || (keys[2 * a + LO] as number) - (keys[2 * b + LO] as number)
+  return (
+    (keys[2 * a + HI] as number) - (keys[2 * b + HI] as number) ||
+    (keys[2 * a + LO] as number) - (keys[2 * b + LO] as number)
+  )
 }

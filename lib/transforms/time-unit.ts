@@ -5,7 +5,10 @@ import { fieldSet, Has } from '../event/fields.js'
 const TIMES = fieldSet('time', 'endTime')
 const NS_PER_US = 1000
 
-/** A batch whose times were converted, and how many of them did not fit 64 bits and are now the greatest value that does. */
+/**
+ * A batch whose times were converted, and how many of them did not fit 64 bits and are now the greatest value that
+ * does.
+ */
 export interface Converted {
   batch: EventBatch
   overflows: number

@@ -15,7 +15,9 @@ const HAS_TIME = Has.time
 const HAS_SEQUENCE = Has.sequence
 const HAS_THREAD = Has.thread
 
-/** Sizes above this are absurd unless it is said otherwise: 2^47, what a process on today's 64-bit machines can address. */
+/**
+ * Sizes above this are absurd unless it is said otherwise: 2^47, what a process on today's 64-bit machines can address.
+ */
 export const MAX_SIZE = 2n ** 47n
 
 /** One place where a fault was found. */
@@ -37,7 +39,10 @@ export interface VerifyOptions {
   readonly places?: number
 }
 
-/** The ends of the block that an event begins, in its address space: for checks of size and overlap. Used by one event at a time. */
+/**
+ * The ends of the block that an event begins, in its address space: for checks of size and overlap. Used by one event
+ * at a time.
+ */
 export class Extent {
   startHi = 0
   startLo = 0
@@ -62,8 +67,16 @@ export class Extent {
     const isIndexed = (mask & HAS_INDEX) !== 0
     const space = keys.spaces[row] as number
     const isPlaced = isIndexed && (mask & HAS_ADDRESS) !== 0
-    const lo = isIndexed ? (isPlaced ? (batch.address.words[2 * i + LO] as number) : 0) : (keys.begins[2 * row + LO] as number) >>> 0
-    const hi = isIndexed ? (isPlaced ? (batch.address.words[2 * i + HI] as number) : 0) : ((keys.begins[2 * row + HI] as number) ^ space) >>> 0
+    const lo = isIndexed
+      ? isPlaced
+        ? (batch.address.words[2 * i + LO] as number)
+        : 0
+      : (keys.begins[2 * row + LO] as number) >>> 0
+    const hi = isIndexed
+      ? isPlaced
+        ? (batch.address.words[2 * i + HI] as number)
+        : 0
+      : ((keys.begins[2 * row + HI] as number) ^ space) >>> 0
     const sizeLo = (mask & HAS_SIZE) !== 0 ? (batch.size.words[2 * i + LO] as number) : 0
     const sizeHi = (mask & HAS_SIZE) !== 0 ? (batch.size.words[2 * i + HI] as number) : 0
     const endLo = lo + sizeLo
@@ -75,7 +88,11 @@ export class Extent {
     this.endHi = ((endHi >= WORD ? WORD - 1 : endHi) ^ space) >>> 0
     if ((mask & HAS_SIZE) === 0) return undefined
     if ((sizeLo | sizeHi) === 0) return 'zero-size'
-    const isAbsurd = sizeHi > this.maxHi || (sizeHi === this.maxHi && sizeLo > this.maxLo) || endHi > WORD || (endHi === WORD && endLo >>> 0 > 0)
+    const isAbsurd =
+      sizeHi > this.maxHi ||
+      (sizeHi === this.maxHi && sizeLo > this.maxLo) ||
+      endHi > WORD ||
+      (endHi === WORD && endLo >>> 0 > 0)
     return isAbsurd ? 'absurd-size' : undefined
   }
 
@@ -124,7 +141,8 @@ export class Verifier {
   /** Checks the next events. */
   check(batch: EventBatch): void {
     if (batch.header !== this.header) this.begin(batch.header)
-    for (let from = 0; from < batch.count; from += BATCH_EVENTS) this.checkRows(batch, from, Math.min(from + BATCH_EVENTS, batch.count))
+    for (let from = 0; from < batch.count; from += BATCH_EVENTS)
+      this.checkRows(batch, from, Math.min(from + BATCH_EVENTS, batch.count))
     this.events += batch.count
   }
 
@@ -138,7 +156,8 @@ export class Verifier {
       const row = i - from
       const change = changes[row] as number
       if (change === 0) continue
-      if ((change & Change.unknown) !== 0) this.note((change & Change.again) !== 0 ? 'double-free' : 'unknown-free', batch, i)
+      if ((change & Change.unknown) !== 0)
+        this.note((change & Change.again) !== 0 ? 'double-free' : 'unknown-free', batch, i)
       if ((change & Change.ended) !== 0) this.vacate(ended[row] as number)
       if ((change & Change.began) === 0) continue
       const block = begun[row] as number
@@ -153,7 +172,12 @@ export class Verifier {
       if (fault === 'absurd-size' || (startHi | startLo) === 0) continue
       if (intervals.overlap(startHi, startLo, endHi, endLo)) {
         const isSame = intervals.startHi === startHi && intervals.startLo === startLo
-        this.note(isSame ? 'live-address' : 'overlap', batch, i, isSame ? '' : `, the live one at ${hex(intervals.startHi ^ (keys.spaces[row] as number), intervals.startLo)}`)
+        this.note(
+          isSame ? 'live-address' : 'overlap',
+          batch,
+          i,
+          isSame ? '' : `, the live one at ${hex(intervals.startHi ^ (keys.spaces[row] as number), intervals.startLo)}`,
+        )
         if (!isSame && !this.outgrows()) continue
       }
       intervals.put(startHi, startLo, endHi, endLo, 0, 0)
@@ -176,8 +200,8 @@ export class Verifier {
   }
 
   /**
-   * Makes room for a block that overlaps others: no two intervals may overlap, or they would hide one another. So the larger
-   * one is kept to compare further blocks with. @returns whether that is the new one
+   * Makes room for a block that overlaps others: no two intervals may overlap, or they would hide one another. So the
+   * larger one is kept to compare further blocks with. @returns whether that is the new one
    */
   private outgrows(): boolean {
     const { intervals, extent } = this
@@ -238,7 +262,10 @@ function describe(fault: FaultName, batch: EventBatch, i: number): string {
   const mask = batch.mask[i] as number
   const event = batch.event(i)
   const isRealloc = event.kind === 'realloc'
-  const block = event.index === undefined ? `0x${((isRealloc ? event.oldAddress : event.address) ?? 0n).toString(16)}` : `index ${event.index}`
+  const block =
+    event.index === undefined
+      ? `0x${((isRealloc ? event.oldAddress : event.address) ?? 0n).toString(16)}`
+      : `index ${event.index}`
   const begun = event.address === undefined ? `index ${event.index}` : `0x${event.address.toString(16)}`
   const by = (mask & HAS_THREAD) !== 0 ? ` by thread ${event.thread}` : ''
   const size = `${event.size} bytes`
@@ -252,7 +279,9 @@ function describe(fault: FaultName, batch: EventBatch, i: number): string {
     case 'overlap':
       return `${event.kind} of ${size} at ${begun}${by} runs into another block`
     case 'time-backwards':
-      return event.time !== undefined ? `time ${event.time} is before that of the event before` : `sequence number ${event.sequence} is before that of the event before`
+      return event.time !== undefined
+        ? `time ${event.time} is before that of the event before`
+        : `sequence number ${event.sequence} is before that of the event before`
     default:
       return `${event.kind} of ${size} at ${begun}${by}`
   }

@@ -11,7 +11,11 @@ interface Encoding {
   packed?(widths: Widths): Writer
   read?(streams: readonly Uint8Array[], widths: Widths, take: (batch: EventBatch) => void): void
 }
-interface Widths { size: number, address: number, heap: number }
+interface Widths {
+  size: number
+  address: number
+  heap: number
+}
 interface Writer {
   feed(batch: EventBatch, give: (stream: number, bytes: Uint8Array) => void): void
   end(give: (stream: number, bytes: Uint8Array) => void): void
@@ -21,8 +25,13 @@ interface Study {
   SIZE_ENCODINGS: Encoding[]
   ADDRESS_ENCODINGS: Encoding[]
 }
-interface Paper { SUMMARIES: Record<string, number[]>, ENCODED: Record<string, string[]> }
-interface RecordsModule { dataEvents(batch: EventBatch, withThreads?: boolean): EventBatch }
+interface Paper {
+  SUMMARIES: Record<string, number[]>
+  ENCODED: Record<string, string[]>
+}
+interface RecordsModule {
+  dataEvents(batch: EventBatch, withThreads?: boolean): EventBatch
+}
 
 const load = (path: string) => import(new URL(`../../${path}`, import.meta.url).href) as Promise<unknown>
 const { ENCODINGS, SIZE_ENCODINGS, ADDRESS_ENCODINGS } = (await load('bench/size/encodings.mjs')) as Study
@@ -38,7 +47,11 @@ const HEADER = { format: 'replay' }
 const alloc = (address: bigint, size: bigint): TraceEvent => ({ kind: 'alloc', address, size })
 const free = (address: bigint): TraceEvent => ({ kind: 'free', address })
 
-function write({ streams, writer }: Pick<Encoding, 'streams' | 'writer'>, batches: Iterable<EventBatch>, widths: Widths): Uint8Array[] {
+function write(
+  { streams, writer }: Pick<Encoding, 'streams' | 'writer'>,
+  batches: Iterable<EventBatch>,
+  widths: Widths,
+): Uint8Array[] {
   const pieces = Array.from({ length: streams }, () => [] as Uint8Array[])
   const give = (stream: number, bytes: Uint8Array) => void pieces[stream]?.push(bytes)
   const target = writer(widths)
@@ -70,11 +83,19 @@ const moved: TraceEvent = { kind: 'realloc', size: 0x20n, oldAddress: 0x1000n, a
 describe('data events', () => {
   test('are those about blocks, without frees of the null pointer', () => {
     const events: TraceEvent[] = [
-      { kind: 'existing', address: 1n, size: 2n, thread: 3n }, { kind: 'thread-create', thread: 4n },
-      { ...free(0n), thread: 3n }, free(0x1_0000_0000n), { kind: 'comment', text: 'x' }, { ...alloc(0n, 5n), api: 'malloc', time: 6n },
+      { kind: 'existing', address: 1n, size: 2n, thread: 3n },
+      { kind: 'thread-create', thread: 4n },
+      { ...free(0n), thread: 3n },
+      free(0x1_0000_0000n),
+      { kind: 'comment', text: 'x' },
+      { ...alloc(0n, 5n), api: 'malloc', time: 6n },
     ]
     const [batch] = [...batchesOf(events, HEADER)]
-    expect([...dataEvents(batch as EventBatch)]).toEqual([{ kind: 'existing', address: 1n, size: 2n }, free(0x1_0000_0000n), alloc(0n, 5n)])
+    expect([...dataEvents(batch as EventBatch)]).toEqual([
+      { kind: 'existing', address: 1n, size: 2n },
+      free(0x1_0000_0000n),
+      alloc(0n, 5n),
+    ])
     expect([...dataEvents(batch as EventBatch, true)][0]).toEqual(events[0])
   })
 })
@@ -91,14 +112,25 @@ describe('bytes', () => {
 
   test('of Split Stream: a stream for each field, the tag of one byte', () => {
     expect(bytesOf('Split Stream', [moved], NARROW)).toEqual([
-      hex('00 01 03'), hex('20000000 00000000 20000000'), hex('00200000 00100000 00200000'), hex('00000000 00000000 00100000'),
+      hex('00 01 03'),
+      hex('20000000 00000000 20000000'),
+      hex('00200000 00100000 00200000'),
+      hex('00000000 00000000 00100000'),
     ])
   })
 
   test('of SplitAddr by sections: each address in one of three, and the records behind them', () => {
-    // The second alloc is the 33rd address in a row that is not near: it goes to the near ones all the same, and so does the next.
+    // The second alloc is the 33rd address in a row that is not near: it goes to the near ones all the same, and so
+    // does the next.
     const far = Array.from({ length: 32 }, (_, i) => free(BigInt(0x1000_0000 * (i % 2))))
-    const events = [...far, alloc(0x0807_1234n, 1n), alloc(0x0807_1254n, 0x1_0000n), free(0x0807_1244n), free(0x7f00_0000_0000n), moved]
+    const events = [
+      ...far,
+      alloc(0x0807_1234n, 1n),
+      alloc(0x0807_1254n, 0x1_0000n),
+      free(0x0807_1244n),
+      free(0x7f00_0000_0000n),
+      moved,
+    ]
     const [header, anywhere, heap, near, records] = bytesOf('SplitAddr by sections', events, NARROW)
     expect(header?.slice(0, 8)).toBe('7f4d5446')
     expect(anywhere).toBe(hex('0000000008071254 00007f0000000000'))
@@ -110,7 +142,10 @@ describe('bytes', () => {
   })
 
   test('of ASCII: a line for each record', () => {
-    const lines = Buffer.from(bytesOf('ASCII', [alloc(0x0807_1234n, 31n), moved, free(0xffff_ffff_ffffn)], WIDE)[0] as string, 'hex').toString()
+    const lines = Buffer.from(
+      bytesOf('ASCII', [alloc(0x0807_1234n, 31n), moved, free(0xffff_ffff_ffffn)], WIDE)[0] as string,
+      'hex',
+    ).toString()
     expect(lines).toBe('0 31 8071234\n0 32 2000\n1 1000\n3 32 1000 2000\n1 ffffffffffff\n')
   })
 })
@@ -119,25 +154,36 @@ describe('every encoding', () => {
   const readable = [...ENCODINGS, ...SIZE_ENCODINGS, ...ADDRESS_ENCODINGS].filter(({ read }) => read !== undefined)
 
   test('gives back the same records', () => {
-    fc.assert(fc.property(random(), ({ events }) => {
-      const batches = [...batchesOf(events, HEADER)].map((batch) => dataEvents(batch))
-      const records = (encoding: Encoding) => readBack(encoding, write(encoding, batches, WIDE), WIDE)
-      const expected = records(named('HATF (naive)'))
-      for (const encoding of readable) expect(records(encoding), encoding.name).toEqual(expected)
-    }), { numRuns: 50 })
+    fc.assert(
+      fc.property(random(), ({ events }) => {
+        const batches = [...batchesOf(events, HEADER)].map((batch) => dataEvents(batch))
+        const records = (encoding: Encoding) => readBack(encoding, write(encoding, batches, WIDE), WIDE)
+        const expected = records(named('HATF (naive)'))
+        for (const encoding of readable) expect(records(encoding), encoding.name).toEqual(expected)
+      }),
+      { numRuns: 50 },
+    )
   })
 
   test('has more records than a batch has room for', () => {
-    const events = Array.from({ length: 10_000 }, (_, i): TraceEvent => (i % 3 === 0 ? moved : alloc(BigInt(0x1000 + 16 * i), BigInt(i))))
+    const events = Array.from({ length: 10_000 }, (_, i): TraceEvent =>
+      i % 3 === 0 ? moved : alloc(BigInt(0x1000 + 16 * i), BigInt(i)),
+    )
     const batches = [...batchesOf(events, HEADER)]
     const expected = readBack(named('HATF (naive)'), write(named('HATF (naive)'), batches, NARROW), NARROW)
     expect(expected.length).toBe(10_000 + 2 * 3334)
-    for (const encoding of readable) expect(readBack(encoding, write(encoding, batches, NARROW), NARROW), encoding.name).toEqual(expected)
+    for (const encoding of readable)
+      expect(readBack(encoding, write(encoding, batches, NARROW), NARROW), encoding.name).toEqual(expected)
   })
 
   test('compresses the single file by itself', () => {
     const single = named('single file')
-    const batches = [...batchesOf(Array.from({ length: 5000 }, (_, i) => alloc(BigInt((i * 7919) % 4096), 24n)), HEADER)]
+    const batches = [
+      ...batchesOf(
+        Array.from({ length: 5000 }, (_, i) => alloc(BigInt((i * 7919) % 4096), 24n)),
+        HEADER,
+      ),
+    ]
     const [raw] = write(single, batches, NARROW)
     const [packed] = write({ ...single, writer: single.packed as Encoding['writer'] }, batches, NARROW)
     expect(packed?.length).toBeLessThan(raw?.length ?? 0)
@@ -145,9 +191,12 @@ describe('every encoding', () => {
 })
 
 describe("the paper's data records", () => {
-  test.each(Object.keys(SUMMARIES))('of %s are those of its Table 3: naive HATF takes 9, 5 and 13 bytes for them', (program) => {
-    const [allocs = 0, reallocs = 0, frees = 0] = SUMMARIES[program] ?? []
-    const mean = (9 * allocs + 5 * frees + 13 * reallocs) / (allocs + frees + reallocs)
-    expect(ENCODED[program]?.[2]?.split(' / ')[0]).toBe(mean.toFixed(2))
-  })
+  test.each(Object.keys(SUMMARIES))(
+    'of %s are those of its Table 3: naive HATF takes 9, 5 and 13 bytes for them',
+    (program) => {
+      const [allocs = 0, reallocs = 0, frees = 0] = SUMMARIES[program] ?? []
+      const mean = (9 * allocs + 5 * frees + 13 * reallocs) / (allocs + frees + reallocs)
+      expect(ENCODED[program]?.[2]?.split(' / ')[0]).toBe(mean.toFixed(2))
+    },
+  )
 })

@@ -1,14 +1,27 @@
 import { describe, expect, test } from 'vitest'
 
 /** What the tests use of `bench/`, which is JavaScript. */
-interface Timing { name: string, events: number, bytes: number, repeat: number, seconds: number[] }
-interface Ratio { of: string, over: string, values: number[] }
+interface Timing {
+  name: string
+  events: number
+  bytes: number
+  repeat: number
+  seconds: number[]
+}
+interface Ratio {
+  of: string
+  over: string
+  values: number[]
+}
 interface Bench {
   ratio(timings: Timing[], of: string, over: string | string[]): Ratio | undefined
   measure(tasks: object[], plan: object): Promise<Timing[]>
 }
 interface Targets {
-  targetTable(results: { cases: { name: string, input: string, timings: Timing[], ratios: Ratio[] }[], memory: unknown }): string
+  targetTable(results: {
+    cases: { name: string; input: string; timings: Timing[]; ratios: Ratio[] }[]
+    memory: unknown
+  }): string
 }
 
 const { ratio, measure } = (await import('../../bench/measure.mjs' as string)) as Bench
@@ -20,7 +33,15 @@ function timing(name: string, ...seconds: number[]): Timing {
 
 /** The cells of the rows below a table's head. */
 function rows(table: string): string[][] {
-  return table.split('\n').slice(2).map((row) => row.split(/(?<!\\)\|/).slice(1, -1).map((cell) => cell.trim()))
+  return table
+    .split('\n')
+    .slice(2)
+    .map((row) =>
+      row
+        .split(/(?<!\\)\|/)
+        .slice(1, -1)
+        .map((cell) => cell.trim()),
+    )
 }
 
 describe('ratios', () => {
@@ -49,7 +70,8 @@ describe('ratios', () => {
 
 describe('targets', () => {
   const caseOf = (name: string, timings: Timing[], ratios: Ratio[]) => ({ name, input: 'a trace', timings, ratios })
-  const decode = (value: number) => caseOf('mtrc', [], [{ of: 'decode', over: 'decode, tuned C', values: [value, value, 9] }])
+  const decode = (value: number) =>
+    caseOf('mtrc', [], [{ of: 'decode', over: 'decode, tuned C', values: [value, value, 9] }])
 
   test('say whether the median reaches what is wanted', () => {
     const of = (value: number) => rows(targetTable({ cases: [decode(value)], memory: 'not wanted' }))
@@ -59,25 +81,39 @@ describe('targets', () => {
 
   test('are met by either of two ways', () => {
     const convert = 'hf convert t.mtrc t.hatf'
-    const slow = caseOf('pipeline', [timing(convert, 2)], [{ of: convert, over: 'MTRC to HATF, tuned C', values: [0.6] }])
+    const slow = caseOf(
+      'pipeline',
+      [timing(convert, 2)],
+      [{ of: convert, over: 'MTRC to HATF, tuned C', values: [0.6] }],
+    )
     expect(rows(targetTable({ cases: [slow], memory: 'not wanted' })).map((row) => row.slice(3))).toEqual([
-      ['2.00', 'the other is met'], ['0.60', 'met'],
+      ['2.00', 'the other is met'],
+      ['0.60', 'met'],
     ])
   })
 
   test('can limit a time', () => {
-    const startup = (value: number) => caseOf('startup', [], [{ of: 'hf-filter --version', over: 'node -e 0', values: [value] }])
+    const startup = (value: number) =>
+      caseOf('startup', [], [{ of: 'hf-filter --version', over: 'node -e 0', values: [value] }])
     const of = (value: number) => rows(targetTable({ cases: [startup(value)], memory: 'not wanted' }))[0]?.slice(3)
     expect(of(0.5)).toEqual(['2.00', 'met'])
     expect(of(0.25)).toEqual(['4.00', 'missed by a factor of 2.00'])
   })
 
   test('name the commands that take too much memory, or whose memory grows', () => {
-    const command = (name: string, ...mebibytes: number[]) =>
-      ({ command: name, peaks: mebibytes.map((value, i) => ({ events: (i + 1) * 1e6, kibibytes: [value * 1024] })) })
+    const command = (name: string, ...mebibytes: number[]) => ({
+      command: name,
+      peaks: mebibytes.map((value, i) => ({ events: (i + 1) * 1e6, kibibytes: [value * 1024] })),
+    })
     const of = (...memory: object[]) => rows(targetTable({ cases: [], memory }))
     expect(of(command('a', 100, 105), command('b', 90, 91))).toEqual([
-      ['peak memory of 2 commands', '2 million events', 'at most 123 MiB, and flat within 10 %', '100 to 105 MiB (a)', 'met'],
+      [
+        'peak memory of 2 commands',
+        '2 million events',
+        'at most 123 MiB, and flat within 10 %',
+        '100 to 105 MiB (a)',
+        'met',
+      ],
     ])
     expect(of(command('a', 100, 105), command('b', 60, 120)).map((row) => [row[0], row[4]])).toEqual([
       ['peak memory of b', 'missed by a factor of 1.82'],

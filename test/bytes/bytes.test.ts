@@ -48,7 +48,11 @@ describe('64-bit integers in words', () => {
 
 describe('U64Map', () => {
   test('does as a Map does, through growth and removal', () => {
-    const key = fc.oneof(fc.bigInt({ min: 0n, max: 40n }), fc.bigInt({ min: 0n, max: 40n }).map((n) => n << 32n), u64)
+    const key = fc.oneof(
+      fc.bigInt({ min: 0n, max: 40n }),
+      fc.bigInt({ min: 0n, max: 40n }).map((n) => n << 32n),
+      u64,
+    )
     fc.assert(
       fc.property(fc.array(fc.tuple(key, fc.boolean()), { maxLength: 400 }), (steps) => {
         const map = new U64Map(1, 16)

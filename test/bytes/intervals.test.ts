@@ -19,7 +19,9 @@ test('finds what an interval overlaps, as a search of all of them does', () => {
       const all = new Map<bigint, bigint>()
       for (const { start, length, remove } of steps) {
         const end = start + length
-        const expected = [...all].filter(([from, to]) => from === start || (from < end && start < to)).map(([from]) => from)
+        const expected = [...all]
+          .filter(([from, to]) => from === start || (from < end && start < to))
+          .map(([from]) => from)
         const found = intervals.overlap(hi(start), lo(start), hi(end), lo(end))
         expect(found).toBe(expected.length > 0)
         if (found) {

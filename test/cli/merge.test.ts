@@ -45,7 +45,12 @@ function relayFiles(folder: string, cpus: number, events: number): string[] {
     }
     file.length += size
     // Two records of the same size change places.
-    if (at >= 96 && random(20) === 0 && file.bytes.readUInt16LE(at - size + 2) === size && file.bytes[at - size] === i % 2) {
+    if (
+      at >= 96 &&
+      random(20) === 0 &&
+      file.bytes.readUInt16LE(at - size + 2) === size &&
+      file.bytes[at - size] === i % 2
+    ) {
       const before = Buffer.from(file.bytes.subarray(at - size, at))
       file.bytes.copyWithin(at - size, at, at + size)
       before.copy(file.bytes, at)
@@ -82,8 +87,15 @@ describe('hf-merge', () => {
     writeFileSync(join(folder, 'b.txt'), dump(1, [20, 30, 40]))
     const { code, stdout, stderr } = await shell(`cd ${folder}; hf-merge a.txt b.txt --thread-offset 0x100 --to replay`)
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
-    expect(stdout.toString().split('\n').map((line) => line.replace(/malloc \S+ 8 /, ''))).toEqual(['1: 10 11', '257: 20 21', '1: 30 31', '257: 30 31', '257: 40 41', '1: 50 51', ''])
-    const numbered = await shell(`cd ${folder}; hf-merge a.txt - --number-processes < b.txt | jq -c .process | tr '\\n' ' '`)
+    expect(
+      stdout
+        .toString()
+        .split('\n')
+        .map((line) => line.replace(/malloc \S+ 8 /, '')),
+    ).toEqual(['1: 10 11', '257: 20 21', '1: 30 31', '257: 30 31', '257: 40 41', '1: 50 51', ''])
+    const numbered = await shell(
+      `cd ${folder}; hf-merge a.txt - --number-processes < b.txt | jq -c .process | tr '\\n' ' '`,
+    )
     if ((await shell('command -v jq')).code === 0) expect(numbered.stdout.toString()).toMatch(/1 2 1 2 2 1/)
   })
 
@@ -92,7 +104,9 @@ describe('hf-merge', () => {
     const paths = relayFiles(folder, 4, 1000)
     const { code, stderr } = await shell(`hf-merge ${paths.slice(0, 3).join(' ')} > /dev/null`)
     expect(code).toBe(0)
-    expect(stderr).toMatch(/^hf-merge: warning: \d+ sequence numbers are missing, in \d+ gaps, the first after 21474\d+ \(event \d+\): an input is cut or was not given\n$/)
+    expect(stderr).toMatch(
+      /^hf-merge: warning: \d+ sequence numbers are missing, in \d+ gaps, the first after 21474\d+ \(event \d+\): an input is cut or was not given\n$/,
+    )
   })
 
   test('merges a file that is cut as far as it goes, and fails with its name', async () => {
@@ -113,8 +127,16 @@ describe('hf-merge', () => {
     const folder = scratch()
     const paths = [1, 2].map((thread) => {
       const path = join(folder, `${thread}.heapmon.gz`)
-      const crawl = (i: number) => Array.from({ length: 900 }, (_, j) => `f${thread}_${i}_${j}`.padEnd(1000, 'a')).join(' ')
-      writeFileSync(path, Buffer.concat(Array.from({ length: 150 }, (_, i) => gzipSync(`1-${thread} ${i + 1} 0x${(4096 * (i + 1)).toString(16)} 16 novtbl ${crawl(i)}\n`))))
+      const crawl = (i: number) =>
+        Array.from({ length: 900 }, (_, j) => `f${thread}_${i}_${j}`.padEnd(1000, 'a')).join(' ')
+      writeFileSync(
+        path,
+        Buffer.concat(
+          Array.from({ length: 150 }, (_, i) =>
+            gzipSync(`1-${thread} ${i + 1} 0x${(4096 * (i + 1)).toString(16)} 16 novtbl ${crawl(i)}\n`),
+          ),
+        ),
+      )
       return path
     })
     expect(await peak(`hf-merge --by time ${paths.join(' ')}`)).toBeLessThan(3 * LIMIT)
@@ -123,7 +145,8 @@ describe('hf-merge', () => {
 
   test('tells all files that are no traces', async () => {
     const folder = scratch()
-    for (const name of ['b', 'c']) writeFileSync(join(folder, name), 'no trace at all, but long enough that no more of it would change that')
+    for (const name of ['b', 'c'])
+      writeFileSync(join(folder, name), 'no trace at all, but long enough that no more of it would change that')
     writeFileSync(join(folder, 'a'), dump(1, [1]))
     const { code, stderr } = await shell(`cd ${folder}; hf-merge a b c -o d`)
     expect(code).toBe(1)
@@ -131,26 +154,50 @@ describe('hf-merge', () => {
     expect(existsSync(join(folder, 'd'))).toBe(false)
   })
 
-  test.skipIf(process.platform === 'win32')('more files than can be open: refused before anything is written, but not end to end', async () => {
-    const folder = scratch()
-    // Node itself has many modules open at once while it starts.
-    for (let i = 0; i < 300; i++) writeFileSync(join(folder, `in${i}`), dump(1, [i]))
-    const refused = await shell(`cd ${folder}; ulimit -n 200; hf-merge in* -o out`)
-    expect(refused).toMatchObject({ code: 2, stderr: "hf-merge: 300 files are more than the system's limit of 200 (ulimit -n) allows to be open at once: raise it, or merge them in parts (see hf-merge --help)\n" })
-    expect(await shell(`cd ${folder}; ulimit -n 200; hf-merge --from replay in* -o out`)).toEqual(refused)
-    expect(existsSync(join(folder, 'out'))).toBe(false)
-    expect(await shell(`cd ${folder}; ulimit -n 200; hf-merge --end-to-end in* --to replay -o out`)).toMatchObject({ code: 0, stderr: '' })
-    expect(readFileSync(join(folder, 'out'), 'utf8').split('\n')).toHaveLength(301)
-  })
+  test.skipIf(process.platform === 'win32')(
+    'more files than can be open: refused before anything is written, but not end to end',
+    async () => {
+      const folder = scratch()
+      // Node itself has many modules open at once while it starts.
+      for (let i = 0; i < 300; i++) writeFileSync(join(folder, `in${i}`), dump(1, [i]))
+      const refused = await shell(`cd ${folder}; ulimit -n 200; hf-merge in* -o out`)
+      expect(refused).toMatchObject({
+        code: 2,
+        stderr:
+          "hf-merge: 300 files are more than the system's limit of 200 (ulimit -n) allows to be open at once: raise it, or merge them in parts (see hf-merge --help)\n",
+      })
+      expect(await shell(`cd ${folder}; ulimit -n 200; hf-merge --from replay in* -o out`)).toEqual(refused)
+      expect(existsSync(join(folder, 'out'))).toBe(false)
+      expect(await shell(`cd ${folder}; ulimit -n 200; hf-merge --end-to-end in* --to replay -o out`)).toMatchObject({
+        code: 0,
+        stderr: '',
+      })
+      expect(readFileSync(join(folder, 'out'), 'utf8').split('\n')).toHaveLength(301)
+    },
+  )
 
   test('puts traces end to end', async () => {
     const folder = scratch()
-    const trace = encodeEvents(mtrc.format.encoder(), [{ kind: 'alloc', index: 1n, address: 16n, size: 8n }, { kind: 'free', index: 1n }], { format: 'mtrc' })
+    const trace = encodeEvents(
+      mtrc.format.encoder(),
+      [
+        { kind: 'alloc', index: 1n, address: 16n, size: 8n },
+        { kind: 'free', index: 1n },
+      ],
+      { format: 'mtrc' },
+    )
     writeFileSync(join(folder, 'a.mtrc'), trace)
-    expect(await shell(`cd ${folder}; hf-merge --end-to-end a.mtrc a.mtrc -o b.mtrc`)).toMatchObject({ code: 0, stderr: '' })
+    expect(await shell(`cd ${folder}; hf-merge --end-to-end a.mtrc a.mtrc -o b.mtrc`)).toMatchObject({
+      code: 0,
+      stderr: '',
+    })
     expect(readFileSync(join(folder, 'b.mtrc')).equals(Buffer.concat([trace, trace]))).toBe(true)
     const refused = await shell(`cd ${folder}; hf-merge a.mtrc a.mtrc -o c.mtrc`)
-    expect(refused).toMatchObject({ code: 2, stderr: 'hf-merge: the events have neither sequence numbers nor times: the traces can only be put together with --end-to-end (see hf-merge --help)\n' })
+    expect(refused).toMatchObject({
+      code: 2,
+      stderr:
+        'hf-merge: the events have neither sequence numbers nor times: the traces can only be put together with --end-to-end (see hf-merge --help)\n',
+    })
     expect(existsSync(join(folder, 'c.mtrc'))).toBe(false)
     writeFileSync(join(folder, 'cut.mtrc'), trace.subarray(0, -4))
     const cut = await shell(`cd ${folder}; hf-merge --end-to-end cut.mtrc a.mtrc --to mtrc`)
@@ -175,8 +222,14 @@ describe('hf-merge', () => {
   test('files that are not there, or are the output', async () => {
     const folder = scratch()
     writeFileSync(join(folder, 'a'), dump(1, [1]))
-    expect(await shell(`cd ${folder}; hf-merge a b -o c`)).toMatchObject({ code: 1, stderr: 'hf-merge: b: no such file or directory\n' })
-    expect(await shell(`cd ${folder}; hf-merge a . -o c`)).toMatchObject({ code: 1, stderr: 'hf-merge: .: is a directory\n' })
+    expect(await shell(`cd ${folder}; hf-merge a b -o c`)).toMatchObject({
+      code: 1,
+      stderr: 'hf-merge: b: no such file or directory\n',
+    })
+    expect(await shell(`cd ${folder}; hf-merge a . -o c`)).toMatchObject({
+      code: 1,
+      stderr: 'hf-merge: .: is a directory\n',
+    })
     expect(existsSync(join(folder, 'c'))).toBe(false)
     writeFileSync(join(folder, 'b'), dump(1, [1]))
     expect((await shell(`cd ${folder}; hf-merge a b -o ./b`)).stderr).toContain('./b is the input too')
@@ -186,9 +239,21 @@ describe('hf-merge', () => {
   test('readers that go away, full disks and interrupts', async () => {
     const folder = scratch()
     const path = join(folder, 'a')
-    writeFileSync(path, dump(1, Array.from({ length: 50_000 }, (_, i) => i)))
-    expect(await shell(`set -o pipefail; hf-merge ${path} ${path} | head -n 1 > /dev/null`)).toMatchObject({ code: 0, stderr: '' })
-    expect(await shell(`hf-merge ${path} ${path} > /dev/full`)).toMatchObject({ code: 1, stderr: 'hf-merge: cannot write: no space left on device\n' })
+    writeFileSync(
+      path,
+      dump(
+        1,
+        Array.from({ length: 50_000 }, (_, i) => i),
+      ),
+    )
+    expect(await shell(`set -o pipefail; hf-merge ${path} ${path} | head -n 1 > /dev/null`)).toMatchObject({
+      code: 0,
+      stderr: '',
+    })
+    expect(await shell(`hf-merge ${path} ${path} > /dev/full`)).toMatchObject({
+      code: 1,
+      stderr: 'hf-merge: cannot write: no space left on device\n',
+    })
     const child = spawn('bash', ['-c', `exec ${commandLine(`hf-merge --window 0 ${path} -`)}`], { stdio: 'pipe' })
     child.stdin.write(dump(2, [5, 6, 7]))
     child.stdout.resume()
@@ -222,7 +287,13 @@ describe('hf-sort', () => {
     for (const flags of ['', '--memory 1M']) {
       const { code, stdout, stderr } = await shell(`hf-sort ${flags} --to replay`, dump(3, shuffled(n)))
       expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
-      expect(stdout.toString().trimEnd().split('\n').map((line) => Number(line.split(' ')[4]))).toEqual(wanted)
+      expect(
+        stdout
+          .toString()
+          .trimEnd()
+          .split('\n')
+          .map((line) => Number(line.split(' ')[4])),
+      ).toEqual(wanted)
     }
   })
 
@@ -256,16 +327,19 @@ describe('hf-sort', () => {
   describe.skipIf(process.platform !== 'linux')('leaves no temporary files', () => {
     test.each(['SIGINT', 'SIGTERM', 'SIGKILL'] as const)('at %s', async (signal) => {
       const folder = scratch()
-      const child = spawn('bash', ['-c', `exec ${commandLine(`hf-sort --memory 1M --temporary ${folder}`)}`], { stdio: 'pipe' })
+      const child = spawn('bash', ['-c', `exec ${commandLine(`hf-sort --memory 1M --temporary ${folder}`)}`], {
+        stdio: 'pipe',
+      })
       child.stdin.on('error', () => {})
       child.stdin.write(dump(1, shuffled(50_000)))
-      const hasSpilled = () => readdirSync(`/proc/${child.pid}/fd`).some((fd) => {
-        try {
-          return readlinkSync(`/proc/${child.pid}/fd/${fd}`).startsWith(folder)
-        } catch {
-          return false
-        }
-      })
+      const hasSpilled = () =>
+        readdirSync(`/proc/${child.pid}/fd`).some((fd) => {
+          try {
+            return readlinkSync(`/proc/${child.pid}/fd/${fd}`).startsWith(folder)
+          } catch {
+            return false
+          }
+        })
       while (!hasSpilled()) await sleep(10)
       // The file loses its name right after it was opened: a moment that can be seen.
       await sleep(50)
@@ -278,8 +352,13 @@ describe('hf-sort', () => {
     test('when the reader goes away, or the disk is full', async () => {
       const folder = scratch()
       const text = dump(1, shuffled(50_000))
-      expect(await shell(`set -o pipefail; hf-sort --memory 1M --temporary ${folder} | head -n 1 > /dev/null`, text)).toMatchObject({ code: 0, stderr: '' })
-      expect(await shell(`hf-sort --memory 1M --temporary ${folder} > /dev/full`, text)).toMatchObject({ code: 1, stderr: 'hf-sort: cannot write: no space left on device\n' })
+      expect(
+        await shell(`set -o pipefail; hf-sort --memory 1M --temporary ${folder} | head -n 1 > /dev/null`, text),
+      ).toMatchObject({ code: 0, stderr: '' })
+      expect(await shell(`hf-sort --memory 1M --temporary ${folder} > /dev/full`, text)).toMatchObject({
+        code: 1,
+        stderr: 'hf-sort: cannot write: no space left on device\n',
+      })
       expect(readdirSync(folder)).toEqual([])
     })
   })

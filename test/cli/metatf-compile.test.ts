@@ -31,7 +31,7 @@ test.each([
   ['x.js', [], 'js'],
   ['x.mjs', [], 'js'],
   ['x.txt', ['--language', 'js'], 'js'],
-  ['x.js', ['--language', 'ts'], 'ts']
+  ['x.js', ['--language', 'ts'], 'ts'],
 ] as const)('into %s with %j', async (name, flags, language) => {
   const output = join(folder, name)
   await main(metatfCompile, [EXAMPLE, '-o', output, ...flags])
@@ -43,9 +43,14 @@ test.each([
 test('records that are no faster are named, but not without end', async () => {
   const path = join(folder, 'slow.dtd')
   const things = Array.from({ length: 25 }, (_, i) => `thing${i} : (tag, size) { tag.value = ${i + 5}; }`)
-  writeFileSync(path, `tag.width = 1; size.width = 1; size.interpretation = none; alloc : (tag, size) { tag.value = 4; }\n${things.join('\n')}`)
+  writeFileSync(
+    path,
+    `tag.width = 1; size.width = 1; size.interpretation = none; alloc : (tag, size) { tag.value = 4; }\n${things.join('\n')}`,
+  )
   await main(metatfCompile, [path, '-o', join(folder, 'x.ts')])
-  expect(said).toMatch(/^metatf-compile: no faster than metatf-decode and metatf-encode: thing0, thing1, .*, thing19 and 5 more\n$/)
+  expect(said).toMatch(
+    /^metatf-compile: no faster than metatf-decode and metatf-encode: thing0, thing1, .*, thing19 and 5 more\n$/,
+  )
   expect(process.exitCode).toBeUndefined()
 })
 
@@ -55,7 +60,7 @@ test.each([
   [[EXAMPLE, '-o', EXAMPLE], /is the input too/],
   [[EXAMPLE, '-o', 'x.cjs'], /modules are called \.ts, \.mts, \.js or \.mjs, not \.cjs: give --language/],
   [[tmpdir()], /^metatf-compile: \S+ is a folder \(see/],
-  [['there-is-none.dtd'], /there is no there-is-none\.dtd in/]
+  [['there-is-none.dtd'], /there is no there-is-none\.dtd in/],
 ] as const)('a command line that makes no sense: %j', async (argv, message) => {
   await main(metatfCompile, [...argv])
   expect(said).toMatch(message)

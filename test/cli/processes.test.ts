@@ -15,8 +15,18 @@ const DUMP = Array.from({ length: 5000 }, (_, i) => {
   return i % 2 === 0 ? `${(i % 6) + 1}: malloc ${address} ${(i % 900) + 1}\n` : `${(i % 6) + 1}: free ${address}\n`
 }).join('')
 const EVENTS = decodeAll(replay.format.decoder(), Buffer.from(DUMP)).events
-const NAMED = EVENTS.map((event, i): TraceEvent => ({ ...event, index: BigInt((i >> 1) + 1), function: `f${i % 40}`, file: 'a.c', line: i % 100 }))
-const TRACE = encodeEvents(mtrc.format.encoder(), NAMED.map((event): TraceEvent => ({ ...event, api: undefined })), { format: 'mtrc' })
+const NAMED = EVENTS.map((event, i): TraceEvent => ({
+  ...event,
+  index: BigInt((i >> 1) + 1),
+  function: `f${i % 40}`,
+  file: 'a.c',
+  line: i % 100,
+}))
+const TRACE = encodeEvents(
+  mtrc.format.encoder(),
+  NAMED.map((event): TraceEvent => ({ ...event, api: undefined })),
+  { format: 'mtrc' },
+)
 
 describe('pipelines', () => {
   test('mtrc-decode | hf-filter | hatf-encode', async () => {
@@ -49,7 +59,10 @@ describe('pipelines', () => {
 
   test('rewritten lines that come compressed, read by a slow sink', async () => {
     const many = DUMP.repeat(8)
-    const { stdout, stderr, code } = await shell("replay-decode | sed 's/,/ , /g' | gzip -c | replay-encode | (sleep 0.3; cat)", many)
+    const { stdout, stderr, code } = await shell(
+      "replay-decode | sed 's/,/ , /g' | gzip -c | replay-encode | (sleep 0.3; cat)",
+      many,
+    )
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     expect(stdout.toString()).toBe(many)
   })
@@ -57,22 +70,39 @@ describe('pipelines', () => {
   test('what a format has no place for is said once, with counts', async () => {
     const { stderr, code } = await shell('mtrc-decode | replay-encode > /dev/null', TRACE)
     expect(code).toBe(0)
-    expect(stderr).toMatch(/^replay-encode: not carried by replay: index \(5000\), function \(5000\), file \(5000\), line \(5000\), size of free \(2500\)\n$/)
+    expect(stderr).toMatch(
+      /^replay-encode: not carried by replay: index \(5000\), function \(5000\), file \(5000\), line \(5000\), size of free \(2500\)\n$/,
+    )
   })
 
   test('--strict makes it an error', async () => {
     const { stderr, code } = await shell('set -o pipefail; mtrc-decode | replay-encode --strict', TRACE)
     expect(code).toBe(1)
-    expect(stderr).toContain('replay-encode: replay: event 1: has no place for index, function, file, line of alloc events')
+    expect(stderr).toContain(
+      'replay-encode: replay: event 1: has no place for index, function, file, line of alloc events',
+    )
   })
 
   test('hf convert sets the options of the format that is read and of the one that is written apart', async () => {
     const folder = scratch()
-    const convert = async (flags: string) => (await shell(`hf convert - ${folder}/t.kmemtrace ${flags} && kmemtrace-decode ${folder}/t.kmemtrace | head -n 1`, TRACE)).stdout.toString()
-    expect(await convert('--layout ftrace --byte-order big')).toContain('"layout":{"byteOrder":"big","layout":"ftrace"}')
-    const back = await shell(`hf convert --read-layout ftrace --read-byte-order big ${folder}/t.kmemtrace ${folder}/back.kmemtrace --layout relay; kmemtrace-decode ${folder}/back.kmemtrace | head -n 1`)
+    const convert = async (flags: string) =>
+      (
+        await shell(
+          `hf convert - ${folder}/t.kmemtrace ${flags} && kmemtrace-decode ${folder}/t.kmemtrace | head -n 1`,
+          TRACE,
+        )
+      ).stdout.toString()
+    expect(await convert('--layout ftrace --byte-order big')).toContain(
+      '"layout":{"byteOrder":"big","layout":"ftrace"}',
+    )
+    const back = await shell(
+      `hf convert --read-layout ftrace --read-byte-order big ${folder}/t.kmemtrace ${folder}/back.kmemtrace --layout relay; kmemtrace-decode ${folder}/back.kmemtrace | head -n 1`,
+    )
     expect(back.stdout.toString()).toContain('"layout":"relay"')
-    const wrong = await shell(`hf convert - ${folder}/x.hatf --layout relay; hf convert --read-layout relay - ${folder}/x.hatf`, TRACE)
+    const wrong = await shell(
+      `hf convert - ${folder}/x.hatf --layout relay; hf convert --read-layout relay - ${folder}/x.hatf`,
+      TRACE,
+    )
     expect(wrong.code).toBe(2)
     expect(wrong.stderr).toMatch(/--layout does not go with hatf, the format to write/)
   })
@@ -105,7 +135,10 @@ describe('faults', () => {
   })
 
   test('a stage that was killed', async () => {
-    const { stderr, code } = await shell('set -o pipefail; { mtrc-decode | head -c 100000; } | hf-filter --kind alloc > /dev/null', TRACE)
+    const { stderr, code } = await shell(
+      'set -o pipefail; { mtrc-decode | head -c 100000; } | hf-filter --kind alloc > /dev/null',
+      TRACE,
+    )
     expect(stderr).toContain('hf-filter: ndjson: line')
     expect(code).toBe(1)
   })
@@ -116,16 +149,22 @@ describe('faults', () => {
   })
 
   test('files that are not there, and folders', async () => {
-    expect(await shell('mtrc-decode /no/such/file')).toMatchObject({ code: 1, stderr: 'mtrc-decode: /no/such/file: no such file or directory\n' })
+    expect(await shell('mtrc-decode /no/such/file')).toMatchObject({
+      code: 1,
+      stderr: 'mtrc-decode: /no/such/file: no such file or directory\n',
+    })
     expect(await shell('mtrc-decode /')).toMatchObject({ code: 1 })
     expect(await shell('mtrc-decode -o /no/such/folder/file', TRACE)).toMatchObject({ code: 1 })
   })
 
   test('input of no known format, and none at all', async () => {
-    expect((await shell('hf-filter', 'hello, world, this is no trace of any kind whatsoever, nor will it be')).stderr).toMatch(
-      /^hf-filter: unknown: byte 0: the input is none of: .*HATF/,
-    )
-    expect(await shell('hatf-encode')).toMatchObject({ code: 1, stderr: 'hatf-encode: unknown: byte 0: the input is empty\n' })
+    expect(
+      (await shell('hf-filter', 'hello, world, this is no trace of any kind whatsoever, nor will it be')).stderr,
+    ).toMatch(/^hf-filter: unknown: byte 0: the input is none of: .*HATF/)
+    expect(await shell('hatf-encode')).toMatchObject({
+      code: 1,
+      stderr: 'hatf-encode: unknown: byte 0: the input is empty\n',
+    })
   })
 
   test.each([
@@ -159,7 +198,10 @@ describe('readers and writers', () => {
   })
 
   test('a slow reader loses nothing', async () => {
-    const { stdout } = await shell('replay-decode | (sleep 0.5; while read -r -N 20000 part; do printf %s "$part"; sleep 0.01; done; printf %s "$part") | replay-encode', DUMP)
+    const { stdout } = await shell(
+      'replay-decode | (sleep 0.5; while read -r -N 20000 part; do printf %s "$part"; sleep 0.01; done; printf %s "$part") | replay-encode',
+      DUMP,
+    )
     expect(stdout.toString()).toBe(DUMP)
   })
 
@@ -213,7 +255,11 @@ describe('files', () => {
     const folder = scratch()
     const from = join(folder, 'a.mtrc')
     writeFileSync(from, TRACE)
-    expect(await shell(`hf convert ${from} ${folder}/b.hatf.gz --attributes && hf convert ${folder}/b.hatf.gz ${folder}/c.mtrc`)).toMatchObject({ code: 0, stderr: '' })
+    expect(
+      await shell(
+        `hf convert ${from} ${folder}/b.hatf.gz --attributes && hf convert ${folder}/b.hatf.gz ${folder}/c.mtrc`,
+      ),
+    ).toMatchObject({ code: 0, stderr: '' })
     expect(readFileSync(join(folder, 'b.hatf.gz')).subarray(0, 2)).toEqual(Buffer.from([0x1f, 0x8b]))
     expect(readFileSync(join(folder, 'c.mtrc')).equals(TRACE)).toBe(true)
   })
@@ -224,7 +270,9 @@ describe('files', () => {
     expect(code).toBe(0)
     const names = readdirSync(folder).toSorted()
     expect(names).toEqual(['t1.mtrc', 't2.mtrc', 't3.mtrc', 't4.mtrc', 't5.mtrc', 't6.mtrc'])
-    const parts = names.map((name) => decodeAll(mtrc.format.decoder({ resolve: false }), readFileSync(join(folder, name))))
+    const parts = names.map((name) =>
+      decodeAll(mtrc.format.decoder({ resolve: false }), readFileSync(join(folder, name))),
+    )
     expect(parts.every(({ error }) => error === undefined)).toBe(true)
     expect(parts.reduce((sum, { events }) => sum + events.length, 0)).toBe(EVENTS.length)
   })
@@ -236,7 +284,10 @@ describe('files', () => {
     expect(parts).toHaveLength(3)
     expect(parts.join('').split('\n').toSorted()).toEqual(DUMP.split('\n').toSorted())
     const { code, stderr } = await shell(`hf-split --by thread -o '${folder}/x{}.txt' --max-files 4`, DUMP)
-    expect({ code, stderr }).toEqual({ code: 1, stderr: 'hf-split: more than 4 parts: divide otherwise, or allow more files\n' })
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr: 'hf-split: more than 4 parts: divide otherwise, or allow more files\n',
+    })
   })
 
   test('hf-split of a trace that is cut leaves what was whole', async () => {
@@ -252,7 +303,11 @@ describe('files', () => {
     const folder = scratch()
     const name = join(folder, 'a.mtrc')
     writeFileSync(name, TRACE)
-    for (const line of [`hf convert ${name} ${folder}/./a.mtrc`, `hf-filter --kind alloc ${name} -o ${name}`, `mtrc-decode < ${name} -o ${name}`]) {
+    for (const line of [
+      `hf convert ${name} ${folder}/./a.mtrc`,
+      `hf-filter --kind alloc ${name} -o ${name}`,
+      `mtrc-decode < ${name} -o ${name}`,
+    ]) {
       const { code, stderr } = await shell(line)
       expect(code).toBe(2)
       expect(stderr).toContain('is the input too')
@@ -271,7 +326,10 @@ describe('files', () => {
     writeFileSync(out, 'precious')
     await shell(`hf-filter --size x -o ${out}`, DUMP)
     await shell(`mtrc-decode /no/such/file -o ${out}`)
-    await shell(`hf-filter -o ${out}`, 'this is no trace of any kind, whatever one may think of it, and it is long enough')
+    await shell(
+      `hf-filter -o ${out}`,
+      'this is no trace of any kind, whatever one may think of it, and it is long enough',
+    )
     await shell(`hf-split --by thread -o '${folder}/{}.ndjson' ${out.replace('out', '1')}`)
     expect(readFileSync(out, 'utf8')).toBe('precious')
   })
@@ -279,13 +337,17 @@ describe('files', () => {
 
 describe('hf-map', () => {
   test('expressions, settings and dropped fields', async () => {
-    const { stdout } = await shell("hf-map -e 'event.kind === \"alloc\" && (event.size *= 2n)' --drop api --set process=7 --number-threads", DUMP)
+    const { stdout } = await shell(
+      'hf-map -e \'event.kind === "alloc" && (event.size *= 2n)\' --drop api --set process=7 --number-threads',
+      DUMP,
+    )
     const lines = stdout.toString().split('\n')
     expect(lines[1]).toBe('{"kind":"alloc","process":7,"thread":1,"address":"0x55000000","size":2}')
   })
 
   test('anonymised traces are alike in every run with the same key', async () => {
-    const run = async (key: string) => (await shell(`hf-map --anonymise all --key ${key} --to replay`, DUMP)).stdout.toString()
+    const run = async (key: string) =>
+      (await shell(`hf-map --anonymise all --key ${key} --to replay`, DUMP)).stdout.toString()
     const first = await run('one')
     expect(await run('one')).toBe(first)
     expect(await run('two')).not.toBe(first)
@@ -300,15 +362,24 @@ describe('hf-map', () => {
 })
 
 describe('help', () => {
-  test.each(['mtrc-decode', 'mtrc-encode', 'replay-decode', 'replay-encode', 'hatf-decode', 'hatf-encode', 'hf-filter', 'hf-map', 'hf-split', 'hf', 'hf convert'])(
-    '%s --help and --version',
-    async (name) => {
-      const help = await shell(`${name} --help`)
-      expect(help.code).toBe(0)
-      expect(help.stdout.toString()).toContain(`Usage: ${name} `)
-      expect(help.stdout.toString()).toContain('Memory:')
-      expect(help.stdout.toString()).toContain('Examples:')
-      expect((await shell(`${name} --version`)).stdout.toString()).toMatch(/ \d+\.\d+\.\d+\n$/)
-    },
-  )
+  test.each([
+    'mtrc-decode',
+    'mtrc-encode',
+    'replay-decode',
+    'replay-encode',
+    'hatf-decode',
+    'hatf-encode',
+    'hf-filter',
+    'hf-map',
+    'hf-split',
+    'hf',
+    'hf convert',
+  ])('%s --help and --version', async (name) => {
+    const help = await shell(`${name} --help`)
+    expect(help.code).toBe(0)
+    expect(help.stdout.toString()).toContain(`Usage: ${name} `)
+    expect(help.stdout.toString()).toContain('Memory:')
+    expect(help.stdout.toString()).toContain('Examples:')
+    expect((await shell(`${name} --version`)).stdout.toString()).toMatch(/ \d+\.\d+\.\d+\n$/)
+  })
 })

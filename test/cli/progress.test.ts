@@ -27,6 +27,9 @@ test('shows a line on a terminal when the work is long, and wipes it at the end'
 
 test('says nothing where there is no terminal', () => {
   const written: string[] = []
-  showProgress(work(1, 1), { isTTY: false, write: (text: string) => written.push(text) } as unknown as NodeJS.WriteStream)()
+  showProgress(work(1, 1), {
+    isTTY: false,
+    write: (text: string) => written.push(text),
+  } as unknown as NodeJS.WriteStream)()
   expect(written).toEqual([])
 })

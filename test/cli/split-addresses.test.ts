@@ -8,7 +8,9 @@ import { scratch, shell } from '../support/commands.js'
 const NAME = fileURLToPath(new URL('../fixtures/hatf/espresso-head.hatf', import.meta.url))
 const TRACE = readFileSync(NAME)
 /** Longer than the pipes and queues that it goes through. */
-const LONG = Buffer.concat(Array.from({ length: 100_000 }, (_, i) => Buffer.from([0, 0, 0, 0, 24, 8, i >> 16, i >> 8, i])))
+const LONG = Buffer.concat(
+  Array.from({ length: 100_000 }, (_, i) => Buffer.from([0, 0, 0, 0, 24, 8, i >> 16, i >> 8, i])),
+)
 
 describe('hatf-split and hatf-join', () => {
   test.each([
@@ -18,7 +20,9 @@ describe('hatf-split and hatf-join', () => {
     ["-a 'x' --fields address,address", 'rest.bin', ['x']],
   ])('%s -o %s: byte for byte', async (flags, rest, files) => {
     const folder = scratch()
-    const { code, stdout, stderr } = await shell(`cd ${folder} && hatf-split ${flags} ${NAME} -o ${rest} && hatf-join ${flags} ${rest}`)
+    const { code, stdout, stderr } = await shell(
+      `cd ${folder} && hatf-split ${flags} ${NAME} -o ${rest} && hatf-join ${flags} ${rest}`,
+    )
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     expect(stdout.equals(TRACE)).toBe(true)
     expect(readdirSync(folder).toSorted()).toEqual([...files, rest].toSorted())
@@ -26,7 +30,9 @@ describe('hatf-split and hatf-join', () => {
 
   test('through pipes, compressed', async () => {
     const folder = scratch()
-    const { code, stdout } = await shell(`cd ${folder} && gzip -c ${NAME} | hatf-split -a a.bin -z > rest.gz && hatf-join -a a.bin -z - < rest.gz`)
+    const { code, stdout } = await shell(
+      `cd ${folder} && gzip -c ${NAME} | hatf-split -a a.bin -z > rest.gz && hatf-join -a a.bin -z - < rest.gz`,
+    )
     expect(code).toBe(0)
     expect(gunzipSync(stdout).equals(TRACE)).toBe(true)
     expect(gunzipSync(readFileSync(join(folder, 'rest.gz'))).length).toBeLessThan(TRACE.length)
@@ -36,7 +42,10 @@ describe('hatf-split and hatf-join', () => {
     const folder = scratch()
     const tail = `${folder}/a.bin >`
     for (const [line, message] of [
-      [`hatf-split -a ${folder}/a.bin | head -c 10 > ${folder}/head; exit \${PIPESTATUS[0]}`, 'hatf-split: the reader of an output went away before its end; the other outputs are incomplete\n'],
+      [
+        `hatf-split -a ${folder}/a.bin | head -c 10 > ${folder}/head; exit \${PIPESTATUS[0]}`,
+        'hatf-split: the reader of an output went away before its end; the other outputs are incomplete\n',
+      ],
       ['hatf-split -a /dev/full > /dev/null', 'hatf-split: cannot write: no space left on device\n'],
       [`hatf-split -a ${tail} /dev/full`, 'hatf-split: cannot write: no space left on device\n'],
     ] as const) {
@@ -47,7 +56,10 @@ describe('hatf-split and hatf-join', () => {
   test('a trace that is cut: what was whole, and exit 1', async () => {
     const folder = scratch()
     const { code, stderr, stdout } = await shell(`hatf-split -a ${folder}/a.bin`, LONG.subarray(0, -1))
-    expect({ code, stderr }).toEqual({ code: 1, stderr: 'hatf-split: hatf: byte 899991, event 100000: truncated: the stream ends inside a record\n' })
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr: 'hatf-split: hatf: byte 899991, event 100000: truncated: the stream ends inside a record\n',
+    })
     expect(stdout.length).toBe(99_999 * 5)
     expect(readFileSync(join(folder, 'a.bin')).length).toBe(99_999 * 4)
   })
@@ -68,7 +80,10 @@ describe('hatf-split and hatf-join', () => {
     ['hatf-split', 'name the file of the addresses with -a'],
     ['hatf-split -a same -o ./same', 'each output needs a name of its own'],
     ['hatf-split -a - ', 'each output needs a name of its own'],
-    ['hatf-split -a a --fields size,colour', '--fields knows size, address, time, thread, heap, attributes, not "colour"'],
+    [
+      'hatf-split -a a --fields size,colour',
+      '--fields knows size, address, time, thread, heap, attributes, not "colour"',
+    ],
     ['hatf-split -a a --fields size,time', 'needs {} in it'],
     [`hatf-split -a ${NAME} ${NAME}`, 'is the input too'],
     [`hatf-join -a ${NAME} -o ${NAME}`, 'is an input too'],
@@ -83,9 +98,15 @@ describe('hatf-split and hatf-join', () => {
     const folder = scratch()
     await shell(`cd ${folder} && hatf-split -a a.bin -o rest.bin`, LONG)
     const short = await shell(`cd ${folder} && head -c 1000 a.bin | hatf-join -a - rest.bin -o out`)
-    expect(short).toMatchObject({ code: 1, stderr: 'hatf-join: hatf: byte 1000, event 251: truncated: the address stream ends before the trace does\n' })
+    expect(short).toMatchObject({
+      code: 1,
+      stderr: 'hatf-join: hatf: byte 1000, event 251: truncated: the address stream ends before the trace does\n',
+    })
     expect(readFileSync(join(folder, 'out')).equals(LONG.subarray(0, 2250))).toBe(true)
-    expect(await shell(`cd ${folder} && hatf-join -a nothing rest.bin`)).toMatchObject({ code: 1, stderr: 'hatf-join: nothing: no such file or directory\n' })
+    expect(await shell(`cd ${folder} && hatf-join -a nothing rest.bin`)).toMatchObject({
+      code: 1,
+      stderr: 'hatf-join: nothing: no such file or directory\n',
+    })
   })
 })
 
@@ -93,12 +114,19 @@ describe('hatf-encode --split-addr', () => {
   test('is smaller, and read by every command', async () => {
     const folder = scratch()
     const lines = (await shell(`hatf-decode ${NAME}`)).stdout.toString()
-    const { code } = await shell(`cd ${folder} && hatf-encode --split-addr ${NAME} -o a.hatf && hatf-encode ${NAME} -o b.hatf.gz && hf convert a.hatf c.hatf --split-addr --split-level 9`)
+    const { code } = await shell(
+      `cd ${folder} && hatf-encode --split-addr ${NAME} -o a.hatf && hatf-encode ${NAME} -o b.hatf.gz && hf convert a.hatf c.hatf --split-addr --split-level 9`,
+    )
     expect(code).toBe(0)
     const size = (name: string) => readFileSync(join(folder, name)).length
     expect(size('a.hatf')).toBeLessThan(size('b.hatf.gz'))
     expect(size('c.hatf')).toBeLessThanOrEqual(size('a.hatf'))
-    for (const line of ['hatf-decode a.hatf', 'cat c.hatf | hatf-decode', 'hf-filter a.hatf', 'gzip -c c.hatf | hf convert - - --to ndjson']) {
+    for (const line of [
+      'hatf-decode a.hatf',
+      'cat c.hatf | hatf-decode',
+      'hf-filter a.hatf',
+      'gzip -c c.hatf | hf convert - - --to ndjson',
+    ]) {
       expect((await shell(`cd ${folder} && ${line}`)).stdout.toString()).toBe(lines)
     }
   })
@@ -107,8 +135,13 @@ describe('hatf-encode --split-addr', () => {
     const { stdout } = await shell('hatf-encode --split-addr', LONG)
     const broken = Buffer.from(stdout)
     broken[100] = (broken[100] as number) ^ 1
-    expect(await shell('hatf-decode', broken)).toMatchObject({ code: 1, stderr: 'hatf-decode: hatf: byte 16, event 1: malformed: the CRC-32 of a block is wrong\n' })
-    expect((await shell('hatf-decode', stdout.subarray(0, -1))).stderr).toMatch(/event 100001: truncated: the file ends inside a block/)
+    expect(await shell('hatf-decode', broken)).toMatchObject({
+      code: 1,
+      stderr: 'hatf-decode: hatf: byte 16, event 1: malformed: the CRC-32 of a block is wrong\n',
+    })
+    expect((await shell('hatf-decode', stdout.subarray(0, -1))).stderr).toMatch(
+      /event 100001: truncated: the file ends inside a block/,
+    )
     expect((await shell('hatf-encode --split-addr --split-level 10', LONG)).code).toBe(2)
   })
 })

@@ -29,8 +29,13 @@ const DATA = [
 async function loads(line: string, input: Uint8Array = EVENTS): Promise<{ own: string[]; packages: string[] }> {
   const file = join(scratch(), 'loads')
   await shell(`export LOADS='${file}' NODE_OPTIONS='--import "${PRELOADED}"'; ${line} > /dev/null`, input)
-  const modules = readFileSync(file, 'utf8').split('\n').filter((name) => /^(file:|\/)/.test(name) && !name.includes('/test/support/'))
-  const found = { own: modules.filter((name) => !name.includes('/node_modules/')), packages: modules.filter((name) => name.includes('/node_modules/')) }
+  const modules = readFileSync(file, 'utf8')
+    .split('\n')
+    .filter((name) => /^(file:|\/)/.test(name) && !name.includes('/test/support/'))
+  const found = {
+    own: modules.filter((name) => !name.includes('/node_modules/')),
+    packages: modules.filter((name) => name.includes('/node_modules/')),
+  }
   const distinct = (names: string[]) => [...new Set(names)].toSorted()
   return {
     own: distinct(found.own.map((name) => name.replace(/^.*\/dist\//, ''))),
@@ -41,11 +46,22 @@ async function loads(line: string, input: Uint8Array = EVENTS): Promise<{ own: s
 /** The folders of formats of which more is loaded than data. */
 function formatsOf(own: readonly string[]): string[] {
   const codecs = own.filter((path) => !DATA.some((pattern) => pattern.test(path)))
-  return [...new Set(codecs.map((path) => /^lib\/(?:formats|wire)\/([a-z-]+)\//.exec(path)?.[1]).filter((name) => name !== undefined))].toSorted()
+  return [
+    ...new Set(
+      codecs.map((path) => /^lib\/(?:formats|wire)\/([a-z-]+)\//.exec(path)?.[1]).filter((name) => name !== undefined),
+    ),
+  ].toSorted()
 }
 
 describe('help and version load nothing but data', () => {
-  test.each([...COMMANDS.map(({ name }) => `${name} --help`), 'hf --help', 'hf --version', 'hf-filter --version', 'hf-sort --no-such-flag', 'hf nothing'])('%s', async (line) => {
+  test.each([
+    ...COMMANDS.map(({ name }) => `${name} --help`),
+    'hf --help',
+    'hf --version',
+    'hf-filter --version',
+    'hf-sort --no-such-flag',
+    'hf nothing',
+  ])('%s', async (line) => {
     const { own, packages } = await loads(line)
     expect(own).toContainEqual(expect.stringMatching(/^lib\/cli\/commands\//))
     expect(own.filter((path) => !DATA.some((pattern) => pattern.test(path)))).toEqual([])
@@ -58,7 +74,13 @@ describe('a command loads what its job takes', () => {
     const { own, packages } = await loads('mtrc-decode', TRACE)
     expect(formatsOf(own)).toEqual(['mtrc', 'ndjson'])
     expect(own).toContain('lib/formats/mtrc/decode.js')
-    expect(own.filter((path) => /^lib\/(transforms\/(?!choices)|compression\/(?!magic)|metatf\/.*(decode|encode|parse)|registry|index)/.test(path))).toEqual([])
+    expect(
+      own.filter((path) =>
+        /^lib\/(transforms\/(?!choices)|compression\/(?!magic)|metatf\/.*(decode|encode|parse)|registry|index)/.test(
+          path,
+        ),
+      ),
+    ).toEqual([])
     expect(packages).toContain('through2')
     expect(packages.filter((name) => ['fflate', 'pumpify', 'split2', 'zlib-sync'].includes(name))).toEqual([])
   })
@@ -66,7 +88,11 @@ describe('a command loads what its job takes', () => {
   test('the format of the input is found without the codecs of others', async () => {
     const { own } = await loads('hf-filter --kind alloc')
     expect(formatsOf(own)).toEqual(['mtrc', 'ndjson'])
-    expect(own.filter((path) => path.startsWith('lib/formats/mtrc/'))).toEqual(['lib/formats/mtrc/layout.js', 'lib/formats/mtrc/sniff.js', 'lib/formats/mtrc/traits.js'])
+    expect(own.filter((path) => path.startsWith('lib/formats/mtrc/'))).toEqual([
+      'lib/formats/mtrc/layout.js',
+      'lib/formats/mtrc/sniff.js',
+      'lib/formats/mtrc/traits.js',
+    ])
   })
 
   test('what compressed and rewritten input takes is loaded for these', async () => {

@@ -16,8 +16,16 @@ import { drive, encodeEvents } from '../support/drive.js'
 import { HEADER, inBatches } from '../transforms/events.js'
 
 const EVENTS = Array.from({ length: 6000 }, (_, i): TraceEvent => {
-  const block = { index: BigInt((i >> 1) + 1), thread: BigInt(i % 3), function: `f${i % 40}`, file: 'a.c', line: (i % 40) + 1 }
-  return i % 2 === 0 || i > 5990 ? { kind: 'alloc', address: BigInt(4096 + i * 16), size: BigInt((i % 900) + 1), ...block, index: BigInt(i + 1) } : { kind: 'free', ...block, index: BigInt(i) }
+  const block = {
+    index: BigInt((i >> 1) + 1),
+    thread: BigInt(i % 3),
+    function: `f${i % 40}`,
+    file: 'a.c',
+    line: (i % 40) + 1,
+  }
+  return i % 2 === 0 || i > 5990
+    ? { kind: 'alloc', address: BigInt(4096 + i * 16), size: BigInt((i % 900) + 1), ...block, index: BigInt(i + 1) }
+    : { kind: 'free', ...block, index: BigInt(i) }
 })
 const TRACE = encodeEvents(mtrc.format.encoder(), EVENTS, { format: 'mtrc' })
 
@@ -42,9 +50,17 @@ describe('hf-stats', () => {
     const { code, stdout } = await shell('mtrc-decode | hf stats --json', TRACE)
     expect(code).toBe(0)
     const result = JSON.parse(stdout.toString()) as Record<string, unknown> & { sites: object[]; kinds: object }
-    expect(result).toMatchObject({ complete: true, traces: 1, formats: ['mtrc'], events: 6000, kinds: { alloc: EVENTS.filter(({ kind }) => kind === 'alloc').length } })
+    expect(result).toMatchObject({
+      complete: true,
+      traces: 1,
+      formats: ['mtrc'],
+      events: 6000,
+      kinds: { alloc: EVENTS.filter(({ kind }) => kind === 'alloc').length },
+    })
     expect(result.sites).toHaveLength(25)
-    expect((JSON.parse((await shell('hf-stats --json --top 2', TRACE)).stdout.toString()) as typeof result).sites).toEqual(result.sites.slice(0, 2))
+    expect(
+      (JSON.parse((await shell('hf-stats --json --top 2', TRACE)).stdout.toString()) as typeof result).sites,
+    ).toEqual(result.sites.slice(0, 2))
   })
 
   test('prints statistics and table as mpatrol does, from whatever format', async () => {
@@ -67,7 +83,10 @@ describe('hf-stats', () => {
     }
     expect(JSON.parse((await shell('hf-stats --json', cut)).stdout.toString())).toMatchObject({ complete: false })
     expect((await shell('hf-stats', cut)).stdout.toString()).toContain('1 (mtrc), cut short')
-    const nothing = await shell('hf-stats', 'this is no trace of any kind, and it is long enough to tell that for sure, is it not')
+    const nothing = await shell(
+      'hf-stats',
+      'this is no trace of any kind, and it is long enough to tell that for sure, is it not',
+    )
     expect(nothing).toMatchObject({ code: 1, stdout: Buffer.alloc(0) })
   })
 
@@ -75,7 +94,9 @@ describe('hf-stats', () => {
     const folder = scratch()
     const input = join(folder, 'a.mtrc')
     writeFileSync(input, TRACE)
-    expect((await shell(`hf-stats ${input} -o ${folder}/a.txt && hf-stats ${input} -o ${folder}/b.txt.gz`)).code).toBe(0)
+    expect((await shell(`hf-stats ${input} -o ${folder}/a.txt && hf-stats ${input} -o ${folder}/b.txt.gz`)).code).toBe(
+      0,
+    )
     const text = readFileSync(join(folder, 'a.txt'))
     expect(text.toString()).toContain('Summary')
     expect(gunzipSync(readFileSync(join(folder, 'b.txt.gz'))).equals(text)).toBe(true)
@@ -86,9 +107,13 @@ describe('hf-stats', () => {
 
   test('takes all traces of an input together, or one', async () => {
     const two = Buffer.concat([TRACE, TRACE])
-    const events = async (flags: string) => (JSON.parse((await shell(`hf-stats --json ${flags}`, two)).stdout.toString()) as { events: number }).events
+    const events = async (flags: string) =>
+      (JSON.parse((await shell(`hf-stats --json ${flags}`, two)).stdout.toString()) as { events: number }).events
     expect([await events(''), await events('--trace 1'), await events('--trace 2')]).toEqual([12_000, 6000, 6000])
-    expect(await shell('hf-stats --trace 3', two)).toMatchObject({ code: 1, stderr: 'hf-stats: there is no trace 3: the input has 2\n' })
+    expect(await shell('hf-stats --trace 3', two)).toMatchObject({
+      code: 1,
+      stderr: 'hf-stats: there is no trace 3: the input has 2\n',
+    })
     const first = await shell('hf-stats --mpatrol', two)
     expect(first.stderr).toMatch(/^hf-stats: warning: the input has 2 traces, and this is the first alone/)
     expect(first.stdout.equals((await shell('hf-stats --mpatrol', TRACE)).stdout)).toBe(true)
@@ -112,8 +137,14 @@ describe('hf-stats', () => {
 
   test.skipIf(!hasCorpus)("prints what mpatrol's reader prints for a program that forked", async () => {
     const input = corpusFile('mtrc/fork-parent64.mtrc')
-    expect((await shell('hf-stats --mpatrol 2>/dev/null', input)).stdout.equals(corpusFile('mtrc/fork-parent64.stats.txt'))).toBe(true)
-    expect((await shell('mtrc-decode 2>/dev/null | hf-stats --table --sources 2>/dev/null', input)).stdout.equals(corpusFile('mtrc/fork-parent64.verbose.txt'))).toBe(true)
+    expect(
+      (await shell('hf-stats --mpatrol 2>/dev/null', input)).stdout.equals(corpusFile('mtrc/fork-parent64.stats.txt')),
+    ).toBe(true)
+    expect(
+      (await shell('mtrc-decode 2>/dev/null | hf-stats --table --sources 2>/dev/null', input)).stdout.equals(
+        corpusFile('mtrc/fork-parent64.verbose.txt'),
+      ),
+    ).toBe(true)
   })
 })
 
@@ -126,47 +157,103 @@ describe('the report', () => {
 
   test('has every section of a trace that tells much', () => {
     const common = { thread: 1n, process: 5n, callSite: 0xffff_ffff_8100_0000n }
-    const text = reportText(statisticsOf([
-      { kind: 'alloc', api: 'kmalloc', address: 1n, size: 40n, cpu: 0, time: 10n, usable: 64n, ...common },
-      { kind: 'free', api: 'kmem_cache_free', address: 1n, cpu: 1, time: 900n, thread: 2n, process: 5n, present: 4096n },
-      { kind: 'realloc', oldAddress: 77n, address: 2n, size: 2_000_000n, ...common },
-      { kind: 'alloc', address: 2n, size: 3n, process: 5n, stack: ['a\x1b[2J', 'b', 'c', 'd', 'e', 'f', 'g'] },
-      { kind: 'free', address: 0n, process: 6n }, { kind: 'free', address: 9n },
-    ]), 10)
+    const text = reportText(
+      statisticsOf([
+        { kind: 'alloc', api: 'kmalloc', address: 1n, size: 40n, cpu: 0, time: 10n, usable: 64n, ...common },
+        {
+          kind: 'free',
+          api: 'kmem_cache_free',
+          address: 1n,
+          cpu: 1,
+          time: 900n,
+          thread: 2n,
+          process: 5n,
+          present: 4096n,
+        },
+        { kind: 'realloc', oldAddress: 77n, address: 2n, size: 2_000_000n, ...common },
+        { kind: 'alloc', address: 2n, size: 3n, process: 5n, stack: ['a\x1b[2J', 'b', 'c', 'd', 'e', 'f', 'g'] },
+        { kind: 'free', address: 0n, process: 6n },
+        { kind: 'free', address: 9n },
+      ]),
+      10,
+    )
     for (const part of [
-      'overhead', 'wasted', 'resident when freed', 'freed on another CPU', 'allocated by kmalloc, freed by kmem_cache', '1, 2,000,000 bytes (1.9 MiB) lost',
-      'frees of null', 'frees of unknown blocks', 'reallocs of unknown blocks', 'Lifetimes of freed blocks, in units of time', '0xffffffff81000000', 'a\\x1b[2J < b < c < d < e < f < ...',
-      'CPUs', 'Processes', 'The 2 busiest of 2 threads',
-    ]) expect(text).toContain(part)
+      'overhead',
+      'wasted',
+      'resident when freed',
+      'freed on another CPU',
+      'allocated by kmalloc, freed by kmem_cache',
+      '1, 2,000,000 bytes (1.9 MiB) lost',
+      'frees of null',
+      'frees of unknown blocks',
+      'reallocs of unknown blocks',
+      'Lifetimes of freed blocks, in units of time',
+      '0xffffffff81000000',
+      'a\\x1b[2J < b < c < d < e < f < ...',
+      'CPUs',
+      'Processes',
+      'The 2 busiest of 2 threads',
+    ])
+      expect(text).toContain(part)
   })
 
   test('does not report on nothing', () => {
     const stage = new StatisticsReport({ print: () => 'report' })
     stage.cut()
     expect(stage.next()).toBeNull()
-    expect(drive(new StatisticsReport({ print: ({ events }) => String(events) }), inBatches([{ kind: 'free' }], 1, HEADER)).out).toEqual([Buffer.from('1')].map((one) => new Uint8Array(one)))
+    expect(
+      drive(new StatisticsReport({ print: ({ events }) => String(events) }), inBatches([{ kind: 'free' }], 1, HEADER))
+        .out,
+    ).toEqual([Buffer.from('1')].map((one) => new Uint8Array(one)))
   })
 
   test('JSON has integers in full, addresses in hex, and names as they are', () => {
-    const text = jsonText(statisticsOf([{ kind: 'alloc', address: 1n, size: 2n ** 64n - 1n, callSite: 2n ** 64n - 1n }, { kind: 'alloc', address: 2n, size: 2n ** 64n - 1n, function: 'a"\udcff' }]))
+    const text = jsonText(
+      statisticsOf([
+        { kind: 'alloc', address: 1n, size: 2n ** 64n - 1n, callSite: 2n ** 64n - 1n },
+        { kind: 'alloc', address: 2n, size: 2n ** 64n - 1n, function: 'a"\udcff' },
+      ]),
+    )
     expect(text).toContain('"allocated": {"blocks": 2, "bytes": 36893488147419103230}')
     expect(text).toContain('"callSite": "0xffffffffffffffff"')
-    expect((JSON.parse(text) as { sites: object[] }).sites).toContainEqual(expect.objectContaining({ function: 'a"\udcff' }))
-    expect(jsonText({ a: [], b: {}, c: [1n, 2], d: undefined, e: [{ f: [1] }] })).toBe('{\n  "a": [],\n  "b": {},\n  "c": [1, 2],\n  "e": [\n    {"f": [1]}\n  ]\n}\n')
+    expect((JSON.parse(text) as { sites: object[] }).sites).toContainEqual(
+      expect.objectContaining({ function: 'a"\udcff' }),
+    )
+    expect(jsonText({ a: [], b: {}, c: [1n, 2], d: undefined, e: [{ f: [1] }] })).toBe(
+      '{\n  "a": [],\n  "b": {},\n  "c": [1, 2],\n  "e": [\n    {"f": [1]}\n  ]\n}\n',
+    )
   })
 
   test('names of sites', () => {
     expect([
-      siteName({ function: 'f', file: 'a.c', line: 3 }), siteName({ function: 'f' }), siteName({ file: 'a.c' }), siteName({ function: 'f', line: 4 }), siteName({ rest: 'others' }), siteName({ rest: 'none' }),
+      siteName({ function: 'f', file: 'a.c', line: 3 }),
+      siteName({ function: 'f' }),
+      siteName({ file: 'a.c' }),
+      siteName({ function: 'f', line: 4 }),
+      siteName({ rest: 'others' }),
+      siteName({ rest: 'none' }),
     ]).toEqual(['f at a.c:3', 'f', 'a.c', 'f at line 4', '(others)', '(not told)'])
   })
 
   test('numbers and columns', () => {
     expect([grouped(0), grouped(123), grouped(1234n), grouped(-1234567)]).toEqual(['0', '123', '1,234', '-1,234,567'])
     expect([rounded(0), rounded(0.044), rounded(12.34), rounded(99_999.6)]).toEqual(['0', '0.04', '12.3', '100,000'])
-    expect([bytes(1n), bytes(1_048_576n), bytes(2n ** 70n)]).toEqual(['1 byte', '1,048,576 bytes (1.0 MiB)', '1,180,591,620,717,411,303,424 bytes (1024.0 EiB)'])
+    expect([bytes(1n), bytes(1_048_576n), bytes(2n ** 70n)]).toEqual([
+      '1 byte',
+      '1,048,576 bytes (1.0 MiB)',
+      '1,180,591,620,717,411,303,424 bytes (1024.0 EiB)',
+    ])
     expect(visible('a\nb\x7f')).toBe('a\\x0ab\\x7f')
-    expect(tableLines({ title: 'T', heads: ['n', ' name'], rows: [['1', 'x'], ['23', '']] })).toEqual(['T', '   n  name', '   1  x', '  23'])
+    expect(
+      tableLines({
+        title: 'T',
+        heads: ['n', ' name'],
+        rows: [
+          ['1', 'x'],
+          ['23', ''],
+        ],
+      }),
+    ).toEqual(['T', '   n  name', '   1  x', '  23'])
   })
 
   test('the same from NDJSON as from the trace itself', async () => {

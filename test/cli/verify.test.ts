@@ -6,12 +6,17 @@ import { corpusPath, hasCorpus } from '../support/corpus.js'
 import { scratch, shell } from '../support/commands.js'
 
 /** A free by another thread that was recorded behind the reuse of its address, and a free of nothing that is known. */
-const RACE = '1: malloc 0x1000 8 10 11\n2: malloc 0x1000 16 20 21\n1: free 0x1000 18 22\n3: free 0x5000 30 31\n2: free 0x1000 40 41\n'
+const RACE =
+  '1: malloc 0x1000 8 10 11\n2: malloc 0x1000 16 20 21\n1: free 0x1000 18 22\n3: free 0x5000 30 31\n2: free 0x1000 40 41\n'
 
 describe('hf-verify', () => {
   test('says nothing is wrong, and exits with 0', async () => {
     const { code, stdout, stderr } = await shell('hf-verify', '1: malloc 0x1000 8\n1: free 0x1000\n')
-    expect({ code, stdout: stdout.toString(), stderr }).toEqual({ code: 0, stdout: '2 events, no faults\n', stderr: '' })
+    expect({ code, stdout: stdout.toString(), stderr }).toEqual({
+      code: 0,
+      stdout: '2 events, no faults\n',
+      stderr: '',
+    })
   })
 
   test('tells faults with their first places, and exits with 1', async () => {
@@ -19,16 +24,18 @@ describe('hf-verify', () => {
     expect({ code, stderr }).toEqual({ code: 1, stderr: '' })
     expect(stdout.toString()).toBe(
       'unknown-free: 2\n  event 4: free of 0x5000 by thread 3, which is not live\n  and 1 more\n' +
-      'double-free: 1\n  event 5: free of 0x1000 by thread 2, which was freed already\n' +
-      'live-address: 1\n  event 2: alloc of 16 bytes at 0x1000 by thread 2, where a block is live\n' +
-      'time-backwards: 1\n  event 3: time 18 is before that of the event before\n6 events, 5 faults\n',
+        'double-free: 1\n  event 5: free of 0x1000 by thread 2, which was freed already\n' +
+        'live-address: 1\n  event 2: alloc of 16 bytes at 0x1000 by thread 2, where a block is live\n' +
+        'time-backwards: 1\n  event 3: time 18 is before that of the event before\n6 events, 5 faults\n',
     )
     const json = await shell('hf-verify --json --allow unknown-free --allow double-free --allow time-backwards', RACE)
     expect(json.code).toBe(1)
     expect(JSON.parse(json.stdout.toString())).toEqual({
       events: 5,
       faults: { 'live-address': 1 },
-      places: [{ fault: 'live-address', event: 2, what: 'alloc of 16 bytes at 0x1000 by thread 2, where a block is live' }],
+      places: [
+        { fault: 'live-address', event: 2, what: 'alloc of 16 bytes at 0x1000 by thread 2, where a block is live' },
+      ],
     })
   })
 
@@ -48,13 +55,17 @@ describe('hf-verify', () => {
     const trace = join(folder, 'race.txt')
     const mended = join(folder, 'mended.txt')
     writeFileSync(trace, RACE)
-    const { code, stderr, stdout } = await shell(`hf-verify --repair -o ${mended} ${trace}; cat ${mended}; hf-verify ${mended}`)
+    const { code, stderr, stdout } = await shell(
+      `hf-verify --repair -o ${mended} ${trace}; cat ${mended}; hf-verify ${mended}`,
+    )
     expect(code).toBe(0)
     expect(stderr).toBe(
       'hf-verify: free-moved  1  frees moved before the reuse of their address\n' +
-      'hf-verify: free-dropped  1  frees of blocks that are not live, left out\n',
+        'hf-verify: free-dropped  1  frees of blocks that are not live, left out\n',
     )
-    expect(stdout.toString()).toBe('1: malloc 0x1000 8 10 11\n1: free 0x1000 10 10\n2: malloc 0x1000 16 20 21\n2: free 0x1000 40 41\n4 events, no faults\n')
+    expect(stdout.toString()).toBe(
+      '1: malloc 0x1000 8 10 11\n1: free 0x1000 10 10\n2: malloc 0x1000 16 20 21\n2: free 0x1000 40 41\n4 events, no faults\n',
+    )
   })
 
   test('completes a trace that is cut off, in its archive too', async () => {
@@ -62,7 +73,9 @@ describe('hf-verify', () => {
     const lines = (await shell('replay-decode', RACE)).stdout
     const packed = gzipSync(lines.subarray(0, -30))
     writeFileSync(join(folder, 'cut.gz'), packed.subarray(0, packed.length - 9))
-    const { code, stderr } = await shell(`cd ${folder}; hf-verify --repair -o whole.ndjson cut.gz && hf-verify whole.ndjson`)
+    const { code, stderr } = await shell(
+      `cd ${folder}; hf-verify --repair -o whole.ndjson cut.gz && hf-verify whole.ndjson`,
+    )
     expect(stderr).toMatch(/end-added {2}1 {2}the trace is cut off/)
     expect(code).toBe(0)
   })
@@ -82,15 +95,20 @@ describe('hf-verify', () => {
   })
 
   describe.skipIf(!hasCorpus)('on real traces', () => {
-    test.each(['mtrc/small64pie.mtrc', 'mtrc/espresso-tiny32.mtrc.gz', 'memory-replay/systemui.zip'])('%s has sizes of 0 only, and can be mended', async (name) => {
-      const trace = corpusPath(name)
-      const mended = join(scratch(), name.includes('mtrc') ? 'mended.mtrc' : 'mended.txt')
-      const { code, stdout } = await shell(`hf-verify --allow zero-size ${trace} && hf-verify --repair -o ${mended} ${trace} && hf-verify ${mended}`)
-      expect(code).toBe(0)
-      const [before, after] = stdout.toString().trimEnd().split('\n')
-      expect(before).toMatch(/^\d+ events, no faults$/)
-      expect(after).toBe(before)
-      expect((await shell(`hf-verify ${trace}`)).stdout.toString()).toMatch(/^zero-size: /)
-    })
+    test.each(['mtrc/small64pie.mtrc', 'mtrc/espresso-tiny32.mtrc.gz', 'memory-replay/systemui.zip'])(
+      '%s has sizes of 0 only, and can be mended',
+      async (name) => {
+        const trace = corpusPath(name)
+        const mended = join(scratch(), name.includes('mtrc') ? 'mended.mtrc' : 'mended.txt')
+        const { code, stdout } = await shell(
+          `hf-verify --allow zero-size ${trace} && hf-verify --repair -o ${mended} ${trace} && hf-verify ${mended}`,
+        )
+        expect(code).toBe(0)
+        const [before, after] = stdout.toString().trimEnd().split('\n')
+        expect(before).toMatch(/^\d+ events, no faults$/)
+        expect(after).toBe(before)
+        expect((await shell(`hf-verify ${trace}`)).stdout.toString()).toMatch(/^zero-size: /)
+      },
+    )
   })
 })

@@ -25,15 +25,21 @@ const u64 = (n: number) => Buffer.from(BigUint64Array.of(BigInt(n)).buffer)
 const join = (...parts: Uint8Array[]) => new Uint8Array(Buffer.concat(parts))
 
 /** A local header. */
-export function local(
-  name: string,
-  options: MemberOptions & { compressed?: number; extra?: Uint8Array },
-): Uint8Array {
+export function local(name: string, options: MemberOptions & { compressed?: number; extra?: Uint8Array }): Uint8Array {
   const { flags = 0, method = 8, crc = 0, compressed = 0, size = 0, extra = new Uint8Array(0) } = options
   return join(
-    u32(0x0403_4b50), u16(20), u16(flags), u16(method), u32(0), u32(crc), u32(compressed), u32(size), u16(name.length),
-      u16(extra.length),
-    Buffer.from(name), extra,
+    u32(0x0403_4b50),
+    u16(20),
+    u16(flags),
+    u16(method),
+    u32(0),
+    u32(crc),
+    u32(compressed),
+    u32(size),
+    u16(name.length),
+    u16(extra.length),
+    Buffer.from(name),
+    extra,
   )
 }
 
@@ -60,7 +66,15 @@ export function member(name: string, content: Uint8Array, options: MemberOptions
 
 /** One entry of the central directory; what it says is not looked at. */
 function central(name: string): Uint8Array {
-  return join(u32(0x0201_4b50), new Uint8Array(24), u16(name.length), u16(0), u16(0), new Uint8Array(12), Buffer.from(name))
+  return join(
+    u32(0x0201_4b50),
+    new Uint8Array(24),
+    u16(name.length),
+    u16(0),
+    u16(0),
+    new Uint8Array(12),
+    Buffer.from(name),
+  )
 }
 
 /** The end record, without a comment. */

@@ -11,8 +11,9 @@ import { descriptor, end, local, member, zip } from './archive.js'
 const bytes = (text: string) => new Uint8Array(Buffer.from(text))
 
 /** Some 100 kB that deflate well and not too well. */
-const TEXT = bytes(Array.from({ length: 5000 },
-  (_, i) => `${i % 7}: malloc 0x${(i * 2_654_435_761).toString(16)} ${i}\n`).join(''))
+const TEXT = bytes(
+  Array.from({ length: 5000 }, (_, i) => `${i % 7}: malloc 0x${(i * 2_654_435_761).toString(16)} ${i}\n`).join(''),
+)
 
 function unzip(archive: Uint8Array, size?: number) {
   const stage = new Unzip()
@@ -43,8 +44,14 @@ describe('inflating a zip', () => {
     ['with a bare descriptor of 64-bit sizes', zip([member('dump.txt', TEXT, { descriptor: 'bare64' })])],
     ['with sizes in a zip64 field', zip([member('dump.txt', TEXT, { zip64: true })])],
     ['with stored blocks', zip([member('dump.txt', TEXT, { level: 0 })])],
-    ['with a directory', zip([member('dumps/', bytes('')), member('dumps/dump.txt', TEXT), member('empty/', bytes(''),
-      { descriptor: 'signed' })])],
+    [
+      'with a directory',
+      zip([
+        member('dumps/', bytes('')),
+        member('dumps/dump.txt', TEXT),
+        member('empty/', bytes(''), { descriptor: 'signed' }),
+      ]),
+    ],
   ]
 
   it.each(archives)('gives the file: %s', (_, archive) => {
@@ -76,8 +83,12 @@ describe('inflating a zip', () => {
   })
 
   it('gives an empty file', () => {
-    for (const archive of [zipSync({ a: bytes('') }), streamed(bytes('')), streamed(bytes(''), true),
-      zip([member('a', bytes(''))])]) {
+    for (const archive of [
+      zipSync({ a: bytes('') }),
+      streamed(bytes('')),
+      streamed(bytes(''), true),
+      zip([member('a', bytes(''))]),
+    ]) {
       expect(unzip(archive)).toMatchObject({ content: bytes(''), warnings: [] })
       expect(unzip(archive).error).toBeUndefined()
     }
@@ -171,13 +182,23 @@ describe('faults in a zip', () => {
   })
 
   it.each<[string, Uint8Array, string]>([
-    ['a second file', zip([member('a.txt', TEXT), member('b\n.txt', TEXT)]),
-      'holds a second file, "b\\n.txt"; the first one, "a.txt", was read whole'],
+    [
+      'a second file',
+      zip([member('a.txt', TEXT), member('b\n.txt', TEXT)]),
+      'holds a second file, "b\\n.txt"; the first one, "a.txt", was read whole',
+    ],
     ['a wrong CRC-32', zip([member('dump.txt', TEXT, { crc: 1 })]), 'CRC-32'],
     ['a wrong CRC-32 behind the data', zip([member('dump.txt', TEXT, { crc: 1, descriptor: 'signed' })]), 'CRC-32'],
-    ['too large a size', zip([member('dump.txt', TEXT, { size: TEXT.length + 1 })]),
-      `has ${TEXT.length} bytes, and should have ${TEXT.length + 1}`],
-    ['a wrong size behind the data', zip([member('dump.txt', TEXT, { size: 5, descriptor: 'signed' })]), 'and should have 5'],
+    [
+      'too large a size',
+      zip([member('dump.txt', TEXT, { size: TEXT.length + 1 })]),
+      `has ${TEXT.length} bytes, and should have ${TEXT.length + 1}`,
+    ],
+    [
+      'a wrong size behind the data',
+      zip([member('dump.txt', TEXT, { size: 5, descriptor: 'signed' })]),
+      'and should have 5',
+    ],
     ['garbage behind the member', zip([member('dump.txt', TEXT), bytes('garbage')]), 'no record'],
   ])('%s, behind the whole file', (_, archive, message) => {
     const { content, error } = unzip(archive)
@@ -195,8 +216,9 @@ describe('faults in a zip', () => {
   it('bounds what follows the end of the deflated data', () => {
     const padded = new Uint8Array(Buffer.concat([deflateRawSync(TEXT), new Uint8Array(1_000_000)]))
     for (const flags of [0, 8]) {
-      const archive = new Uint8Array(Buffer.concat([local('dump.txt', { flags, crc: 0, compressed: padded.length,
-        size: TEXT.length }), padded]))
+      const archive = new Uint8Array(
+        Buffer.concat([local('dump.txt', { flags, crc: 0, compressed: padded.length, size: TEXT.length }), padded]),
+      )
       const { content, error } = unzip(archive, 65_536)
       expect(content).toEqual(TEXT)
       expect(error).toMatchObject({ code: 'ERR_TRACE_MALFORMED' })
@@ -205,8 +227,13 @@ describe('faults in a zip', () => {
 
   it('gives what could be inflated of a cut archive, and never passes for whole', () => {
     const small = TEXT.subarray(0, 2000)
-    for (const archive of [zipSync({ a: small }), zipSync({ a: small },
-      { level: 0 }), streamed(small), streamed(small, true), zip([member('a', small, { descriptor: 'bare64' })])]) {
+    for (const archive of [
+      zipSync({ a: small }),
+      zipSync({ a: small }, { level: 0 }),
+      streamed(small),
+      streamed(small, true),
+      zip([member('a', small, { descriptor: 'bare64' })]),
+    ]) {
       const { length } = unzip(archive).content
       expect(length).toBe(2000)
       let most = 0

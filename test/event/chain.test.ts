@@ -23,7 +23,10 @@ class Echo implements BatchTransform {
   private queue: EventBatch[] = []
   private held: EventBatch | null = null
 
-  constructor(private readonly name: string, private readonly options: { times?: number; holds?: boolean; failsAt?: number } = {}) {}
+  constructor(
+    private readonly name: string,
+    private readonly options: { times?: number; holds?: boolean; failsAt?: number } = {},
+  ) {}
 
   feed(batch: EventBatch): void {
     this.calls.push(`feed ${lineOf(batch)}`)
@@ -36,7 +39,8 @@ class Echo implements BatchTransform {
   next(): EventBatch | null {
     const batch = this.queue.shift()
     if (batch !== undefined) return batch
-    if (this.held !== null && lineOf(this.held) === this.options.failsAt) throw new Error(`${this.name} fails at ${this.options.failsAt}`)
+    if (this.held !== null && lineOf(this.held) === this.options.failsAt)
+      throw new Error(`${this.name} fails at ${this.options.failsAt}`)
     return null
   }
 
@@ -54,21 +58,24 @@ class Echo implements BatchTransform {
 describe('chain', () => {
   const others = FORMATS.filter(({ name }) => name !== 'metatf').map(({ name }) => name)
 
-  it.each(others)('a decoder, a filter and the encoder of %s give what they give one by one, with memory used again or not', (name) => {
-    const filter = () => new Filter({ size: parseRange('16..4096') })
-    const encoder = () => formatNamed(name)?.encoder() as Stage<EventBatch, Uint8Array>
-    const events = drive(mtrc.decoder(), slices(TRACE, 10_000)).out
-    const expected = Buffer.concat(drive(encoder(), drive(filter(), events).out).out)
-    expect(expected.length).toBeGreaterThan(1000)
-    for (const recycle of [false, true]) {
-      const stage = chain(mtrc.decoder(), chain(filter(), encoder(), { recycle }), { recycle })
-      const { out, error } = drive(stage, slices(TRACE, 10_000))
-      expect(error?.message).toMatch(/the input ends within a record/)
-      // The trace is cut, so trailers are missing.
-      expect(Buffer.concat(out).equals(expected.subarray(0, Buffer.concat(out).length))).toBe(true)
-      expect(Buffer.concat(out).length).toBeGreaterThan(expected.length - 100)
-    }
-  })
+  it.each(others)(
+    'a decoder, a filter and the encoder of %s give what they give one by one, with memory used again or not',
+    (name) => {
+      const filter = () => new Filter({ size: parseRange('16..4096') })
+      const encoder = () => formatNamed(name)?.encoder() as Stage<EventBatch, Uint8Array>
+      const events = drive(mtrc.decoder(), slices(TRACE, 10_000)).out
+      const expected = Buffer.concat(drive(encoder(), drive(filter(), events).out).out)
+      expect(expected.length).toBeGreaterThan(1000)
+      for (const recycle of [false, true]) {
+        const stage = chain(mtrc.decoder(), chain(filter(), encoder(), { recycle }), { recycle })
+        const { out, error } = drive(stage, slices(TRACE, 10_000))
+        expect(error?.message).toMatch(/the input ends within a record/)
+        // The trace is cut, so trailers are missing.
+        expect(Buffer.concat(out).equals(expected.subarray(0, Buffer.concat(out).length))).toBe(true)
+        expect(Buffer.concat(out).length).toBeGreaterThan(expected.length - 100)
+      }
+    },
+  )
 
   it('gives all that the second makes of each batch, and of the end', () => {
     const [first, second] = [new Echo('a', { times: 2 }), new Echo('b', { holds: true, times: 3 })]
@@ -92,7 +99,11 @@ describe('chain', () => {
   })
 
   it('fails with the second, behind its results', () => {
-    const { out, error } = drive(chain(new Echo('a'), new Echo('b', { failsAt: 2, times: 2 })), [batchOf(1), batchOf(2), batchOf(3)])
+    const { out, error } = drive(chain(new Echo('a'), new Echo('b', { failsAt: 2, times: 2 })), [
+      batchOf(1),
+      batchOf(2),
+      batchOf(3),
+    ])
     expect(out.map(lineOf)).toEqual([1, 1, 2, 2])
     expect(error?.message).toBe('b fails at 2')
   })
@@ -132,6 +143,11 @@ describe('chain', () => {
     }
     const passing = new Echo('b')
     passing.consumes = true
-    expect([counts(taker(true), true), counts(taker(true), false), counts(taker(false), true), counts(passing, true)]).toEqual([0, 1, 1, 1])
+    expect([
+      counts(taker(true), true),
+      counts(taker(true), false),
+      counts(taker(false), true),
+      counts(passing, true),
+    ]).toEqual([0, 1, 1, 1])
   })
 })

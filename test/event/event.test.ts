@@ -40,7 +40,10 @@ describe('EventBatch', () => {
   })
 
   test('many events make many batches', () => {
-    const batches = batchesOf(Array.from({ length: 2 * BATCH_EVENTS + 1 }, () => ({ kind: 'free' }) as const), HEADER)
+    const batches = batchesOf(
+      Array.from({ length: 2 * BATCH_EVENTS + 1 }, () => ({ kind: 'free' }) as const),
+      HEADER,
+    )
     expect(batches.map((batch) => batch.count)).toEqual([BATCH_EVENTS, BATCH_EVENTS, 1])
   })
 
@@ -55,15 +58,25 @@ describe('EventBatch', () => {
 
   test('rows are selected in the order asked for', () => {
     fc.assert(
-      fc.property(fc.array(anyEvent, { minLength: 1, maxLength: 20 }), fc.array(fc.nat(), { maxLength: 30 }), (events, picks) => {
-        const [batch] = batchesOf(events, HEADER) as [EventBatch]
-        const rows = Int32Array.from(picks, (pick) => pick % events.length)
-        expect([...selectRows(batch, rows, rows.length)]).toEqual([...rows].map((row) => events[row]))
-      }),
+      fc.property(
+        fc.array(anyEvent, { minLength: 1, maxLength: 20 }),
+        fc.array(fc.nat(), { maxLength: 30 }),
+        (events, picks) => {
+          const [batch] = batchesOf(events, HEADER) as [EventBatch]
+          const rows = Int32Array.from(picks, (pick) => pick % events.length)
+          expect([...selectRows(batch, rows, rows.length)]).toEqual([...rows].map((row) => events[row]))
+        },
+      ),
     )
   })
 
-  test.each([[4096, 4096], [4096, 100], [5000, 4000], [3000, 5000], [10, 0]])('of %i events any %i rows and some columns can be selected', (count, n) => {
+  test.each([
+    [4096, 4096],
+    [4096, 100],
+    [5000, 4000],
+    [3000, 5000],
+    [10, 0],
+  ])('of %i events any %i rows and some columns can be selected', (count, n) => {
     const batch = new EventBatch(count, fieldSet('address', 'line', 'api', 'cpu'), HEADER)
     for (let i = 0; i < count; i++) {
       batch.mask[i] = i % 3 === 0 ? Has.address | Has.api : Has.address | Has.line | Has.cpu
@@ -96,9 +109,12 @@ describe('fields', () => {
 
 describe('strings', () => {
   test('bytes that are not UTF-8 survive as lone surrogates', () => {
-    fc.assert(fc.property(fc.uint8Array({ maxLength: 40 }), (bytes) => {
-      expect(encodeText(decodeText(bytes))).toEqual(bytes)
-    }), { numRuns: 2000 })
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 40 }), (bytes) => {
+        expect(encodeText(decodeText(bytes))).toEqual(bytes)
+      }),
+      { numRuns: 2000 },
+    )
     expect(decodeText(Uint8Array.of(0x61, 0xff, 0xc3, 0xa9))).toBe('a\udcffé')
   })
 
@@ -125,26 +141,52 @@ describe('Losses', () => {
 
   test('counts fields, fields of kinds, and kinds', () => {
     const losses = new Losses('test', carried)
-    const [batch] = batchesOf([{ kind: 'alloc', size: 1n, time: 2n }, { kind: 'free', size: 1n, time: 3n }, { kind: 'comment', text: 'x' }], HEADER) as [EventBatch]
+    const [batch] = batchesOf(
+      [
+        { kind: 'alloc', size: 1n, time: 2n },
+        { kind: 'free', size: 1n, time: 3n },
+        { kind: 'comment', text: 'x' },
+      ],
+      HEADER,
+    ) as [EventBatch]
     expect(losses.admit(batch)).toBe(3)
     losses.note('too long', batch, 0)
-    expect(losses.counts).toEqual(new Map([['time', 2], ['size of free', 1], ['comment events', 1], ['too long', 1]]))
+    expect(losses.counts).toEqual(
+      new Map([
+        ['time', 2],
+        ['size of free', 1],
+        ['comment events', 1],
+        ['too long', 1],
+      ]),
+    )
   })
 
   test('strict stops before the first loss, and says which', () => {
     const losses = new Losses('test', carried, true)
-    const [batch] = batchesOf([{ kind: 'alloc', size: 1n }, { kind: 'free', size: 1n }], HEADER) as [EventBatch]
+    const [batch] = batchesOf(
+      [
+        { kind: 'alloc', size: 1n },
+        { kind: 'free', size: 1n },
+      ],
+      HEADER,
+    ) as [EventBatch]
     expect(losses.admit(batch)).toBe(1)
-    expect(losses.refusal(batch, 1)).toMatchObject({ code: 'ERR_TRACE_UNENCODABLE', event: 2, message: 'test: event 2: has no place for size of free events' })
+    expect(losses.refusal(batch, 1)).toMatchObject({
+      code: 'ERR_TRACE_UNENCODABLE',
+      event: 2,
+      message: 'test: event 2: has no place for size of free events',
+    })
   })
 
   test('counts whatever there is, in batches of any size', () => {
     const fields = fc.integer({ min: 0, max: ALL_FIELDS })
     const places = fc.record(Object.fromEntries(KINDS.map((kind) => [kind, fields])), { requiredKeys: [] })
     // Of few masks, as in traces, or of more than the kernel has places for.
-    const rows = fc.array(fields, { minLength: 1, maxLength: 100 }).chain((masks) =>
-      fc.array(fc.tuple(fc.nat(KINDS.length - 1), fc.constantFrom(...masks)), { maxLength: 9000, size: 'max' }),
-    )
+    const rows = fc
+      .array(fields, { minLength: 1, maxLength: 100 })
+      .chain((masks) =>
+        fc.array(fc.tuple(fc.nat(KINDS.length - 1), fc.constantFrom(...masks)), { maxLength: 9000, size: 'max' }),
+      )
     fc.assert(
       fc.property(places, rows, fc.boolean(), (carried, events, strict) => {
         const batch = new EventBatch(events.length, ALL_FIELDS, HEADER)
@@ -159,7 +201,10 @@ describe('Losses', () => {
         events.forEach(([code, mask], i) => {
           const kind = KINDS[code] as (typeof KINDS)[number]
           const place = carried[kind]
-          const names = place === undefined ? [`${kind} events`] : fieldNames(mask & ~place).map((name) => ((Has[name] & somewhere) !== 0 ? `${name} of ${kind}` : name))
+          const names =
+            place === undefined
+              ? [`${kind} events`]
+              : fieldNames(mask & ~place).map((name) => ((Has[name] & somewhere) !== 0 ? `${name} of ${kind}` : name))
           if (names.length > 0) first = Math.min(first, i)
           for (const name of names) expected.set(name, (expected.get(name) ?? 0) + 1)
         })

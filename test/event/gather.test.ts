@@ -3,7 +3,14 @@ import { describe, expect, test } from 'vitest'
 import { BatchArena } from '../../lib/event/arena.js'
 import { batchesOf, EventBatch, type TraceEvent } from '../../lib/event/batch.js'
 import { gatherRows } from '../../lib/event/gather.js'
-import { packColumns, packedLength, packedStringsLength, packStrings, unpackStrings, viewColumns } from '../../lib/event/pack.js'
+import {
+  packColumns,
+  packedLength,
+  packedStringsLength,
+  packStrings,
+  unpackStrings,
+  viewColumns,
+} from '../../lib/event/pack.js'
 import { anyEvent } from '../support/random-event.js'
 
 const HEADER = { format: 'test' }
@@ -19,7 +26,9 @@ describe('gatherRows', () => {
   test('copies any events of several batches in any order', () => {
     fc.assert(
       fc.property(parts, fc.array(fc.tuple(fc.nat(), fc.nat()), { maxLength: 40 }), (all, picks) => {
-        const chosen = picks.map(([k, i]) => [k % all.length, i % (all[k % all.length] as TraceEvent[]).length] as const)
+        const chosen = picks.map(
+          ([k, i]) => [k % all.length, i % (all[k % all.length] as TraceEvent[]).length] as const,
+        )
         const from = Int32Array.from(chosen, ([k]) => k)
         const rows = Int32Array.from(chosen, ([, i]) => i)
         const batch = gatherRows(OTHER, all.map(batchOf), from, rows, chosen.length)
@@ -31,7 +40,12 @@ describe('gatherRows', () => {
   })
 
   test('takes each string that is used once, and none that is not', () => {
-    const [a, b] = ['one', 'two'].map((other) => batchOf([{ kind: 'alloc', function: 'main', stack: ['main', 'f'] }, { kind: 'free', function: other }])) as [EventBatch, EventBatch]
+    const [a, b] = ['one', 'two'].map((other) =>
+      batchOf([
+        { kind: 'alloc', function: 'main', stack: ['main', 'f'] },
+        { kind: 'free', function: other },
+      ]),
+    ) as [EventBatch, EventBatch]
     const batch = gatherRows(HEADER, [a, b], Int32Array.of(0, 1, 0), Int32Array.of(0, 0, 0), 3)
     expect(batch.strings.size).toBe(2)
     expect(batch.strings.listCount).toBe(2)
@@ -91,7 +105,12 @@ describe('packed batches', () => {
 
   test('copies in an arena stay as they are until it is cleared, and then its memory is used again', () => {
     const arena = new BatchArena()
-    const events = Array.from({ length: 4000 }, (_, i): TraceEvent => ({ kind: 'alloc', address: BigInt(i), size: 1n, function: `f${i % 9}` }))
+    const events = Array.from({ length: 4000 }, (_, i): TraceEvent => ({
+      kind: 'alloc',
+      address: BigInt(i),
+      size: 1n,
+      function: `f${i % 9}`,
+    }))
     const copies = Array.from({ length: 40 }, () => arena.copy(batchOf(events)))
     expect(copies.every((copy) => copy.event(3999).address === 3999n && copy.event(5).function === 'f5')).toBe(true)
     const { bytes } = arena

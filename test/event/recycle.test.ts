@@ -24,7 +24,13 @@ describe('a recycled batch', () => {
     const batch = filled(1000, 7)
     const { buffer } = batch.mask
     recycle(batch)
-    expect([batch.count, batch.columns, batch.mask.length, batch.address.words.length, [...batch]]).toEqual([0, 0, 0, 0, []])
+    expect([batch.count, batch.columns, batch.mask.length, batch.address.words.length, [...batch]]).toEqual([
+      0,
+      0,
+      0,
+      0,
+      [],
+    ])
     expect(EventBatch.unfilled(1000, FIELDS & ~fieldSet('line'), HEADER).mask.buffer).not.toBe(buffer)
     expect(EventBatch.unfilled(10, FIELDS, HEADER).mask.buffer).not.toBe(buffer)
     expect(EventBatch.unfilled(990, FIELDS, HEADER).mask.buffer).toBe(buffer)
@@ -82,7 +88,8 @@ describe('a recycled chunk', () => {
 
   it('is all of it, and not a part that somebody cut off', () => {
     const chunk = chunkOf(new Uint8Array(50_000).fill(3))
-    for (const part of [chunk.subarray(0, 1000), chunk.subarray(1000), Buffer.from(chunk.buffer, 0, 49_999)]) recycle(part)
+    for (const part of [chunk.subarray(0, 1000), chunk.subarray(1000), Buffer.from(chunk.buffer, 0, 49_999)])
+      recycle(part)
     expect(newChunk(50_000).buffer).not.toBe(chunk.buffer)
     recycle(Buffer.from(chunk.buffer, 0, 50_000))
     expect(newChunk(50_000).buffer).toBe(chunk.buffer)

@@ -21,7 +21,12 @@ conformance(replay, { random: randomReplay() })
 conformance(heapmon, { random: randomHeapmon() })
 conformance(hatfAscii, { random: randomHatfAscii() })
 conformance(hatf, {
-  raw: { fold: false }, random: randomHatf(), encode: { 'records.hatf': PLAIN }, lookedAhead: ['best.hatf'],
+  raw: { fold: false },
+  random: randomHatf(),
+  encode: { 'records.hatf': PLAIN },
+  lookedAhead: ['best.hatf'],
 })
 conformance(kmemtrace, { random: randomKmemtrace() })
-conformance(ndjson, { random: fc.record({ header: fc.constant({ format: 'any' }), events: fc.array(anyEvent, { maxLength: 20 }) }) })
+conformance(ndjson, {
+  random: fc.record({ header: fc.constant({ format: 'any' }), events: fc.array(anyEvent, { maxLength: 20 }) }),
+})

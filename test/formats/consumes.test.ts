@@ -29,7 +29,12 @@ function spoil(batch: EventBatch): void {
 }
 
 /** Runs a stage over batches, each of which is spoilt as soon as the stage says that it is done with it. */
-function run<Out>(stage: Stage<EventBatch, Out>, batches: EventBatch[], spoils: boolean, show: (out: Out) => unknown): unknown[] {
+function run<Out>(
+  stage: Stage<EventBatch, Out>,
+  batches: EventBatch[],
+  spoils: boolean,
+  show: (out: Out) => unknown,
+): unknown[] {
   const shown: unknown[] = []
   const drain = (batch?: EventBatch) => {
     let passedOn = false
@@ -52,13 +57,16 @@ describe('a stage that consumes batches is done with each when it wants another 
   const consuming = FORMATS.filter((format) => format.encoder().consumes === true)
   const cases = consuming.map(({ name }): [string, object] => [name, {}])
 
-  it.each([...cases, ['hatf', { preset: 'naive' }], ['hatf', { attributes: true }]])('the encoder of %s %o', (name, options) => {
-    const encoder = () => formatNamed(name as string)?.encoder(options as object) as Stage<EventBatch, Uint8Array>
-    const bytes = (out: Uint8Array) => Buffer.from(out)
-    const expected = Buffer.concat(run(encoder(), traceBatches(), false, bytes) as Buffer[])
-    expect(expected.length).toBeGreaterThan(10_000)
-    expect(Buffer.concat(run(encoder(), traceBatches(), true, bytes) as Buffer[]).equals(expected)).toBe(true)
-  })
+  it.each([...cases, ['hatf', { preset: 'naive' }], ['hatf', { attributes: true }]])(
+    'the encoder of %s %o',
+    (name, options) => {
+      const encoder = () => formatNamed(name as string)?.encoder(options as object) as Stage<EventBatch, Uint8Array>
+      const bytes = (out: Uint8Array) => Buffer.from(out)
+      const expected = Buffer.concat(run(encoder(), traceBatches(), false, bytes) as Buffer[])
+      expect(expected.length).toBeGreaterThan(10_000)
+      expect(Buffer.concat(run(encoder(), traceBatches(), true, bytes) as Buffer[]).equals(expected)).toBe(true)
+    },
+  )
 
   const size = parseRange('64..512')
   const filters: FilterOptions[] = [{ size }, { size, lifetimes: true }, {}, { invert: true }]
@@ -78,6 +86,8 @@ describe('a stage that consumes batches is done with each when it wants another 
   })
 
   it('they are the usual formats', () => {
-    expect(cases.map(([name]) => name)).toEqual(expect.arrayContaining(['mtrc', 'ndjson', 'kmemtrace', 'replay', 'hatf']))
+    expect(cases.map(([name]) => name)).toEqual(
+      expect.arrayContaining(['mtrc', 'ndjson', 'kmemtrace', 'replay', 'hatf']),
+    )
   })
 })

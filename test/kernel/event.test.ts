@@ -8,10 +8,12 @@ const source = (file: string) => readFileSync(new URL(`../../kernel/shared/${fil
 const constant = (name: string) => name.replace(/[A-Z]/g, '_$&').replaceAll('-', '_').toUpperCase()
 
 describe("the kernels' constants", () => {
-  const constants = new Map([...source('event').matchAll(/^export const (\w+): \w+ = ([\d <]+)$/gm)].map(([, name, value]) => {
-    const [base, shift] = (value as string).split('<<').map(Number)
-    return [name as string, (base as number) << (shift ?? 0)]
-  }))
+  const constants = new Map(
+    [...source('event').matchAll(/^export const (\w+): \w+ = ([\d <]+)$/gm)].map(([, name, value]) => {
+      const [base, shift] = (value as string).split('<<').map(Number)
+      return [name as string, (base as number) << (shift ?? 0)]
+    }),
+  )
 
   it('are those of the event model, all of them', () => {
     const expected = new Map([['BATCH_EVENTS', BATCH_EVENTS]])
@@ -23,7 +25,12 @@ describe("the kernels' constants", () => {
   })
 
   it('give every column room for a whole batch', () => {
-    const sizes = new Map([...source('columns').matchAll(/^export const (\w+): usize = memory\.data\((\d+)\)$/gm)].map(([, name, size]) => [name, Number(size)]))
+    const sizes = new Map(
+      [...source('columns').matchAll(/^export const (\w+): usize = memory\.data\((\d+)\)$/gm)].map(([, name, size]) => [
+        name,
+        Number(size),
+      ]),
+    )
     expect(sizes.size).toBe(FIELDS.length + 2)
     FIELDS.forEach(({ type }, f) => {
       const width = (U64_FIELDS >>> f) & 1 ? 8 : type === 'api' || type === 'outcome' ? 1 : 4

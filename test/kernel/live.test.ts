@@ -23,7 +23,11 @@ function kernel(): LiveExports {
 /** Does up to 4096 things. @returns what was done, and the number of the block that each was about */
 function follow(run: LiveExports, deeds: readonly Deed[]): { change: number; number: number }[] {
   const { buffer } = run.memory
-  const [intents, ends, begins] = [new Uint8Array(buffer, run.INTENTS.value), new BigUint64Array(buffer, run.ENDS.value), new BigUint64Array(buffer, run.BEGINS.value)]
+  const [intents, ends, begins] = [
+    new Uint8Array(buffer, run.INTENTS.value),
+    new BigUint64Array(buffer, run.ENDS.value),
+    new BigUint64Array(buffer, run.BEGINS.value),
+  ]
   deeds.forEach(({ key, isIndex, begins: isBegin }, row) => {
     intents[row] = (isBegin ? Change.began : Change.ended) | (isIndex ? INDEXED : 0)
     ends[row] = begins[row] = key
@@ -31,17 +35,28 @@ function follow(run: LiveExports, deeds: readonly Deed[]): { change: number; num
   expect(run.follow(deeds.length)).toBe(deeds.length)
   // Memory may have grown.
   const after = run.memory.buffer
-  const [changes, ended, begun] = [new Uint8Array(after, run.CHANGES.value), new Int32Array(after, run.ENDED.value), new Int32Array(after, run.BEGUN.value)]
-  return deeds.map((_, row) => ({ change: changes[row] as number, number: (ended[row] as number) + (begun[row] as number) }))
+  const [changes, ended, begun] = [
+    new Uint8Array(after, run.CHANGES.value),
+    new Int32Array(after, run.ENDED.value),
+    new Int32Array(after, run.BEGUN.value),
+  ]
+  return deeds.map((_, row) => ({
+    change: changes[row] as number,
+    number: (ended[row] as number) + (begun[row] as number),
+  }))
 }
 
-const find = (run: LiveExports, key: bigint, isIndex = false) => run.find(Number(key & 0xffff_ffffn), Number(key >> 32n), isIndex)
+const find = (run: LiveExports, key: bigint, isIndex = false) =>
+  run.find(Number(key & 0xffff_ffffn), Number(key >> 32n), isIndex)
 
 /** Does the same to many blocks. */
 function followAll(run: LiveExports, keys: readonly bigint[], begins: boolean): number[] {
   const numbers: number[] = []
   for (let from = 0; from < keys.length; from += 4096) {
-    for (const { change, number } of follow(run, keys.slice(from, from + 4096).map((key) => ({ key, isIndex: false, begins })))) {
+    for (const { change, number } of follow(
+      run,
+      keys.slice(from, from + 4096).map((key) => ({ key, isIndex: false, begins })),
+    )) {
       if (change !== (begins ? Change.began : Change.ended)) throw new Error(`row ${numbers.length} did ${change}`)
       numbers.push(number)
     }
@@ -49,14 +64,19 @@ function followAll(run: LiveExports, keys: readonly bigint[], begins: boolean): 
   return numbers
 }
 
-/** The inverse of the golden ratio that keys are multiplied by: the product of `KEY * i` is i, whose upper bits are all zero. */
+/**
+ * The inverse of the golden ratio that keys are multiplied by: the product of `KEY * i` is i, whose upper bits are all
+ * zero.
+ */
 const INVERSE = 0xf1de_83e1_9937_733dn
 const colliding = (n: number) => Array.from({ length: n }, (_, i) => BigInt.asUintN(64, BigInt(i + 1) * INVERSE))
 
 describe('the live set', () => {
   it('does as a Map does, whatever the keys are', () => {
     const key = fc.oneof(
-      fc.bigInt({ min: 0n, max: 30n }), fc.bigInt({ min: 0n, max: 30n }).map((n) => n << 32n), fc.nat({ max: 30 }).map((i) => BigInt.asUintN(64, BigInt(i) * INVERSE)),
+      fc.bigInt({ min: 0n, max: 30n }),
+      fc.bigInt({ min: 0n, max: 30n }).map((n) => n << 32n),
+      fc.nat({ max: 30 }).map((i) => BigInt.asUintN(64, BigInt(i) * INVERSE)),
       fc.bigInt({ min: 0n, max: 2n ** 64n - 1n }),
     )
     const trace = fc.array(fc.record({ key, isIndex: fc.boolean(), begins: fc.boolean() }), { maxLength: 300 })
@@ -107,7 +127,7 @@ describe('the live set', () => {
     expect(run.memory.buffer.byteLength).toBeLessThanOrEqual(2 * byteLength)
   })
 
-  it('takes a seed for keys that were chosen to be in each other\'s way', { timeout: 60_000 }, () => {
+  it("takes a seed for keys that were chosen to be in each other's way", { timeout: 60_000 }, () => {
     const run = kernel()
     const keys = colliding(300_000)
     const others = Array.from({ length: 400 }, (_, i) => BigInt(i) << 55n)

@@ -2,9 +2,15 @@ import { describe, expect, test } from 'vitest'
 import { formatFileHeader } from '../../lib/metatf/binary/index.js'
 import { announcementOf, dtdPaths, isAnnounced, isNameOf, isTelling, lastPart } from '../../lib/metatf/dtd-name.js'
 
-const header = (dtd: string) => formatFileHeader({
-  addressSize: 64, byteOrder: 'little', dtd, start: 28 + dtd.length + 12, records: 0, sections: [{ id: 1, start: 28 + dtd.length + 12, size: 1 }],
-})
+const header = (dtd: string) =>
+  formatFileHeader({
+    addressSize: 64,
+    byteOrder: 'little',
+    dtd,
+    start: 28 + dtd.length + 12,
+    records: 0,
+    sections: [{ id: 1, start: 28 + dtd.length + 12, size: 1 }],
+  })
 const ascii = (text: string) => Buffer.from(text)
 
 describe('where a DTD is looked for', () => {
@@ -52,7 +58,9 @@ describe('what a trace says of its DTD', () => {
       expect(isAnnounced(head)).toBe(true)
       expect(isTelling(head)).toBe(length === bytes.length)
       if (length < bytes.length) {
-        expect(() => announcementOf(head)).toThrow('metatf: byte 0, event 1: truncated: the trace ends inside its header')
+        expect(() => announcementOf(head)).toThrow(
+          'metatf: byte 0, event 1: truncated: the trace ends inside its header',
+        )
       }
     }
     const wrong = Uint8Array.from(bytes)
@@ -77,13 +85,20 @@ describe('what a trace says of its DTD', () => {
     expect(isTelling(ascii(text))).toBe(isWhole)
   })
 
-  test.each(['#', '# x: y\n', '##\n', '## no key\n', '1 2 0x3\n', '\x7fMTG', '\x04\x00\x01\x02'])('records: %j', (text) => {
-    expect(isAnnounced(ascii(text))).toBe(false)
-    expect(announcementOf(ascii(text))).toBeNull()
-  })
+  test.each(['#', '# x: y\n', '##\n', '## no key\n', '1 2 0x3\n', '\x7fMTG', '\x04\x00\x01\x02'])(
+    'records: %j',
+    (text) => {
+      expect(isAnnounced(ascii(text))).toBe(false)
+      expect(announcementOf(ascii(text))).toBeNull()
+    },
+  )
 
   test('blanks without end take no time', () => {
-    for (const text of [`## DTDURL: x${' '.repeat(65_000)}y\n`, `##${' '.repeat(65_000)}DTDURL:\n`, `## DTDURL:${' \t'.repeat(32_000)}\n`]) {
+    for (const text of [
+      `## DTDURL: x${' '.repeat(65_000)}y\n`,
+      `##${' '.repeat(65_000)}DTDURL:\n`,
+      `## DTDURL:${' \t'.repeat(32_000)}\n`,
+    ]) {
       const start = performance.now()
       announcementOf(ascii(`${text}\n1 2\n`))
       expect(performance.now() - start).toBeLessThan(1000)

@@ -44,12 +44,24 @@ function lines(events: readonly TraceEvent[]): Buffer {
 
 /** Events of a program as those of a kernel: the only way to have many of them. */
 function kernelEvents(): TraceEvent[] {
-  const { events } = decodeAll(replay.decoder(), gunzipSync(readFileSync(path('test/fixtures/replay/mstress-head.txt.gz'))), 65_536)
-  const apis = [['kmalloc', 'kfree'], ['kmem_cache_alloc', 'kmem_cache_free'], ['pages', 'pages']] as const
+  const { events } = decodeAll(
+    replay.decoder(),
+    gunzipSync(readFileSync(path('test/fixtures/replay/mstress-head.txt.gz'))),
+    65_536,
+  )
+  const apis = [
+    ['kmalloc', 'kfree'],
+    ['kmem_cache_alloc', 'kmem_cache_free'],
+    ['pages', 'pages'],
+  ] as const
   return events.slice(0, 12_000).flatMap(({ kind, address = 0n, size = 0n }, i): TraceEvent[] => {
     if (kind !== 'alloc' && kind !== 'free') return []
     const [alloc, free] = apis[i % 3] as (typeof apis)[number]
-    const at = { address: 0xffff_8800_0000_0000n | (address & 0xffff_ffffn), callSite: 0xffff_ffff_8100_0000n + BigInt(i % 97), cpu: i % 8 }
+    const at = {
+      address: 0xffff_8800_0000_0000n | (address & 0xffff_ffffn),
+      callSite: 0xffff_ffff_8100_0000n + BigInt(i % 97),
+      cpu: i % 8,
+    }
     const time = 1_000_000_000n + BigInt(i * 137)
     if (kind === 'free') return [{ kind, api: free, ...at, time }]
     return [{ kind, api: alloc, ...at, time, size, usable: size + 8n, gfpFlags: 0xd0, node: (i % 3) - 1 }]
@@ -67,7 +79,9 @@ describe.each([
   test(`${dtd.file} reads and writes the kernel's bytes`, () => {
     const header = { format: 'kmemtrace', layout: { layout, byteOrder, ...words } }
     // Addresses of 32 bits, where no others have a place.
-    const events = kernelEvents().map((event) => ('wordSize' in words ? { ...event, address: (event.address ?? 0n) & 0xffff_ffffn, callSite: 0xc000_0000n } : event))
+    const events = kernelEvents().map((event) =>
+      'wordSize' in words ? { ...event, address: (event.address ?? 0n) & 0xffff_ffffn, callSite: 0xc000_0000n } : event,
+    )
     const bytes = encodeEvents(kmemtrace.encoder(), events, header)
     const native = decodeAll(kmemtrace.decoder({ layout, byteOrder }), bytes, 65_536)
     expect(native.events.length).toBeGreaterThan(10_000)
@@ -92,7 +106,12 @@ describe('kmemtrace, what the definitions cannot say', () => {
     const native = decodeAll(kmemtrace.decoder(), golden('relay'))
     const read = decodeAll(binaryDecoder(RELAY, { byteOrder: 'little' }), golden('relay'))
     expect(read.events).toEqual(native.events.slice(0, 4))
-    expect(read.error).toMatchObject({ code: 'ERR_TRACE_MALFORMED', offset: 0xa8, event: 5, message: expect.stringContaining(`unknown tag ${0x200101}`) })
+    expect(read.error).toMatchObject({
+      code: 'ERR_TRACE_MALFORMED',
+      offset: 0xa8,
+      event: 5,
+      message: expect.stringContaining(`unknown tag ${0x200101}`),
+    })
 
     const ftrace = decodeAll(binaryDecoder(FTRACE, { byteOrder: 'little' }), golden('ftrace'))
     expect(ftrace.events).toEqual(decodeAll(kmemtrace.decoder(), golden('ftrace')).events.slice(0, 3))
@@ -103,7 +122,12 @@ describe('kmemtrace, what the definitions cannot say', () => {
     const free = Buffer.from('010018000100000001000000000000000010000000000000', 'hex')
     const bytes = Buffer.concat([free, new Uint8Array(48), free])
     const read = decodeAll(binaryDecoder(RELAY, { byteOrder: 'little' }), bytes)
-    expect(read.events.map(({ kind, count }) => [kind, count])).toEqual([['free', undefined], ['lost', 1n], ['lost', 1n], ['free', undefined]])
+    expect(read.events.map(({ kind, count }) => [kind, count])).toEqual([
+      ['free', undefined],
+      ['lost', 1n],
+      ['lost', 1n],
+      ['free', undefined],
+    ])
     expect(write(RELAY, read.batches)).toEqual({ bytes: new Uint8Array(bytes), losses: {} })
     const native = decodeAll(kmemtrace.decoder(), bytes)
     expect(native.events[1]).toMatchObject({ kind: 'lost', count: 2n })
@@ -116,7 +140,10 @@ describe('kmemtrace, what the definitions cannot say', () => {
 
 describe('MTRC', () => {
   /** Through the definition and back to MTRC. */
-  function check(bytes: Uint8Array, resolve: boolean): { there: Uint8Array, again: Uint8Array, losses: object, header: object | undefined } {
+  function check(
+    bytes: Uint8Array,
+    resolve: boolean,
+  ): { there: Uint8Array; again: Uint8Array; losses: object; header: object | undefined } {
     const native = decodeAll(mtrc.decoder({ resolve }), bytes, 65_536)
     expect(native.error).toBeUndefined()
     const { bytes: there, losses } = write(MTRC, native.batches)
@@ -181,8 +208,11 @@ describe('hatf10-sections.dtd', () => {
   test('the code of an event says where its address is put', () => {
     const near = (address: bigint): TraceEvent => ({ kind: 'alloc', size: 24n, address, code: 16 })
     const events: TraceEvent[] = [
-      near(0x0804_0000n), near(0x0804_0020n), { kind: 'free', address: 0x0804_0000n, code: 17 },
-      { kind: 'alloc', size: 0x1_0000n, address: 0x7f00_0000_0000n }, { kind: 'free', address: 0x0805_0000n, code: 11 },
+      near(0x0804_0000n),
+      near(0x0804_0020n),
+      { kind: 'free', address: 0x0804_0000n, code: 17 },
+      { kind: 'alloc', size: 0x1_0000n, address: 0x7f00_0000_0000n },
+      { kind: 'free', address: 0x0805_0000n, code: 11 },
       { kind: 'realloc', outcome: 'moved', size: 48n, oldAddress: 0x0804_0020n, address: 0x0806_0000n, code: 13 },
       { kind: 'realloc', outcome: 'allocated', size: 1n, oldAddress: 0n, address: 0xffff_ffff_ffff_f000n },
     ]
@@ -200,6 +230,8 @@ describe('hatf10-sections.dtd', () => {
 
   test('events without a code go where any address has a place', () => {
     const events = [...batchesOf([{ kind: 'free', address: 1n << 63n }], { format: 'test' })]
-    expect(decodeAll(binaryDecoder(SECTIONS), write(SECTIONS, events).bytes).events).toEqual([{ kind: 'free', address: 1n << 63n }])
+    expect(decodeAll(binaryDecoder(SECTIONS), write(SECTIONS, events).bytes).events).toEqual([
+      { kind: 'free', address: 1n << 63n },
+    ])
   })
 })

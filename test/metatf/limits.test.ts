@@ -27,26 +27,42 @@ const HOSTILE: [what: string, text: () => string, reason: string][] = [
   ['too deep types of records', () => chain(99, (before) => before), DEEP_TYPES],
   ['too deep brackets in types', () => chain(17, (before) => `((${before}))`), DEEP_FIELDS],
   ['too many records', () => chain(9999, (before) => before), 'there are more than 4096 records'],
-  ['types that double', () => chain(30, (before) => `(${before}, ${before})`), "record 'r0' has more than 10000 fields"],
+  [
+    'types that double',
+    () => chain(30, (before) => `(${before}, ${before})`),
+    "record 'r0' has more than 10000 fields",
+  ],
   ['too long a record', () => X + wide('a', 10_001), "record 'a' has more than 10000 fields"],
   [
     'too many fields',
     () => `${X}${wide('r', 9000)}\n${many(20, (i) => `a${i} : (r) { }`)}`,
-    'the records have more than 100000 fields'
+    'the records have more than 100000 fields',
   ],
-  ['endless digits', () => `x.width = ${'9'.repeat(1_000_000)};`, `the number '${'9'.repeat(40)}...' has more than 64 bits`],
-  ['endless hex', () => `x.width = 0x${'f'.repeat(1_000_000)};`, `the number '0x${'f'.repeat(38)}...' has more than 64 bits`],
-  ['an endless name', () => 'n'.repeat(1_000_000), `expected ':' or '.' after '${'n'.repeat(40)}...', found the end of the text`],
+  [
+    'endless digits',
+    () => `x.width = ${'9'.repeat(1_000_000)};`,
+    `the number '${'9'.repeat(40)}...' has more than 64 bits`,
+  ],
+  [
+    'endless hex',
+    () => `x.width = 0x${'f'.repeat(1_000_000)};`,
+    `the number '0x${'f'.repeat(38)}...' has more than 64 bits`,
+  ],
+  [
+    'an endless name',
+    () => 'n'.repeat(1_000_000),
+    `expected ':' or '.' after '${'n'.repeat(40)}...', found the end of the text`,
+  ],
   [
     'an endless string',
     () => `"${'\\"'.repeat(500_000)}`,
-    'a string must end on its line, and only \\" and \\\\ may follow a backslash in it'
+    'a string must end on its line, and only \\" and \\\\ may follow a backslash in it',
   ],
   [
     'a reference with many meanings',
     () => `${X}a : (${many(9999, () => 'x', ', ')}, y) { y.width = x.value; y.interpretation = none; }`,
-    "the width of 'y' refers to 'x', of which record 'a' has several before that"
-  ]
+    "the width of 'y' refers to 'x', of which record 'a' has several before that",
+  ],
 ]
 
 describe('limits', () => {

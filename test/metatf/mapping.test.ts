@@ -16,10 +16,15 @@ function show({ record, kind, outcome, api, given, section, leaves }: RecordMapp
   return `${record.name}: ${what}${more === '' ? '' : ` (${more})`} ${parts.join(' ')}`.trim()
 }
 
-/** The records of a DTD of 1.2 whose fields are all integers, but for those whose names begin with `text`, `type` and `file`. */
+/**
+ * The records of a DTD of 1.2 whose fields are all integers, but for those whose names begin with `text`, `type` and
+ * `file`.
+ */
 function mapped(records: string, properties = ''): string[] {
   const names = new Set(records.match(/\{[^{}]*\}\s*\{/g)?.flatMap((list) => list.match(/\w+/g) ?? []))
-  const types = [...names].filter((name) => name !== 'tag').map((name) => `${/^(?:text|type|file|s\d)/.test(name) ? 'string' : 'int'} ${name} = none;`)
+  const types = [...names]
+    .filter((name) => name !== 'tag')
+    .map((name) => `${/^(?:text|type|file|s\d)/.test(name) ? 'string' : 'int'} ${name} = none;`)
   return mappingOf(parseDtd(`${types.join('\n')}\n${properties}\n${records}`)).records.map(show)
 }
 
@@ -69,14 +74,16 @@ describe('the mapping of records to events', () => {
   })
 
   it('compares names without case and underscores, and knows synonyms', () => {
-    expect(mapped(`
+    expect(
+      mapped(`
       MALLOC : {tag, Bytes, ptr, thread_id, call_site} { tag = 1; }
       calloc : {tag, nmemb, size, addr} { tag = 2; }
       deallocate : {tag, Pointer, TIMESTAMP, cpu} { tag = 3; }
       delete : {tag, address, type_name, file, lineNumber} { tag = 4; }
       re_alloc : {tag, size, new_ptr, ptr} { tag = 5; }
       remark : {tag, s1} { tag = 6; }
-    `)).toEqual([
+    `),
+    ).toEqual([
       'MALLOC: alloc/malloc Bytes=size ptr=address thread_id=thread call_site=callSite',
       'calloc: alloc/calloc nmemb=count size addr=address',
       'deallocate: free Pointer=address TIMESTAMP=time cpu',
@@ -86,13 +93,15 @@ describe('the mapping of records to events', () => {
     ])
   })
 
-  it('takes a realloc\'s addresses in the order old, new, unless their names say otherwise', () => {
-    expect(mapped(`
+  it("takes a realloc's addresses in the order old, new, unless their names say otherwise", () => {
+    expect(
+      mapped(`
       realloc : {tag, address, address, address} { tag = 1; }
       reallocFree : {tag, address} { tag = 2; }
       reallocMoved : {tag, newAddress, oldAddress} { tag = 3; }
       reallocNone : {tag, old, ptr} { tag = 4; }
-    `)).toEqual([
+    `),
+    ).toEqual([
       'realloc: realloc address=oldAddress address address=fields',
       'reallocFree: realloc/freed address',
       'reallocMoved: realloc/moved newAddress=address oldAddress',
@@ -101,23 +110,31 @@ describe('the mapping of records to events', () => {
   })
 
   it('leaves in `fields` what has no field, another type, or is repeated, and whole records that are no events', () => {
-    expect(mapped(`
+    expect(
+      mapped(
+        `
       alloc : {tag, address, weight, type, size, size, thread*time} { tag = 1; }
       free : {tag, weight} { tag = 2; }
       comment2 : {tag, text, thread, time} { tag = 3; }
       lost : {tag, weight} { tag = 4; }
-    `, 'int unused = none;')).toEqual([
+    `,
+        'int unused = none;',
+      ),
+    ).toEqual([
       'alloc: alloc address weight=fields type size size=fields thread=counted time=fields',
       'free: other (type+code) weight=fields',
       'comment2: other (type+code) text=fields thread=fields time=fields',
       'lost: lost weight=fields',
     ])
-    const dtd = parseDtd('int type = none; string size = none; int address = none; alloc : {tag, address, type, size} { tag = 1; }')
+    const dtd = parseDtd(
+      'int type = none; string size = none; int address = none; alloc : {tag, address, type, size} { tag = 1; }',
+    )
     expect(mappingOf(dtd).records.map(show)).toEqual(['alloc: alloc address type=fields size=fields'])
   })
 
   it('tells records that mean the same by their tags, and by their sections if need be', () => {
-    expect(mapped(`
+    expect(
+      mapped(`
       section first 1 {
         alloc : {tag, address} { tag = 1; }
         allocate : {tag, address} { tag = 2; }
@@ -128,7 +145,8 @@ describe('the mapping of records to events', () => {
         x : {tag, size} { tag = 3; }
         y : {tag, size} { tag = 4; }
       }
-    `)).toEqual([
+    `),
+    ).toEqual([
       'alloc: alloc address',
       'allocate: alloc (code in first) address',
       'x: other (type+code in first) size=fields',
@@ -139,10 +157,12 @@ describe('the mapping of records to events', () => {
   })
 
   it('does not take the elements of tables for events', () => {
-    expect(mapped(`
+    expect(
+      mapped(`
       section table 1 { element : {tag, address} { tag = 1; } }
       section main 2 { alloc : {tag, pointer, size} { tag = 2; int pointer = sectionStride 1 1; } }
-    `)).toEqual(['alloc: alloc pointer=address size'])
+    `),
+    ).toEqual(['alloc: alloc pointer=address size'])
   })
 
   it('gives each value in `fields` a name of its own', () => {
@@ -152,10 +172,25 @@ describe('the mapping of records to events', () => {
       x : {tag, a, a, a_2, {a}, pair, other : pair, m, m*a, k*{a, j*a}} { tag = 1; }`)
     const [x] = mappingOf(dtd).records
     expect([...(x as RecordMapping).keys].map(([field, key]) => `${field.kind} ${key}`)).toEqual([
-      'leaf a', 'leaf a_2', 'leaf a_2_2', 'composite ', 'leaf a_3',
-      'composite pair', 'leaf a', 'repetition n', 'leaf a', 'leaf a_2',
-      'composite other', 'leaf a', 'repetition n', 'leaf a', 'leaf a_2',
-      'repetition a_4', 'repetition k', 'leaf a', 'repetition a_2',
+      'leaf a',
+      'leaf a_2',
+      'leaf a_2_2',
+      'composite ',
+      'leaf a_3',
+      'composite pair',
+      'leaf a',
+      'repetition n',
+      'leaf a',
+      'leaf a_2',
+      'composite other',
+      'leaf a',
+      'repetition n',
+      'leaf a',
+      'leaf a_2',
+      'repetition a_4',
+      'repetition k',
+      'leaf a',
+      'repetition a_2',
     ])
   })
 })

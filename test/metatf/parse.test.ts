@@ -7,7 +7,10 @@ import { dtdError, leafOf, recordOf, withoutPlaces } from './support.js'
 /** Properties of small numbers, so that the DTDs of the tests can be short. */
 const byte = (...names: string[]) => names.map((name) => `${name}.width = 1; ${name}.interpretation = none;`).join('\n')
 
-/** A record's fields in short: `2:x` is the leaf x at position 2, `2*` a repetition counted by it; `(` begins a composite. */
+/**
+ * A record's fields in short: `2:x` is the leaf x at position 2, `2*` a repetition counted by it; `(` begins a
+ * composite.
+ */
 function outline(fields: readonly Field[]): string {
   const show = (field: Field): string => {
     if (field.kind === 'leaf') return `${field.position}:${field.name}`
@@ -36,13 +39,13 @@ describe('hatf10.dtd', () => {
     expect(dtd).toMatchObject({ version: '1.0', file: 'hatf10.dtd', headers: [], tagWidth: 1 })
     expect(dtd.sections.map(({ id, name, element }) => ({ id, name, element }))).toEqual([
       { id: 0, name: '', element: null },
-      { id: 1, name: 'heap', element: null }
+      { id: 1, name: 'heap', element: null },
     ])
     expect(dtd.sections[0]?.records.map(({ name, tag, role, predefined }) => [name, tag, role, predefined])).toEqual([
       ['vfield', null, 'type', true],
       ['comment', 1, 'comment', true],
       ['section', 2, 'section', true],
-      ['metadata', 3, 'metadata', true]
+      ['metadata', 3, 'metadata', true],
     ])
     expect(tagsOf(dtd.sections[1])).toEqual([
       '1 comment',
@@ -54,7 +57,7 @@ describe('hatf10.dtd', () => {
       '7 createHeap',
       '8 destroyHeap',
       '9 createThread',
-      '10 destroyThread'
+      '10 destroyThread',
     ])
   })
 
@@ -73,8 +76,15 @@ describe('hatf10.dtd', () => {
           return { name, width: { kind: 'constant', bytes: 0 }, interpretation }
         }),
         { name: 'length', width: { kind: 'constant', bytes: 1 } },
-        { name: 'data', type: 'bytes', width: { kind: 'reference', position: 6 } }
-      ].map((leaf, position) => ({ kind: 'leaf', position, type: 'int', interpretation: { kind: 'none' }, value: null, ...leaf }))
+        { name: 'data', type: 'bytes', width: { kind: 'reference', position: 6 } },
+      ].map((leaf, position) => ({
+        kind: 'leaf',
+        position,
+        type: 'int',
+        interpretation: { kind: 'none' },
+        value: null,
+        ...leaf,
+      })),
     )
     expect(alloc.fields[0]).toBe(alloc.leaves[0])
   })
@@ -106,7 +116,7 @@ section heap 7 {
     expect(dtd).toMatchObject({ version: '1.2', tagWidth: null })
     expect(dtd.headers).toEqual([
       { key: 'DTDname', value: 'Events of an allocator', at: { file: 'x.dtd', line: 1, column: 1 } },
-      { key: 'MetaTF', value: '1.2 http://example.org/', at: { file: 'x.dtd', line: 2, column: 1 } }
+      { key: 'MetaTF', value: '1.2 http://example.org/', at: { file: 'x.dtd', line: 2, column: 1 } },
     ])
     expect(dtd.sections[0]?.records).toEqual([])
     expect(outline(recordOf(dtd, 'move').fields)).toBe('0:tag 1:size 2:size 3:count 3*(4:size)')
@@ -119,11 +129,19 @@ section heap 7 {
           name: 'note',
           type: 'string',
           interpretation: { kind: 'default', value: { kind: 'string', value: 'no "note"' } },
-          value: { kind: 'string', value: 'no "note"' }
-        }
+          value: { kind: 'string', value: 'no "note"' },
+        },
       ].map((leaf, position) => {
-        return { kind: 'leaf', position, type: 'int', width: null, interpretation: { kind: 'none' }, value: null, ...leaf }
-      })
+        return {
+          kind: 'leaf',
+          position,
+          type: 'int',
+          width: null,
+          interpretation: { kind: 'none' },
+          value: null,
+          ...leaf,
+        }
+      }),
     )
   })
 
@@ -155,7 +173,7 @@ section heap 7 {
       '7 createHeap',
       '8 destroyHeap',
       '9 createThread',
-      '10 destroyThread'
+      '10 destroyThread',
     ])
     const { leaves } = recordOf(dtd, 'reallocAlloc')
     expect(leaves.map(({ name, type, interpretation }) => `${type} ${name} ${interpretation.kind}`)).toEqual([
@@ -166,21 +184,27 @@ section heap 7 {
       'int time default',
       'int thread default',
       'int heap default',
-      'string attributes default'
+      'string attributes default',
     ])
   })
 })
 
 describe('fields', () => {
   test('nest, repeat and are counted in the order of the text', () => {
-    expect(shape(`tag.width = 1; ${byte('x', 'y', 'z', 'n')}
-      a : (tag, x, (y, (z)), n, n*x, n*(x, n*y)) { tag.value = 4; }`)).toBe('0:tag 1:x (2:y (3:z)) 4:n 4*5:x 4*(6:x 4*7:y)')
+    expect(
+      shape(`tag.width = 1; ${byte('x', 'y', 'z', 'n')}
+      a : (tag, x, (y, (z)), n, n*x, n*(x, n*y)) { tag.value = 4; }`),
+    ).toBe('0:tag 1:x (2:y (3:z)) 4:n 4*5:x 4*(6:x 4*7:y)')
   })
 
   test('that count need not stand in the record before', () => {
-    expect(shape(`tag.width = 1; ${byte('x', 'n', 'm')}
-      a : (tag, n*x, m*(x, x)) { tag.value = 4; }`)).toBe('0:tag 1:n 1*2:x 3:m 3*(4:x 5:x)')
-    expect(shape(`tag.width = 1; ${byte('x', 'n', 'm')} a : (tag, n*(m*x)) { tag.value = 4; }`)).toBe('0:tag 1:n 1*(2:m 2*3:x)')
+    expect(
+      shape(`tag.width = 1; ${byte('x', 'n', 'm')}
+      a : (tag, n*x, m*(x, x)) { tag.value = 4; }`),
+    ).toBe('0:tag 1:n 1*2:x 3:m 3*(4:x 5:x)')
+    expect(shape(`tag.width = 1; ${byte('x', 'n', 'm')} a : (tag, n*(m*x)) { tag.value = 4; }`)).toBe(
+      '0:tag 1:n 1*(2:m 2*3:x)',
+    )
   })
 
   test('of a record type have the names of that type', () => {
@@ -190,7 +214,7 @@ describe('fields', () => {
       b : text { tag.value = 5; length.width = 4; }
       c : (tag, b) { tag.value = 6; }`)
     expect(outline(recordOf(dtd, 'a').fields)).toBe(
-      '0:tag vfield(1:length 2:data) name:vfield(3:length 4:data) 5:n 5*text(6:length 7:data)'
+      '0:tag vfield(1:length 2:data) name:vfield(3:length 4:data) 5:n 5*text(6:length 7:data)',
     )
     expect(recordOf(dtd, 'a').leaves.map(widthOf)).toEqual([1, 1, 'of 1', 1, 'of 3', 1, 2, 'of 6'])
     expect(recordOf(dtd, 'text')).toMatchObject({ role: 'type', tag: null, of: 'vfield' })
@@ -204,9 +228,13 @@ describe('fields', () => {
   test('refer to the one of that name that is there with them', () => {
     const dtd = parseDtd(`tag.width = 1; ${byte('n', 'm')} x.width = m.value; x.interpretation = none;
       a : (tag, n, n*(n, m, x), m, x) { tag.value = 4; }`)
-    expect(recordOf(dtd, 'a').leaves.filter(({ name }) => name === 'x').map(({ width }) => width)).toEqual([
+    expect(
+      recordOf(dtd, 'a')
+        .leaves.filter(({ name }) => name === 'x')
+        .map(({ width }) => width),
+    ).toEqual([
       { kind: 'reference', position: 3 },
-      { kind: 'reference', position: 5 }
+      { kind: 'reference', position: 5 },
     ])
   })
 
@@ -227,9 +255,12 @@ describe('fields', () => {
       'int short',
       'int empty',
       'int like',
-      'int delta'
+      'int delta',
     ])
-    expect(leafOf(dtd, 'a', 'short').interpretation).toEqual({ kind: 'baseOffset', base: { kind: 'reference', position: 1 } })
+    expect(leafOf(dtd, 'a', 'short').interpretation).toEqual({
+      kind: 'baseOffset',
+      base: { kind: 'reference', position: 1 },
+    })
     expect(leafOf(dtd, 'a', 'like').width).toEqual({ kind: 'constant', bytes: 2 })
     expect(leafOf(dtd, 'a', 'like').value).toEqual({ kind: 'reference', position: 1 })
     expect(leafOf(dtd, 'a', 'delta').interpretation).toEqual({ kind: 'delta', initial: 2n ** 64n - 1n })
@@ -262,7 +293,7 @@ describe('scopes', () => {
       ['one', 'own', 0],
       ['one', 'own', 4],
       ['one', 'like', 4],
-      ['two', 'own', 4]
+      ['two', 'own', 4],
     ])
     const { interpretation } = leafOf(dtd, 'own', 'size')
     expect(interpretation).toEqual({ kind: 'default', value: { kind: 'number', value: 2n ** 64n - 1n } })
@@ -276,7 +307,7 @@ describe('scopes', () => {
     expect(named).toEqual([
       { 4: ['kept', 0, 0], 5: ['hidden', 0, 0] },
       { 4: ['kept', 0, 1], 5: ['hidden', 1, 1], 6: ['own', 1, 1], 7: ['like', 1, 1] },
-      { 4: ['kept', 0, 255], 5: ['hidden', 0, 255], 6: ['own', 255, 255] }
+      { 4: ['kept', 0, 255], 5: ['hidden', 0, 255], 6: ['own', 255, 255] },
     ])
   })
 })
@@ -291,10 +322,14 @@ describe('sections as tables', () => {
         z.interpretation = stride 1 -1;
       }
       section t 9 { ${definitions} }`)
-    expect(recordOf(dtd, 'a').leaves.slice(1).map(({ interpretation }) => interpretation)).toEqual([
+    expect(
+      recordOf(dtd, 'a')
+        .leaves.slice(1)
+        .map(({ interpretation }) => interpretation),
+    ).toEqual([
       { kind: 'sectionStride', section: 9, stride: 2 },
       { kind: 'sectionOffset', section: 9 },
-      { kind: 'stride', initial: 1n, stride: -1n }
+      { kind: 'stride', initial: 1n, stride: -1n },
     ])
     const { record, position } = dtd.sections[1]?.element ?? {}
     return [record?.name, record?.tag, position]
@@ -312,7 +347,7 @@ describe('sections as tables', () => {
     'e : (v) { } f : (v) { }',
     'e : (v, v*v) { }',
     'e : (vfield) { }',
-    'e : (q) { q.interpretation = sectionStride 9 1; }'
+    'e : (q) { q.interpretation = sectionStride 9 1; }',
   ])('are not those with %j', (definitions) => {
     expect(() => table(definitions)).toThrow('section 9 is no table')
   })
@@ -348,7 +383,8 @@ metadata : (tag, record, field, property, value) {
   test('may be stated as they are', () => {
     const stated = parseDtd(`tag.width = 2; number.width = 7; ${appendix}`)
     const plain = parseDtd('tag.width = 2;')
-    const records = ({ sections }: Dtd) => sections[0]?.records.map((record) => withoutPlaces({ ...record, predefined: null }))
+    const records = ({ sections }: Dtd) =>
+      sections[0]?.records.map((record) => withoutPlaces({ ...record, predefined: null }))
     expect(records(stated)).toEqual(records(plain))
     expect(stated.sections[0]?.records.map(({ predefined }) => predefined)).toEqual([false, false, false, false])
     expect(recordOf(plain, 'metadata').leaves.map((leaf) => [leaf.name, widthOf(leaf)])).toEqual([
@@ -356,7 +392,7 @@ metadata : (tag, record, field, property, value) {
       ['record', 2],
       ['field', 1],
       ['property', 1],
-      ['value', 4]
+      ['value', 4],
     ])
   })
 
@@ -371,12 +407,13 @@ metadata : (tag, record, field, property, value) {
       ['vfield', false],
       ['comment', true],
       ['section', true],
-      ['metadata', false]
+      ['metadata', false],
     ])
   })
 
   test('know no properties of the DTD', () => {
-    const dtd = parseDtd(`tag.width = 1; length.width = 4; length.interpretation = delta 0; number.width = 9; ${byte('x')}
+    const dtd =
+      parseDtd(`tag.width = 1; length.width = 4; length.interpretation = delta 0; number.width = 9; ${byte('x')}
       a : (tag, comment) { tag.value = 4; }`)
     expect(leafOf(dtd, 'comment', 'length').width).toEqual({ kind: 'constant', bytes: 1 })
     expect(leafOf(dtd, 'section', 'number').width).toEqual({ kind: 'constant', bytes: 1 })
@@ -392,7 +429,7 @@ metadata : (tag, record, field, property, value) {
       'default 1',
       'sectionOffset 1',
       'stride 2',
-      'sectionStride 2'
+      'sectionStride 2',
     ])
   })
 })

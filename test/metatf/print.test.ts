@@ -39,7 +39,8 @@ a : (tag, x, (y, x), n, n * (text : vfield)) {
   })
 
   test('writes 1.2, and its version', () => {
-    expect(printDtd(parseDtd('string text = none;\nsection s 1 { a : {tag, text} { tag = 0x10; } }'))).toBe(`## MetaTF: 1.2
+    expect(printDtd(parseDtd('string text = none;\nsection s 1 { a : {tag, text} { tag = 0x10; } }')))
+      .toBe(`## MetaTF: 1.2
 section s 1 {
   a : {tag, text} {
     tag = 16;
@@ -52,9 +53,32 @@ section s 1 {
 
 describe('parseDtd', () => {
   test('takes any text, or throws a DtdError', () => {
-    const symbols = ['(', ')', '{', '}', ':', ';', '.', ',', '*', '=', '"', '//', '/*', '*/', '##', '-', '\n', 'é', '\u0000']
+    const symbols = [
+      '(',
+      ')',
+      '{',
+      '}',
+      ':',
+      ';',
+      '.',
+      ',',
+      '*',
+      '=',
+      '"',
+      '//',
+      '/*',
+      '*/',
+      '##',
+      '-',
+      '\n',
+      'é',
+      '\u0000',
+    ]
     const put = fc.constantFrom('', ...symbols, ' int ', ' section ', 'tag', 'size', 'none', '1')
-    const edits = fc.array(fc.record({ at: fc.nat(hatf10.length), drop: fc.nat(20), put }), { minLength: 1, maxLength: 4 })
+    const edits = fc.array(fc.record({ at: fc.nat(hatf10.length), drop: fc.nat(20), put }), {
+      minLength: 1,
+      maxLength: 4,
+    })
     fc.assert(
       fc.property(edits, (all) => {
         let text = hatf10
@@ -65,7 +89,7 @@ describe('parseDtd', () => {
           expect(error).toBeInstanceOf(DtdError)
         }
       }),
-      { numRuns: 500 }
+      { numRuns: 500 },
     )
   })
 })

@@ -18,9 +18,9 @@ const { shape } = fc.letrec<{ shape: Shape }>((tie) => ({
     fc.record<Shape>({
       kind: fc.constantFrom('composite', 'repeat'),
       fields: fc.array(tie('shape'), { minLength: 1, maxLength: 3 }),
-      pick: PICK
-    })
-  )
+      pick: PICK,
+    }),
+  ),
 }))
 
 const recordShape = fc.record({ fields: fc.array(shape, { minLength: 1, maxLength: 6 }), alias: fc.nat(9) })
@@ -42,12 +42,17 @@ class Writer {
   private tags = 4
   private types: string[] = []
 
-  constructor(private readonly v10: boolean, private readonly tagWidth: number) {}
+  constructor(
+    private readonly v10: boolean,
+    private readonly tagWidth: number,
+  ) {}
 
   dtd(outer: RecordShape[], inner: RecordShape[]): string {
     if (this.v10) this.types = ['vfield', 'comment']
     const head = this.v10 ? `tag.width = ${this.tagWidth};` : '## MetaTF: 1.2 http://example.org/\n## Key: and: value'
-    const element = this.v10 ? 'element : (v) { v.width = 4; v.interpretation = none; }' : 'element : {v} { int v = none; }'
+    const element = this.v10
+      ? 'element : (v) { v.width = 4; v.interpretation = none; }'
+      : 'element : {v} { int v = none; }'
     return `${head}\n${outer.map((shape) => this.record(shape)).join('\n')}
 section values 255 { ${element} }
 section main 2 {\n${inner.map((shape) => this.record(shape)).join('\n')}\n}`
@@ -79,14 +84,16 @@ section main 2 {\n${inner.map((shape) => this.record(shape)).join('\n')}\n}`
       if (field.kind === 'typed') {
         const type = this.types[pick % Math.max(this.types.length, 1)]
         // Types made of types grow without bounds, so that only the first ones are used.
-        if (type === undefined || pick % this.types.length > 3 || depth > 1) return this.leaf(name, pick, properties, ints)
+        if (type === undefined || pick % this.types.length > 3 || depth > 1)
+          return this.leaf(name, pick, properties, ints)
         return pick % 2 === 0 ? type : `${name} : ${type}`
       }
       if (field.kind === 'composite') return this.brackets(this.fields(field.fields, properties, ints, depth + 1))
       const inline = pick % 3 === 0 || ints.length === 0
       const count = inline ? name : (ints[pick % ints.length] as string)
       // A count that is a field at that place only may not count anything else.
-      if (inline) properties.push(this.v10 ? `${name}.width = 2; ${name}.interpretation = none;` : `int ${name} = none;`)
+      if (inline)
+        properties.push(this.v10 ? `${name}.width = 2; ${name}.interpretation = none;` : `int ${name} = none;`)
       return `${count} * ${this.brackets(this.fields(field.fields, properties, [...ints], depth + 1))}`
     })
   }
@@ -98,7 +105,9 @@ section main 2 {\n${inner.map((shape) => this.record(shape)).join('\n')}\n}`
     if (!this.v10) {
       if (pick % 5 === 0) {
         const text = STRINGS[pick % 2] as string
-        properties.push(pick % 3 === 0 ? `string ${name} = none; ${name} = ${text};` : `string ${name} = default ${text};`)
+        properties.push(
+          pick % 3 === 0 ? `string ${name} = none; ${name} = ${text};` : `string ${name} = default ${text};`,
+        )
         return name
       }
       const all = [...stored, ...unstored]

@@ -6,16 +6,27 @@ import { batchesOf, type EventBatch, type TraceEvent } from '../../lib/event/bat
 import { decodeAscii, decodeBinary, encodeAscii, encodeBinary, parseDtd } from '../../lib/metatf.js'
 
 const HATF_10 = parseDtd(readFileSync(new URL('../../examples/hatf10.dtd', import.meta.url), 'utf8'), 'hatf10.dtd')
-const SMALL = parseDtd('## MetaTF: 1.2\nint size = none;\nint address = none;\nsection heap 1 { alloc : {tag, size, address} { tag = 1; } free : {tag, address} { tag = 2; } }\n', 'small.dtd')
-const EVENTS: TraceEvent[] = [{ kind: 'alloc', size: 24n, address: 0x1000n }, { kind: 'free', address: 0x1000n }]
+const SMALL = parseDtd(
+  '## MetaTF: 1.2\nint size = none;\nint address = none;\nsection heap 1 { alloc : {tag, size, address} { tag = 1; } free : {tag, address} { tag = 2; } }\n',
+  'small.dtd',
+)
+const EVENTS: TraceEvent[] = [
+  { kind: 'alloc', size: 24n, address: 0x1000n },
+  { kind: 'free', address: 0x1000n },
+]
 
 test.each([
   ['binary', () => encodeBinary(HATF_10), () => decodeBinary(HATF_10)],
   ['ASCII', () => encodeAscii(SMALL), () => decodeAscii(SMALL)],
 ] as const)('%s traces as streams', async (_, encode, decode) => {
   const events: TraceEvent[] = []
-  await pipeline(Readable.from(batchesOf(EVENTS, { format: 'test' })), encode(), decode(), async (batches: AsyncIterable<EventBatch>) => {
-    for await (const batch of batches) events.push(...batch)
-  })
+  await pipeline(
+    Readable.from(batchesOf(EVENTS, { format: 'test' })),
+    encode(),
+    decode(),
+    async (batches: AsyncIterable<EventBatch>) => {
+      for await (const batch of batches) events.push(...batch)
+    },
+  )
   expect(events).toMatchObject(EVENTS)
 })

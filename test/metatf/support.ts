@@ -33,6 +33,6 @@ export function withoutPlaces(model: unknown): unknown {
   return Object.fromEntries(
     Object.entries(model)
       .filter(([key]) => key !== 'at' && key !== 'file')
-      .map(([key, value]) => [key, withoutPlaces(value)])
+      .map(([key, value]) => [key, withoutPlaces(value)]),
   )
 }

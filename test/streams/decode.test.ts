@@ -5,7 +5,12 @@ import type { TraceEvent } from '../../lib/event/batch.js'
 import { chain, decodeAny, decompress, mtrc, ndjson, openTrace } from '../../lib/index.js'
 import { drive, encodeEvents } from '../support/drive.js'
 
-const EVENTS = Array.from({ length: 5000 }, (_, i): TraceEvent => ({ kind: 'alloc', index: BigInt(i + 1), address: BigInt(i * 64 + 64), size: BigInt((i * 7919) % 1000) }))
+const EVENTS = Array.from({ length: 5000 }, (_, i): TraceEvent => ({
+  kind: 'alloc',
+  index: BigInt(i + 1),
+  address: BigInt(i * 64 + 64),
+  size: BigInt((i * 7919) % 1000),
+}))
 const TRACE = encodeEvents(mtrc.format.encoder(), EVENTS, { format: 'mtrc' })
 const LINES = encodeEvents(ndjson.format.encoder(), EVENTS, { format: 'mtrc' })
 /** Lines as other programs write them. */
@@ -14,7 +19,8 @@ const REWRITTEN = Buffer.from(Buffer.from(LINES).toString().replaceAll('":', '":
 async function read(bytes: Uint8Array, onCut: (error: Error) => void) {
   let events = 0
   try {
-    for await (const batch of Readable.from([bytes]).pipe(decompress()).pipe(decodeAny({ onCut }))) events += batch.count
+    for await (const batch of Readable.from([bytes]).pipe(decompress()).pipe(decodeAny({ onCut })))
+      events += batch.count
   } catch (error) {
     return { events, error: (error as Error).message }
   }
@@ -22,9 +28,15 @@ async function read(bytes: Uint8Array, onCut: (error: Error) => void) {
 }
 
 describe('a trace that is cut off', () => {
-  it.each([['mtrc', TRACE], ['ndjson', LINES], ['ndjson that was rewritten', REWRITTEN]])('is no error to who takes note of it, but a cut archive is one: %s', async (_, bytes) => {
+  it.each([
+    ['mtrc', TRACE],
+    ['ndjson', LINES],
+    ['ndjson that was rewritten', REWRITTEN],
+  ])('is no error to who takes note of it, but a cut archive is one: %s', async (_, bytes) => {
     const cuts: string[] = []
-    const cut = await read(bytes.subarray(0, bytes.length - (bytes === TRACE ? 3 : 40)), (error) => cuts.push(error.message))
+    const cut = await read(bytes.subarray(0, bytes.length - (bytes === TRACE ? 3 : 40)), (error) =>
+      cuts.push(error.message),
+    )
     expect(cut.error).toBeUndefined()
     expect(cut.events).toBeGreaterThan(4900)
     expect(cuts).toHaveLength(1)
@@ -38,7 +50,9 @@ describe('a trace that is cut off', () => {
 })
 
 it('gives Buffers where a stage makes bytes of the events', async () => {
-  const chunks = await Readable.from([TRACE]).pipe(decodeAny({ through: ndjson.format.encoder() })).toArray()
+  const chunks = await Readable.from([TRACE])
+    .pipe(decodeAny({ through: ndjson.format.encoder() }))
+    .toArray()
   expect(chunks.every((chunk) => Buffer.isBuffer(chunk))).toBe(true)
   const { out } = drive(chain(mtrc.format.decoder(), ndjson.format.encoder()), [TRACE])
   expect(Buffer.concat(chunks).equals(Buffer.concat(out))).toBe(true)

@@ -4,7 +4,11 @@ import { describe, expect, test } from 'vitest'
 import { TraceError } from '../../lib/event/error.js'
 import { decompress, defaultInflater, gzip, replay, type Inflater } from '../../lib/index.js'
 
-const LINES = Buffer.from(Array.from({ length: 20_000 }, (_, i) => `${i % 7}: malloc 0x${(i * 48).toString(16)} ${(i * 7919) % 5000}\n`).join(''))
+const LINES = Buffer.from(
+  Array.from({ length: 20_000 }, (_, i) => `${i % 7}: malloc 0x${(i * 48).toString(16)} ${(i * 7919) % 5000}\n`).join(
+    '',
+  ),
+)
 
 interface Result {
   bytes: Buffer
@@ -12,7 +16,9 @@ interface Result {
 }
 
 async function inflate(compressed: Buffer, inflater: Inflater, size = 10_000): Promise<Result> {
-  const chunks = Array.from({ length: Math.ceil(compressed.length / size) }, (_, i) => compressed.subarray(i * size, (i + 1) * size))
+  const chunks = Array.from({ length: Math.ceil(compressed.length / size) }, (_, i) =>
+    compressed.subarray(i * size, (i + 1) * size),
+  )
   const stream = Readable.from(chunks).pipe(decompress({ inflater }))
   const parts: Buffer[] = []
   try {
@@ -135,7 +141,10 @@ test('the error of a cut archive comes behind all events that were in it', async
   const whole = gzipSync(LINES)
   let events = 0
   const read = async () => {
-    for await (const batch of Readable.from([whole.subarray(0, whole.length - 1)]).pipe(decompress()).pipe(replay.decode())) events += (batch as { count: number }).count
+    for await (const batch of Readable.from([whole.subarray(0, whole.length - 1)])
+      .pipe(decompress())
+      .pipe(replay.decode()))
+      events += (batch as { count: number }).count
   }
   await expect(read()).rejects.toMatchObject({ format: 'gzip' })
   expect(events).toBe(20_000)
@@ -150,10 +159,15 @@ describe('gzip', () => {
 
   test('after a failure holds everything before it, and looks cut', async () => {
     const parts: Buffer[] = []
-    const stream = Readable.from([Buffer.concat([LINES, Buffer.from('nonsense\n')])]).pipe(replay.decode()).pipe(replay.encode()).pipe(gzip())
-    await expect((async () => {
-      for await (const part of stream) parts.push(part as Buffer)
-    })()).rejects.toMatchObject({ format: 'replay' })
+    const stream = Readable.from([Buffer.concat([LINES, Buffer.from('nonsense\n')])])
+      .pipe(replay.decode())
+      .pipe(replay.encode())
+      .pipe(gzip())
+    await expect(
+      (async () => {
+        for await (const part of stream) parts.push(part as Buffer)
+      })(),
+    ).rejects.toMatchObject({ format: 'replay' })
     const { bytes, error } = await inflate(Buffer.concat(parts), 'node:zlib')
     expect(bytes.equals(LINES)).toBe(true)
     expect(error).toMatchObject({ code: 'ERR_TRACE_TRUNCATED' })

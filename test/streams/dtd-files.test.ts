@@ -6,8 +6,10 @@ import { DtdError } from '../../lib/metatf/index.js'
 import { findDtd, NoDtdError, openDtd } from '../../lib/streams/dtd-files.js'
 
 /** A DTD with one record, by whose name it is told from others. */
-const dtd = (record: string) => `tag.width = 1; x.width = 1; x.interpretation = none;\n${record} : (tag, x) { tag.value = 4; }\n`
-const recordOf = (name: string, where: Parameters<typeof findDtd>[1]) => findDtd(name, where).sections[0]?.records.at(-1)?.name
+const dtd = (record: string) =>
+  `tag.width = 1; x.width = 1; x.interpretation = none;\n${record} : (tag, x) { tag.value = 4; }\n`
+const recordOf = (name: string, where: Parameters<typeof findDtd>[1]) =>
+  findDtd(name, where).sections[0]?.records.at(-1)?.name
 
 function folder(): string {
   const path = mkdtempSync(join(tmpdir(), 'heapflow-'))
@@ -31,7 +33,12 @@ describe('findDtd', () => {
     writeFileSync(join(environment, 'hatf10.dtd'), dtd('another'))
     vi.stubEnv('HEAPFLOW_DTD_PATH', `/no/such/folder:${environment}:`)
     const where = { trace: join(beside, 'trace.mtf'), folders: [given] }
-    expect(['a', 'b', 'c', 'all'].map((name) => recordOf(`${name}.dtd`, where))).toEqual(['own_a', 'own_b', 'own_c', 'all_a'])
+    expect(['a', 'b', 'c', 'all'].map((name) => recordOf(`${name}.dtd`, where))).toEqual([
+      'own_a',
+      'own_b',
+      'own_c',
+      'all_a',
+    ])
     expect(recordOf('all.dtd', { folders: [given] })).toBe('all_b')
     expect(recordOf('all.dtd', {})).toBe('all_c')
     expect(recordOf('HATF10.dtd', where)).not.toBe('another')
@@ -45,9 +52,18 @@ describe('findDtd', () => {
     writeFileSync(join(top, 'in/x.dtd'), dtd('beside'))
     writeFileSync(join(top, 'in/dtds/x.dtd'), dtd('below'))
     const where = { trace: join(top, 'in/trace.mtf') }
-    for (const name of ['http://example.org/a/x.dtd', '/a/x.dtd', '../x.dtd', 'none/x.dtd', `${top}/x.dtd`]) expect(recordOf(name, where)).toBe('beside')
+    for (const name of ['http://example.org/a/x.dtd', '/a/x.dtd', '../x.dtd', 'none/x.dtd', `${top}/x.dtd`])
+      expect(recordOf(name, where)).toBe('beside')
     expect(recordOf('dtds/x.dtd', where)).toBe('below')
-    for (const name of ['../secret.dtd', join(top, 'secret.dtd'), `file://${top}/secret.dtd`, 'dtds/../../secret.dtd', '', '..', 'a\0b']) {
+    for (const name of [
+      '../secret.dtd',
+      join(top, 'secret.dtd'),
+      `file://${top}/secret.dtd`,
+      'dtds/../../secret.dtd',
+      '',
+      '..',
+      'a\0b',
+    ]) {
       expect(() => findDtd(name, where)).toThrow(NoDtdError)
     }
   })
@@ -56,7 +72,9 @@ describe('findDtd', () => {
     const top = folder()
     vi.stubEnv('HEAPFLOW_DTD_PATH', '/no/such/folder')
     expect(() => findDtd('http://example.org/x.dtd', { trace: `${top}/t.mtf`, folders: ['/other', top] })).toThrow(
-      new RegExp(`^there is no x\\.dtd in ${top}, /other, /no/such/folder or among the DTDs that come with heapflow \\(.*hatf\\.dtd, .*hatf10\\.dtd`),
+      new RegExp(
+        `^there is no x\\.dtd in ${top}, /other, /no/such/folder or among the DTDs that come with heapflow \\(.*hatf\\.dtd, .*hatf10\\.dtd`,
+      ),
     )
   })
 
@@ -68,7 +86,9 @@ describe('findDtd', () => {
         return (error as Error).message
       }
     }
-    expect(said('\x1b]0;x\x07\x7f\x9b31m\u202e.dtd')).toMatch(/^there is no \\u001b\]0;x\\u0007\\u007f\\u009b31m\\u202e\.dtd among /)
+    expect(said('\x1b]0;x\x07\x7f\x9b31m\u202e.dtd')).toMatch(
+      /^there is no \\u001b\]0;x\\u0007\\u007f\\u009b31m\\u202e\.dtd among /,
+    )
     expect(said('x'.repeat(70_000))).toMatch(/^there is no x{100}\.\.\. among /)
   })
 

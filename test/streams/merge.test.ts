@@ -7,7 +7,17 @@ import { pipeline } from 'node:stream/promises'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
 import type { TraceEvent } from '../../lib/event/batch.js'
-import { concatInputs, kmemtrace, mergeInputs, mtrc, ndjson, NoOrderError, Offset, replay, type MergedStream } from '../../lib/index.js'
+import {
+  concatInputs,
+  kmemtrace,
+  mergeInputs,
+  mtrc,
+  ndjson,
+  NoOrderError,
+  Offset,
+  replay,
+  type MergedStream,
+} from '../../lib/index.js'
 import { scratch } from '../support/commands.js'
 import { encodeEvents } from '../support/drive.js'
 
@@ -16,9 +26,23 @@ const N = 4000
 /** Three dumps that share the times from 0 on, and what they are merged. */
 function dumps(): { texts: Buffer[]; merged: TraceEvent[] } {
   const merged = Array.from({ length: 3 * N }, (_, i): TraceEvent => ({
-    kind: 'alloc', api: 'malloc', thread: BigInt((i * 7) % 3), time: BigInt(i), endTime: BigInt(i + 1), address: BigInt(16 * (i + 1)), size: 8n,
+    kind: 'alloc',
+    api: 'malloc',
+    thread: BigInt((i * 7) % 3),
+    time: BigInt(i),
+    endTime: BigInt(i + 1),
+    address: BigInt(16 * (i + 1)),
+    size: 8n,
   }))
-  const texts = [0n, 1n, 2n].map((thread) => Buffer.from(encodeEvents(replay.format.encoder(), merged.filter((event) => event.thread === thread), { format: 'replay', timeUnit: 'ns' })))
+  const texts = [0n, 1n, 2n].map((thread) =>
+    Buffer.from(
+      encodeEvents(
+        replay.format.encoder(),
+        merged.filter((event) => event.thread === thread),
+        { format: 'replay', timeUnit: 'ns' },
+      ),
+    ),
+  )
   return { texts, merged }
 }
 
@@ -63,7 +87,13 @@ describe('mergeInputs', () => {
   const [whole, cut, other] = texts as [Buffer, Buffer, Buffer]
 
   test('merges files of any format, compressed or not', async () => {
-    const json = Buffer.from(encodeEvents(ndjson.format.encoder(), merged.filter(({ thread }) => thread === 2n), { format: 'replay', timeUnit: 'ns' }))
+    const json = Buffer.from(
+      encodeEvents(
+        ndjson.format.encoder(),
+        merged.filter(({ thread }) => thread === 2n),
+        { format: 'replay', timeUnit: 'ns' },
+      ),
+    )
     const paths = files([whole, gzipSync(cut), json])
     const { events, warnings, error, bytes } = await read(mergeInputs(paths.map((path) => ({ path }))))
     expect(error).toBeUndefined()
@@ -75,7 +105,9 @@ describe('mergeInputs', () => {
   test('merges a file that is cut as far as it goes, the others to the end, and then fails with its name', async () => {
     const paths = files([whole, cut.subarray(0, 20_000), other])
     const { events, error } = await read(mergeInputs(paths.map((path) => ({ path }))))
-    const lost = new Set(merged.filter(({ thread }) => thread === 1n).slice(events.filter(({ thread }) => thread === 1n).length))
+    const lost = new Set(
+      merged.filter(({ thread }) => thread === 1n).slice(events.filter(({ thread }) => thread === 1n).length),
+    )
     expect(lost.size).toBeGreaterThan(1000)
     expect(events).toEqual(merged.filter((event) => !lost.has(event)))
     expect((error as Error).message).toMatch(new RegExp(`^${paths[1]}: replay: line \\d+, .*truncated`))
@@ -92,16 +124,24 @@ describe('mergeInputs', () => {
         setTimeout(done, 1)
       },
     })
-    await expect(pipeline(mergeInputs(paths.map((path) => ({ path }))), replay.encode(), sink)).rejects.toMatchObject({ code: 'ERR_TRACE_TRUNCATED' })
+    await expect(pipeline(mergeInputs(paths.map((path) => ({ path }))), replay.encode(), sink)).rejects.toMatchObject({
+      code: 'ERR_TRACE_TRUNCATED',
+    })
     expect(text.trimEnd().split('\n')).toHaveLength(events.length)
   })
 
   test('fails at once when a file is no trace or not there', async () => {
-    const paths = files([whole, Buffer.from('nothing that anybody would take for a trace, long enough to be told from all formats')])
+    const paths = files([
+      whole,
+      Buffer.from('nothing that anybody would take for a trace, long enough to be told from all formats'),
+    ])
     const { events, error } = await read(mergeInputs(paths.map((path) => ({ path }))))
     expect(events).toEqual([])
     expect((error as Error).message).toContain(`${paths[1]}: unknown: byte 0: the input is none of`)
-    expect((await read(mergeInputs([{ path: paths[0] as string }, { path: '/no/such/file' }]))).error).toMatchObject({ code: 'ENOENT', path: '/no/such/file' })
+    expect((await read(mergeInputs([{ path: paths[0] as string }, { path: '/no/such/file' }]))).error).toMatchObject({
+      code: 'ENOENT',
+      path: '/no/such/file',
+    })
     expect((await read(mergeInputs([{ path: '/' }]))).error).toMatchObject({ code: 'EISDIR', path: '/' })
   })
 
@@ -109,14 +149,23 @@ describe('mergeInputs', () => {
     const bare = Buffer.from('1: malloc 0x10 5\n')
     const { error } = await read(mergeInputs(files([bare, bare]).map((path) => ({ path }))))
     expect(error).toBeInstanceOf(NoOrderError)
-    const { events, warnings } = await read(mergeInputs(files([bare, whole]).map((path, i) => ({ path, name: `input${i}` }))))
+    const { events, warnings } = await read(
+      mergeInputs(files([bare, whole]).map((path, i) => ({ path, name: `input${i}` }))),
+    )
     expect(events).toHaveLength(N + 1)
     expect(warnings).toEqual(['input0: no event has a time: they come first, in their own order'])
   })
 
   test('goes by time where traces begin with many events that have none, as their unit tells', async () => {
     const old = '0-0 old 0x100000 16 novtbl main\n'.repeat(6000)
-    const texts = [1, 2].map((input) => Buffer.from(old + [10, 20, 30].map((time) => `1-${input} ${time + input} 0x${(time * input).toString(16)} 16 novtbl main\n`).join('')))
+    const texts = [1, 2].map((input) =>
+      Buffer.from(
+        old +
+          [10, 20, 30]
+            .map((time) => `1-${input} ${time + input} 0x${(time * input).toString(16)} 16 novtbl main\n`)
+            .join(''),
+      ),
+    )
     const { events, warnings, error } = await read(mergeInputs(files(texts).map((path) => ({ path }))))
     expect(error).toBeUndefined()
     expect(warnings).toEqual([])
@@ -141,7 +190,10 @@ describe('mergeInputs', () => {
     const bad = [...files([whole, Buffer.from('no trace at all')]), '/no/such/file', '/']
     const result = await read(mergeInputs(bad.map((path) => ({ path }))))
     expect(result.events).toEqual([])
-    const said = [...result.warnings, `${(result.error as NodeJS.ErrnoException).path}: ${(result.error as Error).message}`]
+    const said = [
+      ...result.warnings,
+      `${(result.error as NodeJS.ErrnoException).path}: ${(result.error as Error).message}`,
+    ]
     expect(said).toHaveLength(3)
     for (const path of bad.slice(1)) expect(said.some((text) => text.includes(path))).toBe(true)
   })
@@ -160,16 +212,23 @@ describe('mergeInputs', () => {
   test('names the input whose times do not fit', async () => {
     const header = (unit: string) => `{"kind":"header","format":"a","timeUnit":"${unit}"}\n`
     const line = (time: number) => `{"kind":"free","time":${time},"address":"0x10"}\n`
-    const paths = files([Buffer.from(`${header('us')}${line(1)}{"kind":"end","events":1}\n${header('ns')}${line(2000)}`), Buffer.from(header('us') + line(3))])
+    const paths = files([
+      Buffer.from(`${header('us')}${line(1)}{"kind":"end","events":1}\n${header('ns')}${line(2000)}`),
+      Buffer.from(header('us') + line(3)),
+    ])
     const { events, error } = await read(mergeInputs(paths.map((path) => ({ path }))))
     expect(events).toHaveLength(2)
-    expect((error as Error).message).toBe(`${paths[0]}: a: event 2: malformed: a trace in ns begins where those before are in us`)
+    expect((error as Error).message).toBe(
+      `${paths[0]}: a: event 2: malformed: a trace in ns begins where those before are in us`,
+    )
   })
 
   test('passes each input through its stage, and warnings on with its name', async () => {
     const unfinished = Buffer.from('1: malloc 0x10 5 1 2\n1: free 0x10 3 4')
     const paths = files([unfinished, unfinished])
-    const { events, warnings } = await read(mergeInputs(paths.map((path, i) => ({ path, name: `cpu${i}`, stage: new Offset({ thread: BigInt(i) * 100n }) }))))
+    const { events, warnings } = await read(
+      mergeInputs(paths.map((path, i) => ({ path, name: `cpu${i}`, stage: new Offset({ thread: BigInt(i) * 100n }) }))),
+    )
     expect(events.map(({ thread }) => thread)).toEqual([1n, 101n, 1n, 101n])
     expect(warnings.map((text) => text.slice(0, 13))).toEqual(['cpu0: replay:', 'cpu1: replay:'])
   })
@@ -182,12 +241,17 @@ describe('mergeInputs', () => {
 })
 
 describe('concatInputs', () => {
-  const traces = [1n, 2n].map((address) => encodeEvents(mtrc.format.encoder(), [{ kind: 'alloc', index: 1n, address, size: 8n }], { format: 'mtrc' }))
+  const traces = [1n, 2n].map((address) =>
+    encodeEvents(mtrc.format.encoder(), [{ kind: 'alloc', index: 1n, address, size: 8n }], { format: 'mtrc' }),
+  )
 
   test('gives one trace after the other', async () => {
     const { events, error } = await read(concatInputs(files(traces).map((path) => ({ path }))))
     expect(error).toBeUndefined()
-    expect(events).toMatchObject([{ index: 1n, address: 1n }, { index: 1n, address: 2n }])
+    expect(events).toMatchObject([
+      { index: 1n, address: 1n },
+      { index: 1n, address: 2n },
+    ])
   })
 
   test.skipIf(process.platform !== 'linux')('has one file open at a time', async () => {

@@ -14,12 +14,20 @@ import { decompress } from '../../lib/streams/decompress.js'
 import { decodeMetaTf } from '../../lib/streams/metatf.js'
 import { encodeEvents } from '../support/drive.js'
 
-const BINARY = 'tag.width = 1; address.width = 4; address.interpretation = none; free : (tag, address) { tag.value = 4; }'
-const ASCII = '## MetaTF: 1.2\nint address = none; int id = none;\nfree : { tag, address } { tag = 4; } mark : { tag, id } { tag = 5; }'
-const EVENTS: TraceEvent[] = [{ kind: 'free', address: 16n }, { kind: 'free', address: 32n }]
+const BINARY =
+  'tag.width = 1; address.width = 4; address.interpretation = none; free : (tag, address) { tag.value = 4; }'
+const ASCII =
+  '## MetaTF: 1.2\nint address = none; int id = none;\nfree : { tag, address } { tag = 4; } mark : { tag, id } { tag = 5; }'
+const EVENTS: TraceEvent[] = [
+  { kind: 'free', address: 16n },
+  { kind: 'free', address: 32n },
+]
 const binary = encodeEvents(binaryEncoder(parseDtd(BINARY, 'b.dtd')), EVENTS, { format: 'any' })
 // A long head, in which the DTD is named late: its beginning alone could be that of any trace in ASCII.
-const head = ['Description: a trace that has much to say of itself before it comes to the point', 'DTDURL: http://example.org/a.dtd']
+const head = [
+  'Description: a trace that has much to say of itself before it comes to the point',
+  'DTDURL: http://example.org/a.dtd',
+]
 const ascii = encodeEvents(asciiEncoder(parseDtd(ASCII, 'a.dtd'), { head }), EVENTS, { format: 'any' })
 
 /** A folder with both DTDs. */
@@ -32,20 +40,33 @@ function folder(): string {
 }
 
 /** The events of bytes that come in pieces of `size`, and of which format they are. */
-async function read(bytes: Uint8Array, size: number, options: DecodeAnyOptions): Promise<{ events: TraceEvent[]; format: string }> {
-  const pieces = Array.from({ length: Math.ceil(bytes.length / size) }, (_, i) => Buffer.from(bytes.slice(i * size, (i + 1) * size)))
+async function read(
+  bytes: Uint8Array,
+  size: number,
+  options: DecodeAnyOptions,
+): Promise<{ events: TraceEvent[]; format: string }> {
+  const pieces = Array.from({ length: Math.ceil(bytes.length / size) }, (_, i) =>
+    Buffer.from(bytes.slice(i * size, (i + 1) * size)),
+  )
   return collect(Readable.from(pieces), [decompress(), decodeAny(options)])
 }
 
-async function collect(source: Readable, stages: NodeJS.ReadWriteStream[]): Promise<{ events: TraceEvent[]; format: string }> {
+async function collect(
+  source: Readable,
+  stages: NodeJS.ReadWriteStream[],
+): Promise<{ events: TraceEvent[]; format: string }> {
   const events: TraceEvent[] = []
   let format = ''
-  await pipeline([source, ...stages, async (batches: AsyncIterable<EventBatch>) => {
-    for await (const batch of batches) {
-      format = batch.header.format
-      events.push(...batch)
-    }
-  }] as never)
+  await pipeline([
+    source,
+    ...stages,
+    async (batches: AsyncIterable<EventBatch>) => {
+      for await (const batch of batches) {
+        format = batch.header.format
+        events.push(...batch)
+      }
+    },
+  ] as never)
   return { events, format }
 }
 
@@ -58,24 +79,39 @@ test.each([1, 7, 64, 100, 65_536])('a trace that names its DTD, in pieces of %i 
 
 test('what looks like such a trace at first', async () => {
   const dump = '## A: b\n\n1 16 0x10\n'
-  expect(await read(Buffer.from(dump), 3, {})).toMatchObject({ events: [{ kind: 'alloc', address: 16n, size: 16n }], format: 'hatf-ascii' })
-  await expect(read(Buffer.from('## A heading: in a text\n\nwhich is no trace at all, and long enough to be looked at'), 5, {})).rejects.toMatchObject({
-    message: 'metatf: byte 0: the header of the trace names no DTD: use metatf-decode --dtd', code: 'ERR_TRACE_UNKNOWN_FORMAT',
+  expect(await read(Buffer.from(dump), 3, {})).toMatchObject({
+    events: [{ kind: 'alloc', address: 16n, size: 16n }],
+    format: 'hatf-ascii',
+  })
+  await expect(
+    read(Buffer.from('## A heading: in a text\n\nwhich is no trace at all, and long enough to be looked at'), 5, {}),
+  ).rejects.toMatchObject({
+    message: 'metatf: byte 0: the header of the trace names no DTD: use metatf-decode --dtd',
+    code: 'ERR_TRACE_UNKNOWN_FORMAT',
   })
   await expect(read(Buffer.from('## a heading\n\n'), 5, {})).rejects.toThrow('unknown: byte 0: the input is none of')
-  await expect(read(Buffer.from(`\x7fELF${'\0'.repeat(100)}`, 'latin1'), 5, {})).rejects.toThrow('unknown: byte 0: the input is none of')
+  await expect(read(Buffer.from(`\x7fELF${'\0'.repeat(100)}`, 'latin1'), 5, {})).rejects.toThrow(
+    'unknown: byte 0: the input is none of',
+  )
 })
 
 test('a DTD that is not there', async () => {
   await expect(read(binary, 9, {})).rejects.toMatchObject({
-    message: expect.stringMatching(/^metatf: byte 0: the trace is by the DTD "b\.dtd", but there is no b\.dtd among the DTDs that come with heapflow/), code: 'ERR_TRACE_UNKNOWN_FORMAT',
+    message: expect.stringMatching(
+      /^metatf: byte 0: the trace is by the DTD "b\.dtd", but there is no b\.dtd among the DTDs that come with heapflow/,
+    ),
+    code: 'ERR_TRACE_UNKNOWN_FORMAT',
   })
 })
 
 test('the name of a DTD that is not there, as it can be shown', async () => {
   const named = (name: string) => Buffer.from(`## DTDURL: ${name}\n\n5 16\n`)
-  await expect(read(named('\x1b[31m\x9b.dtd'), 9, {})).rejects.toThrow('by the DTD "\\u001b[31m\\u009b.dtd", but there is no \\u001b[31m\\u009b.dtd among')
-  await expect(collect(Readable.from([named('x'.repeat(60_000))]), [decodeMetaTf({})])).rejects.toThrow(/by the DTD "x{100}\.\.\.", but there is no x{100}\.\.\. among [^]{1,400}$/)
+  await expect(read(named('\x1b[31m\x9b.dtd'), 9, {})).rejects.toThrow(
+    'by the DTD "\\u001b[31m\\u009b.dtd", but there is no \\u001b[31m\\u009b.dtd among',
+  )
+  await expect(collect(Readable.from([named('x'.repeat(60_000))]), [decodeMetaTf({})])).rejects.toThrow(
+    /by the DTD "x{100}\.\.\.", but there is no x{100}\.\.\. among [^]{1,400}$/,
+  )
 })
 
 test('a source that fails before the header is whole fails with that', async () => {
@@ -86,7 +122,10 @@ test('a source that fails before the header is whole fails with that', async () 
 
 test('a trace that is cut: the events before, and the error, or `onCut`', async () => {
   const path = join(folder(), 'trace')
-  await expect(read(binary.subarray(0, -2), 9, { path })).rejects.toMatchObject({ code: 'ERR_TRACE_TRUNCATED', format: 'metatf' })
+  await expect(read(binary.subarray(0, -2), 9, { path })).rejects.toMatchObject({
+    code: 'ERR_TRACE_TRUNCATED',
+    format: 'metatf',
+  })
   const cuts: string[] = []
   const { events } = await read(binary.subarray(0, -2), 9, { path, onCut: ({ code }) => cuts.push(code) })
   expect({ events, cuts }).toEqual({ events: EVENTS.slice(0, 1), cuts: ['ERR_TRACE_TRUNCATED'] })
@@ -100,5 +139,7 @@ test('decodeMetaTf with a DTD reads what names none, and counts events', async (
   stage.on('events', (n: number) => (counted += n))
   expect(await collect(createReadStream(path), [stage])).toEqual({ events: EVENTS, format: 'metatf' })
   expect(counted).toBe(2)
-  expect(await collect(Readable.from([]), [decodeMetaTf({ dtd: parseDtd(ASCII, 'a.dtd') })])).toMatchObject({ events: [] })
+  expect(await collect(Readable.from([]), [decodeMetaTf({ dtd: parseDtd(ASCII, 'a.dtd') })])).toMatchObject({
+    events: [],
+  })
 })

@@ -27,14 +27,23 @@ async function sorted(batches: Iterable<EventBatch>, options: SortOptions) {
 function oracle(events: readonly TraceEvent[], field: 'time' | 'size'): TraceEvent[] {
   let key = -1n
   const keys = events.map((event) => (key = event[field] ?? key))
-  return events.map((event, i) => ({ event, i })).toSorted((a, b) => Number((keys[a.i] as bigint) - (keys[b.i] as bigint)) || a.i - b.i).map(({ event }) => event)
+  return events
+    .map((event, i) => ({ event, i }))
+    .toSorted((a, b) => Number((keys[a.i] as bigint) - (keys[b.i] as bigint)) || a.i - b.i)
+    .map(({ event }) => event)
 }
 
 function timed(n: number): TraceEvent[] {
   let seed = 7
   return Array.from({ length: n }, (_, i) => {
     seed = (Math.imul(seed, 48_271) >>> 0) % 2_147_483_647
-    return { kind: 'alloc', address: BigInt(i), time: BigInt(seed % 5000), function: `f${seed % 50}`, stack: [`f${seed % 7}`, 'main'] }
+    return {
+      kind: 'alloc',
+      address: BigInt(i),
+      time: BigInt(seed % 5000),
+      function: `f${seed % 50}`,
+      stack: [`f${seed % 7}`, 'main'],
+    }
   })
 }
 
@@ -58,10 +67,16 @@ function openFiles(path: string): number {
 describe('sort', () => {
   test('is a stable sort of any events, in memory or not', async () => {
     await fc.assert(
-      fc.asyncProperty(fc.array(anyEvent, { maxLength: 60 }), fc.constantFrom('time', 'size'), fc.constantFrom(NONE, 60_000, 1e7), fc.integer({ min: 1, max: 20 }), async (events, by, memory, size) => {
-        const { events: result } = await sorted(inBatches(events, size, HEADER), { by, memory })
-        expect(result).toEqual(oracle(events, by))
-      }),
+      fc.asyncProperty(
+        fc.array(anyEvent, { maxLength: 60 }),
+        fc.constantFrom('time', 'size'),
+        fc.constantFrom(NONE, 60_000, 1e7),
+        fc.integer({ min: 1, max: 20 }),
+        async (events, by, memory, size) => {
+          const { events: result } = await sorted(inBatches(events, size, HEADER), { by, memory })
+          expect(result).toEqual(oracle(events, by))
+        },
+      ),
       { numRuns: 150 },
     )
   })
@@ -74,8 +89,17 @@ describe('sort', () => {
 
   test('follows sequence numbers through their wrap', async () => {
     const numbers = Array.from({ length: 200 }, (_, i) => (2 ** 31 - 100 + (i ^ 5)) | 0)
-    const { events } = await sorted(inBatches(numbers.map((sequence) => ({ kind: 'alloc', sequence })), 9, HEADER), { by: 'sequence', memory: NONE })
-    expect(events.map(({ sequence }) => sequence)).toEqual(Array.from({ length: 200 }, (_, i) => (2 ** 31 - 100 + i) | 0))
+    const { events } = await sorted(
+      inBatches(
+        numbers.map((sequence) => ({ kind: 'alloc', sequence })),
+        9,
+        HEADER,
+      ),
+      { by: 'sequence', memory: NONE },
+    )
+    expect(events.map(({ sequence }) => sequence)).toEqual(
+      Array.from({ length: 200 }, (_, i) => (2 ** 31 - 100 + i) | 0),
+    )
   })
 
   test('sorts each trace of a stream on its own, and keeps those without events', async () => {
@@ -92,17 +116,28 @@ describe('sort', () => {
     onTestFinished(() => copy.mockRestore())
     const events = timed(1000)
     // Some go through a file, which gives the memory back.
-    for (const [memory, arenas] of [[1e9, 1], [200_000, 21]] as const) {
+    for (const [memory, arenas] of [
+      [1e9, 1],
+      [200_000, 21],
+    ] as const) {
       copy.mockClear()
-      const batches = Array.from({ length: 20 }, (_, i) => inBatches(i % 2 === 0 ? events.slice(0, 2) : events, 400, { format: `${i}` })).flat()
+      const batches = Array.from({ length: 20 }, (_, i) =>
+        inBatches(i % 2 === 0 ? events.slice(0, 2) : events, 400, { format: `${i}` }),
+      ).flat()
       const { events: result } = await sorted(batches, { by: 'time', memory })
       expect(result).toHaveLength(10 * 1002)
-      expect(new Set(copy.mock.contexts.map((held) => (held as unknown as { chunks: unknown }).chunks)).size).toBeLessThanOrEqual(arenas)
+      expect(
+        new Set(copy.mock.contexts.map((held) => (held as unknown as { chunks: unknown }).chunks)).size,
+      ).toBeLessThanOrEqual(arenas)
     }
   })
 
   test('keeps names whose bytes are many in batches that are not too large', async () => {
-    const events = Array.from({ length: 300 }, (_, i): TraceEvent => ({ kind: 'alloc', time: BigInt(i % 7), function: String(i).repeat(4000) }))
+    const events = Array.from({ length: 300 }, (_, i): TraceEvent => ({
+      kind: 'alloc',
+      time: BigInt(i % 7),
+      function: String(i).repeat(4000),
+    }))
     const { out, events: result } = await sorted(inBatches(events, 20, HEADER), { by: 'time', memory: 1e9 })
     expect(result).toEqual(oracle(events, 'time'))
     expect(Math.max(...out.map(({ strings }) => strings.byteLength))).toBeLessThan(300_000)
@@ -117,11 +152,23 @@ describe('sort', () => {
   })
 
   test('gives the events before a fault in order, then the error', async () => {
-    const text = Buffer.from(encodeEvents(replay.format.encoder(), Array.from({ length: 5000 }, (_, i): TraceEvent => (
-      { kind: 'free', thread: 1n, address: 16n, time: BigInt((i * 7919) % 5000), endTime: 9000n }
-    )), { format: 'replay', timeUnit: 'ns' }))
+    const text = Buffer.from(
+      encodeEvents(
+        replay.format.encoder(),
+        Array.from({ length: 5000 }, (_, i): TraceEvent => ({
+          kind: 'free',
+          thread: 1n,
+          address: 16n,
+          time: BigInt((i * 7919) % 5000),
+          endTime: 9000n,
+        })),
+        { format: 'replay', timeUnit: 'ns' },
+      ),
+    )
     for (const memory of [NONE, 1e8]) {
-      const stream = Readable.from([Buffer.concat([text, Buffer.from('this is no event\n')])]).pipe(replay.decode()).pipe(sort({ by: 'time', memory }))
+      const stream = Readable.from([Buffer.concat([text, Buffer.from('this is no event\n')])])
+        .pipe(replay.decode())
+        .pipe(sort({ by: 'time', memory }))
       const times: bigint[] = []
       const read = async () => {
         for await (const batch of stream) for (const event of batch as EventBatch) times.push(event.time as bigint)
@@ -170,14 +217,17 @@ describe.skipIf(process.platform !== 'linux')('temporary files', () => {
   })
 
   test('that cannot be made are an error', async () => {
-    await expect(sorted(batches, { by: 'time', memory: NONE, folder: '/no/such/folder' })).rejects.toMatchObject({ code: 'ENOENT' })
+    await expect(sorted(batches, { by: 'time', memory: NONE, folder: '/no/such/folder' })).rejects.toMatchObject({
+      code: 'ENOENT',
+    })
   })
 
   test('that became shorter are an error', async () => {
     const spill = new SpillFile(folder())
     const run = await spill.write([{ batch: batches[0] as EventBatch, keys: new Uint32Array(1000) }])
     const read = async (from: number, to: number) => {
-      for await (const { batch } of spill.read({ ...run, start: from, end: to }, HEADER)) expect([...batch]).toEqual([...(batches[0] as EventBatch)])
+      for await (const { batch } of spill.read({ ...run, start: from, end: to }, HEADER))
+        expect([...batch]).toEqual([...(batches[0] as EventBatch)])
     }
     await read(run.start, run.end)
     await expect(read(run.end, run.end + 100)).rejects.toThrow('a temporary file became shorter')

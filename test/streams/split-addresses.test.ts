@@ -5,7 +5,15 @@ import { pipeline } from 'node:stream/promises'
 import { setTimeout as delay } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
-import { HatfDecoder, joinAddresses, joinStream, Separator, splitAddresses, type HatfField, type Piece } from '../../lib/hatf.js'
+import {
+  HatfDecoder,
+  joinAddresses,
+  joinStream,
+  Separator,
+  splitAddresses,
+  type HatfField,
+  type Piece,
+} from '../../lib/hatf.js'
 import { decompress } from '../../lib/streams/decompress.js'
 import { decodeAll } from '../support/drive.js'
 import { alloc, hex } from '../formats/hatf/bytes.js'
@@ -48,7 +56,9 @@ describe('splitAddresses', () => {
 
   it('and joinAddresses gives the bytes back, in one process and through compression', async () => {
     const split = source(TRACE, 777).pipe(splitAddresses())
-    const inflated = Readable.from([gzipSync(await buffer(joinAddresses(split.main, split.addresses)))]).pipe(decompress())
+    const inflated = Readable.from([gzipSync(await buffer(joinAddresses(split.main, split.addresses)))]).pipe(
+      decompress(),
+    )
     expect((await buffer(inflated)).equals(TRACE)).toBe(true)
   })
 
@@ -81,9 +91,17 @@ describe('splitAddresses', () => {
   it('gives all before a fault to both sides, then the error everywhere', async () => {
     const bytes = Buffer.concat([LONG, hex('0c')])
     const split = splitAddresses()
-    const results = await Promise.allSettled([pipeline(source(bytes), split), collect(split.main), collect(split.addresses)])
+    const results = await Promise.allSettled([
+      pipeline(source(bytes), split),
+      collect(split.main),
+      collect(split.addresses),
+    ])
     const [main, addresses] = expected(LONG)
-    for (const result of results) expect(result).toMatchObject({ status: 'rejected', reason: { code: 'ERR_TRACE_MALFORMED', offset: LONG.length, event: 60_001 } })
+    for (const result of results)
+      expect(result).toMatchObject({
+        status: 'rejected',
+        reason: { code: 'ERR_TRACE_MALFORMED', offset: LONG.length, event: 60_001 },
+      })
     expect(collected.get(split.main)?.equals(main)).toBe(true)
     expect(collected.get(split.addresses)?.equals(addresses)).toBe(true)
   })
@@ -91,8 +109,13 @@ describe('splitAddresses', () => {
   it('gives what a cut gzip held before its error', async () => {
     const split = splitAddresses()
     const cut = gzipSync(LONG).subarray(0, 60_000)
-    const results = await Promise.allSettled([pipeline(source(cut), decompress(), split), collect(split.main), collect(split.addresses)])
-    for (const result of results) expect(result).toMatchObject({ reason: { code: 'ERR_TRACE_TRUNCATED', format: 'gzip' } })
+    const results = await Promise.allSettled([
+      pipeline(source(cut), decompress(), split),
+      collect(split.main),
+      collect(split.addresses),
+    ])
+    for (const result of results)
+      expect(result).toMatchObject({ reason: { code: 'ERR_TRACE_TRUNCATED', format: 'gzip' } })
     expect(collected.get(split.addresses)?.length).toBeGreaterThan(10_000)
     expect((collected.get(split.main) as Buffer).length * 4).toBe((collected.get(split.addresses) as Buffer).length * 5)
   })
@@ -107,7 +130,11 @@ describe('splitAddresses', () => {
           done()
         },
       })
-      const results = await Promise.allSettled([pipeline(input, split), pipeline(split.main, new PassThrough().resume()), pipeline(split.addresses, full)])
+      const results = await Promise.allSettled([
+        pipeline(input, split),
+        pipeline(split.main, new PassThrough().resume()),
+        pipeline(split.addresses, full),
+      ])
       expect(results.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected'])
       expect(results[0]).toMatchObject({ reason: error ?? { message: 'a stream was closed before it had ended' } })
       expect(input.destroyed).toBe(true)
@@ -146,7 +173,12 @@ describe('joinAddresses', () => {
   })
 
   it('fails with an error of either input, even one that comes before it is read', async () => {
-    const broken = () => new Readable({ read() { this.destroy(new Error('broken')) } })
+    const broken = () =>
+      new Readable({
+        read() {
+          this.destroy(new Error('broken'))
+        },
+      })
     await expect(buffer(joinAddresses(source(main), broken()))).rejects.toThrow('broken')
     await expect(buffer(joinAddresses(broken(), source(addresses)))).rejects.toThrow('broken')
     const early = new PassThrough()
@@ -171,7 +203,8 @@ const collected = new WeakMap<Readable, Buffer>()
 
 async function collect(stream: Readable): Promise<void> {
   collected.set(stream, Buffer.alloc(0))
-  for await (const chunk of stream) collected.set(stream, Buffer.concat([collected.get(stream) as Buffer, chunk as Buffer]))
+  for await (const chunk of stream)
+    collected.set(stream, Buffer.concat([collected.get(stream) as Buffer, chunk as Buffer]))
 }
 
 /** The length of the whole records among the first bytes of a trace. */

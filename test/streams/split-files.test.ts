@@ -7,7 +7,12 @@ import { ndjson, SplitFiles } from '../../lib/index.js'
 import { scratch } from '../support/commands.js'
 
 it('touches neither the batches nor what the encoders made of them, unless it may use their memory again', async () => {
-  const events = Array.from({ length: 40_000 }, (_, i): TraceEvent => ({ kind: 'alloc', thread: BigInt(i % 3), address: BigInt(i), size: 16n }))
+  const events = Array.from({ length: 40_000 }, (_, i): TraceEvent => ({
+    kind: 'alloc',
+    thread: BigInt(i % 3),
+    address: BigInt(i),
+    size: 16n,
+  }))
   const batches = batchesOf(events, { format: 'test' })
   const folder = scratch()
   const kept: { chunk: Uint8Array; copy: Uint8Array }[] = []

@@ -4,10 +4,26 @@ import { describe, expect, test } from 'vitest'
 import { batchesOf, type EventBatch, type TraceEvent } from '../../lib/event/batch.js'
 import { TraceError } from '../../lib/event/error.js'
 import type { Stage } from '../../lib/event/stage.js'
-import { compose, decoderStream, encoderStream, filter, hatf, map, mtrc, ndjson, replay, transformStream } from '../../lib/index.js'
+import {
+  compose,
+  decoderStream,
+  encoderStream,
+  filter,
+  hatf,
+  map,
+  mtrc,
+  ndjson,
+  replay,
+  transformStream,
+} from '../../lib/index.js'
 import { encodeEvents } from '../support/drive.js'
 
-const EVENTS: TraceEvent[] = Array.from({ length: 9000 }, (_, i) => ({ kind: 'alloc', thread: BigInt(i % 3), address: BigInt(i + 1) * 16n, size: 8n }))
+const EVENTS: TraceEvent[] = Array.from({ length: 9000 }, (_, i) => ({
+  kind: 'alloc',
+  thread: BigInt(i % 3),
+  address: BigInt(i + 1) * 16n,
+  size: 8n,
+}))
 const TEXT = Buffer.from(encodeEvents(replay.format.encoder(), EVENTS, { format: 'replay' }))
 const BROKEN = Buffer.concat([TEXT, Buffer.from('this is no event\n')])
 
@@ -37,7 +53,14 @@ function slowSink(delay = 1): Writable & { bytes(): Buffer } {
 describe('a pipeline of streams', () => {
   test('converts, filters and maps in one process', async () => {
     const sink = slowSink()
-    await pipeline(Readable.from([TEXT]), replay.decode(), filter({ thread: 1n }), map({ numberThreads: true }), mtrc.encode(), sink)
+    await pipeline(
+      Readable.from([TEXT]),
+      replay.decode(),
+      filter({ thread: 1n }),
+      map({ numberThreads: true }),
+      mtrc.encode(),
+      sink,
+    )
     const { events } = await eventsOf(Readable.from([sink.bytes()]).pipe(mtrc.decode()))
     expect(events).toHaveLength(3000)
     expect(events[2]).toMatchObject({ kind: 'alloc', thread: 1n, index: 3n, address: 128n })
@@ -71,7 +94,9 @@ describe('a failure', () => {
 
   test('loses nothing on its way through a pipeline, however slow the sink', async () => {
     const sink = slowSink()
-    await expect(pipeline(Readable.from([BROKEN]), replay.decode(), filter({}), map({}), ndjson.encode(), sink)).rejects.toBeInstanceOf(TraceError)
+    await expect(
+      pipeline(Readable.from([BROKEN]), replay.decode(), filter({}), map({}), ndjson.encode(), sink),
+    ).rejects.toBeInstanceOf(TraceError)
     const lines = sink.bytes().toString().trimEnd().split('\n')
     expect(lines).toHaveLength(1 + EVENTS.length)
     expect(lines.at(-1)).toMatch(/^\{"kind":"alloc"/)
@@ -86,16 +111,23 @@ describe('a failure', () => {
 
   test('leaves formats with an end mark without it', async () => {
     const sink = slowSink()
-    await expect(pipeline(Readable.from([BROKEN]), replay.decode(), mtrc.encode(), sink)).rejects.toBeInstanceOf(TraceError)
+    await expect(pipeline(Readable.from([BROKEN]), replay.decode(), mtrc.encode(), sink)).rejects.toBeInstanceOf(
+      TraceError,
+    )
     const { events, error } = await eventsOf(Readable.from([sink.bytes()]).pipe(mtrc.decode()))
     expect(events).toHaveLength(EVENTS.length)
     expect(error).toMatchObject({ code: 'ERR_TRACE_TRUNCATED' })
   })
 
   test('passes a stage of other makers at the head of a composed stream as an ordinary error', async () => {
-    const foreign = new Transform({ objectMode: true, transform: (batch: EventBatch, _encoding, done) => done(null, batch.count > 0 ? batch : undefined) })
+    const foreign = new Transform({
+      objectMode: true,
+      transform: (batch: EventBatch, _encoding, done) => done(null, batch.count > 0 ? batch : undefined),
+    })
     const sink = slowSink()
-    await expect(pipeline(Readable.from([BROKEN]), replay.decode(), compose(foreign, ndjson.encode()), sink)).rejects.toBeInstanceOf(TraceError)
+    await expect(
+      pipeline(Readable.from([BROKEN]), replay.decode(), compose(foreign, ndjson.encode()), sink),
+    ).rejects.toBeInstanceOf(TraceError)
   })
 
   test('of a stage in feed, end or cut is its own, and ends the pipeline', async () => {
@@ -105,7 +137,9 @@ describe('a failure', () => {
         throw new Error(`thrown by ${name}`)
       }
       const source = name === 'cut' ? BROKEN : TEXT
-      await expect(pipeline(Readable.from([source]), replay.decode(), transformStream(stage), ndjson.encode(), slowSink())).rejects.toThrow(`thrown by ${name}`)
+      await expect(
+        pipeline(Readable.from([source]), replay.decode(), transformStream(stage), ndjson.encode(), slowSink()),
+      ).rejects.toThrow(`thrown by ${name}`)
     }
   })
 
@@ -160,7 +194,8 @@ describe('backpressure', () => {
     stream.write(Buffer.from('x'))
     await new Promise((resolve) => setTimeout(resolve, 20))
     expect(made).toBeLessThan(10)
-    for (let i = 0; i < 100; i++) if (stream.read() === null) await new Promise((resolve) => stream.once('readable', resolve))
+    for (let i = 0; i < 100; i++)
+      if (stream.read() === null) await new Promise((resolve) => stream.once('readable', resolve))
     expect(made).toBeLessThan(120)
     stream.destroy()
   })
@@ -169,7 +204,10 @@ describe('backpressure', () => {
     // Stages that give 0 to 5 results for an input, read by a consumer that pauses at odd moments.
     for (let seed = 1; seed <= 30; seed++) {
       let state = seed
-      const random = (n: number) => ((state = (Math.imul(state, 1_103_515_245) + 12_345) & 0x7fff_ffff), (state >> 8) % n)
+      const random = (n: number) => (
+        (state = (Math.imul(state, 1_103_515_245) + 12_345) & 0x7fff_ffff),
+        (state >> 8) % n
+      )
       let sent = 0
       let waiting = 0
       const batch = batchesOf([{ kind: 'alloc' }], { format: 'test' })[0] as EventBatch
@@ -202,7 +240,12 @@ describe('backpressure', () => {
           else done()
         },
       })
-      await pipeline(Readable.from(Array.from({ length: 50 }, () => batch)), transformStream(stage()), transformStream(pass), sink)
+      await pipeline(
+        Readable.from(Array.from({ length: 50 }, () => batch)),
+        transformStream(stage()),
+        transformStream(pass),
+        sink,
+      )
       expect(got).toBe(sent)
     }
   })
@@ -225,7 +268,11 @@ describe('compose', () => {
   test('a stage that closes before it has ended is an error', async () => {
     const quitter = new PassThrough({ objectMode: true })
     const composed = compose(replay.decode(), quitter)
-    const done = pipeline(Readable.from(endless()), composed, new Writable({ objectMode: true, write: (_c, _e, next) => setImmediate(next) }))
+    const done = pipeline(
+      Readable.from(endless()),
+      composed,
+      new Writable({ objectMode: true, write: (_c, _e, next) => setImmediate(next) }),
+    )
     setTimeout(() => quitter.destroy(), 20)
     await expect(done).rejects.toThrow('stage 2 of 2 closed before it had ended')
   })

@@ -17,7 +17,10 @@ export interface Finished {
 }
 
 /** The names of all commands, the longest first. */
-const NAMES = readdirSync(BIN).filter((name) => name.endsWith('.js')).map((name) => name.slice(0, -'.js'.length)).toSorted((a, b) => b.length - a.length)
+const NAMES = readdirSync(BIN)
+  .filter((name) => name.endsWith('.js'))
+  .map((name) => name.slice(0, -'.js'.length))
+  .toSorted((a, b) => b.length - a.length)
 const COMMAND = new RegExp(`(^|[|;(&\\s])(${NAMES.join('|')})(?=\\s|$)`, 'g')
 
 /** A command line for a shell, with the names of commands standing for `node dist/bin/<name>.js`. */
@@ -34,7 +37,9 @@ export function shell(line: string, input: Uint8Array | string = ''): Promise<Fi
     child.stdout.on('data', (chunk: Buffer) => out.push(chunk))
     child.stderr.on('data', (chunk: Buffer) => err.push(chunk))
     child.on('error', reject)
-    child.on('close', (code, signal) => resolve({ code, signal, stdout: Buffer.concat(out), stderr: Buffer.concat(err).toString() }))
+    child.on('close', (code, signal) =>
+      resolve({ code, signal, stdout: Buffer.concat(out), stderr: Buffer.concat(err).toString() }),
+    )
     // The command may end before it has read everything.
     child.stdin.on('error', () => {})
     child.stdin.end(input)

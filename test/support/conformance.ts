@@ -27,9 +27,9 @@ export interface Promises {
 }
 
 /**
- * What every format has to pass: its golden files (each beside an `.ndjson` with its events) are recognised, decode to those
- * events in chunks of any size, come back byte for byte, and cut or with any bit flipped give an error or another trace,
- * and never anything else; and whatever events it can say come back as they are.
+ * What every format has to pass: its golden files (each beside an `.ndjson` with its events) are recognised, decode to
+ * those events in chunks of any size, come back byte for byte, and cut or with any bit flipped give an error or another
+ * trace, and never anything else; and whatever events it can say come back as they are.
  */
 export function conformance(format: Format, { raw, random, encode = {}, lookedAhead = [] }: Promises): void {
   describe(`${format.name} conforms`, () => {
@@ -63,15 +63,24 @@ export function conformance(format: Format, { raw, random, encode = {}, lookedAh
           const decoder = format.decoder(raw)
           const { events, error } = decodeAll(decoder, prefix, 64)
           // A last line without its newline may be cut, and that is what the decoder warns of.
-          const sure = decoder.warnings?.some((text) => text.includes('newline')) === true ? Math.max(0, events.length - 1) : events.length
+          const sure =
+            decoder.warnings?.some((text) => text.includes('newline')) === true
+              ? Math.max(0, events.length - 1)
+              : events.length
           expect(events.slice(0, sure)).toEqual(records.slice(0, sure))
           if (error !== undefined) checkError(error, format, events, length)
           else if ((decoder.warnings ?? []).length === 0 && !lookedAhead.includes(name)) {
-            // Then it is whole by itself: formats without an end mark can be cut between records. What it says is in the
-            // bytes of its events, up to a last newline and to metadata that nothing follows.
-            const again = Buffer.from(encodeAll(format.encoder(encode[name]), decodeAll(format.decoder(), prefix).batches))
+            // Then it is whole by itself: formats without an end mark can be cut between records. What it says is in
+            // the bytes of its events, up to a last newline and to metadata that nothing follows.
+            const again = Buffer.from(
+              encodeAll(format.encoder(encode[name]), decodeAll(format.decoder(), prefix).batches),
+            )
             const said = Buffer.from(prefix)
-            expect(said.equals(again) || said.equals(again.subarray(0, -1)) || (raw !== undefined && said.subarray(0, again.length).equals(again))).toBe(true)
+            expect(
+              said.equals(again) ||
+                said.equals(again.subarray(0, -1)) ||
+                (raw !== undefined && said.subarray(0, again.length).equals(again)),
+            ).toBe(true)
           }
         }
       })

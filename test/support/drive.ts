@@ -32,7 +32,8 @@ export function* slices(bytes: Uint8Array, size = bytes.length || 1): Generator<
   let before: Uint8Array | undefined
   let last: Uint8Array | undefined
   for (let i = 0; i < bytes.length; i += size) {
-    // The piece before the one that was fed last is its owner's again: a decoder that still looked at it would be found out.
+    // The piece before the one that was fed last is its owner's again: a decoder that still looked at it would be found
+    // out.
     before?.fill(0xa5)
     before = last
     // A Buffer's own `slice` would be a view.

@@ -4,8 +4,9 @@ import type { Decoder, Encoder } from '../../lib/event/stage.js'
 import { decodeAll, drive } from './drive.js'
 
 /**
- * Two decoders of a format read the same bytes in pieces of the same size, and must give the same events, headers and warnings, and fail
- * with the same words. The oracle is plain TypeScript, written for the format before there was a kernel.
+ * Two decoders of a format read the same bytes in pieces of the same size, and must give the same events, headers and
+ * warnings, and fail with the same words. The oracle is plain TypeScript, written for the format before there was a
+ * kernel.
  */
 export function decodesLikeOracle(decoder: Decoder, oracle: Decoder, bytes: Uint8Array, size?: number): void {
   const is = decodeAll(decoder, bytes, size)

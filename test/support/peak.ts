@@ -9,10 +9,13 @@ import { commandLine } from './commands.js'
  */
 export const LIMIT = process.versions.node.startsWith('20.') ? 130_000_000 : 200_000_000
 
-/** Runs a command on a file, or without input, throws away what it writes, and gives its peak resident memory in bytes. */
+/**
+ * Runs a command on a file, or without input, throws away what it writes, and gives its peak resident memory in bytes.
+ */
 export async function peak(line: string, input?: string): Promise<number> {
   // The command says at its end what it used at most.
-  const report = 'data:text/javascript,process.on("exit",()=>process.stderr.write("peak="+process.resourceUsage().maxRSS*1024))'
+  const report =
+    'data:text/javascript,process.on("exit",()=>process.stderr.write("peak="+process.resourceUsage().maxRSS*1024))'
   const child = spawn('bash', ['-c', `${commandLine(line)} > /dev/null`], {
     stdio: ['pipe', 'ignore', 'pipe'],
     env: { ...process.env, NODE_OPTIONS: `--import=${JSON.stringify(report)}` },

@@ -7,7 +7,18 @@ import { decodeText } from '../../lib/event/strings.js'
 export const u64 = fc.oneof(
   fc.bigInt({ min: 0n, max: 0xffff_ffff_ffff_ffffn }),
   fc.bigInt({ min: 0n, max: 4096n }),
-  fc.constantFrom(0n, 0xffff_ffffn, 0x1_0000_0000n, 2n ** 53n - 1n, 2n ** 53n, 2n ** 53n + 1n, 2n ** 63n, 2n ** 64n - 1n, 999_999_999n, 10n ** 19n),
+  fc.constantFrom(
+    0n,
+    0xffff_ffffn,
+    0x1_0000_0000n,
+    2n ** 53n - 1n,
+    2n ** 53n,
+    2n ** 53n + 1n,
+    2n ** 63n,
+    2n ** 64n - 1n,
+    999_999_999n,
+    10n ** 19n,
+  ),
 )
 
 /** Names as programs have them, and bytes that are not UTF-8. */
@@ -20,7 +31,13 @@ export const name = fc.oneof(
 
 /** Nested values as Meta-TF's records have them. */
 const fieldValue = fc.letrec<{ value: unknown }>((tie) => ({
-  value: fc.oneof({ maxDepth: 2 }, fc.bigInt({ min: -(2n ** 63n), max: 2n ** 64n - 1n }), name, fc.array(tie('value'), { maxLength: 3 }), fc.dictionary(name, tie('value'), { maxKeys: 2 })),
+  value: fc.oneof(
+    { maxDepth: 2 },
+    fc.bigInt({ min: -(2n ** 63n), max: 2n ** 64n - 1n }),
+    name,
+    fc.array(tie('value'), { maxLength: 3 }),
+    fc.dictionary(name, tie('value'), { maxKeys: 2 }),
+  ),
 })).value
 
 const VALUES: Readonly<Record<FieldType, fc.Arbitrary<unknown>>> = {

@@ -28,7 +28,8 @@ export function conforms(value: unknown, schema: Schema, root: Schema): boolean 
   if (schema.type !== undefined && ![schema.type].flat().some((type) => hasType(value, type))) return false
   if (typeof value === 'string') return schema.pattern === undefined || new RegExp(schema.pattern, 'u').test(value)
   if (typeof value === 'number') return value >= (schema.minimum ?? -Infinity) && value <= (schema.maximum ?? Infinity)
-  if (Array.isArray(value)) return value.every((item) => schema.items === undefined || conforms(item, schema.items, root))
+  if (Array.isArray(value))
+    return value.every((item) => schema.items === undefined || conforms(item, schema.items, root))
   return typeof value !== 'object' || value === null || hasProperties(value as Record<string, unknown>, schema, root)
 }
 

@@ -11,6 +11,8 @@ export default class Tally implements Reporter {
     }
     const failed = counts.failed + unhandled.length
     // On exit, so that nothing that another reporter prints comes after it.
-    process.on('exit', () => process.stdout.write(`\n${counts.passed} passed, ${failed} failed, ${counts.skipped + counts.pending} skipped\n`))
+    process.on('exit', () =>
+      process.stdout.write(`\n${counts.passed} passed, ${failed} failed, ${counts.skipped + counts.pending} skipped\n`),
+    )
   }
 }

@@ -62,7 +62,9 @@ describe('AddressScrambler', () => {
 
   it('goes by the key', () => {
     expect(scrambled(new AddressScrambler('secret'), 0x7fff_1234_5678n)).toBe(scrambled(scrambler, 0x7fff_1234_5678n))
-    expect(scrambled(new AddressScrambler('other'), 0x7fff_1234_5678n)).not.toBe(scrambled(scrambler, 0x7fff_1234_5678n))
+    expect(scrambled(new AddressScrambler('other'), 0x7fff_1234_5678n)).not.toBe(
+      scrambled(scrambler, 0x7fff_1234_5678n),
+    )
   })
 })
 

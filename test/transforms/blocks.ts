@@ -27,7 +27,8 @@ export function blocksByMap(events: readonly TraceEvent[]): { deeds: Deed[]; liv
 
     const end = (...keys: string[]): Deed => {
       const found = keys.find((one) => live.has(one))
-      if (found === undefined) return { did: freed.has(keys[0] as string) && index !== 0n ? ['unknown', 'again'] : ['unknown'] }
+      if (found === undefined)
+        return { did: freed.has(keys[0] as string) && index !== 0n ? ['unknown', 'again'] : ['unknown'] }
       const ended = live.get(found) as number
       live.delete(found)
       freed.add(found)
@@ -38,7 +39,10 @@ export function blocksByMap(events: readonly TraceEvent[]): { deeds: Deed[]; liv
       const overwritten = live.get(at)
       live.set(at, before?.ended ?? e + 1)
       return {
-        did: NAMES.filter((name) => name === 'began' || before?.did.includes(name) === true || (name === 'reused' && overwritten !== undefined)),
+        did: NAMES.filter(
+          (name) =>
+            name === 'began' || before?.did.includes(name) === true || (name === 'reused' && overwritten !== undefined),
+        ),
         ...(before?.ended !== undefined && { ended: before.ended }),
         ...(overwritten !== undefined && { overwritten }),
       }

@@ -34,7 +34,10 @@ export const anyEvent: fc.Arbitrary<TraceEvent> = fc
     kind: fc.constantFrom(...KINDS),
     ...Object.fromEntries(FIELDS.map(({ name, type }) => [name, fc.option(VALUES[type], { nil: undefined })])),
   })
-  .map((all) => Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined)) as unknown as TraceEvent)
+  .map(
+    (all) =>
+      Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined)) as unknown as TraceEvent,
+  )
 
 const id = fc.bigInt({ min: 1n, max: 4n })
 const common = { thread: id }
@@ -50,7 +53,11 @@ export const blockEvents: fc.Arbitrary<TraceEvent[]> = fc.array(
     fc.record({ kind: fc.constant('free' as const), address: nullable, ...common }),
     fc.record({ kind: fc.constant('realloc' as const), address: nullable, oldAddress: nullable, size, ...common }),
     fc.record({
-      kind: fc.constant('realloc' as const), address: nullable, oldAddress: nullable, size, ...common,
+      kind: fc.constant('realloc' as const),
+      address: nullable,
+      oldAddress: nullable,
+      size,
+      ...common,
       outcome: fc.constantFrom(...OUTCOMES),
     }),
     fc.record({ kind: fc.constant('alloc' as const), index: id, address: place, size, ...common }),

@@ -24,9 +24,27 @@ describe('an expression', () => {
     ['null', []],
     ['event', [ALLOC, FREE]],
     ['event.kind === "free"', [FREE]],
-    ['event.address *= 2n', [{ ...ALLOC, address: 0x20n }, { ...FREE, address: 0x20n }]],
-    ['event.thread = 0n', [{ ...ALLOC, thread: 0n }, { ...FREE, thread: 0n }]],
-    ['event.thread = n', [{ ...ALLOC, thread: 1n }, { ...FREE, thread: 2n }]],
+    [
+      'event.address *= 2n',
+      [
+        { ...ALLOC, address: 0x20n },
+        { ...FREE, address: 0x20n },
+      ],
+    ],
+    [
+      'event.thread = 0n',
+      [
+        { ...ALLOC, thread: 0n },
+        { ...FREE, thread: 0n },
+      ],
+    ],
+    [
+      'event.thread = n',
+      [
+        { ...ALLOC, thread: 1n },
+        { ...FREE, thread: 2n },
+      ],
+    ],
     ['delete event.address', [{ kind: 'alloc', size: 8n, thread: 1n }, { kind: 'free' }]],
     ['({ kind: event.kind }) // a comment', [{ kind: 'alloc' }, { kind: 'free' }]],
     ['{ kind: "lost" }', [{ kind: 'lost' }, { kind: 'lost' }]],
@@ -34,7 +52,13 @@ describe('an expression', () => {
     ['[]', []],
     ['if (n === 2) return false', [ALLOC]],
     ['event.size = undefined', [{ kind: 'alloc', address: 0x10n, thread: 1n }, FREE]],
-    ['event.heap = "0x7f"; event.node = 1', [{ ...ALLOC, heap: 0x7fn, node: 1 }, { ...FREE, heap: 0x7fn, node: 1 }]],
+    [
+      'event.heap = "0x7f"; event.node = 1',
+      [
+        { ...ALLOC, heap: 0x7fn, node: 1 },
+        { ...FREE, heap: 0x7fn, node: 1 },
+      ],
+    ],
   ])('%s', (code, expected) => {
     const { events, error } = evaluated(code)
     expect(error).toBeUndefined()
@@ -83,7 +107,10 @@ describe('Evaluator', () => {
   })
 
   it('spreads what one event gives over as many batches as it takes', () => {
-    const many = Array.from({ length: BATCH_EVENTS * 2 + 10 }, (_, i): TraceEvent => ({ kind: 'alloc', size: BigInt(i) }))
+    const many = Array.from({ length: BATCH_EVENTS * 2 + 10 }, (_, i): TraceEvent => ({
+      kind: 'alloc',
+      size: BigInt(i),
+    }))
     const { out } = drive(new Evaluator((event) => [event, ...many]), inBatches([ALLOC, FREE], 2, HEADER))
     expect(eventsOf(out)).toEqual([ALLOC, ...many, FREE, ...many])
     expect(out.every(({ count }) => count <= BATCH_EVENTS)).toBe(true)
@@ -99,7 +126,10 @@ describe('Evaluator', () => {
   it('passes headers on when no event is left, and does not change what it is given', () => {
     const input = [new EventBatch(0, 0, { format: 'first' }), ...inBatches([ALLOC], 1, HEADER)]
     const { out } = drive(new Evaluator((event) => ((event.size = 0n), null)), input)
-    expect(out.map(({ header, count }) => [header.format, count])).toEqual([['first', 0], ['test', 0]])
+    expect(out.map(({ header, count }) => [header.format, count])).toEqual([
+      ['first', 0],
+      ['test', 0],
+    ])
     expect(eventsOf(input)).toEqual([ALLOC])
   })
 })

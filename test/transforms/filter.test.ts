@@ -22,15 +22,36 @@ const bound = fc.oneof(
 )
 const range = fc.oneof(
   fc.tuple(bound, bound).map(([a, b]) => (a < b ? { from: a, to: b } : { from: b, to: a })),
-  bound.map((from) => ({ from })), bound.map((to) => ({ to })), fc.constant({}),
+  bound.map((from) => ({ from })),
+  bound.map((to) => ({ to })),
+  fc.constant({}),
 )
-const pattern = fc.constantFrom<(string | RegExp)[]>('main', '', 'operator new', /a/, /^m/g, /NEW/i, /\udcff/, 'nowhere')
+const pattern = fc.constantFrom<(string | RegExp)[]>(
+  'main',
+  '',
+  'operator new',
+  /a/,
+  /^m/g,
+  /NEW/i,
+  /\udcff/,
+  'nowhere',
+)
 const criteria: fc.Arbitrary<FilterOptions> = fc.record(
   {
-    thread: someOf(number), process: someOf(number), heap: someOf(number), cpu: someOf(fc.integer({ min: -2, max: 2 })),
-    kind: someOf(fc.constantFrom(...KINDS)), api: someOf(fc.constantFrom(...APIS)),
-    size: someOf(range), address: someOf(range), time: someOf(range), events: someOf(range),
-    function: someOf(pattern), file: someOf(pattern), type: someOf(pattern), stack: someOf(pattern),
+    thread: someOf(number),
+    process: someOf(number),
+    heap: someOf(number),
+    cpu: someOf(fc.integer({ min: -2, max: 2 })),
+    kind: someOf(fc.constantFrom(...KINDS)),
+    api: someOf(fc.constantFrom(...APIS)),
+    size: someOf(range),
+    address: someOf(range),
+    time: someOf(range),
+    events: someOf(range),
+    function: someOf(pattern),
+    file: someOf(pattern),
+    type: someOf(pattern),
+    stack: someOf(pattern),
   },
   { requiredKeys: [] },
 )
@@ -65,7 +86,10 @@ describe('Filter', () => {
   })
 
   it('takes negative ids modulo 2^64', () => {
-    const events: TraceEvent[] = [{ kind: 'free', thread: 2n ** 64n - 1n }, { kind: 'free', thread: 1n }]
+    const events: TraceEvent[] = [
+      { kind: 'free', thread: 2n ** 64n - 1n },
+      { kind: 'free', thread: 1n },
+    ]
     expect(filtered({ thread: -1 }, events)).toEqual([events[0]])
   })
 
@@ -78,7 +102,16 @@ describe('Filter', () => {
   })
 
   it('refuses options that there are not, and ranges that are none', () => {
-    const wrong = [{ threads: [1] }, { lifetime: true }, { size: '16K..' }, { size: 100 }, { size: [16_384, Infinity] }, { size: { from: 16_384 } }, { events: '1..3' }, { size: null }]
+    const wrong = [
+      { threads: [1] },
+      { lifetime: true },
+      { size: '16K..' },
+      { size: 100 },
+      { size: [16_384, Infinity] },
+      { size: { from: 16_384 } },
+      { events: '1..3' },
+      { size: null },
+    ]
     for (const options of wrong) expect(() => new Filter(options as object)).toThrow(RangeError)
     expect(() => new Filter({ size: undefined, kind: 'alloc' } as FilterOptions)).not.toThrow()
   })
@@ -117,16 +150,31 @@ describe('Filter', () => {
       ])
       const { out } = drive(new Filter({ kind: 'alloc' }), input)
       const counts = out.map(({ header, count }) => [header.format, count])
-      expect(counts).toEqual([['test', 0], ['test', 1], ['second', 0], ['second', 1]])
-      const none = drive(new Filter({ kind: 'lost' }), input.filter((batch) => batch.count > 0)).out
-      expect(none.map(({ header, count }) => [header.format, count])).toEqual([['test', 0], ['second', 0]])
+      expect(counts).toEqual([
+        ['test', 0],
+        ['test', 1],
+        ['second', 0],
+        ['second', 1],
+      ])
+      const none = drive(
+        new Filter({ kind: 'lost' }),
+        input.filter((batch) => batch.count > 0),
+      ).out
+      expect(none.map(({ header, count }) => [header.format, count])).toEqual([
+        ['test', 0],
+        ['second', 0],
+      ])
     })
 
     it('at capacity and larger ones work', () => {
-      const events = Array.from({ length: BATCH_EVENTS * 2 + 1 }, (_, i): TraceEvent => ({ kind: i % 3 ? 'free' : 'alloc' }))
+      const events = Array.from({ length: BATCH_EVENTS * 2 + 1 }, (_, i): TraceEvent => ({
+        kind: i % 3 ? 'free' : 'alloc',
+      }))
       const { out } = drive(new Filter({ kind: 'free' }), batchesOf(events, HEADER))
       expect(eventsOf(out)).toHaveLength(events.length - Math.ceil(events.length / 3))
-      expect(filtered({ kind: 'free' }, events, events.length)).toHaveLength(events.length - Math.ceil(events.length / 3))
+      expect(filtered({ kind: 'free' }, events, events.length)).toHaveLength(
+        events.length - Math.ceil(events.length / 3),
+      )
     })
 
     it('that are given are not changed', () => {
@@ -148,7 +196,9 @@ describe('Filter', () => {
       fc.assert(
         fc.property(blockEvents, fc.constantFrom(...options), fc.boolean(), sizes, (events, option, invert, size) => {
           const labels = follow(events, (event, n) => (meets(event, n, option) !== invert ? true : undefined))
-          expect(filtered({ ...option, invert, lifetimes: true }, events, size)).toEqual(events.filter((_, i) => labels[i]))
+          expect(filtered({ ...option, invert, lifetimes: true }, events, size)).toEqual(
+            events.filter((_, i) => labels[i]),
+          )
         }),
         { numRuns: 1000 },
       )
@@ -200,7 +250,11 @@ describe('Filter', () => {
         { kind: 'free', address: 2n },
       ]
       expect(filtered(large, events)).toEqual([events[0], events[2], events[3], events[4]])
-      expect(filtered({ size: { to: 50n }, kind: 'alloc', lifetimes: true }, events)).toEqual([events[1], events[3], events[4]])
+      expect(filtered({ size: { to: 50n }, kind: 'alloc', lifetimes: true }, events)).toEqual([
+        events[1],
+        events[3],
+        events[4],
+      ])
     })
 
     it('does not take a new block for the one that was freed at its address', () => {

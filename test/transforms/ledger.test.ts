@@ -11,7 +11,10 @@ import { blockEvents, HEADER, inBatches } from './events.js'
 
 const NAMES = Object.entries(Change)
 
-/** The ledger's account: each block has the number of its first event as its one word. Batches are followed as a whole, or event by event. */
+/**
+ * The ledger's account: each block has the number of its first event as its one word. Batches are followed as a whole,
+ * or event by event.
+ */
 function byLedger(events: readonly TraceEvent[], batchSize: number, isWhole: boolean): { deeds: Deed[]; live: number } {
   const ledger = new Ledger(1)
   const deeds: Deed[] = []
@@ -37,24 +40,29 @@ function byLedger(events: readonly TraceEvent[], batchSize: number, isWhole: boo
 
 /** Blocks with processes and the functions of a kernel on some of their events. */
 const anyBlocks = fc.array(
-  fc.record(
-    {
-      kind: fc.constantFrom('alloc', 'free', 'realloc', 'existing', 'free', 'alloc'),
-      process: fc.constantFrom(7n, 8n),
-      api: fc.constantFrom('malloc', 'pages', 'kfree', 'kmem_cache_free'),
-      index: fc.constantFrom(0n, 1n, 2n),
-      address: fc.constantFrom(0n, 0x1000n, 0x2000n),
-      oldAddress: fc.constantFrom(0n, 0x1000n, 0x2000n),
-      size: fc.constantFrom(0n, 10n),
-      outcome: fc.constantFrom(...OUTCOMES),
-    },
-    { requiredKeys: ['kind', 'address'] },
-  ).map((event) => event as TraceEvent),
+  fc
+    .record(
+      {
+        kind: fc.constantFrom('alloc', 'free', 'realloc', 'existing', 'free', 'alloc'),
+        process: fc.constantFrom(7n, 8n),
+        api: fc.constantFrom('malloc', 'pages', 'kfree', 'kmem_cache_free'),
+        index: fc.constantFrom(0n, 1n, 2n),
+        address: fc.constantFrom(0n, 0x1000n, 0x2000n),
+        oldAddress: fc.constantFrom(0n, 0x1000n, 0x2000n),
+        size: fc.constantFrom(0n, 10n),
+        outcome: fc.constantFrom(...OUTCOMES),
+      },
+      { requiredKeys: ['kind', 'address'] },
+    )
+    .map((event) => event as TraceEvent),
   { maxLength: 60 },
 )
 
 describe('Ledger', () => {
-  it.each([['blocks as programs make them', blockEvents], ['anything', anyBlocks]])('does as a plain map does: %s', (_, arbitrary) => {
+  it.each([
+    ['blocks as programs make them', blockEvents],
+    ['anything', anyBlocks],
+  ])('does as a plain map does: %s', (_, arbitrary) => {
     fc.assert(
       fc.property(arbitrary, fc.integer({ min: 1, max: 9 }), fc.boolean(), (events, batchSize, isWhole) => {
         const { deeds, live } = blocksByMap(events)
@@ -66,7 +74,15 @@ describe('Ledger', () => {
 
   test('cleared, it knows of nothing', () => {
     const ledger = new Ledger(2)
-    const [batch] = inBatches([{ kind: 'alloc', address: 16n }, { kind: 'free', address: 16n }, { kind: 'alloc', index: 5n }], 3, HEADER)
+    const [batch] = inBatches(
+      [
+        { kind: 'alloc', address: 16n },
+        { kind: 'free', address: 16n },
+        { kind: 'alloc', index: 5n },
+      ],
+      3,
+      HEADER,
+    )
     expect([0, 1, 2].map((i) => ledger.take(batch!, i))).toEqual([Change.began, Change.ended, Change.began])
     expect(ledger.size).toBe(1)
     ledger.clear()
@@ -77,7 +93,8 @@ describe('Ledger', () => {
   test('a hundred thousand blocks keep their words while the table grows', () => {
     const ledger = new Ledger(3)
     const n = 100_000
-    const events = (kind: 'alloc' | 'free') => Array.from({ length: n }, (_, i): TraceEvent => ({ kind, address: BigInt(i + 1) * 0x1_0000_0010n }))
+    const events = (kind: 'alloc' | 'free') =>
+      Array.from({ length: n }, (_, i): TraceEvent => ({ kind, address: BigInt(i + 1) * 0x1_0000_0010n }))
     let number = 0
     for (const batch of inBatches(events('alloc'), 4096, HEADER)) {
       for (let i = 0; i < batch.count; i++) {
@@ -91,7 +108,8 @@ describe('Ledger', () => {
       for (let i = 0; i < batch.count; i++) {
         if (ledger.take(batch, i) !== Change.ended) throw new Error(`block ${number + 1} is not there`)
         const at = 3 * (ledger.ended[0] as number)
-        if (ledger.words[at] !== ++number || ledger.words[at + 2] !== number * 3) throw new Error(`block ${number} has other words`)
+        if (ledger.words[at] !== ++number || ledger.words[at + 2] !== number * 3)
+          throw new Error(`block ${number} has other words`)
       }
     }
     expect(ledger.size).toBe(0)
@@ -112,18 +130,37 @@ describe('Ledger', () => {
 
   test('very many short traces are forgotten one by one', () => {
     const ledger = new Ledger(1)
-    const [batch] = inBatches([{ kind: 'free', address: 16n }, { kind: 'alloc', address: 16n }, { kind: 'free', address: 16n }, { kind: 'alloc', address: 32n }], 4, HEADER)
+    const [batch] = inBatches(
+      [
+        { kind: 'free', address: 16n },
+        { kind: 'alloc', address: 16n },
+        { kind: 'free', address: 16n },
+        { kind: 'alloc', address: 32n },
+      ],
+      4,
+      HEADER,
+    )
     for (let trace = 0; trace < 3000; trace++) {
       ledger.clear()
       ledger.follow(batch!)
-      if (ledger.changes[0] !== Change.unknown || ledger.size !== 1) throw new Error(`trace ${trace} knows of another one`)
+      if (ledger.changes[0] !== Change.unknown || ledger.size !== 1)
+        throw new Error(`trace ${trace} knows of another one`)
     }
   })
 
   test('says so when there is no memory for more blocks', () => {
     const run = loadKernel<LiveExports>('live')
-    const [batch] = inBatches([{ kind: 'alloc', address: 16n }, { kind: 'alloc', address: 32n }], 2, HEADER)
-    expect(() => new Ledger(1, { ...run, follow: () => 1 }).follow(batch!)).toThrow(new RangeError('more blocks are live at once than there is memory for'))
+    const [batch] = inBatches(
+      [
+        { kind: 'alloc', address: 16n },
+        { kind: 'alloc', address: 32n },
+      ],
+      2,
+      HEADER,
+    )
+    expect(() => new Ledger(1, { ...run, follow: () => 1 }).follow(batch!)).toThrow(
+      new RangeError('more blocks are live at once than there is memory for'),
+    )
     expect(() => new Ledger(1, { ...run, clear: () => 0 })).toThrow(RangeError)
   })
 })

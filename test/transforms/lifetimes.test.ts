@@ -31,7 +31,14 @@ describe('Lifetimes', () => {
     if (batch === undefined) throw new Error('no batch')
     lifetimes.follow(batch, Uint32Array.of(1, 0, 2, 3))
     expect(lifetimes.size).toBe(1)
-    const [frees] = inBatches([{ kind: 'free', address: 1n }, { kind: 'free', address: 2n }], 2, HEADER)
+    const [frees] = inBatches(
+      [
+        { kind: 'free', address: 1n },
+        { kind: 'free', address: 2n },
+      ],
+      2,
+      HEADER,
+    )
     if (frees === undefined) throw new Error('no batch')
     const labels = new Uint32Array(2)
     lifetimes.follow(frees, labels)

@@ -111,7 +111,8 @@ describe('Mapper', () => {
           const out = mapped({ anonymise: { key: 'secret', addresses: false } }, list, size)
           const seen = new Map<string, string>()
           const check = (from: string | undefined, to: string | undefined, begins: string) => {
-            if (from === undefined || from === '' || (begins === 't_' && from === 'internal')) return expect(to).toBe(from)
+            if (from === undefined || from === '' || (begins === 't_' && from === 'internal'))
+              return expect(to).toBe(from)
             expect(to).toMatch(new RegExp(`^${begins}[0-9a-f]{12}$`))
             expect(seen.get(begins + from) ?? to).toBe(to)
             seen.set(begins + from, to as string)
@@ -158,7 +159,10 @@ describe('Mapper', () => {
 
   it('evaluates expressions first, on what the trace says', () => {
     const options: MapOptions = { expression: 'event.function === "main"', anonymise: { key: 'k' }, set: { size: 1n } }
-    const out = mapped(options, [{ kind: 'alloc', function: 'main' }, { kind: 'alloc', function: 'other' }])
+    const out = mapped(options, [
+      { kind: 'alloc', function: 'main' },
+      { kind: 'alloc', function: 'other' },
+    ])
     expect(out).toEqual([{ kind: 'alloc', size: 1n, function: expect.stringMatching(/^f_/) }])
   })
 })

@@ -12,8 +12,15 @@ import { drive } from '../support/drive.js'
 import { anyEvent, eventsOf, HEADER, inBatches } from './events.js'
 
 /** Runs a merger as the streams do, but feeds some inputs ahead of time. */
-function merge(inputs: readonly (readonly EventBatch[])[], options: MergeOptions, ahead = 0): { batches: EventBatch[]; merger: Merger } {
-  const merger = new Merger(inputs.map((_, i) => `input ${i}`), options)
+function merge(
+  inputs: readonly (readonly EventBatch[])[],
+  options: MergeOptions,
+  ahead = 0,
+): { batches: EventBatch[]; merger: Merger } {
+  const merger = new Merger(
+    inputs.map((_, i) => `input ${i}`),
+    options,
+  )
   const queues = inputs.map((batches) => [...batches])
   const batches: EventBatch[] = []
   const give = (input: number) => {
@@ -31,7 +38,11 @@ function merge(inputs: readonly (readonly EventBatch[])[], options: MergeOptions
 }
 
 function mergeEvents(inputs: readonly (readonly TraceEvent[])[], options: MergeOptions, size = 7, ahead = 0) {
-  const { batches, merger } = merge(inputs.map((events) => inBatches(events, size, HEADER)), options, ahead)
+  const { batches, merger } = merge(
+    inputs.map((events) => inBatches(events, size, HEADER)),
+    options,
+    ahead,
+  )
   return { events: eventsOf(batches), merger }
 }
 
@@ -80,29 +91,54 @@ function numbered(fields: Omit<TraceEvent, 'kind'>[], input: number): TraceEvent
 }
 
 const times = fc.option(fc.bigInt({ min: 0n, max: 40n }), { nil: undefined, freq: 8 })
-const timed = fc.array(fc.array(times.map((time) => (time === undefined ? {} : { time })), { maxLength: 40 }), { minLength: 1, maxLength: 6 })
+const timed = fc
+  .array(
+    fc.array(
+      times.map((time) => (time === undefined ? {} : { time })),
+      { maxLength: 40 },
+    ),
+    { minLength: 1, maxLength: 6 },
+  )
   .map((inputs) => inputs.map(numbered))
 
 describe('a merge', () => {
   test('by time of inputs in order is a stable sort', () => {
     fc.assert(
-      fc.property(fc.array(fc.array(fc.bigInt({ min: 0n, max: 2n ** 64n - 1n }), { maxLength: 60 }), { minLength: 1, maxLength: 9 }), fc.integer({ min: 1, max: 20 }), (all, size) => {
-        const ascending = (a: bigint, b: bigint) => (a < b ? -1 : a > b ? 1 : 0)
-        const inputs = all.map((values, input) => numbered(values.toSorted(ascending).map((time) => ({ time })), input))
-        const { events, merger } = mergeEvents(inputs, { by: 'time' }, size)
-        expect(events).toEqual(inputs.flat().toSorted((a, b) => ascending(a.time as bigint, b.time as bigint)))
-        expect(merger.warnings.filter((text) => text.includes('order') && !text.includes('their own'))).toEqual([])
-      }),
+      fc.property(
+        fc.array(fc.array(fc.bigInt({ min: 0n, max: 2n ** 64n - 1n }), { maxLength: 60 }), {
+          minLength: 1,
+          maxLength: 9,
+        }),
+        fc.integer({ min: 1, max: 20 }),
+        (all, size) => {
+          const ascending = (a: bigint, b: bigint) => (a < b ? -1 : a > b ? 1 : 0)
+          const inputs = all.map((values, input) =>
+            numbered(
+              values.toSorted(ascending).map((time) => ({ time })),
+              input,
+            ),
+          )
+          const { events, merger } = mergeEvents(inputs, { by: 'time' }, size)
+          expect(events).toEqual(inputs.flat().toSorted((a, b) => ascending(a.time as bigint, b.time as bigint)))
+          expect(merger.warnings.filter((text) => text.includes('order') && !text.includes('their own'))).toEqual([])
+        },
+      ),
     )
   })
 
   test('of any inputs is what the rules say, whatever the batches and however they come', () => {
     fc.assert(
-      fc.property(timed, fc.integer({ min: 0, max: 12 }), fc.integer({ min: 1, max: 9 }), fc.nat({ max: 30 }), (inputs, window, size, ahead) => {
-        const { events, merger } = mergeEvents(inputs, { by: 'time', window }, size, ahead)
-        expect(events).toEqual(oracle(inputs, 'time', window))
-        expect(merger.statistics.events).toBe(inputs.flat().length)
-      }),
+      fc.property(
+        timed,
+        fc.integer({ min: 0, max: 12 }),
+        fc.integer({ min: 1, max: 9 }),
+        fc.nat({ max: 30 }),
+        (inputs, window, size, ahead) => {
+          const { events, merger } = mergeEvents(inputs, { by: 'time', window }, size, ahead)
+          expect(events).toEqual(oracle(inputs, 'time', window))
+          expect(merger.statistics.events).toBe(inputs.flat().length)
+        },
+      ),
       { numRuns: 500 },
     )
   })
@@ -110,21 +146,26 @@ describe('a merge', () => {
   test('by sequence number wraps in the middle, in any input', () => {
     const start = fc.integer({ min: 2 ** 31 - 60, max: 2 ** 31 - 1 })
     fc.assert(
-      fc.property(start, fc.array(fc.nat({ max: 4 }), { minLength: 100, maxLength: 150 }), fc.array(fc.nat(), { maxLength: 20 }), (first, cpus, swaps) => {
-        const inputs: TraceEvent[][] = Array.from({ length: 5 }, () => [])
-        cpus.forEach((cpu, i) => inputs[cpu]?.push({ kind: 'alloc', cpu, sequence: (first + i) | 0 }))
-        const ordered = inputs.flat().toSorted((a, b) => ((a.sequence as number) - (b.sequence as number)) | 0)
-        // An interrupt takes its number before the code that it interrupts.
-        for (const swap of swaps) {
-          const input = inputs[swap % 5] as TraceEvent[]
-          const i = swap % (input.length || 1)
-          if (i + 1 < input.length) input.splice(i, 2, input[i + 1] as TraceEvent, input[i] as TraceEvent)
-        }
-        const { events, merger } = mergeEvents(inputs, { by: 'sequence', window: 30 })
-        expect(events).toEqual(ordered)
-        expect(merger.warnings).toEqual([])
-        expect(merger.statistics).toEqual({ events: cpus.length, late: 0, duplicates: 0, gaps: 0, missing: 0 })
-      }),
+      fc.property(
+        start,
+        fc.array(fc.nat({ max: 4 }), { minLength: 100, maxLength: 150 }),
+        fc.array(fc.nat(), { maxLength: 20 }),
+        (first, cpus, swaps) => {
+          const inputs: TraceEvent[][] = Array.from({ length: 5 }, () => [])
+          cpus.forEach((cpu, i) => inputs[cpu]?.push({ kind: 'alloc', cpu, sequence: (first + i) | 0 }))
+          const ordered = inputs.flat().toSorted((a, b) => ((a.sequence as number) - (b.sequence as number)) | 0)
+          // An interrupt takes its number before the code that it interrupts.
+          for (const swap of swaps) {
+            const input = inputs[swap % 5] as TraceEvent[]
+            const i = swap % (input.length || 1)
+            if (i + 1 < input.length) input.splice(i, 2, input[i + 1] as TraceEvent, input[i] as TraceEvent)
+          }
+          const { events, merger } = mergeEvents(inputs, { by: 'sequence', window: 30 })
+          expect(events).toEqual(ordered)
+          expect(merger.warnings).toEqual([])
+          expect(merger.statistics).toEqual({ events: cpus.length, late: 0, duplicates: 0, gaps: 0, missing: 0 })
+        },
+      ),
     )
   })
 
@@ -134,9 +175,13 @@ describe('a merge', () => {
       fc.property(fc.array(steps, { minLength: 1, maxLength: 5 }), fc.integer({ min: 0, max: 9 }), (all, window) => {
         const inputs = all.map((some, input) => {
           let number = 2 ** 31 - 50
-          return numbered(some.map((step) => (step === undefined ? {} : { sequence: (number = (number + step) | 0) })), input)
+          return numbered(
+            some.map((step) => (step === undefined ? {} : { sequence: (number = (number + step) | 0) })),
+            input,
+          )
         })
-        // The first number that is read is the origin of all keys, and that of the first input with numbers when fed in turn.
+        // The first number that is read is the origin of all keys, and that of the first input with numbers when fed in
+        // turn.
         const { events } = mergeEvents(inputs, { by: 'sequence', window }, 50)
         expect(events).toEqual(oracle(inputs, 'sequence', window))
       }),
@@ -145,25 +190,60 @@ describe('a merge', () => {
   })
 
   test('counts what is missing, comes twice, and comes too late', () => {
-    const inputs = [[1, 2, 6, 7, 3], [2, 10, 11]].map((numbers, input) => numbered(numbers.map((sequence) => ({ sequence })), input))
+    const inputs = [
+      [1, 2, 6, 7, 3],
+      [2, 10, 11],
+    ].map((numbers, input) =>
+      numbered(
+        numbers.map((sequence) => ({ sequence })),
+        input,
+      ),
+    )
     const { events, merger } = mergeEvents(inputs, { by: 'sequence', window: 1 })
     expect(events.map(({ sequence }) => sequence)).toEqual([1, 2, 2, 6, 3, 7, 10, 11])
     expect(merger.statistics).toEqual({
-      events: 8, late: 1, firstLate: 5, duplicates: 1, firstDuplicate: 3, gaps: 2, missing: 5, firstGap: { after: 2, event: 4 },
+      events: 8,
+      late: 1,
+      firstLate: 5,
+      duplicates: 1,
+      firstDuplicate: 3,
+      gaps: 2,
+      missing: 5,
+      firstGap: { after: 2, event: 4 },
     })
     expect(merger.warnings).toEqual([
       '5 sequence numbers are missing, in 2 gaps, the first after 2 (event 4): an input is cut or was not given',
       '1 sequence number comes more than once, the first in event 3',
       '1 event stands out of order, the first is event 5: a larger window may help, or hf-sort',
     ])
-    expect(mergeEvents(inputs, { by: 'sequence' }).events.map(({ sequence }) => sequence)).toEqual([1, 2, 2, 3, 6, 7, 10, 11])
+    expect(mergeEvents(inputs, { by: 'sequence' }).events.map(({ sequence }) => sequence)).toEqual([
+      1, 2, 2, 3, 6, 7, 10, 11,
+    ])
   })
 
   test('keeps events without the field behind the one before them', () => {
     const comment = (text: string): TraceEvent => ({ kind: 'comment', text })
-    const a: TraceEvent[] = [comment('a0'), { kind: 'alloc', time: 5n }, comment('a5'), { kind: 'free', time: 3n }, comment('a3'), { kind: 'free', time: 9n }]
+    const a: TraceEvent[] = [
+      comment('a0'),
+      { kind: 'alloc', time: 5n },
+      comment('a5'),
+      { kind: 'free', time: 3n },
+      comment('a3'),
+      { kind: 'free', time: 9n },
+    ]
     const b: TraceEvent[] = [comment('b0'), { kind: 'alloc', time: 4n }, comment('b4'), { kind: 'free', time: 5n }]
-    expect(mergeEvents([a, b], { by: 'time' }, 2).events).toEqual([a[0], b[0], a[3], a[4], b[1], b[2], a[1], a[2], b[3], a[5]])
+    expect(mergeEvents([a, b], { by: 'time' }, 2).events).toEqual([
+      a[0],
+      b[0],
+      a[3],
+      a[4],
+      b[1],
+      b[2],
+      a[1],
+      a[2],
+      b[3],
+      a[5],
+    ])
     const { merger } = mergeEvents([a, [comment('only')]], { by: 'time' })
     expect(merger.warnings).toEqual(['input 1: no event has a time: they come first, in their own order'])
   })
@@ -172,7 +252,9 @@ describe('a merge', () => {
     fc.assert(
       fc.property(fc.array(fc.array(anyEvent, { maxLength: 12 }), { minLength: 1, maxLength: 4 }), (inputs) => {
         const { events } = mergeEvents(inputs, { by: 'time' }, 3)
-        const clean = inputs.map((some) => some.map(({ index, ...event }) => (inputs.length > 1 || index === undefined ? event : { index, ...event })))
+        const clean = inputs.map((some) =>
+          some.map(({ index, ...event }) => (inputs.length > 1 || index === undefined ? event : { index, ...event })),
+        )
         expect(events).toEqual(oracle(clean, 'time', 1024))
       }),
     )
@@ -189,7 +271,12 @@ describe('a merge', () => {
     // Each batch has one event of the far future, which stays in the window.
     const inputs = Array.from({ length: 300 }, (_, b) => {
       const batch = new EventBatch(1000, 0, HEADER)
-      for (let i = 0; i < 1000; i++) batch.push({ kind: 'alloc', time: i === 500 ? 10n ** 15n + BigInt(b) : BigInt(b * 1000 + i), function: `f${i % 3}` })
+      for (let i = 0; i < 1000; i++)
+        batch.push({
+          kind: 'alloc',
+          time: i === 500 ? 10n ** 15n + BigInt(b) : BigInt(b * 1000 + i),
+          function: `f${i % 3}`,
+        })
       return batch
     })
     const merger = new Merger(['a'], { by: 'time' })
@@ -199,7 +286,8 @@ describe('a merge', () => {
       for (let out = merger.next(); out !== null; out = merger.next()) count += out.count
     }
     expect(count).toBe(300_000 - 1024)
-    const held = (merger as unknown as { interleaver: { sources: ({ batch: EventBatch } | undefined)[] } }).interleaver.sources
+    const held = (merger as unknown as { interleaver: { sources: ({ batch: EventBatch } | undefined)[] } }).interleaver
+      .sources
     expect(held.reduce((sum, source) => sum + (source?.batch.count ?? 0), 0)).toBeLessThan(30_000)
     merger.end(0)
     const rest: TraceEvent[] = []
@@ -211,11 +299,16 @@ describe('a merge', () => {
   describe('whose events have large strings', () => {
     const MB = 1_048_576
     /** How much memory the strings take that a merger holds. */
-    const heldBytes = (merger: Merger) => (merger as unknown as { interleaver: { sources: ({ batch: EventBatch } | undefined)[] } }).interleaver.sources
-      .reduce((sum, source) => sum + (source?.batch.strings.memory ?? 0), 0)
+    const heldBytes = (merger: Merger) =>
+      (
+        merger as unknown as { interleaver: { sources: ({ batch: EventBatch } | undefined)[] } }
+      ).interleaver.sources.reduce((sum, source) => sum + (source?.batch.strings.memory ?? 0), 0)
 
     function mergeMeasured(inputs: readonly Iterable<EventBatch>[]) {
-      const merger = new Merger(inputs.map((_, i) => `input ${i}`), { by: 'time' })
+      const merger = new Merger(
+        inputs.map((_, i) => `input ${i}`),
+        { by: 'time' },
+      )
       const queues = inputs.map((batches) => batches[Symbol.iterator]())
       const seen = { times: [] as bigint[], held: 0, largest: 0 }
       for (;;) {
@@ -235,7 +328,12 @@ describe('a merge', () => {
     function* large(count: number, events: number, timeOf: (b: number, i: number) => number): Generator<EventBatch> {
       for (let b = 0; b < count; b++) {
         const batch = new EventBatch(events, 0, HEADER)
-        for (let i = 0; i < events; i++) batch.push({ kind: 'alloc', time: BigInt(timeOf(b, i)), ...(i === 0 && { function: String(b).padEnd(500_000) }) })
+        for (let i = 0; i < events; i++)
+          batch.push({
+            kind: 'alloc',
+            time: BigInt(timeOf(b, i)),
+            ...(i === 0 && { function: String(b).padEnd(500_000) }),
+          })
         yield batch
       }
     }
@@ -257,7 +355,12 @@ describe('a merge', () => {
 
     test('and where they are long lists of few strings', () => {
       const lists = function* (): Generator<EventBatch> {
-        for (let b = 0; b < 60; b++) yield* inBatches([{ kind: 'alloc', time: BigInt(b), stack: Array.from({ length: 100_000 }, () => 'a') }], 1, HEADER)
+        for (let b = 0; b < 60; b++)
+          yield* inBatches(
+            [{ kind: 'alloc', time: BigInt(b), stack: Array.from({ length: 100_000 }, () => 'a') }],
+            1,
+            HEADER,
+          )
       }
       const { times, held } = mergeMeasured([lists()])
       expect(times).toEqual(Array.from({ length: 60 }, (_, i) => BigInt(i)))
@@ -272,34 +375,51 @@ describe('a merge', () => {
         merger.feed(0, batch)
         expect(merger.next()).toBeNull()
       }
-      const { sources } = (merger as unknown as { interleaver: { sources: ({ batch: EventBatch } | undefined)[] } }).interleaver
+      const { sources } = (merger as unknown as { interleaver: { sources: ({ batch: EventBatch } | undefined)[] } })
+        .interleaver
       expect(sources.reduce((sum, source) => sum + (source?.batch.capacity ?? 0), 0)).toBeLessThan(1_000_000)
     })
   })
 
   test('of any inputs gives all events, and those in order in order, however little memory there is', () => {
     fc.assert(
-      fc.property(fc.array(fc.array(fc.tuple(fc.nat({ max: 40 }), fc.nat({ max: 300 })), { maxLength: 40 }), { minLength: 1, maxLength: 5 }), fc.integer({ min: 1, max: 9 }), fc.constantFrom(0, 1000, 3000, 9000), fc.boolean(), (all, size, laneBytes, isSorted) => {
-        const inputs = all.map((some, input) => {
-          const events = some.map(([time, length]): Omit<TraceEvent, 'kind'> => ({ time: BigInt(time), function: 'f'.repeat(length) }))
-          return numbered(isSorted ? events.toSorted((a, b) => Number((a.time as bigint) - (b.time as bigint))) : events, input)
-        })
-        const interleaver = new Interleaver(inputs.length, 20, laneBytes)
-        const queues = inputs.map((events) => inBatches(events, size, HEADER))
-        const keys = inputs.map(() => new OrderKeys('time'))
-        const out: TraceEvent[] = []
-        for (;;) {
-          for (let batch = interleaver.next(HEADER); batch !== null; batch = interleaver.next(HEADER)) out.push(...batch)
-          const input = interleaver.wants()
-          if (input < 0) break
-          const batch = queues[input]?.shift()
-          if (batch === undefined) interleaver.end(input)
-          else interleaver.feed(input, batch, keys[input]?.of(batch) as Uint32Array)
-        }
-        const byAddress = (a: TraceEvent, b: TraceEvent) => Number((a.address as bigint) - (b.address as bigint))
-        expect(out.toSorted(byAddress)).toEqual(inputs.flat().toSorted(byAddress))
-        if (isSorted) expect(out).toEqual(oracle(inputs, 'time', 20))
-      }),
+      fc.property(
+        fc.array(fc.array(fc.tuple(fc.nat({ max: 40 }), fc.nat({ max: 300 })), { maxLength: 40 }), {
+          minLength: 1,
+          maxLength: 5,
+        }),
+        fc.integer({ min: 1, max: 9 }),
+        fc.constantFrom(0, 1000, 3000, 9000),
+        fc.boolean(),
+        (all, size, laneBytes, isSorted) => {
+          const inputs = all.map((some, input) => {
+            const events = some.map(([time, length]): Omit<TraceEvent, 'kind'> => ({
+              time: BigInt(time),
+              function: 'f'.repeat(length),
+            }))
+            return numbered(
+              isSorted ? events.toSorted((a, b) => Number((a.time as bigint) - (b.time as bigint))) : events,
+              input,
+            )
+          })
+          const interleaver = new Interleaver(inputs.length, 20, laneBytes)
+          const queues = inputs.map((events) => inBatches(events, size, HEADER))
+          const keys = inputs.map(() => new OrderKeys('time'))
+          const out: TraceEvent[] = []
+          for (;;) {
+            for (let batch = interleaver.next(HEADER); batch !== null; batch = interleaver.next(HEADER))
+              out.push(...batch)
+            const input = interleaver.wants()
+            if (input < 0) break
+            const batch = queues[input]?.shift()
+            if (batch === undefined) interleaver.end(input)
+            else interleaver.feed(input, batch, keys[input]?.of(batch) as Uint32Array)
+          }
+          const byAddress = (a: TraceEvent, b: TraceEvent) => Number((a.address as bigint) - (b.address as bigint))
+          expect(out.toSorted(byAddress)).toEqual(inputs.flat().toSorted(byAddress))
+          if (isSorted) expect(out).toEqual(oracle(inputs, 'time', 20))
+        },
+      ),
       { numRuns: 300 },
     )
   })
@@ -319,10 +439,28 @@ describe('a merge', () => {
 
 describe('the header of a merged trace', () => {
   test.each<[TraceHeader[], TraceHeader]>([
-    [[{ format: 'kmemtrace', layout: { byteOrder: 'big', cpu: 0 } }, { format: 'kmemtrace', layout: { byteOrder: 'big', cpu: 1 } }], { format: 'kmemtrace', layout: { byteOrder: 'big' } }],
+    [
+      [
+        { format: 'kmemtrace', layout: { byteOrder: 'big', cpu: 0 } },
+        { format: 'kmemtrace', layout: { byteOrder: 'big', cpu: 1 } },
+      ],
+      { format: 'kmemtrace', layout: { byteOrder: 'big' } },
+    ],
     [[{ format: 'a', layout: { x: 1 } }, { format: 'a' }], { format: 'a' }],
-    [[{ format: 'a', layout: { x: 1 } }, { format: 'b', layout: { x: 1 }, timeUnit: 'us' }], { format: 'merged', timeUnit: 'us' }],
-    [[{ format: 'a', timeUnit: 'us' }, { format: 'a', timeUnit: 'ns' }], { format: 'a', timeUnit: 'ns' }],
+    [
+      [
+        { format: 'a', layout: { x: 1 } },
+        { format: 'b', layout: { x: 1 }, timeUnit: 'us' },
+      ],
+      { format: 'merged', timeUnit: 'us' },
+    ],
+    [
+      [
+        { format: 'a', timeUnit: 'us' },
+        { format: 'a', timeUnit: 'ns' },
+      ],
+      { format: 'a', timeUnit: 'ns' },
+    ],
     [[{ format: 'a', timeUnit: 'us', layout: { y: true } }], { format: 'a', timeUnit: 'us', layout: { y: true } }],
     [[], { format: 'unknown' }],
   ])('%j is %j', (headers, merged) => {
@@ -330,13 +468,24 @@ describe('the header of a merged trace', () => {
   })
 
   test('converts times to the finer unit, and says what it takes for granted', () => {
-    const input = (header: TraceHeader, time: bigint) => inBatches([{ kind: 'alloc', time, endTime: time + 1n }], 1, header)
+    const input = (header: TraceHeader, time: bigint) =>
+      inBatches([{ kind: 'alloc', time, endTime: time + 1n }], 1, header)
     const { batches, merger } = merge(
-      [input({ format: 'a', timeUnit: 'us' }, 2n ** 33n), input({ format: 'b', timeUnit: 'ns' }, 7n), input({ format: 'c' }, 8n), input({ format: 'a', timeUnit: 'us' }, 2n ** 63n)],
+      [
+        input({ format: 'a', timeUnit: 'us' }, 2n ** 33n),
+        input({ format: 'b', timeUnit: 'ns' }, 7n),
+        input({ format: 'c' }, 8n),
+        input({ format: 'a', timeUnit: 'us' }, 2n ** 63n),
+      ],
       { by: 'time' },
     )
     const max = 2n ** 64n - 1n
-    expect(eventsOf(batches).map(({ time, endTime }) => [time, endTime])).toEqual([[7n, 8n], [8n, 9n], [2n ** 33n * 1000n, (2n ** 33n + 1n) * 1000n], [max, max]])
+    expect(eventsOf(batches).map(({ time, endTime }) => [time, endTime])).toEqual([
+      [7n, 8n],
+      [8n, 9n],
+      [2n ** 33n * 1000n, (2n ** 33n + 1n) * 1000n],
+      [max, max],
+    ])
     expect(batches[0]?.header).toEqual({ format: 'merged', timeUnit: 'ns' })
     expect(merger.warnings).toEqual([
       'input 2: its times have no unit: taken for ns',
@@ -345,35 +494,63 @@ describe('the header of a merged trace', () => {
   })
 
   test('another trace inside an input is told, and an error where its times do not fit', () => {
-    const [first, second] = [{ format: 'a', timeUnit: 'us' }, { format: 'a', timeUnit: 'us' }] as const
-    const parts = [...inBatches([{ kind: 'alloc', time: 1n }], 1, first), ...inBatches([{ kind: 'alloc', time: 2n }], 1, second), ...inBatches([{ kind: 'free' }], 1, second)]
+    const [first, second] = [
+      { format: 'a', timeUnit: 'us' },
+      { format: 'a', timeUnit: 'us' },
+    ] as const
+    const parts = [
+      ...inBatches([{ kind: 'alloc', time: 1n }], 1, first),
+      ...inBatches([{ kind: 'alloc', time: 2n }], 1, second),
+      ...inBatches([{ kind: 'free' }], 1, second),
+    ]
     const { batches, merger } = merge([parts], { by: 'time' })
     expect(eventsOf(batches)).toHaveLength(3)
     expect(merger.warnings).toEqual(['input 0: more than one trace: they are merged as if they were one'])
     const fine = inBatches([{ kind: 'alloc', time: 2n }], 1, { format: 'a', timeUnit: 'ns' })
-    expect(() => merge([[...parts, ...fine]], { by: 'time' })).toThrow('a: event 4: malformed: a trace in ns begins where those before are in us')
+    expect(() => merge([[...parts, ...fine]], { by: 'time' })).toThrow(
+      'a: event 4: malformed: a trace in ns begins where those before are in us',
+    )
   })
 })
 
 test('allocation indices are left out of interleaved traces, and kept in one alone', () => {
-  const events: TraceEvent[] = [{ kind: 'alloc', time: 1n, index: 1n, address: 16n }, { kind: 'free', time: 2n, index: 1n }]
+  const events: TraceEvent[] = [
+    { kind: 'alloc', time: 1n, index: 1n, address: 16n },
+    { kind: 'free', time: 2n, index: 1n },
+  ]
   const { events: two, merger } = mergeEvents([events, events], { by: 'time' })
-  expect(two).toEqual([{ kind: 'alloc', time: 1n, address: 16n }, { kind: 'alloc', time: 1n, address: 16n }, { kind: 'free', time: 2n }, { kind: 'free', time: 2n }])
+  expect(two).toEqual([
+    { kind: 'alloc', time: 1n, address: 16n },
+    { kind: 'alloc', time: 1n, address: 16n },
+    { kind: 'free', time: 2n },
+    { kind: 'free', time: 2n },
+  ])
   expect(merger.warnings).toEqual(['allocation indices of different traces clash: left out of 4 events'])
   expect(mergeEvents([events], { by: 'time' }).events).toEqual(events)
 })
 
 describe('Offset', () => {
-  const events: TraceEvent[] = [{ kind: 'alloc', thread: 2n ** 64n - 1n, process: 3n }, { kind: 'free', thread: 5n }, { kind: 'free' }]
-  const moved = (options: ConstructorParameters<typeof Offset>[0]) => eventsOf(drive(new Offset(options), inBatches(events, 2, HEADER)).out)
+  const events: TraceEvent[] = [
+    { kind: 'alloc', thread: 2n ** 64n - 1n, process: 3n },
+    { kind: 'free', thread: 5n },
+    { kind: 'free' },
+  ]
+  const moved = (options: ConstructorParameters<typeof Offset>[0]) =>
+    eventsOf(drive(new Offset(options), inBatches(events, 2, HEADER)).out)
 
   test('adds to the ids that are there, modulo 2^64', () => {
-    expect(moved({ thread: 2n ** 32n, process: -1n })).toEqual([{ kind: 'alloc', thread: 2n ** 32n - 1n, process: 2n }, { kind: 'free', thread: 5n + 2n ** 32n }, { kind: 'free' }])
+    expect(moved({ thread: 2n ** 32n, process: -1n })).toEqual([
+      { kind: 'alloc', thread: 2n ** 32n - 1n, process: 2n },
+      { kind: 'free', thread: 5n + 2n ** 32n },
+      { kind: 'free' },
+    ])
   })
 
   test('gives events a process that have none', () => {
     expect(moved({ process: 100n, defaultProcess: 7n })).toEqual([
-      { kind: 'alloc', thread: 2n ** 64n - 1n, process: 103n }, { kind: 'free', thread: 5n, process: 7n }, { kind: 'free', process: 7n },
+      { kind: 'alloc', thread: 2n ** 64n - 1n, process: 103n },
+      { kind: 'free', thread: 5n, process: 7n },
+      { kind: 'free', process: 7n },
     ])
   })
 
@@ -389,35 +566,57 @@ describe('Offset', () => {
 describe('the audit of an order', () => {
   test('of times counts those that go back', () => {
     const audit = new OrderAudit('time')
-    for (const batch of inBatches(numbered([{ time: 5n }, {}, { time: 2n ** 40n }, { time: 2n ** 40n }, { time: 6n }, { time: 2n ** 40n + 1n }], 0), 2, HEADER)) audit.take(batch)
+    for (const batch of inBatches(
+      numbered([{ time: 5n }, {}, { time: 2n ** 40n }, { time: 2n ** 40n }, { time: 6n }, { time: 2n ** 40n + 1n }], 0),
+      2,
+      HEADER,
+    ))
+      audit.take(batch)
     expect(audit.statistics).toEqual({ events: 6, late: 1, firstLate: 5, duplicates: 0, gaps: 0, missing: 0 })
   })
 
   test('has nothing to tell when all is well, and one number when one is missing', () => {
     const audit = new OrderAudit('sequence')
-    const take = (...numbers: number[]) => inBatches(numbered(numbers.map((sequence) => ({ sequence })), 0), 9, HEADER).forEach((batch) => audit.take(batch))
+    const take = (...numbers: number[]) =>
+      inBatches(
+        numbered(
+          numbers.map((sequence) => ({ sequence })),
+          0,
+        ),
+        9,
+        HEADER,
+      ).forEach((batch) => audit.take(batch))
     take(2 ** 31 - 1, -(2 ** 31))
     expect(orderWarnings(audit.statistics)).toEqual([])
     take(-(2 ** 31) + 2)
-    expect(orderWarnings(audit.statistics)).toEqual(['1 sequence number is missing, after -2147483648 (event 3): an input is cut or was not given'])
+    expect(orderWarnings(audit.statistics)).toEqual([
+      '1 sequence number is missing, after -2147483648 (event 3): an input is cut or was not given',
+    ])
   })
 })
 
 describe('keys', () => {
-  test.each(['time', 'address', 'size', 'line', 'cpu', 'gfpFlags', 'count'] as const)('of %s order events as its values do', (field) => {
-    fc.assert(
-      fc.property(fc.array(anyEvent, { maxLength: 30 }), (events) => {
-        const keys = new OrderKeys(field)
-        const words = inBatches(events, 4, HEADER).flatMap((batch) => Array.from(keys.of(batch).subarray(0, 2 * batch.count)))
-        const order = [...new StableOrder().of(Uint32Array.from(words), events.length)]
-        let value: bigint | number | undefined
-        const values = events.map((event) => (value = event[field] ?? value))
-        const rank = (i: number) => (values[i] === undefined ? -1n * 2n ** 40n : BigInt(values[i]))
-        expect(order).toEqual(events.map((_, i) => i).toSorted((a, b) => (rank(a) < rank(b) ? -1 : rank(a) > rank(b) ? 1 : a - b)))
-        expect(keys.keyed).toBe(events.filter((event) => event[field] !== undefined).length)
-      }),
-    )
-  })
+  test.each(['time', 'address', 'size', 'line', 'cpu', 'gfpFlags', 'count'] as const)(
+    'of %s order events as its values do',
+    (field) => {
+      fc.assert(
+        fc.property(fc.array(anyEvent, { maxLength: 30 }), (events) => {
+          const keys = new OrderKeys(field)
+          const words = inBatches(events, 4, HEADER).flatMap((batch) =>
+            Array.from(keys.of(batch).subarray(0, 2 * batch.count)),
+          )
+          const order = [...new StableOrder().of(Uint32Array.from(words), events.length)]
+          let value: bigint | number | undefined
+          const values = events.map((event) => (value = event[field] ?? value))
+          const rank = (i: number) => (values[i] === undefined ? -1n * 2n ** 40n : BigInt(values[i]))
+          expect(order).toEqual(
+            events.map((_, i) => i).toSorted((a, b) => (rank(a) < rank(b) ? -1 : rank(a) > rank(b) ? 1 : a - b)),
+          )
+          expect(keys.keyed).toBe(events.filter((event) => event[field] !== undefined).length)
+        }),
+      )
+    },
+  )
 
   test('are sorted with equal ones in their order, whatever runs there are', () => {
     const order = new StableOrder()
@@ -425,7 +624,9 @@ describe('keys', () => {
       fc.property(fc.array(fc.nat({ max: 30 }), { maxLength: 200 }), fc.boolean(), (values, descending) => {
         if (descending) values.sort((a, b) => b - a)
         const keys = new Uint32Array(values.flatMap((value) => [value, value]))
-        expect([...order.of(keys, values.length)]).toEqual(values.map((_, i) => i).toSorted((a, b) => (values[a] as number) - (values[b] as number)))
+        expect([...order.of(keys, values.length)]).toEqual(
+          values.map((_, i) => i).toSorted((a, b) => (values[a] as number) - (values[b] as number)),
+        )
       }),
       { numRuns: 300 },
     )

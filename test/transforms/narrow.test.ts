@@ -7,18 +7,20 @@ import { byCodes, byRanges } from '../../lib/transforms/narrow.js'
 const FIELDS = Has.size | Has.api
 
 /** A batch of random values, of which some are absent, and some of its rows. */
-const selection = fc.record({ count: fc.integer({ min: 0, max: 9000 }), seed: fc.integer(), share: fc.constantFrom(0, 0.01, 0.5, 1) }).map(({ count, seed, share }) => {
-  const random = mulberry(seed)
-  const batch = new EventBatch(count, FIELDS, { format: 'test' })
-  for (let i = 0; i < count; i++) {
-    batch.mask[i] = random() < 0.9 ? FIELDS : random() < 0.5 ? Has.size : 0
-    batch.kind[i] = Math.floor(random() * 12)
-    batch.api[i] = Math.floor(random() * 20)
-    batch.size.values[i] = BigInt(Math.floor(random() * 100)) << (random() < 0.5 ? 0n : 57n)
-  }
-  batch.count = count
-  return { batch, rows: Int32Array.from({ length: count }, (_, i) => i).filter(() => random() < share) }
-})
+const selection = fc
+  .record({ count: fc.integer({ min: 0, max: 9000 }), seed: fc.integer(), share: fc.constantFrom(0, 0.01, 0.5, 1) })
+  .map(({ count, seed, share }) => {
+    const random = mulberry(seed)
+    const batch = new EventBatch(count, FIELDS, { format: 'test' })
+    for (let i = 0; i < count; i++) {
+      batch.mask[i] = random() < 0.9 ? FIELDS : random() < 0.5 ? Has.size : 0
+      batch.kind[i] = Math.floor(random() * 12)
+      batch.api[i] = Math.floor(random() * 20)
+      batch.size.values[i] = BigInt(Math.floor(random() * 100)) << (random() < 0.5 ? 0n : 57n)
+    }
+    batch.count = count
+    return { batch, rows: Int32Array.from({ length: count }, (_, i) => i).filter(() => random() < share) }
+  })
 
 /** Numbers from 0 to 1, the same for the same seed. */
 function mulberry(seed: number): () => number {
@@ -30,14 +32,26 @@ function mulberry(seed: number): () => number {
   }
 }
 
-const value = fc.oneof(fc.bigInt({ min: 0n, max: 100n }), fc.bigInt({ min: 0n, max: 100n }).map((v) => v << 57n).filter((v) => v < 2n ** 64n))
+const value = fc.oneof(
+  fc.bigInt({ min: 0n, max: 100n }),
+  fc
+    .bigInt({ min: 0n, max: 100n })
+    .map((v) => v << 57n)
+    .filter((v) => v < 2n ** 64n),
+)
 const range = fc.tuple(value, value).map(([a, b]) => (a < b ? { from: a, to: b } : { from: b, to: a }))
 
 describe('rows are narrowed in batches of any size', () => {
   it('to those in some ranges', () => {
     fc.assert(
       fc.property(selection, fc.array(range, { maxLength: 9 }), ({ batch, rows }, ranges) => {
-        const expected = rows.filter((i) => ((batch.mask[i] as number) & Has.size) !== 0 && ranges.some(({ from, to }) => from <= (batch.size.values[i] as bigint) && (batch.size.values[i] as bigint) <= to))
+        const expected = rows.filter(
+          (i) =>
+            ((batch.mask[i] as number) & Has.size) !== 0 &&
+            ranges.some(
+              ({ from, to }) => from <= (batch.size.values[i] as bigint) && (batch.size.values[i] as bigint) <= to,
+            ),
+        )
         const kept = rows.slice()
         const n = byRanges('size', ranges)(batch, kept, rows.length)
         expect([...kept.subarray(0, n)]).toEqual([...expected])
@@ -50,7 +64,9 @@ describe('rows are narrowed in batches of any size', () => {
       fc.property(selection, fc.uint8Array({ minLength: 256, maxLength: 256, max: 1 }), ({ batch, rows }, wanted) => {
         for (const column of ['kind', 'api'] as const) {
           const has = column === 'kind' ? 0 : Has.api
-          const expected = rows.filter((i) => ((batch.mask[i] as number) & has) === has && wanted[batch[column][i] as number] === 1)
+          const expected = rows.filter(
+            (i) => ((batch.mask[i] as number) & has) === has && wanted[batch[column][i] as number] === 1,
+          )
           const kept = rows.slice()
           const n = byCodes(column, wanted)(batch, kept, rows.length)
           expect([...kept.subarray(0, n)]).toEqual([...expected])
@@ -60,12 +76,15 @@ describe('rows are narrowed in batches of any size', () => {
   })
 })
 
-it('two criteria do not see each other\'s ranges', () => {
+it("two criteria do not see each other's ranges", () => {
   const batch = new EventBatch(3, FIELDS, { format: 'test' })
   batch.mask.fill(FIELDS)
   batch.size.values.set([1n, 2n, 3n])
   batch.count = 3
-  const [ones, threes] = [byRanges('size', [{ from: 1n, to: 1n }]), byRanges('size', [{ from: 3n, to: 3n }, { from: 9n }])]
+  const [ones, threes] = [
+    byRanges('size', [{ from: 1n, to: 1n }]),
+    byRanges('size', [{ from: 3n, to: 3n }, { from: 9n }]),
+  ]
   const kept = [ones, threes, ones].map((narrow) => {
     const rows = Int32Array.of(0, 1, 2)
     return [...rows.subarray(0, narrow(batch, rows, 3))]

@@ -3,7 +3,8 @@ import type { FilterOptions } from '../../lib/transforms/filter.js'
 import type { NamePattern } from '../../lib/transforms/match.js'
 import type { Range } from '../../lib/transforms/ranges.js'
 
-const many = <T>(option: T | readonly T[]): readonly T[] => (Array.isArray(option) ? (option as readonly T[]) : [option as T])
+const many = <T>(option: T | readonly T[]): readonly T[] =>
+  Array.isArray(option) ? (option as readonly T[]) : [option as T]
 const inside = (ranges: Range | readonly Range[], value: bigint | undefined) =>
   value !== undefined && many(ranges).some(({ from = 0n, to = value }) => value >= from && value <= to)
 const among = (values: unknown, value: unknown) =>
@@ -35,8 +36,8 @@ export function meets(event: TraceEvent, n: number, options: FilterOptions): boo
 }
 
 /**
- * Follows blocks over plain events: the label of an event is that of its block, else `own`. Labels that are undefined are
- * not followed.
+ * Follows blocks over plain events: the label of an event is that of its block, else `own`. Labels that are undefined
+ * are not followed.
  */
 export function follow<Label>(
   events: readonly TraceEvent[],

@@ -21,7 +21,10 @@ function parts(options: PartitionOptions, batches: Iterable<EventBatch>): Map<st
   return all
 }
 
-function grouped(events: readonly TraceEvent[], key: (event: TraceEvent, i: number) => string): Map<string, TraceEvent[]> {
+function grouped(
+  events: readonly TraceEvent[],
+  key: (event: TraceEvent, i: number) => string,
+): Map<string, TraceEvent[]> {
   const groups = new Map<string, TraceEvent[]>()
   events.forEach((event, i) => groups.set(key(event, i), [...(groups.get(key(event, i)) ?? []), event]))
   return groups
@@ -58,7 +61,20 @@ describe('Partitioner', () => {
   })
 
   it('takes sizes at powers of two to the class below', () => {
-    const sizes = [0n, 1n, 2n, 3n, 4n, 5n, 2n ** 32n - 1n, 2n ** 32n, 2n ** 32n + 1n, 2n ** 63n, 2n ** 63n + 1n, 2n ** 64n - 1n]
+    const sizes = [
+      0n,
+      1n,
+      2n,
+      3n,
+      4n,
+      5n,
+      2n ** 32n - 1n,
+      2n ** 32n,
+      2n ** 32n + 1n,
+      2n ** 63n,
+      2n ** 63n + 1n,
+      2n ** 64n - 1n,
+    ]
     const events = sizes.map((size): TraceEvent => ({ kind: 'alloc', size }))
     const keys = [...parts({ by: 'size-class' }, inBatches(events, 99, HEADER)).keys()]
     expect(keys).toEqual(['0', '1', '2', '4', '8', '4294967296', '8589934592', `${2n ** 63n}`, `${2n ** 64n}`])
@@ -66,14 +82,20 @@ describe('Partitioner', () => {
 
   it('keeps all events of a block in one shard', () => {
     fc.assert(
-      fc.property(blockEvents, fc.integer({ min: 1, max: 5 }), fc.integer({ min: 1, max: 90 }), (events, shards, size) => {
-        // Which shard a block begins in is the partitioner's choice; ask it with each event alone.
-        const alone = (event: TraceEvent) => [...parts({ by: 'shard', shards }, inBatches([event], 1, HEADER)).keys()][0]
-        const keys = follow(events, alone)
-        const divided = parts({ by: 'shard', shards }, inBatches(events, size, HEADER))
-        expect(divided).toEqual(grouped(events, (_, i) => keys[i] as string))
-        for (const key of divided.keys()) expect(key === 'none' || Number(key) < shards).toBe(true)
-      }),
+      fc.property(
+        blockEvents,
+        fc.integer({ min: 1, max: 5 }),
+        fc.integer({ min: 1, max: 90 }),
+        (events, shards, size) => {
+          // Which shard a block begins in is the partitioner's choice; ask it with each event alone.
+          const alone = (event: TraceEvent) =>
+            [...parts({ by: 'shard', shards }, inBatches([event], 1, HEADER)).keys()][0]
+          const keys = follow(events, alone)
+          const divided = parts({ by: 'shard', shards }, inBatches(events, size, HEADER))
+          expect(divided).toEqual(grouped(events, (_, i) => keys[i] as string))
+          for (const key of divided.keys()) expect(key === 'none' || Number(key) < shards).toBe(true)
+        },
+      ),
     )
   })
 
@@ -86,7 +108,14 @@ describe('Partitioner', () => {
   })
 
   it('passes a batch on as it is when all its events have the same key', () => {
-    const [batch] = inBatches([{ kind: 'alloc', thread: 1n }, { kind: 'free', thread: 1n }], 2, HEADER)
+    const [batch] = inBatches(
+      [
+        { kind: 'alloc', thread: 1n },
+        { kind: 'free', thread: 1n },
+      ],
+      2,
+      HEADER,
+    )
     expect([...new Partitioner({ by: 'thread' }).partition(batch as EventBatch)]).toEqual([{ key: '1', batch }])
   })
 
@@ -96,7 +125,11 @@ describe('Partitioner', () => {
 
   it('divides batches at capacity into many parts', () => {
     const numbers = Array.from({ length: BATCH_EVENTS * 2 }, (_, i) => i)
-    const events = numbers.map((i): TraceEvent => ({ kind: 'alloc', thread: BigInt((i * 7919) % 5000), size: BigInt(i) }))
+    const events = numbers.map((i): TraceEvent => ({
+      kind: 'alloc',
+      thread: BigInt((i * 7919) % 5000),
+      size: BigInt(i),
+    }))
     const divided = parts({ by: 'thread' }, batchesOf(events, HEADER))
     expect(divided.size).toBe(5000)
     expect(divided).toEqual(grouped(events, ({ thread }) => String(thread)))
@@ -108,7 +141,14 @@ describe('Partitioner', () => {
   })
 
   it('leaves the batches it is given as they were', () => {
-    const input = inBatches([{ kind: 'alloc', thread: 1n, function: 'f' }, { kind: 'free', thread: 2n }], 2, HEADER)
+    const input = inBatches(
+      [
+        { kind: 'alloc', thread: 1n, function: 'f' },
+        { kind: 'free', thread: 2n },
+      ],
+      2,
+      HEADER,
+    )
     const before = eventsOf(input)
     parts({ by: 'thread' }, input)
     expect(eventsOf(input)).toEqual(before)

@@ -9,35 +9,75 @@ import { blockEvents, inBatches } from './events.js'
 const A = 0x1000n
 const B = 0xffff_8800_0000_2000n
 
-function verify(events: readonly TraceEvent[], options?: VerifyOptions, header: TraceHeader = { format: 'test' }): Verifier {
+function verify(
+  events: readonly TraceEvent[],
+  options?: VerifyOptions,
+  header: TraceHeader = { format: 'test' },
+): Verifier {
   const verifier = new Verifier(options)
   for (const batch of batchesOf(events, header)) verifier.check(batch)
   return verifier
 }
 
-const alloc = (address: bigint, size: bigint, more: Partial<TraceEvent> = {}): TraceEvent => ({ kind: 'alloc', address, size, ...more })
+const alloc = (address: bigint, size: bigint, more: Partial<TraceEvent> = {}): TraceEvent => ({
+  kind: 'alloc',
+  address,
+  size,
+  ...more,
+})
 const free = (address: bigint, more: Partial<TraceEvent> = {}): TraceEvent => ({ kind: 'free', address, ...more })
-const realloc = (oldAddress: bigint, address: bigint, size: bigint): TraceEvent => ({ kind: 'realloc', oldAddress, address, size })
+const realloc = (oldAddress: bigint, address: bigint, size: bigint): TraceEvent => ({
+  kind: 'realloc',
+  oldAddress,
+  address,
+  size,
+})
 
 describe('Verifier', () => {
   it.each<[FaultName, TraceEvent[], string]>([
-    ['unknown-free', [alloc(A, 8n), free(B, { thread: 7n })], 'free of 0xffff880000002000 by thread 7, which is not live'],
+    [
+      'unknown-free',
+      [alloc(A, 8n), free(B, { thread: 7n })],
+      'free of 0xffff880000002000 by thread 7, which is not live',
+    ],
     ['unknown-free', [alloc(A, 8n), realloc(B, A + 64n, 8n)], 'realloc of 0xffff880000002000, which is not live'],
     ['unknown-free', [alloc(A, 8n, { index: 1n }), { kind: 'free', index: 2n }], 'free of index 2, which is not live'],
     ['double-free', [alloc(A, 8n), free(A), free(A)], 'free of 0x1000, which was freed already'],
     ['double-free', [alloc(A, 8n), realloc(A, B, 8n), free(A)], 'free of 0x1000, which was freed already'],
     ['live-address', [alloc(A, 8n), alloc(A, 16n)], 'alloc of 16 bytes at 0x1000, where a block is live'],
-    ['live-address', [alloc(A, 8n, { index: 1n }), alloc(A, 16n, { index: 2n })], 'alloc of 16 bytes at 0x1000, where a block is live'],
+    [
+      'live-address',
+      [alloc(A, 8n, { index: 1n }), alloc(A, 16n, { index: 2n })],
+      'alloc of 16 bytes at 0x1000, where a block is live',
+    ],
     ['live-address', [alloc(A, 0n), realloc(0n, A, 16n)], 'realloc of 16 bytes at 0x1000, where a block is live'],
-    ['overlap', [alloc(A, 17n), alloc(A + 16n, 8n)], 'alloc of 8 bytes at 0x1010 runs into another block, the live one at 0x1000'],
-    ['overlap', [alloc(B, 8n), alloc(B - 16n, 17n)], 'alloc of 17 bytes at 0xffff880000001ff0 runs into another block, the live one at 0xffff880000002000'],
+    [
+      'overlap',
+      [alloc(A, 17n), alloc(A + 16n, 8n)],
+      'alloc of 8 bytes at 0x1010 runs into another block, the live one at 0x1000',
+    ],
+    [
+      'overlap',
+      [alloc(B, 8n), alloc(B - 16n, 17n)],
+      'alloc of 17 bytes at 0xffff880000001ff0 runs into another block, the live one at 0xffff880000002000',
+    ],
     ['zero-size', [alloc(B, 8n), alloc(A, 0n)], 'alloc of 0 bytes at 0x1000'],
     ['absurd-size', [alloc(B, 8n), alloc(A, 2n ** 47n + 1n)], 'alloc of 140737488355329 bytes at 0x1000'],
     ['absurd-size', [alloc(A, 8n), alloc(2n ** 64n - 8n, 9n)], 'alloc of 9 bytes at 0xfffffffffffffff8'],
-    ['time-backwards', [alloc(A, 8n, { time: 2n ** 60n }), free(A, { time: 2n ** 60n - 1n })], 'time 1152921504606846975 is before that of the event before'],
-    ['time-backwards', [alloc(A, 8n, { sequence: 5 }), free(A, { sequence: 3 })], 'sequence number 3 is before that of the event before'],
+    [
+      'time-backwards',
+      [alloc(A, 8n, { time: 2n ** 60n }), free(A, { time: 2n ** 60n - 1n })],
+      'time 1152921504606846975 is before that of the event before',
+    ],
+    [
+      'time-backwards',
+      [alloc(A, 8n, { sequence: 5 }), free(A, { sequence: 3 })],
+      'sequence number 3 is before that of the event before',
+    ],
   ])('finds %s', (fault, events, what) => {
-    const { counts, findings } = verify(events, { allow: ['zero-size', 'live-address'].filter((name) => name !== fault) as FaultName[] })
+    const { counts, findings } = verify(events, {
+      allow: ['zero-size', 'live-address'].filter((name) => name !== fault) as FaultName[],
+    })
     const last = events.length
     expect(Object.fromEntries(counts)).toEqual({ [fault]: 1 })
     expect(findings).toEqual([{ fault, event: last, what }])
@@ -45,10 +85,24 @@ describe('Verifier', () => {
 
   it('finds nothing in a sound trace', () => {
     const { counts, events } = verify([
-      alloc(A, 16n, { time: 1n }), alloc(A + 16n, 16n, { time: 1n }), realloc(A, A, 12n), free(A + 16n, { time: 2n }), realloc(A, A, 32n), free(0n),
-      alloc(0n, 2n ** 63n), realloc(A, 0n, 2n ** 63n), realloc(A, 0n, 0n), alloc(2n ** 64n - 8n, 8n), { kind: 'existing', address: B, size: 1n }, free(B),
-      alloc(B, 4096n, { api: 'pages' }), alloc(B, 8n, { api: 'kmem_cache_alloc' }), free(B, { api: 'kfree' }),
-      { kind: 'comment', text: 'x' }, { kind: 'lost', sequence: 2 ** 31 - 1 }, { kind: 'lost', sequence: -(2 ** 31) },
+      alloc(A, 16n, { time: 1n }),
+      alloc(A + 16n, 16n, { time: 1n }),
+      realloc(A, A, 12n),
+      free(A + 16n, { time: 2n }),
+      realloc(A, A, 32n),
+      free(0n),
+      alloc(0n, 2n ** 63n),
+      realloc(A, 0n, 2n ** 63n),
+      realloc(A, 0n, 0n),
+      alloc(2n ** 64n - 8n, 8n),
+      { kind: 'existing', address: B, size: 1n },
+      free(B),
+      alloc(B, 4096n, { api: 'pages' }),
+      alloc(B, 8n, { api: 'kmem_cache_alloc' }),
+      free(B, { api: 'kfree' }),
+      { kind: 'comment', text: 'x' },
+      { kind: 'lost', sequence: 2 ** 31 - 1 },
+      { kind: 'lost', sequence: -(2 ** 31) },
     ])
     expect(Object.fromEntries(counts)).toEqual({})
     expect(events).toBe(18)
@@ -64,7 +118,9 @@ describe('Verifier', () => {
   it('counts every block that overlaps, also where others do already', () => {
     const inner = [0x100n, 0x200n, 0x300n].map((offset) => alloc(A + offset, 16n))
     expect(Object.fromEntries(verify([alloc(A, 4096n), ...inner]).counts)).toEqual({ overlap: 3 })
-    expect(Object.fromEntries(verify([...inner, alloc(A, 4096n), alloc(A + 0x180n, 16n)]).counts)).toEqual({ overlap: 2 })
+    expect(Object.fromEntries(verify([...inner, alloc(A, 4096n), alloc(A + 0x180n, 16n)]).counts)).toEqual({
+      overlap: 2,
+    })
   })
 
   it('has a limit of sizes to be set', () => {
@@ -97,7 +153,9 @@ describe('Verifier', () => {
       }),
       { numRuns: 300 },
     )
-    const many = Array.from({ length: 6000 }, (_, i) => (i % 3 === 2 ? free(A + BigInt(i) * 16n - 16n) : alloc(A + BigInt(i) * 16n, 17n)))
+    const many = Array.from({ length: 6000 }, (_, i) =>
+      i % 3 === 2 ? free(A + BigInt(i) * 16n - 16n) : alloc(A + BigInt(i) * 16n, 17n),
+    )
     expect(inBatchesOf(many, 10_000)).toEqual(inBatchesOf(many, 100))
   })
 })

@@ -19,7 +19,13 @@ describe('the canonical form', () => {
     const events: TraceEvent[] = [
       { kind: 'alloc', api: 'calloc', thread: 140_294_642_181_952n, address: 0x7f00_1234_5678n, size: 48n, count: 3n },
       { kind: 'free', address: 0n, function: 'main', line: 0 },
-      { kind: 'realloc', sequence: -2_147_483_648, outcome: 'moved', stack: ['a', 'b|c'], attributes: Uint8Array.of(1, 2, 255) },
+      {
+        kind: 'realloc',
+        sequence: -2_147_483_648,
+        outcome: 'moved',
+        stack: ['a', 'b|c'],
+        attributes: Uint8Array.of(1, 2, 255),
+      },
     ]
     expect(Buffer.from(encodeEvents(new NdjsonEncoder(), events, HEADER)).toString()).toBe(
       [
@@ -36,7 +42,11 @@ describe('the canonical form', () => {
   test('any events come back the same, in pieces of any size', () => {
     fc.assert(
       fc.property(fc.array(anyEvent, { maxLength: 20 }), fc.constantFrom(1, 7, 64, 1 << 20), (events, size) => {
-        const { events: back, headers, error } = decodeAll(new NdjsonDecoder(), encodeEvents(new NdjsonEncoder(), events, HEADER), size)
+        const {
+          events: back,
+          headers,
+          error,
+        } = decodeAll(new NdjsonDecoder(), encodeEvents(new NdjsonEncoder(), events, HEADER), size)
         expect(error).toBeUndefined()
         expect(back).toEqual(events)
         expect(headers).toEqual([HEADER])
@@ -56,7 +66,11 @@ describe('the canonical form', () => {
   })
 
   test('more events than a batch holds, and a second header', () => {
-    const events = Array.from({ length: 10_000 }, (_, i): TraceEvent => ({ kind: 'alloc', size: BigInt(i), address: BigInt(i) << 33n }))
+    const events = Array.from({ length: 10_000 }, (_, i): TraceEvent => ({
+      kind: 'alloc',
+      size: BigInt(i),
+      address: BigInt(i) << 33n,
+    }))
     const encoder = new NdjsonEncoder()
     const parts: Uint8Array[] = []
     for (const batch of [...batchesOf(events, HEADER), ...batchesOf(events.slice(0, 3), { format: 'replay' })]) {
@@ -73,8 +87,18 @@ describe('the canonical form', () => {
 
   test('a trace without events between two others arrives', () => {
     const header = (format: string) => `{"kind":"header","format":"${format}"}`
-    const { headers, events, error } = decode(header('a'), '{"kind":"end","events":0}', header('b'), '{"kind":"alloc"}', '{"kind":"end","events":1}')
-    expect({ headers: headers.map(({ format }) => format), events: events.length, error }).toEqual({ headers: ['a', 'b'], events: 1, error: undefined })
+    const { headers, events, error } = decode(
+      header('a'),
+      '{"kind":"end","events":0}',
+      header('b'),
+      '{"kind":"alloc"}',
+      '{"kind":"end","events":1}',
+    )
+    expect({ headers: headers.map(({ format }) => format), events: events.length, error }).toEqual({
+      headers: ['a', 'b'],
+      events: 1,
+      error: undefined,
+    })
   })
 
   test('a header without events arrives', () => {
@@ -96,7 +120,9 @@ describe('lines that others rewrote', () => {
   })
 
   test('fractions of any length in fields that are not ours do no harm', () => {
-    expect(decode('{"kind":"alloc","size":8,"ratio":0.12345678901234567}').events).toEqual([{ kind: 'alloc', size: 8n }])
+    expect(decode('{"kind":"alloc","size":8,"ratio":0.12345678901234567}').events).toEqual([
+      { kind: 'alloc', size: 8n },
+    ])
   })
 
   test('no header and no end record are needed where there was no header', () => {
@@ -142,7 +168,11 @@ describe('faults', () => {
 
   test('a missing end record', () => {
     expect(code('{"kind":"header","format":"mtrc"}', '{"kind":"alloc"}')).toMatchObject({
-      code: 'ERR_TRACE_TRUNCATED', line: 3, offset: 51, event: 2, events: 1,
+      code: 'ERR_TRACE_TRUNCATED',
+      line: 3,
+      offset: 51,
+      event: 2,
+      events: 1,
     })
   })
 
@@ -169,7 +199,11 @@ describe('faults', () => {
   })
 
   test('every prefix gives the whole lines before it, then an error', () => {
-    const events: TraceEvent[] = [{ kind: 'alloc', size: 10n }, { kind: 'free', address: 16n }, { kind: 'comment', text: 'über' }]
+    const events: TraceEvent[] = [
+      { kind: 'alloc', size: 10n },
+      { kind: 'free', address: 16n },
+      { kind: 'comment', text: 'über' },
+    ]
     const whole = encodeEvents(new NdjsonEncoder(), events, HEADER)
     const ends = [...whole].flatMap((byte, i) => (byte === 10 ? [i + 1] : []))
     for (let length = 0; length < whole.length - 1; length++) {
@@ -181,7 +215,11 @@ describe('faults', () => {
   })
 
   test('any flipped bit gives an error or other events, never anything else', () => {
-    const whole = encodeEvents(new NdjsonEncoder(), [{ kind: 'alloc', api: 'new', size: 10n, address: 255n, stack: ['f'] }], HEADER)
+    const whole = encodeEvents(
+      new NdjsonEncoder(),
+      [{ kind: 'alloc', api: 'new', size: 10n, address: 255n, stack: ['f'] }],
+      HEADER,
+    )
     for (let i = 0; i < whole.length * 8; i++) {
       const flipped = whole.slice()
       flipped[i >> 3] = (flipped[i >> 3] as number) ^ (1 << (i & 7))

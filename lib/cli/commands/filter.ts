@@ -9,11 +9,21 @@ const CRITERIA: readonly Flag[] = [
   { name: 'cpu', value: 'N', help: 'Events of this CPU', repeat: true },
   { name: 'kind', value: 'KIND', help: 'Events of this kind', repeat: true, values: KINDS },
   { name: 'api', value: 'NAME', help: 'Events made by this function', repeat: true, values: APIS },
-  { name: 'size', value: 'A..B', help: 'Sizes from A to B bytes; either may be missing, and end in K, M or G', repeat: true },
+  {
+    name: 'size',
+    value: 'A..B',
+    help: 'Sizes from A to B bytes; either may be missing, and end in K, M or G',
+    repeat: true,
+  },
   { name: 'address', value: 'A..B', help: 'Addresses from A to B', repeat: true },
   { name: 'time', value: 'A..B', help: "Times from A to B, in the trace's unit", repeat: true },
   { name: 'events', value: 'A..B', help: 'The events number A to B of the input, counted from 1', repeat: true },
-  { name: 'function', value: 'NAME', help: 'Events from this function: the whole name, or /a regular expression/', repeat: true },
+  {
+    name: 'function',
+    value: 'NAME',
+    help: 'Events from this function: the whole name, or /a regular expression/',
+    repeat: true,
+  },
   { name: 'file', value: 'NAME', help: 'Events from this source file, likewise', repeat: true },
   { name: 'type', value: 'NAME', help: 'Blocks of this type, likewise', repeat: true },
   { name: 'stack', value: 'NAME', help: 'Events with this function anywhere on the stack, likewise', repeat: true },
@@ -39,8 +49,14 @@ export const filter: Command = {
     STRICT_FLAG,
   ],
   examples: [
-    { command: 'mtrc-decode app.mtrc | hf-filter --thread 3 | hatf-encode > t3.hatf', means: 'one thread of a trace, as HATF' },
-    { command: "hf-filter --kind alloc --size 4K.. --function '/^parse_/' --lifetimes app.mtrc.gz", means: 'the life of the large blocks that a parser allocates' },
+    {
+      command: 'mtrc-decode app.mtrc | hf-filter --thread 3 | hatf-encode > t3.hatf',
+      means: 'one thread of a trace, as HATF',
+    },
+    {
+      command: "hf-filter --kind alloc --size 4K.. --function '/^parse_/' --lifetimes app.mtrc.gz",
+      means: 'the life of the large blocks that a parser allocates',
+    },
   ],
   run: async (args) => (await import('../run/filter.js')).runFilter(args),
 }

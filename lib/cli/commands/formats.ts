@@ -11,7 +11,10 @@ export const mtrcDecode = decodeCommand(mtrc, {
   memory: 'grows with the live blocks (60 to 130 bytes each); constant with --no-resolve.',
   examples: [
     { command: 'mtrc-decode app.mtrc | head -n 3', means: 'look at a trace' },
-    { command: "gunzip < app.mtrc.gz | mtrc-decode | jq -c 'select(.kind == \"alloc\" and .size > 4096)'", means: 'find large allocations' },
+    {
+      command: 'gunzip < app.mtrc.gz | mtrc-decode | jq -c \'select(.kind == "alloc" and .size > 4096)\'',
+      means: 'find large allocations',
+    },
   ],
 })
 
@@ -20,7 +23,12 @@ export const mtrcEncode = encodeCommand(mtrc, {
     `${ANY_INPUT}What an MTRC trace decodes to comes back byte for byte. Events from formats without mpatrol's allocation indices get indices, from 1, by the ` +
     'addresses of their blocks.',
   memory: 'constant where the events have indices; otherwise it grows with the live blocks (60 to 130 bytes each).',
-  examples: [{ command: 'mtrc-decode app.mtrc | hf-filter --kind alloc --size 4K.. --lifetimes | mtrc-encode -o large.mtrc', means: 'keep the large blocks, as a trace for mptrace' }],
+  examples: [
+    {
+      command: 'mtrc-decode app.mtrc | hf-filter --kind alloc --size 4K.. --lifetimes | mtrc-encode -o large.mtrc',
+      means: 'keep the large blocks, as a trace for mptrace',
+    },
+  ],
 })
 
 export const replayDecode = decodeCommand(replay, {
@@ -35,7 +43,12 @@ export const replayDecode = decodeCommand(replay, {
 export const replayEncode = encodeCommand(replay, {
   description: `${ANY_INPUT}What a dump in the canonical form decodes to comes back byte for byte.`,
   memory: CONSTANT,
-  examples: [{ command: 'mtrc-decode app.mtrc | replay-encode > app.txt', means: 'replay an mpatrol trace against Android allocators' }],
+  examples: [
+    {
+      command: 'mtrc-decode app.mtrc | replay-encode > app.txt',
+      means: 'replay an mpatrol trace against Android allocators',
+    },
+  ],
 })
 
 export const heapmonDecode = decodeCommand(heapmon, {
@@ -45,14 +58,22 @@ export const heapmonDecode = decodeCommand(heapmon, {
   memory: CONSTANT,
   examples: [
     { command: 'heapmon-decode app.heapmon | head -n 3', means: 'look at a trace' },
-    { command: "heapmon-decode app.heapmon | hf-filter --kind alloc --stack '/Iterator/' --lifetimes", means: 'the blocks that have to do with iterators' },
+    {
+      command: "heapmon-decode app.heapmon | hf-filter --kind alloc --stack '/Iterator/' --lifetimes",
+      means: 'the blocks that have to do with iterators',
+    },
   ],
 })
 
 export const heapmonEncode = encodeCommand(heapmon, {
   description: `${ANY_INPUT}What a file in the canonical form decodes to comes back byte for byte. A realloc is written as a deletion and an allocation.`,
   memory: CONSTANT,
-  examples: [{ command: 'heapmon-decode app.heapmon | hf-filter --thread 22982 | heapmon-encode > thread.heapmon', means: 'one thread of a trace' }],
+  examples: [
+    {
+      command: 'heapmon-decode app.heapmon | hf-filter --thread 22982 | heapmon-encode > thread.heapmon',
+      means: 'one thread of a trace',
+    },
+  ],
 })
 
 export const hatfDecode = decodeCommand(hatf, {
@@ -70,6 +91,9 @@ export const hatfEncode = encodeCommand(hatf, {
   memory: CONSTANT,
   examples: [
     { command: 'mtrc-decode app.mtrc | hatf-encode -o app.hatf.gz', means: 'a compact trace to share' },
-    { command: 'mtrc-decode app.mtrc | hatf-encode --attributes | hatf-decode | mtrc-encode | cmp - app.mtrc', means: 'nothing is lost' },
+    {
+      command: 'mtrc-decode app.mtrc | hatf-encode --attributes | hatf-decode | mtrc-encode | cmp - app.mtrc',
+      means: 'nothing is lost',
+    },
   ],
 })

@@ -4,7 +4,11 @@ import { OUTPUT_FLAGS, STRICT_FLAG, WINDOW_FLAG } from '../flags.js'
 
 /** Stands for the CPU in the name of a file. */
 export const PLACE = '%d'
-const CPU_FLAG = { name: 'cpu', value: 'N', help: 'The CPU that the stream is of (default: that of a file name such as cpu3)' }
+const CPU_FLAG = {
+  name: 'cpu',
+  value: 'N',
+  help: 'The CPU that the stream is of (default: that of a file name such as cpu3)',
+}
 
 export const kmemtraceDecode: Command = {
   name: 'kmemtrace-decode',
@@ -15,15 +19,13 @@ export const kmemtraceDecode: Command = {
     'missing or come twice are reported), or a folder laid out as the kernel had it: cpu0, cpu1 ..., abi_version, total_overruns. The later ftrace records, which carry a CPU and a time, ' +
     'are found by their sizes, and so is the byte order. Records of unknown sorts and features are carried along.',
   memory: 'constant for one file; for several, the events read at a time of each.',
-  flags: [
-    ...OUTPUT_FLAGS,
-    ...optionFlags(kmemtrace.decodeOptions),
-    CPU_FLAG,
-    WINDOW_FLAG,
-  ],
+  flags: [...OUTPUT_FLAGS, ...optionFlags(kmemtrace.decodeOptions), CPU_FLAG, WINDOW_FLAG],
   examples: [
     { command: 'kmemtrace-decode cpu0 cpu1 | head -n 3', means: 'look at the traces of two CPUs' },
-    { command: 'kmemtrace-decode /sys/kernel/debug/kmemtrace | hf-stats', means: 'what the kernel requested, and what it wasted' },
+    {
+      command: 'kmemtrace-decode /sys/kernel/debug/kmemtrace | hf-stats',
+      means: 'what the kernel requested, and what it wasted',
+    },
   ],
   run: async (args) => (await import('../run/kmemtrace.js')).runKmemtraceDecode(args),
 }
@@ -40,8 +42,14 @@ export const kmemtraceEncode: Command = {
   memory: 'constant.',
   flags: [...OUTPUT_FLAGS, ...optionFlags(kmemtrace.encodeOptions), CPU_FLAG, STRICT_FLAG],
   examples: [
-    { command: "kmemtrace-decode cpu0 cpu1 | hf-filter --api kmalloc | kmemtrace-encode -o 'kmalloc-cpu%d'", means: 'part of a trace, in files per CPU' },
-    { command: 'mtrc-decode app.mtrc | kmemtrace-encode -o app.kmemtrace', means: "a program's trace for the kernel's tools" },
+    {
+      command: "kmemtrace-decode cpu0 cpu1 | hf-filter --api kmalloc | kmemtrace-encode -o 'kmalloc-cpu%d'",
+      means: 'part of a trace, in files per CPU',
+    },
+    {
+      command: 'mtrc-decode app.mtrc | kmemtrace-encode -o app.kmemtrace',
+      means: "a program's trace for the kernel's tools",
+    },
   ],
   run: async (args) => (await import('../run/kmemtrace.js')).runKmemtraceEncode(args),
 }

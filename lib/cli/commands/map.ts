@@ -16,7 +16,13 @@ export const map: Command = {
   memory: 'constant; --number-threads keeps each thread id.',
   flags: [
     { name: 'set', value: 'FIELD=VALUE', help: 'Set a field of every event', repeat: true },
-    { name: 'drop', value: 'FIELD', help: 'Leave a field out', repeat: true, values: FIELDS.map((field) => field.name) },
+    {
+      name: 'drop',
+      value: 'FIELD',
+      help: 'Leave a field out',
+      repeat: true,
+      values: FIELDS.map((field) => field.name),
+    },
     { name: 'rebase', value: 'FROM=TO', help: 'Move addresses so that what was at FROM is at TO' },
     { name: 'anonymise', value: 'WHAT', help: 'Replace what tells of the program and its machine', values: HIDDEN },
     { name: 'key', value: 'KEY', help: 'The secret that makes the replacements; needed with --anonymise' },
@@ -27,8 +33,15 @@ export const map: Command = {
     STRICT_FLAG,
   ],
   examples: [
-    { command: 'hf-map --anonymise all --key "$SECRET" --number-threads app.mtrc -o shared.mtrc', means: 'a trace to share with strangers' },
-    { command: "replay-decode dump.txt | hf-map -e 'event.size = (event.size + 15n) & ~15n' | hatf-encode -o rounded.hatf", means: 'what if all sizes were multiples of 16' },
+    {
+      command: 'hf-map --anonymise all --key "$SECRET" --number-threads app.mtrc -o shared.mtrc',
+      means: 'a trace to share with strangers',
+    },
+    {
+      command:
+        "replay-decode dump.txt | hf-map -e 'event.size = (event.size + 15n) & ~15n' | hatf-encode -o rounded.hatf",
+      means: 'what if all sizes were multiples of 16',
+    },
   ],
   run: async (args) => (await import('../run/map.js')).runMap(args),
 }

@@ -14,9 +14,15 @@ export const merge: Command = {
     'With --end-to-end the traces stay what they are, one behind the other.\n' +
     'A file that is cut is merged as far as it goes, and the exit code is 1. One of the files may be -, for standard input. ' +
     'The output is NDJSON unless --to or the name after -o says otherwise.',
-  memory: 'for each file what is read at a time (64 kB, less with many files), its events, and the window, which is smaller where the names and call stacks in it take more than 4 MB, or 32 MB of all files.',
+  memory:
+    'for each file what is read at a time (64 kB, less with many files), its events, and the window, which is smaller where the names and call stacks in it take more than 4 MB, or 32 MB of all files.',
   flags: [
-    { name: 'by', value: 'FIELD', help: 'Order by this field (default: sequence if the events have it, else time)', values: ['sequence', 'time'] },
+    {
+      name: 'by',
+      value: 'FIELD',
+      help: 'Order by this field (default: sequence if the events have it, else time)',
+      values: ['sequence', 'time'],
+    },
     { name: 'end-to-end', help: 'Put the traces one behind the other instead' },
     WINDOW_FLAG,
     { name: 'thread-offset', value: 'N', help: 'Add N times the number of the file, from 0, to thread ids' },
@@ -28,7 +34,10 @@ export const merge: Command = {
     STRICT_FLAG,
   ],
   examples: [
-    { command: 'hf-merge --by time --number-processes server.txt client.txt -o both.ndjson.gz', means: 'two programs at work together' },
+    {
+      command: 'hf-merge --by time --number-processes server.txt client.txt -o both.ndjson.gz',
+      means: 'two programs at work together',
+    },
     { command: 'hf-merge --end-to-end monday.mtrc tuesday.mtrc -o week.mtrc', means: 'two traces in one file' },
   ],
   run: async (args) => (await import('../run/merge.js')).runMerge(args),

@@ -11,13 +11,24 @@ export const metatfCompile: Command = {
     'All other records (with repetitions, fixed values, values from a table, or of kind "other") take as long as ever: they are named on standard error. The module imports nothing but heapflow, of the same version. ' +
     'A FILE without a folder is also looked for where metatf-decode looks.',
   flags: [
-    { ...(OUTPUT_FLAGS[0] as (typeof OUTPUT_FLAGS)[number]), help: 'Write to FILE instead of standard output; a name that ends in .js or .mjs makes JavaScript' },
-    { name: 'language', value: 'NAME', help: 'Write in this language, whatever the output is called (default ts)', values: ['ts', 'js'] },
+    {
+      ...(OUTPUT_FLAGS[0] as (typeof OUTPUT_FLAGS)[number]),
+      help: 'Write to FILE instead of standard output; a name that ends in .js or .mjs makes JavaScript',
+    },
+    {
+      name: 'language',
+      value: 'NAME',
+      help: 'Write in this language, whatever the output is called (default ts)',
+      values: ['ts', 'js'],
+    },
   ],
   memory: 'constant.',
   examples: [
     { command: 'metatf-compile my.dtd -o my.ts', means: 'a reader and writer for a format of your own' },
-    { command: 'metatf-compile --language js hatf10.dtd > hatf10.mjs', means: 'the same for the HATF of the paper, in JavaScript' },
+    {
+      command: 'metatf-compile --language js hatf10.dtd > hatf10.mjs',
+      means: 'the same for the HATF of the paper, in JavaScript',
+    },
   ],
   run: async (args) => (await import('../run/metatf-compile.js')).runCompile(args),
 }

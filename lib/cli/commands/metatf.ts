@@ -9,7 +9,12 @@ const DTD_FLAG: Flag = {
   help: 'The definition of the format; a name without a folder is also looked for in --dtd-path, HEAPFLOW_DTD_PATH, and among the DTDs of heapflow',
 }
 
-const DTD_PATH_FLAG: Flag = { name: 'dtd-path', value: 'DIR', help: 'Look for DTDs in DIR, before the folders of HEAPFLOW_DTD_PATH', repeat: true }
+const DTD_PATH_FLAG: Flag = {
+  name: 'dtd-path',
+  value: 'DIR',
+  help: 'Look for DTDs in DIR, before the folders of HEAPFLOW_DTD_PATH',
+  repeat: true,
+}
 
 export const metatfDecode: Command = {
   name: 'metatf-decode',
@@ -27,13 +32,26 @@ export const metatfDecode: Command = {
     DTD_FLAG,
     DTD_PATH_FLAG,
     { name: 'headerless', help: 'The trace has no header, whatever its first bytes look like; needs --dtd' },
-    { name: 'byte-order', value: 'ORDER', help: 'Byte order of a binary trace without a header, if it is not big', values: ORDERS },
-    { name: 'buffer', value: 'BYTES', help: 'How much of a table may come before the records that need it (default 64M)' },
+    {
+      name: 'byte-order',
+      value: 'ORDER',
+      help: 'Byte order of a binary trace without a header, if it is not big',
+      values: ORDERS,
+    },
+    {
+      name: 'buffer',
+      value: 'BYTES',
+      help: 'How much of a table may come before the records that need it (default 64M)',
+    },
   ],
-  memory: 'constant, but for tables that come before the records that need them, from standard input or compressed (see --buffer).',
+  memory:
+    'constant, but for tables that come before the records that need them, from standard input or compressed (see --buffer).',
   examples: [
     { command: 'metatf-decode app.mtf | head -n 3', means: 'look at a trace whose DTD lies beside it' },
-    { command: "metatf-decode --dtd hatf10.dtd app.trace | jq -c 'select(.kind == \"other\")'", means: 'the records of a trace that are no events' },
+    {
+      command: 'metatf-decode --dtd hatf10.dtd app.trace | jq -c \'select(.kind == "other")\'',
+      means: 'the records of a trace that are no events',
+    },
   ],
   run: async (args) => (await import('../run/metatf.js')).runDecode(args),
 }
@@ -51,21 +69,51 @@ export const metatfEncode: Command = {
     { ...DTD_FLAG, help: `${DTD_FLAG.help}; needed` },
     DTD_PATH_FLAG,
     { name: 'ascii', help: 'Write ASCII: what a DTD of 1.2 makes anyway; one of 1.0 does not say how' },
-    { name: 'name', value: 'NAME', help: 'What the trace calls the DTD, such as a URL (default: as the trace that was read, if by a DTD of the same file name; else that file name)' },
+    {
+      name: 'name',
+      value: 'NAME',
+      help: 'What the trace calls the DTD, such as a URL (default: as the trace that was read, if by a DTD of the same file name; else that file name)',
+    },
     { name: 'header', help: 'Binary: begin with a header, also if the trace that was read had none' },
     { name: 'headerless', help: 'Binary: leave out the header, without which the trace does not tell its DTD' },
-    { name: 'byte-order', value: 'ORDER', help: 'Binary: byte order of numbers (default: as the trace that was read, else big)', values: ORDERS },
-    { name: 'address-size', value: 'BITS', help: 'Binary: the size of addresses that the header tells (default: as the trace that was read, else 64)', values: ['32', '64'] },
-    { name: 'contiguous', help: 'Binary: write each table in a part of its own, in front of the records, which takes memory for the whole trace' },
-    { name: 'interleaved', help: 'Binary: write tables among the records, also if those of the trace that was read were apart' },
-    { name: 'window', value: 'N', help: 'Binary, with tables: write the table entries of N records in front of these (default and most: 4096)' },
+    {
+      name: 'byte-order',
+      value: 'ORDER',
+      help: 'Binary: byte order of numbers (default: as the trace that was read, else big)',
+      values: ORDERS,
+    },
+    {
+      name: 'address-size',
+      value: 'BITS',
+      help: 'Binary: the size of addresses that the header tells (default: as the trace that was read, else 64)',
+      values: ['32', '64'],
+    },
+    {
+      name: 'contiguous',
+      help: 'Binary: write each table in a part of its own, in front of the records, which takes memory for the whole trace',
+    },
+    {
+      name: 'interleaved',
+      help: 'Binary: write tables among the records, also if those of the trace that was read were apart',
+    },
+    {
+      name: 'window',
+      value: 'N',
+      help: 'Binary, with tables: write the table entries of N records in front of these (default and most: 4096)',
+    },
     { name: 'latency', help: 'Binary, with tables: do not wait for a window of records, for live input' },
     STRICT_FLAG,
   ],
   memory: 'constant; with --contiguous it holds the whole trace.',
   examples: [
-    { command: 'metatf-encode --dtd hatf10.dtd app.mtrc -o app.mtf', means: 'an mpatrol trace in HATF as its authors define it' },
-    { command: 'replay-decode dump.zip | metatf-encode --dtd my.dtd | metatf-decode --dtd my.dtd | hf-stats', means: 'through a format of your own and back' },
+    {
+      command: 'metatf-encode --dtd hatf10.dtd app.mtrc -o app.mtf',
+      means: 'an mpatrol trace in HATF as its authors define it',
+    },
+    {
+      command: 'replay-decode dump.zip | metatf-encode --dtd my.dtd | metatf-decode --dtd my.dtd | hf-stats',
+      means: 'through a format of your own and back',
+    },
   ],
   run: async (args) => (await import('../run/metatf.js')).runEncode(args),
 }

@@ -17,15 +17,29 @@ export const sort: Command = {
   memory: 'the limit given, beside the constant amount that every command takes.',
   flags: [
     { name: 'by', value: 'FIELD', help: 'Order by this field (default time)', values: ORDER_FIELDS },
-    { name: 'memory', value: 'SIZE', help: `Take about so much memory for sorting, such as 200M or 2G (default ${SORT_MEMORY / MEGABYTE}M)` },
-    { name: 'temporary', value: 'DIR', help: "Put the temporary file here (default: the system's folder for such files)" },
+    {
+      name: 'memory',
+      value: 'SIZE',
+      help: `Take about so much memory for sorting, such as 200M or 2G (default ${SORT_MEMORY / MEGABYTE}M)`,
+    },
+    {
+      name: 'temporary',
+      value: 'DIR',
+      help: "Put the temporary file here (default: the system's folder for such files)",
+    },
     ...OUTPUT_FLAGS,
     TO_FLAG,
     STRICT_FLAG,
   ],
   examples: [
-    { command: 'replay-decode dump.txt | hf-sort --by time -o sorted.ndjson', means: 'a dump whose threads were written one after the other' },
-    { command: 'hf-sort --by size --memory 1G --temporary /var/tmp big.mtrc | tail -n 20', means: 'the largest allocations of a trace that is larger than the memory' },
+    {
+      command: 'replay-decode dump.txt | hf-sort --by time -o sorted.ndjson',
+      means: 'a dump whose threads were written one after the other',
+    },
+    {
+      command: 'hf-sort --by size --memory 1G --temporary /var/tmp big.mtrc | tail -n 20',
+      means: 'the largest allocations of a trace that is larger than the memory',
+    },
   ],
   run: async (args) => (await import('../run/sort.js')).runSort(args),
 }

@@ -7,7 +7,11 @@ export const PLACE = '{}'
 
 /** Flags that must be the same for taking out and putting back. */
 const FIELD_FLAGS: readonly Flag[] = [
-  { name: 'fields', value: 'LIST', help: `The fields, with commas between them, instead of address: ${FIELD_NAMES.join(', ')}` },
+  {
+    name: 'fields',
+    value: 'LIST',
+    help: `The fields, with commas between them, instead of address: ${FIELD_NAMES.join(', ')}`,
+  },
   { name: 'encoded', help: 'Fields with all that is stored of them, encoded or not' },
 ]
 
@@ -23,13 +27,24 @@ export const hatfSplit: Command = {
     'in which damage is found.',
   memory: 'constant.',
   flags: [
-    { name: 'addresses', short: 'a', value: 'FILE', help: 'Write the addresses to FILE; a name that ends in .gz is compressed' },
+    {
+      name: 'addresses',
+      short: 'a',
+      value: 'FILE',
+      help: 'Write the addresses to FILE; a name that ends in .gz is compressed',
+    },
     ...FIELD_FLAGS,
     ...OUTPUT_FLAGS,
   ],
   examples: [
-    { command: 'hatf-split -a addresses.bin.gz app.hatf | xz > rest.xz', means: 'compress addresses and all else each by itself' },
-    { command: "hatf-split --fields size,address,time -a '{}.bin' app.hatf -o rest.bin", means: 'sizes, addresses and times, each in a file' },
+    {
+      command: 'hatf-split -a addresses.bin.gz app.hatf | xz > rest.xz',
+      means: 'compress addresses and all else each by itself',
+    },
+    {
+      command: "hatf-split --fields size,address,time -a '{}.bin' app.hatf -o rest.bin",
+      means: 'sizes, addresses and times, each in a file',
+    },
   ],
   run: async (args) => (await import('../run/split-addresses.js')).runHatfSplit(args),
 }
@@ -43,10 +58,17 @@ export const hatfJoin: Command = {
     '--fields and --encoded must be as they were for hatf-split. Streams that are not of the same length are an error.',
   memory: 'constant.',
   flags: [
-    { name: 'addresses', short: 'a', value: 'FILE', help: `Read the addresses from FILE; with --fields, ${PLACE} stands for the field` },
+    {
+      name: 'addresses',
+      short: 'a',
+      value: 'FILE',
+      help: `Read the addresses from FILE; with --fields, ${PLACE} stands for the field`,
+    },
     ...FIELD_FLAGS,
     ...OUTPUT_FLAGS,
   ],
-  examples: [{ command: 'xz -dc rest.xz | hatf-join -a addresses.bin.gz | hatf-decode', means: 'read a trace that was split' }],
+  examples: [
+    { command: 'xz -dc rest.xz | hatf-join -a addresses.bin.gz | hatf-decode', means: 'read a trace that was split' },
+  ],
   run: async (args) => (await import('../run/split-addresses.js')).runHatfJoin(args),
 }

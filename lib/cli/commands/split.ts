@@ -19,7 +19,8 @@ export const split: Command = {
     'A realloc or free may have another key than its allocation (another thread, no size): with --lifetimes it goes where its block is.\n' +
     'The order of events of different files is lost, unless they have times or sequence numbers, by which hf-merge puts the files together again.\n' +
     'The format is that of the names, unless --to gives it; names that end in .gz are compressed.',
-  memory: 'about 200 kB for each file; with --lifetimes and for shards it grows with the live blocks too (about 40 bytes each).',
+  memory:
+    'about 200 kB for each file; with --lifetimes and for shards it grows with the live blocks too (about 40 bytes each).',
   flags: [
     { name: 'by', value: 'KEY', help: 'What to divide by', values: PARTITIONS },
     { name: 'shards', value: 'N', help: 'How many shards there are, with --by shard (default 2)' },
@@ -32,8 +33,14 @@ export const split: Command = {
     STRICT_FLAG,
   ],
   examples: [
-    { command: "mtrc-decode app.mtrc | hf-split --by thread -o 'thread-{}.hatf'", means: 'a HATF trace of each thread' },
-    { command: "hf-split --by shard --shards 8 -o 'part-{}.ndjson.gz' dump.zip", means: 'eight parts that can be worked on side by side' },
+    {
+      command: "mtrc-decode app.mtrc | hf-split --by thread -o 'thread-{}.hatf'",
+      means: 'a HATF trace of each thread',
+    },
+    {
+      command: "hf-split --by shard --shards 8 -o 'part-{}.ndjson.gz' dump.zip",
+      means: 'eight parts that can be worked on side by side',
+    },
   ],
   run: async (args) => (await import('../run/split.js')).runSplit(args),
 }

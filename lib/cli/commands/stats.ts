@@ -15,7 +15,8 @@ export const stats: Command = {
     "With --mpatrol or --table the output is that of mpatrol's own trace reader, for traces of any format: its statistics, or its table of events with them.\n" +
     'Several traces in one input are taken together, though no block outlives its trace, but for --mpatrol and --table, which show the first unless --trace says which.\n' +
     'Of an input that breaks off, the statistics of what was read are written before the error is told.',
-  memory: 'grows with the live blocks (75 to 120 bytes each), and with distinct sites, sizes and threads, up to 65536 of each (some MB).',
+  memory:
+    'grows with the live blocks (75 to 120 bytes each), and with distinct sites, sizes and threads, up to 65536 of each (some MB).',
   flags: [
     { name: 'top', value: 'N', help: `Show at most N sites, sizes and threads (default ${TOP}; with --json all)` },
     { name: 'json', help: 'Write the statistics as JSON' },
@@ -27,7 +28,10 @@ export const stats: Command = {
   ],
   examples: [
     { command: 'hf-stats --top 5 dump.zip', means: 'the statistics of an Android dump' },
-    { command: "hf-stats --json app.mtrc | jq '.sites[] | select(.leaked.blocks > 0)'", means: 'where leaks come from' },
+    {
+      command: "hf-stats --json app.mtrc | jq '.sites[] | select(.leaked.blocks > 0)'",
+      means: 'where leaks come from',
+    },
     { command: 'hf-stats --table --sources app.mtrc | less', means: "every event, as in mpatrol's own listing" },
   ],
   run: async (args) => (await import('../run/stats.js')).runStats(args),

@@ -26,14 +26,21 @@ export const verify: Command = {
     { name: 'places', value: 'N', help: `Tell the first N places of each fault (default ${PLACES})` },
     { name: 'json', help: 'Write the report as JSON' },
     { name: 'repair', help: 'Write a mended trace to the file of -o' },
-    { name: 'window', value: 'N', help: `With --repair: look for a late free among the next N events (default ${WINDOW})` },
+    {
+      name: 'window',
+      value: 'N',
+      help: `With --repair: look for a late free among the next N events (default ${WINDOW})`,
+    },
     ...OUTPUT_FLAGS,
     TO_FLAG,
     STRICT_FLAG,
   ],
   examples: [
     { command: 'hf-verify app.mtrc', means: 'check a trace' },
-    { command: 'hf-verify --allow zero-size --places 3 --json dump.zip | jq .faults', means: 'count the faults of an Android dump' },
+    {
+      command: 'hf-verify --allow zero-size --places 3 --json dump.zip | jq .faults',
+      means: 'count the faults of an Android dump',
+    },
     { command: 'hf-verify --repair -o mended.txt dump.txt && hf-verify mended.txt', means: 'mend it' },
   ],
   run: async (args) => (await import('../run/verify.js')).runVerify(args),

@@ -9,7 +9,8 @@ export interface Table {
 export function tableLines({ title, heads, rows }: Table): string[] {
   const widths = heads.map((_, c) => Math.max(...[heads, ...rows].map((cells) => (cells[c] as string).trim().length)))
   const isText = heads.map((head) => head.startsWith(' '))
-  const pad = (cell: string, c: number) => (isText[c] === true ? cell.trim().padEnd(widths[c] as number) : cell.padStart(widths[c] as number))
+  const pad = (cell: string, c: number) =>
+    isText[c] === true ? cell.trim().padEnd(widths[c] as number) : cell.padStart(widths[c] as number)
   const line = (cells: readonly string[]) => cells.map(pad).join('  ').trimEnd()
   return [title, ...[heads, ...rows].map((cells) => `  ${line(cells)}`)]
 }

@@ -55,8 +55,9 @@ export interface EventTableOptions {
 
 /**
  * The table of events as mpatrol's trace reader prints it, with its statistics behind. Events that other formats number
- * otherwise, or not at all, get the number of their block's allocation for an index; frees and reallocs get address, size
- * and life from the block that they end. Memory grows with the live blocks, 32 bytes for each beside what `Ledger` keeps.
+ * otherwise, or not at all, get the number of their block's allocation for an index; frees and reallocs get address,
+ * size and life from the block that they end. Memory grows with the live blocks, 32 bytes for each beside what `Ledger`
+ * keeps.
  */
 export class EventTable implements Stage<EventBatch, Uint8Array> {
   readonly warnings: string[] = []
@@ -119,7 +120,9 @@ export class EventTable implements Stage<EventBatch, Uint8Array> {
     // The title of the addresses stands in the middle of its column.
     const margin = ' '.repeat((this.digits - 8) / 2)
     const titles = ` event  type     index  ${margin}allocation${margin}      size    life   count     bytes\n`
-    this.sink.append(ascii(`${titles}------  ------  ------  ${'-'.repeat(this.digits + 2)}  --------  ------  ------  --------\n`))
+    this.sink.append(
+      ascii(`${titles}------  ------  ------  ${'-'.repeat(this.digits + 2)}  --------  ------  ------  --------\n`),
+    )
   }
 
   private finish(isWhole: boolean): void {
@@ -188,7 +191,8 @@ export class EventTable implements Stage<EventBatch, Uint8Array> {
     const { address, size, index } = batch
     if ((mask & HAS_INDEX) !== 0) this.number(6, index.words[2 * i + LO] as number, index.words[2 * i + HI] as number)
     else this.blanks(6)
-    if ((mask & HAS_ADDRESS) !== 0) this.pointer(address.words[2 * i + LO] as number, address.words[2 * i + HI] as number)
+    if ((mask & HAS_ADDRESS) !== 0)
+      this.pointer(address.words[2 * i + LO] as number, address.words[2 * i + HI] as number)
     else this.blanks(this.digits + 6)
     if ((mask & HAS_SIZE) !== 0) this.number(8, size.words[2 * i + LO] as number, size.words[2 * i + HI] as number)
     else this.blanks(8)
@@ -205,7 +209,10 @@ export class EventTable implements Stage<EventBatch, Uint8Array> {
     this.totals.reserves.take(batch, i)
     sink.reserve(ROW)
     sink.append(isInternal ? INTERNAL : RESERVED)
-    this.pointer(isPlaced ? (batch.address.words[2 * i + LO] as number) : 0, isPlaced ? (batch.address.words[2 * i + HI] as number) : 0)
+    this.pointer(
+      isPlaced ? (batch.address.words[2 * i + LO] as number) : 0,
+      isPlaced ? (batch.address.words[2 * i + HI] as number) : 0,
+    )
     this.number(8, lo, hi)
     sink.append(NEWLINE)
   }
@@ -215,13 +222,18 @@ export class EventTable implements Stage<EventBatch, Uint8Array> {
     const { words } = this.ledger
     const at = WORDS * (this.ledger.begun[0] as number)
     const ended = WORDS * (this.ledger.ended[0] as number)
-    const before = goesOn ? words.subarray(ended, ended + WORDS) : this.isResized(batch, i, mask) ? this.lastFreed : undefined
+    const before = goesOn
+      ? words.subarray(ended, ended + WORDS)
+      : this.isResized(batch, i, mask)
+        ? this.lastFreed
+        : undefined
     words[at + BORN] = before === undefined ? this.events : (before[BORN] as number)
     words[at + BORN + 1] = before === undefined ? Math.floor(this.events / WORD) : (before[BORN + 1] as number)
     words[at + SIZE] = lo
     words[at + SIZE + 1] = hi
     // A realloc that stayed in place may name but one address.
-    const has = (mask & HAS_ADDRESS) !== 0 ? batch.address : (mask & HAS_OLD_ADDRESS) !== 0 ? batch.oldAddress : undefined
+    const has =
+      (mask & HAS_ADDRESS) !== 0 ? batch.address : (mask & HAS_OLD_ADDRESS) !== 0 ? batch.oldAddress : undefined
     words[at + ADDRESS] = has === undefined ? 0 : (has.words[2 * i + LO] as number)
     words[at + ADDRESS + 1] = has === undefined ? 0 : (has.words[2 * i + HI] as number)
     if ((mask & HAS_INDEX) !== 0) {
@@ -237,7 +249,10 @@ export class EventTable implements Stage<EventBatch, Uint8Array> {
     }
   }
 
-  /** Whether an allocation goes on with the block freed just before: in old traces a realloc is a free and an allocation of one index. */
+  /**
+   * Whether an allocation goes on with the block freed just before: in old traces a realloc is a free and an allocation
+   * of one index.
+   */
   private isResized(batch: EventBatch, i: number, mask: number): boolean {
     if (this.lastFree === 0 || this.lastFree !== this.events - 1 || (mask & HAS_INDEX) === 0) return false
     const { words } = batch.index

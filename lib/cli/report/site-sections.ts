@@ -16,23 +16,36 @@ function allocations({ sites, allocated }: Statistics, top: number): string[] {
   return tableLines({
     title: `Sites with the most bytes allocated, of ${grouped(sites.length)}`,
     heads: ['bytes', 'share', 'allocations', 'mean', 'most live', ' site'],
-    rows: sites.slice(0, top).map((site) => [
-      grouped(site.allocated.bytes), share(site.allocated.bytes, allocated.bytes), grouped(site.allocated.blocks),
-      grouped(site.allocated.bytes / BigInt(site.allocated.blocks)), grouped(site.peakBytes), siteName(site),
-    ]),
+    rows: sites
+      .slice(0, top)
+      .map((site) => [
+        grouped(site.allocated.bytes),
+        share(site.allocated.bytes, allocated.bytes),
+        grouped(site.allocated.blocks),
+        grouped(site.allocated.bytes / BigInt(site.allocated.blocks)),
+        grouped(site.peakBytes),
+        siteName(site),
+      ]),
   })
 }
 
 function leaks({ sites, leaked }: Statistics, top: number): string[] {
-  const leaking = sites.filter((site) => site.leaked.blocks > 0).toSorted((a, b) => descending(a.leaked.bytes, b.leaked.bytes))
+  const leaking = sites
+    .filter((site) => site.leaked.blocks > 0)
+    .toSorted((a, b) => descending(a.leaked.bytes, b.leaked.bytes))
   if (leaking.length === 0) return []
   return tableLines({
     title: `Sites with the most bytes live at the end, of ${grouped(leaking.length)}`,
     heads: ['bytes', 'share', 'blocks', 'of allocations', ' site'],
-    rows: leaking.slice(0, top).map((site) => [
-      grouped(site.leaked.bytes), share(site.leaked.bytes, leaked.bytes), grouped(site.leaked.blocks),
-      share(site.leaked.blocks, site.allocated.blocks), siteName(site),
-    ]),
+    rows: leaking
+      .slice(0, top)
+      .map((site) => [
+        grouped(site.leaked.bytes),
+        share(site.leaked.bytes, leaked.bytes),
+        grouped(site.leaked.blocks),
+        share(site.leaked.blocks, site.allocated.blocks),
+        siteName(site),
+      ]),
   })
 }
 
@@ -42,7 +55,9 @@ function temporaries(sites: readonly SiteStatistics[], top: number): string[] {
   return tableLines({
     title: `Sites with the most blocks freed at once, of ${grouped(some.length)}`,
     heads: ['blocks', 'of allocations', ' site'],
-    rows: some.slice(0, top).map((site) => [grouped(site.temporary), share(site.temporary, site.allocated.blocks), siteName(site)]),
+    rows: some
+      .slice(0, top)
+      .map((site) => [grouped(site.temporary), share(site.temporary, site.allocated.blocks), siteName(site)]),
   })
 }
 
@@ -54,10 +69,17 @@ function overheads(sites: readonly SiteStatistics[], top: number): string[] {
   return tableLines({
     title: `Sites with the most bytes wasted, of ${grouped(some.length)}`,
     heads: ['requested', 'allocated', 'wasted', 'share', 'hits', ...(hasCpus ? ['other CPU'] : []), ' site'],
-    rows: some.slice(0, top).map(({ overhead, crossCpuFrees = 0, ...site }) => [
-      grouped(overhead.requested), grouped(overhead.allocated), grouped(overhead.wasted), share(overhead.wasted, overhead.allocated),
-      grouped(overhead.hits), ...(hasCpus ? [grouped(crossCpuFrees)] : []), siteName(site),
-    ]),
+    rows: some
+      .slice(0, top)
+      .map(({ overhead, crossCpuFrees = 0, ...site }) => [
+        grouped(overhead.requested),
+        grouped(overhead.allocated),
+        grouped(overhead.wasted),
+        share(overhead.wasted, overhead.allocated),
+        grouped(overhead.hits),
+        ...(hasCpus ? [grouped(crossCpuFrees)] : []),
+        siteName(site),
+      ]),
   })
 }
 

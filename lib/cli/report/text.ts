@@ -20,14 +20,19 @@ export function reportText(statistics: Statistics, top: number): string {
     exactSizes(statistics, top),
     histogram('Lifetimes of freed blocks, in events', 'blocks', lifetimes.events),
     histogram('Lifetimes of freed blocks, in bytes allocated meanwhile', 'blocks', lifetimes.bytes),
-    ...(lifetimes.time === undefined ? [] : [histogram(`Lifetimes of freed blocks, in ${unitName(statistics.time?.unit)}`, 'blocks', lifetimes.time)]),
+    ...(lifetimes.time === undefined
+      ? []
+      : [histogram(`Lifetimes of freed blocks, in ${unitName(statistics.time?.unit)}`, 'blocks', lifetimes.time)]),
     ...siteSections(statistics, top),
     threads(statistics, top),
     values('CPUs', 'cpu', statistics.cpus, top),
     values('Processes', 'process', statistics.processes, top),
     notes(statistics),
   ]
-  return `${sections.filter((lines) => lines.length > 0).map((lines) => lines.join('\n')).join('\n\n')}\n`
+  return `${sections
+    .filter((lines) => lines.length > 0)
+    .map((lines) => lines.join('\n'))
+    .join('\n\n')}\n`
 }
 
 function summary(statistics: Statistics): string[] {
@@ -36,7 +41,10 @@ function summary(statistics: Statistics): string[] {
   const unit = statistics.time?.unit
   const foreign = threads.reduce((sum, { foreignFrees }) => sum + foreignFrees, 0)
   const pairs: Pair[] = [
-    ['traces', `${statistics.traces} (${visible(statistics.formats.join(', '))})${statistics.complete ? '' : ', cut short'}`],
+    [
+      'traces',
+      `${statistics.traces} (${visible(statistics.formats.join(', '))})${statistics.complete ? '' : ', cut short'}`,
+    ],
     ['events', `${grouped(statistics.events)}, ${grouped(statistics.blockEvents)} of them about blocks`],
     ...timePairs(statistics),
     ['allocated', amount(allocated)],
@@ -52,10 +60,16 @@ function summary(statistics: Statistics): string[] {
   if (mpatrol.internal.blocks > 0) pairs.push(['internal', amount(mpatrol.internal, 'areas')])
   if (overhead !== undefined) {
     const wasted = share(overhead.wasted, overhead.allocated)
-    pairs.push(['overhead', `${bytes(overhead.requested)} requested, ${bytes(overhead.allocated)} taken, ${wasted} of it wasted`])
+    pairs.push([
+      'overhead',
+      `${bytes(overhead.requested)} requested, ${bytes(overhead.allocated)} taken, ${wasted} of it wasted`,
+    ])
   }
   if (resident !== undefined) {
-    pairs.push(['resident when freed', `${bytes(resident.present)} of ${bytes(resident.size)} in ${blocks(resident.blocks)}`])
+    pairs.push([
+      'resident when freed',
+      `${bytes(resident.present)} of ${bytes(resident.size)} in ${blocks(resident.blocks)}`,
+    ])
   }
   if (threads.length > 1) pairs.push(['freed by another thread', blocks(foreign)])
   if (crossCpuFrees !== undefined) pairs.push(['freed on another CPU', blocks(crossCpuFrees)])
@@ -67,7 +81,10 @@ function timePairs({ time }: Statistics): Pair[] {
   const pairs: Pair[] = [['time', `${grouped(time.span)} ${unitName(time.unit)}, from ${grouped(time.first)}`]]
   const { rates } = time
   if (rates !== undefined) {
-    pairs.push(['per second', `${rounded(rates.events)} events, ${rounded(rates.allocations)} allocations, ${rounded(rates.bytes)} bytes`])
+    pairs.push([
+      'per second',
+      `${rounded(rates.events)} events, ${rounded(rates.allocations)} allocations, ${rounded(rates.bytes)} bytes`,
+    ])
   }
   return pairs
 }
@@ -92,14 +109,21 @@ function faults({ faults: f, reallocs: r, mismatches }: Statistics): string[] {
     ['failed allocations', f.failedAllocations],
     ['failed reallocs', r.failed],
     ['frees of null', f.nullFrees],
-    ...mismatches.map(({ allocatedBy, freedBy, count }) => [`allocated by ${allocatedBy}, freed by ${freedBy}`, count] as const),
+    ...mismatches.map(
+      ({ allocatedBy, freedBy, count }) => [`allocated by ${allocatedBy}, freed by ${freedBy}`, count] as const,
+    ),
   ]
-  const found = pairs.filter(([, count]) => count > 0).map(([name, count, more = '']): Pair => [name, grouped(count) + more])
+  const found = pairs
+    .filter(([, count]) => count > 0)
+    .map(([name, count, more = '']): Pair => [name, grouped(count) + more])
   return found.length === 0 ? [] : pairLines('Out of the ordinary', found)
 }
 
 function eventCounts({ kinds, apis, events }: Statistics): string[] {
-  const counts = [...Object.entries(kinds), ...Object.entries(apis).map(([name, count]) => [`by ${name}`, count] as const)]
+  const counts = [
+    ...Object.entries(kinds),
+    ...Object.entries(apis).map(([name, count]) => [`by ${name}`, count] as const),
+  ]
   const rows = counts.map(([name, count]) => [name, grouped(count), share(count, events)])
   return tableLines({ title: 'Events', heads: [' kind', 'events', 'share'], rows })
 }
@@ -107,8 +131,14 @@ function eventCounts({ kinds, apis, events }: Statistics): string[] {
 function reallocs({ reallocs: r, kinds }: Statistics): string[] {
   const all = kinds.realloc ?? 0
   const outcomes = [
-    ['in place', r.inPlace], ['moved', r.moved], ['resized, moved or not', r.resized], ['of null, as malloc', r.allocated],
-    ['to nothing, as free', r.freed], ['failed', r.failed], ['of null to nothing', r.nothing], ['of unknown blocks', r.unknown],
+    ['in place', r.inPlace],
+    ['moved', r.moved],
+    ['resized, moved or not', r.resized],
+    ['of null, as malloc', r.allocated],
+    ['to nothing, as free', r.freed],
+    ['failed', r.failed],
+    ['of null to nothing', r.nothing],
+    ['of unknown blocks', r.unknown],
   ] as const
   if (all === 0) return []
   const rows = outcomes.filter(([, n]) => n > 0).map(([name, n]) => [name, grouped(n), share(n, all)])
@@ -121,7 +151,13 @@ function histogram(title: string, what: string, { bars, count, mean }: Histogram
   return tableLines({
     title: `${title} (${rounded(mean)} on average)`,
     heads: ['from', 'to', what, 'share', ' '],
-    rows: bars.map(({ from, to, count: n }) => [grouped(from), grouped(to), grouped(n), share(n, count), bar(n, largest)]),
+    rows: bars.map(({ from, to, count: n }) => [
+      grouped(from),
+      grouped(to),
+      grouped(n),
+      share(n, count),
+      bar(n, largest),
+    ]),
   })
 }
 
@@ -144,12 +180,25 @@ function threads({ threads: all, events }: Statistics, top: number): string[] {
   const shown = all.slice(0, top)
   return tableLines({
     title: `The ${shown.length} busiest of ${grouped(all.length)} threads`,
-    heads: [' thread', ...(hasProcesses ? ['process'] : []), 'events', 'share', 'allocations', 'bytes', 'frees', 'of others’'],
+    heads: [
+      ' thread',
+      ...(hasProcesses ? ['process'] : []),
+      'events',
+      'share',
+      'allocations',
+      'bytes',
+      'frees',
+      'of others’',
+    ],
     rows: shown.map((thread) => [
       thread.thread === undefined ? '(others)' : String(BigInt.asIntN(64, thread.thread)),
       ...(hasProcesses ? [String(thread.process ?? '')] : []),
-      grouped(thread.events), share(thread.events, events),
-      grouped(thread.allocated.blocks), grouped(thread.allocated.bytes), grouped(thread.frees), grouped(thread.foreignFrees),
+      grouped(thread.events),
+      share(thread.events, events),
+      grouped(thread.allocated.blocks),
+      grouped(thread.allocated.bytes),
+      grouped(thread.frees),
+      grouped(thread.foreignFrees),
     ]),
   })
 }
@@ -163,7 +212,10 @@ function values(title: string, name: string, all: Statistics['cpus'], top: numbe
 
 function notes({ full, exact }: Statistics): string[] {
   const lines = exact ? [] : ['Sums beyond 2^85 are rounded.']
-  if (full.length > 0) lines.push(`Too many distinct ${full.join(', ')} to tell all of them apart: those that came last are counted as others.`)
+  if (full.length > 0)
+    lines.push(
+      `Too many distinct ${full.join(', ')} to tell all of them apart: those that came last are counted as others.`,
+    )
   return lines
 }
 

@@ -23,7 +23,11 @@ export async function runFilter(args: Arguments): Promise<void> {
 /** What the flags ask for. @throws UsageError */
 function filterOptions(args: Arguments): FilterOptions {
   const given = <T>(names: readonly string[], read: (name: string, text: string) => T): Record<string, T[]> =>
-    Object.fromEntries(names.filter((name) => args.all(name).length > 0).map((name) => [name, args.all(name).map((text) => read(name, text))]))
+    Object.fromEntries(
+      names
+        .filter((name) => args.all(name).length > 0)
+        .map((name) => [name, args.all(name).map((text) => read(name, text))]),
+    )
   return {
     // Negative thread ids, as memory_replay has them, are kept as 64-bit two's complement.
     ...given(NUMBERS, (name, text) => BigInt.asUintN(64, integer(name, text))),

@@ -29,7 +29,15 @@ export async function runKmemtraceDecode(args: Arguments): Promise<void> {
   if (second === undefined && first !== undefined) {
     if (args.has('window')) throw new UsageError('--window is for several files: one keeps its order')
     // What --cpu says comes before the file's name.
-    await runJob({ command: DECODE, args, from: kmemtrace, decode: { ...first.decode, ...cpuOption(args) }, input: first.path, stages, to: ndjson })
+    await runJob({
+      command: DECODE,
+      args,
+      from: kmemtrace,
+      decode: { ...first.decode, ...cpuOption(args) },
+      input: first.path,
+      stages,
+      to: ndjson,
+    })
     return
   }
   if (args.has('cpu')) throw new UsageError('--cpu is for one file: the names of several tell their CPUs')

@@ -26,7 +26,9 @@ function mapOptions(args: Arguments): MapOptions {
   return {
     ...(expression !== undefined && { expression }),
     ...(rebase !== undefined && { rebase: readRebase(rebase) }),
-    ...(hidden !== undefined && { anonymise: { key: key as string, addresses: hidden !== 'names', names: hidden !== 'addresses' } }),
+    ...(hidden !== undefined && {
+      anonymise: { key: key as string, addresses: hidden !== 'names', names: hidden !== 'addresses' },
+    }),
     numberThreads: args.has('number-threads'),
     drop: args.all('drop') as FieldName[],
     set: Object.fromEntries(args.all('set').map(readSetting)),
@@ -35,7 +37,8 @@ function mapOptions(args: Arguments): MapOptions {
 
 function readRebase(text: string): { from: bigint; to: bigint } {
   const [from, to, more] = text.split('=')
-  if (from === undefined || to === undefined || more !== undefined) throw new UsageError('--rebase needs FROM=TO, such as 0x7f0000000000=0x10000')
+  if (from === undefined || to === undefined || more !== undefined)
+    throw new UsageError('--rebase needs FROM=TO, such as 0x7f0000000000=0x10000')
   return { from: integer('rebase', from), to: integer('rebase', to) }
 }
 
@@ -43,10 +46,14 @@ function readRebase(text: string): { from: bigint; to: bigint } {
 function readSetting(text: string): [string, unknown] {
   const at = text.indexOf('=')
   const field = FIELDS.find(({ name }) => name === text.slice(0, at))
-  if (field === undefined) throw new UsageError(`--set needs FIELD=VALUE with one of the fields ${FIELDS.map(({ name }) => name).join(', ')}`)
+  if (field === undefined)
+    throw new UsageError(`--set needs FIELD=VALUE with one of the fields ${FIELDS.map(({ name }) => name).join(', ')}`)
   const value = text.slice(at + 1)
   try {
-    return [field.name, fieldFromJson(field.name, field.type as FieldType, field.type === 'list' ? value.split('|') : value)]
+    return [
+      field.name,
+      fieldFromJson(field.name, field.type as FieldType, field.type === 'list' ? value.split('|') : value),
+    ]
   } catch (error) {
     throw new UsageError(`--set: ${(error as Error).message}`, { cause: error })
   }

@@ -21,7 +21,8 @@ async function mergeSource(args: Arguments): Promise<Source> {
   if (paths.filter((path) => path === '-').length > 1) throw new UsageError('standard input can be read only once')
   const by = args.value('by') as MergeOrder | undefined
   const isEndToEnd = args.has('end-to-end')
-  if (isEndToEnd && (by !== undefined || args.has('window'))) throw new UsageError('--end-to-end does not go with --by or --window')
+  if (isEndToEnd && (by !== undefined || args.has('window')))
+    throw new UsageError('--end-to-end does not go with --by or --window')
   const window = windowOption(args)
   const inputs = await mergeInputsOf(args)
   // Before anything is written.

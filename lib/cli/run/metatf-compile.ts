@@ -19,7 +19,8 @@ export async function runCompile(args: Arguments): Promise<void> {
   if (isSameFile(dtd.file, output)) throw new UsageError(`${output} is the DTD: write to another file`)
   await writeText(output, compileDtd(dtd, { language }))
   const slow = recordsWithoutLoop(dtd)
-  if (slow.length > 0) process.stderr.write(`metatf-compile: no faster than metatf-decode and metatf-encode: ${list(slow)}\n`)
+  if (slow.length > 0)
+    process.stderr.write(`metatf-compile: no faster than metatf-decode and metatf-encode: ${list(slow)}\n`)
 }
 
 /** The language that the name of a module tells. */
@@ -32,7 +33,10 @@ function languageOf(output: string): Language {
 
 /** Names in one line, which is not to be endless. */
 function list(names: readonly string[]): string {
-  const shown = names.slice(0, MOST_NAMES).map((name) => showText(name, 40)).join(', ')
+  const shown = names
+    .slice(0, MOST_NAMES)
+    .map((name) => showText(name, 40))
+    .join(', ')
   return names.length > MOST_NAMES ? `${shown} and ${names.length - MOST_NAMES} more` : shown
 }
 

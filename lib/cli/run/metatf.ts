@@ -13,7 +13,16 @@ import { UsageError, wholeNumber, type Arguments } from '../command.js'
 import { runJob } from '../pipeline.js'
 
 /** Flags that say how binary traces are written. */
-const BINARY_WRITE_FLAGS = ['header', 'headerless', 'byte-order', 'address-size', 'contiguous', 'interleaved', 'window', 'latency'] as const
+const BINARY_WRITE_FLAGS = [
+  'header',
+  'headerless',
+  'byte-order',
+  'address-size',
+  'contiguous',
+  'interleaved',
+  'window',
+  'latency',
+] as const
 
 /** Flags that say how binary traces are read. */
 const BINARY_READ_FLAGS = ['headerless', 'byte-order', 'buffer'] as const
@@ -21,7 +30,8 @@ const BINARY_READ_FLAGS = ['headerless', 'byte-order', 'buffer'] as const
 /** Runs `metatf-decode`. @throws UsageError */
 export async function runDecode(args: Arguments): Promise<void> {
   const dtd = args.value('dtd') === undefined ? undefined : dtdOf(args)
-  if (args.has('headerless') && dtd === undefined) throw new UsageError('--headerless needs --dtd: nothing else tells the DTD')
+  if (args.has('headerless') && dtd === undefined)
+    throw new UsageError('--headerless needs --dtd: nothing else tells the DTD')
   if (dtd !== undefined) refuse(args, BINARY_READ_FLAGS, dtd, 'describes ASCII')
   const order = args.value('byte-order') as ByteOrder | undefined
   const decode: BinaryDecodeOptions = {
@@ -29,7 +39,8 @@ export async function runDecode(args: Arguments): Promise<void> {
     ...(order !== undefined && { byteOrder: order }),
     ...bufferOption(args),
   }
-  const reader = ({ path, recycle, through }: DecodeAnyOptions) => decodeMetaTf({ path, recycle, through, ...(dtd && { dtd }), folders: args.all('dtd-path'), decode })
+  const reader = ({ path, recycle, through }: DecodeAnyOptions) =>
+    decodeMetaTf({ path, recycle, through, ...(dtd && { dtd }), folders: args.all('dtd-path'), decode })
   await runJob({ command: 'metatf-decode', args, reader, to: await ndjson.load() })
 }
 
@@ -53,7 +64,8 @@ export async function runEncode(args: Arguments): Promise<void> {
 function dtdOf(args: Arguments): Dtd {
   const dtd = open(args)
   const output = args.value('output')
-  if (output !== undefined && isSameFile(dtd.file, output)) throw new UsageError(`${output} is the DTD: write to another file`)
+  if (output !== undefined && isSameFile(dtd.file, output))
+    throw new UsageError(`${output} is the DTD: write to another file`)
   return dtd
 }
 
@@ -67,7 +79,10 @@ function open(args: Arguments): Dtd {
 }
 
 function binaryOptions(args: Arguments, dtd: Dtd): BinaryEncodeOptions {
-  if (args.has('ascii')) throw new UsageError(`--ascii needs a DTD of Meta-TF 1.2: ${dtd.file} is of 1.0, which describes binary traces only`)
+  if (args.has('ascii'))
+    throw new UsageError(
+      `--ascii needs a DTD of Meta-TF 1.2: ${dtd.file} is of 1.0, which describes binary traces only`,
+    )
   const name = args.value('name')
   const order = args.value('byte-order') as ByteOrder | undefined
   const bits = args.value('address-size')
@@ -104,7 +119,8 @@ function ownName(given: string | null, dtd: Dtd): string | null {
 /** Refuses flags that are for binary traces, if the DTD describes others. @throws UsageError */
 function refuse(args: Arguments, flags: readonly string[], { file, version }: Dtd, what: string): void {
   const flag = version === '1.0' ? undefined : flags.find((name) => args.has(name))
-  if (flag !== undefined) throw new UsageError(`--${flag} is for binary traces: ${file} is of Meta-TF ${version}, which ${what}`)
+  if (flag !== undefined)
+    throw new UsageError(`--${flag} is for binary traces: ${file} is of Meta-TF ${version}, which ${what}`)
 }
 
 /** Which of two flags was given that contradict each other: true for the first. */
@@ -116,6 +132,7 @@ function either(args: Arguments, yes: string, no: string): boolean | undefined {
 function bufferOption(args: Arguments): { buffer?: number } {
   const text = args.value('buffer')
   if (text === undefined) return {}
-  if (!/^\d+[KMG]?$/i.test(text)) throw new UsageError(`--buffer needs a number of bytes such as 64M, not ${JSON.stringify(text)}`)
+  if (!/^\d+[KMG]?$/i.test(text))
+    throw new UsageError(`--buffer needs a number of bytes such as 64M, not ${JSON.stringify(text)}`)
   return { buffer: Number(parseRange(text).from) }
 }

@@ -33,14 +33,20 @@ export async function runHatfSplit(args: Arguments): Promise<void> {
     runStreams('hatf-split', input, [], () => splitter),
     ...sides.map((side, i) => writeSide(side, outputs[i] as string, args.has('gzip'))),
   ]
-  await Promise.all(work.map((job) => job.catch((error: unknown) => {
-    failure ??= { error }
-    splitter.destroy(error as Error)
-  })))
+  await Promise.all(
+    work.map((job) =>
+      job.catch((error: unknown) => {
+        failure ??= { error }
+        splitter.destroy(error as Error)
+      }),
+    ),
+  )
   if (failure === undefined) return
   const { error } = failure
   if (!isBrokenPipe(error)) throw error
-  throw new Error('the reader of an output went away before its end; the other outputs are incomplete', { cause: error })
+  throw new Error('the reader of an output went away before its end; the other outputs are incomplete', {
+    cause: error,
+  })
 }
 
 /** Runs `hatf-join`. @throws UsageError */
@@ -48,14 +54,18 @@ export async function runHatfJoin(args: Arguments): Promise<void> {
   const { fields, paths } = fieldFiles(args)
   const input = inputOperand(args)
   const output = args.value('output') ?? '-'
-  if ([input, ...paths].filter((path) => path === '-').length > 1) throw new UsageError('only one input can be standard input')
-  for (const path of [input, ...paths]) if (isSameFile(path, output)) throw new UsageError(`${output} is an input too: write to another file`)
+  if ([input, ...paths].filter((path) => path === '-').length > 1)
+    throw new UsageError('only one input can be standard input')
+  for (const path of [input, ...paths])
+    if (isSameFile(path, output)) throw new UsageError(`${output} is an input too: write to another file`)
   if (output === '-' && isatty(1)) throw new UsageError('binary output is not for a terminal: use -o FILE or a pipe')
   const streams: Partial<Record<HatfField, Readable>> = {}
   fields.forEach((field, i) => (streams[field] = connect(openInput(paths[i] as string), decompress(), () => {})))
   const joined = joinStream(streams, { encoded: args.has('encoded') })
   const compressed = args.has('gzip') || output.endsWith('.gz')
-  await runStreams('hatf-join', input, compressed ? [joined, gzip()] : [joined], () => openOutput(output, { blocking: true }))
+  await runStreams('hatf-join', input, compressed ? [joined, gzip()] : [joined], () =>
+    openOutput(output, { blocking: true }),
+  )
 }
 
 /** Which fields, and the file of each. @throws UsageError */
@@ -64,7 +74,8 @@ function fieldFiles(args: Arguments): { fields: HatfField[]; paths: string[] } {
   if (pattern === undefined) throw new UsageError('name the file of the addresses with -a')
   const fields = (args.value('fields') ?? 'address').split(',').map((name) => {
     const field = FIELD_NAMES.find((known) => known === name)
-    if (field === undefined) throw new UsageError(`--fields knows ${FIELD_NAMES.join(', ')}, not ${JSON.stringify(name)}`)
+    if (field === undefined)
+      throw new UsageError(`--fields knows ${FIELD_NAMES.join(', ')}, not ${JSON.stringify(name)}`)
     return field
   })
   // In the order in which the splitter has its sides.

@@ -37,7 +37,8 @@ function splitOptions(args: Arguments) {
   const by = args.value('by')
   const pattern = args.value('output')
   if (by === undefined) throw new UsageError(`say what to divide --by: ${PARTITIONS.join(', ')}`)
-  if (pattern === undefined || !pattern.includes(PLACE)) throw new UsageError(`name the files with -o and a pattern with ${PLACE} in it`)
+  if (pattern === undefined || !pattern.includes(PLACE))
+    throw new UsageError(`name the files with -o and a pattern with ${PLACE} in it`)
   if (args.has('shards') && by !== 'shard') throw new UsageError('--shards needs --by shard')
   const number = (flag: string, fallback: number): number => {
     const n = wholeNumber(flag, args.value(flag) ?? String(fallback))

@@ -22,15 +22,22 @@ export async function runStats(args: Arguments): Promise<void> {
   const input = inputOperand(args)
   const output = args.value('output') ?? '-'
   const compressed = args.has('gzip') || output.endsWith('.gz')
-  if (compressed && output === '-' && isatty(1)) throw new UsageError('binary output is not for a terminal: use -o FILE or a pipe')
+  if (compressed && output === '-' && isatty(1))
+    throw new UsageError('binary output is not for a terminal: use -o FILE or a pipe')
   if (isSameFile(input, output)) throw new UsageError(`${output} is the input too: write to another file`)
-  await runStreams('hf-stats', input, [decodeAny({ path: input, recycle: true, through: stage }), ...(compressed ? [gzip()] : [])], () => openOutput(output, { blocking: true }))
+  await runStreams(
+    'hf-stats',
+    input,
+    [decodeAny({ path: input, recycle: true, through: stage }), ...(compressed ? [gzip()] : [])],
+    () => openOutput(output, { blocking: true }),
+  )
 }
 
 /** The stage that makes the report that the flags ask for. @throws UsageError */
 function reportStage(args: Arguments): Stage<EventBatch, Uint8Array> {
   const forms = FORMS.filter((form) => args.has(form))
-  if (forms.length > 1) throw new UsageError(`one form at a time, not ${forms.map((form) => `--${form}`).join(' and ')}`)
+  if (forms.length > 1)
+    throw new UsageError(`one form at a time, not ${forms.map((form) => `--${form}`).join(' and ')}`)
   if (args.has('sources') && !args.has('table')) throw new UsageError('--sources needs --table')
   const given = (flag: string) => (args.has(flag) ? wholeNumber(flag, args.value(flag) as string) : undefined)
   const top = given('top')
@@ -45,7 +52,9 @@ function reportStage(args: Arguments): Stage<EventBatch, Uint8Array> {
     })
   }
   const print = (statistics: Statistics) =>
-    args.has('json') ? jsonText(top === undefined ? statistics : cutTables(statistics, top)) : reportText(statistics, top ?? TOP)
+    args.has('json')
+      ? jsonText(top === undefined ? statistics : cutTables(statistics, top))
+      : reportText(statistics, top ?? TOP)
   return new StatisticsReport({ print, ...(trace !== undefined && { trace }) })
 }
 

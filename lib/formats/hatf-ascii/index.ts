@@ -14,5 +14,6 @@ export const hatfAscii: Format<object, EncodeOptions> = {
   writtenAs: WRITTEN_AS,
   sniff,
   decoder: () => new AsciiDecoder(HATF_12, { name: traits.name }),
-  encoder: ({ strict = false }: EncodeOptions = {}) => new AsciiEncoder(HATF_12, { name: traits.name, head: HEAD, strict }),
+  encoder: ({ strict = false }: EncodeOptions = {}) =>
+    new AsciiEncoder(HATF_12, { name: traits.name, head: HEAD, strict }),
 }

@@ -2,8 +2,8 @@ import { mappingOf } from '../../metatf/mapping.js'
 import { parseDtd } from '../../metatf/index.js'
 
 /**
- * The records of HATF 1.0 as mpatrol numbers them, in Meta-TF 1.2. What is `default` takes no room in a line, and has no place:
- * times, threads, heaps and attributes.
+ * The records of HATF 1.0 as mpatrol numbers them, in Meta-TF 1.2. What is `default` takes no room in a line, and has
+ * no place: times, threads, heaps and attributes.
  */
 export const HATF_12 = parseDtd(
   `\

@@ -12,8 +12,8 @@ const HAS_TEXT = Has.text
 const KIND_EXISTING = Kind.existing
 
 /**
- * Makes the attributes and comments of records, and notes what an event has or lacks that shows only there. The records themselves
- * are made in the kernel.
+ * Makes the attributes and comments of records, and notes what an event has or lacks that shows only there. The records
+ * themselves are made in the kernel.
  */
 export class Attachments {
   /** The attributes and comments of all records, one behind the other. */
@@ -22,7 +22,10 @@ export class Attachments {
   private readonly zeroNotes = new Map<number, readonly string[]>()
 
   /** @param attributes whether fields and events without a place are kept in attributes and comments */
-  constructor(private readonly losses: Losses, attributes: boolean) {
+  constructor(
+    private readonly losses: Losses,
+    attributes: boolean,
+  ) {
     this.extras = attributes ? new ExtrasWriter() : undefined
   }
 
@@ -38,7 +41,8 @@ export class Attachments {
     const start = data.pos
     const raw = (rest & HAS_ATTRIBUTES) !== 0 ? batch.strings.view(batch.attributes[i] as number) : undefined
     // Attributes that would be taken for extra fields, or for none at all, are wrapped up in extra fields.
-    const wrap = raw !== undefined && (raw.length === 0 ? this.extras !== undefined : hasMark(raw, 0, raw.length, EXTRAS_MARK))
+    const wrap =
+      raw !== undefined && (raw.length === 0 ? this.extras !== undefined : hasMark(raw, 0, raw.length, EXTRAS_MARK))
     if (this.extras === undefined) {
       if (existing) this.losses.note('existing blocks, written as allocations', batch, i)
       if (without !== 0) this.noteZeros(batch, i, without & ~HAS_OUTCOME)

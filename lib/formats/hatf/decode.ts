@@ -13,7 +13,10 @@ import { MAX_RECORD_BYTES } from './layout.js'
 
 /** What the decoder can be told. */
 export interface HatfDecodeOptions {
-  /** Take the alloc and free records that a realloc made out of the stream, so that they do not count twice. Default true. */
+  /**
+   * Take the alloc and free records that a realloc made out of the stream, so that they do not count twice. Default
+   * true.
+   */
   fold?: boolean
 }
 
@@ -21,7 +24,10 @@ const HAS_ATTRIBUTES = Has.attributes
 const HAS_TEXT = Has.text
 const HAS_THREAD = Has.thread
 /** The fields whose columns hold ids of strings or lists. */
-const STRING_FIELDS = FIELDS.reduce((set, { type }, f) => (['string', 'bytes', 'json', 'list'].includes(type) ? set | (1 << f) : set), 0)
+const STRING_FIELDS = FIELDS.reduce(
+  (set, { type }, f) => (['string', 'bytes', 'json', 'list'].includes(type) ? set | (1 << f) : set),
+  0,
+)
 
 /** Why `fill` stopped. */
 const USED_UP = Stop.usedUp
@@ -133,7 +139,8 @@ export class HatfDecoder implements Decoder {
       this.hasGiven = true
       this.owesHeader = false
     }
-    if (first < count) this.held = kernel.columns.take(count - first, this.fields | HAS_THREAD, this.header, this.strings, first)
+    if (first < count)
+      this.held = kernel.columns.take(count - first, this.fields | HAS_THREAD, this.header, this.strings, first)
     if (stop === NEW_HEADER) {
       this.header = this.nextHeader as TraceHeader
       this.owesHeader = true
@@ -141,7 +148,9 @@ export class HatfDecoder implements Decoder {
     return given
   }
 
-  /** Reads records until the input is used up, there are as many events as a batch can have or something else comes up. */
+  /**
+   * Reads records until the input is used up, there are as many events as a batch can have or something else comes up.
+   */
   private fill(): number {
     const { input } = this
     const { run, input: window } = this.kernel
@@ -164,7 +173,11 @@ export class HatfDecoder implements Decoder {
           return FULL
         case Stop.comment:
         case Stop.data: {
-          const after = (stop === Stop.comment ? this.readComment : this.readAttributes).call(this, pos + run.dataFrom.value, pos + run.dataTo.value)
+          const after = (stop === Stop.comment ? this.readComment : this.readAttributes).call(
+            this,
+            pos + run.dataFrom.value,
+            pos + run.dataTo.value,
+          )
           input.skip(read)
           if (after !== GO_ON) return after
           break

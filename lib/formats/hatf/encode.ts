@@ -22,8 +22,8 @@ export interface HatfEncodeOptions extends EncodeOptions, StrategyOptions {
    */
   attributes?: boolean
   /**
-   * Write each batch as soon as it comes, for live input. Default false: wait until there is a whole window of records to
-   * choose the layouts for, which takes fewer bytes, and the same however the events were cut into batches.
+   * Write each batch as soon as it comes, for live input. Default false: wait until there is a whole window of records
+   * to choose the layouts for, which takes fewer bytes, and the same however the events were cut into batches.
    */
   latency?: boolean
 }
@@ -78,7 +78,8 @@ export class HatfEncoder implements Encoder {
     this.enter()
     try {
       if (batch.header !== this.header) this.begin(batch)
-      for (let from = 0; from < count; from += KERNEL_EVENTS) this.lower(batch, from, Math.min(count, from + KERNEL_EVENTS))
+      for (let from = 0; from < count; from += KERNEL_EVENTS)
+        this.lower(batch, from, Math.min(count, from + KERNEL_EVENTS))
     } catch (error) {
       this.fault = error as Error
     }
@@ -113,14 +114,17 @@ export class HatfEncoder implements Encoder {
     this.records.enter()
   }
 
-  /** Makes records of the events from `from` to `to`, for all of which the kernel has room, and writes all but the last ones. */
+  /**
+   * Makes records of the events from `from` to `to`, for all of which the kernel has room, and writes all but the last
+   * ones.
+   */
   private lower(batch: EventBatch, from: number, to: number): void {
     const { attachments, full, records } = this
     const { columns, run } = this.kernel
     const { data } = attachments
     const n = to - from
     columns.put(batch, from, to, LOWERED)
-    for (let i = 0; i < n; ) {
+    for (let i = 0; i < n;) {
       if (records.count >= full || data.pos >= WINDOW_BYTES) this.write()
       if (!this.looksAhead && records.count === 0) {
         i = this.stream(i, n)
@@ -166,7 +170,7 @@ export class HatfEncoder implements Encoder {
     run.plan(count)
     let dataFrom = 0
     let dataTo = 0
-    for (let r = 0; r < count; ) {
+    for (let r = 0; r < count;) {
       r = run.write(r, count, dataFrom, dataTo)
       sink.append(output.subarray(0, run.written.value))
       if (r < count && records.dataEnd(r) > dataTo) {

@@ -48,8 +48,9 @@ function keyShape(length: number, first: number): number {
 }
 
 /**
- * Reads what `ExtrasWriter` wrote, straight into a batch. Anything else (blanks, unknown keys, values out of range, fields
- * that the record has itself) makes it give up: then it was not written by this format, and is no more than bytes.
+ * Reads what `ExtrasWriter` wrote, straight into a batch. Anything else (blanks, unknown keys, values out of range,
+ * fields that the record has itself) makes it give up: then it was not written by this format, and is no more than
+ * bytes.
  */
 export class ExtrasReader {
   /** What was read last: the fields that were set, */
@@ -66,7 +67,10 @@ export class ExtrasReader {
   /** The 64-bit columns of the batch read into last, by field, as far as they were needed. */
   private readonly words: (Uint32Array | undefined)[] = FIELDS.map(() => undefined)
 
-  /** Reads attributes with extra fields into row i, whose kind is set. @returns whether they were extra fields at all */
+  /**
+   * Reads attributes with extra fields into row i, whose kind is set.
+   * @returns whether they were extra fields at all
+   */
   readAttributes(bytes: Uint8Array, start: number, end: number, batch: EventBatch, i: number): boolean {
     const carried = RECORD_FIELDS[batch.kind[i] as number] as number
     this.start(bytes, start + EXTRAS_MARK.length, end, batch)
@@ -166,7 +170,8 @@ export class ExtrasReader {
     this.expect(COLON)
     const codes = KEYS_BY_SHAPE[keyShape(length, this.bytes[start] as number)]
     if (codes === undefined) return -1
-    for (let k = 0; k < codes.length; k++) if (this.isAt(start, KEYS[codes[k] as number] as Uint8Array)) return codes[k] as number
+    for (let k = 0; k < codes.length; k++)
+      if (this.isAt(start, KEYS[codes[k] as number] as Uint8Array)) return codes[k] as number
     return -1
   }
 

@@ -91,7 +91,9 @@ export class ExtrasWriter {
         this.list(out, batch, i)
         break
       case 'bytes':
-        out.append(encoder.encode(`"${Buffer.from(batch.strings.view(batch.attributes[i] as number)).toString('base64')}"`))
+        out.append(
+          encoder.encode(`"${Buffer.from(batch.strings.view(batch.attributes[i] as number)).toString('base64')}"`),
+        )
     }
     out.reserve(1)
     out.bytes[out.pos++] = COMMA
@@ -127,7 +129,8 @@ export class ExtrasWriter {
 function quote(bytes: Uint8Array): Uint8Array {
   for (let i = 0; i < bytes.length; i++) {
     const byte = bytes[i] as number
-    if (byte < 32 || byte > 126 || byte === QUOTE || byte === BACKSLASH) return encoder.encode(JSON.stringify(decodeText(bytes)))
+    if (byte < 32 || byte > 126 || byte === QUOTE || byte === BACKSLASH)
+      return encoder.encode(JSON.stringify(decodeText(bytes)))
   }
   const quoted = new Uint8Array(bytes.length + 2)
   quoted[0] = QUOTE

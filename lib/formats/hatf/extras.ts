@@ -4,9 +4,9 @@ import { decodeText } from '../../event/strings.js'
 import { CARRIED } from './layout.js'
 
 /**
- * What `attributes: true` adds to HATF, so that nothing is lost: fields without a place go into a record's attributes as
- * `hf{...}`, events without a record and the trace header into comments as `heapflow:{...}`. Both are JSON without blanks,
- * the fields named and written as on the NDJSON wire.
+ * What `attributes: true` adds to HATF, so that nothing is lost: fields without a place go into a record's attributes
+ * as `hf{...}`, events without a record and the trace header into comments as `heapflow:{...}`. Both are JSON without
+ * blanks, the fields named and written as on the NDJSON wire.
  */
 
 const encoder = new TextEncoder()

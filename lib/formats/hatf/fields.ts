@@ -4,8 +4,9 @@ const { none: NONE, default: DEFAULT } = Interpretation
 const { size: SIZE, address: ADDRESS, time: TIME, thread: THREAD, heap: HEAP, attributes: ATTRIBUTES } = Field
 
 /**
- * How long each field is at one place of a stream, and how it is interpreted: what the metadata records so far have set. Those who only
- * move bytes keep one of these and pass every metadata record through `apply`; the kernel has its own, which knows values too.
+ * How long each field is at one place of a stream, and how it is interpreted: what the metadata records so far have
+ * set. Those who only move bytes keep one of these and pass every metadata record through `apply`; the kernel has its
+ * own, which knows values too.
  */
 export class FieldStates {
   /** Width code per field. */
@@ -33,7 +34,8 @@ export class FieldStates {
     const setting = bytes[pos + 3] as number
     if (op !== Op.fieldSize && op !== Op.fieldInterpretation) return `unknown metadata operation ${op}`
     if (field >= FIELD_COUNT) return `metadata for the unknown field ${field}`
-    const fault = op === Op.fieldSize ? this.setWidth(field, setting) : this.setInterpretation(field, setting, bytes, pos + HEAD)
+    const fault =
+      op === Op.fieldSize ? this.setWidth(field, setting) : this.setInterpretation(field, setting, bytes, pos + HEAD)
     if (fault === '') this.measure()
     return fault
   }
@@ -55,7 +57,8 @@ export class FieldStates {
     }
     if (field === ATTRIBUTES && interpretation !== NONE) {
       const isEmpty = interpretation === DEFAULT && word(bytes, at) === 0 && word(bytes, at + 4) === 0
-      if (!isEmpty) return 'attributes are bytes, not numbers: they can be stored as they are (none) or empty (default 0)'
+      if (!isEmpty)
+        return 'attributes are bytes, not numbers: they can be stored as they are (none) or empty (default 0)'
     }
     this.interpretation[field] = interpretation
     this.width[field] =

@@ -9,7 +9,14 @@ import { traits } from './traits.js'
 
 export { HatfDecoder, type HatfDecodeOptions } from './decode.js'
 export { HatfEncoder, type HatfEncodeOptions } from './encode.js'
-export { PRESETS, strategiesOf, strategyNames, type Strategies, type StrategyName, type StrategyOptions } from './plan/strategies.js'
+export {
+  PRESETS,
+  strategiesOf,
+  strategyNames,
+  type Strategies,
+  type StrategyName,
+  type StrategyOptions,
+} from './plan/strategies.js'
 export { EitherDecoder, SplitDecoder } from './split/decode.js'
 export { SplitEncoder } from './split/encode.js'
 export { Joiner } from './split/join.js'

@@ -36,7 +36,10 @@ export const FIELD_NAMES = ['size', 'address', 'time', 'thread', 'heap', 'attrib
 /** How many fields there are. */
 export const FIELD_COUNT = FIELD_NAMES.length
 
-/** The widths of attributes that begin with their length, in one byte or in two. Other widths are 0, 1, 2, 4 and 8 bytes. */
+/**
+ * The widths of attributes that begin with their length, in one byte or in two. Other widths are 0, 1, 2, 4 and 8
+ * bytes.
+ */
 export const Width = { v1: 9, v2: 10 } as const
 
 /** How a field's value comes from what is stored. */
@@ -75,8 +78,10 @@ export function metadataLength(bytes: Uint8Array, pos: number): number {
 /** The big-endian 32-bit word at `pos`, as a signed number: store it in a `Uint32Array` or shift it. */
 export function word(bytes: Uint8Array, pos: number): number {
   return (
-    ((bytes[pos] as number) << 24) | ((bytes[pos + 1] as number) << 16) |
-    ((bytes[pos + 2] as number) << 8) | (bytes[pos + 3] as number)
+    ((bytes[pos] as number) << 24) |
+    ((bytes[pos + 1] as number) << 16) |
+    ((bytes[pos + 2] as number) << 8) |
+    (bytes[pos + 3] as number)
   )
 }
 

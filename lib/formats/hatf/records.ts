@@ -8,8 +8,8 @@ export const WINDOW_RECORDS = 2048
 const owners = new WeakMap<Kernel<HatfKernel>, Records>()
 
 /**
- * The records of an encoder that have not been written yet. They lie in the kernel's memory. When another encoder needs it, those
- * that are new are copied out of it, and all of them are copied back when they are to be written.
+ * The records of an encoder that have not been written yet. They lie in the kernel's memory. When another encoder needs
+ * it, those that are new are copied out of it, and all of them are copied back when they are to be written.
  */
 export class Records {
   /** How many records there are. The encoder sets it when it has added some. */

@@ -11,10 +11,15 @@ export const traits: FormatTraits = {
     fold: { help: 'also give the alloc and free records that reallocs made, which then count twice', default: true },
   },
   encodeOptions: {
-    attributes: { help: 'keep fields and events that HATF has no place for, in attributes and comments', default: false },
+    attributes: {
+      help: 'keep fields and events that HATF has no place for, in attributes and comments',
+      default: false,
+    },
     preset: {
-      help: 'how to lay out fields: for the fewest bytes, or without looking ahead', default: DEFAULT_PRESET,
-      value: 'NAME', values: Object.keys(PRESETS),
+      help: 'how to lay out fields: for the fewest bytes, or without looking ahead',
+      default: DEFAULT_PRESET,
+      value: 'NAME',
+      values: Object.keys(PRESETS),
     },
     sizeEncoding: encoding('size'),
     addressEncoding: encoding('address'),
@@ -23,8 +28,16 @@ export const traits: FormatTraits = {
     timeEncoding: encoding('time'),
     attributesEncoding: encoding('attributes'),
     latency: { help: 'for live input: write events as they come, instead of collecting some thousand', default: false },
-    splitAddr: { help: 'write addresses as a stream of their own beside the rest, each compressed by itself, in one file', default: false },
-    splitLevel: { help: 'with --split-addr, how hard to compress; 0 is not at all', default: 6, value: 'N', values: [...'0123456789'] },
+    splitAddr: {
+      help: 'write addresses as a stream of their own beside the rest, each compressed by itself, in one file',
+      default: false,
+    },
+    splitLevel: {
+      help: 'with --split-addr, how hard to compress; 0 is not at all',
+      default: 6,
+      value: 'N',
+      values: [...'0123456789'],
+    },
   },
 }
 

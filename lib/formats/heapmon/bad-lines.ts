@@ -20,6 +20,7 @@ export class BadLines {
   finish(): void {
     const { count } = this
     this.count = 0
-    if (count > 0) this.warnings.push(`${NAME}: ${count === 1 ? '1 line that fits' : `${count} lines that fit`} no rule left out`)
+    if (count > 0)
+      this.warnings.push(`${NAME}: ${count === 1 ? '1 line that fits' : `${count} lines that fit`} no rule left out`)
   }
 }

@@ -14,9 +14,9 @@ const ROTATE = 5
 const PRIME = 0x9e37_79b1 | 0
 
 /**
- * The stack crawls of the lines. Few places allocate most blocks, so equal crawls are found by their bytes, and split into
- * frames once. Eight bytes are looked at together, for crawls make up most of a file. What is remembered outlives the
- * batches, and memory for it is bounded.
+ * The stack crawls of the lines. Few places allocate most blocks, so equal crawls are found by their bytes, and split
+ * into frames once. Eight bytes are looked at together, for crawls make up most of a file. What is remembered outlives
+ * the batches, and memory for it is bounded.
  */
 export class Crawls {
   /** Where the line of the crawl found last has its line feed. */
@@ -93,7 +93,12 @@ export class Crawls {
     for (; i + 8 <= length; i += 8) {
       const p = start + i
       const q = from + i
-      if (((view.getInt32(p, true) ^ own.getInt32(q, true)) | (view.getInt32(p + 4, true) ^ own.getInt32(q + 4, true))) !== 0) return false
+      if (
+        ((view.getInt32(p, true) ^ own.getInt32(q, true)) |
+          (view.getInt32(p + 4, true) ^ own.getInt32(q + 4, true))) !==
+        0
+      )
+        return false
     }
     for (; i < length; i++) if (input[start + i] !== bytes[from + i]) return false
     return true
@@ -140,7 +145,7 @@ export class Crawls {
     const { bytes, names } = this
     const end = trimEnd(bytes, start, lineEnd)
     const frames: number[] = []
-    for (let from = start; end > start; ) {
+    for (let from = start; end > start;) {
       const to = frameEnd(bytes, from, end)
       frames.push(names.number(bytes, from, to))
       if (to === end) break

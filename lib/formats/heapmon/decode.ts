@@ -45,8 +45,8 @@ export interface HeapmonDecodeOptions {
 }
 
 /**
- * Decodes heap monitoring files. It only looks at lines whose line feed is there, so that no reader needs to look for the
- * end of the input: the line feed stops them all.
+ * Decodes heap monitoring files. It only looks at lines whose line feed is there, so that no reader needs to look for
+ * the end of the input: the line feed stops them all.
  */
 export class HeapmonDecoder implements Decoder {
   readonly warnings: string[] = []
@@ -120,7 +120,12 @@ export class HeapmonDecoder implements Decoder {
     if (this.unterminated) {
       this.unterminated = false
       const { events } = this
-      const place = describe({ format: NAME, offset: this.input.offset - 1, line: this.line - 1, ...(events > 0 && { event: events }) })
+      const place = describe({
+        format: NAME,
+        offset: this.input.offset - 1,
+        line: this.line - 1,
+        ...(events > 0 && { event: events }),
+      })
       this.warnings.push(`${place}: the last line does not end with a newline, so the file may be cut`)
     }
     if (this.announced !== undefined) {
@@ -236,7 +241,13 @@ export class HeapmonDecoder implements Decoder {
         wide |= bytes[q] === TAB ? 1 : 0
         p = gap(bytes, q)
         wide |= p - q - 1
-        if (p > 0) q = bytes[p] !== ZERO ? ~p : ((bytes[p + 1] as number) | 32) !== LETTER_X ? ~(p + 1) : hex(bytes, p + 2, address, at)
+        if (p > 0)
+          q =
+            bytes[p] !== ZERO
+              ? ~p
+              : ((bytes[p + 1] as number) | 32) !== LETTER_X
+                ? ~(p + 1)
+                : hex(bytes, p + 2, address, at)
         if (p < 0 || q < 0) {
           expected = 'an address'
           p = p < 0 ? p : q
@@ -328,7 +339,10 @@ export class HeapmonDecoder implements Decoder {
     return batch
   }
 
-  /** The line that begins at `start` breaks the grammar at `at`: the next call of `next` that has no events throws, or it is left out. */
+  /**
+   * The line that begins at `start` breaks the grammar at `at`: the next call of `next` that has no events throws, or
+   * it is left out.
+   */
   private fault(start: number, at: number, expected: string, line: number, events: number): void {
     const { input } = this
     if (input.bytes.indexOf(LF, start) - start >= MAX_LINE) {
@@ -336,7 +350,8 @@ export class HeapmonDecoder implements Decoder {
       return
     }
     const place = { format: NAME, offset: input.offset + at - input.pos, line, column: at - start + 1 }
-    if (this.unterminated && at === input.end - 1) this.reject(truncated, `the last line ends where ${expected} should stand`, place, events)
+    if (this.unterminated && at === input.end - 1)
+      this.reject(truncated, `the last line ends where ${expected} should stand`, place, events)
     else this.reject(malformed, `expected ${expected}`, place, events)
   }
 

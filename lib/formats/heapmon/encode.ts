@@ -82,8 +82,10 @@ export class HeapmonEncoder extends LineEncoder {
         // One that stayed where it was may have only one of its addresses.
         const old = (fields & HAS_OLD_ADDRESS) !== 0 ? batch.oldAddress.words : address
         const now = (fields & HAS_ADDRESS) !== 0 ? address : old
-        if ((parts & Parts.free) !== 0) this.writeLine(FREE, fields, old[2 * i + LO] as number, old[2 * i + HI] as number, typed, stack, batch, i)
-        if ((parts & Parts.alloc) !== 0) this.writeLine(ALLOC, fields, now[2 * i + LO] as number, now[2 * i + HI] as number, typed, stack, batch, i)
+        if ((parts & Parts.free) !== 0)
+          this.writeLine(FREE, fields, old[2 * i + LO] as number, old[2 * i + HI] as number, typed, stack, batch, i)
+        if ((parts & Parts.alloc) !== 0)
+          this.writeLine(ALLOC, fields, now[2 * i + LO] as number, now[2 * i + HI] as number, typed, stack, batch, i)
         continue
       }
       if (what !== ALLOC && what !== FREE && what !== EXISTING) continue
@@ -129,7 +131,16 @@ export class HeapmonEncoder extends LineEncoder {
   }
 
   /** One line. Nothing is lost in it any more: what a column has no place for was noted before. */
-  private writeLine(what: number, fields: number, lo: number, hi: number, type: Uint8Array, stack: Uint8Array, batch: EventBatch, i: number): void {
+  private writeLine(
+    what: number,
+    fields: number,
+    lo: number,
+    hi: number,
+    type: Uint8Array,
+    stack: Uint8Array,
+    batch: EventBatch,
+    i: number,
+  ): void {
     const { sink } = this
     const at = 2 * i
     sink.reserve(MAX_NUMBERS + type.length + stack.length)
@@ -137,10 +148,12 @@ export class HeapmonEncoder extends LineEncoder {
     let p = this.indent(out, sink.pos)
 
     let start = p
-    if ((fields & HAS_PROCESS) !== 0) p = writeDecimal(out, p, batch.process.words[at + LO] as number, batch.process.words[at + HI] as number)
+    if ((fields & HAS_PROCESS) !== 0)
+      p = writeDecimal(out, p, batch.process.words[at + LO] as number, batch.process.words[at + HI] as number)
     else out[p++] = ZERO
     out[p++] = MINUS
-    if ((fields & HAS_THREAD) !== 0) p = writeDecimal(out, p, batch.thread.words[at + LO] as number, batch.thread.words[at + HI] as number)
+    if ((fields & HAS_THREAD) !== 0)
+      p = writeDecimal(out, p, batch.thread.words[at + LO] as number, batch.thread.words[at + HI] as number)
     else out[p++] = ZERO
     p = this.gap(out, p, start, THREAD_WIDTH)
 
@@ -157,7 +170,8 @@ export class HeapmonEncoder extends LineEncoder {
 
     start = p
     if (what === FREE) p = put(out, p, DEL)
-    else if ((fields & HAS_SIZE) !== 0) p = writeDecimal(out, p, batch.size.words[at + LO] as number, batch.size.words[at + HI] as number)
+    else if ((fields & HAS_SIZE) !== 0)
+      p = writeDecimal(out, p, batch.size.words[at + LO] as number, batch.size.words[at + HI] as number)
     else out[p++] = ZERO
     p = this.gap(out, p, start, SIZE_WIDTH)
 
@@ -176,7 +190,9 @@ export class HeapmonEncoder extends LineEncoder {
     return p
   }
 
-  /** What stands behind a column that began at `start`: a tab, or at least two blanks, for a type can have single ones. */
+  /**
+   * What stands behind a column that began at `start`: a tab, or at least two blanks, for a type can have single ones.
+   */
   private gap(out: Uint8Array, p: number, start: number, width: number): number {
     if (this.tabs) {
       out[p] = TAB
@@ -207,8 +223,10 @@ export class HeapmonEncoder extends LineEncoder {
 
   /** 0 stands for no thread and for no process, so it cannot be told from them. */
   private noteThread(fields: number, batch: EventBatch, i: number): void {
-    if ((fields & HAS_PROCESS) !== 0 && isZero(batch.process.words, i)) this.losses.note('process 0, which stands for none', batch, i)
-    if ((fields & HAS_THREAD) !== 0 && isZero(batch.thread.words, i)) this.losses.note('thread 0, which stands for none', batch, i)
+    if ((fields & HAS_PROCESS) !== 0 && isZero(batch.process.words, i))
+      this.losses.note('process 0, which stands for none', batch, i)
+    if ((fields & HAS_THREAD) !== 0 && isZero(batch.thread.words, i))
+      this.losses.note('thread 0, which stands for none', batch, i)
   }
 
   private noteSize(fields: number, batch: EventBatch, i: number): void {

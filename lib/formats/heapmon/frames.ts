@@ -6,19 +6,25 @@ const OPERATOR = ascii('operator')
 /** The last letter of `operator`. */
 const R = 0x72
 
-/** 1 for bytes that cannot begin a function's name, so that a bar before them is no separator where it can be an operator. */
+/**
+ * 1 for bytes that cannot begin a function's name, so that a bar before them is no separator where it can be an
+ * operator.
+ */
 const CONTINUES = table('|(<>), \t')
 /** 1 for bytes of identifiers, those of UTF-8 included. */
 const IDENTIFIER = table('_$', (char) => /\w/.test(String.fromCharCode(char)) || char >= 0x80)
 
 function table(chars: string, also: (char: number) => boolean = () => false): Uint8Array {
-  return Uint8Array.from({ length: 256 }, (_, char) => (chars.includes(String.fromCharCode(char)) || also(char) ? 1 : 0))
+  return Uint8Array.from({ length: 256 }, (_, char) =>
+    chars.includes(String.fromCharCode(char)) || also(char) ? 1 : 0,
+  )
 }
 
 /**
- * Where the function's name that begins at `start` in a stack crawl ends: at a bar, or at `end`. A bar belongs to a name
- * in `operator|`, `operator||` and `operator|=`, and only if what follows cannot begin another name: the end, a blank, or
- * one of `| ( < > ) ,`. So `operator||operator|=(int)|main` has the three names `operator|`, `operator|=(int)` and `main`.
+ * Where the function's name that begins at `start` in a stack crawl ends: at a bar, or at `end`. A bar belongs to a
+ * name in `operator|`, `operator||` and `operator|=`, and only if what follows cannot begin another name: the end, a
+ * blank, or one of `| ( < > ) ,`. So `operator||operator|=(int)|main` has the three names `operator|`,
+ * `operator|=(int)` and `main`.
  */
 export function frameEnd(bytes: Uint8Array, start: number, end: number): number {
   for (let p = start; p < end; p++) {

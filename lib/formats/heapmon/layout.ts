@@ -11,7 +11,9 @@ export const NAME = traits.name
 export const MAX_LINE = 1 << 20
 /** The longest type that is written. */
 export const MAX_TYPE = 1 << 16
-/** The longest stack crawl that is written, so that a line with the longest type before it is not too long to be read. */
+/**
+ * The longest stack crawl that is written, so that a line with the longest type before it is not too long to be read.
+ */
 export const MAX_CRAWL = MAX_LINE - MAX_TYPE - 1024
 
 /** `|`, which stands between the functions of a stack crawl. */

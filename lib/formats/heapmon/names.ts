@@ -83,7 +83,9 @@ function isType(type: Uint8Array): boolean {
     const c = type[i]
     if (c === LF || c === TAB || (c === SPACE && type[i + 1] === SPACE)) return false
   }
-  return !isNovtbl(type, 0, length) && !(type[NOVTBL.length] === SPACE && (begins(type, NOVTBL) || begins(type, NOTYPE)))
+  return (
+    !isNovtbl(type, 0, length) && !(type[NOVTBL.length] === SPACE && (begins(type, NOVTBL) || begins(type, NOTYPE)))
+  )
 }
 
 /** Whether a crawl comes back from its column as these frames. */
@@ -116,6 +118,9 @@ function join(frames: readonly Uint8Array[]): Uint8Array {
 }
 
 function singleBlanks(name: Uint8Array): Uint8Array {
-  return encodeText(decodeText(name).replace(/[ \t\r\n]+/g, ' ').replace(/^ | $/g, ''))
+  return encodeText(
+    decodeText(name)
+      .replace(/[ \t\r\n]+/g, ' ')
+      .replace(/^ | $/g, ''),
+  )
 }
-

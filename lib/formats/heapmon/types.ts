@@ -5,7 +5,8 @@ const LETTER_N = 0x6e
 
 /**
  * Where the type that begins at `start` ends, and with it the column.
- * @param wide whether the columns before it are more than one blank, or a tab, apart: then a type can have single blanks in it
+ * @param wide whether the columns before it are more than one blank, or a tab, apart: then a type can have single
+ *   blanks in it
  * @returns the position of a blank, a tab or the line feed
  */
 export function typeEnd(bytes: Uint8Array, start: number, wide: boolean): number {
@@ -22,7 +23,9 @@ export function typeEnd(bytes: Uint8Array, start: number, wide: boolean): number
   }
 }
 
-/** Where the text of a type ends whose column ends at `end`: without the carriage return, and blanks, of a line's end. */
+/**
+ * Where the text of a type ends whose column ends at `end`: without the carriage return, and blanks, of a line's end.
+ */
 export function typeTextEnd(bytes: Uint8Array, start: number, end: number): number {
   while (end > start && (bytes[end - 1] === CR || bytes[end - 1] === SPACE)) end--
   return end

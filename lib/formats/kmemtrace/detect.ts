@@ -4,14 +4,18 @@ import { EventId, HEAD, LAYOUTS, TYPES, allocSize, callSiteAt, coreSize, type Km
 /** How many bytes are looked at, at most, to tell a layout from the others. */
 export const WINDOW = 4096
 
-/** The size of an all-zero record divides this in every layout, so that many zero bytes say nothing about the layout. */
+/**
+ * The size of an all-zero record divides this in every layout, so that many zero bytes say nothing about the layout.
+ */
 export const ZERO_GROUP = 96
 
 /** Records with more bytes than this beyond what they must have are not believed; no feature was ever defined. */
 const MAX_EXTRA = 1024
 /** Linux can be built for as many CPUs as this, and then some. */
 const MAX_CPU = 0xffff
-/** The high word of a time of 146 years in nanoseconds. 64-bit kernel addresses, which could be in its place, are above. */
+/**
+ * The high word of a time of 146 years in nanoseconds. 64-bit kernel addresses, which could be in its place, are above.
+ */
 const MAX_TIME_HIGH = 0x3fff_ffff
 
 /** How far bytes make sense as records of one layout. */
@@ -37,7 +41,11 @@ interface Reading {
  * @param ended no more bytes will come
  */
 export function detectLayout(
-  layouts: readonly KmemtraceLayout[], bytes: Uint8Array, pos: number, end: number, ended: boolean,
+  layouts: readonly KmemtraceLayout[],
+  bytes: Uint8Array,
+  pos: number,
+  end: number,
+  ended: boolean,
 ): KmemtraceLayout | 'short' | 'bad' {
   if (layouts.length === 1) return layouts[0] as KmemtraceLayout
   const stop = Math.min(end, pos + WINDOW)
@@ -78,7 +86,8 @@ function readAs(layout: KmemtraceLayout, bytes: Uint8Array, pos: number, end: nu
   while (end - at >= HEAD) {
     const fit = fitOf(layout, bytes, at, end)
     if (fit === Fit.short) {
-      // The beginning of a record tells whether it is a usual one: known, and without features, which nobody has seen yet.
+      // The beginning of a record tells whether it is a usual one: known, and without features, which nobody has seen
+      // yet.
       const size = sizeAt(layout, bytes, at)
       if (size > 0 && !(isNamed(bytes, at) && size === mandatorySize(layout, bytes, at))) odd++
       break

@@ -1,7 +1,10 @@
 /** Bytes of a feature's size (which counts itself) and id. */
 const FEATURE_HEAD = 3
 
-/** Whether `bytes[start..end)` is a row of whole features: each a size of 2 bytes, an id, and as much data as the size says. */
+/**
+ * Whether `bytes[start..end)` is a row of whole features: each a size of 2 bytes, an id, and as much data as the size
+ * says.
+ */
 export function areFeatures(bytes: Uint8Array, start: number, end: number, littleEndian: boolean): boolean {
   let at = start
   while (end - at >= FEATURE_HEAD) {

@@ -9,7 +9,10 @@ import { traits } from './traits.js'
 export const kmemtrace: Format<KmemtraceDecodeOptions, KmemtraceEncodeOptions> = {
   ...traits,
   carried: carriedBy(DEFAULT_LAYOUT.layout, false),
-  sometimes: { fields: ['cpu', 'time'], when: 'cpu in files per CPU and in ftrace records, which have time too but no sequence' },
+  sometimes: {
+    fields: ['cpu', 'time'],
+    when: 'cpu in files per CPU and in ftrace records, which have time too but no sequence',
+  },
   writtenAs: { existing: ['alloc'], realloc: ['free', 'alloc'] },
   sniff,
   decoder: (options) => new KmemtraceDecoder(options),

@@ -8,7 +8,15 @@ export interface KmemtraceKernel extends KernelExports {
   readonly position: Global
 
   encode(
-    form: number, row: number, rows: number, out: number, end: number, sequence: number, cpu: number, watched: number, micros: boolean,
+    form: number,
+    row: number,
+    rows: number,
+    out: number,
+    end: number,
+    sequence: number,
+    cpu: number,
+    watched: number,
+    micros: boolean,
   ): number
   readonly written: Global
   readonly sequence: Global

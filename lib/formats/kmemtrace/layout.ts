@@ -19,7 +19,9 @@ export const MAX_RECORD = 0xffff
 export interface KmemtraceLayout {
   /** That of the machine that recorded. */
   readonly byteOrder: 'little' | 'big'
-  /** `relay`: the per-CPU files of ABI version 1, with sequence numbers; `ftrace`: the later records, with CPU and time. */
+  /**
+   * `relay`: the per-CPU files of ABI version 1, with sequence numbers; `ftrace`: the later records, with CPU and time.
+   */
   readonly layout: 'relay' | 'ftrace'
   /** Bytes of call site, pointer and sizes: always 8 in `relay`, a native `long` in `ftrace`. */
   readonly wordSize: 4 | 8
@@ -82,14 +84,19 @@ function inverse(apis: Uint8Array): Uint8Array {
 export function carriedBy(layout: KmemtraceLayout['layout'], perCpu: boolean): Carried {
   const cpu = layout === 'ftrace' || perCpu ? fieldSet('cpu') : 0
   const shared = cpu | (layout === 'ftrace' ? fieldSet('time') : 0)
-  const head = shared | (layout === 'relay' ? fieldSet('sequence') : 0) | fieldSet('address', 'callSite', 'attributes', 'code')
+  const head =
+    shared | (layout === 'relay' ? fieldSet('sequence') : 0) | fieldSet('address', 'callSite', 'attributes', 'code')
   const block = fieldSet('api', 'size', 'usable', 'gfpFlags', 'node')
   return {
     alloc: head | block,
     existing: head | block,
     free: head | fieldSet('api'),
     // Its two records have one number each, which only files that share their numbers with others are given.
-    realloc: shared | block | fieldSet('address', 'oldAddress', 'callSite', 'outcome') | (layout === 'relay' && perCpu ? fieldSet('sequence') : 0),
+    realloc:
+      shared |
+      block |
+      fieldSet('address', 'oldAddress', 'callSite', 'outcome') |
+      (layout === 'relay' && perCpu ? fieldSet('sequence') : 0),
     lost: fieldSet('count') | (layout === 'relay' ? cpu : 0),
     other: head,
   }

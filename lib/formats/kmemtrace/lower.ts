@@ -5,8 +5,17 @@ import { NO_HEADER } from '../../event/header.js'
 import type { Losses } from '../../event/losses.js'
 import { areFeatures } from './features.js'
 import {
-  DEFAULT_ALLOC, DEFAULT_FREE, EventId, FORMAT, MAX_RECORD, NO_TYPE, TYPE_OF_ALLOC, TYPE_OF_FREE,
-  allocSize, coreSize, type KmemtraceLayout,
+  DEFAULT_ALLOC,
+  DEFAULT_FREE,
+  EventId,
+  FORMAT,
+  MAX_RECORD,
+  NO_TYPE,
+  TYPE_OF_ALLOC,
+  TYPE_OF_FREE,
+  allocSize,
+  coreSize,
+  type KmemtraceLayout,
 } from './layout.js'
 import { Parts, reallocParts } from '../realloc.js'
 
@@ -41,7 +50,9 @@ const MAX_US_HIGH = Number(MAX_US >> 32n)
 /** A `lost` event with a larger count than this is not written: nobody means more than 100 MB of zeros. */
 const MAX_ZEROS = 4_194_304
 
-/** Finds the records for events, and counts what of them has no place there. What is to be written is in typed arrays. */
+/**
+ * Finds the records for events, and counts what of them has no place there. What is to be written is in typed arrays.
+ */
 export class Lowering {
   /** How many records there are. */
   count = 0

@@ -17,15 +17,19 @@ const { lost: LOST, realloc: REALLOC } = Kind
 /** The CPU to whose file events without one go. */
 const DEFAULT_CPU = 0
 
-/** The number of a CPU by its file's name: `cpu7`, or anything that ends like that but for extensions; undefined for other names. */
+/**
+ * The number of a CPU by its file's name: `cpu7`, or anything that ends like that but for extensions; undefined for
+ * other names.
+ */
 export function cpuOfPath(path: string): number | undefined {
   const digits = /cpu(\d{1,9})(\.[a-z]\w*)*$/i.exec(path)?.[1]
   return digits === undefined ? undefined : Number(digits)
 }
 
 /**
- * Makes events ready to be divided into files by their CPU: those without one, or with a negative one, belong to CPU 0, and sequence numbers are made
- * where there are none and the records have them, for nothing else says in which order the files' records were.
+ * Makes events ready to be divided into files by their CPU: those without one, or with a negative one, belong to CPU 0,
+ * and sequence numbers are made where there are none and the records have them, for nothing else says in which order
+ * the files' records were.
  */
 export class PerCpu implements BatchTransform {
   /** The bytes that the kernel dropped in all, if overruns are taken out. */
@@ -35,9 +39,13 @@ export class PerCpu implements BatchTransform {
 
   /**
    * @param layout what the encoder is told of the layout
-   * @param takeOverruns take out what has no place in per-CPU files: `lost` events with the bytes that the kernel dropped
+   * @param takeOverruns take out what has no place in per-CPU files: `lost` events with the bytes that the kernel
+   *   dropped
    */
-  constructor(private readonly layout: Partial<KmemtraceLayout>, private readonly takeOverruns: boolean) {}
+  constructor(
+    private readonly layout: Partial<KmemtraceLayout>,
+    private readonly takeOverruns: boolean,
+  ) {}
 
   feed(batch: EventBatch): void {
     this.input = batch

@@ -6,7 +6,17 @@ import type { TraceHeader } from '../../event/header.js'
 import { StringTable } from '../../event/strings.js'
 import { areFeatures } from './features.js'
 import { formOf, kmemtraceKernel } from './kernel.js'
-import { ALLOC_APIS, EventId, FREE_APIS, HEAD, TYPES, allocSize, callSiteAt, coreSize, type KmemtraceLayout } from './layout.js'
+import {
+  ALLOC_APIS,
+  EventId,
+  FREE_APIS,
+  HEAD,
+  TYPES,
+  allocSize,
+  callSiteAt,
+  coreSize,
+  type KmemtraceLayout,
+} from './layout.js'
 
 const HAS_API = Has.api
 const HAS_ATTRIBUTES = Has.attributes
@@ -56,7 +66,11 @@ export class RecordReader {
    * @param header the header of all batches
    * @param cpu the CPU that all records are of, where they do not say it
    */
-  constructor(layout: KmemtraceLayout, private readonly header: TraceHeader, private readonly cpu: number | undefined) {
+  constructor(
+    layout: KmemtraceLayout,
+    private readonly header: TraceHeader,
+    private readonly cpu: number | undefined,
+  ) {
     this.form = formOf(layout)
     this.little = layout.byteOrder === 'little'
     this.timed = layout.layout === 'ftrace'
@@ -64,7 +78,8 @@ export class RecordReader {
     this.callSiteAt = callSiteAt(layout)
     this.core = coreSize(layout)
     this.alloc = allocSize(layout)
-    this.shared = CORE_FIELDS | (this.timed ? fieldSet('cpu', 'time') : fieldSet('sequence')) | (cpu === undefined ? 0 : Has.cpu)
+    this.shared =
+      CORE_FIELDS | (this.timed ? fieldSet('cpu', 'time') : fieldSet('sequence')) | (cpu === undefined ? 0 : Has.cpu)
   }
 
   /** Counts all-zero records at this offset. */
@@ -88,7 +103,8 @@ export class RecordReader {
     this.strings = undefined
     this.full = false
     let view: DataView | undefined
-    // How many records to read one by one before the kernel is asked again: where one is unusual, those behind it mostly are, too.
+    // How many records to read one by one before the kernel is asked again: where one is unusual, those behind it
+    // mostly are, too.
     let wanted = 1
     let left = 0
     while (this.fault === undefined && !this.full && this.count < BATCH_EVENTS) {

@@ -30,8 +30,8 @@ const MOST_WANTED = 256
 const ALL = -1
 
 /**
- * Writes events: the usual ones by the kernel, and those that it leaves as a `Lowering` has them. What is written is in the kernel's memory, and stays
- * there from one call of `write` until another encoder's.
+ * Writes events: the usual ones by the kernel, and those that it leaves as a `Lowering` has them. What is written is in
+ * the kernel's memory, and stays there from one call of `write` until another encoder's.
  */
 export class RecordWriter {
   private readonly form: number
@@ -61,7 +61,10 @@ export class RecordWriter {
   private none = new Uint32Array(0)
 
   /** @param cpu what `ftrace` records of events without a CPU say, or that of all events of a `relay` stream */
-  constructor(layout: KmemtraceLayout, private readonly cpu: number | undefined) {
+  constructor(
+    layout: KmemtraceLayout,
+    private readonly cpu: number | undefined,
+  ) {
     this.form = formOf(layout)
     this.little = layout.byteOrder === 'little'
     this.timed = layout.layout === 'ftrace'

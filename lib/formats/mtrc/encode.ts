@@ -14,7 +14,10 @@ const BLOCK = fieldSet('index', 'address', 'size')
 const SOURCE = fieldSet('thread', 'function', 'file', 'line')
 const RESERVE = fieldSet('address', 'size', 'type')
 
-/** What traces since 1.4.5 have a place for. A free's address and size and a realloc's old address follow from the index. */
+/**
+ * What traces since 1.4.5 have a place for. A free's address and size and a realloc's old address follow from the
+ * index.
+ */
 export const CARRIED: Carried = {
   alloc: BLOCK | SOURCE,
   existing: BLOCK | SOURCE,
@@ -37,15 +40,24 @@ export const CARRIED_WITHOUT_SOURCES: Carried = {
 
 /** What is told of an event, as the kernel's bits have it; for names see `unfitness`. */
 const NOTES: readonly string[] = [
-  `types of reserves other than "${INTERNAL_TYPE}"`, 'existing blocks, written as allocs', 'allocs without an address', 'frees of null', 'frees of unknown blocks',
-  'reallocs of null to null', 'reallocs of null, written as allocs', 'failed reallocs', 'reallocs to nothing, written as frees',
-  'reallocs of unknown blocks, written as allocs', 'missing address, written as 0', 'missing size, written as 0',
+  `types of reserves other than "${INTERNAL_TYPE}"`,
+  'existing blocks, written as allocs',
+  'allocs without an address',
+  'frees of null',
+  'frees of unknown blocks',
+  'reallocs of null to null',
+  'reallocs of null, written as allocs',
+  'failed reallocs',
+  'reallocs to nothing, written as frees',
+  'reallocs of unknown blocks, written as allocs',
+  'missing address, written as 0',
+  'missing size, written as 0',
 ]
 const UNFIT_FUNCTION = NOTES.length
 
 /**
- * Events to mpatrol tracing output. Events that have an allocation index keep it; others get one by their address, which
- * costs memory in proportion to the blocks that are live at once.
+ * Events to mpatrol tracing output. Events that have an allocation index keep it; others get one by their address,
+ * which costs memory in proportion to the blocks that are live at once.
  */
 export class MtrcEncoder implements Encoder {
   readonly losses: Losses
@@ -132,7 +144,10 @@ export class MtrcEncoder implements Encoder {
     run.setWritten(run.written.value + bytes.length)
   }
 
-  /** Writes events until the batch or the room for output is used up. Whatever it throws, the output ends with a whole record. */
+  /**
+   * Writes events until the batch or the room for output is used up. Whatever it throws, the output ends with a whole
+   * record.
+   */
   private writeRows(batch: EventBatch): void {
     const { kernel, rows } = this
     const { run } = kernel
@@ -174,7 +189,8 @@ export class MtrcEncoder implements Encoder {
     run.setWritten(recordStart)
     for (; notes !== 0; notes &= notes - 1) {
       const bit = 31 - Math.clz32(notes & -notes)
-      const reason = NOTES[bit] ?? unfitness(batch.strings.view((bit === UNFIT_FUNCTION ? batch.function : batch.file)[i] as number))
+      const reason =
+        NOTES[bit] ?? unfitness(batch.strings.view((bit === UNFIT_FUNCTION ? batch.function : batch.file)[i] as number))
       this.losses.note(reason as string, batch, i)
     }
     run.setWritten(written)

@@ -95,7 +95,10 @@ export function writeHeader(layout: MtrcLayout): Uint8Array {
 /** The layout to write a trace of this header with, or what is wrong with the one that it brings. */
 export function layoutOf(header: TraceHeader): MtrcLayout | string {
   if (header.format !== FORMAT) return DEFAULT_LAYOUT
-  const { version, wordSize, longSize, byteOrder, follows } = { ...DEFAULT_LAYOUT, ...header.layout } as Record<string, unknown>
+  const { version, wordSize, longSize, byteOrder, follows } = { ...DEFAULT_LAYOUT, ...header.layout } as Record<
+    string,
+    unknown
+  >
   const form = FORMS.find((f) => f.wordSize === wordSize && f.longSize === longSize && f.byteOrder === byteOrder)
   if (form === undefined) return `no header has wordSize ${wordSize}, longSize ${longSize} and byteOrder ${byteOrder}`
   if (typeof version !== 'number' || !Number.isInteger(version) || !isVersion(version)) {
@@ -114,7 +117,12 @@ function isVersion(version: number): boolean {
 }
 
 /** The version of a header whose two words begin at `pos`, if they can be of this form. */
-function readVersion(bytes: Uint8Array, pos: number, end: number, form: (typeof FORMS)[number]): number | 'short' | 'bad' {
+function readVersion(
+  bytes: Uint8Array,
+  pos: number,
+  end: number,
+  form: (typeof FORMS)[number],
+): number | 'short' | 'bad' {
   const { wordSize, longSize, byteOrder } = form
   let version = 0
   for (let i = 0; i < wordSize + longSize; i++) {
@@ -125,7 +133,8 @@ function readVersion(bytes: Uint8Array, pos: number, end: number, form: (typeof 
       if (byte !== (one ? 1 : 0)) return 'bad'
     } else {
       const weight = byteOrder === 'little' ? i - wordSize : wordSize + longSize - 1 - i
-      // No version needs more than 4 bytes, so what follows a 32-bit version word shows at once that it is not a 64-bit one.
+      // No version needs more than 4 bytes, so what follows a 32-bit version word shows at once that it is not a 64-bit
+      // one.
       if (weight >= 4 && byte !== 0) return 'bad'
       version += byte * 256 ** weight
     }

@@ -10,8 +10,8 @@ import { longestMatch } from './words.js'
 const NEWLINE = ascii('\n')
 
 /**
- * Decodes memory_replay dumps. The kernel is only given lines whose line feed is there, so that it need not look for the
- * end of the input: the line feed stops it.
+ * Decodes memory_replay dumps. The kernel is only given lines whose line feed is there, so that it need not look for
+ * the end of the input: the line feed stops it.
  */
 export class ReplayDecoder implements Decoder {
   readonly warnings: string[] = []
@@ -83,21 +83,35 @@ export class ReplayDecoder implements Decoder {
     return columns.take(count, run.fields.value, REPLAY_HEADER)
   }
 
-  /** The error for byte `at` of the line at which the input stands, after `count` events that are still to be given out. */
+  /**
+   * The error for byte `at` of the line at which the input stands, after `count` events that are still to be given out.
+   */
   private explain(fault: number, at: number, count: number): TraceError {
     const { input } = this
     const { bytes, pos: start } = input
     if (bytes.indexOf(LF, start) - start >= MAX_LINE) return this.tooLong(count)
     if (fault === NO_ACTION) at = longestMatch(bytes, at)
     const expected = EXPECTED[fault] as string
-    const place = { format: NAME, offset: input.offset + at - start, line: this.line, column: at - start + 1, event: this.events + count + 1 }
+    const place = {
+      format: NAME,
+      offset: input.offset + at - start,
+      line: this.line,
+      column: at - start + 1,
+      event: this.events + count + 1,
+    }
     return this.unterminated && at === input.end - 1
       ? truncated(`the last line ends where ${expected} should stand`, place)
       : malformed(`expected ${expected}`, place)
   }
 
   private tooLong(count = 0): TraceError {
-    const place = { format: NAME, offset: this.input.offset, line: this.line, column: 1, event: this.events + count + 1 }
+    const place = {
+      format: NAME,
+      offset: this.input.offset,
+      line: this.line,
+      column: 1,
+      event: this.events + count + 1,
+    }
     return limit(`a line of more than ${MAX_LINE} bytes`, place)
   }
 }

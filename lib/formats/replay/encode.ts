@@ -10,9 +10,18 @@ import { CARRIED, FORM_FIELDS, NAME } from './layout.js'
 
 /** What the text cannot say of an event, as the kernel's bits have it, but for those that `reason` finds words for. */
 const REASONS: readonly (string | undefined)[] = [
-  undefined, 'existing blocks, written as malloc', undefined, 'outcome that the addresses do not show', undefined, 'size that is not count * elementSize',
-  'calloc without a size, written with size 0', undefined, 'no size, written as 0', 'time without endTime or the reverse, written for both',
-  'time of thread-destroy events that have endTime too', 'time of more than 2^64 ns, written as 2^64 - 1',
+  undefined,
+  'existing blocks, written as malloc',
+  undefined,
+  'outcome that the addresses do not show',
+  undefined,
+  'size that is not count * elementSize',
+  'calloc without a size, written with size 0',
+  undefined,
+  'no size, written as 0',
+  'time without endTime or the reverse, written for both',
+  'time of thread-destroy events that have endTime too',
+  'time of more than 2^64 ns, written as 2^64 - 1',
 ]
 const NO_ADDRESS = 0
 const NOT_THE_FORMS_FIELDS = 2
@@ -48,7 +57,7 @@ export class ReplayEncoder extends LineEncoder {
     const { run, columns, output } = replayKernel()
     const micros = batch.header.timeUnit === 'us'
     columns.put(batch, from, to)
-    for (let i = 0; i < to - from; ) {
+    for (let i = 0; i < to - from;) {
       i = run.encode(i, to - from, micros)
       const notes = run.notes.value
       // A loss that is an error leaves no line behind.
@@ -73,7 +82,11 @@ function reason(bit: number, batch: EventBatch, i: number, writtenAs: number): s
   switch (bit) {
     case NO_ADDRESS: {
       const kind = batch.kind[i]
-      return kind === Kind.realloc ? 'reallocs without both addresses' : kind === Kind.free ? 'frees without an address' : 'allocations without an address'
+      return kind === Kind.realloc
+        ? 'reallocs without both addresses'
+        : kind === Kind.free
+          ? 'frees without an address'
+          : 'allocations without an address'
     }
     case NOT_THE_FORMS_FIELDS:
       return `${fieldNames(fields & CARRIED_BY_ANY & ~FORM_FIELDS[form]).join(', ')} of ${form}`

@@ -21,9 +21,20 @@ export const replayKernel = shared<ReplayKernel>('replay')
 
 /** What should have stood there, by the kernel's number for a fault. */
 export const EXPECTED: readonly string[] = [
-  '', 'a line feed', 'a thread id', 'a colon', 'a pointer and a size', 'a pointer', 'two pointers and a size', 'a pointer and two sizes',
-  'a pointer, an alignment and a size', 'malloc, calloc, memalign, realloc, free or thread_done', 'a time or the end of the line',
-  'two times or the end of the line', 'the resident bytes or the end of the line', 'the end of the line',
+  '',
+  'a line feed',
+  'a thread id',
+  'a colon',
+  'a pointer and a size',
+  'a pointer',
+  'two pointers and a size',
+  'a pointer and two sizes',
+  'a pointer, an alignment and a size',
+  'malloc, calloc, memalign, realloc, free or thread_done',
+  'a time or the end of the line',
+  'two times or the end of the line',
+  'the resident bytes or the end of the line',
+  'the end of the line',
 ]
 
 /** The fault that a line has which is too long. */

@@ -1,6 +1,8 @@
 import { decodeText } from '../../event/strings.js'
 
-/** A line's beginning up to its action; the head may end inside it, but not before the action can be told from prose. */
+/**
+ * A line's beginning up to its action; the head may end inside it, but not before the action can be told from prose.
+ */
 const FIRST_LINE = /^\s*-?\d+:[ \t]*(?:malloc|calloc|memalign|realloc|free|thread_done)[ \t]/
 
 /** Whether bytes are the beginning of a dump: of a line with one of its actions. */

@@ -47,8 +47,8 @@ export function asciiDecoder(dtd: Dtd, options?: AsciiDecodeOptions, loops?: Lin
 }
 
 /**
- * Decodes traces in ASCII. It only looks at lines whose line feed is there, so that no reader needs to look for the end of the
- * input: the line feed stops them all.
+ * Decodes traces in ASCII. It only looks at lines whose line feed is there, so that no reader needs to look for the end
+ * of the input: the line feed stops them all.
  */
 export class AsciiDecoder implements Decoder {
   readonly warnings: string[] = []
@@ -76,7 +76,11 @@ export class AsciiDecoder implements Decoder {
   private unterminated = false
   private failure: TraceError | null = null
 
-  constructor(dtd: Dtd, { name = 'metatf-ascii' }: AsciiDecodeOptions = {}, private readonly loops?: LineLoops) {
+  constructor(
+    dtd: Dtd,
+    { name = 'metatf-ascii' }: AsciiDecodeOptions = {},
+    private readonly loops?: LineLoops,
+  ) {
     if (loops !== undefined) checkVersion(loops)
     this.name = name
     this.timeUnit = timeUnitOf(dtd).timeUnit
@@ -124,7 +128,12 @@ export class AsciiDecoder implements Decoder {
     if (this.header !== undefined && this.header !== this.announced) return this.give(new EventBatch(0, 0, this.header))
     if (this.unterminated) {
       this.unterminated = false
-      const at = { format: this.name, offset: input.offset - 1, line: this.line - 1, ...(this.events > 0 && { event: this.events }) }
+      const at = {
+        format: this.name,
+        offset: input.offset - 1,
+        line: this.line - 1,
+        ...(this.events > 0 && { event: this.events }),
+      }
       this.warnings.push(`${describe(at)}: the last line does not end with a newline, so the trace may be cut`)
     }
     return null
@@ -222,7 +231,8 @@ export class AsciiDecoder implements Decoder {
           p = decimal(bytes, first, scratch, 0)
           tag = p < 0 || scratch[HI] !== 0 ? -1 : (scratch[LO] as number)
         }
-        const position = (tag < SMALL_TAGS ? (tag < 0 ? 0 : (bySmallTag[tag] as number)) : (this.byTag.get(tag) ?? 0)) - 1
+        const position =
+          (tag < SMALL_TAGS ? (tag < 0 ? 0 : (bySmallTag[tag] as number)) : (this.byTag.get(tag) ?? 0)) - 1
         if (position < 0) {
           expected = p < 0 ? 'a tag' : 'a tag that the DTD has'
           p = p < 0 ? p : ~first

@@ -61,7 +61,7 @@ export class AsciiEncoder extends LineEncoder {
   constructor(
     dtd: Dtd,
     { name = 'metatf-ascii', strict, head = [`DTDURL: ${lastPart(dtd.file)}`], rename }: AsciiEncodeOptions = {},
-    private readonly loops?: LineLoops
+    private readonly loops?: LineLoops,
   ) {
     super()
     if (loops !== undefined) checkVersion(loops)
@@ -93,7 +93,9 @@ export class AsciiEncoder extends LineEncoder {
       const { mapping, simple, hex, tag } = programs[chosen] as Program
       chooser.compare(batch, i, mapping)
       if (simple === null) {
-        const isWritten = (this.writers[chosen] as RecordWriter).write(batch, i, (reason) => losses.note(reason, batch, i))
+        const isWritten = (this.writers[chosen] as RecordWriter).write(batch, i, (reason) =>
+          losses.note(reason, batch, i),
+        )
         if (isWritten) sink.append(NEWLINE)
         continue
       }

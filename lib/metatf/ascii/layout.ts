@@ -43,16 +43,21 @@ export function headerOf(format: string, head: Uint8Array, fallback?: TimeUnit):
 }
 
 /**
- * The lines that a trace of this header begins with: those that it was read with, or else `lines` and, if records have times
- * and the header knows it, their unit.
+ * The lines that a trace of this header begins with: those that it was read with, or else `lines` and, if records have
+ * times and the header knows it, their unit.
  * @param rename what becomes of the name of the DTD, or null, in lines that were read
  */
 export function headOf(
-  format: string, header: TraceHeader, lines: readonly string[], hasTimes: boolean, rename = (name: string | null) => name,
+  format: string,
+  header: TraceHeader,
+  lines: readonly string[],
+  hasTimes: boolean,
+  rename = (name: string | null) => name,
 ): string {
   const { format: from, layout, timeUnit } = header
   const head = layout?.['head']
-  if (from === format && typeof head === 'string' && head.length <= MAX_HEAD && HEAD.test(head)) return withName(head, rename)
+  if (from === format && typeof head === 'string' && head.length <= MAX_HEAD && HEAD.test(head))
+    return withName(head, rename)
   const all = timeUnit === undefined || !hasTimes ? lines : [...lines, `TimeUnit: ${timeUnit}`]
   return `${all.map((line) => `## ${line}\n`).join('')}\n`
 }

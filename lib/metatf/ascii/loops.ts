@@ -26,8 +26,8 @@ export interface LineWriteCursor {
 }
 
 /**
- * The compiled loops of a DTD of 1.2. They read and write lines of plain numbers, one after the other, and stop at the first that is any different.
- * The reader and writer for all lines take that one, and the loop goes on behind it.
+ * The compiled loops of a DTD of 1.2. They read and write lines of plain numbers, one after the other, and stop at the
+ * first that is any different. The reader and writer for all lines take that one, and the loop goes on behind it.
  */
 export interface LineLoops extends Versioned {
   /** Adds records, one a line, to a batch. */

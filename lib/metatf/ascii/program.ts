@@ -9,8 +9,8 @@ export interface Program {
   readonly mapping: RecordMapping
   readonly tag: number
   /**
-   * The fields of events, as positions in `FIELDS`, that all the words behind the tag are, in their order: 64-bit numbers stored
-   * as they are, which loops read and write by themselves. Null if there is more to a record than that.
+   * The fields of events, as positions in `FIELDS`, that all the words behind the tag are, in their order: 64-bit
+   * numbers stored as they are, which loops read and write by themselves. Null if there is more to a record than that.
    */
   readonly simple: Uint8Array | null
   /** Of `simple`, 1 for those that are written in hex. */

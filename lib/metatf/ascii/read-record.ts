@@ -119,11 +119,13 @@ export class RecordReader {
     }
     if (leaf.type === 'string') {
       this.text.pos = 0
-      if (interpretation.kind === 'default') return encodeText(interpretation.value.kind === 'string' ? interpretation.value.value : '')
+      if (interpretation.kind === 'default')
+        return encodeText(interpretation.value.kind === 'string' ? interpretation.value.value : '')
       const p = quoted(this.bytes, start, this.text)
       if (p < 0) return this.fail(p, leaf)
       const text = this.text.take()
-      if (must?.kind === 'string' && decodeText(text) !== must.value) return this.fail(~start, leaf, JSON.stringify(must.value))
+      if (must?.kind === 'string' && decodeText(text) !== must.value)
+        return this.fail(~start, leaf, JSON.stringify(must.value))
       this.pos = p
       return text
     }
@@ -139,7 +141,11 @@ export class RecordReader {
     return value
   }
 
-  private fail(p: number, { name, type }: Leaf, must = type === 'string' ? 'a string in quotes' : 'a number'): undefined {
+  private fail(
+    p: number,
+    { name, type }: Leaf,
+    must = type === 'string' ? 'a string in quotes' : 'a number',
+  ): undefined {
     this.pos = ~p
     this.expected = `'${name}', ${must}`
     return undefined

@@ -13,17 +13,24 @@ export class RecordState {
     )
   }
 
-  /** The value of a leaf, from what is stored (nothing, where `isStored` is false), and what counts as previous from now on. */
+  /**
+   * The value of a leaf, from what is stored (nothing, where `isStored` is false), and what counts as previous from now
+   * on.
+   */
   value({ interpretation, position }: Leaf, stored: bigint): bigint {
     let value = stored
-    if (interpretation.kind === 'baseOffset' && interpretation.base.kind === 'number') value += interpretation.base.value
+    if (interpretation.kind === 'baseOffset' && interpretation.base.kind === 'number')
+      value += interpretation.base.value
     if (interpretation.kind === 'delta') value += this.previous[position] as bigint
     if (interpretation.kind === 'stride') value = (this.previous[position] as bigint) + interpretation.stride
     if (interpretation.kind === 'default' && interpretation.value.kind === 'number') value = interpretation.value.value
     return (this.previous[position] = BigInt.asUintN(BITS, value))
   }
 
-  /** What is to be stored for a value, and what counts as previous from now on; null if the leaf cannot have this value now. */
+  /**
+   * What is to be stored for a value, and what counts as previous from now on; null if the leaf cannot have this value
+   * now.
+   */
   stored({ interpretation, position }: Leaf, value: bigint): bigint | null {
     const previous = this.previous[position] as bigint
     this.previous[position] = value
@@ -43,8 +50,11 @@ export class RecordState {
 
   /** The value that a leaf that stores nothing has next; null if it stores something. */
   next({ interpretation, position }: Leaf): bigint | null {
-    if (interpretation.kind === 'stride') return BigInt.asUintN(BITS, (this.previous[position] as bigint) + interpretation.stride)
-    return interpretation.kind === 'default' && interpretation.value.kind === 'number' ? interpretation.value.value : null
+    if (interpretation.kind === 'stride')
+      return BigInt.asUintN(BITS, (this.previous[position] as bigint) + interpretation.stride)
+    return interpretation.kind === 'default' && interpretation.value.kind === 'number'
+      ? interpretation.value.value
+      : null
   }
 
   /** What there is to go back to. */

@@ -14,8 +14,20 @@ const LETTER_X = 0x78
 const DELETE = 0x7f
 
 /** The bytes that a letter behind a backslash stands for, and the reverse. */
-const ESCAPED: Readonly<Record<number, number>> = { [QUOTE]: QUOTE, [BACKSLASH]: BACKSLASH, 0x6e: LF, 0x72: CR, 0x74: TAB }
-const LETTERS: Readonly<Record<number, number>> = { [QUOTE]: QUOTE, [BACKSLASH]: BACKSLASH, [LF]: 0x6e, [CR]: 0x72, [TAB]: 0x74 }
+const ESCAPED: Readonly<Record<number, number>> = {
+  [QUOTE]: QUOTE,
+  [BACKSLASH]: BACKSLASH,
+  0x6e: LF,
+  0x72: CR,
+  0x74: TAB,
+}
+const LETTERS: Readonly<Record<number, number>> = {
+  [QUOTE]: QUOTE,
+  [BACKSLASH]: BACKSLASH,
+  [LF]: 0x6e,
+  [CR]: 0x72,
+  [TAB]: 0x74,
+}
 
 /** Reads a 64-bit unsigned number, decimal or hex with `0x`. Too large a number does not fit at its first digit. */
 export function unsigned(bytes: Uint8Array, p: number, words: Uint32Array, at: number): number {
@@ -28,7 +40,9 @@ export function signed(bytes: Uint8Array, p: number, words: Uint32Array, at: num
   return bytes[p] === MINUS ? negative(bytes, p, words, at) : unsigned(bytes, p, words, at)
 }
 
-/** Passes over blanks and a carriage return to the line feed; if something else stands before it, `~position` of that. */
+/**
+ * Passes over blanks and a carriage return to the line feed; if something else stands before it, `~position` of that.
+ */
 export function lineEnd(bytes: Uint8Array, p: number): number {
   let c = bytes[p] as number
   while (c === SPACE || c === TAB) c = bytes[++p] as number
@@ -66,8 +80,8 @@ export function quoted(bytes: Uint8Array, p: number, out: Sink): number {
 const HEX = '0123456789abcdef'
 
 /**
- * Writes a string in quotes: control characters as `\n`, `\r`, `\t` or `\xNN`, quotes and backslashes with a backslash, all
- * other bytes as they are.
+ * Writes a string in quotes: control characters as `\n`, `\r`, `\t` or `\xNN`, quotes and backslashes with a backslash,
+ * all other bytes as they are.
  */
 export function writeQuoted(out: Sink, text: Uint8Array): void {
   out.reserve(4 * text.length + 2)

@@ -35,7 +35,10 @@ export class RecordWriter {
   /** The value of each leaf that was written last, for repetitions. */
   private readonly latest: bigint[] = []
 
-  constructor(private readonly program: Program, private readonly out: Sink) {
+  constructor(
+    private readonly program: Program,
+    private readonly out: Sink,
+  ) {
     this.state = new RecordState(program.mapping.record.leaves)
   }
 
@@ -71,7 +74,10 @@ export class RecordWriter {
     }
   }
 
-  /** Writes fields, with their values from the event or from `rest`. @returns how many of the values in `rest` were used */
+  /**
+   * Writes fields, with their values from the event or from `rest`.
+   * @returns how many of the values in `rest` were used
+   */
   private fields(fields: readonly Field[], rest: Values, once: boolean): number {
     const { keys } = this.program.mapping
     let used = 0
@@ -127,7 +133,8 @@ export class RecordWriter {
     if (value === undefined && isStored(leaf)) {
       value = leaf.type === 'string' ? '' : 0n
       // Fields of the event that records always have were counted before.
-      if (field < 0 || (this.program.mapping.needs & (1 << field)) === 0) this.losses.push(`no ${leaf.name}, written as 0 or empty`)
+      if (field < 0 || (this.program.mapping.needs & (1 << field)) === 0)
+        this.losses.push(`no ${leaf.name}, written as 0 or empty`)
     }
     this.leaf(leaf, value, role === 'counted')
     return isFromRest
@@ -141,8 +148,13 @@ export class RecordWriter {
       if (isStored(leaf)) {
         this.space()
         writeQuoted(this.out, text as Uint8Array)
-      } else if (text !== undefined && leaf.interpretation.kind === 'default' && leaf.interpretation.value.kind === 'string') {
-        if (!equalBytes(text, encodeText(leaf.interpretation.value.value))) this.losses.push(`${leaf.name} other than its default`)
+      } else if (
+        text !== undefined &&
+        leaf.interpretation.kind === 'default' &&
+        leaf.interpretation.value.kind === 'string'
+      ) {
+        if (!equalBytes(text, encodeText(leaf.interpretation.value.value)))
+          this.losses.push(`${leaf.name} other than its default`)
       }
       return
     }
@@ -194,7 +206,10 @@ export class RecordWriter {
   }
 }
 
-/** The number of elements of the repetitions that a leaf counts, which stand behind it in the same list or in a composite there. */
+/**
+ * The number of elements of the repetitions that a leaf counts, which stand behind it in the same list or in a
+ * composite there.
+ */
 function countOf(leaf: Leaf, program: Program, around: readonly Field[], rest: Values): bigint {
   const counts = new Set(lengths(leaf.position, program, around, rest))
   if (counts.size !== 1) throw new Misfit(DIFFERENT)

@@ -49,7 +49,10 @@ export class Composer {
   /** The leaves whose values are absent, and would be in what is read if any metadata was about them. */
   readonly silent: number[] = []
 
-  constructor(private readonly losses: Losses, private readonly values: Values) {}
+  constructor(
+    private readonly losses: Losses,
+    private readonly values: Values,
+  ) {}
 
   /**
    * Puts event i into the values, as a record.
@@ -91,7 +94,8 @@ export class Composer {
     const { known: before } = this
     this.known = known
     this.fields(fields, object)
-    if (object !== undefined && Object.keys(object).length > this.known) this.note(`fields that ${this.name} does not have`)
+    if (object !== undefined && Object.keys(object).length > this.known)
+      this.note(`fields that ${this.name} does not have`)
     this.known = before
   }
 
@@ -135,7 +139,8 @@ export class Composer {
     else if (given === undefined) {
       values.addAbsent(p)
       if (silent) this.silent.push(p)
-      // Fields of events that are missing are counted elsewhere; no bytes are no loss, and neither is what takes no room.
+      // Fields of events that are missing are counted elsewhere; no bytes are no loss, and neither is what takes no
+      // room.
       else if (field < 0 && isBytes[p] !== 1 && !isNothing(leaf)) this.note(`no ${leaf.name}, written as 0 or empty`)
     } else if (isBytes[p] === 1) values.addBytes(p, this.bytes(given))
     else values.addNumber(p, asNumber(given))
@@ -215,7 +220,9 @@ export class Composer {
     return 0n
   }
 
-  /** How much there is of what leaf c counts, if that is among these fields, from the one with index `next` on; else -1. */
+  /**
+   * How much there is of what leaf c counts, if that is among these fields, from the one with index `next` on; else -1.
+   */
   private counted(c: number, fields: readonly Field[], next: number, object: JsonObject | undefined): bigint {
     for (let i = next; i < fields.length; i++) {
       const field = fields[i] as Field
@@ -223,7 +230,8 @@ export class Composer {
       const value = object !== undefined && Object.hasOwn(object, key) ? object[key] : undefined
       let found = -1n
       if (field.kind === 'leaf') found = this.measured(c, field, value)
-      else if (field.kind === 'composite') found = this.counted(c, field.fields, 0, key === '' ? object : asObject(value))
+      else if (field.kind === 'composite')
+        found = this.counted(c, field.fields, 0, key === '' ? object : asObject(value))
       else found = this.countedIn(c, field, value)
       if (found >= 0n) return found
     }
@@ -256,7 +264,8 @@ export class Composer {
   }
 
   private bytes(value: unknown): Uint8Array {
-    if (typeof value !== 'string' || !/^[A-Za-z0-9+/]*={0,2}$/.test(value)) throw new Unwritable('bytes that are not in base64')
+    if (typeof value !== 'string' || !/^[A-Za-z0-9+/]*={0,2}$/.test(value))
+      throw new Unwritable('bytes that are not in base64')
     const bytes = Buffer.from(value, 'base64')
     if (bytes.length > MAX_BYTES) throw new Unwritable(`a field of more than ${MAX_BYTES} bytes`)
     return bytes

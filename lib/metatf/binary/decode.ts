@@ -8,7 +8,15 @@ import type { Dtd, RecordType } from '../model.js'
 import { timeUnitOf } from '../time-unit.js'
 import { EventBuilder } from './events.js'
 import {
-  FORMAT, MAGIC, MAX_RECORD, hasMagic, parseFileHeader, spansOf, type ByteOrder, type FileHeader, type Span
+  FORMAT,
+  MAGIC,
+  MAX_RECORD,
+  hasMagic,
+  parseFileHeader,
+  spansOf,
+  type ByteOrder,
+  type FileHeader,
+  type Span,
 } from './layout.js'
 import { LoopReader, sectionsOf, type BinaryLoops } from './loops.js'
 import { getNumber } from './program.js'
@@ -25,11 +33,13 @@ export interface BinaryDecodeOptions {
   /** The byte order of traces without a header. Default `big`. */
   byteOrder?: ByteOrder
   /**
-   * Reads from the same file again: sections of which the fields of other records are taken may then stand anywhere in it.
-   * Without this they must come before the records that need them.
+   * Reads from the same file again: sections of which the fields of other records are taken may then stand anywhere in
+   * it. Without this they must come before the records that need them.
    */
   read?: ReadAt
-  /** How many bytes of such a section may come before the records that need them, 8 for each element. Default 64 MiB. */
+  /**
+   * How many bytes of such a section may come before the records that need them, 8 for each element. Default 64 MiB.
+   */
   buffer?: number
   /** What headers and messages call the format. Default `metatf`. */
   format?: string
@@ -93,7 +103,11 @@ export class BinaryDecoder implements Decoder {
   private isOver = false
 
   /** @throws RangeError if the DTD is not of version 1.0, which alone describes binary traces */
-  constructor(dtd: Dtd, private readonly options: BinaryDecodeOptions = {}, loops?: BinaryLoops) {
+  constructor(
+    dtd: Dtd,
+    private readonly options: BinaryDecodeOptions = {},
+    loops?: BinaryLoops,
+  ) {
     this.format = options.format ?? FORMAT
     this.plan = new Plan(dtd)
     this.mapping = mappingOf(dtd)
@@ -153,7 +167,11 @@ export class BinaryDecoder implements Decoder {
     const hasHeader = options.header ?? (input.left > 0 && hasMagic(bytes, pos, end))
     if (!hasHeader || this.isCut) {
       this.file = null
-      this.header = { format: this.format, ...this.timeUnit, layout: { header: false, byteOrder: this.little ? 'little' : 'big' } }
+      this.header = {
+        format: this.format,
+        ...this.timeUnit,
+        layout: { header: false, byteOrder: this.little ? 'little' : 'big' },
+      }
       return true
     }
     try {
@@ -179,14 +197,21 @@ export class BinaryDecoder implements Decoder {
     this.input.pos += file.length
     const { addressSize, byteOrder, dtd } = file
     const contiguous = file.sections.length > 0
-    this.header = { format: this.format, ...this.timeUnit, layout: { header: true, dtd, byteOrder, addressSize, contiguous } }
+    this.header = {
+      format: this.format,
+      ...this.timeUnit,
+      layout: { header: true, dtd, byteOrder, addressSize, contiguous },
+    }
     for (const [i, span] of this.spans.entries()) {
       if (span.section === null || !plan.tables.has(span.section)) continue
       this.listed.add(span.section)
       if (this.options.read === undefined) continue
-      tables.pullFrom(span.section, new SectionPuller(plan, this.little, span, tables, this.options.read, (text, offset) => {
-        this.warnings.push(`${describe({ format: this.format, offset })}: ${text}`)
-      }))
+      tables.pullFrom(
+        span.section,
+        new SectionPuller(plan, this.little, span, tables, this.options.read, (text, offset) => {
+          this.warnings.push(`${describe({ format: this.format, offset })}: ${text}`)
+        }),
+      )
       this.spans[i] = { ...span, section: null }
     }
     this.enter(0)
@@ -319,7 +344,8 @@ export class BinaryDecoder implements Decoder {
     const { plan, listed } = this
     if (!plan.sections.has(id)) return this.fail(malformed, `there is no section ${id}`)
     if (id !== this.section.section.id) {
-      if (plan.isRaw(id)) return this.fail(malformed, `section ${id} has no tags, and must have a part of the file of its own`)
+      if (plan.isRaw(id))
+        return this.fail(malformed, `section ${id} has no tags, and must have a part of the file of its own`)
       if (listed.has(id)) return this.fail(malformed, `section ${id} is elsewhere, as the header says`)
     }
     this.section = this.states.of(id)

@@ -24,7 +24,10 @@ import { RecordWriter } from './write.js'
 export interface BinaryEncodeOptions extends EncodeOptions {
   /** Begin with a header. Default: as the trace was read, else true. */
   header?: boolean
-  /** What the header calls the DTD, which readers look for by it. Default: as the trace was read, else the DTD's file name. */
+  /**
+   * What the header calls the DTD, which readers look for by it. Default: as the trace was read, else the DTD's file
+   * name.
+   */
   name?: string
   /** What becomes of the name, or null, that a trace was read with: another DTD has another. Default: it is kept. */
   rename?: (name: string | null) => string | null
@@ -33,20 +36,24 @@ export interface BinaryEncodeOptions extends EncodeOptions {
   /** The bits of an address that the header tells. Default: as the trace was read, else 64. */
   addressSize?: 32 | 64
   /**
-   * Give each table that fields take values from a part of the file of its own, in front of the records. All of the trace is
-   * then held in memory until its end. Default: as the trace was read, or if a table has no tags, which leaves no choice.
+   * Give each table that fields take values from a part of the file of its own, in front of the records. All of the
+   * trace is then held in memory until its end. Default: as the trace was read, or if a table has no tags, which leaves
+   * no choice.
    */
   contiguous?: boolean
   /**
-   * Write each batch as soon as it comes, for live input. Default false: where fields take values from tables, these are written
-   * in front of the records of a whole window (`window`, 4096 records by default), however the events were cut into batches.
+   * Write each batch as soon as it comes, for live input. Default false: where fields take values from tables, these
+   * are written in front of the records of a whole window (`window`, 4096 records by default), however the events were
+   * cut into batches.
    */
   latency?: boolean
   /** What messages call the format. Default `metatf`. */
   format?: string
 }
 
-/** How many records wait for each other at most where there are tables, and how many bytes of them and of the tables. */
+/**
+ * How many records wait for each other at most where there are tables, and how many bytes of them and of the tables.
+ */
 const WINDOW = 4096
 const WINDOW_BYTES = 65_536
 
@@ -123,7 +130,11 @@ export class BinaryEncoder implements Encoder {
   private fault: Error | undefined
   private isEnded = false
 
-  constructor(dtd: Dtd, private readonly options: BinaryEncodeOptions = {}, loops?: BinaryLoops) {
+  constructor(
+    dtd: Dtd,
+    private readonly options: BinaryEncodeOptions = {},
+    loops?: BinaryLoops,
+  ) {
     this.loops = sectionsOf(loops)
     this.plan = new Plan(dtd)
     this.unit = timeUnitOf(dtd).timeUnit
@@ -147,7 +158,8 @@ export class BinaryEncoder implements Encoder {
       this.checkUnit(batch)
       const output = this.begin(batch.header)
       // Only one header can stand in front of records.
-      if (this.header !== undefined && batch.header !== this.header) this.losses.note('beginning of another trace', batch, 0)
+      if (this.header !== undefined && batch.header !== this.header)
+        this.losses.note('beginning of another trace', batch, 0)
       this.header = batch.header
       for (let i = this.runLoop(batch, 0, count, output); i < count; i = this.runLoop(batch, i + 1, count, output)) {
         this.event(batch, i, output)
@@ -160,13 +172,25 @@ export class BinaryEncoder implements Encoder {
     else if (!this.waits) this.flush()
   }
 
-  /** Times in another unit than the DTD says would be wrong, and to convert them is for whoever knows what may be lost. */
+  /**
+   * Times in another unit than the DTD says would be wrong, and to convert them is for whoever knows what may be lost.
+   */
   private checkUnit({ columns, header }: EventBatch): void {
-    if ((columns & TIMES) === 0 || header.timeUnit === undefined || this.unit === undefined || header.timeUnit === this.unit) return
-    throw unencodable(`times are in ${header.timeUnit}, and the DTD says ${this.unit}`, { format: this.options.format ?? FORMAT })
+    if (
+      (columns & TIMES) === 0 ||
+      header.timeUnit === undefined ||
+      this.unit === undefined ||
+      header.timeUnit === this.unit
+    )
+      return
+    throw unencodable(`times are in ${header.timeUnit}, and the DTD says ${this.unit}`, {
+      format: this.options.format ?? FORMAT,
+    })
   }
 
-  /** @throws TraceError when an event or field cannot be written in strict mode, or contiguous sections become too large */
+  /**
+   * @throws TraceError when an event or field cannot be written in strict mode, or contiguous sections become too large
+   */
   next(): Uint8Array | null {
     const bytes = this.ready.shift()
     if (bytes !== undefined) return bytes
@@ -210,7 +234,7 @@ export class BinaryEncoder implements Encoder {
       byteOrder: options.byteOrder ?? (byteOrder === 'little' ? 'little' : 'big'),
       addressSize: options.addressSize ?? (addressSize === 32 ? 32 : 64),
       // Where no field takes values from a table, there is nothing to wait for.
-      contiguous: isHeld && plan.tables.size > 0
+      contiguous: isHeld && plan.tables.size > 0,
     }
   }
 
@@ -221,12 +245,16 @@ export class BinaryEncoder implements Encoder {
 
   private checkForm(form: Form): void {
     const raw = [...this.plan.tables].find((id) => this.plan.isRaw(id))
-    if (raw !== undefined && !form.contiguous) throw new RangeError(`section ${raw} has no tags, and must be contiguous`)
+    if (raw !== undefined && !form.contiguous)
+      throw new RangeError(`section ${raw} has no tags, and must be contiguous`)
     if (form.contiguous && !form.header) throw new RangeError('contiguous sections need a header')
     if (form.header) fileHeader(form, 0, [])
   }
 
-  /** Has the section's compiled loop write what it can of the events from i on. Returns the first that it has not written. */
+  /**
+   * Has the section's compiled loop write what it can of the events from i on. Returns the first that it has not
+   * written.
+   */
   private runLoop(batch: EventBatch, i: number, count: number, { loops }: Output): number {
     if (loops === null || i >= count) return i
     const next = loops.write(this.section, batch, i, count)
@@ -309,7 +337,10 @@ export class BinaryEncoder implements Encoder {
     else parts.push(bytes)
   }
 
-  /** Hands on the rest. A trace that breaks off must not look whole: its header says of its records that they are longer. */
+  /**
+   * Hands on the rest. A trace that breaks off must not look whole: its header says of its records that they are
+   * longer.
+   */
   private finish(isCut: boolean): void {
     if (this.isEnded || this.output === undefined) return
     this.isEnded = true
@@ -338,7 +369,13 @@ export class BinaryEncoder implements Encoder {
   }
 
   /** Gives a part of the file its place, and returns where the next one begins. */
-  private place(id: number, parts: readonly Uint8Array[], start: number, sections: SectionHeader[], missing = 0): number {
+  private place(
+    id: number,
+    parts: readonly Uint8Array[],
+    start: number,
+    sections: SectionHeader[],
+    missing = 0,
+  ): number {
     const size = parts.reduce((sum, { length }) => sum + length, missing)
     sections.push({ id, start, size })
     return start + size
@@ -349,12 +386,19 @@ function fileHeader(form: Form, records: number, sections: SectionHeader[], star
   const { name, byteOrder, addressSize } = form
   const { length } = new TextEncoder().encode(name)
   return formatFileHeader({
-    dtd: name, byteOrder, addressSize, records: records > MAX_FILE ? 0 : records, sections,
-    start: start ?? headerLength(length, sections.length)
+    dtd: name,
+    byteOrder,
+    addressSize,
+    records: records > MAX_FILE ? 0 : records,
+    sections,
+    start: start ?? headerLength(length, sections.length),
   })
 }
 
-/** The mapping of a record with what it needs: bytes of which there are none are those of an event that does not have them. */
+/**
+ * The mapping of a record with what it needs: bytes of which there are none are those of an event that does not have
+ * them.
+ */
 function withoutOptional(mapping: RecordMapping): RecordMapping {
   const optional = mapping.leaves.filter(isOptional).reduce((set, { field }) => set | (1 << field), 0)
   return { ...mapping, needs: mapping.needs & ~optional }

@@ -11,7 +11,14 @@ import type { RecordState } from './states.js'
 /** Where a value goes. */
 const Place = { nowhere: 0, wide: 1, u32: 2, i32: 3, bytes: 4, rest: 5 } as const
 const { nowhere: NOWHERE, wide: WIDE, u32: U32, i32: I32, bytes: BYTES, rest: REST } = Place
-const PLACES: Readonly<Record<string, number>> = { u64: WIDE, address: WIDE, u32: U32, i32: I32, string: BYTES, bytes: BYTES }
+const PLACES: Readonly<Record<string, number>> = {
+  u64: WIDE,
+  address: WIDE,
+  u32: U32,
+  i32: I32,
+  string: BYTES,
+  bytes: BYTES,
+}
 
 const HAS_OUTCOME = Has.outcome
 const HAS_API = Has.api
@@ -69,7 +76,7 @@ export class EventBuilder {
       const f = field[p] as number
       const lo = words[2 * k + LO] as number
       const hi = words[2 * k + HI] as number
-      if ((where === U32 && hi !== 0) || (where === I32 && hi !== (lo | 0) >> 31 >>> 0)) {
+      if ((where === U32 && hi !== 0) || (where === I32 && hi !== ((lo | 0) >> 31) >>> 0)) {
         rest = true
         continue
       }
@@ -133,11 +140,14 @@ function recipeOf(mapping: RecordMapping): Recipe {
     hasRest: section !== null || place.includes(REST) || record.fields.some(isRepeated),
     measured: measured.map(({ position }) => position),
     lengths: measured.map(({ width }) => (width?.kind === 'reference' ? width.position : -1)),
-    counts: new Set(countsIn(record.fields))
+    counts: new Set(countsIn(record.fields)),
   }
 }
 
-/** Whether a field that a leaf is mapped to is absent if there are no bytes. The text of a comment is there if it is empty. */
+/**
+ * Whether a field that a leaf is mapped to is absent if there are no bytes. The text of a comment is there if it is
+ * empty.
+ */
 export function isOptional({ field, type }: { field: number; type: string | null }): boolean {
   return field >= 0 && (type === 'bytes' || type === 'string') && FIELDS[field]?.name !== 'text'
 }
@@ -170,7 +180,7 @@ class RestReader {
     private readonly count: number,
     private readonly positions: Int32Array,
     private readonly words: Uint32Array,
-    private readonly bytes: Uint8Array
+    private readonly bytes: Uint8Array,
   ) {
     this.mapping = recipe.mapping
     this.latest = new Int32Array(recipe.place.length)
@@ -236,12 +246,12 @@ class RestReader {
     if (field < 0) return role === 'value'
     const lo = this.words[2 * k + LO] as number
     const hi = this.words[2 * k + HI] as number
-    return (type === 'u32' && hi !== 0) || (type === 'i32' && hi !== (lo | 0) >> 31 >>> 0)
+    return (type === 'u32' && hi !== 0) || (type === 'i32' && hi !== ((lo | 0) >> 31) >>> 0)
   }
 
   /**
-   * Whether the length k, of leaf p, is not that of bytes that it should be of: metadata has given these another width. The
-   * lengths of lists are always right.
+   * Whether the length k, of leaf p, is not that of bytes that it should be of: metadata has given these another width.
+   * The lengths of lists are always right.
    */
   private disagrees(p: number, k: number): boolean {
     const { measured, lengths, counts } = this.recipe

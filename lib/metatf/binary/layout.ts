@@ -22,12 +22,15 @@ export const MAX_BYTES = 1 << 16
 /** The most bytes of one record. */
 export const MAX_RECORD = 1 << 20
 
-/** The most values of one record, what is repeated counting each time, and the most times that it can be repeated in all. */
+/**
+ * The most values of one record, what is repeated counting each time, and the most times that it can be repeated in
+ * all.
+ */
 export const MAX_VALUES = 1 << 16
 
 /**
- * How often a record may repeat things more than it has bytes: what is repeated may take none, and a short record must not become
- * a long event over and over.
+ * How often a record may repeat things more than it has bytes: what is repeated may take none, and a short record must
+ * not become a long event over and over.
  */
 export const FREE_ROUNDS = 1024
 
@@ -62,7 +65,9 @@ export interface FileHeader {
   readonly length: number
 }
 
-/** Whether bytes begin like a trace file with a header. Fewer bytes than the magic number do if they are its beginning. */
+/**
+ * Whether bytes begin like a trace file with a header. Fewer bytes than the magic number do if they are its beginning.
+ */
 export function hasMagic(bytes: Uint8Array, pos = 0, end = bytes.length): boolean {
   const length = Math.min(MAGIC.length, end - pos)
   for (let i = 0; i < length; i++) if (bytes[pos + i] !== MAGIC[i]) return false
@@ -83,8 +88,10 @@ export function parseFileHeader(bytes: Uint8Array, pos = 0, end = bytes.length, 
   if (end - pos < HEAD) return null
   const addressClass = bytes[pos + 4] as number
   const order = bytes[pos + 5] as number
-  if (addressClass !== 1 && addressClass !== 2) throw fail(`the class is ${addressClass}, neither 1 (32 bits) nor 2 (64 bits)`, 4)
-  if (order !== 1 && order !== 2) throw fail(`the byte order is ${order}, neither 1 (little-endian) nor 2 (big-endian)`, 5)
+  if (addressClass !== 1 && addressClass !== 2)
+    throw fail(`the class is ${addressClass}, neither 1 (32 bits) nor 2 (64 bits)`, 4)
+  if (order !== 1 && order !== 2)
+    throw fail(`the byte order is ${order}, neither 1 (little-endian) nor 2 (big-endian)`, 5)
   const view = new DataView(bytes.buffer, bytes.byteOffset + pos, end - pos)
   const u32 = (at: number) => view.getUint32(at, order === 1)
   const nameEnd = HEAD + (bytes[pos + 6] as number)
@@ -105,7 +112,7 @@ export function parseFileHeader(bytes: Uint8Array, pos = 0, end = bytes.length, 
     start,
     records: u32(24),
     sections,
-    length
+    length,
   }
 }
 
@@ -141,7 +148,10 @@ export function headerLength(nameBytes: number, sections: number): number {
 
 /** A part of a file, and what stands in it. */
 export interface Span {
-  /** Its bytes, from the beginning of the file: from the first to the one after the last, which is Infinity if nothing says. */
+  /**
+   * Its bytes, from the beginning of the file: from the first to the one after the last, which is Infinity if nothing
+   * says.
+   */
   readonly start: number
   readonly end: number
   /** The section that it begins in, or null where there is nothing to be read. */
@@ -151,8 +161,8 @@ export interface Span {
 }
 
 /**
- * What stands where in a file: the listed sections; between and behind them records of the global section (or what section
- * records say), but nothing before `start`.
+ * What stands where in a file: the listed sections; between and behind them records of the global section (or what
+ * section records say), but nothing before `start`.
  *
  * @throws TraceError if sections overlap each other or the header, or are listed twice, or are not those of the DTD
  */

@@ -39,9 +39,10 @@ export interface WriteCursor {
 }
 
 /**
- * The compiled loops of one section. They read and write the records and events that they are made for, one after the other, and
- * stop at the first that is any different: a record of another type, one that is not all there or not as it should be, an event that does not
- * fit the layout. The reader and writer for all records take that one, and the loop goes on behind it.
+ * The compiled loops of one section. They read and write the records and events that they are made for, one after the
+ * other, and stop at the first that is any different: a record of another type, one that is not all there or not as it
+ * should be, an event that does not fit the layout. The reader and writer for all records take that one, and the loop
+ * goes on behind it.
  */
 export interface SectionLoops {
   /** ID of the section. */
@@ -66,7 +67,11 @@ class Layouts {
   readonly layouts: readonly RecordLayout[]
   private seen = -1
 
-  constructor(readonly loops: SectionLoops, private readonly section: SectionState, mapping: Mapping) {
+  constructor(
+    readonly loops: SectionLoops,
+    private readonly section: SectionState,
+    mapping: Mapping,
+  ) {
     this.layouts = loops.tags.map((tag) => {
       const record = mapping.of.get(section.section.tags.get(tag) as RecordMapping['record']) as RecordMapping
       return new RecordLayout(record, unwritableFields(mapping, record))
@@ -77,7 +82,8 @@ class Layouts {
     const { section, loops, layouts } = this
     if (section.changes === this.seen) return
     this.seen = section.changes
-    for (let i = 0; i < layouts.length; i++) (layouts[i] as RecordLayout).refresh(section.known(loops.tags[i] as number))
+    for (let i = 0; i < layouts.length; i++)
+      (layouts[i] as RecordLayout).refresh(section.known(loops.tags[i] as number))
   }
 }
 
@@ -86,7 +92,10 @@ class Sections {
   private readonly loops: ReadonlyMap<number, SectionLoops>
   private readonly sections = new Map<SectionState, Layouts | null>()
 
-  constructor(loops: readonly SectionLoops[], private readonly mapping: Mapping) {
+  constructor(
+    loops: readonly SectionLoops[],
+    private readonly mapping: Mapping,
+  ) {
     this.loops = new Map(loops.map((section) => [section.section, section]))
   }
 
@@ -117,7 +126,9 @@ export class LoopReader implements ReadCursor {
     this.sections = new Sections(loops, mapping)
   }
 
-  /** Reads what it can of the records up to `end` into a batch, which may then have `limit` events. Returns how many. */
+  /**
+   * Reads what it can of the records up to `end` into a batch, which may then have `limit` events. Returns how many.
+   */
   read(section: SectionState, batch: EventBatch, input: Input, little: boolean, end: number, limit: number): number {
     const found = this.sections.of(section)
     if (found === null) return 0
@@ -148,7 +159,11 @@ export class LoopWriter implements WriteCursor {
   private latest: DataView = new DataView(new ArrayBuffer(0))
 
   constructor(
-    loops: readonly SectionLoops[], mapping: Mapping, chooser: Chooser, readonly sink: Sink, readonly little: boolean
+    loops: readonly SectionLoops[],
+    mapping: Mapping,
+    chooser: Chooser,
+    readonly sink: Sink,
+    readonly little: boolean,
   ) {
     this.sections = new Sections(loops, mapping)
     this.table = chooser.certain
@@ -167,7 +182,8 @@ export class LoopWriter implements WriteCursor {
 
   view(): DataView {
     const { bytes } = this.sink
-    if (this.latest.buffer !== bytes.buffer) this.latest = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+    if (this.latest.buffer !== bytes.buffer)
+      this.latest = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
     return this.latest
   }
 }

@@ -10,13 +10,22 @@ export const Step = {
   loop: 1,
   /** It ends; the argument is where its first step is. */
   again: 2,
-  /** The numbers at the end of a metadata record, as many as its property has; the argument is the position of their leaf. */
-  settings: 3
+  /**
+   * The numbers at the end of a metadata record, as many as its property has; the argument is the position of their
+   * leaf.
+   */
+  settings: 3,
 } as const
 
 /** How a leaf gets its value: the codes of the interpretations in metadata records. */
 export const Mode = {
-  none: 1, baseOffset: 2, delta: 3, default: 4, sectionOffset: 5, stride: 6, sectionStride: 7
+  none: 1,
+  baseOffset: 2,
+  delta: 3,
+  default: 4,
+  sectionOffset: 5,
+  stride: 6,
+  sectionStride: 7,
 } as const satisfies Partial<Record<(typeof METADATA_PROPERTIES)[number]['name'], number>>
 
 /** The positions of the leaves of a metadata record, which are the same in all DTDs. */
@@ -31,8 +40,8 @@ export const NUMBER = -1
 const WIDEST = 0x7fff_ffff
 
 /**
- * A record type as readers and writers go through it: flat steps, and per leaf (by position) what the DTD says about it.
- * Never changes; what metadata changes is in a `RecordState`, which begins as a copy of `mode` to `section`.
+ * A record type as readers and writers go through it: flat steps, and per leaf (by position) what the DTD says about
+ * it. Never changes; what metadata changes is in a `RecordState`, which begins as a copy of `mode` to `section`.
  */
 export interface Program {
   readonly record: RecordType
@@ -78,7 +87,7 @@ export function programOf(record: RecordType, id: number): Program {
     stride: new Uint32Array(2 * n),
     section: new Uint8Array(n),
     fixed: new Int32Array(n).fill(ANY),
-    fixedWords: new Uint32Array(2 * n)
+    fixedWords: new Uint32Array(2 * n),
   }
   leaves.forEach((leaf, p) => describe(leaf, p, program))
   return program

@@ -20,7 +20,7 @@ export type ReadAt = (offset: number, length: number) => Uint8Array
 const NO_TABLES: TableSource = {
   reason: 'it takes values from a table inside a table',
   take: () => false,
-  rollback: () => undefined
+  rollback: () => undefined,
 }
 
 /** How many bytes are read at once. */
@@ -44,7 +44,7 @@ export class SectionPuller implements Puller {
     private readonly span: Span,
     private readonly tables: Tables,
     private readonly readAt: ReadAt,
-    private readonly warn: (reason: string, offset: number) => void
+    private readonly warn: (reason: string, offset: number) => void,
   ) {
     this.id = span.section as number
     this.at = span.start
@@ -90,7 +90,10 @@ export class SectionPuller implements Puller {
   private leaveOut(): void {
     if (this.hasLeftOut) return
     this.hasLeftOut = true
-    this.warn(`the comments inside section ${this.id}, a table that is read apart from the records, are left out`, this.at - this.input.left)
+    this.warn(
+      `the comments inside section ${this.id}, a table that is read apart from the records, are left out`,
+      this.at - this.input.left,
+    )
   }
 
   /** Reads a record, be it an element or one between them. */

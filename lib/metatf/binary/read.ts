@@ -7,7 +7,12 @@ import { addPair, extendSign, readNumber, samePair } from './words.js'
 
 const { leaf: LEAF, loop: LOOP, again: AGAIN } = Step
 const {
-  none: NONE, baseOffset: BASE_OFFSET, delta: DELTA, default: DEFAULT, stride: STRIDE, sectionStride: SECTION_STRIDE
+  none: NONE,
+  baseOffset: BASE_OFFSET,
+  delta: DELTA,
+  default: DEFAULT,
+  stride: STRIDE,
+  sectionStride: SECTION_STRIDE,
 } = Mode
 
 /** What `read` returns when there are not enough bytes. */
@@ -20,8 +25,8 @@ export interface TableSource {
   /** Why `take` had no value. */
   readonly reason: string
   /**
-   * Puts the element at the section's offset into `words[index]`, and moves the offset on by `stride`. Returns whether there
-   * is one.
+   * Puts the element at the section's offset into `words[index]`, and moves the offset on by `stride`. Returns whether
+   * there is one.
    */
   take(section: number, stride: number, words: Uint32Array, index: number): boolean
   /** Takes back what was taken since the last `commit`. */
@@ -31,8 +36,8 @@ export interface TableSource {
 const FIRST_CAPACITY = 64
 
 /**
- * Reads records one at a time. The values of the last one are in `positions` and `words`, in the order of the trace, those
- * that are not stored too.
+ * Reads records one at a time. The values of the last one are in `positions` and `words`, in the order of the trace,
+ * those that are not stored too.
  */
 export class RecordReader {
   /** How many values there are. */
@@ -52,7 +57,10 @@ export class RecordReader {
   /** How often each of the repetitions around a step is still to come. */
   private rounds = new Float64Array(0)
 
-  constructor(private readonly little: boolean, private readonly tables: TableSource) {}
+  constructor(
+    private readonly little: boolean,
+    private readonly tables: TableSource,
+  ) {}
 
   /**
    * Reads the record at `pos`, which must end by `end`.
@@ -95,7 +103,8 @@ export class RecordReader {
       }
     }
     const { name } = program.record
-    if (repeated > at - pos + FREE_ROUNDS) return this.fail(`record ${name} repeats what takes no bytes too often`, true)
+    if (repeated > at - pos + FREE_ROUNDS)
+      return this.fail(`record ${name} repeats what takes no bytes too often`, true)
     if (at - pos > MAX_RECORD) return this.fail(`record ${name} has more than ${MAX_RECORD} bytes`, true)
     return at
   }
@@ -128,7 +137,8 @@ export class RecordReader {
     if (fixed !== ANY) {
       const source = fixed === NUMBER ? program.fixedWords : latest
       const isSame = samePair(words, 2 * k, source, 2 * (fixed === NUMBER ? p : fixed))
-      if (!isSame) return this.fail(`field ${program.record.leaves[p]?.name} of ${program.record.name} is not what it always is`)
+      if (!isSame)
+        return this.fail(`field ${program.record.leaves[p]?.name} of ${program.record.name} is not what it always is`)
     }
     return after
   }
@@ -162,7 +172,9 @@ export class RecordReader {
         return true
       case SECTION_STRIDE:
         if (this.tables.take(state.section[p] as number, getNumber(state.stride, p), words, 2 * k)) return true
-        this.fail(`field ${state.program.record.leaves[p]?.name} of ${state.program.record.name}: ${this.tables.reason}`)
+        this.fail(
+          `field ${state.program.record.leaves[p]?.name} of ${state.program.record.name}: ${this.tables.reason}`,
+        )
         return false
       default:
         // The offset of sectionOffset is the value.

@@ -7,8 +7,13 @@ import type { RecordState } from './states.js'
 import { addPair, extendSign, fits, samePair, subtractPair, writeNumber } from './words.js'
 
 const {
-  none: NONE, baseOffset: BASE_OFFSET, delta: DELTA, default: DEFAULT, sectionOffset: SECTION_OFFSET, stride: STRIDE,
-  sectionStride: SECTION_STRIDE
+  none: NONE,
+  baseOffset: BASE_OFFSET,
+  delta: DELTA,
+  default: DEFAULT,
+  sectionOffset: SECTION_OFFSET,
+  stride: STRIDE,
+  sectionStride: SECTION_STRIDE,
 } = Mode
 
 /** A length that no input has room for. */
@@ -28,10 +33,10 @@ export const BY_DEFAULT = DEFAULT << WIDTH_BITS
 const NOTHING = NONE << WIDTH_BITS
 
 /**
- * How the records of one type are laid out at a place of the trace, as compiled code needs it: the DTD's layout and what metadata
- * made of it, ready for loops. Leaves go by their positions. It is about records that are nothing but numbers of fixed width and
- * bytes with their lengths; where metadata makes more of them, and where the trace had none of them so far, `length` is too large for
- * any input, so that loops leave them to the reader for all records.
+ * How the records of one type are laid out at a place of the trace, as compiled code needs it: the DTD's layout and
+ * what metadata made of it, ready for loops. Leaves go by their positions. It is about records that are nothing but
+ * numbers of fixed width and bytes with their lengths; where metadata makes more of them, and where the trace had none
+ * of them so far, `length` is too large for any input, so that loops leave them to the reader for all records.
  */
 export class RecordLayout {
   /** Bytes of a record, but for bytes of variable length. */
@@ -45,8 +50,8 @@ export class RecordLayout {
   /** Whether delta or stride go on from the values, which `keep` is to be told then. */
   isMoving = false
   /**
-   * How each number is stored. 0: not at all, and events do not have it. 1 to 8: as it is, in so many bytes. `BY_DEFAULT`. All else is for
-   * `read` and `write` to know.
+   * How each number is stored. 0: not at all, and events do not have it. 1 to 8: as it is, in so many bytes.
+   * `BY_DEFAULT`. All else is for `read` and `write` to know.
    */
   readonly how: Uint8Array
   /** Where each leaf begins in the record if all bytes of variable length before it are empty. */
@@ -60,7 +65,10 @@ export class RecordLayout {
   private readonly pair = new Uint32Array(2)
 
   /** @param unwritable the set of the fields that events must not have, lest something is lost */
-  constructor(private readonly mapping: RecordMapping, private readonly unwritable: number) {
+  constructor(
+    private readonly mapping: RecordMapping,
+    private readonly unwritable: number,
+  ) {
     const { length } = mapping.leaves
     this.how = new Uint8Array(length)
     this.offset = new Int32Array(length)
@@ -142,13 +150,18 @@ export class RecordLayout {
       case 2:
         return view.getUint16(at, little)
       case 3:
-        return little ? view.getUint16(at, true) | (view.getUint8(at + 2) << 16) : (view.getUint8(at) << 16) | view.getUint16(at + 1)
+        return little
+          ? view.getUint16(at, true) | (view.getUint8(at + 2) << 16)
+          : (view.getUint8(at) << 16) | view.getUint16(at + 1)
       default:
         return view.getUint32(at, little)
     }
   }
 
-  /** Writes the length of bytes as leaf p at `at`. Returns the position behind it, or -1 if it has no room for the length. */
+  /**
+   * Writes the length of bytes as leaf p at `at`. Returns the position behind it, or -1 if it has no room for the
+   * length.
+   */
   writeLength(p: number, length: number, view: DataView, at: number, little: boolean): number {
     const { pair } = this
     const width = this.how[p] as number
@@ -160,7 +173,8 @@ export class RecordLayout {
   }
 
   /**
-   * Reads the number of leaf p at `at` into the pair of words at `words[index]`. What delta and stride go on from stays as it is.
+   * Reads the number of leaf p at `at` into the pair of words at `words[index]`. What delta and stride go on from stays
+   * as it is.
    *
    * @returns the position behind it
    */
@@ -220,7 +234,8 @@ export class RecordLayout {
   }
 
   /**
-   * Writes the number in the pair of words at `words[index]` as leaf p at `at`. What delta and stride go on from stays as it is.
+   * Writes the number in the pair of words at `words[index]` as leaf p at `at`. What delta and stride go on from stays
+   * as it is.
    *
    * @returns the position behind it, or -1 if the layout has no room for the number
    */
@@ -264,7 +279,10 @@ export class RecordLayout {
     return at + width
   }
 
-  /** Notes the value of leaf p, in the pair of words at `words[index]`, if delta or stride go on from it: its record is whole. */
+  /**
+   * Notes the value of leaf p, in the pair of words at `words[index]`, if delta or stride go on from it: its record is
+   * whole.
+   */
   keep(p: number, words: Uint32Array, index: number): void {
     const state = this.state as RecordState
     if (!state.moves(p)) return

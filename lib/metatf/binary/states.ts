@@ -25,7 +25,8 @@ export class Plan {
 
   /** @throws RangeError if the DTD is not of version 1.0, which alone describes traces in binary */
   constructor(readonly dtd: Dtd) {
-    if (dtd.tagWidth === null) throw new RangeError(`${dtd.file} is of Meta-TF ${dtd.version}, which has no binary traces`)
+    if (dtd.tagWidth === null)
+      throw new RangeError(`${dtd.file} is of Meta-TF ${dtd.version}, which has no binary traces`)
     this.tagWidth = dtd.tagWidth
     this.sections = new Map(dtd.sections.map((section) => [section.id, section]))
     const tables = new Set<number>()
@@ -82,9 +83,11 @@ export class RecordState {
   /** Changes the width of leaf p. Returns what is wrong with that (then nothing has changed), or an empty string. */
   setWidth(p: number, bytes: number): string {
     const { program } = this
-    if (program.isBytes[p] === 0 && bytes > INT_BYTES) return `a width of ${bytes} bytes for ${nameOf(program, p)}, a number`
+    if (program.isBytes[p] === 0 && bytes > INT_BYTES)
+      return `a width of ${bytes} bytes for ${nameOf(program, p)}, a number`
     const { role } = program.record
-    if ((role === 'metadata' || role === 'section') && bytes === 0) return `a width of 0 bytes for ${nameOf(program, p)}`
+    if ((role === 'metadata' || role === 'section') && bytes === 0)
+      return `a width of 0 bytes for ${nameOf(program, p)}`
     if (bytes !== 0) this.storedWidth[p] = bytes
     if (IS_STORED[this.mode[p] as number] === 1) this.width[p] = bytes
     this.touched[p] = 1
@@ -122,7 +125,10 @@ export class SectionState {
   private readonly large = new Map<number, RecordState>()
   private rawState: RecordState | undefined
 
-  constructor(readonly section: Section, private readonly owner: States) {}
+  constructor(
+    readonly section: Section,
+    private readonly owner: States,
+  ) {}
 
   /** What has that tag here, or undefined if nothing does. */
   byTag(tag: number): RecordState | undefined {
@@ -175,10 +181,12 @@ export class SectionState {
     }
     if (property === SECTION_OFFSET || property === SECTION_STRIDE) {
       const section = getNumber(words, at / 2)
-      if (!plan.sections.has(section) || section === 0) return `interpretation ${name} with the unknown section ${section}`
+      if (!plan.sections.has(section) || section === 0)
+        return `interpretation ${name} with the unknown section ${section}`
       if (property === SECTION_STRIDE) {
         if (!plan.tables.has(section)) return `interpretation sectionStride with section ${section}, which is no table`
-        if (plan.tables.has(this.section.id)) return `interpretation sectionStride in the table that section ${this.section.id} is`
+        if (plan.tables.has(this.section.id))
+          return `interpretation sectionStride in the table that section ${this.section.id} is`
         if (getNumber(words, at / 2 + 1) >= WORD) return 'a stride of 2^32 or more for sectionStride'
       }
     }
@@ -207,7 +215,8 @@ export class States {
   /** The layout of a record type as the DTD has it. @throws RangeError if there are too many */
   make(record: RecordType): RecordState {
     this.leaves += record.leaves.length
-    if (this.leaves > MAX_STATES) throw new RangeError(`the record types of all sections have more than ${MAX_STATES} fields`)
+    if (this.leaves > MAX_STATES)
+      throw new RangeError(`the record types of all sections have more than ${MAX_STATES} fields`)
     return new RecordState(this.plan.program(record))
   }
 }

@@ -24,7 +24,10 @@ class TableOutput {
   readonly last = new Uint32Array(2)
   readonly committedLast = new Uint32Array(2)
 
-  constructor(readonly section: SectionState, readonly isRaw: boolean) {
+  constructor(
+    readonly section: SectionState,
+    readonly isRaw: boolean,
+  ) {
     if (isRaw) this.committedLast.set(section.raw.reference.subarray(0, 2))
     this.last.set(this.committedLast)
   }
@@ -37,7 +40,10 @@ export class TableWriter implements TableSink {
   private readonly values = new Values()
   private readonly pair = new Uint32Array(2)
 
-  constructor(private readonly states: States, little: boolean) {
+  constructor(
+    private readonly states: States,
+    little: boolean,
+  ) {
     // Elements do not take values from tables themselves.
     this.writer = new RecordWriter(little, { put: () => false, rollback: () => undefined, commit: () => undefined })
   }

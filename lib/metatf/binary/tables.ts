@@ -62,8 +62,8 @@ class Table {
 }
 
 /**
- * The tables that fields with sectionStride take their values from. All fields that take from a section share one offset
- * into it, which only ever goes forward, so that elements are kept from when they come until they are taken.
+ * The tables that fields with sectionStride take their values from. All fields that take from a section share one
+ * offset into it, which only ever goes forward, so that elements are kept from when they come until they are taken.
  */
 export class Tables implements TableSource {
   reason = ''

@@ -11,7 +11,7 @@ export const Origin = {
   /** From nowhere: whatever takes no room will do. */
   absent: 1,
   /** From what the record must hold. */
-  implied: 2
+  implied: 2,
 } as const
 
 /** The values of a record that is to be written, in the order of the trace, those that are not stored too. */

@@ -2,7 +2,12 @@ import { HI, LO } from '../../bytes/u64.js'
 
 /** Reads an unsigned number of 0 to 8 bytes at `at` into the pair of words at `words[index]`. */
 export function readNumber(
-  bytes: Uint8Array, at: number, width: number, little: boolean, words: Uint32Array, index: number
+  bytes: Uint8Array,
+  at: number,
+  width: number,
+  little: boolean,
+  words: Uint32Array,
+  index: number,
 ): void {
   let lo = 0
   let hi = 0
@@ -32,7 +37,12 @@ export function readTag(bytes: Uint8Array, at: number, width: number, little: bo
 
 /** Writes the low `width` bytes, 0 to 8, of the pair of words at `words[index]` to `at`. */
 export function writeNumber(
-  bytes: Uint8Array, at: number, width: number, little: boolean, words: Uint32Array, index: number
+  bytes: Uint8Array,
+  at: number,
+  width: number,
+  little: boolean,
+  words: Uint32Array,
+  index: number,
 ): void {
   const lo = words[index + LO] as number
   const hi = words[index + HI] as number
@@ -85,8 +95,8 @@ export function fits(words: Uint32Array, index: number, width: number, signed: b
   if (!signed) return width > 4 ? hi >>> (8 * (width - 4)) === 0 : hi === 0 && (width === 4 || lo >>> (8 * width) === 0)
   if (width > 4) {
     const shift = 64 - 8 * width
-    return ((hi << shift) >> shift) === (hi | 0)
+    return (hi << shift) >> shift === (hi | 0)
   }
   const shift = 32 - 8 * width
-  return ((lo << shift) >> shift) === (lo | 0) && (hi | 0) === (lo | 0) >> 31
+  return (lo << shift) >> shift === (lo | 0) && (hi | 0) === (lo | 0) >> 31
 }

@@ -7,7 +7,12 @@ import { Origin, type Values } from './values.js'
 import { addPair, fits, samePair, subtractPair, writeNumber } from './words.js'
 
 const {
-  none: NONE, baseOffset: BASE_OFFSET, delta: DELTA, default: DEFAULT, stride: STRIDE, sectionStride: SECTION_STRIDE
+  none: NONE,
+  baseOffset: BASE_OFFSET,
+  delta: DELTA,
+  default: DEFAULT,
+  stride: STRIDE,
+  sectionStride: SECTION_STRIDE,
 } = Mode
 
 const { given: GIVEN, absent: ABSENT } = Origin
@@ -15,12 +20,17 @@ const { given: GIVEN, absent: ABSENT } = Origin
 /** The property of a metadata record that changes a width. */
 const WIDTH = 0
 
-/** After so many changes of the layout a record is given up: one and the same layout does not fit all that it repeats. */
+/**
+ * After so many changes of the layout a record is given up: one and the same layout does not fit all that it repeats.
+ */
 const MAX_CHANGES = 8
 
 /** Where the values of fields with sectionStride go. */
 export interface TableSink {
-  /** Adds the pair of words at `words[index]` at the section's offset, and moves that on. Returns whether it can be there. */
+  /**
+   * Adds the pair of words at `words[index]` at the section's offset, and moves that on. Returns whether it can be
+   * there.
+   */
   put(section: number, stride: number, words: Uint32Array, index: number): boolean
   /** Takes back what was put since the last `commit`. */
   rollback(): void
@@ -45,7 +55,10 @@ export class RecordWriter {
   private latest = new Uint32Array(0)
   private readonly pair = new Uint32Array(2)
 
-  constructor(private readonly little: boolean, private readonly tables: TableSink) {}
+  constructor(
+    private readonly little: boolean,
+    private readonly tables: TableSink,
+  ) {}
 
   /**
    * Writes a record, and the metadata that it needs.
@@ -139,7 +152,8 @@ export class RecordWriter {
     switch (mode) {
       case DEFAULT: {
         // A default 0 that no metadata was about means that an event does not have the field: one that has it says so.
-        const isSilent = from < 0 && state.touched[p] === 0 && getNumber(reference, p) === 0 && values.origin[k] === GIVEN
+        const isSilent =
+          from < 0 && state.touched[p] === 0 && getNumber(reference, p) === 0 && values.origin[k] === GIVEN
         return (!isSilent && samePair(pair, 0, base, at)) || this.replace(state, p, values, k)
       }
       case STRIDE: {
@@ -217,7 +231,14 @@ export class RecordWriter {
   }
 
   /** Writes a metadata record, and takes it in. Returns false, and does nothing, if its fields have no room for it. */
-  private metadata(section: SectionState, tag: number, p: number, property: number, settings: bigint[], out: Sink): boolean {
+  private metadata(
+    section: SectionState,
+    tag: number,
+    p: number,
+    property: number,
+    settings: bigint[],
+    out: Sink,
+  ): boolean {
     const state = metadataState(section)
     const values = [3n, BigInt(tag), BigInt(p), BigInt(property), ...settings]
     const words = new Uint32Array(2 * values.length)

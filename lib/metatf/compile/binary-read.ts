@@ -19,14 +19,19 @@ interface Context {
 }
 
 /**
- * The function that reads the records of a section in one byte order. There is one for each order: a loop that asks for the order at each
- * number takes a third longer.
+ * The function that reads the records of a section in one byte order. There is one for each order: a loop that asks for
+ * the order at each number takes a third longer.
  */
-export function readFunction({ read, readLittle, records, what, tagWidth }: LoopNames, naming: Naming, order: ByteOrder): Code {
+export function readFunction(
+  { read, readLittle, records, what, tagWidth }: LoopNames,
+  naming: Naming,
+  order: ByteOrder,
+): Code {
   const { number, operand, typed } = naming
   const context: Context = { number, operand, little: order === 'little' ? 'true' : 'false' }
   const columns = records.flatMap(({ leaves, given }) => [
-    ...leaves.flatMap(({ field }) => (field < 0 ? [] : [field])), ...Naming.givenFields(given)
+    ...leaves.flatMap(({ field }) => (field < 0 ? [] : [field])),
+    ...Naming.givenFields(given),
   ])
   const hasBytes = columns.some((field) => columnFor(field).type === 'ids')
   const inBounds = tagWidth === 1 ? 'pos < end' : `pos + ${tagWidth} <= end`
@@ -37,11 +42,11 @@ export function readFunction({ read, readLittle, records, what, tagWidth }: Loop
       ...block(`switch (${tagAt('pos', tagWidth, context)})`, [
         ...records.flatMap((record) => block(`case ${record.record.tag}:`, readRecord(record, tagWidth, context))),
         'default:',
-        ['break reading']
+        ['break reading'],
       ]),
-      'n++'
+      'n++',
     ]),
-    'break'
+    'break',
   ])
   const name = order === 'little' ? readLittle : read
   const doc = `Reads ${what} in ${order}-endian byte order until there comes something else, or one that is not as it should be.`
@@ -54,7 +59,7 @@ export function readFunction({ read, readLittle, records, what, tagWidth }: Loop
     'let n = batch.count',
     ...loop,
     'cursor.pos = pos',
-    'batch.count = n'
+    'batch.count = n',
   ])
 }
 
@@ -65,7 +70,9 @@ export function taken(from: string, names: readonly string[], code: Code): strin
 }
 
 function tagAt(at: string, width: number, context: Context): string {
-  return width === 1 || width === 2 || width === 4 ? get(at, width, context) : `getTag(view, ${at}, ${width}, ${context.little})`
+  return width === 1 || width === 2 || width === 4
+    ? get(at, width, context)
+    : `getTag(view, ${at}, ${width}, ${context.little})`
 }
 
 /** An unsigned number of 1, 2 or 4 bytes. */
@@ -92,13 +99,14 @@ function readRecord(record: LoopRecord, tagWidth: number, context: Context): Cod
     ...keepValues(record),
     ...Naming.givenFields(given).map((field) => {
       const { local, type } = columnFor(field)
-      const value = type === 'u32' ? record.record.tag : columnFor(field).local === 'apiCodes' ? record.api : record.outcome
+      const value =
+        type === 'u32' ? record.record.tag : columnFor(field).local === 'apiCodes' ? record.api : record.outcome
       return `${local}[n] = ${value}`
     }),
     `kind[n] = ${kind}`,
     'mask[n] = fields',
     'pos = after',
-    'break'
+    'break',
   ]
   return body
 }
@@ -110,7 +118,12 @@ export function leafList({ name, leaves }: LoopRecord): string {
 }
 
 /** The lengths of bytes, which say how long the record is. */
-function readLengths(variable: readonly LeafMapping[], layout: string, { leaves }: RecordMapping, context: Context): Code {
+function readLengths(
+  variable: readonly LeafMapping[],
+  layout: string,
+  { leaves }: RecordMapping,
+  context: Context,
+): Code {
   return variable.flatMap(({ leaf }, i) => {
     const p = lengthOf(leaf)
     // Bytes of variable length that come before the length itself.
@@ -120,9 +133,11 @@ function readLengths(variable: readonly LeafMapping[], layout: string, { leaves 
     const general = `${layout}.readLength(${p}, view, at${p}, ${context.little})`
     return [
       `const at${p} = pos + ${context.operand(`${layout}.offset[${p}]`)}${shift}`,
-      width.bytes === 3 ? `const length${p} = ${general}` : `const length${p} = ${layout}.how[${p}] === ${width.bytes} ? ${get(`at${p}`, width.bytes, context)} : ${general}`,
+      width.bytes === 3
+        ? `const length${p} = ${general}`
+        : `const length${p} = ${layout}.how[${p}] === ${width.bytes} ? ${get(`at${p}`, width.bytes, context)} : ${general}`,
       `after += length${p}`,
-      `if (length${p} > MAX_BYTES || after > end) break reading`
+      `if (length${p} > MAX_BYTES || after > end) break reading`,
     ]
   })
 }
@@ -138,7 +153,8 @@ function readLeaf(mapping: LeafMapping, { layout }: LoopRecord, context: Context
   if (field < 0) return []
   const column = columnFor(field)
   const general = readGeneral(column, layout, p, context)
-  if (mapping.silent && column.type === 'words') return block(`if (${layout}.how[${p}] !== 0)`, readDefault(column.local, layout, p, general, number))
+  if (mapping.silent && column.type === 'words')
+    return block(`if (${layout}.how[${p}] !== 0)`, readDefault(column.local, layout, p, general, number))
   if (mapping.silent) return block(`if (${layout}.how[${p}] !== 0)`, general)
   const ways = spelledWidths(mapping, column).flatMap((width) => {
     const plain = readPlain(column, width, context)
@@ -151,10 +167,13 @@ function readLeaf(mapping: LeafMapping, { layout }: LoopRecord, context: Context
 function readDefault(local: string, layout: string, p: number, general: Code, number: Naming['number']): Code {
   return [
     `if (${layout}.how[${p}] === BY_DEFAULT) {`,
-    [`${local}[row] = ${number(`${layout}.reference[${2 * p}]`)}`, `${local}[row + 1] = ${number(`${layout}.reference[${2 * p + 1}]`)}`],
+    [
+      `${local}[row] = ${number(`${layout}.reference[${2 * p}]`)}`,
+      `${local}[row + 1] = ${number(`${layout}.reference[${2 * p + 1}]`)}`,
+    ],
     '} else {',
     general,
-    '}'
+    '}',
   ]
 }
 
@@ -165,7 +184,10 @@ export function byWidth(how: string, ways: readonly { width: number; code: Code 
   return [...chain, '} else {', general, '}']
 }
 
-/** The widths that are spelled out: that of the DTD, and for 64-bit columns that which metadata gives to what does not fit. */
+/**
+ * The widths that are spelled out: that of the DTD, and for 64-bit columns that which metadata gives to what does not
+ * fit.
+ */
 export function spelledWidths(mapping: LeafMapping, { type }: Column): number[] {
   const width = plainWidth(mapping)
   if (width === null) return []
@@ -182,14 +204,22 @@ function readPlain({ local, type }: Column, width: number, context: Context): st
   if (type === 'words') {
     if (width === WIDEST) {
       const [low, high] = context.little === 'true' ? ['p', 'p + 4'] : ['p + 4', 'p']
-      return [`${local}[row + LO] = ${get(low as string, 4, context)}`, `${local}[row + HI] = ${get(high as string, 4, context)}`]
+      return [
+        `${local}[row + LO] = ${get(low as string, 4, context)}`,
+        `${local}[row + HI] = ${get(high as string, 4, context)}`,
+      ]
     }
     return [`${local}[row + LO] = ${get('p', width, context)}`, `${local}[row + HI] = 0`]
   }
   return width < 4 || (width === 4 && type === 'u32') ? [`${local}[n] = ${get('p', width, context)}`] : null
 }
 
-function readGeneral({ local, type }: Column, layout: string, p: number, { number, operand, little }: Context): string[] {
+function readGeneral(
+  { local, type }: Column,
+  layout: string,
+  p: number,
+  { number, operand, little }: Context,
+): string[] {
   if (type === 'words') return [`p = ${layout}.read(${p}, view, p, ${little}, ${local}, row)`]
   const [lo, hi] = [`scratch[${2 * p} + LO]`, `scratch[${2 * p} + HI]`]
   const sign = type === 'u32' ? '0' : `(${operand(lo)} >> 31) >>> 0`
@@ -197,7 +227,7 @@ function readGeneral({ local, type }: Column, layout: string, p: number, { numbe
     `p = ${layout}.read(${p}, view, p, ${little}, scratch, ${2 * p})`,
     // Larger numbers have no room in the column.
     `if (${hi} !== ${sign}) break reading`,
-    `${local}[n] = ${number(lo)}`
+    `${local}[n] = ${number(lo)}`,
   ]
 }
 
@@ -209,16 +239,18 @@ function readBytes(mapping: LeafMapping, layout: string, number: Naming['number'
   const store = [
     `${local}[n] = strings.intern(bytes, p, p + ${name})`,
     // The batch has become large: this is its last record.
-    'if (strings.byteLength > BATCH_STRING_BYTES) limit = n + 1'
+    'if (strings.byteLength > BATCH_STRING_BYTES) limit = n + 1',
   ]
   return [
     ...(length >= 0 ? [] : [`const ${name} = ${number(`${layout}.width[${leaf.position}]`)}`]),
     ...(isOptional(mapping) ? block(`if (${name} > 0)`, store) : store),
-    `p += ${name}`
+    `p += ${name}`,
   ]
 }
 
-/** Tells the layout the values that delta and stride go on from: any number may be stored that way, if metadata says so. */
+/**
+ * Tells the layout the values that delta and stride go on from: any number may be stored that way, if metadata says so.
+ */
 export function keepValues({ layout, leaves }: LoopRecord): Code {
   const numbers = leaves.slice(1).filter(({ leaf, field }) => leaf.type === 'int' && field >= 0)
   if (numbers.length === 0) return []
@@ -227,7 +259,7 @@ export function keepValues({ layout, leaves }: LoopRecord): Code {
     numbers.map(({ leaf: { position: p }, field }) => {
       const { type, local } = columnFor(field)
       return `${layout}.keep(${p}, ${type === 'words' ? `${local}, row` : `scratch, ${2 * p}`})`
-    })
+    }),
   )
 }
 

@@ -13,7 +13,10 @@ export function writeFunction({ write, records, what, tagWidth, mapping }: LoopN
   const { number, typed } = naming
   const choice = choiceOf(mapping, records, naming)
   const contradictions = records.map((record) => contradiction(record, naming))
-  const columns = [...choice.fields, ...records.flatMap(({ leaves }) => leaves.flatMap(({ field }) => (field < 0 ? [] : [field])))]
+  const columns = [
+    ...choice.fields,
+    ...records.flatMap(({ leaves }) => leaves.flatMap(({ field }) => (field < 0 ? [] : [field]))),
+  ]
   const given = records.flatMap((record) => fieldsIn(record.given & (Has.outcome | Has.api)))
   const loop = block('writing: for (;;)', [
     'const view = cursor.view()',
@@ -23,26 +26,31 @@ export function writeFunction({ write, records, what, tagWidth, mapping }: LoopN
       ...choice.before,
       ...block(`switch (${choice.expression})`, [
         ...records.flatMap((record, k) =>
-          block(`case ${choice.label(record)}:`, writeRecord(record, contradictions[k] as string[], tagWidth, naming))
+          block(`case ${choice.label(record)}:`, writeRecord(record, contradictions[k] as string[], tagWidth, naming)),
         ),
         'default:',
-        ['break writing']
+        ['break writing'],
       ]),
-      'i++'
+      'i++',
     ]),
-    'break'
+    'break',
   ])
-  return naming.loop(write, 'WriteCursor', `Writes events as ${what} until there comes one that is no such record, or does not fit its layout.`, [
-    taken('cursor', ['sink', 'little', 'end', 'layouts', 'table'], [...loop, 'layouts']),
-    ...records.map(({ layout }, i) => `const ${layout} = ${typed(`layouts[${i}]`, 'RecordLayout')}`),
-    taken('batch', ['kind', 'mask', 'strings'], loop),
-    ...hoisted([...columns, ...given]),
-    'let { pos } = sink',
-    'let i = cursor.row',
-    ...loop,
-    'sink.pos = pos',
-    'cursor.row = i'
-  ])
+  return naming.loop(
+    write,
+    'WriteCursor',
+    `Writes events as ${what} until there comes one that is no such record, or does not fit its layout.`,
+    [
+      taken('cursor', ['sink', 'little', 'end', 'layouts', 'table'], [...loop, 'layouts']),
+      ...records.map(({ layout }, i) => `const ${layout} = ${typed(`layouts[${i}]`, 'RecordLayout')}`),
+      taken('batch', ['kind', 'mask', 'strings'], loop),
+      ...hoisted([...columns, ...given]),
+      'let { pos } = sink',
+      'let i = cursor.row',
+      ...loop,
+      'sink.pos = pos',
+      'cursor.row = i',
+    ],
+  )
 }
 
 function writeRecord(record: LoopRecord, contradictions: readonly string[], tagWidth: number, naming: Naming): Code {
@@ -64,7 +72,7 @@ function writeRecord(record: LoopRecord, contradictions: readonly string[], tagW
     ...steps,
     ...keepValues(record),
     'pos = p',
-    'break'
+    'break',
   ]
 }
 
@@ -76,7 +84,11 @@ function tagTo(at: string, width: number, tag: number): string {
 
 /** The bytes that a leaf is to be, if the layout has room for as many. */
 function takeBytes(mapping: LeafMapping, layout: string, { number }: Naming): Code {
-  const { leaf: { position: p }, leaf, field } = mapping
+  const {
+    leaf: { position: p },
+    leaf,
+    field,
+  } = mapping
   const { bit, local } = columnFor(field)
   const view = `strings.view(${number(`${local}[i]`)})`
   const optional = isOptional(mapping)
@@ -85,7 +97,7 @@ function takeBytes(mapping: LeafMapping, layout: string, { number }: Naming): Co
   if (optional) limits.unshift(`((fields & ${bit}) !== 0 && data${p}.length === 0)`)
   return [
     `const data${p} = ${optional ? `(fields & ${bit}) === 0 ? NO_BYTES : ` : ''}${view}`,
-    `if (${limits.join(' || ')}) break writing`
+    `if (${limits.join(' || ')}) break writing`,
   ]
 }
 
@@ -98,7 +110,13 @@ function writeLeaf(mapping: LeafMapping, values: readonly LeafMapping[], layout:
     const data = `data${(values.find((other) => lengthOf(other.leaf) === p) as LeafMapping).leaf.position}.length`
     const general = [`p = ${layout}.writeLength(${p}, ${data}, view, p, little)`, 'if (p < 0) break writing']
     if (width?.kind !== 'constant' || width.bytes !== 1) return general
-    return [`if (${layout}.how[${p}] === 1) {`, [`if (${data} > 255) break writing`, `view.setUint8(p++, ${data})`], '} else {', general, '}']
+    return [
+      `if (${layout}.how[${p}] === 1) {`,
+      [`if (${data} > 255) break writing`, `view.setUint8(p++, ${data})`],
+      '} else {',
+      general,
+      '}',
+    ]
   }
   if (field < 0) return []
   const column = columnFor(field)
@@ -115,18 +133,28 @@ function writePlain({ local, type }: Column, width: number, { number, operand }:
   if (type === 'u32') return width === 4 ? [`view.setUint32(p, ${number(`${local}[i]`)}, little)`] : null
   if (type !== 'words') return null
   const [lo, hi] = [`${local}[row + LO]`, `${local}[row + HI]`]
-  if (width === 8) return [`view.setUint32(little ? p : p + 4, ${number(lo)}, little)`, `view.setUint32(little ? p + 4 : p, ${number(hi)}, little)`]
+  if (width === 8)
+    return [
+      `view.setUint32(little ? p : p + 4, ${number(lo)}, little)`,
+      `view.setUint32(little ? p + 4 : p, ${number(hi)}, little)`,
+    ]
   const fits = width === 4 ? `${operand(hi)} !== 0` : `${operand(hi)} !== 0 || ${operand(lo)} > ${256 ** width - 1}`
-  return [`if (${fits}) break writing`, width === 1 ? `view.setUint8(p, ${number(lo)})` : `view.setUint${8 * width}(p, ${number(lo)}, little)`]
+  return [
+    `if (${fits}) break writing`,
+    width === 1 ? `view.setUint8(p, ${number(lo)})` : `view.setUint${8 * width}(p, ${number(lo)}, little)`,
+  ]
 }
 
 function writeGeneral({ local, type }: Column, layout: string, p: number, { number, operand }: Naming): string[] {
   const value = `${local}[i]`
   const words = type === 'words' ? `${local}, row` : `scratch, ${2 * p}`
-  const load = [`scratch[${2 * p} + LO] = ${number(value)}`, `scratch[${2 * p} + HI] = ${type === 'i32' ? `${operand(value)} >> 31` : '0'}`]
+  const load = [
+    `scratch[${2 * p} + LO] = ${number(value)}`,
+    `scratch[${2 * p} + HI] = ${type === 'i32' ? `${operand(value)} >> 31` : '0'}`,
+  ]
   return [
     ...(type === 'words' ? [] : load),
     `p = ${layout}.write(${p}, view, p, little, ${words})`,
-    'if (p < 0) break writing'
+    'if (p < 0) break writing',
   ]
 }

@@ -35,13 +35,19 @@ export function choiceOf(mapping: Mapping, records: readonly RecordMapping[], { 
     before: [`const outcome = ${code(OUTCOME)}`, `const api = ${code(API)}`],
     expression: `table[recordSlot(${number('kind[i]')}, outcome, api)]`,
     fields: [API, OUTCOME],
-    label: ({ position }) => position
+    label: ({ position }) => position,
   }
 }
 
-/** The condition under which the event has another outcome or api than the record says, which is then lost; none if the record says none. */
+/**
+ * The condition under which the event has another outcome or api than the record says, which is then lost; none if the
+ * record says none.
+ */
 export function contradiction({ given, outcome, api }: RecordMapping, { operand }: Naming): string[] {
-  return [[OUTCOME, outcome], [API, api]].flatMap(([field = 0, code]) => {
+  return [
+    [OUTCOME, outcome],
+    [API, api],
+  ].flatMap(([field = 0, code]) => {
     if (((given >>> field) & 1) === 0) return []
     const { bit, local } = columnFor(field)
     return [`(fields & ${bit}) !== 0 && ${operand(`${local}[i]`)} !== ${code}`]

@@ -15,9 +15,22 @@ export interface Column {
 }
 
 const TYPES: Readonly<Partial<Record<FieldType, Column['type']>>> = {
-  u64: 'words', address: 'words', u32: 'u32', i32: 'i32', string: 'ids', bytes: 'ids', api: 'codes', outcome: 'codes'
+  u64: 'words',
+  address: 'words',
+  u32: 'u32',
+  i32: 'i32',
+  string: 'ids',
+  bytes: 'ids',
+  api: 'codes',
+  outcome: 'codes',
 }
-const ENDINGS: Readonly<Record<Column['type'], string>> = { words: 'Words', u32: 'Values', i32: 'Values', ids: 'Ids', codes: 'Codes' }
+const ENDINGS: Readonly<Record<Column['type'], string>> = {
+  words: 'Words',
+  u32: 'Values',
+  i32: 'Values',
+  ids: 'Ids',
+  codes: 'Codes',
+}
 
 /** The column of the field at a position in `FIELDS`. */
 export function columnFor(field: number): Column {
@@ -29,7 +42,7 @@ export function columnFor(field: number): Column {
     type: kind,
     local: `${camelCase(name)}${ENDINGS[kind]}`,
     source: `batch.${column}${kind === 'words' ? '.words' : ''}`,
-    bit: bitName(name)
+    bit: bitName(name),
   }
 }
 
@@ -45,8 +58,10 @@ export function fieldsIn(set: number): number[] {
 
 /** What is read before a loop: a constant for each column. */
 export function hoisted(fields: Iterable<number>): string[] {
-  return [...new Set(fields)].toSorted((a, b) => a - b).map((field) => {
-    const { local, source } = columnFor(field)
-    return `const ${local} = ${source}`
-  })
+  return [...new Set(fields)]
+    .toSorted((a, b) => a - b)
+    .map((field) => {
+      const { local, source } = columnFor(field)
+      return `const ${local} = ${source}`
+    })
 }

@@ -11,8 +11,8 @@ export interface LoopSection {
 }
 
 /**
- * The engine does not optimise functions of more than 60 kB of bytecode. A loop has some 100 bytes for each leaf; records beyond so
- * many leaves are left to the universal reader and writer.
+ * The engine does not optimise functions of more than 60 kB of bytecode. A loop has some 100 bytes for each leaf;
+ * records beyond so many leaves are left to the universal reader and writer.
  */
 const MAX_LEAVES = 200
 
@@ -37,8 +37,8 @@ export function loopSections(dtd: Dtd, { of }: Mapping): LoopSection[] {
 }
 
 /**
- * The names of a DTD's own records that no loop reads or writes, so that a compiled module takes as long for them as the universal
- * reader and writer do.
+ * The names of a DTD's own records that no loop reads or writes, so that a compiled module takes as long for them as
+ * the universal reader and writer do.
  * @throws DtdError if the DTD is of 1.2 and asks for what lines cannot say
  */
 export function recordsWithoutLoop(dtd: Dtd): string[] {
@@ -46,14 +46,17 @@ export function recordsWithoutLoop(dtd: Dtd): string[] {
   const looped = new Set(
     dtd.version === '1.0'
       ? loopSections(dtd, mapping).flatMap(({ records }) => records.map(({ record }) => record))
-      : programsOf(dtd).programs.filter(({ simple }) => simple !== null).map((program) => program.mapping.record)
+      : programsOf(dtd)
+          .programs.filter(({ simple }) => simple !== null)
+          .map((program) => program.mapping.record),
   )
   return mapping.records.flatMap(({ record }) => (record.predefined || looped.has(record) ? [] : [record.name]))
 }
 
 /**
- * Whether records of a type are nothing but values that events have fields for: numbers of fixed width and bytes with their
- * lengths, each once, and no reference but these lengths. All others are rare in traces, or take their time elsewhere (in `fields`).
+ * Whether records of a type are nothing but values that events have fields for: numbers of fixed width and bytes with
+ * their lengths, each once, and no reference but these lengths. All others are rare in traces, or take their time
+ * elsewhere (in `fields`).
  */
 function isLoopable({ record, kind, section, leaves }: RecordMapping): boolean {
   if (record.role !== 'data' || kind === Kind.other || section !== null || record.fields.some(isRepeated)) return false
@@ -63,7 +66,10 @@ function isLoopable({ record, kind, section, leaves }: RecordMapping): boolean {
 function isLoopableLeaf({ leaf, field, role, silent }: LeafMapping, leaves: readonly Leaf[]): boolean {
   const { type, width, interpretation, value } = leaf
   if (value !== null || width === null) return false
-  if (type === 'bytes') return field >= 0 && role === 'value' && (width.kind === 'constant' || isLength(leaves[width.position] as Leaf, leaves))
+  if (type === 'bytes')
+    return (
+      field >= 0 && role === 'value' && (width.kind === 'constant' || isLength(leaves[width.position] as Leaf, leaves))
+    )
   if (width.kind === 'reference' || interpretation.kind === 'sectionStride') return false
   if (interpretation.kind === 'baseOffset' && interpretation.base.kind === 'reference') return false
   if (interpretation.kind === 'default' && interpretation.value.kind === 'reference') return false

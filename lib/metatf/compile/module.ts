@@ -32,9 +32,9 @@ interface Parts {
 }
 
 /**
- * Compiles a DTD: the source of a module with the types of its records and a reader and writer for its traces, which read and write the same
- * as `binaryDecoder` and `binaryEncoder` (in 1.2 `asciiDecoder` and `asciiEncoder`) do with that DTD, but faster. The module imports
- * nothing but heapflow, of the same version.
+ * Compiles a DTD: the source of a module with the types of its records and a reader and writer for its traces, which
+ * read and write the same as `binaryDecoder` and `binaryEncoder` (in 1.2 `asciiDecoder` and `asciiEncoder`) do with
+ * that DTD, but faster. The module imports nothing but heapflow, of the same version.
  *
  * @throws DtdError if the DTD is of 1.2 and asks for what lines cannot say
  */
@@ -57,9 +57,9 @@ function header({ file, version }: Dtd): Code {
     ...comment(
       `Traces as ${file} defines them, in Meta-TF ${version}: the types of the records, a reader and a writer.`,
       '',
-      `Made by metatf-compile from ${file}. To change it, change the definition and compile that.`
+      `Made by metatf-compile from ${file}. To change it, change the definition and compile that.`,
     ),
-    ''
+    '',
   ]
 }
 
@@ -70,19 +70,39 @@ function binaryParts(dtd: Dtd, naming: Naming): Parts {
   const version = `version: ${LOOP_VERSION}`
   const value = groups.flatMap(({ sections, records, read, readLittle, write }) => {
     const tags = records.map(({ record }) => record.tag).join(', ')
-    return sections.map((section) => `{ section: ${section}, tags: [${tags}], read: ${read}, readLittle: ${readLittle}, write: ${write} }`)
+    return sections.map(
+      (section) =>
+        `{ section: ${section}, tags: [${tags}], read: ${read}, readLittle: ${readLittle}, write: ${write} }`,
+    )
   })
   return {
     form: 'Binary',
     type: 'BinaryLoops',
-    loops: [scratchOf(most), ...groups.flatMap((group) => [readFunction(group, naming, 'big'), readFunction(group, naming, 'little'), writeFunction(group, naming)])],
-    value: value.length === 0 ? [`{ ${version}, sections: [] }`] : ['{', [`${version},`, 'sections: [', value.map((line, i) => (i < value.length - 1 ? `${line},` : line)), ']'], '}']
+    loops: [
+      scratchOf(most),
+      ...groups.flatMap((group) => [
+        readFunction(group, naming, 'big'),
+        readFunction(group, naming, 'little'),
+        writeFunction(group, naming),
+      ]),
+    ],
+    value:
+      value.length === 0
+        ? [`{ ${version}, sections: [] }`]
+        : [
+            '{',
+            [`${version},`, 'sections: [', value.map((line, i) => (i < value.length - 1 ? `${line},` : line)), ']'],
+            '}',
+          ],
   }
 }
 
 /** Where numbers are while they are not in a column. */
 function scratchOf(leaves: number): Code {
-  return ['/** Numbers that have no column of words, by the positions of their fields. */', `const scratch = new Uint32Array(${2 * leaves})`]
+  return [
+    '/** Numbers that have no column of words, by the positions of their fields. */',
+    `const scratch = new Uint32Array(${2 * leaves})`,
+  ]
 }
 
 /** The definitions that are used, with empty lines between them. */
@@ -109,31 +129,75 @@ function constants(code: Code): Code {
 function exportsOf(file: string, definition: string, { form, type, value }: Parts, { language, typed }: Naming): Code {
   const isTs = language === 'ts'
   // A template takes a carriage return for a line feed.
-  const text = definition.replaceAll(/[`\\]|\$\{/g, (special) => `\\${special}`).replaceAll('\r', '\\r').trimEnd().split('\n')
+  const text = definition
+    .replaceAll(/[`\\]|\$\{/g, (special) => `\\${special}`)
+    .replaceAll('\r', '\\r')
+    .trimEnd()
+    .split('\n')
   const lower = form.toLowerCase()
   const [first = '', ...others] = value as [string, ...(string | Code)[]]
   const make = (name: string, what: string, options: string, result: string, body: string): Code => [
     ...(isTs
       ? comment(what)
-      : comment(what, `@param {import('heapflow/metatf').${options}} [options]`, `@returns {import('${result === 'Transform' ? 'node:stream' : 'heapflow'}').${result}}`)),
-    ...block(`export function ${name}(options${isTs ? `?: ${options}` : ''})${isTs ? `: ${result}` : ''}`, [`return ${body}`]),
-    ''
+      : comment(
+          what,
+          `@param {import('heapflow/metatf').${options}} [options]`,
+          `@returns {import('${result === 'Transform' ? 'node:stream' : 'heapflow'}').${result}}`,
+        )),
+    ...block(`export function ${name}(options${isTs ? `?: ${options}` : ''})${isTs ? `: ${result}` : ''}`, [
+      `return ${body}`,
+    ]),
+    '',
   ]
   return [
     ...(isTs ? [] : [`/** @type {${type.replace(/\w+Loops/, "import('heapflow/metatf').$&")}} */`]),
-    `const LOOPS${isTs ? `: ${type}` : ''} = ${first}`, ...others, '',
+    `const LOOPS${isTs ? `: ${type}` : ''} = ${first}`,
+    ...others,
+    '',
     ...comment(`The definition, without its comments.`),
     `export const dtd = parseDtd(\`${text[0]}`,
-    ...text.slice(1), `\`, ${quoted(file)})`, '',
-    ...make('decoder', 'A pure decoder: bytes to events.', `${form}DecodeOptions`, 'Decoder', `${lower}Decoder(dtd, options, LOOPS)`),
-    ...make('encoder', 'A pure encoder: events to bytes.', `${form}EncodeOptions`, 'Encoder', `${lower}Encoder(dtd, options, LOOPS)`),
-    ...make('decode', 'Bytes to events: a Transform. Its error is a TraceError, after all events before it.', `${form}DecodeOptions`, 'Transform', 'decoderStream(decoder(options))'),
-    ...make('encode', 'Events to bytes: a Transform.', `${form}EncodeOptions`, 'Transform', 'encoderStream(encoder(options))'),
+    ...text.slice(1),
+    `\`, ${quoted(file)})`,
+    '',
+    ...make(
+      'decoder',
+      'A pure decoder: bytes to events.',
+      `${form}DecodeOptions`,
+      'Decoder',
+      `${lower}Decoder(dtd, options, LOOPS)`,
+    ),
+    ...make(
+      'encoder',
+      'A pure encoder: events to bytes.',
+      `${form}EncodeOptions`,
+      'Encoder',
+      `${lower}Encoder(dtd, options, LOOPS)`,
+    ),
+    ...make(
+      'decode',
+      'Bytes to events: a Transform. Its error is a TraceError, after all events before it.',
+      `${form}DecodeOptions`,
+      'Transform',
+      'decoderStream(decoder(options))',
+    ),
+    ...make(
+      'encode',
+      'Events to bytes: a Transform.',
+      `${form}EncodeOptions`,
+      'Transform',
+      'encoderStream(encoder(options))',
+    ),
     ...(isTs
       ? comment('The events of a batch that `decoder` gave, as what they are.')
-      : comment('The events of a batch that `decoder` gave, as what they are.', "@param {import('heapflow').EventBatch} batch", '@returns {Iterable<TraceRecord>}')),
+      : comment(
+          'The events of a batch that `decoder` gave, as what they are.',
+          "@param {import('heapflow').EventBatch} batch",
+          '@returns {Iterable<TraceRecord>}',
+        )),
     ...block(`export function recordsOf(batch${isTs ? ': EventBatch' : ''})${isTs ? ': Iterable<TraceRecord>' : ''}`, [
-      isTs ? `return ${typed('batch', 'Iterable<unknown>')} as Iterable<TraceRecord>` : 'return /** @type {any} */ (batch)'
-    ])
+      isTs
+        ? `return ${typed('batch', 'Iterable<unknown>')} as Iterable<TraceRecord>`
+        : 'return /** @type {any} */ (batch)',
+    ]),
   ]
 }

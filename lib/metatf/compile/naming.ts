@@ -26,7 +26,10 @@ export interface LoopNames {
   readonly mapping: Mapping
 }
 
-/** Names that no type of a record may have: those of what the module imports and makes itself, and those of the language that it uses. */
+/**
+ * Names that no type of a record may have: those of what the module imports and makes itself, and those of the language
+ * that it uses.
+ */
 const RESERVED = [...imported, 'TraceRecord', 'Array', 'Iterable', 'Record', 'Uint8Array', 'Uint32Array']
 
 /** How things are called and typed in one language. */
@@ -56,7 +59,8 @@ export class Naming {
 
   /** A function that reads or writes records. */
   loop(name: string, cursor: string, doc: string, body: Code): Code {
-    if (this.language === 'ts') return [...comment(doc), ...block(`function ${name}(batch: EventBatch, cursor: ${cursor}): void`, body)]
+    if (this.language === 'ts')
+      return [...comment(doc), ...block(`function ${name}(batch: EventBatch, cursor: ${cursor}): void`, body)]
     const tags = ["@param {import('heapflow').EventBatch} batch", `@param {import('heapflow/metatf').${cursor}} cursor`]
     return [...comment(doc, ...tags), ...block(`function ${name}(batch, cursor)`, body)]
   }
@@ -87,10 +91,12 @@ export function nameLoops(sections: readonly LoopSection[], dtd: Dtd, mapping: M
       what: `records of ${section.id === 0 ? 'the global section' : `section ${section.name}`}`,
       tagWidth: dtd.tagWidth as number,
       records: records.map((record) => ({
-        ...record, name: record.record.name, layout: layouts.take(`${camelCase(record.record.name)}Layout`)
+        ...record,
+        name: record.record.name,
+        layout: layouts.take(`${camelCase(record.record.name)}Layout`),
       })),
       sections: ids,
-      mapping
+      mapping,
     }
   })
 }

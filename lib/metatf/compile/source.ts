@@ -45,7 +45,10 @@ export function quoted(text: string): string {
   return `'${JSON.stringify(text).slice(1, -1).replaceAll('\\"', '"').replaceAll("'", "\\'")}'`
 }
 
-/** The text of code without its comments, in which names stand that it does not use. There are no strings in it that hold any. */
+/**
+ * The text of code without its comments, in which names stand that it does not use. There are no strings in it that
+ * hold any.
+ */
 export function withoutComments(code: Code): string {
   return render(code).replaceAll(/\/\*[^]*?\*\/|\/\/.*/g, '')
 }

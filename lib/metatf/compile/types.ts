@@ -7,7 +7,12 @@ import { comment, pascalCase, quoted, type Code } from './source.js'
 
 /** The types of the columns' values in plain objects. */
 const TYPES: Readonly<Partial<Record<FieldType, string>>> = {
-  u64: 'bigint', address: 'bigint', u32: 'number', i32: 'number', string: 'string', bytes: 'Uint8Array'
+  u64: 'bigint',
+  address: 'bigint',
+  u32: 'number',
+  i32: 'number',
+  string: 'string',
+  bytes: 'Uint8Array',
 }
 
 /** A property of an object type: its documentation, name and type. */
@@ -24,7 +29,10 @@ export function recordTypes(mappings: readonly RecordMapping[], dtd: Dtd, naming
   const types = mappings.map((mapping, i) => recordType(mapping, names[i] as string, dtd, naming))
   const union = names.length === 0 ? 'never' : names.join(' | ')
   const doc = `A record of ${dtd.file} as an event.`
-  const all = naming.language === 'ts' ? [...comment(doc), ...unionType(names)] : comment(`@typedef {${union}} TraceRecord ${doc}`)
+  const all =
+    naming.language === 'ts'
+      ? [...comment(doc), ...unionType(names)]
+      : comment(`@typedef {${union}} TraceRecord ${doc}`)
   return [...types.flatMap((type) => [...type, '']), ...all]
 }
 
@@ -37,7 +45,10 @@ function recordType(mapping: RecordMapping, name: string, dtd: Dtd, { language }
   const properties = propertiesOf(mapping)
   const doc = describe(mapping, dtd)
   if (language === 'ts') {
-    const lines = properties.flatMap((property) => [...(property.doc === '' ? [] : comment(property.doc)), member(property)])
+    const lines = properties.flatMap((property) => [
+      ...(property.doc === '' ? [] : comment(property.doc)),
+      member(property),
+    ])
     return [...comment(...doc), `export interface ${name} {`, lines, '}']
   }
   const lines = properties.map(({ name: key, isOptional: maybe, type, doc: text }) => {
@@ -73,12 +84,22 @@ function propertiesOf(mapping: RecordMapping): Property[] {
     if (leaf.field < 0 || (leaf.silent && leaf.leaf.width === null)) continue
     const { name, type } = FIELDS[leaf.field] as (typeof FIELDS)[number]
     const isMissing = leaf.silent || type === 'u32' || type === 'i32' || isOptional(leaf)
-    properties.push({ doc: describeLeaf(leaf.leaf, record.leaves), name, isOptional: isMissing, type: TYPES[type] as string })
+    properties.push({
+      doc: describeLeaf(leaf.leaf, record.leaves),
+      name,
+      isOptional: isMissing,
+      type: TYPES[type] as string,
+    })
   }
   const rest = restOf(mapping)
   if (rest !== null) {
     const isMissing = rest.every((property) => property.isOptional)
-    properties.push({ doc: 'What there is no other field for.', name: 'fields', isOptional: isMissing, type: objectType(rest) })
+    properties.push({
+      doc: 'What there is no other field for.',
+      name: 'fields',
+      isOptional: isMissing,
+      type: objectType(rest),
+    })
   }
   return properties
 }
@@ -104,13 +125,18 @@ function restIn(fields: readonly Field[], mapping: RecordMapping): Property[] {
     if (field.kind === 'composite' && name === '') return restIn(field.fields, mapping)
     if (field.kind === 'composite') {
       const inner = restIn(field.fields, mapping)
-      return inner.length === 0 ? [] : [{ doc: '', name, isOptional: inner.every((property) => property.isOptional), type: objectType(inner) }]
+      return inner.length === 0
+        ? []
+        : [{ doc: '', name, isOptional: inner.every((property) => property.isOptional), type: objectType(inner) }]
     }
     return [{ doc: '', name, isOptional: false, type: listType(field.field, mapping) }]
   })
 }
 
-/** Whether a value can be in `fields`: what no field is for, what metadata can make too large for its field, and lengths that disagree. */
+/**
+ * Whether a value can be in `fields`: what no field is for, what metadata can make too large for its field, and lengths
+ * that disagree.
+ */
 function canBeRest({ leaf, field, type, role, silent }: LeafMapping): boolean {
   if (leaf.width === null && silent) return false
   return field < 0 ? role === 'value' || role === 'counted' : type === 'u32' || type === 'i32'

@@ -60,9 +60,10 @@ interface Patch {
 /**
  * Mends a trace so that a `Verifier` finds nothing in it any more; what it changed is counted.
  *
- * A free is often recorded late: another thread is given the same address, and its allocation is recorded first. So where
- * an allocation meets a live block, the free of that block is looked for among the next events (see `Window.lateFree`), and
- * moved before the allocation. All else that cannot be is left out, added or set; see `REPAIRS`.
+ * A free is often recorded late: another thread is given the same address, and its allocation is recorded first. So
+ * where an allocation meets a live block, the free of that block is looked for among the next events (see
+ * `Window.lateFree`), and moved before the allocation. All else that cannot be is left out, added or set; see
+ * `REPAIRS`.
  *
  * Memory grows with the number of live blocks, 100 to 200 bytes for each, and with the window.
  */
@@ -227,7 +228,12 @@ export class Repair implements BatchTransform {
       this.changed('allocation-dropped')
       return
     }
-    if (isIndexed && (beginsLo | beginsHi) === 0 && ledger.find(isIndexed, beginsLo, beginsHi) === 0 && !this.allowed.has('unknown-free')) {
+    if (
+      isIndexed &&
+      (beginsLo | beginsHi) === 0 &&
+      ledger.find(isIndexed, beginsLo, beginsHi) === 0 &&
+      !this.allowed.has('unknown-free')
+    ) {
       // A realloc that could not be made an allocation: there is no block with index 0.
       this.changed('realloc-dropped')
       return
@@ -239,7 +245,8 @@ export class Repair implements BatchTransform {
       this.patch((to, row) => to.size.values.fill(1n, row, row + 1))
     }
     const { startHi, startLo, endHi, endLo } = extent
-    if ((startHi | startLo) !== 0) intervals.put(startHi, startLo, endHi, endLo, beginsHi >>> 0, beginsLo >>> 0, isIndexed ? INDEXED : 0)
+    if ((startHi | startLo) !== 0)
+      intervals.put(startHi, startLo, endHi, endLo, beginsHi >>> 0, beginsLo >>> 0, isIndexed ? INDEXED : 0)
     const { words } = ledger
     const at = WORDS * (ledger.begun[0] as number)
     words[at + START_HI] = startHi
@@ -255,7 +262,9 @@ export class Repair implements BatchTransform {
     this.emit(batch, i)
   }
 
-  /** Ends a live block that is in the way of event i: by its own free, if that comes soon, else by one that is added. */
+  /**
+   * Ends a live block that is in the way of event i: by its own free, if that comes soon, else by one that is added.
+   */
   private release(isIndexed: boolean, lo: number, hi: number, batch: EventBatch, i: number): void {
     const { window, ledger } = this
     const at = WORDS * ledger.find(isIndexed, lo, hi)
@@ -363,7 +372,9 @@ export class Repair implements BatchTransform {
 
 /** What frees the blocks of a kernel's allocation functions. */
 const FREED_BY: Readonly<Record<string, 'kfree' | 'kmem_cache_free' | 'pages'>> = {
-  kmalloc: 'kfree', kmem_cache_alloc: 'kmem_cache_free', pages: 'pages',
+  kmalloc: 'kfree',
+  kmem_cache_alloc: 'kmem_cache_free',
+  pages: 'pages',
 }
 
 /** A realloc of a block that is not there, as the allocation that is left of it. */

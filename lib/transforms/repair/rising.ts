@@ -13,7 +13,10 @@ export class Rising {
     this.hasSequence = false
   }
 
-  /** Goes on to the time of event i. @returns false when that is before the last one: then `timeHi` and `timeLo` stay */
+  /**
+   * Goes on to the time of event i.
+   * @returns false when that is before the last one: then `timeHi` and `timeLo` stay
+   */
   admitsTime(batch: EventBatch, i: number): boolean {
     const hi = batch.time.words[2 * i + HI] as number
     const lo = batch.time.words[2 * i + LO] as number

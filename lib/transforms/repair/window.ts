@@ -26,9 +26,9 @@ interface Held {
 }
 
 /**
- * The next events of a trace, and what they do to each block: so that a free that was recorded too late can be found. An
- * event's place is its number modulo the capacity. What it ends and what it begins are nodes (2 * place, and one more) of
- * chains, one for each block.
+ * The next events of a trace, and what they do to each block: so that a free that was recorded too late can be found.
+ * An event's place is its number modulo the capacity. What it ends and what it begins are nodes (2 * place, and one
+ * more) of chains, one for each block.
  */
 export class Window {
   private readonly held: Held[] = []
@@ -56,7 +56,10 @@ export class Window {
    * @param capacity how many events it holds at most
    * @param keys tells which blocks an event is about
    */
-  constructor(private readonly capacity: number, private readonly keys: BlockKeys) {
+  constructor(
+    private readonly capacity: number,
+    private readonly keys: BlockKeys,
+  ) {
     this.batchOf = new Int32Array(capacity)
     this.rowOf = new Int32Array(capacity)
     this.isGone = new Uint8Array(capacity)
@@ -145,20 +148,32 @@ export class Window {
 
   /**
    * Finds the free of a live block among the next events, though event i begins another block in its place first. It is
-   * there if, of what begins and ends at its address, more ends than begins: then all of them were recorded, and the first
-   * free is the late one. If the window does not tell, it is the block's own if the thread that allocated it called it. A
-   * free by the thread that allocates now is never late, for what one thread does is recorded in order.
+   * there if, of what begins and ends at its address, more ends than begins: then all of them were recorded, and the
+   * first free is the late one. If the window does not tell, it is the block's own if the thread that allocated it
+   * called it. A free by the thread that allocates now is never late, for what one thread does is recorded in order.
    * @param threadLo @param threadHi the thread that allocated the block; undefined if that is not known
    * @returns the place of the free; -1 if there is none
    */
-  lateFree(isIndexed: boolean, lo: number, hi: number, threadLo: number | undefined, threadHi: number, now: EventBatch, i: number): number {
+  lateFree(
+    isIndexed: boolean,
+    lo: number,
+    hi: number,
+    threadLo: number | undefined,
+    threadHi: number,
+    now: EventBatch,
+    i: number,
+  ): number {
     const map = isIndexed ? this.byIndex : this.byAddress
     const slot = map.find(lo, hi)
     if (slot < 0) return NONE
     let live = 1
     let free = NONE
     let steps = 0
-    for (let node = map.values[2 * slot] as number; node !== NONE && steps < MAX_STEPS; node = this.nextNode[node] as number) {
+    for (
+      let node = map.values[2 * slot] as number;
+      node !== NONE && steps < MAX_STEPS;
+      node = this.nextNode[node] as number
+    ) {
       const place = node >> 1
       live += (node & 1) === 1 ? 1 : -1
       if (free === NONE && (node & 1) === 0 && this.isFreeByAnother(place, now, i)) free = place
@@ -189,7 +204,12 @@ export class Window {
     const batch = this.batch(place)
     if (batch.kind[this.row(place)] !== FREE) return false
     if (((now.mask[i] as number) & HAS_THREAD) === 0) return true
-    return !isThread(batch, this.row(place), now.thread.words[2 * i + LO] as number, now.thread.words[2 * i + HI] as number)
+    return !isThread(
+      batch,
+      this.row(place),
+      now.thread.words[2 * i + LO] as number,
+      now.thread.words[2 * i + HI] as number,
+    )
   }
 
   private link(isIndexed: boolean, lo: number, hi: number, node: number): void {

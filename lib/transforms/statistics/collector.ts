@@ -27,8 +27,8 @@ const COUNTED = fieldSet('api', 'cpu', 'time', 'size', 'usable', 'present')
 const MAX_FORMATS = 16
 
 /**
- * Takes the statistics of a stream of batches in one pass. Memory grows with the number of blocks that are live at a time,
- * and with the numbers of distinct sites, sizes, threads, processes and CPUs, each up to `MAX_KEYS`.
+ * Takes the statistics of a stream of batches in one pass. Memory grows with the number of blocks that are live at a
+ * time, and with the numbers of distinct sites, sizes, threads, processes and CPUs, each up to `MAX_KEYS`.
  *
  * @example
  * const collector = new StatisticsCollector()
@@ -64,7 +64,8 @@ export class StatisticsCollector {
     if (batch.header !== this.header) this.beginTrace(batch.header)
     this.timeline.add(batch)
     this.countColumns(batch)
-    for (let from = 0; from < batch.count; from += BATCH_EVENTS) this.addRows(batch, from, Math.min(from + BATCH_EVENTS, batch.count))
+    for (let from = 0; from < batch.count; from += BATCH_EVENTS)
+      this.addRows(batch, from, Math.min(from + BATCH_EVENTS, batch.count))
     this.events += batch.count
   }
 
@@ -113,7 +114,9 @@ export class StatisticsCollector {
     const overhead = sites.totalOverhead()
     const time = this.timeline.result(this.events, allocated.blocks, allocated.bytes)
     const lifetimeInTime = histogramAt(kernel, run.LIFE_TIME.value)
-    const cpuCounts = cpus.entries().map(({ key, count }): ValueCount => ({ value: BigInt.asIntN(32, key), events: count }))
+    const cpuCounts = cpus
+      .entries()
+      .map(({ key, count }): ValueCount => ({ value: BigInt.asIntN(32, key), events: count }))
     const hasCpus = cpuCounts.length > 0
     const resident = kernel.number(run.RESIDENT.value)
     const full = { sites, sizes, threads, processes, cpus }
@@ -148,7 +151,13 @@ export class StatisticsCollector {
       ...(overhead && { overhead }),
       ...(hasCpus && { crossCpuFrees: kernel.number(run.CROSS_CPU.value) }),
       mismatches: mismatchesOf(kernel),
-      ...(resident > 0 && { resident: { blocks: resident, present: kernel.sum(run.RESIDENT.value + 8), size: kernel.sum(run.RESIDENT.value + 24) } }),
+      ...(resident > 0 && {
+        resident: {
+          blocks: resident,
+          present: kernel.sum(run.RESIDENT.value + 8),
+          size: kernel.sum(run.RESIDENT.value + 24),
+        },
+      }),
       mpatrol: mpatrolFigures(figures, reserves),
       full: (Object.keys(full) as (keyof typeof full)[]).filter((name) => full[name].overflowed),
     }
@@ -187,11 +196,13 @@ export class StatisticsCollector {
     if ((columns & HAS_PROCESS) !== 0) {
       const { words } = batch.process
       for (let i = 0; i < count; i++) {
-        if (((mask[i] as number) & HAS_PROCESS) !== 0) this.processes.add(words[2 * i + LO] as number, words[2 * i + HI] as number)
+        if (((mask[i] as number) & HAS_PROCESS) !== 0)
+          this.processes.add(words[2 * i + LO] as number, words[2 * i + HI] as number)
       }
     }
     if ((columns & HAS_CPU) !== 0) {
-      for (let i = 0; i < count; i++) if (((mask[i] as number) & HAS_CPU) !== 0) this.cpus.add((batch.cpu[i] as number) >>> 0, 0)
+      for (let i = 0; i < count; i++)
+        if (((mask[i] as number) & HAS_CPU) !== 0) this.cpus.add((batch.cpu[i] as number) >>> 0, 0)
     }
   }
 }

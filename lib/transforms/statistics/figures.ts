@@ -16,7 +16,10 @@ export interface Figures {
 /** What the kernel has counted so far. */
 export function figuresOf(kernel: StatisticsKernel): Figures {
   const at = kernel.run.TOTALS.value
-  const amount = (blocks: number, bytes: number): Amount => ({ blocks: kernel.number(at + blocks), bytes: kernel.sum(at + bytes) })
+  const amount = (blocks: number, bytes: number): Amount => ({
+    blocks: kernel.number(at + blocks),
+    bytes: kernel.sum(at + bytes),
+  })
   return {
     allocated: amount(0, 16),
     freed: amount(8, 32),

@@ -12,7 +12,8 @@ export function histogramAt(kernel: StatisticsKernel, address: number): Histogra
   let count = 0
   kernel.integers(address, BARS).forEach((n, bar) => {
     count += Number(n)
-    if (n > 0n) bars.push({ from: bar === 0 ? 0n : 1n << BigInt(bar - 1), to: (1n << BigInt(bar)) - 1n, count: Number(n) })
+    if (n > 0n)
+      bars.push({ from: bar === 0 ? 0n : 1n << BigInt(bar - 1), to: (1n << BigInt(bar)) - 1n, count: Number(n) })
   })
   const sum = kernel.sum(address + SUM)
   return { count, sum, mean: count === 0 ? 0 : ratio(sum, count), bars }

@@ -89,7 +89,8 @@ export class KeyCounts {
   /** All keys with their counts, the most frequent first, equal ones by key. */
   entries(): { key: bigint; count: number }[] {
     const entries: { key: bigint; count: number }[] = []
-    for (let row = FIRST; row < this.keys.size; row++) entries.push({ key: this.keys.key(row), count: this.counts[row] as number })
+    for (let row = FIRST; row < this.keys.size; row++)
+      entries.push({ key: this.keys.key(row), count: this.counts[row] as number })
     return entries.toSorted((a, b) => b.count - a.count || (a.key < b.key ? -1 : 1))
   }
 

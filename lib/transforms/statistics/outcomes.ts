@@ -12,9 +12,23 @@ const { none: STAYED, moved: MOVED } = Outcome
 
 /** What reallocs did, and what ought not to be. */
 export class Outcomes {
-  readonly reallocs: ReallocCounts = { inPlace: 0, moved: 0, resized: 0, allocated: 0, freed: 0, failed: 0, nothing: 0, unknown: 0 }
+  readonly reallocs: ReallocCounts = {
+    inPlace: 0,
+    moved: 0,
+    resized: 0,
+    allocated: 0,
+    freed: 0,
+    failed: 0,
+    nothing: 0,
+    unknown: 0,
+  }
   /** Faults other than overlaps. */
-  readonly faults: Omit<FaultCounts, 'overlaps'> = { unknownFrees: 0, doubleFrees: 0, nullFrees: 0, failedAllocations: 0 }
+  readonly faults: Omit<FaultCounts, 'overlaps'> = {
+    unknownFrees: 0,
+    doubleFrees: 0,
+    nullFrees: 0,
+    failedAllocations: 0,
+  }
 
   /** Counts a realloc by what the ledger says that it did. */
   realloc(batch: EventBatch, i: number, change: number): void {

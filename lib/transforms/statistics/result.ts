@@ -2,8 +2,8 @@ import type { ApiName, KindName } from '../../event/fields.js'
 import type { TimeUnit } from '../../event/header.js'
 
 /*
- * What the statistics of a trace are. Counts are numbers, for no trace has 2^53 events. Bytes, times and what else is made
- * of 64-bit integers are exact, as BigInts. What a trace has nothing to say about is absent.
+ * What the statistics of a trace are. Counts are numbers, for no trace has 2^53 events. Bytes, times and what else is
+ * made of 64-bit integers are exact, as BigInts. What a trace has nothing to say about is absent.
  */
 
 /** A number of blocks and their bytes together (as requested). */
@@ -57,7 +57,9 @@ export interface MpatrolStatistics {
 
 /** Where blocks come from: a place in the program, or what stands for the places that have no row of their own. */
 export interface Site {
-  /** `others`: all places that came when the table was full. `none`: allocations that do not say where they were made. */
+  /**
+   * `others`: all places that came when the table was full. `none`: allocations that do not say where they were made.
+   */
   rest?: 'others' | 'none'
   /** Innermost frame first. */
   stack?: string[]
@@ -176,7 +178,10 @@ export interface TimeStatistics {
 export interface Statistics {
   /** The input was read to its end. */
   complete: boolean
-  /** False only where the sum of memory that was reserved passes 2^85, as in a damaged trace it might: it is rounded then. */
+  /**
+   * False only where the sum of memory that was reserved passes 2^85, as in a damaged trace it might: it is rounded
+   * then.
+   */
   exact: boolean
   /** How many traces there were in the stream; the figures are of all together. */
   traces: number
@@ -195,7 +200,9 @@ export interface Statistics {
   leaked: Amount
   peakBytes: Peak
   peakBlocks: Peak
-  /** Blocks freed by the very next event about blocks of the thread that allocated them (of the trace, without threads). */
+  /**
+   * Blocks freed by the very next event about blocks of the thread that allocated them (of the trace, without threads).
+   */
   temporary: Amount
   reallocs: ReallocCounts
   faults: FaultCounts
@@ -203,7 +210,9 @@ export interface Statistics {
     smallest: bigint
     largest: bigint
     histogram: HistogramResult
-    /** Every size with its number of allocations, the most frequent first; the latest ones are `others` in full tables. */
+    /**
+     * Every size with its number of allocations, the most frequent first; the latest ones are `others` in full tables.
+     */
     exact: { size: bigint; count: number }[]
     others: number
   }

@@ -24,14 +24,16 @@ const MAX_WORDS = 4_194_304
 
 const UNKNOWN = -1
 const NO_ROWS = new Int32Array(0)
-/** How many sources are cached, as a power of two, and what is kept of each: ids of function and file, line, and row. */
+/**
+ * How many sources are cached, as a power of two, and what is kept of each: ids of function and file, line, and row.
+ */
 const CACHED_BITS = 11
 const [CACHE_FUNCTION, CACHE_FILE, CACHE_LINE, CACHE_ROW, CACHE_ENTRY] = [0, 1, 2, 3, 4]
 
 /**
  * Numbers the places that allocations come from by rows from `FIRST`. A place is the stack where there is one, else
- * function, file and line, else the call site. Their names outlive the batches: names and keys are kept here, as many as
- * the limits allow, and each event of a batch is looked up by the ids that the batch has for them.
+ * function, file and line, else the call site. Their names outlive the batches: names and keys are kept here, as many
+ * as the limits allow, and each event of a batch is looked up by the ids that the batch has for them.
  */
 export class SiteKeys {
   /** One past the last row in use. */
@@ -120,7 +122,12 @@ export class SiteKeys {
     const hash = Math.imul(functionId, 0x9e37_79b1) ^ Math.imul(fileId, 0x85eb_ca6b) ^ Math.imul(line, 0xc2b2_ae35)
     const at = CACHE_ENTRY * (hash >>> (32 - CACHED_BITS))
     // Only an entry in use has a row.
-    if (cache[at + CACHE_FUNCTION] === functionId && cache[at + CACHE_FILE] === fileId && cache[at + CACHE_LINE] === (line | 0) && cache[at + CACHE_ROW] !== UNKNOWN) {
+    if (
+      cache[at + CACHE_FUNCTION] === functionId &&
+      cache[at + CACHE_FILE] === fileId &&
+      cache[at + CACHE_LINE] === (line | 0) &&
+      cache[at + CACHE_ROW] !== UNKNOWN
+    ) {
       return cache[at + CACHE_ROW] as number
     }
     key[0] = Form.source
@@ -196,14 +203,18 @@ export class SiteKeys {
     this.chain = new Int32Array(this.heads.length)
     for (let row = FIRST; row < this.size - 1; row++) {
       const start = starts[row] as number
-      const slot = hashWords(words.subarray(start, starts[row + 1]), (starts[row + 1] as number) - start) & (this.heads.length - 1)
+      const slot =
+        hashWords(words.subarray(start, starts[row + 1]), (starts[row + 1] as number) - start) & (this.heads.length - 1)
       this.chain[row] = this.heads[slot] as number
       this.heads[slot] = row
     }
   }
 }
 
-/** A hash of n words that all of them have a part in: deep stacks often differ only in the middle. Nobody can choose words that collide. */
+/**
+ * A hash of n words that all of them have a part in: deep stacks often differ only in the middle. Nobody can choose
+ * words that collide.
+ */
 function hashWords(words: Uint32Array, n: number): number {
   let h = n
   for (let k = 0; k < n; k++) h = hashOf(words[k] as number, h)

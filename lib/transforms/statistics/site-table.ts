@@ -8,7 +8,9 @@ import { HAS_SITE, SiteKeys } from './site-keys.js'
 const { began: BEGAN } = Change
 
 /** What is where in a row of kernel/statistics/rows.ts, in bytes. */
-const [ALLOCATIONS, BYTES, PEAK, TEMPORARY, CROSS_CPU, HITS, REQUESTED, USABLE, LEAKS, LEAK_BYTES] = [0, 8, 48, 64, 72, 80, 88, 104, 120, 128]
+const [ALLOCATIONS, BYTES, PEAK, TEMPORARY, CROSS_CPU, HITS, REQUESTED, USABLE, LEAKS, LEAK_BYTES] = [
+  0, 8, 48, 64, 72, 80, 88, 104, 120, 128,
+]
 
 /** For the kernel, of an event that does not tell its site: a block that goes on keeps the one it has. */
 const UNTOLD = -1
@@ -31,7 +33,10 @@ export class SiteTable {
 
   /** Tells the kernel the sites of events `from` to `to` of a batch, as far as they began blocks. */
   tell(batch: EventBatch, from: number, to: number, changes: Uint8Array): void {
-    const { keys, kernel: { run } } = this
+    const {
+      keys,
+      kernel: { run },
+    } = this
     const rows = new Int32Array(run.memory.buffer, run.SITES.value, to - from)
     if ((batch.columns & HAS_SITE) === 0) {
       rows.fill(UNTOLD)
@@ -65,7 +70,9 @@ export class SiteTable {
       })
     }
     // Equal ones stay in order of first use.
-    return sites.toSorted((a, b) => descending(a.allocated.bytes, b.allocated.bytes) || b.allocated.blocks - a.allocated.blocks)
+    return sites.toSorted(
+      (a, b) => descending(a.allocated.bytes, b.allocated.bytes) || b.allocated.blocks - a.allocated.blocks,
+    )
   }
 
   /** What all allocations took together; undefined if none tells. */

@@ -38,6 +38,12 @@ export class SizeTable {
     // Equally frequent ones are in the order of their sizes, and the small ones are smaller.
     const large = this.large.entries().map(({ key, count }) => ({ size: key, count }))
     const exact = [...small, ...large].toSorted((a, b) => b.count - a.count)
-    return { smallest: kernel.integer(SMALLEST.value), largest, histogram: histogramAt(kernel, SIZES.value), exact, others: this.large.others }
+    return {
+      smallest: kernel.integer(SMALLEST.value),
+      largest,
+      histogram: histogramAt(kernel, SIZES.value),
+      exact,
+      others: this.large.others,
+    }
   }
 }

@@ -11,13 +11,16 @@ const HAS_PROCESS = Has.process
 /** What is where in a row of kernel/statistics/rows.ts, in bytes. */
 const [EVENTS, ALLOCATIONS, FREES, FOREIGN, BYTES] = [0, 8, 16, 24, 32]
 
-/** Rows that were found lately, each in the one place that its thread allows: its words, those of its process, which of them there are, and the row. */
+/**
+ * Rows that were found lately, each in the one place that its thread allows: its words, those of its process, which of
+ * them there are, and the row.
+ */
 const [THREAD, PROCESS, STATE, ROW, ENTRY] = [0, 2, 4, 5, 8]
 const CACHED_BITS = 6
 
 /**
- * What each thread did. A thread is its number in its process, where events tell that. Events without a thread share row
- * `NONE`, as if they were of one thread.
+ * What each thread did. A thread is its number in its process, where events tell that. Events without a thread share
+ * row `NONE`, as if they were of one thread.
  */
 export class ThreadTable {
   private readonly threads = new BoundedKeys()
@@ -64,8 +67,11 @@ export class ThreadTable {
       const state = hasProcess ? 2 : 1
       const at = ENTRY * (Math.imul(lo ^ Math.imul(processLo, 0x85eb_ca6b), 0x9e37_79b1) >>> (32 - CACHED_BITS))
       if (
-        cache[at + THREAD + LO] !== lo || cache[at + THREAD + HI] !== hi || cache[at + STATE] !== state ||
-        cache[at + PROCESS + LO] !== processLo || cache[at + PROCESS + HI] !== processHi
+        cache[at + THREAD + LO] !== lo ||
+        cache[at + THREAD + HI] !== hi ||
+        cache[at + STATE] !== state ||
+        cache[at + PROCESS + LO] !== processLo ||
+        cache[at + PROCESS + HI] !== processHi
       ) {
         cache[at + THREAD + LO] = lo
         cache[at + THREAD + HI] = hi
@@ -89,10 +95,12 @@ export class ThreadTable {
       if (events === 0) continue
       const process = this.pairs.high(row)
       threads.push({
-        ...(row === OTHERS ? { rest: 'others' } : {
-          ...(process >= FIRST && { process: this.processes.key(process) }),
-          thread: this.threads.key(this.pairs.low(row)),
-        }),
+        ...(row === OTHERS
+          ? { rest: 'others' }
+          : {
+              ...(process >= FIRST && { process: this.processes.key(process) }),
+              thread: this.threads.key(this.pairs.low(row)),
+            }),
         events,
         allocated: { blocks: kernel.number(at + ALLOCATIONS), bytes: kernel.sum(at + BYTES) },
         frees: kernel.number(at + FREES),

@@ -75,7 +75,9 @@ export class Timeline {
       first: this.earliest,
       last: this.latest,
       span: this.span,
-      ...(seconds > 0 && { rates: { events: events / seconds, allocations: allocations / seconds, bytes: Number(bytes) / seconds } }),
+      ...(seconds > 0 && {
+        rates: { events: events / seconds, allocations: allocations / seconds, bytes: Number(bytes) / seconds },
+      }),
     }
   }
 }

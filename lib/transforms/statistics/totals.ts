@@ -34,7 +34,11 @@ export class Totals {
       this.largestLo = lo
       this.largestHi = hi
     }
-    if (hi < this.smallestHi || (hi === this.smallestHi && lo < this.smallestLo) || (this.smallestLo === 0 && this.smallestHi === 0)) {
+    if (
+      hi < this.smallestHi ||
+      (hi === this.smallestHi && lo < this.smallestLo) ||
+      (this.smallestLo === 0 && this.smallestHi === 0)
+    ) {
       this.smallestLo = lo
       this.smallestHi = hi
     }
@@ -57,13 +61,16 @@ export class Totals {
 
   /** mpatrol's figures. */
   mpatrol(): MpatrolStatistics {
-    return mpatrolFigures({
-      allocated: { blocks: this.allocations, bytes: this.allocated.value },
-      freed: { blocks: this.frees, bytes: this.freed.value },
-      peak: { blocks: this.peakLive, bytes: this.peakBytes.value },
-      smallest: wide(this.smallestLo, this.smallestHi),
-      largest: wide(this.largestLo, this.largestHi),
-    }, this.reserves)
+    return mpatrolFigures(
+      {
+        allocated: { blocks: this.allocations, bytes: this.allocated.value },
+        freed: { blocks: this.frees, bytes: this.freed.value },
+        peak: { blocks: this.peakLive, bytes: this.peakBytes.value },
+        smallest: wide(this.smallestLo, this.smallestHi),
+        largest: wide(this.largestLo, this.largestHi),
+      },
+      this.reserves,
+    )
   }
 }
 
@@ -105,7 +112,14 @@ export class Reserves {
 
 /** mpatrol's figures from those that are counted. */
 export function mpatrolFigures(
-  { allocated, freed, peak, smallest, largest }: Pick<MpatrolStatistics, 'allocated' | 'freed' | 'peak' | 'smallest' | 'largest'>, reserves: Reserves,
+  {
+    allocated,
+    freed,
+    peak,
+    smallest,
+    largest,
+  }: Pick<MpatrolStatistics, 'allocated' | 'freed' | 'peak' | 'smallest' | 'largest'>,
+  reserves: Reserves,
 ): MpatrolStatistics {
   const unfreed = { blocks: allocated.blocks - freed.blocks, bytes: allocated.bytes - freed.bytes }
   return { allocated, freed, unfreed, peak, ...reserves.result(), smallest, largest }

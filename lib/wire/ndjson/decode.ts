@@ -13,8 +13,8 @@ import { Sequence } from './sequence.js'
 const NEWLINE = 0x0a
 
 /**
- * NDJSON to events. Lines as heapflow writes them, with any blanks and with keys in any order, are read by the kernel straight into its
- * columns; any other line goes through `JSON.parse`, and its event is added to the same columns.
+ * NDJSON to events. Lines as heapflow writes them, with any blanks and with keys in any order, are read by the kernel
+ * straight into its columns; any other line goes through `JSON.parse`, and its event is added to the same columns.
  *
  * @throws TraceError with line, offset and event number: a line that is no record, one of more than 4 MiB, a header
  *   record without its end record
@@ -25,7 +25,10 @@ export class NdjsonDecoder implements Decoder {
   private failure: Error | undefined
   /** The offset in the stream behind the last newline in `input`. */
   private lines = 0
-  /** How many events there are in the kernel's columns, while `next` runs, and the fields of those that the kernel has not read. */
+  /**
+   * How many events there are in the kernel's columns, while `next` runs, and the fields of those that the kernel has
+   * not read.
+   */
   private count = 0
   private fields = 0
   /** An event that the kernel has no room for. */
@@ -109,7 +112,8 @@ export class NdjsonDecoder implements Decoder {
 
   /**
    * Reads the line that ends before `end` in any form.
-   * @returns false when no other line can be read before what was read is given out; this line may have to be read again then
+   * @returns false when no other line can be read before what was read is given out; this line may have to be read
+   *   again then
    */
   private readGeneral(kernel: NdjsonMemory, end: number): boolean {
     const { input, sequence } = this
@@ -124,7 +128,10 @@ export class NdjsonDecoder implements Decoder {
     return this.alone === undefined
   }
 
-  /** Adds the event of a line that has no surprises. @returns whether there was room; undefined if the line is another */
+  /**
+   * Adds the event of a line that has no surprises.
+   * @returns whether there was room; undefined if the line is another
+   */
   private addQuickly({ rows }: NdjsonMemory, text: string): boolean | undefined {
     const { sequence } = this
     if (sequence.ended || LONG_DIGITS.test(text)) return undefined
@@ -141,7 +148,10 @@ export class NdjsonDecoder implements Decoder {
     }
   }
 
-  /** Reads a line in any form, and adds its event. @returns false when what was read before has to be given out first */
+  /**
+   * Reads a line in any form, and adds its event.
+   * @returns false when what was read before has to be given out first
+   */
   private addAny(kernel: NdjsonMemory, text: string, whole: boolean): boolean {
     const { sequence } = this
     const record = this.parse(text, whole)

@@ -15,7 +15,9 @@ const CHUNK_BYTES = 262_144
 /** Smaller pieces are put together. */
 const LEAST_CHUNK = 4096
 
-/** So many bytes are made from a batch at once, if it has more than that: its events may all have the same long string. */
+/**
+ * So many bytes are made from a batch at once, if it has more than that: its events may all have the same long string.
+ */
 const MAX_WAITING = 4 * CHUNK_BYTES
 
 /**
@@ -92,7 +94,9 @@ export class NdjsonEncoder implements Encoder {
     if (this.row === batch.count) this.batch = undefined
   }
 
-  /** Takes over a copy of bytes: as a chunk of its own, unless that would be small or something is being put together. */
+  /**
+   * Takes over a copy of bytes: as a chunk of its own, unless that would be small or something is being put together.
+   */
   private give(bytes: Uint8Array): number {
     const { chunks, out } = this
     if (out.pos === 0 && bytes.length >= LEAST_CHUNK) {
@@ -115,7 +119,12 @@ function valueOf(batch: EventBatch, f: number, row: number): Uint8Array {
     case BYTES:
       return Buffer.from(`${Buffer.from(strings.view(id)).toString('base64')}"`, 'latin1')
     case LIST:
-      return Buffer.from(`${strings.list(id).map((string) => quoted(strings, string)).join(',')}]`)
+      return Buffer.from(
+        `${strings
+          .list(id)
+          .map((string) => quoted(strings, string))
+          .join(',')}]`,
+      )
     default:
       return Buffer.from(quoted(strings, id).slice(1))
   }

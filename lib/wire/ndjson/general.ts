@@ -19,7 +19,8 @@ const TYPE_OF: ReadonlyMap<string, FieldType> = new Map(FIELDS.map(({ name, type
  */
 export function parseRecord(line: string): WireRecord {
   const value = parseExact(line)
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new Error('a line must be a JSON object')
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw new Error('a line must be a JSON object')
   const { kind, events } = value as Record<string, unknown>
   if (kind === HEADER_KIND) return { kind, header: checkHeader(value as Record<string, unknown>) }
   if (kind === END_KIND) return { kind, events: events === undefined ? undefined : Number(events) }
@@ -50,7 +51,9 @@ const NESTED = '"fields"'
 
 function parseExact(line: string): unknown {
   if (line.includes(NESTED)) return parseJson(line)
-  const exact = !LONG_DIGITS.test(line) ? line : line.replace(VALUES, (match) => (LONG_INTEGER.test(match) ? `"${match}"` : match))
+  const exact = !LONG_DIGITS.test(line)
+    ? line
+    : line.replace(VALUES, (match) => (LONG_INTEGER.test(match) ? `"${match}"` : match))
   try {
     return JSON.parse(exact)
   } catch (error) {
@@ -89,7 +92,8 @@ export function fieldFromJson(name: FieldName, type: FieldType, value: unknown):
 function integer(name: string, value: unknown, least: bigint, most: bigint): bigint {
   if (typeof value === 'bigint' && value >= least && value <= most) return value
   if (typeof value === 'number' && value >= 0 && value <= 0x7fff_ffff && Number.isInteger(value)) return BigInt(value)
-  const written = typeof value === 'bigint' || (typeof value === 'number' && Number.isSafeInteger(value)) ? String(value) : value
+  const written =
+    typeof value === 'bigint' || (typeof value === 'number' && Number.isSafeInteger(value)) ? String(value) : value
   if (typeof written !== 'string' || !/^(-?\d{1,20}|0[xX][0-9a-fA-F]{1,16})$/.test(written)) {
     throw new Error(`${name} must be an integer, not ${JSON.stringify(value)}`)
   }
@@ -114,7 +118,8 @@ function string(name: string, value: unknown): string {
 }
 
 function base64(name: string, text: string): Uint8Array {
-  if (!/^[A-Za-z0-9+/]*={0,2}$/.test(text) || text.length % 4 !== 0) throw new Error(`${name} is not base64: ${JSON.stringify(text)}`)
+  if (!/^[A-Za-z0-9+/]*={0,2}$/.test(text) || text.length % 4 !== 0)
+    throw new Error(`${name} is not base64: ${JSON.stringify(text)}`)
   return Uint8Array.from(Buffer.from(text, 'base64'))
 }
 
@@ -126,11 +131,19 @@ function oneOf(name: string, names: readonly string[], value: unknown): string {
 function checkHeader(value: Record<string, unknown>): TraceHeader {
   const { format, timeUnit, layout } = value
   if (typeof format !== 'string') throw new Error('the header record must name a format')
-  if (timeUnit !== undefined && timeUnit !== 'ns' && timeUnit !== 'us') throw new Error(`unknown unit of time: ${JSON.stringify(timeUnit)}`)
-  if (layout !== undefined && (typeof layout !== 'object' || layout === null || !Object.values(layout).every(isScalar))) {
+  if (timeUnit !== undefined && timeUnit !== 'ns' && timeUnit !== 'us')
+    throw new Error(`unknown unit of time: ${JSON.stringify(timeUnit)}`)
+  if (
+    layout !== undefined &&
+    (typeof layout !== 'object' || layout === null || !Object.values(layout).every(isScalar))
+  ) {
     throw new Error("the header's layout must be an object of strings, numbers and booleans")
   }
-  return { format, ...(timeUnit !== undefined && { timeUnit }), ...(layout !== undefined && { layout: layout as TraceHeader['layout'] }) } as TraceHeader
+  return {
+    format,
+    ...(timeUnit !== undefined && { timeUnit }),
+    ...(layout !== undefined && { layout: layout as TraceHeader['layout'] }),
+  } as TraceHeader
 }
 
 function isScalar(value: unknown): boolean {

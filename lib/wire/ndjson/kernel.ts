@@ -48,7 +48,10 @@ const MAX_STRINGS = 16_384
 const MAX_LISTED = 65_536
 const MAX_LISTS = 4096
 
-/** The kernel, and what of its memory the codecs look at. All of them share it, each for as long as a call of `next` takes. */
+/**
+ * The kernel, and what of its memory the codecs look at. All of them share it, each for as long as a call of `next`
+ * takes.
+ */
 export class NdjsonMemory {
   readonly run: NdjsonKernel
   /** The columns and strings of the batch that is decoded, to add events to; only `push` is of use. */
@@ -87,7 +90,12 @@ export class NdjsonMemory {
     bytes.set(this.bytes.subarray(0, length))
     return run.lists.value === 0
       ? StringTable.of({ bytes, starts })
-      : StringTable.of({ bytes, starts, listed: this.listed.slice(0, run.listed.value), lists: this.lists.slice(0, run.lists.value + 1) })
+      : StringTable.of({
+          bytes,
+          starts,
+          listed: this.listed.slice(0, run.listed.value),
+          lists: this.lists.slice(0, run.lists.value + 1),
+        })
   }
 
   /** Copies the strings and lists of a batch that is to be encoded to the kernel, if there is room for them. */
@@ -117,7 +125,10 @@ export class NoRoom extends Error {}
 class KernelStrings extends StringTable {
   private readonly scratch: Uint8Array
 
-  constructor(private readonly run: NdjsonKernel, private readonly ids: Uint32Array) {
+  constructor(
+    private readonly run: NdjsonKernel,
+    private readonly ids: Uint32Array,
+  ) {
     super()
     this.scratch = new Uint8Array(run.memory.buffer, run.SCRATCH.value, MAX_STRING)
   }

@@ -15,7 +15,10 @@ function codes(names: readonly string[]): ReadonlyMap<string, number> {
   return new Map(names.map((name, code) => [name, code]))
 }
 
-/** Puts records that `JSON.parse` has read into columns, as long as they are events as most are: without `BigInt`, and without an object for each. */
+/**
+ * Puts records that `JSON.parse` has read into columns, as long as they are events as most are: without `BigInt`, and
+ * without an object for each.
+ */
 export class Rows {
   /** Names in the last record that are not of fields. */
   unknown: string[] = []
@@ -132,8 +135,9 @@ const MAX_DEPTH = 20
 const NAME = '"fields"'
 
 /**
- * The text of named values that stands in a line, if it is the one that heapflow writes, and has nothing but what belongs in it: integers,
- * strings, and lists and objects of them. A number such as 1.0 is an integer after it was parsed, but does not look like one.
+ * The text of named values that stands in a line, if it is the one that heapflow writes, and has nothing but what
+ * belongs in it: integers, strings, and lists and objects of them. A number such as 1.0 is an integer after it was
+ * parsed, but does not look like one.
  */
 function exactText(value: unknown, line: string): string | undefined {
   if (typeof value !== 'object' || Array.isArray(value) || !isExact(value, 0)) return undefined

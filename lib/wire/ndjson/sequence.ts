@@ -63,7 +63,12 @@ export class Sequence {
       this.state = 'open'
       return
     }
-    if (record.events !== undefined && record.events !== this.sinceHeader && this.state === 'open' && this.warnings.length < MAX_TOLD) {
+    if (
+      record.events !== undefined &&
+      record.events !== this.sinceHeader &&
+      this.state === 'open' &&
+      this.warnings.length < MAX_TOLD
+    ) {
       this.warnings.push(
         `ndjson: line ${this.line}: the end record counts ${record.events} events, ${this.sinceHeader} came: something between removed or added some`,
       )
@@ -86,10 +91,14 @@ export class Sequence {
 
   /** The input is complete. @throws TraceError when the end record is missing */
   finish(): void {
-    for (const [name, n] of this.unknown) this.warnings.push(`ndjson: "${name}" is not a field of events: left out of ${n} events`)
+    for (const [name, n] of this.unknown)
+      this.warnings.push(`ndjson: "${name}" is not a field of events: left out of ${n} events`)
     this.unknown.clear()
     if (this.state === 'open') {
-      throw truncated('the stream stops without its end record; the program that wrote it failed or was stopped', this.position(0))
+      throw truncated(
+        'the stream stops without its end record; the program that wrote it failed or was stopped',
+        this.position(0),
+      )
     }
     if (this.offset === 0) throw truncated('the input is empty', this.position(0))
   }

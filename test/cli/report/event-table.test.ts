@@ -12,23 +12,39 @@ import { anyEvent, HEADER, inBatches } from '../../transforms/events.js'
 
 const text = (chunks: readonly Uint8Array[]) => Buffer.concat(chunks).toString()
 
-function table(events: readonly TraceEvent[], options: EventTableOptions = {}, header: TraceHeader = HEADER, batchSize = 4096): string {
+function table(
+  events: readonly TraceEvent[],
+  options: EventTableOptions = {},
+  header: TraceHeader = HEADER,
+  batchSize = 4096,
+): string {
   const { out, error } = drive(new EventTable(options), inBatches(events, batchSize, header))
   if (error) throw error
   return text(out)
 }
 
-const rows = (events: readonly TraceEvent[], options?: EventTableOptions) => table(events, options).split('\n\n')[0]!.split('\n').slice(2)
+const rows = (events: readonly TraceEvent[], options?: EventTableOptions) =>
+  table(events, options).split('\n\n')[0]!.split('\n').slice(2)
 
 const TRACES = [
-  'cxx64', 'espresso-tiny32', 'espresso-tiny64pie', 'fork-child64', 'fork-parent64', 'legacy-cpp', 'legacy-gcc', 'mt64', 'small32', 'small64', 'small64pie',
+  'cxx64',
+  'espresso-tiny32',
+  'espresso-tiny64pie',
+  'fork-child64',
+  'fork-parent64',
+  'legacy-cpp',
+  'legacy-gcc',
+  'mt64',
+  'small32',
+  'small64',
+  'small64pie',
 ] as const
 
 describe.skipIf(!hasCorpus).each(TRACES)('the real trace %s', (name) => {
   const batches = () => drive(new MtrcDecoder(), slices(corpusFile(`mtrc/${name}.mtrc`), 65_536)).out
   const expected = (kind: string) => Buffer.from(corpusFile(`mtrc/${name}.${kind}.txt`)).toString()
 
-  it('has the table and statistics that mpatrol\'s own reader prints', () => {
+  it("has the table and statistics that mpatrol's own reader prints", () => {
     const { out, error } = drive(new EventTable({ sources: true }), batches())
     expect(error).toBeUndefined()
     expect(text(out) === expected('verbose')).toBe(true)
@@ -39,26 +55,29 @@ describe.skipIf(!hasCorpus).each(TRACES)('the real trace %s', (name) => {
     const [first] = batches()
     const collector = new StatisticsCollector()
     // That reader stops where a second header stands in place of a record.
-    for (const batch of batches()) if (JSON.stringify(batch.header) === JSON.stringify(first?.header)) collector.add(batch)
+    for (const batch of batches())
+      if (JSON.stringify(batch.header) === JSON.stringify(first?.header)) collector.add(batch)
     expect(mpatrolText(collector.finish().mpatrol)).toBe(expected('stats'))
   })
 })
 
 describe('EventTable', () => {
   test('numbers the blocks of traces that have no indices, and tells of frees what they freed', () => {
-    expect(rows([
-      { kind: 'alloc', address: 0x10n, size: 100n, thread: 3n },
-      { kind: 'existing', address: 0x20n, size: 5n },
-      { kind: 'comment', text: 'not about a block' },
-      { kind: 'realloc', oldAddress: 0x10n, address: 0x30n, size: 200n },
-      { kind: 'free', address: 0x30n },
-      { kind: 'free', address: 0x99n },
-      { kind: 'free', address: 0n },
-      { kind: 'alloc', address: 0n, size: 7n },
-      { kind: 'realloc', oldAddress: 0x20n, address: 0n, size: 0n },
-      { kind: 'reserve', address: 0x1000n, size: 4096n },
-      { kind: 'reserve', address: 0x2000n, size: 4096n, type: 'internal' },
-    ])).toEqual([
+    expect(
+      rows([
+        { kind: 'alloc', address: 0x10n, size: 100n, thread: 3n },
+        { kind: 'existing', address: 0x20n, size: 5n },
+        { kind: 'comment', text: 'not about a block' },
+        { kind: 'realloc', oldAddress: 0x10n, address: 0x30n, size: 200n },
+        { kind: 'free', address: 0x30n },
+        { kind: 'free', address: 0x99n },
+        { kind: 'free', address: 0n },
+        { kind: 'alloc', address: 0n, size: 7n },
+        { kind: 'realloc', oldAddress: 0x20n, address: 0n, size: 0n },
+        { kind: 'reserve', address: 0x1000n, size: 4096n },
+        { kind: 'reserve', address: 0x2000n, size: 4096n, type: 'internal' },
+      ]),
+    ).toEqual([
       '     1  alloc        1  0x0000000000000010       100               1       100',
       '     2  old          2  0x0000000000000020         5               2       105',
       '     3  realloc      1  0x0000000000000030       200               2       205',
@@ -74,17 +93,31 @@ describe('EventTable', () => {
 
   test('tells sources only where there are any, and a file only with its line', () => {
     const at = { kind: 'alloc', address: 1n, size: 1n } as const
-    const all = rows([
-      { ...at, thread: 2n ** 64n - 1n, function: 'f', file: 'a.c', line: 3 }, { ...at, thread: 0n }, { ...at, file: 'a.c' }, { ...at, file: 'a.c', line: 9 }, { ...at, function: 'operator new(unsigned)' },
-    ], { sources: true })
+    const all = rows(
+      [
+        { ...at, thread: 2n ** 64n - 1n, function: 'f', file: 'a.c', line: 3 },
+        { ...at, thread: 0n },
+        { ...at, file: 'a.c' },
+        { ...at, file: 'a.c', line: 9 },
+        { ...at, function: 'operator new(unsigned)' },
+      ],
+      { sources: true },
+    )
     expect(all.filter((row) => row.startsWith(' '.repeat(20)))).toEqual([
-      '                        thread 18446744073709551615 in f at a.c line 3', '                        at a.c line 9', '                        in operator new(unsigned)',
+      '                        thread 18446744073709551615 in f at a.c line 3',
+      '                        at a.c line 9',
+      '                        in operator new(unsigned)',
     ])
   })
 
   test('columns give way to what is too wide for them', () => {
     const huge = 2n ** 64n - 1n
-    expect(rows([{ kind: 'alloc', index: huge, address: huge, size: huge }, { kind: 'alloc', index: 5n, address: huge, size: huge }])).toEqual([
+    expect(
+      rows([
+        { kind: 'alloc', index: huge, address: huge, size: huge },
+        { kind: 'alloc', index: 5n, address: huge, size: huge },
+      ]),
+    ).toEqual([
       '     1  alloc   18446744073709551615  0xFFFFFFFFFFFFFFFF  18446744073709551615               1  18446744073709551615',
       '     2  alloc        5  0xFFFFFFFFFFFFFFFF  18446744073709551615               2  36893488147419103230',
     ])
@@ -92,7 +125,11 @@ describe('EventTable', () => {
 
   test('addresses of 32-bit traces have eight digits', () => {
     const header = { format: 'mtrc', layout: { wordSize: 4 } }
-    expect(table([{ kind: 'alloc', address: 0xabcn, size: 1n }], {}, header).split('\n').slice(0, 3)).toEqual([
+    expect(
+      table([{ kind: 'alloc', address: 0xabcn, size: 1n }], {}, header)
+        .split('\n')
+        .slice(0, 3),
+    ).toEqual([
       ' event  type     index  allocation      size    life   count     bytes',
       '------  ------  ------  ----------  --------  ------  ------  --------',
       '     1  alloc        1  0x00000ABC         1               1         1',
@@ -113,7 +150,9 @@ describe('EventTable', () => {
   })
 
   test('shows the first trace of several, or the one that is asked for', () => {
-    const traces = [1, 2].flatMap((n) => inBatches([{ kind: 'alloc', address: BigInt(n), size: 1n }], 1, { format: 'mtrc' }))
+    const traces = [1, 2].flatMap((n) =>
+      inBatches([{ kind: 'alloc', address: BigInt(n), size: 1n }], 1, { format: 'mtrc' }),
+    )
     const show = (options: EventTableOptions) => {
       const stage = new EventTable(options)
       const { out, error } = drive(stage, traces)
@@ -142,5 +181,7 @@ describe('EventTable', () => {
 
 test('averages are rounded to the nearest integer, halves to the even one', () => {
   const mean = (bytes: bigint, blocks: number) => roundedMean({ bytes, blocks })
-  expect([mean(5n, 2), mean(7n, 2), mean(61n, 2), mean(10n, 3), mean(11n, 3), mean(0n, 0), mean(2n ** 80n, 1)]).toEqual([2n, 4n, 30n, 3n, 4n, 0n, 2n ** 80n])
+  expect([mean(5n, 2), mean(7n, 2), mean(61n, 2), mean(10n, 3), mean(11n, 3), mean(0n, 0), mean(2n ** 80n, 1)]).toEqual(
+    [2n, 4n, 30n, 3n, 4n, 0n, 2n ** 80n],
+  )
 })

@@ -7,11 +7,15 @@ import { sniffFormat } from '../../../lib/registry.js'
 import { corpusFile, corpusPath, hasCorpus } from '../../support/corpus.js'
 import { decodeAll, encodeAll } from '../../support/drive.js'
 
-const NAMES = hasCorpus ? readdirSync(corpusPath('hatf-ascii')).filter((file) => file.endsWith('.hatf.gz')).map((file) => file.slice(0, -'.hatf.gz'.length)) : []
+const NAMES = hasCorpus
+  ? readdirSync(corpusPath('hatf-ascii'))
+      .filter((file) => file.endsWith('.hatf.gz'))
+      .map((file) => file.slice(0, -'.hatf.gz'.length))
+  : []
 
 /**
- * What both formats say of the allocs, reallocs and frees of a stream's first trace. HATF does not say the size of what is
- * freed, and mpatrol's converter stops where the first trace ends.
+ * What both formats say of the allocs, reallocs and frees of a stream's first trace. HATF does not say the size of what
+ * is freed, and mpatrol's converter stops where the first trace ends.
  */
 function essence(bytes: Uint8Array, decoder: Decoder): string[] {
   const { batches, headers, error } = decodeAll(decoder, bytes, 65_536)
@@ -23,7 +27,7 @@ function essence(bytes: Uint8Array, decoder: Decoder): string[] {
     .map(({ kind, size, address, oldAddress }) => [kind, kind === 'free' ? '' : size, address, oldAddress].join(' '))
 }
 
-describe.skipIf(!hasCorpus)('mpatrol\'s own conversions', () => {
+describe.skipIf(!hasCorpus)("mpatrol's own conversions", () => {
   it.each(NAMES)('%s: the events of the trace that it was made from, and back byte for byte', (name) => {
     const bytes = corpusFile(`hatf-ascii/${name}.hatf`)
     expect(sniffFormat(bytes)?.name).toBe('hatf-ascii')
@@ -35,7 +39,10 @@ describe.skipIf(!hasCorpus)('mpatrol\'s own conversions', () => {
   })
 
   it('only one of them, of a program that forked, is of a stream with a second trace, which was not converted', () => {
-    const traces = NAMES.map((name) => [name, decodeAll(mtrc.decoder(), corpusFile(`mtrc/${name}.mtrc`)).headers.length])
+    const traces = NAMES.map((name) => [
+      name,
+      decodeAll(mtrc.decoder(), corpusFile(`mtrc/${name}.mtrc`)).headers.length,
+    ])
     expect(traces.filter(([, n]) => n !== 1)).toEqual([['fork-parent64', 2]])
   })
 })

@@ -16,37 +16,60 @@ describe('what is kept', () => {
     expect(keep([{ kind: 'alloc', ...base, index: 7n, function: 'make' }])).toEqual(
       join(V1, alloc(16, 0x1000, 'hf{"index":7,"function":"make"}')),
     )
-    expect(keep([
-      { kind: 'existing', ...base },
-      {
-        kind: 'alloc', ...base, process: 2n ** 64n - 1n, sequence: -5, callSite: 0xffff_ffff_8123_4567n, line: 2 ** 32 - 1,
-        stack: ['a"b', 'é', '\udcff'], attributes: hex('0001'),
-      },
-    ])).toEqual(join(
-      V1, alloc(16, 0x1000, 'hf{"kind":"existing"}'),
-      alloc(16, 0x1000,
-        'hf{"process":18446744073709551615,"sequence":-5,"callSite":"0xffffffff81234567","line":4294967295,' +
-        '"stack":["a\\"b","é","\\udcff"],"attributes":"AAE="}'),
-    ))
+    expect(
+      keep([
+        { kind: 'existing', ...base },
+        {
+          kind: 'alloc',
+          ...base,
+          process: 2n ** 64n - 1n,
+          sequence: -5,
+          callSite: 0xffff_ffff_8123_4567n,
+          line: 2 ** 32 - 1,
+          stack: ['a"b', 'é', '\udcff'],
+          attributes: hex('0001'),
+        },
+      ]),
+    ).toEqual(
+      join(
+        V1,
+        alloc(16, 0x1000, 'hf{"kind":"existing"}'),
+        alloc(
+          16,
+          0x1000,
+          'hf{"process":18446744073709551615,"sequence":-5,"callSite":"0xffffffff81234567","line":4294967295,' +
+            '"stack":["a\\"b","é","\\udcff"],"attributes":"AAE="}',
+        ),
+      ),
+    )
   })
 
   it('includes what the event does not have, though the record does', () => {
     expect(keep([{ kind: 'alloc', ...base }])).toEqual(alloc(16, 0x1000))
-    expect(keep([{ kind: 'realloc', ...base }])).toEqual(join(
-      hex('0b020500 0b010509 02 00000010 00000000 00001000 26'), utf8('hf{"without":["oldAddress","outcome"]}'),
-    ))
-    const bytes = keep([{ kind: 'free', address: 1n, thread: 1n }, { kind: 'free', address: 1n }])
+    expect(keep([{ kind: 'realloc', ...base }])).toEqual(
+      join(hex('0b020500 0b010509 02 00000010 00000000 00001000 26'), utf8('hf{"without":["oldAddress","outcome"]}')),
+    )
+    const bytes = keep([
+      { kind: 'free', address: 1n, thread: 1n },
+      { kind: 'free', address: 1n },
+    ])
     expect(Buffer.from(bytes).toString()).toContain('hf{"without":["thread"]}')
   })
 
   it('goes into comments where there is no record, and so does the header', () => {
     const header = { format: 'mtrc', layout: { version: 10501 } }
-    const events: TraceEvent[] = [{ kind: 'reserve', ...base, type: 'internal' }, { kind: 'comment', text: 'x' }]
+    const events: TraceEvent[] = [
+      { kind: 'reserve', ...base, type: 'internal' },
+      { kind: 'comment', text: 'x' },
+    ]
     const bytes = encodeEvents(new HatfEncoder({ attributes: true }), events, header)
-    expect(bytes).toEqual(join(
-      comment('heapflow:{"kind":"header","format":"mtrc","layout":{"version":10501}}'),
-      comment('heapflow:{"kind":"reserve","address":"0x1000","size":16,"type":"internal"}'), comment('x'),
-    ))
+    expect(bytes).toEqual(
+      join(
+        comment('heapflow:{"kind":"header","format":"mtrc","layout":{"version":10501}}'),
+        comment('heapflow:{"kind":"reserve","address":"0x1000","size":16,"type":"internal"}'),
+        comment('x'),
+      ),
+    )
   })
 
   it('is wrapped where it would be misread, in either mode', () => {
@@ -56,10 +79,13 @@ describe('what is kept', () => {
     ]
     for (const attributes of [false, true]) {
       const bytes = encodeEvents(new HatfEncoder({ attributes, strict: true }), events, { format: 'hatf' })
-      expect(bytes).toEqual(join(
-        V1, alloc(16, 0x1000, 'hf{"attributes":"aGZ7ImluZGV4IjoxfQ=="}'),
-        comment('heapflow:{"kind":"comment","text":"heapflow:{\\"kind\\":\\"lost\\"}"}'),
-      ))
+      expect(bytes).toEqual(
+        join(
+          V1,
+          alloc(16, 0x1000, 'hf{"attributes":"aGZ7ImluZGV4IjoxfQ=="}'),
+          comment('heapflow:{"kind":"comment","text":"heapflow:{\\"kind\\":\\"lost\\"}"}'),
+        ),
+      )
       expect(decodeAll(new HatfDecoder(), bytes).events).toEqual(events)
     }
   })
@@ -79,15 +105,23 @@ describe('headers', () => {
   })
 
   it('of equal traces are told apart', () => {
-    const traces = [{ format: 'a' }, { format: 'a' }].flatMap((header) => batchesOf([{ kind: 'alloc', ...base }], header))
-    expect(decodeAll(new HatfDecoder(), encodeAll(new HatfEncoder({ attributes: true }), traces)).headers).toHaveLength(2)
+    const traces = [{ format: 'a' }, { format: 'a' }].flatMap((header) =>
+      batchesOf([{ kind: 'alloc', ...base }], header),
+    )
+    expect(decodeAll(new HatfDecoder(), encodeAll(new HatfEncoder({ attributes: true }), traces)).headers).toHaveLength(
+      2,
+    )
   })
 
   it.each([
-    '{"kind":"header","format":1}', '{"kind":"header","format":"x"', '{"kind":"header","format":"x","timeUnit":"s"}',
+    '{"kind":"header","format":1}',
+    '{"kind":"header","format":"x"',
+    '{"kind":"header","format":"x","timeUnit":"s"}',
     '{"kind":"header","format":"x","more":1}',
-    '{"kind":"header","format":"x","layout":[]}', '{"kind":"header","format":"x","layout":{"a":null}}',
-    '{"kind":"header",}', '{"kind":"header"}',
+    '{"kind":"header","format":"x","layout":[]}',
+    '{"kind":"header","format":"x","layout":{"a":null}}',
+    '{"kind":"header",}',
+    '{"kind":"header"}',
   ])('that are none are comments: %s', (json) => {
     const { headers, events } = decodeAll(new HatfDecoder(), comment(`heapflow:${json}`))
     expect(headers).toEqual([{ format: 'hatf' }])
@@ -97,17 +131,48 @@ describe('headers', () => {
 
 describe('what only looks like it', () => {
   it.each([
-    'hf{', 'hf{}', 'hf{"index":7', 'hf{"index":7}x', 'hf{"index":7,}', 'hf{"index": 7}', 'hf{"index":-7}',
-    'hf{"index":07}', 'hf{"index":}', 'hf{"index":"7"}',
-    'hf{"index":18446744073709551616}', 'hf{"index":99999999999999999999}', 'hf{"index":7,"index":8}',
-    'hf{"address":"0x1"}', 'hf{"unknown":1}', 'hf{unknown:1}',
-    'hf{"line":4294967296}', 'hf{"line":-1}', 'hf{"cpu":2147483648}', 'hf{"cpu":-2147483649}', 'hf{"callSite":1}',
-    'hf{"callSite":"0x"}', 'hf{"callSite":"1"}',
-    'hf{"callSite":"0x01"}', 'hf{"callSite":"0x11111111111111111"}', 'hf{"api":"mmap"}', 'hf{"function":"a}',
-    'hf{"function":"\\x"}', 'hf{"function":"\x01"}', 'hf{"function":"\\',
-    'hf{"stack":["a"}', 'hf{"stack":[1]}', 'hf{"attributes":"?"}', 'hf{"attributes":"AAF="}', 'hf{"kind":"alloc"}',
-    'hf{"kind":"free"}', 'hf{"without":["attributes"]}',
-    'hf{"without":["index"]}', 'hf{"without":[]}', 'hf{"without":["no"]}', 'hf{"without":"size"}', 'hf {"index":7}',
+    'hf{',
+    'hf{}',
+    'hf{"index":7',
+    'hf{"index":7}x',
+    'hf{"index":7,}',
+    'hf{"index": 7}',
+    'hf{"index":-7}',
+    'hf{"index":07}',
+    'hf{"index":}',
+    'hf{"index":"7"}',
+    'hf{"index":18446744073709551616}',
+    'hf{"index":99999999999999999999}',
+    'hf{"index":7,"index":8}',
+    'hf{"address":"0x1"}',
+    'hf{"unknown":1}',
+    'hf{unknown:1}',
+    'hf{"line":4294967296}',
+    'hf{"line":-1}',
+    'hf{"cpu":2147483648}',
+    'hf{"cpu":-2147483649}',
+    'hf{"callSite":1}',
+    'hf{"callSite":"0x"}',
+    'hf{"callSite":"1"}',
+    'hf{"callSite":"0x01"}',
+    'hf{"callSite":"0x11111111111111111"}',
+    'hf{"api":"mmap"}',
+    'hf{"function":"a}',
+    'hf{"function":"\\x"}',
+    'hf{"function":"\x01"}',
+    'hf{"function":"\\',
+    'hf{"stack":["a"}',
+    'hf{"stack":[1]}',
+    'hf{"attributes":"?"}',
+    'hf{"attributes":"AAF="}',
+    'hf{"kind":"alloc"}',
+    'hf{"kind":"free"}',
+    'hf{"without":["attributes"]}',
+    'hf{"without":["index"]}',
+    'hf{"without":[]}',
+    'hf{"without":["no"]}',
+    'hf{"without":"size"}',
+    'hf {"index":7}',
   ])('stays what it is: %s', (attributes) => {
     const bytes = join(V1, alloc(16, 0x1000, attributes), alloc(16, 0x1000))
     const expected = { kind: 'alloc', ...base, attributes: utf8(attributes) }
@@ -122,7 +187,11 @@ describe('what only looks like it', () => {
   })
 
   it.each([
-    '{"index":1}', '{"kind":"mmap"}', '{"kind":"lost","without":["size"]}', '{"kind":"lost"', '{"kind":"lost","kind":"lost"}',
+    '{"index":1}',
+    '{"kind":"mmap"}',
+    '{"kind":"lost","without":["size"]}',
+    '{"kind":"lost"',
+    '{"kind":"lost","kind":"lost"}',
   ])('comments: %s', (json) => {
     const text = `heapflow:${json}`
     expect(decodeAll(new HatfDecoder(), comment(text)).events).toEqual([{ kind: 'comment', text }])
@@ -130,6 +199,8 @@ describe('what only looks like it', () => {
 
   it('but keys may come in any order', () => {
     const bytes = join(V1, alloc(16, 0x1000, 'hf{"line":3,"without":["size"],"index":7}'))
-    expect(decodeAll(new HatfDecoder(), bytes).events).toEqual([{ kind: 'alloc', address: 0x1000n, line: 3, index: 7n }])
+    expect(decodeAll(new HatfDecoder(), bytes).events).toEqual([
+      { kind: 'alloc', address: 0x1000n, line: 3, index: 7n },
+    ])
   })
 })

@@ -54,7 +54,10 @@ describe('the records of a realloc', () => {
 
   it('are found across comments, not across another trace', () => {
     expect(kinds(alloc(8, 2), comment('x'), realloc(4, 0, 2))).toEqual(['comment', 'realloc'])
-    expect(kinds(alloc(8, 2), comment('heapflow:{"kind":"header","format":"x"}'), realloc(4, 0, 2))).toEqual(['alloc', 'realloc'])
+    expect(kinds(alloc(8, 2), comment('heapflow:{"kind":"header","format":"x"}'), realloc(4, 0, 2))).toEqual([
+      'alloc',
+      'realloc',
+    ])
   })
 
   it('stay when asked for', () => {
@@ -108,7 +111,10 @@ interface Step {
 
 const step: fc.Arbitrary<Step> = fc.record({
   kind: fc.constantFrom('alloc', 'free', 'alloc', 'free', 'realloc', 'heap-create', 'comment'),
-  thread: fc.constantFrom(1, 1, 1, 2), address: fc.nat(1), old: fc.nat(1), outcome: fc.nat(3),
+  thread: fc.constantFrom(1, 1, 1, 2),
+  address: fc.nat(1),
+  old: fc.nat(1),
+  outcome: fc.nat(3),
 })
 
 function bytesOf({ kind, thread, address, old, outcome }: Step): Uint8Array {
@@ -125,10 +131,14 @@ function model(steps: Step[]): string[] {
     kept.push(next)
     if (next.kind !== 'realloc') continue
     const wanted = [[], ['alloc', 'free'], ['alloc'], ['free']][next.outcome] as string[]
-    const before = kept.slice(0, -1).slice(-64).filter(({ kind, thread }) => kind !== 'comment' && thread === next.thread)
+    const before = kept
+      .slice(0, -1)
+      .slice(-64)
+      .filter(({ kind, thread }) => kind !== 'comment' && thread === next.thread)
     const last = wanted.length === 0 ? [] : before.slice(-wanted.length)
     const isThere = wanted.every((kind) =>
-      last.some((other) => other.kind === kind && other.address === (kind === 'alloc' ? next.address : next.old)))
+      last.some((other) => other.kind === kind && other.address === (kind === 'alloc' ? next.address : next.old)),
+    )
     if (isThere) for (const component of last) kept.splice(kept.lastIndexOf(component), 1)
   }
   return kept.map(describeStep)
@@ -137,7 +147,9 @@ function model(steps: Step[]): string[] {
 function describeStep({ kind, thread, address, old, outcome }: Step): string {
   if (kind === 'comment') return kind
   if (kind === 'heap-create') return `${kind} ${thread}`
-  return kind === 'realloc' ? `${kind} ${thread} ${address} ${old} ${OUTCOMES[outcome]}` : `${kind} ${thread} ${address}`
+  return kind === 'realloc'
+    ? `${kind} ${thread} ${address} ${old} ${OUTCOMES[outcome]}`
+    : `${kind} ${thread} ${address}`
 }
 
 function describeEvent({ kind, thread, address, oldAddress, outcome }: TraceEvent): string {
@@ -153,6 +165,8 @@ it('folding follows the rule whatever the chunks and batches', () => {
     }),
     { numRuns: 300 },
   )
-  const parts = Array.from({ length: 6000 }, (_, i) => join(alloc(8, i & 255), free(1), realloc(3, 1, i & 255), alloc(1, 1)))
+  const parts = Array.from({ length: 6000 }, (_, i) =>
+    join(alloc(8, i & 255), free(1), realloc(3, 1, i & 255), alloc(1, 1)),
+  )
   expect(decodeAll(new HatfDecoder(), join(...parts)).events).toHaveLength(12_000)
 })

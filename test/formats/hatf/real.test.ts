@@ -32,29 +32,35 @@ describe.skipIf(!hasCorpus)('real traces', () => {
   })
 
   const others: HatfEncodeOptions[] = [
-    PLAIN, { preset: 'naive' },
+    PLAIN,
+    { preset: 'naive' },
     ...(['small', 'same'] as const).map((sizeEncoding) => ({ ...PLAIN, sizeEncoding })),
-    ...(['base1', 'base2', 'base4', 'base', 'stride', 'delta'] as const)
-      .map((addressEncoding) => ({ ...PLAIN, addressEncoding })),
+    ...(['base1', 'base2', 'base4', 'base', 'stride', 'delta'] as const).map((addressEncoding) => ({
+      ...PLAIN,
+      addressEncoding,
+    })),
     { ...PLAIN, timeEncoding: 'delta', heapEncoding: 'runs', threadEncoding: 'runs' },
   ]
 
-  it.each([
-    'git', 'mstress', 'python', 'espresso-largest-m32', 'twolf-map9v3', 'systemui',
-  ])('%s comes back from every strategy', (name) => {
-    const source = decodeAll(replay.decoder(), corpusFile(`memory-replay/${name}.txt`).subarray(0, 50_000))
-    const expected = source.events.map(plain)
-    const naive = encodeAll(new HatfEncoder(PLAIN), source.batches).length
-    for (const options of others) {
-      const bytes = encodeAll(new HatfEncoder(options), source.batches)
-      expect(decodeAll(new HatfDecoder(), bytes).events, JSON.stringify(options)).toEqual(expected)
-      expect(bytes.length).toBeLessThanOrEqual(naive)
-    }
-  })
+  it.each(['git', 'mstress', 'python', 'espresso-largest-m32', 'twolf-map9v3', 'systemui'])(
+    '%s comes back from every strategy',
+    (name) => {
+      const source = decodeAll(replay.decoder(), corpusFile(`memory-replay/${name}.txt`).subarray(0, 50_000))
+      const expected = source.events.map(plain)
+      const naive = encodeAll(new HatfEncoder(PLAIN), source.batches).length
+      for (const options of others) {
+        const bytes = encodeAll(new HatfEncoder(options), source.batches)
+        expect(decodeAll(new HatfDecoder(), bytes).events, JSON.stringify(options)).toEqual(expected)
+        expect(bytes.length).toBeLessThanOrEqual(naive)
+      }
+    },
+  )
 
   it.each([
-    ['espresso-largest-m32', { preset: 'naive' }, 7.02], ['espresso-largest-m32', {}, 5.5],
-    ['twolf-map9v3', {}, 4], ['twolf-map9v3', { addressEncoding: 'none' }, 9.55],
+    ['espresso-largest-m32', { preset: 'naive' }, 7.02],
+    ['espresso-largest-m32', {}, 5.5],
+    ['twolf-map9v3', {}, 4],
+    ['twolf-map9v3', { addressEncoding: 'none' }, 9.55],
   ] as const)('%s as %o: no more than %f bytes per alloc, free and realloc record', (name, options, limit) => {
     const source = decodeAll(replay.decoder(), corpusFile(`memory-replay/${name}.txt`).subarray(0, 2_000_000)).batches
     const records = encodeAll(new HatfEncoder(options), source)
@@ -63,15 +69,16 @@ describe.skipIf(!hasCorpus)('real traces', () => {
     expect(records.length / count).toBeLessThanOrEqual(limit)
   })
 
-  it.each([
-    'small64', 'small32', 'fork-parent64', 'mt64', 'cxx64', 'legacy-cpp',
-  ])('mtrc %s is byte for byte the same through kept attributes', (name) => {
-    const file = corpusFile(`mtrc/${name}.mtrc`)
-    const source: EventBatch[] = decodeAll(mtrc.decoder(), file).batches
-    const encoder = new HatfEncoder({ attributes: true, strict: true })
-    const bytes = encodeAll(encoder, source)
-    const { batches, error } = decodeAll(new HatfDecoder(), bytes, 65_536)
-    expect(error).toBeUndefined()
-    expect(encodeAll(mtrc.encoder(), batches)).toEqual(new Uint8Array(file))
-  })
+  it.each(['small64', 'small32', 'fork-parent64', 'mt64', 'cxx64', 'legacy-cpp'])(
+    'mtrc %s is byte for byte the same through kept attributes',
+    (name) => {
+      const file = corpusFile(`mtrc/${name}.mtrc`)
+      const source: EventBatch[] = decodeAll(mtrc.decoder(), file).batches
+      const encoder = new HatfEncoder({ attributes: true, strict: true })
+      const bytes = encodeAll(encoder, source)
+      const { batches, error } = decodeAll(new HatfDecoder(), bytes, 65_536)
+      expect(error).toBeUndefined()
+      expect(encodeAll(mtrc.encoder(), batches)).toEqual(new Uint8Array(file))
+    },
+  )
 })

@@ -1,12 +1,18 @@
 import type { TraceEvent } from '../../../lib/event/batch.js'
 
 /**
- * An encoder of its own, written from the specification with BigInt and objects, that changes widths and interpretations at
- * random wherever the next record's values allow it. It shares nothing with the library but the event.
+ * An encoder of its own, written from the specification with BigInt and objects, that changes widths and
+ * interpretations at random wherever the next record's values allow it. It shares nothing with the library but the
+ * event.
  */
 
 const TAGS: Record<string, number> = {
-  alloc: 0, free: 1, 'heap-create': 6, 'heap-destroy': 7, 'thread-create': 8, 'thread-destroy': 9,
+  alloc: 0,
+  free: 1,
+  'heap-create': 6,
+  'heap-destroy': 7,
+  'thread-create': 8,
+  'thread-destroy': 9,
 }
 const OUTCOME_TAGS: Record<string, number> = { none: 2, moved: 3, allocated: 4, freed: 5 }
 const [NONE, DEFAULT, DELTA, STRIDE] = [0, 1, 3, 4]
@@ -68,7 +74,12 @@ export function referenceEncode(events: TraceEvent[], seed: number): Uint8Array 
   const roll = dice(seed)
   const out: number[] = []
   const layouts: Layout[] = [4, 4, 0, 0, 0, 0].map((width, f) => ({
-    width, lastWidth: width, interpretation: f < 2 ? NONE : DEFAULT, argument: 0n, stride: 0n, touched: f < 2,
+    width,
+    lastWidth: width,
+    interpretation: f < 2 ? NONE : DEFAULT,
+    argument: 0n,
+    stride: 0n,
+    touched: f < 2,
   })) as Layout[]
 
   const setWidth = (f: number, width: number) => {
@@ -145,14 +156,37 @@ export function referenceEncode(events: TraceEvent[], seed: number): Uint8Array 
     } else if (kind === 'realloc') {
       const outcome = event.outcome as string
       const parts = [
-        ...(outcome === 'moved' || outcome === 'allocated' ? [() => record(0, component, [[0, size], [1, address]])] : []),
+        ...(outcome === 'moved' || outcome === 'allocated'
+          ? [
+              () =>
+                record(0, component, [
+                  [0, size],
+                  [1, address],
+                ]),
+            ]
+          : []),
         ...(outcome === 'moved' || outcome === 'freed' ? [() => record(1, component, [[1, oldAddress]])] : []),
       ]
       if (roll(2) === 0) parts.reverse()
       for (const part of parts) part()
-      record(OUTCOME_TAGS[outcome] as number, event, [[0, size], [1, oldAddress], [1, address]])
+      record(OUTCOME_TAGS[outcome] as number, event, [
+        [0, size],
+        [1, oldAddress],
+        [1, address],
+      ])
     } else {
-      record(TAGS[kind] as number, event, kind === 'alloc' ? [[0, size], [1, address]] : kind === 'free' ? [[1, address]] : [])
+      record(
+        TAGS[kind] as number,
+        event,
+        kind === 'alloc'
+          ? [
+              [0, size],
+              [1, address],
+            ]
+          : kind === 'free'
+            ? [[1, address]]
+            : [],
+      )
     }
   }
   return Uint8Array.from(out)

@@ -26,7 +26,9 @@ describe('what another writer may write', () => {
 /** The reference encoder knows nothing of marks, and writes only well-formed text. */
 function isUnmarked({ text, attributes }: TraceEvent): boolean {
   if (text?.startsWith('heapflow:{') || text?.isWellFormed() === false) return false
-  return !Buffer.from(attributes ?? []).toString().startsWith('hf{')
+  return !Buffer.from(attributes ?? [])
+    .toString()
+    .startsWith('hf{')
 }
 
 describe('our own writing', () => {
@@ -56,7 +58,10 @@ describe('our own writing', () => {
     fc.assert(
       fc.property(randomAll(), sizes, (traces, size) => {
         const encoder = new HatfEncoder({ attributes: true, strict: true })
-        const bytes = encodeAll(encoder, traces.flatMap(({ header, events }) => batchesOf(events, header)))
+        const bytes = encodeAll(
+          encoder,
+          traces.flatMap(({ header, events }) => batchesOf(events, header)),
+        )
         const decoded = decodeAll(new HatfDecoder(), bytes, size)
         expect(decoded.error).toBeUndefined()
         expect(decoded.events).toEqual(traces.flatMap(({ events }) => events))

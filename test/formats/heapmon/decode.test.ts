@@ -7,8 +7,26 @@ import { splitCrawl } from './reference.js'
 import { decode, FULL_CRAWL, rewrite, SAMPLE } from './text.js'
 
 const SAMPLE_EVENTS = [
-  { kind: 'free', api: 'delete', process: 2n, thread: 22982n, time: 759537687555872n, address: 0xb2362718n, type: 'TIterator', stack: ['TArrayIterator...'] },
-  { kind: 'alloc', api: 'new', process: 2n, thread: 22982n, time: 759537687558595n, address: 0xb2362950n, size: 12n, stack: ['THybridNumber...'] },
+  {
+    kind: 'free',
+    api: 'delete',
+    process: 2n,
+    thread: 22982n,
+    time: 759537687555872n,
+    address: 0xb2362718n,
+    type: 'TIterator',
+    stack: ['TArrayIterator...'],
+  },
+  {
+    kind: 'alloc',
+    api: 'new',
+    process: 2n,
+    thread: 22982n,
+    time: 759537687558595n,
+    address: 0xb2362950n,
+    size: 12n,
+    stack: ['THybridNumber...'],
+  },
   { kind: 'existing', address: 0xb24020d0n, size: 48n, type: 'TLocalSemaphore' },
 ]
 const TAB_HEADER = headerOf({ titles: false, separator: 'tab', indent: 0 })
@@ -19,7 +37,9 @@ describe('decoding', () => {
     const { events, headers, error, warnings } = decode(SAMPLE)
     expect(error).toBeUndefined()
     expect(warnings).toEqual([])
-    expect(headers).toEqual([{ format: 'heapmon', timeUnit: 'us', layout: { titles: true, separator: 'blanks', indent: 6 } }])
+    expect(headers).toEqual([
+      { format: 'heapmon', timeUnit: 'us', layout: { titles: true, separator: 'blanks', indent: 6 } },
+    ])
     expect(events).toEqual(SAMPLE_EVENTS)
     expect(rewrite(SAMPLE)).toBe(SAMPLE)
   })
@@ -75,12 +95,29 @@ describe('decoding', () => {
   ])('%j', (line, type, stack) => {
     const { events, error } = decode(`${line}\n`)
     expect(error).toBeUndefined()
-    expect(events).toEqual([{ kind: 'free', api: 'delete', process: 1n, thread: 1n, time: 1n, address: 1n, ...(type !== undefined && { type }), ...(stack && { stack }) }])
+    expect(events).toEqual([
+      {
+        kind: 'free',
+        api: 'delete',
+        process: 1n,
+        thread: 1n,
+        time: 1n,
+        address: 1n,
+        ...(type !== undefined && { type }),
+        ...(stack && { stack }),
+      },
+    ])
   })
 
   it('takes 0 for no process and no thread', () => {
     const { events } = decode('0-0\told\t0x1\t2\tT\n0-5\t6\t0x1\t2\n7-0\t6\t0x1\t2\n0-0\t6\t0x1\t2\n3-4\told\t0x1\t2\n')
-    expect(events.map(({ process, thread }) => [process, thread])).toEqual([[undefined, undefined], [undefined, 5n], [7n, undefined], [undefined, undefined], [3n, 4n]])
+    expect(events.map(({ process, thread }) => [process, thread])).toEqual([
+      [undefined, undefined],
+      [undefined, 5n],
+      [7n, undefined],
+      [undefined, undefined],
+      [3n, 4n],
+    ])
   })
 
   it('accepts other spellings and gives them back in one', () => {
@@ -101,7 +138,10 @@ describe('decoding', () => {
     ['   1-1 old\t0x1\t2\n', { titles: false, separator: 'blanks', indent: 3 }],
     [' \t 1-1\told 0x1 2\n', { titles: false, separator: 'tab', indent: 0 }],
     [`${' '.repeat(65)}1-1\told 0x1 2\n`, { titles: false, separator: 'tab', indent: 0 }],
-    ['\r\n\nThread\tTime of\tevent Address Size Type Stack  crawl\t\r\n', { titles: true, separator: 'tab', indent: 0 }],
+    [
+      '\r\n\nThread\tTime of\tevent Address Size Type Stack  crawl\t\r\n',
+      { titles: true, separator: 'tab', indent: 0 },
+    ],
     ['', { titles: false, separator: 'tab', indent: 0 }],
     ['\n \r\n', { titles: false, separator: 'tab', indent: 0 }],
   ])('knows the layout of %j', (text, layout) => {
@@ -140,7 +180,9 @@ describe('decoding', () => {
     const { events, warnings, error } = decode(`${LINE}1-1\t2\t0x3\t45`)
     expect(error).toBeUndefined()
     expect(events[1]?.size).toBe(45n)
-    expect(warnings).toEqual(['heapmon: line 2, byte 34, event 2: the last line does not end with a newline, so the file may be cut'])
+    expect(warnings).toEqual([
+      'heapmon: line 2, byte 34, event 2: the last line does not end with a newline, so the file may be cut',
+    ])
   })
 
   it('leaves a line without a newline out when the input broke off elsewhere', () => {
@@ -166,7 +208,8 @@ describe('decoding', () => {
     expect(events).toHaveLength(24_000)
     events.forEach(({ type, stack }, i) => {
       const n = i % 12_000
-      if (type !== `T${n % 70}` || stack?.join('|') !== `f${n % 5000}()|g${n}|main`) expect({ i, type, stack }).toBeUndefined()
+      if (type !== `T${n % 70}` || stack?.join('|') !== `f${n % 5000}()|g${n}|main`)
+        expect({ i, type, stack }).toBeUndefined()
     })
   })
 })
@@ -207,15 +250,33 @@ describe('faults', () => {
     for (const size of [whole.length, 1, 7]) {
       const { events, error } = decode(whole, size)
       expect(events).toHaveLength(1)
-      expect(error).toMatchObject({ code: 'ERR_TRACE_MALFORMED', format: 'heapmon', line: 3, column, offset: before.length + column - 1, event: 2 })
+      expect(error).toMatchObject({
+        code: 'ERR_TRACE_MALFORMED',
+        format: 'heapmon',
+        line: 3,
+        column,
+        offset: before.length + column - 1,
+        event: 2,
+      })
       expect(error?.message).toContain(`expected ${expected}`)
     }
   })
 
   it('tells a cut line from a broken one', () => {
-    for (const [line, at] of [['1', 2], ['1-1\tol', 7], ['1-1\t5\t0x', 9], ['1-1\t5\t0x1\tde', 13], ['Thread Time o', 14]] as const) {
+    for (const [line, at] of [
+      ['1', 2],
+      ['1-1\tol', 7],
+      ['1-1\t5\t0x', 9],
+      ['1-1\t5\t0x1\tde', 13],
+      ['Thread Time o', 14],
+    ] as const) {
       expect(decode(LINE + line).error).toMatchObject({ code: 'ERR_TRACE_TRUNCATED', line: 2, column: at, event: 2 })
-      expect(decode(`${LINE}${line}\n`).error).toMatchObject({ code: 'ERR_TRACE_MALFORMED', line: 2, column: at, event: 2 })
+      expect(decode(`${LINE}${line}\n`).error).toMatchObject({
+        code: 'ERR_TRACE_MALFORMED',
+        line: 2,
+        column: at,
+        event: 2,
+      })
     }
   })
 
@@ -223,7 +284,13 @@ describe('faults', () => {
     const max = 1 << 20
     const head = '1-1\t1\t0x1\tdel\tT\t'
     expect(decode(`${head}${'f'.repeat(max - head.length - 1)}\n`).error).toBeUndefined()
-    const long = [`${head}${'f'.repeat(max)}\n`, `${head}${'f|'.repeat(max)}`, `1-1\t1\t0x${'0'.repeat(max)}`, ' '.repeat(max * 2), `T${'x'.repeat(max)}\n`]
+    const long = [
+      `${head}${'f'.repeat(max)}\n`,
+      `${head}${'f|'.repeat(max)}`,
+      `1-1\t1\t0x${'0'.repeat(max)}`,
+      ' '.repeat(max * 2),
+      `T${'x'.repeat(max)}\n`,
+    ]
     for (const text of long) {
       for (const size of [text.length + 99, 50_000]) {
         const { events, error } = decode(LINE + text, size)
@@ -236,7 +303,12 @@ describe('faults', () => {
   it('counts offsets, lines and events on across batches and chunks', () => {
     const text = `${LINE.repeat(9_999)}bad\n`
     for (const size of [1000, 65_536, text.length]) {
-      expect(decode(text, size).error).toMatchObject({ line: 10_000, column: 1, offset: 9_999 * LINE.length, event: 10_000 })
+      expect(decode(text, size).error).toMatchObject({
+        line: 10_000,
+        column: 1,
+        offset: 9_999 * LINE.length,
+        event: 10_000,
+      })
     }
   })
 })
@@ -308,7 +380,18 @@ describe('sniffing', () => {
     for (const line of SAMPLE.split('\n').slice(0, 4)) expect(sniff(line)).toBe(true)
     expect(sniff(`\r\n${LINE}`)).toBe(true)
     expect(sniff(SAMPLE.slice(0, 64))).toBe(true)
-    for (const other of ['', '2-22982', '1-1 old 0x1 del', '1-1 5 0x1', '1-1 5 0x1 5x', '5: free 0x10', 'MTRC', '{"kind":"alloc"}', 'Thread 1', 'a 1-1 5 0x1 5']) {
+    for (const other of [
+      '',
+      '2-22982',
+      '1-1 old 0x1 del',
+      '1-1 5 0x1',
+      '1-1 5 0x1 5x',
+      '5: free 0x10',
+      'MTRC',
+      '{"kind":"alloc"}',
+      'Thread 1',
+      'a 1-1 5 0x1 5',
+    ]) {
       expect(sniff(other)).toBe(false)
     }
   })

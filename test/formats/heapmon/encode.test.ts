@@ -10,7 +10,11 @@ const US: TraceHeader = { format: 'any', timeUnit: 'us' }
 const TAB_TITLES = 'Thread\tTime of event\tAddress\tSize\tType\tStack crawl\n'
 
 /** The text of events, and what was lost in it. */
-function encode(events: TraceEvent[], header = US, options?: HeapmonEncodeOptions): { text: string; losses: Record<string, number> } {
+function encode(
+  events: TraceEvent[],
+  header = US,
+  options?: HeapmonEncodeOptions,
+): { text: string; losses: Record<string, number> } {
   const encoder = new HeapmonEncoder(options)
   const text = Buffer.from(encodeEvents(encoder, events, header)).toString('latin1')
   return { text, losses: Object.fromEntries(encoder.losses.counts) }
@@ -27,21 +31,46 @@ describe('encoding events of other formats', () => {
     ['alloc', alloc, NEW_LINE, {}],
     ['free', free, DEL_LINE, {}],
     ['existing', { kind: 'existing', address: 16n, size: 3n }, '0-0\told\t0x10\t3\tnovtbl\n', {}],
-    ['existing with a time', { kind: 'existing', address: 16n, size: 3n, time: 5n }, '0-0\told\t0x10\t3\tnovtbl\n', { 'time of existing': 1 }],
+    [
+      'existing with a time',
+      { kind: 'existing', address: 16n, size: 3n, time: 5n },
+      '0-0\told\t0x10\t3\tnovtbl\n',
+      { 'time of existing': 1 },
+    ],
     ['thread only', { ...alloc, thread: 7n }, `0-7${NEW_LINE.slice(3)}`, {}],
     ['process only', { ...alloc, process: 7n }, `7-0${NEW_LINE.slice(3)}`, {}],
-    ['zeros', { ...alloc, process: 0n, thread: 0n }, NEW_LINE, { 'process 0, which stands for none': 1, 'thread 0, which stands for none': 1 }],
+    [
+      'zeros',
+      { ...alloc, process: 0n, thread: 0n },
+      NEW_LINE,
+      { 'process 0, which stands for none': 1, 'thread 0, which stands for none': 1 },
+    ],
     ['no time', { kind: 'free', address: 16n }, '0-0\t0\t0x10\tdel\tnovtbl\n', { 'no time, written as 0': 1 }],
     ['no size', { kind: 'alloc', time: 5n, address: 16n }, '0-0\t5\t0x10\t0\tnovtbl\n', { 'no size, written as 0': 1 }],
-    ['no address', { kind: 'alloc', index: 1n, time: 5n, size: 3n }, '', { index: 1, 'allocations without an address': 1 }],
+    [
+      'no address',
+      { kind: 'alloc', index: 1n, time: 5n, size: 3n },
+      '',
+      { index: 1, 'allocations without an address': 1 },
+    ],
     ['free without address', { kind: 'free', index: 1n, time: 5n }, '', { index: 1, 'frees without an address': 1 }],
     ['malloc', { ...alloc, api: 'malloc' }, NEW_LINE, { 'api malloc, written as new': 1 }],
     ['free by free', { ...free, api: 'free' }, DEL_LINE, { 'api free, written as delete': 1 }],
     ['size of free', { ...free, size: 3n }, DEL_LINE, { 'size of free': 1 }],
     ['no place', { kind: 'comment', text: 'x' }, '', { 'comment events': 1 }],
     ['file and line', { ...free, file: 'a.c', line: 3 }, DEL_LINE, { file: 1, line: 1 }],
-    ['function', { ...free, function: 'main' }, `${DEL_LINE.slice(0, -1)}\tmain\n`, { 'function, written as a stack of one frame': 1 }],
-    ['function and stack', { ...free, function: 'f', stack: ['g'] }, `${DEL_LINE.slice(0, -1)}\tg\n`, { 'function of events that have a stack': 1 }],
+    [
+      'function',
+      { ...free, function: 'main' },
+      `${DEL_LINE.slice(0, -1)}\tmain\n`,
+      { 'function, written as a stack of one frame': 1 },
+    ],
+    [
+      'function and stack',
+      { ...free, function: 'f', stack: ['g'] },
+      `${DEL_LINE.slice(0, -1)}\tg\n`,
+      { 'function of events that have a stack': 1 },
+    ],
     ['type of alloc', { ...alloc, type: 'T' }, '0-0\t5\t0x10\t3\tT\n', {}],
   ])('%s', (_, event, text, losses) => {
     expect(encode([event])).toEqual({ text, losses })
@@ -114,8 +143,17 @@ describe('encoding events of other formats', () => {
     [undefined, undefined, 16n, '', NOWHERE],
     ['none', undefined, undefined, '', NOWHERE],
   ])('realloc %s to %s from %s', (outcome, address, oldAddress, lines, loss) => {
-    const event: TraceEvent = { kind: 'realloc', api: 'realloc', thread: 7n, time: 5n, size: 4n, stack: ['f'], ...(outcome && { outcome }),
-      ...(address !== undefined && { address }), ...(oldAddress !== undefined && { oldAddress }) }
+    const event: TraceEvent = {
+      kind: 'realloc',
+      api: 'realloc',
+      thread: 7n,
+      time: 5n,
+      size: 4n,
+      stack: ['f'],
+      ...(outcome && { outcome }),
+      ...(address !== undefined && { address }),
+      ...(oldAddress !== undefined && { oldAddress }),
+    }
     const text = lines.replace(/(\S+) (\S+) ?/g, '0-7\t5\t$1\t$2\tnovtbl\tf\n')
     expect(encode([event])).toEqual({ text, losses: { [loss]: 1 } })
   })
@@ -127,7 +165,10 @@ describe('encoding events of other formats', () => {
   it('turns nanoseconds into microseconds', () => {
     const ns: TraceHeader = { format: 'replay', timeUnit: 'ns' }
     const times = [0n, 999n, 1000n, 2n ** 32n * 1000n, 759537687555872000n, 2n ** 63n, 2n ** 64n - 1n]
-    const { text, losses } = encode(times.map((time) => ({ ...free, time })), ns)
+    const { text, losses } = encode(
+      times.map((time) => ({ ...free, time })),
+      ns,
+    )
     expect(text.match(/(?<=-0\t)\d+/g)).toEqual(times.map((time) => String(time / 1000n)))
     expect(losses).toEqual({ 'times between microseconds, rounded down': 3 })
   })
@@ -142,16 +183,26 @@ describe('layouts', () => {
 
   it('is asked for by the header, and by options before it', () => {
     const header = headerOf({ titles: true, separator: 'blanks', indent: 2 })
-    const text = '  Thread      Time of event       Address     Size    Type            Stack crawl\n' +
+    const text =
+      '  Thread      Time of event       Address     Size    Type            Stack crawl\n' +
       '  0-0         5                   0x10        del     novtbl\n'
     expect(encode([free], header).text).toBe(text)
     expect(encode([free], header, { separator: 'tab' }).text).toBe(`  ${TAB_TITLES}  ${DEL_LINE}`)
-    expect(encode([free], headerOf({ titles: false, separator: 'tab', indent: 0 }), { titles: true, separator: 'blanks' }).text)
-      .toBe(text.replace(/^ {2}/gm, ''))
+    expect(
+      encode([free], headerOf({ titles: false, separator: 'tab', indent: 0 }), { titles: true, separator: 'blanks' })
+        .text,
+    ).toBe(text.replace(/^ {2}/gm, ''))
   })
 
   it('ignores a layout that makes no sense', () => {
-    const layouts: NonNullable<TraceHeader['layout']>[] = [{ indent: -1 }, { indent: 1e9 }, { indent: 1.5 }, { indent: '2' }, { separator: 3, titles: 'no' }, {}]
+    const layouts: NonNullable<TraceHeader['layout']>[] = [
+      { indent: -1 },
+      { indent: 1e9 },
+      { indent: 1.5 },
+      { indent: '2' },
+      { separator: 3, titles: 'no' },
+      {},
+    ]
     for (const layout of layouts) {
       expect(encode([free], { format: 'heapmon', timeUnit: 'us', layout }).text).toBe(DEL_LINE)
     }
@@ -160,9 +211,25 @@ describe('layouts', () => {
   it('keeps columns that are too wide two blanks apart', () => {
     const header = headerOf({ titles: false, separator: 'blanks', indent: 0 })
     const max = 2n ** 64n - 1n
-    const event: TraceEvent = { ...alloc, process: max, thread: max, time: max, address: max, size: max, type: 'a type of many words', stack: ['f'] }
+    const event: TraceEvent = {
+      ...alloc,
+      process: max,
+      thread: max,
+      time: max,
+      address: max,
+      size: max,
+      type: 'a type of many words',
+      stack: ['f'],
+    }
     const { text } = encode([event], header)
-    expect(text.split(/ {2,}/)).toEqual([`${max}-${max}`, `${max}`, '0xffffffffffffffff', `${max}`, 'a type of many words', 'f\n'])
+    expect(text.split(/ {2,}/)).toEqual([
+      `${max}-${max}`,
+      `${max}`,
+      '0xffffffffffffffff',
+      `${max}`,
+      'a type of many words',
+      'f\n',
+    ])
     expect(decode(text).events).toEqual([{ ...event, api: 'new' }])
   })
 
@@ -174,7 +241,10 @@ describe('layouts', () => {
   it('counts the beginning of another trace where no titles show it', () => {
     const headers = [US, { ...US }, headerOf({ titles: true, separator: 'tab', indent: 0 })]
     const encoder = new HeapmonEncoder()
-    const { out } = drive(encoder, headers.flatMap((header) => batchesOf([free], header)))
+    const { out } = drive(
+      encoder,
+      headers.flatMap((header) => batchesOf([free], header)),
+    )
     expect(Buffer.concat(out).toString()).toBe(DEL_LINE + DEL_LINE + TAB_TITLES + DEL_LINE)
     expect([...encoder.losses.counts]).toEqual([['beginning of another trace', 1]])
   })

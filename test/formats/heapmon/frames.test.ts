@@ -6,7 +6,7 @@ import { FULL_CRAWL } from './text.js'
 function split(crawl: string): string[] {
   const bytes = Buffer.from(crawl, 'latin1')
   const frames: string[] = []
-  for (let from = 0; ; ) {
+  for (let from = 0; ;) {
     const to = frameEnd(bytes, from, bytes.length)
     frames.push(crawl.slice(from, to))
     if (to === bytes.length) return frames
@@ -34,7 +34,10 @@ describe('splitting stack crawls', () => {
     ['A::operator|<int>(B)|c', ['A::operator|<int>(B)', 'c']],
     ['A::operator||<int>(B)|c', ['A::operator||<int>(B)', 'c']],
     ['A::operator| (B) const|c', ['A::operator| (B) const', 'c']],
-    ['f<&A::operator|>(int)|g(&operator||)|h<operator|=, 1>', ['f<&A::operator|>(int)', 'g(&operator||)', 'h<operator|=, 1>']],
+    [
+      'f<&A::operator|>(int)|g(&operator||)|h<operator|=, 1>',
+      ['f<&A::operator|>(int)', 'g(&operator||)', 'h<operator|=, 1>'],
+    ],
     // A C function may be called operator; what ends so is no operator at all.
     ['operator|main', ['operator', 'main']],
     ['my_operator||(int)', ['my_operator', '', '(int)']],
@@ -45,7 +48,7 @@ describe('splitting stack crawls', () => {
     expect(splitCrawl(crawl)).toEqual(frames)
   })
 
-  it('splits the full crawl of the format\'s example', () => {
+  it("splits the full crawl of the format's example", () => {
     expect(split(FULL_CRAWL)).toHaveLength(8)
     expect(split(FULL_CRAWL)[5]).toBe('TTieredTextBuffer::operator<<(const long)')
   })
@@ -53,7 +56,8 @@ describe('splitting stack crawls', () => {
   it('agrees with the reference on everything that can be ambiguous', () => {
     const parts = ['operator', '|', '=', '(', 'x', ' ', ',']
     const check = (crawl: string, depth: number): void => {
-      if (crawl !== '' && split(crawl).join('\n') !== splitCrawl(crawl).join('\n')) expect(split(crawl)).toEqual(splitCrawl(crawl))
+      if (crawl !== '' && split(crawl).join('\n') !== splitCrawl(crawl).join('\n'))
+        expect(split(crawl)).toEqual(splitCrawl(crawl))
       if (depth > 0) for (const part of parts) check(crawl + part, depth - 1)
     }
     check('', 7)

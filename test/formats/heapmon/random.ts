@@ -17,16 +17,33 @@ export const header: fc.Arbitrary<TraceHeader> = fc
   .record({ titles: fc.boolean(), separator: fc.constantFrom('tab' as const, 'blanks' as const), indent: fc.nat(9) })
   .map(headerOf)
 
-const id = fc.oneof(fc.bigInt({ min: 1n, max: 40_000n }), u64.filter((value) => value !== 0n))
+const id = fc.oneof(
+  fc.bigInt({ min: 1n, max: 40_000n }),
+  u64.filter((value) => value !== 0n),
+)
 const address = fc.oneof(fc.bigInt({ min: 0x1000n, max: 0x1010n }), u64)
 const size = fc.oneof(fc.bigInt({ min: 0n, max: 300n }), u64)
 
 const type = fc
-  .oneof(fc.constantFrom('TIterator', 'notype', 'unsigned long', 'TArray<int, char>', 'old', 'del', 'a|b', 'novtbl2'), name)
+  .oneof(
+    fc.constantFrom('TIterator', 'notype', 'unsigned long', 'TArray<int, char>', 'old', 'del', 'a|b', 'novtbl2'),
+    name,
+  )
   .filter((text) => !/[\t\n]| {2}|^ |[ \r]$|^$|^novtbl$|^(?:novtbl|notype) /.test(text))
 
 const frame = fc.oneof(
-  fc.constantFrom('operator|', 'operator||', 'A::operator|=(int)', 'operator', 'f(unsigned short,long)', 'B::~B()', 'my_operator', '', '=', ' x'),
+  fc.constantFrom(
+    'operator|',
+    'operator||',
+    'A::operator|=(int)',
+    'operator',
+    'f(unsigned short,long)',
+    'B::~B()',
+    'my_operator',
+    '',
+    '=',
+    ' x',
+  ),
   name,
 )
 
@@ -43,7 +60,9 @@ const who = fc.record({ process: id, thread: id, type, stack }, names)
 const alloc = fc
   .tuple(who, fc.record({ time: u64, address, size }))
   .map(([who, fields]): TraceEvent => ({ kind: 'alloc', api: 'new', ...who, ...fields }))
-const existing = fc.tuple(who, fc.record({ address, size })).map(([who, fields]): TraceEvent => ({ kind: 'existing', ...who, ...fields }))
+const existing = fc
+  .tuple(who, fc.record({ address, size }))
+  .map(([who, fields]): TraceEvent => ({ kind: 'existing', ...who, ...fields }))
 const free = fc
   .tuple(who, fc.record({ time: u64, address }))
   .map(([who, fields]): TraceEvent => ({ kind: 'free', api: 'delete', ...who, ...fields }))

@@ -1,7 +1,10 @@
 import type { TraceEvent } from '../../../lib/event/batch.js'
 import { decodeText } from '../../../lib/event/strings.js'
 
-/** A function's name: operators with bars where no name can follow, else anything but bars. Text has a character for each byte. */
+/**
+ * A function's name: operators with bars where no name can follow, else anything but bars. Text has a character for
+ * each byte.
+ */
 const FRAME = /(?:(?<![\w$\x80-\xff])operator(?:\|\||\|=|\|)(?=$|[|(<>), \t])|[^|])*/y
 
 /** The frames of a crawl. */
@@ -20,9 +23,24 @@ export function readLine(line: string): TraceEvent | null | undefined {
   if (/^[ \t]*\r?$/.test(line)) return null
   const match = LINE.exec(line)
   if (match === null) return undefined
-  const [, team = '', thread = '', gap1 = '', time = '', gap2 = '', hex = '', gap3 = '', size = '', gap4 = '', tail = ''] = match
+  const [
+    ,
+    team = '',
+    thread = '',
+    gap1 = '',
+    time = '',
+    gap2 = '',
+    hex = '',
+    gap3 = '',
+    size = '',
+    gap4 = '',
+    tail = '',
+  ] = match
   if (time === 'old' && size === 'del') return undefined
-  const event: TraceEvent = { kind: time === 'old' ? 'existing' : size === 'del' ? 'free' : 'alloc', address: BigInt(`0x${hex}`) }
+  const event: TraceEvent = {
+    kind: time === 'old' ? 'existing' : size === 'del' ? 'free' : 'alloc',
+    address: BigInt(`0x${hex}`),
+  }
   if (event.kind !== 'existing') event.api = event.kind === 'free' ? 'delete' : 'new'
   if (BigInt(team) !== 0n) event.process = BigInt(team)
   if (BigInt(thread) !== 0n) event.thread = BigInt(thread)
@@ -32,7 +50,8 @@ export function readLine(line: string): TraceEvent | null | undefined {
   if (numbers.some((number) => number >= 2n ** 64n)) return undefined
 
   const wide = [gap1, gap2, gap3, gap4].some((gap) => gap !== ' ' && gap !== '')
-  const column = /^(?:novtbl|notype)(?=[ \t]|$)/.exec(tail) ?? (wide ? /^[^]*?(?=\t| [ \t]| $|$)/ : /^[^ \t]*/).exec(tail)
+  const column =
+    /^(?:novtbl|notype)(?=[ \t]|$)/.exec(tail) ?? (wide ? /^[^]*?(?=\t| [ \t]| $|$)/ : /^[^ \t]*/).exec(tail)
   const type = (column?.[0] ?? '').replace(/[ \r]+$/, '')
   if (type !== '' && type !== 'novtbl') event.type = text(type)
   const crawl = tail.slice(column?.[0].length).replace(/^[ \t]+|[ \t\r]+$/g, '')

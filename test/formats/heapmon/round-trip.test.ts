@@ -42,9 +42,16 @@ describe('any trace', () => {
     const usual = { time: 1n, address: 2n, size: 3n }
     const carried = (event: TraceEvent): TraceEvent => {
       const kind = (['alloc', 'free', 'existing'] as const)[event.kind.length % 3] ?? 'alloc'
-      const kept = Object.entries(event).filter(([name]) => ((CARRIED[kind] ?? 0) & Has[name as FieldName]) !== 0 && name !== 'function')
+      const kept = Object.entries(event).filter(
+        ([name]) => ((CARRIED[kind] ?? 0) & Has[name as FieldName]) !== 0 && name !== 'function',
+      )
       const { time, size, ...rest } = { ...usual, ...Object.fromEntries(kept) } as TraceEvent
-      return { ...rest, kind, ...(kind !== 'existing' && { time, api: kind === 'free' ? 'delete' : 'new' }), ...(kind !== 'free' && { size }) } as TraceEvent
+      return {
+        ...rest,
+        kind,
+        ...(kind !== 'existing' && { time, api: kind === 'free' ? 'delete' : 'new' }),
+        ...(kind !== 'free' && { size }),
+      } as TraceEvent
     }
     let kept = 0
     fc.assert(
@@ -62,9 +69,36 @@ describe('any trace', () => {
 })
 
 /** Lines of all sorts, and what blanks and names can do to them. */
-const LINES = [...SAMPLE.split('\n').slice(1, 4), `1-2\t3\t0x4\tdel\tA\t${FULL_CRAWL}`, '0-0 old 0xFF 18446744073709551615 unsigned long',
-  '7-8  9  0xa  11  unsigned long  f|g', '7-8 9 0xa 11 unsigned f|g', '1-1 1 0x1 1 notype  operator||operator|=(int)|main', ' \t\r']
-const SPLICES = ['\t', ' ', '  ', '\r', '|', 'operator|', '=', '0', 'X', '18446744073709551615', 'x', 'old', 'del', 'novtbl', 'notype', '-', '', '\xff', '\0']
+const LINES = [
+  ...SAMPLE.split('\n').slice(1, 4),
+  `1-2\t3\t0x4\tdel\tA\t${FULL_CRAWL}`,
+  '0-0 old 0xFF 18446744073709551615 unsigned long',
+  '7-8  9  0xa  11  unsigned long  f|g',
+  '7-8 9 0xa 11 unsigned f|g',
+  '1-1 1 0x1 1 notype  operator||operator|=(int)|main',
+  ' \t\r',
+]
+const SPLICES = [
+  '\t',
+  ' ',
+  '  ',
+  '\r',
+  '|',
+  'operator|',
+  '=',
+  '0',
+  'X',
+  '18446744073709551615',
+  'x',
+  'old',
+  'del',
+  'novtbl',
+  'notype',
+  '-',
+  '',
+  '\xff',
+  '\0',
+]
 
 describe('any line', () => {
   it('is read as the reference reads it', () => {

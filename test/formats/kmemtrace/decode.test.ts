@@ -1,7 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import type { TraceEvent } from '../../../lib/event/batch.js'
 import { BATCH_EVENTS } from '../../../lib/event/batch.js'
-import { KmemtraceDecoder, KmemtraceEncoder, type KmemtraceDecodeOptions } from '../../../lib/formats/kmemtrace/index.js'
+import {
+  KmemtraceDecoder,
+  KmemtraceEncoder,
+  type KmemtraceDecodeOptions,
+} from '../../../lib/formats/kmemtrace/index.js'
 import { decodeAll, encodeAll } from '../../support/drive.js'
 import { ALLOC, BIG, FREE, LITTLE, PTR, SITE, feature, join, pack, type Packing } from './bytes.js'
 
@@ -29,9 +33,20 @@ function events(bytes: Uint8Array, options?: KmemtraceDecodeOptions): TraceEvent
 const CORE = { callSite: SITE, address: PTR }
 const BLOCK = { ...CORE, size: 100n, usable: 128n, gfpFlags: 0xd0, node: -1 }
 
-describe.each([['little', LITTLE], ['big', BIG]] as const)('%s-endian per-CPU files', (byteOrder, order) => {
+describe.each([
+  ['little', LITTLE],
+  ['big', BIG],
+] as const)('%s-endian per-CPU files', (byteOrder, order) => {
   it('have the six events of ABI version 1', () => {
-    const bytes = pack(order, ALLOC, { ...ALLOC, type: 1, seq: 5, node: 1 }, { ...ALLOC, type: 2 }, FREE, { ...FREE, type: 1 }, { ...FREE, type: 2 })
+    const bytes = pack(
+      order,
+      ALLOC,
+      { ...ALLOC, type: 1, seq: 5, node: 1 },
+      { ...ALLOC, type: 2 },
+      FREE,
+      { ...FREE, type: 1 },
+      { ...FREE, type: 2 },
+    )
     expect(bytes).toHaveLength(3 * 48 + 3 * 24)
     const free = { kind: 'free', sequence: 2, callSite: SITE + 64n, address: PTR }
     expect(events(bytes)).toEqual([
@@ -47,16 +62,34 @@ describe.each([['little', LITTLE], ['big', BIG]] as const)('%s-endian per-CPU fi
 
   it('have values of all bits', () => {
     const all = 2n ** 64n - 1n
-    const values = { seq: -1, callSite: all, ptr: all, bytesReq: all, bytesAlloc: all, gfpFlags: 0xffff_ffff, node: -2_147_483_648 }
+    const values = {
+      seq: -1,
+      callSite: all,
+      ptr: all,
+      bytesReq: all,
+      bytesAlloc: all,
+      gfpFlags: 0xffff_ffff,
+      node: -2_147_483_648,
+    }
     const bytes = pack(order, ALLOC, { event: 0, type: 0, ...values })
     expect(events(bytes)[1]).toEqual({
-      kind: 'alloc', api: 'kmalloc', sequence: -1, callSite: all, address: all, size: all, usable: all, gfpFlags: 0xffff_ffff, node: -2_147_483_648,
+      kind: 'alloc',
+      api: 'kmalloc',
+      sequence: -1,
+      callSite: all,
+      address: all,
+      size: all,
+      usable: all,
+      gfpFlags: 0xffff_ffff,
+      node: -2_147_483_648,
     })
   })
 
   it('have sequence numbers that wrap', () => {
     const numbers = [2_147_483_646, 2_147_483_647, -2_147_483_648, -2_147_483_647]
-    expect(events(pack(order, ...numbers.map((seq) => ({ ...FREE, seq })))).map(({ sequence }) => sequence)).toEqual(numbers)
+    expect(events(pack(order, ...numbers.map((seq) => ({ ...FREE, seq })))).map(({ sequence }) => sequence)).toEqual(
+      numbers,
+    )
   })
 
   it('can be told which CPU they are of', () => {
@@ -75,14 +108,30 @@ describe.each([['little', LITTLE], ['big', BIG]] as const)('%s-endian per-CPU fi
   })
 
   it('may have bytes there that are no features: they are carried, with one warning', () => {
-    const bytes = pack(order, FREE, ALLOC, { ...FREE, tail: Uint8Array.of(1) }, { ...FREE, tail: Uint8Array.of(255, 255, 1, 2) })
-    expect(events(bytes).map(({ attributes }) => attributes)).toEqual([undefined, undefined, Uint8Array.of(1), Uint8Array.of(255, 255, 1, 2)])
+    const bytes = pack(
+      order,
+      FREE,
+      ALLOC,
+      { ...FREE, tail: Uint8Array.of(1) },
+      { ...FREE, tail: Uint8Array.of(255, 255, 1, 2) },
+    )
+    expect(events(bytes).map(({ attributes }) => attributes)).toEqual([
+      undefined,
+      undefined,
+      Uint8Array.of(1),
+      Uint8Array.of(255, 255, 1, 2),
+    ])
     expect(decode(bytes).warnings).toEqual([expect.stringMatching(/^kmemtrace: byte 72, event 3: .*no features/)])
   })
 
   it('may have types and events that are not known', () => {
     const other = { event: 200, type: 100, seq: 3, callSite: SITE, ptr: PTR }
-    const bytes = pack(order, ALLOC, { ...ALLOC, type: 3 }, { ...FREE, type: 255 }, other, { ...other, event: 2, type: 0, tail: Uint8Array.of(0, 9) })
+    const bytes = pack(order, ALLOC, { ...ALLOC, type: 3 }, { ...FREE, type: 255 }, other, {
+      ...other,
+      event: 2,
+      type: 0,
+      tail: Uint8Array.of(0, 9),
+    })
     expect(events(bytes).slice(1)).toEqual([
       { kind: 'alloc', sequence: 1, ...BLOCK, code: 0x300 },
       { kind: 'free', sequence: 2, callSite: SITE + 64n, address: PTR, code: 0xff01 },
@@ -94,7 +143,13 @@ describe.each([['little', LITTLE], ['big', BIG]] as const)('%s-endian per-CPU fi
 
   it('may have records of the greatest size', () => {
     const tail = new Uint8Array(65_535 - 24).fill(0x55)
-    const bytes = pack(order, ALLOC, FREE, ...Array.from({ length: 9 }, () => ({ event: 3, type: 1, seq: 4, tail })), FREE)
+    const bytes = pack(
+      order,
+      ALLOC,
+      FREE,
+      ...Array.from({ length: 9 }, () => ({ event: 3, type: 1, seq: 4, tail })),
+      FREE,
+    )
     for (const size of [4096, 65_536, undefined]) {
       const { events, error, batches } = decode(bytes, {}, size)
       expect(error).toBeUndefined()
@@ -108,7 +163,9 @@ describe.each([['little', LITTLE], ['big', BIG]] as const)('%s-endian per-CPU fi
     const zeros = (n: number) => new Uint8Array(24 * n)
     const bytes = join(zeros(1), pack(order, ALLOC), zeros(3), pack(order, FREE), zeros(2))
     expect(events(bytes).map(({ kind, count }) => count ?? kind)).toEqual([1n, 'alloc', 3n, 'free', 2n])
-    expect(decode(bytes).warnings).toEqual(['kmemtrace: byte 0: the first of 6 all-zero records, in whose place the recorder lost events'])
+    expect(decode(bytes).warnings).toEqual([
+      'kmemtrace: byte 0: the first of 6 all-zero records, in whose place the recorder lost events',
+    ])
   })
 
   it('may begin with more zeros than are looked at to find out the layout', () => {
@@ -116,14 +173,22 @@ describe.each([['little', LITTLE], ['big', BIG]] as const)('%s-endian per-CPU fi
     const bytes = join(new Uint8Array(24 * n), pack(order, ALLOC))
     for (const size of [1000, 65_536]) {
       const { events, headers, batches } = decode(bytes, {}, size)
-      expect(events).toEqual([{ kind: 'lost', count: BigInt(n) }, { kind: 'alloc', api: 'kmalloc', sequence: 1, ...BLOCK }])
+      expect(events).toEqual([
+        { kind: 'lost', count: BigInt(n) },
+        { kind: 'alloc', api: 'kmalloc', sequence: 1, ...BLOCK },
+      ])
       expect(headers[0]?.layout).toEqual({ byteOrder, layout: 'relay' })
       expect(Buffer.compare(encodeAll(new KmemtraceEncoder(), batches), bytes)).toBe(0)
     }
   })
 })
 
-describe.each([[true, 8], [false, 8], [true, 4], [false, 4]] as const)('the later layout, little-endian %s, words of %i bytes', (little, word) => {
+describe.each([
+  [true, 8],
+  [false, 8],
+  [true, 4],
+  [false, 4],
+] as const)('the later layout, little-endian %s, words of %i bytes', (little, word) => {
   const order: Packing = { little, word }
   const callSite = word === 8 ? SITE : 0xc01a_2b3cn
   const ptr = word === 8 ? PTR : 0xdf8e_4a00n
@@ -136,7 +201,17 @@ describe.each([[true, 8], [false, 8], [true, 4], [false, 4]] as const)('the late
     const core = { callSite, address: ptr }
     const late = { ...core, cpu: 4_000_000_000 | 0, time: 2n ** 63n }
     expect(events(bytes)).toEqual([
-      { kind: 'alloc', api: 'kmalloc', cpu: 3, time: 1_000_000_123n, ...core, size: 100n, usable: 128n, gfpFlags: 0xd0, node: -1 },
+      {
+        kind: 'alloc',
+        api: 'kmalloc',
+        cpu: 3,
+        time: 1_000_000_123n,
+        ...core,
+        size: 100n,
+        usable: 128n,
+        gfpFlags: 0xd0,
+        node: -1,
+      },
       { kind: 'free', api: 'kfree', ...late },
       { kind: 'free', ...late, code: 0x801, attributes: feature(order, 1, 'x') },
       { kind: 'other', ...late, code: 2 },

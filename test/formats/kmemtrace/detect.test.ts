@@ -51,7 +51,10 @@ describe.each(ORDERS)('%s', (name, order) => {
 })
 
 describe('options', () => {
-  it.each([['little', LITTLE], ['big', BIG]] as const)('say the layout of records that tell nothing: relay %s', (byteOrder, order) => {
+  it.each([
+    ['little', LITTLE],
+    ['big', BIG],
+  ] as const)('say the layout of records that tell nothing: relay %s', (byteOrder, order) => {
     const bytes = pack(order, { ...FREE, event: 9, tail: new Uint8Array(3000) }, { ...FREE, tail: Uint8Array.of(1, 2) })
     expect(decodeAll(new KmemtraceDecoder(), bytes).error).toMatchObject({ code: 'ERR_TRACE_MALFORMED', offset: 0 })
     const { events, headers } = decodeAll(new KmemtraceDecoder({ layout: 'relay', byteOrder }), bytes)
@@ -63,7 +66,9 @@ describe('options', () => {
     const bytes = pack(LITTLE, ...Array.from({ length: 9 }, () => narrow(FREE)))
     const { headers } = decodeAll(new KmemtraceDecoder({ layout: 'ftrace' }), bytes)
     expect(headers[0]?.layout).toEqual({ byteOrder: 'little', layout: 'ftrace', wordSize: 4 })
-    expect(decodeAll(new KmemtraceDecoder({ byteOrder: 'big' }), bytes).error).toMatchObject({ code: 'ERR_TRACE_MALFORMED' })
+    expect(decodeAll(new KmemtraceDecoder({ byteOrder: 'big' }), bytes).error).toMatchObject({
+      code: 'ERR_TRACE_MALFORMED',
+    })
   })
 
   it('that no records have are refused', () => {
@@ -72,7 +77,10 @@ describe('options', () => {
 })
 
 describe('records that fit two layouts', () => {
-  it.each<[string, Packing, number]>([['allocations of 56 bytes', LITTLE, 0], ['frees of 32 bytes', BIG, 1]])('with a feature of 8 bytes are relay: %s', (_, order, event) => {
+  it.each<[string, Packing, number]>([
+    ['allocations of 56 bytes', LITTLE, 0],
+    ['frees of 32 bytes', BIG, 1],
+  ])('with a feature of 8 bytes are relay: %s', (_, order, event) => {
     const record = { ...(event === 0 ? ALLOC : FREE), tail: feature(order, 1, 'abcde') }
     expect(found(pack(order, record, record))).toBe(order.little ? 'relay little' : 'relay big')
     expect(found(pack(order, narrow(record), narrow(record)))).toBe(order.little ? 'relay little' : 'relay big')
@@ -80,7 +88,9 @@ describe('records that fit two layouts', () => {
 
   it('and then fit one only are of that one', () => {
     const order: Packing = { little: true, word: 4 }
-    expect(found(pack(order, ...Array.from({ length: 170 }, () => narrow(FREE)), narrow(ALLOC)))).toBe('ftrace 32 little')
+    expect(found(pack(order, ...Array.from({ length: 170 }, () => narrow(FREE)), narrow(ALLOC)))).toBe(
+      'ftrace 32 little',
+    )
   })
 
   it('beyond what is looked at are relay', () => {

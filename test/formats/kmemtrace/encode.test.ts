@@ -19,42 +19,82 @@ const event = (kind: TraceEvent['kind'], fields: Partial<TraceEvent> = {}): Trac
 const alloc = (fields: Partial<TraceEvent> = {}) => event('alloc', { address: 0x1000n, size: 100n, ...fields })
 const free = (fields: Partial<TraceEvent> = {}) => event('free', { address: 0x1000n, ...fields })
 /** As events from elsewhere are written that say no more than address and size. */
-const plainAlloc = (seq: number, ptr = 0x1000n, bytesReq = 100n): Fields => ({ event: 0, type: 0, seq, ptr, bytesReq, bytesAlloc: bytesReq, node: -1 })
+const plainAlloc = (seq: number, ptr = 0x1000n, bytesReq = 100n): Fields => ({
+  event: 0,
+  type: 0,
+  seq,
+  ptr,
+  bytesReq,
+  bytesAlloc: bytesReq,
+  node: -1,
+})
 const plainFree = (seq: number, ptr = 0x1000n): Fields => ({ event: 1, type: 0, seq, ptr })
 
 describe('events from other formats', () => {
   it('get sequence numbers from 1, and what the format says for not known', () => {
-    const { bytes, losses } = encode([alloc({ api: 'kmalloc' }), alloc({ api: 'pages' }), free(), free({ api: 'kmem_cache_free' })])
-    expect(bytes).toEqual(pack(LITTLE, plainAlloc(1), { ...plainAlloc(2), type: 2 }, plainFree(3), { ...plainFree(4), type: 1 }))
+    const { bytes, losses } = encode([
+      alloc({ api: 'kmalloc' }),
+      alloc({ api: 'pages' }),
+      free(),
+      free({ api: 'kmem_cache_free' }),
+    ])
+    expect(bytes).toEqual(
+      pack(LITTLE, plainAlloc(1), { ...plainAlloc(2), type: 2 }, plainFree(3), { ...plainFree(4), type: 1 }),
+    )
     expect(losses).toEqual({})
   })
 
   it('go on from the last sequence number that was given, and wrap', () => {
     const { bytes } = encode([free({ sequence: 2_147_483_646 }), free(), free(), free({ sequence: 5 }), free()])
-    expect(bytes).toEqual(pack(LITTLE, ...[2_147_483_646, 2_147_483_647, -2_147_483_648, 5, 6].map((seq) => plainFree(seq))))
+    expect(bytes).toEqual(
+      pack(LITTLE, ...[2_147_483_646, 2_147_483_647, -2_147_483_648, 5, 6].map((seq) => plainFree(seq))),
+    )
   })
 
   it('lose what there is no place for', () => {
-    const { bytes, losses } = encode([alloc({ thread: 1n, time: 5n, cpu: 2 }), free({ size: 100n, node: 1 }), event('comment', { text: 'x' })])
+    const { bytes, losses } = encode([
+      alloc({ thread: 1n, time: 5n, cpu: 2 }),
+      free({ size: 100n, node: 1 }),
+      event('comment', { text: 'x' }),
+    ])
     expect(bytes).toEqual(pack(LITTLE, plainAlloc(1), plainFree(2)))
     expect(losses).toEqual({ thread: 1, time: 1, cpu: 1, 'size of free': 1, 'node of free': 1, 'comment events': 1 })
   })
 
   it('are written as kmalloc and kfree where another function is named', () => {
-    const events = [alloc({ api: 'malloc' }), alloc({ api: 'new' }), alloc({ api: 'kfree' }), free({ api: 'free' }), free({ api: 'kmalloc' })]
+    const events = [
+      alloc({ api: 'malloc' }),
+      alloc({ api: 'new' }),
+      alloc({ api: 'kfree' }),
+      free({ api: 'free' }),
+      free({ api: 'kmalloc' }),
+    ]
     const { bytes, losses } = encode(events)
     expect(bytes).toEqual(pack(LITTLE, plainAlloc(1), plainAlloc(2), plainAlloc(3), plainFree(4), plainFree(5)))
     expect(losses).toEqual({
-      'api malloc, written as kmalloc': 1, 'api new, written as kmalloc': 1, 'api kfree, written as kmalloc': 1,
-      'api free, written as kfree': 1, 'api kmalloc, written as kfree': 1,
+      'api malloc, written as kmalloc': 1,
+      'api new, written as kmalloc': 1,
+      'api kfree, written as kmalloc': 1,
+      'api free, written as kfree': 1,
+      'api kmalloc, written as kfree': 1,
     })
   })
 
   it('are left out without an address, and have size 0 without a size', () => {
-    const events = [event('alloc', { size: 1n }), event('free', { index: 3n }), event('alloc', { address: 0n }), event('existing', { size: 1n })]
+    const events = [
+      event('alloc', { size: 1n }),
+      event('free', { index: 3n }),
+      event('alloc', { address: 0n }),
+      event('existing', { size: 1n }),
+    ]
     const { bytes, losses } = encode(events)
     expect(bytes).toEqual(pack(LITTLE, plainAlloc(1, 0n, 0n)))
-    expect(losses).toEqual({ index: 1, 'allocs without an address': 2, 'frees without an address': 1, 'no size, written as 0': 1 })
+    expect(losses).toEqual({
+      index: 1,
+      'allocs without an address': 2,
+      'frees without an address': 1,
+      'no size, written as 0': 1,
+    })
   })
 
   it('that tell of old blocks are allocations', () => {
@@ -79,20 +119,44 @@ describe('events from other formats', () => {
       realloc({ oldAddress: 0n, address: 0n }),
       realloc({ oldAddress: 0x1000n }),
     ])
-    expect(bytes).toEqual(pack(LITTLE,
-      plainFree(1), { ...plainAlloc(2, 0x2000n), bytesAlloc: 112n }, plainFree(3), plainAlloc(4), plainFree(5), plainAlloc(6), plainFree(7), plainAlloc(8),
-      plainAlloc(9, 0x3000n), plainAlloc(10, 0x3000n), plainAlloc(11, 0x3000n), plainFree(12, 0x3000n), plainFree(13, 0x3000n),
-    ))
+    expect(bytes).toEqual(
+      pack(
+        LITTLE,
+        plainFree(1),
+        { ...plainAlloc(2, 0x2000n), bytesAlloc: 112n },
+        plainFree(3),
+        plainAlloc(4),
+        plainFree(5),
+        plainAlloc(6),
+        plainFree(7),
+        plainAlloc(8),
+        plainAlloc(9, 0x3000n),
+        plainAlloc(10, 0x3000n),
+        plainAlloc(11, 0x3000n),
+        plainFree(12, 0x3000n),
+        plainFree(13, 0x3000n),
+      ),
+    )
     expect(losses).toEqual({
       'sequence of realloc': 1,
-      'reallocs, written as free and alloc': 4, 'reallocs of null, written as allocs': 2, 'reallocs of unknown blocks, written as allocs': 1,
-      'reallocs to nothing, written as frees': 2, 'failed reallocs': 1, 'reallocs of null to null': 1, 'reallocs without an address': 1,
+      'reallocs, written as free and alloc': 4,
+      'reallocs of null, written as allocs': 2,
+      'reallocs of unknown blocks, written as allocs': 1,
+      'reallocs to nothing, written as frees': 2,
+      'failed reallocs': 1,
+      'reallocs of null to null': 1,
+      'reallocs without an address': 1,
     })
   })
 
   it('have attributes only if these are features, and no codes', () => {
     const features = feature(LITTLE, 1, 'ab')
-    const events = [alloc({ attributes: features }), free({ attributes: Uint8Array.of(1, 2) }), free({ code: 0x301 }), event('other', { code: 2 })]
+    const events = [
+      alloc({ attributes: features }),
+      free({ attributes: Uint8Array.of(1, 2) }),
+      free({ code: 0x301 }),
+      event('other', { code: 2 }),
+    ]
     const { bytes, losses } = encode(events, { format: 'hatf' })
     expect(bytes).toEqual(pack(LITTLE, { ...plainAlloc(1), tail: features }, plainFree(2), plainFree(3)))
     expect(losses).toEqual({
@@ -104,7 +168,10 @@ describe('events from other formats', () => {
 
   it('come in one stream: the beginning of another trace is counted', () => {
     const encoder = new KmemtraceEncoder()
-    const bytes = encodeAll(encoder, [...batchesOf([alloc()], REPLAY), ...batchesOf([free()], { format: 'kmemtrace', layout: { byteOrder: 'big' } })])
+    const bytes = encodeAll(encoder, [
+      ...batchesOf([alloc()], REPLAY),
+      ...batchesOf([free()], { format: 'kmemtrace', layout: { byteOrder: 'big' } }),
+    ])
     expect(bytes).toEqual(pack(LITTLE, plainAlloc(1), plainFree(2)))
     expect(Object.fromEntries(encoder.losses.counts)).toEqual({ 'beginning of another trace': 1 })
   })
@@ -112,7 +179,13 @@ describe('events from other formats', () => {
 
 describe('codes', () => {
   it('that contradict the event, or are beside an api, are counted', () => {
-    const events = [alloc({ code: 0x301 }), free({ code: 0x1_0301 }), alloc({ code: 0x500, api: 'pages' }), event('other', { code: 0x301 }), event('other')]
+    const events = [
+      alloc({ code: 0x301 }),
+      free({ code: 0x1_0301 }),
+      alloc({ code: 0x500, api: 'pages' }),
+      event('other', { code: 0x301 }),
+      event('other'),
+    ]
     const { bytes, losses } = encode(events, OWN)
     expect(bytes).toEqual(pack(LITTLE, plainAlloc(1), plainFree(2), { ...plainAlloc(3), type: 5 }))
     expect(losses).toEqual({
@@ -126,7 +199,10 @@ describe('codes', () => {
 describe('attributes', () => {
   it('may fill a record up to its greatest size, and no further', () => {
     const fits = new Uint8Array(65_535 - 48).fill(1)
-    const { bytes, losses } = encode([alloc({ attributes: fits }), alloc({ attributes: new Uint8Array(65_536 - 48) })], OWN)
+    const { bytes, losses } = encode(
+      [alloc({ attributes: fits }), alloc({ attributes: new Uint8Array(65_536 - 48) })],
+      OWN,
+    )
     expect(Buffer.compare(bytes, pack(LITTLE, { ...plainAlloc(1), tail: fits }, plainAlloc(2)))).toBe(0)
     expect(losses).toEqual({ 'attributes that make a record longer than 65535 bytes': 1 })
   })
@@ -134,14 +210,30 @@ describe('attributes', () => {
 
 describe('layouts', () => {
   it('are those of the header, unless others are asked for', () => {
-    const header: TraceHeader = { format: 'kmemtrace', timeUnit: 'ns', layout: { byteOrder: 'big', layout: 'ftrace', wordSize: 4 } }
+    const header: TraceHeader = {
+      format: 'kmemtrace',
+      timeUnit: 'ns',
+      layout: { byteOrder: 'big', layout: 'ftrace', wordSize: 4 },
+    }
     const fields = { ...plainAlloc(1), cpu: 2, time: 7n }
     const events = [alloc({ cpu: 2, time: 7n })]
     expect(encode(events, header)).toEqual({ bytes: pack({ little: false, word: 4 }, fields), losses: {} })
-    expect(encode(events, header, { wordSize: 8 })).toEqual({ bytes: pack({ little: false, word: 8 }, fields), losses: {} })
-    expect(encode(events, header, { byteOrder: 'little' })).toEqual({ bytes: pack({ little: true, word: 4 }, fields), losses: {} })
-    expect(encode(events, header, { layout: 'relay' })).toEqual({ bytes: pack(BIG, fields), losses: { cpu: 1, time: 1 } })
-    expect(encode(events, OWN, { layout: 'ftrace' })).toEqual({ bytes: pack({ little: true, word: 8 }, fields), losses: {} })
+    expect(encode(events, header, { wordSize: 8 })).toEqual({
+      bytes: pack({ little: false, word: 8 }, fields),
+      losses: {},
+    })
+    expect(encode(events, header, { byteOrder: 'little' })).toEqual({
+      bytes: pack({ little: true, word: 4 }, fields),
+      losses: {},
+    })
+    expect(encode(events, header, { layout: 'relay' })).toEqual({
+      bytes: pack(BIG, fields),
+      losses: { cpu: 1, time: 1 },
+    })
+    expect(encode(events, OWN, { layout: 'ftrace' })).toEqual({
+      bytes: pack({ little: true, word: 8 }, fields),
+      losses: {},
+    })
   })
 
   it('that do not exist are an error', () => {
@@ -159,7 +251,14 @@ describe('layouts', () => {
 
   it('of 32 bits have no place for more', () => {
     const wide = 2n ** 32n
-    const events = [alloc({ address: wide }), alloc({ size: wide }), alloc({ usable: wide }), free({ callSite: wide }), free({ size: wide }), free()]
+    const events = [
+      alloc({ address: wide }),
+      alloc({ size: wide }),
+      alloc({ usable: wide }),
+      free({ callSite: wide }),
+      free({ size: wide }),
+      free(),
+    ]
     const { bytes, losses } = encode(events, REPLAY, { layout: 'ftrace', wordSize: 4 })
     expect(bytes).toEqual(pack({ little: true, word: 4 }, plainFree(0), plainFree(0)))
     expect(losses).toEqual({ 'size of free': 1, 'events with values of more than 32 bits': 4 })
@@ -182,14 +281,25 @@ describe('a stream of one CPU', () => {
 
 describe('lost events', () => {
   it('are as many all-zero records as they count', () => {
-    expect(encode([event('lost', { count: 3n }), free()])).toEqual({ bytes: join(new Uint8Array(72), pack(LITTLE, plainFree(1))), losses: {} })
+    expect(encode([event('lost', { count: 3n }), free()])).toEqual({
+      bytes: join(new Uint8Array(72), pack(LITTLE, plainFree(1))),
+      losses: {},
+    })
     expect(encode([event('lost', { count: 2n })], REPLAY, { layout: 'ftrace' }).bytes).toEqual(new Uint8Array(64))
   })
 
   it('are left out without a count: bytes that were lost have no place', () => {
-    const { bytes, losses } = encode([event('lost', { size: 4096n }), event('lost', { count: 0n }), event('lost', { count: 2n ** 32n })])
+    const { bytes, losses } = encode([
+      event('lost', { size: 4096n }),
+      event('lost', { count: 0n }),
+      event('lost', { count: 2n ** 32n }),
+    ])
     expect(bytes).toHaveLength(0)
-    expect(losses).toEqual({ 'size of lost': 1, 'lost events without a count': 2, 'lost events with a count above 4194304': 1 })
+    expect(losses).toEqual({
+      'size of lost': 1,
+      'lost events without a count': 2,
+      'lost events with a count above 4194304': 1,
+    })
   })
 
   it('are written piece by piece', () => {

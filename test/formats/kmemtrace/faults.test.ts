@@ -5,9 +5,13 @@ import { KmemtraceDecoder, type KmemtraceDecodeOptions } from '../../../lib/form
 import { decodeAll } from '../../support/drive.js'
 import { ALLOC, BIG, FREE, LITTLE, join, pack } from './bytes.js'
 
-const decode = (bytes: Uint8Array, size?: number, options?: KmemtraceDecodeOptions) => decodeAll(new KmemtraceDecoder(options), bytes, size)
+const decode = (bytes: Uint8Array, size?: number, options?: KmemtraceDecodeOptions) =>
+  decodeAll(new KmemtraceDecoder(options), bytes, size)
 
-describe.each([['little', LITTLE], ['big', BIG]] as const)('malformed records, %s-endian', (_, order) => {
+describe.each([
+  ['little', LITTLE],
+  ['big', BIG],
+] as const)('malformed records, %s-endian', (_, order) => {
   const good = pack(order, ALLOC, FREE)
   it.each([
     ['a free of 23 bytes', { ...FREE, eventSize: 23 }, /23 bytes, where 24/],
@@ -85,36 +89,58 @@ describe('bytes that are no records', () => {
 describe('any bytes', () => {
   it('give the same events and error in chunks of any size', () => {
     const near = fc.oneof(fc.constantFrom(0, 0, 0, 1, 2, 24, 32, 40, 48, 56), fc.nat(255))
-    const options = fc.constantFrom<KmemtraceDecodeOptions>({}, { layout: 'relay', byteOrder: 'big' }, { layout: 'ftrace' }, { byteOrder: 'little' })
+    const options = fc.constantFrom<KmemtraceDecodeOptions>(
+      {},
+      { layout: 'relay', byteOrder: 'big' },
+      { layout: 'ftrace' },
+      { byteOrder: 'little' },
+    )
     fc.assert(
-      fc.property(fc.array(near, { maxLength: 400, size: 'max' }), options, fc.integer({ min: 1, max: 60 }), (bytes, given, size) => {
-        const all = decode(Uint8Array.from(bytes), undefined, given)
-        const parts = decode(Uint8Array.from(bytes), size, given)
-        expect(parts.events).toEqual(all.events)
-        expect(parts.headers).toEqual(all.headers)
-        expect(parts.error?.message).toBe(all.error?.message)
-      }),
+      fc.property(
+        fc.array(near, { maxLength: 400, size: 'max' }),
+        options,
+        fc.integer({ min: 1, max: 60 }),
+        (bytes, given, size) => {
+          const all = decode(Uint8Array.from(bytes), undefined, given)
+          const parts = decode(Uint8Array.from(bytes), size, given)
+          expect(parts.events).toEqual(all.events)
+          expect(parts.headers).toEqual(all.headers)
+          expect(parts.error?.message).toBe(all.error?.message)
+        },
+      ),
       { numRuns: 500 },
     )
   })
 
   it('of records that were damaged do too', () => {
-    const record = fc.constantFrom(ALLOC, FREE, { ...FREE, event: 3 }, { ...FREE, eventSize: 30 }, { ...ALLOC, tail: Uint8Array.of(1, 2) })
+    const record = fc.constantFrom(
+      ALLOC,
+      FREE,
+      { ...FREE, event: 3 },
+      { ...FREE, eventSize: 30 },
+      { ...ALLOC, tail: Uint8Array.of(1, 2) },
+    )
     const order = fc.constantFrom(LITTLE, BIG, { little: true, word: 8 } as const, { little: false, word: 4 } as const)
     fc.assert(
-      fc.property(order, fc.array(record, { maxLength: 12 }), fc.array(fc.nat(), { maxLength: 3 }), fc.integer({ min: 1, max: 60 }), (how, records, bits, size) => {
-        const narrow = 'word' in how && how.word === 4 && { callSite: 0xc000_0000n, ptr: 0xd000_0000n }
-        const bytes = pack(how, ...records.map((fields) => ({ ...fields, ...narrow })))
-        for (const bit of bits) {
-          const at = (bit >> 3) % bytes.length
-          if (bytes.length > 0) bytes[at] = (bytes[at] as number) ^ (1 << (bit & 7))
-        }
-        const all = decode(bytes)
-        const parts = decode(bytes, size)
-        expect(parts.events).toEqual(all.events)
-        expect(parts.headers).toEqual(all.headers)
-        expect(parts.error?.message).toBe(all.error?.message)
-      }),
+      fc.property(
+        order,
+        fc.array(record, { maxLength: 12 }),
+        fc.array(fc.nat(), { maxLength: 3 }),
+        fc.integer({ min: 1, max: 60 }),
+        (how, records, bits, size) => {
+          const narrow = 'word' in how && how.word === 4 && { callSite: 0xc000_0000n, ptr: 0xd000_0000n }
+          const bytes = pack(how, ...records.map((fields) => ({ ...fields, ...narrow })))
+          for (const bit of bits) {
+            const at = (bit >> 3) % bytes.length
+            if (bytes.length > 0) bytes[at] = (bytes[at] as number) ^ (1 << (bit & 7))
+          }
+          const all = decode(bytes)
+          const parts = decode(bytes, size)
+          expect(parts.events).toEqual(all.events)
+          expect(parts.headers).toEqual(all.headers)
+          expect(parts.error?.message).toBe(all.error?.message)
+        },
+      ),
       { numRuns: 500 },
     )
   })

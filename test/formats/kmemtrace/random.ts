@@ -21,7 +21,12 @@ function randomAttributes(little: boolean): fc.Arbitrary<Uint8Array> {
     return Uint8Array.of(...(little ? [size, 0] : [0, size]), id, ...data)
   })
   return fc.oneof(
-    { weight: 3, arbitrary: fc.array(feature, { minLength: 1, maxLength: 3 }).map((features) => new Uint8Array(Buffer.concat(features))) },
+    {
+      weight: 3,
+      arbitrary: fc
+        .array(feature, { minLength: 1, maxLength: 3 })
+        .map((features) => new Uint8Array(Buffer.concat(features))),
+    },
     fc.uint8Array({ minLength: 1, maxLength: 20 }),
   )
 }
@@ -38,7 +43,8 @@ function randomEvents(layout: KmemtraceLayout, maxLength: number): fc.Arbitrary<
   const anyId = fc.tuple(fc.integer({ min: 2, max: 255 }), fc.nat(255))
   const attributes = randomAttributes(layout.byteOrder === 'little')
   const record = (kind: KindName, fields: Fields) =>
-    fc.tuple(fc.record(fields), fc.option(attributes))
+    fc
+      .tuple(fc.record(fields), fc.option(attributes))
       .map(([fields, bytes]): TraceEvent => ({ kind, ...fields, ...(bytes !== null && { attributes: bytes }) }))
   const event = fc.oneof(
     record('alloc', { ...block, api: fc.constantFrom('kmalloc', 'kmem_cache_alloc', 'pages') }),
@@ -48,19 +54,34 @@ function randomEvents(layout: KmemtraceLayout, maxLength: number): fc.Arbitrary<
     record('other', { ...core, code: anyId.map(([id, type]) => id | (type << 8)) }),
     fc.bigInt({ min: 1n, max: 9n }).map((count): TraceEvent => ({ kind: 'lost', count })),
   )
-  return fc.array(event, { maxLength, size: 'max' }).map((events) => events.filter(({ kind }, i) => kind !== 'lost' || events[i - 1]?.kind !== 'lost'))
+  return fc
+    .array(event, { maxLength, size: 'max' })
+    .map((events) => events.filter(({ kind }, i) => kind !== 'lost' || events[i - 1]?.kind !== 'lost'))
 }
 
 /** A first event by which the layout is told from all others. */
 function telling({ layout, wordSize }: KmemtraceLayout): TraceEvent {
   const address = wordSize === 8 ? 0xffff_8800_3d7e_1400n : 0xdf8e_4a00n
   const head = layout === 'relay' ? { sequence: 0x1234_5678 } : { cpu: 3, time: 123_456_789n }
-  return { kind: 'alloc', api: 'kmalloc', ...head, address, callSite: address, size: 100n, usable: 4096n, gfpFlags: 0xd0, node: -1 }
+  return {
+    kind: 'alloc',
+    api: 'kmalloc',
+    ...head,
+    address,
+    callSite: address,
+    size: 100n,
+    usable: 4096n,
+    gfpFlags: 0xd0,
+    node: -1,
+  }
 }
 
 /** Everything that a stream can say, in every layout. */
 export function random(maxLength = 60): fc.Arbitrary<RandomTrace> {
   return fc.constantFrom(...LAYOUTS).chain((layout) =>
-    randomEvents(layout, maxLength).map((events) => ({ header: headerOf(layout), events: [telling(layout), ...events] })),
+    randomEvents(layout, maxLength).map((events) => ({
+      header: headerOf(layout),
+      events: [telling(layout), ...events],
+    })),
   )
 }

@@ -29,18 +29,32 @@ describe('any trace', () => {
       fc.property(two, ([first, second]) => {
         fc.pre(JSON.stringify(first.header) === JSON.stringify(second.header))
         const bytes = [first, second].map(({ events, header }) => encodeEvents(new KmemtraceEncoder(), events, header))
-        expect(decodeAll(new KmemtraceDecoder(), join(...bytes)).events).toHaveLength(first.events.length + second.events.length)
+        expect(decodeAll(new KmemtraceDecoder(), join(...bytes)).events).toHaveLength(
+          first.events.length + second.events.length,
+        )
       }),
     )
   })
 })
 
 describe('a long stream of hand-packed records', () => {
-  it.each([['little', LITTLE], ['big', BIG]] as const)('%s-endian, comes back byte for byte', (_, order) => {
+  it.each([
+    ['little', LITTLE],
+    ['big', BIG],
+  ] as const)('%s-endian, comes back byte for byte', (_, order) => {
     // Sequence numbers wrap in the middle; some records move those behind them off every alignment.
     const records = Array.from({ length: 20_000 }, (_, i) => {
-      const fields = { ...(i % 2 === 0 ? ALLOC : FREE), type: i % 3, seq: (2_147_483_647 - 10_000 + i) | 0, ptr: PTR + BigInt(i) * 64n }
-      return i % 50 === 7 ? { ...fields, tail: feature(order, i % 256, 'x'.repeat(i % 9)) } : i % 500 === 3 ? { ...fields, event: 9 } : fields
+      const fields = {
+        ...(i % 2 === 0 ? ALLOC : FREE),
+        type: i % 3,
+        seq: (2_147_483_647 - 10_000 + i) | 0,
+        ptr: PTR + BigInt(i) * 64n,
+      }
+      return i % 50 === 7
+        ? { ...fields, tail: feature(order, i % 256, 'x'.repeat(i % 9)) }
+        : i % 500 === 3
+          ? { ...fields, event: 9 }
+          : fields
     })
     const bytes = pack(order, ...records)
     for (const size of [1000, 65_536, undefined]) {
@@ -81,10 +95,15 @@ describe.skipIf(noCompiler)('the C structures (needs cc on x64)', () => {
     const folder = mkdtempSync(path(tmpdir(), 'heapflow-'))
     try {
       writeFileSync(path(folder, 'pack.c'), PROGRAM)
-      expect(spawnSync('cc', ['-o', path(folder, 'pack'), path(folder, 'pack.c')], { encoding: 'utf8' }).stderr).toBe('')
+      expect(spawnSync('cc', ['-o', path(folder, 'pack'), path(folder, 'pack.c')], { encoding: 'utf8' }).stderr).toBe(
+        '',
+      )
       const run = (...args: string[]) => new Uint8Array(spawnSync(path(folder, 'pack'), args).stdout)
       expect(run()).toEqual(pack(LITTLE, ALLOC, FREE))
-      const times = [{ ...ALLOC, cpu: 3, time: 123_456_789n }, { ...FREE, callSite: SITE + 64n, cpu: 2, time: 123_456_790n }]
+      const times = [
+        { ...ALLOC, cpu: 3, time: 123_456_789n },
+        { ...FREE, callSite: SITE + 64n, cpu: 2, time: 123_456_790n },
+      ]
       expect(run('ftrace')).toEqual(pack({ little: true, word: 8 }, ...times))
     } finally {
       rmSync(folder, { recursive: true })

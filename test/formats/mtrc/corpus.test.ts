@@ -39,7 +39,7 @@ describe.skipIf(!hasCorpus).each(TRACES)('the real trace %s', (name, count, vers
 
   it('is known by its beginning', () => expect(mtrc.sniff(read().subarray(0, 512))).toBe(true))
 
-  it('has the events that mpatrol\'s own reader prints', () => {
+  it("has the events that mpatrol's own reader prints", () => {
     const { batches, events, headers, error } = decodeAll(new MtrcDecoder(), read(), 65_536)
     expect(error).toBeUndefined()
     expect(headers[0]?.layout?.version).toBe(version)
@@ -71,7 +71,12 @@ describe.skipIf(!hasCorpus)('the trace of a program that forked', () => {
     const { headers, events } = decodeAll(decoder, corpusFile('mtrc/fork-parent64.mtrc'))
     expect(headers.map(({ layout }) => layout?.follows)).toEqual([undefined, 'cut'])
     expect(events.filter(({ kind }) => kind !== 'reserve').map(({ kind, index }) => `${kind} ${index}`)).toEqual([
-      'alloc 7', 'alloc 10', 'alloc 7', 'alloc 10', 'free 10', 'alloc 11',
+      'alloc 7',
+      'alloc 10',
+      'alloc 7',
+      'alloc 10',
+      'free 10',
+      'alloc 11',
     ])
     expect(decoder.warnings).toEqual(['mtrc: byte 104, event 8: the trace has no end marker: another one begins here'])
   })

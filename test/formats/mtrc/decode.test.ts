@@ -4,7 +4,8 @@ import { MtrcDecoder, mtrc } from '../../../lib/formats/mtrc/index.js'
 import { decodeAll } from '../../support/drive.js'
 import { END, LP64, OLD, SMALL, hex, join } from './bytes.js'
 
-const decode = (bytes: Uint8Array, size?: number, resolve = true) => decodeAll(new MtrcDecoder({ resolve }), bytes, size)
+const decode = (bytes: Uint8Array, size?: number, resolve = true) =>
+  decodeAll(new MtrcDecoder({ resolve }), bytes, size)
 const LP64_HEADER = { format: 'mtrc', layout: { version: 10501, wordSize: 8, longSize: 8, byteOrder: 'little' } }
 
 describe('a trace', () => {
@@ -17,24 +18,58 @@ describe('a trace', () => {
       { kind: 'reserve', address: 0x20728000n, size: 4096n },
       { kind: 'alloc', index: 1n, address: 0x20729410n, size: 24n, thread: 0n, function: 'make', file: 'a.c', line: 9 },
       {
-        kind: 'alloc', index: 2n, address: 0xffff_ffff_ffff_ffffn, size: 1n << 35n,
-        thread: 0x7f8b140e0000n, function: 'make', file: 'b.c', line: 0xffff_ffff,
+        kind: 'alloc',
+        index: 2n,
+        address: 0xffff_ffff_ffff_ffffn,
+        size: 1n << 35n,
+        thread: 0x7f8b140e0000n,
+        function: 'make',
+        file: 'b.c',
+        line: 0xffff_ffff,
       },
-      { kind: 'realloc', index: 1n, address: 0x20729430n, oldAddress: 0x20729410n, size: 128n, thread: 0n, file: 'b.c', line: 0 },
-      { kind: 'free', index: 1n, address: 0x20729430n, size: 128n, thread: 0n, function: 'main', file: 'a.c', line: 599 },
+      {
+        kind: 'realloc',
+        index: 1n,
+        address: 0x20729430n,
+        oldAddress: 0x20729410n,
+        size: 128n,
+        thread: 0n,
+        file: 'b.c',
+        line: 0,
+      },
+      {
+        kind: 'free',
+        index: 1n,
+        address: 0x20729430n,
+        size: 128n,
+        thread: 0n,
+        function: 'main',
+        file: 'a.c',
+        line: 599,
+      },
       { kind: 'free', index: 5n, thread: 0n, line: 0 },
     ])
   })
 
   it('unresolved, leaves out what only the index tells', () => {
     const { events } = decode(SMALL, 7, false)
-    expect(events[4]).toEqual({ kind: 'realloc', index: 1n, address: 0x20729430n, size: 128n, thread: 0n, file: 'b.c', line: 0 })
+    expect(events[4]).toEqual({
+      kind: 'realloc',
+      index: 1n,
+      address: 0x20729430n,
+      size: 128n,
+      thread: 0n,
+      file: 'b.c',
+      line: 0,
+    })
     expect(events[5]).toEqual({ kind: 'free', index: 1n, thread: 0n, function: 'main', file: 'a.c', line: 599 })
   })
 
   it('from before 1.4.5 has no sources', () => {
     const { events, headers } = decode(join(OLD, 'A', hex('01 10 20'), 'F', hex('01'), END))
-    expect(headers).toEqual([{ format: 'mtrc', layout: { version: 10300, wordSize: 4, longSize: 4, byteOrder: 'big' } }])
+    expect(headers).toEqual([
+      { format: 'mtrc', layout: { version: 10300, wordSize: 4, longSize: 4, byteOrder: 'big' } },
+    ])
     expect(events).toEqual([
       { kind: 'alloc', index: 1n, address: 0x10n, size: 0x20n },
       { kind: 'free', index: 1n, address: 0x10n, size: 0x20n },
@@ -114,7 +149,10 @@ describe('indices', () => {
 
   it('may be taken again while they are live, and mean nothing once they are free', () => {
     const { events } = decode(join(OLD, a('01', '10', '01'), a('01', '20', '02'), f('01'), f('01'), END))
-    expect(events.slice(2)).toEqual([{ kind: 'free', index: 1n, address: 0x20n, size: 2n }, { kind: 'free', index: 1n }])
+    expect(events.slice(2)).toEqual([
+      { kind: 'free', index: 1n, address: 0x20n, size: 2n },
+      { kind: 'free', index: 1n },
+    ])
   })
 
   it('are live after a realloc of an unknown block', () => {
@@ -181,7 +219,13 @@ describe('sniffing', () => {
   })
 
   it('knows what is none', () => {
-    const heads = [hex(''), join('MTRX'), join('MTRC and more'), hex('4d545243 02000000'), hex('4d545243 00000001 00000001')]
+    const heads = [
+      hex(''),
+      join('MTRX'),
+      join('MTRC and more'),
+      hex('4d545243 02000000'),
+      hex('4d545243 00000001 00000001'),
+    ]
     for (const head of heads) expect(mtrc.sniff(head)).toBe(false)
   })
 })

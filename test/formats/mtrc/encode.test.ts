@@ -5,7 +5,10 @@ import { MtrcDecoder, MtrcEncoder } from '../../../lib/formats/mtrc/index.js'
 import { decodeAll, drive, encodeAll, encodeEvents } from '../../support/drive.js'
 import { END, LP64, OLD, SMALL, hex, join } from './bytes.js'
 
-const OLD_HEADER: TraceHeader = { format: 'mtrc', layout: { version: 10300, wordSize: 4, longSize: 4, byteOrder: 'big' } }
+const OLD_HEADER: TraceHeader = {
+  format: 'mtrc',
+  layout: { version: 10300, wordSize: 4, longSize: 4, byteOrder: 'big' },
+}
 const MTRC: TraceHeader = { format: 'mtrc', layout: { version: 10501, wordSize: 8, longSize: 8, byteOrder: 'little' } }
 const FOREIGN: TraceHeader = { format: 'replay' }
 
@@ -59,7 +62,10 @@ describe('a trace', () => {
     const cut = { ...OLD_HEADER, layout: { ...OLD_HEADER.layout, follows: 'cut' } }
     const h = join('H', hex('01 02'))
     const write = (...headers: TraceHeader[]) => {
-      return encodeAll(new MtrcEncoder(), headers.flatMap((header) => batchesOf(reserve, header)))
+      return encodeAll(
+        new MtrcEncoder(),
+        headers.flatMap((header) => batchesOf(reserve, header)),
+      )
     }
     expect(write(MTRC, OLD_HEADER)).toEqual(join(LP64, h, END, OLD, h, END))
     expect(write(MTRC, cut)).toEqual(join(LP64, h, OLD, h, END))
@@ -68,7 +74,10 @@ describe('a trace', () => {
 
   it('starts indices and names anew in another trace', () => {
     const event: TraceEvent = { kind: 'alloc', address: 16n, size: 1n, function: 'x' }
-    const bytes = encodeAll(new MtrcEncoder(), [...batchesOf([event], FOREIGN), ...batchesOf([event], { format: 'replay' })])
+    const bytes = encodeAll(new MtrcEncoder(), [
+      ...batchesOf([event], FOREIGN),
+      ...batchesOf([event], { format: 'replay' }),
+    ])
     const one = join(LP64, a('01 10 01 00 81 7800 00 00'), END)
     expect(bytes).toEqual(join(one, one))
   })
@@ -112,7 +121,9 @@ describe('names', () => {
     const events = [1n, 2n].map((index): TraceEvent => ({ kind: 'free', index, function: 'x' }))
     const batch = batchesOf(events, MTRC)[0] as EventBatch
     batch.function[1] = batch.strings.add(Uint8Array.of(0x78))
-    expect(encodeAll(new MtrcEncoder(), [batch])).toEqual(join(LP64, f('01 00 81 7800 00 00'), f('02 00 01 00 00'), END))
+    expect(encodeAll(new MtrcEncoder(), [batch])).toEqual(
+      join(LP64, f('01 00 81 7800 00 00'), f('02 00 01 00 00'), END),
+    )
   })
 
   it('that cannot be written are counted', () => {
@@ -138,7 +149,10 @@ describe('events with an index', () => {
   })
 
   it('miss no address or size in silence', () => {
-    const { records, losses } = encode([{ kind: 'alloc', index: 1n }, { kind: 'reserve', size: 4n }])
+    const { records, losses } = encode([
+      { kind: 'alloc', index: 1n },
+      { kind: 'reserve', size: 4n },
+    ])
     expect(records).toEqual(join(a(`01 00 00 ${NO_SOURCE}`), 'H', hex('00 04')))
     expect(losses).toEqual({ 'missing address, written as 0': 2, 'missing size, written as 0': 1 })
   })
@@ -154,15 +168,18 @@ describe('events with an index', () => {
 
 describe('events without an index', () => {
   it('get one by their address', () => {
-    const { records, losses } = encode([
-      { kind: 'alloc', address: 16n, size: 1n },
-      { kind: 'alloc', address: 32n, size: 2n },
-      { kind: 'realloc', address: 48n, oldAddress: 16n, size: 3n },
-      { kind: 'free', address: 48n },
-      { kind: 'alloc', address: 16n, size: 4n },
-      { kind: 'free', address: 16n },
-      { kind: 'realloc', address: 32n, oldAddress: 32n, size: 5n },
-    ], FOREIGN)
+    const { records, losses } = encode(
+      [
+        { kind: 'alloc', address: 16n, size: 1n },
+        { kind: 'alloc', address: 32n, size: 2n },
+        { kind: 'realloc', address: 48n, oldAddress: 16n, size: 3n },
+        { kind: 'free', address: 48n },
+        { kind: 'alloc', address: 16n, size: 4n },
+        { kind: 'free', address: 16n },
+        { kind: 'realloc', address: 32n, oldAddress: 32n, size: 5n },
+      ],
+      FOREIGN,
+    )
     const s = NO_SOURCE
     const first = [a(`01 10 01 ${s}`), a(`02 20 02 ${s}`), r(`01 30 03 ${s}`), f(`01 ${s}`)]
     const second = [a(`03 10 04 ${s}`), f(`03 ${s}`), r(`02 20 05 ${s}`)]
@@ -196,34 +213,46 @@ describe('events without an index', () => {
     expect(error).toMatchObject({ code: 'ERR_TRACE_UNENCODABLE', event: 2 })
   })
 
-  it('keep a failed realloc\'s block', () => {
+  it("keep a failed realloc's block", () => {
     const { records } = encode([block, realloc(16n, 0n, 3n), { kind: 'free', address: 16n }], FOREIGN)
     expect(records).toEqual(join(a(`01 10 01 ${NO_SOURCE}`), f(`01 ${NO_SOURCE}`)))
   })
 
   it('say by their outcome what a realloc did', () => {
-    const { records, losses } = encode([
-      block,
-      { kind: 'realloc', outcome: 'freed', oldAddress: 16n, address: 99n, size: 3n },
-      { kind: 'realloc', outcome: 'allocated', oldAddress: 99n, address: 32n, size: 3n },
-    ], FOREIGN)
+    const { records, losses } = encode(
+      [
+        block,
+        { kind: 'realloc', outcome: 'freed', oldAddress: 16n, address: 99n, size: 3n },
+        { kind: 'realloc', outcome: 'allocated', oldAddress: 99n, address: 32n, size: 3n },
+      ],
+      FOREIGN,
+    )
     expect(records).toEqual(join(a(`01 10 01 ${NO_SOURCE}`), f(`01 ${NO_SOURCE}`), a(`02 20 03 ${NO_SOURCE}`)))
     expect(losses).toEqual({
-      'reallocs to nothing, written as frees': 1, 'reallocs of null, written as allocs': 1, outcome: 2,
+      'reallocs to nothing, written as frees': 1,
+      'reallocs of null, written as allocs': 1,
+      outcome: 2,
     })
   })
 })
 
 describe('what has no place', () => {
   it('is counted by field and kind', () => {
-    const { records, losses } = encode([
-      { kind: 'alloc', address: 16n, size: 1n, time: 4n, api: 'malloc' },
-      { kind: 'comment', text: 'x' },
-      { kind: 'reserve', address: 1n, size: 2n, type: 'big', thread: 5n },
-    ], NO_HEADER)
+    const { records, losses } = encode(
+      [
+        { kind: 'alloc', address: 16n, size: 1n, time: 4n, api: 'malloc' },
+        { kind: 'comment', text: 'x' },
+        { kind: 'reserve', address: 1n, size: 2n, type: 'big', thread: 5n },
+      ],
+      NO_HEADER,
+    )
     expect(records).toEqual(join(a(`01 10 01 ${NO_SOURCE}`), 'H', hex('01 02')))
     expect(losses).toEqual({
-      time: 1, api: 1, 'comment events': 1, 'types of reserves other than "internal"': 1, 'thread of reserve': 1,
+      time: 1,
+      api: 1,
+      'comment events': 1,
+      'types of reserves other than "internal"': 1,
+      'thread of reserve': 1,
     })
   })
 

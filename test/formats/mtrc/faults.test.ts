@@ -99,7 +99,8 @@ function expectFlips(bytes: Uint8Array, size?: number): void {
       const flipped = bytes.slice()
       flipped[at] = (flipped[at] as number) ^ (1 << bit)
       const { error } = decode(flipped, size)
-      if (error !== undefined && !(error instanceof TraceError)) throw new Error(`byte ${at}, bit ${bit}`, { cause: error })
+      if (error !== undefined && !(error instanceof TraceError))
+        throw new Error(`byte ${at}, bit ${bit}`, { cause: error })
     }
   }
 }

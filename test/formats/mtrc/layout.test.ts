@@ -1,6 +1,13 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { MAX_VERSION, MIN_VERSION, headerLength, layoutOf, readHeader, writeHeader } from '../../../lib/formats/mtrc/layout.js'
+import {
+  MAX_VERSION,
+  MIN_VERSION,
+  headerLength,
+  layoutOf,
+  readHeader,
+  writeHeader,
+} from '../../../lib/formats/mtrc/layout.js'
 import { hex } from './bytes.js'
 import { randomLayout } from './random.js'
 

@@ -18,25 +18,40 @@ const likeOracle = (bytes: Uint8Array, size: number, resolve: boolean) => {
 /** Numbers of all lengths, padded ones, and what is none. */
 const number = fc.oneof(
   fc.integer({ min: 0, max: 127 }).map((n) => Uint8Array.of(n)),
-  fc.tuple(fc.uint8Array({ maxLength: 33 }), fc.integer({ min: 0, max: 127 })).map(([more, last]) => Uint8Array.of(...more.map((byte) => byte | 0x80), last)),
+  fc
+    .tuple(fc.uint8Array({ maxLength: 33 }), fc.integer({ min: 0, max: 127 }))
+    .map(([more, last]) => Uint8Array.of(...more.map((byte) => byte | 0x80), last)),
   fc.tuple(fc.uint8Array({ maxLength: 9 }), fc.integer({ min: 0, max: 33 })).map(([some, n]) => {
     return Uint8Array.of(...some.map((byte) => byte | 0x80), ...Array.from({ length: n }, () => 0x80), 0)
   }),
 )
 const name = fc.oneof(
   fc.integer({ min: 0, max: 255 }).map((n) => Uint8Array.of(n)),
-  fc.constantFrom('\0', '\x81a\0', '\x82b\0', '\xa0\0', '\x81a', '\x01', '\x02', '\x20').map((text) => Uint8Array.from(Buffer.from(text, 'latin1'))),
+  fc
+    .constantFrom('\0', '\x81a\0', '\x82b\0', '\xa0\0', '\x81a', '\x01', '\x02', '\x20')
+    .map((text) => Uint8Array.from(Buffer.from(text, 'latin1'))),
 )
 const record = fc
-  .tuple(fc.constantFrom('A', 'A', 'F', 'R', 'H', 'I', 'M', 'X'), fc.array(number, { minLength: 1, maxLength: 4 }), fc.array(name, { maxLength: 2 }), fc.option(number))
+  .tuple(
+    fc.constantFrom('A', 'A', 'F', 'R', 'H', 'I', 'M', 'X'),
+    fc.array(number, { minLength: 1, maxLength: 4 }),
+    fc.array(name, { maxLength: 2 }),
+    fc.option(number),
+  )
   .map(([type, numbers, names, line]) => join(type, ...numbers, ...names, ...(line === null ? [] : [line])))
 
 describe('the kernel', () => {
   it('reads any records like the oracle', () => {
     fc.assert(
-      fc.property(fc.array(record, { maxLength: 6 }), fc.boolean(), fc.boolean(), fc.integer({ min: 1, max: 200 }), (records, sources, resolve, size) => {
-        likeOracle(join(sources ? LP64 : OLD, ...records), size, resolve)
-      }),
+      fc.property(
+        fc.array(record, { maxLength: 6 }),
+        fc.boolean(),
+        fc.boolean(),
+        fc.integer({ min: 1, max: 200 }),
+        (records, sources, resolve, size) => {
+          likeOracle(join(sources ? LP64 : OLD, ...records), size, resolve)
+        },
+      ),
       { numRuns: 2000 },
     )
   })
@@ -44,9 +59,16 @@ describe('the kernel', () => {
   it('reads damaged traces like the oracle', () => {
     fc.assert(
       fc.property(
-        randomStream(), fc.array(fc.tuple(fc.nat(), fc.nat({ max: 255 })), { maxLength: 2 }), fc.option(fc.nat()), fc.integer({ min: 1, max: 500 }), fc.boolean(),
+        randomStream(),
+        fc.array(fc.tuple(fc.nat(), fc.nat({ max: 255 })), { maxLength: 2 }),
+        fc.option(fc.nat()),
+        fc.integer({ min: 1, max: 500 }),
+        fc.boolean(),
         (traces, damage, cut, size, resolve) => {
-          const whole = encodeAll(new MtrcEncoder(), traces.flatMap(({ events, header }) => batchesOf(events, header)))
+          const whole = encodeAll(
+            new MtrcEncoder(),
+            traces.flatMap(({ events, header }) => batchesOf(events, header)),
+          )
           for (const [place, byte] of damage) whole[place % whole.length] = byte
           likeOracle(cut === null ? whole : whole.subarray(0, cut % whole.length), size, resolve)
         },
@@ -69,7 +91,18 @@ describe('the kernel', () => {
     const records = Array.from({ length: 9000 }, (_, n) => {
       const entry = Uint8Array.of(0x81 + (n % 32))
       const again = Uint8Array.of(1 + ((n * 7) % 32))
-      return join('F', hex('01 00'), entry, `${text(n)}\0`, n < 32 ? hex('00') : n % 5 === 0 ? join(hex('81'), `${text(n % 3000)}\0`) : hex('01'), hex('00'), 'F', hex('01 00'), n < 32 ? hex('00') : again, hex('00 00'))
+      return join(
+        'F',
+        hex('01 00'),
+        entry,
+        `${text(n)}\0`,
+        n < 32 ? hex('00') : n % 5 === 0 ? join(hex('81'), `${text(n % 3000)}\0`) : hex('01'),
+        hex('00'),
+        'F',
+        hex('01 00'),
+        n < 32 ? hex('00') : again,
+        hex('00 00'),
+      )
     })
     const bytes = join(LP64, 'F', hex('01 00 00 81 4100 00'), ...records, END)
     for (const size of [997, 65_536, bytes.length]) likeOracle(bytes, size, false)
@@ -83,16 +116,22 @@ describe('the kernel', () => {
         random = (Math.imul(random, 1_103_515_245) + 12_345) >>> 0
         const index = BigInt.asUintN(64, BigInt((random >>> 8) % (n < 3000 ? 4000 : 50)) << BigInt(bits))
         const kind = (['alloc', 'alloc', 'free', 'realloc'] as const)[(random >>> 5) % 4] as 'alloc'
-        events.push(kind as string === 'free' ? { kind: 'free', index } : { kind, index, address: BigInt(n) * 16n, size: BigInt(n) })
+        events.push(
+          (kind as string) === 'free'
+            ? { kind: 'free', index }
+            : { kind, index, address: BigInt(n) * 16n, size: BigInt(n) },
+        )
       }
       likeOracle(encodeEvents(new MtrcEncoder(), events, MTRC), 50_000, true)
     }
   })
 
   it('finds no block by an index chosen to be looked for everywhere', { timeout: 120_000 }, () => {
-    // A table of 2 ** bits buckets for seven blocks each, where these have their place: by what they are multiplied with to find it.
+    // A table of 2 ** bits buckets for seven blocks each, where these have their place: by what they are multiplied
+    // with to find it.
     const inverse = 0xf1de_83e1_9937_733dn
-    const of = (bucket: number, n: number, bits: number) => BigInt.asUintN(64, ((BigInt(bucket) << BigInt(64 - bits)) + BigInt(n)) * inverse)
+    const of = (bucket: number, n: number, bits: number) =>
+      BigInt.asUintN(64, ((BigInt(bucket) << BigInt(64 - bits)) + BigInt(n)) * inverse)
     for (const bits of [4, 5, 8, 12]) {
       const buckets = 2 ** bits
       const events: TraceEvent[] = []
@@ -112,7 +151,7 @@ describe('the kernel', () => {
     }
   })
 
-  it('finds blocks whose indices were chosen to be in each other\'s way', { timeout: 120_000 }, () => {
+  it("finds blocks whose indices were chosen to be in each other's way", { timeout: 120_000 }, () => {
     // The product of these with what a table multiplies keys by is 0, 1, 2 ...: all begin at the same place.
     const inverse = 0xf1de_83e1_9937_733dn
     const indices = Array.from({ length: 60_000 }, (_, n) => BigInt.asUintN(64, BigInt(n) * inverse))
@@ -127,23 +166,44 @@ describe('the kernel', () => {
 
   it('has an index of all bits like any other', () => {
     const index = 2n ** 64n - 1n
-    const others = Array.from({ length: 200 }, (_, n): TraceEvent => ({ kind: 'alloc', index: BigInt(n), address: 16n, size: 1n }))
+    const others = Array.from({ length: 200 }, (_, n): TraceEvent => ({
+      kind: 'alloc',
+      index: BigInt(n),
+      address: 16n,
+      size: 1n,
+    }))
     const block: TraceEvent = { kind: 'alloc', index, address: 32n, size: 7n }
     const free: TraceEvent = { kind: 'free', index }
-    likeOracle(encodeEvents(new MtrcEncoder(), [free, block, ...others, free, free, { ...block, kind: 'realloc' }, block, free], MTRC), 10_000, true)
+    likeOracle(
+      encodeEvents(
+        new MtrcEncoder(),
+        [free, block, ...others, free, free, { ...block, kind: 'realloc' }, block, free],
+        MTRC,
+      ),
+      10_000,
+      true,
+    )
   })
 
   it('writes any events like the oracle, and loses the same', () => {
     fc.assert(
-      fc.property(fc.array(anyEvent, { maxLength: 30 }), fc.boolean(), fc.constantFrom(FOREIGN, MTRC, OLDER), (events, strict, header) => {
-        encodesLikeOracle(new MtrcEncoder({ strict }), new OracleEncoder({ strict }), batchesOf(events, header))
-      }),
+      fc.property(
+        fc.array(anyEvent, { maxLength: 30 }),
+        fc.boolean(),
+        fc.constantFrom(FOREIGN, MTRC, OLDER),
+        (events, strict, header) => {
+          encodesLikeOracle(new MtrcEncoder({ strict }), new OracleEncoder({ strict }), batchesOf(events, header))
+        },
+      ),
       { numRuns: 1000 },
     )
   })
 
   it('gives indices like the oracle', () => {
-    const address = fc.oneof(fc.constantFrom(0n, 16n, 32n, 48n, 64n, 4096n), fc.bigInt({ min: 0n, max: (1n << 64n) - 1n }))
+    const address = fc.oneof(
+      fc.constantFrom(0n, 16n, 32n, 48n, 64n, 4096n),
+      fc.bigInt({ min: 0n, max: (1n << 64n) - 1n }),
+    )
     const event = fc.record(
       {
         kind: fc.constantFrom('alloc', 'alloc', 'free', 'free', 'realloc', 'existing'),
@@ -158,10 +218,14 @@ describe('the kernel', () => {
     const index = fc.constantFrom(1n, 2n, 5n, 1n << 40n, (1n << 64n) - 1n)
     const indexed = fc.tuple(event, index).map(([rest, index]) => ({ ...rest, index }))
     fc.assert(
-      fc.property(fc.array(fc.array(fc.oneof(event, indexed), { maxLength: 40 }), { maxLength: 3 }), fc.boolean(), (parts, sameTrace) => {
-        const batches = parts.flatMap((events) => batchesOf(events, sameTrace ? FOREIGN : { ...FOREIGN }))
-        encodesLikeOracle(new MtrcEncoder(), new OracleEncoder(), batches)
-      }),
+      fc.property(
+        fc.array(fc.array(fc.oneof(event, indexed), { maxLength: 40 }), { maxLength: 3 }),
+        fc.boolean(),
+        (parts, sameTrace) => {
+          const batches = parts.flatMap((events) => batchesOf(events, sameTrace ? FOREIGN : { ...FOREIGN }))
+          encodesLikeOracle(new MtrcEncoder(), new OracleEncoder(), batches)
+        },
+      ),
       { numRuns: 1000 },
     )
   })
@@ -172,7 +236,13 @@ describe('the kernel', () => {
       const batch = new EventBatch(10_000, 0, MTRC)
       for (let i = 0; i < 10_000; i++) {
         const n = (i * 7919 + b) % (b === 3 ? 40 : 6000)
-        batch.push({ kind: 'free', index: BigInt(i), function: `${n}`.repeat(n % 700 === 0 ? 2000 : 1), ...(i % 3 === 0 && { file: `${n % 500}` }), line: i })
+        batch.push({
+          kind: 'free',
+          index: BigInt(i),
+          function: `${n}`.repeat(n % 700 === 0 ? 2000 : 1),
+          ...(i % 3 === 0 && { file: `${n % 500}` }),
+          line: i,
+        })
       }
       batches.push(batch)
     }

@@ -45,23 +45,25 @@ const record = fc.record({
 
 /** Everything that a trace can say, with what its indices resolve to. */
 export function random(maxLength = 80): fc.Arbitrary<RandomTrace> {
-  return fc.record({ layout: randomLayout, records: fc.array(record, { maxLength, size: 'max' }) }).map(({ layout, records }) => {
-    const sources = layout.version >= SOURCES_VERSION
-    const live = new Map<bigint, { address: bigint; size: bigint }>()
-    const events = records.map(({ kind, index, address, size, source }): TraceEvent => {
-      if (kind === 'reserve') return { kind, address, size }
-      if (kind === 'internal') return { kind: 'reserve', address, size, type: 'internal' }
-      const block = live.get(index)
-      if (kind === 'free') {
-        live.delete(index)
-        return { kind, index, ...block, ...(sources && source) }
-      }
-      live.set(index, { address, size })
-      const moved = kind === 'realloc' && block !== undefined && { oldAddress: block.address }
-      return { kind: kind as 'alloc' | 'realloc', index, address, size, ...moved, ...(sources && source) }
+  return fc
+    .record({ layout: randomLayout, records: fc.array(record, { maxLength, size: 'max' }) })
+    .map(({ layout, records }) => {
+      const sources = layout.version >= SOURCES_VERSION
+      const live = new Map<bigint, { address: bigint; size: bigint }>()
+      const events = records.map(({ kind, index, address, size, source }): TraceEvent => {
+        if (kind === 'reserve') return { kind, address, size }
+        if (kind === 'internal') return { kind: 'reserve', address, size, type: 'internal' }
+        const block = live.get(index)
+        if (kind === 'free') {
+          live.delete(index)
+          return { kind, index, ...block, ...(sources && source) }
+        }
+        live.set(index, { address, size })
+        const moved = kind === 'realloc' && block !== undefined && { oldAddress: block.address }
+        return { kind: kind as 'alloc' | 'realloc', index, address, size, ...moved, ...(sources && source) }
+      })
+      return { header: { format: 'mtrc', layout: { ...layout } }, events }
     })
-    return { header: { format: 'mtrc', layout: { ...layout } }, events }
-  })
 }
 
 /** Several traces one behind the other, each with its end marker or cut off by the next one's header. */

@@ -76,7 +76,10 @@ describe('any blocks from elsewhere', () => {
             live.set(address, size as bigint)
           }
         }
-        const { events: decoded } = decodeAll(new MtrcDecoder(), encodeEvents(new MtrcEncoder(), events, { format: 'replay' }))
+        const { events: decoded } = decodeAll(
+          new MtrcDecoder(),
+          encodeEvents(new MtrcEncoder(), events, { format: 'replay' }),
+        )
         expect(decoded.map(asGiven)).toEqual(expected)
       }),
     )

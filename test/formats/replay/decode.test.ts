@@ -42,17 +42,66 @@ describe('decoding', () => {
       { kind: 'free', api: 'free', thread: 500n, address: 0xb4827400n },
       { kind: 'free', api: 'free', thread: 500n, address: 0n },
       { kind: 'thread-destroy', thread: 600n },
-      { kind: 'alloc', api: 'malloc', thread: 2n ** 64n - 1n, address: 2n ** 64n - 1n, size: 2n ** 64n - 1n, time: 1n,
-        endTime: 2n ** 64n - 1n },
-      { kind: 'alloc', api: 'calloc', thread: 7n, address: 0x7f0000001000n, size: 0n, count: 0n, elementSize: 16n,
-        time: 123456789n, endTime: 1234567890n },
-      { kind: 'alloc', api: 'calloc', thread: 7n, address: 0x7f0000001000n, size: 2n ** 32n, count: 2n ** 32n,
-        elementSize: 2n ** 32n + 1n },
-      { kind: 'alloc', api: 'memalign', thread: 7n, address: 0n, size: 1n, alignment: 4096n, time: 1234567890123456789n,
-        endTime: 1234567890123456790n },
-      { kind: 'realloc', api: 'realloc', thread: 7n, address: 1n, oldAddress: 2n, size: 3n, time: 1720000000000000000n,
-        endTime: 1720000000000000123n },
-      { kind: 'realloc', api: 'realloc', thread: 7n, address: 1n, oldAddress: 2n, size: 3n, time: 4n, endTime: 5n, present: 6n },
+      {
+        kind: 'alloc',
+        api: 'malloc',
+        thread: 2n ** 64n - 1n,
+        address: 2n ** 64n - 1n,
+        size: 2n ** 64n - 1n,
+        time: 1n,
+        endTime: 2n ** 64n - 1n,
+      },
+      {
+        kind: 'alloc',
+        api: 'calloc',
+        thread: 7n,
+        address: 0x7f0000001000n,
+        size: 0n,
+        count: 0n,
+        elementSize: 16n,
+        time: 123456789n,
+        endTime: 1234567890n,
+      },
+      {
+        kind: 'alloc',
+        api: 'calloc',
+        thread: 7n,
+        address: 0x7f0000001000n,
+        size: 2n ** 32n,
+        count: 2n ** 32n,
+        elementSize: 2n ** 32n + 1n,
+      },
+      {
+        kind: 'alloc',
+        api: 'memalign',
+        thread: 7n,
+        address: 0n,
+        size: 1n,
+        alignment: 4096n,
+        time: 1234567890123456789n,
+        endTime: 1234567890123456790n,
+      },
+      {
+        kind: 'realloc',
+        api: 'realloc',
+        thread: 7n,
+        address: 1n,
+        oldAddress: 2n,
+        size: 3n,
+        time: 1720000000000000000n,
+        endTime: 1720000000000000123n,
+      },
+      {
+        kind: 'realloc',
+        api: 'realloc',
+        thread: 7n,
+        address: 1n,
+        oldAddress: 2n,
+        size: 3n,
+        time: 4n,
+        endTime: 5n,
+        present: 6n,
+      },
       { kind: 'free', api: 'free', thread: 7n, address: 1n, time: 4n, endTime: 5n },
       { kind: 'free', api: 'free', thread: 7n, address: 1n, time: 0n, endTime: 0n, present: 4096n },
       { kind: 'thread-destroy', thread: 2n ** 63n, address: 16n, endTime: 99n },
@@ -112,7 +161,8 @@ describe('decoding', () => {
   })
 
   it('gives a header for an empty dump', () => {
-    for (const text of ['', '\n', ' \r\n\n']) expect(decode(text)).toMatchObject({ events: [], headers: [REPLAY_HEADER] })
+    for (const text of ['', '\n', ' \r\n\n'])
+      expect(decode(text)).toMatchObject({ events: [], headers: [REPLAY_HEADER] })
   })
 
   it('gives out what it has when a chunk is used up', () => {
@@ -178,17 +228,33 @@ describe('faults', () => {
     for (const size of [whole.length, 1, 7]) {
       const { events, error } = decode(whole, size)
       expect(events).toHaveLength(1)
-      expect(error).toMatchObject({ code: 'ERR_TRACE_MALFORMED', format: 'replay', line: 3, column,
-        offset: before.length + column - 1, event: 2 })
+      expect(error).toMatchObject({
+        code: 'ERR_TRACE_MALFORMED',
+        format: 'replay',
+        line: 3,
+        column,
+        offset: before.length + column - 1,
+        event: 2,
+      })
       expect(error?.message).toContain(`expected ${expected}`)
     }
   })
 
   it('tells a cut line from a broken one', () => {
-    expect(decode('5: free 0x10\n5: mal').error).toMatchObject({ code: 'ERR_TRACE_TRUNCATED', line: 2, column: 7, offset: 19,
-      event: 2 })
-    expect(decode('5: free 0x10\n5: mad').error).toMatchObject({ code: 'ERR_TRACE_MALFORMED', line: 2, column: 6, offset: 18,
-      event: 2 })
+    expect(decode('5: free 0x10\n5: mal').error).toMatchObject({
+      code: 'ERR_TRACE_TRUNCATED',
+      line: 2,
+      column: 7,
+      offset: 19,
+      event: 2,
+    })
+    expect(decode('5: free 0x10\n5: mad').error).toMatchObject({
+      code: 'ERR_TRACE_MALFORMED',
+      line: 2,
+      column: 6,
+      offset: 18,
+      event: 2,
+    })
   })
 
   it('delivers the lines before any place where a dump is cut', () => {
@@ -223,8 +289,12 @@ describe('faults', () => {
   it('bounds lines, whether their end is there or not, in chunks of any size', () => {
     const fits = `5: free 0x1${' '.repeat(65_536 - 12)}\n`
     expect(decode(fits).error).toBeUndefined()
-    const long = [`5: free 0x1${' '.repeat(65_536)}\n`, `5: free 0x${'0'.repeat(100_000)}`, `5: mall${'o'.repeat(70_000)}\n`,
-      ' '.repeat(1e6)]
+    const long = [
+      `5: free 0x1${' '.repeat(65_536)}\n`,
+      `5: free 0x${'0'.repeat(100_000)}`,
+      `5: mall${'o'.repeat(70_000)}\n`,
+      ' '.repeat(1e6),
+    ]
     for (const text of long) {
       for (const size of [text.length + 13, 1000]) {
         const { events, error } = decode(`5: free 0x1\n${text}`, size)
@@ -247,8 +317,16 @@ describe('sniffing', () => {
     const sniff = (text: string) => replay.sniff(new Uint8Array(Buffer.from(text)))
     for (const line of ALL.trim().split('\n')) expect(sniff(line)).toBe(true)
     expect(sniff('\r\n\n 5:malloc\tab 1')).toBe(true)
-    for (const other of ['', '5: mallo', 'MTRC', '{"kind":"alloc"}', '0-0 old 0x10 16 novtbl', '1 48 0x10', '5: free',
-      'a 5: free 0x1']) {
+    for (const other of [
+      '',
+      '5: mallo',
+      'MTRC',
+      '{"kind":"alloc"}',
+      '0-0 old 0x10 16 novtbl',
+      '1 48 0x10',
+      '5: free',
+      'a 5: free 0x1',
+    ]) {
       expect(sniff(other)).toBe(false)
     }
   })

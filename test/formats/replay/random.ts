@@ -20,11 +20,21 @@ const malloc = fc
   .tuple(fc.record({ thread, address, size }), times)
   .map(([fields, times]): TraceEvent => ({ kind: 'alloc', api: 'malloc', ...fields, ...times }))
 
-const calloc = fc.tuple(fc.record({ thread, address }), size, size, times).map(([fields, count, each, times]): TraceEvent => {
-  const product = BigInt.asUintN(64, count * each)
-  const told = count !== 0n && product === count * each
-  return { kind: 'alloc', api: 'calloc', ...fields, count, size: product, ...(!told && { elementSize: each }), ...times }
-})
+const calloc = fc
+  .tuple(fc.record({ thread, address }), size, size, times)
+  .map(([fields, count, each, times]): TraceEvent => {
+    const product = BigInt.asUintN(64, count * each)
+    const told = count !== 0n && product === count * each
+    return {
+      kind: 'alloc',
+      api: 'calloc',
+      ...fields,
+      count,
+      size: product,
+      ...(!told && { elementSize: each }),
+      ...times,
+    }
+  })
 
 const memalign = fc
   .tuple(fc.record({ thread, address, alignment: size, size }), times)
@@ -39,10 +49,7 @@ const free = fc
   .map(([fields, times]): TraceEvent => ({ kind: 'free', api: 'free', ...fields, ...times }))
 
 const threadDone = fc
-  .record(
-    { thread, address: address.filter((pointer) => pointer !== 0n), endTime: u64 },
-    { requiredKeys: ['thread'] },
-  )
+  .record({ thread, address: address.filter((pointer) => pointer !== 0n), endTime: u64 }, { requiredKeys: ['thread'] })
   .map((fields): TraceEvent => ({ kind: 'thread-destroy', ...fields }))
 
 /** Everything that a dump can say. */

@@ -34,7 +34,8 @@ function rewritesItself(text: Uint8Array, pieces: Iterable<Uint8Array>): number 
       events += batch.count
       encoder.feed(batch)
       for (let out = encoder.next(); out !== null; out = encoder.next()) {
-        if (Buffer.compare(out, text.subarray(at, at + out.length)) !== 0) throw new Error(`the text differs after byte ${at}`)
+        if (Buffer.compare(out, text.subarray(at, at + out.length)) !== 0)
+          throw new Error(`the text differs after byte ${at}`)
         at += out.length
       }
     }

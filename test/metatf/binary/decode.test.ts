@@ -20,10 +20,25 @@ describe('bytes packed by hand', () => {
     ['none, 0 bytes', 'x.width = 0; x.interpretation = none;', '04 04', [0n, 0n]],
     ['none, 8 bytes', 'x.width = 8; x.interpretation = none;', '04 fffffffffffffffe', [2n ** 64n - 2n]],
     ['none, 5 bytes', 'x.width = 5; x.interpretation = none;', '04 ff00000001', [0xff00000001n]],
-    ['baseOffset', 'x.width = 1; x.interpretation = baseOffset 100;', '04 05  04 ff  04 80', [105n, 99n, 2n ** 64n - 28n]],
-    ['baseOffset, 3 bytes', 'x.width = 3; x.interpretation = baseOffset 0x1000000;', '04 800000  04 7fffff', [0x800000n, 0x17fffffn]],
+    [
+      'baseOffset',
+      'x.width = 1; x.interpretation = baseOffset 100;',
+      '04 05  04 ff  04 80',
+      [105n, 99n, 2n ** 64n - 28n],
+    ],
+    [
+      'baseOffset, 3 bytes',
+      'x.width = 3; x.interpretation = baseOffset 0x1000000;',
+      '04 800000  04 7fffff',
+      [0x800000n, 0x17fffffn],
+    ],
     ['delta', 'x.width = 2; x.interpretation = delta 1000;', '04 0001  04 fffe  04 0000', [1001n, 999n, 999n]],
-    ['delta, 5 bytes', 'x.width = 5; x.interpretation = delta 0;', '04 ffffffffff  04 0100000000', [2n ** 64n - 1n, 2n ** 32n - 1n]],
+    [
+      'delta, 5 bytes',
+      'x.width = 5; x.interpretation = delta 0;',
+      '04 ffffffffff  04 0100000000',
+      [2n ** 64n - 1n, 2n ** 32n - 1n],
+    ],
     ['delta, 8 bytes', 'x.width = 8; x.interpretation = delta -1;', '04 8000000000000000', [2n ** 63n - 1n]],
     ['default', 'x.interpretation = default 7;', '04 04', [7n, 7n]],
     ['sectionOffset', 'x.width = 2; x.interpretation = sectionOffset 1;', '04 0102', [0x102n]],
@@ -44,23 +59,40 @@ describe('bytes packed by hand', () => {
   })
 
   test('values of other fields as base, default, width and value', () => {
-    const dtd = recordOf('n, b, d, x, v', `
+    const dtd = recordOf(
+      'n, b, d, x, v',
+      `
       n.width = 1; n.interpretation = none; b.width = 1; b.interpretation = baseOffset n.value; d.interpretation = default b.value;
-      x.width = n.value; x.interpretation = none; v.width = 1; v.interpretation = none; v.value = n.value;`)
+      x.width = n.value; x.interpretation = none; v.width = 1; v.interpretation = none; v.value = n.value;`,
+    )
     expect(fieldsOf(dtd, '04 02 ff abcd 02')).toEqual([{ b: 1n, d: 1n, x: 'q80=' }])
-    expect(decode(dtd, '04 02 ff abcd 03').error?.message).toBe('metatf: byte 0, event 1: malformed: field v of r is not what it always is')
+    expect(decode(dtd, '04 02 ff abcd 03').error?.message).toBe(
+      'metatf: byte 0, event 1: malformed: field v of r is not what it always is',
+    )
   })
 
   test('bytes, composites and repetitions', () => {
-    const dtd = recordOf('raw, n*(a, m*b), two:pair, vfield', `
+    const dtd =
+      recordOf(
+        'raw, n*(a, m*b), two:pair, vfield',
+        `
       raw.width = 10; raw.interpretation = none; n.width = 1; n.interpretation = none; m.width = 1; m.interpretation = none;
-      a.width = 1; a.interpretation = none; b.width = 1; b.interpretation = delta 0;`) +
-      ' pairs : (tag, pair) { tag.value = 9; }'
-    const text = dtd.replace('section s 1 { } pairs', 'pair : (x, y) { x.width = 1; x.interpretation = none; y.interpretation = default 5; }\npairs')
+      a.width = 1; a.interpretation = none; b.width = 1; b.interpretation = delta 0;`,
+      ) + ' pairs : (tag, pair) { tag.value = 9; }'
+    const text = dtd.replace(
+      'section s 1 { } pairs',
+      'pair : (x, y) { x.width = 1; x.interpretation = none; y.interpretation = default 5; }\npairs',
+    )
     expect(fieldsOf(text, '04 00010203040506070809 02  aa 02 01 01  bb 01 01  77 03 616263')).toEqual([
       {
-        raw: 'AAECAwQFBgcICQ==', n: [{ a: 0xaan, b: [1n, 2n] }, { a: 0xbbn, b: [3n] }], two: { x: 0x77n, y: 5n }, vfield: { data: 'YWJj' }
-      }
+        raw: 'AAECAwQFBgcICQ==',
+        n: [
+          { a: 0xaan, b: [1n, 2n] },
+          { a: 0xbbn, b: [3n] },
+        ],
+        two: { x: 0x77n, y: 5n },
+        vfield: { data: 'YWJj' },
+      },
     ])
   })
 
@@ -79,7 +111,15 @@ describe('bytes packed by hand', () => {
     expect(events).toEqual([
       { kind: 'comment', text: 'hi' },
       { kind: 'free', address: 0x1000n },
-      { kind: 'alloc', address: 0x2000n, size: 16n, cpu: -2, line: 7, text: 'a', attributes: new Uint8Array([0x62, 0x63]) },
+      {
+        kind: 'alloc',
+        address: 0x2000n,
+        size: 16n,
+        cpu: -2,
+        line: 7,
+        text: 'a',
+        attributes: new Uint8Array([0x62, 0x63]),
+      },
       { kind: 'alloc', address: 0x2000n, size: 16n, cpu: 0x7fffffff, text: '', fields: { line: 2n ** 32n } },
       { kind: 'realloc', oldAddress: 1n, address: 2n },
       { kind: 'free', address: 0x3000n },
@@ -98,13 +138,25 @@ describe('metadata', () => {
     ['delta', '03 04 01 03 00000010  04 0001 04 ffff', [{ x: 17n }, { x: 16n }]],
     ['delta, set again', '03 04 01 03 00000010  04 0001  03 04 01 03 00000010  04 0001', [{ x: 17n }, { x: 17n }]],
     ['default', '03 04 01 04 00000007  04', [{ x: 7n }]],
-    ['default, and none again with the last width', '03 04 01 04 00000007  04  03 04 01 01  04 0102', [{ x: 7n }, { x: 0x102n }]],
-    ['a width for what is not stored is one for later', '03 04 01 04 00000007  03 04 01 00 00000001  04  03 04 01 01  04 02', [{ x: 7n }, { x: 2n }]],
+    [
+      'default, and none again with the last width',
+      '03 04 01 04 00000007  04  03 04 01 01  04 0102',
+      [{ x: 7n }, { x: 0x102n }],
+    ],
+    [
+      'a width for what is not stored is one for later',
+      '03 04 01 04 00000007  03 04 01 00 00000001  04  03 04 01 01  04 02',
+      [{ x: 7n }, { x: 2n }],
+    ],
     ['stride, which is signed', '03 04 01 06 00000010 ffffffff  04 04', [{ x: 15n }, { x: 14n }]],
     ['sectionOffset', '03 04 01 05 00000001  04 0003', [{ x: 3n }]],
     ['a field that was silent speaks', '04 0001  03 04 02 04 00000000  04 0001', [{ x: 1n }, { x: 1n, y: 0n }]],
     ['none alone leaves it 0 bytes', '03 04 02 01  04 0001', [{ x: 1n, y: 0n }]],
-    ['only in its section', '03 04 01 00 00000001  04 09  02 01  04 0009  02 00  04 08', [{ x: 9n }, { x: 9n }, { x: 8n }]],
+    [
+      'only in its section',
+      '03 04 01 00 00000001  04 09  02 01  04 0009  02 00  04 08',
+      [{ x: 9n }, { x: 9n }, { x: 8n }],
+    ],
   ])('%s', (_, bytes, fields) => {
     expect(fieldsOf(dtd, bytes)).toEqual(fields)
   })
@@ -112,7 +164,9 @@ describe('metadata', () => {
   test('gives bytes another width, and comments longer lengths', () => {
     const bytes = recordOf('vfield', '')
     expect(fieldsOf(bytes, '04 01 61  03 04 02 00 00000002  04 07 6162  04 02 6162')).toEqual([
-      { vfield: { data: 'YQ==' } }, { vfield: { length: 7n, data: 'YWI=' } }, { vfield: { data: 'YWI=' } },
+      { vfield: { data: 'YQ==' } },
+      { vfield: { length: 7n, data: 'YWI=' } },
+      { vfield: { data: 'YWI=' } },
     ])
     expect(decode(bytes, '03 01 01 00 00000002  01 0003 616263').events).toEqual([{ kind: 'comment', text: 'abc' }])
   })
@@ -127,31 +181,77 @@ describe('metadata', () => {
     ['an unknown section', '03 04 01 05 00000002', 'interpretation sectionOffset with the unknown section 2'],
     ['no table', '03 04 01 07 00000001 00000001', 'interpretation sectionStride with section 1, which is no table'],
     ['metadata of metadata', '03 03 02 04 00000001', 'interpretation default for field 2 (field) of metadata'],
-    ['metadata without room for itself', '03 03 03 00 00000000', 'a width of 0 bytes for field 3 (property) of metadata'],
-    ['bytes as numbers', '03 01 02 03 00000000', 'interpretation delta for field 2 (data) of comment, which is bytes and no number'],
+    [
+      'metadata without room for itself',
+      '03 03 03 00 00000000',
+      'a width of 0 bytes for field 3 (property) of metadata',
+    ],
+    [
+      'bytes as numbers',
+      '03 01 02 03 00000000',
+      'interpretation delta for field 2 (data) of comment, which is bytes and no number',
+    ],
   ])('about %s is malformed', (_, bytes, reason) => {
     const { events, error } = decode(dtd, `04 0001 ${bytes}`)
     expect(events).toHaveLength(1)
-    expect(error).toMatchObject({ code: 'ERR_TRACE_MALFORMED', offset: 3, event: 2, message: `metatf: byte 3, event 2: malformed: ${reason}` })
+    expect(error).toMatchObject({
+      code: 'ERR_TRACE_MALFORMED',
+      offset: 3,
+      event: 2,
+      message: `metatf: byte 3, event 2: malformed: ${reason}`,
+    })
   })
 })
 
 describe('hostile traces', () => {
   const LONG = recordOf('n*x', 'n.width = 4; n.interpretation = none; x.width = 1; x.interpretation = none;')
   const EMPTY = recordOf('n*x', 'n.width = 8; n.interpretation = none; x.interpretation = default 1;')
-  const NESTED = recordOf('n, m, n*(m*x)', `n.width = 4; n.interpretation = none; m.width = 4; m.interpretation = none;
-    x.interpretation = stride 0 1;`)
+  const NESTED = recordOf(
+    'n, m, n*(m*x)',
+    `n.width = 4; n.interpretation = none; m.width = 4; m.interpretation = none;
+    x.interpretation = stride 0 1;`,
+  )
   const WIDE = recordOf('n, x', 'n.width = 4; n.interpretation = none; x.width = n.value; x.interpretation = none;')
   const INT = recordOf('n, x', 'n.width = 4; n.interpretation = none; x.width = n.value; x.interpretation = delta 0;')
 
   test.each([
     ['repeats 2^32 - 1 times', LONG, '04 ffffffff 01', 'ERR_TRACE_LIMIT', 'record r has more than 65536 values'],
-    ['repeats nothing 2^64 - 1 times', EMPTY, '04 ffffffffffffffff', 'ERR_TRACE_LIMIT', 'record r has more than 65536 values'],
-    ['repeats 2^16 times 2^16 times', NESTED, '04 0000ffff 0000ffff', 'ERR_TRACE_LIMIT', 'record r has more than 65536 values'],
-    ['repeats empty lists', NESTED, '04 0000ffff 00000000', 'ERR_TRACE_LIMIT', 'record r repeats what takes no bytes too often'],
-    ['repeats what is not stored', EMPTY, '04 0000000000000500', 'ERR_TRACE_LIMIT', 'record r repeats what takes no bytes too often'],
+    [
+      'repeats nothing 2^64 - 1 times',
+      EMPTY,
+      '04 ffffffffffffffff',
+      'ERR_TRACE_LIMIT',
+      'record r has more than 65536 values',
+    ],
+    [
+      'repeats 2^16 times 2^16 times',
+      NESTED,
+      '04 0000ffff 0000ffff',
+      'ERR_TRACE_LIMIT',
+      'record r has more than 65536 values',
+    ],
+    [
+      'repeats empty lists',
+      NESTED,
+      '04 0000ffff 00000000',
+      'ERR_TRACE_LIMIT',
+      'record r repeats what takes no bytes too often',
+    ],
+    [
+      'repeats what is not stored',
+      EMPTY,
+      '04 0000000000000500',
+      'ERR_TRACE_LIMIT',
+      'record r repeats what takes no bytes too often',
+    ],
     ['is 2^31 wide', WIDE, '04 80000000 01', 'ERR_TRACE_LIMIT', 'field x of r has 2147483648 bytes, more than 65536'],
-    ['is a number of 9 bytes', INT, '04 00000009 01', 'ERR_TRACE_MALFORMED', 'field x of r has 9 bytes, but a number has at most 8'],
+    [
+      'is a number of 9 bytes',
+      INT,
+      '04 00000009 01',
+      'ERR_TRACE_MALFORMED',
+      'field x of r has 9 bytes, but a number has at most 8',
+    ],
     ['has an unknown tag', WIDE, '05', 'ERR_TRACE_MALFORMED', 'unknown tag 5'],
     ['has an unknown tag in a section', WIDE, '02 01 05', 'ERR_TRACE_MALFORMED', 'unknown tag 5 in section s'],
     ['goes to an unknown section', WIDE, '02 07', 'ERR_TRACE_MALFORMED', 'there is no section 7'],
@@ -165,20 +265,22 @@ describe('hostile traces', () => {
 
   test('a record may be as long as it is, in whatever pieces', () => {
     const bytes = Buffer.concat([Buffer.from([4, 0, 0, 0xea, 0x60]), Buffer.alloc(60_000, 7)])
-    expect(decode(LONG, bytes, { size: 5000 }).events[0]?.fields).toEqual({ x: Array.from({ length: 60_000 }, () => 7n) })
+    expect(decode(LONG, bytes, { size: 5000 }).events[0]?.fields).toEqual({
+      x: Array.from({ length: 60_000 }, () => 7n),
+    })
     expect(decode(LONG, bytes.subarray(0, -1), { size: 5000 }).error?.message).toBe(
-      'metatf: byte 0, event 1: truncated: the trace ends inside a record'
+      'metatf: byte 0, event 1: truncated: the trace ends inside a record',
     )
   })
 
   test('a record of too many bytes does not use up memory', () => {
     const many = Array.from({ length: 20 }, () => 'x').join(', ')
     const dtd = recordOf(many, 'x.width = 60000; x.interpretation = none;')
-    expect(decode(dtd, Buffer.concat([Buffer.from([4]), Buffer.alloc(2_000_000)]), { size: 65_536 }).error?.message).toBe(
-      'metatf: byte 0, event 1: over the limit: a record has more than 1048576 bytes'
-    )
+    expect(
+      decode(dtd, Buffer.concat([Buffer.from([4]), Buffer.alloc(2_000_000)]), { size: 65_536 }).error?.message,
+    ).toBe('metatf: byte 0, event 1: over the limit: a record has more than 1048576 bytes')
     expect(decode(dtd, Buffer.concat([Buffer.from([4]), Buffer.alloc(2_000_000)])).error?.message).toBe(
-      'metatf: byte 0, event 1: over the limit: record r has more than 1048576 bytes'
+      'metatf: byte 0, event 1: over the limit: record r has more than 1048576 bytes',
     )
   })
 
@@ -188,6 +290,8 @@ describe('hostile traces', () => {
       ${Array.from({ length: 9000 }, (_, i) => `f${i}.interpretation = default 0;`).join('\n')}
       ${Array.from({ length: 255 }, (_, i) => `section s${i + 1} ${i + 1} { }`).join('\n')}`
     const bytes = Buffer.from(Array.from({ length: 255 }, (_, i) => [2, i + 1, 4]).flat())
-    expect(decode(dtd, bytes).error?.message).toMatch(/over the limit: the record types of all sections have more than 1048576 fields$/)
+    expect(decode(dtd, bytes).error?.message).toMatch(
+      /over the limit: the record types of all sections have more than 1048576 fields$/,
+    )
   })
 })

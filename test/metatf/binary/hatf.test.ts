@@ -27,7 +27,10 @@ function common(events: readonly TraceEvent[]): TraceEvent[] {
 
 /** The events through the native codec. */
 function native(events: readonly TraceEvent[]): TraceEvent[] {
-  const raw = decodeAll(hatf.decoder({ fold: false }), encodeEvents(hatf.encoder({ preset: 'naive' } as object), events, NO_HEADER))
+  const raw = decodeAll(
+    hatf.decoder({ fold: false }),
+    encodeEvents(hatf.encoder({ preset: 'naive' } as object), events, NO_HEADER),
+  )
   expect(raw.error).toBeUndefined()
   return raw.events
 }
@@ -35,19 +38,28 @@ function native(events: readonly TraceEvent[]): TraceEvent[] {
 const SIZES = [1, 7, 64, 1 << 20]
 
 describe('HATF in Meta-TF', () => {
-  test.each([['HATF10.dtd', HATF10], ['hatf10-split.dtd', SPLIT]])('random events through %s are those through the native codec', (_, dtd) => {
+  test.each([
+    ['HATF10.dtd', HATF10],
+    ['hatf10-split.dtd', SPLIT],
+  ])('random events through %s are those through the native codec', (_, dtd) => {
     fc.assert(
-      fc.property(random(), fc.constantFrom(...SIZES), fc.boolean(), fc.boolean(), ({ events }, size, little, contiguous) => {
-        // The components of reallocs, too, that the native codec writes.
-        const expected = native(events)
-        const encoder = binaryEncoder(dtd, { byteOrder: little ? 'little' : 'big', contiguous })
-        const bytes = encodeEvents(encoder, expected, NO_HEADER)
-        const back = decodeAll(binaryDecoder(dtd), bytes, size)
-        expect(back.error).toBeUndefined()
-        expect(common(back.events)).toEqual(common(expected))
-        if (dtd === SPLIT) expect(back.events.map(({ size: n }) => n)).toEqual(expected.map(({ size: n }) => n))
-        expect(encodeAll(binaryEncoder(dtd), back.batches)).toEqual(bytes)
-      }),
+      fc.property(
+        random(),
+        fc.constantFrom(...SIZES),
+        fc.boolean(),
+        fc.boolean(),
+        ({ events }, size, little, contiguous) => {
+          // The components of reallocs, too, that the native codec writes.
+          const expected = native(events)
+          const encoder = binaryEncoder(dtd, { byteOrder: little ? 'little' : 'big', contiguous })
+          const bytes = encodeEvents(encoder, expected, NO_HEADER)
+          const back = decodeAll(binaryDecoder(dtd), bytes, size)
+          expect(back.error).toBeUndefined()
+          expect(common(back.events)).toEqual(common(expected))
+          if (dtd === SPLIT) expect(back.events.map(({ size: n }) => n)).toEqual(expected.map(({ size: n }) => n))
+          expect(encodeAll(binaryEncoder(dtd), back.batches)).toEqual(bytes)
+        },
+      ),
     )
   })
 
@@ -60,7 +72,10 @@ describe('HATF in Meta-TF', () => {
     const bytes = corpusFile(path).subarray(0, 2_000_000)
     const { events } = decodeAll(format.decoder(), bytes.subarray(0, bytes.lastIndexOf(10) + 1), 65_536)
     expect(events.length).toBeGreaterThan(1000)
-    const expected = decodeAll(hatf.decoder({ fold: false }), encodeAll(hatf.encoder(), batchesOf(events, NO_HEADER))).events
+    const expected = decodeAll(
+      hatf.decoder({ fold: false }),
+      encodeAll(hatf.encoder(), batchesOf(events, NO_HEADER)),
+    ).events
     for (const dtd of [HATF10, SPLIT]) {
       for (const contiguous of [false, true]) {
         const trace = encodeEvents(binaryEncoder(dtd, { contiguous }), expected, NO_HEADER)

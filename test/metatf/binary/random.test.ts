@@ -14,8 +14,12 @@ function fileOf(records: readonly number[], little: boolean): Uint8Array {
   for (let i = 0; i < 4100; i++) new DataView(values.buffer).setUint32(4 * i, (i * 7) % 256, little)
   const length = headerLength(0, 1)
   const header = formatFileHeader({
-    addressSize: 64, byteOrder: little ? 'little' : 'big', dtd: '', records: 0, start: length + values.length,
-    sections: [{ id: 255, start: length, size: values.length }]
+    addressSize: 64,
+    byteOrder: little ? 'little' : 'big',
+    dtd: '',
+    records: 0,
+    start: length + values.length,
+    sections: [{ id: 255, start: length, size: values.length }],
   })
   return new Uint8Array(Buffer.concat([header, values, new Uint8Array(records)]))
 }
@@ -25,29 +29,36 @@ test('random traces of random DTDs are read as a plain reference says, and writt
   let traces = 0
   let whole = 0
   fc.assert(
-    fc.property(randomDtd, fc.infiniteStream(fc.nat(0xffff_ffff)), fc.boolean(), fc.integer({ min: 1, max: 50 }), (text, stream, little, size) => {
-      const dtd = parseDtd(text)
-      fc.pre(dtd.version === '1.0')
-      const reference = new Reference(dtd, little, (n) => (stream.next().value as number) % n)
-      for (let i = 0; i < 20; i++) reference.step()
-      const trace = fileOf(reference.bytes, little)
-      const first = decodeAll(binaryDecoder(dtd), trace, 1024 * size + size)
-      expect(first.error).toBeUndefined()
-      expect(first.events.map(({ type, fields }) => ({ type, fields: fields ?? {} }))).toEqual(reference.events)
-      const encoder = binaryEncoder(dtd)
-      const again = encodeAll(encoder, first.batches)
-      const second = decodeAll(binaryDecoder(dtd), again, size)
-      expect(second.error).toBeUndefined()
-      // A record that metadata gave a field has it for good, and one whose bytes it gave a fixed width has that, in that section.
-      const losses = [...encoder.losses.counts.keys()]
-      expect(losses.filter((loss) => !/, written as 0$|there is no room/.test(loss))).toEqual([])
-      traces++
-      if (losses.length > 0) return
-      whole++
-      expect(second.events).toEqual(first.events)
-      events += first.events.length
-    }),
-    { numRuns: 200 }
+    fc.property(
+      randomDtd,
+      fc.infiniteStream(fc.nat(0xffff_ffff)),
+      fc.boolean(),
+      fc.integer({ min: 1, max: 50 }),
+      (text, stream, little, size) => {
+        const dtd = parseDtd(text)
+        fc.pre(dtd.version === '1.0')
+        const reference = new Reference(dtd, little, (n) => (stream.next().value as number) % n)
+        for (let i = 0; i < 20; i++) reference.step()
+        const trace = fileOf(reference.bytes, little)
+        const first = decodeAll(binaryDecoder(dtd), trace, 1024 * size + size)
+        expect(first.error).toBeUndefined()
+        expect(first.events.map(({ type, fields }) => ({ type, fields: fields ?? {} }))).toEqual(reference.events)
+        const encoder = binaryEncoder(dtd)
+        const again = encodeAll(encoder, first.batches)
+        const second = decodeAll(binaryDecoder(dtd), again, size)
+        expect(second.error).toBeUndefined()
+        // A record that metadata gave a field has it for good, and one whose bytes it gave a fixed width has that, in
+        // that section.
+        const losses = [...encoder.losses.counts.keys()]
+        expect(losses.filter((loss) => !/, written as 0$|there is no room/.test(loss))).toEqual([])
+        traces++
+        if (losses.length > 0) return
+        whole++
+        expect(second.events).toEqual(first.events)
+        events += first.events.length
+      },
+    ),
+    { numRuns: 200 },
   )
   expect(events).toBeGreaterThan(500)
   expect(whole / traces).toBeGreaterThan(0.9)
@@ -71,7 +82,7 @@ test('records in tiny pieces, cut anywhere', () => {
         expect(events).toEqual(whole.events.slice(0, events.length))
         if (error !== undefined) expect(error).toMatchObject({ name: 'TraceError', event: events.length + 1 })
       }
-    })
+    }),
   )
 })
 
@@ -82,6 +93,6 @@ test('random bytes: an error or a trace', () => {
       fc.pre(dtd.version === '1.0')
       const { error } = drive(binaryDecoder(dtd), [bytes])
       if (error !== undefined) expect(error).toBeInstanceOf(TraceError)
-    })
+    }),
   )
 })

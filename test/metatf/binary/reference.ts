@@ -19,8 +19,8 @@ interface State {
 class Impossible extends Error {}
 
 /**
- * Makes random traces without a header, and what must be read from them, in the plainest way: with BigInt, an object for
- * each field, and a copy of all states for each record. Elements of tables are i * 7 modulo 2^32 for i = 0, 1 ...
+ * Makes random traces without a header, and what must be read from them, in the plainest way: with BigInt, an object
+ * for each field, and a copy of all states for each record. Elements of tables are i * 7 modulo 2^32 for i = 0, 1 ...
  */
 export class Reference {
   readonly bytes: number[] = []
@@ -32,7 +32,11 @@ export class Reference {
   private readonly mapping
 
   /** @param pick gives a random number below n */
-  constructor(private readonly dtd: Dtd, private readonly little: boolean, private readonly pick: (n: number) => number) {
+  constructor(
+    private readonly dtd: Dtd,
+    private readonly little: boolean,
+    private readonly pick: (n: number) => number,
+  ) {
     this.section = dtd.sections[0] as Section
     this.mapping = mappingOf(dtd)
   }
@@ -73,7 +77,8 @@ export class Reference {
     if (property === 0) values.push(BigInt(this.pick(9)))
     else if (mode.startsWith('section')) values.push(mode === 'sectionStride' ? 255n : 2n)
     else if (mode !== 'none') values.push(BigInt(this.pick(2 ** 32)))
-    if (mode === 'stride' || mode === 'sectionStride') values.push(BigInt(mode === 'stride' ? this.pick(2 ** 32) : this.pick(4)))
+    if (mode === 'stride' || mode === 'sectionStride')
+      values.push(BigInt(mode === 'stride' ? this.pick(2 ** 32) : this.pick(4)))
     const width = this.dtd.tagWidth as number
     this.number(3n, width)
     this.number(BigInt(record.tag as number), width)
@@ -97,7 +102,9 @@ export class Reference {
 
   private record(): void {
     const { records } = this.mapping
-    const here = records.filter(({ record }) => record.role === 'data' && this.section.tags.get(record.tag as number) === record)
+    const here = records.filter(
+      ({ record }) => record.role === 'data' && this.section.tags.get(record.tag as number) === record,
+    )
     if (here.length === 0) throw new Impossible()
     const mapping = here[this.pick(here.length)] as RecordMapping
     const { record } = mapping
@@ -141,7 +148,9 @@ export class Reference {
     const length = Number(context.latest.get(count))
     return Array.from({ length }, () => {
       if (field.kind === 'leaf') return this.leaf(field, context)
-      return field.kind === 'composite' ? Object.fromEntries(this.object(field.fields, context)) : this.list(field, context)
+      return field.kind === 'composite'
+        ? Object.fromEntries(this.object(field.fields, context))
+        : this.list(field, context)
     })
   }
 
@@ -156,7 +165,9 @@ export class Reference {
   /** A value, or for a length what is said of it once all of what it should be the length of is there. */
   private said({ position }: Leaf, value: FieldValue, { mapping, lengths }: Context): Said {
     if (mapping.leaves[position]?.role !== 'counted') return value
-    const measured = mapping.record.leaves.find(({ width, type }) => type === 'bytes' && width?.kind === 'reference' && width.position === position)
+    const measured = mapping.record.leaves.find(
+      ({ width, type }) => type === 'bytes' && width?.kind === 'reference' && width.position === position,
+    )
     if (measured === undefined) return new Length(value, [])
     const own: number[] = []
     lengths.set(measured.position, own)
@@ -166,7 +177,8 @@ export class Reference {
   private leaf(leaf: Leaf, { mapping, counts, latest, lengths }: Context): FieldValue {
     const { position: p, type, value: fixed } = leaf
     const state = this.stateOf(mapping.record)[p] as State
-    const of = (x: bigint | number | { position: number }) => (typeof x === 'object' ? (latest.get(x.position) as bigint) : BigInt(x))
+    const of = (x: bigint | number | { position: number }) =>
+      typeof x === 'object' ? (latest.get(x.position) as bigint) : BigInt(x)
     const width = Number(of(state.width))
     if (width > (type === 'bytes' ? 1000 : 8)) throw new Impossible()
     if (type === 'bytes') {
@@ -175,10 +187,18 @@ export class Reference {
       lengths.get(p)?.push(width)
       return Buffer.from(bytes).toString('base64')
     }
-    const wanted = fixed === null ? (counts.has(p) ? BigInt(this.pick(4)) : null) : fixed.kind === 'reference' ? of(fixed) : BigInt(fixed.value)
+    const wanted =
+      fixed === null
+        ? counts.has(p)
+          ? BigInt(this.pick(4))
+          : null
+        : fixed.kind === 'reference'
+          ? of(fixed)
+          : BigInt(fixed.value)
     let value: bigint
     if (state.mode === 'default') value = of(state.reference)
-    else if (state.mode === 'stride') state.reference = value = BigInt.asUintN(64, (state.reference as bigint) + state.stride)
+    else if (state.mode === 'stride')
+      state.reference = value = BigInt.asUintN(64, (state.reference as bigint) + state.stride)
     else if (state.mode === 'sectionStride') {
       if (this.taken >= 4000n) throw new Impossible()
       value = (this.taken * 7n) % 256n
@@ -186,7 +206,10 @@ export class Reference {
     } else {
       const base = state.mode === 'none' || state.mode === 'sectionOffset' ? null : of(state.reference)
       const wide = 8 * width
-      const any = BigInt.asUintN(wide, BigInt(this.pick(2 ** 32)) * BigInt(this.pick(2 ** 32)) + BigInt(this.pick(2 ** 32)))
+      const any = BigInt.asUintN(
+        wide,
+        BigInt(this.pick(2 ** 32)) * BigInt(this.pick(2 ** 32)) + BigInt(this.pick(2 ** 32)),
+      )
       const stored = wanted === null ? any : BigInt.asUintN(wide, wanted - (base ?? 0n))
       value = base === null ? stored : BigInt.asUintN(64, base + BigInt.asIntN(wide, stored))
       this.number(stored, width)
@@ -213,9 +236,16 @@ export class Reference {
         return {
           mode: how.kind,
           width: width?.kind === 'reference' ? { position: width.position } : (width?.bytes ?? 0),
-          reference: 'initial' in how ? how.initial : how.kind === 'baseOffset' ? ref(how.base) : how.kind === 'default' ? ref(how.value) : 0n,
+          reference:
+            'initial' in how
+              ? how.initial
+              : how.kind === 'baseOffset'
+                ? ref(how.base)
+                : how.kind === 'default'
+                  ? ref(how.value)
+                  : 0n,
           stride: 'stride' in how ? BigInt(how.stride) : 0n,
-          touched: false
+          touched: false,
         }
       })
       this.states.set(key, states)
@@ -233,18 +263,25 @@ function isCount(fields: readonly Field[], p: number): boolean {
 
 /** A length, which is said if something has another one. */
 class Length {
-  constructor(readonly value: FieldValue, readonly lengths: readonly number[]) {}
+  constructor(
+    readonly value: FieldValue,
+    readonly lengths: readonly number[],
+  ) {}
 }
 
 type Said = FieldValue | Length | readonly Said[] | { readonly [name: string]: Said }
 
 /** What is said in the end: objects without anything in them are left out, but in lists. */
 function resolve(said: Said): FieldValue | undefined {
-  if (said instanceof Length) return said.lengths.some((length) => BigInt(length) !== said.value) ? said.value : undefined
+  if (said instanceof Length)
+    return said.lengths.some((length) => BigInt(length) !== said.value) ? said.value : undefined
   if (Array.isArray(said)) return said.map((item: Said) => resolve(item) ?? {})
   if (typeof said !== 'object') return said
   const entries = Object.entries(said).map(([name, value]) => [name, resolve(value as Said)] as const)
-  const kept = entries.filter(([, value]) => value !== undefined && (typeof value !== 'object' || Array.isArray(value) || Object.keys(value).length > 0))
+  const kept = entries.filter(
+    ([, value]) =>
+      value !== undefined && (typeof value !== 'object' || Array.isArray(value) || Object.keys(value).length > 0),
+  )
   return Object.fromEntries(kept) as FieldValue
 }
 

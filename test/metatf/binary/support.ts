@@ -1,7 +1,12 @@
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import type { TraceEvent } from '../../../lib/event/batch.js'
-import { binaryDecoder, binaryEncoder, type BinaryDecodeOptions, type BinaryEncodeOptions } from '../../../lib/metatf/binary/index.js'
+import {
+  binaryDecoder,
+  binaryEncoder,
+  type BinaryDecodeOptions,
+  type BinaryEncodeOptions,
+} from '../../../lib/metatf/binary/index.js'
 import { parseDtd, type Dtd } from '../../../lib/metatf/index.js'
 import { decodeAll, encodeEvents, type Decoded } from '../../support/drive.js'
 
@@ -19,13 +24,21 @@ export function hex(text: string): Uint8Array {
 }
 
 /** Decodes a trace without a header (unless it begins with the magic number). */
-export function decode(dtd: Dtd | string, bytes: Uint8Array | string, options: BinaryDecodeOptions & { size?: number } = {}): Decoded {
+export function decode(
+  dtd: Dtd | string,
+  bytes: Uint8Array | string,
+  options: BinaryDecodeOptions & { size?: number } = {},
+): Decoded {
   const model = typeof dtd === 'string' ? parseDtd(dtd, 'x.dtd') : dtd
   return decodeAll(binaryDecoder(model, options), typeof bytes === 'string' ? hex(bytes) : bytes, options.size)
 }
 
 /** Encodes events, and says what was lost. */
-export function encode(dtd: Dtd | string, events: readonly TraceEvent[], options: BinaryEncodeOptions = { header: false }) {
+export function encode(
+  dtd: Dtd | string,
+  events: readonly TraceEvent[],
+  options: BinaryEncodeOptions = { header: false },
+) {
   const model = typeof dtd === 'string' ? parseDtd(dtd, 'x.dtd') : dtd
   const encoder = binaryEncoder(model, options)
   const bytes = encodeEvents(encoder, events, { format: 'unknown' })

@@ -24,7 +24,14 @@ function traceOf(dtd: Dtd, stream: Iterator<number>, little: boolean, steps: num
 /** The same with a header, and a count of records that may be wrong. */
 function fileOf(records: Uint8Array, little: boolean, count: number): Uint8Array {
   const byteOrder = little ? 'little' : 'big'
-  const header = formatFileHeader({ addressSize: 64, byteOrder, dtd: '', records: count, start: headerLength(0, 0), sections: [] })
+  const header = formatFileHeader({
+    addressSize: 64,
+    byteOrder,
+    dtd: '',
+    records: count,
+    start: headerLength(0, 0),
+    sections: [],
+  })
   return new Uint8Array(Buffer.concat([header, records]))
 }
 
@@ -40,32 +47,47 @@ function loopRecords(dtd: Dtd): number {
 test('random traces with metadata: the same events, batches and errors', () => {
   let records = 0
   fc.assert(
-    fc.property(randomEventDtd(true), numbers, fc.boolean(), fc.integer({ min: 1, max: 60 }), fc.nat(60), (text, stream, little, size, count) => {
-      const dtd = parseDtd(text, 'x.dtd')
-      records += loopRecords(dtd)
-      const trace = traceOf(dtd, stream, little, 40)
-      const byteOrder = little ? 'little' : 'big'
-      expectSameReading(pairsOf(dtd), trace, [undefined, size, 7], { byteOrder, header: false })
-      expectSameReading(pairsOf(dtd), fileOf(trace, little, count), [undefined, size])
-    }),
-    { numRuns: 120 }
+    fc.property(
+      randomEventDtd(true),
+      numbers,
+      fc.boolean(),
+      fc.integer({ min: 1, max: 60 }),
+      fc.nat(60),
+      (text, stream, little, size, count) => {
+        const dtd = parseDtd(text, 'x.dtd')
+        records += loopRecords(dtd)
+        const trace = traceOf(dtd, stream, little, 40)
+        const byteOrder = little ? 'little' : 'big'
+        expectSameReading(pairsOf(dtd), trace, [undefined, size, 7], { byteOrder, header: false })
+        expectSameReading(pairsOf(dtd), fileOf(trace, little, count), [undefined, size])
+      },
+    ),
+    { numRuns: 120 },
   )
   expect(records).toBeGreaterThan(200)
 })
 
 test('traces that are cut or damaged: the same events and the same error', () => {
   fc.assert(
-    fc.property(randomEventDtd(true), numbers, fc.nat(), fc.nat(255), fc.integer({ min: 1, max: 30 }), (text, stream, at, byte, size) => {
-      const dtd = parseDtd(text, 'x.dtd')
-      const trace = traceOf(dtd, stream, false, 20)
-      fc.pre(trace.length > 0)
-      const pairs = pairsOf(dtd)
-      const damaged = trace.slice()
-      damaged[at % trace.length] = byte
-      expectSameReading(pairs, damaged, [undefined, size], { header: false })
-      for (let length = 0; length < trace.length; length += 5) expectSameReading(pairs, trace.slice(0, length), [size], { header: false })
-    }),
-    { numRuns: 60 }
+    fc.property(
+      randomEventDtd(true),
+      numbers,
+      fc.nat(),
+      fc.nat(255),
+      fc.integer({ min: 1, max: 30 }),
+      (text, stream, at, byte, size) => {
+        const dtd = parseDtd(text, 'x.dtd')
+        const trace = traceOf(dtd, stream, false, 20)
+        fc.pre(trace.length > 0)
+        const pairs = pairsOf(dtd)
+        const damaged = trace.slice()
+        damaged[at % trace.length] = byte
+        expectSameReading(pairs, damaged, [undefined, size], { header: false })
+        for (let length = 0; length < trace.length; length += 5)
+          expectSameReading(pairs, trace.slice(0, length), [size], { header: false })
+      },
+    ),
+    { numRuns: 60 },
   )
 })
 
@@ -75,7 +97,7 @@ test('random DTDs of both versions with everything else: the same for random byt
       const dtd = parseDtd(text, 'x.dtd')
       fc.pre(dtd.version === '1.0')
       expectSameReading(pairsOf(dtd), bytes, [undefined, 3])
-    })
+    }),
   )
 })
 
@@ -83,11 +105,20 @@ test('random events are written as the same bytes, with the same losses and erro
   let written = 0
   fc.assert(
     fc.property(
-      randomEventDtd(false), numbers, fc.array(anyEvent, { maxLength: 3 }), fc.boolean(), fc.boolean(), fc.integer({ min: 1, max: 40 }),
+      randomEventDtd(false),
+      numbers,
+      fc.array(anyEvent, { maxLength: 3 }),
+      fc.boolean(),
+      fc.boolean(),
+      fc.integer({ min: 1, max: 40 }),
       (text, stream, others, little, strict, size) => {
         const dtd = parseDtd(text, 'x.dtd')
         const pick = (n: number) => (stream.next().value as number) % n
-        const events = [...Array.from({ length: 40 }, () => eventFor(dtd, pick)), ...others, ...Array.from({ length: 10 }, () => eventFor(dtd, pick))]
+        const events = [
+          ...Array.from({ length: 40 }, () => eventFor(dtd, pick)),
+          ...others,
+          ...Array.from({ length: 10 }, () => eventFor(dtd, pick)),
+        ]
         const [one, other] = pairsOf(dtd)
         const options = { byteOrder: little ? 'little' : 'big', strict } as const
         const batches = [events.slice(0, 9), events.slice(9)].flatMap((part) => batchesOf(part, { format: 'x' }))
@@ -100,9 +131,9 @@ test('random events are written as the same bytes, with the same losses and erro
         const second = writing(one.encoder(options), again)
         expect(writing(other.encoder(options), again)).toEqual(second)
         written += again.reduce((sum, { count }) => sum + count, 0)
-      }
+      },
     ),
-    { numRuns: 120 }
+    { numRuns: 120 },
   )
   expect(written).toBeGreaterThan(800)
 })
@@ -110,12 +141,14 @@ test('random events are written as the same bytes, with the same losses and erro
 test('what random traces hold is written as the same bytes', () => {
   fc.assert(
     fc.property(randomEventDtd(true), numbers, fc.boolean(), (text, stream, latency) => {
-      const [withTable, plain] = [text, text.replace(/^section values.*$/m, '')].map((each) => parseDtd(each, 'x.dtd')) as [Dtd, Dtd]
+      const [withTable, plain] = [text, text.replace(/^section values.*$/m, '')].map((each) =>
+        parseDtd(each, 'x.dtd'),
+      ) as [Dtd, Dtd]
       fc.pre(!text.includes('sectionStride'))
       const { out } = drive(universal(withTable).decoder({ header: false }), [traceOf(withTable, stream, false, 60)])
       const [one, other] = pairsOf(plain)
       expect(writing(other.encoder({ latency }), out)).toEqual(writing(one.encoder({ latency }), out))
     }),
-    { numRuns: 120 }
+    { numRuns: 120 },
   )
 })

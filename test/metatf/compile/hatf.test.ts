@@ -38,7 +38,12 @@ function common(events: readonly TraceEvent[]): TraceEvent[] {
 }
 
 /** Expects the universal pair, the compiled pair and the native codec to agree about events. */
-function expectSame(events: readonly TraceEvent[], pairs: readonly [Pair, Pair], size: number, contiguous = false): void {
+function expectSame(
+  events: readonly TraceEvent[],
+  pairs: readonly [Pair, Pair],
+  size: number,
+  contiguous = false,
+): void {
   const batches = batchesOf(events, HEADER)
   const [one, other] = pairs.map(({ encoder }) => writing(encoder({ contiguous }), batches))
   expect(other).toEqual(one)
@@ -56,13 +61,17 @@ describe('HATF10.dtd, compiled', () => {
         expectSame(expected, PAIRS, size)
         expectSame(expected, SPLIT_PAIRS, size, size === 7)
       }),
-      { numRuns: 40 }
+      { numRuns: 40 },
     )
   })
 
-  const fixture = (name: string) => gunzipSync(readFileSync(fileURLToPath(new URL(`../../fixtures/${name}`, import.meta.url))))
+  const fixture = (name: string) =>
+    gunzipSync(readFileSync(fileURLToPath(new URL(`../../fixtures/${name}`, import.meta.url))))
 
-  test.each<[string, () => Decoder]>([['mtrc/git.mtrc.gz', () => mtrc.decoder()], ['replay/git.txt.gz', () => replay.decoder()]])('%s', (name, decoder) => {
+  test.each<[string, () => Decoder]>([
+    ['mtrc/git.mtrc.gz', () => mtrc.decoder()],
+    ['replay/git.txt.gz', () => replay.decoder()],
+  ])('%s', (name, decoder) => {
     const { batches } = decodeAll(decoder(), new Uint8Array(fixture(name)), 65_536)
     const events = native(batches).slice(0, 20_000)
     expect(events.length).toBeGreaterThan(10_000)
@@ -72,7 +81,7 @@ describe('HATF10.dtd, compiled', () => {
   test.skipIf(!hasCorpus).each<[string, () => Decoder]>([
     ['mtrc/espresso-tiny64pie.mtrc', () => mtrc.decoder()],
     ['mtrc/mt64.mtrc', () => mtrc.decoder()],
-    ['memory-replay/mstress.txt', () => replay.decoder()]
+    ['memory-replay/mstress.txt', () => replay.decoder()],
   ])('%s', (name, decoder) => {
     const bytes = corpusFile(name).subarray(0, 600_000)
     const { batches } = decodeAll(decoder(), bytes.subarray(0, bytes.lastIndexOf(10) + 1), 65_536)

@@ -18,11 +18,43 @@ interface RecordShape {
 }
 
 const NAMES = [
-  'alloc', 'alloc', 'free', 'free', 'realloc', 'calloc', 'memalign', 'delete', 'createHeap', 'destroyThread', 'reallocMoved', 'reallocFreed', 'existing',
-  'reserve', 'lost', 'remark', 'kmalloc', 'thing'
+  'alloc',
+  'alloc',
+  'free',
+  'free',
+  'realloc',
+  'calloc',
+  'memalign',
+  'delete',
+  'createHeap',
+  'destroyThread',
+  'reallocMoved',
+  'reallocFreed',
+  'existing',
+  'reserve',
+  'lost',
+  'remark',
+  'kmalloc',
+  'thing',
 ]
 const NUMBERS = [
-  'address', 'address', 'size', 'size', 'thread', 'time', 'heap', 'index', 'cpu', 'node', 'line', 'gfpFlags', 'alignment', 'endTime', 'count', 'callSite', 'junk'
+  'address',
+  'address',
+  'size',
+  'size',
+  'thread',
+  'time',
+  'heap',
+  'index',
+  'cpu',
+  'node',
+  'line',
+  'gfpFlags',
+  'alignment',
+  'endTime',
+  'count',
+  'callSite',
+  'junk',
 ]
 const BYTES = ['file', 'function', 'attributes', 'text']
 const VALUES = ['0', '0', '1', '255', '-1', '0x1000', '18446744073709551615']
@@ -30,7 +62,7 @@ const VALUES = ['0', '0', '1', '255', '-1', '0x1000', '18446744073709551615']
 const shape = fc.record({
   tagWidth: fc.constantFrom(1, 1, 1, 2, 3, 4, 8),
   outer: fc.array(recordShape(), { maxLength: 2 }),
-  inner: fc.array(recordShape(), { minLength: 1, maxLength: 6 })
+  inner: fc.array(recordShape(), { minLength: 1, maxLength: 6 }),
 })
 
 function recordShape(): fc.Arbitrary<RecordShape> {
@@ -39,21 +71,29 @@ function recordShape(): fc.Arbitrary<RecordShape> {
 }
 
 /**
- * The text of a DTD of 1.0 whose records are events for the most part, with numbers of every width and interpretation, bytes with
- * their lengths before them, near or far, and of fixed width; and now and then something that loops are not made for.
+ * The text of a DTD of 1.0 whose records are events for the most part, with numbers of every width and interpretation,
+ * bytes with their lengths before them, near or far, and of fixed width; and now and then something that loops are not
+ * made for.
  *
- * @param withTable whether there is a section from which fields can take values, which has an ID that random traces know
+ * @param withTable whether there is a section from which fields can take values, which has an ID that random traces
+ *   know
  */
 export function randomEventDtd(withTable: boolean): fc.Arbitrary<string> {
   return shape.map(({ tagWidth, outer, inner }) => {
     const used = new Set<number>()
-    const records = (shapes: RecordShape[]) => shapes.map((record) => recordText(record, tagWidth, used, withTable)).join('\n')
+    const records = (shapes: RecordShape[]) =>
+      shapes.map((record) => recordText(record, tagWidth, used, withTable)).join('\n')
     const table = withTable ? 'section values 255 { element : (v) { v.width = 4; v.interpretation = none; } }\n' : ''
     return `tag.width = ${tagWidth};\n${records(outer)}\n${table}section main 2 {\n${records(inner)}\n}`
   })
 }
 
-function recordText({ name, fields, tag }: RecordShape, tagWidth: number, used: Set<number>, withTable: boolean): string {
+function recordText(
+  { name, fields, tag }: RecordShape,
+  tagWidth: number,
+  used: Set<number>,
+  withTable: boolean,
+): string {
   let own = 4 + (tagWidth === 1 ? tag % 250 : tag)
   while (used.has(own)) own++
   used.add(own)
@@ -64,7 +104,13 @@ function recordText({ name, fields, tag }: RecordShape, tagWidth: number, used: 
   return `${NAMES[name % NAMES.length]}${'_'.repeat(used.size)} : (${list.join(', ')}) {\n  ${properties.join('\n  ')}\n}`
 }
 
-function addField({ name, width, how }: FieldShape, i: number, list: string[], properties: string[], withTable: boolean): void {
+function addField(
+  { name, width, how }: FieldShape,
+  i: number,
+  list: string[],
+  properties: string[],
+  withTable: boolean,
+): void {
   if (how % 4 === 0) {
     const bytes = BYTES[name % BYTES.length] as string
     if (list.includes(bytes)) return
@@ -90,7 +136,16 @@ function addField({ name, width, how }: FieldShape, i: number, list: string[], p
   const value = VALUES[width % VALUES.length] as string
   const rare = withTable && how % 40 === 1 ? ['sectionStride 255 3'] : how % 40 === 2 ? [`delta ${value}`] : ['none']
   const ways = [
-    'none', 'none', `baseOffset ${value}`, `delta ${value}`, 'sectionOffset 2', `default 0`, 'default 0', `default ${value}`, `stride ${value} 3`, ...rare
+    'none',
+    'none',
+    `baseOffset ${value}`,
+    `delta ${value}`,
+    'sectionOffset 2',
+    `default 0`,
+    'default 0',
+    `default ${value}`,
+    `stride ${value} 3`,
+    ...rare,
   ]
   const way = ways[how % ways.length] as string
   properties.push(`${number}.interpretation = ${way};`)

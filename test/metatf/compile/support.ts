@@ -13,19 +13,31 @@ export interface Pair {
   encoder(options?: BinaryEncodeOptions): Encoder
 }
 
-/** The pair that a DTD is compiled to: the module in JavaScript, changed or not, with the modules under test in place of what it imports. */
+/**
+ * The pair that a DTD is compiled to: the module in JavaScript, changed or not, with the modules under test in place of
+ * what it imports.
+ */
 export function compiled(dtd: Dtd, change = (source: string) => source): Pair {
   const source = change(compileDtd(dtd, { language: 'js' }))
-    .replaceAll(/^import \{([^}]*)\} from '(\S+)'$/gm, (_, names: string, from: string) => `const {${names}} = modules['${from}']`)
+    .replaceAll(
+      /^import \{([^}]*)\} from '(\S+)'$/gm,
+      (_, names: string, from: string) => `const {${names}} = modules['${from}']`,
+    )
     .replaceAll(/^export /gm, '')
   // oxlint-disable-next-line no-new-func
-  const module = new Function('modules', `'use strict'\n${source}\nreturn { decoder, encoder }`) as (modules: object) => Pair
+  const module = new Function('modules', `'use strict'\n${source}\nreturn { decoder, encoder }`) as (
+    modules: object,
+  ) => Pair
   return module({ heapflow, 'heapflow/metatf': metatf })
 }
 
 /** The pair that goes through any DTD. */
 export function universal(dtd: Dtd): Pair {
-  if (dtd.version === '1.2') return { decoder: () => asciiDecoder(dtd), encoder: ({ strict } = {}) => asciiEncoder(dtd, { strict: strict === true }) }
+  if (dtd.version === '1.2')
+    return {
+      decoder: () => asciiDecoder(dtd),
+      encoder: ({ strict } = {}) => asciiEncoder(dtd, { strict: strict === true }),
+    }
   return { decoder: (options) => binaryDecoder(dtd, options), encoder: (options) => binaryEncoder(dtd, options) }
 }
 
@@ -39,11 +51,21 @@ export function reading(decoder: Decoder, bytes: Uint8Array, size?: number) {
 /** All that can be seen of how events are written: the bytes, the losses and the error. */
 export function writing(encoder: Encoder, batches: readonly EventBatch[]) {
   const { out, error } = drive(encoder, batches)
-  return { bytes: Buffer.concat(out).toString('hex'), losses: Object.fromEntries(encoder.losses.counts), error: error?.message }
+  return {
+    bytes: Buffer.concat(out).toString('hex'),
+    losses: Object.fromEntries(encoder.losses.counts),
+    error: error?.message,
+  }
 }
 
 /** Expects both pairs to read bytes alike, in pieces of several sizes. */
-export function expectSameReading(pairs: readonly [Pair, Pair], bytes: Uint8Array, sizes: readonly (number | undefined)[], options?: BinaryDecodeOptions) {
+export function expectSameReading(
+  pairs: readonly [Pair, Pair],
+  bytes: Uint8Array,
+  sizes: readonly (number | undefined)[],
+  options?: BinaryDecodeOptions,
+) {
   const [one, other] = pairs
-  for (const size of sizes) expect(reading(other.decoder(options), bytes, size)).toEqual(reading(one.decoder(options), bytes, size))
+  for (const size of sizes)
+    expect(reading(other.decoder(options), bytes, size)).toEqual(reading(one.decoder(options), bytes, size))
 }

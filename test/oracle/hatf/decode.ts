@@ -12,7 +12,10 @@ import { Field, HEAD, Tag, metadataLength } from '../../../lib/formats/hatf/layo
 
 /** What the decoder can be told. */
 export interface HatfDecodeOptions {
-  /** Take the alloc and free records that a realloc made out of the stream, so that they do not count twice. Default true. */
+  /**
+   * Take the alloc and free records that a realloc made out of the stream, so that they do not count twice. Default
+   * true.
+   */
   fold?: boolean
 }
 
@@ -32,11 +35,28 @@ const REALLOC_ONLY = fieldSet('oldAddress', 'outcome')
 const REALLOC_FIELDS = ALLOC_FIELDS | REALLOC_ONLY
 /** Kind and fields by tag, without the fields that only some streams have. */
 const KIND_OF_TAG = Uint8Array.of(
-  Kind.alloc, Kind.free, Kind.realloc, Kind.realloc, Kind.realloc, Kind.realloc,
-  Kind['heap-create'], Kind['heap-destroy'], Kind['thread-create'], Kind['thread-destroy'],
+  Kind.alloc,
+  Kind.free,
+  Kind.realloc,
+  Kind.realloc,
+  Kind.realloc,
+  Kind.realloc,
+  Kind['heap-create'],
+  Kind['heap-destroy'],
+  Kind['thread-create'],
+  Kind['thread-destroy'],
 )
 const FIELDS_OF_TAG = Int32Array.of(
-  ALLOC_FIELDS, Has.address, REALLOC_FIELDS, REALLOC_FIELDS, REALLOC_FIELDS, REALLOC_FIELDS, 0, 0, 0, 0,
+  ALLOC_FIELDS,
+  Has.address,
+  REALLOC_FIELDS,
+  REALLOC_FIELDS,
+  REALLOC_FIELDS,
+  REALLOC_FIELDS,
+  0,
+  0,
+  0,
+  0,
 )
 
 /** Why `fill` stopped. */
@@ -241,7 +261,9 @@ export class HatfDecoder implements Decoder {
   private optionalColumns(batch: EventBatch) {
     const { touched } = this.fields
     const optional =
-      (touched & (1 << THREAD) ? HAS_THREAD : 0) | (touched & (1 << HEAP) ? HAS_HEAP : 0) | (touched & (1 << TIME) ? HAS_TIME : 0)
+      (touched & (1 << THREAD) ? HAS_THREAD : 0) |
+      (touched & (1 << HEAP) ? HAS_HEAP : 0) |
+      (touched & (1 << TIME) ? HAS_TIME : 0)
     if ((optional & ~batch.columns) !== 0) batch.addColumns(optional)
     return { thread: batch.thread.words, heap: batch.heap.words, time: batch.time.words, optional }
   }

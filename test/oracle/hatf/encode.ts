@@ -23,8 +23,8 @@ export interface HatfEncodeOptions extends EncodeOptions, StrategyOptions {
    */
   attributes?: boolean
   /**
-   * Write each batch as soon as it comes, for live input. Default false: wait until there is a whole window of records to
-   * choose the layouts for, which takes fewer bytes, and the same however the events were cut into batches.
+   * Write each batch as soon as it comes, for live input. Default false: wait until there is a whole window of records
+   * to choose the layouts for, which takes fewer bytes, and the same however the events were cut into batches.
    */
   latency?: boolean
 }
@@ -51,7 +51,10 @@ export class HatfEncoder implements Encoder {
    * @param planner decides how the fields are laid out, instead of the strategies of the options
    * @throws RangeError when the options name an unknown preset or strategy
    */
-  constructor(options: HatfEncodeOptions = {}, private readonly planner: Planner = plannerFor(strategiesOf(options))) {
+  constructor(
+    options: HatfEncodeOptions = {},
+    private readonly planner: Planner = plannerFor(strategiesOf(options)),
+  ) {
     this.attributes = options.attributes ?? false
     this.latency = options.latency ?? false
     this.window = Math.min(planner.window ?? 0, options.window ?? Infinity)
@@ -66,7 +69,7 @@ export class HatfEncoder implements Encoder {
     if (count < batch.count) this.fault = losses.refusal(batch, count)
     try {
       if (batch.header !== this.header) this.begin(batch)
-      for (let i = 0; i < count; ) {
+      for (let i = 0; i < count;) {
         records.reserve(MAX_RECORDS + Math.min(MAX_RECORDS * (count - i), full))
         i = lowering.lower(batch, i, count, records, full)
         if (i < count) this.write()

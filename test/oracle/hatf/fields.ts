@@ -1,14 +1,24 @@
 import { HI, LO, WORD } from '../../../lib/bytes/u64.js'
 import {
-  FIELD_COUNT, FIELD_NAMES, Field, HEAD, Interpretation, LAID_OUT_TAGS, Op, Tag, Width, word, writeWord,
+  FIELD_COUNT,
+  FIELD_NAMES,
+  Field,
+  HEAD,
+  Interpretation,
+  LAID_OUT_TAGS,
+  Op,
+  Tag,
+  Width,
+  word,
+  writeWord,
 } from '../../../lib/formats/hatf/layout.js'
 
 const { none: NONE, default: DEFAULT, baseOffset: BASE_OFFSET, delta: DELTA } = Interpretation
 const { size: SIZE, address: ADDRESS, time: TIME, thread: THREAD, heap: HEAP, attributes: ATTRIBUTES } = Field
 
 /**
- * How each field is laid out at one place of a stream: what the metadata records so far have set. Reader and writer both
- * keep one of these and pass every metadata record through `apply`.
+ * How each field is laid out at one place of a stream: what the metadata records so far have set. Reader and writer
+ * both keep one of these and pass every metadata record through `apply`.
  */
 export class FieldStates {
   /** Width code per field. */
@@ -42,7 +52,8 @@ export class FieldStates {
     const setting = bytes[pos + 3] as number
     if (op !== Op.fieldSize && op !== Op.fieldInterpretation) return `unknown metadata operation ${op}`
     if (field >= FIELD_COUNT) return `metadata for the unknown field ${field}`
-    const fault = op === Op.fieldSize ? this.setWidth(field, setting) : this.setInterpretation(field, setting, bytes, pos + HEAD)
+    const fault =
+      op === Op.fieldSize ? this.setWidth(field, setting) : this.setInterpretation(field, setting, bytes, pos + HEAD)
     if (fault === '') {
       this.touched |= 1 << field
       this.measure()
@@ -101,7 +112,8 @@ export class FieldStates {
     }
     if (field === ATTRIBUTES && interpretation !== NONE) {
       const isEmpty = interpretation === DEFAULT && word(bytes, at) === 0 && word(bytes, at + 4) === 0
-      if (!isEmpty) return 'attributes are bytes, not numbers: they can be stored as they are (none) or empty (default 0)'
+      if (!isEmpty)
+        return 'attributes are bytes, not numbers: they can be stored as they are (none) or empty (default 0)'
     }
     this.interpretation[field] = interpretation
     this.width[field] =
@@ -134,7 +146,12 @@ function readPair(bytes: Uint8Array, at: number, words: Uint32Array, field: numb
 
 /** Reads an occurrence of numeric field `f` at `bytes[at]` into the pair of words at `words[index]`. */
 export function readField(
-  fields: FieldStates, f: number, bytes: Uint8Array, at: number, words: Uint32Array, index: number,
+  fields: FieldStates,
+  f: number,
+  bytes: Uint8Array,
+  at: number,
+  words: Uint32Array,
+  index: number,
 ): void {
   const width = fields.width[f] as number
   let lo = 0
@@ -155,11 +172,16 @@ export function readField(
 }
 
 /**
- * Writes an occurrence of numeric field `f`, whose value is the pair of words at `words[index]`, to `bytes[at]`. The value
- * must fit the field's width and, where nothing is stored, be what the field's default or stride gives.
+ * Writes an occurrence of numeric field `f`, whose value is the pair of words at `words[index]`, to `bytes[at]`. The
+ * value must fit the field's width and, where nothing is stored, be what the field's default or stride gives.
  */
 export function writeField(
-  fields: FieldStates, f: number, bytes: Uint8Array, at: number, words: Uint32Array, index: number,
+  fields: FieldStates,
+  f: number,
+  bytes: Uint8Array,
+  at: number,
+  words: Uint32Array,
+  index: number,
 ): void {
   const width = fields.width[f] as number
   const interpretation = fields.interpretation[f] as number

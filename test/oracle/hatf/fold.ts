@@ -3,8 +3,8 @@ import { U64Column, type EventBatch } from '../../../lib/event/batch.js'
 import { FIELDS, Has, Kind, Outcome } from '../../../lib/event/fields.js'
 
 /**
- * An alloc or a free that happened inside a realloc has a record of its own, before the realloc's. Folding takes those out,
- * so that nothing counts twice. All functions here work on the last events of a batch that is still being filled.
+ * An alloc or a free that happened inside a realloc has a record of its own, before the realloc's. Folding takes those
+ * out, so that nothing counts twice. All functions here work on the last events of a batch that is still being filled.
  */
 
 /** How many events before a realloc can be its components. */

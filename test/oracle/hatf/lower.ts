@@ -50,7 +50,10 @@ export class Lowering {
   private readonly zeroNotes = new Map<number, readonly string[]>()
 
   /** @param attributes whether fields and events without a place are kept in attributes and comments */
-  constructor(private readonly losses: Losses, attributes: boolean) {
+  constructor(
+    private readonly losses: Losses,
+    attributes: boolean,
+  ) {
     this.extras = attributes ? new ExtrasWriter() : undefined
   }
 
@@ -101,7 +104,8 @@ export class Lowering {
     const r = records.count++
     records.tag[r] = tag
     records.given[r] =
-      ((given & HAS_THREAD) !== 0 ? Given.thread : 0) | ((given & HAS_HEAP) !== 0 ? Given.heap : 0) |
+      ((given & HAS_THREAD) !== 0 ? Given.thread : 0) |
+      ((given & HAS_HEAP) !== 0 ? Given.heap : 0) |
       ((given & HAS_TIME) !== 0 ? Given.time : 0)
     copyWords(records.size, r, batch.size, i, (given & HAS_SIZE) !== 0)
     copyWords(records.address, r, batch.address, i, (given & HAS_ADDRESS) !== 0)
@@ -137,7 +141,8 @@ export class Lowering {
     const start = data.pos
     const raw = (rest & HAS_ATTRIBUTES) !== 0 ? batch.strings.view(batch.attributes[i] as number) : undefined
     // Attributes that would be taken for extra fields, or for none at all, are wrapped up in extra fields.
-    const wrap = raw !== undefined && (raw.length === 0 ? this.extras !== undefined : hasMark(raw, 0, raw.length, EXTRAS_MARK))
+    const wrap =
+      raw !== undefined && (raw.length === 0 ? this.extras !== undefined : hasMark(raw, 0, raw.length, EXTRAS_MARK))
     if (this.extras === undefined) {
       if (existing) this.losses.note('existing blocks, written as allocations', batch, i)
       if (without !== 0) this.noteZeros(batch, i, without & ~HAS_OUTCOME)

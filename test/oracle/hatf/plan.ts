@@ -1,7 +1,16 @@
 import { HI, LO } from '../../../lib/bytes/u64.js'
 import { Sink } from '../../../lib/bytes/sink.js'
 import type { FieldStates } from './fields.js'
-import { FIELD_NAMES, Field, HEAD, Interpretation, Op, Tag, Width, writeWord } from '../../../lib/formats/hatf/layout.js'
+import {
+  FIELD_NAMES,
+  Field,
+  HEAD,
+  Interpretation,
+  Op,
+  Tag,
+  Width,
+  writeWord,
+} from '../../../lib/formats/hatf/layout.js'
 import { Given, type Records } from './records.js'
 
 /** Metadata records to be written, and before which records. */
@@ -29,7 +38,15 @@ export class Plan {
    * @param lo @param hi the default, base or initial value, where the interpretation has one
    * @param strideLo @param strideHi the stride, where the interpretation is stride
    */
-  setInterpretation(r: number, field: number, interpretation: number, lo = 0, hi = 0, strideLo = 0, strideHi = 0): void {
+  setInterpretation(
+    r: number,
+    field: number,
+    interpretation: number,
+    lo = 0,
+    hi = 0,
+    strideLo = 0,
+    strideHi = 0,
+  ): void {
     this.head(r, Op.fieldInterpretation, field, interpretation)
     if (interpretation === Interpretation.none) return
     this.pair(lo, hi)
@@ -71,14 +88,15 @@ export class Plan {
 
 /**
  * Decides how the fields of a block of records are laid out: which metadata goes before which record. The rules:
- * - Every value must fit the width that holds at its record, and be what the default or stride gives where none is stored.
+ * - Every value must fit the width that holds at its record, and be what the default or stride gives where none is
+ *   stored.
  * - Thread, heap and time get their first metadata before the first record that has one given, not earlier: until then
  *   readers take them for absent. From then on they must have a layout that gives back the values in the columns.
  */
 export interface Planner {
   /**
-   * How many records it wants to see at once, to look ahead. Without it, or with 0, records come as they are, and what is
-   * written must not depend on how they were cut into blocks.
+   * How many records it wants to see at once, to look ahead. Without it, or with 0, records come as they are, and what
+   * is written must not depend on how they were cut into blocks.
    */
   readonly window?: number
   /**
@@ -96,8 +114,8 @@ export function widthOf(lo: number, hi: number): number {
 
 /**
  * Stores values as they are. Sizes and addresses have the 4 bytes of the defaults; the other fields have none until the
- * first record with one. Before a record whose value does not fit, the field is widened; never is it made narrower. So the
- * bytes do not depend on how the events were cut into batches.
+ * first record with one. Before a record whose value does not fit, the field is widened; never is it made narrower. So
+ * the bytes do not depend on how the events were cut into batches.
  * @param planned the codes of the fields that it is for
  */
 export function plain(planned: readonly number[]): Planner {
@@ -118,7 +136,9 @@ export function plain(planned: readonly number[]): Planner {
         const lo = words[2 * r + LO] as number
         const hi = words[2 * r + HI] as number
         const width = widths[field] as number
-        if (hi !== 0 ? width < 8 : width < 4 && (lo > 0xffff || (width < 2 && (lo > 0xff || (width === 0 && isGiven))))) {
+        if (
+          hi !== 0 ? width < 8 : width < 4 && (lo > 0xffff || (width < 2 && (lo > 0xff || (width === 0 && isGiven))))
+        ) {
           widen(r, field, widthOf(lo, hi))
         }
       }

@@ -114,7 +114,8 @@ export class KmemtraceDecoder implements Decoder {
     if (reader.fault !== undefined) this.fault = malformed(reader.fault, this.behindZeros(reader, batch.count))
     if (reader.stray !== before) {
       const at = { format: FORMAT, offset: reader.stray, event: this.delivered + reader.strayRow + 1 }
-      const told = 'the bytes behind this record are no features; they are carried as they are, and further ones are not told'
+      const told =
+        'the bytes behind this record are no features; they are carried as they are, and further ones are not told'
       this.warnings.push(`${describe(at)}: ${told}`)
     }
   }

@@ -5,7 +5,13 @@ import type { TraceHeader } from '../../../lib/event/header.js'
 import { Losses } from '../../../lib/event/losses.js'
 import type { Encoder } from '../../../lib/event/stage.js'
 import type { EncodeOptions } from '../../../lib/formats/format.js'
-import { DEFAULT_LAYOUT, FORMAT, carriedBy, layoutFor, type KmemtraceLayout } from '../../../lib/formats/kmemtrace/layout.js'
+import {
+  DEFAULT_LAYOUT,
+  FORMAT,
+  carriedBy,
+  layoutFor,
+  type KmemtraceLayout,
+} from '../../../lib/formats/kmemtrace/layout.js'
 import { Lowering } from './lower.js'
 import { RecordWriter, SINK_BYTES } from './write.js'
 

@@ -5,8 +5,17 @@ import { NO_HEADER } from '../../../lib/event/header.js'
 import type { Losses } from '../../../lib/event/losses.js'
 import { areFeatures } from '../../../lib/formats/kmemtrace/features.js'
 import {
-  DEFAULT_ALLOC, DEFAULT_FREE, EventId, FORMAT, MAX_RECORD, NO_TYPE, TYPE_OF_ALLOC, TYPE_OF_FREE,
-  allocSize, coreSize, type KmemtraceLayout,
+  DEFAULT_ALLOC,
+  DEFAULT_FREE,
+  EventId,
+  FORMAT,
+  MAX_RECORD,
+  NO_TYPE,
+  TYPE_OF_ALLOC,
+  TYPE_OF_FREE,
+  allocSize,
+  coreSize,
+  type KmemtraceLayout,
 } from '../../../lib/formats/kmemtrace/layout.js'
 import { Parts, reallocParts } from '../../../lib/formats/realloc.js'
 
@@ -46,7 +55,9 @@ const MAX_US_HIGH = Number(MAX_US >> 32n)
 /** A `lost` event with a larger count than this is not written: nobody means more than 100 MB of zeros. */
 const MAX_ZEROS = 4_194_304
 
-/** Finds the records for events, and counts what of them has no place there. What is to be written is in typed arrays. */
+/**
+ * Finds the records for events, and counts what of them has no place there. What is to be written is in typed arrays.
+ */
 export class Lowering {
   /** How many records there are. */
   count = 0
@@ -92,7 +103,8 @@ export class Lowering {
         // Most events are done with here.
         const alloc = kind === KIND_ALLOC
         const usual = alloc ? USUAL_ALLOC : USUAL_FREE
-        const type = (fields & HAS_API) === 0 ? NO_TYPE : ((alloc ? TYPE_OF_ALLOC : TYPE_OF_FREE)[api[i] as number] as number)
+        const type =
+          (fields & HAS_API) === 0 ? NO_TYPE : ((alloc ? TYPE_OF_ALLOC : TYPE_OF_FREE)[api[i] as number] as number)
         if ((fields & (usual | UNUSUAL)) === usual && type !== NO_TYPE) {
           const r = this.count++
           rows[r] = i

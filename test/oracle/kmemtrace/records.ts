@@ -3,7 +3,17 @@ import { BATCH_EVENTS, BATCH_STRING_BYTES, EventBatch } from '../../../lib/event
 import { Has, Kind, fieldSet } from '../../../lib/event/fields.js'
 import type { TraceHeader } from '../../../lib/event/header.js'
 import { areFeatures } from '../../../lib/formats/kmemtrace/features.js'
-import { ALLOC_APIS, EventId, FREE_APIS, HEAD, TYPES, allocSize, callSiteAt, coreSize, type KmemtraceLayout } from '../../../lib/formats/kmemtrace/layout.js'
+import {
+  ALLOC_APIS,
+  EventId,
+  FREE_APIS,
+  HEAD,
+  TYPES,
+  allocSize,
+  callSiteAt,
+  coreSize,
+  type KmemtraceLayout,
+} from '../../../lib/formats/kmemtrace/layout.js'
 
 const HAS_API = Has.api
 const HAS_ATTRIBUTES = Has.attributes
@@ -52,14 +62,19 @@ export class RecordReader {
    * @param header the header of all batches
    * @param cpu the CPU that all records are of, where they do not say it
    */
-  constructor(layout: KmemtraceLayout, private readonly header: TraceHeader, private readonly cpu: number | undefined) {
+  constructor(
+    layout: KmemtraceLayout,
+    private readonly header: TraceHeader,
+    private readonly cpu: number | undefined,
+  ) {
     this.little = layout.byteOrder === 'little'
     this.timed = layout.layout === 'ftrace'
     this.wide = layout.wordSize === 8
     this.callSiteAt = callSiteAt(layout)
     this.core = coreSize(layout)
     this.alloc = allocSize(layout)
-    this.shared = CORE_FIELDS | (this.timed ? fieldSet('cpu', 'time') : fieldSet('sequence')) | (cpu === undefined ? 0 : Has.cpu)
+    this.shared =
+      CORE_FIELDS | (this.timed ? fieldSet('cpu', 'time') : fieldSet('sequence')) | (cpu === undefined ? 0 : Has.cpu)
     this.columns = this.shared | ALLOC_FIELDS | HAS_API
   }
 

@@ -2,7 +2,13 @@ import type { Sink } from '../../../lib/bytes/sink.js'
 import { HI, LO, WORD } from '../../../lib/bytes/u64.js'
 import type { EventBatch } from '../../../lib/event/batch.js'
 import { Has } from '../../../lib/event/fields.js'
-import { EventId, MAX_RECORD, callSiteAt, coreSize, type KmemtraceLayout } from '../../../lib/formats/kmemtrace/layout.js'
+import {
+  EventId,
+  MAX_RECORD,
+  callSiteAt,
+  coreSize,
+  type KmemtraceLayout,
+} from '../../../lib/formats/kmemtrace/layout.js'
 import { zerosOf, type Lowering } from './lower.js'
 
 const HAS_ADDRESS = Has.address
@@ -46,7 +52,11 @@ export class RecordWriter {
    * @param cpu what `ftrace` records of events without a CPU say
    * @param sink of `SINK_BYTES`, to be emptied between two calls of `write`
    */
-  constructor(layout: KmemtraceLayout, private readonly cpu: number, private readonly sink: Sink) {
+  constructor(
+    layout: KmemtraceLayout,
+    private readonly cpu: number,
+    private readonly sink: Sink,
+  ) {
     this.view = new DataView(sink.bytes.buffer)
     this.little = layout.byteOrder === 'little'
     this.timed = layout.layout === 'ftrace'

@@ -87,7 +87,8 @@ export class MtrcDecoder implements Decoder {
       if (input.left === 0 && !this.headerIsNew) return this.starve('the end marker is missing')
       const batch = (this.batch ??= this.reader.newBatch(this.header, input.left))
       const stop = this.readRecords(batch)
-      if (stop === Stop.short) this.starve(input.left === 0 ? 'the end marker is missing' : 'the input ends within a record')
+      if (stop === Stop.short)
+        this.starve(input.left === 0 ? 'the end marker is missing' : 'the input ends within a record')
       if (stop !== Stop.mark || batch.count > 0 || this.headerIsNew) return
     }
   }
@@ -117,11 +118,15 @@ export class MtrcDecoder implements Decoder {
     const { input } = this
     const layout = readHeader(input.bytes, input.pos, input.end)
     if (layout === 'bad') this.fault = malformed('not the header of a trace', this.here(0))
-    else if (layout === 'short') this.starve(input.left === 0 ? 'the input is empty' : 'the input ends within the header')
+    else if (layout === 'short')
+      this.starve(input.left === 0 ? 'the input is empty' : 'the input ends within the header')
     else this.beginTrace(layout, headerLength(layout))
   }
 
-  /** Reads an end marker, or the header of a trace that begins behind it or in its place. @returns whether a trace began */
+  /**
+   * Reads an end marker, or the header of a trace that begins behind it or in its place.
+   * @returns whether a trace began
+   */
   private readMark(): boolean {
     const { input } = this
     const { bytes, pos, end } = input
@@ -171,7 +176,8 @@ export class MtrcDecoder implements Decoder {
   private warn(text: string): void {
     const { warnings } = this
     if (warnings.length < MAX_WARNINGS - 1) warnings.push(`${describe(this.here(0))}: ${text}`)
-    else if (warnings.length < MAX_WARNINGS) warnings.push(`${describe(this.here(0))}: ${text}; further ones are not told`)
+    else if (warnings.length < MAX_WARNINGS)
+      warnings.push(`${describe(this.here(0))}: ${text}; further ones are not told`)
   }
 
   /** The place of the event that comes after `pending` more than were given out. */

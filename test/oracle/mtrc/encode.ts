@@ -9,7 +9,14 @@ import type { Encoder } from '../../../lib/event/stage.js'
 import type { EncodeOptions } from '../../../lib/formats/format.js'
 import { BlockIndices, LEFT_OUT } from './indices.js'
 import {
-  FORMAT, INTERNAL_TYPE, MAGIC, MAX_NAME, RECORD, hasSources, layoutOf, writeHeader,
+  FORMAT,
+  INTERNAL_TYPE,
+  MAGIC,
+  MAX_NAME,
+  RECORD,
+  hasSources,
+  layoutOf,
+  writeHeader,
 } from '../../../lib/formats/mtrc/layout.js'
 import { MAX_CANONICAL_LEB, NAME_DEFINES } from './constants.js'
 import { writeLeb } from './leb128.js'
@@ -43,7 +50,10 @@ const BLOCK = fieldSet('index', 'address', 'size')
 const SOURCE = fieldSet('thread', 'function', 'file', 'line')
 const RESERVE = fieldSet('address', 'size', 'type')
 
-/** What traces since 1.4.5 have a place for. A free's address and size and a realloc's old address follow from the index. */
+/**
+ * What traces since 1.4.5 have a place for. A free's address and size and a realloc's old address follow from the
+ * index.
+ */
 export const CARRIED: Carried = {
   alloc: BLOCK | SOURCE,
   existing: BLOCK | SOURCE,
@@ -62,8 +72,8 @@ export const CARRIED_WITHOUT_SOURCES: Carried = {
 }
 
 /**
- * Events to mpatrol tracing output. Events that have an allocation index keep it; others get one by their address, which
- * costs memory in proportion to the blocks that are live at once.
+ * Events to mpatrol tracing output. Events that have an allocation index keep it; others get one by their address,
+ * which costs memory in proportion to the blocks that are live at once.
  */
 export class MtrcEncoder implements Encoder {
   readonly losses: Losses
@@ -141,7 +151,10 @@ export class MtrcEncoder implements Encoder {
     this.files.clear()
   }
 
-  /** Writes events until the batch or the room for output is used up. Whatever it throws, `sink` ends with a whole record. */
+  /**
+   * Writes events until the batch or the room for output is used up. Whatever it throws, `sink` ends with a whole
+   * record.
+   */
   private writeRows(batch: EventBatch): void {
     const { sink, sources, indices, rows, functions, files } = this
     const { kind: kinds, mask, function: functionIds, file: fileIds, line } = batch
@@ -178,13 +191,15 @@ export class MtrcEncoder implements Encoder {
       out[p++] = type
       if (kind !== KIND_RESERVE) p = writeLeb(out, p, indexLo, indexHi)
       if (type !== F) {
-        if ((fields & HAS_ADDRESS) !== 0) p = writeLeb(out, p, address[2 * i + LO] as number, address[2 * i + HI] as number)
+        if ((fields & HAS_ADDRESS) !== 0)
+          p = writeLeb(out, p, address[2 * i + LO] as number, address[2 * i + HI] as number)
         else p = this.writeMissing('address', batch, i, p)
         if ((fields & HAS_SIZE) !== 0) p = writeLeb(out, p, size[2 * i + LO] as number, size[2 * i + HI] as number)
         else p = this.writeMissing('size', batch, i, p)
       }
       if (sources && kind !== KIND_RESERVE) {
-        if ((fields & HAS_THREAD) !== 0) p = writeLeb(out, p, thread[2 * i + LO] as number, thread[2 * i + HI] as number)
+        if ((fields & HAS_THREAD) !== 0)
+          p = writeLeb(out, p, thread[2 * i + LO] as number, thread[2 * i + HI] as number)
         else out[p++] = 0
         if ((fields & HAS_FUNCTION) !== 0) {
           p = this.writeName(functions, functionIds[i] as number, batch, i, p)
@@ -219,8 +234,8 @@ export class MtrcEncoder implements Encoder {
   }
 
   /**
-   * Writes a name at `p`: its cache entry, with the name itself when it gets one only now. Leaves room for the rest of a
-   * record; `sink.bytes` may be another array afterwards, `sink.pos` stays at the record's first byte.
+   * Writes a name at `p`: its cache entry, with the name itself when it gets one only now. Leaves room for the rest of
+   * a record; `sink.bytes` may be another array afterwards, `sink.pos` stays at the record's first byte.
    * @returns the position after it
    */
   private writeName(cache: WrittenNames, id: number, batch: EventBatch, i: number, p: number): number {

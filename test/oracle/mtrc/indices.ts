@@ -89,7 +89,9 @@ export class BlockIndices {
     const oldHi = from ? (batch.oldAddress.words[2 * i + HI] as number) : 0
     const gone = (lo | hi) === 0 || outcome === Outcome.freed
     if ((oldLo | oldHi) === 0) {
-      return gone ? this.leaveOut('reallocs of null to null') : this.alloc(lo, hi, 'reallocs of null, written as allocs')
+      return gone
+        ? this.leaveOut('reallocs of null to null')
+        : this.alloc(lo, hi, 'reallocs of null, written as allocs')
     }
     if (gone) {
       const { words } = batch.size

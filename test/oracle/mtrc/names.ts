@@ -5,7 +5,10 @@ import { NAME_DEFINES } from './constants.js'
 
 /** A reader's side of one of the two name caches: which name each entry stands for. */
 export class ReadNames {
-  /** Per entry, the id of its name in the current batch's strings, or -1 where `read` has to find it. Entry 0 is not used. */
+  /**
+   * Per entry, the id of its name in the current batch's strings, or -1 where `read` has to find it. Entry 0 is not
+   * used.
+   */
   readonly ids = new Int32Array(NAME_ENTRIES + 1).fill(-1)
   private readonly names: (Uint8Array | undefined)[] = []
 
@@ -49,8 +52,8 @@ export class ReadNames {
 export const NOT_CACHED = 0
 
 /**
- * A writer's side of one of the two name caches, with mpatrol's policy: a hit moves the entry to the front; a miss takes
- * the first entry that was never used, else the one used longest ago. Same names in, same bytes out.
+ * A writer's side of one of the two name caches, with mpatrol's policy: a hit moves the entry to the front; a miss
+ * takes the first entry that was never used, else the one used longest ago. Same names in, same bytes out.
  */
 export class WrittenNames {
   // Two parallel lists, the most recently used first: the entry, and the id of its name in the current batch's strings.

@@ -4,7 +4,14 @@ import type { TraceError, TracePosition } from '../../../lib/event/error.js'
 import { Has, Kind } from '../../../lib/event/fields.js'
 import type { TraceHeader } from '../../../lib/event/header.js'
 import { Fault, failure } from './fault.js'
-import { INTERNAL_TYPE, MAX_LEB, NAME_ENTRIES, RECORD, hasSources, type MtrcLayout } from '../../../lib/formats/mtrc/layout.js'
+import {
+  INTERNAL_TYPE,
+  MAX_LEB,
+  NAME_ENTRIES,
+  RECORD,
+  hasSources,
+  type MtrcLayout,
+} from '../../../lib/formats/mtrc/layout.js'
 import { readLeb } from './leb128.js'
 import { ReadNames } from './names.js'
 import { LiveBlocks } from './resolve.js'
@@ -28,8 +35,8 @@ const { alloc: A, free: F, reserve: H, internal: I, mark: M, realloc: R } = RECO
 const INTERNAL = new TextEncoder().encode(INTERNAL_TYPE)
 
 /**
- * `RecordReader.read` looks at most this many bytes beyond a record's first byte or the end of a name: five numbers, the
- * record's type and two bytes for names.
+ * `RecordReader.read` looks at most this many bytes beyond a record's first byte or the end of a name: five numbers,
+ * the record's type and two bytes for names.
  */
 export const PADDING = 5 * MAX_LEB + 3
 

@@ -6,7 +6,24 @@ import { FIELDS } from '../../../lib/event/fields.js'
 import type { Decoder } from '../../../lib/event/stage.js'
 import { decodeText } from '../../../lib/event/strings.js'
 import { parseRecord } from './general.js'
-import { ADDRESS, API, API_TEXTS, FIELD_TYPE, I32, JSON_OBJECT, KEYS, KEY_TEXTS, KIND_TEXTS, LIST, MAX_LINE_BYTES, OUTCOME, OUTCOME_TEXTS, STRING, U32, U64 } from './layout.js'
+import {
+  ADDRESS,
+  API,
+  API_TEXTS,
+  FIELD_TYPE,
+  I32,
+  JSON_OBJECT,
+  KEYS,
+  KEY_TEXTS,
+  KIND_TEXTS,
+  LIST,
+  MAX_LINE_BYTES,
+  OUTCOME,
+  OUTCOME_TEXTS,
+  STRING,
+  U32,
+  U64,
+} from './layout.js'
 import { Sequence } from '../../../lib/wire/ndjson/sequence.js'
 import type { Text } from './text.js'
 
@@ -93,7 +110,8 @@ export class NdjsonDecoder implements Decoder {
     }
     if (this.sequence.worthGiving(this.batch)) return this.sequence.give(this.batch)
     if (this.failure !== undefined) throw this.failure
-    if (input.left > MAX_LINE_BYTES) throw limit(`a line of more than ${MAX_LINE_BYTES} bytes`, this.sequence.position(0))
+    if (input.left > MAX_LINE_BYTES)
+      throw limit(`a line of more than ${MAX_LINE_BYTES} bytes`, this.sequence.position(0))
     return null
   }
 
@@ -191,7 +209,9 @@ export class NdjsonDecoder implements Decoder {
     pos += (KIND_TEXTS[kind] as Text).length
     let mask = 0
     while (bytes[pos] === COMMA) {
-      const f = KEY_TABLE[keyHash(bytes[pos + 2] as number, bytes[pos + 3] as number, bytes[pos + 4] as number)] as number
+      const f = KEY_TABLE[
+        keyHash(bytes[pos + 2] as number, bytes[pos + 3] as number, bytes[pos + 4] as number)
+      ] as number
       if (f === 255) return -1
       const key = KEY_TEXTS[f] as Text
       if (!key.matches(view, pos)) return -1

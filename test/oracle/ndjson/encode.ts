@@ -6,10 +6,29 @@ import { NO_HEADER, type TraceHeader } from '../../../lib/event/header.js'
 import { Losses } from '../../../lib/event/losses.js'
 import type { Encoder } from '../../../lib/event/stage.js'
 import type { StringTable } from '../../../lib/event/strings.js'
-import { ADDRESS, API, API_TEXTS, CARRIED, FIELD_TYPE, I32, JSON_OBJECT, KEY_TEXTS, KIND_TEXTS, LIST, OUTCOME, OUTCOME_TEXTS, STRING, U32, U64 } from './layout.js'
+import {
+  ADDRESS,
+  API,
+  API_TEXTS,
+  CARRIED,
+  FIELD_TYPE,
+  I32,
+  JSON_OBJECT,
+  KEY_TEXTS,
+  KIND_TEXTS,
+  LIST,
+  OUTCOME,
+  OUTCOME_TEXTS,
+  STRING,
+  U32,
+  U64,
+} from './layout.js'
 import type { Text } from './text.js'
 
-/** Results are given out when they have reached this size: some times what a pipe takes, so that writing one overlaps with making the next. */
+/**
+ * Results are given out when they have reached this size: some times what a pipe takes, so that writing one overlaps
+ * with making the next.
+ */
 const CHUNK_BYTES = 262_144
 
 /** All that an event can take but its strings: keys, quotes and numbers. */
@@ -69,7 +88,9 @@ export class NdjsonEncoder implements Encoder {
       this.events += row - first
       if (row === batch.count) this.batch = undefined
     }
-    return this.out.pos > 0 && (this.batch === undefined || this.out.pos >= CHUNK_BYTES || this.ending) ? this.out.take() : null
+    return this.out.pos > 0 && (this.batch === undefined || this.out.pos >= CHUNK_BYTES || this.ending)
+      ? this.out.take()
+      : null
   }
 
   private writeHeader(header: TraceHeader): void {
@@ -120,7 +141,9 @@ export class NdjsonEncoder implements Encoder {
     out.bytes[out.pos++] = CLOSING_BRACKET
   }
 
-  /** Writes one event. A method of its own, for V8 compiles short calls that are made often better than one long loop. */
+  /**
+   * Writes one event. A method of its own, for V8 compiles short calls that are made often better than one long loop.
+   */
   private writeRow(batch: EventBatch, row: number): void {
     this.room(EVENT_BYTES)
     const sink = this.out

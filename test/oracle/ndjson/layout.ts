@@ -2,7 +2,10 @@ import { ALL_FIELDS, APIS, FIELDS, KINDS, OUTCOMES, type FieldType } from '../..
 import type { Carried } from '../../../lib/event/losses.js'
 import { Text } from './text.js'
 
-/** A line without end is given up at this length. The longest that heapflow writes are events whose `fields` are as long as they may be. */
+/**
+ * A line without end is given up at this length. The longest that heapflow writes are events whose `fields` are as long
+ * as they may be.
+ */
 export const MAX_LINE_BYTES = 4_194_304
 
 /** The kinds of the record that begins and the record that ends a stream. */
@@ -10,7 +13,18 @@ export const HEADER_KIND = 'header'
 export const END_KIND = 'end'
 
 /** How a value is written, in the order of the codes below. */
-const TYPES: readonly FieldType[] = ['u64', 'address', 'u32', 'i32', 'api', 'outcome', 'string', 'bytes', 'list', 'json']
+const TYPES: readonly FieldType[] = [
+  'u64',
+  'address',
+  'u32',
+  'i32',
+  'api',
+  'outcome',
+  'string',
+  'bytes',
+  'list',
+  'json',
+]
 export const U64 = 0
 export const ADDRESS = 1
 export const U32 = 2
@@ -26,7 +40,16 @@ export const JSON_OBJECT = 9
 export const FIELD_TYPE = Uint8Array.from(FIELDS, (field) => TYPES.indexOf(field.type))
 
 const OPENING: Readonly<Record<FieldType, string>> = {
-  u64: '', u32: '', i32: '', json: '', list: '[', address: '"0x', api: '"', outcome: '"', string: '"', bytes: '"',
+  u64: '',
+  u32: '',
+  i32: '',
+  json: '',
+  list: '[',
+  address: '"0x',
+  api: '"',
+  outcome: '"',
+  string: '"',
+  bytes: '"',
 }
 
 /** Per field, what stands between the value before and this one: `,"thread":`, `,"address":"0x`, `,"file":"`. */

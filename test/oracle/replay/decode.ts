@@ -177,10 +177,14 @@ export class ReplayDecoder implements Decoder {
         c = bytes[++p] as number
         while (c === SPACE || c === TAB) c = bytes[++p] as number
 
-        // A byte that is not there ends each comparison, and the line feed is in none of these words. The two that make up
-        // nearly all of a dump are spelled out.
+        // A byte that is not there ends each comparison, and the line feed is in none of these words. The two that make
+        // up nearly all of a dump are spelled out.
         if (
-          c === 0x6d && bytes[p + 1] === 0x61 && bytes[p + 2] === 0x6c && bytes[p + 3] === 0x6c && bytes[p + 4] === 0x6f &&
+          c === 0x6d &&
+          bytes[p + 1] === 0x61 &&
+          bytes[p + 2] === 0x6c &&
+          bytes[p + 3] === 0x6c &&
+          bytes[p + 4] === 0x6f &&
           bytes[p + 5] === 0x63
         ) {
           kind[i] = ALLOC
@@ -276,7 +280,8 @@ export class ReplayDecoder implements Decoder {
               fields |= HAS_TIME | HAS_END_TIME
             }
             if (p < 0) {
-              expected = kind[i] === THREAD_DESTROY ? 'a time or the end of the line' : 'two times or the end of the line'
+              expected =
+                kind[i] === THREAD_DESTROY ? 'a time or the end of the line' : 'two times or the end of the line'
               break
             }
             next = endOfLine(bytes, p)
@@ -328,7 +333,13 @@ export class ReplayDecoder implements Decoder {
     const { input } = this
     const end = input.bytes.indexOf(LF, start)
     if (end - start >= MAX_LINE) return this.tooLong(start, this.line, events)
-    const place = { format: NAME, offset: input.offset + at - start, line: this.line, column: at - start + 1, event: events + 1 }
+    const place = {
+      format: NAME,
+      offset: input.offset + at - start,
+      line: this.line,
+      column: at - start + 1,
+      event: events + 1,
+    }
     return this.unterminated && at === input.end - 1
       ? truncated(`the last line ends where ${expected} should stand`, place)
       : malformed(`expected ${expected}`, place)

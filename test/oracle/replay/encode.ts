@@ -146,7 +146,8 @@ export class ReplayEncoder extends LineEncoder {
     const at = 2 * i
     const fields = batch.mask[i] as number
     const api = (fields & HAS_API) === 0 ? -1 : (batch.api[i] as number)
-    const aligned = (fields & HAS_ALIGNMENT) !== 0 && (api === MEMALIGN_API || (api !== CALLOC_API && (fields & HAS_COUNT) === 0))
+    const aligned =
+      (fields & HAS_ALIGNMENT) !== 0 && (api === MEMALIGN_API || (api !== CALLOC_API && (fields & HAS_COUNT) === 0))
     const form = aligned ? 'memalign' : 'calloc'
     const left = fields & CARRIED_BY_ANY & ~FORM_FIELDS[form]
     if (left !== 0) this.losses.note(`${fieldNames(left).join(', ')} of ${form}`, batch, i)
@@ -240,7 +241,8 @@ export class ReplayEncoder extends LineEncoder {
       return p
     }
     if (outcome >= 0) {
-      const shown = (oldLo | oldHi) === 0 ? ALLOCATED : (lo | hi) === 0 ? FREED : lo === oldLo && hi === oldHi ? NO_MOVE : MOVED
+      const shown =
+        (oldLo | oldHi) === 0 ? ALLOCATED : (lo | hi) === 0 ? FREED : lo === oldLo && hi === oldHi ? NO_MOVE : MOVED
       if (shown !== outcome) this.losses.note('outcome that the addresses do not show', batch, i)
     }
     if ((fields & HAS_API) !== 0 && batch.api[i] !== REALLOC_API) this.noteApi('realloc', batch, i)
@@ -265,7 +267,8 @@ export class ReplayEncoder extends LineEncoder {
   /** A pair of times; the text has no place for one alone. */
   private writeTimes(out: Uint8Array, p: number, batch: EventBatch, i: number, micros: boolean): number {
     const fields = batch.mask[i] as number
-    if ((fields & HAS_TIMES) !== HAS_TIMES) this.losses.note('time without endTime or the reverse, written for both', batch, i)
+    if ((fields & HAS_TIMES) !== HAS_TIMES)
+      this.losses.note('time without endTime or the reverse, written for both', batch, i)
     const first = (fields & HAS_TIME) !== 0 ? batch.time.words : batch.endTime.words
     const second = (fields & HAS_END_TIME) !== 0 ? batch.endTime.words : batch.time.words
     p = this.writeTime(out, p, first, batch, i, micros)
@@ -275,11 +278,26 @@ export class ReplayEncoder extends LineEncoder {
   /** thread_done's only time. */
   private writeDone(out: Uint8Array, p: number, batch: EventBatch, i: number, micros: boolean): number {
     const fields = batch.mask[i] as number
-    if ((fields & HAS_TIMES) === HAS_TIMES) this.losses.note('time of thread-destroy events that have endTime too', batch, i)
-    return this.writeTime(out, p, (fields & HAS_END_TIME) !== 0 ? batch.endTime.words : batch.time.words, batch, i, micros)
+    if ((fields & HAS_TIMES) === HAS_TIMES)
+      this.losses.note('time of thread-destroy events that have endTime too', batch, i)
+    return this.writeTime(
+      out,
+      p,
+      (fields & HAS_END_TIME) !== 0 ? batch.endTime.words : batch.time.words,
+      batch,
+      i,
+      micros,
+    )
   }
 
-  private writeTime(out: Uint8Array, p: number, words: Uint32Array, batch: EventBatch, i: number, micros: boolean): number {
+  private writeTime(
+    out: Uint8Array,
+    p: number,
+    words: Uint32Array,
+    batch: EventBatch,
+    i: number,
+    micros: boolean,
+  ): number {
     let lo = words[2 * i + LO] as number
     let hi = words[2 * i + HI] as number
     if (micros) {

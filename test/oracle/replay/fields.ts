@@ -9,7 +9,8 @@ export function decimalField(bytes: Uint8Array, p: number, words: Uint32Array, a
 }
 
 /**
- * Reads blanks and a 64-bit hex number of either case, with `0x` or without. Too large a number does not fit at its first byte.
+ * Reads blanks and a 64-bit hex number of either case, with `0x` or without. Too large a number does not fit at its
+ * first byte.
  */
 export function pointerField(bytes: Uint8Array, p: number, words: Uint32Array, at: number): number {
   p = gap(bytes, p)

@@ -10,7 +10,9 @@ export const Word = {
   thread_done: ascii('thread_done'),
 } as const
 
-/** Passes over blanks and a carriage return to the line feed; if something else stands before it, `~position` of that. */
+/**
+ * Passes over blanks and a carriage return to the line feed; if something else stands before it, `~position` of that.
+ */
 export function endOfLine(bytes: Uint8Array, p: number): number {
   let c = bytes[p] as number
   while (c === SPACE || c === TAB) c = bytes[++p] as number

@@ -10,7 +10,10 @@ import { blockEvents, HEADER, inBatches } from '../events.js'
 const A = 0x1000n
 const B = 0x2000n
 
-function repair(input: readonly EventBatch[], options?: RepairOptions): { events: TraceEvent[]; changes: Record<string, number> } {
+function repair(
+  input: readonly EventBatch[],
+  options?: RepairOptions,
+): { events: TraceEvent[]; changes: Record<string, number> } {
   const stage = new Repair(options)
   const { out, error } = drive(stage, input)
   expect(error).toBeUndefined()
@@ -27,12 +30,22 @@ function faults(events: readonly TraceEvent[]): Record<string, number> {
   return Object.fromEntries(verifier.counts)
 }
 
-const alloc = (address: bigint, size: bigint, more: Partial<TraceEvent> = {}): TraceEvent => ({ kind: 'alloc', address, size, ...more })
+const alloc = (address: bigint, size: bigint, more: Partial<TraceEvent> = {}): TraceEvent => ({
+  kind: 'alloc',
+  address,
+  size,
+  ...more,
+})
 const free = (address: bigint, more: Partial<TraceEvent> = {}): TraceEvent => ({ kind: 'free', address, ...more })
 
 describe('Repair', () => {
   it('moves a free that was recorded behind the reuse of its address, with the time of its new place', () => {
-    const events = [alloc(A, 8n, { time: 1n }), alloc(A, 16n, { time: 2n, thread: 7n }), free(A, { time: 3n, endTime: 4n }), free(A, { time: 9n })]
+    const events = [
+      alloc(A, 8n, { time: 1n }),
+      alloc(A, 16n, { time: 2n, thread: 7n }),
+      free(A, { time: 3n, endTime: 4n }),
+      free(A, { time: 9n }),
+    ]
     expect(repaired(events)).toEqual({
       events: [events[0], free(A, { time: 1n, endTime: 1n }), events[1], events[3]],
       changes: { 'free-moved': 1 },
@@ -59,7 +72,10 @@ describe('Repair', () => {
   it('finds late frees in a row, and the last one by its thread', () => {
     const by = (thread: bigint) => ({ thread })
     const chain = [alloc(A, 1n), alloc(A, 2n), free(A), alloc(A, 3n), free(A), free(A)]
-    expect(repaired(chain)).toEqual({ events: [chain[0], chain[2], chain[1], chain[4], chain[3], chain[5]], changes: { 'free-moved': 2 } })
+    expect(repaired(chain)).toEqual({
+      events: [chain[0], chain[2], chain[1], chain[4], chain[3], chain[5]],
+      changes: { 'free-moved': 2 },
+    })
     const last = [alloc(A, 1n, by(1n)), alloc(A, 2n, by(2n)), free(A, by(1n))]
     expect(repaired(last)).toEqual({ events: [last[0], last[2], last[1]], changes: { 'free-moved': 1 } })
     const own = [alloc(A, 1n, by(1n)), alloc(A, 2n, by(2n)), free(A, by(2n))]
@@ -68,7 +84,15 @@ describe('Repair', () => {
 
   it('never takes a free by the thread that got the block', () => {
     const by = { thread: 1n }
-    const events = [alloc(A, 64n, by), alloc(A, 128n, by), alloc(B, 8n, by), free(A, by), alloc(A, 32n, by), free(A, by), free(A, by)]
+    const events = [
+      alloc(A, 64n, by),
+      alloc(A, 128n, by),
+      alloc(B, 8n, by),
+      free(A, by),
+      alloc(A, 32n, by),
+      free(A, by),
+      free(A, by),
+    ]
     const { changes, events: mended } = repaired(events)
     expect(changes).toEqual({ 'free-added': 1, 'free-dropped': 1 })
     expect(mended).toEqual([events[0], free(A, by), ...events.slice(1, -1)])
@@ -76,14 +100,22 @@ describe('Repair', () => {
 
   it('leaves alone what is allowed', () => {
     const events = [
-      alloc(A, 0n, { time: 5n }), alloc(A, 8n, { time: 4n }), alloc(A - 8n, 16n), free(B), free(A), free(A), { kind: 'realloc', oldAddress: B, address: B, size: 2n ** 50n } as const,
+      alloc(A, 0n, { time: 5n }),
+      alloc(A, 8n, { time: 4n }),
+      alloc(A - 8n, 16n),
+      free(B),
+      free(A),
+      free(A),
+      { kind: 'realloc', oldAddress: B, address: B, size: 2n ** 50n } as const,
     ]
     expect(repaired(events, { allow: FAULTS })).toEqual({ events, changes: {} })
     expect(repaired([alloc(A, 0n)], { allow: ['zero-size'] }).changes).toEqual({})
   })
 
   it('holds large strings only up to a limit, and small batches joined', () => {
-    const long = Array.from({ length: 200 }, (_, i) => alloc(BigInt(i + 1) * 64n, 8n, { function: `${i}`.padEnd(400_000, 'x') }))
+    const long = Array.from({ length: 200 }, (_, i) =>
+      alloc(BigInt(i + 1) * 64n, 8n, { function: `${i}`.padEnd(400_000, 'x') }),
+    )
     const stage = new Repair()
     let given = 0
     for (const batch of inBatches(long, 1, HEADER)) {
@@ -100,7 +132,13 @@ describe('Repair', () => {
   it('counts sequence numbers on behind a free that it moved, until there is a gap', () => {
     const at = (sequence: number) => ({ sequence })
     const events = [alloc(A, 8n, at(1)), alloc(A, 16n, at(2)), alloc(B, 1n, at(3)), free(A, at(4)), free(A, at(8))]
-    expect(repaired(events).events.map(({ kind, sequence }) => [kind, sequence])).toEqual([['alloc', 1], ['free', 2], ['alloc', 3], ['alloc', 4], ['free', 8]])
+    expect(repaired(events).events.map(({ kind, sequence }) => [kind, sequence])).toEqual([
+      ['alloc', 1],
+      ['free', 2],
+      ['alloc', 3],
+      ['alloc', 4],
+      ['free', 8],
+    ])
   })
 
   it('frees whatever a block runs into, on both sides', () => {
@@ -112,18 +150,60 @@ describe('Repair', () => {
   })
 
   it.each<[string, TraceEvent[], TraceEvent[], Record<string, number>]>([
-    ['frees of unknown blocks, but not of null', [free(A), free(0n), alloc(A, 1n), free(A), free(A)], [free(0n), alloc(A, 1n), free(A)], { 'free-dropped': 2 }],
-    ['reallocs of unknown blocks', [{ kind: 'realloc', api: 'realloc', oldAddress: B, address: A, size: 2n, outcome: 'moved' }], [alloc(A, 2n)], { 'realloc-replaced': 1 }],
-    ['reallocs of unknown blocks that stayed where they were', [{ kind: 'realloc', oldAddress: B, size: 2n, outcome: 'none' }, free(B)], [alloc(B, 2n), free(B)], { 'realloc-replaced': 1 }],
-    ['reallocs of blocks with index 0', [{ kind: 'realloc', index: 0n, address: A, size: 2n }], [], { 'realloc-dropped': 1 }],
-    ['reallocs to nothing of unknown blocks', [{ kind: 'realloc', oldAddress: B, address: 0n, size: 0n }], [], { 'realloc-dropped': 1 }],
-    ['sizes of 0', [alloc(A, 0n), free(A)], [alloc(A, 1n), free(A)], { 'size-set': 1 }],
-    ['absurd sizes, with their frees', [alloc(A, 2n ** 60n), free(A), alloc(2n ** 64n - 8n, 16n), alloc(2n ** 64n - 8n, 8n)], [alloc(2n ** 64n - 8n, 8n)], { 'allocation-dropped': 2, 'free-dropped': 1 }],
-    ['times', [alloc(A, 1n, { time: 5n }), alloc(B, 1n, { time: 3n, endTime: 4n })], [alloc(A, 1n, { time: 5n }), alloc(B, 1n, { time: 5n, endTime: 5n })], { 'time-set': 1 }],
-    ['indices that are live', [alloc(A, 1n, { index: 1n }), alloc(B, 1n, { index: 1n })], [alloc(A, 1n, { index: 1n }), { kind: 'free', index: 1n }, alloc(B, 1n, { index: 1n })], { 'free-added': 1 }],
     [
-      'blocks with indices at addresses that are live', [alloc(A, 1n, { index: 1n }), alloc(A, 1n, { index: 2n }), { kind: 'free', index: 1n }],
-      [alloc(A, 1n, { index: 1n }), { kind: 'free', index: 1n }, alloc(A, 1n, { index: 2n })], { 'free-moved': 1 },
+      'frees of unknown blocks, but not of null',
+      [free(A), free(0n), alloc(A, 1n), free(A), free(A)],
+      [free(0n), alloc(A, 1n), free(A)],
+      { 'free-dropped': 2 },
+    ],
+    [
+      'reallocs of unknown blocks',
+      [{ kind: 'realloc', api: 'realloc', oldAddress: B, address: A, size: 2n, outcome: 'moved' }],
+      [alloc(A, 2n)],
+      { 'realloc-replaced': 1 },
+    ],
+    [
+      'reallocs of unknown blocks that stayed where they were',
+      [{ kind: 'realloc', oldAddress: B, size: 2n, outcome: 'none' }, free(B)],
+      [alloc(B, 2n), free(B)],
+      { 'realloc-replaced': 1 },
+    ],
+    [
+      'reallocs of blocks with index 0',
+      [{ kind: 'realloc', index: 0n, address: A, size: 2n }],
+      [],
+      { 'realloc-dropped': 1 },
+    ],
+    [
+      'reallocs to nothing of unknown blocks',
+      [{ kind: 'realloc', oldAddress: B, address: 0n, size: 0n }],
+      [],
+      { 'realloc-dropped': 1 },
+    ],
+    ['sizes of 0', [alloc(A, 0n), free(A)], [alloc(A, 1n), free(A)], { 'size-set': 1 }],
+    [
+      'absurd sizes, with their frees',
+      [alloc(A, 2n ** 60n), free(A), alloc(2n ** 64n - 8n, 16n), alloc(2n ** 64n - 8n, 8n)],
+      [alloc(2n ** 64n - 8n, 8n)],
+      { 'allocation-dropped': 2, 'free-dropped': 1 },
+    ],
+    [
+      'times',
+      [alloc(A, 1n, { time: 5n }), alloc(B, 1n, { time: 3n, endTime: 4n })],
+      [alloc(A, 1n, { time: 5n }), alloc(B, 1n, { time: 5n, endTime: 5n })],
+      { 'time-set': 1 },
+    ],
+    [
+      'indices that are live',
+      [alloc(A, 1n, { index: 1n }), alloc(B, 1n, { index: 1n })],
+      [alloc(A, 1n, { index: 1n }), { kind: 'free', index: 1n }, alloc(B, 1n, { index: 1n })],
+      { 'free-added': 1 },
+    ],
+    [
+      'blocks with indices at addresses that are live',
+      [alloc(A, 1n, { index: 1n }), alloc(A, 1n, { index: 2n }), { kind: 'free', index: 1n }],
+      [alloc(A, 1n, { index: 1n }), { kind: 'free', index: 1n }, alloc(A, 1n, { index: 2n })],
+      { 'free-moved': 1 },
     ],
   ])('mends %s', (_, events, expected, changes) => {
     expect(repaired(events)).toEqual({ events: expected, changes })
@@ -131,10 +211,20 @@ describe('Repair', () => {
 
   it('lets failed allocations, growing blocks, other processes and pages be', () => {
     const events: TraceEvent[] = [
-      alloc(0n, 2n ** 62n), alloc(A, 8n, { process: 1n }), alloc(A, 8n, { process: 2n }), free(A, { process: 1n }), free(A, { process: 2n }),
-      { kind: 'realloc', oldAddress: 0n, address: A, size: 8n }, { kind: 'realloc', oldAddress: A, address: A, size: 64n },
-      { kind: 'realloc', oldAddress: A, address: A + 16n, size: 64n }, { kind: 'realloc', oldAddress: A + 16n, address: 0n, size: 64n }, free(A + 16n),
-      alloc(B, 4096n, { api: 'pages' }), alloc(B, 32n, { api: 'kmalloc' }), free(B, { api: 'kfree' }), free(B, { api: 'pages' }),
+      alloc(0n, 2n ** 62n),
+      alloc(A, 8n, { process: 1n }),
+      alloc(A, 8n, { process: 2n }),
+      free(A, { process: 1n }),
+      free(A, { process: 2n }),
+      { kind: 'realloc', oldAddress: 0n, address: A, size: 8n },
+      { kind: 'realloc', oldAddress: A, address: A, size: 64n },
+      { kind: 'realloc', oldAddress: A, address: A + 16n, size: 64n },
+      { kind: 'realloc', oldAddress: A + 16n, address: 0n, size: 64n },
+      free(A + 16n),
+      alloc(B, 4096n, { api: 'pages' }),
+      alloc(B, 32n, { api: 'kmalloc' }),
+      free(B, { api: 'kfree' }),
+      free(B, { api: 'pages' }),
     ]
     expect(faults(events)).toEqual({})
     expect(repaired(events)).toEqual({ events, changes: {} })
@@ -155,6 +245,11 @@ describe('Repair', () => {
     const second = batchesOf([alloc(A, 8n), free(A)], { format: 'two' })
     const { out } = drive(new Repair(), [...first, ...second])
     // The header of a trace goes ahead, for its events may be long in coming.
-    expect(out.map((batch) => [batch.header.format, batch.count])).toEqual([['one', 0], ['one', 1], ['two', 0], ['two', 2]])
+    expect(out.map((batch) => [batch.header.format, batch.count])).toEqual([
+      ['one', 0],
+      ['one', 1],
+      ['two', 0],
+      ['two', 2],
+    ])
   })
 })

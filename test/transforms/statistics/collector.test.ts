@@ -12,21 +12,36 @@ import { HEADER, inBatches } from '../events.js'
 import { statisticsOf } from './oracle.js'
 import { anyTraces } from './random.js'
 
-function collect(traces: readonly { header: TraceHeader; events: readonly TraceEvent[] }[], batchSize = 4096): Statistics {
+function collect(
+  traces: readonly { header: TraceHeader; events: readonly TraceEvent[] }[],
+  batchSize = 4096,
+): Statistics {
   const collector = new StatisticsCollector()
-  for (const { header, events } of traces) for (const batch of inBatches(events, batchSize, header)) collector.add(batch)
+  for (const { header, events } of traces)
+    for (const batch of inBatches(events, batchSize, header)) collector.add(batch)
   return collector.finish()
 }
 
 const statistics = (...events: TraceEvent[]) => collect([{ header: HEADER, events }])
-const alloc = (address: bigint, size: bigint, more: Partial<TraceEvent> = {}): TraceEvent => ({ kind: 'alloc', address, size, ...more })
+const alloc = (address: bigint, size: bigint, more: Partial<TraceEvent> = {}): TraceEvent => ({
+  kind: 'alloc',
+  address,
+  size,
+  ...more,
+})
 const free = (address: bigint, more: Partial<TraceEvent> = {}): TraceEvent => ({ kind: 'free', address, ...more })
 
 /** Equal ones may come in any order. */
 function sorted(result: Statistics): Statistics {
-  const text = (value: unknown) => JSON.stringify(value, (_, one: unknown) => (typeof one === 'bigint' ? String(one) : one))
+  const text = (value: unknown) =>
+    JSON.stringify(value, (_, one: unknown) => (typeof one === 'bigint' ? String(one) : one))
   const sort = <T>(all: readonly T[]) => all.toSorted((a, b) => (text(a) < text(b) ? -1 : 1))
-  return { ...result, sites: sort<SiteStatistics>(result.sites), threads: sort<ThreadStatistics>(result.threads), mismatches: sort(result.mismatches) }
+  return {
+    ...result,
+    sites: sort<SiteStatistics>(result.sites),
+    threads: sort<ThreadStatistics>(result.threads),
+    mismatches: sort(result.mismatches),
+  }
 }
 
 describe('StatisticsCollector', () => {
@@ -34,7 +49,9 @@ describe('StatisticsCollector', () => {
     fc.assert(
       fc.property(anyTraces, fc.integer({ min: 1, max: 50 }), (traces, batchSize) => {
         // A header is told by its identity, and a trace without events has no batch to bring it.
-        const some = traces.filter(({ events }) => events.length > 0).map(({ header, events }) => ({ header: { ...header }, events }))
+        const some = traces
+          .filter(({ events }) => events.length > 0)
+          .map(({ header, events }) => ({ header: { ...header }, events }))
         expect(sorted(collect(some, batchSize))).toEqual(sorted(statisticsOf(some)))
       }),
       { numRuns: 400 },
@@ -43,14 +60,21 @@ describe('StatisticsCollector', () => {
 
   test('a batch may be of any size', () => {
     const events = Array.from({ length: 5000 }, (_, i) => [
-      alloc(BigInt(i + 1) * 16n, BigInt(i), { function: `f${i % 7}`, thread: BigInt(i % 5), time: BigInt(i) }), free(BigInt(i % 3 === 0 ? i + 1 : i) * 16n, { thread: 1n, time: BigInt(i + 3) }),
+      alloc(BigInt(i + 1) * 16n, BigInt(i), { function: `f${i % 7}`, thread: BigInt(i % 5), time: BigInt(i) }),
+      free(BigInt(i % 3 === 0 ? i + 1 : i) * 16n, { thread: 1n, time: BigInt(i + 3) }),
     ]).flat()
     const traces = [{ header: HEADER, events }]
     expect(collect(traces, 10_000)).toEqual(collect(traces, 100))
   })
 
   test('of nothing', () => {
-    expect(new StatisticsCollector().finish()).toMatchObject({ traces: 0, events: 0, allocated: { blocks: 0, bytes: 0n }, sites: [], threads: [] })
+    expect(new StatisticsCollector().finish()).toMatchObject({
+      traces: 0,
+      events: 0,
+      allocated: { blocks: 0, bytes: 0n },
+      sites: [],
+      threads: [],
+    })
     expect(statisticsOf([])).toEqual(new StatisticsCollector().finish())
   })
 
@@ -68,21 +92,33 @@ describe('StatisticsCollector', () => {
     const all = 2n ** 64n - 1n
     const bytes = 2n * all + 5n
     const result = statistics(alloc(1n, 8n), alloc(2n, all), alloc(3n, all), alloc(4n, 5n), free(1n))
-    expect(result.lifetimes.bytes).toEqual({ count: 1, sum: bytes, mean: Number(bytes), bars: [{ from: 2n ** 65n, to: 2n ** 66n - 1n, count: 1 }] })
+    expect(result.lifetimes.bytes).toEqual({
+      count: 1,
+      sum: bytes,
+      mean: Number(bytes),
+      bars: [{ from: 2n ** 65n, to: 2n ** 66n - 1n, count: 1 }],
+    })
   })
 
   test('a block freed by the next event of its thread is temporary, whatever other threads do', () => {
     const t = (thread: bigint) => ({ thread })
-    expect(statistics(alloc(1n, 8n, t(1n)), alloc(2n, 5n, t(2n)), free(1n, t(1n)), free(2n, t(1n))).temporary).toEqual({ blocks: 1, bytes: 8n })
+    expect(statistics(alloc(1n, 8n, t(1n)), alloc(2n, 5n, t(2n)), free(1n, t(1n)), free(2n, t(1n))).temporary).toEqual({
+      blocks: 1,
+      bytes: 8n,
+    })
     expect(statistics(alloc(1n, 8n), alloc(2n, 5n), free(1n), free(2n)).temporary.blocks).toBe(0)
     expect(statistics(alloc(1n, 8n), { kind: 'comment', text: 'x' }, free(1n)).temporary.blocks).toBe(1)
-    expect(statistics(alloc(1n, 8n), { kind: 'realloc', oldAddress: 1n, address: 1n, size: 9n }, free(1n)).temporary.blocks).toBe(0)
+    expect(
+      statistics(alloc(1n, 8n), { kind: 'realloc', oldAddress: 1n, address: 1n, size: 9n }, free(1n)).temporary.blocks,
+    ).toBe(0)
   })
 
   test('a resized block is freed where it was, allocated where it goes, and lives on', () => {
     const result = statistics(
-      alloc(1n, 100n, { function: 'make' }), alloc(9n, 7n, { function: 'make' }),
-      { kind: 'realloc', oldAddress: 1n, address: 2n, size: 300n, function: 'grow' }, free(2n),
+      alloc(1n, 100n, { function: 'make' }),
+      alloc(9n, 7n, { function: 'make' }),
+      { kind: 'realloc', oldAddress: 1n, address: 2n, size: 300n, function: 'grow' },
+      free(2n),
     )
     expect(result.sites).toMatchObject([
       { function: 'grow', allocated: { blocks: 1, bytes: 300n }, leaked: { blocks: 0, bytes: 0n } },
@@ -95,9 +131,11 @@ describe('StatisticsCollector', () => {
   test('what a kernel took, where it was wasted, and who freed it', () => {
     const site = (callSite: bigint, cpu: number) => ({ callSite, cpu })
     const result = statistics(
-      alloc(0x1000n, 100n, { api: 'kmalloc', usable: 128n, ...site(1n, 0) }), alloc(0x2000n, 30n, { api: 'kmalloc', usable: 32n, ...site(1n, 0) }),
+      alloc(0x1000n, 100n, { api: 'kmalloc', usable: 128n, ...site(1n, 0) }),
+      alloc(0x2000n, 30n, { api: 'kmalloc', usable: 32n, ...site(1n, 0) }),
       alloc(0x3000n, 192n, { api: 'kmem_cache_alloc', usable: 192n, ...site(2n, 1) }),
-      free(0x1000n, { api: 'kfree', ...site(7n, 1) }), free(0x3000n, { api: 'kfree', ...site(7n, 1) }),
+      free(0x1000n, { api: 'kfree', ...site(7n, 1) }),
+      free(0x3000n, { api: 'kfree', ...site(7n, 1) }),
     )
     expect(result.overhead).toEqual({ hits: 3, requested: 322n, allocated: 352n, wasted: 30n })
     expect(result.sites).toMatchObject([
@@ -111,8 +149,12 @@ describe('StatisticsCollector', () => {
   test('more sites, sizes and threads than there are rows for are others, and nothing is lost', () => {
     const n = 70_000
     const collector = new StatisticsCollector()
-    const events = (from: number) => Array.from({ length: 1000 }, (_, i) => alloc(BigInt(from + i + 1) * 16n, BigInt(from + i), { thread: BigInt(from + i), function: `f${from + i}` }))
-    for (let from = 0; from < n; from += 1000) for (const batch of inBatches(events(from), 1000, HEADER)) collector.add(batch)
+    const events = (from: number) =>
+      Array.from({ length: 1000 }, (_, i) =>
+        alloc(BigInt(from + i + 1) * 16n, BigInt(from + i), { thread: BigInt(from + i), function: `f${from + i}` }),
+      )
+    for (let from = 0; from < n; from += 1000)
+      for (const batch of inBatches(events(from), 1000, HEADER)) collector.add(batch)
     const { sites, sizes, threads, full, allocated } = collector.finish()
     expect(full).toEqual(['sites', 'sizes', 'threads'])
     expect(sites).toHaveLength(65_537)
@@ -127,7 +169,9 @@ describe('StatisticsCollector', () => {
 
   test('names that take too much room make others', () => {
     const collector = new StatisticsCollector()
-    for (let i = 0; i < 300; i++) for (const batch of inBatches([alloc(BigInt(i + 1), 1n, { stack: ['main', `${i}`.padEnd(65_536)] })], 1, HEADER)) collector.add(batch)
+    for (let i = 0; i < 300; i++)
+      for (const batch of inBatches([alloc(BigInt(i + 1), 1n, { stack: ['main', `${i}`.padEnd(65_536)] })], 1, HEADER))
+        collector.add(batch)
     const { sites, full } = collector.finish()
     expect(full).toEqual(['sites'])
     expect(sites.reduce((sum, site) => sum + site.allocated.blocks, 0)).toBe(300)
@@ -135,9 +179,20 @@ describe('StatisticsCollector', () => {
   })
 
   test('a stack that differs in the middle only is another site', () => {
-    const frames = (middle: string) => [...Array.from({ length: 200 }, (_, i) => `f${i}`), middle, ...Array.from({ length: 200 }, (_, i) => `g${i}`)]
-    expect(statistics(alloc(1n, 1n, { stack: frames('a') }), alloc(2n, 1n, { stack: frames('b') }), alloc(3n, 1n, { stack: frames('a') })).sites).toMatchObject([
-      { stack: frames('a'), allocated: { blocks: 2 } }, { stack: frames('b'), allocated: { blocks: 1 } },
+    const frames = (middle: string) => [
+      ...Array.from({ length: 200 }, (_, i) => `f${i}`),
+      middle,
+      ...Array.from({ length: 200 }, (_, i) => `g${i}`),
+    ]
+    expect(
+      statistics(
+        alloc(1n, 1n, { stack: frames('a') }),
+        alloc(2n, 1n, { stack: frames('b') }),
+        alloc(3n, 1n, { stack: frames('a') }),
+      ).sites,
+    ).toMatchObject([
+      { stack: frames('a'), allocated: { blocks: 2 } },
+      { stack: frames('b'), allocated: { blocks: 1 } },
     ])
   })
 })

@@ -15,8 +15,18 @@ interface Block {
 }
 
 const FAMILY: Record<string, string> = {
-  malloc: 'malloc', calloc: 'malloc', memalign: 'malloc', realloc: 'malloc', free: 'malloc', new: 'new', delete: 'new',
-  kmalloc: 'kmalloc', kfree: 'kmalloc', kmem_cache_alloc: 'kmem_cache', kmem_cache_free: 'kmem_cache', pages: 'pages',
+  malloc: 'malloc',
+  calloc: 'malloc',
+  memalign: 'malloc',
+  realloc: 'malloc',
+  free: 'malloc',
+  new: 'new',
+  delete: 'new',
+  kmalloc: 'kmalloc',
+  kfree: 'kmalloc',
+  kmem_cache_alloc: 'kmem_cache',
+  kmem_cache_free: 'kmem_cache',
+  pages: 'pages',
 }
 
 const parse = (site: string): Site =>
@@ -25,7 +35,11 @@ const parse = (site: string): Site =>
 function siteOf({ stack, function: name, file, line, callSite }: TraceEvent): string | undefined {
   if (stack !== undefined) return JSON.stringify(stack.length > 0 ? { stack } : { rest: 'none' })
   if (name !== undefined || file !== undefined || line !== undefined) {
-    return JSON.stringify(name === undefined && file === undefined && !line ? { rest: 'none' } : { function: name, file, ...(line && { line }) })
+    return JSON.stringify(
+      name === undefined && file === undefined && !line
+        ? { rest: 'none' }
+        : { function: name, file, ...(line && { line }) },
+    )
   }
   return callSite === undefined ? undefined : JSON.stringify({ callSite: `0x${callSite.toString(16)}` })
 }
@@ -41,7 +55,8 @@ function histogram(values: readonly bigint[]): HistogramResult {
   return { count: values.length, sum, mean: values.length === 0 ? 0 : Number(sum) / values.length, bars }
 }
 
-const tally = <T>(values: readonly T[]): Map<T, number> => values.reduce((counts, value) => counts.set(value, (counts.get(value) ?? 0) + 1), new Map<T, number>())
+const tally = <T>(values: readonly T[]): Map<T, number> =>
+  values.reduce((counts, value) => counts.set(value, (counts.get(value) ?? 0) + 1), new Map<T, number>())
 const amount = () => ({ blocks: 0, bytes: 0n })
 const add = (to: { blocks: number; bytes: bigint }, bytes: bigint) => {
   to.blocks++
@@ -58,8 +73,24 @@ export function statisticsOf(traces: readonly { header: TraceHeader; events: rea
   let [peakBytes, peakBlocks] = [none, none]
   const reallocs = { inPlace: 0, moved: 0, resized: 0, allocated: 0, freed: 0, failed: 0, nothing: 0, unknown: 0 }
   const faults = { unknownFrees: 0, doubleFrees: 0, nullFrees: 0, failedAllocations: 0 }
-  const sites = new Map<string, { allocated: ReturnType<typeof amount>; temporary: number; leaked: ReturnType<typeof amount>; peakBytes: bigint; live: bigint; hits: number; requested: bigint; taken: bigint; crossCpu: number }>()
-  const threads = new Map<string, { events: number; allocated: ReturnType<typeof amount>; frees: number; foreignFrees: number; last: number }>()
+  const sites = new Map<
+    string,
+    {
+      allocated: ReturnType<typeof amount>
+      temporary: number
+      leaked: ReturnType<typeof amount>
+      peakBytes: bigint
+      live: bigint
+      hits: number
+      requested: bigint
+      taken: bigint
+      crossCpu: number
+    }
+  >()
+  const threads = new Map<
+    string,
+    { events: number; allocated: ReturnType<typeof amount>; frees: number; foreignFrees: number; last: number }
+  >()
   const mismatches = new Map<string, number>()
   const sizes: bigint[] = []
   const lives: { events: bigint[]; bytes: bigint[]; time: bigint[] } = { events: [], bytes: [], time: [] }
@@ -67,7 +98,18 @@ export function statisticsOf(traces: readonly { header: TraceHeader; events: rea
   let [smallest, crossCpuFrees, number, blockNumber, span] = [0n, 0, 0, 0, 0n]
   const hasCpus = all.some(({ cpu }) => cpu !== undefined)
   const site = (key: string) => {
-    if (!sites.has(key)) sites.set(key, { allocated: amount(), temporary: 0, leaked: amount(), peakBytes: 0n, live: 0n, hits: 0, requested: 0n, taken: 0n, crossCpu: 0 })
+    if (!sites.has(key))
+      sites.set(key, {
+        allocated: amount(),
+        temporary: 0,
+        leaked: amount(),
+        peakBytes: 0n,
+        live: 0n,
+        hits: 0,
+        requested: 0n,
+        taken: 0n,
+        crossCpu: 0,
+      })
     return sites.get(key) as NonNullable<ReturnType<typeof sites.get>>
   }
   const thread = (key: string) => {
@@ -101,11 +143,32 @@ export function statisticsOf(traces: readonly { header: TraceHeader; events: rea
       if (event.kind === 'realloc') {
         const places = event.address !== undefined && event.oldAddress !== undefined
         const isSame = event.outcome === 'none' || (event.outcome !== 'moved' && event.address === event.oldAddress)
-        const outcome = did1('unknown') ? 'unknown' : did1('failed') ? 'failed' : did1('nothing') ? 'nothing' : !did1('ended') ? 'allocated' : !did1('began') ? 'freed'
-          : event.outcome === 'none' || event.outcome === 'moved' || places ? (isSame ? 'inPlace' : 'moved') : 'resized'
+        const outcome = did1('unknown')
+          ? 'unknown'
+          : did1('failed')
+            ? 'failed'
+            : did1('nothing')
+              ? 'nothing'
+              : !did1('ended')
+                ? 'allocated'
+                : !did1('began')
+                  ? 'freed'
+                  : event.outcome === 'none' || event.outcome === 'moved' || places
+                    ? isSame
+                      ? 'inPlace'
+                      : 'moved'
+                    : 'resized'
         reallocs[outcome]++
       } else if (!did1('began') && !did1('ended')) {
-        faults[event.kind !== 'free' ? 'failedAllocations' : did1('nothing') ? 'nullFrees' : did1('again') ? 'doubleFrees' : 'unknownFrees']++
+        faults[
+          event.kind !== 'free'
+            ? 'failedAllocations'
+            : did1('nothing')
+              ? 'nullFrees'
+              : did1('again')
+                ? 'doubleFrees'
+                : 'unknownFrees'
+        ]++
       }
       const family = event.api === undefined ? undefined : FAMILY[event.api]
       let old: Block | undefined
@@ -126,7 +189,8 @@ export function statisticsOf(traces: readonly { header: TraceHeader; events: rea
         if (!did1('began')) {
           lives.events.push(BigInt(blockNumber - old.born))
           lives.bytes.push(allocated.bytes - old.clock)
-          if (old.time !== undefined && event.time !== undefined && event.time >= old.time) lives.time.push(event.time - old.time)
+          if (old.time !== undefined && event.time !== undefined && event.time >= old.time)
+            lives.time.push(event.time - old.time)
           if (previous === old.born) {
             add(temporary, old.size)
             site(old.site).temporary++
@@ -145,7 +209,11 @@ export function statisticsOf(traces: readonly { header: TraceHeader; events: rea
       if (smallest === 0n || size < smallest) smallest = size
       const at = siteOf(event) ?? old?.site ?? '{"rest":"none"}'
       const block: Block = {
-        born: old?.born ?? blockNumber, size, site: at, thread: who, family: family ?? old?.family,
+        born: old?.born ?? blockNumber,
+        size,
+        site: at,
+        thread: who,
+        family: family ?? old?.family,
         cpu: old === undefined ? event.cpu : old.cpu,
         time: old === undefined ? (isTimed ? event.time : undefined) : old.time,
         clock: old?.clock ?? allocated.bytes,
@@ -162,7 +230,13 @@ export function statisticsOf(traces: readonly { header: TraceHeader; events: rea
       }
       add(thread(who).allocated, size)
       const live = [...blocks.values()].reduce((sum, { size: one }) => sum + one, 0n)
-      const now: Peak = { blocks: blocks.size, bytes: live, event: number, allocatedBytes: allocated.bytes, ...(event.time !== undefined && { time: event.time }) }
+      const now: Peak = {
+        blocks: blocks.size,
+        bytes: live,
+        event: number,
+        allocatedBytes: allocated.bytes,
+        ...(event.time !== undefined && { time: event.time }),
+      }
       if (live > peakBytes.bytes) peakBytes = now
       if (blocks.size > peakBlocks.blocks) peakBlocks = now
     })
@@ -178,10 +252,21 @@ export function statisticsOf(traces: readonly { header: TraceHeader; events: rea
   const firstTimes = times.find((seen) => seen.length > 0)
   const unit = traces[0]?.header.timeUnit
   const seconds = unit === undefined ? 0 : Number(span) / { ns: 1e9, us: 1e6 }[unit]
-  const byCount = (counts: Map<bigint | number, number>) => [...counts].toSorted(([a, n], [b, m]) => m - n || (BigInt.asUintN(32, BigInt(a)) < BigInt.asUintN(32, BigInt(b)) ? -1 : 1))
+  const byCount = (counts: Map<bigint | number, number>) =>
+    [...counts].toSorted(
+      ([a, n], [b, m]) => m - n || (BigInt.asUintN(32, BigInt(a)) < BigInt.asUintN(32, BigInt(b)) ? -1 : 1),
+    )
   const largest = sizes.length === 0 ? 0n : max(sizes)
-  const totals = [...sites.values()].reduce(({ hits, requested, taken }, one) => ({ hits: hits + one.hits, requested: requested + one.requested, taken: taken + one.taken }), { hits: 0, requested: 0n, taken: 0n })
-  const overhead = ({ hits, requested, taken }: typeof totals) => (hits === 0 ? {} : { overhead: { hits, requested, allocated: taken, wasted: taken - requested } })
+  const totals = [...sites.values()].reduce(
+    ({ hits, requested, taken }, one) => ({
+      hits: hits + one.hits,
+      requested: requested + one.requested,
+      taken: taken + one.taken,
+    }),
+    { hits: 0, requested: 0n, taken: 0n },
+  )
+  const overhead = ({ hits, requested, taken }: typeof totals) =>
+    hits === 0 ? {} : { overhead: { hits, requested, allocated: taken, wasted: taken - requested } }
   return {
     complete: true,
     exact: true,
@@ -191,32 +276,73 @@ export function statisticsOf(traces: readonly { header: TraceHeader; events: rea
     blockEvents: blockNumber,
     kinds: Object.fromEntries(tally(all.map(({ kind }) => kind))),
     apis: Object.fromEntries(tally(all.flatMap(({ api }) => api ?? []))),
-    allocated, freed, leaked, peakBytes, peakBlocks, temporary, reallocs,
+    allocated,
+    freed,
+    leaked,
+    peakBytes,
+    peakBlocks,
+    temporary,
+    reallocs,
     faults: { ...faults, overlaps },
     sizes: {
       smallest: sizes.length === 0 ? 0n : min(sizes),
       largest,
       histogram: histogram(sizes),
-      exact: [...tally(sizes)].map(([size, count]) => ({ size, count })).toSorted((a, b) => b.count - a.count || (a.size < b.size ? -1 : 1)),
+      exact: [...tally(sizes)]
+        .map(([size, count]) => ({ size, count }))
+        .toSorted((a, b) => b.count - a.count || (a.size < b.size ? -1 : 1)),
       others: 0,
     },
-    lifetimes: { events: histogram(lives.events), bytes: histogram(lives.bytes), ...(lives.time.length > 0 && { time: histogram(lives.time) }) },
+    lifetimes: {
+      events: histogram(lives.events),
+      bytes: histogram(lives.bytes),
+      ...(lives.time.length > 0 && { time: histogram(lives.time) }),
+    },
     ...(firstTimes && {
       time: {
         ...(unit !== undefined && { unit }),
-        first: min(firstTimes), last: max(firstTimes), span,
-        ...(seconds > 0 && { rates: { events: number / seconds, allocations: allocated.blocks / seconds, bytes: Number(allocated.bytes) / seconds } }),
+        first: min(firstTimes),
+        last: max(firstTimes),
+        span,
+        ...(seconds > 0 && {
+          rates: {
+            events: number / seconds,
+            allocations: allocated.blocks / seconds,
+            bytes: Number(allocated.bytes) / seconds,
+          },
+        }),
       },
     }),
     sites: [...sites].map(([key, one]) => ({
-      ...parse(key), allocated: one.allocated, temporary: one.temporary, leaked: one.leaked, peakBytes: one.peakBytes, ...overhead(one), ...(hasCpus && { crossCpuFrees: one.crossCpu }),
+      ...parse(key),
+      allocated: one.allocated,
+      temporary: one.temporary,
+      leaked: one.leaked,
+      peakBytes: one.peakBytes,
+      ...overhead(one),
+      ...(hasCpus && { crossCpuFrees: one.crossCpu }),
     })),
-    threads: [...threads].filter(([key]) => key !== 'none').map(([key, { events, allocated: own, frees, foreignFrees }]) => {
-      const [process, id] = key.split(' ') as [string, string]
-      return { ...(process !== '' && { process: BigInt(process) }), thread: BigInt(id), events, allocated: own, frees, foreignFrees }
-    }),
-    processes: byCount(tally(all.flatMap(({ process }) => process ?? []))).map(([value, events]) => ({ value: value as bigint, events })),
-    cpus: byCount(tally(all.flatMap(({ cpu }) => cpu ?? []))).map(([value, events]) => ({ value: BigInt(value), events })),
+    threads: [...threads]
+      .filter(([key]) => key !== 'none')
+      .map(([key, { events, allocated: own, frees, foreignFrees }]) => {
+        const [process, id] = key.split(' ') as [string, string]
+        return {
+          ...(process !== '' && { process: BigInt(process) }),
+          thread: BigInt(id),
+          events,
+          allocated: own,
+          frees,
+          foreignFrees,
+        }
+      }),
+    processes: byCount(tally(all.flatMap(({ process }) => process ?? []))).map(([value, events]) => ({
+      value: value as bigint,
+      events,
+    })),
+    cpus: byCount(tally(all.flatMap(({ cpu }) => cpu ?? []))).map(([value, events]) => ({
+      value: BigInt(value),
+      events,
+    })),
     ...overhead(totals),
     ...(hasCpus && { crossCpuFrees }),
     mismatches: [...mismatches].map(([pair, count]) => {
@@ -225,10 +351,14 @@ export function statisticsOf(traces: readonly { header: TraceHeader; events: rea
     }),
     ...(resident.blocks > 0 && { resident }),
     mpatrol: {
-      allocated, freed,
+      allocated,
+      freed,
       unfreed: { blocks: allocated.blocks - freed.blocks, bytes: allocated.bytes - freed.bytes },
       peak: { blocks: peakBlocks.blocks, bytes: peakBytes.bytes },
-      reserved, internal, smallest, largest,
+      reserved,
+      internal,
+      smallest,
+      largest,
     },
     full: [],
   }

@@ -45,7 +45,16 @@ describe('sums', () => {
 describe('keys', () => {
   test('have rows in order of first use, up to the limit', () => {
     const keys = new BoundedKeys(2)
-    expect([[5, 0], [5, 1], [5, 0], [9, 9], [5, 1], [9, 9]].map(([lo, hi]) => keys.row(lo!, hi!))).toEqual([FIRST, FIRST + 1, FIRST, OTHERS, FIRST + 1, OTHERS])
+    expect(
+      [
+        [5, 0],
+        [5, 1],
+        [5, 0],
+        [9, 9],
+        [5, 1],
+        [9, 9],
+      ].map(([lo, hi]) => keys.row(lo!, hi!)),
+    ).toEqual([FIRST, FIRST + 1, FIRST, OTHERS, FIRST + 1, OTHERS])
     expect(keys.overflowed).toBe(true)
     expect([keys.key(FIRST), keys.key(FIRST + 1)]).toEqual([5n, 0x1_0000_0005n])
   })
@@ -53,14 +62,25 @@ describe('keys', () => {
   test('are counted, the most frequent first', () => {
     const counts = new KeyCounts(100)
     for (const value of [3, 1, 2, 3, 1, 3, ...Array.from({ length: 200 }, (_, i) => i + 10)]) counts.add(value, 0)
-    expect(counts.entries().slice(0, 4)).toEqual([{ key: 3n, count: 3 }, { key: 1n, count: 2 }, { key: 2n, count: 1 }, { key: 10n, count: 1 }])
+    expect(counts.entries().slice(0, 4)).toEqual([
+      { key: 3n, count: 3 },
+      { key: 1n, count: 2 },
+      { key: 2n, count: 1 },
+      { key: 10n, count: 1 },
+    ])
     expect(counts.others).toBe(103)
   })
 })
 
 describe('sites', () => {
   const place = fc.record(
-    { function: fc.constantFrom('a', 'b', ''), file: fc.constantFrom('a', 'x.c'), line: fc.nat({ max: 2 }), stack: fc.array(fc.constantFrom('a', 'b', ''), { maxLength: 3 }), callSite: fc.constantFrom(0n, 1n, 2n ** 64n - 1n) },
+    {
+      function: fc.constantFrom('a', 'b', ''),
+      file: fc.constantFrom('a', 'x.c'),
+      line: fc.nat({ max: 2 }),
+      stack: fc.array(fc.constantFrom('a', 'b', ''), { maxLength: 3 }),
+      callSite: fc.constantFrom(0n, 1n, 2n ** 64n - 1n),
+    },
     { requiredKeys: ['callSite'] },
   )
 
@@ -69,21 +89,38 @@ describe('sites', () => {
       fc.property(fc.array(place, { maxLength: 60 }), fc.integer({ min: 1, max: 20 }), (places, batchSize) => {
         const keys = new SiteKeys()
         const rows: number[] = []
-        for (const batch of inBatches(places.map((one) => ({ kind: 'alloc', ...one }) as TraceEvent), batchSize, HEADER)) {
+        for (const batch of inBatches(
+          places.map((one) => ({ kind: 'alloc', ...one }) as TraceEvent),
+          batchSize,
+          HEADER,
+        )) {
           keys.begin(batch)
           for (let i = 0; i < batch.count; i++) rows.push(keys.row(batch, i))
         }
         places.forEach(({ stack, callSite, ...source }, i) => {
           const isSource = Object.keys(source).length > 0
-          const isNone = stack === undefined ? isSource && source.function === undefined && source.file === undefined && !source.line : stack.length === 0
+          const isNone =
+            stack === undefined
+              ? isSource && source.function === undefined && source.file === undefined && !source.line
+              : stack.length === 0
           const { line, ...names } = source
           expect(rows[i] === NONE).toBe(isNone)
           expect(keys.site(rows[i]!)).toEqual(
-            isNone ? { rest: 'none' } : stack !== undefined ? { stack } : isSource ? { ...names, ...(line && { line }) } : { callSite },
+            isNone
+              ? { rest: 'none' }
+              : stack !== undefined
+                ? { stack }
+                : isSource
+                  ? { ...names, ...(line && { line }) }
+                  : { callSite },
           )
         })
         // No two rows stand for the same place.
-        const all = Array.from({ length: keys.size - FIRST }, (_, row) => JSON.stringify(keys.site(row + FIRST), (_key, value: unknown) => (typeof value === 'bigint' ? String(value) : value)))
+        const all = Array.from({ length: keys.size - FIRST }, (_, row) =>
+          JSON.stringify(keys.site(row + FIRST), (_key, value: unknown) =>
+            typeof value === 'bigint' ? String(value) : value,
+          ),
+        )
         expect(new Set(all).size).toBe(all.length)
       }),
     )

@@ -40,18 +40,44 @@ const anyEvent = fc
   .map((event) => event as TraceEvent)
 
 const header = fc
-  .record({ format: fc.constantFrom('mtrc', 'replay'), timeUnit: fc.option(fc.constantFrom('ns' as const, 'us' as const), { nil: undefined }) })
+  .record({
+    format: fc.constantFrom('mtrc', 'replay'),
+    timeUnit: fc.option(fc.constantFrom('ns' as const, 'us' as const), { nil: undefined }),
+  })
   .map((all): TraceHeader => JSON.parse(JSON.stringify(all)) as TraceHeader)
 
 /** A stream of some traces; of all their events, only those fields that the stream has. */
 export const anyTraces = fc
   .record({
-    traces: fc.array(fc.record({ header, events: fc.array(anyEvent, { maxLength: 60 }) }), { minLength: 1, maxLength: 3 }),
-    without: fc.subarray(['api', 'process', 'thread', 'cpu', 'time', 'index', 'usable', 'present', 'outcome', 'function', 'file', 'line', 'stack', 'callSite'] as const),
+    traces: fc.array(fc.record({ header, events: fc.array(anyEvent, { maxLength: 60 }) }), {
+      minLength: 1,
+      maxLength: 3,
+    }),
+    without: fc.subarray([
+      'api',
+      'process',
+      'thread',
+      'cpu',
+      'time',
+      'index',
+      'usable',
+      'present',
+      'outcome',
+      'function',
+      'file',
+      'line',
+      'stack',
+      'callSite',
+    ] as const),
   })
   .map(({ traces, without }) =>
     traces.map(({ header: own, events }) => ({
       header: own,
-      events: events.map((event) => Object.fromEntries(Object.entries(event).filter(([key]) => !(without as readonly string[]).includes(key))) as unknown as TraceEvent),
+      events: events.map(
+        (event) =>
+          Object.fromEntries(
+            Object.entries(event).filter(([key]) => !(without as readonly string[]).includes(key)),
+          ) as unknown as TraceEvent,
+      ),
     })),
   )

@@ -10,7 +10,10 @@ export function looksAhead(strategies: Strategies): boolean {
   return FIELD_NAMES.some((name) => typeof strategyOf(name, strategies[name]) !== 'string')
 }
 
-/** Tells the kernel how to lay out fields, in the state at the beginning of a stream. @throws RangeError when there is no strategy of such a name */
+/**
+ * Tells the kernel how to lay out fields, in the state at the beginning of a stream.
+ * @throws RangeError when there is no strategy of such a name
+ */
 export function configure(run: HatfKernel, strategies: Strategies): void {
   const bytes = (address: number, length: number) => new Uint8Array(run.memory.buffer, address, length)
   const codes = bytes(run.STRATEGIES.value, FIELD_COUNT)
@@ -21,7 +24,10 @@ export function configure(run: HatfKernel, strategies: Strategies): void {
     codes[field] = strategy === PLAIN ? 0 : strategy === SINGLE ? 1 : 2
     plainWidths[field] = field === Field.attributes ? Width.v1 : field <= Field.address ? 4 : 1
     if (typeof strategy === 'string') return
-    layouts.set([strategy.length, ...strategy.flatMap(({ interpretation, width }) => [interpretation, width])], LAYOUTS_BYTES * field)
+    layouts.set(
+      [strategy.length, ...strategy.flatMap(({ interpretation, width }) => [interpretation, width])],
+      LAYOUTS_BYTES * field,
+    )
   })
   run.watchAll()
 }

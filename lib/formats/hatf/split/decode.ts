@@ -8,7 +8,10 @@ import { Unpacker, type Part } from './unpack.js'
 
 const NOTHING: Uint8Array = new Uint8Array(0)
 
-/** Reads the single-file form of split HATF. The events of a block are given out when all of the block was found to be sound. */
+/**
+ * Reads the single-file form of split HATF. The events of a block are given out when all of the block was found to be
+ * sound.
+ */
 export class SplitDecoder implements Decoder {
   private readonly unpacker = new Unpacker()
   private joiner = new Joiner()
@@ -77,7 +80,8 @@ export class SplitDecoder implements Decoder {
         return
       }
       this.isJoining = false
-      if (!this.joiner.isDrained || this.joiner.records !== this.totalRecords) this.fail('the streams of a block do not fit together')
+      if (!this.joiner.isDrained || this.joiner.records !== this.totalRecords)
+        this.fail('the streams of a block do not fit together')
     } catch (error) {
       this.fail(`in this block, ${(error as Error).message}`)
     }
@@ -106,7 +110,9 @@ export class SplitDecoder implements Decoder {
       this.totalRecords += part.records
       this.isJoining = true
     } else if (part.records !== this.totalRecords || part.bytes !== this.totalBytes) {
-      this.fail(`${this.totalRecords} records of ${this.totalBytes} bytes, where the end says ${part.records} of ${part.bytes}`)
+      this.fail(
+        `${this.totalRecords} records of ${this.totalBytes} bytes, where the end says ${part.records} of ${part.bytes}`,
+      )
     } else {
       this.records?.end()
       this.isClosing = true

@@ -16,7 +16,10 @@ export class SplitEncoder implements Encoder {
    * @param encoder writes the records, whole ones at a time
    * @throws RangeError on a level or size of blocks that there is not
    */
-  constructor(private readonly encoder: Encoder, options: PackOptions = {}) {
+  constructor(
+    private readonly encoder: Encoder,
+    options: PackOptions = {},
+  ) {
     this.separator = new Separator(options)
     this.packer = new Packer(options)
   }

@@ -8,8 +8,9 @@ const LAST_DATA = Tag.destroyThread
 const COMMENT = Tag.comment
 
 /**
- * Puts back what `Separator` has taken out: byte for byte the same HATF. It has several inputs, so it is driven otherwise
- * than a stage: whenever `next` gives null, `wanted` says which track it needs, to be fed or ended; at -1 all is done.
+ * Puts back what `Separator` has taken out: byte for byte the same HATF. It has several inputs, so it is driven
+ * otherwise than a stage: whenever `next` gives null, `wanted` says which track it needs, to be fed or ended; at -1 all
+ * is done.
  */
 export class Joiner {
   /** The track without which `next` cannot go on; -1 when all tracks have ended. */
@@ -46,8 +47,8 @@ export class Joiner {
 
   /**
    * The next bytes: whole records.
-   * @throws TraceError when a record is malformed, or the tracks do not end at the same record. The offset is that in the track
-   *   at fault: the main one unless the message names another
+   * @throws TraceError when a record is malformed, or the tracks do not end at the same record. The offset is that in
+   *   the track at fault: the main one unless the message names another
    */
   next(): Uint8Array | null {
     if (this.fault === undefined) {
@@ -143,7 +144,11 @@ export class Joiner {
     } else {
       const surplus = this.inputs.findIndex(({ left }) => left > 0)
       if (surplus > 0) {
-        this.fail(malformed, `the ${this.tracks.names[surplus - 1]} stream goes on where the trace ends`, this.input(surplus).offset)
+        this.fail(
+          malformed,
+          `the ${this.tracks.names[surplus - 1]} stream goes on where the trace ends`,
+          this.input(surplus).offset,
+        )
       }
       // A track may still have something too much; only its end shows that it has not.
       this.wanted = this.inputs.findIndex(({ ended }) => !ended)

@@ -1,6 +1,6 @@
 /**
- * The first bytes of the single-file form. The first is no tag of HATF, so no stream of records begins like this; the line
- * ends and the end-of-file mark show what a transfer as text would do, as in PNG.
+ * The first bytes of the single-file form. The first is no tag of HATF, so no stream of records begins like this; the
+ * line ends and the end-of-file mark show what a transfer as text would do, as in PNG.
  */
 export const MAGIC = Uint8Array.of(0x89, 0x48, 0x53, 0x41, 0x0d, 0x0a, 0x1a, 0x0a)
 

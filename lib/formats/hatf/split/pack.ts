@@ -4,7 +4,17 @@ import { WORD } from '../../../bytes/u64.js'
 import type { Stage } from '../../../event/stage.js'
 import { writeWord } from '../layout.js'
 import {
-  BLOCK_BYTES, BLOCK_FIXED_BYTES, BLOCK_TRACK_BYTES, ENCODED, END_BYTES, Frame, HEADER_BYTES, MAGIC, MAX_BLOCK_BYTES, VERSION, WINDOW_BYTES,
+  BLOCK_BYTES,
+  BLOCK_FIXED_BYTES,
+  BLOCK_TRACK_BYTES,
+  ENCODED,
+  END_BYTES,
+  Frame,
+  HEADER_BYTES,
+  MAGIC,
+  MAX_BLOCK_BYTES,
+  VERSION,
+  WINDOW_BYTES,
 } from './layout.js'
 import type { Piece } from './separate.js'
 import { Tracks, type SplitOptions } from './tracks.js'
@@ -13,7 +23,10 @@ import { Tracks, type SplitOptions } from './tracks.js'
 export interface PackOptions extends SplitOptions {
   /** How hard deflate works, from 1 to 9; 0 stores the tracks as they are. Default 6. */
   level?: number
-  /** A block is written when its tracks have this many bytes together, up to 512 KiB, but never divides what it is fed. Default 256 KiB. */
+  /**
+   * A block is written when its tracks have this many bytes together, up to 512 KiB, but never divides what it is fed.
+   * Default 256 KiB.
+   */
   blockBytes?: number
 }
 

@@ -45,7 +45,8 @@ export class Separator implements Stage<Uint8Array, Piece> {
     const { input } = this
     if (this.fault === undefined && input.left > 0) this.separate()
     if (this.ends[MAIN] !== 0) return this.take()
-    if (this.fault === undefined && input.ended && input.left > 0) this.fail(truncated, 'the stream ends inside a record')
+    if (this.fault === undefined && input.ended && input.left > 0)
+      this.fail(truncated, 'the stream ends inside a record')
     if (this.fault !== undefined) throw this.fault
     return null
   }

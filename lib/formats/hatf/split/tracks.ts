@@ -43,8 +43,8 @@ const FIELDS_OF_TAG: readonly (readonly number[])[] = Array.from({ length: LAID_
 })
 
 /**
- * Where the bytes of records belong, at one place of a stream: for each tag, runs of bytes that go to one track each. Both
- * directions keep one of these and pass the main track's metadata and comments through `other`.
+ * Where the bytes of records belong, at one place of a stream: for each tag, runs of bytes that go to one track each.
+ * Both directions keep one of these and pass the main track's metadata and comments through `other`.
  */
 export class Tracks {
   /** The fields that are taken out, in the order of their codes: track t holds the bytes of `names[t - 1]`. */
@@ -63,7 +63,9 @@ export class Tracks {
   readonly runs = new Uint8Array(LAID_OUT_TAGS)
   /** Run r of a tag goes to the track at `[MAX_RUNS * tag + r]` ... */
   readonly runTrack = new Uint8Array(LAID_OUT_TAGS * MAX_RUNS)
-  /** ... and has as many bytes as there. Attributes that begin with their length are not counted, only the length is. */
+  /**
+   * ... and has as many bytes as there. Attributes that begin with their length are not counted, only the length is.
+   */
   readonly runBytes = new Uint8Array(LAID_OUT_TAGS * MAX_RUNS)
   /** The bytes of a record in each track, at `[MAX_TRACKS * tag + track]`; again without counted attributes. */
   readonly share = new Uint8Array(LAID_OUT_TAGS * MAX_TRACKS)

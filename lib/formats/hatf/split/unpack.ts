@@ -4,7 +4,15 @@ import { WORD } from '../../../bytes/u64.js'
 import { limit, malformed, truncated, type TraceError } from '../../../event/error.js'
 import { FIELD_NAMES, word } from '../layout.js'
 import {
-  BLOCK_FIXED_BYTES, BLOCK_TRACK_BYTES, ENCODED, END_BYTES, Frame, HEADER_BYTES, MAGIC, MAX_TRACK_BYTES, VERSION,
+  BLOCK_FIXED_BYTES,
+  BLOCK_TRACK_BYTES,
+  ENCODED,
+  END_BYTES,
+  Frame,
+  HEADER_BYTES,
+  MAGIC,
+  MAX_TRACK_BYTES,
+  VERSION,
 } from './layout.js'
 import { slide } from './pack.js'
 import type { Piece } from './separate.js'
@@ -20,8 +28,8 @@ const NOTHING: Uint8Array = new Uint8Array(0)
 const ALL_FIELDS = (1 << FIELD_NAMES.length) - 1
 
 /**
- * Reads the single-file form, one or more behind one another. Nothing of a header, block or end is given out, inflated or
- * given memory for before its CRC-32 was found to be right.
+ * Reads the single-file form, one or more behind one another. Nothing of a header, block or end is given out, inflated
+ * or given memory for before its CRC-32 was found to be right.
  */
 export class Unpacker {
   /** Where the part that was read last begins, or the one at fault. */
@@ -59,7 +67,8 @@ export class Unpacker {
     this.offset = input.offset
     const part = this.tracks === 0 ? this.header() : this.frame()
     if (part !== null || this.fault !== undefined || !input.ended || this.isCut) return part
-    if (input.left > 0) return this.refuse(truncated, `the file ends inside ${this.tracks === 0 ? 'its header' : 'a block'}`)
+    if (input.left > 0)
+      return this.refuse(truncated, `the file ends inside ${this.tracks === 0 ? 'its header' : 'a block'}`)
     return this.tracks > 0 ? this.refuse(truncated, 'the end of the file is missing') : null
   }
 
@@ -69,7 +78,10 @@ export class Unpacker {
     const n = Math.min(input.left, MAGIC.length)
     for (let i = 0; i < n; i++) {
       if (bytes[pos + i] === MAGIC[i]) continue
-      return this.refuse(malformed, this.hasBegun ? 'what comes behind the end is no split HATF' : 'the first bytes are wrong')
+      return this.refuse(
+        malformed,
+        this.hasBegun ? 'what comes behind the end is no split HATF' : 'the first bytes are wrong',
+      )
     }
     if (input.left < HEADER_BYTES) return null
     this.crc = 0
@@ -77,7 +89,8 @@ export class Unpacker {
     if (crc === undefined) return this.refuse(malformed, 'the CRC-32 of the header is wrong')
     const [version = 0, set = 0, flags = 0, zero = 0] = bytes.subarray(pos + MAGIC.length, pos + MAGIC.length + 4)
     if (version !== VERSION) return this.refuse(malformed, `version ${version} of split HATF is not known`)
-    if (set > ALL_FIELDS || flags > ENCODED || zero !== 0) return this.refuse(malformed, 'the header says what version 1 has no meaning for')
+    if (set > ALL_FIELDS || flags > ENCODED || zero !== 0)
+      return this.refuse(malformed, 'the header says what version 1 has no meaning for')
     const fields = FIELD_NAMES.filter((_, field) => (set >> field) & 1)
     this.crc = crc
     this.tracks = 1 + fields.length
@@ -108,7 +121,8 @@ export class Unpacker {
       return { length: word(bytes, at) >>> 0, stored: word(bytes, at + 4) >>> 0 }
     })
     for (const { length, stored } of lengths) {
-      if (length > MAX_TRACK_BYTES) return this.refuse(limit, `a block with ${length} bytes in one stream: at most ${MAX_TRACK_BYTES} are allowed`)
+      if (length > MAX_TRACK_BYTES)
+        return this.refuse(limit, `a block with ${length} bytes in one stream: at most ${MAX_TRACK_BYTES} are allowed`)
       if (stored > length) return this.refuse(malformed, 'a block is longer than what it holds')
     }
     const end = pos + lengths.reduce((sum, { stored }) => sum + stored, headBytes)
@@ -146,7 +160,10 @@ export class Unpacker {
     const dictionary = window.length > 0 && { dictionary: window }
     let track: Uint8Array
     try {
-      track = stored.length === length ? new Uint8Array(stored) : inflateRawSync(stored, { maxOutputLength: length, ...dictionary })
+      track =
+        stored.length === length
+          ? new Uint8Array(stored)
+          : inflateRawSync(stored, { maxOutputLength: length, ...dictionary })
     } catch {
       return undefined
     }
@@ -155,7 +172,10 @@ export class Unpacker {
     return track
   }
 
-  /** The running CRC-32 after the head at the input's position; undefined if it is not the one that stands at the head's end. */
+  /**
+   * The running CRC-32 after the head at the input's position; undefined if it is not the one that stands at the head's
+   * end.
+   */
   private crcOf(headBytes: number): number | undefined {
     const { bytes, pos } = this.input
     const crc = crc32(bytes.subarray(pos, pos + headBytes - 4), this.crc)

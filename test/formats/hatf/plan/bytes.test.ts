@@ -11,7 +11,8 @@ function encode(events: TraceEvent[], options: HatfEncodeOptions): Uint8Array {
   return bytes
 }
 
-const allocs = (sizes: number[]): TraceEvent[] => sizes.map((size) => ({ kind: 'alloc', size: BigInt(size), address: 0x1000n }))
+const allocs = (sizes: number[]): TraceEvent[] =>
+  sizes.map((size) => ({ kind: 'alloc', size: BigInt(size), address: 0x1000n }))
 const frees = (addresses: bigint[], more: Partial<TraceEvent> = {}): TraceEvent[] =>
   addresses.map((address) => ({ kind: 'free', address, ...more }))
 /** Numbers from 0 to below n, turned into others. */
@@ -21,7 +22,9 @@ const A = '00001000'
 describe('sizes', () => {
   it('small: a narrow width where that pays', () => {
     expect(encode(allocs([1, 2]), { sizeEncoding: 'small' })).toEqual(hex(`00 00000001 ${A} 00 00000002 ${A}`))
-    expect(encode(allocs([1, 2, 3]), { sizeEncoding: 'small' })).toEqual(hex(`0b010001 00 01 ${A} 00 02 ${A} 00 03 ${A}`))
+    expect(encode(allocs([1, 2, 3]), { sizeEncoding: 'small' })).toEqual(
+      hex(`0b010001 00 01 ${A} 00 02 ${A} 00 03 ${A}`),
+    )
     // 300 in 4 bytes of metadata, and back in 4 more, costs more than the one byte for each of the few after it.
     expect(encode(allocs([1, 300, 2, 3]), { sizeEncoding: 'small' })).toEqual(
       hex(`0b010002 00 0001 ${A} 00 012c ${A} 00 0002 ${A} 00 0003 ${A}`),
@@ -40,7 +43,9 @@ describe('sizes', () => {
       encode(allocs([1, ...times(5, () => 7), 2]), { sizeEncoding: 'small' }),
     )
     expect(encode(allocs([1, 2, 3, ...times(17, () => 7), 2]), { sizeEncoding: 'combined' })).toEqual(
-      hex(`0b010001 00 01 ${A} 00 02 ${A} 00 03 ${A} 0b020001 0000000000000007 ${`00 ${A}`.repeat(17)} 0b020000 00 02 ${A}`),
+      hex(
+        `0b010001 00 01 ${A} 00 02 ${A} 00 03 ${A} 0b020001 0000000000000007 ${`00 ${A}`.repeat(17)} 0b020000 00 02 ${A}`,
+      ),
     )
   })
 })
@@ -76,9 +81,11 @@ describe('addresses', () => {
       { kind: 'realloc', size: 1n, oldAddress: 0x9f00n, address: 0x9ef0n, outcome: 'none' },
       ...frees([0x9f80n, 0x9f00n]),
     ]
-    expect(encode(events, { addressEncoding: 'delta' })).toEqual(hex(`0b020103 0000000000009000 0b010102
+    expect(encode(events, { addressEncoding: 'delta' })).toEqual(
+      hex(`0b020103 0000000000009000 0b010102
       01 0000 01 0020 01 0060 01 00a0 01 00e0 01 0120 01 0160 01 01a0 01 01e0 01 0220 01 0260 01 02a0
-      02 00000001 ffe0 fff0 01 0090 01 ff80`))
+      02 00000001 ffe0 fff0 01 0090 01 ff80`),
+    )
   })
 
   it('between the two of a realloc nothing can change', () => {
@@ -92,7 +99,20 @@ describe('addresses', () => {
 
   it('from one end of the 64 bits to the other', () => {
     const max = (1n << 64n) - 1n
-    const ends = [0n, max, 1n, max - 1n, 0n, max, 1n << 63n, (1n << 63n) - 1n, 1n << 52n, 0n, 1n << 53n, (1n << 53n) + 1n]
+    const ends = [
+      0n,
+      max,
+      1n,
+      max - 1n,
+      0n,
+      max,
+      1n << 63n,
+      (1n << 63n) - 1n,
+      1n << 52n,
+      0n,
+      1n << 53n,
+      (1n << 53n) + 1n,
+    ]
     for (const addressEncoding of ['base1', 'base2', 'base4', 'base', 'delta', 'stride', 'best'] as const) {
       encode(frees([...ends, ...ends.toReversed()]), { addressEncoding })
       // The distance from the top to the bottom is 1.
@@ -116,25 +136,41 @@ describe('other fields', () => {
   })
 
   it('runs: a default for each long run of a thread or heap', () => {
-    const run = (heap: bigint) => frees(times(20, () => 1n), { heap })
+    const run = (heap: bigint) =>
+      frees(
+        times(20, () => 1n),
+        { heap },
+      )
     expect(encode([...run(1n), ...run(2n)], { heapEncoding: 'runs' })).toEqual(
       hex(['1', '2'].map((heap) => `0b020401 000000000000000${heap} ${'0100000001'.repeat(20)}`).join('')),
     )
   })
 
   it('delta: times that go on by little', () => {
-    const events = times(20, (i): TraceEvent => ({ kind: 'free', address: 1n, time: 1_700_000_000_000_000_000n + BigInt(i * i) }))
+    const events = times(20, (i): TraceEvent => ({
+      kind: 'free',
+      address: 1n,
+      time: 1_700_000_000_000_000_000n + BigInt(i * i),
+    }))
     const bytes = encode(events, { timeEncoding: 'delta' })
     expect(bytes.subarray(0, 16)).toEqual(hex('0b020203 17979cfe362a0000 0b010201'))
     expect(bytes.length).toBe(16 + 20 * 6)
   })
 
   it('fitted: attributes without their length, or with it, or none', () => {
-    const free = (digits?: string): TraceEvent =>
-      ({ kind: 'free', address: 1n, ...(digits !== undefined && { attributes: hex(digits) }) })
+    const free = (digits?: string): TraceEvent => ({
+      kind: 'free',
+      address: 1n,
+      ...(digits !== undefined && { attributes: hex(digits) }),
+    })
     const record = '01 00000001'
     const options: HatfEncodeOptions = { attributesEncoding: 'fitted' }
-    expect(encode(times(5, () => free('abcd')), options)).toEqual(hex(`0b020500 0b010502 ${`${record} abcd`.repeat(5)}`))
+    expect(
+      encode(
+        times(5, () => free('abcd')),
+        options,
+      ),
+    ).toEqual(hex(`0b020500 0b010502 ${`${record} abcd`.repeat(5)}`))
     expect(encode([free('ab'), free('abcdef'), ...times(9, () => free())], options)).toEqual(
       hex(`0b020500 0b010509 ${record} 01 ab ${record} 03 abcdef 0b010500 ${record.repeat(9)}`),
     )

@@ -3,7 +3,13 @@ import { describe, expect, it } from 'vitest'
 import type { TraceEvent } from '../../../../lib/event/batch.js'
 import { batchesOf } from '../../../../lib/event/batch.js'
 import {
-  HatfDecoder, HatfEncoder, PRESETS, strategiesOf, strategyNames, type HatfEncodeOptions, type Strategies,
+  HatfDecoder,
+  HatfEncoder,
+  PRESETS,
+  strategiesOf,
+  strategyNames,
+  type HatfEncodeOptions,
+  type Strategies,
 } from '../../../../lib/formats/hatf/index.js'
 import { WINDOW_RECORDS } from '../../../../lib/formats/hatf/records.js'
 import { decodeAll, drive, encodeAll, encodeEvents } from '../../../support/drive.js'
@@ -16,17 +22,27 @@ const plain = strategiesOf(PLAIN)
 
 /** Every strategy of every field, the others plain. */
 const each = FIELDS.flatMap((field) =>
-  strategyNames(field).map((name): [string, Strategies] => [`${field}: ${name}`, { ...plain, [field]: name }]))
+  strategyNames(field).map((name): [string, Strategies] => [`${field}: ${name}`, { ...plain, [field]: name }]),
+)
 
-const anyStrategies = fc.record(Object.fromEntries(
-  FIELDS.map((field) => [field, fc.constantFrom(...strategyNames(field))]),
-) as unknown as Record<keyof Strategies, fc.Arbitrary<never>>) as fc.Arbitrary<Strategies>
+const anyStrategies = fc.record(
+  Object.fromEntries(FIELDS.map((field) => [field, fc.constantFrom(...strategyNames(field))])) as unknown as Record<
+    keyof Strategies,
+    fc.Arbitrary<never>
+  >,
+) as fc.Arbitrary<Strategies>
 const anyWindow = fc.constantFrom(1, 2, 3, 10, 64, undefined)
 const anyTrace = fc.oneof(randomRuns(), random())
 
 /** Strategies as the options that choose them. */
-const encodings = ({ size, address, time, thread, heap, attributes }: Strategies): HatfEncodeOptions =>
-  ({ sizeEncoding: size, addressEncoding: address, timeEncoding: time, threadEncoding: thread, heapEncoding: heap, attributesEncoding: attributes })
+const encodings = ({ size, address, time, thread, heap, attributes }: Strategies): HatfEncodeOptions => ({
+  sizeEncoding: size,
+  addressEncoding: address,
+  timeEncoding: time,
+  threadEncoding: thread,
+  heapEncoding: heap,
+  attributesEncoding: attributes,
+})
 
 /** An encoder with windows of its own size. */
 const encoderOf = (strategies: Strategies, window?: number, options: HatfEncodeOptions = {}) =>
@@ -68,14 +84,19 @@ describe('every strategy', () => {
 
   it('combined with any others gives back the events, and the same bytes however they were cut into batches', () => {
     fc.assert(
-      fc.property(anyTrace, anyStrategies, anyWindow, fc.array(fc.integer({ min: 1, max: 50 }), { minLength: 1, maxLength: 5 }),
+      fc.property(
+        anyTrace,
+        anyStrategies,
+        anyWindow,
+        fc.array(fc.integer({ min: 1, max: 50 }), { minLength: 1, maxLength: 5 }),
         ({ events }, strategies, window, sizes) => {
           const bytes = encodeEvents(encoderOf(strategies, window), events, header)
           expect(encodeAll(encoderOf(strategies, window), cut(events, sizes))).toEqual(bytes)
           const decoded = decodeAll(new HatfDecoder(), bytes, 64)
           expect(decoded.error).toBeUndefined()
           expect(decoded.events).toEqual(events)
-        }),
+        },
+      ),
       { numRuns: 300 },
     )
   })
@@ -176,6 +197,8 @@ describe('options', () => {
   it('unknown ones are refused', () => {
     const make = (options: object) => () => new HatfEncoder(options)
     expect(make({ preset: 'toString' })).toThrow(/no preset "toString": there are naive, best/)
-    expect(make({ sizeEncoding: 'tiny' })).toThrow(/no way "tiny" to encode size: there are naive, small, same, combined/)
+    expect(make({ sizeEncoding: 'tiny' })).toThrow(
+      /no way "tiny" to encode size: there are naive, small, same, combined/,
+    )
   })
 })

@@ -19,8 +19,13 @@ function digest(batches: Iterable<EventBatch>): { count: number; sum: number } {
     for (let i = 0; i < batch.count; i++) {
       sum = (Math.imul(sum, 31) + (kind[i] as number)) ^ (mask[i] as number)
       const set = mask[i] as number
-      for (const [has, { words }] of [[Has.size, size], [Has.address, address], [Has.oldAddress, oldAddress]] as const) {
-        if ((set & has) !== 0) sum = Math.imul(Math.imul(sum, 31) + (words[2 * i] as number), 31) + (words[2 * i + 1] as number)
+      for (const [has, { words }] of [
+        [Has.size, size],
+        [Has.address, address],
+        [Has.oldAddress, oldAddress],
+      ] as const) {
+        if ((set & has) !== 0)
+          sum = Math.imul(Math.imul(sum, 31) + (words[2 * i] as number), 31) + (words[2 * i + 1] as number)
       }
     }
     count += batch.count

@@ -12,15 +12,23 @@ const options: fc.Arbitrary<SplitOptions> = fc.record({ fields: fc.subarray([...
 
 describe('separating', () => {
   it('takes the addresses out and leaves the rest where it is', () => {
-    const { tracks, records } = separate(concat(alloc(0x10, 0x1000), hex('01 00001000'), comment('hi'), hex('03 00000020 00001000 00002000')))
-    expect(tracks).toEqual([concat(hex('00 00000010 01'), comment('hi'), hex('03 00000020')), hex('00001000 00001000 00001000 00002000')])
+    const { tracks, records } = separate(
+      concat(alloc(0x10, 0x1000), hex('01 00001000'), comment('hi'), hex('03 00000020 00001000 00002000')),
+    )
+    expect(tracks).toEqual([
+      concat(hex('00 00000010 01'), comment('hi'), hex('03 00000020')),
+      hex('00001000 00001000 00001000 00002000'),
+    ])
     expect(records).toBe(4)
   })
 
   it('follows widths, and leaves what is encoded alone', () => {
-    const bytes = hex('0b010102 00 00000001 aabb 0b020102 0000000000001000 00 00000002 ccdd 0b020100 00 00000003 eeff 0b010100 01')
+    const bytes = hex(
+      '0b010102 00 00000001 aabb 0b020102 0000000000001000 00 00000002 ccdd 0b020100 00 00000003 eeff 0b010100 01',
+    )
     expect(separate(bytes).tracks).toEqual([
-      hex('0b010102 00 00000001 0b020102 0000000000001000 00 00000002 ccdd 0b020100 00 00000003 0b010100 01'), hex('aabb eeff'),
+      hex('0b010102 00 00000001 0b020102 0000000000001000 00 00000002 ccdd 0b020100 00 00000003 0b010100 01'),
+      hex('aabb eeff'),
     ])
     expect(separate(bytes, { encoded: true }).tracks[1]).toEqual(hex('aabb ccdd eeff'))
   })
@@ -29,7 +37,9 @@ describe('separating', () => {
     const bytes = concat(V1, alloc(1, 2, 'abc'), hex('0b01050a'), hex('01 00000002 0002 6869'))
     const { tracks } = separate(bytes, { fields: ['attributes', 'size'] })
     expect(tracks).toEqual([
-      concat(V1, hex('00 00000002 03 0b01050a 01 00000002 0002')), hex('00000001'), new Uint8Array(Buffer.from('abchi')),
+      concat(V1, hex('00 00000002 03 0b01050a 01 00000002 0002')),
+      hex('00000001'),
+      new Uint8Array(Buffer.from('abchi')),
     ])
   })
 
@@ -63,7 +73,10 @@ describe('separating', () => {
   })
 
   it('gives pieces of bounded size, also of the longest records', () => {
-    const long = concat(hex('0b020500 0b01050a'), ...Array.from({ length: 20 }, () => concat(hex('01 00000002 ffff'), new Uint8Array(0xffff).fill(1))))
+    const long = concat(
+      hex('0b020500 0b01050a'),
+      ...Array.from({ length: 20 }, () => concat(hex('01 00000002 ffff'), new Uint8Array(0xffff).fill(1))),
+    )
     for (const fields of [['address'], ['attributes']] as const) {
       const { tracks, error } = separate(long, { fields })
       expect(error).toBeUndefined()
@@ -73,7 +86,12 @@ describe('separating', () => {
 })
 
 const small = concat(
-  alloc(0x10, 0x1000), hex('0b020300 0b010301'), V1, hex('00 00000010 00001000 05 00'), comment('hello'), hex('0b020103 0000000000001000 0b010101'),
+  alloc(0x10, 0x1000),
+  hex('0b020300 0b010301'),
+  V1,
+  hex('00 00000010 00001000 05 00'),
+  comment('hello'),
+  hex('0b020103 0000000000001000 0b010101'),
   hex('00 00000020 20 05 02 6869  01 e0 05 00  0b020100 0b010102 03 00000020 0010 2000 05 00'),
 )
 
@@ -91,7 +109,11 @@ describe('faults', () => {
       expect(error).toMatchObject({ code: 'ERR_TRACE_MALFORMED', format: 'hatf', offset: 18, event: 3 })
       expect(error?.message).toMatch(message)
       const main = concat(hex('00 00000001 00 00000002'), hex(digits))
-      expect(join([main, hex('00000010 00000020')], undefined, size).error).toMatchObject({ code: 'ERR_TRACE_MALFORMED', offset: 10, event: 3 })
+      expect(join([main, hex('00000010 00000020')], undefined, size).error).toMatchObject({
+        code: 'ERR_TRACE_MALFORMED',
+        offset: 10,
+        event: 3,
+      })
       expect(join([main, hex('00000010 00000020')], undefined, size).bytes).toEqual(good)
     }
   })
@@ -111,7 +133,11 @@ describe('faults', () => {
     tracks.forEach((track, cut) => {
       for (let length = 0; length < track.length; length++) {
         for (const size of [1, undefined]) {
-          const { bytes, records, error } = join(tracks.map((all, t) => (t === cut ? all.subarray(0, length) : all)), { fields: ['address', 'attributes'] }, size)
+          const { bytes, records, error } = join(
+            tracks.map((all, t) => (t === cut ? all.subarray(0, length) : all)),
+            { fields: ['address', 'attributes'] },
+            size,
+          )
           expect(small.subarray(0, bytes.length)).toEqual(bytes)
           expect(records).toBe(eventsOf(bytes).length)
           expect(error).toMatchObject({ format: 'hatf', event: records + 1 })
@@ -122,7 +148,9 @@ describe('faults', () => {
 
   it('says which stream ends early, or goes on', () => {
     const [main, addresses] = separate(small).tracks as [Uint8Array, Uint8Array]
-    expect(join([main, addresses.subarray(0, 6)]).error?.message).toBe('hatf: byte 4, event 2: truncated: the address stream ends before the trace does')
+    expect(join([main, addresses.subarray(0, 6)]).error?.message).toBe(
+      'hatf: byte 4, event 2: truncated: the address stream ends before the trace does',
+    )
     for (const size of [1, undefined]) {
       expect(join([main, concat(addresses, hex('00'))], undefined, size).error?.message).toBe(
         `hatf: byte ${addresses.length}, event 7: malformed: the address stream goes on where the trace ends`,
@@ -133,12 +161,17 @@ describe('faults', () => {
 
   it('random bytes: joined or an error', () => {
     fc.assert(
-      fc.property(fc.uint8Array({ maxLength: 200 }), fc.uint8Array({ maxLength: 200 }), options, (main, field, split) => {
-        const tracks = [main, ...(split.fields ?? []).map(() => field)]
-        const { bytes, error } = join(tracks, split)
-        if (error === undefined) expect(separate(bytes, split).tracks).toEqual(tracks)
-        else expect(error.name).toBe('TraceError')
-      }),
+      fc.property(
+        fc.uint8Array({ maxLength: 200 }),
+        fc.uint8Array({ maxLength: 200 }),
+        options,
+        (main, field, split) => {
+          const tracks = [main, ...(split.fields ?? []).map(() => field)]
+          const { bytes, error } = join(tracks, split)
+          if (error === undefined) expect(separate(bytes, split).tracks).toEqual(tracks)
+          else expect(error.name).toBe('TraceError')
+        },
+      ),
     )
   })
 })

@@ -5,7 +5,14 @@ import { describe, expect, it } from 'vitest'
 import { batchesOf, type EventBatch, type TraceEvent } from '../../../../lib/event/batch.js'
 import type { TraceError } from '../../../../lib/event/error.js'
 import { NO_HEADER } from '../../../../lib/event/header.js'
-import { hatf, HatfDecoder, HatfEncoder, SplitDecoder, SplitEncoder, type PackOptions } from '../../../../lib/formats/hatf/index.js'
+import {
+  hatf,
+  HatfDecoder,
+  HatfEncoder,
+  SplitDecoder,
+  SplitEncoder,
+  type PackOptions,
+} from '../../../../lib/formats/hatf/index.js'
 import { Packer } from '../../../../lib/formats/hatf/split/pack.js'
 import { decodeAll, drive, encodeAll, encodeEvents } from '../../../support/drive.js'
 import { comment, hex, join } from '../bytes.js'
@@ -15,12 +22,19 @@ import { FIELDS, packBytes } from './support.js'
 const SIZES = [1, 7, 64, undefined]
 const sizes = fc.constantFrom(...SIZES)
 const options: fc.Arbitrary<PackOptions> = fc.record({
-  fields: fc.subarray([...FIELDS]), encoded: fc.boolean(), level: fc.integer({ min: 0, max: 9 }), blockBytes: fc.constantFrom(1, 50, 200, 262_144),
+  fields: fc.subarray([...FIELDS]),
+  encoded: fc.boolean(),
+  level: fc.integer({ min: 0, max: 9 }),
+  blockBytes: fc.constantFrom(1, 50, 200, 262_144),
 })
 
 /** Events whose blocks deflate, with a realloc whose records are in different blocks. */
 const EVENTS: TraceEvent[] = [
-  ...Array.from({ length: 30 }, (_, i): TraceEvent => ({ kind: 'alloc', size: 24n, address: 0x5500_0000n + BigInt(i) * 32n })),
+  ...Array.from({ length: 30 }, (_, i): TraceEvent => ({
+    kind: 'alloc',
+    size: 24n,
+    address: 0x5500_0000n + BigInt(i) * 32n,
+  })),
   { kind: 'realloc', size: 48n, oldAddress: 0x5500_0000n, address: 0x5600_0000n, outcome: 'moved' },
   ...Array.from({ length: 6 }, (_, i): TraceEvent => ({ kind: 'free', address: 0x5500_0020n + BigInt(i) * 32n })),
   { kind: 'comment', text: 'the end' },
@@ -58,7 +72,11 @@ describe('the single-file form', () => {
   it('gives back the events that HATF can express, whatever the options and chunks', () => {
     fc.assert(
       fc.property(random(), options, sizes, ({ events }, pick, size) => {
-        const decoded = decodeAll(hatf.decoder(), encodeEvents(new SplitEncoder(new HatfEncoder(), pick), events, { format: 'hatf' }), size)
+        const decoded = decodeAll(
+          hatf.decoder(),
+          encodeEvents(new SplitEncoder(new HatfEncoder(), pick), events, { format: 'hatf' }),
+          size,
+        )
         expect(decoded.error).toBeUndefined()
         expect(decoded.events).toEqual(events)
         expect(decoded.headers).toEqual([{ format: 'hatf' }])
@@ -71,7 +89,10 @@ describe('the single-file form', () => {
     fc.assert(
       fc.property(randomAll(), sizes, (traces, size) => {
         const encoder = hatf.encoder({ attributes: true, strict: true, splitAddr: true })
-        const bytes = encodeAll(encoder, traces.flatMap(({ header, events }) => batchesOf(events, header)))
+        const bytes = encodeAll(
+          encoder,
+          traces.flatMap(({ header, events }) => batchesOf(events, header)),
+        )
         const decoded = decodeAll(hatf.decoder(), bytes, size)
         expect(decoded.error).toBeUndefined()
         expect(decoded.events).toEqual(traces.flatMap(({ events }) => events))
@@ -123,7 +144,10 @@ describe('the single-file form', () => {
 
   it('when strict gives the events before the one that cannot be written, and no end', () => {
     const encoder = hatf.encoder({ splitAddr: true, strict: true })
-    const { out, error } = drive(encoder, batchesOf([...EVENTS, { kind: 'free', address: 1n, line: 7 }], { format: 'hatf' }))
+    const { out, error } = drive(
+      encoder,
+      batchesOf([...EVENTS, { kind: 'free', address: 1n, line: 7 }], { format: 'hatf' }),
+    )
     expect(error).toMatchObject({ code: 'ERR_TRACE_UNENCODABLE' })
     const decoded = decodeAll(hatf.decoder(), new Uint8Array(Buffer.concat(out)))
     expect(decoded.events).toEqual(EVENTS)
@@ -165,7 +189,7 @@ function frames(file: Uint8Array): { offset: number; before: number }[] {
   const view = Buffer.from(file)
   const found = []
   let before = 0
-  for (let at = 16; at < file.length; ) {
+  for (let at = 16; at < file.length;) {
     found.push({ offset: at, before })
     if (file[at] === 0x45) break
     before += view.readUInt32BE(at + 1)
@@ -177,7 +201,8 @@ function frames(file: Uint8Array): { offset: number; before: number }[] {
 describe('damage', () => {
   const FRAMES = frames(FILE)
   /** The records of the blocks that are whole when the byte at `offset` is wrong or missing. */
-  const wholeBefore = (offset: number) => RECORDS.slice(0, FRAMES.findLast((frame) => frame.offset <= offset)?.before ?? 0)
+  const wholeBefore = (offset: number) =>
+    RECORDS.slice(0, FRAMES.findLast((frame) => frame.offset <= offset)?.before ?? 0)
 
   it('is looked for in a file of several blocks', () => {
     expect(FRAMES.length).toBeGreaterThan(4)
@@ -219,9 +244,17 @@ describe('damage', () => {
 
   it('a block that is missing, twice there or in another place is found before it is given', () => {
     const [first, second, third] = FRAMES.map(({ offset }) => offset) as [number, number, number]
-    const [head, one, two, rest] = [FILE.slice(0, first), FILE.slice(first, second), FILE.slice(second, third), FILE.slice(third)] as const
+    const [head, one, two, rest] = [
+      FILE.slice(0, first),
+      FILE.slice(first, second),
+      FILE.slice(second, third),
+      FILE.slice(third),
+    ] as const
     for (const [bytes, good] of [
-      [join(head, two, rest), first], [join(head, one, one, two, rest), second], [join(head, two, one, rest), first], [join(head, one, rest), second],
+      [join(head, two, rest), first],
+      [join(head, one, one, two, rest), second],
+      [join(head, two, one, rest), first],
+      [join(head, one, rest), second],
     ] as const) {
       const { events, error } = raw(bytes)
       expect(events).toEqual(wholeBefore(good))
@@ -235,7 +268,10 @@ describe('damage', () => {
       expect(events).toEqual(RECORDS)
       expect(error).toMatchObject({ code: 'ERR_TRACE_MALFORMED', offset: FILE.length, event: RECORDS.length + 1 })
     }
-    expect(raw(join(FILE, FILE.subarray(0, 5))).error).toMatchObject({ code: 'ERR_TRACE_TRUNCATED', offset: FILE.length })
+    expect(raw(join(FILE, FILE.subarray(0, 5))).error).toMatchObject({
+      code: 'ERR_TRACE_TRUNCATED',
+      offset: FILE.length,
+    })
   })
 
   it('events held back for a realloc come before the error, folded or not', () => {
@@ -268,7 +304,8 @@ describe('damage', () => {
 })
 
 describe('hostile writers', () => {
-  const header = (version = 1, fields = 2, flags = 0, zero = 0) => seal(join(hex('89485341 0d0a1a0a'), Uint8Array.of(version, fields, flags, zero)), 0)
+  const header = (version = 1, fields = 2, flags = 0, zero = 0) =>
+    seal(join(hex('89485341 0d0a1a0a'), Uint8Array.of(version, fields, flags, zero)), 0)
 
   /** A head with its CRC-32. */
   function seal(head: Uint8Array, before: number): { bytes: Uint8Array; crc: number } {
@@ -282,44 +319,174 @@ describe('hostile writers', () => {
 
   function file(records: number, lengths: [number, number][], data: Uint8Array): Uint8Array {
     const { bytes, crc } = header()
-    const head = join(hex('42'), u32(records), ...lengths.flatMap(([all, stored]) => [u32(all), u32(stored)]), u32(crc32(data)))
+    const head = join(
+      hex('42'),
+      u32(records),
+      ...lengths.flatMap(([all, stored]) => [u32(all), u32(stored)]),
+      u32(crc32(data)),
+    )
     return join(bytes, seal(head, crc).bytes, data)
   }
 
   const error = (bytes: Uint8Array) => raw(bytes).error as TraceError
 
   it.each([
-    [[2], /version 2 .* not known/], [[1, 0x40], /no meaning/], [[1, 2, 2], /no meaning/], [[1, 2, 0, 1], /no meaning/],
+    [[2], /version 2 .* not known/],
+    [[1, 0x40], /no meaning/],
+    [[1, 2, 2], /no meaning/],
+    [[1, 2, 0, 1], /no meaning/],
   ] as [number[], RegExp][])('a header of %j', (values, message) => {
-    expect(error(header(...values).bytes)).toMatchObject({ code: 'ERR_TRACE_MALFORMED', offset: 0, event: 1, message: expect.stringMatching(message) })
+    expect(error(header(...values).bytes)).toMatchObject({
+      code: 'ERR_TRACE_MALFORMED',
+      offset: 0,
+      event: 1,
+      message: expect.stringMatching(message),
+    })
   })
 
   it('lengths beyond all measure are refused before there is memory for them', () => {
-    expect(error(file(1, [[0xffff_ffff, 10], [4, 4]], new Uint8Array(14)))).toMatchObject({ code: 'ERR_TRACE_LIMIT', offset: 16 })
-    expect(error(file(1, [[10, 20], [4, 4]], new Uint8Array(24)))).toMatchObject({ code: 'ERR_TRACE_MALFORMED' })
+    expect(
+      error(
+        file(
+          1,
+          [
+            [0xffff_ffff, 10],
+            [4, 4],
+          ],
+          new Uint8Array(14),
+        ),
+      ),
+    ).toMatchObject({ code: 'ERR_TRACE_LIMIT', offset: 16 })
+    expect(
+      error(
+        file(
+          1,
+          [
+            [10, 20],
+            [4, 4],
+          ],
+          new Uint8Array(24),
+        ),
+      ),
+    ).toMatchObject({ code: 'ERR_TRACE_MALFORMED' })
   })
 
   it('data that inflate to more, or less, or not at all', () => {
-    const bomb = Buffer.from(encodeEvents(new SplitEncoder(new HatfEncoder()), Array.from({ length: 5000 }, () => EVENTS[0] as TraceEvent), { format: 'hatf' }))
+    const bomb = Buffer.from(
+      encodeEvents(
+        new SplitEncoder(new HatfEncoder()),
+        Array.from({ length: 5000 }, () => EVENTS[0] as TraceEvent),
+        { format: 'hatf' },
+      ),
+    )
     const stored = bomb.subarray(45, 45 + bomb.readUInt32BE(25))
     const length = bomb.readUInt32BE(21)
-    expect(error(file(1, [[length - 1, stored.length], [0, 0]], stored)).message).toMatch(/deflated data of a block are corrupt/)
-    expect(error(file(1, [[length + 1, stored.length], [0, 0]], stored)).message).toMatch(/deflated data of a block are corrupt/)
-    expect(error(file(1, [[100, 10], [0, 0]], new Uint8Array(10).fill(0xff))).message).toMatch(/deflated data of a block are corrupt/)
+    expect(
+      error(
+        file(
+          1,
+          [
+            [length - 1, stored.length],
+            [0, 0],
+          ],
+          stored,
+        ),
+      ).message,
+    ).toMatch(/deflated data of a block are corrupt/)
+    expect(
+      error(
+        file(
+          1,
+          [
+            [length + 1, stored.length],
+            [0, 0],
+          ],
+          stored,
+        ),
+      ).message,
+    ).toMatch(/deflated data of a block are corrupt/)
+    expect(
+      error(
+        file(
+          1,
+          [
+            [100, 10],
+            [0, 0],
+          ],
+          new Uint8Array(10).fill(0xff),
+        ),
+      ).message,
+    ).toMatch(/deflated data of a block are corrupt/)
   })
 
   it('streams that do not fit together, or are no HATF', () => {
     const good = hex('00 00000001')
-    expect(error(file(1, [[5, 5], [4, 4]], join(good, hex('00000002')))).message).toMatch(/the end of the file is missing/)
-    expect(error(file(1, [[5, 5], [8, 8]], join(good, hex('00000002 00000003')))).message).toMatch(/byte 16, event 2: .*do not fit together/)
-    expect(error(file(2, [[5, 5], [4, 4]], join(good, hex('00000002')))).message).toMatch(/do not fit together/)
-    expect(error(file(1, [[5, 5], [0, 0]], good)).message).toMatch(/do not fit together/)
-    expect(error(file(1, [[6, 6], [4, 4]], join(good, hex('0c 00000002')))).message).toMatch(/byte 16, event 2: malformed: in this block, .*unknown tag 12/)
+    expect(
+      error(
+        file(
+          1,
+          [
+            [5, 5],
+            [4, 4],
+          ],
+          join(good, hex('00000002')),
+        ),
+      ).message,
+    ).toMatch(/the end of the file is missing/)
+    expect(
+      error(
+        file(
+          1,
+          [
+            [5, 5],
+            [8, 8],
+          ],
+          join(good, hex('00000002 00000003')),
+        ),
+      ).message,
+    ).toMatch(/byte 16, event 2: .*do not fit together/)
+    expect(
+      error(
+        file(
+          2,
+          [
+            [5, 5],
+            [4, 4],
+          ],
+          join(good, hex('00000002')),
+        ),
+      ).message,
+    ).toMatch(/do not fit together/)
+    expect(
+      error(
+        file(
+          1,
+          [
+            [5, 5],
+            [0, 0],
+          ],
+          good,
+        ),
+      ).message,
+    ).toMatch(/do not fit together/)
+    expect(
+      error(
+        file(
+          1,
+          [
+            [6, 6],
+            [4, 4],
+          ],
+          join(good, hex('0c 00000002')),
+        ),
+      ).message,
+    ).toMatch(/byte 16, event 2: malformed: in this block, .*unknown tag 12/)
   })
 
   it('totals that are not true', () => {
     const { bytes, crc } = header()
-    const end = (records: number, total: number) => join(bytes, seal(join(hex('45 00000000'), u32(records), hex('00000000'), u32(total)), crc).bytes)
+    const end = (records: number, total: number) =>
+      join(bytes, seal(join(hex('45 00000000'), u32(records), hex('00000000'), u32(total)), crc).bytes)
     expect(error(end(0, 0))).toBeUndefined()
     expect(error(end(1, 0)).message).toMatch(/0 records of 0 bytes, where the end says 1 of 0/)
     expect(error(end(0, 9)).message).toMatch(/says 0 of 9/)

@@ -1,5 +1,12 @@
 import type { TraceEvent } from '../../../../lib/event/batch.js'
-import { HatfDecoder, Joiner, Separator, type HatfField, type Piece, type SplitOptions } from '../../../../lib/formats/hatf/index.js'
+import {
+  HatfDecoder,
+  Joiner,
+  Separator,
+  type HatfField,
+  type Piece,
+  type SplitOptions,
+} from '../../../../lib/formats/hatf/index.js'
 import { Packer, type PackOptions } from '../../../../lib/formats/hatf/split/pack.js'
 import { decodeAll, drive, slices } from '../../../support/drive.js'
 
@@ -9,7 +16,10 @@ export const FIELDS: readonly HatfField[] = ['size', 'address', 'time', 'thread'
 export function separate(bytes: Uint8Array, options?: SplitOptions, size?: number) {
   const { out, error } = drive<Uint8Array, Piece>(new Separator(options), slices(bytes, size))
   const count = 1 + (options?.fields ?? ['address']).length
-  const tracks = Array.from({ length: count }, (_, t) => new Uint8Array(Buffer.concat(out.map((piece) => piece.tracks[t] as Uint8Array))))
+  const tracks = Array.from(
+    { length: count },
+    (_, t) => new Uint8Array(Buffer.concat(out.map((piece) => piece.tracks[t] as Uint8Array))),
+  )
   return { tracks, records: out.reduce((sum, { records }) => sum + records, 0), error }
 }
 

@@ -21,7 +21,10 @@ export class ComposedPlanner implements Planner {
       own.reset()
       ;(parts[p] as Planner).plan(records, fields, own)
     }
-    merge(plans.filter(({ count }) => count > 0), plan)
+    merge(
+      plans.filter(({ count }) => count > 0),
+      plan,
+    )
   }
 }
 

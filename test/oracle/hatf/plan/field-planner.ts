@@ -24,7 +24,11 @@ export class FieldPlanner implements Planner {
    * @param layouts the layouts to choose from, as `Lattice` wants them
    * @param window how many records it wants to see at once
    */
-  constructor(private readonly field: number, layouts: readonly Layout[], readonly window: number = WINDOW_RECORDS) {
+  constructor(
+    private readonly field: number,
+    layouts: readonly Layout[],
+    readonly window: number = WINDOW_RECORDS,
+  ) {
     this.occurrences = new Occurrences(field)
     this.lattice = new Lattice(field, layouts)
     this.plainWidth = field === Field.attributes ? Width.v1 : field <= Field.address ? 4 : 1
@@ -35,7 +39,8 @@ export class FieldPlanner implements Planner {
     occurrences.gather(records, fields)
     if (occurrences.count === 0) return
     const fits = this.fitAll()
-    while (((fits >>> this.plainWidth) & 1) === 0) this.plainWidth = this.plainWidth === Width.v1 ? Width.v2 : 2 * this.plainWidth
+    while (((fits >>> this.plainWidth) & 1) === 0)
+      this.plainWidth = this.plainWidth === Width.v1 ? Width.v2 : 2 * this.plainWidth
     if (this.costsNothing(fields)) return
     lattice.solve(occurrences, fields, fits, this.plainWidth)
     let interpretation = fields.interpretation[field] as number
@@ -66,7 +71,9 @@ export class FieldPlanner implements Planner {
     return fits
   }
 
-  /** Whether the present layout stores nothing and goes on to be right: the common case of a field that never changes. */
+  /**
+   * Whether the present layout stores nothing and goes on to be right: the common case of a field that never changes.
+   */
   private costsNothing(fields: FieldStates): boolean {
     const { field } = this
     const { count, words } = this.occurrences
@@ -118,7 +125,10 @@ export class FieldPlanner implements Planner {
   }
 }
 
-/** The number with the most trailing zero bits in the middle half of a range: with it, stored distances look like the values. */
+/**
+ * The number with the most trailing zero bits in the middle half of a range: with it, stored distances look like the
+ * values.
+ */
 function roundest(from: number, to: number): number {
   const slack = Math.floor((to - from) / 4)
   const low = from + slack

@@ -17,13 +17,13 @@ const MAX_STATES = 16
 const WIDTH_CODES = Width.v2 + 1
 
 /**
- * Finds the cheapest sequence of layouts for the occurrences of a field: the shortest path through a lattice with a column
- * for each occurrence and a state for each layout (the Viterbi algorithm). A step costs the bytes that the occurrence
- * takes, and those of the metadata where the layout changes.
+ * Finds the cheapest sequence of layouts for the occurrences of a field: the shortest path through a lattice with a
+ * column for each occurrence and a state for each layout (the Viterbi algorithm). A step costs the bytes that the
+ * occurrence takes, and those of the metadata where the layout changes.
  *
  * Whether a distance fits depends on how its run began, and the width that an interpretation begins with on what was
- * before it. So each state keeps that of its own best path only: what is found may be some bytes longer than the shortest
- * path. Paths of plain widths alone are exact and always among what is compared.
+ * before it. So each state keeps that of its own best path only: what is found may be some bytes longer than the
+ * shortest path. Paths of plain widths alone are exact and always among what is compared.
  */
 export class Lattice {
   /** Per state, a code of `Interpretation`, or `STRIDE_ON`. */
@@ -100,7 +100,9 @@ export class Lattice {
     const { field, layouts, interpretation: kinds, width: widths } = this
     const current = fields.interpretation[field]
     const currentWidth = fields.width[field]
-    const fitting = layouts.filter(({ interpretation, width }) => interpretation === NONE && ((fits >>> width) & 1) === 1)
+    const fitting = layouts.filter(
+      ({ interpretation, width }) => interpretation === NONE && ((fits >>> width) & 1) === 1,
+    )
     const enough = Math.min(...fitting.map(({ width }) => width))
     let count = 0
     const add = (interpretation: number, { width, interpretation: real }: Layout) => {
@@ -138,7 +140,10 @@ export class Lattice {
     cost[state] = 0
     this.lastWidth[state] = fields.lastWidth[field] as number
     if (current === BASE_OFFSET && state < count) {
-      const base = occurrences.distanceOf(fields.reference[2 * field + LO] as number, fields.reference[2 * field + HI] as number)
+      const base = occurrences.distanceOf(
+        fields.reference[2 * field + LO] as number,
+        fields.reference[2 * field + HI] as number,
+      )
       this.low[state] = base - (half[state] as number)
       this.high[state] = base + (half[state] as number) - 1
     }

@@ -22,8 +22,12 @@ const GIVEN = Uint8Array.of(0, 0, Given.time, Given.thread, Given.heap, 0)
 /** The tags of records with each of the fields, as sets of bits. */
 const BLOCKS = bits(Tag.alloc, Tag.reallocFreed) & ~(1 << Tag.free)
 const TAGS = Int32Array.of(
-  BLOCKS, bits(Tag.alloc, Tag.reallocFreed), bits(Tag.alloc, Tag.destroyThread), bits(Tag.alloc, Tag.destroyThread),
-  bits(Tag.alloc, Tag.destroyHeap), bits(Tag.alloc, Tag.destroyThread),
+  BLOCKS,
+  bits(Tag.alloc, Tag.reallocFreed),
+  bits(Tag.alloc, Tag.destroyThread),
+  bits(Tag.alloc, Tag.destroyThread),
+  bits(Tag.alloc, Tag.destroyHeap),
+  bits(Tag.alloc, Tag.destroyThread),
 )
 
 /**

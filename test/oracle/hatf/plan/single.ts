@@ -5,8 +5,8 @@ import { widthOf, type Plan, type Planner } from '../plan.js'
 import { Given, type Records } from '../records.js'
 
 /**
- * Lays out thread or heap without looking ahead: the first value is the default, and takes no bytes, until the first record
- * with another one. From there on values are stored as they are.
+ * Lays out thread or heap without looking ahead: the first value is the default, and takes no bytes, until the first
+ * record with another one. From there on values are stored as they are.
  */
 export class SinglePlanner implements Planner {
   /** @param field the code of thread or heap */
