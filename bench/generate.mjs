@@ -3,7 +3,7 @@
 import { once } from 'node:events'
 import { createWriteStream } from 'node:fs'
 import { finished } from 'node:stream/promises'
-import { BATCH_EVENTS, EventBatch, Has, HI, Kind, LO, mtrc } from '../dist/lib/index.js'
+import { BATCH_EVENTS, EventBatch, Has, HI, Kind, LO, mtrc } from '../dist/lib/entry/index.js'
 
 /** Threads have the ids from 1 to this, each with the same share of the allocations. */
 export const THREADS = 8
@@ -45,7 +45,7 @@ export async function generate(path, events) {
 
 /**
  * The next events of the trace.
- * @param {import('../dist/lib/index.js').TraceHeader} header
+ * @param {import('../dist/lib/entry/index.js').TraceHeader} header
  * @param {Heap} heap
  * @param {number} events
  */

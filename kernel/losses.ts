@@ -1,6 +1,6 @@
 /**
  * What a format has no place for: counts the events of a batch that lose something, by their kind and by what they
- * lose. See lib/event/losses.ts.
+ * lose. See lib/kernel/losses.ts.
  */
 
 import { KIND, MASK } from './shared/columns'

@@ -1,4 +1,4 @@
-/** NDJSON: lines of events to columns, and columns to lines. See lib/wire/ndjson. */
+/** NDJSON: lines of events to columns, and columns to lines. See lib/formats/ndjson. */
 
 export * from './shared/columns'
 export { SCRATCH } from './shared/json'

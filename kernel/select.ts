@@ -1,4 +1,4 @@
-/** Rows of a batch: finds those whose values are wanted, and gathers their values. See lib/event/select.ts. */
+/** Rows of a batch: finds those whose values are wanted, and gathers their values. See lib/kernel/select.ts. */
 
 import { MASK } from './shared/columns'
 

@@ -23,7 +23,7 @@ function run(name: string): Promise<string> {
 describe('examples', () => {
   test('there are some, and the package is built', () => {
     expect(names).not.toEqual([])
-    expect(existsSync(new URL('../dist/lib/index.js', import.meta.url)), 'run `npm run build` first').toBe(true)
+    expect(existsSync(new URL('../dist/lib/entry/index.js', import.meta.url)), 'run `npm run build` first').toBe(true)
   })
 
   test('every expected output belongs to an example', () => {

@@ -27,7 +27,7 @@ describe(`peak memory on ${EVENTS} events`, { timeout: 300_000 }, () => {
   test('is within the limit for every command', async () => {
     const folder = scratch()
     const file = (name: string) => join(folder, name)
-    const { replay, mtrc, hatf, ndjson, decompress, compose } = await import('../lib/index.js')
+    const { replay, mtrc, hatf, ndjson, decompress, compose } = await import('../lib/entry/index.js')
     await pipeline(Readable.from(dump(EVENTS)), createWriteStream(file('t.txt')))
     const pairs = { mtrc, hatf, ndjson } as const
     for (const [name, pair] of Object.entries(pairs)) {

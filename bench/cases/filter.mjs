@@ -1,6 +1,6 @@
 // Filtering columns by thread.
 import { readFileSync } from 'node:fs'
-import { Filter, mtrc, parseRange, recycle } from '../../dist/lib/index.js'
+import { Filter, mtrc, parseRange, recycle } from '../../dist/lib/entry/index.js'
 import { batchesOf, drive, eventsIn } from '../drive.mjs'
 
 /** @param {import('../inputs.mjs').Input} input */

@@ -1,7 +1,7 @@
 // Inflating gzip, with every inflater that this machine has.
 import { readFileSync, statSync } from 'node:fs'
 import { createGunzip } from 'node:zlib'
-import { decompress, defaultInflater } from '../../dist/lib/index.js'
+import { decompress, defaultInflater } from '../../dist/lib/entry/index.js'
 import { driveStream, lengthOf, slicesOf } from '../drive.mjs'
 import { gunzipProcess, hasGunzip } from '../yardsticks.mjs'
 
@@ -9,7 +9,7 @@ import { gunzipProcess, hasGunzip } from '../yardsticks.mjs'
 export function tasks({ files }) {
   const slices = slicesOf(readFileSync(files.gzip))
   const bytes = statSync(files.mtrc).size
-  /** @type {Set<import('../../dist/lib/index.js').Inflater>} */
+  /** @type {Set<import('../../dist/lib/entry/index.js').Inflater>} */
   const inflaters = new Set([defaultInflater(), 'node:zlib'])
   return [
     ...[...inflaters].map((inflater) => ({

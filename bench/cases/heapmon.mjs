@@ -1,6 +1,6 @@
 // Taligent's heap monitoring text, with a stack crawl of four frames for each allocation.
 import { readFileSync } from 'node:fs'
-import { heapmon, Mapper, mtrc } from '../../dist/lib/index.js'
+import { heapmon, Mapper, mtrc } from '../../dist/lib/entry/index.js'
 import { batchesOf, bytesOf, driven } from '../drive.mjs'
 import { codecTasks } from './codec.mjs'
 

@@ -1,8 +1,8 @@
 // The same events as Meta-TF by the DTD of HATF, through the universal pair, through the pair that the DTD is compiled to, and through the
 // native codec of the same format.
 import { readFileSync } from 'node:fs'
-import { hatf } from '../../dist/lib/index.js'
-import { binaryDecoder, binaryEncoder, compileDtd, parseDtd } from '../../dist/lib/metatf.js'
+import { hatf } from '../../dist/lib/entry/index.js'
+import { binaryDecoder, binaryEncoder, compileDtd, parseDtd } from '../../dist/lib/entry/metatf.js'
 import { batchesOf, bytesOf, countOf, drive, eventsIn, lengthOf, slicesOf } from '../drive.mjs'
 
 const DTD = new URL('../../examples/hatf10.dtd', import.meta.url)
@@ -46,11 +46,11 @@ export async function tasks({ files }) {
 /**
  * Imports the source of a module, with the build in place of the package.
  * @param {string} source
- * @returns {Promise<{ decoder: () => import('../../dist/lib/index.js').Decoder, encoder: () => import('../../dist/lib/index.js').Encoder }>}
+ * @returns {Promise<{ decoder: () => import('../../dist/lib/entry/index.js').Decoder, encoder: () => import('../../dist/lib/entry/index.js').Encoder }>}
  */
 function moduleOf(source) {
   const built = source.replaceAll(/ from 'heapflow(?:\/(\w+))?'/g, (_, name = 'index') => {
-    return ` from '${new URL(`../../dist/lib/${name}.js`, import.meta.url)}'`
+    return ` from '${new URL(`../../dist/lib/entry/${name}.js`, import.meta.url)}'`
   })
   return import(`data:text/javascript,${encodeURIComponent(built)}`)
 }

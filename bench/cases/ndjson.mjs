@@ -1,6 +1,6 @@
 // The wire between processes: canonical lines, lines that somebody rewrote, and the usual way to read either.
 import { readFileSync, writeFileSync } from 'node:fs'
-import { kmemtrace, ndjson, replay } from '../../dist/lib/index.js'
+import { kmemtrace, ndjson, replay } from '../../dist/lib/entry/index.js'
 import { batchesOf, bytesOf, countOf, drive, driveStream, slicesOf } from '../drive.mjs'
 import { split2Parse } from '../yardsticks.mjs'
 import { nativeCodecTasks, nativeRatios } from './codec.mjs'

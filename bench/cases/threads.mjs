@@ -1,7 +1,7 @@
 // The same conversion in one thread and divided between two, to see what a second one is worth.
 import { createReadStream, statSync } from 'node:fs'
 import { Worker } from 'node:worker_threads'
-import { chain, decompress, FIELDS, hatf, mtrc, recycle, U64Column } from '../../dist/lib/index.js'
+import { chain, decompress, FIELDS, hatf, mtrc, recycle, U64Column } from '../../dist/lib/entry/index.js'
 
 const CHUNK_BYTES = 262_144
 /** How many batches may be on their way to the other thread. */

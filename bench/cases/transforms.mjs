@@ -1,6 +1,6 @@
 // What looks at every event of a trace: statistics, checks, and merging eight traces into one.
 import { readFileSync } from 'node:fs'
-import { Has, HI, LO, Merger, mtrc, reviseBatch, selectRows, StatisticsCollector, Verifier } from '../../dist/lib/index.js'
+import { Has, HI, LO, Merger, mtrc, reviseBatch, selectRows, StatisticsCollector, Verifier } from '../../dist/lib/entry/index.js'
 import { batchesOf, eventsIn } from '../drive.mjs'
 
 /** How many traces are merged. */
@@ -34,7 +34,7 @@ function checks(batches) {
 
 /** The events dealt to several traces in turn, their times being their places in the whole. */
 function dealt(batches) {
-  /** @type {import('../../dist/lib/index.js').EventBatch[][]} */
+  /** @type {import('../../dist/lib/entry/index.js').EventBatch[][]} */
   const lanes = Array.from({ length: INPUTS }, () => [])
   let first = 0
   for (const batch of batches) {

@@ -1,6 +1,6 @@
 // One number for all that the events of some batches have, as main.c makes it of its columns: the same events give the same
 // number, however they were cut into batches.
-import { FIELDS, HI, LO } from '../../dist/lib/index.js'
+import { FIELDS, HI, LO } from '../../dist/lib/entry/index.js'
 
 /** How a column is read, by the type of its field. */
 const READERS = {
@@ -13,7 +13,7 @@ const SOURCES = FIELDS.map(({ name, type }) => ({
     ((column, i, sum) => mix(sum, column[i])),
 }))
 
-/** @param {Iterable<import('../../dist/lib/index.js').EventBatch>} batches */
+/** @param {Iterable<import('../../dist/lib/entry/index.js').EventBatch>} batches */
 export function checksumOf(batches) {
   let sum = 0
   for (const batch of batches) {

@@ -36,7 +36,7 @@ export function runLoop(program, args) {
  * The native loop that decodes, if there is one: it must give the same columns.
  * @param {string | undefined} program
  * @param {Loop} loop
- * @param {readonly import('../../dist/lib/index.js').EventBatch[]} batches what the codec gives
+ * @param {readonly import('../../dist/lib/entry/index.js').EventBatch[]} batches what the codec gives
  * @returns {import('../measure.mjs').Task[]} one or none
  */
 export function nativeDecode(program, { format, path, like }, batches) {
@@ -53,8 +53,8 @@ export function nativeDecode(program, { format, path, like }, batches) {
  * The native loop that encodes, if there is one: it must write the same bytes, all but the header of the trace.
  * @param {string | undefined} program
  * @param {Loop} loop its trace decodes to the batches
- * @param {import('../../dist/lib/index.js').Encoder} encoder a new one
- * @param {readonly import('../../dist/lib/index.js').EventBatch[]} batches
+ * @param {import('../../dist/lib/entry/index.js').Encoder} encoder a new one
+ * @param {readonly import('../../dist/lib/entry/index.js').EventBatch[]} batches
  * @param {(bytes: Buffer) => number} headerLength of what the codec writes
  * @returns {import('../measure.mjs').Task[]} one or none
  */

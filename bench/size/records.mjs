@@ -1,10 +1,10 @@
 // What the study counts: data records, which are the alloc, free and realloc records that HATF has. An alloc or free made
 // inside a realloc has a record of its own. Frees of the null pointer are left out, as they are in the paper's Table 3.
-import { fieldSet, Has, HI, Kind, LO, openTrace, Outcome, selectRows } from '../../dist/lib/index.js'
+import { fieldSet, Has, HI, Kind, LO, openTrace, Outcome, selectRows } from '../../dist/lib/entry/index.js'
 import { Tag } from '../../dist/lib/formats/hatf/layout.js'
 import { outcomeOf } from '../../dist/lib/formats/realloc.js'
 
-/** @typedef {import('../../dist/lib/index.js').EventBatch} EventBatch */
+/** @typedef {import('../../dist/lib/entry/index.js').EventBatch} EventBatch */
 
 const FIELDS = fieldSet('size', 'address', 'oldAddress', 'outcome')
 const BLOCK_KINDS = [Kind.alloc, Kind.free, Kind.realloc, Kind.existing]

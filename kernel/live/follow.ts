@@ -1,6 +1,6 @@
 /**
  * What a batch does to the live set: it comes as what its events are to do to blocks, by their keys
- * (lib/transforms/block-keys.ts), and goes as what they did, by the blocks' numbers: a block that begins gets the
+ * (lib/blocks/block-keys.ts), and goes as what they did, by the blocks' numbers: a block that begins gets the
  * number that was given back last, or the next one from 1.
  *
  * What it holds stays from call to call, in memory that grows with the blocks that are live at once.
@@ -9,7 +9,7 @@ import { begin, clearSet, finish, numberOf, seedSet, wasLive } from './set'
 
 export { isSeeded, live, numbers } from './set'
 
-/** Bits of intents and changes, as in lib/transforms/change.ts and block-keys.ts. */
+/** Bits of intents and changes, as in lib/blocks/change.ts and block-keys.ts. */
 export const BEGAN: u32 = 1
 export const DONE: u32 = 2
 const UNKNOWN: u32 = 4
@@ -17,7 +17,7 @@ const AGAIN: u32 = 8
 export const REUSED: u32 = 16
 const BY_KERNEL: u32 = 16
 const INDEXED: u32 = 128
-/** Sets the pages of a kernel apart from its objects: the same as in lib/transforms/address-spaces.ts. */
+/** Sets the pages of a kernel apart from its objects: the same as in lib/blocks/address-spaces.ts. */
 const PAGE_BIT: u64 = 1 << 63
 
 /** Per row, what is to be done, and the keys of the block to be ended and of the one that begins. */

@@ -20,7 +20,7 @@ export const KIND_SLOTS: usize = memory.data(64)
 export const API_SLOTS: usize = memory.data(64)
 export const OUTCOME_SLOTS: usize = memory.data(64)
 
-/** How values are written, as in lib/wire/ndjson/layout.ts. */
+/** How values are written, as in lib/formats/ndjson/layout.ts. */
 export const AS_U64: u32 = 0
 export const AS_ADDRESS: u32 = 1
 export const AS_U32: u32 = 2

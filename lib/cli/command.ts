@@ -1,4 +1,4 @@
-import type { OptionSpec } from '../formats/format.js'
+import type { OptionSpec } from '../event/format.js'
 
 /** One flag of a command: everything that parsing, help and documents need. */
 export interface Flag {

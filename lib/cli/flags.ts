@@ -1,4 +1,4 @@
-import { CATALOGUE } from '../catalogue.js'
+import { CATALOGUE } from '../formats/index.js'
 import { MERGE_WINDOW } from '../transforms/choices.js'
 import type { Flag } from './command.js'
 

@@ -1,5 +1,5 @@
 import type { EventBatch } from './batch.js'
-import type { Losses } from './losses.js'
+import type { Losses } from '../kernel/losses.js'
 
 /**
  * One step of a pipeline as a pure object: fed one thing at a time, then asked for results until it has no more.

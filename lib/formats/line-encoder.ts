@@ -1,6 +1,6 @@
 import { Sink } from '../bytes/sink.js'
 import type { EventBatch } from '../event/batch.js'
-import type { Losses } from '../event/losses.js'
+import type { Losses } from '../kernel/losses.js'
 import type { Encoder } from '../event/stage.js'
 
 /** What encoders of text share: a batch at a time becomes lines, nothing is held back, and there is no trailer. */

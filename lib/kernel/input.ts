@@ -1,5 +1,5 @@
 import type { Input } from '../bytes/input.js'
-import type { KernelExports } from './kernel.js'
+import type { KernelExports } from './load.js'
 
 /** How many bytes of input a kernel's memory has room for. */
 export const KERNEL_INPUT = 262_144

@@ -1,7 +1,7 @@
 import type { EventBatch } from '../event/batch.js'
 import { APIS, fieldNames, Has, Kind, KINDS, OUTCOMES, type KindName } from '../event/fields.js'
 import { parseJson } from '../event/json.js'
-import type { Losses } from '../event/losses.js'
+import type { Losses } from '../kernel/losses.js'
 import { outcomeOf } from '../formats/realloc.js'
 import { SECTION_KEY, type Mapping, type RecordMapping } from './mapping.js'
 

@@ -1,4 +1,4 @@
-import type { EncodeOptions, Format } from '../formats/format.js'
+import type { EncodeOptions, Format } from '../event/format.js'
 import { AsciiDecoder } from './ascii/decode.js'
 import { AsciiEncoder, type AsciiEncodeOptions } from './ascii/encode.js'
 import { hasMagic } from './binary/layout.js'

@@ -3,9 +3,9 @@ import { EventBatch } from '../event/batch.js'
 import { fieldSet, Has, Kind } from '../event/fields.js'
 import type { BatchTransform } from '../event/stage.js'
 import { Merger, type MergeOptions } from '../transforms/merge.js'
-import type { MergeOrder } from '../transforms/order-audit.js'
-import { openTrace, sourceStream, type OpenOptions, type OpenTrace } from './source.js'
-import { mayWait } from './stdio.js'
+import type { MergeOrder } from '../order/order-audit.js'
+import { openTrace, sourceStream, type OpenOptions, type OpenTrace } from './io/source.js'
+import { mayWait } from './io/stdio.js'
 
 /**
  * All inputs together read about so many bytes at a time, but each at least `MIN_CHUNK_BYTES` and at most what is

@@ -1,5 +1,5 @@
 import type { Transform } from 'node:stream'
-import type { EncodeOptions, Format } from '../formats/format.js'
+import type { EncodeOptions, Format } from '../event/format.js'
 import { decoderStream, encoderStream } from './stage.js'
 
 /** A format as a pair of Transforms: what each subpath of the package exports. */

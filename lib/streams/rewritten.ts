@@ -4,9 +4,9 @@ import split2 from 'split2'
 import { BATCH_EVENTS, BATCH_STRING_BYTES, EventBatch } from '../event/batch.js'
 import { limit, malformed, TraceError, truncated } from '../event/error.js'
 import { decodeText } from '../event/strings.js'
-import { parseRecord, type WireRecord } from '../wire/ndjson/general.js'
-import { MAX_LINE_BYTES } from '../wire/ndjson/layout.js'
-import { Sequence } from '../wire/ndjson/sequence.js'
+import { parseRecord, type WireRecord } from '../formats/ndjson/general.js'
+import { MAX_LINE_BYTES } from '../formats/ndjson/layout.js'
+import { Sequence } from '../formats/ndjson/sequence.js'
 
 /**
  * Reads NDJSON by the general path: any JSON, a line at a time. Warnings are emitted on `stream`.

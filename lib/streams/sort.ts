@@ -3,11 +3,11 @@ import type { Transform } from 'node:stream'
 import { BATCH_EVENTS, EventBatch } from '../event/batch.js'
 import type { TraceHeader } from '../event/header.js'
 import { SORT_MEMORY, type OrderField } from '../transforms/choices.js'
-import { HeldEvents, type KeyedBatch } from '../transforms/held-events.js'
-import { Interleaver } from '../transforms/interleave.js'
-import { OrderKeys } from '../transforms/order.js'
+import { HeldEvents, type KeyedBatch } from '../order/held-events.js'
+import { Interleaver } from '../order/interleave.js'
+import { OrderKeys } from '../order/order.js'
 import { generatorStream } from './generator.js'
-import { SpillFile, type Run } from './spill.js'
+import { SpillFile, type Run } from './io/spill.js'
 
 /** Batches of a run are small, for one of each run is in memory while they are merged. */
 const RUN_BATCH_EVENTS = 1024

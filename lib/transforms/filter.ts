@@ -1,13 +1,13 @@
 import type { EventBatch, U64FieldName } from '../event/batch.js'
-import { selectRows } from '../event/select.js'
+import { selectRows } from '../kernel/select.js'
 import type { ApiName, KindName } from '../event/fields.js'
 import type { TraceHeader } from '../event/header.js'
 import type { BatchTransform } from '../event/stage.js'
-import { hasFrame, hasValue, isApi, isKind, isNamed, isNumbered, onCpu, type Criterion } from './criteria.js'
-import { Lifetimes } from './lifetimes.js'
-import type { NamePattern } from './match.js'
-import { byRanges } from './narrow.js'
-import type { Range } from './ranges.js'
+import { hasFrame, hasValue, isApi, isKind, isNamed, isNumbered, onCpu, type Criterion } from './predicates/criteria.js'
+import { Lifetimes } from '../blocks/lifetimes.js'
+import type { NamePattern } from './predicates/match.js'
+import { byRanges } from './predicates/narrow.js'
+import type { Range } from './predicates/ranges.js'
 
 /** One value or several, any of which will do. */
 export type OneOrMore<T> = T | readonly T[]

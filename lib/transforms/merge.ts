@@ -3,9 +3,9 @@ import { malformed } from '../event/error.js'
 import { fieldSet, Has } from '../event/fields.js'
 import { NO_HEADER, type TraceHeader } from '../event/header.js'
 import { MERGE_WINDOW } from './choices.js'
-import { Interleaver } from './interleave.js'
-import { OrderAudit, orderWarnings, type MergeOrder, type OrderStatistics } from './order-audit.js'
-import { OrderKeys, type SequenceOrigin } from './order.js'
+import { Interleaver } from '../order/interleave.js'
+import { OrderAudit, orderWarnings, type MergeOrder, type OrderStatistics } from '../order/order-audit.js'
+import { OrderKeys, type SequenceOrigin } from '../order/order.js'
 import { microsToNanos } from './time-unit.js'
 
 /**

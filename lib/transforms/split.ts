@@ -1,10 +1,10 @@
 import { HI, LO } from '../bytes/u64.js'
 import { U64Map } from '../bytes/u64-map.js'
 import type { EventBatch } from '../event/batch.js'
-import { selectRows } from '../event/select.js'
+import { selectRows } from '../kernel/select.js'
 import { APIS, Has, KINDS, Outcome } from '../event/fields.js'
 import { PARTITIONS, type Partition } from './choices.js'
-import { Lifetimes } from './lifetimes.js'
+import { Lifetimes } from '../blocks/lifetimes.js'
 
 /** How to divide events. */
 export interface PartitionOptions {

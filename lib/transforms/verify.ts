@@ -4,9 +4,9 @@ import { BATCH_EVENTS, type EventBatch } from '../event/batch.js'
 import { Has } from '../event/fields.js'
 import type { TraceHeader } from '../event/header.js'
 import type { FaultName } from './choices.js'
-import type { BlockKeys } from './block-keys.js'
-import { Change } from './change.js'
-import { Ledger } from './ledger.js'
+import type { BlockKeys } from '../blocks/block-keys.js'
+import { Change } from '../blocks/change.js'
+import { Ledger } from '../blocks/ledger.js'
 
 const HAS_INDEX = Has.index
 const HAS_ADDRESS = Has.address

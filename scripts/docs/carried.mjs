@@ -1,5 +1,5 @@
 import { fieldNames, FIELDS, KINDS } from '../../dist/lib/event/fields.js'
-import { FORMATS } from '../../dist/lib/registry.js'
+import { FORMATS } from '../../dist/lib/entry/registry.js'
 import { code, GENERATED, table } from './markdown.mjs'
 
 const NO = '–'

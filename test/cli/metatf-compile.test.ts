@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { metatfCompile } from '../../lib/cli/commands/metatf-compile.js'
 import { main } from '../../lib/cli/main.js'
-import { compileDtd } from '../../lib/metatf.js'
+import { compileDtd } from '../../lib/entry/metatf.js'
 import { HATF10 } from '../metatf/binary/support.js'
 
 let folder = ''

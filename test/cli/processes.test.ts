@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
 import type { TraceEvent } from '../../lib/event/batch.js'
-import { hatf, mtrc, replay } from '../../lib/index.js'
+import { hatf, mtrc, replay } from '../../lib/entry/index.js'
 import { commandLine, scratch, shell } from '../support/commands.js'
 import { decodeAll, encodeEvents } from '../support/drive.js'
 

@@ -14,7 +14,7 @@ const EVENTS = readFileSync(new URL('../golden/mtrc/sources.ndjson', import.meta
 /** The part of commands, formats and transforms that is data; and what prints it. */
 const DATA = [
   /^bin\/[a-z-]+\.js$/,
-  /^lib\/catalogue\.js$/,
+  /^lib\/formats\/index\.js$/,
   /^lib\/cli\/(command|flags|help|hf|main)\.js$/,
   /^lib\/cli\/commands\/[a-z-]+\.js$/,
   /^lib\/event\/fields\.js$/,
@@ -22,7 +22,6 @@ const DATA = [
   /^lib\/formats\/hatf\/(layout|plan\/layouts|plan\/strategies)\.js$/,
   /^lib\/streams\/failure\.js$/,
   /^lib\/transforms\/choices\.js$/,
-  /^lib\/wire\/ndjson\/traits\.js$/,
 ]
 
 /** What a command line loads of the package and of others: paths below `dist`, names of packages. */
@@ -47,9 +46,7 @@ async function loads(line: string, input: Uint8Array = EVENTS): Promise<{ own: s
 function formatsOf(own: readonly string[]): string[] {
   const codecs = own.filter((path) => !DATA.some((pattern) => pattern.test(path)))
   return [
-    ...new Set(
-      codecs.map((path) => /^lib\/(?:formats|wire)\/([a-z-]+)\//.exec(path)?.[1]).filter((name) => name !== undefined),
-    ),
+    ...new Set(codecs.map((path) => /^lib\/formats\/([a-z-]+)\//.exec(path)?.[1]).filter((name) => name !== undefined)),
   ].toSorted()
 }
 
@@ -76,9 +73,7 @@ describe('a command loads what its job takes', () => {
     expect(own).toContain('lib/formats/mtrc/decode.js')
     expect(
       own.filter((path) =>
-        /^lib\/(transforms\/(?!choices)|compression\/(?!magic)|metatf\/.*(decode|encode|parse)|registry|index)/.test(
-          path,
-        ),
+        /^lib\/(transforms\/(?!choices)|compression\/(?!magic)|metatf\/.*(decode|encode|parse)|entry\/)/.test(path),
       ),
     ).toEqual([])
     expect(packages).toContain('through2')

@@ -5,9 +5,9 @@ import { batchesOf, type EventBatch } from '../../lib/event/batch.js'
 import { chain } from '../../lib/event/chain.js'
 import type { BatchTransform, Decoder, Stage } from '../../lib/event/stage.js'
 import { mtrc } from '../../lib/formats/mtrc/index.js'
-import { formatNamed, FORMATS } from '../../lib/registry.js'
+import { formatNamed, FORMATS } from '../../lib/entry/registry.js'
 import { Filter } from '../../lib/transforms/filter.js'
-import { parseRange } from '../../lib/transforms/ranges.js'
+import { parseRange } from '../../lib/transforms/predicates/ranges.js'
 import { drive, slices } from '../support/drive.js'
 
 const TRACE = gunzipSync(readFileSync(new URL('../fixtures/mtrc/git.mtrc.gz', import.meta.url))).subarray(0, 400_000)

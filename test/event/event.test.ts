@@ -1,10 +1,10 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { BATCH_EVENTS, batchesOf, EventBatch, type TraceEvent } from '../../lib/event/batch.js'
-import { selectRows } from '../../lib/event/select.js'
+import { selectRows } from '../../lib/kernel/select.js'
 import { malformed, TraceError, truncated } from '../../lib/event/error.js'
 import { ALL_FIELDS, fieldNames, FIELDS, fieldSet, Has, Kind, KINDS } from '../../lib/event/fields.js'
-import { Losses } from '../../lib/event/losses.js'
+import { Losses } from '../../lib/kernel/losses.js'
 import { decodeText, encodeText, StringTable } from '../../lib/event/strings.js'
 import { anyEvent } from '../support/random-event.js'
 

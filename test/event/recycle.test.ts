@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { chunkOf, cutChunk, newChunk } from '../../lib/bytes/chunks.js'
 import { batchesOf, EventBatch, reviseBatch } from '../../lib/event/batch.js'
-import { selectRows } from '../../lib/event/select.js'
+import { selectRows } from '../../lib/kernel/select.js'
 import { fieldSet } from '../../lib/event/fields.js'
 import { recycle } from '../../lib/event/recycle.js'
 

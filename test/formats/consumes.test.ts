@@ -7,9 +7,9 @@ import { columnOf, U64Column, type EventBatch } from '../../lib/event/batch.js'
 import { FIELDS } from '../../lib/event/fields.js'
 import type { Stage } from '../../lib/event/stage.js'
 import { mtrc } from '../../lib/formats/mtrc/index.js'
-import { FORMATS, formatNamed } from '../../lib/registry.js'
+import { FORMATS, formatNamed } from '../../lib/entry/registry.js'
 import { Filter, type FilterOptions } from '../../lib/transforms/filter.js'
-import { parseRange } from '../../lib/transforms/ranges.js'
+import { parseRange } from '../../lib/transforms/predicates/ranges.js'
 import { decodeAll } from '../support/drive.js'
 
 const TRACE = gunzipSync(readFileSync(new URL('../fixtures/mtrc/git.mtrc.gz', import.meta.url))).subarray(0, 400_000)

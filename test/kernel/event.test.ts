@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { BATCH_EVENTS, columnOf, U64_FIELDS } from '../../lib/event/batch.js'
 import { Api, FIELDS, Has, Kind, Outcome } from '../../lib/event/fields.js'
-import { KERNEL_EVENTS } from '../../lib/kernel/kernel.js'
+import { KERNEL_EVENTS } from '../../lib/kernel/load.js'
 
 const source = (file: string) => readFileSync(new URL(`../../kernel/shared/${file}.ts`, import.meta.url), 'utf8')
 const constant = (name: string) => name.replace(/[A-Z]/g, '_$&').replaceAll('-', '_').toUpperCase()

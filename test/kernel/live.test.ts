@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { loadKernel } from '../../lib/kernel/kernel.js'
-import { Change } from '../../lib/transforms/change.js'
-import type { LiveExports } from '../../lib/transforms/live-kernel.js'
+import { loadKernel } from '../../lib/kernel/load.js'
+import { Change } from '../../lib/blocks/change.js'
+import type { LiveExports } from '../../lib/kernel/live.js'
 
 /** With the intent to begin or to end a block: its key is an index. */
 const INDEXED = 128

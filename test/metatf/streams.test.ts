@@ -3,7 +3,7 @@ import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { expect, test } from 'vitest'
 import { batchesOf, type EventBatch, type TraceEvent } from '../../lib/event/batch.js'
-import { decodeAscii, decodeBinary, encodeAscii, encodeBinary, parseDtd } from '../../lib/metatf.js'
+import { decodeAscii, decodeBinary, encodeAscii, encodeBinary, parseDtd } from '../../lib/entry/metatf.js'
 
 const HATF_10 = parseDtd(readFileSync(new URL('../../examples/hatf10.dtd', import.meta.url), 'utf8'), 'hatf10.dtd')
 const SMALL = parseDtd(

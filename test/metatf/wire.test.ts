@@ -5,7 +5,7 @@ import { asciiEncoder } from '../../lib/metatf/ascii/encode.js'
 import { binaryDecoder, binaryEncoder, formatFileHeader } from '../../lib/metatf/binary/index.js'
 import { headerLength } from '../../lib/metatf/binary/layout.js'
 import { parseDtd } from '../../lib/metatf/index.js'
-import { ndjson } from '../../lib/wire/ndjson/index.js'
+import { ndjson } from '../../lib/formats/ndjson/index.js'
 import { decodeAll, drive, encodeAll, encodeEvents } from '../support/drive.js'
 
 /** Bytes to events, to lines, to events, to bytes. */

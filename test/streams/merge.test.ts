@@ -17,7 +17,7 @@ import {
   Offset,
   replay,
   type MergedStream,
-} from '../../lib/index.js'
+} from '../../lib/entry/index.js'
 import { scratch } from '../support/commands.js'
 import { encodeEvents } from '../support/drive.js'
 

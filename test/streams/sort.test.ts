@@ -8,8 +8,8 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { BatchArena } from '../../lib/event/arena.js'
 import { EventBatch, type TraceEvent } from '../../lib/event/batch.js'
 import { encodeEvents } from '../support/drive.js'
-import { replay, sort, type SortOptions } from '../../lib/index.js'
-import { SpillFile } from '../../lib/streams/spill.js'
+import { replay, sort, type SortOptions } from '../../lib/entry/index.js'
+import { SpillFile } from '../../lib/streams/io/spill.js'
 import { anyEvent, HEADER, inBatches } from '../transforms/events.js'
 
 /** So little memory that every batch becomes a run, and runs are merged two at a time, in many passes. */

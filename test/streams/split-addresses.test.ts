@@ -13,7 +13,7 @@ import {
   splitAddresses,
   type HatfField,
   type Piece,
-} from '../../lib/hatf.js'
+} from '../../lib/entry/hatf.js'
 import { decompress } from '../../lib/streams/decompress.js'
 import { decodeAll } from '../support/drive.js'
 import { alloc, hex } from '../formats/hatf/bytes.js'

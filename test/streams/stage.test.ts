@@ -15,7 +15,7 @@ import {
   ndjson,
   replay,
   transformStream,
-} from '../../lib/index.js'
+} from '../../lib/entry/index.js'
 import { encodeEvents } from '../support/drive.js'
 
 const EVENTS: TraceEvent[] = Array.from({ length: 9000 }, (_, i) => ({

@@ -6,9 +6,9 @@ import { describe, expect, test } from 'vitest'
 import type { TraceEvent } from '../../lib/event/batch.js'
 import { TraceError } from '../../lib/event/error.js'
 import type { TraceHeader } from '../../lib/event/header.js'
-import type { Format } from '../../lib/formats/format.js'
-import { sniffFormat } from '../../lib/registry.js'
-import { ndjson } from '../../lib/wire/ndjson/index.js'
+import type { Format } from '../../lib/event/format.js'
+import { sniffFormat } from '../../lib/entry/registry.js'
+import { ndjson } from '../../lib/formats/ndjson/index.js'
 import { decodeAll, drive, encodeAll, encodeEvents, slices } from './drive.js'
 
 const GOLDEN = fileURLToPath(new URL('../golden/', import.meta.url))

@@ -15,14 +15,16 @@ if ('registerHooks' in modules) {
   })
 } else {
   // Before Node 22.15 hooks run in a thread of their own.
-  modules.register(`data:text/javascript,${encodeURIComponent(`
+  modules.register(
+    `data:text/javascript,${encodeURIComponent(`
     import { appendFileSync } from 'node:fs'
     export async function resolve(specifier, context, next) {
       const found = await next(specifier, context)
       appendFileSync(${JSON.stringify(file)}, found.url + '\\n')
       return found
     }
-  `)}`)
+  `)}`,
+  )
 }
 
 process.on('exit', () => {

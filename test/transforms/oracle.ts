@@ -1,7 +1,7 @@
 import type { TraceEvent } from '../../lib/event/batch.js'
 import type { FilterOptions } from '../../lib/transforms/filter.js'
-import type { NamePattern } from '../../lib/transforms/match.js'
-import type { Range } from '../../lib/transforms/ranges.js'
+import type { NamePattern } from '../../lib/transforms/predicates/match.js'
+import type { Range } from '../../lib/transforms/predicates/ranges.js'
 
 const many = <T>(option: T | readonly T[]): readonly T[] =>
   Array.isArray(option) ? (option as readonly T[]) : [option as T]

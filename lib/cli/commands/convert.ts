@@ -1,5 +1,5 @@
-import { CATALOGUE } from '../../catalogue.js'
-import type { OptionSpec } from '../../formats/format.js'
+import { CATALOGUE } from '../../formats/index.js'
+import type { OptionSpec } from '../../event/format.js'
 import { optionFlags, type Command } from '../command.js'
 import { FROM_FLAG, STRICT_FLAG, TO_FLAG } from '../flags.js'
 
@@ -47,5 +47,5 @@ export const convert: Command = {
     { command: 'hf convert app.mtrc app.hatf', means: 'mpatrol to HATF' },
     { command: 'hf convert dump.zip - --to ndjson | jq -c .', means: 'look at an Android dump as it was shipped' },
   ],
-  run: async (args) => (await import('../run/convert.js')).runConvert(args),
+  run: async (args) => (await import('./convert.run.js')).runConvert(args),
 }

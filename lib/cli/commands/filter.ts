@@ -58,5 +58,5 @@ export const filter: Command = {
       means: 'the life of the large blocks that a parser allocates',
     },
   ],
-  run: async (args) => (await import('../run/filter.js')).runFilter(args),
+  run: async (args) => (await import('./filter.run.js')).runFilter(args),
 }

@@ -1,4 +1,4 @@
-import type { FormatEntry } from '../../catalogue.js'
+import type { FormatEntry } from '../../formats/index.js'
 import { optionFlags, type Command, type Example } from '../command.js'
 import { OUTPUT_FLAGS, STRICT_FLAG } from '../flags.js'
 
@@ -16,7 +16,7 @@ export function decodeCommand(format: FormatEntry, help: FormatHelp['decode']): 
     operands: '[FILE]',
     ...help,
     flags: [...OUTPUT_FLAGS, ...optionFlags(format.decodeOptions)],
-    run: async (args) => (await import('../run/format.js')).runDecode(format, args),
+    run: async (args) => (await import('./format.run.js')).runDecode(format, args),
   }
 }
 
@@ -28,6 +28,6 @@ export function encodeCommand(format: FormatEntry, help: FormatHelp['encode']): 
     operands: '[FILE]',
     ...help,
     flags: [...OUTPUT_FLAGS, ...optionFlags(format.encodeOptions), STRICT_FLAG],
-    run: async (args) => (await import('../run/format.js')).runEncode(format, args),
+    run: async (args) => (await import('./format.run.js')).runEncode(format, args),
   }
 }

@@ -1,4 +1,4 @@
-import { hatf, heapmon, mtrc, replay } from '../../catalogue.js'
+import { hatf, heapmon, mtrc, replay } from '../../formats/index.js'
 import { decodeCommand, encodeCommand } from './format.js'
 
 const CONSTANT = 'constant.'

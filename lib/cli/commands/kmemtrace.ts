@@ -1,4 +1,4 @@
-import { kmemtrace } from '../../catalogue.js'
+import { kmemtrace } from '../../formats/index.js'
 import { optionFlags, type Command } from '../command.js'
 import { OUTPUT_FLAGS, STRICT_FLAG, WINDOW_FLAG } from '../flags.js'
 
@@ -27,7 +27,7 @@ export const kmemtraceDecode: Command = {
       means: 'what the kernel requested, and what it wasted',
     },
   ],
-  run: async (args) => (await import('../run/kmemtrace.js')).runKmemtraceDecode(args),
+  run: async (args) => (await import('./kmemtrace.run.js')).runKmemtraceDecode(args),
 }
 
 export const kmemtraceEncode: Command = {
@@ -51,5 +51,5 @@ export const kmemtraceEncode: Command = {
       means: "a program's trace for the kernel's tools",
     },
   ],
-  run: async (args) => (await import('../run/kmemtrace.js')).runKmemtraceEncode(args),
+  run: async (args) => (await import('./kmemtrace.run.js')).runKmemtraceEncode(args),
 }

@@ -43,5 +43,5 @@ export const map: Command = {
       means: 'what if all sizes were multiples of 16',
     },
   ],
-  run: async (args) => (await import('../run/map.js')).runMap(args),
+  run: async (args) => (await import('./map.run.js')).runMap(args),
 }

@@ -40,5 +40,5 @@ export const merge: Command = {
     },
     { command: 'hf-merge --end-to-end monday.mtrc tuesday.mtrc -o week.mtrc', means: 'two traces in one file' },
   ],
-  run: async (args) => (await import('../run/merge.js')).runMerge(args),
+  run: async (args) => (await import('./merge.run.js')).runMerge(args),
 }

@@ -30,5 +30,5 @@ export const metatfCompile: Command = {
       means: 'the same for the HATF of the paper, in JavaScript',
     },
   ],
-  run: async (args) => (await import('../run/metatf-compile.js')).runCompile(args),
+  run: async (args) => (await import('./metatf-compile.run.js')).runCompile(args),
 }

@@ -53,7 +53,7 @@ export const metatfDecode: Command = {
       means: 'the records of a trace that are no events',
     },
   ],
-  run: async (args) => (await import('../run/metatf.js')).runDecode(args),
+  run: async (args) => (await import('./metatf.run.js')).runDecode(args),
 }
 
 export const metatfEncode: Command = {
@@ -115,5 +115,5 @@ export const metatfEncode: Command = {
       means: 'through a format of your own and back',
     },
   ],
-  run: async (args) => (await import('../run/metatf.js')).runEncode(args),
+  run: async (args) => (await import('./metatf.run.js')).runEncode(args),
 }

@@ -41,5 +41,5 @@ export const sort: Command = {
       means: 'the largest allocations of a trace that is larger than the memory',
     },
   ],
-  run: async (args) => (await import('../run/sort.js')).runSort(args),
+  run: async (args) => (await import('./sort.run.js')).runSort(args),
 }

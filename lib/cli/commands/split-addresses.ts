@@ -46,7 +46,7 @@ export const hatfSplit: Command = {
       means: 'sizes, addresses and times, each in a file',
     },
   ],
-  run: async (args) => (await import('../run/split-addresses.js')).runHatfSplit(args),
+  run: async (args) => (await import('./split-addresses.run.js')).runHatfSplit(args),
 }
 
 export const hatfJoin: Command = {
@@ -70,5 +70,5 @@ export const hatfJoin: Command = {
   examples: [
     { command: 'xz -dc rest.xz | hatf-join -a addresses.bin.gz | hatf-decode', means: 'read a trace that was split' },
   ],
-  run: async (args) => (await import('../run/split-addresses.js')).runHatfJoin(args),
+  run: async (args) => (await import('./split-addresses.run.js')).runHatfJoin(args),
 }

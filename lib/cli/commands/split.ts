@@ -42,5 +42,5 @@ export const split: Command = {
       means: 'eight parts that can be worked on side by side',
     },
   ],
-  run: async (args) => (await import('../run/split.js')).runSplit(args),
+  run: async (args) => (await import('./split.run.js')).runSplit(args),
 }

@@ -34,5 +34,5 @@ export const stats: Command = {
     },
     { command: 'hf-stats --table --sources app.mtrc | less', means: "every event, as in mpatrol's own listing" },
   ],
-  run: async (args) => (await import('../run/stats.js')).runStats(args),
+  run: async (args) => (await import('./stats.run.js')).runStats(args),
 }

@@ -43,5 +43,5 @@ export const verify: Command = {
     },
     { command: 'hf-verify --repair -o mended.txt dump.txt && hf-verify mended.txt', means: 'mend it' },
   ],
-  run: async (args) => (await import('../run/verify.js')).runVerify(args),
+  run: async (args) => (await import('./verify.run.js')).runVerify(args),
 }

@@ -1,6 +1,6 @@
 import { AsciiDecoder } from '../../metatf/ascii/decode.js'
 import { AsciiEncoder } from '../../metatf/ascii/encode.js'
-import type { EncodeOptions, Format } from '../format.js'
+import type { EncodeOptions, Format } from '../../event/format.js'
 import { CARRIED, HATF_12, HEAD, WRITTEN_AS } from './layout.js'
 import { sniff } from './sniff.js'
 import { traits } from './traits.js'

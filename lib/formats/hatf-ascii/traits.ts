@@ -1,4 +1,4 @@
-import type { FormatTraits } from '../format.js'
+import type { FormatTraits } from '../../event/format.js'
 
 /** What commands tell of the format. */
 export const traits: FormatTraits = {

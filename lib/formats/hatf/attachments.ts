@@ -1,7 +1,7 @@
 import { Sink } from '../../bytes/sink.js'
 import type { EventBatch } from '../../event/batch.js'
 import { Has, Kind, fieldNames } from '../../event/fields.js'
-import type { Losses } from '../../event/losses.js'
+import type { Losses } from '../../kernel/losses.js'
 import { COMMENT_MARK, EXTRAS_MARK, hasMark } from './extras.js'
 import { ExtrasWriter } from './extras-write.js'
 import { MAX_BYTES } from './layout.js'

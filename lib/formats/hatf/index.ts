@@ -1,4 +1,4 @@
-import type { Format } from '../format.js'
+import type { Format } from '../../event/format.js'
 import type { HatfDecodeOptions } from './decode.js'
 import { HatfEncoder, type HatfEncodeOptions } from './encode.js'
 import { CARRIED } from './layout.js'

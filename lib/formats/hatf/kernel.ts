@@ -1,5 +1,5 @@
-import { shared, type Kernel } from '../../event/batch-kernel.js'
-import type { Global, KernelExports } from '../../kernel/kernel.js'
+import { shared, type Kernel } from '../../kernel/instance.js'
+import type { Global, KernelExports } from '../../kernel/load.js'
 import { FIELD_NAMES, Width } from './layout.js'
 
 /** kernel/hatf.ts, which says what each of these is. */

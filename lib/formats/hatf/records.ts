@@ -1,4 +1,4 @@
-import type { Kernel } from '../../event/batch-kernel.js'
+import type { Kernel } from '../../kernel/instance.js'
 import type { HatfKernel } from './kernel.js'
 
 /** How many records are looked at together to choose their layouts. */

@@ -1,4 +1,4 @@
-import type { FormatTraits, OptionSpec } from '../format.js'
+import type { FormatTraits, OptionSpec } from '../../event/format.js'
 import { DEFAULT_PRESET, PRESETS, strategyNames, type Strategies } from './plan/strategies.js'
 
 /** What commands tell of the format. */

@@ -1,4 +1,4 @@
-import type { Format } from '../format.js'
+import type { Format } from '../../event/format.js'
 import { HeapmonDecoder, type HeapmonDecodeOptions } from './decode.js'
 import { HeapmonEncoder, type HeapmonEncodeOptions } from './encode.js'
 import { CARRIED } from './layout.js'

@@ -1,4 +1,4 @@
-import type { Format } from '../format.js'
+import type { Format } from '../../event/format.js'
 import { KmemtraceDecoder, type KmemtraceDecodeOptions } from './decode.js'
 import { sniff } from './detect.js'
 import { KmemtraceEncoder, type KmemtraceEncodeOptions } from './encode.js'

@@ -2,7 +2,7 @@ import { HI, LO, WORD } from '../../bytes/u64.js'
 import type { EventBatch } from '../../event/batch.js'
 import { APIS, Has, Kind } from '../../event/fields.js'
 import { NO_HEADER } from '../../event/header.js'
-import type { Losses } from '../../event/losses.js'
+import type { Losses } from '../../kernel/losses.js'
 import { areFeatures } from './features.js'
 import {
   DEFAULT_ALLOC,

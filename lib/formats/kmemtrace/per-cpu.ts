@@ -1,5 +1,5 @@
 import { batchesOf, reviseBatch, type EventBatch } from '../../event/batch.js'
-import { selectRows } from '../../event/select.js'
+import { selectRows } from '../../kernel/select.js'
 import { Has, Kind } from '../../event/fields.js'
 import type { TraceHeader } from '../../event/header.js'
 import type { BatchTransform } from '../../event/stage.js'

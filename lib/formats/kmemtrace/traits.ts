@@ -1,4 +1,4 @@
-import type { FormatTraits } from '../format.js'
+import type { FormatTraits } from '../../event/format.js'
 
 const LAYOUT = { value: 'LAYOUT', values: ['relay', 'ftrace'], default: undefined } as const
 const ORDER = { value: 'ORDER', values: ['little', 'big'], default: undefined } as const

@@ -1,4 +1,4 @@
-import type { Format } from '../format.js'
+import type { Format } from '../../event/format.js'
 import { MtrcDecoder, type MtrcDecodeOptions } from './decode.js'
 import { CARRIED, MtrcEncoder } from './encode.js'
 import { sniff } from './sniff.js'

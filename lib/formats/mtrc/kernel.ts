@@ -1,7 +1,7 @@
 import { limit, malformed, type TraceError, type TracePosition } from '../../event/error.js'
 import { StringTable } from '../../event/strings.js'
-import { GrowingKernel } from '../../event/growing-kernel.js'
-import type { Global, KernelExports } from '../../kernel/kernel.js'
+import { GrowingKernel } from '../../kernel/growing.js'
+import type { Global, KernelExports } from '../../kernel/load.js'
 import { MAX_LEB, MAX_NAME, NAME_ENTRIES } from './layout.js'
 
 /** kernel/mtrc.ts, which says what each of these is. */

@@ -1,4 +1,4 @@
-import type { EncodeOptions, Format } from '../format.js'
+import type { EncodeOptions, Format } from '../../event/format.js'
 import { ReplayDecoder } from './decode.js'
 import { ReplayEncoder } from './encode.js'
 import { CARRIED } from './layout.js'

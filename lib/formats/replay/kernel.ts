@@ -1,5 +1,5 @@
-import { shared } from '../../event/batch-kernel.js'
-import type { Global, KernelExports } from '../../kernel/kernel.js'
+import { shared } from '../../kernel/instance.js'
+import type { Global, KernelExports } from '../../kernel/load.js'
 
 /** kernel/replay.ts, which says what each of these is. */
 export interface ReplayKernel extends KernelExports {

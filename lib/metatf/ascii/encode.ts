@@ -3,7 +3,7 @@ import { HI, LO, MAX_DECIMAL, writeDecimal, writeDecimal32, writeHex } from '../
 import { U64Column, columnOf, type EventBatch } from '../../event/batch.js'
 import { FIELDS, Has } from '../../event/fields.js'
 import type { TraceHeader } from '../../event/header.js'
-import { Losses } from '../../event/losses.js'
+import { Losses } from '../../kernel/losses.js'
 import type { Encoder } from '../../event/stage.js'
 import { encodeText } from '../../event/strings.js'
 import { LineEncoder } from '../../formats/line-encoder.js'

@@ -3,8 +3,8 @@ import { U64Map } from '../../bytes/u64-map.js'
 import { BATCH_EVENTS, BATCH_STRING_BYTES, type EventBatch } from '../../event/batch.js'
 import { Has, Kind } from '../../event/fields.js'
 import { gatherRows } from '../../event/gather.js'
-import type { BlockKeys } from '../block-keys.js'
-import { Change } from '../change.js'
+import type { BlockKeys } from '../../blocks/block-keys.js'
+import { Change } from '../../blocks/change.js'
 
 const HAS_THREAD = Has.thread
 const FREE = Kind.free

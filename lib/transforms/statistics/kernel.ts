@@ -1,7 +1,7 @@
 import { HI, LO } from '../../bytes/u64.js'
-import { GrowingKernel } from '../../event/growing-kernel.js'
-import type { Global } from '../../kernel/kernel.js'
-import type { LiveExports } from '../live-kernel.js'
+import { GrowingKernel } from '../../kernel/growing.js'
+import type { Global } from '../../kernel/load.js'
+import type { LiveExports } from '../../kernel/live.js'
 import { FIRST } from './keys.js'
 
 /** kernel/statistics.ts; the files beside it say what each of these is. */

@@ -1,7 +1,7 @@
 import { HI, LO } from '../../bytes/u64.js'
 import type { EventBatch } from '../../event/batch.js'
 import { Has, Kind, Outcome } from '../../event/fields.js'
-import { Change } from '../change.js'
+import { Change } from '../../blocks/change.js'
 import type { FaultCounts, ReallocCounts } from './result.js'
 
 const { began: BEGAN, ended: ENDED, unknown: UNKNOWN, again: AGAIN, nothing: NOTHING, failed: FAILED } = Change

@@ -1,5 +1,5 @@
 import type { EventBatch } from '../../event/batch.js'
-import { Change } from '../change.js'
+import { Change } from '../../blocks/change.js'
 import type { StatisticsKernel } from './kernel.js'
 import { NONE } from './keys.js'
 import type { Overhead, SiteStatistics } from './result.js'

@@ -1,10 +1,17 @@
 import { expect } from 'vitest'
 import type { EventBatch } from '../../../lib/event/batch.js'
 import type { Decoder, Encoder } from '../../../lib/event/stage.js'
-import * as heapflow from '../../../lib/index.js'
-import * as metatf from '../../../lib/metatf.js'
-import { asciiDecoder, asciiEncoder, binaryDecoder, binaryEncoder, compileDtd, type Dtd } from '../../../lib/metatf.js'
-import type { BinaryDecodeOptions, BinaryEncodeOptions } from '../../../lib/metatf.js'
+import * as heapflow from '../../../lib/entry/index.js'
+import * as metatf from '../../../lib/entry/metatf.js'
+import {
+  asciiDecoder,
+  asciiEncoder,
+  binaryDecoder,
+  binaryEncoder,
+  compileDtd,
+  type Dtd,
+} from '../../../lib/entry/metatf.js'
+import type { BinaryDecodeOptions, BinaryEncodeOptions } from '../../../lib/entry/metatf.js'
 import { drive, slices } from '../../support/drive.js'
 
 /** The pure pair of a DTD. */

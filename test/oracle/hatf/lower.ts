@@ -1,7 +1,7 @@
 import type { Sink } from '../../../lib/bytes/sink.js'
 import type { EventBatch } from '../../../lib/event/batch.js'
 import { Has, Kind, Outcome, fieldNames, fieldSet } from '../../../lib/event/fields.js'
-import type { Losses } from '../../../lib/event/losses.js'
+import type { Losses } from '../../../lib/kernel/losses.js'
 import { outcomeOf } from '../../../lib/formats/realloc.js'
 import { COMMENT_MARK, EXTRAS_MARK, RECORD_FIELDS, hasMark } from '../../../lib/formats/hatf/extras.js'
 import { ExtrasWriter } from '../../../lib/formats/hatf/extras-write.js'

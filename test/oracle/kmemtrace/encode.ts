@@ -2,9 +2,9 @@ import { Sink } from '../../../lib/bytes/sink.js'
 import type { EventBatch } from '../../../lib/event/batch.js'
 import { unencodable } from '../../../lib/event/error.js'
 import type { TraceHeader } from '../../../lib/event/header.js'
-import { Losses } from '../../../lib/event/losses.js'
+import { Losses } from '../../../lib/kernel/losses.js'
 import type { Encoder } from '../../../lib/event/stage.js'
-import type { EncodeOptions } from '../../../lib/formats/format.js'
+import type { EncodeOptions } from '../../../lib/event/format.js'
 import {
   DEFAULT_LAYOUT,
   FORMAT,

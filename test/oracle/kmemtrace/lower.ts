@@ -2,7 +2,7 @@ import { HI, LO, WORD } from '../../../lib/bytes/u64.js'
 import type { EventBatch } from '../../../lib/event/batch.js'
 import { APIS, Has, Kind } from '../../../lib/event/fields.js'
 import { NO_HEADER } from '../../../lib/event/header.js'
-import type { Losses } from '../../../lib/event/losses.js'
+import type { Losses } from '../../../lib/kernel/losses.js'
 import { areFeatures } from '../../../lib/formats/kmemtrace/features.js'
 import {
   DEFAULT_ALLOC,

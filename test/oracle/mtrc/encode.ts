@@ -4,9 +4,9 @@ import type { EventBatch } from '../../../lib/event/batch.js'
 import { unencodable } from '../../../lib/event/error.js'
 import { Has, Kind, fieldSet } from '../../../lib/event/fields.js'
 import { NO_HEADER, type TraceHeader } from '../../../lib/event/header.js'
-import { Losses, type Carried } from '../../../lib/event/losses.js'
+import { Losses, type Carried } from '../../../lib/kernel/losses.js'
 import type { Encoder } from '../../../lib/event/stage.js'
-import type { EncodeOptions } from '../../../lib/formats/format.js'
+import type { EncodeOptions } from '../../../lib/event/format.js'
 import { BlockIndices, LEFT_OUT } from './indices.js'
 import {
   FORMAT,

@@ -24,7 +24,7 @@ import {
   U32,
   U64,
 } from './layout.js'
-import { Sequence } from '../../../lib/wire/ndjson/sequence.js'
+import { Sequence } from '../../../lib/formats/ndjson/sequence.js'
 import type { Text } from './text.js'
 
 const QUOTE = 0x22

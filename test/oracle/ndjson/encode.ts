@@ -3,7 +3,7 @@ import { HI, LO, writeDecimal, writeDecimal32, writeHex } from '../../../lib/byt
 import { U64Column, type EventBatch } from '../../../lib/event/batch.js'
 import { FIELDS } from '../../../lib/event/fields.js'
 import { NO_HEADER, type TraceHeader } from '../../../lib/event/header.js'
-import { Losses } from '../../../lib/event/losses.js'
+import { Losses } from '../../../lib/kernel/losses.js'
 import type { Encoder } from '../../../lib/event/stage.js'
 import type { StringTable } from '../../../lib/event/strings.js'
 import {

@@ -3,8 +3,8 @@ import { HI, LO, MAX_DECIMAL, SAFE_HI, WORD, writeDecimal, writeHex } from '../.
 import type { EventBatch } from '../../../lib/event/batch.js'
 import { APIS, Api, fieldNames, Has, Kind, Outcome } from '../../../lib/event/fields.js'
 import type { TraceHeader } from '../../../lib/event/header.js'
-import { Losses } from '../../../lib/event/losses.js'
-import type { EncodeOptions } from '../../../lib/formats/format.js'
+import { Losses } from '../../../lib/kernel/losses.js'
+import type { EncodeOptions } from '../../../lib/event/format.js'
 import { LineEncoder } from '../../../lib/formats/line-encoder.js'
 import { CARRIED, FORM_FIELDS, NAME } from '../../../lib/formats/replay/layout.js'
 

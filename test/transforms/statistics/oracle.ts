@@ -1,7 +1,7 @@
 import type { TraceEvent } from '../../../lib/event/batch.js'
 import type { TraceHeader } from '../../../lib/event/header.js'
 import type { HistogramResult, Peak, Site, Statistics } from '../../../lib/transforms/statistics/result.js'
-import { blocksByMap } from '../blocks.js'
+import { blocksByMap } from '../../blocks/blocks.js'
 
 interface Block {
   born: number

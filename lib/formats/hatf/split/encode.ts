@@ -1,5 +1,5 @@
 import type { EventBatch } from '../../../event/batch.js'
-import type { Losses } from '../../../event/losses.js'
+import type { Losses } from '../../../kernel/losses.js'
 import type { Encoder } from '../../../event/stage.js'
 import { Packer, type PackOptions } from './pack.js'
 import { Separator } from './separate.js'

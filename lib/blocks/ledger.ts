@@ -1,0 +1,128 @@
+import { BATCH_EVENTS as ROWS, type EventBatch } from '../event/batch.js'
+import { loadKernel } from '../kernel/load.js'
+import { BlockKeys } from './block-keys.js'
+import type { LiveExports } from '../kernel/live.js'
+
+const NOTHING = new Uint8Array(0)
+const NO_NUMBERS = new Int32Array(0)
+
+/**
+ * The live set of a trace: which blocks there are, and some words that its user keeps for each. A block is known by its
+ * key (see `BlockKeys`), and has a number from 1 while it is live; numbers are used again. The set itself is
+ * kernel/live.ts.
+ *
+ * `follow` takes as many events as a batch has, and tells in columns what each did. What it says of an event is true at
+ * that event: words of a block that ended are to be read before those of a later event's block are written, for it may
+ * have the same number. `take` takes a single event.
+ *
+ * Memory grows with the number of blocks that are live at once. For each there are 4 * `width` bytes, with room for at
+ * most twice as many blocks as there were, and 18 bytes of a table that is 5/16 to 5/8 full (1/8 to 1/4, up to 16,384
+ * blocks); what that has outgrown takes no more than it does itself.
+ */
+export class Ledger {
+  /** Per row, what the event did: a set of `Change` bits; 0 for events that are not about a block. */
+  changes = NOTHING
+  /** The number of the block that the event ended, 0 for none. */
+  ended = NO_NUMBERS
+  /**
+   * That of the block that it began, 0 for none; with `reused` that of the block which was live there, whose words are
+   * still there.
+   */
+  begun = NO_NUMBERS
+  /**
+   * The words of block n, `words[n * width .. (n + 1) * width)`, which hold anything when it begins. Replaced when
+   * there are more blocks.
+   */
+  words: Uint32Array
+  /** Which blocks the rows are about. */
+  readonly keys = new BlockKeys()
+  /** How many blocks the words have room for. */
+  private room = 64
+
+  /**
+   * @param width how many words are kept for each block
+   * @param run a kernel that has the live set in it
+   */
+  constructor(
+    readonly width: number,
+    private readonly run: LiveExports = loadKernel<LiveExports>('live'),
+  ) {
+    this.words = new Uint32Array(this.room * width)
+    // Nobody who makes a trace knows this, so that none can be made of keys that collide.
+    this.run.seed(Math.floor(Math.random() * 2 ** 32), Math.floor(Math.random() * 2 ** 32))
+    this.clear()
+  }
+
+  /** How many blocks are live. */
+  get size(): number {
+    return this.run.live.value
+  }
+
+  /** Forgets all blocks: another trace begins. */
+  clear(): void {
+    this.keys.clear()
+    if (this.run.clear() === 0) throw tooManyBlocks()
+    this.look()
+  }
+
+  /**
+   * Applies events `from` to `to` of a batch, of which there may be `BATCH_EVENTS`: rows from 0 on of the columns then
+   * tell what each did.
+   * @throws RangeError when there are more events, or there is no memory for the blocks
+   */
+  follow(batch: EventBatch, from = 0, to = batch.count): void {
+    const { run } = this
+    const rows = to - from
+    if (rows > ROWS) throw new RangeError(`${ROWS} events can be followed at a time, not ${rows}`)
+    // Memory may have grown for something else that the kernel keeps.
+    this.look()
+    this.keys.read(batch, from, to)
+    const done = run.follow(rows)
+    this.look()
+    if (done < rows) throw tooManyBlocks()
+    const numbers = run.numbers.value
+    if (numbers >= this.room) this.widen(numbers + 1)
+  }
+
+  /**
+   * Applies event i of a batch.
+   * @returns what it did, as `changes[0]`; `ended[0]` and `begun[0]` have its blocks
+   * @throws RangeError when there is no memory for the block
+   */
+  take(batch: EventBatch, i: number): number {
+    this.follow(batch, i, i + 1)
+    return this.changes[0] as number
+  }
+
+  /** The number of a live block by its key, 0 if it is not live. */
+  find(isIndexed: boolean, lo: number, hi: number): number {
+    const number = this.run.find(lo, hi, isIndexed)
+    this.look()
+    return number
+  }
+
+  /** Looks at the kernel's memory anew if it has grown: what was seen of it before is empty then. */
+  private look(): void {
+    if (this.changes.length > 0) return
+    const { run, keys } = this
+    const { buffer } = run.memory
+    keys.intents = new Uint8Array(buffer, run.INTENTS.value, ROWS)
+    keys.ends = new Int32Array(buffer, run.ENDS.value, 2 * ROWS)
+    keys.begins = new Int32Array(buffer, run.BEGINS.value, 2 * ROWS)
+    this.changes = new Uint8Array(buffer, run.CHANGES.value, ROWS)
+    this.ended = new Int32Array(buffer, run.ENDED.value, ROWS)
+    this.begun = new Int32Array(buffer, run.BEGUN.value, ROWS)
+  }
+
+  private widen(blocks: number): void {
+    const { words } = this
+    this.room = Math.max(2 * this.room, blocks)
+    this.words = new Uint32Array(this.room * this.width)
+    this.words.set(words)
+  }
+}
+
+/** The error for a trace that needs more than the 4 GiB that a kernel can have. */
+export function tooManyBlocks(): RangeError {
+  return new RangeError('more blocks are live at once than there is memory for')
+}

@@ -1,0 +1,60 @@
+import { CATALOGUE, entryNamed, entryOfPath } from '../../formats/index.js'
+import type { FormatTraits, OptionSpec } from '../../event/format.js'
+import { optionFlags, optionValues, UsageError, type Arguments } from '../command.js'
+import { DECODE_OPTIONS, ENCODE_OPTIONS, readOptions } from './convert.js'
+import { runJob } from '../pipeline.js'
+
+/** Runs `hf convert`. @throws UsageError */
+export async function runConvert(args: Arguments): Promise<void> {
+  const [from, to, ...more] = args.operands
+  if (from === undefined || to === undefined || more.length > 0)
+    throw new UsageError('give two names: the trace to read and the one to write')
+  const target = entryNamed(args.value('to') ?? '') ?? entryOfPath(to)
+  if (target === undefined)
+    throw new UsageError(
+      `the name ${JSON.stringify(to)} does not tell a format: give --to (for a DTD of Meta-TF, use metatf-encode --dtd)`,
+    )
+  const source = entryNamed(args.value('from') ?? '')
+  const decode = optionValues(DECODE_OPTIONS, args)
+  const encode = optionValues(ENCODE_OPTIONS, args)
+  checkOptions(target, 'encode', encode)
+  await runJob({
+    command: 'hf convert',
+    args,
+    ...(source && { from: await source.load() }),
+    decode: decoderOptions(decode),
+    to: await target.load(),
+    encode,
+    onFormat: (format) => checkOptions(format, 'decode', decode),
+    input: from,
+    output: to,
+  })
+}
+
+/** A decoder's options as it knows them. */
+function decoderOptions(values: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const own = new Map(
+    CATALOGUE.flatMap(({ decodeOptions }) =>
+      Object.keys(decodeOptions).map((key) => [
+        Object.keys(readOptions({ [key]: decodeOptions[key] as OptionSpec }))[0],
+        key,
+      ]),
+    ),
+  )
+  return Object.fromEntries(Object.entries(values).map(([key, value]) => [own.get(key) ?? key, value]))
+}
+
+/** @throws UsageError when an option was given that the format does not have */
+function checkOptions(format: FormatTraits, direction: 'decode' | 'encode', given: object): void {
+  const [all, known] =
+    direction === 'decode'
+      ? [DECODE_OPTIONS, readOptions(format.decodeOptions)]
+      : [ENCODE_OPTIONS, format.encodeOptions]
+  for (const key of Object.keys(given)) {
+    const [flag] = optionFlags({ [key]: all[key] as OptionSpec })
+    if (!(key in known))
+      throw new UsageError(
+        `--${flag?.name} does not go with ${format.name}, the format to ${direction === 'decode' ? 'read' : 'write'}`,
+      )
+  }
+}

@@ -1,0 +1,61 @@
+import type { ApiName, KindName } from '../../event/fields.js'
+import { Filter, type FilterOptions } from '../../transforms/filter.js'
+import { parseRange, type Range } from '../../transforms/predicates/ranges.js'
+import { integer, UsageError, type Arguments } from '../command.js'
+import { outputFormat, runJob } from '../pipeline.js'
+
+const NUMBERS = ['thread', 'process', 'heap'] as const
+const RANGES = ['size', 'address', 'time', 'events'] as const
+const NAMES = ['function', 'file', 'type', 'stack'] as const
+
+/** Runs `hf-filter`. @throws UsageError */
+export async function runFilter(args: Arguments): Promise<void> {
+  const to = await outputFormat(args, args.value('output') ?? '-')
+  let stage: Filter
+  try {
+    stage = new Filter(filterOptions(args))
+  } catch (error) {
+    throw new UsageError((error as Error).message, { cause: error })
+  }
+  await runJob({ command: 'hf-filter', args, stages: [stage], to })
+}
+
+/** What the flags ask for. @throws UsageError */
+function filterOptions(args: Arguments): FilterOptions {
+  const given = <T>(names: readonly string[], read: (name: string, text: string) => T): Record<string, T[]> =>
+    Object.fromEntries(
+      names
+        .filter((name) => args.all(name).length > 0)
+        .map((name) => [name, args.all(name).map((text) => read(name, text))]),
+    )
+  return {
+    // Negative thread ids, as memory_replay has them, are kept as 64-bit two's complement.
+    ...given(NUMBERS, (name, text) => BigInt.asUintN(64, integer(name, text))),
+    ...given(['cpu'], integer),
+    ...given(RANGES, rangeValue),
+    ...given(NAMES, namePattern),
+    ...given(['kind'], (_, text) => text as KindName),
+    ...given(['api'], (_, text) => text as ApiName),
+    invert: args.has('invert'),
+    lifetimes: args.has('lifetimes'),
+  }
+}
+
+function rangeValue(flag: string, text: string): Range {
+  try {
+    return parseRange(text)
+  } catch (error) {
+    throw new UsageError(`--${flag}: ${(error as Error).message}`)
+  }
+}
+
+/** `/source/flags` is a regular expression, all else the name itself. */
+function namePattern(flag: string, text: string): string | RegExp {
+  const parts = /^\/(.*)\/([imsu]*)$/s.exec(text)
+  if (parts === null) return text
+  try {
+    return new RegExp(parts[1] as string, parts[2])
+  } catch (error) {
+    throw new UsageError(`--${flag}: ${(error as Error).message}`)
+  }
+}

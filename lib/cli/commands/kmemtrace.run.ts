@@ -1,0 +1,99 @@
+import { mkdir, readdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { PerCpu, Overruns } from '../../formats/kmemtrace/per-cpu.js'
+import { kmemtrace, type KmemtraceDecodeOptions, type KmemtraceEncodeOptions } from '../../formats/kmemtrace/index.js'
+import { decodeAny } from '../../streams/decode.js'
+import { mergeInputs } from '../../streams/merge.js'
+import { ABI_FILE, ABI_VERSION, OVERRUNS_FILE, PER_CPU_FILE, perCpuFiles } from '../../streams/per-cpu.js'
+import { SplitFiles } from '../../streams/split-files.js'
+import { transformStream } from '../../streams/stage.js'
+import { isSameFile } from '../../streams/io/stdio.js'
+import { ndjson } from '../../formats/ndjson/index.js'
+import { optionValues, UsageError, wholeNumber, type Arguments } from '../command.js'
+import { PLACE } from './kmemtrace.js'
+import { runMergeJob, windowOption } from '../merging.js'
+import { inputOperand, reportLosses, runJob, runStreams } from '../pipeline.js'
+
+const DECODE = 'kmemtrace-decode'
+const ENCODE = 'kmemtrace-encode'
+const MAX_OPEN = 64
+const MAX_CPUS = 8192
+
+/** Runs `kmemtrace-decode`. @throws UsageError */
+export async function runKmemtraceDecode(args: Arguments): Promise<void> {
+  const decode: KmemtraceDecodeOptions = { ...optionValues(kmemtrace.decodeOptions, args), ...cpuOption(args) }
+  const { inputs, overruns } = await perCpuFiles(args.operands.length === 0 ? ['-'] : args.operands, decode)
+  if (inputs.filter(({ path }) => path === '-').length > 1) throw new UsageError('standard input can be read only once')
+  const stages = overruns === undefined ? [] : [new Overruns(overruns)]
+  const [first, second] = inputs
+  if (second === undefined && first !== undefined) {
+    if (args.has('window')) throw new UsageError('--window is for several files: one keeps its order')
+    // What --cpu says comes before the file's name.
+    await runJob({
+      command: DECODE,
+      args,
+      from: kmemtrace,
+      decode: { ...first.decode, ...cpuOption(args) },
+      input: first.path,
+      stages,
+      to: ndjson,
+    })
+    return
+  }
+  if (args.has('cpu')) throw new UsageError('--cpu is for one file: the names of several tell their CPUs')
+  const options = windowOption(args)
+  const source = { paths: inputs.map(({ path }) => path), open: () => mergeInputs(inputs, options) }
+  await runMergeJob({ command: DECODE, args, source, stages, to: ndjson }, 'they are not of the same layout')
+}
+
+/** Runs `kmemtrace-encode`. @throws UsageError */
+export async function runKmemtraceEncode(args: Arguments): Promise<void> {
+  const encode: KmemtraceEncodeOptions = { ...optionValues(kmemtrace.encodeOptions, args), ...cpuOption(args) }
+  const output = args.value('output') ?? '-'
+  if (!output.endsWith('/') && !output.includes(PLACE)) await runJob({ command: ENCODE, args, to: kmemtrace, encode })
+  else if (args.has('cpu')) throw new UsageError('--cpu is for one file: those of several are named by their CPUs')
+  else await writePerCpu(args, output, encode)
+}
+
+/** Writes a file for each CPU. */
+async function writePerCpu(args: Arguments, output: string, encode: KmemtraceEncodeOptions): Promise<void> {
+  const isFolder = output.endsWith('/')
+  const compressed = args.has('gzip') || output.endsWith('.gz')
+  const pattern = isFolder ? join(output, `cpu${PLACE}${compressed ? '.gz' : ''}`) : output
+  const input = inputOperand(args)
+  const perCpu = new PerCpu(encode, isFolder)
+  const sink = new SplitFiles({
+    by: 'cpu',
+    maxOpen: MAX_OPEN,
+    maxFiles: MAX_CPUS,
+    gzip: compressed,
+    encoder: (key) => kmemtrace.encoder({ ...encode, cpu: Number(key), strict: args.has('strict') }),
+    path: (key) => {
+      const path = pattern.replaceAll(PLACE, key)
+      if (isSameFile(input, path)) throw new UsageError(`${path} is the input too: name the files otherwise`)
+      return path
+    },
+  })
+  if (isFolder) await prepareFolder(output)
+  try {
+    await runStreams(ENCODE, input, [decodeAny({ path: input }), transformStream(perCpu)], () => sink)
+    if (isFolder) {
+      await writeFile(join(output, ABI_FILE), `${ABI_VERSION}\n`)
+      await writeFile(join(output, OVERRUNS_FILE), `${perCpu.overruns}\n`)
+    }
+  } finally {
+    reportLosses(ENCODE, kmemtrace.name, sink.losses)
+  }
+}
+
+function cpuOption(args: Arguments): { cpu?: number } {
+  const text = args.value('cpu')
+  return text === undefined ? {} : { cpu: wholeNumber('cpu', text) }
+}
+
+/** Makes a folder for per-CPU files, or takes one that has none: files of two traces would be read as one. */
+async function prepareFolder(path: string): Promise<void> {
+  await mkdir(path, { recursive: true })
+  const name = (await readdir(path)).find((one) => PER_CPU_FILE.test(one))
+  if (name !== undefined) throw new UsageError(`${join(path, name)} is there already: write to another folder`)
+}

@@ -1,0 +1,60 @@
+import { FIELDS, type FieldName, type FieldType } from '../../event/fields.js'
+import { Mapper, type MapOptions } from '../../transforms/map.js'
+import { fieldFromJson } from '../../formats/ndjson/general.js'
+import { integer, UsageError, type Arguments } from '../command.js'
+import { outputFormat, runJob } from '../pipeline.js'
+
+/** Runs `hf-map`. @throws UsageError */
+export async function runMap(args: Arguments): Promise<void> {
+  const to = await outputFormat(args, args.value('output') ?? '-')
+  let stage: Mapper
+  try {
+    stage = new Mapper(mapOptions(args))
+  } catch (error) {
+    throw new UsageError((error as Error).message, { cause: error })
+  }
+  await runJob({ command: 'hf-map', args, stages: [stage], to })
+}
+
+/** What the flags ask for. @throws UsageError */
+function mapOptions(args: Arguments): MapOptions {
+  const expression = args.value('expression')
+  const rebase = args.value('rebase')
+  const hidden = args.value('anonymise')
+  const key = args.value('key')
+  if (hidden !== undefined && key === undefined) throw new UsageError('--anonymise needs a --key')
+  return {
+    ...(expression !== undefined && { expression }),
+    ...(rebase !== undefined && { rebase: readRebase(rebase) }),
+    ...(hidden !== undefined && {
+      anonymise: { key: key as string, addresses: hidden !== 'names', names: hidden !== 'addresses' },
+    }),
+    numberThreads: args.has('number-threads'),
+    drop: args.all('drop') as FieldName[],
+    set: Object.fromEntries(args.all('set').map(readSetting)),
+  }
+}
+
+function readRebase(text: string): { from: bigint; to: bigint } {
+  const [from, to, more] = text.split('=')
+  if (from === undefined || to === undefined || more !== undefined)
+    throw new UsageError('--rebase needs FROM=TO, such as 0x7f0000000000=0x10000')
+  return { from: integer('rebase', from), to: integer('rebase', to) }
+}
+
+/** `FIELD=VALUE`, with the value as on the NDJSON wire but without quotes; frames of a stack are divided by bars. */
+function readSetting(text: string): [string, unknown] {
+  const at = text.indexOf('=')
+  const field = FIELDS.find(({ name }) => name === text.slice(0, at))
+  if (field === undefined)
+    throw new UsageError(`--set needs FIELD=VALUE with one of the fields ${FIELDS.map(({ name }) => name).join(', ')}`)
+  const value = text.slice(at + 1)
+  try {
+    return [
+      field.name,
+      fieldFromJson(field.name, field.type as FieldType, field.type === 'list' ? value.split('|') : value),
+    ]
+  } catch (error) {
+    throw new UsageError(`--set: ${(error as Error).message}`, { cause: error })
+  }
+}

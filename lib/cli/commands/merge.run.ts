@@ -1,0 +1,49 @@
+import { accessSync, constants } from 'node:fs'
+import { entryNamed } from '../../formats/index.js'
+import { concatInputs, mergeInputs, type MergeInput } from '../../streams/merge.js'
+import { Offset } from '../../transforms/offset.js'
+import type { MergeOrder } from '../../order/order-audit.js'
+import { integer, UsageError, type Arguments } from '../command.js'
+import { runMergeJob, windowOption } from '../merging.js'
+import { outputFormat, type Source } from '../pipeline.js'
+
+/** Runs `hf-merge`. @throws UsageError, and an error when a file cannot be read */
+export async function runMerge(args: Arguments): Promise<void> {
+  const source = await mergeSource(args)
+  const to = await outputFormat(args, args.value('output') ?? '-')
+  await runMergeJob({ command: 'hf-merge', args, source, to }, 'the traces can only be put together with --end-to-end')
+}
+
+/** What the flags ask for. @throws UsageError, and an error when a file cannot be read */
+async function mergeSource(args: Arguments): Promise<Source> {
+  const paths = args.operands
+  if (paths.length === 0) throw new UsageError('name the traces to merge')
+  if (paths.filter((path) => path === '-').length > 1) throw new UsageError('standard input can be read only once')
+  const by = args.value('by') as MergeOrder | undefined
+  const isEndToEnd = args.has('end-to-end')
+  if (isEndToEnd && (by !== undefined || args.has('window')))
+    throw new UsageError('--end-to-end does not go with --by or --window')
+  const window = windowOption(args)
+  const inputs = await mergeInputsOf(args)
+  // Before anything is written.
+  for (const path of paths) if (path !== '-') accessSync(path, constants.R_OK)
+  return {
+    paths,
+    open: () => (isEndToEnd ? concatInputs(inputs) : mergeInputs(inputs, { ...window, ...(by && { by }) })),
+  }
+}
+
+async function mergeInputsOf(args: Arguments): Promise<MergeInput[]> {
+  const threads = integer('thread-offset', args.value('thread-offset') ?? '0')
+  const processes = integer('process-offset', args.value('process-offset') ?? '0')
+  const format = await entryNamed(args.value('from') ?? '')?.load()
+  return args.operands.map((path, i) => ({
+    path,
+    ...(format && { format }),
+    stage: new Offset({
+      thread: threads * BigInt(i),
+      process: processes * BigInt(i),
+      ...(args.has('number-processes') && { defaultProcess: BigInt(i + 1) }),
+    }),
+  }))
+}

@@ -1,0 +1,50 @@
+import { extname } from 'node:path'
+import { showText } from '../../event/show-text.js'
+import { compileDtd, recordsWithoutLoop, type Language } from '../../metatf/compile/index.js'
+import { NoDtdError, openDtd } from '../../streams/dtd-files.js'
+import { isSameFile, writeText } from '../../streams/io/stdio.js'
+import { UsageError, type Arguments } from '../command.js'
+
+/** How many names a message has at most. */
+const MOST_NAMES = 20
+
+/** Runs `metatf-compile`. @throws UsageError, and DtdError where the definition is at fault */
+export async function runCompile(args: Arguments): Promise<void> {
+  const [path, ...others] = args.operands
+  if (path === undefined || others.length > 0) throw new UsageError('name one file with a definition')
+  const output = args.value('output') ?? '-'
+  if (isSameFile(path, output)) throw new UsageError(`${output} is the input too: write to another file`)
+  const language = (args.value('language') as Language | undefined) ?? languageOf(output)
+  const dtd = open(path)
+  if (isSameFile(dtd.file, output)) throw new UsageError(`${output} is the DTD: write to another file`)
+  await writeText(output, compileDtd(dtd, { language }))
+  const slow = recordsWithoutLoop(dtd)
+  if (slow.length > 0)
+    process.stderr.write(`metatf-compile: no faster than metatf-decode and metatf-encode: ${list(slow)}\n`)
+}
+
+/** The language that the name of a module tells. */
+function languageOf(output: string): Language {
+  const ending = extname(output)
+  if (['.js', '.mjs'].includes(ending)) return 'js'
+  if (['.ts', '.mts', ''].includes(ending)) return 'ts'
+  throw new UsageError(`modules are called .ts, .mts, .js or .mjs, not ${ending}: give --language`)
+}
+
+/** Names in one line, which is not to be endless. */
+function list(names: readonly string[]): string {
+  const shown = names
+    .slice(0, MOST_NAMES)
+    .map((name) => showText(name, 40))
+    .join(', ')
+  return names.length > MOST_NAMES ? `${shown} and ${names.length - MOST_NAMES} more` : shown
+}
+
+function open(path: string) {
+  try {
+    return openDtd(path, [])
+  } catch (error) {
+    if (error instanceof NoDtdError) throw new UsageError(error.message, { cause: error })
+    throw error
+  }
+}

@@ -1,0 +1,138 @@
+import { ndjson } from '../../formats/index.js'
+import type { AsciiEncodeOptions } from '../../metatf/ascii/encode.js'
+import type { BinaryDecodeOptions, BinaryEncodeOptions, ByteOrder } from '../../metatf/binary/index.js'
+import { isNameOf, lastPart } from '../../metatf/dtd-name.js'
+import { formatOf } from '../../metatf/format.js'
+import type { Dtd } from '../../metatf/model.js'
+import type { DecodeAnyOptions } from '../../streams/decode.js'
+import { NoDtdError, openDtd } from '../../streams/dtd-files.js'
+import { decodeMetaTf } from '../../streams/metatf.js'
+import { isSameFile } from '../../streams/io/stdio.js'
+import { parseRange } from '../../transforms/predicates/ranges.js'
+import { UsageError, wholeNumber, type Arguments } from '../command.js'
+import { runJob } from '../pipeline.js'
+
+/** Flags that say how binary traces are written. */
+const BINARY_WRITE_FLAGS = [
+  'header',
+  'headerless',
+  'byte-order',
+  'address-size',
+  'contiguous',
+  'interleaved',
+  'window',
+  'latency',
+] as const
+
+/** Flags that say how binary traces are read. */
+const BINARY_READ_FLAGS = ['headerless', 'byte-order', 'buffer'] as const
+
+/** Runs `metatf-decode`. @throws UsageError */
+export async function runDecode(args: Arguments): Promise<void> {
+  const dtd = args.value('dtd') === undefined ? undefined : dtdOf(args)
+  if (args.has('headerless') && dtd === undefined)
+    throw new UsageError('--headerless needs --dtd: nothing else tells the DTD')
+  if (dtd !== undefined) refuse(args, BINARY_READ_FLAGS, dtd, 'describes ASCII')
+  const order = args.value('byte-order') as ByteOrder | undefined
+  const decode: BinaryDecodeOptions = {
+    ...(args.has('headerless') && { header: false }),
+    ...(order !== undefined && { byteOrder: order }),
+    ...bufferOption(args),
+  }
+  const reader = ({ path, recycle, through }: DecodeAnyOptions) =>
+    decodeMetaTf({ path, recycle, through, ...(dtd && { dtd }), folders: args.all('dtd-path'), decode })
+  await runJob({ command: 'metatf-decode', args, reader, to: await ndjson.load() })
+}
+
+/** Runs `metatf-encode`. @throws UsageError */
+export async function runEncode(args: Arguments): Promise<void> {
+  if (args.value('dtd') === undefined) throw new UsageError('name the definition of the format with --dtd')
+  const dtd = dtdOf(args)
+  const to = formatOf(dtd)
+  const encode = to.binary ? binaryOptions(args, dtd) : asciiOptions(args, dtd)
+  try {
+    to.encoder(encode)
+  } catch (error) {
+    // Options that contradict the DTD or each other; a DtdError says where in the DTD it is.
+    if (error instanceof RangeError) throw new UsageError(error.message, { cause: error })
+    throw error
+  }
+  await runJob({ command: 'metatf-encode', args, to, encode })
+}
+
+/** The DTD after `--dtd`. */
+function dtdOf(args: Arguments): Dtd {
+  const dtd = open(args)
+  const output = args.value('output')
+  if (output !== undefined && isSameFile(dtd.file, output))
+    throw new UsageError(`${output} is the DTD: write to another file`)
+  return dtd
+}
+
+function open(args: Arguments): Dtd {
+  try {
+    return openDtd(args.value('dtd') as string, args.all('dtd-path'))
+  } catch (error) {
+    if (error instanceof NoDtdError) throw new UsageError(`--dtd: ${error.message}`, { cause: error })
+    throw error
+  }
+}
+
+function binaryOptions(args: Arguments, dtd: Dtd): BinaryEncodeOptions {
+  if (args.has('ascii'))
+    throw new UsageError(
+      `--ascii needs a DTD of Meta-TF 1.2: ${dtd.file} is of 1.0, which describes binary traces only`,
+    )
+  const name = args.value('name')
+  const order = args.value('byte-order') as ByteOrder | undefined
+  const bits = args.value('address-size')
+  const window = args.value('window')
+  const header = either(args, 'header', 'headerless')
+  const contiguous = either(args, 'contiguous', 'interleaved')
+  if (window !== undefined && wholeNumber('window', window) === 0) throw new UsageError('--window must be 1 or more')
+  return {
+    ...(name === undefined ? { rename: (given) => ownName(given, dtd) } : { name }),
+    ...(header !== undefined && { header }),
+    ...(order !== undefined && { byteOrder: order }),
+    ...(bits !== undefined && { addressSize: bits === '32' ? 32 : 64 }),
+    ...(contiguous !== undefined && { contiguous }),
+    ...(window !== undefined && { window: wholeNumber('window', window) }),
+    latency: args.has('latency'),
+  }
+}
+
+function asciiOptions(args: Arguments, dtd: Dtd): AsciiEncodeOptions {
+  refuse(args, BINARY_WRITE_FLAGS, dtd, 'makes ASCII')
+  const name = args.value('name')
+  if (name !== undefined && /[\r\n]/.test(name)) throw new UsageError('--name must be one line')
+  return {
+    rename: (given) => name ?? ownName(given, dtd),
+    head: [`DTDURL: ${name ?? lastPart(dtd.file)}`],
+  }
+}
+
+/** The name of the DTD that a trace was read with, if it can be one of this DTD too; that of its file otherwise. */
+function ownName(given: string | null, dtd: Dtd): string | null {
+  return given === null || isNameOf(given, dtd.file) ? given : lastPart(dtd.file)
+}
+
+/** Refuses flags that are for binary traces, if the DTD describes others. @throws UsageError */
+function refuse(args: Arguments, flags: readonly string[], { file, version }: Dtd, what: string): void {
+  const flag = version === '1.0' ? undefined : flags.find((name) => args.has(name))
+  if (flag !== undefined)
+    throw new UsageError(`--${flag} is for binary traces: ${file} is of Meta-TF ${version}, which ${what}`)
+}
+
+/** Which of two flags was given that contradict each other: true for the first. */
+function either(args: Arguments, yes: string, no: string): boolean | undefined {
+  if (args.has(yes) && args.has(no)) throw new UsageError(`--${yes} does not go with --${no}`)
+  return args.has(yes) ? true : args.has(no) ? false : undefined
+}
+
+function bufferOption(args: Arguments): { buffer?: number } {
+  const text = args.value('buffer')
+  if (text === undefined) return {}
+  if (!/^\d+[KMG]?$/i.test(text))
+    throw new UsageError(`--buffer needs a number of bytes such as 64M, not ${JSON.stringify(text)}`)
+  return { buffer: Number(parseRange(text).from) }
+}

@@ -1,0 +1,31 @@
+import { statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { sort, type SortOptions } from '../../streams/sort.js'
+import { SORT_MEMORY, type OrderField } from '../../transforms/choices.js'
+import { parseRange } from '../../transforms/predicates/ranges.js'
+import { UsageError, type Arguments } from '../command.js'
+import { outputFormat, runJob } from '../pipeline.js'
+
+const MIN_MEMORY = 1_048_576
+
+/** Runs `hf-sort`. @throws UsageError */
+export async function runSort(args: Arguments): Promise<void> {
+  const options = sortOptions(args)
+  const to = await outputFormat(args, args.value('output') ?? '-')
+  await runJob({ command: 'hf-sort', args, streams: [sort(options)], to })
+}
+
+/** What the flags ask for. @throws UsageError */
+function sortOptions(args: Arguments): SortOptions {
+  const folder = args.value('temporary') ?? tmpdir()
+  const stats = statSync(folder, { throwIfNoEntry: false })
+  if (stats?.isDirectory() !== true) throw new UsageError(`--temporary: ${folder} is no folder`)
+  return { by: (args.value('by') ?? 'time') as OrderField, memory: memorySize(args.value('memory')), folder }
+}
+
+function memorySize(text: string | undefined): number {
+  if (text === undefined) return SORT_MEMORY
+  const size = /^\d+[KMG]?$/i.test(text) ? Number(parseRange(text).from) : 0
+  if (size < MIN_MEMORY) throw new UsageError(`--memory needs a size of 1M or more, not ${JSON.stringify(text)}`)
+  return size
+}

@@ -1,0 +1,56 @@
+import { decodeAny } from '../../streams/decode.js'
+import { SplitFiles } from '../../streams/split-files.js'
+import { isSameFile } from '../../streams/io/stdio.js'
+import { PARTITIONS, type Partition } from '../../transforms/choices.js'
+import { UsageError, wholeNumber, type Arguments } from '../command.js'
+import { MAX_FILES, MAX_OPEN, PLACE } from './split.js'
+import { inputOperand, outputFormat, reportLosses, runStreams } from '../pipeline.js'
+
+/** Few, for there is an encoder for each file. */
+const WINDOW = 256
+
+/** Runs `hf-split`. @throws UsageError */
+export async function runSplit(args: Arguments): Promise<void> {
+  const { pattern, ...options } = splitOptions(args)
+  const to = await outputFormat(args, pattern)
+  const input = inputOperand(args)
+  const sink = new SplitFiles({
+    ...options,
+    path: (key) => {
+      const path = pattern.replaceAll(PLACE, key)
+      if (isSameFile(input, path)) throw new UsageError(`${path} is the input too: name the files otherwise`)
+      return path
+    },
+    encoder: () => to.encoder({ strict: args.has('strict'), window: WINDOW }),
+    recycle: true,
+    gzip: args.has('gzip') || pattern.endsWith('.gz'),
+  })
+  try {
+    await runStreams('hf-split', input, [decodeAny({ path: input, recycle: true })], () => sink)
+  } finally {
+    reportLosses('hf-split', to.name, sink.losses)
+  }
+}
+
+/** @throws UsageError */
+function splitOptions(args: Arguments) {
+  const by = args.value('by')
+  const pattern = args.value('output')
+  if (by === undefined) throw new UsageError(`say what to divide --by: ${PARTITIONS.join(', ')}`)
+  if (pattern === undefined || !pattern.includes(PLACE))
+    throw new UsageError(`name the files with -o and a pattern with ${PLACE} in it`)
+  if (args.has('shards') && by !== 'shard') throw new UsageError('--shards needs --by shard')
+  const number = (flag: string, fallback: number): number => {
+    const n = wholeNumber(flag, args.value(flag) ?? String(fallback))
+    if (n < 1 || n > 65_536) throw new UsageError(`--${flag} must be from 1 to 65536`)
+    return n
+  }
+  return {
+    pattern,
+    by: by as Partition,
+    shards: number('shards', 2),
+    lifetimes: args.has('lifetimes'),
+    maxOpen: number('max-open', MAX_OPEN),
+    maxFiles: number('max-files', MAX_FILES),
+  }
+}

@@ -1,0 +1,111 @@
+import { Writable } from 'node:stream'
+import type { EventBatch } from '../../event/batch.js'
+import { TraceError } from '../../event/error.js'
+import { recycle } from '../../event/recycle.js'
+import { decodeAny } from '../../streams/decode.js'
+import { writeText } from '../../streams/io/stdio.js'
+import { FAULTS, type FaultName } from '../../transforms/choices.js'
+import { Repair, REPAIRS } from '../../transforms/repair/repair.js'
+import { parseRange } from '../../transforms/predicates/ranges.js'
+import { MAX_SIZE, Verifier } from '../../transforms/verify.js'
+import { UsageError, wholeNumber, type Arguments } from '../command.js'
+import { PLACES, WINDOW } from './verify.js'
+import { inputOperand, outputFormat, runJob, runStreams } from '../pipeline.js'
+
+const FAULT_FOUND = 1
+
+/** Runs `hf-verify`. @throws UsageError */
+export async function runVerify(args: Arguments): Promise<void> {
+  await (args.has('repair') ? repairTrace(args) : checkTrace(args))
+}
+
+async function checkTrace(args: Arguments): Promise<void> {
+  for (const flag of ['output', 'gzip', 'to', 'strict', 'window']) {
+    if (args.has(flag)) throw new UsageError(`--${flag} goes with --repair only`)
+  }
+  const verifier = new Verifier({
+    allow: args.all('allow') as FaultName[],
+    maxSize: maxSize(args),
+    places: wholeNumber('places', args.value('places') ?? String(PLACES)),
+  })
+  const report = args.has('json') ? faultsJson : faultsText
+  const sink = () =>
+    new Writable({
+      objectMode: true,
+      highWaterMark: 1,
+      write(batch: EventBatch, _encoding, done) {
+        verifier.check(batch)
+        recycle(batch)
+        done()
+      },
+    })
+  try {
+    const input = inputOperand(args)
+    await runStreams('hf-verify', input, [decodeAny({ path: input, recycle: true })], sink)
+  } catch (error) {
+    if (error instanceof TraceError && error.code === 'ERR_TRACE_TRUNCATED') {
+      verifier.noteCut(error.message)
+    } else {
+      // What came before it counts all the same.
+      if (error instanceof TraceError && verifier.events > 0) await writeText('-', report(verifier))
+      throw error
+    }
+  }
+  // Before it is written, for its reader may go away.
+  if (verifier.counts.size > 0) process.exitCode = FAULT_FOUND
+  await writeText('-', report(verifier))
+}
+
+async function repairTrace(args: Arguments): Promise<void> {
+  const output = args.value('output')
+  if (output === undefined) throw new UsageError('--repair needs -o FILE: the file to write')
+  for (const flag of ['places', 'json']) if (args.has(flag)) throw new UsageError(`--${flag} does not go with --repair`)
+  const window = wholeNumber('window', args.value('window') ?? String(WINDOW))
+  if (window < 1 || window > 16_777_216) throw new UsageError('--window must be from 1 to 16777216')
+  const stage = new Repair({ window, maxSize: maxSize(args), allow: args.all('allow') as FaultName[] })
+  let cut: string | undefined
+  await runJob({
+    command: 'hf-verify',
+    args,
+    stages: [stage],
+    to: await outputFormat(args, output),
+    onCut: (error) => {
+      cut = error.message
+    },
+  })
+  const lines = [...stage.changes].map(([name, n]) => `${name}  ${n}  ${REPAIRS[name]}`)
+  if (cut !== undefined) lines.push(`end-added  1  the trace is cut off: ${cut}`)
+  // Standard output may be the trace.
+  process.stderr.write((lines.length > 0 ? lines : ['nothing to mend']).map((line) => `hf-verify: ${line}\n`).join(''))
+}
+
+function maxSize(args: Arguments): bigint {
+  const text = args.value('max-size')
+  if (text === undefined) return MAX_SIZE
+  try {
+    const { from, to } = parseRange(text)
+    if (from === to && from !== undefined) return from
+  } catch {
+    // Told below.
+  }
+  throw new UsageError(`--max-size needs a number of bytes, which may end in K, M or G, not ${JSON.stringify(text)}`)
+}
+
+function faultsText({ counts, findings, events }: Verifier): string {
+  const lines: string[] = []
+  for (const fault of FAULTS) {
+    const n = counts.get(fault)
+    if (n === undefined) continue
+    lines.push(`${fault}: ${n}`)
+    const places = findings.filter((finding) => finding.fault === fault)
+    for (const { event, what } of places) lines.push(`  event ${event}: ${what}`)
+    if (places.length < n) lines.push(`  and ${n - places.length} more`)
+  }
+  const all = [...counts.values()].reduce((sum, n) => sum + n, 0)
+  lines.push(`${events} events, ${all === 0 ? 'no' : all} fault${all === 1 ? '' : 's'}`)
+  return lines.join('\n') + '\n'
+}
+
+function faultsJson({ counts, findings, events }: Verifier): string {
+  return JSON.stringify({ events, faults: Object.fromEntries(counts), places: findings }) + '\n'
+}

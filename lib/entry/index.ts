@@ -1,0 +1,139 @@
+/**
+ * heapflow: stream transforms for heap-allocation traces.
+ *
+ * @example
+ * await pipeline(createReadStream('t.mtrc'), mtrc.decode(), filter({ thread: 3n }), hatf.encode(),
+ * createWriteStream('t.hatf'))
+ */
+import type { Transform } from 'node:stream'
+import { transformStream } from '../streams/stage.js'
+import { Filter, type FilterOptions } from '../transforms/filter.js'
+import { Mapper, type MapOptions } from '../transforms/map.js'
+
+export * as hatf from './hatf.js'
+export * as hatfAscii from './hatf-ascii.js'
+export * as heapmon from './heapmon.js'
+export * as kmemtrace from './kmemtrace.js'
+export * as mtrc from './mtrc.js'
+export * as ndjson from './ndjson.js'
+export * as replay from './replay.js'
+
+/** Keeps some of the events: a Transform of `EventBatch` objects. @throws RangeError on options that make no sense */
+export function filter(options: FilterOptions): Transform {
+  return transformStream(new Filter(options))
+}
+
+/** Changes events: a Transform of `EventBatch` objects. @throws RangeError on options that make no sense */
+export function map(options: MapOptions): Transform {
+  return transformStream(new Mapper(options))
+}
+
+export { HI, LO } from '../bytes/u64.js'
+export {
+  BATCH_EVENTS,
+  BATCH_STRING_BYTES,
+  batchesOf,
+  EventBatch,
+  reviseBatch,
+  U64Column,
+  type TraceEvent,
+  type U64FieldName,
+} from '../event/batch.js'
+export { gatherRows } from '../event/gather.js'
+export { chain, type ChainOptions } from '../event/chain.js'
+export { recycle } from '../event/recycle.js'
+export { selectRows } from '../kernel/select.js'
+export {
+  limit,
+  malformed,
+  TraceError,
+  truncated,
+  unencodable,
+  type TraceErrorCode,
+  type TracePosition,
+} from '../event/error.js'
+export {
+  ALL_FIELDS,
+  Api,
+  APIS,
+  fieldNames,
+  FIELDS,
+  fieldSet,
+  Has,
+  Kind,
+  KINDS,
+  Outcome,
+  OUTCOMES,
+  type ApiName,
+  type FieldName,
+  type FieldType,
+  type KindName,
+  type OutcomeName,
+} from '../event/fields.js'
+export { NO_HEADER, type TimeUnit, type TraceHeader } from '../event/header.js'
+export { Losses, type Carried } from '../kernel/losses.js'
+export type { BatchTransform, Decoder, Encoder, Stage } from '../event/stage.js'
+export { decodeText, encodeText, StringTable } from '../event/strings.js'
+export type { EncodeOptions, Format, FormatTraits, OptionSpec } from '../event/format.js'
+export { formatNamed, formatOfPath, FORMATS, sniffFormat } from './registry.js'
+export { compose } from '../streams/compose.js'
+export { gzip } from '../streams/compress.js'
+export { decodeAny, type DecodeAnyOptions, type ReadOptions } from '../streams/decode.js'
+export { decompress, defaultInflater, type DecompressOptions, type Inflater } from '../streams/decompress.js'
+export {
+  concatInputs,
+  mergeInputs,
+  NoOrderError,
+  TooManyFilesError,
+  type MergedStream,
+  type MergeInput,
+  type MergeInputsOptions,
+} from '../streams/merge.js'
+export { streamPair, type StreamPair } from '../streams/pair.js'
+export { sort, type SortOptions } from '../streams/sort.js'
+export { openTrace, type OpenOptions, type OpenTrace } from '../streams/io/source.js'
+export { SplitFiles, type SplitFilesOptions } from '../streams/split-files.js'
+export { decoderStream, encoderStream, transformStream, type StageStreamOptions } from '../streams/stage.js'
+export { DescriptorSink, openInput, openOutput, type DescriptorSinkOptions } from '../streams/io/stdio.js'
+export {
+  FAULTS,
+  MERGE_WINDOW,
+  ORDER_FIELDS,
+  PARTITIONS,
+  SORT_MEMORY,
+  type FaultName,
+  type OrderField,
+  type Partition,
+} from '../transforms/choices.js'
+export { Filter, type FilterOptions, type OneOrMore } from '../transforms/filter.js'
+export { compileExpression, ExpressionError, type EventFunction } from '../transforms/expression.js'
+export { type NamePattern } from '../transforms/predicates/match.js'
+export { Mapper, type AnonymiseOptions, type MapOptions } from '../transforms/map.js'
+export { Change } from '../blocks/change.js'
+export { Ledger } from '../blocks/ledger.js'
+export { mergeHeaders, Merger, type MergeOptions } from '../transforms/merge.js'
+export { Offset, type OffsetOptions } from '../transforms/offset.js'
+export { OrderAudit, orderWarnings, type MergeOrder, type OrderStatistics } from '../order/order-audit.js'
+export { parseRange, type Range } from '../transforms/predicates/ranges.js'
+export { Partitioner, type Part, type PartitionOptions } from '../transforms/split.js'
+export { StatisticsCollector } from '../transforms/statistics/collector.js'
+export type {
+  Amount,
+  ApiFamily,
+  FaultCounts,
+  HistogramBar,
+  HistogramResult,
+  Mismatch,
+  MpatrolStatistics,
+  Overhead,
+  Peak,
+  ReallocCounts,
+  Site,
+  SiteStatistics,
+  Statistics,
+  ThreadStatistics,
+  TimeStatistics,
+  ValueCount,
+} from '../transforms/statistics/result.js'
+export { Repair, REPAIRS, type RepairName, type RepairOptions } from '../transforms/repair/repair.js'
+export { MAX_SIZE, Verifier, type Finding, type VerifyOptions } from '../transforms/verify.js'

@@ -1,0 +1,91 @@
+import type { Format, FormatTraits } from '../event/format.js'
+import { traits as hatfTraits } from './hatf/traits.js'
+import { traits as hatfAsciiTraits } from './hatf-ascii/traits.js'
+import { traits as heapmonTraits } from './heapmon/traits.js'
+import { traits as kmemtraceTraits } from './kmemtrace/traits.js'
+import { traits as mtrcTraits } from './mtrc/traits.js'
+import { traits as replayTraits } from './replay/traits.js'
+import { traits as ndjsonTraits } from './ndjson/traits.js'
+
+/** A format whose code is loaded when it is used. Commands know formats by these, so that they start quickly. */
+export interface FormatEntry extends FormatTraits {
+  /** What the format's own `sniff` says. Loads that alone. */
+  sniff(head: Uint8Array): Promise<boolean>
+  /** The format itself, with its decoder and encoder. */
+  load(): Promise<Format>
+}
+
+/** mpatrol tracing output. */
+export const mtrc: FormatEntry = {
+  ...mtrcTraits,
+  sniff: async (head) => (await import('./mtrc/sniff.js')).sniff(head),
+  load: async () => (await import('./mtrc/index.js')).mtrc,
+}
+
+/** What travels between commands. */
+export const ndjson: FormatEntry = {
+  ...ndjsonTraits,
+  sniff: async (head) => (await import('./ndjson/sniff.js')).sniff(head),
+  load: async () => (await import('./ndjson/index.js')).ndjson,
+}
+
+/** The Linux kernel's own allocations. */
+export const kmemtrace: FormatEntry = {
+  ...kmemtraceTraits,
+  sniff: async (head) => (await import('./kmemtrace/detect.js')).sniff(head),
+  load: async () => (await import('./kmemtrace/index.js')).kmemtrace,
+}
+
+/** Android's memory_replay dumps. */
+export const replay: FormatEntry = {
+  ...replayTraits,
+  sniff: async (head) => (await import('./replay/sniff.js')).sniff(head),
+  load: async () => (await import('./replay/index.js')).replay,
+}
+
+/** Taligent's heap monitoring files. */
+export const heapmon: FormatEntry = {
+  ...heapmonTraits,
+  sniff: async (head) => (await import('./heapmon/sniff.js')).sniff(head),
+  load: async () => (await import('./heapmon/index.js')).heapmon,
+}
+
+/** HATF in ASCII, as mpatrol writes it. */
+export const hatfAscii: FormatEntry = {
+  ...hatfAsciiTraits,
+  sniff: async (head) => (await import('./hatf-ascii/sniff.js')).sniff(head),
+  load: async () => (await import('./hatf-ascii/index.js')).hatfAscii,
+}
+
+/** HATF 1.0. */
+export const hatf: FormatEntry = {
+  ...hatfTraits,
+  sniff: async (head) => (await import('./hatf/sniff.js')).sniff(head),
+  load: async () => (await import('./hatf/index.js')).hatf,
+}
+
+/**
+ * Every format, in the order in which they are tried on unknown bytes: those with a magic number first, HATF, which has
+ * the weakest signs, last. `FORMATS` in lib/entry/registry.ts has the formats themselves.
+ */
+export const CATALOGUE: readonly FormatEntry[] = [mtrc, ndjson, kmemtrace, replay, heapmon, hatfAscii, hatf]
+
+/** The format of this name, such as `mtrc`. */
+export function entryNamed(name: string): FormatEntry | undefined {
+  return CATALOGUE.find((entry) => entry.name === name)
+}
+
+/** The format that a file's name stands for, by the longest ending that fits; `.gz` at its end does not matter. */
+export function entryOfPath(path: string): FormatEntry | undefined {
+  const plain = path.toLowerCase().replace(/\.gz$/, '')
+  const endings = CATALOGUE.map(({ extensions }) => extensions.filter((end) => plain.endsWith(end)))
+  const lengths = endings.map((fitting) => Math.max(0, ...fitting.map(({ length }) => length)))
+  const longest = Math.max(...lengths)
+  return longest === 0 ? undefined : CATALOGUE[lengths.indexOf(longest)]
+}
+
+/** The format of a stream that begins with these bytes. */
+export async function sniffEntry(head: Uint8Array): Promise<FormatEntry | undefined> {
+  for (const entry of CATALOGUE) if (await entry.sniff(head)) return entry
+  return undefined
+}

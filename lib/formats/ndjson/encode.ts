@@ -1,0 +1,136 @@
+import { chunkOf } from '../../bytes/chunks.js'
+import { Sink } from '../../bytes/sink.js'
+import { columnOf, type EventBatch } from '../../event/batch.js'
+import { NO_HEADER, type TraceHeader } from '../../event/header.js'
+import { Losses } from '../../kernel/losses.js'
+import type { Encoder } from '../../event/stage.js'
+import type { StringTable } from '../../event/strings.js'
+import { KERNEL_EVENTS } from '../../kernel/load.js'
+import { ndjsonKernel, NO_FIELD } from './kernel.js'
+import { BYTES, CARRIED, FIELD_TYPE, JSON_OBJECT, LIST } from './layout.js'
+
+/** Results have about this size: some times what a pipe takes, so that writing one overlaps with making the next. */
+const CHUNK_BYTES = 262_144
+
+/** Smaller pieces are put together. */
+const LEAST_CHUNK = 4096
+
+/**
+ * So many bytes are made from a batch at once, if it has more than that: its events may all have the same long string.
+ */
+const MAX_WAITING = 4 * CHUNK_BYTES
+
+/**
+ * Events as NDJSON lines in the canonical form: keys in the order of `FIELDS`, no blanks. A header record comes first
+ * (and again when the header changes), an end record last unless the input was cut.
+ */
+export class NdjsonEncoder implements Encoder {
+  readonly losses = new Losses('ndjson', CARRIED)
+  readonly consumes = true
+  private batch: EventBatch | undefined
+  private row = 0
+  /** What the kernel goes on with where it stopped within event `row`. */
+  private rest = 0
+  /** What is ready, and behind that what is still being put together. */
+  private readonly chunks: Uint8Array[] = []
+  private readonly out = new Sink(0)
+  private header: TraceHeader | undefined
+  private events = 0
+
+  feed(batch: EventBatch): void {
+    this.losses.admit(batch)
+    if (batch.header !== this.header) {
+      if (this.header !== undefined) this.writeEnd()
+      this.writeHeader(batch.header)
+    }
+    this.batch = batch
+    this.row = 0
+  }
+
+  end(): void {
+    if (this.header === undefined) this.writeHeader(NO_HEADER)
+    this.writeEnd()
+  }
+
+  cut(): void {
+    // Everything has been given out, and there is no end record.
+  }
+
+  next(): Uint8Array | null {
+    const { batch, chunks, out } = this
+    if (batch !== undefined && chunks.length === 0) this.writeRows(batch)
+    if (chunks.length > 0) return chunks.shift() as Uint8Array
+    return out.pos > 0 ? out.take() : null
+  }
+
+  private writeHeader(header: TraceHeader): void {
+    this.header = header
+    this.events = 0
+    this.out.append(Buffer.from(`${JSON.stringify({ kind: 'header', ...header })}\n`))
+  }
+
+  private writeEnd(): void {
+    this.out.append(Buffer.from(`{"kind":"end","events":${this.events}}\n`))
+  }
+
+  /** Writes a batch, or so much of it that it has to be given out before the rest. */
+  private writeRows(batch: EventBatch): void {
+    const memory = ndjsonKernel()
+    const { run, kernel } = memory
+    memory.putStrings(batch.strings)
+    let made = 0
+    while (this.row < batch.count && made < MAX_WAITING) {
+      const first = this.row
+      const last = Math.min(batch.count, first + KERNEL_EVENTS)
+      kernel.columns.put(batch, first, last)
+      while (this.row < last && made < MAX_WAITING) {
+        this.row = first + run.encode(this.row - first, last - first, this.rest)
+        this.rest = run.rest.value
+        made += this.give(kernel.output.subarray(0, run.written.value))
+        if (run.needed.value !== NO_FIELD) made += this.give(valueOf(batch, run.needed.value, this.row))
+      }
+      this.events += this.row - first
+    }
+    if (this.row === batch.count) this.batch = undefined
+  }
+
+  /**
+   * Takes over a copy of bytes: as a chunk of its own, unless that would be small or something is being put together.
+   */
+  private give(bytes: Uint8Array): number {
+    const { chunks, out } = this
+    if (out.pos === 0 && bytes.length >= LEAST_CHUNK) {
+      chunks.push(chunkOf(bytes))
+    } else {
+      out.append(bytes)
+      if (out.pos >= CHUNK_BYTES) chunks.push(out.take())
+    }
+    return bytes.length
+  }
+}
+
+/** The value of a field that refers to the string table, without the quote or bracket that it begins with. */
+function valueOf(batch: EventBatch, f: number, row: number): Uint8Array {
+  const { strings } = batch
+  const id = (batch[columnOf(f)] as Uint32Array)[row] as number
+  switch (FIELD_TYPE[f]) {
+    case JSON_OBJECT:
+      return strings.view(id)
+    case BYTES:
+      return Buffer.from(`${Buffer.from(strings.view(id)).toString('base64')}"`, 'latin1')
+    case LIST:
+      return Buffer.from(
+        `${strings
+          .list(id)
+          .map((string) => quoted(strings, string))
+          .join(',')}]`,
+      )
+    default:
+      return Buffer.from(quoted(strings, id).slice(1))
+  }
+}
+
+/** JSON.stringify escapes lone surrogates, which stand for bytes that are not UTF-8. */
+function quoted(strings: StringTable, id: number): string {
+  return JSON.stringify(strings.text(id))
+}

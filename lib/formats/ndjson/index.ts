@@ -1,0 +1,15 @@
+import type { Format } from '../../event/format.js'
+import { NdjsonDecoder } from './decode.js'
+import { NdjsonEncoder } from './encode.js'
+import { CARRIED } from './layout.js'
+import { sniff } from './sniff.js'
+import { traits } from './traits.js'
+
+/** Events as lines of JSON: what travels between the commands, and what jq reads and writes. */
+export const ndjson: Format = {
+  ...traits,
+  carried: CARRIED,
+  sniff,
+  decoder: () => new NdjsonDecoder(),
+  encoder: () => new NdjsonEncoder(),
+}

@@ -1,0 +1,228 @@
+import { columnOf, type EventBatch } from '../../event/batch.js'
+import { APIS, FIELDS, KINDS, OUTCOMES } from '../../event/fields.js'
+import { StringTable } from '../../event/strings.js'
+import { constant, shared, type Kernel } from '../../kernel/instance.js'
+import type { Global, KernelExports } from '../../kernel/load.js'
+import { FIELD_TYPE, KEYS } from './layout.js'
+import { Rows } from './rows.js'
+
+/** kernel/ndjson.ts and kernel/shared/strings.ts, which say what each of these is. */
+export interface NdjsonKernel extends KernelExports {
+  begin(): void
+  decode(from: number, end: number, events: number, stringLimit: number): number
+  readonly stop: Global
+  readonly position: Global
+  readonly fields: Global
+
+  beginStrings(strings: number, lists: number): void
+  encode(from: number, to: number, left: number): number
+  readonly written: Global
+  readonly needed: Global
+  readonly rest: Global
+
+  setSeed(random: bigint): void
+  internScratch(length: number): number
+  internList(length: number): number
+  readonly SCRATCH: Global
+  readonly STRINGS: Global
+  readonly STARTS: Global
+  readonly LISTED: Global
+  readonly LISTS: Global
+  readonly strings: Global
+  readonly stringBytes: Global
+  readonly listed: Global
+  readonly lists: Global
+}
+
+/** Why `decode` stopped: the next line is not one for the kernel. */
+export const RARE = 1
+/** Why `decode` stopped: the batch is to be given out. */
+export const FULL = 2
+/** What `encode` says when it needs no value of a field. */
+export const NO_FIELD = 31
+
+/** The sizes of the kernel's tables, and of the longest string that it takes. */
+const MAX_STRING = 65_536
+const MAX_STRING_BYTES = 393_216
+const MAX_STRINGS = 16_384
+const MAX_LISTED = 65_536
+const MAX_LISTS = 4096
+
+/**
+ * The kernel, and what of its memory the codecs look at. All of them share it, each for as long as a call of `next`
+ * takes.
+ */
+export class NdjsonMemory {
+  readonly run: NdjsonKernel
+  /** The columns and strings of the batch that is decoded, to add events to; only `push` is of use. */
+  readonly events: EventBatch
+  readonly rows: Rows
+  private readonly bytes: Uint8Array<ArrayBuffer>
+  private readonly starts: Uint32Array<ArrayBuffer>
+  private readonly listed: Uint32Array<ArrayBuffer>
+  private readonly lists: Uint32Array<ArrayBuffer>
+
+  constructor(readonly kernel: Kernel<NdjsonKernel>) {
+    const { run } = kernel
+    const { buffer } = run.memory
+    this.run = run
+    this.bytes = new Uint8Array(buffer, run.STRINGS.value, MAX_STRING_BYTES)
+    this.starts = new Uint32Array(buffer, run.STARTS.value, MAX_STRINGS + 1)
+    this.listed = new Uint32Array(buffer, run.LISTED.value, MAX_LISTED)
+    this.lists = new Uint32Array(buffer, run.LISTS.value, MAX_LISTS + 1)
+    this.events = kernel.columns.view(new KernelStrings(run, this.listed))
+    this.rows = new Rows(this.events)
+    run.setSeed(BigInt(Math.floor(Math.random() * 2 ** 32)) * 0x1_0001_0001n)
+    writeTexts(run)
+  }
+
+  /** A copy of the strings of the batch that is decoded. */
+  takeStrings(): StringTable {
+    const { run } = this
+    const strings = run.strings.value
+    if (strings === 0 && run.lists.value === 0) return new StringTable()
+    const length = run.stringBytes.value
+    // One piece of memory for both is less to allocate.
+    const buffer = new ArrayBuffer(4 * (strings + 1) + length)
+    const starts = new Uint32Array(buffer, 0, strings + 1)
+    const bytes = new Uint8Array(buffer, starts.byteLength)
+    starts.set(this.starts.subarray(0, strings + 1))
+    bytes.set(this.bytes.subarray(0, length))
+    return run.lists.value === 0
+      ? StringTable.of({ bytes, starts })
+      : StringTable.of({
+          bytes,
+          starts,
+          listed: this.listed.slice(0, run.listed.value),
+          lists: this.lists.slice(0, run.lists.value + 1),
+        })
+  }
+
+  /** Copies the strings and lists of a batch that is to be encoded to the kernel, if there is room for them. */
+  putStrings(table: StringTable): void {
+    const { bytes, starts, listed, lists } = table.flat()
+    const fit = starts.length <= this.starts.length && bytes.length <= this.bytes.length
+    if (fit) {
+      this.bytes.set(bytes)
+      this.starts.set(starts)
+    }
+    const listsFit = lists.length <= this.lists.length && listed.length <= this.listed.length
+    if (listsFit) {
+      this.listed.set(listed)
+      this.lists.set(lists)
+    }
+    this.run.beginStrings(fit ? table.size : 0, listsFit ? table.listCount : 0)
+  }
+}
+
+/** Up to this length a loop over letters takes less time than an encoder. */
+const MAX_SHORT = 256
+
+/** Thrown where the kernel has no room for an event's strings. */
+export class NoRoom extends Error {}
+
+/** Adds strings to the kernel's. Nothing can be read here. */
+class KernelStrings extends StringTable {
+  private readonly scratch: Uint8Array
+
+  constructor(
+    private readonly run: NdjsonKernel,
+    private readonly ids: Uint32Array,
+  ) {
+    super()
+    this.scratch = new Uint8Array(run.memory.buffer, run.SCRATCH.value, MAX_STRING)
+  }
+
+  override intern(source: Uint8Array): number {
+    if (source.length > MAX_STRING) throw new NoRoom()
+    this.scratch.set(source)
+    return found(this.run.internScratch(source.length))
+  }
+
+  override internText(text: string): number {
+    const { length } = text
+    if (length > MAX_SHORT) return super.internText(text)
+    for (let i = 0; i < length; i++) {
+      const code = text.charCodeAt(i)
+      if (code >= 0x80) return super.internText(text)
+      this.scratch[i] = code
+    }
+    return found(this.run.internScratch(length))
+  }
+
+  override addList(ids: readonly number[]): number {
+    const next = this.run.listed.value
+    if (next + ids.length > MAX_LISTED) throw new NoRoom()
+    this.ids.set(ids, next)
+    return found(this.run.internList(ids.length))
+  }
+}
+
+function found(id: number): number {
+  if (id < 0) throw new NoRoom()
+  return id
+}
+
+const instance = shared<NdjsonKernel>('ndjson')
+let memory: NdjsonMemory | undefined
+
+/** The kernel, made when it is first asked for. */
+export function ndjsonKernel(): NdjsonMemory {
+  return (memory ??= new NdjsonMemory(instance()))
+}
+
+/** Where a text has its parts, and how many bytes it takes. */
+const MASK_AT = 16
+const LENGTH_AT = 32
+const TYPE_AT = 36
+const COLUMN_AT = 40
+const TEXT_BYTES = 64
+const SLOTS = 64
+
+/** What ends a line has the place and type behind those of fields. */
+const END_OF_LINE = '}\n'
+const END_TYPE = 10
+
+/** Writes all names to where the kernel looks for them. */
+function writeTexts(run: NdjsonKernel): void {
+  const { buffer } = run.memory
+  const view = new DataView(buffer)
+  const bytes = new Uint8Array(buffer)
+  const at = (name: string) => ((run as unknown as Readonly<Record<string, Global>>)[name] as Global).value
+  const table = (name: string, texts: readonly string[], word: (text: string) => string) => {
+    const slots = bytes.subarray(at(`${name}_SLOTS`)).subarray(0, SLOTS)
+    texts.forEach((text, code) => {
+      const address = at(`${name}_TEXTS`) + TEXT_BYTES * code
+      writeText(text, address)
+      const slot = hash(word(text))
+      // Of two names that begin alike the kernel finds the second one behind the first.
+      if (slots[slot] === 0) slots[slot] = code + 1
+      else if (slots[slot] !== code) throw new Error(`another name has the hash of ${text}`)
+    })
+    // Behind the last one there is a text of a byte that is not in any.
+    bytes[at(`${name}_TEXTS`) + TEXT_BYTES * texts.length + MASK_AT] = 0xff
+  }
+  const writeText = (text: string, address: number) => {
+    if (text.length > MASK_AT) throw new Error(`${text} is too long`)
+    bytes.set(Buffer.from(text), address)
+    bytes.fill(0xff, address + MASK_AT, address + MASK_AT + text.length)
+    view.setUint32(address + LENGTH_AT, text.length, true)
+  }
+  table('FIELD', KEYS, (key) => key.slice(2))
+  table('KIND', KINDS, (name) => `${name}"`)
+  table('API', APIS, (name) => `${name}"`)
+  table('OUTCOME', OUTCOMES, (name) => `${name}"`)
+  FIELDS.forEach((_, f) => {
+    const address = at('FIELD_TEXTS') + TEXT_BYTES * f
+    view.setUint32(address + TYPE_AT, FIELD_TYPE[f] as number, true)
+    view.setUint32(address + COLUMN_AT, at(constant(columnOf(f))), true)
+  })
+  const end = at('FIELD_TEXTS') + TEXT_BYTES * FIELDS.length
+  writeText(END_OF_LINE, end)
+  view.setUint32(end + TYPE_AT, END_TYPE, true)
+}
+
+/** The hash of a word's first four letters, as the kernel has it. */
+function hash(word: string): number {
+  return Math.imul(Buffer.from(word).readUInt32LE(), 0x2bd5_6b0f) >>> 26
+}

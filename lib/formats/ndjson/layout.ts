@@ -1,0 +1,58 @@
+import { ALL_FIELDS, FIELDS, KINDS, type FieldType } from '../../event/fields.js'
+import type { Carried } from '../../kernel/losses.js'
+
+/**
+ * A line without end is given up at this length. The longest that heapflow writes are events whose `fields` are as long
+ * as they may be.
+ */
+export const MAX_LINE_BYTES = 4_194_304
+
+/** The kinds of the record that begins and the record that ends a stream. */
+export const HEADER_KIND = 'header'
+export const END_KIND = 'end'
+
+/** How a value is written, in the order of the codes below. */
+const TYPES: readonly FieldType[] = [
+  'u64',
+  'address',
+  'u32',
+  'i32',
+  'api',
+  'outcome',
+  'string',
+  'bytes',
+  'list',
+  'json',
+]
+export const U64 = 0
+export const ADDRESS = 1
+export const U32 = 2
+export const I32 = 3
+export const API = 4
+export const OUTCOME = 5
+export const STRING = 6
+export const BYTES = 7
+export const LIST = 8
+export const JSON_OBJECT = 9
+
+/** Per field, one of the codes above. */
+export const FIELD_TYPE = Uint8Array.from(FIELDS, (field) => TYPES.indexOf(field.type))
+
+const OPENING: Readonly<Record<FieldType, string>> = {
+  u64: '',
+  u32: '',
+  i32: '',
+  json: '',
+  list: '[',
+  address: '"',
+  api: '"',
+  outcome: '"',
+  string: '"',
+  bytes: '"',
+}
+
+/** Per field, what stands between the value before and this one: `,"thread":`, `,"address":"`, `,"stack":[`. */
+export const KEYS = FIELDS.map(({ name, type }) => `,"${name}":${OPENING[type]}`)
+
+/** The wire has a place for everything. */
+export const CARRIED: Carried = Object.fromEntries(KINDS.map((kind) => [kind, ALL_FIELDS]))

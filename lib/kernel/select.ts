@@ -1,0 +1,68 @@
+import { HI, LO } from '../bytes/u64.js'
+import { KERNEL_EVENTS } from './load.js'
+import { columnOf, EventBatch, U64Column } from '../event/batch.js'
+import { ALL_FIELDS, FIELDS } from '../event/fields.js'
+import { selectMemory } from './select-memory.js'
+import type { Column } from '../event/storage.js'
+
+/**
+ * Of fewer rows than this share, as a divisor, it costs less to fetch the values one by one than to copy whole columns
+ * to the kernel.
+ */
+const FEW = 16
+
+/**
+ * Copies the events `rows[0..n)` of a batch, in that order, into a new batch that shares its strings.
+ * @param rows numbers of events of the batch, the first one being 0
+ * @param columns the fields to copy (others become absent)
+ */
+export function selectRows(source: EventBatch, rows: Int32Array, n: number, columns: number = ALL_FIELDS): EventBatch {
+  const { count } = source
+  const set = source.columns & columns
+  const target = EventBatch.unfilled(n, set, source.header, source.strings)
+  const byKernel = count <= KERNEL_EVENTS && n <= KERNEL_EVENTS && n * FEW >= count
+  if (byKernel) selectMemory().rows.set(rows.subarray(0, n))
+  const gather = (from: Column, to: Column) =>
+    byKernel ? gatherByKernel(from, to, count, n) : gatherHere(from, to, rows, n)
+  gather(source.kind, target.kind)
+  gather(source.mask, target.mask)
+  if (set !== source.columns) for (let j = 0; j < n; j++) target.mask[j] = (target.mask[j] as number) & set
+  for (let f = 0; f < FIELDS.length; f++) if ((set >>> f) & 1) gather(source[columnOf(f)], target[columnOf(f)])
+  target.count = n
+  return target
+}
+
+/** Gathers the values of the rows that the kernel has. */
+function gatherByKernel(from: Column, to: Column, count: number, n: number): void {
+  const { run, source, gathered } = selectMemory()
+  if (from instanceof U64Column) {
+    source[8].set(from.words.subarray(0, 2 * count))
+    run.gather8(n)
+    ;(to as U64Column).words.set(gathered[8].subarray(0, 2 * n))
+  } else if (from instanceof Uint8Array) {
+    source[1].set(from.subarray(0, count))
+    run.gather1(n)
+    ;(to as Uint8Array).set(gathered[1].subarray(0, n))
+  } else {
+    source[4].set(from.subarray(0, count))
+    run.gather4(n)
+    ;(to as Uint32Array).set(gathered[4].subarray(0, n))
+  }
+}
+
+function gatherHere(from: Column, to: Column, rows: Int32Array, n: number): void {
+  if (from instanceof U64Column) gatherWords(from.words, (to as U64Column).words, rows, n)
+  else gatherValues(from, to as typeof from, rows, n)
+}
+
+function gatherWords(from: Uint32Array, to: Uint32Array, rows: Int32Array, n: number): void {
+  for (let j = 0; j < n; j++) {
+    const i = rows[j] as number
+    to[2 * j + LO] = from[2 * i + LO] as number
+    to[2 * j + HI] = from[2 * i + HI] as number
+  }
+}
+
+function gatherValues(from: Uint8Array | Uint32Array | Int32Array, to: typeof from, rows: Int32Array, n: number): void {
+  for (let j = 0; j < n; j++) to[j] = from[rows[j] as number] as number
+}

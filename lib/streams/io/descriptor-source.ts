@@ -1,0 +1,59 @@
+import { close, open, read } from 'node:fs'
+import { Readable } from 'node:stream'
+import { cutChunk, newChunk } from '../../bytes/chunks.js'
+import { asBuffer } from '../as-buffer.js'
+
+/** Reads a file, in chunks whose memory may be recycled. */
+export class DescriptorSource extends Readable {
+  /** How many bytes were read. */
+  bytesRead = 0
+  private fd: number | undefined
+  private busy = false
+  private idle: (() => void) | undefined
+
+  /**
+   * @param target an open file descriptor, which is left open, or a file's name
+   * @param chunkBytes how many bytes to read at a time
+   */
+  constructor(
+    private readonly target: number | string,
+    private readonly chunkBytes: number,
+  ) {
+    // With a mark of 1 it reads on while the chunk in hand is worked on, and no further ahead.
+    super({ highWaterMark: 1 })
+  }
+
+  override _construct(done: (error?: Error | null) => void): void {
+    if (typeof this.target === 'number') {
+      this.fd = this.target
+      done()
+      return
+    }
+    open(this.target, (error, fd) => {
+      this.fd = fd
+      done(error)
+    })
+  }
+
+  override _read(): void {
+    const chunk = newChunk(this.chunkBytes)
+    this.busy = true
+    read(this.fd as number, chunk, 0, chunk.length, null, (error, n) => {
+      this.busy = false
+      if (this.idle !== undefined) return this.idle()
+      if (error !== null) {
+        this.destroy(error)
+        return
+      }
+      this.bytesRead += n
+      this.push(n === 0 ? null : asBuffer(cutChunk(chunk, n)))
+    })
+  }
+
+  override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
+    const { fd, target } = this
+    const finish = () => (fd !== undefined && fd !== target ? close(fd, (fault) => done(error ?? fault)) : done(error))
+    if (this.busy) this.idle = finish
+    else finish()
+  }
+}

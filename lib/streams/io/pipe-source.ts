@@ -1,0 +1,47 @@
+import { Socket, type SocketConstructorOpts } from 'node:net'
+import { Readable } from 'node:stream'
+import { cutChunk, newChunk } from '../../bytes/chunks.js'
+import { asBuffer } from '../as-buffer.js'
+
+/** What a pipe holds on Linux, unless somebody changed that. */
+const CHUNK_BYTES = 65_536
+
+/** What Node's types leave out of the options of a socket: where to read to, and who is told. */
+interface ReadingOptions extends SocketConstructorOpts {
+  onread: { buffer(): Uint8Array; callback(length: number, bytes: Uint8Array): boolean }
+}
+
+/**
+ * Reads a pipe or socket by the event loop, in chunks whose memory may be recycled, where Node's own streams take new
+ * memory for each.
+ */
+export class PipeSource extends Readable {
+  private readonly socket: Socket
+
+  /** @param fd an open file descriptor, which is closed with the stream */
+  constructor(fd: number) {
+    // With a mark of 1 it pauses after each chunk until that is taken.
+    super({ highWaterMark: 1 })
+    const options: ReadingOptions = {
+      fd,
+      writable: false,
+      onread: {
+        buffer: () => newChunk(CHUNK_BYTES),
+        callback: (length, chunk) => this.push(asBuffer(cutChunk(chunk as Uint8Array<ArrayBuffer>, length))),
+      },
+    }
+    this.socket = new Socket(options)
+    this.socket.pause()
+    this.socket.on('end', () => this.push(null))
+    this.socket.on('error', (error) => this.destroy(error))
+  }
+
+  override _read(): void {
+    this.socket.resume()
+  }
+
+  override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
+    this.socket.destroy()
+    done(error)
+  }
+}

@@ -1,0 +1,141 @@
+import { randomUUID } from 'node:crypto'
+import { closeSync, openSync, read, unlinkSync, write } from 'node:fs'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import type { TraceHeader } from '../../event/header.js'
+import {
+  packColumns,
+  packedLength,
+  packedStringsLength,
+  packStrings,
+  unpackStrings,
+  viewColumns,
+} from '../../event/pack.js'
+import type { KeyedBatch } from '../../order/held-events.js'
+
+/**
+ * Before each batch, in words: the length of it all, where in it the strings begin, how many events. Then come keys,
+ * columns and strings.
+ */
+const HEAD_WORDS = 4
+const HEAD_BYTES = 4 * HEAD_WORDS
+
+const readAt = promisify(read)
+const writeAt = promisify(write)
+
+/** Where in a spill file a run of batches is. */
+export interface Run {
+  readonly start: number
+  readonly end: number
+  /** The bytes of the largest batch. */
+  readonly largest: number
+}
+
+/**
+ * A temporary file for runs of batches. Where the system allows it, the file has no name from the moment it is there:
+ * it takes no more place once it is closed, however the process ends.
+ */
+export class SpillFile {
+  private size = 0
+  private buffer = new ArrayBuffer(0)
+  /** What is being read or written. */
+  private pending: Promise<unknown> = Promise.resolve()
+  private isClosed = false
+  private readonly fd: number
+  /** The file's name, where it has to keep one. */
+  private readonly path: string | undefined
+
+  /** @param folder where to put it */
+  constructor(folder: string) {
+    const path = join(folder, `heapflow-${randomUUID()}`)
+    // Nothing may come between these two.
+    this.fd = openSync(path, 'wx+', 0o600)
+    try {
+      unlinkSync(path)
+    } catch {
+      // Windows removes no file that is open.
+      this.path = path
+    }
+  }
+
+  /** Writes one run. */
+  async write(batches: Iterable<KeyedBatch> | AsyncIterable<KeyedBatch>): Promise<Run> {
+    const start = this.size
+    let largest = 0
+    for await (const keyed of batches) {
+      const bytes = this.pack(keyed)
+      for (let at = 0; at < bytes.length;) {
+        at += (await this.run(() => writeAt(this.fd, bytes, at, bytes.length - at, this.size + at))).bytesWritten
+      }
+      this.size += bytes.length
+      largest = Math.max(largest, bytes.length)
+    }
+    return { start, end: this.size, largest }
+  }
+
+  /** The batches of a run, with the header of their trace; each is valid until the next one is asked for. */
+  async *read({ start, end, largest }: Run, header: TraceHeader): AsyncGenerator<KeyedBatch> {
+    const buffer = new ArrayBuffer(largest + HEAD_BYTES)
+    await this.readFully(buffer, HEAD_BYTES, start)
+    let length = new Uint32Array(buffer, 0, 1)[0] as number
+    for (let at = start; at < end;) {
+      // The head of the next batch comes along.
+      await this.readFully(buffer, Math.min(length + HEAD_BYTES, end - at), at)
+      at += length
+      const next = new Uint32Array(buffer, length, 1)[0] as number
+      yield unpack(buffer, header)
+      length = next
+    }
+  }
+
+  /**
+   * Closes the file, and thereby removes it. May be called at any time: what is read and written fails from then on.
+   */
+  async close(): Promise<void> {
+    if (this.isClosed) return
+    this.isClosed = true
+    await this.pending.catch(() => {})
+    closeSync(this.fd)
+    if (this.path !== undefined) unlinkSync(this.path)
+  }
+
+  private async readFully(buffer: ArrayBuffer, length: number, position: number): Promise<void> {
+    const bytes = new Uint8Array(buffer)
+    for (let at = 0; at < length;) {
+      const { bytesRead } = await this.run(() => readAt(this.fd, bytes, at, length - at, position + at))
+      if (bytesRead === 0) throw new Error('a temporary file became shorter')
+      at += bytesRead
+    }
+  }
+
+  /** One call at a time, and none once the file is closed: its descriptor may then be another file's. */
+  private run<T>(call: () => Promise<T>): Promise<T> {
+    if (this.isClosed) return Promise.reject(new Error('the temporary file is closed'))
+    const running = call()
+    this.pending = running
+    return running
+  }
+
+  private pack({ batch, keys }: KeyedBatch): Uint8Array {
+    const { count } = batch
+    const columnsAt = HEAD_BYTES + 8 * count
+    const stringsAt = columnsAt + packedLength(batch)
+    const length = stringsAt + packedStringsLength(batch.strings)
+    if (this.buffer.byteLength < length) this.buffer = new ArrayBuffer(2 * length)
+    const { buffer } = this
+    new Uint32Array(buffer, 0, HEAD_WORDS).set([length, stringsAt, count])
+    new Uint32Array(buffer, HEAD_BYTES, 2 * count).set(keys.subarray(0, 2 * count))
+    packColumns(batch, buffer, columnsAt)
+    packStrings(batch.strings, buffer, stringsAt)
+    return new Uint8Array(buffer, 0, length)
+  }
+}
+
+/** The batch at the beginning of a buffer; keys and columns are views of it. */
+function unpack(buffer: ArrayBuffer, header: TraceHeader): KeyedBatch {
+  const [, stringsAt, count] = new Uint32Array(buffer, 0, HEAD_WORDS) as unknown as [number, number, number]
+  return {
+    batch: viewColumns(buffer, HEAD_BYTES + 8 * count, header, unpackStrings(buffer, stringsAt)),
+    keys: new Uint32Array(buffer, HEAD_BYTES, 2 * count),
+  }
+}

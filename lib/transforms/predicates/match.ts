@@ -1,0 +1,69 @@
+import type { StringTable } from '../../event/strings.js'
+
+/** What a name is tested against: a string is the whole name, a regular expression is looked for anywhere in it. */
+export type NamePattern = string | RegExp
+
+const UNKNOWN = 0
+const NO = 1
+const YES = 2
+
+/**
+ * Whether the strings of a batch match any of some patterns. Each distinct string is decoded and tested once per batch,
+ * however many events have it.
+ */
+export class NameTest {
+  private readonly exact: ReadonlySet<string>
+  private readonly expressions: readonly RegExp[]
+  private table: StringTable | undefined
+  /** What is known of each string of the table. */
+  private names = new Uint8Array(0)
+  /** What is known of each list of the table. */
+  private lists = new Uint8Array(0)
+
+  constructor(patterns: readonly NamePattern[]) {
+    this.exact = new Set(patterns.filter((pattern) => typeof pattern === 'string'))
+    // Copies, for a test moves the lastIndex of expressions with the flags g and y.
+    this.expressions = patterns.filter((pattern) => pattern instanceof RegExp).map((pattern) => new RegExp(pattern))
+  }
+
+  /** Begins with the strings of another batch. */
+  begin(table: StringTable): void {
+    this.table = table
+    this.names = cleared(this.names, table.size)
+    this.lists = cleared(this.lists, table.listCount)
+  }
+
+  /** Whether the string of an id matches. */
+  name(id: number): boolean {
+    const known = this.names[id] as number
+    if (known !== UNKNOWN) return known === YES
+    const matches = this.test((this.table as StringTable).text(id))
+    this.names[id] = matches ? YES : NO
+    return matches
+  }
+
+  /** Whether any string of a list matches. */
+  list(id: number): boolean {
+    const known = this.lists[id] as number
+    if (known !== UNKNOWN) return known === YES
+    const matches = (this.table as StringTable).list(id).some((frame) => this.name(frame))
+    this.lists[id] = matches ? YES : NO
+    return matches
+  }
+
+  private test(text: string): boolean {
+    if (this.exact.has(text)) return true
+    for (const expression of this.expressions) {
+      expression.lastIndex = 0
+      if (expression.test(text)) return true
+    }
+    return false
+  }
+}
+
+/** Room for `n` entries, all of them UNKNOWN. */
+function cleared(bytes: Uint8Array<ArrayBuffer>, n: number): Uint8Array<ArrayBuffer> {
+  if (bytes.length < n) return new Uint8Array(n * 2)
+  bytes.fill(UNKNOWN, 0, n)
+  return bytes
+}

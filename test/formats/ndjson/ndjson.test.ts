@@ -1,0 +1,236 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { batchesOf, type TraceEvent } from '../../../lib/event/batch.js'
+import { TraceError } from '../../../lib/event/error.js'
+import { NO_HEADER, type TraceHeader } from '../../../lib/event/header.js'
+import { NdjsonDecoder } from '../../../lib/formats/ndjson/decode.js'
+import { NdjsonEncoder } from '../../../lib/formats/ndjson/encode.js'
+import { MAX_LINE_BYTES } from '../../../lib/formats/ndjson/layout.js'
+import { decodeAll, encodeEvents } from '../../support/drive.js'
+import { anyEvent } from '../../support/random-event.js'
+
+const HEADER: TraceHeader = { format: 'mtrc', timeUnit: 'ns', layout: { version: 10501, byteOrder: 'little' } }
+const bytes = (text: string) => new TextEncoder().encode(text)
+const lines = (...records: string[]) => bytes(records.map((record) => `${record}\n`).join(''))
+const decode = (...records: string[]) => decodeAll(new NdjsonDecoder(), lines(...records))
+
+describe('the canonical form', () => {
+  test('one line per event between a header and an end record', () => {
+    const events: TraceEvent[] = [
+      { kind: 'alloc', api: 'calloc', thread: 140_294_642_181_952n, address: 0x7f00_1234_5678n, size: 48n, count: 3n },
+      { kind: 'free', address: 0n, function: 'main', line: 0 },
+      {
+        kind: 'realloc',
+        sequence: -2_147_483_648,
+        outcome: 'moved',
+        stack: ['a', 'b|c'],
+        attributes: Uint8Array.of(1, 2, 255),
+      },
+    ]
+    expect(Buffer.from(encodeEvents(new NdjsonEncoder(), events, HEADER)).toString()).toBe(
+      [
+        '{"kind":"header","format":"mtrc","timeUnit":"ns","layout":{"version":10501,"byteOrder":"little"}}',
+        '{"kind":"alloc","api":"calloc","thread":140294642181952,"address":"0x7f0012345678","size":48,"count":3}',
+        '{"kind":"free","address":"0x0","function":"main","line":0}',
+        '{"kind":"realloc","sequence":-2147483648,"outcome":"moved","stack":["a","b|c"],"attributes":"AQL/"}',
+        '{"kind":"end","events":3}',
+        '',
+      ].join('\n'),
+    )
+  })
+
+  test('any events come back the same, in pieces of any size', () => {
+    fc.assert(
+      fc.property(fc.array(anyEvent, { maxLength: 20 }), fc.constantFrom(1, 7, 64, 1 << 20), (events, size) => {
+        const {
+          events: back,
+          headers,
+          error,
+        } = decodeAll(new NdjsonDecoder(), encodeEvents(new NdjsonEncoder(), events, HEADER), size)
+        expect(error).toBeUndefined()
+        expect(back).toEqual(events)
+        expect(headers).toEqual([HEADER])
+      }),
+    )
+  })
+
+  test('lines that JSON.stringify made, or with blanks and escapes, give the same events', () => {
+    fc.assert(
+      fc.property(fc.array(anyEvent, { minLength: 1, maxLength: 10 }), (events) => {
+        const canonical = Buffer.from(encodeEvents(new NdjsonEncoder(), events, HEADER)).toString()
+        // Blanks around the colon and comma after a key or value: outside strings, for no string here holds such text.
+        const spaced = canonical.replace(/^\{"kind":"([a-z-]+)"/gm, ' { "kind" :\t"$1" ').replace(/\}$/gm, ' } ')
+        expect(decodeAll(new NdjsonDecoder(), bytes(spaced)).events).toEqual(events)
+      }),
+    )
+  })
+
+  test('more events than a batch holds, and a second header', () => {
+    const events = Array.from({ length: 10_000 }, (_, i): TraceEvent => ({
+      kind: 'alloc',
+      size: BigInt(i),
+      address: BigInt(i) << 33n,
+    }))
+    const encoder = new NdjsonEncoder()
+    const parts: Uint8Array[] = []
+    for (const batch of [...batchesOf(events, HEADER), ...batchesOf(events.slice(0, 3), { format: 'replay' })]) {
+      encoder.feed(batch)
+      for (let out = encoder.next(); out !== null; out = encoder.next()) parts.push(out)
+    }
+    encoder.end()
+    for (let out = encoder.next(); out !== null; out = encoder.next()) parts.push(out)
+    const back = decodeAll(new NdjsonDecoder(), Buffer.concat(parts), 65_536)
+    expect(back.error).toBeUndefined()
+    expect(back.headers).toEqual([HEADER, { format: 'replay' }])
+    expect(back.events).toEqual([...events, ...events.slice(0, 3)])
+  })
+
+  test('a trace without events between two others arrives', () => {
+    const header = (format: string) => `{"kind":"header","format":"${format}"}`
+    const { headers, events, error } = decode(
+      header('a'),
+      '{"kind":"end","events":0}',
+      header('b'),
+      '{"kind":"alloc"}',
+      '{"kind":"end","events":1}',
+    )
+    expect({ headers: headers.map(({ format }) => format), events: events.length, error }).toEqual({
+      headers: ['a', 'b'],
+      events: 1,
+      error: undefined,
+    })
+  })
+
+  test('a header without events arrives', () => {
+    const { headers, events, error } = decodeAll(new NdjsonDecoder(), encodeEvents(new NdjsonEncoder(), [], HEADER))
+    expect({ headers, events, error }).toEqual({ headers: [HEADER], events: [], error: undefined })
+  })
+})
+
+describe('lines that others rewrote', () => {
+  test('integers of any length keep all their digits, as numbers or strings', () => {
+    const { events } = decode(
+      '{ "thread": 18446744073709551615, "kind": "alloc", "size": "9007199254740993", "address": "0xFFFFFFFFFFFFFFFF" }',
+      '{"size":9007199254740993,"kind":"alloc"}',
+    )
+    expect(events).toEqual([
+      { kind: 'alloc', thread: 2n ** 64n - 1n, size: 2n ** 53n + 1n, address: 2n ** 64n - 1n },
+      { kind: 'alloc', size: 2n ** 53n + 1n },
+    ])
+  })
+
+  test('fractions of any length in fields that are not ours do no harm', () => {
+    expect(decode('{"kind":"alloc","size":8,"ratio":0.12345678901234567}').events).toEqual([
+      { kind: 'alloc', size: 8n },
+    ])
+  })
+
+  test('no header and no end record are needed where there was no header', () => {
+    const { events, error, headers } = decode('{"kind":"alloc","size":1}', '{"kind":"free","address":"0x10"}')
+    expect(error).toBeUndefined()
+    expect(events).toHaveLength(2)
+    expect(headers).toEqual([NO_HEADER])
+  })
+
+  test('null means absent, blank lines and CR LF do not matter, nor does a missing last newline', () => {
+    const text = '{"kind":"alloc","size":null}\r\n\r\n\n{"kind":"free","time":7}'
+    expect(decodeAll(new NdjsonDecoder(), bytes(text)).events).toEqual([{ kind: 'alloc' }, { kind: 'free', time: 7n }])
+  })
+
+  test('unknown keys are left out, and said', () => {
+    const decoder = new NdjsonDecoder()
+    const { events } = decodeAll(decoder, lines('{"kind":"alloc","size":1,"note":"x"}', '{"kind":"alloc","note":"y"}'))
+    expect(events).toEqual([{ kind: 'alloc', size: 1n }, { kind: 'alloc' }])
+    expect(decoder.warnings).toEqual(['ndjson: "note" is not a field of events: left out of 2 events'])
+  })
+
+  test('endlessly many unknown keys are told as others', () => {
+    const decoder = new NdjsonDecoder()
+    decodeAll(decoder, lines(...Array.from({ length: 1000 }, (_, i) => `{"kind":"alloc","key${i}":1}`)))
+    expect(decoder.warnings).toHaveLength(101)
+    expect(decoder.warnings.at(-1)).toContain('"others" is not a field of events: left out of 900 events')
+  })
+
+  test('an end record that counts other events is said', () => {
+    const decoder = new NdjsonDecoder()
+    decodeAll(decoder, lines('{"kind":"header","format":"mtrc"}', '{"kind":"alloc"}', '{"kind":"end","events":5}'))
+    expect(decoder.warnings).toEqual([expect.stringContaining('counts 5 events, 1 came')])
+  })
+})
+
+describe('faults', () => {
+  const code = (...records: string[]) => {
+    const { error, events } = decode(...records)
+    expect(error).toBeInstanceOf(TraceError)
+    const { code, line, offset, event, message } = error as TraceError
+    return { code, line, offset, event, message, events: events.length }
+  }
+
+  test('a missing end record', () => {
+    expect(code('{"kind":"header","format":"mtrc"}', '{"kind":"alloc"}')).toMatchObject({
+      code: 'ERR_TRACE_TRUNCATED',
+      line: 3,
+      offset: 51,
+      event: 2,
+      events: 1,
+    })
+  })
+
+  test.each([
+    ['not JSON', '{"kind":"alloc"', /not JSON/],
+    ['no object', '[1]', /must be a JSON object/],
+    ['no kind', '{"size":1}', /must have a kind/],
+    ['unknown kind', '{"kind":"malloc"}', /unknown kind of event: "malloc"/],
+    ['unknown api', '{"kind":"alloc","api":"mmap"}', /unknown api: "mmap"/],
+    ['too large', '{"kind":"alloc","size":18446744073709551616}', /size is out of range/],
+    ['negative', '{"kind":"alloc","size":-1}', /size is out of range: -1/],
+    ['fraction', '{"kind":"alloc","size":1.5}', /size must be an integer, not 1.5/],
+    ['a 33-bit line', '{"kind":"alloc","line":4294967296}', /line is out of range/],
+    ['a number as name', '{"kind":"alloc","function":1}', /function must be a string/],
+    ['no list', '{"kind":"alloc","stack":"a"}', /stack must be an array/],
+    ['no base64', '{"kind":"alloc","attributes":"!!!not base64"}', /attributes is not base64/],
+    ['bad header', '{"kind":"header"}', /must name a format/],
+    ['event after the end', '{"kind":"end","events":1}\n{"kind":"alloc"}', /after the end record/],
+  ])('%s', (_, bad, message) => {
+    const result = code('{"kind":"free","address":"0x1"}', bad, '{"kind":"alloc"}')
+    expect(result).toMatchObject({ event: 2, events: 1 })
+    expect(result.message).toMatch(message)
+    expect(result.message).toMatch(/^ndjson: line [23], byte \d+, event 2: /)
+  })
+
+  test('every prefix gives the whole lines before it, then an error', () => {
+    const events: TraceEvent[] = [
+      { kind: 'alloc', size: 10n },
+      { kind: 'free', address: 16n },
+      { kind: 'comment', text: 'über' },
+    ]
+    const whole = encodeEvents(new NdjsonEncoder(), events, HEADER)
+    const ends = [...whole].flatMap((byte, i) => (byte === 10 ? [i + 1] : []))
+    for (let length = 0; length < whole.length - 1; length++) {
+      const { events: got, error } = decodeAll(new NdjsonDecoder(), whole.slice(0, length))
+      expect(error, `prefix of ${length}`).toBeInstanceOf(TraceError)
+      const complete = ends.filter((end) => end <= length + 1).length - 1
+      expect(got).toEqual(events.slice(0, Math.max(0, Math.min(3, complete))))
+    }
+  })
+
+  test('any flipped bit gives an error or other events, never anything else', () => {
+    const whole = encodeEvents(
+      new NdjsonEncoder(),
+      [{ kind: 'alloc', api: 'new', size: 10n, address: 255n, stack: ['f'] }],
+      HEADER,
+    )
+    for (let i = 0; i < whole.length * 8; i++) {
+      const flipped = whole.slice()
+      flipped[i >> 3] = (flipped[i >> 3] as number) ^ (1 << (i & 7))
+      const { error } = decodeAll(new NdjsonDecoder(), flipped)
+      if (error !== undefined) expect(error).toBeInstanceOf(TraceError)
+    }
+  })
+
+  test('a line without end is given up', () => {
+    const endless = Buffer.alloc(MAX_LINE_BYTES + 200_000, 'x')
+    const { error } = decodeAll(new NdjsonDecoder(), endless, 65_536)
+    expect(error).toMatchObject({ code: 'ERR_TRACE_LIMIT', line: 1, event: 1 })
+  })
+})
