@@ -72,3 +72,8 @@ export function limit(reason: string, at: TracePosition): TraceError {
 export function unencodable(reason: string, at: TracePosition): TraceError {
   return new TraceError('ERR_TRACE_UNENCODABLE', reason, at)
 }
+
+/** An argument or chunk of the wrong type, with the code that Node's own functions give such an error. */
+export function wrongType(reason: string): TypeError & { code: 'ERR_INVALID_ARG_TYPE' } {
+  return Object.assign(new TypeError(reason), { code: 'ERR_INVALID_ARG_TYPE' } as const)
+}

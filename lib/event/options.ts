@@ -1,0 +1,36 @@
+import { wrongType } from './error.js'
+import { showText } from './show-text.js'
+import { didYouMean } from './suggest.js'
+
+/** The names of all options of a type: the compiler finds one that is missing, and one that does not exist. */
+export type OptionNames<Options extends object> = Readonly<{ [Name in keyof Options]-?: true }>
+
+/**
+ * Refuses options that do not exist: a mistyped name would otherwise change what a program does without a word. An
+ * option whose value is undefined counts too.
+ *
+ * @param of what takes the options, as messages call it: `filter`
+ * @throws TypeError (code ERR_INVALID_ARG_TYPE) when the options are not an object
+ * @throws RangeError for an unknown option, with the name that was probably meant
+ */
+export function checkOptions<Options extends object>(
+  options: Options | undefined,
+  names: OptionNames<Options>,
+  of: string,
+): void {
+  if (options === undefined) return
+  if (typeof options !== 'object' || options === null)
+    throw wrongType(`${of}: the options must be an object, not ${showValue(options)}`)
+  for (const name of Object.keys(options)) if (!Object.hasOwn(names, name)) throw unknownOption(name, names, of)
+}
+
+function unknownOption(name: string, names: object, of: string): RangeError {
+  const known = Object.keys(names)
+  const hint =
+    didYouMean(name, known) || (known.length === 0 ? ' (there are no options)' : ` (expected ${known.join(', ')})`)
+  return new RangeError(`${of}: unknown option ${JSON.stringify(showText(name))}${hint}`)
+}
+
+function showValue(value: unknown): string {
+  return typeof value === 'string' ? JSON.stringify(showText(value)) : String(value)
+}

@@ -1,0 +1,68 @@
+/** A candidate may differ from the word in one character of this many, and in two at least. */
+const CHARACTERS_PER_EDIT = 3
+
+/** Words longer than this are not compared: nobody types them by hand, and the time grows with the square. */
+const MAX_LENGTH = 64
+
+/**
+ * The candidate that a mistyped word most likely stands for: the nearest one by insertions, deletions, replacements and
+ * swaps of neighbors, or the only one that begins with the word. Upper and lower case, and separators, make no
+ * difference.
+ *
+ * @returns undefined when nothing is near enough; of two that are equally near, the first
+ */
+export function suggest(word: string, candidates: Iterable<string>): string | undefined {
+  const typed = plain(word)
+  if (typed === '' || typed.length > MAX_LENGTH) return undefined
+  let best: string | undefined
+  let bestDistance = Infinity
+  const longer: string[] = []
+  for (const candidate of candidates) {
+    const name = plain(candidate)
+    if (name.length > MAX_LENGTH) continue
+    if (typed.length > 1 && name.startsWith(typed)) longer.push(candidate)
+    const allowed = Math.min(Math.max(2, Math.ceil(typed.length / CHARACTERS_PER_EDIT)), longest(typed, name) - 1)
+    if (Math.abs(name.length - typed.length) > allowed) continue
+    const edits = distance(typed, name)
+    // More than half of a short word changed is another word.
+    if (edits <= allowed && 2 * edits <= longest(typed, name) && edits < bestDistance) {
+      best = candidate
+      bestDistance = edits
+    }
+  }
+  if (best === undefined || bestDistance > 1) return longer.length === 1 ? longer[0] : best
+  return best
+}
+
+/** ` (did you mean ...?)` to be put after a message, or nothing when no candidate is near. */
+export function didYouMean(word: string, candidates: Iterable<string>): string {
+  const candidate = suggest(word, candidates)
+  return candidate === undefined ? '' : ` (did you mean ${JSON.stringify(candidate)}?)`
+}
+
+function plain(word: string): string {
+  return word.toLowerCase().replace(/[-_ ]/g, '')
+}
+
+function longest(a: string, b: string): number {
+  return Math.max(a.length, b.length)
+}
+
+/** How many insertions, deletions, replacements and swaps of neighbors make one word of the other. */
+function distance(a: string, b: string): number {
+  let before: number[] = []
+  let last = Array.from({ length: b.length + 1 }, (_, j) => j)
+  for (let i = 1; i <= a.length; i++) {
+    const row = [i]
+    for (let j = 1; j <= b.length; j++) {
+      const replaced = (last[j - 1] as number) + (a[i - 1] === b[j - 1] ? 0 : 1)
+      let least = Math.min(replaced, (last[j] as number) + 1, (row[j - 1] as number) + 1)
+      if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1])
+        least = Math.min(least, (before[j - 2] as number) + 1)
+      row.push(least)
+    }
+    before = last
+    last = row
+  }
+  return last[b.length] as number
+}
