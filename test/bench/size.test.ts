@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { batchesOf as BatchesOf, EventBatch, TraceEvent } from '../../lib/event/batch.js'
 import { random } from '../formats/hatf/random.js'
+import { runs } from '../support/runs.js'
 
 /** What the test uses of `bench/size/`, which is JavaScript. */
 interface Encoding {
@@ -161,7 +162,7 @@ describe('every encoding', () => {
         const expected = records(named('HATF (naive)'))
         for (const encoding of readable) expect(records(encoding), encoding.name).toEqual(expected)
       }),
-      { numRuns: 50 },
+      { numRuns: runs(50) },
     )
   })
 

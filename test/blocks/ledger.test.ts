@@ -8,6 +8,7 @@ import { Ledger } from '../../lib/blocks/ledger.js'
 import type { LiveExports } from '../../lib/kernel/live.js'
 import { blocksByMap, type Deed } from './blocks.js'
 import { blockEvents, HEADER, inBatches } from '../transforms/events.js'
+import { runs } from '../support/runs.js'
 
 const NAMES = Object.entries(Change)
 
@@ -68,7 +69,7 @@ describe('Ledger', () => {
         const { deeds, live } = blocksByMap(events)
         expect(byLedger(events, batchSize, isWhole)).toEqual({ deeds, live: live.length })
       }),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     )
   })
 

@@ -5,6 +5,7 @@ import { Sink } from '../../lib/bytes/sink.js'
 import { hexValue, writeDecimal, writeDecimal32, writeHex } from '../../lib/bytes/u64.js'
 import { U64Map } from '../../lib/bytes/u64-map.js'
 import { u64 } from '../support/random-event.js'
+import { runs } from '../support/runs.js'
 
 const lo = (value: bigint) => Number(value & 0xffff_ffffn)
 const hi = (value: bigint) => Number(value >> 32n)
@@ -19,7 +20,7 @@ describe('64-bit integers in words', () => {
         expect(text(writeDecimal(out, 3, lo(value), hi(value)))).toBe(value.toString())
         expect(text(writeHex(out, 3, lo(value), hi(value)))).toBe(value.toString(16))
       }),
-      { numRuns: 5000 },
+      { numRuns: runs(5000) },
     )
   })
 

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { Intervals } from '../../lib/bytes/intervals.js'
+import { runs } from '../support/runs.js'
 
 const hi = (value: bigint) => Number(value >> 32n)
 const lo = (value: bigint) => Number(value & 0xffff_ffffn)
@@ -41,7 +42,7 @@ test('finds what an interval overlaps, as a search of all of them does', () => {
       }
       expect(intervals.remove(0, 0)).toBe(false)
     }),
-    { numRuns: 30 },
+    { numRuns: runs(30) },
   )
 })
 

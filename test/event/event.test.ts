@@ -7,6 +7,7 @@ import { ALL_FIELDS, fieldNames, FIELDS, fieldSet, Has, Kind, KINDS } from '../.
 import { Losses } from '../../lib/kernel/losses.js'
 import { decodeText, encodeText, StringTable } from '../../lib/event/strings.js'
 import { anyEvent } from '../support/random-event.js'
+import { runs } from '../support/runs.js'
 
 const HEADER = { format: 'test' }
 
@@ -113,7 +114,7 @@ describe('strings', () => {
       fc.property(fc.uint8Array({ maxLength: 40 }), (bytes) => {
         expect(encodeText(decodeText(bytes))).toEqual(bytes)
       }),
-      { numRuns: 2000 },
+      { numRuns: runs(2000) },
     )
     expect(decodeText(Uint8Array.of(0x61, 0xff, 0xc3, 0xa9))).toBe('a\udcffé')
   })
@@ -212,7 +213,7 @@ describe('Losses', () => {
         expect(losses.admit(batch)).toBe(strict ? first : events.length)
         expect(losses.counts).toEqual(strict ? new Map() : expected)
       }),
-      { numRuns: 60 },
+      { numRuns: runs(60) },
     )
   })
 })

@@ -12,6 +12,7 @@ import {
   viewColumns,
 } from '../../lib/event/pack.js'
 import { anyEvent } from '../support/random-event.js'
+import { runs } from '../support/runs.js'
 
 const HEADER = { format: 'test' }
 const OTHER = { format: 'other' }
@@ -35,7 +36,7 @@ describe('gatherRows', () => {
         expect([...batch]).toEqual(chosen.map(([k, i]) => all[k]?.[i]))
         expect(batch.header).toBe(OTHER)
       }),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     )
   })
 
@@ -99,7 +100,7 @@ describe('packed batches', () => {
         packStrings(batch.strings, buffer, stringsAt)
         expect([...viewColumns(buffer, offset, OTHER, unpackStrings(buffer, stringsAt))]).toEqual(events)
       }),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     )
   })
 

@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { DtdError, parseDtd, printDtd } from '../../lib/metatf/index.js'
 import { corpusFile, hasCorpus } from '../support/corpus.js'
+import { runs } from '../support/runs.js'
 import { randomDtd } from './random.js'
 import { withoutPlaces } from './support.js'
 
@@ -20,7 +21,7 @@ describe('printDtd', () => {
   test.skipIf(!hasCorpus)('gives what parses to the same: mpatrol', () => comesBack(corpusFile('hatf-ascii/hatf.dtd')))
 
   test('gives what parses to the same: anything', () => {
-    fc.assert(fc.property(randomDtd, comesBack), { numRuns: 300 })
+    fc.assert(fc.property(randomDtd, comesBack), { numRuns: runs(300) })
   })
 
   test('writes 1.0', () => {
@@ -89,7 +90,7 @@ describe('parseDtd', () => {
           expect(error).toBeInstanceOf(DtdError)
         }
       }),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     )
   })
 })

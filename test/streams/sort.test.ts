@@ -8,6 +8,7 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { BatchArena } from '../../lib/event/arena.js'
 import { EventBatch, type TraceEvent } from '../../lib/event/batch.js'
 import { encodeEvents } from '../support/drive.js'
+import { runs } from '../support/runs.js'
 import { replay, sort, type SortOptions } from '../../lib/entry/index.js'
 import { SpillFile } from '../../lib/streams/io/spill.js'
 import { anyEvent, HEADER, inBatches } from '../transforms/events.js'
@@ -77,7 +78,7 @@ describe('sort', () => {
           expect(result).toEqual(oracle(events, by))
         },
       ),
-      { numRuns: 150 },
+      { numRuns: runs(150) },
     )
   })
 

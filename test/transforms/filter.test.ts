@@ -5,6 +5,7 @@ import { APIS, KINDS } from '../../lib/event/fields.js'
 import type { TraceHeader } from '../../lib/event/header.js'
 import { Filter, type FilterOptions } from '../../lib/transforms/filter.js'
 import { drive } from '../support/drive.js'
+import { runs } from '../support/runs.js'
 import { HEADER, anyEvent, blockEvents, eventsOf, inBatches } from './events.js'
 import { follow, meets } from './oracle.js'
 
@@ -66,7 +67,7 @@ describe('Filter', () => {
         const expected = events.filter((event, i) => meets(event, i + 1, options) !== invert)
         expect(filtered({ ...options, invert }, events, size)).toEqual(expected)
       }),
-      { numRuns: 400 },
+      { numRuns: runs(400) },
     )
   })
 
@@ -200,7 +201,7 @@ describe('Filter', () => {
             events.filter((_, i) => labels[i]),
           )
         }),
-        { numRuns: 1000 },
+        { numRuns: runs(1000) },
       )
     })
 

@@ -4,6 +4,7 @@ import { EventBatch, type TraceEvent } from '../../lib/event/batch.js'
 import { FIELDS, type FieldName } from '../../lib/event/fields.js'
 import { Mapper, type MapOptions } from '../../lib/transforms/map.js'
 import { drive } from '../support/drive.js'
+import { runs } from '../support/runs.js'
 import { HEADER, anyEvent, eventsOf, inBatches } from './events.js'
 
 function mapped(options: MapOptions, events: readonly TraceEvent[], size = 7): TraceEvent[] {
@@ -45,7 +46,7 @@ describe('Mapper', () => {
         const expected = list.map((event) => ({ ...only(event, stays), ...set }))
         expect(mapped({ drop, set }, list)).toEqual(expected)
       }),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     )
   })
 
@@ -130,7 +131,7 @@ describe('Mapper', () => {
           })
           expect(new Set(seen.values()).size).toBe(seen.size)
         }),
-        { numRuns: 200 },
+        { numRuns: runs(200) },
       )
     })
 

@@ -9,6 +9,7 @@ import { OrderAudit, orderWarnings } from '../../lib/order/order-audit.js'
 import { OrderKeys } from '../../lib/order/order.js'
 import { StableOrder } from '../../lib/order/stable-order.js'
 import { drive } from '../support/drive.js'
+import { runs } from '../support/runs.js'
 import { anyEvent, eventsOf, HEADER, inBatches } from './events.js'
 
 /** Runs a merger as the streams do, but feeds some inputs ahead of time. */
@@ -139,7 +140,7 @@ describe('a merge', () => {
           expect(merger.statistics.events).toBe(inputs.flat().length)
         },
       ),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     )
   })
 
@@ -185,7 +186,7 @@ describe('a merge', () => {
         const { events } = mergeEvents(inputs, { by: 'sequence', window }, 50)
         expect(events).toEqual(oracle(inputs, 'sequence', window))
       }),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     )
   })
 
@@ -420,7 +421,7 @@ describe('a merge', () => {
           if (isSorted) expect(out).toEqual(oracle(inputs, 'time', 20))
         },
       ),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     )
   })
 
@@ -628,7 +629,7 @@ describe('keys', () => {
           values.map((_, i) => i).toSorted((a, b) => (values[a] as number) - (values[b] as number)),
         )
       }),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     )
   })
 })

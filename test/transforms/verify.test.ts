@@ -5,6 +5,7 @@ import type { TraceHeader } from '../../lib/event/header.js'
 import type { FaultName } from '../../lib/transforms/choices.js'
 import { Verifier, type VerifyOptions } from '../../lib/transforms/verify.js'
 import { blockEvents, inBatches } from './events.js'
+import { runs } from '../support/runs.js'
 
 const A = 0x1000n
 const B = 0xffff_8800_0000_2000n
@@ -151,7 +152,7 @@ describe('Verifier', () => {
       fc.property(blockEvents, fc.integer({ min: 2, max: 80 }), (events, size) => {
         expect(inBatchesOf(events, size)).toEqual(inBatchesOf(events, 1))
       }),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     )
     const many = Array.from({ length: 6000 }, (_, i) =>
       i % 3 === 2 ? free(A + BigInt(i) * 16n - 16n) : alloc(A + BigInt(i) * 16n, 17n),

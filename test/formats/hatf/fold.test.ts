@@ -4,6 +4,7 @@ import type { TraceEvent } from '../../../lib/event/batch.js'
 import { OUTCOMES, type KindName } from '../../../lib/event/fields.js'
 import { HatfDecoder } from '../../../lib/formats/hatf/index.js'
 import { decodeAll } from '../../support/drive.js'
+import { runs } from '../../support/runs.js'
 import { alloc, comment, hex, join, V1 } from './bytes.js'
 
 const CHUNKS = [1, 7, 64, undefined]
@@ -163,7 +164,7 @@ it('folding follows the rule whatever the chunks and batches', () => {
       expect(error).toBeUndefined()
       expect(events.map(describeEvent)).toEqual(model(steps))
     }),
-    { numRuns: 300 },
+    { numRuns: runs(300) },
   )
   const parts = Array.from({ length: 6000 }, (_, i) =>
     join(alloc(8, i & 255), free(1), realloc(3, 1, i & 255), alloc(1, 1)),

@@ -9,6 +9,7 @@ import { HatfEncoder as OracleEncoder } from '../../oracle/hatf/encode.js'
 import { plannerFor } from '../../oracle/hatf/plan/planner.js'
 import { decodeAll, drive, encodeAll, encodeEvents } from '../../support/drive.js'
 import { decodesLikeOracle, encodesLikeOracle } from '../../support/oracle.js'
+import { runs } from '../../support/runs.js'
 import { random, randomAll, randomRuns, type RandomTrace } from './random.js'
 
 const preset = fc.constantFrom('naive' as const, 'best' as const)
@@ -67,7 +68,7 @@ describe('the kernel', () => {
       fc.property(fc.array(fc.oneof(metadata, record, zeros), { maxLength: 12 }), pieces, (parts, size) => {
         decodesLikeOracle(new HatfDecoder({ fold }), new OracleDecoder({ fold }), Uint8Array.from(parts.flat()), size)
       }),
-      { numRuns: 3000 },
+      { numRuns: runs(3000) },
     )
   })
 
@@ -88,7 +89,7 @@ describe('the kernel', () => {
           decodesLikeOracle(new HatfDecoder({ fold }), new OracleDecoder({ fold }), bytes, size)
         },
       ),
-      { numRuns: 800 },
+      { numRuns: runs(800) },
     )
   })
 
@@ -111,7 +112,7 @@ describe('the kernel', () => {
           decodesLikeOracle(new HatfDecoder({ fold }), new OracleDecoder({ fold }), bytes, size)
         },
       ),
-      { numRuns: 400 },
+      { numRuns: runs(400) },
     )
   })
 
@@ -125,7 +126,7 @@ describe('the kernel', () => {
           encodesLikeOracle(new HatfEncoder(options), oracleOf(options), cut([trace], size))
         },
       ),
-      { numRuns: 1500 },
+      { numRuns: runs(1500) },
     )
   })
 
@@ -142,7 +143,7 @@ describe('the kernel', () => {
           encodesLikeOracle(new HatfEncoder(all), oracleOf(all), cut(traces, size))
         },
       ),
-      { numRuns: 800 },
+      { numRuns: runs(800) },
     )
   })
 
@@ -172,7 +173,7 @@ describe('the kernel', () => {
           })
         },
       ),
-      { numRuns: 200 },
+      { numRuns: runs(200) },
     )
   })
 

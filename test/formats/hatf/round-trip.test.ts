@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { batchesOf, type TraceEvent } from '../../../lib/event/batch.js'
 import { HatfDecoder, HatfEncoder } from '../../../lib/formats/hatf/index.js'
 import { decodeAll, encodeAll, encodeEvents } from '../../support/drive.js'
+import { runs } from '../../support/runs.js'
 import { random, randomAll } from './random.js'
 import { referenceEncode } from './reference.js'
 
@@ -18,7 +19,7 @@ describe('what another writer may write', () => {
         expect(decoded.headers).toEqual([header])
         expect(decoded.events).toEqual(events)
       }),
-      { numRuns: 400 },
+      { numRuns: runs(400) },
     )
   })
 })
@@ -41,7 +42,7 @@ describe('our own writing', () => {
         expect(decoded.events).toEqual(events)
         expect(encoder.losses.counts.size).toBe(0)
       }),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     )
   })
 
@@ -68,7 +69,7 @@ describe('our own writing', () => {
         expect(decoded.headers).toEqual(traces.map(({ header }) => header))
         expect(encoder.losses.counts.size).toBe(0)
       }),
-      { numRuns: 150 },
+      { numRuns: runs(150) },
     )
   })
 })

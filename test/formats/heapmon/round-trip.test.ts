@@ -7,6 +7,7 @@ import { HeapmonEncoder } from '../../../lib/formats/heapmon/encode.js'
 import { CARRIED } from '../../../lib/formats/heapmon/layout.js'
 import { decodeAll, encodeEvents } from '../../support/drive.js'
 import { anyEvent } from '../../support/random-event.js'
+import { runs } from '../../support/runs.js'
 import { header, random } from './random.js'
 import { readLine } from './reference.js'
 import { decode, FULL_CRAWL, SAMPLE } from './text.js'
@@ -34,7 +35,7 @@ describe('any trace', () => {
         const again = new HeapmonEncoder({ strict: true })
         expect(encodeEvents(again, decoded.events, header)).toEqual(bytes)
       }),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     )
   })
 
@@ -62,7 +63,7 @@ describe('any trace', () => {
         expect(back).toEqual([event])
         kept++
       }),
-      { numRuns: 3000 },
+      { numRuns: runs(3000) },
     )
     expect(kept).toBeGreaterThan(300)
   })
@@ -117,7 +118,7 @@ describe('any line', () => {
         expect(events).toEqual(expected ? [expected] : [])
         if (expected) valid++
       }),
-      { numRuns: 20_000 },
+      { numRuns: runs(20_000) },
     )
     expect(valid).toBeGreaterThan(5000)
     expect(valid).toBeLessThan(15_000)

@@ -6,6 +6,7 @@ import { KmemtraceDecoder, kmemtrace } from '../../../lib/formats/kmemtrace/inde
 import { hatf } from '../../../lib/formats/hatf/index.js'
 import { sniffFormat } from '../../../lib/entry/registry.js'
 import { decodeAll, encodeEvents } from '../../support/drive.js'
+import { runs } from '../../support/runs.js'
 import { random as randomHatf } from '../hatf/random.js'
 import { ALLOC, BIG, FREE, LITTLE, feature, join, pack, type Fields, type Packing } from './bytes.js'
 import { random } from './random.js'
@@ -117,7 +118,7 @@ describe('bytes of other formats', () => {
       fc.property(randomHatf(), ({ header, events }) => {
         expect(kmemtrace.sniff(encodeEvents(hatf.encoder(), events, header))).toBe(false)
       }),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     )
   })
 

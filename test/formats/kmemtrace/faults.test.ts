@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { TraceError } from '../../../lib/event/error.js'
 import { KmemtraceDecoder, type KmemtraceDecodeOptions } from '../../../lib/formats/kmemtrace/index.js'
 import { decodeAll } from '../../support/drive.js'
+import { runs } from '../../support/runs.js'
 import { ALLOC, BIG, FREE, LITTLE, join, pack } from './bytes.js'
 
 const decode = (bytes: Uint8Array, size?: number, options?: KmemtraceDecodeOptions) =>
@@ -108,7 +109,7 @@ describe('any bytes', () => {
           expect(parts.error?.message).toBe(all.error?.message)
         },
       ),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     )
   })
 
@@ -141,7 +142,7 @@ describe('any bytes', () => {
           expect(parts.error?.message).toBe(all.error?.message)
         },
       ),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     )
   })
 })

@@ -8,6 +8,7 @@ import { KmemtraceEncoder as OracleEncoder } from '../../oracle/kmemtrace/encode
 import { drive, encodeEvents } from '../../support/drive.js'
 import { decodesLikeOracle, encodesLikeOracle } from '../../support/oracle.js'
 import { anyEvent } from '../../support/random-event.js'
+import { runs } from '../../support/runs.js'
 import { random } from './random.js'
 
 const cpu = fc.option(fc.nat(3), { nil: undefined })
@@ -29,7 +30,7 @@ describe('records read and written by the kernel', () => {
           decodesLikeOracle(new KmemtraceDecoder(options), new OracleDecoder(options), bytes, size)
         },
       ),
-      { numRuns: 1000 },
+      { numRuns: runs(1000) },
     )
   })
 
@@ -43,7 +44,7 @@ describe('records read and written by the kernel', () => {
           drive(decoder, [memory.subarray(skew, skew + bytes.length)]).out.flatMap((batch) => [...batch])
         expect(read(new KmemtraceDecoder())).toEqual(read(new OracleDecoder() as unknown as KmemtraceDecoder))
       }),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     )
   })
 
@@ -62,7 +63,7 @@ describe('records read and written by the kernel', () => {
           encodesLikeOracle(new KmemtraceEncoder(options), new OracleEncoder(options), batches)
         },
       ),
-      { numRuns: 1500 },
+      { numRuns: runs(1500) },
     )
   })
 
@@ -107,7 +108,7 @@ describe('records read and written by the kernel', () => {
           )
         },
       ),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     )
   })
 

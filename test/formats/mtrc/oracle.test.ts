@@ -8,6 +8,7 @@ import { MtrcEncoder as OracleEncoder } from '../../oracle/mtrc/encode.js'
 import { decodeAll, encodeAll, encodeEvents } from '../../support/drive.js'
 import { decodesLikeOracle, encodesLikeOracle } from '../../support/oracle.js'
 import { anyEvent } from '../../support/random-event.js'
+import { runs } from '../../support/runs.js'
 import { END, hex, join, LP64, OLD } from './bytes.js'
 import { random, randomStream } from './random.js'
 
@@ -52,7 +53,7 @@ describe('the kernel', () => {
           likeOracle(join(sources ? LP64 : OLD, ...records), size, resolve)
         },
       ),
-      { numRuns: 2000 },
+      { numRuns: runs(2000) },
     )
   })
 
@@ -73,7 +74,7 @@ describe('the kernel', () => {
           likeOracle(cut === null ? whole : whole.subarray(0, cut % whole.length), size, resolve)
         },
       ),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     )
   })
 
@@ -82,7 +83,7 @@ describe('the kernel', () => {
       fc.property(random(2000), fc.integer({ min: 1000, max: 300_000 }), ({ header, events }, size) => {
         likeOracle(encodeEvents(new MtrcEncoder(), events, header), size, true)
       }),
-      { numRuns: 20 },
+      { numRuns: runs(20) },
     )
   })
 
@@ -195,7 +196,7 @@ describe('the kernel', () => {
           encodesLikeOracle(new MtrcEncoder({ strict }), new OracleEncoder({ strict }), batchesOf(events, header))
         },
       ),
-      { numRuns: 1000 },
+      { numRuns: runs(1000) },
     )
   })
 
@@ -226,7 +227,7 @@ describe('the kernel', () => {
           encodesLikeOracle(new MtrcEncoder(), new OracleEncoder(), batches)
         },
       ),
-      { numRuns: 1000 },
+      { numRuns: runs(1000) },
     )
   })
 

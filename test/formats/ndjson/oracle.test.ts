@@ -10,6 +10,7 @@ import { NdjsonEncoder as OracleEncoder } from '../../oracle/ndjson/encode.js'
 import { encodeEvents } from '../../support/drive.js'
 import { decodesLikeOracle, encodesLikeOracle } from '../../support/oracle.js'
 import { anyEvent } from '../../support/random-event.js'
+import { runs } from '../../support/runs.js'
 
 const HEADER: TraceHeader = { format: 'mtrc', timeUnit: 'ns', layout: { version: 10501 } }
 
@@ -154,7 +155,7 @@ describe('the kernel', () => {
         const text = `{"kind":"alloc","size":1}\n\n{"kind":"free","address":"0x1"}\n${lines.join('')}`
         decodesLikeOracle(new NdjsonDecoder(), new OracleDecoder(), new Uint8Array(Buffer.from(text)), size)
       }),
-      { numRuns: 6000 },
+      { numRuns: runs(6000) },
     )
   })
 
@@ -176,7 +177,7 @@ describe('the kernel', () => {
           )
         },
       ),
-      { numRuns: 2000 },
+      { numRuns: runs(2000) },
     )
   })
 
@@ -211,7 +212,7 @@ describe('the kernel', () => {
           size,
         )
       }),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     )
   })
 
@@ -223,7 +224,7 @@ describe('the kernel', () => {
           ...batchesOf(more, { format: 'replay' }),
         ])
       }),
-      { numRuns: 2000 },
+      { numRuns: runs(2000) },
     )
   })
 

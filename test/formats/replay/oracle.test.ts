@@ -8,6 +8,7 @@ import { ReplayEncoder as OracleEncoder } from '../../oracle/replay/encode.js'
 import { encodeEvents } from '../../support/drive.js'
 import { decodesLikeOracle, encodesLikeOracle } from '../../support/oracle.js'
 import { anyEvent } from '../../support/random-event.js'
+import { runs } from '../../support/runs.js'
 import { random } from './random.js'
 
 const number = fc.oneof(
@@ -72,7 +73,7 @@ describe('the kernel', () => {
         const text = `1: free 0x1\n\n2: malloc 0x20 3\n${lines.join('')}`
         decodesLikeOracle(new ReplayDecoder(), new OracleDecoder(), new Uint8Array(Buffer.from(text, 'latin1')), size)
       }),
-      { numRuns: 3000 },
+      { numRuns: runs(3000) },
     )
   })
 
@@ -89,7 +90,7 @@ describe('the kernel', () => {
           decodesLikeOracle(new ReplayDecoder(), new OracleDecoder(), bytes, size)
         },
       ),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     )
   })
 
@@ -104,7 +105,7 @@ describe('the kernel', () => {
           encodesLikeOracle(new ReplayEncoder({ strict }), new OracleEncoder({ strict }), batches)
         },
       ),
-      { numRuns: 2000 },
+      { numRuns: runs(2000) },
     )
   })
 })

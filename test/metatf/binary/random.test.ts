@@ -5,6 +5,7 @@ import { binaryDecoder, binaryEncoder } from '../../../lib/metatf/binary/index.j
 import { formatFileHeader, headerLength } from '../../../lib/metatf/binary/layout.js'
 import { parseDtd } from '../../../lib/metatf/index.js'
 import { decodeAll, drive, encodeAll } from '../../support/drive.js'
+import { runs } from '../../support/runs.js'
 import { randomDtd } from '../random.js'
 import { Reference } from './reference.js'
 
@@ -58,7 +59,7 @@ test('random traces of random DTDs are read as a plain reference says, and writt
         events += first.events.length
       },
     ),
-    { numRuns: 200 },
+    { numRuns: runs(200) },
   )
   expect(events).toBeGreaterThan(500)
   expect(whole / traces).toBeGreaterThan(0.9)

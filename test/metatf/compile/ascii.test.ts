@@ -4,6 +4,7 @@ import { batchesOf } from '../../../lib/event/batch.js'
 import { HATF_12 } from '../../../lib/formats/hatf-ascii/layout.js'
 import { compileDtd, parseDtd } from '../../../lib/entry/metatf.js'
 import { anyEvent } from '../../support/random-event.js'
+import { runs } from '../../support/runs.js'
 import { EVERYTHING } from '../ascii/dtds.js'
 import { randomDtd } from '../random.js'
 import { eventFor } from './random.js'
@@ -59,7 +60,7 @@ describe.each(DTDS)('lines by %s', (_, dtd) => {
           expectSameReading(pairs, damaged, [undefined, size])
         },
       ),
-      { numRuns: 50 },
+      { numRuns: runs(50) },
     )
   })
 
@@ -94,7 +95,7 @@ describe.each(DTDS)('lines by %s', (_, dtd) => {
           expectSameReading(pairs, Buffer.from(lines.join('')), [undefined, 3])
         },
       ),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     )
   })
 })

@@ -7,6 +7,7 @@ import { parseDtd, type Dtd } from '../../../lib/metatf/index.js'
 import { mappingOf } from '../../../lib/metatf/mapping.js'
 import { drive } from '../../support/drive.js'
 import { anyEvent } from '../../support/random-event.js'
+import { runs } from '../../support/runs.js'
 import { Reference } from '../binary/reference.js'
 import { randomDtd } from '../random.js'
 import { eventFor, randomEventDtd } from './random.js'
@@ -62,7 +63,7 @@ test('random traces with metadata: the same events, batches and errors', () => {
         expectSameReading(pairsOf(dtd), fileOf(trace, little, count), [undefined, size])
       },
     ),
-    { numRuns: 120 },
+    { numRuns: runs(120) },
   )
   expect(records).toBeGreaterThan(200)
 })
@@ -87,7 +88,7 @@ test('traces that are cut or damaged: the same events and the same error', () =>
           expectSameReading(pairs, trace.slice(0, length), [size], { header: false })
       },
     ),
-    { numRuns: 60 },
+    { numRuns: runs(60) },
   )
 })
 
@@ -133,7 +134,7 @@ test('random events are written as the same bytes, with the same losses and erro
         written += again.reduce((sum, { count }) => sum + count, 0)
       },
     ),
-    { numRuns: 120 },
+    { numRuns: runs(120) },
   )
   expect(written).toBeGreaterThan(800)
 })
@@ -149,6 +150,6 @@ test('what random traces hold is written as the same bytes', () => {
       const [one, other] = pairsOf(plain)
       expect(writing(other.encoder({ latency }), out)).toEqual(writing(one.encoder({ latency }), out))
     }),
-    { numRuns: 120 },
+    { numRuns: runs(120) },
   )
 })

@@ -13,6 +13,7 @@ import { RecordReader } from '../../../lib/metatf/binary/read.js'
 import { random } from '../../formats/hatf/random.js'
 import { corpusFile, hasCorpus } from '../../support/corpus.js'
 import { decodeAll, encodeAll } from '../../support/drive.js'
+import { runs } from '../../support/runs.js'
 import { HATF10, SPLIT } from '../binary/support.js'
 import { compiled, reading, universal, writing, type Pair } from './support.js'
 
@@ -61,7 +62,7 @@ describe('HATF10.dtd, compiled', () => {
         expectSame(expected, PAIRS, size)
         expectSame(expected, SPLIT_PAIRS, size, size === 7)
       }),
-      { numRuns: 40 },
+      { numRuns: runs(40) },
     )
   })
 

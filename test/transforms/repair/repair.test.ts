@@ -5,6 +5,7 @@ import { Repair, type RepairOptions } from '../../../lib/transforms/repair/repai
 import { FAULTS } from '../../../lib/transforms/choices.js'
 import { Verifier } from '../../../lib/transforms/verify.js'
 import { drive } from '../../support/drive.js'
+import { runs } from '../../support/runs.js'
 import { blockEvents, HEADER, inBatches } from '../events.js'
 
 const A = 0x1000n
@@ -236,7 +237,7 @@ describe('Repair', () => {
         const { events } = repair(inBatches(input, size, HEADER), { window })
         expect(faults(events)).toEqual({})
       }),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     )
   })
 

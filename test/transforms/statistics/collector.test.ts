@@ -8,6 +8,7 @@ import { StatisticsCollector } from '../../../lib/transforms/statistics/collecto
 import type { SiteStatistics, Statistics, ThreadStatistics } from '../../../lib/transforms/statistics/result.js'
 import { corpusFile, hasCorpus } from '../../support/corpus.js'
 import { drive, slices } from '../../support/drive.js'
+import { runs } from '../../support/runs.js'
 import { HEADER, inBatches } from '../events.js'
 import { statisticsOf } from './oracle.js'
 import { anyTraces } from './random.js'
@@ -54,7 +55,7 @@ describe('StatisticsCollector', () => {
           .map(({ header, events }) => ({ header: { ...header }, events }))
         expect(sorted(collect(some, batchSize))).toEqual(sorted(statisticsOf(some)))
       }),
-      { numRuns: 400 },
+      { numRuns: runs(400) },
     )
   })
 

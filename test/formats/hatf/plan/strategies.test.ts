@@ -13,6 +13,7 @@ import {
 } from '../../../../lib/formats/hatf/index.js'
 import { WINDOW_RECORDS } from '../../../../lib/formats/hatf/records.js'
 import { decodeAll, drive, encodeAll, encodeEvents } from '../../../support/drive.js'
+import { runs } from '../../../support/runs.js'
 import { PLAIN } from '../bytes.js'
 import { random, randomAll, randomRuns } from '../random.js'
 
@@ -66,7 +67,7 @@ describe('every strategy', () => {
         expect(decoded.error).toBeUndefined()
         expect(decoded.events).toEqual(events)
       }),
-      { numRuns: 60 },
+      { numRuns: runs(60) },
     )
   })
 
@@ -78,7 +79,7 @@ describe('every strategy', () => {
         // A default that had to be given up cost its metadata, once.
         expect(length).toBeLessThanOrEqual(encodeEvents(encoderOf(plain), events, header).length + (isSingle ? 12 : 0))
       }),
-      { numRuns: 60 },
+      { numRuns: runs(60) },
     )
   })
 
@@ -97,7 +98,7 @@ describe('every strategy', () => {
           expect(decoded.events).toEqual(events)
         },
       ),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     )
   })
 
@@ -147,7 +148,7 @@ describe('latency', () => {
           expect(given).toBe(records)
         }
       }),
-      { numRuns: 50 },
+      { numRuns: runs(50) },
     )
   })
 

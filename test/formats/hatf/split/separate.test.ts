@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { HatfEncoder, type SplitOptions } from '../../../../lib/formats/hatf/index.js'
 import { encodeEvents } from '../../../support/drive.js'
+import { runs } from '../../../support/runs.js'
 import { alloc, comment, hex, join as concat, V1 } from '../bytes.js'
 import { random } from '../random.js'
 import { referenceEncode } from '../reference.js'
@@ -59,7 +60,7 @@ describe('separating', () => {
         expect(separate(bytes, split).tracks).toEqual(tracks)
         expect(join(tracks, split, again)).toEqual({ bytes, records })
       }),
-      { numRuns: 400 },
+      { numRuns: runs(400) },
     )
   })
 

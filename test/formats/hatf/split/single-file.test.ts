@@ -15,6 +15,7 @@ import {
 } from '../../../../lib/formats/hatf/index.js'
 import { Packer } from '../../../../lib/formats/hatf/split/pack.js'
 import { decodeAll, drive, encodeAll, encodeEvents } from '../../../support/drive.js'
+import { runs } from '../../../support/runs.js'
 import { comment, hex, join } from '../bytes.js'
 import { random, randomAll } from '../random.js'
 import { FIELDS, packBytes } from './support.js'
@@ -81,7 +82,7 @@ describe('the single-file form', () => {
         expect(decoded.events).toEqual(events)
         expect(decoded.headers).toEqual([{ format: 'hatf' }])
       }),
-      { numRuns: 200 },
+      { numRuns: runs(200) },
     )
   })
 
@@ -98,7 +99,7 @@ describe('the single-file form', () => {
         expect(decoded.events).toEqual(traces.flatMap(({ events }) => events))
         expect(decoded.headers).toEqual(traces.map(({ header }) => header))
       }),
-      { numRuns: 50 },
+      { numRuns: runs(50) },
     )
   })
 
