@@ -66,5 +66,5 @@ const COMMANDS = [
   ['hf-filter --thread 3 --lifetimes', fed('hf-filter', '--thread 3 --lifetimes')],
   ['hf-map --rebase 0=4096', fed('hf-map', '--rebase 0=4096')],
   ['hf-split --by thread', split],
-  ['hf convert to HATF', (timed, files) => timed(commandLine('hf', `convert ${files.mtrc} - --to hatf`))],
+  ['hf-convert to HATF', (timed, files) => timed(commandLine('hf-convert', `${files.mtrc} - --to hatf`))],
 ]

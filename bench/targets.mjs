@@ -4,7 +4,7 @@ import { spread } from './measure.mjs'
 import { TUNED } from './native/tasks.mjs'
 
 const PARSE = 'split2 and JSON.parse'
-const CONVERT = 'hf convert t.mtrc t.hatf'
+const CONVERT = 'hf-convert t.mtrc t.hatf'
 const WHOLE = 'mtrc-decode | hf-filter | hatf-encode'
 
 /**
@@ -34,9 +34,9 @@ const TARGETS = [
   { what: WHOLE, case: 'pipeline', ways: [{ of: WHOLE, rate: 3 }] },
   { what: WHOLE, case: 'pipeline', ways: [{ of: WHOLE, over: 'hf-filter --to hatf', atMost: 4 }] },
   {
-    what: 'hf convert t.mtrc.gz t.hatf',
+    what: 'hf-convert t.mtrc.gz t.hatf',
     case: 'pipeline',
-    ways: [{ of: 'hf convert t.mtrc.gz t.hatf', over: `gunzip -c and ${CONVERT}`, atMost: 1.5 }],
+    ways: [{ of: 'hf-convert t.mtrc.gz t.hatf', over: `gunzip -c and ${CONVERT}`, atMost: 1.5 }],
   },
   { what: 'hf-filter --version, processor time', case: 'startup', ways: [{ of: 'hf-filter --version', over: 'node -e 0', atMost: 2 }] },
 ]

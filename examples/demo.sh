@@ -29,7 +29,7 @@ step 'mtrc-decode git.mtrc | hatf-encode --attributes | hatf-decode | mtrc-encod
 
 echo
 echo 'Sizes in bytes:'
-hf convert git.mtrc all.hatf 2> losses.log
+hf-convert git.mtrc all.hatf 2> losses.log
 for file in git.mtrc all.hatf large.hatf; do
   printf '%10s  %s\n' "$(size "$file")" "$file"
 done

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { COMMANDS, hf } from '../lib/cli/hf.js'
+import { COMMANDS, heapflow } from '../lib/cli/heapflow.js'
 import { KINDS } from '../lib/event/fields.js'
 import { NdjsonEncoder } from '../lib/formats/ndjson/encode.js'
 import { encodeEvents } from './support/drive.js'
@@ -30,18 +30,18 @@ describe('generated documents', () => {
     await promisify(execFile)(process.execPath, [fileURLToPath(new URL('scripts/docs.mjs', root)), '--check'])
   })
 
-  test.each([...COMMANDS, hf].map((command) => command.name))('%s has a page', (name) => {
-    expect(existsSync(new URL(`docs/commands/${name.replaceAll(' ', '-')}.md`, root))).toBe(true)
+  test.each([...COMMANDS, heapflow].map((command) => command.name))('%s has a page', (name) => {
+    expect(existsSync(new URL(`docs/commands/${name}.md`, root))).toBe(true)
   })
 
   test('the README names every command', () => {
     const readme = read('README.md')
-    expect([...COMMANDS, hf].map(({ name }) => name).filter((name) => !readme.includes(name))).toEqual([])
+    expect([...COMMANDS, heapflow].map(({ name }) => name).filter((name) => !readme.includes(name))).toEqual([])
   })
 
   test('every file in bin/ is a command', () => {
     const names = readdirSync(new URL('bin/', root)).map((file) => file.replace(/\.ts$/, ''))
-    const known = [...COMMANDS, hf].map((command) => command.name).filter((name) => !name.includes(' '))
+    const known = [...COMMANDS, heapflow].map((command) => command.name)
     expect(names.toSorted()).toEqual(known.toSorted())
     expect(Object.keys((JSON.parse(read('package.json')) as { bin: object }).bin).toSorted()).toEqual(known.toSorted())
   })

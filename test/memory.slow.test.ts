@@ -48,7 +48,7 @@ describe(`peak memory on ${EVENTS} events`, { timeout: 300_000 }, () => {
       ['hf-filter --size 100.. --lifetimes', 't.ndjson'],
       ['hf-map --anonymise all --key k --number-threads', 't.ndjson'],
       [`hf-split --by thread -o '${folder}/{}.hatf'`, 't.mtrc'],
-      ['hf convert - - --to hatf', 't.mtrc'],
+      ['hf-convert - - --to hatf', 't.mtrc'],
       ['hatf-encode --split-addr', 't.mtrc'],
       ['kmemtrace-encode', 't.mtrc'],
       ['heapmon-encode', 't.mtrc'],

@@ -11,9 +11,9 @@ const THREAD = 3
 const WHOLE = 'mtrc-decode | hf-filter | hatf-encode'
 const THREADS = `mtrc-decode | hf-filter --thread ${THREAD} | hatf-encode`
 const ONE_PROCESS = 'hf-filter --to hatf'
-const CONVERT = 'hf convert t.mtrc t.hatf'
+const CONVERT = 'hf-convert t.mtrc t.hatf'
 const CONVERT_NAIVE = `${CONVERT} --preset naive`
-const CONVERT_GZIP = 'hf convert t.mtrc.gz t.hatf'
+const CONVERT_GZIP = 'hf-convert t.mtrc.gz t.hatf'
 const CONVERT_TUNED = `MTRC to HATF, ${TUNED}`
 const GUNZIP = 'gunzip -c'
 
@@ -25,7 +25,7 @@ export function tasks({ events, files, native }) {
   const shell = (name, line) => ({ name, events, bytes, run: () => toNothing(line) })
   const decode = commandLine('mtrc-decode', trace)
   const encode = commandLine('hatf-encode')
-  const convert = (name, source, options = '') => shell(name, commandLine('hf', `convert ${options} ${source} ${quote(target)}`))
+  const convert = (name, source, options = '') => shell(name, commandLine('hf-convert', `${options} ${source} ${quote(target)}`))
   const naive = convert(CONVERT_NAIVE, trace, '--preset naive')
   const tuned = native && shell(CONVERT_TUNED, `${quote(native.converter)} ${trace} ${quote(target)}`)
   if (tuned !== undefined) checkAlike(naive, tuned, target)

@@ -10,7 +10,7 @@ export function tasks() {
   return [
     task('node -e 0', `${quote(node)} -e 0`),
     task('hf-filter --version', commandLine('hf-filter', '--version')),
-    task('hf --version', commandLine('hf', '--version')),
+    task('heapflow --version', commandLine('heapflow', '--version')),
     task('mtrc-decode --help', commandLine('mtrc-decode', '--help')),
   ]
 }
@@ -26,7 +26,7 @@ function processorSeconds(line) {
 /** Pairs of tasks, the second one the yardstick. */
 export const ratios = [
   ['hf-filter --version', 'node -e 0'],
-  ['hf --version', 'node -e 0'],
+  ['heapflow --version', 'node -e 0'],
   ['mtrc-decode --help', 'node -e 0'],
 ]
 

@@ -5,7 +5,7 @@ set -euo pipefail
 export LC_ALL=C
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-if [ ! -e "$root/dist/bin/hf.js" ]; then
+if [ ! -e "$root/dist/bin/heapflow.js" ]; then
   echo 'The commands are not built yet: npm run build' >&2
   exit 1
 fi

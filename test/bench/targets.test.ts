@@ -80,7 +80,7 @@ describe('targets', () => {
   })
 
   test('are met by either of two ways', () => {
-    const convert = 'hf convert t.mtrc t.hatf'
+    const convert = 'hf-convert t.mtrc t.hatf'
     const slow = caseOf(
       'pipeline',
       [timing(convert, 2)],

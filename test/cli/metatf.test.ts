@@ -255,7 +255,7 @@ describe('metatf-decode and metatf-encode', () => {
     ['metatf-encode', 2, 'name the definition of the format with --dtd'],
     ['metatf-encode --dtd none.dtd', 2, '--dtd: there is no none.dtd in . or among the DTDs'],
     ['metatf-encode --dtd /tmp', 2, '--dtd: /tmp is a folder'],
-    ['hf convert - x.mtf', 2, 'for a DTD of Meta-TF, use metatf-encode --dtd'],
+    ['hf-convert - x.mtf', 2, 'for a DTD of Meta-TF, use metatf-encode --dtd'],
     ['metatf-encode --dtd ./none.dtd', 1, './none.dtd: no such file or directory'],
     ['metatf-encode --dtd hatf10.dtd --ascii', 2, '--ascii needs a DTD of Meta-TF 1.2: hatf10.dtd is of 1.0'],
     ['metatf-encode --dtd hatf.dtd --contiguous', 2, '--contiguous is for binary traces: hatf.dtd is of Meta-TF 1.2'],
@@ -441,8 +441,8 @@ describe('other commands', () => {
     expect((await shell(`hf-sort --by size ${trace}`)).code).toBe(0)
     expect((await shell(`hf-split --by kind -o '${folder}/{}.ndjson' ${trace}`)).code).toBe(0)
     expect(readFileSync(join(folder, 'other.ndjson'), 'utf8')).toContain('"type":"mark"')
-    expect((await shell(`hf convert ${trace} ${folder}/t.hatf`)).stderr).toBe(
-      'hf convert: not carried by hatf: other events (1)\n',
+    expect((await shell(`hf-convert ${trace} ${folder}/t.hatf`)).stderr).toBe(
+      'hf-convert: not carried by hatf: other events (1)\n',
     )
     expect((await shell(`kmemtrace-encode ${trace} 2> /dev/null | kmemtrace-decode`)).stdout.toString()).toContain(
       '"size":5',
@@ -458,7 +458,7 @@ describe('other commands', () => {
       'hf-sort',
       'hf-merge -',
       'mtrc-encode',
-      'hf convert - t.hatf',
+      'hf-convert - t.hatf',
     ]) {
       const { code, stderr, stdout } = await shell(`cd / && ${command}`, bytes)
       expect({ command, code, stdout: stdout.toString() }).toEqual({ command, code: 1, stdout: '' })
@@ -469,22 +469,22 @@ describe('other commands', () => {
 
   test('flags of other formats do not go with it', async () => {
     const { trace, folder } = await marks()
-    expect(await shell(`hf convert --no-fold ${trace} ${folder}/t.hatf`)).toMatchObject({
+    expect(await shell(`hf-convert --no-fold ${trace} ${folder}/t.hatf`)).toMatchObject({
       code: 2,
       stderr: expect.stringContaining('--no-fold does not go with metatf'),
     })
   })
 
-  test('hf convert writes and reads HATF in ASCII by its name and by flags', async () => {
+  test('hf-convert writes and reads HATF in ASCII by its name and by flags', async () => {
     const folder = scratch()
     const events = await someEvents()
     writeFileSync(join(folder, 'e.ndjson'), events)
     const run = (line: string) => shell(`cd ${folder} && ${line} 2> /dev/null`)
     for (const line of [
-      'hf convert e.ndjson a.hatf.txt',
-      'hf convert e.ndjson b --to hatf-ascii',
-      'hf convert a.hatf.txt c.ndjson',
-      'hf convert --from hatf-ascii b d.hatf.txt.gz',
+      'hf-convert e.ndjson a.hatf.txt',
+      'hf-convert e.ndjson b --to hatf-ascii',
+      'hf-convert a.hatf.txt c.ndjson',
+      'hf-convert --from hatf-ascii b d.hatf.txt.gz',
     ]) {
       expect((await run(line)).code).toBe(0)
     }
@@ -507,7 +507,7 @@ describe.skipIf(!hasCorpus)('real HATF in ASCII', () => {
     expect(code).toBe(0)
     expect(stdout.equals(corpusFile(`hatf-ascii/${name}.hatf`))).toBe(true)
     expect(
-      (await shell(`hf convert ${path} - --to hatf-ascii`)).stdout.equals(corpusFile(`hatf-ascii/${name}.hatf`)),
+      (await shell(`hf-convert ${path} - --to hatf-ascii`)).stdout.equals(corpusFile(`hatf-ascii/${name}.hatf`)),
     ).toBe(true)
   })
 })

@@ -83,12 +83,12 @@ describe('pipelines', () => {
     )
   })
 
-  test('hf convert sets the options of the format that is read and of the one that is written apart', async () => {
+  test('hf-convert sets the options of the format that is read and of the one that is written apart', async () => {
     const folder = scratch()
     const convert = async (flags: string) =>
       (
         await shell(
-          `hf convert - ${folder}/t.kmemtrace ${flags} && kmemtrace-decode ${folder}/t.kmemtrace | head -n 1`,
+          `hf-convert - ${folder}/t.kmemtrace ${flags} && kmemtrace-decode ${folder}/t.kmemtrace | head -n 1`,
           TRACE,
         )
       ).stdout.toString()
@@ -96,11 +96,11 @@ describe('pipelines', () => {
       '"layout":{"byteOrder":"big","layout":"ftrace"}',
     )
     const back = await shell(
-      `hf convert --read-layout ftrace --read-byte-order big ${folder}/t.kmemtrace ${folder}/back.kmemtrace --layout relay; kmemtrace-decode ${folder}/back.kmemtrace | head -n 1`,
+      `hf-convert --read-layout ftrace --read-byte-order big ${folder}/t.kmemtrace ${folder}/back.kmemtrace --layout relay; kmemtrace-decode ${folder}/back.kmemtrace | head -n 1`,
     )
     expect(back.stdout.toString()).toContain('"layout":"relay"')
     const wrong = await shell(
-      `hf convert - ${folder}/x.hatf --layout relay; hf convert --read-layout relay - ${folder}/x.hatf`,
+      `hf-convert - ${folder}/x.hatf --layout relay; hf-convert --read-layout relay - ${folder}/x.hatf`,
       TRACE,
     )
     expect(wrong.code).toBe(2)
@@ -178,9 +178,9 @@ describe('faults', () => {
     ['hf-map --anonymise all', /--anonymise needs a --key/],
     ['hf-map --set nothing', /--set needs FIELD=VALUE/],
     ['hf-split --by thread', /name the files with -o and a pattern with \{\}/],
-    ['hf convert a', /give two names/],
-    ['hf convert a b.unknown', /does not tell a format: give --to/],
-    ['hf nonsense', /there is no command "nonsense"/],
+    ['hf-convert a', /give two names/],
+    ['hf-convert a b.unknown', /does not tell a format: give --to/],
+    ['heapflow nonsense', /there is no command "nonsense"/],
     ['mtrc-decode -o a -o b', /--output was given more than once/],
   ])('a command line that makes no sense: %s', async (line, message) => {
     const { code, stdout, stderr } = await shell(line, DUMP)
@@ -251,13 +251,13 @@ describe('readers and writers', () => {
 })
 
 describe('files', () => {
-  test('hf convert finds both formats, and compresses by name', async () => {
+  test('hf-convert finds both formats, and compresses by name', async () => {
     const folder = scratch()
     const from = join(folder, 'a.mtrc')
     writeFileSync(from, TRACE)
     expect(
       await shell(
-        `hf convert ${from} ${folder}/b.hatf.gz --attributes && hf convert ${folder}/b.hatf.gz ${folder}/c.mtrc`,
+        `hf-convert ${from} ${folder}/b.hatf.gz --attributes && hf-convert ${folder}/b.hatf.gz ${folder}/c.mtrc`,
       ),
     ).toMatchObject({ code: 0, stderr: '' })
     expect(readFileSync(join(folder, 'b.hatf.gz')).subarray(0, 2)).toEqual(Buffer.from([0x1f, 0x8b]))
@@ -304,7 +304,7 @@ describe('files', () => {
     const name = join(folder, 'a.mtrc')
     writeFileSync(name, TRACE)
     for (const line of [
-      `hf convert ${name} ${folder}/./a.mtrc`,
+      `hf-convert ${name} ${folder}/./a.mtrc`,
       `hf-filter --kind alloc ${name} -o ${name}`,
       `mtrc-decode < ${name} -o ${name}`,
     ]) {
@@ -372,8 +372,8 @@ describe('help', () => {
     'hf-filter',
     'hf-map',
     'hf-split',
-    'hf',
-    'hf convert',
+    'heapflow',
+    'hf-convert',
   ])('%s --help and --version', async (name) => {
     const help = await shell(`${name} --help`)
     expect(help.code).toBe(0)

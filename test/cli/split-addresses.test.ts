@@ -115,7 +115,7 @@ describe('hatf-encode --split-addr', () => {
     const folder = scratch()
     const lines = (await shell(`hatf-decode ${NAME}`)).stdout.toString()
     const { code } = await shell(
-      `cd ${folder} && hatf-encode --split-addr ${NAME} -o a.hatf && hatf-encode ${NAME} -o b.hatf.gz && hf convert a.hatf c.hatf --split-addr --split-level 9`,
+      `cd ${folder} && hatf-encode --split-addr ${NAME} -o a.hatf && hatf-encode ${NAME} -o b.hatf.gz && hf-convert a.hatf c.hatf --split-addr --split-level 9`,
     )
     expect(code).toBe(0)
     const size = (name: string) => readFileSync(join(folder, name)).length
@@ -125,7 +125,7 @@ describe('hatf-encode --split-addr', () => {
       'hatf-decode a.hatf',
       'cat c.hatf | hatf-decode',
       'hf-filter a.hatf',
-      'gzip -c c.hatf | hf convert - - --to ndjson',
+      'gzip -c c.hatf | hf-convert - - --to ndjson',
     ]) {
       expect((await shell(`cd ${folder} && ${line}`)).stdout.toString()).toBe(lines)
     }

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
-import { COMMANDS } from '../../lib/cli/hf.js'
+import { COMMANDS } from '../../lib/cli/heapflow.js'
 import { defaultInflater } from '../../lib/streams/decompress.js'
 import { scratch, shell } from '../support/commands.js'
 
@@ -15,7 +15,7 @@ const EVENTS = readFileSync(new URL('../golden/mtrc/sources.ndjson', import.meta
 const DATA = [
   /^bin\/[a-z-]+\.js$/,
   /^lib\/formats\/index\.js$/,
-  /^lib\/cli\/(command|flags|help|hf|main)\.js$/,
+  /^lib\/cli\/(command|convert-options|defaults|flags|help|heapflow|main)\.js$/,
   /^lib\/cli\/commands\/[a-z-]+\.js$/,
   /^lib\/event\/fields\.js$/,
   /^lib\/formats\/[a-z-]+\/traits\.js$/,
@@ -53,11 +53,11 @@ function formatsOf(own: readonly string[]): string[] {
 describe('help and version load nothing but data', () => {
   test.each([
     ...COMMANDS.map(({ name }) => `${name} --help`),
-    'hf --help',
-    'hf --version',
+    'heapflow --help',
+    'heapflow --version',
     'hf-filter --version',
     'hf-sort --no-such-flag',
-    'hf nothing',
+    'heapflow nothing',
   ])('%s', async (line) => {
     const { own, packages } = await loads(line)
     expect(own).toContainEqual(expect.stringMatching(/^lib\/cli\/commands\//))

@@ -47,7 +47,7 @@ describe('hf-stats', () => {
   })
 
   test('tells programs, in JSON', async () => {
-    const { code, stdout } = await shell('mtrc-decode | hf stats --json', TRACE)
+    const { code, stdout } = await shell('mtrc-decode | heapflow stats --json', TRACE)
     expect(code).toBe(0)
     const result = JSON.parse(stdout.toString()) as Record<string, unknown> & { sites: object[]; kinds: object }
     expect(result).toMatchObject({

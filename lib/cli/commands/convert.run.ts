@@ -1,10 +1,10 @@
 import { CATALOGUE, entryNamed, entryOfPath } from '../../formats/index.js'
 import type { FormatTraits, OptionSpec } from '../../event/format.js'
 import { optionFlags, optionValues, UsageError, type Arguments } from '../command.js'
-import { DECODE_OPTIONS, ENCODE_OPTIONS, readOptions } from './convert.js'
+import { DECODE_OPTIONS, ENCODE_OPTIONS, readOptions } from '../convert-options.js'
 import { runJob } from '../pipeline.js'
 
-/** Runs `hf convert`. @throws UsageError */
+/** Runs `hf-convert`. @throws UsageError */
 export async function runConvert(args: Arguments): Promise<void> {
   const [from, to, ...more] = args.operands
   if (from === undefined || to === undefined || more.length > 0)
@@ -19,7 +19,7 @@ export async function runConvert(args: Arguments): Promise<void> {
   const encode = optionValues(ENCODE_OPTIONS, args)
   checkOptions(target, 'encode', encode)
   await runJob({
-    command: 'hf convert',
+    command: 'hf-convert',
     args,
     ...(source && { from: await source.load() }),
     decode: decoderOptions(decode),

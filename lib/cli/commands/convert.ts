@@ -1,33 +1,9 @@
-import { CATALOGUE } from '../../formats/index.js'
-import type { OptionSpec } from '../../event/format.js'
 import { optionFlags, type Command } from '../command.js'
+import { DECODE_OPTIONS, ENCODE_OPTIONS } from '../convert-options.js'
 import { FROM_FLAG, STRICT_FLAG, TO_FLAG } from '../flags.js'
 
-type Options = Readonly<Record<string, OptionSpec>>
-
-/** The options of all encoders together; each takes those it knows. */
-export const ENCODE_OPTIONS: Options = Object.assign({}, ...CATALOGUE.map((format) => format.encodeOptions))
-/** The options of all decoders together, under the names that they have here. */
-export const DECODE_OPTIONS: Options = Object.assign(
-  {},
-  ...CATALOGUE.map((format) => readOptions(format.decodeOptions)),
-)
-
-/**
- * A decoder's options under the names that they have here: where an encoder has one of the same name, that has it
- * alone.
- */
-export function readOptions(options: Options): Options {
-  return Object.fromEntries(
-    Object.entries(options).map(([key, spec]) => [
-      key in ENCODE_OPTIONS ? `read${key[0]?.toUpperCase()}${key.slice(1)}` : key,
-      spec,
-    ]),
-  )
-}
-
 export const convert: Command = {
-  name: 'hf convert',
+  name: 'hf-convert',
   summary: 'convert a trace from any format to any other, in one process',
   operands: 'FROM TO',
   description:
@@ -44,8 +20,8 @@ export const convert: Command = {
     STRICT_FLAG,
   ],
   examples: [
-    { command: 'hf convert app.mtrc app.hatf', means: 'mpatrol to HATF' },
-    { command: 'hf convert dump.zip - --to ndjson | jq -c .', means: 'look at an Android dump as it was shipped' },
+    { command: 'hf-convert app.mtrc app.hatf', means: 'mpatrol to HATF' },
+    { command: 'hf-convert dump.zip - --to ndjson | jq -c .', means: 'look at an Android dump as it was shipped' },
   ],
   run: async (args) => (await import('./convert.run.js')).runConvert(args),
 }

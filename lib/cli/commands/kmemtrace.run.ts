@@ -10,7 +10,7 @@ import { transformStream } from '../../streams/stage.js'
 import { isSameFile } from '../../streams/io/stdio.js'
 import { ndjson } from '../../formats/ndjson/index.js'
 import { optionValues, UsageError, wholeNumber, type Arguments } from '../command.js'
-import { PLACE } from './kmemtrace.js'
+import { CPU_PLACE } from '../defaults.js'
 import { runMergeJob, windowOption } from '../merging.js'
 import { inputOperand, reportLosses, runJob, runStreams } from '../pipeline.js'
 
@@ -50,7 +50,8 @@ export async function runKmemtraceDecode(args: Arguments): Promise<void> {
 export async function runKmemtraceEncode(args: Arguments): Promise<void> {
   const encode: KmemtraceEncodeOptions = { ...optionValues(kmemtrace.encodeOptions, args), ...cpuOption(args) }
   const output = args.value('output') ?? '-'
-  if (!output.endsWith('/') && !output.includes(PLACE)) await runJob({ command: ENCODE, args, to: kmemtrace, encode })
+  if (!output.endsWith('/') && !output.includes(CPU_PLACE))
+    await runJob({ command: ENCODE, args, to: kmemtrace, encode })
   else if (args.has('cpu')) throw new UsageError('--cpu is for one file: those of several are named by their CPUs')
   else await writePerCpu(args, output, encode)
 }
@@ -59,7 +60,7 @@ export async function runKmemtraceEncode(args: Arguments): Promise<void> {
 async function writePerCpu(args: Arguments, output: string, encode: KmemtraceEncodeOptions): Promise<void> {
   const isFolder = output.endsWith('/')
   const compressed = args.has('gzip') || output.endsWith('.gz')
-  const pattern = isFolder ? join(output, `cpu${PLACE}${compressed ? '.gz' : ''}`) : output
+  const pattern = isFolder ? join(output, `cpu${CPU_PLACE}${compressed ? '.gz' : ''}`) : output
   const input = inputOperand(args)
   const perCpu = new PerCpu(encode, isFolder)
   const sink = new SplitFiles({
@@ -69,7 +70,7 @@ async function writePerCpu(args: Arguments, output: string, encode: KmemtraceEnc
     gzip: compressed,
     encoder: (key) => kmemtrace.encoder({ ...encode, cpu: Number(key), strict: args.has('strict') }),
     path: (key) => {
-      const path = pattern.replaceAll(PLACE, key)
+      const path = pattern.replaceAll(CPU_PLACE, key)
       if (isSameFile(input, path)) throw new UsageError(`${path} is the input too: name the files otherwise`)
       return path
     },

@@ -1,9 +1,8 @@
 import { kmemtrace } from '../../formats/index.js'
 import { optionFlags, type Command } from '../command.js'
+import { CPU_PLACE } from '../defaults.js'
 import { OUTPUT_FLAGS, STRICT_FLAG, WINDOW_FLAG } from '../flags.js'
 
-/** Stands for the CPU in the name of a file. */
-export const PLACE = '%d'
 const CPU_FLAG = {
   name: 'cpu',
   value: 'N',
@@ -36,7 +35,7 @@ export const kmemtraceEncode: Command = {
   operands: '[FILE]',
   description:
     'The input may be the lines that another command wrote, or a trace in any other format. What a kmemtrace file decodes to comes back byte for byte. ' +
-    `With a ${PLACE} in the name after -o there is a file for each CPU, in which the ${PLACE} stands for its number; with a name that ends in / the files are cpu0, cpu1 ..., ` +
+    `With a ${CPU_PLACE} in the name after -o there is a file for each CPU, in which the ${CPU_PLACE} stands for its number; with a name that ends in / the files are cpu0, cpu1 ..., ` +
     'abi_version and total_overruns in that folder, as the kernel had them. Events that do not say their CPU go to CPU 0. ' +
     'Sequence numbers are made where there are none. A realloc is written as a free and an allocation.',
   memory: 'constant.',

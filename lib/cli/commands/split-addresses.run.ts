@@ -10,7 +10,7 @@ import { isBrokenPipe } from '../../streams/failure.js'
 import { joinStream, splitAddresses } from '../../streams/split-addresses.js'
 import { isSameFile, openInput, openOutput } from '../../streams/io/stdio.js'
 import { UsageError, type Arguments } from '../command.js'
-import { PLACE } from './split-addresses.js'
+import { KEY_PLACE } from '../defaults.js'
 import { inputOperand, runStreams } from '../pipeline.js'
 
 /** Runs `hatf-split`. @throws UsageError */
@@ -80,10 +80,10 @@ function fieldFiles(args: Arguments): { fields: HatfField[]; paths: string[] } {
   })
   // In the order in which the splitter has its sides.
   const named = FIELD_NAMES.filter((name) => fields.includes(name))
-  if (named.length > 1 && !pattern.includes(PLACE)) {
-    throw new UsageError(`with several fields, the name after -a needs ${PLACE} in it, for the field`)
+  if (named.length > 1 && !pattern.includes(KEY_PLACE)) {
+    throw new UsageError(`with several fields, the name after -a needs ${KEY_PLACE} in it, for the field`)
   }
-  return { fields: named, paths: named.map((name) => pattern.replaceAll(PLACE, name)) }
+  return { fields: named, paths: named.map((name) => pattern.replaceAll(KEY_PLACE, name)) }
 }
 
 async function writeSide(side: Readable, output: string, compressed: boolean): Promise<void> {

@@ -1,9 +1,7 @@
 import { FIELD_NAMES } from '../../formats/hatf/layout.js'
 import type { Command, Flag } from '../command.js'
+import { KEY_PLACE } from '../defaults.js'
 import { OUTPUT_FLAGS } from '../flags.js'
-
-/** Stands for the field in the name of a file. */
-export const PLACE = '{}'
 
 /** Flags that must be the same for taking out and putting back. */
 const FIELD_FLAGS: readonly Flag[] = [
@@ -22,7 +20,7 @@ export const hatfSplit: Command = {
   description:
     'Addresses compress better by themselves, and so does what is left. Taken out are addresses that are stored as they are, not those ' +
     'under the interpretations baseOffset, delta, stride or default. With --fields, each of the fields goes into a file of its own, named ' +
-    `after -a with the field in the place of ${PLACE}; of attributes, the lengths stay.\n` +
+    `after -a with the field in the place of ${KEY_PLACE}; of attributes, the lengths stay.\n` +
     'The rest is no HATF by itself: hatf-join puts it together again, byte for byte. hatf-encode --split-addr does the same in one file, ' +
     'in which damage is found.',
   memory: 'constant.',
@@ -62,7 +60,7 @@ export const hatfJoin: Command = {
       name: 'addresses',
       short: 'a',
       value: 'FILE',
-      help: `Read the addresses from FILE; with --fields, ${PLACE} stands for the field`,
+      help: `Read the addresses from FILE; with --fields, ${KEY_PLACE} stands for the field`,
     },
     ...FIELD_FLAGS,
     ...OUTPUT_FLAGS,

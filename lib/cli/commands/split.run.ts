@@ -3,7 +3,7 @@ import { SplitFiles } from '../../streams/split-files.js'
 import { isSameFile } from '../../streams/io/stdio.js'
 import { PARTITIONS, type Partition } from '../../transforms/choices.js'
 import { UsageError, wholeNumber, type Arguments } from '../command.js'
-import { MAX_FILES, MAX_OPEN, PLACE } from './split.js'
+import { KEY_PLACE, MAX_FILES, MAX_OPEN } from '../defaults.js'
 import { inputOperand, outputFormat, reportLosses, runStreams } from '../pipeline.js'
 
 /** Few, for there is an encoder for each file. */
@@ -17,7 +17,7 @@ export async function runSplit(args: Arguments): Promise<void> {
   const sink = new SplitFiles({
     ...options,
     path: (key) => {
-      const path = pattern.replaceAll(PLACE, key)
+      const path = pattern.replaceAll(KEY_PLACE, key)
       if (isSameFile(input, path)) throw new UsageError(`${path} is the input too: name the files otherwise`)
       return path
     },
@@ -37,8 +37,8 @@ function splitOptions(args: Arguments) {
   const by = args.value('by')
   const pattern = args.value('output')
   if (by === undefined) throw new UsageError(`say what to divide --by: ${PARTITIONS.join(', ')}`)
-  if (pattern === undefined || !pattern.includes(PLACE))
-    throw new UsageError(`name the files with -o and a pattern with ${PLACE} in it`)
+  if (pattern === undefined || !pattern.includes(KEY_PLACE))
+    throw new UsageError(`name the files with -o and a pattern with ${KEY_PLACE} in it`)
   if (args.has('shards') && by !== 'shard') throw new UsageError('--shards needs --by shard')
   const number = (flag: string, fallback: number): number => {
     const n = wholeNumber(flag, args.value(flag) ?? String(fallback))

@@ -1,13 +1,7 @@
 import { PARTITIONS } from '../../transforms/choices.js'
 import type { Command } from '../command.js'
+import { KEY_PLACE, MAX_FILES, MAX_OPEN } from '../defaults.js'
 import { STRICT_FLAG, TO_FLAG } from '../flags.js'
-
-/** Stands for the key in the name of a file. */
-export const PLACE = '{}'
-/** How many files are open at a time, if nothing else is said. */
-export const MAX_OPEN = 64
-/** How many files there may be, if nothing else is said. */
-export const MAX_FILES = 1000
 
 export const split: Command = {
   name: 'hf-split',
@@ -15,7 +9,7 @@ export const split: Command = {
   operands: '[FILE]',
   description:
     `The events go into files by a key: the thread, process, heap or cpu, the kind of event, the function called, the size class (powers of two), or one of N shards by ` +
-    `address, where all events of a block are in the same shard. The files are named by a pattern in which ${PLACE} stands for the key; events without the key go to "none". ` +
+    `address, where all events of a block are in the same shard. The files are named by a pattern in which ${KEY_PLACE} stands for the key; events without the key go to "none". ` +
     'A realloc or free may have another key than its allocation (another thread, no size): with --lifetimes it goes where its block is.\n' +
     'The order of events of different files is lost, unless they have times or sequence numbers, by which hf-merge puts the files together again.\n' +
     'The format is that of the names, unless --to gives it; names that end in .gz are compressed.',
@@ -25,7 +19,7 @@ export const split: Command = {
     { name: 'by', value: 'KEY', help: 'What to divide by', values: PARTITIONS },
     { name: 'shards', value: 'N', help: 'How many shards there are, with --by shard (default 2)' },
     { name: 'lifetimes', help: 'Put reallocs and frees where the allocation of their block went' },
-    { name: 'output', short: 'o', value: 'PATTERN', help: `The files' names, with ${PLACE} for the key` },
+    { name: 'output', short: 'o', value: 'PATTERN', help: `The files' names, with ${KEY_PLACE} for the key` },
     { name: 'max-open', value: 'N', help: `Have at most N files open at a time (default ${MAX_OPEN})` },
     { name: 'max-files', value: 'N', help: `Fail when there are more than N keys (default ${MAX_FILES})` },
     { name: 'gzip', short: 'z', help: 'Compress the files with gzip' },

@@ -1,8 +1,6 @@
 import type { Command } from '../command.js'
+import { TOP } from '../defaults.js'
 import { OUTPUT_FLAGS } from '../flags.js'
-
-/** How many rows of each table are shown, if nothing else is said. */
-export const TOP = 10
 
 export const stats: Command = {
   name: 'hf-stats',

@@ -9,7 +9,7 @@ import { Repair, REPAIRS } from '../../transforms/repair/repair.js'
 import { parseRange } from '../../transforms/predicates/ranges.js'
 import { MAX_SIZE, Verifier } from '../../transforms/verify.js'
 import { UsageError, wholeNumber, type Arguments } from '../command.js'
-import { PLACES, WINDOW } from './verify.js'
+import { PLACES, REPAIR_WINDOW } from '../defaults.js'
 import { inputOperand, outputFormat, runJob, runStreams } from '../pipeline.js'
 
 const FAULT_FOUND = 1
@@ -60,7 +60,7 @@ async function repairTrace(args: Arguments): Promise<void> {
   const output = args.value('output')
   if (output === undefined) throw new UsageError('--repair needs -o FILE: the file to write')
   for (const flag of ['places', 'json']) if (args.has(flag)) throw new UsageError(`--${flag} does not go with --repair`)
-  const window = wholeNumber('window', args.value('window') ?? String(WINDOW))
+  const window = wholeNumber('window', args.value('window') ?? String(REPAIR_WINDOW))
   if (window < 1 || window > 16_777_216) throw new UsageError('--window must be from 1 to 16777216')
   const stage = new Repair({ window, maxSize: maxSize(args), allow: args.all('allow') as FaultName[] })
   let cut: string | undefined

@@ -1,11 +1,7 @@
 import { FAULTS } from '../../transforms/choices.js'
 import type { Command } from '../command.js'
+import { PLACES, REPAIR_WINDOW } from '../defaults.js'
 import { OUTPUT_FLAGS, STRICT_FLAG, TO_FLAG } from '../flags.js'
-
-/** How many places of each fault are told, if nothing else is said. */
-export const PLACES = 10
-/** Among how many events a late free is looked for, if nothing else is said. */
-export const WINDOW = 16_384
 
 export const verify: Command = {
   name: 'hf-verify',
@@ -29,7 +25,7 @@ export const verify: Command = {
     {
       name: 'window',
       value: 'N',
-      help: `With --repair: look for a late free among the next N events (default ${WINDOW})`,
+      help: `With --repair: look for a late free among the next N events (default ${REPAIR_WINDOW})`,
     },
     ...OUTPUT_FLAGS,
     TO_FLAG,

@@ -24,11 +24,11 @@ import { verify } from './commands/verify.js'
 import { main } from './main.js'
 
 /**
- * Every command there is. `hf` runs all of them: those whose names begin with `hf` by the rest of the name.
+ * Every command. `heapflow` runs all of them: those whose names begin with `hf-` by the rest of the name.
  *
- * What stands in `commands/` is data, from which flags are parsed and help is printed. It imports no codec, transform
- * or stream: what a command does stands in `run/`, and is imported by its `run` when it is called. So every command
- * starts quickly.
+ * `commands/<name>.ts` is data, from which flags are parsed and help is printed. It imports no codec, transform or
+ * stream: what a command does is in `commands/<name>.run.ts`, which its `run` imports when it is called. So every
+ * command starts quickly.
  */
 export const COMMANDS: readonly Command[] = [
   mtrcDecode,
@@ -57,32 +57,32 @@ export const COMMANDS: readonly Command[] = [
 ]
 
 const SUBCOMMANDS: ReadonlyMap<string, Command> = new Map(
-  COMMANDS.map((command) => [command.name.replace(/^hf[ -]/, ''), command]),
+  COMMANDS.map((command) => [command.name.replace(/^hf-/, ''), command]),
 )
 
-/** `hf` itself: all that it does is to name its commands. */
-export const hf: Command = {
-  name: 'hf',
+/** `heapflow` itself: all that it does is to name its commands. */
+export const heapflow: Command = {
+  name: 'heapflow',
   summary: 'work on heap-allocation traces in one process',
   operands: 'COMMAND ...',
-  description: `The commands are ${[...SUBCOMMANDS.keys()].join(', ')}; hf COMMAND --help tells more of each. All of them find the format of their input by its first bytes.`,
+  description: `The commands are ${[...SUBCOMMANDS.keys()].join(', ')}; run \`heapflow COMMAND --help\` for details. All of them find the format of their input by its first bytes.`,
   memory: 'see the command.',
   flags: [],
-  examples: COMMANDS.filter(({ name }) => name.startsWith('hf')).map(({ examples, summary }) => ({
+  examples: COMMANDS.filter(({ name }) => name.startsWith('hf-')).map(({ examples, summary }) => ({
     command: (examples[0] as { command: string }).command,
     means: summary,
   })),
   run: () => Promise.reject(new UsageError(`the commands are ${[...SUBCOMMANDS.keys()].join(', ')}`)),
 }
 
-/** Runs `hf COMMAND ...`. */
+/** Runs `heapflow COMMAND ...`. */
 export async function runSubcommand(argv: readonly string[] = process.argv.slice(2)): Promise<void> {
   const command = SUBCOMMANDS.get(argv[0] ?? '')
   if (command !== undefined) await main(command, argv.slice(1))
-  else if (argv[0] === undefined || argv[0].startsWith('-')) await main(hf, argv)
+  else if (argv[0] === undefined || argv[0].startsWith('-')) await main(heapflow, argv)
   else
     await main(
-      { ...hf, run: () => Promise.reject(new UsageError(`there is no command ${JSON.stringify(argv[0])}`)) },
+      { ...heapflow, run: () => Promise.reject(new UsageError(`there is no command ${JSON.stringify(argv[0])}`)) },
       [],
     )
 }
