@@ -39,7 +39,7 @@ const { ENCODINGS, SIZE_ENCODINGS, ADDRESS_ENCODINGS } = (await load('bench/size
 const { SUMMARIES, ENCODED } = (await load('bench/size/paper.mjs')) as Paper
 const { dataEvents } = (await load('bench/size/records.mjs')) as RecordsModule
 // The benchmarks work on what was built, whose batches are of another class than those of the sources.
-const { batchesOf } = (await load('dist/lib/index.js')) as { batchesOf: typeof BatchesOf }
+const { batchesOf } = (await load('dist/lib/entry/index.js')) as { batchesOf: typeof BatchesOf }
 
 const WIDE = { size: 8, address: 8, heap: 0x2_0000_0000 }
 const NARROW = { size: 4, address: 4, heap: 0x8000_0000 }
