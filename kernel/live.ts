@@ -2,7 +2,7 @@
 export {
   BEGINS,
   BEGUN,
-  CHANGES,
+  EFFECTS,
   clear,
   ENDED,
   ENDS,

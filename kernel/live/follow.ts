@@ -9,7 +9,7 @@ import { begin, clearSet, finish, numberOf, seedSet, wasLive } from './set'
 
 export { isSeeded, live, numbers } from './set'
 
-/** Bits of intents and changes, as in lib/blocks/change.ts and block-keys.ts. */
+/** Bits of intents and effects, as in lib/blocks/block-effect.ts and block-keys.ts. */
 export const BEGAN: u32 = 1
 export const DONE: u32 = 2
 const UNKNOWN: u32 = 4
@@ -25,7 +25,7 @@ export const INTENTS: usize = memory.data(4288)
 export const ENDS: usize = memory.data(32960)
 export const BEGINS: usize = memory.data(32960)
 /** Per row, what was done, and the numbers of these blocks, 0 for none. */
-export const CHANGES: usize = memory.data(4288)
+export const EFFECTS: usize = memory.data(4288)
 export const ENDED: usize = memory.data(16576)
 export const BEGUN: usize = memory.data(16576)
 
@@ -61,7 +61,7 @@ export function follow(rows: u32): u32 {
   for (let row: usize = 0; row < <usize>rows; row++) {
     const intent = <u32>load<u8>(INTENTS + row)
     const isIndex = (intent & INDEXED) != 0
-    let change = intent & ~(INDEXED | BY_KERNEL | BEGAN | DONE)
+    let effect = intent & ~(INDEXED | BY_KERNEL | BEGAN | DONE)
     let ended: u32 = 0
     let begun: u32 = 0
     if ((intent & DONE) != 0) {
@@ -69,16 +69,16 @@ export function follow(rows: u32): u32 {
       ended = end(key, isIndex)
       // A kernel may free pages as an object, or the reverse.
       if (ended == 0 && (intent & BY_KERNEL) != 0) ended = end(key ^ PAGE_BIT, isIndex)
-      if (ended != 0) change = DONE
+      if (ended != 0) effect = DONE
       // The null key, which stands for none there, can only be a damaged trace's index.
-      else change = key != 0 && load<u64>(placeOf(key)) == key ? UNKNOWN | AGAIN : UNKNOWN
+      else effect = key != 0 && load<u64>(placeOf(key)) == key ? UNKNOWN | AGAIN : UNKNOWN
     }
     if ((intent & BEGAN) != 0) {
       begun = begin(load<u64>(BEGINS + (row << 3)), isIndex)
       if (begun == 0) return <u32>row
-      change |= wasLive ? BEGAN | REUSED : BEGAN
+      effect |= wasLive ? BEGAN | REUSED : BEGAN
     }
-    store<u8>(CHANGES + row, <u8>change)
+    store<u8>(EFFECTS + row, <u8>effect)
     store<u32>(ENDED + (row << 2), ended)
     store<u32>(BEGUN + (row << 2), begun)
   }

@@ -1,5 +1,5 @@
 /** What statistics count of the events about blocks, in their order, once the live set has followed them. */
-import { BEGAN, BEGUN, CHANGES, DONE, ENDED, numbers, REUSED } from '../live/follow'
+import { BEGAN, BEGUN, EFFECTS, DONE, ENDED, numbers, REUSED } from '../live/follow'
 import { KIND, MASK, SIZE, TIME, USABLE } from '../shared/columns'
 import { HAS_SIZE, HAS_USABLE, KIND_EXISTING, KIND_REALLOC, KIND_RESERVE } from '../shared/event'
 import { B_SITE, B_SIZE, B_THREAD, blockAt, dies, isBorn, livesOn, makeBlocks, partsWith } from './lives'
@@ -50,7 +50,7 @@ export function count(rows: u32, sites: u32, threads: u32, isTimed: bool): bool 
     const thread = threadAt(threadRow)
     threadActs(thread)
     const kind = load<u8>(KIND + row)
-    const change = <u32>load<u8>(CHANGES + row)
+    const effect = <u32>load<u8>(EFFECTS + row)
     store<u32>(OTHERS + (others << 2), <u32>row)
     if (kind > KIND_EXISTING) {
       if (kind == KIND_RESERVE) others++
@@ -58,26 +58,26 @@ export function count(rows: u32, sites: u32, threads: u32, isTimed: bool): bool 
     }
     const event = ++blockEvents
     const before = threadFollows(thread, event)
-    if (kind == KIND_REALLOC || (change & (BEGAN | DONE)) == 0) others++
-    if ((change & (BEGAN | DONE)) == 0) continue
+    if (kind == KIND_REALLOC || (effect & (BEGAN | DONE)) == 0) others++
+    if ((effect & (BEGAN | DONE)) == 0) continue
     const mask = load<u32>(MASK + (row << 2))
     const from = blockAt(load<u32>(ENDED + (row << 2)))
     let siteRow = load<i32>(SITES + (row << 2))
-    if ((change & DONE) != 0) {
+    if ((effect & DONE) != 0) {
       const size = load<u64>(from, B_SIZE)
       const site = siteAt(load<u32>(from, B_SITE))
       frees(size)
       siteLoses(site, size)
       threadFrees(thread, threadRow != load<u32>(from, B_THREAD))
       partsWith(from, row, mask)
-      if ((change & BEGAN) == 0) {
+      if ((effect & BEGAN) == 0) {
         dies(from, site, row, mask, event, before)
         continue
       }
       if (siteRow < 0) siteRow = load<i32>(from, B_SITE)
     }
     const block = blockAt(load<u32>(BEGUN + (row << 2)))
-    if ((change & REUSED) != 0) {
+    if ((effect & REUSED) != 0) {
       overlaps(load<u64>(block, B_SIZE))
       siteLoses(siteAt(load<u32>(block, B_SITE)), load<u64>(block, B_SIZE))
     }
@@ -90,7 +90,7 @@ export function count(rows: u32, sites: u32, threads: u32, isTimed: bool): bool 
     if ((mask & (HAS_USABLE | HAS_SIZE)) == (HAS_USABLE | HAS_SIZE)) {
       siteTook(site, size, load<u64>(USABLE + (row << 3)))
     }
-    if ((change & DONE) != 0) livesOn(block, from, row, mask)
+    if ((effect & DONE) != 0) livesOn(block, from, row, mask)
     else isBorn(block, row, mask, event, isTimed)
     store<u64>(block, size, B_SIZE)
     store<u32>(block, max<i32>(0, siteRow), B_SITE)

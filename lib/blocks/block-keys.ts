@@ -2,7 +2,7 @@ import { HI, LO } from '../bytes/u64.js'
 import { BATCH_EVENTS, type EventBatch, type U64Column } from '../event/batch.js'
 import { Api, Has, Kind, Outcome } from '../event/fields.js'
 import { AddressSpaces } from './address-spaces.js'
-import { Change } from './change.js'
+import { BlockEffect } from './block-effect.js'
 
 const HAS_ADDRESS = Has.address
 const HAS_OLD_ADDRESS = Has.oldAddress
@@ -14,13 +14,13 @@ const HAS_API = Has.api
 const HAS_SPACE = Has.process | Has.api
 const { existing: EXISTING, free: FREE, realloc: REALLOC } = Kind
 const { none: STAYED, allocated: ALLOCATED, freed: FREED } = Outcome
-const { began: BEGAN, ended: ENDED, nothing: NOTHING, failed: FAILED } = Change
+const { began: BEGAN, ended: ENDED, nothing: NOTHING, failed: FAILED } = BlockEffect
 
 /** The APIs from here on are those of a kernel. */
 const KMALLOC = Api.kmalloc
 
 /**
- * In `BlockKeys.intents`, with the bits of `Change`: the keys are indices; and a kernel's function is to end a block.
+ * In `BlockKeys.intents`, with the bits of `BlockEffect`: the keys are indices; and a kernel's function is to end a block.
  */
 const INDEXED = 128
 const BY_KERNEL = 16
@@ -31,7 +31,7 @@ const BY_KERNEL = 16
  */
 export class BlockKeys {
   /**
-   * Whether the event is to end a block and to begin one, as `ended` and `began` of `Change`; or `nothing` or `failed`;
+   * Whether the event is to end a block and to begin one, as `ended` and `began` of `BlockEffect`; or `nothing` or `failed`;
    * 0 if it is not about a block. With some more bits for kernel/live.ts.
    */
   intents = new Uint8Array(0)

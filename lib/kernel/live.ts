@@ -8,7 +8,7 @@ export interface LiveExports extends KernelExports {
   readonly INTENTS: Global
   readonly ENDS: Global
   readonly BEGINS: Global
-  readonly CHANGES: Global
+  readonly EFFECTS: Global
   readonly ENDED: Global
   readonly BEGUN: Global
   readonly live: Global

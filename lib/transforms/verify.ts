@@ -5,8 +5,8 @@ import { Has } from '../event/fields.js'
 import type { TraceHeader } from '../event/header.js'
 import type { FaultName } from './choices.js'
 import type { BlockKeys } from '../blocks/block-keys.js'
-import { Change } from '../blocks/change.js'
-import { Ledger } from '../blocks/ledger.js'
+import { BlockEffect } from '../blocks/block-effect.js'
+import { LiveSet } from '../blocks/live-set.js'
 
 const HAS_INDEX = Has.index
 const HAS_ADDRESS = Has.address
@@ -110,7 +110,7 @@ export class Extent {
 export class Verifier {
   /** How many events there were. */
   events = 0
-  private readonly ledger = new Ledger(2)
+  private readonly liveSet = new LiveSet(2)
   private readonly intervals = new Intervals()
   private readonly extent: Extent
   private readonly allowed: ReadonlySet<FaultName>
@@ -147,21 +147,21 @@ export class Verifier {
   }
 
   private checkRows(batch: EventBatch, from: number, to: number): void {
-    const { ledger, extent, intervals } = this
+    const { liveSet, extent, intervals } = this
     const { mask } = batch
-    ledger.follow(batch, from, to)
-    const { changes, ended, begun, words, keys } = ledger
+    liveSet.follow(batch, from, to)
+    const { effects, ended, begun, words, keys } = liveSet
     for (let i = from; i < to; i++) {
       if (((mask[i] as number) & (HAS_TIME | HAS_SEQUENCE)) !== 0) this.checkOrder(batch, i)
       const row = i - from
-      const change = changes[row] as number
-      if (change === 0) continue
-      if ((change & Change.unknown) !== 0)
-        this.note((change & Change.again) !== 0 ? 'double-free' : 'unknown-free', batch, i)
-      if ((change & Change.ended) !== 0) this.vacate(ended[row] as number)
-      if ((change & Change.began) === 0) continue
+      const effect = effects[row] as number
+      if (effect === 0) continue
+      if ((effect & BlockEffect.unknown) !== 0)
+        this.note((effect & BlockEffect.again) !== 0 ? 'double-free' : 'unknown-free', batch, i)
+      if ((effect & BlockEffect.ended) !== 0) this.vacate(ended[row] as number)
+      if ((effect & BlockEffect.began) === 0) continue
       const block = begun[row] as number
-      if ((change & Change.reused) !== 0) {
+      if ((effect & BlockEffect.reused) !== 0) {
         this.note('live-address', batch, i)
         this.vacate(block)
       }
@@ -188,7 +188,7 @@ export class Verifier {
 
   /** A block is live no more: its words have the start of its interval, if it has one. */
   private vacate(block: number): void {
-    const { words } = this.ledger
+    const { words } = this.liveSet
     const hi = words[2 * block] as number
     const lo = words[2 * block + 1] as number
     if (hi !== 0 || lo !== 0) this.intervals.remove(hi, lo)
@@ -216,7 +216,7 @@ export class Verifier {
 
   private begin(header: TraceHeader): void {
     this.header = header
-    this.ledger.clear()
+    this.liveSet.clear()
     this.intervals.clear()
     this.timeHi = this.timeLo = 0
     this.sequence = undefined

@@ -1,6 +1,6 @@
 import type { TraceEvent } from '../../lib/event/batch.js'
 import { APIS } from '../../lib/event/fields.js'
-import { Change } from '../../lib/blocks/change.js'
+import { BlockEffect } from '../../lib/blocks/block-effect.js'
 
 /** What an event did, in words, and which blocks it was about by the number of the event that they began with. */
 export interface Deed {
@@ -9,9 +9,9 @@ export interface Deed {
   overwritten?: number
 }
 
-const NAMES = Object.keys(Change)
+const NAMES = Object.keys(BlockEffect)
 
-/** What the ledger does, written down as directly as can be, over plain events and a Map. */
+/** What the live set does, written down as directly as can be, over plain events and a Map. */
 export function blocksByMap(events: readonly TraceEvent[]): { deeds: Deed[]; live: number[] } {
   const live = new Map<string, number>()
   const freed = new Set<string>()

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { loadKernel } from '../../lib/kernel/load.js'
-import { Change } from '../../lib/blocks/change.js'
+import { BlockEffect } from '../../lib/blocks/block-effect.js'
 import type { LiveExports } from '../../lib/kernel/live.js'
 
 /** With the intent to begin or to end a block: its key is an index. */
@@ -21,7 +21,7 @@ function kernel(): LiveExports {
 }
 
 /** Does up to 4096 things. @returns what was done, and the number of the block that each was about */
-function follow(run: LiveExports, deeds: readonly Deed[]): { change: number; number: number }[] {
+function follow(run: LiveExports, deeds: readonly Deed[]): { effect: number; number: number }[] {
   const { buffer } = run.memory
   const [intents, ends, begins] = [
     new Uint8Array(buffer, run.INTENTS.value),
@@ -29,19 +29,19 @@ function follow(run: LiveExports, deeds: readonly Deed[]): { change: number; num
     new BigUint64Array(buffer, run.BEGINS.value),
   ]
   deeds.forEach(({ key, isIndex, begins: isBegin }, row) => {
-    intents[row] = (isBegin ? Change.began : Change.ended) | (isIndex ? INDEXED : 0)
+    intents[row] = (isBegin ? BlockEffect.began : BlockEffect.ended) | (isIndex ? INDEXED : 0)
     ends[row] = begins[row] = key
   })
   expect(run.follow(deeds.length)).toBe(deeds.length)
   // Memory may have grown.
   const after = run.memory.buffer
-  const [changes, ended, begun] = [
-    new Uint8Array(after, run.CHANGES.value),
+  const [effects, ended, begun] = [
+    new Uint8Array(after, run.EFFECTS.value),
     new Int32Array(after, run.ENDED.value),
     new Int32Array(after, run.BEGUN.value),
   ]
   return deeds.map((_, row) => ({
-    change: changes[row] as number,
+    effect: effects[row] as number,
     number: (ended[row] as number) + (begun[row] as number),
   }))
 }
@@ -53,11 +53,12 @@ const find = (run: LiveExports, key: bigint, isIndex = false) =>
 function followAll(run: LiveExports, keys: readonly bigint[], begins: boolean): number[] {
   const numbers: number[] = []
   for (let from = 0; from < keys.length; from += 4096) {
-    for (const { change, number } of follow(
+    for (const { effect, number } of follow(
       run,
       keys.slice(from, from + 4096).map((key) => ({ key, isIndex: false, begins })),
     )) {
-      if (change !== (begins ? Change.began : Change.ended)) throw new Error(`row ${numbers.length} did ${change}`)
+      if (effect !== (begins ? BlockEffect.began : BlockEffect.ended))
+        throw new Error(`row ${numbers.length} did ${effect}`)
       numbers.push(number)
     }
   }
@@ -85,17 +86,17 @@ describe('the live set', () => {
       fc.property(trace, (deeds) => {
         run.clear()
         const live = new Map<string, number>()
-        follow(run, deeds).forEach(({ change, number }, row) => {
+        follow(run, deeds).forEach(({ effect, number }, row) => {
           const { key: k, isIndex, begins } = deeds[row] as Deed
           const name = `${isIndex} ${k}`
           const before = live.get(name)
           if (begins) {
-            expect(change).toBe(before === undefined ? Change.began : Change.began | Change.reused)
+            expect(effect).toBe(before === undefined ? BlockEffect.began : BlockEffect.began | BlockEffect.reused)
             if (before === undefined) expect([...live.values()]).not.toContain(number)
             else expect(number).toBe(before)
             live.set(name, number)
           } else {
-            expect(change & ~Change.again).toBe(before === undefined ? Change.unknown : Change.ended)
+            expect(effect & ~BlockEffect.again).toBe(before === undefined ? BlockEffect.unknown : BlockEffect.ended)
             expect(number).toBe(before ?? 0)
             live.delete(name)
           }

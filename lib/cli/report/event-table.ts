@@ -3,8 +3,8 @@ import { HI, LO, MAX_DECIMAL, WORD, writeDecimal } from '../../bytes/u64.js'
 import type { EventBatch } from '../../event/batch.js'
 import { Has, Kind } from '../../event/fields.js'
 import type { Stage } from '../../event/stage.js'
-import { Change } from '../../blocks/change.js'
-import { Ledger } from '../../blocks/ledger.js'
+import { BlockEffect } from '../../blocks/block-effect.js'
+import { LiveSet } from '../../blocks/live-set.js'
 import { Totals } from '../../transforms/statistics/totals.js'
 import { moreTraces, mpatrolText } from './mpatrol.js'
 import { TraceChoice } from './trace-choice.js'
@@ -19,7 +19,7 @@ const HAS_FUNCTION = Has.function
 const HAS_FILE = Has.file
 const HAS_LINE = Has.line
 const { free: FREE, realloc: REALLOC, existing: EXISTING, reserve: RESERVE } = Kind
-const { began: BEGAN, ended: ENDED, reused: REUSED } = Change
+const { began: BEGAN, ended: ENDED, reused: REUSED } = BlockEffect
 
 /** The words kept for each live block: the number of the event that allocated it, its address, size and index. */
 const [BORN, ADDRESS, SIZE, INDEX, WORDS] = [0, 2, 4, 6, 8]
@@ -56,14 +56,14 @@ export interface EventTableOptions {
 /**
  * The table of events as mpatrol's trace reader prints it, with its statistics behind. Events that other formats number
  * otherwise, or not at all, get the number of their block's allocation for an index; frees and reallocs get address,
- * size and life from the block that they end. Memory grows with the live blocks, 32 bytes for each beside what `Ledger`
+ * size and life from the block that they end. Memory grows with the live blocks, 32 bytes for each beside what `LiveSet`
  * keeps.
  */
 export class EventTable implements Stage<EventBatch, Uint8Array> {
   readonly warnings: string[] = []
   private readonly sink = new Sink()
   private readonly scratch = new Uint8Array(MAX_DECIMAL)
-  private readonly ledger = new Ledger(WORDS)
+  private readonly liveSet = new LiveSet(WORDS)
   private readonly totals = new Totals()
   private readonly choice: TraceChoice
   private readonly isChosen: boolean
@@ -139,35 +139,35 @@ export class EventTable implements Stage<EventBatch, Uint8Array> {
     const mask = batch.mask[i] as number
     if (kind === RESERVE) return this.reserve(batch, i, mask)
     if (kind > EXISTING) return
-    const { ledger, totals, sink } = this
+    const { liveSet, totals, sink } = this
     this.events++
-    const change = ledger.take(batch, i)
+    const effect = liveSet.take(batch, i)
     const isSized = (mask & HAS_SIZE) !== 0
     const lo = isSized ? (batch.size.words[2 * i + LO] as number) : 0
     const hi = isSized ? (batch.size.words[2 * i + HI] as number) : 0
-    const { words } = ledger
-    const ended = WORDS * (ledger.ended[0] as number)
-    const at = WORDS * (ledger.begun[0] as number)
-    if ((change & ENDED) !== 0) totals.free(words[ended + SIZE] as number, words[ended + SIZE + 1] as number)
-    if (kind === FREE && (change & ENDED) !== 0 && (mask & HAS_INDEX) !== 0) {
+    const { words } = liveSet
+    const ended = WORDS * (liveSet.ended[0] as number)
+    const at = WORDS * (liveSet.begun[0] as number)
+    if ((effect & ENDED) !== 0) totals.free(words[ended + SIZE] as number, words[ended + SIZE + 1] as number)
+    if (kind === FREE && (effect & ENDED) !== 0 && (mask & HAS_INDEX) !== 0) {
       this.lastFree = this.events
       this.lastFreed.set(words.subarray(ended, ended + WORDS))
     }
-    if ((change & BEGAN) !== 0) {
-      if ((change & REUSED) !== 0) totals.vanish(words[at + SIZE] as number, words[at + SIZE + 1] as number)
+    if ((effect & BEGAN) !== 0) {
+      if ((effect & REUSED) !== 0) totals.vanish(words[at + SIZE] as number, words[at + SIZE + 1] as number)
       totals.allocation(lo, hi)
-      this.store(batch, i, mask, (change & ENDED) !== 0, lo, hi)
+      this.store(batch, i, mask, (effect & ENDED) !== 0, lo, hi)
     }
     sink.reserve(ROW)
     this.number(6, this.events >>> 0, Math.floor(this.events / WORD))
     this.blanks(2)
     sink.append(kind === FREE ? FREED : kind === REALLOC ? REALLOCATED : kind === EXISTING ? OLD : ALLOC)
-    if ((change & BEGAN) !== 0) {
+    if ((effect & BEGAN) !== 0) {
       this.number(6, words[at + INDEX] as number, words[at + INDEX + 1] as number)
       this.pointer(words[at + ADDRESS] as number, words[at + ADDRESS + 1] as number)
       this.number(8, lo, hi)
       this.blanks(10)
-    } else if ((change & ENDED) !== 0) {
+    } else if ((effect & ENDED) !== 0) {
       this.number(6, words[ended + INDEX] as number, words[ended + INDEX + 1] as number)
       this.pointer(words[ended + ADDRESS] as number, words[ended + ADDRESS + 1] as number)
       this.number(8, words[ended + SIZE] as number, words[ended + SIZE + 1] as number)
@@ -219,9 +219,9 @@ export class EventTable implements Stage<EventBatch, Uint8Array> {
 
   /** Fills the words of the block that began. */
   private store(batch: EventBatch, i: number, mask: number, goesOn: boolean, lo: number, hi: number): void {
-    const { words } = this.ledger
-    const at = WORDS * (this.ledger.begun[0] as number)
-    const ended = WORDS * (this.ledger.ended[0] as number)
+    const { words } = this.liveSet
+    const at = WORDS * (this.liveSet.begun[0] as number)
+    const ended = WORDS * (this.liveSet.ended[0] as number)
     const before = goesOn
       ? words.subarray(ended, ended + WORDS)
       : this.isResized(batch, i, mask)

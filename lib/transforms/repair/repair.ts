@@ -6,8 +6,8 @@ import { gatherRows } from '../../event/gather.js'
 import type { TraceHeader } from '../../event/header.js'
 import type { BatchTransform } from '../../event/stage.js'
 import type { FaultName } from '../choices.js'
-import { Change } from '../../blocks/change.js'
-import { Ledger } from '../../blocks/ledger.js'
+import { BlockEffect } from '../../blocks/block-effect.js'
+import { LiveSet } from '../../blocks/live-set.js'
 import { Extent, MAX_SIZE } from '../verify.js'
 import { Rising } from './rising.js'
 import { Window } from './window.js'
@@ -69,7 +69,7 @@ interface Patch {
  */
 export class Repair implements BatchTransform {
   private readonly tally = new Map<RepairName, number>()
-  private readonly ledger = new Ledger(WORDS)
+  private readonly liveSet = new LiveSet(WORDS)
   private readonly intervals = new Intervals()
   private readonly extent: Extent
   private readonly last = new Rising()
@@ -96,7 +96,7 @@ export class Repair implements BatchTransform {
     if (!(window >= 1)) throw new RangeError(`the window must be at least 1, not ${window}`)
     this.allowed = new Set(allow)
     this.extent = new Extent(maxSize)
-    this.window = new Window(window, this.ledger.keys)
+    this.window = new Window(window, this.liveSet.keys)
   }
 
   /** How often each change was made; only those that were. */
@@ -154,7 +154,7 @@ export class Repair implements BatchTransform {
   private begin(header: TraceHeader): void {
     this.header = header
     this.hasAnnounced = false
-    this.ledger.clear()
+    this.liveSet.clear()
     this.intervals.clear()
     this.last.clear()
     this.window.clear()
@@ -162,22 +162,22 @@ export class Repair implements BatchTransform {
 
   /** Puts at most one event into the output: the one at this place, the first, or a free that has to come before it. */
   private step(place: number): void {
-    const { window, ledger } = this
+    const { window, liveSet } = this
     const batch = window.batch(place)
     const i = window.row(place)
-    const intent = ledger.keys.identify(batch, i)
-    const begins = (intent & Change.began) !== 0
+    const intent = liveSet.keys.identify(batch, i)
+    const begins = (intent & BlockEffect.began) !== 0
     if (begins && this.makeRoom(batch, i)) return
     window.leave()
     if (begins) {
       this.block(batch, i)
       return
     }
-    if (intent === Change.ended) {
-      const change = ledger.take(batch, i)
-      if ((change & Change.unknown) === 0) {
-        this.vacate(ledger.ended[0] as number)
-      } else if (!this.allows(change)) {
+    if (intent === BlockEffect.ended) {
+      const effect = liveSet.take(batch, i)
+      if ((effect & BlockEffect.unknown) === 0) {
+        this.vacate(liveSet.ended[0] as number)
+      } else if (!this.allows(effect)) {
         this.changed(batch.kind[i] === FREE ? 'free-dropped' : 'realloc-dropped')
         return
       }
@@ -187,12 +187,12 @@ export class Repair implements BatchTransform {
 
   /** Ends a live block that is in the way of the one that event i begins. @returns whether there was one */
   private makeRoom(batch: EventBatch, i: number): boolean {
-    const { ledger, extent, intervals } = this
-    const { isIndexed, beginsLo, beginsHi, endsLo, endsHi } = ledger.keys.one
+    const { liveSet, extent, intervals } = this
+    const { isIndexed, beginsLo, beginsHi, endsLo, endsHi } = liveSet.keys.one
     const fault = this.faultOf(batch, i)
     if (fault === 'absurd-size') return false
     if (fault === 'zero-size') extent.grow()
-    const live = ledger.find(isIndexed, endsLo, endsHi)
+    const live = liveSet.find(isIndexed, endsLo, endsHi)
     if (live !== 0) {
       if (batch.kind[i] !== REALLOC) {
         if (this.allowed.has('live-address')) return false
@@ -214,15 +214,15 @@ export class Repair implements BatchTransform {
 
   /** The extent of the block that event i begins, and what is wrong with its size. */
   private faultOf(batch: EventBatch, i: number): ReturnType<Extent['take']> {
-    const fault = this.extent.take(batch, i, this.ledger.keys, 0)
+    const fault = this.extent.take(batch, i, this.liveSet.keys, 0)
     return fault !== undefined && this.allowed.has(fault) ? undefined : fault
   }
 
   /** An event that begins a block, for which there is room. */
   private block(batch: EventBatch, i: number): void {
-    const { ledger, extent, intervals } = this
-    ledger.keys.identify(batch, i)
-    const { isIndexed, beginsLo, beginsHi } = ledger.keys.one
+    const { liveSet, extent, intervals } = this
+    liveSet.keys.identify(batch, i)
+    const { isIndexed, beginsLo, beginsHi } = liveSet.keys.one
     const fault = this.faultOf(batch, i)
     if (fault === 'absurd-size') {
       this.changed('allocation-dropped')
@@ -231,14 +231,14 @@ export class Repair implements BatchTransform {
     if (
       isIndexed &&
       (beginsLo | beginsHi) === 0 &&
-      ledger.find(isIndexed, beginsLo, beginsHi) === 0 &&
+      liveSet.find(isIndexed, beginsLo, beginsHi) === 0 &&
       !this.allowed.has('unknown-free')
     ) {
       // A realloc that could not be made an allocation: there is no block with index 0.
       this.changed('realloc-dropped')
       return
     }
-    const change = ledger.take(batch, i)
+    const effect = liveSet.take(batch, i)
     if (fault === 'zero-size') {
       extent.grow()
       this.changed('size-set')
@@ -247,15 +247,15 @@ export class Repair implements BatchTransform {
     const { startHi, startLo, endHi, endLo } = extent
     if ((startHi | startLo) !== 0)
       intervals.put(startHi, startLo, endHi, endLo, beginsHi >>> 0, beginsLo >>> 0, isIndexed ? INDEXED : 0)
-    const { words } = ledger
-    const at = WORDS * (ledger.begun[0] as number)
+    const { words } = liveSet
+    const at = WORDS * (liveSet.begun[0] as number)
     words[at + START_HI] = startHi
     words[at + START_LO] = startLo
     const isTold = ((batch.mask[i] as number) & HAS_THREAD) !== 0
     words[at + HAS_ALLOCATOR] = isTold ? 1 : 0
     words[at + THREAD_HI] = isTold ? (batch.thread.words[2 * i + HI] as number) : 0
     words[at + THREAD_LO] = isTold ? (batch.thread.words[2 * i + LO] as number) : 0
-    if ((change & Change.unknown) !== 0 && !this.allows(change)) {
+    if ((effect & BlockEffect.unknown) !== 0 && !this.allows(effect)) {
       this.changed('realloc-replaced')
       this.patch(makeAllocation)
     }
@@ -266,17 +266,17 @@ export class Repair implements BatchTransform {
    * Ends a live block that is in the way of event i: by its own free, if that comes soon, else by one that is added.
    */
   private release(isIndexed: boolean, lo: number, hi: number, batch: EventBatch, i: number): void {
-    const { window, ledger } = this
-    const at = WORDS * ledger.find(isIndexed, lo, hi)
-    const { words } = ledger
+    const { window, liveSet } = this
+    const at = WORDS * liveSet.find(isIndexed, lo, hi)
+    const { words } = liveSet
     const thread = at !== 0 && words[at + HAS_ALLOCATOR] === 1 ? words[at + THREAD_LO] : undefined
     const place = window.lateFree(isIndexed, lo, hi, thread, words[at + THREAD_HI] as number, batch, i)
     if (place >= 0) {
       const source = window.batch(place)
       const row = window.row(place)
       window.take(place)
-      ledger.take(source, row)
-      this.vacate(ledger.ended[0] as number)
+      liveSet.take(source, row)
+      this.vacate(liveSet.ended[0] as number)
       this.changed('free-moved')
       this.emit(source, row, true)
       return
@@ -285,7 +285,7 @@ export class Repair implements BatchTransform {
     const { process, thread: caller, cpu, time, endTime, sequence, api } = batch.event(i)
     const kernel = api === undefined ? undefined : FREED_BY[api]
     const key = (BigInt(hi >>> 0) << 32n) | BigInt(lo >>> 0)
-    const address = key ^ (BigInt(ledger.keys.spaceOf(batch, i) >>> 0) << 32n)
+    const address = key ^ (BigInt(liveSet.keys.spaceOf(batch, i) >>> 0) << 32n)
     added.push({
       kind: 'free',
       ...(kernel !== undefined && { api: kernel }),
@@ -297,20 +297,20 @@ export class Repair implements BatchTransform {
       ...(endTime !== undefined && { endTime }),
       ...(isIndexed ? { index: key } : { address }),
     })
-    ledger.take(added, added.count - 1)
-    this.vacate(ledger.ended[0] as number)
+    liveSet.take(added, added.count - 1)
+    this.vacate(liveSet.ended[0] as number)
     this.changed('free-added')
     this.emit(added, added.count - 1)
   }
 
   /** Whether an end of a block that is not live is left as it is. */
-  private allows(change: number): boolean {
-    return this.allowed.has((change & Change.again) !== 0 ? 'double-free' : 'unknown-free')
+  private allows(effect: number): boolean {
+    return this.allowed.has((effect & BlockEffect.again) !== 0 ? 'double-free' : 'unknown-free')
   }
 
-  /** A block leaves its place. @param number the block's, in the ledger; 0 for none */
+  /** A block leaves its place. @param number the block's, in the live set; 0 for none */
   private vacate(number: number): void {
-    const { words } = this.ledger
+    const { words } = this.liveSet
     const hi = words[WORDS * number + START_HI] as number
     const lo = words[WORDS * number + START_LO] as number
     if (number !== 0 && (hi !== 0 || lo !== 0)) this.intervals.remove(hi, lo)

@@ -4,7 +4,7 @@ import { BATCH_EVENTS, BATCH_STRING_BYTES, type EventBatch } from '../../event/b
 import { Has, Kind } from '../../event/fields.js'
 import { gatherRows } from '../../event/gather.js'
 import type { BlockKeys } from '../../blocks/block-keys.js'
-import { Change } from '../../blocks/change.js'
+import { BlockEffect } from '../../blocks/block-effect.js'
 
 const HAS_THREAD = Has.thread
 const FREE = Kind.free
@@ -109,8 +109,8 @@ export class Window {
       this.isGone[place] = 0
       const intent = keys.identify(incoming, i)
       const { isIndexed, endsLo, endsHi, beginsLo, beginsHi } = keys.one
-      if ((intent & Change.ended) !== 0) this.link(isIndexed, endsLo, endsHi, 2 * place)
-      if ((intent & Change.began) !== 0) this.link(isIndexed, beginsLo, beginsHi, 2 * place + 1)
+      if ((intent & BlockEffect.ended) !== 0) this.link(isIndexed, endsLo, endsHi, 2 * place)
+      if ((intent & BlockEffect.began) !== 0) this.link(isIndexed, beginsLo, beginsHi, 2 * place + 1)
     }
     if (this.entered < incoming.count) return false
     this.incoming = undefined
@@ -141,8 +141,8 @@ export class Window {
     const { keys } = this
     const intent = keys.identify(this.batch(place), this.row(place))
     const { isIndexed, endsLo, endsHi, beginsLo, beginsHi } = keys.one
-    if ((intent & Change.ended) !== 0) this.unlink(isIndexed, endsLo, endsHi, 2 * place)
-    if ((intent & Change.began) !== 0) this.unlink(isIndexed, beginsLo, beginsHi, 2 * place + 1)
+    if ((intent & BlockEffect.ended) !== 0) this.unlink(isIndexed, endsLo, endsHi, 2 * place)
+    if ((intent & BlockEffect.began) !== 0) this.unlink(isIndexed, beginsLo, beginsHi, 2 * place + 1)
     this.forget(place)
   }
 

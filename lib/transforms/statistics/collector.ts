@@ -2,7 +2,7 @@ import { HI, LO } from '../../bytes/u64.js'
 import { BATCH_EVENTS, type EventBatch } from '../../event/batch.js'
 import { APIS, fieldSet, Has, Kind, KINDS } from '../../event/fields.js'
 import type { TraceHeader } from '../../event/header.js'
-import { Ledger, tooManyBlocks } from '../../blocks/ledger.js'
+import { LiveSet, tooManyBlocks } from '../../blocks/live-set.js'
 import { mismatchesOf, tellFamilies } from './families.js'
 import { figuresOf } from './figures.js'
 import { histogramAt } from './histogram.js'
@@ -37,7 +37,7 @@ const MAX_FORMATS = 16
  */
 export class StatisticsCollector {
   private readonly kernel = new StatisticsKernel()
-  private readonly ledger = new Ledger(0, this.kernel.run)
+  private readonly liveSet = new LiveSet(0, this.kernel.run)
   private readonly outcomes = new Outcomes()
   private readonly sites = new SiteTable(this.kernel)
   private readonly sizes = new SizeTable(this.kernel)
@@ -71,10 +71,10 @@ export class StatisticsCollector {
 
   /** Takes no more events than the kernel has rows. */
   private addRows(batch: EventBatch, from: number, to: number): void {
-    const { kernel, ledger, sites, threads } = this
-    ledger.follow(batch, from, to)
+    const { kernel, liveSet, sites, threads } = this
+    liveSet.follow(batch, from, to)
     kernel.refresh()
-    sites.tell(batch, from, to, ledger.changes)
+    sites.tell(batch, from, to, liveSet.effects)
     threads.tell(batch, from, to)
     kernel.columns.put(batch, from, to, COUNTED)
     const isDone = kernel.run.count(to - from, sites.size, threads.size, this.timeline.counts)
@@ -90,14 +90,14 @@ export class StatisticsCollector {
     const { outcomes, reserves } = this
     const n = run.otherRows.value
     const rows = new Uint32Array(run.memory.buffer, run.OTHERS.value, n)
-    const changes = new Uint8Array(run.memory.buffer, run.CHANGES.value, BATCH_EVENTS)
+    const effects = new Uint8Array(run.memory.buffer, run.EFFECTS.value, BATCH_EVENTS)
     for (let j = 0; j < n; j++) {
       const row = rows[j] as number
       const i = from + row
       const kind = batch.kind[i] as number
       if (kind === RESERVE) reserves.take(batch, i)
-      else if (kind === REALLOC) outcomes.realloc(batch, i, changes[row] as number)
-      else outcomes.failure(kind, changes[row] as number)
+      else if (kind === REALLOC) outcomes.realloc(batch, i, effects[row] as number)
+      else outcomes.failure(kind, effects[row] as number)
     }
   }
 
@@ -178,7 +178,7 @@ export class StatisticsCollector {
     this.leakedBytes += bytes
     if (blocks > 0) kernel.run.endTrace(sites.size)
     this.timeline.endTrace()
-    this.ledger.clear()
+    this.liveSet.clear()
     kernel.refresh()
   }
 

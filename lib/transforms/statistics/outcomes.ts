@@ -1,10 +1,10 @@
 import { HI, LO } from '../../bytes/u64.js'
 import type { EventBatch } from '../../event/batch.js'
 import { Has, Kind, Outcome } from '../../event/fields.js'
-import { Change } from '../../blocks/change.js'
+import { BlockEffect } from '../../blocks/block-effect.js'
 import type { FaultCounts, ReallocCounts } from './result.js'
 
-const { began: BEGAN, ended: ENDED, unknown: UNKNOWN, again: AGAIN, nothing: NOTHING, failed: FAILED } = Change
+const { began: BEGAN, ended: ENDED, unknown: UNKNOWN, again: AGAIN, nothing: NOTHING, failed: FAILED } = BlockEffect
 const HAS_OUTCOME = Has.outcome
 const HAS_BOTH = Has.address | Has.oldAddress
 const { free: FREE } = Kind
@@ -30,23 +30,23 @@ export class Outcomes {
     failedAllocations: 0,
   }
 
-  /** Counts a realloc by what the ledger says that it did. */
-  realloc(batch: EventBatch, i: number, change: number): void {
+  /** Counts a realloc by what the live set says that it did. */
+  realloc(batch: EventBatch, i: number, effect: number): void {
     const { reallocs } = this
-    if ((change & UNKNOWN) !== 0) reallocs.unknown++
-    else if (change === FAILED) reallocs.failed++
-    else if (change === NOTHING) reallocs.nothing++
-    else if ((change & ENDED) === 0) reallocs.allocated++
-    else if ((change & BEGAN) === 0) reallocs.freed++
+    if ((effect & UNKNOWN) !== 0) reallocs.unknown++
+    else if (effect === FAILED) reallocs.failed++
+    else if (effect === NOTHING) reallocs.nothing++
+    else if ((effect & ENDED) === 0) reallocs.allocated++
+    else if ((effect & BEGAN) === 0) reallocs.freed++
     else this.resize(batch, i)
   }
 
   /** Counts an allocation or free that did nothing. */
-  failure(kind: number, change: number): void {
+  failure(kind: number, effect: number): void {
     const { faults } = this
     if (kind !== FREE) faults.failedAllocations++
-    else if (change === NOTHING) faults.nullFrees++
-    else if ((change & AGAIN) !== 0) faults.doubleFrees++
+    else if (effect === NOTHING) faults.nullFrees++
+    else if ((effect & AGAIN) !== 0) faults.doubleFrees++
     else faults.unknownFrees++
   }
 

@@ -1,11 +1,11 @@
 import type { EventBatch } from '../../event/batch.js'
-import { Change } from '../../blocks/change.js'
+import { BlockEffect } from '../../blocks/block-effect.js'
 import type { StatisticsKernel } from './kernel.js'
 import { NONE } from './keys.js'
 import type { Overhead, SiteStatistics } from './result.js'
 import { HAS_SITE, SiteKeys } from './site-keys.js'
 
-const { began: BEGAN } = Change
+const { began: BEGAN } = BlockEffect
 
 /** What is where in a row of kernel/statistics/rows.ts, in bytes. */
 const [ALLOCATIONS, BYTES, PEAK, TEMPORARY, CROSS_CPU, HITS, REQUESTED, USABLE, LEAKS, LEAK_BYTES] = [
@@ -32,7 +32,7 @@ export class SiteTable {
   }
 
   /** Tells the kernel the sites of events `from` to `to` of a batch, as far as they began blocks. */
-  tell(batch: EventBatch, from: number, to: number, changes: Uint8Array): void {
+  tell(batch: EventBatch, from: number, to: number, effects: Uint8Array): void {
     const {
       keys,
       kernel: { run },
@@ -45,7 +45,7 @@ export class SiteTable {
     const { mask } = batch
     keys.begin(batch)
     for (let i = from; i < to; i++) {
-      if (((changes[i - from] as number) & BEGAN) === 0) continue
+      if (((effects[i - from] as number) & BEGAN) === 0) continue
       rows[i - from] = ((mask[i] as number) & HAS_SITE) !== 0 ? keys.row(batch, i) : UNTOLD
     }
   }

@@ -19,9 +19,9 @@ const NO_NUMBERS = new Int32Array(0)
  * most twice as many blocks as there were, and 18 bytes of a table that is 5/16 to 5/8 full (1/8 to 1/4, up to 16,384
  * blocks); what that has outgrown takes no more than it does itself.
  */
-export class Ledger {
-  /** Per row, what the event did: a set of `Change` bits; 0 for events that are not about a block. */
-  changes = NOTHING
+export class LiveSet {
+  /** Per row, what the event did: a set of `BlockEffect` bits; 0 for events that are not about a block. */
+  effects = NOTHING
   /** The number of the block that the event ended, 0 for none. */
   ended = NO_NUMBERS
   /**
@@ -86,12 +86,12 @@ export class Ledger {
 
   /**
    * Applies event i of a batch.
-   * @returns what it did, as `changes[0]`; `ended[0]` and `begun[0]` have its blocks
+   * @returns what it did, as `effects[0]`; `ended[0]` and `begun[0]` have its blocks
    * @throws RangeError when there is no memory for the block
    */
   take(batch: EventBatch, i: number): number {
     this.follow(batch, i, i + 1)
-    return this.changes[0] as number
+    return this.effects[0] as number
   }
 
   /** The number of a live block by its key, 0 if it is not live. */
@@ -103,13 +103,13 @@ export class Ledger {
 
   /** Looks at the kernel's memory anew if it has grown: what was seen of it before is empty then. */
   private look(): void {
-    if (this.changes.length > 0) return
+    if (this.effects.length > 0) return
     const { run, keys } = this
     const { buffer } = run.memory
     keys.intents = new Uint8Array(buffer, run.INTENTS.value, ROWS)
     keys.ends = new Int32Array(buffer, run.ENDS.value, 2 * ROWS)
     keys.begins = new Int32Array(buffer, run.BEGINS.value, 2 * ROWS)
-    this.changes = new Uint8Array(buffer, run.CHANGES.value, ROWS)
+    this.effects = new Uint8Array(buffer, run.EFFECTS.value, ROWS)
     this.ended = new Int32Array(buffer, run.ENDED.value, ROWS)
     this.begun = new Int32Array(buffer, run.BEGUN.value, ROWS)
   }

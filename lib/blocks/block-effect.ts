@@ -1,5 +1,5 @@
 /** What an event did to the live set: a set of these bits. */
-export const Change = {
+export const BlockEffect = {
   /** A block began. */
   began: 1,
   /** A block ended. With `began`, in a realloc, it goes on as the one that began. */
@@ -8,10 +8,10 @@ export const Change = {
   unknown: 4,
   /** With `unknown`: the block was freed not long ago. */
   again: 8,
-  /** With `began`: a block was live at the address already. It is no more. */
+  /** With `began`: a block was live at the address already. It is no longer live. */
   reused: 16,
-  /** A free of the null pointer, or a realloc of it to nothing: no change. */
+  /** A free of the null pointer, or a realloc of it to nothing: no effect. */
   nothing: 32,
-  /** An allocation without a result, or a realloc that failed: no change. */
+  /** An allocation without a result, or a realloc that failed: no effect. */
   failed: 64,
 } as const

@@ -3,40 +3,44 @@ import { describe, expect, it, test } from 'vitest'
 import { BATCH_EVENTS, EventBatch, type TraceEvent } from '../../lib/event/batch.js'
 import { OUTCOMES } from '../../lib/event/fields.js'
 import { loadKernel } from '../../lib/kernel/load.js'
-import { Change } from '../../lib/blocks/change.js'
-import { Ledger } from '../../lib/blocks/ledger.js'
+import { BlockEffect } from '../../lib/blocks/block-effect.js'
+import { LiveSet } from '../../lib/blocks/live-set.js'
 import type { LiveExports } from '../../lib/kernel/live.js'
 import { blocksByMap, type Deed } from './blocks.js'
 import { blockEvents, HEADER, inBatches } from '../transforms/events.js'
 import { runs } from '../support/runs.js'
 
-const NAMES = Object.entries(Change)
+const NAMES = Object.entries(BlockEffect)
 
 /**
- * The ledger's account: each block has the number of its first event as its one word. Batches are followed as a whole,
+ * The live set's account: each block has the number of its first event as its one word. Batches are followed as a whole,
  * or event by event.
  */
-function byLedger(events: readonly TraceEvent[], batchSize: number, isWhole: boolean): { deeds: Deed[]; live: number } {
-  const ledger = new Ledger(1)
+function byLiveSet(
+  events: readonly TraceEvent[],
+  batchSize: number,
+  isWhole: boolean,
+): { deeds: Deed[]; live: number } {
+  const liveSet = new LiveSet(1)
   const deeds: Deed[] = []
   for (const batch of inBatches(events, batchSize, HEADER)) {
-    if (isWhole) ledger.follow(batch)
+    if (isWhole) liveSet.follow(batch)
     for (let i = 0; i < batch.count; i++) {
-      if (!isWhole) ledger.take(batch, i)
-      const { changes, ended, begun, words } = ledger
+      if (!isWhole) liveSet.take(batch, i)
+      const { effects, ended, begun, words } = liveSet
       const row = isWhole ? i : 0
-      const change = changes[row] as number
+      const effect = effects[row] as number
       const [from, to] = [ended[row] as number, begun[row] as number]
-      expect([from !== 0, to !== 0]).toEqual([(change & Change.ended) !== 0, (change & Change.began) !== 0])
+      expect([from !== 0, to !== 0]).toEqual([(effect & BlockEffect.ended) !== 0, (effect & BlockEffect.began) !== 0])
       deeds.push({
-        did: NAMES.filter(([, bit]) => (change & bit) !== 0).map(([name]) => name),
+        did: NAMES.filter(([, bit]) => (effect & bit) !== 0).map(([name]) => name),
         ...(from !== 0 && { ended: words[from] as number }),
-        ...((change & Change.reused) !== 0 && { overwritten: words[to] as number }),
+        ...((effect & BlockEffect.reused) !== 0 && { overwritten: words[to] as number }),
       })
       if (to !== 0) words[to] = from !== 0 ? (words[from] as number) : deeds.length
     }
   }
-  return { deeds, live: ledger.size }
+  return { deeds, live: liveSet.size }
 }
 
 /** Blocks with processes and the functions of a kernel on some of their events. */
@@ -59,7 +63,7 @@ const anyBlocks = fc.array(
   { maxLength: 60 },
 )
 
-describe('Ledger', () => {
+describe('LiveSet', () => {
   it.each([
     ['blocks as programs make them', blockEvents],
     ['anything', anyBlocks],
@@ -67,14 +71,14 @@ describe('Ledger', () => {
     fc.assert(
       fc.property(arbitrary, fc.integer({ min: 1, max: 9 }), fc.boolean(), (events, batchSize, isWhole) => {
         const { deeds, live } = blocksByMap(events)
-        expect(byLedger(events, batchSize, isWhole)).toEqual({ deeds, live: live.length })
+        expect(byLiveSet(events, batchSize, isWhole)).toEqual({ deeds, live: live.length })
       }),
       { numRuns: runs(500) },
     )
   })
 
   test('cleared, it knows of nothing', () => {
-    const ledger = new Ledger(2)
+    const liveSet = new LiveSet(2)
     const [batch] = inBatches(
       [
         { kind: 'alloc', address: 16n },
@@ -84,53 +88,57 @@ describe('Ledger', () => {
       3,
       HEADER,
     )
-    expect([0, 1, 2].map((i) => ledger.take(batch!, i))).toEqual([Change.began, Change.ended, Change.began])
-    expect(ledger.size).toBe(1)
-    ledger.clear()
-    expect(ledger.size).toBe(0)
-    expect(ledger.take(batch!, 1)).toBe(Change.unknown)
+    expect([0, 1, 2].map((i) => liveSet.take(batch!, i))).toEqual([
+      BlockEffect.began,
+      BlockEffect.ended,
+      BlockEffect.began,
+    ])
+    expect(liveSet.size).toBe(1)
+    liveSet.clear()
+    expect(liveSet.size).toBe(0)
+    expect(liveSet.take(batch!, 1)).toBe(BlockEffect.unknown)
   })
 
   test('a hundred thousand blocks keep their words while the table grows', () => {
-    const ledger = new Ledger(3)
+    const liveSet = new LiveSet(3)
     const n = 100_000
     const events = (kind: 'alloc' | 'free') =>
       Array.from({ length: n }, (_, i): TraceEvent => ({ kind, address: BigInt(i + 1) * 0x1_0000_0010n }))
     let number = 0
     for (const batch of inBatches(events('alloc'), 4096, HEADER)) {
       for (let i = 0; i < batch.count; i++) {
-        ledger.take(batch, i)
-        ledger.words.set([++number, number * 2, number * 3], 3 * (ledger.begun[0] as number))
+        liveSet.take(batch, i)
+        liveSet.words.set([++number, number * 2, number * 3], 3 * (liveSet.begun[0] as number))
       }
     }
-    expect(ledger.size).toBe(n)
+    expect(liveSet.size).toBe(n)
     number = 0
     for (const batch of inBatches(events('free'), 4096, HEADER)) {
       for (let i = 0; i < batch.count; i++) {
-        if (ledger.take(batch, i) !== Change.ended) throw new Error(`block ${number + 1} is not there`)
-        const at = 3 * (ledger.ended[0] as number)
-        if (ledger.words[at] !== ++number || ledger.words[at + 2] !== number * 3)
+        if (liveSet.take(batch, i) !== BlockEffect.ended) throw new Error(`block ${number + 1} is not there`)
+        const at = 3 * (liveSet.ended[0] as number)
+        if (liveSet.words[at] !== ++number || liveSet.words[at + 2] !== number * 3)
           throw new Error(`block ${number} has other words`)
       }
     }
-    expect(ledger.size).toBe(0)
+    expect(liveSet.size).toBe(0)
   })
 
   test('follows part of a batch, and not more events than a batch may have', () => {
     const events = Array.from({ length: 10 }, (_, i): TraceEvent => ({ kind: 'alloc', address: BigInt(i + 1) }))
     const [batch] = inBatches(events, 10, HEADER)
-    const ledger = new Ledger(1)
-    ledger.follow(batch!, 3, 5)
-    expect([ledger.size, ...ledger.changes.subarray(0, 2)]).toEqual([2, Change.began, Change.began])
-    expect([3, 4, 5, 6].map((address) => ledger.find(false, address, 0) > 0)).toEqual([false, true, true, false])
-    expect(ledger.find(true, 4, 0)).toBe(0)
+    const liveSet = new LiveSet(1)
+    liveSet.follow(batch!, 3, 5)
+    expect([liveSet.size, ...liveSet.effects.subarray(0, 2)]).toEqual([2, BlockEffect.began, BlockEffect.began])
+    expect([3, 4, 5, 6].map((address) => liveSet.find(false, address, 0) > 0)).toEqual([false, true, true, false])
+    expect(liveSet.find(true, 4, 0)).toBe(0)
     const large = new EventBatch(BATCH_EVENTS + 1, 0, HEADER)
     for (let i = 0; i <= BATCH_EVENTS; i++) large.push({ kind: 'alloc', address: BigInt(i + 1) })
-    expect(() => ledger.follow(large)).toThrow(RangeError)
+    expect(() => liveSet.follow(large)).toThrow(RangeError)
   })
 
   test('very many short traces are forgotten one by one', () => {
-    const ledger = new Ledger(1)
+    const liveSet = new LiveSet(1)
     const [batch] = inBatches(
       [
         { kind: 'free', address: 16n },
@@ -142,9 +150,9 @@ describe('Ledger', () => {
       HEADER,
     )
     for (let trace = 0; trace < 3000; trace++) {
-      ledger.clear()
-      ledger.follow(batch!)
-      if (ledger.changes[0] !== Change.unknown || ledger.size !== 1)
+      liveSet.clear()
+      liveSet.follow(batch!)
+      if (liveSet.effects[0] !== BlockEffect.unknown || liveSet.size !== 1)
         throw new Error(`trace ${trace} knows of another one`)
     }
   })
@@ -159,9 +167,9 @@ describe('Ledger', () => {
       2,
       HEADER,
     )
-    expect(() => new Ledger(1, { ...run, follow: () => 1 }).follow(batch!)).toThrow(
+    expect(() => new LiveSet(1, { ...run, follow: () => 1 }).follow(batch!)).toThrow(
       new RangeError('more blocks are live at once than there is memory for'),
     )
-    expect(() => new Ledger(1, { ...run, clear: () => 0 })).toThrow(RangeError)
+    expect(() => new LiveSet(1, { ...run, clear: () => 0 })).toThrow(RangeError)
   })
 })
