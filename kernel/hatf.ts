@@ -13,5 +13,5 @@ export { LAYOUTS, PLAIN_WIDTHS, reset, STATE, STATE_BYTES, STRATEGIES } from './
 export { blocked, stream } from './hatf/stream'
 export { DATA, DATA_BYTES, OUTPUT, write, written } from './hatf/write'
 
-/** Where records are read. Behind its 262144 bytes there is room for what is looked at beyond a record. */
+/** Input buffer: 262,144 bytes, plus padding for reads beyond a record. */
 export const INPUT: usize = memory.data(262176)

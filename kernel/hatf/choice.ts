@@ -1,4 +1,4 @@
-/** Chooses the layouts of a field for the fewest bytes in a window of records, and plans the metadata for them. */
+/** Chooses the layouts of a field that take the fewest bytes in a window of records, and plans their metadata. */
 
 import { BEGINNINGS, beginnings, kindOf, solve, stateWidth } from './lattice'
 import { classes, gather, occurrences, origin, RECORD_OF, VALUES, widthsOf } from './occurrences'
@@ -26,13 +26,13 @@ import {
   widthOf,
 } from './state'
 
-/** Plans the metadata of the first `count` records: of those fields whose layouts are chosen. */
+/** Plans the metadata of the first `count` records, for the fields whose layouts are chosen. */
 export function plan(count: u32): void {
   clearPlan(count)
   for (let f: u32 = 0; f < FIELD_COUNT; f++) if (strategyOf(f) == CHOICE && !isConstant(f, count)) choose(f, count)
 }
 
-/** Whether the present layout stores nothing and goes on to be right: the common case of a field that never changes. */
+/** Whether the current layout stores nothing and remains valid: the common case of a field that never changes. */
 function isConstant(f: u32, count: u32): bool {
   if (f < F_TIME || f == F_ATTRIBUTES || ((load<u32>(TOUCHED) >> f) & 1) == 0) return false
   if (interpretationOf(f) != DEFAULT || widthOf(f) != 0) return false
@@ -79,7 +79,7 @@ function choose(f: u32, count: u32): void {
       } else if (next == BASE_OFFSET) {
         base = baseOf(i, b == 0 ? occurrences : <u32>load<u16>(BEGINNINGS + ((<usize>(b - 1)) << 2)), stateWidth(state))
       }
-      // The first value of a delta is at the distance 0.
+      // The first value of a delta has the distance 0.
     }
     planEntry(f, load<u16>(RECORD_OF + ((<usize>i) << 1)), isNew ? next : UNCHANGED, width, base, stride)
   }
@@ -91,7 +91,7 @@ function valueAt(i: u32): u64 {
   return load<u64>(VALUES + ((<usize>i) << 3))
 }
 
-/** A base for the run of occurrences from `i` to `end`, which are stored in a width. */
+/** A base for the occurrences from `i` to `end`, which are stored in one width. */
 function baseOf(i: u32, end: u32, width: u32): u64 {
   let least = i64.MAX_VALUE
   let greatest = i64.MIN_VALUE
@@ -105,7 +105,7 @@ function baseOf(i: u32, end: u32, width: u32): u64 {
 }
 
 /**
- * The number with the most trailing zero bits in the middle half of a range: with it, stored distances look like the
+ * The number with the most trailing zero bits in the middle half of a range. With it, stored distances resemble the
  * values.
  */
 function roundest(from: i64, to: i64): i64 {

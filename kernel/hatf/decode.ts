@@ -55,7 +55,7 @@ import {
   widthOf,
 } from './state'
 
-/** Why `decode` stopped; the wrapper has the words for faults. */
+/** Why `decode` stopped. The wrapper turns faults into messages. */
 const USED_UP: u32 = 0
 const FULL: u32 = 1
 /** A comment: its text is the data. */
@@ -70,22 +70,22 @@ const WIDTH_OF_ATTRIBUTES: u32 = 8
 const UNKNOWN_INTERPRETATION: u32 = 9
 const NUMERIC_ATTRIBUTES: u32 = 10
 
-/** Behind the last record that was read, or the beginning of the one at fault. */
+/** The position after the last record that was read, or the start of the faulty record. */
 export let position: usize = 0
-/** How many events there are. */
+/** The number of events decoded. */
 export let events: u32 = 0
-/** The fields of all of them together. */
+/** The union of their fields. */
 export let fields: u32 = 0
-/** Where the attributes or the text are that `decode` stopped at. */
+/** Where the attributes or the text start for which `decode` stopped. */
 export let dataFrom: usize = 0
 export let dataTo: usize = 0
-/** What is wrong, and of which field. */
+/** The fault, and the field it concerns. */
 export let faultValue: u32 = 0
 export let faultField: u32 = 0
 
 const HEAD: usize = 4
 
-/** The value of a field whose bytes are at p; it may be the next one's base. */
+/** The value of a field whose bytes are at p. It may be the base of the next value. */
 // @ts-ignore: decorator
 @inline
 function valueOf(f: u32, p: usize): u64 {
@@ -99,10 +99,10 @@ function valueOf(f: u32, p: usize): u64 {
 }
 
 /**
- * Reads records from `p` to `end`, behind which there is room to look ahead. The state follows.
- * @param i how many events there are
- * @param all the fields of those
- * @param fold whether to take the components of reallocs out
+ * Reads records from `p` to `end`. There must be padding after `end` to look ahead. Updates the state.
+ * @param i the number of events so far
+ * @param all the union of their fields
+ * @param fold whether to remove the components of reallocs
  * @returns why it stopped
  */
 export function decode(p: usize, end: usize, i: u32, all: u32, fold: bool): u32 {
@@ -120,7 +120,7 @@ export function decode(p: usize, end: usize, i: u32, all: u32, fold: bool): u32 
     if (tag <= TAG_FREE && quick) {
       const after = p + lengthOf(tag)
       if (after > end) break
-      // Which of the two comes next cannot be foretold: both are read alike, and a free's size is nothing.
+      // Which of the two comes next is hard to predict, so both are read alike; the size of a free is 0.
       const kind = (<usize>tag) << 4
       const signs = v128.load(SIGNS)
       const stored = v128.swizzle(v128.load(p, 1), v128.load(READ_PAIR + kind))
@@ -180,7 +180,7 @@ export function decode(p: usize, end: usize, i: u32, all: u32, fold: bool): u32 
       continue
     }
 
-    // Nothing may be read before all is there: reading moves delta and stride on.
+    // Nothing is read before the whole record is there, because reading advances delta and stride.
     let after = p + lengthOf(tag)
     if (after > end) break
     let attributes = <usize>widthOf(F_ATTRIBUTES)
@@ -241,14 +241,14 @@ export function decode(p: usize, end: usize, i: u32, all: u32, fold: bool): u32 
   return stop
 }
 
-/** Whether alloc and free records have nothing but what is read by pairs. */
+/** Whether alloc and free records contain only what is read as pairs. */
 // @ts-ignore: decorator
 @inline
 function isQuick(optional: u32): bool {
   return (optional & HAS_HEAP) == 0 && widthOf(F_ATTRIBUTES) == 0
 }
 
-/** Folds the last of `count` events, if it is a realloc. @returns how many events are left */
+/** Folds the last of `count` events if it is a realloc. @returns how many events are left */
 export function settle(count: u32, all: u32): u32 {
   return load<u8>(KIND + count - 1) == KIND_REALLOC ? foldRealloc(count, all) : count
 }
@@ -262,7 +262,7 @@ function metadataLength(p: usize): usize {
       : HEAD + 8
 }
 
-/** Takes in the metadata record at p, if nothing is wrong with it. @returns what is wrong, or `USED_UP` */
+/** Applies the metadata record at p if it is valid. @returns the fault, or `USED_UP` */
 function apply(p: usize): u32 {
   const operation = <u32>load<u8>(p, 1)
   const field = <u32>load<u8>(p, 2)

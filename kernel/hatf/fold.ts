@@ -1,6 +1,6 @@
 /**
- * An alloc or a free that happened inside a realloc has a record of its own, before the realloc's. Folding takes those
- * out, so that nothing counts twice. The events here are the first ones in memory, up to the last that was read.
+ * An alloc or a free inside a realloc has a record of its own before the realloc's record. Folding removes these
+ * components, so that nothing counts twice. The events are the first ones in memory, up to the last that was read.
  */
 
 import {
@@ -70,7 +70,7 @@ const FOLD_WINDOW: u32 = 64
 const NO_ROW: u32 = 0xffff_ffff
 
 /**
- * Takes the components of the realloc that is the last of `count` events out of them, if all are there.
+ * Removes the components of the realloc that is the last of `count` events, if all of them are present.
  * @returns how many events are left
  */
 export function foldRealloc(count: u32, fields: u32): u32 {
@@ -104,16 +104,13 @@ export function foldRealloc(count: u32, fields: u32): u32 {
   return to
 }
 
-/**
- * The first of `count` events that may still turn out to be a component of a realloc that is to come; `count` if there
- * is none.
- */
+/** The first of `count` events that may still prove to be a component of a later realloc; `count` if there is none. */
 export function firstHeld(count: u32): u32 {
   let first = count
   for (let r = count; r > 0 && count - r < FOLD_WINDOW;) {
     const kind = load<u8>(KIND + --r)
     if (kind > KIND_FREE) continue
-    // It may, if its thread did nothing afterwards, or one thing that goes with it.
+    // It may be one if its thread did nothing afterwards, or one thing that belongs to the same realloc.
     const thread = thread64(r)
     let later: u32 = 0
     let n: u32 = 0
@@ -139,7 +136,7 @@ function address64(r: u32): u64 {
   return load<u64>(ADDRESS + ((<usize>r) << 3))
 }
 
-/** A realloc without attributes gets those of a component. */
+/** Gives a realloc without attributes those of a component. */
 function takeOverAttributes(component: u32, row: u32): void {
   if (component == NO_ROW) return
   const set = load<u32>(MASK + ((<usize>row) << 2))
@@ -148,7 +145,7 @@ function takeOverAttributes(component: u32, row: u32): void {
   store<u32>(ATTRIBUTES + ((<usize>row) << 2), load<u32>(ATTRIBUTES + ((<usize>component) << 2)))
 }
 
-/** Those that every row is moved with. */
+/** The fields copied for every row. */
 const USUAL: u32 = HAS_SIZE | HAS_ADDRESS | HAS_OLD_ADDRESS | HAS_OUTCOME | HAS_THREAD
 const BYTE_FIELDS: u32 = HAS_API | HAS_OUTCOME
 const WORD_FIELDS: u32 =
@@ -200,7 +197,7 @@ const COLUMNS = memory.data<usize>([
   FIELDS,
 ])
 
-/** Copies an event, of which all have only fields of the set, over another. */
+/** Copies one event over another. All events have only fields of the set. */
 function moveRow(from: u32, to: u32, fields: u32): void {
   store<u8>(KIND + to, load<u8>(KIND + from))
   store<u8>(OUTCOME + to, load<u8>(OUTCOME + from))

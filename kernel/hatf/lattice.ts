@@ -1,16 +1,15 @@
 /**
  * The cheapest sequence of layouts for the occurrences of a field: the shortest path through a lattice with a column
- * for each occurrence and a state for each layout (the Viterbi algorithm). A step costs the bytes that the occurrence
- * takes, and those of the metadata where the layout changes.
+ * for each occurrence and a state for each layout (the Viterbi algorithm). A step costs the bytes of the occurrence,
+ * plus those of the metadata where the layout changes.
  *
- * Whether a distance fits depends on how its run began, and the width that an interpretation begins with on what was
- * before it. So each state keeps that of its own best path only: what is found may be some bytes longer than the
- * shortest path. Paths of plain widths alone are exact and always among what is compared.
+ * Whether a distance fits depends on how its run began, and the width that an interpretation starts with depends on
+ * what came before. Each state keeps these facts for its own best path only, so the result may be a few bytes longer
+ * than the shortest path. Paths of plain widths alone are exact and always among the candidates.
  *
- * All states, 8 at most, are looked at together, each in a lane of 16 bits. A step to a state is a number whose upper
- * bits are what it costs, beyond the cheapest state; below them are 2 bits for how and 3 for the state that it comes
- * from. The least is the best step, and among equal ones that which comes first in the order of these bits. All bits
- * are set where there is no way.
+ * All states (at most 8) are processed together, each in a 16-bit lane. A step to a state is a number: the upper bits
+ * hold its cost above the cheapest state, then come 2 bits for how it is taken and 3 bits for the state it comes from.
+ * The smallest number is the best step; ties are broken by the lower bits. All bits set means that there is no way.
  */
 
 import {
@@ -45,16 +44,18 @@ import {
   widthOf,
 } from './state'
 
-/** A stride is free for the second occurrence of its run and fixed from then on: this is the state of the latter. */
+/**
+ * A stride is free for the second occurrence of its run and fixed from then on: this is the state after it is fixed.
+ */
 const STRIDE_ON: u32 = STRIDE + 1
 const MAX_STATES: u32 = 8
 const HEAD: u32 = 4
 
-/** What a step costs begins above these bits. */
+/** The cost of a step starts above these bits. */
 const COST_SHIFT: u32 = 5
 /**
- * How: staying, which comes first where there is a choice; with an interpretation and a width; with an interpretation
- * whose width is right; with a width only.
+ * How a step is taken: by staying (first in a tie); with a new interpretation and width; with a new interpretation and
+ * the same width; with a new width only.
  */
 const FROM_ANY: u32 = 1 << 3
 const FROM_WIDTH: u32 = 2 << 3
@@ -66,45 +67,43 @@ const NO_WAY: u16 = 0xffff
 /** Per state, a code of interpretation or `STRIDE_ON`, and a width code. */
 const KINDS: usize = memory.data(8)
 const STATE_WIDTHS: usize = memory.data(8)
-/** How many states are in use. */
+/** The number of states in use. */
 let count: u32 = 0
 
 /** Per occurrence and state, how it is reached: the lower bits of the best step. */
 const BACK: usize = memory.data(33024)
-/** Per beginning of a layout, from the last one on, its occurrence and its state (16 bits each). */
+/** Per start of a layout, the last first: its occurrence and its state (16 bits each). */
 export const BEGINNINGS: usize = memory.data(16512)
-/** How many layouts begin. */
+/** The number of layout starts. */
 export let beginnings: u32 = 0
 
-/** Lanes: where staying is no way, by each trait; where nothing is. */
+/** Lanes that forbid staying, by trait; and lanes that forbid everything. */
 const BAD_FIT: usize = memory.data(128)
 const BAD_OTHER: usize = memory.data(32)
 const BAD_UNSTEADY: usize = memory.data(32)
 const BAD_MOVE: usize = memory.data(64)
 const BAD_BEGIN: usize = memory.data(32)
-/**
- * Lanes: what is added to come from any state, from one of the right width, from one that stores values as they are.
- */
+/** Lanes added to come from any state, from one of the same width, from one that stores plain values. */
 const BY_ANY: usize = memory.data(16)
 const BY_WIDTH: usize = memory.data(16)
 const BY_PLAIN: usize = memory.data(16)
-/** Which of the bytes of the states' steps, and what besides, leads from `STRIDE` to `STRIDE_ON`. */
+/** Byte selection, and extra bits, for the step from `STRIDE` to `STRIDE_ON`. */
 const TO_STRIDE_ON: usize = memory.data(16)
 const BY_STRIDE: usize = memory.data(16)
-/** Lanes: what an occurrence takes; the widths of states that have one; which those are. */
+/** Lanes: the bytes an occurrence takes; the widths of states that have one; a mask of those states. */
 const TAKES: usize = memory.data(16)
 const OWN_WIDTH: usize = memory.data(16)
 const HAS_WIDTH: usize = memory.data(16)
 const NOT_PLAIN: usize = memory.data(16)
-/** Which of the bytes of the least steps by last width belong to each state. */
+/** Byte selection of the smallest steps by last width, for each state. */
 const RIGHT_WIDTH: usize = memory.data(16)
 const COST: usize = memory.data(16)
 const LAST_WIDTH: usize = memory.data(16)
 const BEST: usize = memory.data(16)
 
 /**
- * Of states with a base: their numbers, masks of their lanes, the ends of their ranges, the least and the greatest
- * distance since their run began.
+ * For states with a base: their numbers, lane masks, ends of their ranges, and the smallest and largest distance since
+ * their run began.
  */
 let bases: u32 = 0
 const BASE_STATE: usize = memory.data(8)
@@ -132,10 +131,10 @@ function setLane(vectors: usize, vector: u32, lane: u32, value: u16): void {
 }
 
 /**
- * Finds the layouts of the occurrences that were gathered: `BEGINNINGS`.
+ * Finds the layouts of the gathered occurrences and stores them in `BEGINNINGS`.
  * @param fits the width codes that all occurrences fit, as bits
- * @param plainWidth the width that plain storing has come to at the end. Paths that end elsewhere are charged for the
- *   way back there, so that all windows together never take more bytes than plain storing does.
+ * @param plainWidth the width that plain storing has reached at the end. Paths that end elsewhere are charged for the
+ *   way back there, so that all windows together never take more bytes than plain storing.
  */
 export function solve(f: u32, fits: u32, plainWidth: u32): void {
   choose(f, fits, plainWidth)
@@ -145,7 +144,7 @@ export function solve(f: u32, fits: u32, plainWidth: u32): void {
   trace(end(plainWidth))
 }
 
-/** Picks the layouts that can be of use: nothing that stores more than the width that fits all of the window. */
+/** Picks the layouts worth considering: none that stores more than the width that fits the whole window. */
 function choose(f: u32, fits: u32, plainWidth: u32): void {
   const from = LAYOUTS + <usize>(f * 18)
   const n = load<u8>(from)
@@ -172,7 +171,7 @@ function addState(kind: u32, width: u32): void {
   count++
 }
 
-/** The widths whose cheapest states are looked for, by their position among the least steps. */
+/** The position of a width among the smallest steps. */
 // @ts-ignore: decorator
 @inline
 function slotOf(width: u32): u32 {
@@ -242,7 +241,7 @@ function describe(f: u32): void {
   }
 }
 
-/** All paths start from the present layout. @returns whether that is one of the states */
+/** All paths start from the current layout. @returns whether that is one of the states */
 function start(f: u32): bool {
   const current = interpretationOf(f)
   const width = widthOf(f)
@@ -269,7 +268,7 @@ function start(f: u32): bool {
   return isWithin
 }
 
-/** The least of the lanes of each of two vectors: the upper halves, the lower halves, and so on. */
+/** The minimum of the lanes of each of two vectors: the upper halves, the lower halves, and so on. */
 // @ts-ignore: decorator
 @inline
 function leastOf2(a: v128, b: v128): v128 {
@@ -291,17 +290,14 @@ function leastOf8(a: v128, b: v128): v128 {
   )
 }
 
-/**
- * The least steps where the only one comes from outside the states: from a layout before the window that is none of
- * them.
- */
+/** The smallest steps where the only step comes from a layout before the window that is none of the states. */
 function fromBefore(f: u32): v128 {
   v128.store(BEST, i16x8.replace_lane(i16x8.splat(-1), 0, 0))
   setLane(BEST, 0, slotOf(load<u8>(LAST_WIDTHS + f)), 0)
   return v128.load(BEST)
 }
 
-/** Finds for each occurrence and state the best step to it. */
+/** Finds the best step to each state, for each occurrence. */
 function walk(f: u32, isWithin: bool): void {
   const isNumeric = f != F_ATTRIBUTES
   const ones = i16x8.splat(-1)
@@ -311,8 +307,7 @@ function walk(f: u32, isWithin: bool): void {
   let last = v128.load(LAST_WIDTH)
   for (let i: u32 = 0; i < occurrences; i++) {
     const traits = <u32>load<u16>(TRAITS + ((<usize>i) << 1))
-    // The least steps to come from: of all states, of those that store values as they are, and of those of each last
-    // width.
+    // The smallest steps to come from: of all states, of plain states, and of the states of each last width.
     const steps = v128.or(cost, lanes)
     const plain = v128.or(steps, v128.load(NOT_PLAIN))
     const anyPlain = leastOf2(steps, isNumeric ? plain : v128.or(steps, i16x8.ne(last, i16x8.splat(10))))
@@ -339,7 +334,7 @@ function walk(f: u32, isWithin: bool): void {
     }
     const any = v128.shuffle<u16>(least, least, 0, 0, 0, 0, 0, 0, 0, 0)
 
-    // What can be begun.
+    // Layouts that can start here.
     const badFit = v128.load(BAD_FIT + <usize>((traits & FIT) << 4))
     const byAny = v128.add_sat<u16>(any, v128.load(BY_ANY))
     const byWidth = v128.add_sat<u16>(v128.swizzle(least, v128.load(RIGHT_WIDTH)), v128.load(BY_WIDTH))
@@ -349,7 +344,7 @@ function walk(f: u32, isWithin: bool): void {
     if ((traits & TIED) != 0) begun = ones
     const strideOn = v128.or(v128.swizzle(cost, v128.load(TO_STRIDE_ON)), v128.load(BY_STRIDE))
 
-    // What can go on.
+    // Layouts that can continue.
     let stay = v128.or(v128.or(steps, badFit), v128.load(BAD_OTHER + <usize>(((traits & OTHER) >> 3) << 4)))
     stay = v128.or(stay, v128.load(BAD_UNSTEADY + <usize>(((traits & UNSTEADY) >> 4) << 4)))
     stay = v128.or(stay, v128.load(BAD_MOVE + <usize>(((traits >> MOVE_SHIFT) & MOVE) << 4)))
@@ -372,10 +367,10 @@ function walk(f: u32, isWithin: bool): void {
         store<i64>(HIGH + (b << 3), goesOn ? max(here, load<i64>(HIGH + (b << 3))) : here)
       }
     }
-    // A state without a width has the last one of where it comes from.
+    // A state without a width takes the last width of the state it comes from.
     const from = v128.add<i16>(v128.mul<i16>(v128.and(best, i16x8.splat(7)), i16x8.splat(0x202)), i16x8.splat(0x100))
     last = v128.bitselect(v128.load(OWN_WIDTH), v128.swizzle(last, from), v128.load(HAS_WIDTH))
-    // All costs are counted from the cheapest state before. No way is so dear as the costs that have no way.
+    // Costs are relative to the cheapest state before. No real cost reaches the value that stands for "no way".
     const next = v128.sub_sat<u16>(
       v128.add_sat<u16>(v128.and(best, costBits), v128.load(TAKES)),
       v128.and(any, costBits),

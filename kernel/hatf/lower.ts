@@ -1,4 +1,4 @@
-/** Events to HATF records: reallocs to all of their records. */
+/** Events to HATF records. A realloc becomes all of its records. */
 
 import { ADDRESS, HEAP, KIND, MASK, OLD_ADDRESS, OUTCOME, SIZE, THREAD, TIME } from '../shared/columns'
 import {
@@ -38,22 +38,22 @@ import {
 import { CARRIED, TAG_ALLOC, TAG_COMMENT, TAG_FREE, TAG_REALLOC_NONE } from './state'
 
 /**
- * What has to be done about an event outside: nothing; its last record may need attributes; it has no record, but a
- * comment instead.
+ * What the wrapper has to do for an event: nothing; add attributes to its last record; or write a comment, because the
+ * event has no record.
  */
 const NOTHING: u32 = 0
 const ATTRIBUTES_OF: u32 = 1
 const COMMENT_FOR: u32 = 2
 
-/** How many records there are, ... */
+/** The number of records, ... */
 export let records: u32 = 0
-/** ... and how many there were before the last event. */
+/** ... and the number before the last event. */
 export let recordsBefore: u32 = 0
-/** What has to be done about the last event. */
+/** What the wrapper has to do for the last event. */
 export let todo: u32 = NOTHING
 /**
- * The last event's fields for which its record has no place, and attributes; and those that the record has and the
- * event does not.
+ * The fields of the last event that its record cannot represent, including attributes; and the fields that the record
+ * has and the event does not.
  */
 export let rest: u32 = 0
 export let without: u32 = 0
@@ -63,7 +63,7 @@ const THREAD_FIELDS: u32 = HAS_THREAD | HAS_TIME | HAS_ATTRIBUTES
 const HEAP_FIELDS: u32 = THREAD_FIELDS | HAS_HEAP
 const FREE_FIELDS: u32 = HEAP_FIELDS | HAS_ADDRESS
 const ALLOC_FIELDS: u32 = FREE_FIELDS | HAS_SIZE
-/** By kind of event, the fields that its record has. */
+/** By kind of event, the fields of its record. */
 const FIELDS_OF = memory.data<u32>([
   ALLOC_FIELDS,
   FREE_FIELDS,
@@ -78,15 +78,18 @@ const FIELDS_OF = memory.data<u32>([
   0,
   0,
 ])
-/** By kind of event, its tag; that of a comment also where there is no record. Reallocs get theirs from the outcome. */
+/**
+ * By kind of event, its tag; also the tag of a comment for kinds without a record. The tag of a realloc depends on its
+ * outcome.
+ */
 const TAGS = memory.data<u8>([0, 1, 2, 0, 10, 6, 7, 8, 9, 10, 10, 10])
 
 /**
- * Adds the records of the events from `i` to `to`, until there are `full` records or something has to be done outside.
- * @param count how many records there are
- * @param dataEnd how many bytes of attributes and comments there are
- * @param keep whether fields and events without a place are kept in attributes and comments
- * @returns the first event without records; the last one before it may have something to do
+ * Adds the records of the events from `i` to `to`, until there are `full` records or the wrapper has something to do.
+ * @param count the number of records so far
+ * @param dataEnd the number of bytes of attributes and comments so far
+ * @param keep whether to keep what the record cannot represent in attributes and comments
+ * @returns the first event without records; the wrapper may have something to do for the event before it
  */
 export function lower(i: u32, to: u32, count: u32, full: u32, dataEnd: u32, keep: bool): u32 {
   let carried = load<u32>(CARRIED)
@@ -129,8 +132,7 @@ export function lower(i: u32, to: u32, count: u32, full: u32, dataEnd: u32, keep
     }
     const more = set & (~own | HAS_ATTRIBUTES)
     const less = own & ~set & ~HAS_ATTRIBUTES & (~OPTIONAL_FIELDS | carried)
-    // Otherwise it is only counted what is lost of the fields; and a realloc that does not say what it did is judged by
-    // its addresses.
+    // Otherwise losses are only counted, and a realloc without an outcome is judged by its addresses.
     if ((keep ? more | less : (more & HAS_ATTRIBUTES) | (less & ~HAS_OUTCOME)) != 0 || kind == KIND_EXISTING) {
       rest = more
       without = less
@@ -145,7 +147,7 @@ export function lower(i: u32, to: u32, count: u32, full: u32, dataEnd: u32, keep
   return i
 }
 
-/** Adds a comment. @returns how many records there are */
+/** Adds a comment. @returns the number of records */
 export function addComment(count: u32, dataEnd: u32): u32 {
   const at = recordAt(count)
   memory.fill(at, 0, RECORD_BYTES)
@@ -182,7 +184,7 @@ function add(r: u32, i: u32, tag: u32, size: u64, address: u64, old: u64, option
   addOptional(at, i, optional)
 }
 
-/** What a realloc did that does not say, as `outcomeOf` in lib/formats/realloc.ts has it. */
+/** What a realloc without an outcome did, as `outcomeOf` in lib/formats/realloc.ts decides. */
 function outcomeOf(given: u32, old: u64, address: u64, size: u64): u32 {
   if ((given & HAS_OLD_ADDRESS) == 0) return OUTCOME_NONE
   if (address == 0) return (given & HAS_SIZE) != 0 && size == 0 && old != 0 ? OUTCOME_FREED : OUTCOME_NONE

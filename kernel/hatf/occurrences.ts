@@ -1,6 +1,6 @@
 /**
- * All occurrences of one field in a window of records, in the order in which they are written: what a layout has to be
- * found for. Distances are from an origin whose low word is 0, so that round distances are round values.
+ * All occurrences of one field in a window of records, in writing order: the values that a layout must represent.
+ * Distances are relative to an origin whose low word is 0, so that round distances are round values.
  */
 
 import {
@@ -40,33 +40,31 @@ import {
 
 /** Per occurrence, the index of its record (16 bits), ... */
 export const RECORD_OF: usize = memory.data(8256)
-/** ... what matters for its layouts (16 bits, see below), ... */
+/** ... the traits that its layouts depend on (16 bits, see below), ... */
 export const TRAITS: usize = memory.data(8256)
-/** ... and its value (of attributes, the length) as a 64-bit word. */
+/** ... and its value (for attributes, the length) as a 64-bit word. */
 export const VALUES: usize = memory.data(33024)
 
-/** The lowest bits of traits: the class of values that fit the same widths, see `widthsOf`. */
+/** The lowest bits of the traits: the class of values that fit the same widths (see `widthsOf`). */
 export const FIT: u32 = 7
-/** The value is not that of the occurrence before. */
+/** The value differs from the previous one. */
 export const OTHER: u32 = 1 << 3
-/** The value is not as far from the one before as that one was from its own predecessor. */
+/** The distance from the previous value differs from the distance before it. */
 export const UNSTEADY: u32 = 1 << 4
-/**
- * Above this: how far the value is from the one before, 0 to 3 for what fits 1, 2 or 4 signed bytes or none of these.
- */
+/** Above this bit: the size of the distance from the previous value, 0 to 3 for 1, 2 or 4 signed bytes or more. */
 export const MOVE_SHIFT: u32 = 5
 export const MOVE: u32 = 3
-/** The value is out of reach. */
+/** The value is out of range. */
 export const FAR: u32 = 1 << 7
-/** The second address of a realloc record: no metadata can come before it. */
+/** The second address of a realloc record, which no metadata can precede. */
 export const TIED: u32 = 1 << 8
 
-/** Values further from the origin than so many times 2^32 count as out of reach. */
+/** Values further from the origin than this many times 2^32 count as out of range. */
 const REACH: i64 = 0x10_0000
 
 /**
- * From which on a distance does not fit 1, 2 and 4 signed bytes, by how many bits it has besides the sign; for unsigned
- * values, their class.
+ * By the number of bits besides the sign: the class of a distance for 1, 2 and 4 signed bytes. For unsigned values,
+ * their class.
  */
 const MOVES_BY_BITS = memory.data<u8>([
   0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 3, 3, 3, 3, 3, 3, 3,
@@ -74,14 +72,14 @@ const MOVES_BY_BITS = memory.data<u8>([
 ])
 const FITS_BY_BYTES = memory.data<u8>([0, 1, 2, 3, 3, 4, 4, 4, 4])
 
-/** How many there are. Until the field's first value is given there are none. */
+/** The number of occurrences; 0 until the field's first value. */
 export let occurrences: u32 = 0
-/** The classes of all, as bits. */
+/** The classes of all occurrences, as bits. */
 export let classes: u32 = 0
-/** The value at the distance 0. */
+/** The value at distance 0. */
 export let origin: u64 = 0
 
-/** The widths that values of a class fit, as bits by width code. */
+/** The widths that the values of a class fit, as bits by width code. */
 export function widthsOf(f: u32, fit: u32): u32 {
   if (f == F_ATTRIBUTES) {
     const own: u32 = fit == 0 ? 1 : fit == 1 ? 1 << 1 : fit == 2 ? 1 << 2 : fit == 3 ? 1 << 4 : fit == 4 ? 1 << 8 : 0
@@ -90,7 +88,7 @@ export function widthsOf(f: u32, fit: u32): u32 {
   return fit == 0 ? 0x117 : fit == 1 ? 0x116 : fit == 2 ? 0x114 : fit == 3 ? 0x110 : 0x100
 }
 
-/** Whether a distance is out of reach. */
+/** Whether a distance is out of range. */
 // @ts-ignore: decorator
 @inline
 export function isFar(distance: i64): bool {
@@ -143,7 +141,7 @@ function tagsOf(f: u32): u32 {
   return f == F_SIZE ? 0x3d : f == F_ADDRESS ? 0x3f : f == F_HEAP ? 0xff : 0x3ff
 }
 
-/** Where the fields lie in a record. */
+/** The position of a field in a record. */
 // @ts-ignore: decorator
 @inline
 function placeOf(f: u32): usize {
@@ -167,7 +165,7 @@ function gatherValues(f: u32, first: u32, count: u32): void {
   for (let r = first; r < count; r++) {
     const at = recordAt(r)
     const tag = <u32>load<u8>(at, R_TAG)
-    // Which record comes next cannot be foretold: what is not an occurrence is written over.
+    // The type of the next record is hard to predict, so every record is stored and non-occurrences are overwritten.
     if (isAddress && tag >= TAG_REALLOC_NONE) {
       if (tag > TAG_REALLOC_FREED) continue
       all |= observe(n++, r, load<u64>(at, R_OLD_ADDRESS), 0)
@@ -180,13 +178,13 @@ function gatherValues(f: u32, first: u32, count: u32): void {
   classes = all
 }
 
-/** The distance of the value before, its distance from its own predecessor, and whether they are known. */
+/** The previous value, its distance from its own predecessor, and whether they are known. */
 let before: i64 = 0
 let step: i64 = 0
 let isBeforeFar: u32 = 0
 let isStepFar: u32 = 0
 
-/** The values before the window, as far as the present layout goes by them. */
+/** Restores the values before the window, as far as the current layout depends on them. */
 function recall(f: u32): void {
   const interpretation = interpretationOf(f)
   isBeforeFar = 1
@@ -199,7 +197,7 @@ function recall(f: u32): void {
   isStepFar = isBeforeFar | u32(isFar(before - step))
 }
 
-/** Notes occurrence n. @returns its class as a bit */
+/** Records occurrence n. @returns its class as a bit */
 // @ts-ignore: decorator
 @inline
 function observe(n: u32, r: u32, value: u64, tied: u32): u32 {

@@ -1,9 +1,9 @@
 /**
- * Which metadata goes before which record. A field's layouts are chosen by one of three strategies:
+ * Decides which metadata goes before which record. A field's layouts are chosen by one of three strategies:
  * - plain: values as they are; a field is widened right before the first record that needs it
- * - single: a default, until the first other value; plain from there on
- * - a choice of layouts, of which the cheapest are found for a window of records (lattice.ts)
- * The first two need not look ahead, and are followed while records are written.
+ * - single: a default until the value changes; plain from there on
+ * - a choice of layouts: the cheapest are found for a window of records (lattice.ts)
+ * The first two need no lookahead and are applied while records are written.
  */
 
 import {
@@ -57,30 +57,30 @@ export const PLAIN: u32 = 0
 export const SINGLE: u32 = 1
 export const CHOICE: u32 = 2
 
-/** By record, the fields for which metadata was planned, as bits by field code. */
+/** By record, the fields with planned metadata, as bits by field code. */
 export const PLANNED: usize = memory.data(2064)
 
 /**
- * By field, the planned metadata: the record (32 bits), an interpretation, a width, `UNCHANGED` where it stays, and as
- * 64-bit words the base and the stride. A field has one entry at most for each of its occurrences, of which a record
- * has two at most.
+ * By field, the planned metadata: the record (32 bits), an interpretation and a width (`UNCHANGED` to keep the current
+ * one), and the base and the stride as 64-bit words. A field has at most one entry per occurrence, and a record has at
+ * most two.
  */
 const ENTRIES: usize = memory.data(594432)
 const FIELD_BYTES: u32 = 99072
 const ENTRY_BYTES: u32 = 24
 export const UNCHANGED: u32 = 0xff
-/** By field, how many entries there are, and how many were written. */
+/** By field, the number of entries, and how many of them were written. */
 const COUNTS: usize = memory.data(24)
 const DONE: usize = memory.data(24)
 
-/** Forgets what was planned for another window, of which there were no more records than can be. */
+/** Clears the plan of a previous window of at most the maximum number of records. */
 export function clearPlan(count: u32): void {
   memory.fill(PLANNED, 0, count)
   memory.fill(COUNTS, 0, 24)
   memory.fill(DONE, 0, 24)
 }
 
-/** Plans metadata before record r, behind all that was planned for the field. */
+/** Plans metadata before record r, after everything planned for the field so far. */
 export function planEntry(f: u32, r: u32, interpretation: u32, width: u32, base: u64, stride: u64): void {
   const n = load<u32>(COUNTS + ((<usize>f) << 2))
   store<u32>(COUNTS + ((<usize>f) << 2), n + 1)
@@ -99,12 +99,12 @@ export function strategyOf(f: u32): u32 {
   return load<u8>(STRATEGIES + f)
 }
 
-/** Sets what is to be watched for in all fields, at the beginning of a stream. */
+/** Sets the expected values of all fields at the start of a stream. */
 export function watchAll(): void {
   for (let f: u32 = 0; f < FIELD_COUNT; f++) watch(f)
 }
 
-/** Sets what is to be watched for in a field from here on. */
+/** Sets the expected values of a field from here on. */
 function watch(f: u32): void {
   if (f == F_ATTRIBUTES) return
   const strategy = strategyOf(f)
@@ -125,7 +125,7 @@ function watch(f: u32): void {
   if (f == F_ADDRESS) store<u64>(COUNTING, counting, 32)
 }
 
-/** Writes the metadata that goes before record r. @returns the position behind it */
+/** Writes the metadata that goes before record r. @returns the position after it */
 export function writeMetadata(out: usize, r: u32): usize {
   const at = recordAt(r)
   const tag = <u32>load<u8>(at, R_TAG)
@@ -156,7 +156,7 @@ export function writeMetadata(out: usize, r: u32): usize {
   return out
 }
 
-/** The least width, of at least 1 byte, for a value. */
+/** The smallest width, of at least 1 byte, for a value. */
 // @ts-ignore: decorator
 @inline
 function leastWidth(value: u64): u32 {
@@ -174,14 +174,14 @@ function writeWider(out: usize, f: u32, width: u32): usize {
   return writeWidth(out, f, width)
 }
 
-/** Metadata for a field of which there is a single value so far. */
+/** Metadata for a field that has had a single value so far. */
 function writeSingle(out: usize, f: u32, value: u64, isGiven: bool): usize {
   if (((load<u32>(TOUCHED) >> f) & 1) == 0) return isGiven ? writeInterpretation(out, f, DEFAULT, value, 0) : out
   let width = leastWidth(value)
   if (interpretationOf(f) == DEFAULT && widthOf(f) == 0) {
     const single = load<u64>(BASES + ((<usize>f) << 3))
     if (value == single) return out
-    // The first value is likely to come again.
+    // The first value is likely to recur.
     width = max(width, leastWidth(single))
     out = writeInterpretation(out, f, NONE, 0, 0)
   }

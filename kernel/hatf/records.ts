@@ -1,28 +1,31 @@
-/** HATF records of a window before they have a layout. An encoder that has to wait for more keeps them outside. */
+/**
+ * The HATF records of a window, before they have a layout. An encoder that must wait for more input stores them
+ * outside.
+ */
 
-/** More records than a window has, for it may end in the midst of an event's. */
+/** More records than a window has, because a window may end within the records of an event. */
 export const MAX_RECORDS: u32 = 2064
 export const RECORD_BYTES: u32 = 56
 /**
- * Each record has its size, address, time, thread, old address and heap as 64-bit words, zero where it has none, and
- * what the offsets say.
+ * Each record has its size, address, time, thread, old address and heap as 64-bit words (0 if absent), and the data at
+ * the offsets below.
  */
 export const RECORDS: usize = memory.data(115584)
 
 export const R_SIZE: usize = 0
-/** The one address, or the new address of a realloc. */
+/** The only address, or the new address of a realloc. */
 export const R_ADDRESS: usize = 8
 export const R_TIME: usize = 16
 export const R_THREAD: usize = 24
 export const R_OLD_ADDRESS: usize = 32
 export const R_HEAP: usize = 40
 /**
- * Where the data of the record, attributes or a comment's text, ends in that of the window; it begins where that of the
- * one before ends.
+ * Where the record's data (attributes or a comment's text) ends within the data of the window. It starts where the
+ * previous record's data ends.
  */
 export const R_DATA_END: usize = 48
 export const R_TAG: usize = 52
-/** Which of thread, heap and time an event has: the record's is not a zero in the place of one. */
+/** Which of thread, heap and time the event has, because the record stores an absent one as 0. */
 export const R_GIVEN: usize = 53
 
 export const GIVEN_THREAD: u32 = 1

@@ -1,15 +1,15 @@
 /**
- * How each field of HATF is laid out at one place of a stream: what the metadata records so far have set. Decoders and
- * encoders keep theirs outside, and copy it to `STATE` before a call and back after it.
+ * The layout of each HATF field at one place of a stream, as set by the metadata records so far. Decoders and encoders
+ * keep their own copy outside, and copy it to `STATE` before a call and back after it.
  *
- * By field code there is an array for each property, so that two neighbours can be worked on at once: size and address,
- * time and thread.
+ * Each property is an array by field code, so that two neighbours can be processed at once: size and address, time and
+ * thread.
  */
 
 import { HAS_HEAP, HAS_THREAD, HAS_TIME } from '../shared/event'
 
 export const STATE: usize = memory.data(768)
-/** How many bytes of state there are. */
+/** The size of the state in bytes. */
 export const STATE_BYTES: u32 = 768
 
 export const F_SIZE: u32 = 0
@@ -42,76 +42,74 @@ export const TAG_METADATA: u32 = 11
 export const FIELD_SIZE: u32 = 1
 export const FIELD_INTERPRETATION: u32 = 2
 
-/**
- * Per field, the default, the base offset, or (delta and stride) the previous value; 0 for values that are as they are.
- */
+/** Per field, the default, the base offset, or (delta and stride) the previous value; 0 for plain values. */
 export const BASES: usize = STATE
-/** Per field, what stride adds to each value; else 0. */
+/** Per field, the stride added to each value; otherwise 0. */
 export const STRIDES: usize = STATE + 48
-/** Per field, the sign bit of what is stored, or 0 where that has none. */
+/** Per field, the sign bit of the stored value, or 0 if it is unsigned. */
 export const SIGNS: usize = STATE + 96
-/** Per field, all bits where a value is the base of the next one. */
+/** Per field, all bits set if each value is the base of the next one. */
 export const MOVES: usize = STATE + 144
-/** Per field, which of the bytes at its place are the value's, the least one first: indices to swizzle by. */
+/** Per field, which bytes at its position form the value, least significant first, as swizzle indices. */
 export const BYTES: usize = STATE + 192
-/** Per field, a width code. */
+/** Per field, its width code. */
 export const WIDTHS: usize = STATE + 240
 /** Per field, the last width that was not 0. */
 export const LAST_WIDTHS: usize = STATE + 248
-/** Per field, a code of interpretation. */
+/** Per field, its interpretation code. */
 export const INTERPRETATIONS: usize = STATE + 256
-/** The fields that a metadata record was about, as bits by field code. */
+/** The fields that any metadata record concerned, as bits by field code. */
 export const TOUCHED: usize = STATE + 264
-/** Of thread, heap and time, those that a metadata record was about, as bits of an event's mask. */
+/** Of thread, heap and time, those that any metadata record concerned, as bits of an event's mask. */
 export const OPTIONAL: usize = STATE + 268
-/** How many bytes the length of attributes takes, or 0 where they have a fixed width. */
+/** The number of bytes of the attributes' length, or 0 if attributes have a fixed width. */
 export const LENGTH_BYTES: usize = STATE + 272
-/** The bytes of a record by tag, with its tag; of attributes that begin with their length only that length. */
+/** The length of a record by tag, including the tag. Attributes that start with their length count that length only. */
 export const LENGTHS: usize = STATE + 276
 
-/** For alloc and free: how the bytes behind the tag become a size and an address, and back. Indices to swizzle by. */
+/**
+ * For alloc and free: swizzle indices between the bytes after the tag and a size and an address, in both directions.
+ */
 export const READ_PAIR: usize = STATE + 320
 export const WRITE_PAIR: usize = STATE + 352
-/** For alloc and free: which of size and address move on. */
+/** For alloc and free: which of size and address advance with each record. */
 export const MOVES_PAIR: usize = STATE + 384
-/** How the bytes of thread and time become those values, and back, where there is no heap between them. */
+/** Swizzle indices between bytes and the values of thread and time, for layouts without a heap between them. */
 export const READ_OPTIONAL: usize = STATE + 416
 export const WRITE_OPTIONAL: usize = STATE + 432
-/** For alloc and free: where the thread begins, from the tag on. */
+/** For alloc and free: the offset of the thread from the tag. */
 export const THREAD_AT: usize = STATE + 448
 
-/** Only encoders have what follows. */
+/** The rest is used by encoders only. */
 
 /**
- * Of each record's size, address, time, thread, old address and heap: what they must be where nothing is to be done
- * before the record, in the bits that count. So a field that is stored as it is gets wider when a value does not fit,
- * and a single value is given up for another.
+ * The values of each record's size, address, time, thread, old address and heap for which nothing has to be done before
+ * the record, in the bits that count. So a plainly stored field is widened when a value does not fit, and a single
+ * value is given up when it changes.
  */
 export const EXPECTED: usize = STATE + 464
 export const COUNTING: usize = STATE + 512
-/** By field code, how its layouts are chosen: see plan.ts. */
+/** By field code, the strategy that chooses its layouts (see plan.ts). */
 export const STRATEGIES: usize = STATE + 560
-/** By field code, the width that plain storing would have come to by now. */
+/** By field code, the width that plain storing would have reached by now. */
 export const PLAIN_WIDTHS: usize = STATE + 568
 /**
- * Of thread, heap and time (as in a record's `R_GIVEN`), those that are to be laid out before the first record that has
- * them.
+ * Of thread, heap and time (as in a record's `R_GIVEN`), those to be laid out before the first record that has them.
  */
 export const WAITING: usize = STATE + 576
 /**
- * Of thread, heap and time (as bits of an event's mask), those that some event had: records have them from there on.
+ * Of thread, heap and time (as bits of an event's mask), those that an event has had. Records include them from there
+ * on.
  */
 export const CARRIED: usize = STATE + 580
-/**
- * By field code, 18 bytes: how many layouts there are to choose from, and for each its interpretation and its width.
- */
+/** By field code, 18 bytes: the number of candidate layouts, then an interpretation and a width for each. */
 export const LAYOUTS: usize = STATE + 584
 
 const ONES: u64 = 0x0101_0101_0101_0101
-/** Indices that give zeros. */
+/** Swizzle indices that select zeros. */
 const ZEROS: u64 = 0x8080_8080_8080_8080
 
-/** Indices to swizzle by for a number of some width, big-endian, to the word's bytes, and from them. */
+/** Swizzle indices from a big-endian number of a given width to the word's bytes, and back. */
 // @ts-ignore: decorator
 @inline
 function readIndices(width: u32): u64 {
@@ -149,7 +147,7 @@ export function lengthOf(tag: u32): u32 {
   return load<u32>(LENGTHS + ((<usize>tag) << 2))
 }
 
-/** The state at the beginning of a stream. */
+/** The state at the start of a stream. */
 export function reset(): void {
   memory.fill(STATE, 0, STATE_BYTES)
   for (let f: u32 = 0; f < FIELD_COUNT; f++) {
@@ -162,14 +160,14 @@ export function reset(): void {
   measure()
 }
 
-/** Sets a field's width; the state is not measured again. */
+/** Sets a field's width. The caller calls `measure` afterwards. */
 export function setWidth(f: u32, width: u32): void {
   store<u8>(WIDTHS + f, <u8>width)
   if (width != 0) store<u8>(LAST_WIDTHS + f, <u8>width)
   touch(f)
 }
 
-/** Sets a field's interpretation; the state is not measured again. */
+/** Sets a field's interpretation. The caller calls `measure` afterwards. */
 export function setInterpretation(f: u32, interpretation: u32, base: u64, stride: u64): void {
   store<u8>(INTERPRETATIONS + f, <u8>interpretation)
   store<u8>(WIDTHS + f, interpretation == DEFAULT || interpretation == STRIDE ? 0 : load<u8>(LAST_WIDTHS + f))
@@ -186,7 +184,7 @@ function touch(f: u32): void {
   derive(f)
 }
 
-/** What follows from a field's width and interpretation for its values. */
+/** Derives the properties that depend on a field's width and interpretation. */
 function derive(f: u32): void {
   const wide = (<usize>f) << 3
   const width = widthOf(f)
@@ -198,7 +196,7 @@ function derive(f: u32): void {
   store<u64>(BYTES + wide, isStored ? readIndices(width) : ZEROS)
 }
 
-/** What follows from the widths for whole records. */
+/** Derives the properties of whole records that depend on the widths. */
 export function measure(): void {
   const size = widthOf(F_SIZE)
   const address = widthOf(F_ADDRESS)
@@ -234,7 +232,7 @@ export function measure(): void {
   store<u64>(MOVES_PAIR, 0, 16)
   store<u64>(MOVES_PAIR, moves, 24)
 
-  // What is behind the last byte is written over by the next record.
+  // Bytes after the last one are overwritten by the next record.
   const toAddress = writeIndices(address) + 8 * ONES
   store<u64>(WRITE_PAIR, writeIndices(size))
   store<u64>(WRITE_PAIR + size, toAddress)

@@ -1,6 +1,5 @@
 /**
- * Events to bytes, where no field's layouts are chosen by looking ahead: most become records without being kept as
- * such.
+ * Events to bytes where no field's layouts need lookahead: most events are written directly, without stored records.
  */
 
 import { ADDRESS, KIND, MASK, SIZE, THREAD, TIME } from '../shared/columns'
@@ -22,24 +21,24 @@ import {
 } from './state'
 import { isQuick, OUTPUT, OUTPUT_BYTES, setWritten, writeAt, written } from './write'
 
-/** Which fields HATF has a place for in alloc and free records, as bits of an event's mask. */
+/** The fields that HATF represents in alloc and free records, as bits of an event's mask. */
 const OWN: u32 = HAS_SIZE | HAS_ADDRESS | HAS_THREAD | HAS_HEAP | HAS_TIME | HAS_ATTRIBUTES
 
 /** For alloc and free, which of size and address the record has. */
 const HAS_PAIR = memory.data<u64>([-1, -1, 0, -1])
 
-/** Whether something has to be done outside for the first event that was not written. */
+/** Whether the wrapper has something to do for the first event that was not written. */
 export let blocked: bool = false
 
 /**
- * Writes the records of the events from `i` to `to`, until there is enough output or something has to be done outside.
- * @param keep whether fields and events without a place are kept in attributes and comments
+ * Writes the records of the events from `i` to `to`, until there is enough output or the wrapper has something to do.
+ * @param keep whether to keep what the record cannot represent in attributes and comments
  * @returns the first event that was not written
  */
 export function stream(i: u32, to: u32, keep: bool): u32 {
   blocked = false
   let out = OUTPUT
-  // All records of an event, with metadata, must fit behind it.
+  // All records of an event, with their metadata, must fit after this position.
   const full = OUTPUT + OUTPUT_BYTES - 1024
   clearPlan(3)
   let optional = load<u32>(OPTIONAL)
@@ -66,7 +65,7 @@ export function stream(i: u32, to: u32, keep: bool): u32 {
         misfits = v128.or(misfits, v128.and(v128.xor(times, v128.load(EXPECTED, 16)), v128.load(COUNTING, 16)))
       }
       if (!v128.any_true(misfits)) {
-        // Which of the two comes next cannot be foretold: both are written alike, but for how far.
+        // Which of the two comes next is hard to predict, so both are written alike and only the length differs.
         store<u8>(out, <u8>kind)
         v128.store(out, v128.swizzle(i64x2.sub(pair, bases), v128.load(WRITE_PAIR + tag)), 1)
         bases = v128.bitselect(pair, bases, v128.load(MOVES_PAIR + tag))

@@ -43,17 +43,17 @@ import {
 } from './state'
 
 /**
- * Where records are written: so much that a record with its metadata and the longest attributes fits behind the last
- * one that is begun.
+ * Output buffer, large enough that a record with its metadata and the longest attributes fits after the last one
+ * started.
  */
 export const OUTPUT: usize = memory.data(196608)
 export const OUTPUT_BYTES: usize = 130048
 
-/** Where attributes and comments are that are to be written. */
+/** The attributes and comments to write. */
 export const DATA: usize = memory.data(131072)
 export const DATA_BYTES: u32 = 131072
 
-/** How many bytes of output there are. */
+/** The number of bytes of output. */
 export let written: usize = 0
 
 export function setWritten(end: usize): void {
@@ -61,7 +61,7 @@ export function setWritten(end: usize): void {
 }
 
 /**
- * Writes records until there is enough output, or the data is not there that the next one needs.
+ * Writes records until there is enough output, or the data that the next record needs is missing.
  * @param r @param to the first record, and the one after the last
  * @param dataFrom @param dataTo which part of the window's data is at `DATA`
  * @returns the record after the last that was written
@@ -70,7 +70,7 @@ export function write(r: u32, to: u32, dataFrom: u32, dataTo: u32): u32 {
   return writeAt(OUTPUT, r, to, dataFrom, dataTo)
 }
 
-/** The same behind other output. */
+/** The same after other output. */
 export function writeAt(out: usize, r: u32, to: u32, dataFrom: u32, dataTo: u32): u32 {
   let dataAt = dataStart(r)
   const full = OUTPUT + OUTPUT_BYTES
@@ -105,7 +105,7 @@ export function writeAt(out: usize, r: u32, to: u32, dataFrom: u32, dataTo: u32)
       more = v128.load(BASES, F_TIME << 3)
     }
     if (tag <= TAG_FREE && quick) {
-      // Which of the two comes next cannot be foretold: both are written alike, but for how far.
+      // Which of the two comes next is hard to predict, so both are written alike and only the length differs.
       const kind = (<usize>tag) << 4
       store<u8>(out, <u8>tag)
       v128.store(out, v128.swizzle(i64x2.sub(pair, bases), v128.load(WRITE_PAIR + kind)), 1)
@@ -133,14 +133,14 @@ export function writeAt(out: usize, r: u32, to: u32, dataFrom: u32, dataTo: u32)
   return r
 }
 
-/** Whether alloc and free records have nothing but what is written by pairs. */
+/** Whether alloc and free records contain only what is written as pairs. */
 // @ts-ignore: decorator
 @inline
 export function isQuick(optional: u32): bool {
   return (optional & HAS_HEAP) == 0 && widthOf(F_ATTRIBUTES) == 0
 }
 
-/** Any record, with so many bytes of data. */
+/** Writes any record, with `length` bytes of data. */
 function writeAny(out: usize, at: usize, tag: u32, data: usize, length: u32): usize {
   store<u8>(out++, <u8>tag)
   if (tag == TAG_COMMENT) {
@@ -168,7 +168,7 @@ function writeAny(out: usize, at: usize, tag: u32, data: usize, length: u32): us
   return out + length
 }
 
-/** Writes a field, and what is behind it, which is written over. The value must fit. */
+/** Writes a field; the bytes after it are overwritten. The value must fit. */
 function put(out: usize, f: u32, value: u64): usize {
   const wide = (<usize>f) << 3
   const base = load<u64>(BASES + wide)

@@ -12,16 +12,16 @@ const HAS_TEXT = Has.text
 const KIND_EXISTING = Kind.existing
 
 /**
- * Makes the attributes and comments of records, and notes what an event has or lacks that shows only there. The records
- * themselves are made in the kernel.
+ * Creates the attributes and comments of records, and counts what an event has or lacks that only shows there. The
+ * kernel creates the records themselves.
  */
 export class Attachments {
-  /** The attributes and comments of all records, one behind the other. */
+  /** The attributes and comments of all records, concatenated. */
   readonly data = new Sink(256)
   private readonly extras: ExtrasWriter | undefined
   private readonly zeroNotes = new Map<number, readonly string[]>()
 
-  /** @param attributes whether fields and events without a place are kept in attributes and comments */
+  /** @param attributes whether to keep fields and events that HATF cannot represent in attributes and comments */
   constructor(
     private readonly losses: Losses,
     attributes: boolean,
@@ -31,7 +31,7 @@ export class Attachments {
 
   /**
    * Adds the attributes of an event's record.
-   * @param rest the fields without a place, and attributes
+   * @param rest the fields that the record cannot represent, including attributes
    * @param without the fields that the record has but the event does not
    * @throws TraceError where losses are errors
    */
@@ -40,7 +40,7 @@ export class Attachments {
     const { data } = this
     const start = data.pos
     const raw = (rest & HAS_ATTRIBUTES) !== 0 ? batch.strings.view(batch.attributes[i] as number) : undefined
-    // Attributes that would be taken for extra fields, or for none at all, are wrapped up in extra fields.
+    // Attributes that would be mistaken for extra fields, or for none at all, are wrapped in extra fields.
     const wrap =
       raw !== undefined && (raw.length === 0 ? this.extras !== undefined : hasMark(raw, 0, raw.length, EXTRAS_MARK))
     if (this.extras === undefined) {
@@ -78,7 +78,7 @@ export class Attachments {
 
   /**
    * Adds the text of a comment record: of a comment, or of any event that has no record of its own.
-   * @returns whether there is to be a record at all
+   * @returns whether to write a record at all
    * @throws TraceError where losses are errors
    */
   comment(batch: EventBatch, i: number): boolean {

@@ -21,7 +21,7 @@ function carryValue(from: EventBatch, to: EventBatch, i: number, f: number, pres
   switch (type) {
     case 'u64':
     case 'address':
-      // Also where it is absent: threads are compared as they were stored.
+      // Copied even if absent: threads are compared as they were stored.
       to.u64(name).values[i] = from.u64(name).values[i] as bigint
       break
     case 'string':

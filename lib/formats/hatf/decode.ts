@@ -11,12 +11,9 @@ import { ExtrasReader } from './extras-read.js'
 import { faultOf, hatfKernel, KernelState, Stop } from './kernel.js'
 import { MAX_RECORD_BYTES } from './layout.js'
 
-/** What the decoder can be told. */
+/** Options of the decoder. */
 export interface HatfDecodeOptions {
-  /**
-   * Take the alloc and free records that a realloc made out of the stream, so that they do not count twice. Default
-   * true.
-   */
+  /** Remove the alloc and free records that are part of a realloc, so that they do not count twice. Default true. */
   fold?: boolean
 }
 
@@ -34,10 +31,10 @@ const USED_UP = Stop.usedUp
 const FULL = Stop.full
 const NEW_HEADER = 2
 const FAULT = 3
-/** It did not. */
+/** It did not stop. */
 const GO_ON = -1
 
-/** Reads HATF 1.0, with or without what `HatfEncoder` adds when it keeps attributes. */
+/** Reads HATF 1.0, with or without the additions of `HatfEncoder`'s option `attributes`. */
 export class HatfDecoder implements Decoder {
   private readonly fold: boolean
   private readonly input = new Input()
@@ -45,14 +42,14 @@ export class HatfDecoder implements Decoder {
   private readonly state = new KernelState(this.kernel)
   private readonly extras = new ExtrasReader()
   private header: TraceHeader = { format: 'hatf' }
-  /** The header that a comment just gave. */
+  /** The header found in a comment. */
   private nextHeader: TraceHeader | undefined
-  /** The header is still to be given out, be it with an empty batch: at the end, if not before. */
+  /** The header has not been delivered yet. If no event follows, an empty batch delivers it at the end. */
   private owesHeader = false
   private hasGiven = false
-  /** Events that were read, but may still turn out to be part of a realloc that is to come. */
+  /** Events that were read, but may still prove to be part of a later realloc. */
   private held: EventBatch | undefined
-  /** How many events there are in the kernel's columns, and the fields of all of them. */
+  /** The number of events in the kernel's columns, and the union of their fields. */
   private count = 0
   private fields = 0
   /** The strings of those events, if they have any. */
@@ -67,7 +64,7 @@ export class HatfDecoder implements Decoder {
     this.fold = options.fold ?? true
   }
 
-  /** How many bytes of whole records were read. */
+  /** The number of bytes of complete records read so far. */
   get consumed(): number {
     return this.input.offset
   }
@@ -98,7 +95,7 @@ export class HatfDecoder implements Decoder {
     this.input.ended = true
   }
 
-  /** Puts the state and the events that were held back where the kernel has them. */
+  /** Copies the state and the held-back events to the kernel. */
   private open(): void {
     this.state.put()
     this.strings = undefined
@@ -108,7 +105,7 @@ export class HatfDecoder implements Decoder {
     let { held } = this
     if (held === undefined) return
     if ((held.columns & STRING_FIELDS) !== 0) {
-      // Batches do not share strings: what the one before had would else be kept for these few.
+      // Batches do not share strings. Otherwise the strings of the previous batch would be kept for these few events.
       const { strings } = this.target()
       const carried = new EventBatch(held.count, held.columns, this.header, strings)
       carryEvents(held, carried)
@@ -120,7 +117,7 @@ export class HatfDecoder implements Decoder {
     this.held = undefined
   }
 
-  /** Decides how much of what was read goes out, and notes what comes after it. */
+  /** Decides how many of the events read are delivered, and updates the state for the rest. */
   private close(stop: number): EventBatch | null {
     const { count, kernel } = this
     this.state.take()
@@ -148,9 +145,7 @@ export class HatfDecoder implements Decoder {
     return given
   }
 
-  /**
-   * Reads records until the input is used up, there are as many events as a batch can have or something else comes up.
-   */
+  /** Reads records until the input is used up, the batch is full, or something needs attention outside the kernel. */
   private fill(): number {
     const { input } = this
     const { run, input: window } = this.kernel
@@ -238,7 +233,7 @@ export class HatfDecoder implements Decoder {
     return strings.byteLength > BATCH_STRING_BYTES ? FULL : GO_ON
   }
 
-  /** Notes a fault at `input.pos`, to be thrown once all events before it are out. */
+  /** Records a fault at `input.pos`, thrown once all events before it have been delivered. */
   private fail(make: typeof malformed, reason: string): typeof FAULT {
     const { offset } = this.input
     this.fault = (event) => make(reason, { format: 'hatf', offset, event })

@@ -14,29 +14,29 @@ import { configure, looksAhead } from './plan/configure.js'
 import { strategiesOf, type StrategyOptions } from './plan/strategies.js'
 import { Records, WINDOW_RECORDS } from './records.js'
 
-/** What the encoder can be told. */
+/** Options of the encoder. */
 export interface HatfEncodeOptions extends EncodeOptions, StrategyOptions {
   /**
-   * Keep what HATF has no place for: fields in the records' attributes, events and the trace header in comments.
-   * `HatfDecoder` gives back the very same events. Default false: they are counted and left out.
+   * Keep what HATF cannot represent: fields in the records' attributes, events and the trace header in comments.
+   * `HatfDecoder` restores exactly the same events. Default false: losses are counted and dropped.
    */
   attributes?: boolean
   /**
-   * Write each batch as soon as it comes, for live input. Default false: wait until there is a whole window of records
-   * to choose the layouts for, which takes fewer bytes, and the same however the events were cut into batches.
+   * Write each batch as soon as it arrives, for live input. Default false: wait for a full window of records before
+   * choosing layouts. That takes fewer bytes, and the result does not depend on how events are divided into batches.
    */
   latency?: boolean
 }
 
 const ALL_CARRIED: Carried = Object.fromEntries(KINDS.map((kind) => [kind, ALL_FIELDS]))
 
-/** The fields that records have. */
+/** The fields that records can have. */
 const LOWERED = fieldSet('size', 'address', 'oldAddress', 'outcome', 'thread', 'heap', 'time')
 
-/** With so many bytes of attributes and comments there are enough records, however few they are. */
+/** With this many bytes of attributes and comments a window is complete, however few records it has. */
 const WINDOW_BYTES = 1 << 20
 
-/** So many records are made before they are written, where they need not wait for each other. */
+/** The number of records created before they are written, where no lookahead is needed. */
 const BLOCK_RECORDS = 256
 
 /** Writes events as HATF 1.0. */
@@ -50,9 +50,9 @@ export class HatfEncoder implements Encoder {
   private readonly attributes: boolean
   private readonly sink = new Sink(4096)
   private readonly looksAhead: boolean
-  /** How many records to collect before they are written. */
+  /** The number of records to collect before they are written. */
   private readonly full: number
-  /** Write each batch as it comes. */
+  /** Write each batch as it arrives. */
   private readonly live: boolean
   private header: TraceHeader | undefined
   private hasWritten = false
@@ -108,15 +108,15 @@ export class HatfEncoder implements Encoder {
     this.end()
   }
 
-  /** Takes the kernel over from whoever had it. */
+  /** Takes over the kernel from its previous user. */
   private enter(): void {
     this.state.put()
     this.records.enter()
   }
 
   /**
-   * Makes records of the events from `from` to `to`, for all of which the kernel has room, and writes all but the last
-   * ones.
+   * Creates the records of the events from `from` to `to`, for which the kernel has room, and writes all except the
+   * last ones.
    */
   private lower(batch: EventBatch, from: number, to: number): void {
     const { attachments, full, records } = this
@@ -150,7 +150,7 @@ export class HatfEncoder implements Encoder {
     }
   }
 
-  /** Writes events of which no records need to be kept. @returns the first that is not one of them */
+  /** Writes events whose records need not be stored. @returns the first event for which this is not possible */
   private stream(i: number, n: number): number {
     const { output, run } = this.kernel
     for (;;) {
@@ -160,7 +160,7 @@ export class HatfEncoder implements Encoder {
     }
   }
 
-  /** Lays out and writes the records that have come together. */
+  /** Lays out and writes the collected records. */
   private write(): void {
     const { attachments, records, sink } = this
     const { output, run } = this.kernel
@@ -183,21 +183,21 @@ export class HatfEncoder implements Encoder {
     data.pos = 0
   }
 
-  /** Adds a comment record, whose text is the last of the data. */
+  /** Adds a comment record, whose text is the end of the data. */
   private addComment(): void {
     const { attachments, kernel, records } = this
     records.count = kernel.run.addComment(records.count, attachments.data.pos)
   }
 
-  /** Another trace begins: its header is kept as a comment, unless it is what a stream without one has anyway. */
+  /** Starts another trace. Its header is kept as a comment, unless it is the default header. */
   private begin(batch: EventBatch): void {
     const before = this.header
     this.header = batch.header
     if (!this.attributes && before !== undefined) this.losses.note('beginning of another trace', batch, 0)
     if (!this.attributes || (before === undefined && isDefault(batch.header))) return
-    // Traces without events could else be more than there is room for.
+    // Many traces without events must not overflow the kernel's records.
     if (this.records.count + 2 > this.kernel.run.MAX_RECORDS.value) this.write()
-    // A trace without header or events would not be seen in front of another one's header.
+    // Without this, a trace with neither header nor events would be invisible before the header of the next.
     if (before !== undefined && !this.hasWritten) this.addHeader(before, batch)
     this.addHeader(batch.header, batch)
   }

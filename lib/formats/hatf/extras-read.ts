@@ -23,7 +23,7 @@ const HAS_ATTRIBUTES = Has.attributes
 const strict = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 const ascii = new TextDecoder('latin1')
 
-/** The keys that are not fields, as codes behind those of the fields. */
+/** The keys that are not fields, as codes after those of the fields. */
 const WITHOUT_KEY = FIELDS.length
 const KIND_KEY = FIELDS.length + 1
 const FIELD_KEYS = encodeNames(FIELDS.map(({ name }) => name))
@@ -48,28 +48,27 @@ function keyShape(length: number, first: number): number {
 }
 
 /**
- * Reads what `ExtrasWriter` wrote, straight into a batch. Anything else (blanks, unknown keys, values out of range,
- * fields that the record has itself) makes it give up: then it was not written by this format, and is no more than
- * bytes.
+ * Reads what `ExtrasWriter` wrote directly into a batch. It rejects anything else (spaces, unknown keys, values out of
+ * range, fields that the record itself has): such bytes were not written by this format and remain plain attributes.
  */
 export class ExtrasReader {
-  /** What was read last: the fields that were set, */
+  /** Results of the last read: the fields that were set, ... */
   set = 0
-  /** the fields that were listed as absent, */
+  /** ... the fields that were listed as absent, ... */
   without = 0
-  /** and the code of the kind, or -1. */
+  /** ... and the code of the kind, or -1. */
   kind = -1
   private bytes: Uint8Array = new Uint8Array(0)
   private pos = 0
   private end = 0
   private failed = false
   private batch: EventBatch | undefined
-  /** The 64-bit columns of the batch read into last, by field, as far as they were needed. */
+  /** The 64-bit columns of the last batch, by field, created when needed. */
   private readonly words: (Uint32Array | undefined)[] = FIELDS.map(() => undefined)
 
   /**
    * Reads attributes with extra fields into row i, whose kind is set.
-   * @returns whether they were extra fields at all
+   * @returns whether the bytes were extra fields
    */
   readAttributes(bytes: Uint8Array, start: number, end: number, batch: EventBatch, i: number): boolean {
     const carried = RECORD_FIELDS[batch.kind[i] as number] as number
@@ -175,13 +174,13 @@ export class ExtrasReader {
     return -1
   }
 
-  /** Whether a name begins at `start`. */
+  /** Whether a name starts at `start`. */
   private isAt(start: number, name: Uint8Array): boolean {
     for (let k = 0; k < name.length; k++) if (name[k] !== this.bytes[start + k]) return false
     return true
   }
 
-  /** Passes over printable ASCII without quotes and backslashes, and gives its length. */
+  /** Skips printable ASCII without quotes and backslashes, and returns its length. */
   private plainLength(): number {
     const { bytes, end, pos } = this
     let p = pos
@@ -242,12 +241,12 @@ export class ExtrasReader {
     return value
   }
 
-  /** Whether the digits read since `start` are at least one and have no leading zero. */
+  /** Whether there is at least one digit since `start`, and no leading zero. */
   private isCanonical(start: number): boolean {
     return this.pos > start && (this.bytes[start] !== ZERO || this.pos === start + 1)
   }
 
-  /** Reads a string that must be one of the names, and gives its position among them. */
+  /** Reads a string that must be one of the names, and returns its position among them. */
   private nameIn(names: readonly Uint8Array[]): number {
     this.expect(QUOTE)
     const start = this.pos
@@ -285,7 +284,7 @@ export class ExtrasReader {
     this.expect(QUOTE)
     this.plainLength()
     if (this.take(QUOTE)) return batch.strings.intern(this.bytes, start + 1, this.pos - 1)
-    // Escapes or other than ASCII: find the closing quote and leave the rest to JSON.
+    // Escapes or non-ASCII characters: find the closing quote and let JSON parse the string.
     while (this.pos < this.end && this.bytes[this.pos] !== QUOTE) this.pos += this.bytes[this.pos] === BACKSLASH ? 2 : 1
     this.expect(QUOTE)
     try {
@@ -308,7 +307,7 @@ export class ExtrasReader {
   }
 }
 
-/** Whether a text is JSON, and an object. */
+/** Whether a text is a JSON object. */
 function isObject(text: string): boolean {
   try {
     return text.startsWith('{') && parseJson(text) !== null

@@ -13,7 +13,7 @@ const BACKSLASH = 92
 const CLOSE = 93
 const END = 125
 
-/** The most bytes of a number with its quotes and comma. */
+/** The maximum length of a number with its quotes and comma. */
 const MAX_NUMBER = 24
 
 const encoder = new TextEncoder()
@@ -43,7 +43,7 @@ export class ExtrasWriter {
     if (without !== 0) out.append(this.without(without))
     for (let rest = set; rest !== 0; rest &= rest - 1) this.member(out, batch, i, 31 - Math.clz32(rest & -rest))
     out.reserve(1)
-    // The last member's comma gives way to the brace.
+    // The brace replaces the comma of the last member.
     if (out.bytes[out.pos - 1] === COMMA) out.pos--
     out.bytes[out.pos++] = END
   }

@@ -4,22 +4,22 @@ import { decodeText } from '../../event/strings.js'
 import { CARRIED } from './layout.js'
 
 /**
- * What `attributes: true` adds to HATF, so that nothing is lost: fields without a place go into a record's attributes
- * as `hf{...}`, events without a record and the trace header into comments as `heapflow:{...}`. Both are JSON without
- * blanks, the fields named and written as on the NDJSON wire.
+ * What `attributes: true` adds to HATF so that nothing is lost. Fields that a record cannot represent go into its
+ * attributes as `hf{...}`; events without a record, and the trace header, go into comments as `heapflow:{...}`. Both
+ * are JSON without spaces, with the fields named and written as in NDJSON.
  */
 
 const encoder = new TextEncoder()
 
-/** What attributes with extra fields begin with; the JSON object's brace is part of it. */
+/** The start of attributes with extra fields, including the brace of the JSON object. */
 export const EXTRAS_MARK = encoder.encode('hf{')
 
-/** What comments that hold an event or the trace header begin with; the JSON object's brace is part of it. */
+/** The start of a comment that holds an event or the trace header, including the brace of the JSON object. */
 export const COMMENT_MARK = encoder.encode('heapflow:{')
 
 const HEADER_MARK = encoder.encode('heapflow:{"kind":"header",')
 
-/** The key that lists the fields which the record has but the event does not. */
+/** The key that lists the fields that the record has but the event does not. */
 export const WITHOUT = 'without'
 
 /** The key of an event's kind. */
@@ -28,20 +28,20 @@ export const KIND = 'kind'
 /** Per kind of event, by code, the fields that its HATF record has; 0 for kinds without a record. */
 export const RECORD_FIELDS = Int32Array.from(KINDS, (kind: KindName) => CARRIED[kind] ?? 0)
 
-/** Whether `bytes[start..end)` begins with a mark. */
+/** Whether `bytes[start..end)` starts with a mark. */
 export function hasMark(bytes: Uint8Array, start: number, end: number, mark: Uint8Array): boolean {
   if (end - start < mark.length) return false
   for (let i = 0; i < mark.length; i++) if (bytes[start + i] !== mark[i]) return false
   return true
 }
 
-/** The comment that stands for a trace header. */
+/** The comment that represents a trace header. */
 export function headerComment(header: TraceHeader): Uint8Array {
   const { format, timeUnit, layout } = header
   return encoder.encode(`heapflow:${JSON.stringify({ kind: 'header', format, timeUnit, layout })}`)
 }
 
-/** The header that a comment's text stands for, or undefined if it stands for none. */
+/** The header that a comment represents, or undefined if it is an ordinary comment. */
 export function parseHeaderComment(bytes: Uint8Array, start: number, end: number): TraceHeader | undefined {
   if (!hasMark(bytes, start, end, HEADER_MARK)) return undefined
   let parsed: unknown

@@ -4,20 +4,22 @@ const { none: NONE, default: DEFAULT } = Interpretation
 const { size: SIZE, address: ADDRESS, time: TIME, thread: THREAD, heap: HEAP, attributes: ATTRIBUTES } = Field
 
 /**
- * How long each field is at one place of a stream, and how it is interpreted: what the metadata records so far have
- * set. Those who only move bytes keep one of these and pass every metadata record through `apply`; the kernel has its
- * own, which knows values too.
+ * The width and interpretation of each field at one place of a stream, as set by the metadata records so far. Code that
+ * only moves bytes keeps one of these and passes every metadata record to `apply`; the kernel has its own, which also
+ * tracks values.
  */
 export class FieldStates {
   /** Width code per field. */
   readonly width = Uint8Array.of(4, 4, 0, 0, 0, 0)
   /** Interpretation per field. */
   readonly interpretation = Uint8Array.of(NONE, NONE, DEFAULT, DEFAULT, DEFAULT, DEFAULT)
-  /** The bytes of a record by tag, with its tag; of attributes that begin with their length only that length. */
+  /**
+   * The length of a record by tag, including the tag. Attributes that start with their length count that length only.
+   */
   readonly lengths = new Uint32Array(LAID_OUT_TAGS)
-  /** How many bytes the attributes' length takes, or 0 where they have a fixed width. */
+  /** The number of bytes of the attributes' length, or 0 if attributes have a fixed width. */
   lengthBytes = 0
-  /** Per field, the last width that was not 0: the one that interpretations with stored values begin with. */
+  /** Per field, the last width that was not 0: interpretations with stored values start with it. */
   private readonly lastWidth = Uint8Array.of(4, 4, 0, 0, 0, 0)
 
   constructor() {
@@ -25,8 +27,8 @@ export class FieldStates {
   }
 
   /**
-   * Takes in the whole metadata record at `pos`.
-   * @returns what is wrong with the record (then nothing has changed), or an empty string
+   * Applies the whole metadata record at `pos`.
+   * @returns the fault of the record (which then changes nothing), or an empty string
    */
   apply(bytes: Uint8Array, pos: number): string {
     const op = bytes[pos + 1] as number

@@ -24,11 +24,11 @@ export { type PackOptions } from './split/pack.js'
 export { Separator, type Piece } from './split/separate.js'
 export { type HatfField, type SplitOptions } from './split/tracks.js'
 
-/** What the format's encoder can be told. */
+/** Options of the format's encoder. */
 export interface HatfFormatEncodeOptions extends HatfEncodeOptions {
-  /** Write the single-file form, in which addresses are a stream of their own. Default false. */
+  /** Write the single-file form, which stores addresses in a stream of their own. Default false. */
   splitAddr?: boolean
-  /** How hard the streams of the single-file form are deflated, from 1 to 9, or 0 for not at all. Default 6. */
+  /** The deflate level of the streams of the single-file form: 1 to 9, or 0 for no compression. Default 6. */
   splitLevel?: number
 }
 
@@ -43,7 +43,7 @@ export const hatf: Format<HatfDecodeOptions, HatfFormatEncodeOptions> = {
     const encoder = new HatfEncoder(options)
     if (splitAddr !== true) return encoder
     return new SplitEncoder(encoder, {
-      // With those under baseOffset and delta among them, files are up to a fifth shorter.
+      // Including the addresses stored under baseOffset and delta makes files up to a fifth smaller.
       encoded: true,
       ...(splitLevel !== undefined && { level: splitLevel }),
       ...(options.latency === true && { blockBytes: 1 }),

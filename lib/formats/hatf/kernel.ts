@@ -2,7 +2,7 @@ import { shared, type Kernel } from '../../kernel/instance.js'
 import type { Global, KernelExports } from '../../kernel/load.js'
 import { FIELD_NAMES, Width } from './layout.js'
 
-/** kernel/hatf.ts, which says what each of these is. */
+/** The exports of kernel/hatf.ts, which documents them. */
 export interface HatfKernel extends KernelExports {
   readonly STATE: Global
   readonly STATE_BYTES: Global
@@ -45,13 +45,13 @@ export interface HatfKernel extends KernelExports {
 
 export const hatfKernel = shared<HatfKernel>('hatf')
 
-/** Why the kernel stopped reading. What is above these is a fault. */
+/** Why the kernel stopped reading. Higher values are faults. */
 export const Stop = { usedUp: 0, full: 1, comment: 2, data: 3 } as const
 
-/** What the kernel wants to be done about the last event that it lowered. */
+/** What the kernel asks the encoder to do for the last event that it lowered. */
 export const Todo = { nothing: 0, attributes: 1, comment: 2 } as const
 
-/** The words for a fault of a record. */
+/** The text for a fault of a record. */
 export function faultOf({ faultValue, faultField }: HatfKernel, stop: number): string {
   const value = faultValue.value
   const field = faultField.value
@@ -76,14 +76,14 @@ export function faultOf({ faultValue, faultField }: HatfKernel, stop: number): s
   }
 }
 
-/** What a decoder or encoder keeps of the kernel's state while others use it. */
+/** A decoder's or encoder's copy of the kernel's state, kept while others use the kernel. */
 export class KernelState {
   private readonly bytes: Uint8Array
   private readonly own: Uint8Array
 
   /**
-   * The state at the beginning of a stream.
-   * @param configure sets in the kernel's state what is not the same for all
+   * The state at the start of a stream.
+   * @param configure sets what differs from the default in the kernel's state
    */
   constructor({ run }: Kernel<HatfKernel>, configure?: (run: HatfKernel) => void) {
     this.bytes = new Uint8Array(run.memory.buffer, run.STATE.value, run.STATE_BYTES.value)

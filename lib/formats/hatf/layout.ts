@@ -21,40 +21,40 @@ export const Tag = {
   metadata: 11,
 } as const
 
-/** How many tags have fields whose layout metadata can change: 0 to 9. */
+/** The number of tags with fields whose layout metadata can change: 0 to 9. */
 export const LAID_OUT_TAGS = 10
 
 /** The second byte of a metadata record. */
 export const Op = { fieldSize: 1, fieldInterpretation: 2 } as const
 
-/** The third byte of a metadata record: which field it is about. */
+/** The third byte of a metadata record: the field it concerns. */
 export const Field = { size: 0, address: 1, time: 2, thread: 3, heap: 4, attributes: 5 } as const
 
 /** The names of the fields, by code. */
 export const FIELD_NAMES = ['size', 'address', 'time', 'thread', 'heap', 'attributes'] as const
 
-/** How many fields there are. */
+/** The number of fields. */
 export const FIELD_COUNT = FIELD_NAMES.length
 
 /**
- * The widths of attributes that begin with their length, in one byte or in two. Other widths are 0, 1, 2, 4 and 8
+ * The widths of attributes that start with their length, in one byte or in two. Other widths are 0, 1, 2, 4 and 8
  * bytes.
  */
 export const Width = { v1: 9, v2: 10 } as const
 
-/** How a field's value comes from what is stored. */
+/** How a field's value is derived from what is stored. */
 export const Interpretation = { none: 0, default: 1, baseOffset: 2, delta: 3, stride: 4 } as const
 
 /** The length of a metadata record without arguments, and of a comment without its text. */
 export const HEAD = 4
 
-/** The most bytes that the attributes of a record or the text of a comment can have. */
+/** The maximum length of a record's attributes or a comment's text. */
 export const MAX_BYTES = 0xffff
 
-/** No record is longer: the tag, seven numbers of 8 bytes, and attributes with their length. */
+/** The maximum length of a record: the tag, seven numbers of 8 bytes, and attributes with their length. */
 export const MAX_RECORD_BYTES = 1 + 7 * 8 + 2 + MAX_BYTES
 
-/** What HATF itself has a place for, by kind of event. */
+/** What HATF itself can represent, by kind of event. */
 export const CARRIED: Carried = {
   alloc: fieldSet('size', 'address', 'thread', 'heap', 'time', 'attributes'),
   free: fieldSet('address', 'thread', 'heap', 'time', 'attributes'),
@@ -67,7 +67,7 @@ export const CARRIED: Carried = {
   comment: fieldSet('text'),
 }
 
-/** The byte length of the metadata record of which `bytes[pos..pos + 4)` is the head; 4 if that is none. */
+/** The byte length of the metadata record whose head is `bytes[pos..pos + 4)`; 4 if it is invalid. */
 export function metadataLength(bytes: Uint8Array, pos: number): number {
   if (bytes[pos + 1] !== Op.fieldInterpretation) return HEAD
   const interpretation = bytes[pos + 3] as number

@@ -1,28 +1,28 @@
 import type { Kernel } from '../../kernel/instance.js'
 import type { HatfKernel } from './kernel.js'
 
-/** How many records are looked at together to choose their layouts. */
+/** The number of records whose layouts are chosen together. */
 export const WINDOW_RECORDS = 2048
 
-/** Whose records lie in the kernel's memory. */
+/** The owner of the records in a kernel's memory. */
 const owners = new WeakMap<Kernel<HatfKernel>, Records>()
 
 /**
- * The records of an encoder that have not been written yet. They lie in the kernel's memory. When another encoder needs
- * it, those that are new are copied out of it, and all of them are copied back when they are to be written.
+ * The records of an encoder that have not been written yet. They are stored in the kernel's memory. When another
+ * encoder needs that memory, new records are copied out; all of them are copied back before they are written.
  */
 export class Records {
-  /** How many records there are. The encoder sets it when it has added some. */
+  /** The number of records. The encoder sets it after adding some. */
   count = 0
   private readonly length: number
   private readonly bytes: Uint8Array
   private readonly words: Uint32Array
-  /** Where a record says where its data ends, in words. */
+  /** The offset, in words, of the field that holds the end of a record's data. */
   private readonly dataEndAt: number
   private own = new Uint8Array(0)
-  /** How many records, from the first, are in `own`. */
+  /** The number of records, from the first, that `own` holds. */
   private saved = 0
-  /** The records before this one are not in the kernel's memory. */
+  /** Records before this one are not in the kernel's memory. */
   private from = 0
 
   constructor(private readonly kernel: Kernel<HatfKernel>) {
@@ -33,7 +33,7 @@ export class Records {
     this.dataEndAt = R_DATA_END.value / 4
   }
 
-  /** Makes the kernel's memory its own: records can be added. */
+  /** Takes over the kernel's memory, so that records can be added. */
   enter(): void {
     const owner = owners.get(this.kernel)
     if (owner === this) return
@@ -42,25 +42,25 @@ export class Records {
     this.from = this.count
   }
 
-  /** Makes sure that all records are there. */
+  /** Ensures that all records are in the kernel's memory. */
   restore(): void {
     if (this.from > 0) this.bytes.set(this.own.subarray(0, this.from * this.length))
     this.from = 0
   }
 
-  /** Forgets all records. */
+  /** Clears all records. */
   clear(): void {
     this.count = 0
     this.saved = 0
     this.from = 0
   }
 
-  /** Where the data of a record ends in that of all. */
+  /** The end of a record's data within the data of all records. */
   dataEnd(r: number): number {
     return this.words[(r * this.length) / 4 + this.dataEndAt] as number
   }
 
-  /** Sets where the data of the last record ends. */
+  /** Sets the end of the last record's data. */
   endData(end: number): void {
     this.words[((this.count - 1) * this.length) / 4 + this.dataEndAt] = end
   }

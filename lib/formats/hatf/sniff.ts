@@ -2,9 +2,9 @@ import { HatfDecoder } from './decode.js'
 import { formOf } from './split/layout.js'
 
 /**
- * Whether bytes may well be the beginning of a HATF file. The single-file form has a magic number. For a stream of
- * records there is none to go by, so this tries: they must make sense as far as they go, one of them at least must be
- * whole, and the bytes must be neither text nor all zero. Formats that have a magic number are to be tried before.
+ * Whether bytes may be the start of a HATF file. The single-file form has a magic number. A stream of records has none,
+ * so this function tries to read it: the records must be valid as far as they go, at least one must be complete, and
+ * the bytes must be neither text nor all zero. Formats with a magic number must be tried first.
  */
 export function sniff(head: Uint8Array): boolean {
   return formOf(head, true) === 'split' || areRecords(head)

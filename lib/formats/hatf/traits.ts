@@ -1,7 +1,7 @@
 import type { FormatTraits, OptionSpec } from '../../event/format.js'
 import { DEFAULT_PRESET, PRESETS, strategyNames, type Strategies } from './plan/strategies.js'
 
-/** What commands tell of the format. */
+/** The facts about the format that commands show. */
 export const traits: FormatTraits = {
   name: 'hatf',
   title: 'HATF 1.0',
@@ -41,7 +41,7 @@ export const traits: FormatTraits = {
   },
 }
 
-/** The option that lays out one field in another way than the preset does. */
+/** The option that chooses another strategy for one field. */
 function encoding(field: keyof Strategies): OptionSpec {
   const help = `how to lay out the field ${field}, if not as the preset does`
   return { help, default: undefined, value: 'NAME', values: strategyNames(field) }

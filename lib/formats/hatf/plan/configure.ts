@@ -2,17 +2,17 @@ import type { HatfKernel } from '../kernel.js'
 import { FIELD_COUNT, FIELD_NAMES, Field, Width } from '../layout.js'
 import { PLAIN, SINGLE, strategyOf, type Strategies } from './strategies.js'
 
-/** How many bytes the kernel has for the layouts of a field. */
+/** The number of bytes that the kernel reserves for the layouts of a field. */
 const LAYOUTS_BYTES = 18
 
-/** Whether some field has layouts to choose from: then as many records as can be are looked at together. */
+/** Whether any field has layouts to choose from, so that a whole window of records is considered together. */
 export function looksAhead(strategies: Strategies): boolean {
   return FIELD_NAMES.some((name) => typeof strategyOf(name, strategies[name]) !== 'string')
 }
 
 /**
- * Tells the kernel how to lay out fields, in the state at the beginning of a stream.
- * @throws RangeError when there is no strategy of such a name
+ * Sets the strategies in the kernel's state at the start of a stream.
+ * @throws RangeError on an unknown strategy
  */
 export function configure(run: HatfKernel, strategies: Strategies): void {
   const bytes = (address: number, length: number) => new Uint8Array(run.memory.buffer, address, length)

@@ -8,12 +8,12 @@ export interface Layout {
   readonly width: number
 }
 
-/** Values as they are, in each of these widths. */
+/** Plain values, in each of these widths. */
 export function asIs(...widths: number[]): Layout[] {
   return widths.map((width) => ({ interpretation: Interpretation.none, width }))
 }
 
-/** Nothing, for runs of equal values. */
+/** Nothing stored: for runs of equal values. */
 export const constant: Layout = { interpretation: Interpretation.default, width: 0 }
 
 /** Signed distances from a base, in each of these widths. */
@@ -21,10 +21,10 @@ export function baseOffset(...widths: number[]): Layout[] {
   return widths.map((width) => ({ interpretation: Interpretation.baseOffset, width }))
 }
 
-/** Signed distances from the value before, in each of these widths. */
+/** Signed distances from the previous value, in each of these widths. */
 export function delta(...widths: number[]): Layout[] {
   return widths.map((width) => ({ interpretation: Interpretation.delta, width }))
 }
 
-/** Nothing, for runs of values that are equally far from each other. */
+/** Nothing stored: for runs of equidistant values. */
 export const stride: Layout = { interpretation: Interpretation.stride, width: 0 }

@@ -1,21 +1,21 @@
 import { Width, type FIELD_NAMES } from '../layout.js'
 import { asIs, baseOffset, constant, delta, stride, type Layout } from './layouts.js'
 
-/** Stored as it is, without looking ahead. */
+/** Stored as it is, without lookahead. */
 export const PLAIN = 'plain'
-/** A default until the first other value, without looking ahead. */
+/** A default until the value first changes, without lookahead. */
 export const SINGLE = 'single'
 
-/** What to choose the layouts of a field from, or how to do without. */
+/** The layouts that a field's layout is chosen from, or a strategy that needs no choice. */
 export type Strategy = typeof PLAIN | typeof SINGLE | readonly Layout[]
 
 const ANY_WIDTH = asIs(1, 2, 4, 8)
-/** Those that plain storing uses. */
+/** The layouts of plain storing. */
 const WIDE = asIs(4, 8)
 const BASES = baseOffset(1, 2, 4)
 const THREADS = { plain: PLAIN, single: SINGLE, runs: [...asIs(0), ...ANY_WIDTH, constant] } as const
 
-/** The strategies for each field, by name: what to choose the layout of each run from. */
+/** The strategies of each field, by name: the layouts that each run may use. */
 const STRATEGIES = {
   size: { naive: PLAIN, small: ANY_WIDTH, same: [...WIDE, constant], combined: [...ANY_WIDTH, constant] },
   address: {
@@ -46,9 +46,9 @@ export const PRESETS = {
   best: { size: 'combined', address: 'best', thread: 'runs', heap: 'runs', time: 'delta', attributes: 'fitted' },
 } as const satisfies Record<string, Strategies>
 
-/** What `strategiesOf` can be told: a preset, and other strategies than it has for some fields. */
+/** Options of `strategiesOf`: a preset, and other strategies for single fields. */
 export interface StrategyOptions {
-  /** `best`, the default, takes the fewest bytes; `naive` does not look ahead, and stores values as they are. */
+  /** `best`, the default, takes the fewest bytes; `naive` stores values as they are, without lookahead. */
   preset?: keyof typeof PRESETS
   sizeEncoding?: StrategyName<'size'>
   addressEncoding?: StrategyName<'address'>
@@ -58,10 +58,10 @@ export interface StrategyOptions {
   attributesEncoding?: StrategyName<'attributes'>
 }
 
-/** The preset of encoders that are told nothing. */
+/** The default preset. */
 export const DEFAULT_PRESET = 'best'
 
-/** The strategy for each field. @throws RangeError when there is no such preset */
+/** The strategy of each field. @throws RangeError on an unknown preset */
 export function strategiesOf(options: StrategyOptions): Strategies {
   const { preset = DEFAULT_PRESET } = options
   if (!Object.hasOwn(PRESETS, preset)) {
@@ -78,12 +78,12 @@ export function strategiesOf(options: StrategyOptions): Strategies {
   }
 }
 
-/** The names of the strategies for a field. */
+/** The names of the strategies of a field. */
 export function strategyNames(field: keyof Strategies): string[] {
   return Object.keys(STRATEGIES[field])
 }
 
-/** The strategy for a field of this name. @throws RangeError when there is none */
+/** The strategy of a field with this name. @throws RangeError on an unknown name */
 export function strategyOf(field: keyof Strategies, name: string): Strategy {
   const strategies: Readonly<Record<string, Strategy>> = STRATEGIES[field]
   const strategy = Object.hasOwn(strategies, name) ? strategies[name] : undefined
