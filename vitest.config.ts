@@ -1,13 +1,16 @@
-import { configDefaults, defineConfig } from 'vitest/config'
+import { defineConfig } from 'vitest/config'
 
 export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
-    // What takes long is for `npm run test:slow`.
-    exclude: [...configDefaults.exclude, '**/*.slow.test.ts'],
     reporters: ['default', './test/support/tally.ts'],
     // Tests of commands start processes of their own; two workers keep small machines sane.
     maxWorkers: 2,
     testTimeout: 60_000,
+    strictTags: true,
+    tags: [
+      { name: 'slow', description: 'run by npm run test:slow', skip: true },
+      { name: 'corpus', description: 'run by npm run test:slow, and need the corpus', skip: true },
+    ],
   },
 })

@@ -1,12 +1,16 @@
-import { configDefaults, defineConfig } from 'vitest/config'
+import { defineConfig } from 'vitest/config'
+import { CORPUS, hasCorpus } from './test/support/corpus.js'
 import quick from './vitest.config.js'
 
 /** All tests, the slow ones too, and property tests at their full number of runs. */
 export default defineConfig({
   test: {
     ...quick.test,
-    exclude: configDefaults.exclude,
     env: { HEAPFLOW_RUNS: process.env['HEAPFLOW_RUNS'] ?? '1' },
     testTimeout: 300_000,
+    tags: [
+      { name: 'slow', description: 'slow' },
+      { name: 'corpus', description: `need the corpus, ${CORPUS}, which is not there`, skip: !hasCorpus },
+    ],
   },
 })

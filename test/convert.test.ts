@@ -1,12 +1,12 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { gunzipSync } from 'node:zlib'
-import { describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import type { EventBatch } from '../lib/event/batch.js'
 import { fieldNames, fieldSet, type FieldName, type KindName } from '../lib/event/fields.js'
 import type { TimeUnit } from '../lib/event/header.js'
 import type { Format } from '../lib/event/format.js'
 import { formatNamed, FORMATS, sniffFormat } from '../lib/entry/registry.js'
-import { corpusFile, hasCorpus } from './support/corpus.js'
+import { corpusFile } from './support/corpus.js'
 import { decodeAll, encodeAll } from './support/drive.js'
 
 /** What stands for the block itself, and is compared as such. */
@@ -14,24 +14,22 @@ const BLOCK = fieldSet('address', 'oldAddress', 'size', 'outcome', 'index')
 /** No more events than this are taken of a trace. */
 const ENOUGH = 30_000
 
-/** Real traces in the repository and, where it is there, of the corpus; of formats without any, the golden ones. */
+/** Real traces in the repository; of formats without any, the golden ones. */
 const TRACES = [
   ['fixtures/mtrc/git.mtrc.gz'],
+  ['fixtures/mtrc/fork-parent64.mtrc'],
+  ['fixtures/mtrc/small64.mtrc.gz'],
   ['fixtures/replay/mstress-head.txt.gz'],
   ['fixtures/replay/twolf-head.txt'],
   ['fixtures/hatf/espresso-head.hatf'],
   ...['hatf', 'heapmon', 'kmemtrace', 'mtrc', 'replay'].flatMap((name) =>
     goldens(name).map((file) => [`golden/${name}/${file}`]),
   ),
-  ...(hasCorpus
-    ? [
-        ['corpus/mtrc/mt64.mtrc'],
-        ['corpus/mtrc/fork-parent64.mtrc'],
-        ['corpus/mtrc/legacy-gcc.mtrc'],
-        ['corpus/memory-replay/systemui.txt'],
-      ]
-    : []),
 ] as [string][]
+
+const IN_CORPUS = [['corpus/mtrc/mt64.mtrc'], ['corpus/mtrc/legacy-gcc.mtrc'], ['corpus/replay/systemui.txt']] as [
+  string,
+][]
 
 function goldens(format: string): string[] {
   return readdirSync(new URL(`golden/${format}/`, import.meta.url)).filter(
@@ -40,7 +38,7 @@ function goldens(format: string): string[] {
 }
 
 function bytesOf(path: string): Uint8Array {
-  if (path.startsWith('corpus/')) return corpusFile(path.slice('corpus/'.length))
+  if (path.startsWith('corpus/')) return corpusFile(path.slice('corpus/'.length).replace('replay/', 'memory-replay/'))
   const bytes = readFileSync(new URL(path, import.meta.url))
   return path.endsWith('.gz') ? gunzipSync(bytes) : bytes
 }
@@ -152,10 +150,14 @@ function convert(
 
 const unitOf = (batches: readonly EventBatch[]): TimeUnit | undefined => batches[0]?.header.timeUnit
 
-describe.each(TRACES)('%s', (path) => {
-  const bytes = bytesOf(path)
-  const from = sniffFormat(bytes.subarray(0, 4096)) as Format
-  const source = head(decodeAll(from.decoder(), bytes).batches)
+function convertsToAndFro(path: string): void {
+  const from = formatNamed(path.split('/')[1] as string) as Format
+  let source: EventBatch[] = []
+  beforeAll(() => {
+    const bytes = bytesOf(path)
+    expect(sniffFormat(bytes.subarray(0, 4096))).toBe(from)
+    source = head(decodeAll(from.decoder(), bytes).batches)
+  })
 
   test.each(FORMATS.filter((to) => to !== from).map(({ name }) => [name]))(
     'to %s and back keeps what the table says',
@@ -181,4 +183,7 @@ describe.each(TRACES)('%s', (path) => {
       ])
     },
   )
-})
+}
+
+describe.each(TRACES)('%s', convertsToAndFro)
+describe.each(IN_CORPUS)('%s', { tags: ['corpus'] }, convertsToAndFro)

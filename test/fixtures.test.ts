@@ -10,9 +10,12 @@ import { decompress } from '../lib/streams/decompress.js'
 import { decodeAll, encodeAll } from './support/drive.js'
 
 const directory = new URL('fixtures/', import.meta.url)
-const paths = readdirSync(directory, { withFileTypes: true })
+const files = readdirSync(directory, { withFileTypes: true })
   .filter((entry) => entry.isDirectory())
   .flatMap(({ name }) => readdirSync(new URL(`${name}/`, directory)).map((file) => `${name}/${file}`))
+/** What other software prints for a trace of that name. */
+const REPORT = /\.(verbose|stats)\.txt(\.gz)?$/
+const paths = files.filter((path) => !REPORT.test(path))
 
 /** The number of events by path, as the table in the README says. */
 const events = new Map(
@@ -24,6 +27,13 @@ const events = new Map(
 describe('fixtures', () => {
   test('the README names each file', () => {
     expect([...events.keys()].toSorted()).toEqual(paths.toSorted())
+  })
+
+  test('each report is of a trace', () => {
+    const names = paths.map((path) => path.replace(/\.mtrc(\.gz)?$/, ''))
+    const reports = files.filter((path) => REPORT.test(path))
+    expect(reports.length).toBeGreaterThan(0)
+    for (const path of reports) expect(names).toContain(path.replace(REPORT, ''))
   })
 
   test.each(paths)('%s is recognised and decodes', async (path) => {

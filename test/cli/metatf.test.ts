@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest'
 import { formatFileHeader, parseFileHeader } from '../../lib/metatf/binary/index.js'
 import { headerLength } from '../../lib/metatf/binary/layout.js'
 import { commandLine, scratch, shell } from '../support/commands.js'
-import { corpusFile, corpusPath, hasCorpus } from '../support/corpus.js'
+import { corpusFile, corpusPath } from '../support/corpus.js'
 
 /** Allocations, and marks that a program sets among them. */
 const MARKS = `// A format of our own
@@ -498,7 +498,7 @@ describe('other commands', () => {
   })
 })
 
-describe.skipIf(!hasCorpus)('real HATF in ASCII', () => {
+describe('real HATF in ASCII', { tags: ['corpus'] }, () => {
   test.each(['mt64', 'legacy-cpp', 'small32'])('%s', async (name) => {
     const path = corpusPath(`hatf-ascii/${name}.hatf.gz`)
     const { stdout, code } = await shell(

@@ -11,7 +11,7 @@ import { bytes, grouped, rounded, tableLines, visible } from '../../lib/cli/repo
 import { mtrc, ndjson } from '../../lib/entry/index.js'
 import { StatisticsCollector } from '../../lib/transforms/statistics/collector.js'
 import { scratch, shell } from '../support/commands.js'
-import { corpusFile, hasCorpus } from '../support/corpus.js'
+import { mpatrolFile } from '../formats/mtrc/mpatrol.js'
 import { drive, encodeEvents } from '../support/drive.js'
 import { HEADER, inBatches } from '../transforms/events.js'
 
@@ -135,14 +135,14 @@ describe('hf-stats', () => {
     expect(stderr).toMatch(message)
   })
 
-  test.skipIf(!hasCorpus)("prints what mpatrol's reader prints for a program that forked", async () => {
-    const input = corpusFile('mtrc/fork-parent64.mtrc')
+  test("prints what mpatrol's reader prints for a program that forked", async () => {
+    const input = mpatrolFile('fork-parent64.mtrc')
     expect(
-      (await shell('hf-stats --mpatrol 2>/dev/null', input)).stdout.equals(corpusFile('mtrc/fork-parent64.stats.txt')),
+      (await shell('hf-stats --mpatrol 2>/dev/null', input)).stdout.equals(mpatrolFile('fork-parent64.stats.txt')),
     ).toBe(true)
     expect(
       (await shell('mtrc-decode 2>/dev/null | hf-stats --table --sources 2>/dev/null', input)).stdout.equals(
-        corpusFile('mtrc/fork-parent64.verbose.txt'),
+        mpatrolFile('fork-parent64.verbose.txt'),
       ),
     ).toBe(true)
   })

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
-import { corpusPath, hasCorpus } from '../support/corpus.js'
+import { corpusPath } from '../support/corpus.js'
 import { scratch, shell } from '../support/commands.js'
 
 /** A free by another thread that was recorded behind the reuse of its address, and a free of nothing that is known. */
@@ -94,7 +94,7 @@ describe('hf-verify', () => {
     expect(stderr).toMatch(message)
   })
 
-  describe.skipIf(!hasCorpus)('on real traces', () => {
+  describe('on real traces', { tags: ['corpus'] }, () => {
     test.each(['mtrc/small64pie.mtrc', 'mtrc/espresso-tiny32.mtrc.gz', 'memory-replay/systemui.zip'])(
       '%s has sizes of 0 only, and can be mended',
       async (name) => {

@@ -8,7 +8,7 @@ import { replay } from '../../lib/formats/replay/index.js'
 import { binaryDecoder, binaryEncoder, type BinaryEncodeOptions } from '../../lib/metatf/binary/index.js'
 import { parseDtd, type Dtd } from '../../lib/metatf/index.js'
 import { NdjsonEncoder } from '../../lib/formats/ndjson/encode.js'
-import { corpusFile, hasCorpus } from '../support/corpus.js'
+import { corpusFile } from '../support/corpus.js'
 import { decodeAll, encodeAll, encodeEvents } from '../support/drive.js'
 import { exampleDtd } from './binary/support.js'
 
@@ -194,12 +194,16 @@ describe('MTRC', () => {
     expect(read.events).toEqual(old.events.map((event) => (event.kind === 'reserve' ? event : { ...event, ...zeros })))
   })
 
-  test.skipIf(!hasCorpus).each(['mt64', 'cxx64', 'espresso-tiny32', 'small64pie'])('a trace of mpatrol: %s', (name) => {
-    const bytes = corpusFile(`mtrc/${name}.mtrc`)
-    const { again, losses } = check(bytes, false)
-    expect(losses).toEqual({})
-    expect(Buffer.compare(again, bytes)).toBe(0)
-  })
+  test.each(['mt64', 'cxx64', 'espresso-tiny32', 'small64pie'])(
+    'a trace of mpatrol: %s',
+    { tags: ['corpus'] },
+    (name) => {
+      const bytes = corpusFile(`mtrc/${name}.mtrc`)
+      const { again, losses } = check(bytes, false)
+      expect(losses).toEqual({})
+      expect(Buffer.compare(again, bytes)).toBe(0)
+    },
+  )
 })
 
 describe('hatf10-sections.dtd', () => {

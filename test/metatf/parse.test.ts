@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { METADATA_PROPERTIES, parseDtd, type Dtd, type Field, type Leaf, type Section } from '../../lib/metatf/index.js'
-import { corpusFile, hasCorpus } from '../support/corpus.js'
+import { corpusFile } from '../support/corpus.js'
 import { dtdError, leafOf, recordOf, withoutPlaces } from './support.js'
 
 /** Properties of small numbers, so that the DTDs of the tests can be short. */
@@ -161,7 +161,7 @@ section heap 7 {
     expect(version('## MetaTF: 1.2\n')).toBe('1.2')
   })
 
-  test.skipIf(!hasCorpus)('is what mpatrol ships', () => {
+  test('is what mpatrol ships', { tags: ['corpus'] }, () => {
     const dtd = parseDtd(corpusFile('hatf-ascii/hatf.dtd'), 'hatf.dtd')
     expect(tagsOf(dtd.sections[1])).toEqual([
       '1 alloc',

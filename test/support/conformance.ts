@@ -10,6 +10,7 @@ import type { Format } from '../../lib/event/format.js'
 import { sniffFormat } from '../../lib/entry/registry.js'
 import { ndjson } from '../../lib/formats/ndjson/index.js'
 import { decodeAll, drive, encodeAll, encodeEvents, slices } from './drive.js'
+import { someOf } from './runs.js'
 
 const GOLDEN = fileURLToPath(new URL('../golden/', import.meta.url))
 const SIZES = [1, 7, 64, 1 << 20]
@@ -86,7 +87,7 @@ export function conformance(format: Format, { raw, random, encode = {}, lookedAh
       })
 
       test('any bit flipped: an error, or another trace that can be written', () => {
-        for (let bit = 0; bit < bytes.length * 8; bit++) {
+        for (const bit of someOf(bytes.length * 8)) {
           const flipped = bytes.slice()
           flipped[bit >> 3] = (flipped[bit >> 3] as number) ^ (1 << (bit & 7))
           const { batches, events, error } = decodeAll(format.decoder(), flipped)

@@ -4,7 +4,13 @@ import { gunzipSync } from 'node:zlib'
 
 const root = new URL('../../../shared/corpus/', import.meta.url)
 
-/** Whether the larger corpus of real traces lies beside the checkout; tests that want it skip where it does not. */
+/** The folder of the larger corpus of real traces, beside the checkout. */
+export const CORPUS = fileURLToPath(root)
+
+/**
+ * Whether the corpus is there. A test that reads it has the tag `corpus`, which skips it where this is false; this is
+ * for what is read to list the tests.
+ */
 export const hasCorpus = existsSync(root)
 
 /** A file of the corpus, inflated if it is there as `.gz` only. */

@@ -354,7 +354,7 @@ describe('a merge', () => {
       expect(held).toBeLessThan(24 * MB)
     })
 
-    test('and where they are long lists of few strings', () => {
+    test('and where they are long lists of few strings', { tags: ['slow'] }, () => {
       const lists = function* (): Generator<EventBatch> {
         for (let b = 0; b < 60; b++)
           yield* inBatches(

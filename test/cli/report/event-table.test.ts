@@ -6,7 +6,7 @@ import { EventTable, type EventTableOptions } from '../../../lib/cli/report/even
 import { mpatrolText, roundedMean } from '../../../lib/cli/report/mpatrol.js'
 import { MtrcDecoder } from '../../../lib/formats/mtrc/index.js'
 import { StatisticsCollector } from '../../../lib/transforms/statistics/collector.js'
-import { corpusFile, hasCorpus } from '../../support/corpus.js'
+import { IN_CORPUS, mpatrolFile, RECORDED } from '../../formats/mtrc/mpatrol.js'
 import { drive, slices } from '../../support/drive.js'
 import { anyEvent, HEADER, inBatches } from '../../transforms/events.js'
 
@@ -26,23 +26,9 @@ function table(
 const rows = (events: readonly TraceEvent[], options?: EventTableOptions) =>
   table(events, options).split('\n\n')[0]!.split('\n').slice(2)
 
-const TRACES = [
-  'cxx64',
-  'espresso-tiny32',
-  'espresso-tiny64pie',
-  'fork-child64',
-  'fork-parent64',
-  'legacy-cpp',
-  'legacy-gcc',
-  'mt64',
-  'small32',
-  'small64',
-  'small64pie',
-] as const
-
-describe.skipIf(!hasCorpus).each(TRACES)('the real trace %s', (name) => {
-  const batches = () => drive(new MtrcDecoder(), slices(corpusFile(`mtrc/${name}.mtrc`), 65_536)).out
-  const expected = (kind: string) => Buffer.from(corpusFile(`mtrc/${name}.${kind}.txt`)).toString()
+function comparesWithMpatrol(name: string): void {
+  const batches = () => drive(new MtrcDecoder(), slices(mpatrolFile(`${name}.mtrc`), 65_536)).out
+  const expected = (kind: string) => Buffer.from(mpatrolFile(`${name}.${kind}.txt`)).toString()
 
   it("has the table and statistics that mpatrol's own reader prints", () => {
     const { out, error } = drive(new EventTable({ sources: true }), batches())
@@ -59,7 +45,10 @@ describe.skipIf(!hasCorpus).each(TRACES)('the real trace %s', (name) => {
       if (JSON.stringify(batch.header) === JSON.stringify(first?.header)) collector.add(batch)
     expect(mpatrolText(collector.finish().mpatrol)).toBe(expected('stats'))
   })
-})
+}
+
+describe.each(RECORDED)('the real trace %s', comparesWithMpatrol)
+describe.each(IN_CORPUS)('the real trace %s of the corpus', { tags: ['corpus'] }, comparesWithMpatrol)
 
 describe('EventTable', () => {
   test('numbers the blocks of traces that have no indices, and tells of frees what they freed', () => {

@@ -27,7 +27,7 @@ function essence(bytes: Uint8Array, decoder: Decoder): string[] {
     .map(({ kind, size, address, oldAddress }) => [kind, kind === 'free' ? '' : size, address, oldAddress].join(' '))
 }
 
-describe.skipIf(!hasCorpus)("mpatrol's own conversions", () => {
+describe("mpatrol's own conversions", { tags: ['corpus'] }, () => {
   it.each(NAMES)('%s: the events of the trace that it was made from, and back byte for byte', (name) => {
     const bytes = corpusFile(`hatf-ascii/${name}.hatf`)
     expect(sniffFormat(bytes)?.name).toBe('hatf-ascii')

@@ -3,7 +3,7 @@ import type { EventBatch, TraceEvent } from '../../../lib/event/batch.js'
 import { HatfDecoder, HatfEncoder, type HatfEncodeOptions } from '../../../lib/formats/hatf/index.js'
 import { mtrc } from '../../../lib/formats/mtrc/index.js'
 import { replay } from '../../../lib/formats/replay/index.js'
-import { corpusFile, hasCorpus } from '../../support/corpus.js'
+import { corpusFile } from '../../support/corpus.js'
 import { decodeAll, drive, encodeAll } from '../../support/drive.js'
 import { PLAIN } from './bytes.js'
 
@@ -22,7 +22,7 @@ function plain(event: TraceEvent): Partial<TraceEvent> {
   return common
 }
 
-describe.skipIf(!hasCorpus)('real traces', () => {
+describe('real traces', { tags: ['corpus'] }, () => {
   it.each(['git', 'mstress', 'python'])('memory_replay %s comes back', (name) => {
     const source = decodeAll(replay.decoder(), corpusFile(`memory-replay/${name}.txt`).subarray(0, 2_000_000))
     const bytes = encodeAll(new HatfEncoder(), source.batches)

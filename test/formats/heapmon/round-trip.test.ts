@@ -65,7 +65,7 @@ describe('any trace', () => {
       }),
       { numRuns: runs(3000) },
     )
-    expect(kept).toBeGreaterThan(300)
+    expect(kept).toBeGreaterThan(runs(3000) / 10)
   })
 })
 
@@ -120,7 +120,7 @@ describe('any line', () => {
       }),
       { numRuns: runs(20_000) },
     )
-    expect(valid).toBeGreaterThan(5000)
-    expect(valid).toBeLessThan(15_000)
+    expect(valid).toBeGreaterThan(runs(20_000) / 4)
+    expect(valid).toBeLessThan((runs(20_000) / 4) * 3)
   })
 })

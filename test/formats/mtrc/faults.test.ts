@@ -2,8 +2,9 @@ import { describe, expect, it } from 'vitest'
 import { TraceError } from '../../../lib/event/error.js'
 import { MtrcDecoder } from '../../../lib/formats/mtrc/index.js'
 import { decodeAll } from '../../support/drive.js'
-import { corpusFile, hasCorpus } from '../../support/corpus.js'
+import { someOf } from '../../support/runs.js'
 import { END, LP64, OLD, SMALL, hex, join } from './bytes.js'
+import { mpatrolFile } from './mpatrol.js'
 
 const decode = (bytes: Uint8Array, size?: number) => decodeAll(new MtrcDecoder(), bytes, size)
 
@@ -94,14 +95,11 @@ function expectTruncations(bytes: Uint8Array, size?: number): void {
 
 /** Whatever bit is wrong, the outcome is other events or a TraceError. */
 function expectFlips(bytes: Uint8Array, size?: number): void {
-  for (let at = 0; at < bytes.length; at++) {
-    for (let bit = 0; bit < 8; bit++) {
-      const flipped = bytes.slice()
-      flipped[at] = (flipped[at] as number) ^ (1 << bit)
-      const { error } = decode(flipped, size)
-      if (error !== undefined && !(error instanceof TraceError))
-        throw new Error(`byte ${at}, bit ${bit}`, { cause: error })
-    }
+  for (const bit of someOf(bytes.length * 8)) {
+    const flipped = bytes.slice()
+    flipped[bit >> 3] = (flipped[bit >> 3] as number) ^ (1 << (bit & 7))
+    const { error } = decode(flipped, size)
+    if (error !== undefined && !(error instanceof TraceError)) throw new Error(`bit ${bit}`, { cause: error })
   }
 }
 
@@ -120,10 +118,10 @@ describe('truncation at every byte', () => {
     }
   })
 
-  it.skipIf(!hasCorpus)('of a real trace', () => expectTruncations(corpusFile('mtrc/cxx64.mtrc')))
+  it('of a real trace', { tags: ['slow'] }, () => expectTruncations(mpatrolFile('cxx64.mtrc')))
 })
 
 describe('a flipped bit anywhere', () => {
   it.each([1, undefined])('in a small trace in chunks of %s bytes', (size) => expectFlips(SMALL, size))
-  it.skipIf(!hasCorpus)('in a real trace', () => expectFlips(corpusFile('mtrc/cxx64.mtrc')))
+  it('in a real trace', () => expectFlips(mpatrolFile('cxx64.mtrc')))
 })

@@ -228,7 +228,7 @@ describe('the kernel', () => {
     )
   })
 
-  it('reads and writes strings of all sizes, and more of them than it has room for', () => {
+  it('reads and writes strings of all sizes, and more of them than it has room for', { tags: ['slow'] }, () => {
     const sizes = [2047, 2048, 2049, 4096, 30_000, 65_535, 65_536, 65_537, 300_000, 500_000]
     const events = sizes.flatMap((size, i): TraceEvent[] => [
       { kind: 'alloc', size: BigInt(size), function: 'x'.repeat(size), stack: ['main', 'y'.repeat(size + 1), 'main'] },
@@ -250,7 +250,7 @@ describe('the kernel', () => {
       )
   })
 
-  it('reads and writes very many strings and lists', () => {
+  it('reads and writes very many strings and lists', { tags: ['slow'] }, () => {
     const frames = (i: number) => Array.from({ length: 20 }, (_, k) => `f${(i * 31 + k) % 30_000}`)
     const events = Array.from({ length: 6000 }, (_, i): TraceEvent => ({
       kind: 'alloc',

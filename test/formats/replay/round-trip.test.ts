@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { Unzip } from '../../../lib/compression/unzip.js'
 import { ReplayDecoder } from '../../../lib/formats/replay/decode.js'
 import { ReplayEncoder } from '../../../lib/formats/replay/encode.js'
-import { corpusFile, hasCorpus } from '../../support/corpus.js'
+import { corpusFile } from '../../support/corpus.js'
 import { decodeAll, encodeEvents } from '../../support/drive.js'
 import { random } from './random.js'
 
@@ -65,7 +65,7 @@ function* unzipped(bytes: Uint8Array): Generator<Uint8Array> {
   for (let out = stage.next(); out !== null; out = stage.next()) yield out
 }
 
-describe.skipIf(!hasCorpus)('real dumps', () => {
+describe('real dumps', { tags: ['corpus'] }, () => {
   it.each([
     ['systemui', 786_454],
     ['espresso-largest-m32', 3_367_335],

@@ -6,7 +6,7 @@ import { mtrc } from '../../../lib/formats/mtrc/index.js'
 import { replay } from '../../../lib/formats/replay/index.js'
 import { binaryDecoder, binaryEncoder } from '../../../lib/metatf/binary/index.js'
 import { random } from '../../formats/hatf/random.js'
-import { corpusFile, hasCorpus } from '../../support/corpus.js'
+import { corpusFile } from '../../support/corpus.js'
 import { decodeAll, encodeAll, encodeEvents } from '../../support/drive.js'
 import { HATF10, SPLIT } from './support.js'
 
@@ -63,12 +63,12 @@ describe('HATF in Meta-TF', () => {
     )
   })
 
-  test.skipIf(!hasCorpus).each([
+  test.each([
     ['espresso-tiny64pie', mtrc, 'mtrc/espresso-tiny64pie.mtrc'],
     ['mt64', mtrc, 'mtrc/mt64.mtrc'],
     ['git', replay, 'memory-replay/git.txt'],
     ['mstress', replay, 'memory-replay/mstress.txt'],
-  ])('real traces: %s', (_, format, path) => {
+  ])('real traces: %s', { tags: ['corpus'] }, (_, format, path) => {
     const bytes = corpusFile(path).subarray(0, 2_000_000)
     const { events } = decodeAll(format.decoder(), bytes.subarray(0, bytes.lastIndexOf(10) + 1), 65_536)
     expect(events.length).toBeGreaterThan(1000)

@@ -11,6 +11,7 @@ import {
 import { headerLength } from '../../../lib/metatf/binary/layout.js'
 import { parseDtd } from '../../../lib/metatf/index.js'
 import { decodeAll, drive, encodeEvents, slices } from '../../support/drive.js'
+import { someOf } from '../../support/runs.js'
 import { SPLIT, decode, encode, hex } from './support.js'
 
 const HEADER = '7f4d5446 02 02 05 000000000000000000 00000001 0000002d 00000002 782e647464'
@@ -390,7 +391,7 @@ describe('SplitAddr', () => {
         // Without lengths in the header a trace can be cut between records.
         if (contiguous && length > 0) expect(error).toBeInstanceOf(TraceError)
       }
-      for (let bit = 0; bit < bytes.length * 8; bit++) {
+      for (const bit of someOf(bytes.length * 8)) {
         const flipped = bytes.slice()
         flipped[bit >> 3] = (flipped[bit >> 3] as number) ^ (1 << (bit & 7))
         for (const options of [{}, reading(flipped, 100)]) {

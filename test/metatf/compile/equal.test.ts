@@ -65,7 +65,7 @@ test('random traces with metadata: the same events, batches and errors', () => {
     ),
     { numRuns: runs(120) },
   )
-  expect(records).toBeGreaterThan(200)
+  expect(records).toBeGreaterThan(runs(120))
 })
 
 test('traces that are cut or damaged: the same events and the same error', () => {
@@ -136,7 +136,7 @@ test('random events are written as the same bytes, with the same losses and erro
     ),
     { numRuns: runs(120) },
   )
-  expect(written).toBeGreaterThan(800)
+  expect(written).toBeGreaterThan(runs(120) * 6)
 })
 
 test('what random traces hold is written as the same bytes', () => {

@@ -11,7 +11,7 @@ import { mtrc } from '../../../lib/formats/mtrc/index.js'
 import { replay } from '../../../lib/formats/replay/index.js'
 import { RecordReader } from '../../../lib/metatf/binary/read.js'
 import { random } from '../../formats/hatf/random.js'
-import { corpusFile, hasCorpus } from '../../support/corpus.js'
+import { corpusFile } from '../../support/corpus.js'
 import { decodeAll, encodeAll } from '../../support/drive.js'
 import { runs } from '../../support/runs.js'
 import { HATF10, SPLIT } from '../binary/support.js'
@@ -79,11 +79,11 @@ describe('HATF10.dtd, compiled', () => {
     expectSame(events, PAIRS, 65_536)
   })
 
-  test.skipIf(!hasCorpus).each<[string, () => Decoder]>([
+  test.each<[string, () => Decoder]>([
     ['mtrc/espresso-tiny64pie.mtrc', () => mtrc.decoder()],
     ['mtrc/mt64.mtrc', () => mtrc.decoder()],
     ['memory-replay/mstress.txt', () => replay.decoder()],
-  ])('%s', (name, decoder) => {
+  ])('%s', { tags: ['corpus'] }, (name, decoder) => {
     const bytes = corpusFile(name).subarray(0, 600_000)
     const { batches } = decodeAll(decoder(), bytes.subarray(0, bytes.lastIndexOf(10) + 1), 65_536)
     const events = native(batches)

@@ -6,7 +6,7 @@ import { replay } from '../../../lib/formats/replay/index.js'
 import { mtrc } from '../../../lib/formats/mtrc/index.js'
 import { StatisticsCollector } from '../../../lib/transforms/statistics/collector.js'
 import type { SiteStatistics, Statistics, ThreadStatistics } from '../../../lib/transforms/statistics/result.js'
-import { corpusFile, hasCorpus } from '../../support/corpus.js'
+import { corpusFile } from '../../support/corpus.js'
 import { drive, slices } from '../../support/drive.js'
 import { runs } from '../../support/runs.js'
 import { HEADER, inBatches } from '../events.js'
@@ -198,7 +198,7 @@ describe('StatisticsCollector', () => {
   })
 })
 
-describe.skipIf(!hasCorpus)('real traces', () => {
+describe('real traces', { tags: ['corpus'] }, () => {
   const of = (path: string, decoder = replay.decoder()) => {
     const collector = new StatisticsCollector()
     for (const batch of drive(decoder, slices(corpusFile(path), 65_536)).out) collector.add(batch)

@@ -4,7 +4,7 @@ import type { EventBatch } from '../../../../lib/event/batch.js'
 import { Has } from '../../../../lib/event/fields.js'
 import { hatf } from '../../../../lib/formats/hatf/index.js'
 import { ReplayDecoder } from '../../../../lib/formats/replay/index.js'
-import { corpusFile, hasCorpus } from '../../../support/corpus.js'
+import { corpusFile } from '../../../support/corpus.js'
 import { drive, encodeAll, slices } from '../../../support/drive.js'
 import { join, separate } from './support.js'
 
@@ -42,7 +42,7 @@ const MOST: Readonly<Record<string, [raw: number, split: number, file: number]>>
   systemui: [6.2, 1.6, 1.6],
 }
 
-describe.skipIf(!hasCorpus)('real traces', { timeout: 120_000 }, () => {
+describe('real traces', { tags: ['corpus'], timeout: 120_000 }, () => {
   it.each(Object.entries(MOST))('%s is split and joined byte for byte, and small', (name, most) => {
     const { out: batches } = drive(new ReplayDecoder(), slices(corpusFile(`memory-replay/${name}.txt`), CHUNK))
     const bytes = encodeAll(hatf.encoder(), batches)

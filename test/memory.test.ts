@@ -23,7 +23,7 @@ function* dump(events: number): Generator<string> {
   yield text
 }
 
-describe(`peak memory on ${EVENTS} events`, { timeout: 300_000 }, () => {
+describe(`peak memory on ${EVENTS} events`, { tags: ['slow'], timeout: 300_000 }, () => {
   test('is within the limit for every command', async () => {
     const folder = scratch()
     const file = (name: string) => join(folder, name)

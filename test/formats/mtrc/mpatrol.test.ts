@@ -1,24 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import type { TraceEvent } from '../../../lib/event/batch.js'
 import { MtrcDecoder, MtrcEncoder, mtrc } from '../../../lib/formats/mtrc/index.js'
-import { corpusFile, hasCorpus } from '../../support/corpus.js'
 import { decodeAll, drive, encodeAll, slices } from '../../support/drive.js'
+import { IN_CORPUS, mpatrolFile, RECORDED } from './mpatrol.js'
 import { parseVerbose, type VerboseEvent } from './verbose.js'
-
-/** Trace, its number of events with those of reserved memory, and its version. */
-const TRACES = [
-  ['cxx64', 111, 10501],
-  ['espresso-tiny32', 56_828, 10501],
-  ['espresso-tiny64pie', 56_830, 10501],
-  ['fork-child64', 3, 10501],
-  ['fork-parent64', 16, 10501],
-  ['legacy-cpp', 930, 10300],
-  ['legacy-gcc', 326, 10300],
-  ['mt64', 18_621, 10501],
-  ['small32', 2798, 10501],
-  ['small64', 2798, 10501],
-  ['small64pie', 2798, 10501],
-] as const
 
 /** An event as `parseVerbose` gives it. */
 function asPrinted(event: TraceEvent): VerboseEvent {
@@ -34,8 +19,8 @@ function asPrinted(event: TraceEvent): VerboseEvent {
   }
 }
 
-describe.skipIf(!hasCorpus).each(TRACES)('the real trace %s', (name, count, version) => {
-  const read = () => corpusFile(`mtrc/${name}.mtrc`)
+function comparesWithMpatrol(name: string, count: number, version: number): void {
+  const read = () => mpatrolFile(`${name}.mtrc`)
 
   it('is known by its beginning', () => expect(mtrc.sniff(read().subarray(0, 512))).toBe(true))
 
@@ -46,7 +31,7 @@ describe.skipIf(!hasCorpus).each(TRACES)('the real trace %s', (name, count, vers
     expect(events).toHaveLength(count)
     // That reader stops where a second header stands in place of a record.
     const first = batches.filter(({ header }) => header === headers[0]).flatMap((batch) => [...batch])
-    const printed = parseVerbose(new TextDecoder().decode(corpusFile(`mtrc/${name}.verbose.txt`)))
+    const printed = parseVerbose(new TextDecoder().decode(mpatrolFile(`${name}.verbose.txt`)))
     expect(printed.length).toBeGreaterThan(2)
     expect(first.map(asPrinted)).toEqual(printed)
   })
@@ -63,12 +48,15 @@ describe.skipIf(!hasCorpus).each(TRACES)('the real trace %s', (name, count, vers
       expect(encoder.losses.counts.size).toBe(0)
     }
   })
-})
+}
 
-describe.skipIf(!hasCorpus)('the trace of a program that forked', () => {
+describe.each(RECORDED)('the real trace %s', comparesWithMpatrol)
+describe.each(IN_CORPUS)('the real trace %s of the corpus', { tags: ['corpus'] }, comparesWithMpatrol)
+
+describe('the trace of a program that forked', () => {
   it('has two traces, and a warning for the one without an end marker', () => {
     const decoder = new MtrcDecoder()
-    const { headers, events } = decodeAll(decoder, corpusFile('mtrc/fork-parent64.mtrc'))
+    const { headers, events } = decodeAll(decoder, mpatrolFile('fork-parent64.mtrc'))
     expect(headers.map(({ layout }) => layout?.follows)).toEqual([undefined, 'cut'])
     expect(events.filter(({ kind }) => kind !== 'reserve').map(({ kind, index }) => `${kind} ${index}`)).toEqual([
       'alloc 7',
