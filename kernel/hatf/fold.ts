@@ -23,6 +23,7 @@ import {
   KIND,
   LINE,
   MASK,
+  MODULE,
   NODE,
   OLD_ADDRESS,
   OUTCOME,
@@ -48,6 +49,7 @@ import {
   HAS_FUNCTION,
   HAS_GFP_FLAGS,
   HAS_LINE,
+  HAS_MODULE,
   HAS_NODE,
   HAS_OLD_ADDRESS,
   HAS_OUTCOME,
@@ -161,7 +163,8 @@ const WORD_FIELDS: u32 =
   HAS_TEXT |
   HAS_ATTRIBUTES |
   HAS_CODE |
-  HAS_FIELDS
+  HAS_FIELDS |
+  HAS_MODULE
 
 /** The columns by the bit of their field. */
 const COLUMNS = memory.data<usize>([
@@ -195,6 +198,7 @@ const COLUMNS = memory.data<usize>([
   ATTRIBUTES,
   CODE,
   FIELDS,
+  MODULE,
 ])
 
 /** Copies one event over another. All events have only fields of the set. */

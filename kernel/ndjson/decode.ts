@@ -57,7 +57,7 @@ import {
 /**
  * Per kind and field, the field that came behind it the last time; in the place of `NO_FIELD`, the one that came first.
  */
-const FOLLOWERS: usize = memory.data(384)
+const FOLLOWERS: usize = memory.data(768)
 
 /** `{"kind":"alloc"` */
 const ALLOC = i8x16(0x7b, 0x22, 0x6b, 0x69, 0x6e, 0x64, 0x22, 0x3a, 0x22, 0x61, 0x6c, 0x6c, 0x6f, 0x63, 0x22, 0)
@@ -339,7 +339,7 @@ export function decode(p: usize, end: usize, i: u32, stringLimit: u32): u32 {
       }
       p = kindEnd
     }
-    const followers = FOLLOWERS + (kind << 5)
+    const followers = FOLLOWERS + (kind << 6)
     let set: u32 = 0
     let last: u32 = NO_FIELD
     beginRow()

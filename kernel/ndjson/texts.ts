@@ -5,7 +5,7 @@
  * field's text, with the comma before it and the quote or bracket that its value begins with, also has how its value is
  * written, and the address of its column. Behind the last one there is one that no text is like.
  */
-export const FIELD_TEXTS: usize = memory.data(1984, 64)
+export const FIELD_TEXTS: usize = memory.data(2048, 64)
 export const KIND_TEXTS: usize = memory.data(832, 64)
 export const API_TEXTS: usize = memory.data(832, 64)
 export const OUTCOME_TEXTS: usize = memory.data(320, 64)
@@ -35,8 +35,8 @@ export const AS_JSON: u32 = 9
 export const AS_END: u32 = 10
 
 /** The end of a line has a text as fields have. */
-export const END_OF_LINE: u32 = 30
-export const NO_FIELD: u32 = 31
+export const END_OF_LINE: u32 = 31
+export const NO_FIELD: u32 = 32
 
 /** `{"kind":` */
 export const KIND_KEY: u64 = 0x3a22_646e_696b_227b
@@ -60,5 +60,5 @@ export function lengthOf(text: usize): usize {
 // @ts-ignore: decorator
 @inline
 export function slotOf(p: usize): usize {
-  return (load<u32>(p) * 0x2bd5_6b0f) >> 26
+  return (load<u32>(p) * 0xa8b0_4c3b) >> 26
 }

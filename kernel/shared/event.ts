@@ -66,3 +66,4 @@ export const HAS_TEXT: u32 = 1 << 26
 export const HAS_ATTRIBUTES: u32 = 1 << 27
 export const HAS_CODE: u32 = 1 << 28
 export const HAS_FIELDS: u32 = 1 << 29
+export const HAS_MODULE: u32 = 1 << 30

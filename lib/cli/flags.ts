@@ -1,4 +1,4 @@
-import { CATALOGUE } from '../formats/index.js'
+import { CATALOGUE, WRITABLE } from '../formats/index.js'
 import { MERGE_WINDOW } from '../transforms/choices.js'
 import type { Flag } from './command.js'
 
@@ -24,7 +24,7 @@ export const TO_FLAG: Flag = {
   name: 'to',
   value: 'FORMAT',
   help: 'Write this format',
-  values: CATALOGUE.map((format) => format.name),
+  values: WRITABLE.map((format) => format.name),
 }
 
 /** Chooses the format of the input of commands that can read any. */

@@ -1,12 +1,12 @@
 import type { Readable, Transform, Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { isatty } from 'node:tty'
-import { entryNamed, entryOfPath, ndjson } from '../formats/index.js'
+import { entryNamed, entryOfPath, ndjson, WRITABLE, type FormatEntry } from '../formats/index.js'
 import type { EventBatch } from '../event/batch.js'
 import { chain } from '../event/chain.js'
 import type { TraceError } from '../event/error.js'
 import type { BatchTransform, Stage } from '../event/stage.js'
-import type { Format } from '../event/format.js'
+import { isWritable, type Format, type WritableFormat } from '../event/format.js'
 import { gzip } from '../streams/compress.js'
 import { decodeAny, type DecodeAnyOptions } from '../streams/decode.js'
 import { decompress } from '../streams/decompress.js'
@@ -35,7 +35,7 @@ export interface Job {
   streams?: readonly Transform[]
   /** What the events go through behind these. */
   stages?: readonly BatchTransform[]
-  to: Format
+  to: WritableFormat
   encode?: object
   /** The input and output where they are not the usual operand and flag. */
   input?: string
@@ -54,10 +54,17 @@ export function inputOperand(args: Arguments): string {
   return args.operands[0] ?? '-'
 }
 
-/** The format to write: `--to`, else what the output's name says, else NDJSON. */
-export function outputFormat(args: Arguments, output: string): Promise<Format> {
-  const entry = entryNamed(args.value('to') ?? '') ?? entryOfPath(output) ?? ndjson
-  return entry.load()
+/** The format to write: `--to`, else what the output's name says, else NDJSON. @throws UsageError */
+export function outputFormat(args: Arguments, output: string): Promise<WritableFormat> {
+  return loadWritable(entryNamed(args.value('to') ?? '') ?? entryOfPath(output) ?? ndjson)
+}
+
+/** A format to write. @throws UsageError when it can only be read */
+export async function loadWritable(entry: FormatEntry): Promise<WritableFormat> {
+  const format = await entry.load()
+  if (isWritable(format)) return format
+  const names = WRITABLE.map(({ name }) => name).join(', ')
+  throw new UsageError(`${format.name} (${format.title}) can only be read; formats to write are ${names}`)
 }
 
 /**

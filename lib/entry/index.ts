@@ -74,7 +74,14 @@ export { NO_HEADER, type TimeUnit, type TraceHeader } from '../event/header.js'
 export { Losses, type Carried } from '../kernel/losses.js'
 export type { BatchTransform, Decoder, Encoder, Stage } from '../event/stage.js'
 export { decodeText, encodeText, StringTable } from '../event/strings.js'
-export type { EncodeOptions, Format, FormatTraits, OptionSpec } from '../event/format.js'
+export {
+  isWritable,
+  type EncodeOptions,
+  type Format,
+  type FormatTraits,
+  type OptionSpec,
+  type WritableFormat,
+} from '../event/format.js'
 export { formatNamed, formatOfPath, FORMATS, sniffFormat } from './registry.js'
 export { compose } from '../streams/compose.js'
 export { gzip } from '../streams/compress.js'

@@ -75,6 +75,7 @@ export class EventBatch implements Iterable<TraceEvent> {
   attributes = NO_U32
   code = NO_U32
   fields = NO_U32
+  module = NO_U32
   /** calloc's number of elements; `size` is the product. */
   elements = NO_U64
 
@@ -346,4 +347,6 @@ export interface TraceEvent {
   code?: number
   /** Values that the model has no field for, by their names in the format's own definition (Meta-TF). */
   fields?: Readonly<Record<string, FieldValue>>
+  /** The program or library that the call came from; `callSite` may be an offset in it. */
+  module?: string
 }

@@ -100,6 +100,7 @@ export const FIELDS = [
   { name: 'attributes', type: 'bytes' },
   { name: 'code', type: 'u32' },
   { name: 'fields', type: 'json' },
+  { name: 'module', type: 'string' },
 ] as const satisfies readonly { name: string; type: FieldType }[]
 /** The name of a field. */
 export type FieldName = (typeof FIELDS)[number]['name']
@@ -115,7 +116,7 @@ export const Has = Object.fromEntries(FIELDS.map((field, i) => [field.name, 1 <<
   Record<FieldName, number>
 >
 /** The set of all fields. */
-export const ALL_FIELDS = (1 << FIELDS.length) - 1
+export const ALL_FIELDS = 2 ** FIELDS.length - 1
 
 function codes<const Names extends readonly string[]>(names: Names): Readonly<Record<Names[number], number>> {
   return Object.fromEntries(names.map((name, i) => [name, i])) as Record<Names[number], number>

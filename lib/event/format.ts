@@ -36,6 +36,8 @@ export interface FormatTraits {
   readonly title: string
   /** File name endings without `.gz`, the first one preferred: `.mtrc`. */
   readonly extensions: readonly string[]
+  /** It can be read, but there is no encoder: no tool reads it. */
+  readonly readOnly?: boolean
   /** Not to be written to a terminal. */
   readonly binary: boolean
   readonly decodeOptions: Readonly<Record<string, OptionSpec>>
@@ -43,10 +45,7 @@ export interface FormatTraits {
 }
 
 /** A trace format: the one thing that programs, sniffing and documents need to know of it. */
-export interface Format<
-  DecodeOptions extends object = object,
-  FormatEncodeOptions extends object = object,
-> extends FormatTraits {
+export interface Format<DecodeOptions extends object = object> extends FormatTraits {
   /** Which fields it can carry on which kind of event. */
   readonly carried: Carried
   /** Fields that only some of its layouts or options carry, and which those are: for documents. */
@@ -63,6 +62,18 @@ export interface Format<
   sniff(head: Uint8Array): boolean
   /** A pure decoder; `heapflow/<name>` has it as a stream. */
   decoder(options?: DecodeOptions): Decoder
+}
+
+/** A trace format that can be written, too. */
+export interface WritableFormat<
+  DecodeOptions extends object = object,
+  FormatEncodeOptions extends object = object,
+> extends Format<DecodeOptions> {
   /** A pure encoder; `heapflow/<name>` has it as a stream. */
   encoder(options?: FormatEncodeOptions & EncodeOptions): Encoder
+}
+
+/** Whether a format can be written. */
+export function isWritable(format: Format): format is WritableFormat {
+  return 'encoder' in format
 }

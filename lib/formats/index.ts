@@ -11,7 +11,7 @@ import { traits as ndjsonTraits } from './ndjson/traits.js'
 export interface FormatEntry extends FormatTraits {
   /** What the format's own `sniff` says. Loads that alone. */
   sniff(head: Uint8Array): Promise<boolean>
-  /** The format itself, with its decoder and encoder. */
+  /** The format itself, with its decoder and, unless it is read-only, its encoder. */
   load(): Promise<Format>
 }
 
@@ -69,6 +69,9 @@ export const hatf: FormatEntry = {
  * the weakest signs, last. `FORMATS` in lib/entry/registry.ts has the formats themselves.
  */
 export const CATALOGUE: readonly FormatEntry[] = [mtrc, ndjson, kmemtrace, replay, heapmon, hatfAscii, hatf]
+
+/** Those that can be written. */
+export const WRITABLE: readonly FormatEntry[] = CATALOGUE.filter((entry) => entry.readOnly !== true)
 
 /** The format of this name, such as `mtrc`. */
 export function entryNamed(name: string): FormatEntry | undefined {

@@ -1,4 +1,4 @@
-import type { EncodeOptions, Format } from '../event/format.js'
+import type { EncodeOptions, Format, WritableFormat } from '../event/format.js'
 import { AsciiDecoder } from './ascii/decode.js'
 import { AsciiEncoder, type AsciiEncodeOptions } from './ascii/encode.js'
 import { hasMagic } from './binary/layout.js'
@@ -12,14 +12,14 @@ import type { Dtd } from './model.js'
  * in the registry, for there are as many of them as DTDs.
  */
 export type MetaTfFormat =
-  Format<BinaryDecodeOptions, BinaryEncodeOptions> | Format<object, AsciiEncodeOptions & EncodeOptions>
+  WritableFormat<BinaryDecodeOptions, BinaryEncodeOptions> | WritableFormat<object, AsciiEncodeOptions & EncodeOptions>
 
 /** The format that a DTD defines. Its decoder and encoder throw a DtdError if the DTD asks for what they cannot say. */
 export function formatOf(dtd: Dtd): MetaTfFormat {
   return dtd.version === '1.0' ? binaryFormat(dtd) : asciiFormat(dtd)
 }
 
-function binaryFormat(dtd: Dtd): Format<BinaryDecodeOptions, BinaryEncodeOptions> {
+function binaryFormat(dtd: Dtd): WritableFormat<BinaryDecodeOptions, BinaryEncodeOptions> {
   return {
     name: 'metatf',
     title: `Meta-TF by ${dtd.file}`,
@@ -34,7 +34,7 @@ function binaryFormat(dtd: Dtd): Format<BinaryDecodeOptions, BinaryEncodeOptions
   }
 }
 
-function asciiFormat(dtd: Dtd): Format<object, AsciiEncodeOptions & EncodeOptions> {
+function asciiFormat(dtd: Dtd): WritableFormat<object, AsciiEncodeOptions & EncodeOptions> {
   return {
     name: 'metatf-ascii',
     title: `Meta-TF in ASCII by ${dtd.file}`,

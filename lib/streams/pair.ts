@@ -1,5 +1,5 @@
 import type { Transform } from 'node:stream'
-import type { EncodeOptions, Format } from '../event/format.js'
+import type { EncodeOptions, WritableFormat } from '../event/format.js'
 import { decoderStream, encoderStream } from './stage.js'
 
 /** A format as a pair of Transforms: what each subpath of the package exports. */
@@ -17,7 +17,7 @@ export interface StreamPair<DecodeOptions extends object, FormatEncodeOptions ex
 }
 
 /** Makes the pair of streams of a format. */
-export function streamPair<D extends object, E extends object>(format: Format<D, E>): StreamPair<D, E> {
+export function streamPair<D extends object, E extends object>(format: WritableFormat<D, E>): StreamPair<D, E> {
   return {
     decode: (options) => decoderStream(format.decoder(options)),
     encode: (options) => {

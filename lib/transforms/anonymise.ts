@@ -80,7 +80,7 @@ function mix(value: number, key: number): number {
 }
 
 /** What begins the replacement of a name, by where the name stands. A frame of a stack is a function as any other. */
-const PREFIXES = { function: 'f_', stack: 'f_', file: 'file_', type: 't_', text: 'text_' } as const
+const PREFIXES = { function: 'f_', stack: 'f_', file: 'file_', module: 'module_', type: 't_', text: 'text_' } as const
 
 /** Names longer than this are scrambled anew each time. */
 const LONGEST_KEPT = 256

@@ -34,6 +34,7 @@ export interface FilterOptions {
   readonly events?: OneOrMore<Range>
   readonly function?: OneOrMore<NamePattern>
   readonly file?: OneOrMore<NamePattern>
+  readonly module?: OneOrMore<NamePattern>
   readonly type?: OneOrMore<NamePattern>
   /** Some frame of the stack. */
   readonly stack?: OneOrMore<NamePattern>
@@ -60,6 +61,7 @@ const OPTIONS: ReadonlySet<string> = new Set<keyof FilterOptions>([
   'events',
   'function',
   'file',
+  'module',
   'type',
   'stack',
   'invert',
@@ -174,6 +176,7 @@ function criteriaOf(options: FilterOptions): Criterion[] {
   add(options.time, range('time'))
   add(options.function, (patterns: readonly NamePattern[]) => isNamed('function', patterns))
   add(options.file, (patterns: readonly NamePattern[]) => isNamed('file', patterns))
+  add(options.module, (patterns: readonly NamePattern[]) => isNamed('module', patterns))
   add(options.type, (patterns: readonly NamePattern[]) => isNamed('type', patterns))
   add(options.stack, hasFrame)
   return criteria

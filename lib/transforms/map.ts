@@ -35,13 +35,13 @@ export interface AnonymiseOptions {
    */
   readonly addresses?: boolean
   /**
-   * Replace the names: function, file, type, stack, text (see `NameScrambler`). Attributes, which may hold anything,
+   * Replace the names: function, file, module, type, stack, text (see `NameScrambler`). Attributes, which may hold anything,
    * are left out. Default true.
    */
   readonly names?: boolean
 }
 
-const NAME_FIELDS = ['function', 'file', 'type', 'text'] as const
+const NAME_FIELDS = ['function', 'file', 'type', 'text', 'module'] as const
 const NAMES = fieldSet(...NAME_FIELDS, 'stack')
 const REBASED = fieldSet('address', 'oldAddress')
 const SCRAMBLED = fieldSet('address', 'oldAddress', 'heap', 'callSite')

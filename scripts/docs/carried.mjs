@@ -15,6 +15,8 @@ export function kindsWith(format, field) {
 /** Which kinds of event and which fields each format has a place for. */
 export function carriedPage() {
   const titles = LIMITED.map((format) => format.name)
+  const targets = LIMITED.filter((format) => format.readOnly !== true)
+  const readOnly = LIMITED.filter((format) => format.readOnly === true).map((format) => format.name)
   const kinds = KINDS.map((kind) => [code(kind), ...LIMITED.map((format) => place(format, kind))])
   const fields = FIELDS.map(({ name }) => [code(name), ...LIMITED.map((format) => places(format, name))])
   return [
@@ -35,8 +37,9 @@ export function carriedPage() {
     [
       'What is left out when a trace in the format of the row is converted to that of the column. All that is not named here is kept, and there again when the trace is converted back;',
       'a field is named without kinds where it is kept on none of them.',
+      ...(readOnly.length === 0 ? [] : [`These can only be read, and so have no column: ${readOnly.join(', ')}.`]),
     ].join('\n'),
-    table(['from \\ to', ...titles], LIMITED.map((from) => [from.name, ...LIMITED.map((to) => (from === to ? 'all kept' : leftOut(from, to)))])),
+    table(['from \\ to', ...targets.map(({ name }) => name)], LIMITED.map((from) => [from.name, ...targets.map((to) => (from === to ? 'all kept' : leftOut(from, to)))])),
   ].join('\n\n') + '\n'
 }
 

@@ -51,6 +51,7 @@ const criteria: fc.Arbitrary<FilterOptions> = fc.record(
     events: someOf(range),
     function: someOf(pattern),
     file: someOf(pattern),
+    module: someOf(pattern),
     type: someOf(pattern),
     stack: someOf(pattern),
   },

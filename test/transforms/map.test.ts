@@ -120,12 +120,12 @@ describe('Mapper', () => {
           }
           list.forEach((event, i) => {
             const to = out[i] as TraceEvent
-            for (const name of ['function', 'file', 'type', 'text'] as const) check(event[name], to[name], prefix[name])
+            for (const name of ['function', 'file', 'module', 'type', 'text'] as const) check(event[name], to[name], prefix[name])
             expect(to.stack?.length).toBe(event.stack?.length)
             event.stack?.forEach((frame, f) => check(frame, to.stack?.[f], 'f_'))
             expect(to.attributes).toBeUndefined()
             expect(to.fields).toBeUndefined()
-            const names = ['function', 'file', 'type', 'text', 'stack', 'attributes', 'fields']
+            const names = ['function', 'file', 'module', 'type', 'text', 'stack', 'attributes', 'fields']
             const rest = (all: TraceEvent) => only(all, (name) => !names.includes(name))
             expect(rest(to)).toEqual(rest(event))
           })

@@ -16,7 +16,7 @@ const named = (patterns: NamePattern | readonly NamePattern[], name: string | un
 
 /** Whether event number `n` meets all criteria, written down as directly as can be. */
 export function meets(event: TraceEvent, n: number, options: FilterOptions): boolean {
-  const { thread, process, heap, cpu, kind, api, size, address, time, events, file, type, stack } = options
+  const { thread, process, heap, cpu, kind, api, size, address, time, events, file, module, type, stack } = options
   return (
     (thread === undefined || among(thread, event.thread)) &&
     (process === undefined || among(process, event.process)) &&
@@ -30,6 +30,7 @@ export function meets(event: TraceEvent, n: number, options: FilterOptions): boo
     (events === undefined || inside(events, BigInt(n))) &&
     (options.function === undefined || named(options.function, event.function)) &&
     (file === undefined || named(file, event.file)) &&
+    (module === undefined || named(module, event.module)) &&
     (type === undefined || named(type, event.type)) &&
     (stack === undefined || (event.stack ?? []).some((frame) => named(stack, frame)))
   )

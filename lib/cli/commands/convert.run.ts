@@ -2,7 +2,7 @@ import { CATALOGUE, entryNamed, entryOfPath } from '../../formats/index.js'
 import type { FormatTraits, OptionSpec } from '../../event/format.js'
 import { optionFlags, optionValues, UsageError, type Arguments } from '../command.js'
 import { DECODE_OPTIONS, ENCODE_OPTIONS, readOptions } from '../convert-options.js'
-import { runJob } from '../pipeline.js'
+import { loadWritable, runJob } from '../pipeline.js'
 
 /** Runs `hf-convert`. @throws UsageError */
 export async function runConvert(args: Arguments): Promise<void> {
@@ -23,7 +23,7 @@ export async function runConvert(args: Arguments): Promise<void> {
     args,
     ...(source && { from: await source.load() }),
     decode: decoderOptions(decode),
-    to: await target.load(),
+    to: await loadWritable(target),
     encode,
     onFormat: (format) => checkOptions(format, 'decode', decode),
     input: from,

@@ -6,7 +6,7 @@ import { outputFormat, runJob } from '../pipeline.js'
 
 const NUMBERS = ['thread', 'process', 'heap'] as const
 const RANGES = ['size', 'address', 'time', 'events'] as const
-const NAMES = ['function', 'file', 'type', 'stack'] as const
+const NAMES = ['function', 'file', 'module', 'type', 'stack'] as const
 
 /** Runs `hf-filter`. @throws UsageError */
 export async function runFilter(args: Arguments): Promise<void> {

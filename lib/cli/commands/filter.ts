@@ -25,6 +25,7 @@ const CRITERIA: readonly Flag[] = [
     repeat: true,
   },
   { name: 'file', value: 'NAME', help: 'Events from this source file, likewise', repeat: true },
+  { name: 'module', value: 'NAME', help: 'Events from this program or library, likewise', repeat: true },
   { name: 'type', value: 'NAME', help: 'Blocks of this type, likewise', repeat: true },
   { name: 'stack', value: 'NAME', help: 'Events with this function anywhere on the stack, likewise', repeat: true },
 ]

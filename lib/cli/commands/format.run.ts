@@ -1,7 +1,7 @@
 import type { FormatEntry } from '../../formats/index.js'
 import { ndjson } from '../../formats/ndjson/index.js'
 import { optionValues, type Arguments } from '../command.js'
-import { runJob } from '../pipeline.js'
+import { loadWritable, runJob } from '../pipeline.js'
 
 /** Runs `<format>-decode`. @throws UsageError */
 export async function runDecode(format: FormatEntry, args: Arguments): Promise<void> {
@@ -12,5 +12,5 @@ export async function runDecode(format: FormatEntry, args: Arguments): Promise<v
 /** Runs `<format>-encode`. @throws UsageError */
 export async function runEncode(format: FormatEntry, args: Arguments): Promise<void> {
   const encode = optionValues(format.encodeOptions, args)
-  await runJob({ command: `${format.name}-encode`, args, to: await format.load(), encode })
+  await runJob({ command: `${format.name}-encode`, args, to: await loadWritable(format), encode })
 }

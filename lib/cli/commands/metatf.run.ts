@@ -10,7 +10,7 @@ import { decodeMetaTf } from '../../streams/metatf.js'
 import { isSameFile } from '../../streams/io/stdio.js'
 import { parseRange } from '../../transforms/predicates/ranges.js'
 import { UsageError, wholeNumber, type Arguments } from '../command.js'
-import { runJob } from '../pipeline.js'
+import { loadWritable, runJob } from '../pipeline.js'
 
 /** Flags that say how binary traces are written. */
 const BINARY_WRITE_FLAGS = [
@@ -41,7 +41,7 @@ export async function runDecode(args: Arguments): Promise<void> {
   }
   const reader = ({ path, recycle, through }: DecodeAnyOptions) =>
     decodeMetaTf({ path, recycle, through, ...(dtd && { dtd }), folders: args.all('dtd-path'), decode })
-  await runJob({ command: 'metatf-decode', args, reader, to: await ndjson.load() })
+  await runJob({ command: 'metatf-decode', args, reader, to: await loadWritable(ndjson) })
 }
 
 /** Runs `metatf-encode`. @throws UsageError */

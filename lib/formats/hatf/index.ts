@@ -1,4 +1,4 @@
-import type { Format } from '../../event/format.js'
+import type { WritableFormat } from '../../event/format.js'
 import type { HatfDecodeOptions } from './decode.js'
 import { HatfEncoder, type HatfEncodeOptions } from './encode.js'
 import { CARRIED } from './layout.js'
@@ -32,8 +32,8 @@ export interface HatfFormatEncodeOptions extends HatfEncodeOptions {
   splitLevel?: number
 }
 
-/** HATF 1.0, the binary Heap Allocation Trace Format of Chilimbi, Jones and Zorn (ISMM 2000). */
-export const hatf: Format<HatfDecodeOptions, HatfFormatEncodeOptions> = {
+/** HATF 1.0, the binary Heap Allocation Trace WritableFormat of Chilimbi, Jones and Zorn (ISMM 2000). */
+export const hatf: WritableFormat<HatfDecodeOptions, HatfFormatEncodeOptions> = {
   ...traits,
   carried: CARRIED,
   writtenAs: { existing: ['alloc'] },

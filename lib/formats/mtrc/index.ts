@@ -1,11 +1,11 @@
-import type { Format } from '../../event/format.js'
+import type { WritableFormat } from '../../event/format.js'
 import { MtrcDecoder, type MtrcDecodeOptions } from './decode.js'
 import { CARRIED, MtrcEncoder } from './encode.js'
 import { sniff } from './sniff.js'
 import { traits } from './traits.js'
 
 /** mpatrol tracing output. */
-export const mtrc: Format<MtrcDecodeOptions> = {
+export const mtrc: WritableFormat<MtrcDecodeOptions> = {
   ...traits,
   carried: CARRIED,
   writtenAs: { existing: ['alloc'] },

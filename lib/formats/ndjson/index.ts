@@ -1,4 +1,4 @@
-import type { Format } from '../../event/format.js'
+import type { WritableFormat } from '../../event/format.js'
 import { NdjsonDecoder } from './decode.js'
 import { NdjsonEncoder } from './encode.js'
 import { CARRIED } from './layout.js'
@@ -6,7 +6,7 @@ import { sniff } from './sniff.js'
 import { traits } from './traits.js'
 
 /** Events as lines of JSON: what travels between the commands, and what jq reads and writes. */
-export const ndjson: Format = {
+export const ndjson: WritableFormat = {
   ...traits,
   carried: CARRIED,
   sniff,

@@ -39,7 +39,7 @@ export const RARE = 1
 /** Why `decode` stopped: the batch is to be given out. */
 export const FULL = 2
 /** What `encode` says when it needs no value of a field. */
-export const NO_FIELD = 31
+export const NO_FIELD = 32
 
 /** The sizes of the kernel's tables, and of the longest string that it takes. */
 const MAX_STRING = 65_536
@@ -224,5 +224,5 @@ function writeTexts(run: NdjsonKernel): void {
 
 /** The hash of a word's first four letters, as the kernel has it. */
 function hash(word: string): number {
-  return Math.imul(Buffer.from(word).readUInt32LE(), 0x2bd5_6b0f) >>> 26
+  return Math.imul(Buffer.from(word).readUInt32LE(), 0xa8b0_4c3b) >>> 26
 }

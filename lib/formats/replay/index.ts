@@ -1,4 +1,4 @@
-import type { EncodeOptions, Format } from '../../event/format.js'
+import type { EncodeOptions, WritableFormat } from '../../event/format.js'
 import { ReplayDecoder } from './decode.js'
 import { ReplayEncoder } from './encode.js'
 import { CARRIED } from './layout.js'
@@ -9,7 +9,7 @@ export { ReplayDecoder } from './decode.js'
 export { ReplayEncoder } from './encode.js'
 
 /** memory_replay: Android's text dumps of allocations, one per line. */
-export const replay: Format = {
+export const replay: WritableFormat = {
   ...traits,
   carried: CARRIED,
   writtenAs: { existing: ['alloc'] },

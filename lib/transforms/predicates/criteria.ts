@@ -93,7 +93,7 @@ export function onCpu(cpus: readonly (bigint | number)[]): Criterion {
 }
 
 /** The field matches one of some patterns. */
-export function isNamed(field: 'function' | 'file' | 'type', patterns: readonly NamePattern[]): Criterion {
+export function isNamed(field: 'function' | 'file' | 'module' | 'type', patterns: readonly NamePattern[]): Criterion {
   const test = new NameTest(patterns)
   const has = Has[field]
   return (batch, rows, n) => {
