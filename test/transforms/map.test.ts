@@ -106,7 +106,7 @@ describe('Mapper', () => {
     })
 
     it('replaces names one to one, leaves attributes out and the rest alone', () => {
-      const prefix = { function: 'f_', file: 'file_', type: 't_', text: 'text_' } as const
+      const prefix = { function: 'f_', file: 'file_', module: 'module_', type: 't_', text: 'text_' } as const
       fc.assert(
         fc.property(events, fc.integer({ min: 1, max: 9 }), (list, size) => {
           const out = mapped({ anonymise: { key: 'secret', addresses: false } }, list, size)
@@ -120,7 +120,8 @@ describe('Mapper', () => {
           }
           list.forEach((event, i) => {
             const to = out[i] as TraceEvent
-            for (const name of ['function', 'file', 'module', 'type', 'text'] as const) check(event[name], to[name], prefix[name])
+            for (const name of ['function', 'file', 'module', 'type', 'text'] as const)
+              check(event[name], to[name], prefix[name])
             expect(to.stack?.length).toBe(event.stack?.length)
             event.stack?.forEach((frame, f) => check(frame, to.stack?.[f], 'f_'))
             expect(to.attributes).toBeUndefined()
