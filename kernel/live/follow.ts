@@ -1,9 +1,8 @@
 /**
- * What a batch does to the live set: it comes as what its events are to do to blocks, by their keys
- * (lib/blocks/block-keys.ts), and goes as what they did, by the blocks' numbers: a block that begins gets the
- * number that was given back last, or the next one from 1.
+ * Applies a batch to the live set. Input: the intended effects by block key (lib/blocks/block-keys.ts). Output: the
+ * actual effects by block number. A block that begins gets the most recently freed number, or the next one from 1.
  *
- * What it holds stays from call to call, in memory that grows with the blocks that are live at once.
+ * The live set persists between calls, in memory that grows with the number of live blocks.
  */
 import { begin, clearSet, finish, numberOf, seedSet, wasLive } from './set'
 
@@ -17,35 +16,35 @@ const AGAIN: u32 = 8
 export const REUSED: u32 = 16
 const BY_KERNEL: u32 = 16
 const INDEXED: u32 = 128
-/** Sets the pages of a kernel apart from its objects: the same as in lib/blocks/address-spaces.ts. */
+/** Separates the pages of a kernel from its objects, as in lib/blocks/address-spaces.ts. */
 const PAGE_BIT: u64 = 1 << 63
 
-/** Per row, what is to be done, and the keys of the block to be ended and of the one that begins. */
+/** Per row, the intended effect, and the keys of the block to end and of the block to begin. */
 export const INTENTS: usize = memory.data(4288)
 export const ENDS: usize = memory.data(32960)
 export const BEGINS: usize = memory.data(32960)
-/** Per row, what was done, and the numbers of these blocks, 0 for none. */
+/** Per row, the actual effect, and the numbers of these blocks, 0 for none. */
 export const EFFECTS: usize = memory.data(4288)
 export const ENDED: usize = memory.data(16576)
 export const BEGUN: usize = memory.data(16576)
 
 /**
- * How many of the blocks that ended last are remembered, to tell a double free from a free of an unknown block; a power
- * of two.
+ * How many of the most recently ended blocks are remembered, to distinguish a double free from a free of an unknown
+ * block; a power of two.
  */
 const REMEMBERED: u32 = 65_536
-/** Their keys, each in the one place that its key allows; the null key for none. */
+/** Their keys, each at the one place that its hash allows; the null key for none. */
 const FREED: usize = memory.data(524288)
 let hasFreed: bool = false
 
-/** Sets what nobody knows. */
+/** Sets the random seed. */
 export function seed(low: u32, high: u32): void {
   seedSet(low, high)
 }
 
-/** Forgets all blocks. @returns whether there is memory */
+/** Removes all blocks. @returns false if memory is exhausted */
 export function clear(): bool {
-  // It is large, and a stream may hold very many very short traces.
+  // The table is large, and a stream may contain very many very short traces.
   if (hasFreed) memory.fill(FREED, 0, 8 * REMEMBERED)
   hasFreed = false
   return clearSet()
@@ -56,7 +55,7 @@ export function find(low: u32, high: u32, isIndex: bool): u32 {
   return numberOf(((<u64>high) << 32) | (<u64>low), isIndex)
 }
 
-/** Does what the rows from 0 on say. @returns how many: less than there are if there is no memory for one more block */
+/** Applies the rows from 0 on. @returns the number of rows applied: fewer than `rows` if memory is exhausted */
 export function follow(rows: u32): u32 {
   for (let row: usize = 0; row < <usize>rows; row++) {
     const intent = <u32>load<u8>(INTENTS + row)
@@ -70,7 +69,7 @@ export function follow(rows: u32): u32 {
       // A kernel may free pages as an object, or the reverse.
       if (ended == 0 && (intent & BY_KERNEL) != 0) ended = end(key ^ PAGE_BIT, isIndex)
       if (ended != 0) effect = DONE
-      // The null key, which stands for none there, can only be a damaged trace's index.
+      // The null key marks an empty place; only an index of a damaged trace can be null.
       else effect = key != 0 && load<u64>(placeOf(key)) == key ? UNKNOWN | AGAIN : UNKNOWN
     }
     if ((intent & BEGAN) != 0) {

@@ -1,56 +1,55 @@
 /**
- * The live set: a hash table from keys of blocks to their numbers. Open addressing, linear probing, deletion that
- * shifts back; 16 bytes a slot, so that a search looks at one line of the cache. A key is an index or an address; equal
- * ones of either sort are two.
+ * The live set: a hash table from block keys to block numbers. Open addressing with linear probing and backward-shift
+ * deletion, 16 bytes per slot, so that a search usually touches one cache line. A key is an index or an address; an
+ * index and an address with the same value are different keys.
  *
- * Keys are mostly neighbours: indices that count up, addresses of one heap. The hash that a table begins with
- * multiplies by the golden ratio, which spreads rows of numbers more evenly than chance does, so that most searches end
- * where they begin. Somebody can choose keys for which that is not so. Once anything walks past many slots, the table
- * is filled anew by a hash with a seed that nobody knows.
+ * Keys are mostly neighbours: consecutive indices, addresses of one heap. The initial hash multiplies by the golden
+ * ratio, which spreads such sequences more evenly than a random function, so that most searches end in the first slot.
+ * Keys can be chosen to collide. When a search gets long, the table is rehashed with a random seed.
  */
 import { giveRoom, takeRoom } from './room'
 
 /**
- * Where things are in a slot: the key, and the number of its block, which is never 0, with `INDEX`. A slot with the
+ * The offsets in a slot: the key, and the number of its block, which is never 0, combined with `INDEX`. A slot with the
  * number 0 is empty.
  */
 const KEY: usize = 0
 const NUMBER: usize = 8
 const SLOT: u32 = 4
-/** With a number: the key is an index. */
+/** A bit of the number: the key is an index. */
 const INDEX: u32 = 1 << 31
 
 const FEWEST: u32 = 10
-/** What a search may walk past, in bytes of slots, before keys are taken for chosen ones. */
+/** The maximum length of a search, in bytes of slots, before the table is rehashed. */
 const LONG: usize = 256 << SLOT
 const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15
 
 let table: usize = 0
 /** The logarithm of the number of slots. */
 let slots: u32 = 0
-/** The offset of the last slot, for their number is a power of two. */
+/** The offset of the last slot. The number of slots is a power of two. */
 let last: usize = 0
-/** Leaves of a hash what is a slot. */
+/** Shifts a hash to a slot number. */
 let shift: u64 = 0
-/** At how many entries the table grows. */
+/** The number of entries at which the table grows. */
 let most: u32 = 0
-/** Keys were taken for chosen ones: they are hashed with the seed. */
+/** Whether keys are hashed with the seed. */
 export let isSeeded: bool = false
 let seed: u64 = 0
 
-/** How many blocks are live. */
+/** The number of live blocks. */
 export let live: u32 = 0
-/** How many numbers were used. */
+/** The number of block numbers in use or free. */
 export let numbers: u32 = 0
-/** Numbers that are not used any more, one upon the other: as many as there are blocks less than numbers. */
+/** A stack of free numbers: as many as there are numbers without a live block. */
 let unused: usize = 0
 
-/** Sets what nobody knows. */
+/** Sets the random seed. */
 export function seedSet(low: u32, high: u32): void {
   seed = ((<u64>high) << 32) | (<u64>low)
 }
 
-/** Forgets all blocks, at a cost that does not depend on their number. @returns whether there is memory */
+/** Removes all blocks, at a cost that does not depend on their number. @returns false if memory is exhausted */
 export function clearSet(): bool {
   isSeeded = false
   numbers = 0
@@ -64,7 +63,7 @@ export function clearSet(): bool {
   return makeTable(FEWEST)
 }
 
-/** A table of so many slots without entries, and room for the numbers of as many as fit in. */
+/** Creates an empty table with this many slots, and room for as many free numbers as it has entries. */
 function makeTable(log: u32): bool {
   slots = 0
   table = takeRoom(log + SLOT)
@@ -74,8 +73,8 @@ function makeTable(log: u32): bool {
   slots = log
   last = (((<usize>1) << log) - 1) << SLOT
   shift = <u64>(64 - log)
-  // Small tables lie in the cache, where an empty slot costs less than a search that goes on; of large ones memory
-  // matters.
+  // Small tables fit the cache, where an empty slot costs less than a longer search; for large ones memory matters
+  // more.
   most = log <= 16 ? 1 << (log - 2) : 5 << (log - 3)
   memory.fill(table, 0, (<usize>1) << (log + SLOT))
   return true
@@ -86,7 +85,7 @@ function giveBack(): void {
   giveRoom(unused, slots + 1)
 }
 
-/** Where the search for a key begins, as an offset. */
+/** The offset at which the search for a key starts. */
 // @ts-ignore: decorator
 @inline
 function home(key: u64): usize {
@@ -101,7 +100,7 @@ function seededHome(key: u64): usize {
   return (<usize>((h * GOLDEN) >> shift)) << SLOT
 }
 
-/** The number of a block, 0 if it is not live. @param index `INDEX` or 0 */
+/** The entry of a live block, 0 if it is not live. @param index `INDEX` or 0 */
 // @ts-ignore: decorator
 @inline
 function find(key: u64, index: u32): usize {
@@ -123,10 +122,13 @@ export function numberOf(key: u64, isIndex: bool): u32 {
   return entry == 0 ? 0 : load<u32>(entry, NUMBER) & ~INDEX
 }
 
-/** Whether the block that `begin` gave was live already. */
+/** Whether the block returned by `begin` was live already. */
 export let wasLive: bool = false
 
-/** The number of a block that is live from now on, if it was not before (see `wasLive`); 0 if there is no memory. */
+/**
+ * The number of a block that is live from now on, whether or not it was before (see `wasLive`); 0 if memory is
+ * exhausted.
+ */
 // @ts-ignore: decorator
 @inline
 export function begin(key: u64, isIndex: bool): u32 {
@@ -150,7 +152,7 @@ export function begin(key: u64, isIndex: bool): u32 {
   return number
 }
 
-/** Adds a key that is not there, after a search of so many bytes, to a table that may be full. */
+/** Adds a new key to a table that may be full, after a search of this length in bytes. */
 function beginSlowly(key: u64, index: u32, length: usize): u32 {
   if (live >= most && !refill(slots + 1)) return 0
   if (length > LONG) suspect()

@@ -1,4 +1,4 @@
-/** Base64 with padding, in its usual alphabet. */
+/** Base64 with padding, in the standard alphabet. */
 
 const LETTERS: usize = memory.data<u8>([
   65, 66, 67, 68, 69, 70, 71, 72, 73, 74, 75, 76, 77, 78, 79, 80, 81, 82, 83, 84, 85, 86, 87, 88, 89, 90, 97, 98, 99,
@@ -7,7 +7,7 @@ const LETTERS: usize = memory.data<u8>([
 ])
 const PAD: u32 = 0x3d
 
-/** Writes `length` bytes; returns the position behind the last letter. */
+/** Writes `length` bytes. @returns the position after the last letter */
 export function writeBase64(out: usize, p: usize, length: u32): usize {
   for (; length >= 3; length -= 3, p += 3, out += 4) {
     const bits = ((<u32>load<u8>(p)) << 16) | ((<u32>load<u8>(p, 1)) << 8) | (<u32>load<u8>(p, 2))
@@ -32,7 +32,7 @@ function letter(value: u32): u32 {
   return load<u8>(LETTERS + value)
 }
 
-/** What a letter stands for, or 64. */
+/** The value of a letter; 64 for other characters. */
 function valueOf(c: u32): u32 {
   const lower = c - 0x61
   const upper = c - 0x41
@@ -40,7 +40,7 @@ function valueOf(c: u32): u32 {
   return upper < 26 ? upper : lower < 26 ? lower + 26 : digit < 10 ? digit + 52 : c == 0x2b ? 62 : c == 0x2f ? 63 : 64
 }
 
-/** Reads letters from `p` to `end`; returns the position behind the last byte written, or 0 if they are not base64. */
+/** Reads letters from `p` to `end`. @returns the position after the last byte written, or 0 if they are not base64 */
 export function readBase64(p: usize, end: usize, out: usize): usize {
   if (((end - p) & 3) != 0) return 0
   const padding: usize = end > p && load<u8>(end - 1) == PAD ? (load<u8>(end - 2) == PAD ? 2 : 1) : 0

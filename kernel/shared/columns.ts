@@ -1,10 +1,10 @@
 /**
  * The columns of one batch, as in lib/event/batch.ts: the address of each in memory, with room for 4096 events. Only
- * those that a kernel mentions take memory. It exports those that it fills or reads, and the wrappers copy them to or
- * from an `EventBatch`.
+ * those that a kernel mentions take memory. A kernel exports the columns that it fills or reads, and the wrappers copy
+ * them to or from an `EventBatch`.
  *
- * Each column is 192 bytes longer than it needs to be. If their distances were powers of two, one event's values would
- * compete for the same few lines of the processor's first cache.
+ * Each column is 192 bytes longer than necessary. If their distances were powers of two, the values of one event would
+ * compete for the same lines of the processor's first-level cache.
  */
 
 export const MASK: usize = memory.data(16576)

@@ -1,8 +1,6 @@
-/**
- * The codes of lib/event/fields.ts, which this language cannot import. A test compares them.
- */
+/** The codes of lib/event/fields.ts, which AssemblyScript cannot import. A test compares them. */
 
-/** Batches hold at most this many events. */
+/** The maximum number of events in a batch. */
 export const BATCH_EVENTS: u32 = 4096
 
 export const KIND_ALLOC: u8 = 0

@@ -3,7 +3,7 @@
 const QUOTE: u32 = 0x22
 const BACKSLASH: u32 = 0x5c
 
-/** What unescaped or escaped strings are put together in. */
+/** A buffer for strings being unescaped or escaped. */
 export const SCRATCH: usize = memory.data(65_568)
 export const SCRATCH_SIZE: usize = 65_536
 
@@ -29,13 +29,13 @@ function specials(p: usize): i32 {
   return i8x16.bitmask(v128.or(marks, i8x16.eq(i8x16.min_u(text, i8x16.splat(0x1f)), text)))
 }
 
-/** Behind the string that `unescape` wrote to `SCRATCH`. */
+/** The end of the string that `unescape` wrote to `SCRATCH`. */
 export let unescapedEnd: usize = 0
 
 /**
- * Writes a string with escapes to `SCRATCH`.
- * @param p behind its opening quote
- * @returns the position of its closing quote; 0 if it is no string, or too long, or one that other code has to judge
+ * Unescapes a string into `SCRATCH`.
+ * @param p after its opening quote
+ * @returns the position of its closing quote; 0 if it is not a string, is too long, or needs the general path
  */
 export function unescape(p: usize): usize {
   let out = SCRATCH
@@ -66,12 +66,12 @@ export function unescape(p: usize): usize {
         code = 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00)
         p += 6
       } else {
-        // A byte that is not UTF-8 may follow, which stands for the other half.
+        // It may be followed by a byte that is not UTF-8, written as the other half of the pair.
         if (load<u8>(p) >= 0x80) return 0
         code = 0xfffd
       }
     } else if (code >= 0xdc80 && code <= 0xdcff) {
-      // Half a pair stands for a byte that is not UTF-8.
+      // A lone surrogate represents a byte that is not UTF-8.
       store<u8>(out++, <u8>(code - 0xdc00))
       continue
     } else if (code >= 0xdc00 && code <= 0xdfff) {
@@ -83,7 +83,7 @@ export function unescape(p: usize): usize {
   return p
 }
 
-/** The byte that stands behind a backslash as a letter, or 0. */
+/** The byte that an escape letter represents, or 0. */
 function escaped(letter: u32): u32 {
   switch (letter) {
     case 0x22:
@@ -142,8 +142,8 @@ function writeUtf8(out: usize, code: u32): usize {
 }
 
 /**
- * Whether a string can stand between quotes as it is: ASCII without quotes, backslashes and control characters. Reads
- * up to 16 bytes beyond.
+ * Whether a string needs no escapes: ASCII without quotes, backslashes and control characters. Reads up to 16 bytes
+ * beyond.
  */
 export function isPlain(p: usize, length: u32): bool {
   for (; length > 16; p += 16, length -= 16) if (notPlain(p) != 0) return false
@@ -155,16 +155,16 @@ export function isPlain(p: usize, length: u32): bool {
 function notPlain(p: usize): i32 {
   const text = v128.load(p)
   const special = v128.or(i8x16.eq(text, i8x16.splat(0x22)), i8x16.eq(text, i8x16.splat(0x5c)))
-  // As a signed number a byte that is not ASCII is less than a blank too.
+  // Compared as signed numbers, non-ASCII bytes are less than a space too.
   return i8x16.bitmask(v128.or(special, i8x16.lt_s(text, i8x16.splat(0x20))))
 }
 
-/** How many bytes one byte takes at most when it is escaped. */
+/** The maximum length of one escaped byte. */
 export const MAX_ESCAPED: u32 = 6
 
 /**
- * Writes a string as `JSON.stringify` does, without quotes; bytes that are not UTF-8 as halves of pairs. Returns the
- * position behind it.
+ * Writes a string as `JSON.stringify` does, without quotes, with bytes that are not UTF-8 as lone surrogates.
+ * @returns the position after it
  */
 export function escape(p: usize, length: u32, out: usize): usize {
   const end = p + length
@@ -217,7 +217,7 @@ function sequenceLength(p: usize, left: usize): usize {
     lead >= 0xc2 && lead < 0xe0 ? 2 : lead >= 0xe0 && lead < 0xf0 ? 3 : lead >= 0xf0 && lead < 0xf5 ? 4 : 0
   if (n == 0 || n > left) return 0
   for (let i: usize = 1; i < n; i++) if ((load<u8>(p + i) & 0xc0) != 0x80) return 0
-  // Not longer than need be, no halves of pairs, nothing beyond U+10FFFF.
+  // Rejects overlong sequences, surrogates, and code points beyond U+10FFFF.
   const second = <u32>load<u8>(p + 1)
   if (
     lead == 0xe0

@@ -1,15 +1,15 @@
-/** Unsigned LEB128: seven bits a byte, the lowest first, with the high bit set on all bytes but the last. */
+/**
+ * Unsigned LEB128: seven bits per byte, least significant first, with the high bit set on all bytes except the last.
+ */
 
 const HIGHS: u64 = 0x8080_8080_8080_8080
 
-/** Lengths that most numbers of some kind have, in bytes: a set. */
+/** Typical lengths of numbers in bytes, as a set. */
 export const OF_1: u32 = 1 << 1
 export const OF_3: u32 = 1 << 3
 export const OF_7: u32 = 1 << 7
 
-/**
- * Which of eight bytes end a number, as their high bits; 0 if none does.
- */
+/** Which of eight bytes end a number, as their high bits; 0 if none does. */
 // @ts-ignore: decorator
 @inline
 export function lebEnds(word: u64): u64 {
@@ -17,8 +17,8 @@ export function lebEnds(word: u64): u64 {
 }
 
 /**
- * The value of the number of up to eight bytes that a word begins with.
- * @param ends what `lebEnds` gave for the word, not 0
+ * The value of the number of up to eight bytes at the start of a word.
+ * @param ends the result of `lebEnds` for the word, not 0
  */
 // @ts-ignore: decorator
 @inline
@@ -26,7 +26,7 @@ export function lebValue(word: u64, ends: u64): u64 {
   return gather(word & (ends ^ (ends - 1)) & ~HIGHS)
 }
 
-/** How many bytes that number takes. */
+/** The number of bytes of that number. */
 // @ts-ignore: decorator
 @inline
 export function lebLength(ends: u64): usize {
@@ -34,8 +34,8 @@ export function lebLength(ends: u64): usize {
 }
 
 /**
- * The seven low bits of eight bytes, put together, the others being zero: two bytes, four, then all. Upper halves come
- * down by a shift, which is taking away the difference from the sum.
+ * Packs the seven low bits of each of eight bytes; the high bits must be zero. First pairs, then fours, then all eight
+ * are joined. Each upper half moves down by subtracting the difference.
  */
 // @ts-ignore: decorator
 @inline
@@ -46,10 +46,10 @@ export function gather(word: u64): u64 {
 }
 
 /**
- * Writes a number in as few bytes as it can be; returns the position after it. Up to ten bytes; eight may be touched.
- * @param usual how many bytes most numbers of its kind take: some of `OF_3` and `OF_7`, or 0 if nobody can say. What
- *   follows one that is as long can be written before that is known: the processor guesses which branch comes, but
- *   would wait for a sum.
+ * Writes a number in the fewest possible bytes. A number takes up to ten bytes; at least eight may be overwritten.
+ * @param usual the typical lengths of such numbers: some of `OF_3` and `OF_7`, or 0 if unknown. If the guess is right,
+ *   the next write does not wait for the length: the processor predicts a branch, but would have to wait for a sum.
+ * @returns the position after it
  */
 // @ts-ignore: decorator
 @inline
@@ -70,7 +70,7 @@ export function writeLeb(p: usize, value: u64, usual: u32): usize {
   return p + 8 - <usize>(zeros >> 3)
 }
 
-/** Eight times seven bits, each in the low bits of a byte: the reverse of `gather`. */
+/** Distributes 56 bits to eight bytes, seven bits each: the reverse of `gather`. */
 // @ts-ignore: decorator
 @inline
 function spread(value: u64): u64 {
@@ -79,7 +79,7 @@ function spread(value: u64): u64 {
   return word + (word & 0x3f80_3f80_3f80_3f80)
 }
 
-/** Four times seven bits, each in the low bits of a byte. */
+/** Distributes 28 bits to four bytes, seven bits each. */
 // @ts-ignore: decorator
 @inline
 function spreadNarrow(value: u32): u32 {

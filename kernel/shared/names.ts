@@ -1,53 +1,56 @@
 /**
- * Names, each distinct one once, under numbers that stay the same from batch to batch. They lie in memory below the
- * table. What is not referred to is forgotten when much has come together, and the others get new numbers.
+ * Interned names under numbers that stay the same from batch to batch. They are stored in memory below the table. When
+ * much has accumulated, names without references are dropped and the others renumbered.
  */
 
 import { raiseFloor, tableFloor } from './table'
 
-/** There is room for so many names at once. */
+/** The maximum number of names. */
 export const MOST_NAMES: u32 = 4096
-/** More than this many names, or bytes beside those that were kept, are not carried into another batch. */
+/**
+ * With more than this many names, or more than this many bytes beyond those kept, unused names are dropped before the
+ * next batch.
+ */
 const MANY_NAMES: u32 = 2048
 const MANY_BYTES: usize = 262_144
 
 const HEADS: u32 = 8192
-/** By hash, a name's number and 1; 0 where there is none. */
+/** By hash, a name's number plus 1; 0 for a free slot. */
 const heads: usize = memory.data(16_384)
 const hashes: usize = memory.data(16_384)
-/** Where each name begins in the pool; the one behind it begins where it ends. */
+/** Where each name starts in the pool; it ends where the next one starts. */
 const starts: usize = memory.data(16_388)
-/** What a number became when others were forgotten. */
+/** The new number of each name after a renumbering. */
 const renumbered: usize = memory.data(8_192)
 
-/** How many names there are. */
+/** The number of names. */
 export let names: u32 = 0
-/** How many bytes they take, and how many did when others were forgotten last. */
+/** The bytes that they take, and took after the last renumbering. */
 let used: usize = 0
 let kept: usize = 0
 let capacity: usize = 0
 let pool: usize = 0
 let salt: u64 = 0
 
-/** Makes the hashes of names differ from those in other processes. */
+/** Seeds the hashes of names, so that they differ from process to process. */
 export function seedNames(value: u32): void {
   salt = <u64>value * FACTOR
 }
 
-/** Where a name begins. */
+/** The address of a name. */
 export function nameStart(name: u32): usize {
   return pool + <usize>load<u32>(starts + ((<usize>name) << 2))
 }
 
-/** How many bytes a name has. */
+/** The length of a name in bytes. */
 export function nameLength(name: u32): u32 {
   const at = starts + ((<usize>name) << 2)
   return load<u32>(at, 4) - load<u32>(at)
 }
 
-/** Makes sure of room for a name of so many bytes, and gives the address to put it to; 0 if there is no memory. */
+/** Ensures room for a name of this length and returns the address for it; 0 if memory is exhausted. */
 export function nameRoom(length: usize): usize {
-  // What looks at names looks at eight bytes at once.
+  // Names are compared eight bytes at a time.
   const needed = used + length + 8
   if (needed > capacity) {
     if (capacity == 0) pool = tableFloor()
@@ -59,15 +62,12 @@ export function nameRoom(length: usize): usize {
   return pool + used
 }
 
-/** Whether so much has come together that the names not referred to are to be forgotten. */
+/** Whether so much has accumulated that unused names should be dropped. */
 export function areManyNames(): bool {
   return names > MANY_NAMES || used > 2 * kept + MANY_BYTES
 }
 
-/**
- * The number of a name, which is made if it is a new one. There must be room for it, and eight bytes behind it that can
- * be read.
- */
+/** The number of a name, which is added if it is new. There must be room for it, and eight readable bytes after it. */
 export function intern(from: usize, length: usize): u32 {
   const hash = hashOf(from, length)
   let slot = hash & (HEADS - 1)
@@ -94,8 +94,8 @@ export function intern(from: usize, length: usize): u32 {
 }
 
 /**
- * Forgets the names that none of the references from `from` to `to` are to, and changes these to what the names'
- * numbers are now. A reference is a number and 1, or 0.
+ * Drops the names that no reference from `from` to `to` uses, and updates these references. A reference is a number
+ * plus 1, or 0.
  */
 export function forgetOthers(from: usize, to: usize): void {
   memory.fill(renumbered, 0, (<usize>names) << 1)
@@ -120,8 +120,8 @@ export function forgetOthers(from: usize, to: usize): void {
     used += length
     store<u16>(heads + ((<usize>slot) << 1), <u16>names)
     store<u32>(hashes + ((<usize>number) << 2), hash)
-    // Numbers never grow, and one that stays the same has its name where it was: this writes over nothing that is still
-    // to be read.
+    // New numbers and addresses are never larger than the old ones, so this overwrites nothing that is still to be
+    // read.
     store<u32>(starts + ((<usize>names) << 2), <u32>used)
     store<u16>(at, <u16>names)
   }

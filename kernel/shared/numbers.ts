@@ -1,10 +1,10 @@
 /**
- * Numbers in text, eight bytes at a time. Readers may look at up to 24 bytes beyond a number, whatever stands there.
- * They take where something must stand and where the value goes, and return the position behind it, or 0 and the byte
- * that does not fit in `misfit`.
+ * Numbers in text, eight bytes at a time. Readers may read up to 24 bytes beyond a number. They take the position of
+ * the number and the address for its value. They return the position after it, or 0, with the first byte that does not
+ * match in `misfit`.
  */
 
-/** Where the byte stands that did not fit. */
+/** The position of the byte that did not match. */
 export let misfit: usize = 0
 
 export function setMisfit(p: usize): void {
@@ -19,11 +19,11 @@ const HIGHS: u64 = 0x8080_8080_8080_8080
 @inline
 export function decimalDigits(word: u64): u64 {
   const digits = word ^ (0x30 * ONES)
-  // A byte of 10 or more, or with its high bit set, is none.
+  // Bytes of 10 or more, or with the high bit set, are not digits.
   return ctz(((digits + 0x76 * ONES) | digits) & HIGHS) >> 3
 }
 
-/** The value of the first n of a word's bytes, 1 to 8, which are decimal digits. */
+/** The value of the first n bytes (1 to 8) of a word, which are decimal digits. */
 // @ts-ignore: decorator
 @inline
 export function decimalValue(word: u64, n: u64): u64 {
@@ -33,7 +33,7 @@ export function decimalValue(word: u64, n: u64): u64 {
   return (word * 10_000 + (word >> 32)) & 0xffff_ffff
 }
 
-/** Reads a 64-bit unsigned decimal number. Too large a number does not fit at its first digit. */
+/** Reads an unsigned 64-bit decimal number. A number that is too large fails at its first digit. */
 // @ts-ignore: decorator
 @inline
 export function decimal(p: usize, to: usize): usize {
@@ -44,7 +44,7 @@ export function decimal(p: usize, to: usize): usize {
   return p + <usize>n
 }
 
-/** A number without digits, or with 8 digits or more. */
+/** A number without digits, or with 8 or more. */
 function longDecimal(start: usize, to: usize): usize {
   let p = start
   while (load<u8>(p) == 0x30) p++
@@ -55,7 +55,7 @@ function longDecimal(start: usize, to: usize): usize {
     const n = decimalDigits(word)
     if (n > 0) {
       p += <usize>n
-      // What overflows has more than 20 digits, or is judged below.
+      // Numbers with more than 20 digits overflow; the rest is decided below.
       if (p - first > 19) return largestDecimal(start, first, to)
       value = value * power(n) + decimalValue(word, n)
     }
@@ -89,7 +89,7 @@ function power(n: u64): u64 {
                 : 10
 }
 
-/** A number of 20 digits or more, the first of which is not 0. */
+/** A number of at least 20 digits, the first of which is not 0. */
 function largestDecimal(start: usize, first: usize, to: usize): usize {
   let value: u64 = 0
   let p = first
@@ -110,14 +110,14 @@ function largestDecimal(start: usize, first: usize, to: usize): usize {
 function hexDigits(word: u64): u64 {
   const digits = word ^ (0x30 * ONES)
   const letters = (word | (0x20 * ONES)) ^ (0x60 * ONES)
-  // The high bits of bytes up to 9; of bytes from 1 to 6. Sums never carry into the next byte before the first that is
-  // no digit.
+  // The high bits of bytes up to 9, and of bytes from 1 to 6. Sums never carry into the next byte before the first one
+  // that is not a digit.
   const isDigit = ~(digits + 0x76 * ONES)
   const isLetter = ~(letters + 0x79 * ONES) & (letters + 0x7f * ONES)
   return ctz((~(isDigit | isLetter) | word) & HIGHS) >> 3
 }
 
-/** The value of the first n of a word's bytes, 1 to 8, which are hex digits. */
+/** The value of the first n bytes (1 to 8) of a word, which are hex digits. */
 // @ts-ignore: decorator
 @inline
 function hexValue(word: u64, n: u64): u64 {
@@ -127,7 +127,7 @@ function hexValue(word: u64, n: u64): u64 {
   return ((word << 16) | (word >> 32)) & 0xffff_ffff
 }
 
-/** Reads the digits of a 64-bit hex number, of either case. Too large a number does not fit at its first digit. */
+/** Reads the digits of a 64-bit hex number in either case. A number that is too large fails at its first digit. */
 // @ts-ignore: decorator
 @inline
 export function hex(p: usize, to: usize): usize {
@@ -151,7 +151,7 @@ export function hex(p: usize, to: usize): usize {
   return p + <usize>n
 }
 
-/** A number of 16 hex digits or more. */
+/** A number of at least 16 hex digits. */
 function longHex(start: usize, to: usize): usize {
   let p = start
   while (load<u8>(p) == 0x30) p++
@@ -173,7 +173,7 @@ function longHex(start: usize, to: usize): usize {
   return p
 }
 
-/** Writes a number in decimal; returns the position after it. Up to 20 bytes. */
+/** Writes a number in decimal, up to 20 bytes. @returns the position after it */
 export function writeDecimal(p: usize, value: u64): usize {
   if (value < 10) {
     store<u8>(p, 0x30 + <u8>value)
@@ -188,11 +188,11 @@ export function writeDecimal(p: usize, value: u64): usize {
   return write8(p, <u32>(value % 100_000_000))
 }
 
-/** Eight digits of a number below 10^8, the first in the lowest byte. */
+/** The eight digits of a number below 10^8, the first in the lowest byte. */
 // @ts-ignore: decorator
 @inline
 export function eightDigits(value: u32): u64 {
-  // Halves of 4 digits, then of 2, then digits, each pair by one multiplication with a reciprocal.
+  // Splits into halves of 4 digits, then of 2, then single digits, each pair by one multiplication with a reciprocal.
   const upper: u64 = value / 10_000
   let word = upper | ((<u64>value - upper * 10_000) << 32)
   const hundreds = ((word * 10_486) >> 20) & 0x0000_007f_0000_007f
@@ -205,7 +205,7 @@ export function eightDigits(value: u32): u64 {
 @inline
 function writeUpTo8(p: usize, value: u32): usize {
   const digits = eightDigits(value)
-  // Leading zeros are low bytes without a bit; a number of 0 has one digit.
+  // Leading zeros are zero low bytes. The number 0 has one digit.
   const zeros = digits == 0 ? 7 : ctz(digits) >> 3
   store<u64>(p, (digits | (0x30 * ONES)) >> (zeros << 3))
   return p + <usize>(8 - zeros)
@@ -219,7 +219,8 @@ function write8(p: usize, value: u32): usize {
 }
 
 /**
- * Writes a number in lower-case hex without `0x` or leading zeros; returns the position after it. May touch 16 bytes.
+ * Writes a number in lower-case hex, without `0x` or leading zeros. May overwrite 16 bytes. @returns the position after
+ * it
  */
 export function writeHex(p: usize, value: u64): usize {
   const n: usize = value == 0 ? 1 : <usize>((67 - clz(value)) >> 2)
@@ -239,6 +240,6 @@ function eightHex(value: u64): u64 {
   value = ((value << 32) | (value >> 16)) & 0x0000_ffff_0000_ffff
   value = ((value << 16) | (value >> 8)) & 0x00ff_00ff_00ff_00ff
   value = ((value << 8) | (value >> 4)) & (0x0f * ONES)
-  // 39 lies between the digit behind 9 and the letter a.
+  // 39 is the distance from the character after 9 to the letter a.
   return value + 0x30 * ONES + (((value + 6 * ONES) >> 4) & ONES) * 39
 }

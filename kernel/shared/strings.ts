@@ -1,49 +1,50 @@
 /**
- * The strings of one batch, laid out as lib/event/strings.ts has them: each distinct string once, and lists of their
- * ids. Every string is shorter than 65536 bytes. Sixteen bytes can be read behind every string that is given here.
+ * The strings of one batch, laid out as in lib/event/strings.ts: each distinct string once, and lists of their ids.
+ * Every string is shorter than 65,536 bytes. Sixteen bytes after every string passed to these functions must be
+ * readable.
  */
 
-/** The bytes of all strings: those of a batch when it is closed, and of one line more. */
+/** The bytes of all strings: those of a full batch, plus one more line. */
 export const STRINGS: usize = memory.data(393_248)
 const STRINGS_SIZE: u32 = 393_216
 export const MAX_STRINGS: u32 = 16_384
-/** Where each string begins in `STRINGS`, and behind the last one where it ends. */
+/** Where each string starts in `STRINGS`; the entry after the last one is its end. */
 export const STARTS: usize = memory.data(65_544)
 /** The string ids of all lists. */
 export const LISTED: usize = memory.data(262_160)
 export const MAX_LISTED: u32 = 65_536
-/** Where each list begins in `LISTED`, and behind the last one where it ends. */
+/** Where each list starts in `LISTED`; the entry after the last one is its end. */
 export const LISTS: usize = memory.data(16_392)
 const MAX_LISTS: u32 = 4096
 
-/** Open addressing with twice as many places as strings: 16 bits of the hash, and 1 + the id; 0 is free. */
+/** Open addressing with twice as many slots as strings: 16 bits of the hash, and the id plus 1; 0 is free. */
 const SLOTS: usize = memory.data(131_072)
 const SLOT_MASK: u32 = 0x7fff
-/** The place of each string in `SLOTS`, for clearing. */
+/** The slot of each string in `SLOTS`, for clearing. */
 const SLOT_OF: usize = memory.data(65_536)
 /**
- * Per string, 1 + the string that came behind it the last time, or 0: names of functions, files and frames follow each
- * other again and again.
+ * Per string, 1 plus the string that followed it last time, or 0: names of functions, files and frames tend to follow
+ * each other repeatedly.
  */
 const FOLLOWERS: usize = memory.data(65_536)
-/** The places of lists. */
+/** The slots of lists. */
 const LIST_SLOTS: usize = memory.data(32_768)
 const LIST_SLOT_MASK: u32 = 0x1fff
 const LIST_SLOT_OF: usize = memory.data(16_384)
 
-/** What no room was found for. */
+/** The result when there is no room. */
 export const NO_ROOM: u32 = 0xffff_ffff
 
-/** How many strings there are. */
+/** The number of strings. */
 export let strings: u32 = 0
-/** How many bytes they take. */
+/** The bytes that they take. */
 export let stringBytes: u32 = 0
-/** How many lists there are. */
+/** The number of lists. */
 export let lists: u32 = 0
-/** How many ids are in them. */
+/** The number of ids in them. */
 export let listed: u32 = 0
 
-/** Secret odd factors. They differ from process to process, so that no trace can be made of names that collide. */
+/** Random odd factors that differ from process to process, so that no trace can contain names chosen to collide. */
 let factor0: u64 = 0x9e37_79b9_7f4a_7c15
 let factor1: u64 = 0xbf58_476d_1ce4_e5b9
 let factor2: u64 = 0x94d0_49bb_1331_11eb
@@ -57,7 +58,7 @@ export function setSeed(random: u64): void {
   factor3 = (factor3 * (factor2 ^ (factor1 >> 32))) | 1
 }
 
-/** Forgets all strings and lists. */
+/** Clears all strings and lists. */
 export function clearStrings(): void {
   for (let id: u32 = 0; id < strings; id++)
     store<u32>(SLOTS + ((<usize>load<u32>(SLOT_OF + ((<usize>id) << 2))) << 2), 0)
@@ -71,7 +72,7 @@ export function clearStrings(): void {
   store<u32>(LISTS, 0)
 }
 
-/** Whether a line's strings may not find room: time to close the batch. */
+/** Whether the strings of one more line may not fit, so that the batch must be closed. */
 // @ts-ignore: decorator
 @inline
 export function stringsFull(bytes: u32): bool {
@@ -79,8 +80,8 @@ export function stringsFull(bytes: u32): bool {
 }
 
 /**
- * A hash in the upper bits. Up to 32 bytes it is a sum of words times factors, which waits for nothing and does not ask
- * for the length more closely than need be: words may overlap.
+ * A hash in the upper bits. For up to 32 bytes it is a sum of products of words, without dependencies between them and
+ * with few branches on the length: words may overlap.
  */
 // @ts-ignore: decorator
 @inline
@@ -122,7 +123,7 @@ function equal(a: usize, b: usize, length: u32): bool {
   return !v128.any_true(v128.xor(v128.load(tail), v128.load(tailB)))
 }
 
-/** The id of a string, added if there is none yet; `NO_ROOM` if there is no room for it. */
+/** The id of a string, which is added if it is new; `NO_ROOM` if there is no room for it. */
 // @ts-ignore: decorator
 @inline
 export function intern(p: usize, length: u32): u32 {
@@ -155,10 +156,10 @@ function add(p: usize, length: u32, slot: u32, tag: u32): u32 {
   return id
 }
 
-/** 1 + the string behind which another one is looked for, or 0. */
+/** 1 plus the string whose follower is searched for, or 0. */
 let last: u32 = 0
 
-/** Begins a row of strings that have nothing to do with those before. */
+/** Starts a sequence of strings that is unrelated to those before. */
 // @ts-ignore: decorator
 @inline
 export function beginRow(): void {
@@ -166,8 +167,8 @@ export function beginRow(): void {
 }
 
 /**
- * 1 + the id of the string that follows in the row, if it is the one that came there the last time and a quote stands
- * behind it; else 0.
+ * 1 plus the id of the next string in the sequence, if it is the one that followed last time and a quote ends it; else
+ * 0.
  */
 // @ts-ignore: decorator
 @inline
@@ -182,7 +183,7 @@ export function guess(p: usize): u32 {
   return follower
 }
 
-/** Notes which string follows in the row. It must be one that stands in the text as it is. */
+/** Records the next string of the sequence. It must appear in the text without escapes. */
 // @ts-ignore: decorator
 @inline
 export function follow(id: u32): void {
@@ -197,7 +198,7 @@ export function lengthOfString(id: u32): u32 {
   return load<u32>(STARTS + ((<usize>id) << 2), 4) - load<u32>(STARTS + ((<usize>id) << 2))
 }
 
-/** Where the next list's ids go; it has room for `listRoom` of them. */
+/** The address for the next list's ids, with room for `listRoom` of them. */
 // @ts-ignore: decorator
 @inline
 export function nextList(): usize {
@@ -210,7 +211,7 @@ export function listRoom(): u32 {
   return MAX_LISTED - listed
 }
 
-/** The id of the list of `n` ids that stand where the next list goes. */
+/** The id of the list of the `n` ids at the address of the next list. */
 export function internList(n: u32): u32 {
   const p = nextList()
   let h: u64 = n

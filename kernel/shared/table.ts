@@ -1,74 +1,73 @@
 /**
- * A hash table from 64-bit keys to two 64-bit values, for the live blocks of a trace: one for each instance, in memory
- * that grows.
+ * A hash table from 64-bit keys to two 64-bit values, for the live blocks of a trace. There is one per instance, in
+ * memory that grows.
  *
- * Buckets of seven places: by their tags, 16 bits of the hash, all seven are looked through at once, so that it makes
- * no difference to the processor's guesses which of them has the key. What a full bucket has no place for goes to the
- * next one that has; a bucket counts the keys that passed it by, and where none did a search ends. So nothing has to
- * move when a key is removed. No search goes further than any key had to: counts alone would not end one if keys were
- * chosen to pass by every bucket.
+ * A bucket has seven places. Their tags, 16 bits of the hash each, are compared at once, so the position of a key costs
+ * no branch. A key that finds its bucket full goes to the next bucket with room. Each bucket counts the keys that
+ * passed it, and a search ends at a bucket that none has passed. So removing a key moves nothing. No search goes
+ * further than any key had to, because counts alone would not stop a search if keys were chosen to pass every bucket.
  *
- * Keys are mostly neighbours: indices that count up, addresses of one heap. The hash that a table begins with
- * multiplies by the golden ratio, which spreads rows of numbers more evenly than chance does. If keys have to go far
- * all the same, because they were chosen to, the table is filled anew by a hash with a seed that nobody knows.
+ * Keys are mostly neighbours: consecutive indices, addresses of one heap. The initial hash multiplies by the golden
+ * ratio, which spreads such sequences more evenly than a random function. If keys still have to travel far, they were
+ * probably chosen to collide, and the table is rehashed with a random seed.
  */
 
-/** Where the values are, from an entry. */
+/** The offsets of the values in an entry. */
 export const FIRST: usize = 8
 export const SECOND: usize = 16
 
 const FEWEST: u32 = 16
-/** Bytes of tags in a bucket: of its seven places, and the count of keys that passed by in place of an eighth. */
+/** The bytes of tags in a bucket: of its seven places, and the count of keys that passed in place of an eighth. */
 const TAGS: usize = 16
 const PASSED: usize = 14
-/** Bits of those of eight tags that are zero: the places that are free, and that no key passed by. */
+/** Bits of zero tags among the eight: free places, and the bucket not passed by any key. */
 const FREE_PLACES: i32 = 0x7f
 const NONE_PASSED: i32 = 0x80
-/** Bytes of entries in a bucket: a key and two values for each of eight tags, though there are only seven. */
+/** The bytes of entries in a bucket: a key and two values for each of eight tags, though only seven are used. */
 const ENTRIES: usize = 192
-/** What a key may have to pass by, in bytes of tags, before keys are taken for chosen ones. */
+/** How far a key may travel, in bytes of tags, before the table is rehashed. */
 const LONG: usize = TAGS * 32
-/** Loads from memory may reach so far behind what they mean. */
+/** How far loads may read beyond their data. */
 const SLACK: u64 = 64
 
-/** A place that has a key has this bit in its tag, */
+/** The tag of a used place has this bit, ... */
 const TAKEN: u32 = 0x8000
-/** and this one if the key belongs to a bucket before. */
+/** ... and this one if the key belongs to an earlier bucket. */
 const DISPLACED: u32 = 1
 
 const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15
 
-/** Where the table begins: the tags. */
+/** The start of the table: the tags. */
 let table: usize = 0
-/** Where the entries begin: that of the tag n bytes into the table is 12 n bytes from here. */
+/** The start of the entries: the entry of the tag at n bytes into the table is 12 n bytes from here. */
 let entries: usize = 0
-/** The offset of the last bucket's tags. Buckets are a power of two. */
+/** The offset of the last bucket's tags. The number of buckets is a power of two. */
 let last: usize = 0
-/** How many keys there are, and at how many the table grows. */
+/** The number of keys, and the number at which the table grows. */
 let count: u32 = 0
 let most: u32 = 0
-/** What any key passed by since the table was filled, in bytes of tags. */
+/** The furthest that any key has travelled since the table was filled, in bytes of tags. */
 let furthest: usize = 0
-/** Leaves of a hash the number of a bucket. */
+/** Shifts a hash to the number of a bucket. */
 let shift: u64 = 0
-/** Of keys that are multiples of a power of two, its logarithm. */
+/** The logarithm of the power of two that all keys are multiples of. */
 let keyShift: u64 = 0
-/** Keys are hashed with the seed. */
+/** Whether keys are hashed with the seed. */
 let isSeeded: bool = false
 let seed: u64 = 0
 
-/** Sets what nobody knows. */
+/** Sets the random seed. */
 export function seedTable(value: u32): void {
   seed = <u64>value * 0xff51_afd7_ed55_8ccd
 }
 
-/** Where the table begins: what is below it belongs to others. */
+/** The start of the table. Memory below it belongs to other modules. */
 export function tableFloor(): usize {
   if (table == 0) table = (__heap_base + 63) & ~63
   return table
 }
 
-/** Makes room of so many bytes, a multiple of 64, below the table by moving it up. @returns whether there is memory */
+/** Makes room below the table by moving it up by a multiple of 64 bytes. @returns false if memory is exhausted */
 export function raiseFloor(bytes: usize): bool {
   const from = tableFloor()
   const size: u64 = most == 0 ? 0 : sizeOf(buckets())
@@ -83,12 +82,12 @@ function buckets(): u32 {
   return <u32>(last / TAGS) + 1
 }
 
-/** How many bytes a table takes. */
+/** The size of a table in bytes. */
 function sizeOf(buckets: u32): u64 {
   return <u64>buckets * (TAGS + ENTRIES)
 }
 
-/** Makes sure that memory goes as far as an address. */
+/** Ensures that memory extends to an address. */
 function reach(end: u64): bool {
   const pages = (end + SLACK + 0xffff) >> 16
   const here = <u64>memory.size()
@@ -96,9 +95,9 @@ function reach(end: u64): bool {
 }
 
 /**
- * Forgets all keys, at a cost that does not depend on their number.
+ * Removes all keys, at a cost that does not depend on their number.
  * @param ofKeys the logarithm of the power of two that keys are multiples of
- * @returns whether there is memory
+ * @returns false if memory is exhausted
  */
 export function clearTable(ofKeys: u64): bool {
   keyShift = ofKeys
@@ -108,12 +107,12 @@ export function clearTable(ofKeys: u64): bool {
   return true
 }
 
-/** Makes the table one of so many buckets without keys. */
+/** Resizes the table to this number of buckets, without keys. */
 function setBuckets(buckets: u32): void {
   last = <usize>(buckets - 1) * TAGS
   entries = table + <usize>buckets * TAGS
   shift = <u64>(clz<u32>(buckets) + 33)
-  // Small tables lie in the cache as they are; of large ones memory matters.
+  // Small tables fit the cache anyway; for large ones memory matters more.
   most = buckets <= 16_384 ? 4 * buckets : 5 * buckets
   count = 0
   furthest = 0
@@ -133,28 +132,28 @@ function seededHash(key: u64): u64 {
   return h ^ (h >> 32)
 }
 
-/** The offset of the tags in the bucket that a key belongs to. */
+/** The offset of the tags of a key's own bucket. */
 // @ts-ignore: decorator
 @inline
 function home(hash: u64): usize {
   return <usize>(hash >> shift) * TAGS
 }
 
-/** A key's tag in that bucket. */
+/** A key's tag in its own bucket. */
 // @ts-ignore: decorator
 @inline
 function tagOf(hash: u64): u32 {
   return ((<u32>(hash >> 32)) & ~DISPLACED) | TAKEN
 }
 
-/** Which of a bucket's tags are equal to one. */
+/** Which of a bucket's tags equal this one. */
 // @ts-ignore: decorator
 @inline
 function equal(tags: v128, tag: u32): i32 {
   return i16x8.bitmask(i16x8.eq(tags, i16x8.splat(<i16>tag)))
 }
 
-/** The entry at a place: its key, and the values. */
+/** The entry of a place: its key, and the values. */
 // @ts-ignore: decorator
 @inline
 export function entryAt(place: usize): usize {
@@ -174,7 +173,7 @@ export function find(key: u64): usize {
   return findFurther(key)
 }
 
-/** The place of a key that is not the first with its tag in the bucket it belongs to, or 0. */
+/** The place of a key that is not the first with its tag in its own bucket, or 0. */
 function findFurther(key: u64): usize {
   const h = hash(key)
   const from = home(h)
@@ -192,9 +191,7 @@ function findFurther(key: u64): usize {
   }
 }
 
-/**
- * The place of a key, made if there is none yet; 0 if there is no memory for it. Places found before may have moved.
- */
+/** The place of a key, which is added if it is new; 0 if memory is exhausted. Places found before may have moved. */
 // @ts-ignore: decorator
 @inline
 export function add(key: u64): usize {
@@ -203,7 +200,7 @@ export function add(key: u64): usize {
   const tags = v128.load(bucket)
   const tag = tagOf(h)
   const zeros = equal(tags, 0)
-  // Most keys are new, nothing in their bucket has their tag, and it has no less than one place, nor had it ever.
+  // The common case: the key is new, no tag in its bucket equals its own, and the bucket has room and was never passed.
   if (equal(tags, tag) != 0 || zeros <= NONE_PASSED || count >= most) return addSlowly(key)
   const place = bucket + ((<usize>ctz(zeros)) << 1)
   count++
@@ -212,7 +209,7 @@ export function add(key: u64): usize {
   return place
 }
 
-/** The place of a key that may be there, or that a table which may be full has no place for where the key belongs. */
+/** The place of a key that may be present, or for which its bucket may have no room. */
 function addSlowly(key: u64): usize {
   const place = findFurther(key)
   if (place != 0) return place
@@ -224,7 +221,7 @@ function addSlowly(key: u64): usize {
   return put(key)
 }
 
-/** Whether a key would have to pass by many buckets. */
+/** Whether a key would have to travel far. */
 function isFar(key: u64): bool {
   const from = home(hash(key))
   let at = from
@@ -232,7 +229,7 @@ function isFar(key: u64): bool {
   return ((at - from) & last) > LONG
 }
 
-/** A new place for a key that is not there. */
+/** A place for a new key. */
 function put(key: u64): usize {
   const h = hash(key)
   const from = home(h)
@@ -255,9 +252,9 @@ function put(key: u64): usize {
   }
 }
 
-/** Places all keys anew. */
+/** Rehashes all keys. */
 function refill(before: u32, buckets: u32): bool {
-  // They wait in memory behind the table.
+  // The old table waits in memory after the new one.
   const copy = table + sizeOf(buckets)
   if (!reach(copy + sizeOf(before))) return false
   const tags = <usize>copy
@@ -265,7 +262,7 @@ function refill(before: u32, buckets: u32): bool {
   setBuckets(buckets)
   const end = tags + <usize>before * TAGS
   for (let at = tags; at < end; at += 2) {
-    // A count of keys that passed by is less than that bit.
+    // A count of passing keys is always below that bit.
     if (load<u16>(at) < TAKEN) continue
     const from = end + (at - tags) * (ENTRIES / TAGS)
     const to = entryAt(put(load<u64>(from)))
@@ -275,7 +272,7 @@ function refill(before: u32, buckets: u32): bool {
   return true
 }
 
-/** Removes the key at a place that `find` gave. */
+/** Removes the key at a place returned by `find`. */
 // @ts-ignore: decorator
 @inline
 export function remove(place: usize): void {
@@ -285,7 +282,7 @@ export function remove(place: usize): void {
   if ((tag & DISPLACED) != 0) uncount(place)
 }
 
-/** Takes a key that was displaced out of the counts of the buckets that it passed by. */
+/** Subtracts a displaced key from the counts of the buckets that it passed. */
 function uncount(place: usize): void {
   const to = (place - table) & ~(TAGS - 1)
   for (let at = home(hash(load<u64>(entryAt(place)))); at != to; at = (at + TAGS) & last) {

@@ -1,22 +1,24 @@
 /**
- * Numbers in text, sixteen bytes at a time; otherwise like those of `numbers.ts`. Sixteen bytes can be read from any
- * place where text begins.
+ * Numbers in text, sixteen bytes at a time; otherwise like those of `numbers.ts`. Sixteen bytes must be readable from
+ * any position in the text.
  */
 
 import { decimal, decimalDigits, decimalValue, eightDigits, hex, writeDecimal } from './numbers'
 
-/** From byte n on: indices that move the first n of sixteen bytes to their end, with zeros before them. */
+/** From byte n on: indices that move the first n of sixteen bytes to the end, after zeros. */
 const TO_THE_END: usize = memory.data<u8>([
   128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11,
   12, 13, 14, 15,
 ])
-/** From byte 16 - n on: indices that reverse the first n of sixteen bytes, with zeros behind them. */
+/** From byte 16 - n on: indices that reverse the first n of sixteen bytes, followed by zeros. */
 const REVERSED: usize = memory.data<u8>([
   15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128, 128,
   128, 128, 128,
 ])
 
-/** Reads a 64-bit unsigned decimal number without leading zeros; 0 if there is none. */
+/**
+ * Reads an unsigned 64-bit decimal number without leading zeros. @returns the position after it, or 0 if there is none
+ */
 // @ts-ignore: decorator
 @inline
 export function exactDecimal(p: usize, to: usize): usize {
@@ -27,7 +29,7 @@ export function exactDecimal(p: usize, to: usize): usize {
   return p + <usize>n
 }
 
-/** The same of 32 bits. */
+/** The same for 32 bits. */
 // @ts-ignore: decorator
 @inline
 export function exactDecimal32(p: usize, to: usize): usize {
@@ -39,8 +41,8 @@ export function exactDecimal32(p: usize, to: usize): usize {
 }
 
 /**
- * Up to 7 digits take less time on their own. Whether there are more, or none, or leading zeros; one branch is easier
- * to predict than two.
+ * Up to 7 digits are faster on their own. True if there are more digits, none, or leading zeros, as one branch, which
+ * is easier to predict than two.
  */
 // @ts-ignore: decorator
 @inline
@@ -57,14 +59,14 @@ function wideDecimal32(p: usize, to: usize): usize {
 
 const WIDE: usize = memory.data(8)
 
-/** A number without digits, with leading zeros, or with 8 digits or more. */
+/** A number without digits, with leading zeros, or with 8 or more digits. */
 function wideDecimal(p: usize, to: usize): usize {
   if (load<u8>(p) == 0x30) return 0
   const digits = i8x16.sub(v128.load(p), i8x16.splat(0x30))
   const n = ctz(~i8x16.bitmask(i8x16.eq(i8x16.min_u(digits, i8x16.splat(9)), digits)))
   if (<u32>n - 1 > 14) return decimal(p, to)
   const aligned = i8x16.swizzle(digits, v128.load(TO_THE_END + <usize>n))
-  // Pairs of digits in words of 16 bits: tens * 2560 + ones * 256, and what overflows does not matter.
+  // Pairs of digits in 16-bit words: tens * 2560 + ones * 256; the overflow is harmless.
   const pairs = i16x8.shr_u(i16x8.mul(aligned, i16x8.splat(2561)), 8)
   const fours = i32x4.dot_i16x8_s(pairs, i32x4.splat(0x0001_0064))
   const eights = i32x4.dot_i16x8_s(i16x8.narrow_i32x4_u(fours, fours), i32x4.splat(0x0001_2710))
@@ -74,13 +76,14 @@ function wideDecimal(p: usize, to: usize): usize {
 }
 
 /**
- * Reads the digits of a 64-bit hex number, of either case, and the quote behind them; 0 if that is not what there is.
+ * Reads the digits of a 64-bit hex number in either case, and the closing quote. @returns the position after it, or 0
+ * if the text is something else
  */
 // @ts-ignore: decorator
 @inline
 export function quotedHex(p: usize, to: usize): usize {
   const text = v128.load(p)
-  // Where the number ends is known before it is known to be one, so that what follows need not wait.
+  // The end is found before the digits are checked, so that the next step need not wait.
   const n = ctz(i8x16.bitmask(i8x16.eq(text, i8x16.splat(0x22))) | 0x10000)
   const numbers = i8x16.sub(text, i8x16.splat(0x30))
   const letters = i8x16.sub(v128.or(text, i8x16.splat(0x20)), i8x16.splat(0x61))
@@ -104,8 +107,8 @@ function longQuotedHex(p: usize, to: usize): usize {
 }
 
 /**
- * By how many bits a number below 2^32 has, less one: what is added to it so that the upper half of the sum is how many
- * decimal digits it has. In each range of bits the count changes at one power of ten at most, and there the sum
+ * For each bit count of a number below 2^32, less one: a value to add so that the upper half of the sum is its number
+ * of decimal digits. Within one bit count the number of digits changes at most at one power of ten, where the sum
  * carries.
  */
 const DIGIT_COUNTS: usize = memory.data(256)
@@ -117,25 +120,25 @@ for (let bits: u32 = 0; bits < 32; bits++) {
     power *= 10
     digits++
   }
-  // The power is above the least number of so many bits; the largest one may have reached it.
+  // The power is above the smallest number with this many bits; the largest one may reach it.
   const carries = power < (<u64>2) << bits
   store<u64>(DIGIT_COUNTS + ((<usize>bits) << 3), carries ? ((digits + 1) << 32) - power : digits << 32)
 }
 
-/** Writes a number in decimal; returns the position after it. Up to 20 bytes. */
+/** Writes a number in decimal, up to 20 bytes. @returns the position after it */
 // @ts-ignore: decorator
 @inline
 export function writeShortDecimal(p: usize, value: u64): usize {
   return value < <u64>EIGHT_DIGITS ? writeUpTo8(p, value) : writeLongDecimal(p, value)
 }
 
-/** 10^8, the least number that has more than 8 digits. */
+/** 10^8, the smallest number with more than 8 digits. */
 const EIGHT_DIGITS: i64 = 100_000_000
 
 // @ts-ignore: decorator
 @inline
 function writeUpTo8(p: usize, value: u64): usize {
-  // How many digits there are is known before the digits are, so that what follows need not wait.
+  // The number of digits is known before the digits, so that the next step need not wait.
   const n = (value + load<u64>(DIGIT_COUNTS + ((<usize>(63 - clz(value | 1))) << 3))) >> 32
   store<u64>(p, (eightDigits(<u32>value) | 0x3030_3030_3030_3030) >> ((8 - n) << 3))
   return p + <usize>n
@@ -143,7 +146,7 @@ function writeUpTo8(p: usize, value: u64): usize {
 
 function writeLongDecimal(p: usize, value: u64): usize {
   if (value >= 9_000_000_000_000_000) return writeDecimal(p, value)
-  // A division of doubles takes less time, and is wrong by one at most.
+  // A division of doubles is faster and off by one at most.
   let upper = <i64>(<f64>(<i64>value) * 1e-8)
   let lower = <i64>value - upper * EIGHT_DIGITS
   if (lower < 0) {
@@ -158,12 +161,14 @@ function writeLongDecimal(p: usize, value: u64): usize {
   return p + 8
 }
 
-/** Writes a number in lower-case hex without `0x` or leading zeros; returns the position after it. Touches 16 bytes. */
+/**
+ * Writes a number in lower-case hex, without `0x` or leading zeros. Overwrites 16 bytes. @returns the position after it
+ */
 // @ts-ignore: decorator
 @inline
 export function writeWideHex(p: usize, value: u64): usize {
   const zeros = clz(value | 1) >> 2
-  // The first digit in the first byte: each byte twice, then its halves.
+  // Moves the first digit to the first byte: duplicates each byte, then takes its halves.
   const bytes = i8x16.swizzle(
     i64x2.splat(<i64>(value << (zeros << 2))),
     i8x16(7, 7, 6, 6, 5, 5, 4, 4, 3, 3, 2, 2, 1, 1, 0, 0),

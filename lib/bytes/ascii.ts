@@ -1,4 +1,4 @@
-/** ASCII codes that have a meaning between the fields of text formats. */
+/** ASCII codes that separate fields in text formats. */
 export const TAB = 9
 export const LF = 10
 export const CR = 13
@@ -7,7 +7,7 @@ export const MINUS = 45
 export const ZERO = 48
 export const COLON = 58
 
-/** The characters of a string of ASCII as bytes. */
+/** The characters of an ASCII string as bytes. */
 export function ascii(text: string): Uint8Array {
   return Uint8Array.from(text, (char) => char.charCodeAt(0))
 }

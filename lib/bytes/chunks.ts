@@ -1,24 +1,22 @@
-/** Memory that chunks are made in, and how long the chunk is that was given out of it last. */
+/** The memory of chunks, with the length of the chunk last allocated in it. */
 const known = new WeakMap<ArrayBufferLike, number>()
 
-/** Memory of chunks that were recycled; that which was used last is last. */
+/** The memory of recycled chunks, the most recently used last. */
 const spares: ArrayBuffer[] = []
 
-/** So much memory is kept at most: more than the chunks that are under way in one pipeline. */
+/** The maximum number of pooled pieces: more than the chunks in flight in one pipeline. */
 const MAX_SPARES = 8
 const MAX_SPARE_BYTES = 1 << 20
 
-/** For fewer bytes new memory costs no more than finding some. */
+/** Below this size, allocating costs no more than searching the pool. */
 const LEAST = 4096
 
-/**
- * A chunk of so many bytes, with whatever was in that memory before: that of a chunk that was recycled, if one fits.
- */
+/** Allocates an uninitialized chunk, from the pool if a piece of a fitting size is free. */
 export function newChunk(length: number): Uint8Array<ArrayBuffer> {
   if (length < LEAST) return new Uint8Array(length)
   for (let s = spares.length - 1; s >= 0; s--) {
     const spare = spares[s] as ArrayBuffer
-    // Not much larger memory: whoever keeps the chunk would keep all of it.
+    // A piece that is much larger would stay alive as long as the chunk.
     if (spare.byteLength < length || spare.byteLength > 2 * length + LEAST) continue
     spares.splice(s, 1)
     known.set(spare, length)
@@ -29,23 +27,20 @@ export function newChunk(length: number): Uint8Array<ArrayBuffer> {
   return new Uint8Array(buffer, 0, length)
 }
 
-/** The first bytes of a chunk as a chunk: the rest of it is of no use to anybody. */
+/** The first bytes of a chunk as a chunk. The rest is discarded. */
 export function cutChunk(chunk: Uint8Array<ArrayBuffer>, length: number): Uint8Array<ArrayBuffer> {
   if (known.has(chunk.buffer)) known.set(chunk.buffer, length)
   return chunk.subarray(0, length)
 }
 
-/** A copy of bytes as a chunk. */
+/** A chunk that is a copy of these bytes. */
 export function chunkOf(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
   const chunk = newChunk(bytes.length)
   chunk.set(bytes)
   return chunk
 }
 
-/**
- * Nobody looks at a chunk any more: later ones may have its memory. For bytes that are none of `newChunk`, or only a
- * part of a chunk, it does nothing.
- */
+/** Returns a chunk to the pool. Ignores bytes that did not come from `newChunk`, and parts of chunks. */
 export function recycleChunk({ buffer, byteOffset, byteLength }: Uint8Array): void {
   if (
     byteOffset > 0 ||

@@ -1,34 +1,30 @@
 const NOTHING = new Uint8Array(0)
 
 /**
- * A cursor over a stream of chunks. A decoder reads `bytes[pos..end)`; when a record does not fit it leaves `pos` at
- * the record's first byte, and the next `feed` puts the new chunk behind what was left. So a decoder tries, and
- * rewinds when the chunk ran out: no state machine.
+ * A cursor over a stream of chunks. A decoder reads `bytes[pos..end)`. When a record is incomplete, it leaves `pos` at
+ * the record's first byte, and the next `feed` appends the new chunk. So a decoder tries, and rewinds when the chunk
+ * runs out; it needs no state machine.
  *
- * Whole chunks are read in place. A chunk behind something that was left is only copied to it when somebody asks for
- * `bytes` before that has been read: what takes the bytes elsewhere anyway uses `copyTo`, `next` and `skip`, and reads
- * the rest in place.
+ * Whole chunks are read in place. A chunk that follows unread bytes is only copied to them when `bytes` is used before
+ * they have been read. Code that copies the bytes anyway uses `copyTo`, `next` and `skip`, and reads the rest in place.
  */
 export class Input {
   /** The next byte to read, as an index into `bytes`. */
   pos = 0
-  /** One past the last byte that is there: the length of `bytes`. */
+  /** The position after the last available byte: the length of `bytes`. */
   end = 0
-  /** No more chunks will come. */
+  /** No more chunks will arrive. */
   ended = false
   /** The stream's offset of the byte at index 0. */
   private base = 0
-  /** What is there, but for the chunk behind it. */
+  /** The available bytes, without the chunk after them. */
   private here: Uint8Array = NOTHING
-  /** A chunk that is not joined yet to what is there, which lies in `joined` then. */
+  /** A chunk that has not been joined to the available bytes yet. These are in `joined` then. */
   private behind: Uint8Array | undefined
-  /** Where what was left of one chunk is joined to the next. */
+  /** Where the rest of one chunk is joined to the next. */
   private joined = NOTHING
 
-  /**
-   * What was fed and not read, with or without some of what was read. Indices stay as they are until the next `feed` or
-   * `skip`.
-   */
+  /** The unread bytes, possibly after some that were read. Indices remain valid until the next `feed` or `skip`. */
   get bytes(): Uint8Array {
     const { here, behind } = this
     if (behind === undefined) return here
@@ -37,12 +33,12 @@ export class Input {
     return (this.here = this.joined.subarray(0, this.end))
   }
 
-  /** How far into the stream `pos` is, in bytes. */
+  /** The offset of `pos` in the stream, in bytes. */
   get offset(): number {
     return this.base + this.pos
   }
 
-  /** How many bytes are there to read. */
+  /** The number of unread bytes. */
   get left(): number {
     return this.end - this.pos
   }
@@ -53,7 +49,7 @@ export class Input {
     return (behind !== undefined && pos >= here.length ? behind[pos - here.length] : here[pos]) as number
   }
 
-  /** Moves on by `n` bytes, of which no index is of use any more. */
+  /** Advances by `n` bytes. Indices become invalid. */
   skip(n: number): void {
     this.pos += n
     const { here, behind } = this
@@ -65,7 +61,7 @@ export class Input {
     this.behind = undefined
   }
 
-  /** Copies what has the indices from `from` to `to` to `target[at..]`. */
+  /** Copies the bytes at the indices from `from` to `to` to `target[at..]`. */
   copyTo(target: Uint8Array, at: number, from: number, to: number): void {
     const { here, behind } = this
     const cut = here.length
@@ -75,8 +71,7 @@ export class Input {
   }
 
   /**
-   * Adds a chunk behind the bytes that are still unread. The chunk is looked at until it has been read, or the next one
-   * is fed.
+   * Appends a chunk to the unread bytes. The chunk must stay unchanged until it has been read or the next one is fed.
    */
   feed(chunk: Uint8Array): void {
     const { bytes, pos, left } = this
@@ -87,8 +82,8 @@ export class Input {
       this.end = chunk.length
       return
     }
-    // If there is room behind what is there, it stays: a record that comes in tiny pieces is not copied again for each
-    // of them.
+    // If there is room after the available bytes, they stay in place: a record that arrives in tiny pieces is not
+    // copied again for each of them.
     if (bytes.buffer !== this.joined.buffer || this.end + chunk.length > this.joined.length) {
       const needed = left + chunk.length
       const unread = bytes.subarray(pos)

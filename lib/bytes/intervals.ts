@@ -1,7 +1,10 @@
-/** Words of an entry: start, end (exclusive) and a key of the user's, each high word first, and a tag of the user's. */
+/**
+ * The words of an entry: start, end (exclusive) and a key of the caller's, each with its high word first, and a tag of
+ * the caller's.
+ */
 const ENTRY = 7
 
-/** Entries of a chunk; inserting moves half of one at most times. */
+/** Entries per chunk. An insertion moves at most half a chunk in most cases. */
 const CHUNK = 128
 
 interface Chunk {
@@ -10,12 +13,12 @@ interface Chunk {
 }
 
 /**
- * Intervals of 64-bit addresses in the order of their starts, each with a 64-bit key and a tag: to find what an
- * interval overlaps. Starts are unique. A sorted list cut into chunks, for adding and removing in the middle; 28 bytes
- * an entry, chunks at least half full but for what was removed.
+ * Intervals of 64-bit addresses, ordered by start, each with a 64-bit key and a tag, to find which interval another one
+ * overlaps. Starts are unique. The list is cut into chunks, so that entries can be added and removed in the middle. An
+ * entry takes 28 bytes; chunks are at least half full unless entries were removed.
  */
 export class Intervals {
-  /** How many there are. */
+  /** The number of intervals. */
   size = 0
   /** The interval that `overlap` found. */
   startHi = 0
@@ -27,11 +30,13 @@ export class Intervals {
   tag = 0
   private readonly chunks: Chunk[] = [newChunk()]
   /**
-   * For each chunk but the first, high word first: its starts are not below this, and those of the chunk before are.
-   * What a search looks at first lies together.
+   * For each chunk except the first, high word first: a lower bound of its starts, above those of the chunk before.
+   * Keeping the bounds together makes searches faster.
    */
   private bounds = new Uint32Array(8)
-  /** Where `seek` came to, what it looked for, and whether it was there; until something moves, -1 for the chunk. */
+  /**
+   * The result of the last `seek`: the chunk (-1 once anything moved), what was searched for, and whether it was found.
+   */
   private chunk = -1
   private entry = 0
   private soughtHi = 0
@@ -45,7 +50,7 @@ export class Intervals {
     this.chunk = -1
   }
 
-  /** Adds an interval; one with the same start is replaced. All words are unsigned. */
+  /** Adds an interval. It replaces one with the same start. All words are unsigned. */
   put(startHi: number, startLo: number, endHi: number, endLo: number, keyHi: number, keyLo: number, tag = 0): void {
     const isThere = this.seek(startHi, startLo)
     if (!isThere && (this.chunks[this.chunk] as Chunk).count === CHUNK) {
@@ -70,7 +75,7 @@ export class Intervals {
     words[at + 6] = tag
   }
 
-  /** Removes the interval that starts there. @returns whether there was one */
+  /** Removes the interval with this start. @returns whether there was one */
   remove(startHi: number, startLo: number): boolean {
     if (!this.seek(startHi, startLo)) return false
     const chunk = this.chunks[this.chunk] as Chunk
@@ -86,17 +91,17 @@ export class Intervals {
   }
 
   /**
-   * Looks for an interval that has an address in common with this one, or the same start, among its two neighbours: the
-   * last one that starts before it, and the first one that does not. Where no interval overlaps another one, that finds
-   * any.
-   * @returns whether there is one; `startHi` to `tag` then tell which
+   * Searches for an interval that shares an address, or the start, with this one, among its two neighbours: the last
+   * one that starts before it, and the first one that does not. If no stored intervals overlap each other, this finds
+   * any overlap.
+   * @returns whether there is one; `startHi` to `tag` then describe it
    */
   overlap(startHi: number, startLo: number, endHi: number, endLo: number): boolean {
     const isThere = this.seek(startHi, startLo)
     const { chunks, chunk: c, entry } = this
     const here = chunks[c] as Chunk
     if (!isThere && (entry > 0 || c > 0)) {
-      // Only the first chunk may be empty, and only if there is no other one.
+      // Only the first chunk may be empty, and only if it is the only one.
       const { words, count } = entry > 0 ? here : (chunks[c - 1] as Chunk)
       const at = (entry > 0 ? entry - 1 : count - 1) * ENTRY
       if (less(startHi, startLo, words[at + 2] as number, words[at + 3] as number)) return this.found(words, at)
@@ -121,11 +126,11 @@ export class Intervals {
   }
 
   /**
-   * Goes to the first entry that does not start before this; at the end of its chunk if that is where it belongs.
-   * @returns whether it starts there
+   * Moves to the first entry that does not start before this position, or to the end of the chunk where it belongs.
+   * @returns whether an entry starts there
    */
   private seek(hi: number, lo: number): boolean {
-    // What does not overlap anything is mostly put there next.
+    // An interval that overlaps nothing is usually added right after the search.
     if (this.chunk >= 0 && hi === this.soughtHi && lo === this.soughtLo) return this.isThere
     const { chunks, bounds } = this
     let low = 0

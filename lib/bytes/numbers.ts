@@ -2,21 +2,21 @@ import { SPACE, TAB, ZERO } from './ascii.js'
 import { HI, LO, WORD, hexValue } from './u64.js'
 
 /**
- * Readers for the numbers in a line of text. Each takes the position where something must stand and the place in a
- * column's words where the value goes, and gives the position behind it, or `~position` (a negative number) of the byte
- * that does not fit. None looks at where the line ends: whoever calls makes sure that a line feed is there, which stops
- * them all.
+ * Readers for the numbers in a line of text. Each takes the position where the number must start and the index in a
+ * column's words for its value. It returns the position after the number, or `~position` (a negative number) of the
+ * first byte that does not match. None checks for the end of the line: the caller ensures that there is a line feed,
+ * which stops them all.
  */
 
-/** The value of each byte as a hex digit; 255 for those that are none. */
+/** The value of each byte as a hex digit; 255 for other bytes. */
 const HEX_VALUE = Uint8Array.from({ length: 256 }, (_, char) => hexValue(char) & 255)
 
-/** How many decimal digits fit 32-bit arithmetic, whatever they are. */
+/** The number of decimal digits that always fit 32-bit arithmetic. */
 const DIGITS_32 = 9
 
 const POWERS = Float64Array.of(1, 10, 100, 1e3, 1e4, 1e5, 1e6, 1e7)
 
-/** Passes over blanks and tabs, of which at least one must stand here. */
+/** Skips spaces and tabs, at least one. */
 export function gap(bytes: Uint8Array, p: number): number {
   let c = bytes[p] as number
   if (c !== SPACE && c !== TAB) return ~p
@@ -25,7 +25,7 @@ export function gap(bytes: Uint8Array, p: number): number {
   return p
 }
 
-/** Reads a 64-bit unsigned decimal number. Too large a number does not fit at its first digit. */
+/** Reads an unsigned 64-bit decimal number. A number that is too large fails at its first digit. */
 export function decimal(bytes: Uint8Array, p: number, words: Uint32Array, at: number): number {
   const start = p
   let digit = (bytes[p] as number) - ZERO
@@ -55,8 +55,8 @@ export function negative(bytes: Uint8Array, p: number, words: Uint32Array, at: n
 }
 
 /**
- * A number of more digits than 32-bit arithmetic holds: 8 and 7 of them, whose value is exact in a double, and then the
- * 5 that can make up a 64-bit number's 20.
+ * A number with more digits than 32-bit arithmetic holds: 8 and 7 digits, whose value is exact in a double, and then up
+ * to 5 more, for the 20 digits of a 64-bit number.
  */
 function longDecimal(bytes: Uint8Array, start: number, words: Uint32Array, at: number): number {
   let p = start
@@ -98,7 +98,7 @@ function longDecimal(bytes: Uint8Array, start: number, words: Uint32Array, at: n
   return p
 }
 
-/** Reads the digits of a 64-bit hex number, of either case. Too large a number does not fit at its first digit. */
+/** Reads the digits of a 64-bit hex number in either case. A number that is too large fails at its first digit. */
 export function hex(bytes: Uint8Array, p: number, words: Uint32Array, at: number): number {
   const first = p
   let digit = HEX_VALUE[bytes[p] as number] as number
@@ -111,7 +111,7 @@ export function hex(bytes: Uint8Array, p: number, words: Uint32Array, at: number
     digit = HEX_VALUE[bytes[++p] as number] as number
   } while (digit <= 15)
   if (p - first > 16) {
-    // What was shifted out of the top must have been leading zeros.
+    // Digits shifted out at the top must have been leading zeros.
     for (let i = first; i < p - 16; i++) if (bytes[i] !== ZERO) return ~first
   }
   words[at + LO] = lo

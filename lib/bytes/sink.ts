@@ -2,18 +2,18 @@ import { chunkOf, cutChunk, newChunk } from './chunks.js'
 
 /**
  * A growing buffer that encoders write into. Hot loops call `reserve(n)` once per record, then write `bytes[pos++]`
- * without further checks. `take` hands over what was written.
+ * without further checks. `take` returns the bytes written.
  */
 export class Sink {
   bytes: Uint8Array<ArrayBuffer>
-  /** Where the next byte goes. */
+  /** The index of the next byte. */
   pos = 0
 
   constructor(capacity = 65_536) {
     this.bytes = newChunk(capacity)
   }
 
-  /** Makes room for `n` more bytes; `bytes` may be another array afterwards. */
+  /** Makes room for `n` more bytes. `bytes` may be another array afterwards. */
   reserve(n: number): void {
     if (this.pos + n > this.bytes.length) this.grow(n)
   }
@@ -22,13 +22,13 @@ export class Sink {
   append(source: Uint8Array): void {
     const { length } = source
     this.reserve(length)
-    // A call of `set` costs more than a short loop.
+    // A loop is faster than `set` for few bytes.
     if (length < 32) for (let i = 0; i < length; i++) this.bytes[this.pos + i] = source[i] as number
     else this.bytes.set(source, this.pos)
     this.pos += length
   }
 
-  /** The bytes written since the last call, as a copy of their own. */
+  /** A copy of the bytes written since the last call. */
   take(): Uint8Array {
     const taken = chunkOf(this.bytes.subarray(0, this.pos))
     this.pos = 0
@@ -36,8 +36,8 @@ export class Sink {
   }
 
   /**
-   * The same without a copy, where that does not keep far more memory than there are bytes. `bytes` may be another
-   * array afterwards.
+   * The same without a copy, unless that would keep far more memory than there are bytes. `bytes` may be another array
+   * afterwards.
    */
   handOver(): Uint8Array {
     const { bytes, pos } = this

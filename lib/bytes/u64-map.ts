@@ -1,12 +1,12 @@
 import { HI, LO } from './u64.js'
 
 /**
- * A hash table from 64-bit keys to a fixed number of 32-bit words, for the live set of a trace. Open addressing with
- * linear probing and backward-shift deletion, all in two typed arrays: 12 + 4 * `width` bytes a slot, no object per
- * entry. Grows at a load of 5/8, never shrinks (a live set that was large once will be so again).
+ * A hash table from 64-bit keys to a fixed number of 32-bit words. Open addressing with linear probing and
+ * backward-shift deletion in two typed arrays: 12 + 4 * `width` bytes per slot, and no object per entry. It grows at a
+ * load of 5/8 and never shrinks.
  */
 export class U64Map {
-  /** How many entries there are. */
+  /** The number of entries. */
   size = 0
   /** The values: slot s has its words at `values[s * width ...]`. Replaced when the table grows. */
   values: Uint32Array
@@ -36,7 +36,7 @@ export class U64Map {
     return -1
   }
 
-  /** The key's slot, made if there is none yet (its value words are then 0). Slots found before may have moved. */
+  /** The key's slot, created with zero values if the key is new. Slots found before may have moved. */
   add(lo: number, hi: number): number {
     if ((this.size + 1) * 8 > (this.slotMask + 1) * 5) this.grow()
     const { keys, used, slotMask } = this
@@ -48,14 +48,14 @@ export class U64Map {
     used[slot] = 1
     keys[slot * 2 + LO] = lo
     keys[slot * 2 + HI] = hi
-    // A call of `fill` costs more than a loop over a few words.
+    // A loop is faster than `fill` for few words.
     const { values, width } = this
     for (let w = slot * width; w < (slot + 1) * width; w++) values[w] = 0
     this.size++
     return slot
   }
 
-  /** Removes the entry in a slot that `find` gave. Other slots may move. */
+  /** Removes the entry in a slot that `find` returned. Other slots may move. */
   remove(slot: number): void {
     const { keys, values, used, slotMask, width } = this
     let hole = slot
@@ -74,13 +74,13 @@ export class U64Map {
     this.size--
   }
 
-  /** Forgets all entries. */
+  /** Removes all entries. */
   clear(): void {
     this.used.fill(0)
     this.size = 0
   }
 
-  /** Calls `visit` with the slot of every entry, in no particular order; it must not change the map. */
+  /** Calls `visit` with the slot of every entry, in no particular order. `visit` must not change the map. */
   forEach(visit: (slot: number) => void): void {
     for (let slot = 0; slot <= this.slotMask; slot++) if (this.used[slot] === 1) visit(slot)
   }
@@ -100,13 +100,13 @@ export class U64Map {
   }
 }
 
-/** Numbers that nobody who makes a trace knows, so that none can be made of keys that collide. */
+/** Random per process, so that no trace can contain keys chosen to collide. */
 const LO_SEED = Math.floor(Math.random() * 2 ** 32)
 const HI_SEED = Math.floor(Math.random() * 2 ** 32)
 
 /**
- * A hash of two words, seeded: it is another one in each process. Addresses differ mostly in their middle bits, indices
- * in their low ones.
+ * A hash of two words, seeded differently in each process. Addresses differ mostly in their middle bits, indices in
+ * their low ones.
  */
 export function hashOf(lo: number, hi: number): number {
   let h = Math.imul(lo ^ LO_SEED ^ Math.imul(hi ^ HI_SEED, 0x85eb_ca6b), 0x9e37_79b1)

@@ -1,6 +1,6 @@
 /**
- * 64-bit unsigned integers as pairs of 32-bit words, so that hot loops need no BigInt. In memory a column of them is a
- * `Uint32Array` over the buffer of a `BigUint64Array`; `LO` and `HI` say which word of a pair is which on this machine.
+ * 64-bit unsigned integers as pairs of 32-bit words, so that hot loops need no BigInt. A column is a `Uint32Array` over
+ * the buffer of a `BigUint64Array`; `LO` and `HI` are the positions of the low and the high word on this machine.
  */
 export const LO: 0 | 1 = new Uint8Array(new Uint32Array([1]).buffer)[0] === 1 ? 0 : 1
 export const HI: 0 | 1 = LO === 0 ? 1 : 0
@@ -11,10 +11,10 @@ export const WORD = 0x1_0000_0000
 /** The largest high word for which `hi * WORD + lo` is exact in a double. */
 export const SAFE_HI = 0x1f_ffff
 
-/** How many decimal digits a 64-bit integer has at most. */
+/** The maximum number of decimal digits of a 64-bit integer. */
 export const MAX_DECIMAL = 20
 
-/** Writes a 64-bit unsigned integer in decimal at `pos`; returns the position after it. Needs up to 20 bytes. */
+/** Writes an unsigned 64-bit integer in decimal at `pos`. Needs up to 20 bytes. @returns the position after it */
 export function writeDecimal(out: Uint8Array, pos: number, lo: number, hi: number): number {
   if (hi === 0) return writeDecimal32(out, pos, lo >>> 0)
   if (hi >>> 0 <= SAFE_HI) {
@@ -24,7 +24,7 @@ export function writeDecimal(out: Uint8Array, pos: number, lo: number, hi: numbe
     pos = upper < WORD ? writeDecimal32(out, pos, upper) : writeDecimalDouble(out, pos, upper)
     return writeNineDigits(out, pos, lower)
   }
-  // Long division by 10^9 in base 2^16, twice: 64 bits have at most 20 digits, that is 2 + 9 + 9.
+  // Long division by 10^9 in base 2^16, twice: 64 bits have at most 20 digits, which is 2 + 9 + 9.
   const digits = [hi >>> 16, hi & 0xffff, lo >>> 16, lo & 0xffff]
   const last = divideByBillion(digits)
   const middle = divideByBillion(digits)
@@ -50,7 +50,7 @@ function divideByBillion(digits: number[]): number {
   return rest
 }
 
-/** Writes a 32-bit unsigned integer in decimal at `pos`; returns the position after it. */
+/** Writes an unsigned 32-bit integer in decimal at `pos`. @returns the position after it */
 export function writeDecimal32(out: Uint8Array, pos: number, value: number): number {
   if (value < 10) {
     out[pos] = 48 + value
@@ -58,7 +58,7 @@ export function writeDecimal32(out: Uint8Array, pos: number, value: number): num
   }
   const after = pos + decimalLength(value)
   let end = after
-  // Once it is below 2^31 the division is that of small integers.
+  // Below 2^31 the engine divides small integers, which is faster.
   if (value >= 0x8000_0000) {
     const rest = Math.floor(value / 10)
     out[--end] = 48 + (value - rest * 10)
@@ -114,13 +114,15 @@ function decimalLength(value: number): number {
   return value < 1_000_000_000 ? 9 : 10
 }
 
-/** Writes a 64-bit unsigned integer in lower-case hex without `0x` or leading zeros; returns the position after it. */
+/**
+ * Writes an unsigned 64-bit integer in lower-case hex, without `0x` or leading zeros. @returns the position after it
+ */
 export function writeHex(out: Uint8Array, pos: number, lo: number, hi: number): number {
   if (hi === 0) return writeHexDigits(out, pos, lo, lo === 0 ? 0 : 28 - (Math.clz32(lo) & 28))
   return writeHexDigits(out, writeHexDigits(out, pos, hi, 28 - (Math.clz32(hi) & 28)), lo, 28)
 }
 
-/** Writes the hex digits of a word from the one `shift` bits up. */
+/** Writes the hex digits of a word, starting `shift` bits up. */
 function writeHexDigits(out: Uint8Array, pos: number, word: number, shift: number): number {
   for (; shift >= 0; shift -= 4) out[pos++] = HEX_DIGITS[(word >>> shift) & 15] as number
   return pos
@@ -128,7 +130,7 @@ function writeHexDigits(out: Uint8Array, pos: number, word: number, shift: numbe
 
 const HEX_DIGITS = Uint8Array.from('0123456789abcdef', (digit) => digit.charCodeAt(0))
 
-/** The value of an ASCII hex digit, either case; -1 if it is none. */
+/** The value of an ASCII hex digit in either case; -1 for other characters. */
 export function hexValue(char: number): number {
   if (char >= 48 && char <= 57) return char - 48
   const lower = char | 32

@@ -4,23 +4,23 @@ import { gatherRows } from '../event/gather.js'
 import type { TraceHeader } from '../event/header.js'
 import { StableOrder } from './stable-order.js'
 
-/** What an event takes beside its batch: its key, the number of its batch, and what its place in the order takes. */
+/** The memory of an event besides its batch: its key, the number of its batch, and its place in the order. */
 const EVENT_BYTES = 22
 
 /** A batch whose strings and lists take more memory than this is too large. */
 const STRING_MEMORY = 2 * BATCH_STRING_BYTES
 
-/** A batch, and the keys of its events in pairs of words. */
+/** A batch, and the keys of its events as pairs of words. */
 export interface KeyedBatch {
   batch: EventBatch
   keys: Uint32Array
 }
 
-/** Events that are kept until they are put in the order of their keys. */
+/** Events held back to be sorted by their keys. */
 export class HeldEvents {
-  /** How many there are. */
+  /** The number of events. */
   count = 0
-  /** How much memory the strings of their batches take. */
+  /** The memory of the strings of their batches. */
   private strings = 0
   private arena = new BatchArena()
   private order = new StableOrder()
@@ -31,12 +31,12 @@ export class HeldEvents {
   /** The batch of each event. */
   private batchOf = new Int32Array(0)
 
-  /** How many bytes of memory they take, about, and take while they are put in order. */
+  /** The approximate memory that the events take, including the memory needed to sort them. */
   get bytes(): number {
     return this.arena.bytes + EVENT_BYTES * this.count
   }
 
-  /** Keeps a batch and the keys of its events, in pairs of words. */
+  /** Adds a batch, and the keys of its events as pairs of words. */
   add(batch: EventBatch, keys: Uint32Array): void {
     const { count } = this
     const end = count + batch.count
@@ -49,7 +49,7 @@ export class HeldEvents {
     this.count = end
   }
 
-  /** Forgets them. The memory is used again. */
+  /** Removes all events. Their memory is reused. */
   clear(): void {
     this.arena.clear()
     this.count = 0
@@ -58,7 +58,7 @@ export class HeldEvents {
     this.starts = []
   }
 
-  /** Forgets them, and gives their memory back. */
+  /** Removes all events and frees their memory. */
   release(): void {
     this.arena = new BatchArena()
     this.order = new StableOrder()
@@ -70,7 +70,7 @@ export class HeldEvents {
   /** The events in order, with their keys, in batches of at most `size`. */
   *inOrder(header: TraceHeader, size: number): Generator<KeyedBatch> {
     const order = this.order.of(this.keys, this.count)
-    // What is gathered in vain is garbage, so the first guess should be near.
+    // A batch that is gathered and then discarded costs time, so the first guess should be close.
     let wanted = Math.min(size, Math.max(1, Math.floor((STRING_MEMORY / this.strings) * this.count)))
     for (let at = 0; at < order.length;) {
       let part = this.gather(header, order.subarray(at, at + wanted))

@@ -6,70 +6,68 @@ import { rowLength } from '../event/pack.js'
 import { Lane } from './lane.js'
 
 /**
- * A lane whose events hold on to batches with more events than this, and most of them given out, has them copied out of
- * these.
+ * A lane that refers to batches with more events than this, most of which have been delivered, has the rest copied out.
  */
 const PINNED_EVENTS = 4 * BATCH_EVENTS
 
-/** What a batch takes beside its columns and strings, about, and what an event takes at most in columns. */
+/** The approximate memory of a batch besides its columns and strings, and the maximum memory of an event in columns. */
 const BATCH_BYTES = 2000
 const ROW_BYTES = 256
 
 /**
- * A batch is closed when the strings of its events took so much memory where they come from. Those that many inputs
- * have, and take once in the new batch, are counted for each.
+ * A batch is closed when the strings of its events take this much memory in their sources. Strings that several inputs
+ * share are counted for each, although the new batch stores them once.
  */
 const TAKEN_BYTES = 2 * BATCH_STRING_BYTES
 
-/** A batch that has events which were not given out yet. */
+/** A batch with events that have not been delivered yet. */
 interface Source {
-  /** Its number in `sources`. */
+  /** Its index in `sources`. */
   id: number
   batch: EventBatch
   lane: Lane
-  /** How many bytes of memory it takes, and how many of them are the strings of an event, in the mean. */
+  /** Its memory in bytes, and the mean memory of an event's strings. */
   memory: number
   strings: number
-  /** How many of its events are still to be given out. */
+  /** How many of its events remain to be delivered. */
   left: number
-  /** Its place in the batch being made; -1 if it has none. */
+  /** Its index in the batch being built; -1 if it has none. */
   place: number
 }
 
 /**
- * Merges inputs whose events come nearly in the order of their keys, which are words in pairs (see `OrderKeys`), into
- * one stream in that order. Equal keys keep the order of the inputs, and within an input their own. An event that comes
- * too late to be put in order, behind more than `window` events of its input with greater keys, is given out at once.
+ * A k-way merge of inputs whose events are nearly in the order of their keys (pairs of words, see `OrderKeys`). Events
+ * with equal keys keep the order of the inputs and their order within an input. An event that arrives too late to be
+ * put in order, after more than `window` events of its input with greater keys, is delivered at once.
  *
- * It holds the batches that were fed and not given out yet: when each input is fed only if `wants` asks for it, one
- * batch and the window of each. The window is smaller where the strings of its events take more memory than they may.
+ * The merge holds the batches that were fed and not delivered yet. If each input is fed only when `wants` asks for it,
+ * that is one batch and the window of each. The window is reduced where the strings of its events take too much memory.
  */
 export class Interleaver {
-  /** The keys of the batch that was given out last, in pairs of words. */
+  /** The keys of the last batch delivered, as pairs of words. */
   readonly keys = new Uint32Array(2 * BATCH_EVENTS)
   private readonly lanes: Lane[]
-  /** The lanes that have an event to give, as a binary heap by key. */
+  /** The lanes with events to deliver, as a binary heap by key. */
   private readonly heap: Int32Array
   private heapSize = 0
   /** The key of each lane's first event. */
   private readonly headLo: Uint32Array
   private readonly headHi: Uint32Array
-  /** How many lanes have no event to give and have not ended. */
+  /** The number of lanes that have nothing to deliver and have not ended. */
   private dry: number
-  /** Where to look first for a dry lane. */
+  /** Where to start searching for such a lane. */
   private wanted = 0
   private readonly sources: (Source | undefined)[] = []
   private readonly free: number[] = []
-  /** How much memory the strings of the batch being made take where they come from. */
+  /** The memory of the strings of the batch being built, in their sources. */
   private taken = 0
   private readonly from = new Int32Array(BATCH_EVENTS)
   private readonly rows = new Int32Array(BATCH_EVENTS)
 
   /**
-   * @param inputs how many there are
-   * @param window how many events of an input may have greater keys than one that comes behind them, for that one still
-   *   to be put in order
-   * @param laneBytes how much memory the strings of the events in a window may take, about
+   * @param inputs the number of inputs
+   * @param window how many events of an input with greater keys may precede an event that is still put in order
+   * @param laneBytes the approximate limit for the strings of the events in a window, in bytes
    */
   constructor(
     inputs: number,
@@ -83,7 +81,7 @@ export class Interleaver {
     this.dry = inputs
   }
 
-  /** The next batch of an input, and the keys of its events. */
+  /** Feeds the next batch of an input, with the keys of its events. */
   feed(input: number, batch: EventBatch, keys: Uint32Array): void {
     if (batch.count === 0) return
     const lane = this.lanes[input] as Lane
@@ -95,7 +93,7 @@ export class Interleaver {
     this.enter(input, lane)
   }
 
-  /** An input is complete. */
+  /** Marks an input as complete. */
   end(input: number): void {
     const lane = this.lanes[input] as Lane
     if (lane.ended) return
@@ -104,7 +102,7 @@ export class Interleaver {
     else this.enter(input, lane)
   }
 
-  /** An input that must be fed or ended before `next` can give anything; -1 if there is none. */
+  /** An input that must be fed or ended before `next` can deliver anything; -1 if there is none. */
   wants(): number {
     if (this.dry === 0) return -1
     const { lanes } = this
@@ -115,7 +113,7 @@ export class Interleaver {
     }
   }
 
-  /** The next events, as many as can be put in order; null when an input is wanted, or at the end. */
+  /** The next events in order; null when an input is wanted, or at the end. */
   next(header: TraceHeader): EventBatch | null {
     if (this.dry > 0 || this.heapSize === 0) return null
     const used: Source[] = []
@@ -126,8 +124,8 @@ export class Interleaver {
   }
 
   /**
-   * Takes events of the first lane as long as no other lane has smaller ones.
-   * @returns how many events there are now
+   * Takes events of the first lane until another lane has a smaller one.
+   * @returns the number of events so far
    */
   private take(n: number, used: Source[]): number {
     const { heap, headLo, headHi, from, rows, keys, sources } = this
@@ -137,7 +135,7 @@ export class Interleaver {
     let { at } = lane
     let strings = 0
     const most = TAKEN_BYTES - this.taken
-    // What the other lanes have is not less than this.
+    // The smallest key of the other lanes.
     let other = -1
     if (this.heapSize > 1)
       other = heap[this.heapSize > 2 && this.isBefore(heap[2] as number, heap[1] as number) ? 2 : 1] as number
@@ -177,7 +175,7 @@ export class Interleaver {
     return n
   }
 
-  /** Makes a batch of rows, and forgets the sources that have no more. */
+  /** Builds a batch from rows and drops exhausted sources. */
   private gather(
     header: TraceHeader,
     used: readonly Source[],
@@ -196,7 +194,7 @@ export class Interleaver {
     return batch
   }
 
-  /** A source was used for a batch: forgets it if it has no more. */
+  /** Drops a source that was used for a batch if it is exhausted. */
   private putBack(source: Source): void {
     source.place = -1
     if (source.left > 0) return
@@ -219,8 +217,8 @@ export class Interleaver {
   }
 
   /**
-   * Copies what a lane holds out of large batches of which only some events are left, into batches whose strings are
-   * not many, so that the mean of each tells what its events take.
+   * Copies the events of a lane out of large batches of which few events are left. The new batches have few strings, so
+   * that the mean reflects the memory of their events.
    */
   private repack(lane: Lane): void {
     const { at, end, source, row } = lane
@@ -251,7 +249,7 @@ export class Interleaver {
     for (const origin of used) this.putBack(origin)
   }
 
-  /** Lets the first events of a window go whose strings, with those behind them, take too much memory. */
+  /** Releases the first events of a window whose strings take too much memory. */
   private shrinkWindow(lane: Lane): void {
     const { released, end, source } = lane
     let left = this.laneBytes
@@ -260,7 +258,7 @@ export class Interleaver {
     if (left < 0) lane.released = i + 1
   }
 
-  /** Puts a lane into the heap if it has an event to give and is not there. */
+  /** Adds a lane to the heap if it has an event to deliver and is not in the heap yet. */
   private enter(input: number, lane: Lane): void {
     if (lane.queued || lane.at === lane.released) return
     lane.queued = true
@@ -293,7 +291,7 @@ export class Interleaver {
     heap[i] = input
   }
 
-  /** Whether the first event of lane a comes before that of lane b. */
+  /** Whether the first event of lane a precedes that of lane b. */
   private isBefore(a: number, b: number): boolean {
     const { headLo, headHi } = this
     return ((headHi[a] as number) - (headHi[b] as number) || (headLo[a] as number) - (headLo[b] as number) || a - b) < 0

@@ -1,34 +1,34 @@
 import { HI, LO } from '../bytes/u64.js'
 
 /**
- * The events of one input of a merge that were not given out yet, in columns: key, batch and row of each. First come
- * those that can be given out, `[at, released)`, then in order of their keys the last `window` or fewer, `[released,
- * end)`, among which those that come late are still put in their place.
+ * The events of one input of a merge that have not been delivered, in columns: key, batch and row. The events in `[at,
+ * released)` can be delivered. The last `window` events or fewer, `[released, end)`, are sorted by key, and late events
+ * are still inserted among them.
  */
 export class Lane {
   lo = new Uint32Array(0)
   hi = new Uint32Array(0)
-  /** The number of the batch that the event is in. */
+  /** The number of the event's batch. */
   source = new Int32Array(0)
-  /** Its row there. */
+  /** Its row in that batch. */
   row = new Int32Array(0)
   at = 0
   released = 0
   end = 0
-  /** No more will come. */
+  /** No more events will arrive. */
   ended = false
-  /** It is among those that have something to give. */
+  /** Whether the lane is in the heap. */
   queued = false
-  /** How many events the batches have that its events are in. */
+  /** The number of events in all batches that its events belong to. */
   pinned = 0
-  /** How many bytes of memory these batches take. */
+  /** The memory of these batches in bytes. */
   memory = 0
-  /** How many of them are the strings of its own events. */
+  /** How many of these bytes are strings of its own events. */
   strings = 0
 
   constructor(private readonly window: number) {}
 
-  /** Adds the events of a batch with their keys, in pairs of words. */
+  /** Adds the events of a batch, with their keys as pairs of words. */
   append(source: number, keys: Uint32Array, count: number): void {
     this.makeRoom(count)
     const { lo, hi, source: sources, row, window } = this
@@ -52,13 +52,13 @@ export class Lane {
     this.end = end
   }
 
-  /** Everything can be given out, for no more will come. */
+  /** Releases all events, because no more will arrive. */
   close(): void {
     this.ended = true
     this.released = this.end
   }
 
-  /** Events `[from, to)` are now those of this one batch, in the order that they have here. */
+  /** Makes events `[from, to)` refer to the rows of one batch, in the same order. */
   refer(source: number, from: number, to: number): void {
     for (let i = from; i < to; i++) {
       this.source[i] = source
@@ -66,7 +66,7 @@ export class Lane {
     }
   }
 
-  /** The place behind all of `[from, to)`, which are in order, whose keys are not greater. */
+  /** The position in the sorted range `[from, to)` after all events whose keys are not greater. */
   private placeOf(keyLo: number, keyHi: number, from: number, to: number): number {
     const { lo, hi } = this
     while (from < to) {
@@ -85,12 +85,12 @@ export class Lane {
     this.row.copyWithin(place + 1, place, end)
   }
 
-  /** Moves everything to the front, and makes room for so many more. */
+  /** Compacts the columns and makes room for `count` more events. */
   private makeRoom(count: number): void {
     const { at, end } = this
     const held = end - at
     const isTooSmall = held + count > this.lo.length
-    // Batches differ in size, and each somewhat larger one must not need new columns.
+    // Batches differ in size; a slightly larger one must not force a new allocation each time.
     const room = Math.ceil((held + count) * 1.25)
     this.lo = moveToFront(this.lo, isTooSmall ? new Uint32Array(room) : this.lo, at, end)
     this.hi = moveToFront(this.hi, isTooSmall ? new Uint32Array(room) : this.hi, at, end)
@@ -102,7 +102,7 @@ export class Lane {
   }
 }
 
-/** Copies `[at, end)` of a column to the front of another, or of itself. */
+/** Copies `[at, end)` of a column to the start of another column, or of the same one. */
 function moveToFront<Column extends Uint32Array | Int32Array>(
   from: Column,
   to: Column,

@@ -10,27 +10,27 @@ export type MergeOrder = 'time' | 'sequence'
 
 /** What was found in a stream of events that should be in order. Events are numbered from 1. */
 export interface OrderStatistics {
-  /** How many events there were, with and without the field. */
+  /** The number of events, with or without the field. */
   events: number
-  /** Events that came behind one with a greater value. */
+  /** Events that follow one with a greater value. */
   late: number
   /** The number of the first of them. */
   firstLate?: number
-  /** Events with the same sequence number as one before. */
+  /** Events with the same sequence number as an earlier one. */
   duplicates: number
   /** The number of the first of them. */
   firstDuplicate?: number
   /** Places where sequence numbers are missing. */
   gaps: number
-  /** How many numbers are missing in all. */
+  /** How many numbers are missing in total. */
   missing: number
-  /** The first gap: the number before it, and the event that comes after it. */
+  /** The first gap: the number before it, and the event after it. */
   firstGap?: { readonly after: number; readonly event: number }
 }
 
 /**
- * Checks the order of the events that pass: whether times go back, or sequence numbers go back, are missing or come
- * twice. Sequence numbers are taken in serial-number arithmetic, for they wrap.
+ * Checks the order of passing events: whether times or sequence numbers decrease, or sequence numbers are missing or
+ * duplicated. Sequence numbers are compared in serial-number arithmetic, because they wrap.
  */
 export class OrderAudit {
   readonly statistics: OrderStatistics = { events: 0, late: 0, duplicates: 0, gaps: 0, missing: 0 }
@@ -41,7 +41,7 @@ export class OrderAudit {
 
   constructor(readonly by: MergeOrder) {}
 
-  /** Takes the next events. */
+  /** Checks the next events. */
   take(batch: EventBatch): void {
     if (this.by === 'sequence') this.takeSequence(batch)
     else this.takeTime(batch)
@@ -96,7 +96,7 @@ export class OrderAudit {
   }
 }
 
-/** What there is to tell of the order of a stream: sentences without a full stop, none when all is well. */
+/** Reports on the order of a stream: sentences without a full stop; none if the order is correct. */
 export function orderWarnings({
   late,
   firstLate,

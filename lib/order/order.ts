@@ -4,37 +4,37 @@ import { FIELDS, Has } from '../event/fields.js'
 import type { OrderField } from '../transforms/choices.js'
 
 const HAS_SEQUENCE = Has.sequence
-/** Turns the order of signed words into that of unsigned ones. */
+/** Maps the order of signed words to that of unsigned ones. */
 const SIGN = 0x8000_0000
-/** The high word of the first sequence number's key: as much room below as above. */
+/** The high word of the first sequence number's key, in the middle of the range. */
 const MIDDLE = 0x8000_0000
 
 /**
- * The sequence number that the others of a trace are near to, in serial-number arithmetic. Inputs that are merged share
- * one, for only then their keys can be compared.
+ * The sequence number that the others of a trace are close to, in serial-number arithmetic. Merged inputs share one,
+ * because only then can their keys be compared.
  */
 export interface SequenceOrigin {
-  /** The first number that was read. */
+  /** The first number read. */
   number?: number
 }
 
 /**
- * Gives each event of a trace a key of 64 bits, so that events in the order of their keys are in the order of a field.
+ * Gives each event of a trace a 64-bit key, so that the order of the keys is the order of a field.
  *
- * Sequence numbers wrap, so each is taken to be less than 2^31 away from the one before it. An event without the field
- * has the key of the event before it, and thus stays behind it where equal keys keep their order; without one before
- * it, zero.
+ * Sequence numbers wrap, so each is assumed to be less than 2^31 away from the previous one. An event without the field
+ * has the key of the previous event, and so stays after it where equal keys keep their order; if there is none, its key
+ * is zero.
  */
 export class OrderKeys {
-  /** How many events had the field, so far. */
+  /** How many events so far had the field. */
   keyed = 0
   private readonly has: number
   private readonly position: number
   private words = new Uint32Array(0)
-  /** The key of the event before. */
+  /** The key of the previous event. */
   private lo = 0
   private hi = 0
-  /** The sequence number before; undefined until there is one. */
+  /** The previous sequence number; undefined until there is one. */
   private last: number | undefined
 
   constructor(

@@ -3,19 +3,19 @@ import { HI, LO } from '../bytes/u64.js'
 const NOTHING = new Int32Array(0)
 
 /**
- * Finds the order of keys by merging the runs that are there already, so that what is in order, or made of a few parts
- * that are, takes next to no time. Its memory, 10 bytes for each key, is used again.
+ * Sorts keys by merging existing runs (a natural merge sort), so that input that is sorted, or consists of a few sorted
+ * parts, takes next to no time. Its memory, 10 bytes per key, is reused.
  */
 export class StableOrder {
   private order = NOTHING
   private merged = NOTHING
-  /** Where each run begins, and where the last one ends. */
+  /** The start of each run, and the end of the last one. */
   private bounds = NOTHING
 
   /**
-   * The numbers of the keys from the smallest to the greatest, equal ones as they come. Valid until the next call.
+   * The numbers of the keys from the smallest to the greatest; equal keys keep their order. Valid until the next call.
    * @param keys pairs of words, key i's from `2 * i` (see `LO` and `HI`)
-   * @param n how many keys
+   * @param n the number of keys
    */
   of(keys: Uint32Array, n: number): Int32Array {
     if (this.order.length < n) {
@@ -43,14 +43,14 @@ export class StableOrder {
 }
 
 /**
- * Fills `order` with runs of at least two keys, descending ones turned round, and `bounds`.
- * @returns how many there are
+ * Fills `order` with runs of at least two keys, descending ones reversed, and fills `bounds`.
+ * @returns the number of runs
  */
 function findRuns(keys: Uint32Array, n: number, order: Int32Array, bounds: Int32Array): number {
   let runs = 0
   for (let start = 0; start < n;) {
     let end = start + 1
-    // Equal keys in a descending run would change their order.
+    // Reversing equal keys would change their order.
     if (end < n && compare(keys, start, end) > 0) {
       while (end < n && compare(keys, end - 1, end) > 0) end++
       for (let i = start; i < end; i++) order[i] = start + end - 1 - i

@@ -1,22 +1,22 @@
 import { describe, type TracePosition } from '../../event/error.js'
 import { NAME } from './layout.js'
 
-/** How many of the lines that were left out are reported with their place. */
+/** The number of skipped lines that are reported individually. */
 const REPORTED = 5
 
-/** Counts the lines that fit no rule where they are to be left out, and reports the first few. */
+/** Counts lines that match no rule, where they are to be skipped, and reports the first few. */
 export class BadLines {
   private count = 0
 
-  /** @param warnings where the reports go */
+  /** @param warnings receives the reports */
   constructor(private readonly warnings: string[]) {}
 
-  /** A line is left out. */
+  /** Skips a line. */
   add(reason: string, at: TracePosition): void {
     if (++this.count <= REPORTED) this.warnings.push(`${describe(at)}: left out: ${reason}`)
   }
 
-  /** All lines were read: says how many were left out. */
+  /** Reports the total once all lines have been read. */
   finish(): void {
     const { count } = this
     this.count = 0

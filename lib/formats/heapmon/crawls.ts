@@ -4,48 +4,48 @@ import { StringTable } from '../../event/strings.js'
 import { frameEnd, trimEnd } from './frames.js'
 import type { KnownNames } from './known-names.js'
 
-/** Room for the crawls of one batch, each event of which brings one at most, and as many of the batches before it. */
+/** Room for the crawls of one batch, with at most one per event, and as many from earlier batches. */
 const CAPACITY = 2 * BATCH_EVENTS
 const SLOTS = 2 * CAPACITY
-/** What is remembered is forgotten when the crawls take more than this many bytes. */
+/** The cache is cleared when the crawls take more than this many bytes. */
 const MAX_BYTES = 1 << 22
 const FOUR_LFS = 0x0a0a_0a0a
 const ROTATE = 5
 const PRIME = 0x9e37_79b1 | 0
 
 /**
- * The stack crawls of the lines. Few places allocate most blocks, so equal crawls are found by their bytes, and split
- * into frames once. Eight bytes are looked at together, for crawls make up most of a file. What is remembered outlives
- * the batches, and memory for it is bounded.
+ * The stack crawls of the lines. Few call sites allocate most blocks, so equal crawls are found by their bytes and
+ * split into frames once. Eight bytes are compared at a time, because crawls make up most of a file. The cache outlives
+ * the batches, and its memory is bounded.
  */
 export class Crawls {
-  /** Where the line of the crawl found last has its line feed. */
+  /** The position of the line feed after the crawl found last. */
   end = 0
   private input: Uint8Array = new Uint8Array(0)
   private view: DataView = new DataView(this.input.buffer)
   private strings = new StringTable()
-  /** The number of the batch, which says whether a list below is one of its string table. */
+  /** The number of the batch, which shows whether a list below belongs to its string table. */
   private batch = 0
 
-  /** The bytes of the crawls that are remembered. */
+  /** The bytes of the cached crawls. */
   private bytes = new Uint8Array(65_536)
   private own = new DataView(this.bytes.buffer)
   private used = 0
-  /** A crawl's number and 1, by its hash; 0 for none. */
+  /** A crawl's number plus 1, by its hash; 0 for none. */
   private readonly slots = new Int32Array(SLOTS)
   private readonly starts = new Int32Array(CAPACITY)
   private readonly lengths = new Int32Array(CAPACITY)
   private readonly hashes = new Int32Array(CAPACITY)
-  /** Per crawl its list in the batch it occurred in last; -1 for a crawl of nothing but blanks. */
+  /** Per crawl, its list in the last batch it occurred in; -1 for a crawl of spaces only. */
   private readonly lists = new Int32Array(CAPACITY)
   private readonly listBatches = new Int32Array(CAPACITY)
-  /** Per crawl the numbers of its frames' names. */
+  /** Per crawl, the numbers of its frames' names. */
   private readonly crawls: (readonly number[])[] = []
 
-  /** @param names gives numbers to the frames */
+  /** @param names assigns numbers to the frames */
   constructor(private readonly names: KnownNames) {}
 
-  /** Begins a batch whose lines are all in `input`, and whose strings go to `strings`. */
+  /** Starts a batch whose lines are all in `input`, and whose strings go to `strings`. */
   begin(input: Uint8Array, strings: StringTable): void {
     this.input = input
     this.view = new DataView(input.buffer, input.byteOffset, input.byteLength)
@@ -55,7 +55,7 @@ export class Crawls {
     this.names.begin(strings)
   }
 
-  /** The list of the crawl that begins at `start`, where no blank stands; -1 if nothing is there. Sets `end`. */
+  /** The list of the crawl that starts at `start`, which is not a space; -1 if there is none. Sets `end`. */
   find(start: number): number {
     const { input, view, slots, lengths, hashes } = this
     const last = input.length - 8
@@ -64,7 +64,7 @@ export class Crawls {
     for (; p <= last; p += 8) {
       const first = view.getInt32(p, true)
       const second = view.getInt32(p + 4, true)
-      // A byte that is a line feed becomes 0 here, which the subtraction borrows through.
+      // A line feed becomes 0 here, which makes the subtraction borrow.
       const x = first ^ FOUR_LFS
       const y = second ^ FOUR_LFS
       if (((((x - 0x0101_0101) & ~x) | ((y - 0x0101_0101) & ~y)) & 0x8080_8080) !== 0) break
@@ -104,7 +104,7 @@ export class Crawls {
     return true
   }
 
-  /** The crawl's list in the batch, which does not have it yet. */
+  /** Creates the crawl's list in a batch that does not have it yet. */
   private list(crawl: number): number {
     const frames = this.crawls[crawl] as readonly number[]
     this.listBatches[crawl] = this.batch
@@ -114,7 +114,7 @@ export class Crawls {
     return (this.lists[crawl] = this.strings.addList(list))
   }
 
-  /** Gives a number to a crawl that is new. */
+  /** Assigns a number to a new crawl. */
   private remember(start: number, length: number, hash: number): number {
     const { slots } = this
     const from = this.used

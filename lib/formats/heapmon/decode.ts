@@ -38,14 +38,16 @@ const USUAL_BYTES_PER_EVENT = 128
 const NEWLINE = Uint8Array.of(LF)
 const TOO_LONG = `a line of more than ${MAX_LINE} bytes`
 
-/** What the decoder can be told. */
+/** Options of the decoder. */
 export interface HeapmonDecodeOptions {
-  /** Report and count lines that fit no rule, or are too long, instead of failing at the first. Default false. */
+  /**
+   * Skip, report and count lines that match no rule or are too long, instead of failing at the first. Default false.
+   */
   skipBad?: boolean
 }
 
 /**
- * Decodes heap monitoring files. It only looks at lines whose line feed is there, so that no reader needs to look for
+ * Decodes heap monitoring files. It only processes lines whose line feed has arrived, so no reader needs to check for
  * the end of the input: the line feed stops them all.
  */
 export class HeapmonDecoder implements Decoder {
@@ -54,19 +56,19 @@ export class HeapmonDecoder implements Decoder {
   private readonly names = new KnownNames()
   private readonly crawls = new Crawls(this.names)
   private readonly bad: BadLines | undefined
-  /** One past the last line feed in the input. */
+  /** The position after the last line feed in the input. */
   private lines = 0
   private line = 1
   private events = 0
   private header: TraceHeader | undefined
-  /** The header of the batch that was given last. */
+  /** The header of the last batch delivered. */
   private announced: TraceHeader | undefined
-  /** The next line has the titles of another file. */
+  /** The next line is the header row of another file. */
   private atTitles = false
-  /** Within a line that is too long and left out. */
+  /** Inside a line that is too long and is being skipped. */
   private skipping = false
   private ended = false
-  /** The last line had no line feed; one was put behind it. */
+  /** The last line had no line feed; one was appended. */
   private unterminated = false
   private failure: TraceError | null = null
 
@@ -76,7 +78,7 @@ export class HeapmonDecoder implements Decoder {
 
   feed(chunk: Uint8Array): void {
     const { input } = this
-    // What was left has no line feed: all whole lines were read.
+    // The rest contains no line feed: all whole lines have been read.
     const last = chunk.lastIndexOf(LF)
     input.feed(chunk)
     this.lines = last < 0 ? input.pos : input.end - chunk.length + last + 1
@@ -90,7 +92,7 @@ export class HeapmonDecoder implements Decoder {
   }
 
   cut(): void {
-    // What is left of a line may have lost digits or names: it is not an event.
+    // The rest of a line may have lost digits or names, so it is not an event.
     this.bad?.finish()
   }
 
@@ -115,7 +117,7 @@ export class HeapmonDecoder implements Decoder {
     return this.ended ? this.finish() : null
   }
 
-  /** What comes behind the last event. */
+  /** Delivers what follows the last event. */
   private finish(): EventBatch | null {
     if (this.unterminated) {
       this.unterminated = false
@@ -132,7 +134,7 @@ export class HeapmonDecoder implements Decoder {
       this.bad?.finish()
       return null
     }
-    // Nothing but empty lines.
+    // The input has empty lines only.
     return this.give(new EventBatch(0, 0, (this.header = headerOf(DEFAULT_LAYOUT))))
   }
 
@@ -142,7 +144,9 @@ export class HeapmonDecoder implements Decoder {
     return batch
   }
 
-  /** Passes over empty lines to the first other one, which shows the layout, and over that if it is the titles. */
+  /**
+   * Skips empty lines up to the first other one, which shows the layout, and skips that one if it is the header row.
+   */
   private begin(): void {
     const { input } = this
     const { bytes } = input
@@ -157,7 +161,7 @@ export class HeapmonDecoder implements Decoder {
     if (titles) this.passLine()
   }
 
-  /** Titles behind other lines: another file was put behind the first. */
+  /** A header row after other lines: another file was appended to the first. */
   private readTitles(): void {
     this.atTitles = false
     this.header = headerOf(layoutOfLine(this.input.bytes, this.input.pos, true))
@@ -173,12 +177,12 @@ export class HeapmonDecoder implements Decoder {
   private newBatch(header: TraceHeader): EventBatch {
     const { input } = this
     const perEvent = this.events === 0 ? USUAL_BYTES_PER_EVENT : input.offset / this.events
-    // A little more than the mean, lest the last lines of a chunk need a batch of their own.
+    // Slightly more than the mean, so that the last lines of a chunk rarely need a batch of their own.
     const capacity = Math.ceil(((this.lines - input.pos) / perEvent) * 1.1)
     return new EventBatch(Math.min(BATCH_EVENTS, Math.max(MIN_CAPACITY, capacity)), COLUMNS, header)
   }
 
-  /** Reads lines into a new batch until it is full, the lines are used up, one is at fault, or titles stand there. */
+  /** Reads lines into a new batch until it is full, the lines are used up, one is faulty, or a header row follows. */
   private read(header: TraceHeader): EventBatch {
     const { input, lines, names, crawls } = this
     const { bytes } = input
@@ -226,7 +230,7 @@ export class HeapmonDecoder implements Decoder {
         if (process[at] !== 0 || process[at + 1] !== 0) fields |= HAS_PROCESS
         if (thread[at] !== 0 || thread[at + 1] !== 0) fields |= HAS_THREAD
 
-        // Whether columns are more than one blank apart, so that a type can have blanks in it.
+        // Whether columns are separated by more than one space, so that a type can contain spaces.
         let wide = bytes[q] === TAB ? 1 : 0
         p = gap(bytes, q)
         wide |= p - q - 1
@@ -324,7 +328,7 @@ export class HeapmonDecoder implements Decoder {
         if (this.failure !== null) break
         fields = 0
       }
-      // Here p is at the line feed.
+      // p is at the line feed here.
       p++
       line++
       if (fields !== 0) {
@@ -340,8 +344,8 @@ export class HeapmonDecoder implements Decoder {
   }
 
   /**
-   * The line that begins at `start` breaks the grammar at `at`: the next call of `next` that has no events throws, or
-   * it is left out.
+   * The line that starts at `start` breaks the grammar at `at`. The next call of `next` without events throws, or the
+   * line is skipped.
    */
   private fault(start: number, at: number, expected: string, line: number, events: number): void {
     const { input } = this
@@ -365,7 +369,7 @@ export class HeapmonDecoder implements Decoder {
     else this.bad.add(reason, place)
   }
 
-  /** Keeps a line without end from filling memory. */
+  /** Keeps an endless line from filling memory. */
   private skipLong(): void {
     const { input } = this
     if (!this.skipping && input.left > MAX_LINE) {

@@ -30,14 +30,14 @@ const HAS_STACK = Has.stack
 
 const LETTER_X = 0x78
 const [THREAD_WIDTH, TIME_WIDTH, ADDRESS_WIDTH, SIZE_WIDTH, TYPE_WIDTH] = WIDTHS
-/** More than a line takes beside its type and its stack. */
+/** An upper bound for a line without its type and its stack. */
 const MAX_NUMBERS = 512
 
-/** What the encoder can be told. */
+/** Options of the encoder. */
 export interface HeapmonEncodeOptions extends EncodeOptions {
-  /** Begin with the titles of the columns, even if the trace was read from a file without. Default false. */
+  /** Write a header row even if the input had none. Default false. */
   titles?: boolean
-  /** What separates the columns; as in the file that the trace was read from, or a tab, if not given. */
+  /** The column separator; by default the one of the file that the trace was read from, or a tab. */
   separator?: HeapmonLayout['separator']
 }
 
@@ -79,7 +79,7 @@ export class HeapmonEncoder extends LineEncoder {
         if ((parts & Parts.alloc) !== 0) this.noteSize(fields, batch, i)
         const typed = this.noted(names.type((fields & HAS_TYPE) !== 0 ? (type[i] as number) : -1), batch, i)
         const stack = this.stackOf(fields, batch, i)
-        // One that stayed where it was may have only one of its addresses.
+        // A realloc in place may have only one of its addresses.
         const old = (fields & HAS_OLD_ADDRESS) !== 0 ? batch.oldAddress.words : address
         const now = (fields & HAS_ADDRESS) !== 0 ? address : old
         if ((parts & Parts.free) !== 0)
@@ -104,7 +104,7 @@ export class HeapmonEncoder extends LineEncoder {
     if (n < batch.count) throw losses.refusal(batch, n)
   }
 
-  /** Another trace begins: only titles can say so behind the first one. */
+  /** Starts another trace. After the first one, only a header row can mark the start. */
   private begin(batch: EventBatch): void {
     const { titles, separator } = this.options
     const own = layoutOf(batch.header)
@@ -130,7 +130,7 @@ export class HeapmonEncoder extends LineEncoder {
     sink.pos = p
   }
 
-  /** One line. Nothing is lost in it any more: what a column has no place for was noted before. */
+  /** Writes one line. It loses nothing: what its columns cannot represent was counted before. */
   private writeLine(
     what: number,
     fields: number,
@@ -191,7 +191,8 @@ export class HeapmonEncoder extends LineEncoder {
   }
 
   /**
-   * What stands behind a column that began at `start`: a tab, or at least two blanks, for a type can have single ones.
+   * Writes what follows a column that started at `start`: a tab, or at least two spaces, because a type can contain
+   * single ones.
    */
   private gap(out: Uint8Array, p: number, start: number, width: number): number {
     if (this.tabs) {
@@ -203,7 +204,7 @@ export class HeapmonEncoder extends LineEncoder {
     return p
   }
 
-  /** The event's stack, or the function alone that other formats know. */
+  /** The event's stack, or the function alone if that is all the event has. */
   private stackOf(fields: number, batch: EventBatch, i: number): Uint8Array {
     if ((fields & HAS_FUNCTION) !== 0) {
       if ((fields & HAS_STACK) === 0) {
@@ -221,7 +222,7 @@ export class HeapmonEncoder extends LineEncoder {
     return bytes
   }
 
-  /** 0 stands for no thread and for no process, so it cannot be told from them. */
+  /** 0 means "no thread" and "no process", so a value of 0 cannot be distinguished from them. */
   private noteThread(fields: number, batch: EventBatch, i: number): void {
     if ((fields & HAS_PROCESS) !== 0 && isZero(batch.process.words, i))
       this.losses.note('process 0, which stands for none', batch, i)
@@ -251,7 +252,7 @@ export class HeapmonEncoder extends LineEncoder {
       this.timeHi = hi
       return
     }
-    // Long division by 1000, whose steps are exact in a double.
+    // Long division by 1000; each step is exact in a double.
     const upper = Math.floor(hi / 1000)
     const rest = (hi - upper * 1000) * WORD + lo
     const lower = Math.floor(rest / 1000)
@@ -265,7 +266,7 @@ function isZero(words: Uint32Array, i: number): boolean {
   return words[2 * i] === 0 && words[2 * i + 1] === 0
 }
 
-/** Copies a word or name; the call of `set` costs more than a short loop. */
+/** Copies a word or name. A loop is faster than `set` for short ones. */
 function put(out: Uint8Array, p: number, bytes: Uint8Array): number {
   const { length } = bytes
   if (length < 32) for (let i = 0; i < length; i++) out[p + i] = bytes[i] as number

@@ -7,11 +7,11 @@ const OPERATOR = ascii('operator')
 const R = 0x72
 
 /**
- * 1 for bytes that cannot begin a function's name, so that a bar before them is no separator where it can be an
- * operator.
+ * 1 for bytes that cannot start a function's name. A bar before them is part of an operator, if it can be, rather than
+ * a separator.
  */
 const CONTINUES = table('|(<>), \t')
-/** 1 for bytes of identifiers, those of UTF-8 included. */
+/** 1 for bytes of identifiers, including those of UTF-8. */
 const IDENTIFIER = table('_$', (char) => /\w/.test(String.fromCharCode(char)) || char >= 0x80)
 
 function table(chars: string, also: (char: number) => boolean = () => false): Uint8Array {
@@ -21,10 +21,10 @@ function table(chars: string, also: (char: number) => boolean = () => false): Ui
 }
 
 /**
- * Where the function's name that begins at `start` in a stack crawl ends: at a bar, or at `end`. A bar belongs to a
- * name in `operator|`, `operator||` and `operator|=`, and only if what follows cannot begin another name: the end, a
- * blank, or one of `| ( < > ) ,`. So `operator||operator|=(int)|main` has the three names `operator|`,
- * `operator|=(int)` and `main`.
+ * The end of the function name that starts at `start` in a stack crawl: at a bar, or at `end`. A bar belongs to a name
+ * in `operator|`, `operator||` and `operator|=`, and only if what follows cannot start another name: the end, a space,
+ * or one of `| ( < > ) ,`. So `operator||operator|=(int)|main` has the three names `operator|`, `operator|=(int)` and
+ * `main`.
  */
 export function frameEnd(bytes: Uint8Array, start: number, end: number): number {
   for (let p = start; p < end; p++) {
@@ -36,7 +36,7 @@ export function frameEnd(bytes: Uint8Array, start: number, end: number): number 
   return end
 }
 
-/** How many bytes from the bar at `p` on are an operator that the word `operator` before them names: 0, 1 or 2. */
+/** How many bytes from the bar at `p` on form an operator named by the word `operator` before them: 0, 1 or 2. */
 function operatorLength(bytes: Uint8Array, p: number, start: number, end: number): number {
   const word = p - OPERATOR.length
   if (word < start || (word > start && IDENTIFIER[bytes[word - 1] as number] === 1)) return 0
@@ -50,7 +50,7 @@ function endsOperator(bytes: Uint8Array, p: number, end: number): boolean {
   return p >= end || CONTINUES[bytes[p] as number] === 1
 }
 
-/** The byte before which a line's text ends: blanks, tabs and carriage returns at the end do not count. */
+/** The position where a line's text ends: without trailing spaces, tabs and carriage returns. */
 export function trimEnd(bytes: Uint8Array, start: number, end: number): number {
   while (end > start && (bytes[end - 1] === SPACE || bytes[end - 1] === TAB || bytes[end - 1] === CR)) end--
   return end

@@ -4,23 +4,23 @@ const MAX_BYTES = 1 << 22
 const MAX_NAMES = 1 << 16
 
 /**
- * Names read so far, by numbers that outlive the batches, so that a name that occurs in each batch is not
- * looked for in each one's string table.
+ * The names read so far, under numbers that outlive the batches, so that a recurring name is not looked up in the
+ * string table of every batch.
  */
 export class KnownNames {
   private known = new StringTable()
-  /** Per name its id in the batch it occurred in last. */
+  /** Per name, its id in the last batch it occurred in. */
   private readonly ids: number[] = []
   private readonly batches: number[] = []
   private strings = new StringTable()
   private batch = 0
 
-  /** Whether the names take so much memory that they are better forgotten. */
+  /** Whether the names take so much memory that they should be cleared. */
   get isFull(): boolean {
     return this.known.byteLength > MAX_BYTES || this.known.size > MAX_NAMES
   }
 
-  /** Begins a batch with a string table that has no names yet. */
+  /** Starts a batch with an empty string table. */
   begin(strings: StringTable): void {
     this.strings = strings
     this.batch++
@@ -43,7 +43,7 @@ export class KnownNames {
     return (this.ids[number] = this.strings.addFrom(this.known, number))
   }
 
-  /** Forgets all names and their numbers. */
+  /** Clears all names and their numbers. */
   clear(): void {
     this.known = new StringTable()
     this.ids.length = this.batches.length = 0

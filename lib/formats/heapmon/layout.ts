@@ -7,16 +7,14 @@ import { traits } from './traits.js'
 /** The format's name in folders, commands, headers and messages. */
 export const NAME = traits.name
 
-/** Longer lines are refused: stack crawls of C++ programs run to some kilobytes. */
+/** Longer lines are rejected. Stack crawls of C++ programs take a few kilobytes. */
 export const MAX_LINE = 1 << 20
-/** The longest type that is written. */
+/** The longest type that the encoder writes. */
 export const MAX_TYPE = 1 << 16
-/**
- * The longest stack crawl that is written, so that a line with the longest type before it is not too long to be read.
- */
+/** The longest stack crawl that the encoder writes. A line that also has the longest type can still be read. */
 export const MAX_CRAWL = MAX_LINE - MAX_TYPE - 1024
 
-/** `|`, which stands between the functions of a stack crawl. */
+/** `|`, which separates the functions of a stack crawl. */
 export const BAR = 0x7c
 
 /** The time of a block that was on the heap when monitoring began. */
@@ -25,35 +23,35 @@ export const OLD = ascii('old')
 export const DEL = ascii('del')
 /** The type of a block without a v-table pointer: the format's word for no type. */
 export const NOVTBL = ascii('novtbl')
-/** The type of a block whose v-table pointer leads nowhere. */
+/** The type of a block whose v-table pointer is invalid. */
 export const NOTYPE = ascii('notype')
 
-/** The column titles. */
+/** The column titles of the header row. */
 export const TITLES = ['Thread', 'Time of event', 'Address', 'Size', 'Type', 'Stack crawl'] as const
-/** How wide the columns before the last are where blanks separate them. */
+/** The widths of all columns except the last, where spaces separate them. */
 export const WIDTHS = [12, 20, 12, 8, 16] as const
-/** Lines that are indented by more blanks are read, but not written again like that. */
+/** Lines indented by more spaces are read, but written with less indentation. */
 export const MAX_INDENT = 64
 
-/** How the lines of a file look: what its header's `layout` holds. */
+/** The appearance of a file's lines, stored in its header's `layout`. */
 export interface HeapmonLayout {
-  /** Whether the first line has the titles of the columns. */
+  /** Whether the file has a header row. */
   readonly titles: boolean
-  /** What stands between two columns: a tab, or blanks up to where the next column begins. */
+  /** The column separator: a tab, or spaces up to the start of the next column. */
   readonly separator: 'tab' | 'blanks'
-  /** How many blanks each line begins with. */
+  /** The number of spaces at the start of each line. */
   readonly indent: number
 }
 
-/** What events of other formats are written with. */
+/** The layout for events from other formats. */
 export const DEFAULT_LAYOUT: HeapmonLayout = { titles: false, separator: 'tab', indent: 0 }
 
-/** The header of a file whose lines look like this. Times are always microseconds. */
+/** The header of a file with this layout. Times are always microseconds. */
 export function headerOf(layout: HeapmonLayout): TraceHeader {
   return { format: NAME, timeUnit: 'us', layout: { ...layout } }
 }
 
-/** The layout that a header asks for: the default one, unless it is a header of this format. */
+/** The layout in a header; the default one unless the header is of this format. */
 export function layoutOf({ format, layout }: TraceHeader): HeapmonLayout {
   if (format !== NAME || layout === undefined) return DEFAULT_LAYOUT
   const { titles, separator, indent } = layout
@@ -66,7 +64,7 @@ export function layoutOf({ format, layout }: TraceHeader): HeapmonLayout {
 
 const WHO_AND_WHAT = ['process', 'thread', 'address', 'function', 'type', 'stack'] as const
 
-/** What each sort of line has a place for. `function` becomes a stack of one frame, which is counted. */
+/** What each sort of line can represent. `function` becomes a stack of one frame, which is counted. */
 export const CARRIED: Carried = {
   alloc: fieldSet(...WHO_AND_WHAT, 'api', 'time', 'size'),
   existing: fieldSet(...WHO_AND_WHAT, 'size'),

@@ -4,7 +4,7 @@ import { frameEnd, trimEnd } from './frames.js'
 import { BAR, MAX_CRAWL, MAX_TYPE, NOTYPE, NOVTBL } from './layout.js'
 import { isNovtbl } from './types.js'
 
-/** What stands in a column for a type or a stack. */
+/** The text of a type or a stack in its column. */
 export interface Name {
   /** Empty for no stack. */
   readonly bytes: Uint8Array
@@ -19,7 +19,7 @@ const STACK_LEFT_OUT: Name = { ...NO_STACK, loss: 'stacks that would be read as 
 const TYPE_SPACED = 'blanks and line ends in types, written as single blanks'
 const STACK_SPACED = 'blanks and line ends in stacks, written as single blanks'
 
-/** The types and stacks of a batch as they are written, each made once. */
+/** The types and stacks of a batch as they are written, each created once. */
 export class Names {
   private strings: StringTable | undefined
   private types: (Name | undefined)[] = []
@@ -27,7 +27,7 @@ export class Names {
   private functions: (Name | undefined)[] = []
   private views: (Uint8Array | undefined)[] = []
 
-  /** Begins a batch with these strings. */
+  /** Starts a batch with these strings. */
   begin(strings: StringTable): void {
     if (strings === this.strings) return
     this.strings = strings
@@ -49,7 +49,7 @@ export class Names {
     return (this.stacks[list] ??= stackName((this.strings as StringTable).list(list).map((id) => this.view(id))))
   }
 
-  /** The stack of one function, with this string id. */
+  /** The stack that consists of one function, with this string id. */
   function(id: number): Name {
     return (this.functions[id] ??= stackName([this.view(id)]))
   }
@@ -59,14 +59,14 @@ export class Names {
   }
 }
 
-/** A type as it is written; never one that would be read as another. */
+/** A type as written; never one that would be read as another type. */
 function typeName(type: Uint8Array): Name {
   if (isType(type)) return { bytes: type }
   const spaced = singleBlanks(type)
   return isType(spaced) ? { bytes: spaced, loss: TYPE_SPACED } : TYPE_LEFT_OUT
 }
 
-/** A stack as it is written; never one that would be read as another. */
+/** A stack as written; never one that would be read as another stack. */
 function stackName(frames: readonly Uint8Array[]): Name {
   const crawl = join(frames)
   if (isCrawl(crawl, frames)) return { bytes: crawl }
@@ -75,7 +75,7 @@ function stackName(frames: readonly Uint8Array[]): Name {
   return isCrawl(respaced, spaced) ? { bytes: respaced, loss: STACK_SPACED } : STACK_LEFT_OUT
 }
 
-/** Whether a type comes back from its column as it is, whatever follows. */
+/** Whether a type is read back unchanged, whatever follows it. */
 function isType(type: Uint8Array): boolean {
   const { length } = type
   if (length === 0 || length > MAX_TYPE || type[0] === SPACE || trimEnd(type, 0, length) < length) return false
@@ -88,7 +88,7 @@ function isType(type: Uint8Array): boolean {
   )
 }
 
-/** Whether a crawl comes back from its column as these frames. */
+/** Whether a crawl is read back as these frames. */
 function isCrawl(crawl: Uint8Array, frames: readonly Uint8Array[]): boolean {
   const { length } = crawl
   if (length === 0 || length > MAX_CRAWL || crawl[0] === SPACE || crawl[0] === TAB) return false

@@ -3,12 +3,12 @@ import { MAX_INDENT, TITLES, type HeapmonLayout } from './layout.js'
 
 const WORDS = TITLES.flatMap((title) => title.split(' ')).map(ascii)
 
-/** What the line of titles begins with, and no other line. */
+/** The first byte of the header row, which no other line starts with. */
 export const FIRST_OF_TITLES = 0x54
 
 /**
- * Reads the column titles, with any blanks and tabs between their words, to the line feed.
- * @returns the line feed's position, or `~position` of the first byte that does not fit
+ * Reads the header row, with any spaces and tabs between its words, up to the line feed.
+ * @returns the line feed's position, or `~position` of the first byte that does not match
  */
 export function titlesEnd(bytes: Uint8Array, p: number): number {
   for (const [i, word] of WORDS.entries()) {
@@ -22,13 +22,13 @@ export function titlesEnd(bytes: Uint8Array, p: number): number {
   return bytes[p] === LF ? p : ~p
 }
 
-/** The position behind a word; if something else stands there, `~position` of the first byte that differs. */
+/** The position after a word, or `~position` of the first byte that differs. */
 export function wordEnd(bytes: Uint8Array, p: number, word: Uint8Array): number {
   for (let i = 0; i < word.length; i++, p++) if (bytes[p] !== word[i]) return ~p
   return p
 }
 
-/** How the line that begins at `start` looks; it need not be a valid one. */
+/** The layout of the line that starts at `start`, which need not be valid. */
 export function layoutOfLine(bytes: Uint8Array, start: number, titles: boolean): HeapmonLayout {
   let p = start
   while (bytes[p] === SPACE) p++

@@ -1,6 +1,6 @@
 import type { FormatTraits } from '../../event/format.js'
 
-/** What commands tell of the format. */
+/** The facts about the format that commands show. */
 export const traits: FormatTraits = {
   name: 'heapmon',
   title: 'Taligent heap monitoring',

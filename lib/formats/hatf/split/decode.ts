@@ -9,23 +9,23 @@ import { Unpacker, type Part } from './unpack.js'
 const NOTHING: Uint8Array = new Uint8Array(0)
 
 /**
- * Reads the single-file form of split HATF. The events of a block are given out when all of the block was found to be
- * sound.
+ * Reads the single-file form of split HATF. The events of a block are delivered once the whole block has passed its
+ * checks.
  */
 export class SplitDecoder implements Decoder {
   private readonly unpacker = new Unpacker()
   private joiner = new Joiner()
-  /** Reads the joined records; each header begins a new one. */
+  /** Reads the joined records. Each header starts a new one. */
   private records: HatfDecoder | undefined
-  /** `records` was ended or cut, and goes once it has given what it held back. */
+  /** `records` was ended or cut, and is dropped once it has delivered what it held back. */
   private isClosing = false
-  /** The block that was read last is still being joined. */
+  /** The last block is still being joined. */
   private isJoining = false
-  /** What the blocks since the header come to. */
+  /** Totals of the blocks since the header. */
   private totalRecords = 0
   private totalBytes = 0
   private delivered = 0
-  /** For the number of the first event that could not be read. */
+  /** A fault, completed by the number of the first event that could not be read. */
   private fault: ((event: number) => TraceError) | undefined
 
   constructor(private readonly options: HatfDecodeOptions = {}) {}
@@ -34,7 +34,7 @@ export class SplitDecoder implements Decoder {
     this.unpacker.feed(chunk)
   }
 
-  /** @throws TraceError when the input is cut, or anything in it was changed */
+  /** @throws TraceError when the input is truncated or was changed anywhere */
   next(): EventBatch | null {
     for (;;) {
       const batch = this.nextBatch()
@@ -71,7 +71,7 @@ export class SplitDecoder implements Decoder {
     }
   }
 
-  /** Passes some joined records on to the decoder, and ends the block when there are no more. */
+  /** Passes some joined records to the decoder, and ends the block when there are no more. */
   private join(): void {
     try {
       const bytes = this.joiner.next()
@@ -87,7 +87,7 @@ export class SplitDecoder implements Decoder {
     }
   }
 
-  /** Takes in the next part; false if it is not all there yet. */
+  /** Reads the next part. @returns false if it is not complete yet */
   private unpack(): boolean {
     const { unpacker } = this
     const part = unpacker.next()
@@ -119,13 +119,13 @@ export class SplitDecoder implements Decoder {
     }
   }
 
-  /** An offset in the joined records would lead nowhere in the file, so the place is that of the block. */
+  /** An offset within the joined records would be meaningless in the file, so the place is that of the block. */
   private fail(reason: string): void {
     const { offset } = this.unpacker
     this.stop((event) => malformed(reason, { format: 'hatf', offset, event }))
   }
 
-  /** Keeps a fault until the events before it are out. */
+  /** Keeps a fault until the events before it have been delivered. */
   private stop(fault: (event: number) => TraceError): void {
     this.fault = fault
     this.cutRecords()
@@ -137,10 +137,10 @@ export class SplitDecoder implements Decoder {
   }
 }
 
-/** Reads HATF in either form: a stream of records, or the single-file form of split HATF. The first bytes tell. */
+/** Reads HATF in either form, a stream of records or the single-file form, which it recognizes by the first bytes. */
 export class EitherDecoder implements Decoder {
   private decoder: Decoder | undefined
-  /** The first bytes, as long as they do not tell the form. */
+  /** The first bytes, until they show the form. */
   private head: Uint8Array = NOTHING
 
   constructor(private readonly options: HatfDecodeOptions = {}) {}

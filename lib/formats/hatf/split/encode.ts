@@ -4,17 +4,17 @@ import type { Encoder } from '../../../event/stage.js'
 import { Packer, type PackOptions } from './pack.js'
 import { Separator } from './separate.js'
 
-/** Writes events as HATF in the single-file form. A block goes out when it is full, so a live input shows late. */
+/** Writes events as HATF in the single-file form. A block is written when it is full, so live input appears late. */
 export class SplitEncoder implements Encoder {
   private readonly separator: Separator
   private readonly packer: Packer
-  /** The input is over: how to close what was written, once all of it has come. */
+  /** The input is over: how to close the file once all of it has been written. */
   private closing: 'end' | 'cut' | undefined
   private fault: Error | undefined
 
   /**
-   * @param encoder writes the records, whole ones at a time
-   * @throws RangeError on a level or size of blocks that there is not
+   * @param encoder writes the records, always whole ones
+   * @throws RangeError on an invalid level or block size
    */
   constructor(
     private readonly encoder: Encoder,
@@ -54,7 +54,7 @@ export class SplitEncoder implements Encoder {
     this.closing = 'cut'
   }
 
-  /** Fetches more records or, when there are no more, closes the file; false if there is nothing to do. */
+  /** Fetches more records or, when there are none left, closes the file. @returns false if there is nothing to do */
   private advance(): boolean {
     try {
       const records = this.encoder.next()

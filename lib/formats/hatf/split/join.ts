@@ -8,19 +8,18 @@ const LAST_DATA = Tag.destroyThread
 const COMMENT = Tag.comment
 
 /**
- * Puts back what `Separator` has taken out: byte for byte the same HATF. It has several inputs, so it is driven
- * otherwise than a stage: whenever `next` gives null, `wanted` says which track it needs, to be fed or ended; at -1 all
- * is done.
+ * Reverses `Separator`: restores the same HATF, byte for byte. It has several inputs, so it is not a stage: whenever
+ * `next` returns null, `wanted` names the track to feed or end; -1 means that everything is done.
  */
 export class Joiner {
-  /** The track without which `next` cannot go on; -1 when all tracks have ended. */
+  /** The track that `next` needs to continue; -1 when all tracks have ended. */
   wanted: number = MAIN
-  /** How many records were given out, not counting metadata. */
+  /** The number of records delivered, without metadata. */
   records = 0
   private readonly tracks: Tracks
   private readonly inputs: readonly Input[]
   private readonly out = new Uint8Array(PIECE_BYTES + MAX_RECORD_BYTES)
-  /** Where the next byte to read of each track is, while records are joined. */
+  /** The read position in each track while records are joined. */
   private readonly at: Int32Array
   private fault: TraceError | undefined
 
@@ -40,7 +39,7 @@ export class Joiner {
     this.input(track).ended = true
   }
 
-  /** Whether every byte that was fed has been given out. */
+  /** Whether every byte fed has been delivered. */
   get isDrained(): boolean {
     return this.inputs.every((input) => input.left === 0)
   }
@@ -48,7 +47,7 @@ export class Joiner {
   /**
    * The next bytes: whole records.
    * @throws TraceError when a record is malformed, or the tracks do not end at the same record. The offset is that in
-   *   the track at fault: the main one unless the message names another
+   *   the faulty track: the main one unless the message names another
    */
   next(): Uint8Array | null {
     if (this.fault === undefined) {
@@ -63,7 +62,7 @@ export class Joiner {
     return this.inputs[track] as Input
   }
 
-  /** Joins records until a track is used up or `out` is full; gives the number of bytes. */
+  /** Joins records until a track is used up or `out` is full. @returns the number of bytes */
   private join(): number {
     const { inputs, out } = this
     const { runs, runTrack, runBytes, share, count, states } = this.tracks
@@ -91,7 +90,7 @@ export class Joiner {
         lengthBytes = states.lengthBytes
         continue
       }
-      // A record is joined when all of it is there, for the tracks are read one behind the other.
+      // A record is joined only when all of it is available, because the tracks are read one after the other.
       lacking = MAIN
       const after = start + (share[MAX_TRACKS * tag] as number)
       if (after > main.end) break
@@ -132,7 +131,7 @@ export class Joiner {
     return to
   }
 
-  /** Nothing could be joined: what lacks may not come any more. */
+  /** Nothing could be joined: checks whether the missing bytes can still arrive. */
   private checkEnds(): void {
     const lacking = this.wanted
     const input = this.input(lacking)
@@ -150,7 +149,7 @@ export class Joiner {
           this.input(surplus).offset,
         )
       }
-      // A track may still have something too much; only its end shows that it has not.
+      // A track may still have surplus bytes; only its end shows that it has none.
       this.wanted = this.inputs.findIndex(({ ended }) => !ended)
     }
   }

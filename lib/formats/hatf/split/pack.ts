@@ -19,21 +19,21 @@ import {
 import type { Piece } from './separate.js'
 import { Tracks, type SplitOptions } from './tracks.js'
 
-/** How the single-file form is written. */
+/** Options of the single-file form. */
 export interface PackOptions extends SplitOptions {
-  /** How hard deflate works, from 1 to 9; 0 stores the tracks as they are. Default 6. */
+  /** The deflate level, from 1 to 9; 0 stores the tracks uncompressed. Default 6. */
   level?: number
   /**
-   * A block is written when its tracks have this many bytes together, up to 512 KiB, but never divides what it is fed.
-   * Default 256 KiB.
+   * Write a block when its tracks together have this many bytes, at most 512 KiB. Input is never divided within a
+   * piece. Default 256 KiB.
    */
   blockBytes?: number
 }
 
-/** What a track's block may refer to, from the blocks before it. */
+/** The window of a track's first block. */
 const NOTHING: Uint8Array = new Uint8Array(0)
 
-/** Writes what `Separator` gives as the single-file form: see the README for its bytes. */
+/** Writes the output of `Separator` as the single-file form. README.md specifies its bytes. */
 export class Packer implements Stage<Piece, Uint8Array> {
   private readonly level: number
   private readonly blockBytes: number
@@ -47,11 +47,11 @@ export class Packer implements Stage<Piece, Uint8Array> {
   /** The CRC-32 of all heads so far. */
   private crc = 0
   private hasHeader = false
-  /** The input is over: what is left goes out as a last block. */
+  /** The input is over: the rest is written as a last block. */
   private isOver = false
   private owesEnd = false
 
-  /** @throws RangeError on a level that there is not, or blocks of a size that is not allowed */
+  /** @throws RangeError on an invalid level or block size */
   constructor(options: PackOptions = {}) {
     this.level = options.level ?? 6
     if (!(this.level >= 0 && this.level <= 9)) throw new RangeError(`the level must be from 0 to 9, not ${this.level}`)
@@ -119,7 +119,7 @@ export class Packer implements Stage<Piece, Uint8Array> {
     return this.seal(out, headBytes)
   }
 
-  /** A track's bytes as they are stored: deflated, if that makes them shorter. */
+  /** A track's bytes as stored: deflated if that makes them shorter. */
   private deflate(t: number): Uint8Array {
     const sink = this.sinks[t] as Sink
     const raw = sink.bytes.subarray(0, sink.pos)
@@ -138,7 +138,7 @@ export class Packer implements Stage<Piece, Uint8Array> {
     return this.seal(out, END_BYTES)
   }
 
-  /** Puts the running CRC-32 into the last four bytes of a head. */
+  /** Writes the running CRC-32 into the last four bytes of a head. */
   private seal(out: Uint8Array, headBytes: number): Uint8Array {
     this.crc = crc32(out.subarray(0, headBytes - 4), this.crc)
     writeWord(out, headBytes - 4, this.crc)
@@ -151,9 +151,9 @@ function writePair(out: Uint8Array, at: number, value: number): void {
   writeWord(out, at + 4, value % WORD)
 }
 
-/** The window after `bytes`: a copy of the last bytes of what there is. */
+/** The window after `bytes`: a copy of the last bytes. */
 export function slide(window: Uint8Array, bytes: Uint8Array): Uint8Array {
-  // Of a Buffer, `slice` would be no copy.
+  // The `slice` of a Buffer would not copy.
   if (bytes.length >= WINDOW_BYTES) return new Uint8Array(bytes.subarray(-WINDOW_BYTES))
   const kept = window.subarray(-(WINDOW_BYTES - bytes.length))
   const slid = new Uint8Array(kept.length + bytes.length)

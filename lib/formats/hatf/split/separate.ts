@@ -7,25 +7,25 @@ import { copy, MAIN, MAX_RUNS, PIECE_BYTES, Tracks, type SplitOptions } from './
 const LAST_DATA = Tag.destroyThread
 const COMMENT = Tag.comment
 
-/** Some whole records, with the bytes of each track in an array of their own. */
+/** Some whole records, with the bytes of each track in a separate array. */
 export interface Piece {
-  /** The bytes by track: first what stays, then the fields in the order of their codes. */
+  /** The bytes by track: first the main track, then the fields in the order of their codes. */
   readonly tracks: readonly Uint8Array[]
-  /** How many records there are, not counting metadata. */
+  /** The number of records, without metadata. */
   readonly records: number
 }
 
 /**
- * Takes the stored bytes of some fields out of the records of a HATF stream, each field into a track of its own. Tags,
- * metadata, comments, lengths of attributes and all other fields stay where they are. `Joiner` puts them back.
+ * Moves the stored bytes of some fields out of the records of a HATF stream, each field into a track of its own. Tags,
+ * metadata, comments, lengths of attributes and all other fields stay in the main track. `Joiner` reverses this.
  */
 export class Separator implements Stage<Uint8Array, Piece> {
   private readonly tracks: Tracks
   private readonly input = new Input()
-  /** Where each track of the next piece is collected; used again for every piece. */
+  /** Where each track of the next piece is collected; reused for every piece. */
   private readonly buffers: Uint8Array[]
   private readonly ends: Int32Array
-  /** How many records came before the piece being made, and how many it has. */
+  /** The number of records before the current piece, and in it. */
   private before = 0
   private records = 0
   private fault: TraceError | undefined
@@ -128,7 +128,7 @@ export class Separator implements Stage<Uint8Array, Piece> {
     this.fault = make(reason, { format: 'hatf', offset: this.input.offset, event: this.before + this.records + 1 })
   }
 
-  /** Every track may have to take all of `n` bytes. */
+  /** Makes room for `n` bytes in every track. */
   private makeRoom(n: number): void {
     for (let t = 0; t < this.buffers.length; t++) {
       if ((this.buffers[t] as Uint8Array).length < n) this.buffers[t] = new Uint8Array(n)

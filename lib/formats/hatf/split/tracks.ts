@@ -2,33 +2,30 @@ import type { Input } from '../../../bytes/input.js'
 import { FieldStates } from '../fields.js'
 import { FIELD_COUNT, FIELD_NAMES, Field, HEAD, Interpretation, LAID_OUT_TAGS, Tag, metadataLength } from '../layout.js'
 
-/** A field of HATF by name. */
+/** The name of a HATF field. */
 export type HatfField = (typeof FIELD_NAMES)[number]
 
-/** What is to be taken out of the records, or was. */
+/** What to separate from the records. */
 export interface SplitOptions {
   /** The fields whose bytes go into streams of their own. Default: address. */
   fields?: readonly HatfField[]
-  /**
-   * Take out bytes under any interpretation, not only those that are values as they are (interpretation none).
-   * Default false.
-   */
+  /** Separate bytes under any interpretation, not only plain values (interpretation none). Default false. */
   encoded?: boolean
 }
 
-/** The track of what stays: tags, fields that are not taken out, metadata and comments. The fields' tracks follow. */
+/** The main track: tags, fields that are not separated, metadata and comments. The tracks of the fields follow. */
 export const MAIN = 0
 
-/** The most tracks that there can be. */
+/** The maximum number of tracks. */
 export const MAX_TRACKS = 1 + FIELD_COUNT
 
-/** A piece of work is closed at the first record that ends beyond this. */
+/** A piece ends at the first record that ends beyond this size. */
 export const PIECE_BYTES = 65_536
 
-/** `set` and `subarray` cost more than a short loop. */
+/** Below this size, a loop is faster than `set` and `subarray`. */
 const SHORT_BYTES = 32
 
-/** Room for the runs of one tag: the tag itself, two addresses, the five other fields. */
+/** Room for the runs of one tag: the tag itself, two addresses, and five other fields. */
 export const MAX_RUNS = 8
 
 const { size: SIZE, address: ADDRESS, time: TIME, thread: THREAD, heap: HEAP, attributes: ATTRIBUTES } = Field
@@ -43,33 +40,31 @@ const FIELDS_OF_TAG: readonly (readonly number[])[] = Array.from({ length: LAID_
 })
 
 /**
- * Where the bytes of records belong, at one place of a stream: for each tag, runs of bytes that go to one track each.
- * Both directions keep one of these and pass the main track's metadata and comments through `other`.
+ * Where the bytes of records belong at one place of a stream: for each tag, runs of bytes that each go to one track.
+ * Both directions keep one of these and pass the main track's metadata and comments to `other`.
  */
 export class Tracks {
-  /** The fields that are taken out, in the order of their codes: track t holds the bytes of `names[t - 1]`. */
+  /** The separated fields, in the order of their codes: track t holds the bytes of `names[t - 1]`. */
   readonly names: readonly HatfField[]
   readonly count: number
-  /** The fields that are taken out, as bits by field code. */
+  /** The separated fields, as bits by field code. */
   readonly set: number
   readonly encoded: boolean
-  /** The track of each field, by code, when it is taken out; the main one for those that never are. */
+  /** The track of each field, by code, when it is separated; the main track for fields that never are. */
   private readonly own: Uint8Array
-  /** The track of each field, by code, where the stream is now. */
+  /** The current track of each field, by code. */
   private readonly trackOf = new Uint8Array(FIELD_COUNT)
-  /** What the metadata so far have set. */
+  /** The state set by the metadata so far. */
   readonly states = new FieldStates()
-  /** How many runs a record has, by tag. */
+  /** The number of runs in a record, by tag. */
   readonly runs = new Uint8Array(LAID_OUT_TAGS)
   /** Run r of a tag goes to the track at `[MAX_RUNS * tag + r]` ... */
   readonly runTrack = new Uint8Array(LAID_OUT_TAGS * MAX_RUNS)
-  /**
-   * ... and has as many bytes as there. Attributes that begin with their length are not counted, only the length is.
-   */
+  /** ... and has this many bytes. Attributes that start with their length count that length only. */
   readonly runBytes = new Uint8Array(LAID_OUT_TAGS * MAX_RUNS)
-  /** The bytes of a record in each track, at `[MAX_TRACKS * tag + track]`; again without counted attributes. */
+  /** The bytes of a record in each track, at `[MAX_TRACKS * tag + track]`; without attributes of variable length. */
   readonly share = new Uint8Array(LAID_OUT_TAGS * MAX_TRACKS)
-  /** Where counted attributes go, without their length, which stays. */
+  /** The track of attributes of variable length. Their length stays in the main track. */
   attributes = MAIN
 
   constructor({ fields = ['address'], encoded = false }: SplitOptions = {}) {
@@ -82,8 +77,8 @@ export class Tracks {
   }
 
   /**
-   * Takes in the metadata record or comment at `input.pos`.
-   * @returns its length, 0 if it is not all there, or what is wrong with it
+   * Applies the metadata record or comment at `input.pos`.
+   * @returns its length, 0 if it is incomplete, or a description of its fault
    */
   other(input: Input): number | string {
     const { bytes, pos, left } = input
@@ -101,7 +96,7 @@ export class Tracks {
     const [widthBefore, before] = [width[field], interpretation[field]]
     const reason = this.states.apply(bytes, pos)
     if (reason !== '') return reason
-    // Another base, default or stride changes nothing about where bytes belong.
+    // Another base, default or stride does not change where bytes belong.
     if (width[field] !== widthBefore || interpretation[field] !== before) this.update()
     return length
   }

@@ -18,7 +18,7 @@ import { slide } from './pack.js'
 import type { Piece } from './separate.js'
 import type { SplitOptions } from './tracks.js'
 
-/** What the single-file form consists of. */
+/** A part of the single-file form. */
 export type Part =
   | { readonly kind: 'header'; readonly options: Required<SplitOptions> }
   | ({ readonly kind: 'block' } & Piece)
@@ -28,18 +28,18 @@ const NOTHING: Uint8Array = new Uint8Array(0)
 const ALL_FIELDS = (1 << FIELD_NAMES.length) - 1
 
 /**
- * Reads the single-file form, one or more behind one another. Nothing of a header, block or end is given out, inflated
- * or given memory for before its CRC-32 was found to be right.
+ * Reads the single-file form, one file or several concatenated ones. No header, block or end is delivered, inflated or
+ * given memory before its CRC-32 has been verified.
  */
 export class Unpacker {
-  /** Where the part that was read last begins, or the one at fault. */
+  /** The offset of the last part read, or of the faulty one. */
   offset = 0
-  /** Once `next` has given null: the error, for the number of the event that it is before. */
+  /** The error after `next` has returned null, completed by the number of the event that follows it. */
   fault: ((event: number) => TraceError) | undefined
   private readonly input = new Input()
-  /** How many tracks there are; 0 where a header is expected. */
+  /** The number of tracks; 0 where a header is expected. */
   private tracks = 0
-  /** What each track's next block may refer to. */
+  /** The window of each track's next block. */
   private windows: Uint8Array[] = []
   /** The CRC-32 of all heads of this file so far. */
   private crc = 0
@@ -54,14 +54,14 @@ export class Unpacker {
     this.input.ended = true
   }
 
-  /** The input broke off with an error elsewhere. */
+  /** The input broke off because of an error elsewhere. */
   cut(): void {
     this.input.pos = this.input.end
     this.input.ended = true
     this.isCut = true
   }
 
-  /** The next part. Null when more input is needed, or at a fault: the input is cut, or something in it was changed. */
+  /** The next part; null when more input is needed, or at a fault: the input is truncated or was changed. */
   next(): Part | null {
     const { input } = this
     this.offset = input.offset
@@ -113,7 +113,7 @@ export class Unpacker {
     const headBytes = BLOCK_FIXED_BYTES + BLOCK_TRACK_BYTES * this.tracks
     if (input.left < headBytes) return null
     const { bytes, pos } = input
-    // Checked each time that more of the data has come, which costs nothing: it is short.
+    // Checked whenever more data has arrived. The head is short, so this costs nothing.
     const crc = this.crcOf(headBytes)
     if (crc === undefined) return this.refuse(malformed, 'the CRC-32 of the head of a block is wrong')
     const lengths = Array.from({ length: this.tracks }, (_, t) => {
@@ -154,7 +154,7 @@ export class Unpacker {
     return { kind: 'end', records, bytes }
   }
 
-  /** A track's bytes from what is stored of them, as a copy; undefined if they are corrupt. */
+  /** Inflates a track's bytes into a copy; undefined if they are corrupt. */
   private inflate(t: number, stored: Uint8Array, length: number): Uint8Array | undefined {
     const window = this.windows[t] as Uint8Array
     const dictionary = window.length > 0 && { dictionary: window }
@@ -173,8 +173,7 @@ export class Unpacker {
   }
 
   /**
-   * The running CRC-32 after the head at the input's position; undefined if it is not the one that stands at the head's
-   * end.
+   * The running CRC-32 after the head at the input's position; undefined if it differs from the one at the head's end.
    */
   private crcOf(headBytes: number): number | undefined {
     const { bytes, pos } = this.input
@@ -189,7 +188,7 @@ export class Unpacker {
   }
 }
 
-/** A 64-bit integer as a double, which is exact as far as anybody can count. */
+/** A 64-bit integer as a double: exact for any realistic count. */
 function pair(bytes: Uint8Array, at: number): number {
   return (word(bytes, at) >>> 0) * WORD + (word(bytes, at + 4) >>> 0)
 }
