@@ -1,20 +1,15 @@
-import {
-  ALL_FIELDS,
-  APIS,
-  FIELDS,
-  KINDS,
-  OUTCOMES,
-  type ApiName,
-  type FieldName,
-  type KindName,
-  type OutcomeName,
-} from './fields.js'
-import type { TraceHeader } from './header.js'
-import { parseJson, stringifyFields, type FieldValue } from './json.js'
+import { eventForJson } from './event-json.js'
+import { ALL_FIELDS, APIS, FIELDS, fieldNames, KINDS, OUTCOMES, type FieldName } from './fields.js'
+import { checkText, codeValue, fieldsText, i32Value, u64Value } from './field-value.js'
+import { NO_HEADER, type TraceHeader } from './header.js'
+import { parseJson } from './json.js'
 import { columnOf, placeColumns, Storage, U64Column, type Column, type ColumnName } from './storage.js'
 import { StringTable } from './strings.js'
+import { didYouMean } from './suggest.js'
+import type { TraceEvent } from './trace-event.js'
 
 export { columnOf, U64Column, U64_FIELDS, type ColumnName } from './storage.js'
+export type { TraceEvent } from './trace-event.js'
 
 /** Batches hold at most this many events: enough to amortise a stage's fixed cost, small enough to stay in cache. */
 export const BATCH_EVENTS = 4096
@@ -26,6 +21,20 @@ const NO_U64 = new U64Column(new ArrayBuffer(0), 0, 0)
 const NO_U32 = new Uint32Array(0)
 const NO_I32 = new Int32Array(0)
 const NO_U8 = new Uint8Array(0)
+
+/**
+ * Marks batches, so that those of another copy of this package are known as batches too. The number is that of the
+ * layout of columns: a copy with other fields has another one.
+ */
+const BRAND = Symbol.for('heapflow.EventBatch/1')
+
+/** Whether a value is a batch of events, made by this copy of the package or by another one. */
+export function isEventBatch(value: unknown): value is EventBatch {
+  return typeof value === 'object' && value !== null && BRAND in value
+}
+
+/** How many events `console.log` shows of a batch. */
+const SHOWN = 3
 
 /**
  * Up to some thousand events in columns: the unit of work of every stage. Column `address` holds the addresses of all
@@ -147,10 +156,18 @@ export class EventBatch implements Iterable<TraceEvent> {
     return field === 'count' ? this.elements : this[field]
   }
 
-  /** Event i as a plain object. */
+  get [BRAND](): true {
+    return true
+  }
+
+  /**
+   * Event i as an object of its fields. `JSON.stringify` writes it as NDJSON does, by a `toJSON` that it inherits; for a
+   * copy made by `{ ...event }`, which has none, there is `eventToJson`.
+   */
   event(i: number): TraceEvent {
     const mask = this.mask[i] as number
-    const event: Record<string, unknown> = { kind: KINDS[this.kind[i] as number] }
+    const event = Object.create(EVENT) as Record<string, unknown>
+    event['kind'] = KINDS[this.kind[i] as number]
     for (let f = 0; f < FIELDS.length; f++)
       if ((mask >>> f) & 1) event[(FIELDS[f] as { name: string }).name] = this.value(i, f)
     return event as unknown as TraceEvent
@@ -160,24 +177,38 @@ export class EventBatch implements Iterable<TraceEvent> {
     for (let i = 0; i < this.count; i++) yield this.event(i)
   }
 
+  /** What `console.log` shows: a summary, and the first events. */
+  [Symbol.for('nodejs.util.inspect.custom')](
+    _depth: number,
+    options: object,
+    inspect: (value: unknown, options: object) => string,
+  ): string {
+    const { format, timeUnit } = this.header
+    const first = Array.from({ length: Math.min(SHOWN, this.count) }, (_, i) => this.event(i))
+    const summary = { format, ...(timeUnit && { timeUnit }), fields: fieldNames(this.columns).join(' '), first }
+    return `EventBatch(${this.count}) ${inspect(summary, options)}`
+  }
+
   /**
    * Adds an event, giving storage to the columns it needs.
-   * @throws RangeError when the batch is full or a value does not fit
+   * @throws RangeError when the batch is full, the event has an unknown field, or a value does not fit
+   * @throws TypeError (code ERR_INVALID_ARG_TYPE) when a value is of the wrong type
    */
   push(event: TraceEvent): void {
     const i = this.count
     if (i >= this.mask.length) throw new RangeError(`the batch is full: ${this.mask.length} events`)
+    const kind = codeValue('kind', KINDS, event.kind)
     let mask = 0
     for (const name in event) {
+      if (name === 'kind') continue
       const f = FIELD_OF.get(name)
+      if (f === undefined) throw unknownField(name)
       const value = event[name as FieldName]
-      if (f === undefined || value === undefined) continue
+      if (value === undefined) continue
       this.addColumns(1 << f)
       this.store(i, f, value)
       mask |= 1 << f
     }
-    const kind = KINDS.indexOf(event.kind)
-    if (kind < 0) throw new RangeError(`unknown kind of event: ${String(event.kind)}`)
     this.kind[i] = kind
     this.mask[i] = mask
     this.count = i + 1
@@ -206,38 +237,36 @@ export class EventBatch implements Iterable<TraceEvent> {
     }
   }
 
-  private store(i: number, f: number, value: NonNullable<TraceEvent[FieldName]>): void {
+  private store(i: number, f: number, value: unknown): void {
     const { name, type } = FIELDS[f] as (typeof FIELDS)[number]
     switch (type) {
       case 'u64':
-      case 'address': {
-        // Code of users may give numbers as well.
-        const big = typeof value === 'bigint' ? value : BigInt(value as number)
-        if (BigInt.asUintN(64, big) !== big) throw new RangeError(`${name} is not a 64-bit unsigned integer: ${big}`)
-        this.u64(name).values[i] = big
+      case 'address':
+        this.u64(name).values[i] = u64Value(name, value)
         break
-      }
       case 'api':
-        this.api[i] = codeOf(APIS, value as string)
+        this.api[i] = codeValue(type, APIS, value)
         break
       case 'outcome':
-        this.outcome[i] = codeOf(OUTCOMES, value as string)
+        this.outcome[i] = codeValue(type, OUTCOMES, value)
         break
       case 'string':
+        checkText(name, type, value)
         this[name][i] = this.strings.internText(value as string)
         break
       case 'list':
+        checkText(name, type, value)
         this.stack[i] = this.strings.addList((value as string[]).map((frame) => this.strings.internText(frame)))
         break
       case 'bytes':
+        checkText(name, type, value)
         this.attributes[i] = this.strings.intern(value as Uint8Array)
         break
       case 'json':
-        this.fields[i] = this.strings.internText(stringifyFields(value as FieldValue))
+        this.fields[i] = this.strings.internText(fieldsText(name, value))
         break
       default:
-        this[name][i] = value as number
-        if (this[name][i] !== value) throw new RangeError(`${name} is not a 32-bit integer: ${String(value)}`)
+        this[name][i] = i32Value(name, value, type === 'i32')
     }
   }
 }
@@ -248,10 +277,17 @@ export type U64FieldName = Extract<(typeof FIELDS)[number], { type: 'u64' | 'add
 /** Each field's position in `FIELDS`. */
 const FIELD_OF: ReadonlyMap<string, number> = new Map(FIELDS.map(({ name }, f) => [name, f]))
 
-function codeOf(names: readonly string[], name: string): number {
-  const code = names.indexOf(name)
-  if (code < 0) throw new RangeError(`unknown name: ${name}`)
-  return code
+/** What events of batches inherit. A property of their own would cost more than all of their fields. */
+const EVENT: object = Object.create(Object.prototype, {
+  toJSON: {
+    value(this: TraceEvent) {
+      return eventForJson(this)
+    },
+  },
+}) as object
+
+function unknownField(name: string): RangeError {
+  return new RangeError(`unknown field ${JSON.stringify(name)}${didYouMean(name, FIELD_OF.keys())}`)
 }
 
 /** The columns of a batch without events. */
@@ -283,8 +319,12 @@ export function reviseBatch(source: EventBatch, fresh: number, strings: StringTa
   return target
 }
 
-/** All events as batches of at most `BATCH_EVENTS`, for tests and small programs. */
-export function batchesOf(events: Iterable<TraceEvent>, header: TraceHeader): EventBatch[] {
+/**
+ * All events as batches of at most `BATCH_EVENTS`, in memory. For more than a small program holds, see `fromEvents`.
+ * @param header what the trace says about itself; by default nothing
+ * @throws what `EventBatch.push` throws
+ */
+export function batchesOf(events: Iterable<TraceEvent>, header: TraceHeader = NO_HEADER): EventBatch[] {
   const batches = [new EventBatch(BATCH_EVENTS, 0, header)]
   for (const event of events) {
     let batch = batches[batches.length - 1] as EventBatch
@@ -292,61 +332,4 @@ export function batchesOf(events: Iterable<TraceEvent>, header: TraceHeader): Ev
     batch.push(event)
   }
   return batches
-}
-
-/** One event as a plain object. Every field but `kind` may be absent, which is not the same as zero. */
-export interface TraceEvent {
-  kind: KindName
-  /** Which function was called. */
-  api?: ApiName
-  process?: bigint
-  thread?: bigint
-  cpu?: number
-  /** NUMA node or, in kmemtrace, target CPU. */
-  node?: number
-  /** kmemtrace's sequence number, which wraps. */
-  sequence?: number
-  /** In the header's unit. */
-  time?: bigint
-  /** When the call returned, in the header's unit. */
-  endTime?: bigint
-  heap?: bigint
-  /** mpatrol's allocation index. */
-  index?: bigint
-  address?: bigint
-  /** The block that a realloc was given. */
-  oldAddress?: bigint
-  /** Bytes requested in all. */
-  size?: bigint
-  /** calloc's number of elements, of `size / count` bytes each. */
-  count?: bigint
-  /** calloc's bytes per element, only where `size / count` does not tell it: count is 0, or the product overflowed. */
-  elementSize?: bigint
-  /** memalign's alignment in bytes. */
-  alignment?: bigint
-  /** Bytes really allocated (kmemtrace's bytes_alloc). */
-  usable?: bigint
-  /** Resident bytes of the block when it was freed (memory_replay). */
-  present?: bigint
-  gfpFlags?: number
-  callSite?: bigint
-  /** What a realloc did. */
-  outcome?: OutcomeName
-  function?: string
-  file?: string
-  line?: number
-  /** C++ type of the block; "internal" on mpatrol's own reservations. */
-  type?: string
-  /** Innermost frame first. */
-  stack?: string[]
-  /** A comment's text. */
-  text?: string
-  /** HATF's attributes, or other bytes carried along. */
-  attributes?: Uint8Array
-  /** The format's own number for the sort of event, where the model has no name for it. */
-  code?: number
-  /** Values that the model has no field for, by their names in the format's own definition (Meta-TF). */
-  fields?: Readonly<Record<string, FieldValue>>
-  /** The program or library that the call came from; `callSite` may be an offset in it. */
-  module?: string
 }

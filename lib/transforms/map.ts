@@ -1,10 +1,11 @@
 import { HI, LO } from '../bytes/u64.js'
 import { U64Map } from '../bytes/u64-map.js'
-import { EventBatch, reviseBatch, type TraceEvent, type U64Column } from '../event/batch.js'
+import { EventBatch, reviseBatch, type U64Column } from '../event/batch.js'
 import { FIELDS, Has, fieldSet, type FieldName } from '../event/fields.js'
 import { NO_HEADER, type TraceHeader } from '../event/header.js'
 import type { BatchTransform } from '../event/stage.js'
 import { StringTable } from '../event/strings.js'
+import type { EventFields } from '../event/trace-event.js'
 import { AddressScrambler, NameScrambler, type NamedField } from './anonymise.js'
 import { Evaluator, compileExpression, type EventFunction } from './expression.js'
 
@@ -22,7 +23,7 @@ export interface MapOptions {
   /** Fields to leave out. */
   readonly drop?: readonly FieldName[]
   /** Fields to set to one value on every event, whether it had them before or not. */
-  readonly set?: Omit<TraceEvent, 'kind'>
+  readonly set?: EventFields
 }
 
 /** How to hide what a trace says about the program and the machine that it comes from. */
@@ -79,7 +80,7 @@ export class Mapper implements BatchTransform {
     if (anonymise !== undefined && anonymise.names !== false) this.names = new NameScrambler(anonymise.key)
     this.threads = numberThreads === true ? new U64Map(1) : undefined
     this.drop = fieldSet(...drop) | (this.names === undefined ? 0 : Has.attributes | Has.fields)
-    this.constants.push({ ...set, kind: 'comment' })
+    this.constants.push({ ...set, kind: 'other' })
     this.set = this.constants.mask[0] as number
     this.setsStrings = this.constants.strings.size > 0 || (this.set & Has.stack) !== 0
     this.changed =

@@ -15,7 +15,7 @@ const DUMP = Array.from({ length: 5000 }, (_, i) => {
   return i % 2 === 0 ? `${(i % 6) + 1}: malloc ${address} ${(i % 900) + 1}\n` : `${(i % 6) + 1}: free ${address}\n`
 }).join('')
 const EVENTS = decodeAll(replay.format.decoder(), Buffer.from(DUMP)).events
-const NAMED = EVENTS.map((event, i): TraceEvent => ({
+const NAMED = EVENTS.map((event, i) => ({
   ...event,
   index: BigInt((i >> 1) + 1),
   function: `f${i % 40}`,
@@ -24,7 +24,7 @@ const NAMED = EVENTS.map((event, i): TraceEvent => ({
 }))
 const TRACE = encodeEvents(
   mtrc.format.encoder(),
-  NAMED.map((event): TraceEvent => ({ ...event, api: undefined })),
+  NAMED.map((event) => ({ ...event, api: undefined }) as TraceEvent),
   { format: 'mtrc' },
 )
 

@@ -80,7 +80,9 @@ describe.each([
     const header = { format: 'kmemtrace', layout: { layout, byteOrder, ...words } }
     // Addresses of 32 bits, where no others have a place.
     const events = kernelEvents().map((event) =>
-      'wordSize' in words ? { ...event, address: (event.address ?? 0n) & 0xffff_ffffn, callSite: 0xc000_0000n } : event,
+      'wordSize' in words
+        ? ({ ...event, address: (event.address ?? 0n) & 0xffff_ffffn, callSite: 0xc000_0000n } as TraceEvent)
+        : event,
     )
     const bytes = encodeEvents(kmemtrace.encoder(), events, header)
     const native = decodeAll(kmemtrace.decoder({ layout, byteOrder }), bytes, 65_536)

@@ -54,10 +54,7 @@ describe('an expression', () => {
     ['event.size = undefined', [{ kind: 'alloc', address: 0x10n, thread: 1n }, FREE]],
     [
       'event.heap = "0x7f"; event.node = 1',
-      [
-        { ...ALLOC, heap: 0x7fn, node: 1 },
-        { ...FREE, heap: 0x7fn, node: 1 },
-      ],
+      [{ ...ALLOC, heap: 0x7fn, node: 1 }, { ...FREE, heap: 0x7fn, node: 1 } as object as TraceEvent],
     ],
   ])('%s', (code, expected) => {
     const { events, error } = evaluated(code)
@@ -73,8 +70,8 @@ describe('an expression', () => {
   it.each([
     ['event.none.such', /^expression: event 1: Cannot read properties of undefined/],
     ['n < 2 || event.stack.length', /^expression: event 2: Cannot read properties of undefined/],
-    ['event.sise = 3n', /^expression: event 1: events have no field 'sise'/],
-    ['event.kind = "allocs"', /^expression: event 1: unknown kind of event: allocs/],
+    ['event.sise = 3n', /^expression: event 1: unknown field "sise" \(did you mean "size"\?\)/],
+    ['event.kind = "allocs"', /^expression: event 1: unknown kind of event: "allocs" \(did you mean "alloc"\?\)/],
     ['event.size = -1n', /^expression: event 1: size is not a 64-bit unsigned integer/],
     ['event.size = 1.5', /^expression: event 1: .*1\.5/],
     ['event.cpu = 2 ** 40', /^expression: event 1: cpu is not a 32-bit integer/],

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { EventBatch, type TraceEvent } from '../../lib/event/batch.js'
+import type { AllocEvent } from '../../lib/event/trace-event.js'
 import type { TraceHeader } from '../../lib/event/header.js'
 import { Interleaver } from '../../lib/order/interleave.js'
 import { mergeHeaders, Merger, type MergeOptions } from '../../lib/transforms/merge.js'
@@ -87,7 +88,7 @@ function oracle(inputs: readonly (readonly TraceEvent[])[], by: 'time' | 'sequen
 }
 
 /** Events told apart by their addresses. */
-function numbered(fields: Omit<TraceEvent, 'kind'>[], input: number): TraceEvent[] {
+function numbered(fields: Omit<AllocEvent, 'kind'>[], input: number): TraceEvent[] {
   return fields.map((field, i) => ({ kind: 'alloc', address: BigInt(input * 10_000 + i), ...field }))
 }
 
@@ -254,7 +255,10 @@ describe('a merge', () => {
       fc.property(fc.array(fc.array(anyEvent, { maxLength: 12 }), { minLength: 1, maxLength: 4 }), (inputs) => {
         const { events } = mergeEvents(inputs, { by: 'time' }, 3)
         const clean = inputs.map((some) =>
-          some.map(({ index, ...event }) => (inputs.length > 1 || index === undefined ? event : { index, ...event })),
+          some.map(
+            ({ index, ...event }) =>
+              (inputs.length > 1 || index === undefined ? event : { index, ...event }) as TraceEvent,
+          ),
         )
         expect(events).toEqual(oracle(clean, 'time', 1024))
       }),
@@ -394,14 +398,11 @@ describe('a merge', () => {
         fc.boolean(),
         (all, size, laneBytes, isSorted) => {
           const inputs = all.map((some, input) => {
-            const events = some.map(([time, length]): Omit<TraceEvent, 'kind'> => ({
+            const events = some.map(([time, length]) => ({
               time: BigInt(time),
               function: 'f'.repeat(length),
             }))
-            return numbered(
-              isSorted ? events.toSorted((a, b) => Number((a.time as bigint) - (b.time as bigint))) : events,
-              input,
-            )
+            return numbered(isSorted ? events.toSorted((a, b) => Number(a.time - b.time)) : events, input)
           })
           const interleaver = new Interleaver(inputs.length, 20, laneBytes)
           const queues = inputs.map((events) => inBatches(events, size, HEADER))

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { expect, describe, it } from 'vitest'
 import { batchesOf, type TraceEvent } from '../../lib/event/batch.js'
+import type { AllocEvent, FreeEvent } from '../../lib/event/trace-event.js'
 import type { TraceHeader } from '../../lib/event/header.js'
 import type { FaultName } from '../../lib/transforms/choices.js'
 import { Verifier, type VerifyOptions } from '../../lib/transforms/verify.js'
@@ -20,13 +21,13 @@ function verify(
   return verifier
 }
 
-const alloc = (address: bigint, size: bigint, more: Partial<TraceEvent> = {}): TraceEvent => ({
+const alloc = (address: bigint, size: bigint, more: Partial<AllocEvent> = {}): TraceEvent => ({
   kind: 'alloc',
   address,
   size,
   ...more,
 })
-const free = (address: bigint, more: Partial<TraceEvent> = {}): TraceEvent => ({ kind: 'free', address, ...more })
+const free = (address: bigint, more: Partial<FreeEvent> = {}): TraceEvent => ({ kind: 'free', address, ...more })
 const realloc = (oldAddress: bigint, address: bigint, size: bigint): TraceEvent => ({
   kind: 'realloc',
   oldAddress,

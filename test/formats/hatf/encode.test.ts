@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { TraceEvent } from '../../../lib/event/batch.js'
+import type { ReallocEvent } from '../../../lib/event/trace-event.js'
 import { batchesOf } from '../../../lib/event/batch.js'
 import { HatfDecoder, HatfEncoder } from '../../../lib/formats/hatf/index.js'
 import { decodeAll, drive, encodeEvents } from '../../support/drive.js'
@@ -17,7 +18,7 @@ function losses(events: TraceEvent[], options = {}): Record<string, number> {
 
 const at = { address: 0x1000n }
 
-const realloc = (more: Partial<TraceEvent>): TraceEvent => ({
+const realloc = (more: Partial<ReallocEvent>): TraceEvent => ({
   kind: 'realloc',
   size: 8n,
   oldAddress: 1n,
@@ -103,7 +104,7 @@ describe('reallocs', () => {
     expect(encode([realloc({ outcome: 'freed' })])).toEqual(hex('01 00000001 05 00000008 00000001 00000002'))
   })
 
-  it.each<[string, Partial<TraceEvent>, TraceEvent['outcome']]>([
+  it.each<[string, Partial<ReallocEvent>, TraceEvent['outcome']]>([
     ['to another place', {}, 'moved'],
     ['to the same place', { address: 1n }, 'none'],
     ['of null', { oldAddress: 0n }, 'allocated'],

@@ -76,7 +76,7 @@ export function random(maxLength = 60): fc.Arbitrary<RandomTrace> {
           ...(['alloc', 'realloc'].includes(kind) && { size }),
           ...(kind === 'realloc' && { outcome }),
           ...(event.attributes && { attributes: event.attributes }),
-        }
+        } as TraceEvent
       }),
     }))
 }
@@ -142,7 +142,7 @@ export function randomRuns(maxRuns = 8): fc.Arbitrary<RandomTrace> {
         const isBlock = kind === 'alloc' || kind === 'free' || kind === 'realloc'
         time = wrap(time + timeStep)
         events.push(
-          kind === 'comment'
+          (kind === 'comment'
             ? { kind, text: 'x' }
             : {
                 kind,
@@ -156,7 +156,7 @@ export function randomRuns(maxRuns = 8): fc.Arbitrary<RandomTrace> {
                 }),
                 ...(isBlock && kind !== 'free' && { size: wrap(size + i * sizeStep) }),
                 ...(attributes && { attributes }),
-              },
+              }) as TraceEvent,
         )
       }
     }

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { batchesOf, type TraceEvent } from '../../../lib/event/batch.js'
+import type { EventFields } from '../../../lib/event/trace-event.js'
 import type { TraceHeader } from '../../../lib/event/header.js'
 import { KmemtraceEncoder, type KmemtraceEncodeOptions } from '../../../lib/formats/kmemtrace/index.js'
 import { drive, encodeAll, encodeEvents } from '../../support/drive.js'
@@ -15,9 +16,9 @@ function encode(events: TraceEvent[], header = REPLAY, options: KmemtraceEncodeO
   return { bytes, losses: Object.fromEntries(encoder.losses.counts) }
 }
 
-const event = (kind: TraceEvent['kind'], fields: Partial<TraceEvent> = {}): TraceEvent => ({ kind, ...fields })
-const alloc = (fields: Partial<TraceEvent> = {}) => event('alloc', { address: 0x1000n, size: 100n, ...fields })
-const free = (fields: Partial<TraceEvent> = {}) => event('free', { address: 0x1000n, ...fields })
+const event = (kind: TraceEvent['kind'], fields: EventFields = {}): TraceEvent => ({ kind, ...fields }) as TraceEvent
+const alloc = (fields: EventFields = {}) => event('alloc', { address: 0x1000n, size: 100n, ...fields })
+const free = (fields: EventFields = {}) => event('free', { address: 0x1000n, ...fields })
 /** As events from elsewhere are written that say no more than address and size. */
 const plainAlloc = (seq: number, ptr = 0x1000n, bytesReq = 100n): Fields => ({
   event: 0,
@@ -104,7 +105,7 @@ describe('events from other formats', () => {
   })
 
   it('keep the reallocs as frees and allocations', () => {
-    const realloc = (fields: Partial<TraceEvent>) => event('realloc', { size: 100n, ...fields })
+    const realloc = (fields: EventFields) => event('realloc', { size: 100n, ...fields })
     const { bytes, losses } = encode([
       realloc({ oldAddress: 0x1000n, address: 0x2000n, usable: 112n, sequence: 9 }),
       realloc({ oldAddress: 0x1000n, address: 0x1000n }),

@@ -114,12 +114,13 @@ describe('records read and written by the kernel', () => {
 
   it('leave out what is one bit too wide for 32-bit records', () => {
     const fits = { kind: 'alloc', address: 1n, callSite: 2n, size: 3n, usable: 4n } as const
-    const events = ['address', 'callSite', 'size', 'usable'].map((field): TraceEvent => ({
+    const events: TraceEvent[] = ['address', 'callSite', 'size', 'usable'].map((field) => ({
       ...fits,
       [field]: 1n << 32n,
     }))
     const encoder = new KmemtraceEncoder({ layout: 'ftrace', wordSize: 4 })
-    const batches = batchesOf([fits, ...events, { ...fits, kind: 'free', size: 1n << 32n, usable: 1n << 32n }], {
+    const free = { ...fits, kind: 'free', size: 1n << 32n, usable: 1n << 32n } as object as TraceEvent
+    const batches = batchesOf([fits, ...events, free], {
       format: 'test',
     })
     encodesLikeOracle(encoder, new OracleEncoder({ layout: 'ftrace', wordSize: 4 }), batches)

@@ -217,7 +217,7 @@ describe('the kernel', () => {
       { requiredKeys: ['kind'] },
     ) as fc.Arbitrary<TraceEvent>
     const index = fc.constantFrom(1n, 2n, 5n, 1n << 40n, (1n << 64n) - 1n)
-    const indexed = fc.tuple(event, index).map(([rest, index]) => ({ ...rest, index }))
+    const indexed = fc.tuple(event, index).map(([rest, index]) => ({ ...rest, index }) as TraceEvent)
     fc.assert(
       fc.property(
         fc.array(fc.array(fc.oneof(event, indexed), { maxLength: 40 }), { maxLength: 3 }),

@@ -60,7 +60,7 @@ export function random(maxLength = 80): fc.Arbitrary<RandomTrace> {
         }
         live.set(index, { address, size })
         const moved = kind === 'realloc' && block !== undefined && { oldAddress: block.address }
-        return { kind: kind as 'alloc' | 'realloc', index, address, size, ...moved, ...(sources && source) }
+        return { kind, index, address, size, ...moved, ...(sources && source) } as TraceEvent
       })
       return { header: { format: 'mtrc', layout: { ...layout } }, events }
     })

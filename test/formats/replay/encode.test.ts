@@ -60,7 +60,7 @@ describe('encoding events of other formats', () => {
     ['call site', { kind: 'free', address: 16n, callSite: 1n, cpu: 2 }, '0: free 0x10\n', { callSite: 1, cpu: 1 }],
     [
       'present of malloc',
-      { kind: 'alloc', address: 16n, size: 5n, present: 1n },
+      { kind: 'alloc', address: 16n, size: 5n, present: 1n } as object as TraceEvent,
       '0: malloc 0x10 5\n',
       { 'present of alloc': 1 },
     ],

@@ -34,7 +34,11 @@ function common(events: readonly TraceEvent[]): TraceEvent[] {
     const { size, time, outcome: _, ...rest } = event
     const isBlock = event.kind === 'alloc' || event.kind === 'free'
     const hasTime = time !== undefined && (isBlock || event.kind === 'realloc')
-    return { ...rest, ...(size !== undefined && event.kind !== 'realloc' && { size }), ...(hasTime && { time }) }
+    return {
+      ...rest,
+      ...(size !== undefined && event.kind !== 'realloc' && { size }),
+      ...(hasTime && { time }),
+    } as TraceEvent
   })
 }
 

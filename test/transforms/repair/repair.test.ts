@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { batchesOf, type EventBatch, type TraceEvent } from '../../../lib/event/batch.js'
+import type { AllocEvent, FreeEvent } from '../../../lib/event/trace-event.js'
 import { Repair, type RepairOptions } from '../../../lib/transforms/repair/repair.js'
 import { FAULTS } from '../../../lib/transforms/choices.js'
 import { Verifier } from '../../../lib/transforms/verify.js'
@@ -31,13 +32,13 @@ function faults(events: readonly TraceEvent[]): Record<string, number> {
   return Object.fromEntries(verifier.counts)
 }
 
-const alloc = (address: bigint, size: bigint, more: Partial<TraceEvent> = {}): TraceEvent => ({
+const alloc = (address: bigint, size: bigint, more: Partial<AllocEvent> = {}): TraceEvent => ({
   kind: 'alloc',
   address,
   size,
   ...more,
 })
-const free = (address: bigint, more: Partial<TraceEvent> = {}): TraceEvent => ({ kind: 'free', address, ...more })
+const free = (address: bigint, more: Partial<FreeEvent> = {}): TraceEvent => ({ kind: 'free', address, ...more })
 
 describe('Repair', () => {
   it('moves a free that was recorded behind the reuse of its address, with the time of its new place', () => {

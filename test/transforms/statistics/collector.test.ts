@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it, test } from 'vitest'
 import type { TraceEvent } from '../../../lib/event/batch.js'
+import type { AllocEvent, FreeEvent } from '../../../lib/event/trace-event.js'
 import type { TraceHeader } from '../../../lib/event/header.js'
 import { replay } from '../../../lib/formats/replay/index.js'
 import { mtrc } from '../../../lib/formats/mtrc/index.js'
@@ -24,13 +25,13 @@ function collect(
 }
 
 const statistics = (...events: TraceEvent[]) => collect([{ header: HEADER, events }])
-const alloc = (address: bigint, size: bigint, more: Partial<TraceEvent> = {}): TraceEvent => ({
+const alloc = (address: bigint, size: bigint, more: Partial<AllocEvent> = {}): TraceEvent => ({
   kind: 'alloc',
   address,
   size,
   ...more,
 })
-const free = (address: bigint, more: Partial<TraceEvent> = {}): TraceEvent => ({ kind: 'free', address, ...more })
+const free = (address: bigint, more: Partial<FreeEvent> = {}): TraceEvent => ({ kind: 'free', address, ...more })
 
 /** Equal ones may come in any order. */
 function sorted(result: Statistics): Statistics {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { TraceEvent } from '../../../../lib/event/batch.js'
+import type { FreeEvent } from '../../../../lib/event/trace-event.js'
 import { HatfDecoder, HatfEncoder, type HatfEncodeOptions } from '../../../../lib/formats/hatf/index.js'
 import { decodeAll, encodeEvents } from '../../../support/drive.js'
 import { hex, PLAIN } from '../bytes.js'
@@ -13,7 +14,7 @@ function encode(events: TraceEvent[], options: HatfEncodeOptions): Uint8Array {
 
 const allocs = (sizes: number[]): TraceEvent[] =>
   sizes.map((size) => ({ kind: 'alloc', size: BigInt(size), address: 0x1000n }))
-const frees = (addresses: bigint[], more: Partial<TraceEvent> = {}): TraceEvent[] =>
+const frees = (addresses: bigint[], more: Partial<FreeEvent> = {}): TraceEvent[] =>
   addresses.map((address) => ({ kind: 'free', address, ...more }))
 /** Numbers from 0 to below n, turned into others. */
 const times = <T>(n: number, value: (i: number) => T): T[] => Array.from({ length: n }, (_, i) => value(i))

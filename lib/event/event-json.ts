@@ -1,0 +1,63 @@
+import { FIELDS, type FieldName, type FieldType } from './fields.js'
+import { stringifyFields, type FieldValue } from './json.js'
+import type { TraceEvent } from './trace-event.js'
+
+/**
+ * An event as one line of NDJSON without the line feed: the canonical order of keys, addresses as hexadecimal strings,
+ * every other integer in full, attributes in base64. Works for events from batches and for objects of your own.
+ */
+export function eventToJson(event: TraceEvent): string {
+  let text = `{"kind":${JSON.stringify(event.kind)}`
+  for (const { name, type } of FIELDS) {
+    const value = event[name]
+    if (value !== undefined) text += `,"${name}":${jsonText(type, value)}`
+  }
+  return `${text}}`
+}
+
+/**
+ * What `JSON.stringify` makes its text of: the values that `eventToJson` writes. A double cannot hold integers from
+ * 2^53 on, so they become strings of digits, which are read back like numbers.
+ */
+export function eventForJson(event: TraceEvent): Record<string, unknown> {
+  const values: Record<string, unknown> = { kind: event.kind }
+  for (const { name, type } of FIELDS) {
+    const value = event[name]
+    if (value !== undefined) values[name] = jsonValue(type, value)
+  }
+  return values
+}
+
+type Value = NonNullable<TraceEvent[FieldName]>
+
+function jsonText(type: FieldType, value: Value): string {
+  if (type === 'u64') return String(value)
+  return type === 'json' ? stringifyFields(value as FieldValue) : JSON.stringify(jsonValue(type, value))
+}
+
+function jsonValue(type: FieldType, value: Value): unknown {
+  switch (type) {
+    case 'address':
+      return `0x${(value as bigint).toString(16)}`
+    case 'u64':
+      return exactNumber(value as bigint)
+    case 'bytes':
+      return Buffer.from(value as Uint8Array).toString('base64')
+    case 'json':
+      return nested(value as FieldValue)
+    default:
+      return value
+  }
+}
+
+function nested(value: FieldValue): unknown {
+  if (typeof value === 'bigint') return exactNumber(value)
+  if (typeof value === 'string') return value
+  if (Array.isArray(value)) return value.map(nested)
+  return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, nested(item as FieldValue)]))
+}
+
+function exactNumber(value: bigint): number | string {
+  const number = Number(value)
+  return Number.isSafeInteger(number) ? number : String(value)
+}

@@ -1,0 +1,68 @@
+import { wrongType } from './error.js'
+import type { FieldName, FieldType } from './fields.js'
+import { stringifyFields, type FieldValue } from './json.js'
+import { showText } from './show-text.js'
+import { didYouMean } from './suggest.js'
+
+const MAX_U64 = 0xffff_ffff_ffff_ffffn
+
+/** How JSON has a 64-bit value that a double may not hold. */
+const DIGITS = /^(0x[0-9a-f]{1,16}|\d{1,20})$/i
+
+/**
+ * An unsigned 64-bit value of an event: a bigint, a whole number that a double holds exactly, or a string of digits in
+ * decimal or, with `0x`, in hexadecimal, as events have it that were read from JSON.
+ * @throws TypeError when it is neither; RangeError when it does not fit
+ */
+export function u64Value(name: FieldName, value: unknown): bigint {
+  if (typeof value === 'number') {
+    if (!Number.isSafeInteger(value))
+      throw new RangeError(`${name} must be a whole number below 2^53, or a bigint, not ${value}`)
+    value = BigInt(value)
+  }
+  if (typeof value === 'string' && DIGITS.test(value)) value = BigInt(value)
+  if (typeof value !== 'bigint') throw wrongType(`${name} must be a bigint, not ${show(value)}`)
+  if (value < 0n || value > MAX_U64) throw new RangeError(`${name} is not a 64-bit unsigned integer: ${value}`)
+  return value
+}
+
+/** A 32-bit value of an event. @throws TypeError when it is no number; RangeError when it does not fit */
+export function i32Value(name: FieldName, value: unknown, isSigned: boolean): number {
+  if (typeof value !== 'number') throw wrongType(`${name} must be a number, not ${show(value)}`)
+  if ((isSigned ? value | 0 : value >>> 0) !== value) throw new RangeError(`${name} is not a 32-bit integer: ${value}`)
+  return value
+}
+
+/** The code of an allocation function or outcome. @throws RangeError for an unknown name */
+export function codeValue(type: 'api' | 'outcome' | 'kind', names: readonly string[], value: unknown): number {
+  const code = names.indexOf(value as string)
+  if (code >= 0) return code
+  const what = type === 'kind' ? 'unknown kind of event' : `unknown ${type}`
+  throw new RangeError(`${what}: ${show(value)}${typeof value === 'string' ? didYouMean(value, names) : ''}`)
+}
+
+/** @throws TypeError when a value is not of the type that text, bytes or a list of names takes */
+export function checkText(name: FieldName, type: FieldType, value: unknown): void {
+  if (type === 'string' && typeof value !== 'string') throw wrongType(`${name} must be a string, not ${show(value)}`)
+  if (type === 'bytes' && !(value instanceof Uint8Array))
+    throw wrongType(`${name} must be a Uint8Array, not ${show(value)}`)
+  if (type === 'list' && !(Array.isArray(value) && value.every((item) => typeof item === 'string')))
+    throw wrongType(`${name} must be an array of strings, not ${show(value)}`)
+}
+
+/** Named values as text. @throws TypeError when they are no object; RangeError when they are too many or too deep */
+export function fieldsText(name: FieldName, value: unknown): string {
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw wrongType(`${name} must be an object, not ${show(value)}`)
+  return stringifyFields(value as FieldValue)
+}
+
+/** A value as messages show it. */
+export function show(value: unknown): string {
+  if (typeof value === 'string') return JSON.stringify(showText(value))
+  if (typeof value === 'bigint') return `${value}n`
+  if (typeof value === 'function') return 'a function'
+  if (typeof value !== 'object' || value === null) return String(value)
+  const name = (Object.getPrototypeOf(value) as { constructor?: { name?: unknown } } | null)?.constructor?.name
+  return typeof name === 'string' && name !== '' ? `an object of type ${showText(name)}` : 'an object'
+}

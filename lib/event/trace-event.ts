@@ -1,0 +1,139 @@
+import type { ApiName, FieldName, OutcomeName } from './fields.js'
+import type { FieldValue } from './json.js'
+
+/** Every field that an event can have besides its kind. Absent is not the same as zero. */
+export interface EventFields {
+  /** Which function was called. */
+  api?: ApiName
+  process?: bigint
+  thread?: bigint
+  cpu?: number
+  /** NUMA node or, in kmemtrace, target CPU. */
+  node?: number
+  /** kmemtrace's sequence number, which wraps. */
+  sequence?: number
+  /** In the header's unit. */
+  time?: bigint
+  /** When the call returned, in the header's unit. */
+  endTime?: bigint
+  heap?: bigint
+  /** mpatrol's allocation index. */
+  index?: bigint
+  address?: bigint
+  /** The block that a realloc was given. */
+  oldAddress?: bigint
+  /** Bytes requested in all. */
+  size?: bigint
+  /** calloc's number of elements, of `size / count` bytes each. */
+  count?: bigint
+  /** calloc's bytes per element, only where `size / count` does not tell it: count is 0, or the product overflowed. */
+  elementSize?: bigint
+  /** memalign's alignment in bytes. */
+  alignment?: bigint
+  /** Bytes really allocated (kmemtrace's bytes_alloc). */
+  usable?: bigint
+  /** Resident bytes of the block when it was freed (memory_replay). */
+  present?: bigint
+  gfpFlags?: number
+  callSite?: bigint
+  /** What a realloc did. */
+  outcome?: OutcomeName
+  function?: string
+  file?: string
+  line?: number
+  /** C++ type of the block; "internal" on mpatrol's own reservations. */
+  type?: string
+  /** Innermost frame first. */
+  stack?: string[]
+  /** A comment's text. */
+  text?: string
+  /** HATF's attributes, or other bytes carried along. */
+  attributes?: Uint8Array
+  /** The format's own number for the sort of event, where the model has no name for it. */
+  code?: number
+  /** Values that the model has no field for, by their names in the format's own definition (Meta-TF). */
+  fields?: Readonly<Record<string, FieldValue>>
+  /** The program or library that the call came from; `callSite` may be an offset in it. */
+  module?: string
+}
+
+/** Fields that an event of any kind may have: who caused it, when, and from where. */
+type Origin =
+  | 'api'
+  | 'process'
+  | 'thread'
+  | 'cpu'
+  | 'sequence'
+  | 'time'
+  | 'endTime'
+  | 'function'
+  | 'file'
+  | 'line'
+  | 'stack'
+  | 'attributes'
+  | 'code'
+  | 'fields'
+  | 'module'
+
+/** Fields of events about memory. */
+type Memory = 'heap' | 'index' | 'address' | 'size' | 'type' | 'callSite'
+
+/** Fields of events that ask for memory. */
+type Request = 'count' | 'elementSize' | 'alignment' | 'usable' | 'node' | 'gfpFlags'
+
+/** Some of the fields. The others can be read, and are undefined; an object literal that sets one does not compile. */
+type Having<Names extends FieldName> = Pick<EventFields, Names> & {
+  [Name in Exclude<FieldName, Names>]?: undefined
+}
+
+/** A block is allocated, or (`existing`) was on the heap before recording began. */
+export interface AllocEvent extends Having<Origin | Memory | Request> {
+  kind: 'alloc' | 'existing'
+}
+
+/** A block is freed. Few formats record its size. */
+export interface FreeEvent extends Having<Origin | Memory | 'present'> {
+  kind: 'free'
+}
+
+/** A block is reallocated: `oldAddress` is the block that was given, `address` the one that came back. */
+export interface ReallocEvent extends Having<Origin | Memory | Request | 'oldAddress' | 'outcome' | 'present'> {
+  kind: 'realloc'
+}
+
+/** The allocator takes memory from the system. */
+export interface ReserveEvent extends Having<Origin | Memory> {
+  kind: 'reserve'
+}
+
+/** A heap is made or given up. */
+export interface HeapEvent extends Having<Origin | Memory> {
+  kind: 'heap-create' | 'heap-destroy'
+}
+
+/** A thread begins or ends. */
+export interface ThreadEvent extends Having<Origin | 'address'> {
+  kind: 'thread-create' | 'thread-destroy'
+}
+
+/** A remark in the trace. */
+export interface CommentEvent extends Having<Origin | 'text'> {
+  kind: 'comment'
+}
+
+/** The recorder lost events here: `count` of them, or `size` bytes of them. */
+export interface LostEvent extends Having<Origin | 'count' | 'size'> {
+  kind: 'lost'
+}
+
+/** A record that the model has no kind for; `code` is its number in the format. */
+export interface OtherEvent extends EventFields {
+  kind: 'other'
+}
+
+/**
+ * One event as a plain object, told apart by `kind`. All fields besides `kind` are optional, for formats differ in what
+ * they record. Addresses, sizes, times and other 64-bit values are bigints.
+ */
+export type TraceEvent =
+  AllocEvent | FreeEvent | ReallocEvent | ReserveEvent | HeapEvent | ThreadEvent | CommentEvent | LostEvent | OtherEvent
