@@ -1,4 +1,4 @@
-/** How many bytes tell gzip and zip from all else. */
+/** The number of bytes needed to recognize a compressed input. */
 export const MAGIC_BYTES = 4
 
 /** Whether bytes begin as gzip does (RFC 1952, section 2.3.1). Two bytes are enough to tell. */

@@ -1,9 +1,7 @@
 import { WORD } from '../bytes/u64.js'
 import { decodeText } from '../event/strings.js'
 
-/**
- * The records of a zip archive (PKWARE's APPNOTE.TXT, section 4.3), as far as reading it from front to back needs them.
- */
+/** The records of a zip archive (PKWARE's APPNOTE.TXT, section 4.3), as far as a front-to-back reader needs them. */
 
 export const LOCAL_HEADER = 0x0403_4b50
 export const END = 0x0605_4b50
@@ -13,7 +11,7 @@ const DIGITAL_SIGNATURE = 0x0505_4b50
 const END_64 = 0x0606_4b50
 const END_LOCATOR_64 = 0x0706_4b50
 
-/** The compression methods that are read. */
+/** The supported compression methods. */
 export const STORED = 0
 export const DEFLATED = 8
 
@@ -23,10 +21,10 @@ const SIZES_IN_DESCRIPTOR = 0x0008
 const ZIP64_EXTRA = 1
 const SIZE_IN_EXTRA = 0xffff_ffff
 
-/** A descriptor with signature and 64-bit sizes, and the signature of the record behind it. */
+/** The size of a descriptor with signature and 64-bit sizes, plus the signature of the record after it. */
 export const MAX_DESCRIPTOR_BYTES = 28
 
-/** What an archive says of a member's data. */
+/** The archive's figures for a member's data. */
 export interface Sizes {
   crc: number
   /** Bytes before and after inflating. */
@@ -34,14 +32,14 @@ export interface Sizes {
   size: number
 }
 
-/** What stands before a member's data. */
+/** The header before a member's data. */
 export interface LocalHeader {
   /** The header's own bytes. */
   length: number
   name: string
   method: number
   encrypted: boolean
-  /** Undefined where a descriptor behind the data has them. */
+  /** Undefined if a descriptor after the data has them. */
   sizes: Sizes | undefined
 }
 
@@ -58,7 +56,7 @@ function u64(bytes: Uint8Array, p: number): number {
   return u32(bytes, p + 4) * WORD + u32(bytes, p)
 }
 
-/** The local header at `p`, or null if it is not whole before `end`. */
+/** The local header at `p`, or null if it is incomplete before `end`. */
 export function readLocalHeader(bytes: Uint8Array, p: number, end: number): LocalHeader | null {
   if (end - p < 30) return null
   const nameEnd = p + 30 + u16(bytes, p + 26)
@@ -81,8 +79,8 @@ export function readLocalHeader(bytes: Uint8Array, p: number, end: number): Loca
 }
 
 /**
- * The length of the record at `p` that is no local header: 0 if more bytes are needed to tell, undefined if there is
- * none. Needs `end - p >= 4`.
+ * The length of the record at `p`, which is not a local header: 0 if more bytes are needed, undefined if there is no
+ * valid record. Needs `end - p >= 4`.
  */
 export function recordLength(bytes: Uint8Array, p: number, end: number): number | undefined {
   const has = end - p
@@ -103,10 +101,9 @@ export function recordLength(bytes: Uint8Array, p: number, end: number): number 
 }
 
 /**
- * The descriptor at `p`, which needs `MAX_DESCRIPTOR_BYTES` there, or null. Its signature is optional, its sizes have
- * 32 or 64 bits, and nothing says which; so it is known by the compressed size it gives and by the record that follows
- * it.
- * @param used how many bytes of data there are before it
+ * The descriptor at `p`, or null. Needs `MAX_DESCRIPTOR_BYTES` there. Its signature is optional and its sizes have 32
+ * or 64 bits without any indication, so it is recognized by the compressed size and by the record that follows.
+ * @param used the number of data bytes before it
  */
 export function readDescriptor(bytes: Uint8Array, p: number, used: number): (Sizes & { length: number }) | null {
   const low = used % WORD

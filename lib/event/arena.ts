@@ -1,24 +1,23 @@
 import type { EventBatch } from './batch.js'
 import { packColumns, packedLength, viewColumns } from './pack.js'
 
-/** Memory is taken in pieces of this size. */
+/** Memory is allocated in pieces of this size. */
 const CHUNK_BYTES = 1_048_576
 
-/** What a batch takes beside its columns, about. */
+/** The approximate memory of a batch besides its columns. */
 const BATCH_BYTES = 2000
 
 /**
- * Holds batches in memory that is used again and again. Batches that are kept long and then dropped would else pile up
- * until the garbage collector sees them, which it does late, for it does not count the bytes of typed arrays as its
- * own.
+ * Holds batches in reusable memory. Batches that are kept for long and then dropped would otherwise pile up until the
+ * garbage collector runs, which it does late because it does not count the bytes of typed arrays as its own.
  */
 export class BatchArena {
-  /** How many bytes of memory the batches take, about. */
+  /** The approximate memory of the batches in bytes. */
   bytes = 0
   private readonly chunks: ArrayBuffer[] = []
-  /** How many chunks are in use. */
+  /** The number of chunks in use. */
   private used = 0
-  /** How much of the last one is. */
+  /** The used part of the last chunk. */
   private end = 0
 
   /** Copies a batch. The copy shares the strings, and is valid until `clear` is called. */
@@ -32,14 +31,14 @@ export class BatchArena {
     return copy
   }
 
-  /** Gives up all copies at once. */
+  /** Drops all copies. */
   clear(): void {
     this.bytes = 0
     this.used = 0
     this.end = 0
   }
 
-  /** The last chunk, if it has so much room; else the next one. */
+  /** The last chunk if it has enough room; otherwise the next one. */
   private chunk(length: number): ArrayBuffer {
     const last = this.chunks[this.used - 1]
     if (last !== undefined && this.end + length <= last.byteLength) return last

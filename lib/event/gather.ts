@@ -7,16 +7,15 @@ import type { StringTable } from './strings.js'
 /** Not yet copied into the new table. */
 const UNKNOWN = -1
 
-/** Tables with more strings than this for each event that is copied are not worth a list of what was copied already. */
+/** For tables with more strings per copied event than this, a list of copied strings does not pay. */
 const CACHED_PER_EVENT = 16
 
 /**
- * Copies events of several batches into one new batch: event j is event `rows[j]` of `sources[from[j]]`. Strings are
- * copied into a table of the new batch's own, each string that is used once.
- *
+ * Copies events of several batches into one new batch: event j is event `rows[j]` of `sources[from[j]]`. The new batch
+ * has its own table with the strings it uses, each once.
  * @param header the header of the new batch
- * @param sources the batches; each should be used, for all of them are looked at
- * @param n how many events; the length of what is used of `from` and `rows`
+ * @param sources the batches; all of them are examined, so each should be used
+ * @param n the number of events: the used length of `from` and `rows`
  */
 export function gatherRows(
   header: TraceHeader,
@@ -45,7 +44,7 @@ export function gatherRows(
     const column = columnOf(f)
     const to = target[column]
     const parts = sources.map((source) => source[column])
-    // A field that every event has needs no look at the masks.
+    // If every event has the field, the masks need not be checked.
     const has = (dense >>> f) & 1 ? 0 : 1 << f
     if (to instanceof U64Column)
       copyWide(
@@ -138,11 +137,11 @@ function copyLists(
   }
 }
 
-/** A copier for each source whose strings are asked for. */
+/** A copier for each source whose strings are needed. */
 class Copiers {
   private readonly copiers: (StringCopier | undefined)[] = []
 
-  /** @param n how many events are copied in all */
+  /** @param n the number of events copied in total */
   constructor(
     private readonly sources: readonly EventBatch[],
     private readonly target: StringTable,
@@ -160,12 +159,12 @@ class Copiers {
 class StringCopier {
   private readonly strings: Int32Array | undefined
   private readonly lists: Int32Array | undefined
-  /** What was copied of many lists: even one that is copied again and again is there once. */
+  /** The copied lists of a table with many lists. A list that is copied repeatedly is stored once. */
   private readonly fewLists = new Map<number, number>()
 
   /**
-   * @param limit a table with more strings than this has no column of what was copied: strings are then found again in
-   *   the target
+   * @param limit a table with more strings than this gets no list of copied strings; a repeated string is then found by
+   *   its text in the target
    */
   constructor(
     private readonly source: StringTable,
@@ -176,7 +175,7 @@ class StringCopier {
     if (source.listCount > 0 && source.listCount <= limit) this.lists = new Int32Array(source.listCount).fill(UNKNOWN)
   }
 
-  /** The id in the target of a string of the source. */
+  /** The target's id of a string of the source. */
   string(id: number): number {
     const { strings } = this
     if (strings === undefined) return this.target.intern(this.source.view(id))
@@ -185,7 +184,7 @@ class StringCopier {
     return known
   }
 
-  /** The id in the target of a list of the source. */
+  /** The target's id of a list of the source. */
   list(id: number): number {
     const { lists } = this
     if (lists === undefined) {

@@ -16,18 +16,18 @@ const ALIGN = 8
 const BYTE_FIELDS = fieldSet('api', 'outcome')
 const WORD_FIELDS = ~(U64_FIELDS | BYTE_FIELDS)
 
-/** How many bytes an event takes in a set of columns, its kind and mask among them. */
+/** The bytes that an event takes in a set of columns, including its kind and mask. */
 export function rowLength(columns: number): number {
   const words = 2 * countBits(columns & U64_FIELDS) + 1 + countBits(columns & WORD_FIELDS)
   return 4 * words + 1 + countBits(columns & BYTE_FIELDS)
 }
 
-/** How many bytes a batch's columns take when they are packed: a multiple of 8. */
+/** The packed size of a batch's columns: a multiple of 8. */
 export function packedLength({ count, columns }: EventBatch): number {
   return HEAD_BYTES + Math.ceil((rowLength(columns) * count) / ALIGN) * ALIGN
 }
 
-/** Packs a batch's columns into a buffer at `offset`, a multiple of 8. The strings are not among them. */
+/** Packs a batch's columns, without its strings, into a buffer at `offset`, a multiple of 8. */
 export function packColumns(batch: EventBatch, buffer: ArrayBuffer, offset: number): void {
   const { count, columns } = batch
   const bytes = new Uint8Array(buffer, offset)
@@ -46,7 +46,7 @@ export function packColumns(batch: EventBatch, buffer: ArrayBuffer, offset: numb
 
 /**
  * The batch that was packed into a buffer at `offset`. Its columns are views of the buffer.
- * @param strings the string table that its columns of strings refer to
+ * @param strings the string table that its string columns refer to
  */
 export function viewColumns(
   buffer: ArrayBuffer,
@@ -69,10 +69,10 @@ export function viewColumns(
   return Object.assign(new EventBatch(0, 0, header, strings), views)
 }
 
-/** To see of what type each column is. */
+/** Shows the type of each column. */
 const EMPTY = new EventBatch(0, 0, { format: '' })
 
-/** How many bytes a string table takes when it is packed: a multiple of 8. */
+/** The packed size of a string table: a multiple of 8. */
 export function packedStringsLength(strings: StringTable): number {
   let words = 3 + strings.size + strings.listCount
   for (let id = 0; id < strings.listCount; id++) words += strings.list(id).length
@@ -80,8 +80,9 @@ export function packedStringsLength(strings: StringTable): number {
 }
 
 /**
- * Packs a string table into a buffer at `offset`, a multiple of 4: as words the numbers of strings, of lists and of ids
- * in all lists, the length of each string, the length of each list, the ids; then the bytes of the strings.
+ * Packs a string table into a buffer at `offset`, a multiple of 4. First come words: the number of strings, of lists,
+ * and of ids in all lists; the length of each string; the length of each list; the ids. Then follow the bytes of the
+ * strings.
  */
 export function packStrings(strings: StringTable, buffer: ArrayBuffer, offset: number): void {
   const words = new Uint32Array(buffer, offset, (buffer.byteLength - offset) >> 2)

@@ -2,10 +2,7 @@ import { KernelInput } from './input.js'
 import type { KernelExports } from './load.js'
 import { instantiate, KernelColumns, type Kernel } from './instance.js'
 
-/**
- * An instance of a kernel that keeps something from call to call, in memory that grows with it. When memory grows, what
- * lies in it is to be looked at anew.
- */
+/** A stateful kernel whose memory can grow. Growth detaches the old buffer, so all views must be created again. */
 export class GrowingKernel<Exports extends KernelExports> implements Kernel<Exports> {
   readonly run: Exports
   columns: KernelColumns
@@ -22,7 +19,7 @@ export class GrowingKernel<Exports extends KernelExports> implements Kernel<Expo
     this.buffer = run.memory.buffer
   }
 
-  /** To be called behind every function of the kernel that may have made memory grow, before anything else is used. */
+  /** Call this after every function of the kernel that may have made its memory grow, before using anything else. */
   refresh(): void {
     const { run } = this
     const { buffer } = run.memory

@@ -5,14 +5,12 @@ import { FIELDS } from '../event/fields.js'
 import type { TraceHeader } from '../event/header.js'
 import type { StringTable } from '../event/strings.js'
 
-/**
- * An instance of a kernel: its exports, and the two sides of its memory that batches and input are copied to and from.
- */
+/** An instance of a kernel: its exports, and the parts of its memory that batches and input are copied to and from. */
 export interface Kernel<Exports extends KernelExports> {
   readonly run: Exports
   readonly columns: KernelColumns
   readonly input: KernelInput
-  /** What lies in memory from where output is written. */
+  /** The memory from the start of the output buffer. */
   readonly output: Uint8Array
 }
 
@@ -27,7 +25,7 @@ export function instantiate<Exports extends KernelExports>(name: string): Kernel
   }
 }
 
-/** The one instance of a kernel that keeps nothing from call to call, made when it is first asked for. */
+/** The only instance of a stateless kernel, created when first needed. */
 export function shared<Exports extends KernelExports>(name: string): () => Kernel<Exports> {
   let kernel: Kernel<Exports> | undefined
   return () => (kernel ??= instantiate<Exports>(name))
@@ -39,7 +37,7 @@ export class KernelColumns {
   private readonly kind: Uint8Array
   /** By the field's position in `FIELDS`; 64-bit columns as pairs of words. */
   private readonly columns: readonly (Uint8Array | Uint32Array | Int32Array | undefined)[]
-  /** The set of fields that the kernel has columns for. */
+  /** The set of fields for which the kernel has columns. */
   private readonly known: number
 
   /** @param exports a kernel whose memory has not grown since */
@@ -60,7 +58,7 @@ export class KernelColumns {
     this.known = this.columns.reduce((set, column, f) => (column === undefined ? set : set | (1 << f)), 0)
   }
 
-  /** Copies `count` events from the first or another one on, and of them the columns of a set, into a new batch. */
+  /** Copies `count` events, starting with event `from`, into a new batch with the given set of columns. */
   take(count: number, columns: number, header: TraceHeader, strings?: StringTable, from = 0): EventBatch {
     const end = from + count
     if (end > KERNEL_EVENTS) throw new RangeError(`a kernel has room for ${KERNEL_EVENTS} events, not ${end}`)
@@ -77,8 +75,8 @@ export class KernelColumns {
   }
 
   /**
-   * Copies events `from` to `to`, of which there may be 4096, from a batch.
-   * @param columns the set of columns that the kernel is going to look at: all that it has, if nothing is said
+   * Copies events `from` to `to` (at most 4096) from a batch.
+   * @param columns the set of columns that the kernel will read; by default all that it has
    */
   put(batch: EventBatch, from: number, to: number, columns = this.known): void {
     this.mask.set(batch.mask.subarray(from, to))
@@ -91,8 +89,7 @@ export class KernelColumns {
   }
 
   /**
-   * A batch whose columns are those in the kernel's memory, to read and write single events in. It has no events of its
-   * own.
+   * A batch whose columns are those in the kernel's memory, to read and write single events. It has no events itself.
    */
   view(strings: StringTable): EventBatch {
     const views: Record<string, unknown> = {

@@ -1,8 +1,7 @@
 import type { Global, KernelExports } from './load.js'
 
 /**
- * What kernel/live.ts exports, and every kernel that has the live set in it; kernel/live/follow.ts says what each of
- * these is.
+ * The exports of kernel/live.ts, and of every kernel that contains the live set. kernel/live/follow.ts documents them.
  */
 export interface LiveExports extends KernelExports {
   readonly INTENTS: Global

@@ -1,29 +1,29 @@
 import { readFileSync } from 'node:fs'
 
-/** The part of the interface to WebAssembly that is needed here; Node's types have none. */
+/** The part of the WebAssembly interface used here; Node's types have none. */
 declare const WebAssembly: {
   readonly Module: new (bytes: Uint8Array) => object
   readonly Instance: new (module: object, imports: object) => { readonly exports: object }
 }
 
-/** A number that a kernel shows. */
+/** A number exported by a kernel. */
 export interface Global {
   readonly value: number
 }
 
 /**
- * What every kernel of `kernel/` exports besides its functions: its memory and, as globals, addresses of what lies in
- * it and the results that a function leaves beside the one that it returns.
+ * What every kernel in `kernel/` exports besides its functions: its memory and, as globals, addresses in it and the
+ * additional results of functions.
  */
 export interface KernelExports {
   readonly memory: { readonly buffer: ArrayBuffer }
-  /** Where input is read, if it reads bytes. */
+  /** The address of the input buffer, if the kernel reads bytes. */
   readonly INPUT?: Global
-  /** Where output is written, if it writes bytes. */
+  /** The address of the output buffer, if the kernel writes bytes. */
   readonly OUTPUT?: Global
 }
 
-/** How many events a kernel's columns have room for; kernel/shared/event.ts has the same number. */
+/** The capacity of a kernel's columns in events; the same number as in kernel/shared/event.ts. */
 export const KERNEL_EVENTS = 4096
 
 const modules = new Map<string, object>()
@@ -36,7 +36,7 @@ export function loadKernel<Exports extends KernelExports>(name: string): Exports
 }
 
 function readKernel(name: string): Uint8Array<ArrayBuffer> {
-  // Beside dist/lib there is dist/kernel; beside lib, where the tests run, there are the sources.
+  // The package has dist/kernel beside dist/lib. Tests run from lib, where only the sources are beside it.
   for (const folder of ['../../kernel', '../../dist/kernel']) {
     try {
       return new Uint8Array(readFileSync(new URL(`${folder}/${name}.wasm`, import.meta.url)))

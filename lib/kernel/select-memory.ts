@@ -1,6 +1,6 @@
 import { KERNEL_EVENTS, loadKernel, type Global, type KernelExports } from './load.js'
 
-/** kernel/select.ts, which says what each of these is. */
+/** The exports of kernel/select.ts, which documents them. */
 export interface SelectKernel extends KernelExports {
   inRange(has: number, n: number): number
   inRanges(has: number, ranges: number, n: number): number
@@ -16,18 +16,18 @@ export interface SelectKernel extends KernelExports {
   readonly CODES: Global
 }
 
-/** How many ranges the kernel has room for. */
+/** The maximum number of ranges. */
 export const MAX_RANGES = 65_536
 
-/** The kernel, and what of its memory is written and read. */
+/** The kernel, with views of its memory. */
 export class SelectMemory {
   readonly mask: Uint32Array
   readonly rows: Uint32Array
   private readonly ranges: BigUint64Array
   private readonly codes: Uint8Array
-  /** The column that is looked at, by the size of its values in bytes; those of eight as pairs of words. */
+  /** The column to examine, by the size of its values in bytes; 8-byte values as pairs of words. */
   readonly source: { readonly 8: Uint32Array; readonly 4: Uint32Array; readonly 1: Uint8Array }
-  /** What was gathered, likewise. */
+  /** The gathered values, likewise. */
   readonly gathered: { readonly 8: Uint32Array; readonly 4: Uint32Array; readonly 1: Uint8Array }
 
   private loadedRanges: BigUint64Array | undefined
@@ -49,13 +49,13 @@ export class SelectMemory {
     this.gathered = sizes(run.GATHERED)
   }
 
-  /** Makes these the ranges that are wanted. The same array is copied only once in a row. */
+  /** Sets the ranges to select. Repeating the same array costs nothing. */
   useRanges(ranges: BigUint64Array): void {
     if (this.loadedRanges !== ranges) this.ranges.set(ranges)
     this.loadedRanges = ranges
   }
 
-  /** Makes these the codes that are wanted, likewise. */
+  /** Sets the codes to select. Repeating the same array costs nothing. */
   useCodes(codes: Uint8Array): void {
     if (this.loadedCodes !== codes) this.codes.set(codes)
     this.loadedCodes = codes
@@ -64,7 +64,7 @@ export class SelectMemory {
 
 let memory: SelectMemory | undefined
 
-/** The one instance, which all share in turns. */
+/** The only instance, shared by all callers. */
 export function selectMemory(): SelectMemory {
   return (memory ??= new SelectMemory(loadKernel<SelectKernel>('select')))
 }

@@ -6,8 +6,8 @@ import { selectMemory } from './select-memory.js'
 import type { Column } from '../event/storage.js'
 
 /**
- * Of fewer rows than this share, as a divisor, it costs less to fetch the values one by one than to copy whole columns
- * to the kernel.
+ * Below this share of the rows (as a divisor), fetching values one by one is faster than copying whole columns to the
+ * kernel.
  */
 const FEW = 16
 
@@ -32,7 +32,7 @@ export function selectRows(source: EventBatch, rows: Int32Array, n: number, colu
   return target
 }
 
-/** Gathers the values of the rows that the kernel has. */
+/** Gathers the values of the rows that are in the kernel's memory. */
 function gatherByKernel(from: Column, to: Column, count: number, n: number): void {
   const { run, source, gathered } = selectMemory()
   if (from instanceof U64Column) {
