@@ -2,21 +2,21 @@ import { createHmac } from 'node:crypto'
 import { encodeText, type StringTable } from '../event/strings.js'
 
 const ROUNDS = 8
-/** Bits 0 to 11 of an address stay as they are. */
+/** Bits 0 to 11 of an address do not change. */
 const PAGE = 0xfff
-/** How many names are remembered from batch to batch. */
+/** The number of names cached between batches. */
 const NAMES = 16_384
 
 /**
- * Replaces addresses by others, one to one, as a secret key says: the same address always gives the same one under the
- * same key. The null address and the rest of the first page stay as they are.
+ * Replaces addresses one to one under a secret key: the same address always gives the same replacement under the same
+ * key. The null address and the rest of the first page do not change.
  *
- * Pages of 4 KiB change places, for which the page's number goes through a Feistel network. So an address keeps its
- * offset in the page, and with it every alignment up to 4096 bytes, but a block larger than what was left of its page
- * overlaps with the blocks of other pages. Addresses below 2^32 stay below 2^32, the others stay above it and keep
- * their bits 47 to 63, so that 32-bit traces stay such, and user and kernel addresses can be told apart.
+ * Pages of 4 KiB are permuted: the page number goes through a Feistel network. So an address keeps its offset in the
+ * page, and every alignment up to 4096 bytes; but a block that extends beyond its page overlaps blocks of unrelated
+ * pages. Addresses below 2^32 stay below 2^32. All others stay above it and keep their bits 47 to 63, so that 32-bit
+ * traces remain 32-bit traces, and user and kernel addresses remain distinguishable.
  *
- * This keeps addresses from readers of a trace; it is no cipher that withstands cryptanalysis.
+ * This hides addresses from readers of a trace. It is not a cipher that resists cryptanalysis.
  */
 export class AddressScrambler {
   /** The low and the high word of the last result. */
@@ -33,8 +33,8 @@ export class AddressScrambler {
   scramble(lo: number, hi: number): void {
     this.lo = lo >>> 0
     this.hi = hi >>> 0
-    // Pages that must not be left or reached, such as the first one, are stepped over: the network permutes them too,
-    // so that the walk stays one to one and comes to an end.
+    // Pages that must not change or be reached, such as the first one, are skipped by applying the network again. It
+    // permutes them too, so the walk remains one to one and ends.
     if (hi !== 0) {
       do this.permuteHigh()
       while (this.hi === 0)
@@ -44,7 +44,7 @@ export class AddressScrambler {
     }
   }
 
-  /** The 20 bits of a page's number below 2^32, in halves of 10. */
+  /** Permutes the 20 bits of a page number below 2^32, in halves of 10. */
   private permuteLow(): void {
     const { keys } = this
     let left = this.lo >>> 22
@@ -56,7 +56,7 @@ export class AddressScrambler {
     this.lo = ((left << 22) | (right << 12) | (this.lo & PAGE)) >>> 0
   }
 
-  /** Bits 12 to 46 of an address: 18 bits, of which 15 are in the high word, and 17 bits. */
+  /** Permutes bits 12 to 46 of an address: 18 bits, of which 15 are in the high word, and 17 bits. */
   private permuteHigh(): void {
     const { keys } = this
     let left = ((this.hi & 0x7fff) << 3) | (this.lo >>> 29)
@@ -70,7 +70,7 @@ export class AddressScrambler {
   }
 }
 
-/** Mixes 32 bits in the manner of MurmurHash3's finaliser, with the key at both ends. */
+/** Mixes 32 bits like MurmurHash3's finalizer, with the key at both ends. */
 function mix(value: number, key: number): number {
   let h = value ^ key
   h = Math.imul(h ^ (h >>> 16), 0x85eb_ca6b)
@@ -79,20 +79,20 @@ function mix(value: number, key: number): number {
   return h ^ (h >>> 16)
 }
 
-/** What begins the replacement of a name, by where the name stands. A frame of a stack is a function as any other. */
+/** The prefix of a replacement, by kind of name. A frame of a stack is a function like any other. */
 const PREFIXES = { function: 'f_', stack: 'f_', file: 'file_', module: 'module_', type: 't_', text: 'text_' } as const
 
-/** Names longer than this are scrambled anew each time. */
+/** Longer names are scrambled anew each time. */
 const LONGEST_KEPT = 256
 
 /** The fields that hold names. */
 export type NamedField = keyof typeof PREFIXES
 
 /**
- * Replaces names by others as a secret key says: a prefix and the first 12 hexadecimal digits of the name's
- * HMAC-SHA-256, such as `f_3fa9c1d20b7e`. The same name in the same kind of field always gives the same one under the
- * same key. The empty name stays empty, and so does the type `internal`, which is not the program's but the model's own
- * word for what an allocator reserves for itself.
+ * Replaces names under a secret key: by a prefix and the first 12 hexadecimal digits of the name's HMAC-SHA-256, such
+ * as `f_3fa9c1d20b7e`. The same name in the same kind of field always gives the same replacement under the same key.
+ * The empty name does not change, nor does the type `internal`, which is the event model's own word for memory that an
+ * allocator reserves for itself.
  */
 export class NameScrambler {
   /** The names used last, the least recent first, by prefix and name. */
@@ -114,7 +114,7 @@ export class NameScrambler {
     } else {
       this.known.delete(name)
     }
-    // Long names are not kept: the memory of a hostile trace's must not be theirs times the number kept.
+    // Long names are not cached, so that a hostile trace cannot fill the cache with them.
     if (name.length <= LONGEST_KEPT) this.known.set(name, replacement)
     return target.intern(replacement)
   }

@@ -6,11 +6,11 @@ import { FIELDS } from '../event/fields.js'
  */
 
 /**
- * What to divide events by; the keys are
+ * How to divide events into parts. The keys of the parts are
  * - `thread`, `process`, `cpu`: the number in decimal; `heap`: in hexadecimal, such as `0x7f00`
  * - `kind`, `api`: the name
  * - `size-class`: the smallest power of two that is not below the size, in decimal; 0 for size 0
- * - `shard`: the number of the shard, from 0. All events of a block are in the same one
+ * - `shard`: the number of the shard, from 0. All events of a block are in the same shard
  */
 export const PARTITIONS = ['thread', 'process', 'heap', 'cpu', 'kind', 'api', 'size-class', 'shard'] as const
 
@@ -18,15 +18,15 @@ export const PARTITIONS = ['thread', 'process', 'heap', 'cpu', 'kind', 'api', 's
 export type Partition = (typeof PARTITIONS)[number]
 
 /**
- * What can be wrong with a trace whose bytes are sound:
- * - `unknown-free`: a free or realloc of a block that is not live, and was not freed a short while ago either
- * - `double-free`: of a block that was among the 65,536 or so freed last
+ * Faults of a trace whose bytes are sound:
+ * - `unknown-free`: a free or realloc of a block that is not live and was not freed recently
+ * - `double-free`: a free of one of the last 65,536 or so freed blocks
  * - `live-address`: an allocation at the address (or with the index) of a live block
- * - `overlap`: an allocation that has bytes in common with a live block that begins elsewhere
+ * - `overlap`: an allocation that shares bytes with a live block that starts elsewhere
  * - `zero-size`: an allocation of 0 bytes
- * - `absurd-size`: an allocation of more bytes than any address space has, or beyond the last address
- * - `time-backwards`: a time, or a sequence number, that is before the one of the event before
- * - `missing-end`: the trace is cut off
+ * - `absurd-size`: an allocation larger than any address space, or beyond the last address
+ * - `time-backwards`: a time or sequence number below that of the previous event
+ * - `missing-end`: the trace is truncated
  */
 export const FAULTS = [
   'unknown-free',
@@ -42,18 +42,18 @@ export const FAULTS = [
 /** The name of a fault. */
 export type FaultName = (typeof FAULTS)[number]
 
-/** A field that events can be put in order by: any that is a number. */
+/** A field that events can be sorted by: any numeric field. */
 export type OrderField = Extract<(typeof FIELDS)[number], { type: 'u64' | 'address' | 'u32' | 'i32' }>['name']
 
 const NUMBERS: readonly string[] = ['u64', 'address', 'u32', 'i32']
 
-/** Every field that events can be put in order by. */
+/** Every field that events can be sorted by. */
 export const ORDER_FIELDS = FIELDS.filter(({ type }) => NUMBERS.includes(type)).map(
   ({ name }) => name,
 ) as readonly OrderField[]
 
-/** How far within one input an event may come too late and still be put in order, if nothing else is said. */
+/** How far within one input an event may be late and still be put in order, by default. */
 export const MERGE_WINDOW = 1024
 
-/** How many bytes of memory sorting may take beside what reading and writing take. */
+/** The default memory for sorting, in bytes, besides that for reading and writing. */
 export const SORT_MEMORY = 33_554_432

@@ -2,19 +2,22 @@ import { BATCH_EVENTS, BATCH_STRING_BYTES, EventBatch, type TraceEvent } from '.
 import type { BatchTransform } from '../event/stage.js'
 
 /**
- * What to make of an event: called with each event as a plain object and its number, from 1. What it returns decides:
- * - `false` or `null`: the event is left out
- * - another object: that event takes its place
- * - an array: the events in it do, however many
- * - anything else (`true`, `undefined`, the value of an assignment ...): the event stays, with what was changed in it
+ * Processes an event: called with each event as a plain object and its number, from 1. The return value decides what
+ * happens:
+ * - `false` or `null`: the event is dropped
+ * - another object: it replaces the event
+ * - an array: its elements, any number, replace the event
+ * - anything else (`true`, `undefined`, the value of an assignment ...): the event is kept, with the changes made to it
  */
 export type EventFunction = (event: TraceEvent, n: number) => unknown
 
-/** A user's code that could not be compiled, failed, or gave something that is no event. */
+/** The user's code did not compile, threw, or returned something that is not an event. */
 export class ExpressionError extends Error {
   override readonly name = 'ExpressionError'
 
-  /** @param event the number of the event, from 1, that the code was called with; absent when it does not compile */
+  /**
+   * @param event the number of the event, from 1, that the code was called with; absent if the code does not compile
+   */
   constructor(
     reason: string,
     readonly event?: number,
@@ -25,9 +28,9 @@ export class ExpressionError extends Error {
 }
 
 /**
- * Makes a function of a user's code: an expression, such as `event.size *= 2n`, or else the body of a function. It sees
- * `event` and `n`, runs in strict mode with all rights of this process, and is no place for code of others.
- * @throws ExpressionError when it is neither
+ * Compiles a user's code: an expression, such as `event.size *= 2n`, or the body of a function. The code sees `event`
+ * and `n` and runs in strict mode with all rights of this process, so it must be trusted.
+ * @throws ExpressionError if it is neither
  */
 export function compileExpression(code: string): EventFunction {
   try {
@@ -50,17 +53,17 @@ function reasonOf(error: unknown): string {
 }
 
 /**
- * Passes every event as a plain object through a function. Slow by design, for it makes an object of each event: some
- * hundred thousand events a second. The order of events is kept, and every batch gives at least one, if need be
- * without events.
+ * Passes every event through a function as a plain object. This is slow by design, some hundred thousand events per
+ * second, because it creates an object per event. Events keep their order, and every batch gives at least one batch,
+ * which may be empty.
  */
 export class Evaluator implements BatchTransform {
   private input: EventBatch | null = null
   /** The next row of the input. */
   private row = 0
-  /** How many events were passed to the function. */
+  /** The number of events passed to the function. */
   private seen = 0
-  /** What the function returned, from `taken` on still to be given out. */
+  /** The results of the function; those from `taken` on are still to be delivered. */
   private results: readonly unknown[] = []
   private taken = 0
   private failure: ExpressionError | undefined
@@ -72,7 +75,7 @@ export class Evaluator implements BatchTransform {
     this.row = 0
   }
 
-  /** @throws ExpressionError once all events before the fault were given out */
+  /** @throws ExpressionError once all events before the fault have been delivered */
   next(): EventBatch | null {
     if (this.failure !== undefined) throw this.failure
     const source = this.input
@@ -108,7 +111,7 @@ export class Evaluator implements BatchTransform {
   }
 }
 
-/** @throws TypeError when a value is no object; its fields are checked where they are stored */
+/** @throws TypeError when a value is not an object; its fields are checked when they are stored */
 function asEvent(value: unknown): TraceEvent {
   if (typeof value !== 'object' || value === null) throw new TypeError(`not an event: ${String(value)}`)
   return value as TraceEvent

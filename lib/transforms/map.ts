@@ -9,35 +9,33 @@ import type { EventFields } from '../event/trace-event.js'
 import { AddressScrambler, NameScrambler, type NamedField } from './anonymise.js'
 import { Evaluator, compileExpression, type EventFunction } from './expression.js'
 
-/** What to change in every event. The changes are made in the order in which they stand here. */
+/** What to change in every event. The changes are made in the order of these options. */
 export interface MapOptions {
-  /** Code (see `compileExpression`) or a function to pass every event through. Slow; everything else is fast. */
+  /** Code (see `compileExpression`) or a function that every event passes through. Slow; all other options are fast. */
   readonly expression?: string | EventFunction
-  /**
-   * Move `address` and `oldAddress` so that what was at `from` is at `to`, modulo 2^64. The null address stays null.
-   */
+  /** Move `address` and `oldAddress` so that `from` becomes `to`, modulo 2^64. The null address does not change. */
   readonly rebase?: { readonly from: bigint; readonly to: bigint }
   readonly anonymise?: AnonymiseOptions
-  /** Number the threads from 1, in the order in which they appear in a trace. Memory grows with their number. */
+  /** Number the threads from 1, in the order of their first events in a trace. Memory grows with their number. */
   readonly numberThreads?: boolean
-  /** Fields to leave out. */
+  /** Fields to remove. */
   readonly drop?: readonly FieldName[]
-  /** Fields to set to one value on every event, whether it had them before or not. */
+  /** Fields to set to one value on every event, whether or not the event has them. */
   readonly set?: EventFields
 }
 
-/** How to hide what a trace says about the program and the machine that it comes from. */
+/** How to hide what a trace reveals about the program and the machine it comes from. */
 export interface AnonymiseOptions {
-  /** The secret. The same key gives the same replacements in every run; who has it can test guesses. */
+  /** The secret. The same key gives the same replacements in every run. Anyone who has the key can test guesses. */
   readonly key: string
   /**
    * Replace the fields that are addresses: address, oldAddress, heap, callSite (see `AddressScrambler`). Default true.
-   * The thread ids of some systems are addresses as well: number the threads too.
+   * On some systems thread ids are addresses as well: number the threads too.
    */
   readonly addresses?: boolean
   /**
-   * Replace the names: function, file, module, type, stack, text (see `NameScrambler`). Attributes, which may hold anything,
-   * are left out. Default true.
+   * Replace the names: function, file, module, type, stack, text (see `NameScrambler`). Attributes, which may contain
+   * anything, are removed. Default true.
    */
   readonly names?: boolean
 }
@@ -61,7 +59,7 @@ export class Mapper implements BatchTransform {
   private readonly constants = new EventBatch(1, 0, NO_HEADER)
   private readonly set: number
   private readonly setsStrings: boolean
-  /** The fields that get columns of their own, where a batch has them. */
+  /** The fields that get new columns in batches that have them. */
   private readonly changed: number
   private header: TraceHeader | undefined
   private input: EventBatch | null = null
@@ -111,7 +109,7 @@ export class Mapper implements BatchTransform {
       this.header = source.header
       this.threads?.clear()
     }
-    // What is set or dropped anyway need not be changed before.
+    // Fields that are set or removed anyway need no other change.
     const changed = this.changed & source.columns & ~this.drop & ~this.set
     const dropped = this.drop & source.columns & ~this.set
     if ((changed | dropped | this.set) === 0) return source
@@ -163,7 +161,7 @@ export class Mapper implements BatchTransform {
     }
   }
 
-  /** The replacement of each string of a batch, made when it is first asked for. */
+  /** The replacement of each string of a batch, created when first needed. */
   private replacements(field: NamedField, source: StringTable, target: StringTable): (id: number) => number {
     const ids = new Int32Array(source.size).fill(-1)
     return (id) => {

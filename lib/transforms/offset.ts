@@ -6,18 +6,18 @@ import type { BatchTransform } from '../event/stage.js'
 const HAS_THREAD = Has.thread
 const HAS_PROCESS = Has.process
 
-/** How to keep the ids of one trace apart from those of others. */
+/** How to keep the ids of one trace apart from those of other traces. */
 export interface OffsetOptions {
   /** Added to every thread id, modulo 2^64. */
   readonly thread?: bigint
   /** Added to every process id, modulo 2^64. */
   readonly process?: bigint
-  /** The process of events that do not say theirs. */
+  /** The process of events that have none. */
   readonly defaultProcess?: bigint
 }
 
 /**
- * Moves the thread and process ids of a trace, so that they do not clash with those of the traces it is merged with.
+ * Shifts the thread and process ids of a trace, so that they do not clash with those of the traces it is merged with.
  */
 export class Offset implements BatchTransform {
   private readonly thread: bigint

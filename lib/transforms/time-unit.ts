@@ -6,7 +6,7 @@ const TIMES = fieldSet('time', 'endTime')
 const NS_PER_US = 1000
 
 /**
- * A batch whose times were converted, and how many of them did not fit 64 bits and are now the greatest value that
+ * A batch with converted times, and the number of times that did not fit 64 bits and are now the largest value that
  * does.
  */
 export interface Converted {

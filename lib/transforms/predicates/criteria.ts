@@ -5,9 +5,9 @@ import { byCodes, byRanges } from './narrow.js'
 import { rangeWords, type Range } from './ranges.js'
 
 /**
- * Narrows a selection of a batch's rows: keeps those of `rows[0..n)` that meet the criterion, in their order and in
- * place, and returns how many they are. `before` is the number of events in the stream before this batch. An event that
- * does not have the field that a criterion looks at does not meet it.
+ * A predicate that narrows a selection of a batch's rows: it keeps those of `rows[0..n)` that match, in place and in
+ * order, and returns their number. `before` is the number of events in the stream before this batch. An event without
+ * the field that a criterion examines does not match.
  */
 export type Criterion = (batch: EventBatch, rows: Int32Array, n: number, before: number) => number
 
@@ -15,9 +15,9 @@ const HAS_CPU = Has.cpu
 const HAS_STACK = Has.stack
 
 /**
- * The field is one of some values. A negative value is taken modulo 2^64, as decoders take the signed ids of some
+ * The field has one of some values. A negative value is taken modulo 2^64, as decoders treat the signed ids of some
  * formats.
- * @throws RangeError when a value is no integer of 64 bits
+ * @throws RangeError when a value is not a 64-bit integer
  */
 export function hasValue(field: U64FieldName, values: readonly (bigint | number)[]): Criterion {
   return byRanges(
@@ -35,7 +35,7 @@ function toU64(value: bigint | number): bigint {
   return BigInt.asUintN(64, big)
 }
 
-/** The event's number in the stream, from 1, lies in one of some ranges. @throws RangeError as `rangeWords` */
+/** The event's number in the stream, from 1, is in one of some ranges. @throws RangeError as `rangeWords` */
 export function isNumbered(ranges: readonly Range[]): Criterion {
   const bounds = Float64Array.from(rangeWords(ranges), Number)
   return (_batch, rows, n, before) => {
@@ -53,12 +53,12 @@ export function isNumbered(ranges: readonly Range[]): Criterion {
   }
 }
 
-/** The event is of one of some kinds. @throws RangeError on a kind that there is not */
+/** The event has one of some kinds. @throws RangeError on an unknown kind */
 export function isKind(kinds: readonly KindName[]): Criterion {
   return byCodes('kind', codeSet(KINDS, kinds, 'kind of event'))
 }
 
-/** The event was made by one of some allocation functions. @throws RangeError on one that there is not */
+/** The event was made by one of some allocation functions. @throws RangeError on an unknown function */
 export function isApi(apis: readonly ApiName[]): Criterion {
   return byCodes('api', codeSet(APIS, apis, 'allocation function'))
 }
@@ -73,7 +73,7 @@ function codeSet(all: readonly string[], wanted: readonly string[], what: string
   return set
 }
 
-/** The event happened on one of some CPUs. @throws RangeError when one is no integer of 32 bits */
+/** The event happened on one of some CPUs. @throws RangeError when a number is not a 32-bit integer */
 export function onCpu(cpus: readonly (bigint | number)[]): Criterion {
   const wanted = Int32Array.from(cpus, (cpu) => {
     if ((Number(cpu) | 0) !== Number(cpu)) throw new RangeError(`not an integer of 32 bits: ${cpu}`)

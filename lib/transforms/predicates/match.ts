@@ -1,6 +1,6 @@
 import type { StringTable } from '../../event/strings.js'
 
-/** What a name is tested against: a string is the whole name, a regular expression is looked for anywhere in it. */
+/** A test of names: a string matches the whole name, a regular expression matches anywhere in it. */
 export type NamePattern = string | RegExp
 
 const UNKNOWN = 0
@@ -15,25 +15,25 @@ export class NameTest {
   private readonly exact: ReadonlySet<string>
   private readonly expressions: readonly RegExp[]
   private table: StringTable | undefined
-  /** What is known of each string of the table. */
+  /** The result for each string of the table. */
   private names = new Uint8Array(0)
-  /** What is known of each list of the table. */
+  /** The result for each list of the table. */
   private lists = new Uint8Array(0)
 
   constructor(patterns: readonly NamePattern[]) {
     this.exact = new Set(patterns.filter((pattern) => typeof pattern === 'string'))
-    // Copies, for a test moves the lastIndex of expressions with the flags g and y.
+    // Copies, because a test moves the lastIndex of expressions with the flags g and y.
     this.expressions = patterns.filter((pattern) => pattern instanceof RegExp).map((pattern) => new RegExp(pattern))
   }
 
-  /** Begins with the strings of another batch. */
+  /** Starts with the strings of another batch. */
   begin(table: StringTable): void {
     this.table = table
     this.names = cleared(this.names, table.size)
     this.lists = cleared(this.lists, table.listCount)
   }
 
-  /** Whether the string of an id matches. */
+  /** Whether the string with an id matches. */
   name(id: number): boolean {
     const known = this.names[id] as number
     if (known !== UNKNOWN) return known === YES
@@ -61,7 +61,7 @@ export class NameTest {
   }
 }
 
-/** Room for `n` entries, all of them UNKNOWN. */
+/** Room for `n` entries, all UNKNOWN. */
 function cleared(bytes: Uint8Array<ArrayBuffer>, n: number): Uint8Array<ArrayBuffer> {
   if (bytes.length < n) return new Uint8Array(n * 2)
   bytes.fill(UNKNOWN, 0, n)

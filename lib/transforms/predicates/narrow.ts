@@ -8,8 +8,8 @@ import { rangeWords, type Range } from './ranges.js'
 export type Narrowing = (batch: EventBatch, rows: Int32Array, n: number) => number
 
 /**
- * Keeps the rows whose field lies in one of some ranges.
- * @throws RangeError as `rangeWords`, and when there are more than 65536
+ * Keeps the rows whose field is in one of some ranges.
+ * @throws RangeError as `rangeWords`, and when there are more than 65,536
  */
 export function byRanges(field: U64FieldName, wanted: readonly Range[]): Narrowing {
   const bounds = rangeWords(wanted)
@@ -29,7 +29,7 @@ export function byRanges(field: U64FieldName, wanted: readonly Range[]): Narrowi
   }
 }
 
-/** Keeps the rows with a code that is wanted: of 256, by code, 1 if it is. */
+/** Keeps the rows with a wanted code. `wanted` has 256 entries, 1 for each wanted code. */
 export function byCodes(column: 'kind' | 'api', wanted: Uint8Array): Narrowing {
   const has = column === 'kind' ? 0 : Has[column]
   return (batch, rows, n) => {
@@ -43,7 +43,7 @@ export function byCodes(column: 'kind' | 'api', wanted: Uint8Array): Narrowing {
   }
 }
 
-/** Has the kernel narrow rows, as many events at a time as it has room for: mostly all of the batch. */
+/** Narrows rows in the kernel, as many events at a time as it has room for: usually the whole batch. */
 function inParts(
   batch: EventBatch,
   rows: Int32Array,

@@ -1,6 +1,6 @@
 import { inspect } from 'node:util'
 
-/** An inclusive range of unsigned integers; an end that is missing is open. */
+/** An inclusive range of unsigned integers. A missing end is open. */
 export interface Range {
   readonly from?: bigint
   readonly to?: bigint
@@ -10,8 +10,8 @@ const MAX = 0xffff_ffff_ffff_ffffn
 const FACTORS: Readonly<Record<string, bigint>> = { '': 1n, K: 1n << 10n, M: 1n << 20n, G: 1n << 30n }
 
 /**
- * Reads a range as people write it: `A..B`, `A..`, `..B`, `..` (any value) or `A` (this value only). Numbers are
- * decimal, with an optional suffix K, M or G (powers of 1024, either case), or hexadecimal with `0x`.
+ * Parses a range: `A..B`, `A..`, `..B`, `..` (any value) or `A` (this value only). Numbers are decimal, with an
+ * optional suffix K, M or G (powers of 1024, in either case), or hexadecimal with `0x`.
  * @throws RangeError on anything else, on numbers beyond 64 bits, and when the range is empty
  */
 export function parseRange(text: string): Range {
@@ -39,7 +39,7 @@ function parseNumber(number: string, text: string): bigint {
 }
 
 function checkRange(range: Range): void {
-  // Programs without types may give anything, and a text has neither end.
+  // Untyped programs may pass anything, and a string has neither end.
   const isObject = typeof range === 'object' && range !== null
   const { from = 0n, to = MAX } = isObject ? range : {}
   if (!isObject || typeof from !== 'bigint' || typeof to !== 'bigint') {
@@ -51,9 +51,9 @@ function checkRange(range: Range): void {
 }
 
 /**
- * The bounds of ranges for hot loops: first and last values of ranges that ascend and are apart from each other, and in
- * which the same values lie as in those given.
- * @throws RangeError when an end is not a 64-bit unsigned integer or a range is empty
+ * The bounds of ranges for hot loops: the first and last values of disjoint ascending ranges that contain the same
+ * values as the given ones.
+ * @throws RangeError when an end is not an unsigned 64-bit integer or a range is empty
  */
 export function rangeWords(ranges: readonly Range[]): BigUint64Array {
   const bounds: bigint[] = []

@@ -19,7 +19,7 @@ const HAS_API = Has.api
 const HAS_THREAD = Has.thread
 const { free: FREE, alloc: ALLOC, realloc: REALLOC } = Kind
 
-/** What a repair can change, by what it is counted as. */
+/** The changes that a repair can make, each counted separately. */
 export const REPAIRS = {
   'free-moved': 'frees moved before the reuse of their address',
   'free-added': 'frees added, of blocks whose place was given out again',
@@ -35,37 +35,37 @@ export const REPAIRS = {
 /** The name of a change. */
 export type RepairName = keyof typeof REPAIRS
 
-/** How to repair a trace. */
+/** Options of a repair. */
 export interface RepairOptions {
-  /** How many events ahead a late free is looked for. Default 16,384. */
+  /** How many events ahead a late free is searched for. Default 16,384. */
   readonly window?: number
-  /** Allocations of more bytes than this are left out. Default `MAX_SIZE`. */
+  /** Larger allocations, in bytes, are removed. Default `MAX_SIZE`. */
   readonly maxSize?: bigint
-  /** Faults that are none in this trace, and are left as they are. */
+  /** Faults to ignore and leave as they are. */
   readonly allow?: readonly FaultName[]
 }
 
-/** Words kept for each block: its start, the thread that allocated it, and whether that is known. */
+/** The words kept for each block: its start, the thread that allocated it, and whether that thread is known. */
 const [START_HI, START_LO, THREAD_HI, THREAD_LO, HAS_ALLOCATOR, WORDS] = [0, 1, 2, 3, 4, 5]
 
 /** The tag of an interval whose key is an index. */
 const INDEXED = 1
 
-/** A value to be set in the batch that is made, once its rows are copied. */
+/** A value to set in the next batch once its rows have been copied. */
 interface Patch {
   readonly row: number
   apply(batch: EventBatch, row: number): void
 }
 
 /**
- * Mends a trace so that a `Verifier` finds nothing in it any more; what it changed is counted.
+ * Repairs a trace so that a `Verifier` finds nothing in it any more, and counts the changes.
  *
- * A free is often recorded late: another thread is given the same address, and its allocation is recorded first. So
- * where an allocation meets a live block, the free of that block is looked for among the next events (see
- * `Window.lateFree`), and moved before the allocation. All else that cannot be is left out, added or set; see
+ * A free is often recorded late: another thread receives the same address, and its allocation is recorded first. So
+ * where an allocation meets a live block, the free of that block is searched for among the next events (see
+ * `Window.lateFree`) and moved before the allocation. Everything else that is impossible is removed, added or set; see
  * `REPAIRS`.
  *
- * Memory grows with the number of live blocks, 100 to 200 bytes for each, and with the window.
+ * Memory grows with the window and with the number of live blocks, 100 to 200 bytes for each.
  */
 export class Repair implements BatchTransform {
   private readonly tally = new Map<RepairName, number>()
@@ -82,7 +82,7 @@ export class Repair implements BatchTransform {
   private isEnding = false
   private hasAnnounced = false
 
-  /** The next batch: its sources, and per event the source and the row in it. */
+  /** The next batch: its sources, and the source and row of each event. */
   private sources: EventBatch[] = []
   private readonly from = new Int32Array(BATCH_EVENTS)
   private readonly rows = new Int32Array(BATCH_EVENTS)
@@ -99,7 +99,7 @@ export class Repair implements BatchTransform {
     this.window = new Window(window, this.liveSet.keys)
   }
 
-  /** How often each change was made; only those that were. */
+  /** How often each change was made, without those that were not needed. */
   get changes(): ReadonlyMap<RepairName, number> {
     return this.tally
   }
@@ -130,14 +130,14 @@ export class Repair implements BatchTransform {
     }
     if (this.count > 0 || (!this.hasAnnounced && this.header !== undefined)) return this.take()
     if (this.waiting === null) return null
-    // All of a trace is written: the next one begins.
+    // The whole trace has been written: the next one begins.
     this.begin(this.waiting.header)
     window.feed(this.waiting)
     this.waiting = null
     return this.next()
   }
 
-  /** Passes what was fed on to the window, unless it begins another trace. */
+  /** Passes the input to the window, unless it starts another trace. */
   private admit(): void {
     const batch = this.incoming
     if (batch === null) return
@@ -160,7 +160,9 @@ export class Repair implements BatchTransform {
     this.window.clear()
   }
 
-  /** Puts at most one event into the output: the one at this place, the first, or a free that has to come before it. */
+  /**
+   * Adds at most one event to the output: the one at this place, which is the first, or a free that must precede it.
+   */
   private step(place: number): void {
     const { window, liveSet } = this
     const batch = window.batch(place)
@@ -185,7 +187,7 @@ export class Repair implements BatchTransform {
     this.emit(batch, i)
   }
 
-  /** Ends a live block that is in the way of the one that event i begins. @returns whether there was one */
+  /** Ends a live block that overlaps the one that event i begins. @returns whether there was one */
   private makeRoom(batch: EventBatch, i: number): boolean {
     const { liveSet, extent, intervals } = this
     const { isIndexed, beginsLo, beginsHi, endsLo, endsHi } = liveSet.keys.one
@@ -199,7 +201,7 @@ export class Repair implements BatchTransform {
         this.release(isIndexed, beginsLo, beginsHi, batch, i)
         return true
       }
-      // The block that goes on is not in its own way.
+      // A block that continues does not obstruct itself.
       this.vacate(live)
     }
     const { startHi, startLo, endHi, endLo } = extent
@@ -212,13 +214,13 @@ export class Repair implements BatchTransform {
     return true
   }
 
-  /** The extent of the block that event i begins, and what is wrong with its size. */
+  /** The extent of the block that event i begins, and the fault of its size. */
   private faultOf(batch: EventBatch, i: number): ReturnType<Extent['take']> {
     const fault = this.extent.take(batch, i, this.liveSet.keys, 0)
     return fault !== undefined && this.allowed.has(fault) ? undefined : fault
   }
 
-  /** An event that begins a block, for which there is room. */
+  /** Handles an event that begins a block where there is room for it. */
   private block(batch: EventBatch, i: number): void {
     const { liveSet, extent, intervals } = this
     liveSet.keys.identify(batch, i)
@@ -234,7 +236,7 @@ export class Repair implements BatchTransform {
       liveSet.find(isIndexed, beginsLo, beginsHi) === 0 &&
       !this.allowed.has('unknown-free')
     ) {
-      // A realloc that could not be made an allocation: there is no block with index 0.
+      // A realloc that could not become an allocation: there is no block with index 0.
       this.changed('realloc-dropped')
       return
     }
@@ -262,9 +264,7 @@ export class Repair implements BatchTransform {
     this.emit(batch, i)
   }
 
-  /**
-   * Ends a live block that is in the way of event i: by its own free, if that comes soon, else by one that is added.
-   */
+  /** Ends a live block that obstructs event i: by its own free if that follows soon, otherwise by an added one. */
   private release(isIndexed: boolean, lo: number, hi: number, batch: EventBatch, i: number): void {
     const { window, liveSet } = this
     const at = WORDS * liveSet.find(isIndexed, lo, hi)
@@ -303,12 +303,12 @@ export class Repair implements BatchTransform {
     this.emit(added, added.count - 1)
   }
 
-  /** Whether an end of a block that is not live is left as it is. */
+  /** Whether a free of a block that is not live is left as it is. */
   private allows(effect: number): boolean {
     return this.allowed.has((effect & BlockEffect.again) !== 0 ? 'double-free' : 'unknown-free')
   }
 
-  /** A block leaves its place. @param number the block's, in the live set; 0 for none */
+  /** Releases the place of a block. @param number the block's, in the live set; 0 for none */
   private vacate(number: number): void {
     const { words } = this.liveSet
     const hi = words[WORDS * number + START_HI] as number
@@ -318,7 +318,7 @@ export class Repair implements BatchTransform {
 
   /**
    * Adds an event to the output, with the time and the sequence number that its place allows.
-   * @param isMoved it comes from further ahead, and its time with it: it gets that of the event before
+   * @param isMoved whether it comes from further ahead and gets the time of the previous event
    */
   private emit(batch: EventBatch, i: number, isMoved = false): void {
     const { last, sources } = this
@@ -344,7 +344,7 @@ export class Repair implements BatchTransform {
     }
   }
 
-  /** For the event that is emitted next. */
+  /** Registers a change for the event that is emitted next. */
   private patch(apply: Patch['apply']): void {
     this.patchRow(this.count, apply)
   }
@@ -370,18 +370,18 @@ export class Repair implements BatchTransform {
   }
 }
 
-/** What frees the blocks of a kernel's allocation functions. */
+/** The functions that free the blocks of a kernel's allocation functions. */
 const FREED_BY: Readonly<Record<string, 'kfree' | 'kmem_cache_free' | 'pages'>> = {
   kmalloc: 'kfree',
   kmem_cache_alloc: 'kmem_cache_free',
   pages: 'pages',
 }
 
-/** A realloc of a block that is not there, as the allocation that is left of it. */
+/** Turns a realloc of an unknown block into an allocation. */
 function makeAllocation(batch: EventBatch, row: number): void {
   const isRealloc = ((batch.mask[row] as number) & HAS_API) !== 0 && batch.api[row] === Api.realloc
   if (((batch.mask[row] as number) & Has.address) === 0) {
-    // A block that stayed where it was may have only its old address.
+    // A realloc in place may have only the old address.
     batch.addColumns(Has.address)
     batch.address.values[row] = batch.oldAddress.values[row] as bigint
     batch.mask[row] = (batch.mask[row] as number) | Has.address
@@ -390,7 +390,7 @@ function makeAllocation(batch: EventBatch, row: number): void {
   batch.mask[row] = (batch.mask[row] as number) & ~(Has.oldAddress | Has.outcome | (isRealloc ? HAS_API : 0))
 }
 
-/** Sets an event's time; its end is not before it then and, of one that was moved, not after it either. */
+/** Sets an event's time. Its end is then not before it and, for a moved event, not after it either. */
 function setTime(batch: EventBatch, row: number, lo: number, hi: number, isMoved: boolean): void {
   batch.time.words[2 * row + LO] = lo
   batch.time.words[2 * row + HI] = hi

@@ -1,7 +1,7 @@
 import { HI, LO } from '../../bytes/u64.js'
 import type { EventBatch } from '../../event/batch.js'
 
-/** How far the times and sequence numbers of a trace have come, which must not go back. */
+/** Tracks the times and sequence numbers of a trace, which must not decrease. */
 export class Rising {
   timeHi = 0
   timeLo = 0
@@ -14,8 +14,8 @@ export class Rising {
   }
 
   /**
-   * Goes on to the time of event i.
-   * @returns false when that is before the last one: then `timeHi` and `timeLo` stay
+   * Advances to the time of event i.
+   * @returns false when that is before the last one: then `timeHi` and `timeLo` do not change
    */
   admitsTime(batch: EventBatch, i: number): boolean {
     const hi = batch.time.words[2 * i + HI] as number
@@ -27,8 +27,8 @@ export class Rising {
   }
 
   /**
-   * Goes on to the sequence number of event i, or just to the next one if it comes from further ahead.
-   * @returns false when that is not the event's own: then `sequence` is the one to take
+   * Advances to the sequence number of event i, or only to the next one if the event comes from further ahead.
+   * @returns false when that is not the event's own: then use `sequence`
    */
   admitsSequence(batch: EventBatch, i: number, isMoved: boolean): boolean {
     const sequence = batch.sequence[i] as number

@@ -10,25 +10,25 @@ const HAS_THREAD = Has.thread
 const FREE = Kind.free
 const NONE = -1
 
-/** The strings of the batches in the window may take so many bytes; with more of them it counts as full. */
+/** The limit for the strings of the batches in the window. Beyond it the window counts as full. */
 const MAX_STRING_BYTES = 16_777_216
 
-/** Batches with fewer events are joined before they enter, for each one costs something as long as it is held. */
+/** Smaller batches are joined before they enter, because each batch held has a cost. */
 const SMALL_BATCH = BATCH_EVENTS / 4
 
-/** So many events of a block are looked at, to find out which free is its own. */
+/** The maximum number of events of a block that are examined to find its own free. */
 const MAX_STEPS = 256
 
-/** A batch in the window, and how many of its events are. */
+/** A batch in the window, and the number of its events there. */
 interface Held {
   readonly batch: EventBatch
   events: number
 }
 
 /**
- * The next events of a trace, and what they do to each block: so that a free that was recorded too late can be found.
- * An event's place is its number modulo the capacity. What it ends and what it begins are nodes (2 * place, and one
- * more) of chains, one for each block.
+ * The next events of a trace and their effects on each block, used to find frees that were recorded too late. An
+ * event's place is its number modulo the capacity. The block it ends and the block it begins are nodes (2 * place, and
+ * one more) of chains, one chain per block.
  */
 export class Window {
   private readonly held: Held[] = []
@@ -44,17 +44,17 @@ export class Window {
   private head = 0
   private tail = 0
   private stringBytes = 0
-  /** Batches that are still to be joined, and their events. */
+  /** Batches still to be joined, and their events. */
   private small: EventBatch[] = []
   private smallEvents = 0
   private smallBytes = 0
-  /** What is entering, and how far it has come. */
+  /** The batch that is entering, and how far it has entered. */
   private incoming: EventBatch | undefined
   private entered = 0
 
   /**
-   * @param capacity how many events it holds at most
-   * @param keys tells which blocks an event is about
+   * @param capacity the maximum number of events
+   * @param keys identifies the blocks that an event concerns
    */
   constructor(
     private readonly capacity: number,
@@ -66,12 +66,12 @@ export class Window {
     this.nextNode = new Int32Array(2 * capacity)
   }
 
-  /** Whether the first event has to leave before another one can enter. */
+  /** Whether the first event must leave before another one can enter. */
   get isFull(): boolean {
     return this.tail - this.head === this.capacity || (this.stringBytes > MAX_STRING_BYTES && this.head < this.tail)
   }
 
-  /** Takes the next batch, whose events are then to `enter`. */
+  /** Takes the next batch, whose events then `enter`. */
   feed(batch: EventBatch): void {
     if (batch.count >= SMALL_BATCH && this.small.length === 0) {
       this.incoming = batch
@@ -83,7 +83,7 @@ export class Window {
     if (this.smallEvents >= SMALL_BATCH || this.smallBytes > BATCH_STRING_BYTES) this.join()
   }
 
-  /** Lets small batches enter too: there will be no more of this trace. */
+  /** Lets small batches enter too, because this trace has no more events. */
   join(): void {
     if (this.smallEvents > 0) this.incoming = joined(this.small, this.smallEvents)
     this.small = []
@@ -135,7 +135,7 @@ export class Window {
     return this.rowOf[place] as number
   }
 
-  /** The first event leaves. */
+  /** Removes the first event. */
   leave(): void {
     const place = this.head++ % this.capacity
     const { keys } = this
@@ -147,11 +147,12 @@ export class Window {
   }
 
   /**
-   * Finds the free of a live block among the next events, though event i begins another block in its place first. It is
-   * there if, of what begins and ends at its address, more ends than begins: then all of them were recorded, and the
-   * first free is the late one. If the window does not tell, it is the block's own if the thread that allocated it
-   * called it. A free by the thread that allocates now is never late, for what one thread does is recorded in order.
-   * @param threadLo @param threadHi the thread that allocated the block; undefined if that is not known
+   * Finds the free of a live block among the next events, although event i begins another block in its place first. It
+   * exists if, among the effects at its address, more blocks end than begin: then all events were recorded, and the
+   * first free is the late one. If the window is inconclusive, a free is the block's own if the thread that allocated
+   * it called it. A free by the thread that allocates now is never late, because the events of one thread are recorded
+   * in order.
+   * @param threadLo @param threadHi the thread that allocated the block; undefined if unknown
    * @returns the place of the free; -1 if there is none
    */
   lateFree(
@@ -184,7 +185,7 @@ export class Window {
     return isThread(this.batch(free), this.row(free), threadLo, threadHi) ? free : NONE
   }
 
-  /** Takes an event that `lateFree` found out of the window. */
+  /** Removes an event that `lateFree` found. */
   take(place: number): void {
     this.keys.identify(this.batch(place), this.row(place))
     const { isIndexed, endsLo, endsHi } = this.keys.one
@@ -193,13 +194,13 @@ export class Window {
     this.forget(place)
   }
 
-  /** Another trace begins; there are no events left. */
+  /** Starts another trace. The window is empty. */
   clear(): void {
     this.byAddress.clear()
     this.byIndex.clear()
   }
 
-  /** Whether a free stands at a place, and not one by the thread of event i. */
+  /** Whether the event at a place is a free by another thread than that of event i. */
   private isFreeByAnother(place: number, now: EventBatch, i: number): boolean {
     const batch = this.batch(place)
     if (batch.kind[this.row(place)] !== FREE) return false
@@ -243,7 +244,7 @@ export class Window {
     this.dropUsed()
   }
 
-  /** Lets go of batches that have no more events here, but for the one that is entering. */
+  /** Drops batches that have no events left here, except the one that is entering. */
   private dropUsed(): void {
     const { held } = this
     while (held.length > 0 && held[0]?.events === 0 && held[0].batch !== this.incoming) {
@@ -258,7 +259,7 @@ function isThread(batch: EventBatch, i: number, lo: number, hi: number): boolean
   return ((batch.mask[i] as number) & HAS_THREAD) !== 0 && words[2 * i + LO] === lo && words[2 * i + HI] === hi
 }
 
-/** Small batches as one. */
+/** Joins small batches into one. */
 function joined(batches: readonly EventBatch[], n: number): EventBatch {
   const from = new Int32Array(n)
   const rows = new Int32Array(n)
