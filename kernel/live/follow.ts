@@ -15,6 +15,7 @@ const UNKNOWN: u32 = 4
 const AGAIN: u32 = 8
 export const REUSED: u32 = 16
 const BY_KERNEL: u32 = 16
+const FAILED: u32 = 64
 const INDEXED: u32 = 128
 /** Separates the pages of a kernel from its objects, as in lib/blocks/address-spaces.ts. */
 const PAGE_BIT: u64 = 1 << 63
@@ -23,7 +24,7 @@ const PAGE_BIT: u64 = 1 << 63
 export const INTENTS: usize = memory.data(4288)
 export const ENDS: usize = memory.data(32960)
 export const BEGINS: usize = memory.data(32960)
-/** Per row, the actual effect, and the numbers of these blocks, 0 for none. */
+/** Per row, the actual effect, and the numbers of these blocks, 0 for none; `ENDED` also has that of a failed realloc. */
 export const EFFECTS: usize = memory.data(4288)
 export const ENDED: usize = memory.data(16576)
 export const BEGUN: usize = memory.data(16576)
@@ -71,6 +72,10 @@ export function follow(rows: u32): u32 {
       if (ended != 0) effect = DONE
       // The null key marks an empty place; only an index of a damaged trace can be null.
       else effect = key != 0 && load<u64>(placeOf(key)) == key ? UNKNOWN | AGAIN : UNKNOWN
+    } else if ((intent & FAILED) != 0) {
+      // A realloc that failed is about a block, too; an allocation, which has the null key, is not.
+      const key = load<u64>(ENDS + (row << 3))
+      if (key != 0) ended = numberOf(key, isIndex)
     }
     if ((intent & BEGAN) != 0) {
       begun = begin(load<u64>(BEGINS + (row << 3)), isIndex)

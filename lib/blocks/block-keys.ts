@@ -10,19 +10,17 @@ const HAS_INDEX = Has.index
 const HAS_SIZE = Has.size
 const HAS_OUTCOME = Has.outcome
 const HAS_API = Has.api
-/** Events without these are about addresses of the first space. */
-const HAS_SPACE = Has.process | Has.api
+const HAS_PROCESS = Has.process
 const { existing: EXISTING, free: FREE, realloc: REALLOC } = Kind
 const { none: STAYED, allocated: ALLOCATED, freed: FREED } = Outcome
 const { began: BEGAN, ended: ENDED, nothing: NOTHING, failed: FAILED } = BlockEffect
 
-/** The APIs from here on are those of a kernel. */
-const KMALLOC = Api.kmalloc
+/** The APIs from `kmalloc` on are those of a kernel. */
+const { kmalloc: KMALLOC, pages: PAGES } = Api
 
-/**
- * In `BlockKeys.intents`, with the bits of `BlockEffect`: the keys are indices; and a kernel's function is to end a block.
- */
-const INDEXED = 128
+/** In `BlockKeys.intents`, with the bits of `BlockEffect`: the keys are indices. */
+export const INDEXED = 128
+/** Likewise: a function of a kernel is to end a block. */
 const BY_KERNEL = 16
 
 /**
@@ -52,39 +50,43 @@ export class BlockKeys {
   /** Reads events `from` to `to` of a batch, of which there may be `BATCH_EVENTS`, into the rows from 0 on. */
   read(batch: EventBatch, from: number, to: number): void {
     const { intents, ends, begins, spaces, addressSpaces } = this
-    const { kind: kinds, mask: masks } = batch
+    const { kind: kinds, mask: masks, api: apis } = batch
     const index = batch.index.words
     const address = batch.address.words
     for (let i = from, row = 0; i < to; i++, row++) {
       const kind = kinds[i] as number
       const mask = masks[i] as number
+      const api = (mask & HAS_API) !== 0 ? (apis[i] as number) : 0
       let lo = 0
       let hi = 0
       let space = 0
-      let indexed = 0
+      let more = api >= KMALLOC ? BY_KERNEL : 0
       if ((mask & HAS_INDEX) !== 0) {
         lo = (index[2 * i + LO] as number) | 0
         hi = (index[2 * i + HI] as number) | 0
-        indexed = INDEXED
+        more |= INDEXED
       } else {
         if ((mask & HAS_ADDRESS) !== 0) {
           lo = (address[2 * i + LO] as number) | 0
           hi = (address[2 * i + HI] as number) | 0
         }
         // Events that are about no block must not number a process.
-        if ((mask & HAS_SPACE) !== 0 && kind <= EXISTING) space = addressSpaces.of(batch, i)
+        if (((mask & HAS_PROCESS) !== 0 || api === PAGES) && kind <= EXISTING) space = addressSpaces.of(batch, i)
       }
       spaces[row] = space
       ends[2 * row + LO] = begins[2 * row + LO] = lo
       ends[2 * row + HI] = begins[2 * row + HI] = hi ^ space
+      if (kind > EXISTING) {
+        intents[row] = 0
+        continue
+      }
       const isNull = (lo | hi) === 0
-      let intent = 0
+      let intent: number = isNull ? FAILED : BEGAN
       if (kind === FREE) intent = isNull ? NOTHING : ENDED
-      else if (kind !== REALLOC) intent = kind > EXISTING ? 0 : isNull ? FAILED : BEGAN
-      else if (indexed === 0) intent = this.realloc(batch, i, row, lo, hi, space)
-      else intent = endsBlock(batch, i) ? ENDED : ENDED | BEGAN
-      const byKernel = (mask & HAS_API) !== 0 && (batch.api[i] as number) >= KMALLOC ? BY_KERNEL : 0
-      intents[row] = kind > EXISTING ? 0 : intent | indexed | byKernel
+      else if (kind === REALLOC)
+        intent =
+          more >= INDEXED ? (endsBlock(batch, i) ? ENDED : ENDED | BEGAN) : this.realloc(batch, i, row, lo, hi, space)
+      intents[row] = intent | more
     }
   }
 

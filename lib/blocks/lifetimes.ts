@@ -1,170 +1,137 @@
 import { HI, LO } from '../bytes/u64.js'
-import { U64Map } from '../bytes/u64-map.js'
-import type { EventBatch, U64Column } from '../event/batch.js'
-import { Has, Kind, Outcome } from '../event/fields.js'
+import { BATCH_EVENTS, type EventBatch } from '../event/batch.js'
+import { Kind } from '../event/fields.js'
 import type { TraceHeader } from '../event/header.js'
-import { endsBlock } from './block-keys.js'
+import { BlockEffect } from './block-effect.js'
+import { INDEXED, type BlockKeys } from './block-keys.js'
+import { LiveSet } from './live-set.js'
 
-const HAS_ADDRESS = Has.address
-const HAS_OLD_ADDRESS = Has.oldAddress
-const HAS_INDEX = Has.index
-const HAS_OUTCOME = Has.outcome
-const ALLOC = Kind.alloc
-const FREE = Kind.free
-const REALLOC = Kind.realloc
-const EXISTING = Kind.existing
-const STAYED = Outcome.none
-const ALLOCATED = Outcome.allocated
+const { began: BEGAN, ended: ENDED, reused: REUSED } = BlockEffect
+const { free: FREE, realloc: REALLOC } = Kind
 
 /**
- * Follows blocks from their allocation to their end, so that the events of a block, of which the later ones say little
- * about it, can share a label: frees carry no size and no site.
+ * Labels some rows by the keys of their blocks.
+ * @param keys which blocks the rows from 0 on are about
+ * @param labels of all events of the batch; that of row r is `labels[from + r]`
+ * @param from the event that row 0 is
+ * @param to one past the last event
+ */
+export type LabelByKey = (keys: BlockKeys, labels: Uint32Array, from: number, to: number) => void
+
+/**
+ * Follows blocks from their allocation to their end, so that all events of a block can share a label. Later events say
+ * little about it: frees carry no size and no site.
  *
- * A block's identity is its allocation index where an event has one (mpatrol's are never reused, and its frees have
- * nothing else), and its address otherwise. The null address is no block. An allocation begins a block, also one at an
- * address that is still live. A realloc goes on with the old block, wherever it moved; one that failed (a size but no
- * new address) leaves it where it was. The blocks of one trace are not those of the next: a new header forgets all of
- * them.
+ * Which block an event is about is decided by `LiveSet`. A realloc goes on with the old block, wherever it moved; one
+ * that failed leaves it where it was. Blocks that begin with label 0 give their later events no label. The blocks of
+ * one trace are not those of the next: a new header forgets all of them.
  *
  * HATF records the malloc and the free inside a realloc before the realloc itself. So a realloc also goes on with the
- * block freed last at its old address, or allocated last at its new one, if no other labelled call came in between.
+ * labelled block that was freed last, if it was at the old address, or allocated last, if it is at the new one.
  *
- * Memory grows with the number of labelled live blocks: 21 to 42 bytes for each of the most there were at a time.
+ * Memory grows with the number of live blocks that have a label, or come of a realloc or of a kernel's function: 35 to
+ * 65 bytes for each of the most there were at a time.
  */
 export class Lifetimes {
-  private readonly byAddress = new U64Map(1)
-  private readonly byIndex = new U64Map(1)
+  /** The one word of each block is its label. */
+  private readonly liveSet = new LiveSet(1)
   private header: TraceHeader | undefined
-  /** The address that was freed last, null for none, and its block's label. */
+  /** The key at which a labelled block was freed last, and its label; label 0 for none. */
   private freedLo = 0
   private freedHi = 0
   private freedLabel = 0
-  /** The address that was allocated last, null for none. */
+  /** The key at which a labelled block was allocated last; the null key for none. */
   private allocatedLo = 0
   private allocatedHi = 0
 
-  /** How many labelled blocks are live. */
+  /** How many blocks are followed: those live that have a label, and some others. */
   get size(): number {
-    return this.byAddress.size + this.byIndex.size
+    return this.liveSet.size
   }
 
   /**
    * Gives the later events of labelled blocks the label of their allocation, in place.
-   * @param labels per event of the batch the label that it has by itself; blocks that begin with label 0 are not
-   *   followed
+   * @param labels the label that each event of the batch has by itself
+   * @param labelByKey is called before some of the events are followed, to label those
+   * @throws RangeError when there is no memory for the blocks
    */
-  follow(batch: EventBatch, labels: Uint32Array): void {
+  follow(batch: EventBatch, labels: Uint32Array, labelByKey?: LabelByKey): void {
     if (batch.header !== this.header) this.begin(batch.header)
-    const { kind, mask, count } = batch
-    const index = batch.index.words
-    for (let i = 0; i < count; i++) {
-      // The kinds that are about a block are the first four.
-      if ((kind[i] as number) > EXISTING) continue
-      if (((mask[i] as number) & HAS_INDEX) !== 0) {
-        this.followIndex(batch, labels, i, index[2 * i + LO] as number, index[2 * i + HI] as number)
-      } else {
-        this.followAddress(batch, labels, i)
-      }
+    const { liveSet } = this
+    for (let from = 0; from < batch.count; from += BATCH_EVENTS) {
+      const to = Math.min(from + BATCH_EVENTS, batch.count)
+      liveSet.read(batch, from, to)
+      labelByKey?.(liveSet.keys, labels, from, to)
+      this.passOver(batch, labels, from, to)
+      liveSet.apply(to - from)
+      this.share(batch, labels, from, to)
     }
   }
 
   private begin(header: TraceHeader): void {
     this.header = header
-    this.byAddress.clear()
-    this.byIndex.clear()
-    this.freedLo = this.freedHi = this.freedLabel = 0
-    this.allocatedLo = this.allocatedHi = 0
-  }
-
-  private followIndex(batch: EventBatch, labels: Uint32Array, i: number, lo: number, hi: number): void {
-    const map = this.byIndex
-    const kind = batch.kind[i] as number
-    if (kind === FREE || kind === REALLOC) {
-      const slot = map.find(lo, hi)
-      if (slot >= 0) {
-        labels[i] = map.values[slot] as number
-        if (kind === FREE || endsBlock(batch, i)) map.remove(slot)
-        return
-      }
-      if (kind === FREE || endsBlock(batch, i)) return
-    }
-    store(map, lo, hi, labels[i] as number)
-  }
-
-  private followAddress(batch: EventBatch, labels: Uint32Array, i: number): void {
-    const mask = batch.mask[i] as number
-    const map = this.byAddress
-    const lo = word(batch.address, i, LO, mask, HAS_ADDRESS)
-    const hi = word(batch.address, i, HI, mask, HAS_ADDRESS)
-    switch (batch.kind[i]) {
-      case ALLOC:
-      case EXISTING:
-        if ((lo | hi) === 0) return
-        this.place(lo, hi, labels[i] as number)
-        if (labels[i] !== 0) {
-          this.allocatedLo = lo
-          this.allocatedHi = hi
-        }
-        return
-      case FREE: {
-        const slot = map.find(lo, hi)
-        if (slot < 0) return
-        labels[i] = map.values[slot] as number
-        map.remove(slot)
-        this.freedLo = lo
-        this.freedHi = hi
-        this.freedLabel = labels[i] as number
-        return
-      }
-      case REALLOC: {
-        const outcome = (mask & HAS_OUTCOME) !== 0 ? (batch.outcome[i] as number) : -1
-        const hasOld = outcome === ALLOCATED ? 0 : HAS_OLD_ADDRESS
-        const oldLo = word(batch.oldAddress, i, LO, mask, hasOld)
-        const oldHi = word(batch.oldAddress, i, HI, mask, hasOld)
-        const slot = map.find(oldLo, oldHi)
-        const label = slot >= 0 ? (map.values[slot] as number) : this.nested(lo, hi, oldLo, oldHi)
-        if (label !== 0) labels[i] = label
-        if (endsBlock(batch, i)) {
-          if (slot >= 0) map.remove(slot)
-        } else if ((lo | hi) !== 0) {
-          if (slot >= 0) map.remove(slot)
-          this.place(lo, hi, labels[i] as number)
-        } else if (outcome === STAYED && (oldLo | oldHi) !== 0) {
-          this.place(oldLo, oldHi, labels[i] as number)
-        }
-      }
-    }
-  }
-
-  /** A block is at an address from now on, so that what was freed there is no longer meant by it. */
-  private place(lo: number, hi: number, label: number): void {
-    store(this.byAddress, lo, hi, label)
-    if (lo === this.freedLo && hi === this.freedHi) this.freedLabel = 0
+    this.liveSet.clear()
+    this.freedLabel = this.allocatedLo = this.allocatedHi = 0
   }
 
   /**
-   * The label of the block whose malloc or free inside this realloc was recorded just before it; 0 if there was none.
+   * Keeps allocations without a label out of the live set: they only end what was live in their place. Those of a
+   * kernel stay in: where pages and an object have one address, a free must not take one for the other.
    */
-  private nested(lo: number, hi: number, oldLo: number, oldHi: number): number {
-    if ((lo | hi) !== 0 && lo === this.allocatedLo && hi === this.allocatedHi) {
-      const slot = this.byAddress.find(lo, hi)
-      if (slot >= 0) return this.byAddress.values[slot] as number
+  private passOver({ kind }: EventBatch, labels: Uint32Array, from: number, to: number): void {
+    const { intents } = this.liveSet.keys
+    for (let i = from, row = 0; i < to; i++, row++) {
+      if (labels[i] === 0 && ((intents[row] as number) & ~INDEXED) === BEGAN && kind[i] !== REALLOC)
+        intents[row] = ((intents[row] as number) & INDEXED) | ENDED
     }
-    return (oldLo | oldHi) !== 0 && oldLo === this.freedLo && oldHi === this.freedHi ? this.freedLabel : 0
   }
-}
 
-function word(column: U64Column, i: number, half: 0 | 1, mask: number, has: number): number {
-  return (mask & has) !== 0 ? (column.words[2 * i + half] as number) : 0
-}
-
-/** Makes a block live under its label; without one, whatever was live there is no more. */
-function store(map: U64Map, lo: number, hi: number, label: number): void {
-  let slot = map.find(lo, hi)
-  if (label === 0) {
-    if (slot >= 0) map.remove(slot)
-    return
+  /** Passes labels on from block to event and from event to block, in the order of the events. */
+  private share({ kind: kinds }: EventBatch, labels: Uint32Array, from: number, to: number): void {
+    const { effects, ended, begun, words, keys } = this.liveSet
+    const { intents, ends, begins } = keys
+    let { freedLo, freedHi, freedLabel, allocatedLo, allocatedHi } = this
+    for (let i = from, row = 0; i < to; i++, row++) {
+      const effect = effects[row] as number
+      if (effect === 0) continue
+      const kind = kinds[i] as number
+      const block = ended[row] as number
+      const isByAddress = (intents[row] as number) < INDEXED
+      if (kind === FREE) {
+        if (block === 0) continue
+        const label = words[block] as number
+        if (label === 0) continue
+        labels[i] = label
+        if (!isByAddress) continue
+        freedLo = ends[2 * row + LO] as number
+        freedHi = ends[2 * row + HI] as number
+        freedLabel = label
+        continue
+      }
+      const next = begun[row] as number
+      const lo = begins[2 * row + LO] as number
+      const hi = begins[2 * row + HI] as number
+      if (kind === REALLOC) {
+        let label = block !== 0 ? (words[block] as number) : 0
+        if (label === 0 && isByAddress) {
+          // Its malloc or its free may have been recorded just before it.
+          if ((effect & REUSED) !== 0 && lo === allocatedLo && hi === allocatedHi) label = words[next] as number
+          if (label === 0 && ends[2 * row + LO] === freedLo && ends[2 * row + HI] === freedHi) label = freedLabel
+        }
+        if (label !== 0) labels[i] = label
+        if (next === 0) continue
+      } else if (isByAddress && next !== 0 && labels[i] !== 0) {
+        allocatedLo = lo
+        allocatedHi = hi
+      }
+      if (next !== 0) words[next] = labels[i] as number
+      // Now that a block begins there, what was freed there is no longer meant by the address.
+      if (lo === freedLo && hi === freedHi && isByAddress) freedLabel = 0
+    }
+    this.freedLo = freedLo
+    this.freedHi = freedHi
+    this.freedLabel = freedLabel
+    this.allocatedLo = allocatedLo
+    this.allocatedHi = allocatedHi
   }
-  if (slot < 0) slot = map.add(lo, hi)
-  map.values[slot] = label
 }

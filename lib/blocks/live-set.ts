@@ -22,7 +22,7 @@ const NO_NUMBERS = new Int32Array(0)
 export class LiveSet {
   /** Per row, what the event did: a set of `BlockEffect` bits; 0 for events that are not about a block. */
   effects = NOTHING
-  /** The number of the block that the event ended, 0 for none. */
+  /** The number of the block that the event ended, or, with `failed`, left as it was; 0 for none. */
   ended = NO_NUMBERS
   /**
    * That of the block that it began, 0 for none; with `reused` that of the block which was live there, whose words are
@@ -71,12 +71,24 @@ export class LiveSet {
    * @throws RangeError when there are more events, or there is no memory for the blocks
    */
   follow(batch: EventBatch, from = 0, to = batch.count): void {
-    const { run } = this
-    const rows = to - from
-    if (rows > ROWS) throw new RangeError(`${ROWS} events can be followed at a time, not ${rows}`)
+    this.read(batch, from, to)
+    this.apply(to - from)
+  }
+
+  /**
+   * The first half of `follow`: finds out which blocks the events are about, for `keys` to tell.
+   * @throws RangeError when there are more events than `BATCH_EVENTS`
+   */
+  read(batch: EventBatch, from: number, to: number): void {
+    if (to - from > ROWS) throw new RangeError(`${ROWS} events can be followed at a time, not ${to - from}`)
     // Memory may have grown for something else that the kernel keeps.
     this.look()
     this.keys.read(batch, from, to)
+  }
+
+  /** The second half: applies the rows that were read. @throws RangeError when there is no memory for the blocks */
+  apply(rows: number): void {
+    const { run } = this
     const done = run.follow(rows)
     this.look()
     if (done < rows) throw tooManyBlocks()

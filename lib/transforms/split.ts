@@ -2,9 +2,9 @@ import { HI, LO } from '../bytes/u64.js'
 import { U64Map } from '../bytes/u64-map.js'
 import type { EventBatch } from '../event/batch.js'
 import { selectRows } from '../kernel/select.js'
-import { APIS, Has, KINDS, Outcome } from '../event/fields.js'
+import { APIS, Has, KINDS } from '../event/fields.js'
 import { PARTITIONS, type Partition } from './choices.js'
-import { Lifetimes } from '../blocks/lifetimes.js'
+import { Lifetimes, type LabelByKey } from '../blocks/lifetimes.js'
 
 /** How to divide events. */
 export interface PartitionOptions {
@@ -69,9 +69,13 @@ export class Partitioner {
     if (count === 0) return
     if (this.labels.length < count) this.labels = new Uint32Array(count)
     const labels = this.labels.fill(0, 0, count)
-    this.label(batch, labels)
-    for (let i = 0; i < count; i++) if (labels[i] === 0) labels[i] = this.labelOf(NONE)
-    this.lifetimes?.follow(batch, labels)
+    if (this.by === 'shard') {
+      this.lifetimes?.follow(batch, labels, this.labelShards)
+    } else {
+      this.label(batch, labels)
+      for (let i = 0; i < count; i++) if (labels[i] === 0) labels[i] = this.labelOf(NONE)
+      this.lifetimes?.follow(batch, labels)
+    }
     yield* this.gather(batch, labels)
   }
 
@@ -137,10 +141,8 @@ export class Partitioner {
         return
       case 'size-class':
         return this.labelSizes(batch, labels)
-      case 'shard':
-        return this.labelShards(batch, labels)
       default:
-        return this.labelValues(batch, this.by, labels)
+        return this.labelValues(batch, this.by as (typeof U64_KEYS)[number], labels)
     }
   }
 
@@ -175,31 +177,17 @@ export class Partitioner {
     }
   }
 
-  /** By a hash of the block's identity as `Lifetimes` has it, so that even blocks never seen before stay together. */
-  private labelShards(batch: EventBatch, labels: Uint32Array): void {
-    const { mask, count } = batch
-    const index = batch.index.words
-    const address = batch.address.words
-    const oldAddress = batch.oldAddress.words
-    for (let i = 0; i < count; i++) {
-      const has = mask[i] as number
-      let lo = 0
-      let hi = 0
-      if (has & Has.index) {
-        lo = index[2 * i + LO] as number
-        hi = index[2 * i + HI] as number
-      } else {
-        if (has & Has.oldAddress && !(has & Has.outcome && batch.outcome[i] === Outcome.allocated)) {
-          lo = oldAddress[2 * i + LO] as number
-          hi = oldAddress[2 * i + HI] as number
-        }
-        if ((lo | hi) === 0 && has & Has.address) {
-          lo = address[2 * i + LO] as number
-          hi = address[2 * i + HI] as number
-        }
-        if ((lo | hi) === 0) continue
+  /** By a hash of the block's key, so that even the events of a block that was never seen to begin stay together. */
+  private readonly labelShards: LabelByKey = ({ ends, begins, spaces }, labels, from, to) => {
+    for (let i = from, row = 0; i < to; i++, row++) {
+      const space = spaces[row] as number
+      let lo = ends[2 * row + LO] as number
+      let hi = ends[2 * row + HI] as number
+      if ((lo | (hi ^ space)) === 0) {
+        lo = begins[2 * row + LO] as number
+        hi = begins[2 * row + HI] as number
       }
-      labels[i] = this.codeLabel(shardOf(lo, hi, this.shards))
+      labels[i] = (lo | (hi ^ space)) === 0 ? this.labelOf(NONE) : this.codeLabel(shardOf(lo, hi, this.shards))
     }
   }
 

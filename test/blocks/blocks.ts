@@ -11,65 +11,92 @@ export interface Deed {
 
 const NAMES = Object.keys(BlockEffect)
 
-/** What the live set does, written down as directly as can be, over plain events and a Map. */
-export function blocksByMap(events: readonly TraceEvent[]): { deeds: Deed[]; live: number[] } {
-  const live = new Map<string, number>()
-  const freed = new Set<string>()
-  const processes: bigint[] = []
-  const deeds = events.map((event, e): Deed => {
-    const { kind, api, process, index, address = 0n, oldAddress = 0n, size = 0n, outcome } = event
-    if (!['alloc', 'existing', 'free', 'realloc'].includes(kind)) return { did: [] }
-    if (index === undefined && process !== undefined && !processes.includes(process)) processes.push(process)
-    const space = process === undefined ? 0 : processes.indexOf(process)
-    const isPages = api === 'pages'
-    const key = (a: bigint, pages = isPages) => `${space}${pages ? ' pages' : ''} ${a}`
+/** What an event is to do, as directly as the event says it. */
+interface Intent {
+  /** The keys of the block to be ended, the first of which is the one that the event gives; empty for none. */
+  ends: string[]
+  /** The key of the block that begins. */
+  begins?: string
+  /** Why it does neither. */
+  none?: 'nothing' | 'failed'
+  /** The key of the block that a failed realloc leaves as it was. */
+  leaves?: string
+  isIndexed: boolean
+}
+
+/** Which blocks each event is about, by keys that say it all; undefined for events that are about none. */
+export function intentsOf(events: readonly TraceEvent[]): (Intent | undefined)[] {
+  return events.map(({ kind, api, process = 'first', index, ...event }, i) => {
+    const { address = 0n, oldAddress = 0n, size = 0n, outcome } = event
+    if (!['alloc', 'existing', 'free', 'realloc'].includes(kind)) return undefined
+    const isIndexed = index !== undefined
+    // An event without a process is of the first one.
+    const first = events.slice(0, i + 1).find(isPlaced)?.process
+    const space = process === first ? 'first' : process
     const isKernel = api !== undefined && APIS.indexOf(api) >= APIS.indexOf('kmalloc')
-
-    const end = (...keys: string[]): Deed => {
-      const found = keys.find((one) => live.has(one))
-      if (found === undefined)
-        return { did: freed.has(keys[0] as string) && index !== 0n ? ['unknown', 'again'] : ['unknown'] }
-      const ended = live.get(found) as number
-      live.delete(found)
-      freed.add(found)
-      return { did: ['ended'], ended }
-    }
-    const endAt = (a: bigint) => end(key(a), ...(isKernel ? [key(a, !isPages)] : []))
-    const begin = (at: string, before?: Deed): Deed => {
-      const overwritten = live.get(at)
-      live.set(at, before?.ended ?? e + 1)
-      return {
-        did: NAMES.filter(
-          (name) =>
-            name === 'began' || before?.did.includes(name) === true || (name === 'reused' && overwritten !== undefined),
-        ),
-        ...(before?.ended !== undefined && { ended: before.ended }),
-        ...(overwritten !== undefined && { overwritten }),
-      }
-    }
-
-    const nothingLeft = outcome === 'freed' || (outcome !== 'none' && address === 0n && size === 0n)
-    if (index !== undefined) {
-      const at = `index ${index}`
-      if (index === 0n && kind !== 'realloc') return { did: [kind === 'free' ? 'nothing' : 'failed'] }
-      if (kind === 'free') return end(at)
-      if (kind !== 'realloc') return begin(at)
-      return nothingLeft ? end(at) : begin(at, end(at))
-    }
+    const key = (a: bigint, isPages = api === 'pages') =>
+      isIndexed ? `index ${index}` : `process ${space}${isPages ? ' pages' : ''} ${a}`
+    const keys = (a: bigint) => (isKernel ? [key(a), key(a, api !== 'pages')] : [key(a)])
+    const neither = (none: 'nothing' | 'failed', leaves?: string): Intent => ({
+      ends: [],
+      none,
+      isIndexed,
+      ...(leaves !== undefined && { leaves }),
+    })
     if (kind !== 'realloc') {
-      if (address === 0n) return { did: [kind === 'free' ? 'nothing' : 'failed'] }
-      return kind === 'free' ? endAt(address) : begin(key(address))
+      if ((index ?? address) === 0n) return neither(kind === 'free' ? 'nothing' : 'failed')
+      return kind === 'free' ? { ends: keys(address), isIndexed } : { ends: [], begins: key(address), isIndexed }
     }
+    const isFreed = outcome === 'freed' || (outcome !== 'none' && address === 0n && size === 0n)
+    if (isIndexed) return { ends: keys(0n), isIndexed, ...(!isFreed && { begins: key(0n) }) }
     let [from, to] = [outcome === 'allocated' ? 0n : oldAddress, address]
     if (outcome === 'none') {
       if (event.oldAddress === undefined) from = to
       else if (event.address === undefined) to = from
     }
-    if (to === 0n || outcome === 'freed') {
-      if (!nothingLeft) return { did: ['failed'] }
-      return from === 0n ? { did: ['nothing'] } : endAt(from)
+    const ends = from === 0n ? [] : keys(from)
+    if (to !== 0n && outcome !== 'freed') return { ends, begins: key(to), isIndexed }
+    if (!isFreed) return neither('failed', from === 0n ? undefined : key(from))
+    return from === 0n ? neither('nothing') : { ends, isIndexed }
+  })
+}
+
+/** Whether an event is about a block by its address, in a process. */
+function isPlaced({ kind, index, process }: TraceEvent): boolean {
+  return ['alloc', 'existing', 'free', 'realloc'].includes(kind) && index === undefined && process !== undefined
+}
+
+/** What the live set does, written down as directly as can be, over plain events and a Map. */
+export function blocksByMap(events: readonly TraceEvent[]): { deeds: Deed[]; live: number[] } {
+  const live = new Map<string, number>()
+  const freed = new Set<string>()
+  const deeds = intentsOf(events).map((intent, e): Deed => {
+    if (intent === undefined) return { did: [] }
+    const { ends, begins, none, leaves } = intent
+    if (none !== undefined) {
+      const left = leaves === undefined ? undefined : live.get(leaves)
+      return { did: [none], ...(left !== undefined && { ended: left }) }
     }
-    return from === 0n ? begin(key(to)) : begin(key(to), endAt(from))
+    const found = ends.find((one) => live.has(one))
+    const ended = found === undefined ? undefined : live.get(found)
+    const did: string[] = []
+    if (found !== undefined) {
+      did.push('ended')
+      live.delete(found)
+      freed.add(found)
+    } else if (ends.length > 0) {
+      did.push('unknown')
+      if (freed.has(ends[0] as string) && ends[0] !== 'index 0') did.push('again')
+    }
+    if (begins === undefined) return { did, ...(ended !== undefined && { ended }) }
+    const overwritten = live.get(begins)
+    live.set(begins, ended ?? e + 1)
+    did.push('began', ...(overwritten !== undefined ? ['reused'] : []))
+    return {
+      did: NAMES.filter((name) => did.includes(name)),
+      ...(ended !== undefined && { ended }),
+      ...(overwritten !== undefined && { overwritten }),
+    }
   })
   return { deeds, live: [...live.values()].toSorted((a, b) => a - b) }
 }

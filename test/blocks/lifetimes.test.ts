@@ -1,9 +1,35 @@
+import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { TraceEvent } from '../../lib/event/batch.js'
 import { Lifetimes } from '../../lib/blocks/lifetimes.js'
-import { HEADER, inBatches } from '../transforms/events.js'
+import { runs } from '../support/runs.js'
+import { blockEvents, HEADER, inBatches, spacedEvents } from '../transforms/events.js'
+import { follow } from '../transforms/oracle.js'
 
 describe('Lifetimes', () => {
+  it('give labels as a plain map does, in all address spaces', () => {
+    const labels = fc.array(fc.nat({ max: 3 }), { minLength: 80, maxLength: 80 })
+    fc.assert(
+      fc.property(
+        fc.oneof(blockEvents, spacedEvents),
+        labels,
+        fc.integer({ min: 1, max: 90 }),
+        (events, own, batchSize) => {
+          const expected = follow(events, (_, n) => own[n - 1] || undefined).map((label) => label ?? 0)
+          const lifetimes = new Lifetimes()
+          let done = 0
+          const found = inBatches(events, batchSize, HEADER).flatMap((batch) => {
+            const some = Uint32Array.from(own.slice(done, (done += batch.count)))
+            lifetimes.follow(batch, some)
+            return [...some]
+          })
+          expect(found).toEqual(expected)
+        },
+      ),
+      { numRuns: runs(1000) },
+    )
+  })
+
   it('hold the labelled live blocks only', () => {
     const lifetimes = new Lifetimes()
     for (let round = 0n; round < 50n; round++) {

@@ -68,6 +68,32 @@ export const blockEvents: fc.Arbitrary<TraceEvent[]> = fc.array(
   { maxLength: 80 },
 )
 
+const spaced = {
+  kind: fc.constantFrom('alloc' as const, 'free' as const, 'realloc' as const, 'existing' as const, 'free' as const),
+  process: fc.constantFrom(7n, 8n),
+  api: fc.constantFrom('malloc' as const, 'pages' as const, 'kfree' as const, 'kmem_cache_free' as const),
+  index: fc.constantFrom(0n, 1n, 2n),
+  thread: id,
+  address: fc.constantFrom(0n, 0x1000n, 0x2000n),
+  oldAddress: fc.constantFrom(0n, 0x1000n, 0x2000n),
+  size: fc.constantFrom(0n, 10n),
+  outcome: fc.constantFrom(...OUTCOMES),
+}
+
+/** Blocks that meet at few addresses in two processes, as pages and as objects of a kernel, or with an index. */
+export const spacedEvents: fc.Arbitrary<TraceEvent[]> = fc.array(
+  fc.record(spaced, { requiredKeys: ['kind', 'address'] }).map((event) => event as TraceEvent),
+  { maxLength: 60 },
+)
+
+/** The same, with an address and a process on every event, and no index. */
+export const placedEvents: fc.Arbitrary<TraceEvent[]> = fc.array(
+  fc
+    .record({ ...spaced, index: fc.constant(undefined) }, { requiredKeys: ['kind', 'address', 'process'] })
+    .map(({ index: _, ...event }) => event as TraceEvent),
+  { maxLength: 60 },
+)
+
 /** Events in batches of at most `size`. */
 export function inBatches(events: readonly TraceEvent[], size: number, header: TraceHeader): EventBatch[] {
   const batches: EventBatch[] = []

@@ -6,7 +6,7 @@ import type { TraceHeader } from '../../lib/event/header.js'
 import { Filter, type FilterOptions } from '../../lib/transforms/filter.js'
 import { drive } from '../support/drive.js'
 import { runs } from '../support/runs.js'
-import { HEADER, anyEvent, blockEvents, eventsOf, inBatches } from './events.js'
+import { HEADER, anyEvent, blockEvents, eventsOf, inBatches, spacedEvents } from './events.js'
 import { follow, meets } from './oracle.js'
 
 function filtered(options: FilterOptions, events: readonly TraceEvent[], size = BATCH_EVENTS): TraceEvent[] {
@@ -193,10 +193,13 @@ describe('Filter', () => {
         { size: { from: 50n, to: 200n } },
         { thread: [1, 2], kind: ['alloc', 'realloc'] },
         { address: { from: 0x2000n } },
+        { kind: 'alloc', api: ['malloc', 'kfree'], size: { from: 1n } },
+        { process: 7, kind: 'alloc' },
       ]
       const sizes = fc.integer({ min: 1, max: 90 })
+      const anyBlocks = fc.oneof(blockEvents, spacedEvents)
       fc.assert(
-        fc.property(blockEvents, fc.constantFrom(...options), fc.boolean(), sizes, (events, option, invert, size) => {
+        fc.property(anyBlocks, fc.constantFrom(...options), fc.boolean(), sizes, (events, option, invert, size) => {
           const labels = follow(events, (event, n) => (meets(event, n, option) !== invert ? true : undefined))
           expect(filtered({ ...option, invert, lifetimes: true }, events, size)).toEqual(
             events.filter((_, i) => labels[i]),
@@ -270,6 +273,33 @@ describe('Filter', () => {
       expect(filtered(large, events)).toEqual(events.slice(0, 2))
       const moved: TraceEvent = { kind: 'realloc', oldAddress: 7n, address: 1n, size: 1n }
       expect(filtered(large, events.with(2, moved))).toEqual(events.slice(0, 2))
+    })
+
+    it('takes equal addresses in two processes for two blocks', () => {
+      const events: TraceEvent[] = [
+        { kind: 'alloc', process: 1n, address: 0x1000n, size: 5000n },
+        { kind: 'alloc', process: 2n, address: 0x1000n, size: 50n },
+        { kind: 'free', process: 2n, address: 0x1000n },
+        { kind: 'free', process: 1n, address: 0x1000n },
+      ]
+      expect(filtered(large, events)).toEqual([events[0], events[3]])
+      expect(filtered({ kind: 'alloc', size: { to: 50n }, lifetimes: true }, events)).toEqual(events.slice(1, 3))
+    })
+
+    it("tells the pages of a kernel from the objects in them, also where a free is not by the block's own function", () => {
+      const events: TraceEvent[] = [
+        { kind: 'alloc', api: 'pages', address: 0x1000n, size: 4096n },
+        { kind: 'alloc', api: 'kmalloc', address: 0x1000n, size: 8n },
+        { kind: 'free', api: 'kfree', address: 0x1000n },
+        { kind: 'free', api: 'pages', address: 0x1000n },
+      ]
+      expect(filtered({ kind: 'alloc', api: 'pages', lifetimes: true }, events)).toEqual([events[0], events[3]])
+      expect(filtered({ kind: 'alloc', api: 'kmalloc', lifetimes: true }, events)).toEqual(events.slice(1, 3))
+      const byOther: TraceEvent = { kind: 'free', api: 'kfree', address: 0x1000n }
+      expect(filtered({ kind: 'alloc', api: 'pages', lifetimes: true }, events.with(3, byOther))).toEqual([
+        events[0],
+        byOther,
+      ])
     })
 
     it('begins afresh with another trace', () => {

@@ -1,3 +1,4 @@
+import { intentsOf } from '../blocks/blocks.js'
 import type { TraceEvent } from '../../lib/event/batch.js'
 import type { FilterOptions } from '../../lib/transforms/filter.js'
 import type { NamePattern } from '../../lib/transforms/predicates/match.js'
@@ -44,58 +45,30 @@ export function follow<Label>(
   events: readonly TraceEvent[],
   own: (event: TraceEvent, n: number) => Label | undefined,
 ): (Label | undefined)[] {
-  const live = new Map<string, Label>()
+  const live = new Map<string, Label | undefined>()
   let freed: { at: string; label: Label } | undefined
   let allocated: string | undefined
-  const place = (label: Label | undefined, at: string | undefined) => {
-    if (at === undefined) return
-    if (label === undefined) live.delete(at)
-    else live.set(at, label)
-    if (freed?.at === at) freed = undefined
-  }
+  const intents = intentsOf(events)
   return events.map((event, i) => {
-    const byIndex = event.index !== undefined
-    const at = byIndex ? `index ${event.index}` : event.address ? `address ${event.address}` : undefined
     const label = own(event, i + 1)
-    switch (event.kind) {
-      case 'alloc':
-      case 'existing':
-        place(label, at)
-        if (!byIndex && at !== undefined) {
-          if (label !== undefined) allocated = at
-        }
-        return label
-      case 'free': {
-        const followed = at === undefined ? undefined : live.get(at)
-        if (at === undefined || followed === undefined) return label
-        live.delete(at)
-        if (!byIndex) freed = { at, label: followed }
-        return followed
-      }
-      case 'realloc': {
-        const noNew = !event.address
-        const ends = event.outcome === 'freed' || (event.outcome !== 'none' && noNew && !event.size)
-        const hasOld = event.outcome !== 'allocated' && event.oldAddress
-        const old = byIndex ? at : hasOld ? `address ${event.oldAddress}` : undefined
-        let followed = old === undefined ? undefined : live.get(old)
-        const wasLive = followed !== undefined
-        if (followed === undefined && !byIndex) {
-          if (at !== undefined && at === allocated) followed = live.get(at)
-          if (followed === undefined && old !== undefined && freed?.at === old) followed = freed.label
-        }
-        const result = followed ?? label
-        if (ends) {
-          if (wasLive) live.delete(old as string)
-        } else if (at !== undefined) {
-          if (wasLive) live.delete(old as string)
-          place(result, at)
-        } else if (event.outcome === 'none') {
-          place(result, old)
-        }
-        return result
-      }
-      default:
-        return label
+    const intent = intents[i]
+    if (intent === undefined) return label
+    const { ends, begins, leaves, isIndexed } = intent
+    const found = ends.find((one) => live.has(one))
+    let followed = live.get(found ?? leaves ?? '')
+    if (event.kind === 'realloc' && !isIndexed && followed === undefined) {
+      // Its malloc or its free may have been recorded just before it.
+      if (begins !== undefined && begins === allocated) followed = live.get(begins)
+      if (freed !== undefined && [ends[0], leaves].includes(freed.at)) followed ??= freed.label
     }
+    if (found !== undefined) live.delete(found)
+    if (event.kind === 'free' && followed !== undefined && !isIndexed)
+      freed = { at: ends[0] as string, label: followed }
+    const result = followed ?? label
+    if (begins === undefined) return result
+    live.set(begins, result)
+    if (freed?.at === begins) freed = undefined
+    if (event.kind !== 'realloc' && result !== undefined && !isIndexed) allocated = begins
+    return result
   })
 }

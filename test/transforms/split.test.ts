@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { BATCH_EVENTS, EventBatch, batchesOf, type TraceEvent } from '../../lib/event/batch.js'
 import { PARTITIONS } from '../../lib/transforms/choices.js'
 import { Partitioner, type PartitionOptions } from '../../lib/transforms/split.js'
-import { HEADER, anyEvent, blockEvents, eventsOf, inBatches } from './events.js'
+import { HEADER, anyEvent, blockEvents, eventsOf, inBatches, placedEvents, spacedEvents } from './events.js'
 import { follow } from './oracle.js'
 
 function parts(options: PartitionOptions, batches: Iterable<EventBatch>): Map<string, TraceEvent[]> {
@@ -52,7 +52,7 @@ describe('Partitioner', () => {
 
   it.each(ways)('divides by %s of the allocation with lifetimes', (by) => {
     fc.assert(
-      fc.property(blockEvents, fc.integer({ min: 1, max: 90 }), (events, size) => {
+      fc.property(fc.oneof(blockEvents, spacedEvents), fc.integer({ min: 1, max: 90 }), (events, size) => {
         const keys = follow(events, (event) => keyOf(by, event))
         const expected = grouped(events, (_, i) => keys[i] as string)
         expect(parts({ by, lifetimes: true }, inBatches(events, size, HEADER))).toEqual(expected)
@@ -83,13 +83,19 @@ describe('Partitioner', () => {
   it('keeps all events of a block in one shard', () => {
     fc.assert(
       fc.property(
-        blockEvents,
+        fc.oneof(blockEvents, placedEvents),
         fc.integer({ min: 1, max: 5 }),
         fc.integer({ min: 1, max: 90 }),
         (events, shards, size) => {
-          // Which shard a block begins in is the partitioner's choice; ask it with each event alone.
-          const alone = (event: TraceEvent) =>
-            [...parts({ by: 'shard', shards }, inBatches([event], 1, HEADER)).keys()][0]
+          // Which shard a block begins in is the partitioner's choice. It is asked with each event alone, after events
+          // without a block that number the processes in the same order.
+          const processes = [...new Set(events.flatMap(({ process }) => process ?? []))]
+          const before = processes.map((process): TraceEvent => ({ kind: 'free', process, address: 0n }))
+          const alone = (event: TraceEvent) => {
+            const batches = inBatches([...before, event], 1, HEADER)
+            const partitioner = new Partitioner({ by: 'shard', shards })
+            return batches.flatMap((batch) => [...partitioner.partition(batch)]).at(-1)?.key
+          }
           const keys = follow(events, alone)
           const divided = parts({ by: 'shard', shards }, inBatches(events, size, HEADER))
           expect(divided).toEqual(grouped(events, (_, i) => keys[i] as string))

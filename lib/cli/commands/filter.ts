@@ -40,7 +40,7 @@ export const filter: Command = {
     'With --lifetimes the later realloc and free of every allocation that is kept are kept too. It drops nothing that meets the criteria by itself, such as a free of ' +
     'another block by the thread asked for: for whole lives of blocks and nothing else, ask for allocations (--kind alloc).\n' +
     'The input may be in any format; the output is NDJSON unless --to or the name after -o says otherwise.',
-  memory: 'constant; with --lifetimes it grows with the kept blocks that are live (about 40 bytes each).',
+  memory: 'constant; with --lifetimes it grows with the kept blocks that are live (35 to 65 bytes each).',
   flags: [
     ...CRITERIA,
     { name: 'invert', short: 'v', help: 'Keep the events that do not meet all criteria' },

@@ -14,7 +14,7 @@ export const split: Command = {
     'The order of events of different files is lost, unless they have times or sequence numbers, by which hf-merge puts the files together again.\n' +
     'The format is that of the names, unless --to gives it; names that end in .gz are compressed.',
   memory:
-    'about 200 kB for each file; with --lifetimes and for shards it grows with the live blocks too (about 40 bytes each).',
+    'about 200 kB for each file; with --lifetimes and for shards it grows with the live blocks too (35 to 65 bytes each).',
   flags: [
     { name: 'by', value: 'KEY', help: 'What to divide by', values: PARTITIONS },
     { name: 'shards', value: 'N', help: 'How many shards there are, with --by shard (default 2)' },

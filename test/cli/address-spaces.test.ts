@@ -1,0 +1,82 @@
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { scratch, shell } from '../support/commands.js'
+
+const lines = (...records: readonly object[]) => records.map((record) => `${JSON.stringify(record)}\n`).join('')
+const header = { kind: 'header', format: 'replay', timeUnit: 'ns' }
+
+/** A program that allocates and frees one block, at the address that another program uses too. */
+function trace(size: number, from: number, to: number): string {
+  const block = { thread: 1, address: '0x1000' }
+  return lines(
+    header,
+    { kind: 'alloc', ...block, time: from, size },
+    { kind: 'free', ...block, time: to },
+    { kind: 'end', events: 2 },
+  )
+}
+
+/** Pages, an object in them, and the ends of both. */
+const kernel = lines(
+  { kind: 'header', format: 'kmemtrace' },
+  { kind: 'alloc', api: 'pages', address: '0x1000', size: 4096 },
+  { kind: 'alloc', api: 'kmalloc', address: '0x1000', size: 64 },
+  { kind: 'free', api: 'kfree', address: '0x1000' },
+  { kind: 'free', api: 'pages', address: '0x1000' },
+  { kind: 'end', events: 4 },
+)
+
+interface Figures {
+  leaked: { blocks: number }
+  faults: { unknownFrees: number }
+  events: number
+}
+
+async function figures(line: string, input = ''): Promise<[events: number, leaked: number, unknown: number]> {
+  const { code, stdout, stderr } = await shell(`set -o pipefail; ${line}`, input)
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+  const { events, leaked, faults } = JSON.parse(stdout.toString()) as Figures
+  return [events, leaked.blocks, faults.unknownFrees]
+}
+
+describe('Equal addresses of two processes', () => {
+  test('are two blocks for hf-filter --lifetimes, hf-verify and hf-stats', async () => {
+    const folder = scratch()
+    writeFileSync(join(folder, 'a.ndjson'), trace(5000, 1, 8))
+    writeFileSync(join(folder, 'b.ndjson'), trace(6000, 2, 4))
+    const merge = `cd ${folder} && hf-merge --by time --number-processes a.ndjson b.ndjson`
+    expect(await figures(`${merge} | hf-stats --json`)).toEqual([4, 0, 0])
+    expect(await figures(`${merge} | hf-filter --kind alloc --size 4K.. --lifetimes | hf-stats --json`)).toEqual([
+      4, 0, 0,
+    ])
+    expect(await figures(`${merge} | hf-filter --kind alloc --size ..5500 --lifetimes | hf-stats --json`)).toEqual([
+      2, 0, 0,
+    ])
+    expect((await shell(`${merge} | hf-verify`)).code).toBe(0)
+  })
+
+  test.each(['--by size-class --lifetimes', '--by process', '--by shard --shards 3'])(
+    'stay whole in the parts of hf-split %s',
+    async (how) => {
+      const folder = scratch()
+      writeFileSync(join(folder, 'a.ndjson'), trace(5000, 1, 8))
+      writeFileSync(join(folder, 'b.ndjson'), trace(60, 2, 4))
+      const line = `cd ${folder} && hf-merge --by time --number-processes a.ndjson b.ndjson | hf-split ${how} -o 'part-{}.ndjson'`
+      expect(await shell(line)).toMatchObject({ code: 0, stderr: '' })
+      const parts = readdirSync(folder).filter((name) => name.startsWith('part-'))
+      expect(parts).not.toContain('part-none.ndjson')
+      for (const part of parts) {
+        expect((await figures(`hf-stats --json ${join(folder, part)}`)).slice(1)).toEqual([0, 0])
+        expect(readFileSync(join(folder, part), 'utf8')).toContain('"kind":"free"')
+      }
+    },
+  )
+})
+
+test('Pages and objects of a kernel at one address are two blocks', async () => {
+  const filter = (api: string) => `hf-filter --kind alloc --api ${api} --lifetimes | hf-stats --json`
+  expect(await figures('hf-stats --json', kernel)).toEqual([4, 0, 0])
+  expect(await figures(filter('pages'), kernel)).toEqual([2, 0, 0])
+  expect(await figures(filter('kmalloc'), kernel)).toEqual([2, 0, 0])
+})
