@@ -7,6 +7,8 @@ export interface Deed {
   did: string[]
   ended?: number
   overwritten?: number
+  /** The block that a failed realloc left as it was. */
+  left?: number
 }
 
 const NAMES = Object.keys(BlockEffect)
@@ -75,7 +77,7 @@ export function blocksByMap(events: readonly TraceEvent[]): { deeds: Deed[]; liv
     const { ends, begins, none, leaves } = intent
     if (none !== undefined) {
       const left = leaves === undefined ? undefined : live.get(leaves)
-      return { did: [none], ...(left !== undefined && { ended: left }) }
+      return { did: [none], ...(left !== undefined && { left }) }
     }
     const found = ends.find((one) => live.has(one))
     const ended = found === undefined ? undefined : live.get(found)

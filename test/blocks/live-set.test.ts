@@ -30,11 +30,12 @@ function byLiveSet(
       const row = isWhole ? i : 0
       const effect = effects[row] as number
       const [from, to] = [ended[row] as number, begun[row] as number]
-      if ((effect & BlockEffect.failed) === 0) expect(from !== 0).toBe((effect & BlockEffect.ended) !== 0)
+      const isFailed = effect === BlockEffect.failed
+      if (!isFailed) expect(from !== 0).toBe((effect & BlockEffect.ended) !== 0)
       expect(to !== 0).toBe((effect & BlockEffect.began) !== 0)
       deeds.push({
         did: NAMES.filter(([, bit]) => (effect & bit) !== 0).map(([name]) => name),
-        ...(from !== 0 && { ended: words[from] as number }),
+        ...(from !== 0 && { [isFailed ? 'left' : 'ended']: words[from] as number }),
         ...((effect & BlockEffect.reused) !== 0 && { overwritten: words[to] as number }),
       })
       if (to !== 0) words[to] = from !== 0 ? (words[from] as number) : deeds.length
