@@ -45,12 +45,16 @@ export async function* gunzip(
   zlibSync?: ZlibSync,
 ): AsyncGenerator<Uint8Array, void, void> {
   const input = new Compressed(source)
-  if (zlibSync !== undefined) {
-    yield* inflateSync(input, zlibSync)
-    if (!(await atNextMember(input))) return
+  try {
+    if (zlibSync !== undefined) {
+      yield* inflateSync(input, zlibSync)
+      if (!(await atNextMember(input))) return
+    }
+    do yield* inflateMember(input)
+    while (await atNextMember(input))
+  } finally {
+    await input.close()
   }
-  do yield* inflateMember(input)
-  while (await atNextMember(input))
 }
 
 /** The compressed bytes, pulled as they are needed, with their offset. */
@@ -73,6 +77,11 @@ class Compressed {
       this.rest = chunk.value
     }
     return true
+  }
+
+  /** Nothing more is wanted of the source. */
+  async close(): Promise<void> {
+    await this.chunks.return?.()
   }
 
   use(n: number): void {

@@ -20,12 +20,12 @@ export * as replay from './replay.js'
 
 /** Keeps some of the events: a Transform of `EventBatch` objects. @throws RangeError on options that make no sense */
 export function filter(options: FilterOptions): Transform {
-  return transformStream(new Filter(options))
+  return transformStream(new Filter(options), { name: 'filter()' })
 }
 
 /** Changes events: a Transform of `EventBatch` objects. @throws RangeError on options that make no sense */
 export function map(options: MapOptions): Transform {
-  return transformStream(new Mapper(options))
+  return transformStream(new Mapper(options), { name: 'map()' })
 }
 
 export { HI, LO } from '../bytes/u64.js'

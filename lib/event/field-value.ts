@@ -62,6 +62,7 @@ export function show(value: unknown): string {
   if (typeof value === 'string') return JSON.stringify(showText(value))
   if (typeof value === 'bigint') return `${value}n`
   if (typeof value === 'function') return 'a function'
+  if (Array.isArray(value)) return 'an array'
   if (typeof value !== 'object' || value === null) return String(value)
   const name = (Object.getPrototypeOf(value) as { constructor?: { name?: unknown } } | null)?.constructor?.name
   return typeof name === 'string' && name !== '' ? `an object of type ${showText(name)}` : 'an object'

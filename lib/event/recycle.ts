@@ -1,5 +1,5 @@
 import { recycleChunk } from '../bytes/chunks.js'
-import { EventBatch } from './batch.js'
+import { isEventBatch, type EventBatch } from './batch.js'
 
 /**
  * Gives the memory of a batch, or of a chunk that an encoder made, to later ones. A decoder that gets its batches back
@@ -11,6 +11,6 @@ import { EventBatch } from './batch.js'
  * to the garbage collector.
  */
 export function recycle(result: EventBatch | Uint8Array): void {
-  if (result instanceof EventBatch) result.recycle()
+  if (isEventBatch(result)) result.recycle()
   else recycleChunk(result)
 }

@@ -1,12 +1,12 @@
 import type { Transform } from 'node:stream'
-import { generatorStream } from './generator.js'
+import { byteStream } from './generator.js'
 
 /**
  * Deflates to gzip. When the stream before it fails, what came before is still written, but the member is left without
  * its end: what is inside may be a format that cannot tell by itself that it was cut.
  */
 export function gzip(options: { level?: number } = {}): Transform {
-  return generatorStream(async function* (source) {
+  return byteStream('gzip()', async function* (source) {
     const { constants, createGzip } = await import('node:zlib')
     const deflate = createGzip({ level: options.level ?? constants.Z_DEFAULT_COMPRESSION })
     let wake: () => void = () => {}

@@ -8,7 +8,7 @@ import type { Stage } from '../event/stage.js'
 import type { Format } from '../event/format.js'
 import { counted } from './counter.js'
 import { UpToCut, upToCut } from './cut.js'
-import { generatorStream, peek, runStage, type Peeked } from './generator.js'
+import { byteStream, peek, runStage, type Peeked } from './generator.js'
 
 /** A stream shorter than this is sniffed whole; of a longer one, whatever the first chunks hold. */
 const HEAD_BYTES = 64
@@ -54,7 +54,7 @@ export interface DecodeAnyOptions extends ReadOptions {
  * @throws TraceError (as the stream's error) ERR_TRACE_UNKNOWN_FORMAT when the first bytes fit no format
  */
 export function decodeAny(options: DecodeAnyOptions = {}): Transform {
-  return generatorStream((source, stream) => decodeBytes(source, options, stream, counted(stream, options)))
+  return byteStream('decodeAny()', (source, stream) => decodeBytes(source, options, stream, counted(stream, options)))
 }
 
 /**
@@ -68,7 +68,15 @@ export async function* decodeBytes<Out>(
   stream: EventEmitter,
   behind: Stage<EventBatch, Out>,
 ): AsyncGenerator<Out> {
-  const { format, decode, close, head, whole } = await find(await peek(source, HEAD_BYTES), options)
+  const first = await peek(source, HEAD_BYTES)
+  let found: Found
+  try {
+    found = await find(first, options)
+  } catch (error) {
+    await first.whole.return()
+    throw error
+  }
+  const { format, decode, close, head, whole } = found
   const { onCut, recycle = false } = options
   try {
     options.onFormat?.(format)

@@ -5,7 +5,7 @@ import type { ZlibSync } from '../compression/gunzip.js'
 import { isGzip, isZip, MAGIC_BYTES } from '../compression/magic.js'
 import type { TraceError } from '../event/error.js'
 import { upToCut } from './cut.js'
-import { generatorStream, peek, runStage } from './generator.js'
+import { byteStream, peek, runStage } from './generator.js'
 
 /** How gzip is inflated: `zlib-sync` in step with the decoder, or `node:zlib` in the thread pool. */
 export type Inflater = 'zlib-sync' | 'node:zlib'
@@ -43,7 +43,7 @@ export interface DecompressOptions {
  * inflated was read.
  */
 export function decompress(options: DecompressOptions = {}): Transform {
-  return generatorStream((source, stream) => inflate(source, options, stream))
+  return byteStream('decompress()', (source, stream) => inflate(source, options, stream))
 }
 
 /** What `decompress` does, without a stream around it; warnings are emitted on `stream`. */

@@ -1,5 +1,8 @@
 import type { Readable, Writable } from 'node:stream'
 
+/** Marks failures. Like the other symbols here it is the same for all copies of the package in a process. */
+const FAILURE = Symbol.for('heapflow.Failure')
+
 /**
  * How a failure travels so that nothing before it is lost.
  *
@@ -9,10 +12,19 @@ import type { Readable, Writable } from 'node:stream'
  */
 export class Failure {
   constructor(readonly error: Error) {}
+
+  get [FAILURE](): true {
+    return true
+  }
+}
+
+/** Whether a chunk is a `Failure`, made by this copy of the package or by another one. */
+export function isFailure(chunk: unknown): chunk is Failure {
+  return typeof chunk === 'object' && chunk !== null && FAILURE in chunk
 }
 
 /** A method with this name tells a stream that its consumer understands a `Failure` in the queue. */
-export const passFailures = Symbol('heapflow.passFailures')
+export const passFailures = Symbol.for('heapflow.passFailures')
 
 /** A stream that can end with a `Failure`. */
 export interface PassesFailures {
@@ -20,7 +32,7 @@ export interface PassesFailures {
 }
 
 /** Marks a stream that understands a `Failure` in its input. */
-export const acceptsFailures = Symbol('heapflow.acceptsFailures')
+export const acceptsFailures = Symbol.for('heapflow.acceptsFailures')
 
 /** Tells each of our streams that is piped into `stream` to pass failures on in band. Returns `stream`. */
 export function acceptFailures<S extends Writable>(stream: S): S {

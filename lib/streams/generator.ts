@@ -4,37 +4,50 @@ import { transform as through } from 'through2'
 import type { EventBatch } from '../event/batch.js'
 import { recycle } from '../event/recycle.js'
 import type { Stage } from '../event/stage.js'
-import { acceptFailures, allAccept, Failure, failWhenDrained, passFailures, type PassesFailures } from './failure.js'
 import { asBuffer } from './as-buffer.js'
+import { acceptFailures, allAccept, Failure, failWhenDrained, passFailures, type PassesFailures } from './failure.js'
+import { batchesIn, bytesOf } from './intake.js'
 import { QUEUED } from './stage.js'
 
 /**
- * A Transform in object mode from an async generator over chunks of bytes, or whatever else is written to it; the
- * generator's errors come after its results.
+ * A Transform in object mode from an async generator over the chunks of bytes that are written to it. The generator's
+ * errors come after its results.
+ * @param name what messages about a wrong chunk call the stream
  */
-export function generatorStream<In extends object = Uint8Array>(
-  generate: (source: AsyncIterable<In>, stream: Transform) => AsyncIterable<unknown>,
+export function byteStream(
+  name: string,
+  generate: (source: AsyncIterable<Uint8Array>, stream: Transform) => AsyncIterable<unknown>,
+): Transform {
+  return generatorStream((source, stream) => generate(bytesOf(source, name), stream))
+}
+
+/** The same over batches of events; plain events that are written to it are collected into batches. */
+export function eventStream(
+  name: string,
+  generate: (source: AsyncIterable<EventBatch>, stream: Transform) => AsyncIterable<unknown>,
+): Transform {
+  return generatorStream((source, stream) => generate(batchesIn(source, name), stream))
+}
+
+function generatorStream(
+  generate: (source: AsyncIterable<unknown>, stream: Transform) => AsyncIterable<unknown>,
 ): Transform {
   let inBand = false
-  const stream = through(
-    { objectMode: true, highWaterMark: QUEUED },
-    async function* (source: AsyncIterable<In | string | Failure>) {
-      // through2 starts the generator while it makes the stream, which `generate` may want to use.
-      await Promise.resolve()
-      let error: Error
-      try {
-        for await (const item of generate(itemsOf(source), stream))
-          yield item instanceof Uint8Array ? asBuffer(item) : item
-        return
-      } catch (caught) {
-        error = caught as Error
-      }
-      if (inBand && allAccept(stream)) yield new Failure(error)
-      else failWhenDrained(stream, error)
-      // The stream must not end as if it were whole; it is destroyed once its consumer has seen the error.
-      await new Promise<never>(() => {})
-    },
-  ) as Transform & PassesFailures
+  const stream = through({ objectMode: true, highWaterMark: QUEUED }, async function* (source: AsyncIterable<unknown>) {
+    // through2 starts the generator while it makes the stream, which `generate` may want to use.
+    await Promise.resolve()
+    let error: Error
+    try {
+      for await (const item of generate(source, stream)) yield item instanceof Uint8Array ? asBuffer(item) : item
+      return
+    } catch (caught) {
+      error = caught as Error
+    }
+    if (inBand && allAccept(stream)) yield new Failure(error)
+    else failWhenDrained(stream, error)
+    // The stream must not end as if it were whole; it is destroyed once its consumer has seen the error.
+    await new Promise<never>(() => {})
+  }) as Transform & PassesFailures
   // through2 replaces `_read` by its own; without the Transform's, a write that waits for the reader waits for ever.
   const wake = stream._read
   const prototype = Object.getPrototypeOf(stream) as Transform
@@ -46,14 +59,6 @@ export function generatorStream<In extends object = Uint8Array>(
     inBand = true
   }
   return acceptFailures(stream)
-}
-
-async function* itemsOf<In extends object>(source: AsyncIterable<In | string | Failure>): AsyncGenerator<In> {
-  for await (const chunk of source) {
-    if (chunk instanceof Failure) throw chunk.error
-    // Only streams of bytes are written text to.
-    yield typeof chunk === 'string' ? (Buffer.from(chunk) as object as In) : chunk
-  }
 }
 
 /**
@@ -76,34 +81,45 @@ export async function* runStage<In extends Uint8Array | EventBatch, Out>(
     }
   }
   const inputs = source[Symbol.asyncIterator]()
+  let isOpen = true
   let last: In | undefined
-  for (;;) {
-    let input: IteratorResult<In>
-    try {
-      input = await inputs.next()
-    } catch (error) {
-      // What the stage holds back came before the fault.
-      stage.cut()
+  try {
+    for (;;) {
+      let input: IteratorResult<In>
+      try {
+        input = await inputs.next()
+      } catch (error) {
+        isOpen = false
+        // What the stage holds back came before the fault.
+        stage.cut()
+        yield* results()
+        throw error
+      }
+      if (input.done === true) break
+      stage.feed(input.value)
+      if (recycles && last !== undefined) recycle(last)
+      last = input.value
       yield* results()
-      throw error
     }
-    if (input.done === true) break
-    stage.feed(input.value)
-    if (recycles && last !== undefined) recycle(last)
-    last = input.value
+    isOpen = false
+    stage.end()
     yield* results()
+  } finally {
+    // The stage failed, or nobody wants its results any more.
+    if (isOpen) await inputs.return?.()
   }
-  stage.end()
-  yield* results()
 }
+
+/** What `Peeked.whole` is. */
+export type Rest = AsyncIterableIterator<Uint8Array> & { return(): Promise<IteratorResult<Uint8Array>> }
 
 /** A source of chunks that has been read up to some length, to be read again from the beginning. */
 export interface Peeked {
   /** The first bytes: at least as many as were asked for, unless the source is shorter. */
   readonly head: Uint8Array
-  /** All of the source, `head` included. */
-  readonly whole: AsyncIterable<Uint8Array>
-  /** What the source failed with behind `head`, if it did; `whole` fails with it too. */
+  /** All of the source, `head` included. Its `return` closes the source, whether or not reading has begun. */
+  readonly whole: Rest
+  /** What the source failed with after `head`, if it did; `whole` fails with it too. */
   readonly failure: unknown
 }
 
@@ -127,10 +143,25 @@ export async function peek(
   } catch (error) {
     failure = error
   }
-  const whole = (async function* () {
-    if (head.length > 0) yield head
-    if (failure !== undefined) throw failure
-    yield* { [Symbol.asyncIterator]: () => chunks }
-  })()
+  let state: 'head' | 'rest' | 'closed' = 'head'
+  const whole: Rest = {
+    async next() {
+      if (state === 'closed') return { done: true, value: undefined }
+      if (state === 'head') {
+        state = 'rest'
+        if (head.length > 0) return { done: false, value: head }
+      }
+      if (failure !== undefined) throw failure
+      return chunks.next()
+    },
+    async return() {
+      if (state !== 'closed' && failure === undefined) await chunks.return?.()
+      state = 'closed'
+      return { done: true, value: undefined }
+    },
+    [Symbol.asyncIterator]() {
+      return this
+    },
+  }
   return { head, whole, failure }
 }

@@ -1,6 +1,7 @@
-import type { Readable } from 'node:stream'
+import { addAbortSignal, type Readable } from 'node:stream'
 import { EventBatch } from '../event/batch.js'
 import { fieldSet, Has, Kind } from '../event/fields.js'
+import { checkOptions, type OptionNames } from '../event/options.js'
 import type { BatchTransform } from '../event/stage.js'
 import { Merger, type MergeOptions } from '../transforms/merge.js'
 import type { MergeOrder } from '../order/order-audit.js'
@@ -32,7 +33,11 @@ export interface MergeInputsOptions extends Omit<MergeOptions, 'by'> {
    * the inputs have them.
    */
   readonly by?: MergeOrder
+  /** Ends the stream with an AbortError, and closes all files. */
+  readonly signal?: AbortSignal
 }
+
+const OPTIONS: OptionNames<MergeInputsOptions> = { by: true, window: true, signal: true }
 
 /** Traces cannot be put in order, for their events have neither sequence numbers nor times. */
 export class NoOrderError extends Error {}
@@ -57,7 +62,8 @@ export type MergedStream = Readable &
  * `TooManyFilesError` before it gives any events when not all files can be open at once.
  */
 export function mergeInputs(inputs: readonly MergeInput[], options: MergeInputsOptions = {}): MergedStream {
-  return merged(inputs, (sources, stream) => interleave(sources, options, stream))
+  checkOptions(options, OPTIONS, 'mergeInputs')
+  return merged(inputs, options.signal, (sources, stream) => interleave(sources, options, stream))
 }
 
 /**
@@ -65,8 +71,12 @@ export function mergeInputs(inputs: readonly MergeInput[], options: MergeInputsO
  * turn; as in `mergeInputs` otherwise. It ends with the first that fails: whatever came behind would make that one look
  * whole.
  */
-export function concatInputs(inputs: readonly MergeInput[]): MergedStream {
-  return merged(inputs, concatenate)
+export function concatInputs(
+  inputs: readonly MergeInput[],
+  options: Pick<MergeInputsOptions, 'signal'> = {},
+): MergedStream {
+  checkOptions(options, { signal: true }, 'concatInputs')
+  return merged(inputs, options.signal, concatenate)
 }
 
 /** An input, opened when it is first read. */
@@ -109,7 +119,7 @@ class Source {
 
   close(): void {
     this.isClosed = true
-    this.trace?.close()
+    void this.trace?.close()
   }
 
   private open(): OpenTrace {
@@ -125,6 +135,7 @@ class Source {
 
 function merged(
   inputs: readonly MergeInput[],
+  signal: AbortSignal | undefined,
   combine: (sources: readonly Source[], stream: Readable) => AsyncGenerator<EventBatch>,
 ): MergedStream {
   const chunkBytes = Math.min(MAX_CHUNK_BYTES, Math.max(MIN_CHUNK_BYTES, Math.floor(CHUNKS_BYTES / inputs.length)))
@@ -136,6 +147,7 @@ function merged(
     }
   }
   const stream: Readable = sourceStream(run, () => sources.forEach((source) => source.close()))
+  if (signal !== undefined) addAbortSignal(signal, stream)
   return Object.assign(stream, { bytesRead: () => sources.reduce((sum, source) => sum + source.bytesRead(), 0) })
 }
 
@@ -155,7 +167,7 @@ async function* interleave(
   const heads = await readHeads(sources, failures)
   const merger = new Merger(
     sources.map(({ name }) => name),
-    { ...options, by: options.by ?? orderOf(heads) },
+    { by: options.by ?? orderOf(heads), ...(options.window !== undefined && { window: options.window }) },
   )
   const feed = (input: number, batch: EventBatch): void => {
     try {

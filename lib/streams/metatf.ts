@@ -12,7 +12,7 @@ import type { Dtd } from '../metatf/model.js'
 import { counted } from './counter.js'
 import type { ReadOptions } from './decode.js'
 import { DTD_PATH, findDtd, NoDtdError } from './dtd-files.js'
-import { generatorStream, peek, runStage } from './generator.js'
+import { byteStream, peek, runStage } from './generator.js'
 
 /** How a trace in Meta-TF is read. */
 export interface MetaTfOptions extends ReadOptions {
@@ -45,7 +45,7 @@ export interface MetaTf {
  * @throws TraceError (as the stream's error), or a DtdError
  */
 export function decodeMetaTf(options: MetaTfOptions): Transform {
-  return generatorStream(async function* (source, stream) {
+  return byteStream('decodeMetaTf()', async function* (source, stream) {
     const { head, whole, failure } = await peek(source, isTelling)
     const { format, decode, close } = recognise(head, options, failure)
     const { recycle = false } = options

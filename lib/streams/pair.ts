@@ -1,5 +1,6 @@
 import type { Transform } from 'node:stream'
 import type { EncodeOptions, WritableFormat } from '../event/format.js'
+import { namespaceOf } from './intake.js'
 import { decoderStream, encoderStream } from './stage.js'
 
 /** A format as a pair of Transforms: what each subpath of the package exports. */
@@ -18,14 +19,9 @@ export interface StreamPair<DecodeOptions extends object, FormatEncodeOptions ex
 
 /** Makes the pair of streams of a format. */
 export function streamPair<D extends object, E extends object>(format: WritableFormat<D, E>): StreamPair<D, E> {
+  const name = namespaceOf(format.name)
   return {
-    decode: (options) => decoderStream(format.decoder(options)),
-    encode: (options) => {
-      const encoder = format.encoder(options)
-      const stream = encoderStream(encoder)
-      return stream.on('end', () => {
-        if (encoder.losses.counts.size > 0) stream.emit('losses', encoder.losses.counts)
-      })
-    },
+    decode: (options) => decoderStream(format.decoder(options), { name: `${name}.decode()` }),
+    encode: (options) => encoderStream(format.encoder(options), { name: `${name}.encode()` }),
   }
 }

@@ -6,7 +6,7 @@ import { SORT_MEMORY, type OrderField } from '../transforms/choices.js'
 import { HeldEvents, type KeyedBatch } from '../order/held-events.js'
 import { Interleaver } from '../order/interleave.js'
 import { OrderKeys } from '../order/order.js'
-import { generatorStream } from './generator.js'
+import { eventStream } from './generator.js'
 import { SpillFile, type Run } from './io/spill.js'
 
 /** Batches of a run are small, for one of each run is in memory while they are merged. */
@@ -41,7 +41,7 @@ export interface SortOptions {
  * the field.
  */
 export function sort(options: SortOptions): Transform {
-  return generatorStream<EventBatch>(async function* (source, stream) {
+  return eventStream('sort()', async function* (source, stream) {
     const held = new HeldEvents()
     let sorter: TraceSorter | undefined
     let failure: unknown

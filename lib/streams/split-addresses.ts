@@ -3,8 +3,17 @@ import { FIELD_NAMES } from '../formats/hatf/layout.js'
 import { Joiner } from '../formats/hatf/split/join.js'
 import { Separator } from '../formats/hatf/split/separate.js'
 import { Tracks, type HatfField, type SplitOptions } from '../formats/hatf/split/tracks.js'
-import { acceptFailures, allAccept, Failure, failWhenDrained, passFailures, type PassesFailures } from './failure.js'
-import { generatorStream } from './generator.js'
+import {
+  acceptFailures,
+  allAccept,
+  Failure,
+  failWhenDrained,
+  isFailure,
+  passFailures,
+  type PassesFailures,
+} from './failure.js'
+import { byteStream } from './generator.js'
+import { isBytes, wrongChunk } from './intake.js'
 import { QUEUED } from './stage.js'
 import { asBuffer } from './as-buffer.js'
 
@@ -54,8 +63,12 @@ export class HatfSplitter extends Writable {
     encoding: BufferEncoding,
     done: (error?: Error | null) => void,
   ): void {
-    if (chunk instanceof Failure) {
+    if (isFailure(chunk)) {
       done(chunk.error)
+      return
+    }
+    if (!isBytes(chunk)) {
+      void wrongChunk(chunk, 'bytes', 'hatf.splitAddresses()').then(done)
       return
     }
     this.separator.feed(typeof chunk === 'string' ? Buffer.from(chunk, encoding) : chunk)
@@ -181,7 +194,7 @@ export function joinStream(
   const sources = fields.map((name) => streams[name] as Readable)
   // An error that comes before the stream is read must wait until it is.
   for (const source of sources) source.on('error', () => {})
-  return generatorStream(async function* (main) {
+  return byteStream('hatf.joinStream()', async function* (main) {
     const joiner = new Joiner({ ...options, fields })
     const inputs = [main, ...sources].map((source: AsyncIterable<Uint8Array>) => source[Symbol.asyncIterator]())
     try {

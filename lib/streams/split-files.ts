@@ -1,10 +1,13 @@
 import { open, type FileHandle } from 'node:fs/promises'
 import { Writable } from 'node:stream'
 import { gzipSync } from 'node:zlib'
-import type { EventBatch } from '../event/batch.js'
+import { isEventBatch, type EventBatch } from '../event/batch.js'
+import { EventCollector } from '../event/collector.js'
 import { TraceError } from '../event/error.js'
 import { recycle } from '../event/recycle.js'
 import type { Encoder } from '../event/stage.js'
+import type { TraceEvent } from '../event/trace-event.js'
+import { isEvent, wrongChunk } from './intake.js'
 import { Partitioner, type PartitionOptions } from '../transforms/split.js'
 
 /** A part is written when it has this many bytes waiting; many small parts would else be many small writes. */
@@ -53,6 +56,7 @@ export class SplitFiles extends Writable {
   private readonly parts = new Map<string, Part>()
   /** Open files, the one used least recently first. */
   private readonly handles = new Map<Part, FileHandle>()
+  private readonly collected = new EventCollector('split()')
   private working: Promise<void> = Promise.resolve()
 
   constructor(private readonly options: SplitFilesOptions) {
@@ -74,8 +78,12 @@ export class SplitFiles extends Writable {
     return new Map([...this.parts].map(([key, part]) => [key, part.path]))
   }
 
-  override _write(batch: EventBatch, _encoding: BufferEncoding, done: (error?: Error | null) => void): void {
-    this.run(() => this.writeBatch(batch), done)
+  override _write(
+    chunk: EventBatch | TraceEvent,
+    _encoding: BufferEncoding,
+    done: (error?: Error | null) => void,
+  ): void {
+    this.run(() => this.take(chunk), done)
   }
 
   override _final(done: (error?: Error | null) => void): void {
@@ -93,6 +101,24 @@ export class SplitFiles extends Writable {
 
   private run(work: () => Promise<void>, done: (error?: Error | null) => void): void {
     this.working = work().then(() => done(), done)
+  }
+
+  /** Takes a chunk: plain events wait until they fill a batch, or something else comes. */
+  private async take(chunk: EventBatch | TraceEvent): Promise<void> {
+    const { collected } = this
+    if (isEvent(chunk)) {
+      collected.add(chunk)
+      if (collected.isFull) await this.writeCollected()
+      return
+    }
+    await this.writeCollected()
+    if (!isEventBatch(chunk)) throw await wrongChunk(chunk, 'events', 'split()')
+    collected.header = chunk.header
+    await this.writeBatch(chunk)
+  }
+
+  private async writeCollected(): Promise<void> {
+    for (const batch of this.collected.taken()) await this.writeBatch(batch)
   }
 
   private async writeBatch(batch: EventBatch): Promise<void> {
@@ -120,6 +146,7 @@ export class SplitFiles extends Writable {
   /** Ends every encoder that is not ended, and writes what is waiting. */
   private async finish(endEncoder: (encoder: Encoder) => void): Promise<void> {
     let fault: unknown
+    await this.writeCollected().catch((error: unknown) => (fault = error))
     for (const part of this.parts.values()) {
       if (part.ended) continue
       part.ended = true

@@ -1,58 +1,105 @@
 import type { Transform } from 'node:stream'
 import { transform as through } from 'through2'
-import type { EventBatch } from '../event/batch.js'
+import { isEventBatch, type EventBatch } from '../event/batch.js'
+import { EventCollector } from '../event/collector.js'
+import type { TraceHeader } from '../event/header.js'
+import { checkOptions, type OptionNames } from '../event/options.js'
 import { recycle } from '../event/recycle.js'
-import type { BatchTransform, Decoder, Stage } from '../event/stage.js'
+import type { BatchTransform, Decoder, Encoder, Stage } from '../event/stage.js'
+import type { TraceEvent } from '../event/trace-event.js'
 import { asBuffer } from './as-buffer.js'
-import { acceptFailures, allAccept, Failure, failWhenDrained, passFailures, type PassesFailures } from './failure.js'
+import {
+  acceptFailures,
+  allAccept,
+  Failure,
+  failWhenDrained,
+  isFailure,
+  passFailures,
+  type PassesFailures,
+} from './failure.js'
+import { isBytes, isEvent, wrongChunk, type Intake } from './intake.js'
 
 /** Bytes are fed to a stage in pieces of at most this size, so that one huge chunk does not become one huge result. */
 const SLICE_BYTES = 65_536
 
 /**
- * Chunks or batches queued before and behind a stage. With more of them in flight more survive a collection of the
+ * Chunks or batches queued before and after a stage. With more of them in flight more survive a collection of the
  * young generation, and peak memory doubles; nothing gets faster, for stages run in one thread.
  */
 export const QUEUED = 1
 
-/** What a stream around a stage can be told. */
+/** Options of a stream around a stage. */
 export interface StageStreamOptions {
   /**
-   * Nobody else reads what is written to this stream: memory of batches, and of chunks from our own streams, is used
-   * again as soon as the stage is done with them (see `recycle`). Default false.
+   * Nobody else reads what is written to this stream: memory of batches, and of chunks from heapflow's own streams, is
+   * used again as soon as the stage is done with them (see `recycle`). Default false.
    */
   recycle?: boolean
+  /** What messages about a wrong chunk call the stream, such as `hatf.encode()`. */
+  name?: string
+  /** The header of the trace that plain events written to the stream belong to, until a batch brings another one. */
+  header?: TraceHeader
 }
 
-/** A decoder as a Transform: bytes in, `EventBatch` objects out. */
-export function decoderStream(decoder: Decoder, options?: StageStreamOptions): Transform {
-  return stageStream(decoder, options)
+const OPTIONS: OptionNames<StageStreamOptions> = { recycle: true, name: true, header: true }
+
+/** A stage, or what loads it when the first chunk comes. */
+type Loadable<Of> = Of | (() => Promise<Of>)
+
+/**
+ * A decoder as a Transform: bytes in, `EventBatch` objects out.
+ * @throws RangeError for unknown options
+ */
+export function decoderStream(decoder: Loadable<Decoder>, options: StageStreamOptions = {}): Transform {
+  checkOptions(options, OPTIONS, 'decoderStream')
+  return stageStream(decoder, 'bytes', { name: 'a decoder', ...options })
 }
 
 /**
- * An encoder, or whatever else makes bytes of batches, as a Transform: `EventBatch` objects in, bytes (as Buffers) out.
+ * An encoder, or whatever else makes bytes of batches, as a Transform: events in, as `EventBatch` objects or plain, and
+ * bytes (as Buffers) out. At its end it emits `losses` if an encoder left anything out.
+ * @throws RangeError for unknown options
  */
-export function encoderStream(encoder: Stage<EventBatch, Uint8Array>, options?: StageStreamOptions): Transform {
-  return stageStream(encoder, options)
+export function encoderStream(
+  encoder: Loadable<Stage<EventBatch, Uint8Array>>,
+  options: StageStreamOptions = {},
+): Transform {
+  checkOptions(options, OPTIONS, 'encoderStream')
+  return stageStream(encoder, 'events', { name: 'an encoder', ...options })
 }
 
-/** A transform of events as a Transform: `EventBatch` objects in and out. */
-export function transformStream(stage: BatchTransform, options?: StageStreamOptions): Transform {
-  return stageStream(stage, options)
+/**
+ * A transform of events as a Transform: events in, as `EventBatch` objects or plain, and `EventBatch` objects out.
+ * @throws RangeError for unknown options
+ */
+export function transformStream(stage: Loadable<BatchTransform>, options: StageStreamOptions = {}): Transform {
+  checkOptions(options, OPTIONS, 'transformStream')
+  return stageStream(stage, 'events', { name: 'a transform of events', ...options })
 }
 
-/** Anything that a stage stream can be given: bytes, text, a batch, or the news that the stream before it failed. */
-type Chunk = Uint8Array | string | EventBatch | Failure
+/** Anything that a stage stream can be given. */
+type Chunk = Uint8Array | string | EventBatch | TraceEvent | Failure
 
 /**
  * The shell around any stage. It asks the stage for its next result only while the consumer wants more, so a stage
  * that makes much out of little (stride-encoded records, a gzip bomb) holds one result at a time.
+ *
+ * Plain events are collected into batches. A batch goes on when it is full, when something else comes, and at the
+ * latest when the event loop has turned once, so that a slow source of events is not held up.
  */
 function stageStream<In extends Uint8Array | EventBatch, Out>(
-  stage: Stage<In, Out>,
-  options: StageStreamOptions = {},
+  source: Loadable<Stage<In, Out>>,
+  takes: Intake,
+  options: StageStreamOptions & { readonly name: string },
 ): Transform {
   const recycles = options.recycle ?? false
+  const collector = new EventCollector(options.name, options.header)
+  /** Set before anything is fed. */
+  let stage = typeof source === 'function' ? (undefined as never) : source
+  /** Collected events are on their way to the stage although no chunk is; the chunk that comes meanwhile waits. */
+  let isFlushing = false
+  let waiting: (() => void) | undefined
+  let flushes = false
   /** A chunk that the stage may still look at, until it is fed the next one. */
   let last: Uint8Array | undefined
   /** What to go on with when the consumer wants more. */
@@ -66,19 +113,91 @@ function stageStream<In extends Uint8Array | EventBatch, Out>(
   // In object mode on both sides, bytes too: so that the news of a failure can follow them in the queue.
   const stream = through(
     { objectMode: true, highWaterMark: QUEUED },
-    (chunk: Chunk, encoding, done) => {
-      if (chunk instanceof Failure) {
-        if (guard(() => stage.cut())) drain(() => fail(chunk.error))
-      } else if (typeof chunk === 'string' || chunk instanceof Uint8Array) {
-        feedSlices(typeof chunk === 'string' ? Buffer.from(chunk, encoding) : chunk, 0, done)
-      } else {
-        feedBatch(chunk, done)
-      }
-    },
-    (done) => {
-      if (guard(() => stage.end())) drain(done)
-    },
+    (chunk: Chunk, encoding, done) => enter(() => accept(chunk, encoding, done)),
+    (done) =>
+      enter(() =>
+        settle(() => {
+          if (guard(() => stage.end())) drain(() => finish(done))
+        }),
+      ),
   ) as Transform & PassesFailures
+
+  /** Goes on once the stage is there, and free. */
+  function enter(go: () => void): void {
+    if (isFlushing) waiting = go
+    else if (stage !== undefined) go()
+    else
+      (source as () => Promise<Stage<In, Out>>)().then((loaded) => {
+        stage = loaded
+        go()
+      }, fail)
+  }
+
+  function accept(chunk: Chunk, encoding: BufferEncoding, done: () => void): void {
+    if (takes === 'bytes' && isBytes(chunk)) {
+      feedSlices(typeof chunk === 'string' ? Buffer.from(chunk, encoding) : chunk, 0, done)
+    } else if (takes === 'events' && isEventBatch(chunk)) {
+      settle(() => {
+        collector.header = chunk.header
+        feedBatch(chunk, done)
+      })
+    } else if (takes === 'events' && isEvent(chunk)) {
+      collect(chunk, done)
+    } else if (isFailure(chunk)) {
+      breakOff(() => fail(chunk.error))
+    } else {
+      breakOff(() => void wrongChunk(chunk, takes, options.name).then(fail))
+    }
+  }
+
+  function collect(event: TraceEvent, done: () => void): void {
+    try {
+      collector.add(event)
+    } catch (error) {
+      breakOff(() => fail(error as Error))
+      return
+    }
+    if (collector.isFull) settle(done)
+    else {
+      // A source that has more events writes them before the event loop turns.
+      if (!flushes) setImmediate(flush)
+      flushes = true
+      done()
+    }
+  }
+
+  /** Gives the stage what was collected, between two chunks. */
+  function flush(): void {
+    flushes = false
+    if (stream.destroyed) return
+    isFlushing = true
+    settle(() => {
+      isFlushing = false
+      const go = waiting
+      waiting = undefined
+      go?.()
+    })
+  }
+
+  /** Goes on once the stage has all events that were collected. */
+  function settle(then: () => void): void {
+    const batch = collector.take()
+    if (batch === null) then()
+    else feedBatch(batch, then)
+  }
+
+  /** The input ends here with an error: gives out what the stage holds back, and goes on to report the error. */
+  function breakOff(then: () => void): void {
+    settle(() => {
+      if (guard(() => stage.cut())) drain(then)
+    })
+  }
+
+  function finish(done: () => void): void {
+    const losses = (stage as Partial<Encoder>).losses?.counts
+    if (losses !== undefined && losses.size > 0) stream.once('end', () => stream.emit('losses', losses))
+    done()
+  }
 
   function feedSlices(chunk: Uint8Array, start: number, done: () => void): void {
     const end = Math.min(start + SLICE_BYTES, chunk.length)
@@ -134,7 +253,7 @@ function stageStream<In extends Uint8Array | EventBatch, Out>(
     while (warned < warnings.length) stream.emit('warning', warnings[warned++])
   }
 
-  /** Nothing is read any more (the transform's callback is never called); the error comes behind what is queued. */
+  /** Nothing is read any more (the transform's callback is never called); the error comes after what is queued. */
   function fail(error: Error): void {
     if (inBand && allAccept(stream)) stream.push(new Failure(error))
     else failWhenDrained(stream, error)

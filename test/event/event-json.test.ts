@@ -68,9 +68,9 @@ describe('push', () => {
     ['line must be a number, not "1"', { kind: 'alloc', line: '1' }],
     ['function must be a string, not 3', { kind: 'alloc', function: 3 }],
     ['stack must be an array of strings, not "main"', { kind: 'alloc', stack: 'main' }],
-    ['stack must be an array of strings, not an object of type Array', { kind: 'alloc', stack: [1] }],
+    ['stack must be an array of strings, not an array', { kind: 'alloc', stack: [1] }],
     ['attributes must be a Uint8Array, not "x"', { kind: 'alloc', attributes: 'x' }],
-    ['fields must be an object, not an object of type Array', { kind: 'alloc', fields: [] }],
+    ['fields must be an object, not an array', { kind: 'alloc', fields: [] }],
   ])('%s', (message, event) =>
     expect(push(event)).toThrow(
       expect.objectContaining({ name: 'TypeError', code: 'ERR_INVALID_ARG_TYPE', message }) as Error,

@@ -60,5 +60,5 @@ it('gives Buffers where a stage makes bytes of the events', async () => {
 
 it('openTrace gives batches', () => {
   // @ts-expect-error: with a stage it would not.
-  openTrace('-', { through: ndjson.format.encoder() }).close()
+  expect(() => openTrace('-', { through: ndjson.format.encoder() })).toThrow(/unknown option "through"/)
 })

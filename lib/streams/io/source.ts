@@ -1,6 +1,7 @@
 import { EventEmitter } from 'node:events'
-import { Readable } from 'node:stream'
+import { addAbortSignal, Readable } from 'node:stream'
 import type { EventBatch } from '../../event/batch.js'
+import { checkOptions, type OptionNames } from '../../event/options.js'
 import { Counter } from '../counter.js'
 import { decodeBytes, type DecodeAnyOptions } from '../decode.js'
 import { inflate } from '../decompress.js'
@@ -42,32 +43,93 @@ export function sourceStream(generate: (stream: Readable) => AsyncGenerator<obje
   return stream
 }
 
-/** A file of events that is read. */
-export interface OpenTrace extends EventEmitter {
-  /** Its events. They are read when they are asked for, and not ahead of that. */
-  readonly batches: AsyncGenerator<EventBatch>
+/**
+ * A file of events that is being read: an async iterable of its batches. The file is opened when the first batch is
+ * asked for, and closed at the end, by `break`, by a fault, by `close` and by `signal`.
+ */
+export interface OpenTrace extends EventEmitter, AsyncIterable<EventBatch>, AsyncDisposable {
+  /** Its events, as iterating over the trace gives them. They are read when they are asked for, and not before. */
+  readonly batches: AsyncGenerator<EventBatch, void, void>
   /** How many bytes were read so far. */
   bytesRead(): number
-  /** Closes the file. Whatever waits for events gets them or an error. */
-  close(): void
+  /** Closes the file. Whatever waits for events gets them or an error. Resolves when the file is closed. */
+  close(): Promise<void>
 }
 
 /** How to read a file with `openTrace`. */
 export interface OpenOptions extends Omit<DecodeAnyOptions, 'path' | 'through'> {
-  /** How many bytes to read at a time. Default 65536. */
+  /** How many bytes to read at a time. Default 262144. */
   chunkBytes?: number
+  /** Closes the file when it is aborted; whatever waits for events, or asks for more, gets an AbortError. */
+  signal?: AbortSignal
 }
 
-/** Opens a file, or standard input for `-`, of any format, compressed or not. Emits `warning` with a text. */
-export function openTrace(path: string, { chunkBytes, ...options }: OpenOptions = {}): OpenTrace {
-  const input = openInput(path, chunkBytes)
-  // Whoever reads it sees the error; until then it must not count as one that nobody listens to.
-  input.on('error', () => {})
+const OPTIONS: OptionNames<OpenOptions> = {
+  chunkBytes: true,
+  decode: true,
+  format: true,
+  onCut: true,
+  onFormat: true,
+  recycle: true,
+  signal: true,
+}
+
+/**
+ * Reads a file, or standard input for `-`, of any format, compressed or not. Emits `warning` with a text.
+ *
+ * @example
+ * for await (const batch of openTrace('app.mtrc.gz')) console.log(batch.count)
+ *
+ * @throws RangeError for unknown options. What is wrong with the file is thrown by the iteration
+ */
+export function openTrace(path: string, options: OpenOptions = {}): OpenTrace {
+  checkOptions(options, OPTIONS, 'openTrace')
+  const { chunkBytes, signal, ...reading } = options
   const trace = new EventEmitter()
-  const inflated = inflate(input as AsyncIterable<Buffer>, options.onCut ? { onCut: options.onCut } : {}, trace)
+  let input: Readable | undefined
+  let isClosed = false
+  const read = async function* (): AsyncGenerator<EventBatch, void, void> {
+    if (isClosed) throw new Error(`${path} is closed`)
+    throwIfAborted(signal)
+    input = openInput(path, chunkBytes)
+    // The reader sees the error; until then it must not count as one that nobody listens to.
+    input.on('error', () => {})
+    if (signal !== undefined) addAbortSignal(signal, input)
+    try {
+      const inflated = inflate(input as AsyncIterable<Buffer>, reading.onCut ? { onCut: reading.onCut } : {}, trace)
+      for await (const batch of decodeBytes(inflated, { ...reading, path }, trace, new Counter(trace))) {
+        yield batch
+        // There may be more in memory.
+        throwIfAborted(signal)
+      }
+    } finally {
+      // Nobody waits for this: a read from a pipe that is under way may take as long as it likes.
+      input.destroy()
+    }
+  }
+  const batches = read()
+  const close = async (): Promise<void> => {
+    isClosed = true
+    if (input !== undefined) await closed(input)
+  }
   return Object.assign(trace, {
-    batches: decodeBytes(inflated, { ...options, path }, trace, new Counter(trace)),
-    bytesRead: () => (input as { bytesRead?: number }).bytesRead ?? 0,
-    close: () => void input.destroy(),
+    batches,
+    bytesRead: () => (input as { bytesRead?: number } | undefined)?.bytesRead ?? 0,
+    close,
+    [Symbol.asyncIterator]: () => batches,
+    [Symbol.asyncDispose]: close,
   })
+}
+
+/** @throws the error that Node's own streams have when they are aborted */
+function throwIfAborted(signal: AbortSignal | undefined): void {
+  if (signal?.aborted !== true) return
+  const error = new Error('The operation was aborted', { cause: signal.reason })
+  throw Object.assign(error, { name: 'AbortError', code: 'ABORT_ERR' })
+}
+
+/** Destroys a stream, and waits until its file is closed. */
+async function closed(stream: Readable): Promise<void> {
+  stream.destroy()
+  if (!stream.closed) await new Promise((resolve) => stream.once('close', resolve))
 }

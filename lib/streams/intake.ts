@@ -1,0 +1,90 @@
+import { isGzip, isZip } from '../compression/magic.js'
+import { isEventBatch, type EventBatch } from '../event/batch.js'
+import { EventCollector } from '../event/collector.js'
+import { wrongType } from '../event/error.js'
+import { show } from '../event/field-value.js'
+import type { TraceEvent } from '../event/trace-event.js'
+import { sniffEntry } from '../formats/index.js'
+import { isFailure } from './failure.js'
+
+/** What is written to a stream: bytes (or text), or events, in batches or one at a time. */
+export type Intake = 'bytes' | 'events'
+
+/** Whether a chunk is bytes or text. */
+export function isBytes(chunk: unknown): chunk is Uint8Array | string {
+  return typeof chunk === 'string' || chunk instanceof Uint8Array
+}
+
+/** Whether a chunk is meant as one event: it has a kind. All else is checked when it is put into a batch. */
+export function isEvent(chunk: unknown): chunk is TraceEvent {
+  return typeof chunk === 'object' && chunk !== null && typeof (chunk as { kind?: unknown }).kind === 'string'
+}
+
+/**
+ * The error for a chunk that a stream cannot take, which says what is missing before the stream.
+ * @param name what messages call the stream, such as `hatf.encode()`
+ */
+export async function wrongChunk(chunk: unknown, takes: Intake, name: string): Promise<TypeError> {
+  if (takes === 'bytes') {
+    const reason = `${name} takes bytes (a Buffer, Uint8Array or string), but was given`
+    if (!isEventBatch(chunk) && !isEvent(chunk)) return wrongType(`${reason} ${show(chunk)}`)
+    return wrongType(
+      `${reason} events: they need no decoder, and an encoder such as ndjson.encode() makes bytes of them`,
+    )
+  }
+  if (isBytes(chunk)) return wrongType(`${name} takes events, but was given bytes: ${await missingDecoder(chunk)}`)
+  return wrongType(
+    `${name} takes events (EventBatch objects, or objects such as { kind: 'free', address: 16n }), ` +
+      `but was given ${show(chunk)}`,
+  )
+}
+
+async function missingDecoder(chunk: Uint8Array | string): Promise<string> {
+  const head = typeof chunk === 'string' ? Buffer.from(chunk) : chunk
+  if (isGzip(head) || isZip(head))
+    return `they are ${isGzip(head) ? 'gzip' : 'a zip archive'}, so put decompress() and then decodeAny() before it`
+  const entry = await sniffEntry(head)
+  if (entry === undefined)
+    return 'put a decoder before it, such as mtrc.decode(), or decodeAny(), which finds the format'
+  return `they look like ${entry.title}, so put ${namespaceOf(entry.name)}.decode() before it`
+}
+
+/** What a format is called in programs: `hatf-ascii` is `hatfAscii`. */
+export function namespaceOf(format: string): string {
+  return format.replace(/-([a-z])/g, (_, letter: string) => letter.toUpperCase())
+}
+
+/** The chunks of a stream of bytes as bytes. @throws TypeError for anything else; the error of a `Failure` */
+export async function* bytesOf(source: AsyncIterable<unknown>, name: string): AsyncGenerator<Uint8Array> {
+  for await (const chunk of source) {
+    if (isFailure(chunk)) throw chunk.error
+    if (!isBytes(chunk)) throw await wrongChunk(chunk, 'bytes', name)
+    yield typeof chunk === 'string' ? Buffer.from(chunk) : chunk
+  }
+}
+
+/**
+ * The chunks of a stream of events as batches; plain events are collected until a batch is full, or something else
+ * comes.
+ * @throws TypeError for anything else; the error of a `Failure`, and what the source throws. All events before it come
+ *   first
+ */
+export async function* batchesIn(source: AsyncIterable<unknown>, name: string): AsyncGenerator<EventBatch> {
+  const collector = new EventCollector(name)
+  let fault: unknown
+  try {
+    for await (const chunk of source) {
+      if (isEvent(chunk)) collector.add(chunk)
+      if (!isEvent(chunk) || collector.isFull) yield* collector.taken()
+      if (isEventBatch(chunk)) {
+        collector.header = chunk.header
+        yield chunk
+      } else if (isFailure(chunk)) throw chunk.error
+      else if (!isEvent(chunk)) throw await wrongChunk(chunk, 'events', name)
+    }
+  } catch (error) {
+    fault = error
+  }
+  yield* collector.taken()
+  if (fault !== undefined) throw fault
+}
