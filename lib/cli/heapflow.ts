@@ -2,6 +2,8 @@ import { UsageError, type Command } from './command.js'
 import { convert } from './commands/convert.js'
 import { filter } from './commands/filter.js'
 import {
+  glibcMtraceDecode,
+  glibcMtraceEncode,
   hatfDecode,
   hatfEncode,
   heapmonDecode,
@@ -37,6 +39,8 @@ export const COMMANDS: readonly Command[] = [
   replayEncode,
   kmemtraceDecode,
   kmemtraceEncode,
+  glibcMtraceDecode,
+  glibcMtraceEncode,
   heapmonDecode,
   heapmonEncode,
   hatfDecode,

@@ -10,6 +10,7 @@ import { transformStream } from '../streams/stage.js'
 import { Filter, type FilterOptions } from '../transforms/filter.js'
 import { Mapper, type MapOptions } from '../transforms/map.js'
 
+export * as glibcMtrace from './glibc-mtrace.js'
 export * as hatf from './hatf.js'
 export * as hatfAscii from './hatf-ascii.js'
 export * as heapmon from './heapmon.js'

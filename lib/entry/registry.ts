@@ -1,5 +1,6 @@
 import { entryOfPath } from '../formats/index.js'
 import type { Format } from '../event/format.js'
+import { glibcMtrace } from '../formats/glibc-mtrace/index.js'
 import { hatf } from '../formats/hatf/index.js'
 import { hatfAscii } from '../formats/hatf-ascii/index.js'
 import { heapmon } from '../formats/heapmon/index.js'
@@ -12,7 +13,7 @@ import { ndjson } from '../formats/ndjson/index.js'
  * Every format with its codec, in the order of the catalogue. Commands use the catalogue instead, which loads what is
  * needed.
  */
-export const FORMATS: readonly Format[] = [mtrc, ndjson, kmemtrace, replay, heapmon, hatfAscii, hatf]
+export const FORMATS: readonly Format[] = [mtrc, ndjson, kmemtrace, glibcMtrace, replay, heapmon, hatfAscii, hatf]
 
 /** The format of this name, such as `mtrc`. */
 export function formatNamed(name: string): Format | undefined {

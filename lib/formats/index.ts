@@ -1,4 +1,5 @@
 import type { Format, FormatTraits } from '../event/format.js'
+import { traits as glibcMtraceTraits } from './glibc-mtrace/traits.js'
 import { traits as hatfTraits } from './hatf/traits.js'
 import { traits as hatfAsciiTraits } from './hatf-ascii/traits.js'
 import { traits as heapmonTraits } from './heapmon/traits.js'
@@ -43,6 +44,13 @@ export const replay: FormatEntry = {
   load: async () => (await import('./replay/index.js')).replay,
 }
 
+/** What glibc's mtrace writes. */
+export const glibcMtrace: FormatEntry = {
+  ...glibcMtraceTraits,
+  sniff: async (head) => (await import('./glibc-mtrace/sniff.js')).sniff(head),
+  load: async () => (await import('./glibc-mtrace/index.js')).glibcMtrace,
+}
+
 /** Taligent's heap monitoring files. */
 export const heapmon: FormatEntry = {
   ...heapmonTraits,
@@ -68,7 +76,7 @@ export const hatf: FormatEntry = {
  * Every format, in the order in which they are tried on unknown bytes: those with a magic number first, HATF, which has
  * the weakest signs, last. `FORMATS` in lib/entry/registry.ts has the formats themselves.
  */
-export const CATALOGUE: readonly FormatEntry[] = [mtrc, ndjson, kmemtrace, replay, heapmon, hatfAscii, hatf]
+export const CATALOGUE: readonly FormatEntry[] = [mtrc, ndjson, kmemtrace, glibcMtrace, replay, heapmon, hatfAscii, hatf]
 
 /** Those that can be written. */
 export const WRITABLE: readonly FormatEntry[] = CATALOGUE.filter((entry) => entry.readOnly !== true)

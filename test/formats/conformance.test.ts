@@ -1,4 +1,5 @@
 import fc from 'fast-check'
+import { glibcMtrace } from '../../lib/formats/glibc-mtrace/index.js'
 import { hatf } from '../../lib/formats/hatf/index.js'
 import { hatfAscii } from '../../lib/formats/hatf-ascii/index.js'
 import { heapmon } from '../../lib/formats/heapmon/index.js'
@@ -9,6 +10,7 @@ import { ndjson } from '../../lib/formats/ndjson/index.js'
 import { conformance } from '../support/conformance.js'
 import { anyEvent } from '../support/random-event.js'
 import { PLAIN } from './hatf/bytes.js'
+import { random as randomMtrace } from './glibc-mtrace/random.js'
 import { random as randomHatf } from './hatf/random.js'
 import { random as randomHatfAscii } from './hatf-ascii/random.js'
 import { random as randomHeapmon } from './heapmon/random.js'
@@ -18,6 +20,7 @@ import { random as randomReplay } from './replay/random.js'
 
 conformance(mtrc, { random: randomMtrc() })
 conformance(replay, { random: randomReplay() })
+conformance(glibcMtrace, { random: randomMtrace() })
 conformance(heapmon, { random: randomHeapmon() })
 conformance(hatfAscii, { random: randomHatfAscii() })
 conformance(hatf, {

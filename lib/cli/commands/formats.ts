@@ -1,4 +1,4 @@
-import { hatf, heapmon, mtrc, replay } from '../../formats/index.js'
+import { glibcMtrace, hatf, heapmon, mtrc, replay } from '../../formats/index.js'
 import { decodeCommand, encodeCommand } from './format.js'
 
 const CONSTANT = 'constant.'
@@ -47,6 +47,32 @@ export const replayEncode = encodeCommand(replay, {
     {
       command: 'mtrc-decode app.mtrc | replay-encode > app.txt',
       means: 'replay an mpatrol trace against Android allocators',
+    },
+  ],
+})
+
+export const glibcMtraceDecode = decodeCommand(glibcMtrace, {
+  description:
+    "Reads what glibc's mtrace() writes to the file that MALLOC_TRACE names, as glibc of any version does. (mpatrol's traces are another format: see mtrc-decode.) " +
+    'The two lines of a realloc are one event. A line that is no event, as forked children leave them in the file of their parent, is kept as a comment and counted.',
+  memory: CONSTANT,
+  examples: [
+    { command: 'glibc-mtrace-decode app.mtrace | head -n 3', means: 'look at a trace' },
+    {
+      command: 'glibc-mtrace-decode app.mtrace | hf-filter --module /libcrypto/ --size 4K..',
+      means: 'the large blocks that a library asked for',
+    },
+  ],
+})
+
+export const glibcMtraceEncode = encodeCommand(glibcMtrace, {
+  description:
+    `${ANY_INPUT}What glibc wrote comes back byte for byte, and glibc's script mtrace reads what is written. Functions whose names have blanks or parentheses have no place.`,
+  memory: CONSTANT,
+  examples: [
+    {
+      command: 'replay-decode dump.txt | glibc-mtrace-encode -o dump.mtrace && mtrace dump.mtrace',
+      means: "what was not freed, by glibc's script",
     },
   ],
 })

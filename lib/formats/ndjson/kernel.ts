@@ -2,12 +2,13 @@ import { columnOf, type EventBatch } from '../../event/batch.js'
 import { APIS, FIELDS, KINDS, OUTCOMES } from '../../event/fields.js'
 import { StringTable } from '../../event/strings.js'
 import { constant, shared, type Kernel } from '../../kernel/instance.js'
-import type { Global, KernelExports } from '../../kernel/load.js'
+import type { Global } from '../../kernel/load.js'
+import { KernelStrings, MAX_LISTED, type StringsExports } from '../../kernel/strings.js'
 import { FIELD_TYPE, KEYS } from './layout.js'
 import { Rows } from './rows.js'
 
 /** kernel/ndjson.ts and kernel/shared/strings.ts, which say what each of these is. */
-export interface NdjsonKernel extends KernelExports {
+export interface NdjsonKernel extends StringsExports {
   begin(): void
   decode(from: number, end: number, events: number, stringLimit: number): number
   readonly stop: Global
@@ -20,18 +21,9 @@ export interface NdjsonKernel extends KernelExports {
   readonly needed: Global
   readonly rest: Global
 
-  setSeed(random: bigint): void
   internScratch(length: number): number
   internList(length: number): number
   readonly SCRATCH: Global
-  readonly STRINGS: Global
-  readonly STARTS: Global
-  readonly LISTED: Global
-  readonly LISTS: Global
-  readonly strings: Global
-  readonly stringBytes: Global
-  readonly listed: Global
-  readonly lists: Global
 }
 
 /** Why `decode` stopped: the next line is not one for the kernel. */
@@ -41,12 +33,8 @@ export const FULL = 2
 /** What `encode` says when it needs no value of a field. */
 export const NO_FIELD = 32
 
-/** The sizes of the kernel's tables, and of the longest string that it takes. */
+/** The longest string that the kernel takes. */
 const MAX_STRING = 65_536
-const MAX_STRING_BYTES = 393_216
-const MAX_STRINGS = 16_384
-const MAX_LISTED = 65_536
-const MAX_LISTS = 4096
 
 /**
  * The kernel, and what of its memory the codecs look at. All of them share it, each for as long as a call of `next`
@@ -57,59 +45,35 @@ export class NdjsonMemory {
   /** The columns and strings of the batch that is decoded, to add events to; only `push` is of use. */
   readonly events: EventBatch
   readonly rows: Rows
-  private readonly bytes: Uint8Array<ArrayBuffer>
-  private readonly starts: Uint32Array<ArrayBuffer>
-  private readonly listed: Uint32Array<ArrayBuffer>
-  private readonly lists: Uint32Array<ArrayBuffer>
+  private readonly strings: KernelStrings
 
   constructor(readonly kernel: Kernel<NdjsonKernel>) {
     const { run } = kernel
-    const { buffer } = run.memory
     this.run = run
-    this.bytes = new Uint8Array(buffer, run.STRINGS.value, MAX_STRING_BYTES)
-    this.starts = new Uint32Array(buffer, run.STARTS.value, MAX_STRINGS + 1)
-    this.listed = new Uint32Array(buffer, run.LISTED.value, MAX_LISTED)
-    this.lists = new Uint32Array(buffer, run.LISTS.value, MAX_LISTS + 1)
-    this.events = kernel.columns.view(new KernelStrings(run, this.listed))
+    this.strings = new KernelStrings(run)
+    this.events = kernel.columns.view(new AddedStrings(run, this.strings.listed))
     this.rows = new Rows(this.events)
-    run.setSeed(BigInt(Math.floor(Math.random() * 2 ** 32)) * 0x1_0001_0001n)
     writeTexts(run)
   }
 
   /** A copy of the strings of the batch that is decoded. */
   takeStrings(): StringTable {
-    const { run } = this
-    const strings = run.strings.value
-    if (strings === 0 && run.lists.value === 0) return new StringTable()
-    const length = run.stringBytes.value
-    // One piece of memory for both is less to allocate.
-    const buffer = new ArrayBuffer(4 * (strings + 1) + length)
-    const starts = new Uint32Array(buffer, 0, strings + 1)
-    const bytes = new Uint8Array(buffer, starts.byteLength)
-    starts.set(this.starts.subarray(0, strings + 1))
-    bytes.set(this.bytes.subarray(0, length))
-    return run.lists.value === 0
-      ? StringTable.of({ bytes, starts })
-      : StringTable.of({
-          bytes,
-          starts,
-          listed: this.listed.slice(0, run.listed.value),
-          lists: this.lists.slice(0, run.lists.value + 1),
-        })
+    return this.strings.take()
   }
 
   /** Copies the strings and lists of a batch that is to be encoded to the kernel, if there is room for them. */
   putStrings(table: StringTable): void {
+    const own = this.strings
     const { bytes, starts, listed, lists } = table.flat()
-    const fit = starts.length <= this.starts.length && bytes.length <= this.bytes.length
+    const fit = starts.length <= own.starts.length && bytes.length <= own.bytes.length
     if (fit) {
-      this.bytes.set(bytes)
-      this.starts.set(starts)
+      own.bytes.set(bytes)
+      own.starts.set(starts)
     }
-    const listsFit = lists.length <= this.lists.length && listed.length <= this.listed.length
+    const listsFit = lists.length <= own.lists.length && listed.length <= own.listed.length
     if (listsFit) {
-      this.listed.set(listed)
-      this.lists.set(lists)
+      own.listed.set(listed)
+      own.lists.set(lists)
     }
     this.run.beginStrings(fit ? table.size : 0, listsFit ? table.listCount : 0)
   }
@@ -122,7 +86,7 @@ const MAX_SHORT = 256
 export class NoRoom extends Error {}
 
 /** Adds strings to the kernel's. Nothing can be read here. */
-class KernelStrings extends StringTable {
+class AddedStrings extends StringTable {
   private readonly scratch: Uint8Array
 
   constructor(

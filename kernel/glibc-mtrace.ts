@@ -1,0 +1,390 @@
+/** glibc's mtrace: lines to columns. See lib/formats/glibc-mtrace. */
+
+import {
+  ADDRESS,
+  CALL_SITE,
+  FIELDS,
+  FUNCTION,
+  KIND,
+  MASK,
+  MODULE,
+  OLD_ADDRESS,
+  OUTCOME,
+  SIZE,
+  TEXT,
+} from './shared/columns'
+import {
+  HAS_ADDRESS,
+  HAS_CALL_SITE,
+  HAS_FIELDS,
+  HAS_FUNCTION,
+  HAS_MODULE,
+  HAS_OLD_ADDRESS,
+  HAS_OUTCOME,
+  HAS_SIZE,
+  HAS_TEXT,
+  KIND_ALLOC,
+  KIND_COMMENT,
+  KIND_FREE,
+  KIND_REALLOC,
+  OUTCOME_ALLOCATED,
+  OUTCOME_FREED,
+} from './shared/event'
+import { findEither, findLast, findLf, LF } from './shared/lines'
+import { hex } from './shared/numbers'
+import {
+  clearStrings,
+  intern,
+  LISTED,
+  listed,
+  LISTS,
+  lists,
+  MAX_STRINGS,
+  setSeed,
+  STARTS,
+  stringBytes,
+  STRINGS,
+  strings,
+  stringsFull,
+} from './shared/strings'
+
+export { ADDRESS, CALL_SITE, FIELDS, FUNCTION, KIND, MASK, MODULE, OLD_ADDRESS, OUTCOME, SIZE, TEXT }
+export { LISTED, listed, LISTS, lists, setSeed, STARTS, stringBytes, STRINGS, strings }
+
+/** Where text is read. Behind its 262144 bytes there is room for what readers look at beyond a line. */
+export const INPUT: usize = memory.data(262_240)
+
+/** Longer lines are refused: two of them are read together. */
+const MAX_LINE: usize = 32_768
+/** A batch is closed when its strings take this many bytes. */
+const BATCH_STRING_BYTES: u32 = 262_144
+
+/** `@ `, `= ` and `+ ` as words. */
+const AT: u32 = 0x2040
+const PLUS: u32 = 0x202b
+const MINUS: u32 = 0x202d
+const LESS: u32 = 0x203c
+const GREATER: u32 = 0x203e
+const BANG: u32 = 0x2021
+const EQUALS: u32 = 0x203d
+const SPACE: u32 = 0x20
+const BRACKET: u32 = 0x5b
+const CLOSING_BRACKET: u8 = 0x5d
+const PARENTHESIS: u8 = 0x28
+const CLOSING_PARENTHESIS: u8 = 0x29
+const COLON: u8 = 0x3a
+/** `0x` */
+const HEX: u32 = 0x7830
+/** `(nil` */
+const NIL: u32 = 0x6c69_6e28
+
+/** Behind the last line that was read. */
+export let position: usize = 0
+/** How many lines were read. */
+export let lines: u32 = 0
+/** The fields of all events together. */
+export let fields: u32 = 0
+/** How many lines became comments that are neither `= Start` nor `= End`; and which of those read was the first. */
+export let odd: u32 = 0
+export let firstOdd: u32 = 0
+/** What is wrong with the line at `position`: nothing, it is too long, or it is cut within an event. */
+export let fault: u32 = 0
+const TOO_LONG: u32 = 1
+const CUT: u32 = 2
+
+/**
+ * What the text of a place says, by the text's string id: the set of fields, or 0 if it was not looked at; and their
+ * values.
+ */
+const PLACE_SET: usize = memory.data(65_536)
+const PLACE_MODULE: usize = memory.data(65_536)
+const PLACE_FUNCTION: usize = memory.data(65_536)
+const PLACE_FIELDS: usize = memory.data(65_536)
+const PLACE_SITE: usize = memory.data(131_072)
+/** Says in `PLACE_SET` that the place was looked at; no field has this bit. */
+const KNOWN: u32 = 1 << 31
+/** No place at all, which is one, too. */
+const NO_PLACE: u32 = KNOWN
+
+/** `{"offset":"+0x12"}` */
+const JSON_TEXT: usize = memory.data(64)
+
+/** A pointer: `0x` and hex, or `(nil)`. The position behind it, or 0. */
+// @ts-ignore: decorator
+@inline
+function pointer(p: usize, to: usize): usize {
+  if (<u32>load<u16>(p) == HEX) return hex(p + 2, to)
+  if (load<u32>(p) != NIL || load<u8>(p + 4) != CLOSING_PARENTHESIS) return 0
+  store<u64>(to, 0)
+  return p + 5
+}
+
+/** A blank and a size: `0x` and hex, or 0. The position behind it, or 0. */
+// @ts-ignore: decorator
+@inline
+function size(p: usize, to: usize): usize {
+  if (load<u8>(p) != SPACE) return 0
+  if (<u32>load<u16>(p + 1) == HEX) return hex(p + 3, to)
+  if (load<u8>(p + 1) != 0x30) return 0
+  store<u64>(to, 0)
+  return p + 2
+}
+
+/** Whether a blank and an operation that is none of an event's stand here. */
+// @ts-ignore: decorator
+@inline
+function isOperation(word: u32): bool {
+  return word == PLUS || word == MINUS || word == LESS || word == GREATER || word == BANG
+}
+
+/** Where the operation begins that a line with a place has, or 0. */
+// @ts-ignore: decorator
+@inline
+function operationBehindPlace(p: usize): usize {
+  p = findEither(p, CLOSING_BRACKET)
+  // What looks like it within a file's name has no pointer behind it.
+  while (load<u8>(p) != LF) {
+    if (load<u8>(p + 1) == SPACE && isOperation(<u32>load<u16>(p + 2)) && isPlain(p + 4)) return p + 2
+    p = findEither(p + 1, CLOSING_BRACKET)
+  }
+  return 0
+}
+
+/** Whether something that may be a pointer stands here: what is in brackets within a file's name is none. */
+// @ts-ignore: decorator
+@inline
+function isPlain(p: usize): bool {
+  return <u32>load<u16>(p) == HEX || load<u32>(p) == NIL
+}
+
+/** The id of the place whose text stands from `p` to `end`; it is looked at when it comes up for the first time. */
+// @ts-ignore: decorator
+@inline
+function placeOf(p: usize, end: usize): u32 {
+  const id = intern(p, <u32>(end - p))
+  if (load<u32>(PLACE_SET + ((<usize>id) << 2)) == 0) look(id, p, end)
+  return id
+}
+
+/** Looks at a place: `@ FILE:(SYMBOL+OFFSET)[0xADDRESS]`, of which all but the address may be missing. */
+export function look(id: u32, p: usize, end: usize): void {
+  const at = (<usize>id) << 2
+  if (<u32>load<u16>(p) == AT) p += 2
+  const bracket = findLast(p, end, <u8>BRACKET)
+  let set: u32 = 0
+  let isPlace = bracket != 0
+  if (isPlace) {
+    const value = pointer(bracket + 1, PLACE_SITE + ((<usize>id) << 3))
+    isPlace = value == end - 1
+    // No caller is at the beginning of a file: this stands for none.
+    if (bracket == p || load<u64>(PLACE_SITE + ((<usize>id) << 3)) != 0) set |= HAS_CALL_SITE
+  }
+  if (isPlace && bracket > p) {
+    let file = bracket
+    if (load<u8>(bracket - 1) == CLOSING_PARENTHESIS) {
+      const open = findLast(p, bracket, PARENTHESIS)
+      if (open == p || (open != 0 && load<u8>(open - 1) == COLON)) {
+        const closing = bracket - 1
+        const sign = signOf(open + 1, closing)
+        store<u32>(PLACE_FUNCTION + at, intern(open + 1, <u32>(sign - open - 1)))
+        set |= HAS_FUNCTION
+        if (sign < closing) {
+          store<u32>(PLACE_FIELDS + at, offsetText(sign, closing))
+          set |= HAS_FIELDS
+        }
+        file = open
+      }
+    }
+    if (file > p) {
+      isPlace = load<u8>(file - 1) == COLON
+      store<u32>(PLACE_MODULE + at, intern(p, <u32>(file - 1 - p)))
+      set |= HAS_MODULE
+    }
+  }
+  store<u32>(PLACE_SET + at, isPlace ? set | KNOWN : NOT_A_PLACE)
+}
+
+/** What comes behind the lines that are given: others that are not there yet, none, or one that is too long. */
+const NO_LINES: u32 = 1
+const TOO_FAR: u32 = 2
+
+/** In `PLACE_SET`: the text is not one of a place. */
+const NOT_A_PLACE: u32 = KNOWN | HAS_TEXT
+
+/** Where the sign and the hex digits begin that a symbol ends with, or `end`. */
+function signOf(p: usize, end: usize): usize {
+  let q = end
+  while (q > p && isHexDigit(load<u8>(q - 1))) q--
+  if (q == end) return end
+  if (q - p >= 2 && load<u8>(q - 1) == 0x78 && load<u8>(q - 2) == 0x30) q -= 2
+  // An offset of `0` in front of an x has been passed over with the digits.
+  if (end - q > 18 || q == p) return end
+  const c = load<u8>(q - 1)
+  return c == 0x2b || c == 0x2d ? q - 1 : end
+}
+
+function isHexDigit(c: u8): bool {
+  return c - 0x30 <= 9 || c - 0x61 <= 5
+}
+
+/** The id of `{"offset":"+12"}`, the text from `p` to `end` in it. */
+function offsetText(p: usize, end: usize): u32 {
+  const length = end - p
+  store<u64>(JSON_TEXT, 0x7465_7366_666f_227b)
+  store<u32>(JSON_TEXT, 0x22_3a22, 8)
+  memory.copy(JSON_TEXT + 11, p, length)
+  store<u16>(JSON_TEXT + 11 + length, 0x7d22)
+  return intern(JSON_TEXT, <u32>(length + 13))
+}
+
+/** Begins a batch. */
+export function begin(): void {
+  memory.fill(PLACE_SET, 0, (<usize>strings) << 2)
+  clearStrings()
+}
+
+/**
+ * Reads whole lines from `p` to `end` until there are `capacity` events or the lines are used up. A line with the old
+ * block of a realloc is only read with the line behind it.
+ * @param behind what comes behind these lines
+ * @param isCut the last line had no line feed
+ * @returns how many events were read
+ */
+export function decode(p: usize, end: usize, capacity: u32, behind: u32, isCut: bool): u32 {
+  begin()
+  let i: u32 = 0
+  let read: u32 = 0
+  let all: u32 = 0
+  odd = 0
+  fault = 0
+  while (end > p && load<u8>(end - 1) != LF) end--
+  if (end == p) fault = TOO_LONG
+  let start = p
+  while (p < end && i < capacity && !stringsFull(BATCH_STRING_BYTES)) {
+    start = p
+    const wide = (<usize>i) << 3
+    let place: u32 = NO_PLACE
+    let set: u32 = 0
+    let q = p
+    let word = <u32>load<u16>(p)
+    if (word == AT || load<u8>(p) == BRACKET) {
+      q = operationBehindPlace(p)
+      if (q != 0) {
+        place = placeOf(p, q - 1)
+        if (load<u32>(PLACE_SET + ((<usize>place) << 2)) == NOT_A_PLACE) q = 0
+        else word = <u32>load<u16>(q)
+      }
+    }
+    let next: usize = 0
+    // Where the second line of a realloc ends.
+    let pair: usize = 0
+    if (q != 0) {
+      if (word == PLUS || word == GREATER) {
+        next = pointer(q + 2, ADDRESS + wide)
+        if (next != 0) next = size(next, SIZE + wide)
+        set = HAS_ADDRESS | HAS_SIZE
+        if (word == PLUS) {
+          store<u8>(KIND + i, KIND_ALLOC)
+        } else {
+          store<u8>(KIND + i, KIND_REALLOC)
+          store<u8>(OUTCOME + i, OUTCOME_ALLOCATED)
+          set |= HAS_OUTCOME
+        }
+      } else if (word == MINUS) {
+        next = pointer(q + 2, ADDRESS + wide)
+        store<u8>(KIND + i, KIND_FREE)
+        set = HAS_ADDRESS
+      } else if (word == LESS) {
+        next = pointer(q + 2, OLD_ADDRESS + wide)
+        store<u8>(KIND + i, KIND_REALLOC)
+        set = HAS_OLD_ADDRESS
+        if (next != 0 && load<u8>(next) == LF) {
+          const second = next + 1
+          if (second >= end && behind != TOO_FAR) {
+            if (behind == NO_LINES) fault = CUT
+            break
+          }
+          let last: usize = 0
+          const length = q - start
+          if (
+            second < end &&
+            <u32>load<u16>(second + length) == GREATER &&
+            memory.compare(start, second, length) == 0
+          ) {
+            last = pointer(second + length + 2, ADDRESS + wide)
+            if (last != 0) last = size(last, SIZE + wide)
+          }
+          if (last == 0 && isCut && second < end && findLf(second) + 1 == end) {
+            fault = CUT
+            break
+          }
+          if (last != 0 && load<u8>(last) == LF) {
+            read++
+            pair = last
+            set |= HAS_ADDRESS | HAS_SIZE
+          } else {
+            store<u8>(OUTCOME + i, OUTCOME_FREED)
+            set |= HAS_OUTCOME
+          }
+        }
+      } else if (word == BANG) {
+        next = pointer(q + 2, OLD_ADDRESS + wide)
+        if (next != 0) next = size(next, SIZE + wide)
+        // To nothing no realloc fails.
+        if (load<u64>(SIZE + wide) == 0) next = 0
+        store<u8>(KIND + i, KIND_REALLOC)
+        store<u64>(ADDRESS + wide, 0)
+        set = HAS_ADDRESS | HAS_OLD_ADDRESS | HAS_SIZE
+      }
+    }
+    if (next == 0 || load<u8>(next) != LF) {
+      // Something else: kept as it is.
+      next = findLf(start)
+      if (next - start >= MAX_LINE) {
+        fault = TOO_LONG
+        break
+      }
+      const isKnown = word == EQUALS && isMark(start, next)
+      if (isCut && !isKnown && next + 1 == end) {
+        fault = CUT
+        break
+      }
+      store<u8>(KIND + i, KIND_COMMENT)
+      store<u32>(TEXT + ((<usize>i) << 2), intern(start, <u32>(next - start)))
+      set = HAS_TEXT
+      if (!isKnown && odd++ == 0) firstOdd = read
+    } else {
+      if (next - start >= MAX_LINE) {
+        fault = TOO_LONG
+        break
+      }
+      if (pair != 0) next = pair
+      if (place != NO_PLACE) {
+        const at = (<usize>place) << 2
+        const told = load<u32>(PLACE_SET + at) & ~KNOWN
+        if ((told & HAS_CALL_SITE) != 0) store<u64>(CALL_SITE + wide, load<u64>(PLACE_SITE + ((<usize>place) << 3)))
+        if ((told & HAS_MODULE) != 0) store<u32>(MODULE + ((<usize>i) << 2), load<u32>(PLACE_MODULE + at))
+        if ((told & HAS_FUNCTION) != 0) store<u32>(FUNCTION + ((<usize>i) << 2), load<u32>(PLACE_FUNCTION + at))
+        if ((told & HAS_FIELDS) != 0) store<u32>(FIELDS + ((<usize>i) << 2), load<u32>(PLACE_FIELDS + at))
+        set |= told
+      }
+    }
+    store<u32>(MASK + ((<usize>i) << 2), set)
+    all |= set
+    i++
+    read++
+    p = next + 1
+    start = p
+  }
+  position = start
+  lines = read
+  fields = all
+  return i
+}
+
+/** Whether a line is `= Start` or `= End`. */
+function isMark(p: usize, end: usize): bool {
+  const length = end - p
+  if (length == 7) return load<u32>(p) == 0x7453_203d && load<u32>(p + 3) == 0x7472_6174
+  return length == 5 && load<u32>(p) == 0x6e45_203d && load<u8>(p + 4) == 0x64
+}

@@ -1,0 +1,35 @@
+/** Bytes in lines of text, sixteen at a time. Readers look at up to 16 bytes beyond what they look for. */
+
+export const LF: u8 = 0x0a
+
+/** Where the next line feed is. There must be one. */
+// @ts-ignore: decorator
+@inline
+export function findLf(p: usize): usize {
+  return findEither(p, LF)
+}
+
+/** Where the next byte of this value is, or the line feed if that comes before. There must be one. */
+// @ts-ignore: decorator
+@inline
+export function findEither(p: usize, byte: u8): usize {
+  let found = eithers(p, byte)
+  while (found == 0) {
+    p += 16
+    found = eithers(p, byte)
+  }
+  return p + <usize>ctz(found)
+}
+
+// @ts-ignore: decorator
+@inline
+function eithers(p: usize, byte: u8): i32 {
+  const text = v128.load(p)
+  return i8x16.bitmask(v128.or(i8x16.eq(text, i8x16.splat(byte)), i8x16.eq(text, i8x16.splat(LF))))
+}
+
+/** Where the last byte of this value is from `p` on below `end`, or 0. */
+export function findLast(p: usize, end: usize, byte: u8): usize {
+  while (end > p) if (load<u8>(--end) == byte) return end
+  return 0
+}

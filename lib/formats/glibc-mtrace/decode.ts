@@ -1,0 +1,65 @@
+import { ascii } from '../../bytes/ascii.js'
+import { BATCH_EVENTS, EventBatch } from '../../event/batch.js'
+import { truncated } from '../../event/error.js'
+import type { TraceHeader } from '../../event/header.js'
+import { LineDecoder } from '../line-decoder.js'
+import { CUT, MORE_LINES, mtraceKernel, NO_LINES, TOO_FAR, TOO_LONG } from './kernel.js'
+import { HEADER, HEADER_WITHOUT_START, MAX_LINE, NAME, START } from './layout.js'
+
+const FIRST_LINE = ascii(`${START}\n`)
+
+/** So much of the input is asked for that a realloc's two lines are there, if they are not too long. */
+const LEAST = 4 * MAX_LINE
+
+/**
+ * Decodes the traces of glibc's mtrace. What is no event, such as the lines that a forked child wrote into its parent's
+ * file, is kept as a comment.
+ */
+export class MtraceDecoder extends LineDecoder {
+  private header: TraceHeader | undefined
+  private odd = 0
+  private firstOdd = 0
+
+  constructor() {
+    super(NAME, MAX_LINE, 'trace')
+  }
+
+  protected override emptyHeader(): TraceHeader {
+    return this.header ?? HEADER_WITHOUT_START
+  }
+
+  protected override read(): EventBatch {
+    const { input } = this
+    const header = (this.header ??= this.readStart())
+    const left = this.linesEnd - input.pos
+    if (left === 0) return new EventBatch(0, 0, header)
+    const { run, columns, input: window, strings } = mtraceKernel()
+    const from = window.load(input, this.linesEnd, LEAST)
+    const loaded = window.end - from
+    const behind = loaded < left && loaded >= LEAST ? TOO_FAR : loaded === left && this.ended ? NO_LINES : MORE_LINES
+    const count = run.decode(from, window.end, BATCH_EVENTS, behind, this.unterminated && loaded === left)
+    if (run.odd.value > 0 && this.odd === 0) this.firstOdd = this.line + run.firstOdd.value
+    this.odd += run.odd.value
+    input.skip(run.position.value - from)
+    this.line += run.lines.value
+    if (run.fault.value === TOO_LONG) this.failure = this.tooLong(count)
+    if (run.fault.value === CUT) this.failure = truncated('the trace ends within an event', this.here(count))
+    return columns.take(count, run.fields.value, header, strings.take())
+  }
+
+  protected override finish(): void {
+    if (this.odd === 0) return
+    this.warnings.push(
+      `${NAME}: lines that are no events, kept as comments: ${this.odd}; the first is line ${this.firstOdd}`,
+    )
+  }
+
+  /** Passes over the line that a trace begins with. */
+  private readStart(): TraceHeader {
+    const { input } = this
+    if (!FIRST_LINE.every((byte, i) => input.bytes[input.pos + i] === byte)) return HEADER_WITHOUT_START
+    input.skip(FIRST_LINE.length)
+    this.line++
+    return HEADER
+  }
+}

@@ -1,0 +1,191 @@
+import { ascii, LF, SPACE } from '../../bytes/ascii.js'
+import { HI, LO, writeHex } from '../../bytes/u64.js'
+import type { EncodeOptions } from '../../event/format.js'
+import type { EventBatch, U64Column } from '../../event/batch.js'
+import { Has, Kind, Outcome } from '../../event/fields.js'
+import type { TraceHeader } from '../../event/header.js'
+import { Losses } from '../../kernel/losses.js'
+import { LineEncoder } from '../line-encoder.js'
+import { Parts, reallocParts } from '../realloc.js'
+import { isComment } from './comments.js'
+import { CARRIED, HEADER, HEADER_WITHOUT_START, NAME, START } from './layout.js'
+import { Places } from './places.js'
+
+const { alloc: ALLOC, existing: EXISTING, realloc: REALLOC, free: FREE, comment: COMMENT } = Kind
+const HAS_ADDRESS = Has.address
+const HAS_OLD_ADDRESS = Has.oldAddress
+const HAS_SIZE = Has.size
+const HAS_OUTCOME = Has.outcome
+const HAS_TEXT = Has.text
+
+const START_LINE = ascii(`${START}\n`)
+const NIL = ascii('(nil)')
+const ZERO = 0x30
+const LETTER_X = 0x78
+const OPERATION = { alloc: 0x2b, free: 0x2d, old: 0x3c, new: 0x3e, failed: 0x21 } as const
+/** More than an operation, a pointer and a size take. */
+const MAX_NUMBERS = 64
+
+/** Encodes events as the text that glibc's mtrace writes, and its script reads. */
+export class MtraceEncoder extends LineEncoder {
+  readonly losses: Losses
+  private readonly places = new Places()
+  private header: TraceHeader | undefined
+  /** The trace was read from this format. */
+  private own = false
+
+  /** @param options `strict` makes the first loss an error */
+  constructor(options: EncodeOptions = {}) {
+    super()
+    this.losses = new Losses(NAME, CARRIED, options.strict)
+  }
+
+  protected override write(batch: EventBatch): void {
+    const { losses } = this
+    const n = losses.admit(batch)
+    if (this.header !== batch.header) this.begin(batch)
+    this.places.begin(batch)
+    for (let i = 0; i < n; i++) this.event(batch, i)
+    if (n < batch.count) throw losses.refusal(batch, n)
+  }
+
+  private begin(batch: EventBatch): void {
+    const { header } = batch
+    if (this.header !== undefined) {
+      if (batch.count > 0) this.losses.note('beginning of another trace', batch, 0)
+    } else if (header.format !== HEADER.format || header.layout?.['start'] !== HEADER_WITHOUT_START.layout?.['start']) {
+      this.sink.append(START_LINE)
+    }
+    this.header = header
+    this.own = header.format === NAME
+  }
+
+  private event(batch: EventBatch, i: number): void {
+    const fields = batch.mask[i] as number
+    const kind = batch.kind[i] as number
+    if (kind === REALLOC) this.realloc(batch, i)
+    else if (kind === COMMENT) this.comment(batch, i)
+    else if (kind === ALLOC || kind === EXISTING || kind === FREE) {
+      if ((fields & HAS_ADDRESS) === 0) {
+        this.losses.note(`${kind === FREE ? 'frees' : 'allocations'} without an address`, batch, i)
+        return
+      }
+      if (kind === EXISTING) this.losses.note('existing blocks, written as allocs', batch, i)
+      this.note(batch, i, kind !== FREE)
+      if (kind === FREE) this.line(batch, i, OPERATION.free, batch.address)
+      else this.line(batch, i, OPERATION.alloc, batch.address, true)
+    }
+  }
+
+  /** A realloc has two lines, where it worked. */
+  private realloc(batch: EventBatch, i: number): void {
+    const fields = batch.mask[i] as number
+    const { address, oldAddress, size } = batch
+    const known = (fields & HAS_ADDRESS) !== 0
+    const oldKnown = (fields & HAS_OLD_ADDRESS) !== 0
+    const something = known && !isZero(address, i)
+    const somethingOld = oldKnown && !isZero(oldAddress, i)
+    const outcome = (fields & HAS_OUTCOME) !== 0 ? batch.outcome[i] : undefined
+    // Halves of reallocs, which only a trace with lines lost or doubled has.
+    if (this.own && outcome === Outcome.freed && somethingOld) {
+      if (something) this.noteOutcome(batch, i)
+      this.note(batch, i, false)
+      this.line(batch, i, OPERATION.old, oldAddress)
+    } else if (this.own && outcome === Outcome.allocated && something) {
+      if (somethingOld) this.noteOutcome(batch, i)
+      this.note(batch, i, true)
+      this.line(batch, i, OPERATION.new, address, true)
+    } else if (known && !something && (fields & HAS_SIZE) !== 0 && !isZero(size, i)) {
+      if (outcome !== undefined) this.noteOutcome(batch, i)
+      this.note(batch, i, true)
+      this.line(batch, i, OPERATION.failed, oldKnown ? oldAddress : address, true)
+    } else {
+      this.reallocParts(batch, i, known, oldKnown, outcome)
+    }
+  }
+
+  private reallocParts(batch: EventBatch, i: number, known: boolean, oldKnown: boolean, outcome?: number): void {
+    const { address, oldAddress } = batch
+    const { parts, reason } = reallocParts(batch, i)
+    if (parts !== Parts.both) this.losses.note(reason, batch, i)
+    if (parts === Parts.none) return
+    this.note(batch, i, parts !== Parts.free)
+    if (parts === Parts.free) {
+      this.line(batch, i, OPERATION.free, oldAddress)
+    } else if (parts === Parts.alloc) {
+      this.line(batch, i, OPERATION.alloc, address, true)
+    } else {
+      const stayed = !known || !oldKnown || areEqual(batch, i)
+      if (outcome !== undefined && (outcome === Outcome.none) !== stayed) this.noteOutcome(batch, i)
+      this.line(batch, i, OPERATION.old, oldKnown ? oldAddress : address)
+      this.line(batch, i, OPERATION.new, known ? address : oldAddress, true)
+    }
+  }
+
+  private noteOutcome(batch: EventBatch, i: number): void {
+    this.losses.note('outcome that the addresses do not show', batch, i)
+  }
+
+  private comment(batch: EventBatch, i: number): void {
+    if (((batch.mask[i] as number) & HAS_TEXT) === 0) {
+      this.losses.note('comments without a text', batch, i)
+      return
+    }
+    const text = batch.strings.view(batch.text[i] as number)
+    if (!isComment(text)) {
+      this.losses.note('comments that would be something else', batch, i)
+      return
+    }
+    this.sink.append(text)
+    this.sink.reserve(1)
+    this.sink.bytes[this.sink.pos++] = LF
+  }
+
+  /** Notes what the lines of an event do not say, before any of them is written. */
+  private note(batch: EventBatch, i: number, sized: boolean): void {
+    const { places, losses } = this
+    places.look(batch, i)
+    for (const reason of places.reasons) losses.note(reason, batch, i)
+    if (sized && ((batch.mask[i] as number) & HAS_SIZE) === 0) losses.note('no size, written as 0', batch, i)
+  }
+
+  private line(batch: EventBatch, i: number, operation: number, pointer: U64Column, sized = false): void {
+    const { sink } = this
+    this.places.write(sink, batch, i)
+    sink.reserve(MAX_NUMBERS)
+    const { bytes } = sink
+    let p = sink.pos
+    bytes[p++] = operation
+    bytes[p++] = SPACE
+    p = isZero(pointer, i) ? put(bytes, p, NIL) : putHex(bytes, p, pointer, i)
+    if (sized) {
+      bytes[p++] = SPACE
+      if (((batch.mask[i] as number) & HAS_SIZE) === 0 || isZero(batch.size, i)) bytes[p++] = ZERO
+      else p = putHex(bytes, p, batch.size, i)
+    }
+    bytes[p++] = LF
+    sink.pos = p
+  }
+}
+
+function putHex(bytes: Uint8Array, p: number, { words }: U64Column, i: number): number {
+  bytes[p++] = ZERO
+  bytes[p++] = LETTER_X
+  return writeHex(bytes, p, words[2 * i + LO] as number, words[2 * i + HI] as number)
+}
+
+function put(bytes: Uint8Array, p: number, text: Uint8Array): number {
+  bytes.set(text, p)
+  return p + text.length
+}
+
+function isZero({ words }: U64Column, i: number): boolean {
+  return words[2 * i + LO] === 0 && words[2 * i + HI] === 0
+}
+
+/** Whether a realloc's addresses are the same. */
+function areEqual({ address, oldAddress }: EventBatch, i: number): boolean {
+  const lo = 2 * i + LO
+  const hi = 2 * i + HI
+  return address.words[lo] === oldAddress.words[lo] && address.words[hi] === oldAddress.words[hi]
+}

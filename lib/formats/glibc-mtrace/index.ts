@@ -1,0 +1,19 @@
+import type { EncodeOptions, WritableFormat } from '../../event/format.js'
+import { MtraceDecoder } from './decode.js'
+import { MtraceEncoder } from './encode.js'
+import { CARRIED } from './layout.js'
+import { sniff } from './sniff.js'
+import { traits } from './traits.js'
+
+export { MtraceDecoder } from './decode.js'
+export { MtraceEncoder } from './encode.js'
+
+/** What glibc's mtrace writes to the file that MALLOC_TRACE names. */
+export const glibcMtrace: WritableFormat = {
+  ...traits,
+  carried: CARRIED,
+  writtenAs: { existing: ['alloc'] },
+  sniff,
+  decoder: () => new MtraceDecoder(),
+  encoder: (options?: EncodeOptions) => new MtraceEncoder(options),
+}

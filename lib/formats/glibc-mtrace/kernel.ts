@@ -1,0 +1,42 @@
+import { instantiate, type Kernel } from '../../kernel/instance.js'
+import type { Global } from '../../kernel/load.js'
+import { KernelStrings, type StringsExports } from '../../kernel/strings.js'
+
+/** kernel/glibc-mtrace.ts, which says what each of these is. */
+export interface MtraceExports extends StringsExports {
+  readonly INPUT: Global
+  decode(from: number, end: number, capacity: number, behind: number, isCut: boolean): number
+  readonly position: Global
+  readonly lines: Global
+  readonly fields: Global
+  readonly odd: Global
+  readonly firstOdd: Global
+  readonly fault: Global
+}
+
+/** The kernel and the strings in its memory. */
+export interface MtraceKernel extends Kernel<MtraceExports> {
+  readonly strings: KernelStrings
+}
+
+/** A new instance of the kernel. */
+export function newMtraceKernel(): MtraceKernel {
+  const kernel = instantiate<MtraceExports>('glibc-mtrace')
+  return { ...kernel, strings: new KernelStrings(kernel.run) }
+}
+
+let kernel: MtraceKernel | undefined
+
+/** The kernel that all decoders share: it keeps nothing from call to call. */
+export function mtraceKernel(): MtraceKernel {
+  return (kernel ??= newMtraceKernel())
+}
+
+/** What comes behind the lines that `decode` is given: others, none, or perhaps one that is too long. */
+export const MORE_LINES = 0
+export const NO_LINES = 1
+export const TOO_FAR = 2
+
+/** In `fault`: the line is too long, or cut within an event. */
+export const TOO_LONG = 1
+export const CUT = 2

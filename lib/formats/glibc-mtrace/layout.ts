@@ -1,0 +1,32 @@
+import { fieldSet } from '../../event/fields.js'
+import type { TraceHeader } from '../../event/header.js'
+import type { Carried } from '../../kernel/losses.js'
+import { traits } from './traits.js'
+
+/** The format's name in folders, commands, headers and messages. */
+export const NAME = traits.name
+
+/** The line that traces begin with. */
+export const START = '= Start'
+
+/** The header of a trace that begins with it, as all that glibc writes do. */
+export const HEADER: TraceHeader = { format: NAME }
+/** The header of a trace that does not. */
+export const HEADER_WITHOUT_START: TraceHeader = { format: NAME, layout: { start: false } }
+
+/** Longer lines are refused: the name of a file has up to 4096 bytes, but that of a symbol may have any number. */
+export const MAX_LINE = 32_768
+
+/** Names that are longer are not written. */
+export const MAX_NAME = 8192
+
+/** What says where a call came from. */
+export const PLACE = fieldSet('module', 'function', 'callSite', 'fields')
+
+export const CARRIED: Carried = {
+  alloc: fieldSet('address', 'size') | PLACE,
+  existing: fieldSet('address', 'size') | PLACE,
+  realloc: fieldSet('address', 'oldAddress', 'size', 'outcome') | PLACE,
+  free: fieldSet('address') | PLACE,
+  comment: fieldSet('text'),
+}

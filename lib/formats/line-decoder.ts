@@ -1,0 +1,123 @@
+import { ascii, LF } from '../bytes/ascii.js'
+import { Input } from '../bytes/input.js'
+import { EventBatch } from '../event/batch.js'
+import { describe, limit, type TraceError, type TracePosition } from '../event/error.js'
+import type { TraceHeader } from '../event/header.js'
+import type { Decoder } from '../event/stage.js'
+
+const NEWLINE = ascii('\n')
+
+/**
+ * What decoders of text share: they look at whole lines only, so that no reader needs to look for the end of the
+ * input; and a last line without its line feed gets one, which is told.
+ */
+export abstract class LineDecoder implements Decoder {
+  readonly warnings: string[] = []
+  protected readonly input = new Input()
+  /** The number of the next line to read. */
+  protected line = 1
+  /** How many events were given out. */
+  protected events = 0
+  /** No more input comes. */
+  protected ended = false
+  /** The last line had no line feed; one was put behind it. */
+  protected unterminated = false
+  /** Thrown when the events before it have been given out. */
+  protected failure: TraceError | null = null
+  /** The offset in the stream behind the last line feed. */
+  private lines = 0
+  private began = false
+  private finished = false
+
+  /**
+   * @param name the format's, for messages
+   * @param maxLine longer lines are refused
+   * @param what may be cut when the last line has no line feed: `dump`
+   */
+  constructor(
+    protected readonly name: string,
+    protected readonly maxLine: number,
+    private readonly what: string,
+  ) {}
+
+  /**
+   * Reads lines up to `linesEnd` until a batch is full, some were read, or one is at fault (`failure`); skips what it
+   * read and counts the lines. If it reads nothing, it waits for more lines, which it must not do when `ended`.
+   */
+  protected abstract read(): EventBatch
+
+  /** The header of a trace in which nothing is. */
+  protected abstract emptyHeader(): TraceHeader
+
+  /** Called once, when everything was read: for warnings about the trace as a whole. */
+  protected finish(): void {}
+
+  feed(chunk: Uint8Array): void {
+    const { input } = this
+    input.feed(chunk)
+    const feed = chunk.lastIndexOf(LF)
+    if (feed >= 0) this.lines = input.offset + input.left - chunk.length + feed + 1
+  }
+
+  end(): void {
+    this.ended = true
+    if (this.input.left === 0 || this.lines === this.input.offset + this.input.left) return
+    this.unterminated = true
+    this.feed(NEWLINE)
+  }
+
+  cut(): void {
+    // What is left of a line may have lost digits: it is not an event.
+  }
+
+  next(): EventBatch | null {
+    if (this.failure !== null) throw this.failure
+    const { input } = this
+    for (let offset = -1; input.offset < this.lines && input.offset !== offset;) {
+      ;({ offset } = input)
+      const batch = this.read()
+      if (batch.count > 0) return this.give(batch)
+      if (this.failure !== null) throw this.failure
+    }
+    if (input.offset + input.left - Math.max(this.lines, input.offset) > this.maxLine) throw this.tooLong()
+    if (!this.ended) return null
+    if (!this.finished) {
+      this.finished = true
+      this.warnOfTheLastLine()
+      this.finish()
+    }
+    return this.began ? null : this.give(new EventBatch(0, 0, this.emptyHeader()))
+  }
+
+  /** One past the last line feed, as an index like `input.pos`. */
+  protected get linesEnd(): number {
+    return this.input.pos + this.lines - this.input.offset
+  }
+
+  /** The place of the line at which the input stands, behind `pending` events that are still to be given out. */
+  protected here(pending = 0): Required<TracePosition> {
+    return {
+      format: this.name,
+      offset: this.input.offset,
+      line: this.line,
+      column: 1,
+      event: this.events + pending + 1,
+    }
+  }
+
+  protected tooLong(pending = 0): TraceError {
+    return limit(`a line of more than ${this.maxLine} bytes`, this.here(pending))
+  }
+
+  private give(batch: EventBatch): EventBatch {
+    this.began = true
+    this.events += batch.count
+    return batch
+  }
+
+  private warnOfTheLastLine(): void {
+    if (!this.unterminated) return
+    const place = { format: this.name, offset: this.input.offset - 1, line: this.line - 1, event: this.events }
+    this.warnings.push(`${describe(place)}: the last line does not end with a newline, so the ${this.what} may be cut`)
+  }
+}

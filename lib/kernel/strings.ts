@@ -1,0 +1,61 @@
+import { StringTable } from '../event/strings.js'
+import type { Global, KernelExports } from './load.js'
+
+/** kernel/shared/strings.ts, which says what each of these is. */
+export interface StringsExports extends KernelExports {
+  setSeed(random: bigint): void
+  readonly STRINGS: Global
+  readonly STARTS: Global
+  readonly LISTED: Global
+  readonly LISTS: Global
+  readonly strings: Global
+  readonly stringBytes: Global
+  readonly listed: Global
+  readonly lists: Global
+}
+
+/** The sizes of the kernel's tables. */
+export const MAX_STRING_BYTES = 393_216
+export const MAX_STRINGS = 16_384
+export const MAX_LISTED = 65_536
+export const MAX_LISTS = 4096
+
+/** The strings and lists of one batch in a kernel's memory. */
+export class KernelStrings {
+  readonly bytes: Uint8Array<ArrayBuffer>
+  readonly starts: Uint32Array<ArrayBuffer>
+  readonly listed: Uint32Array<ArrayBuffer>
+  readonly lists: Uint32Array<ArrayBuffer>
+
+  /** Also seeds the kernel's hashes, so that no trace can be made of strings that collide. */
+  constructor(private readonly run: StringsExports) {
+    const { buffer } = run.memory
+    this.bytes = new Uint8Array(buffer, run.STRINGS.value, MAX_STRING_BYTES)
+    this.starts = new Uint32Array(buffer, run.STARTS.value, MAX_STRINGS + 1)
+    this.listed = new Uint32Array(buffer, run.LISTED.value, MAX_LISTED)
+    this.lists = new Uint32Array(buffer, run.LISTS.value, MAX_LISTS + 1)
+    run.setSeed(BigInt(Math.floor(Math.random() * 2 ** 32)) * 0x1_0001_0001n)
+  }
+
+  /** A copy of the strings of the batch that was decoded. */
+  take(): StringTable {
+    const { run } = this
+    const strings = run.strings.value
+    if (strings === 0 && run.lists.value === 0) return new StringTable()
+    const length = run.stringBytes.value
+    // One piece of memory for both is less to allocate.
+    const buffer = new ArrayBuffer(4 * (strings + 1) + length)
+    const starts = new Uint32Array(buffer, 0, strings + 1)
+    const bytes = new Uint8Array(buffer, starts.byteLength)
+    starts.set(this.starts.subarray(0, strings + 1))
+    bytes.set(this.bytes.subarray(0, length))
+    return run.lists.value === 0
+      ? StringTable.of({ bytes, starts })
+      : StringTable.of({
+          bytes,
+          starts,
+          listed: this.listed.slice(0, run.listed.value),
+          lists: this.lists.slice(0, run.lists.value + 1),
+        })
+  }
+}

@@ -1,0 +1,152 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { MtraceDecoder } from '../../../lib/formats/glibc-mtrace/decode.js'
+import { MAX_LINE } from '../../../lib/formats/glibc-mtrace/layout.js'
+import { decodeLines } from '../../oracle/glibc-mtrace/decode.js'
+import { decodeAll, slices, type Decoded } from '../../support/drive.js'
+import { runs } from '../../support/runs.js'
+
+function decode(text: string, size?: number): Decoded & { warnings: string[] } {
+  const decoder = new MtraceDecoder()
+  return { ...decodeAll(decoder, new Uint8Array(Buffer.from(text, 'latin1')), size), warnings: decoder.warnings }
+}
+
+const pointer = fc.constantFrom(
+  '0x10',
+  '0x55cc39c052a0',
+  '0xffffffffffffffff',
+  '(nil)',
+  '0x1ffffffffffffffff',
+  '0x',
+  '10',
+  '',
+)
+const size = fc.constantFrom(' 0', ' 0x12', ' 0x3fffffffffffffff', ' 0x0', ' 12', '', ' 0x12 ')
+const place = fc.constantFrom(
+  '',
+  '@ ./a:[0x10] ',
+  '@ ./a:(main+2b)[0x10] ',
+  '@ ./a:(main+0x2b)[0x7fff0010] ',
+  '@ ./a b:(c):[0x10] ',
+  '@ (f-1)[0x0] ',
+  '@ ./a:()[0x10] ',
+  '@ ./a:(+1)[0x10] ',
+  '@ [0x1234] ',
+  '@ [(nil)] ',
+  '[0x1234] ',
+  '@ ./a[0x10] ',
+  '@ ./a:[0x10]',
+  '@ ',
+  '@ ./a:[0x] ',
+  '@ ./a]:[0x1] + ./b:[0x10] ',
+)
+const line = fc.oneof(
+  {
+    weight: 8,
+    arbitrary: fc
+      .tuple(place, fc.constantFrom('+ ', '- ', '< ', '> ', '! '), pointer, size)
+      .map((parts) => parts.join('')),
+  },
+  {
+    weight: 3,
+    arbitrary: fc
+      .tuple(place, fc.constantFrom('+ 0x10 0x20', '- 0x10', '< 0x10', '> 0x10 0x30', '! 0x10 0x40'))
+      .map((parts) => parts.join('')),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.constantFrom('= Start', '= End', '', '=', 'x', '@ ./a:[0x1] < 0x10@ ./a:[0x1] > 0x10 0x20'),
+  },
+)
+
+describe('reading', () => {
+  it('gives what regular expressions find, in pieces of any size', () => {
+    fc.assert(
+      fc.property(
+        fc.array(line, { maxLength: 8 }),
+        fc.integer({ min: 1, max: 300 }),
+        fc.boolean(),
+        (lines, step, start) => {
+          const text = `${start ? '= Start\n' : ''}${lines.map((one) => `${one}\n`).join('')}`
+          const { events, error } = decode(text, step)
+          const expected = decodeLines(text)
+          // A realloc of which only the old block is there.
+          const isCut = expected.at(-1)?.oldAddress !== undefined && expected.at(-1)?.outcome === 'freed'
+          expect(error?.message.includes('the trace ends within an event')).toBe(isCut ? true : undefined)
+          expect(events).toEqual(isCut ? expected.slice(0, -1) : expected)
+        },
+      ),
+      { numRuns: runs(3000) },
+    )
+  })
+
+  it('joins the two lines of a realloc, wherever the input is divided', () => {
+    const text = '= Start\n@ ./a:[0x1] < 0x10\n@ ./a:[0x1] > 0x20 0x30\n'
+    for (let step = 1; step < text.length; step++)
+      expect(decode(text, step).events).toEqual([
+        { kind: 'realloc', address: 32n, oldAddress: 16n, size: 48n, callSite: 1n, module: './a' },
+      ])
+  })
+
+  it('gives the old block of a realloc alone where another line is behind it', () => {
+    const { events, error } = decode('= Start\n< 0x10\n- 0x20\n< 0x30\n')
+    expect(events).toEqual([
+      { kind: 'realloc', oldAddress: 16n, outcome: 'freed' },
+      { kind: 'free', address: 32n },
+    ])
+    expect(error?.message).toBe(
+      'glibc-mtrace: line 4, column 1, byte 22, event 3: truncated: the trace ends within an event',
+    )
+  })
+
+  it('says that the last line may be cut, or that it is', () => {
+    expect(decode('= Start\n+ 0x10 0x2')).toMatchObject({
+      events: [{ kind: 'alloc', size: 2n }],
+      warnings: [expect.stringContaining('line 2, byte 18, event 1: the last line does not end with a newline')],
+    })
+    const { events, error } = decode('= Start\n- 0x10\n@ ./a:[0x1')
+    expect(events).toHaveLength(1)
+    expect(error).toMatchObject({ code: 'ERR_TRACE_TRUNCATED', format: 'glibc-mtrace', line: 3, offset: 15, event: 2 })
+  })
+
+  it('keeps what is no event as comments, and says how many', () => {
+    const { events, warnings } = decode('= Start\n= End\n= Start\nwhat\n\n')
+    expect(events.map(({ text }) => text)).toEqual(['= End', '= Start', 'what', ''])
+    expect(warnings).toEqual(['glibc-mtrace: lines that are no events, kept as comments: 2; the first is line 4'])
+  })
+
+  it.each([
+    ['a line', 'x'.repeat(MAX_LINE)],
+    ['a file', `@ ${'x'.repeat(MAX_LINE)}:[0x1] - 0x10`],
+    ['a line behind the old block of a realloc', `< 0x10\n${'x'.repeat(400_000)}`],
+    ['an endless line', 'x'.repeat(1_000_000)],
+  ])('refuses %s that is too long', (_, text) => {
+    for (const end of ['\n', '\n+ 0x1 0x2\n']) {
+      for (const step of [1000, 65_536, 10_000_000]) {
+        const { error, events } = decode(`= Start\n- 0x1\n${text}${end}`, step)
+        expect(error).toMatchObject({ code: 'ERR_TRACE_LIMIT', event: events.length + 1 })
+      }
+    }
+  })
+
+  it('reads very many places, and closes batches before their strings fill memory', () => {
+    const text = Array.from(
+      { length: 60_000 },
+      (_, i) => `@ ./prog:(function_${i}+1)[0x${i + 1}] + 0x10 0x${i + 1}\n`,
+    ).join('')
+    const { events, batches } = decode(text, 65_536)
+    expect(events).toHaveLength(60_000)
+    expect(
+      events.every((event, i) => event.function === `function_${i}` && event.callSite === BigInt(`0x${i + 1}`)),
+    ).toBe(true)
+    expect(Math.max(...batches.map(({ strings }) => strings.byteLength))).toBeLessThan(400_000)
+  })
+
+  it('reads what is there of the input without the one behind it', () => {
+    const decoder = new MtraceDecoder()
+    const chunks = [...slices(new Uint8Array(Buffer.from('= Start\n+ 0x1 0x2\n+ 0x2')))]
+    decoder.feed(chunks[0] as Uint8Array)
+    expect(decoder.next()?.count).toBe(1)
+    expect(decoder.next()).toBeNull()
+  })
+})
