@@ -1,4 +1,4 @@
-import type { TraceEvent } from '../../../lib/event/batch.js'
+import type { EventFields, TraceEvent } from '../../../lib/event/trace-event.js'
 
 const PLACE =
   /^(?:@ (?:(?:([^]*):)?(?:\(([^()]*?)([+-](?:0x)?[0-9a-f]{1,16})?\))?)?)?\[(0x[0-9a-fA-F]{1,16}|\(nil\))\] $/
@@ -11,7 +11,7 @@ interface Line {
   operation: string
   pointer: bigint
   size?: bigint
-  at: Partial<TraceEvent>
+  at: Pick<EventFields, 'callSite' | 'function' | 'fields' | 'module'>
 }
 
 /** All events of a trace, by regular expressions: a line at a time, or two for a realloc. */
