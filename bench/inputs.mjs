@@ -4,7 +4,9 @@ import { open, readFile, stat, writeFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { createGzip, gunzipSync } from 'node:zlib'
-import { compose, decompress, formatNamed, encoderStream, decoderStream, sniffFormat } from '../dist/lib/entry/index.js'
+import { compose, decompress } from '../dist/lib/entry/index.js'
+import { decoderStream, encoderStream } from '../dist/lib/streams/stage.js'
+import { formatNamed, sniffFormat } from './formats.mjs'
 import { generate } from './generate.mjs'
 
 /** The form in which traces are shipped with the tests. */

@@ -5,7 +5,7 @@ import type { EventBatch } from '../lib/event/batch.js'
 import { fieldNames, fieldSet, type FieldName, type KindName } from '../lib/event/fields.js'
 import type { TimeUnit } from '../lib/event/header.js'
 import { isWritable, type WritableFormat } from '../lib/event/format.js'
-import { formatNamed, FORMATS, sniffFormat } from '../lib/entry/registry.js'
+import { formatNamed, FORMATS, sniffFormat } from './support/formats.js'
 import { corpusFile } from './support/corpus.js'
 import { decodeAll, encodeAll } from './support/drive.js'
 

@@ -1,6 +1,6 @@
 // One format's codec beside a plain loop, for `check.mjs`.
 import { readFileSync } from 'node:fs'
-import { formatNamed } from '../../dist/lib/entry/index.js'
+import { formatNamed } from '../formats.mjs'
 import { codecTasks } from './codec.mjs'
 
 const LOOP = 'plain loop'

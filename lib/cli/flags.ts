@@ -1,4 +1,4 @@
-import { CATALOGUE, WRITABLE } from '../formats/index.js'
+import { FORMATS, WRITABLE } from '../formats/index.js'
 import { MERGE_WINDOW } from '../transforms/choices.js'
 import type { Flag } from './command.js'
 
@@ -32,7 +32,7 @@ export const FROM_FLAG: Flag = {
   name: 'from',
   value: 'FORMAT',
   help: 'Read this format, whatever the first bytes look like',
-  values: CATALOGUE.map((format) => format.name),
+  values: FORMATS.map((format) => format.name),
 }
 
 /** The flag of commands that merge several files. */

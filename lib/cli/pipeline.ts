@@ -1,7 +1,7 @@
 import type { Readable, Transform, Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { isatty } from 'node:tty'
-import { entryNamed, entryOfPath, ndjson, WRITABLE, type FormatEntry } from '../formats/index.js'
+import { formatNamed, formatOfPath, ndjson, WRITABLE, type FormatEntry } from '../formats/index.js'
 import type { EventBatch } from '../event/batch.js'
 import { chain } from '../event/chain.js'
 import type { TraceError } from '../event/error.js'
@@ -56,7 +56,7 @@ export function inputOperand(args: Arguments): string {
 
 /** The format to write: `--to`, else what the output's name says, else NDJSON. @throws UsageError */
 export function outputFormat(args: Arguments, output: string): Promise<WritableFormat> {
-  return loadWritable(entryNamed(args.value('to') ?? '') ?? entryOfPath(output) ?? ndjson)
+  return loadWritable(formatNamed(args.value('to') ?? '') ?? formatOfPath(output) ?? ndjson)
 }
 
 /** A format to write. @throws UsageError when it can only be read */

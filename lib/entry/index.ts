@@ -83,7 +83,7 @@ export {
   type OptionSpec,
   type WritableFormat,
 } from '../event/format.js'
-export { formatNamed, formatOfPath, FORMATS, sniffFormat } from './registry.js'
+export { formatNamed, formatOfPath, FORMATS, sniffFormat, type FormatEntry } from '../formats/index.js'
 export { compose } from '../streams/compose.js'
 export { gzip } from '../streams/compress.js'
 export { decodeAny, type DecodeAnyOptions, type ReadOptions } from '../streams/decode.js'

@@ -8,7 +8,9 @@ import { traits as mtrcTraits } from './mtrc/traits.js'
 import { traits as replayTraits } from './replay/traits.js'
 import { traits as ndjsonTraits } from './ndjson/traits.js'
 
-/** A format whose code is loaded when it is used. Commands know formats by these, so that they start quickly. */
+/**
+ * A format whose code is loaded when it is used: commands start quickly, and programs load no more than they use.
+ */
 export interface FormatEntry extends FormatTraits {
   /** What the format's own `sniff` says. Loads that alone. */
   sniff(head: Uint8Array): Promise<boolean>
@@ -74,29 +76,29 @@ export const hatf: FormatEntry = {
 
 /**
  * Every format, in the order in which they are tried on unknown bytes: those with a magic number first, HATF, which has
- * the weakest signs, last. `FORMATS` in lib/entry/registry.ts has the formats themselves.
+ * the weakest signs, last.
  */
-export const CATALOGUE: readonly FormatEntry[] = [mtrc, ndjson, kmemtrace, glibcMtrace, replay, heapmon, hatfAscii, hatf]
+export const FORMATS: readonly FormatEntry[] = [mtrc, ndjson, kmemtrace, glibcMtrace, replay, heapmon, hatfAscii, hatf]
 
 /** Those that can be written. */
-export const WRITABLE: readonly FormatEntry[] = CATALOGUE.filter((entry) => entry.readOnly !== true)
+export const WRITABLE: readonly FormatEntry[] = FORMATS.filter((entry) => entry.readOnly !== true)
 
 /** The format of this name, such as `mtrc`. */
-export function entryNamed(name: string): FormatEntry | undefined {
-  return CATALOGUE.find((entry) => entry.name === name)
+export function formatNamed(name: string): FormatEntry | undefined {
+  return FORMATS.find((entry) => entry.name === name)
 }
 
 /** The format that a file's name stands for, by the longest ending that fits; `.gz` at its end does not matter. */
-export function entryOfPath(path: string): FormatEntry | undefined {
+export function formatOfPath(path: string): FormatEntry | undefined {
   const plain = path.toLowerCase().replace(/\.gz$/, '')
-  const endings = CATALOGUE.map(({ extensions }) => extensions.filter((end) => plain.endsWith(end)))
+  const endings = FORMATS.map(({ extensions }) => extensions.filter((end) => plain.endsWith(end)))
   const lengths = endings.map((fitting) => Math.max(0, ...fitting.map(({ length }) => length)))
   const longest = Math.max(...lengths)
-  return longest === 0 ? undefined : CATALOGUE[lengths.indexOf(longest)]
+  return longest === 0 ? undefined : FORMATS[lengths.indexOf(longest)]
 }
 
 /** The format of a stream that begins with these bytes. */
-export async function sniffEntry(head: Uint8Array): Promise<FormatEntry | undefined> {
-  for (const entry of CATALOGUE) if (await entry.sniff(head)) return entry
+export async function sniffFormat(head: Uint8Array): Promise<FormatEntry | undefined> {
+  for (const entry of FORMATS) if (await entry.sniff(head)) return entry
   return undefined
 }

@@ -1,6 +1,6 @@
 import type { EventEmitter } from 'node:events'
 import type { Transform } from 'node:stream'
-import { CATALOGUE, sniffEntry } from '../formats/index.js'
+import { FORMATS, sniffFormat } from '../formats/index.js'
 import type { EventBatch } from '../event/batch.js'
 import { chain } from '../event/chain.js'
 import { TraceError } from '../event/error.js'
@@ -128,7 +128,7 @@ async function find(first: Peeked, { format, decode, path }: DecodeAnyOptions): 
   const peeked = await peek(first.whole, isTelling)
   const { head, failure } = peeked
   // What is said in text may be said of a format that is known by itself.
-  const isKnown = head[0] === HASH && (await sniffEntry(head)) !== undefined
+  const isKnown = head[0] === HASH && (await sniffFormat(head)) !== undefined
   if (isKnown || !isAnnounced(head)) return { ...peeked, format: await sniff(peeked), decode }
   return { ...peeked, ...(await import('./metatf.js')).recognise(head, path === undefined ? {} : { path }, failure) }
 }
@@ -139,13 +139,13 @@ function mayNameDtd(head: Uint8Array): boolean {
 }
 
 async function sniff({ head, failure }: Peeked): Promise<Format> {
-  const entry = await sniffEntry(head)
+  const entry = await sniffFormat(head)
   if (entry === undefined) throw failure ?? unknownFormat(head)
   return entry.load()
 }
 
 function unknownFormat(head: Uint8Array): TraceError {
-  const names = CATALOGUE.map((format) => format.title).join(', ')
+  const names = FORMATS.map((format) => format.title).join(', ')
   const reason = head.length === 0 ? 'the input is empty' : `the input is none of: ${names}`
   return new TraceError('ERR_TRACE_UNKNOWN_FORMAT', reason, { format: 'unknown', offset: 0 })
 }

@@ -4,7 +4,7 @@ import { EventCollector } from '../event/collector.js'
 import { wrongType } from '../event/error.js'
 import { show } from '../event/field-value.js'
 import type { TraceEvent } from '../event/trace-event.js'
-import { sniffEntry } from '../formats/index.js'
+import { sniffFormat } from '../formats/index.js'
 import { isFailure } from './failure.js'
 
 /** What is written to a stream: bytes (or text), or events, in batches or one at a time. */
@@ -43,7 +43,7 @@ async function missingDecoder(chunk: Uint8Array | string): Promise<string> {
   const head = typeof chunk === 'string' ? Buffer.from(chunk) : chunk
   if (isGzip(head) || isZip(head))
     return `they are ${isGzip(head) ? 'gzip' : 'a zip archive'}, so put decompress() and then decodeAny() before it`
-  const entry = await sniffEntry(head)
+  const entry = await sniffFormat(head)
   if (entry === undefined)
     return 'put a decoder before it, such as mtrc.decode(), or decodeAny(), which finds the format'
   return `they look like ${entry.title}, so put ${namespaceOf(entry.name)}.decode() before it`

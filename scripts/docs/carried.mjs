@@ -1,8 +1,10 @@
 import { fieldNames, FIELDS, KINDS } from '../../dist/lib/event/fields.js'
-import { FORMATS } from '../../dist/lib/entry/registry.js'
+import { FORMATS as ALL } from '../../dist/lib/formats/index.js'
 import { code, GENERATED, table } from './markdown.mjs'
 
 const NO = '–'
+
+const FORMATS = await Promise.all(ALL.map((format) => format.load()))
 
 /** Formats with a limit to what they carry; NDJSON carries everything. */
 export const LIMITED = FORMATS.filter((format) => format.name !== 'ndjson')

@@ -1,4 +1,4 @@
-import { CATALOGUE, entryNamed, entryOfPath } from '../../formats/index.js'
+import { FORMATS, formatNamed, formatOfPath } from '../../formats/index.js'
 import type { FormatTraits, OptionSpec } from '../../event/format.js'
 import { optionFlags, optionValues, UsageError, type Arguments } from '../command.js'
 import { DECODE_OPTIONS, ENCODE_OPTIONS, readOptions } from '../convert-options.js'
@@ -9,12 +9,12 @@ export async function runConvert(args: Arguments): Promise<void> {
   const [from, to, ...more] = args.operands
   if (from === undefined || to === undefined || more.length > 0)
     throw new UsageError('give two names: the trace to read and the one to write')
-  const target = entryNamed(args.value('to') ?? '') ?? entryOfPath(to)
+  const target = formatNamed(args.value('to') ?? '') ?? formatOfPath(to)
   if (target === undefined)
     throw new UsageError(
       `the name ${JSON.stringify(to)} does not tell a format: give --to (for a DTD of Meta-TF, use metatf-encode --dtd)`,
     )
-  const source = entryNamed(args.value('from') ?? '')
+  const source = formatNamed(args.value('from') ?? '')
   const decode = optionValues(DECODE_OPTIONS, args)
   const encode = optionValues(ENCODE_OPTIONS, args)
   checkOptions(target, 'encode', encode)
@@ -34,7 +34,7 @@ export async function runConvert(args: Arguments): Promise<void> {
 /** A decoder's options as it knows them. */
 function decoderOptions(values: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const own = new Map(
-    CATALOGUE.flatMap(({ decodeOptions }) =>
+    FORMATS.flatMap(({ decodeOptions }) =>
       Object.keys(decodeOptions).map((key) => [
         Object.keys(readOptions({ [key]: decodeOptions[key] as OptionSpec }))[0],
         key,

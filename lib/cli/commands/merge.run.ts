@@ -1,5 +1,5 @@
 import { accessSync, constants } from 'node:fs'
-import { entryNamed } from '../../formats/index.js'
+import { formatNamed } from '../../formats/index.js'
 import { concatInputs, mergeInputs, type MergeInput } from '../../streams/merge.js'
 import { Offset } from '../../transforms/offset.js'
 import type { MergeOrder } from '../../order/order-audit.js'
@@ -36,7 +36,7 @@ async function mergeSource(args: Arguments): Promise<Source> {
 async function mergeInputsOf(args: Arguments): Promise<MergeInput[]> {
   const threads = integer('thread-offset', args.value('thread-offset') ?? '0')
   const processes = integer('process-offset', args.value('process-offset') ?? '0')
-  const format = await entryNamed(args.value('from') ?? '')?.load()
+  const format = await formatNamed(args.value('from') ?? '')?.load()
   return args.operands.map((path, i) => ({
     path,
     ...(format && { format }),

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import type { TraceEvent } from '../../../lib/event/batch.js'
 import { hatfAscii } from '../../../lib/formats/hatf-ascii/index.js'
-import { formatOfPath, sniffFormat } from '../../../lib/entry/registry.js'
+import { formatOfPath } from '../../../lib/formats/index.js'
+import { sniffFormat } from '../../support/formats.js'
 import { decodeAll, encodeEvents } from '../../support/drive.js'
 
 const HEAD = '## DTDURL: hatf.dtd\n## Description: Converted to HATF by heapflow.\n\n'

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import type { Decoder } from '../../../lib/event/stage.js'
 import { hatfAscii } from '../../../lib/formats/hatf-ascii/index.js'
 import { mtrc } from '../../../lib/formats/mtrc/index.js'
-import { sniffFormat } from '../../../lib/entry/registry.js'
+import { sniffFormat } from '../../support/formats.js'
 import { corpusFile, corpusPath, hasCorpus } from '../../support/corpus.js'
 import { decodeAll, encodeAll } from '../../support/drive.js'
 
