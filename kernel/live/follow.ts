@@ -11,7 +11,7 @@ export { isSeeded, live, numbers } from './set'
 /** Bits of intents and effects, as in lib/blocks/block-effect.ts and block-keys.ts. */
 export const BEGAN: u32 = 1
 export const DONE: u32 = 2
-const UNKNOWN: u32 = 4
+export const UNKNOWN: u32 = 4
 const AGAIN: u32 = 8
 export const REUSED: u32 = 16
 const BY_KERNEL: u32 = 16

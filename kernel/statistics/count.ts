@@ -1,33 +1,37 @@
 /** What statistics count of the events about blocks, in their order, once the live set has followed them. */
-import { BEGAN, BEGUN, EFFECTS, DONE, ENDED, numbers, REUSED } from '../live/follow'
+import { BEGAN, BEGUN, EFFECTS, DONE, ENDED, numbers, REUSED, UNKNOWN } from '../live/follow'
 import { KIND, MASK, SIZE, TIME, USABLE } from '../shared/columns'
 import { HAS_SIZE, HAS_USABLE, KIND_EXISTING, KIND_REALLOC, KIND_RESERVE } from '../shared/event'
 import { B_SITE, B_SIZE, B_THREAD, blockAt, dies, isBorn, livesOn, makeBlocks, partsWith } from './lives'
 import {
+  gains,
+  loses,
   makeRows,
-  siteAllocates,
+  ownersLeak,
+  raiseMost,
+  settleOwners,
   siteAt,
-  siteLoses,
-  sitesLeak,
   siteTook,
   threadActs,
   threadAllocates,
   threadAt,
-  threadFollows,
   threadFrees,
-} from './rows'
-import { countSize } from './sizes'
+  wasTemporary,
+} from './owners'
+import { leaveMaximum } from './peak'
+import { makeSizes, settleSizes, sizeAt, sizeGains, sizeLoses, sizesLeak, sizeWasTemporary } from './sizes'
+import { countTemporary, isHeaptracks, isMemrays, noteAllocation, noteFree } from './temporary'
+import { beginPart, endPart, noteLevel } from './timeline'
 import { allocates, endTotals, frees, overlaps } from './totals'
 
-/** Per row, the rows of its thread and of its site; -1 for a site that is not told. */
+/** Per row, the rows of its thread, of its process and of its site; -1 for an event that does not say its site. */
 export const THREADS: usize = memory.data(16576)
+export const PROCESSES: usize = memory.data(16576)
 export const SITES: usize = memory.data(16576)
 
 /** How many events there were before the rows in hand, and how many of them about blocks. */
 let events: u64 = 0
 export let blockEvents: u64 = 0
-/** How many sizes of the rows in hand are to be counted elsewhere. */
-export let largeSizes: usize = 0
 /**
  * Rows that are counted elsewhere, or also there: reallocs, events that did nothing to a block, and memory that was
  * reserved.
@@ -42,10 +46,21 @@ export let otherRows: usize = 0
  * @returns whether there was memory
  */
 export function count(rows: u32, sites: u32, threads: u32, isTimed: bool): bool {
-  if (!makeBlocks(numbers) || !makeRows(sites, threads)) return false
-  let large: usize = 0
-  let others: usize = 0
-  for (let row: usize = 0; row < <usize>rows; row++) {
+  if (!makeBlocks(numbers) || !makeRows(sites, threads) || !makeSizes()) return false
+  otherRows = 0
+  for (let from: usize = 0; from < <usize>rows;) {
+    const to = from + beginPart(<usize>rows - from)
+    countRows(from, to, isTimed)
+    endPart(from, to, isTimed)
+    from = to
+  }
+  events += <u64>rows
+  return true
+}
+
+function countRows(start: usize, end: usize, isTimed: bool): void {
+  let others = otherRows
+  for (let row = start; row < end; row++) {
     const threadRow = load<u32>(THREADS + (row << 2))
     const thread = threadAt(threadRow)
     threadActs(thread)
@@ -57,36 +72,62 @@ export function count(rows: u32, sites: u32, threads: u32, isTimed: bool): bool 
       continue
     }
     const event = ++blockEvents
-    const before = threadFollows(thread, event)
+    const process = load<u32>(PROCESSES + (row << 2))
     if (kind == KIND_REALLOC || (effect & (BEGAN | DONE)) == 0) others++
-    if ((effect & (BEGAN | DONE)) == 0) continue
+    if ((effect & (BEGAN | DONE)) == 0) {
+      if ((effect & UNKNOWN) != 0) noteFree(process)
+      continue
+    }
     const mask = load<u32>(MASK + (row << 2))
-    const from = blockAt(load<u32>(ENDED + (row << 2)))
+    const ended = load<u32>(ENDED + (row << 2))
+    const from = blockAt(ended)
     let siteRow = load<i32>(SITES + (row << 2))
     if ((effect & DONE) != 0) {
       const size = load<u64>(from, B_SIZE)
       const site = siteAt(load<u32>(from, B_SITE))
+      const owner = load<u32>(from, B_THREAD)
+      const sizeRow = sizeAt(size)
       frees(size)
-      siteLoses(site, size)
-      threadFrees(thread, threadRow != load<u32>(from, B_THREAD))
+      loses(site, size)
+      loses(threadAt(owner), size)
+      sizeLoses(sizeRow)
+      threadFrees(thread, threadRow != owner)
+      const toHeaptrack = isHeaptracks(process, ended, owner)
+      const toMemray = isMemrays(threadRow, ended, owner)
+      if (toHeaptrack || toMemray) {
+        countTemporary(size, toHeaptrack, toMemray)
+        wasTemporary(site, size, toHeaptrack, toMemray)
+        wasTemporary(threadAt(owner), size, toHeaptrack, toMemray)
+        sizeWasTemporary(sizeRow, toHeaptrack, toMemray)
+      }
       partsWith(from, row, mask)
       if ((effect & BEGAN) == 0) {
-        dies(from, site, row, mask, event, before)
+        noteFree(process)
+        noteLevel()
+        dies(from, site, row, mask, event)
         continue
       }
       if (siteRow < 0) siteRow = load<i32>(from, B_SITE)
     }
-    const block = blockAt(load<u32>(BEGUN + (row << 2)))
+    const begun = load<u32>(BEGUN + (row << 2))
+    const block = blockAt(begun)
     if ((effect & REUSED) != 0) {
-      overlaps(load<u64>(block, B_SIZE))
-      siteLoses(siteAt(load<u32>(block, B_SITE)), load<u64>(block, B_SIZE))
+      const size = load<u64>(block, B_SIZE)
+      overlaps(size)
+      loses(siteAt(load<u32>(block, B_SITE)), size)
+      loses(threadAt(load<u32>(block, B_THREAD)), size)
+      sizeLoses(sizeAt(size))
     }
     const size = (mask & HAS_SIZE) != 0 ? load<u64>(SIZE + (row << 3)) : 0
     const site = siteAt(max<i32>(0, siteRow))
     allocates(size, events + <u64>row + 1, mask, load<u64>(TIME + (row << 3)))
-    siteAllocates(site, size)
-    large = countSize(size, large)
-    threadAllocates(thread, size)
+    gains(site, size)
+    raiseMost(site)
+    gains(thread, size)
+    sizeGains(size)
+    noteLevel()
+    threadAllocates(thread, begun)
+    noteAllocation(process, begun, threadRow)
     if ((mask & (HAS_USABLE | HAS_SIZE)) == (HAS_USABLE | HAS_SIZE)) {
       siteTook(site, size, load<u64>(USABLE + (row << 3)))
     }
@@ -96,14 +137,20 @@ export function count(rows: u32, sites: u32, threads: u32, isTimed: bool): bool 
     store<u32>(block, max<i32>(0, siteRow), B_SITE)
     store<u32>(block, threadRow, B_THREAD)
   }
-  largeSizes = large
   otherRows = others
-  events += <u64>rows
-  return true
 }
 
-/** A trace ended. @param sites how many rows of them there are */
-export function endTrace(sites: u32): void {
-  sitesLeak(sites)
+/** A trace ended. @param sites @param threads how many rows of them there are */
+export function endTrace(sites: u32, threads: u32): void {
+  leaveMaximum()
+  ownersLeak(sites, threads)
+  sizesLeak()
   endTotals()
+}
+
+/** The stream ended: figures at the peak are in their places from now on. @param sites @param threads as above */
+export function settle(sites: u32, threads: u32): void {
+  leaveMaximum()
+  settleOwners(sites, threads)
+  settleSizes()
 }

@@ -2,7 +2,7 @@
 import { takeRoom } from '../live/room'
 import { API, CPU, PRESENT, TIME } from '../shared/columns'
 import { HAS_API, HAS_CPU, HAS_PRESENT, HAS_TIME } from '../shared/event'
-import { S_CROSS_CPU, S_TEMPORARY } from './rows'
+import { S_CROSS_CPU } from './owners'
 import { addTo, count, HISTOGRAM, record, recordWide } from './sums'
 import { ALLOCATED } from './totals'
 
@@ -40,8 +40,6 @@ export const MISMATCHES: usize = memory.data(512)
 export const LIFE_EVENTS: usize = memory.data(HISTOGRAM)
 export const LIFE_BYTES: usize = memory.data(HISTOGRAM)
 export const LIFE_TIME: usize = memory.data(HISTOGRAM)
-/** Blocks that were freed by the next event of their thread's, and their bytes. */
-export const TEMPORARY: usize = memory.data(24)
 /** Frees that tell what was resident, what was, and the sizes. */
 export const RESIDENT: usize = memory.data(40)
 /** Blocks freed on another CPU. */
@@ -94,11 +92,10 @@ export function partsWith(block: usize, row: usize, mask: u32): void {
 /**
  * How long a block lived, and how it ended.
  * @param event the number of the event that ended it, among those about blocks
- * @param before that of the event before it of the same thread
  */
 // @ts-ignore: decorator
 @inline
-export function dies(block: usize, site: usize, row: usize, mask: u32, event: u64, before: u64): void {
+export function dies(block: usize, site: usize, row: usize, mask: u32, event: u64): void {
   const born = load<u64>(block, B_EVENT)
   const flags = load<u32>(block, B_FLAGS)
   record(LIFE_EVENTS, event - born)
@@ -108,11 +105,6 @@ export function dies(block: usize, site: usize, row: usize, mask: u32, event: u6
   const high = <i64>(load<u64>(ALLOCATED, 8) - <u64>(flags >> CLOCK_SHIFT) - <u64>(low < clock))
   if (high == 0) record(LIFE_BYTES, low - clock)
   else recordWide(LIFE_BYTES, low - clock, <u64>max<i64>(0, high))
-  if (before == born) {
-    count(TEMPORARY)
-    addTo(TEMPORARY + 8, load<u64>(block, B_SIZE))
-    count(site + S_TEMPORARY)
-  }
   if ((mask & HAS_CPU) != 0 && (flags & ON_CPU) != 0 && load<u32>(CPU + (row << 2)) != load<u32>(block, B_CPU)) {
     count(CROSS_CPU)
     count(site + S_CROSS_CPU)

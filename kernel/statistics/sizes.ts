@@ -1,28 +1,163 @@
-/** What sizes were asked for. */
+/**
+ * What became of the blocks of each size. Sizes below 4096 have the row of their number; then comes one row for all
+ * sizes that found no room, and then the larger ones in order of first use, found by a hash table.
+ */
+import { giveRoom, takeRoom } from '../live/room'
+import { larger, logOf } from './grow'
+import { maxima } from './peak'
 import { count, HISTOGRAM, record } from './sums'
 
-/** Sizes below this are counted here, others by lib/transforms/statistics/size-table.ts. */
-const FEW: u64 = 4096
-export const SMALL: usize = memory.data(32768)
-export const SIZES: usize = memory.data(HISTOGRAM)
-/** The smallest size, and whether there is one. */
-export const SMALLEST: usize = memory.data(16)
-/** The other sizes of the rows in hand. */
-export const LARGE: usize = memory.data(32768)
+const FEW: u32 = 4096
+const OTHERS: u32 = FEW
+/** How many sizes get a row at most. */
+const MOST: u32 = 65_536
 
-/** @param large how many other sizes there are. @returns how many there are now */
+/** Bytes of a row, and where things are in it. A row has numbers of blocks: their bytes follow from the size. */
+export const SIZE_BYTES: usize = 56
+const ALLOCATIONS: usize = 8
+const LEAKS: usize = 16
+const HEAPTRACK: usize = 24
+const MEMRAY: usize = 32
+const LIVE: usize = 40
+const PEAK: usize = 44
+const STAMP: usize = 48
+
+/** A histogram of the sizes that have no row of their own; the smallest of them, and whether there is one. */
+export const OTHER_SIZES: usize = memory.data(HISTOGRAM)
+export const OTHER_SMALLEST: usize = memory.data(16)
+/** The rows, and how many there are. */
+export let sizeTable: usize = 0
+export let sizeRows: u32 = FEW + 1
+let tableLog: u32 = 0
+
+/** Rows by the hash of their size, 0 where there is none; at most half of the slots are in use. */
+let slots: usize = 0
+let slotsLog: u32 = 0
+let seed: u64 = 0
+
+/** Sets what nobody who makes a trace can know, so that sizes cannot be chosen to collide. */
+export function seedSizes(low: u32, high: u32): void {
+  seed = ((<u64>high) << 32) | (<u64>low)
+}
+
+/** Makes room for as many more sizes as one batch can bring. @returns whether there is memory */
+export function makeSizes(): bool {
+  const rows = min<u32>(sizeRows + 4096, MOST + 1)
+  const log = logOf(<u64>rows * SIZE_BYTES)
+  if (log > tableLog) {
+    const table = larger(sizeTable, tableLog, log)
+    if (table == 0) return false
+    sizeTable = table
+    tableLog = log
+  }
+  const wanted = logOf((<u64>(rows - FEW)) << 3)
+  return wanted <= slotsLog || makeSlots(wanted)
+}
+
+function makeSlots(log: u32): bool {
+  const table = takeRoom(log)
+  if (table == 0) return false
+  if (slots != 0) giveRoom(slots, slotsLog)
+  memory.fill(table, 0, (<usize>1) << log)
+  slots = table
+  slotsLog = log
+  for (let row: u32 = FEW + 1; row < sizeRows; row++) store<u32>(slotOf(load<u64>(rowAt(row))), row)
+  return true
+}
+
+/** The slot of a size: the one that has its row, else an empty one. */
+function slotOf(size: u64): usize {
+  let hash = (size ^ seed) * 0xff51_afd7_ed55_8ccd
+  hash ^= hash >> 32
+  hash *= 0x9e37_79b9_7f4a_7c15
+  const last = ((<usize>1) << slotsLog) - 4
+  let at = (<usize>(hash >> (<u64>(66 - slotsLog)))) << 2
+  while (true) {
+    const row = load<u32>(slots + at)
+    if (row == 0 || load<u64>(rowAt(row)) == size) return slots + at
+    at = (at + 4) & last
+  }
+}
+
 // @ts-ignore: decorator
 @inline
-export function countSize(size: u64, large: usize): usize {
-  record(SIZES, size)
-  if (size < load<u64>(SMALLEST) || load<u64>(SMALLEST, 8) == 0) {
-    store<u64>(SMALLEST, size)
-    store<u64>(SMALLEST, 1, 8)
+function rowAt(row: u32): usize {
+  return sizeTable + <usize>row * SIZE_BYTES
+}
+
+/** The row of a size, which is added if it is new and there is room. */
+// @ts-ignore: decorator
+@inline
+export function sizeAt(size: u64): usize {
+  return size < <u64>FEW ? rowAt(<u32>size) : rowAt(largeRow(size))
+}
+
+function largeRow(size: u64): u32 {
+  const slot = slotOf(size)
+  const known = load<u32>(slot)
+  if (known != 0) return known
+  if (sizeRows > MOST) return OTHERS
+  const row = sizeRows++
+  store<u32>(slot, row)
+  store<u64>(rowAt(row), size)
+  return row
+}
+
+/** A block of this size began. */
+// @ts-ignore: decorator
+@inline
+export function sizeGains(size: u64): void {
+  const row = sizeAt(size)
+  if (row == rowAt(OTHERS)) countOther(size)
+  savePeak(row)
+  count(row + ALLOCATIONS)
+  store<u32>(row, load<u32>(row, LIVE) + 1, LIVE)
+}
+
+function countOther(size: u64): void {
+  record(OTHER_SIZES, size)
+  if (size < load<u64>(OTHER_SMALLEST) || load<u64>(OTHER_SMALLEST, 8) == 0) {
+    store<u64>(OTHER_SMALLEST, size)
+    store<u64>(OTHER_SMALLEST, 1, 8)
   }
-  if (size < FEW) {
-    count(SMALL + ((<usize>size) << 3))
-    return large
+}
+
+/** A block of this row's size ended. */
+// @ts-ignore: decorator
+@inline
+export function sizeLoses(row: usize): void {
+  savePeak(row)
+  store<u32>(row, load<u32>(row, LIVE) - 1, LIVE)
+}
+
+/** The block of this row's size that just ended was temporary. */
+export function sizeWasTemporary(row: usize, toHeaptrack: bool, toMemray: bool): void {
+  if (toHeaptrack) count(row + HEAPTRACK)
+  if (toMemray) count(row + MEMRAY)
+}
+
+/** As `savePeak` in owners.ts. */
+// @ts-ignore: decorator
+@inline
+function savePeak(row: usize): void {
+  if (load<u64>(row, STAMP) == maxima) return
+  store<u64>(row, maxima, STAMP)
+  store<u32>(row, load<u32>(row, LIVE), PEAK)
+}
+
+/** A trace ended: what is live has leaked. */
+export function sizesLeak(): void {
+  for (let row: u32 = 0; row < sizeRows; row++) {
+    const at = rowAt(row)
+    const live = load<u32>(at, LIVE)
+    if (live == 0) continue
+    savePeak(at)
+    store<u64>(at, load<u64>(at, LEAKS) + <u64>live, LEAKS)
+    store<u32>(at, 0, LIVE)
   }
-  store<u64>(LARGE + (large << 3), size)
-  return large + 1
+}
+
+/** The stream ended: every row has its figures at the peak from now on. */
+export function settleSizes(): void {
+  for (let row: u32 = 0; row < sizeRows; row++) savePeak(rowAt(row))
 }

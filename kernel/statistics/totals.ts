@@ -1,16 +1,17 @@
 /** Blocks and bytes allocated, freed and live, as lib/transforms/statistics/totals.ts counts them. */
 import { HAS_TIME } from '../shared/event'
+import { leaveMaximum, reachMaximum } from './peak'
 import { addTo, copySum, count, raise, takeFrom } from './sums'
 
 /** Counts and sums; what is where is said here. */
 export const TOTALS: usize = memory.data(160)
-const ALLOCATIONS: usize = TOTALS
-const FREES: usize = TOTALS + 8
+export const ALLOCATIONS: usize = TOTALS
+export const FREES: usize = TOTALS + 8
 export const ALLOCATED: usize = TOTALS + 16
 const FREED: usize = TOTALS + 32
-const LIVE: usize = TOTALS + 48
+export const LIVE: usize = TOTALS + 48
 const PEAK_LIVE: usize = TOTALS + 56
-const LIVE_BYTES: usize = TOTALS + 64
+export const LIVE_BYTES: usize = TOTALS + 64
 const MOST_BYTES: usize = TOTALS + 80
 const SMALLEST: usize = TOTALS + 96
 const LARGEST: usize = TOTALS + 104
@@ -22,7 +23,10 @@ const OVERLAP_BYTES: usize = TOTALS + 120
 export const PEAK_BYTES: usize = memory.data(64)
 export const PEAK_BLOCKS: usize = memory.data(64)
 
-/** A block of this size began at an event, of which the number, mask and time are given. */
+/**
+ * A block of this size began at an event, of which the number, mask and time are given. Call this, and the functions
+ * below, before the rows of the block's owners change: see peak.ts.
+ */
 // @ts-ignore: decorator
 @inline
 export function allocates(size: u64, event: u64, mask: u32, time: u64): void {
@@ -36,7 +40,12 @@ export function allocates(size: u64, event: u64, mask: u32, time: u64): void {
   store<u64>(LIVE, live)
   const isMore = live > load<u64>(PEAK_LIVE)
   if (isMore) store<u64>(PEAK_LIVE, live)
-  if (raise(MOST_BYTES, LIVE_BYTES)) mark(PEAK_BYTES, event, mask, time)
+  if (raise(MOST_BYTES, LIVE_BYTES)) {
+    mark(PEAK_BYTES, event, mask, time)
+    reachMaximum()
+  } else {
+    leaveMaximum()
+  }
   if (isMore) mark(PEAK_BLOCKS, event, mask, time)
 }
 
@@ -70,6 +79,7 @@ export function overlaps(size: u64): void {
 // @ts-ignore: decorator
 @inline
 function loses(size: u64): void {
+  leaveMaximum()
   store<u64>(LIVE, load<u64>(LIVE) - 1)
   takeFrom(LIVE_BYTES, size)
 }

@@ -17,3 +17,30 @@ export const MAX_FILES = 1000
 
 /** Stands for the CPU in the names of the files that `kmemtrace-encode` writes. */
 export const CPU_PLACE = '%d'
+
+/** `hf-stats --section`: the parts of the report, in their order. */
+export const SECTIONS = [
+  'summary',
+  'timeline',
+  'peak',
+  'leaks',
+  'temporary',
+  'anomalies',
+  'sites',
+  'overhead',
+  'sizes',
+  'lifetimes',
+  'events',
+  'reallocs',
+  'threads',
+  'cpus',
+  'processes',
+] as const
+/** `hf-stats --tsv`: the sections that are one table. */
+export const TSV_SECTIONS = ['timeline', 'sites', 'sizes', 'threads'] as const
+/** `hf-stats --timeline`: rows of the timeline where it is asked for by its section's name alone. */
+export const TIMELINE_ROWS = 24
+/** `hf-stats --timeline`: as many parts as a timeline has at most. */
+export const MAX_TIMELINE_ROWS = 2000
+/** `hf-stats --sort`: what tables of sites are sorted by. */
+export const SITE_ORDERS = ['bytes', 'blocks', 'mean', 'peak', 'own-peak', 'leaked', 'temporary', 'wasted'] as const

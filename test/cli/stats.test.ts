@@ -5,10 +5,11 @@ import { describe, expect, test } from 'vitest'
 import type { TraceEvent } from '../../lib/event/batch.js'
 import { jsonText } from '../../lib/cli/report/json.js'
 import { StatisticsReport } from '../../lib/cli/report/statistics-report.js'
-import { siteName } from '../../lib/cli/report/site-sections.js'
+import { siteName } from '../../lib/cli/report/names.js'
 import { reportText } from '../../lib/cli/report/text.js'
 import { bytes, grouped, rounded, tableLines, visible } from '../../lib/cli/report/columns.js'
 import { mtrc, ndjson } from '../../lib/entry/index.js'
+import type { SiteStatistics } from '../../lib/transforms/statistics/result.js'
 import { StatisticsCollector } from '../../lib/transforms/statistics/collector.js'
 import { scratch, shell } from '../support/commands.js'
 import { mpatrolFile } from '../formats/mtrc/mpatrol.js'
@@ -40,10 +41,91 @@ describe('hf-stats', () => {
     const { code, stdout, stderr } = await shell('hf-stats --top 3', TRACE)
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     const text = stdout.toString()
-    expect(text).toMatch(/^ {2}events +6,000, 6,000 of them about blocks$/m)
-    expect(text).toContain('Sites with the most bytes live at the end, of ')
-    expect(text).toMatch(/The 3 most frequent of [\d,]+ sizes/)
+    expect(text).toMatch(/^ {2}events +6,000 \(block events: 6,000\)$/m)
+    expect(text).toMatch(/^ {2}peak memory +.* at event 6,000 of 6,000 \(100\.0 %\), /m)
+    expect(text).toMatch(/^ {2}live bytes +[▁▂▃▄▅▆▇█]{60}$/m)
+    const titles = text.split('\n').filter((line) => /^\S/.test(line))
+    expect(titles.map((line) => line.replace(/ \(.*/, ''))).toEqual([
+      'Summary',
+      'Top sites by bytes live at the peak',
+      'Top threads by bytes live at the peak',
+      'Top sites by bytes leaked',
+      'Top threads by bytes leaked',
+      'Top sites by temporary allocations',
+      'Top sites by bytes allocated',
+      'Top sizes by allocations',
+      'Sizes, in bytes',
+      'Lifetimes of freed blocks, in events',
+      'Lifetimes of freed blocks, in bytes allocated in between',
+      'Events',
+      'Top threads by events',
+    ])
+    expect(text).toMatch(/Top sizes by allocations \([\d,]+ in all\)/)
     expect(text.split('\n').every((line) => line === line.trimEnd())).toBe(true)
+  })
+
+  test('shows the sections that are asked for, in the order of the report', async () => {
+    const report = async (flags: string) => (await shell(`hf-stats ${flags}`, TRACE)).stdout.toString()
+    const whole = await report('')
+    const chosen = await report('--section leaks --section summary --section reallocs')
+    const paragraphs = whole.trimEnd().split('\n\n')
+    expect(chosen).toBe(
+      `${[...paragraphs.filter((one) => /^Summary|^Top .* by bytes leaked/.test(one)), 'reallocs: nothing to show'].join('\n\n')}\n`,
+    )
+    expect((await report('--section timeline')).trimEnd().split('\n')).toHaveLength(2 + 24)
+    expect((await report('--timeline 7')).split('\n\n')[1]?.split('\n')).toHaveLength(2 + 7)
+  })
+
+  test('sorts sites by what is asked for', async () => {
+    const names = async (key: string) => {
+      const { stdout } = await shell(`hf-stats --json --sort ${key}`, TRACE)
+      return (JSON.parse(stdout.toString()) as { sites: SiteStatistics[] }).sites
+    }
+    for (const [key, figure] of [
+      ['bytes', (site: SiteStatistics) => site.allocated.bytes],
+      ['blocks', (site: SiteStatistics) => site.allocated.blocks],
+      ['peak', (site: SiteStatistics) => site.atPeak.bytes],
+      ['own-peak', (site: SiteStatistics) => site.ownPeakBytes],
+      ['leaked', (site: SiteStatistics) => site.leaked.bytes],
+      ['temporary', (site: SiteStatistics) => site.temporary.heaptrack.blocks],
+    ] as const) {
+      const figures = (await names(key)).map((site) => Number(figure(site)))
+      expect(figures).toEqual(figures.toSorted((a, b) => b - a))
+    }
+    const text = (await shell('hf-stats --sort leaked --section sites', TRACE)).stdout.toString()
+    expect(text).toMatch(/^Top sites by bytes leaked \(25 in all\)$/m)
+  })
+
+  test('writes tables as TSV, with whole numbers', async () => {
+    const rows = async (flags: string) => {
+      const { stdout, stderr, code } = await shell(`hf-stats --tsv ${flags}`, TRACE)
+      expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+      const [heads, ...lines] = stdout
+        .toString()
+        .trimEnd()
+        .split('\n')
+        .map((line) => line.split('\t'))
+      return lines.map((cells) => Object.fromEntries(heads!.map((head, i) => [head, cells[i]])))
+    }
+    const { leaked, peakBytes, allocated } = JSON.parse((await shell('hf-stats --json', TRACE)).stdout.toString()) as {
+      [key in 'leaked' | 'peakBytes' | 'allocated']: { blocks: number; bytes: number }
+    }
+    const sum = (table: Record<string, string | undefined>[], head: string) =>
+      table.reduce((all, row) => all + Number(row[head]), 0)
+    const timeline = await rows('--section timeline --timeline 50')
+    expect(timeline).toHaveLength(50)
+    expect(timeline.at(-1)).toMatchObject({ event: '6000', time: '', bytes: String(leaked.bytes) })
+    expect(sum(timeline, 'allocated_bytes')).toBe(allocated.bytes)
+    expect(await rows('--section timeline')).toHaveLength(1500)
+    for (const section of ['sites', 'threads']) {
+      const table = await rows(`--section ${section}`)
+      expect(sum(table, 'peak_bytes')).toBe(peakBytes.bytes)
+      expect(sum(table, 'leaked_bytes')).toBe(leaked.bytes)
+    }
+    const sizes = await rows('--section sizes')
+    expect(sizes.reduce((all, row) => all + Number(row['size']) * Number(row['peak_blocks']), 0)).toBe(peakBytes.bytes)
+    expect(sum(sizes, 'leaked_blocks')).toBe(leaked.blocks)
+    expect(await rows('--section sites --top 2')).toHaveLength(2)
   })
 
   test('tells programs, in JSON', async () => {
@@ -82,7 +164,7 @@ describe('hf-stats', () => {
       expect(stdout.length).toBeGreaterThan(200)
     }
     expect(JSON.parse((await shell('hf-stats --json', cut)).stdout.toString())).toMatchObject({ complete: false })
-    expect((await shell('hf-stats', cut)).stdout.toString()).toContain('1 (mtrc), cut short')
+    expect((await shell('hf-stats', cut)).stdout.toString()).toContain('1 (mtrc), truncated')
     const nothing = await shell(
       'hf-stats',
       'this is no trace of any kind, and it is long enough to tell that for sure, is it not',
@@ -124,11 +206,21 @@ describe('hf-stats', () => {
   })
 
   test.each([
-    ['hf-stats --json --table', /one form at a time, not --json and --table/],
+    ['hf-stats --json --table', /--json and --table cannot be combined/],
+    ['hf-stats --tsv --mpatrol', /--tsv and --mpatrol cannot be combined/],
+    ['hf-stats --mpatrol --section leaks', /--section and --mpatrol cannot be combined/],
+    ['hf-stats --json --section leaks', /--section and --json cannot be combined: choose with jq/],
+    ['hf-stats --section leak', /--section must be one of summary, timeline, peak, leaks, /],
+    ['hf-stats --sort size', /--sort must be one of bytes, blocks, /],
+    ['hf-stats --timeline 0', /--timeline needs 1 to 2000 rows/],
+    ['hf-stats --timeline 2001', /--timeline needs 1 to 2000 rows/],
+    ['hf-stats --timeline 5 --section leaks', /--timeline needs --section timeline/],
+    ['hf-stats --tsv', /--tsv needs one --section, which can be timeline, sites, sizes, threads/],
+    ['hf-stats --tsv --section peak', /--tsv needs one --section/],
     ['hf-stats --sources', /--sources needs --table/],
     ['hf-stats --trace 0', /--trace counts from 1/],
     ['hf-stats --top some', /--top needs a whole number/],
-    ['hf-stats a b', /one input at a time/],
+    ['hf-stats a b', /one trace, not 2.*`hf-merge a b \| hf-stats`/s],
   ])('a command line that makes no sense: %s', async (line, message) => {
     const { code, stdout, stderr } = await shell(line, TRACE)
     expect({ code, stdout: stdout.toString() }).toEqual({ code: 2, stdout: '' })
@@ -150,9 +242,9 @@ describe('hf-stats', () => {
 
 describe('the report', () => {
   test('leaves out what a trace does not tell', () => {
-    const text = reportText(statisticsOf([{ kind: 'comment', text: 'x' }]), 10)
-    expect(text).toContain('most bytes live   none')
-    expect(text).not.toMatch(/Sites|Reallocs|Out of the ordinary|threads|undefined|NaN/)
+    const text = reportText(statisticsOf([{ kind: 'comment', text: 'x' }]), { top: 10 })
+    expect(text).toMatch(/^ {2}peak memory +none$/m)
+    expect(text).not.toMatch(/sites|Reallocs|Anomalies|threads|live bytes|undefined|NaN/)
   })
 
   test('has every section of a trace that tells much', () => {
@@ -175,16 +267,16 @@ describe('the report', () => {
         { kind: 'free', address: 0n, process: 6n },
         { kind: 'free', address: 9n },
       ]),
-      10,
+      { top: 10, timeline: 3 },
     )
     for (const part of [
       'overhead',
       'wasted',
       'resident when freed',
-      'freed on another CPU',
+      'cross-CPU frees',
       'allocated by kmalloc, freed by kmem_cache',
       '1, 2,000,000 bytes (1.9 MiB) lost',
-      'frees of null',
+      'free(NULL)',
       'frees of unknown blocks',
       'reallocs of unknown blocks',
       'Lifetimes of freed blocks, in units of time',
@@ -192,9 +284,38 @@ describe('the report', () => {
       'a\\x1b[2J < b < c < d < e < f < ...',
       'CPUs',
       'Processes',
-      'The 2 busiest of 2 threads',
+      'Top threads by events (4 in all)',
+      'Timeline of live bytes, time in units of time',
+      '1 free found no live block: if events were filtered or split away',
     ])
       expect(text).toContain(part)
+  })
+
+  test('has sizes where no event names its site', () => {
+    const text = reportText(
+      statisticsOf([
+        { kind: 'alloc', address: 1n, size: 4080n },
+        { kind: 'alloc', address: 2n, size: 4080n },
+        { kind: 'alloc', address: 3n, size: 20n },
+        { kind: 'free', address: 3n },
+        { kind: 'free', address: 2n },
+      ]),
+      { top: 10, sections: ['peak', 'leaks', 'temporary'] },
+    )
+    expect(text).toBe(`Top sizes by bytes live at the peak (2 in all)
+   size  bytes   share  cumulative  blocks
+  4,080  8,160  99.8 %      99.8 %       2
+     20     20   0.2 %     100.0 %       1
+
+Top sizes by bytes leaked (1 in all)
+   size  bytes    share  cumulative  blocks  of allocations
+  4,080  4,080  100.0 %     100.0 %       1          50.0 %
+
+Top sizes by temporary allocations (2 in all)
+   size  heaptrack    share  memray    share  allocations
+     20          1  100.0 %       1  100.0 %            1
+  4,080          0    0.0 %       1   50.0 %            2
+`)
   })
 
   test('does not report on nothing', () => {
@@ -232,7 +353,7 @@ describe('the report', () => {
       siteName({ function: 'f', line: 4 }),
       siteName({ rest: 'others' }),
       siteName({ rest: 'none' }),
-    ]).toEqual(['f at a.c:3', 'f', 'a.c', 'f at line 4', '(others)', '(not told)'])
+    ]).toEqual(['f at a.c:3', 'f', 'a.c', 'f at line 4', '(others)', '(unknown)'])
   })
 
   test('numbers and columns', () => {

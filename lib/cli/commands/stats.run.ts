@@ -5,20 +5,28 @@ import { isSameFile, openOutput } from '../../streams/io/stdio.js'
 import type { EventBatch } from '../../event/batch.js'
 import type { Stage } from '../../event/stage.js'
 import type { Statistics } from '../../transforms/statistics/result.js'
+import { joinTimeline } from '../../transforms/statistics/timeline.js'
 import { UsageError, wholeNumber, type Arguments } from '../command.js'
-import { TOP } from '../defaults.js'
+import { MAX_TIMELINE_ROWS, TOP, TSV_SECTIONS } from '../defaults.js'
 import { inputOperand, runStreams } from '../pipeline.js'
 import { EventTable } from '../report/event-table.js'
 import { jsonText } from '../report/json.js'
 import { moreTraces, mpatrolText } from '../report/mpatrol.js'
 import { StatisticsReport } from '../report/statistics-report.js'
-import { reportText } from '../report/text.js'
+import { sortedSites, type SiteOrder } from '../report/tables.js'
+import { reportText, type SectionName } from '../report/text.js'
+import { tsvText, type TsvSection } from '../report/tsv.js'
 
-const FORMS = ['json', 'mpatrol', 'table'] as const
+const FORMS = ['json', 'tsv', 'mpatrol', 'table'] as const
 
 /** Runs `hf-stats`. @throws UsageError */
 export async function runStats(args: Arguments): Promise<void> {
   const stage = reportStage(args)
+  const { operands } = args
+  if (operands.length > 1) {
+    const line = operands.length > 3 ? 'hf-merge FILE ... | hf-stats' : `hf-merge ${operands.join(' ')} | hf-stats`
+    throw new UsageError(`the input is one trace, not ${operands.length}: merge them first, as in \`${line}\``)
+  }
   const input = inputOperand(args)
   const output = args.value('output') ?? '-'
   const compressed = args.has('gzip') || output.endsWith('.gz')
@@ -35,38 +43,73 @@ export async function runStats(args: Arguments): Promise<void> {
 
 /** The stage that makes the report that the flags ask for. @throws UsageError */
 function reportStage(args: Arguments): Stage<EventBatch, Uint8Array> {
-  const forms = FORMS.filter((form) => args.has(form))
-  if (forms.length > 1)
-    throw new UsageError(`one form at a time, not ${forms.map((form) => `--${form}`).join(' and ')}`)
-  if (args.has('sources') && !args.has('table')) throw new UsageError('--sources needs --table')
+  const [form, ...others] = FORMS.filter((name) => args.has(name))
+  if (others.length > 0) throw new UsageError(`--${form} and --${others[0]} cannot be combined`)
   const given = (flag: string) => (args.has(flag) ? wholeNumber(flag, args.value(flag) as string) : undefined)
-  const top = given('top')
   const trace = given('trace')
   if (trace === 0) throw new UsageError('--trace counts from 1')
-  if (args.has('table')) return new EventTable({ sources: args.has('sources'), ...(trace !== undefined && { trace }) })
-  if (args.has('mpatrol')) {
+  if (args.has('sources') && form !== 'table') throw new UsageError('--sources needs --table')
+  if (form === 'mpatrol' || form === 'table') {
+    const unused = ['top', 'section', 'sort', 'timeline'].find((flag) => args.has(flag))
+    if (unused !== undefined) throw new UsageError(`--${unused} and --${form} cannot be combined`)
+  }
+  if (form === 'table') return new EventTable({ sources: args.has('sources'), ...(trace !== undefined && { trace }) })
+  if (form === 'mpatrol') {
     return new StatisticsReport({
       print: ({ mpatrol }) => mpatrolText(mpatrol),
       trace: trace ?? 1,
       ...(trace === undefined && { warnOfMore: moreTraces }),
     })
   }
-  const print = (statistics: Statistics) =>
-    args.has('json')
-      ? jsonText(top === undefined ? statistics : cutTables(statistics, top))
-      : reportText(statistics, top ?? TOP)
-  return new StatisticsReport({ print, ...(trace !== undefined && { trace }) })
+  return new StatisticsReport({ print: printer(args, form, given('top')), ...(trace !== undefined && { trace }) })
 }
 
-/** The statistics with at most so many rows of each table. */
-function cutTables(statistics: Statistics, top: number): Statistics {
+/** What writes the statistics for people, or as JSON or TSV. @throws UsageError */
+function printer(args: Arguments, form: 'json' | 'tsv' | undefined, top?: number): (statistics: Statistics) => string {
+  const timeline = timelineRows(args)
+  const sections = args.all('section') as readonly SectionName[]
+  const sort = (args.value('sort') ?? 'bytes') as SiteOrder
+  const options = { ...(timeline !== undefined && { timeline }), sort }
+  if (form === 'json') {
+    if (sections.length > 0) throw new UsageError('--section and --json cannot be combined: choose with jq')
+    return (statistics) => jsonText(reduced(statistics, sort, top, timeline))
+  }
+  if (form === 'tsv') {
+    const [section] = sections
+    if (sections.length !== 1 || section === undefined || !isTsvSection(section))
+      throw new UsageError(`--tsv needs one --section, which can be ${TSV_SECTIONS.join(', ')}`)
+    return (statistics) => tsvText(statistics, { section, ...(top !== undefined && { top }), ...options })
+  }
+  return (statistics) =>
+    reportText(statistics, { top: top ?? TOP, ...(sections.length > 0 && { sections }), ...options })
+}
+
+/** How many rows of the timeline to show, if the flags say. @throws UsageError */
+function timelineRows(args: Arguments): number | undefined {
+  const text = args.value('timeline')
+  if (text === undefined) return undefined
+  const rows = wholeNumber('timeline', text)
+  if (rows < 1 || rows > MAX_TIMELINE_ROWS) throw new UsageError(`--timeline needs 1 to ${MAX_TIMELINE_ROWS} rows`)
+  const sections = args.all('section')
+  if (sections.length > 0 && !sections.includes('timeline'))
+    throw new UsageError('--timeline needs --section timeline where sections are chosen')
+  return rows
+}
+
+function isTsvSection(section: SectionName): section is TsvSection {
+  return (TSV_SECTIONS as readonly SectionName[]).includes(section)
+}
+
+/** The statistics with sites in some order, and at most so many rows of each table and of the timeline. */
+function reduced(statistics: Statistics, sort: SiteOrder, top?: number, timeline?: number): Statistics {
   const { sizes, sites, threads, processes, cpus } = statistics
   return {
     ...statistics,
     sizes: { ...sizes, exact: sizes.exact.slice(0, top) },
-    sites: sites.slice(0, top),
+    sites: sortedSites(sites, sort).slice(0, top),
     threads: threads.slice(0, top),
     processes: processes.slice(0, top),
     cpus: cpus.slice(0, top),
+    timeline: timeline === undefined ? statistics.timeline : joinTimeline(statistics.timeline, timeline),
   }
 }

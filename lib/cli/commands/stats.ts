@@ -1,31 +1,47 @@
 import type { Command } from '../command.js'
-import { TOP } from '../defaults.js'
+import { MAX_TIMELINE_ROWS, SECTIONS, SITE_ORDERS, TOP, TSV_SECTIONS } from '../defaults.js'
 import { OUTPUT_FLAGS } from '../flags.js'
 
 export const stats: Command = {
   name: 'hf-stats',
-  summary: 'tell what is in a trace: totals, peaks, sizes, lifetimes, leaks',
+  summary: 'summarize a trace: totals, peak, leaks, sizes, lifetimes',
   operands: '[FILE]',
   description:
-    'In one pass: events by kind, function and thread; blocks and bytes allocated, freed, and live at the end; when the most was live; sizes and lifetimes by powers of two; blocks ' +
-    'freed at once; frees of unknown blocks and what else is out of the ordinary; and by site, what was allocated, leaked and, where the trace tells, wasted. ' +
-    'What each figure means: docs/statistics.md.\n' +
-    "With --mpatrol or --table the output is that of mpatrol's own trace reader, for traces of any format: its statistics, or its table of events with them.\n" +
-    'Several traces in one input are taken together, though no block outlives its trace, but for --mpatrol and --table, which show the first unless --trace says which.\n' +
-    'Of an input that breaks off, the statistics of what was read are written before the error is told.',
+    'Reports, from one pass: totals; what holds the peak, what leaks and what is temporary, by site (by size, if the ' +
+    'trace has no sites) and by thread; anomalies such as double frees; and then tables and histograms of everything ' +
+    'else that the trace has. What each figure means: docs/statistics.md.\n' +
+    "With --mpatrol or --table the output is that of mpatrol's own trace reader, for traces of any format: its " +
+    'statistics, or its table of events followed by them.\n' +
+    'If the input holds several traces, their statistics are combined (blocks still live at the end of each count as ' +
+    'leaked). --mpatrol and --table show only the first, or the one given by --trace.\n' +
+    'If the input is truncated, statistics for the part that was read are printed before the error.',
   memory:
-    'grows with the live blocks (75 to 120 bytes each), and with distinct sites, sizes and threads, up to 65536 of each (some MB).',
+    'grows with the live blocks (75 to 120 bytes each), and with distinct sites, sizes and threads, up to 65536 of ' +
+    'each (some MB).',
   flags: [
-    { name: 'top', value: 'N', help: `Show at most N sites, sizes and threads (default ${TOP}; with --json all)` },
+    { name: 'section', value: 'NAME', help: 'Show only this section', repeat: true, values: SECTIONS },
+    { name: 'top', value: 'N', help: `Show at most N sites, sizes and threads (default ${TOP}; JSON and TSV: all)` },
+    { name: 'sort', value: 'KEY', help: 'Sort the table of all sites by this figure', values: SITE_ORDERS },
+    {
+      name: 'timeline',
+      value: 'N',
+      help: `Show how live bytes went up and down, in N rows (at most ${MAX_TIMELINE_ROWS})`,
+    },
     { name: 'json', help: 'Write the statistics as JSON' },
-    { name: 'mpatrol', help: "Write mpatrol's statistics only, in its words" },
+    { name: 'tsv', help: `Write one section as tab-separated values: ${TSV_SECTIONS.join(', ')}` },
+    { name: 'mpatrol', help: "Write only mpatrol's statistics, as its reader does" },
     { name: 'table', help: "Write the table of events as mpatrol's reader does" },
-    { name: 'sources', help: 'With --table: tell thread, function, file and line of each event' },
-    { name: 'trace', value: 'N', help: 'Take only the trace number N of an input that has several' },
+    { name: 'sources', help: 'With --table: show thread, function, file and line of each event' },
+    { name: 'trace', value: 'N', help: 'Take only trace number N of an input that holds several' },
     ...OUTPUT_FLAGS,
   ],
   examples: [
     { command: 'hf-stats --top 5 dump.zip', means: 'the statistics of an Android dump' },
+    { command: 'hf-stats --section leaks app.mtrc', means: 'only what leaks' },
+    {
+      command: 'hf-stats --section timeline --timeline 200 --tsv app.mtrc > live.tsv',
+      means: 'live bytes over the run, for a chart',
+    },
     {
       command: "hf-stats --json app.mtrc | jq '.sites[] | select(.leaked.blocks > 0)'",
       means: 'where leaks come from',

@@ -14,7 +14,8 @@ import type { Statistics, ValueCount } from './result.js'
 import { SiteTable } from './site-table.js'
 import { SizeTable } from './size-table.js'
 import { ThreadTable } from './thread-table.js'
-import { Timeline } from './timeline.js'
+import { timelineOf } from './timeline.js'
+import { Times } from './times.js'
 import { mpatrolFigures, Reserves } from './totals.js'
 
 const HAS_API = Has.api
@@ -42,7 +43,7 @@ export class StatisticsCollector {
   private readonly sites = new SiteTable(this.kernel)
   private readonly sizes = new SizeTable(this.kernel)
   private readonly threads = new ThreadTable(this.kernel)
-  private readonly timeline = new Timeline()
+  private readonly times = new Times()
   private readonly processes = new KeyCounts()
   private readonly cpus = new KeyCounts()
   private readonly kinds = new Float64Array(KINDS.length)
@@ -62,7 +63,7 @@ export class StatisticsCollector {
   /** Takes the events of a batch. A batch with another header begins another trace: no block outlives its trace. */
   add(batch: EventBatch): void {
     if (batch.header !== this.header) this.beginTrace(batch.header)
-    this.timeline.add(batch)
+    this.times.add(batch)
     this.countColumns(batch)
     for (let from = 0; from < batch.count; from += BATCH_EVENTS)
       this.addRows(batch, from, Math.min(from + BATCH_EVENTS, batch.count))
@@ -77,10 +78,9 @@ export class StatisticsCollector {
     sites.tell(batch, from, to, liveSet.effects)
     threads.tell(batch, from, to)
     kernel.columns.put(batch, from, to, COUNTED)
-    const isDone = kernel.run.count(to - from, sites.size, threads.size, this.timeline.counts)
+    const isDone = kernel.run.count(to - from, sites.size, threads.size, this.times.counts)
     kernel.refresh()
     if (isDone === 0) throw tooManyBlocks()
-    this.sizes.addLarge()
     this.takeOthers(batch, from)
   }
 
@@ -109,16 +109,20 @@ export class StatisticsCollector {
     this.endTrace()
     const { kernel, sites, sizes, threads, cpus, processes, reserves } = this
     const { run } = kernel
+    run.settle(sites.size, threads.size)
     const figures = figuresOf(kernel)
     const { allocated, freed } = figures
     const overhead = sites.totalOverhead()
-    const time = this.timeline.result(this.events, allocated.blocks, allocated.bytes)
+    const time = this.times.result(this.events, allocated.blocks, allocated.bytes)
     const lifetimeInTime = histogramAt(kernel, run.LIFE_TIME.value)
     const cpuCounts = cpus
       .entries()
       .map(({ key, count }): ValueCount => ({ value: BigInt.asIntN(32, key), events: count }))
     const hasCpus = cpuCounts.length > 0
     const resident = kernel.number(run.RESIDENT.value)
+    const leaked = { blocks: this.leakedBlocks, bytes: this.leakedBytes }
+    const peakBytes = peakAt(kernel, run.PEAK_BYTES.value)
+    const temporary = { heaptrack: kernel.amount(run.HEAPTRACK.value), memray: kernel.amount(run.MEMRAY.value) }
     const full = { sites, sizes, threads, processes, cpus }
     return {
       complete,
@@ -131,13 +135,13 @@ export class StatisticsCollector {
       apis: named(APIS, this.apis),
       allocated,
       freed,
-      leaked: { blocks: this.leakedBlocks, bytes: this.leakedBytes },
-      peakBytes: peakAt(kernel, run.PEAK_BYTES.value),
+      leaked,
+      peakBytes,
       peakBlocks: peakAt(kernel, run.PEAK_BLOCKS.value),
-      temporary: { blocks: kernel.number(run.TEMPORARY.value), bytes: kernel.sum(run.TEMPORARY.value + 8) },
+      temporary,
       reallocs: this.outcomes.reallocs,
       faults: { ...this.outcomes.faults, overlaps: figures.overlaps },
-      sizes: sizes.result(figures.largest),
+      sizes: sizes.result(figures.largest, { allocated, atPeak: peakBytes, leaked, temporary }),
       lifetimes: {
         events: histogramAt(kernel, run.LIFE_EVENTS.value),
         bytes: histogramAt(kernel, run.LIFE_BYTES.value),
@@ -160,6 +164,7 @@ export class StatisticsCollector {
       }),
       mpatrol: mpatrolFigures(figures, reserves),
       full: (Object.keys(full) as (keyof typeof full)[]).filter((name) => full[name].overflowed),
+      timeline: timelineOf(kernel, this.events),
     }
   }
 
@@ -168,16 +173,16 @@ export class StatisticsCollector {
     this.header = header
     this.traces++
     if (this.formats.size < MAX_FORMATS) this.formats.add(header.format)
-    this.timeline.begin(header)
+    this.times.begin(header)
   }
 
   private endTrace(): void {
-    const { kernel, sites } = this
+    const { kernel, sites, threads } = this
     const { blocks, bytes } = figuresOf(kernel).live
     this.leakedBlocks += blocks
     this.leakedBytes += bytes
-    if (blocks > 0) kernel.run.endTrace(sites.size)
-    this.timeline.endTrace()
+    if (blocks > 0) kernel.run.endTrace(sites.size, threads.size)
+    this.times.endTrace()
     this.liveSet.clear()
     kernel.refresh()
   }

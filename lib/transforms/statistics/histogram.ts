@@ -6,16 +6,23 @@ const BARS = 97
 /** Where the sum is, in bytes. */
 const SUM = 98 * 8
 
-/** What a histogram of the kernel has: the bars that are not empty, and the mean. */
+/** A histogram of the kernel: the bars that are not empty, and the mean. */
 export function histogramAt(kernel: StatisticsKernel, address: number): HistogramResult {
+  return histogramOf(barsAt(kernel, address), kernel.sum(address + SUM))
+}
+
+/** The number of values of each number of bits in a histogram of the kernel. */
+export function barsAt(kernel: StatisticsKernel, address: number): number[] {
+  return Array.from(kernel.integers(address, BARS), Number)
+}
+
+/** A histogram of so many values of each number of bits. @param sum that of all values */
+export function histogramOf(counts: readonly number[], sum: bigint): HistogramResult {
   const bars: HistogramBar[] = []
-  let count = 0
-  kernel.integers(address, BARS).forEach((n, bar) => {
-    count += Number(n)
-    if (n > 0n)
-      bars.push({ from: bar === 0 ? 0n : 1n << BigInt(bar - 1), to: (1n << BigInt(bar)) - 1n, count: Number(n) })
+  counts.forEach((count, bits) => {
+    if (count > 0) bars.push({ from: bits === 0 ? 0n : 1n << BigInt(bits - 1), to: (1n << BigInt(bits)) - 1n, count })
   })
-  const sum = kernel.sum(address + SUM)
+  const count = bars.reduce((all, bar) => all + bar.count, 0)
   return { count, sum, mean: count === 0 ? 0 : ratio(sum, count), bars }
 }
 

@@ -28,6 +28,25 @@ export interface HistogramResult {
   bars: HistogramBar[]
 }
 
+/** Temporary allocations, by two definitions: see docs/statistics.md. */
+export interface Temporary<T> {
+  /** The next call of the process freed the block. */
+  heaptrack: T
+  /** The thread that allocated the block freed it, with at most one other allocation of its own in between. */
+  memray: T
+}
+
+/** What a site, a size or a thread has a part in. Over all rows of a table, each sums up to that of the whole trace. */
+export interface Shares {
+  /** Allocations and the bytes they asked for. */
+  allocated: Amount
+  /** What was live at the peak of live bytes. */
+  atPeak: Amount
+  /** Blocks that were live when their trace ended. */
+  leaked: Amount
+  temporary: Temporary<Amount>
+}
+
 /** The moment when more was live than ever before. */
 export interface Peak extends Amount {
   /** The event that brought it about: its number in the stream, from 1. */
@@ -70,15 +89,9 @@ export interface Site {
 }
 
 /** What came from one site. */
-export interface SiteStatistics extends Site {
-  /** Allocations and the bytes they asked for. */
-  allocated: Amount
-  /** Of these, blocks freed at once (see `Statistics.temporary`). */
-  temporary: number
-  /** Blocks that were never freed. */
-  leaked: Amount
-  /** The most bytes from here that were live at a time. */
-  peakBytes: bigint
+export interface SiteStatistics extends Site, Shares {
+  /** The most bytes from here that were live at a time; not necessarily at the peak of the whole trace. */
+  ownPeakBytes: bigint
   /** Where allocations tell the bytes that they really took. */
   overhead?: Overhead
   /** Blocks freed on another CPU than the one that allocated them. */
@@ -97,19 +110,52 @@ export interface Overhead {
   wasted: bigint
 }
 
-/** What one thread did. */
-export interface ThreadStatistics {
-  /** All threads that came when the table was full. */
-  rest?: 'others'
+/** What became of the blocks of one size, in numbers of blocks: the bytes follow from the size. */
+export interface SizeStatistics {
+  size: bigint
+  /** Allocations. */
+  count: number
+  /** Blocks that were live at the peak of live bytes. */
+  atPeak: number
+  leaked: number
+  temporary: Temporary<number>
+}
+
+/** What one thread did, and what became of the blocks that it allocated or resized last. */
+export interface ThreadStatistics extends Shares {
+  /**
+   * `others`: all threads that came when the table was full. `none`: events without a thread or a process, if any of
+   * them allocated or freed a block.
+   */
+  rest?: 'others' | 'none'
+  /** Absent where events have none; without a thread, the row is of all events of the process that have none. */
   process?: bigint
   thread?: bigint
   events: number
-  /** Allocations and the bytes they asked for. */
-  allocated: Amount
   /** Blocks that it freed, whoever allocated them. */
   frees: number
   /** Of these, blocks that another thread allocated. */
   foreignFrees: number
+}
+
+/**
+ * A part of the timeline: some events that follow each other. The level of live bytes is that after each of these
+ * events, and the one before the first of them.
+ */
+export interface TimelinePart {
+  /** The number of its last event, from 1. */
+  event: number
+  /** The time of its last event that has one, in the header's unit. */
+  time?: bigint
+  /** What is live after its last event. */
+  live: Amount
+  /** The lowest and the highest level of live bytes. */
+  minBytes: bigint
+  maxBytes: bigint
+  /** What was allocated in it. */
+  allocated: Amount
+  /** How many blocks were freed in it. */
+  frees: number
 }
 
 /** How many events have a value. */
@@ -200,21 +246,17 @@ export interface Statistics {
   leaked: Amount
   peakBytes: Peak
   peakBlocks: Peak
-  /**
-   * Blocks freed by the very next event about blocks of the thread that allocated them (of the trace, without threads).
-   */
-  temporary: Amount
+  temporary: Temporary<Amount>
   reallocs: ReallocCounts
   faults: FaultCounts
   sizes: {
     smallest: bigint
     largest: bigint
     histogram: HistogramResult
-    /**
-     * Every size with its number of allocations, the most frequent first; the latest ones are `others` in full tables.
-     */
-    exact: { size: bigint; count: number }[]
-    others: number
+    /** Every size with its figures, the most frequent first. */
+    exact: SizeStatistics[]
+    /** All sizes that came when the table was full. */
+    others?: Shares
   }
   /** How long blocks lived that were freed. */
   lifetimes: {
@@ -240,4 +282,6 @@ export interface Statistics {
   mpatrol: MpatrolStatistics
   /** The tables that were full, so that what came later was counted as others. */
   full: ('sites' | 'sizes' | 'threads' | 'processes' | 'cpus')[]
+  /** How live bytes went up and down, in parts of equally many events (the last one may have fewer), at most 2,000. */
+  timeline: TimelinePart[]
 }

@@ -3,17 +3,16 @@ import { BlockEffect } from '../../blocks/block-effect.js'
 import type { StatisticsKernel } from './kernel.js'
 import { NONE } from './keys.js'
 import type { Overhead, SiteStatistics } from './result.js'
+import { OWN, sharesAt } from './shares.js'
 import { HAS_SITE, SiteKeys } from './site-keys.js'
 
 const { began: BEGAN } = BlockEffect
 
-/** What is where in a row of kernel/statistics/rows.ts, in bytes. */
-const [ALLOCATIONS, BYTES, PEAK, TEMPORARY, CROSS_CPU, HITS, REQUESTED, USABLE, LEAKS, LEAK_BYTES] = [
-  0, 8, 48, 64, 72, 80, 88, 104, 120, 128,
-]
+/** Where a row of kernel/statistics/owners.ts has what only sites have, in bytes. */
+const [MOST, CROSS_CPU, HITS, REQUESTED, USABLE] = [OWN, OWN + 16, OWN + 24, OWN + 32, OWN + 48]
 
-/** For the kernel, of an event that does not tell its site: a block that goes on keeps the one it has. */
-const UNTOLD = -1
+/** For the kernel: the event does not say its site, so a block that it resizes keeps the site that it has. */
+const UNSAID = -1
 
 /** What came from each site. */
 export class SiteTable {
@@ -39,14 +38,14 @@ export class SiteTable {
     } = this
     const rows = new Int32Array(run.memory.buffer, run.SITES.value, to - from)
     if ((batch.columns & HAS_SITE) === 0) {
-      rows.fill(UNTOLD)
+      rows.fill(UNSAID)
       return
     }
     const { mask } = batch
     keys.begin(batch)
     for (let i = from; i < to; i++) {
       if (((effects[i - from] as number) & BEGAN) === 0) continue
-      rows[i - from] = ((mask[i] as number) & HAS_SITE) !== 0 ? keys.row(batch, i) : UNTOLD
+      rows[i - from] = ((mask[i] as number) & HAS_SITE) !== 0 ? keys.row(batch, i) : UNSAID
     }
   }
 
@@ -56,15 +55,13 @@ export class SiteTable {
     const sites: SiteStatistics[] = []
     for (let row = NONE; row < this.size; row++) {
       const at = this.at(row)
-      const blocks = kernel.number(at + ALLOCATIONS)
-      if (blocks === 0) continue
+      const shares = sharesAt(kernel, at)
+      if (shares.allocated.blocks === 0) continue
       const overhead = this.overhead(row)
       sites.push({
         ...this.keys.site(row),
-        allocated: { blocks, bytes: kernel.sum(at + BYTES) },
-        temporary: kernel.number(at + TEMPORARY),
-        leaked: { blocks: kernel.number(at + LEAKS), bytes: kernel.sum(at + LEAK_BYTES) },
-        peakBytes: kernel.sum(at + PEAK),
+        ...shares,
+        ownPeakBytes: kernel.sum(at + MOST),
         ...(overhead && { overhead }),
         ...(hasCpus && { crossCpuFrees: kernel.number(at + CROSS_CPU) }),
       })

@@ -1,49 +1,76 @@
-import { HI, LO } from '../../bytes/u64.js'
-import { histogramAt } from './histogram.js'
+import { barsAt, histogramOf } from './histogram.js'
 import type { StatisticsKernel } from './kernel.js'
-import { KeyCounts, MAX_KEYS } from './keys.js'
-import type { Statistics } from './result.js'
+import type { Amount, Shares, SizeStatistics, Statistics } from './result.js'
 
-/** Sizes below this are counted by the kernel, others in a table. */
-const SMALL = 4096
+/** The row for all sizes that found no room: rows before it are those of the sizes that have the row's number. */
+const OTHERS = 4096
 
-/** What sizes were asked for. */
+/** Where things are in a row of kernel/statistics/sizes.ts, in bytes. */
+const [SIZE, ALLOCATIONS, LEAKS, HEAPTRACK, MEMRAY, PEAK] = [0, 8, 16, 24, 32, 44]
+
+/** What became of the blocks of each size, which the kernel counts. */
 export class SizeTable {
-  private readonly large = new KeyCounts(MAX_KEYS - SMALL)
-
   constructor(private readonly kernel: StatisticsKernel) {}
 
   /** Whether some sizes were counted as others. */
   get overflowed(): boolean {
-    return this.large.overflowed
+    return this.kernel.number(this.at(OTHERS) + ALLOCATIONS) > 0
   }
 
-  /** Counts the large sizes that the kernel has found just now. */
-  addLarge(): void {
-    const { run } = this.kernel
-    const n = run.largeSizes.value
-    if (n === 0) return
-    const words = new Int32Array(run.memory.buffer, run.LARGE.value, 2 * n)
-    for (let i = 0; i < n; i++) this.large.add(words[2 * i + LO] as number, words[2 * i + HI] as number)
-  }
-
-  /** @param largest the largest size, which others keep as well */
-  result(largest: bigint): Statistics['sizes'] {
+  /**
+   * @param largest the largest size, which others keep as well
+   * @param whole the figures of all sizes together
+   */
+  result(largest: bigint, whole: Shares): Statistics['sizes'] {
     const { kernel } = this
-    const { SMALLEST, SIZES, SMALL: counts } = kernel.run
-    const small: { size: bigint; count: number }[] = []
-    kernel.integers(counts.value, SMALL).forEach((count, size) => {
-      if (count > 0n) small.push({ size: BigInt(size), count: Number(count) })
-    })
-    // Equally frequent ones are in the order of their sizes, and the small ones are smaller.
-    const large = this.large.entries().map(({ key, count }) => ({ size: key, count }))
-    const exact = [...small, ...large].toSorted((a, b) => b.count - a.count)
-    return {
-      smallest: kernel.integer(SMALLEST.value),
-      largest,
-      histogram: histogramAt(kernel, SIZES.value),
-      exact,
-      others: this.large.others,
+    const { OTHER_SIZES, OTHER_SMALLEST, sizeRows } = kernel.run
+    const exact: SizeStatistics[] = []
+    const bars = barsAt(kernel, OTHER_SIZES.value)
+    for (let row = 0; row < sizeRows.value; row++) {
+      const at = this.at(row)
+      const count = kernel.number(at + ALLOCATIONS)
+      if (count === 0 || row === OTHERS) continue
+      const size = row < OTHERS ? BigInt(row) : kernel.integer(at + SIZE)
+      const bits = size === 0n ? 0 : size.toString(2).length
+      bars[bits] = (bars[bits] as number) + count
+      exact.push({
+        size,
+        count,
+        atPeak: kernel.word(at + PEAK),
+        leaked: kernel.number(at + LEAKS),
+        temporary: { heaptrack: kernel.number(at + HEAPTRACK), memray: kernel.number(at + MEMRAY) },
+      })
     }
+    const smallest = exact.map(({ size }) => size)
+    if (this.overflowed) smallest.push(kernel.integer(OTHER_SMALLEST.value))
+    return {
+      smallest: smallest.reduce((least, size) => (size < least ? size : least), smallest[0] ?? 0n),
+      largest,
+      histogram: histogramOf(bars, whole.allocated.bytes),
+      exact: exact.toSorted((a, b) => b.count - a.count || (a.size < b.size ? -1 : 1)),
+      ...(this.overflowed && { others: othersOf(exact, whole) }),
+    }
+  }
+
+  private at(row: number): number {
+    const { sizeTable, SIZE_BYTES } = this.kernel.run
+    return sizeTable.value + row * SIZE_BYTES.value
+  }
+}
+
+/** What the whole has beyond the sizes that have rows. */
+function othersOf(exact: readonly SizeStatistics[], whole: Shares): Shares {
+  const rest = ({ blocks, bytes }: Amount, blocksOf: (row: SizeStatistics) => number): Amount => ({
+    blocks: exact.reduce((left, row) => left - blocksOf(row), blocks),
+    bytes: exact.reduce((left, row) => left - row.size * BigInt(blocksOf(row)), bytes),
+  })
+  return {
+    allocated: rest(whole.allocated, ({ count }) => count),
+    atPeak: rest(whole.atPeak, ({ atPeak }) => atPeak),
+    leaked: rest(whole.leaked, ({ leaked }) => leaked),
+    temporary: {
+      heaptrack: rest(whole.temporary.heaptrack, ({ temporary }) => temporary.heaptrack),
+      memray: rest(whole.temporary.memray, ({ temporary }) => temporary.memray),
+    },
   }
 }

@@ -4,23 +4,25 @@ import { Has } from '../../event/fields.js'
 import type { StatisticsKernel } from './kernel.js'
 import { BoundedKeys, FIRST, NONE, OTHERS } from './keys.js'
 import type { ThreadStatistics } from './result.js'
+import { OWN, sharesAt } from './shares.js'
 
 const HAS_THREAD = Has.thread
 const HAS_PROCESS = Has.process
+const HAS_OWNER = HAS_THREAD | HAS_PROCESS
 
-/** What is where in a row of kernel/statistics/rows.ts, in bytes. */
-const [EVENTS, ALLOCATIONS, FREES, FOREIGN, BYTES] = [0, 8, 16, 24, 32]
+/** Where a row of kernel/statistics/owners.ts has what only threads have, in bytes. */
+const [EVENTS, FREES, FOREIGN] = [OWN, OWN + 8, OWN + 16]
 
 /**
  * Rows that were found lately, each in the one place that its thread allows: its words, those of its process, which of
- * them there are, and the row.
+ * them there are, its row, and the row of its process.
  */
-const [THREAD, PROCESS, STATE, ROW, ENTRY] = [0, 2, 4, 5, 8]
+const [THREAD, PROCESS, STATE, ROW, PROCESS_ROW, ENTRY] = [0, 2, 4, 5, 6, 8]
 const CACHED_BITS = 6
 
 /**
- * What each thread did. A thread is its number in its process, where events tell that. Events without a thread share
- * row `NONE`, as if they were of one thread.
+ * What each thread did. A thread is its number in its process, where events say that. Events of a process that have no
+ * thread share a row, as if they were of one thread, and so do those that have neither, in row `NONE`.
  */
 export class ThreadTable {
   private readonly threads = new BoundedKeys()
@@ -41,12 +43,15 @@ export class ThreadTable {
     return this.pairs.overflowed
   }
 
-  /** Tells the kernel the threads of events `from` to `to` of a batch. */
+  /** Gives the kernel the threads and processes of events `from` to `to` of a batch. */
   tell(batch: EventBatch, from: number, to: number): void {
     const { run } = this.kernel
-    const rows = new Int32Array(run.memory.buffer, run.THREADS.value, to - from)
-    if ((batch.columns & HAS_THREAD) === 0) {
+    const { buffer } = run.memory
+    const rows = new Int32Array(buffer, run.THREADS.value, to - from)
+    const processRows = new Int32Array(buffer, run.PROCESSES.value, to - from)
+    if ((batch.columns & HAS_OWNER) === 0) {
       rows.fill(NONE)
+      processRows.fill(NONE)
       return
     }
     const { cache } = this
@@ -54,17 +59,17 @@ export class ThreadTable {
     const threads = batch.thread.words
     const processes = batch.process.words
     for (let i = from; i < to; i++) {
-      const mask = masks[i] as number
-      if ((mask & HAS_THREAD) === 0) {
-        rows[i - from] = NONE
+      const state = (masks[i] as number) & HAS_OWNER
+      if (state === 0) {
+        rows[i - from] = processRows[i - from] = NONE
         continue
       }
-      const lo = (threads[2 * i + LO] as number) | 0
-      const hi = (threads[2 * i + HI] as number) | 0
-      const hasProcess = (mask & HAS_PROCESS) !== 0
+      const hasThread = (state & HAS_THREAD) !== 0
+      const lo = hasThread ? (threads[2 * i + LO] as number) | 0 : 0
+      const hi = hasThread ? (threads[2 * i + HI] as number) | 0 : 0
+      const hasProcess = (state & HAS_PROCESS) !== 0
       const processLo = hasProcess ? (processes[2 * i + LO] as number) | 0 : 0
       const processHi = hasProcess ? (processes[2 * i + HI] as number) | 0 : 0
-      const state = hasProcess ? 2 : 1
       const at = ENTRY * (Math.imul(lo ^ Math.imul(processLo, 0x85eb_ca6b), 0x9e37_79b1) >>> (32 - CACHED_BITS))
       if (
         cache[at + THREAD + LO] !== lo ||
@@ -73,14 +78,17 @@ export class ThreadTable {
         cache[at + PROCESS + LO] !== processLo ||
         cache[at + PROCESS + HI] !== processHi
       ) {
+        const process = hasProcess ? this.processes.row(processLo, processHi) : NONE
         cache[at + THREAD + LO] = lo
         cache[at + THREAD + HI] = hi
         cache[at + STATE] = state
         cache[at + PROCESS + LO] = processLo
         cache[at + PROCESS + HI] = processHi
-        cache[at + ROW] = this.find(lo, hi, hasProcess, processLo, processHi)
+        cache[at + ROW] = this.find(hasThread ? this.threads.row(lo, hi) : NONE, process)
+        cache[at + PROCESS_ROW] = process
       }
       rows[i - from] = cache[at + ROW] as number
+      processRows[i - from] = cache[at + PROCESS_ROW] as number
     }
   }
 
@@ -89,30 +97,35 @@ export class ThreadTable {
     const { kernel } = this
     const { threadTable, THREAD_BYTES } = kernel.run
     const threads: ThreadStatistics[] = []
-    for (let row = OTHERS; row < this.size; row++) {
+    for (let row = NONE; row < this.size; row++) {
       const at = threadTable.value + row * THREAD_BYTES.value
       const events = kernel.number(at + EVENTS)
-      if (events === 0) continue
-      const process = this.pairs.high(row)
+      const shares = sharesAt(kernel, at)
+      const frees = kernel.number(at + FREES)
+      // Events that are not about blocks often have no thread, where all others have one.
+      const isIdle = row === NONE && shares.allocated.blocks === 0 && frees === 0
+      if (events === 0 || isIdle) continue
       threads.push({
-        ...(row === OTHERS
-          ? { rest: 'others' }
-          : {
-              ...(process >= FIRST && { process: this.processes.key(process) }),
-              thread: this.threads.key(this.pairs.low(row)),
-            }),
+        ...this.name(row),
         events,
-        allocated: { blocks: kernel.number(at + ALLOCATIONS), bytes: kernel.sum(at + BYTES) },
-        frees: kernel.number(at + FREES),
+        ...shares,
+        frees,
         foreignFrees: kernel.number(at + FOREIGN),
       })
     }
     return threads.toSorted((a, b) => b.events - a.events)
   }
 
-  private find(lo: number, hi: number, hasProcess: boolean, processLo: number, processHi: number): number {
-    const thread = this.threads.row(lo, hi)
-    const process = hasProcess ? this.processes.row(processLo, processHi) : NONE
+  private name(row: number): Pick<ThreadStatistics, 'rest' | 'process' | 'thread'> {
+    if (row < FIRST) return { rest: row === NONE ? 'none' : 'others' }
+    const [thread, process] = [this.pairs.low(row), this.pairs.high(row)]
+    return {
+      ...(process >= FIRST && { process: this.processes.key(process) }),
+      ...(thread >= FIRST && { thread: this.threads.key(thread) }),
+    }
+  }
+
+  private find(thread: number, process: number): number {
     return thread === OTHERS || process === OTHERS ? this.pairs.overflow() : this.pairs.row(thread, process)
   }
 }

@@ -1,83 +1,56 @@
-import { HI, LO } from '../../bytes/u64.js'
-import type { EventBatch } from '../../event/batch.js'
-import { Has } from '../../event/fields.js'
-import type { TimeUnit, TraceHeader } from '../../event/header.js'
-import type { TimeStatistics } from './result.js'
-import { wide } from './totals.js'
+import type { StatisticsKernel } from './kernel.js'
+import type { TimelinePart } from './result.js'
 
-const HAS_TIME = Has.time
-/** How many of a unit there are in a second. */
-const PER_SECOND: Readonly<Record<TimeUnit, number>> = { ns: 1e9, us: 1e6 }
+/** Where things are in a part of kernel/statistics/timeline.ts, in bytes. */
+const [LEAST, HIGHEST, LEVEL, BLOCKS, COUNT, FREED, BYTES, CLOCK, TIMED] = [0, 16, 32, 48, 56, 64, 72, 88, 96]
 
-/** When things happened: the earliest and latest time of each trace. Times need not rise. */
-export class Timeline {
-  /** Whether the trace in hand counts: only those in the unit of the first one do. */
-  counts = true
-  private unit: TimeUnit | undefined
-  private traces = 0
-  private seen = false
-  private firstLo = 0
-  private firstHi = 0
-  private lastLo = 0
-  private lastHi = 0
-  private earliest: bigint | undefined
-  private latest = 0n
-  private span = 0n
-
-  /** A trace begins. */
-  begin(header: TraceHeader): void {
-    if (this.traces++ === 0) this.unit = header.timeUnit
-    this.counts = header.timeUnit === this.unit
+/** The timeline as the kernel kept it. @param events how many events there were */
+export function timelineOf(kernel: StatisticsKernel, events: number): TimelinePart[] {
+  const { PARTS, PART_BYTES, parts, partEvents } = kernel.run
+  const timeline: TimelinePart[] = []
+  let [allocations, frees, allocatedBytes] = [0, 0, 0n]
+  for (let part = 0; part < parts.value; part++) {
+    const at = PARTS.value + part * PART_BYTES.value
+    const [allocationsHere, freesHere] = [kernel.number(at + COUNT), kernel.number(at + FREED)]
+    const bytesHere = kernel.sum(at + BYTES)
+    timeline.push({
+      event: Math.min(events, (part + 1) * Number(partEvents.value)),
+      ...(kernel.number(at + TIMED) > 0 && { time: kernel.integer(at + CLOCK) }),
+      live: { blocks: kernel.number(at + BLOCKS), bytes: kernel.sum(at + LEVEL) },
+      minBytes: kernel.sum(at + LEAST),
+      maxBytes: kernel.sum(at + HIGHEST),
+      allocated: { blocks: allocationsHere - allocations, bytes: bytesHere - allocatedBytes },
+      frees: freesHere - frees,
+    })
+    allocations = allocationsHere
+    frees = freesHere
+    allocatedBytes = bytesHere
   }
+  return timeline
+}
 
-  /** Looks at the times of a batch. */
-  add(batch: EventBatch): void {
-    if ((batch.columns & HAS_TIME) === 0 || !this.counts) return
-    const { mask, count } = batch
-    const { words } = batch.time
-    for (let i = 0; i < count; i++) {
-      if (((mask[i] as number) & HAS_TIME) === 0) continue
-      const lo = words[2 * i + LO] as number
-      const hi = words[2 * i + HI] as number
-      if (!this.seen) {
-        this.seen = true
-        this.firstLo = this.lastLo = lo
-        this.firstHi = this.lastHi = hi
-      } else if (hi > this.lastHi || (hi === this.lastHi && lo > this.lastLo)) {
-        this.lastLo = lo
-        this.lastHi = hi
-      } else if (hi < this.firstHi || (hi === this.firstHi && lo < this.firstLo)) {
-        this.firstLo = lo
-        this.firstHi = hi
-      }
-    }
-  }
+/** A timeline of at most `n` parts, each of which joins neighbours of the one given: equally many, or one more. */
+export function joinTimeline(timeline: readonly TimelinePart[], n: number): TimelinePart[] {
+  if (timeline.length <= n) return [...timeline]
+  return Array.from({ length: n }, (_, part) => {
+    const from = Math.floor((part * timeline.length) / n)
+    const to = Math.floor(((part + 1) * timeline.length) / n)
+    return timeline.slice(from, to).reduce(joined)
+  })
+}
 
-  /** The trace ends. */
-  endTrace(): void {
-    if (!this.seen) return
-    const first = wide(this.firstLo, this.firstHi)
-    const last = wide(this.lastLo, this.lastHi)
-    if (this.earliest === undefined) {
-      this.earliest = first
-      this.latest = last
-    }
-    this.span += last - first
-    this.seen = false
-  }
-
-  /** Undefined if no event had a time. */
-  result(events: number, allocations: number, bytes: bigint): TimeStatistics | undefined {
-    if (this.earliest === undefined) return undefined
-    const seconds = this.unit === undefined ? 0 : Number(this.span) / PER_SECOND[this.unit]
-    return {
-      ...(this.unit !== undefined && { unit: this.unit }),
-      first: this.earliest,
-      last: this.latest,
-      span: this.span,
-      ...(seconds > 0 && {
-        rates: { events: events / seconds, allocations: allocations / seconds, bytes: Number(bytes) / seconds },
-      }),
-    }
+function joined(first: TimelinePart, second: TimelinePart): TimelinePart {
+  const time = second.time ?? first.time
+  return {
+    event: second.event,
+    ...(time !== undefined && { time }),
+    live: second.live,
+    minBytes: first.minBytes < second.minBytes ? first.minBytes : second.minBytes,
+    maxBytes: first.maxBytes > second.maxBytes ? first.maxBytes : second.maxBytes,
+    allocated: {
+      blocks: first.allocated.blocks + second.allocated.blocks,
+      bytes: first.allocated.bytes + second.allocated.bytes,
+    },
+    frees: first.frees + second.frees,
   }
 }

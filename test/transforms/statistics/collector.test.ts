@@ -3,14 +3,11 @@ import { describe, expect, it, test } from 'vitest'
 import type { TraceEvent } from '../../../lib/event/batch.js'
 import type { AllocEvent, FreeEvent } from '../../../lib/event/trace-event.js'
 import type { TraceHeader } from '../../../lib/event/header.js'
-import { replay } from '../../../lib/formats/replay/index.js'
-import { mtrc } from '../../../lib/formats/mtrc/index.js'
 import { StatisticsCollector } from '../../../lib/transforms/statistics/collector.js'
 import type { SiteStatistics, Statistics, ThreadStatistics } from '../../../lib/transforms/statistics/result.js'
-import { corpusFile } from '../../support/corpus.js'
-import { drive, slices } from '../../support/drive.js'
 import { runs } from '../../support/runs.js'
 import { HEADER, inBatches } from '../events.js'
+import { joinTimeline } from '../../../lib/transforms/statistics/timeline.js'
 import { statisticsOf } from './oracle.js'
 import { anyTraces } from './random.js'
 
@@ -102,17 +99,82 @@ describe('StatisticsCollector', () => {
     })
   })
 
-  test('a block freed by the next event of its thread is temporary, whatever other threads do', () => {
+  test('temporary, as heaptrack has it: the next call of the process frees the block', () => {
+    const of = (...events: TraceEvent[]) => statistics(...events).temporary.heaptrack
+    const one = { blocks: 1, bytes: 8n }
+    const none = { blocks: 0, bytes: 0n }
+    const t = (thread: bigint, process?: bigint) => ({ thread, ...(process !== undefined && { process }) })
+    expect(of(alloc(1n, 8n), free(1n))).toEqual(one)
+    // Any thread will do, and what is not a call.
+    expect(of(alloc(1n, 8n, t(1n)), free(1n, t(2n)))).toEqual(one)
+    expect(of(alloc(1n, 8n), { kind: 'comment', text: 'x' }, free(1n))).toEqual(one)
+    // A free of the null pointer and a failed allocation do nothing.
+    expect(of(alloc(1n, 8n), free(0n), free(1n))).toEqual(one)
+    expect(of(alloc(1n, 8n), alloc(0n, 99n), free(1n))).toEqual(one)
+    // Another call is between, in whatever thread; also one that freed what was not live.
+    expect(of(alloc(1n, 8n, t(1n)), alloc(2n, 5n, t(2n)), free(1n, t(1n)))).toEqual(none)
+    expect(of(alloc(2n, 5n), alloc(1n, 8n), free(2n), free(1n))).toEqual(none)
+    expect(of(alloc(1n, 8n), free(77n), free(1n))).toEqual(none)
+    // But not in another process.
+    expect(of(alloc(1n, 8n, t(1n, 1n)), alloc(1n, 5n, t(1n, 2n)), free(1n, t(1n, 1n)))).toEqual(one)
+    // A realloc is a free and an allocation.
+    const realloc: TraceEvent = { kind: 'realloc', oldAddress: 1n, address: 2n, size: 9n }
+    expect(of(alloc(1n, 8n), realloc)).toEqual(one)
+    expect(of(alloc(1n, 8n), realloc, free(2n))).toEqual({ blocks: 2, bytes: 17n })
+    expect(of(alloc(1n, 8n), alloc(3n, 1n), realloc, free(2n))).toEqual({ blocks: 1, bytes: 9n })
+  })
+
+  test('temporary, as memray has it: freed by its thread, which allocated at most one block in between', () => {
+    const of = (...events: TraceEvent[]) => statistics(...events).temporary.memray
     const t = (thread: bigint) => ({ thread })
-    expect(statistics(alloc(1n, 8n, t(1n)), alloc(2n, 5n, t(2n)), free(1n, t(1n)), free(2n, t(1n))).temporary).toEqual({
-      blocks: 1,
-      bytes: 8n,
+    const one = { blocks: 1, bytes: 8n }
+    const none = { blocks: 0, bytes: 0n }
+    expect(of(alloc(1n, 8n), alloc(2n, 5n), free(1n))).toEqual(one)
+    expect(of(alloc(1n, 8n), alloc(2n, 5n), alloc(3n, 5n), free(1n))).toEqual(none)
+    expect(of(alloc(2n, 5n), alloc(1n, 8n), free(0n), free(0n), free(1n))).toEqual(one)
+    // What other threads allocate does not matter, but who frees does.
+    expect(of(alloc(1n, 8n, t(1n)), alloc(2n, 1n, t(2n)), alloc(3n, 1n, t(2n)), free(1n, t(1n)))).toEqual(one)
+    expect(of(alloc(1n, 8n, t(1n)), free(1n, t(2n)))).toEqual(none)
+    // The block of another thread that got the number of one freed elsewhere.
+    expect(of(alloc(1n, 5n, t(1n)), free(1n, t(2n)), alloc(1n, 8n, t(2n)), free(1n, t(1n)))).toEqual(none)
+    // A buffer that grows, as a container has it.
+    expect(of(alloc(1n, 8n), alloc(2n, 16n), free(1n), alloc(3n, 32n), free(2n))).toEqual({ blocks: 2, bytes: 24n })
+  })
+
+  test('what is live at the peak, when it comes late, again, or never falls', () => {
+    const site = (name: string) => ({ function: name })
+    const shares = (...events: TraceEvent[]) => {
+      const { sites, sizes, peakBytes } = statistics(...events)
+      return {
+        event: peakBytes.event,
+        sites: Object.fromEntries(sites.map(({ function: name, atPeak }) => [name, atPeak])),
+        sizes: Object.fromEntries(sizes.exact.map(({ size, atPeak }) => [size, atPeak])),
+      }
+    }
+    const rising = [alloc(1n, 10n, site('a')), alloc(2n, 5000n, site('b')), alloc(3n, 10n, site('a'))]
+    const atEnd = { event: 3, sites: { a: { blocks: 2, bytes: 20n }, b: { blocks: 1, bytes: 5000n } } }
+    expect(shares(...rising)).toMatchObject({ ...atEnd, sizes: { 10: 2, 5000: 1 } })
+    // Equal later, and with a block of no bytes more: the first moment counts.
+    expect(shares(...rising, free(1n), alloc(4n, 10n, site('c')), alloc(5n, 0n, site('c')))).toMatchObject({
+      ...atEnd,
+      sites: { ...atEnd.sites, c: { blocks: 0, bytes: 0n } },
+      sizes: { 0: 0, 10: 2, 5000: 1 },
     })
-    expect(statistics(alloc(1n, 8n), alloc(2n, 5n), free(1n), free(2n)).temporary.blocks).toBe(0)
-    expect(statistics(alloc(1n, 8n), { kind: 'comment', text: 'x' }, free(1n)).temporary.blocks).toBe(1)
-    expect(
-      statistics(alloc(1n, 8n), { kind: 'realloc', oldAddress: 1n, address: 1n, size: 9n }, free(1n)).temporary.blocks,
-    ).toBe(0)
+    // A site that had something at an earlier maximum, and nothing since.
+    expect(shares(...rising, free(2n), free(1n), free(3n), alloc(7n, 6000n, site('d')), free(7n))).toMatchObject({
+      event: 7,
+      sites: { a: { blocks: 0, bytes: 0n }, b: { blocks: 0, bytes: 0n }, d: { blocks: 1, bytes: 6000n } },
+      sizes: { 10: 0, 5000: 0, 6000: 1 },
+    })
+  })
+
+  test('events of a process that have no thread are as those of one thread', () => {
+    const { threads } = statistics(alloc(1n, 8n, { process: 5n }), alloc(1n, 9n, { process: 6n }), alloc(2n, 1n))
+    expect(threads.map(({ rest, process, thread, atPeak }) => [rest, process, thread, atPeak.bytes])).toEqual([
+      ['none', undefined, undefined, 1n],
+      [undefined, 5n, undefined, 8n],
+      [undefined, 6n, undefined, 9n],
+    ])
   })
 
   test('a resized block is freed where it was, allocated where it goes, and lives on', () => {
@@ -162,7 +224,9 @@ describe('StatisticsCollector', () => {
     expect(sites).toHaveLength(65_537)
     expect(sites[0]).toMatchObject({ rest: 'others', allocated: { blocks: n - 65_536 } })
     expect(sizes.exact.length).toBe(65_536)
-    expect(sizes.others).toBe(n - 65_536)
+    const others = { blocks: n - 65_536, bytes: allocated.bytes - sizes.exact.reduce((sum, row) => sum + row.size, 0n) }
+    expect(sizes.others).toMatchObject({ allocated: others, atPeak: others, leaked: others })
+    expect(sizes).toMatchObject({ smallest: 0n, largest: BigInt(n - 1), histogram: { count: n, sum: allocated.bytes } })
     expect(threads).toHaveLength(65_537)
     expect(threads[0]).toMatchObject({ rest: 'others', events: n - 65_536 })
     expect(sites.reduce((sum, site) => sum + site.allocated.bytes, 0n)).toBe(allocated.bytes)
@@ -199,36 +263,38 @@ describe('StatisticsCollector', () => {
   })
 })
 
-describe('real traces', { tags: ['corpus'] }, () => {
-  const of = (path: string, decoder = replay.decoder()) => {
-    const collector = new StatisticsCollector()
-    for (const batch of drive(decoder, slices(corpusFile(path), 65_536)).out) collector.add(batch)
-    return collector.finish()
-  }
+describe('the timeline', () => {
+  const levels = (n: number) =>
+    Array.from({ length: n }, (_, i): TraceEvent =>
+      i % 3 === 2
+        ? free(BigInt(i - 1), { time: BigInt(2 * i) })
+        : alloc(BigInt(i + 1), BigInt((i * 7919) % 1000), i % 5 === 0 ? {} : { time: BigInt(2 * i) }),
+    )
 
-  test("espresso on largest.espresso has the figures of the HATF paper's Table 3", () => {
-    const result = of('memory-replay/espresso-largest-m32.txt')
-    expect(result.allocated).toEqual({ blocks: 1_675_484, bytes: 107_042_242n })
-    expect(result.kinds.realloc).toBe(16_128)
-    expect(result.freed.blocks).toBe(1_675_482)
-    expect(result.faults).toMatchObject({ nullFrees: 32_497, unknownFrees: 0, doubleFrees: 0 })
-    expect(result.peakBlocks.blocks).toBe(4389)
-    expect(result.peakBytes.bytes).toBe(268_154n)
-    expect(result.sizes.histogram.mean).toBeCloseTo(63.9, 1)
-  }, 60_000)
+  test.each([1, 2000, 2001, 4001, 5000])('of %i events has at most 2,000 parts', (n) => {
+    const traces = [{ header: HEADER, events: levels(n) }]
+    const { timeline } = collect(traces, 1777)
+    expect(timeline).toEqual(statisticsOf(traces).timeline)
+    expect(timeline.length).toBeLessThanOrEqual(2000)
+    expect(timeline.length).toBeGreaterThan(Math.min(n, 1001) - 1)
+  })
 
-  test('threads and reallocs of a dump of Android', () => {
-    const result = of('memory-replay/systemui.txt')
-    expect(result.threads).toHaveLength(393)
-    expect(result.threads.reduce((sum, { events }) => sum + events, 0)).toBe(786_454)
-    expect(result.kinds).toMatchObject({ alloc: 392_067, free: 364_863, realloc: 29_167 })
-    expect(Object.values(result.reallocs).reduce((sum, n) => sum + n)).toBe(29_167)
-    expect(result.allocated.blocks - result.freed.blocks).toBe(result.leaked.blocks + result.faults.overlaps.blocks)
-  }, 60_000)
+  test('goes on with the next trace, which begins with nothing', () => {
+    const headers = [{ ...HEADER }, { ...HEADER }, { ...HEADER, timeUnit: 'us' as const }]
+    const traces = headers.map((header, i) => ({ header, events: levels(1001 + i) }))
+    expect(collect(traces).timeline).toEqual(statisticsOf(traces).timeline)
+  })
 
-  test('leaks by site are those of all', () => {
-    const result = of('mtrc/mt64.mtrc', mtrc.decoder())
-    expect(result.sites.reduce((sum, { leaked }) => sum + leaked.bytes, 0n)).toBe(result.leaked.bytes)
-    expect(result.leaked).toEqual({ blocks: 24, bytes: 6249n })
+  test('is joined to as many rows as one asks for, and nothing is lost', () => {
+    const whole = statistics(...levels(5000))
+    for (const n of [1, 2, 7, 60, 1250, 9999]) {
+      const rows = joinTimeline(whole.timeline, n)
+      expect(rows).toHaveLength(Math.min(n, whole.timeline.length))
+      expect(rows.reduce((sum, { allocated }) => sum + allocated.bytes, 0n)).toBe(whole.allocated.bytes)
+      expect(rows.reduce((sum, { allocated }) => sum + allocated.blocks, 0)).toBe(whole.allocated.blocks)
+      expect(rows.reduce((sum, { frees }) => sum + frees, 0)).toBe(whole.freed.blocks)
+      expect(rows.reduce((most, { maxBytes }) => (maxBytes > most ? maxBytes : most), 0n)).toBe(whole.peakBytes.bytes)
+      expect(rows.at(-1)).toMatchObject({ event: 5000, live: whole.leaked, time: 9998n })
+    }
   })
 })

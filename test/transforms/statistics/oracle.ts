@@ -1,7 +1,15 @@
 import type { TraceEvent } from '../../../lib/event/batch.js'
 import type { TraceHeader } from '../../../lib/event/header.js'
-import type { HistogramResult, Peak, Site, Statistics } from '../../../lib/transforms/statistics/result.js'
+import type {
+  HistogramResult,
+  Peak,
+  Shares,
+  Site,
+  SizeStatistics,
+  Statistics,
+} from '../../../lib/transforms/statistics/result.js'
 import { blocksByMap } from '../../blocks/blocks.js'
+import { timelineOf, type Moment } from './timeline-oracle.js'
 
 interface Block {
   born: number
@@ -58,6 +66,12 @@ function histogram(values: readonly bigint[]): HistogramResult {
 const tally = <T>(values: readonly T[]): Map<T, number> =>
   values.reduce((counts, value) => counts.set(value, (counts.get(value) ?? 0) + 1), new Map<T, number>())
 const amount = () => ({ blocks: 0, bytes: 0n })
+const shares = (): Shares => ({
+  allocated: amount(),
+  atPeak: amount(),
+  leaked: amount(),
+  temporary: { heaptrack: amount(), memray: amount() },
+})
 const add = (to: { blocks: number; bytes: bigint }, bytes: bigint) => {
   to.blocks++
   to.bytes += bytes
@@ -67,7 +81,8 @@ const add = (to: { blocks: number; bytes: bigint }, bytes: bigint) => {
 export function statisticsOf(traces: readonly { header: TraceHeader; events: readonly TraceEvent[] }[]): Statistics {
   const all = traces.flatMap(({ events }) => events)
   const about = (event: TraceEvent) => ['alloc', 'free', 'realloc', 'existing'].includes(event.kind)
-  const [allocated, freed, leaked, temporary, overlaps] = [amount(), amount(), amount(), amount(), amount()]
+  const [allocated, freed, leaked, overlaps] = [amount(), amount(), amount(), amount()]
+  const temporary = { heaptrack: amount(), memray: amount() }
   const [reserved, internal] = [amount(), amount()]
   const none: Peak = { blocks: 0, bytes: 0n, event: 0, allocatedBytes: 0n }
   let [peakBytes, peakBlocks] = [none, none]
@@ -75,11 +90,8 @@ export function statisticsOf(traces: readonly { header: TraceHeader; events: rea
   const faults = { unknownFrees: 0, doubleFrees: 0, nullFrees: 0, failedAllocations: 0 }
   const sites = new Map<
     string,
-    {
-      allocated: ReturnType<typeof amount>
-      temporary: number
-      leaked: ReturnType<typeof amount>
-      peakBytes: bigint
+    Shares & {
+      ownPeakBytes: bigint
       live: bigint
       hits: number
       requested: bigint
@@ -87,10 +99,11 @@ export function statisticsOf(traces: readonly { header: TraceHeader; events: rea
       crossCpu: number
     }
   >()
-  const threads = new Map<
-    string,
-    { events: number; allocated: ReturnType<typeof amount>; frees: number; foreignFrees: number; last: number }
-  >()
+  const threads = new Map<string, Shares & { events: number; frees: number; foreignFrees: number; recent: Block[] }>()
+  const sizesOf = new Map<bigint, SizeStatistics>()
+  const lastOf = new Map<bigint | undefined, Block | undefined>()
+  const moments: Moment[] = []
+  let livingAtPeak: Block[] = []
   const mismatches = new Map<string, number>()
   const sizes: bigint[] = []
   const lives: { events: bigint[]; bytes: bigint[]; time: bigint[] } = { events: [], bytes: [], time: [] }
@@ -100,10 +113,8 @@ export function statisticsOf(traces: readonly { header: TraceHeader; events: rea
   const site = (key: string) => {
     if (!sites.has(key))
       sites.set(key, {
-        allocated: amount(),
-        temporary: 0,
-        leaked: amount(),
-        peakBytes: 0n,
+        ...shares(),
+        ownPeakBytes: 0n,
         live: 0n,
         hits: 0,
         requested: 0n,
@@ -113,8 +124,13 @@ export function statisticsOf(traces: readonly { header: TraceHeader; events: rea
     return sites.get(key) as NonNullable<ReturnType<typeof sites.get>>
   }
   const thread = (key: string) => {
-    if (!threads.has(key)) threads.set(key, { events: 0, allocated: amount(), frees: 0, foreignFrees: 0, last: 0 })
+    if (!threads.has(key)) threads.set(key, { events: 0, ...shares(), frees: 0, foreignFrees: 0, recent: [] })
     return threads.get(key) as NonNullable<ReturnType<typeof threads.get>>
+  }
+  const sizeOf = (size: bigint) => {
+    if (!sizesOf.has(size))
+      sizesOf.set(size, { size, count: 0, atPeak: 0, leaked: 0, temporary: { heaptrack: 0, memray: 0 } })
+    return sizesOf.get(size) as SizeStatistics
   }
   const times: bigint[][] = []
 
@@ -129,16 +145,29 @@ export function statisticsOf(traces: readonly { header: TraceHeader; events: rea
     }
     const isTimed = header.timeUnit === traces[0]?.header.timeUnit
     times.push(isTimed ? events.flatMap(({ time }) => time ?? []) : [])
+    const liveBytes = () => [...blocks.values()].reduce((sum, { size }) => sum + size, 0n)
     events.forEach((event, e) => {
+      const before = liveBytes()
+      take(event, e)
+      moments.push({
+        before,
+        live: { blocks: blocks.size, bytes: liveBytes() },
+        time: isTimed ? event.time : undefined,
+        allocated: { ...allocated },
+        frees: freed.blocks,
+      })
+    })
+    function take(event: TraceEvent, e: number): void {
       number++
       const { did, ended: endedId, overwritten } = deeds[e] as (typeof deeds)[number]
-      const who = event.thread === undefined ? 'none' : `${event.process ?? ''} ${event.thread}`
+      const who =
+        event.thread === undefined && event.process === undefined
+          ? 'none'
+          : `${event.process ?? ''} ${event.thread ?? ''}`
       thread(who).events++
       if (event.kind === 'reserve') add(event.type === 'internal' ? internal : reserved, event.size ?? 0n)
       if (!about(event)) return
       blockNumber++
-      const previous = thread(who).last
-      thread(who).last = blockNumber
       const did1 = (name: string) => did.includes(name)
       if (event.kind === 'realloc') {
         const places = event.address !== undefined && event.oldAddress !== undefined
@@ -170,6 +199,7 @@ export function statisticsOf(traces: readonly { header: TraceHeader; events: rea
                 : 'unknownFrees'
         ]++
       }
+      if (did1('unknown')) lastOf.delete(event.process)
       const family = event.api === undefined ? undefined : FAMILY[event.api]
       let old: Block | undefined
       if (endedId !== undefined) {
@@ -177,6 +207,16 @@ export function statisticsOf(traces: readonly { header: TraceHeader; events: rea
         add(freed, old.size)
         thread(who).frees++
         if (old.thread !== who) thread(who).foreignFrees++
+        const isTemporary = {
+          heaptrack: lastOf.get(event.process) === old,
+          memray: old.thread === who && thread(who).recent.includes(old),
+        }
+        for (const by of ['heaptrack', 'memray'] as const) {
+          if (!isTemporary[by]) continue
+          sizeOf(old.size).temporary[by]++
+          for (const one of [temporary, site(old.site).temporary, thread(old.thread).temporary]) add(one[by], old.size)
+        }
+        lastOf.delete(event.process)
         if (family !== undefined && old.family !== undefined && family !== old.family) {
           const pair = `${old.family} ${family}`
           mismatches.set(pair, (mismatches.get(pair) ?? 0) + 1)
@@ -191,10 +231,6 @@ export function statisticsOf(traces: readonly { header: TraceHeader; events: rea
           lives.bytes.push(allocated.bytes - old.clock)
           if (old.time !== undefined && event.time !== undefined && event.time >= old.time)
             lives.time.push(event.time - old.time)
-          if (previous === old.born) {
-            add(temporary, old.size)
-            site(old.site).temporary++
-          }
           if (event.cpu !== undefined && old.cpu !== undefined && event.cpu !== old.cpu) {
             crossCpuFrees++
             site(old.site).crossCpu++
@@ -219,17 +255,20 @@ export function statisticsOf(traces: readonly { header: TraceHeader; events: rea
         clock: old?.clock ?? allocated.bytes,
       }
       blocks.set(endedId ?? e + 1, block)
+      lastOf.set(event.process, block)
+      thread(who).recent = [block, ...thread(who).recent].slice(0, 2)
+      sizeOf(size).count++
       const from = site(at)
       add(from.allocated, size)
       from.live += size
-      if (from.live > from.peakBytes) from.peakBytes = from.live
+      if (from.live > from.ownPeakBytes) from.ownPeakBytes = from.live
       if (event.usable !== undefined && event.size !== undefined) {
         from.hits++
         from.requested += size
         from.taken += event.usable
       }
       add(thread(who).allocated, size)
-      const live = [...blocks.values()].reduce((sum, { size: one }) => sum + one, 0n)
+      const live = liveBytes()
       const now: Peak = {
         blocks: blocks.size,
         bytes: live,
@@ -237,16 +276,27 @@ export function statisticsOf(traces: readonly { header: TraceHeader; events: rea
         allocatedBytes: allocated.bytes,
         ...(event.time !== undefined && { time: event.time }),
       }
-      if (live > peakBytes.bytes) peakBytes = now
+      if (live > peakBytes.bytes) {
+        peakBytes = now
+        livingAtPeak = [...blocks.values()]
+      }
       if (blocks.size > peakBlocks.blocks) peakBlocks = now
-    })
-    for (const { size, site: at } of blocks.values()) {
+    }
+    for (const { size, site: at, thread: who } of blocks.values()) {
       add(leaked, size)
       add(site(at).leaked, size)
+      add(thread(who).leaked, size)
+      sizeOf(size).leaked++
       site(at).live -= size
     }
     const seen = times.at(-1) as bigint[]
     if (seen.length > 0) span += max(seen) - min(seen)
+  }
+
+  for (const { size, site: at, thread: who } of livingAtPeak) {
+    add(site(at).atPeak, size)
+    add(thread(who).atPeak, size)
+    sizeOf(size).atPeak++
   }
 
   const firstTimes = times.find((seen) => seen.length > 0)
@@ -288,10 +338,7 @@ export function statisticsOf(traces: readonly { header: TraceHeader; events: rea
       smallest: sizes.length === 0 ? 0n : min(sizes),
       largest,
       histogram: histogram(sizes),
-      exact: [...tally(sizes)]
-        .map(([size, count]) => ({ size, count }))
-        .toSorted((a, b) => b.count - a.count || (a.size < b.size ? -1 : 1)),
-      others: 0,
+      exact: [...sizesOf.values()].toSorted((a, b) => b.count - a.count || (a.size < b.size ? -1 : 1)),
     },
     lifetimes: {
       events: histogram(lives.events),
@@ -316,21 +363,26 @@ export function statisticsOf(traces: readonly { header: TraceHeader; events: rea
     sites: [...sites].map(([key, one]) => ({
       ...parse(key),
       allocated: one.allocated,
-      temporary: one.temporary,
+      atPeak: one.atPeak,
       leaked: one.leaked,
-      peakBytes: one.peakBytes,
+      temporary: one.temporary,
+      ownPeakBytes: one.ownPeakBytes,
       ...overhead(one),
       ...(hasCpus && { crossCpuFrees: one.crossCpu }),
     })),
     threads: [...threads]
-      .filter(([key]) => key !== 'none')
-      .map(([key, { events, allocated: own, frees, foreignFrees }]) => {
-        const [process, id] = key.split(' ') as [string, string]
+      .filter(([key, { allocated: own, frees }]) => key !== 'none' || own.blocks + frees > 0)
+      .map(([key, { events, allocated: own, atPeak, leaked: lost, temporary: brief, frees, foreignFrees }]) => {
+        const [process, id] = key === 'none' ? ['', ''] : (key.split(' ') as [string, string])
         return {
+          ...(key === 'none' && { rest: 'none' as const }),
           ...(process !== '' && { process: BigInt(process) }),
-          thread: BigInt(id),
+          ...(id !== '' && { thread: BigInt(id) }),
           events,
           allocated: own,
+          atPeak,
+          leaked: lost,
+          temporary: brief,
           frees,
           foreignFrees,
         }
@@ -361,6 +413,7 @@ export function statisticsOf(traces: readonly { header: TraceHeader; events: rea
       largest,
     },
     full: [],
+    timeline: timelineOf(moments),
   }
 }
 

@@ -1,0 +1,183 @@
+/**
+ * Tables of what sites and threads own, by row; lib/transforms/statistics numbers the rows. All are 64-bit integers,
+ * but for the two at `T_RECENT`. A block belongs to the site and the thread that allocated or resized it last.
+ */
+import { larger, logOf } from './grow'
+import { maxima } from './peak'
+import { addSum, addTo, copySum, count, raise, takeFrom } from './sums'
+
+/** What every row begins with. */
+const ALLOCATIONS: usize = 0
+const BYTES: usize = 8
+const LIVE: usize = 24
+const LIVE_BYTES: usize = 32
+/** `maxima` when the figures at the peak were saved: see peak.ts. */
+const STAMP: usize = 48
+const PEAK: usize = 56
+const PEAK_BYTES: usize = 64
+const LEAKS: usize = 80
+const LEAK_BYTES: usize = 88
+/** Temporary blocks and their bytes, as heaptrack and as memray count them: see temporary.ts. */
+const HEAPTRACK: usize = 104
+const MEMRAY: usize = 128
+
+/** A site's row goes on with the most bytes that were live at a time, and what allocations took. */
+export const SITE_BYTES: usize = 216
+const S_MOST: usize = 152
+export const S_CROSS_CPU: usize = 168
+const S_HITS: usize = 176
+const S_REQUESTED: usize = 184
+const S_USABLE: usize = 200
+
+/** A thread's row goes on with what the thread did. */
+export const THREAD_BYTES: usize = 184
+const T_EVENTS: usize = 152
+const T_FREES: usize = 160
+const T_FOREIGN: usize = 168
+/** The numbers of the two blocks that it allocated last, the later one first. */
+const T_RECENT: usize = 176
+
+export let siteTable: usize = 0
+export let threadTable: usize = 0
+let siteLog: u32 = 0
+let threadLog: u32 = 0
+
+/** Makes room for so many rows. @returns whether there is memory */
+export function makeRows(sites: u32, threads: u32): bool {
+  const site = logOf(<u64>sites * SITE_BYTES)
+  if (site > siteLog) {
+    const table = larger(siteTable, siteLog, site)
+    if (table == 0) return false
+    siteTable = table
+    siteLog = site
+  }
+  const thread = logOf(<u64>threads * THREAD_BYTES)
+  if (thread > threadLog) {
+    const table = larger(threadTable, threadLog, thread)
+    if (table == 0) return false
+    threadTable = table
+    threadLog = thread
+  }
+  return true
+}
+
+// @ts-ignore: decorator
+@inline
+export function siteAt(row: u32): usize {
+  return siteTable + <usize>row * SITE_BYTES
+}
+
+// @ts-ignore: decorator
+@inline
+export function threadAt(row: u32): usize {
+  return threadTable + <usize>row * THREAD_BYTES
+}
+
+/** Saves the figures at the peak, if the row has not changed since. Call this before changing what is live. */
+// @ts-ignore: decorator
+@inline
+function savePeak(owner: usize): void {
+  if (load<u64>(owner, STAMP) == maxima) return
+  store<u64>(owner, maxima, STAMP)
+  store<u64>(owner, load<u64>(owner, LIVE), PEAK)
+  copySum(owner + PEAK_BYTES, owner + LIVE_BYTES)
+}
+
+/** A block of this size began. */
+// @ts-ignore: decorator
+@inline
+export function gains(owner: usize, size: u64): void {
+  savePeak(owner)
+  count(owner + ALLOCATIONS)
+  count(owner + LIVE)
+  addTo(owner + BYTES, size)
+  addTo(owner + LIVE_BYTES, size)
+}
+
+/** A block of this size ended. */
+// @ts-ignore: decorator
+@inline
+export function loses(owner: usize, size: u64): void {
+  savePeak(owner)
+  store<u64>(owner, load<u64>(owner, LIVE) - 1, LIVE)
+  takeFrom(owner + LIVE_BYTES, size)
+}
+
+/** The block of this size that just ended was temporary. */
+export function wasTemporary(owner: usize, size: u64, toHeaptrack: bool, toMemray: bool): void {
+  if (toHeaptrack) {
+    count(owner + HEAPTRACK)
+    addTo(owner + HEAPTRACK + 8, size)
+  }
+  if (toMemray) {
+    count(owner + MEMRAY)
+    addTo(owner + MEMRAY + 8, size)
+  }
+}
+
+/** A trace ended: what is live has leaked. */
+export function ownersLeak(sites: u32, threads: u32): void {
+  for (let row: u32 = 0; row < sites; row++) leak(siteAt(row))
+  for (let row: u32 = 0; row < threads; row++) leak(threadAt(row))
+}
+
+function leak(owner: usize): void {
+  const live = load<u64>(owner, LIVE)
+  if (live == 0) return
+  savePeak(owner)
+  store<u64>(owner, load<u64>(owner, LEAKS) + live, LEAKS)
+  store<u64>(owner, 0, LIVE)
+  addSum(owner + LEAK_BYTES, owner + LIVE_BYTES)
+  store<u64>(owner, 0, LIVE_BYTES)
+  store<u64>(owner, 0, LIVE_BYTES + 8)
+}
+
+/** The stream ended: every row has its figures at the peak from now on. */
+export function settleOwners(sites: u32, threads: u32): void {
+  for (let row: u32 = 0; row < sites; row++) savePeak(siteAt(row))
+  for (let row: u32 = 0; row < threads; row++) savePeak(threadAt(row))
+}
+
+/** The most bytes that were live of a site. */
+// @ts-ignore: decorator
+@inline
+export function raiseMost(site: usize): void {
+  raise(site + S_MOST, site + LIVE_BYTES)
+}
+
+/** An allocation took so many bytes for so many that it asked for. */
+export function siteTook(site: usize, requested: u64, usable: u64): void {
+  count(site + S_HITS)
+  addTo(site + S_REQUESTED, requested)
+  addTo(site + S_USABLE, usable)
+}
+
+/** Counts an event of a thread. */
+// @ts-ignore: decorator
+@inline
+export function threadActs(thread: usize): void {
+  count(thread + T_EVENTS)
+}
+
+/** @param isForeign another thread allocated the block */
+// @ts-ignore: decorator
+@inline
+export function threadFrees(thread: usize, isForeign: bool): void {
+  count(thread + T_FREES)
+  if (isForeign) count(thread + T_FOREIGN)
+}
+
+/** The thread allocated a block with this number. */
+// @ts-ignore: decorator
+@inline
+export function threadAllocates(thread: usize, number: u32): void {
+  store<u32>(thread, load<u32>(thread, T_RECENT), T_RECENT + 4)
+  store<u32>(thread, number, T_RECENT)
+}
+
+/** Whether a block is one of the two that the thread allocated last. The thread must be the one that allocated it. */
+// @ts-ignore: decorator
+@inline
+export function isRecent(thread: usize, number: u32): bool {
+  return load<u32>(thread, T_RECENT) == number || load<u32>(thread, T_RECENT + 4) == number
+}

@@ -1,0 +1,121 @@
+/**
+ * How the level of live bytes goes up and down: a list of parts with equally many events each. When there is no room
+ * for another part, neighbours are joined, so that the memory stays the same however long the trace is.
+ */
+import { MASK, TIME } from '../shared/columns'
+import { HAS_TIME } from '../shared/event'
+import { addTo, copySum } from './sums'
+import { ALLOCATED, ALLOCATIONS, FREES, LIVE, LIVE_BYTES } from './totals'
+
+const MOST: u32 = 2000
+/**
+ * Bytes of a part, and where things are in it: the least and the most bytes that were live, with those at its
+ * beginning; what was live at its end; what was allocated and freed until then, from the beginning of the stream; the
+ * time there; and whether that is known.
+ */
+export const PART_BYTES: usize = 112
+const LEAST: usize = 0
+const HIGHEST: usize = 16
+const LEVEL: usize = 32
+const BLOCKS: usize = 48
+const COUNT: usize = 56
+const FREED: usize = 64
+const BYTES: usize = 72
+const CLOCK: usize = 88
+const TIMED: usize = 96
+
+export const PARTS: usize = memory.data(224000)
+export let parts: u32 = 0
+/** How many events a part has; the last one may have fewer. */
+export let partEvents: u64 = 1
+/** How many events the last part has so far. */
+let inPart: u64 = 0
+
+/** The least and the most bytes of the part in hand, as two halves each. */
+let leastLow: u64 = 0
+let leastHigh: u64 = 0
+let mostLow: u64 = 0
+let mostHigh: u64 = 0
+
+/** Goes on with the last part, or begins one. @returns how many events it still takes, up to `rows` */
+export function beginPart(rows: usize): usize {
+  if (inPart == 0) {
+    if (parts == MOST) joinParts()
+    parts++
+    leastLow = mostLow = load<u64>(LIVE_BYTES)
+    leastHigh = mostHigh = load<u64>(LIVE_BYTES, 8)
+  } else {
+    // A trace may have ended since.
+    noteLevel()
+  }
+  return <usize>min<u64>(<u64>rows, partEvents - inPart)
+}
+
+/** The level after an event. */
+// @ts-ignore: decorator
+@inline
+export function noteLevel(): void {
+  const low = load<u64>(LIVE_BYTES)
+  const high = load<u64>(LIVE_BYTES, 8)
+  if (high == mostHigh ? low > mostLow : high > mostHigh) {
+    mostLow = low
+    mostHigh = high
+  } else if (high == leastHigh ? low < leastLow : high < leastHigh) {
+    leastLow = low
+    leastHigh = high
+  }
+}
+
+/** Saves the part, which took the rows from `from` to `to`. @param isTimed the times of the trace count */
+export function endPart(from: usize, to: usize, isTimed: bool): void {
+  inPart += <u64>(to - from)
+  if (inPart == partEvents) inPart = 0
+  const part = partAt(parts - 1)
+  store<u64>(part, leastLow, LEAST)
+  store<u64>(part, leastHigh, LEAST + 8)
+  store<u64>(part, mostLow, HIGHEST)
+  store<u64>(part, mostHigh, HIGHEST + 8)
+  copySum(part + LEVEL, LIVE_BYTES)
+  store<u64>(part, load<u64>(LIVE), BLOCKS)
+  store<u64>(part, load<u64>(ALLOCATIONS), COUNT)
+  store<u64>(part, load<u64>(FREES), FREED)
+  copySum(part + BYTES, ALLOCATED)
+  if (!isTimed) return
+  for (let row = to; row > from; row--) {
+    if ((load<u32>(MASK + ((row - 1) << 2)) & HAS_TIME) == 0) continue
+    store<u64>(part, load<u64>(TIME + ((row - 1) << 3)), CLOCK)
+    store<u64>(part, 1, TIMED)
+    return
+  }
+}
+
+// @ts-ignore: decorator
+@inline
+function partAt(part: u32): usize {
+  return PARTS + <usize>part * PART_BYTES
+}
+
+/** Joins every two parts, all of which are full. */
+function joinParts(): void {
+  for (let part: u32 = 0; part < MOST; part += 2) {
+    const first = partAt(part)
+    const second = partAt(part + 1)
+    const to = partAt(part >> 1)
+    if (isBelow(first + LEAST, second + LEAST)) copySum(second + LEAST, first + LEAST)
+    if (isBelow(second + HIGHEST, first + HIGHEST)) copySum(second + HIGHEST, first + HIGHEST)
+    if (load<u64>(second, TIMED) == 0) {
+      store<u64>(second, load<u64>(first, CLOCK), CLOCK)
+      store<u64>(second, load<u64>(first, TIMED), TIMED)
+    }
+    memory.copy(to, second, PART_BYTES)
+  }
+  parts = MOST >> 1
+  partEvents <<= 1
+  memory.fill(partAt(parts), 0, <usize>(MOST - parts) * PART_BYTES)
+}
+
+function isBelow(a: usize, b: usize): bool {
+  const high = load<u64>(a, 8)
+  const other = load<u64>(b, 8)
+  return high == other ? load<u64>(a) < load<u64>(b) : high < other
+}

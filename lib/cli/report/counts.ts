@@ -1,0 +1,67 @@
+import type { HistogramResult, Statistics } from '../../transforms/statistics/result.js'
+import { bar, bytes, grouped, pairLines, rounded, share, tableLines } from './columns.js'
+
+/** What should not happen, and frees of the null pointer. */
+export function anomalies({ faults: f, reallocs: r, mismatches }: Statistics): string[] {
+  const pairs: (readonly [string, number, string?])[] = [
+    ['frees of unknown blocks', f.unknownFrees],
+    ['double frees', f.doubleFrees],
+    ['reallocs of unknown blocks', r.unknown],
+    ['allocations at live addresses', f.overlaps.blocks, `, ${bytes(f.overlaps.bytes)} lost`],
+    ['failed allocations', f.failedAllocations],
+    ['failed reallocs', r.failed],
+    ['free(NULL)', f.nullFrees],
+    ...mismatches.map(
+      ({ allocatedBy, freedBy, count }) => [`allocated by ${allocatedBy}, freed by ${freedBy}`, count] as const,
+    ),
+  ]
+  const found = pairs
+    .filter(([, count]) => count > 0)
+    .map(([name, count, more = '']) => [name, grouped(count) + more] as const)
+  return found.length === 0 ? [] : pairLines('Anomalies', found)
+}
+
+/** Events by kind, and by the function that made them. */
+export function eventCounts({ kinds, apis, events }: Statistics): string[] {
+  const counts = [
+    ...Object.entries(kinds),
+    ...Object.entries(apis).map(([name, count]) => [`by ${name}`, count] as const),
+  ]
+  const rows = counts.map(([name, count]) => [name, grouped(count), share(count, events)])
+  return tableLines({ title: 'Events', heads: [' kind', 'events', 'share'], rows })
+}
+
+/** What reallocs did. */
+export function reallocs({ reallocs: r, kinds }: Statistics): string[] {
+  const all = kinds.realloc ?? 0
+  const outcomes = [
+    ['in place', r.inPlace],
+    ['moved', r.moved],
+    ['resized, moved or not', r.resized],
+    ['of NULL, as malloc', r.allocated],
+    ['to nothing, as free', r.freed],
+    ['failed', r.failed],
+    ['of NULL to nothing', r.nothing],
+    ['of unknown blocks', r.unknown],
+  ] as const
+  if (all === 0) return []
+  const rows = outcomes.filter(([, n]) => n > 0).map(([name, n]) => [name, grouped(n), share(n, all)])
+  return tableLines({ title: 'Reallocs', heads: [' outcome', 'events', 'share'], rows })
+}
+
+/** Values by powers of two, with bars. */
+export function histogram(title: string, what: string, { bars, count, mean }: HistogramResult): string[] {
+  if (count === 0) return []
+  const largest = Math.max(...bars.map((entry) => entry.count))
+  return tableLines({
+    title: `${title} (mean ${rounded(mean)})`,
+    heads: ['from', 'to', what, 'share', ' '],
+    rows: bars.map(({ from, to, count: n }) => [
+      grouped(from),
+      grouped(to),
+      grouped(n),
+      share(n, count),
+      bar(n, largest),
+    ]),
+  })
+}

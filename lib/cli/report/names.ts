@@ -1,0 +1,46 @@
+import type { TimeUnit } from '../../event/header.js'
+import type { Amount, Site, ThreadStatistics } from '../../transforms/statistics/result.js'
+import { bytes, grouped, visible } from './columns.js'
+
+/** How many frames of a stack are shown, the innermost first. */
+const FRAMES = 6
+
+/** A site in one line: `parse at a.c:12`, `malloc < parse < main`, `0xffffffff81012345`. */
+export function siteName(site: Site, frames = FRAMES): string {
+  if (site.rest !== undefined) return restName(site.rest)
+  if (site.callSite !== undefined) return `0x${site.callSite.toString(16)}`
+  if (site.stack !== undefined) {
+    const shown = site.stack.slice(0, frames).map(visible).join(' < ')
+    return site.stack.length > frames ? `${shown} < ...` : shown
+  }
+  const place = site.file === undefined ? '' : `${visible(site.file)}${site.line === undefined ? '' : `:${site.line}`}`
+  const line = site.file === undefined && site.line !== undefined ? `line ${site.line}` : place
+  const name = visible(site.function ?? '')
+  return name === '' || line === '' ? name + line : `${name} at ${line}`
+}
+
+/** A thread's number, as the signed integer that some formats have for it. */
+export function threadName({ rest, thread }: Pick<ThreadStatistics, 'rest' | 'thread'>): string {
+  if (rest !== undefined) return restName(rest)
+  return thread === undefined ? restName('none') : String(BigInt.asIntN(64, thread))
+}
+
+/** What stands for the rows that are no single site or thread. */
+function restName(rest: 'others' | 'none'): string {
+  return rest === 'others' ? '(others)' : '(unknown)'
+}
+
+/** `5 blocks, 107 bytes` */
+export function amount({ blocks: n, bytes: size }: Amount, what?: string): string {
+  return `${what === undefined ? blocks(n) : `${grouped(n)} ${what}`}, ${bytes(size)}`
+}
+
+/** `1 block`, `5 blocks` */
+export function blocks(n: number): string {
+  return `${grouped(n)} ${n === 1 ? 'block' : 'blocks'}`
+}
+
+/** The name of a unit of time, also where the trace has none. */
+export function unitName(unit: TimeUnit | undefined): string {
+  return unit ?? 'units of time'
+}

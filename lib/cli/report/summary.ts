@@ -1,0 +1,94 @@
+import type { TimeUnit } from '../../event/header.js'
+import type { Peak, Statistics } from '../../transforms/statistics/result.js'
+import { joinTimeline } from '../../transforms/statistics/timeline.js'
+import { bytes, grouped, pairLines, rounded, share, visible } from './columns.js'
+import { amount, blocks, unitName } from './names.js'
+
+type Pair = readonly [string, string]
+
+/** How many columns the curve of live bytes has. */
+const CURVE = 60
+const LEVELS = '▁▂▃▄▅▆▇█'
+
+/** The figures of the whole trace. */
+export function summary(statistics: Statistics): string[] {
+  const { allocated, freed, leaked, temporary, sizes, mpatrol, overhead, resident, crossCpuFrees, threads } = statistics
+  const { peakBytes, peakBlocks } = statistics
+  const foreign = threads.reduce((sum, { foreignFrees }) => sum + foreignFrees, 0)
+  const temporaryPair = (by: 'heaptrack' | 'memray'): Pair => [
+    `temporary (${by})`,
+    `${amount(temporary[by])}; ${share(temporary[by].blocks, allocated.blocks) || '0 %'} of allocations`,
+  ]
+  const pairs: Pair[] = [
+    [
+      'traces',
+      `${statistics.traces} (${visible(statistics.formats.join(', '))})${statistics.complete ? '' : ', truncated'}`,
+    ],
+    ['events', `${grouped(statistics.events)} (block events: ${grouped(statistics.blockEvents)})`],
+    ...timePairs(statistics),
+    ['allocated', amount(allocated)],
+    ['freed', amount(freed)],
+    ['leaked', `${amount(leaked)} (still live ${statistics.complete ? 'at exit' : 'where the input ends'})`],
+    ['peak memory', peak(statistics, peakBytes, `${bytes(peakBytes.bytes)} in ${blocks(peakBytes.blocks)}`)],
+    ['peak block count', peak(statistics, peakBlocks, amount(peakBlocks))],
+    ...curve(statistics),
+    ['sizes', `${grouped(sizes.smallest)} to ${bytes(sizes.largest)}, mean ${rounded(sizes.histogram.mean)}`],
+    ['mean lifetime', meanLife(statistics)],
+    temporaryPair('heaptrack'),
+    temporaryPair('memray'),
+  ]
+  if (mpatrol.reserved.blocks > 0) pairs.push(['reserved', amount(mpatrol.reserved, 'areas')])
+  if (mpatrol.internal.blocks > 0) pairs.push(['internal', amount(mpatrol.internal, 'areas')])
+  if (overhead !== undefined) {
+    const wasted = share(overhead.wasted, overhead.allocated)
+    pairs.push([
+      'overhead',
+      `${bytes(overhead.requested)} requested, ${bytes(overhead.allocated)} taken, ${wasted} of it wasted`,
+    ])
+  }
+  if (resident !== undefined) {
+    pairs.push([
+      'resident when freed',
+      `${bytes(resident.present)} of ${bytes(resident.size)} in ${blocks(resident.blocks)}`,
+    ])
+  }
+  if (threads.length > 1) pairs.push(['cross-thread frees', blocks(foreign)])
+  if (crossCpuFrees !== undefined) pairs.push(['cross-CPU frees', blocks(crossCpuFrees)])
+  return pairLines('Summary', pairs)
+}
+
+function timePairs({ time }: Statistics): Pair[] {
+  if (time === undefined) return []
+  const pairs: Pair[] = [['time', `${grouped(time.span)} ${unitName(time.unit)}, from ${grouped(time.first)}`]]
+  const { rates } = time
+  if (rates !== undefined) {
+    pairs.push([
+      'per second',
+      `${rounded(rates.events)} events, ${rounded(rates.allocations)} allocations, ${rounded(rates.bytes)} bytes`,
+    ])
+  }
+  return pairs
+}
+
+function meanLife({ lifetimes: { events, bytes: between, time: lasted }, time }: Statistics): string {
+  const duration = lasted === undefined ? '' : `, ${rounded(lasted.mean)} ${unitName(time?.unit)}`
+  return `${rounded(events.mean)} events, ${rounded(between.mean)} bytes allocated in between${duration}`
+}
+
+function peak({ events, time: times }: Statistics, { event, time, allocatedBytes }: Peak, what: string): string {
+  if (event === 0) return 'none'
+  const unit: TimeUnit | undefined = times?.unit
+  const when = time === undefined ? '' : `, time ${grouped(time)}${unit === undefined ? '' : ` ${unit}`}`
+  const where = `at event ${grouped(event)} of ${grouped(events)} (${share(event, events)})`
+  return `${what}, ${where}${when}, ${grouped(allocatedBytes)} bytes allocated`
+}
+
+/** The level of live bytes from the first event to the last, as a row of blocks. */
+function curve({ timeline, peakBytes }: Statistics): Pair[] {
+  if (peakBytes.bytes === 0n || timeline.length < 2) return []
+  const marks = joinTimeline(timeline, CURVE).map(({ maxBytes }) => {
+    const level = Math.ceil((Number(maxBytes) / Number(peakBytes.bytes)) * LEVELS.length)
+    return LEVELS[Math.max(1, level) - 1]
+  })
+  return [['live bytes', marks.join('')]]
+}

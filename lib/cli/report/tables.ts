@@ -1,0 +1,142 @@
+import type { SiteStatistics, Statistics } from '../../transforms/statistics/result.js'
+import { descending } from '../../transforms/statistics/site-table.js'
+import type { SITE_ORDERS } from '../defaults.js'
+import { grouped, share, tableLines } from './columns.js'
+import { hasSites } from './holders.js'
+import { siteName, threadName } from './names.js'
+
+/** What a table of sites is sorted by. */
+export type SiteOrder = (typeof SITE_ORDERS)[number]
+
+const mean = ({ allocated: { blocks, bytes } }: SiteStatistics) => bytes / BigInt(blocks)
+
+/** What the sites with the largest figure come first by, and what the title calls it. */
+const ORDERS: Readonly<Record<SiteOrder, readonly [string, (site: SiteStatistics) => bigint]>> = {
+  bytes: ['bytes allocated', ({ allocated }) => allocated.bytes],
+  blocks: ['allocations', ({ allocated }) => BigInt(allocated.blocks)],
+  mean: ['mean size', mean],
+  peak: ['bytes live at the peak', ({ atPeak }) => atPeak.bytes],
+  'own-peak': ['most bytes live', ({ ownPeakBytes }) => ownPeakBytes],
+  leaked: ['bytes leaked', ({ leaked }) => leaked.bytes],
+  temporary: ['temporary allocations', ({ temporary }) => BigInt(temporary.heaptrack.blocks)],
+  wasted: ['bytes wasted', ({ overhead }) => overhead?.wasted ?? 0n],
+}
+
+/** The sites, the largest of some figure first; equal ones keep their order. */
+export function sortedSites(sites: readonly SiteStatistics[], order: SiteOrder): SiteStatistics[] {
+  const [, figure] = ORDERS[order]
+  return sites.toSorted((a, b) => descending(figure(a), figure(b)))
+}
+
+/** All figures of sites. */
+export function siteTable({ sites, allocated }: Statistics, top: number, order: SiteOrder): string[] {
+  if (top === 0 || !hasSites(sites)) return []
+  return tableLines({
+    title: `Top sites by ${ORDERS[order][0]} (${grouped(sites.length)} in all)`,
+    heads: ['bytes', 'share', 'allocations', 'mean', 'own peak', 'at peak', 'leaked', 'temporary', ' site'],
+    rows: sortedSites(sites, order)
+      .slice(0, top)
+      .map((site) => [
+        grouped(site.allocated.bytes),
+        share(site.allocated.bytes, allocated.bytes),
+        grouped(site.allocated.blocks),
+        grouped(mean(site)),
+        grouped(site.ownPeakBytes),
+        grouped(site.atPeak.bytes),
+        grouped(site.leaked.bytes),
+        grouped(site.temporary.heaptrack.blocks),
+        siteName(site),
+      ]),
+  })
+}
+
+/** What allocations took beyond what they asked for, by site. */
+export function overheadTable({ sites }: Statistics, top: number): string[] {
+  const some = sites.flatMap(({ overhead, ...site }) => (overhead === undefined ? [] : [{ ...site, overhead }]))
+  if (some.length === 0 || top === 0) return []
+  some.sort((a, b) => descending(a.overhead.wasted, b.overhead.wasted))
+  const hasCpus = some[0]?.crossCpuFrees !== undefined
+  return tableLines({
+    title: `Top sites by bytes wasted (${grouped(some.length)} in all)`,
+    heads: ['requested', 'allocated', 'wasted', 'share', 'hits', ...(hasCpus ? ['cross-CPU'] : []), ' site'],
+    rows: some
+      .slice(0, top)
+      .map(({ overhead, crossCpuFrees = 0, ...site }) => [
+        grouped(overhead.requested),
+        grouped(overhead.allocated),
+        grouped(overhead.wasted),
+        share(overhead.wasted, overhead.allocated),
+        grouped(overhead.hits),
+        ...(hasCpus ? [grouped(crossCpuFrees)] : []),
+        siteName(site),
+      ]),
+  })
+}
+
+/** The most frequent sizes. */
+export function sizeTable({ sizes, allocated }: Statistics, top: number): string[] {
+  const shown = sizes.exact.slice(0, top)
+  if (shown.length === 0) return []
+  return tableLines({
+    title: `Top sizes by allocations (${grouped(sizes.exact.length)} in all)`,
+    heads: ['size', 'allocations', 'share', 'bytes', 'share', 'at peak', 'leaked', 'temporary'],
+    rows: shown.map(({ size, count, atPeak, leaked, temporary }) => {
+      const sum = size * BigInt(count)
+      return [
+        grouped(size),
+        grouped(count),
+        share(count, allocated.blocks),
+        grouped(sum),
+        share(sum, allocated.bytes),
+        grouped(atPeak),
+        grouped(leaked),
+        grouped(temporary.heaptrack),
+      ]
+    }),
+  })
+}
+
+/** What threads did, and what became of the blocks that they allocated. */
+export function threadTable({ threads: all, events }: Statistics, top: number): string[] {
+  if (all.length < 2 || top === 0) return []
+  const hasProcesses = all.some(({ process }) => process !== undefined)
+  return tableLines({
+    title: `Top threads by events (${grouped(all.length)} in all)`,
+    heads: [
+      ' thread',
+      ...(hasProcesses ? ['process'] : []),
+      'events',
+      'share',
+      'allocations',
+      'bytes',
+      'at peak',
+      'leaked',
+      'temporary',
+      'frees',
+      'cross-thread',
+    ],
+    rows: all
+      .slice(0, top)
+      .map((thread) => [
+        threadName(thread),
+        ...(hasProcesses ? [String(thread.process ?? '')] : []),
+        grouped(thread.events),
+        share(thread.events, events),
+        grouped(thread.allocated.blocks),
+        grouped(thread.allocated.bytes),
+        grouped(thread.atPeak.bytes),
+        grouped(thread.leaked.bytes),
+        grouped(thread.temporary.heaptrack.blocks),
+        grouped(thread.frees),
+        grouped(thread.foreignFrees),
+      ]),
+  })
+}
+
+/** How many events the CPUs or processes have. */
+export function valueTable(title: string, name: string, all: Statistics['cpus'], top: number): string[] {
+  if (all.length < 2 || top === 0) return []
+  const sum = all.reduce((events, entry) => events + entry.events, 0)
+  const rows = all.slice(0, top).map(({ value, events }) => [String(value), grouped(events), share(events, sum)])
+  return tableLines({ title, heads: [name, 'events', 'share'], rows })
+}

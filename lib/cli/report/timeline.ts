@@ -1,0 +1,38 @@
+import type { Statistics } from '../../transforms/statistics/result.js'
+import { joinTimeline } from '../../transforms/statistics/timeline.js'
+import { bar, grouped, tableLines } from './columns.js'
+import { unitName } from './names.js'
+
+/** How live bytes went up and down, in at most `rows` rows of equally many events. */
+export function timelineTable({ timeline, time, peakBytes }: Statistics, rows: number): string[] {
+  const parts = joinTimeline(timeline, rows)
+  if (parts.length === 0) return []
+  const isTimed = parts.some((part) => part.time !== undefined)
+  return tableLines({
+    title: `Timeline of live bytes${isTimed ? `, time in ${unitName(time?.unit)}` : ''}`,
+    heads: [
+      'to event',
+      ...(isTimed ? ['to time'] : []),
+      'min',
+      'max',
+      'last',
+      'blocks',
+      'allocations',
+      'bytes allocated',
+      'frees',
+      ' ',
+    ],
+    rows: parts.map((part) => [
+      grouped(part.event),
+      ...(isTimed ? [part.time === undefined ? '' : grouped(part.time)] : []),
+      grouped(part.minBytes),
+      grouped(part.maxBytes),
+      grouped(part.live.bytes),
+      grouped(part.live.blocks),
+      grouped(part.allocated.blocks),
+      grouped(part.allocated.bytes),
+      grouped(part.frees),
+      part.maxBytes === 0n ? '' : bar(Number(part.maxBytes), Number(peakBytes.bytes)),
+    ]),
+  })
+}

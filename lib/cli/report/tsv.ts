@@ -1,0 +1,98 @@
+import type {
+  SizeStatistics,
+  SiteStatistics,
+  Statistics,
+  ThreadStatistics,
+  TimelinePart,
+} from '../../transforms/statistics/result.js'
+import { joinTimeline } from '../../transforms/statistics/timeline.js'
+import type { TSV_SECTIONS } from '../defaults.js'
+import { siteName, threadName } from './names.js'
+import { sortedSites, type SiteOrder } from './tables.js'
+
+/** A section that can be written as TSV. */
+export type TsvSection = (typeof TSV_SECTIONS)[number]
+
+/** What `tsvText` writes. */
+export interface TsvOptions {
+  section: TsvSection
+  /** How many rows of sites, sizes and threads; all of them if absent. */
+  top?: number
+  /** How many rows of the timeline; all of its parts if absent. */
+  timeline?: number
+  sort: SiteOrder
+}
+
+type Cell = string | number | bigint | undefined
+/** Columns by their heads. */
+type Columns<Row> = Readonly<Record<string, (row: Row) => Cell>>
+
+const TIMELINE: Columns<TimelinePart> = {
+  event: ({ event }) => event,
+  time: ({ time }) => time,
+  min_bytes: ({ minBytes }) => minBytes,
+  max_bytes: ({ maxBytes }) => maxBytes,
+  bytes: ({ live }) => live.bytes,
+  blocks: ({ live }) => live.blocks,
+  allocations: ({ allocated }) => allocated.blocks,
+  allocated_bytes: ({ allocated }) => allocated.bytes,
+  frees: ({ frees }) => frees,
+}
+
+const SHARES: Columns<SiteStatistics | ThreadStatistics> = {
+  bytes: ({ allocated }) => allocated.bytes,
+  allocations: ({ allocated }) => allocated.blocks,
+  peak_bytes: ({ atPeak }) => atPeak.bytes,
+  peak_blocks: ({ atPeak }) => atPeak.blocks,
+  leaked_bytes: ({ leaked }) => leaked.bytes,
+  leaked_blocks: ({ leaked }) => leaked.blocks,
+  temporary_heaptrack: ({ temporary }) => temporary.heaptrack.blocks,
+  temporary_memray: ({ temporary }) => temporary.memray.blocks,
+}
+
+const SITES: Columns<SiteStatistics> = {
+  site: (site) => siteName(site, Infinity),
+  ...SHARES,
+  own_peak_bytes: ({ ownPeakBytes }) => ownPeakBytes,
+}
+
+const THREADS: Columns<ThreadStatistics> = {
+  thread: threadName,
+  process: ({ process }) => process,
+  events: ({ events }) => events,
+  ...SHARES,
+  frees: ({ frees }) => frees,
+  cross_thread_frees: ({ foreignFrees }) => foreignFrees,
+}
+
+const SIZES: Columns<Omit<SizeStatistics, 'size'> & { size: Cell }> = {
+  size: ({ size }) => size,
+  allocations: ({ count }) => count,
+  peak_blocks: ({ atPeak }) => atPeak,
+  leaked_blocks: ({ leaked }) => leaked,
+  temporary_heaptrack: ({ temporary }) => temporary.heaptrack,
+  temporary_memray: ({ temporary }) => temporary.memray,
+}
+
+/** One table as tab-separated values, under a header row. Numbers are plain integers; what is unknown is empty. */
+export function tsvText(statistics: Statistics, { section, top, timeline, sort }: TsvOptions): string {
+  if (section === 'timeline') return table(TIMELINE, joinTimeline(statistics.timeline, timeline ?? Infinity))
+  if (section === 'sites') return table(SITES, sortedSites(statistics.sites, sort).slice(0, top))
+  if (section === 'threads') return table(THREADS, statistics.threads.slice(0, top))
+  return table(SIZES, sizeRows(statistics.sizes).slice(0, top))
+}
+
+function sizeRows({ exact, others }: Statistics['sizes']): (Omit<SizeStatistics, 'size'> & { size: Cell })[] {
+  if (others === undefined) return exact
+  const { allocated, atPeak, leaked, temporary } = others
+  const { heaptrack, memray } = temporary
+  const blocks = { heaptrack: heaptrack.blocks, memray: memray.blocks }
+  const rest = { count: allocated.blocks, atPeak: atPeak.blocks, leaked: leaked.blocks, temporary: blocks }
+  return [...exact, { size: '(others)', ...rest }]
+}
+
+function table<Row>(columns: Columns<Row>, rows: readonly Row[]): string {
+  const cells = Object.values(columns)
+  const lines = rows.map((row) => cells.map((cell) => cell(row) ?? '').join('\t'))
+  return `${[Object.keys(columns).join('\t'), ...lines].join('\n')}\n`
+}

@@ -1,0 +1,18 @@
+import type { StatisticsKernel } from './kernel.js'
+import type { Shares } from './result.js'
+
+/** Where a row of kernel/statistics/owners.ts has these figures, in bytes. */
+const [ALLOCATED, PEAK, LEAKS, HEAPTRACK, MEMRAY] = [0, 56, 80, 104, 128]
+
+/** Where what only sites, or only threads, have begins in such a row. */
+export const OWN = 152
+
+/** The figures that rows of sites and of threads have in common. */
+export function sharesAt(kernel: StatisticsKernel, row: number): Shares {
+  return {
+    allocated: kernel.amount(row + ALLOCATED),
+    atPeak: kernel.amount(row + PEAK),
+    leaked: kernel.amount(row + LEAKS),
+    temporary: { heaptrack: kernel.amount(row + HEAPTRACK), memray: kernel.amount(row + MEMRAY) },
+  }
+}
