@@ -1,0 +1,228 @@
+import { batchesOf, type EventBatch, type TraceEvent } from '../../lib/event/batch.js'
+import { isWritable, type Format, type OptionSpec, type WritableFormat } from '../../lib/event/format.js'
+import type { TraceHeader } from '../../lib/event/header.js'
+import { FORMATS } from '../../lib/entry/registry.js'
+import { headerOf, LAYOUTS } from '../../lib/formats/kmemtrace/layout.js'
+import { ndjson } from '../../lib/formats/ndjson/index.js'
+import {
+  copyOf,
+  decode,
+  decodeInPieces,
+  encode,
+  encodeRecycling,
+  Failure,
+  recutBatches,
+  type Decoded,
+} from './drive.js'
+import { ANYTHING, cutIntoBatches, randomEvents } from './events.js'
+import type { Mutator } from './mutate.js'
+import type { Random } from './random.js'
+import type { Input, Target } from './target.js'
+
+const WRITABLE = FORMATS.filter(isWritable)
+
+/** What may go wrong when a stage is used as it should be. */
+const READ_ERRORS = new Set(['ERR_TRACE_TRUNCATED', 'ERR_TRACE_MALFORMED', 'ERR_TRACE_LIMIT'])
+const WRITE_ERRORS = new Set(['ERR_TRACE_UNENCODABLE', 'ERR_TRACE_LIMIT'])
+
+/** Damaged traces of a format: read whole and in pieces, written by some format, and read again. */
+export function decoderTarget(format: Format, mutator: Mutator): Target {
+  return {
+    name: format.name,
+    weight: 4,
+    make(random): Input {
+      const bytes = mutator.make(random)
+      return {
+        extension: format.extensions[0] as string,
+        bytes: () => bytes,
+        check: () => checkBytes(format, bytes, random),
+      }
+    },
+  }
+}
+
+/** Random events: written by a format, and read again. */
+export function encoderTarget(format: WritableFormat): Target {
+  const headers = headersOf(format)
+  return {
+    name: `${format.name}-events`,
+    make(random): Input {
+      const shape = random.oneIn(4) ? ANYTHING : format.carried
+      const events = randomEvents(random, shape, random.oneIn(50) ? 600 : 30)
+      const batches = cutIntoBatches(random, events, random.pick(headers))
+      return {
+        extension: '.ndjson',
+        bytes: () => textOf(batches),
+        check: () => checkEvents(format, batches, random),
+      }
+    },
+  }
+}
+
+/** Headers that traces of a format have, those of others, and one that says nothing. */
+function headersOf(format: Format): TraceHeader[] {
+  return [
+    { format: format.name },
+    { format: format.name, timeUnit: 'us' },
+    { format: 'unknown' },
+    { format: 'replay', timeUnit: 'ns' },
+    { format: 'mtrc', layout: { version: 10_501, wordSize: 8, longSize: 8, byteOrder: 'little' } },
+    { format: 'mtrc', layout: { version: 10_300, wordSize: 4, longSize: 4, byteOrder: 'big' } },
+    ...LAYOUTS.map(headerOf),
+  ]
+}
+
+/** Events as lines of JSON, to keep an input in a file. */
+export function textOf(batches: readonly EventBatch[]): Uint8Array {
+  return encode(ndjson.encoder(), batches).bytes
+}
+
+/** Reads bytes whole and in pieces; at times what came out is written and read again. @throws Failure */
+export function checkBytes(format: Format, bytes: Uint8Array, random: Random): void {
+  const options = randomOptions(format.decodeOptions, random)
+  const whole = decode(format.decoder(options), bytes)
+  checkError(format, whole, bytes.length)
+  const inPieces = decodeInPieces(format.decoder(options), bytes, random)
+  expectSame('in pieces', whole, inPieces)
+  format.sniff(bytes)
+  if (whole.digest.events === 0 || !random.oneIn(16)) return
+  const target = isWritable(format) && random.oneIn(2) ? format : random.pick(WRITABLE)
+  checkEvents(target, whole.batches, random)
+}
+
+function checkError(format: Format, { digest, error }: Decoded, length: number): void {
+  if (error === undefined) return
+  if (!READ_ERRORS.has(error.code)) throw new Failure(`${error.code} from a decoder`)
+  if (error.format !== format.name) throw new Failure(`an error of ${error.format}: ${error.message}`)
+  if (error.offset === undefined || error.offset > length) throw new Failure(`no offset in the input: ${error.message}`)
+  if (error.event !== digest.events + 1) throw new Failure(`${digest.events} events came, but: ${error.message}`)
+  if (error.message.length > 2000) throw new Failure(`an error of ${error.message.length} characters`)
+}
+
+/** Writes events, and reads what was written. @throws Failure */
+export function checkEvents(format: WritableFormat, batches: readonly EventBatch[], random: Random): void {
+  const options = randomOptions(format.encodeOptions, random)
+  try {
+    checkEncoder(format, options, batches, random)
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error
+    throw new Failure(`as ${format.name} ${JSON.stringify(options)}: ${error.message}`)
+  }
+}
+
+function checkEncoder(format: WritableFormat, options: object, batches: readonly EventBatch[], random: Random): void {
+  const encoder = format.encoder(options)
+  const { bytes, error } = encode(encoder, batches)
+  const again = format.encoder(options)
+  // With little latency each batch is written by itself.
+  const recycled = encodeRecycling(again, 'latency' in options ? batches.map(copyOf) : recutBatches(batches, random))
+  if (error?.message !== recycled.error?.message)
+    throw new Failure(`${recycled.error?.message ?? 'no error'} in other batches, not ${error?.message ?? 'no error'}`)
+  if (Buffer.compare(bytes, recycled.bytes) !== 0) throw new Failure('other bytes when memory is used again')
+  const counts = JSON.stringify([...encoder.losses.counts])
+  if (counts !== JSON.stringify([...again.losses.counts])) throw new Failure('other losses in other batches')
+  if (error !== undefined) {
+    // Events of a layout, or with options, for which the format has no records.
+    if (!WRITE_ERRORS.has(error.code)) throw error
+    return
+  }
+  checkStrict(format, options, batches, counts)
+  if (bytes.length > 0) checkWritten(format, options, batches, bytes, counts === '[]')
+}
+
+/** In strict mode the first loss is an error, and what loses nothing is none. */
+function checkStrict(format: WritableFormat, options: object, batches: readonly EventBatch[], losses: string): void {
+  const { error } = encode(format.encoder({ ...options, strict: true }), batches)
+  if (error !== undefined && !WRITE_ERRORS.has(error.code)) throw error
+  if (error !== undefined && losses === '[]') throw new Failure(`strict refuses what loses nothing: ${error.message}`)
+  if (error === undefined && losses !== '[]') throw new Failure(`strict accepts what loses ${losses}`)
+}
+
+/** What was written can be read; it is all there, if nothing was lost; and written again, it is the same. */
+function checkWritten(
+  format: WritableFormat,
+  options: object,
+  batches: readonly EventBatch[],
+  bytes: Uint8Array,
+  isWhole: boolean,
+): void {
+  const back = decode(format.decoder(), bytes)
+  if (back.error !== undefined) throw new Failure(`written, but not read: ${back.error.message}`)
+  if (isWhole) expectAll(format, batches, back)
+  const encoder = format.encoder(options)
+  const again = encode(encoder, back.batches)
+  if (again.error !== undefined) throw new Failure(`not written again: ${again.error.message}`)
+  const lost = [...encoder.losses.counts.keys()]
+  if (lost.length > 0) throw new Failure(`loses what it wrote itself: ${lost.join(', ')}`)
+  // What a format adds or cannot say in the same words is settled the first time.
+  if (Buffer.compare(bytes, again.bytes) !== 0) expectSame('written again', back, decode(format.decoder(), again.bytes))
+}
+
+/** Nothing was counted as lost: then all of it is back. */
+function expectAll(format: WritableFormat, batches: readonly EventBatch[], back: Decoded): void {
+  const written = batches.flatMap((batch) => [...batch])
+  const read = back.batches.flatMap((batch) => [...batch])
+  const renamed = format.writtenAs ?? {}
+  if (written.some(({ kind }) => (renamed[kind]?.length ?? 1) > 1)) return
+  if (read.length !== written.length) throw new Failure(`${written.length} events written, ${read.length} read`)
+  written.forEach((event, i) => {
+    const other = read[i] as TraceEvent
+    const kind = other.kind === renamed[event.kind]?.[0] ? other.kind : event.kind
+    const missing = differences({ ...event, kind } as TraceEvent, other)
+    if (missing.length > 0)
+      throw new Failure(
+        `event ${i + 1} came back with another ${missing.join(', ')}: ${show(other)}, not ${show(event)}`,
+      )
+  })
+}
+
+/** The fields of an event that another one has not, or has otherwise. */
+function differences(event: TraceEvent, other: TraceEvent): string[] {
+  return Object.entries(event)
+    .filter(([name, value]) => show(value) !== show((other as unknown as Record<string, unknown>)[name]))
+    .map(([name]) => name)
+}
+
+function show(value: unknown): string {
+  return JSON.stringify(value, (_, part: unknown) =>
+    typeof part === 'bigint' ? `${part}n` : part instanceof Uint8Array ? Buffer.from(part).toString('hex') : part,
+  )
+}
+
+/** @throws Failure unless both gave the same events and headers, and failed alike */
+export function expectSame(how: string, one: Decoded, other: Decoded): void {
+  if (one.error?.message !== other.error?.message)
+    throw new Failure(`${how}: ${other.error?.message ?? 'no error'}, not ${one.error?.message ?? 'no error'}`)
+  if (one.digest.value !== other.digest.value)
+    throw new Failure(`${how}: ${other.digest.value}, not ${one.digest.value}`)
+  // A header that only a fault comes after is of no use.
+  const headers = ({ digest, error }: Decoded) =>
+    digest.headers.slice(0, error === undefined ? undefined : digest.headersUsed).join()
+  if (headers(one) !== headers(other)) throw new Failure(`${how}: the headers ${headers(other)}, not ${headers(one)}`)
+}
+
+/** Each option as it is by itself, or any of its values. */
+function randomOptions(specs: Readonly<Record<string, OptionSpec>>, random: Random): object {
+  const options: Record<string, unknown> = {}
+  for (const [name, { default: usual, values }] of Object.entries(specs)) {
+    if (!random.oneIn(4)) continue
+    if (values !== undefined) options[name] = asDefault(random.pick(values), usual)
+    else if (typeof usual === 'boolean') options[name] = !usual
+  }
+  return options
+}
+
+/** A value, which commands know as text, of the type that the option has. */
+function asDefault(value: string, usual: unknown): string | number {
+  return typeof usual === 'number' || (usual === undefined && /^\d+$/.test(value)) ? Number(value) : value
+}
+
+/** Good traces of a format: those of random events. */
+export function randomTraces(format: WritableFormat, random: Random, n: number): Uint8Array[] {
+  const headers = headersOf(format)
+  return Array.from({ length: n }, () => {
+    const options = randomOptions(format.encodeOptions, random)
+    const events = batchesOf(randomEvents(random, format.carried, 30), random.pick(headers))
+    return encode(format.encoder(options), [...events]).bytes
+  })
+}

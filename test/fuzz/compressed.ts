@@ -1,0 +1,140 @@
+import { deflateRawSync, gunzipSync, gzipSync } from 'node:zlib'
+import { zipSync } from 'fflate'
+import { gunzip } from '../../lib/compression/gunzip.js'
+import { Unzip } from '../../lib/compression/unzip.js'
+import { TraceError } from '../../lib/event/error.js'
+import { Failure } from './drive.js'
+import { Mutator } from './mutate.js'
+import type { Random } from './random.js'
+import type { Target } from './target.js'
+
+const TEXT = new Uint8Array(Buffer.from('1: malloc 0x5510 24\n2: free 0x5510\n'.repeat(30)))
+const gzip = (bytes: Uint8Array, level = 6) => new Uint8Array(gzipSync(bytes, { level }))
+const join = (...parts: Uint8Array[]) => new Uint8Array(Buffer.concat(parts))
+
+const GZIPS = [
+  gzip(TEXT),
+  gzip(TEXT, 0),
+  gzip(new Uint8Array(0)),
+  gzip(new Uint8Array(20_000)),
+  join(gzip(TEXT), gzip(TEXT)),
+  join(gzip(TEXT.subarray(0, 50)), new Uint8Array(64)),
+  join(gzip(TEXT.subarray(0, 50)), gzip(TEXT.subarray(50)), gzip(new Uint8Array(0))),
+]
+const ZIPS = [
+  zipSync({ 'a.txt': TEXT }),
+  zipSync({ 'a.txt': TEXT }, { level: 0 }),
+  zipSync({ 'd/': new Uint8Array(0), 'd/a.txt': TEXT.subarray(0, 40) }, { comment: 'x' }),
+  zipSync({}),
+]
+const TOKENS = [
+  gzip(TEXT),
+  deflateRawSync(TEXT),
+  Buffer.from('PK\x03\x04'),
+  Buffer.from('PK\x01\x02'),
+  Buffer.from('PK\x05\x06'),
+  Buffer.from('PK\x07\x08'),
+  Buffer.from('\x1f\x8b\x08', 'latin1'),
+]
+
+/** What came out, and the error. */
+interface Inflated {
+  bytes: Uint8Array
+  error: TraceError | undefined
+}
+
+/** Damaged gzip and zip. */
+export const COMPRESSED_TARGETS: readonly Target[] = [
+  compressedTarget('gzip', '.gz', new Mutator(GZIPS, TOKENS), checkGzip),
+  compressedTarget('zip', '.zip', new Mutator(ZIPS, TOKENS), checkZip),
+]
+
+function compressedTarget(
+  name: string,
+  extension: string,
+  mutator: Mutator,
+  check: (bytes: Uint8Array, random: Random) => void | Promise<void>,
+): Target {
+  return {
+    name,
+    make(random) {
+      const bytes = mutator.make(random)
+      return { extension, bytes: () => bytes, check: () => check(bytes, random) }
+    },
+  }
+}
+
+async function checkGzip(bytes: Uint8Array, random: Random): Promise<void> {
+  if (bytes[0] !== 0x1f || bytes[1] !== 0x8b) return
+  const whole = await inflate([bytes])
+  const size = 1 + random.below(bytes.length)
+  const inPieces = await inflate(piecesOf(bytes, size))
+  expectAlike('gzip', bytes, whole, inPieces)
+  if (whole.error === undefined) {
+    // It takes no member after zeros.
+    const expected = gunzipSync(bytes)
+    if (!expected.equals(whole.bytes.subarray(0, expected.length))) throw new Failure('not what node:zlib makes of it')
+  }
+}
+
+async function inflate(pieces: Iterable<Uint8Array>): Promise<Inflated> {
+  const parts: Uint8Array[] = []
+  let error: TraceError | undefined
+  try {
+    for await (const part of gunzip(asyncOf(pieces))) parts.push(part.slice())
+  } catch (caught) {
+    if (!(caught instanceof TraceError)) throw caught
+    error = caught
+  }
+  return { bytes: join(...parts), error }
+}
+
+async function* asyncOf(pieces: Iterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  yield* pieces
+}
+
+function checkZip(bytes: Uint8Array, random: Random): void {
+  const whole = unzip([bytes])
+  const inPieces = unzip(piecesOf(bytes, 1 + random.below(bytes.length + 1)))
+  expectAlike('zip', bytes, whole, inPieces)
+}
+
+function unzip(pieces: Iterable<Uint8Array>): Inflated {
+  const parts: Uint8Array[] = []
+  const stage = new Unzip()
+  let error: TraceError | undefined
+  const drain = () => {
+    for (let part = stage.next(); part !== null; part = stage.next()) parts.push(part.slice())
+  }
+  try {
+    for (const piece of pieces) {
+      stage.feed(piece)
+      drain()
+    }
+    stage.end()
+    drain()
+  } catch (caught) {
+    if (!(caught instanceof TraceError)) throw caught
+    error = caught
+  }
+  return { bytes: join(...parts), error }
+}
+
+function* piecesOf(bytes: Uint8Array, size: number): Generator<Uint8Array> {
+  for (let at = 0; at < bytes.length; at += size) yield bytes.slice(at, at + size)
+}
+
+/** What could be inflated before a fault may differ; that there is one may not. */
+function expectAlike(format: string, bytes: Uint8Array, one: Inflated, other: Inflated): void {
+  for (const { error } of [one, other]) {
+    if (error === undefined) continue
+    if (error.format !== format) throw new Failure(`an error of ${error.format}`)
+    if (error.offset === undefined || error.offset > bytes.length) throw new Failure(`no offset: ${error.message}`)
+  }
+  if (one.error?.code !== other.error?.code)
+    throw new Failure(`in pieces: ${other.error?.message ?? 'no error'}, not ${one.error?.message ?? 'no error'}`)
+  const n = Math.min(one.bytes.length, other.bytes.length)
+  if (Buffer.compare(one.bytes.subarray(0, n), other.bytes.subarray(0, n)) !== 0)
+    throw new Failure('other bytes in pieces')
+  if (one.error === undefined && one.bytes.length !== other.bytes.length) throw new Failure('fewer bytes in pieces')
+}

@@ -1,0 +1,177 @@
+import { columnOf, U64Column, type EventBatch } from '../../lib/event/batch.js'
+import { TraceError } from '../../lib/event/error.js'
+import { FIELDS } from '../../lib/event/fields.js'
+import { gatherRows } from '../../lib/event/gather.js'
+import { recycle } from '../../lib/event/recycle.js'
+import type { Decoder, Encoder, Stage } from '../../lib/event/stage.js'
+import { Digest } from './digest.js'
+import type { Random } from './random.js'
+
+/** Something that must not be: what, in words. */
+export class Failure extends Error {}
+
+/** What a decoder made of an input. */
+export interface Decoded {
+  digest: Digest
+  /** The batches, unless they were recycled. */
+  batches: EventBatch[]
+  error: TraceError | undefined
+}
+
+/** Decodes bytes in one piece. */
+export function decode(decoder: Decoder, bytes: Uint8Array): Decoded {
+  const digest = new Digest()
+  const batches: EventBatch[] = []
+  const error = run(decoder, [bytes], (batch) => {
+    digest.add(batch)
+    batches.push(batch)
+  })
+  return { digest, batches, error }
+}
+
+/**
+ * Decodes bytes in random pieces, each of which is overwritten as soon as the decoder may no longer look at it, and
+ * recycles each batch, with nonsense in it.
+ */
+export function decodeInPieces(decoder: Decoder, bytes: Uint8Array, random: Random): Decoded {
+  const digest = new Digest()
+  const error = run(decoder, pieces(bytes, random), (batch) => {
+    digest.add(batch)
+    spoil(batch)
+    recycle(batch)
+  })
+  return { digest, batches: [], error }
+}
+
+function* pieces(bytes: Uint8Array, random: Random): Generator<Uint8Array> {
+  const usual = random.oneIn(16) ? 1 : 1 + random.below(bytes.length + 1)
+  let before: Uint8Array | undefined
+  let last: Uint8Array | undefined
+  for (let at = 0; at < bytes.length;) {
+    const end = Math.min(bytes.length, at + 1 + random.below(usual))
+    before?.fill(0xa5)
+    before = last
+    last = bytes.slice(at, end)
+    yield last
+    at = end
+  }
+}
+
+/** What an encoder made of events. */
+export interface Encoded {
+  bytes: Uint8Array
+  error: TraceError | undefined
+}
+
+/** Encodes batches as they are. */
+export function encode(encoder: Encoder, batches: readonly EventBatch[]): Encoded {
+  const chunks: Uint8Array[] = []
+  const error = run(encoder, batches, (chunk) => void chunks.push(chunk.slice()))
+  return { bytes: join(chunks), error }
+}
+
+/**
+ * Encodes batches, each of which is recycled with nonsense in it as soon as the encoder is done with it; and so are the
+ * chunks that it gives.
+ */
+export function encodeRecycling(encoder: Encoder, batches: readonly EventBatch[]): Encoded {
+  const chunks: Uint8Array[] = []
+  const take = (chunk: Uint8Array) => {
+    chunks.push(chunk.slice())
+    chunk.fill(0xdb)
+    recycle(chunk)
+  }
+  const error = run(encoder, batches, take, encoder.consumes === true)
+  return { bytes: join(chunks), error }
+}
+
+/** Runs a transform on batches as they are. */
+export function transform(stage: Stage<EventBatch, EventBatch>, batches: readonly EventBatch[]): Decoded {
+  const digest = new Digest()
+  const out: EventBatch[] = []
+  const error = run(stage, batches, (batch) => {
+    digest.add(batch)
+    out.push(batch)
+  })
+  return { digest, batches: out, error }
+}
+
+/** The same on copies that are cut in other places, and recycled as soon as the stage is done with them. */
+export function transformRecycling(
+  stage: Stage<EventBatch, EventBatch>,
+  batches: readonly EventBatch[],
+  random: Random,
+): Decoded {
+  const digest = new Digest()
+  const error = run(stage, recutBatches(batches, random), (batch) => digest.add(batch), stage.consumes === true)
+  return { digest, batches: [], error }
+}
+
+/**
+ * Feeds a stage, and gives what it makes to `take`.
+ * @param spoils whether to recycle each batch that was fed, with nonsense in it, when the stage is done with it
+ * @throws anything but a TraceError, which is returned
+ */
+function run<In extends object, Out extends object>(
+  stage: Stage<In, Out>,
+  inputs: Iterable<In>,
+  take: (out: Out) => void,
+  spoils = false,
+): TraceError | undefined {
+  try {
+    for (const input of inputs) {
+      stage.feed(input)
+      let isPassedOn = false
+      for (let out = stage.next(); out !== null; out = stage.next()) {
+        isPassedOn ||= (out as object) === input
+        take(out)
+      }
+      if (spoils && !isPassedOn) {
+        spoil(input as unknown as EventBatch)
+        recycle(input as unknown as EventBatch)
+      }
+    }
+    stage.end()
+    for (let out = stage.next(); out !== null; out = stage.next()) take(out)
+  } catch (error) {
+    if (error instanceof TraceError) return error
+    throw error
+  }
+  return undefined
+}
+
+/** Copies of batches with memory of their own, at times cut in two. */
+export function recutBatches(batches: readonly EventBatch[], random: Random): EventBatch[] {
+  return batches.flatMap((batch) => {
+    if (batch.count < 2 || random.oneIn(2)) return [copyOf(batch)]
+    const cut = random.below(batch.count)
+    return [copyRows(batch, 0, cut), copyRows(batch, cut, batch.count)]
+  })
+}
+
+/** A copy of a batch with memory of its own. */
+export function copyOf(batch: EventBatch): EventBatch {
+  return copyRows(batch, 0, batch.count)
+}
+
+function copyRows(batch: EventBatch, from: number, to: number): EventBatch {
+  const rows = Int32Array.from({ length: to - from }, (_, i) => from + i)
+  return gatherRows(batch.header, [batch], new Int32Array(to - from), rows, to - from)
+}
+
+/** Makes nonsense of all that a batch has, as the next user of its memory may do. */
+function spoil(batch: EventBatch): void {
+  batch.mask.fill(0xffff_ffff)
+  batch.kind.fill(0xff)
+  for (let left = batch.columns; left !== 0; left &= left - 1) {
+    const f = 31 - Math.clz32(left & -left)
+    if (f >= FIELDS.length) continue
+    const column = batch[columnOf(f)]
+    if (column instanceof U64Column) column.words.fill(0xffff_ffff)
+    else column.fill(0x7f)
+  }
+}
+
+function join(chunks: readonly Uint8Array[]): Uint8Array {
+  return chunks.length === 1 ? (chunks[0] as Uint8Array) : new Uint8Array(Buffer.concat(chunks))
+}

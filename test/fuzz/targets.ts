@@ -1,0 +1,23 @@
+import { isWritable } from '../../lib/event/format.js'
+import { FORMATS } from '../../lib/entry/registry.js'
+import { decoderTarget, encoderTarget } from './codecs.js'
+import { COMPRESSED_TARGETS } from './compressed.js'
+import { METATF_TARGETS } from './metatf.js'
+import { Mutator } from './mutate.js'
+import { seedsOf, TOKENS } from './seeds.js'
+import type { Target } from './target.js'
+import { TRANSFORM_TARGETS } from './transforms.js'
+
+/** Everything that is fuzzed. */
+export const TARGETS: readonly Target[] = [
+  ...FORMATS.map((format) => decoderTarget(format, new Mutator(seedsOf(format), TOKENS))),
+  ...FORMATS.filter(isWritable).map(encoderTarget),
+  ...TRANSFORM_TARGETS,
+  ...COMPRESSED_TARGETS,
+  ...METATF_TARGETS,
+]
+
+/** The targets of a name: all of a format's with the format's name. */
+export function targetsNamed(name: string): readonly Target[] {
+  return TARGETS.filter((target) => name === '' || target.name === name || target.name === `${name}-events`)
+}

@@ -1,0 +1,195 @@
+import { BATCH_EVENTS, type EventBatch } from '../../lib/event/batch.js'
+import { APIS, KINDS } from '../../lib/event/fields.js'
+import type { BatchTransform } from '../../lib/event/stage.js'
+import { HeldEvents } from '../../lib/order/held-events.js'
+import { OrderKeys } from '../../lib/order/order.js'
+import { FAULTS, ORDER_FIELDS, PARTITIONS } from '../../lib/transforms/choices.js'
+import { Filter, type FilterOptions } from '../../lib/transforms/filter.js'
+import { Mapper, type MapOptions } from '../../lib/transforms/map.js'
+import { Merger } from '../../lib/transforms/merge.js'
+import { Repair } from '../../lib/transforms/repair/repair.js'
+import { Partitioner } from '../../lib/transforms/split.js'
+import { StatisticsCollector } from '../../lib/transforms/statistics/collector.js'
+import { Verifier } from '../../lib/transforms/verify.js'
+import { expectSame, textOf } from './codecs.js'
+import { Digest } from './digest.js'
+import { Failure, recutBatches, transform, transformRecycling } from './drive.js'
+import { ANYTHING, cutIntoBatches, randomEvents, type Shape } from './events.js'
+import type { Random } from './random.js'
+import type { Target } from './target.js'
+
+const HEADER = { format: 'unknown', timeUnit: 'ns' } as const
+
+/** Blocks that are allocated and freed, and nothing else. */
+const BLOCKS: Shape = { alloc: ANYTHING.alloc ?? 0, free: ANYTHING.free ?? 0, realloc: ANYTHING.realloc ?? 0 }
+
+type Check = (batches: readonly EventBatch[], random: Random) => void
+
+/** Random events through each transform: once as they are, once in other batches, whose memory is used again. */
+export const TRANSFORM_TARGETS: readonly Target[] = Object.entries<Check>({
+  filter: checkFilter,
+  map: checkMap,
+  split: checkSplit,
+  merge: checkMerge,
+  sort: checkSort,
+  verify: checkVerify,
+  repair: checkRepair,
+  stats: checkStatistics,
+}).map(([name, check]) => ({
+  name,
+  make(random) {
+    const events = randomEvents(random, random.oneIn(2) ? BLOCKS : ANYTHING, random.oneIn(20) ? 400 : 40)
+    const batches = cutIntoBatches(random, events, HEADER)
+    return { extension: '.ndjson', bytes: () => textOf(batches), check: () => check(batches, random) }
+  },
+}))
+
+function checkStage(make: () => BatchTransform, batches: readonly EventBatch[], random: Random): Digest {
+  const plain = transform(make(), batches)
+  expectSame('in other batches', plain, transformRecycling(make(), batches, random))
+  if (plain.error !== undefined) throw plain.error
+  return plain.digest
+}
+
+function checkFilter(batches: readonly EventBatch[], random: Random): void {
+  const some = <T>(value: () => T): T | undefined => (random.oneIn(3) ? value() : undefined)
+  const range = () => {
+    const [from, to] = [random.u64(), random.u64()]
+    return from < to ? { from, to } : { from: to }
+  }
+  const values = {
+    kind: some(() => [random.pick(KINDS), random.pick(KINDS)]),
+    api: some(() => random.pick(APIS)),
+    thread: some(() => [random.u64(), 0n, 1n]),
+    size: some(() => [range(), range()]),
+    address: some(range),
+    time: some(range),
+    function: some(() => random.pick(['main', /a/])),
+    stack: some(() => 'name1'),
+  }
+  const options = Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as FilterOptions
+  const kept = checkStage(() => new Filter(options), batches, random)
+  const others = checkStage(() => new Filter({ ...options, invert: true }), batches, random)
+  const all = countOf(batches)
+  if (kept.events + others.events !== all) throw new Failure(`${kept.events} kept, ${others.events} not, of ${all}`)
+  const lives = checkStage(() => new Filter({ ...options, lifetimes: true }), batches, random)
+  if (lives.events < kept.events) throw new Failure('lifetimes dropped events')
+}
+
+function checkMap(batches: readonly EventBatch[], random: Random): void {
+  const options: MapOptions = {
+    ...(random.oneIn(2) && { numberThreads: true }),
+    ...(random.oneIn(3) && { anonymise: { key: 'k', addresses: random.oneIn(2), names: random.oneIn(2) } }),
+    ...(random.oneIn(3) && { rebase: { from: random.u64(), to: random.u64() } }),
+    ...(random.oneIn(3) && { drop: ['time', 'stack', 'fields'] as const }),
+    ...(random.oneIn(3) && { set: { process: random.u64(), function: 'f', stack: ['a', 'b'] } }),
+  }
+  const { events } = checkStage(() => new Mapper(options), batches, random)
+  if (events !== countOf(batches)) throw new Failure(`${events} events of ${countOf(batches)}`)
+}
+
+function checkSplit(batches: readonly EventBatch[], random: Random): void {
+  const options = { by: random.pick(PARTITIONS), shards: 1 + random.below(4), lifetimes: random.oneIn(2) }
+  const parts = (all: readonly EventBatch[]) => {
+    const partitioner = new Partitioner(options)
+    const digests = new Map<string, Digest>()
+    for (const batch of all) {
+      for (const { key, batch: part } of partitioner.partition(batch)) {
+        const digest = digests.get(key) ?? new Digest()
+        digests.set(key, digest)
+        digest.add(part)
+      }
+    }
+    return [...digests].map(([key, { value, events }]) => ({ key, value, events }))
+  }
+  const plain = parts(batches)
+  const events = plain.reduce((sum, part) => sum + part.events, 0)
+  if (events !== countOf(batches)) throw new Failure(`${events} events in the parts of ${countOf(batches)}`)
+  const recut = JSON.stringify(parts(recutBatches(batches, random)))
+  if (recut !== JSON.stringify(plain)) throw new Failure(`in other batches: ${recut}, not ${JSON.stringify(plain)}`)
+}
+
+function checkMerge(batches: readonly EventBatch[], random: Random): void {
+  const inputs = Array.from({ length: 1 + random.below(3) }, () => [] as EventBatch[])
+  for (const batch of batches) random.pick(inputs).push(batch)
+  const by = random.pick(['time', 'sequence'] as const)
+  const merged = (all: readonly (readonly EventBatch[])[]) => {
+    const digest = new Digest()
+    const queues = all.map((input) => input[Symbol.iterator]())
+    const merger = new Merger(
+      all.map((_, i) => String(i)),
+      { by, window: 64 },
+    )
+    for (;;) {
+      for (let batch = merger.next(); batch !== null; batch = merger.next()) digest.add(batch)
+      const input = merger.wants()
+      if (input < 0) return digest
+      const next = (queues[input] as ArrayIterator<EventBatch>).next()
+      if (next.done === true) merger.end(input)
+      else merger.feed(input, next.value)
+    }
+  }
+  const plain = merged(inputs)
+  if (plain.events !== countOf(batches)) throw new Failure(`${plain.events} events of ${countOf(batches)}`)
+  const recut = merged(inputs.map((input) => recutBatches(input, random)))
+  if (recut.value !== plain.value) throw new Failure(`in other batches: ${recut.value}, not ${plain.value}`)
+}
+
+function checkSort(batches: readonly EventBatch[], random: Random): void {
+  const by = random.pick(ORDER_FIELDS)
+  const sorted = (all: readonly EventBatch[]) => {
+    const held = new HeldEvents()
+    const digest = new Digest()
+    const keys = new OrderKeys(by)
+    for (const batch of all) if (batch.count > 0) held.add(batch, keys.of(batch))
+    let last = -1n
+    for (const part of held.inOrder(HEADER, BATCH_EVENTS)) {
+      for (const key of new BigUint64Array(part.keys.slice().buffer).subarray(0, part.batch.count)) {
+        if (key < last) throw new Failure(`out of order by ${by}`)
+        last = key
+      }
+      digest.add(part.batch)
+    }
+    return digest
+  }
+  const plain = sorted(batches)
+  if (plain.events !== countOf(batches)) throw new Failure(`${plain.events} events of ${countOf(batches)}`)
+  const recut = sorted(recutBatches(batches, random))
+  if (recut.value !== plain.value) throw new Failure(`in other batches: ${recut.value}, not ${plain.value}`)
+}
+
+function checkVerify(batches: readonly EventBatch[], random: Random): void {
+  const allow = FAULTS.filter(() => random.oneIn(6))
+  const found = (all: readonly EventBatch[]) => {
+    const verifier = new Verifier({ allow, places: 3 })
+    for (const batch of all) verifier.check(batch)
+    return JSON.stringify([[...verifier.counts], verifier.findings])
+  }
+  const [plain, recut] = [found(batches), found(recutBatches(batches, random))]
+  if (plain !== recut) throw new Failure(`in other batches: ${recut}, not ${plain}`)
+}
+
+function checkRepair(batches: readonly EventBatch[], random: Random): void {
+  const repaired = transform(new Repair(), batches)
+  expectSame('in other batches', repaired, transform(new Repair(), recutBatches(batches, random)))
+  const verifier = new Verifier()
+  for (const batch of repaired.batches) verifier.check(batch)
+  if (verifier.counts.size > 0)
+    throw new Failure(`a repaired trace has faults: ${verifier.findings.map(({ what }) => what).join('; ')}`)
+  const again = new Repair()
+  expectSame('repaired again', repaired, transform(again, repaired.batches))
+}
+
+function checkStatistics(batches: readonly EventBatch[], random: Random): void {
+  const statistics = (all: readonly EventBatch[]) => {
+    const collector = new StatisticsCollector()
+    for (const batch of all) collector.add(batch)
+    return JSON.stringify(collector.finish(), (_, value: unknown) => (typeof value === 'bigint' ? `${value}` : value))
+  }
+  const [plain, recut] = [statistics(batches), statistics(recutBatches(batches, random))]
+  if (plain !== recut) throw new Failure(`in other batches: ${recut}, not ${plain}`)
+}
+
+function countOf(batches: readonly EventBatch[]): number {
+  return batches.reduce((sum, { count }) => sum + count, 0)
+}
