@@ -1,7 +1,7 @@
 import { batchesOf, type EventBatch, type TraceEvent } from '../../lib/event/batch.js'
 import { isWritable, type Format, type OptionSpec, type WritableFormat } from '../../lib/event/format.js'
 import type { TraceHeader } from '../../lib/event/header.js'
-import { FORMATS } from '../../lib/entry/registry.js'
+import { FORMATS } from '../support/formats.js'
 import { headerOf, LAYOUTS } from '../../lib/formats/kmemtrace/layout.js'
 import { ndjson } from '../../lib/formats/ndjson/index.js'
 import {

@@ -1,5 +1,5 @@
 import { isWritable } from '../../lib/event/format.js'
-import { FORMATS } from '../../lib/entry/registry.js'
+import { FORMATS } from '../support/formats.js'
 import { decoderTarget, encoderTarget } from './codecs.js'
 import { COMPRESSED_TARGETS } from './compressed.js'
 import { METATF_TARGETS } from './metatf.js'
