@@ -139,8 +139,9 @@ export async function runStreams(
   const source = typeof input === 'string' ? openInput(input) : input.open()
   const streams = [...(typeof input === 'string' ? [decompress(onCut && { onCut })] : []), ...middle]
   let events = 0
+  const warn = (text: string) => process.stderr.write(`${command}: warning: ${text}\n`)
   for (const stream of [source, ...streams]) {
-    stream.on('warning', (text: string) => process.stderr.write(`${command}: warning: ${text}\n`))
+    stream.on('warning', warn)
     stream.on('events', (n: number) => {
       events += n
     })
@@ -158,6 +159,7 @@ export async function runStreams(
   })
   try {
     sink = openSink()
+    sink.on('warning', warn)
     await pipeline([source, ...streams, sink] as [typeof source, ...Transform[], Writable], {
       signal: interrupt.signal,
     })

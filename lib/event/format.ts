@@ -38,6 +38,8 @@ export interface FormatTraits {
   readonly extensions: readonly string[]
   /** It can be read, but there is no encoder: no tool reads it. */
   readonly readOnly?: boolean
+  /** It carries all events and headers, of whatever format they are: streams of any format can pass through it. */
+  readonly lossless?: boolean
   /** Not to be written to a terminal. */
   readonly binary: boolean
   readonly decodeOptions: Readonly<Record<string, OptionSpec>>

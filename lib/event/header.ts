@@ -10,6 +10,40 @@ export interface TraceHeader {
   readonly timeUnit?: TimeUnit
   /** What the same format needs to write the same bytes again: version, word size, byte order ... */
   readonly layout?: Readonly<Record<string, string | number | boolean>>
+  /** Events were left out with no regard to blocks: an allocation may lack its free, and a free its allocation. */
+  readonly filtered?: true
+  /** The events are a part of a trace that was split. */
+  readonly part?: TracePart
+}
+
+/** Which part of what trace the events of a header are. */
+export interface TracePart {
+  /** An id of the stream that was split; it is the same for all parts. */
+  readonly of: string
+  /** Which trace of that stream it is a part of, from 1. */
+  readonly trace: number
+  /** All events of a block are in the same part. */
+  readonly whole?: true
+  /**
+   * Present if the events were numbered: their `sequence` is then the lowest 32 bits of their number in the stream that
+   * was split, counted from 1, and this is the number of the first event. Each number is less than 2^31 above the one
+   * before it in the part.
+   */
+  readonly first?: number
+}
+
+/** A header with other marks; they come last in it, in this order. */
+export function withMarks(
+  header: TraceHeader,
+  { filtered, part }: Pick<TraceHeader, 'filtered' | 'part'>,
+): TraceHeader {
+  const { filtered: _filtered, part: _part, ...rest } = header
+  return { ...rest, ...(filtered === true && { filtered }), ...(part !== undefined && { part }) }
+}
+
+/** Whether a block may lack events that the recorded trace has, so that what looks like a leak may be none. */
+export function lacksEvents({ filtered, part }: TraceHeader): boolean {
+  return filtered === true || (part !== undefined && part.whole !== true)
 }
 
 /** Units of time that formats use. */

@@ -2,6 +2,7 @@ import { HI, LO } from '../bytes/u64.js'
 import { KERNEL_EVENTS } from './load.js'
 import { columnOf, EventBatch, U64Column } from '../event/batch.js'
 import { ALL_FIELDS, FIELDS } from '../event/fields.js'
+import type { TraceHeader } from '../event/header.js'
 import { selectMemory } from './select-memory.js'
 import type { Column } from '../event/storage.js'
 
@@ -15,11 +16,18 @@ const FEW = 16
  * Copies the events `rows[0..n)` of a batch, in that order, into a new batch that shares its strings.
  * @param rows numbers of events of the batch, the first one being 0
  * @param columns the fields to copy (others become absent)
+ * @param header the header of the new batch
  */
-export function selectRows(source: EventBatch, rows: Int32Array, n: number, columns: number = ALL_FIELDS): EventBatch {
+export function selectRows(
+  source: EventBatch,
+  rows: Int32Array,
+  n: number,
+  columns: number = ALL_FIELDS,
+  header: TraceHeader = source.header,
+): EventBatch {
   const { count } = source
   const set = source.columns & columns
-  const target = EventBatch.unfilled(n, set, source.header, source.strings)
+  const target = EventBatch.unfilled(n, set, header, source.strings)
   const byKernel = count <= KERNEL_EVENTS && n <= KERNEL_EVENTS && n * FEW >= count
   if (byKernel) selectMemory().rows.set(rows.subarray(0, n))
   const gather = (from: Column, to: Column) =>

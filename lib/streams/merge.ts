@@ -4,6 +4,7 @@ import { fieldSet, Has, Kind } from '../event/fields.js'
 import { checkOptions, type OptionNames } from '../event/options.js'
 import type { BatchTransform } from '../event/stage.js'
 import { Merger, type MergeOptions } from '../transforms/merge.js'
+import { PartMerger, partsOfOne } from '../transforms/merge-parts.js'
 import type { MergeOrder } from '../order/order-audit.js'
 import { openTrace, sourceStream, type OpenOptions, type OpenTrace } from './io/source.js'
 import { mayWait } from './io/stdio.js'
@@ -165,10 +166,15 @@ async function* interleave(
 ): AsyncGenerator<EventBatch> {
   const failures = new Failures(stream)
   const heads = await readHeads(sources, failures)
-  const merger = new Merger(
-    sources.map(({ name }) => name),
-    { by: options.by ?? orderOf(heads), ...(options.window !== undefined && { window: options.window }) },
-  )
+  const names = sources.map(({ name }) => name)
+  const parts = partsOfOne(heads.map(({ batches }) => batches[0]?.header))
+  const merger =
+    parts === 'numbered' && options.by !== 'time'
+      ? new PartMerger(names)
+      : new Merger(names, {
+          by: options.by ?? orderOf(heads, parts),
+          ...(options.window !== undefined && { window: options.window }),
+        })
   const feed = (input: number, batch: EventBatch): void => {
     try {
       merger.feed(input, batch)
@@ -264,7 +270,7 @@ async function readHead(source: Source): Promise<Head> {
  * order will do.
  * @throws NoOrderError
  */
-function orderOf(heads: readonly Head[]): MergeOrder {
+function orderOf(heads: readonly Head[], parts: ReturnType<typeof partsOfOne>): MergeOrder {
   const batches = heads.flatMap((head) => head.batches).filter(({ count }) => count > 0)
   for (const { mask, count } of batches) {
     const fields = mask.subarray(0, count).reduce((all, one) => all | one, 0)
@@ -272,7 +278,8 @@ function orderOf(heads: readonly Head[]): MergeOrder {
   }
   if (batches.length === 0 || batches.some((batch) => batch.header.timeUnit !== undefined && !hasRequests(batch)))
     return 'time'
-  throw new NoOrderError('the events have neither sequence numbers nor times')
+  const parted = parts === undefined ? '' : 'the inputs are parts of one trace, without numbers, and '
+  throw new NoOrderError(`${parted}the events have neither sequence numbers nor times`)
 }
 
 /** Whether there are events of what a program did: where these have no times, the trace has none. */

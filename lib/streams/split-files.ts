@@ -87,7 +87,11 @@ export class SplitFiles extends Writable {
   }
 
   override _final(done: (error?: Error | null) => void): void {
-    this.run(() => this.finish((encoder) => encoder.end()), done)
+    this.run(async () => {
+      for (const { key, batch } of this.partitioner.end()) await this.writePart(key, batch)
+      for (const text of this.partitioner.warnings) this.emit('warning', text)
+      await this.finish((encoder) => encoder.end())
+    }, done)
   }
 
   override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
@@ -123,24 +127,25 @@ export class SplitFiles extends Writable {
 
   private async writeBatch(batch: EventBatch): Promise<void> {
     let fault: unknown
-    let isDone = true
-    const recycles = this.options.recycle === true
     for (const { key, batch: events } of this.partitioner.partition(batch)) {
       // The fault of one part does not take the events of the others.
       try {
-        const part = this.part(key)
-        part.encoder.feed(events)
-        this.collect(part)
-        if (part.encoder.consumes !== true) isDone &&= events !== batch
-        else if (events !== batch && recycles) recycle(events)
-        if (part.bytes >= PART_BYTES) await this.flushPart(part)
+        await this.writePart(key, events)
       } catch (error) {
         fault ??= inFile(error, this.parts.get(key))
-        isDone = false
       }
     }
-    if (isDone && recycles) recycle(batch)
+    if (fault === undefined && this.options.recycle === true) recycle(batch)
     if (fault !== undefined) throw fault
+  }
+
+  /** Writes events that no one else has. */
+  private async writePart(key: string, events: EventBatch): Promise<void> {
+    const part = this.part(key)
+    part.encoder.feed(events)
+    this.collect(part)
+    if (part.encoder.consumes === true && this.options.recycle === true) recycle(events)
+    if (part.bytes >= PART_BYTES) await this.flushPart(part)
   }
 
   /** Ends every encoder that is not ended, and writes what is waiting. */

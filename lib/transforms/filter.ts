@@ -1,10 +1,11 @@
 import type { EventBatch, U64FieldName } from '../event/batch.js'
 import { selectRows } from '../kernel/select.js'
-import type { ApiName, KindName } from '../event/fields.js'
-import type { TraceHeader } from '../event/header.js'
+import { ALL_FIELDS, FIELDS, fieldSet, type ApiName, type KindName } from '../event/fields.js'
+import { NO_HEADER, withMarks, type TraceHeader } from '../event/header.js'
 import type { BatchTransform } from '../event/stage.js'
 import { hasFrame, hasValue, isApi, isKind, isNamed, isNumbered, onCpu, type Criterion } from './predicates/criteria.js'
 import { Lifetimes } from '../blocks/lifetimes.js'
+import { MissingFields } from './missing-fields.js'
 import type { NamePattern } from './predicates/match.js'
 import { byRanges } from './predicates/narrow.js'
 import type { Range } from './predicates/ranges.js'
@@ -68,17 +69,27 @@ const OPTIONS: ReadonlySet<string> = new Set<keyof FilterOptions>([
   'lifetimes',
 ])
 
+/** Options that leave blocks whole: all events of a block are in one process. */
+const KEEPS_BLOCKS: ReadonlySet<keyof FilterOptions> = new Set(['process', 'invert', 'lifetimes'])
+
 /**
- * Keeps some of the events. Batches of which all events are kept are passed on as they are, those of which none are
+ * Keeps some of the events. A filter that may tear the events of a block apart says so in the header (`filtered`). Its
+ * warnings name the fields that it asks for and no event has. Batches of which all events are kept are passed on as they are, those of which none are
  * kept disappear; but a batch that brings a new header is always passed on, if need be without events.
  */
 export class Filter implements BatchTransform {
   readonly consumes = true
+  readonly warnings: string[] = []
   private readonly criteria: readonly Criterion[]
   private readonly invert: boolean
   private readonly lifetimes: Lifetimes | undefined
+  private readonly missing: MissingFields
+  /** Whether a block that is kept may lose other events. */
+  private readonly tearsBlocks: boolean
   private input: EventBatch | null = null
+  /** The header of the current trace, as it came and as it is passed on. */
   private header: TraceHeader | undefined
+  private marked: TraceHeader = NO_HEADER
   /** How many events came before the current batch. */
   private before = 0
   private rows = new Int32Array(0)
@@ -94,6 +105,11 @@ export class Filter implements BatchTransform {
     this.criteria = criteriaOf(options)
     this.invert = options.invert ?? false
     this.lifetimes = options.lifetimes === true ? new Lifetimes() : undefined
+    const given = (Object.keys(options) as (keyof FilterOptions)[]).filter((name) => options[name] !== undefined)
+    this.missing = new MissingFields(
+      fieldSet(...FIELDS.map(({ name }) => name).filter((name) => (given as readonly string[]).includes(name))),
+    )
+    this.tearsBlocks = this.lifetimes === undefined && given.some((name) => !KEEPS_BLOCKS.has(name))
   }
 
   feed(batch: EventBatch): void {
@@ -104,17 +120,27 @@ export class Filter implements BatchTransform {
     const batch = this.input
     if (batch === null) return null
     this.input = null
+    this.missing.look(batch)
     const n = this.select(batch)
     this.before += batch.count
     const announces = batch.header !== this.header
-    this.header = batch.header
+    if (announces) this.begin(batch.header)
     if (n === 0 && !announces) return null
-    return n === batch.count ? batch : selectRows(batch, this.rows, n)
+    if (n === batch.count && this.marked === batch.header) return batch
+    return selectRows(batch, this.rows, n, ALL_FIELDS, this.marked)
   }
 
-  end(): void {}
+  end(): void {
+    this.warnings.push(...this.missing.warnings('so no event matches it', 'filter on'))
+  }
 
   cut(): void {}
+
+  private begin(header: TraceHeader): void {
+    this.header = header
+    this.marked =
+      this.tearsBlocks && header.filtered !== true ? withMarks(header, { ...header, filtered: true }) : header
+  }
 
   /** Puts the rows to keep into `rows`, in order, and returns how many they are. */
   private select(batch: EventBatch): number {

@@ -1,11 +1,12 @@
 import { BATCH_STRING_BYTES, EventBatch } from '../event/batch.js'
 import { malformed } from '../event/error.js'
 import { fieldSet, Has } from '../event/fields.js'
-import { NO_HEADER, type TraceHeader } from '../event/header.js'
+import { lacksEvents, NO_HEADER, withMarks, type TraceHeader } from '../event/header.js'
 import { MERGE_WINDOW } from './choices.js'
 import { Interleaver } from '../order/interleave.js'
 import { OrderAudit, orderWarnings, type MergeOrder, type OrderStatistics } from '../order/order-audit.js'
 import { OrderKeys, type SequenceOrigin } from '../order/order.js'
+import { dropField, partsOfOne } from './merge-parts.js'
 import { microsToNanos } from './time-unit.js'
 
 /**
@@ -34,6 +35,7 @@ export interface MergeOptions {
 }
 
 const HAS_INDEX = Has.index
+const HAS_SEQUENCE = Has.sequence
 const TIMES = fieldSet('time', 'endTime')
 
 /**
@@ -42,7 +44,8 @@ const TIMES = fieldSet('time', 'endTime')
  * that comes later in its input than the window allows is passed on at once, out of order.
  *
  * The merged trace has one header: format, time unit and layout where the inputs agree, nanoseconds where they do not.
- * mpatrol's indices count the blocks of one trace only, so with more than one input they are left out.
+ * mpatrol's indices count the blocks of one trace only, so with more than one input they are left out, unless all are
+ * parts of one trace. Parts that are numbered are put together exactly by `PartMerger`.
  *
  * Not a `Stage`, for it has several inputs: feed or end the input that `wants` names until that is -1, take what `next`
  * gives until it is null, and begin again. At the end both say that there is no more. Memory: for each input one batch
@@ -60,6 +63,8 @@ export class Merger {
   private unseen: number
   /** Batches that came while not all headers were known. */
   private waiting: { input: number; batch: EventBatch }[] = []
+  /** Whether the inputs are parts of one trace. */
+  private parts: ReturnType<typeof partsOfOne>
   /** The header of the merged trace, once it is known. */
   private header: TraceHeader | undefined
   private state: 'new' | 'begun' | 'done' = 'new'
@@ -127,7 +132,9 @@ export class Merger {
     let batch = this.interleaver.next(this.header)
     if (batch !== null) {
       this.audit.take(batch)
-      if (this.inputs.length > 1 && (batch.columns & HAS_INDEX) !== 0) this.dropIndices(batch)
+      const clashes = this.inputs.length > 1 && this.parts === undefined
+      if (clashes && (batch.columns & HAS_INDEX) !== 0) this.indices += dropField(batch, HAS_INDEX)
+      if (this.parts === 'numbered') dropField(batch, HAS_SEQUENCE)
     } else if (this.interleaver.wants() < 0) {
       if (this.state === 'new') batch = new EventBatch(0, 0, this.header)
       else this.finish()
@@ -139,7 +146,14 @@ export class Merger {
   /** Decides on the header as soon as those of all inputs are known. */
   private settle(): void {
     if (this.header !== undefined || this.unseen > 0) return
-    this.header = mergeHeaders(this.inputs.flatMap(({ header }) => header ?? []))
+    const headers = this.inputs.flatMap(({ header }) => header ?? [])
+    this.header = mergeHeaders(headers)
+    this.parts = partsOfOne(headers)
+    if (this.parts === 'unnumbered' && this.audit.by === 'time' && this.inputs.length > 1) {
+      this.warnings.push(
+        'the inputs are parts of one trace, without numbers: events of equal time may change places; split with --number',
+      )
+    }
     const { waiting } = this
     this.waiting = []
     for (const { input, batch } of waiting) this.pass(input, batch)
@@ -173,17 +187,6 @@ export class Merger {
     if (told.has(text)) return
     told.add(text)
     this.warnings.push(`${name}: ${text}`)
-  }
-
-  /** The batch is not given out yet, so it can be changed. */
-  private dropIndices(batch: EventBatch): void {
-    const { mask, count } = batch
-    for (let i = 0; i < count; i++) {
-      if (((mask[i] as number) & HAS_INDEX) === 0) continue
-      mask[i] = (mask[i] as number) & ~HAS_INDEX
-      this.indices++
-    }
-    batch.columns &= ~HAS_INDEX
   }
 
   private finish(): void {
@@ -223,17 +226,21 @@ interface Input {
 
 /**
  * The header of a trace that is made of several: the format if all have the same one, else `merged`; the finest unit of
- * time; and, of one format, the entries of the layout that all have alike.
+ * time; and, of one format, the entries of the layout that all have alike. It says that events were left out if any
+ * does, or if one is a part of a trace and the others are not.
  */
 export function mergeHeaders(headers: readonly TraceHeader[]): TraceHeader {
   const [first, ...others] = headers
   if (first === undefined) return NO_HEADER
   const units = headers.map((header) => header.timeUnit)
   const timeUnit = units.find((unit) => unit === 'ns') ?? units.find((unit) => unit !== undefined)
-  const unit = timeUnit === undefined ? {} : { timeUnit }
-  if (others.some(({ format }) => format !== first.format)) return { format: 'merged', ...unit }
+  const isFiltered =
+    partsOfOne(headers) === undefined ? headers.some(lacksEvents) : headers.some(({ filtered }) => filtered)
+  const rest = { ...(timeUnit !== undefined && { timeUnit }), ...(isFiltered && { filtered: true as const }) }
+  if (others.some(({ format }) => format !== first.format)) return { format: 'merged', ...rest }
   const common = Object.entries(first.layout ?? {}).filter(([key, value]) =>
     others.every(({ layout }) => layout?.[key] === value),
   )
-  return { format: first.format, ...unit, ...(common.length > 0 && { layout: Object.fromEntries(common) }) }
+  const layout = common.length > 0 ? { layout: Object.fromEntries(common) } : {}
+  return withMarks({ format: first.format, ...rest, ...layout }, rest)
 }

@@ -1,10 +1,11 @@
 import { HI, LO } from '../bytes/u64.js'
 import { U64Map } from '../bytes/u64-map.js'
 import type { EventBatch } from '../event/batch.js'
-import { selectRows } from '../kernel/select.js'
-import { APIS, Has, KINDS } from '../event/fields.js'
+import { APIS, fieldSet, Has, KINDS } from '../event/fields.js'
 import { PARTITIONS, type Partition } from './choices.js'
 import { Lifetimes, type LabelByKey } from '../blocks/lifetimes.js'
+import { MissingFields } from './missing-fields.js'
+import { PartHeaders } from './part-headers.js'
 
 /** How to divide events. */
 export interface PartitionOptions {
@@ -16,9 +17,14 @@ export interface PartitionOptions {
    * themselves. Memory grows with the number of live blocks. Default false, but for shards, which always do this.
    */
   readonly lifetimes?: boolean
+  /**
+   * Number the events, in their `sequence`, so that merging the parts gives back the trace as it was; see `TracePart`.
+   * Events must have no sequence numbers of their own. Default false.
+   */
+  readonly number?: boolean
 }
 
-/** The events of a batch that have the same key. */
+/** Events that have the same key. */
 export interface Part {
   /** See `PARTITIONS`; `none` for events that do not have the field. Made of letters, digits, `_` and `-`. */
   readonly key: string
@@ -27,12 +33,25 @@ export interface Part {
 
 const NONE = 'none'
 const U64_KEYS = ['thread', 'process', 'heap'] as const
+/** The field that the key is made of. */
+const FIELD_OF = {
+  thread: 'thread',
+  process: 'process',
+  heap: 'heap',
+  cpu: 'cpu',
+  api: 'api',
+  'size-class': 'size',
+} as const
+/** All of these. */
+const KEY_FIELDS = fieldSet(...Object.values(FIELD_OF))
 
 /**
  * Divides batches by key. Memory grows with the number of distinct keys, and with the live blocks where lifetimes are
  * followed. A new header forgets the live blocks (see `Lifetimes`); the keys go on.
  */
 export class Partitioner {
+  /** What people must be told, complete when the batches have ended. */
+  readonly warnings: string[] = []
   private readonly by: Partition
   private readonly shards: number
   private readonly lifetimes: Lifetimes | undefined
@@ -43,12 +62,16 @@ export class Partitioner {
   private readonly labelOfValue = new U64Map(1)
   /** Labels by kind, function, power of two or shard. */
   private readonly labelOfCode: Uint32Array
+  private readonly headers: PartHeaders
+  private readonly missing: MissingFields
+  /** The key of the last event. */
+  private lastKey = NONE
   private labels = new Uint32Array(0)
   /** Per label, how many events of the batch have it, then where the next of them goes in `rows`. */
   private ends = new Uint32Array(16)
 
   /** @throws RangeError on an unknown way to divide, or a number of shards that is not from 1 to 65536 */
-  constructor({ by, shards = 2, lifetimes = false }: PartitionOptions) {
+  constructor({ by, shards = 2, lifetimes = false, number = false }: PartitionOptions) {
     if (!PARTITIONS.includes(by)) throw new RangeError(`cannot divide by '${by}' (but by ${PARTITIONS.join(', ')})`)
     if (!Number.isInteger(shards) || shards < 1 || shards > 65_536) {
       throw new RangeError(`not a number of shards from 1 to 65536: ${shards}`)
@@ -57,16 +80,24 @@ export class Partitioner {
     this.shards = shards
     this.lifetimes = lifetimes || by === 'shard' ? new Lifetimes() : undefined
     this.labelOfCode = new Uint32Array(by === 'shard' ? shards : 256)
+    this.headers = new PartHeaders(this.lifetimes !== undefined || by === 'process', number)
+    this.missing = new MissingFields(by === 'kind' || by === 'shard' ? 0 : Has[FIELD_OF[by]])
   }
 
   /**
-   * The parts of a batch, in the order in which their keys first appear; within a part events keep their order. Every
-   * part has the header of the batch. A batch without events has no parts, so a key's stream begins with its first
-   * event. Each part is made when it is asked for.
+   * The parts of a batch, in the order in which their keys first appear; within a part events keep their order. The
+   * header of a part is that of the batch, with a mark (see `TracePart`). A batch without events has no parts, so a
+   * key's stream begins with its first event. Each part is made when it is asked for.
+   *
+   * With `number`, traces without events become parts, too: batches without events, under the key of the event that
+   * follows.
+   * @throws TraceError (ERR_TRACE_UNENCODABLE) when events that are to be numbered have sequence numbers already
    */
   *partition(batch: EventBatch): Generator<Part> {
     const { count } = batch
+    this.headers.begin(batch)
     if (count === 0) return
+    this.missing.look(batch)
     if (this.labels.length < count) this.labels = new Uint32Array(count)
     const labels = this.labels.fill(0, 0, count)
     if (this.by === 'shard') {
@@ -76,7 +107,17 @@ export class Partitioner {
       for (let i = 0; i < count; i++) if (labels[i] === 0) labels[i] = this.labelOf(NONE)
       this.lifetimes?.follow(batch, labels)
     }
+    const first = this.keyOfLabel(labels[0] as number)
+    for (const empty of this.headers.takeEmpty()) yield { key: first, batch: empty }
+    this.lastKey = this.keyOfLabel(labels[count - 1] as number)
     yield* this.gather(batch, labels)
+  }
+
+  /** There are no more batches: with `number`, gives the traces without events that came last. */
+  *end(): Generator<Part> {
+    const consequence = `so all are in the part ${NONE}`
+    this.warnings.push(...this.missing.warnings(consequence, 'divide by', KEY_FIELDS))
+    for (const empty of this.headers.takeEmpty()) yield { key: this.lastKey, batch: empty }
   }
 
   /** The rows of each label by a counting sort, which keeps their order. */
@@ -89,12 +130,6 @@ export class Partitioner {
       const label = labels[i] as number
       if (ends[label] === 0) present.push(label)
       ends[label] = (ends[label] as number) + 1
-    }
-    if (present.length === 1) {
-      const label = present[0] as number
-      ends[label] = 0
-      yield { key: this.keys[label - 1] as string, batch }
-      return
     }
     let start = 0
     for (const label of present) {
@@ -112,9 +147,13 @@ export class Partitioner {
     const stops = present.map((label) => ends[label] as number)
     for (const label of present) ends[label] = 0
     for (const [p, label] of present.entries()) {
-      const [from, to] = [stops[p - 1] ?? 0, stops[p] as number]
-      yield { key: this.keys[label - 1] as string, batch: selectRows(batch, rows.subarray(from, to), to - from) }
+      const key = this.keyOfLabel(label)
+      yield { key, batch: this.headers.select(batch, key, rows.subarray(stops[p - 1] ?? 0, stops[p])) }
     }
+  }
+
+  private keyOfLabel(label: number): string {
+    return this.keys[label - 1] as string
   }
 
   private labelOf(key: string): number {

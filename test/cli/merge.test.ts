@@ -196,7 +196,7 @@ describe('hf-merge', () => {
     expect(refused).toMatchObject({
       code: 2,
       stderr:
-        'hf-merge: the events have neither sequence numbers nor times: the traces can only be put together with --end-to-end (see hf-merge --help)\n',
+        `hf-merge: the events have neither sequence numbers nor times: split a trace with hf-split --number, number events with hf-map -e 'event.sequence = n', or concatenate the traces with --end-to-end (see hf-merge --help)\n`,
     })
     expect(existsSync(join(folder, 'c.mtrc'))).toBe(false)
     writeFileSync(join(folder, 'cut.mtrc'), trace.subarray(0, -4))

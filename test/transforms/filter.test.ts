@@ -139,8 +139,8 @@ describe('Filter', () => {
 
     it('are passed on as they are when all events are kept, and dropped when none are', () => {
       const [first, second] = [one({ kind: 'alloc' }, HEADER), one({ kind: 'free' }, HEADER)]
-      expect(drive(new Filter({ kind: ['alloc', 'free'] }), [first, second]).out).toEqual([first, second])
-      expect(drive(new Filter({ kind: 'alloc' }), [first, second, second]).out).toEqual([first])
+      expect(drive(new Filter({ kind: ['alloc', 'free'], lifetimes: true }), [first, second]).out).toEqual([first, second])
+      expect(drive(new Filter({ kind: 'alloc', lifetimes: true }), [first, second, second]).out).toEqual([first])
     })
 
     it('always bring their header, if need be without events', () => {

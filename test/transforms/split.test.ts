@@ -14,7 +14,7 @@ function parts(options: PartitionOptions, batches: Iterable<EventBatch>): Map<st
     expect(new Set(given.map(({ key }) => key)).size).toBe(given.length)
     for (const { key, batch: part } of given) {
       expect(part.count).toBeGreaterThan(0)
-      expect(part.header).toBe(batch.header)
+      expect(part.header).toMatchObject({ ...batch.header, part: { trace: 1 } })
       all.set(key, [...(all.get(key) ?? []), ...part])
     }
   }
@@ -111,18 +111,6 @@ describe('Partitioner', () => {
     const sizes = [...parts({ by: 'shard', shards: 8 }, batchesOf(events, HEADER)).values()].map(({ length }) => length)
     expect(sizes).toHaveLength(8)
     for (const size of sizes) expect(Math.abs(size - 1000)).toBeLessThan(200)
-  })
-
-  it('passes a batch on as it is when all its events have the same key', () => {
-    const [batch] = inBatches(
-      [
-        { kind: 'alloc', thread: 1n },
-        { kind: 'free', thread: 1n },
-      ],
-      2,
-      HEADER,
-    )
-    expect([...new Partitioner({ by: 'thread' }).partition(batch as EventBatch)]).toEqual([{ key: '1', batch }])
   })
 
   it('has no parts for a batch without events', () => {

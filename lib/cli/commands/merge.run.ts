@@ -7,11 +7,15 @@ import { integer, UsageError, type Arguments } from '../command.js'
 import { runMergeJob, windowOption } from '../merging.js'
 import { outputFormat, type Source } from '../pipeline.js'
 
+/** What to do with traces that cannot be put in order. */
+const INSTEAD =
+  "split a trace with hf-split --number, number events with hf-map -e 'event.sequence = n', or concatenate the traces with --end-to-end"
+
 /** Runs `hf-merge`. @throws UsageError, and an error when a file cannot be read */
 export async function runMerge(args: Arguments): Promise<void> {
   const source = await mergeSource(args)
   const to = await outputFormat(args, args.value('output') ?? '-')
-  await runMergeJob({ command: 'hf-merge', args, source, to }, 'the traces can only be put together with --end-to-end')
+  await runMergeJob({ command: 'hf-merge', args, source, to }, INSTEAD)
 }
 
 /** What the flags ask for. @throws UsageError, and an error when a file cannot be read */

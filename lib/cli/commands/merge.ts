@@ -11,7 +11,8 @@ export const merge: Command = {
     'Sequence numbers may wrap; those that are missing or come twice are reported, and so are events that stay out of order.\n' +
     'The merged trace has the format and layout of the files where they agree, and times in nanoseconds where they do not. ' +
     'Ids may clash: processes and threads can be set apart; allocation indices (as of mpatrol) are left out, with a warning. ' +
-    'With --end-to-end the traces stay what they are, one behind the other.\n' +
+    'Files that hf-split --number made of one trace are put together exactly as that was, indices included; without --number, parts keep their indices, but the order of events ' +
+    'of equal time is lost. With --end-to-end the traces stay what they are, one behind the other.\n' +
     'A file that is cut is merged as far as it goes, and the exit code is 1. One of the files may be -, for standard input. ' +
     'The output is NDJSON unless --to or the name after -o says otherwise.',
   memory:

@@ -1,3 +1,4 @@
+import { CATALOGUE } from '../../formats/index.js'
 import { decodeAny } from '../../streams/decode.js'
 import { SplitFiles } from '../../streams/split-files.js'
 import { isSameFile } from '../../streams/io/stdio.js'
@@ -13,6 +14,10 @@ const WINDOW = 256
 export async function runSplit(args: Arguments): Promise<void> {
   const { pattern, ...options } = splitOptions(args)
   const to = await outputFormat(args, pattern)
+  if (options.number && to.lossless !== true) {
+    const names = CATALOGUE.filter(({ lossless }) => lossless).map(({ name }) => name)
+    throw new UsageError(`${to.name} cannot carry the numbers of events: with --number, write ${names.join(' or ')}`)
+  }
   const input = inputOperand(args)
   const sink = new SplitFiles({
     ...options,
@@ -50,6 +55,7 @@ function splitOptions(args: Arguments) {
     by: by as Partition,
     shards: number('shards', 2),
     lifetimes: args.has('lifetimes'),
+    number: args.has('number'),
     maxOpen: number('max-open', MAX_OPEN),
     maxFiles: number('max-files', MAX_FILES),
   }

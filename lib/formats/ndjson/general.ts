@@ -1,6 +1,6 @@
 import type { TraceEvent } from '../../event/batch.js'
 import { APIS, FIELDS, KINDS, OUTCOMES, type FieldName, type FieldType } from '../../event/fields.js'
-import type { TraceHeader } from '../../event/header.js'
+import type { TraceHeader, TracePart } from '../../event/header.js'
 import { parseJson, type FieldValue } from '../../event/json.js'
 import { END_KIND, HEADER_KIND } from './layout.js'
 
@@ -129,7 +129,7 @@ function oneOf(name: string, names: readonly string[], value: unknown): string {
 }
 
 function checkHeader(value: Record<string, unknown>): TraceHeader {
-  const { format, timeUnit, layout } = value
+  const { format, timeUnit, layout, filtered, part } = value
   if (typeof format !== 'string') throw new Error('the header record must name a format')
   if (timeUnit !== undefined && timeUnit !== 'ns' && timeUnit !== 'us')
     throw new Error(`unknown unit of time: ${JSON.stringify(timeUnit)}`)
@@ -143,7 +143,21 @@ function checkHeader(value: Record<string, unknown>): TraceHeader {
     format,
     ...(timeUnit !== undefined && { timeUnit }),
     ...(layout !== undefined && { layout: layout as TraceHeader['layout'] }),
+    ...(filtered === true && { filtered }),
+    ...(part !== undefined && { part: checkPart(part) }),
   } as TraceHeader
+}
+
+function checkPart(value: unknown): TracePart {
+  const { of, trace, whole, first } = (value ?? {}) as Record<string, unknown>
+  if (typeof of !== 'string' || !isCount(trace) || (first !== undefined && !isCount(first)))
+    throw new Error("the header's part must have an id, the number of its trace, and maybe that of its first event")
+  return { of, trace, ...(whole === true && { whole }), ...(first !== undefined && { first }) }
+}
+
+/** Whether a value is a whole number from 1. */
+function isCount(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) > 0
 }
 
 function isScalar(value: unknown): boolean {

@@ -5,6 +5,7 @@ export const traits: FormatTraits = {
   name: 'ndjson',
   title: 'heapflow NDJSON',
   extensions: ['.ndjson', '.jsonl'],
+  lossless: true,
   binary: false,
   decodeOptions: {},
   encodeOptions: {},

@@ -1,0 +1,191 @@
+import { HI, LO, WORD } from '../bytes/u64.js'
+import { EventBatch } from '../event/batch.js'
+import { malformed } from '../event/error.js'
+import { Has } from '../event/fields.js'
+import { withMarks, type TraceHeader } from '../event/header.js'
+import { Interleaver } from '../order/interleave.js'
+import { NumberKeys } from '../order/number-keys.js'
+
+const HAS_SEQUENCE = Has.sequence
+
+/**
+ * Whether traces are parts of one trace that was split.
+ * @param headers the first header of each; undefined for inputs that have none
+ * @returns `numbered` if the parts can be put together exactly, `unnumbered` if not, undefined for other traces
+ */
+export function partsOfOne(headers: readonly (TraceHeader | undefined)[]): 'numbered' | 'unnumbered' | undefined {
+  const parts = headers.filter((header) => header !== undefined).map(({ part }) => part)
+  const [first] = parts
+  if (first === undefined || parts.some((part) => part?.of !== first.of)) return undefined
+  return parts.every((part) => part?.first !== undefined) ? 'numbered' : 'unnumbered'
+}
+
+/** Takes a field from all events of a batch that was not given out yet. @returns how many had it */
+export function dropField(batch: EventBatch, has: number): number {
+  const { mask, count } = batch
+  let dropped = 0
+  for (let i = 0; i < count; i++) {
+    if (((mask[i] as number) & has) === 0) continue
+    mask[i] = (mask[i] as number) & ~has
+    dropped++
+  }
+  batch.columns &= ~has
+  return dropped
+}
+
+/**
+ * Merges numbered parts of a trace (see `TracePart`) into the trace that was split, exactly as it was: its headers, all
+ * events in their order, and without the numbers. It is fed as `Merger` is.
+ *
+ * Memory: for each input one batch.
+ */
+export class PartMerger {
+  /** What people must be told: sentences. They are complete when all is given out. */
+  readonly warnings: string[] = []
+  private readonly inputs: readonly Input[]
+  /** The trace that is being merged: its number, its header, and what merges its parts. */
+  private trace = 0
+  private header: TraceHeader | undefined
+  private interleaver: Interleaver | undefined
+  private isEmpty = true
+  private isDone = false
+  /** The greatest number so far. */
+  private last = 0
+  private events = 0
+  private missing = 0
+  private firstMissing = 0
+  private late = 0
+
+  /** @param names of the inputs, for messages */
+  constructor(names: readonly string[]) {
+    this.inputs = names.map((name) => ({ name, keys: new NumberKeys(), queue: [], ended: false }))
+  }
+
+  /** The next batch of an input. @throws TraceError when it is of another trace */
+  feed(input: number, batch: EventBatch): void {
+    const { queue } = this.inputs[input] as Input
+    const trace = batch.header.part?.trace ?? 0
+    if (batch.header.part?.first === undefined || trace < this.trace)
+      throw malformed('it holds more than numbered parts of one trace', { format: batch.header.format })
+    queue.push(batch)
+    this.pass(input)
+  }
+
+  /** An input is complete. */
+  end(input: number): void {
+    ;(this.inputs[input] as Input).ended = true
+    this.pass(input)
+  }
+
+  /** An input that must be fed or ended before `next` can give anything; -1 if there is none. */
+  wants(): number {
+    return this.interleaver?.wants() ?? this.inputs.findIndex(({ queue, ended }) => queue.length === 0 && !ended)
+  }
+
+  /**
+   * The next events; null when an input is wanted, or at the end. A trace without events gives one empty batch.
+   * @throws TraceError when two events have the same number
+   */
+  next(): EventBatch | null {
+    while (this.interleaver !== undefined || this.beginTrace()) {
+      const interleaver = this.interleaver as Interleaver
+      const header = this.header as TraceHeader
+      const batch = interleaver.next(header)
+      if (batch !== null) {
+        this.isEmpty = false
+        this.check(batch, interleaver.keys)
+        dropField(batch, HAS_SEQUENCE)
+        return batch
+      }
+      if (interleaver.wants() >= 0) return null
+      this.interleaver = undefined
+      if (this.isEmpty) return new EventBatch(0, 0, header)
+    }
+    return null
+  }
+
+  /** Begins with the next trace as soon as each input has come to one. */
+  private beginTrace(): boolean {
+    const { inputs } = this
+    if (this.isDone || this.wants() >= 0) return false
+    const heads = inputs.flatMap(({ queue }) => queue[0]?.header ?? [])
+    if (heads.length === 0) {
+      this.finish()
+      return false
+    }
+    this.trace = Math.min(...heads.map(traceOf))
+    const headers = heads.filter((header) => traceOf(header) === this.trace)
+    const isFiltered = headers.some(({ filtered }) => filtered)
+    this.header = withMarks(headers[0] as TraceHeader, isFiltered ? { filtered: true } : {})
+    this.interleaver = new Interleaver(inputs.length)
+    this.isEmpty = true
+    inputs.forEach((_, input) => this.pass(input))
+    return true
+  }
+
+  /** Passes on what an input has of the current trace. */
+  private pass(input: number): void {
+    const { queue, keys, ended } = this.inputs[input] as Input
+    const { interleaver } = this
+    if (interleaver === undefined) return
+    while (queue[0] !== undefined && traceOf(queue[0].header) === this.trace) {
+      const batch = queue.shift() as EventBatch
+      interleaver.feed(input, batch, keys.of(batch))
+    }
+    if (ended || queue.length > 0) interleaver.end(input)
+  }
+
+  /** Looks for numbers that are missing, or come twice. */
+  private check({ mask, count, header }: EventBatch, keys: Uint32Array): void {
+    let { last } = this
+    for (let i = 0; i < count; i++) {
+      const number = (keys[2 * i + HI] as number) * WORD + (keys[2 * i + LO] as number)
+      if (((mask[i] as number) & HAS_SEQUENCE) === 0) continue
+      if (number === last) {
+        throw malformed(`event ${number} of the trace that was split comes twice: give each part once`, {
+          format: header.format,
+          event: this.events + i + 1,
+        })
+      }
+      if (number < last) {
+        this.late++
+        // It was taken for missing.
+        this.missing = Math.max(0, this.missing - 1)
+        continue
+      }
+      if (number > last + 1) {
+        if (this.missing === 0) this.firstMissing = last + 1
+        this.missing += number - last - 1
+      }
+      last = number
+    }
+    this.last = last
+    this.events += count
+  }
+
+  private finish(): void {
+    this.isDone = true
+    const { missing, firstMissing, late } = this
+    if (missing > 0) {
+      const what =
+        missing === 1 ? '1 event of the trace that was split is' : `${missing} events of the trace that was split are`
+      this.warnings.push(`${what} missing, the first is event ${firstMissing}: give all parts to restore the trace`)
+    }
+    if (late > 0) {
+      const what = late === 1 ? '1 event is' : `${late} events are`
+      this.warnings.push(`${what} out of order, for a part was put in another order: sort it by sequence first`)
+    }
+  }
+}
+
+interface Input {
+  readonly name: string
+  readonly keys: NumberKeys
+  /** Batches that were not passed on yet. */
+  readonly queue: EventBatch[]
+  ended: boolean
+}
+
+function traceOf({ part }: TraceHeader): number {
+  return part?.trace ?? 0
+}

@@ -1,0 +1,128 @@
+import { EventBatch } from '../event/batch.js'
+import { unencodable } from '../event/error.js'
+import { ALL_FIELDS, Has } from '../event/fields.js'
+import { withMarks, type TraceHeader, type TracePart } from '../event/header.js'
+import { selectRows } from '../kernel/select.js'
+
+const HAS_SEQUENCE = Has.sequence
+
+/** Numbers of events of a part that follow one another are less than this apart, or a new header comes between. */
+const MAX_STEP = 2 ** 31
+
+/** Where a part is in the trace that is split. */
+interface Place {
+  header: TraceHeader
+  /** Which trace of the stream it is in. */
+  trace: number
+  /** The number of its last event. */
+  last: number
+}
+
+/**
+ * Makes the events of a batch into batches of parts of the trace: with a header that says so (see `TracePart`), and, if
+ * asked for, numbered.
+ */
+export class PartHeaders {
+  private readonly id = globalThis.crypto.randomUUID()
+  private readonly places = new Map<string, Place>()
+  /** The header of the current trace as it came, and that of its parts, unless they are numbered. */
+  private header: TraceHeader | undefined
+  private marked: TraceHeader | undefined
+  private trace = 0
+  /** How many events came before the current batch, and how many it has. */
+  private before = 0
+  private count = 0
+  private isNumbering = false
+  /** The headers of the traces that have had no events since the last event; the current one may be among them. */
+  private readonly empty: TraceHeader[] = []
+
+  /**
+   * @param isWhole whether all events of a block are in the same part
+   * @param isNumbered whether to number the events
+   */
+  constructor(
+    private readonly isWhole: boolean,
+    private readonly isNumbered: boolean,
+  ) {}
+
+  /**
+   * Takes note of a batch that is going to be divided.
+   * @throws TraceError (ERR_TRACE_UNENCODABLE) when its events are to be numbered, and have sequence numbers already
+   */
+  begin(batch: EventBatch): void {
+    this.before += this.count
+    this.count = batch.count
+    if (batch.header !== this.header) this.beginTrace(batch.header)
+    if (batch.count > 0 && this.empty.at(-1) === this.marked) this.empty.pop()
+    if (!this.isNumbering || (batch.columns & HAS_SEQUENCE) === 0) return
+    for (let i = 0; i < batch.count; i++) {
+      if (((batch.mask[i] as number) & HAS_SEQUENCE) !== 0) {
+        throw unencodable('it has a sequence number already: merge the parts by these, and do not number them', {
+          format: batch.header.format,
+          event: this.before + i + 1,
+        })
+      }
+    }
+  }
+
+  /**
+   * The headers of traces without events that come before the next event, as batches without events. They belong into
+   * the part of that event, or, at the end, of the last one.
+   */
+  takeEmpty(): EventBatch[] {
+    return this.empty.splice(0).map((header) => new EventBatch(0, 0, header))
+  }
+
+  /** Some events of the batch, as the next ones of a part. @param rows where they are in the batch, in order */
+  select(batch: EventBatch, key: string, rows: Int32Array): EventBatch {
+    const n = rows.length
+    if (!this.isNumbering) return selectRows(batch, rows, n, ALL_FIELDS, this.marked)
+    const first = this.before + (rows[0] as number) + 1
+    const part = selectRows(
+      batch,
+      rows,
+      n,
+      ALL_FIELDS,
+      this.headerOf(key, first, this.before + (rows[n - 1] as number) + 1),
+    )
+    part.addColumns(HAS_SEQUENCE)
+    const { mask, sequence } = part
+    const before = (this.before + 1) % 2 ** 32
+    for (let j = 0; j < n; j++) {
+      mask[j] = (mask[j] as number) | HAS_SEQUENCE
+      sequence[j] = before + (rows[j] as number)
+    }
+    return part
+  }
+
+  private beginTrace(header: TraceHeader): void {
+    this.header = header
+    this.trace++
+    // The parts of a part are parts of the same trace, and its numbers are still right.
+    const { part } = header
+    this.isNumbering = this.isNumbered && part?.first === undefined
+    const { id: of, trace } = this
+    if (this.isNumbering) this.marked = this.mark({ of, trace, first: this.before + 1 })
+    else this.marked = this.mark(part ?? { of, trace })
+    if (this.isNumbered) this.empty.push(this.marked)
+  }
+
+  private mark({ of, trace, first }: TracePart): TraceHeader {
+    const header = this.header as TraceHeader
+    const isWhole = this.isWhole && (header.part === undefined || header.part.whole === true)
+    const part = { of, trace, ...(isWhole && ({ whole: true } as const)), ...(first !== undefined && { first }) }
+    return withMarks(header, { ...header, part })
+  }
+
+  /** The header of a part for events whose numbers begin with `first` and end with `last`. */
+  private headerOf(key: string, first: number, last: number): TraceHeader {
+    let place = this.places.get(key)
+    if (place === undefined || place.trace !== this.trace || first - place.last >= MAX_STEP) {
+      const header = this.mark({ of: this.id, trace: this.trace, first })
+      place = { header, trace: this.trace, last }
+      this.places.set(key, place)
+    }
+    place.last = last
+    return place.header
+  }
+}
