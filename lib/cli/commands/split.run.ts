@@ -1,4 +1,4 @@
-import { CATALOGUE } from '../../formats/index.js'
+import { FORMATS } from '../../formats/index.js'
 import { decodeAny } from '../../streams/decode.js'
 import { SplitFiles } from '../../streams/split-files.js'
 import { isSameFile } from '../../streams/io/stdio.js'
@@ -15,7 +15,7 @@ export async function runSplit(args: Arguments): Promise<void> {
   const { pattern, ...options } = splitOptions(args)
   const to = await outputFormat(args, pattern)
   if (options.number && to.lossless !== true) {
-    const names = CATALOGUE.filter(({ lossless }) => lossless).map(({ name }) => name)
+    const names = FORMATS.filter(({ lossless }) => lossless).map(({ name }) => name)
     throw new UsageError(`${to.name} cannot carry the numbers of events: with --number, write ${names.join(' or ')}`)
   }
   const input = inputOperand(args)
