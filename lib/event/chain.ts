@@ -1,4 +1,5 @@
 import type { EventBatch } from './batch.js'
+import { checkOptions } from './options.js'
 import { recycle } from './recycle.js'
 import type { Stage } from './stage.js'
 
@@ -20,6 +21,7 @@ export function chain<In, Out>(
   second: Stage<EventBatch, Out>,
   options?: ChainOptions,
 ): Stage<In, Out> {
+  checkOptions(options, { recycle: true }, 'chain')
   return new Chain(first, second, options?.recycle ?? false)
 }
 

@@ -1,5 +1,7 @@
 import type { FieldName, KindName } from './fields.js'
 import type { Carried } from '../kernel/losses.js'
+import { show } from './field-value.js'
+import { checkOptions, type OptionNames } from './options.js'
 import type { Decoder, Encoder } from './stage.js'
 
 /** What a program or person can set on a decoder or encoder; commands make their flags from it. */
@@ -44,6 +46,8 @@ export interface FormatTraits {
   readonly binary: boolean
   readonly decodeOptions: Readonly<Record<string, OptionSpec>>
   readonly encodeOptions: Readonly<Record<string, OptionSpec>>
+  /** Options of the decoder and the encoder that programs alone set, and which are in neither of these. */
+  readonly programOptions?: readonly string[]
 }
 
 /** A trace format: the one thing that programs, sniffing and documents need to know of it. */
@@ -78,4 +82,56 @@ export interface WritableFormat<
 /** Whether a format can be written. */
 export function isWritable(format: Format): format is WritableFormat {
   return 'encoder' in format
+}
+
+/** The names of the options that every encoder has. */
+export const ENCODE_OPTIONS: OptionNames<EncodeOptions> = { strict: true, window: true }
+
+/**
+ * Checks options for the decoder of a format, without loading it.
+ * @param of what messages call the decoder, such as `mtrc.decode()`
+ * @throws RangeError for an unknown option or value; TypeError when the options are not an object
+ */
+export function checkDecodeOptions(traits: FormatTraits, options: object | undefined, of: string): void {
+  checkSpecs(traits.decodeOptions, traits.programOptions ?? [], options, of)
+}
+
+/** The same for the encoder of a format. */
+export function checkEncodeOptions(traits: FormatTraits, options: object | undefined, of: string): void {
+  checkSpecs(traits.encodeOptions, [...(traits.programOptions ?? []), ...Object.keys(ENCODE_OPTIONS)], options, of)
+}
+
+function checkSpecs(
+  specs: Readonly<Record<string, OptionSpec>>,
+  more: readonly string[],
+  options: object | undefined,
+  of: string,
+): void {
+  checkOptions<object>(options, { ...specs, ...Object.fromEntries(more.map((name) => [name, true])) }, of)
+  for (const [name, value] of Object.entries(options ?? {})) {
+    const spec = specs[name]
+    if (spec === undefined || value === undefined) continue
+    const isKnown =
+      spec.value === undefined ? typeof value === 'boolean' : (spec.values?.includes(String(value)) ?? true)
+    if (!isKnown)
+      throw new RangeError(
+        `${of}: the option ${JSON.stringify(name)} must be ${spec.values?.join(', ') ?? 'true or false'}, not ${show(value)}`,
+      )
+  }
+}
+
+/** A format whose decoder and encoder refuse options that do not exist. */
+export function checked<D extends object, E extends object>(format: WritableFormat<D, E>): WritableFormat<D, E> {
+  const { name } = format
+  return {
+    ...format,
+    decoder(options) {
+      checkDecodeOptions(format, options, `the decoder of ${name}`)
+      return format.decoder(options)
+    },
+    encoder(options) {
+      checkEncodeOptions(format, options, `the encoder of ${name}`)
+      return format.encoder(options)
+    },
+  }
 }

@@ -1,4 +1,5 @@
 import type { Transform } from 'node:stream'
+import { checkOptions } from '../event/options.js'
 import { byteStream } from './generator.js'
 
 /**
@@ -6,6 +7,7 @@ import { byteStream } from './generator.js'
  * its end: what is inside may be a format that cannot tell by itself that it was cut.
  */
 export function gzip(options: { level?: number } = {}): Transform {
+  checkOptions(options, { level: true }, 'gzip')
   return byteStream('gzip()', async function* (source) {
     const { constants, createGzip } = await import('node:zlib')
     const deflate = createGzip({ level: options.level ?? constants.Z_DEFAULT_COMPRESSION })

@@ -6,6 +6,7 @@ import { chain } from '../event/chain.js'
 import { TraceError } from '../event/error.js'
 import type { Stage } from '../event/stage.js'
 import type { Format } from '../event/format.js'
+import { checkOptions, type OptionNames } from '../event/options.js'
 import { counted } from './counter.js'
 import { UpToCut, upToCut } from './cut.js'
 import { byteStream, peek, runStage, type Peeked } from './generator.js'
@@ -48,12 +49,23 @@ export interface DecodeAnyOptions extends ReadOptions {
   onCut?: (error: TraceError) => void
 }
 
+const OPTIONS: OptionNames<DecodeAnyOptions> = {
+  recycle: true,
+  through: true,
+  format: true,
+  path: true,
+  decode: true,
+  onFormat: true,
+  onCut: true,
+}
+
 /**
  * A Transform from the bytes of any format (inflated) to events. Emits `warning` with a text, and `events` with the
  * number of events of each batch.
  * @throws TraceError (as the stream's error) ERR_TRACE_UNKNOWN_FORMAT when the first bytes fit no format
  */
 export function decodeAny(options: DecodeAnyOptions = {}): Transform {
+  checkOptions(options, OPTIONS, 'decodeAny')
   return byteStream('decodeAny()', (source, stream) => decodeBytes(source, options, stream, counted(stream, options)))
 }
 

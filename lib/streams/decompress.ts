@@ -4,6 +4,7 @@ import type { Transform } from 'node:stream'
 import type { ZlibSync } from '../compression/gunzip.js'
 import { isGzip, isZip, MAGIC_BYTES } from '../compression/magic.js'
 import type { TraceError } from '../event/error.js'
+import { checkOptions, type OptionNames } from '../event/options.js'
 import { upToCut } from './cut.js'
 import { byteStream, peek, runStage } from './generator.js'
 
@@ -37,12 +38,15 @@ export interface DecompressOptions {
   onCut?: (error: TraceError) => void
 }
 
+const OPTIONS: OptionNames<DecompressOptions> = { inflater: true, onCut: true }
+
 /**
  * Inflates gzip (any number of members) and zip (the first file in the archive); all other bytes pass unchanged.
  * A cut or corrupt archive is a `TraceError` whose offset is that in the compressed bytes, after all that could be
  * inflated was read.
  */
 export function decompress(options: DecompressOptions = {}): Transform {
+  checkOptions(options, OPTIONS, 'decompress')
   return byteStream('decompress()', (source, stream) => inflate(source, options, stream))
 }
 

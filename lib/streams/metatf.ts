@@ -3,6 +3,7 @@ import type { Transform } from 'node:stream'
 import { chain } from '../event/chain.js'
 import { malformed, TraceError } from '../event/error.js'
 import { showText } from '../event/show-text.js'
+import { checkOptions, type OptionNames } from '../event/options.js'
 import type { Format } from '../event/format.js'
 import { announcementOf, isTelling, type Announcement } from '../metatf/dtd-name.js'
 import { FORMAT } from '../metatf/binary/layout.js'
@@ -29,6 +30,15 @@ export interface MetaTfOptions extends ReadOptions {
   readonly decode?: BinaryDecodeOptions
 }
 
+const OPTIONS: OptionNames<MetaTfOptions> = {
+  path: true,
+  dtd: true,
+  folders: true,
+  decode: true,
+  recycle: true,
+  through: true,
+}
+
 /** How a trace is read, as it turned out. */
 export interface MetaTf {
   readonly format: Format
@@ -45,6 +55,7 @@ export interface MetaTf {
  * @throws TraceError (as the stream's error), or a DtdError
  */
 export function decodeMetaTf(options: MetaTfOptions): Transform {
+  checkOptions(options, OPTIONS, 'decodeMetaTf')
   return byteStream('decodeMetaTf()', async function* (source, stream) {
     const { head, whole, failure } = await peek(source, isTelling)
     const { format, decode, close } = recognise(head, options, failure)

@@ -2,6 +2,7 @@ import { tmpdir } from 'node:os'
 import type { Transform } from 'node:stream'
 import { BATCH_EVENTS, EventBatch } from '../event/batch.js'
 import type { TraceHeader } from '../event/header.js'
+import { checkOptions, type OptionNames } from '../event/options.js'
 import { SORT_MEMORY, type OrderField } from '../transforms/choices.js'
 import { HeldEvents, type KeyedBatch } from '../order/held-events.js'
 import { Interleaver } from '../order/interleave.js'
@@ -33,6 +34,8 @@ export interface SortOptions {
   readonly folder?: string
 }
 
+const OPTIONS: OptionNames<SortOptions> = { by: true, memory: true, folder: true }
+
 /**
  * A Transform of `EventBatch` objects that puts the events of each trace in the order of a field: an external merge
  * sort, so a trace may be larger than the memory. Equal values keep their order. Events without the field stay behind
@@ -41,6 +44,7 @@ export interface SortOptions {
  * the field.
  */
 export function sort(options: SortOptions): Transform {
+  checkOptions(options, OPTIONS, 'sort')
   return eventStream('sort()', async function* (source, stream) {
     const held = new HeldEvents()
     let sorter: TraceSorter | undefined

@@ -1,4 +1,5 @@
 import { pipeline, Readable, Writable, type Transform } from 'node:stream'
+import { checkOptions } from '../event/options.js'
 import { FIELD_NAMES } from '../formats/hatf/layout.js'
 import { Joiner } from '../formats/hatf/split/join.js'
 import { Separator } from '../formats/hatf/split/separate.js'
@@ -190,6 +191,7 @@ export function joinStream(
   streams: Readonly<Partial<Record<HatfField, Readable>>>,
   options: { encoded?: boolean } = {},
 ): Transform {
+  checkOptions(options, { encoded: true }, 'joinStream')
   const fields = FIELD_NAMES.filter((name) => streams[name] !== undefined)
   const sources = fields.map((name) => streams[name] as Readable)
   // An error that comes before the stream is read must wait until it is.

@@ -4,6 +4,7 @@ import { gzipSync } from 'node:zlib'
 import { isEventBatch, type EventBatch } from '../event/batch.js'
 import { EventCollector } from '../event/collector.js'
 import { TraceError } from '../event/error.js'
+import { checkOptions, type OptionNames } from '../event/options.js'
 import { recycle } from '../event/recycle.js'
 import type { Encoder } from '../event/stage.js'
 import type { TraceEvent } from '../event/trace-event.js'
@@ -35,6 +36,19 @@ export interface SplitFilesOptions extends PartitionOptions {
   recycle?: boolean
 }
 
+const OPTIONS: OptionNames<SplitFilesOptions> = {
+  by: true,
+  shards: true,
+  lifetimes: true,
+  number: true,
+  path: true,
+  encoder: true,
+  gzip: true,
+  maxOpen: true,
+  maxFiles: true,
+  recycle: true,
+}
+
 interface Part {
   path: string
   encoder: Encoder
@@ -61,7 +75,9 @@ export class SplitFiles extends Writable {
 
   constructor(private readonly options: SplitFilesOptions) {
     super({ objectMode: true, highWaterMark: 1 })
-    this.partitioner = new Partitioner(options)
+    checkOptions(options, OPTIONS, 'SplitFiles')
+    const { path: _p, encoder: _e, gzip: _g, maxOpen: _o, maxFiles: _f, recycle: _r, ...partition } = options
+    this.partitioner = new Partitioner(partition)
   }
 
   /** What the encoders left out in all files together. */

@@ -2,6 +2,7 @@ import type { EventBatch, U64FieldName } from '../event/batch.js'
 import { selectRows } from '../kernel/select.js'
 import { ALL_FIELDS, FIELDS, fieldSet, type ApiName, type KindName } from '../event/fields.js'
 import { NO_HEADER, withMarks, type TraceHeader } from '../event/header.js'
+import { checkOptions, type OptionNames } from '../event/options.js'
 import type { BatchTransform } from '../event/stage.js'
 import { hasFrame, hasValue, isApi, isKind, isNamed, isNumbered, onCpu, type Criterion } from './predicates/criteria.js'
 import { Lifetimes } from '../blocks/lifetimes.js'
@@ -49,25 +50,25 @@ export interface FilterOptions {
   readonly lifetimes?: boolean
 }
 
-const OPTIONS: ReadonlySet<string> = new Set<keyof FilterOptions>([
-  'thread',
-  'process',
-  'heap',
-  'cpu',
-  'kind',
-  'api',
-  'size',
-  'address',
-  'time',
-  'events',
-  'function',
-  'file',
-  'module',
-  'type',
-  'stack',
-  'invert',
-  'lifetimes',
-])
+const OPTIONS: OptionNames<FilterOptions> = {
+  thread: true,
+  process: true,
+  heap: true,
+  cpu: true,
+  kind: true,
+  api: true,
+  size: true,
+  address: true,
+  time: true,
+  events: true,
+  function: true,
+  file: true,
+  module: true,
+  type: true,
+  stack: true,
+  invert: true,
+  lifetimes: true,
+}
 
 /** Options that leave blocks whole: all events of a block are in one process. */
 const KEEPS_BLOCKS: ReadonlySet<keyof FilterOptions> = new Set(['process', 'invert', 'lifetimes'])
@@ -100,8 +101,7 @@ export class Filter implements BatchTransform {
    *   or an empty range, or too many
    */
   constructor(options: FilterOptions = {}) {
-    const unknown = Object.keys(options).find((name) => !OPTIONS.has(name))
-    if (unknown !== undefined) throw new RangeError(`no such option: ${unknown} (there are ${[...OPTIONS].join(', ')})`)
+    checkOptions(options, OPTIONS, 'filter')
     this.criteria = criteriaOf(options)
     this.invert = options.invert ?? false
     this.lifetimes = options.lifetimes === true ? new Lifetimes() : undefined

@@ -3,6 +3,7 @@ import { U64Map } from '../bytes/u64-map.js'
 import { EventBatch, reviseBatch, type U64Column } from '../event/batch.js'
 import { FIELDS, Has, fieldSet, type FieldName } from '../event/fields.js'
 import { NO_HEADER, type TraceHeader } from '../event/header.js'
+import { checkOptions, type OptionNames } from '../event/options.js'
 import type { BatchTransform } from '../event/stage.js'
 import { StringTable } from '../event/strings.js'
 import type { EventFields } from '../event/trace-event.js'
@@ -24,6 +25,15 @@ export interface MapOptions {
   readonly set?: EventFields
 }
 
+const OPTIONS: OptionNames<MapOptions> = {
+  expression: true,
+  rebase: true,
+  anonymise: true,
+  numberThreads: true,
+  drop: true,
+  set: true,
+}
+
 /** How to hide what a trace reveals about the program and the machine it comes from. */
 export interface AnonymiseOptions {
   /** The secret. The same key gives the same replacements in every run. Anyone who has the key can test guesses. */
@@ -39,6 +49,8 @@ export interface AnonymiseOptions {
    */
   readonly names?: boolean
 }
+
+const ANONYMISE: OptionNames<AnonymiseOptions> = { key: true, addresses: true, names: true }
 
 const NAME_FIELDS = ['function', 'file', 'type', 'text', 'module'] as const
 const NAMES = fieldSet(...NAME_FIELDS, 'stack')
@@ -66,6 +78,9 @@ export class Mapper implements BatchTransform {
 
   /** @throws ExpressionError when the expression does not compile; RangeError when an option's value does not fit */
   constructor(options: MapOptions = {}) {
+    checkOptions(options, OPTIONS, 'map')
+    checkOptions(options.anonymise, ANONYMISE, 'map: anonymise')
+    checkOptions(options.rebase, { from: true, to: true }, 'map: rebase')
     const { expression, rebase, anonymise, numberThreads, drop = [], set = {} } = options
     if (expression !== undefined) {
       this.evaluator = new Evaluator(typeof expression === 'string' ? compileExpression(expression) : expression)

@@ -2,6 +2,7 @@ import { BATCH_STRING_BYTES, EventBatch } from '../event/batch.js'
 import { malformed } from '../event/error.js'
 import { fieldSet, Has } from '../event/fields.js'
 import { lacksEvents, NO_HEADER, withMarks, type TraceHeader } from '../event/header.js'
+import { checkOptions, type OptionNames } from '../event/options.js'
 import { MERGE_WINDOW } from './choices.js'
 import { Interleaver } from '../order/interleave.js'
 import { OrderAudit, orderWarnings, type MergeOrder, type OrderStatistics } from '../order/order-audit.js'
@@ -33,6 +34,8 @@ export interface MergeOptions {
    */
   readonly window?: number
 }
+
+const OPTIONS: OptionNames<MergeOptions> = { by: true, window: true }
 
 const HAS_INDEX = Has.index
 const HAS_SEQUENCE = Has.sequence
@@ -75,7 +78,9 @@ export class Merger {
    * @param names of the inputs, for messages
    * @param options `by` is the field that gives the order
    */
-  constructor(names: readonly string[], { by, window }: MergeOptions) {
+  constructor(names: readonly string[], options: MergeOptions) {
+    checkOptions(options, OPTIONS, 'merge')
+    const { by, window } = options
     const origin: SequenceOrigin = {}
     this.inputs = names.map((name) => ({
       name,

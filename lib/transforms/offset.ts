@@ -1,6 +1,7 @@
 import { HI, LO } from '../bytes/u64.js'
 import { reviseBatch, type EventBatch } from '../event/batch.js'
 import { Has } from '../event/fields.js'
+import { checkOptions, type OptionNames } from '../event/options.js'
 import type { BatchTransform } from '../event/stage.js'
 
 const HAS_THREAD = Has.thread
@@ -16,6 +17,8 @@ export interface OffsetOptions {
   readonly defaultProcess?: bigint
 }
 
+const OPTIONS: OptionNames<OffsetOptions> = { thread: true, process: true, defaultProcess: true }
+
 /**
  * Shifts the thread and process ids of a trace, so that they do not clash with those of the traces it is merged with.
  */
@@ -25,7 +28,9 @@ export class Offset implements BatchTransform {
   private readonly defaultProcess: bigint | undefined
   private batch: EventBatch | null = null
 
-  constructor({ thread = 0n, process = 0n, defaultProcess }: OffsetOptions) {
+  constructor(options: OffsetOptions) {
+    checkOptions(options, OPTIONS, 'Offset')
+    const { thread = 0n, process = 0n, defaultProcess } = options
     this.thread = BigInt.asUintN(64, thread)
     this.process = BigInt.asUintN(64, process)
     this.defaultProcess = defaultProcess === undefined ? undefined : BigInt.asUintN(64, defaultProcess)

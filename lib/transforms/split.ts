@@ -2,6 +2,7 @@ import { HI, LO } from '../bytes/u64.js'
 import { U64Map } from '../bytes/u64-map.js'
 import type { EventBatch } from '../event/batch.js'
 import { APIS, fieldSet, Has, KINDS } from '../event/fields.js'
+import { checkOptions, type OptionNames } from '../event/options.js'
 import { PARTITIONS, type Partition } from './choices.js'
 import { Lifetimes, type LabelByKey } from '../blocks/lifetimes.js'
 import { MissingFields } from './missing-fields.js'
@@ -23,6 +24,8 @@ export interface PartitionOptions {
    */
   readonly number?: boolean
 }
+
+const OPTIONS: OptionNames<PartitionOptions> = { by: true, shards: true, lifetimes: true, number: true }
 
 /** Events that have the same key. */
 export interface Part {
@@ -71,7 +74,9 @@ export class Partitioner {
   private ends = new Uint32Array(16)
 
   /** @throws RangeError on an unknown way to divide, or a number of shards that is not from 1 to 65536 */
-  constructor({ by, shards = 2, lifetimes = false, number = false }: PartitionOptions) {
+  constructor(options: PartitionOptions) {
+    checkOptions(options, OPTIONS, 'split')
+    const { by, shards = 2, lifetimes = false, number = false } = options
     if (!PARTITIONS.includes(by)) throw new RangeError(`cannot divide by '${by}' (but by ${PARTITIONS.join(', ')})`)
     if (!Number.isInteger(shards) || shards < 1 || shards > 65_536) {
       throw new RangeError(`not a number of shards from 1 to 65536: ${shards}`)

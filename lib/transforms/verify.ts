@@ -3,6 +3,7 @@ import { HI, LO, WORD } from '../bytes/u64.js'
 import { BATCH_EVENTS, type EventBatch } from '../event/batch.js'
 import { Has } from '../event/fields.js'
 import type { TraceHeader } from '../event/header.js'
+import { checkOptions, type OptionNames } from '../event/options.js'
 import type { FaultName } from './choices.js'
 import type { BlockKeys } from '../blocks/block-keys.js'
 import { BlockEffect } from '../blocks/block-effect.js'
@@ -38,6 +39,8 @@ export interface VerifyOptions {
   /** How many places of each fault are kept. Default 10. */
   readonly places?: number
 }
+
+const OPTIONS: OptionNames<VerifyOptions> = { allow: true, maxSize: true, places: true }
 
 /**
  * The ends of the block that an event begins, in its address space: for checks of size and overlap. Used by one event
@@ -123,6 +126,7 @@ export class Verifier {
   private sequence: number | undefined
 
   constructor(options: VerifyOptions = {}) {
+    checkOptions(options, OPTIONS, 'verify')
     this.allowed = new Set(options.allow)
     this.extent = new Extent(options.maxSize ?? MAX_SIZE)
     this.places = options.places ?? 10

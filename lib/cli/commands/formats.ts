@@ -66,8 +66,7 @@ export const glibcMtraceDecode = decodeCommand(glibcMtrace, {
 })
 
 export const glibcMtraceEncode = encodeCommand(glibcMtrace, {
-  description:
-    `${ANY_INPUT}What glibc wrote comes back byte for byte, and glibc's script mtrace reads what is written. Functions whose names have blanks or parentheses have no place.`,
+  description: `${ANY_INPUT}What glibc wrote comes back byte for byte, and glibc's script mtrace reads what is written. Functions whose names have blanks or parentheses have no place.`,
   memory: CONSTANT,
   examples: [
     {

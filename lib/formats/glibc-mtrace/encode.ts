@@ -1,9 +1,10 @@
 import { ascii, LF, SPACE } from '../../bytes/ascii.js'
 import { HI, LO, writeHex } from '../../bytes/u64.js'
-import type { EncodeOptions } from '../../event/format.js'
+import { ENCODE_OPTIONS, type EncodeOptions } from '../../event/format.js'
 import type { EventBatch, U64Column } from '../../event/batch.js'
 import { Has, Kind, Outcome } from '../../event/fields.js'
 import type { TraceHeader } from '../../event/header.js'
+import { checkOptions } from '../../event/options.js'
 import { Losses } from '../../kernel/losses.js'
 import { LineEncoder } from '../line-encoder.js'
 import { Parts, reallocParts } from '../realloc.js'
@@ -37,6 +38,7 @@ export class MtraceEncoder extends LineEncoder {
   /** @param options `strict` makes the first loss an error */
   constructor(options: EncodeOptions = {}) {
     super()
+    checkOptions(options, ENCODE_OPTIONS, 'MtraceEncoder')
     this.losses = new Losses(NAME, CARRIED, options.strict)
   }
 

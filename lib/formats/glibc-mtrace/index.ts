@@ -1,4 +1,4 @@
-import type { EncodeOptions, WritableFormat } from '../../event/format.js'
+import { checked, type EncodeOptions, type WritableFormat } from '../../event/format.js'
 import { MtraceDecoder } from './decode.js'
 import { MtraceEncoder } from './encode.js'
 import { CARRIED } from './layout.js'
@@ -9,11 +9,11 @@ export { MtraceDecoder } from './decode.js'
 export { MtraceEncoder } from './encode.js'
 
 /** What glibc's mtrace writes to the file that MALLOC_TRACE names. */
-export const glibcMtrace: WritableFormat = {
+export const glibcMtrace: WritableFormat = checked({
   ...traits,
   carried: CARRIED,
   writtenAs: { existing: ['alloc'] },
   sniff,
   decoder: () => new MtraceDecoder(),
   encoder: (options?: EncodeOptions) => new MtraceEncoder(options),
-}
+})

@@ -3,6 +3,7 @@ import { BATCH_STRING_BYTES, EventBatch } from '../../event/batch.js'
 import { malformed, truncated, type TraceError } from '../../event/error.js'
 import { FIELDS, Has, Kind } from '../../event/fields.js'
 import type { TraceHeader } from '../../event/header.js'
+import { checkOptions, type OptionNames } from '../../event/options.js'
 import type { Decoder } from '../../event/stage.js'
 import { StringTable } from '../../event/strings.js'
 import { carryEvents } from './carry.js'
@@ -16,6 +17,9 @@ export interface HatfDecodeOptions {
   /** Remove the alloc and free records that are part of a realloc, so that they do not count twice. Default true. */
   fold?: boolean
 }
+
+/** The names of these options. */
+export const DECODE_OPTIONS: OptionNames<HatfDecodeOptions> = { fold: true }
 
 const HAS_ATTRIBUTES = Has.attributes
 const HAS_TEXT = Has.text
@@ -61,6 +65,7 @@ export class HatfDecoder implements Decoder {
   private isOver = false
 
   constructor(options: HatfDecodeOptions = {}) {
+    checkOptions(options, DECODE_OPTIONS, 'HatfDecoder')
     this.fold = options.fold ?? true
   }
 

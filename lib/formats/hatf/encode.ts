@@ -6,6 +6,7 @@ import type { EventBatch } from '../../event/batch.js'
 import type { Encoder } from '../../event/stage.js'
 import { KERNEL_EVENTS } from '../../kernel/load.js'
 import type { EncodeOptions } from '../../event/format.js'
+import { checkOptions, type OptionNames } from '../../event/options.js'
 import { Attachments } from './attachments.js'
 import { headerComment } from './extras.js'
 import { hatfKernel, KernelState, Todo } from './kernel.js'
@@ -26,6 +27,20 @@ export interface HatfEncodeOptions extends EncodeOptions, StrategyOptions {
    * choosing layouts. That takes fewer bytes, and the result does not depend on how events are divided into batches.
    */
   latency?: boolean
+}
+
+const OPTIONS: OptionNames<HatfEncodeOptions> = {
+  strict: true,
+  window: true,
+  preset: true,
+  sizeEncoding: true,
+  addressEncoding: true,
+  threadEncoding: true,
+  heapEncoding: true,
+  timeEncoding: true,
+  attributesEncoding: true,
+  attributes: true,
+  latency: true,
 }
 
 const ALL_CARRIED: Carried = Object.fromEntries(KINDS.map((kind) => [kind, ALL_FIELDS]))
@@ -60,6 +75,7 @@ export class HatfEncoder implements Encoder {
 
   /** @throws RangeError when the options name an unknown preset or strategy */
   constructor(options: HatfEncodeOptions = {}) {
+    checkOptions(options, OPTIONS, 'HatfEncoder')
     const strategies = strategiesOf(options)
     this.state = new KernelState(this.kernel, (run) => configure(run, strategies))
     const window = Math.min(WINDOW_RECORDS, options.window ?? WINDOW_RECORDS)

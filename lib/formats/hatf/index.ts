@@ -1,4 +1,4 @@
-import type { WritableFormat } from '../../event/format.js'
+import { checked, type WritableFormat } from '../../event/format.js'
 import type { HatfDecodeOptions } from './decode.js'
 import { HatfEncoder, type HatfEncodeOptions } from './encode.js'
 import { CARRIED } from './layout.js'
@@ -33,7 +33,10 @@ export interface HatfFormatEncodeOptions extends HatfEncodeOptions {
 }
 
 /** HATF 1.0, the binary Heap Allocation Trace WritableFormat of Chilimbi, Jones and Zorn (ISMM 2000). */
-export const hatf: WritableFormat<HatfDecodeOptions, HatfFormatEncodeOptions> = {
+export const hatf: WritableFormat<HatfDecodeOptions, HatfFormatEncodeOptions> = checked<
+  HatfDecodeOptions,
+  HatfFormatEncodeOptions
+>({
   ...traits,
   carried: CARRIED,
   writtenAs: { existing: ['alloc'] },
@@ -49,4 +52,4 @@ export const hatf: WritableFormat<HatfDecodeOptions, HatfFormatEncodeOptions> = 
       ...(options.latency === true && { blockBytes: 1 }),
     })
   },
-}
+})

@@ -5,6 +5,7 @@ import { BATCH_EVENTS, BATCH_STRING_BYTES, EventBatch } from '../../event/batch.
 import { describe, limit, malformed, truncated, type TraceError, type TracePosition } from '../../event/error.js'
 import { Api, fieldSet, Has, Kind } from '../../event/fields.js'
 import type { TraceHeader } from '../../event/header.js'
+import { checkOptions, type OptionNames } from '../../event/options.js'
 import type { Decoder } from '../../event/stage.js'
 import { BadLines } from './bad-lines.js'
 import { Crawls } from './crawls.js'
@@ -46,6 +47,8 @@ export interface HeapmonDecodeOptions {
   skipBad?: boolean
 }
 
+const OPTIONS: OptionNames<HeapmonDecodeOptions> = { skipBad: true }
+
 /**
  * Decodes heap monitoring files. It only processes lines whose line feed has arrived, so no reader needs to check for
  * the end of the input: the line feed stops them all.
@@ -72,7 +75,9 @@ export class HeapmonDecoder implements Decoder {
   private unterminated = false
   private failure: TraceError | null = null
 
-  constructor({ skipBad = false }: HeapmonDecodeOptions = {}) {
+  constructor(options: HeapmonDecodeOptions = {}) {
+    checkOptions(options, OPTIONS, 'HeapmonDecoder')
+    const { skipBad = false } = options
     if (skipBad) this.bad = new BadLines(this.warnings)
   }
 

@@ -5,6 +5,7 @@ import { Api, APIS, Has, Kind } from '../../event/fields.js'
 import type { TraceHeader } from '../../event/header.js'
 import { Losses } from '../../kernel/losses.js'
 import type { EncodeOptions } from '../../event/format.js'
+import { checkOptions, type OptionNames } from '../../event/options.js'
 import { LineEncoder } from '../line-encoder.js'
 import { Parts, reallocParts } from '../realloc.js'
 import { CARRIED, DEFAULT_LAYOUT, DEL, layoutOf, NAME, OLD, TITLES, WIDTHS, type HeapmonLayout } from './layout.js'
@@ -41,6 +42,8 @@ export interface HeapmonEncodeOptions extends EncodeOptions {
   separator?: HeapmonLayout['separator']
 }
 
+const OPTIONS: OptionNames<HeapmonEncodeOptions> = { strict: true, window: true, titles: true, separator: true }
+
 /** Encodes events as heap monitoring text in canonical form. */
 export class HeapmonEncoder extends LineEncoder {
   readonly losses: Losses
@@ -54,6 +57,7 @@ export class HeapmonEncoder extends LineEncoder {
   private timeHi = 0
 
   constructor(options: HeapmonEncodeOptions = {}) {
+    checkOptions(options, OPTIONS, 'HeapmonEncoder')
     super()
     this.options = options
     this.losses = new Losses(NAME, CARRIED, options.strict)

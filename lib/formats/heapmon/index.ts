@@ -1,4 +1,4 @@
-import type { WritableFormat } from '../../event/format.js'
+import { checked, type WritableFormat } from '../../event/format.js'
 import { HeapmonDecoder, type HeapmonDecodeOptions } from './decode.js'
 import { HeapmonEncoder, type HeapmonEncodeOptions } from './encode.js'
 import { CARRIED } from './layout.js'
@@ -10,11 +10,11 @@ export { HeapmonEncoder, type HeapmonEncodeOptions } from './encode.js'
 export type { HeapmonLayout } from './layout.js'
 
 /** Taligent's heap monitoring files: text, one event per line, with types and stack crawls. */
-export const heapmon: WritableFormat<HeapmonDecodeOptions, HeapmonEncodeOptions> = {
+export const heapmon: WritableFormat<HeapmonDecodeOptions, HeapmonEncodeOptions> = checked({
   ...traits,
   carried: CARRIED,
   writtenAs: { realloc: ['free', 'alloc'] },
   sniff,
   decoder: (options) => new HeapmonDecoder(options),
   encoder: (options) => new HeapmonEncoder(options),
-}
+})

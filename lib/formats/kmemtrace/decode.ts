@@ -1,6 +1,7 @@
 import { Input } from '../../bytes/input.js'
 import type { EventBatch } from '../../event/batch.js'
 import { describe, malformed, truncated, type TracePosition } from '../../event/error.js'
+import { checkOptions, type OptionNames } from '../../event/options.js'
 import type { Decoder } from '../../event/stage.js'
 import { ZERO_GROUP, detectLayout } from './detect.js'
 import { FORMAT, LAYOUTS, coreSize, headerOf, type KmemtraceLayout } from './layout.js'
@@ -15,6 +16,8 @@ export interface KmemtraceDecodeOptions {
   /** The CPU whose file this is. Every event of a `relay` stream then has it; `ftrace` records say it themselves. */
   cpu?: number
 }
+
+const OPTIONS: OptionNames<KmemtraceDecodeOptions> = { layout: true, byteOrder: true, cpu: true }
 
 /** kmemtrace's binary records to events: one per-CPU file, or anything that was put one behind the other. */
 export class KmemtraceDecoder implements Decoder {
@@ -36,6 +39,7 @@ export class KmemtraceDecoder implements Decoder {
   private fault: Error | undefined
 
   constructor(private readonly options: KmemtraceDecodeOptions = {}) {
+    checkOptions(options, OPTIONS, 'KmemtraceDecoder')
     const { layout, byteOrder } = options
     const among = layout === undefined ? LAYOUTS : LAYOUTS.filter((one) => one.layout === layout)
     this.layouts = byteOrder === undefined ? among : among.filter((one) => one.byteOrder === byteOrder)

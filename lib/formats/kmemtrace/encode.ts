@@ -4,6 +4,7 @@ import type { TraceHeader } from '../../event/header.js'
 import { Losses } from '../../kernel/losses.js'
 import type { Encoder } from '../../event/stage.js'
 import type { EncodeOptions } from '../../event/format.js'
+import { checkOptions, type OptionNames } from '../../event/options.js'
 import { DEFAULT_LAYOUT, FORMAT, carriedBy, layoutFor, type KmemtraceLayout } from './layout.js'
 import { Lowering } from './lower.js'
 import { RecordWriter } from './write.js'
@@ -20,6 +21,15 @@ export interface KmemtraceEncodeOptions extends EncodeOptions {
   cpu?: number
 }
 
+const OPTIONS: OptionNames<KmemtraceEncodeOptions> = {
+  strict: true,
+  window: true,
+  layout: true,
+  byteOrder: true,
+  wordSize: true,
+  cpu: true,
+}
+
 /** Events to kmemtrace's binary records: one stream, such as one per-CPU file. */
 export class KmemtraceEncoder implements Encoder {
   readonly losses: Losses
@@ -34,6 +44,7 @@ export class KmemtraceEncoder implements Encoder {
   private fault: unknown
 
   constructor(private readonly options: KmemtraceEncodeOptions = {}) {
+    checkOptions(options, OPTIONS, 'KmemtraceEncoder')
     const carried = carriedBy(options.layout ?? DEFAULT_LAYOUT.layout, options.cpu !== undefined)
     this.losses = new Losses(FORMAT, carried, options.strict)
   }

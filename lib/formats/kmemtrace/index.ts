@@ -1,4 +1,4 @@
-import type { WritableFormat } from '../../event/format.js'
+import { checked, type WritableFormat } from '../../event/format.js'
 import { KmemtraceDecoder, type KmemtraceDecodeOptions } from './decode.js'
 import { sniff } from './detect.js'
 import { KmemtraceEncoder, type KmemtraceEncodeOptions } from './encode.js'
@@ -6,7 +6,7 @@ import { DEFAULT_LAYOUT, carriedBy } from './layout.js'
 import { traits } from './traits.js'
 
 /** kmemtrace: the Linux kernel's own allocations, as its tracer of 2008 to 2010 wrote them per CPU. */
-export const kmemtrace: WritableFormat<KmemtraceDecodeOptions, KmemtraceEncodeOptions> = {
+export const kmemtrace: WritableFormat<KmemtraceDecodeOptions, KmemtraceEncodeOptions> = checked({
   ...traits,
   carried: carriedBy(DEFAULT_LAYOUT.layout, false),
   sometimes: {
@@ -17,7 +17,7 @@ export const kmemtrace: WritableFormat<KmemtraceDecodeOptions, KmemtraceEncodeOp
   sniff,
   decoder: (options) => new KmemtraceDecoder(options),
   encoder: (options) => new KmemtraceEncoder(options),
-}
+})
 
 export { KmemtraceDecoder, type KmemtraceDecodeOptions } from './decode.js'
 export { KmemtraceEncoder, type KmemtraceEncodeOptions } from './encode.js'

@@ -13,6 +13,7 @@ export const traits: FormatTraits = {
     layout: { ...LAYOUT, help: 'read records of this layout, whatever the first ones look like' },
     byteOrder: { ...ORDER, help: 'read records of this byte order, whatever the first ones look like' },
   },
+  programOptions: ['cpu'],
   encodeOptions: {
     layout: { ...LAYOUT, help: 'write records of this layout (default: as the trace, else relay)' },
     byteOrder: { ...ORDER, help: 'write records of this byte order (default: as the trace, else little)' },

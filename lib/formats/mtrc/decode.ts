@@ -2,6 +2,7 @@ import { Input } from '../../bytes/input.js'
 import { BATCH_EVENTS, EventBatch } from '../../event/batch.js'
 import { describe, malformed, truncated, type TracePosition } from '../../event/error.js'
 import type { TraceHeader } from '../../event/header.js'
+import { checkOptions, type OptionNames } from '../../event/options.js'
 import type { Decoder } from '../../event/stage.js'
 import { KERNEL_INPUT } from '../../kernel/input.js'
 import { failure, mtrcKernel, Stop, stringsOf, type MtrcKernel } from './kernel.js'
@@ -15,6 +16,8 @@ export interface MtrcDecodeOptions {
    */
   resolve?: boolean
 }
+
+const OPTIONS: OptionNames<MtrcDecodeOptions> = { resolve: true }
 
 /** At most this many warnings are kept. */
 const MAX_WARNINGS = 100
@@ -41,6 +44,7 @@ export class MtrcDecoder implements Decoder {
   private fault: Error | undefined
 
   constructor(options: MtrcDecodeOptions = {}) {
+    checkOptions(options, OPTIONS, 'MtrcDecoder')
     this.resolve = options.resolve ?? true
   }
 

@@ -6,7 +6,8 @@ import { NO_HEADER, type TraceHeader } from '../../event/header.js'
 import { Losses, type Carried } from '../../kernel/losses.js'
 import type { Encoder } from '../../event/stage.js'
 import { KERNEL_EVENTS } from '../../kernel/load.js'
-import type { EncodeOptions } from '../../event/format.js'
+import { ENCODE_OPTIONS, type EncodeOptions } from '../../event/format.js'
+import { checkOptions } from '../../event/options.js'
 import { mtrcKernel, tooManyBlocks } from './kernel.js'
 import { FORMAT, INTERNAL_TYPE, MAGIC, MAX_NAME, hasSources, layoutOf, writeHeader } from './layout.js'
 
@@ -76,6 +77,7 @@ export class MtrcEncoder implements Encoder {
   private fault: unknown
 
   constructor(options: EncodeOptions = {}) {
+    checkOptions(options, ENCODE_OPTIONS, 'MtrcEncoder')
     this.losses = new Losses(FORMAT, CARRIED, options.strict)
   }
 

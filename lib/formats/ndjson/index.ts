@@ -1,4 +1,4 @@
-import type { WritableFormat } from '../../event/format.js'
+import { checked, type WritableFormat } from '../../event/format.js'
 import { NdjsonDecoder } from './decode.js'
 import { NdjsonEncoder } from './encode.js'
 import { CARRIED } from './layout.js'
@@ -6,10 +6,10 @@ import { sniff } from './sniff.js'
 import { traits } from './traits.js'
 
 /** Events as lines of JSON: what travels between the commands, and what jq reads and writes. */
-export const ndjson: WritableFormat = {
+export const ndjson: WritableFormat = checked({
   ...traits,
   carried: CARRIED,
   sniff,
   decoder: () => new NdjsonDecoder(),
   encoder: () => new NdjsonEncoder(),
-}
+})

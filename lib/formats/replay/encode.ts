@@ -3,7 +3,8 @@ import { APIS, fieldNames, fieldSet, Kind } from '../../event/fields.js'
 import type { TraceHeader } from '../../event/header.js'
 import { Losses } from '../../kernel/losses.js'
 import { KERNEL_EVENTS } from '../../kernel/load.js'
-import type { EncodeOptions } from '../../event/format.js'
+import { ENCODE_OPTIONS, type EncodeOptions } from '../../event/format.js'
+import { checkOptions } from '../../event/options.js'
 import { LineEncoder } from '../line-encoder.js'
 import { replayKernel } from './kernel.js'
 import { CARRIED, FORM_FIELDS, NAME } from './layout.js'
@@ -39,6 +40,7 @@ export class ReplayEncoder extends LineEncoder {
   /** @param options `strict` makes the first loss an error */
   constructor(options: EncodeOptions = {}) {
     super()
+    checkOptions(options, ENCODE_OPTIONS, 'ReplayEncoder')
     this.losses = new Losses(NAME, CARRIED, options.strict)
   }
 

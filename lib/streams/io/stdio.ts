@@ -2,6 +2,7 @@ import { close, fstatSync, openSync, statSync, write, writeSync } from 'node:fs'
 import { Readable, Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { recycleChunk } from '../../bytes/chunks.js'
+import { checkOptions, type OptionNames } from '../../event/options.js'
 import { PipeSource } from './pipe-source.js'
 import { DescriptorSource } from './descriptor-source.js'
 
@@ -77,6 +78,8 @@ export interface DescriptorSinkOptions {
   blocking?: boolean
 }
 
+const OPTIONS: OptionNames<DescriptorSinkOptions> = { recycle: true, blocking: true }
+
 /**
  * Writes to a file descriptor, and loses nothing when it is destroyed: Node's own streams throw away what is queued
  * when the pipeline fails, but what came before a fault in a trace is sound and must arrive.
@@ -102,6 +105,7 @@ export class DescriptorSink extends Writable {
   ) {
     // With a mark of 1 the producer pauses after each chunk, so that only the chunk in hand is ever queued here.
     super({ highWaterMark: 1, decodeStrings: true })
+    checkOptions(options, OPTIONS, 'DescriptorSink')
   }
 
   override _write(chunk: Buffer, _encoding: BufferEncoding, done: (error?: Error | null) => void): void {

@@ -4,6 +4,7 @@ import { BATCH_EVENTS, EventBatch } from '../../event/batch.js'
 import { Api, Has, Kind } from '../../event/fields.js'
 import { gatherRows } from '../../event/gather.js'
 import type { TraceHeader } from '../../event/header.js'
+import { checkOptions, type OptionNames } from '../../event/options.js'
 import type { BatchTransform } from '../../event/stage.js'
 import type { FaultName } from '../choices.js'
 import { BlockEffect } from '../../blocks/block-effect.js'
@@ -44,6 +45,8 @@ export interface RepairOptions {
   /** Faults to ignore and leave as they are. */
   readonly allow?: readonly FaultName[]
 }
+
+const OPTIONS: OptionNames<RepairOptions> = { window: true, maxSize: true, allow: true }
 
 /** The words kept for each block: its start, the thread that allocated it, and whether that thread is known. */
 const [START_HI, START_LO, THREAD_HI, THREAD_LO, HAS_ALLOCATOR, WORDS] = [0, 1, 2, 3, 4, 5]
@@ -92,7 +95,9 @@ export class Repair implements BatchTransform {
   private added: EventBatch | undefined
 
   /** @throws RangeError when the window is not a positive number of events */
-  constructor({ window = 16_384, maxSize = MAX_SIZE, allow = [] }: RepairOptions = {}) {
+  constructor(options: RepairOptions = {}) {
+    checkOptions(options, OPTIONS, 'repair')
+    const { window = 16_384, maxSize = MAX_SIZE, allow = [] } = options
     if (!(window >= 1)) throw new RangeError(`the window must be at least 1, not ${window}`)
     this.allowed = new Set(allow)
     this.extent = new Extent(maxSize)

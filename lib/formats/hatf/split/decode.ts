@@ -1,7 +1,8 @@
 import type { EventBatch } from '../../../event/batch.js'
 import { malformed, type TraceError } from '../../../event/error.js'
+import { checkOptions } from '../../../event/options.js'
 import type { Decoder } from '../../../event/stage.js'
-import { HatfDecoder, type HatfDecodeOptions } from '../decode.js'
+import { DECODE_OPTIONS, HatfDecoder, type HatfDecodeOptions } from '../decode.js'
 import { Joiner } from './join.js'
 import { formOf } from './layout.js'
 import { Unpacker, type Part } from './unpack.js'
@@ -28,7 +29,9 @@ export class SplitDecoder implements Decoder {
   /** A fault, completed by the number of the first event that could not be read. */
   private fault: ((event: number) => TraceError) | undefined
 
-  constructor(private readonly options: HatfDecodeOptions = {}) {}
+  constructor(private readonly options: HatfDecodeOptions = {}) {
+    checkOptions(options, DECODE_OPTIONS, 'SplitDecoder')
+  }
 
   feed(chunk: Uint8Array): void {
     this.unpacker.feed(chunk)
@@ -143,7 +146,9 @@ export class EitherDecoder implements Decoder {
   /** The first bytes, until they show the form. */
   private head: Uint8Array = NOTHING
 
-  constructor(private readonly options: HatfDecodeOptions = {}) {}
+  constructor(private readonly options: HatfDecodeOptions = {}) {
+    checkOptions(options, DECODE_OPTIONS, 'EitherDecoder')
+  }
 
   feed(chunk: Uint8Array): void {
     if (this.decoder === undefined) this.begin(chunk, false)

@@ -1,7 +1,7 @@
 import type { EventBatch } from '../../../event/batch.js'
 import type { Losses } from '../../../kernel/losses.js'
 import type { Encoder } from '../../../event/stage.js'
-import { Packer, type PackOptions } from './pack.js'
+import { Packer, type PackOptions, splitOptions } from './pack.js'
 import { Separator } from './separate.js'
 
 /** Writes events as HATF in the single-file form. A block is written when it is full, so live input appears late. */
@@ -20,8 +20,8 @@ export class SplitEncoder implements Encoder {
     private readonly encoder: Encoder,
     options: PackOptions = {},
   ) {
-    this.separator = new Separator(options)
     this.packer = new Packer(options)
+    this.separator = new Separator(splitOptions(options))
   }
 
   get losses(): Losses {

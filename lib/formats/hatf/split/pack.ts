@@ -1,6 +1,7 @@
 import { crc32, deflateRawSync } from 'node:zlib'
 import { Sink } from '../../../bytes/sink.js'
 import { WORD } from '../../../bytes/u64.js'
+import { checkOptions, type OptionNames } from '../../../event/options.js'
 import type { Stage } from '../../../event/stage.js'
 import { writeWord } from '../layout.js'
 import {
@@ -30,6 +31,8 @@ export interface PackOptions extends SplitOptions {
   blockBytes?: number
 }
 
+const OPTIONS: OptionNames<PackOptions> = { fields: true, encoded: true, level: true, blockBytes: true }
+
 /** The window of a track's first block. */
 const NOTHING: Uint8Array = new Uint8Array(0)
 
@@ -53,13 +56,14 @@ export class Packer implements Stage<Piece, Uint8Array> {
 
   /** @throws RangeError on an invalid level or block size */
   constructor(options: PackOptions = {}) {
+    checkOptions(options, OPTIONS, 'options of split fields')
     this.level = options.level ?? 6
     if (!(this.level >= 0 && this.level <= 9)) throw new RangeError(`the level must be from 0 to 9, not ${this.level}`)
     this.blockBytes = options.blockBytes ?? BLOCK_BYTES
     if (!(this.blockBytes >= 1 && this.blockBytes <= MAX_BLOCK_BYTES)) {
       throw new RangeError(`a block must have from 1 to ${MAX_BLOCK_BYTES} bytes, not ${this.blockBytes}`)
     }
-    this.tracks = new Tracks(options)
+    this.tracks = new Tracks(splitOptions(options))
     this.sinks = Array.from({ length: this.tracks.count }, () => new Sink())
     this.windows = this.sinks.map(() => NOTHING)
   }
@@ -160,4 +164,9 @@ export function slide(window: Uint8Array, bytes: Uint8Array): Uint8Array {
   slid.set(kept)
   slid.set(bytes, kept.length)
   return slid
+}
+
+/** Those of the options that say which fields are split off. */
+export function splitOptions({ fields, encoded }: SplitOptions): SplitOptions {
+  return { ...(fields !== undefined && { fields }), ...(encoded !== undefined && { encoded }) }
 }

@@ -1,4 +1,5 @@
 import type { Input } from '../../../bytes/input.js'
+import { checkOptions, type OptionNames } from '../../../event/options.js'
 import { FieldStates } from '../fields.js'
 import { FIELD_COUNT, FIELD_NAMES, Field, HEAD, Interpretation, LAID_OUT_TAGS, Tag, metadataLength } from '../layout.js'
 
@@ -12,6 +13,8 @@ export interface SplitOptions {
   /** Separate bytes under any interpretation, not only plain values (interpretation none). Default false. */
   encoded?: boolean
 }
+
+const OPTIONS: OptionNames<SplitOptions> = { fields: true, encoded: true }
 
 /** The main track: tags, fields that are not separated, metadata and comments. The tracks of the fields follow. */
 export const MAIN = 0
@@ -67,7 +70,9 @@ export class Tracks {
   /** The track of attributes of variable length. Their length stays in the main track. */
   attributes = MAIN
 
-  constructor({ fields = ['address'], encoded = false }: SplitOptions = {}) {
+  constructor(options: SplitOptions = {}) {
+    checkOptions(options, OPTIONS, 'options of split fields')
+    const { fields = ['address'], encoded = false } = options
     this.names = FIELD_NAMES.filter((name) => fields.includes(name))
     this.count = 1 + this.names.length
     this.set = this.names.reduce((set, name) => set | (1 << Field[name]), 0)

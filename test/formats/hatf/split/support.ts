@@ -7,7 +7,7 @@ import {
   type Piece,
   type SplitOptions,
 } from '../../../../lib/formats/hatf/index.js'
-import { Packer, type PackOptions } from '../../../../lib/formats/hatf/split/pack.js'
+import { Packer, type PackOptions, splitOptions } from '../../../../lib/formats/hatf/split/pack.js'
 import { decodeAll, drive, slices } from '../../../support/drive.js'
 
 export const FIELDS: readonly HatfField[] = ['size', 'address', 'time', 'thread', 'heap', 'attributes']
@@ -49,7 +49,7 @@ export function join(tracks: readonly Uint8Array[], options?: SplitOptions, size
 
 /** A HATF stream in the single-file form, in blocks of about `perBlock` bytes or more. */
 export function packBytes(bytes: Uint8Array, perBlock: number, options: PackOptions = {}): Uint8Array {
-  const separator = new Separator(options)
+  const separator = new Separator(splitOptions(options))
   const packer = new Packer({ ...options, blockBytes: 1 })
   const out: Uint8Array[] = []
   for (const slice of slices(bytes, perBlock)) {

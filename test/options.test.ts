@@ -1,0 +1,121 @@
+import { expect, describe, test } from 'vitest'
+import { chain } from '../lib/event/chain.js'
+import { isWritable } from '../lib/event/format.js'
+import {
+  EitherDecoder,
+  HatfDecoder,
+  HatfEncoder,
+  Joiner,
+  Separator,
+  SplitDecoder,
+  SplitEncoder,
+} from '../lib/formats/hatf/index.js'
+import { HeapmonDecoder, HeapmonEncoder } from '../lib/formats/heapmon/index.js'
+import { KmemtraceDecoder, KmemtraceEncoder } from '../lib/formats/kmemtrace/index.js'
+import { MtrcDecoder, MtrcEncoder } from '../lib/formats/mtrc/index.js'
+import { NdjsonDecoder } from '../lib/formats/ndjson/decode.js'
+import { NdjsonEncoder } from '../lib/formats/ndjson/encode.js'
+import { ReplayEncoder } from '../lib/formats/replay/encode.js'
+import { gzip } from '../lib/streams/compress.js'
+import { decodeAny } from '../lib/streams/decode.js'
+import { decompress } from '../lib/streams/decompress.js'
+import { DescriptorSink } from '../lib/streams/io/stdio.js'
+import { openTrace } from '../lib/streams/io/source.js'
+import { concatInputs, mergeInputs } from '../lib/streams/merge.js'
+import { decodeMetaTf } from '../lib/streams/metatf.js'
+import { sort } from '../lib/streams/sort.js'
+import { HatfSplitter, joinStream } from '../lib/streams/split-addresses.js'
+import { SplitFiles } from '../lib/streams/split-files.js'
+import { decoderStream, encoderStream, transformStream } from '../lib/streams/stage.js'
+import { Filter } from '../lib/transforms/filter.js'
+import { Mapper } from '../lib/transforms/map.js'
+import { Merger } from '../lib/transforms/merge.js'
+import { Offset } from '../lib/transforms/offset.js'
+import { Repair } from '../lib/transforms/repair/repair.js'
+import { Partitioner } from '../lib/transforms/split.js'
+import { Verifier } from '../lib/transforms/verify.js'
+import { FORMATS } from './support/formats.js'
+
+/** Whatever takes options, as a function of its options. */
+const TAKERS: Record<string, (options: never) => unknown> = {
+  chain: (options) => chain(new MtrcDecoder(), new MtrcEncoder(), options),
+  HatfDecoder: (options) => new HatfDecoder(options),
+  EitherDecoder: (options) => new EitherDecoder(options),
+  SplitDecoder: (options) => new SplitDecoder(options),
+  HatfEncoder: (options) => new HatfEncoder(options),
+  SplitEncoder: (options) => new SplitEncoder(new HatfEncoder(), options),
+  Joiner: (options) => new Joiner(options),
+  Separator: (options) => new Separator(options),
+  joinStream: (options) => joinStream({}, options),
+  decodeMetaTf: (options) => decodeMetaTf(options),
+  HatfSplitter: (options) => new HatfSplitter(options),
+  HeapmonDecoder: (options) => new HeapmonDecoder(options),
+  HeapmonEncoder: (options) => new HeapmonEncoder(options),
+  KmemtraceDecoder: (options) => new KmemtraceDecoder(options),
+  KmemtraceEncoder: (options) => new KmemtraceEncoder(options),
+  MtrcDecoder: (options) => new MtrcDecoder(options),
+  MtrcEncoder: (options) => new MtrcEncoder(options),
+  ReplayEncoder: (options) => new ReplayEncoder(options),
+  gzip: (options) => gzip(options),
+  decodeAny: (options) => decodeAny(options),
+  decompress: (options) => decompress(options),
+  openTrace: (options) => openTrace('-', options),
+  concatInputs: (options) => concatInputs([], options),
+  mergeInputs: (options) => mergeInputs([], options),
+  sort: (options) => sort(options),
+  SplitFiles: (options) => new SplitFiles(options),
+  DescriptorSink: (options) => new DescriptorSink(1, options),
+  decoderStream: (options) => decoderStream(new NdjsonDecoder(), options),
+  encoderStream: (options) => encoderStream(new NdjsonEncoder(), options),
+  transformStream: (options) => transformStream(new Filter(), options),
+  Filter: (options) => new Filter(options),
+  Mapper: (options) => new Mapper(options),
+  'Mapper, anonymise': (options) => new Mapper({ anonymise: options }),
+  'Mapper, rebase': (options) => new Mapper({ rebase: options }),
+  Merger: (options) => new Merger([], options),
+  Offset: (options) => new Offset(options),
+  Repair: (options) => new Repair(options),
+  Partitioner: (options) => new Partitioner(options),
+  Verifier: (options) => new Verifier(options),
+  ...Object.fromEntries(
+    FORMATS.flatMap((format) => [
+      [`decoder of ${format.name}`, (options: never) => format.decoder(options)],
+      ...(isWritable(format) ? [[`encoder of ${format.name}`, (options: never) => format.encoder(options)]] : []),
+    ]) as [string, (options: never) => unknown][],
+  ),
+}
+
+describe.each(Object.entries(TAKERS))('%s', (_, take) => {
+  test('refuses options that do not exist', () => {
+    expect(() => take({ nonsense: 1 } as never)).toThrow(RangeError)
+    expect(() => take({ nonsense: 1 } as never)).toThrow(/unknown option "nonsense"/)
+    expect(() => take({ recycel: true, strcit: true } as never)).toThrow(/unknown option/)
+  })
+
+  test('refuses what is no object', () => {
+    for (const options of ['mtrc', 7, null])
+      expect(() => take(options as never)).toThrow(/must be an object, not|of null/)
+  })
+})
+
+describe('options of a format', () => {
+  const named = (name: string) => FORMATS.find((format) => format.name === name) as (typeof FORMATS)[number]
+
+  test.each<[string, () => unknown, RegExp]>([
+    ['a mistyped name', () => named('mtrc').decoder({ reslove: false } as object), /did you mean "resolve"\?/],
+    [
+      'no boolean',
+      () => named('mtrc').decoder({ resolve: 'no' } as object),
+      /"resolve" must be true or false, not "no"/,
+    ],
+    [
+      'no such layout',
+      () => named('kmemtrace').decoder({ layout: 'x' } as object),
+      /"layout" must be \w+, \w+, not "x"/,
+    ],
+  ])('%s is refused', (_, make, message) => expect(make).toThrow(message))
+
+  test('that programs set are taken', () => {
+    expect(() => named('kmemtrace').decoder({ cpu: 3 } as object)).not.toThrow()
+  })
+})
