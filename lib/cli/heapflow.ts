@@ -12,6 +12,7 @@ import {
   mtrcEncode,
   replayDecode,
   replayEncode,
+  tracepointsDecode,
 } from './commands/formats.js'
 import { kmemtraceDecode, kmemtraceEncode } from './commands/kmemtrace.js'
 import { map } from './commands/map.js'
@@ -41,6 +42,7 @@ export const COMMANDS: readonly Command[] = [
   kmemtraceEncode,
   glibcMtraceDecode,
   glibcMtraceEncode,
+  tracepointsDecode,
   heapmonDecode,
   heapmonEncode,
   hatfDecode,

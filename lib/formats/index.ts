@@ -6,6 +6,7 @@ import { traits as heapmonTraits } from './heapmon/traits.js'
 import { traits as kmemtraceTraits } from './kmemtrace/traits.js'
 import { traits as mtrcTraits } from './mtrc/traits.js'
 import { traits as replayTraits } from './replay/traits.js'
+import { traits as tracepointsTraits } from './tracepoints/traits.js'
 import { traits as ndjsonTraits } from './ndjson/traits.js'
 
 /**
@@ -53,6 +54,13 @@ export const glibcMtrace: FormatEntry = {
   load: async () => (await import('./glibc-mtrace/index.js')).glibcMtrace,
 }
 
+/** The Linux kernel's kmem tracepoints as text. */
+export const tracepoints: FormatEntry = {
+  ...tracepointsTraits,
+  sniff: async (head) => (await import('./tracepoints/sniff.js')).sniff(head),
+  load: async () => (await import('./tracepoints/index.js')).tracepoints,
+}
+
 /** Taligent's heap monitoring files. */
 export const heapmon: FormatEntry = {
   ...heapmonTraits,
@@ -78,7 +86,17 @@ export const hatf: FormatEntry = {
  * Every format, in the order in which they are tried on unknown bytes: those with a magic number first, HATF, which has
  * the weakest signs, last.
  */
-export const FORMATS: readonly FormatEntry[] = [mtrc, ndjson, kmemtrace, glibcMtrace, replay, heapmon, hatfAscii, hatf]
+export const FORMATS: readonly FormatEntry[] = [
+  mtrc,
+  ndjson,
+  kmemtrace,
+  glibcMtrace,
+  tracepoints,
+  replay,
+  heapmon,
+  hatfAscii,
+  hatf,
+]
 
 /** Those that can be written. */
 export const WRITABLE: readonly FormatEntry[] = FORMATS.filter((entry) => entry.readOnly !== true)

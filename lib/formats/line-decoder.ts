@@ -52,6 +52,11 @@ export abstract class LineDecoder implements Decoder {
   /** Called once, when everything was read: for warnings about the trace as a whole. */
   protected finish(): void {}
 
+  /** The line that has begun is too long, and has not ended yet. */
+  protected overlong(): void {
+    throw this.tooLong()
+  }
+
   feed(chunk: Uint8Array): void {
     const { input } = this
     input.feed(chunk)
@@ -79,7 +84,7 @@ export abstract class LineDecoder implements Decoder {
       if (batch.count > 0) return this.give(batch)
       if (this.failure !== null) throw this.failure
     }
-    if (input.offset + input.left - Math.max(this.lines, input.offset) > this.maxLine) throw this.tooLong()
+    if (input.offset + input.left - Math.max(this.lines, input.offset) > this.maxLine) this.overlong()
     if (!this.ended) return null
     if (!this.finished) {
       this.finished = true

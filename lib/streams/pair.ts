@@ -1,5 +1,5 @@
 import type { Transform } from 'node:stream'
-import type { EncodeOptions, WritableFormat } from '../event/format.js'
+import type { EncodeOptions, Format, WritableFormat } from '../event/format.js'
 import { namespaceOf } from './intake.js'
 import { decoderStream, encoderStream } from './stage.js'
 
@@ -15,6 +15,11 @@ export interface StreamPair<DecodeOptions extends object, FormatEncodeOptions ex
    * `losses` event with a `ReadonlyMap` from what was left out to the number of events; with `strict` it is an error.
    */
   encode(options?: FormatEncodeOptions & EncodeOptions): Transform
+}
+
+/** Makes the decoding stream of a format that can only be read. */
+export function decoderOf<D extends object>(format: Format<D>): StreamPair<D, object>['decode'] {
+  return (options) => decoderStream(format.decoder(options))
 }
 
 /** Makes the pair of streams of a format. */

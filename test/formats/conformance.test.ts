@@ -5,6 +5,7 @@ import { hatfAscii } from '../../lib/formats/hatf-ascii/index.js'
 import { heapmon } from '../../lib/formats/heapmon/index.js'
 import { kmemtrace } from '../../lib/formats/kmemtrace/index.js'
 import { mtrc } from '../../lib/formats/mtrc/index.js'
+import { tracepoints } from '../../lib/formats/tracepoints/index.js'
 import { replay } from '../../lib/formats/replay/index.js'
 import { ndjson } from '../../lib/formats/ndjson/index.js'
 import { conformance } from '../support/conformance.js'
@@ -21,6 +22,7 @@ import { random as randomReplay } from './replay/random.js'
 conformance(mtrc, { random: randomMtrc() })
 conformance(replay, { random: randomReplay() })
 conformance(glibcMtrace, { random: randomMtrace() })
+conformance(tracepoints, {})
 conformance(heapmon, { random: randomHeapmon() })
 conformance(hatfAscii, { random: randomHatfAscii() })
 conformance(hatf, {

@@ -1,4 +1,4 @@
-import { glibcMtrace, hatf, heapmon, mtrc, replay } from '../../formats/index.js'
+import { glibcMtrace, hatf, heapmon, mtrc, replay, tracepoints } from '../../formats/index.js'
 import { decodeCommand, encodeCommand } from './format.js'
 
 const CONSTANT = 'constant.'
@@ -72,6 +72,21 @@ export const glibcMtraceEncode = encodeCommand(glibcMtrace, {
     {
       command: 'replay-decode dump.txt | glibc-mtrace-encode -o dump.mtrace && mtrace dump.mtrace',
       means: "what was not freed, by glibc's script",
+    },
+  ],
+})
+
+export const tracepointsDecode = decodeCommand(tracepoints, {
+  description:
+    "Reads events of the Linux kernel's slab and page allocators as ftrace (trace, trace_pipe), perf script and trace-cmd report write them, with their options and those of all kernels " +
+    'since 2.6.31. (Files of the kmemtrace tracer before that are another format: see kmemtrace-decode.) Pages and objects are told apart by their api, and never match each other. ' +
+    'Times in seconds become nanoseconds. Other lines are skipped and counted. The format is only read.',
+  memory: CONSTANT,
+  examples: [
+    { command: 'perf script | tracepoints-decode | hf-stats', means: 'what was requested, and what was wasted' },
+    {
+      command: 'tracepoints-decode trace.txt | hf-filter --type dentry --lifetimes',
+      means: 'the objects of one cache',
     },
   ],
 })

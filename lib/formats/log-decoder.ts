@@ -1,0 +1,61 @@
+import { LF } from '../bytes/ascii.js'
+import type { EventBatch } from '../event/batch.js'
+import { LineDecoder } from './line-decoder.js'
+
+/**
+ * Decoders of logs in which lines of other sorts stand between the events: these are passed over and counted, however
+ * long they are.
+ */
+export abstract class LogDecoder extends LineDecoder {
+  private skipped = 0
+  private firstSkipped = 0
+  /** Within a line that is longer than any event's. */
+  private isLong = false
+
+  /** @param events what other lines are not: `calls of an allocator` */
+  constructor(
+    name: string,
+    maxLine: number,
+    private readonly eventsAre: string,
+  ) {
+    super(name, maxLine, 'log')
+  }
+
+  /** Reads lines, of which there is at least one: see `LineDecoder.read`. */
+  protected abstract readLines(): EventBatch
+
+  /** A batch without events. */
+  protected abstract nothing(): EventBatch
+
+  protected override read(): EventBatch {
+    if (!this.isLong) return this.readLines()
+    const { input } = this
+    this.isLong = false
+    input.skip(input.bytes.indexOf(LF, input.pos) + 1 - input.pos)
+    this.line++
+    return this.nothing()
+  }
+
+  /** Lines were passed over, the first of which has this number. */
+  protected skip(lines: number, first: number): void {
+    if (lines > 0 && this.skipped === 0) this.firstSkipped = first
+    this.skipped += lines
+  }
+
+  /** Passes over the beginning of a line that is too long for an event, `bytes` of it, and then over the rest. */
+  protected skipLong(bytes: number): void {
+    if (!this.isLong) this.skip(1, this.line)
+    this.isLong = true
+    this.input.skip(bytes)
+  }
+
+  protected override overlong(): void {
+    this.skipLong(this.input.left)
+  }
+
+  protected override finish(): void {
+    if (this.skipped === 0) return
+    const first = `the first is line ${this.firstSkipped}`
+    this.warnings.push(`${this.name}: skipped lines that are no ${this.eventsAre}: ${this.skipped}; ${first}`)
+  }
+}

@@ -1,0 +1,53 @@
+import { BATCH_EVENTS, EventBatch } from '../../event/batch.js'
+import type { TraceHeader } from '../../event/header.js'
+import { LogDecoder } from '../log-decoder.js'
+import { NO_STYLE, TICKS, tracepointsKernel } from './kernel.js'
+import { DEFAULT_PAGE_SIZE, HEADER, HEADER_OF_TICKS, MAX_LINE, NAME } from './layout.js'
+
+/** What the decoder can be told. */
+export interface TracepointsDecodeOptions {
+  /** Bytes of a page, a power of two: addresses and sizes of pages are multiples of it. Default 4096. */
+  pageSize?: number
+}
+
+const ENOUGH = 65_536
+
+/** Decodes what ftrace, perf script and trace-cmd report write of the kernel's kmem tracepoints. */
+export class TracepointsDecoder extends LogDecoder {
+  private readonly pageSize: bigint
+  private style = NO_STYLE
+
+  /** @throws RangeError when the size of a page is none */
+  constructor({ pageSize = DEFAULT_PAGE_SIZE }: TracepointsDecodeOptions = {}) {
+    super(NAME, MAX_LINE, 'events of the slab or page allocator')
+    if (!Number.isInteger(Math.log2(pageSize)) || pageSize < 1 || pageSize > 2 ** 30)
+      throw new RangeError(`a page cannot have ${pageSize} bytes: give a power of two`)
+    this.pageSize = BigInt(pageSize)
+  }
+
+  protected override emptyHeader(): TraceHeader {
+    return this.style === TICKS ? HEADER_OF_TICKS : HEADER
+  }
+
+  protected override nothing(): EventBatch {
+    return new EventBatch(0, 0, this.emptyHeader())
+  }
+
+  protected override readLines(): EventBatch {
+    const { input } = this
+    const { run, columns, input: window, strings } = tracepointsKernel()
+    const from = window.load(input, this.linesEnd)
+    const count = run.decode(from, window.end, BATCH_EVENTS, this.pageSize, this.style)
+    // The header says how times are written: what comes before the first of them waits for it, if that is not much.
+    if (count > 0 && run.style.value === NO_STYLE && !this.ended && window.end - from < ENOUGH) return this.nothing()
+    this.skip(run.skipped.value, this.line + run.firstSkipped.value)
+    this.style = run.style.value
+    if (run.isLong.value !== 0) {
+      this.skipLong(window.end - from)
+      return this.nothing()
+    }
+    input.skip(run.position.value - from)
+    this.line += run.lines.value
+    return columns.take(count, run.fields.value, this.emptyHeader(), strings.take())
+  }
+}

@@ -1,0 +1,35 @@
+import { instantiate, type Kernel } from '../../kernel/instance.js'
+import type { Global } from '../../kernel/load.js'
+import { KernelStrings, type StringsExports } from '../../kernel/strings.js'
+
+/** kernel/tracepoints.ts, which says what each of these is. */
+export interface TracepointsExports extends StringsExports {
+  decode(from: number, end: number, capacity: number, pageSize: bigint, knownStyle: number): number
+  readonly position: Global
+  readonly lines: Global
+  readonly fields: Global
+  readonly skipped: Global
+  readonly firstSkipped: Global
+  readonly style: Global
+  readonly isLong: Global
+}
+
+/** The kernel and the strings in its memory. */
+export interface TracepointsKernel extends Kernel<TracepointsExports> {
+  readonly strings: KernelStrings
+}
+
+let kernel: TracepointsKernel | undefined
+
+/** The kernel that all decoders share: it keeps nothing from call to call. */
+export function tracepointsKernel(): TracepointsKernel {
+  if (kernel === undefined) {
+    const made = instantiate<TracepointsExports>('tracepoints')
+    kernel = { ...made, strings: new KernelStrings(made.run) }
+  }
+  return kernel
+}
+
+/** In `style`: no line had a time yet, or times are ticks of some clock. */
+export const NO_STYLE = 0
+export const TICKS = 2

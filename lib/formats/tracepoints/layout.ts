@@ -1,0 +1,26 @@
+import { fieldSet } from '../../event/fields.js'
+import type { TraceHeader } from '../../event/header.js'
+import type { Carried } from '../../kernel/losses.js'
+import { traits } from './traits.js'
+
+/** The format's name in folders, commands, headers and messages. */
+export const NAME = traits.name
+
+/** The header of a trace whose times are seconds, which are read as nanoseconds. */
+export const HEADER: TraceHeader = { format: NAME, timeUnit: 'ns' }
+/** The header of a trace whose clock counts something else. */
+export const HEADER_OF_TICKS: TraceHeader = { format: NAME }
+
+/** Longer lines are no events. */
+export const MAX_LINE = 8192
+
+export const DEFAULT_PAGE_SIZE = 4096
+
+const COMMON = ['api', 'process', 'thread', 'cpu', 'time', 'address', 'size', 'callSite', 'function', 'type'] as const
+
+/** What is read of each kind. */
+export const CARRIED: Carried = {
+  alloc: fieldSet(...COMMON, 'count', 'usable', 'gfpFlags', 'node', 'fields', 'module'),
+  free: fieldSet(...COMMON, 'fields', 'module'),
+  lost: fieldSet('cpu', 'count'),
+}

@@ -1,0 +1,174 @@
+import { describe, expect, it } from 'vitest'
+import { BlockEffect } from '../../../lib/blocks/block-effect.js'
+import { LiveSet } from '../../../lib/blocks/live-set.js'
+import type { TraceEvent } from '../../../lib/event/batch.js'
+import { MAX_LINE } from '../../../lib/formats/tracepoints/layout.js'
+import { TracepointsDecoder, type TracepointsDecodeOptions } from '../../../lib/formats/tracepoints/decode.js'
+import { decodeAll, type Decoded } from '../../support/drive.js'
+
+function decode(text: string, size?: number, options?: TracepointsDecodeOptions): Decoded & { warnings: string[] } {
+  const decoder = new TracepointsDecoder(options)
+  return { ...decodeAll(decoder, new Uint8Array(Buffer.from(text, 'latin1')), size), warnings: decoder.warnings }
+}
+
+const FREE = 'kfree: call_site=f+0x1/0x2 ptr=0000000000000010'
+const event = (text: string): TraceEvent => decode(`${text}\n`).events[0] as TraceEvent
+
+describe('the head of a line', () => {
+  it.each<[string, object, string]>([
+    [
+      '              ls-12687   [001] .....  1787.778808: ',
+      { thread: 12_687n, cpu: 1, time: 1_787_778_808_000n },
+      'ls',
+    ],
+    [
+      '              ls-12687   [001] dNh2.  1787.778808: ',
+      { thread: 12_687n, cpu: 1, time: 1_787_778_808_000n },
+      'ls',
+    ],
+    [
+      '              ls-12687   [001] d.h2   1787.778808: ',
+      { thread: 12_687n, cpu: 1, time: 1_787_778_808_000n },
+      'ls',
+    ],
+    ['          <idle>-0       [123] .....     0.000001: ', { thread: 0n, cpu: 123, time: 1000n }, '<idle>'],
+    [
+      '              ls-1   (      2) [000]     1.500000: ',
+      { thread: 1n, process: 2n, cpu: 0, time: 1_500_000_000n },
+      'ls',
+    ],
+    ['              ls-1   (-------) [000]     1.500000: ', { thread: 1n, cpu: 0, time: 1_500_000_000n }, 'ls'],
+    ['      ls-12723     1..... 22242us : ', { thread: 12_723n, cpu: 1, time: 22_242_000n }, 'ls'],
+    ['      ls-12723    17d.h2. 22242us!: ', { thread: 12_723n, cpu: 17, time: 22_242_000n }, 'ls'],
+    ['      ls-12560   0.....  1777.198763: ', { thread: 12_560n, cpu: 0, time: 1_777_198_763_000n }, 'ls'],
+    ['              ls-12560 [000]  1777.198762782: ', { thread: 12_560n, cpu: 0, time: 1_777_198_762_782n }, 'ls'],
+    ['a b 12841 [001]  1792.006993:   kmem:', { thread: 12_841n, cpu: 1, time: 1_792_006_993_000n }, 'a b'],
+    ['   ls 12/13 [001]  1.000000001:   kmem:', { process: 12n, thread: 13n, cpu: 1, time: 1_000_000_001n }, 'ls'],
+    ['   ls 12/13     0.000005:    kmem:', { process: 12n, thread: 13n, time: 5000n }, 'ls'],
+    ['   ls 12     0.000005:    kmem:', { thread: 12n, time: 5000n }, 'ls'],
+    ['  kworker/0:0-eve-12 [000] 1.000000: ', { thread: 12n, cpu: 0, time: 1_000_000_000n }, 'kworker/0:0-eve'],
+    ['  a] [7] b-12 [000] 1.000000: ', { thread: 12n, cpu: 0, time: 1_000_000_000n }, 'a] [7] b'],
+  ])('%j', (head, wanted, comm) => {
+    const fields = { comm, offset: '+0x1/0x2' }
+    expect(event(head + FREE)).toEqual({ kind: 'free', api: 'kfree', address: 16n, function: 'f', fields, ...wanted })
+  })
+
+  it('a command that the kernel had forgotten is missing', () => {
+    expect(event(`  <...>-5 [000] 1.000000: ${FREE}`).fields).toEqual({ offset: '+0x1/0x2' })
+  })
+
+  it('times of a counter have no unit, and a trace has times of one sort', () => {
+    const ticks = decode(
+      `# entries-in-buffer/entries-written: 1/3 #P:2\nls-1 [000] 77: ${FREE}\nls-1 [000] 7.000000: ${FREE}\n`,
+      5,
+    )
+    expect(ticks.headers).toEqual([{ format: 'tracepoints' }])
+    expect(ticks.events.map(({ time }) => time)).toEqual([undefined, 77n, undefined])
+  })
+})
+
+describe('values', () => {
+  const head = 'ls-1 [000] 1.000000: '
+
+  it.each<[string, object]>([
+    [
+      'kmalloc: call_site=c10b963e ptr=f0 bytes_req=1 bytes_alloc=8 gfp_flags=GFP_KERNEL',
+      { callSite: 0xc10b963en, address: 0xf0n },
+    ],
+    [
+      'kmalloc: call_site=f+0x1 ptr=(nil) bytes_req=18446744073709551615 bytes_alloc=8 gfp_flags=none',
+      { address: 0n, size: 2n ** 64n - 1n, gfpFlags: 0 },
+    ],
+    ['kmalloc: call_site=f+0x1 ptr=  (null) bytes_req=1 bytes_alloc=8', { address: 0n }],
+    ['kmalloc: call_site=f+0x1/0x2 [ext4] ptr=0x1 bytes_req=1 bytes_alloc=8', { function: 'f', module: 'ext4' }],
+    ['kmalloc: bytes_alloc=8 bytes_req=1 new_key=7 ptr=0x1 node=-1', { size: 1n, usable: 8n, node: -1 }],
+    [
+      'kmem_cache_alloc: call_site=f ptr=0x1 name=a-0000064 bytes_req=1 bytes_alloc=8 node=1 accounted=true',
+      { type: 'a-0000064', node: 1 },
+    ],
+    [
+      'mm_page_alloc: page=ffffea00089472c0 pfn=0x2 order=3 migratetype=1 gfp_flags=0x14',
+      { address: 8192n, size: 32_768n, count: 8n, gfpFlags: 20 },
+    ],
+    ['mm_page_alloc: page=  (null) pfn=0 order=0 migratetype=1', { address: 0n, size: 4096n, count: 1n }],
+    ['mm_page_free: page=0x12 pfn=18 order=1', { address: 18n * 4096n, size: 8192n }],
+  ])('%s', (text, wanted) => {
+    expect(event(head + text)).toMatchObject(wanted)
+  })
+
+  it('pages have the size that the option says', () => {
+    const { events } = decode(`${head}mm_page_free: page=0x12 pfn=2 order=1\n`, undefined, { pageSize: 65_536 })
+    expect(events[0]).toMatchObject({ address: 131_072n, size: 131_072n })
+    expect(() => new TracepointsDecoder({ pageSize: 5000 })).toThrow('a page cannot have 5000 bytes')
+  })
+
+  it.each([
+    'kmalloc: call_site=f ptr=0x1',
+    'kmalloc: call_site=f ptr=0x1 bytes_req=99999999999999999999 bytes_alloc=1',
+    'kmalloc: call_site=f ptr=0x1 bytes_req=1x',
+    'kfree: call_site=f',
+    'kfree: call_site=f ptr=0x1ffffffffffffffff0',
+    'mm_page_free: page=1 pfn=0x1 order=99',
+    'mm_page_free: page=1 pfn=0xffffffffffffffff order=1',
+    'mm_page_free_batched: page=1 pfn=0x1 order=0',
+    'mm_page_alloc_zone_locked: page=1 pfn=0x1 order=0 migratetype=0 percpu_refill=1',
+    'kmem_cache_free_bulk: ptr=0x1',
+    'sched_switch: prev_comm=kmalloc',
+  ])('of which something is wrong or missing, or another event: %s', (text) => {
+    const { events, warnings } = decode(`${head}${text}\n${head}${FREE}\n`)
+    expect(events).toHaveLength(text.includes('0x1ffff') ? 2 : 1)
+    if (events.length === 1)
+      expect(warnings).toEqual([
+        'tracepoints: skipped lines that are no events of the slab or page allocator: 1; the first is line 1',
+      ])
+  })
+
+  it('objects match whatever process frees them, and pages are no objects', () => {
+    const text = [
+      ' ls 1/1 [0] 1.0: kmem:kmalloc: call_site=f ptr=0x2000 bytes_req=8 bytes_alloc=8',
+      ' ls 1/1 [0] 1.0: kmem:mm_page_alloc: page=0x2 pfn=0x2 order=0 migratetype=0',
+      ' ls 2/2 [0] 1.0: kmem:kfree: call_site=f ptr=0x2000',
+    ].join('\n')
+    const { batches } = decode(`${text}\n`)
+    const liveSet = new LiveSet(0)
+    const effects = batches.flatMap((batch) => Array.from({ length: batch.count }, (_, i) => liveSet.take(batch, i)))
+    expect(effects).toEqual([BlockEffect.began, BlockEffect.began, BlockEffect.ended])
+  })
+})
+
+describe('hostile input', () => {
+  it('lines without end are skipped in bounded memory', () => {
+    const decoder = new TracepointsDecoder()
+    const chunk = new Uint8Array(65_536).fill(0x78)
+    for (let i = 0; i < 1000; i++) {
+      decoder.feed(chunk)
+      expect(decoder.next()).toBeNull()
+    }
+    decoder.feed(new Uint8Array(Buffer.from(`\nls-1 [000] 1.000000: ${FREE}\n`)))
+    expect(decoder.next()?.count).toBe(1)
+    decoder.end()
+    decoder.next()
+    expect(decoder.warnings[0]).toContain(
+      'skipped lines that are no events of the slab or page allocator: 1; the first is line 1',
+    )
+  })
+
+  it.each([MAX_LINE, 100_000, 400_000])('a line of %i bytes is skipped wherever the input is divided', (length) => {
+    const text = `ls-1 [000] 1.000000: ${FREE}\n${'x'.repeat(length)}\nls-1 [000] 2.000000: ${FREE}\n`
+    for (const step of [1000, 65_536, 1_000_000]) {
+      const { events, warnings } = decode(text, step)
+      expect(events).toHaveLength(2)
+      expect(warnings[0]).toContain(': 1; the first is line 2')
+    }
+  })
+
+  it('very many names close batches before memory is full', () => {
+    const line = (i: number) =>
+      `ls${i}-${i} [000] 1.000000: kfree: call_site=function_${'x'.repeat(i % 200)}${i}+0x1 ptr=0x1\n`
+    const { events } = decode(Array.from({ length: 30_000 }, (_, i) => line(i)).join(''), 65_536)
+    expect(events).toHaveLength(30_000)
+    expect(
+      events.every((one, i) => one.thread === BigInt(i) && (one.fields as { comm: string }).comm === `ls${i}`),
+    ).toBe(true)
+  })
+})
