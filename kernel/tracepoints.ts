@@ -13,7 +13,6 @@ import {
   MASK,
   MODULE,
   NODE,
-  PROCESS,
   SIZE,
   THREAD,
   TIME,
@@ -36,7 +35,6 @@ import {
   HAS_GFP_FLAGS,
   HAS_MODULE,
   HAS_NODE,
-  HAS_PROCESS,
   HAS_SIZE,
   HAS_THREAD,
   HAS_TIME,
@@ -77,7 +75,6 @@ export {
   MASK,
   MODULE,
   NODE,
-  PROCESS,
   SIZE,
   THREAD,
   TIME,
@@ -134,6 +131,9 @@ let oldNameLength: u32 = 0
 /** The command that the thread ran; no length if there is none. */
 let command: usize = 0
 let commandLength: u32 = 0
+/** The process's number as it is written, likewise. */
+let processAt: usize = 0
+let processLength: u32 = 0
 
 /** Where the text of `fields` is put together. */
 const JSON_TEXT: usize = memory.data(65_600)
@@ -268,6 +268,14 @@ function readTime(p: usize, end: usize, to: usize): u32 {
   return SECONDS
 }
 
+/** Notes a process, if its number stands here. Whether it does. */
+function setProcess(p: usize, end: usize): bool {
+  if (decimal(p, NUMBER) != end || (load<u8>(p) == 0x30 && end > p + 1)) return false
+  processAt = p
+  processLength = <u32>(end - p)
+  return true
+}
+
 /** Reads a CPU's number. Whether it is one. */
 function readCpu(p: usize, end: usize, i: u32): bool {
   if (decimal(p, NUMBER) != end || load<u64>(NUMBER) > 0x7fff_ffff) return false
@@ -283,6 +291,7 @@ function readCpu(p: usize, end: usize, i: u32): bool {
 function readHead(start: usize, end: usize, i: u32): u32 {
   const wide = (<usize>i) << 3
   let set: u32 = 0
+  processLength = 0
   end = blanksBefore(end, start)
   // 123us+: a mark of how long it took since the event before.
   if (end - start > 3 && load<u16>(end - 3) == 0x7375 && load<u8>(end - 1) < 0x41) end--
@@ -324,7 +333,7 @@ function readHead(start: usize, end: usize, i: u32): u32 {
     // The process, if it is known: (  123) or (-------).
     p = end - 1
     while (p > start && load<u8>(p) != OPEN) p--
-    if (decimal(blanks(p + 1), PROCESS + wide) == end - 1) set |= HAS_PROCESS
+    setProcess(blanks(p + 1), end - 1)
     end = blanksBefore(p, start)
   }
   p = end
@@ -336,8 +345,7 @@ function readHead(start: usize, end: usize, i: u32): u32 {
     end = p - 1
     p = end
     while (p > start && isDigit(load<u8>(p - 1))) p--
-    if (p == end || decimal(p, PROCESS + wide) != end) return 0
-    set |= HAS_PROCESS
+    if (!setProcess(p, end)) return 0
     end = p
   } else if (mark == DASH) end = p - 1
   else if (mark == SPACE) end = p
@@ -538,6 +546,8 @@ function appendText(out: usize, from: usize, length: u32): usize {
 }
 
 const COMMAND_KEY: usize = memory.data<u8>([0x2c, 0x22, 0x63, 0x6f, 0x6d, 0x6d, 0x22, 0x3a, 0x22, 0, 0, 0, 0, 0, 0, 0])
+/** `,"tgid":` */
+const PROCESS_KEY: usize = memory.data<u8>([0x2c, 0x22, 0x74, 0x67, 0x69, 0x64, 0x22, 0x3a, 0, 0, 0, 0, 0, 0, 0, 0])
 const OFFSET_KEY: usize = memory.data<u8>([
   0x2c, 0x22, 0x6f, 0x66, 0x66, 0x73, 0x65, 0x74, 0x22, 0x3a, 0x22, 0, 0, 0, 0, 0,
 ])
@@ -559,6 +569,11 @@ function fieldsText(): i32 {
   if (commandLength != 0) {
     v128.store(out, v128.load(COMMAND_KEY))
     out = appendText(out + 9, command, commandLength)
+  }
+  if (processLength != 0) {
+    v128.store(out, v128.load(PROCESS_KEY))
+    memory.copy(out + 8, processAt, processLength)
+    out += 8 + processLength
   }
   if (oldName != 0) {
     v128.store(out, v128.load(EVENT_KEY))

@@ -6,8 +6,6 @@ import { Api, Has } from '../event/fields.js'
 const HAS_PROCESS = Has.process
 const HAS_API = Has.api
 const PAGES = Api.pages
-/** The APIs from here on are those of a kernel. */
-const KMALLOC = Api.kmalloc
 
 /** Processes beyond this many share numbers. */
 const MAX_PROCESSES = 0x7fff
@@ -18,8 +16,7 @@ const PAGE_BIT = 0x8000_0000 | 0
 /**
  * Sets apart equal addresses that mean different memory, by bits for the high word of an address that no address space
  * of today uses for more than a sign: to be combined with it by exclusive or. The same address in two processes is not
- * the same block, except to a kernel, which has one address space; nor are the pages of a kernel's page allocator and an
- * object that the kernel placed in them.
+ * the same block; nor are the pages of a kernel's page allocator and an object that the kernel placed in them.
  */
 export class AddressSpaces {
   private readonly processes = new U64Map(1, 16)
@@ -31,9 +28,8 @@ export class AddressSpaces {
   /** The bits for the addresses of event i, a signed integer; 0 for events of the first process, or of none. */
   of(batch: EventBatch, i: number): number {
     const mask = batch.mask[i] as number
-    const api = (mask & HAS_API) !== 0 ? (batch.api[i] as number) : -1
-    const pages = api === PAGES ? PAGE_BIT : 0
-    if (api >= KMALLOC || (mask & HAS_PROCESS) === 0) return pages
+    const pages = (mask & HAS_API) !== 0 && batch.api[i] === PAGES ? PAGE_BIT : 0
+    if ((mask & HAS_PROCESS) === 0) return pages
     const { words } = batch.process
     const lo = (words[2 * i + LO] as number) | 0
     const hi = (words[2 * i + HI] as number) | 0

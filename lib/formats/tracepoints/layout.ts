@@ -16,7 +16,7 @@ export const MAX_LINE = 8192
 
 export const DEFAULT_PAGE_SIZE = 4096
 
-const COMMON = ['api', 'process', 'thread', 'cpu', 'time', 'address', 'size', 'callSite', 'function', 'type'] as const
+const COMMON = ['api', 'thread', 'cpu', 'time', 'address', 'size', 'callSite', 'function', 'type'] as const
 
 /** What is read of each kind. */
 export const CARRIED: Carried = {

@@ -34,7 +34,7 @@ describe('the head of a line', () => {
     ['          <idle>-0       [123] .....     0.000001: ', { thread: 0n, cpu: 123, time: 1000n }, '<idle>'],
     [
       '              ls-1   (      2) [000]     1.500000: ',
-      { thread: 1n, process: 2n, cpu: 0, time: 1_500_000_000n },
+      { thread: 1n, tgid: 2n, cpu: 0, time: 1_500_000_000n },
       'ls',
     ],
     ['              ls-1   (-------) [000]     1.500000: ', { thread: 1n, cpu: 0, time: 1_500_000_000n }, 'ls'],
@@ -43,14 +43,15 @@ describe('the head of a line', () => {
     ['      ls-12560   0.....  1777.198763: ', { thread: 12_560n, cpu: 0, time: 1_777_198_763_000n }, 'ls'],
     ['              ls-12560 [000]  1777.198762782: ', { thread: 12_560n, cpu: 0, time: 1_777_198_762_782n }, 'ls'],
     ['a b 12841 [001]  1792.006993:   kmem:', { thread: 12_841n, cpu: 1, time: 1_792_006_993_000n }, 'a b'],
-    ['   ls 12/13 [001]  1.000000001:   kmem:', { process: 12n, thread: 13n, cpu: 1, time: 1_000_000_001n }, 'ls'],
-    ['   ls 12/13     0.000005:    kmem:', { process: 12n, thread: 13n, time: 5000n }, 'ls'],
+    ['   ls 12/13 [001]  1.000000001:   kmem:', { tgid: 12n, thread: 13n, cpu: 1, time: 1_000_000_001n }, 'ls'],
+    ['   ls 12/13     0.000005:    kmem:', { tgid: 12n, thread: 13n, time: 5000n }, 'ls'],
     ['   ls 12     0.000005:    kmem:', { thread: 12n, time: 5000n }, 'ls'],
     ['  kworker/0:0-eve-12 [000] 1.000000: ', { thread: 12n, cpu: 0, time: 1_000_000_000n }, 'kworker/0:0-eve'],
     ['  a] [7] b-12 [000] 1.000000: ', { thread: 12n, cpu: 0, time: 1_000_000_000n }, 'a] [7] b'],
   ])('%j', (head, wanted, comm) => {
-    const fields = { comm, offset: '+0x1/0x2' }
-    expect(event(head + FREE)).toEqual({ kind: 'free', api: 'kfree', address: 16n, function: 'f', fields, ...wanted })
+    const { tgid, ...rest } = wanted as { tgid?: bigint }
+    const fields = { comm, ...(tgid !== undefined && { tgid }), offset: '+0x1/0x2' }
+    expect(event(head + FREE)).toEqual({ kind: 'free', api: 'kfree', address: 16n, function: 'f', fields, ...rest })
   })
 
   it('a command that the kernel had forgotten is missing', () => {
