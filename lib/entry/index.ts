@@ -73,7 +73,8 @@ export {
   type OutcomeName,
 } from '../event/fields.js'
 export { NO_HEADER, type TimeUnit, type TraceHeader } from '../event/header.js'
-export { Losses, type Carried } from '../kernel/losses.js'
+export type { Carried } from '../event/losses.js'
+export { Losses } from '../kernel/losses.js'
 export type { BatchTransform, Decoder, Encoder, Stage } from '../event/stage.js'
 export { decodeText, encodeText, StringTable } from '../event/strings.js'
 export {
@@ -87,7 +88,8 @@ export {
 export { formatNamed, formatOfPath, FORMATS, sniffFormat, type FormatEntry } from '../formats/index.js'
 export { compose } from '../streams/compose.js'
 export { gzip } from '../streams/compress.js'
-export { decodeAny, type DecodeAnyOptions, type ReadOptions } from '../streams/decode.js'
+export type { ReadOptions } from '../streams/counter.js'
+export { decodeAny, type DecodeAnyOptions } from '../streams/decode.js'
 export { decompress, defaultInflater, type DecompressOptions, type Inflater } from '../streams/decompress.js'
 export {
   concatInputs,
@@ -104,16 +106,8 @@ export { openTrace, type OpenOptions, type OpenTrace } from '../streams/io/sourc
 export { SplitFiles, type SplitFilesOptions } from '../streams/split-files.js'
 export { decoderStream, encoderStream, transformStream, type StageStreamOptions } from '../streams/stage.js'
 export { DescriptorSink, openInput, openOutput, type DescriptorSinkOptions } from '../streams/io/stdio.js'
-export {
-  FAULTS,
-  MERGE_WINDOW,
-  ORDER_FIELDS,
-  PARTITIONS,
-  SORT_MEMORY,
-  type FaultName,
-  type OrderField,
-  type Partition,
-} from '../transforms/choices.js'
+export { FAULTS, MERGE_WINDOW, PARTITIONS, SORT_MEMORY, type FaultName, type Partition } from '../transforms/choices.js'
+export { ORDER_FIELDS, type OrderField } from '../order/order-fields.js'
 export { Filter, type FilterOptions, type OneOrMore } from '../transforms/filter.js'
 export { compileExpression, ExpressionError, type EventFunction } from '../transforms/expression.js'
 export { type NamePattern } from '../transforms/predicates/match.js'

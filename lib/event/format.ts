@@ -1,6 +1,6 @@
 import type { FieldName, KindName } from './fields.js'
-import type { Carried } from '../kernel/losses.js'
 import { show } from './field-value.js'
+import type { Carried } from './losses.js'
 import { checkOptions, type OptionNames } from './options.js'
 import type { Decoder, Encoder } from './stage.js'
 

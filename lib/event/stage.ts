@@ -1,5 +1,5 @@
 import type { EventBatch } from './batch.js'
-import type { Losses } from '../kernel/losses.js'
+import type { LossCounts } from './losses.js'
 
 /**
  * One step of a pipeline as a pure object: fed one thing at a time, then asked for results until it has no more.
@@ -41,7 +41,7 @@ export type Decoder = Stage<Uint8Array, EventBatch>
 /** Events to bytes. */
 export interface Encoder extends Stage<EventBatch, Uint8Array> {
   /** What the format had no place for so far. */
-  readonly losses: Losses
+  readonly losses: LossCounts
 }
 
 /** Events to events. Batches are shared and never changed once emitted: a transform makes new ones. */

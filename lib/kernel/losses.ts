@@ -2,9 +2,7 @@ import { KERNEL_EVENTS, loadKernel, type Global, type KernelExports } from './lo
 import type { EventBatch } from '../event/batch.js'
 import { unencodable } from '../event/error.js'
 import { ALL_FIELDS, FIELDS, KINDS, fieldNames, type FieldName, type KindName } from '../event/fields.js'
-
-/** Which fields a format can carry on each kind of event; a kind that is missing has no place in the format. */
-export type Carried = Readonly<Partial<Record<KindName, number>>>
+import type { Carried, LossCounts } from '../event/losses.js'
 
 /** kernel/losses.ts, which says what each of these is. */
 interface LossesKernel extends KernelExports {
@@ -44,7 +42,7 @@ let memory: LossesMemory | undefined
  * Counts what an encoder leaves out, so that nothing is lost in silence: every encoder passes each batch through
  * `admit` before writing it.
  */
-export class Losses {
+export class Losses implements LossCounts {
   /** By kind, the fields that the format has no place for, or `LEFT_OUT` alone. */
   private readonly without = new Int32Array(KINDS.length)
   /** Events per combination of kind and lost fields. */
@@ -144,10 +142,6 @@ export class Losses {
     return unencodable(`has no place for ${what}`, { format: this.format, event: this.events + i + 1 })
   }
 
-  /**
-   * How many events lost what, in the order of kinds. Keys: a field's name (`time`), a field of the kinds that cannot
-   * carry it where others can (`size of free`), a kind left out whole (`reserve events`), or a reason given to `note`.
-   */
   get counts(): ReadonlyMap<string, number> {
     const counts = new Map<string, number>()
     const add = (name: string, n: number) => counts.set(name, (counts.get(name) ?? 0) + n)

@@ -9,7 +9,7 @@ import {
   type FieldType,
   type KindName,
 } from '../event/fields.js'
-import type { Carried } from '../kernel/losses.js'
+import type { Carried } from '../event/losses.js'
 import type { Composite, Dtd, Field, Leaf, RecordType } from './model.js'
 import { ESSENTIAL, fieldNamed, isPlainAddress, meaningOf } from './names.js'
 import { takeName } from './take-name.js'

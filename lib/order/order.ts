@@ -1,7 +1,7 @@
 import { HI, LO, WORD } from '../bytes/u64.js'
 import { U64Column, columnOf, type EventBatch } from '../event/batch.js'
 import { FIELDS, Has } from '../event/fields.js'
-import type { OrderField } from '../transforms/choices.js'
+import type { OrderField } from './order-fields.js'
 
 const HAS_SEQUENCE = Has.sequence
 /** Maps the order of signed words to that of unsigned ones. */

@@ -2,7 +2,17 @@ import type { EventEmitter } from 'node:events'
 import type { EventBatch } from '../event/batch.js'
 import { chain } from '../event/chain.js'
 import type { BatchTransform, Stage } from '../event/stage.js'
-import type { ReadOptions } from './decode.js'
+
+/** What becomes of the events of a stream that reads them. */
+export interface ReadOptions {
+  /**
+   * Nobody else reads the chunks that are written: the memory of those that come from our own streams is used again.
+   * Default false.
+   */
+  recycle?: boolean
+  /** What the events go through in this very stream, which gives its results in place of them. */
+  through?: Stage<EventBatch, object>
+}
 
 /** What events go through, with `events` emitted on `emitter` before: the number of events of each batch. */
 export function counted(emitter: EventEmitter, { through, recycle = false }: ReadOptions): Stage<EventBatch, object> {

@@ -7,7 +7,7 @@ import { TraceError } from '../event/error.js'
 import type { Stage } from '../event/stage.js'
 import type { Format } from '../event/format.js'
 import { checkOptions, type OptionNames } from '../event/options.js'
-import { counted } from './counter.js'
+import { counted, type ReadOptions } from './counter.js'
 import { UpToCut, upToCut } from './cut.js'
 import { byteStream, peek, runStage, type Peeked } from './generator.js'
 
@@ -17,17 +17,6 @@ const HEAD_BYTES = 64
 /** What Meta-TF begins with, in ASCII and in binary. */
 const HASH = 0x23
 const DELETE = 0x7f
-
-/** What becomes of the events of a stream that reads them. */
-export interface ReadOptions {
-  /**
-   * Nobody else reads the chunks that are written: the memory of those that come from our own streams is used again.
-   * Default false.
-   */
-  recycle?: boolean
-  /** What the events go through in this very stream, which gives its results in place of them. */
-  through?: Stage<EventBatch, object>
-}
 
 /** What `decodeAny` can be told. */
 export interface DecodeAnyOptions extends ReadOptions {

@@ -1,5 +1,3 @@
-import { FIELDS } from '../event/fields.js'
-
 /*
  * What commands tell of the options of transforms before they run any: names to choose from, and defaults. It is data,
  * for which no transform needs to be loaded.
@@ -41,16 +39,6 @@ export const FAULTS = [
 
 /** The name of a fault. */
 export type FaultName = (typeof FAULTS)[number]
-
-/** A field that events can be sorted by: any numeric field. */
-export type OrderField = Extract<(typeof FIELDS)[number], { type: 'u64' | 'address' | 'u32' | 'i32' }>['name']
-
-const NUMBERS: readonly string[] = ['u64', 'address', 'u32', 'i32']
-
-/** Every field that events can be sorted by. */
-export const ORDER_FIELDS = FIELDS.filter(({ type }) => NUMBERS.includes(type)).map(
-  ({ name }) => name,
-) as readonly OrderField[]
 
 /** How far within one input an event may be late and still be put in order, by default. */
 export const MERGE_WINDOW = 1024

@@ -21,6 +21,7 @@ const DATA = [
   /^lib\/formats\/[a-z-]+\/traits\.js$/,
   /^lib\/formats\/hatf\/(layout|plan\/layouts|plan\/strategies)\.js$/,
   /^lib\/streams\/failure\.js$/,
+  /^lib\/order\/order-fields\.js$/,
   /^lib\/transforms\/choices\.js$/,
 ]
 

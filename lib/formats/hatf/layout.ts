@@ -1,5 +1,5 @@
 import { fieldSet } from '../../event/fields.js'
-import type { Carried } from '../../kernel/losses.js'
+import type { Carried } from '../../event/losses.js'
 
 /** The first byte of each record. */
 export const Tag = {

@@ -1,7 +1,7 @@
 import { ascii } from '../../bytes/ascii.js'
 import { fieldSet } from '../../event/fields.js'
 import type { TraceHeader } from '../../event/header.js'
-import type { Carried } from '../../kernel/losses.js'
+import type { Carried } from '../../event/losses.js'
 import { traits } from './traits.js'
 
 /** The format's name in folders, commands, headers and messages. */

@@ -1,5 +1,5 @@
 import { ALL_FIELDS, FIELDS, KINDS, type FieldType } from '../../event/fields.js'
-import type { Carried } from '../../kernel/losses.js'
+import type { Carried } from '../../event/losses.js'
 
 /**
  * A line without end is given up at this length. The longest that heapflow writes are events whose `fields` are as long

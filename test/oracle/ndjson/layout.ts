@@ -1,5 +1,5 @@
 import { ALL_FIELDS, APIS, FIELDS, KINDS, OUTCOMES, type FieldType } from '../../../lib/event/fields.js'
-import type { Carried } from '../../../lib/kernel/losses.js'
+import type { Carried } from '../../../lib/event/losses.js'
 import { Text } from './text.js'
 
 /**

@@ -1,5 +1,5 @@
 import type { EventBatch } from '../../../event/batch.js'
-import type { Losses } from '../../../kernel/losses.js'
+import type { LossCounts } from '../../../event/losses.js'
 import type { Encoder } from '../../../event/stage.js'
 import { Packer, type PackOptions, splitOptions } from './pack.js'
 import { Separator } from './separate.js'
@@ -24,7 +24,7 @@ export class SplitEncoder implements Encoder {
     this.separator = new Separator(splitOptions(options))
   }
 
-  get losses(): Losses {
+  get losses(): LossCounts {
     return this.encoder.losses
   }
 
