@@ -3,6 +3,7 @@ import type { Stage } from '../../event/stage.js'
 import { encodeText } from '../../event/strings.js'
 import { StatisticsCollector } from '../../transforms/statistics/collector.js'
 import type { Statistics } from '../../transforms/statistics/result.js'
+import { leakWarning } from './leak-warning.js'
 import { TraceChoice } from './trace-choice.js'
 
 /** What a report can be told. */
@@ -15,7 +16,10 @@ export interface StatisticsReportOptions {
   warnOfMore?: (traces: number) => string
 }
 
-/** Takes the statistics of all batches, and gives the report as the one result when they end, or break off. */
+/**
+ * Takes the statistics of all batches, and gives the report as the one result when they end, or break off. Warns of
+ * leaks that may be false.
+ */
 export class StatisticsReport implements Stage<EventBatch, Uint8Array> {
   readonly warnings: string[] = []
   readonly consumes = true
@@ -41,7 +45,10 @@ export class StatisticsReport implements Stage<EventBatch, Uint8Array> {
     if (options.warnOfMore !== undefined && choice.traces > 1) this.warnings.push(options.warnOfMore(choice.traces))
     // A trace that is followed by another one was read to its end.
     const isWhole = ending === 'end' || (options.trace !== undefined && choice.traces > options.trace)
-    return encodeText(options.print(this.collector.finish(isWhole)))
+    const statistics = this.collector.finish(isWhole)
+    const leaks = leakWarning(statistics)
+    if (leaks !== undefined) this.warnings.push(leaks)
+    return encodeText(options.print(statistics))
   }
 
   end(): void {

@@ -1,7 +1,7 @@
 import { HI, LO } from '../../bytes/u64.js'
 import { BATCH_EVENTS, type EventBatch } from '../../event/batch.js'
 import { APIS, fieldSet, Has, Kind, KINDS } from '../../event/fields.js'
-import type { TraceHeader } from '../../event/header.js'
+import { lacksEvents, type TraceHeader } from '../../event/header.js'
 import { LiveSet, tooManyBlocks } from '../../blocks/live-set.js'
 import { mismatchesOf, tellFamilies } from './families.js'
 import { figuresOf } from './figures.js'
@@ -52,6 +52,7 @@ export class StatisticsCollector {
   private readonly formats = new Set<string>()
   private header: TraceHeader | undefined
   private traces = 0
+  private isFiltered = false
   private events = 0
   private leakedBlocks = 0
   private leakedBytes = 0n
@@ -126,6 +127,7 @@ export class StatisticsCollector {
     const full = { sites, sizes, threads, processes, cpus }
     return {
       complete,
+      filtered: this.isFiltered,
       exact: reserves.isExact,
       traces: this.traces,
       formats: [...this.formats],
@@ -172,6 +174,7 @@ export class StatisticsCollector {
     this.endTrace()
     this.header = header
     this.traces++
+    this.isFiltered ||= lacksEvents(header)
     if (this.formats.size < MAX_FORMATS) this.formats.add(header.format)
     this.times.begin(header)
   }

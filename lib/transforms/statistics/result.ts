@@ -224,6 +224,8 @@ export interface TimeStatistics {
 export interface Statistics {
   /** The input was read to its end. */
   complete: boolean
+  /** Events were left out of a trace with no regard to blocks (see `lacksEvents`): leaks may be false. */
+  filtered: boolean
   /**
    * False only where the sum of memory that was reserved passes 2^85, as in a damaged trace it might: it is rounded
    * then.

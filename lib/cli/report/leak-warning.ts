@@ -1,0 +1,20 @@
+import type { Statistics } from '../../transforms/statistics/result.js'
+
+/** A trace as recorded has hardly any frees of unknown blocks: this share of all frees, and at least so many. */
+const MANY_PER_FREES = 0.01
+const MANY = 10
+
+/**
+ * A warning that leaks may be false, because the trace lacks events: its header says that some were left out, or more
+ * frees are of unknown blocks than in a trace as recorded. Undefined where there is no reason for one.
+ */
+export function leakWarning({ filtered, leaked, freed, faults, reallocs }: Statistics): string | undefined {
+  const unknown = faults.unknownFrees + faults.doubleFrees + reallocs.unknown
+  const advice = 'use --lifetimes with hf-filter and hf-split'
+  if (filtered) {
+    if (leaked.blocks === 0 && unknown === 0) return undefined
+    return `events were filtered or split away: leaks (${leaked.blocks}) and frees of unknown blocks (${unknown}) may be false; ${advice}`
+  }
+  if (leaked.blocks === 0 || unknown < MANY || unknown < MANY_PER_FREES * (freed.blocks + unknown)) return undefined
+  return `${unknown} frees are of unknown blocks: the trace lacks events, and leaks may be false; if it was filtered or split, ${advice}`
+}

@@ -1,0 +1,76 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { gunzipSync } from 'node:zlib'
+import { describe, expect, test } from 'vitest'
+import type { TraceEvent } from '../../lib/event/batch.js'
+import { leakWarning } from '../../lib/cli/report/leak-warning.js'
+import { StatisticsCollector } from '../../lib/transforms/statistics/collector.js'
+import { scratch, shell } from '../support/commands.js'
+import { HEADER, inBatches } from '../transforms/events.js'
+
+const DUMP = gunzipSync(readFileSync(fileURLToPath(new URL('../fixtures/replay/mstress-head.txt.gz', import.meta.url))))
+
+const MARKED =
+  /^hf-stats: warning: events were filtered or split away: leaks \(\d+\) and frees of unknown blocks \(\d+\) may be false; use --lifetimes with hf-filter and hf-split\n$/
+const GUESSED =
+  /^hf-stats: warning: \d+ frees are of unknown blocks: the trace lacks events, and leaks may be false; if it was filtered or split, use --lifetimes with hf-filter and hf-split\n$/
+
+describe('hf-stats warns of leaks that may be false', () => {
+  test.each([
+    ['hf-filter --size 64.. | hf-stats --json', MARKED],
+    ['hf-filter --size 64.. | hf-filter | hf-map -e "" | hf-stats --json', MARKED],
+    ['hf-filter --kind alloc -o x.ndjson; hf-stats x.ndjson', MARKED],
+    ["hf-split --by thread -o 'part-{}.ndjson'; for f in part-*; do hf-stats $f; break; done", MARKED],
+    ['hf-filter --events 1000..3000 -o x.txt; hf-stats x.txt', GUESSED],
+    ['hf-stats', /^$/],
+    ['hf-filter --kind alloc --size 64.. --lifetimes | hf-stats', /^$/],
+    ['hf-filter --process 5 --invert | hf-stats', /no event has the field process/],
+    ["hf-split --by thread --lifetimes -o 'part-{}.ndjson'; for f in part-*; do hf-stats $f; done", /^$/],
+    ["hf-split --by thread --number -o 'part-{}.ndjson'; hf-merge part-* | hf-stats", /^$/],
+  ])('%s', async (line, expected) => {
+    const { code, stderr } = await shell(`cd ${scratch()}; cat > in; (cat in) | ${line}`, DUMP)
+    expect(code).toBe(0)
+    expect(stderr).toMatch(expected)
+  })
+
+  test('also in JSON, and where one trace of several lacks events', async () => {
+    const folder = scratch()
+    writeFileSync(join(folder, 'in.txt'), DUMP)
+    const line = `cd ${folder}; (hf-filter in.txt; hf-filter --kind alloc in.txt) | hf-stats --json`
+    const { stdout, stderr } = await shell(line)
+    expect(JSON.parse(stdout.toString())).toMatchObject({ filtered: true, traces: 2 })
+    expect(stderr).toMatch(MARKED)
+    expect(JSON.parse((await shell(`hf-stats --json ${folder}/in.txt`)).stdout.toString())).toMatchObject({
+      filtered: false,
+    })
+  })
+})
+
+describe('leakWarning', () => {
+  /** So many blocks that are freed, leak, and are freed without having been allocated. */
+  const warning = (freed: number, leaked: number, unknown: number, isFiltered = false) => {
+    const address = (i: number) => BigInt(i + 1)
+    const some = (n: number, kind: 'alloc' | 'free', from = 0): TraceEvent[] =>
+      Array.from({ length: n }, (_, i) => ({ kind, address: address(from + i), size: 1n }))
+    const collector = new StatisticsCollector()
+    const events = [...some(freed, 'alloc'), ...some(freed + unknown, 'free'), ...some(leaked, 'alloc')]
+    const header = { ...HEADER, ...(isFiltered && { filtered: true as const }) }
+    for (const batch of inBatches(events, 4096, header)) collector.add(batch)
+    return leakWarning(collector.finish())
+  }
+
+  test('comes where the header says that events were left out, and it matters', () => {
+    expect(warning(5, 1, 0, true)).toContain('leaks (1) and frees of unknown blocks (0)')
+    expect(warning(5, 0, 1, true)).toContain('leaks (0) and frees of unknown blocks (1)')
+    expect(warning(5, 0, 0, true)).toBe(undefined)
+  })
+
+  test('comes else only where many frees are of unknown blocks, and something leaks', () => {
+    expect(warning(0, 1, 10)).toContain('10 frees are of unknown blocks')
+    expect(warning(0, 1, 9)).toBe(undefined)
+    expect(warning(0, 0, 10)).toBe(undefined)
+    expect(warning(990, 1, 10)).toContain('10 frees')
+    expect(warning(991, 1, 10)).toBe(undefined)
+  })
+})
