@@ -1,4 +1,4 @@
-import { NoOrderError, TooManyFilesError } from '../streams/merge.js'
+import { TraceError } from '../event/error.js'
 import { UsageError, wholeNumber, type Arguments } from './command.js'
 import { WINDOW_FLAG } from './flags.js'
 import { runJob, type Job } from './pipeline.js'
@@ -19,8 +19,9 @@ export async function runMergeJob(job: Job, instead: string): Promise<void> {
   try {
     await runJob(job)
   } catch (error) {
-    if (error instanceof TooManyFilesError) throw new UsageError(error.message, { cause: error })
-    if (error instanceof NoOrderError) throw new UsageError(`${error.message}: ${instead}`, { cause: error })
+    if (!(error instanceof TraceError)) throw error
+    if (error.code === 'ERR_TRACE_TOO_MANY_FILES') throw new UsageError(error.message, { cause: error })
+    if (error.code === 'ERR_TRACE_NO_ORDER') throw new UsageError(`${error.message}: ${instead}`, { cause: error })
     throw error
   }
 }

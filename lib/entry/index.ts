@@ -94,8 +94,6 @@ export { decompress, defaultInflater, type DecompressOptions, type Inflater } fr
 export {
   concatInputs,
   mergeInputs,
-  NoOrderError,
-  TooManyFilesError,
   type MergedStream,
   type MergeInput,
   type MergeInputsOptions,
@@ -109,7 +107,7 @@ export { DescriptorSink, openInput, openOutput, type DescriptorSinkOptions } fro
 export { FAULTS, MERGE_WINDOW, PARTITIONS, SORT_MEMORY, type FaultName, type Partition } from '../transforms/choices.js'
 export { ORDER_FIELDS, type OrderField } from '../order/order-fields.js'
 export { Filter, type FilterOptions, type OneOrMore } from '../transforms/filter.js'
-export { compileExpression, ExpressionError, type EventFunction } from '../transforms/expression.js'
+export { compileExpression, type EventFunction } from '../transforms/expression.js'
 export { type NamePattern } from '../transforms/predicates/match.js'
 export { Mapper, type AnonymiseOptions, type MapOptions } from '../transforms/map.js'
 export { BlockEffect } from '../blocks/block-effect.js'

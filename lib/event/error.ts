@@ -1,10 +1,23 @@
-/** Why a trace could not be read or written; each factory below makes one of these. */
+/**
+ * Why a trace could not be read, written or worked on:
+ * - `ERR_TRACE_TRUNCATED`: the input ends before it is whole
+ * - `ERR_TRACE_MALFORMED`: the input breaks the rules of its format
+ * - `ERR_TRACE_LIMIT`: the input is larger than memory is given for
+ * - `ERR_TRACE_UNENCODABLE`: the target format has no place for an event or field, and that was to be an error
+ * - `ERR_TRACE_UNKNOWN_FORMAT`: the first bytes fit no format
+ * - `ERR_TRACE_NO_ORDER`: traces cannot be merged, for their events have neither times nor sequence numbers
+ * - `ERR_TRACE_TOO_MANY_FILES`: more files are to be merged than the system lets a process open
+ * - `ERR_TRACE_EXPRESSION`: code of the user does not compile, failed, or gave something that is no event
+ */
 export type TraceErrorCode =
   | 'ERR_TRACE_TRUNCATED'
   | 'ERR_TRACE_MALFORMED'
   | 'ERR_TRACE_LIMIT'
   | 'ERR_TRACE_UNENCODABLE'
   | 'ERR_TRACE_UNKNOWN_FORMAT'
+  | 'ERR_TRACE_NO_ORDER'
+  | 'ERR_TRACE_TOO_MANY_FILES'
+  | 'ERR_TRACE_EXPRESSION'
 
 /** Where in its input a reader was. */
 export interface TracePosition {
@@ -20,10 +33,10 @@ export interface TracePosition {
   event?: number
 }
 
-/** A fault in a trace, with the place where it is. Everything before that place was delivered. */
-export class TraceError extends Error implements TracePosition {
+/** A fault in a trace, with the place where it is, if it has one. Everything before that place was delivered. */
+export class TraceError extends Error implements Partial<TracePosition> {
   override readonly name = 'TraceError'
-  readonly format: string
+  readonly format?: string
   readonly offset?: number
   readonly line?: number
   readonly column?: number
@@ -32,9 +45,11 @@ export class TraceError extends Error implements TracePosition {
   constructor(
     readonly code: TraceErrorCode,
     reason: string,
-    at: TracePosition,
+    at?: TracePosition,
+    options?: ErrorOptions,
   ) {
-    super(`${describe(at)}: ${reason}`)
+    super(at === undefined ? reason : `${describe(at)}: ${reason}`, options)
+    if (at === undefined) return
     this.format = at.format
     if (at.offset !== undefined) this.offset = at.offset
     if (at.line !== undefined) this.line = at.line

@@ -1,5 +1,6 @@
 import { addAbortSignal, type Readable } from 'node:stream'
 import { EventBatch } from '../event/batch.js'
+import { TraceError } from '../event/error.js'
 import { fieldSet, Has, Kind } from '../event/fields.js'
 import { checkOptions, type OptionNames } from '../event/options.js'
 import type { BatchTransform } from '../event/stage.js'
@@ -40,12 +41,6 @@ export interface MergeInputsOptions extends Omit<MergeOptions, 'by'> {
 
 const OPTIONS: OptionNames<MergeInputsOptions> = { by: true, window: true, signal: true }
 
-/** Traces cannot be put in order, for their events have neither sequence numbers nor times. */
-export class NoOrderError extends Error {}
-
-/** There are more files to merge than the system lets a process open at once. */
-export class TooManyFilesError extends Error {}
-
 /** A stream of the events of several files. */
 export type MergedStream = Readable &
   AsyncIterable<EventBatch> & {
@@ -59,8 +54,8 @@ export type MergedStream = Readable &
  *
  * An input that fails is merged up to its fault, and the others to their end; then comes its error, with its name. What
  * more inputs fail with are warnings. Without any event, as when a file is of no known format, the error comes at once.
- * The stream fails with a `NoOrderError` when no order was asked for, and the events have none; with a
- * `TooManyFilesError` before it gives any events when not all files can be open at once.
+ * The stream fails with ERR_TRACE_NO_ORDER if no order was asked for, and the events have none; with
+ * ERR_TRACE_TOO_MANY_FILES, before it gives any events, if not all files can be open at once.
  */
 export function mergeInputs(inputs: readonly MergeInput[], options: MergeInputsOptions = {}): MergedStream {
   checkOptions(options, OPTIONS, 'mergeInputs')
@@ -227,7 +222,7 @@ interface Head {
   error?: Error
 }
 
-/** The heads of all inputs. @throws what one fails with before it gave anything, and TooManyFilesError */
+/** The heads of all inputs. @throws what one fails with before it gave anything, and ERR_TRACE_TOO_MANY_FILES */
 async function readHeads(sources: readonly Source[], failures: Failures): Promise<Head[]> {
   const heads = sources.map(readHead)
   try {
@@ -268,7 +263,7 @@ async function readHead(source: Source): Promise<Head> {
  * The order that the first events have: by sequence number, else by time. Traces may begin with events that have no
  * time, as those of blocks that were there before; then it is the unit of time that tells. Without any events, any
  * order will do.
- * @throws NoOrderError
+ * @throws TraceError (ERR_TRACE_NO_ORDER)
  */
 function orderOf(heads: readonly Head[], parts: ReturnType<typeof partsOfOne>): MergeOrder {
   const batches = heads.flatMap((head) => head.batches).filter(({ count }) => count > 0)
@@ -279,7 +274,7 @@ function orderOf(heads: readonly Head[], parts: ReturnType<typeof partsOfOne>): 
   if (batches.length === 0 || batches.some((batch) => batch.header.timeUnit !== undefined && !hasRequests(batch)))
     return 'time'
   const parted = parts === undefined ? '' : 'the inputs are parts of one trace, without numbers, and '
-  throw new NoOrderError(`${parted}the events have neither sequence numbers nor times`)
+  throw new TraceError('ERR_TRACE_NO_ORDER', `${parted}the events have neither sequence numbers nor times`)
 }
 
 /** Whether there are events of what a program did: where these have no times, the trace has none. */
@@ -292,14 +287,12 @@ function isTooMany(error: unknown): boolean {
   return code === 'EMFILE' || code === 'ENFILE'
 }
 
-function tooManyFiles(files: number, cause: unknown): TooManyFilesError {
+function tooManyFiles(files: number, cause: unknown): TraceError {
   const report = process.report?.getReport() as { userLimits?: { open_files?: { soft?: number | string } } } | undefined
   const limit = report?.userLimits?.open_files?.soft
   const allowed = limit === undefined ? 'the system allows' : `the system's limit of ${limit} (ulimit -n) allows`
-  return new TooManyFilesError(
-    `${files} files are more than ${allowed} to be open at once: raise it, or merge them in parts`,
-    { cause },
-  )
+  const reason = `${files} files are more than ${allowed} to be open at once: raise it, or merge them in parts`
+  return new TraceError('ERR_TRACE_TOO_MANY_FILES', reason, undefined, { cause })
 }
 
 /** An error's message, which for failed system calls does not always have the file's name. */

@@ -1,4 +1,5 @@
 import { BATCH_EVENTS, BATCH_STRING_BYTES, EventBatch, type TraceEvent } from '../event/batch.js'
+import { TraceError } from '../event/error.js'
 import type { BatchTransform } from '../event/stage.js'
 
 /**
@@ -11,26 +12,19 @@ import type { BatchTransform } from '../event/stage.js'
  */
 export type EventFunction = (event: TraceEvent, n: number) => unknown
 
-/** The user's code did not compile, threw, or returned something that is not an event. */
-export class ExpressionError extends Error {
-  override readonly name = 'ExpressionError'
-
-  /**
-   * @param event the number of the event, from 1, that the code was called with; absent if the code does not compile
-   */
-  constructor(
-    reason: string,
-    readonly event?: number,
-    options?: ErrorOptions,
-  ) {
-    super(event === undefined ? `expression: ${reason}` : `expression: event ${event}: ${reason}`, options)
-  }
+/**
+ * The user's code did not compile, threw, or returned something that is not an event.
+ * @param event the number of the event, from 1, that the code was called with; absent if the code does not compile
+ */
+function expressionError(cause: unknown, event?: number): TraceError {
+  const at = { format: 'expression', ...(event !== undefined && { event }) }
+  return new TraceError('ERR_TRACE_EXPRESSION', reasonOf(cause), at, { cause })
 }
 
 /**
  * Compiles a user's code: an expression, such as `event.size *= 2n`, or the body of a function. The code sees `event`
  * and `n` and runs in strict mode with all rights of this process, so it must be trusted.
- * @throws ExpressionError if it is neither
+ * @throws TraceError (ERR_TRACE_EXPRESSION) if it is neither
  */
 export function compileExpression(code: string): EventFunction {
   try {
@@ -39,7 +33,7 @@ export function compileExpression(code: string): EventFunction {
     try {
       return compile(code)
     } catch (error) {
-      throw new ExpressionError(reasonOf(error), undefined, { cause: error })
+      throw expressionError(error)
     }
   }
 }
@@ -66,7 +60,7 @@ export class Evaluator implements BatchTransform {
   /** The results of the function; those from `taken` on are still to be delivered. */
   private results: readonly unknown[] = []
   private taken = 0
-  private failure: ExpressionError | undefined
+  private failure: TraceError | undefined
 
   constructor(private readonly evaluate: EventFunction) {}
 
@@ -75,7 +69,7 @@ export class Evaluator implements BatchTransform {
     this.row = 0
   }
 
-  /** @throws ExpressionError once all events before the fault have been delivered */
+  /** @throws TraceError (ERR_TRACE_EXPRESSION) once all events before the fault have been delivered */
   next(): EventBatch | null {
     if (this.failure !== undefined) throw this.failure
     const source = this.input
@@ -89,7 +83,7 @@ export class Evaluator implements BatchTransform {
         else break
       }
     } catch (error) {
-      this.failure = new ExpressionError(reasonOf(error), this.seen, { cause: error })
+      this.failure = expressionError(error, this.seen)
       return batch
     }
     if (this.row === source.count && this.taken === this.results.length) this.input = null

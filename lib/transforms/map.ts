@@ -76,7 +76,7 @@ export class Mapper implements BatchTransform {
   private header: TraceHeader | undefined
   private input: EventBatch | null = null
 
-  /** @throws ExpressionError when the expression does not compile; RangeError when an option's value does not fit */
+  /** @throws TraceError (ERR_TRACE_EXPRESSION) when the expression does not compile; RangeError when an option's value does not fit */
   constructor(options: MapOptions = {}) {
     checkOptions(options, OPTIONS, 'map')
     checkOptions(options.anonymise, ANONYMISE, 'map: anonymise')
@@ -108,7 +108,7 @@ export class Mapper implements BatchTransform {
     else this.input = batch
   }
 
-  /** @throws ExpressionError once all events before the fault were given out */
+  /** @throws TraceError (ERR_TRACE_EXPRESSION) once all events before the fault were given out */
   next(): EventBatch | null {
     const batch = this.evaluator !== undefined ? this.evaluator.next() : this.input
     this.input = null

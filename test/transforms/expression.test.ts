@@ -1,7 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { BATCH_EVENTS, EventBatch, type TraceEvent } from '../../lib/event/batch.js'
-import { Evaluator, ExpressionError, compileExpression, type EventFunction } from '../../lib/transforms/expression.js'
+import { TraceError } from '../../lib/event/error.js'
+import { Evaluator, compileExpression, type EventFunction } from '../../lib/transforms/expression.js'
 import { drive } from '../support/drive.js'
 import { HEADER, anyEvent, eventsOf, inBatches } from './events.js'
 
@@ -63,7 +64,7 @@ describe('an expression', () => {
   })
 
   it('that does not compile is refused', () => {
-    expect(() => compileExpression('event.size *=')).toThrow(ExpressionError)
+    expect(() => compileExpression('event.size *=')).toThrow(TraceError)
     expect(() => compileExpression('event.size *=')).toThrow(/^expression: /)
   })
 
@@ -80,7 +81,7 @@ describe('an expression', () => {
     ['undeclared = 1', /^expression: event 1: undeclared is not defined/],
   ])('that fails, %s, says at which event', (code, message) => {
     const { error } = evaluated(code)
-    expect(error).toBeInstanceOf(ExpressionError)
+    expect(error).toMatchObject({ name: 'TraceError', code: 'ERR_TRACE_EXPRESSION', format: 'expression' })
     expect(error?.message).toMatch(message)
   })
 

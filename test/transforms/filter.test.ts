@@ -139,7 +139,10 @@ describe('Filter', () => {
 
     it('are passed on as they are when all events are kept, and dropped when none are', () => {
       const [first, second] = [one({ kind: 'alloc' }, HEADER), one({ kind: 'free' }, HEADER)]
-      expect(drive(new Filter({ kind: ['alloc', 'free'], lifetimes: true }), [first, second]).out).toEqual([first, second])
+      expect(drive(new Filter({ kind: ['alloc', 'free'], lifetimes: true }), [first, second]).out).toEqual([
+        first,
+        second,
+      ])
       expect(drive(new Filter({ kind: 'alloc', lifetimes: true }), [first, second, second]).out).toEqual([first])
     })
 
