@@ -1,5 +1,4 @@
 #!/usr/bin/env node
-import { glibcMtraceDecode } from '../lib/cli/commands/formats.js'
-import { main } from '../lib/cli/main.js'
+import { start } from '../lib/cli/start.js'
 
-await main(glibcMtraceDecode)
+await start('glibc-mtrace-decode', async () => (await import('../lib/cli/commands/formats.js')).glibcMtraceDecode)

@@ -1,5 +1,4 @@
 #!/usr/bin/env node
-import { glibcMtraceEncode } from '../lib/cli/commands/formats.js'
-import { main } from '../lib/cli/main.js'
+import { start } from '../lib/cli/start.js'
 
-await main(glibcMtraceEncode)
+await start('glibc-mtrace-encode', async () => (await import('../lib/cli/commands/formats.js')).glibcMtraceEncode)

@@ -1,5 +1,4 @@
 #!/usr/bin/env node
-import { hatfDecode } from '../lib/cli/commands/formats.js'
-import { main } from '../lib/cli/main.js'
+import { start } from '../lib/cli/start.js'
 
-await main(hatfDecode)
+await start('hatf-decode', async () => (await import('../lib/cli/commands/formats.js')).hatfDecode)

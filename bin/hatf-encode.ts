@@ -1,5 +1,4 @@
 #!/usr/bin/env node
-import { hatfEncode } from '../lib/cli/commands/formats.js'
-import { main } from '../lib/cli/main.js'
+import { start } from '../lib/cli/start.js'
 
-await main(hatfEncode)
+await start('hatf-encode', async () => (await import('../lib/cli/commands/formats.js')).hatfEncode)

@@ -1,5 +1,4 @@
 #!/usr/bin/env node
-import { hatfJoin } from '../lib/cli/commands/split-addresses.js'
-import { main } from '../lib/cli/main.js'
+import { start } from '../lib/cli/start.js'
 
-await main(hatfJoin)
+await start('hatf-join', async () => (await import('../lib/cli/commands/split-addresses.js')).hatfJoin)

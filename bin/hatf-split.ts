@@ -1,5 +1,4 @@
 #!/usr/bin/env node
-import { hatfSplit } from '../lib/cli/commands/split-addresses.js'
-import { main } from '../lib/cli/main.js'
+import { start } from '../lib/cli/start.js'
 
-await main(hatfSplit)
+await start('hatf-split', async () => (await import('../lib/cli/commands/split-addresses.js')).hatfSplit)

@@ -1,4 +1,4 @@
 #!/usr/bin/env node
-import { runSubcommand } from '../lib/cli/heapflow.js'
+import { start } from '../lib/cli/start.js'
 
-await runSubcommand()
+await start('heapflow', async () => (await import('../lib/cli/heapflow.js')).heapflow)

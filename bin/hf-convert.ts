@@ -1,5 +1,4 @@
 #!/usr/bin/env node
-import { convert } from '../lib/cli/commands/convert.js'
-import { main } from '../lib/cli/main.js'
+import { start } from '../lib/cli/start.js'
 
-await main(convert)
+await start('hf-convert', async () => (await import('../lib/cli/commands/convert.js')).convert)

@@ -1,5 +1,4 @@
 #!/usr/bin/env node
-import { filter } from '../lib/cli/commands/filter.js'
-import { main } from '../lib/cli/main.js'
+import { start } from '../lib/cli/start.js'
 
-await main(filter)
+await start('hf-filter', async () => (await import('../lib/cli/commands/filter.js')).filter)

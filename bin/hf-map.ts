@@ -1,5 +1,4 @@
 #!/usr/bin/env node
-import { map } from '../lib/cli/commands/map.js'
-import { main } from '../lib/cli/main.js'
+import { start } from '../lib/cli/start.js'
 
-await main(map)
+await start('hf-map', async () => (await import('../lib/cli/commands/map.js')).map)

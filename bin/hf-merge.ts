@@ -1,5 +1,4 @@
 #!/usr/bin/env node
-import { merge } from '../lib/cli/commands/merge.js'
-import { main } from '../lib/cli/main.js'
+import { start } from '../lib/cli/start.js'
 
-await main(merge)
+await start('hf-merge', async () => (await import('../lib/cli/commands/merge.js')).merge)

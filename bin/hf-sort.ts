@@ -1,5 +1,4 @@
 #!/usr/bin/env node
-import { sort } from '../lib/cli/commands/sort.js'
-import { main } from '../lib/cli/main.js'
+import { start } from '../lib/cli/start.js'
 
-await main(sort)
+await start('hf-sort', async () => (await import('../lib/cli/commands/sort.js')).sort)

@@ -1,5 +1,4 @@
 #!/usr/bin/env node
-import { split } from '../lib/cli/commands/split.js'
-import { main } from '../lib/cli/main.js'
+import { start } from '../lib/cli/start.js'
 
-await main(split)
+await start('hf-split', async () => (await import('../lib/cli/commands/split.js')).split)

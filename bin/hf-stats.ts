@@ -1,5 +1,4 @@
 #!/usr/bin/env node
-import { stats } from '../lib/cli/commands/stats.js'
-import { main } from '../lib/cli/main.js'
+import { start } from '../lib/cli/start.js'
 
-await main(stats)
+await start('hf-stats', async () => (await import('../lib/cli/commands/stats.js')).stats)

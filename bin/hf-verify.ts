@@ -1,5 +1,4 @@
 #!/usr/bin/env node
-import { verify } from '../lib/cli/commands/verify.js'
-import { main } from '../lib/cli/main.js'
+import { start } from '../lib/cli/start.js'
 
-await main(verify)
+await start('hf-verify', async () => (await import('../lib/cli/commands/verify.js')).verify)

@@ -1,5 +1,4 @@
 #!/usr/bin/env node
-import { kmemtraceDecode } from '../lib/cli/commands/kmemtrace.js'
-import { main } from '../lib/cli/main.js'
+import { start } from '../lib/cli/start.js'
 
-await main(kmemtraceDecode)
+await start('kmemtrace-decode', async () => (await import('../lib/cli/commands/kmemtrace.js')).kmemtraceDecode)

@@ -1,5 +1,4 @@
 #!/usr/bin/env node
-import { kmemtraceEncode } from '../lib/cli/commands/kmemtrace.js'
-import { main } from '../lib/cli/main.js'
+import { start } from '../lib/cli/start.js'
 
-await main(kmemtraceEncode)
+await start('kmemtrace-encode', async () => (await import('../lib/cli/commands/kmemtrace.js')).kmemtraceEncode)

@@ -1,5 +1,4 @@
 #!/usr/bin/env node
-import { metatfCompile } from '../lib/cli/commands/metatf-compile.js'
-import { main } from '../lib/cli/main.js'
+import { start } from '../lib/cli/start.js'
 
-await main(metatfCompile)
+await start('metatf-compile', async () => (await import('../lib/cli/commands/metatf-compile.js')).metatfCompile)

@@ -1,5 +1,4 @@
 #!/usr/bin/env node
-import { metatfDecode } from '../lib/cli/commands/metatf.js'
-import { main } from '../lib/cli/main.js'
+import { start } from '../lib/cli/start.js'
 
-await main(metatfDecode)
+await start('metatf-decode', async () => (await import('../lib/cli/commands/metatf.js')).metatfDecode)

@@ -1,5 +1,4 @@
 #!/usr/bin/env node
-import { metatfEncode } from '../lib/cli/commands/metatf.js'
-import { main } from '../lib/cli/main.js'
+import { start } from '../lib/cli/start.js'
 
-await main(metatfEncode)
+await start('metatf-encode', async () => (await import('../lib/cli/commands/metatf.js')).metatfEncode)

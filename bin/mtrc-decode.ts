@@ -1,5 +1,4 @@
 #!/usr/bin/env node
-import { mtrcDecode } from '../lib/cli/commands/formats.js'
-import { main } from '../lib/cli/main.js'
+import { start } from '../lib/cli/start.js'
 
-await main(mtrcDecode)
+await start('mtrc-decode', async () => (await import('../lib/cli/commands/formats.js')).mtrcDecode)

@@ -1,5 +1,4 @@
 #!/usr/bin/env node
-import { mtrcEncode } from '../lib/cli/commands/formats.js'
-import { main } from '../lib/cli/main.js'
+import { start } from '../lib/cli/start.js'
 
-await main(mtrcEncode)
+await start('mtrc-encode', async () => (await import('../lib/cli/commands/formats.js')).mtrcEncode)

@@ -1,5 +1,4 @@
 #!/usr/bin/env node
-import { replayDecode } from '../lib/cli/commands/formats.js'
-import { main } from '../lib/cli/main.js'
+import { start } from '../lib/cli/start.js'
 
-await main(replayDecode)
+await start('replay-decode', async () => (await import('../lib/cli/commands/formats.js')).replayDecode)

@@ -1,5 +1,4 @@
 #!/usr/bin/env node
-import { replayEncode } from '../lib/cli/commands/formats.js'
-import { main } from '../lib/cli/main.js'
+import { start } from '../lib/cli/start.js'
 
-await main(replayEncode)
+await start('replay-encode', async () => (await import('../lib/cli/commands/formats.js')).replayEncode)

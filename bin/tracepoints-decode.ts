@@ -1,5 +1,4 @@
 #!/usr/bin/env node
-import { tracepointsDecode } from '../lib/cli/commands/formats.js'
-import { main } from '../lib/cli/main.js'
+import { start } from '../lib/cli/start.js'
 
-await main(tracepointsDecode)
+await start('tracepoints-decode', async () => (await import('../lib/cli/commands/formats.js')).tracepointsDecode)

@@ -7,14 +7,14 @@ import { commandIndex, commandPage } from './docs/commands.mjs'
 import { carriedPage } from './docs/carried.mjs'
 import { fieldTable } from './docs/fields.mjs'
 import { wireSchema } from './docs/schema.mjs'
-import { COMMANDS, heapflow } from '../dist/lib/cli/heapflow.js'
+import { ALL_COMMANDS } from '../dist/lib/cli/heapflow.js'
 
 const docs = new URL('../docs/', import.meta.url)
 const commandsFolder = new URL('commands/', docs)
 
 /** Every generated file: its path below docs/, and its text. */
 function pages() {
-  const commands = [...COMMANDS, heapflow]
+  const commands = ALL_COMMANDS
   return new Map([
     ...commands.map((command) => [`commands/${fileName(command)}`, commandPage(command)]),
     ['commands/README.md', commandIndex(commands, fileName)],
@@ -25,7 +25,7 @@ function pages() {
 }
 
 function fileName({ name }) {
-  return `${name}.md`
+  return `${name.replace(' ', '-')}.md`
 }
 
 /** A text with what stands between the marks of this name replaced. */

@@ -4,7 +4,8 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { COMMANDS, heapflow } from '../lib/cli/heapflow.js'
+import { COMMANDS } from '../lib/cli/command-list.js'
+import { ALL_COMMANDS, heapflow } from '../lib/cli/heapflow.js'
 import { KINDS } from '../lib/event/fields.js'
 import { NdjsonEncoder } from '../lib/formats/ndjson/encode.js'
 import { encodeEvents } from './support/drive.js'
@@ -30,7 +31,7 @@ describe('generated documents', () => {
     await promisify(execFile)(process.execPath, [fileURLToPath(new URL('scripts/docs.mjs', root)), '--check'])
   })
 
-  test.each([...COMMANDS, heapflow].map((command) => command.name))('%s has a page', (name) => {
+  test.each(ALL_COMMANDS.map((command) => command.name.replace(' ', '-')))('%s has a page', (name) => {
     expect(existsSync(new URL(`docs/commands/${name}.md`, root))).toBe(true)
   })
 

@@ -10,10 +10,14 @@ export interface Flag {
   readonly value?: string
   /** One or two lines, no full stop. */
   readonly help: string
-  /** May be given more than once. */
+  /** May be given more than once, with one value each time: values may contain commas. */
   readonly repeat?: boolean
   /** The allowed values, where they are few. */
   readonly values?: readonly string[]
+  /** What to do instead for values that are not allowed, but likely to be tried. */
+  readonly instead?: Readonly<Record<string, string>>
+  /** The title under which the help lists it; without one it is among the first. */
+  readonly group?: string
 }
 
 /** What the user gave: values by flag name, and the rest. */
@@ -47,12 +51,46 @@ export interface Command {
   readonly flags: readonly Flag[]
   readonly examples: readonly Example[]
   /** What it costs in memory: one line. */
-  readonly memory: string
+  readonly memory?: string
+  /** Lists for the help, after the description. */
+  readonly sections?: readonly Section[]
+  /**
+   * For a command that stands for others: the one that the arguments name, and the arguments that are left for it.
+   * @throws UsageError
+   */
+  choose?(argv: readonly string[]): readonly [Command, readonly string[]]
   run(args: Arguments): Promise<void>
 }
 
-/** The command line makes no sense: exit 2 with this message. */
+/** A list in the help. */
+export interface Section {
+  readonly title: string
+  readonly rows: readonly (readonly [term: string, text: string])[]
+}
+
+/** The command line is wrong: exit 2 with this message. */
 export class UsageError extends Error {}
+
+/** A signal ended the command. */
+export class Interrupted extends Error {
+  constructor(readonly signal: NodeJS.Signals) {
+    super('interrupted')
+  }
+}
+
+/** A command failed, and left files that are not complete. */
+export class Incomplete extends Error {
+  /**
+   * @param cause what it failed with
+   * @param files their names
+   */
+  constructor(
+    override readonly cause: unknown,
+    readonly files: readonly string[],
+  ) {
+    super('the output is not complete')
+  }
+}
 
 /** Flags for a format's options: a boolean that is on by default becomes `--no-<name>`. */
 export function optionFlags(options: Readonly<Record<string, OptionSpec>>): Flag[] {

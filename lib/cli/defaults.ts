@@ -44,3 +44,6 @@ export const TIMELINE_ROWS = 24
 export const MAX_TIMELINE_ROWS = 2000
 /** `hf-stats --sort`: what tables of sites are sorted by. */
 export const SITE_ORDERS = ['bytes', 'blocks', 'mean', 'peak', 'own-peak', 'leaked', 'temporary', 'wasted'] as const
+
+/** The shells that `heapflow completion` has a script for. */
+export const SHELLS = ['bash', 'zsh', 'fish'] as const

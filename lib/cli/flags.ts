@@ -2,6 +2,12 @@ import { FORMATS, WRITABLE } from '../formats/index.js'
 import { MERGE_WINDOW } from '../transforms/choices.js'
 import type { Flag } from './command.js'
 
+/** Flags that every command has. */
+export const COMMON_FLAGS: readonly Flag[] = [
+  { name: 'help', short: 'h', help: 'Show this help' },
+  { name: 'version', help: "Show heapflow's version" },
+]
+
 /** Flags of every command that writes one stream. */
 export const OUTPUT_FLAGS: readonly Flag[] = [
   {
@@ -16,7 +22,7 @@ export const OUTPUT_FLAGS: readonly Flag[] = [
 /** The flag of every command that writes a format which cannot carry everything. */
 export const STRICT_FLAG: Flag = {
   name: 'strict',
-  help: 'Fail at the first event or field that the target format has no place for, instead of counting what is left out',
+  help: 'Fail at the first event or field that the target format cannot represent, instead of counting what is left out',
 }
 
 /** Chooses the format of the output of commands that can write any. */
@@ -25,6 +31,7 @@ export const TO_FLAG: Flag = {
   value: 'FORMAT',
   help: 'Write this format',
   values: WRITABLE.map((format) => format.name),
+  instead: { metatf: 'a format that a DTD defines is written by metatf-encode --dtd FILE' },
 }
 
 /** Chooses the format of the input of commands that can read any. */
@@ -33,11 +40,12 @@ export const FROM_FLAG: Flag = {
   value: 'FORMAT',
   help: 'Read this format, whatever the first bytes look like',
   values: FORMATS.map((format) => format.name),
+  instead: { metatf: 'a trace that a DTD describes is read by metatf-decode --dtd FILE' },
 }
 
 /** The flag of commands that merge several files. */
 export const WINDOW_FLAG: Flag = {
   name: 'window',
   value: 'N',
-  help: `Of several files, put an event in order that comes up to N events late in its file (default ${MERGE_WINDOW}; less with more than 16 files)`,
+  help: `Put an event in order that comes up to N events late in its file (default ${MERGE_WINDOW}; less with more than 16 files)`,
 }

@@ -1,94 +1,52 @@
+import { writeSync } from 'node:fs'
+import { didYouMean } from '../event/suggest.js'
 import { UsageError, type Command } from './command.js'
-import { convert } from './commands/convert.js'
-import { filter } from './commands/filter.js'
-import {
-  glibcMtraceDecode,
-  glibcMtraceEncode,
-  hatfDecode,
-  hatfEncode,
-  heapmonDecode,
-  heapmonEncode,
-  mtrcDecode,
-  mtrcEncode,
-  replayDecode,
-  replayEncode,
-  tracepointsDecode,
-} from './commands/formats.js'
-import { kmemtraceDecode, kmemtraceEncode } from './commands/kmemtrace.js'
-import { map } from './commands/map.js'
-import { merge } from './commands/merge.js'
-import { metatfDecode, metatfEncode } from './commands/metatf.js'
-import { metatfCompile } from './commands/metatf-compile.js'
-import { sort } from './commands/sort.js'
-import { split } from './commands/split.js'
-import { hatfJoin, hatfSplit } from './commands/split-addresses.js'
-import { stats } from './commands/stats.js'
-import { verify } from './commands/verify.js'
-import { main } from './main.js'
+import { COMMANDS, GROUPS, subcommand } from './command-list.js'
+import { completion } from './commands/completion.js'
+import { helpText } from './help/text.js'
 
-/**
- * Every command. `heapflow` runs all of them: those whose names begin with `hf-` by the rest of the name.
- *
- * `commands/<name>.ts` is data, from which flags are parsed and help is printed. It imports no codec, transform or
- * stream: what a command does is in `commands/<name>.run.ts`, which its `run` imports when it is called. So every
- * command starts quickly.
- */
-export const COMMANDS: readonly Command[] = [
-  mtrcDecode,
-  mtrcEncode,
-  replayDecode,
-  replayEncode,
-  kmemtraceDecode,
-  kmemtraceEncode,
-  glibcMtraceDecode,
-  glibcMtraceEncode,
-  tracepointsDecode,
-  heapmonDecode,
-  heapmonEncode,
-  hatfDecode,
-  hatfEncode,
-  hatfSplit,
-  hatfJoin,
-  metatfDecode,
-  metatfEncode,
-  metatfCompile,
-  filter,
-  map,
-  split,
-  merge,
-  sort,
-  stats,
-  verify,
-  convert,
-]
+const USAGE_ERROR = 2
 
-const SUBCOMMANDS: ReadonlyMap<string, Command> = new Map(
-  COMMANDS.map((command) => [command.name.replace(/^hf-/, ''), command]),
-)
-
-/** `heapflow` itself: all that it does is to name its commands. */
+/** `heapflow COMMAND`: every command in one program. */
 export const heapflow: Command = {
   name: 'heapflow',
-  summary: 'work on heap-allocation traces in one process',
-  operands: 'COMMAND ...',
-  description: `The commands are ${[...SUBCOMMANDS.keys()].join(', ')}; run \`heapflow COMMAND --help\` for details. All of them find the format of their input by its first bytes.`,
-  memory: 'see the command.',
+  summary: 'convert, filter and analyze heap-allocation traces',
+  operands: 'COMMAND [ARGUMENT...]',
+  description:
+    'Each command is a program of its own, too: `heapflow stats` is `hf-stats`, and `heapflow mtrc-decode` is `mtrc-decode`. ' +
+    'They recognize the format of their input by its first bytes. Run `heapflow help COMMAND` or `heapflow COMMAND --help` for details.',
+  sections: [
+    ...GROUPS.map(({ title, commands }) => ({ title, rows: commands.map(row) })),
+    { title: 'Help', rows: [['help [COMMAND]', 'show this help, or that of a command'], row(completion)] },
+  ],
   flags: [],
-  examples: COMMANDS.filter(({ name }) => name.startsWith('hf-')).map(({ examples, summary }) => ({
-    command: (examples[0] as { command: string }).command,
-    means: summary,
-  })),
-  run: () => Promise.reject(new UsageError(`the commands are ${[...SUBCOMMANDS.keys()].join(', ')}`)),
+  examples: [
+    { command: 'heapflow stats app.mtrc.gz', means: 'who holds memory, and who leaks it' },
+    { command: 'heapflow convert dump.zip app.hatf.gz', means: 'an Android dump as compact HATF' },
+    { command: 'heapflow help filter', means: 'the help of hf-filter' },
+  ],
+  choose(argv) {
+    const [word, ...rest] = argv
+    if (word === 'help') return rest[0] === undefined ? [heapflow, ['--help']] : [named(rest[0]), ['--help']]
+    return word === undefined || word.startsWith('-') ? [heapflow, argv] : [named(word), rest]
+  },
+  // Without a command there is nothing to do: the help is a message, and this a usage error.
+  run: async () => {
+    writeSync(2, helpText(heapflow))
+    process.exitCode = USAGE_ERROR
+  },
 }
 
-/** Runs `heapflow COMMAND ...`. */
-export async function runSubcommand(argv: readonly string[] = process.argv.slice(2)): Promise<void> {
-  const command = SUBCOMMANDS.get(argv[0] ?? '')
-  if (command !== undefined) await main(command, argv.slice(1))
-  else if (argv[0] === undefined || argv[0].startsWith('-')) await main(heapflow, argv)
-  else
-    await main(
-      { ...heapflow, run: () => Promise.reject(new UsageError(`there is no command ${JSON.stringify(argv[0])}`)) },
-      [],
-    )
+/** Every command, those of `heapflow` alone included. */
+export const ALL_COMMANDS: readonly Command[] = [...COMMANDS, heapflow, completion]
+
+function row(command: Command): readonly [string, string] {
+  return [subcommand(command), command.summary]
+}
+
+function named(word: string): Command {
+  const commands = [...COMMANDS, completion]
+  const command = commands.find((one) => subcommand(one) === word || one.name === word)
+  if (command !== undefined) return command
+  throw new UsageError(`there is no command ${JSON.stringify(word)}${didYouMean(word, commands.map(subcommand))}`)
 }

@@ -1,46 +1,51 @@
 import { readFileSync, writeSync } from 'node:fs'
-import { parseArgs, type ParseArgsConfig } from 'node:util'
+import { constants } from 'node:os'
 import { isBrokenPipe } from '../streams/failure.js'
-import { UsageError, type Arguments, type Command, type Flag } from './command.js'
-import { helpText } from './help.js'
+import { Incomplete, Interrupted, UsageError, type Command } from './command.js'
+import { helpText } from './help/text.js'
+import { limitReached } from './limits.js'
+import { parseFlags } from './parse.js'
 
-/** Flags that every command has. */
-export const COMMON_FLAGS: readonly Flag[] = [
-  { name: 'help', short: 'h', help: 'Show this help' },
-  { name: 'version', help: "Show heapflow's version" },
-]
+const [DATA_ERROR, USAGE_ERROR, SIGNALLED] = [1, 2, 128]
 
-const [DATA_ERROR, USAGE_ERROR, INTERRUPTED] = [1, 2, 130]
-
-/** How long what is being written may take once the command was interrupted. */
-const GRACE_MS = 1000
+/** How many files a message names. */
+const MAX_NAMES = 3
 
 /**
- * Runs a command on the process's arguments. Sets `process.exitCode`: 0 done, also when the reader of the output went
- * away; 1 bad data or a failed read or write; 2 a command line that makes no sense; 130 interrupted.
- * It never calls `process.exit`, which would cut what is still queued for a pipe.
+ * Runs a command on the process's arguments. Sets `process.exitCode`: 0 success, also if the reader of the output closed
+ * the pipe; 1 bad input or I/O error; 2 usage error; 128 and the signal's number (130 for SIGINT) after a signal.
+ * It never calls `process.exit`, which would discard what is still queued for a pipe.
  */
 export async function main(command: Command, argv: readonly string[] = process.argv.slice(2)): Promise<void> {
-  const say = (message: string) => process.stderr.write(`${command.name}: ${message}\n`)
+  let { name } = command
+  const say = (message: string) => process.stderr.write(`${name}: ${message}\n`)
+  const onExit = () => {
+    // Nothing of heapflow ends the process before the command is done.
+    say('the process was ended before the command was done; its output is not complete')
+    process.exitCode = DATA_ERROR
+  }
+  process.once('exit', onExit)
   try {
-    const args = parseFlags(command, argv)
-    if (args.has('help')) print(helpText(command))
-    else if (args.has('version')) print(`${command.name} ${version()}\n`)
-    else await command.run(args)
-  } catch (error) {
-    if (isBrokenPipe(error)) return
+    const [chosen, rest] = command.choose?.(argv) ?? [command, argv]
+    ;({ name } = chosen)
+    const args = parseFlags(chosen, rest)
+    if (args.has('help')) print(helpText(chosen))
+    else if (args.has('version')) print(`${name} ${version()}\n`)
+    else await chosen.run(args)
+  } catch (thrown) {
+    const error = thrown instanceof Incomplete ? thrown.cause : thrown
     if (error instanceof UsageError) {
-      say(`${error.message} (see ${command.name} --help)`)
+      say(`${error.message}; see ${name} --help`)
       process.exitCode = USAGE_ERROR
-    } else if (error instanceof Error && error.name === 'AbortError') {
-      process.exitCode = INTERRUPTED
-      // A write that waits for a reader cannot be given up, and `process.exit` would wait for it: by now nobody handles
-      // the signal any more.
-      setTimeout(() => process.kill(process.pid, 'SIGINT'), GRACE_MS).unref()
-    } else {
+    } else if (error instanceof Interrupted) {
+      process.exitCode = SIGNALLED + constants.signals[error.signal]
+    } else if (!isBrokenPipe(error)) {
       say(describe(error))
       process.exitCode = DATA_ERROR
     }
+    if (thrown instanceof Incomplete) say(`the incomplete output is in ${listed(thrown.files)}`)
+  } finally {
+    process.removeListener('exit', onExit)
   }
 }
 
@@ -49,41 +54,9 @@ function print(text: string): void {
   writeSync(1, text)
 }
 
-/** @throws UsageError */
-export function parseFlags(command: Command, argv: readonly string[]): Arguments {
-  const flags = [...command.flags, ...COMMON_FLAGS]
-  const options: NonNullable<ParseArgsConfig['options']> = {}
-  for (const flag of flags) {
-    options[flag.name] = {
-      type: flag.value === undefined ? 'boolean' : 'string',
-      multiple: true,
-      ...(flag.short !== undefined && { short: flag.short }),
-    }
-  }
-  let parsed
-  try {
-    parsed = parseArgs({ args: [...argv], options, allowPositionals: true, strict: true })
-  } catch (error) {
-    throw new UsageError((error as Error).message.replace(/\. To specify a positional.*/s, ''))
-  }
-  const given = parsed.values as Record<string, (string | boolean)[] | undefined>
-  for (const flag of flags) {
-    const values = given[flag.name] ?? []
-    if (values.length > 1 && flag.value !== undefined && flag.repeat !== true)
-      throw new UsageError(`--${flag.name} was given more than once`)
-    for (const value of values) {
-      if (flag.values !== undefined && !flag.values.includes(value as string)) {
-        throw new UsageError(`--${flag.name} must be one of ${flag.values.join(', ')}, not ${JSON.stringify(value)}`)
-      }
-    }
-  }
-  const all = (name: string) => (given[name] ?? []).filter((value) => typeof value === 'string')
-  return {
-    all,
-    value: (name) => all(name).at(-1),
-    has: (name) => given[name] !== undefined,
-    operands: parsed.positionals,
-  }
+function listed(names: readonly string[]): string {
+  const rest = names.length - MAX_NAMES
+  return names.slice(0, MAX_NAMES).join(', ') + (rest > 0 ? ` and ${rest} more` : '')
 }
 
 function version(): string {
@@ -100,15 +73,19 @@ function version(): string {
 
 const REASONS: Readonly<Record<string, string>> = {
   ENOENT: 'no such file or directory',
+  ENOTDIR: 'a part of the path is not a directory',
   EACCES: 'permission denied',
   EISDIR: 'is a directory',
+  EROFS: 'the file system is read-only',
   ENOSPC: 'no space left on device',
   EFBIG: 'the file would be too large',
 }
 
 /** A failed system call in words, any other error by its message. */
-function describe(error: unknown): string {
+export function describe(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
+  const limit = limitReached(error)
+  if (limit !== undefined) return limit
   const { code, path, syscall } = error as NodeJS.ErrnoException
   const reason = code === undefined ? undefined : REASONS[code]
   if (reason === undefined) return error.message

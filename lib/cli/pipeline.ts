@@ -1,58 +1,40 @@
-import type { Readable, Transform, Writable } from 'node:stream'
+import type { Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { isatty } from 'node:tty'
-import { formatNamed, formatOfPath, ndjson, WRITABLE, type FormatEntry } from '../formats/index.js'
 import type { EventBatch } from '../event/batch.js'
 import { chain } from '../event/chain.js'
-import type { TraceError } from '../event/error.js'
+import { inputName, nameInput, TraceError } from '../event/error.js'
+import { isWritable, type WritableFormat } from '../event/format.js'
 import type { BatchTransform, Stage } from '../event/stage.js'
-import { isWritable, type Format, type WritableFormat } from '../event/format.js'
+import { formatNamed, formatOfPath, ndjson, WRITABLE, type FormatEntry } from '../formats/index.js'
 import { gzip } from '../streams/compress.js'
-import { decodeAny, type DecodeAnyOptions } from '../streams/decode.js'
-import { decompress } from '../streams/decompress.js'
-import { encoderStream } from '../streams/stage.js'
-import { inputSize, isSameFile, openInput, openOutput } from '../streams/io/stdio.js'
-import { UsageError, type Arguments } from './command.js'
+import { abandonOutputs } from '../streams/io/output-file.js'
+import { inputSize, openOutput } from '../streams/io/stdio.js'
+import { Incomplete, Interrupted, UsageError, type Arguments } from './command.js'
+import type { Input, Streams } from './input.js'
+import { outputOf } from './output.js'
 import { showProgress } from './progress.js'
 
-/** Several files that are read as one stream of events. */
-export interface Source {
-  readonly paths: readonly string[]
-  /** Opens them: a Readable of batches, which emits `events` with the number of events of each. */
-  open(): Readable & { bytesRead(): number }
-}
+/** How long what is being written may take after the command was interrupted. */
+const GRACE_MS = 1000
 
-/** What a command reads, does and writes. */
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
+
+/** What a command that writes one stream of events reads, does and writes. */
 export interface Job {
-  command: string
-  args: Arguments
-  /** The format of the input; sniffed where it is not given. */
-  from?: Format
-  decode?: object
-  /** Makes what reads the input, inflated, where it takes more than its format. */
-  reader?: (options: DecodeAnyOptions) => Transform
-  /** Transforms of batches that are streams by themselves. */
-  streams?: readonly Transform[]
-  /** What the events go through behind these. */
-  stages?: readonly BatchTransform[]
-  to: WritableFormat
-  encode?: object
-  /** The input and output where they are not the usual operand and flag. */
-  input?: string
-  output?: string
-  /** What is read in place of one input. */
-  source?: Source
-  /** Takes note of an input that is cut off, which is then no error. */
-  onCut?: (error: TraceError) => void
-  /** Is told the format of the input; what it throws ends the job. */
-  onFormat?: (format: Format) => void
+  readonly command: string
+  readonly args: Arguments
+  readonly input: Input
+  /** What the events go through. */
+  readonly stages?: readonly BatchTransform[]
+  readonly to: WritableFormat
+  readonly encode?: object
+  /** The output, where it is not that of `-o`. */
+  readonly output?: string
 }
 
-/** The one input of a command: its operand, or standard input. @throws UsageError */
-export function inputOperand(args: Arguments): string {
-  if (args.operands.length > 1) throw new UsageError(`one input at a time, not ${args.operands.length}`)
-  return args.operands[0] ?? '-'
-}
+/** A sink that knows which files it left incomplete when it was destroyed. */
+export type Sink = Writable & { readonly partial?: string | readonly string[] | undefined }
 
 /** The format to write: `--to`, else what the output's name says, else NDJSON. @throws UsageError */
 export function outputFormat(args: Arguments, output: string): Promise<WritableFormat> {
@@ -67,89 +49,62 @@ export async function loadWritable(entry: FormatEntry): Promise<WritableFormat> 
   throw new UsageError(`${format.name} (${format.title}) can only be read; formats to write are ${names}`)
 }
 
-/**
- * Runs a command that writes one stream, from its input to its output, and says on standard error what was left out.
- */
-export async function runJob(job: Job): Promise<void> {
-  const { command, args, to, onCut } = job
-  const output = job.output ?? args.value('output') ?? '-'
-  const compressed = args.has('gzip') || output.endsWith('.gz')
-  if (output === '-' && (to.binary || compressed) && isatty(1)) {
-    throw new UsageError('binary output is not for a terminal: use -o FILE or a pipe')
-  }
-  const input = job.source ?? job.input ?? inputOperand(args)
-  for (const path of typeof input === 'string' ? [input] : input.paths) {
-    if (isSameFile(path, output)) throw new UsageError(`${output} is the input too: write to another file`)
-  }
-  const { stages = [], streams = [] } = job
-  // What is held back to be merged or sorted may be read again.
-  const recycling = { recycle: job.source === undefined && streams.length === 0 }
-  const encoder = to.encoder({ ...job.encode, strict: args.has('strict') })
+/** Runs a command that writes one stream, and reports on standard error what its format could not represent. */
+export async function runJob({ command, args, input, stages = [], to, encode, output }: Job): Promise<void> {
+  const { path, compressed } = outputOf(args, input.paths, to.binary, output)
+  const encoder = to.encoder({ ...encode, strict: args.has('strict') })
   const through = stages.reduceRight(
-    (behind: Stage<EventBatch, Uint8Array>, stage) => chain(stage, behind, recycling),
+    (after: Stage<EventBatch, Uint8Array>, stage) => chain(stage, after, { recycle: input.recycle }),
     encoder,
   )
-  const { reader = decodeAny } = job
-  const isDirect = typeof input === 'string' && streams.length === 0
   try {
     await runStreams(
       command,
-      input,
-      [
-        ...(typeof input === 'string'
-          ? [
-              reader({
-                path: input,
-                ...recycling,
-                ...(isDirect && { through }),
-                ...(job.from && { format: job.from }),
-                ...(job.decode && { decode: job.decode }),
-                ...(job.onFormat && { onFormat: job.onFormat }),
-                ...(onCut && { onCut }),
-              }),
-            ]
-          : []),
-        ...streams,
-        ...(isDirect ? [] : [encoderStream(through)]),
-        ...(compressed ? [gzip()] : []),
-      ],
-      () => openOutput(output, { recycle: !compressed, blocking: true }),
-      onCut,
+      input.paths,
+      () => [...input.open(through), ...(compressed ? [gzip()] : [])],
+      () => openOutput(path, { recycle: !compressed, blocking: true }),
     )
   } finally {
-    reportLosses(command, to.name, encoder.losses.counts)
+    reportLosses(command, to.name, encoder.losses.counts, canKeep(to, encode) ? '; --attributes keeps them' : '')
   }
 }
 
 /**
- * Pipes an input through streams into a sink; with warnings, progress and a clean end on SIGINT. The first of the
- * streams decodes a file's bytes; where the input is a `Source`, it takes the batches.
- * @param openSink is called when all else is ready, so that a wrong command line does not empty a file
- * @param onCut takes note of an archive that is cut off, which is then no error
+ * Pipes inputs through streams into a sink, with warnings and progress on standard error, until it is done or a signal
+ * ends it. What came before a fault is written before the fault is thrown.
+ * @param paths the files that are read, or `-`
+ * @param openSink is called first, so that an output that cannot be written is found before there is any work
+ * @throws Incomplete when files were left incomplete, with the reason; otherwise the reason itself
  */
 export async function runStreams(
   command: string,
-  input: string | Source,
-  middle: readonly Transform[],
-  openSink: () => Writable,
-  onCut?: (error: TraceError) => void,
+  paths: readonly string[],
+  open: () => Streams,
+  openSink: () => Sink,
 ): Promise<void> {
-  const paths = typeof input === 'string' ? [input] : input.paths
   if (paths.includes('-') && isatty(0)) throw new UsageError('nothing to read: name a file or pipe a trace in')
-  const source = typeof input === 'string' ? openInput(input) : input.open()
-  const streams = [...(typeof input === 'string' ? [decompress(onCut && { onCut })] : []), ...middle]
+  const sink = openSink()
+  const [source, ...streams] = open()
+  // Where there are several inputs, warnings name the one that they are about.
+  const named = paths.length === 1 ? `${inputName(paths[0] as string)}: ` : ''
   let events = 0
-  const warn = (text: string) => process.stderr.write(`${command}: warning: ${text}\n`)
-  for (const stream of [source, ...streams]) {
+  const warn = (text: string) => process.stderr.write(`${command}: warning: ${named}${text}\n`)
+  for (const stream of [source, ...streams, sink]) {
     stream.on('warning', warn)
     stream.on('events', (n: number) => {
       events += n
     })
   }
   const interrupt = new AbortController()
-  const onSignal = () => interrupt.abort()
-  process.once('SIGINT', onSignal)
-  let sink: Writable | undefined
+  const onSignal = (signal: NodeJS.Signals) => {
+    interrupt.abort(new Interrupted(signal))
+    // A write that waits for a reader cannot be given up. By then nobody handles the signal any more.
+    setTimeout(() => {
+      abandonOutputs()
+      process.kill(process.pid, signal)
+    }, GRACE_MS).unref()
+  }
+  for (const signal of SIGNALS) process.once(signal, onSignal)
   const endProgress = showProgress({
     bytes: () => bytesRead(source),
     events: () => events,
@@ -158,31 +113,59 @@ export async function runStreams(
       .reduce((sum, size) => (sum === undefined || size === undefined ? undefined : sum + size)),
   })
   try {
-    sink = openSink()
-    sink.on('warning', warn)
-    await pipeline([source, ...streams, sink] as [typeof source, ...Transform[], Writable], {
-      signal: interrupt.signal,
-    })
+    await pipeline([source, ...streams, sink] as [Streams[0], ...typeof streams, Sink], { signal: interrupt.signal })
   } catch (error) {
-    // What came before a fault is written before the fault is told.
-    if (sink !== undefined && !sink.closed && !interrupt.signal.aborted)
-      await new Promise((resolve) => sink?.once('close', resolve))
-    throw error
+    if (!sink.closed) await Promise.race([closed(sink), interrupted(interrupt.signal)])
+    const reason = interrupt.signal.aborted ? (interrupt.signal.reason as Interrupted) : error
+    const [path, ...more] = paths
+    if (path !== undefined && more.length === 0) nameInput(reason, path)
+    await nameDecoder(reason, command)
+    const partial = [sink.partial ?? []].flat()
+    throw partial.length > 0 ? new Incomplete(reason, partial) : reason
   } finally {
-    process.removeListener('SIGINT', onSignal)
+    for (const signal of SIGNALS) process.removeListener(signal, onSignal)
     endProgress()
   }
 }
 
-/** How many bytes of an input were read; files count them, pipes do not. */
-function bytesRead(source: Readable & { bytesRead?: number | (() => number) }): number {
+/** Names the command that reads what another format's decoder was given. */
+async function nameDecoder(error: unknown, command: string): Promise<void> {
+  if (!(error instanceof TraceError) || error.looksLike === undefined || !command.endsWith('-decode')) return
+  const { COMMANDS } = await import('./command-list.js')
+  const decoder = COMMANDS.find(({ name }) => name === `${error.looksLike}-decode`)?.name ?? 'hf-convert'
+  error.message += `; use ${decoder}`
+}
+
+/** Whether the command has a flag, not given, that makes the format represent everything. */
+function canKeep(to: WritableFormat, encode: object | undefined): boolean {
+  return encode !== undefined && 'attributes' in to.encodeOptions && !('attributes' in encode)
+}
+
+function closed(sink: Sink): Promise<void> {
+  return new Promise((resolve) => sink.once('close', resolve))
+}
+
+/** Some time after a signal: a sink may never close whose write waits for a reader. */
+function interrupted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const wait = () => void setTimeout(resolve, GRACE_MS / 2)
+    if (signal.aborted) wait()
+    else signal.addEventListener('abort', wait, { once: true })
+  })
+}
+
+/** How many bytes of an input were read; process.stdin alone does not count them. */
+function bytesRead(source: Streams[0]): number {
   const read = source.bytesRead ?? 0
   return typeof read === 'number' ? read : read.call(source)
 }
 
-/** Says on standard error what a format had no place for. */
-export function reportLosses(command: string, format: string, counts: ReadonlyMap<string, number>): void {
+/**
+ * Reports on standard error what a format could not represent, with counts.
+ * @param instead what keeps it, to be put after these
+ */
+export function reportLosses(command: string, format: string, counts: ReadonlyMap<string, number>, instead = ''): void {
   if (counts.size === 0) return
   const items = [...counts].map(([what, n]) => `${what} (${n})`).join(', ')
-  process.stderr.write(`${command}: not carried by ${format}: ${items}\n`)
+  process.stderr.write(`${command}: warning: not representable in ${format}, dropped or changed: ${items}${instead}\n`)
 }

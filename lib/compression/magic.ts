@@ -1,5 +1,5 @@
 /** The number of bytes needed to recognize a compressed input. */
-export const MAGIC_BYTES = 4
+export const MAGIC_BYTES = 10
 
 /** Whether bytes begin as gzip does (RFC 1952, section 2.3.1). Two bytes are enough to tell. */
 export function isGzip(head: Uint8Array): boolean {
@@ -13,4 +13,28 @@ export function isGzip(head: Uint8Array): boolean {
 export function isZip(head: Uint8Array): boolean {
   if (head[0] !== 0x50 || head[1] !== 0x4b) return false
   return (head[2] === 3 && head[3] === 4) || (head[2] === 5 && head[3] === 6)
+}
+
+/** Compression that is recognized, but not inflated here. */
+export interface Foreign {
+  readonly name: string
+  /** The command that inflates a file to standard output. */
+  readonly command: string
+}
+
+const FOREIGN: readonly (Foreign & { readonly magic: readonly number[] })[] = [
+  // RFC 8878, section 3.1.1
+  { name: 'zstd', command: 'zstd -dc', magic: [0x28, 0xb5, 0x2f, 0xfd] },
+  // The .xz file format, section 2.1.1.1
+  { name: 'xz', command: 'xz -dc', magic: [0xfd, 0x37, 0x7a, 0x58, 0x5a, 0x00] },
+  // `BZh`, the block size, and the mark of a block; in an empty file, that of the end
+  { name: 'bzip2', command: 'bzip2 -dc', magic: [0x42, 0x5a, 0x68, -1, 0x31, 0x41, 0x59, 0x26, 0x53, 0x59] },
+  { name: 'bzip2', command: 'bzip2 -dc', magic: [0x42, 0x5a, 0x68, -1, 0x17, 0x72, 0x45, 0x38, 0x50, 0x90] },
+  // The LZ4 frame format, section "General structure"
+  { name: 'lz4', command: 'lz4 -dc', magic: [0x04, 0x22, 0x4d, 0x18] },
+]
+
+/** The compression of bytes that only other programs inflate. Ten bytes are enough to tell. */
+export function foreignCompression(head: Uint8Array): Foreign | undefined {
+  return FOREIGN.find(({ magic }) => magic.every((byte, i) => byte === head[i] || (byte < 0 && i < head.length)))
 }

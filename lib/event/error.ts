@@ -41,21 +41,50 @@ export class TraceError extends Error implements Partial<TracePosition> {
   readonly line?: number
   readonly column?: number
   readonly event?: number
+  /** The name of the format that the bytes look like, where they are not of the one that was asked for. */
+  readonly looksLike?: string
+  /** The file that was read, where that is known; `stdin` for standard input. */
+  readonly file?: string
 
   constructor(
     readonly code: TraceErrorCode,
     reason: string,
     at?: TracePosition,
-    options?: ErrorOptions,
+    options: ErrorOptions & { looksLike?: string } = {},
   ) {
-    super(at === undefined ? reason : `${describe(at)}: ${reason}`, options)
+    // Where no format is known, there is no place in it either.
+    super(at === undefined || code === 'ERR_TRACE_UNKNOWN_FORMAT' ? reason : `${describe(at)}: ${reason}`, options)
     if (at === undefined) return
     this.format = at.format
     if (at.offset !== undefined) this.offset = at.offset
     if (at.line !== undefined) this.line = at.line
     if (at.column !== undefined) this.column = at.column
     if (at.event !== undefined) this.event = at.event
+    if (options.looksLike !== undefined) this.looksLike = options.looksLike
   }
+}
+
+/** Codes of errors about what was read. */
+const READING: readonly TraceErrorCode[] = [
+  'ERR_TRACE_TRUNCATED',
+  'ERR_TRACE_MALFORMED',
+  'ERR_TRACE_LIMIT',
+  'ERR_TRACE_UNKNOWN_FORMAT',
+]
+
+/**
+ * Names the file in an error about what was read from it, once. Other errors stay as they are.
+ * @param path the file, or `-` for standard input
+ */
+export function nameInput(error: unknown, path: string): void {
+  if (!(error instanceof TraceError) || error.file !== undefined || !READING.includes(error.code)) return
+  const file = inputName(path)
+  Object.assign(error, { file, message: `${file}: ${error.message}` })
+}
+
+/** What messages call an input. */
+export function inputName(path: string): string {
+  return path === '-' ? 'stdin' : path
 }
 
 /** A position as errors and warnings begin with it: `mtrc: byte 104, event 8`. */

@@ -9,3 +9,8 @@ export function showText(text: string, most = 100): string {
   const short = text.length > most ? `${text.slice(0, most)}...` : text
   return short.replaceAll(HIDDEN, (hidden) => `\\u${(hidden.codePointAt(0) as number).toString(16).padStart(4, '0')}`)
 }
+
+/** A number of things in words: `1 event`, `2 events`. */
+export function plural(n: number, noun: string): string {
+  return `${n} ${noun}${n === 1 ? '' : 's'}`
+}

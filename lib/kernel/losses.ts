@@ -139,7 +139,7 @@ export class Losses implements LossCounts {
     const without = this.without[code] as number
     const fields = fieldNames((batch.mask[i] as number) & without)
     const what = without === LEFT_OUT ? `${KINDS[code]} events` : `${fields.join(', ')} of ${KINDS[code]} events`
-    return unencodable(`has no place for ${what}`, { format: this.format, event: this.events + i + 1 })
+    return unencodable(`cannot represent ${what}`, { format: this.format, event: this.events + i + 1 })
   }
 
   get counts(): ReadonlyMap<string, number> {

@@ -10,6 +10,7 @@ import { checkOptions, type OptionNames } from '../event/options.js'
 import { counted, type ReadOptions } from './counter.js'
 import { UpToCut, upToCut } from './cut.js'
 import { byteStream, peek, runStage, type Peeked } from './generator.js'
+import { misreading } from './misread.js'
 
 /** A stream shorter than this is sniffed whole; of a longer one, whatever the first chunks hold. */
 const HEAD_BYTES = 64
@@ -79,6 +80,7 @@ export async function* decodeBytes<Out>(
   }
   const { format, decode, close, head, whole } = found
   const { onCut, recycle = false } = options
+  const reasonFor = options.format === undefined ? undefined : misreading(head)
   try {
     options.onFormat?.(format)
     if (format.name === 'ndjson' && isRewritten(head)) {
@@ -109,6 +111,8 @@ export async function* decodeBytes<Out>(
         recycle,
       )
     }
+  } catch (error) {
+    throw reasonFor === undefined ? error : await reasonFor(error, format.name, format.title)
   } finally {
     close?.()
   }
@@ -147,7 +151,7 @@ async function sniff({ head, failure }: Peeked): Promise<Format> {
 
 function unknownFormat(head: Uint8Array): TraceError {
   const names = FORMATS.map((format) => format.title).join(', ')
-  const reason = head.length === 0 ? 'the input is empty' : `the input is none of: ${names}`
+  const reason = head.length === 0 ? 'the input is empty' : `unrecognized format; supported are ${names}`
   return new TraceError('ERR_TRACE_UNKNOWN_FORMAT', reason, { format: 'unknown', offset: 0 })
 }
 

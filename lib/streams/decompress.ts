@@ -2,8 +2,8 @@ import type { EventEmitter } from 'node:events'
 import { createRequire } from 'node:module'
 import type { Transform } from 'node:stream'
 import type { ZlibSync } from '../compression/gunzip.js'
-import { isGzip, isZip, MAGIC_BYTES } from '../compression/magic.js'
-import type { TraceError } from '../event/error.js'
+import { foreignCompression, isGzip, isZip, MAGIC_BYTES } from '../compression/magic.js'
+import { TraceError } from '../event/error.js'
 import { checkOptions, type OptionNames } from '../event/options.js'
 import { upToCut } from './cut.js'
 import { byteStream, peek, runStage } from './generator.js'
@@ -43,7 +43,7 @@ const OPTIONS: OptionNames<DecompressOptions> = { inflater: true, onCut: true }
 /**
  * Inflates gzip (any number of members) and zip (the first file in the archive); all other bytes pass unchanged.
  * A cut or corrupt archive is a `TraceError` whose offset is that in the compressed bytes, after all that could be
- * inflated was read.
+ * inflated was read. Other compression (zstd, xz, bzip2, lz4) is a `TraceError` that names it.
  */
 export function decompress(options: DecompressOptions = {}): Transform {
   checkOptions(options, OPTIONS, 'decompress')
@@ -65,6 +65,12 @@ export async function* inflate(
     const { Unzip } = await import('../compression/unzip.js')
     yield* upToCut(runStage(new Unzip(), whole, stream), options.onCut)
   } else {
+    const foreign = foreignCompression(head)
+    if (foreign !== undefined) {
+      const { name, command } = foreign
+      const reason = `compressed with ${name}, which heapflow does not read: decompress it first (${command} FILE | ...)`
+      throw new TraceError('ERR_TRACE_UNKNOWN_FORMAT', reason, { format: name, offset: 0 })
+    }
     yield* whole
   }
 }

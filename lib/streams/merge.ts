@@ -1,6 +1,6 @@
 import { addAbortSignal, type Readable } from 'node:stream'
 import { EventBatch } from '../event/batch.js'
-import { TraceError } from '../event/error.js'
+import { inputName, nameInput, TraceError } from '../event/error.js'
 import { fieldSet, Has, Kind } from '../event/fields.js'
 import { checkOptions, type OptionNames } from '../event/options.js'
 import type { BatchTransform } from '../event/stage.js'
@@ -88,7 +88,7 @@ class Source {
 
   /** What messages call it. */
   get name(): string {
-    return this.input.name ?? this.input.path
+    return this.input.name ?? inputName(this.input.path)
   }
 
   /** Whether it may keep its reader waiting, as a pipe does. */
@@ -302,8 +302,9 @@ function inWords({ message, path }: NodeJS.ErrnoException): string {
 
 /** An error that says in which input it was found. */
 function named(error: NodeJS.ErrnoException, name: string): Error {
-  // Failed system calls have the file's name apart, but not all of them.
+  // Most errors of failed system calls have the file's name as a property.
   if (error.syscall !== undefined) error.path ??= name
+  else if (error instanceof TraceError) nameInput(error, name)
   else error.message = `${name}: ${error.message}`
   return error
 }

@@ -5,7 +5,7 @@ import { malformed, TraceError } from '../event/error.js'
 import { showText } from '../event/show-text.js'
 import { checkOptions, type OptionNames } from '../event/options.js'
 import type { Format } from '../event/format.js'
-import { announcementOf, isTelling, type Announcement } from '../metatf/dtd-name.js'
+import { announcementOf, isAnnounced, isTelling, type Announcement } from '../metatf/dtd-name.js'
 import { FORMAT } from '../metatf/binary/layout.js'
 import type { BinaryDecodeOptions, ReadAt } from '../metatf/binary/index.js'
 import { formatOf } from '../metatf/format.js'
@@ -13,6 +13,7 @@ import type { Dtd } from '../metatf/model.js'
 import { counted, type ReadOptions } from './counter.js'
 import { DTD_PATH, findDtd, NoDtdError } from './dtd-files.js'
 import { byteStream, peek, runStage } from './generator.js'
+import { misreading } from './misread.js'
 
 /** How a trace in Meta-TF is read. */
 export interface MetaTfOptions extends ReadOptions {
@@ -57,7 +58,16 @@ export function decodeMetaTf(options: MetaTfOptions): Transform {
   checkOptions(options, OPTIONS, 'decodeMetaTf')
   return byteStream('decodeMetaTf()', async function* (source, stream) {
     const { head, whole, failure } = await peek(source, isTelling)
-    const { format, decode, close } = recognise(head, options, failure)
+    let found: MetaTf
+    try {
+      found = recognise(head, options, failure)
+    } catch (error) {
+      // With a DTD, bytes of any form may make sense.
+      throw options.dtd === undefined && !isAnnounced(head)
+        ? await misreading(head)(error, FORMAT, 'a Meta-TF trace')
+        : error
+    }
+    const { format, decode, close } = found
     const { recycle = false } = options
     try {
       yield* runStage(chain(format.decoder(decode), counted(stream, options), { recycle }), whole, stream, recycle)

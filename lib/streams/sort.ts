@@ -60,7 +60,7 @@ export function sort(options: SortOptions): Transform {
       if (sorter !== undefined && batch?.header !== sorter.header) {
         yield* sorter.sorted()
         if (sorter.isUnkeyed)
-          stream.emit('warning', `no event has a field ${JSON.stringify(options.by)}: they stay in their order`)
+          stream.emit('warning', `no event has a field ${JSON.stringify(options.by)}; order left unchanged`)
         sorter = undefined
       }
       if (batch !== undefined) await (sorter ??= new TraceSorter(batch.header, held, options)).add(batch)

@@ -1,5 +1,6 @@
-import { open, type FileHandle } from 'node:fs/promises'
+import { close, write } from 'node:fs'
 import { Writable } from 'node:stream'
+import { promisify } from 'node:util'
 import { gzipSync } from 'node:zlib'
 import { isEventBatch, type EventBatch } from '../event/batch.js'
 import { EventCollector } from '../event/collector.js'
@@ -10,6 +11,10 @@ import type { Encoder } from '../event/stage.js'
 import type { TraceEvent } from '../event/trace-event.js'
 import { isEvent, wrongChunk } from './intake.js'
 import { Partitioner, type PartitionOptions } from '../transforms/split.js'
+import { OutputFile } from './io/output-file.js'
+
+const writeTo = promisify(write)
+const closeFile = promisify(close)
 
 /** A part is written when it has this many bytes waiting; many small parts would else be many small writes. */
 const PART_BYTES = 16_384
@@ -51,25 +56,27 @@ const OPTIONS: OptionNames<SplitFilesOptions> = {
 
 interface Part {
   path: string
+  file: OutputFile
   encoder: Encoder
   waiting: Uint8Array[]
   bytes: number
-  /** The file is there, and is to be continued. */
-  created: boolean
   ended: boolean
   /** The encoder threw, and is not used again. */
   failed: boolean
 }
 
 /**
- * A Writable for `EventBatch` objects that divides events by key into files. Like `DescriptorSink` it loses nothing
- * when it is destroyed: what has come is written, without the formats' end marks.
+ * A Writable for `EventBatch` objects that divides events by key into files. The files get their names when all of them
+ * are complete (see `OutputFile`). Like `DescriptorSink` it loses nothing when it is destroyed: what has come is
+ * written, without the formats' end marks, and the files are left as `partial`.
  */
 export class SplitFiles extends Writable {
   private readonly partitioner: Partitioner
   private readonly parts = new Map<string, Part>()
-  /** Open files, the one used least recently first. */
-  private readonly handles = new Map<Part, FileHandle>()
+  /** Descriptors of open files, the one used least recently first. */
+  private readonly open = new Map<Part, number>()
+  /** The names of the files that were left incomplete; known when the stream is closed. */
+  readonly partial: string[] = []
   private readonly collected = new EventCollector('split()')
   private working: Promise<void> = Promise.resolve()
 
@@ -107,6 +114,8 @@ export class SplitFiles extends Writable {
       for (const { key, batch } of this.partitioner.end()) await this.writePart(key, batch)
       for (const text of this.partitioner.warnings) this.emit('warning', text)
       await this.finish((encoder) => encoder.end())
+      await this.closeAll()
+      for (const { file } of this.parts.values()) file.commit()
     }, done)
   }
 
@@ -115,8 +124,15 @@ export class SplitFiles extends Writable {
       .then(() => this.finish((encoder) => encoder.cut()))
       // Where writing has failed before it fails again: the first fault is the one to tell.
       .catch((fault: Error) => (error ??= fault))
-      .then(() => Promise.all([...this.handles.values()].map((handle) => handle.close())))
-      .then(() => done(error), done)
+      .then(() => this.closeAll())
+      .catch((fault: Error) => (error ??= fault))
+      .then(() => {
+        for (const { file } of this.parts.values()) {
+          const partial = file.abandon()
+          if (partial !== undefined) this.partial.push(partial)
+        }
+        done(error)
+      })
   }
 
   private run(work: () => Promise<void>, done: (error?: Error | null) => void): void {
@@ -192,13 +208,14 @@ export class SplitFiles extends Writable {
     if (part === undefined) {
       const { path, encoder, maxFiles = 1000 } = this.options
       if (this.parts.size === maxFiles)
-        throw new Error(`more than ${maxFiles} parts: divide otherwise, or allow more files`)
+        throw new Error(`more than ${maxFiles} parts: split by something else, or raise --max-files`)
+      const name = path(key)
       part = {
-        path: path(key),
+        path: name,
+        file: new OutputFile(name),
         encoder: encoder(key),
         waiting: [],
         bytes: 0,
-        created: false,
         ended: false,
         failed: false,
       }
@@ -216,31 +233,37 @@ export class SplitFiles extends Writable {
   }
 
   private async flushPart(part: Part): Promise<void> {
-    const handle = await this.handle(part)
+    const fd = await this.descriptor(part)
     if (part.bytes === 0) return
     const bytes = Buffer.concat(part.waiting)
     if (this.options.recycle === true) part.waiting.forEach(recycle)
     part.waiting = []
     part.bytes = 0
     // Each piece is a gzip member of its own, so that no file needs a compressor of its own in memory.
-    await handle.appendFile(this.options.gzip === true ? gzipSync(bytes) : bytes)
+    let rest = this.options.gzip === true ? gzipSync(bytes) : bytes
+    while (rest.length > 0) rest = rest.subarray((await writeTo(fd, rest)).bytesWritten)
   }
 
-  /** The part's file, opened if need be, as the one used last. */
-  private async handle(part: Part): Promise<FileHandle> {
-    let handle = this.handles.get(part)
-    if (handle === undefined) {
-      const oldest = this.handles.entries().next()
-      if (oldest.done !== true && this.handles.size >= (this.options.maxOpen ?? 64)) {
-        this.handles.delete(oldest.value[0])
-        await oldest.value[1].close()
+  /** The descriptor of the part's file, opened if need be, as the one used last. */
+  private async descriptor(part: Part): Promise<number> {
+    let fd = this.open.get(part)
+    if (fd === undefined) {
+      const oldest = this.open.entries().next()
+      if (oldest.done !== true && this.open.size >= (this.options.maxOpen ?? 64)) {
+        this.open.delete(oldest.value[0])
+        await closeFile(oldest.value[1])
       }
-      handle = await open(part.path, part.created ? 'a' : 'w')
-      part.created = true
+      fd = part.file.open()
     }
-    this.handles.delete(part)
-    this.handles.set(part, handle)
-    return handle
+    this.open.delete(part)
+    this.open.set(part, fd)
+    return fd
+  }
+
+  private async closeAll(): Promise<void> {
+    const descriptors = [...this.open.values()]
+    this.open.clear()
+    await Promise.all(descriptors.map((fd) => closeFile(fd)))
   }
 }
 

@@ -3,6 +3,7 @@ import { malformed } from '../event/error.js'
 import { fieldSet, Has } from '../event/fields.js'
 import { lacksEvents, NO_HEADER, withMarks, type TraceHeader } from '../event/header.js'
 import { checkOptions, type OptionNames } from '../event/options.js'
+import { plural } from '../event/show-text.js'
 import { MERGE_WINDOW } from './choices.js'
 import { Interleaver } from '../order/interleave.js'
 import { OrderAudit, orderWarnings, type MergeOrder, type OrderStatistics } from '../order/order-audit.js'
@@ -203,9 +204,8 @@ export class Merger {
         this.warnings.push(`${name}: no event has a ${what}: they come first, in their own order`)
     }
     if (this.indices > 0)
-      this.warnings.push(`allocation indices of different traces clash: left out of ${this.indices} events`)
-    if (this.overflows > 0)
-      this.warnings.push(`${this.overflows} times are too large for ns, and are now the greatest there is`)
+      this.warnings.push(`allocation indices of different traces clash: left out of ${plural(this.indices, 'event')}`)
+    if (this.overflows > 0) this.warnings.push(`times too large for ns, set to the largest value: ${this.overflows}`)
     this.warnings.push(...orderWarnings(this.audit.statistics))
   }
 }

@@ -275,9 +275,9 @@ function describe(fault: FaultName, batch: EventBatch, i: number): string {
   const size = `${event.size} bytes`
   switch (fault) {
     case 'unknown-free':
-      return `${event.kind} of ${block}${by}, which is not live`
+      return `${event.kind} of ${block}${by}: the block is not live`
     case 'double-free':
-      return `${event.kind} of ${block}${by}, which was freed already`
+      return `${event.kind} of ${block}${by}: the block was freed before`
     case 'live-address':
       return `${event.kind} of ${size} at ${begun}${by}, where a block is live`
     case 'overlap':

@@ -1,20 +1,23 @@
-import { flagHelp, flagUsage, usageLine } from '../../dist/lib/cli/help.js'
-import { COMMON_FLAGS } from '../../dist/lib/cli/main.js'
+import { flagGroups, flagHelp, flagUsage, usageLine } from '../../dist/lib/cli/help/text.js'
 import { code, GENERATED, plain, table } from './markdown.mjs'
 
 /** The page of a command: what its --help says. */
 export function commandPage(command) {
-  const flags = [...command.flags, ...COMMON_FLAGS]
   return [
     GENERATED,
     `# ${command.name}`,
     `${sentence(command.summary)}`,
     fence([usageLine(command)]),
     ...command.description.split('\n').map(plain),
-    '## Flags',
-    table(['flag', 'meaning'], flags.map((flag) => [code(flagUsage(flag)), plain(flagHelp(flag))])),
-    '## Memory',
-    sentence(command.memory.replace(/\.$/, '')),
+    ...(command.sections ?? []).flatMap(({ title, rows }) => [
+      `## ${title}`,
+      table(['command', 'what it does'], rows.map(([term, text]) => [code(term), plain(text)])),
+    ]),
+    ...flagGroups(command).flatMap(({ title, flags }) => [
+      `## ${title}`,
+      table(['flag', 'meaning'], flags.map((flag) => [code(flagUsage(flag)), plain(flagHelp(flag))])),
+    ]),
+    ...(command.memory === undefined ? [] : ['## Memory', sentence(command.memory.replace(/\.$/, ''))]),
     '## Examples',
     ...command.examples.flatMap(({ command: line, means }) => [`${sentence(means).replace(/\.$/, ':')}`, fence([line])]),
     'What all commands have in common, such as exit codes: see [the list of commands](README.md).',

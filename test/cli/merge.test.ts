@@ -150,7 +150,7 @@ describe('hf-merge', () => {
     writeFileSync(join(folder, 'a'), dump(1, [1]))
     const { code, stderr } = await shell(`cd ${folder}; hf-merge a b c -o d`)
     expect(code).toBe(1)
-    expect(stderr).toMatch(/^hf-merge: warning: c: unknown: byte 0: .*\nhf-merge: b: unknown: byte 0: .*\n$/)
+    expect(stderr).toMatch(/^hf-merge: warning: c: unrecognized format; .*\nhf-merge: b: unrecognized format; .*\n$/)
     expect(existsSync(join(folder, 'd'))).toBe(false)
   })
 
@@ -164,7 +164,7 @@ describe('hf-merge', () => {
       expect(refused).toMatchObject({
         code: 2,
         stderr:
-          "hf-merge: 300 files are more than the system's limit of 200 (ulimit -n) allows to be open at once: raise it, or merge them in parts (see hf-merge --help)\n",
+          "hf-merge: 300 files are more than the system's limit of 200 (ulimit -n) allows to be open at once: raise it, or merge them in parts; see hf-merge --help\n",
       })
       expect(await shell(`cd ${folder}; ulimit -n 200; hf-merge --from replay in* -o out`)).toEqual(refused)
       expect(existsSync(join(folder, 'out'))).toBe(false)
@@ -195,8 +195,7 @@ describe('hf-merge', () => {
     const refused = await shell(`cd ${folder}; hf-merge a.mtrc a.mtrc -o c.mtrc`)
     expect(refused).toMatchObject({
       code: 2,
-      stderr:
-        `hf-merge: the events have neither sequence numbers nor times: split a trace with hf-split --number, number events with hf-map -e 'event.sequence = n', or concatenate the traces with --end-to-end (see hf-merge --help)\n`,
+      stderr: `hf-merge: the events have neither sequence numbers nor times: split a trace with hf-split --number, number events with hf-map -e 'event.sequence = n', or concatenate the traces with --end-to-end; see hf-merge --help\n`,
     })
     expect(existsSync(join(folder, 'c.mtrc'))).toBe(false)
     writeFileSync(join(folder, 'cut.mtrc'), trace.subarray(0, -4))
@@ -210,7 +209,7 @@ describe('hf-merge', () => {
     ['hf-merge', /name the traces to merge/],
     ['hf-merge - -', /standard input can be read only once/],
     ['hf-merge --by size a b', /--by must be one of sequence, time/],
-    ['hf-merge --by time --end-to-end a b', /--end-to-end does not go with --by/],
+    ['hf-merge --by time --end-to-end a b', /--end-to-end cannot be combined with --by/],
     ['hf-merge --window 65537 a b', /--window must be at most 65536/],
     ['hf-merge --thread-offset x a b', /--thread-offset needs an integer/],
   ])('a command line that makes no sense: %s', async (line, message) => {
@@ -307,7 +306,7 @@ describe('hf-sort', () => {
     const text = dump(1, shuffled(1000))
     const { code, stdout, stderr } = await shell('hf-sort', text.slice(0, 20_000))
     expect(code).toBe(1)
-    expect(stderr).toMatch(/^hf-sort: replay: line \d+, .*: truncated/)
+    expect(stderr).toMatch(/^hf-sort: stdin: replay: line \d+, .*: truncated/)
     const times = decodeAll(ndjson.format.decoder(), stdout).events.map(({ time }) => Number(time))
     expect(times.length).toBeGreaterThan(400)
     expect(times).toEqual(times.toSorted((a, b) => a - b))
@@ -317,7 +316,7 @@ describe('hf-sort', () => {
     ['hf-sort --memory 100', /--memory needs a size of 1M or more/],
     ['hf-sort --memory lots', /--memory needs a size of 1M or more/],
     ['hf-sort --by name', /--by must be one of process, thread/],
-    ['hf-sort --temporary /no/such/folder', /--temporary: \/no\/such\/folder is no folder/],
+    ['hf-sort --temporary /no/such/folder', /--temporary: \/no\/such\/folder is not a folder/],
   ])('a command line that makes no sense: %s', async (line, message) => {
     const { code, stderr } = await shell(line, dump(1, [1]))
     expect(code).toBe(2)
@@ -345,7 +344,9 @@ describe('hf-sort', () => {
       await sleep(50)
       expect(readdirSync(folder)).toEqual([])
       child.kill(signal)
-      expect(await once(child, 'close')).toEqual(signal === 'SIGINT' ? [130, null] : [null, signal])
+      expect(await once(child, 'close')).toEqual(
+        { SIGINT: [130, null], SIGTERM: [143, null], SIGKILL: [null, 'SIGKILL'] }[signal],
+      )
       expect(readdirSync(folder)).toEqual([])
     })
 

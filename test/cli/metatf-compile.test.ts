@@ -55,11 +55,11 @@ test('records that are no faster are named, but not without end', async () => {
 })
 
 test.each([
-  [[], /^metatf-compile: name one file with a definition \(see/],
-  [['a.dtd', 'b.dtd'], /^metatf-compile: name one file with a definition \(see/],
+  [[], /^metatf-compile: name one file with a definition; see/],
+  [['a.dtd', 'b.dtd'], /^metatf-compile: name one file with a definition; see/],
   [[EXAMPLE, '-o', EXAMPLE], /is the input too/],
   [[EXAMPLE, '-o', 'x.cjs'], /modules are called \.ts, \.mts, \.js or \.mjs, not \.cjs: give --language/],
-  [[tmpdir()], /^metatf-compile: \S+ is a folder \(see/],
+  [[tmpdir()], /^metatf-compile: \S+ is a folder; see/],
   [['there-is-none.dtd'], /there is no there-is-none\.dtd in/],
 ] as const)('a command line that makes no sense: %j', async (argv, message) => {
   await main(metatfCompile, [...argv])

@@ -107,7 +107,7 @@ describe('metatf-decode and metatf-encode', () => {
     const { code, stderr, stdout } = await shell(`metatf-decode --dtd-path /none ${apart}`)
     expect({ code, stdout: stdout.length }).toEqual({ code: 1, stdout: 0 })
     expect(stderr).toMatch(
-      /^metatf-decode: metatf: byte 0: the trace is by the DTD "marks\.dtd", but there is no marks\.dtd in \/tmp\/[^ ]*, \/none or among the DTDs that come with heapflow \(.*hatf10\.dtd.*\): use metatf-decode --dtd, or set HEAPFLOW_DTD_PATH\n$/,
+      /^metatf-decode: \S+: the trace is by the DTD "marks\.dtd", but there is no marks\.dtd in \/tmp\/[^ ]*, \/none or among the DTDs that come with heapflow \(.*hatf10\.dtd.*\): use metatf-decode --dtd, or set HEAPFLOW_DTD_PATH\n$/,
     )
   })
 
@@ -130,7 +130,7 @@ describe('metatf-decode and metatf-encode', () => {
     )
     expect(code).toBe(0)
     expect(stderr).toMatch(
-      /^metatf-encode: not carried by metatf: index \(2000\), line \(2000\), size of free \(\d+\), size of realloc \(\d+\)\n/,
+      /^metatf-encode: warning: not representable in metatf, dropped or changed: index \(2000\), line \(2000\), size of free \(\d+\), size of realloc \(\d+\)\n/,
     )
     // This DTD has no size in reallocs.
     const native = await shell('hatf-encode 2> /dev/null | hatf-decode', events)
@@ -146,7 +146,7 @@ describe('metatf-decode and metatf-encode', () => {
     ]) {
       expect(await shell(`cd ${folder} && ${line}`, EVENTS)).toMatchObject({
         code: 2,
-        stderr: expect.stringMatching(/marks\.dtd is the (DTD|input too): write to another file/),
+        stderr: expect.stringMatching(/marks\.dtd is the (DTD|input) too: write to another file/),
       })
     }
     expect(readFileSync(dtd, 'utf8')).toBe(MARKS)
@@ -158,7 +158,7 @@ describe('metatf-decode and metatf-encode', () => {
     const { stderr, code } = await shell(`metatf-encode --dtd ${dtd} -o ${folder}/out.mtf`, event)
     expect({ stderr, code }).toEqual({
       stderr:
-        'metatf-encode: not carried by metatf: no id, written as 0 or empty (1), no x, written as 0 or empty (1)\n',
+        'metatf-encode: warning: not representable in metatf, dropped or changed: no id, written as 0 or empty (1), no x, written as 0 or empty (1)\n',
       code: 0,
     })
   })
@@ -168,7 +168,8 @@ describe('metatf-decode and metatf-encode', () => {
     const merged = `hf-merge --end-to-end ${trace} ${trace}`
     const { stderr, code } = await shell(`${merged} | metatf-encode --dtd ${dtd} -o ${folder}/out.mtf`)
     expect({ stderr, code }).toEqual({
-      stderr: 'metatf-encode: not carried by metatf: beginning of another trace (1)\n',
+      stderr:
+        'metatf-encode: warning: not representable in metatf, dropped or changed: beginning of another trace (1)\n',
       code: 0,
     })
     expect((await shell(`${merged} | metatf-encode --strict --dtd ${dtd} -o ${folder}/out.mtf`)).code).toBe(1)
@@ -178,7 +179,7 @@ describe('metatf-decode and metatf-encode', () => {
     const { code, stderr } = await shell('metatf-encode --dtd hatf10.dtd --strict -o /dev/null', await someEvents())
     expect({ code, stderr }).toEqual({
       code: 1,
-      stderr: 'metatf-encode: metatf: event 1: has no place for index, line of alloc events\n',
+      stderr: 'metatf-encode: metatf: event 1: cannot represent index, line of alloc events\n',
     })
   })
 
@@ -204,11 +205,11 @@ describe('metatf-decode and metatf-encode', () => {
     ).toBe(true)
     expect(await shell('metatf-decode', big)).toMatchObject({
       code: 1,
-      stderr: 'metatf-decode: metatf: byte 0: the trace has no header that names its DTD: give it with --dtd\n',
+      stderr: 'metatf-decode: stdin: the trace has no header that names its DTD: give it with --dtd\n',
     })
     expect(await shell(`metatf-decode --dtd ${dtd} --headerless ${trace}`)).toMatchObject({
       code: 1,
-      stderr: 'metatf-decode: metatf: byte 0, event 1: malformed: unknown tag 127\n',
+      stderr: `metatf-decode: ${trace}: metatf: byte 0, event 1: malformed: unknown tag 127\n`,
     })
   })
 
@@ -259,7 +260,7 @@ describe('metatf-decode and metatf-encode', () => {
     ['metatf-encode --dtd ./none.dtd', 1, './none.dtd: no such file or directory'],
     ['metatf-encode --dtd hatf10.dtd --ascii', 2, '--ascii needs a DTD of Meta-TF 1.2: hatf10.dtd is of 1.0'],
     ['metatf-encode --dtd hatf.dtd --contiguous', 2, '--contiguous is for binary traces: hatf.dtd is of Meta-TF 1.2'],
-    ['metatf-encode --dtd hatf10.dtd --header --headerless', 2, '--header does not go with --headerless'],
+    ['metatf-encode --dtd hatf10.dtd --header --headerless', 2, '--header and --headerless cannot be combined'],
     ['metatf-encode --dtd hatf10-split.dtd --contiguous --headerless', 2, 'contiguous sections need a header'],
     ['metatf-encode --dtd hatf10.dtd --window 0', 2, '--window must be 1 or more'],
     [`metatf-encode --dtd hatf10.dtd --name ${'x'.repeat(256)}`, 2, "the DTD's name has 256 bytes, more than 255"],
@@ -273,11 +274,11 @@ describe('metatf-decode and metatf-encode', () => {
     ['metatf-decode --dtd hatf.dtd --byte-order little', 2, '--byte-order is for binary traces: hatf.dtd'],
     ['metatf-decode --dtd hatf.dtd --buffer 1M', 2, '--buffer is for binary traces: hatf.dtd'],
     ['metatf-decode --buffer x', 2, '--buffer needs a number of bytes'],
-    ['metatf-decode < /dev/null', 1, 'metatf: byte 0: the input is empty'],
+    ['metatf-decode < /dev/null', 1, 'stdin: the input is empty'],
     [
       "printf '## A: b\\n\\n' | metatf-decode",
       1,
-      'metatf: byte 0: the header of the trace names no DTD: use metatf-decode --dtd',
+      'stdin: the header of the trace names no DTD: use metatf-decode --dtd',
     ],
     [
       "printf '## A: b\\n\\n4 5\\n' | metatf-decode --dtd hatf10.dtd",
@@ -312,7 +313,7 @@ describe('metatf-decode and metatf-encode', () => {
     const { code, stdout, stderr } = await shell(`metatf-decode --dtd ${dtd}`, bytes.subarray(0, -3))
     expect({ code, stderr }).toEqual({
       code: 1,
-      stderr: `metatf-decode: metatf: byte ${bytes.length - 9}, event 3: truncated: the trace ends inside a record\n`,
+      stderr: `metatf-decode: stdin: metatf: byte ${bytes.length - 9}, event 3: truncated: the trace ends inside a record\n`,
     })
     expect(stdout.toString().split('\n').slice(1).join('\n')).toBe(
       EVENTS.split('\n')
@@ -322,7 +323,7 @@ describe('metatf-decode and metatf-encode', () => {
     )
     expect(await shell(`cd ${folder} && metatf-decode`, bytes.subarray(0, 20))).toMatchObject({
       code: 1,
-      stderr: 'metatf-decode: metatf: byte 0, event 1: truncated: the trace ends inside its header\n',
+      stderr: 'metatf-decode: stdin: metatf: byte 0, event 1: truncated: the trace ends inside its header\n',
     })
   })
 
@@ -350,7 +351,7 @@ describe('metatf-decode and metatf-encode', () => {
     const { stdout } = await shell(
       `script -qec ${JSON.stringify(commandLine('metatf-encode --dtd hatf10.dtd /dev/null'))} /dev/null`,
     )
-    expect(stdout.toString()).toContain('binary output is not for a terminal')
+    expect(stdout.toString()).toContain('refusing to write binary data to a terminal')
   })
 })
 
@@ -442,7 +443,7 @@ describe('other commands', () => {
     expect((await shell(`hf-split --by kind -o '${folder}/{}.ndjson' ${trace}`)).code).toBe(0)
     expect(readFileSync(join(folder, 'other.ndjson'), 'utf8')).toContain('"type":"mark"')
     expect((await shell(`hf-convert ${trace} ${folder}/t.hatf`)).stderr).toBe(
-      'hf-convert: not carried by hatf: other events (1)\n',
+      'hf-convert: warning: not representable in hatf, dropped or changed: other events (1); --attributes keeps them\n',
     )
     expect((await shell(`kmemtrace-encode ${trace} 2> /dev/null | kmemtrace-decode`)).stdout.toString()).toContain(
       '"size":5',
@@ -471,7 +472,7 @@ describe('other commands', () => {
     const { trace, folder } = await marks()
     expect(await shell(`hf-convert --no-fold ${trace} ${folder}/t.hatf`)).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining('--no-fold does not go with metatf'),
+      stderr: expect.stringContaining('--no-fold does not apply to metatf'),
     })
   })
 

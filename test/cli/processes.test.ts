@@ -71,7 +71,7 @@ describe('pipelines', () => {
     const { stderr, code } = await shell('mtrc-decode | replay-encode > /dev/null', TRACE)
     expect(code).toBe(0)
     expect(stderr).toMatch(
-      /^replay-encode: not carried by replay: index \(5000\), function \(5000\), file \(5000\), line \(5000\), size of free \(2500\)\n$/,
+      /^replay-encode: warning: not representable in replay, dropped or changed: index \(5000\), function \(5000\), file \(5000\), line \(5000\), size of free \(2500\)\n$/,
     )
   })
 
@@ -79,7 +79,7 @@ describe('pipelines', () => {
     const { stderr, code } = await shell('set -o pipefail; mtrc-decode | replay-encode --strict', TRACE)
     expect(code).toBe(1)
     expect(stderr).toContain(
-      'replay-encode: replay: event 1: has no place for index, function, file, line of alloc events',
+      'replay-encode: replay: event 1: cannot represent index, function, file, line of alloc events',
     )
   })
 
@@ -104,14 +104,14 @@ describe('pipelines', () => {
       TRACE,
     )
     expect(wrong.code).toBe(2)
-    expect(wrong.stderr).toMatch(/--layout does not go with hatf, the format to write/)
+    expect(wrong.stderr).toMatch(/--layout does not apply to hatf output/)
   })
 
   test('--strict says in which of the files of a split', async () => {
     const folder = scratch()
     const { stderr, code } = await shell(`hf-split --by thread --strict -o '${folder}/{}.txt'`, TRACE)
     expect(code).toBe(1)
-    expect(stderr).toMatch(new RegExp(`^hf-split: ${folder}/1\\.txt: replay: event 1: has no place for index`))
+    expect(stderr).toMatch(new RegExp(`^hf-split: ${folder}/1\\.txt: replay: event 1: cannot represent index`))
   })
 })
 
@@ -120,14 +120,14 @@ describe('faults', () => {
     const { code, stdout, stderr } = await shell('mtrc-decode', TRACE.subarray(0, 30_000))
     expect(code).toBe(1)
     const lines = stdout.toString().trimEnd().split('\n')
-    expect(stderr).toMatch(new RegExp(`^mtrc-decode: mtrc: byte \\d+, event ${lines.length}: truncated: .*\n$`))
+    expect(stderr).toMatch(new RegExp(`^mtrc-decode: stdin: mtrc: byte \\d+, event ${lines.length}: truncated: .*\n$`))
     expect(lines.at(-1)).toMatch(/^\{"kind":"(alloc|free)".*\}$/)
   })
 
   test('a stage that died upstream does not pass for a short trace', async () => {
     const { stderr, stdout } = await shell('mtrc-decode | mtrc-encode', TRACE.subarray(0, 30_000))
-    expect(stderr).toContain('mtrc-encode: ndjson: line')
-    expect(stderr).toContain('stops without its end record')
+    expect(stderr).toContain('mtrc-encode: stdin: ndjson: line')
+    expect(stderr).toContain('truncated: no end record')
     // All events that were whole, and no end mark.
     const { events, error } = decodeAll(mtrc.format.decoder(), stdout)
     expect(events.length).toBeGreaterThan(1000)
@@ -139,7 +139,7 @@ describe('faults', () => {
       'set -o pipefail; { mtrc-decode | head -c 100000; } | hf-filter --kind alloc > /dev/null',
       TRACE,
     )
-    expect(stderr).toContain('hf-filter: ndjson: line')
+    expect(stderr).toContain('hf-filter: stdin: ndjson: line')
     expect(code).toBe(1)
   })
 
@@ -160,10 +160,10 @@ describe('faults', () => {
   test('input of no known format, and none at all', async () => {
     expect(
       (await shell('hf-filter', 'hello, world, this is no trace of any kind whatsoever, nor will it be')).stderr,
-    ).toMatch(/^hf-filter: unknown: byte 0: the input is none of: .*HATF/)
+    ).toMatch(/^hf-filter: stdin: unrecognized format; supported are .*HATF/)
     expect(await shell('hatf-encode')).toMatchObject({
       code: 1,
-      stderr: 'hatf-encode: unknown: byte 0: the input is empty\n',
+      stderr: 'hatf-encode: stdin: the input is empty\n',
     })
   })
 
@@ -171,15 +171,15 @@ describe('faults', () => {
     ['hf-filter --size x', /--size: not a range/],
     ['hf-filter --kind malloc', /--kind must be one of alloc, free/],
     ['hf-filter --function "/(/"', /--function: Invalid regular expression/],
-    ['hf-filter --no-such-flag', /Unknown option '--no-such-flag'/],
+    ['hf-filter --no-such-flag', /unknown flag --no-such-flag;/],
     ['hf-filter --thread 18446744073709551617', /--thread does not fit 64 bits/],
     ['hf-filter --cpu 99999999999', /./],
     ['hf-filter a b', /one input at a time/],
     ['hf-map --anonymise all', /--anonymise needs a --key/],
     ['hf-map --set nothing', /--set needs FIELD=VALUE/],
     ['hf-split --by thread', /name the files with -o and a pattern with \{\}/],
-    ['hf-convert a', /give two names/],
-    ['hf-convert a b.unknown', /does not tell a format: give --to/],
+    ['hf-convert a', /two arguments required: FROM and TO/],
+    ['hf-convert a b.unknown', /no format has names like "b.unknown": name it with --to/],
     ['heapflow nonsense', /there is no command "nonsense"/],
     ['mtrc-decode -o a -o b', /--output was given more than once/],
   ])('a command line that makes no sense: %s', async (line, message) => {
@@ -246,7 +246,7 @@ describe('readers and writers', () => {
     const probe = await shell('command -v script')
     if (probe.code !== 0) return
     const { stdout } = await shell(`script -qec ${JSON.stringify(commandLine('hatf-encode /dev/null'))} /dev/null`)
-    expect(stdout.toString()).toContain('binary output is not for a terminal')
+    expect(stdout.toString()).toContain('refusing to write binary data to a terminal')
   })
 })
 
@@ -286,7 +286,9 @@ describe('files', () => {
     const { code, stderr } = await shell(`hf-split --by thread -o '${folder}/x{}.txt' --max-files 4`, DUMP)
     expect({ code, stderr }).toEqual({
       code: 1,
-      stderr: 'hf-split: more than 4 parts: divide otherwise, or allow more files\n',
+      stderr:
+        'hf-split: more than 4 parts: split by something else, or raise --max-files\n' +
+        `hf-split: the incomplete output is in ${[1, 2, 3].map((n) => `${folder}/x${n}.txt.partial`).join(', ')} and 1 more\n`,
     })
   })
 
@@ -294,7 +296,7 @@ describe('files', () => {
     const folder = scratch()
     const { code } = await shell(`hf-split --by kind -o '${folder}/{}.ndjson'`, TRACE.subarray(0, 30_000))
     expect(code).toBe(1)
-    const text = readFileSync(join(folder, 'alloc.ndjson'), 'utf8')
+    const text = readFileSync(join(folder, 'alloc.ndjson.partial'), 'utf8')
     expect(text).not.toContain('"kind":"end"')
     expect(text.endsWith('}\n')).toBe(true)
   })
@@ -378,7 +380,7 @@ describe('help', () => {
     const help = await shell(`${name} --help`)
     expect(help.code).toBe(0)
     expect(help.stdout.toString()).toContain(`Usage: ${name} `)
-    expect(help.stdout.toString()).toContain('Memory:')
+    expect(help.stdout.toString().includes('Memory:')).toBe(name !== 'heapflow')
     expect(help.stdout.toString()).toContain('Examples:')
     expect((await shell(`${name} --version`)).stdout.toString()).toMatch(/ \d+\.\d+\.\d+\n$/)
   })

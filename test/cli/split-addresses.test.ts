@@ -16,8 +16,8 @@ describe('hatf-split and hatf-join', () => {
   test.each([
     ['-a a.bin', 'rest.bin', ['a.bin']],
     ['-a a.bin.gz', 'rest.bin.gz', ['a.bin.gz']],
-    ["-a '{}.bin' --fields size,address --encoded", 'rest.bin', ['address.bin', 'size.bin']],
-    ["-a 'x' --fields address,address", 'rest.bin', ['x']],
+    ["-a '{}.bin' --field size --field address --encoded", 'rest.bin', ['address.bin', 'size.bin']],
+    ["-a 'x' --field address --field address", 'rest.bin', ['x']],
   ])('%s -o %s: byte for byte', async (flags, rest, files) => {
     const folder = scratch()
     const { code, stdout, stderr } = await shell(
@@ -44,10 +44,14 @@ describe('hatf-split and hatf-join', () => {
     for (const [line, message] of [
       [
         `hatf-split -a ${folder}/a.bin | head -c 10 > ${folder}/head; exit \${PIPESTATUS[0]}`,
-        'hatf-split: the reader of an output went away before its end; the other outputs are incomplete\n',
+        'hatf-split: the reader of an output closed it before its end; the other outputs are not complete\n' +
+          `hatf-split: the incomplete output is in ${folder}/a.bin.partial\n`,
       ],
       ['hatf-split -a /dev/full > /dev/null', 'hatf-split: cannot write: no space left on device\n'],
-      [`hatf-split -a ${tail} /dev/full`, 'hatf-split: cannot write: no space left on device\n'],
+      [
+        `hatf-split -a ${tail} /dev/full`,
+        `hatf-split: cannot write: no space left on device\nhatf-split: the incomplete output is in ${folder}/a.bin.partial\n`,
+      ],
     ] as const) {
       expect(await shell(line, LONG)).toMatchObject({ code: 1, stderr: message })
     }
@@ -58,10 +62,12 @@ describe('hatf-split and hatf-join', () => {
     const { code, stderr, stdout } = await shell(`hatf-split -a ${folder}/a.bin`, LONG.subarray(0, -1))
     expect({ code, stderr }).toEqual({
       code: 1,
-      stderr: 'hatf-split: hatf: byte 899991, event 100000: truncated: the stream ends inside a record\n',
+      stderr:
+        'hatf-split: stdin: hatf: byte 899991, event 100000: truncated: the stream ends inside a record\n' +
+        `hatf-split: the incomplete output is in ${folder}/a.bin.partial\n`,
     })
     expect(stdout.length).toBe(99_999 * 5)
-    expect(readFileSync(join(folder, 'a.bin')).length).toBe(99_999 * 4)
+    expect(readFileSync(join(folder, 'a.bin.partial')).length).toBe(99_999 * 4)
   })
 
   test('files are opened when there is something to write', async () => {
@@ -81,12 +87,12 @@ describe('hatf-split and hatf-join', () => {
     ['hatf-split -a same -o ./same', 'each output needs a name of its own'],
     ['hatf-split -a - ', 'each output needs a name of its own'],
     [
-      'hatf-split -a a --fields size,colour',
-      '--fields knows size, address, time, thread, heap, attributes, not "colour"',
+      'hatf-split -a a --field size --field colour',
+      '--field must be one of size, address, time, thread, heap, attributes, not "colour"',
     ],
-    ['hatf-split -a a --fields size,time', 'needs {} in it'],
+    ['hatf-split -a a --field size --field time', 'needs {} in it'],
     [`hatf-split -a ${NAME} ${NAME}`, 'is the input too'],
-    [`hatf-join -a ${NAME} -o ${NAME}`, 'is an input too'],
+    [`hatf-join -a ${NAME} -o ${NAME}`, 'is the input too'],
     ['hatf-join -a -', 'only one input can be standard input'],
   ])('%s makes no sense', async (line, message) => {
     const { code, stderr } = await shell(line)
@@ -100,9 +106,11 @@ describe('hatf-split and hatf-join', () => {
     const short = await shell(`cd ${folder} && head -c 1000 a.bin | hatf-join -a - rest.bin -o out`)
     expect(short).toMatchObject({
       code: 1,
-      stderr: 'hatf-join: hatf: byte 1000, event 251: truncated: the address stream ends before the trace does\n',
+      stderr:
+        'hatf-join: rest.bin: hatf: byte 1000, event 251: truncated: the address stream ends before the trace does\n' +
+        'hatf-join: the incomplete output is in out.partial\n',
     })
-    expect(readFileSync(join(folder, 'out')).equals(LONG.subarray(0, 2250))).toBe(true)
+    expect(readFileSync(join(folder, 'out.partial')).equals(LONG.subarray(0, 2250))).toBe(true)
     expect(await shell(`cd ${folder} && hatf-join -a nothing rest.bin`)).toMatchObject({
       code: 1,
       stderr: 'hatf-join: nothing: no such file or directory\n',
@@ -137,7 +145,7 @@ describe('hatf-encode --split-addr', () => {
     broken[100] = (broken[100] as number) ^ 1
     expect(await shell('hatf-decode', broken)).toMatchObject({
       code: 1,
-      stderr: 'hatf-decode: hatf: byte 16, event 1: malformed: the CRC-32 of a block is wrong\n',
+      stderr: 'hatf-decode: stdin: hatf: byte 16, event 1: malformed: the CRC-32 of a block is wrong\n',
     })
     expect((await shell('hatf-decode', stdout.subarray(0, -1))).stderr).toMatch(
       /event 100001: truncated: the file ends inside a block/,

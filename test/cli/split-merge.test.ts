@@ -73,7 +73,7 @@ describe('hf-split --number, then hf-merge', () => {
 
   test('is refused where the format of the parts cannot carry numbers', async () => {
     expect(await shell(`cd ${mtrc()} && hf-split --by thread --number -o 'part-{}.mtrc' in.mtrc; ls`)).toMatchObject({
-      stderr: 'hf-split: mtrc cannot carry the numbers of events: with --number, write ndjson (see hf-split --help)\n',
+      stderr: 'hf-split: mtrc cannot carry the numbers of events: with --number, write ndjson; see hf-split --help\n',
       stdout: Buffer.from('in.mtrc\n'),
     })
   })
@@ -112,14 +112,14 @@ test('A field that no event has is told, with those that there are', async () =>
   const filtered = await shell(`cd ${folder} && hf-filter --time 5.. --kind alloc in.mtrc`)
   expect(filtered.code).toBe(0)
   expect(filtered.stderr).toBe(
-    'hf-filter: warning: no event has the field time, so no event matches it: filter on what the events have: ' +
+    'hf-filter: warning: in.mtrc: no event has the field time, so no event matches it: filter on what the events have: ' +
       'thread, index, address, oldAddress, size, function, file, line, type\n',
   )
   expect(await shell(`cd ${folder} && hf-split --by cpu -o 'part-{}.mtrc' in.mtrc && ls`)).toMatchObject({
     code: 0,
     stdout: Buffer.from('in.mtrc\npart-none.mtrc\n'),
     stderr:
-      'hf-split: warning: no event has the field cpu, so all are in the part none: divide by what the events have: thread, size\n',
+      'hf-split: warning: in.mtrc: no event has the field cpu, so all are in the part none: divide by what the events have: thread, size\n',
   })
   expect((await shell(`cd ${folder} && hf-filter --size 5.. in.mtrc > out`)).stderr).toBe('')
 })

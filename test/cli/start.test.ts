@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
-import { COMMANDS } from '../../lib/cli/heapflow.js'
+import { ALL_COMMANDS } from '../../lib/cli/heapflow.js'
 import { defaultInflater } from '../../lib/streams/decompress.js'
 import { scratch, shell } from '../support/commands.js'
 
@@ -15,9 +15,9 @@ const EVENTS = readFileSync(new URL('../golden/mtrc/sources.ndjson', import.meta
 const DATA = [
   /^bin\/[a-z-]+\.js$/,
   /^lib\/formats\/index\.js$/,
-  /^lib\/cli\/(command|convert-options|defaults|flags|help|heapflow|main)\.js$/,
+  /^lib\/cli\/(command|command-list|convert-options|defaults|flags|heapflow|limits|main|parse|start|help\/text)\.js$/,
   /^lib\/cli\/commands\/[a-z-]+\.js$/,
-  /^lib\/event\/fields\.js$/,
+  /^lib\/event\/(fields|suggest)\.js$/,
   /^lib\/formats\/[a-z-]+\/traits\.js$/,
   /^lib\/formats\/hatf\/(layout|plan\/layouts|plan\/strategies)\.js$/,
   /^lib\/streams\/failure\.js$/,
@@ -53,8 +53,9 @@ function formatsOf(own: readonly string[]): string[] {
 
 describe('help and version load nothing but data', () => {
   test.each([
-    ...COMMANDS.map(({ name }) => `${name} --help`),
-    'heapflow --help',
+    ...ALL_COMMANDS.map(({ name }) => `${name} --help`),
+    'heapflow help stats',
+    'heapflow stats --help',
     'heapflow --version',
     'hf-filter --version',
     'hf-sort --no-such-flag',

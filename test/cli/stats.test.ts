@@ -160,7 +160,7 @@ describe('hf-stats', () => {
     for (const form of ['', '--json', '--mpatrol', '--table']) {
       const { code, stdout, stderr } = await shell(`hf-stats ${form}`, cut)
       expect(code).toBe(1)
-      expect(stderr).toMatch(/^hf-stats: mtrc: byte \d+, event \d+: truncated: .*\n$/)
+      expect(stderr).toMatch(/^hf-stats: stdin: mtrc: byte \d+, event \d+: truncated: .*\n$/)
       expect(stdout.length).toBeGreaterThan(200)
     }
     expect(JSON.parse((await shell('hf-stats --json', cut)).stdout.toString())).toMatchObject({ complete: false })
@@ -197,7 +197,7 @@ describe('hf-stats', () => {
       stderr: 'hf-stats: there is no trace 3: the input has 2\n',
     })
     const first = await shell('hf-stats --mpatrol', two)
-    expect(first.stderr).toMatch(/^hf-stats: warning: the input has 2 traces, and this is the first alone/)
+    expect(first.stderr).toMatch(/^hf-stats: warning: stdin: the input has 2 traces, and this is the first alone/)
     expect(first.stdout.equals((await shell('hf-stats --mpatrol', TRACE)).stdout)).toBe(true)
     // The first trace is whole, though the second is cut.
     const cut = await shell('hf-stats --json --trace 1', two.subarray(0, two.length - 1000))

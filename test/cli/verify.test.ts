@@ -23,8 +23,8 @@ describe('hf-verify', () => {
     const { code, stdout, stderr } = await shell('hf-verify --places 1', `${RACE}3: free 0x6000 50 51\n`)
     expect({ code, stderr }).toEqual({ code: 1, stderr: '' })
     expect(stdout.toString()).toBe(
-      'unknown-free: 2\n  event 4: free of 0x5000 by thread 3, which is not live\n  and 1 more\n' +
-        'double-free: 1\n  event 5: free of 0x1000 by thread 2, which was freed already\n' +
+      'unknown-free: 2\n  event 4: free of 0x5000 by thread 3: the block is not live\n  and 1 more\n' +
+        'double-free: 1\n  event 5: free of 0x1000 by thread 2: the block was freed before\n' +
         'live-address: 1\n  event 2: alloc of 16 bytes at 0x1000 by thread 2, where a block is live\n' +
         'time-backwards: 1\n  event 3: time 18 is before that of the event before\n6 events, 5 faults\n',
     )
@@ -43,11 +43,13 @@ describe('hf-verify', () => {
     const lines = (await shell('replay-decode', RACE)).stdout.toString().split('\n').slice(0, 2).join('\n') + '\n'
     const cut = await shell('hf-verify', lines)
     expect(cut.code).toBe(1)
-    expect(cut.stdout.toString()).toMatch(/^missing-end: 1\n {2}event 2: ndjson: .*truncated.*\n1 events, 1 fault\n$/)
+    expect(cut.stdout.toString()).toMatch(
+      /^missing-end: 1\n {2}event 2: stdin: ndjson: .*truncated.*\n1 event, 1 fault\n$/,
+    )
     const bad = await shell('hf-verify', `${RACE}what is this\n`)
     expect(bad.code).toBe(1)
     expect(bad.stdout.toString()).toContain('5 events, 4 faults')
-    expect(bad.stderr).toMatch(/^hf-verify: replay: line 6.*malformed/)
+    expect(bad.stderr).toMatch(/^hf-verify: stdin: replay: line 6.*malformed/)
   })
 
   test('mends a trace, says what it changed, and finds nothing in it then', async () => {
@@ -82,8 +84,8 @@ describe('hf-verify', () => {
 
   test.each([
     ['--repair', /needs -o FILE/],
-    ['-o x.txt', /--output goes with --repair only/],
-    ['--repair -o x.txt --json', /--json does not go with --repair/],
+    ['-o x.txt', /--output needs --repair/],
+    ['--repair -o x.txt --json', /--json and --repair cannot be combined/],
     ['--repair -o x.txt --window 0', /--window must be from 1/],
     ['--allow everything', /--allow must be one of/],
     ['--max-size=-1', /--max-size needs a number of bytes/],

@@ -175,7 +175,7 @@ describe('Losses', () => {
     expect(losses.refusal(batch, 1)).toMatchObject({
       code: 'ERR_TRACE_UNENCODABLE',
       event: 2,
-      message: 'test: event 2: has no place for size of free events',
+      message: 'test: event 2: cannot represent size of free events',
     })
   })
 

@@ -136,7 +136,7 @@ describe('mergeInputs', () => {
     ])
     const { events, error } = await read(mergeInputs(paths.map((path) => ({ path }))))
     expect(events).toEqual([])
-    expect((error as Error).message).toContain(`${paths[1]}: unknown: byte 0: the input is none of`)
+    expect((error as Error).message).toContain(`${paths[1]}: unrecognized format`)
     expect((await read(mergeInputs([{ path: paths[0] as string }, { path: '/no/such/file' }]))).error).toMatchObject({
       code: 'ENOENT',
       path: '/no/such/file',

@@ -148,7 +148,7 @@ describe('sort', () => {
     const events = timed(100)
     const { events: result, warnings } = await sorted(inBatches(events, 9, HEADER), { by: 'cpu' })
     expect(result).toEqual(events)
-    expect(warnings).toEqual(['no event has a field "cpu": they stay in their order'])
+    expect(warnings).toEqual(['no event has a field "cpu"; order left unchanged'])
     expect((await sorted([], { by: 'time' })).warnings).toEqual([])
   })
 

@@ -491,7 +491,7 @@ describe('the header of a merged trace', () => {
     expect(batches[0]?.header).toEqual({ format: 'merged', timeUnit: 'ns' })
     expect(merger.warnings).toEqual([
       'input 2: its times have no unit: taken for ns',
-      '2 times are too large for ns, and are now the greatest there is',
+      'times too large for ns, set to the largest value: 2',
     ])
   })
 

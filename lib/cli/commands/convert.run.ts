@@ -2,17 +2,18 @@ import { FORMATS, formatNamed, formatOfPath } from '../../formats/index.js'
 import type { FormatTraits, OptionSpec } from '../../event/format.js'
 import { optionFlags, optionValues, UsageError, type Arguments } from '../command.js'
 import { DECODE_OPTIONS, ENCODE_OPTIONS, readOptions } from '../convert-options.js'
+import { traceInput } from '../input.js'
 import { loadWritable, runJob } from '../pipeline.js'
 
 /** Runs `hf-convert`. @throws UsageError */
 export async function runConvert(args: Arguments): Promise<void> {
   const [from, to, ...more] = args.operands
   if (from === undefined || to === undefined || more.length > 0)
-    throw new UsageError('give two names: the trace to read and the one to write')
+    throw new UsageError('two arguments required: FROM and TO')
   const target = formatNamed(args.value('to') ?? '') ?? formatOfPath(to)
   if (target === undefined)
     throw new UsageError(
-      `the name ${JSON.stringify(to)} does not tell a format: give --to (for a DTD of Meta-TF, use metatf-encode --dtd)`,
+      `no format has names like ${JSON.stringify(to)}: name it with --to (for a DTD of Meta-TF, use metatf-encode --dtd)`,
     )
   const source = formatNamed(args.value('from') ?? '')
   const decode = optionValues(DECODE_OPTIONS, args)
@@ -21,12 +22,13 @@ export async function runConvert(args: Arguments): Promise<void> {
   await runJob({
     command: 'hf-convert',
     args,
-    ...(source && { from: await source.load() }),
-    decode: decoderOptions(decode),
+    input: traceInput(from, {
+      ...(source && { format: await source.load() }),
+      decode: decoderOptions(decode),
+      onFormat: (format) => checkOptions(format, 'decode', decode),
+    }),
     to: await loadWritable(target),
     encode,
-    onFormat: (format) => checkOptions(format, 'decode', decode),
-    input: from,
     output: to,
   })
 }
@@ -54,7 +56,7 @@ function checkOptions(format: FormatTraits, direction: 'decode' | 'encode', give
     const [flag] = optionFlags({ [key]: all[key] as OptionSpec })
     if (!(key in known))
       throw new UsageError(
-        `--${flag?.name} does not go with ${format.name}, the format to ${direction === 'decode' ? 'read' : 'write'}`,
+        `--${flag?.name} does not apply to ${format.name} ${direction === 'decode' ? 'input' : 'output'}`,
       )
   }
 }

@@ -2,6 +2,8 @@ import type { ApiName, KindName } from '../../event/fields.js'
 import { Filter, type FilterOptions } from '../../transforms/filter.js'
 import { parseRange, type Range } from '../../transforms/predicates/ranges.js'
 import { integer, UsageError, type Arguments } from '../command.js'
+import { inputOperand, traceInput } from '../input.js'
+import { refuseList } from '../parse.js'
 import { outputFormat, runJob } from '../pipeline.js'
 
 const NUMBERS = ['thread', 'process', 'heap'] as const
@@ -17,7 +19,7 @@ export async function runFilter(args: Arguments): Promise<void> {
   } catch (error) {
     throw new UsageError((error as Error).message, { cause: error })
   }
-  await runJob({ command: 'hf-filter', args, stages: [stage], to })
+  await runJob({ command: 'hf-filter', args, input: traceInput(inputOperand(args)), stages: [stage], to })
 }
 
 /** What the flags ask for. @throws UsageError */
@@ -30,8 +32,8 @@ function filterOptions(args: Arguments): FilterOptions {
     )
   return {
     // Negative thread ids, as memory_replay has them, are kept as 64-bit two's complement.
-    ...given(NUMBERS, (name, text) => BigInt.asUintN(64, integer(name, text))),
-    ...given(['cpu'], integer),
+    ...given(NUMBERS, (name, text) => BigInt.asUintN(64, oneInteger(name, text))),
+    ...given(['cpu'], oneInteger),
     ...given(RANGES, rangeValue),
     ...given(NAMES, namePattern),
     ...given(['kind'], (_, text) => text as KindName),
@@ -41,7 +43,13 @@ function filterOptions(args: Arguments): FilterOptions {
   }
 }
 
+function oneInteger(flag: string, text: string): bigint {
+  refuseList(flag, text)
+  return integer(flag, text)
+}
+
 function rangeValue(flag: string, text: string): Range {
+  refuseList(flag, text)
   try {
     return parseRange(text)
   } catch (error) {

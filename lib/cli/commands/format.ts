@@ -12,7 +12,7 @@ export interface FormatHelp {
 export function decodeCommand(format: FormatEntry, help: FormatHelp['decode']): Command {
   return {
     name: `${format.name}-decode`,
-    summary: `read a trace (${format.title}) and write its events as lines of JSON`,
+    summary: `decode ${format.title} to lines of JSON`,
     operands: '[FILE]',
     ...help,
     flags: [...OUTPUT_FLAGS, ...optionFlags(format.decodeOptions)],
@@ -24,7 +24,7 @@ export function decodeCommand(format: FormatEntry, help: FormatHelp['decode']): 
 export function encodeCommand(format: FormatEntry, help: FormatHelp['encode']): Command {
   return {
     name: `${format.name}-encode`,
-    summary: `write events as a trace (${format.title})`,
+    summary: `encode events as ${format.title}`,
     operands: '[FILE]',
     ...help,
     flags: [...OUTPUT_FLAGS, ...optionFlags(format.encodeOptions), STRICT_FLAG],

@@ -1,4 +1,4 @@
-import { mkdir, readdir, writeFile } from 'node:fs/promises'
+import { mkdir, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { PerCpu, Overruns } from '../../formats/kmemtrace/per-cpu.js'
 import { kmemtrace, type KmemtraceDecodeOptions, type KmemtraceEncodeOptions } from '../../formats/kmemtrace/index.js'
@@ -7,12 +7,13 @@ import { mergeInputs } from '../../streams/merge.js'
 import { ABI_FILE, ABI_VERSION, OVERRUNS_FILE, PER_CPU_FILE, perCpuFiles } from '../../streams/per-cpu.js'
 import { SplitFiles } from '../../streams/split-files.js'
 import { transformStream } from '../../streams/stage.js'
-import { isSameFile } from '../../streams/io/stdio.js'
 import { ndjson } from '../../formats/ndjson/index.js'
 import { optionValues, UsageError, wholeNumber, type Arguments } from '../command.js'
 import { CPU_PLACE } from '../defaults.js'
 import { runMergeJob, windowOption } from '../merging.js'
-import { inputOperand, reportLosses, runJob, runStreams } from '../pipeline.js'
+import { bytesOf, inputOperand, mergedInput, traceInput } from '../input.js'
+import { refuseSameFile, writeText } from '../output.js'
+import { reportLosses, runJob, runStreams } from '../pipeline.js'
 
 const DECODE = 'kmemtrace-decode'
 const ENCODE = 'kmemtrace-encode'
@@ -29,30 +30,24 @@ export async function runKmemtraceDecode(args: Arguments): Promise<void> {
   if (second === undefined && first !== undefined) {
     if (args.has('window')) throw new UsageError('--window is for several files: one keeps its order')
     // What --cpu says comes before the file's name.
-    await runJob({
-      command: DECODE,
-      args,
-      from: kmemtrace,
-      decode: { ...first.decode, ...cpuOption(args) },
-      input: first.path,
-      stages,
-      to: ndjson,
-    })
+    const input = traceInput(first.path, { format: kmemtrace, decode: { ...first.decode, ...cpuOption(args) } })
+    await runJob({ command: DECODE, args, input, stages, to: ndjson })
     return
   }
   if (args.has('cpu')) throw new UsageError('--cpu is for one file: the names of several tell their CPUs')
   const options = windowOption(args)
-  const source = { paths: inputs.map(({ path }) => path), open: () => mergeInputs(inputs, options) }
-  await runMergeJob({ command: DECODE, args, source, stages, to: ndjson }, 'they are not of the same layout')
+  const paths = inputs.map(({ path }) => path)
+  const input = mergedInput(paths, () => mergeInputs(inputs, options))
+  await runMergeJob({ command: DECODE, args, input, stages, to: ndjson }, 'they are not of the same layout')
 }
 
 /** Runs `kmemtrace-encode`. @throws UsageError */
 export async function runKmemtraceEncode(args: Arguments): Promise<void> {
   const encode: KmemtraceEncodeOptions = { ...optionValues(kmemtrace.encodeOptions, args), ...cpuOption(args) }
   const output = args.value('output') ?? '-'
-  if (!output.endsWith('/') && !output.includes(CPU_PLACE))
-    await runJob({ command: ENCODE, args, to: kmemtrace, encode })
-  else if (args.has('cpu')) throw new UsageError('--cpu is for one file: those of several are named by their CPUs')
+  if (!output.endsWith('/') && !output.includes(CPU_PLACE)) {
+    await runJob({ command: ENCODE, args, input: traceInput(inputOperand(args)), to: kmemtrace, encode })
+  } else if (args.has('cpu')) throw new UsageError('--cpu is for one file: those of several are named by their CPUs')
   else await writePerCpu(args, output, encode)
 }
 
@@ -71,16 +66,21 @@ async function writePerCpu(args: Arguments, output: string, encode: KmemtraceEnc
     encoder: (key) => kmemtrace.encoder({ ...encode, cpu: Number(key), strict: args.has('strict') }),
     path: (key) => {
       const path = pattern.replaceAll(CPU_PLACE, key)
-      if (isSameFile(input, path)) throw new UsageError(`${path} is the input too: name the files otherwise`)
+      refuseSameFile(input, path)
       return path
     },
   })
   if (isFolder) await prepareFolder(output)
   try {
-    await runStreams(ENCODE, input, [decodeAny({ path: input }), transformStream(perCpu)], () => sink)
+    await runStreams(
+      ENCODE,
+      [input],
+      () => [...bytesOf(input), decodeAny({ path: input }), transformStream(perCpu)],
+      () => sink,
+    )
     if (isFolder) {
-      await writeFile(join(output, ABI_FILE), `${ABI_VERSION}\n`)
-      await writeFile(join(output, OVERRUNS_FILE), `${perCpu.overruns}\n`)
+      await writeText(join(output, ABI_FILE), `${ABI_VERSION}\n`)
+      await writeText(join(output, OVERRUNS_FILE), `${perCpu.overruns}\n`)
     }
   } finally {
     reportLosses(ENCODE, kmemtrace.name, sink.losses)

@@ -11,7 +11,7 @@ const CPU_FLAG = {
 
 export const kmemtraceDecode: Command = {
   name: 'kmemtrace-decode',
-  summary: `read a trace (${kmemtrace.title}) and write its events as lines of JSON`,
+  summary: `decode ${kmemtrace.title} to lines of JSON`,
   operands: '[FILE...|FOLDER]',
   description:
     "Reads the Linux kernel's allocations as its kmemtrace tracer wrote them: the records of one CPU, or several per-CPU files, which are merged by sequence number (those that are " +
@@ -31,7 +31,7 @@ export const kmemtraceDecode: Command = {
 
 export const kmemtraceEncode: Command = {
   name: 'kmemtrace-encode',
-  summary: `write events as a trace (${kmemtrace.title})`,
+  summary: `encode events as ${kmemtrace.title}`,
   operands: '[FILE]',
   description:
     'The input may be the lines that another command wrote, or a trace in any other format. What a kmemtrace file decodes to comes back byte for byte. ' +

@@ -2,6 +2,7 @@ import { FIELDS, type FieldName, type FieldType } from '../../event/fields.js'
 import { Mapper, type MapOptions } from '../../transforms/map.js'
 import { fieldFromJson } from '../../formats/ndjson/general.js'
 import { integer, UsageError, type Arguments } from '../command.js'
+import { inputOperand, traceInput } from '../input.js'
 import { outputFormat, runJob } from '../pipeline.js'
 
 /** Runs `hf-map`. @throws UsageError */
@@ -13,7 +14,7 @@ export async function runMap(args: Arguments): Promise<void> {
   } catch (error) {
     throw new UsageError((error as Error).message, { cause: error })
   }
-  await runJob({ command: 'hf-map', args, stages: [stage], to })
+  await runJob({ command: 'hf-map', args, input: traceInput(inputOperand(args)), stages: [stage], to })
 }
 
 /** What the flags ask for. @throws UsageError */

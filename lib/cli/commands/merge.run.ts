@@ -5,7 +5,8 @@ import { Offset } from '../../transforms/offset.js'
 import type { MergeOrder } from '../../order/order-audit.js'
 import { integer, UsageError, type Arguments } from '../command.js'
 import { runMergeJob, windowOption } from '../merging.js'
-import { outputFormat, type Source } from '../pipeline.js'
+import { mergedInput, type Input } from '../input.js'
+import { outputFormat } from '../pipeline.js'
 
 /** What to do with traces that cannot be put in order. */
 const INSTEAD =
@@ -13,28 +14,27 @@ const INSTEAD =
 
 /** Runs `hf-merge`. @throws UsageError, and an error when a file cannot be read */
 export async function runMerge(args: Arguments): Promise<void> {
-  const source = await mergeSource(args)
+  const input = await mergeInput(args)
   const to = await outputFormat(args, args.value('output') ?? '-')
-  await runMergeJob({ command: 'hf-merge', args, source, to }, INSTEAD)
+  await runMergeJob({ command: 'hf-merge', args, input, to }, INSTEAD)
 }
 
 /** What the flags ask for. @throws UsageError, and an error when a file cannot be read */
-async function mergeSource(args: Arguments): Promise<Source> {
+async function mergeInput(args: Arguments): Promise<Input> {
   const paths = args.operands
   if (paths.length === 0) throw new UsageError('name the traces to merge')
   if (paths.filter((path) => path === '-').length > 1) throw new UsageError('standard input can be read only once')
   const by = args.value('by') as MergeOrder | undefined
   const isEndToEnd = args.has('end-to-end')
   if (isEndToEnd && (by !== undefined || args.has('window')))
-    throw new UsageError('--end-to-end does not go with --by or --window')
+    throw new UsageError('--end-to-end cannot be combined with --by or --window')
   const window = windowOption(args)
   const inputs = await mergeInputsOf(args)
   // Before anything is written.
   for (const path of paths) if (path !== '-') accessSync(path, constants.R_OK)
-  return {
-    paths,
-    open: () => (isEndToEnd ? concatInputs(inputs) : mergeInputs(inputs, { ...window, ...(by && { by }) })),
-  }
+  return mergedInput(paths, () =>
+    isEndToEnd ? concatInputs(inputs) : mergeInputs(inputs, { ...window, ...(by && { by }) }),
+  )
 }
 
 async function mergeInputsOf(args: Arguments): Promise<MergeInput[]> {

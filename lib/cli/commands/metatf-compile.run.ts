@@ -2,8 +2,8 @@ import { extname } from 'node:path'
 import { showText } from '../../event/show-text.js'
 import { compileDtd, recordsWithoutLoop, type Language } from '../../metatf/compile/index.js'
 import { NoDtdError, openDtd } from '../../streams/dtd-files.js'
-import { isSameFile, writeText } from '../../streams/io/stdio.js'
 import { UsageError, type Arguments } from '../command.js'
+import { refuseSameFile, writeText } from '../output.js'
 
 /** How many names a message has at most. */
 const MOST_NAMES = 20
@@ -13,10 +13,10 @@ export async function runCompile(args: Arguments): Promise<void> {
   const [path, ...others] = args.operands
   if (path === undefined || others.length > 0) throw new UsageError('name one file with a definition')
   const output = args.value('output') ?? '-'
-  if (isSameFile(path, output)) throw new UsageError(`${output} is the input too: write to another file`)
+  refuseSameFile(path, output)
   const language = (args.value('language') as Language | undefined) ?? languageOf(output)
   const dtd = open(path)
-  if (isSameFile(dtd.file, output)) throw new UsageError(`${output} is the DTD: write to another file`)
+  refuseSameFile(dtd.file, output, 'the DTD')
   await writeText(output, compileDtd(dtd, { language }))
   const slow = recordsWithoutLoop(dtd)
   if (slow.length > 0)

@@ -3,7 +3,7 @@ import type { Command } from '../command.js'
 
 export const metatfCompile: Command = {
   name: 'metatf-compile',
-  summary: 'make a module in TypeScript or JavaScript that reads and writes the traces of a definition in Meta-TF',
+  summary: 'generate a TypeScript or JavaScript module from a Meta-TF definition',
   operands: 'FILE',
   description:
     'The module has the types of all records, and a reader and writer as streams (decode, encode) and without streams (decoder, encoder). They read and write exactly what ' +

@@ -7,9 +7,10 @@ import type { Dtd } from '../../metatf/model.js'
 import type { DecodeAnyOptions } from '../../streams/decode.js'
 import { NoDtdError, openDtd } from '../../streams/dtd-files.js'
 import { decodeMetaTf } from '../../streams/metatf.js'
-import { isSameFile } from '../../streams/io/stdio.js'
 import { parseRange } from '../../transforms/predicates/ranges.js'
 import { UsageError, wholeNumber, type Arguments } from '../command.js'
+import { inputOperand, traceInput } from '../input.js'
+import { refuseSameFile } from '../output.js'
 import { loadWritable, runJob } from '../pipeline.js'
 
 /** Flags that say how binary traces are written. */
@@ -41,7 +42,8 @@ export async function runDecode(args: Arguments): Promise<void> {
   }
   const reader = ({ path, recycle, through }: DecodeAnyOptions) =>
     decodeMetaTf({ path, recycle, through, ...(dtd && { dtd }), folders: args.all('dtd-path'), decode })
-  await runJob({ command: 'metatf-decode', args, reader, to: await loadWritable(ndjson) })
+  const input = traceInput(inputOperand(args), {}, reader)
+  await runJob({ command: 'metatf-decode', args, input, to: await loadWritable(ndjson) })
 }
 
 /** Runs `metatf-encode`. @throws UsageError */
@@ -57,15 +59,14 @@ export async function runEncode(args: Arguments): Promise<void> {
     if (error instanceof RangeError) throw new UsageError(error.message, { cause: error })
     throw error
   }
-  await runJob({ command: 'metatf-encode', args, to, encode })
+  await runJob({ command: 'metatf-encode', args, input: traceInput(inputOperand(args)), to, encode })
 }
 
 /** The DTD after `--dtd`. */
 function dtdOf(args: Arguments): Dtd {
   const dtd = open(args)
   const output = args.value('output')
-  if (output !== undefined && isSameFile(dtd.file, output))
-    throw new UsageError(`${output} is the DTD: write to another file`)
+  if (output !== undefined) refuseSameFile(dtd.file, output, 'the DTD')
   return dtd
 }
 
@@ -125,7 +126,7 @@ function refuse(args: Arguments, flags: readonly string[], { file, version }: Dt
 
 /** Which of two flags was given that contradict each other: true for the first. */
 function either(args: Arguments, yes: string, no: string): boolean | undefined {
-  if (args.has(yes) && args.has(no)) throw new UsageError(`--${yes} does not go with --${no}`)
+  if (args.has(yes) && args.has(no)) throw new UsageError(`--${yes} and --${no} cannot be combined`)
   return args.has(yes) ? true : args.has(no) ? false : undefined
 }
 

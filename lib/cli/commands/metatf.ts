@@ -18,7 +18,7 @@ const DTD_PATH_FLAG: Flag = {
 
 export const metatfDecode: Command = {
   name: 'metatf-decode',
-  summary: 'read a trace by its definition in Meta-TF and write its events as lines of JSON',
+  summary: 'decode a trace by its Meta-TF definition to lines of JSON',
   operands: '[FILE]',
   description:
     'Reads traces in binary, with or without a header (Meta-TF 1.0), and in ASCII (1.2). The definition, a DTD, is the one after --dtd, or else the one that the header of the trace ' +
@@ -58,7 +58,7 @@ export const metatfDecode: Command = {
 
 export const metatfEncode: Command = {
   name: 'metatf-encode',
-  summary: 'write events as a trace by a definition in Meta-TF',
+  summary: 'encode events by a Meta-TF definition',
   operands: '[FILE]',
   description:
     'The input may be the lines that another command wrote, or a trace in any other format. A DTD of Meta-TF 1.0 makes a binary trace, one of 1.2 a trace in ASCII. ' +

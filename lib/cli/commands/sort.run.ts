@@ -5,6 +5,7 @@ import type { OrderField } from '../../order/order-fields.js'
 import { SORT_MEMORY } from '../../transforms/choices.js'
 import { parseRange } from '../../transforms/predicates/ranges.js'
 import { UsageError, type Arguments } from '../command.js'
+import { heldInput, inputOperand } from '../input.js'
 import { outputFormat, runJob } from '../pipeline.js'
 
 const MIN_MEMORY = 1_048_576
@@ -13,14 +14,14 @@ const MIN_MEMORY = 1_048_576
 export async function runSort(args: Arguments): Promise<void> {
   const options = sortOptions(args)
   const to = await outputFormat(args, args.value('output') ?? '-')
-  await runJob({ command: 'hf-sort', args, streams: [sort(options)], to })
+  await runJob({ command: 'hf-sort', args, input: heldInput(inputOperand(args), () => sort(options)), to })
 }
 
 /** What the flags ask for. @throws UsageError */
 function sortOptions(args: Arguments): SortOptions {
   const folder = args.value('temporary') ?? tmpdir()
   const stats = statSync(folder, { throwIfNoEntry: false })
-  if (stats?.isDirectory() !== true) throw new UsageError(`--temporary: ${folder} is no folder`)
+  if (stats?.isDirectory() !== true) throw new UsageError(`--temporary: ${folder} is not a folder`)
   return { by: (args.value('by') ?? 'time') as OrderField, memory: memorySize(args.value('memory')), folder }
 }
 

@@ -1,37 +1,39 @@
+import { resolve } from 'node:path'
 import { pipeline as connect, type Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { resolve } from 'node:path'
-import { isatty } from 'node:tty'
+import { nameInput } from '../../event/error.js'
 import { FIELD_NAMES } from '../../formats/hatf/layout.js'
 import type { HatfField } from '../../formats/hatf/split/tracks.js'
 import { gzip } from '../../streams/compress.js'
-import { decompress } from '../../streams/decompress.js'
 import { isBrokenPipe } from '../../streams/failure.js'
+import { openOutput } from '../../streams/io/stdio.js'
 import { joinStream, splitAddresses } from '../../streams/split-addresses.js'
-import { isSameFile, openInput, openOutput } from '../../streams/io/stdio.js'
-import { UsageError, type Arguments } from '../command.js'
+import { Incomplete, UsageError, type Arguments } from '../command.js'
 import { KEY_PLACE } from '../defaults.js'
-import { inputOperand, runStreams } from '../pipeline.js'
+import { bytesOf, inputOperand, type Streams } from '../input.js'
+import { outputOf, type Output } from '../output.js'
+import { runStreams } from '../pipeline.js'
 
 /** Runs `hatf-split`. @throws UsageError */
 export async function runHatfSplit(args: Arguments): Promise<void> {
   const { fields, paths } = fieldFiles(args)
   const input = inputOperand(args)
-  const outputs = [args.value('output') ?? '-', ...paths]
-  for (const output of outputs) {
-    if (isSameFile(input, output)) throw new UsageError(`${output} is the input too: write to another file`)
-    if (output === '-' && isatty(1)) throw new UsageError('binary output is not for a terminal: use -o FILE or a pipe')
-  }
-  if (new Set(outputs.map((output) => (output === '-' ? '-' : resolve(output)))).size < outputs.length) {
+  const outputs = [args.value('output') ?? '-', ...paths].map((path) => outputOf(args, [input], true, path))
+  if (new Set(outputs.map(({ path }) => (path === '-' ? '-' : resolve(path)))).size < outputs.length)
     throw new UsageError('each output needs a name of its own')
-  }
   const splitter = splitAddresses({ fields, encoded: args.has('encoded') })
   const sides = [splitter.main, ...splitter.streams.values()]
-  // Every failure ends all of these; the first one is what it was.
+  // Every failure ends all of these; the first one is the reason.
   let failure: { error: unknown } | undefined
+  const partial: string[] = []
   const work = [
-    runStreams('hatf-split', input, [], () => splitter),
-    ...sides.map((side, i) => writeSide(side, outputs[i] as string, args.has('gzip'))),
+    runStreams(
+      'hatf-split',
+      [input],
+      () => bytesOf(input),
+      () => splitter,
+    ),
+    ...sides.map((side, i) => writeSide(side, outputs[i] as Output, partial)),
   ]
   await Promise.all(
     work.map((job) =>
@@ -42,51 +44,54 @@ export async function runHatfSplit(args: Arguments): Promise<void> {
     ),
   )
   if (failure === undefined) return
-  const { error } = failure
-  if (!isBrokenPipe(error)) throw error
-  throw new Error('the reader of an output went away before its end; the other outputs are incomplete', {
-    cause: error,
-  })
+  const error = isBrokenPipe(failure.error)
+    ? new Error('the reader of an output closed it before its end; the other outputs are not complete')
+    : failure.error
+  throw partial.length > 0 ? new Incomplete(error, partial) : error
 }
 
 /** Runs `hatf-join`. @throws UsageError */
 export async function runHatfJoin(args: Arguments): Promise<void> {
   const { fields, paths } = fieldFiles(args)
   const input = inputOperand(args)
-  const output = args.value('output') ?? '-'
   if ([input, ...paths].filter((path) => path === '-').length > 1)
     throw new UsageError('only one input can be standard input')
-  for (const path of [input, ...paths])
-    if (isSameFile(path, output)) throw new UsageError(`${output} is an input too: write to another file`)
-  if (output === '-' && isatty(1)) throw new UsageError('binary output is not for a terminal: use -o FILE or a pipe')
-  const streams: Partial<Record<HatfField, Readable>> = {}
-  fields.forEach((field, i) => (streams[field] = connect(openInput(paths[i] as string), decompress(), () => {})))
-  const joined = joinStream(streams, { encoded: args.has('encoded') })
-  const compressed = args.has('gzip') || output.endsWith('.gz')
-  await runStreams('hatf-join', input, compressed ? [joined, gzip()] : [joined], () =>
-    openOutput(output, { blocking: true }),
-  )
+  const { path, compressed } = outputOf(args, [input, ...paths], true)
+  const open = (): Streams => {
+    const streams: Partial<Record<HatfField, Readable>> = {}
+    fields.forEach((field, i) => (streams[field] = side(paths[i] as string)))
+    return [...bytesOf(input), joinStream(streams, { encoded: args.has('encoded') }), ...(compressed ? [gzip()] : [])]
+  }
+  await runStreams('hatf-join', [input], open, () => openOutput(path, { blocking: true }))
+}
+
+/** The bytes of a file that is read beside the main one; its errors name it. */
+function side(path: string): Readable {
+  const [source, ...streams] = bytesOf(path)
+  const stream = connect([source, ...streams], () => {}) as unknown as Readable
+  return stream.on('error', (error) => nameInput(error, path))
 }
 
 /** Which fields, and the file of each. @throws UsageError */
 function fieldFiles(args: Arguments): { fields: HatfField[]; paths: string[] } {
   const pattern = args.value('addresses')
   if (pattern === undefined) throw new UsageError('name the file of the addresses with -a')
-  const fields = (args.value('fields') ?? 'address').split(',').map((name) => {
-    const field = FIELD_NAMES.find((known) => known === name)
-    if (field === undefined)
-      throw new UsageError(`--fields knows ${FIELD_NAMES.join(', ')}, not ${JSON.stringify(name)}`)
-    return field
-  })
+  const given = args.all('field')
   // In the order in which the splitter has its sides.
-  const named = FIELD_NAMES.filter((name) => fields.includes(name))
-  if (named.length > 1 && !pattern.includes(KEY_PLACE)) {
+  const fields = FIELD_NAMES.filter((name) => (given.length === 0 ? ['address'] : given).includes(name))
+  if (fields.length > 1 && !pattern.includes(KEY_PLACE))
     throw new UsageError(`with several fields, the name after -a needs ${KEY_PLACE} in it, for the field`)
-  }
-  return { fields: named, paths: named.map((name) => pattern.replaceAll(KEY_PLACE, name)) }
+  return { fields, paths: fields.map((name) => pattern.replaceAll(KEY_PLACE, name)) }
 }
 
-async function writeSide(side: Readable, output: string, compressed: boolean): Promise<void> {
-  const sink = openOutput(output)
-  await (compressed || output.endsWith('.gz') ? pipeline(side, gzip(), sink) : pipeline(side, sink))
+/** @param partial gets the name of a file that is left incomplete */
+async function writeSide(from: Readable, { path, compressed }: Output, partial: string[]): Promise<void> {
+  const sink = openOutput(path)
+  try {
+    await (compressed ? pipeline(from, gzip(), sink) : pipeline(from, sink))
+  } catch (error) {
+    if (!sink.closed) await new Promise((done) => sink.once('close', done))
+    if (sink.partial !== undefined) partial.push(sink.partial)
+    throw error
+  }
 }

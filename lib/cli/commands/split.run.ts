@@ -1,11 +1,12 @@
 import { FORMATS } from '../../formats/index.js'
 import { decodeAny } from '../../streams/decode.js'
 import { SplitFiles } from '../../streams/split-files.js'
-import { isSameFile } from '../../streams/io/stdio.js'
 import { PARTITIONS, type Partition } from '../../transforms/choices.js'
 import { UsageError, wholeNumber, type Arguments } from '../command.js'
 import { KEY_PLACE, MAX_FILES, MAX_OPEN } from '../defaults.js'
-import { inputOperand, outputFormat, reportLosses, runStreams } from '../pipeline.js'
+import { bytesOf, inputOperand } from '../input.js'
+import { refuseSameFile } from '../output.js'
+import { outputFormat, reportLosses, runStreams } from '../pipeline.js'
 
 /** Few, for there is an encoder for each file. */
 const WINDOW = 256
@@ -23,7 +24,7 @@ export async function runSplit(args: Arguments): Promise<void> {
     ...options,
     path: (key) => {
       const path = pattern.replaceAll(KEY_PLACE, key)
-      if (isSameFile(input, path)) throw new UsageError(`${path} is the input too: name the files otherwise`)
+      refuseSameFile(input, path)
       return path
     },
     encoder: () => to.encoder({ strict: args.has('strict'), window: WINDOW }),
@@ -31,7 +32,12 @@ export async function runSplit(args: Arguments): Promise<void> {
     gzip: args.has('gzip') || pattern.endsWith('.gz'),
   })
   try {
-    await runStreams('hf-split', input, [decodeAny({ path: input, recycle: true })], () => sink)
+    await runStreams(
+      'hf-split',
+      [input],
+      () => [...bytesOf(input), decodeAny({ path: input, recycle: true })],
+      () => sink,
+    )
   } finally {
     reportLosses('hf-split', to.name, sink.losses)
   }

@@ -1,14 +1,15 @@
-import { isatty } from 'node:tty'
 import { gzip } from '../../streams/compress.js'
 import { decodeAny } from '../../streams/decode.js'
-import { isSameFile, openOutput } from '../../streams/io/stdio.js'
+import { openOutput } from '../../streams/io/stdio.js'
 import type { EventBatch } from '../../event/batch.js'
 import type { Stage } from '../../event/stage.js'
 import type { Statistics } from '../../transforms/statistics/result.js'
 import { joinTimeline } from '../../transforms/statistics/timeline.js'
 import { UsageError, wholeNumber, type Arguments } from '../command.js'
 import { MAX_TIMELINE_ROWS, TOP, TSV_SECTIONS } from '../defaults.js'
-import { inputOperand, runStreams } from '../pipeline.js'
+import { bytesOf, inputOperand } from '../input.js'
+import { outputOf } from '../output.js'
+import { runStreams } from '../pipeline.js'
 import { EventTable } from '../report/event-table.js'
 import { jsonText } from '../report/json.js'
 import { moreTraces, mpatrolText } from '../report/mpatrol.js'
@@ -28,16 +29,16 @@ export async function runStats(args: Arguments): Promise<void> {
     throw new UsageError(`the input is one trace, not ${operands.length}: merge them first, as in \`${line}\``)
   }
   const input = inputOperand(args)
-  const output = args.value('output') ?? '-'
-  const compressed = args.has('gzip') || output.endsWith('.gz')
-  if (compressed && output === '-' && isatty(1))
-    throw new UsageError('binary output is not for a terminal: use -o FILE or a pipe')
-  if (isSameFile(input, output)) throw new UsageError(`${output} is the input too: write to another file`)
+  const { path, compressed } = outputOf(args, [input], false)
   await runStreams(
     'hf-stats',
-    input,
-    [decodeAny({ path: input, recycle: true, through: stage }), ...(compressed ? [gzip()] : [])],
-    () => openOutput(output, { blocking: true }),
+    [input],
+    () => [
+      ...bytesOf(input),
+      decodeAny({ path: input, recycle: true, through: stage }),
+      ...(compressed ? [gzip()] : []),
+    ],
+    () => openOutput(path, { blocking: true }),
   )
 }
 

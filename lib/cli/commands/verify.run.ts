@@ -2,15 +2,17 @@ import { Writable } from 'node:stream'
 import type { EventBatch } from '../../event/batch.js'
 import { TraceError } from '../../event/error.js'
 import { recycle } from '../../event/recycle.js'
+import { plural } from '../../event/show-text.js'
 import { decodeAny } from '../../streams/decode.js'
-import { writeText } from '../../streams/io/stdio.js'
 import { FAULTS, type FaultName } from '../../transforms/choices.js'
 import { Repair, REPAIRS } from '../../transforms/repair/repair.js'
 import { parseRange } from '../../transforms/predicates/ranges.js'
 import { MAX_SIZE, Verifier } from '../../transforms/verify.js'
 import { UsageError, wholeNumber, type Arguments } from '../command.js'
 import { PLACES, REPAIR_WINDOW } from '../defaults.js'
-import { inputOperand, outputFormat, runJob, runStreams } from '../pipeline.js'
+import { bytesOf, inputOperand, traceInput } from '../input.js'
+import { refuseSameFile, writeText } from '../output.js'
+import { outputFormat, runJob, runStreams } from '../pipeline.js'
 
 const FAULT_FOUND = 1
 
@@ -21,8 +23,10 @@ export async function runVerify(args: Arguments): Promise<void> {
 
 async function checkTrace(args: Arguments): Promise<void> {
   for (const flag of ['output', 'gzip', 'to', 'strict', 'window']) {
-    if (args.has(flag)) throw new UsageError(`--${flag} goes with --repair only`)
+    if (args.has(flag)) throw new UsageError(`--${flag} needs --repair`)
   }
+  const input = inputOperand(args)
+  refuseSameFile(input, '-')
   const verifier = new Verifier({
     allow: args.all('allow') as FaultName[],
     maxSize: maxSize(args),
@@ -40,8 +44,7 @@ async function checkTrace(args: Arguments): Promise<void> {
       },
     })
   try {
-    const input = inputOperand(args)
-    await runStreams('hf-verify', input, [decodeAny({ path: input, recycle: true })], sink)
+    await runStreams('hf-verify', [input], () => [...bytesOf(input), decodeAny({ path: input, recycle: true })], sink)
   } catch (error) {
     if (error instanceof TraceError && error.code === 'ERR_TRACE_TRUNCATED') {
       verifier.noteCut(error.message)
@@ -59,7 +62,8 @@ async function checkTrace(args: Arguments): Promise<void> {
 async function repairTrace(args: Arguments): Promise<void> {
   const output = args.value('output')
   if (output === undefined) throw new UsageError('--repair needs -o FILE: the file to write')
-  for (const flag of ['places', 'json']) if (args.has(flag)) throw new UsageError(`--${flag} does not go with --repair`)
+  for (const flag of ['places', 'json'])
+    if (args.has(flag)) throw new UsageError(`--${flag} and --repair cannot be combined`)
   const window = wholeNumber('window', args.value('window') ?? String(REPAIR_WINDOW))
   if (window < 1 || window > 16_777_216) throw new UsageError('--window must be from 1 to 16777216')
   const stage = new Repair({ window, maxSize: maxSize(args), allow: args.all('allow') as FaultName[] })
@@ -67,16 +71,16 @@ async function repairTrace(args: Arguments): Promise<void> {
   await runJob({
     command: 'hf-verify',
     args,
+    input: traceInput(inputOperand(args), { onCut: (error) => (cut = error.message) }),
     stages: [stage],
     to: await outputFormat(args, output),
-    onCut: (error) => {
-      cut = error.message
-    },
   })
   const lines = [...stage.changes].map(([name, n]) => `${name}  ${n}  ${REPAIRS[name]}`)
   if (cut !== undefined) lines.push(`end-added  1  the trace is cut off: ${cut}`)
   // Standard output may be the trace.
-  process.stderr.write((lines.length > 0 ? lines : ['nothing to mend']).map((line) => `hf-verify: ${line}\n`).join(''))
+  process.stderr.write(
+    (lines.length > 0 ? lines : ['nothing to repair']).map((line) => `hf-verify: ${line}\n`).join(''),
+  )
 }
 
 function maxSize(args: Arguments): bigint {
@@ -86,7 +90,7 @@ function maxSize(args: Arguments): bigint {
     const { from, to } = parseRange(text)
     if (from === to && from !== undefined) return from
   } catch {
-    // Told below.
+    // Reported below.
   }
   throw new UsageError(`--max-size needs a number of bytes, which may end in K, M or G, not ${JSON.stringify(text)}`)
 }
@@ -102,7 +106,7 @@ function faultsText({ counts, findings, events }: Verifier): string {
     if (places.length < n) lines.push(`  and ${n - places.length} more`)
   }
   const all = [...counts.values()].reduce((sum, n) => sum + n, 0)
-  lines.push(`${events} events, ${all === 0 ? 'no' : all} fault${all === 1 ? '' : 's'}`)
+  lines.push(`${plural(events, 'event')}, ${all === 0 ? 'no faults' : plural(all, 'fault')}`)
   return lines.join('\n') + '\n'
 }
 

@@ -360,7 +360,7 @@ export class HeapmonDecoder implements Decoder {
     }
     const place = { format: NAME, offset: input.offset + at - input.pos, line, column: at - start + 1 }
     if (this.unterminated && at === input.end - 1)
-      this.reject(truncated, `the last line ends where ${expected} should stand`, place, events)
+      this.reject(truncated, `the last line is incomplete: expected ${expected}`, place, events)
     else this.reject(malformed, `expected ${expected}`, place, events)
   }
 

@@ -1,6 +1,7 @@
 import type { EventBatch } from '../../event/batch.js'
 import { malformed, truncated, type TracePosition } from '../../event/error.js'
 import { NO_HEADER, type TraceHeader } from '../../event/header.js'
+import { plural } from '../../event/show-text.js'
 import type { WireRecord } from './general.js'
 
 /** So many warnings and unknown names are told; a hostile stream could make endlessly many. */
@@ -70,7 +71,7 @@ export class Sequence {
       this.warnings.length < MAX_TOLD
     ) {
       this.warnings.push(
-        `ndjson: line ${this.line}: the end record counts ${record.events} events, ${this.sinceHeader} came: something between removed or added some`,
+        `ndjson: line ${this.line}: the end record says ${plural(record.events, 'event')}, but ${this.sinceHeader} arrived: a command in between added or removed some`,
       )
     }
     this.state = 'ended'
@@ -92,13 +93,10 @@ export class Sequence {
   /** The input is complete. @throws TraceError when the end record is missing */
   finish(): void {
     for (const [name, n] of this.unknown)
-      this.warnings.push(`ndjson: "${name}" is not a field of events: left out of ${n} events`)
+      this.warnings.push(`ndjson: "${name}" is not a field of events: left out of ${plural(n, 'event')}`)
     this.unknown.clear()
     if (this.state === 'open') {
-      throw truncated(
-        'the stream stops without its end record; the program that wrote it failed or was stopped',
-        this.position(0),
-      )
+      throw truncated('no end record: the command that wrote this failed or was interrupted', this.position(0))
     }
     if (this.offset === 0) throw truncated('the input is empty', this.position(0))
   }

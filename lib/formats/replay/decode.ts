@@ -43,7 +43,7 @@ export class ReplayDecoder extends LineDecoder {
     const expected = EXPECTED[fault] as string
     const place = { ...this.here(count), offset: input.offset + at - start, column: at - start + 1 }
     return this.unterminated && at === input.end - 1
-      ? truncated(`the last line ends where ${expected} should stand`, place)
+      ? truncated(`the last line is incomplete: expected ${expected}`, place)
       : malformed(`expected ${expected}`, place)
   }
 }

@@ -308,7 +308,7 @@ export class AsciiDecoder implements Decoder {
     if (bytes.indexOf(LF, start) - start >= MAX_LINE) return this.tooLong(start, this.line, events)
     const place = { ...this.place(at, this.line, events), column: at - start + 1 }
     return this.unterminated && at === this.input.end - 1
-      ? truncated(`the last line ends where ${expected} should stand`, place)
+      ? truncated(`the last line is incomplete: expected ${expected}`, place)
       : malformed(`expected ${expected}`, place)
   }
 

@@ -45,7 +45,7 @@ describe('HATF in ASCII', () => {
     ).toThrow('hatf-ascii: event 2: no address, written as 0 or empty')
     expect(() =>
       encodeEvents(hatfAscii.encoder({ strict: true }), [{ kind: 'free', address: 1n, thread: 1n }], { format: 'any' }),
-    ).toThrow('hatf-ascii: event 1: has no place for thread of free events')
+    ).toThrow('hatf-ascii: event 1: cannot represent thread of free events')
   })
 
   it('gives a header for an empty stream', () => {

@@ -339,7 +339,7 @@ describe('leaving out bad lines', () => {
     expect(headers).toEqual([TAB_HEADER])
     expect(warnings).toEqual([
       'heapmon: line 1, column 1, byte 0: left out: expected a thread',
-      'heapmon: line 3, column 4, byte 30: left out: the last line ends where a time or "old" should stand',
+      'heapmon: line 3, column 4, byte 30: left out: the last line is incomplete: expected a time or "old"',
       'heapmon: line 3, byte 30, event 1: the last line does not end with a newline, so the file may be cut',
       'heapmon: 2 lines that fit no rule left out',
     ])

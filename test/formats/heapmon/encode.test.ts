@@ -252,7 +252,7 @@ describe('layouts', () => {
 
 describe('strict encoding', () => {
   it.each<[string, TraceEvent, string]>([
-    ['a field without a place', { ...free, cpu: 1 }, 'has no place for cpu of free events'],
+    ['a field without a place', { ...free, cpu: 1 }, 'cannot represent cpu of free events'],
     ['a realloc', { kind: 'realloc', time: 5n, address: 1n, oldAddress: 2n, size: 3n }, 'reallocs, written as'],
     ['a type', { ...free, type: 'a\tb' }, 'blanks and line ends in types'],
   ])('stops at %s, behind all lines before it', (_, event, message) => {

@@ -154,7 +154,7 @@ describe('lines that others rewrote', () => {
   test('an end record that counts other events is said', () => {
     const decoder = new NdjsonDecoder()
     decodeAll(decoder, lines('{"kind":"header","format":"mtrc"}', '{"kind":"alloc"}', '{"kind":"end","events":5}'))
-    expect(decoder.warnings).toEqual([expect.stringContaining('counts 5 events, 1 came')])
+    expect(decoder.warnings).toEqual([expect.stringContaining('says 5 events, but 1 arrived')])
   })
 })
 

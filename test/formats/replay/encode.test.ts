@@ -199,7 +199,7 @@ describe('strict encoding', () => {
   const fine: TraceEvent = { kind: 'free', address: 16n }
 
   it.each<[string, TraceEvent, string]>([
-    ['a field without a place', { ...fine, cpu: 1 }, 'has no place for cpu of free events'],
+    ['a field without a place', { ...fine, cpu: 1 }, 'cannot represent cpu of free events'],
     ['a value without a place', { kind: 'existing', address: 1n, size: 1n }, 'existing blocks, written as malloc'],
   ])('stops at %s, behind all lines before it', (_, event, message) => {
     const encoder = new ReplayEncoder({ strict: true })

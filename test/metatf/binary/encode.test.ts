@@ -104,7 +104,7 @@ describe('HATF10.dtd', () => {
       batchesOf(events, { format: 'x' }),
     )
     expect(Buffer.concat(out).toString('hex')).toBe(joined('02 01', '06 00000001 00'))
-    expect(error?.message).toBe('metatf: event 2: has no place for index of free events')
+    expect(error?.message).toBe('metatf: event 2: cannot represent index of free events')
   })
 
   test('a trace is written again as it was read', () => {

@@ -154,7 +154,7 @@ export class MtrcDecoder implements Decoder {
       this.starve('the input ends within the header of another trace')
     } else {
       input.pos += MAGIC.length
-      this.fault = malformed('behind the end marker is something other than another trace', this.here(0))
+      this.fault = malformed('unexpected data after the end marker', this.here(0))
     }
     return false
   }

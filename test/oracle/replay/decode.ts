@@ -341,7 +341,7 @@ export class ReplayDecoder implements Decoder {
       event: events + 1,
     }
     return this.unterminated && at === input.end - 1
-      ? truncated(`the last line ends where ${expected} should stand`, place)
+      ? truncated(`the last line is incomplete: expected ${expected}`, place)
       : malformed(`expected ${expected}`, place)
   }
 

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, it } from 'vitest'
-import { DescriptorSink } from '../../../lib/streams/io/stdio.js'
+import { DescriptorSink } from '../../../lib/streams/io/descriptor-sink.js'
 
 it.skipIf(process.platform === 'win32').each([true, false])(
   'a pipe that somebody made non-blocking gets all that is written, slow as its reader may be (blocking: %s)',

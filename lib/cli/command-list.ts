@@ -1,0 +1,72 @@
+import type { Command } from './command.js'
+import { convert } from './commands/convert.js'
+import { filter } from './commands/filter.js'
+import {
+  glibcMtraceDecode,
+  glibcMtraceEncode,
+  hatfDecode,
+  hatfEncode,
+  heapmonDecode,
+  heapmonEncode,
+  mtrcDecode,
+  mtrcEncode,
+  replayDecode,
+  replayEncode,
+  tracepointsDecode,
+} from './commands/formats.js'
+import { kmemtraceDecode, kmemtraceEncode } from './commands/kmemtrace.js'
+import { map } from './commands/map.js'
+import { merge } from './commands/merge.js'
+import { metatfDecode, metatfEncode } from './commands/metatf.js'
+import { metatfCompile } from './commands/metatf-compile.js'
+import { sort } from './commands/sort.js'
+import { split } from './commands/split.js'
+import { hatfJoin, hatfSplit } from './commands/split-addresses.js'
+import { stats } from './commands/stats.js'
+import { verify } from './commands/verify.js'
+
+/** Commands for one sort of task. */
+export interface Group {
+  readonly title: string
+  readonly commands: readonly Command[]
+}
+
+/**
+ * Every command that is a program of its own, by task.
+ *
+ * `commands/<name>.ts` is data, from which flags are parsed and help is printed. It imports no codec, transform or
+ * stream: what a command does is in `commands/<name>.run.ts`, which its `run` imports when it is called. So every
+ * command starts quickly.
+ */
+export const GROUPS: readonly Group[] = [
+  { title: 'Analyze a trace', commands: [stats, verify] },
+  { title: 'Convert a trace', commands: [convert] },
+  { title: 'Select, change and order events', commands: [filter, map, sort] },
+  { title: 'Split and merge traces', commands: [split, merge] },
+  {
+    title: 'Read a format: events as lines of JSON',
+    commands: [
+      mtrcDecode,
+      replayDecode,
+      glibcMtraceDecode,
+      kmemtraceDecode,
+      tracepointsDecode,
+      heapmonDecode,
+      hatfDecode,
+      metatfDecode,
+    ],
+  },
+  {
+    title: 'Write a format',
+    commands: [mtrcEncode, replayEncode, glibcMtraceEncode, kmemtraceEncode, heapmonEncode, hatfEncode, metatfEncode],
+  },
+  { title: 'Work on a format', commands: [hatfSplit, hatfJoin, metatfCompile] },
+]
+
+/** Every command that is a program of its own. */
+export const COMMANDS: readonly Command[] = GROUPS.flatMap(({ commands }) => commands)
+
+/** What `heapflow` calls a command: `stats` for `hf-stats`, and the name itself for those of a format. */
+export function subcommand({ name }: Command): string {
+  return name.replace(/^(hf-|heapflow )/, '')
+}

@@ -1,0 +1,21 @@
+import type { Command } from '../command.js'
+import { SHELLS } from '../defaults.js'
+
+export const completion: Command = {
+  name: 'heapflow completion',
+  summary: 'print the completion script of a shell',
+  operands: SHELLS.join('|'),
+  description:
+    'The script completes the names of commands, their flags, the values of flags that take one of a few, and files. It has no other effect: load it in the ' +
+    'start-up file of the shell, as in the examples, or store it where the shell looks for completions.',
+  flags: [],
+  examples: [
+    { command: 'source <(heapflow completion bash)', means: 'bash: a line for ~/.bashrc' },
+    { command: 'source <(heapflow completion zsh)', means: 'zsh: a line for ~/.zshrc, after compinit' },
+    {
+      command: 'heapflow completion fish > ~/.config/fish/completions/heapflow.fish',
+      means: 'fish: once, and again after an update',
+    },
+  ],
+  run: async (args) => (await import('./completion.run.js')).runCompletion(args),
+}

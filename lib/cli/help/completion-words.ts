@@ -1,0 +1,55 @@
+import type { Command, Flag } from '../command.js'
+import { COMMANDS, subcommand } from '../command-list.js'
+import { completion } from '../commands/completion.js'
+import { SHELLS } from '../defaults.js'
+import { COMMON_FLAGS } from '../flags.js'
+
+/** What can be typed in some place. */
+export type Words =
+  { readonly kind: 'files' | 'folders' | 'text' } | { readonly kind: 'values'; readonly values: readonly string[] }
+
+/** A command as completion scripts see it. */
+export interface Completed {
+  readonly command: Command
+  /** What `heapflow` calls it. */
+  readonly subcommand: string
+  /** Whether it is a program of its own, beside being a command of `heapflow`. */
+  readonly isProgram: boolean
+  readonly flags: readonly Flag[]
+  readonly operands: Words
+}
+
+/** The names that stand for one file, or several. */
+const FILES = ['FILE', 'PATTERN']
+
+/** Every command, but `heapflow` itself. */
+export const COMPLETED: readonly Completed[] = [
+  ...COMMANDS.map((command): Completed => describeCommand(command, true, { kind: 'files' })),
+  describeCommand(completion, false, { kind: 'values', values: SHELLS }),
+]
+
+/** What `heapflow help` takes. */
+export const SUBCOMMANDS: readonly string[] = COMPLETED.map((one) => one.subcommand)
+
+/** What can be the value of a flag; undefined for a switch. */
+export function valueOf({ value, values }: Flag): Words | undefined {
+  if (value === undefined) return undefined
+  if (values !== undefined) return { kind: 'values', values }
+  if (FILES.includes(value)) return { kind: 'files' }
+  return { kind: value === 'DIR' ? 'folders' : 'text' }
+}
+
+/** A text in single quotes, for any shell but fish. */
+export function quoted(text: string): string {
+  return `'${text.replaceAll("'", "'\\''")}'`
+}
+
+function describeCommand(command: Command, isProgram: boolean, operands: Words): Completed {
+  return {
+    command,
+    subcommand: subcommand(command),
+    isProgram,
+    flags: [...command.flags, ...COMMON_FLAGS],
+    operands,
+  }
+}

@@ -1,0 +1,17 @@
+const REASONS: Readonly<Record<string, string>> = {
+  EMFILE: 'too many open files: raise the limit (ulimit -n)',
+  ENFILE: 'too many open files in the whole system',
+  ENOMEM: 'not enough memory',
+}
+
+/** What an error says of a limit of the process or the system that was reached; undefined for any other error. */
+export function limitReached(error: unknown): string | undefined {
+  if (!(error instanceof Error)) return undefined
+  const { code } = error as NodeJS.ErrnoException
+  if (code !== undefined && code in REASONS) return REASONS[code]
+  // The errors of V8 have no codes.
+  if (!(error instanceof RangeError)) return undefined
+  if (/WebAssembly|Wasm/.test(error.message))
+    return 'not enough address space for WebAssembly memory: raise or remove the limit (ulimit -v)'
+  return error.message === 'Array buffer allocation failed' ? REASONS['ENOMEM'] : undefined
+}

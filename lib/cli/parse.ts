@@ -1,0 +1,72 @@
+import { parseArgs, type ParseArgsConfig } from 'node:util'
+import { didYouMean } from '../event/suggest.js'
+import { UsageError, type Arguments, type Command, type Flag } from './command.js'
+import { COMMON_FLAGS } from './flags.js'
+
+/** What the user gave, by the command's table of flags. @throws UsageError */
+export function parseFlags(command: Command, argv: readonly string[]): Arguments {
+  const flags = [...command.flags, ...COMMON_FLAGS]
+  const options: NonNullable<ParseArgsConfig['options']> = {}
+  for (const { name, short, value } of flags)
+    options[name] = { type: value === undefined ? 'boolean' : 'string', ...(short !== undefined && { short }) }
+  const { tokens } = parseArgs({ args: [...argv], options, allowPositionals: true, strict: false, tokens: true })
+  const given = new Map<string, string[]>()
+  const operands: string[] = []
+  for (const token of tokens) {
+    if (token.kind === 'positional') operands.push(token.value)
+    if (token.kind !== 'option') continue
+    const flag = flags.find(({ name }) => name === token.name)
+    if (flag === undefined) throw unknownFlag(token.rawName, flags)
+    const before = given.get(flag.name) ?? []
+    given.set(flag.name, before)
+    if (flag.value === undefined) {
+      if (token.value !== undefined) throw new UsageError(`--${flag.name} takes no value`)
+      continue
+    }
+    if (before.length > 0 && flag.repeat !== true) throw new UsageError(`--${flag.name} was given more than once`)
+    before.push(checkedValue(flag, token.value, token.inlineValue === true, flags))
+  }
+  const all = (name: string) => given.get(name) ?? []
+  return { all, value: (name) => all(name).at(-1), has: (name) => given.has(name), operands }
+}
+
+function unknownFlag(name: string, flags: readonly Flag[]): UsageError {
+  const hint = name.startsWith('--')
+    ? didYouMean(
+        name,
+        flags.map((flag) => `--${flag.name}`),
+      )
+    : ''
+  return new UsageError(`unknown flag ${name}${hint}`)
+}
+
+/** @throws UsageError for a value that is missing or not allowed */
+function checkedValue(flag: Flag, value: string | undefined, isInline: boolean, flags: readonly Flag[]): string {
+  const usage = `--${flag.name} ${flag.value}`
+  if (value === undefined) throw new UsageError(`--${flag.name} needs a value: ${usage}`)
+  if (!isInline && isFlag(value, flags))
+    throw new UsageError(`--${flag.name} needs a value, and ${value} is a flag: ${usage}`)
+  const { values } = flag
+  if (values === undefined || values.includes(value)) return value
+  refuseList(flag.name, value, values)
+  const instead = flag.instead?.[value]
+  const hint = instead === undefined ? didYouMean(value, values) : `: ${instead}`
+  throw new UsageError(`--${flag.name} must be one of ${values.join(', ')}, not ${JSON.stringify(value)}${hint}`)
+}
+
+function isFlag(text: string, flags: readonly Flag[]): boolean {
+  return flags.some(({ name, short }) => text === `--${name}` || (short !== undefined && text === `-${short}`))
+}
+
+/**
+ * Refuses a list where a flag takes one value and is repeated for more.
+ * @param values the allowed values, where these are few
+ * @throws UsageError that says how to write it
+ */
+export function refuseList(flag: string, text: string, values?: readonly string[]): void {
+  const parts = text.split(',')
+  if (parts.length === 1 || (values !== undefined && !parts.every((part) => values.includes(part)))) return
+  throw new UsageError(
+    `--${flag} takes one value: repeat it for several (${parts.map((part) => `--${flag} ${part}`).join(' ')})`,
+  )
+}

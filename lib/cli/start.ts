@@ -1,0 +1,22 @@
+import type { Command } from './command.js'
+import { limitReached } from './limits.js'
+
+/**
+ * Loads a command and runs it. Modules are loaded by a promise, so that a limit on open files is a message like any
+ * other.
+ * @param load loads the command
+ */
+export async function start(name: string, load: () => Promise<Command>): Promise<void> {
+  let ready
+  try {
+    ready = await Promise.all([import('./main.js'), load()])
+  } catch (error) {
+    const reason = limitReached(error)
+    if (reason === undefined) throw error
+    process.stderr.write(`${name}: ${reason}\n`)
+    process.exitCode = 1
+    return
+  }
+  const [{ main }, command] = ready
+  await main(command)
+}

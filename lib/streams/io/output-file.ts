@@ -1,0 +1,161 @@
+import { randomBytes } from 'node:crypto'
+import {
+  accessSync,
+  closeSync,
+  constants,
+  fchmodSync,
+  fchownSync,
+  openSync,
+  readlinkSync,
+  realpathSync,
+  renameSync,
+  statSync,
+  type Stats,
+} from 'node:fs'
+import { basename, dirname, join, resolve } from 'node:path'
+
+/** Names of open descriptors. What they are open on is written in place, whatever it is. */
+const DESCRIPTOR = /^\/dev\/(fd\/|std(in|out|err)$)|^\/proc\//
+
+/** What a name may have at most on most systems is 255 bytes; this leaves room for what is added to it. */
+const MAX_NAME_BYTES = 230
+
+/** As many symbolic links as Linux follows. */
+const MAX_LINKS = 40
+
+/** Codes of errors where a folder takes no new file, although a file in it may be writable. */
+const NO_NEW_FILE: readonly unknown[] = ['EACCES', 'EPERM', 'EROFS']
+
+/** Files that are being written: when the process exits, they are abandoned. */
+const unfinished = new Set<OutputFile>()
+
+/** Abandons every file that is still being written. Call it before the process is ended by a signal. */
+export function abandonOutputs(): void {
+  for (const file of unfinished) file.abandon()
+}
+
+/**
+ * A file that appears under its name only when it is complete. It is written under another name in the same folder, so
+ * that two processes that write the same file do not mix their bytes. A symbolic link is followed; the permissions of
+ * a file that is replaced are kept. Pipes, devices and names of descriptors such as `/dev/stdout` are written in place.
+ */
+export class OutputFile {
+  /** Where the name leads. */
+  private readonly target: string
+  private readonly before: Stats | undefined
+  private readonly isInPlace: boolean
+  /** The name that it has while it is written. */
+  private written: string | undefined
+
+  /**
+   * Changes nothing yet.
+   * @throws what the system says when the file could not be written: its folder is missing, it is a folder itself ...
+   */
+  constructor(private readonly path: string) {
+    this.target = followLinks(path)
+    this.before = statSync(this.target, { throwIfNoEntry: false })
+    if (this.before?.isDirectory() === true) throw systemError('EISDIR', path)
+    this.isInPlace = DESCRIPTOR.test(this.target) || (this.before !== undefined && !this.before.isFile())
+    if (this.before !== undefined) accessSync(path, constants.W_OK)
+    else checkFolder(path, dirname(this.target))
+  }
+
+  /** Opens it for writing: empty the first time, then at its end. The caller closes the descriptor. */
+  open(): number {
+    if (this.written !== undefined) return openSync(this.written, 'a')
+    if (unfinished.size === 0) process.once('exit', abandonOutputs)
+    const fd = this.isInPlace ? openSync(this.target, 'w') : this.create()
+    this.written ??= this.target
+    unfinished.add(this)
+    return fd
+  }
+
+  /** Gives the complete file its name. The descriptors must be closed. @throws when it cannot be replaced */
+  commit(): void {
+    if (this.written !== undefined && this.written !== this.target) renameSync(this.written, this.target)
+    this.forget()
+  }
+
+  /**
+   * Gives the incomplete file the name `<path>.partial`; one that is there is replaced.
+   * @returns the name under which it is; undefined if there is nothing, and for what is not a file
+   */
+  abandon(): string | undefined {
+    const { written, target } = this
+    this.forget()
+    if (written === undefined) return undefined
+    if (written === target) return this.isInPlace ? undefined : this.path
+    const partial = `${target}.partial`
+    try {
+      renameSync(written, partial)
+    } catch {
+      return written
+    }
+    return target === resolve(this.path) ? `${this.path}.partial` : partial
+  }
+
+  private forget(): void {
+    this.written = undefined
+    unfinished.delete(this)
+    if (unfinished.size === 0) process.removeListener('exit', abandonOutputs)
+  }
+
+  private create(): number {
+    const { before, target } = this
+    const name = basename(target)
+    const base = Buffer.byteLength(name) > MAX_NAME_BYTES ? 'output' : name
+    const written = join(dirname(target), `${base}.${randomBytes(6).toString('hex')}.partial`)
+    let fd
+    try {
+      fd = openSync(written, 'wx')
+    } catch (error) {
+      if (before === undefined || !NO_NEW_FILE.includes((error as NodeJS.ErrnoException).code)) throw error
+      return openSync(target, 'w')
+    }
+    this.written = written
+    if (before !== undefined) {
+      try {
+        keepOwner(fd, before)
+        fchmodSync(fd, before.mode & 0o7777)
+      } catch (error) {
+        closeSync(fd)
+        throw error
+      }
+    }
+    return fd
+  }
+}
+
+/** The owner can be set by the superuser only; for anyone else the new file is the caller's own. */
+function keepOwner(fd: number, { uid, gid }: Stats): void {
+  try {
+    fchownSync(fd, uid, gid)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EPERM') throw error
+  }
+}
+
+/** The path that a name stands for, whether a file is there or not. */
+function followLinks(path: string): string {
+  let target = resolve(path)
+  for (let links = 0; links < MAX_LINKS && !DESCRIPTOR.test(target); links++) {
+    let link
+    try {
+      link = readlinkSync(target)
+    } catch {
+      return target
+    }
+    // A link with `..` in it counts from the folder that it is really in.
+    target = resolve(realpathSync(dirname(target)), link)
+  }
+  return target
+}
+
+function checkFolder(path: string, folder: string): void {
+  const stats = statSync(folder, { throwIfNoEntry: false })
+  if (stats?.isDirectory() !== true) throw systemError(stats === undefined ? 'ENOENT' : 'ENOTDIR', path)
+}
+
+function systemError(code: string, path: string): Error {
+  return Object.assign(new Error(`${code}: ${path}`), { code, path, syscall: 'open' })
+}
