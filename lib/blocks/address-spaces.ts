@@ -25,9 +25,15 @@ export class AddressSpaces {
   private lastHi = 0
   private lastBits = -1
 
+  /**
+   * @param told what separates address spaces: the set of the fields `process` and `api` (for pages), or fewer for a
+   *   format that cannot represent them
+   */
+  constructor(private readonly told: number = HAS_PROCESS | HAS_API) {}
+
   /** The bits for the addresses of event i, a signed integer; 0 for events of the first process, or of none. */
   of(batch: EventBatch, i: number): number {
-    const mask = batch.mask[i] as number
+    const mask = (batch.mask[i] as number) & this.told
     const pages = (mask & HAS_API) !== 0 && batch.api[i] === PAGES ? PAGE_BIT : 0
     if ((mask & HAS_PROCESS) === 0) return pages
     const { words } = batch.process

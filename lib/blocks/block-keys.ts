@@ -40,7 +40,9 @@ export class BlockKeys {
   readonly spaces = new Int32Array(BATCH_EVENTS)
   /** What `identify` found. */
   readonly one = { isIndexed: false, endsLo: 0, endsHi: 0, beginsLo: 0, beginsHi: 0 }
-  private readonly addressSpaces = new AddressSpaces()
+
+  /** @param addressSpaces tell equal addresses apart */
+  constructor(private readonly addressSpaces = new AddressSpaces()) {}
 
   /** Another trace begins. */
   clear(): void {

@@ -34,18 +34,18 @@ export class LiveSet {
    * there are more blocks.
    */
   words: Uint32Array
-  /** Which blocks the rows are about. */
-  readonly keys = new BlockKeys()
   /** How many blocks the words have room for. */
   private room = 64
 
   /**
    * @param width how many words are kept for each block
    * @param run a kernel that has the live set in it
+   * @param keys tell which blocks the rows are about
    */
   constructor(
     readonly width: number,
     private readonly run: LiveExports = loadKernel<LiveExports>('live'),
+    readonly keys = new BlockKeys(),
   ) {
     this.words = new Uint32Array(this.room * width)
     // Nobody who makes a trace knows this, so that none can be made of keys that collide.

@@ -1,6 +1,6 @@
 import { KERNEL_EVENTS, loadKernel, type Global, type KernelExports } from './load.js'
 import type { EventBatch } from '../event/batch.js'
-import { unencodable } from '../event/error.js'
+import { unencodable, type TracePosition } from '../event/error.js'
 import { ALL_FIELDS, FIELDS, KINDS, fieldNames, type FieldName, type KindName } from '../event/fields.js'
 import type { Carried, LossCounts } from '../event/losses.js'
 
@@ -129,8 +129,13 @@ export class Losses implements LossCounts {
    * shows.
    */
   note(reason: string, _batch: EventBatch, i: number): void {
-    if (this.strict) throw unencodable(reason, { format: this.format, event: this.before + i + 1 })
+    if (this.strict) throw unencodable(reason, this.position(i))
     this.reasons.set(reason, (this.reasons.get(reason) ?? 0) + 1)
+  }
+
+  /** The place of event i of the batch admitted last. */
+  protected position(i: number): TracePosition {
+    return { format: this.format, event: this.before + i + 1 }
   }
 
   /** The error for the event at which `admit` stopped. */

@@ -5,7 +5,8 @@ import type { EventBatch, U64Column } from '../../event/batch.js'
 import { Has, Kind, Outcome } from '../../event/fields.js'
 import type { TraceHeader } from '../../event/header.js'
 import { checkOptions } from '../../event/options.js'
-import { Losses } from '../../kernel/losses.js'
+import { AddressedLosses } from '../../blocks/addressed-losses.js'
+import type { Losses } from '../../kernel/losses.js'
 import { LineEncoder } from '../line-encoder.js'
 import { Parts, reallocParts } from '../realloc.js'
 import { isComment } from './comments.js'
@@ -39,7 +40,7 @@ export class MtraceEncoder extends LineEncoder {
   constructor(options: EncodeOptions = {}) {
     super()
     checkOptions(options, ENCODE_OPTIONS, 'MtraceEncoder')
-    this.losses = new Losses(NAME, CARRIED, options.strict)
+    this.losses = new AddressedLosses(0, NAME, CARRIED, options.strict)
   }
 
   protected override write(batch: EventBatch): void {

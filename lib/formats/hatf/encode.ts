@@ -2,7 +2,8 @@ import { Sink } from '../../bytes/sink.js'
 import type { TraceHeader } from '../../event/header.js'
 import { ALL_FIELDS, fieldSet, KINDS } from '../../event/fields.js'
 import type { Carried } from '../../event/losses.js'
-import { Losses } from '../../kernel/losses.js'
+import { AddressedLosses, spacesTold } from '../../blocks/addressed-losses.js'
+import type { Losses } from '../../kernel/losses.js'
 import type { EventBatch } from '../../event/batch.js'
 import type { Encoder } from '../../event/stage.js'
 import { KERNEL_EVENTS } from '../../kernel/load.js'
@@ -84,7 +85,8 @@ export class HatfEncoder implements Encoder {
     this.full = !this.looksAhead ? BLOCK_RECORDS : window === 0 ? WINDOW_RECORDS : window
     this.live = !this.looksAhead || window === 0 || (options.latency ?? false)
     this.attributes = options.attributes ?? false
-    this.losses = new Losses('hatf', this.attributes ? ALL_CARRIED : CARRIED, options.strict)
+    const carried = this.attributes ? ALL_CARRIED : CARRIED
+    this.losses = new AddressedLosses(spacesTold(carried), 'hatf', carried, options.strict)
     this.attachments = new Attachments(this.losses, this.attributes)
   }
 

@@ -3,7 +3,8 @@ import { HI, LO, WORD, writeDecimal, writeHex } from '../../bytes/u64.js'
 import type { EventBatch } from '../../event/batch.js'
 import { Api, APIS, Has, Kind } from '../../event/fields.js'
 import type { TraceHeader } from '../../event/header.js'
-import { Losses } from '../../kernel/losses.js'
+import { AddressedLosses } from '../../blocks/addressed-losses.js'
+import type { Losses } from '../../kernel/losses.js'
 import type { EncodeOptions } from '../../event/format.js'
 import { checkOptions, type OptionNames } from '../../event/options.js'
 import { LineEncoder } from '../line-encoder.js'
@@ -60,7 +61,7 @@ export class HeapmonEncoder extends LineEncoder {
     checkOptions(options, OPTIONS, 'HeapmonEncoder')
     super()
     this.options = options
-    this.losses = new Losses(NAME, CARRIED, options.strict)
+    this.losses = new AddressedLosses(Has.process, NAME, CARRIED, options.strict)
   }
 
   protected override write(batch: EventBatch): void {

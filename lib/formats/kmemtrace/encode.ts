@@ -1,7 +1,8 @@
 import type { EventBatch } from '../../event/batch.js'
 import { unencodable } from '../../event/error.js'
 import type { TraceHeader } from '../../event/header.js'
-import { Losses } from '../../kernel/losses.js'
+import { AddressedLosses, spacesTold } from '../../blocks/addressed-losses.js'
+import type { Losses } from '../../kernel/losses.js'
 import type { Encoder } from '../../event/stage.js'
 import type { EncodeOptions } from '../../event/format.js'
 import { checkOptions, type OptionNames } from '../../event/options.js'
@@ -46,7 +47,7 @@ export class KmemtraceEncoder implements Encoder {
   constructor(private readonly options: KmemtraceEncodeOptions = {}) {
     checkOptions(options, OPTIONS, 'KmemtraceEncoder')
     const carried = carriedBy(options.layout ?? DEFAULT_LAYOUT.layout, options.cpu !== undefined)
-    this.losses = new Losses(FORMAT, carried, options.strict)
+    this.losses = new AddressedLosses(spacesTold(carried), FORMAT, carried, options.strict)
   }
 
   feed(batch: EventBatch): void {

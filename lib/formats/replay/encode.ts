@@ -1,7 +1,8 @@
 import type { EventBatch } from '../../event/batch.js'
 import { APIS, fieldNames, fieldSet, Kind } from '../../event/fields.js'
 import type { TraceHeader } from '../../event/header.js'
-import { Losses } from '../../kernel/losses.js'
+import { AddressedLosses } from '../../blocks/addressed-losses.js'
+import type { Losses } from '../../kernel/losses.js'
 import { KERNEL_EVENTS } from '../../kernel/load.js'
 import { ENCODE_OPTIONS, type EncodeOptions } from '../../event/format.js'
 import { checkOptions } from '../../event/options.js'
@@ -41,7 +42,7 @@ export class ReplayEncoder extends LineEncoder {
   constructor(options: EncodeOptions = {}) {
     super()
     checkOptions(options, ENCODE_OPTIONS, 'ReplayEncoder')
-    this.losses = new Losses(NAME, CARRIED, options.strict)
+    this.losses = new AddressedLosses(0, NAME, CARRIED, options.strict)
   }
 
   protected override write(batch: EventBatch): void {

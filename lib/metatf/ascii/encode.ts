@@ -3,7 +3,8 @@ import { HI, LO, MAX_DECIMAL, writeDecimal, writeDecimal32, writeHex } from '../
 import { U64Column, columnOf, type EventBatch } from '../../event/batch.js'
 import { FIELDS, Has } from '../../event/fields.js'
 import type { TraceHeader } from '../../event/header.js'
-import { Losses } from '../../kernel/losses.js'
+import { AddressedLosses, spacesTold } from '../../blocks/addressed-losses.js'
+import type { Losses } from '../../kernel/losses.js'
 import type { Encoder } from '../../event/stage.js'
 import { encodeText } from '../../event/strings.js'
 import { LineEncoder } from '../../formats/line-encoder.js'
@@ -71,7 +72,7 @@ export class AsciiEncoder extends LineEncoder {
     this.rename = rename
     this.programs = programs
     this.hasTimes = Object.values(mapping.carried).some((fields) => (fields & (Has.time | Has.endTime)) !== 0)
-    this.losses = new Losses(name, mapping.carried, strict)
+    this.losses = new AddressedLosses(spacesTold(mapping.carried), name, mapping.carried, strict)
     this.chooser = new Chooser(mapping, this.losses)
     this.certain = this.chooser.certain
     this.writers = programs.map((program) => new RecordWriter(program, this.sink))

@@ -4,7 +4,8 @@ import { limit, unencodable } from '../../event/error.js'
 import { Has } from '../../event/fields.js'
 import type { TimeUnit, TraceHeader } from '../../event/header.js'
 import type { Carried } from '../../event/losses.js'
-import { Losses } from '../../kernel/losses.js'
+import { AddressedLosses, spacesTold } from '../../blocks/addressed-losses.js'
+import type { Losses } from '../../kernel/losses.js'
 import type { Encoder } from '../../event/stage.js'
 import type { EncodeOptions } from '../../event/format.js'
 import { Chooser } from '../choose.js'
@@ -140,7 +141,12 @@ export class BinaryEncoder implements Encoder {
     this.plan = new Plan(dtd)
     this.unit = timeUnitOf(dtd).timeUnit
     const mapping = (this.mapping = mappingOf(dtd))
-    this.losses = new Losses(options.format ?? FORMAT, mapping.carried, options.strict)
+    this.losses = new AddressedLosses(
+      spacesTold(mapping.carried),
+      options.format ?? FORMAT,
+      mapping.carried,
+      options.strict,
+    )
     this.states = new States(this.plan)
     this.section = this.atFlush = this.states.of(0)
     this.chooser = new Chooser(mapping, this.losses)

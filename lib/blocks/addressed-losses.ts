@@ -1,0 +1,53 @@
+import type { EventBatch } from '../event/batch.js'
+import { unencodable } from '../event/error.js'
+import { APIS, Has } from '../event/fields.js'
+import type { Carried } from '../event/losses.js'
+import { Losses } from '../kernel/losses.js'
+import { Collisions } from './collisions.js'
+
+const HAS_PROCESS = Has.process
+const HAS_API = Has.api
+
+/**
+ * The losses of a format that identifies blocks by their addresses. If it cannot represent processes, blocks of two
+ * processes at one address would become one block; likewise a kernel's pages and an object in them. So the first event
+ * that a reader would take for one about another block is an error, also without strict mode.
+ */
+export class AddressedLosses extends Losses {
+  private readonly collisions: Collisions
+  private collision = -1
+
+  /**
+   * @param told the set of the fields `process` and `api` by which the format separates address spaces
+   * @param rest as for `Losses`
+   */
+  constructor(told: number, ...rest: ConstructorParameters<typeof Losses>) {
+    super(...rest)
+    this.collisions = new Collisions(told)
+  }
+
+  override admit(batch: EventBatch): number {
+    const collision = this.collisions.find(batch)
+    this.collision = collision < batch.count ? collision : -1
+    return Math.min(collision, super.admit(batch))
+  }
+
+  override refusal(batch: EventBatch, i: number): Error {
+    if (i !== this.collision) return super.refusal(batch, i)
+    const isOfProcess = ((batch.mask[i] as number) & HAS_PROCESS) !== 0 && !isPages(batch, i)
+    const what = isOfProcess
+      ? 'a block of another process has this address, and the format cannot represent processes: split the trace first (hf-split --by process)'
+      : 'pages and an object in them have this address, and the format cannot tell them apart: split the trace first (hf-split --by api --lifetimes)'
+    return unencodable(what, this.position(i))
+  }
+}
+
+/** The set of `process` and `api`, if a format carries these on all events of blocks. */
+export function spacesTold(carried: Carried): number {
+  const { alloc = 0, free = 0 } = carried
+  return alloc & free & (HAS_PROCESS | HAS_API)
+}
+
+function isPages(batch: EventBatch, i: number): boolean {
+  return ((batch.mask[i] as number) & HAS_API) !== 0 && APIS[batch.api[i] as number] === 'pages'
+}

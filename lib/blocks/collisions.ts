@@ -1,0 +1,90 @@
+import { BATCH_EVENTS, type EventBatch } from '../event/batch.js'
+import { Api, Has, Kind } from '../event/fields.js'
+import type { TraceHeader } from '../event/header.js'
+import { loadKernel } from '../kernel/load.js'
+import type { LiveExports } from '../kernel/live.js'
+import { AddressSpaces } from './address-spaces.js'
+import { BlockEffect } from './block-effect.js'
+import { BlockKeys } from './block-keys.js'
+import { LiveSet } from './live-set.js'
+
+const HAS_PROCESS = Has.process
+const HAS_API = Has.api
+const KMALLOC = Api.kmalloc
+const LAST_OF_BLOCKS = Kind.existing
+/** What the reader of a format must see as it is in the trace. */
+const SEEN = BlockEffect.began | BlockEffect.ended | BlockEffect.unknown | BlockEffect.reused
+
+/**
+ * Finds the first event of a trace that would be about another block in a format that cannot represent processes, or
+ * the functions of a kernel: blocks of several address spaces can have the same address.
+ *
+ * It follows the blocks twice, as they are and as the format has them, beginning with the first event that has a process
+ * or is a kernel's. Other traces cost next to nothing. Memory grows with the number of live blocks that are followed: 60
+ * to 120 bytes for each.
+ */
+export class Collisions {
+  private asTheyAre: LiveSet | undefined
+  private asWritten: LiveSet | undefined
+  private header: TraceHeader | undefined
+  private isFollowing = false
+  /** There were blocks before the first event that was followed. */
+  private isLate = false
+
+  /** @param told the set of the fields `process` and `api` by which the format separates address spaces */
+  constructor(private readonly told: number) {}
+
+  /** The first event of the next batch that collides; as many as it has if none does. */
+  find(batch: EventBatch): number {
+    const { count } = batch
+    if (batch.header !== this.header) this.begin(batch.header)
+    if (!this.isFollowing && !this.hasSpaces(batch)) {
+      this.isLate ||= batch.kind.subarray(0, count).some((kind) => kind <= LAST_OF_BLOCKS)
+      return count
+    }
+    this.isFollowing = true
+    for (let from = 0; from < count; from += BATCH_EVENTS) {
+      const to = Math.min(from + BATCH_EVENTS, count)
+      const row = this.findRow(batch, from, to)
+      if (from + row < to) return from + row
+    }
+    return count
+  }
+
+  private begin(header: TraceHeader): void {
+    this.header = header
+    this.isFollowing = this.isLate = false
+    this.asTheyAre?.clear()
+    this.asWritten?.clear()
+  }
+
+  /** Whether there are events of a process, or of a kernel, that the format does not tell apart. */
+  private hasSpaces({ columns, mask, api, count }: EventBatch): boolean {
+    const lost = columns & ~this.told
+    if ((lost & HAS_PROCESS) !== 0) return true
+    if ((lost & HAS_API) === 0) return false
+    for (let i = 0; i < count; i++) {
+      if (((mask[i] as number) & HAS_API) !== 0 && (api[i] as number) >= KMALLOC) return true
+    }
+    return false
+  }
+
+  private findRow(batch: EventBatch, from: number, to: number): number {
+    const before = (this.asTheyAre ??= new LiveSet(0))
+    const after = (this.asWritten ??= new LiveSet(0, loadKernel<LiveExports>('live'), this.keysAsWritten()))
+    before.follow(batch, from, to)
+    after.follow(batch, from, to)
+    const { spaces } = before.keys
+    const rows = to - from
+    for (let row = 0; row < rows; row++) {
+      if ((((before.effects[row] as number) ^ (after.effects[row] as number)) & SEEN) !== 0) return row
+      // It may be about the place of a block that was not followed.
+      if (this.isLate && spaces[row] !== after.keys.spaces[row]) return row
+    }
+    return rows
+  }
+
+  private keysAsWritten(): BlockKeys {
+    return new BlockKeys(new AddressSpaces(this.told))
+  }
+}

@@ -1,0 +1,133 @@
+import fc from 'fast-check'
+import { describe, expect, it, test } from 'vitest'
+import type { TraceEvent } from '../../lib/event/batch.js'
+import { Has } from '../../lib/event/fields.js'
+import { isWritable } from '../../lib/event/format.js'
+import { Collisions } from '../../lib/blocks/collisions.js'
+import { drive, type Outcome } from '../support/drive.js'
+import { formatNamed } from '../support/formats.js'
+import { runs } from '../support/runs.js'
+import { HEADER, inBatches, placedEvents } from '../transforms/events.js'
+import { blocksByMap, type Deed } from './blocks.js'
+
+/** The number of the first event that collides, from 0; undefined for none. */
+function firstCollision(told: number, events: readonly TraceEvent[], batchSize: number): number | undefined {
+  const collisions = new Collisions(told)
+  let before = 0
+  for (const batch of inBatches(events, batchSize, HEADER)) {
+    const row = collisions.find(batch)
+    if (row < batch.count) return before + row
+    before += batch.count
+  }
+  return undefined
+}
+
+const seen = ({ did }: Deed) => did.filter((one) => one !== 'again').join()
+
+describe('Collisions', () => {
+  const told = fc.constantFrom(0, Has.process, Has.api, Has.process | Has.api)
+  it('are where a plain map sees another effect without processes and pages', () => {
+    fc.assert(
+      fc.property(placedEvents, told, fc.integer({ min: 1, max: 70 }), (some, fields, batchSize) => {
+        // All events are of a kernel, so that all are followed.
+        const events = some.map((event): TraceEvent => ({ ...event, api: event.api === 'pages' ? 'pages' : 'kfree' }))
+        const written = events.map(({ process, api, ...event }) => ({
+          ...event,
+          api: (fields & Has.api) !== 0 ? api : 'kfree',
+          ...((fields & Has.process) !== 0 && { process }),
+        })) as TraceEvent[]
+        const [is, becomes] = [blocksByMap(events).deeds, blocksByMap(written).deeds]
+        const expected = is.findIndex((deed, i) => seen(deed) !== seen(becomes[i] as Deed))
+        expect(firstCollision(fields, events, batchSize)).toBe(expected < 0 ? undefined : expected)
+      }),
+      { numRuns: runs(500) },
+    )
+  })
+
+  it('are assumed where blocks came before the first process, and only in other processes', () => {
+    const block = (address: bigint, process?: bigint): TraceEvent => ({
+      kind: 'alloc',
+      address,
+      size: 1n,
+      ...(process !== undefined && { process }),
+    })
+    const events = [block(16n), block(32n), block(48n, 1n), block(64n, 1n), block(80n, 2n)]
+    expect(firstCollision(0, events, 1)).toBe(4)
+    expect(firstCollision(0, events, 5)).toBe(undefined)
+    expect(firstCollision(0, events.slice(2), 1)).toBe(undefined)
+  })
+
+  it('are none between one trace and the next', () => {
+    const collisions = new Collisions(0)
+    for (const process of [1n, 2n, 3n]) {
+      const [batch] = inBatches([{ kind: 'alloc', process, address: 16n, size: 1n }], 1, { ...HEADER })
+      expect(collisions.find(batch!)).toBe(1)
+    }
+  })
+})
+
+describe('Encoders of traces in which blocks collide', () => {
+  const two = (second: bigint): TraceEvent[] => [
+    { kind: 'alloc', process: 1n, thread: 1n, time: 1n, address: 0x1000n, size: 8n },
+    { kind: 'alloc', process: 2n, thread: 1n, time: 2n, address: second, size: 8n },
+    { kind: 'free', process: 2n, thread: 1n, time: 3n, address: second },
+    { kind: 'free', process: 1n, thread: 1n, time: 4n, address: 0x1000n },
+  ]
+  const kernel: TraceEvent[] = [
+    { kind: 'alloc', api: 'pages', address: 0x1000n, size: 4096n },
+    { kind: 'alloc', api: 'kmalloc', address: 0x1000n, size: 8n },
+    { kind: 'free', api: 'kfree', address: 0x1000n },
+    { kind: 'free', api: 'pages', address: 0x1000n },
+  ]
+
+  function encode(name: string, events: readonly TraceEvent[], options = {}): Outcome<Uint8Array> & { lost: string[] } {
+    const format = formatNamed(name)
+    if (format === undefined || !isWritable(format)) throw new Error(`${name} cannot be written`)
+    const encoder = format.encoder(options)
+    const outcome = drive(encoder, inBatches(events, 9, HEADER))
+    return { ...outcome, lost: [...encoder.losses.counts.keys()] }
+  }
+
+  test.each(['hatf', 'replay', 'kmemtrace', 'glibc-mtrace', 'hatf-ascii'])(
+    '%s refuses those of two processes',
+    (name) => {
+      expect(encode(name, two(0x1000n)).error).toMatchObject({
+        code: 'ERR_TRACE_UNENCODABLE',
+        message: expect.stringMatching(
+          /: event 2: a block of another process has this address, and the format cannot represent processes: split the trace first \(hf-split --by process\)$/,
+        ) as unknown,
+      })
+      const { error, lost } = encode(name, two(0x2000n))
+      expect(error).toBe(undefined)
+      expect(lost).toContain('process')
+    },
+  )
+
+  test.each(['hatf', 'replay', 'heapmon', 'glibc-mtrace', 'hatf-ascii'])(
+    '%s refuses pages with an object in them',
+    (name) => {
+      expect(encode(name, kernel).error?.message).toMatch(
+        /: event 2: pages and an object in them have this address, and the format cannot tell them apart: split the trace first \(hf-split --by api --lifetimes\)$/,
+      )
+      expect(
+        encode(
+          name,
+          kernel.filter(({ api }) => api !== 'pages'),
+        ).error,
+      ).toBe(undefined)
+    },
+  )
+
+  test.each([
+    ['ndjson', {}],
+    ['hatf', { attributes: true }],
+  ] as [string, object][])('%s has a place for both', (name, options) => {
+    expect(encode(name, two(0x1000n), options).error).toBe(undefined)
+    expect(encode(name, kernel, options).error).toBe(undefined)
+  })
+
+  test('heapmon has one for processes, kmemtrace one for pages', () => {
+    expect(encode('heapmon', two(0x1000n)).error).toBe(undefined)
+    expect(encode('kmemtrace', kernel).error).toBe(undefined)
+  })
+})
