@@ -86,6 +86,7 @@ export {
   type WritableFormat,
 } from '../event/format.js'
 export { formatNamed, formatOfPath, FORMATS, sniffFormat, type FormatEntry } from '../formats/index.js'
+export { filterFile, type FilterFileOptions } from '../streams/filter-file.js'
 export { compose } from '../streams/compose.js'
 export { gzip } from '../streams/compress.js'
 export type { ReadOptions } from '../streams/counter.js'
@@ -107,6 +108,8 @@ export { DescriptorSink, type DescriptorSinkOptions } from '../streams/io/descri
 export { openInput, openOutput } from '../streams/io/stdio.js'
 export { FAULTS, MERGE_WINDOW, PARTITIONS, SORT_MEMORY, type FaultName, type Partition } from '../transforms/choices.js'
 export { ORDER_FIELDS, type OrderField } from '../order/order-fields.js'
+export { FateSurvey, type Fate, type FateOptions } from '../transforms/fates/survey.js'
+export { parseMoment, type Moment } from '../transforms/fates/moment.js'
 export { Filter, type FilterOptions, type OneOrMore } from '../transforms/filter.js'
 export { compileExpression, type EventFunction } from '../transforms/expression.js'
 export { type NamePattern } from '../transforms/predicates/match.js'
@@ -130,12 +133,17 @@ export type {
   Overhead,
   Peak,
   ReallocCounts,
+  Shares,
   Site,
   SiteStatistics,
+  SizeStatistics,
   Statistics,
+  Temporary,
   ThreadStatistics,
+  TimelinePart,
   TimeStatistics,
   ValueCount,
 } from '../transforms/statistics/result.js'
+export { joinTimeline } from '../transforms/statistics/timeline.js'
 export { Repair, REPAIRS, type RepairName, type RepairOptions } from '../transforms/repair/repair.js'
 export { MAX_SIZE, Verifier, type Finding, type VerifyOptions } from '../transforms/verify.js'

@@ -6,6 +6,8 @@ import { checkOptions, type OptionNames } from '../event/options.js'
 import type { BatchTransform } from '../event/stage.js'
 import { hasFrame, hasValue, isApi, isKind, isNamed, isNumbered, onCpu, type Criterion } from './predicates/criteria.js'
 import { Lifetimes } from '../blocks/lifetimes.js'
+import { hasFates } from './fates/criterion.js'
+import type { Fate, FateOptions } from './fates/survey.js'
 import { MissingFields } from './missing-fields.js'
 import type { NamePattern } from './predicates/match.js'
 import { byRanges } from './predicates/narrow.js'
@@ -19,7 +21,7 @@ export type OneOrMore<T> = T | readonly T[]
  * event that does not have the field never meets a criterion on it. Ranges are inclusive. There may be 65,536 values or
  * ranges of one field, those that touch counted as one.
  */
-export interface FilterOptions {
+export interface FilterOptions extends FateOptions {
   readonly thread?: OneOrMore<bigint | number>
   readonly process?: OneOrMore<bigint | number>
   readonly heap?: OneOrMore<bigint | number>
@@ -66,12 +68,15 @@ const OPTIONS: OptionNames<FilterOptions> = {
   module: true,
   type: true,
   stack: true,
+  leaked: true,
+  temporary: true,
+  liveAt: true,
   invert: true,
   lifetimes: true,
 }
 
-/** Options that leave blocks whole: all events of a block are in one process. */
-const KEEPS_BLOCKS: ReadonlySet<keyof FilterOptions> = new Set(['process', 'invert', 'lifetimes'])
+/** Options that leave blocks whole: all events of a block are in one process, and a block that leaks has no free. */
+const KEEPS_BLOCKS: ReadonlySet<keyof FilterOptions> = new Set(['process', 'leaked', 'invert', 'lifetimes'])
 
 /**
  * Keeps some of the events. A filter that may tear the events of a block apart says so in the header (`filtered`). Its
@@ -97,12 +102,16 @@ export class Filter implements BatchTransform {
   private labels = new Uint32Array(0)
 
   /**
+   * @param fates what a first pass over the same events has found, a `FateSurvey` with these options
    * @throws RangeError when there is no such option, or it has a value that no event can have, such as an unknown kind
    *   or an empty range, or too many
    */
-  constructor(options: FilterOptions = {}) {
+  constructor(options: FilterOptions = {}, fates?: readonly Fate[]) {
     checkOptions(options, OPTIONS, 'filter')
-    this.criteria = criteriaOf(options)
+    if (fates === undefined && needsSurvey(options))
+      throw new RangeError('leaked, temporary and liveAt need two passes over the events: use filterFile()')
+    // What follows blocks must see all rows, so it comes first.
+    this.criteria = [...(fates === undefined ? [] : [hasFates(fates)]), ...criteriaOf(options)]
     this.invert = options.invert ?? false
     this.lifetimes = options.lifetimes === true ? new Lifetimes() : undefined
     const given = (Object.keys(options) as (keyof FilterOptions)[]).filter((name) => options[name] !== undefined)
@@ -168,6 +177,11 @@ export class Filter implements BatchTransform {
     }
     return n
   }
+}
+
+/** Whether it takes a first pass over the events to say which of them meet the criteria. */
+export function needsSurvey({ leaked, temporary, liveAt }: FilterOptions): boolean {
+  return leaked === true || temporary === true || liveAt !== undefined
 }
 
 /** The rows below `count` that are not among the ascending `rows[0..n)`, in place; returns how many they are. */

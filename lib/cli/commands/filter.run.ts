@@ -1,8 +1,10 @@
 import type { ApiName, KindName } from '../../event/fields.js'
-import { Filter, type FilterOptions } from '../../transforms/filter.js'
+import { filterFile } from '../../streams/filter-file.js'
+import { parseMoment, type Moment } from '../../transforms/fates/moment.js'
+import { Filter, needsSurvey, type FilterOptions } from '../../transforms/filter.js'
 import { parseRange, type Range } from '../../transforms/predicates/ranges.js'
 import { integer, UsageError, type Arguments } from '../command.js'
-import { inputOperand, traceInput } from '../input.js'
+import { inputOperand, mergedInput, traceInput } from '../input.js'
 import { refuseList } from '../parse.js'
 import { outputFormat, runJob } from '../pipeline.js'
 
@@ -13,13 +15,17 @@ const NAMES = ['function', 'file', 'module', 'type', 'stack'] as const
 /** Runs `hf-filter`. @throws UsageError */
 export async function runFilter(args: Arguments): Promise<void> {
   const to = await outputFormat(args, args.value('output') ?? '-')
+  const options = filterOptions(args)
+  const path = inputOperand(args)
+  const hasTwoPasses = needsSurvey(options)
   let stage: Filter
   try {
-    stage = new Filter(filterOptions(args))
+    stage = new Filter(options, hasTwoPasses ? [] : undefined)
   } catch (error) {
     throw new UsageError((error as Error).message, { cause: error })
   }
-  await runJob({ command: 'hf-filter', args, input: traceInput(inputOperand(args)), stages: [stage], to })
+  const input = hasTwoPasses ? mergedInput([path], () => filterFile(path, options)) : traceInput(path)
+  await runJob({ command: 'hf-filter', args, input, stages: hasTwoPasses ? [] : [stage], to })
 }
 
 /** What the flags ask for. @throws UsageError */
@@ -38,6 +44,9 @@ function filterOptions(args: Arguments): FilterOptions {
     ...given(NAMES, namePattern),
     ...given(['kind'], (_, text) => text as KindName),
     ...given(['api'], (_, text) => text as ApiName),
+    ...(args.has('leaked') && { leaked: true }),
+    ...(args.has('temporary') && { temporary: true }),
+    ...(args.has('live-at') && { liveAt: moment(args.value('live-at') as string) }),
     invert: args.has('invert'),
     lifetimes: args.has('lifetimes'),
   }
@@ -46,6 +55,14 @@ function filterOptions(args: Arguments): FilterOptions {
 function oneInteger(flag: string, text: string): bigint {
   refuseList(flag, text)
   return integer(flag, text)
+}
+
+function moment(text: string): Moment {
+  try {
+    return parseMoment(text)
+  } catch (error) {
+    throw new UsageError(`--live-at: ${(error as Error).message}`)
+  }
 }
 
 function rangeValue(flag: string, text: string): Range {

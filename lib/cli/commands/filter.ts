@@ -28,22 +28,41 @@ const CRITERIA: readonly Flag[] = [
   { name: 'module', value: 'NAME', help: 'Events from this program or library, likewise', repeat: true },
   { name: 'type', value: 'NAME', help: 'Blocks of this type, likewise', repeat: true },
   { name: 'stack', value: 'NAME', help: 'Events with this function anywhere on the stack, likewise', repeat: true },
+  { name: 'leaked', help: 'Allocations whose block is never freed, and its reallocs' },
+  {
+    name: 'temporary',
+    help: 'Allocations that the next call of the process frees, as heaptrack defines temporary ones',
+  },
+  {
+    name: 'live-at',
+    value: 'MOMENT',
+    help:
+      'Allocations whose block is live at this moment, and its reallocs until then: just after an event (its number), ' +
+      "at a time (time:T, in the trace's unit), or at the peak of live bytes (peak)",
+  },
 ]
 
 export const filter: Command = {
   name: 'hf-filter',
-  summary: 'keep some of the events of a trace',
+  summary: 'select events',
   operands: '[FILE]',
   description:
-    'An event is kept if it meets every criterion given; of one that is repeated, any value will do. An event that does not have a field never meets a ' +
-    'criterion on it: frees, for example, have no size in most formats.\n' +
-    'With --lifetimes the later realloc and free of every allocation that is kept are kept too. It drops nothing that meets the criteria by itself, such as a free of ' +
-    'another block by the thread asked for: for whole lives of blocks and nothing else, ask for allocations (--kind alloc).\n' +
+    'An event must match all criteria. Repeating an option matches any of its values. An event that does not have a ' +
+    'field never matches a criterion on it: frees, for example, have no size in most formats.\n' +
+    'With --lifetimes the later realloc and free of every allocation that is kept are kept too. Other events that match ' +
+    'are kept as well, such as a free of another block by the same thread. To get only complete block lifetimes, add ' +
+    '--kind alloc.\n' +
+    '--leaked, --temporary and --live-at depend on later events, so the input is read twice. If it is a pipe, it is ' +
+    'copied to a temporary file first (in TMPDIR). What leaks, what is temporary and what is live at the peak is the ' +
+    'same as in the report of hf-stats.\n' +
     'The input may be in any format; the output is NDJSON unless --to or the name after -o says otherwise.',
-  memory: 'constant; with --lifetimes it grows with the kept blocks that are live (35 to 65 bytes each).',
+  memory:
+    'constant; with --lifetimes it grows with the kept blocks that are live (35 to 65 bytes each); with --leaked, ' +
+    '--temporary and --live-at with all blocks that are live (up to 180 bytes each), and with the allocations that are ' +
+    'kept (at most 2 bytes each).',
   flags: [
     ...CRITERIA,
-    { name: 'invert', short: 'v', help: 'Keep the events that do not meet all criteria' },
+    { name: 'invert', short: 'v', help: 'Keep the events that do not match all criteria' },
     { name: 'lifetimes', help: 'Keep the realloc and free of every kept allocation, whatever they say themselves' },
     ...OUTPUT_FLAGS,
     TO_FLAG,
@@ -57,6 +76,10 @@ export const filter: Command = {
     {
       command: "hf-filter --kind alloc --size 4K.. --function '/^parse_/' --lifetimes app.mtrc.gz",
       means: 'the life of the large blocks that a parser allocates',
+    },
+    {
+      command: 'hf-filter --live-at peak app.mtrc | hf-stats --section leaks',
+      means: 'what is live at the peak, as a trace of its own',
     },
   ],
   run: async (args) => (await import('./filter.run.js')).runFilter(args),

@@ -84,14 +84,24 @@ const OPTIONS: OptionNames<OpenOptions> = {
  */
 export function openTrace(path: string, options: OpenOptions = {}): OpenTrace {
   checkOptions(options, OPTIONS, 'openTrace')
-  const { chunkBytes, signal, ...reading } = options
+  const { chunkBytes, ...reading } = options
+  return readTrace(path, () => openInput(path, chunkBytes), reading)
+}
+
+/**
+ * The same for bytes from elsewhere.
+ * @param path what the bytes are of
+ * @param open is called when the first batch is asked for
+ */
+export function readTrace(path: string, open: () => Readable, options: Omit<OpenOptions, 'chunkBytes'>): OpenTrace {
+  const { signal, ...reading } = options
   const trace = new EventEmitter()
   let input: Readable | undefined
   let isClosed = false
   const read = async function* (): AsyncGenerator<EventBatch, void, void> {
     if (isClosed) throw new Error(`${path} is closed`)
     throwIfAborted(signal)
-    input = openInput(path, chunkBytes)
+    input = open()
     // The reader sees the error; until then it must not count as one that nobody listens to.
     input.on('error', () => {})
     if (signal !== undefined) addAbortSignal(signal, input)

@@ -1,6 +1,4 @@
-import { randomUUID } from 'node:crypto'
-import { closeSync, openSync, read, unlinkSync, write } from 'node:fs'
-import { join } from 'node:path'
+import { closeSync, read, unlinkSync, write } from 'node:fs'
 import { promisify } from 'node:util'
 import type { TraceHeader } from '../../event/header.js'
 import {
@@ -12,6 +10,7 @@ import {
   viewColumns,
 } from '../../event/pack.js'
 import type { KeyedBatch } from '../../order/held-events.js'
+import { openTemporary } from './temporary-file.js'
 
 /**
  * Before each batch, in words: the length of it all, where in it the strings begin, how many events. Then come keys,
@@ -47,15 +46,9 @@ export class SpillFile {
 
   /** @param folder where to put it */
   constructor(folder: string) {
-    const path = join(folder, `heapflow-${randomUUID()}`)
-    // Nothing may come between these two.
-    this.fd = openSync(path, 'wx+', 0o600)
-    try {
-      unlinkSync(path)
-    } catch {
-      // Windows removes no file that is open.
-      this.path = path
-    }
+    const { descriptors, path } = openTemporary(folder)
+    this.fd = descriptors[0] as number
+    this.path = path
   }
 
   /** Writes one run. */

@@ -1,0 +1,92 @@
+import { addAbortSignal, type Readable } from 'node:stream'
+import type { EventBatch } from '../event/batch.js'
+import { TraceError } from '../event/error.js'
+import { checkOptions, type OptionNames } from '../event/options.js'
+import { recycle } from '../event/recycle.js'
+import { FateSurvey, type Fate } from '../transforms/fates/survey.js'
+import { Filter, needsSurvey, type FilterOptions } from '../transforms/filter.js'
+import { runStage } from './generator.js'
+import { TwoPasses } from './io/passes.js'
+import { readTrace, sourceStream, type OpenOptions } from './io/source.js'
+import { openInput } from './io/stdio.js'
+import type { MergedStream } from './merge.js'
+
+/** How `filterFile` reads its input, and where it puts the copy of an input that can be read only once. */
+export interface FilterFileOptions extends Pick<OpenOptions, 'decode' | 'format' | 'signal'> {
+  /** The folder for a temporary file. Default: the system's. */
+  folder?: string
+}
+
+const OPTIONS: OptionNames<FilterFileOptions> = { decode: true, folder: true, format: true, signal: true }
+
+/**
+ * A Readable of `EventBatch` objects: those events of a file, of any format, that meet some criteria. It takes all
+ * criteria that `filter` takes, and those on what becomes of blocks later, for which it reads the file twice: `leaked`,
+ * `temporary` and `liveAt`. An input that can be read only once, such as a pipe, is copied to a temporary file first.
+ *
+ * Emits `warning` with a text, and `events` with the number of events that were read. When the input fails, what came
+ * before the fault is filtered as if the trace ended there, and then comes the error.
+ *
+ * @param path a file, or `-` for standard input
+ * @throws RangeError for options that do not exist or make no sense
+ *
+ * @example
+ * await pipeline(filterFile('app.mtrc', { leaked: true }), ndjson.encode(), createWriteStream('leaks.ndjson'))
+ */
+export function filterFile(path: string, options: FilterOptions, reading: FilterFileOptions = {}): MergedStream {
+  checkOptions(reading, OPTIONS, 'filterFile')
+  const { signal, folder, ...decoding } = reading
+  const hasTwoPasses = needsSurvey(options)
+  // Mistakes are errors of this call.
+  const first = hasTwoPasses ? new FateSurvey(options) : undefined
+  let filter = new Filter(options, [])
+  const passes = new TwoPasses(path, folder)
+  let input: Readable | undefined
+  const open = () => (input = hasTwoPasses ? passes.open() : openInput(path))
+
+  const survey = async (fates: FateSurvey): Promise<Fate[]> => {
+    let fault: unknown
+    try {
+      for await (const batch of readTrace(path, open, { ...decoding, recycle: true })) {
+        fates.add(batch)
+        recycle(batch)
+        if (fates.isDone) break
+      }
+    } catch (error) {
+      // The second pass comes to the same fault, after everything before it.
+      if (!(error instanceof TraceError)) throw error
+      fault = error
+    }
+    try {
+      return fates.finish()
+    } catch (error) {
+      throw fault ?? error
+    }
+  }
+
+  const run = async function* (): AsyncGenerator<EventBatch> {
+    if (first !== undefined) {
+      await passes.prepare()
+      filter = new Filter(options, await survey(first))
+    }
+    const trace = readTrace(path, open, decoding)
+    trace.on('warning', (text: string) => stream.emit('warning', text))
+    const counted = async function* () {
+      for await (const batch of trace) {
+        stream.emit('events', batch.count)
+        yield batch
+      }
+    }
+    yield* runStage(filter, counted(), stream)
+    await passes.close()
+  }
+  const stream = sourceStream(run, () => {
+    input?.destroy()
+    void passes.close()
+  })
+  if (signal !== undefined) addAbortSignal(signal, stream)
+  return Object.assign(stream, {
+    bytesRead: () =>
+      hasTwoPasses ? passes.bytesRead : ((input as { bytesRead?: number } | undefined)?.bytesRead ?? 0),
+  })
+}

@@ -1,0 +1,86 @@
+import { closeSync, fstatSync, statSync, unlinkSync, write } from 'node:fs'
+import { tmpdir } from 'node:os'
+import type { Readable } from 'node:stream'
+import { promisify } from 'node:util'
+import { DescriptorSource } from './descriptor-source.js'
+import { openInput } from './stdio.js'
+import { openTemporary, type TemporaryFile } from './temporary-file.js'
+
+const CHUNK_BYTES = 262_144
+const writeTo = promisify(write)
+
+/**
+ * An input that is read twice: a file as it is; of anything else, such as a pipe, a copy in a temporary file. The copy
+ * takes no memory, and its space is free again when it is closed, however the process ends.
+ */
+export class TwoPasses {
+  private copy: TemporaryFile | undefined
+  private input: Readable | undefined
+  private readonly passes: Readable[] = []
+  /** A write to the copy that may be under way. */
+  private pending: Promise<unknown> = Promise.resolve()
+  private closing: Promise<void> | undefined
+
+  /**
+   * @param path a file, or `-` for standard input
+   * @param folder where a copy is made
+   */
+  constructor(
+    private readonly path: string,
+    private readonly folder = tmpdir(),
+  ) {}
+
+  /** How much was read: of a file by both passes, as their mean; of anything else what was copied. */
+  get bytesRead(): number {
+    const of = (stream: Readable | undefined) => (stream as { bytesRead?: number } | undefined)?.bytesRead ?? 0
+    if (this.input !== undefined) return of(this.input)
+    return Math.floor(this.passes.reduce((sum, pass) => sum + of(pass), 0) / 2)
+  }
+
+  /** Makes ready for the first pass: copies what can be read only once. @throws what reading fails with */
+  async prepare(): Promise<void> {
+    // A directory fails when it is opened. Standard input may begin anywhere in a file.
+    const stats = this.path === '-' ? fstatSync(0) : statSync(this.path)
+    if (this.path !== '-' && (stats.isFile() || stats.isDirectory())) return
+    this.checkOpen()
+    this.input = openInput(this.path, CHUNK_BYTES)
+    this.copy = openTemporary(this.folder, 2)
+    const [descriptor] = this.copy.descriptors
+    for await (const chunk of this.input as AsyncIterable<Uint8Array>) {
+      for (let at = 0; at < chunk.length;) {
+        this.checkOpen()
+        const writing = writeTo(descriptor as number, chunk, at, chunk.length - at)
+        this.pending = writing
+        at += (await writing).bytesWritten
+      }
+    }
+  }
+
+  /** Opens the input for the next pass. */
+  open(): Readable {
+    this.checkOpen()
+    const descriptor = this.copy?.descriptors[1 + this.passes.length]
+    const pass = descriptor === undefined ? openInput(this.path) : new DescriptorSource(descriptor, CHUNK_BYTES)
+    this.passes.push(pass)
+    return pass
+  }
+
+  /** Closes everything. May be called at any time, and again; whatever reads then fails. */
+  close(): Promise<void> {
+    return (this.closing ??= this.closeAll())
+  }
+
+  private async closeAll(): Promise<void> {
+    const streams = this.input === undefined ? this.passes : [this.input, ...this.passes]
+    for (const stream of streams) stream.destroy()
+    await this.pending.catch(() => {})
+    for (const pass of this.passes) if (!pass.closed) await new Promise((resolve) => pass.once('close', resolve))
+    if (this.copy === undefined) return
+    for (const descriptor of this.copy.descriptors) closeSync(descriptor)
+    if (this.copy.path !== undefined) unlinkSync(this.copy.path)
+  }
+
+  private checkOpen(): void {
+    if (this.closing !== undefined) throw new Error(`${this.path} is closed`)
+  }
+}

@@ -1,0 +1,257 @@
+import { HI, LO, WORD } from '../../bytes/u64.js'
+import { BlockEffect } from '../../blocks/block-effect.js'
+import { LiveSet } from '../../blocks/live-set.js'
+import { BATCH_EVENTS, type EventBatch } from '../../event/batch.js'
+import { Has } from '../../event/fields.js'
+import type { TraceHeader } from '../../event/header.js'
+import { BoundedKeys, NONE } from '../statistics/keys.js'
+import { Sum } from '../statistics/sums.js'
+import { EventSet } from './event-set.js'
+import { checkMoment, type Moment } from './moment.js'
+
+const { began: BEGAN, ended: ENDED, unknown: UNKNOWN, reused: REUSED } = BlockEffect
+const HAS_SIZE = Has.size
+const HAS_TIME = Has.time
+const HAS_PROCESS = Has.process
+
+/** What only later events say of an allocation. It takes two passes over the events: see `filterFile`. */
+export interface FateOptions {
+  /** The block is live when its trace ends. Its reallocs count as allocations. */
+  readonly leaked?: boolean
+  /** The next call of the process frees the block: a temporary allocation as heaptrack defines it. */
+  readonly temporary?: boolean
+  /** The block is live at this moment. Its reallocs until then count as allocations. */
+  readonly liveAt?: Moment
+}
+
+/** The allocations of one fate. */
+export interface Fate {
+  /** The events that their blocks began with, or, for temporary ones, that allocated or resized them last. */
+  readonly events: EventSet
+  /** Up to which event the reallocs of these blocks belong to them; 0 for none. */
+  readonly until: number
+}
+
+/** Where a block's words have the event that it began with, that which allocated or resized it last, and its size. */
+const [BIRTH, LAST, SIZE, WIDTH] = [0, 2, 4, 6]
+
+/**
+ * The first of two passes over a trace: finds the allocations whose fate is asked for. Which block an event is about is
+ * decided by `LiveSet`, and what is temporary, or live at the peak, is the same as in the statistics.
+ *
+ * Memory grows with the number of live blocks (55 to 110 bytes each), and with the allocations that are found: for each
+ * of them 2 bytes or less, see `EventSet`.
+ */
+export class FateSurvey {
+  private readonly liveSet = new LiveSet(WIDTH)
+  private readonly leaked = new EventSet()
+  private readonly temporary = new EventSet()
+  private living = new EventSet()
+  private readonly liveAt: Moment | undefined
+  /** Whether blocks are to be live at a time, and the time as words. */
+  private readonly isTimed: boolean
+  private readonly timeLo: number
+  private readonly timeHi: number
+  private hasTimes = false
+  /** The moment has come; up to which event the reallocs of the living are theirs. */
+  private isSettled = false
+  private until = 0
+  private header: TraceHeader | undefined
+  /** How many events came before the batch in hand. */
+  private events = 0
+  /** The highest number of a block in this trace. */
+  private highest = 0
+  private readonly processes = new BoundedKeys()
+  /** By process, the event of its last call if that allocated, else 0. */
+  private lastCalls = new Float64Array(64)
+  /** What is live, the most that ever was, and the event that this was reached with. */
+  private readonly liveBytes = new Sum()
+  private readonly mostBytes = new Sum()
+  private peak = 0
+  /** Blocks that were live at the peak and have ended since, by the events that they began with. */
+  private departed = new Float64Array(64)
+  private departures = 0
+
+  /** @throws RangeError for a moment that there cannot be */
+  constructor(private readonly options: FateOptions) {
+    const { liveAt } = options
+    if (liveAt !== undefined) checkMoment(liveAt)
+    this.liveAt = liveAt
+    this.isTimed = typeof liveAt === 'object' && 'time' in liveAt
+    const time = typeof liveAt === 'object' && 'time' in liveAt ? liveAt.time : 0n
+    this.timeLo = Number(BigInt.asUintN(32, time))
+    this.timeHi = Number(time >> 32n)
+  }
+
+  /** Whether later events make no difference. */
+  get isDone(): boolean {
+    const { leaked, temporary } = this.options
+    return this.isSettled && leaked !== true && temporary !== true
+  }
+
+  /** Takes the events of a batch. @throws RangeError when there is no memory for the blocks */
+  add(batch: EventBatch): void {
+    if (batch.count === 0) return
+    if (batch.header !== this.header) {
+      // The moment may be the end of the trace before.
+      if (this.isTimed && !this.isSettled && this.isLater(batch, 0)) this.settle(this.events)
+      if (this.header !== undefined) this.endTrace()
+      this.header = batch.header
+    }
+    for (let from = 0; from < batch.count; from += BATCH_EVENTS)
+      this.addRows(batch, from, Math.min(from + BATCH_EVENTS, batch.count))
+    this.events += batch.count
+  }
+
+  /**
+   * What was found, one for each fate that was asked for; the survey is not used any more.
+   * @throws Error when the trace has no such event, or no times
+   */
+  finish(): Fate[] {
+    const { options, liveAt } = this
+    if (typeof liveAt === 'object' && !this.isSettled) {
+      if ('event' in liveAt) throw new Error(`there is no event ${liveAt.event}: the input has ${this.events}`)
+      if (!this.hasTimes) throw new Error('no event has a time: give the number of an event')
+      this.settle(this.events)
+    }
+    this.endTrace()
+    if (liveAt === 'peak') {
+      for (let d = 0; d < this.departures; d++) this.living.add(this.departed[d] as number)
+      this.until = this.peak
+    }
+    return [
+      ...(options.leaked === true ? [{ events: this.leaked, until: Infinity }] : []),
+      ...(options.temporary === true ? [{ events: this.temporary, until: 0 }] : []),
+      ...(liveAt === undefined ? [] : [{ events: this.living, until: this.until }]),
+    ]
+  }
+
+  private addRows(batch: EventBatch, from: number, to: number): void {
+    const { liveSet, liveAt } = this
+    liveSet.follow(batch, from, to)
+    const { effects, ended, begun } = liveSet
+    const moment = typeof liveAt === 'object' && 'event' in liveAt ? liveAt.event : 0
+    for (let i = from, row = 0; i < to; i++, row++) {
+      const number = this.events + i + 1
+      if (this.isTimed && !this.isSettled && this.isLater(batch, i)) this.settle(number - 1)
+      const effect = effects[row] as number
+      if (effect !== 0) this.take(batch, i, number, effect, ended[row] as number, begun[row] as number)
+      if (number === moment) this.settle(number)
+    }
+  }
+
+  /** Whether an event's time is beyond the one that was given. */
+  private isLater({ mask, time }: EventBatch, i: number): boolean {
+    if (((mask[i] as number) & HAS_TIME) === 0) return false
+    this.hasTimes = true
+    const hi = time.words[2 * i + HI] as number
+    return hi > this.timeHi || (hi === this.timeHi && (time.words[2 * i + LO] as number) > this.timeLo)
+  }
+
+  /** Takes an event that did something to a block, or tried to. */
+  private take(batch: EventBatch, i: number, number: number, effect: number, old: number, next: number): void {
+    const process = this.processOf(batch, i)
+    if ((effect & (BEGAN | ENDED)) === 0) {
+      if ((effect & UNKNOWN) !== 0) this.lastCalls[process] = 0
+      return
+    }
+    const { words } = this.liveSet
+    let birth = number
+    if ((effect & ENDED) !== 0) {
+      const last = numberAt(words, old * WIDTH + LAST)
+      if (this.options.temporary === true && this.lastCalls[process] === last) this.temporary.add(last)
+      if ((effect & BEGAN) === 0) {
+        this.lastCalls[process] = 0
+        this.lose(old)
+        return
+      }
+      birth = numberAt(words, old * WIDTH + BIRTH)
+      this.liveBytes.subtract(words[old * WIDTH + SIZE] as number, words[old * WIDTH + SIZE + 1] as number)
+      setNumber(words, old * WIDTH + BIRTH, 0)
+    }
+    if ((effect & REUSED) !== 0) this.lose(next)
+    const isSized = ((batch.mask[i] as number) & HAS_SIZE) !== 0
+    const lo = isSized ? (batch.size.words[2 * i + LO] as number) : 0
+    const hi = isSized ? (batch.size.words[2 * i + HI] as number) : 0
+    setNumber(words, next * WIDTH + BIRTH, birth)
+    setNumber(words, next * WIDTH + LAST, number)
+    words[next * WIDTH + SIZE] = lo
+    words[next * WIDTH + SIZE + 1] = hi
+    this.highest = Math.max(this.highest, next)
+    this.lastCalls[process] = number
+    this.liveBytes.add(lo, hi)
+    if (this.mostBytes.raise(this.liveBytes)) {
+      this.peak = number
+      this.departures = 0
+    }
+  }
+
+  /** A block is no more. */
+  private lose(block: number): void {
+    const { words } = this.liveSet
+    const at = block * WIDTH
+    this.liveBytes.subtract(words[at + SIZE] as number, words[at + SIZE + 1] as number)
+    this.depart(numberAt(words, at + BIRTH))
+    setNumber(words, at + BIRTH, 0)
+  }
+
+  /** Keeps a block that has ended in mind, if it was live at the peak. */
+  private depart(birth: number): void {
+    if (birth > this.peak || this.liveAt !== 'peak') return
+    if (this.departures === this.departed.length) {
+      const longer = new Float64Array(2 * this.departures)
+      longer.set(this.departed)
+      this.departed = longer
+    }
+    this.departed[this.departures++] = birth
+  }
+
+  /** The moment is after this event: what is live now was live then. */
+  private settle(event: number): void {
+    this.isSettled = true
+    this.until = event
+    const { words } = this.liveSet
+    for (let block = 1; block <= this.highest; block++) {
+      const birth = numberAt(words, block * WIDTH + BIRTH)
+      if (birth > 0) this.living.add(birth)
+    }
+  }
+
+  /** What is live has leaked. */
+  private endTrace(): void {
+    const { words } = this.liveSet
+    for (let block = 1; block <= this.highest; block++) {
+      const birth = numberAt(words, block * WIDTH + BIRTH)
+      if (birth === 0) continue
+      if (this.options.leaked === true) this.leaked.add(birth)
+      this.depart(birth)
+      setNumber(words, block * WIDTH + BIRTH, 0)
+    }
+    this.liveBytes.lo = this.liveBytes.hi = 0
+    this.highest = 0
+    this.liveSet.clear()
+  }
+
+  /** The row of an event's process. */
+  private processOf(batch: EventBatch, i: number): number {
+    if (((batch.mask[i] as number) & HAS_PROCESS) === 0) return NONE
+    const { words } = batch.process
+    const row = this.processes.row(words[2 * i + LO] as number, words[2 * i + HI] as number)
+    if (row >= this.lastCalls.length) {
+      const longer = new Float64Array(2 * row)
+      longer.set(this.lastCalls)
+      this.lastCalls = longer
+    }
+    return row
+  }
+}
+
+/** The number of an event in two words. */
+function numberAt(words: Uint32Array, at: number): number {
+  return (words[at] as number) + (words[at + 1] as number) * WORD
+}
+
+function setNumber(words: Uint32Array, at: number, number: number): void {
+  words[at] = number % WORD
+  words[at + 1] = Math.floor(number / WORD)
+}

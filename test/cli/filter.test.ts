@@ -1,0 +1,85 @@
+import { readdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { scratch, shell } from '../support/commands.js'
+
+interface Figures {
+  blocks: number
+  bytes: number
+}
+interface Report {
+  leaked: Figures
+  peakBytes: Figures
+  temporary: { heaptrack: Figures }
+  kinds: Record<string, number>
+  events: number
+}
+
+const REPLAY = 'test/fixtures/replay/git.txt.gz'
+const MTRC = 'test/fixtures/mtrc/git.mtrc.gz'
+
+async function report(line: string): Promise<Report> {
+  const { code, stdout } = await shell(line)
+  expect(code).toBe(0)
+  return JSON.parse(stdout.toString()) as Report
+}
+
+describe('hf-filter', () => {
+  test('keeps what hf-stats says is leaked, temporary, and live at the peak', async () => {
+    const whole = await report(`hf-stats --json ${REPLAY}`)
+    const leaked = await report(`hf-filter --leaked ${REPLAY} | hf-stats --json`)
+    expect(leaked.leaked).toEqual(whole.leaked)
+    expect(leaked.kinds['free']).toBeUndefined()
+    const { blocks, bytes } = whole.peakBytes
+    expect((await report(`hf-filter --live-at peak ${REPLAY} | hf-stats --json`)).leaked).toEqual({ blocks, bytes })
+    expect((await report(`hf-filter --temporary ${REPLAY} | hf-stats --json`)).events).toBe(
+      whole.temporary.heaptrack.blocks,
+    )
+  })
+
+  test('gives the same from a pipe, and leaves nothing behind', async () => {
+    const folder = scratch()
+    const direct = await shell(`hf-filter --live-at 5000 --lifetimes ${REPLAY}`)
+    const piped = await shell(`zcat ${REPLAY} | TMPDIR=${folder} hf-filter --live-at 5000 --lifetimes`)
+    expect(piped).toMatchObject({ code: 0, stderr: '' })
+    expect(piped.stdout.equals(direct.stdout)).toBe(true)
+    const decoded = await shell(`replay-decode ${REPLAY} | TMPDIR=${folder} hf-filter --live-at 5000 --lifetimes`)
+    expect(decoded.stdout.equals(direct.stdout)).toBe(true)
+    expect(readdirSync(folder)).toEqual([])
+  })
+
+  test('combines these with other criteria', async () => {
+    const { kinds } = await report(`hf-filter --leaked --size 1K.. --kind alloc ${MTRC} | hf-stats --json`)
+    const all = await shell(`hf-filter --leaked ${MTRC} | grep -c '"kind":"alloc".*"size":[0-9]\\{5,\\}'`)
+    expect(kinds['alloc']).toBeGreaterThan(Number(all.stdout.toString()))
+    expect(Object.keys(kinds)).toEqual(['alloc'])
+    const both = await shell(`hf-filter --leaked --temporary ${MTRC} | tail -n 1`)
+    // A block that is resized at once is a temporary allocation, and as another one it may leak.
+    expect(both.stdout.toString()).toBe('{"kind":"end","events":1}\n')
+  })
+
+  test('of a trace that is cut, keeps what leaks before the cut, and says so', async () => {
+    const { code, stdout, stderr } = await shell(`zcat ${MTRC} | head -c 100000 | hf-filter --leaked`)
+    expect(code).toBe(1)
+    expect(stderr).toMatch(/truncated/)
+    expect(stdout.toString().split('\n').length).toBeGreaterThan(10)
+    expect(stdout.toString()).not.toContain('"kind":"end"')
+  })
+
+  test.each([
+    ['hf-filter --live-at end x', 2, /--live-at: not a moment: 'end' \(write the number of an event, time:T or peak\)/],
+    ['hf-filter --live-at 0 x', 2, /--live-at: events are counted from 1/],
+    [`hf-filter --live-at 999999999 ${MTRC}`, 1, /there is no event 999999999: the input has 282277/],
+    [`hf-filter --live-at time:5 ${MTRC}`, 1, /no event has a time: give the number of an event/],
+  ])('what cannot be: %s', async (line, expected, message) => {
+    const { code, stdout, stderr } = await shell(line)
+    expect({ code, stdout: stdout.toString() }).toEqual({ code: expected, stdout: '' })
+    expect(stderr).toMatch(message)
+  })
+
+  test('never writes to its input', async () => {
+    const path = join(scratch(), 'a.txt')
+    writeFileSync(path, '1: malloc 0x10 20\n')
+    expect(await shell(`hf-filter --leaked ${path} -o ${path}`)).toMatchObject({ code: 2 })
+  })
+})
