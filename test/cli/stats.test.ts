@@ -286,7 +286,6 @@ describe('the report', () => {
       'Processes',
       'Top threads by events (4 in all)',
       'Timeline of live bytes, time in units of time',
-      '1 free found no live block: if events were filtered or split away',
     ])
       expect(text).toContain(part)
   })

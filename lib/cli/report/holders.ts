@@ -23,12 +23,7 @@ export function peakSections(statistics: Statistics, top: number): string[][] {
 
 /** Who leaks, likewise. */
 export function leakSections(statistics: Statistics, top: number): string[][] {
-  const { leaked, faults } = statistics
-  const tables = holdersOf(statistics).map((holders) => holdings(holders, 'leaked', 'leaked', leaked, top))
-  if (leaked.blocks === 0 || faults.unknownFrees === 0) return tables
-  const frees = faults.unknownFrees === 1 ? '1 free' : `${grouped(faults.unknownFrees)} frees`
-  const note = `${frees} found no live block: if events were filtered or split away, some of these leaks are false.`
-  return [...tables, [note]]
+  return holdersOf(statistics).map((holders) => holdings(holders, 'leaked', 'leaked', statistics.leaked, top))
 }
 
 /** Who makes temporary allocations: by site, or by size if no event names its site. */
