@@ -13,6 +13,7 @@ import {
   replayDecode,
   replayEncode,
   tracepointsDecode,
+  valgrindDecode,
 } from './commands/formats.js'
 import { kmemtraceDecode, kmemtraceEncode } from './commands/kmemtrace.js'
 import { map } from './commands/map.js'
@@ -51,6 +52,7 @@ export const GROUPS: readonly Group[] = [
       glibcMtraceDecode,
       kmemtraceDecode,
       tracepointsDecode,
+      valgrindDecode,
       heapmonDecode,
       hatfDecode,
       metatfDecode,

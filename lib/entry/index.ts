@@ -19,6 +19,7 @@ export * as mtrc from './mtrc.js'
 export * as ndjson from './ndjson.js'
 export * as replay from './replay.js'
 export * as tracepoints from './tracepoints.js'
+export * as valgrind from './valgrind.js'
 
 /** Keeps some of the events: a Transform of `EventBatch` objects. @throws RangeError on options that make no sense */
 export function filter(options: FilterOptions): Transform {

@@ -7,6 +7,7 @@ import { traits as kmemtraceTraits } from './kmemtrace/traits.js'
 import { traits as mtrcTraits } from './mtrc/traits.js'
 import { traits as replayTraits } from './replay/traits.js'
 import { traits as tracepointsTraits } from './tracepoints/traits.js'
+import { traits as valgrindTraits } from './valgrind/traits.js'
 import { traits as ndjsonTraits } from './ndjson/traits.js'
 
 /**
@@ -61,6 +62,13 @@ export const tracepoints: FormatEntry = {
   load: async () => (await import('./tracepoints/index.js')).tracepoints,
 }
 
+/** Logs of valgrind's --trace-malloc=yes. */
+export const valgrind: FormatEntry = {
+  ...valgrindTraits,
+  sniff: async (head) => (await import('./valgrind/sniff.js')).sniff(head),
+  load: async () => (await import('./valgrind/index.js')).valgrind,
+}
+
 /** Taligent's heap monitoring files. */
 export const heapmon: FormatEntry = {
   ...heapmonTraits,
@@ -92,6 +100,7 @@ export const FORMATS: readonly FormatEntry[] = [
   kmemtrace,
   glibcMtrace,
   tracepoints,
+  valgrind,
   replay,
   heapmon,
   hatfAscii,

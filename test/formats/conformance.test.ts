@@ -6,6 +6,7 @@ import { heapmon } from '../../lib/formats/heapmon/index.js'
 import { kmemtrace } from '../../lib/formats/kmemtrace/index.js'
 import { mtrc } from '../../lib/formats/mtrc/index.js'
 import { tracepoints } from '../../lib/formats/tracepoints/index.js'
+import { valgrind } from '../../lib/formats/valgrind/index.js'
 import { replay } from '../../lib/formats/replay/index.js'
 import { ndjson } from '../../lib/formats/ndjson/index.js'
 import { conformance } from '../support/conformance.js'
@@ -23,6 +24,7 @@ conformance(mtrc, { random: randomMtrc() })
 conformance(replay, { random: randomReplay() })
 conformance(glibcMtrace, { random: randomMtrace() })
 conformance(tracepoints, {})
+conformance(valgrind, {})
 conformance(heapmon, { random: randomHeapmon() })
 conformance(hatfAscii, { random: randomHatfAscii() })
 conformance(hatf, {

@@ -1,4 +1,4 @@
-import { glibcMtrace, hatf, heapmon, mtrc, replay, tracepoints } from '../../formats/index.js'
+import { glibcMtrace, hatf, heapmon, mtrc, replay, tracepoints, valgrind } from '../../formats/index.js'
 import { decodeCommand, encodeCommand } from './format.js'
 
 const CONSTANT = 'constant.'
@@ -88,6 +88,17 @@ export const tracepointsDecode = decodeCommand(tracepoints, {
       command: 'tracepoints-decode trace.txt | hf-filter --type dentry --lifetimes',
       means: 'the objects of one cache',
     },
+  ],
+})
+
+export const valgrindDecode = decodeCommand(valgrind, {
+  description:
+    'Reads what valgrind prints with --trace-malloc=yes, of all versions since 3.10, with --time-stamp=yes or without, and of several processes in one log. ' +
+    'A realloc that valgrind prints as two calls is one event. Other lines are skipped and counted. The format is only read.',
+  memory: CONSTANT,
+  examples: [
+    { command: 'valgrind-decode app.log | hf-stats', means: 'allocations, peak and leaks' },
+    { command: 'valgrind-decode app.log | hf-filter --process 12345', means: 'one of several processes' },
   ],
 })
 

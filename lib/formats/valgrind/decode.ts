@@ -1,0 +1,37 @@
+import { BATCH_EVENTS, EventBatch } from '../../event/batch.js'
+import type { TraceHeader } from '../../event/header.js'
+import { LogDecoder } from '../log-decoder.js'
+import { valgrindKernel, type ValgrindKernel } from './kernel.js'
+import { HEADER, MAX_CALLS, MAX_LINE, NAME } from './layout.js'
+
+/** Decodes what valgrind prints with --trace-malloc=yes. */
+export class ValgrindDecoder extends LogDecoder {
+  private kernel: ValgrindKernel | undefined
+
+  constructor() {
+    super(NAME, MAX_LINE, "calls of an allocator or valgrind's own messages")
+  }
+
+  protected override emptyHeader(): TraceHeader {
+    return HEADER
+  }
+
+  protected override nothing(): EventBatch {
+    return new EventBatch(0, 0, HEADER)
+  }
+
+  protected override readLines(): EventBatch {
+    const { input } = this
+    const { run, columns, input: window, strings } = (this.kernel ??= valgrindKernel())
+    const from = window.load(input, this.linesEnd)
+    const count = run.decode(from, window.end, BATCH_EVENTS - MAX_CALLS)
+    if (run.isLong.value !== 0) {
+      this.skipLong(window.end - from)
+      return this.nothing()
+    }
+    this.skip(run.skipped.value, this.line + run.firstSkipped.value)
+    input.skip(run.position.value - from)
+    this.line += run.lines.value
+    return columns.take(count, run.fields.value, HEADER, strings.take())
+  }
+}

@@ -1,0 +1,15 @@
+import type { Format } from '../../event/format.js'
+import { ValgrindDecoder } from './decode.js'
+import { CARRIED } from './layout.js'
+import { sniff } from './sniff.js'
+import { traits } from './traits.js'
+
+export { ValgrindDecoder } from './decode.js'
+
+/** What valgrind prints with --trace-malloc=yes. */
+export const valgrind: Format = {
+  ...traits,
+  carried: CARRIED,
+  sniff,
+  decoder: () => new ValgrindDecoder(),
+}

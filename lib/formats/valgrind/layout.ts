@@ -1,0 +1,26 @@
+import { fieldSet } from '../../event/fields.js'
+import type { TraceHeader } from '../../event/header.js'
+import type { Carried } from '../../kernel/losses.js'
+import { traits } from './traits.js'
+
+/** The format's name in folders, commands, headers and messages. */
+export const NAME = traits.name
+
+/** The header of every log; times are there with --time-stamp=yes only. */
+export const HEADER: TraceHeader = { format: NAME, timeUnit: 'ns' }
+
+/** Longer lines have no calls. */
+export const MAX_LINE = 4096
+
+/** No line has more calls than this. */
+export const MAX_CALLS = 400
+
+const COMMON = ['api', 'process', 'time', 'address', 'fields'] as const
+const SIZES = ['size', 'count', 'elementSize', 'alignment'] as const
+
+/** What is read of each kind. */
+export const CARRIED: Carried = {
+  alloc: fieldSet(...COMMON, ...SIZES),
+  realloc: fieldSet(...COMMON, ...SIZES, 'oldAddress'),
+  free: fieldSet(...COMMON),
+}

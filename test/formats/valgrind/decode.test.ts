@@ -1,0 +1,123 @@
+import { describe, expect, it } from 'vitest'
+import type { TraceEvent } from '../../../lib/event/batch.js'
+import { ValgrindDecoder } from '../../../lib/formats/valgrind/decode.js'
+import { decodeAll, type Decoded } from '../../support/drive.js'
+
+function decode(text: string, size?: number): Decoded & { warnings: string[] } {
+  const decoder = new ValgrindDecoder()
+  return { ...decodeAll(decoder, new Uint8Array(Buffer.from(text, 'latin1')), size), warnings: decoder.warnings }
+}
+
+/** The events of a line, or of several with ` / ` between them. */
+const events = (line: string): TraceEvent[] =>
+  decode(
+    `${line
+      .split(' / ')
+      .map((one) => `--7-- ${one}\n`)
+      .join('')}`,
+  ).events
+const call = (name: string) => ({ fields: { call: name } })
+
+describe('calls', () => {
+  it.each<[string, object[]]>([
+    ['malloc(0) = 0x4A42040', [{ kind: 'alloc', api: 'malloc', address: 0x4a42040n, size: 0n, process: 7n }]],
+    ['malloc(18446744073709551615) = 0x0', [{ address: 0n, size: 2n ** 64n - 1n }]],
+    ['calloc(3,4) = 0x10', [{ api: 'calloc', size: 12n, count: 3n }]],
+    ['calloc(0,4) = 0x10', [{ api: 'calloc', size: 0n, count: 0n, elementSize: 4n }]],
+    ['realloc(0x10,4) = 0x20', [{ kind: 'realloc', api: 'realloc', oldAddress: 16n, address: 32n, size: 4n }]],
+    ['realloc(0x0,4)malloc(4) = 0x20', [{ kind: 'realloc', oldAddress: 0n, address: 32n, size: 4n }]],
+    ['realloc(0x0,4)malloc(4) /  = 0x20', [{ kind: 'realloc', oldAddress: 0n, address: 32n, size: 4n }]],
+    ['realloc(0x10,0)free(0x10) /  = 0', [{ kind: 'realloc', oldAddress: 16n, address: 0n, size: 0n }]],
+    ['memalign(al 64, size 5) = 0x40', [{ api: 'memalign', alignment: 64n, size: 5n }]],
+    ['memalign(64, 5) = 0x40', [{ api: 'memalign', alignment: 64n, size: 5n }]],
+    ['posix_memalign(al 64, size 5) /  = 0x40', [{ alignment: 64n, size: 5n, ...call('posix_memalign') }]],
+    ['posix_memalign(0x1FFE, 64, 5) = 0x40', [{ alignment: 64n, size: 5n, address: 64n }]],
+    ['posix_memalign(0x1FFE, 3, 5) = 0', [{ alignment: 3n, size: 5n, address: 0n }]],
+    ['aligned_alloc(al 64, size 5) = 0x40', [{ alignment: 64n, size: 5n, ...call('aligned_alloc') }]],
+    ['_Znwm(8) = 0x40', [{ api: 'new', size: 8n, ...call('_Znwm') }]],
+    ['_ZnamRKSt9nothrow_t(8) = 0x0', [{ api: 'new', size: 8n, address: 0n, ...call('_ZnamRKSt9nothrow_t') }]],
+    ['_ZnwmSt11align_val_t(size 8, al 32) = 0x40', [{ api: 'new', size: 8n, alignment: 32n }]],
+    ['_ZnwmSt11align_val_tRKSt9nothrow_t(8, 32) = 0x40', [{ api: 'new', size: 8n, alignment: 32n }]],
+    [
+      '_ZdlPvSt11align_val_t(0x40, 32)',
+      [{ kind: 'free', api: 'delete', address: 64n, ...call('_ZdlPvSt11align_val_t') }],
+    ],
+    ['__builtin_vec_new(8) = 0x40', [{ api: 'new', ...call('__builtin_vec_new') }]],
+    ['__builtin_delete(0x40)', [{ api: 'delete', ...call('__builtin_delete') }]],
+    ['reallocarray(0x0,3,5) = 0x40 /  = 0x40', [{ kind: 'realloc', oldAddress: 0n, count: 3n, size: 15n }]],
+    [' = 0x40', [{ kind: 'alloc', address: 64n, ...call('valloc') }]],
+    ['free(0x0)', [{ kind: 'free', api: 'free', address: 0n }]],
+    ['free_aligned_sized(0x10, 5, 8)', [{ kind: 'free', address: 16n, ...call('free_aligned_sized') }]],
+    ['malloc_usable_size(0x0)malloc(4) = 0x20', [{ api: 'malloc', size: 4n }]],
+    [
+      'calloc(18446744073709551615,2)malloc(4) = 0x20',
+      [
+        { api: 'calloc', address: 0n },
+        { api: 'malloc', address: 32n },
+      ],
+    ],
+    ['malloc(4) / malloc(5) = 0x20', [{ size: 5n, address: 32n }]],
+    [
+      'malloc(4) / malloc(5) /  = 0x20',
+      [
+        { size: 4n, address: 0n },
+        { size: 5n, address: 32n },
+      ],
+    ],
+  ])('%s', (line, wanted) => {
+    expect(events(line)).toMatchObject(wanted)
+  })
+
+  it.each([
+    'malloc(5',
+    'malloc(x) = 0x1',
+    'malloc(5) = 5x',
+    'realloc(0x10) = 0x20',
+    'Reading syms from /x (0x1)',
+    'mallinfo()',
+    'malloc_usable_size(0x10) = 24',
+  ])('none in %s', (line) => {
+    expect(events(line)).toEqual([])
+  })
+
+  it('what a line does not say is missing', () => {
+    expect(events(' = 0x40')[0]).not.toHaveProperty('size')
+    expect(events('free(0x0)')[0]).not.toHaveProperty('fields')
+  })
+
+  it('a result belongs to the call of its own process', () => {
+    const text = '--1-- malloc(5)\n--2-- malloc(6)\n==1== a warning\n--1--  = 0x10\n--2--  = 0x20\n'
+    for (const step of [1, 7, 1000])
+      expect(decode(text, step).events).toMatchObject([
+        { process: 1n, size: 5n, address: 16n },
+        { process: 2n, size: 6n, address: 32n },
+      ])
+  })
+
+  it('times of --time-stamp are nanoseconds', () => {
+    const { events: found, headers } = decode('--01:02:03:04.005 7-- malloc(1) = 0x1\n')
+    expect(found[0]?.time).toBe(((26n * 60n + 3n) * 60n + 4n) * 1_000_000_000n + 5_000_000n)
+    expect(headers).toEqual([{ format: 'valgrind', timeUnit: 'ns' }])
+  })
+
+  it('skips other lines, however long, and counts all that are not the messages of valgrind', () => {
+    const text = `==7== Memcheck\nhello\n${'x'.repeat(500_000)}\n--7-- malloc(5) = 0x10\n**7** note\nbye\n`
+    for (const step of [1000, 65_536, 1_000_000]) {
+      const { events: found, warnings } = decode(text, step)
+      expect(found).toHaveLength(1)
+      expect(warnings).toEqual([
+        "valgrind: skipped lines that are no calls of an allocator or valgrind's own messages: 3; the first is line 2",
+      ])
+    }
+  })
+
+  it('many processes without results take no memory', () => {
+    const text = Array.from({ length: 20_000 }, (_, i) => `--${i + 1}-- malloc(${i})\n`).join('')
+    expect(decode(`${text}--20000--  = 0x10\n`, 65_536).events.at(-1)).toMatchObject({ size: 19_999n, address: 16n })
+  })
+
+  it('a line of many calls has as many events', () => {
+    const line = `--7-- ${'calloc(1,2)'.repeat(300)}malloc(1) = 0x10\n`
+    expect(decode(line.repeat(30), 65_536).events).toHaveLength(30 * 301)
+  })
+})
