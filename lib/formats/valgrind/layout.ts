@@ -1,6 +1,6 @@
 import { fieldSet } from '../../event/fields.js'
 import type { TraceHeader } from '../../event/header.js'
-import type { Carried } from '../../kernel/losses.js'
+import type { Carried } from '../../event/losses.js'
 import { traits } from './traits.js'
 
 /** The format's name in folders, commands, headers and messages. */
