@@ -182,11 +182,65 @@ describe('Filter', () => {
       )
     })
 
+    it.each([
+      [{ kind: 'alloc' }, true],
+      [{ process: 1, size: { from: 1n } }, true],
+      [{ process: 1 }, false],
+      [{ process: 1, invert: true }, false],
+      [{ kind: 'alloc', lifetimes: true }, false],
+      [{ kind: undefined }, false],
+      [{}, false],
+    ] as [FilterOptions, boolean][])(
+      'of which blocks may be torn apart say so in their header: %o',
+      (options, isTorn) => {
+        const layout = { version: 1 }
+        const part = { of: 'x', trace: 1 }
+        const input = [one({ kind: 'alloc', process: 1n, size: 5n }, { format: 'test', layout, part })]
+        const [out] = drive(new Filter(options), input).out
+        expect(JSON.stringify(out?.header)).toBe(
+          JSON.stringify({ format: 'test', layout, ...(isTorn && { filtered: true }), part }),
+        )
+        expect(isTorn || out?.header === input[0]?.header).toBe(true)
+        // What was filtered before stays marked, and is not marked again.
+        const again = drive(new Filter(options), [out as EventBatch]).out[0]
+        expect(again?.header).toBe(out?.header)
+      },
+    )
+
     it('that are given are not changed', () => {
       const input = inBatches([{ kind: 'alloc', size: 1n, function: 'f' }, { kind: 'free' }], 2, HEADER)
       const before = eventsOf(input)
       drive(new Filter({ kind: 'free', lifetimes: true }), input)
       expect(eventsOf(input)).toEqual(before)
+    })
+  })
+
+  describe('names in warnings', () => {
+    const warnings = (options: FilterOptions, events: readonly TraceEvent[]) => {
+      const filter = new Filter(options)
+      drive(filter, inBatches(events, 1, HEADER))
+      return filter.warnings
+    }
+    const events: TraceEvent[] = [
+      { kind: 'alloc', size: 0n, function: 'f' },
+      { kind: 'free', thread: 1n },
+    ]
+
+    it('the fields that no event has, and those that there are instead', () => {
+      expect(warnings({ time: { from: 1n }, size: { from: 1n }, cpu: 1 }, events)).toEqual([
+        'no event has the field cpu, so no event matches it: filter on what the events have: thread, size, function',
+        'no event has the field time, so no event matches it: filter on what the events have: thread, size, function',
+      ])
+    })
+
+    it('none that only some events have, nor any of a trace without events', () => {
+      expect(
+        warnings({ size: { from: 9n }, thread: 5, function: 'g', kind: 'lost', events: { to: 1n } }, events),
+      ).toEqual([])
+      expect(warnings({ time: { from: 1n } }, [])).toEqual([])
+      expect(warnings({ time: { from: 1n } }, [{ kind: 'alloc' }])).toEqual([
+        'no event has the field time, so no event matches it',
+      ])
     })
   })
 

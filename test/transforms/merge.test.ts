@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { EventBatch, type TraceEvent } from '../../lib/event/batch.js'
+import { Has } from '../../lib/event/fields.js'
 import type { AllocEvent } from '../../lib/event/trace-event.js'
 import type { TraceHeader } from '../../lib/event/header.js'
 import { Interleaver } from '../../lib/order/interleave.js'
@@ -528,6 +529,12 @@ test('allocation indices are left out of interleaved traces, and kept in one alo
     { kind: 'free', time: 2n },
   ])
   expect(merger.warnings).toEqual(['allocation indices of different traces clash: left out of 4 events'])
+  const again = new Merger(['a', 'b'], { by: 'time' })
+  for (const input of [0, 1]) {
+    for (const batch of inBatches(events, 2, HEADER)) again.feed(input, batch)
+    again.end(input)
+  }
+  expect((again.next() as EventBatch).columns & Has.index).toBe(0)
   expect(mergeEvents([events], { by: 'time' }).events).toEqual(events)
 })
 
