@@ -1,5 +1,5 @@
-// The same events as Meta-TF by the DTD of HATF, through the universal pair, through the pair that the DTD is compiled to, and through the
-// native codec of the same format.
+// The same events as Meta-TF by the DTD of HATF, through the code that is generated for it, through a module that metatf-compile makes of it,
+// and through the native codec of the same format.
 import { readFileSync } from 'node:fs'
 import { hatf } from '../../dist/lib/entry/index.js'
 import { binaryDecoder, binaryEncoder, compileDtd, parseDtd } from '../../dist/lib/entry/metatf.js'
@@ -9,10 +9,10 @@ const DTD = new URL('../../examples/hatf10.dtd', import.meta.url)
 
 /** @type {[string, string][]} */
 export const ratios = [
-  ['compiled decode', 'universal decode'],
-  ['compiled encode', 'universal encode'],
-  ['compiled decode', 'native decode'],
-  ['compiled encode', 'native encode'],
+  ['compiled decode', 'generated decode'],
+  ['compiled encode', 'generated encode'],
+  ['generated decode', 'native decode'],
+  ['generated encode', 'native encode'],
 ]
 
 /** @param {import('../inputs.mjs').Input} input */
@@ -33,10 +33,10 @@ export async function tasks({ files }) {
     return { name: `${name} encode`, events, bytes: length, run: () => drive(encoder(), batches, lengthOf) }
   }
   return [
-    decode('universal', () => binaryDecoder(dtd), bytes),
+    decode('generated', () => binaryDecoder(dtd), bytes),
     decode('compiled', compiled.decoder, bytes),
     decode('native', nativeDecoder, native),
-    encode('universal', () => binaryEncoder(dtd), bytes.length),
+    encode('generated', () => binaryEncoder(dtd), bytes.length),
     encode('compiled', compiled.encoder, bytes.length),
     // Without looking ahead for better layouts, as the others do not either.
     encode('native', () => hatf.format.encoder({ preset: 'naive' }), native.length),
@@ -49,8 +49,8 @@ export async function tasks({ files }) {
  * @returns {Promise<{ decoder: () => import('../../dist/lib/entry/index.js').Decoder, encoder: () => import('../../dist/lib/entry/index.js').Encoder }>}
  */
 function moduleOf(source) {
-  const built = source.replaceAll(/ from 'heapflow(?:\/(\w+))?'/g, (_, name = 'index') => {
-    return ` from '${new URL(`../../dist/lib/entry/${name}.js`, import.meta.url)}'`
+  const built = source.replaceAll(/ from 'heapflow(?:\/([\w/]+))?'/g, (_, name = 'index') => {
+    return ` from '${new URL(`../../dist/lib/entry/${name.replace('/', '-')}.js`, import.meta.url)}'`
   })
   return import(`data:text/javascript,${encodeURIComponent(built)}`)
 }

@@ -1,5 +1,5 @@
 /** HATF in ASCII, as mpatrol writes it: `heapflow/hatf-ascii`. */
-import { hatfAscii as format } from '../formats/hatf-ascii/index.js'
+import { hatfAscii as format } from '../metatf/hatf-ascii/index.js'
 import { streamPair } from '../streams/pair.js'
 
 export const {
@@ -10,4 +10,4 @@ export const {
 } = streamPair(format)
 
 export { format }
-export * from '../formats/hatf-ascii/index.js'
+export * from '../metatf/hatf-ascii/index.js'

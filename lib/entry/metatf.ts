@@ -1,13 +1,9 @@
 /** Meta-TF, trace formats defined in a language: `heapflow/metatf`. */
 import type { Transform } from 'node:stream'
-import { asciiDecoder, type AsciiDecodeOptions } from '../metatf/ascii/decode.js'
-import { asciiEncoder, type AsciiEncodeOptions } from '../metatf/ascii/encode.js'
-import {
-  binaryDecoder,
-  binaryEncoder,
-  type BinaryDecodeOptions,
-  type BinaryEncodeOptions,
-} from '../metatf/binary/index.js'
+import { asciiDecoder, type AsciiDecodeOptions } from '../metatf/ascii/decoder.js'
+import { asciiEncoder, type AsciiEncodeOptions } from '../metatf/ascii/encoder.js'
+import { binaryDecoder, type BinaryDecodeOptions } from '../metatf/binary/decoder.js'
+import { binaryEncoder, type BinaryEncodeOptions } from '../metatf/binary/encoder.js'
 import type { Dtd } from '../metatf/model.js'
 import { decoderStream, encoderStream } from '../streams/stage.js'
 
@@ -42,27 +38,10 @@ export {
   formatFileHeader,
   hasMagic,
   parseFileHeader,
+  type ByteOrder,
   type FileHeader,
-  type ReadAt,
   type SectionHeader,
-} from '../metatf/binary/index.js'
+} from '../metatf/binary/header.js'
+export type { ReadAt } from '../metatf/binary/tables.js'
 export * from '../metatf/index.js'
-export { compileDtd, recordsWithoutLoop, type CompileOptions, type Language } from '../metatf/compile/index.js'
-
-// What compiled modules are made of.
-export { decimal as lineDecimal } from '../bytes/numbers.js'
-export { writeDecimal, writeHex } from '../bytes/u64.js'
-export { MAX_LINE } from '../metatf/ascii/layout.js'
-export type { LineLoops, LineReadCursor, LineWriteCursor } from '../metatf/ascii/loops.js'
-export { unsigned as lineNumber } from '../metatf/ascii/words.js'
-export { MAX_BYTES } from '../metatf/binary/layout.js'
-export {
-  getTag,
-  setTag,
-  type BinaryLoops,
-  type ReadCursor,
-  type SectionLoops,
-  type WriteCursor,
-} from '../metatf/binary/loops.js'
-export { BY_DEFAULT, type RecordLayout } from '../metatf/binary/record-layout.js'
-export { recordSlot } from '../metatf/choose.js'
+export { compileDtd, type CompileOptions, type Language } from '../metatf/generate/module.js'

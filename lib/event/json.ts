@@ -9,7 +9,7 @@ export type FieldValue = bigint | string | readonly FieldValue[] | { readonly [n
 const MAX_DEPTH = 128
 
 /** The text of an event's `fields` may be so long. A line on the NDJSON wire has room for it beside everything else. */
-const MAX_LENGTH = 3_000_000
+export const MAX_FIELDS_LENGTH = 3_000_000
 
 /**
  * Named values as JSON without blanks. Integers are written in full.
@@ -18,7 +18,7 @@ const MAX_LENGTH = 3_000_000
 export function stringifyFields(value: FieldValue): string {
   // The event's own object stands around it.
   const text = stringify(value, 1)
-  if (text.length > MAX_LENGTH) throw new RangeError(`the values of an event take more than ${MAX_LENGTH} characters`)
+  if (text.length > MAX_FIELDS_LENGTH) throw new RangeError(`the values of an event take more than ${MAX_FIELDS_LENGTH} characters`)
   return text
 }
 

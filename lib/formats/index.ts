@@ -1,7 +1,7 @@
 import type { Format, FormatTraits } from '../event/format.js'
 import { traits as glibcMtraceTraits } from './glibc-mtrace/traits.js'
 import { traits as hatfTraits } from './hatf/traits.js'
-import { traits as hatfAsciiTraits } from './hatf-ascii/traits.js'
+import { traits as hatfAsciiTraits } from '../metatf/hatf-ascii/traits.js'
 import { traits as heapmonTraits } from './heapmon/traits.js'
 import { traits as kmemtraceTraits } from './kmemtrace/traits.js'
 import { traits as mtrcTraits } from './mtrc/traits.js'
@@ -79,8 +79,8 @@ export const heapmon: FormatEntry = {
 /** HATF in ASCII, as mpatrol writes it. */
 export const hatfAscii: FormatEntry = {
   ...hatfAsciiTraits,
-  sniff: async (head) => (await import('./hatf-ascii/sniff.js')).sniff(head),
-  load: async () => (await import('./hatf-ascii/index.js')).hatfAscii,
+  sniff: async (head) => (await import('../metatf/hatf-ascii/sniff.js')).sniff(head),
+  load: async () => (await import('../metatf/hatf-ascii/index.js')).hatfAscii,
 }
 
 /** HATF 1.0. */

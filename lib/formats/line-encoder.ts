@@ -7,9 +7,10 @@ import type { Encoder } from '../event/stage.js'
 export abstract class LineEncoder implements Encoder {
   abstract readonly losses: Losses
   readonly consumes = true
-  protected readonly sink = new Sink()
   private batch: EventBatch | null = null
   private failure: unknown = null
+
+  constructor(protected readonly sink = new Sink()) {}
 
   /** Writes a batch to `sink`. Whatever it throws, what is in `sink` then is whole lines. */
   protected abstract write(batch: EventBatch): void

@@ -26,7 +26,7 @@ export class Chooser {
   private readonly others: readonly RecordMapping[]
   private readonly byTag = new Map<number | null, readonly RecordMapping[]>()
   /** What all records of a kind carry, by its code. */
-  private readonly carried: Int32Array
+  readonly carried: Int32Array
 
   constructor(
     mapping: Mapping,
@@ -42,18 +42,13 @@ export class Chooser {
     this.carried = Int32Array.from(KINDS, (kind) => mapping.carried[kind] ?? 0)
   }
 
-  /**
-   * By `recordSlot`, the record that events are certainly written as, without any loss of kind; -1 where it depends on
-   * the event.
-   */
-  get certain(): Int32Array {
-    return this.table.map((position, slot) => {
-      const record = this.records[position]
-      return record !== undefined &&
-        recordSlot(record.kind, -1, -1) <= slot &&
-        slot < recordSlot(record.kind + 1, -1, -1)
-        ? position
-        : NONE
+  /** By kind, the record that all of its events are written as, without loss of kind, outcome or api; -1 for none. */
+  get byKind(): Int16Array {
+    return Int16Array.from(KINDS, (_, kind) => {
+      const slots = this.table.subarray(recordSlot(kind, -1, -1), recordSlot(kind + 1, -1, -1))
+      const record = this.records[slots[0]]
+      if (record?.kind !== kind || (record.given & (HAS_OUTCOME | HAS_API)) !== 0) return NONE
+      return kind !== OTHER && slots.every((position) => position === record.position) ? record.position : NONE
     })
   }
 
@@ -65,8 +60,8 @@ export class Chooser {
     const mask = batch.mask[i] as number
     const kind = batch.kind[i] as number
     if (kind === OTHER) return this.other(batch, i)
-    const outcome = (mask & HAS_OUTCOME) === 0 ? -1 : (batch.outcome[i] as number)
-    const api = (mask & HAS_API) === 0 ? -1 : (batch.api[i] as number)
+    const outcome = (mask & HAS_OUTCOME) === 0 ? -1 : batch.outcome[i]
+    const api = (mask & HAS_API) === 0 ? -1 : batch.api[i]
     let chosen = this.table[recordSlot(kind, outcome, api)] as number
     if (chosen === BY_ADDRESSES) chosen = this.table[recordSlot(kind, outcomeOf(batch, i), api)] as number
     if (chosen < 0) {
@@ -87,20 +82,16 @@ export class Chooser {
     const mask = batch.mask[i] as number
     const kind = batch.kind[i] as number
     // What no record of the kind carries was counted by `Losses.admit`; what is left was for another record of it.
-    const lost = mask & ~chosen.carries & (this.carried[kind] as number)
+    const lost = mask & ~chosen.carries & this.carried[kind]
     const missing = chosen.needs & ~mask
     if ((lost | missing) !== 0) this.noteFields(batch, i, chosen, lost, missing)
     if (chosen.kind !== kind) this.losses.note('existing blocks, written as allocations', batch, i)
     const given = mask & chosen.given
     if ((given & HAS_OUTCOME) !== 0 && batch.outcome[i] !== chosen.outcome) {
-      this.losses.note(
-        `outcome ${OUTCOMES[batch.outcome[i] as number] as string}, written as ${chosen.record.name}`,
-        batch,
-        i,
-      )
+      this.losses.note(`outcome ${OUTCOMES[batch.outcome[i]] as string}, written as ${chosen.record.name}`, batch, i)
     }
     if ((given & HAS_API) !== 0 && batch.api[i] !== chosen.api) {
-      this.losses.note(`api ${APIS[batch.api[i] as number] as string}, written as ${chosen.record.name}`, batch, i)
+      this.losses.note(`api ${APIS[batch.api[i]] as string}, written as ${chosen.record.name}`, batch, i)
     }
     if ((given & HAS_CODE) !== 0 && batch.code[i] !== chosen.record.tag) {
       this.losses.note('code that no record of the kind has', batch, i)
@@ -115,8 +106,8 @@ export class Chooser {
   /** The record for event i of kind `other`: its type is the record's name, and its code the tag. */
   private other(batch: EventBatch, i: number): number {
     const mask = batch.mask[i] as number
-    const type = (mask & HAS_TYPE) === 0 ? null : batch.strings.text(batch.type[i] as number)
-    const code = (mask & HAS_CODE) === 0 ? null : (batch.code[i] as number)
+    const type = (mask & HAS_TYPE) === 0 ? null : batch.strings.text(batch.type[i])
+    const code = (mask & HAS_CODE) === 0 ? null : batch.code[i]
     const candidates = code === null ? this.others : (this.byTag.get(code) ?? [])
     const found = candidates.filter(({ record }) => type === record.name || (type === null && code !== null))
     const chosen = inSection(found, batch, i)
@@ -136,25 +127,17 @@ export class Chooser {
   }
 }
 
-/**
- * The fields of an event that would get lost, or have it written as another record, if it were written as this one by a
- * plain loop.
- */
-export function unwritableFields({ carried }: Mapping, { kind, carries }: RecordMapping): number {
-  return ((carried[KINDS[kind] as KindName] ?? 0) & ~carries) | HAS_FIELDS | HAS_CODE
-}
-
 /** The record of several whose section is the one in the event's `fields`, or the first. */
 function inSection(records: readonly RecordMapping[], batch: EventBatch, i: number): RecordMapping | undefined {
-  if (records.length < 2 || ((batch.mask[i] as number) & HAS_FIELDS) === 0) return records[0]
-  const fields = parseJson(batch.strings.text(batch.fields[i] as number)) as Record<string, unknown>
+  if (records.length < 2 || (batch.mask[i] & HAS_FIELDS) === 0) return records[0]
+  const fields = parseJson(batch.strings.text(batch.fields[i])) as Record<string, unknown>
   return records.find(({ section }) => section !== null && section === fields[SECTION_KEY]) ?? records[0]
 }
 
 /**
  * Where a table of records has that for events of this kind with this outcome and api, each the code or -1 for none.
  */
-export function recordSlot(kind: number, outcome: number, api: number): number {
+function recordSlot(kind: number, outcome: number, api: number): number {
   return (kind * (OUTCOMES.length + 1) + outcome + 1) * (APIS.length + 1) + api + 1
 }
 
@@ -162,7 +145,7 @@ export function recordSlot(kind: number, outcome: number, api: number): number {
  * By `recordSlot`, the position of the record for events, `NONE` (-1), or below that where it depends on their
  * addresses.
  */
-export function tableOf(records: readonly RecordMapping[]): Int32Array {
+function tableOf(records: readonly RecordMapping[]): Int32Array {
   const table = new Int32Array(recordSlot(KINDS.length, -1, -1)).fill(NONE)
   for (let kind = 0; kind < KINDS.length; kind++) {
     for (let outcome = -1; outcome < OUTCOMES.length; outcome++) {

@@ -1,8 +1,8 @@
 import { LF } from '../bytes/ascii.js'
 import { truncated } from '../event/error.js'
 import { decodeText } from '../event/strings.js'
-import { dtdNameIn, isHeadLine, MAX_HEAD } from './ascii/layout.js'
-import { FORMAT, hasMagic, MAGIC, parseFileHeader } from './binary/layout.js'
+import { dtdNameIn, isHeadLine, MAX_HEAD } from './ascii/head.js'
+import { FORMAT, hasMagic, MAGIC, parseFileHeader } from './binary/header.js'
 
 /** What the beginning of a trace says of itself. */
 export interface Announcement {

@@ -1,13 +1,12 @@
-import { check } from './check.js'
-import { limitError } from './errors.js'
-import { MAX_TEXT } from './limits.js'
+import { check } from './dtd/check.js'
+import { limitError, MAX_TEXT } from './errors.js'
 import type { Dtd } from './model.js'
-import { parseSyntax } from './parse.js'
+import { parseSyntax } from './dtd/parser.js'
 
 export { DtdError, type DtdErrorCode, type RelatedPlace } from './errors.js'
 export type * from './model.js'
-export { METADATA_PROPERTIES } from './predefined.js'
-export { printDtd } from './print.js'
+export { METADATA_PROPERTIES } from './dtd/predefined.js'
+export { printDtd } from './dtd/print.js'
 
 /**
  * Parses a DTD of Meta-TF 1.0 or 1.2 and checks it. Throws a DtdError at the first fault.

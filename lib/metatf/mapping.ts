@@ -11,8 +11,7 @@ import {
 } from '../event/fields.js'
 import type { Carried } from '../event/losses.js'
 import type { Composite, Dtd, Field, Leaf, RecordType } from './model.js'
-import { ESSENTIAL, fieldNamed, isPlainAddress, meaningOf } from './names.js'
-import { takeName } from './take-name.js'
+import { ESSENTIAL, fieldNamed, isPlainAddress, meaningOf, takeName } from './names.js'
 
 /**
  * Which records of a DTD are which events, and which of their fields are which fields of these. README.md has the

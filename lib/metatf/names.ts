@@ -1,4 +1,6 @@
 import type { ApiName, FieldName, KindName, OutcomeName } from '../event/fields.js'
+import type { TimeUnit, TraceHeader } from '../event/header.js'
+import type { Dtd } from './model.js'
 
 /** What the name of a record type says about its events. */
 export interface Meaning {
@@ -113,4 +115,34 @@ function plain(name: string): string {
 
 function table<Value>(rows: readonly (readonly [Value, string])[]): ReadonlyMap<string, Value> {
   return new Map(rows.flatMap(([value, names]) => names.split(' ').map((name) => [plain(name), value] as const)))
+}
+
+/**
+ * The unit of times in the traces of a DTD, if a line `## TimeUnit: ns`, or `us`, at its beginning says so: an addition
+ * of this project, for the language has no place for it.
+ */
+export function timeUnitOf({ headers }: Dtd): Pick<TraceHeader, 'timeUnit'> {
+  const found = headers.find(({ key }) => key.toLowerCase() === 'timeunit')?.value
+  return found === 'ns' || found === 'us' ? { timeUnit: found satisfies TimeUnit } : {}
+}
+
+/**
+ * The first of `name`, `name_2`, `name_3` ... that is not taken; it is then.
+ *
+ * @param taken the names that are taken, each with the last number that was tried behind it, so that many equal names
+ *   take no longer
+ * @param separator what stands between name and number
+ */
+export function takeName(name: string, taken: Map<string, number>, separator: string): string {
+  const last = taken.get(name)
+  if (last === undefined) {
+    taken.set(name, 1)
+    return name
+  }
+  let n = last + 1
+  while (taken.has(`${name}${separator}${n}`)) n++
+  const free = `${name}${separator}${n}`
+  taken.set(name, n)
+  taken.set(free, 1)
+  return free
 }

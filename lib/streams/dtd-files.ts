@@ -2,10 +2,10 @@ import { closeSync, openSync, readSync, readdirSync, statSync } from 'node:fs'
 import { basename, delimiter, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { showText } from '../event/show-text.js'
-import { HATF_12 } from '../formats/hatf-ascii/layout.js'
+import { HATF_12 } from '../metatf/hatf-ascii/layout.js'
 import { dtdPaths, isNameOf } from '../metatf/dtd-name.js'
 import { parseDtd } from '../metatf/index.js'
-import { MAX_TEXT } from '../metatf/limits.js'
+import { MAX_TEXT } from '../metatf/errors.js'
 import type { Dtd } from '../metatf/model.js'
 
 /** The environment variable with the folders to look for DTDs in. */

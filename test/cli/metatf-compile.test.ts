@@ -40,20 +40,6 @@ test.each([
   expect(readFileSync(output, 'utf8')).toBe(compileDtd(HATF10, { language }))
 })
 
-test('records that are no faster are named, but not without end', async () => {
-  const path = join(folder, 'slow.dtd')
-  const things = Array.from({ length: 25 }, (_, i) => `thing${i} : (tag, size) { tag.value = ${i + 5}; }`)
-  writeFileSync(
-    path,
-    `tag.width = 1; size.width = 1; size.interpretation = none; alloc : (tag, size) { tag.value = 4; }\n${things.join('\n')}`,
-  )
-  await main(metatfCompile, [path, '-o', join(folder, 'x.ts')])
-  expect(said).toMatch(
-    /^metatf-compile: no faster than metatf-decode and metatf-encode: thing0, thing1, .*, thing19 and 5 more\n$/,
-  )
-  expect(process.exitCode).toBeUndefined()
-})
-
 test.each([
   [[], /^metatf-compile: name one file with a definition; see/],
   [['a.dtd', 'b.dtd'], /^metatf-compile: name one file with a definition; see/],

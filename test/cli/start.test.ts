@@ -18,7 +18,7 @@ const DATA = [
   /^lib\/cli\/(command|command-list|convert-options|defaults|flags|heapflow|limits|main|parse|start|help\/text)\.js$/,
   /^lib\/cli\/commands\/[a-z-]+\.js$/,
   /^lib\/event\/(fields|suggest)\.js$/,
-  /^lib\/formats\/[a-z-]+\/traits\.js$/,
+  /^lib\/(formats|metatf)\/[a-z-]+\/traits\.js$/,
   /^lib\/formats\/hatf\/(layout|plan\/layouts|plan\/strategies)\.js$/,
   /^lib\/streams\/failure\.js$/,
   /^lib\/order\/order-fields\.js$/,

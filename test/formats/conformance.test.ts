@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { glibcMtrace } from '../../lib/formats/glibc-mtrace/index.js'
 import { hatf } from '../../lib/formats/hatf/index.js'
-import { hatfAscii } from '../../lib/formats/hatf-ascii/index.js'
+import { hatfAscii } from '../../lib/metatf/hatf-ascii/index.js'
 import { heapmon } from '../../lib/formats/heapmon/index.js'
 import { kmemtrace } from '../../lib/formats/kmemtrace/index.js'
 import { mtrc } from '../../lib/formats/mtrc/index.js'

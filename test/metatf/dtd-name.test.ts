@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { formatFileHeader } from '../../lib/metatf/binary/index.js'
+import { formatFileHeader } from '../../lib/entry/metatf.js'
 import { announcementOf, dtdPaths, isAnnounced, isNameOf, isTelling, lastPart } from '../../lib/metatf/dtd-name.js'
 
 const header = (dtd: string) =>

@@ -5,7 +5,7 @@ import { batchesOf, type EventBatch, type TraceEvent } from '../../lib/event/bat
 import { kmemtrace } from '../../lib/formats/kmemtrace/index.js'
 import { mtrc } from '../../lib/formats/mtrc/index.js'
 import { replay } from '../../lib/formats/replay/index.js'
-import { binaryDecoder, binaryEncoder, type BinaryEncodeOptions } from '../../lib/metatf/binary/index.js'
+import { binaryDecoder, binaryEncoder, type BinaryEncodeOptions } from '../../lib/entry/metatf.js'
 import { parseDtd, type Dtd } from '../../lib/metatf/index.js'
 import { NdjsonEncoder } from '../../lib/formats/ndjson/encode.js'
 import { corpusFile } from '../support/corpus.js'

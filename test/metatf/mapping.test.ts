@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { APIS, FIELDS, fieldNames, Has, KINDS, OUTCOMES } from '../../lib/event/fields.js'
-import { HATF_12 } from '../../lib/formats/hatf-ascii/layout.js'
+import { HATF_12 } from '../../lib/metatf/hatf-ascii/layout.js'
 import { parseDtd } from '../../lib/metatf/index.js'
 import { mappingOf, type RecordMapping } from '../../lib/metatf/mapping.js'
 

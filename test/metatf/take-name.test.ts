@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { mappingOf } from '../../lib/metatf/mapping.js'
 import { parseDtd } from '../../lib/metatf/index.js'
-import { takeName } from '../../lib/metatf/take-name.js'
+import { takeName } from '../../lib/metatf/names.js'
 
 test('each name once, with the next number that is free', () => {
   const taken = new Map<string, number>()

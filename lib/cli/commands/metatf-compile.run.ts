@@ -1,12 +1,8 @@
 import { extname } from 'node:path'
-import { showText } from '../../event/show-text.js'
-import { compileDtd, recordsWithoutLoop, type Language } from '../../metatf/compile/index.js'
+import { compileDtd, type Language } from '../../metatf/generate/module.js'
 import { NoDtdError, openDtd } from '../../streams/dtd-files.js'
 import { UsageError, type Arguments } from '../command.js'
 import { refuseSameFile, writeText } from '../output.js'
-
-/** How many names a message has at most. */
-const MOST_NAMES = 20
 
 /** Runs `metatf-compile`. @throws UsageError, and DtdError where the definition is at fault */
 export async function runCompile(args: Arguments): Promise<void> {
@@ -18,9 +14,6 @@ export async function runCompile(args: Arguments): Promise<void> {
   const dtd = open(path)
   refuseSameFile(dtd.file, output, 'the DTD')
   await writeText(output, compileDtd(dtd, { language }))
-  const slow = recordsWithoutLoop(dtd)
-  if (slow.length > 0)
-    process.stderr.write(`metatf-compile: no faster than metatf-decode and metatf-encode: ${list(slow)}\n`)
 }
 
 /** The language that the name of a module tells. */
@@ -29,15 +22,6 @@ function languageOf(output: string): Language {
   if (['.js', '.mjs'].includes(ending)) return 'js'
   if (['.ts', '.mts', ''].includes(ending)) return 'ts'
   throw new UsageError(`modules are called .ts, .mts, .js or .mjs, not ${ending}: give --language`)
-}
-
-/** Names in one line, which is not to be endless. */
-function list(names: readonly string[]): string {
-  const shown = names
-    .slice(0, MOST_NAMES)
-    .map((name) => showText(name, 40))
-    .join(', ')
-  return names.length > MOST_NAMES ? `${shown} and ${names.length - MOST_NAMES} more` : shown
 }
 
 function open(path: string) {

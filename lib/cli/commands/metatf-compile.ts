@@ -7,8 +7,8 @@ export const metatfCompile: Command = {
   operands: 'FILE',
   description:
     'The module has the types of all records, and a reader and writer as streams (decode, encode) and without streams (decoder, encoder). They read and write exactly what ' +
-    'metatf-decode and metatf-encode do with that definition, errors and losses included, but several times as fast for records that are nothing but numbers of fixed width and bytes with their lengths, and are events of a kind of their own. ' +
-    'All other records (with repetitions, fixed values, values from a table, or of kind "other") take as long as ever: they are named on standard error. The module imports nothing but heapflow, of the same version. ' +
+    'metatf-decode and metatf-encode do with that definition, as fast: it is the same code, which these generate when they run. Use a module for its types, or where node runs with ' +
+    '--disallow-code-generation-from-strings. It imports nothing but heapflow, of the same version. ' +
     'A FILE without a folder is also looked for where metatf-decode looks.',
   flags: [
     {

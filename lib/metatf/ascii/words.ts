@@ -2,6 +2,9 @@ import { CR, LF, MINUS, SPACE, TAB, ZERO } from '../../bytes/ascii.js'
 import { decimal, hex, negative } from '../../bytes/numbers.js'
 import type { Sink } from '../../bytes/sink.js'
 import { hexValue } from '../../bytes/u64.js'
+import { FIELDS } from '../../event/fields.js'
+import type { Leaf } from '../model.js'
+import { fieldNamed } from '../names.js'
 
 /*
  * What stands between the blanks of a line: numbers and quoted strings. As in `lib/bytes/numbers.ts`, readers give the
@@ -31,7 +34,7 @@ const LETTERS: Readonly<Record<number, number>> = {
 
 /** Reads a 64-bit unsigned number, decimal or hex with `0x`. Too large a number does not fit at its first digit. */
 export function unsigned(bytes: Uint8Array, p: number, words: Uint32Array, at: number): number {
-  if (bytes[p] === ZERO && ((bytes[p + 1] as number) | 32) === LETTER_X) return hex(bytes, p + 2, words, at)
+  if (bytes[p] === ZERO && (bytes[p + 1] | 32) === LETTER_X) return hex(bytes, p + 2, words, at)
   return decimal(bytes, p, words, at)
 }
 
@@ -44,9 +47,9 @@ export function signed(bytes: Uint8Array, p: number, words: Uint32Array, at: num
  * Passes over blanks and a carriage return to the line feed; if something else stands before it, `~position` of that.
  */
 export function lineEnd(bytes: Uint8Array, p: number): number {
-  let c = bytes[p] as number
-  while (c === SPACE || c === TAB) c = bytes[++p] as number
-  if (c === CR) c = bytes[++p] as number
+  let c = bytes[p]
+  while (c === SPACE || c === TAB) c = bytes[++p]
+  if (c === CR) c = bytes[++p]
   return c === LF ? p : ~p
 }
 
@@ -55,7 +58,7 @@ export function quoted(bytes: Uint8Array, p: number, out: Sink): number {
   if (bytes[p] !== QUOTE) return ~p
   p++
   for (;;) {
-    const c = bytes[p] as number
+    const c = bytes[p]
     if (c === QUOTE) return p + 1
     if (c === LF) return ~p
     out.reserve(1)
@@ -63,13 +66,13 @@ export function quoted(bytes: Uint8Array, p: number, out: Sink): number {
       out.bytes[out.pos++] = c
       p++
     } else if (bytes[p + 1] === LETTER_X) {
-      const high = hexValue(bytes[p + 2] as number)
-      const low = high < 0 ? -1 : hexValue(bytes[p + 3] as number)
+      const high = hexValue(bytes[p + 2])
+      const low = high < 0 ? -1 : hexValue(bytes[p + 3])
       if (low < 0) return ~(high < 0 ? p + 2 : p + 3)
       out.bytes[out.pos++] = 16 * high + low
       p += 4
     } else {
-      const byte = ESCAPED[bytes[p + 1] as number]
+      const byte = ESCAPED[bytes[p + 1]]
       if (byte === undefined) return ~(p + 1)
       out.bytes[out.pos++] = byte
       p += 2
@@ -89,7 +92,7 @@ export function writeQuoted(out: Sink, text: Uint8Array): void {
   let p = out.pos
   bytes[p++] = QUOTE
   for (let i = 0; i < text.length; i++) {
-    const c = text[i] as number
+    const c = text[i]
     const letter = LETTERS[c]
     if (letter !== undefined) {
       bytes[p++] = BACKSLASH
@@ -105,4 +108,15 @@ export function writeQuoted(out: Sink, text: Uint8Array): void {
   }
   bytes[p++] = QUOTE
   out.pos = p
+}
+
+/** Whether a number is written in hex: it is called like an address, and not stored as a difference. */
+export function isHex({ name, interpretation }: Leaf): boolean {
+  const field = fieldNamed(name)
+  return interpretation.kind === 'none' && FIELDS.find((known) => known.name === field)?.type === 'address'
+}
+
+/** Whether a leaf takes a word in the line. */
+export function isStored({ interpretation: { kind } }: Leaf): boolean {
+  return kind !== 'default' && kind !== 'stride'
 }

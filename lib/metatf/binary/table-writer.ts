@@ -1,9 +1,7 @@
 import { Sink } from '../../bytes/sink.js'
-import { ANY, Mode } from './program.js'
-import type { SectionState, States } from './states.js'
-import { Origin, Values } from './values.js'
-import { fits, samePair, subtractPair } from './words.js'
-import { RecordWriter, type TableSink } from './write.js'
+import { Packer, type TableSink } from './packer.js'
+import { Mode, type Layouts, type SectionLayouts } from '../layout.js'
+import { fits, getPair, samePair, subtractPair } from '../pairs.js'
 
 const { baseOffset: BASE_OFFSET, delta: DELTA, default: DEFAULT, stride: STRIDE } = Mode
 
@@ -13,6 +11,7 @@ const MAX_SKIPPED = 4096
 /** The elements of one section that are to be written. */
 class TableOutput {
   readonly sink = new Sink(1024)
+  readonly packer: Packer
   /** The number of the next element that a field takes, and what it was at the last commit. */
   next = 0
   committed = 0
@@ -25,9 +24,12 @@ class TableOutput {
   readonly committedLast = new Uint32Array(2)
 
   constructor(
-    readonly section: SectionState,
+    readonly section: SectionLayouts,
     readonly isRaw: boolean,
+    little: boolean,
   ) {
+    // Elements do not take values from tables themselves.
+    this.packer = new Packer(section, this.sink, little, null)
     if (isRaw) this.committedLast.set(section.raw.reference.subarray(0, 2))
     this.last.set(this.committedLast)
   }
@@ -36,17 +38,11 @@ class TableOutput {
 /** Collects the elements of sections that fields with sectionStride take their values from. */
 export class TableWriter implements TableSink {
   private readonly tables = new Map<number, TableOutput>()
-  private readonly writer: RecordWriter
-  private readonly values = new Values()
-  private readonly pair = new Uint32Array(2)
 
   constructor(
-    private readonly states: States,
-    little: boolean,
-  ) {
-    // Elements do not take values from tables themselves.
-    this.writer = new RecordWriter(little, { put: () => false, rollback: () => undefined, commit: () => undefined })
-  }
+    private readonly layouts: Layouts,
+    private readonly little: boolean,
+  ) {}
 
   /** The sections that have elements which were not taken out of their sinks yet, with these. */
   *pending(): Generator<{ id: number; sink: Sink }> {
@@ -76,23 +72,17 @@ export class TableWriter implements TableSink {
   }
 
   commit(): void {
-    const { pair, values, writer } = this
     for (const table of this.tables.values()) {
-      const { section, staged } = table
+      const { section, staged, packer } = table
       for (let i = 0; i < staged.length; i += 2) {
-        pair[0] = staged[i] as number
-        pair[1] = staged[i + 1] as number
-        values.clear()
+        const value = getPair(Uint32Array.of(staged[i], staged[i + 1]), 0)
         if (table.isRaw) {
-          values.addPair(0, pair, 0, Origin.implied)
-          writer.tryWrite(section.raw, values, table.sink)
-        } else {
-          const { record } = section.section.element as { record: { tag: number } }
-          values.addNumber(0, BigInt(record.tag), Origin.implied)
-          values.addPair(1, pair, 0, Origin.implied)
-          const state = section.byTag(record.tag)
-          if (state !== undefined) writer.write(section, state, values, table.sink)
+          packer.record(section.raw, [value])
+          continue
         }
+        const { tag } = (section.section.element as { record: { tag: number } }).record
+        const layout = section.of(tag)
+        if (layout !== undefined) packer.record(layout, [BigInt(tag), value])
       }
       table.count += staged.length / 2
       table.committed = table.next
@@ -113,20 +103,19 @@ export class TableWriter implements TableSink {
   private stage(table: TableOutput, words: Uint32Array, index: number): boolean {
     const { section, staged, last } = table
     const { element } = section.section
-    if (element === null || this.states.plan.program(element.record).fixed[element.position] !== ANY) return false
+    if (element === null || element.record.leaves[element.position].value !== null) return false
     // With tags there can be metadata among the elements, so that any value can be one.
     if (table.isRaw && !this.canHold(table, words, index)) return false
-    staged.push(words[index] as number, words[index + 1] as number)
+    staged.push(words[index], words[index + 1])
     last.set(words.subarray(index, index + 2))
     return true
   }
 
   /** Whether an element without a tag can have this value. */
   private canHold({ section: { raw }, last }: TableOutput, words: Uint32Array, index: number): boolean {
-    const { pair } = this
-    const mode = raw.mode[0] as number
-    const width = raw.width[0] as number
-    pair.set(words.subarray(index, index + 2))
+    const pair = words.slice(index, index + 2)
+    const mode = raw.mode[0]
+    const width = raw.width[0]
     // There would be no telling how many there are.
     if (width === 0 || mode === DEFAULT || mode === STRIDE) return false
     if (mode === BASE_OFFSET) subtractPair(pair, 0, raw.reference, 0)
@@ -137,7 +126,7 @@ export class TableWriter implements TableSink {
   private of(id: number): TableOutput {
     let table = this.tables.get(id)
     if (table === undefined) {
-      table = new TableOutput(this.states.of(id), this.states.plan.isRaw(id))
+      table = new TableOutput(this.layouts.of(id), this.layouts.plan.isRaw(id), this.little)
       this.tables.set(id, table)
     }
     return table

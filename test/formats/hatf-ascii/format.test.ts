@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { TraceEvent } from '../../../lib/event/batch.js'
-import { hatfAscii } from '../../../lib/formats/hatf-ascii/index.js'
+import { hatfAscii } from '../../../lib/metatf/hatf-ascii/index.js'
 import { formatOfPath } from '../../../lib/formats/index.js'
 import { sniffFormat } from '../../support/formats.js'
 import { decodeAll, encodeEvents } from '../../support/drive.js'

@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import type { Decoder } from '../../../lib/event/stage.js'
-import { hatfAscii } from '../../../lib/formats/hatf-ascii/index.js'
+import { hatfAscii } from '../../../lib/metatf/hatf-ascii/index.js'
 import { mtrc } from '../../../lib/formats/mtrc/index.js'
 import { sniffFormat } from '../../support/formats.js'
 import { corpusFile, corpusPath, hasCorpus } from '../../support/corpus.js'

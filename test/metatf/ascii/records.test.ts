@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { TraceEvent } from '../../../lib/event/batch.js'
-import { asciiDecoder } from '../../../lib/metatf/ascii/decode.js'
-import { asciiEncoder } from '../../../lib/metatf/ascii/encode.js'
+import { asciiDecoder } from '../../../lib/metatf/ascii/decoder.js'
+import { asciiEncoder } from '../../../lib/metatf/ascii/encoder.js'
 import { DtdError, parseDtd, type Dtd } from '../../../lib/metatf/index.js'
 import { decodeAll, encodeEvents } from '../../support/drive.js'
 import { name, u64 } from '../../support/random-event.js'
@@ -210,12 +210,12 @@ describe('records of any DTD', () => {
     [
       { kind: 'alloc', time: 1000n, size: 1n, address: 1n, file: '', cpu: 0, fields: { weight: 100n, more: 1n } },
       '300 0 1 0x1 "" 0 0',
-      { 'values that the record has no field for': 1 },
+      { 'fields that alloc does not have': 1 },
     ],
     [
       { kind: 'other', type: 'page', fields: { kind: 'small', size: 4096n } },
       '7 "huge" 4096',
-      { 'kind other than huge': 1 },
+      { 'kind of page that is not what it always is there': 1 },
     ],
     [{ kind: 'other', type: 'page', code: 8 }, '', { 'other events that no record is for': 1 }],
     [{ kind: 'other', fields: {} }, '', { 'other events that no record is for': 1 }],
@@ -223,27 +223,27 @@ describe('records of any DTD', () => {
     [
       { kind: 'other', type: 'twice', fields: { size: [1n], file: [] } },
       '',
-      { 'events whose fields have repetitions of other lengths than the DTD': 1 },
+      { 'twice with lists of other lengths than field n says: left out': 1 },
     ],
     [
       { kind: 'other', type: 'twice', fields: { size: [1n], file: [2n] } },
       '',
-      { 'events whose fields are not as the DTD has them': 1 },
+      { 'twice with a value where a string should be: left out': 1 },
     ],
     [
       { kind: 'other', type: 'twice', fields: { size: 'x' } },
       '',
-      { 'events whose fields are not as the DTD has them': 1 },
+      { 'twice with a value where a list should be: left out': 1 },
     ],
     [
       { kind: 'other', type: 'twice', fields: { size: [2n ** 64n], file: ['x'] } },
       '',
-      { 'events whose fields are not as the DTD has them': 1 },
+      { 'twice with the integer 18446744073709551616, which has more than 64 bits: left out': 1 },
     ],
     [
       { kind: 'other', type: 'shape', fields: { tagged: [] } },
       '',
-      { 'events whose fields are not as the DTD has them': 1 },
+      { 'shape with a value where an object should be: left out': 1 },
     ],
     [
       { kind: 'realloc', code: 9, size: 1n, address: 1n, oldAddress: 1n, file: '', line: 1 },

@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import type { TraceEvent } from '../../../lib/event/batch.js'
 import { batchesOf } from '../../../lib/event/batch.js'
-import { binaryDecoder, binaryEncoder, carriedBy } from '../../../lib/metatf/binary/index.js'
+import { binaryDecoder, binaryEncoder } from '../../../lib/entry/metatf.js'
 import { parseDtd } from '../../../lib/metatf/index.js'
+import { mappingOf } from '../../../lib/metatf/mapping.js'
 import { decodeAll, drive, encodeAll } from '../../support/drive.js'
 import { HATF10, decode, encode } from './support.js'
 
@@ -137,7 +138,7 @@ describe('HATF10.dtd', () => {
   })
 
   test('what it carries', () => {
-    expect(Object.keys(carriedBy(HATF10))).toEqual(
+    expect(Object.keys(mappingOf(HATF10).carried)).toEqual(
       expect.arrayContaining(['alloc', 'free', 'realloc', 'comment', 'existing']),
     )
     expect(() => binaryDecoder(parseDtd('## MetaTF: 1.2 x\n'))).toThrow('has no binary traces')

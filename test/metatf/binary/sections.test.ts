@@ -7,8 +7,8 @@ import {
   formatFileHeader,
   parseFileHeader,
   type SectionHeader,
-} from '../../../lib/metatf/binary/index.js'
-import { headerLength } from '../../../lib/metatf/binary/layout.js'
+} from '../../../lib/entry/metatf.js'
+import { headerLength } from '../../../lib/metatf/binary/header.js'
 import { parseDtd } from '../../../lib/metatf/index.js'
 import { decodeAll, drive, encodeEvents, slices } from '../../support/drive.js'
 import { someOf } from '../../support/runs.js'

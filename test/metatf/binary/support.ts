@@ -6,7 +6,7 @@ import {
   binaryEncoder,
   type BinaryDecodeOptions,
   type BinaryEncodeOptions,
-} from '../../../lib/metatf/binary/index.js'
+} from '../../../lib/entry/metatf.js'
 import { parseDtd, type Dtd } from '../../../lib/metatf/index.js'
 import { decodeAll, encodeEvents, type Decoded } from '../../support/drive.js'
 

@@ -1,0 +1,47 @@
+/** What the modules that `metatf-compile` makes are made of: `heapflow/metatf/runtime`. For nothing else. */
+import type { Transform } from 'node:stream'
+import type { Decoder, Encoder } from '../event/stage.js'
+import { BinaryDecoder, type BinaryDecodeOptions } from '../metatf/binary/decoder.js'
+import { BinaryEncoder, type BinaryEncodeOptions } from '../metatf/binary/encoder.js'
+import { Codec, type PrintedLoops } from '../metatf/generate/loops.js'
+import { AsciiDecoder, type AsciiDecodeOptions } from '../metatf/ascii/decoder.js'
+import { AsciiEncoder, type AsciiEncodeOptions } from '../metatf/ascii/encoder.js'
+import type { Dtd } from '../metatf/model.js'
+import { decoderStream, encoderStream } from '../streams/stage.js'
+
+export { parseDtd } from '../metatf/index.js'
+export { RUNTIME } from '../metatf/generate/runtime.js'
+
+/** A reader and a writer, as stages and as streams. */
+export interface CompiledPair<DecodeOptions, EncodeOptions> {
+  decoder(options?: DecodeOptions): Decoder
+  encoder(options?: EncodeOptions): Encoder
+  decode(options?: DecodeOptions): Transform
+  encode(options?: EncodeOptions): Transform
+}
+
+/** The pair of a DTD of 1.0. @throws Error if another version of heapflow made the loops */
+export function binaryPair(dtd: Dtd, printed: PrintedLoops): CompiledPair<BinaryDecodeOptions, BinaryEncodeOptions> {
+  const codec = Codec.of(dtd, printed)
+  const decoder = (options?: BinaryDecodeOptions) => new BinaryDecoder(dtd, options, codec)
+  const encoder = (options?: BinaryEncodeOptions) => new BinaryEncoder(dtd, options, codec)
+  return {
+    decoder,
+    encoder,
+    decode: (options) => decoderStream(decoder(options)),
+    encode: (options) => encoderStream(encoder(options)),
+  }
+}
+
+/** The pair of a DTD of 1.2. @throws Error if another version of heapflow made the loops */
+export function asciiPair(dtd: Dtd, printed: PrintedLoops): CompiledPair<AsciiDecodeOptions, AsciiEncodeOptions> {
+  const codec = Codec.of(dtd, printed)
+  const decoder = (options?: AsciiDecodeOptions) => new AsciiDecoder(dtd, options, codec)
+  const encoder = (options?: AsciiEncodeOptions) => new AsciiEncoder(dtd, options, codec)
+  return {
+    decoder,
+    encoder,
+    decode: (options) => decoderStream(decoder(options)),
+    encode: (options) => encoderStream(encoder(options)),
+  }
+}

@@ -1,0 +1,71 @@
+import type { TimeUnit, TraceHeader } from '../../event/header.js'
+import { decodeText } from '../../event/strings.js'
+
+/** Longer lines are refused. */
+export const MAX_LINE = 1 << 20
+
+/** All lines before the records together may have so many bytes. */
+export const MAX_HEAD = 65_536
+
+/** A record may hold so many values: with defaults, some take no room in the line. */
+export const MAX_LINE_VALUES = 1 << 19
+
+/** What the header's `layout` holds. */
+export interface AsciiLayout {
+  /** The lines before the records as they stand there, with the empty one, and all their line ends. */
+  readonly head: string
+}
+
+/** A line of the head: `## Key: value`. */
+const HEAD_LINE = /^##[ \t]*[^\s:][^\n:]*:[^\n]*\n/
+const HEAD = new RegExp(`^(?:${HEAD_LINE.source.slice(1)})*(?:\\r?\\n)?$`)
+const DTD_URL = /^##[ \t]*DTDURL:(.*\S.*)$/im
+const TIME_UNIT = /^##[ \t]*TimeUnit:[ \t]*(ns|us)[ \t]*\r?$/m
+
+/** Whether this is a line of the head, with its line feed. */
+export function isHeadLine(line: string): boolean {
+  return HEAD_LINE.test(line)
+}
+
+/** The name of the DTD that the lines of a head tell, or null. */
+export function dtdNameIn(head: string): string | null {
+  return DTD_URL.exec(head)?.[1]?.trim() ?? null
+}
+
+/**
+ * The header of a trace that begins with these lines. The line `## TimeUnit: ns`, or `us`, tells the unit of its times.
+ * @param fallback the unit where no line does
+ */
+export function headerOf(format: string, head: Uint8Array, fallback?: TimeUnit): TraceHeader {
+  const text = decodeText(head)
+  const timeUnit = (TIME_UNIT.exec(text)?.[1] as TimeUnit | undefined) ?? fallback
+  return { format, ...(timeUnit !== undefined && { timeUnit }), layout: { head: text } satisfies AsciiLayout }
+}
+
+/**
+ * The lines that a trace of this header begins with: those that it was read with, or else `lines` and, if records have
+ * times and the header knows it, their unit.
+ * @param rename what becomes of the name of the DTD, or null, in lines that were read
+ */
+export function headOf(
+  format: string,
+  header: TraceHeader,
+  lines: readonly string[],
+  hasTimes: boolean,
+  rename = (name: string | null) => name,
+): string {
+  const { format: from, layout, timeUnit } = header
+  const head = layout?.['head']
+  if (from === format && typeof head === 'string' && head.length <= MAX_HEAD && HEAD.test(head))
+    return withName(head, rename)
+  const all = timeUnit === undefined || !hasTimes ? lines : [...lines, `TimeUnit: ${timeUnit}`]
+  return `${all.map((line) => `## ${line}\n`).join('')}\n`
+}
+
+function withName(head: string, rename: (name: string | null) => string | null): string {
+  const before = dtdNameIn(head)
+  const name = rename(before)
+  if (name === before || name === null) return head
+  const line = `## DTDURL: ${name}`
+  return before === null ? `${line}\n${head}` : head.replace(DTD_URL, () => line)
+}

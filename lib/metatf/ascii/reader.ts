@@ -1,0 +1,168 @@
+import { CR, LF, SPACE, TAB } from '../../bytes/ascii.js'
+import { decimal, gap } from '../../bytes/numbers.js'
+import { Sink } from '../../bytes/sink.js'
+import { HI, LO } from '../../bytes/u64.js'
+import { EventBatch } from '../../event/batch.js'
+import { MAX_FIELDS_LENGTH } from '../../event/json.js'
+import { decodeText, encodeText } from '../../event/strings.js'
+import { MAX_LINE, MAX_LINE_VALUES } from './head.js'
+import { NUMBER, type Layout } from '../layout.js'
+import { samePair } from '../pairs.js'
+import { interpret } from '../binary/reader.js'
+import { isStored, lineEnd, quoted, signed, unsigned } from './words.js'
+
+const HASH = 0x23
+const NOTHING = new Uint8Array(0)
+
+/** The layouts of the records that lines can be, as generated code looks for them. */
+export interface AsciiRecords {
+  /** By tag below 256, the position of the record in the mapping, or -1. */
+  readonly index: Int16Array
+  readonly byPosition: readonly (Layout | undefined)[]
+  positionOf(tag: number): number
+}
+
+/**
+ * What generated code that reads lines is given, and calls for all that is not spelled out in it. Positions are negative
+ * where something is wrong: `~position` of the byte that does not fit, of which `expected` says what should stand there.
+ * A line feed stops all readers, so that none looks for the end of the input.
+ */
+export class AsciiReader {
+  bytes: Uint8Array = NOTHING
+  /** Where the next line begins; generated code moves it past what it has read. */
+  pos = 0
+  /** One past the last line feed. */
+  end = 0
+  batch: EventBatch = new EventBatch(0, 0, { format: '' })
+  limit = 0
+  /** The number of the next line. */
+  line = 1
+  /** Why generated code stopped: a negative position, or 0 for a line without a record, one that it does not know, or a full batch. */
+  stop = 0
+  /** What should have stood where it stopped. */
+  expected = ''
+  /** What the line has too much of, if it stopped because of that; else empty. */
+  excess = ''
+  /** The tag that `begin` has read. */
+  tag = 0
+  /** The line that `begin` has found is none of a record: one of a head, or an empty one. */
+  isHead = false
+  isEmpty = false
+  readonly value = new Uint32Array(2)
+  /** The string that `string` has read. */
+  readonly text = new Sink(256)
+
+  constructor(readonly section: AsciiRecords) {}
+
+  /** Reads the beginning of any line. Returns the position after its tag, or a negative one. */
+  begin(start: number): number {
+    const { bytes, value } = this
+    this.isHead = bytes[start] === HASH
+    let p = start
+    while (bytes[p] === SPACE || bytes[p] === TAB) p++
+    this.isEmpty = bytes[p] === LF || bytes[p] === CR
+    if (this.isHead || this.isEmpty) return ~p
+    const after = decimal(bytes, p, value, 0)
+    this.expected = 'a tag'
+    if (after < 0) return after
+    this.tag = value[LO]
+    if (value[HI] === 0 && this.section.positionOf(this.tag) >= 0) return after
+    this.expected = 'a tag that the DTD has'
+    return ~p
+  }
+
+  /** Passes over what may stand behind the last word. */
+  lineEnd(p: number): number {
+    this.expected = 'the end of the line'
+    return lineEnd(this.bytes, p)
+  }
+
+  /** Reads the number of leaf p at `at` into `value`. */
+  number(layout: Layout, p: number, at: number): number {
+    const leaf = layout.record.leaves[p]
+    const { value, bytes } = this
+    let after = at
+    value[0] = value[1] = 0
+    if (isStored(leaf)) {
+      const { kind } = leaf.interpretation
+      after = gap(bytes, at)
+      at = Math.max(at, after)
+      const read = kind === 'baseOffset' || kind === 'delta' ? signed : unsigned
+      if (after >= 0) after = read(bytes, after, value, 0)
+      if (after < 0) return this.missing(layout, p, after)
+    }
+    interpret(layout, p, value)
+    layout.latest[2 * p] = value[0]
+    layout.latest[2 * p + 1] = value[1]
+    if (layout.fixed[p] !== NUMBER || samePair(value, 0, layout.fixedWords, 2 * p)) return after
+    return this.unlike(layout, p, at)
+  }
+
+  /** Reads the string of leaf p at `at` into `text`. */
+  string(layout: Layout, p: number, at: number): number {
+    const leaf = layout.record.leaves[p]
+    const { interpretation: how, value } = leaf
+    const { text, bytes } = this
+    text.pos = 0
+    if (how.kind === 'default') {
+      text.append(encodeText(how.value.kind === 'string' ? how.value.value : ''))
+      return at
+    }
+    const start = gap(bytes, at)
+    const after = start < 0 ? start : quoted(bytes, start, text)
+    if (after < 0) return this.missing(layout, p, after)
+    if (value?.kind !== 'string' || this.decoded() === value.value) return after
+    return this.unlike(layout, p, start)
+  }
+
+  /** The string that was read, as a value of `fields`. */
+  quoted(): string {
+    return JSON.stringify(this.decoded())
+  }
+
+  private decoded(): string {
+    return decodeText(this.text.bytes.subarray(0, this.text.pos))
+  }
+
+  /** Notes which word should stand at `~p`. Returns p. */
+  missing({ record }: Layout, leaf: number, p: number): number {
+    const { name, type } = record.leaves[leaf]
+    this.expected = `'${name}', ${type === 'int' ? 'a number' : 'a string in quotes'}`
+    return p
+  }
+
+  /** Notes what the word at `p` should be. Returns `~p`. */
+  private unlike({ record }: Layout, leaf: number, p: number): number {
+    const { name, value } = record.leaves[leaf]
+    const must = value?.kind === 'string' ? JSON.stringify(value.value) : String((value as { value: bigint }).value)
+    this.expected = `'${name}', ${must}`
+    return ~p
+  }
+
+  /** The record is whole. */
+  commit(layout: Layout): void {
+    layout.commit()
+  }
+
+  /** The record at hand is none after all. */
+  undo(layout: Layout): void {
+    layout.undo()
+  }
+
+  tooMany(): number {
+    return this.exceed(`a record of more than ${MAX_LINE_VALUES} values`)
+  }
+
+  tooLong(): number {
+    return this.exceed(`the values of an event take more than ${MAX_FIELDS_LENGTH} characters`)
+  }
+
+  tooLongLine(): number {
+    return this.exceed(`a line of more than ${MAX_LINE} bytes`)
+  }
+
+  private exceed(what: string): number {
+    this.excess = what
+    return ~this.pos
+  }
+}

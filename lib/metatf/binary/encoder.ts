@@ -1,0 +1,342 @@
+import type { EventBatch } from '../../event/batch.js'
+import { limit, unencodable } from '../../event/error.js'
+import { Has } from '../../event/fields.js'
+import type { TimeUnit, TraceHeader } from '../../event/header.js'
+import { AddressedLosses, spacesTold } from '../../blocks/addressed-losses.js'
+import type { Losses } from '../../kernel/losses.js'
+import type { Encoder } from '../../event/stage.js'
+import type { EncodeOptions } from '../../event/format.js'
+import { BinaryWriter } from './writer.js'
+import { Chooser } from '../choose.js'
+import { lastPart } from '../dtd-name.js'
+import { FORMAT, formatFileHeader, headerLength, type ByteOrder, type SectionHeader } from './header.js'
+import { isOptional } from '../generate/code.js'
+import { codecOf, type Codec } from '../generate/loops.js'
+import { binaryPlan, Layouts, type Plan, type SectionLayouts } from '../layout.js'
+import type { RecordMapping } from '../mapping.js'
+import type { Dtd } from '../model.js'
+import { timeUnitOf } from '../names.js'
+import { TableWriter } from './table-writer.js'
+import { Unwritable } from '../event-writer.js'
+
+/** What the encoder can be told. */
+export interface BinaryEncodeOptions extends EncodeOptions {
+  /** Begin with a header. Default: as the trace was read, else true. */
+  header?: boolean
+  /**
+   * What the header calls the DTD, which readers look for by it. Default: as the trace was read, else the DTD's file
+   * name.
+   */
+  name?: string
+  /** What becomes of the name, or null, that a trace was read with: another DTD has another. Default: it is kept. */
+  rename?: (name: string | null) => string | null
+  /** Default: as the trace was read, else `big`. */
+  byteOrder?: ByteOrder
+  /** The bits of an address that the header tells. Default: as the trace was read, else 64. */
+  addressSize?: 32 | 64
+  /**
+   * Give each table that fields take values from a part of the file of its own, in front of the records. All of the
+   * trace is then held in memory until its end. Default: as the trace was read, or if a table has no tags, which leaves
+   * no choice.
+   */
+  contiguous?: boolean
+  /**
+   * Write each batch as soon as it comes, for live input. Default false: where fields take values from tables, these
+   * are written in front of the records of a whole window (`window`, 4096 records by default), however the events were
+   * cut into batches.
+   */
+  latency?: boolean
+  /** What messages call the format. Default `metatf`. */
+  format?: string
+}
+
+/** The most bytes of a trace file, whose header tells places in 32 bits. */
+const MAX_FILE = 2 ** 32 - 1
+
+const TIMES = Has.time | Has.endTime
+
+/**
+ * A pure encoder for binary traces.
+ *
+ * @throws RangeError if the DTD is not of version 1.0, or its name has no place in a header
+ */
+export function binaryEncoder(dtd: Dtd, options: BinaryEncodeOptions = {}): Encoder {
+  return new BinaryEncoder(dtd, options)
+}
+
+/** How a trace is laid out. */
+interface Form {
+  readonly header: boolean
+  readonly name: string
+  readonly byteOrder: ByteOrder
+  readonly addressSize: 32 | 64
+  readonly contiguous: boolean
+}
+
+/** What writes once it is known how. */
+interface Output {
+  readonly form: Form
+  readonly tables: TableWriter
+  readonly writer: BinaryWriter
+}
+
+/** Writes events as a DTD says. */
+export class BinaryEncoder implements Encoder {
+  readonly losses: Losses
+  private readonly plan: Plan
+  private readonly unit: TimeUnit | undefined
+  private readonly layouts: Layouts
+  private readonly mappings: readonly RecordMapping[]
+  private readonly chooser: Chooser
+  private readonly ready: Uint8Array[] = []
+  /** What is held until the end, if sections are contiguous: the records under 0, and tables by their IDs. */
+  private readonly held = new Map<number, Uint8Array[]>()
+  /** The section that was current at the end of what was handed on. */
+  private atFlush: SectionLayouts
+  private header: TraceHeader | undefined
+  private output: Output | undefined
+  private fault: Error | undefined
+  private isEnded = false
+
+  constructor(
+    dtd: Dtd,
+    private readonly options: BinaryEncodeOptions = {},
+    private readonly codec: Codec = codecOf(dtd),
+  ) {
+    const { mapping } = codec
+    this.plan = binaryPlan(dtd, mapping.of)
+    this.unit = timeUnitOf(dtd).timeUnit
+    this.losses = new AddressedLosses(
+      spacesTold(mapping.carried),
+      options.format ?? FORMAT,
+      mapping.carried,
+      options.strict,
+    )
+    this.layouts = new Layouts(this.plan)
+    this.atFlush = this.layouts.of(0)
+    this.chooser = new Chooser(mapping, this.losses)
+    this.mappings = mapping.records.map(withoutOptional)
+    // What the options alone make wrong is told at once.
+    this.checkForm(this.formOf(undefined))
+  }
+
+  feed(batch: EventBatch): void {
+    const count = this.losses.admit(batch)
+    if (count < batch.count) this.fault = this.losses.refusal(batch, count)
+    try {
+      this.checkUnit(batch)
+      const output = this.begin(batch.header)
+      // Only one header can stand in front of records.
+      if (this.header !== undefined && batch.header !== this.header)
+        this.losses.note('beginning of another trace', batch, 0)
+      this.header = batch.header
+      this.write(batch, count, output)
+    } catch (error) {
+      const isLimit = error instanceof RangeError
+      this.fault = isLimit ? limit(error.message, { format: this.options.format ?? FORMAT }) : (error as Error)
+    }
+    if (this.fault !== undefined) this.finish(true)
+    else if (this.output?.writer.waits === false) this.flush()
+  }
+
+  /**
+   * Times in another unit than the DTD says would be wrong, and to convert them is for whoever knows what may be lost.
+   */
+  private checkUnit({ columns, header }: EventBatch): void {
+    if (
+      (columns & TIMES) === 0 ||
+      header.timeUnit === undefined ||
+      this.unit === undefined ||
+      header.timeUnit === this.unit
+    )
+      return
+    throw unencodable(`times are in ${header.timeUnit}, and the DTD says ${this.unit}`, {
+      format: this.options.format ?? FORMAT,
+    })
+  }
+
+  /**
+   * @throws TraceError when an event or field cannot be written in strict mode, or contiguous sections become too large
+   */
+  next(): Uint8Array | null {
+    const bytes = this.ready.shift()
+    if (bytes !== undefined) return bytes
+    if (this.fault !== undefined) throw this.fault
+    return null
+  }
+
+  end(): void {
+    this.begin(undefined)
+    this.finish(false)
+  }
+
+  cut(): void {
+    this.finish(true)
+  }
+
+  /** Decides how the trace is laid out, when its first events come, and writes its header. */
+  private begin(header: TraceHeader | undefined): Output {
+    if (this.output !== undefined) return this.output
+    const form = this.formOf(header)
+    this.checkForm(form)
+    const little = form.byteOrder === 'little'
+    const tables = new TableWriter(this.layouts, little)
+    const { mappings, chooser, losses, layouts, options } = this
+    const waits = this.plan.tables.size > 0 && options.latency !== true
+    const writer = new BinaryWriter(mappings, chooser, losses, layouts, little, tables, waits, options.window)
+    this.output = { form, tables, writer }
+    if (form.header && !form.contiguous) this.ready.push(fileHeader(form, 0, []))
+    return this.output
+  }
+
+  private formOf(header: TraceHeader | undefined): Form {
+    const { options, plan } = this
+    const layout = header?.format === (options.format ?? FORMAT) ? (header.layout ?? {}) : {}
+    const { dtd, byteOrder, addressSize } = layout
+    const hasRaw = [...plan.tables].some((id) => plan.isRaw(id))
+    const isHeld = options.contiguous ?? (hasRaw || layout['contiguous'] === true)
+    return {
+      header: options.header ?? layout['header'] !== false,
+      name: options.name ?? (typeof dtd === 'string' ? this.renamed(dtd) : lastPart(plan.dtd.file)),
+      byteOrder: options.byteOrder ?? (byteOrder === 'little' ? 'little' : 'big'),
+      addressSize: options.addressSize ?? (addressSize === 32 ? 32 : 64),
+      // Where no field takes values from a table, there is nothing to wait for.
+      contiguous: isHeld && plan.tables.size > 0,
+    }
+  }
+
+  private renamed(name: string): string {
+    const { rename } = this.options
+    return rename === undefined ? name : (rename(name === '' ? null : name) ?? '')
+  }
+
+  private checkForm(form: Form): void {
+    const raw = [...this.plan.tables].find((id) => this.plan.isRaw(id))
+    if (raw !== undefined && !form.contiguous)
+      throw new RangeError(`section ${raw} has no tags, and must be contiguous`)
+    if (form.contiguous && !form.header) throw new RangeError('contiguous sections need a header')
+    if (form.header) fileHeader(form, 0, [])
+  }
+
+  /** Has generated code write the events of a batch, up to `count`. */
+  private write(batch: EventBatch, count: number, { writer }: Output): void {
+    writer.begin(batch, count)
+    while (writer.row < count) {
+      const position = writer.choose(writer.row)
+      if (position < 0) {
+        writer.row++
+        continue
+      }
+      try {
+        this.codec.loop('write', position)(writer)
+      } catch (error) {
+        writer.undo()
+        if (!(error instanceof Unwritable)) throw error
+        writer.leaveOut(error)
+      }
+      if (writer.isFull) this.flush()
+    }
+  }
+
+  /** Hands on what was written, the elements of tables before the records that take them. */
+  private flush(): void {
+    if (this.output === undefined) return
+    const { form, tables, writer } = this.output
+    const { sink } = writer
+    const { ready } = this
+    writer.empty()
+    if (form.contiguous) {
+      for (const { id, sink: elements } of tables.pending()) this.hold(id, elements.take())
+      if (sink.pos > 0) this.hold(0, sink.take())
+      return
+    }
+    const records = sink.pos > 0 ? sink.take() : null
+    if (tables.pendingBytes > 0) {
+      // The records begin in the section that was current when the last ones were handed on.
+      const after = writer.section
+      writer.section = this.atFlush
+      const { id: before } = this.atFlush.section
+      for (const { id, sink: elements } of tables.pending()) {
+        writer.switchTo(id)
+        sink.append(elements.take())
+      }
+      writer.switchTo(before)
+      ready.push(sink.take())
+      writer.section = after
+    }
+    if (records !== null) ready.push(records)
+    this.atFlush = writer.section
+  }
+
+  private hold(id: number, bytes: Uint8Array): void {
+    const parts = this.held.get(id)
+    if (parts === undefined) this.held.set(id, [bytes])
+    else parts.push(bytes)
+  }
+
+  /**
+   * Hands on the rest. A trace that breaks off must not look whole: its header says of its records that they are
+   * longer.
+   */
+  private finish(isCut: boolean): void {
+    if (this.isEnded || this.output === undefined) return
+    this.isEnded = true
+    this.flush()
+    const { form, writer } = this.output
+    if (!form.contiguous) return
+    const sections: SectionHeader[] = []
+    const { length } = new TextEncoder().encode(form.name)
+    const tables = [...this.held].filter(([table]) => table !== 0)
+    let at = headerLength(length, tables.length + 1)
+    for (const [table, parts] of tables) at = this.place(table, parts, at, sections)
+    const start = at
+    const records = this.held.get(0) ?? []
+    // The records of several sections are those of the global one, with section records among them.
+    const id = writer.used.size === 1 ? [...writer.used][0] : 0
+    at = this.place(id, records, at, sections, isCut ? 1 : 0)
+    if (at > MAX_FILE) {
+      const reason = `contiguous sections of ${at} bytes, more than a header can tell`
+      this.fault ??= limit(reason, { format: this.options.format ?? FORMAT })
+      return
+    }
+    this.ready.push(fileHeader(form, writer.records, sections, start))
+    for (const [, parts] of tables) this.ready.push(...parts)
+    this.ready.push(...records)
+    this.held.clear()
+  }
+
+  /** Gives a part of the file its place, and returns where the next one begins. */
+  private place(
+    id: number,
+    parts: readonly Uint8Array[],
+    start: number,
+    sections: SectionHeader[],
+    missing = 0,
+  ): number {
+    const size = parts.reduce((sum, { length }) => sum + length, missing)
+    sections.push({ id, start, size })
+    return start + size
+  }
+}
+
+function fileHeader(form: Form, records: number, sections: SectionHeader[], start?: number): Uint8Array {
+  const { name, byteOrder, addressSize } = form
+  const { length } = new TextEncoder().encode(name)
+  return formatFileHeader({
+    dtd: name,
+    byteOrder,
+    addressSize,
+    records: records > MAX_FILE ? 0 : records,
+    sections,
+    start: start ?? headerLength(length, sections.length),
+  })
+}
+
+/**
+ * The mapping of a record with what it needs: bytes of which there are none are those of an event that does not have
+ * them.
+ */
+function withoutOptional(mapping: RecordMapping): RecordMapping {
+  const optional = mapping.leaves.filter(isOptional).reduce((set, { field }) => set | (1 << field), 0)
+  return { ...mapping, needs: mapping.needs & ~optional }
+}

@@ -1,0 +1,240 @@
+import type { Sink } from '../../bytes/sink.js'
+import { HI, LO } from '../../bytes/u64.js'
+import { Origin } from '../event-writer.js'
+import { ANY, isZero, Mode, NUMBER, type Layout, type SectionLayouts } from '../layout.js'
+import { addPair, fits, getNumber, getPair, samePair, setPair, subtractPair, writeNumber } from '../pairs.js'
+import { MAX_BYTES } from './header.js'
+import { Metadata } from './reader.js'
+
+const { none: NONE, baseOffset: BASE_OFFSET, delta: DELTA, default: DEFAULT, stride: STRIDE } = Mode
+const { sectionStride: SECTION_STRIDE } = Mode
+
+/** The property of a metadata record that changes a width. */
+const WIDTH = 0
+/** The tags of section and metadata records, the same in all DTDs. */
+export const SECTION_TAG = 2
+const METADATA_TAG = 3
+
+/**
+ * After so many changes of the layout a record is given up: one and the same layout does not fit all that it repeats.
+ */
+export const MAX_CHANGES = 8
+
+/** Where the values of fields with sectionStride go. */
+export interface TableSink {
+  /** How many bytes of elements were not taken out yet. */
+  readonly pendingBytes: number
+  /**
+   * Adds the pair of words at `words[index]` at the section's offset, and moves that on. Returns whether it can be
+   * there.
+   */
+  put(section: number, stride: number, words: Uint32Array, index: number): boolean
+  /** Takes back what was put since the last `commit`. */
+  rollback(): void
+  commit(): void
+}
+
+/** How a leaf must be laid out for its values to be written. */
+interface Change {
+  readonly p: number
+  /** The interpretation, if another one is needed: default or none. */
+  mode: number | null
+  /** The default. */
+  value: bigint
+  /** The width that is needed. */
+  width: number
+}
+
+/** Writes values as a layout has them, and metadata where it does not fit them. */
+export class Packer {
+  /** How many values of the record at hand did not fit. */
+  misfits = 0
+  private changes: Change[] = []
+  private readonly pair = new Uint32Array(2)
+  private readonly sum = new Uint32Array(2)
+
+  /** @param section whose layouts metadata changes */
+  constructor(
+    public section: SectionLayouts,
+    readonly sink: Sink,
+    readonly little: boolean,
+    readonly tables: TableSink | null,
+  ) {}
+
+  /**
+   * Writes a number of leaf p to `sink.bytes[at]`, where there must be room. If it does not fit, nothing is written, and
+   * `adapt` knows.
+   *
+   * @returns the position after it
+   */
+  put(layout: Layout, p: number, at: number, lo: number, hi: number, origin: number): number {
+    const { latest, reference, fixed } = layout
+    const { pair } = this
+    const mode = layout.mode[p]
+    const from = layout.referenceFrom[p]
+    const base = from < 0 ? reference : latest
+    const baseAt = 2 * (from < 0 ? p : from)
+    // What the event does not have is left to the default, unless metadata has made that a value that events have.
+    if (origin === Origin.absent && mode === DEFAULT && layout.touched[p] === 0) {
+      latest[2 * p] = base[baseAt]
+      latest[2 * p + 1] = base[baseAt + 1]
+      return at
+    }
+    latest[2 * p + LO] = pair[LO] = lo
+    latest[2 * p + HI] = pair[HI] = hi
+    if (fixed[p] !== ANY) {
+      const isNumber = fixed[p] === NUMBER
+      // No layout can make it another value than it must be.
+      if (!samePair(pair, 0, isNumber ? layout.fixedWords : latest, 2 * (isNumber ? p : fixed[p])))
+        return this.misfit(at)
+    }
+    switch (mode) {
+      case DEFAULT: {
+        // A default 0 that no metadata was about means that an event does not have the field: one that has it says so.
+        const isSilent = from < 0 && layout.touched[p] === 0 && isZero(reference, p) && origin === Origin.given
+        return !isSilent && samePair(pair, 0, base, baseAt) ? at : this.replace(layout, p, at)
+      }
+      case STRIDE: {
+        const { sum } = this
+        sum[0] = reference[2 * p]
+        sum[1] = reference[2 * p + 1]
+        addPair(sum, 0, layout.stride, 2 * p)
+        if (!samePair(sum, 0, pair, 0)) return this.replace(layout, p, at)
+        reference.set(sum, 2 * p)
+        return at
+      }
+      case SECTION_STRIDE:
+        if (this.tables?.put(layout.section[p], getNumber(layout.stride, p), pair, 0)) return at
+        return this.replace(layout, p, at)
+      case BASE_OFFSET:
+        subtractPair(pair, 0, base, baseAt)
+        break
+      case DELTA:
+        subtractPair(pair, 0, reference, 2 * p)
+        reference[2 * p + LO] = lo
+        reference[2 * p + HI] = hi
+        break
+      default:
+    }
+    const signed = mode === BASE_OFFSET || mode === DELTA
+    const width = widthOf(layout, p)
+    if (width > 8 || !fits(pair, 0, width, signed)) {
+      const change = this.need(layout, p)
+      change.width = Math.max(change.width, widthFor(pair, signed))
+      return this.misfit(at)
+    }
+    writeNumber(this.sink.bytes, at, width, this.little, pair, 0)
+    return at + width
+  }
+
+  /** Writes bytes to `sink.bytes[at]`, where there must be room. */
+  data(layout: Layout, p: number, at: number, data: Uint8Array): number {
+    if (widthOf(layout, p) !== data.length) {
+      this.need(layout, p).width = data.length
+      this.misfits++
+    }
+    this.sink.bytes.set(data, at)
+    return at + data.length
+  }
+
+  /** Writes a record that is nothing but these numbers, and the metadata that it needs. */
+  record(layout: Layout, values: readonly bigint[]): void {
+    const { sink, pair } = this
+    for (let i = 0; i < MAX_CHANGES; i++) {
+      sink.reserve(8 * values.length)
+      let at = sink.pos
+      for (const [p, value] of values.entries()) {
+        setPair(pair, 0, value)
+        at = this.put(layout, p, at, pair[LO], pair[HI], Origin.implied)
+      }
+      if (this.misfits === 0) {
+        sink.pos = at
+        layout.commit()
+        return
+      }
+      if (!this.adapt(layout)) return
+    }
+  }
+
+  /** Undoes the record at hand, and writes the metadata that it needs. Returns whether there was any that helps. */
+  adapt(layout: Layout): boolean {
+    const { changes } = this
+    this.undo(layout)
+    return changes.length > 0 && changes.every((change) => this.change(layout, change))
+  }
+
+  /** Goes back to before the record at hand. */
+  undo(layout: Layout | undefined): void {
+    layout?.undo()
+    this.tables?.rollback()
+    this.changes = []
+    this.misfits = 0
+  }
+
+  private misfit(at: number): number {
+    this.misfits++
+    return at
+  }
+
+  /** Notes that leaf p cannot get the value in `pair` without storing it: a default that is new here, or none. */
+  private replace(layout: Layout, p: number, at: number): number {
+    const change = this.need(layout, p)
+    const value = getPair(this.pair, 0)
+    const isFirst = change.mode === null
+    const isDefault = layout.mode[p] === DEFAULT && layout.touched[p] === 0 && layout.record.role === 'data'
+    change.mode = isDefault && (isFirst || (change.mode === DEFAULT && change.value === value)) ? DEFAULT : NONE
+    change.value = value
+    change.width = Math.max(change.width, widthFor(this.pair, false))
+    return this.misfit(at)
+  }
+
+  private need({ width }: Layout, p: number): Change {
+    let change = this.changes.find((other) => other.p === p)
+    // It is not made narrower than it is.
+    if (change === undefined) {
+      change = { p, mode: null, value: 0n, width: Math.max(0, Math.min(8, width[p])) }
+      this.changes.push(change)
+    }
+    return change
+  }
+
+  /** Writes metadata for a change. Returns whether that can be said. */
+  private change({ record, width: widths }: Layout, { p, mode, value, width }: Change): boolean {
+    const { tag } = record
+    if (tag === null || record.leaves[p].name === 'tag' || width > MAX_BYTES) return false
+    if (mode === DEFAULT && this.metadata(tag, p, DEFAULT, [value])) return true
+    if (mode !== null) {
+      if (!this.metadata(tag, p, NONE, [])) return false
+      if (widths[p] >= width) return true
+    }
+    return this.metadata(tag, p, WIDTH, [BigInt(width)])
+  }
+
+  /** Writes a metadata record, and takes it in. Returns false, and does nothing, if its fields have no room for it. */
+  private metadata(tag: number, p: number, property: number, settings: readonly bigint[]): boolean {
+    const { section, sink } = this
+    const { width } = section.of(METADATA_TAG) as Layout
+    const values = [BigInt(METADATA_TAG), BigInt(tag), BigInt(p), BigInt(property), ...settings]
+    const words = new Uint32Array(2 * values.length)
+    for (const [i, value] of values.entries()) setPair(words, i, value)
+    const widths = values.map((_, i) => width[Math.min(i, Metadata.value)])
+    if (widths.some((bytes, i) => !fits(words, 2 * i, bytes, false))) return false
+    if (section.apply(tag, p, property, words, 2 * Metadata.value) !== '') return false
+    for (const [i, bytes] of widths.entries()) {
+      sink.reserve(bytes)
+      writeNumber(sink.bytes, sink.pos, bytes, this.little, words, 2 * i)
+      sink.pos += bytes
+    }
+    return true
+  }
+}
+
+/** The width of leaf p, or the value of the leaf that says it. */
+function widthOf({ width, latest }: Layout, p: number): number {
+  return width[p] < 0 ? getNumber(latest, ~width[p]) : width[p]
+}
+
+/** The width, 1, 2, 4 or 8 bytes, that a number in a pair of words needs. */
+function widthFor(pair: Uint32Array, signed: boolean): number {
+  return [1, 2, 4].find((width) => fits(pair, 0, width, signed)) ?? 8
+}

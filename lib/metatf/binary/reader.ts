@@ -1,0 +1,238 @@
+import { EventBatch } from '../../event/batch.js'
+import { MAX_FIELDS_LENGTH } from '../../event/json.js'
+import { MAX_BYTES, MAX_RECORD, MAX_VALUES } from './header.js'
+import { ANY, Mode, NUMBER, type Layout, type SectionLayouts } from '../layout.js'
+import { addPair, extendSign, getNumber, readNumber, readTag, samePair } from '../pairs.js'
+import { METADATA_PROPERTIES } from '../dtd/predefined.js'
+
+const { none: NONE, baseOffset: BASE_OFFSET, delta: DELTA, default: DEFAULT, stride: STRIDE } = Mode
+const { sectionStride: SECTION_STRIDE } = Mode
+
+/** The positions of the leaves of a metadata record, which are the same in all DTDs. */
+export const Metadata = { record: 1, field: 2, property: 3, value: 4 } as const
+
+/** In place of a position: there are not enough bytes. */
+export const INCOMPLETE = -1
+/** In place of a position: the record is wrong. */
+export const FAULT = -2
+
+const NOTHING = new Uint8Array(0)
+
+/** Where fields with sectionStride get their values from. */
+export interface TableSource {
+  /** Why `take` had no value. */
+  readonly reason: string
+  /**
+   * Puts the element at the section's offset into `words[index]`, and moves the offset on by `stride`. Returns whether
+   * there is one.
+   */
+  take(section: number, stride: number, words: Uint32Array, index: number): boolean
+  /** Keeps what was taken since the last `commit`: the record is whole. */
+  commit(): void
+  /** Takes back what was taken since the last `commit`. */
+  rollback(): void
+}
+
+/**
+ * What generated code that reads records is given, and calls for all that is not spelled out in it. The decoder sets
+ * the input and the batch before each call.
+ */
+export class BinaryReader {
+  bytes: Uint8Array = NOTHING
+  view: DataView = new DataView(NOTHING.buffer)
+  /** Where the next record begins; generated code moves it past what it has read. */
+  pos = 0
+  /** Where the bytes end, or the section. */
+  end = 0
+  batch: EventBatch = new EventBatch(0, 0, { format: '' })
+  /** How many events the batch may have at most. */
+  limit = 0
+  /** How many data records the header says that there are, or 0, and how many of them there may still be. */
+  said = 0
+  left = 0
+  /** The layouts of the current section. */
+  section!: SectionLayouts
+  /** Why generated code stopped: `INCOMPLETE`, `FAULT`, or 0 for a record that it does not know or a full batch. */
+  stop = 0
+  /** Why the record is wrong, and whether it is not so much wrong as larger than memory is given for. */
+  reason = ''
+  isLimit = false
+  /** The value that `number` has read. */
+  readonly value = new Uint32Array(2)
+  /** The values that `flat` has read, as pairs of words. */
+  readonly words = new Uint32Array(16)
+
+  constructor(
+    readonly little: boolean,
+    readonly tables: TableSource,
+  ) {}
+
+  /** Sets what is read from: the bytes of an input from `pos` to `end`. */
+  use(bytes: Uint8Array, pos: number, end: number): void {
+    if (bytes !== this.bytes) {
+      this.bytes = bytes
+      this.view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+    }
+    this.pos = pos
+    this.end = end
+    this.stop = 0
+  }
+
+  tag(at: number, width: number): number {
+    return readTag(this.bytes, at, width, this.little)
+  }
+
+  /** Reads the number of leaf p at `at` into `value`. Returns the position after it, or a reason to stop. */
+  number(layout: Layout, p: number, at: number): number {
+    const { latest, fixed } = layout
+    const { value } = this
+    let width = layout.width[p]
+    if (width < 0) width = getNumber(latest, ~width)
+    if (width > 8) return this.tooWide(layout, p, width)
+    const after = at + width
+    if (after > this.end) return INCOMPLETE
+    readNumber(this.bytes, at, width, this.little, value, 0)
+    if (layout.mode[p] !== NONE && !this.interpret(layout, p, width)) return FAULT
+    latest[2 * p] = value[0]
+    latest[2 * p + 1] = value[1]
+    const from = fixed[p]
+    if (from === ANY) return after
+    const isSame = from === NUMBER ? samePair(value, 0, layout.fixedWords, 2 * p) : samePair(value, 0, latest, 2 * from)
+    if (isSame) return after
+    const { name, leaves } = layout.record
+    return this.fail(`field ${leaves[p].name} of ${name} is not what it always is`)
+  }
+
+  /** Makes what is stored the value, and moves the layout on. Returns whether there is a value. */
+  private interpret(layout: Layout, p: number, width: number): boolean {
+    const { value, tables } = this
+    const mode = layout.mode[p]
+    if (mode === SECTION_STRIDE) {
+      if (tables.take(layout.section[p], getNumber(layout.stride, p), value, 0)) return true
+      this.fail(`field ${layout.record.leaves[p].name} of ${layout.record.name}: ${tables.reason}`)
+      return false
+    }
+    if (mode === BASE_OFFSET || mode === DELTA) extendSign(value, 0, width)
+    interpret(layout, p, value)
+    return true
+  }
+
+  /** Checks the width of the bytes of leaf p at `at`. Returns the position after them, or a reason to stop. */
+  data(layout: Layout, p: number, at: number, width: number): number {
+    if (width > MAX_BYTES) return this.tooWide(layout, p, width)
+    return at + width > this.end ? INCOMPLETE : at + width
+  }
+
+  /** Bytes as a value of `fields`. */
+  base64(from: number, to: number): string {
+    const { bytes } = this
+    return `"${Buffer.from(bytes.buffer, bytes.byteOffset + from, to - from).toString('base64')}"`
+  }
+
+  /**
+   * Reads a record without repetitions at `pos`, with its values in `words` up to eight: elements of tables, and records
+   * that are no events.
+   */
+  flat(layout: Layout): number {
+    const { isBytes, width, latest, record } = layout
+    const { words, value } = this
+    let at = this.pos
+    let count = isBytes.length
+    for (let k = 0; k < count && at >= 0; k++) {
+      const p = Math.min(k, isBytes.length - 1)
+      if (isBytes[p] === 1) at = this.data(layout, p, at, width[p] < 0 ? getNumber(latest, ~width[p]) : width[p])
+      else at = this.number(layout, p, at)
+      words.set(value, 2 * Math.min(k, 7))
+      if (at < 0 || record.role !== 'metadata') continue
+      // As many numbers as the property has, instead of one.
+      if (k === Metadata.property) {
+        const property = METADATA_PROPERTIES[getNumber(value, 0)]
+        if (property === undefined) return this.fail(`metadata with the unknown property ${getNumber(value, 0)}`)
+        count += property.values - 1
+      } else if (
+        k === Metadata.value + 1 &&
+        words[2 * Metadata.property] + words[2 * Metadata.property + 1] === STRIDE
+      ) {
+        extendSign(words, 2 * k, width[p])
+      }
+    }
+    if (at === INCOMPLETE) this.undo(layout)
+    return at
+  }
+
+  /** The record is whole. */
+  commit(layout: Layout): void {
+    layout.commit()
+    this.tables.commit()
+  }
+
+  /** The record at hand is read again later. */
+  undo(layout: Layout): void {
+    if (layout.moving === 0) return
+    layout.undo()
+    this.tables.rollback()
+  }
+
+  /** A record has too many bytes, or repeats too much. */
+  tooLarge({ record: { name } }: Layout, length: number): number {
+    if (length > MAX_RECORD) return this.fail(`record ${name} has more than ${MAX_RECORD} bytes`, true)
+    return this.fail(`record ${name} repeats what takes no bytes too often`, true)
+  }
+
+  tooMany({ record }: Layout): number {
+    return this.fail(`record ${record.name} has more than ${MAX_VALUES} values`, true)
+  }
+
+  tooLong(): number {
+    return this.fail(`the values of an event take more than ${MAX_FIELDS_LENGTH} characters`, true)
+  }
+
+  /** There are more data records than the header says. */
+  excess(): number {
+    return this.fail(`there are more records than the ${this.said} that the header says`)
+  }
+
+  fail(reason: string, isLimit = false): typeof FAULT {
+    this.reason = reason
+    this.isLimit = isLimit
+    return FAULT
+  }
+
+  private tooWide({ record, isBytes }: Layout, p: number, width: number): typeof FAULT {
+    const field = `field ${record.leaves[p].name} of ${record.name}`
+    if (isBytes[p] === 1) return this.fail(`${field} has ${width} bytes, more than ${MAX_BYTES}`, true)
+    return this.fail(`${field} has ${width} bytes, but a number has at most 8`)
+  }
+}
+
+/** Makes what is stored for leaf p, with its sign, the value, and keeps that as the previous one of the next. */
+export function interpret(
+  { mode, reference, referenceFrom, latest, stride }: Layout,
+  p: number,
+  value: Uint32Array,
+): void {
+  const from = referenceFrom[p]
+  const base = from < 0 ? reference : latest
+  const at = 2 * (from < 0 ? p : from)
+  switch (mode[p]) {
+    case BASE_OFFSET:
+      addPair(value, 0, base, at)
+      break
+    case DEFAULT:
+      value[0] = base[at]
+      value[1] = base[at + 1]
+      break
+    case STRIDE:
+    case DELTA:
+      if (mode[p] === STRIDE) {
+        value[0] = stride[2 * p]
+        value[1] = stride[2 * p + 1]
+      }
+      addPair(value, 0, reference, 2 * p)
+      reference[2 * p] = value[0]
+      reference[2 * p + 1] = value[1]
+      break
+    default:
+    // The offset of sectionOffset is the value.
+  }
+}

@@ -1,0 +1,167 @@
+import { Sink } from '../bytes/sink.js'
+import { HI, LO } from '../bytes/u64.js'
+import { columnOf, EventBatch, type U64Column } from '../event/batch.js'
+import { parseJson } from '../event/json.js'
+import type { Losses } from '../kernel/losses.js'
+import type { Chooser } from './choose.js'
+import { NUMBER, type Layout } from './layout.js'
+import { SECTION_KEY, type RecordMapping } from './mapping.js'
+import { getPair, setPair } from './pairs.js'
+
+/** Where a value comes from: the event, nowhere (what takes no room will do), or what the record must hold. */
+export const Origin = { given: 0, absent: 1, implied: 2 } as const
+
+type Values = Readonly<Record<string, unknown>>
+
+/** Why an event cannot be written as its record. */
+export class Unwritable extends Error {}
+
+/** What generated code that writes records of either form is given, and calls for all that is not spelled out in it. */
+export abstract class EventWriter {
+  readonly sink = new Sink()
+  batch: EventBatch = new EventBatch(0, 0, { format: '' })
+  /** The next event, and how many are to be written. */
+  row = 0
+  end = 0
+  /** The layout of the record at hand. */
+  layout: Layout | undefined
+  /** By kind, the record that all its events are written as, or -1 where there are several or none. */
+  readonly byKind: Int16Array
+  /** By record, the fields that would be lost, and those that the event must have. */
+  readonly losing: Int32Array
+  readonly needed: Int32Array
+  /** How often the event in the row `triedRow` was tried before: what is lost is counted once. */
+  protected tries = 0
+  protected triedRow = -1
+  protected readonly pair = new Uint32Array(2)
+
+  constructor(
+    protected readonly mappings: readonly RecordMapping[],
+    protected readonly chooser: Chooser,
+    protected readonly losses: Losses,
+  ) {
+    this.byKind = chooser.byKind
+    this.losing = Int32Array.from(mappings, ({ kind, carries }) => chooser.carried[kind] & ~carries)
+    this.needed = Int32Array.from(mappings, ({ needs }) => needs)
+  }
+
+  /** Begins with a batch, of which so many events are to be written. */
+  begin(batch: EventBatch, count: number): void {
+    this.batch = batch
+    this.row = 0
+    this.end = count
+    this.triedRow = -1
+  }
+
+  /** The record that event i is written as, or -1 if there is none, which is counted. */
+  choose(i: number): number {
+    return this.chooser.choose(this.batch, i)
+  }
+
+  /** Counts what event i loses, being written as that record. */
+  compare(i: number, position: number): void {
+    this.chooser.compare(this.batch, i, this.mappings[position])
+  }
+
+  /** The `fields` of event i. */
+  rest(i: number, position: number): Values {
+    const { fields, strings } = this.batch
+    const object = parseJson(strings.text(fields[i])) as Values
+    const { section } = this.mappings[position]
+    return section === null || SECTION_KEY in object ? object : { ...object, [SECTION_KEY]: section }
+  }
+
+  /** The number of event i that is in a column, as `fields` would have it. */
+  columnNumber(field: number, i: number): bigint {
+    const column = this.batch[columnOf(field)]
+    if ('words' in column) return (column as U64Column).values[i]
+    return BigInt.asUintN(64, BigInt((column as Int32Array)[i]))
+  }
+
+  /** Writes a number from `fields`, or that there is none. Returns the position after it. */
+  given(layout: Layout, p: number, at: number, value: unknown): number {
+    if (value === undefined) return this.absent(layout, p, at)
+    if (typeof value !== 'bigint') throw new Unwritable('a value where an integer should be')
+    if (BigInt.asUintN(64, value) !== value) throw new Unwritable(`the integer ${value}, which has more than 64 bits`)
+    setPair(this.pair, 0, value)
+    return this.put(layout, p, at, this.pair[LO], this.pair[HI])
+  }
+
+  /** Writes the value that a leaf always has; an event that has another one loses that. */
+  constant(layout: Layout, p: number, at: number, given: unknown): number {
+    const { fixed, fixedWords, latest, record } = layout
+    const from = fixed[p]
+    const words = from === NUMBER ? fixedWords : latest
+    const value = getPair(words, from === NUMBER ? p : from)
+    if (given !== undefined && given !== value)
+      this.note(`${record.leaves[p].name} of ${record.name} that is not what it always is there`)
+    setPair(this.pair, 0, value)
+    return this.put(layout, p, at, this.pair[LO], this.pair[HI], Origin.implied)
+  }
+
+  unknown(values: Values, known: number): void {
+    if (Object.keys(values).length > known) this.note(`fields that ${this.name} does not have`)
+  }
+
+  mismatch({ record }: Layout, count: number): never {
+    throw new Unwritable(`lists of other lengths than field ${record.leaves[count].name} says`)
+  }
+
+  /** Counts the event at hand, which cannot be written, and goes on to the next. */
+  leaveOut({ message }: Unwritable): void {
+    this.note(`${this.name} with ${message}: left out`)
+    this.row++
+  }
+
+  /** Goes back to before the record at hand. */
+  undo(): void {
+    this.layout?.undo()
+    this.triedRow = -1
+  }
+
+  /** Writes the number of elements or bytes: that in `fields`, if there is one, or else what it is. */
+  length(layout: Layout, p: number, at: number, given: unknown, counted: number): number {
+    if (typeof given === 'bigint') setPair(this.pair, 0, given)
+    else setPair(this.pair, 0, BigInt(counted))
+    return this.put(layout, p, at, this.pair[LO], this.pair[HI], Origin.implied)
+  }
+
+  tooMany(): never {
+    throw new Unwritable(`more than ${this.maxValues} values`)
+  }
+
+  /** Writes a number, if there is room for it. Returns the position after it. */
+  abstract put(layout: Layout, p: number, at: number, lo: number, hi: number, origin?: number): number
+
+  protected abstract readonly maxValues: number
+
+  /** Writes that the event does not have a number. */
+  protected abstract absent(layout: Layout, p: number, at: number): number
+
+  protected get name(): string {
+    return (this.layout as Layout).record.name
+  }
+
+  protected note(reason: string): void {
+    if (this.triedRow !== this.row) this.losses.note(reason, this.batch, this.row)
+  }
+}
+
+/** What an object of `fields` has under a name, or undefined. */
+export function own(object: Values, name: string): unknown {
+  return Object.hasOwn(object, name) ? object[name] : undefined
+}
+
+/** A value of `fields` that should be an object, if it is there. */
+export function object(value: unknown): Values | undefined {
+  if (value === undefined) return undefined
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Values
+  throw new Unwritable('a value where an object should be')
+}
+
+/** A value of `fields` that should be a list, or an empty one if it is not there. */
+export function list(value: unknown): readonly unknown[] {
+  if (value === undefined) return []
+  if (Array.isArray(value)) return value
+  throw new Unwritable('a value where a list should be')
+}

@@ -1,0 +1,43 @@
+import { mappingOf } from '../mapping.js'
+import { parseDtd } from '../index.js'
+
+/**
+ * The records of HATF 1.0 as mpatrol numbers them, in Meta-TF 1.2. What is `default` takes no room in a line, and has
+ * no place: times, threads, heaps and attributes.
+ */
+export const HATF_12 = parseDtd(
+  `\
+## DTDname: HATF 1.0 in ASCII
+## MetaTF: 1.2
+
+int size = none;
+int address = none;
+int time = default 0;
+int thread = default 0;
+int heap = default 0;
+string attributes = default "";
+
+section heap 1 {
+  alloc : { tag, size, address, time, thread, heap, attributes } { tag = 1; }
+  free : { tag, address, time, thread, heap, attributes } { tag = 2; }
+
+  // Of the two addresses the first is the old one.
+  reallocNoAlloc : { tag, size, address, address, time, thread, heap, attributes } { tag = 3; }
+  reallocAllocFree : { tag, size, address, address, time, thread, heap, attributes } { tag = 4; }
+  reallocAlloc : { tag, size, address, address, time, thread, heap, attributes } { tag = 5; }
+  reallocFree : { tag, size, address, address, time, thread, heap, attributes } { tag = 6; }
+
+  createHeap : { tag, thread, heap, attributes } { tag = 7; }
+  destroyHeap : { tag, thread, heap, attributes } { tag = 8; }
+  createThread : { tag, thread, attributes } { tag = 9; }
+  destroyThread : { tag, thread, attributes } { tag = 10; }
+}
+`,
+  'hatf.dtd',
+)
+
+/** The lines that a trace begins with where it was not read from this format. */
+export const HEAD = ['DTDURL: hatf.dtd', 'Description: Converted to HATF by heapflow.'] as const
+
+/** What it has a place for. */
+export const { carried: CARRIED, writtenAs: WRITTEN_AS } = mappingOf(HATF_12)
