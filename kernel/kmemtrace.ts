@@ -87,19 +87,16 @@ store<u8>(APIS + 4, API_PAGES)
 store<u8>(APIS + 5, API_PAGES)
 
 /**
- * By function and 16 times the event id: the type id, `NO_TYPE` if it has none; and that of records whose function is
- * not known.
+ * By function and 16 times the event id: the type id, `NO_TYPE` if it has none. 15 stands for no function, which has
+ * none.
  */
 const TYPES: usize = memory.data(32)
 const NO_TYPE: u32 = 0xff
-const UNKNOWN_API: u32 = 15
 memory.fill(TYPES, <u8>NO_TYPE, 32)
 for (let type: u32 = 0; type < 3; type++) {
   store<u8>(TYPES + load<u8>(APIS + 2 * type), <u8>type)
   store<u8>(TYPES + 16 + load<u8>(APIS + 2 * type + 1), <u8>type)
 }
-store<u8>(TYPES + UNKNOWN_API, 0)
-store<u8>(TYPES + 16 + UNKNOWN_API, 0)
 
 /** Behind the last record that was read. */
 export let position: usize = 0

@@ -1,6 +1,6 @@
 /**
- * What a format has no place for: counts the events of a batch that lose something, by their kind and by what they
- * lose. See lib/kernel/losses.ts.
+ * What a format has no place for, and what it cannot leave out: counts the events of a batch that lose or gain
+ * something, by their kind and by the fields. See lib/kernel/losses.ts.
  */
 
 import { KIND, MASK } from './shared/columns'
@@ -8,15 +8,18 @@ import { KIND, MASK } from './shared/columns'
 export { KIND, MASK }
 
 /**
- * By kind, of which there are at most 16, the fields that have no place; `LEFT_OUT` alone if the kind itself has none.
+ * By kind, of which there are at most 16, the fields that an event must not have, and those that it must have;
+ * `LEFT_OUT` alone if the kind itself has no place.
  */
-export const WITHOUT: usize = memory.data(64)
+export const WATCHED: usize = memory.data(64)
+/** By kind, those of the watched fields that an event must have. */
+export const NEEDED: usize = memory.data(64)
 /** No field has this bit. */
 const LEFT_OUT: u32 = 1 << 31
 
 /**
- * What was lost: fields, and in the upper word the kind; and how many events lost it. Where that is 0, nothing was. The
- * wrapper empties them.
+ * Which watched fields an event had or lacked, and in the upper word its kind; and how many events there were. A count
+ * of 0 means that the place is free. The wrapper frees them.
  */
 export const LOST: usize = memory.data(512)
 export const EVENTS: usize = memory.data(256)
@@ -31,18 +34,29 @@ export function empty(): void {
   taken = 0
 }
 
+/** By kind, the watched fields; with `LEFT_OUT` where not all of `ANY_NEEDED` are needed: then events are looked at. */
+const QUICK: usize = memory.data(64)
+
 /**
- * Counts the events from `i` to `rows` that lose something.
- * @param stops before the first one that does
+ * Counts the events from `i` to `rows` that have a watched field which is not needed, or lack one that is.
+ * @param stops before the first one
  * @returns the first event that was not looked at: less than `rows` also where the place for what it loses is taken by
  *   something else
  */
 export function count(i: u32, rows: u32, stops: bool): u32 {
+  let anyNeeded: u32 = 0
+  for (let kind: usize = 0; kind < 64; kind += 4) anyNeeded |= load<u32>(NEEDED + kind)
+  for (let kind: usize = 0; kind < 64; kind += 4) {
+    const watched = load<u32>(WATCHED + kind)
+    const differs = (watched & (load<u32>(NEEDED + kind) ^ anyNeeded)) != 0
+    store<u32>(QUICK + kind, differs ? watched | LEFT_OUT : watched)
+  }
+  const flipped = i32x4.splat(anyNeeded)
   // One table for each of a word's four bytes, to look up the words of 16 kinds at once.
-  const a = v128.load(WITHOUT)
-  const b = v128.load(WITHOUT + 16)
-  const c = v128.load(WITHOUT + 32)
-  const d = v128.load(WITHOUT + 48)
+  const a = v128.load(QUICK)
+  const b = v128.load(QUICK + 16)
+  const c = v128.load(QUICK + 32)
+  const d = v128.load(QUICK + 48)
   const ab = v128.shuffle<u8>(a, b, 0, 4, 8, 12, 16, 20, 24, 28, 1, 5, 9, 13, 17, 21, 25, 29)
   const cd = v128.shuffle<u8>(c, d, 0, 4, 8, 12, 16, 20, 24, 28, 1, 5, 9, 13, 17, 21, 25, 29)
   const upperAb = v128.shuffle<u8>(a, b, 2, 6, 10, 14, 18, 22, 26, 30, 3, 7, 11, 15, 19, 23, 27, 31)
@@ -65,27 +79,37 @@ export function count(i: u32, rows: u32, stops: bool): u32 {
       const lower = v128.shuffle<u8>(bytes0, bytes1, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31)
       const higher = v128.shuffle<u8>(bytes2, bytes3, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31)
       const masks = MASK + ((<usize>i) << 2)
-      const lost = v128.or(
+      const found = v128.or(
         v128.or(
-          v128.and(v128.or(v128.load(masks), leftOut), v128.shuffle<u16>(low, high, 0, 8, 1, 9, 2, 10, 3, 11)),
-          v128.and(v128.or(v128.load(masks, 16), leftOut), v128.shuffle<u16>(low, high, 4, 12, 5, 13, 6, 14, 7, 15)),
+          v128.and(
+            v128.or(v128.xor(v128.load(masks), flipped), leftOut),
+            v128.shuffle<u16>(low, high, 0, 8, 1, 9, 2, 10, 3, 11),
+          ),
+          v128.and(
+            v128.or(v128.xor(v128.load(masks, 16), flipped), leftOut),
+            v128.shuffle<u16>(low, high, 4, 12, 5, 13, 6, 14, 7, 15),
+          ),
         ),
         v128.or(
-          v128.and(v128.or(v128.load(masks, 32), leftOut), v128.shuffle<u16>(lower, higher, 0, 8, 1, 9, 2, 10, 3, 11)),
           v128.and(
-            v128.or(v128.load(masks, 48), leftOut),
+            v128.or(v128.xor(v128.load(masks, 32), flipped), leftOut),
+            v128.shuffle<u16>(lower, higher, 0, 8, 1, 9, 2, 10, 3, 11),
+          ),
+          v128.and(
+            v128.or(v128.xor(v128.load(masks, 48), flipped), leftOut),
             v128.shuffle<u16>(lower, higher, 4, 12, 5, 13, 6, 14, 7, 15),
           ),
         ),
       )
-      if (!v128.any_true(lost)) {
+      if (!v128.any_true(found)) {
         i = to
         continue
       }
     }
     for (; i < to; i++) {
       const kind = <usize>load<u8>(KIND + i)
-      const lost = (load<u32>(MASK + ((<usize>i) << 2)) | LEFT_OUT) & load<u32>(WITHOUT + (kind << 2))
+      const set = load<u32>(MASK + ((<usize>i) << 2)) ^ load<u32>(NEEDED + (kind << 2))
+      const lost = (set | LEFT_OUT) & load<u32>(WATCHED + (kind << 2))
       if (lost == 0) continue
       if (stops) return i
       const what = ((<u64>kind) << 32) | (<u64>lost)

@@ -122,6 +122,7 @@ let now: u32 = 0
 export function seed(value: u32): void {
   seedTable(value)
   seedNames(value)
+  indexMark = (<u64>value * 0x9e37_79b9_7f4a_7c15) | ((<u64>1) << 63)
 }
 
 /** Another trace begins. @returns whether there is memory */
@@ -133,7 +134,9 @@ export function begin(hasSources: bool, resolves: bool, byAddress: bool): bool {
   memory.fill(USE, 0, 160)
   usedFunctions = 0
   usedFiles = 0
-  nextIndex = 1
+  lastIndex = 0
+  firstAssigned = u64.MAX_VALUE
+  lastAssigned = 0
   return clearTable(byAddress ? ADDRESS_SHIFT : 0)
 }
 
@@ -458,8 +461,16 @@ const REALLOC_TO_NOTHING: u32 = 1 << 8
 const REALLOC_OF_UNKNOWN: u32 = 1 << 9
 const NO_ADDRESS: u32 = 1 << 10
 const NO_SIZE: u32 = 1 << 11
-const UNFIT_FUNCTION: u32 = 1 << 12
-const UNFIT_FILE: u32 = 1 << 13
+const NO_INDEX_LEFT: u32 = 1 << 12
+const INDEX_OF_OTHER: u32 = 1 << 13
+const ADDRESS_OF_UNKNOWN: u32 = 1 << 14
+const SIZE_OF_UNKNOWN: u32 = 1 << 15
+const OLD_ADDRESS_OF_UNKNOWN: u32 = 1 << 16
+const OTHER_ADDRESS: u32 = 1 << 17
+const OTHER_SIZE: u32 = 1 << 18
+const OTHER_OLD_ADDRESS: u32 = 1 << 19
+const UNFIT_FUNCTION: u32 = 1 << 20
+const UNFIT_FILE: u32 = 1 << 21
 
 /** How many bytes there are in `OUTPUT`: the wrapper takes them and sets this to 0. */
 export let written: usize = 0
@@ -493,8 +504,16 @@ let stringCount: u32 = 0
 /** The number of a string that has no place in a trace. */
 const UNFIT: u32 = 0xffff_ffff
 
-/** The index that the next block gets. */
-let nextIndex: u64 = 1
+/** The largest index so far: the next block without one gets the number after it. */
+let lastIndex: u64 = 0
+/** The first and the last index that a block without one got. */
+let firstAssigned: u64 = u64.MAX_VALUE
+let lastAssigned: u64 = 0
+/**
+ * The table has two sorts of keys: addresses of blocks that came without an index, with that index and the size, and
+ * indices that events brought, with address and size. The latter are told apart by bits that a trace cannot know.
+ */
+let indexMark: u64 = 0
 
 export function setWritten(bytes: usize): void {
   written = bytes
@@ -583,7 +602,7 @@ export function encode(i: u32, n: u32): u32 {
   let p = OUTPUT + written
   let start = p
   let said: u32 = 0
-  let next = nextIndex
+  let largest = lastIndex
   for (; i < n && p < limit; i++) {
     const set = load<u32>((<usize>i) << 2, MASK)
     const kind = load<u8>(i, KIND)
@@ -608,7 +627,7 @@ export function encode(i: u32, n: u32): u32 {
       store<u8>(p++, type)
     } else {
       if (kind > KIND_EXISTING) {
-        if ((set & HAS_INDEX) != 0) next = passOver(next, load<u64>(wide, INDEX))
+        if ((set & HAS_INDEX) != 0) largest = max<u64>(largest, load<u64>(wide, INDEX))
         continue
       }
       if (withSources) {
@@ -635,13 +654,14 @@ export function encode(i: u32, n: u32): u32 {
       if ((set & HAS_INDEX) != 0) {
         type = kind == KIND_FREE ? F : kind == KIND_REALLOC ? R : A
         index = load<u64>(wide, INDEX)
-        next = passOver(next, index)
-        if (kind == KIND_EXISTING) said = EXISTING_AS_ALLOC
+        said = type == F ? endIndexed(index, set, wide) : beginIndexed(index, kind, set, wide)
+        if (isFull) break
+        largest = max<u64>(largest, index)
       } else {
-        nextIndex = next
+        lastIndex = largest
         notes = 0
         type = assign(i, kind, set)
-        next = nextIndex
+        largest = lastIndex
         said = notes
         if (type == 0) {
           if (!isFull) i++
@@ -704,18 +724,84 @@ export function encode(i: u32, n: u32): u32 {
       break
     }
   }
-  nextIndex = next
+  lastIndex = largest
   notes = said
   recordStart = start - OUTPUT
   written = p - OUTPUT
   return i
 }
 
-/** The index for the next block, which is to keep clear of one that an event brought with it. */
+/** Whether an index that an event brought may be one that a block without an index got. */
 // @ts-ignore: decorator
 @inline
-function passOver(next: u64, index: u64): u64 {
-  return index >= next ? index + 1 : next
+function isAssigned(index: u64): bool {
+  return index >= firstAssigned && index <= lastAssigned
+}
+
+/**
+ * Notes the block that an alloc or realloc with an index makes. The decoder will give a free of this index its address
+ * and size, and the next realloc of it this address.
+ * @returns what is to be said of the event
+ */
+// @ts-ignore: decorator
+@inline
+function beginIndexed(index: u64, kind: u8, set: u32, wide: usize): u32 {
+  let said: u32 = kind == KIND_EXISTING ? EXISTING_AS_ALLOC : 0
+  if (kind == KIND_REALLOC) said = checkOldAddress(index, set, wide)
+  else if (isAssigned(index)) said |= INDEX_OF_OTHER
+  const block = add(index ^ indexMark)
+  if (block == 0) {
+    isFull = true
+    return 0
+  }
+  store<u64>(entryAt(block), (set & HAS_ADDRESS) != 0 ? load<u64>(wide, ADDRESS) : 0, FIRST)
+  store<u64>(entryAt(block), (set & HAS_SIZE) != 0 ? load<u64>(wide, SIZE) : 0, SECOND)
+  return said
+}
+
+/** Compares the old address of a realloc with an index with that of the block. */
+function checkOldAddress(index: u64, set: u32, wide: usize): u32 {
+  const block = find(index ^ indexMark)
+  if (block == 0) {
+    return (isAssigned(index) ? INDEX_OF_OTHER : 0) | ((set & HAS_OLD_ADDRESS) != 0 ? OLD_ADDRESS_OF_UNKNOWN : 0)
+  }
+  const differs = (set & HAS_OLD_ADDRESS) != 0 && load<u64>(wide, OLD_ADDRESS) != load<u64>(entryAt(block), FIRST)
+  return differs ? OTHER_OLD_ADDRESS : 0
+}
+
+const ADDRESS_AND_SIZE: u32 = HAS_ADDRESS | HAS_SIZE
+
+/**
+ * Forgets the block that a free with an index ends.
+ * @returns what is to be said of the event: its record has the index alone
+ */
+// @ts-ignore: decorator
+@inline
+function endIndexed(index: u64, set: u32, wide: usize): u32 {
+  const block = find(index ^ indexMark)
+  if (block == 0) return endUnknown(index, set)
+  const differs =
+    (load<u64>(wide, ADDRESS) ^ load<u64>(entryAt(block), FIRST)) |
+    (load<u64>(wide, SIZE) ^ load<u64>(entryAt(block), SECOND))
+  const said = differs != 0 && (set & ADDRESS_AND_SIZE) != 0 ? differencesOf(block, set, wide) : 0
+  remove(block)
+  return said
+}
+
+function endUnknown(index: u64, set: u32): u32 {
+  return (
+    (isAssigned(index) ? INDEX_OF_OTHER : 0) |
+    ((set & HAS_ADDRESS) != 0 ? ADDRESS_OF_UNKNOWN : 0) |
+    ((set & HAS_SIZE) != 0 ? SIZE_OF_UNKNOWN : 0)
+  )
+}
+
+function differencesOf(block: usize, set: u32, wide: usize): u32 {
+  const entry = entryAt(block)
+  return (
+    ((set & HAS_ADDRESS) != 0 && load<u64>(wide, ADDRESS) != load<u64>(entry, FIRST) ? OTHER_ADDRESS : 0) |
+    ((set & HAS_SIZE) != 0 && load<u64>(wide, SIZE) != load<u64>(entry, SECOND) ? OTHER_SIZE : 0)
+  )
 }
 
 /** Writes a name's entry, and the name itself when it gets one only now. Its entry becomes the one used last. */
@@ -789,29 +875,31 @@ let assigned: u64 = 0
 function assign(i: u32, kind: u8, set: u32): u8 {
   const wide = (<usize>i) << 3
   const address: u64 = (set & HAS_ADDRESS) != 0 ? load<u64>(wide, ADDRESS) : 0
-  if (kind == KIND_FREE) return assignFree(address, 0)
-  if (kind == KIND_ALLOC) return assignNew(address, 0)
-  if (kind == KIND_EXISTING) return assignNew(address, EXISTING_AS_ALLOC)
+  const sized = (set & HAS_SIZE) != 0
+  const size: u64 = sized ? load<u64>(wide, SIZE) : 0
+  if (kind == KIND_FREE) return assignFree(address, sized, size, 0)
+  if (kind == KIND_ALLOC) return assignNew(address, size, 0)
+  if (kind == KIND_EXISTING) return assignNew(address, size, EXISTING_AS_ALLOC)
   const told = (set & HAS_OUTCOME) != 0
   const outcome = load<u8>(i, OUTCOME)
   const old: u64 =
     (set & HAS_OLD_ADDRESS) != 0 && !(told && outcome == OUTCOME_ALLOCATED) ? load<u64>(wide, OLD_ADDRESS) : 0
   const freed = told && outcome == OUTCOME_FREED
   if (old == 0) {
-    if (address != 0 && !freed) return assignNew(address, REALLOC_OF_NULL)
+    if (address != 0 && !freed) return assignNew(address, size, REALLOC_OF_NULL)
     notes = NULL_TO_NULL
     return 0
   }
   if (address == 0 || freed) {
     // A null result for a size other than 0 means that there was no memory: the old block lives on.
-    if (!freed && (set & HAS_SIZE) != 0 && load<u64>(wide, SIZE) != 0) {
+    if (!freed && size != 0) {
       notes = REALLOC_FAILED
       return 0
     }
-    return assignFree(old, REALLOC_TO_NOTHING)
+    return assignFree(old, false, 0, REALLOC_TO_NOTHING)
   }
   const block = find(old)
-  if (block == 0) return assignNew(address, REALLOC_OF_UNKNOWN)
+  if (block == 0) return assignNew(address, size, REALLOC_OF_UNKNOWN)
   const index = load<u64>(entryAt(block), FIRST)
   remove(block)
   const moved = add(address)
@@ -820,13 +908,18 @@ function assign(i: u32, kind: u8, set: u32): u8 {
     return 0
   }
   store<u64>(entryAt(moved), index, FIRST)
+  store<u64>(entryAt(moved), size, SECOND)
   assigned = index
   return R
 }
 
-function assignNew(address: u64, note: u32): u8 {
+function assignNew(address: u64, size: u64, note: u32): u8 {
   if (address == 0) {
     notes = ALLOC_NOWHERE
+    return 0
+  }
+  if (lastIndex == u64.MAX_VALUE) {
+    notes = NO_INDEX_LEFT
     return 0
   }
   const block = add(address)
@@ -835,12 +928,15 @@ function assignNew(address: u64, note: u32): u8 {
     return 0
   }
   notes = note
-  store<u64>(entryAt(block), nextIndex, FIRST)
-  assigned = nextIndex++
+  assigned = ++lastIndex
+  firstAssigned = min<u64>(firstAssigned, assigned)
+  lastAssigned = assigned
+  store<u64>(entryAt(block), assigned, FIRST)
+  store<u64>(entryAt(block), size, SECOND)
   return A
 }
 
-function assignFree(address: u64, note: u32): u8 {
+function assignFree(address: u64, sized: bool, size: u64, note: u32): u8 {
   if (address == 0) {
     notes = FREE_OF_NULL
     return 0
@@ -850,7 +946,7 @@ function assignFree(address: u64, note: u32): u8 {
     notes = FREE_OF_UNKNOWN
     return 0
   }
-  notes = note
+  notes = sized && size != load<u64>(entryAt(block), SECOND) ? note | OTHER_SIZE : note
   assigned = load<u64>(entryAt(block), FIRST)
   remove(block)
   return F

@@ -376,6 +376,10 @@ const NO_SIZE: u32 = 1 << 8
 const ONE_TIME: u32 = 1 << 9
 const TIME_OF_DONE: u32 = 1 << 10
 const TIME_TOO_LARGE: u32 = 1 << 11
+const TIME_AS_END: u32 = 1 << 12
+const PRESENT_WITHOUT_TIMES: u32 = 1 << 13
+const NO_COUNT: u32 = 1 << 14
+const NULL_OF_DONE: u32 = 1 << 15
 
 /** What could not be said of the last event that was looked at: a set, usually empty. */
 export let notes: u32 = 0
@@ -455,6 +459,7 @@ export function encode(i: u32, n: u32, micros: bool): u32 {
         p = what == KIND_THREAD_DESTROY ? writeEnd(p, set, wide, micros) : writeTimes(p, set, wide, micros)
       if ((set & HAS_PRESENT) != 0 && (what == KIND_FREE || what == KIND_REALLOC)) {
         if ((set & TIMES) == 0) {
+          notes |= PRESENT_WITHOUT_TIMES
           store<u32>(p, 0x30203020) // " 0 0"
           p += 4
         }
@@ -486,7 +491,10 @@ function writeDone(p: usize, set: u32, wide: usize): usize {
   store<u64>(p + 2, 0x645f646165726874)
   store<u64>(p + 10, 0x783020656e6f)
   p += 16
-  if ((set & HAS_ADDRESS) != 0) return writeHex(p, load<u64>(ADDRESS + wide))
+  if ((set & HAS_ADDRESS) != 0) {
+    if (load<u64>(ADDRESS + wide) == 0) notes |= NULL_OF_DONE
+    return writeHex(p, load<u64>(ADDRESS + wide))
+  }
   store<u8>(p, 0x30)
   return p + 1
 }
@@ -529,6 +537,7 @@ function writeElements(p: usize, set: u32, wide: usize): usize {
   } else if (!sized) {
     notes |= CALLOC_WITHOUT_SIZE
   } else if (!counted && !measured) {
+    notes |= NO_COUNT
     count = 1
     each = total
   } else {
@@ -608,6 +617,7 @@ function writeTimes(p: usize, set: u32, wide: usize, micros: bool): usize {
 /** thread_done's only time. */
 function writeEnd(p: usize, set: u32, wide: usize, micros: bool): usize {
   if ((set & TIMES) == TIMES) notes |= TIME_OF_DONE
+  else if ((set & HAS_TIME) != 0) notes |= TIME_AS_END
   return writeTime(p, load<u64>(((set & HAS_END_TIME) != 0 ? END_TIME : TIME) + wide), micros)
 }
 

@@ -1,8 +1,8 @@
 import { KERNEL_EVENTS, loadKernel, type Global, type KernelExports } from './load.js'
 import type { EventBatch } from '../event/batch.js'
 import { unencodable, type TracePosition } from '../event/error.js'
-import { ALL_FIELDS, FIELDS, KINDS, fieldNames, type FieldName, type KindName } from '../event/fields.js'
-import type { Carried, LossCounts } from '../event/losses.js'
+import { ALL_FIELDS, FIELDS, Has, Kind, KINDS, fieldNames, type FieldName, type KindName } from '../event/fields.js'
+import type { Carried, Filling, LossCounts } from '../event/losses.js'
 
 /** kernel/losses.ts, which says what each of these is. */
 interface LossesKernel extends KernelExports {
@@ -11,13 +11,14 @@ interface LossesKernel extends KernelExports {
   readonly taken: Global
   readonly MASK: Global
   readonly KIND: Global
-  readonly WITHOUT: Global
+  readonly WATCHED: Global
+  readonly NEEDED: Global
   readonly LOST: Global
   readonly EVENTS: Global
 }
 
 const FIELD_BITS = 2 ** FIELDS.length
-/** Among the fields that a kind has no place for: it has no place itself. No field has this bit. */
+/** Marker among the watched fields of a kind: the format has no record for this kind at all. Not a field bit. */
 const LEFT_OUT = 1 << 31
 const PLACES = 64
 
@@ -26,7 +27,8 @@ class LossesMemory {
   readonly run = loadKernel<LossesKernel>('losses')
   readonly mask = this.words(this.run.MASK, KERNEL_EVENTS)
   readonly kind = new Uint8Array(this.run.memory.buffer, this.run.KIND.value, KERNEL_EVENTS)
-  readonly without = this.words(this.run.WITHOUT, KINDS.length)
+  readonly watched = this.words(this.run.WATCHED, KINDS.length)
+  readonly needed = this.words(this.run.NEEDED, KINDS.length)
   readonly lost = this.words(this.run.LOST, 2 * PLACES)
   readonly events = this.words(this.run.EVENTS, PLACES)
 
@@ -39,12 +41,16 @@ class LossesMemory {
 let memory: LossesMemory | undefined
 
 /**
- * Counts what an encoder leaves out, so that nothing is lost in silence: every encoder passes each batch through
- * `admit` before writing it.
+ * Counts what an encoder leaves out or fills in, so that nothing changes silently: every encoder passes each batch
+ * through `admit` before writing it.
  */
 export class Losses implements LossCounts {
-  /** By kind, the fields that the format has no place for, or `LEFT_OUT` alone. */
-  private readonly without = new Int32Array(KINDS.length)
+  /** By kind, the fields that the format cannot carry and those in `needed`, or `LEFT_OUT` alone. */
+  private readonly watched = new Int32Array(KINDS.length)
+  /** By kind, the fields that the format cannot leave out. */
+  private readonly needed = new Int32Array(KINDS.length)
+  /** What is written in place of those, for messages: by kind * 32 + the number of the field's bit. */
+  private readonly fillings = new Map<number, string>()
   /** Events per combination of kind and lost fields. */
   private readonly tally = new Map<number, number>()
   private readonly reasons = new Map<string, number>()
@@ -55,33 +61,46 @@ export class Losses implements LossCounts {
   private anywhere = 0
   /** The same now, for batches that come. */
   private somewhere = 0
-  /** The fields that some kind of event has no place for, with `LEFT_OUT` if some kind has none itself. */
+  /** The fields that some kind of event cannot carry, with `LEFT_OUT` if the format has no record for some kind. */
   private missing = 0
+  /** Some kind of event needs some field. */
+  private needs = false
 
   /**
    * @param format the target format's name, for messages
    * @param carried what the format has a place for
    * @param strict makes the first loss an error
+   * @param filled the fields that an event must have to come back without them
    */
   constructor(
     private readonly format: string,
     carried: Carried,
     private readonly strict = false,
+    filled: readonly Filling[] = [],
   ) {
-    this.use(carried)
+    this.use(carried, filled)
   }
 
-  /** Changes what the format has a place for, from the next batch on: another version of the format begins. */
-  use(carried: Carried): void {
-    KINDS.forEach(
-      (kind, code) => (this.without[code] = carried[kind] === undefined ? LEFT_OUT : ALL_FIELDS & ~carried[kind]),
-    )
+  /** Changes what the format can carry, from the next batch on: another version of the format begins. */
+  use(carried: Carried, filled: readonly Filling[] = []): void {
+    this.needed.fill(0)
+    for (const { field, kinds, as } of filled) {
+      for (const kind of kinds) {
+        this.fillings.set(fillingKey(Kind[kind], field), `no ${field}, written as ${as}`)
+        this.needed[Kind[kind]] = (this.needed[Kind[kind]] as number) | Has[field]
+      }
+    }
+    KINDS.forEach((kind, code) => {
+      const fields = carried[kind]
+      this.watched[code] = fields === undefined ? LEFT_OUT : (ALL_FIELDS & ~fields) | (this.needed[code] as number)
+    })
     this.somewhere = Object.values(carried).reduce((all, fields) => all | fields, 0)
-    this.missing = this.without.reduce((all, fields) => all | fields)
+    this.missing = this.watched.reduce((all, fields, code) => all | (fields & ~(this.needed[code] as number)), 0)
+    this.needs = filled.length > 0
   }
 
   /**
-   * Counts what of a batch has no place in the format.
+   * Counts what of a batch the format cannot carry or leave out.
    * @returns how many of the batch's events, from the first, are to be written: all, unless in strict mode one loses
    *   something
    */
@@ -89,7 +108,7 @@ export class Losses implements LossCounts {
     const { count } = batch
     this.before = this.events
     this.anywhere |= this.somewhere
-    const kept = ((batch.columns | LEFT_OUT) & this.missing) === 0 ? count : this.tallyAll(batch)
+    const kept = !this.needs && ((batch.columns | LEFT_OUT) & this.missing) === 0 ? count : this.tallyAll(batch)
     if (kept === count) this.events += count
     return kept
   }
@@ -98,7 +117,8 @@ export class Losses implements LossCounts {
     const { strict } = this
     memory ??= new LossesMemory()
     const { run } = memory
-    memory.without.set(this.without)
+    memory.watched.set(this.watched)
+    memory.needed.set(this.needed)
     for (let from = 0; from < batch.count; from += KERNEL_EVENTS) {
       const rows = Math.min(batch.count - from, KERNEL_EVENTS)
       memory.mask.set(batch.mask.subarray(from, from + rows))
@@ -117,11 +137,24 @@ export class Losses implements LossCounts {
   private add({ run, lost, events }: LossesMemory): void {
     for (let place = 0; place < PLACES; place++) {
       if (events[place] === 0) continue
+      const n = events[place] as number
       const fields = lost[2 * place] as number
-      const key = (lost[2 * place + 1] as number) * FIELD_BITS + (fields & ALL_FIELDS)
-      this.tally.set(key, (this.tally.get(key) ?? 0) + (events[place] as number))
+      const kind = lost[2 * place + 1] as number
+      const filled = fields & (this.needed[kind] as number)
+      for (const name of fieldNames(filled)) this.count(this.filling(kind, name), n)
+      if (fields === filled) continue
+      const key = kind * FIELD_BITS + (fields & ~filled & ALL_FIELDS)
+      this.tally.set(key, (this.tally.get(key) ?? 0) + n)
     }
     run.empty()
+  }
+
+  private filling(kind: number, field: FieldName): string {
+    return this.fillings.get(fillingKey(kind, field)) as string
+  }
+
+  private count(reason: string, events = 1): void {
+    this.reasons.set(reason, (this.reasons.get(reason) ?? 0) + events)
   }
 
   /**
@@ -130,7 +163,13 @@ export class Losses implements LossCounts {
    */
   note(reason: string, _batch: EventBatch, i: number): void {
     if (this.strict) throw unencodable(reason, this.position(i))
-    this.reasons.set(reason, (this.reasons.get(reason) ?? 0) + 1)
+    this.count(reason)
+  }
+
+  /** Counts what is lost of a trace as a whole. @throws TraceError in strict mode */
+  noteTrace(reason: string): void {
+    if (this.strict) throw unencodable(reason, { format: this.format, event: 1 })
+    this.count(reason)
   }
 
   /** The place of event i of the batch admitted last. */
@@ -141,10 +180,15 @@ export class Losses implements LossCounts {
   /** The error for the event at which `admit` stopped. */
   refusal(batch: EventBatch, i: number): Error {
     const code = batch.kind[i] as number
-    const without = this.without[code] as number
-    const fields = fieldNames((batch.mask[i] as number) & without)
-    const what = without === LEFT_OUT ? `${KINDS[code]} events` : `${fields.join(', ')} of ${KINDS[code]} events`
-    return unencodable(`cannot represent ${what}`, { format: this.format, event: this.events + i + 1 })
+    const watched = this.watched[code] as number
+    const needed = this.needed[code] as number
+    const mask = batch.mask[i] as number
+    const at = { format: this.format, event: this.events + i + 1 }
+    const fields = fieldNames(mask & watched & ~needed)
+    const [absent] = fieldNames(needed & ~mask)
+    if (fields.length === 0 && absent !== undefined) return unencodable(this.filling(code, absent), at)
+    const what = watched === LEFT_OUT ? `${KINDS[code]} events` : `${fields.join(', ')} of ${KINDS[code]} events`
+    return unencodable(`cannot represent ${what}`, at)
   }
 
   get counts(): ReadonlyMap<string, number> {
@@ -163,4 +207,8 @@ export class Losses implements LossCounts {
     for (const [reason, n] of this.reasons) add(reason, n)
     return counts
   }
+}
+
+function fillingKey(kind: number, field: FieldName): number {
+  return kind * 32 + Math.clz32(Has[field])
 }

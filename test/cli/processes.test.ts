@@ -71,7 +71,7 @@ describe('pipelines', () => {
     const { stderr, code } = await shell('mtrc-decode | replay-encode > /dev/null', TRACE)
     expect(code).toBe(0)
     expect(stderr).toMatch(
-      /^replay-encode: warning: not representable in replay, dropped or changed: index \(5000\), function \(5000\), file \(5000\), line \(5000\), size of free \(2500\)\n$/,
+      /^replay-encode: warning: not representable in replay, dropped or changed: index \(5000\), function \(5000\), file \(5000\), line \(5000\), size of free \(2500\), no api, written as malloc, calloc or memalign \(2500\)\n$/,
     )
   })
 

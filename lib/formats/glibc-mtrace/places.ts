@@ -82,6 +82,14 @@ export class Places {
     ) {
       this.function = this.take('functions that end like an offset')
     }
+    const isNamed = this.module !== undefined || this.function !== undefined
+    if (
+      isNamed &&
+      (set & HAS_CALL_SITE) !== 0 &&
+      batch.callSite.words[2 * i] === 0 &&
+      batch.callSite.words[2 * i + 1] === 0
+    )
+      this.reasons = [...this.reasons, 'callSite 0 beside a module or function, which stands for none']
   }
 
   /** Writes the place that was looked at last. */

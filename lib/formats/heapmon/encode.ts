@@ -9,7 +9,18 @@ import type { EncodeOptions } from '../../event/format.js'
 import { checkOptions, type OptionNames } from '../../event/options.js'
 import { LineEncoder } from '../line-encoder.js'
 import { Parts, reallocParts } from '../realloc.js'
-import { CARRIED, DEFAULT_LAYOUT, DEL, layoutOf, NAME, OLD, TITLES, WIDTHS, type HeapmonLayout } from './layout.js'
+import {
+  CARRIED,
+  DEFAULT_LAYOUT,
+  DEL,
+  FILLED,
+  layoutOf,
+  NAME,
+  OLD,
+  TITLES,
+  WIDTHS,
+  type HeapmonLayout,
+} from './layout.js'
 import { Names, type Name } from './names.js'
 
 const ALLOC = Kind.alloc
@@ -61,7 +72,7 @@ export class HeapmonEncoder extends LineEncoder {
     checkOptions(options, OPTIONS, 'HeapmonEncoder')
     super()
     this.options = options
-    this.losses = new AddressedLosses(Has.process, NAME, CARRIED, options.strict)
+    this.losses = new AddressedLosses(Has.process, NAME, CARRIED, options.strict, FILLED)
   }
 
   protected override write(batch: EventBatch): void {

@@ -1,7 +1,7 @@
 import { ascii } from '../../bytes/ascii.js'
 import { fieldSet } from '../../event/fields.js'
 import type { TraceHeader } from '../../event/header.js'
-import type { Carried } from '../../event/losses.js'
+import type { Carried, Filling } from '../../event/losses.js'
 import { traits } from './traits.js'
 
 /** The format's name in folders, commands, headers and messages. */
@@ -71,3 +71,9 @@ export const CARRIED: Carried = {
   realloc: fieldSet(...WHO_AND_WHAT, 'api', 'time', 'oldAddress', 'size', 'outcome'),
   free: fieldSet(...WHO_AND_WHAT, 'api', 'time'),
 }
+
+/** What a line cannot leave out, besides what the encoder itself notes. */
+export const FILLED: readonly Filling[] = [
+  { field: 'api', kinds: ['alloc'], as: 'new' },
+  { field: 'api', kinds: ['free'], as: 'delete' },
+]

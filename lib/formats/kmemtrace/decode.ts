@@ -3,9 +3,9 @@ import type { EventBatch } from '../../event/batch.js'
 import { describe, malformed, truncated, type TracePosition } from '../../event/error.js'
 import { checkOptions, type OptionNames } from '../../event/options.js'
 import type { Decoder } from '../../event/stage.js'
-import { ZERO_GROUP, detectLayout } from './detect.js'
+import { locateRecords } from './detect.js'
 import { FORMAT, LAYOUTS, coreSize, headerOf, type KmemtraceLayout } from './layout.js'
-import { RecordReader, isZero } from './records.js'
+import { RecordReader } from './records.js'
 
 /** What a decoder can be told. */
 export interface KmemtraceDecodeOptions {
@@ -13,11 +13,13 @@ export interface KmemtraceDecodeOptions {
   layout?: KmemtraceLayout['layout']
   /** The byte order of the machine that recorded; found out likewise. */
   byteOrder?: KmemtraceLayout['byteOrder']
+  /** Bytes of a `long` in `ftrace` records; found out likewise. With all three nothing is found out. */
+  wordSize?: KmemtraceLayout['wordSize']
   /** The CPU whose file this is. Every event of a `relay` stream then has it; `ftrace` records say it themselves. */
   cpu?: number
 }
 
-const OPTIONS: OptionNames<KmemtraceDecodeOptions> = { layout: true, byteOrder: true, cpu: true }
+const OPTIONS: OptionNames<KmemtraceDecodeOptions> = { layout: true, byteOrder: true, wordSize: true, cpu: true }
 
 /** kmemtrace's binary records to events: one per-CPU file, or anything that was put one behind the other. */
 export class KmemtraceDecoder implements Decoder {
@@ -40,10 +42,16 @@ export class KmemtraceDecoder implements Decoder {
 
   constructor(private readonly options: KmemtraceDecodeOptions = {}) {
     checkOptions(options, OPTIONS, 'KmemtraceDecoder')
-    const { layout, byteOrder } = options
-    const among = layout === undefined ? LAYOUTS : LAYOUTS.filter((one) => one.layout === layout)
-    this.layouts = byteOrder === undefined ? among : among.filter((one) => one.byteOrder === byteOrder)
-    if (this.layouts.length === 0) throw new RangeError(`no records have layout ${layout} and byteOrder ${byteOrder}`)
+    const { layout, byteOrder, wordSize } = options
+    this.layouts = LAYOUTS.filter(
+      (one) =>
+        (layout === undefined || one.layout === layout) &&
+        (byteOrder === undefined || one.byteOrder === byteOrder) &&
+        (wordSize === undefined || one.wordSize === wordSize || one.layout === 'relay'),
+    )
+    if (this.layouts.length === 0) {
+      throw new RangeError(`no records have layout ${layout}, byteOrder ${byteOrder} and wordSize ${wordSize}`)
+    }
   }
 
   feed(chunk: Uint8Array): void {
@@ -98,10 +106,8 @@ export class KmemtraceDecoder implements Decoder {
   /** Finds out the layout, unless that takes more input. */
   private begin(): RecordReader | undefined {
     const { input, layouts } = this
-    while (layouts.length > 1 && input.left >= ZERO_GROUP && isZero(input.bytes, input.pos, input.pos + ZERO_GROUP)) {
-      input.pos += ZERO_GROUP
-    }
-    const found = detectLayout(layouts, input.bytes, input.pos, input.end, input.ended)
+    const { found, pos } = locateRecords(layouts, input.bytes, input.pos, input.end, input.ended)
+    input.pos = pos
     if (found === 'short') return undefined
     const layout = found === 'bad' ? (layouts[0] as KmemtraceLayout) : found
     const cpu = layout.layout === 'relay' ? this.options.cpu : undefined

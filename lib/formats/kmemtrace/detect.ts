@@ -1,5 +1,15 @@
 import { areFeatures } from './features.js'
-import { EventId, HEAD, LAYOUTS, TYPES, allocSize, callSiteAt, coreSize, type KmemtraceLayout } from './layout.js'
+import {
+  EventId,
+  HEAD,
+  LAYOUTS,
+  TYPES,
+  allocSize,
+  callSiteAt,
+  coreSize,
+  isZero,
+  type KmemtraceLayout,
+} from './layout.js'
 
 /** How many bytes are looked at, at most, to tell a layout from the others. */
 export const WINDOW = 4096
@@ -8,6 +18,29 @@ export const WINDOW = 4096
  * The size of an all-zero record divides this in every layout, so that many zero bytes say nothing about the layout.
  */
 export const ZERO_GROUP = 96
+
+/** What `locateRecords` found. */
+export interface Located {
+  readonly found: KmemtraceLayout | 'short' | 'bad'
+  /** Where the first bytes are that say something; all before them are zero. */
+  readonly pos: number
+}
+
+/**
+ * Finds the layout of records behind any number of all-zero ones. See `detectLayout` for the parameters and the result.
+ */
+export function locateRecords(
+  layouts: readonly KmemtraceLayout[],
+  bytes: Uint8Array,
+  pos: number,
+  end: number,
+  ended: boolean,
+): Located {
+  if (layouts.length > 1) {
+    while (end - pos >= ZERO_GROUP && isZero(bytes, pos, pos + ZERO_GROUP)) pos += ZERO_GROUP
+  }
+  return { found: detectLayout(layouts, bytes, pos, end, ended), pos }
+}
 
 /** Records with more bytes than this beyond what they must have are not believed; no feature was ever defined. */
 const MAX_EXTRA = 1024
@@ -49,9 +82,17 @@ export function detectLayout(
 ): KmemtraceLayout | 'short' | 'bad' {
   if (layouts.length === 1) return layouts[0] as KmemtraceLayout
   const stop = Math.min(end, pos + WINDOW)
-  const readings = layouts.map((layout) => readAs(layout, bytes, pos, stop))
+  const isAll = ended || stop === pos + WINDOW
+  const read = (lenient: boolean) => layouts.map((layout) => readAs(layout, bytes, pos, stop, lenient))
+  const found = decide(read(false), pos, isAll)
+  // Where nothing makes sense by features that add up, bytes behind a record may still be those of another format.
+  return found === 'bad' ? decide(read(true), pos, isAll) : found
+}
+
+/** @param isAll no more bytes are going to be looked at */
+function decide(readings: readonly Reading[], pos: number, isAll: boolean): KmemtraceLayout | 'short' | 'bad' {
   const alive = readings.filter((reading) => !reading.failed)
-  if (alive.length > 0 && !ended && stop < pos + WINDOW) {
+  if (alive.length > 0 && !isAll) {
     // One that is left is taken once it made sense for longer than any other did: no more bytes can change that.
     const [only] = alive
     const furthest = readings.every((reading) => reading === only || reading.at < (only as Reading).at)
@@ -76,7 +117,8 @@ function bestOf(readings: readonly Reading[]): Reading {
   })
 }
 
-function readAs(layout: KmemtraceLayout, bytes: Uint8Array, pos: number, end: number): Reading {
+/** @param lenient bytes behind a record need not be features */
+function readAs(layout: KmemtraceLayout, bytes: Uint8Array, pos: number, end: number, lenient = false): Reading {
   const core = coreSize(layout)
   let at = pos
   let known = 0
@@ -84,7 +126,7 @@ function readAs(layout: KmemtraceLayout, bytes: Uint8Array, pos: number, end: nu
   let begins = false
   let failed = false
   while (end - at >= HEAD) {
-    const fit = fitOf(layout, bytes, at, end)
+    const fit = fitOf(layout, bytes, at, end, lenient)
     if (fit === Fit.short) {
       // The beginning of a record tells whether it is a usual one: known, and without features, which nobody has seen
       // yet.
@@ -113,7 +155,13 @@ function readAs(layout: KmemtraceLayout, bytes: Uint8Array, pos: number, end: nu
 /** How well bytes fit as one record. */
 const Fit = { none: 0, short: 1, zero: 2, odd: 3, known: 4 } as const
 
-function fitOf(layout: KmemtraceLayout, bytes: Uint8Array, at: number, end: number): (typeof Fit)[keyof typeof Fit] {
+function fitOf(
+  layout: KmemtraceLayout,
+  bytes: Uint8Array,
+  at: number,
+  end: number,
+  lenient: boolean,
+): (typeof Fit)[keyof typeof Fit] {
   const size = sizeAt(layout, bytes, at)
   const core = coreSize(layout)
   if (size < core) {
@@ -131,7 +179,8 @@ function fitOf(layout: KmemtraceLayout, bytes: Uint8Array, at: number, end: numb
     if (view.getUint32(at + HEAD, little) > MAX_CPU || high > MAX_TIME_HIGH) return Fit.none
   }
   if (!isNamed(bytes, at)) return Fit.odd
-  return areFeatures(bytes, at + mandatory, at + size, little) ? Fit.known : Fit.none
+  if (areFeatures(bytes, at + mandatory, at + size, little)) return Fit.known
+  return lenient ? Fit.odd : Fit.none
 }
 
 /** Whether a record has event and type ids that are known. */

@@ -6,8 +6,9 @@ import type { Losses } from '../../kernel/losses.js'
 import type { Encoder } from '../../event/stage.js'
 import type { EncodeOptions } from '../../event/format.js'
 import { checkOptions, type OptionNames } from '../../event/options.js'
-import { DEFAULT_LAYOUT, FORMAT, carriedBy, layoutFor, type KmemtraceLayout } from './layout.js'
+import { DEFAULT_LAYOUT, FORMAT, carriedBy, filledBy, layoutFor, type KmemtraceLayout } from './layout.js'
 import { Lowering } from './lower.js'
+import { Recognition } from './recognition.js'
 import { RecordWriter } from './write.js'
 
 /** What an encoder can be told. What is not given is as the header of the trace says, if that is one of this format. */
@@ -21,6 +22,8 @@ export interface KmemtraceEncodeOptions extends EncodeOptions {
   /** The CPU that the stream stands for, by its file's name: `relay` records have no place for it. */
   cpu?: number
 }
+
+const NOTHING = new Uint8Array(0)
 
 const OPTIONS: OptionNames<KmemtraceEncodeOptions> = {
   strict: true,
@@ -39,6 +42,8 @@ export class KmemtraceEncoder implements Encoder {
   /** Once the first batch was fed. */
   private lowering: Lowering | undefined
   private writer: RecordWriter | undefined
+  private layout = DEFAULT_LAYOUT
+  private recognition: Recognition | undefined
   /** What is still to be written of. */
   private batch: EventBatch | undefined
   /** To be thrown when what was before it is written. */
@@ -74,6 +79,7 @@ export class KmemtraceEncoder implements Encoder {
         this.batch = undefined
         this.fault = writer.fault ?? this.fault
       }
+      this.recognise(written)
       if (written.length > 0) return written
     }
     if (this.fault !== undefined) throw this.fault
@@ -81,11 +87,24 @@ export class KmemtraceEncoder implements Encoder {
   }
 
   end(): void {
-    // There is no trailer.
+    this.recognise(NOTHING, true)
   }
 
   cut(): void {
     // Nothing is held back.
+  }
+
+  /** Notes that readers will not find out the layout by themselves, as soon as what was written shows it. */
+  private recognise(written: Uint8Array, ended = false): void {
+    if (this.recognition === undefined || this.recognition.check(written, ended)) return
+    const { layout, byteOrder, wordSize } = this.layout
+    const words = layout === 'ftrace' ? `, word size ${wordSize}` : ''
+    const reason = `layout, which the records do not show: read them with layout ${layout}, byte order ${byteOrder}${words}`
+    try {
+      this.losses.noteTrace(reason)
+    } catch (error) {
+      this.fault ??= error
+    }
   }
 
   /** The first header says how all records are laid out. */
@@ -93,7 +112,9 @@ export class KmemtraceEncoder implements Encoder {
     const { cpu } = this.options
     const layout = layoutFor(header, this.options)
     if (typeof layout === 'string') throw unencodable(layout, { format: FORMAT, event: 1 })
-    this.losses.use(carriedBy(layout.layout, cpu !== undefined))
+    this.losses.use(carriedBy(layout.layout, cpu !== undefined), filledBy(layout.layout, cpu))
+    this.layout = layout
+    this.recognition = new Recognition(layout)
     this.writer = new RecordWriter(layout, cpu)
     return new Lowering(layout, cpu, this.losses)
   }

@@ -1,6 +1,6 @@
 import { APIS, Api, fieldSet, type ApiName } from '../../event/fields.js'
 import type { TraceHeader } from '../../event/header.js'
-import type { Carried } from '../../event/losses.js'
+import type { Carried, Filling } from '../../event/losses.js'
 import { traits } from './traits.js'
 
 /** The format's name, in headers and messages. */
@@ -48,6 +48,12 @@ export function callSiteAt({ layout }: KmemtraceLayout): number {
 /** How many bytes every record has at least: 24 or 32. As many zero bytes are an all-zero record. */
 export function coreSize(layout: KmemtraceLayout): number {
   return callSiteAt(layout) + 2 * layout.wordSize
+}
+
+/** Whether all of `bytes[start..end)` is zero. */
+export function isZero(bytes: Uint8Array, start: number, end: number): boolean {
+  for (let at = start; at < end; at++) if (bytes[at] !== 0) return false
+  return true
 }
 
 /** How many bytes the record of an allocation has at least: 48, 56 or 40. */
@@ -100,6 +106,28 @@ export function carriedBy(layout: KmemtraceLayout['layout'], perCpu: boolean): C
     lost: fieldSet('count') | (layout === 'relay' ? cpu : 0),
     other: head,
   }
+}
+
+/**
+ * What records cannot leave out: every record has a call site, allocations more than that, and those of `ftrace` a CPU
+ * and a time. A sequence number is not among them: events without one get the number that their place says. Nor is the
+ * function, in whose place there can be a code.
+ * @param cpu the CPU that the stream stands for, if it does
+ */
+export function filledBy(layout: KmemtraceLayout['layout'], cpu: number | undefined): readonly Filling[] {
+  const allocs = ['alloc', 'existing'] as const
+  const all = [...allocs, 'free', 'other'] as const
+  const filled: Filling[] = [
+    { field: 'address', kinds: ['other'], as: '0' },
+    { field: 'callSite', kinds: all, as: '0' },
+    { field: 'usable', kinds: allocs, as: 'the size' },
+    { field: 'gfpFlags', kinds: allocs, as: '0' },
+    { field: 'node', kinds: allocs, as: '-1' },
+  ]
+  if (layout === 'ftrace') filled.push({ field: 'time', kinds: all, as: '0' })
+  if (layout === 'ftrace') filled.push({ field: 'cpu', kinds: all, as: String(cpu ?? 0) })
+  else if (cpu !== undefined) filled.push({ field: 'cpu', kinds: [...all, 'lost'], as: String(cpu) })
+  return filled
 }
 
 /** The header of a stream. @param cpu the CPU that all of it is of, where that is known */

@@ -15,6 +15,7 @@ import {
   allocSize,
   callSiteAt,
   coreSize,
+  isZero,
   type KmemtraceLayout,
 } from './layout.js'
 
@@ -223,10 +224,4 @@ export class RecordReader {
 function readWord(words: Uint32Array, i: number, view: DataView, at: number, little: boolean, wide: boolean): void {
   words[2 * i + LO] = view.getUint32(wide && !little ? at + 4 : at, little)
   words[2 * i + HI] = wide ? view.getUint32(little ? at + 4 : at, little) : 0
-}
-
-/** Whether all of `bytes[start..end)` is zero. */
-export function isZero(bytes: Uint8Array, start: number, end: number): boolean {
-  for (let at = start; at < end; at++) if (bytes[at] !== 0) return false
-  return true
 }

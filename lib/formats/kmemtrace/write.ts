@@ -112,6 +112,7 @@ export class RecordWriter {
       const next = run.encode(form, row, last - first, this.pos, OUTPUT_BYTES, this.sequence, cpu, watched, micros)
       if (next > row) {
         this.pos = run.written.value
+        lowering.wasLost = false
         this.sequence = run.sequence.value
         this.event = first + next
         wanted = 1

@@ -3,7 +3,7 @@ import type { EventBatch } from '../../event/batch.js'
 import { unencodable, type TracePosition } from '../../event/error.js'
 import { Has, fieldSet } from '../../event/fields.js'
 import { NO_HEADER, type TraceHeader } from '../../event/header.js'
-import type { Carried } from '../../event/losses.js'
+import type { Carried, Filling } from '../../event/losses.js'
 import { Losses } from '../../kernel/losses.js'
 import type { Encoder } from '../../event/stage.js'
 import { KERNEL_EVENTS } from '../../kernel/load.js'
@@ -40,7 +40,13 @@ export const CARRIED_WITHOUT_SOURCES: Carried = {
   reserve: RESERVE,
 }
 
-/** What is told of an event, as the kernel's bits have it; for names see `unfitness`. */
+/** What those traces cannot leave out. */
+export const FILLED: readonly Filling[] = [
+  { field: 'thread', kinds: ['alloc', 'existing', 'free', 'realloc'], as: '0' },
+  { field: 'line', kinds: ['alloc', 'existing', 'free', 'realloc'], as: '0' },
+]
+
+/** What is noted of an event, by the kernel's bits; for names see `unfitness`. */
 const NOTES: readonly string[] = [
   `types of reserves other than "${INTERNAL_TYPE}"`,
   'existing blocks, written as allocs',
@@ -52,14 +58,23 @@ const NOTES: readonly string[] = [
   'failed reallocs',
   'reallocs to nothing, written as frees',
   'reallocs of unknown blocks, written as allocs',
-  'missing address, written as 0',
-  'missing size, written as 0',
+  'no address, written as 0',
+  'no size, written as 0',
+  'allocs for which there is no index left',
+  'indices that another block got',
+  'address of frees of blocks that are not in the trace',
+  'size of frees of blocks that are not in the trace',
+  'oldAddress of reallocs of blocks that are not in the trace',
+  'address of frees that is not that of their block',
+  'size of frees that is not that of their block',
+  'oldAddress of reallocs that is not that of their block',
 ]
 const UNFIT_FUNCTION = NOTES.length
 
 /**
- * Events to mpatrol tracing output. Events that have an allocation index keep it; others get one by their address,
- * which costs memory in proportion to the blocks that are live at once.
+ * Events to mpatrol tracing output. Events that have an allocation index keep it; others get one by their address. The
+ * record of a free is an index alone, so the encoder keeps address and size of every live block, to see whether they
+ * will come back: memory grows with the number of blocks that are live at once.
  */
 export class MtrcEncoder implements Encoder {
   readonly losses: Losses
@@ -79,7 +94,7 @@ export class MtrcEncoder implements Encoder {
 
   constructor(options: EncodeOptions = {}) {
     checkOptions(options, ENCODE_OPTIONS, 'MtrcEncoder')
-    this.losses = new Losses(FORMAT, CARRIED, options.strict)
+    this.losses = new Losses(FORMAT, CARRIED, options.strict, FILLED)
   }
 
   feed(batch: EventBatch): void {
@@ -136,7 +151,7 @@ export class MtrcEncoder implements Encoder {
     this.append(writeHeader(layout))
     this.header = header
     const sources = hasSources(layout)
-    this.losses.use(sources ? CARRIED : CARRIED_WITHOUT_SOURCES)
+    this.losses.use(sources ? CARRIED : CARRIED_WITHOUT_SOURCES, sources ? FILLED : [])
     this.kernel.run.begin(sources, false, true)
     this.kernel.refresh()
   }

@@ -8,9 +8,9 @@ import { ENCODE_OPTIONS, type EncodeOptions } from '../../event/format.js'
 import { checkOptions } from '../../event/options.js'
 import { LineEncoder } from '../line-encoder.js'
 import { replayKernel } from './kernel.js'
-import { CARRIED, FORM_FIELDS, NAME } from './layout.js'
+import { CARRIED, FILLED, FORM_FIELDS, NAME } from './layout.js'
 
-/** What the text cannot say of an event, as the kernel's bits have it, but for those that `reason` finds words for. */
+/** What the text cannot say of an event, by the kernel's bits, except those that `reason` has words for. */
 const REASONS: readonly (string | undefined)[] = [
   undefined,
   'existing blocks, written as malloc',
@@ -24,6 +24,10 @@ const REASONS: readonly (string | undefined)[] = [
   'time without endTime or the reverse, written for both',
   'time of thread-destroy events that have endTime too',
   'time of more than 2^64 ns, written as 2^64 - 1',
+  'time of thread-destroy events, written as endTime',
+  'present without times, written with times of 0',
+  'calloc without a count, written with count 1',
+  'address 0 of thread-destroy events, which stands for none',
 ]
 const NO_ADDRESS = 0
 const NOT_THE_FORMS_FIELDS = 2
@@ -42,7 +46,7 @@ export class ReplayEncoder extends LineEncoder {
   constructor(options: EncodeOptions = {}) {
     super()
     checkOptions(options, ENCODE_OPTIONS, 'ReplayEncoder')
-    this.losses = new AddressedLosses(0, NAME, CARRIED, options.strict)
+    this.losses = new AddressedLosses(0, NAME, CARRIED, options.strict, FILLED)
   }
 
   protected override write(batch: EventBatch): void {

@@ -1,6 +1,6 @@
 import { fieldSet } from '../../event/fields.js'
 import type { TraceHeader } from '../../event/header.js'
-import type { Carried } from '../../event/losses.js'
+import type { Carried, Filling } from '../../event/losses.js'
 import { traits } from './traits.js'
 
 /** The format's name in folders, commands, headers and messages. */
@@ -22,6 +22,12 @@ export const CARRIED: Carried = {
   free: fieldSet(...COMMON, 'present'),
   'thread-destroy': fieldSet('thread', 'time', 'endTime', 'address'),
 }
+
+/** What a line cannot leave out. The function of a free and of a realloc follows from the kind of event. */
+export const FILLED: readonly Filling[] = [
+  { field: 'thread', kinds: ['alloc', 'existing', 'realloc', 'free', 'thread-destroy'], as: '0' },
+  { field: 'api', kinds: ['alloc'], as: 'malloc, calloc or memalign' },
+]
 
 /** The fields of an allocation that each of the three actions for it has a place for. */
 export const FORM_FIELDS = {

@@ -4,16 +4,20 @@ import type { EventFields } from '../../../lib/event/trace-event.js'
 import type { TraceHeader } from '../../../lib/event/header.js'
 import { KmemtraceEncoder, type KmemtraceEncodeOptions } from '../../../lib/formats/kmemtrace/index.js'
 import { drive, encodeAll, encodeEvents } from '../../support/drive.js'
+import { lossesBut } from '../../support/losses.js'
 import { BIG, LITTLE, feature, join, pack, type Fields } from './bytes.js'
 
 const REPLAY: TraceHeader = { format: 'replay', timeUnit: 'ns' }
 const OWN: TraceHeader = { format: 'kmemtrace', layout: { byteOrder: 'little', layout: 'relay' } }
 
-/** What is written for events, and what is counted as lost. */
+/** What most events here lack. */
+const LACKING = ['api', 'address', 'callSite', 'usable', 'gfpFlags', 'node', 'cpu', 'time']
+
+/** What is written for events, and what is counted as lost besides. */
 function encode(events: TraceEvent[], header = REPLAY, options: KmemtraceEncodeOptions = {}) {
   const encoder = new KmemtraceEncoder(options)
   const bytes = encodeEvents(encoder, events, header)
-  return { bytes, losses: Object.fromEntries(encoder.losses.counts) }
+  return { bytes, losses: lossesBut(LACKING, encoder.losses.counts) }
 }
 
 const event = (kind: TraceEvent['kind'], fields: EventFields = {}): TraceEvent => ({ kind, ...fields }) as TraceEvent
@@ -52,7 +56,7 @@ describe('events from other formats', () => {
     )
   })
 
-  it('lose what there is no place for', () => {
+  it('lose what the format cannot represent', () => {
     const { bytes, losses } = encode([
       alloc({ thread: 1n, time: 5n, cpu: 2 }),
       free({ size: 100n, node: 1 }),
@@ -174,11 +178,16 @@ describe('events from other formats', () => {
       ...batchesOf([free()], { format: 'kmemtrace', layout: { byteOrder: 'big' } }),
     ])
     expect(bytes).toEqual(pack(LITTLE, plainAlloc(1), plainFree(2)))
-    expect(Object.fromEntries(encoder.losses.counts)).toEqual({ 'beginning of another trace': 1 })
+    expect(lossesBut(LACKING, encoder.losses.counts)).toEqual({ 'beginning of another trace': 1 })
   })
 })
 
 describe('codes', () => {
+  it('that stand for an api come back as that, which is counted', () => {
+    const { losses } = encode([free({ code: (1 << 8) | 1 }), free({ code: (3 << 8) | 1 })], OWN)
+    expect(losses).toEqual({ 'codes that stand for an api': 1 })
+  })
+
   it('that contradict the event, or are beside an api, are counted', () => {
     const events = [
       alloc({ code: 0x301 }),
@@ -250,7 +259,7 @@ describe('layouts', () => {
     expect(losses).toEqual({ sequence: 1, 'time of more than 2^64 ns, written as 2^64 - 1': 1 })
   })
 
-  it('of 32 bits have no place for more', () => {
+  it('of 32 bits cannot represent more', () => {
     const wide = 2n ** 32n
     const events = [
       alloc({ address: wide }),
@@ -316,13 +325,20 @@ describe('lost events', () => {
 })
 
 describe('strict', () => {
+  const free = (fields: Partial<TraceEvent> = {}) =>
+    event('free', { api: 'kfree', address: 0x1000n, callSite: 0n, ...fields })
+  const missing = alloc({ api: 'kmalloc', callSite: 1n, gfpFlags: 0, node: 0 })
+
   it.each([
-    ['a field', free({ thread: 1n }), /no place for thread of free/],
-    ['a kind', event('comment', { text: '' }), /no place for comment events/],
+    ['a field', free({ thread: 1n }), /cannot represent thread of free/],
+    ['a kind', event('comment', { text: '' }), /cannot represent comment events/],
     ['an api', free({ api: 'free' }), /api free/],
     ['a realloc', event('realloc', { address: 2n, oldAddress: 1n, size: 1n }), /reallocs/],
     ['attributes', free({ attributes: Uint8Array.of(1) }), /not features/],
-    ['lost bytes', event('lost', { size: 1n }), /no place for size of lost/],
+    ['a function that is missing', event('free', { address: 1n, callSite: 1n }), /no api, written as kfree/],
+    ['a size that is missing', missing, /no usable, written as the size/],
+    ['no attributes', free({ attributes: Uint8Array.of() }), /empty attributes/],
+    ['lost bytes', event('lost', { size: 1n }), /cannot represent size of lost/],
   ])('%s without a place is an error behind what was before it', (_, bad, message) => {
     const encoder = new KmemtraceEncoder({ strict: true })
     const { out, error } = drive(encoder, batchesOf([free(), free(), bad, free()], REPLAY))

@@ -60,7 +60,7 @@ function randomEvents(layout: KmemtraceLayout, maxLength: number): fc.Arbitrary<
 }
 
 /** A first event by which the layout is told from all others. */
-function telling({ layout, wordSize }: KmemtraceLayout): TraceEvent {
+export function telling({ layout, wordSize }: KmemtraceLayout): TraceEvent {
   const address = wordSize === 8 ? 0xffff_8800_3d7e_1400n : 0xdf8e_4a00n
   const head = layout === 'relay' ? { sequence: 0x1234_5678 } : { cpu: 3, time: 123_456_789n }
   return {

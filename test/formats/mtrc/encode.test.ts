@@ -12,10 +12,17 @@ const OLD_HEADER: TraceHeader = {
 const MTRC: TraceHeader = { format: 'mtrc', layout: { version: 10501, wordSize: 8, longSize: 8, byteOrder: 'little' } }
 const FOREIGN: TraceHeader = { format: 'replay' }
 
-/** The bytes of events between header and end marker, and what was lost. */
+const BLOCK_KINDS: readonly string[] = ['alloc', 'existing', 'realloc', 'free']
+
+/** An event with the thread and the line that its record has anyway: those of no thread and no line. */
+function complete(event: TraceEvent): TraceEvent {
+  return BLOCK_KINDS.includes(event.kind) ? ({ thread: 0n, line: 0, ...event } as TraceEvent) : event
+}
+
+/** The bytes of complete events between header and end marker, and what was lost. */
 function encode(events: TraceEvent[], header: TraceHeader = MTRC) {
   const encoder = new MtrcEncoder()
-  const bytes = encodeEvents(encoder, events, header)
+  const bytes = encodeEvents(encoder, header === OLD_HEADER ? events : events.map(complete), header)
   const prefix = header === OLD_HEADER ? OLD : LP64
   expect(bytes.subarray(0, prefix.length)).toEqual(prefix)
   expect(bytes.subarray(-4)).toEqual(END)
@@ -141,11 +148,92 @@ describe('events with an index', () => {
   it('keep it, whatever it is', () => {
     const { records, losses } = encode([
       { kind: 'alloc', index: 9n, address: 0n, size: 1n, thread: 300n, line: 7 },
-      { kind: 'realloc', index: 300n, address: 16n, oldAddress: 1n, size: 0n },
+      { kind: 'realloc', index: 300n, address: 16n, size: 0n },
+      { kind: 'realloc', index: 300n, address: 32n, oldAddress: 16n, size: 2n },
       { kind: 'free', index: 9n, address: 0n, size: 1n },
+      { kind: 'free', index: 300n, address: 32n, size: 2n },
     ])
-    expect(records).toEqual(join(a('09 00 01 ac02 00 00 07'), r(`ac02 10 00 ${NO_SOURCE}`), f(`09 ${NO_SOURCE}`)))
+    const reallocs = join(r(`ac02 10 00 ${NO_SOURCE}`), r(`ac02 20 02 ${NO_SOURCE}`))
+    const frees = join(f(`09 ${NO_SOURCE}`), f(`ac02 ${NO_SOURCE}`))
+    expect(records).toEqual(join(a('09 00 01 ac02 00 00 07'), reallocs, frees))
     expect(losses).toEqual({})
+  })
+
+  const alloc: TraceEvent = { kind: 'alloc', index: 5n, address: 16n, size: 8n }
+  const later: TraceEvent = { kind: 'realloc', index: 5n, address: 32n, size: 9n }
+  const unknown = 'of blocks that are not in the trace'
+  const other = 'that is not that of their block'
+  it.each<[string, TraceEvent[], string[]]>([
+    [
+      'a free of a block that is not there',
+      [{ kind: 'free', index: 5n, address: 16n }],
+      [`address of frees ${unknown}`],
+    ],
+    ['a free of its size', [{ kind: 'free', index: 5n, size: 8n }], [`size of frees ${unknown}`]],
+    ['a free of another block', [alloc, { kind: 'free', index: 5n, address: 17n }], [`address of frees ${other}`]],
+    [
+      'a free of a block that has moved',
+      [alloc, later, { kind: 'free', index: 5n, address: 16n, size: 8n }],
+      [`address of frees ${other}`, `size of frees ${other}`],
+    ],
+    [
+      'a second free',
+      [alloc, { kind: 'free', index: 5n }, { kind: 'free', index: 5n, address: 16n, size: 8n }],
+      [`address of frees ${unknown}`, `size of frees ${unknown}`],
+    ],
+    ['a realloc of a block that is not there', [{ ...later, oldAddress: 16n }], [`oldAddress of reallocs ${unknown}`]],
+    ['a realloc of another block', [alloc, { ...later, oldAddress: 17n }], [`oldAddress of reallocs ${other}`]],
+  ])('have no address or size dropped silently: %s', (_, events, reasons) => {
+    expect(encode(events).losses).toEqual(Object.fromEntries(reasons.map((reason) => [reason, 1])))
+    const { out, error } = drive(new MtrcEncoder({ strict: true }), batchesOf(events.map(complete), MTRC))
+    expect(error).toMatchObject({ code: 'ERR_TRACE_UNENCODABLE', event: events.length })
+    expect(join(...out)).toEqual(join(LP64, encode(events.slice(0, -1)).records))
+  })
+
+  it('are compared in their own trace only', () => {
+    const encoder = new MtrcEncoder()
+    const another = { format: 'mtrc' }
+    const free: TraceEvent = { kind: 'free', index: 5n, address: 16n }
+    encodeAll(encoder, [...batchesOf([complete(alloc)], MTRC), ...batchesOf([complete(free)], another)])
+    expect(Object.fromEntries(encoder.losses.counts)).toEqual({ [`address of frees ${unknown}`]: 1 })
+  })
+
+  it('that have no thread or line are counted, for the record has both', () => {
+    const encoder = new MtrcEncoder()
+    const events: TraceEvent[] = [alloc, { kind: 'free', index: 5n, thread: 1n }]
+    encodeEvents(encoder, [...events, { kind: 'reserve', address: 1n, size: 1n }], MTRC)
+    expect(Object.fromEntries(encoder.losses.counts)).toEqual({
+      'no thread, written as 0': 1,
+      'no line, written as 0': 2,
+    })
+    const strict = drive(new MtrcEncoder({ strict: true }), batchesOf([complete(alloc), ...events], MTRC))
+    expect(strict.error?.message).toBe('mtrc: event 2: no thread, written as 0')
+    const old = new MtrcEncoder({ strict: true })
+    encodeEvents(old, [alloc], OLD_HEADER)
+    expect(old.losses.counts.size).toBe(0)
+  })
+
+  it('may have the largest index: blocks without one are then left out', () => {
+    const last = 2n ** 64n - 1n
+    const { records, losses } = encode([
+      { kind: 'alloc', index: last, address: 16n, size: 1n },
+      { kind: 'alloc', address: 32n, size: 1n },
+      { kind: 'realloc', oldAddress: 0n, address: 48n, size: 1n },
+      { kind: 'free', address: 32n },
+    ])
+    expect(records).toEqual(a(`ffffffffffffffffff01 10 01 ${NO_SOURCE}`))
+    expect(losses).toEqual({ 'allocs for which there is no index left': 2, 'frees of unknown blocks': 1 })
+    const nearly = encode([
+      { kind: 'alloc', index: last - 1n, address: 16n, size: 1n },
+      { kind: 'alloc', address: 32n, size: 1n },
+      { kind: 'free', address: 32n, size: 1n },
+    ])
+    const s = NO_SOURCE
+    const [one, two] = ['feffffffffffffffff01', 'ffffffffffffffffff01']
+    expect(nearly).toEqual({
+      records: join(a(`${one} 10 01 ${s}`), a(`${two} 20 01 ${s}`), f(`${two} ${s}`)),
+      losses: {},
+    })
   })
 
   it('miss no address or size in silence', () => {
@@ -154,7 +242,7 @@ describe('events with an index', () => {
       { kind: 'reserve', size: 4n },
     ])
     expect(records).toEqual(join(a(`01 00 00 ${NO_SOURCE}`), 'H', hex('00 04')))
-    expect(losses).toEqual({ 'missing address, written as 0': 2, 'missing size, written as 0': 1 })
+    expect(losses).toEqual({ 'no address, written as 0': 2, 'no size, written as 0': 1 })
   })
 
   it('are not taken for blocks of events without one', () => {
@@ -163,6 +251,17 @@ describe('events with an index', () => {
       { kind: 'alloc', address: 32n, size: 1n },
     ])
     expect(records).toEqual(join(a(`29 10 01 ${NO_SOURCE}`), a(`2a 20 01 ${NO_SOURCE}`)))
+  })
+
+  const unnumbered: TraceEvent = { kind: 'alloc', address: 48n, size: 3n }
+  it.each<[string, TraceEvent]>([
+    ['an alloc', { kind: 'alloc', index: 1n, address: 16n, size: 8n }],
+    ['a realloc', { kind: 'realloc', index: 1n, address: 16n, size: 8n }],
+    ['a free', { kind: 'free', index: 1n }],
+  ])('that a block without one has got may mean that block: %s', (_, event) => {
+    const reason = 'indices that another block got'
+    expect(encode([unnumbered, event]).losses).toEqual({ [reason]: 1 })
+    expect(encode([unnumbered, { ...event, index: 7n } as TraceEvent]).losses).toEqual({})
   })
 })
 
@@ -173,9 +272,9 @@ describe('events without an index', () => {
         { kind: 'alloc', address: 16n, size: 1n },
         { kind: 'alloc', address: 32n, size: 2n },
         { kind: 'realloc', address: 48n, oldAddress: 16n, size: 3n },
-        { kind: 'free', address: 48n },
+        { kind: 'free', address: 48n, size: 3n },
         { kind: 'alloc', address: 16n, size: 4n },
-        { kind: 'free', address: 16n },
+        { kind: 'free', address: 16n, size: 4n },
         { kind: 'realloc', address: 32n, oldAddress: 32n, size: 5n },
       ],
       FOREIGN,
@@ -195,6 +294,12 @@ describe('events without an index', () => {
   it.each<[string, TraceEvent, Uint8Array | undefined, string]>([
     ['free of null', { kind: 'free', address: 0n }, undefined, 'frees of null'],
     ['free of nothing at all', { kind: 'free' }, undefined, 'frees of null'],
+    [
+      'free of another size',
+      { kind: 'free', address: 16n, size: 2n },
+      f(`01 ${NO_SOURCE}`),
+      'size of frees that is not that of their block',
+    ],
     ['free of an unknown block', { kind: 'free', address: 17n }, undefined, 'frees of unknown blocks'],
     ['alloc without a result', { kind: 'alloc', address: 0n, size: 3n }, undefined, 'allocs without an address'],
     ['existing block', { kind: 'existing', address: 32n, size: 3n }, made, 'existing blocks, written as allocs'],
@@ -208,7 +313,7 @@ describe('events without an index', () => {
     const { records, losses } = encode([block, event], FOREIGN)
     expect(records).toEqual(join(a(`01 10 01 ${NO_SOURCE}`), record ?? ''))
     expect(losses).toEqual({ [reason]: 1 })
-    const { out, error } = drive(new MtrcEncoder({ strict: true }), batchesOf([block, event], FOREIGN))
+    const { out, error } = drive(new MtrcEncoder({ strict: true }), batchesOf([block, event].map(complete), FOREIGN))
     expect(join(...out)).toEqual(join(LP64, a(`01 10 01 ${NO_SOURCE}`)))
     expect(error).toMatchObject({ code: 'ERR_TRACE_UNENCODABLE', event: 2 })
   })
@@ -269,7 +374,7 @@ describe('what has no place', () => {
     ['a name half way in a record', { kind: 'alloc', index: 1n, address: 16n, size: 1n, function: 'f', file: '\0' }],
   ])('is an error where that was asked for: %s', (_, event) => {
     const good: TraceEvent = { kind: 'reserve', address: 1n, size: 2n }
-    const batches = [...batchesOf([good], MTRC), ...batchesOf([good, event, good], MTRC)]
+    const batches = [...batchesOf([good], MTRC), ...batchesOf([good, complete(event), good], MTRC)]
     const { out, error } = drive(new MtrcEncoder({ strict: true }), batches)
     expect(join(...out)).toEqual(join(LP64, 'H', hex('01 02'), 'H', hex('01 02')))
     expect(error).toMatchObject({ code: 'ERR_TRACE_UNENCODABLE', format: 'mtrc', event: 3 })

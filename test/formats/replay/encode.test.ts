@@ -3,19 +3,19 @@ import { batchesOf, type TraceEvent } from '../../../lib/event/batch.js'
 import type { TraceHeader } from '../../../lib/event/header.js'
 import { ReplayEncoder } from '../../../lib/formats/replay/encode.js'
 import { drive, encodeEvents } from '../../support/drive.js'
+import { lossesBut } from '../../support/losses.js'
 
 const NS: TraceHeader = { format: 'hatf', timeUnit: 'ns' }
 
-/** The text of events, and what was lost in it. */
+/** The text of events, and what was lost in it, except what most of them lack. */
 function encode(events: TraceEvent[], header = NS): { text: string; losses: Record<string, number> } {
   const encoder = new ReplayEncoder()
   const text = Buffer.from(encodeEvents(encoder, events, header)).toString()
-  return { text, losses: Object.fromEntries(encoder.losses.counts) }
+  return { text, losses: lossesBut(['thread', 'api'], encoder.losses.counts) }
 }
 
 describe('encoding events of other formats', () => {
   it.each<[string, TraceEvent, string, Record<string, number>]>([
-    ['no thread', { kind: 'alloc', address: 16n, size: 5n }, '0: malloc 0x10 5\n', {}],
     ['no size', { kind: 'alloc', address: 16n }, '0: malloc 0x10 0\n', { 'no size, written as 0': 1 }],
     [
       'new',
@@ -49,7 +49,19 @@ describe('encoding events of other formats', () => {
       { index: 1, 'allocations without an address': 1 },
     ],
     ['free without address', { kind: 'free', index: 1n }, '', { index: 1, 'frees without an address': 1 }],
-    ['thread ended', { kind: 'thread-destroy', thread: 5n, time: 7n }, '5: thread_done 0x0 7\n', {}],
+    ['thread ended', { kind: 'thread-destroy', thread: 5n, endTime: 7n }, '5: thread_done 0x0 7\n', {}],
+    [
+      'thread ended at the time of its beginning',
+      { kind: 'thread-destroy', thread: 5n, time: 7n },
+      '5: thread_done 0x0 7\n',
+      { 'time of thread-destroy events, written as endTime': 1 },
+    ],
+    [
+      'thread ended, with null',
+      { kind: 'thread-destroy', thread: 5n, address: 0n },
+      '5: thread_done 0x0\n',
+      { 'address 0 of thread-destroy events, which stands for none': 1 },
+    ],
     [
       'thread ended, both times',
       { kind: 'thread-destroy', time: 7n, endTime: 8n },
@@ -64,7 +76,12 @@ describe('encoding events of other formats', () => {
       '0: malloc 0x10 5\n',
       { 'present of alloc': 1 },
     ],
-    ['present without times', { kind: 'free', address: 16n, present: 1n }, '0: free 0x10 0 0 1\n', {}],
+    [
+      'present without times',
+      { kind: 'free', address: 16n, present: 1n },
+      '0: free 0x10 0 0 1\n',
+      { 'present without times, written with times of 0': 1 },
+    ],
     [
       'one time',
       { kind: 'free', address: 16n, time: 9n },
@@ -90,7 +107,12 @@ describe('encoding events of other formats', () => {
       '0: memalign 0x10 64 5\n',
       { 'api new, written as memalign': 1 },
     ],
-    ['calloc without count', { kind: 'alloc', api: 'calloc', address: 16n, size: 5n }, '0: calloc 0x10 1 5\n', {}],
+    [
+      'calloc without count',
+      { kind: 'alloc', api: 'calloc', address: 16n, size: 5n },
+      '0: calloc 0x10 1 5\n',
+      { 'calloc without a count, written with count 1': 1 },
+    ],
     ['calloc by its field', { kind: 'alloc', count: 5n, address: 16n, size: 15n }, '0: calloc 0x10 5 3\n', {}],
     [
       'large calloc',
@@ -138,6 +160,18 @@ describe('encoding events of other formats', () => {
     ],
   ])('%s', (_, event, text, losses) => {
     expect(encode([event])).toEqual({ text, losses })
+  })
+
+  it('counts threads and functions that a line says and the event does not', () => {
+    const encoder = new ReplayEncoder()
+    const alloc: TraceEvent = { kind: 'alloc', address: 16n, size: 5n }
+    encodeEvents(encoder, [alloc, { ...alloc, thread: 1n }, { kind: 'free', address: 16n }], NS)
+    expect(Object.fromEntries(encoder.losses.counts)).toEqual({
+      'no thread, written as 0': 2,
+      'no api, written as malloc, calloc or memalign': 2,
+    })
+    const strict = drive(new ReplayEncoder({ strict: true }), batchesOf([{ ...alloc, api: 'malloc' }], NS))
+    expect(strict.error?.message).toBe('replay: event 1: no thread, written as 0')
   })
 
   it.each<[TraceEvent['outcome'], bigint | undefined, bigint | undefined, string, string | undefined]>([
@@ -191,16 +225,20 @@ describe('encoding events of other formats', () => {
     const encoder = new ReplayEncoder()
     const traces = [NS, { ...NS }].flatMap((header) => batchesOf([{ kind: 'free', address: 1n }], header))
     expect(drive(encoder, traces).out).toHaveLength(2)
-    expect([...encoder.losses.counts]).toEqual([['beginning of another trace', 1]])
+    expect(encoder.losses.counts.get('beginning of another trace')).toBe(1)
   })
 })
 
 describe('strict encoding', () => {
-  const fine: TraceEvent = { kind: 'free', address: 16n }
+  const fine: TraceEvent = { kind: 'free', thread: 0n, address: 16n }
 
   it.each<[string, TraceEvent, string]>([
     ['a field without a place', { ...fine, cpu: 1 }, 'cannot represent cpu of free events'],
-    ['a value without a place', { kind: 'existing', address: 1n, size: 1n }, 'existing blocks, written as malloc'],
+    [
+      'a value without a place',
+      { kind: 'existing', thread: 0n, address: 1n, size: 1n },
+      'existing blocks, written as malloc',
+    ],
   ])('stops at %s, behind all lines before it', (_, event, message) => {
     const encoder = new ReplayEncoder({ strict: true })
     const { out, error } = drive(

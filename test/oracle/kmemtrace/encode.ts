@@ -9,9 +9,11 @@ import {
   DEFAULT_LAYOUT,
   FORMAT,
   carriedBy,
+  filledBy,
   layoutFor,
   type KmemtraceLayout,
 } from '../../../lib/formats/kmemtrace/layout.js'
+import { Recognition } from '../../../lib/formats/kmemtrace/recognition.js'
 import { Lowering } from './lower.js'
 import { RecordWriter, SINK_BYTES } from './write.js'
 
@@ -35,6 +37,8 @@ export class KmemtraceEncoder implements Encoder {
   /** Once the first batch was fed. */
   private lowering: Lowering | undefined
   private writer: RecordWriter | undefined
+  private layout = DEFAULT_LAYOUT
+  private recognition: Recognition | undefined
   /** What is still to be written of. */
   private batch: EventBatch | undefined
   /** To be thrown when what was before it is written. */
@@ -64,13 +68,30 @@ export class KmemtraceEncoder implements Encoder {
   next(): Uint8Array | null {
     const { batch, lowering, writer, sink } = this
     if (batch !== undefined && writer?.write(batch, lowering as Lowering) === true) this.batch = undefined
-    if (sink.pos > 0) return sink.take()
+    if (sink.pos > 0) {
+      const written = sink.take()
+      this.recognise(written)
+      return written
+    }
     if (this.fault !== undefined) throw this.fault
     return null
   }
 
   end(): void {
-    // There is no trailer.
+    this.recognise(new Uint8Array(0), true)
+  }
+
+  private recognise(written: Uint8Array, ended = false): void {
+    if (this.recognition === undefined || this.recognition.check(written, ended)) return
+    const { layout, byteOrder, wordSize } = this.layout
+    const words = layout === 'ftrace' ? `, word size ${wordSize}` : ''
+    try {
+      this.losses.noteTrace(
+        `layout, which the records do not show: read them with layout ${layout}, byte order ${byteOrder}${words}`,
+      )
+    } catch (error) {
+      this.fault ??= error
+    }
   }
 
   cut(): void {
@@ -82,7 +103,9 @@ export class KmemtraceEncoder implements Encoder {
     const { cpu } = this.options
     const layout = layoutFor(header, this.options)
     if (typeof layout === 'string') throw unencodable(layout, { format: FORMAT, event: 1 })
-    this.losses.use(carriedBy(layout.layout, cpu !== undefined))
+    this.losses.use(carriedBy(layout.layout, cpu !== undefined), filledBy(layout.layout, cpu))
+    this.layout = layout
+    this.recognition = new Recognition(layout)
     this.writer = new RecordWriter(layout, cpu ?? 0, this.sink)
     return new Lowering(layout, cpu, this.losses)
   }

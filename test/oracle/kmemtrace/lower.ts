@@ -12,6 +12,7 @@ import {
   MAX_RECORD,
   NO_TYPE,
   TYPE_OF_ALLOC,
+  TYPES,
   TYPE_OF_FREE,
   allocSize,
   coreSize,
@@ -46,6 +47,9 @@ const UNUSUAL = HAS_CODE | HAS_ATTRIBUTES | HAS_OLD_ADDRESS
 const ALLOC_NOTES = APIS.map((name) => `api ${name}, written as ${DEFAULT_ALLOC}`)
 const FREE_NOTES = APIS.map((name) => `api ${name}, written as ${DEFAULT_FREE}`)
 
+const NO_ALLOC_API = `no api, written as ${DEFAULT_ALLOC}`
+const NO_FREE_API = `no api, written as ${DEFAULT_FREE}`
+
 /** What `typeOf` gives for an event that has no record. */
 const LEFT_OUT = -1
 /** The longest time in microseconds that 64 bits hold in nanoseconds. */
@@ -69,6 +73,8 @@ export class Lowering {
   fields = new Uint32Array(0)
   /** Something of every event has to be looked at. */
   private readonly careful: boolean
+  /** The record that was written last is an all-zero one: it and those that follow will be one event. */
+  wasLost = false
   private readonly timed: boolean
 
   /** @param cpu the CPU that a `relay` stream stands for */
@@ -106,6 +112,7 @@ export class Lowering {
         const type =
           (fields & HAS_API) === 0 ? NO_TYPE : ((alloc ? TYPE_OF_ALLOC : TYPE_OF_FREE)[api[i] as number] as number)
         if ((fields & (usual | UNUSUAL)) === usual && type !== NO_TYPE) {
+          this.wasLost = false
           const r = this.count++
           rows[r] = i
           ids[r] = (alloc ? ALLOC : FREE) | (type << 8)
@@ -149,12 +156,15 @@ export class Lowering {
   }
 
   private lowerLost(batch: EventBatch, i: number): void {
+    const { losses } = this
     const fields = batch.mask[i] as number
     const count = (fields & HAS_COUNT) !== 0 ? zerosOf(batch, i) : 0
-    if (count === 0) this.losses.note('lost events without a count', batch, i)
-    else if (count > MAX_ZEROS) this.losses.note(`lost events with a count above ${MAX_ZEROS}`, batch, i)
+    if (count === 0) losses.note('lost events without a count', batch, i)
+    else if (count > MAX_ZEROS) losses.note(`lost events with a count above ${MAX_ZEROS}`, batch, i)
     else {
       this.checkCpu(batch, i, fields)
+      if (this.wasLost) losses.note('lost events in a row, which are one', batch, i)
+      this.wasLost = true
       this.rows[this.count++] = -1 - i
     }
   }
@@ -172,6 +182,7 @@ export class Lowering {
     }
     this.checkCpu(batch, i, fields)
     if ((fields & HAS_ATTRIBUTES) !== 0 && !this.canAttach(batch, i, event)) fields &= ~HAS_ATTRIBUTES
+    this.wasLost = false
     const r = this.count++
     this.rows[r] = i
     this.ids[r] = event | (type << 8)
@@ -190,11 +201,15 @@ export class Lowering {
       const code = batch.code[i] as number
       if (code <= 0xffff && (code & 0xff) === event && isOwn(batch)) {
         if ((fields & HAS_API) !== 0) losses.note('api of events with a code', batch, i)
+        if (code >>> 8 < TYPES) losses.note('codes that stand for an api', batch, i)
         return code >>> 8
       }
       losses.note('codes that are not those of kmemtrace', batch, i)
     }
-    if ((fields & HAS_API) === 0) return 0
+    if ((fields & HAS_API) === 0) {
+      losses.note(event === FREE ? NO_FREE_API : NO_ALLOC_API, batch, i)
+      return 0
+    }
     const api = batch.api[i] as number
     const type = (event === FREE ? TYPE_OF_FREE : TYPE_OF_ALLOC)[api] as number
     if (type !== NO_TYPE) return type
@@ -221,6 +236,10 @@ export class Lowering {
   private canAttach(batch: EventBatch, i: number, event: number): boolean {
     const { layout, losses } = this
     const bytes = batch.strings.view(batch.attributes[i] as number)
+    if (bytes.length === 0) {
+      losses.note('empty attributes', batch, i)
+      return false
+    }
     if ((event === ALLOC ? allocSize(layout) : coreSize(layout)) + bytes.length > MAX_RECORD) {
       losses.note(`attributes that make a record longer than ${MAX_RECORD} bytes`, batch, i)
       return false

@@ -2,12 +2,12 @@ import { Sink } from '../../../lib/bytes/sink.js'
 import { HI, LO } from '../../../lib/bytes/u64.js'
 import type { EventBatch } from '../../../lib/event/batch.js'
 import { unencodable } from '../../../lib/event/error.js'
-import { Has, Kind, fieldSet } from '../../../lib/event/fields.js'
+import { Has, Kind } from '../../../lib/event/fields.js'
 import { NO_HEADER, type TraceHeader } from '../../../lib/event/header.js'
-import type { Carried } from '../../../lib/event/losses.js'
 import { Losses } from '../../../lib/kernel/losses.js'
 import type { Encoder } from '../../../lib/event/stage.js'
 import type { EncodeOptions } from '../../../lib/event/format.js'
+import { CARRIED, CARRIED_WITHOUT_SOURCES, FILLED } from '../../../lib/formats/mtrc/encode.js'
 import { BlockIndices, LEFT_OUT } from './indices.js'
 import {
   FORMAT,
@@ -31,7 +31,6 @@ const HAS_FUNCTION = Has.function
 const HAS_FILE = Has.file
 const HAS_LINE = Has.line
 const HAS_TYPE = Has.type
-const KIND_EXISTING = Kind.existing
 const KIND_RESERVE = Kind.reserve
 /** The record type of each kind with an index, by the kind's code. */
 const RECORD_OF_KIND = new Uint8Array(Object.keys(Kind).length)
@@ -46,31 +45,6 @@ const MAX_RECORD = 3 + 5 * MAX_CANONICAL_LEB
 
 /** Results are given out when they have about this many bytes. */
 const OUTPUT_BYTES = 131_072
-
-const BLOCK = fieldSet('index', 'address', 'size')
-const SOURCE = fieldSet('thread', 'function', 'file', 'line')
-const RESERVE = fieldSet('address', 'size', 'type')
-
-/**
- * What traces since 1.4.5 have a place for. A free's address and size and a realloc's old address follow from the
- * index.
- */
-export const CARRIED: Carried = {
-  alloc: BLOCK | SOURCE,
-  existing: BLOCK | SOURCE,
-  free: BLOCK | SOURCE,
-  realloc: BLOCK | SOURCE | Has.oldAddress,
-  reserve: RESERVE,
-}
-
-/** What traces before 1.4.5 have a place for. */
-export const CARRIED_WITHOUT_SOURCES: Carried = {
-  alloc: BLOCK,
-  existing: BLOCK,
-  free: BLOCK,
-  realloc: BLOCK | Has.oldAddress,
-  reserve: RESERVE,
-}
 
 /**
  * Events to mpatrol tracing output. Events that have an allocation index keep it; others get one by their address,
@@ -93,7 +67,7 @@ export class MtrcEncoder implements Encoder {
   private fault: unknown
 
   constructor(options: EncodeOptions = {}) {
-    this.losses = new Losses(FORMAT, CARRIED, options.strict)
+    this.losses = new Losses(FORMAT, CARRIED, options.strict, FILLED)
   }
 
   feed(batch: EventBatch): void {
@@ -146,7 +120,7 @@ export class MtrcEncoder implements Encoder {
     this.sink.append(writeHeader(layout))
     this.header = header
     this.sources = hasSources(layout)
-    this.losses.use(this.sources ? CARRIED : CARRIED_WITHOUT_SOURCES)
+    this.losses.use(this.sources ? CARRIED : CARRIED_WITHOUT_SOURCES, this.sources ? FILLED : [])
     this.indices.clear()
     this.functions.clear()
     this.files.clear()
@@ -159,7 +133,6 @@ export class MtrcEncoder implements Encoder {
   private writeRows(batch: EventBatch): void {
     const { sink, sources, indices, rows, functions, files } = this
     const { kind: kinds, mask, function: functionIds, file: fileIds, line } = batch
-    const index = batch.index.words
     const address = batch.address.words
     const size = batch.size.words
     const thread = batch.thread.words
@@ -168,21 +141,13 @@ export class MtrcEncoder implements Encoder {
       const kind = kinds[i] as number
       const fields = mask[i] as number
       let type = 0
-      let indexLo = 0
-      let indexHi = 0
       if (kind === KIND_RESERVE) {
         type = (fields & HAS_TYPE) !== 0 ? this.reserveType(batch, i) : H
-      } else if ((fields & HAS_INDEX) !== 0) {
-        type = RECORD_OF_KIND[kind] as number
-        indexLo = index[2 * i + LO] as number
-        indexHi = index[2 * i + HI] as number
-        indices.passOver(indexLo, indexHi)
-        if (kind === KIND_EXISTING) this.losses.note('existing blocks, written as allocs', batch, i)
       } else if (RECORD_OF_KIND[kind] !== 0) {
-        type = indices.assign(batch, i)
-        indexLo = indices.lo
-        indexHi = indices.hi
-        if (indices.reason !== undefined) this.losses.note(indices.reason, batch, i)
+        type = (fields & HAS_INDEX) !== 0 ? indices.follow(batch, i) : indices.assign(batch, i)
+        for (const reason of indices.reasons) this.losses.note(reason, batch, i)
+      } else if ((fields & HAS_INDEX) !== 0) {
+        indices.passOver(batch.index.values[i] as bigint)
       }
       if (type === LEFT_OUT) continue
 
@@ -190,7 +155,8 @@ export class MtrcEncoder implements Encoder {
       let out = sink.bytes
       let p = sink.pos
       out[p++] = type
-      if (kind !== KIND_RESERVE) p = writeLeb(out, p, indexLo, indexHi)
+      if (kind !== KIND_RESERVE)
+        p = writeLeb(out, p, Number(indices.index & 0xffff_ffffn), Number(indices.index >> 32n))
       if (type !== F) {
         if ((fields & HAS_ADDRESS) !== 0)
           p = writeLeb(out, p, address[2 * i + LO] as number, address[2 * i + HI] as number)
@@ -229,7 +195,7 @@ export class MtrcEncoder implements Encoder {
   }
 
   private writeMissing(field: string, batch: EventBatch, i: number, p: number): number {
-    this.losses.note(`missing ${field}, written as 0`, batch, i)
+    this.losses.note(`no ${field}, written as 0`, batch, i)
     this.sink.bytes[p] = 0
     return p + 1
   }

@@ -1,129 +1,144 @@
-import { U64Map } from '../../../lib/bytes/u64-map.js'
-import { HI, LO } from '../../../lib/bytes/u64.js'
 import type { EventBatch } from '../../../lib/event/batch.js'
 import { Has, Kind, Outcome } from '../../../lib/event/fields.js'
 import { RECORD } from '../../../lib/formats/mtrc/layout.js'
 
-const HAS_ADDRESS = Has.address
-const HAS_OLD_ADDRESS = Has.oldAddress
-const HAS_SIZE = Has.size
-const HAS_OUTCOME = Has.outcome
 const { alloc: A, free: F, realloc: R } = RECORD
+const LARGEST = 2n ** 64n - 1n
 
-/** What `BlockIndices.assign` gives for an event that has no record. */
+/** What `BlockIndices` gives for an event that has no record. */
 export const LEFT_OUT = 0
 
 /**
- * Gives allocation indices to events that have none, for traces from other formats: 1, 2, 3 ... as blocks are made.
- * Memory grows with the number of blocks that are live at once.
+ * The blocks of a trace: gives indices to events that have none, 1, 2, 3 ... as blocks are made, and says what a reader
+ * will not find out about a block from its index.
  */
 export class BlockIndices {
-  /** The index that `assign` chose. */
-  lo = 0
-  hi = 0
-  /** What `assign` changed, or why it left the event out; undefined when the record says all that the event says. */
-  reason: string | undefined
-  private nextLo = 1
-  private nextHi = 0
-  /** From a live block's address to its index. */
-  private readonly live = new U64Map(2)
+  /** The index that was chosen. */
+  index = 0n
+  /** What was changed, or why the event is left out; empty when the record says all that the event says. */
+  reasons: string[] = []
+  private largest = 0n
+  private assigned: { from: bigint; to: bigint } | undefined
+  /** Blocks without an index, by their address. */
+  private readonly unnumbered = new Map<bigint, { index: bigint; size: bigint }>()
+  /** Blocks that came with an index, by that. */
+  private readonly numbered = new Map<bigint, { address: bigint; size: bigint }>()
 
   /** Another trace begins. */
   clear(): void {
-    this.live.clear()
-    this.nextLo = 1
-    this.nextHi = 0
+    this.unnumbered.clear()
+    this.numbered.clear()
+    this.largest = 0n
+    this.assigned = undefined
   }
 
-  /** Keeps clear of an index that an event brought with it. */
-  passOver(lo: number, hi: number): void {
-    if (hi < this.nextHi || (hi === this.nextHi && lo < this.nextLo)) return
-    this.nextLo = (lo + 1) >>> 0
-    this.nextHi = (this.nextLo === 0 ? hi + 1 : hi) >>> 0
+  /** Avoids an index that an event brought. */
+  passOver(index: bigint): void {
+    if (index > this.largest) this.largest = index
+  }
+
+  /** Follows an event that has an index. @returns the record's type */
+  follow(batch: EventBatch, i: number): number {
+    this.reasons = []
+    const index = batch.index.values[i] as bigint
+    this.index = index
+    this.passOver(index)
+    const kind = batch.kind[i]
+    const block = this.numbered.get(index)
+    const has = (field: 'address' | 'size' | 'oldAddress') => ((batch.mask[i] as number) & Has[field]) !== 0
+    const value = (field: 'address' | 'size' | 'oldAddress') => (has(field) ? (batch[field].values[i] as bigint) : 0n)
+    const compare = (field: 'address' | 'size' | 'oldAddress', kinds: string, is: bigint | undefined) => {
+      if (!has(field) || is === value(field)) return
+      const why = is === undefined ? `of blocks that are not in the trace` : 'that is not that of their block'
+      this.reasons.push(`${field} of ${kinds} ${why}`)
+    }
+    if ((kind === Kind.alloc || kind === Kind.existing || block === undefined) && this.isAssigned(index)) {
+      this.reasons.push('indices that another block got')
+    }
+    if (kind === Kind.free) {
+      compare('address', 'frees', block?.address)
+      compare('size', 'frees', block?.size)
+      this.numbered.delete(index)
+      return F
+    }
+    if (kind === Kind.realloc) compare('oldAddress', 'reallocs', block?.address)
+    if (kind === Kind.existing) this.reasons.push('existing blocks, written as allocs')
+    this.numbered.set(index, { address: value('address'), size: value('size') })
+    return kind === Kind.realloc ? R : A
+  }
+
+  private isAssigned(index: bigint): boolean {
+    return this.assigned !== undefined && index >= this.assigned.from && index <= this.assigned.to
   }
 
   /**
-   * Finds the record for an alloc, existing, realloc or free without an index, and sets `lo`, `hi` and `reason`.
+   * Finds the record for an alloc, existing, realloc or free without an index, and sets `index` and `reasons`.
    * @returns the record's type, or `LEFT_OUT`
    */
   assign(batch: EventBatch, i: number): number {
-    this.reason = undefined
+    this.reasons = []
     const fields = batch.mask[i] as number
-    const known = (fields & HAS_ADDRESS) !== 0
-    const lo = known ? (batch.address.words[2 * i + LO] as number) : 0
-    const hi = known ? (batch.address.words[2 * i + HI] as number) : 0
+    const address = (fields & Has.address) !== 0 ? (batch.address.values[i] as bigint) : 0n
+    const size = (fields & Has.size) !== 0 ? (batch.size.values[i] as bigint) : undefined
     switch (batch.kind[i]) {
       case Kind.free:
-        return this.free(lo, hi)
+        return this.free(address, size)
       case Kind.realloc:
-        return this.realloc(batch, i, lo, hi)
+        return this.realloc(batch, i, address, size ?? 0n)
       case Kind.existing:
-        return this.alloc(lo, hi, 'existing blocks, written as allocs')
+        return this.alloc(address, size, 'existing blocks, written as allocs')
       default:
-        return this.alloc(lo, hi)
+        return this.alloc(address, size)
     }
   }
 
-  private alloc(lo: number, hi: number, reason?: string): number {
-    if ((lo | hi) === 0) return this.leaveOut('allocs without an address')
-    this.reason = reason
-    this.lo = this.nextLo
-    this.hi = this.nextHi
-    this.passOver(this.lo, this.hi)
-    this.put(lo, hi)
+  private alloc(address: bigint, size = 0n, reason?: string): number {
+    if (address === 0n) return this.leaveOut('allocs without an address')
+    if (this.largest === LARGEST) return this.leaveOut('allocs for which there is no index left')
+    if (reason !== undefined) this.reasons.push(reason)
+    this.index = ++this.largest
+    this.assigned = { from: this.assigned?.from ?? this.index, to: this.index }
+    this.unnumbered.set(address, { index: this.index, size })
     return A
   }
 
-  private free(lo: number, hi: number, reason?: string): number {
-    if ((lo | hi) === 0) return this.leaveOut('frees of null')
-    if (!this.take(lo, hi)) return this.leaveOut('frees of unknown blocks')
-    this.reason = reason
+  private free(address: bigint, size?: bigint, reason?: string): number {
+    if (address === 0n) return this.leaveOut('frees of null')
+    const block = this.unnumbered.get(address)
+    if (block === undefined) return this.leaveOut('frees of unknown blocks')
+    this.unnumbered.delete(address)
+    this.index = block.index
+    if (reason !== undefined) this.reasons.push(reason)
+    if (size !== undefined && size !== block.size) this.reasons.push('size of frees that is not that of their block')
     return F
   }
 
-  private realloc(batch: EventBatch, i: number, lo: number, hi: number): number {
+  private realloc(batch: EventBatch, i: number, address: bigint, size: bigint): number {
     const fields = batch.mask[i] as number
-    const outcome = (fields & HAS_OUTCOME) !== 0 ? batch.outcome[i] : undefined
-    const from = (fields & HAS_OLD_ADDRESS) !== 0 && outcome !== Outcome.allocated
-    const oldLo = from ? (batch.oldAddress.words[2 * i + LO] as number) : 0
-    const oldHi = from ? (batch.oldAddress.words[2 * i + HI] as number) : 0
-    const gone = (lo | hi) === 0 || outcome === Outcome.freed
-    if ((oldLo | oldHi) === 0) {
+    const outcome = (fields & Has.outcome) !== 0 ? batch.outcome[i] : undefined
+    const from = (fields & Has.oldAddress) !== 0 && outcome !== Outcome.allocated
+    const old = from ? (batch.oldAddress.values[i] as bigint) : 0n
+    const gone = address === 0n || outcome === Outcome.freed
+    if (old === 0n) {
       return gone
         ? this.leaveOut('reallocs of null to null')
-        : this.alloc(lo, hi, 'reallocs of null, written as allocs')
+        : this.alloc(address, size, 'reallocs of null, written as allocs')
     }
     if (gone) {
-      const { words } = batch.size
-      const something = (fields & HAS_SIZE) !== 0 && (words[2 * i] !== 0 || words[2 * i + 1] !== 0)
       // A null result for a size other than 0 means that there was no memory: the old block lives on.
-      if (something && outcome !== Outcome.freed) return this.leaveOut('failed reallocs')
-      return this.free(oldLo, oldHi, 'reallocs to nothing, written as frees')
+      if (size !== 0n && outcome !== Outcome.freed) return this.leaveOut('failed reallocs')
+      return this.free(old, undefined, 'reallocs to nothing, written as frees')
     }
-    if (!this.take(oldLo, oldHi)) return this.alloc(lo, hi, 'reallocs of unknown blocks, written as allocs')
-    this.put(lo, hi)
+    const block = this.unnumbered.get(old)
+    if (block === undefined) return this.alloc(address, size, 'reallocs of unknown blocks, written as allocs')
+    this.unnumbered.delete(old)
+    this.index = block.index
+    this.unnumbered.set(address, { index: block.index, size })
     return R
   }
 
   private leaveOut(reason: string): number {
-    this.reason = reason
+    this.reasons.push(reason)
     return LEFT_OUT
-  }
-
-  /** The block at this address has the index `lo`, `hi`. */
-  private put(addressLo: number, addressHi: number): void {
-    const slot = this.live.add(addressLo, addressHi)
-    this.live.values[2 * slot] = this.lo
-    this.live.values[2 * slot + 1] = this.hi
-  }
-
-  /** Forgets the block at this address and sets `lo` and `hi` to its index. @returns false when there is none */
-  private take(addressLo: number, addressHi: number): boolean {
-    const slot = this.live.find(addressLo, addressHi)
-    if (slot < 0) return false
-    this.lo = this.live.values[2 * slot] as number
-    this.hi = this.live.values[2 * slot + 1] as number
-    this.live.remove(slot)
-    return true
   }
 }

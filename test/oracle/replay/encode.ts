@@ -6,7 +6,7 @@ import type { TraceHeader } from '../../../lib/event/header.js'
 import { Losses } from '../../../lib/kernel/losses.js'
 import type { EncodeOptions } from '../../../lib/event/format.js'
 import { LineEncoder } from '../../../lib/formats/line-encoder.js'
-import { CARRIED, FORM_FIELDS, NAME } from '../../../lib/formats/replay/layout.js'
+import { CARRIED, FILLED, FORM_FIELDS, NAME } from '../../../lib/formats/replay/layout.js'
 
 const ALLOC = Kind.alloc
 const EXISTING = Kind.existing
@@ -58,7 +58,7 @@ export class ReplayEncoder extends LineEncoder {
   /** @param options `strict` makes the first loss an error */
   constructor(options: EncodeOptions = {}) {
     super()
-    this.losses = new Losses(NAME, CARRIED, options.strict)
+    this.losses = new Losses(NAME, CARRIED, options.strict, FILLED)
   }
 
   protected override write(batch: EventBatch): void {
@@ -114,8 +114,14 @@ export class ReplayEncoder extends LineEncoder {
         p = this.writeSize(out, p, size, batch, i)
       } else if (what === THREAD_DESTROY) {
         p = put(out, p, THREAD_DONE)
-        if ((fields & HAS_ADDRESS) !== 0) p = writeHex(out, p, address[at + LO] as number, address[at + HI] as number)
-        else out[p++] = ZERO
+        if ((fields & HAS_ADDRESS) !== 0) {
+          if ((address[at + LO] as number) === 0 && (address[at + HI] as number) === 0) {
+            losses.note('address 0 of thread-destroy events, which stands for none', batch, i)
+          }
+          p = writeHex(out, p, address[at + LO] as number, address[at + HI] as number)
+        } else {
+          out[p++] = ZERO
+        }
       } else {
         continue
       }
@@ -126,6 +132,7 @@ export class ReplayEncoder extends LineEncoder {
       }
       if ((fields & HAS_PRESENT) !== 0 && (what === FREE || what === REALLOC)) {
         if ((fields & HAS_TIMES) === 0) {
+          losses.note('present without times, written with times of 0', batch, i)
           out[p++] = SPACE
           out[p++] = ZERO
           out[p++] = SPACE
@@ -194,7 +201,10 @@ export class ReplayEncoder extends LineEncoder {
     const count = (fields & HAS_COUNT) !== 0 ? (batch.elements.values[i] as bigint) : undefined
     const size = (fields & HAS_SIZE) !== 0 ? (batch.size.values[i] as bigint) : undefined
     const each = (fields & HAS_ELEMENT_SIZE) !== 0 ? (batch.elementSize.values[i] as bigint) : undefined
-    if (count === undefined && each === undefined && size !== undefined) return [1n, size]
+    if (count === undefined && each === undefined && size !== undefined) {
+      this.losses.note('calloc without a count, written with count 1', batch, i)
+      return [1n, size]
+    }
     if (count !== undefined && each !== undefined) {
       if (size !== undefined && BigInt.asUintN(64, count * each) !== size) {
         this.losses.note('size that is not count * elementSize', batch, i)
@@ -280,6 +290,7 @@ export class ReplayEncoder extends LineEncoder {
     const fields = batch.mask[i] as number
     if ((fields & HAS_TIMES) === HAS_TIMES)
       this.losses.note('time of thread-destroy events that have endTime too', batch, i)
+    else if ((fields & HAS_TIME) !== 0) this.losses.note('time of thread-destroy events, written as endTime', batch, i)
     return this.writeTime(
       out,
       p,

@@ -1,0 +1,49 @@
+import { locateRecords, WINDOW, ZERO_GROUP } from './detect.js'
+import { coreSize, isZero, LAYOUTS, type KmemtraceLayout } from './layout.js'
+
+/**
+ * Finds out whether a reader will take the records that are written for what they are: there is no header, so it can
+ * only guess their layout from the first of them.
+ */
+export class Recognition {
+  /** What a reader looks at of what was written so far, without leading zeros that say nothing. */
+  private readonly head = new Uint8Array(WINDOW + ZERO_GROUP)
+  private length = 0
+  private isEmpty = true
+  private isDecided = false
+
+  /** @param layout one of `LAYOUTS` */
+  constructor(private readonly layout: KmemtraceLayout) {}
+
+  /**
+   * Looks at the bytes that were written next.
+   * @param ended nothing follows them
+   * @returns false, once, when they show that a reader will take the records for others
+   */
+  check(bytes: Uint8Array, ended = false): boolean {
+    const { head } = this
+    this.isEmpty &&= bytes.length === 0
+    for (let at = 0; !this.isDecided;) {
+      const part = bytes.subarray(at, at + head.length - this.length)
+      head.set(part, this.length)
+      this.length += part.length
+      at += part.length
+      const isLast = ended && at === bytes.length
+      const { found, pos } = locateRecords(LAYOUTS, head, 0, this.length, isLast)
+      head.copyWithin(0, pos, this.length)
+      this.length -= pos
+      if (found !== 'short') {
+        this.isDecided = true
+        return this.isEmpty || (found !== 'bad' && this.isRead(found))
+      }
+      if (at === bytes.length) break
+    }
+    return true
+  }
+
+  /** Whether records read as those of a layout are what was written: of zeros alone only their size matters. */
+  private isRead(found: KmemtraceLayout): boolean {
+    if (found === this.layout) return true
+    return coreSize(found) === coreSize(this.layout) && isZero(this.head, 0, this.length)
+  }
+}
