@@ -40,7 +40,7 @@ export const MISMATCHES: usize = memory.data(512)
 export const LIFE_EVENTS: usize = memory.data(HISTOGRAM)
 export const LIFE_BYTES: usize = memory.data(HISTOGRAM)
 export const LIFE_TIME: usize = memory.data(HISTOGRAM)
-/** Frees that tell what was resident, what was, and the sizes. */
+/** The number of frees that say how much of their block was resident; that sum; and the sum of the blocks' sizes. */
 export const RESIDENT: usize = memory.data(40)
 /** Blocks freed on another CPU. */
 export const CROSS_CPU: usize = memory.data(8)
@@ -76,7 +76,7 @@ function familyOf(row: usize, mask: u32): u32 {
   return (mask & HAS_API) != 0 ? <u32>load<u8>(FAMILIES + <usize>load<u8>(API + row)) : 0
 }
 
-/** What the row of a block's end tells of it, also where it goes on. */
+/** Counts what the event that ends or resizes a block says about it. */
 // @ts-ignore: decorator
 @inline
 export function partsWith(block: usize, row: usize, mask: u32): void {
@@ -101,7 +101,7 @@ export function dies(block: usize, site: usize, row: usize, mask: u32, event: u6
   record(LIFE_EVENTS, event - born)
   const low = load<u64>(ALLOCATED)
   const clock = load<u64>(block, B_CLOCK)
-  // The clock of a block has 80 bits; beyond them, lives are as long as can be told.
+  // The clock of a block has 80 bits; beyond them, the lifetime is capped.
   const high = <i64>(load<u64>(ALLOCATED, 8) - <u64>(flags >> CLOCK_SHIFT) - <u64>(low < clock))
   if (high == 0) record(LIFE_BYTES, low - clock)
   else recordWide(LIFE_BYTES, low - clock, <u64>max<i64>(0, high))

@@ -1,6 +1,6 @@
 /**
- * Tables of what sites and threads own, by row; lib/transforms/statistics numbers the rows. All are 64-bit integers,
- * but for the two at `T_RECENT`. A block belongs to the site and the thread that allocated or resized it last.
+ * Tables of what sites and threads own, by row; lib/transforms/statistics numbers the rows. All fields are 64-bit
+ * integers, except the two at `T_RECENT`. A block belongs to the site and the thread that allocated or resized it last.
  */
 import { larger, logOf } from './grow'
 import { maxima } from './peak'

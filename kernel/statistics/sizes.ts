@@ -35,7 +35,7 @@ let slots: usize = 0
 let slotsLog: u32 = 0
 let seed: u64 = 0
 
-/** Sets what nobody who makes a trace can know, so that sizes cannot be chosen to collide. */
+/** Sets a random seed, so that the author of a trace cannot choose sizes that collide. */
 export function seedSizes(low: u32, high: u32): void {
   seed = ((<u64>high) << 32) | (<u64>low)
 }

@@ -34,7 +34,7 @@ export function noteFree(process: u32): void {
 }
 
 /**
- * Whether the block that the event in hand ends is temporary as heaptrack has it.
+ * Whether the block that the event in hand ends is temporary by heaptrack's definition.
  * @param owner the row of the thread that allocated it: a number alone may be that of an earlier block
  */
 // @ts-ignore: decorator
@@ -43,7 +43,7 @@ export function isHeaptracks(process: u32, number: u32, owner: u32): bool {
   return load<u64>(LASTS + ((<usize>process) << 3)) == blockOf(number, owner)
 }
 
-/** The same as memray has it. @param owner the row of the thread that allocated it */
+/** The same by memray's definition. @param owner the row of the thread that allocated it */
 // @ts-ignore: decorator
 @inline
 export function isMemrays(threadRow: u32, number: u32, owner: u32): bool {

@@ -69,7 +69,7 @@ export function frees(size: u64): void {
   loses(size)
 }
 
-/** A block of this size is no more, though nobody freed it: another one began there. */
+/** A block of this size ended without a free: another one began at its address. */
 export function overlaps(size: u64): void {
   count(OVERLAPS)
   addTo(OVERLAP_BYTES, size)

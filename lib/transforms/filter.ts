@@ -79,9 +79,10 @@ const OPTIONS: OptionNames<FilterOptions> = {
 const KEEPS_BLOCKS: ReadonlySet<keyof FilterOptions> = new Set(['process', 'leaked', 'invert', 'lifetimes'])
 
 /**
- * Keeps some of the events. A filter that may tear the events of a block apart says so in the header (`filtered`). Its
- * warnings name the fields that it asks for and no event has. Batches of which all events are kept are passed on as they are, those of which none are
- * kept disappear; but a batch that brings a new header is always passed on, if need be without events.
+ * Keeps some of the events. A filter that may separate the events of a block says so in the header (`filtered`). Its
+ * warnings name the fields that it asks for and no event has. Batches of which all events are kept are passed on as
+ * they are, and those of which none are kept are dropped; but a batch that brings a new header is always passed on, if
+ * need be without events.
  */
 export class Filter implements BatchTransform {
   readonly consumes = true

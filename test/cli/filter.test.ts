@@ -37,7 +37,7 @@ describe('hf-filter', () => {
     )
   })
 
-  test('gives the same from a pipe, and leaves nothing behind', async () => {
+  test('gives the same from a pipe, and leaves no temporary file', async () => {
     const folder = scratch()
     const direct = await shell(`hf-filter --live-at 5000 --lifetimes ${REPLAY}`)
     const piped = await shell(`zcat ${REPLAY} | TMPDIR=${folder} hf-filter --live-at 5000 --lifetimes`)

@@ -37,7 +37,7 @@ function statisticsOf(events: readonly TraceEvent[]) {
 }
 
 describe('hf-stats', () => {
-  test('tells people what is in a trace', async () => {
+  test('reports what is in a trace', async () => {
     const { code, stdout, stderr } = await shell('hf-stats --top 3', TRACE)
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     const text = stdout.toString()
@@ -128,7 +128,7 @@ describe('hf-stats', () => {
     expect(await rows('--section sites --top 2')).toHaveLength(2)
   })
 
-  test('tells programs, in JSON', async () => {
+  test('writes JSON for programs', async () => {
     const { code, stdout } = await shell('mtrc-decode | heapflow stats --json', TRACE)
     expect(code).toBe(0)
     const result = JSON.parse(stdout.toString()) as Record<string, unknown> & { sites: object[]; kinds: object }
@@ -155,7 +155,7 @@ describe('hf-stats', () => {
     expect((await shell('hf-stats --table', TRACE)).stdout.toString().split('\n')).toHaveLength(2 + 6000 + 1 + 14)
   })
 
-  test('of a trace that is cut, tells what was read, and then the fault', async () => {
+  test('reports what was read of a truncated trace, and then the fault', async () => {
     const cut = TRACE.subarray(0, 20_000)
     for (const form of ['', '--json', '--mpatrol', '--table']) {
       const { code, stdout, stderr } = await shell(`hf-stats ${form}`, cut)
@@ -241,13 +241,13 @@ describe('hf-stats', () => {
 })
 
 describe('the report', () => {
-  test('leaves out what a trace does not tell', () => {
+  test('leaves out what a trace does not have', () => {
     const text = reportText(statisticsOf([{ kind: 'comment', text: 'x' }]), { top: 10 })
     expect(text).toMatch(/^ {2}peak memory +none$/m)
     expect(text).not.toMatch(/sites|Reallocs|Anomalies|threads|live bytes|undefined|NaN/)
   })
 
-  test('has every section of a trace that tells much', () => {
+  test('has every section of a trace that has every field', () => {
     const common = { thread: 1n, process: 5n, callSite: 0xffff_ffff_8100_0000n }
     const text = reportText(
       statisticsOf([

@@ -76,7 +76,7 @@ describe('filterFile', () => {
     expect(openIn(folder)).toEqual([])
   })
 
-  test('closes everything when it is given up, in whatever state', async () => {
+  test('closes everything when it is destroyed, in whatever state', async () => {
     const folder = scratch()
     const path = file()
     for (let i = 0; i < 20; i++) {
@@ -117,7 +117,7 @@ describe('filterFile', () => {
     await expect(read(file(), { liveAt: { event: 10 ** 9 } })).rejects.toThrow(/there is no event 1000000000/)
   })
 
-  test('tells how many events it has read, and how many bytes', async () => {
+  test('reports how many events and bytes it has read', async () => {
     const path = file()
     const stream = filterFile(path, { leaked: true })
     let events = 0

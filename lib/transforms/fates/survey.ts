@@ -186,7 +186,7 @@ export class FateSurvey {
     }
   }
 
-  /** A block is no more. */
+  /** A block ended. */
   private lose(block: number): void {
     const { words } = this.liveSet
     const at = block * WIDTH
@@ -195,7 +195,7 @@ export class FateSurvey {
     setNumber(words, at + BIRTH, 0)
   }
 
-  /** Keeps a block that has ended in mind, if it was live at the peak. */
+  /** Remembers a block that ended if it was live at the peak. */
   private depart(birth: number): void {
     if (birth > this.peak || this.liveAt !== 'peak') return
     if (this.departures === this.departed.length) {

@@ -92,7 +92,7 @@ export interface Site {
 export interface SiteStatistics extends Site, Shares {
   /** The most bytes from here that were live at a time; not necessarily at the peak of the whole trace. */
   ownPeakBytes: bigint
-  /** Where allocations tell the bytes that they really took. */
+  /** Present if allocations say how many bytes they really took. */
   overhead?: Overhead
   /** Blocks freed on another CPU than the one that allocated them. */
   crossCpuFrees?: number
@@ -100,7 +100,7 @@ export interface SiteStatistics extends Site, Shares {
 
 /** What allocations really took. */
 export interface Overhead {
-  /** Allocations that tell. */
+  /** Allocations that say so. */
   hits: number
   /** Bytes they asked for. */
   requested: bigint
@@ -181,7 +181,7 @@ export interface ReallocCounts {
   /** The block stayed where it was. */
   inPlace: number
   moved: number
-  /** The block was resized, but the events do not tell both addresses. */
+  /** The block was resized, but the events do not give both addresses. */
   resized: number
   /** Of the null pointer: an allocation. */
   allocated: number
@@ -220,7 +220,7 @@ export interface TimeStatistics {
   rates?: { events: number; allocations: number; bytes: number }
 }
 
-/** All that one pass over a trace tells. */
+/** Everything that one pass over a trace finds. */
 export interface Statistics {
   /** The input was read to its end. */
   complete: boolean
@@ -276,10 +276,10 @@ export interface Statistics {
   processes: ValueCount[]
   cpus: ValueCount[]
   overhead?: Overhead
-  /** Where events tell their CPU: blocks freed on another one than that which allocated them. */
+  /** Present if events have a CPU: blocks freed on another CPU than the one that allocated them. */
   crossCpuFrees?: number
   mismatches: Mismatch[]
-  /** Where frees tell how much of the block was resident. */
+  /** Present if frees say how much of the block was resident. */
   resident?: { blocks: number; present: bigint; size: bigint }
   mpatrol: MpatrolStatistics
   /** The tables that were full, so that what came later was counted as others. */

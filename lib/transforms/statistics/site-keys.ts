@@ -212,7 +212,7 @@ export class SiteKeys {
 }
 
 /**
- * A hash of n words that all of them have a part in: deep stacks often differ only in the middle. Nobody can choose
+ * A hash of n words that all of them have a part in: deep stacks often differ only in the middle. No trace can choose
  * words that collide.
  */
 function hashWords(words: Uint32Array, n: number): number {

@@ -30,8 +30,8 @@ export class SiteTable {
     return this.keys.overflowed
   }
 
-  /** Tells the kernel the sites of events `from` to `to` of a batch, as far as they began blocks. */
-  tell(batch: EventBatch, from: number, to: number, effects: Uint8Array): void {
+  /** Gives the kernel the sites of events `from` to `to` of a batch, as far as they began blocks. */
+  assign(batch: EventBatch, from: number, to: number, effects: Uint8Array): void {
     const {
       keys,
       kernel: { run },
@@ -72,7 +72,7 @@ export class SiteTable {
     )
   }
 
-  /** What all allocations took together; undefined if none tells. */
+  /** What all allocations took together; undefined if none says. */
   totalOverhead(): Overhead | undefined {
     let total: Overhead | undefined
     for (let row = NONE; row < this.size; row++) {

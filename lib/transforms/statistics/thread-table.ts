@@ -44,7 +44,7 @@ export class ThreadTable {
   }
 
   /** Gives the kernel the threads and processes of events `from` to `to` of a batch. */
-  tell(batch: EventBatch, from: number, to: number): void {
+  assign(batch: EventBatch, from: number, to: number): void {
     const { run } = this.kernel
     const { buffer } = run.memory
     const rows = new Int32Array(buffer, run.THREADS.value, to - from)

@@ -53,7 +53,7 @@ export class Totals {
     this.vanish(lo, hi)
   }
 
-  /** A block of this size is no more, though nobody freed it. */
+  /** A block of this size ended without a free. */
   vanish(lo: number, hi: number): void {
     this.live--
     this.liveBytes.subtract(lo, hi)

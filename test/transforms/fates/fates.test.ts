@@ -114,7 +114,7 @@ function temporaries(events: readonly TraceEvent[]): number[] {
   return found
 }
 
-/** A header is told by its identity, and a trace without events has no batch to bring it. */
+/** Headers are compared by identity, and a trace without events has no batch to bring it. */
 const someTraces = anyTraces.map((traces) =>
   traces.filter(({ events }) => events.length > 0).map(({ header, events }) => ({ header: { ...header }, events })),
 )

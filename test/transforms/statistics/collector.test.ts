@@ -47,7 +47,7 @@ describe('StatisticsCollector', () => {
   it('counts as plain arithmetic over plain events does', () => {
     fc.assert(
       fc.property(anyTraces, fc.integer({ min: 1, max: 50 }), (traces, batchSize) => {
-        // A header is told by its identity, and a trace without events has no batch to bring it.
+        // Headers are compared by identity, and a trace without events has no batch to bring it.
         const some = traces
           .filter(({ events }) => events.length > 0)
           .map(({ header, events }) => ({ header: { ...header }, events }))
@@ -99,7 +99,7 @@ describe('StatisticsCollector', () => {
     })
   })
 
-  test('temporary, as heaptrack has it: the next call of the process frees the block', () => {
+  test('temporary by heaptrack: the next call of the process frees the block', () => {
     const of = (...events: TraceEvent[]) => statistics(...events).temporary.heaptrack
     const one = { blocks: 1, bytes: 8n }
     const none = { blocks: 0, bytes: 0n }
@@ -124,7 +124,7 @@ describe('StatisticsCollector', () => {
     expect(of(alloc(1n, 8n), alloc(3n, 1n), realloc, free(2n))).toEqual({ blocks: 1, bytes: 9n })
   })
 
-  test('temporary, as memray has it: freed by its thread, which allocated at most one block in between', () => {
+  test('temporary by memray: freed by its thread, which allocated at most one block in between', () => {
     const of = (...events: TraceEvent[]) => statistics(...events).temporary.memray
     const t = (thread: bigint) => ({ thread })
     const one = { blocks: 1, bytes: 8n }
@@ -137,7 +137,7 @@ describe('StatisticsCollector', () => {
     expect(of(alloc(1n, 8n, t(1n)), free(1n, t(2n)))).toEqual(none)
     // The block of another thread that got the number of one freed elsewhere.
     expect(of(alloc(1n, 5n, t(1n)), free(1n, t(2n)), alloc(1n, 8n, t(2n)), free(1n, t(1n)))).toEqual(none)
-    // A buffer that grows, as a container has it.
+    // A buffer that grows by copying, as in a container.
     expect(of(alloc(1n, 8n), alloc(2n, 16n), free(1n), alloc(3n, 32n), free(2n))).toEqual({ blocks: 2, bytes: 24n })
   })
 
