@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream'
-import { gzipSync } from 'node:zlib'
+import { gunzipSync, gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
 import { TraceError } from '../../lib/event/error.js'
 import { decompress, defaultInflater, gzip, replay, type Inflater } from '../../lib/entry/index.js'
@@ -9,6 +9,8 @@ const LINES = Buffer.from(
     '',
   ),
 )
+
+const MEMBERS = [gzipSync(''), gzipSync('1: free 0x10\n')]
 
 interface Result {
   bytes: Buffer
@@ -57,6 +59,58 @@ describe.each(INFLATERS)('%s', (inflater) => {
     const member = gzipSync('1: free 0x10\n')
     const { bytes } = await inflate(Buffer.concat(Array.from({ length: 1000 }, () => member)), inflater)
     expect(bytes.length).toBe(13_000)
+  })
+
+  test('bytes between or behind members that are no gzip, whatever comes after them', async () => {
+    // The members are equal, so that the trailer of the first stands at the end, too.
+    const short = gzipSync('1: free 0x10\n')
+    const long = gzipSync(LINES.subarray(0, 4000))
+    for (const member of [short, long]) {
+      const damaged = Buffer.from(member)
+      damaged[0] = 0x1e
+      const garbage = Buffer.from('GARBAGE GARBAGE')
+      for (const rest of [damaged, Buffer.concat([garbage, member.subarray(-8)]), Buffer.concat([garbage, member])]) {
+        for (const size of [1, 7, 50, 4096, 1 << 20]) {
+          const { bytes, error } = await inflate(Buffer.concat([member, rest]), inflater, size)
+          expect(error).toMatchObject({ code: 'ERR_TRACE_MALFORMED', offset: member.length })
+          expect(error?.message).toContain('the bytes after the last gzip member are not gzip')
+          expect(bytes.equals(gunzipSync(member))).toBe(true)
+        }
+      }
+    }
+  })
+
+  test('members of all sizes, cut into chunks of any size, give the same', async () => {
+    const cuts = [0, 1, 1, 100, 4096, 90_000, 90_001, 200_000]
+    const members = cuts.slice(1).map((cut, i) => gzipSync(LINES.subarray(cuts[i], cut), { level: i % 10 }))
+    const whole = Buffer.concat([...members, Buffer.alloc(3), ...members])
+    for (const size of [11, 997, 20_000, whole.length]) {
+      const { bytes, error } = await inflate(whole, inflater, size)
+      expect(error).toBeUndefined()
+      expect(bytes.equals(Buffer.concat([LINES.subarray(0, 200_000), LINES.subarray(0, 200_000)]))).toBe(true)
+    }
+  })
+
+  test('a damaged small member among others: what came before it, then the error of its place', async () => {
+    const member = gzipSync('1: free 0x10\n')
+    for (const at of [12, member.length - 6, member.length - 2]) {
+      const bad = Buffer.from(member)
+      bad[at] = (bad[at] as number) ^ 0x10
+      const { bytes, error } = await inflate(Buffer.concat([member, member, bad, member]), inflater, 1 << 20)
+      expect(error).toMatchObject({ code: 'ERR_TRACE_MALFORMED', format: 'gzip' })
+      expect(error?.offset).toBeGreaterThanOrEqual(2 * member.length)
+      expect(bytes.toString().startsWith('1: free 0x10\n1: free 0x10\n')).toBe(true)
+    }
+  })
+
+  test('a hundred thousand members take no longer than some seconds', async () => {
+    const members = Buffer.concat(Array.from({ length: 100_000 }, (_, i) => MEMBERS[i % 2] as Buffer))
+    const begin = performance.now()
+    const { bytes, error } = await inflate(members, inflater, 65_536)
+    expect(error).toBeUndefined()
+    expect(bytes.length).toBe(50_000 * 13)
+    // A turn of the event loop for each would take ten.
+    expect(performance.now() - begin).toBeLessThan(8000)
   })
 
   test('a header with name, comment, extra field and checksum', async () => {
@@ -127,6 +181,15 @@ describe.each(INFLATERS)('%s', (inflater) => {
     expect(length).toBe(200_000_000)
     expect(largest).toBeLessThan(120_000_000)
   })
+})
+
+test('many small streams take no memory that stays', async () => {
+  const member = gzipSync('1: free 0x10\n')
+  for (let i = 0; i < 200; i++) await inflate(member, 'zlib-sync')
+  const before = process.memoryUsage().rss
+  for (let i = 0; i < 2000; i++) await inflate(member, 'zlib-sync')
+  // An inflater of zlib-sync for each would be 100 kB and more, which the garbage collector does not know of.
+  expect(process.memoryUsage().rss - before).toBeLessThan(60_000_000)
 })
 
 test('bytes that are not compressed pass unchanged, however few', async () => {

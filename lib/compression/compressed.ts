@@ -1,0 +1,55 @@
+import { malformed, truncated, type TraceError } from '../event/error.js'
+
+/** The compressed bytes, pulled as they are needed, with their offset. */
+export class Compressed {
+  /** Bytes that were read and not yet used. */
+  rest: Uint8Array = new Uint8Array(0)
+  /** The offset of `rest[0]`. */
+  offset = 0
+  private readonly chunks: AsyncIterator<Uint8Array>
+
+  constructor(source: AsyncIterable<Uint8Array>) {
+    this.chunks = source[Symbol.asyncIterator]()
+  }
+
+  /** Makes `rest` non-empty; false at the end of the input. */
+  async more(): Promise<boolean> {
+    while (this.rest.length === 0) {
+      const chunk = await this.chunks.next()
+      if (chunk.done === true) return false
+      this.rest = chunk.value
+    }
+    return true
+  }
+
+  /** Nothing more is wanted of the source. */
+  async close(): Promise<void> {
+    await this.chunks.return?.()
+  }
+
+  use(n: number): void {
+    this.rest = this.rest.subarray(n)
+    this.offset += n
+  }
+
+  /** The next `n` bytes, used up. */
+  async take(n: number): Promise<Uint8Array> {
+    const taken = new Uint8Array(n)
+    for (let have = 0; have < n;) {
+      if (!(await this.more())) throw this.cut()
+      const part = this.rest.subarray(0, n - have)
+      taken.set(part, have)
+      have += part.length
+      this.use(part.length)
+    }
+    return taken
+  }
+
+  cut(): TraceError {
+    return truncated('the gzip stream ends inside a member', { format: 'gzip', offset: this.offset })
+  }
+
+  corrupt(reason: string, offset = this.offset): TraceError {
+    return malformed(reason, { format: 'gzip', offset })
+  }
+}
