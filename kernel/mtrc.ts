@@ -35,6 +35,7 @@ import {
   KIND_RESERVE,
   OUTCOME_ALLOCATED,
   OUTCOME_FREED,
+  OUTCOME_NONE,
 } from './shared/event'
 import { gather, lebEnds, lebLength, lebValue, OF_1, OF_3, OF_7, writeLeb } from './shared/leb128'
 import {
@@ -864,6 +865,20 @@ function isInternal(name: u32): bool {
   return name != UNFIT && nameLength(name) == 8 && load<u64>(nameStart(name)) == load<u64>(INTERNAL)
 }
 
+/** Per event, what separates its address space from others, as `AddressSpaces.fill` gives it; used if `hasSpaces`. */
+export const SPACES: usize = memory.data(16576)
+let hasSpaces: bool = false
+/** Of what `spaceOf` gives: the bits that belong in a key, and that which a function of a kernel has. */
+const BY_KERNEL: u64 = 1 << 32
+const SPACE: u64 = ~BY_KERNEL
+/** Separates the pages of a kernel from its objects, as in lib/blocks/address-spaces.ts. */
+const PAGE_BIT: u64 = 1 << 63
+
+/** Whether the events of the batch are in several address spaces. */
+export function setSpaces(are: bool): void {
+  hasSpaces = are
+}
+
 /** The index that `assign` chose. */
 let assigned: u64 = 0
 
@@ -874,35 +889,42 @@ let assigned: u64 = 0
  */
 function assign(i: u32, kind: u8, set: u32): u8 {
   const wide = (<usize>i) << 3
-  const address: u64 = (set & HAS_ADDRESS) != 0 ? load<u64>(wide, ADDRESS) : 0
+  const space: u64 = hasSpaces ? spaceOf(i) : 0
+  let address: u64 = (set & HAS_ADDRESS) != 0 ? load<u64>(wide, ADDRESS) : 0
   const sized = (set & HAS_SIZE) != 0
   const size: u64 = sized ? load<u64>(wide, SIZE) : 0
-  if (kind == KIND_FREE) return assignFree(address, sized, size, 0)
-  if (kind == KIND_ALLOC) return assignNew(address, size, 0)
-  if (kind == KIND_EXISTING) return assignNew(address, size, EXISTING_AS_ALLOC)
+  if (kind == KIND_FREE) return assignFree(address, space, sized, size, 0)
+  if (kind == KIND_ALLOC) return assignNew(address, space, size, 0)
+  if (kind == KIND_EXISTING) return assignNew(address, space, size, EXISTING_AS_ALLOC)
   const told = (set & HAS_OUTCOME) != 0
   const outcome = load<u8>(i, OUTCOME)
-  const old: u64 =
+  let old: u64 =
     (set & HAS_OLD_ADDRESS) != 0 && !(told && outcome == OUTCOME_ALLOCATED) ? load<u64>(wide, OLD_ADDRESS) : 0
+  const stayed = told && outcome == OUTCOME_NONE
+  if (stayed) {
+    // One address is enough to say where the block stayed.
+    if ((set & HAS_OLD_ADDRESS) == 0) old = address
+    else if ((set & HAS_ADDRESS) == 0) address = old
+  }
   const freed = told && outcome == OUTCOME_FREED
   if (old == 0) {
-    if (address != 0 && !freed) return assignNew(address, size, REALLOC_OF_NULL)
+    if (address != 0 && !freed) return assignNew(address, space, size, REALLOC_OF_NULL)
     notes = NULL_TO_NULL
     return 0
   }
   if (address == 0 || freed) {
     // A null result for a size other than 0 means that there was no memory: the old block lives on.
-    if (!freed && size != 0) {
+    if (!freed && (size != 0 || stayed)) {
       notes = REALLOC_FAILED
       return 0
     }
-    return assignFree(old, false, 0, REALLOC_TO_NOTHING)
+    return assignFree(old, space, false, 0, REALLOC_TO_NOTHING)
   }
-  const block = find(old)
-  if (block == 0) return assignNew(address, size, REALLOC_OF_UNKNOWN)
+  const block = findPlaced(old, space)
+  if (block == 0) return assignNew(address, space, size, REALLOC_OF_UNKNOWN)
   const index = load<u64>(entryAt(block), FIRST)
   remove(block)
-  const moved = add(address)
+  const moved = add(address ^ (space & SPACE))
   if (moved == 0) {
     isFull = true
     return 0
@@ -913,7 +935,7 @@ function assign(i: u32, kind: u8, set: u32): u8 {
   return R
 }
 
-function assignNew(address: u64, size: u64, note: u32): u8 {
+function assignNew(address: u64, space: u64, size: u64, note: u32): u8 {
   if (address == 0) {
     notes = ALLOC_NOWHERE
     return 0
@@ -922,7 +944,7 @@ function assignNew(address: u64, size: u64, note: u32): u8 {
     notes = NO_INDEX_LEFT
     return 0
   }
-  const block = add(address)
+  const block = add(address ^ (space & SPACE))
   if (block == 0) {
     isFull = true
     return 0
@@ -936,12 +958,12 @@ function assignNew(address: u64, size: u64, note: u32): u8 {
   return A
 }
 
-function assignFree(address: u64, sized: bool, size: u64, note: u32): u8 {
+function assignFree(address: u64, space: u64, sized: bool, size: u64, note: u32): u8 {
   if (address == 0) {
     notes = FREE_OF_NULL
     return 0
   }
-  const block = find(address)
+  const block = findPlaced(address, space)
   if (block == 0) {
     notes = FREE_OF_UNKNOWN
     return 0
@@ -950,4 +972,19 @@ function assignFree(address: u64, sized: bool, size: u64, note: u32): u8 {
   assigned = load<u64>(entryAt(block), FIRST)
   remove(block)
   return F
+}
+
+// @ts-ignore: decorator
+@inline
+function spaceOf(i: u32): u64 {
+  return (<u64>load<u32>((<usize>i) << 2, SPACES)) << 32
+}
+
+/** The block at an address in its space, or 0. A kernel may free pages as an object, or the reverse. */
+// @ts-ignore: decorator
+@inline
+function findPlaced(address: u64, space: u64): usize {
+  const key = address ^ (space & SPACE)
+  const block = find(key)
+  return block == 0 && (space & BY_KERNEL) != 0 ? find(key ^ PAGE_BIT) : block
 }

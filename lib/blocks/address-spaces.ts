@@ -1,11 +1,15 @@
 import { HI, LO } from '../bytes/u64.js'
 import { U64Map } from '../bytes/u64-map.js'
 import type { EventBatch } from '../event/batch.js'
-import { Api, Has } from '../event/fields.js'
+import { Api, Has, Kind } from '../event/fields.js'
 
 const HAS_PROCESS = Has.process
 const HAS_API = Has.api
-const PAGES = Api.pages
+const HAS_INDEX = Has.index
+/** The APIs from `kmalloc` on are those of a kernel. */
+const { kmalloc: KMALLOC, pages: PAGES } = Api
+/** The last of the kinds that are about blocks. */
+const LAST_OF_BLOCKS = Kind.existing
 
 /** Processes beyond this many share numbers. */
 const MAX_PROCESSES = 0x7fff
@@ -45,6 +49,28 @@ export class AddressSpaces {
       this.lastHi = hi
     }
     return pages ^ this.lastBits
+  }
+
+  /**
+   * The bits of events `from` to `to` of a batch that are about blocks by their address, in rows from 0 on; the lowest
+   * bit of a row, which is none of these, says that a function of a kernel made the event.
+   * @returns whether any row is not 0
+   */
+  fill(batch: EventBatch, from: number, to: number, rows: Int32Array): boolean {
+    const { kind, mask, api, columns } = batch
+    if ((columns & (HAS_PROCESS | HAS_API)) === 0) return false
+    let all = 0
+    for (let i = from, row = 0; i < to; i++, row++) {
+      const fields = mask[i] as number
+      let bits = 0
+      if ((kind[i] as number) <= LAST_OF_BLOCKS && (fields & HAS_INDEX) === 0) {
+        const isKernel = (fields & HAS_API) !== 0 && (api[i] as number) >= KMALLOC
+        if (isKernel || (fields & HAS_PROCESS) !== 0) bits = this.of(batch, i) | (isKernel ? 1 : 0)
+      }
+      rows[row] = bits
+      all |= bits
+    }
+    return all !== 0
   }
 
   clear(): void {

@@ -5,7 +5,8 @@ import { Filter } from '../../lib/transforms/filter.js'
 import { Partitioner } from '../../lib/transforms/split.js'
 import { StatisticsCollector } from '../../lib/transforms/statistics/collector.js'
 import { Verifier } from '../../lib/transforms/verify.js'
-import { drive } from '../support/drive.js'
+import { mtrc } from '../../lib/formats/mtrc/index.js'
+import { decodeAll, drive, encodeAll } from '../support/drive.js'
 import { HEADER, inBatches, placedEvents } from '../transforms/events.js'
 import { blocksByMap } from './blocks.js'
 
@@ -60,6 +61,17 @@ describe('One identity of blocks', () => {
         fc.pre(blocksByMap(events).deeds.every(({ did }) => !did.includes('reused')))
         const leaked = [...parts.values()].reduce((sum, part) => sum + counts(part).leaked, 0)
         expect(leaked).toBe(expected(events).leaked)
+      }),
+    )
+  })
+
+  it('comes back from MTRC, which has indices, though it has no processes', () => {
+    fc.assert(
+      fc.property(placedEvents, (events) => {
+        // A block that begins where another is live ends that one; by index, it does not.
+        fc.pre(blocksByMap(events).deeds.every(({ did }) => !did.includes('reused')))
+        const bytes = encodeAll(mtrc.encoder(), inBatches(events, 7, HEADER))
+        expect(counts(decodeAll(mtrc.decoder(), bytes).batches).leaked).toBe(expected(events).leaked)
       }),
     )
   })

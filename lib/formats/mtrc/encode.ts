@@ -1,3 +1,4 @@
+import { AddressSpaces } from '../../blocks/address-spaces.js'
 import { chunkOf } from '../../bytes/chunks.js'
 import type { EventBatch } from '../../event/batch.js'
 import { unencodable, type TracePosition } from '../../event/error.js'
@@ -80,6 +81,8 @@ export class MtrcEncoder implements Encoder {
   readonly losses: Losses
   readonly consumes = true
   private readonly kernel = mtrcKernel()
+  /** Separate blocks at equal addresses, for those that get their index by address. */
+  private readonly spaces = new AddressSpaces()
   private header: TraceHeader | undefined
   private batch: EventBatch | undefined
   /** The next event of the batch to write, and one past the last. */
@@ -152,6 +155,7 @@ export class MtrcEncoder implements Encoder {
     this.header = header
     const sources = hasSources(layout)
     this.losses.use(sources ? CARRIED : CARRIED_WITHOUT_SOURCES, sources ? FILLED : [])
+    this.spaces.clear()
     this.kernel.run.begin(sources, false, true)
     this.kernel.refresh()
   }
@@ -174,6 +178,8 @@ export class MtrcEncoder implements Encoder {
         this.first = this.row
         this.last = Math.min(rows, this.first + KERNEL_EVENTS)
         kernel.columns.put(batch, this.first, this.last, CARRIED_BY_ANY)
+        const spaces = new Int32Array(run.memory.buffer, run.SPACES.value, KERNEL_EVENTS)
+        run.setSpaces(this.spaces.fill(batch, this.first, this.last, spaces))
       }
       this.row = this.first + run.encode(this.row - this.first, this.last - this.first)
       kernel.refresh()

@@ -20,6 +20,8 @@ export interface MtrcExports extends KernelExports {
   nameStart(name: number): number
   nameLength(name: number): number
 
+  readonly SPACES: Global
+  setSpaces(are: boolean): void
   beginBatch(): void
   encode(from: number, to: number): number
   readonly written: Global

@@ -9,6 +9,7 @@ import { decodeAll, encodeAll, encodeEvents } from '../../support/drive.js'
 import { decodesLikeOracle, encodesLikeOracle } from '../../support/oracle.js'
 import { anyEvent } from '../../support/random-event.js'
 import { runs } from '../../support/runs.js'
+import { inBatches, spacedEvents } from '../../transforms/events.js'
 import { END, hex, join, LP64, OLD } from './bytes.js'
 import { random, randomStream } from './random.js'
 
@@ -254,3 +255,12 @@ describe('the kernel', () => {
 const MTRC: TraceHeader = { format: 'mtrc' }
 const OLDER: TraceHeader = { format: 'mtrc', layout: { version: 10_300 } }
 const FOREIGN: TraceHeader = { format: 'replay' }
+
+it('gives indices to blocks of several processes, and to pages and objects, like the oracle', () => {
+  fc.assert(
+    fc.property(spacedEvents, fc.integer({ min: 1, max: 70 }), (events, size) => {
+      encodesLikeOracle(new MtrcEncoder(), new OracleEncoder(), inBatches(events, size, { format: 'x' }))
+    }),
+    { numRuns: runs(1000) },
+  )
+})

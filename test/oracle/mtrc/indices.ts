@@ -1,5 +1,5 @@
 import type { EventBatch } from '../../../lib/event/batch.js'
-import { Has, Kind, Outcome } from '../../../lib/event/fields.js'
+import { Api, Has, Kind, Outcome } from '../../../lib/event/fields.js'
 import { RECORD } from '../../../lib/formats/mtrc/layout.js'
 
 const { alloc: A, free: F, realloc: R } = RECORD
@@ -19,8 +19,14 @@ export class BlockIndices {
   reasons: string[] = []
   private largest = 0n
   private assigned: { from: bigint; to: bigint } | undefined
-  /** Blocks without an index, by their address. */
-  private readonly unnumbered = new Map<bigint, { index: bigint; size: bigint }>()
+  /** Blocks without an index, by their address in its space. */
+  private readonly unnumbered = new Map<string, { index: bigint; size: bigint }>()
+  /** The first process that an event named; events without one are of it. */
+  private first: bigint | undefined
+  /** Where the event is: in this process, by this function of a kernel. */
+  private process: bigint | undefined
+  private isPages = false
+  private isKernel = false
   /** Blocks that came with an index, by that. */
   private readonly numbered = new Map<bigint, { address: bigint; size: bigint }>()
 
@@ -30,6 +36,7 @@ export class BlockIndices {
     this.numbered.clear()
     this.largest = 0n
     this.assigned = undefined
+    this.first = undefined
   }
 
   /** Avoids an index that an event brought. */
@@ -80,6 +87,12 @@ export class BlockIndices {
     const fields = batch.mask[i] as number
     const address = (fields & Has.address) !== 0 ? (batch.address.values[i] as bigint) : 0n
     const size = (fields & Has.size) !== 0 ? (batch.size.values[i] as bigint) : undefined
+    const process = (fields & Has.process) !== 0 ? (batch.process.values[i] as bigint) : undefined
+    const api = (fields & Has.api) !== 0 ? (batch.api[i] as number) : undefined
+    this.first ??= process
+    this.process = process === this.first ? undefined : process
+    this.isPages = api === Api.pages
+    this.isKernel = api !== undefined && api >= Api.kmalloc
     switch (batch.kind[i]) {
       case Kind.free:
         return this.free(address, size)
@@ -98,15 +111,14 @@ export class BlockIndices {
     if (reason !== undefined) this.reasons.push(reason)
     this.index = ++this.largest
     this.assigned = { from: this.assigned?.from ?? this.index, to: this.index }
-    this.unnumbered.set(address, { index: this.index, size })
+    this.unnumbered.set(this.key(address), { index: this.index, size })
     return A
   }
 
   private free(address: bigint, size?: bigint, reason?: string): number {
     if (address === 0n) return this.leaveOut('frees of null')
-    const block = this.unnumbered.get(address)
+    const block = this.take(address)
     if (block === undefined) return this.leaveOut('frees of unknown blocks')
-    this.unnumbered.delete(address)
     this.index = block.index
     if (reason !== undefined) this.reasons.push(reason)
     if (size !== undefined && size !== block.size) this.reasons.push('size of frees that is not that of their block')
@@ -117,7 +129,12 @@ export class BlockIndices {
     const fields = batch.mask[i] as number
     const outcome = (fields & Has.outcome) !== 0 ? batch.outcome[i] : undefined
     const from = (fields & Has.oldAddress) !== 0 && outcome !== Outcome.allocated
-    const old = from ? (batch.oldAddress.values[i] as bigint) : 0n
+    let old = from ? (batch.oldAddress.values[i] as bigint) : 0n
+    if (outcome === Outcome.none) {
+      // One address is enough to say where the block stayed.
+      if ((fields & Has.oldAddress) === 0) old = address
+      else if ((fields & Has.address) === 0) address = old
+    }
     const gone = address === 0n || outcome === Outcome.freed
     if (old === 0n) {
       return gone
@@ -126,15 +143,29 @@ export class BlockIndices {
     }
     if (gone) {
       // A null result for a size other than 0 means that there was no memory: the old block lives on.
-      if (size !== 0n && outcome !== Outcome.freed) return this.leaveOut('failed reallocs')
+      if ((size !== 0n || outcome === Outcome.none) && outcome !== Outcome.freed)
+        return this.leaveOut('failed reallocs')
       return this.free(old, undefined, 'reallocs to nothing, written as frees')
     }
-    const block = this.unnumbered.get(old)
+    const block = this.take(old)
     if (block === undefined) return this.alloc(address, size, 'reallocs of unknown blocks, written as allocs')
-    this.unnumbered.delete(old)
     this.index = block.index
-    this.unnumbered.set(address, { index: block.index, size })
+    this.unnumbered.set(this.key(address), { index: block.index, size })
     return R
+  }
+
+  private key(address: bigint, isPages = this.isPages): string {
+    return `${this.process} ${isPages} ${address}`
+  }
+
+  /** The block at an address, which is not there any more. A kernel may free pages as an object, or the reverse. */
+  private take(address: bigint): { index: bigint; size: bigint } | undefined {
+    const keys = [this.key(address), ...(this.isKernel ? [this.key(address, !this.isPages)] : [])]
+    const found = keys.find((key) => this.unnumbered.has(key))
+    if (found === undefined) return undefined
+    const block = this.unnumbered.get(found)
+    this.unnumbered.delete(found)
+    return block
   }
 
   private leaveOut(reason: string): number {
