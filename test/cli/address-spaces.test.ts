@@ -56,6 +56,24 @@ describe('Equal addresses of two processes', () => {
     expect((await shell(`${merge} | hf-verify`)).code).toBe(0)
   })
 
+  test('stay two in MTRC, and are refused by formats that would make one of them', async () => {
+    const folder = scratch()
+    writeFileSync(join(folder, 'a.ndjson'), trace(5000, 1, 8))
+    writeFileSync(join(folder, 'b.ndjson'), trace(6000, 2, 4))
+    const merge = `set -o pipefail; cd ${folder} && hf-merge --by time --number-processes a.ndjson b.ndjson`
+    const { code, stderr } = await shell(`${merge} | mtrc-encode -o both.mtrc`)
+    expect({ code, stderr }).toMatchObject({ code: 0, stderr: expect.stringContaining('process (4)') as unknown })
+    expect(await figures(`hf-stats --json ${folder}/both.mtrc`)).toEqual([4, 0, 0])
+    expect(await shell(`${merge} | hatf-encode -o both.hatf`)).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining(
+        'hatf: event 2: a block of another process has this address, and the format cannot represent processes: split the trace first (hf-split --by process)',
+      ) as unknown,
+    })
+    const split = `${merge} | hf-split --by process -o 'part-{}.hatf' && hf-verify part-1.hatf && hf-verify part-2.hatf`
+    expect((await shell(split)).code).toBe(0)
+  })
+
   test.each(['--by size-class --lifetimes', '--by process', '--by shard --shards 3'])(
     'stay whole in the parts of hf-split %s',
     async (how) => {
