@@ -96,7 +96,7 @@ export class Incomplete extends Error {
 export function optionFlags(options: Readonly<Record<string, OptionSpec>>): Flag[] {
   return Object.entries(options).map(([key, { help, value, values, ...spec }]) => ({
     name: spec.default === true ? `no-${dashed(key)}` : dashed(key),
-    help,
+    help: `${help[0]?.toUpperCase()}${help.slice(1)}`,
     ...(value !== undefined && { value }),
     ...(values !== undefined && { values }),
   }))

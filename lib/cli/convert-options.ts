@@ -1,5 +1,6 @@
-import { FORMATS } from '../formats/index.js'
 import type { OptionSpec } from '../event/format.js'
+import { FORMATS, type FormatEntry } from '../formats/index.js'
+import { optionFlags, type Flag } from './command.js'
 
 type Options = Readonly<Record<string, OptionSpec>>
 
@@ -19,4 +20,24 @@ export function readOptions(options: Options): Options {
       spec,
     ]),
   )
+}
+
+/** The flags for all of these options, under titles that name their formats. */
+export function conversionFlags(): Flag[] {
+  return [...grouped('Reading', DECODE_OPTIONS, readersOf), ...grouped('Writing', ENCODE_OPTIONS, writersOf)]
+}
+
+function grouped(verb: string, options: Options, formatsOf: (key: string) => FormatEntry[]): Flag[] {
+  return Object.entries(options).flatMap(([key, spec]) => {
+    const names = formatsOf(key).map(({ name }) => name)
+    return optionFlags({ [key]: spec }).map((flag) => ({ ...flag, group: `${verb} ${names.join(', ')}` }))
+  })
+}
+
+function readersOf(key: string): FormatEntry[] {
+  return FORMATS.filter((format) => key in readOptions(format.decodeOptions))
+}
+
+function writersOf(key: string): FormatEntry[] {
+  return FORMATS.filter((format) => key in format.encodeOptions)
 }

@@ -1,5 +1,5 @@
-import { optionFlags, type Command } from '../command.js'
-import { DECODE_OPTIONS, ENCODE_OPTIONS } from '../convert-options.js'
+import type { Command } from '../command.js'
+import { conversionFlags } from '../convert-options.js'
 import { FROM_FLAG, STRICT_FLAG, TO_FLAG } from '../flags.js'
 
 export const convert: Command = {
@@ -15,9 +15,8 @@ export const convert: Command = {
     TO_FLAG,
     FROM_FLAG,
     { name: 'gzip', short: 'z', help: 'Compress the output with gzip' },
-    ...optionFlags(DECODE_OPTIONS),
-    ...optionFlags(ENCODE_OPTIONS),
     STRICT_FLAG,
+    ...conversionFlags(),
   ],
   examples: [
     { command: 'hf-convert app.mtrc app.hatf', means: 'mpatrol to HATF' },

@@ -3,19 +3,21 @@ import { Readable } from 'node:stream'
 import { cutChunk, newChunk } from '../../bytes/chunks.js'
 import { asBuffer } from '../as-buffer.js'
 
-/** What a pipe holds on Linux, unless somebody changed that. */
+/** What a pipe holds on Linux by default. */
 const CHUNK_BYTES = 65_536
 
-/** What Node's types leave out of the options of a socket: where to read to, and who is told. */
+/** An option of sockets that Node's types leave out: where to read to, and what to call then. */
 interface ReadingOptions extends SocketConstructorOpts {
   onread: { buffer(): Uint8Array; callback(length: number, bytes: Uint8Array): boolean }
 }
 
 /**
- * Reads a pipe or socket by the event loop, in chunks whose memory may be recycled, where Node's own streams take new
- * memory for each.
+ * Reads a pipe or socket by the event loop, in chunks whose memory may be recycled. Node's own streams take new memory
+ * for each.
  */
 export class PipeSource extends Readable {
+  /** How many bytes were read. */
+  bytesRead = 0
   private readonly socket: Socket
 
   /** @param fd an open file descriptor, which is closed with the stream */
@@ -27,7 +29,10 @@ export class PipeSource extends Readable {
       writable: false,
       onread: {
         buffer: () => newChunk(CHUNK_BYTES),
-        callback: (length, chunk) => this.push(asBuffer(cutChunk(chunk as Uint8Array<ArrayBuffer>, length))),
+        callback: (length, chunk) => {
+          this.bytesRead += length
+          return this.push(asBuffer(cutChunk(chunk as Uint8Array<ArrayBuffer>, length)))
+        },
       },
     }
     this.socket = new Socket(options)
