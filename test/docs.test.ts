@@ -40,12 +40,25 @@ describe('generated documents', () => {
     expect([...COMMANDS, heapflow].map(({ name }) => name).filter((name) => !readme.includes(name))).toEqual([])
   })
 
-  test('every file in bin/ is a command', () => {
+  test('bin/, package.json and the list of commands agree', () => {
     const names = readdirSync(new URL('bin/', root)).map((file) => file.replace(/\.ts$/, ''))
     const known = [...COMMANDS, heapflow].map((command) => command.name)
     expect(names.toSorted()).toEqual(known.toSorted())
-    expect(Object.keys((JSON.parse(read('package.json')) as { bin: object }).bin).toSorted()).toEqual(known.toSorted())
+    const { bin } = JSON.parse(read('package.json')) as { bin: Record<string, string> }
+    expect(bin).toEqual(Object.fromEntries(known.map((name) => [name, `dist/bin/${name}.js`])))
   })
+
+  test.each([...COMMANDS, heapflow].map(({ name }) => name))(
+    'bin/%s.ts starts the command of that name',
+    async (name) => {
+      const [, started, path, exported] =
+        /^await start\('([^']+)', async \(\) => \(await import\('([^']+)'\)\)\.(\w+)\)$/m.exec(
+          read(`bin/${name}.ts`),
+        ) ?? []
+      const module = (await import(`../bin/${path}`)) as Record<string, { name: string }>
+      expect([started, module[exported as string]?.name]).toEqual([name, name])
+    },
+  )
 })
 
 describe('links', () => {

@@ -22,7 +22,7 @@ export const OUTPUT_FLAGS: readonly Flag[] = [
 /** The flag of every command that writes a format which cannot carry everything. */
 export const STRICT_FLAG: Flag = {
   name: 'strict',
-  help: 'Fail at the first event or field that the target format cannot represent, instead of counting what is left out',
+  help: 'Fail at the first event or field that the target format cannot represent, instead of dropping it',
 }
 
 /** Chooses the format of the output of commands that can write any. */
@@ -47,5 +47,7 @@ export const FROM_FLAG: Flag = {
 export const WINDOW_FLAG: Flag = {
   name: 'window',
   value: 'N',
-  help: `Put an event in order that comes up to N events late in its file (default ${MERGE_WINDOW}; less with more than 16 files)`,
+  help:
+    `Put an event in order that comes up to N events late in its file (default ${MERGE_WINDOW}; less with more ` +
+    'than 16 files)',
 }

@@ -13,8 +13,10 @@ export const heapflow: Command = {
   summary: 'convert, filter and analyze heap-allocation traces',
   operands: 'COMMAND [ARGUMENT...]',
   description:
-    'Each command is a program of its own, too: `heapflow stats` is `hf-stats`, and `heapflow mtrc-decode` is `mtrc-decode`. ' +
-    'They recognize the format of their input by its first bytes. Run `heapflow help COMMAND` or `heapflow COMMAND --help` for details.',
+    'Each command is a program of its own, too: `heapflow stats` is `hf-stats`, and `heapflow mtrc-decode` is ' +
+    '`mtrc-decode`. They recognize the format of their input by its first bytes. Run `heapflow help COMMAND` or ' +
+    '`heapflow COMMAND --help` for details. Without a command, the help goes to standard error and the exit status ' +
+    'is 2.',
   sections: [
     ...GROUPS.map(({ title, commands }) => ({ title, rows: commands.map(row) })),
     { title: 'Help', rows: [['help [COMMAND]', 'show this help, or that of a command'], row(completion)] },

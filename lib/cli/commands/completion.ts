@@ -6,8 +6,8 @@ export const completion: Command = {
   summary: 'print the completion script of a shell',
   operands: SHELLS.join('|'),
   description:
-    'The script completes the names of commands, their flags, the values of flags that take one of a few, and files. It has no other effect: load it in the ' +
-    'start-up file of the shell, as in the examples, or store it where the shell looks for completions.',
+    'The script completes the names of commands, their flags, the values of flags that take one of a few, and files. ' +
+    'Load it in the start-up file of the shell, as in the examples, or store it where the shell looks for completions.',
   flags: [],
   examples: [
     { command: 'source <(heapflow completion bash)', means: 'bash: a line for ~/.bashrc' },

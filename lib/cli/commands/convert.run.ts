@@ -13,7 +13,7 @@ export async function runConvert(args: Arguments): Promise<void> {
   const target = formatNamed(args.value('to') ?? '') ?? formatOfPath(to)
   if (target === undefined)
     throw new UsageError(
-      `no format has names like ${JSON.stringify(to)}: name it with --to (for a DTD of Meta-TF, use metatf-encode --dtd)`,
+      `no format has names like ${JSON.stringify(to)}: name one with --to (for a DTD of Meta-TF, use metatf-encode --dtd)`,
     )
   const source = formatNamed(args.value('from') ?? '')
   const decode = optionValues(DECODE_OPTIONS, args)

@@ -4,12 +4,12 @@ import { FROM_FLAG, STRICT_FLAG, TO_FLAG } from '../flags.js'
 
 export const convert: Command = {
   name: 'hf-convert',
-  summary: 'convert a trace from any format to any other, in one process',
+  summary: 'convert a trace from any format to any other',
   operands: 'FROM TO',
   description:
-    'The format of FROM is found from its first bytes, that of TO from its name, unless --to gives it. Either may be - for standard input or output. ' +
-    'gzip and zip are inflated on the way in, and a TO that ends in .gz is compressed.\n' +
-    'Fields and events that the target format has no place for are counted on standard error.',
+    'The format of FROM is recognized by its first bytes, that of TO by its name, unless --to gives it. Either may ' +
+    'be - for standard input or output. gzip and zip are decompressed, and a TO that ends in .gz is compressed.\n' +
+    'Fields and events that the target format cannot represent are dropped and counted on standard error.',
   memory: 'constant; mpatrol indices (as source or target) take 60 to 130 bytes for each live block.',
   flags: [
     TO_FLAG,

@@ -6,8 +6,9 @@ const ANY_INPUT = 'The input may be the lines that another command wrote, or a t
 
 export const mtrcDecode = decodeCommand(mtrc, {
   description:
-    'Reads mpatrol tracing output of every version, word size and byte order. mpatrol names blocks by an index; unless --no-resolve is given, reallocs and ' +
-    'frees get the address and size of the block that their index stands for.',
+    'Reads mpatrol tracing output of every version, word size and byte order. mpatrol names blocks by an index; ' +
+    'unless --no-resolve is given, reallocs and frees get the address and size of the block that their index stands ' +
+    'for.',
   memory: 'grows with the live blocks (60 to 130 bytes each); constant with --no-resolve.',
   examples: [
     { command: 'mtrc-decode app.mtrc | head -n 3', means: 'look at a trace' },
@@ -20,8 +21,8 @@ export const mtrcDecode = decodeCommand(mtrc, {
 
 export const mtrcEncode = encodeCommand(mtrc, {
   description:
-    `${ANY_INPUT}What an MTRC trace decodes to comes back byte for byte. Events from formats without mpatrol's allocation indices get indices, from 1, by the ` +
-    'addresses of their blocks.',
+    `${ANY_INPUT}What an MTRC trace decodes to comes back byte for byte. Events from formats without mpatrol's ` +
+    'allocation indices get indices, from 1, by the addresses of their blocks.',
   memory: 'constant where the events have indices; otherwise it grows with the live blocks (60 to 130 bytes each).',
   examples: [
     {
@@ -104,8 +105,9 @@ export const valgrindDecode = decodeCommand(valgrind, {
 
 export const heapmonDecode = decodeCommand(heapmon, {
   description:
-    "Reads the text of Taligent's heap monitor: old blocks, allocations and deletions, with types and stack crawls, the columns separated by tabs or blanks. " +
-    'A line that fits no rule is an error; with --skip-bad it is reported and counted.',
+    "Reads the text of Taligent's heap monitor: old blocks, allocations and deletions, with types and stack crawls, " +
+    'in columns separated by tabs or spaces. A line that fits no rule is an error; with --skip-bad it is reported ' +
+    'and counted.',
   memory: CONSTANT,
   examples: [
     { command: 'heapmon-decode app.heapmon | head -n 3', means: 'look at a trace' },
@@ -129,16 +131,18 @@ export const heapmonEncode = encodeCommand(heapmon, {
 
 export const hatfDecode = decodeCommand(hatf, {
   description:
-    'Reads HATF 1.0 with all of its widths and interpretations. A malloc or free that a realloc made has a record of its own in HATF; these are folded into ' +
-    'the realloc unless --no-fold is given.',
+    'Reads HATF 1.0 with all of its widths and interpretations. In HATF, a malloc or free that a realloc made has a ' +
+    'record of its own; these are folded into the realloc unless --no-fold is given.',
   memory: CONSTANT,
   examples: [{ command: 'hatf-decode app.hatf | hf-filter --kind realloc', means: 'all reallocs' }],
 })
 
 export const hatfEncode = encodeCommand(hatf, {
   description:
-    `${ANY_INPUT}How each field is stored changes with the data, wherever that pays for the metadata record that it takes; --preset naive stores every value as it is. HATF has no place for names, lines, indices and some kinds of event: these are ` +
-    'counted on standard error, or kept with --attributes, from which hatf-decode restores them.',
+    `${ANY_INPUT}The way each field is stored changes with the data, wherever that saves more than the metadata ` +
+    'record it takes; --preset naive stores every value as it is. HATF cannot represent names, lines, indices and ' +
+    'some kinds of event: these are counted on standard error, or kept with --attributes, from which hatf-decode ' +
+    'restores them.',
   memory: CONSTANT,
   examples: [
     { command: 'mtrc-decode app.mtrc | hatf-encode -o app.hatf.gz', means: 'a compact trace to share' },

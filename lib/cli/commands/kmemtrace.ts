@@ -14,10 +14,12 @@ export const kmemtraceDecode: Command = {
   summary: `decode ${kmemtrace.title} to lines of JSON`,
   operands: '[FILE...|FOLDER]',
   description:
-    "Reads the Linux kernel's allocations as its kmemtrace tracer wrote them: the records of one CPU, or several per-CPU files, which are merged by sequence number (those that are " +
-    'missing or come twice are reported), or a folder laid out as the kernel had it: cpu0, cpu1 ..., abi_version, total_overruns. The later ftrace records, which carry a CPU and a time, ' +
-    'are found by their sizes, and so is the byte order. Records of unknown sorts and features are carried along.',
-  memory: 'constant for one file; for several, the events read at a time of each.',
+    "Reads the Linux kernel's allocations as its kmemtrace tracer wrote them: the records of one CPU, or several " +
+    'per-CPU files, which are merged by sequence number (missing and repeated ones are reported), or a folder laid ' +
+    'out as the kernel had it: cpu0, cpu1 ..., abi_version, total_overruns. The later ftrace records, which carry a ' +
+    'CPU and a time, are recognized by their sizes, and so is the byte order. Records of unknown types and features ' +
+    'are carried along.',
+  memory: 'constant for one file; for several, the events that are read at once from each.',
   flags: [...OUTPUT_FLAGS, ...optionFlags(kmemtrace.decodeOptions), CPU_FLAG, WINDOW_FLAG],
   examples: [
     { command: 'kmemtrace-decode cpu0 cpu1 | head -n 3', means: 'look at the traces of two CPUs' },
@@ -34,10 +36,11 @@ export const kmemtraceEncode: Command = {
   summary: `encode events as ${kmemtrace.title}`,
   operands: '[FILE]',
   description:
-    'The input may be the lines that another command wrote, or a trace in any other format. What a kmemtrace file decodes to comes back byte for byte. ' +
-    `With a ${CPU_PLACE} in the name after -o there is a file for each CPU, in which the ${CPU_PLACE} stands for its number; with a name that ends in / the files are cpu0, cpu1 ..., ` +
-    'abi_version and total_overruns in that folder, as the kernel had them. Events that do not say their CPU go to CPU 0. ' +
-    'Sequence numbers are made where there are none. A realloc is written as a free and an allocation.',
+    'The input may be the lines that another command wrote, or a trace in any other format. What a kmemtrace file ' +
+    `decodes to comes back byte for byte. With ${CPU_PLACE} in the name after -o, each CPU gets a file of its own, ` +
+    `in which ${CPU_PLACE} stands for its number; with a name that ends in / the files are cpu0, cpu1 ..., ` +
+    'abi_version and total_overruns in that folder, as the kernel had them. Events without a CPU go to CPU 0. ' +
+    'Sequence numbers are added where there are none. A realloc is written as a free and an allocation.',
   memory: 'constant.',
   flags: [...OUTPUT_FLAGS, ...optionFlags(kmemtrace.encodeOptions), CPU_FLAG, STRICT_FLAG],
   examples: [

@@ -9,25 +9,30 @@ export const map: Command = {
   summary: 'change the events of a trace',
   operands: '[FILE]',
   description:
-    'Changes are made in this order: the expression, rebasing, anonymising, numbering of threads, dropped fields, set fields.\n' +
-    'Anonymising replaces each address by another with the same alignment and each name by another, the same in every run with the same --key. ' +
-    'An expression is JavaScript that sees each event as `event` (64-bit fields are BigInt) and its number as `n`; what it does to the event holds, and the event is ' +
-    'left out if the result is false or null. The input may be in any format; the output is NDJSON unless --to or the name after -o says otherwise.',
+    'Changes are made in this order: the expression, rebasing, anonymizing, numbering of threads, dropped fields, ' +
+    'set fields.\n' +
+    'Anonymizing replaces each address with another of the same alignment and each name with another one; every run ' +
+    'with the same --key gives the same replacements.\n' +
+    'An expression is JavaScript that sees each event as `event` (64-bit fields are BigInt) and its number as `n`; ' +
+    'changes to `event` take effect; if the result is false or null, the event is dropped. It runs with all rights ' +
+    'of the command. If it ends the process, or throws after it has returned (from a timer or a promise), the ' +
+    'output is incomplete and the exit status is 1.\n' +
+    'The input may be in any format; the output is NDJSON unless --to or the name after -o says otherwise.',
   memory: 'constant; --number-threads keeps each thread id.',
   flags: [
     { name: 'set', value: 'FIELD=VALUE', help: 'Set a field of every event', repeat: true },
     {
       name: 'drop',
       value: 'FIELD',
-      help: 'Leave a field out',
+      help: 'Drop a field',
       repeat: true,
       values: FIELDS.map((field) => field.name),
     },
     { name: 'rebase', value: 'FROM=TO', help: 'Move addresses so that what was at FROM is at TO' },
-    { name: 'anonymise', value: 'WHAT', help: 'Replace what tells of the program and its machine', values: HIDDEN },
+    { name: 'anonymise', value: 'WHAT', help: 'Replace what identifies the program and its machine', values: HIDDEN },
     { name: 'key', value: 'KEY', help: 'The secret that makes the replacements; needed with --anonymise' },
     { name: 'number-threads', help: 'Number the threads from 1 in the order in which they appear' },
-    { name: 'expression', short: 'e', value: 'CODE', help: 'Pass every event through JavaScript; slow' },
+    { name: 'expression', short: 'e', value: 'CODE', help: 'Run JavaScript on every event; slow' },
     ...OUTPUT_FLAGS,
     TO_FLAG,
     STRICT_FLAG,

@@ -3,20 +3,23 @@ import { FROM_FLAG, OUTPUT_FLAGS, STRICT_FLAG, TO_FLAG, WINDOW_FLAG } from '../f
 
 export const merge: Command = {
   name: 'hf-merge',
-  summary: 'make one trace of several',
+  summary: 'merge several traces into one',
   operands: 'FILE...',
   description:
-    'The events of all files are put in order by sequence number or time, as the files themselves are but for events that come a little late. ' +
-    'Equal values keep the order of the files. Events without the field stay behind the event before them in their file. ' +
-    'Sequence numbers may wrap; those that are missing or come twice are reported, and so are events that stay out of order.\n' +
-    'The merged trace has the format and layout of the files where they agree, and times in nanoseconds where they do not. ' +
-    'Ids may clash: processes and threads can be set apart; allocation indices (as of mpatrol) are left out, with a warning. ' +
-    'Files that hf-split --number made of one trace are put together exactly as that was, indices included; without --number, parts keep their indices, but the order of events ' +
-    'of equal time is lost. With --end-to-end the traces stay what they are, one behind the other.\n' +
-    'A file that is cut is merged as far as it goes, and the exit code is 1. One of the files may be -, for standard input. ' +
-    'The output is NDJSON unless --to or the name after -o says otherwise.',
+    'The events of all files are put in order by sequence number or time. Each file must be in that order itself, ' +
+    'except for events that come a little late. Ties keep the order of the files. Events without the field stay ' +
+    'after their predecessor. Sequence numbers may wrap; missing and repeated ones are reported, and so are events ' +
+    'that stay out of order.\n' +
+    'The merged trace has the format and layout of the files where they agree, and times in nanoseconds where they ' +
+    'do not. Ids may clash: flags keep processes and threads apart; allocation indices (as of mpatrol) are dropped ' +
+    'with a warning. Files that hf-split --number made of one trace are put together exactly as that was, indices ' +
+    'included; without --number, parts keep their indices, but the order of events of equal time is lost. With ' +
+    '--end-to-end the traces are concatenated.\n' +
+    'A truncated file is merged up to its end, and the exit status is 1. One of the files may be -, for standard ' +
+    'input. The output is NDJSON unless --to or the name after -o says otherwise.',
   memory:
-    'for each file what is read at a time (64 kB, less with many files), its events, and the window, which is smaller where the names and call stacks in it take more than 4 MB, or 32 MB of all files.',
+    'for each file, what is read at once (64 kB, less with many files), its events, and the window, which is ' +
+    'smaller where the names and call stacks in it take more than 4 MB, or 32 MB for all files.',
   flags: [
     {
       name: 'by',
@@ -24,7 +27,7 @@ export const merge: Command = {
       help: 'Order by this field (default: sequence if the events have it, else time)',
       values: ['sequence', 'time'],
     },
-    { name: 'end-to-end', help: 'Put the traces one behind the other instead' },
+    { name: 'end-to-end', help: 'Concatenate the traces instead' },
     WINDOW_FLAG,
     { name: 'thread-offset', value: 'N', help: 'Add N times the number of the file, from 0, to thread ids' },
     { name: 'process-offset', value: 'N', help: 'Add N times the number of the file, from 0, to process ids' },
@@ -37,7 +40,7 @@ export const merge: Command = {
   examples: [
     {
       command: 'hf-merge --by time --number-processes server.txt client.txt -o both.ndjson.gz',
-      means: 'two programs at work together',
+      means: 'two processes running at the same time',
     },
     { command: 'hf-merge --end-to-end monday.mtrc tuesday.mtrc -o week.mtrc', means: 'two traces in one file' },
   ],

@@ -21,12 +21,16 @@ export const metatfDecode: Command = {
   summary: 'decode a trace by its Meta-TF definition to lines of JSON',
   operands: '[FILE]',
   description:
-    'Reads traces in binary, with or without a header (Meta-TF 1.0), and in ASCII (1.2). The definition, a DTD, is the one after --dtd, or else the one that the header of the trace ' +
-    'names. That is looked for beside the trace (in the current folder for standard input), in the folders after --dtd-path, in those of the environment variable HEAPFLOW_DTD_PATH ' +
-    '(with colons between them), and among the DTDs that come with heapflow. It is never fetched from the network: of a URL, or an absolute path, the last part counts. ' +
-    'Other commands find the DTD in the same way, so that traces with a header can be given to them as they are.\n' +
-    'Records whose names say so (alloc, free, realloc ...) are events of that kind, all others are of kind "other"; what the event model has no name for is in their "fields".\n' +
-    'Tables that records take their values from may stand anywhere in a FILE. From standard input, or compressed, they must come before the records that need them.',
+    'Reads traces in binary, with or without a header (Meta-TF 1.0), and in ASCII (1.2). The definition, a DTD, is ' +
+    'the one after --dtd, or else the one that the header of the trace names. That is looked for beside the trace ' +
+    '(in the current folder for standard input), in the folders after --dtd-path, in those of the environment ' +
+    'variable HEAPFLOW_DTD_PATH (with colons between them), and among the DTDs that come with heapflow. It is never ' +
+    'fetched from the network: only the last part of a URL or an absolute path counts. Other commands find the DTD ' +
+    'in the same way, so they read traces with a header as they are.\n' +
+    'Records whose names say so (alloc, free, realloc ...) are events of that kind, all others are of kind "other"; ' +
+    'values that the event model has no name for are in their "fields".\n' +
+    'Tables that records take their values from may be anywhere in a FILE. In standard input or compressed files, ' +
+    'they must come before the records that need them.',
   flags: [
     ...OUTPUT_FLAGS,
     DTD_FLAG,
@@ -41,16 +45,17 @@ export const metatfDecode: Command = {
     {
       name: 'buffer',
       value: 'BYTES',
-      help: 'How much of a table may come before the records that need it (default 64M)',
+      help: 'The most of a table that may come before the records that need it (default 64M)',
     },
   ],
   memory:
-    'constant, but for tables that come before the records that need them, from standard input or compressed (see --buffer).',
+    'constant, except for tables that come before the records that need them in standard input or compressed files ' +
+    '(see --buffer).',
   examples: [
-    { command: 'metatf-decode app.mtf | head -n 3', means: 'look at a trace whose DTD lies beside it' },
+    { command: 'metatf-decode app.mtf | head -n 3', means: 'look at a trace whose DTD is beside it' },
     {
       command: 'metatf-decode --dtd hatf10.dtd app.trace | jq -c \'select(.kind == "other")\'',
-      means: 'the records of a trace that are no events',
+      means: 'the records of a trace that are not events',
     },
   ],
   run: async (args) => (await import('./metatf.run.js')).runDecode(args),
@@ -61,21 +66,23 @@ export const metatfEncode: Command = {
   summary: 'encode events by a Meta-TF definition',
   operands: '[FILE]',
   description:
-    'The input may be the lines that another command wrote, or a trace in any other format. A DTD of Meta-TF 1.0 makes a binary trace, one of 1.2 a trace in ASCII. ' +
-    'What a trace decodes to comes back byte for byte, if it is in the canonical form. Where a value does not fit the width that the DTD gives its field, a record of metadata is ' +
-    'written in front that makes the field wider. What the DTD has no record or field for is counted on standard error.',
+    'The input may be the lines that another command wrote, or a trace in any other format. A DTD of Meta-TF 1.0 ' +
+    'makes a binary trace, one of 1.2 a trace in ASCII. What a trace decodes to comes back byte for byte, if it is ' +
+    'in the canonical form. If a value does not fit the width that the DTD gives its field, a record of metadata ' +
+    'that makes the field wider is written first. What the DTD has no record or field for is counted on standard ' +
+    'error.',
   flags: [
     ...OUTPUT_FLAGS,
     { ...DTD_FLAG, help: `${DTD_FLAG.help}; needed` },
     DTD_PATH_FLAG,
-    { name: 'ascii', help: 'Write ASCII: what a DTD of 1.2 makes anyway; one of 1.0 does not say how' },
+    { name: 'ascii', help: 'Write ASCII; needs a DTD of 1.2, which makes ASCII anyway' },
     {
       name: 'name',
       value: 'NAME',
       help: 'What the trace calls the DTD, such as a URL (default: as the trace that was read, if by a DTD of the same file name; else that file name)',
     },
     { name: 'header', help: 'Binary: begin with a header, also if the trace that was read had none' },
-    { name: 'headerless', help: 'Binary: leave out the header, without which the trace does not tell its DTD' },
+    { name: 'headerless', help: 'Binary: leave out the header, which names the DTD' },
     {
       name: 'byte-order',
       value: 'ORDER',
@@ -85,21 +92,21 @@ export const metatfEncode: Command = {
     {
       name: 'address-size',
       value: 'BITS',
-      help: 'Binary: the size of addresses that the header tells (default: as the trace that was read, else 64)',
+      help: 'Binary: the size of addresses in the header (default: as the trace that was read, else 64)',
       values: ['32', '64'],
     },
     {
       name: 'contiguous',
-      help: 'Binary: write each table in a part of its own, in front of the records, which takes memory for the whole trace',
+      help: 'Binary: write each table in a part of its own, before the records; takes memory for the whole trace',
     },
     {
       name: 'interleaved',
-      help: 'Binary: write tables among the records, also if those of the trace that was read were apart',
+      help: 'Binary: write tables among the records, even if the trace that was read had them apart',
     },
     {
       name: 'window',
       value: 'N',
-      help: 'Binary, with tables: write the table entries of N records in front of these (default and most: 4096)',
+      help: 'Binary, with tables: write the table entries of N records before these (default and maximum: 4096)',
     },
     { name: 'latency', help: 'Binary, with tables: do not wait for a window of records, for live input' },
     STRICT_FLAG,

@@ -12,7 +12,7 @@ const FIELD_FLAGS: readonly Flag[] = [
     repeat: true,
     values: FIELD_NAMES,
   },
-  { name: 'encoded', help: 'Fields with all that is stored of them, encoded or not' },
+  { name: 'encoded', help: 'Take out all bytes of the fields, encoded or not' },
 ]
 
 export const hatfSplit: Command = {
@@ -20,11 +20,12 @@ export const hatfSplit: Command = {
   summary: 'move the addresses of a HATF trace to a file of their own',
   operands: '[FILE]',
   description:
-    'Addresses compress better by themselves, and so does what is left. Taken out are addresses that are stored as they are, not those ' +
-    'under the interpretations baseOffset, delta, stride or default. With --field, each field goes into a file of its own, named ' +
-    `after -a with the field in place of ${KEY_PLACE}; of attributes, the lengths stay.\n` +
-    'The remainder is not a valid HATF file; hatf-join restores the original byte for byte. hatf-encode --split-addr does the same in one file, ' +
-    'in which damage is found.',
+    'Addresses compress better by themselves, and so does the remainder. Only addresses that are stored as they are ' +
+    'go to the file, not those under the interpretations baseOffset, delta, stride or default. With --field, each ' +
+    `field goes to a file of its own, named after -a with the field in place of ${KEY_PLACE}; of attributes, the ` +
+    'lengths stay.\n' +
+    'The remainder is not a valid HATF file; hatf-join restores the original byte for byte. hatf-encode ' +
+    '--split-addr does the same in one file, in which damage is found.',
   memory: 'constant.',
   flags: [
     {
@@ -39,11 +40,11 @@ export const hatfSplit: Command = {
   examples: [
     {
       command: 'hatf-split -a addresses.bin.gz app.hatf | xz > rest.xz',
-      means: 'compress addresses and all else each by itself',
+      means: 'compress the addresses and the remainder separately',
     },
     {
       command: "hatf-split --field size --field address --field time -a '{}.bin' app.hatf -o rest.bin",
-      means: 'sizes, addresses and times, each in a file',
+      means: 'sizes, addresses and times, each in a file of its own',
     },
   ],
   run: async (args) => (await import('./split-addresses.run.js')).runHatfSplit(args),
@@ -54,8 +55,9 @@ export const hatfJoin: Command = {
   summary: 'restore a HATF trace that hatf-split divided',
   operands: '[FILE]',
   description:
-    'Reads what hatf-split left and the addresses it took out, and writes the trace as it was, byte for byte. Both may be compressed. ' +
-    '--field and --encoded must be as they were for hatf-split. Streams whose lengths do not fit together are an error.',
+    'Reads what hatf-split wrote, and writes the original trace, byte for byte. Both inputs may be compressed. ' +
+    '--field and --encoded must be as they were for hatf-split. Streams whose lengths do not fit together are an ' +
+    'error.',
   memory: 'constant.',
   flags: [
     {

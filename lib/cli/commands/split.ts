@@ -5,24 +5,27 @@ import { STRICT_FLAG, TO_FLAG } from '../flags.js'
 
 export const split: Command = {
   name: 'hf-split',
-  summary: 'divide a trace into several files',
+  summary: 'split a trace into several files',
   operands: '[FILE]',
   description:
-    `The events go into files by a key: the thread, process, heap or cpu, the kind of event, the function called, the size class (powers of two), or one of N shards by ` +
-    `address, where all events of a block are in the same shard. The files are named by a pattern in which ${KEY_PLACE} stands for the key; events without the key go to "none". ` +
-    'A realloc or free may have another key than its allocation (another thread, no size): with --lifetimes it goes where its block is.\n' +
-    'The order of events of different files is lost, unless they have times or sequence numbers, by which hf-merge puts the files together again. With --number ' +
-    'the events get sequence numbers, by which it restores the trace exactly; the files must be of a format that can carry these, such as NDJSON.\n' +
+    'The events go to files by a key: the thread, process, heap or cpu, the kind of event, the function called, the ' +
+    'size class (powers of two), or one of N shards by address, where all events of a block are in the same shard. ' +
+    `The files are named by a pattern in which ${KEY_PLACE} stands for the key; events without the key go to ` +
+    '"none". A realloc or free may have another key than its allocation (another thread, no size): with --lifetimes ' +
+    'it goes where its block is.\n' +
+    'The order of events in different files is lost, unless they have times or sequence numbers, by which hf-merge ' +
+    'puts the files together again. With --number the events get sequence numbers, by which it restores the trace ' +
+    'exactly; the files must be of a format that can carry these, such as NDJSON.\n' +
     'The format is that of the names, unless --to gives it; names that end in .gz are compressed.',
   memory:
     'about 200 kB for each file; with --lifetimes and for shards it grows with the live blocks too (35 to 65 bytes each).',
   flags: [
-    { name: 'by', value: 'KEY', help: 'What to divide by', values: PARTITIONS },
-    { name: 'shards', value: 'N', help: 'How many shards there are, with --by shard (default 2)' },
+    { name: 'by', value: 'KEY', help: 'What to split by', values: PARTITIONS },
+    { name: 'shards', value: 'N', help: 'With --by shard: the number of shards (default 2)' },
     { name: 'lifetimes', help: 'Put reallocs and frees where the allocation of their block went' },
     { name: 'number', help: 'Number the events, so that hf-merge can restore the trace' },
-    { name: 'output', short: 'o', value: 'PATTERN', help: `The files' names, with ${KEY_PLACE} for the key` },
-    { name: 'max-open', value: 'N', help: `Have at most N files open at a time (default ${MAX_OPEN})` },
+    { name: 'output', short: 'o', value: 'PATTERN', help: `The names of the files, with ${KEY_PLACE} for the key` },
+    { name: 'max-open', value: 'N', help: `Keep at most N files open at once (default ${MAX_OPEN})` },
     { name: 'max-files', value: 'N', help: `Fail when there are more than N keys (default ${MAX_FILES})` },
     { name: 'gzip', short: 'z', help: 'Compress the files with gzip' },
     TO_FLAG,
@@ -35,7 +38,7 @@ export const split: Command = {
     },
     {
       command: "hf-split --by shard --shards 8 -o 'part-{}.ndjson.gz' dump.zip",
-      means: 'eight parts that can be worked on side by side',
+      means: 'eight parts to work on in parallel',
     },
     {
       command: "hf-split --by thread --number -o 'part-{}.ndjson' app.mtrc && hf-merge part-*.ndjson -o same.mtrc",

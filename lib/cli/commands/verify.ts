@@ -5,23 +5,32 @@ import { OUTPUT_FLAGS, STRICT_FLAG, TO_FLAG } from '../flags.js'
 
 export const verify: Command = {
   name: 'hf-verify',
-  summary: 'check that a trace makes sense, and mend one that does not',
+  summary: 'check a trace for invalid and double frees, overlaps and more; repair it',
   operands: '[FILE]',
   description:
-    'Checks what the events say, beyond the bytes that every command checks: frees and reallocs of blocks that are not live (unknown-free), or were freed a short while ago ' +
-    '(double-free); allocations where a block is live (live-address) or that run into one (overlap), of 0 bytes (zero-size) or of more than there is (absurd-size); ' +
-    'times and sequence numbers that go backwards (time-backwards); a trace that is cut off (missing-end). Tells how many there are of each and where the first ones are; ' +
-    'the exit status is 1 if there are any.\n' +
-    'With --repair a mended trace is written to the file of -o, in which it finds nothing any more. A free that was recorded behind the reuse of its address, as happens in ' +
-    'programs with several threads, is moved before it. Other blocks in the way of an allocation get a free; frees of blocks that are not live and allocations of absurd size ' +
-    'are left out; sizes of 0 become 1; times that go backwards, and the numbers behind what was moved, are set. How often it did what is told; the exit status is 0 then.',
+    'Checks what the events say, beyond the bytes that every command checks: frees and reallocs of blocks that are ' +
+    'not live (unknown-free), or were freed a short while ago (double-free); allocations where a block is live ' +
+    '(live-address) or that overlap one (overlap), of 0 bytes (zero-size) or of more than any address space has ' +
+    '(absurd-size); times and sequence numbers that go backwards (time-backwards); a truncated trace (missing-end). ' +
+    'Prints the number of each and the first occurrences. Exits with 1 if any are found.\n' +
+    'With --repair, writes a corrected trace that passes hf-verify to the file given by -o. A free that was ' +
+    'recorded after its address was reused, as happens in programs with several threads, is moved before the reuse. ' +
+    'Other blocks in the way of an allocation get a free; frees of blocks that are not live and allocations of ' +
+    'absurd size are dropped; sizes of 0 become 1; times that go backwards, and the numbers after what was moved, ' +
+    'are set. Reports how often each repair was applied, and exits with 0.',
   memory: 'grows with the live blocks (100 to 160 bytes each).',
   flags: [
-    { name: 'allow', value: 'FAULT', help: 'Do not take this for a fault, nor mend it', repeat: true, values: FAULTS },
+    {
+      name: 'allow',
+      value: 'FAULT',
+      help: 'Ignore this fault; do not report or repair it',
+      repeat: true,
+      values: FAULTS,
+    },
     { name: 'max-size', value: 'BYTES', help: 'Allocations of more than this many bytes are absurd (default 2^47)' },
-    { name: 'places', value: 'N', help: `Tell the first N places of each fault (default ${PLACES})` },
+    { name: 'places', value: 'N', help: `List the first N places of each fault (default ${PLACES})` },
     { name: 'json', help: 'Write the report as JSON' },
-    { name: 'repair', help: 'Write a mended trace to the file of -o' },
+    { name: 'repair', help: 'Write a corrected trace to the file given by -o' },
     {
       name: 'window',
       value: 'N',
@@ -37,7 +46,7 @@ export const verify: Command = {
       command: 'hf-verify --allow zero-size --places 3 --json dump.zip | jq .faults',
       means: 'count the faults of an Android dump',
     },
-    { command: 'hf-verify --repair -o mended.txt dump.txt && hf-verify mended.txt', means: 'mend it' },
+    { command: 'hf-verify --repair -o repaired.txt dump.txt && hf-verify repaired.txt', means: 'repair it' },
   ],
   run: async (args) => (await import('./verify.run.js')).runVerify(args),
 }

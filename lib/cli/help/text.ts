@@ -60,7 +60,7 @@ export function flagUsage(flag: Flag): string {
 
 /** A flag's help with the facts that its table has beside the text. */
 export function flagHelp(flag: Flag): string {
-  const values = flag.values === undefined ? '' : `: ${flag.values.join(', ')}`
+  const values = flag.values === undefined ? '' : `; one of ${flag.values.join(', ')}`
   return `${flag.help}${values}${flag.repeat === true ? ' (may be repeated)' : ''}`
 }
 

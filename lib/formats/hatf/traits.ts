@@ -12,11 +12,11 @@ export const traits: FormatTraits = {
   },
   encodeOptions: {
     attributes: {
-      help: 'keep fields and events that HATF has no place for, in attributes and comments',
+      help: 'keep fields and events that HATF cannot represent, in attributes and comments',
       default: false,
     },
     preset: {
-      help: 'how to lay out fields: for the fewest bytes, or without looking ahead',
+      help: 'field encoding: smallest output (best), or no lookahead (naive)',
       default: DEFAULT_PRESET,
       value: 'NAME',
       values: Object.keys(PRESETS),
@@ -27,13 +27,16 @@ export const traits: FormatTraits = {
     heapEncoding: encoding('heap'),
     timeEncoding: encoding('time'),
     attributesEncoding: encoding('attributes'),
-    latency: { help: 'for live input: write events as they come, instead of collecting some thousand', default: false },
+    latency: {
+      help: 'for live input: write events as they arrive, instead of collecting some thousand',
+      default: false,
+    },
     splitAddr: {
-      help: 'write addresses as a stream of their own beside the rest, each compressed by itself, in one file',
+      help: 'write addresses and the remainder as two streams in one file, compressed separately',
       default: false,
     },
     splitLevel: {
-      help: 'with --split-addr, how hard to compress; 0 is not at all',
+      help: 'with --split-addr: compression level, from 0 (none) to 9 (smallest)',
       default: 6,
       value: 'N',
       values: [...'0123456789'],
@@ -43,6 +46,6 @@ export const traits: FormatTraits = {
 
 /** The option that chooses another strategy for one field. */
 function encoding(field: keyof Strategies): OptionSpec {
-  const help = `how to lay out the field ${field}, if not as the preset does`
+  const help = `encoding of the field ${field}, instead of that of the preset`
   return { help, default: undefined, value: 'NAME', values: strategyNames(field) }
 }

@@ -11,11 +11,11 @@ export const traits: FormatTraits = {
   },
   encodeOptions: {
     titles: {
-      help: 'begin with the titles of the columns, even if the trace was read from a file without',
+      help: 'write a header row even if the input had none',
       default: false,
     },
     separator: {
-      help: 'what separates the columns; default: as in the file that the trace was read from, or a tab',
+      help: 'separator of the columns (default: as in the input, else a tab)',
       default: undefined,
       value: 'KIND',
       values: ['tab', 'blanks'],

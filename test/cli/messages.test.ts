@@ -1,0 +1,146 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { gzipSync } from 'node:zlib'
+import { describe, expect, test } from 'vitest'
+import { scratch, shell } from '../support/commands.js'
+
+const TRACE = readFileSync(new URL('../golden/mtrc/sources.mtrc', import.meta.url))
+const EVENTS = readFileSync(new URL('../golden/mtrc/sources.ndjson', import.meta.url), 'utf8')
+const DUMP = '1: malloc 0x10 5\n1: free 0x10\n'.repeat(50)
+
+/** A folder with traces of several formats. */
+function traces(): string {
+  const folder = scratch()
+  writeFileSync(join(folder, 'a.mtrc'), TRACE)
+  writeFileSync(join(folder, 'a.ndjson'), EVENTS)
+  writeFileSync(join(folder, 'dump.txt'), DUMP)
+  writeFileSync(join(folder, 'cut.mtrc'), TRACE.subarray(0, -6))
+  writeFileSync(join(folder, 'cut.mtrc.gz'), gzipSync(TRACE).subarray(0, -12))
+  writeFileSync(join(folder, 'a.hatf.txt'), '')
+  return folder
+}
+
+describe('a decoder of another format', () => {
+  test.each([
+    [
+      'mtrc-decode dump.txt',
+      'mtrc-decode: dump.txt: not mpatrol MTRC: it looks like memory_replay; use replay-decode\n',
+    ],
+    ['replay-decode a.mtrc', 'replay-decode: a.mtrc: not memory_replay: it looks like mpatrol MTRC; use mtrc-decode\n'],
+    [
+      'replay-decode < a.mtrc',
+      'replay-decode: stdin: not memory_replay: it looks like mpatrol MTRC; use mtrc-decode\n',
+    ],
+    [
+      'mtrc-decode a.ndjson',
+      'mtrc-decode: a.ndjson: not mpatrol MTRC: it looks like heapflow NDJSON; use hf-convert\n',
+    ],
+    [
+      'metatf-decode a.mtrc',
+      'metatf-decode: a.mtrc: not a Meta-TF trace: it looks like mpatrol MTRC; use mtrc-decode\n',
+    ],
+    [
+      'hf-convert --from mtrc dump.txt out.ndjson',
+      'hf-convert: dump.txt: not mpatrol MTRC: it looks like memory_replay\n',
+    ],
+    [
+      'kmemtrace-decode a.mtrc',
+      'kmemtrace-decode: a.mtrc: not kmemtrace: it looks like mpatrol MTRC; use mtrc-decode\n',
+    ],
+  ])('is told which one it is: %s', async (line, stderr) => {
+    expect(await shell(`cd ${traces()} && ${line}`)).toMatchObject({ code: 1, stderr })
+  })
+
+  test('but a fault behind the first event is that of the format', async () => {
+    const folder = scratch()
+    writeFileSync(join(folder, 'x.txt'), `${DUMP}what is this\n`)
+    expect((await shell(`cd ${folder} && replay-decode x.txt`)).stderr).toMatch(
+      /^replay-decode: x\.txt: replay: line 101, .*malformed/,
+    )
+  })
+})
+
+describe('compression that is not read', () => {
+  test.each([
+    ['zstd', '28b52ffd04580100'],
+    ['xz', 'fd377a585a000004e6d6b446'],
+    ['bzip2', '425a683931415926535984'],
+    ['bzip2', '425a683917724538509000000000'],
+    ['lz4', '04224d1864'],
+  ])('is named, with the program for it: %s %s', async (name, magic) => {
+    const folder = scratch()
+    writeFileSync(join(folder, 'trace'), Buffer.from(`${magic}0102030405`, 'hex'))
+    for (const command of ['hf-stats', 'mtrc-decode', 'hf-verify']) {
+      expect(await shell(`cd ${folder} && ${command} trace`)).toMatchObject({
+        code: 1,
+        stderr: `${command}: trace: compressed with ${name}, which heapflow does not read: decompress it first (${name} -dc FILE | ...)\n`,
+      })
+    }
+  })
+
+  test('is told apart by more than its first bytes', async () => {
+    expect((await shell('hf-stats', 'BZh9, and then a text that is no trace of any kind')).stderr).toMatch(
+      /^hf-stats: stdin: unrecognized format; supported are mpatrol MTRC, /,
+    )
+  })
+})
+
+describe('messages about an input name it', () => {
+  test.each([
+    ['hf-filter cut.mtrc', /^hf-filter: cut\.mtrc: mtrc: byte \d+, event \d+: truncated: /m],
+    ['hf-filter < cut.mtrc', /^hf-filter: stdin: mtrc: byte \d+, event \d+: truncated: /m],
+    ['mtrc-decode cut.mtrc.gz', /^mtrc-decode: cut\.mtrc\.gz: gzip: .*truncated: /m],
+    ['hf-stats a.hatf.txt', /^hf-stats: a\.hatf\.txt: the input is empty$/m],
+    ['hf-sort cut.mtrc', /^hf-sort: cut\.mtrc: mtrc: byte /m],
+    ['hf-merge --end-to-end cut.mtrc a.mtrc', /^hf-merge: cut\.mtrc: mtrc: byte /m],
+    ['hf-merge --end-to-end - a.mtrc < cut.mtrc', /^hf-merge: stdin: mtrc: byte /m],
+    ["hf-split --by kind -o 'p-{}.txt' cut.mtrc", /^hf-split: cut\.mtrc: mtrc: byte /m],
+    ['hatf-join -a a.mtrc cut.mtrc.gz', /^hatf-join: (cut\.mtrc\.gz|a\.mtrc): /m],
+    ['hf-sort --by cpu dump.txt', /^hf-sort: warning: dump\.txt: no event has a field "cpu"; order left unchanged$/m],
+    ['hf-filter < .', /^hf-filter: standard input: is a directory$/m],
+    ['hf-filter .', /^hf-filter: \.: is a directory$/m],
+    ['hf-filter nothing', /^hf-filter: nothing: no such file or directory$/m],
+  ])('%s', async (line, message) => {
+    expect((await shell(`cd ${traces()} && ${line}`)).stderr).toMatch(message)
+  })
+
+  test('an encoder names its format, and what represents everything', async () => {
+    const folder = traces()
+    expect((await shell(`cd ${folder} && hf-convert --strict a.mtrc x.hatf`)).stderr).toMatch(
+      /^hf-convert: hatf: event 1: cannot represent /m,
+    )
+    expect((await shell(`cd ${folder} && hatf-encode a.mtrc > x.hatf`)).stderr).toMatch(
+      /^hatf-encode: warning: not representable in hatf, dropped or changed: .*; --attributes keeps them\n$/,
+    )
+    expect((await shell(`cd ${folder} && hf-filter a.mtrc --to hatf > x.hatf`)).stderr).not.toContain('--attributes')
+  })
+})
+
+test('a format that a DTD defines is written by another command, which the message names', async () => {
+  expect(await shell(`cd ${traces()} && hf-convert a.mtrc x.mtf --to metatf`)).toMatchObject({
+    code: 2,
+    stderr: expect.stringMatching(/^hf-convert: --to must be one of .*, not "metatf": .*metatf-encode --dtd FILE; see/),
+  })
+})
+
+test.runIf(process.platform === 'linux').each([
+  ['ulimit -n 21; hf-stats a.mtrc', 'hf-stats: too many open files: raise the limit (ulimit -n)\n'],
+  [
+    'ulimit -v 4000000; hf-filter a.mtrc',
+    'hf-filter: not enough address space for WebAssembly memory: raise or remove the limit (ulimit -v)\n',
+  ],
+])('a limit of the system is a sentence: %s', async (line, stderr) => {
+  expect(await shell(`cd ${traces()} && { ${line}; }`)).toMatchObject({ code: 1, stderr })
+})
+
+test('more files than can be open: the message is about files, not about modules', async () => {
+  const folder = scratch()
+  mkdirSync(join(folder, 'in'))
+  for (let i = 0; i < 40; i++) writeFileSync(join(folder, 'in', `${i}.ndjson`), EVENTS)
+  const { code, stderr } = await shell(
+    `cd ${folder} && ulimit -n 40; hf-merge --end-to-end in/* > out; hf-merge --by time in/*`,
+  )
+  expect(code).toBeGreaterThan(0)
+  expect(stderr).not.toContain('dist/')
+  expect(stderr).toMatch(/ulimit -n/)
+})
