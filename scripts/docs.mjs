@@ -1,12 +1,13 @@
 // Writes the documents that are made from the code: a page for each command, the matrix of what formats carry, the table
-// of fields in docs/ndjson.md and its JSON schema. With --check it writes nothing and fails if one of them is not current.
-// Needs `npm run build` before.
+// of fields in docs/ndjson.md and its JSON schema, and the programs and manual pages in package.json. With --check it
+// writes nothing and fails if one of them is not current. Needs `npm run build` before.
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { commandIndex, commandPage } from './docs/commands.mjs'
 import { carriedPage } from './docs/carried.mjs'
 import { fieldTable } from './docs/fields.mjs'
 import { wireSchema } from './docs/schema.mjs'
+import { manName } from '../dist/lib/cli/help/man.js'
 import { ALL_COMMANDS } from '../dist/lib/cli/heapflow.js'
 
 const docs = new URL('../docs/', import.meta.url)
@@ -21,7 +22,17 @@ function pages() {
     ['carried.md', carriedPage()],
     ['ndjson.md', withTable(read('ndjson.md'), 'fields', fieldTable())],
     ['ndjson.schema.json', wireSchema()],
+    ['../package.json', packageJson(commands)],
   ])
+}
+
+/** package.json with the programs and manual pages that there are. */
+function packageJson(commands) {
+  const fields = JSON.parse(read('../package.json'))
+  const programs = commands.filter(({ name }) => !name.includes(' '))
+  const bin = Object.fromEntries(programs.map(({ name }) => [name, `dist/bin/${name}.js`]))
+  const man = commands.map((command) => `dist/man/${manName(command)}.1`)
+  return `${JSON.stringify({ ...fields, bin, man }, null, 2)}\n`
 }
 
 function fileName({ name }) {

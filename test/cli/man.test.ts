@@ -19,7 +19,10 @@ function has(program: string): boolean {
 
 /** A page as a reader sees it, without the breaks of lines. */
 function rendered(source: string): string {
-  const { stdout, stderr } = spawnSync('groff', ['-man', '-Tutf8', '-P-cbou', '-ww'], { input: source, encoding: 'utf8' })
+  const { stdout, stderr } = spawnSync('groff', ['-man', '-Tutf8', '-P-cbou', '-ww'], {
+    input: source,
+    encoding: 'utf8',
+  })
   expect(stderr).toBe('')
   return stdout.replace(/\s+/g, ' ')
 }

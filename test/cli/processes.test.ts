@@ -179,7 +179,7 @@ describe('faults', () => {
     ['hf-map --set nothing', /--set needs FIELD=VALUE/],
     ['hf-split --by thread', /name the files with -o and a pattern with \{\}/],
     ['hf-convert a', /two arguments required: FROM and TO/],
-    ['hf-convert a b.unknown', /no format has names like "b.unknown": name it with --to/],
+    ['hf-convert a b.unknown', /no format has names like "b.unknown": name one with --to/],
     ['heapflow nonsense', /there is no command "nonsense"/],
     ['mtrc-decode -o a -o b', /--output was given more than once/],
   ])('a command line that makes no sense: %s', async (line, message) => {
