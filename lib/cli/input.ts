@@ -1,4 +1,4 @@
-import type { Readable, Transform } from 'node:stream'
+import type { Duplex, Readable } from 'node:stream'
 import type { EventBatch } from '../event/batch.js'
 import type { Stage } from '../event/stage.js'
 import { decodeAny, type DecodeAnyOptions } from '../streams/decode.js'
@@ -8,7 +8,7 @@ import { encoderStream } from '../streams/stage.js'
 import { UsageError, type Arguments } from './command.js'
 
 /** A stream that reads, and the streams that its data goes through; the first one may count the bytes that it read. */
-export type Streams = readonly [Readable & { bytesRead?: number | (() => number) }, ...Transform[]]
+export type Streams = readonly [Readable & { bytesRead?: number | (() => number) }, ...Duplex[]]
 
 /** Where the events of a command come from. */
 export interface Input {
@@ -39,7 +39,7 @@ export function bytesOf(path: string, options: Pick<DecodeAnyOptions, 'onCut'> =
 export function traceInput(
   path: string,
   options: Omit<DecodeAnyOptions, 'path' | 'recycle' | 'through'> = {},
-  reader: (options: DecodeAnyOptions) => Transform = decodeAny,
+  reader: (options: DecodeAnyOptions) => Duplex = decodeAny,
 ): Input {
   const cut = options.onCut && { onCut: options.onCut }
   return {
@@ -50,7 +50,7 @@ export function traceInput(
 }
 
 /** The events of one file, changed by a stream that holds them back. */
-export function heldInput(path: string, transform: () => Transform): Input {
+export function heldInput(path: string, transform: () => Duplex): Input {
   return {
     paths: [path],
     recycle: false,

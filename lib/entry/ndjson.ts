@@ -1,8 +1,6 @@
 /** Events as lines of JSON, as the commands pass them on: `heapflow/ndjson`. */
-import type { Transform } from 'node:stream'
-import { decodeAny } from '../streams/decode.js'
-import { streamPair } from '../streams/pair.js'
 import { ndjson as format } from '../formats/ndjson/index.js'
+import { lineDecoder, streamPair } from '../streams/pair.js'
 
 export const {
   /** Events to lines; see `StreamPair`. */
@@ -13,8 +11,6 @@ export const {
  * Lines to events: in the canonical form, or as jq and people rewrite them. A header record without its end record is
  * an error, for then the writer failed.
  */
-export function decode(): Transform {
-  return decodeAny({ format })
-}
+export const decode = lineDecoder(format)
 
 export { format }

@@ -117,6 +117,16 @@ export function unencodable(reason: string, at: TracePosition): TraceError {
   return new TraceError('ERR_TRACE_UNENCODABLE', reason, at)
 }
 
+/**
+ * A user's code did not compile, threw, or returned something that is not an event.
+ * @param event the number of the event, from 1, that the code was called with; absent if the code does not compile
+ */
+export function expressionError(cause: unknown, event?: number): TraceError {
+  const reason = cause instanceof Error ? cause.message : String(cause)
+  const at = { format: 'expression', ...(event !== undefined && { event }) }
+  return new TraceError('ERR_TRACE_EXPRESSION', reason, at, { cause })
+}
+
 /** An argument or chunk of the wrong type, with the code that Node's own functions give such an error. */
 export function wrongType(reason: string): TypeError & { code: 'ERR_INVALID_ARG_TYPE' } {
   return Object.assign(new TypeError(reason), { code: 'ERR_INVALID_ARG_TYPE' } as const)

@@ -122,16 +122,22 @@ function checkSpecs(
 
 /** A format whose decoder and encoder refuse options that do not exist. */
 export function checked<D extends object, E extends object>(format: WritableFormat<D, E>): WritableFormat<D, E> {
-  const { name } = format
+  return {
+    ...checkedReader(format),
+    encoder(options) {
+      checkEncodeOptions(format, options, `the encoder of ${format.name}`)
+      return format.encoder(options)
+    },
+  }
+}
+
+/** The same for a format that can only be read. */
+export function checkedReader<D extends object>(format: Format<D>): Format<D> {
   return {
     ...format,
     decoder(options) {
-      checkDecodeOptions(format, options, `the decoder of ${name}`)
+      checkDecodeOptions(format, options, `the decoder of ${format.name}`)
       return format.decoder(options)
-    },
-    encoder(options) {
-      checkEncodeOptions(format, options, `the encoder of ${name}`)
-      return format.encoder(options)
     },
   }
 }

@@ -2,6 +2,7 @@ import type { Duplex } from 'node:stream'
 import Pumpify from 'pumpify'
 import { acceptFailures, acceptsFailures, failWhenDrained, passFailures, type PassesFailures } from './failure.js'
 import { QUEUED } from './stage.js'
+import type { Composed, InOrder } from './types.js'
 
 /**
  * Stages as one Duplex, to be passed around and piped like a single stream: what is written goes into the first, what
@@ -10,14 +11,17 @@ import { QUEUED } from './stage.js'
  *
  * @param stages two or more streams, each reading what the one before it writes
  */
-export function compose(...stages: [Duplex, Duplex, ...Duplex[]]): Duplex {
-  const last = stages[stages.length - 1] as Duplex & Partial<PassesFailures>
+export function compose<const Stages extends readonly [Duplex, Duplex, ...Duplex[]]>(
+  ...stages: Stages & InOrder<Stages>
+): Composed<Stages> {
+  const all: readonly Duplex[] = stages
+  const last = all[all.length - 1] as Duplex & Partial<PassesFailures>
 
   // pumpify reports a stage that closed early as a mere close, and drops what it has queued when a stage fails. So
   // note the fault here, before pumpify sees it, and let its call of destroy wait for the reader.
   let fault: Error | undefined
   let closing = false
-  stages.forEach((stage, i) => {
+  all.forEach((stage, i) => {
     stage.on('error', (error) => {
       fault ??= error
     })
@@ -27,7 +31,7 @@ export function compose(...stages: [Duplex, Duplex, ...Duplex[]]): Duplex {
     stage.once('finish', () => open--)
     stage.on('close', () => {
       if (!closing && open > 0) {
-        fault ??= new Error(`stage ${i + 1} of ${stages.length} closed before it had ended`)
+        fault ??= new Error(`stage ${i + 1} of ${all.length} closed before it had ended`)
       }
     })
   })
@@ -46,9 +50,10 @@ export function compose(...stages: [Duplex, Duplex, ...Duplex[]]): Duplex {
     else destroy.call(composed, error ?? undefined)
     return composed
   }
-  for (const stage of stages) stage.on('warning', (text: string) => composed.emit('warning', text))
-  composed.setPipeline(...stages)
+  for (const stage of all) stage.on('warning', (text: string) => composed.emit('warning', text))
+  composed.setPipeline(...all)
   composed[passFailures] = () => last[passFailures]?.()
   // A first stage of other makers would not know what to do with one.
-  return acceptsFailures in stages[0] ? acceptFailures(composed) : composed
+  const result: Duplex = acceptsFailures in (all[0] as Duplex) ? acceptFailures(composed) : composed
+  return result as Composed<Stages>
 }

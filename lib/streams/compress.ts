@@ -1,12 +1,12 @@
-import type { Transform } from 'node:stream'
 import { checkOptions } from '../event/options.js'
 import { byteStream } from './generator.js'
+import type { ByteStream } from './types.js'
 
 /**
  * Deflates to gzip. When the stream before it fails, what came before is still written, but the member is left without
  * its end: what is inside may be a format that cannot tell by itself that it was cut.
  */
-export function gzip(options: { level?: number } = {}): Transform {
+export function gzip(options: { level?: number } = {}): ByteStream<'bytes'> {
   checkOptions(options, { level: true }, 'gzip')
   return byteStream('gzip()', async function* (source) {
     const { constants, createGzip } = await import('node:zlib')

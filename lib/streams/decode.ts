@@ -1,16 +1,17 @@
 import type { EventEmitter } from 'node:events'
-import type { Transform } from 'node:stream'
-import { FORMATS, sniffFormat } from '../formats/index.js'
+import type { Duplex } from 'node:stream'
+import { FORMATS, sniffFormat, type FormatEntry } from '../formats/index.js'
 import type { EventBatch } from '../event/batch.js'
 import { chain } from '../event/chain.js'
 import { TraceError } from '../event/error.js'
-import type { Stage } from '../event/stage.js'
+import type { BatchTransform, Stage } from '../event/stage.js'
 import type { Format } from '../event/format.js'
 import { checkOptions, type OptionNames } from '../event/options.js'
 import { counted, type ReadOptions } from './counter.js'
 import { UpToCut, upToCut } from './cut.js'
 import { byteStream, peek, runStage, type Peeked } from './generator.js'
 import { misreading } from './misread.js'
+import type { EventStream } from './types.js'
 
 /** A stream shorter than this is sniffed whole; of a longer one, whatever the first chunks hold. */
 const HEAD_BYTES = 64
@@ -22,7 +23,7 @@ const DELETE = 0x7f
 /** What `decodeAny` can be told. */
 export interface DecodeAnyOptions extends ReadOptions {
   /** The format, where it is known; otherwise the first bytes tell it. */
-  format?: Format
+  format?: Format | FormatEntry
   /**
    * The file that the bytes come from, or `-` for standard input. A trace in Meta-TF names a DTD, which is looked for
    * beside it, in the folders of the environment variable HEAPFLOW_DTD_PATH, and among those that come with heapflow.
@@ -54,9 +55,16 @@ const OPTIONS: OptionNames<DecodeAnyOptions> = {
  * number of events of each batch.
  * @throws TraceError (as the stream's error) ERR_TRACE_UNKNOWN_FORMAT when the first bytes fit no format
  */
-export function decodeAny(options: DecodeAnyOptions = {}): Transform {
+export function decodeAny(options?: DecodeAnyOptions & { through?: BatchTransform }): EventStream<'bytes'>
+export function decodeAny(options: DecodeAnyOptions): Duplex
+export function decodeAny(options: DecodeAnyOptions = {}): Duplex {
   checkOptions(options, OPTIONS, 'decodeAny')
-  return byteStream('decodeAny()', (source, stream) => decodeBytes(source, options, stream, counted(stream, options)))
+  return decodeAs('decodeAny()', options)
+}
+
+/** What `decodeAny` does, under another name, which messages about a wrong chunk have. */
+export function decodeAs(name: string, options: DecodeAnyOptions): EventStream<'bytes'> {
+  return byteStream(name, (source, stream) => decodeBytes(source, options, stream, counted(stream, options)))
 }
 
 /**
@@ -127,7 +135,7 @@ interface Found extends Pick<Peeked, 'head' | 'whole'> {
 }
 
 async function find(first: Peeked, { format, decode, path }: DecodeAnyOptions): Promise<Found> {
-  if (format !== undefined) return { ...first, format, decode }
+  if (format !== undefined) return { ...first, format: 'load' in format ? await format.load() : format, decode }
   if (!mayNameDtd(first.head)) return { ...first, format: await sniff(first), decode }
   const { isAnnounced, isTelling } = await import('../metatf/dtd-name.js')
   const peeked = await peek(first.whole, isTelling)

@@ -1,12 +1,12 @@
 import type { EventEmitter } from 'node:events'
 import { createRequire } from 'node:module'
-import type { Transform } from 'node:stream'
 import type { ZlibSync } from '../compression/gunzip.js'
 import { foreignCompression, isGzip, isZip, MAGIC_BYTES } from '../compression/magic.js'
 import { TraceError } from '../event/error.js'
 import { checkOptions, type OptionNames } from '../event/options.js'
 import { upToCut } from './cut.js'
 import { byteStream, peek, runStage } from './generator.js'
+import type { ByteStream } from './types.js'
 
 /** How gzip is inflated: `zlib-sync` in step with the decoder, or `node:zlib` in the thread pool. */
 export type Inflater = 'zlib-sync' | 'node:zlib'
@@ -45,7 +45,7 @@ const OPTIONS: OptionNames<DecompressOptions> = { inflater: true, onCut: true }
  * A cut or corrupt archive is a `TraceError` whose offset is that in the compressed bytes, after all that could be
  * inflated was read. Other compression (zstd, xz, bzip2, lz4) is a `TraceError` that names it.
  */
-export function decompress(options: DecompressOptions = {}): Transform {
+export function decompress(options: DecompressOptions = {}): ByteStream<'bytes'> {
   checkOptions(options, OPTIONS, 'decompress')
   return byteStream('decompress()', (source, stream) => inflate(source, options, stream))
 }

@@ -1,5 +1,5 @@
 import type { EventEmitter } from 'node:events'
-import type { Transform } from 'node:stream'
+import type { Duplex, Transform } from 'node:stream'
 import { transform as through } from 'through2'
 import type { EventBatch } from '../event/batch.js'
 import { recycle } from '../event/recycle.js'
@@ -8,25 +8,28 @@ import { asBuffer } from './as-buffer.js'
 import { acceptFailures, allAccept, Failure, failWhenDrained, passFailures, type PassesFailures } from './failure.js'
 import { batchesIn, bytesOf } from './intake.js'
 import { QUEUED } from './stage.js'
+import type { ByteStream, EventStream } from './types.js'
 
 /**
  * A Transform in object mode from an async generator over the chunks of bytes that are written to it. The generator's
  * errors come after its results.
  * @param name what messages about a wrong chunk call the stream
  */
-export function byteStream(
+export function byteStream<Stream extends EventStream<'bytes'> | ByteStream<'bytes'>>(
   name: string,
   generate: (source: AsyncIterable<Uint8Array>, stream: Transform) => AsyncIterable<unknown>,
-): Transform {
-  return generatorStream((source, stream) => generate(bytesOf(source, name), stream))
+): Stream {
+  return generatorStream((source, stream) => generate(bytesOf(source, name), stream)) as Duplex as Stream
 }
 
 /** The same over batches of events; plain events that are written to it are collected into batches. */
 export function eventStream(
   name: string,
-  generate: (source: AsyncIterable<EventBatch>, stream: Transform) => AsyncIterable<unknown>,
-): Transform {
-  return generatorStream((source, stream) => generate(batchesIn(source, name), stream))
+  generate: (source: AsyncIterable<EventBatch>, stream: Transform) => AsyncIterable<EventBatch>,
+): EventStream<'events'> {
+  return generatorStream((source, stream) =>
+    generate(batchesIn(source, name), stream),
+  ) as Duplex as EventStream<'events'>
 }
 
 function generatorStream(

@@ -88,3 +88,36 @@ export async function* batchesIn(source: AsyncIterable<unknown>, name: string): 
   yield* collector.taken()
   if (fault !== undefined) throw fault
 }
+
+/** What a sink of events does with its chunks: gives batches to `write`, plain events collected into some. */
+export class EventIntake {
+  private readonly collector: EventCollector
+
+  /** @param name what messages about a wrong chunk call the sink */
+  constructor(
+    private readonly name: string,
+    private readonly write: (batch: EventBatch) => void | Promise<void>,
+  ) {
+    this.collector = new EventCollector(name)
+  }
+
+  /** Takes a chunk. @throws TypeError when it is none, or the error of a `Failure`; all events before it were written */
+  async take(chunk: unknown): Promise<void> {
+    const { collector } = this
+    if (isEvent(chunk)) {
+      collector.add(chunk)
+      if (collector.isFull) await this.finish()
+      return
+    }
+    await this.finish()
+    if (isFailure(chunk)) throw chunk.error
+    if (!isEventBatch(chunk)) throw await wrongChunk(chunk, 'events', this.name)
+    collector.header = chunk.header
+    await this.write(chunk)
+  }
+
+  /** Writes the events that wait. */
+  async finish(): Promise<void> {
+    for (const batch of this.collector.taken()) await this.write(batch)
+  }
+}

@@ -7,8 +7,9 @@ import type { BatchTransform } from '../event/stage.js'
 import { Merger, type MergeOptions } from '../transforms/merge.js'
 import { PartMerger, partsOfOne } from '../transforms/merge-parts.js'
 import type { MergeOrder } from '../order/order-audit.js'
-import { openTrace, sourceStream, type OpenOptions, type OpenTrace } from './io/source.js'
+import { openTrace, sourceStream, type OpenOptions, type TraceReader } from './io/source.js'
 import { mayWait } from './io/stdio.js'
+import type { EventReadable } from './types.js'
 
 /**
  * All inputs together read about so many bytes at a time, but each at least `MIN_CHUNK_BYTES` and at most what is
@@ -22,6 +23,8 @@ const MAX_CHUNK_BYTES = 65_536
 export interface MergeInput extends OpenOptions {
   /** The file, or `-` for standard input. */
   readonly path: string
+  /** What is read in place of the file; `path` then only names it. Warnings are its own affair. */
+  readonly reader?: TraceReader
   /** What warnings and errors call it. Default the path. */
   readonly name?: string
   /** What its events pass through before they are merged; each batch gives at most one. */
@@ -42,11 +45,10 @@ export interface MergeInputsOptions extends Omit<MergeOptions, 'by'> {
 const OPTIONS: OptionNames<MergeInputsOptions> = { by: true, window: true, signal: true }
 
 /** A stream of the events of several files. */
-export type MergedStream = Readable &
-  AsyncIterable<EventBatch> & {
-    /** How many bytes of all files were read so far. */
-    bytesRead(): number
-  }
+export interface MergedStream extends EventReadable {
+  /** How many bytes of all files were read so far. */
+  bytesRead(): number
+}
 
 /**
  * A Readable of `EventBatch` objects: the events of several files merged by time or sequence number, as `Merger` says.
@@ -77,7 +79,7 @@ export function concatInputs(
 
 /** An input, opened when it is first read. */
 class Source {
-  private trace: OpenTrace | undefined
+  private trace: TraceReader | undefined
   private isClosed = false
 
   constructor(
@@ -93,7 +95,7 @@ class Source {
 
   /** Whether it may keep its reader waiting, as a pipe does. */
   get mayWait(): boolean {
-    return mayWait(this.input.path)
+    return this.input.reader !== undefined || mayWait(this.input.path)
   }
 
   bytesRead(): number {
@@ -115,17 +117,18 @@ class Source {
 
   close(): void {
     this.isClosed = true
-    void this.trace?.close()
+    void (this.trace ?? this.input.reader)?.close()
   }
 
-  private open(): OpenTrace {
+  private open(): TraceReader {
     if (this.trace !== undefined) return this.trace
     // Nobody would close it any more.
     if (this.isClosed) throw new Error('the stream is closed')
-    const { path, name: _name, stage: _stage, ...options } = this.input
-    this.trace = openTrace(path, { chunkBytes: this.chunkBytes, ...options })
-    this.trace.on('warning', (text: string) => this.stream().emit('warning', `${this.name}: ${text}`))
-    return this.trace
+    const { path, name: _name, stage: _stage, reader, ...options } = this.input
+    if (reader !== undefined) return (this.trace = reader)
+    const trace = openTrace(path, { chunkBytes: this.chunkBytes, ...options })
+    trace.on('warning', (text: string) => this.stream().emit('warning', `${this.name}: ${text}`))
+    return (this.trace = trace)
   }
 }
 
@@ -144,7 +147,8 @@ function merged(
   }
   const stream: Readable = sourceStream(run, () => sources.forEach((source) => source.close()))
   if (signal !== undefined) addAbortSignal(signal, stream)
-  return Object.assign(stream, { bytesRead: () => sources.reduce((sum, source) => sum + source.bytesRead(), 0) })
+  const bytesRead = () => sources.reduce((sum, source) => sum + source.bytesRead(), 0)
+  return Object.assign(stream, { bytesRead }) as MergedStream
 }
 
 async function* concatenate(sources: readonly Source[]): AsyncGenerator<EventBatch> {

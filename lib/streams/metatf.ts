@@ -1,5 +1,4 @@
 import { closeSync, openSync, readSync, statSync } from 'node:fs'
-import type { Transform } from 'node:stream'
 import { chain } from '../event/chain.js'
 import { malformed, TraceError } from '../event/error.js'
 import { showText } from '../event/show-text.js'
@@ -15,6 +14,7 @@ import { counted, type ReadOptions } from './counter.js'
 import { DTD_PATH, findDtd, NoDtdError } from './dtd-files.js'
 import { byteStream, peek, runStage } from './generator.js'
 import { misreading } from './misread.js'
+import type { EventStream } from './types.js'
 
 /** How a trace in Meta-TF is read. */
 export interface MetaTfOptions extends ReadOptions {
@@ -55,7 +55,7 @@ export interface MetaTf {
  * Emits `events` with the number of events of each batch.
  * @throws TraceError (as the stream's error), or a DtdError
  */
-export function decodeMetaTf(options: MetaTfOptions): Transform {
+export function decodeMetaTf(options: MetaTfOptions): EventStream<'bytes'> {
   checkOptions(options, OPTIONS, 'decodeMetaTf')
   return byteStream('decodeMetaTf()', async function* (source, stream) {
     const { head, whole, failure } = await peek(source, isTelling)

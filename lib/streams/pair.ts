@@ -1,32 +1,92 @@
-import type { Transform } from 'node:stream'
-import type { EncodeOptions, Format, WritableFormat } from '../event/format.js'
+import {
+  checkDecodeOptions,
+  checkEncodeOptions,
+  isWritable,
+  type EncodeOptions,
+  type Format,
+  type WritableFormat,
+} from '../event/format.js'
+import type { FormatEntry } from '../formats/index.js'
+import { decodeAs } from './decode.js'
 import { namespaceOf } from './intake.js'
 import { decoderStream, encoderStream } from './stage.js'
+import type { ByteStream, EventStream } from './types.js'
 
-/** A format as a pair of Transforms: what each subpath of the package exports. */
+/** A format as a pair of streams: what each subpath of the package exports. */
 export interface StreamPair<DecodeOptions extends object, FormatEncodeOptions extends object> {
   /**
    * Bytes in (not compressed: see `decompress`), `EventBatch` objects out. What is wrong with the bytes is a
    * `TraceError`, the stream's error, after all events before it were read.
+   * @throws RangeError for an unknown option or value
    */
-  decode(options?: DecodeOptions): Transform
+  decode(options?: DecodeOptions): EventStream<'bytes'>
   /**
-   * `EventBatch` objects in, bytes out. What the format has no place for is counted, and emitted at the end as a
-   * `losses` event with a `ReadonlyMap` from what was left out to the number of events; with `strict` it is an error.
+   * Events in, as `EventBatch` objects or plain, and bytes out. What the format has no place for is counted, and emitted
+   * at the end as `losses`, a map from what was left out to the number of events; with `strict` it is an error.
+   * @throws RangeError for an unknown option or value
    */
-  encode(options?: FormatEncodeOptions & EncodeOptions): Transform
+  encode(options?: FormatEncodeOptions & EncodeOptions): ByteStream<'events'>
 }
 
-/** Makes the decoding stream of a format that can only be read. */
-export function decoderOf<D extends object>(format: Format<D>): StreamPair<D, object>['decode'] {
-  return (options) => decoderStream(format.decoder(options))
-}
+/** A format with its streams, whose codec is loaded when the first of them is used. */
+export interface TraceFormat<DecodeOptions extends object, FormatEncodeOptions extends object>
+  extends FormatEntry, StreamPair<DecodeOptions, FormatEncodeOptions> {}
+
+/** The same for a format that can only be read. */
+export type ReadOnlyFormat<DecodeOptions extends object> = Omit<TraceFormat<DecodeOptions, object>, 'encode'>
 
 /** Makes the pair of streams of a format. */
 export function streamPair<D extends object, E extends object>(format: WritableFormat<D, E>): StreamPair<D, E> {
-  const name = namespaceOf(format.name)
+  const name = `${namespaceOf(format.name)}.encode()`
   return {
-    decode: (options) => decoderStream(format.decoder(options), { name: `${name}.decode()` }),
-    encode: (options) => encoderStream(format.encoder(options), { name: `${name}.encode()` }),
+    decode: decoderOf(format),
+    encode: (options) => encoderStream(format.encoder(options), { name }),
+  }
+}
+
+/** What makes the streams that decode a format. */
+export function decoderOf<D extends object>(format: Format<D>): StreamPair<D, object>['decode'] {
+  const name = `${namespaceOf(format.name)}.decode()`
+  return (options) => decoderStream(format.decoder(options), { name })
+}
+
+/** The same for NDJSON, which has a slower path too, for lines that jq and people rewrote. */
+export function lineDecoder(format: Format | FormatEntry): StreamPair<object, object>['decode'] {
+  const name = `${format.name}.decode()`
+  return (options) => {
+    checkDecodeOptions(format, options, name)
+    return decodeAs(name, { format })
+  }
+}
+
+/**
+ * The same for a format that is loaded when a chunk is written to one of its streams; until then only options are
+ * checked.
+ */
+export function lazyPair<D extends object, E extends object>(entry: FormatEntry): TraceFormat<D, E> {
+  const name = `${namespaceOf(entry.name)}.encode()`
+  return {
+    ...lazyReader<D>(entry),
+    encode(options) {
+      checkEncodeOptions(entry, options, name)
+      const load = async () => {
+        const format = await entry.load()
+        if (!isWritable(format)) throw new Error(`${entry.name} cannot be written`)
+        return format.encoder(options)
+      }
+      return encoderStream(load, { name })
+    },
+  }
+}
+
+/** The same for a format that can only be read. */
+export function lazyReader<D extends object>(entry: FormatEntry): ReadOnlyFormat<D> {
+  const name = `${namespaceOf(entry.name)}.decode()`
+  return {
+    ...entry,
+    decode(options) {
+      checkDecodeOptions(entry, options, name)
+      return decoderStream(async () => (await entry.load()).decoder(options), { name })
+    },
   }
 }

@@ -1,5 +1,4 @@
 import { tmpdir } from 'node:os'
-import type { Transform } from 'node:stream'
 import { BATCH_EVENTS, EventBatch } from '../event/batch.js'
 import type { TraceHeader } from '../event/header.js'
 import { checkOptions, type OptionNames } from '../event/options.js'
@@ -10,6 +9,7 @@ import { Interleaver } from '../order/interleave.js'
 import { OrderKeys } from '../order/order.js'
 import { eventStream } from './generator.js'
 import { SpillFile, type Run } from './io/spill.js'
+import type { EventStream } from './types.js'
 
 /** Batches of a run are small, for one of each run is in memory while they are merged. */
 const RUN_BATCH_EVENTS = 1024
@@ -44,7 +44,7 @@ const OPTIONS: OptionNames<SortOptions> = { by: true, memory: true, folder: true
  * events before the fault come in order, then the error. Emits `warning` with a text for a trace of which no event has
  * the field.
  */
-export function sort(options: SortOptions): Transform {
+export function sort(options: SortOptions): EventStream<'events'> {
   checkOptions(options, OPTIONS, 'sort')
   return eventStream('sort()', async function* (source, stream) {
     const held = new HeldEvents()

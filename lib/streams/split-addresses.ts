@@ -1,21 +1,15 @@
-import { pipeline, Readable, Writable, type Transform } from 'node:stream'
+import { pipeline, Readable, Writable } from 'node:stream'
 import { checkOptions } from '../event/options.js'
 import { FIELD_NAMES } from '../formats/hatf/layout.js'
 import { Joiner } from '../formats/hatf/split/join.js'
 import { Separator } from '../formats/hatf/split/separate.js'
 import { Tracks, type HatfField, type SplitOptions } from '../formats/hatf/split/tracks.js'
-import {
-  acceptFailures,
-  allAccept,
-  Failure,
-  failWhenDrained,
-  isFailure,
-  passFailures,
-  type PassesFailures,
-} from './failure.js'
+import { acceptFailures, isFailure, type Failure } from './failure.js'
 import { byteStream } from './generator.js'
 import { isBytes, wrongChunk } from './intake.js'
+import { Side } from './side.js'
 import { QUEUED } from './stage.js'
+import type { ByteStream } from './types.js'
 import { asBuffer } from './as-buffer.js'
 
 /**
@@ -118,51 +112,6 @@ export class HatfSplitter extends Writable {
   }
 }
 
-/** One readable side of a `HatfSplitter`. */
-class Side extends Readable implements PassesFailures {
-  /** It was given something that was not taken yet. */
-  isFull = false
-  private isOver = false
-  private inBand = false
-
-  constructor(
-    private readonly onWanted: () => void,
-    private readonly onClosed: (error: Error) => void,
-  ) {
-    super({ objectMode: true, highWaterMark: QUEUED })
-  }
-
-  override _read(): void {
-    this.isFull = false
-    this.onWanted()
-  }
-
-  override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
-    done(error)
-    if (!this.isOver) this.onClosed(error ?? new Error('a stream was closed before it had ended'))
-  }
-
-  [passFailures](): void {
-    this.inBand = true
-  }
-
-  give(bytes: Uint8Array): void {
-    if (bytes.length > 0) this.isFull = !this.push(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength))
-  }
-
-  finish(): void {
-    this.isOver = true
-    this.push(null)
-  }
-
-  fail(error: Error): void {
-    if (this.isOver || this.destroyed) return
-    this.isOver = true
-    if (this.inBand && allAccept(this)) this.push(new Failure(error))
-    else failWhenDrained(this, error)
-  }
-}
-
 /**
  * Takes the unencoded addresses out of HATF: those that are stored as they are, not under baseOffset, delta, stride or
  * default.
@@ -183,14 +132,14 @@ export function joinAddresses(main: Readable, addresses: Readable): Readable {
 }
 
 /**
- * Puts fields back that were split off, as a Transform of the rest of the trace.
+ * Puts fields back that were split off, as a stream of the rest of the trace.
  * @param streams the bytes of each field
  * @param options whether encoded bytes were taken out too
  */
 export function joinStream(
   streams: Readonly<Partial<Record<HatfField, Readable>>>,
   options: { encoded?: boolean } = {},
-): Transform {
+): ByteStream<'bytes'> {
   checkOptions(options, { encoded: true }, 'joinStream')
   const fields = FIELD_NAMES.filter((name) => streams[name] !== undefined)
   const sources = fields.map((name) => streams[name] as Readable)

@@ -2,14 +2,13 @@ import { close, write } from 'node:fs'
 import { Writable } from 'node:stream'
 import { promisify } from 'node:util'
 import { gzipSync } from 'node:zlib'
-import { isEventBatch, type EventBatch } from '../event/batch.js'
-import { EventCollector } from '../event/collector.js'
+import type { EventBatch } from '../event/batch.js'
 import { TraceError } from '../event/error.js'
 import { checkOptions, type OptionNames } from '../event/options.js'
 import { recycle } from '../event/recycle.js'
 import type { Encoder } from '../event/stage.js'
 import type { TraceEvent } from '../event/trace-event.js'
-import { isEvent, wrongChunk } from './intake.js'
+import { EventIntake } from './intake.js'
 import { Partitioner, type PartitionOptions } from '../transforms/split.js'
 import { OutputFile } from './io/output-file.js'
 
@@ -77,7 +76,7 @@ export class SplitFiles extends Writable {
   private readonly open = new Map<Part, number>()
   /** The names of the files that were left incomplete; known when the stream is closed. */
   readonly partial: string[] = []
-  private readonly collected = new EventCollector('split()')
+  private readonly intake = new EventIntake('SplitFiles', (batch) => this.writeBatch(batch))
   private working: Promise<void> = Promise.resolve()
 
   constructor(private readonly options: SplitFilesOptions) {
@@ -106,7 +105,7 @@ export class SplitFiles extends Writable {
     _encoding: BufferEncoding,
     done: (error?: Error | null) => void,
   ): void {
-    this.run(() => this.take(chunk), done)
+    this.run(() => this.intake.take(chunk), done)
   }
 
   override _final(done: (error?: Error | null) => void): void {
@@ -139,24 +138,6 @@ export class SplitFiles extends Writable {
     this.working = work().then(() => done(), done)
   }
 
-  /** Takes a chunk: plain events wait until they fill a batch, or something else comes. */
-  private async take(chunk: EventBatch | TraceEvent): Promise<void> {
-    const { collected } = this
-    if (isEvent(chunk)) {
-      collected.add(chunk)
-      if (collected.isFull) await this.writeCollected()
-      return
-    }
-    await this.writeCollected()
-    if (!isEventBatch(chunk)) throw await wrongChunk(chunk, 'events', 'split()')
-    collected.header = chunk.header
-    await this.writeBatch(chunk)
-  }
-
-  private async writeCollected(): Promise<void> {
-    for (const batch of this.collected.taken()) await this.writeBatch(batch)
-  }
-
   private async writeBatch(batch: EventBatch): Promise<void> {
     let fault: unknown
     for (const { key, batch: events } of this.partitioner.partition(batch)) {
@@ -183,7 +164,7 @@ export class SplitFiles extends Writable {
   /** Ends every encoder that is not ended, and writes what is waiting. */
   private async finish(endEncoder: (encoder: Encoder) => void): Promise<void> {
     let fault: unknown
-    await this.writeCollected().catch((error: unknown) => (fault = error))
+    await this.intake.finish().catch((error: unknown) => (fault = error))
     for (const part of this.parts.values()) {
       if (part.ended) continue
       part.ended = true

@@ -1,4 +1,4 @@
-import type { Transform } from 'node:stream'
+import type { Duplex, Transform } from 'node:stream'
 import { transform as through } from 'through2'
 import { isEventBatch, type EventBatch } from '../event/batch.js'
 import { EventCollector } from '../event/collector.js'
@@ -18,6 +18,7 @@ import {
   type PassesFailures,
 } from './failure.js'
 import { isBytes, isEvent, wrongChunk, type Intake } from './intake.js'
+import type { ByteStream, EventStream } from './types.js'
 
 /** Bytes are fed to a stage in pieces of at most this size, so that one huge chunk does not become one huge result. */
 const SLICE_BYTES = 65_536
@@ -50,9 +51,9 @@ type Loadable<Of> = Of | (() => Promise<Of>)
  * A decoder as a Transform: bytes in, `EventBatch` objects out.
  * @throws RangeError for unknown options
  */
-export function decoderStream(decoder: Loadable<Decoder>, options: StageStreamOptions = {}): Transform {
+export function decoderStream(decoder: Loadable<Decoder>, options: StageStreamOptions = {}): EventStream<'bytes'> {
   checkOptions(options, OPTIONS, 'decoderStream')
-  return stageStream(decoder, 'bytes', { name: 'a decoder', ...options })
+  return stageStream(decoder, 'bytes', { name: 'a decoder', ...options }) as Duplex as EventStream<'bytes'>
 }
 
 /**
@@ -63,18 +64,21 @@ export function decoderStream(decoder: Loadable<Decoder>, options: StageStreamOp
 export function encoderStream(
   encoder: Loadable<Stage<EventBatch, Uint8Array>>,
   options: StageStreamOptions = {},
-): Transform {
+): ByteStream<'events'> {
   checkOptions(options, OPTIONS, 'encoderStream')
-  return stageStream(encoder, 'events', { name: 'an encoder', ...options })
+  return stageStream(encoder, 'events', { name: 'an encoder', ...options }) as Duplex as ByteStream<'events'>
 }
 
 /**
  * A transform of events as a Transform: events in, as `EventBatch` objects or plain, and `EventBatch` objects out.
  * @throws RangeError for unknown options
  */
-export function transformStream(stage: Loadable<BatchTransform>, options: StageStreamOptions = {}): Transform {
+export function transformStream(
+  stage: Loadable<BatchTransform>,
+  options: StageStreamOptions = {},
+): EventStream<'events'> {
   checkOptions(options, OPTIONS, 'transformStream')
-  return stageStream(stage, 'events', { name: 'a transform of events', ...options })
+  return stageStream(stage, 'events', { name: 'a transform of events', ...options }) as Duplex as EventStream<'events'>
 }
 
 /** Anything that a stage stream can be given. */

@@ -1,5 +1,5 @@
 import { BATCH_EVENTS, BATCH_STRING_BYTES, EventBatch, type TraceEvent } from '../event/batch.js'
-import { TraceError } from '../event/error.js'
+import { expressionError, type TraceError } from '../event/error.js'
 import type { BatchTransform } from '../event/stage.js'
 
 /**
@@ -11,15 +11,6 @@ import type { BatchTransform } from '../event/stage.js'
  * - anything else (`true`, `undefined`, the value of an assignment ...): the event is kept, with the changes made to it
  */
 export type EventFunction = (event: TraceEvent, n: number) => unknown
-
-/**
- * The user's code did not compile, threw, or returned something that is not an event.
- * @param event the number of the event, from 1, that the code was called with; absent if the code does not compile
- */
-function expressionError(cause: unknown, event?: number): TraceError {
-  const at = { format: 'expression', ...(event !== undefined && { event }) }
-  return new TraceError('ERR_TRACE_EXPRESSION', reasonOf(cause), at, { cause })
-}
 
 /**
  * Compiles a user's code: an expression, such as `event.size *= 2n`, or the body of a function. The code sees `event`
@@ -40,10 +31,6 @@ export function compileExpression(code: string): EventFunction {
 
 function compile(body: string): EventFunction {
   return new Function('event', 'n', `'use strict'\n${body}`) as EventFunction
-}
-
-function reasonOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
 }
 
 /**

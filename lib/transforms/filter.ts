@@ -1,9 +1,11 @@
 import type { EventBatch, U64FieldName } from '../event/batch.js'
 import { selectRows } from '../kernel/select.js'
+import { expressionError, type TraceError } from '../event/error.js'
 import { ALL_FIELDS, FIELDS, fieldSet, type ApiName, type KindName } from '../event/fields.js'
 import { NO_HEADER, withMarks, type TraceHeader } from '../event/header.js'
 import { checkOptions, type OptionNames } from '../event/options.js'
 import type { BatchTransform } from '../event/stage.js'
+import type { TraceEvent } from '../event/trace-event.js'
 import { hasFrame, hasValue, isApi, isKind, isNamed, isNumbered, onCpu, type Criterion } from './predicates/criteria.js'
 import { Lifetimes } from '../blocks/lifetimes.js'
 import { hasFates } from './fates/criterion.js'
@@ -42,6 +44,11 @@ export interface FilterOptions extends FateOptions {
   readonly type?: OneOrMore<NamePattern>
   /** Some frame of the stack. */
   readonly stack?: OneOrMore<NamePattern>
+  /**
+   * Whatever else an event must meet: called with each event that meets the other criteria, as a plain object, and its
+   * number, from 1. Slow; the other criteria are fast.
+   */
+  readonly where?: (event: TraceEvent, n: number) => unknown
   /** Keep the events that do not meet all criteria instead. */
   readonly invert?: boolean
   /**
@@ -71,6 +78,7 @@ const OPTIONS: OptionNames<FilterOptions> = {
   leaked: true,
   temporary: true,
   liveAt: true,
+  where: true,
   invert: true,
   lifetimes: true,
 }
@@ -87,7 +95,7 @@ const KEEPS_BLOCKS: ReadonlySet<keyof FilterOptions> = new Set(['process', 'leak
 export class Filter implements BatchTransform {
   readonly consumes = true
   readonly warnings: string[] = []
-  private readonly criteria: readonly Criterion[]
+  private readonly criteria: Criterion[]
   private readonly invert: boolean
   private readonly lifetimes: Lifetimes | undefined
   private readonly missing: MissingFields
@@ -100,6 +108,8 @@ export class Filter implements BatchTransform {
   /** How many events came before the current batch. */
   private before = 0
   private rows = new Int32Array(0)
+  /** The function of `where` failed at this row of the current batch, with this error. */
+  private fault: { readonly row: number; readonly error: TraceError } | undefined
   private labels = new Uint32Array(0)
 
   /**
@@ -113,6 +123,7 @@ export class Filter implements BatchTransform {
       throw new RangeError('leaked, temporary and liveAt need two passes over the events: use filterFile()')
     // What follows blocks must see all rows, so it comes first.
     this.criteria = [...(fates === undefined ? [] : [hasFates(fates)]), ...criteriaOf(options)]
+    if (options.where !== undefined) this.criteria.push(this.meets(options.where))
     this.invert = options.invert ?? false
     this.lifetimes = options.lifetimes === true ? new Lifetimes() : undefined
     const given = (Object.keys(options) as (keyof FilterOptions)[]).filter((name) => options[name] !== undefined)
@@ -126,7 +137,9 @@ export class Filter implements BatchTransform {
     this.input = batch
   }
 
+  /** @throws TraceError (ERR_TRACE_EXPRESSION) when `where` throws, after all events before that one */
   next(): EventBatch | null {
+    if (this.fault !== undefined) throw this.fault.error
     const batch = this.input
     if (batch === null) return null
     this.input = null
@@ -166,17 +179,36 @@ export class Filter implements BatchTransform {
       if (n === 0) break
       n = criterion(batch, rows, n, this.before)
     }
-    if (this.lifetimes === undefined) return this.invert ? complement(rows, n, count) : n
+    const end = this.fault?.row ?? count
+    if (this.lifetimes === undefined) return this.invert ? complement(rows, n, end) : n
     const { labels } = this
     labels.fill(this.invert ? 1 : 0, 0, count)
     for (let j = 0; j < n; j++) labels[rows[j] as number] = this.invert ? 0 : 1
     this.lifetimes.follow(batch, labels)
     n = 0
-    for (let i = 0; i < count; i++) {
+    for (let i = 0; i < end; i++) {
       rows[n] = i
       n += labels[i] as number
     }
     return n
+  }
+
+  /** What `where` makes a criterion of. Where it fails, no row from there on is kept. */
+  private meets(where: NonNullable<FilterOptions['where']>): Criterion {
+    return (batch, rows, n, before) => {
+      let kept = 0
+      for (let j = 0; j < n; j++) {
+        const row = rows[j] as number
+        const number = before + row + 1
+        try {
+          if (Boolean(where(batch.event(row), number))) rows[kept++] = row
+        } catch (error) {
+          this.fault = { row, error: expressionError(error, number) }
+          break
+        }
+      }
+      return kept
+    }
   }
 }
 

@@ -226,7 +226,7 @@ describe('plain events', () => {
       Readable.from([TRACE]),
       new SplitFiles({ by: 'kind', path: String, encoder: () => replay.format.encoder() }),
     ).catch((error: Error) => error)
-    expect((wrong as Error).message).toMatch(/^split\(\) takes events.*mtrc\.decode\(\)/)
+    expect((wrong as Error).message).toMatch(/^SplitFiles takes events.*mtrc\.decode\(\)/)
   })
 })
 

@@ -1,4 +1,4 @@
-import type { Format } from '../../event/format.js'
+import { checkedReader, type Format } from '../../event/format.js'
 import { TracepointsDecoder, type TracepointsDecodeOptions } from './decode.js'
 import { CARRIED } from './layout.js'
 import { sniff } from './sniff.js'
@@ -7,9 +7,9 @@ import { traits } from './traits.js'
 export { TracepointsDecoder, type TracepointsDecodeOptions } from './decode.js'
 
 /** The Linux kernel's kmem tracepoints, as ftrace, perf script and trace-cmd report write them. */
-export const tracepoints: Format<TracepointsDecodeOptions> = {
+export const tracepoints: Format<TracepointsDecodeOptions> = checkedReader({
   ...traits,
   carried: CARRIED,
   sniff,
   decoder: (options) => new TracepointsDecoder(options),
-}
+})

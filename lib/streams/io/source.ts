@@ -43,18 +43,21 @@ export function sourceStream(generate: (stream: Readable) => AsyncGenerator<obje
   return stream
 }
 
+/** What events are read from. */
+export interface TraceReader {
+  /** The events. They are read when they are asked for, and not before. */
+  readonly batches: AsyncGenerator<EventBatch, void, void>
+  /** How many bytes were read so far. */
+  bytesRead(): number
+  /** Closes the source. Whatever waits for events gets them or an error. Resolves when the source is closed. */
+  close(): Promise<void>
+}
+
 /**
  * A file of events that is being read: an async iterable of its batches. The file is opened when the first batch is
  * asked for, and closed at the end, by `break`, by a fault, by `close` and by `signal`.
  */
-export interface OpenTrace extends EventEmitter, AsyncIterable<EventBatch>, AsyncDisposable {
-  /** Its events, as iterating over the trace gives them. They are read when they are asked for, and not before. */
-  readonly batches: AsyncGenerator<EventBatch, void, void>
-  /** How many bytes were read so far. */
-  bytesRead(): number
-  /** Closes the file. Whatever waits for events gets them or an error. Resolves when the file is closed. */
-  close(): Promise<void>
-}
+export interface OpenTrace extends TraceReader, EventEmitter, AsyncIterable<EventBatch>, AsyncDisposable {}
 
 /** How to read a file with `openTrace`. */
 export interface OpenOptions extends Omit<DecodeAnyOptions, 'path' | 'through'> {
@@ -131,11 +134,14 @@ export function readTrace(path: string, open: () => Readable, options: Omit<Open
   })
 }
 
-/** @throws the error that Node's own streams have when they are aborted */
 function throwIfAborted(signal: AbortSignal | undefined): void {
-  if (signal?.aborted !== true) return
+  if (signal?.aborted === true) throw abortError(signal)
+}
+
+/** The error that Node's own streams have when a signal is aborted. */
+export function abortError(signal: AbortSignal): Error {
   const error = new Error('The operation was aborted', { cause: signal.reason })
-  throw Object.assign(error, { name: 'AbortError', code: 'ABORT_ERR' })
+  return Object.assign(error, { name: 'AbortError', code: 'ABORT_ERR' })
 }
 
 /** Destroys a stream, and waits until its file is closed. */

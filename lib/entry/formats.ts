@@ -1,0 +1,32 @@
+/** The formats as the root of the package has them: their codecs are loaded when they are used. */
+import type { EncodeOptions } from '../event/format.js'
+import * as entries from '../formats/index.js'
+import type { HatfDecodeOptions, HatfFormatEncodeOptions } from '../formats/hatf/index.js'
+import type { HeapmonDecodeOptions, HeapmonEncodeOptions } from '../formats/heapmon/index.js'
+import type { KmemtraceDecodeOptions, KmemtraceEncodeOptions } from '../formats/kmemtrace/index.js'
+import type { MtrcDecodeOptions } from '../formats/mtrc/index.js'
+import type { TracepointsDecodeOptions } from '../formats/tracepoints/index.js'
+import { lazyPair, lazyReader, lineDecoder, type ReadOnlyFormat, type TraceFormat } from '../streams/pair.js'
+
+/** mpatrol's tracing output. */
+export const mtrc: TraceFormat<MtrcDecodeOptions, EncodeOptions> = lazyPair(entries.mtrc)
+/** Android's memory_replay dumps. */
+export const replay: TraceFormat<object, EncodeOptions> = lazyPair(entries.replay)
+/** The Linux kernel's own allocations, by kmemtrace. */
+export const kmemtrace: TraceFormat<KmemtraceDecodeOptions, KmemtraceEncodeOptions> = lazyPair(entries.kmemtrace)
+/** Linux kmem tracepoints as text, which can only be read. */
+export const tracepoints: ReadOnlyFormat<TracepointsDecodeOptions> = lazyReader(entries.tracepoints)
+/** The logs of glibc's mtrace. */
+export const glibcMtrace: TraceFormat<object, EncodeOptions> = lazyPair(entries.glibcMtrace)
+/** Taligent's heap monitoring. */
+export const heapmon: TraceFormat<HeapmonDecodeOptions, HeapmonEncodeOptions> = lazyPair(entries.heapmon)
+/** HATF 1.0. */
+export const hatf: TraceFormat<HatfDecodeOptions, HatfFormatEncodeOptions> = lazyPair(entries.hatf)
+/** HATF in ASCII, as mpatrol writes it. */
+export const hatfAscii: TraceFormat<object, EncodeOptions> = lazyPair(entries.hatfAscii)
+
+/** Events as lines of JSON, as the commands pass them on; read also as jq and people rewrite them. */
+export const ndjson: TraceFormat<object, EncodeOptions> = {
+  ...lazyPair<object, EncodeOptions>(entries.ndjson),
+  decode: lineDecoder(entries.ndjson),
+}

@@ -1,0 +1,60 @@
+import { wrongType } from '../event/error.js'
+import { show } from '../event/field-value.js'
+import { checkOptions, type OptionNames } from '../event/options.js'
+import { concatInputs, mergeInputs, type MergedStream, type MergeInput, type MergeInputsOptions } from './merge.js'
+import { readSource, type TraceSource } from './read-source.js'
+
+/** How `merge` puts traces together. */
+export interface MergeSourcesOptions extends MergeInputsOptions {
+  /** One trace after the other, instead of by time or sequence number. Default false. */
+  readonly endToEnd?: boolean
+}
+
+const OPTIONS: OptionNames<MergeSourcesOptions> = { by: true, window: true, signal: true, endToEnd: true }
+
+/**
+ * Several traces as one: a Readable of batches. They are put in order by sequence number or time, or follow each other
+ * with `endToEnd`. Each source is a path, bytes, or a stream of bytes, batches or plain events, in any format,
+ * compressed or not. When the stream is destroyed or aborted, all sources are closed.
+ *
+ * A source that fails is merged up to its fault, and the others to their end; then comes the error, which begins with
+ * the source's name: its path, or `input 2`. See `mergeInputs` in `heapflow/stages` for more.
+ *
+ * @example
+ * await pipeline(merge('a.mtrc', 'b.hatf.gz', { by: 'time' }), ndjson.encode(), createWriteStream('both.ndjson'))
+ *
+ * @throws RangeError for unknown options
+ */
+export function merge(
+  ...args: readonly TraceSource[] | readonly [...TraceSource[], MergeSourcesOptions]
+): MergedStream {
+  const last = args.at(-1)
+  const hasOptions = last !== undefined && !isSource(last)
+  const { endToEnd = false, ...options } = (hasOptions ? last : {}) as MergeSourcesOptions
+  checkOptions({ endToEnd, ...options }, OPTIONS, 'merge')
+  if (endToEnd && (options.by ?? options.window) !== undefined)
+    throw new RangeError('merge: traces that follow each other are not put in order: leave out `by` and `window`')
+  const sources = hasOptions ? args.slice(0, -1) : args
+  const inputs = sources.map((source, i) => inputOf(source as TraceSource, i, () => stream))
+  const stream: MergedStream = endToEnd
+    ? concatInputs(inputs, options.signal === undefined ? {} : { signal: options.signal })
+    : mergeInputs(inputs, options)
+  return stream
+}
+
+function isSource(value: unknown): value is TraceSource {
+  return (
+    typeof value === 'string' ||
+    value instanceof URL ||
+    (typeof value === 'object' && value !== null && (Symbol.asyncIterator in value || Symbol.iterator in value))
+  )
+}
+
+function inputOf(source: TraceSource, i: number, stream: () => MergedStream): MergeInput {
+  if (!isSource(source))
+    throw wrongType(`merge: input ${i + 1} must be a path, bytes, a stream or an iterable, not ${show(source)}`)
+  if (typeof source === 'string') return { path: source }
+  const name = source instanceof URL ? source.pathname : `input ${i + 1}`
+  const onWarning = (text: string) => void stream().emit('warning', `${name}: ${text}`)
+  return { path: name, reader: readSource(source, { onWarning }) }
+}

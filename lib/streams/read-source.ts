@@ -1,0 +1,157 @@
+import { EventEmitter } from 'node:events'
+import { fileURLToPath } from 'node:url'
+import type { EventBatch } from '../event/batch.js'
+import { wrongType } from '../event/error.js'
+import { show } from '../event/field-value.js'
+import { checkOptions, type OptionNames } from '../event/options.js'
+import { recycle } from '../event/recycle.js'
+import type { TraceEvent } from '../event/trace-event.js'
+import { Counter } from './counter.js'
+import { decodeBytes, type DecodeAnyOptions } from './decode.js'
+import { inflate } from './decompress.js'
+import { batchesIn, bytesOf, isBytes } from './intake.js'
+import { abortError, openTrace, type TraceReader } from './io/source.js'
+
+/** Bytes or events that come one after the other. Of strings, text is meant. */
+type Chunks = Uint8Array | string | EventBatch | TraceEvent
+
+/**
+ * Where events come from: the path or `file:` URL of a file (`-` is standard input), the bytes of a trace, or a stream
+ * or any other iterable of bytes, batches or events. Bytes may be of any format, compressed or not.
+ */
+export type TraceSource = string | URL | Uint8Array | AsyncIterable<Chunks> | Iterable<Chunks> | NodeJS.ReadableStream
+
+/** How a source is read. */
+export interface ReadSourceOptions extends Pick<DecodeAnyOptions, 'format' | 'decode'> {
+  /** Ends reading with an AbortError, and closes the source. */
+  readonly signal?: AbortSignal
+  /** Called with what is odd, but no error: a sentence. */
+  readonly onWarning?: (text: string) => void
+}
+
+const OPTIONS: OptionNames<ReadSourceOptions> = { format: true, decode: true, signal: true, onWarning: true }
+
+/**
+ * The events of a trace, one after the other, as plain objects: the simple way to read a trace. The source is closed at
+ * the end, by `break`, by an error and by `signal`.
+ *
+ * @example
+ * for await (const event of events('app.mtrc.gz')) if (event.kind === 'alloc') console.log(event.size)
+ *
+ * @throws RangeError for unknown options; while iterating, TraceError and the errors of the source, after all events
+ *   before the fault
+ */
+export function events(source: TraceSource, options: ReadSourceOptions = {}): AsyncGenerator<TraceEvent, void, void> {
+  checkOptions(options, OPTIONS, 'events')
+  const { batches } = readSource(source, options)
+  const { signal } = options
+  const isOurs = typeof source === 'string' || source instanceof URL
+  return (async function* () {
+    for await (const batch of batches) {
+      for (let i = 0; i < batch.count; i++) {
+        yield batch.event(i)
+        if (signal?.aborted === true) throw abortError(signal)
+      }
+      // Nobody else has seen the batches of a file that was opened here.
+      if (isOurs) recycle(batch)
+    }
+  })()
+}
+
+/** Reads a source of any sort. @throws TypeError when it is none */
+export function readSource(source: TraceSource, options: ReadSourceOptions = {}): TraceReader {
+  const { signal, onWarning, ...reading } = options
+  if (typeof source === 'string' || source instanceof URL) {
+    const path = typeof source === 'string' ? source : fileURLToPath(source)
+    const trace = openTrace(path, { ...reading, ...(signal !== undefined && { signal }) })
+    if (onWarning !== undefined) trace.on('warning', onWarning)
+    return trace
+  }
+  const chunks = source instanceof Uint8Array ? [source] : source
+  if (!isIterable(chunks))
+    throw wrongType(`a trace is read from a path, bytes, a stream or an iterable, not from ${show(source)}`)
+  const aborter = new AbortController()
+  const abort = () => aborter.abort(signal?.reason)
+  if (signal?.aborted === true) abort()
+  signal?.addEventListener('abort', abort, { once: true })
+  const emitter = new EventEmitter()
+  if (onWarning !== undefined) emitter.on('warning', onWarning)
+  const batches = async function* (): AsyncGenerator<EventBatch, void, void> {
+    const input = abortable(chunks, aborter.signal)
+    try {
+      const first = await input.next()
+      if (first.done === true) return yield* decodeBytes(nothing(), reading, emitter, new Counter(emitter))
+      const all = (async function* () {
+        yield first.value
+        yield* input
+      })()
+      if (isBytes(first.value)) {
+        const inflated = inflate(bytesOf(all, 'a reader of bytes'), {}, emitter)
+        yield* decodeBytes(inflated, reading, emitter, new Counter(emitter))
+      } else {
+        yield* batchesIn(all, 'a reader of events')
+      }
+    } finally {
+      signal?.removeEventListener('abort', abort)
+      await input.return()
+    }
+  }
+  return {
+    batches: batches(),
+    bytesRead: () => 0,
+    close: () => Promise.resolve(aborter.abort()),
+  }
+}
+
+function isIterable(source: object): source is AsyncIterable<Chunks> | Iterable<Chunks> {
+  return Symbol.asyncIterator in source || Symbol.iterator in source
+}
+
+async function* nothing(): AsyncGenerator<Uint8Array> {
+  // An empty source of bytes, which is of no format.
+}
+
+/** Passes chunks on until a signal is aborted, which also ends a wait for one. Closes the source. */
+async function* abortable<T>(
+  source: AsyncIterable<T> | Iterable<T>,
+  signal: AbortSignal,
+): AsyncGenerator<T, void, void> {
+  const chunks =
+    Symbol.asyncIterator in source ? source[Symbol.asyncIterator]() : (source[Symbol.iterator]() as Iterator<T>)
+  let abort: (error: Error) => void = () => {}
+  const aborted = new Promise<never>((_, reject) => (abort = reject))
+  // It may be that nobody waits.
+  aborted.catch(() => {})
+  const onAbort = () => abort(abortError(signal))
+  if (signal.aborted) onAbort()
+  signal.addEventListener('abort', onAbort, { once: true })
+  let isOpen = true
+  try {
+    for (;;) {
+      const next = await Promise.race([aborted, chunks.next()])
+      if (next.done === true) {
+        isOpen = false
+        return
+      }
+      yield next.value
+    }
+  } finally {
+    signal.removeEventListener('abort', onAbort)
+    // Not awaited: a chunk that is under way may never come.
+    if (isOpen) void Promise.resolve(chunks.return?.()).catch(() => {})
+    if (signal.aborted) destroy(source, abortError(signal))
+  }
+}
+
+/** Ends a stream of Node's, whose iterator cannot be closed while it waits. */
+function destroy(source: object, error: Error): void {
+  if (
+    'destroy' in source &&
+    typeof source.destroy === 'function' &&
+    'on' in source &&
+    typeof source.on === 'function'
+  ) {
+    source.on('error', () => {})
+    source.destroy(error)
+  }
+}

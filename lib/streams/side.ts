@@ -1,0 +1,57 @@
+import { Readable } from 'node:stream'
+import type { EventBatch } from '../event/batch.js'
+import { asBuffer } from './as-buffer.js'
+import { allAccept, Failure, failWhenDrained, passFailures, type PassesFailures } from './failure.js'
+import { QUEUED } from './stage.js'
+
+/**
+ * One of the readable sides of a sink that divides what it is given. Its failure comes after what was queued in it.
+ */
+export class Side extends Readable implements PassesFailures {
+  /** It was given something that was not taken yet. */
+  isFull = false
+  private isOver = false
+  private inBand = false
+
+  /**
+   * @param onWanted called when it wants more
+   * @param onClosed called with the reason when it is closed before it has ended
+   */
+  constructor(
+    private readonly onWanted: () => void,
+    private readonly onClosed: (error: Error) => void,
+  ) {
+    super({ objectMode: true, highWaterMark: QUEUED })
+  }
+
+  override _read(): void {
+    this.isFull = false
+    this.onWanted()
+  }
+
+  override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
+    done(error)
+    if (!this.isOver) this.onClosed(error ?? new Error('a stream was closed before it had ended'))
+  }
+
+  [passFailures](): void {
+    this.inBand = true
+  }
+
+  give(chunk: Uint8Array | EventBatch): void {
+    if (!(chunk instanceof Uint8Array)) this.isFull = !this.push(chunk)
+    else if (chunk.length > 0) this.isFull = !this.push(asBuffer(chunk))
+  }
+
+  finish(): void {
+    this.isOver = true
+    this.push(null)
+  }
+
+  fail(error: Error): void {
+    if (this.isOver || this.destroyed) return
+    this.isOver = true
+    if (this.inBand && allAccept(this)) this.push(new Failure(error))
+    else failWhenDrained(this, error)
+  }
+}

@@ -1,0 +1,142 @@
+import { pipeline, Writable } from 'node:stream'
+import type { EventBatch } from '../event/batch.js'
+import { checkOptions, type OptionNames } from '../event/options.js'
+import type { TraceEvent } from '../event/trace-event.js'
+import { Partitioner, type PartitionOptions } from '../transforms/split.js'
+import { acceptFailures } from './failure.js'
+import { EventIntake } from './intake.js'
+import { Side } from './side.js'
+import type { TakesEvents } from './types.js'
+
+/** How `split` divides. */
+export interface SplitOptions extends PartitionOptions {
+  /** More parts than this are an error. Default 1000. */
+  readonly maxParts?: number
+}
+
+/** Where a part goes: a sink for events, or streams to pipe it through and a sink for what the last of them gives. */
+export type PartTarget = NodeJS.WritableStream | readonly [...NodeJS.ReadWriteStream[], NodeJS.WritableStream]
+
+/** A sink that divides events. */
+export interface SplitSink extends Writable, TakesEvents {
+  /** The keys of all parts so far. */
+  readonly keys: readonly string[]
+}
+
+/**
+ * A Writable that divides events by thread, kind, size class and so on, each part into streams of its own. It is as fast
+ * as the slowest part, and has finished when all parts have. When the pipeline fails, every part gets what came before;
+ * formats with an end mark are left without it. For files, of which only some are open at a time, see `SplitFiles` in
+ * `heapflow/stages`.
+ *
+ * @example
+ * await pipeline(
+ *   createReadStream('app.mtrc'),
+ *   mtrc.decode(),
+ *   split({ by: 'thread' }, (thread) => [hatf.encode(), createWriteStream(`thread-${thread}.hatf`)]),
+ * )
+ *
+ * @param open called once for each key, with the key; see `PARTITIONS` for what keys look like
+ * @throws RangeError for unknown options, and ways to divide that there are not
+ */
+export function split(options: SplitOptions, open: (key: string) => PartTarget): SplitSink {
+  return new Splitter(options, open)
+}
+
+interface Part {
+  readonly side: Side
+  /** Settled when its streams are done. */
+  readonly done: Promise<void>
+}
+
+const MAX_PARTS = 1000
+const OPTIONS: OptionNames<SplitOptions> = { by: true, shards: true, lifetimes: true, number: true, maxParts: true }
+
+class Splitter extends Writable implements SplitSink {
+  private readonly partitioner: Partitioner
+  private readonly maxParts: number
+  private readonly parts = new Map<string, Part>()
+  private readonly intake = new EventIntake('split()', (batch) => this.writeBatch(batch))
+  /** Called when a part wants more. */
+  private wake: () => void = () => {}
+  private isOver = false
+  private told = 0
+
+  constructor(
+    options: SplitOptions,
+    private readonly open: (key: string) => PartTarget,
+  ) {
+    super({ objectMode: true, highWaterMark: 1 })
+    checkOptions(options, OPTIONS, 'split')
+    const { maxParts = MAX_PARTS, ...partition } = options
+    this.partitioner = new Partitioner(partition)
+    this.maxParts = maxParts
+    acceptFailures(this)
+  }
+
+  get keys(): readonly string[] {
+    return [...this.parts.keys()]
+  }
+
+  override _write(
+    chunk: EventBatch | TraceEvent,
+    _encoding: BufferEncoding,
+    done: (error?: Error | null) => void,
+  ): void {
+    this.intake.take(chunk).then(() => done(), done)
+  }
+
+  override _final(done: (error?: Error | null) => void): void {
+    this.finish().then(() => done(), done)
+  }
+
+  override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
+    const reason = error ?? new Error('the trace was closed before it had ended')
+    if (!this.isOver) for (const { side } of this.parts.values()) side.fail(reason)
+    this.isOver = true
+    this.wake()
+    // What came before must be written before the pipeline is over.
+    void Promise.allSettled([...this.parts.values()].map((part) => part.done)).then(() => done(error))
+  }
+
+  private async writeBatch(batch: EventBatch): Promise<void> {
+    for (const { key, batch: events } of this.partitioner.partition(batch)) this.part(key).side.give(events)
+    this.warn()
+    const isBusy = () => !this.isOver && [...this.parts.values()].some(({ side }) => side.isFull)
+    while (isBusy()) await new Promise<void>((resolve) => (this.wake = resolve))
+  }
+
+  private async finish(): Promise<void> {
+    await this.intake.finish()
+    this.isOver = true
+    for (const { side } of this.parts.values()) side.finish()
+    await Promise.all([...this.parts.values()].map(({ done }) => done))
+    this.warn()
+  }
+
+  private warn(): void {
+    const { warnings } = this.partitioner
+    while (this.told < warnings.length) this.emit('warning', warnings[this.told++])
+  }
+
+  private part(key: string): Part {
+    const known = this.parts.get(key)
+    if (known !== undefined) return known
+    if (this.parts.size === this.maxParts)
+      throw new RangeError(`more than ${this.maxParts} parts: divide otherwise, or allow more (maxParts)`)
+    const target = this.open(key)
+    const side = new Side(
+      () => this.wake(),
+      (error) => this.destroy(error),
+    )
+    const streams = [side, ...(Array.isArray(target) ? (target as NodeJS.WritableStream[]) : [target])]
+    const done = new Promise<void>((resolve, reject) => {
+      pipeline(streams as [Side, NodeJS.WritableStream], (error) => (error ? reject(error) : resolve()))
+    })
+    // A part that fails ends all; the others then fail with the same error.
+    done.catch((error: Error) => this.destroy(error))
+    const part = { side, done }
+    this.parts.set(key, part)
+    return part
+  }
+}

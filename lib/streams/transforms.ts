@@ -1,0 +1,160 @@
+import type { EventBatch } from '../event/batch.js'
+import { NO_HEADER, type TraceHeader } from '../event/header.js'
+import type { BatchTransform } from '../event/stage.js'
+import type { FaultName } from '../transforms/choices.js'
+import type { EventFunction } from '../transforms/expression.js'
+import { Filter, type FilterOptions } from '../transforms/filter.js'
+import { Mapper, type MapOptions } from '../transforms/map.js'
+import { Repair, type RepairName, type RepairOptions } from '../transforms/repair/repair.js'
+import { Verifier, type Finding, type VerifyOptions } from '../transforms/verify.js'
+import { transformStream } from './stage.js'
+import type { EventStream, StreamEvents } from './types.js'
+
+/**
+ * Keeps some of the events: those that meet all criteria, or for which a function returns something true. Criteria are
+ * much faster than a function; both together are `{ kind: 'alloc', where: (event) => ... }`.
+ *
+ * @example
+ * filter({ kind: 'alloc', size: parseRange('4K..'), lifetimes: true })
+ * filter((event) => event.kind === 'alloc' && event.file?.startsWith('vm/'))
+ *
+ * @throws RangeError for unknown options and values that no event can have; what the function throws is the stream's
+ *   error, a TraceError with the number of the event
+ */
+export function filter(criteria: FilterOptions | NonNullable<FilterOptions['where']>): EventStream<'events'> {
+  const options = typeof criteria === 'function' ? { where: criteria } : criteria
+  return transformStream(new Filter(options), { name: 'filter()' })
+}
+
+/**
+ * Changes events: as options say, or by a function, which is much slower. The function may change the event or return
+ * another one, or a list of them; with `false` or `null` the event is dropped.
+ *
+ * @example
+ * map({ anonymise: { key: 'secret' }, numberThreads: true })
+ * map((event) => { event.thread = 1n })
+ *
+ * @throws RangeError for unknown options and values that do not fit; what the function throws is the stream's error, a
+ *   TraceError with the number of the event
+ */
+export function map(changes: MapOptions | EventFunction): EventStream<'events'> {
+  const options = typeof changes === 'function' ? { expression: changes } : changes
+  return transformStream(new Mapper(options), { name: 'map()' })
+}
+
+/**
+ * Makes batches of plain events. Streams of events take plain events by themselves; this is for giving them a header, or
+ * for reading the batches yourself.
+ *
+ * @example
+ * await pipeline(Readable.from(events), fromEvents({ format: 'mine', timeUnit: 'ns' }), ndjson.encode(), sink)
+ *
+ * @param header what the trace says about itself; by default nothing
+ */
+export function fromEvents(header: TraceHeader = NO_HEADER): EventStream<'events'> {
+  return transformStream(new PassOn(() => {}), { name: 'fromEvents()', header })
+}
+
+/** What checking a trace has found. */
+export interface VerifyResult {
+  /** How many events were checked. */
+  readonly events: number
+  /** How often each fault was found; only those that were. */
+  readonly counts: ReadonlyMap<FaultName, number>
+  /** The first places of each fault, in the order of the trace. */
+  readonly findings: readonly Finding[]
+}
+
+/** A stream that checks what passes. */
+export interface VerifyStream extends EventStream<
+  'events',
+  StreamEvents<EventBatch> & { finding: [finding: Finding] }
+> {
+  /** What was found so far; at the end, in all. */
+  result(): VerifyResult
+}
+
+/**
+ * Checks a trace as it passes: frees of unknown blocks, double frees, overlaps and so on (see `FAULTS`). Events pass
+ * unchanged. A fault is no error of the stream: the first places of each are emitted as `finding`. That a trace is cut
+ * off is the error of the stream that decodes it. Memory grows with the number of live blocks.
+ *
+ * @example
+ * const check = verify({ allow: ['zero-size'] }).on('finding', ({ event, what }) => console.error(event, what))
+ * await pipeline(createReadStream('app.mtrc'), mtrc.decode(), check, hatf.encode(), createWriteStream('app.hatf'))
+ * console.log(check.result().counts)
+ *
+ * @throws RangeError for unknown options
+ */
+export function verify(options: VerifyOptions = {}): VerifyStream {
+  const verifier = new Verifier(options)
+  let faults = 0
+  let told = 0
+  const stage = new PassOn((batch) => {
+    verifier.check(batch)
+    let now = 0
+    for (const n of verifier.counts.values()) now += n
+    if (now === faults) return
+    faults = now
+    // Those of a batch come after those of the batches before it.
+    const { findings } = verifier
+    while (told < findings.length) stream.emit('finding', findings[told++])
+  })
+  const result = () => ({
+    events: verifier.events,
+    counts: new Map(verifier.counts),
+    findings: verifier.findings,
+  })
+  const stream = transformStream(stage, { name: 'verify()' })
+  return Object.assign(stream, { result }) as object as VerifyStream
+}
+
+/** A stream that repairs what passes. */
+export interface RepairStream extends EventStream<'events'> {
+  /** What was changed so far, and how often; see `REPAIRS`. */
+  result(): ReadonlyMap<RepairName, number>
+}
+
+/**
+ * Repairs a trace so that `verify` finds nothing in it any more: late frees are moved, impossible events left out,
+ * missing frees added; see `Repair`. Memory grows with the number of live blocks, and with the window.
+ *
+ * @example
+ * const repaired = repair()
+ * await pipeline(createReadStream('app.mtrc'), mtrc.decode(), repaired, mtrc.encode(), createWriteStream('fixed.mtrc'))
+ * console.log(repaired.result())
+ *
+ * @throws RangeError for unknown options
+ */
+export function repair(options: RepairOptions = {}): RepairStream {
+  const stage = new Repair(options)
+  const result = () => new Map(stage.changes)
+  return Object.assign(transformStream(stage, { name: 'repair()' }), { result }) as object as RepairStream
+}
+
+/** Passes batches on, each after a look at it. */
+class PassOn implements BatchTransform {
+  readonly consumes = true
+  private batch: EventBatch | null = null
+
+  constructor(private readonly look: (batch: EventBatch) => void) {}
+
+  feed(batch: EventBatch): void {
+    this.look(batch)
+    this.batch = batch
+  }
+
+  next(): EventBatch | null {
+    const { batch } = this
+    this.batch = null
+    return batch
+  }
+
+  end(): void {
+    // Nothing is held back.
+  }
+
+  cut(): void {
+    // Nothing is held back.
+  }
+}

@@ -1,0 +1,122 @@
+import type { Duplex, Readable } from 'node:stream'
+import type { EventBatch } from '../event/batch.js'
+
+/** What goes into a stream or comes out of it. */
+export type Flow = 'bytes' | 'events'
+
+/** What a stream takes. For the compiler alone: there is no such property. */
+declare const takes: unique symbol
+/** What a stream gives. */
+declare const gives: unique symbol
+
+/** The events that a stream emits, with their arguments; others are those of Node's streams. */
+export interface StreamEvents<Chunk> {
+  data: [chunk: Chunk]
+  error: [error: Error]
+  /** What is odd, but no error: a sentence. */
+  warning: [text: string]
+  /** At the end of an encoder that left something out: what, and on how many events. */
+  losses: [counts: ReadonlyMap<string, number>]
+  /** Of streams that read: how many events a batch has. */
+  events: [count: number]
+}
+
+type Listener<Name, Events> = Name extends keyof Events
+  ? Events[Name] extends unknown[]
+    ? (...args: Events[Name]) => void
+    : never
+  : (...args: never[]) => void
+
+/**
+ * What Node's own types say that a stream gives. By `NodeJS.ReadableStream` that is strings or Buffers, so a stream of
+ * anything else must seem to give this too, or `pipeline` would not take it.
+ */
+type AnyChunk = ReturnType<Duplex['read']>
+
+/** What `EventStream` and `ByteStream` have in common. */
+interface TypedStream<Takes extends Flow, Gives extends Flow, Chunk, Events> extends Omit<
+  Duplex,
+  'on' | 'once' | 'pipe' | typeof Symbol.asyncIterator
+> {
+  readonly [takes]?: Takes
+  readonly [gives]?: Gives
+  on<Name extends string | symbol>(name: Name, listener: Listener<Name, Events>): this
+  once<Name extends string | symbol>(name: Name, listener: Listener<Name, Events>): this
+  [Symbol.asyncIterator](): AsyncIterableIterator<Chunk>
+  [Symbol.asyncIterator](): AsyncIterableIterator<AnyChunk>
+}
+
+/**
+ * A stream that gives batches of events: a Duplex in object mode, with all methods of Node's own. It is not one of
+ * Node's classes (see docs/library.md), so `instanceof Transform` is false.
+ *
+ * @template Takes what is written to it. `'events'` are `EventBatch` objects, plain `TraceEvent` objects, or both
+ */
+export interface EventStream<Takes extends Flow = Flow, Events = StreamEvents<EventBatch>> extends TypedStream<
+  Takes,
+  'events',
+  EventBatch,
+  Events
+> {
+  /** Does not take streams of bytes, such as files: an encoder belongs before these. */
+  pipe<Target extends NodeJS.WritableStream & { readonly [takes]?: 'events'; readonly bytesWritten?: undefined }>(
+    destination: Target,
+    options?: { end?: boolean },
+  ): Target
+}
+
+/** A stream that gives bytes, as Buffers; like `EventStream` otherwise. */
+export interface ByteStream<Takes extends Flow = Flow> extends TypedStream<
+  Takes,
+  'bytes',
+  Buffer,
+  StreamEvents<Buffer>
+> {
+  /** Does not take streams that want events: a decoder belongs before these. */
+  pipe<Target extends NodeJS.WritableStream & { readonly [takes]?: 'bytes' }>(
+    destination: Target,
+    options?: { end?: boolean },
+  ): Target
+}
+
+/** A Readable of batches. */
+export interface EventReadable extends Omit<Readable, 'on' | 'once' | 'pipe' | typeof Symbol.asyncIterator> {
+  readonly [gives]?: 'events'
+  on<Name extends string | symbol>(name: Name, listener: Listener<Name, StreamEvents<EventBatch>>): this
+  once<Name extends string | symbol>(name: Name, listener: Listener<Name, StreamEvents<EventBatch>>): this
+  [Symbol.asyncIterator](): AsyncIterableIterator<EventBatch>
+  [Symbol.asyncIterator](): AsyncIterableIterator<AnyChunk>
+  pipe: EventStream['pipe']
+}
+
+/** What the type of a sink for events extends, besides `Writable`. */
+export interface TakesEvents {
+  readonly [takes]?: 'events'
+}
+
+type TakesOf<Stream> = Stream extends { readonly [takes]?: infer Takes extends Flow } ? Takes : Flow
+type GivesOf<Stream> = Stream extends { readonly [gives]?: infer Gives extends Flow } ? Gives : Flow
+
+/** The stages of `compose`, each of which takes what the one before it gives; the compiler refuses all others. */
+export type InOrder<Stages extends readonly unknown[]> = Stages extends readonly [
+  infer First,
+  infer Second,
+  ...infer Rest,
+]
+  ? [First, ...([GivesOf<First> & TakesOf<Second>] extends [never] ? [never] : InOrder<[Second, ...Rest]>)]
+  : Stages
+
+/** What `compose` makes of stages. */
+export type Composed<Stages extends readonly unknown[]> = Stages extends readonly [
+  infer First,
+  ...unknown[],
+  infer Last,
+]
+  ? GivesOf<Last> extends infer Gives
+    ? [Gives] extends ['events']
+      ? EventStream<TakesOf<First>>
+      : [Gives] extends ['bytes']
+        ? ByteStream<TakesOf<First>>
+        : Duplex
+    : never
+  : Duplex
