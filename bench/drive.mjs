@@ -1,7 +1,7 @@
 // Runs stages and streams over bytes and batches in memory, and counts what they give.
 import { Readable, Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { recycle } from '../dist/lib/entry/index.js'
+import { recycle } from '../dist/lib/entry/stages.js'
 
 /** What a pipe delivers at most at once. */
 const SLICE_BYTES = 65_536
@@ -20,7 +20,7 @@ export function slicesOf(bytes) {
 /**
  * Runs a stage over all of its inputs.
  * @template In, Out
- * @param {import('../dist/lib/entry/index.js').Stage<In, Out>} stage
+ * @param {import('../dist/lib/entry/stages.js').Stage<In, Out>} stage
  * @param {Iterable<In>} inputs
  * @param {(out: Out) => number} weigh the weight of a result, such as its events
  * @returns {number} the weights of all results together
@@ -42,7 +42,7 @@ export function drive(stage, inputs, weigh) {
 /**
  * Runs a stage over all of its inputs and keeps all results.
  * @template In, Out
- * @param {import('../dist/lib/entry/index.js').Stage<In, Out>} stage
+ * @param {import('../dist/lib/entry/stages.js').Stage<In, Out>} stage
  * @param {Iterable<In>} inputs
  */
 export function driven(stage, inputs) {
@@ -54,7 +54,7 @@ export function driven(stage, inputs) {
 
 /**
  * Decodes bytes and keeps all batches.
- * @param {import('../dist/lib/entry/index.js').Decoder} decoder
+ * @param {import('../dist/lib/entry/stages.js').Decoder} decoder
  * @param {Uint8Array} bytes
  */
 export function batchesOf(decoder, bytes) {
@@ -63,7 +63,7 @@ export function batchesOf(decoder, bytes) {
 
 /**
  * Encodes batches into one piece.
- * @param {import('../dist/lib/entry/index.js').Encoder} encoder
+ * @param {import('../dist/lib/entry/stages.js').Encoder} encoder
  * @param {Iterable<EventBatch>} batches
  */
 export function bytesOf(encoder, batches) {

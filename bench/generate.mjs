@@ -3,7 +3,9 @@
 import { once } from 'node:events'
 import { createWriteStream } from 'node:fs'
 import { finished } from 'node:stream/promises'
-import { BATCH_EVENTS, EventBatch, Has, HI, Kind, LO, mtrc } from '../dist/lib/entry/index.js'
+import * as mtrc from '../dist/lib/entry/mtrc.js'
+import { EventBatch } from '../dist/lib/entry/index.js'
+import { BATCH_EVENTS, Has, HI, Kind, LO } from '../dist/lib/entry/stages.js'
 
 /** Threads have the ids from 1 to this, each with the same share of the allocations. */
 export const THREADS = 8

@@ -1,7 +1,7 @@
 // Says what the benchmarks ran on.
 import { execFileSync } from 'node:child_process'
 import { availableParallelism, cpus, loadavg, totalmem } from 'node:os'
-import { defaultInflater } from '../dist/lib/entry/index.js'
+import { defaultInflater } from '../dist/lib/entry/stages.js'
 
 /**
  * @typedef {object} Machine

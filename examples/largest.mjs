@@ -1,18 +1,15 @@
 // The ten largest allocations of a trace, from the columns of its batches: no object and no BigInt for each of the 282,277 events.
-import { createReadStream } from 'node:fs'
-import { pipeline } from 'node:stream/promises'
-import { decodeAny, decompress, Has, HI, Kind, LO } from 'heapflow'
+import { openTrace } from 'heapflow'
+import { Has, HI, Kind, LO } from 'heapflow/stages'
 
 const KEPT = 10
-const trace = new URL('../test/fixtures/mtrc/git.mtrc.gz', import.meta.url)
+const trace = openTrace(new URL('../test/fixtures/mtrc/git.mtrc.gz', import.meta.url))
 
 /** The largest sizes so far, in descending order, with the number of the event and its address. */
 const largest = []
 let events = 0
 
-await pipeline(createReadStream(trace), decompress(), decodeAny(), async (batches) => {
-  for await (const batch of batches) note(batch)
-})
+for await (const batch of trace) note(batch)
 
 /** Enters the allocations of a batch into the list. */
 function note(batch) {

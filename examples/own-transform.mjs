@@ -2,7 +2,8 @@
 // It is a pure object with feed, next, end and cut; transformStream() makes a stream of it, compose() one stream of several.
 import { createReadStream } from 'node:fs'
 import { pipeline } from 'node:stream/promises'
-import { compose, decompress, Has, HI, LO, mtrc, reviseBatch, transformStream } from 'heapflow'
+import { compose, decompress, mtrc } from 'heapflow'
+import { Has, HI, LO, reviseBatch, transformStream } from 'heapflow/stages'
 
 /** Gives every event that has a size the field `usable`: the size rounded up to a power of two, 16 at least. */
 class PowersOfTwo {

@@ -5,7 +5,7 @@ import { nativeDecode, nativeEncode, TUNED } from '../native/tasks.mjs'
 
 /**
  * Bytes to columns and columns to bytes, without Node streams.
- * @param {import('../../dist/lib/entry/index.js').Format} format
+ * @param {import('../../dist/lib/entry/stages.js').Format} format
  * @param {Uint8Array} bytes a trace in this format
  * @param {object} [encodeOptions]
  * @returns {[import('../measure.mjs').Task, import('../measure.mjs').Task]}
@@ -22,7 +22,7 @@ export function codecTasks(format, bytes, encodeOptions) {
 
 /**
  * The same two tasks, each followed by the native loop that does the same, where there is one.
- * @param {import('../../dist/lib/entry/index.js').Format} format
+ * @param {import('../../dist/lib/entry/stages.js').Format} format
  * @param {string} path a trace in this format
  * @param {import('../native/build.mjs').Native | undefined} native
  * @param {object} [options]

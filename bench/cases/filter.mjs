@@ -1,6 +1,8 @@
 // Filtering columns by thread.
 import { readFileSync } from 'node:fs'
-import { Filter, mtrc, parseRange, recycle } from '../../dist/lib/entry/index.js'
+import * as mtrc from '../../dist/lib/entry/mtrc.js'
+import { parseRange } from '../../dist/lib/entry/index.js'
+import { Filter, recycle } from '../../dist/lib/entry/stages.js'
 import { batchesOf, drive, eventsIn } from '../drive.mjs'
 
 /** @param {import('../inputs.mjs').Input} input */

@@ -1,7 +1,8 @@
 // Inflating gzip, with every inflater that this machine has.
 import { readFileSync, statSync } from 'node:fs'
 import { createGunzip } from 'node:zlib'
-import { decompress, defaultInflater } from '../../dist/lib/entry/index.js'
+import { decompress } from '../../dist/lib/entry/index.js'
+import { defaultInflater } from '../../dist/lib/entry/stages.js'
 import { driveStream, lengthOf, slicesOf } from '../drive.mjs'
 import { gunzipProcess, hasGunzip } from '../yardsticks.mjs'
 

@@ -1,6 +1,6 @@
 // HATF 1.0: what it has a place for, laid out in the fewest bytes and as it is (preset naive), and with attributes for all else.
 import { readFileSync } from 'node:fs'
-import { hatf } from '../../dist/lib/entry/index.js'
+import * as hatf from '../../dist/lib/entry/hatf.js'
 import { batchesOf } from '../drive.mjs'
 import { nativeDecode } from '../native/tasks.mjs'
 import { codecTasks, nativeCodecTasks, nativeRatios } from './codec.mjs'

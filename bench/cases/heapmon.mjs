@@ -1,6 +1,8 @@
 // Taligent's heap monitoring text, with a stack crawl of four frames for each allocation.
 import { readFileSync } from 'node:fs'
-import { heapmon, Mapper, mtrc } from '../../dist/lib/entry/index.js'
+import * as heapmon from '../../dist/lib/entry/heapmon.js'
+import * as mtrc from '../../dist/lib/entry/mtrc.js'
+import { Mapper } from '../../dist/lib/entry/stages.js'
 import { batchesOf, bytesOf, driven } from '../drive.mjs'
 import { codecTasks } from './codec.mjs'
 

@@ -1,5 +1,5 @@
 // kmemtrace's records. Their fields have fixed places, so it does not matter that the trace has no call sites.
-import { kmemtrace } from '../../dist/lib/entry/index.js'
+import * as kmemtrace from '../../dist/lib/entry/kmemtrace.js'
 import { nativeCodecTasks, nativeRatios } from './codec.mjs'
 
 /** @param {import('../inputs.mjs').Input} input */

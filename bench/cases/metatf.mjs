@@ -1,7 +1,7 @@
 // The same events as Meta-TF by the DTD of HATF, through the code that is generated for it, through a module that metatf-compile makes of it,
 // and through the native codec of the same format.
 import { readFileSync } from 'node:fs'
-import { hatf } from '../../dist/lib/entry/index.js'
+import * as hatf from '../../dist/lib/entry/hatf.js'
 import { binaryDecoder, binaryEncoder, compileDtd, parseDtd } from '../../dist/lib/entry/metatf.js'
 import { batchesOf, bytesOf, countOf, drive, eventsIn, lengthOf, slicesOf } from '../drive.mjs'
 
@@ -46,7 +46,7 @@ export async function tasks({ files }) {
 /**
  * Imports the source of a module, with the build in place of the package.
  * @param {string} source
- * @returns {Promise<{ decoder: () => import('../../dist/lib/entry/index.js').Decoder, encoder: () => import('../../dist/lib/entry/index.js').Encoder }>}
+ * @returns {Promise<{ decoder: () => import('../../dist/lib/entry/stages.js').Decoder, encoder: () => import('../../dist/lib/entry/stages.js').Encoder }>}
  */
 function moduleOf(source) {
   const built = source.replaceAll(/ from 'heapflow(?:\/([\w/]+))?'/g, (_, name = 'index') => {

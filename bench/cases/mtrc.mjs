@@ -1,6 +1,6 @@
 // mpatrol MTRC, also against gunzip: decoding should never be what a pipeline waits for.
 import { readFileSync } from 'node:fs'
-import { mtrc } from '../../dist/lib/entry/index.js'
+import * as mtrc from '../../dist/lib/entry/mtrc.js'
 import { batchesOf, countOf, drive, slicesOf, thenRecycle } from '../drive.mjs'
 import { nativeDecode } from '../native/tasks.mjs'
 import { gunzipProcess, hasGunzip } from '../yardsticks.mjs'

@@ -1,6 +1,8 @@
 // The wire between processes: canonical lines, lines that somebody rewrote, and the usual way to read either.
 import { readFileSync, writeFileSync } from 'node:fs'
-import { kmemtrace, ndjson, replay } from '../../dist/lib/entry/index.js'
+import * as kmemtrace from '../../dist/lib/entry/kmemtrace.js'
+import * as ndjson from '../../dist/lib/entry/ndjson.js'
+import * as replay from '../../dist/lib/entry/replay.js'
 import { batchesOf, bytesOf, countOf, drive, driveStream, slicesOf } from '../drive.mjs'
 import { split2Parse } from '../yardsticks.mjs'
 import { nativeCodecTasks, nativeRatios } from './codec.mjs'

@@ -1,6 +1,6 @@
 // memory_replay text, against the loop that people write for such text.
 import { readFileSync } from 'node:fs'
-import { replay } from '../../dist/lib/entry/index.js'
+import * as replay from '../../dist/lib/entry/replay.js'
 import { countOf, driveStream, slicesOf } from '../drive.mjs'
 import { readlineLoop } from '../yardsticks.mjs'
 import { nativeCodecTasks, nativeRatios } from './codec.mjs'

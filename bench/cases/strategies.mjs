@@ -1,6 +1,6 @@
 // HATF's ways of laying out fields: what each costs the encoder, and the addresses in a stream of their own.
 import { readFileSync } from 'node:fs'
-import { hatf } from '../../dist/lib/entry/index.js'
+import * as hatf from '../../dist/lib/entry/hatf.js'
 import { batchesOf, bytesOf, countOf, drive, eventsIn, lengthOf, slicesOf } from '../drive.mjs'
 
 /** Each alone, with the other fields as the preset naive has them. */

@@ -1,7 +1,10 @@
 // The same conversion in one thread and divided between two, to see what a second one is worth.
 import { createReadStream, statSync } from 'node:fs'
 import { Worker } from 'node:worker_threads'
-import { chain, decompress, FIELDS, hatf, mtrc, recycle, U64Column } from '../../dist/lib/entry/index.js'
+import * as hatf from '../../dist/lib/entry/hatf.js'
+import * as mtrc from '../../dist/lib/entry/mtrc.js'
+import { decompress } from '../../dist/lib/entry/index.js'
+import { chain, FIELDS, recycle, U64Column } from '../../dist/lib/entry/stages.js'
 
 const CHUNK_BYTES = 262_144
 /** How many batches may be on their way to the other thread. */

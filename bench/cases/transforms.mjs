@@ -1,6 +1,7 @@
 // What looks at every event of a trace: statistics, checks, and merging eight traces into one.
 import { readFileSync } from 'node:fs'
-import { Has, HI, LO, Merger, mtrc, reviseBatch, selectRows, StatisticsCollector, Verifier } from '../../dist/lib/entry/index.js'
+import * as mtrc from '../../dist/lib/entry/mtrc.js'
+import { Has, HI, LO, Merger, reviseBatch, selectRows, StatisticsCollector, Verifier } from '../../dist/lib/entry/stages.js'
 import { batchesOf, eventsIn } from '../drive.mjs'
 
 /** How many traces are merged. */

@@ -1,6 +1,6 @@
 // One number for all that the events of some batches have, as main.c makes it of its columns: the same events give the same
 // number, however they were cut into batches.
-import { FIELDS, HI, LO } from '../../dist/lib/entry/index.js'
+import { FIELDS, HI, LO } from '../../dist/lib/entry/stages.js'
 
 /** How a column is read, by the type of its field. */
 const READERS = {

@@ -53,7 +53,7 @@ export function nativeDecode(program, { format, path, like }, batches) {
  * The native loop that encodes, if there is one: it must write the same bytes, all but the header of the trace.
  * @param {string | undefined} program
  * @param {Loop} loop its trace decodes to the batches
- * @param {import('../../dist/lib/entry/index.js').Encoder} encoder a new one
+ * @param {import('../../dist/lib/entry/stages.js').Encoder} encoder a new one
  * @param {readonly import('../../dist/lib/entry/index.js').EventBatch[]} batches
  * @param {(bytes: Buffer) => number} headerLength of what the codec writes
  * @returns {import('../measure.mjs').Task[]} one or none

@@ -1,6 +1,7 @@
 // The ASCII encoding: a line for each record, with the tag, then the size in decimal where the record has one, then its
 // addresses in hex without 0x, that of the old block first. Blanks stand between them.
-import { BATCH_EVENTS, EventBatch, fieldSet, HI, LO } from '../../dist/lib/entry/index.js'
+import { EventBatch } from '../../dist/lib/entry/index.js'
+import { BATCH_EVENTS, fieldSet, HI, LO } from '../../dist/lib/entry/stages.js'
 import { LF, SPACE, ZERO } from '../../dist/lib/bytes/ascii.js'
 import { decimal, hex } from '../../dist/lib/bytes/numbers.js'
 import { Sink } from '../../dist/lib/bytes/sink.js'

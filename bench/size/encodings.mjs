@@ -1,5 +1,5 @@
 // The encodings that the study compares: how each writes data events, and how its streams are read again.
-import { hatf } from '../../dist/lib/entry/index.js'
+import * as hatf from '../../dist/lib/entry/hatf.js'
 import { asciiWriter, readAscii } from './ascii.mjs'
 import { fixedWriter, readFixed, simpleBinary, splitStream } from './fixed.mjs'
 import { readSections, sectionsWriter, STREAMS } from './sections.mjs'
@@ -37,7 +37,7 @@ function fixed(name, streams, layout) {
 /**
  * HATF with a preset, or other strategies for some fields.
  * @param {string} name
- * @param {import('../../dist/lib/entry/index.js').hatf.StrategyOptions} options
+ * @param {import('../../dist/lib/entry/hatf.js').StrategyOptions} options
  * @returns {Encoding}
  */
 function inHatf(name, options) {
@@ -52,7 +52,7 @@ function inHatf(name, options) {
 /**
  * HATF of the preset best, its addresses in a stream of their own.
  * @param {string} name
- * @param {import('../../dist/lib/entry/index.js').hatf.SplitOptions} options
+ * @param {import('../../dist/lib/entry/hatf.js').SplitOptions} options
  * @returns {Encoding}
  */
 function splitAddr(name, options) {

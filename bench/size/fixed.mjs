@@ -1,6 +1,7 @@
 // Records that all have the same length: Simple Binary, and Split Stream, which has each of its fields in a stream of its own.
 // Integers are little-endian, as a program that writes out its structs has them on most machines.
-import { BATCH_EVENTS, EventBatch, fieldSet, HI, LO } from '../../dist/lib/entry/index.js'
+import { EventBatch } from '../../dist/lib/entry/index.js'
+import { BATCH_EVENTS, fieldSet, HI, LO } from '../../dist/lib/entry/stages.js'
 import { FIELDS_OF_TAG, KIND_OF_TAG, OUTCOME_OF_TAG } from './tags.mjs'
 import { RecordMaker } from './records.mjs'
 

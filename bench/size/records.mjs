@@ -1,6 +1,7 @@
 // What the study counts: data records, which are the alloc, free and realloc records that HATF has. An alloc or free made
 // inside a realloc has a record of its own. Frees of the null pointer are left out, as they are in the paper's Table 3.
-import { fieldSet, Has, HI, Kind, LO, openTrace, Outcome, selectRows } from '../../dist/lib/entry/index.js'
+import { openTrace } from '../../dist/lib/entry/index.js'
+import { fieldSet, Has, HI, Kind, LO, Outcome, selectRows } from '../../dist/lib/entry/stages.js'
 import { Tag } from '../../dist/lib/formats/hatf/layout.js'
 import { outcomeOf } from '../../dist/lib/formats/realloc.js'
 

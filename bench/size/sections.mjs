@@ -1,7 +1,8 @@
 // HATF by a definition in Meta-TF that has addresses in sections of their own (examples/hatf10-sections.dtd), each of which is
 // compressed by itself. The definition offers three places for each address; this is what chooses.
 import { readFileSync } from 'node:fs'
-import { EventBatch, fieldSet, HI, LO, selectRows } from '../../dist/lib/entry/index.js'
+import { EventBatch } from '../../dist/lib/entry/index.js'
+import { fieldSet, HI, LO, selectRows } from '../../dist/lib/entry/stages.js'
 import { Tag } from '../../dist/lib/formats/hatf/layout.js'
 import { binaryDecoder, binaryEncoder, parseDtd, parseFileHeader } from '../../dist/lib/entry/metatf.js'
 import { FIELDS_OF_TAG, KIND_OF_TAG, OUTCOME_OF_TAG } from './tags.mjs'

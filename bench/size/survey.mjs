@@ -1,5 +1,6 @@
 // The first pass over a trace: what its Table 3 says, how many data records it has, and how wide their fields must be.
-import { HI, LO, openTrace, StatisticsCollector } from '../../dist/lib/entry/index.js'
+import { openTrace } from '../../dist/lib/entry/index.js'
+import { HI, LO, StatisticsCollector } from '../../dist/lib/entry/stages.js'
 import { Tag } from '../../dist/lib/formats/hatf/layout.js'
 import { dataEvents, RecordMaker } from './records.mjs'
 

@@ -1,5 +1,5 @@
 // What a record's tag says of the event that it is read as. Tags are those of HATF.
-import { fieldSet, Kind, Outcome } from '../../dist/lib/entry/index.js'
+import { fieldSet, Kind, Outcome } from '../../dist/lib/entry/stages.js'
 
 const { alloc, free, realloc } = Kind
 const { none, moved, allocated, freed } = Outcome

@@ -1,7 +1,9 @@
 // The other side of cases/threads.mjs: one stage of a conversion, in a thread of its own.
 import { createReadStream } from 'node:fs'
 import { parentPort, workerData } from 'node:worker_threads'
-import { decompress, EventBatch, hatf, recycle, U64Column } from '../../dist/lib/entry/index.js'
+import * as hatf from '../../dist/lib/entry/hatf.js'
+import { decompress, EventBatch } from '../../dist/lib/entry/index.js'
+import { recycle, U64Column } from '../../dist/lib/entry/stages.js'
 
 /** How many messages may be on their way. */
 const AHEAD = 4

@@ -18,6 +18,8 @@ export const kmemtrace: TraceFormat<KmemtraceDecodeOptions, KmemtraceEncodeOptio
 export const tracepoints: ReadOnlyFormat<TracepointsDecodeOptions> = lazyReader(entries.tracepoints)
 /** The logs of glibc's mtrace. */
 export const glibcMtrace: TraceFormat<object, EncodeOptions> = lazyPair(entries.glibcMtrace)
+/** Logs of valgrind's --trace-malloc, which can only be read. */
+export const valgrind: ReadOnlyFormat<object> = lazyReader(entries.valgrind)
 /** Taligent's heap monitoring. */
 export const heapmon: TraceFormat<HeapmonDecodeOptions, HeapmonEncodeOptions> = lazyPair(entries.heapmon)
 /** HATF 1.0. */

@@ -1,5 +1,4 @@
 /** What the modules that `metatf-compile` makes are made of: `heapflow/metatf/runtime`. For nothing else. */
-import type { Transform } from 'node:stream'
 import type { Decoder, Encoder } from '../event/stage.js'
 import { BinaryDecoder, type BinaryDecodeOptions } from '../metatf/binary/decoder.js'
 import { BinaryEncoder, type BinaryEncodeOptions } from '../metatf/binary/encoder.js'
@@ -8,6 +7,7 @@ import { AsciiDecoder, type AsciiDecodeOptions } from '../metatf/ascii/decoder.j
 import { AsciiEncoder, type AsciiEncodeOptions } from '../metatf/ascii/encoder.js'
 import type { Dtd } from '../metatf/model.js'
 import { decoderStream, encoderStream } from '../streams/stage.js'
+import type { ByteStream, EventStream } from '../streams/types.js'
 
 export { parseDtd } from '../metatf/index.js'
 export { RUNTIME } from '../metatf/generate/runtime.js'
@@ -16,8 +16,8 @@ export { RUNTIME } from '../metatf/generate/runtime.js'
 export interface CompiledPair<DecodeOptions, EncodeOptions> {
   decoder(options?: DecodeOptions): Decoder
   encoder(options?: EncodeOptions): Encoder
-  decode(options?: DecodeOptions): Transform
-  encode(options?: EncodeOptions): Transform
+  decode(options?: DecodeOptions): EventStream<'bytes'>
+  encode(options?: EncodeOptions): ByteStream<'events'>
 }
 
 /** The pair of a DTD of 1.0. @throws Error if another version of heapflow made the loops */

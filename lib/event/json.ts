@@ -18,7 +18,8 @@ export const MAX_FIELDS_LENGTH = 3_000_000
 export function stringifyFields(value: FieldValue): string {
   // The event's own object stands around it.
   const text = stringify(value, 1)
-  if (text.length > MAX_FIELDS_LENGTH) throw new RangeError(`the values of an event take more than ${MAX_FIELDS_LENGTH} characters`)
+  if (text.length > MAX_FIELDS_LENGTH)
+    throw new RangeError(`the values of an event take more than ${MAX_FIELDS_LENGTH} characters`)
   return text
 }
 

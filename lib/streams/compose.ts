@@ -1,8 +1,24 @@
-import type { Duplex } from 'node:stream'
+import { Readable, type Duplex } from 'node:stream'
 import Pumpify from 'pumpify'
 import { acceptFailures, acceptsFailures, failWhenDrained, passFailures, type PassesFailures } from './failure.js'
 import { QUEUED } from './stage.js'
 import type { Composed, InOrder } from './types.js'
+
+/** Methods that streams of Node have, and those of pumpify do not. They work on whatever can be iterated over. */
+const HELPERS = [
+  'drop',
+  'every',
+  'filter',
+  'find',
+  'flatMap',
+  'forEach',
+  'iterator',
+  'map',
+  'reduce',
+  'some',
+  'take',
+  'toArray',
+] as const satisfies readonly (keyof Readable)[]
 
 /**
  * Stages as one Duplex, to be passed around and piped like a single stream: what is written goes into the first, what
@@ -39,6 +55,8 @@ export function compose<const Stages extends readonly [Duplex, Duplex, ...Duplex
   // Without autoDestroy and destroy, as pumpify has it by itself; in object mode, which suits bytes as well.
   const Composed = Pumpify.ctor({ autoDestroy: false, destroy: false, objectMode: true, highWaterMark: QUEUED })
   const composed = new Composed() as Pumpify & PassesFailures
+  for (const name of HELPERS)
+    if (!(name in composed)) Object.defineProperty(composed, name, { value: Readable.prototype[name] })
   const destroy = composed.destroy
   composed.destroy = (error?: Error | null): typeof composed => {
     if (closing) return composed

@@ -85,8 +85,7 @@ export function filterFile(path: string, options: FilterOptions, reading: Filter
     void passes.close()
   })
   if (signal !== undefined) addAbortSignal(signal, stream)
-  return Object.assign(stream, {
-    bytesRead: () =>
-      hasTwoPasses ? passes.bytesRead : ((input as { bytesRead?: number } | undefined)?.bytesRead ?? 0),
-  })
+  const bytesRead = () =>
+    hasTwoPasses ? passes.bytesRead : ((input as { bytesRead?: number } | undefined)?.bytesRead ?? 0)
+  return Object.assign(stream, { bytesRead }) as MergedStream
 }

@@ -2,7 +2,7 @@ import { wrongType } from '../event/error.js'
 import { show } from '../event/field-value.js'
 import { checkOptions, type OptionNames } from '../event/options.js'
 import { concatInputs, mergeInputs, type MergedStream, type MergeInput, type MergeInputsOptions } from './merge.js'
-import { readSource, type TraceSource } from './read-source.js'
+import { isSource, readSource, type TraceSource } from './read-source.js'
 
 /** How `merge` puts traces together. */
 export interface MergeSourcesOptions extends MergeInputsOptions {
@@ -40,14 +40,6 @@ export function merge(
     ? concatInputs(inputs, options.signal === undefined ? {} : { signal: options.signal })
     : mergeInputs(inputs, options)
   return stream
-}
-
-function isSource(value: unknown): value is TraceSource {
-  return (
-    typeof value === 'string' ||
-    value instanceof URL ||
-    (typeof value === 'object' && value !== null && (Symbol.asyncIterator in value || Symbol.iterator in value))
-  )
 }
 
 function inputOf(source: TraceSource, i: number, stream: () => MergedStream): MergeInput {

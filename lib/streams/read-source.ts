@@ -1,5 +1,4 @@
 import { EventEmitter } from 'node:events'
-import { fileURLToPath } from 'node:url'
 import type { EventBatch } from '../event/batch.js'
 import { wrongType } from '../event/error.js'
 import { show } from '../event/field-value.js'
@@ -27,6 +26,11 @@ export interface ReadSourceOptions extends Pick<DecodeAnyOptions, 'format' | 'de
   readonly signal?: AbortSignal
   /** Called with what is odd, but no error: a sentence. */
   readonly onWarning?: (text: string) => void
+}
+
+/** Whether a value is something to read a trace from. */
+export function isSource(value: unknown): value is TraceSource {
+  return typeof value === 'string' || value instanceof URL || isIterable(value)
 }
 
 const OPTIONS: OptionNames<ReadSourceOptions> = { format: true, decode: true, signal: true, onWarning: true }
@@ -62,8 +66,7 @@ export function events(source: TraceSource, options: ReadSourceOptions = {}): As
 export function readSource(source: TraceSource, options: ReadSourceOptions = {}): TraceReader {
   const { signal, onWarning, ...reading } = options
   if (typeof source === 'string' || source instanceof URL) {
-    const path = typeof source === 'string' ? source : fileURLToPath(source)
-    const trace = openTrace(path, { ...reading, ...(signal !== undefined && { signal }) })
+    const trace = openTrace(source, { ...reading, ...(signal !== undefined && { signal }) })
     if (onWarning !== undefined) trace.on('warning', onWarning)
     return trace
   }
@@ -99,12 +102,16 @@ export function readSource(source: TraceSource, options: ReadSourceOptions = {})
   return {
     batches: batches(),
     bytesRead: () => 0,
-    close: () => Promise.resolve(aborter.abort()),
+    async close() {
+      aborter.abort()
+      // Also where reading has not begun.
+      destroy(chunks, abortError(aborter.signal))
+    },
   }
 }
 
-function isIterable(source: object): source is AsyncIterable<Chunks> | Iterable<Chunks> {
-  return Symbol.asyncIterator in source || Symbol.iterator in source
+function isIterable(source: unknown): source is AsyncIterable<Chunks> | Iterable<Chunks> {
+  return typeof source === 'object' && source !== null && (Symbol.asyncIterator in source || Symbol.iterator in source)
 }
 
 async function* nothing(): AsyncGenerator<Uint8Array> {

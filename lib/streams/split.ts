@@ -60,7 +60,6 @@ class Splitter extends Writable implements SplitSink {
   /** Called when a part wants more. */
   private wake: () => void = () => {}
   private isOver = false
-  private told = 0
 
   constructor(
     options: SplitOptions,
@@ -100,23 +99,23 @@ class Splitter extends Writable implements SplitSink {
   }
 
   private async writeBatch(batch: EventBatch): Promise<void> {
-    for (const { key, batch: events } of this.partitioner.partition(batch)) this.part(key).side.give(events)
-    this.warn()
+    await this.give(this.partitioner.partition(batch))
+  }
+
+  /** Gives batches to their parts, and waits until none of these is full. */
+  private async give(batches: Iterable<{ readonly key: string; readonly batch: EventBatch }>): Promise<void> {
     const isBusy = () => !this.isOver && [...this.parts.values()].some(({ side }) => side.isFull)
+    for (const { key, batch } of batches) this.part(key).side.give(batch)
     while (isBusy()) await new Promise<void>((resolve) => (this.wake = resolve))
   }
 
   private async finish(): Promise<void> {
     await this.intake.finish()
+    await this.give(this.partitioner.end())
     this.isOver = true
     for (const { side } of this.parts.values()) side.finish()
     await Promise.all([...this.parts.values()].map(({ done }) => done))
-    this.warn()
-  }
-
-  private warn(): void {
-    const { warnings } = this.partitioner
-    while (this.told < warnings.length) this.emit('warning', warnings[this.told++])
+    for (const text of this.partitioner.warnings) this.emit('warning', text)
   }
 
   private part(key: string): Part {

@@ -65,11 +65,13 @@ export interface VerifyResult {
   readonly findings: readonly Finding[]
 }
 
+/** What `verify` emits besides. */
+export interface VerifyEvents extends StreamEvents<EventBatch> {
+  finding: [finding: Finding]
+}
+
 /** A stream that checks what passes. */
-export interface VerifyStream extends EventStream<
-  'events',
-  StreamEvents<EventBatch> & { finding: [finding: Finding] }
-> {
+export interface VerifyStream extends EventStream<'events', VerifyEvents> {
   /** What was found so far; at the end, in all. */
   result(): VerifyResult
 }

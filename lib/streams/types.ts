@@ -33,17 +33,41 @@ type Listener<Name, Events> = Name extends keyof Events
  */
 type AnyChunk = ReturnType<Duplex['read']>
 
-/** What `EventStream` and `ByteStream` have in common. */
-interface TypedStream<Takes extends Flow, Gives extends Flow, Chunk, Events> extends Omit<
-  Duplex,
-  'on' | 'once' | 'pipe' | typeof Symbol.asyncIterator
-> {
-  readonly [takes]?: Takes
-  readonly [gives]?: Gives
+/** Methods of Node's streams that return the stream itself, which a type made by `Omit` would forget. */
+interface Fluent<Events> {
   on<Name extends string | symbol>(name: Name, listener: Listener<Name, Events>): this
   once<Name extends string | symbol>(name: Name, listener: Listener<Name, Events>): this
+  addListener<Name extends string | symbol>(name: Name, listener: Listener<Name, Events>): this
+  prependListener<Name extends string | symbol>(name: Name, listener: Listener<Name, Events>): this
+  prependOnceListener<Name extends string | symbol>(name: Name, listener: Listener<Name, Events>): this
+  off<Name extends string | symbol>(name: Name, listener: Listener<Name, Events>): this
+  removeListener<Name extends string | symbol>(name: Name, listener: Listener<Name, Events>): this
+  removeAllListeners(name?: string | symbol): this
+  setMaxListeners(n: number): this
+  destroy(error?: Error): this
+  pause(): this
+  resume(): this
+  setEncoding(encoding: BufferEncoding): this
+  unpipe(destination?: NodeJS.WritableStream): this
+}
+
+/** What readable streams of heapflow have in place of Node's own. */
+interface TypedReadable<Gives extends Flow, Chunk, Events> extends Fluent<Events> {
+  readonly [gives]?: Gives
   [Symbol.asyncIterator](): AsyncIterableIterator<Chunk>
   [Symbol.asyncIterator](): AsyncIterableIterator<AnyChunk>
+}
+
+/** What `EventStream` and `ByteStream` have in common. */
+interface TypedStream<Takes extends Flow, Gives extends Flow, Chunk, Events>
+  extends
+    Omit<Duplex, keyof TypedReadable<Gives, Chunk, Events> | 'pipe' | 'end' | 'setDefaultEncoding'>,
+    TypedReadable<Gives, Chunk, Events> {
+  readonly [takes]?: Takes
+  end(done?: () => void): this
+  end(chunk: unknown, done?: () => void): this
+  end(chunk: unknown, encoding?: BufferEncoding, done?: () => void): this
+  setDefaultEncoding(encoding: BufferEncoding): this
 }
 
 /**
@@ -80,12 +104,10 @@ export interface ByteStream<Takes extends Flow = Flow> extends TypedStream<
 }
 
 /** A Readable of batches. */
-export interface EventReadable extends Omit<Readable, 'on' | 'once' | 'pipe' | typeof Symbol.asyncIterator> {
-  readonly [gives]?: 'events'
-  on<Name extends string | symbol>(name: Name, listener: Listener<Name, StreamEvents<EventBatch>>): this
-  once<Name extends string | symbol>(name: Name, listener: Listener<Name, StreamEvents<EventBatch>>): this
-  [Symbol.asyncIterator](): AsyncIterableIterator<EventBatch>
-  [Symbol.asyncIterator](): AsyncIterableIterator<AnyChunk>
+export interface EventReadable
+  extends
+    Omit<Readable, keyof TypedReadable<'events', EventBatch, StreamEvents<EventBatch>> | 'pipe'>,
+    TypedReadable<'events', EventBatch, StreamEvents<EventBatch>> {
   pipe: EventStream['pipe']
 }
 

@@ -2,7 +2,10 @@ import { Readable } from 'node:stream'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
 import type { TraceEvent } from '../../lib/event/batch.js'
-import { chain, decodeAny, decompress, mtrc, ndjson, openTrace } from '../../lib/entry/index.js'
+import * as mtrc from '../../lib/entry/mtrc.js'
+import * as ndjson from '../../lib/entry/ndjson.js'
+import { decodeAny, decompress, openTrace } from '../../lib/entry/index.js'
+import { chain } from '../../lib/entry/stages.js'
 import { drive, encodeEvents } from '../support/drive.js'
 
 const EVENTS = Array.from({ length: 5000 }, (_, i): TraceEvent => ({

@@ -2,7 +2,9 @@ import { Readable } from 'node:stream'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
 import { TraceError } from '../../lib/event/error.js'
-import { decompress, defaultInflater, gzip, replay, type Inflater } from '../../lib/entry/index.js'
+import * as replay from '../../lib/entry/replay.js'
+import { decompress, gzip, type Inflater } from '../../lib/entry/index.js'
+import { defaultInflater } from '../../lib/entry/stages.js'
 
 const LINES = Buffer.from(
   Array.from({ length: 20_000 }, (_, i) => `${i % 7}: malloc 0x${(i * 48).toString(16)} ${(i * 7919) % 5000}\n`).join(

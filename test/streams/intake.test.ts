@@ -220,7 +220,9 @@ describe('plain events', () => {
     await new Promise((resolve) => setTimeout(resolve, 20))
     split.destroy()
     await new Promise((resolve) => split.once('close', resolve))
-    expect(readFileSync(join(folder, 'alloc.partial'), 'utf8')).toBe('0: malloc 0x10 8\n0: malloc 0x20 8\n0: malloc 0x30 8\n')
+    expect(readFileSync(join(folder, 'alloc.partial'), 'utf8')).toBe(
+      '0: malloc 0x10 8\n0: malloc 0x20 8\n0: malloc 0x30 8\n',
+    )
     expect(readFileSync(join(folder, 'free.partial'), 'utf8')).toBe('0: free 0x10\n')
     const wrong = await pipeline(
       Readable.from([TRACE]),

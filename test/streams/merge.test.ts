@@ -7,16 +7,12 @@ import { pipeline } from 'node:stream/promises'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
 import type { TraceEvent } from '../../lib/event/batch.js'
-import {
-  concatInputs,
-  kmemtrace,
-  mergeInputs,
-  mtrc,
-  ndjson,
-  Offset,
-  replay,
-  type MergedStream,
-} from '../../lib/entry/index.js'
+import * as kmemtrace from '../../lib/entry/kmemtrace.js'
+import * as mtrc from '../../lib/entry/mtrc.js'
+import * as ndjson from '../../lib/entry/ndjson.js'
+import * as replay from '../../lib/entry/replay.js'
+import { type MergedStream } from '../../lib/entry/index.js'
+import { concatInputs, mergeInputs, Offset } from '../../lib/entry/stages.js'
 import { scratch } from '../support/commands.js'
 import { encodeEvents } from '../support/drive.js'
 

@@ -3,7 +3,8 @@ import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { expect, it } from 'vitest'
 import { batchesOf, type TraceEvent } from '../../lib/event/batch.js'
-import { ndjson, SplitFiles } from '../../lib/entry/index.js'
+import * as ndjson from '../../lib/entry/ndjson.js'
+import { SplitFiles } from '../../lib/entry/stages.js'
 import { scratch } from '../support/commands.js'
 
 it('touches neither the batches nor what the encoders made of them, unless it may use their memory again', async () => {

@@ -4,18 +4,12 @@ import { describe, expect, test } from 'vitest'
 import { batchesOf, type EventBatch, type TraceEvent } from '../../lib/event/batch.js'
 import { TraceError } from '../../lib/event/error.js'
 import type { Stage } from '../../lib/event/stage.js'
-import {
-  compose,
-  decoderStream,
-  encoderStream,
-  filter,
-  hatf,
-  map,
-  mtrc,
-  ndjson,
-  replay,
-  transformStream,
-} from '../../lib/entry/index.js'
+import * as hatf from '../../lib/entry/hatf.js'
+import * as mtrc from '../../lib/entry/mtrc.js'
+import * as ndjson from '../../lib/entry/ndjson.js'
+import * as replay from '../../lib/entry/replay.js'
+import { compose, filter, map } from '../../lib/entry/index.js'
+import { decoderStream, encoderStream, transformStream } from '../../lib/entry/stages.js'
 import { encodeEvents } from '../support/drive.js'
 
 const EVENTS: TraceEvent[] = Array.from({ length: 9000 }, (_, i) => ({

@@ -43,7 +43,11 @@ describe('Verifier', () => {
       'free of 0xffff880000002000 by thread 7: the block is not live',
     ],
     ['unknown-free', [alloc(A, 8n), realloc(B, A + 64n, 8n)], 'realloc of 0xffff880000002000: the block is not live'],
-    ['unknown-free', [alloc(A, 8n, { index: 1n }), { kind: 'free', index: 2n }], 'free of index 2: the block is not live'],
+    [
+      'unknown-free',
+      [alloc(A, 8n, { index: 1n }), { kind: 'free', index: 2n }],
+      'free of index 2: the block is not live',
+    ],
     ['double-free', [alloc(A, 8n), free(A), free(A)], 'free of 0x1000: the block was freed before'],
     ['double-free', [alloc(A, 8n), realloc(A, B, 8n), free(A)], 'free of 0x1000: the block was freed before'],
     ['live-address', [alloc(A, 8n), alloc(A, 16n)], 'alloc of 16 bytes at 0x1000, where a block is live'],

@@ -1,4 +1,4 @@
-import type { Format } from '../../event/format.js'
+import { checkedReader, type Format } from '../../event/format.js'
 import { ValgrindDecoder } from './decode.js'
 import { CARRIED } from './layout.js'
 import { sniff } from './sniff.js'
@@ -7,9 +7,9 @@ import { traits } from './traits.js'
 export { ValgrindDecoder } from './decode.js'
 
 /** What valgrind prints with --trace-malloc=yes. */
-export const valgrind: Format = {
+export const valgrind: Format = checkedReader({
   ...traits,
   carried: CARRIED,
   sniff,
   decoder: () => new ValgrindDecoder(),
-}
+})

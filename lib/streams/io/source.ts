@@ -1,4 +1,5 @@
 import { EventEmitter } from 'node:events'
+import { fileURLToPath } from 'node:url'
 import { addAbortSignal, Readable } from 'node:stream'
 import type { EventBatch } from '../../event/batch.js'
 import { checkOptions, type OptionNames } from '../../event/options.js'
@@ -85,8 +86,9 @@ const OPTIONS: OptionNames<OpenOptions> = {
  *
  * @throws RangeError for unknown options. What is wrong with the file is thrown by the iteration
  */
-export function openTrace(path: string, options: OpenOptions = {}): OpenTrace {
+export function openTrace(file: string | URL, options: OpenOptions = {}): OpenTrace {
   checkOptions(options, OPTIONS, 'openTrace')
+  const path = file instanceof URL ? fileURLToPath(file) : file
   const { chunkBytes, ...reading } = options
   return readTrace(path, () => openInput(path, chunkBytes), reading)
 }

@@ -151,7 +151,7 @@ await pipeline(Readable.from(batchesOf(events, { format: 'x' })), blocks.encode(
     }
   }
 })
-console.log(JSON.stringify(found, (_, value: unknown) => (typeof value === 'bigint' ? String(value) : value)), String(seen))
+console.log(JSON.stringify(found), String(seen))
 `
 const PARTS = "export { batchesOf } from 'heapflow'\nexport { Readable } from 'node:stream'\n"
 

@@ -1,0 +1,70 @@
+/**
+ * What authors of stages need, and programs that work on columns: `heapflow/stages`. It has the columns of batches, the
+ * contract of stages and what makes streams of them, the classes behind the streams of `heapflow`, the list of formats,
+ * and reading and writing of files. `EventBatch` and `TraceError` are those of `heapflow`.
+ */
+export { HI, LO } from '../bytes/u64.js'
+export {
+  BATCH_EVENTS,
+  BATCH_STRING_BYTES,
+  isEventBatch,
+  reviseBatch,
+  U64Column,
+  type U64FieldName,
+} from '../event/batch.js'
+export { gatherRows } from '../event/gather.js'
+export { selectRows } from '../kernel/select.js'
+export {
+  ALL_FIELDS,
+  Api,
+  APIS,
+  fieldNames,
+  FIELDS,
+  fieldSet,
+  Has,
+  Kind,
+  KINDS,
+  Outcome,
+  OUTCOMES,
+  type FieldType,
+} from '../event/fields.js'
+export { NO_HEADER } from '../event/header.js'
+export { decodeText, encodeText, StringTable } from '../event/strings.js'
+
+export type { BatchTransform, Decoder, Encoder, Stage } from '../event/stage.js'
+export { chain, type ChainOptions } from '../event/chain.js'
+export { recycle } from '../event/recycle.js'
+export { limit, malformed, truncated, unencodable } from '../event/error.js'
+export { checkOptions, type OptionNames } from '../event/options.js'
+export type { Carried } from '../event/losses.js'
+export { Losses } from '../kernel/losses.js'
+export { decoderStream, encoderStream, transformStream, type StageStreamOptions } from '../streams/stage.js'
+
+export { isWritable, type Format, type FormatTraits, type OptionSpec, type WritableFormat } from '../event/format.js'
+export { formatNamed, formatOfPath, FORMATS, sniffFormat, type FormatEntry } from '../formats/index.js'
+export { streamPair } from '../streams/pair.js'
+
+export { FAULTS, MERGE_WINDOW, PARTITIONS, SORT_MEMORY } from '../transforms/choices.js'
+export { ORDER_FIELDS } from '../order/order-fields.js'
+export { OrderAudit, orderWarnings, type OrderStatistics } from '../order/order-audit.js'
+export { BlockEffect } from '../blocks/block-effect.js'
+export { LiveSet } from '../blocks/live-set.js'
+export { compileExpression } from '../transforms/expression.js'
+export { FateSurvey, type Fate } from '../transforms/fates/survey.js'
+export { parseMoment } from '../transforms/fates/moment.js'
+export { Filter } from '../transforms/filter.js'
+export { Mapper } from '../transforms/map.js'
+export { mergeHeaders, Merger, type MergeOptions } from '../transforms/merge.js'
+export { Offset, type OffsetOptions } from '../transforms/offset.js'
+export { Partitioner, type Part, type PartitionOptions } from '../transforms/split.js'
+export { Repair, REPAIRS } from '../transforms/repair/repair.js'
+export { joinTimeline } from '../transforms/statistics/timeline.js'
+export { StatisticsCollector } from '../transforms/statistics/collector.js'
+export { MAX_SIZE, Verifier } from '../transforms/verify.js'
+
+export type { ReadOptions } from '../streams/counter.js'
+export { defaultInflater } from '../streams/decompress.js'
+export { DescriptorSink, type DescriptorSinkOptions } from '../streams/io/descriptor-sink.js'
+export { openInput, openOutput } from '../streams/io/stdio.js'
+export { concatInputs, mergeInputs, type MergeInput, type MergeInputsOptions } from '../streams/merge.js'
+export { SplitFiles, type SplitFilesOptions } from '../streams/split-files.js'
