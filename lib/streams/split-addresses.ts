@@ -1,4 +1,4 @@
-import { pipeline, Readable, Writable } from 'node:stream'
+import { pipeline, Writable, type Readable } from 'node:stream'
 import { checkOptions } from '../event/options.js'
 import { FIELD_NAMES } from '../formats/hatf/layout.js'
 import { Joiner } from '../formats/hatf/split/join.js'

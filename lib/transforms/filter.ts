@@ -201,7 +201,7 @@ export class Filter implements BatchTransform {
         const row = rows[j] as number
         const number = before + row + 1
         try {
-          if (Boolean(where(batch.event(row), number))) rows[kept++] = row
+          if (where(batch.event(row), number)) rows[kept++] = row
         } catch (error) {
           this.fault = { row, error: expressionError(error, number) }
           break
