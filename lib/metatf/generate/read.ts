@@ -212,7 +212,8 @@ export class ReadCode {
   private noteLength(p: number, key: string, scope: Scope): Code {
     const { counts, lengths } = this.references
     if (counts.has(p) || !lengths.has(p)) return []
-    scope.atEnd.push(`if (d${p}) t = member(t, ${keyCode(key, this.target)} + number(l${p}, h${p}))`)
+    const isWanted = this.mapping.leaves[p].silent ? `d${p} && H${this.r}[${p}] !== SILENT` : `d${p}`
+    scope.atEnd.push(`if (${isWanted}) t = member(t, ${keyCode(key, this.target)} + number(l${p}, h${p}))`)
     return [`const l${p} = lo, h${p} = hi`, `let d${p} = false`]
   }
 

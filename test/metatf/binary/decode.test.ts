@@ -295,3 +295,15 @@ describe('hostile traces', () => {
     )
   })
 })
+
+test('a length with the default 0, which the event does not have, is not in its fields whatever the bytes are', () => {
+  const dtd = `tag.width = 1; n.interpretation = default 0;
+    r : (tag, n, data) { tag.value = 4; data.width = n.value; data.interpretation = none; }`
+  // Metadata gives the bytes a width of 2.
+  const { events, error } = decode(dtd, '04 03 04 02 00 00000002 04 6162')
+  expect(error).toBeUndefined()
+  expect(events).toEqual([
+    { kind: 'other', type: 'r', code: 4, fields: { data: '' } },
+    { kind: 'other', type: 'r', code: 4, fields: { data: 'YWI=' } },
+  ])
+})
