@@ -6,7 +6,7 @@ export type FieldValue = bigint | string | readonly FieldValue[] | { readonly [n
  * are, whose every level is a list and an object in it at most, and not so deep that hostile text could use up the
  * stack.
  */
-const MAX_DEPTH = 128
+export const MAX_DEPTH = 128
 
 /** The text of an event's `fields` may be so long. A line on the NDJSON wire has room for it beside everything else. */
 export const MAX_FIELDS_LENGTH = 3_000_000

@@ -198,7 +198,8 @@ function install(): void {
   const target = join(folder, 'node_modules', 'heapflow')
   mkdirSync(target, { recursive: true })
   try {
-    execFileSync(TSC, ['-p', join(ROOT, 'tsconfig.json'), '--outDir', join(target, 'dist')], { stdio: 'pipe' })
+    for (const project of ['tsconfig.json', 'tsconfig.types.json'])
+      execFileSync(TSC, ['-p', join(ROOT, project), '--outDir', join(target, 'dist')], { stdio: 'pipe' })
   } catch {
     // What is wrong with lib is for other tests to find.
   }
