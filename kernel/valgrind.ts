@@ -17,29 +17,24 @@ import {
   SIZE,
   TIME,
 } from './shared/columns'
+import { HAS_PROCESS, HAS_SIZE, HAS_TIME } from './shared/event'
 import {
-  API_CALLOC,
-  API_DELETE,
-  API_FREE,
-  API_MALLOC,
-  API_MEMALIGN,
-  API_NEW,
-  API_REALLOC,
-  HAS_ADDRESS,
-  HAS_ALIGNMENT,
-  HAS_API,
-  HAS_COUNT,
-  HAS_ELEMENT_SIZE,
-  HAS_FIELDS,
-  HAS_OLD_ADDRESS,
-  HAS_PROCESS,
-  HAS_SIZE,
-  HAS_TIME,
-  KIND_ALLOC,
-  KIND_FREE,
-  KIND_REALLOC,
-} from './shared/event'
-import { calledText } from './shared/called'
+  CALLOC,
+  DELETE,
+  FREE,
+  functionOf,
+  MALLOC,
+  MEMALIGN,
+  NAMED,
+  NEW,
+  NO_CALL,
+  OTHER,
+  putCall,
+  REALLOC,
+  REALLOCARRAY,
+  W_ALIGNED,
+  W_VALLOC,
+} from './shared/called'
 import { findLf, LF } from './shared/lines'
 import { decimal, hex } from './shared/numbers'
 import {
@@ -73,19 +68,6 @@ const COMMA: u8 = 0x2c
 const DASHES: u32 = 0x2d2d
 /** ` = ` */
 const RESULT: u32 = 0x20_3d20
-
-/** What a function does with its arguments. */
-const NO_CALL: u32 = 0
-/** One that is no allocator's, such as malloc_usable_size. */
-const OTHER: u32 = 1
-const MALLOC: u32 = 2
-const CALLOC: u32 = 3
-const REALLOC: u32 = 4
-const MEMALIGN: u32 = 5
-const FREE: u32 = 6
-const REALLOCARRAY: u32 = 7
-const NEW: u32 = 8
-const DELETE: u32 = 9
 
 /** Behind the last line that was read. */
 export let position: usize = 0
@@ -134,72 +116,6 @@ const MAX_NAME: u32 = 48
 /** Which place is used next when all are taken. */
 let nextPlace: usize = 0
 
-/** Whether the text from `p` on is a word of so many bytes. */
-// @ts-ignore: decorator
-@inline
-function isWord(p: usize, length: u32, word: usize, wordLength: u32): bool {
-  return length == wordLength && memory.compare(p, word, wordLength) == 0
-}
-
-const W_MALLOC: usize = memory.data<u8>([0x6d, 0x61, 0x6c, 0x6c, 0x6f, 0x63])
-const W_CALLOC: usize = memory.data<u8>([0x63, 0x61, 0x6c, 0x6c, 0x6f, 0x63])
-const W_REALLOC: usize = memory.data<u8>([0x72, 0x65, 0x61, 0x6c, 0x6c, 0x6f, 0x63])
-const W_REALLOCARRAY: usize = memory.data<u8>([0x72, 0x65, 0x61, 0x6c, 0x6c, 0x6f, 0x63, 0x61, 0x72, 0x72, 0x61, 0x79])
-const W_MEMALIGN: usize = memory.data<u8>([0x6d, 0x65, 0x6d, 0x61, 0x6c, 0x69, 0x67, 0x6e])
-const W_POSIX_MEMALIGN: usize = memory.data<u8>([
-  0x70, 0x6f, 0x73, 0x69, 0x78, 0x5f, 0x6d, 0x65, 0x6d, 0x61, 0x6c, 0x69, 0x67, 0x6e,
-])
-const W_ALIGNED_ALLOC: usize = memory.data<u8>([
-  0x61, 0x6c, 0x69, 0x67, 0x6e, 0x65, 0x64, 0x5f, 0x61, 0x6c, 0x6c, 0x6f, 0x63,
-])
-const W_VALLOC: usize = memory.data<u8>([0x76, 0x61, 0x6c, 0x6c, 0x6f, 0x63])
-const W_FREE: usize = memory.data<u8>([0x66, 0x72, 0x65, 0x65])
-const W_CFREE: usize = memory.data<u8>([0x63, 0x66, 0x72, 0x65, 0x65])
-const W_FREE_SIZED: usize = memory.data<u8>([0x66, 0x72, 0x65, 0x65, 0x5f, 0x73, 0x69, 0x7a, 0x65, 0x64])
-const W_FREE_ALIGNED_SIZED: usize = memory.data<u8>([
-  0x66, 0x72, 0x65, 0x65, 0x5f, 0x61, 0x6c, 0x69, 0x67, 0x6e, 0x65, 0x64, 0x5f, 0x73, 0x69, 0x7a, 0x65, 0x64,
-])
-const W_BUILTIN_NEW: usize = memory.data<u8>([0x62, 0x75, 0x69, 0x6c, 0x74, 0x69, 0x6e, 0x5f, 0x6e, 0x65, 0x77])
-const W_BUILTIN_DELETE: usize = memory.data<u8>([
-  0x62, 0x75, 0x69, 0x6c, 0x74, 0x69, 0x6e, 0x5f, 0x64, 0x65, 0x6c, 0x65, 0x74, 0x65,
-])
-const W_BUILTIN_VEC_NEW: usize = memory.data<u8>([
-  0x62, 0x75, 0x69, 0x6c, 0x74, 0x69, 0x6e, 0x5f, 0x76, 0x65, 0x63, 0x5f, 0x6e, 0x65, 0x77,
-])
-const W_BUILTIN_VEC_DELETE: usize = memory.data<u8>([
-  0x62, 0x75, 0x69, 0x6c, 0x74, 0x69, 0x6e, 0x5f, 0x76, 0x65, 0x63, 0x5f, 0x64, 0x65, 0x6c, 0x65, 0x74, 0x65,
-])
-/** `_ZnwmSt11align_val_t` and the like have this behind their first five letters. */
-const W_ALIGNED: usize = memory.data<u8>([0x53, 0x74, 0x31, 0x31, 0x61, 0x6c, 0x69, 0x67, 0x6e])
-
-/** What a function does. */
-function functionOf(p: usize, length: u32): u32 {
-  const word = load<u32>(p)
-  if (isWord(p, length, W_FREE, 4)) return FREE
-  if (isWord(p, length, W_MALLOC, 6)) return MALLOC
-  if (isWord(p, length, W_REALLOC, 7)) return REALLOC
-  if (isWord(p, length, W_CALLOC, 6)) return CALLOC
-  if ((word & 0xff_ffff) == 0x6e_5a5f) {
-    // _Znwm, _Znam, _Znwj, _Znaj and what is behind them
-    return length >= 5 ? NEW : OTHER
-  }
-  if (word == 0x6c64_5a5f || word == 0x6164_5a5f) return DELETE
-  if (isWord(p, length, W_MEMALIGN, 8)) return MEMALIGN
-  if (isWord(p, length, W_POSIX_MEMALIGN, 14)) return MEMALIGN
-  if (isWord(p, length, W_ALIGNED_ALLOC, 13)) return MEMALIGN
-  if (isWord(p, length, W_REALLOCARRAY, 12)) return REALLOCARRAY
-  if (isWord(p, length, W_VALLOC, 6)) return MALLOC
-  if (isWord(p, length, W_CFREE, 5)) return FREE
-  if (isWord(p, length, W_FREE_SIZED, 10) || isWord(p, length, W_FREE_ALIGNED_SIZED, 18)) return FREE
-  if (load<u16>(p) == 0x5f5f && length > 2) {
-    p += 2
-    length -= 2
-  }
-  if (isWord(p, length, W_BUILTIN_NEW, 11) || isWord(p, length, W_BUILTIN_VEC_NEW, 15)) return NEW
-  if (isWord(p, length, W_BUILTIN_DELETE, 14) || isWord(p, length, W_BUILTIN_VEC_DELETE, 18)) return DELETE
-  return OTHER
-}
-
 // @ts-ignore: decorator
 @inline
 function isNameByte(c: u8): bool {
@@ -237,6 +153,8 @@ function readCall(p: usize): bool {
   }
   callEnd = p + 1
   does = functionOf(nameAt, nameLength)
+  // Of these it is not known what was allocated.
+  if (does == NAMED) does = OTHER
   const first = load<u64>(ARGUMENTS)
   if (does == NEW && argumentCount >= 2 && nameLength >= 14 && memory.compare(nameAt + 5, W_ALIGNED, 9) == 0)
     isSizeFirst = true
@@ -258,65 +176,11 @@ function readCall(p: usize): bool {
 /** Writes the event of the call that was read, or kept, as event `i`. Returns its fields. */
 function put(i: u32, call: u32, count: u32, values: usize, name: usize, length: u32, result: u64): u32 {
   const wide = (<usize>i) << 3
-  const first = load<u64>(values)
-  const second = load<u64>(values, 8)
-  let set: u32 = HAS_API | HAS_PROCESS
+  let set = HAS_PROCESS | putCall(i, call, count, values, name, length, result)
   store<u64>(PROCESS + wide, load<u64>(LINE_PROCESS))
   if (hasTime) {
     store<u64>(TIME + wide, load<u64>(LINE_TIME))
     set |= HAS_TIME
-  }
-  let api: u8 = API_MALLOC
-  let isPlain = true
-  if (call == FREE || call == DELETE) {
-    store<u8>(KIND + i, KIND_FREE)
-    api = call == FREE ? API_FREE : API_DELETE
-    isPlain = call == FREE && length == 4
-    store<u64>(ADDRESS + wide, first)
-    set |= HAS_ADDRESS
-  } else {
-    store<u64>(ADDRESS + wide, result)
-    set |= HAS_ADDRESS | HAS_SIZE
-    store<u8>(KIND + i, KIND_ALLOC)
-    let size = first
-    if (call == CALLOC || call == REALLOCARRAY) {
-      api = API_CALLOC
-      const elements = call == CALLOC ? first : second
-      const each = call == CALLOC ? second : load<u64>(values, 16)
-      size = elements * each
-      store<u64>(ELEMENTS + wide, elements)
-      set |= HAS_COUNT
-      // Where the product alone does not tell the size of an element, that is kept.
-      if (elements == 0 || each > u64.MAX_VALUE / elements) {
-        store<u64>(ELEMENT_SIZE + wide, each)
-        set |= HAS_ELEMENT_SIZE
-      }
-    } else if (call == MEMALIGN || (call == NEW && count >= 2)) {
-      api = call == NEW ? API_NEW : API_MEMALIGN
-      isPlain = call == MEMALIGN && length == 8
-      store<u64>(ALIGNMENT + wide, first)
-      size = second
-      set |= HAS_ALIGNMENT
-    } else if (call == NEW) {
-      api = API_NEW
-      isPlain = false
-    } else if (call == MALLOC) {
-      isPlain = load<u8>(name) == 0x6d
-    }
-    if (call == REALLOC || call == REALLOCARRAY) {
-      api = API_REALLOC
-      isPlain = call == REALLOC
-      store<u8>(KIND + i, KIND_REALLOC)
-      store<u64>(OLD_ADDRESS + wide, first)
-      set |= HAS_OLD_ADDRESS
-      if (call == REALLOC) size = second
-    }
-    store<u64>(SIZE + wide, size)
-  }
-  store<u8>(API + i, api)
-  if (!isPlain) {
-    store<u32>(FIELDS + ((<usize>i) << 2), calledText(name, length))
-    set |= HAS_FIELDS
   }
   store<u32>(MASK + ((<usize>i) << 2), set)
   return set

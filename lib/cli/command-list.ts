@@ -14,6 +14,7 @@ import {
   replayEncode,
   tracepointsDecode,
   valgrindDecode,
+  ltraceDecode,
 } from './commands/formats.js'
 import { kmemtraceDecode, kmemtraceEncode } from './commands/kmemtrace.js'
 import { map } from './commands/map.js'
@@ -53,6 +54,7 @@ export const GROUPS: readonly Group[] = [
       kmemtraceDecode,
       tracepointsDecode,
       valgrindDecode,
+      ltraceDecode,
       heapmonDecode,
       hatfDecode,
       metatfDecode,

@@ -4,6 +4,7 @@ import * as entries from '../formats/index.js'
 import type { HatfDecodeOptions, HatfFormatEncodeOptions } from '../formats/hatf/index.js'
 import type { HeapmonDecodeOptions, HeapmonEncodeOptions } from '../formats/heapmon/index.js'
 import type { KmemtraceDecodeOptions, KmemtraceEncodeOptions } from '../formats/kmemtrace/index.js'
+import type { LtraceDecodeOptions } from '../formats/ltrace/index.js'
 import type { MtrcDecodeOptions } from '../formats/mtrc/index.js'
 import type { TracepointsDecodeOptions } from '../formats/tracepoints/index.js'
 import { lazyPair, lazyReader, lineDecoder, type ReadOnlyFormat, type TraceFormat } from '../streams/pair.js'
@@ -20,6 +21,8 @@ export const tracepoints: ReadOnlyFormat<TracepointsDecodeOptions> = lazyReader(
 export const glibcMtrace: TraceFormat<object, EncodeOptions> = lazyPair(entries.glibcMtrace)
 /** Logs of valgrind's --trace-malloc, which can only be read. */
 export const valgrind: ReadOnlyFormat<object> = lazyReader(entries.valgrind)
+/** Logs of ltrace, which can only be read. */
+export const ltrace: ReadOnlyFormat<LtraceDecodeOptions> = lazyReader(entries.ltrace)
 /** Taligent's heap monitoring. */
 export const heapmon: TraceFormat<HeapmonDecodeOptions, HeapmonEncodeOptions> = lazyPair(entries.heapmon)
 /** HATF 1.0. */

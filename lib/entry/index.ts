@@ -19,6 +19,7 @@ export {
   ndjson,
   replay,
   tracepoints,
+  ltrace,
   valgrind,
 } from './formats.js'
 export type { ReadOnlyFormat, StreamPair, TraceFormat } from '../streams/pair.js'
@@ -26,6 +27,7 @@ export type { EncodeOptions } from '../event/format.js'
 export type { HatfDecodeOptions, HatfFormatEncodeOptions } from '../formats/hatf/index.js'
 export type { HeapmonDecodeOptions, HeapmonEncodeOptions } from '../formats/heapmon/index.js'
 export type { KmemtraceDecodeOptions, KmemtraceEncodeOptions } from '../formats/kmemtrace/index.js'
+export type { LtraceDecodeOptions } from '../formats/ltrace/index.js'
 export type { MtrcDecodeOptions } from '../formats/mtrc/index.js'
 export type { TracepointsDecodeOptions } from '../formats/tracepoints/index.js'
 

@@ -8,6 +8,7 @@ import { traits as mtrcTraits } from './mtrc/traits.js'
 import { traits as replayTraits } from './replay/traits.js'
 import { traits as tracepointsTraits } from './tracepoints/traits.js'
 import { traits as valgrindTraits } from './valgrind/traits.js'
+import { traits as ltraceTraits } from './ltrace/traits.js'
 import { traits as ndjsonTraits } from './ndjson/traits.js'
 
 /**
@@ -69,6 +70,13 @@ export const valgrind: FormatEntry = {
   load: async () => (await import('./valgrind/index.js')).valgrind,
 }
 
+/** The logs of ltrace. */
+export const ltrace: FormatEntry = {
+  ...ltraceTraits,
+  sniff: async (head) => (await import('./ltrace/sniff.js')).sniff(head),
+  load: async () => (await import('./ltrace/index.js')).ltrace,
+}
+
 /** Taligent's heap monitoring files. */
 export const heapmon: FormatEntry = {
   ...heapmonTraits,
@@ -102,6 +110,7 @@ export const FORMATS: readonly FormatEntry[] = [
   tracepoints,
   valgrind,
   replay,
+  ltrace,
   heapmon,
   hatfAscii,
   hatf,

@@ -7,6 +7,7 @@ import { kmemtrace } from '../../lib/formats/kmemtrace/index.js'
 import { mtrc } from '../../lib/formats/mtrc/index.js'
 import { tracepoints } from '../../lib/formats/tracepoints/index.js'
 import { valgrind } from '../../lib/formats/valgrind/index.js'
+import { ltrace } from '../../lib/formats/ltrace/index.js'
 import { replay } from '../../lib/formats/replay/index.js'
 import { ndjson } from '../../lib/formats/ndjson/index.js'
 import { conformance } from '../support/conformance.js'
@@ -25,6 +26,7 @@ conformance(replay, { random: randomReplay() })
 conformance(glibcMtrace, { random: randomMtrace() })
 conformance(tracepoints, {})
 conformance(valgrind, {})
+conformance(ltrace, {})
 conformance(heapmon, { random: randomHeapmon() })
 conformance(hatfAscii, { random: randomHatfAscii() })
 conformance(hatf, {

@@ -1,4 +1,4 @@
-import { glibcMtrace, hatf, heapmon, mtrc, replay, tracepoints, valgrind } from '../../formats/index.js'
+import { glibcMtrace, hatf, heapmon, mtrc, replay, tracepoints, valgrind, ltrace } from '../../formats/index.js'
 import { decodeCommand, encodeCommand } from './format.js'
 
 const CONSTANT = 'constant.'
@@ -100,6 +100,20 @@ export const valgrindDecode = decodeCommand(valgrind, {
   examples: [
     { command: 'valgrind-decode app.log | hf-stats', means: 'allocations, peak and leaks' },
     { command: 'valgrind-decode app.log | hf-filter --process 12345', means: 'one of several processes' },
+  ],
+})
+
+export const ltraceDecode = decodeCommand(ltrace, {
+  description:
+    'Reads the calls of malloc, free, operator new and the like in a log of ltrace, with its options -f, -t, -tt, -ttt, -r, -T, -i, -n, -C, -S, -e and -x; calls that are cut by another thread are put together. ' +
+    'Of calls within calls (operator new calls malloc) the outer one is an event, unless --no-fold is given. Other lines are skipped and counted. The format is only read.',
+  memory: CONSTANT,
+  examples: [
+    { command: 'ltrace-decode app.ltrace | hf-stats', means: 'allocations by thread' },
+    {
+      command: 'ltrace-decode app.ltrace | hf-filter --module libxml2.so.2',
+      means: 'the calls that came from one library',
+    },
   ],
 })
 

@@ -1,0 +1,9 @@
+/** Logs of ltrace, which can only be read: `heapflow/ltrace`. */
+import { ltrace as format } from '../formats/ltrace/index.js'
+import { decoderOf } from '../streams/pair.js'
+
+/** Bytes to events; see `StreamPair`. */
+export const decode = decoderOf(format)
+
+export { format }
+export * from '../formats/ltrace/index.js'

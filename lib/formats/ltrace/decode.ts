@@ -1,0 +1,46 @@
+import { BATCH_EVENTS, EventBatch } from '../../event/batch.js'
+import type { TraceHeader } from '../../event/header.js'
+import { LogDecoder } from '../log-decoder.js'
+import { ltraceKernel, type LtraceKernel } from './kernel.js'
+import { HEADER, MAX_LINE, NAME } from './layout.js'
+
+/** What the decoder can be told. */
+export interface LtraceDecodeOptions {
+  /** Leave out the calls that an allocator's function makes within a call. Default true. */
+  fold?: boolean
+}
+
+/** Decodes the logs of ltrace. */
+export class LtraceDecoder extends LogDecoder {
+  private kernel: LtraceKernel | undefined
+
+  private readonly inner: boolean
+
+  constructor({ fold = true }: LtraceDecodeOptions = {}) {
+    super(NAME, MAX_LINE, "calls of an allocator's functions")
+    this.inner = !fold
+  }
+
+  protected override emptyHeader(): TraceHeader {
+    return HEADER
+  }
+
+  protected override nothing(): EventBatch {
+    return new EventBatch(0, 0, HEADER)
+  }
+
+  protected override readLines(): EventBatch {
+    const { input } = this
+    const { run, columns, input: window, strings } = (this.kernel ??= ltraceKernel(this.inner))
+    const from = window.load(input, this.linesEnd)
+    const count = run.decode(from, window.end, BATCH_EVENTS)
+    if (run.isLong.value !== 0) {
+      this.skipLong(window.end - from)
+      return this.nothing()
+    }
+    this.skip(run.skipped.value, this.line + run.firstSkipped.value)
+    input.skip(run.position.value - from)
+    this.line += run.lines.value
+    return columns.take(count, run.fields.value, HEADER, strings.take())
+  }
+}

@@ -1,0 +1,15 @@
+import type { Format } from '../../event/format.js'
+import { LtraceDecoder, type LtraceDecodeOptions } from './decode.js'
+import { CARRIED } from './layout.js'
+import { sniff } from './sniff.js'
+import { traits } from './traits.js'
+
+export { LtraceDecoder, type LtraceDecodeOptions } from './decode.js'
+
+/** The logs of ltrace. */
+export const ltrace: Format<LtraceDecodeOptions> = {
+  ...traits,
+  carried: CARRIED,
+  sniff,
+  decoder: (options) => new LtraceDecoder(options),
+}

@@ -1,0 +1,23 @@
+import { fieldSet } from '../../event/fields.js'
+import type { TraceHeader } from '../../event/header.js'
+import type { Carried } from '../../event/losses.js'
+import { traits } from './traits.js'
+
+/** The format's name in folders, commands, headers and messages. */
+export const NAME = traits.name
+
+/** The header of every log. Times of day (-t, -tt) count from midnight, and others from the first line (-r) or 1970 (-ttt). */
+export const HEADER: TraceHeader = { format: NAME, timeUnit: 'ns' }
+
+/** Longer lines have no calls. */
+export const MAX_LINE = 8192
+
+const COMMON = ['api', 'thread', 'time', 'endTime', 'address', 'callSite', 'fields', 'module'] as const
+const SIZES = ['size', 'count', 'elementSize', 'alignment'] as const
+
+/** What is read of each kind. */
+export const CARRIED: Carried = {
+  alloc: fieldSet(...COMMON, ...SIZES),
+  realloc: fieldSet(...COMMON, ...SIZES, 'oldAddress'),
+  free: fieldSet(...COMMON),
+}

@@ -1,0 +1,169 @@
+import { describe, expect, it } from 'vitest'
+import type { TraceEvent } from '../../../lib/event/batch.js'
+import { LtraceDecoder, type LtraceDecodeOptions } from '../../../lib/formats/ltrace/decode.js'
+import { decodeAll, type Decoded } from '../../support/drive.js'
+
+function decode(text: string, size?: number, options?: LtraceDecodeOptions): Decoded & { warnings: string[] } {
+  const decoder = new LtraceDecoder(options)
+  return { ...decodeAll(decoder, new Uint8Array(Buffer.from(text, 'latin1')), size), warnings: decoder.warnings }
+}
+
+const events = (...lines: string[]): TraceEvent[] => decode(lines.map((line) => `${line}\n`).join('')).events
+
+describe('what stands in front of a call', () => {
+  it.each<[string, object]>([
+    ['', {}],
+    ['30281 ', { thread: 30_281n }],
+    ['[pid 30281] ', { thread: 30_281n }],
+    ['23:28:28 ', { time: 84_508_000_000_000n }],
+    ['23:28:28.699114 ', { time: 84_508_699_114_000n }],
+    ['1795303708.464982 ', { time: 1_795_303_708_464_982_000n }],
+    [
+      '30281 1795303708.464982 [0x5589eaa013b4]   ',
+      { thread: 30_281n, time: 1_795_303_708_464_982_000n, callSite: 0x5589eaa013b4n },
+    ],
+    ['[0x10] ', { callSite: 16n }],
+    ['  0.000309 ', { time: 309_000n }],
+  ])('%j', (head, wanted) => {
+    expect(events(`${head}mtv->free(0x40) = <void>`)).toEqual([
+      { kind: 'free', api: 'free', address: 64n, module: 'mtv', ...wanted },
+    ])
+  })
+
+  it('times of -r add up, over other lines too', () => {
+    const times = events(
+      '7   0.000000 free(0x1) = <void>',
+      '7   0.000100 SYS_brk(0) = 0',
+      '7   1.000020 free(0x1) = <void>',
+    )
+    expect(times.map(({ time }) => time)).toEqual([0n, 1_000_120_000n])
+  })
+
+  it('-T says when a call returned', () => {
+    expect(events('10:00:00.000001 malloc(1) = 0x10 <0.000309>')[0]).toMatchObject({
+      time: 36_000_000_001_000n,
+      endTime: 36_000_000_310_000n,
+    })
+  })
+})
+
+describe('calls', () => {
+  it.each<[string, object]>([
+    [
+      'malloc(5)                                        = 0x10',
+      { kind: 'alloc', api: 'malloc', size: 5n, address: 16n },
+    ],
+    ['malloc@libc.so.6(5) = 0', { address: 0n }],
+    ['malloc(5) = nil', { address: 0n }],
+    ['malloc(5) = NULL', { address: 0n }],
+    ['calloc(3, 4) = 0x10', { api: 'calloc', size: 12n, count: 3n }],
+    ['realloc(0x10, 4) = 0x20', { kind: 'realloc', oldAddress: 16n, address: 32n, size: 4n }],
+    ['realloc(nil, 4) = 0x20', { oldAddress: 0n }],
+    ['reallocarray(0, 7, 9, 2385) = 0x20', { kind: 'realloc', oldAddress: 0n, count: 7n, size: 63n }],
+    ['memalign(4096, 5000, 0, 0) = 0x1000', { api: 'memalign', alignment: 4096n, size: 5000n }],
+    ['aligned_alloc(64, 128, 1) = 0x40', { api: 'memalign', alignment: 64n, size: 128n }],
+    ['valloc(100, 0x7f, 0x56, 8353) = 0x1000', { api: 'malloc', size: 100n, fields: { call: 'valloc' } }],
+    ['strdup("a, b) = 0x3 ...") = 0x10', { api: 'malloc', address: 16n, fields: { call: 'strdup' } }],
+    ['cxx->_Znwm(88, 0x7f, 0x55, 0x7f) = 0x10', { api: 'new', size: 88n, module: 'cxx' }],
+    ['cxx->_ZnwmSt11align_val_t(88, 32, 0x55, 0x7f) = 0x20', { api: 'new', size: 88n, alignment: 32n }],
+    [
+      'cxx->operator new(unsigned long)(88, 0x7f) = 0x10',
+      { api: 'new', size: 88n, fields: { call: 'operator new(unsigned long)' } },
+    ],
+    ['cxx->operator delete[](void*)(0x10) = <void>', { kind: 'free', api: 'delete', address: 16n }],
+    ['libjq.so.1->free(0x10) = <void>', { module: 'libjq.so.1' }],
+  ])('%s', (line, wanted) => {
+    expect(events(line)).toMatchObject([wanted])
+  })
+
+  it('posix_memalign does not tell the address', () => {
+    const [event] = events('posix_memalign(0x7f2978100dd8, 64, 1258, 3) = 0')
+    expect(event).toMatchObject({ kind: 'alloc', api: 'memalign', alignment: 64n, size: 1258n })
+    expect(event).not.toHaveProperty('address')
+  })
+
+  it.each([
+    'malloc(5)',
+    'malloc(x) = 0x10',
+    'malloc(5) = 0x10 x',
+    'calloc(3) = 0x10',
+    'open("malloc(5)", 0) = 3',
+    'unexpected breakpoint at 0x10',
+    'SYS_brk(malloc) = 0',
+    '',
+    'realloc(1,',
+  ])('none in %j', (line) => {
+    const { events: found, warnings } = decode(`${line}\nfree(0x1) = <void>\n`)
+    expect(found).toHaveLength(1)
+    expect(warnings).toEqual([
+      "ltrace: skipped lines that are no calls of an allocator's functions: 1; the first is line 1",
+    ])
+  })
+})
+
+describe('calls that are cut', () => {
+  const LINES = [
+    '1 10:00:00 a->malloc(5 <unfinished ...>',
+    '2 10:00:01 a->free(0x20 <unfinished ...>',
+    '1 10:00:02 <... malloc resumed> ) = 0x20',
+    '2 10:00:03 <... free resumed> ) = <void>',
+    '1 10:00:04 a->realloc(0x20, 6 <unfinished ...>',
+    '1 10:00:05 libc.so.6->malloc(6) = 0x30',
+    '1 10:00:06 libc.so.6->free(0x20 <unfinished ...>',
+    '1 10:00:07 <... free resumed> ) = <void>',
+    '1 10:00:08 <... realloc resumed> ) = 0x30',
+  ]
+
+  it.each([1, 9, 1000])(
+    'are put together in pieces of %i: a free when it is called, an allocation when it returns',
+    (step) => {
+      const { events: found } = decode(`${LINES.join('\n')}\n`, step)
+      expect(found).toMatchObject([
+        { kind: 'free', thread: 2n, address: 32n, time: 36_001_000_000_000n },
+        { kind: 'alloc', thread: 1n, size: 5n, address: 32n, time: 36_000_000_000_000n, endTime: 36_002_000_000_000n },
+        { kind: 'realloc', oldAddress: 32n, address: 48n, size: 6n },
+      ])
+      expect(found).toHaveLength(3)
+    },
+  )
+
+  it('with those within others, if that is asked for', () => {
+    const { events: found } = decode(`${LINES.join('\n')}\n`, undefined, { fold: false })
+    expect(found.map(({ kind }) => kind)).toEqual(['free', 'alloc', 'alloc', 'free', 'realloc'])
+  })
+
+  it('end with their thread, and with its program', () => {
+    for (const end of ['+++ exited (status 0) +++', '+++ killed by SIGTERM +++', '--- Called exec() ---'])
+      expect(events('1 a->malloc(5 <no return ...>', `1 ${end}`, '1 a->malloc(6) = 0x10')).toMatchObject([{ size: 6n }])
+    // A signal ends nothing: what comes then may still be within the call.
+    expect(
+      events('1 a->malloc(5 <unfinished ...>', '1 --- SIGCHLD (Child exited) ---', '1 a->malloc(6) = 0x10'),
+    ).toEqual([])
+  })
+
+  it('return though they said that they would not, and may return without a beginning', () => {
+    const found = events(
+      '1 a->free(0x10 <no return ...>',
+      '1 <... free resumed> ) = <void>',
+      '1 <... free resumed> ) = <void>',
+      '1 a->free(0x20) = <void>',
+    )
+    expect(found.map(({ address }) => address)).toEqual([16n, 32n])
+  })
+
+  it('in very many threads, and nested deeply, take no memory', () => {
+    const begun = Array.from({ length: 20_000 }, (_, i) => `${i + 1} a->malloc(${i} <unfinished ...>`)
+    const deep = Array.from({ length: 20_000 }, () => '7 a->malloc(5 <unfinished ...>')
+    const { events: found } = decode(`${[...begun, ...deep].join('\n')}\n20000 <... malloc resumed> ) = 0x10\n`, 65_536)
+    expect(found).toMatchObject([{ thread: 20_000n, size: 19_999n }])
+  })
+})
+
+it('lines without end are skipped', () => {
+  const text = `free(0x1) = <void>\n${'x'.repeat(500_000)}\nfree(0x2) = <void>\n`
+  for (const step of [1000, 65_536, 1_000_000]) {
+    const { events: found, warnings } = decode(text, step)
+    expect(found).toHaveLength(2)
+    expect(warnings[0]).toContain(': 1; the first is line 2')
+  }
+})
