@@ -1,4 +1,4 @@
-import type { Format } from '../../event/format.js'
+import { checkedReader, type Format } from '../../event/format.js'
 import { LtraceDecoder, type LtraceDecodeOptions } from './decode.js'
 import { CARRIED } from './layout.js'
 import { sniff } from './sniff.js'
@@ -7,9 +7,9 @@ import { traits } from './traits.js'
 export { LtraceDecoder, type LtraceDecodeOptions } from './decode.js'
 
 /** The logs of ltrace. */
-export const ltrace: Format<LtraceDecodeOptions> = {
+export const ltrace: Format<LtraceDecodeOptions> = checkedReader({
   ...traits,
   carried: CARRIED,
   sniff,
   decoder: (options) => new LtraceDecoder(options),
-}
+})
