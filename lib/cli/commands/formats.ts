@@ -106,7 +106,7 @@ export const valgrindDecode = decodeCommand(valgrind, {
 export const ltraceDecode = decodeCommand(ltrace, {
   description:
     'Reads the calls of malloc, free, operator new and the like in a log of ltrace, with its options -f, -t, -tt, -ttt, -r, -T, -i, -n, -C, -S, -e and -x; calls that are cut by another thread are put together. ' +
-    'Of calls within calls (operator new calls malloc) the outer one is an event, unless --no-fold is given. Other lines are skipped and counted. The format is only read.',
+    'Of calls within calls (operator new calls malloc) the outer one is an event, unless --inner is given. Other lines are skipped and counted. The format is only read.',
   memory: CONSTANT,
   examples: [
     { command: 'ltrace-decode app.ltrace | hf-stats', means: 'allocations by thread' },

@@ -1,14 +1,17 @@
 import { BATCH_EVENTS, EventBatch } from '../../event/batch.js'
 import type { TraceHeader } from '../../event/header.js'
+import { checkOptions, type OptionNames } from '../../event/options.js'
 import { LogDecoder } from '../log-decoder.js'
 import { ltraceKernel, type LtraceKernel } from './kernel.js'
 import { HEADER, MAX_LINE, NAME } from './layout.js'
 
-/** What the decoder can be told. */
+/** Options of the decoder. */
 export interface LtraceDecodeOptions {
-  /** Leave out the calls that an allocator's function makes within a call. Default true. */
-  fold?: boolean
+  /** Also give the calls that an allocator's function makes within a call. Default false. */
+  inner?: boolean
 }
+
+const OPTIONS: OptionNames<LtraceDecodeOptions> = { inner: true }
 
 /** Decodes the logs of ltrace. */
 export class LtraceDecoder extends LogDecoder {
@@ -16,9 +19,10 @@ export class LtraceDecoder extends LogDecoder {
 
   private readonly inner: boolean
 
-  constructor({ fold = true }: LtraceDecodeOptions = {}) {
+  constructor(options?: LtraceDecodeOptions) {
+    checkOptions(options, OPTIONS, 'LtraceDecoder')
     super(NAME, MAX_LINE, "calls of an allocator's functions")
-    this.inner = !fold
+    this.inner = options?.inner ?? false
   }
 
   protected override emptyHeader(): TraceHeader {

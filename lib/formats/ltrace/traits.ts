@@ -8,9 +8,9 @@ export const traits: FormatTraits = {
   readOnly: true,
   binary: false,
   decodeOptions: {
-    fold: {
-      help: 'keep the calls that an allocator makes within a call as events of their own: operator new calls malloc',
-      default: true,
+    inner: {
+      help: 'Also give the calls that an allocator makes within a call: operator new calls malloc',
+      default: false,
     },
   },
   encodeOptions: {},

@@ -177,8 +177,8 @@ describe('what has no place', () => {
       { kind: 'free', ...at, thread: 1n },
     ]
     for (const [event, message] of [
-      [{ kind: 'free', ...at, thread: 1n, size: 1n }, /no place for size of free/],
-      [{ kind: 'reserve', ...at }, /no place for reserve/],
+      [{ kind: 'free', ...at, thread: 1n, size: 1n }, /cannot represent size of free/],
+      [{ kind: 'reserve', ...at }, /cannot represent reserve/],
       [{ kind: 'free', ...at }, /without thread/],
       [{ kind: 'existing', ...at, size: 1n, thread: 1n }, /existing/],
     ] as const) {

@@ -14,7 +14,7 @@ describe('real logs', { tags: ['corpus'] }, () => {
   it.each(corpusCounts('ltrace'))(
     'of $name every call that was counted is an event, calls within calls too',
     ({ name, counts, text }) => {
-      const decoder = ltrace.decoder({ fold: false })
+      const decoder = ltrace.decoder({ inner: true })
       const { events, error } = decodeAll(decoder, corpusFile(`ltrace/${name}`), 65_536)
       expect(error).toBeUndefined()
       const found: Record<string, number> = {}

@@ -128,7 +128,7 @@ describe('calls that are cut', () => {
   )
 
   it('with those within others, if that is asked for', () => {
-    const { events: found } = decode(`${LINES.join('\n')}\n`, undefined, { fold: false })
+    const { events: found } = decode(`${LINES.join('\n')}\n`, undefined, { inner: true })
     expect(found.map(({ kind }) => kind)).toEqual(['free', 'alloc', 'alloc', 'free', 'realloc'])
   })
 
