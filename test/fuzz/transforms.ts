@@ -73,6 +73,7 @@ function checkFilter(batches: readonly EventBatch[], random: Random): void {
   const others = checkStage(() => new Filter({ ...options, invert: true }), batches, random)
   const all = countOf(batches)
   if (kept.events + others.events !== all) throw new Failure(`${kept.events} kept, ${others.events} not, of ${all}`)
+  if (!random.oneIn(4)) return
   const lives = checkStage(() => new Filter({ ...options, lifetimes: true }), batches, random)
   if (lives.events < kept.events) throw new Failure('lifetimes dropped events')
 }
