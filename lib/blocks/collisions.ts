@@ -38,11 +38,12 @@ export class Collisions {
   find(batch: EventBatch): number {
     const { count } = batch
     if (batch.header !== this.header) this.begin(batch.header)
-    if (!this.isFollowing && !this.hasSpaces(batch)) {
-      this.isLate ||= batch.kind.subarray(0, count).some((kind) => kind <= LAST_OF_BLOCKS)
-      return count
+    if (!this.isFollowing) {
+      const first = this.firstOfSpace(batch)
+      this.isLate ||= batch.kind.subarray(0, first).some((kind) => kind <= LAST_OF_BLOCKS)
+      if (first === count) return count
+      this.isFollowing = true
     }
-    this.isFollowing = true
     for (let from = 0; from < count; from += BATCH_EVENTS) {
       const to = Math.min(from + BATCH_EVENTS, count)
       const row = this.findRow(batch, from, to)
@@ -58,15 +59,15 @@ export class Collisions {
     this.asWritten?.clear()
   }
 
-  /** Whether there are events of a process, or of a kernel, that the format does not tell apart. */
-  private hasSpaces({ columns, mask, api, count }: EventBatch): boolean {
-    const lost = columns & ~this.told
-    if ((lost & HAS_PROCESS) !== 0) return true
-    if ((lost & HAS_API) === 0) return false
+  /** The first event of a process, or of a kernel, that the format does not tell apart; as many as there are if none is. */
+  private firstOfSpace({ columns, mask, api, count }: EventBatch): number {
+    const lost = columns & ~this.told & (HAS_PROCESS | HAS_API)
+    if (lost === 0) return count
     for (let i = 0; i < count; i++) {
-      if (((mask[i] as number) & HAS_API) !== 0 && (api[i] as number) >= KMALLOC) return true
+      const fields = (mask[i] as number) & lost
+      if ((fields & HAS_PROCESS) !== 0 || ((fields & HAS_API) !== 0 && (api[i] as number) >= KMALLOC)) return i
     }
-    return false
+    return count
   }
 
   private findRow(batch: EventBatch, from: number, to: number): number {

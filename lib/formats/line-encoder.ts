@@ -3,37 +3,44 @@ import type { EventBatch } from '../event/batch.js'
 import type { Losses } from '../kernel/losses.js'
 import type { Encoder } from '../event/stage.js'
 
-/** What encoders of text share: a batch at a time becomes lines, nothing is held back, and there is no trailer. */
+/** What encoders of text share: a batch at a time becomes lines. */
 export abstract class LineEncoder implements Encoder {
   abstract readonly losses: Losses
   readonly consumes = true
   private batch: EventBatch | null = null
   private failure: unknown = null
+  private isLast = false
 
   constructor(protected readonly sink = new Sink()) {}
 
   /** Writes a batch to `sink`. Whatever it throws, what is in `sink` then is whole lines. */
   protected abstract write(batch: EventBatch): void
 
+  /** Writes what was held back to `sink`, after the last batch. @param isWhole whether the events were complete */
+  protected finish(_isWhole: boolean): void {
+    // Most hold nothing back.
+  }
+
   feed(batch: EventBatch): void {
     this.batch = batch
   }
 
   end(): void {
-    // There is no trailer.
+    this.isLast = true
   }
 
   cut(): void {
-    // Nothing is held back.
+    this.finish(false)
   }
 
   next(): Uint8Array | null {
     if (this.failure !== null) throw this.failure
-    const { batch } = this
-    if (batch === null) return null
+    const { batch, isLast } = this
     this.batch = null
+    this.isLast = false
     try {
-      this.write(batch)
+      if (batch !== null) this.write(batch)
+      else if (isLast) this.finish(true)
     } catch (error) {
       // In strict mode: the lines before the loss are given out first.
       this.failure = error

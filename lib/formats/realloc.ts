@@ -45,8 +45,8 @@ export function reallocParts(batch: EventBatch, i: number): ReallocParts {
     if (something && outcome !== Outcome.freed) return FAILED
     return oldKnown ? FREED : NOWHERE
   }
-  // A block that stayed where it was has one address, whichever field says it.
-  if (outcome === Outcome.none && (known || oldKnown)) return MOVED
+  // A block that stayed where it was has one address, whichever field says it; null never was a block.
+  if (outcome === Outcome.none && !wasNull && (known || oldKnown)) return MOVED
   if (!known) return NOWHERE
   if (wasNull) return ALLOCATED
   return oldKnown ? MOVED : UNKNOWN

@@ -52,8 +52,7 @@ describe('Collisions', () => {
       ...(process !== undefined && { process }),
     })
     const events = [block(16n), block(32n), block(48n, 1n), block(64n, 1n), block(80n, 2n)]
-    expect(firstCollision(0, events, 1)).toBe(4)
-    expect(firstCollision(0, events, 5)).toBe(undefined)
+    for (const batchSize of [1, 2, 3, 5]) expect(firstCollision(0, events, batchSize)).toBe(4)
     expect(firstCollision(0, events.slice(2), 1)).toBe(undefined)
   })
 

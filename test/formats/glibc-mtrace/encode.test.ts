@@ -6,6 +6,7 @@ import { gunzipSync } from 'node:zlib'
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { batchesOf, type TraceEvent } from '../../../lib/event/batch.js'
+import { MtraceDecoder } from '../../../lib/formats/glibc-mtrace/decode.js'
 import { MtraceEncoder } from '../../../lib/formats/glibc-mtrace/encode.js'
 import { replay } from '../../../lib/formats/replay/index.js'
 import { scratch } from '../../support/commands.js'
@@ -43,6 +44,12 @@ describe('writing', () => {
     [
       'a realloc of null',
       { kind: 'realloc', address: 16n, oldAddress: 0n, size: 1n },
+      '+ 0x10 0x1\n',
+      { 'reallocs of null, written as allocs': 1 },
+    ],
+    [
+      'a realloc of null that says that nothing moved',
+      { kind: 'realloc', address: 16n, oldAddress: 0n, size: 1n, outcome: 'none' },
       '+ 0x10 0x1\n',
       { 'reallocs of null, written as allocs': 1 },
     ],
@@ -104,6 +111,31 @@ describe('writing', () => {
     ],
   ])('%s', (_, event, text, losses) => {
     expect(encode([event])).toEqual({ text, losses })
+  })
+
+  it('writes the old block of a realloc alone, unless it is at the end, where it would look truncated', () => {
+    const half: TraceEvent = { kind: 'realloc', oldAddress: 16n, outcome: 'freed' }
+    const lines = (events: TraceEvent[], strict = false) => {
+      const encoder = new MtraceEncoder({ strict })
+      const { out, error } = drive(encoder, batchesOf(events, { format: 'glibc-mtrace' }))
+      return { text: Buffer.concat(out).toString(), losses: [...encoder.losses.counts.keys()], error }
+    }
+    const between = lines([half, half, { kind: 'free', address: 32n }])
+    expect(between).toMatchObject({ text: '= Start\n< 0x10\n< 0x10\n- 0x20\n', losses: [] })
+    expect(decodeAll(new MtraceDecoder(), Buffer.from(between.text)).error).toBeUndefined()
+    const reason = 'realloc to nothing at the end, written as free'
+    expect(lines([half, half])).toMatchObject({ text: '= Start\n< 0x10\n- 0x10\n', losses: [reason] })
+    expect(lines([half], true).error).toMatchObject({ code: 'ERR_TRACE_UNENCODABLE' })
+  })
+
+  it('gives the old block of a realloc when the events were truncated', () => {
+    const encoder = new MtraceEncoder()
+    const [batch] = batchesOf([{ kind: 'realloc', oldAddress: 16n, outcome: 'freed' }], { format: 'glibc-mtrace' })
+    encoder.feed(batch!)
+    expect(Buffer.from(encoder.next()!).toString()).toBe('= Start\n')
+    encoder.cut()
+    expect(Buffer.from(encoder.next()!).toString()).toBe('< 0x10\n')
+    expect(encoder.next()).toBeNull()
   })
 
   it('stops at the first loss when it is strict, behind all lines before it', () => {
