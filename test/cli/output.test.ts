@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import {
   chmodSync,
@@ -13,6 +13,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { gunzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
@@ -21,6 +22,15 @@ import { commandLine, scratch, shell } from '../support/commands.js'
 const lines = (n: number) =>
   Array.from({ length: n }, (_, i) => `1: malloc 0x${(16 * i + 16).toString(16)} 5\n`).join('')
 const DUMP = lines(2000)
+const DROP = 'setpriv --reuid=65534 --regid=65534 --clear-groups'
+/** Before a command: runs it without the rights of the superuser. Undefined where that is not possible. */
+const UNPRIVILEGED =
+  process.getuid?.() !== 0
+    ? ''
+    : works(`${DROP} test -r ${fileURLToPath(new URL('../../dist/bin/replay-decode.js', import.meta.url))}`)
+      ? DROP
+      : undefined
+
 /** The same with a fault at its end. */
 const CUT = `${DUMP}1: mall`
 
@@ -169,12 +179,37 @@ describe('the file after -o', () => {
     expect(readFileSync(join(folder, name), 'utf8')).toContain('"events":2000')
   })
 
-  test.skipIf(process.getuid?.() === 0)('is refused if it may not be written, although its folder may', async () => {
+  test.skipIf(UNPRIVILEGED === undefined)('is refused if it may not be written', async () => {
+    const folder = scratch()
+    chmodSync(folder, 0o777)
+    const out = join(folder, 'out.ndjson')
+    writeFileSync(out, 'precious')
+    chmodSync(out, 0o444)
+    const denied = { code: 1, stderr: `replay-decode: ${out}: permission denied\n` }
+    expect(await shell(`${UNPRIVILEGED} replay-decode -o ${out}`, DUMP)).toMatchObject(denied)
+    expect(readFileSync(out, 'utf8')).toBe('precious')
+    chmodSync(folder, 0o555)
+    const fresh = join(folder, 'new.ndjson')
+    expect(await shell(`${UNPRIVILEGED} replay-decode -o ${fresh}`, DUMP)).toMatchObject({
+      code: 1,
+      stderr: `replay-decode: ${fresh}: permission denied\n`,
+    })
+    chmodSync(folder, 0o755)
+  })
+
+  test.skipIf(UNPRIVILEGED === undefined)('is written in place where its folder takes no new file', async () => {
     const folder = scratch()
     const out = join(folder, 'out.ndjson')
-    writeFileSync(out, 'precious', { mode: 0o444 })
-    expect(await shell(`replay-decode -o ${out}`, DUMP)).toMatchObject({ code: 1 })
-    expect(readFileSync(out, 'utf8')).toBe('precious')
+    writeFileSync(out, 'before')
+    chmodSync(out, 0o666)
+    chmodSync(folder, 0o555)
+    expect(await shell(`${UNPRIVILEGED} replay-decode -o ${out}`, DUMP)).toMatchObject({ code: 0, stderr: '' })
+    expect(readFileSync(out, 'utf8')).toContain('"events":2000')
+    const { code, stderr } = await shell(`${UNPRIVILEGED} replay-decode -o ${out}`, CUT)
+    expect(code).toBe(1)
+    expect(stderr).toContain(`\nreplay-decode: the incomplete output is in ${out}\n`)
+    expect(readdirSync(folder)).toEqual(['out.ndjson'])
+    chmodSync(folder, 0o755)
   })
 
   test('is left as FILE.partial by a full disk', async () => {
@@ -290,4 +325,13 @@ describe('an output that is an input', () => {
 function writeInput(folder: string): string {
   writeFileSync(join(folder, 'in.txt'), DUMP)
   return ''
+}
+
+function works(line: string): boolean {
+  try {
+    execFileSync('sh', ['-c', line], { stdio: 'ignore' })
+    return true
+  } catch {
+    return false
+  }
 }

@@ -151,9 +151,15 @@ function followLinks(path: string): string {
   return target
 }
 
+/** @throws what is wrong with the folder of a new file, as an error about the file */
 function checkFolder(path: string, folder: string): void {
   const stats = statSync(folder, { throwIfNoEntry: false })
   if (stats?.isDirectory() !== true) throw systemError(stats === undefined ? 'ENOENT' : 'ENOTDIR', path)
+  try {
+    accessSync(folder, constants.W_OK | constants.X_OK)
+  } catch (error) {
+    throw Object.assign(error as Error, { path })
+  }
 }
 
 function systemError(code: string, path: string): Error {

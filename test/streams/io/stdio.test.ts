@@ -1,9 +1,10 @@
 import { execFileSync } from 'node:child_process'
-import { closeSync, constants, mkdtempSync, openSync, readSync, rmSync } from 'node:fs'
+import { closeSync, constants, mkdtempSync, openSync, readSync, rmSync, writeSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, it } from 'vitest'
+import { PipeSource } from '../../../lib/streams/io/pipe-source.js'
 import { DescriptorSink } from '../../../lib/streams/io/descriptor-sink.js'
 
 it.skipIf(process.platform === 'win32').each([true, false])(
@@ -44,3 +45,34 @@ it.skipIf(process.platform === 'win32').each([true, false])(
     }
   },
 )
+
+it.skipIf(process.platform === 'win32')('a pipe counts the bytes that were read of it', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'heapflow-'))
+  const pipe = join(folder, 'pipe')
+  execFileSync('mkfifo', [pipe])
+  const writer = openSync(pipe, constants.O_RDWR)
+  const source = new PipeSource(openSync(pipe, constants.O_RDONLY | constants.O_NONBLOCK))
+  try {
+    const counts: number[] = []
+    const read = new Promise<void>((resolve) => {
+      let length = 0
+      source.on('data', (chunk: Buffer) => {
+        length += chunk.length
+        counts.push(source.bytesRead - length)
+        if (length === 100_000) resolve()
+      })
+    })
+    for (let i = 0; i < 10; i++) {
+      writeSync(writer, Buffer.alloc(10_000))
+      await sleep(1)
+    }
+    await read
+    expect(source.bytesRead).toBe(100_000)
+    expect(Math.max(...counts)).toBeLessThanOrEqual(65_536)
+    expect(Math.min(...counts)).toBeGreaterThanOrEqual(0)
+  } finally {
+    source.destroy()
+    closeSync(writer)
+    rmSync(folder, { recursive: true })
+  }
+})
