@@ -91,6 +91,8 @@ export let firstOdd: u32 = 0
 export let fault: u32 = 0
 const TOO_LONG: u32 = 1
 const CUT: u32 = 2
+/** The last line of the trace is the old block of a realloc, and the new one is missing. */
+export let isHalf: bool = false
 
 /**
  * What the text of a place says, by the text's string id: the set of fields, or 0 if it was not looked at; and their
@@ -205,6 +207,7 @@ export function look(id: u32, p: usize, end: usize): void {
 }
 
 /** What comes behind the lines that are given: others that are not there yet, none, or one that is too long. */
+const MORE_LINES: u32 = 0
 const NO_LINES: u32 = 1
 const TOO_FAR: u32 = 2
 
@@ -257,6 +260,7 @@ export function decode(p: usize, end: usize, capacity: u32, behind: u32, isCut: 
   let all: u32 = 0
   odd = 0
   fault = 0
+  isHalf = false
   while (end > p && load<u8>(end - 1) != LF) end--
   if (end == p) fault = TOO_LONG
   let start = p
@@ -300,9 +304,9 @@ export function decode(p: usize, end: usize, capacity: u32, behind: u32, isCut: 
         set = HAS_OLD_ADDRESS
         if (next != 0 && load<u8>(next) == LF) {
           const second = next + 1
-          if (second >= end && behind != TOO_FAR) {
-            if (behind == NO_LINES) fault = CUT
-            break
+          if (second >= end) {
+            if (behind == MORE_LINES) break
+            if (behind == NO_LINES) isHalf = true
           }
           let last: usize = 0
           const length = q - start

@@ -1,6 +1,6 @@
 import { ascii } from '../../bytes/ascii.js'
 import { BATCH_EVENTS, EventBatch } from '../../event/batch.js'
-import { truncated } from '../../event/error.js'
+import { describe, truncated } from '../../event/error.js'
 import type { TraceHeader } from '../../event/header.js'
 import { LineDecoder } from '../line-decoder.js'
 import { CUT, MORE_LINES, mtraceKernel, NO_LINES, TOO_FAR, TOO_LONG } from './kernel.js'
@@ -19,6 +19,7 @@ export class MtraceDecoder extends LineDecoder {
   private header: TraceHeader | undefined
   private odd = 0
   private firstOdd = 0
+  private isHalf = false
 
   constructor() {
     super(NAME, MAX_LINE, 'trace')
@@ -43,11 +44,16 @@ export class MtraceDecoder extends LineDecoder {
     input.skip(run.position.value - from)
     this.line += run.lines.value
     if (run.fault.value === TOO_LONG) this.failure = this.tooLong(count)
+    this.isHalf = run.isHalf.value !== 0
     if (run.fault.value === CUT) this.failure = truncated('the trace ends within an event', this.here(count))
     return columns.take(count, run.fields.value, header, strings.take())
   }
 
   protected override finish(): void {
+    if (this.isHalf) {
+      const place = describe({ format: NAME, line: this.line - 1, event: this.events })
+      this.warnings.push(`${place}: the last line is the first of a realloc's two, so the trace may be cut`)
+    }
     if (this.odd === 0) return
     this.warnings.push(
       `${NAME}: lines that are no events, kept as comments: ${this.odd}; the first is line ${this.firstOdd}`,

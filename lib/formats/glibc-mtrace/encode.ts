@@ -57,7 +57,7 @@ export class MtraceEncoder extends LineEncoder {
   private begin(batch: EventBatch): void {
     const { header } = batch
     if (this.header !== undefined) {
-      if (batch.count > 0) this.losses.note('beginning of another trace', batch, 0)
+      this.losses.note('beginning of another trace', batch, 0)
     } else if (header.format !== HEADER.format || header.layout?.['start'] !== HEADER_WITHOUT_START.layout?.['start']) {
       this.sink.append(START_LINE)
     }
@@ -135,8 +135,9 @@ export class MtraceEncoder extends LineEncoder {
     } else {
       const stayed = !known || !oldKnown || areEqual(batch, i)
       if (outcome !== undefined && (outcome === Outcome.none) !== stayed) this.noteOutcome(batch, i)
-      this.line(batch, i, OPERATION.old, oldKnown ? oldAddress : address)
-      this.line(batch, i, OPERATION.new, known ? address : oldAddress, true)
+      // Of a block that stayed either address may be missing, or null.
+      this.line(batch, i, OPERATION.old, oldKnown && !isZero(oldAddress, i) ? oldAddress : address)
+      this.line(batch, i, OPERATION.new, known && !isZero(address, i) ? address : oldAddress, true)
     }
   }
 

@@ -12,6 +12,7 @@ export interface MtraceExports extends StringsExports {
   readonly odd: Global
   readonly firstOdd: Global
   readonly fault: Global
+  readonly isHalf: Global
 }
 
 /** The kernel and the strings in its memory. */
