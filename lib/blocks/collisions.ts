@@ -14,6 +14,8 @@ const KMALLOC = Api.kmalloc
 const LAST_OF_BLOCKS = Kind.existing
 /** What the reader of a format must see as it is in the trace. */
 const SEEN = BlockEffect.began | BlockEffect.ended | BlockEffect.unknown | BlockEffect.reused
+/** Events that are about no block. */
+const NO_BLOCK = BlockEffect.nothing | BlockEffect.failed
 
 /**
  * Finds the first event of a trace that would be about another block in a format that cannot represent processes, or
@@ -78,9 +80,10 @@ export class Collisions {
     const { spaces } = before.keys
     const rows = to - from
     for (let row = 0; row < rows; row++) {
-      if ((((before.effects[row] as number) ^ (after.effects[row] as number)) & SEEN) !== 0) return row
+      const effect = before.effects[row] as number
+      if (((effect ^ (after.effects[row] as number)) & SEEN) !== 0) return row
       // It may be about the place of a block that was not followed.
-      if (this.isLate && spaces[row] !== after.keys.spaces[row]) return row
+      if (this.isLate && spaces[row] !== after.keys.spaces[row] && (effect & NO_BLOCK) === 0) return row
     }
     return rows
   }

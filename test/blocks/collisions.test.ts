@@ -54,6 +54,7 @@ describe('Collisions', () => {
     const events = [block(16n), block(32n), block(48n, 1n), block(64n, 1n), block(80n, 2n)]
     for (const batchSize of [1, 2, 3, 5]) expect(firstCollision(0, events, batchSize)).toBe(4)
     expect(firstCollision(0, events.slice(2), 1)).toBe(undefined)
+    expect(firstCollision(0, [...events.slice(0, 4), block(0n, 2n)], 1)).toBe(undefined)
   })
 
   it('are none between one trace and the next', () => {
