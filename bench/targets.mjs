@@ -25,6 +25,8 @@ const TARGETS = [
     native(`decode ${title}`, name, 'decode', 0.5),
     native(`encode ${title}${name === 'hatf' ? ', naive' : ''}`, name, name === 'hatf' ? 'encode, naive' : 'encode', 0.4),
   ]),
+  { what: "glibc's mtrace, lines", case: 'recorders', ways: [{ of: 'glibc-mtrace', rate: 10 }] },
+  ...['tracepoints', 'valgrind', 'ltrace'].map((name) => ({ what: `${name}, lines`, case: 'recorders', ways: [{ of: name, rate: 4 }] })),
   native('decode HATF, naive', 'hatf', 'decode, naive', 0.5),
   ...['decode', 'encode'].flatMap((direction) => [
     native(`${direction} NDJSON`, 'ndjson', direction, 0.4),

@@ -1,5 +1,5 @@
 // What the toolkit is compared with: the loops that people write, and gunzip.
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import split2 from 'split2'
@@ -65,12 +65,24 @@ export function gunzipProcess(path) {
   return 0
 }
 
+/**
+ * A program that reads a trace, and what it prints thrown away; with the start of the process. Its exit code may say what it found.
+ * @param {string} program
+ * @param {readonly string[]} words
+ * @returns {number} nothing that could be counted: 0
+ */
+export function readerProcess(program, words) {
+  const { error } = spawnSync(program, words, { stdio: ['ignore', 'ignore', 'inherit'] })
+  if (error !== undefined) throw error
+  return 0
+}
+
 /** Whether there is a gunzip to compare with. */
 export function hasGunzip() {
-  try {
-    execFileSync('gunzip', ['--version'], { stdio: 'ignore' })
-    return true
-  } catch {
-    return false
-  }
+  return hasProgram('gunzip')
+}
+
+/** Whether there is a program of this name. */
+export function hasProgram(name) {
+  return spawnSync(name, ['--version'], { stdio: 'ignore' }).error === undefined
 }
