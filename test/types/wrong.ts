@@ -1,5 +1,20 @@
 /** Programs that must not compile: a line without an error is an error here. Type-checked by `npm run check`. */
-import { events, filter, hatf, map, mtrc, openTrace, parseRange, stats, verify, type TraceEvent } from 'heapflow'
+import { createReadStream, createWriteStream } from 'node:fs'
+import {
+  compose,
+  events,
+  filter,
+  gzip,
+  hatf,
+  map,
+  mtrc,
+  openTrace,
+  parseRange,
+  split,
+  stats,
+  verify,
+  type TraceEvent,
+} from 'heapflow'
 
 export async function wrong(): Promise<unknown> {
   // @ts-expect-error batches have no such field
@@ -26,5 +41,25 @@ export async function wrong(): Promise<unknown> {
   hatf.encode().pipe(filter({ kind: 'alloc' }))
   // @ts-expect-error findings are objects
   verify().on('finding', (text: string) => text.length)
-  return [event, allocated]
+  // @ts-expect-error what comes out of a decoder are batches
+  for await (const batch of createReadStream('app.mtrc').pipe(mtrc.decode())) batch.nonsense.foo()
+  // @ts-expect-error a file takes bytes, so an encoder is missing
+  mtrc.decode().pipe(createWriteStream('app.hatf'))
+  // @ts-expect-error gzip takes bytes, not events
+  filter({ kind: 'alloc' }).pipe(gzip())
+  // @ts-expect-error neither does it in a composed stream
+  compose(mtrc.decode(), gzip())
+  // @ts-expect-error a comment has no size
+  const comment: TraceEvent = { kind: 'comment', size: 16n }
+  // @ts-expect-error there is no such field
+  const block: TraceEvent = { kind: 'alloc', sise: 16n }
+  // @ts-expect-error a warning is a text
+  mtrc.decode().on('warning', (count: number) => count.toFixed())
+  // @ts-expect-error losses are a map
+  hatf.encode().on('losses', (counts: string[]) => counts.length)
+  // @ts-expect-error batches are no bytes
+  for await (const chunk of compose(mtrc.decode(), filter({}))) chunk satisfies Buffer
+  // @ts-expect-error there is no such way to divide
+  split({ by: 'day' }, () => [])
+  return [event, allocated, comment, block]
 }
