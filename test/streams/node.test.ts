@@ -1,7 +1,11 @@
+import { createWriteStream, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { addAbortSignal, Duplex, finished, PassThrough, Readable, Transform } from 'node:stream'
 import * as stream from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { describe, expect, test } from 'vitest'
+import { constants, gunzipSync } from 'node:zlib'
+import { afterAll, describe, expect, test } from 'vitest'
 import type { EventBatch, TraceEvent } from '../../lib/event/batch.js'
 import { compose, decodeAny, decompress, filter, gzip, merge, mtrc, ndjson, sort } from '../../lib/entry/index.js'
 import { allAccept } from '../../lib/streams/failure.js'
@@ -11,6 +15,9 @@ import { NdjsonEncoder } from '../../lib/formats/ndjson/encode.js'
 const EVENTS = Array.from({ length: 9000 }, (_, i): TraceEvent => ({ kind: 'alloc', time: BigInt(i), size: 8n }))
 const LINES = Buffer.from(encodeEvents(new NdjsonEncoder(), EVENTS, { format: 'test' }))
 const BROKEN = Buffer.concat([LINES.subarray(0, LINES.lastIndexOf('{"kind":"end"')), Buffer.from('no event\n')])
+
+const folder = mkdtempSync(join(tmpdir(), 'heapflow-'))
+afterAll(() => rmSync(folder, { recursive: true }))
 
 /** One of each sort of stream that the library makes. */
 const MAKE: [string, () => Duplex][] = [
@@ -25,7 +32,7 @@ const METHODS =
   push read reduce removeListener resume setEncoding some take toArray unpipe unshift write cork uncork`.split(/\s+/)
 
 describe.each(MAKE)('a stream %s', (_, make) => {
-  test('has the methods of Node, and is of none of its classes', () => {
+  test("has the methods of Node's streams, and is an instance of none of their classes", () => {
     const one = make() as unknown as Record<string, unknown>
     expect(METHODS.filter((name) => typeof one[name] !== 'function')).toEqual([])
     for (const Class of [Readable, Duplex, Transform]) expect(one).not.toBeInstanceOf(Class)
@@ -44,7 +51,7 @@ describe.each(MAKE)('a stream %s', (_, make) => {
 test.each<[string, () => Readable]>([
   ...MAKE.slice(0, 2),
   ['that merges', () => merge(EVENTS, EVENTS) as unknown as Readable],
-])('a stream %s knows in a private field what it is piped into', (_, make) => {
+])('a stream %s keeps its consumers in the private field that failures rely on', (_, make) => {
   const source = make()
   const state = (source as unknown as { _readableState: { pipes: unknown } })._readableState
   expect(state.pipes).toEqual([])
@@ -119,17 +126,34 @@ describe('all events before a fault arrive', () => {
     expect(await count(broken().pipe(ndjson.decode()))).toEqual(whole)
     expect(await count(broken().pipe(ndjson.decode()).pipe(filter({})))).toEqual(whole)
     expect(await count(broken().pipe(compose(ndjson.decode(), filter({}))))).toEqual(whole)
+  })
+
+  test('in a slow function at the end of a pipeline', async () => {
     let events = 0
     const sink = async (batches: AsyncIterable<EventBatch>) => {
-      for await (const batch of batches) events += batch.count
+      for await (const batch of batches) {
+        events += batch.count
+        await new Promise((resolve) => setTimeout(resolve, 2))
+      }
     }
-    await expect(pipeline(broken(), ndjson.decode(), filter({}), sink)).rejects.toMatchObject({
+    await expect(pipeline(broken(), compose(ndjson.decode(), filter({})), sink)).rejects.toMatchObject({
       code: 'ERR_TRACE_MALFORMED',
     })
     expect(events).toBe(EVENTS.length)
   })
 
-  test('but a stream of another maker loses what it has queued, as Node does it', async () => {
+  test.each<[string, () => [] | [ReturnType<typeof gzip>], (bytes: Buffer) => Buffer]>([
+    ['a file', () => [], (bytes) => bytes],
+    ['a compressed file', () => [gzip()], (bytes) => gunzipSync(bytes, { finishFlush: constants.Z_SYNC_FLUSH })],
+  ])('in %s after an encoder', async (_, compress, text) => {
+    const path = join(folder, 'broken.ndjson')
+    await expect(
+      pipeline([broken(), ndjson.decode(), ndjson.encode(), ...compress(), createWriteStream(path)]),
+    ).rejects.toMatchObject({ code: 'ERR_TRACE_MALFORMED' })
+    expect(text(readFileSync(path)).toString()).toBe(BROKEN.subarray(0, BROKEN.lastIndexOf('no event')).toString())
+  })
+
+  test('but a third-party stream loses what it has queued, as Node does it', async () => {
     const passed = new PassThrough({ objectMode: true })
     const counting = count(passed)
     await expect(pipeline(broken(), ndjson.decode(), passed)).rejects.toMatchObject({ code: 'ERR_TRACE_MALFORMED' })
