@@ -20,6 +20,8 @@ export abstract class LineDecoder implements Decoder {
   protected events = 0
   /** No more input comes. */
   protected ended = false
+  /** What stands in the whole lines must be read without waiting for more. */
+  protected mustRead = false
   /** The last line had no line feed; one was put behind it. */
   protected unterminated = false
   /** Thrown when the events before it have been given out. */
@@ -42,7 +44,7 @@ export abstract class LineDecoder implements Decoder {
 
   /**
    * Reads lines up to `linesEnd` until a batch is full, some were read, or one is at fault (`failure`); skips what it
-   * read and counts the lines. If it reads nothing, it waits for more lines, which it must not do when `ended`.
+   * read and counts the lines. If it reads nothing, it waits for more lines, which it must not do when `mustRead`.
    */
   protected abstract read(): EventBatch
 
@@ -78,13 +80,15 @@ export abstract class LineDecoder implements Decoder {
   next(): EventBatch | null {
     if (this.failure !== null) throw this.failure
     const { input } = this
+    const isOverlong = input.offset + input.left - Math.max(this.lines, input.offset) > this.maxLine
+    this.mustRead = this.ended || isOverlong
     for (let offset = -1; input.offset < this.lines && input.offset !== offset;) {
       ;({ offset } = input)
       const batch = this.read()
       if (batch.count > 0) return this.give(batch)
       if (this.failure !== null) throw this.failure
     }
-    if (input.offset + input.left - Math.max(this.lines, input.offset) > this.maxLine) this.overlong()
+    if (isOverlong) this.overlong()
     if (!this.ended) return null
     if (!this.finished) {
       this.finished = true

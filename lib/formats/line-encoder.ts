@@ -9,38 +9,30 @@ export abstract class LineEncoder implements Encoder {
   readonly consumes = true
   private batch: EventBatch | null = null
   private failure: unknown = null
-  private isLast = false
 
   constructor(protected readonly sink = new Sink()) {}
 
   /** Writes a batch to `sink`. Whatever it throws, what is in `sink` then is whole lines. */
   protected abstract write(batch: EventBatch): void
 
-  /** Writes what was held back to `sink`, after the last batch. @param isWhole whether the events were complete */
-  protected finish(_isWhole: boolean): void {
-    // Most hold nothing back.
-  }
-
   feed(batch: EventBatch): void {
     this.batch = batch
   }
 
   end(): void {
-    this.isLast = true
+    // Nothing is held back.
   }
 
   cut(): void {
-    this.finish(false)
+    // Nothing is held back.
   }
 
   next(): Uint8Array | null {
     if (this.failure !== null) throw this.failure
-    const { batch, isLast } = this
+    const { batch } = this
     this.batch = null
-    this.isLast = false
     try {
       if (batch !== null) this.write(batch)
-      else if (isLast) this.finish(true)
     } catch (error) {
       // In strict mode: the lines before the loss are given out first.
       this.failure = error

@@ -163,8 +163,12 @@ function checkWritten(
   const lost = [...encoder.losses.counts.keys()].filter((reason) => !HINT.test(reason))
   if (lost.length > 0) throw new Failure(`loses what it wrote itself: ${lost.join(', ')}`)
   // What a format adds or cannot say in the same words is settled the first time.
-  if (Buffer.compare(bytes, again.bytes) !== 0)
-    expectSame('written again', back, decode(format.decoder(hints), again.bytes))
+  if (Buffer.compare(bytes, again.bytes) === 0) return
+  const hintsAgain = hintsIn(countsOf(encoder))
+  const backAgain = decode(format.decoder(hintsAgain), again.bytes)
+  // All-zero records alone are read in a layout that need not be the one that they were written in.
+  if (JSON.stringify(hintsAgain) === JSON.stringify(hints)) expectSame('written again', back, backAgain)
+  else expectSameEvents('written again', back, backAgain)
 }
 
 /** How to read records that do not show their layout, as the encoder reports it. */
@@ -217,14 +221,18 @@ function show(value: unknown): string {
 
 /** @throws Failure unless both gave the same events and headers, and failed alike */
 export function expectSame(how: string, one: Decoded, other: Decoded): void {
-  if (one.error?.message !== other.error?.message)
-    throw new Failure(`${how}: ${other.error?.message ?? 'no error'}, not ${one.error?.message ?? 'no error'}`)
-  if (one.digest.value !== other.digest.value)
-    throw new Failure(`${how}: ${other.digest.value}, not ${one.digest.value}`)
+  expectSameEvents(how, one, other)
   // A header that only a fault comes after is of no use.
   const headers = ({ digest, error }: Decoded) =>
     digest.headers.slice(0, error === undefined ? undefined : digest.headersUsed).join()
   if (headers(one) !== headers(other)) throw new Failure(`${how}: the headers ${headers(other)}, not ${headers(one)}`)
+}
+
+function expectSameEvents(how: string, one: Decoded, other: Decoded): void {
+  if (one.error?.message !== other.error?.message)
+    throw new Failure(`${how}: ${other.error?.message ?? 'no error'}, not ${one.error?.message ?? 'no error'}`)
+  if (one.digest.value !== other.digest.value)
+    throw new Failure(`${how}: ${other.digest.value}, not ${one.digest.value}`)
 }
 
 /** Each option as it is by itself, or any of its values. */

@@ -37,7 +37,7 @@ export class MtraceDecoder extends LineDecoder {
     const { run, columns, input: window, strings } = mtraceKernel()
     const from = window.load(input, this.linesEnd, LEAST)
     const loaded = window.end - from
-    const behind = loaded < left && loaded >= LEAST ? TOO_FAR : loaded === left && this.ended ? NO_LINES : MORE_LINES
+    const behind = loaded < left && loaded >= LEAST ? TOO_FAR : loaded === left && this.mustRead ? NO_LINES : MORE_LINES
     const count = run.decode(from, window.end, BATCH_EVENTS, behind, this.unterminated && loaded === left)
     if (run.odd.value > 0 && this.odd === 0) this.firstOdd = this.line + run.firstOdd.value
     this.odd += run.odd.value

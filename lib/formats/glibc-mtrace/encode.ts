@@ -35,8 +35,6 @@ export class MtraceEncoder extends LineEncoder {
   private header: TraceHeader | undefined
   /** The trace was read from this format. */
   private own = false
-  /** The line of an old block without a new one. A trace that ended with it would look truncated. */
-  private half: Uint8Array | undefined
 
   /** @param options `strict` makes the first loss an error */
   constructor(options: EncodeOptions = {}) {
@@ -65,17 +63,7 @@ export class MtraceEncoder extends LineEncoder {
     this.own = header.format === NAME
   }
 
-  protected override finish(isWhole: boolean): void {
-    const { half } = this
-    this.half = undefined
-    if (half === undefined) return
-    if (isWhole) half[half.lastIndexOf(OPERATION.old)] = OPERATION.free
-    this.sink.append(half)
-    if (isWhole) this.losses.noteTrace('realloc to nothing at the end, written as free')
-  }
-
   private event(batch: EventBatch, i: number): void {
-    if (this.half !== undefined) this.finish(false)
     const fields = batch.mask[i] as number
     const kind = batch.kind[i] as number
     if (kind === REALLOC) this.realloc(batch, i)
@@ -101,14 +89,11 @@ export class MtraceEncoder extends LineEncoder {
     const something = known && !isZero(address, i)
     const somethingOld = oldKnown && !isZero(oldAddress, i)
     const outcome = (fields & HAS_OUTCOME) !== 0 ? batch.outcome[i] : undefined
-    const start = this.sink.pos
     // Halves of reallocs, which only a trace with lines lost or doubled has.
     if (this.own && outcome === Outcome.freed && somethingOld) {
       if (something) this.noteOutcome(batch, i)
       this.note(batch, i, false)
       this.line(batch, i, OPERATION.old, oldAddress)
-      this.half = this.sink.bytes.slice(start, this.sink.pos)
-      this.sink.pos = start
     } else if (this.own && outcome === Outcome.allocated && something) {
       if (somethingOld) this.noteOutcome(batch, i)
       this.note(batch, i, true)

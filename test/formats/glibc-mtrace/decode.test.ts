@@ -119,9 +119,14 @@ describe('reading', () => {
     ['a line behind the old block of a realloc', `< 0x10\n${'x'.repeat(400_000)}`],
     ['an endless line', 'x'.repeat(1_000_000)],
   ])('refuses %s that is too long', (_, text) => {
+    const before = [
+      { kind: 'free', address: 1n },
+      ...(text[0] === '<' ? [{ kind: 'realloc', oldAddress: 16n, outcome: 'freed' }] : []),
+    ]
     for (const end of ['\n', '\n+ 0x1 0x2\n']) {
       for (const step of [1000, 65_536, 10_000_000]) {
         const { error, events } = decode(`= Start\n- 0x1\n${text}${end}`, step)
+        expect(events).toEqual(before)
         expect(error).toMatchObject({ code: 'ERR_TRACE_LIMIT', event: events.length + 1 })
       }
     }

@@ -154,6 +154,14 @@ describe('hostile input', () => {
     )
   })
 
+  it.each([30, 1000, 1_000_000])(
+    'what waits for the first time comes before a line without end, in pieces of %i',
+    (size) => {
+      const { events } = decode(`# entries-in-buffer/entries-written: 8/20   #P:2\n${'x'.repeat(100_000)}`, size)
+      expect(events).toEqual([{ kind: 'lost', count: 12n }])
+    },
+  )
+
   it.each([MAX_LINE, 100_000, 400_000])('a line of %i bytes is skipped wherever the input is divided', (length) => {
     const text = `ls-1 [000] 1.000000: ${FREE}\n${'x'.repeat(length)}\nls-1 [000] 2.000000: ${FREE}\n`
     for (const step of [1000, 65_536, 1_000_000]) {
