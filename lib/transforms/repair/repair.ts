@@ -246,6 +246,7 @@ export class Repair implements BatchTransform {
       return
     }
     const effect = liveSet.take(batch, i)
+    if ((effect & BlockEffect.ended) !== 0) this.vacate(liveSet.ended[0] as number)
     if (fault === 'zero-size') {
       extent.grow()
       this.changed('size-set')
@@ -385,7 +386,7 @@ const FREED_BY: Readonly<Record<string, 'kfree' | 'kmem_cache_free' | 'pages'>> 
 /** Turns a realloc of an unknown block into an allocation. */
 function makeAllocation(batch: EventBatch, row: number): void {
   const isRealloc = ((batch.mask[row] as number) & HAS_API) !== 0 && batch.api[row] === Api.realloc
-  if (((batch.mask[row] as number) & Has.address) === 0) {
+  if (((batch.mask[row] as number) & (Has.index | Has.address | Has.oldAddress)) === Has.oldAddress) {
     // A realloc in place may have only the old address.
     batch.addColumns(Has.address)
     batch.address.values[row] = batch.oldAddress.values[row] as bigint

@@ -171,6 +171,24 @@ describe('Repair', () => {
       { 'realloc-replaced': 1 },
     ],
     [
+      'reallocs of unknown blocks that have an index alone',
+      [{ kind: 'realloc', index: 7n, size: 2n }],
+      [{ kind: 'alloc', index: 7n, size: 2n }],
+      { 'realloc-replaced': 1 },
+    ],
+    [
+      'reallocs of unknown blocks that have an index and an old address',
+      [{ kind: 'realloc', index: 7n, oldAddress: A, size: 2n }, alloc(A, 1n)],
+      [{ kind: 'alloc', index: 7n, size: 2n }, alloc(A, 1n)],
+      { 'realloc-replaced': 1 },
+    ],
+    [
+      'nothing in the way of a block that a realloc of pages left',
+      [alloc(A, 1n), { kind: 'realloc', api: 'pages', address: B, oldAddress: A, size: 1n }, alloc(A, 2n)],
+      [alloc(A, 1n), { kind: 'realloc', api: 'pages', address: B, oldAddress: A, size: 1n }, alloc(A, 2n)],
+      {},
+    ],
+    [
       'reallocs of blocks with index 0',
       [{ kind: 'realloc', index: 0n, address: A, size: 2n }],
       [],
