@@ -1,3 +1,6 @@
+import { existsSync } from 'node:fs'
+import { dirname, isAbsolute, join } from 'node:path'
+
 const REASONS: Readonly<Record<string, string>> = {
   EMFILE: 'too many open files: raise the limit (ulimit -n)',
   ENFILE: 'too many open files in the whole system',
@@ -9,9 +12,20 @@ export function limitReached(error: unknown): string | undefined {
   if (!(error instanceof Error)) return undefined
   const { code } = error as NodeJS.ErrnoException
   if (code !== undefined && code in REASONS) return REASONS[code]
+  if (code === 'ERR_MODULE_NOT_FOUND') return isThere(error.message) ? REASONS['EMFILE'] : undefined
   // The errors of V8 have no codes.
   if (!(error instanceof RangeError)) return undefined
   if (/WebAssembly|Wasm/.test(error.message))
     return 'not enough address space for WebAssembly memory: raise or remove the limit (ulimit -v)'
   return error.message === 'Array buffer allocation failed' ? REASONS['ENOMEM'] : undefined
+}
+
+/**
+ * Whether the module that Node reports as missing exists. Node takes every error of opening a package.json for a
+ * missing file, so this is how a limit on open files shows while modules are loaded.
+ */
+function isThere(message: string): boolean {
+  const [, kind, path] = /^Cannot find (package|module) '([^']+)'/.exec(message) ?? []
+  if (path === undefined || !isAbsolute(path)) return false
+  return existsSync(kind === 'package' ? join(dirname(path), 'package.json') : path)
 }

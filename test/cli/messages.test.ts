@@ -1,7 +1,9 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
+import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
+import { limitReached } from '../../lib/cli/limits.js'
 import { scratch, shell } from '../support/commands.js'
 
 const TRACE = readFileSync(new URL('../golden/mtrc/sources.mtrc', import.meta.url))
@@ -143,4 +145,21 @@ test('more files than can be open: the message is about files, not about modules
   expect(code).toBeGreaterThan(0)
   expect(stderr).not.toContain('dist/')
   expect(stderr).toMatch(/ulimit -n/)
+})
+
+describe('a module that Node cannot find', () => {
+  const missing = (message: string) => limitReached(Object.assign(new Error(message), { code: 'ERR_MODULE_NOT_FOUND' }))
+  const through2 = fileURLToPath(new URL('../../node_modules/through2/index.js', import.meta.url))
+
+  test('exists where too many files are open', () => {
+    const reason = 'too many open files: raise the limit (ulimit -n)'
+    expect(missing(`Cannot find package '${through2}' imported from stage.js`)).toBe(reason)
+    expect(missing(`Cannot find module '${fileURLToPath(import.meta.url)}' imported from start.js`)).toBe(reason)
+  })
+
+  test('is missing where the installation is broken', () => {
+    expect(missing("Cannot find package 'through2' imported from stage.js")).toBeUndefined()
+    expect(missing(`Cannot find package '${through2.replace('2', '3')}' imported from stage.js`)).toBeUndefined()
+    expect(missing("Cannot find module '/dist/no/such.js' imported from start.js")).toBeUndefined()
+  })
 })
