@@ -79,19 +79,23 @@ describe('links', () => {
 
 describe('console blocks', () => {
   const blocks = documents
-    .filter((path) => path.startsWith('docs/'))
+    .filter((path) => path === 'README.md' || path.startsWith('docs/'))
     .flatMap((path) =>
       [...read(path).matchAll(/^```console\n(.*?)^```/gms)].map(([, block]) => ({ path, block: block as string })),
     )
 
+  test('there are some, in the README too', () => {
+    expect(blocks.filter(({ path }) => path === 'README.md').length).toBeGreaterThanOrEqual(2)
+    expect(blocks.length).toBeGreaterThanOrEqual(5)
+  })
+
   test.each(blocks)('in $path show true output', async ({ block }) => {
-    const lines = block.split('\n')
-    const command = (lines[0] as string).replace(/^\$ /, '')
+    const lines = block.split('\n').flatMap((line) => (line.startsWith('$ ') ? line.slice(2) : []))
     // A command may fail on purpose; its messages are part of the block.
-    const script = `source "$0"; set +e; { eval "$1"; } 2>&1; true`
+    const script = `source "$0"; ln -s "$root/test" test; set +e; for line; do echo "\\$ $line"; eval "$line" 2>&1; done; true`
     const commands = fileURLToPath(new URL('examples/support/commands.sh', root))
-    const { stdout } = await promisify(execFile)('bash', ['-c', script, commands, command])
-    expect(stdout).toBe(lines.slice(1).join('\n'))
+    const { stdout } = await promisify(execFile)('bash', ['-c', script, commands, ...lines])
+    expect(stdout).toBe(block)
   })
 })
 

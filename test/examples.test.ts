@@ -1,8 +1,11 @@
 // @module-tag slow
 import { execFile } from 'node:child_process'
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { describe, expect, test } from 'vitest'
+import { gunzipSync, gzipSync } from 'node:zlib'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { scratch, shell } from './support/commands.js'
 
 const directory = new URL('../examples/', import.meta.url)
 const names = readdirSync(directory).filter((name) => /\.(sh|mjs)$/.test(name))
@@ -37,5 +40,55 @@ describe('examples', () => {
   test.each(names)('%s prints what it should', async (name) => {
     const expected = readFileSync(new URL(name.replace(/\.\w+$/, '.out'), directory), 'utf8')
     expect(await run(name)).toBe(expected)
+  })
+})
+
+const root = fileURLToPath(new URL('../', import.meta.url))
+const blocksOf = (path: string, language: string) =>
+  [...readFileSync(join(root, path), 'utf8').matchAll(new RegExp(`^\`\`\`${language}\n(.*?)^\`\`\`$`, 'gms'))].map(
+    ([, code = '']) => ({ path, code }),
+  )
+
+/** A folder with traces of the names that the documents use. */
+function traces(): string {
+  const folder = scratch()
+  const fixture = (name: string) => join(root, 'test/fixtures', name)
+  copyFileSync(fixture('mtrc/small64.mtrc.gz'), join(folder, 'app.mtrc.gz'))
+  writeFileSync(join(folder, 'app.mtrc'), gunzipSync(readFileSync(fixture('mtrc/small64.mtrc.gz'))))
+  for (const name of ['a.hatf', 'b.hatf']) copyFileSync(fixture('hatf/espresso-head.hatf'), join(folder, name))
+  const timed = readFileSync(join(root, 'test/golden/replay/timed.txt'))
+  writeFileSync(join(folder, 'a.txt'), timed)
+  writeFileSync(join(folder, 'b.txt.gz'), gzipSync(timed))
+  mkdirSync(join(folder, 'test'))
+  mkdirSync(join(folder, 'test/fixtures'))
+  mkdirSync(join(folder, 'test/fixtures/mtrc'))
+  copyFileSync(fixture('mtrc/git.mtrc.gz'), join(folder, 'test/fixtures/mtrc/git.mtrc.gz'))
+  return folder
+}
+
+describe('programs in the documents', () => {
+  /** In the package, so that `heapflow` is this package, as it is built. */
+  const programs = join(root, 'dist/test-examples')
+  beforeAll(() => mkdirSync(programs, { recursive: true }))
+  afterAll(() => rmSync(programs, { recursive: true }))
+
+  test.each(
+    [...blocksOf('README.md', 'js'), ...blocksOf('docs/library.md', 'js')].map((block, i) => ({ ...block, i })),
+  )('in $path run: $i', async ({ code, i }) => {
+    const program = join(programs, `${i}.mjs`)
+    writeFileSync(program, code)
+    expect(await shell(`cd ${traces()} && "${process.execPath}" ${program}`)).toMatchObject({ code: 0 })
+  })
+
+  test('in docs/library.md in TypeScript run', async () => {
+    const [{ code } = { code: '' }] = blocksOf('docs/library.md', 'ts')
+    writeFileSync(join(programs, 'stages.mts'), code)
+    const program = join(programs, 'stages.mjs')
+    const tsc = join(root, 'node_modules/typescript/bin/tsc')
+    const options = '--ignoreConfig --module nodenext --target es2022 --types node --skipLibCheck'
+    expect(await shell(`"${process.execPath}" ${tsc} ${options} ${join(programs, 'stages.mts')}`)).toMatchObject({
+      code: 0,
+    })
+    expect(await shell(`cd ${traces()} && "${process.execPath}" ${program}`)).toMatchObject({ code: 0 })
   })
 })
