@@ -192,6 +192,22 @@ describe('memory of batches is used again only when the stage is done with them'
     expect(sizesOf(got)).toEqual(upTo(5 * COUNT))
   })
 
+  test('by transformStream, which leaves batches alone that a stage may hold back', async () => {
+    const held: EventBatch[] = []
+    let ended = false
+    const holdBack: Stage<EventBatch, EventBatch> = {
+      feed: (batch) => void held.push(batch),
+      next() {
+        spoil()
+        return ended ? (held.shift() ?? null) : null
+      },
+      end: () => void (ended = true),
+      cut: () => {},
+    }
+    const stream = Readable.from(batches(5)).pipe(transformStream(holdBack, { recycle: true }))
+    expect(sizesOf((await stream.toArray()) as EventBatch[])).toEqual(upTo(5 * COUNT))
+  })
+
   test('by SplitFiles, also where parts of a batch are the batch', async () => {
     const folder = scratch()
     const late = (encoder: Encoder): Encoder => {
@@ -217,6 +233,38 @@ describe('memory of batches is used again only when the stage is done with them'
       const { events, error } = decodeAll(ndjson.format.decoder(), readFileSync(join(folder, kind)))
       expect(error).toBeUndefined()
       expect(events).toEqual(expected.filter((event) => event.kind === kind))
+    }
+  })
+})
+
+describe('memory is used again', () => {
+  const isSpoiled = (words: Uint32Array) => words.every((word) => word === GARBAGE)
+
+  test.each([
+    ['by encoderStream', encoderStream],
+    ['by transformStream', transformStream],
+  ])('%s after the batch is consumed, only if asked for', async (_, make) => {
+    for (const recycle of [true, false]) {
+      const input = Array.from(batches(3))
+      // What a batch loses with its storage is found in what takes its place.
+      const storage = input.map(({ size }) => size.words)
+      const consumer = { consumes: true, feed: () => {}, next: () => null, end: () => {}, cut: () => {} }
+      await Readable.from(input)
+        .pipe((make as typeof transformStream)(consumer, { recycle }))
+        .toArray()
+      spoil()
+      expect(storage.map(isSpoiled)).toEqual(input.map(() => recycle))
+    }
+  })
+
+  test('by decoderStream after the chunk is decoded, only if asked for', async () => {
+    for (const recycle of [true, false]) {
+      const input = Array.from(numbers(3))
+      const consumer = { feed: () => {}, next: () => null, end: () => {}, cut: () => {} }
+      await Readable.from(input).pipe(decoderStream(consumer, { recycle })).toArray()
+      spoil()
+      // The last one may be looked at until the end.
+      expect(input.map((chunk) => chunk.every((byte) => byte === GARBAGE))).toEqual([recycle, recycle, false])
     }
   })
 })
