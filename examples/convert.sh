@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# One process converts between any two formats, found from first bytes and names; what does not fit is said, not dropped in silence.
+# One process converts between any two formats, found from first bytes and names; what the target cannot represent is reported, not dropped silently.
 source "$(dirname "$0")/support/commands.sh"
 
 # The text has no end mark and no indices; mpatrol's format has both, but no place for calloc's count.

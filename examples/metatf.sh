@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A trace format of one's own, defined in ten lines: a real trace is converted to it, read back, and read by a module that is made
+# A custom trace format, defined in ten lines: a real trace is converted to it, read back, and read by a module that is made
 # from the definition. docs/metatf.md explains it.
 source "$(dirname "$0")/support/commands.sh"
 
