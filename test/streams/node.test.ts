@@ -147,9 +147,13 @@ describe('all events before a fault arrive', () => {
     ['a compressed file', () => [gzip()], (bytes) => gunzipSync(bytes, { finishFlush: constants.Z_SYNC_FLUSH })],
   ])('in %s after an encoder', async (_, compress, text) => {
     const path = join(folder, 'broken.ndjson')
-    await expect(
-      pipeline([broken(), ndjson.decode(), ndjson.encode(), ...compress(), createWriteStream(path)]),
-    ).rejects.toMatchObject({ code: 'ERR_TRACE_MALFORMED' })
+    const file = createWriteStream(path)
+    // The file is complete when it is closed, which may be after the pipeline has failed.
+    const closed = new Promise((resolve) => file.on('close', () => resolve(undefined)))
+    await expect(pipeline([broken(), ndjson.decode(), ndjson.encode(), ...compress(), file])).rejects.toMatchObject({
+      code: 'ERR_TRACE_MALFORMED',
+    })
+    await closed
     expect(text(readFileSync(path)).toString()).toBe(BROKEN.subarray(0, BROKEN.lastIndexOf('no event')).toString())
   })
 

@@ -6,7 +6,9 @@ import { gzipSync } from 'node:zlib'
 import { afterAll, describe, expect, test } from 'vitest'
 import type { TraceEvent } from '../../../lib/event/batch.js'
 import * as mtrc from '../../../lib/entry/mtrc.js'
+import type { Stage } from '../../../lib/event/stage.js'
 import { inflate } from '../../../lib/streams/decompress.js'
+import { runStage } from '../../../lib/streams/generator.js'
 import { concatInputs, mergeInputs } from '../../../lib/streams/merge.js'
 import { openTrace } from '../../../lib/streams/io/source.js'
 import { encodeEvents } from '../../support/drive.js'
@@ -158,7 +160,44 @@ describe('openTrace', () => {
   })
 })
 
-test('a source of bytes is closed when nobody wants its results any more', async () => {
+describe('runStage closes its source', () => {
+  const stage = (fails: boolean): Stage<Uint8Array, Uint8Array> => {
+    let held: Uint8Array | null = null
+    return {
+      feed: (chunk) => void (held = chunk),
+      next() {
+        if (fails) throw new Error('this stage fails')
+        const chunk = held
+        held = null
+        return chunk
+      },
+      end: () => {},
+      cut: () => {},
+    }
+  }
+
+  test.each([
+    ['when its consumer stops', false],
+    ['when the stage fails', true],
+  ])('%s', async (_, fails) => {
+    let closed = 0
+    const source = async function* () {
+      try {
+        for (;;) yield TRACE
+      } finally {
+        closed++
+      }
+    }
+    const read = async () => {
+      for await (const chunk of runStage(stage(fails), source(), new Readable())) if (chunk.length > 0) break
+    }
+    if (fails) await expect(read()).rejects.toThrow('this stage fails')
+    else await read()
+    expect(closed).toBe(1)
+  })
+})
+
+test('inflate closes its source when its consumer stops', async () => {
   let closed = 0
   const source = async function* () {
     try {
