@@ -16,7 +16,7 @@ import { MtrcDecoder, MtrcEncoder } from '../lib/formats/mtrc/index.js'
 import { NdjsonDecoder } from '../lib/formats/ndjson/decode.js'
 import { NdjsonEncoder } from '../lib/formats/ndjson/encode.js'
 import { ReplayEncoder } from '../lib/formats/replay/encode.js'
-import { gzip } from '../lib/streams/compress.js'
+import { gzip, zstd } from '../lib/streams/compress.js'
 import { decodeAny } from '../lib/streams/decode.js'
 import { decompress } from '../lib/streams/decompress.js'
 import { DescriptorSink } from '../lib/streams/io/descriptor-sink.js'
@@ -57,6 +57,7 @@ const TAKERS: Record<string, (options: never) => unknown> = {
   MtrcEncoder: (options) => new MtrcEncoder(options),
   ReplayEncoder: (options) => new ReplayEncoder(options),
   gzip: (options) => gzip(options),
+  zstd: (options) => zstd(options),
   decodeAny: (options) => decodeAny(options),
   decompress: (options) => decompress(options),
   openTrace: (options) => openTrace('-', options),

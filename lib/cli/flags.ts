@@ -8,15 +8,21 @@ export const COMMON_FLAGS: readonly Flag[] = [
   { name: 'version', help: "Show heapflow's version" },
 ]
 
+/** Flags that compress what a command writes. */
+export const COMPRESSION_FLAGS: readonly Flag[] = [
+  { name: 'gzip', short: 'z', help: 'Compress the output with gzip' },
+  { name: 'zstd', help: 'Compress the output with zstd (needs Node 22.15 or newer)' },
+]
+
 /** Flags of every command that writes one stream. */
 export const OUTPUT_FLAGS: readonly Flag[] = [
   {
     name: 'output',
     short: 'o',
     value: 'FILE',
-    help: 'Write to FILE instead of standard output; a name that ends in .gz is compressed',
+    help: 'Write to FILE instead of standard output; a name that ends in .gz or .zst is compressed',
   },
-  { name: 'gzip', short: 'z', help: 'Compress the output with gzip' },
+  ...COMPRESSION_FLAGS,
 ]
 
 /** The flag of every command that writes a format which cannot carry everything. */

@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { isatty } from 'node:tty'
+import { zstdObstacle, type Compression } from '../streams/compress.js'
 import { isSameFile, openOutput } from '../streams/io/stdio.js'
 import { Incomplete, UsageError, type Arguments } from './command.js'
 
@@ -8,8 +9,8 @@ import { Incomplete, UsageError, type Arguments } from './command.js'
 export interface Output {
   /** A file, or `-` for standard output. */
   readonly path: string
-  /** It is compressed with gzip: asked for by a flag, or by the file's name. */
-  readonly compressed: boolean
+  /** How it is compressed: as a flag or the file's name asks for. */
+  readonly compression: Compression | undefined
 }
 
 /**
@@ -21,11 +22,22 @@ export interface Output {
  */
 export function outputOf(args: Arguments, inputs: readonly string[], binary: boolean, path?: string): Output {
   const output = path ?? args.value('output') ?? '-'
-  const compressed = args.has('gzip') || output.endsWith('.gz')
-  if (output === '-' && (binary || compressed) && isatty(1))
+  const compression = compressionOf(args, output)
+  if (output === '-' && (binary || compression !== undefined) && isatty(1))
     throw new UsageError('refusing to write binary data to a terminal: use -o FILE or redirect')
   for (const input of inputs) refuseSameFile(input, output)
-  return { path: output, compressed }
+  return { path: output, compression }
+}
+
+/** How the flags, or else the name of an output, ask for it to be compressed. @throws UsageError where that cannot be */
+export function compressionOf(args: Arguments, output: string): Compression | undefined {
+  const [flag, other] = (['gzip', 'zstd'] as const).filter((name) => args.has(name))
+  if (other !== undefined) throw new UsageError('--gzip and --zstd cannot be combined')
+  const named = output.endsWith('.gz') ? 'gzip' : output.endsWith('.zst') ? 'zstd' : undefined
+  const compression = flag ?? named
+  const obstacle = compression === 'zstd' ? zstdObstacle() : undefined
+  if (obstacle !== undefined) throw new UsageError(`${obstacle}: use gzip (-z), or pipe the output to zstd`)
+  return compression
 }
 
 /**

@@ -7,7 +7,7 @@ import { inputName, nameInput, TraceError } from '../event/error.js'
 import { isWritable, type WritableFormat } from '../event/format.js'
 import type { BatchTransform, Stage } from '../event/stage.js'
 import { formatNamed, formatOfPath, ndjson, WRITABLE, type FormatEntry } from '../formats/index.js'
-import { gzip } from '../streams/compress.js'
+import { compressor } from '../streams/compress.js'
 import { abandonOutputs } from '../streams/io/output-file.js'
 import { inputSize, openOutput } from '../streams/io/stdio.js'
 import { Incomplete, Interrupted, UsageError, type Arguments } from './command.js'
@@ -51,7 +51,7 @@ export async function loadWritable(entry: FormatEntry): Promise<WritableFormat> 
 
 /** Runs a command that writes one stream, and reports on standard error what its format could not represent. */
 export async function runJob({ command, args, input, stages = [], to, encode, output }: Job): Promise<void> {
-  const { path, compressed } = outputOf(args, input.paths, to.binary, output)
+  const { path, compression } = outputOf(args, input.paths, to.binary, output)
   const encoder = to.encoder({ ...encode, strict: args.has('strict') })
   const through = stages.reduceRight(
     (after: Stage<EventBatch, Uint8Array>, stage) => chain(stage, after, { recycle: input.recycle }),
@@ -61,8 +61,8 @@ export async function runJob({ command, args, input, stages = [], to, encode, ou
     await runStreams(
       command,
       input.paths,
-      () => [...input.open(through), ...(compressed ? [gzip()] : [])],
-      () => openOutput(path, { recycle: !compressed, blocking: true }),
+      () => [...input.open(through), ...(compression ? [compressor(compression)] : [])],
+      () => openOutput(path, { recycle: compression === undefined, blocking: true }),
     )
   } finally {
     reportLosses(command, to.name, encoder.losses.counts, canKeep(to, encode) ? '; --attributes keeps them' : '')

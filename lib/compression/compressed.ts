@@ -8,7 +8,15 @@ export class Compressed {
   offset = 0
   private readonly chunks: AsyncIterator<Uint8Array>
 
-  constructor(source: AsyncIterable<Uint8Array>) {
+  /**
+   * @param format what errors call the format
+   * @param part what errors call the parts of which the input consists
+   */
+  constructor(
+    source: AsyncIterable<Uint8Array>,
+    private readonly format = 'gzip',
+    private readonly part = 'member',
+  ) {
     this.chunks = source[Symbol.asyncIterator]()
   }
 
@@ -45,11 +53,22 @@ export class Compressed {
     return taken
   }
 
+  /** Passes over the next `n` bytes. */
+  async skip(n: number): Promise<void> {
+    for (let left = n; left > 0;) {
+      if (!(await this.more())) throw this.cut()
+      const passed = Math.min(left, this.rest.length)
+      left -= passed
+      this.use(passed)
+    }
+  }
+
   cut(): TraceError {
-    return truncated('the gzip stream ends inside a member', { format: 'gzip', offset: this.offset })
+    const { format, offset } = this
+    return truncated(`the ${format} stream ends inside a ${this.part}`, { format, offset })
   }
 
   corrupt(reason: string, offset = this.offset): TraceError {
-    return malformed(reason, { format: 'gzip', offset })
+    return malformed(reason, { format: this.format, offset })
   }
 }

@@ -15,6 +15,19 @@ export function isZip(head: Uint8Array): boolean {
   return (head[2] === 3 && head[3] === 4) || (head[2] === 5 && head[3] === 6)
 }
 
+/** How a zstd frame begins (RFC 8878, section 3.1.1). */
+export const ZSTD_MAGIC: readonly number[] = [0x28, 0xb5, 0x2f, 0xfd]
+
+/** Whether bytes begin as zstd does, with a frame or one that holds no data (sections 3.1.1 and 3.1.2). */
+export function isZstd(head: Uint8Array): boolean {
+  return ZSTD_MAGIC.every((byte, i) => byte === head[i]) || isSkippable(head)
+}
+
+/** Whether bytes begin as a frame does that holds no data for zstd. */
+export function isSkippable(head: Uint8Array): boolean {
+  return (head[0] ?? 0) >> 4 === 5 && head[1] === 0x2a && head[2] === 0x4d && head[3] === 0x18
+}
+
 /** Compression that is recognized, but not inflated here. */
 export interface Foreign {
   readonly name: string
@@ -23,8 +36,6 @@ export interface Foreign {
 }
 
 const FOREIGN: readonly (Foreign & { readonly magic: readonly number[] })[] = [
-  // RFC 8878, section 3.1.1
-  { name: 'zstd', command: 'zstd -dc', magic: [0x28, 0xb5, 0x2f, 0xfd] },
   // The .xz file format, section 2.1.1.1
   { name: 'xz', command: 'xz -dc', magic: [0xfd, 0x37, 0x7a, 0x58, 0x5a, 0x00] },
   // `BZh`, the block size, and the mark of a block; in an empty file, that of the end

@@ -35,7 +35,7 @@ export { events, type ReadSourceOptions, type TraceSource } from '../streams/rea
 export { openTrace, type OpenOptions, type OpenTrace, type TraceReader } from '../streams/io/source.js'
 export { decodeAny, type DecodeAnyOptions } from '../streams/decode.js'
 export { decompress, type DecompressOptions, type Inflater } from '../streams/decompress.js'
-export { gzip } from '../streams/compress.js'
+export { gzip, zstd, type Compression } from '../streams/compress.js'
 export { compose } from '../streams/compose.js'
 
 export {

@@ -36,7 +36,7 @@ export interface FormatTraits {
   readonly name: string
   /** For people: `mpatrol MTRC`. */
   readonly title: string
-  /** File name endings without `.gz`, the first one preferred: `.mtrc`. */
+  /** File name endings without that of a compression, the first one preferred: `.mtrc`. */
   readonly extensions: readonly string[]
   /** It can be read, but there is no encoder: no tool reads it. */
   readonly readOnly?: boolean

@@ -1,7 +1,8 @@
 import type { EventEmitter } from 'node:events'
 import { createRequire } from 'node:module'
 import type { ZlibSync } from '../compression/gunzip.js'
-import { foreignCompression, isGzip, isZip, MAGIC_BYTES } from '../compression/magic.js'
+import type { NewFrameInflater } from '../compression/zstd-inflaters.js'
+import { foreignCompression, isGzip, isZip, isZstd, MAGIC_BYTES } from '../compression/magic.js'
 import { TraceError } from '../event/error.js'
 import { checkOptions, type OptionNames } from '../event/options.js'
 import { upToCut } from './cut.js'
@@ -41,9 +42,10 @@ export interface DecompressOptions {
 const OPTIONS: OptionNames<DecompressOptions> = { inflater: true, onCut: true }
 
 /**
- * Inflates gzip (any number of members) and zip (the first file in the archive); all other bytes pass unchanged.
- * A cut or corrupt archive is a `TraceError` whose offset is that in the compressed bytes, after all that could be
- * inflated was read. Other compression (zstd, xz, bzip2, lz4) is a `TraceError` that names it.
+ * Inflates gzip (any number of members), zstd (any number of frames) and zip (the first file in the archive); all other
+ * bytes pass unchanged. A cut or corrupt archive is a `TraceError` whose offset is that in the compressed bytes, after
+ * all that could be inflated was read. Other compression (xz, bzip2, lz4) is a `TraceError` that names it; so is zstd
+ * where neither Node nor the optional package fzstd reads it.
  */
 export function decompress(options: DecompressOptions = {}): ByteStream<'bytes'> {
   checkOptions(options, OPTIONS, 'decompress')
@@ -64,13 +66,31 @@ export async function* inflate(
   } else if (isZip(head)) {
     const { Unzip } = await import('../compression/unzip.js')
     yield* upToCut(runStage(new Unzip(), whole, stream), options.onCut)
+  } else if (isZstd(head)) {
+    const { unzstd } = await import('../compression/unzstd.js')
+    yield* upToCut(unzstd(whole, await zstdInflater()), options.onCut)
   } else {
     const foreign = foreignCompression(head)
     if (foreign !== undefined) {
-      const { name, command } = foreign
-      const reason = `compressed with ${name}, which heapflow does not read: decompress it first (${command} FILE | ...)`
-      throw new TraceError('ERR_TRACE_UNKNOWN_FORMAT', reason, { format: name, offset: 0 })
+      throw unread(foreign.name, 'which heapflow does not read', foreign.command)
     }
     yield* whole
   }
+}
+
+/** What inflates zstd: Node from 22.15 on, otherwise fzstd. @throws TraceError when that is not installed */
+async function zstdInflater(): Promise<NewFrameInflater> {
+  const { fzstdInflater, nodeInflater } = await import('../compression/zstd-inflaters.js')
+  if (nodeInflater !== undefined) return nodeInflater
+  try {
+    return fzstdInflater(await import('fzstd'))
+  } catch {
+    const reason = `which Node ${process.version} does not read by itself: run \`npm install fzstd\`, use Node 22.15 or newer`
+    throw unread('zstd', reason, 'zstd -dc', ', or ')
+  }
+}
+
+function unread(name: string, why: string, command: string, before = ': '): TraceError {
+  const reason = `compressed with ${name}, ${why}${before}decompress it first (${command} FILE | ...)`
+  return new TraceError('ERR_TRACE_UNKNOWN_FORMAT', reason, { format: name, offset: 0 })
 }

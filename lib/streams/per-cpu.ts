@@ -14,7 +14,7 @@ export const ABI_FILE = 'abi_version'
 export const OVERRUNS_FILE = 'total_overruns'
 
 /** The names of the per-CPU files there. */
-export const PER_CPU_FILE = /^cpu\d+(\.gz)?$/
+export const PER_CPU_FILE = /^cpu\d+(\.gz|\.zst)?$/
 
 /** What a kmemtrace folder has, or a list of files. */
 export interface PerCpuFiles {

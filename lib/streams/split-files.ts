@@ -1,13 +1,13 @@
 import { close, write } from 'node:fs'
 import { Writable } from 'node:stream'
 import { promisify } from 'node:util'
-import { gzipSync } from 'node:zlib'
 import type { EventBatch } from '../event/batch.js'
 import { TraceError } from '../event/error.js'
 import { checkOptions, type OptionNames } from '../event/options.js'
 import { recycle } from '../event/recycle.js'
 import type { Encoder } from '../event/stage.js'
 import type { TraceEvent } from '../event/trace-event.js'
+import { compressed, type Compression } from './compress.js'
 import { EventIntake } from './intake.js'
 import { Partitioner, type PartitionOptions } from '../transforms/split.js'
 import { OutputFile } from './io/output-file.js'
@@ -24,8 +24,8 @@ export interface SplitFilesOptions extends PartitionOptions {
   path: (key: string) => string
   /** A new encoder for the file of a key. */
   encoder: (key: string) => Encoder
-  /** Compress each file with gzip. Default false. */
-  gzip?: boolean
+  /** Compress each file: with `gzip`, or from Node 22.15 on with `zstd`. Default: not compressed. */
+  compression?: Compression
   /**
    * Files that are open at a time; the one used least recently is closed and opened again when it is needed. Default
    * 64.
@@ -47,7 +47,7 @@ const OPTIONS: OptionNames<SplitFilesOptions> = {
   number: true,
   path: true,
   encoder: true,
-  gzip: true,
+  compression: true,
   maxOpen: true,
   maxFiles: true,
   recycle: true,
@@ -82,7 +82,7 @@ export class SplitFiles extends Writable {
   constructor(private readonly options: SplitFilesOptions) {
     super({ objectMode: true, highWaterMark: 1 })
     checkOptions(options, OPTIONS, 'SplitFiles')
-    const { path: _p, encoder: _e, gzip: _g, maxOpen: _o, maxFiles: _f, recycle: _r, ...partition } = options
+    const { path: _p, encoder: _e, compression: _c, maxOpen: _o, maxFiles: _f, recycle: _r, ...partition } = options
     this.partitioner = new Partitioner(partition)
   }
 
@@ -220,8 +220,9 @@ export class SplitFiles extends Writable {
     if (this.options.recycle === true) part.waiting.forEach(recycle)
     part.waiting = []
     part.bytes = 0
-    // Each piece is a gzip member of its own, so that no file needs a compressor of its own in memory.
-    let rest = this.options.gzip === true ? gzipSync(bytes) : bytes
+    // Each piece is a member or frame of its own, so that no file needs a compressor of its own in memory.
+    const { compression } = this.options
+    let rest = compression === undefined ? bytes : compressed(bytes, compression)
     while (rest.length > 0) rest = rest.subarray((await writeTo(fd, rest)).bytesWritten)
   }
 

@@ -91,6 +91,7 @@ test('the root has every format, and a few functions', () => {
     'split',
     'stats',
     'verify',
+    'zstd',
   ])
 })
 

@@ -1,8 +1,12 @@
 import { deflateRawSync, gunzipSync, gzipSync } from 'node:zlib'
 import { zipSync } from 'fflate'
+import * as fzstd from 'fzstd'
 import { gunzip } from '../../lib/compression/gunzip.js'
+import { unzstd } from '../../lib/compression/unzstd.js'
 import { Unzip } from '../../lib/compression/unzip.js'
+import { fzstdInflater, nodeInflater } from '../../lib/compression/zstd-inflaters.js'
 import { TraceError } from '../../lib/event/error.js'
+import { rawFrame, skippable } from '../compression/zstd-bytes.js'
 import { Failure } from './drive.js'
 import { Mutator } from './mutate.js'
 import type { Random } from './random.js'
@@ -27,6 +31,22 @@ const ZIPS = [
   zipSync({ 'd/': new Uint8Array(0), 'd/a.txt': TEXT.subarray(0, 40) }, { comment: 'x' }),
   zipSync({}),
 ]
+const base64 = (text: string) => new Uint8Array(Buffer.from(text, 'base64'))
+/** Raw, and what zstd makes of `TEXT`, with and without a checksum, and of lines of which no two are equal. */
+const ZSTDS = [
+  new Uint8Array(rawFrame('1: free 0x10\n')),
+  base64('KLUv/QRINQEA4DE6IG1hbGxvYyAweDU1MTAgMjQKMjogZnJlZQoCAPSNquLK5hgMP+Zc'),
+  base64('KLUv/QBYNQEA4DE6IG1hbGxvYyAweDU1MTAgMjQKMjogZnJlZQoCAPSNquLK5hg='),
+  base64(
+    'KLUv/QRorQoA1mFIFbAnHcwKiba2aqjc9t5SSpnkyo5ZB0MAQQBBAKQuzFHl9TiS12UsntfzostUTSDO+NSB80ZUkyFR1WbW2OvP0YpVXTDeuKkF' +
+      'xWGD6kIkROo7y5TXNHSdcAUIg6E4FOBjV/UYnsbUZdIQqseOVUhNMNoorwPFs5oQB81rO8m86tewlE9dME2IasFxrupifNnrK9KvaiKWx9Sm08ig' +
+      'ejC8C4N4VFTXOcbqIUNS7DXBLOOqDhx9Y2pinCJUW/Ev9QeRbKoLZ5FaMLSb18W8etV3HKepyUhcVPuKhVQ9IHrY6+IMnP/1BIg3VU04idDUgWFd' +
+      'UU1MK6vteL/XL4zDo+pCkZAxtYBYjlBdTlupbzhkqsn8TO1ypDKvB8Yar7oomtHUATuoETxEcns3EF8NEL70AfRNRSUZQTryE11uQOKCoEtJRTpB' +
+      '2HeqrIWj4mqZS5wDUhU6DdqC',
+  ),
+]
+const ZSTD_INFLATERS = [fzstdInflater(fzstd), nodeInflater].filter((inflater) => inflater !== undefined)
+const ZSTD_TOKENS = [new Uint8Array(skippable(5)), ...ZSTDS.slice(0, 3)]
 const TOKENS = [
   gzip(TEXT),
   deflateRawSync(TEXT),
@@ -43,9 +63,10 @@ interface Inflated {
   error: TraceError | undefined
 }
 
-/** Damaged gzip and zip. */
+/** Damaged gzip, zstd and zip. */
 export const COMPRESSED_TARGETS: readonly Target[] = [
   compressedTarget('gzip', '.gz', new Mutator(GZIPS, TOKENS), checkGzip),
+  compressedTarget('zstd', '.zst', new Mutator(ZSTDS, ZSTD_TOKENS), checkZstd),
   compressedTarget('zip', '.zip', new Mutator(ZIPS, TOKENS), checkZip),
 ]
 
@@ -87,11 +108,15 @@ function gunzipped(bytes: Uint8Array): Buffer | undefined {
   }
 }
 
-async function inflate(pieces: Iterable<Uint8Array>): Promise<Inflated> {
+function inflate(pieces: Iterable<Uint8Array>): Promise<Inflated> {
+  return collect(gunzip(asyncOf(pieces)))
+}
+
+async function collect(inflated: AsyncIterable<Uint8Array>): Promise<Inflated> {
   const parts: Uint8Array[] = []
   let error: TraceError | undefined
   try {
-    for await (const part of gunzip(asyncOf(pieces))) parts.push(part.slice())
+    for await (const part of inflated) parts.push(part.slice())
   } catch (caught) {
     if (!(caught instanceof TraceError)) throw caught
     error = caught
@@ -101,6 +126,14 @@ async function inflate(pieces: Iterable<Uint8Array>): Promise<Inflated> {
 
 async function* asyncOf(pieces: Iterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   yield* pieces
+}
+
+async function checkZstd(bytes: Uint8Array, random: Random): Promise<void> {
+  for (const inflater of ZSTD_INFLATERS) {
+    const whole = await collect(unzstd(asyncOf([bytes]), inflater))
+    const inPieces = await collect(unzstd(asyncOf(piecesOf(bytes, 1 + random.below(bytes.length + 1))), inflater))
+    expectAlike('zstd', bytes, whole, inPieces)
+  }
 }
 
 function checkZip(bytes: Uint8Array, random: Random): void {

@@ -1,6 +1,6 @@
 import type { Command } from '../command.js'
 import { conversionFlags } from '../convert-options.js'
-import { FROM_FLAG, STRICT_FLAG, TO_FLAG } from '../flags.js'
+import { COMPRESSION_FLAGS, FROM_FLAG, STRICT_FLAG, TO_FLAG } from '../flags.js'
 
 export const convert: Command = {
   name: 'hf-convert',
@@ -8,16 +8,10 @@ export const convert: Command = {
   operands: 'FROM TO',
   description:
     'The format of FROM is recognized by its first bytes, that of TO by its name, unless --to gives it. Either may ' +
-    'be - for standard input or output. gzip and zip are decompressed, and a TO that ends in .gz is compressed.\n' +
+    'be - for standard input or output. gzip, zstd and zip are decompressed, and a TO that ends in .gz or .zst is compressed.\n' +
     'Fields and events that the target format cannot represent are dropped and counted on standard error.',
   memory: 'constant; mpatrol indices (as source or target) take 60 to 130 bytes for each live block.',
-  flags: [
-    TO_FLAG,
-    FROM_FLAG,
-    { name: 'gzip', short: 'z', help: 'Compress the output with gzip' },
-    STRICT_FLAG,
-    ...conversionFlags(),
-  ],
+  flags: [TO_FLAG, FROM_FLAG, ...COMPRESSION_FLAGS, STRICT_FLAG, ...conversionFlags()],
   examples: [
     { command: 'hf-convert app.mtrc app.hatf', means: 'mpatrol to HATF' },
     { command: 'hf-convert dump.zip - --to ndjson | jq -c .', means: 'look at an Android dump as it was shipped' },

@@ -12,7 +12,7 @@ import { optionValues, UsageError, wholeNumber, type Arguments } from '../comman
 import { CPU_PLACE } from '../defaults.js'
 import { runMergeJob, windowOption } from '../merging.js'
 import { bytesOf, inputOperand, mergedInput, traceInput } from '../input.js'
-import { refuseSameFile, writeText } from '../output.js'
+import { compressionOf, refuseSameFile, writeText } from '../output.js'
 import { reportLosses, runJob, runStreams } from '../pipeline.js'
 
 const DECODE = 'kmemtrace-decode'
@@ -54,15 +54,16 @@ export async function runKmemtraceEncode(args: Arguments): Promise<void> {
 /** Writes a file for each CPU. */
 async function writePerCpu(args: Arguments, output: string, encode: KmemtraceEncodeOptions): Promise<void> {
   const isFolder = output.endsWith('/')
-  const compressed = args.has('gzip') || output.endsWith('.gz')
-  const pattern = isFolder ? join(output, `cpu${CPU_PLACE}${compressed ? '.gz' : ''}`) : output
+  const compression = compressionOf(args, output)
+  const ending = compression === undefined ? '' : compression === 'gzip' ? '.gz' : '.zst'
+  const pattern = isFolder ? join(output, `cpu${CPU_PLACE}${ending}`) : output
   const input = inputOperand(args)
   const perCpu = new PerCpu(encode, isFolder)
   const sink = new SplitFiles({
     by: 'cpu',
     maxOpen: MAX_OPEN,
     maxFiles: MAX_CPUS,
-    gzip: compressed,
+    ...(compression && { compression }),
     encoder: (key) => kmemtrace.encoder({ ...encode, cpu: Number(key), strict: args.has('strict') }),
     path: (key) => {
       const path = pattern.replaceAll(CPU_PLACE, key)

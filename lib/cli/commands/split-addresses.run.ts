@@ -4,7 +4,7 @@ import { pipeline } from 'node:stream/promises'
 import { nameInput } from '../../event/error.js'
 import { FIELD_NAMES } from '../../formats/hatf/layout.js'
 import type { HatfField } from '../../formats/hatf/split/tracks.js'
-import { gzip } from '../../streams/compress.js'
+import { compressor } from '../../streams/compress.js'
 import { isBrokenPipe } from '../../streams/failure.js'
 import { openOutput } from '../../streams/io/stdio.js'
 import { joinStream, splitAddresses } from '../../streams/split-addresses.js'
@@ -56,11 +56,15 @@ export async function runHatfJoin(args: Arguments): Promise<void> {
   const input = inputOperand(args)
   if ([input, ...paths].filter((path) => path === '-').length > 1)
     throw new UsageError('only one input can be standard input')
-  const { path, compressed } = outputOf(args, [input, ...paths], true)
+  const { path, compression } = outputOf(args, [input, ...paths], true)
   const open = (): Streams => {
     const streams: Partial<Record<HatfField, Readable>> = {}
     fields.forEach((field, i) => (streams[field] = side(paths[i] as string)))
-    return [...bytesOf(input), joinStream(streams, { encoded: args.has('encoded') }), ...(compressed ? [gzip()] : [])]
+    return [
+      ...bytesOf(input),
+      joinStream(streams, { encoded: args.has('encoded') }),
+      ...(compression ? [compressor(compression)] : []),
+    ]
   }
   await runStreams('hatf-join', [input], open, () => openOutput(path, { blocking: true }))
 }
@@ -85,10 +89,10 @@ function fieldFiles(args: Arguments): { fields: HatfField[]; paths: string[] } {
 }
 
 /** @param partial gets the name of a file that is left incomplete */
-async function writeSide(from: Readable, { path, compressed }: Output, partial: string[]): Promise<void> {
+async function writeSide(from: Readable, { path, compression }: Output, partial: string[]): Promise<void> {
   const sink = openOutput(path)
   try {
-    await (compressed ? pipeline(from, gzip(), sink) : pipeline(from, sink))
+    await (compression ? pipeline(from, compressor(compression), sink) : pipeline(from, sink))
   } catch (error) {
     if (!sink.closed) await new Promise((done) => sink.once('close', done))
     if (sink.partial !== undefined) partial.push(sink.partial)

@@ -32,7 +32,7 @@ export const hatfSplit: Command = {
       name: 'addresses',
       short: 'a',
       value: 'FILE',
-      help: 'Write the addresses to FILE; a name that ends in .gz is compressed',
+      help: 'Write the addresses to FILE; a name that ends in .gz or .zst is compressed',
     },
     ...FIELD_FLAGS,
     ...OUTPUT_FLAGS,

@@ -5,7 +5,7 @@ import { PARTITIONS, type Partition } from '../../transforms/choices.js'
 import { UsageError, wholeNumber, type Arguments } from '../command.js'
 import { KEY_PLACE, MAX_FILES, MAX_OPEN } from '../defaults.js'
 import { bytesOf, inputOperand } from '../input.js'
-import { refuseSameFile } from '../output.js'
+import { compressionOf, refuseSameFile } from '../output.js'
 import { outputFormat, reportLosses, runStreams } from '../pipeline.js'
 
 /** Few, for there is an encoder for each file. */
@@ -20,6 +20,7 @@ export async function runSplit(args: Arguments): Promise<void> {
     throw new UsageError(`${to.name} cannot carry the numbers of events: with --number, write ${names.join(' or ')}`)
   }
   const input = inputOperand(args)
+  const compression = compressionOf(args, pattern)
   const sink = new SplitFiles({
     ...options,
     path: (key) => {
@@ -29,7 +30,7 @@ export async function runSplit(args: Arguments): Promise<void> {
     },
     encoder: () => to.encoder({ strict: args.has('strict'), window: WINDOW }),
     recycle: true,
-    gzip: args.has('gzip') || pattern.endsWith('.gz'),
+    ...(compression && { compression }),
   })
   try {
     await runStreams(

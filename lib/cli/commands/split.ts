@@ -1,7 +1,7 @@
 import { PARTITIONS } from '../../transforms/choices.js'
 import type { Command } from '../command.js'
 import { KEY_PLACE, MAX_FILES, MAX_OPEN } from '../defaults.js'
-import { STRICT_FLAG, TO_FLAG } from '../flags.js'
+import { COMPRESSION_FLAGS, STRICT_FLAG, TO_FLAG } from '../flags.js'
 
 export const split: Command = {
   name: 'hf-split',
@@ -16,7 +16,7 @@ export const split: Command = {
     'The order of events in different files is lost, unless they have times or sequence numbers, by which hf-merge ' +
     'puts the files together again. With --number the events get sequence numbers, by which it restores the trace ' +
     'exactly; the files must be of a format that can carry these, such as NDJSON.\n' +
-    'The format is that of the names, unless --to gives it; names that end in .gz are compressed.',
+    'The format is that of the names, unless --to gives it; names that end in .gz or .zst are compressed.',
   memory:
     'about 200 kB for each file; with --lifetimes and for shards it grows with the live blocks too (35 to 65 bytes each).',
   flags: [
@@ -27,7 +27,7 @@ export const split: Command = {
     { name: 'output', short: 'o', value: 'PATTERN', help: `The names of the files, with ${KEY_PLACE} for the key` },
     { name: 'max-open', value: 'N', help: `Keep at most N files open at once (default ${MAX_OPEN})` },
     { name: 'max-files', value: 'N', help: `Fail when there are more than N keys (default ${MAX_FILES})` },
-    { name: 'gzip', short: 'z', help: 'Compress the files with gzip' },
+    ...COMPRESSION_FLAGS,
     TO_FLAG,
     STRICT_FLAG,
   ],

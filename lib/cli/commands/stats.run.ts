@@ -1,4 +1,4 @@
-import { gzip } from '../../streams/compress.js'
+import { compressor } from '../../streams/compress.js'
 import { decodeAny } from '../../streams/decode.js'
 import { openOutput } from '../../streams/io/stdio.js'
 import type { EventBatch } from '../../event/batch.js'
@@ -29,14 +29,14 @@ export async function runStats(args: Arguments): Promise<void> {
     throw new UsageError(`the input is one trace, not ${operands.length}: merge them first, as in \`${line}\``)
   }
   const input = inputOperand(args)
-  const { path, compressed } = outputOf(args, [input], false)
+  const { path, compression } = outputOf(args, [input], false)
   await runStreams(
     'hf-stats',
     [input],
     () => [
       ...bytesOf(input),
       decodeAny({ path: input, recycle: true, through: stage }),
-      ...(compressed ? [gzip()] : []),
+      ...(compression ? [compressor(compression)] : []),
     ],
     () => openOutput(path, { blocking: true }),
   )

@@ -22,7 +22,7 @@ export async function runVerify(args: Arguments): Promise<void> {
 }
 
 async function checkTrace(args: Arguments): Promise<void> {
-  for (const flag of ['output', 'gzip', 'to', 'strict', 'window']) {
+  for (const flag of ['output', 'gzip', 'zstd', 'to', 'strict', 'window']) {
     if (args.has(flag)) throw new UsageError(`--${flag} needs --repair`)
   }
   const input = inputOperand(args)

@@ -1,0 +1,37 @@
+import type { Transform } from 'node:stream'
+
+/** A stream of node:zlib that is fed one chunk at a time, and gives all that it makes of a chunk before the next one. */
+export class ZlibSteps {
+  private wake: () => void = () => {}
+  private failure: Error | undefined
+
+  constructor(private readonly stream: Transform) {
+    stream.on('readable', () => this.wake())
+    stream.on('error', (error) => this.fail(error))
+  }
+
+  /**
+   * Runs one step, and gives what comes out of it.
+   * @param start begins the step, and has `done` called when the stream has taken all of it
+   * @throws what the stream fails with, after what it made before
+   */
+  async *run(start: (done: (error?: Error | null) => void) => void): AsyncGenerator<Buffer> {
+    let isDone = false
+    start((error) => {
+      isDone = true
+      this.fail(error ?? undefined)
+    })
+    for (;;) {
+      const out = this.stream.read() as Buffer | null
+      if (out !== null) yield out
+      else if (this.failure !== undefined) throw this.failure
+      else if (isDone) return
+      else await new Promise<void>((resolve) => (this.wake = resolve))
+    }
+  }
+
+  private fail(error: Error | undefined): void {
+    this.failure ??= error
+    this.wake()
+  }
+}

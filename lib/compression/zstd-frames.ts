@@ -1,0 +1,113 @@
+import { limit, malformed } from '../event/error.js'
+import type { Compressed } from './compressed.js'
+import { isSkippable, ZSTD_MAGIC } from './magic.js'
+
+/** The most bytes that a block has, compressed or not (RFC 8878, section 3.1.1.2.3). */
+const MAX_BLOCK = 131_072
+
+/**
+ * The largest window in bytes that is accepted: inflaters allocate that much. All levels of zstd up to 20 need less than
+ * that.
+ */
+export const MAX_WINDOW = 33_554_432
+
+const MAGIC_BYTES = 4
+const BLOCK_HEADER_BYTES = 3
+const CHECKSUM_BYTES = 4
+
+const [RLE_BLOCK, RESERVED_BLOCK] = [1, 3]
+
+/** A frame, as its header describes it. */
+export interface ZstdFrame {
+  /** The header, from the magic number on. */
+  readonly header: Uint8Array
+  /** How far back its data may refer, in bytes. */
+  readonly window: number
+  /** The length of its content in bytes, where the header says so. */
+  readonly content: number | undefined
+  /** Its last bytes are the checksum of its content. */
+  readonly checksumBytes: number
+}
+
+/** One block, with its header. */
+export interface ZstdBlock {
+  readonly bytes: Uint8Array
+  readonly isLast: boolean
+}
+
+/**
+ * The next frame; skippable frames are passed over.
+ * @returns undefined at the end of the input
+ * @throws TraceError for a frame that is cut, malformed, needs a dictionary or too large a window, and for other bytes
+ */
+export async function nextFrame(input: Compressed): Promise<ZstdFrame | undefined> {
+  while (await input.more()) {
+    const { offset } = input
+    const magic = await input.take(MAGIC_BYTES)
+    if (ZSTD_MAGIC.every((byte, i) => byte === magic[i])) return frameHeader(input, offset)
+    if (!isSkippable(magic)) throw malformed('the bytes after the last zstd frame are not zstd', at(offset))
+    await input.skip(viewOf(await input.take(4)).getUint32(0, true))
+  }
+  return undefined
+}
+
+/** The rest of a frame's header, after its magic number (RFC 8878, section 3.1.1.1). */
+async function frameHeader(input: Compressed, offset: number): Promise<ZstdFrame> {
+  const descriptor = (await input.take(1))[0] as number
+  const isSingle = (descriptor & 0x20) !== 0
+  const idBytes = [0, 1, 2, 4][descriptor & 3] as number
+  const sizeFlag = descriptor >> 6
+  const sizeBytes = [isSingle ? 1 : 0, 2, 4, 8][sizeFlag] as number
+  const windowBytes = isSingle ? 0 : 1
+  const rest = await input.take(windowBytes + idBytes + sizeBytes)
+  if ((descriptor & 8) !== 0) throw malformed('a reserved bit of a zstd frame is set', at(offset))
+  if (rest.subarray(windowBytes, windowBytes + idBytes).some((byte) => byte !== 0))
+    throw malformed('the zstd frame needs a dictionary, which is not in the input', at(offset))
+  const content = contentSize(rest.subarray(windowBytes + idBytes), sizeFlag)
+  const window = isSingle ? (content as number) : windowSize(rest[0] as number)
+  if (window > MAX_WINDOW)
+    throw limit(
+      `the zstd frame needs a window of ${Math.ceil(window / 1048576)} MiB; at most ${MAX_WINDOW / 1048576} are read: ` +
+        'decompress it first (zstd -dc --long=31 FILE | ...)',
+      at(offset),
+    )
+  return {
+    header: Buffer.concat([Buffer.from(ZSTD_MAGIC), Buffer.from([descriptor]), rest]),
+    window,
+    content,
+    checksumBytes: (descriptor & 4) !== 0 ? CHECKSUM_BYTES : 0,
+  }
+}
+
+function contentSize(bytes: Uint8Array, flag: number): number | undefined {
+  if (bytes.length === 0) return undefined
+  let size = 0
+  for (let i = bytes.length - 1; i >= 0; i--) size = size * 256 + (bytes[i] as number)
+  return flag === 1 ? size + 256 : size
+}
+
+function windowSize(descriptor: number): number {
+  const base = 2 ** (10 + (descriptor >> 3))
+  return base + (base / 8) * (descriptor & 7)
+}
+
+/** The next block of a frame. @throws TraceError when it is cut, or larger than a block may be */
+export async function nextBlock(input: Compressed): Promise<ZstdBlock> {
+  const { offset } = input
+  const header = await input.take(BLOCK_HEADER_BYTES)
+  const word = (header[0] as number) | ((header[1] as number) << 8) | ((header[2] as number) << 16)
+  const type = (word >> 1) & 3
+  const size = word >> 3
+  if (type === RESERVED_BLOCK) throw malformed('a zstd block is of no known type', at(offset))
+  if (size > MAX_BLOCK) throw malformed('a zstd block is too large', at(offset))
+  const content = await input.take(type === RLE_BLOCK ? 1 : size)
+  return { bytes: Buffer.concat([header, content]), isLast: (word & 1) !== 0 }
+}
+
+function at(offset: number) {
+  return { format: 'zstd', offset }
+}
+
+function viewOf(bytes: Uint8Array): DataView {
+  return new DataView(bytes.buffer, bytes.byteOffset, bytes.length)
+}

@@ -1,0 +1,133 @@
+import * as zlib from 'node:zlib'
+import type { Transform } from 'node:stream'
+import type { Decompress } from 'fzstd'
+import { loadKernel, type KernelExports } from '../kernel/load.js'
+import { ZlibSteps } from './zlib-steps.js'
+import { MAX_WINDOW, type ZstdFrame } from './zstd-frames.js'
+
+/** Inflates one frame. */
+export interface FrameInflater {
+  /** Takes the frame's header, a block or its checksum, and gives what comes of it. @throws what is wrong with it */
+  push(bytes: Uint8Array, isLast: boolean): AsyncIterable<Uint8Array> | Iterable<Uint8Array>
+  close(): void
+}
+
+/** Makes an inflater for a frame, when the one for the frame before it is closed. */
+export type NewFrameInflater = (frame: ZstdFrame) => FrameInflater
+
+/** Data that are not what zstd makes, in words for a message. */
+export class ZstdFault extends Error {}
+
+/** More work than the data are worth, in words for a message. */
+export class ZstdLimit extends Error {}
+
+/** What node:zlib has from Node 22.15 on, which the types of older versions lack. */
+interface ZlibWithZstd {
+  readonly createZstdDecompress?: (options: object) => Transform
+  readonly constants: { readonly ZSTD_d_windowLogMax: number }
+}
+
+const { createZstdDecompress, constants } = zlib as unknown as ZlibWithZstd
+
+/** Inflates with node:zlib; undefined where it knows no zstd. */
+export const nodeInflater: NewFrameInflater | undefined =
+  createZstdDecompress === undefined
+    ? undefined
+    : () => {
+        const params = { [constants.ZSTD_d_windowLogMax]: Math.log2(MAX_WINDOW) }
+        const inflate = createZstdDecompress({ chunkSize: 65_536, params })
+        const steps = new ZlibSteps(inflate)
+        return {
+          async *push(bytes) {
+            try {
+              yield* steps.run((done) => inflate.write(bytes, done))
+            } catch (error) {
+              const isChecksum = (error as NodeJS.ErrnoException).code === 'ZSTD_error_checksum_wrong'
+              throw new ZstdFault(isChecksum ? CHECKSUM : CORRUPT, { cause: error })
+            }
+          },
+          close: () => void inflate.destroy(),
+        }
+      }
+
+const CORRUPT = 'the zstd data are corrupt'
+const CHECKSUM = 'the checksum of a zstd frame is wrong'
+
+/**
+ * fzstd moves its whole window for every block: not more than this many bytes for each byte that comes out, after a
+ * first allowance.
+ */
+const MAX_MOVED = 4096
+const MOVED_ALLOWANCE = 2 ** 30
+
+/** The module fzstd. */
+export interface Fzstd {
+  Decompress: typeof Decompress
+}
+
+/** Inflates the frames of one stream with fzstd, which has no checksums: the content is checked here. */
+export function fzstdInflater({ Decompress: Inflate }: Fzstd): NewFrameInflater {
+  let kernel: Xxh64 | undefined
+  return ({ window, checksumBytes }) => {
+    const hash = checksumBytes === 0 ? undefined : (kernel ??= new Xxh64())
+    hash?.reset()
+    let made: Uint8Array[] = []
+    let length = 0
+    let moved = 0
+    const inflate = new Inflate((chunk) => {
+      moved += window
+      length += chunk.length
+      if (chunk.length > 0) made.push(chunk)
+    })
+    return {
+      *push(bytes, isLast) {
+        try {
+          inflate.push(bytes, isLast)
+        } catch (error) {
+          throw new ZstdFault(CORRUPT, { cause: error })
+        } finally {
+          for (const chunk of made) hash?.update(chunk)
+          yield* made
+          made = []
+        }
+        if (moved > MOVED_ALLOWANCE + MAX_MOVED * length)
+          throw new ZstdLimit('the zstd frame has very many small blocks: decompress it first (zstd -dc FILE | ...)')
+        if (isLast && hash?.is(bytes) === false) throw new ZstdFault(CHECKSUM)
+      },
+      close: () => {},
+    }
+  }
+}
+
+/** The exports of `kernel/xxh64.ts`. */
+interface Xxh64Kernel extends KernelExports {
+  readonly CAPACITY: { readonly value: number }
+  reset(): void
+  update(length: number): void
+  /** The low word of the hash. */
+  digest(): number
+}
+
+/** The hash of a frame's content (RFC 8878, section 3.1.1). */
+class Xxh64 {
+  private readonly kernel = loadKernel<Xxh64Kernel>('xxh64')
+  private readonly input = new Uint8Array(this.kernel.memory.buffer)
+
+  reset(): void {
+    this.kernel.reset()
+  }
+
+  update(bytes: Uint8Array): void {
+    const { INPUT, CAPACITY } = this.kernel
+    for (let at = 0; at < bytes.length; at += CAPACITY.value) {
+      const part = bytes.subarray(at, at + CAPACITY.value)
+      this.input.set(part, INPUT?.value)
+      this.kernel.update(part.length)
+    }
+  }
+
+  /** Whether this is the checksum of the frame that ends here. */
+  is(checksum: Uint8Array): boolean {
+    return Buffer.from(checksum).readUInt32LE() === this.kernel.digest() >>> 0
+  }
+}

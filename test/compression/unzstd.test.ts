@@ -1,0 +1,191 @@
+import { readFileSync } from 'node:fs'
+import { Readable } from 'node:stream'
+import * as fzstd from 'fzstd'
+import { describe, expect, test, vi } from 'vitest'
+import { unzstd } from '../../lib/compression/unzstd.js'
+import { MAX_WINDOW } from '../../lib/compression/zstd-frames.js'
+import { fzstdInflater, nodeInflater, type NewFrameInflater } from '../../lib/compression/zstd-inflaters.js'
+import { TraceError } from '../../lib/event/error.js'
+import { decompress } from '../../lib/streams/decompress.js'
+import { LINES, rawFrame, rleFrame, skippable, ZSTD_FILE } from './zstd-bytes.js'
+
+const FILE = readFileSync(ZSTD_FILE)
+
+interface Result {
+  bytes: Buffer
+  error: TraceError | undefined
+}
+
+async function* piecesOf(bytes: Uint8Array, size: number): AsyncGenerator<Uint8Array> {
+  for (let at = 0; at < bytes.length; at += size) yield bytes.slice(at, at + size)
+}
+
+/** What a compressed stream holds, and what is wrong with it. */
+async function inflated(bytes: Uint8Array, inflater: NewFrameInflater, size = 10_000): Promise<Result> {
+  const parts: Uint8Array[] = []
+  let error: TraceError | undefined
+  try {
+    for await (const part of unzstd(piecesOf(bytes, size), inflater)) parts.push(part.slice())
+  } catch (caught) {
+    if (!(caught instanceof TraceError)) throw caught
+    error = caught
+  }
+  return { bytes: Buffer.concat(parts), error }
+}
+
+const INFLATERS: readonly [string, NewFrameInflater | undefined][] = [
+  ['node:zlib', nodeInflater],
+  ['fzstd', fzstdInflater(fzstd)],
+]
+
+describe.each(INFLATERS)('with %s', (_, found) => {
+  const inflater = found as NewFrameInflater
+  const it = test.skipIf(found === undefined)
+
+  it.each([1, 7, 64, 10_000, 1 << 20])('a frame of several blocks, in chunks of %i bytes', async (size) => {
+    const { bytes, error } = await inflated(FILE, inflater, size)
+    expect(error).toBeUndefined()
+    expect(bytes.equals(LINES)).toBe(true)
+  })
+
+  it('several frames, empty ones too, with frames for others before, between and after them', async () => {
+    const text = '1: free 0x10\n'
+    const parts = [skippable(3), rawFrame(text), rawFrame(''), FILE, skippable(0), rawFrame(text), skippable(100_000)]
+    for (const size of [1, 13, 4096, 1 << 20]) {
+      const { bytes, error } = await inflated(Buffer.concat(parts), inflater, size)
+      expect(error).toBeUndefined()
+      expect(bytes.equals(Buffer.concat([Buffer.from(text), LINES, Buffer.from(text)]))).toBe(true)
+    }
+  })
+
+  it('cut anywhere: what came before, and where it is cut', async () => {
+    const [first, second] = [rawFrame('1: free 0x10\n'), rawFrame('2: free 0x20\n')]
+    const whole = Buffer.concat([first, skippable(5), second])
+    const ends = [0, first.length, first.length + 13, whole.length]
+    for (let length = 1; length < whole.length; length++) {
+      const { bytes, error } = await inflated(whole.subarray(0, length), inflater)
+      if (ends.includes(length)) expect(error).toBeUndefined()
+      else expect(error).toMatchObject({ code: 'ERR_TRACE_TRUNCATED', format: 'zstd', offset: length })
+      expect(bytes.toString()).toBe(length < first.length ? '' : '1: free 0x10\n')
+    }
+    for (const length of [100, 5000, FILE.length - 5, FILE.length - 1]) {
+      const { bytes, error } = await inflated(FILE.subarray(0, length), inflater)
+      expect(error).toMatchObject({ code: 'ERR_TRACE_TRUNCATED', offset: length })
+      expect(bytes.equals(LINES.subarray(0, bytes.length))).toBe(true)
+      if (length > FILE.length - 5) expect(bytes.length).toBe(LINES.length)
+    }
+  })
+
+  it('damaged, it is never taken for whole', async () => {
+    for (let i = 0; i < 120; i++) {
+      const at = i < 20 ? i : i < 30 ? FILE.length - 1 - (i - 20) : (i * 7919) % FILE.length
+      const damaged = Buffer.from(FILE)
+      damaged[at] = (damaged[at] as number) ^ (1 << (i % 8))
+      const { bytes, error } = await inflated(damaged, inflater)
+      if (error === undefined) expect(bytes.equals(LINES), `byte ${at}`).toBe(true)
+      else expect(error.offset).toBeLessThanOrEqual(FILE.length)
+    }
+  })
+
+  it('a wrong checksum comes after the content', async () => {
+    const damaged = Buffer.from(FILE)
+    damaged[FILE.length - 1] = (damaged[FILE.length - 1] as number) ^ 1
+    const { bytes, error } = await inflated(damaged, inflater)
+    expect(bytes.equals(LINES)).toBe(true)
+    expect(error).toMatchObject({ code: 'ERR_TRACE_MALFORMED', offset: FILE.length - 4 })
+    expect(error?.message).toContain('the checksum of a zstd frame is wrong')
+  })
+
+  it('bytes after the last frame that are not zstd', async () => {
+    for (const rest of ['garbage', '\0\0\0\0', '\x1f\x8b\x08\0\0\0\0\0\0\x03']) {
+      const frame = rawFrame('1: free 0x10\n')
+      const { bytes, error } = await inflated(Buffer.concat([frame, Buffer.from(rest, 'latin1')]), inflater)
+      expect(bytes.toString()).toBe('1: free 0x10\n')
+      expect(error).toMatchObject({ code: 'ERR_TRACE_MALFORMED', offset: frame.length })
+      expect(error?.message).toContain('the bytes after the last zstd frame are not zstd')
+    }
+  })
+
+  it('a content of another length than the header says', async () => {
+    const frame = rawFrame('1: free 0x10\n')
+    for (const [length, said] of [
+      [12, 'holds more'],
+      [14, 'holds less'],
+    ] as const) {
+      const wrong = Buffer.from(frame)
+      wrong[5] = length
+      const { error } = await inflated(wrong, inflater)
+      expect(error?.code).toBe('ERR_TRACE_MALFORMED')
+      if (inflater !== nodeInflater) expect(error?.message).toContain(said)
+    }
+  })
+
+  it('windows that are too large, dictionaries, reserved bits and types, and large blocks are refused', async () => {
+    const block = Buffer.from([1, 0, 0])
+    const frame = (...header: number[]) => Buffer.concat([Buffer.from([0x28, 0xb5, 0x2f, 0xfd, ...header]), block])
+    const refused = async (bytes: Buffer) => (await inflated(bytes, inflater)).error
+    // A window of 2^(10 + 15) and one of an eighth more.
+    expect(await refused(frame(0x00, 15 << 3))).toBeUndefined()
+    expect(await refused(frame(0x00, (15 << 3) | 1))).toMatchObject({ code: 'ERR_TRACE_LIMIT', offset: 0 })
+    expect((await refused(frame(0xe0, 0, 0, 0, 0, 1, 0, 0, 0)))?.code).toBe('ERR_TRACE_LIMIT')
+    expect((await refused(frame(0x01, 0, 7)))?.message).toContain('dictionary')
+    expect((await refused(frame(0x08, 0)))?.message).toContain('reserved bit')
+    const blocks = (word: number) =>
+      Buffer.concat([frame(0x00, 0).subarray(0, -3), Buffer.from([word, word >> 8, word >> 16])])
+    expect((await refused(blocks(7)))?.message).toContain('no known type')
+    expect((await refused(blocks((131_073 << 3) | 1)))?.message).toContain('too large')
+  })
+
+  it('a bomb takes time and no memory', async () => {
+    const bomb = rleFrame(4000)
+    expect(bomb.length).toBeLessThan(20_000)
+    const before = process.memoryUsage().rss
+    let length = 0
+    for await (const part of unzstd(piecesOf(bomb, 1 << 20), inflater)) length += part.length
+    expect(length).toBe(4000 * 131_072)
+    expect(process.memoryUsage().rss - before).toBeLessThan(150_000_000)
+  })
+
+  it('many small frames take no longer than some seconds', async () => {
+    const frames = Buffer.concat(Array.from({ length: 20_000 }, () => rawFrame('1: free 0x10\n')))
+    const begin = performance.now()
+    const { bytes, error } = await inflated(frames, inflater, 65_536)
+    expect(error).toBeUndefined()
+    expect(bytes.length).toBe(20_000 * 13)
+    expect(performance.now() - begin).toBeLessThan(8000)
+  })
+})
+
+test('fzstd is not asked for more work than the data are worth', async () => {
+  const small = rleFrame(5000, 1, MAX_WINDOW)
+  const { error } = await inflated(small, fzstdInflater(fzstd))
+  expect(error).toMatchObject({ code: 'ERR_TRACE_LIMIT', format: 'zstd' })
+})
+
+describe('in streams', () => {
+  const read = async (bytes: Buffer): Promise<Buffer> => {
+    const parts: Uint8Array[] = []
+    for await (const part of Readable.from([bytes]).pipe(decompress())) parts.push(Buffer.from(part as Uint8Array))
+    return Buffer.concat(parts)
+  }
+
+  test('zstd is recognized by its first bytes, and by those of a frame for others', async () => {
+    expect((await read(FILE)).equals(LINES)).toBe(true)
+    expect((await read(Buffer.concat([skippable(4), FILE]))).equals(LINES)).toBe(true)
+  })
+
+  test.skipIf(nodeInflater !== undefined)('where nothing reads it, one sentence says what does', async () => {
+    vi.resetModules()
+    vi.doMock('fzstd', () => {
+      throw new Error('not installed')
+    })
+    const fresh = await import('../../lib/streams/decompress.js')
+    const reading = async () => {
+      for await (const _ of Readable.from([FILE]).pipe(fresh.decompress())) expect.fail('inflated')
+    }
+    await expect(reading()).rejects.toThrow(
+      /^compressed with zstd, which Node v\S+ does not read by itself: run `npm install fzstd`, use Node 22\.15 or newer, or decompress it first \(zstd -dc FILE \| \.\.\.\)$/,
+    )
+    vi.doUnmock('fzstd')
+  })
+})
