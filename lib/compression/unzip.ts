@@ -2,6 +2,7 @@ import { crc32 } from 'node:zlib'
 import { Inflate } from 'fflate'
 import { Input } from '../bytes/input.js'
 import { describe, malformed, truncated, type TraceError } from '../event/error.js'
+import { showValue } from '../event/show-text.js'
 import type { Stage } from '../event/stage.js'
 import {
   DEFLATED,
@@ -112,7 +113,7 @@ export class Unzip implements Stage<Uint8Array, Uint8Array> {
   }
 
   private begin(header: LocalHeader): void {
-    const name = JSON.stringify(header.name.slice(0, 200))
+    const name = showValue(header.name)
     const isFile = !header.name.endsWith('/')
     if (header.encrypted) throw malformed(`${name} is encrypted`, this.here())
     if (header.method !== STORED && header.method !== DEFLATED) {

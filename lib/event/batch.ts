@@ -4,6 +4,7 @@ import { checkText, codeValue, fieldsText, i32Value, u64Value } from './field-va
 import { NO_HEADER, type TraceHeader } from './header.js'
 import { parseJson } from './json.js'
 import { columnOf, placeColumns, Storage, U64Column, type Column, type ColumnName } from './storage.js'
+import { showValue } from './show-text.js'
 import { StringTable } from './strings.js'
 import { didYouMean } from './suggest.js'
 import type { TraceEvent } from './trace-event.js'
@@ -287,7 +288,7 @@ const EVENT: object = Object.create(Object.prototype, {
 }) as object
 
 function unknownField(name: string): RangeError {
-  return new RangeError(`unknown field ${JSON.stringify(name)}${didYouMean(name, FIELD_OF.keys())}`)
+  return new RangeError(`unknown field ${showValue(name)}${didYouMean(name, FIELD_OF.keys())}`)
 }
 
 /** The columns of a batch without events. */

@@ -1,7 +1,7 @@
 import { wrongType } from './error.js'
 import type { FieldName, FieldType } from './fields.js'
 import { stringifyFields, type FieldValue } from './json.js'
-import { showText } from './show-text.js'
+import { showJson, showValue } from './show-text.js'
 import { didYouMean } from './suggest.js'
 
 const MAX_U64 = 0xffff_ffff_ffff_ffffn
@@ -21,14 +21,15 @@ export function u64Value(name: FieldName, value: unknown): bigint {
     value = BigInt(value)
   }
   if (typeof value === 'string' && DIGITS.test(value)) value = BigInt(value)
-  if (typeof value !== 'bigint') throw wrongType(`${name} must be a bigint, not ${show(value)}`)
-  if (value < 0n || value > MAX_U64) throw new RangeError(`${name} is not a 64-bit unsigned integer: ${value}`)
+  if (typeof value !== 'bigint') throw wrongType(`${name} must be a bigint, not ${showValue(value)}`)
+  if (value < 0n || value > MAX_U64)
+    throw new RangeError(`${name} is not a 64-bit unsigned integer: ${showJson(value)}`)
   return value
 }
 
 /** A 32-bit value of an event. @throws TypeError when it is no number; RangeError when it does not fit */
 export function i32Value(name: FieldName, value: unknown, isSigned: boolean): number {
-  if (typeof value !== 'number') throw wrongType(`${name} must be a number, not ${show(value)}`)
+  if (typeof value !== 'number') throw wrongType(`${name} must be a number, not ${showValue(value)}`)
   if ((isSigned ? value | 0 : value >>> 0) !== value) throw new RangeError(`${name} is not a 32-bit integer: ${value}`)
   return value
 }
@@ -38,32 +39,22 @@ export function codeValue(type: 'api' | 'outcome' | 'kind', names: readonly stri
   const code = names.indexOf(value as string)
   if (code >= 0) return code
   const what = type === 'kind' ? 'unknown kind of event' : `unknown ${type}`
-  throw new RangeError(`${what}: ${show(value)}${typeof value === 'string' ? didYouMean(value, names) : ''}`)
+  throw new RangeError(`${what}: ${showValue(value)}${typeof value === 'string' ? didYouMean(value, names) : ''}`)
 }
 
 /** @throws TypeError when a value is not of the type that text, bytes or a list of names takes */
 export function checkText(name: FieldName, type: FieldType, value: unknown): void {
-  if (type === 'string' && typeof value !== 'string') throw wrongType(`${name} must be a string, not ${show(value)}`)
+  if (type === 'string' && typeof value !== 'string')
+    throw wrongType(`${name} must be a string, not ${showValue(value)}`)
   if (type === 'bytes' && !(value instanceof Uint8Array))
-    throw wrongType(`${name} must be a Uint8Array, not ${show(value)}`)
+    throw wrongType(`${name} must be a Uint8Array, not ${showValue(value)}`)
   if (type === 'list' && !(Array.isArray(value) && value.every((item) => typeof item === 'string')))
-    throw wrongType(`${name} must be an array of strings, not ${show(value)}`)
+    throw wrongType(`${name} must be an array of strings, not ${showValue(value)}`)
 }
 
 /** Named values as text. @throws TypeError when they are no object; RangeError when they are too many or too deep */
 export function fieldsText(name: FieldName, value: unknown): string {
   if (typeof value !== 'object' || value === null || Array.isArray(value))
-    throw wrongType(`${name} must be an object, not ${show(value)}`)
+    throw wrongType(`${name} must be an object, not ${showValue(value)}`)
   return stringifyFields(value as FieldValue)
-}
-
-/** A value as messages show it. */
-export function show(value: unknown): string {
-  if (typeof value === 'string') return JSON.stringify(showText(value))
-  if (typeof value === 'bigint') return `${value}n`
-  if (typeof value === 'function') return 'a function'
-  if (Array.isArray(value)) return 'an array'
-  if (typeof value !== 'object' || value === null) return String(value)
-  const name = (Object.getPrototypeOf(value) as { constructor?: { name?: unknown } } | null)?.constructor?.name
-  return typeof name === 'string' && name !== '' ? `an object of type ${showText(name)}` : 'an object'
 }

@@ -1,5 +1,5 @@
 import type { FieldName, KindName } from './fields.js'
-import { show } from './field-value.js'
+import { showValue } from './show-text.js'
 import type { Carried } from './losses.js'
 import { checkOptions, type OptionNames } from './options.js'
 import type { Decoder, Encoder } from './stage.js'
@@ -115,7 +115,7 @@ function checkSpecs(
       spec.value === undefined ? typeof value === 'boolean' : (spec.values?.includes(String(value)) ?? true)
     if (!isKnown)
       throw new RangeError(
-        `${of}: the option ${JSON.stringify(name)} must be ${spec.values?.join(', ') ?? 'true or false'}, not ${show(value)}`,
+        `${of}: the option ${JSON.stringify(name)} must be ${spec.values?.join(', ') ?? 'true or false'}, not ${showValue(value)}`,
       )
   }
 }

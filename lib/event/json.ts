@@ -1,4 +1,10 @@
-/** A value in `TraceEvent.fields`: integers are exact, of any size. */
+import { wrongType } from './error.js'
+import { showValue } from './show-text.js'
+
+/**
+ * A value in `TraceEvent.fields`. Integers are exact and have at most 10,000 digits. Whole numbers that a double holds
+ * exactly are accepted where a bigint is expected.
+ */
 export type FieldValue = bigint | string | readonly FieldValue[] | { readonly [name: string]: FieldValue }
 
 /**
@@ -12,8 +18,16 @@ export const MAX_DEPTH = 128
 export const MAX_FIELDS_LENGTH = 3_000_000
 
 /**
- * Named values as JSON without blanks. Integers are written in full.
- * @throws RangeError when they are nested too deep, or the text becomes too long, for those who read it
+ * The largest number of digits of an integer. The time to read or write an integer in decimal grows with the square of
+ * its length.
+ */
+export const MAX_DIGITS = 10_000
+const MAX_INTEGER = 10n ** BigInt(MAX_DIGITS)
+
+/**
+ * Writes named values as JSON without spaces. Integers are written in full.
+ * @throws TypeError (code ERR_INVALID_ARG_TYPE) for a value that is not an integer, a string, an array or a plain object
+ * @throws RangeError if a reader would refuse the values: nested too deep, too long, or an integer of too many digits
  */
 export function stringifyFields(value: FieldValue): string {
   // The event's own object stands around it.
@@ -23,14 +37,29 @@ export function stringifyFields(value: FieldValue): string {
   return text
 }
 
-function stringify(value: FieldValue, depth: number): string {
-  if (typeof value === 'bigint') return String(value)
+function stringify(value: unknown, depth: number): string {
+  if (typeof value === 'bigint') {
+    if (value >= MAX_INTEGER || value <= -MAX_INTEGER)
+      throw new RangeError(`an integer among the values of an event has more than ${MAX_DIGITS} digits`)
+    return String(value)
+  }
   if (typeof value === 'string') return JSON.stringify(value)
+  if (Number.isSafeInteger(value)) return String(BigInt(value as number))
   if (depth >= MAX_DEPTH) throw new RangeError(`the values of an event are nested more than ${MAX_DEPTH} deep`)
-  if (Array.isArray(value)) return `[${value.map((item: FieldValue) => stringify(item, depth + 1)).join(',')}]`
+  if (Array.isArray(value)) return `[${value.map((item: unknown) => stringify(item, depth + 1)).join(',')}]`
+  if (!isPlainObject(value))
+    throw wrongType(`the values of an event must be integers, strings, arrays and objects, not ${showValue(value)}`)
   return `{${Object.entries(value)
-    .map(([name, item]) => `${JSON.stringify(name)}:${stringify(item as FieldValue, depth + 1)}`)
+    .filter(([, item]) => item !== undefined)
+    .map(([name, item]) => `${JSON.stringify(name)}:${stringify(item, depth + 1)}`)
     .join(',')}}`
+}
+
+/** Whether a value is an object that has no class, from any realm. */
+function isPlainObject(value: unknown): value is object {
+  if (typeof value !== 'object' || value === null) return false
+  const prototype: unknown = Object.getPrototypeOf(value)
+  return prototype === null || Object.getPrototypeOf(prototype) === null
 }
 
 /** Any JSON, with integers as bigint, so that none loses digits. @throws Error that says what is wrong with the text */
@@ -67,8 +96,10 @@ class JsonParser {
     if (found === null) this.fail(from)
     const [, mark, string, integer, other] = found as RegExpExecArray
     this.mark = mark ?? 'value'
-    if (integer !== undefined) this.value = BigInt(integer)
-    else if (string !== undefined || other !== undefined) this.value = this.scalar((string ?? other) as string, from)
+    if (integer !== undefined) {
+      if (integer.replace('-', '').length > MAX_DIGITS) throw new Error(`an integer has more than ${MAX_DIGITS} digits`)
+      this.value = BigInt(integer)
+    } else if (string !== undefined || other !== undefined) this.value = this.scalar((string ?? other) as string, from)
   }
 
   private scalar(token: string, at: number): unknown {
@@ -128,9 +159,7 @@ class JsonParser {
   private fail(at: number): never {
     const rest = this.text.slice(at, at + 20)
     throw new Error(
-      rest.trim() === ''
-        ? 'not JSON: the text ends too soon'
-        : `not JSON: unexpected ${JSON.stringify(rest)} at ${at + 1}`,
+      rest.trim() === '' ? 'not JSON: the text ends too soon' : `not JSON: unexpected ${showValue(rest)} at ${at + 1}`,
     )
   }
 }

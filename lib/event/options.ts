@@ -1,5 +1,5 @@
 import { wrongType } from './error.js'
-import { showText } from './show-text.js'
+import { showValue } from './show-text.js'
 import { didYouMean } from './suggest.js'
 
 /** The names of all options of a type: the compiler finds one that is missing, and one that does not exist. */
@@ -28,9 +28,5 @@ function unknownOption(name: string, names: object, of: string): RangeError {
   const known = Object.keys(names)
   const hint =
     didYouMean(name, known) || (known.length === 0 ? ' (there are no options)' : ` (expected ${known.join(', ')})`)
-  return new RangeError(`${of}: unknown option ${JSON.stringify(showText(name))}${hint}`)
-}
-
-function showValue(value: unknown): string {
-  return typeof value === 'string' ? JSON.stringify(showText(value)) : String(value)
+  return new RangeError(`${of}: unknown option ${showValue(name)}${hint}`)
 }

@@ -1,13 +1,53 @@
-/** Controls, which terminals obey, and characters that are not seen but change how others are. */
+/** Control characters, which terminals obey, and invisible characters that change how others are displayed. */
 const HIDDEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu
 
+/** The number of characters of a value that messages show. */
+const MAX_SHOWN = 80
+
+/** Larger integers are not written out: that would be slow and unreadable. */
+const MAX_INTEGER = 10n ** BigInt(MAX_SHOWN)
+
 /**
- * Text from a file as messages show it: without anything that terminals would act on, and cut if it is long.
- * @param most how many characters it may have
+ * Formats text from a file for messages: characters that terminals act on are escaped, and long text is cut.
+ * @param most the largest number of characters to show
  */
-export function showText(text: string, most = 100): string {
-  const short = text.length > most ? `${text.slice(0, most)}...` : text
-  return short.replaceAll(HIDDEN, (hidden) => `\\u${(hidden.codePointAt(0) as number).toString(16).padStart(4, '0')}`)
+export function showText(text: string, most = MAX_SHOWN): string {
+  return withoutHidden(cut(text, most))
+}
+
+/**
+ * Formats any value for messages. Text is quoted, characters that terminals act on are escaped, and at most 80
+ * characters are shown.
+ */
+export function showValue(value: unknown): string {
+  if (typeof value === 'string') return withoutHidden(JSON.stringify(cut(value, MAX_SHOWN)))
+  if (typeof value === 'bigint') return isLong(value) ? LONG_INTEGER : `${value}n`
+  if (typeof value === 'function') return 'a function'
+  if (Array.isArray(value)) return 'an array'
+  if (typeof value === 'symbol') return showText(String(value))
+  if (typeof value !== 'object' || value === null) return String(value)
+  const name = (Object.getPrototypeOf(value) as { constructor?: { name?: unknown } } | null)?.constructor?.name
+  return typeof name === 'string' && name !== '' ? `an object of type ${showText(name)}` : 'an object'
+}
+
+/** Formats a value from JSON for messages, like `showValue`, but as JSON has it: an integer without the suffix `n`. */
+export function showJson(value: unknown): string {
+  if (typeof value === 'bigint') return isLong(value) ? LONG_INTEGER : String(value)
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? 'an object' : showValue(value)
+}
+
+const LONG_INTEGER = `an integer of more than ${MAX_SHOWN} digits`
+
+function isLong(value: bigint): boolean {
+  return value >= MAX_INTEGER || value <= -MAX_INTEGER
+}
+
+function cut(text: string, most: number): string {
+  return text.length > most ? `${text.slice(0, most)}...` : text
+}
+
+function withoutHidden(text: string): string {
+  return text.replaceAll(HIDDEN, (hidden) => `\\u${(hidden.codePointAt(0) as number).toString(16).padStart(4, '0')}`)
 }
 
 /** A number of things in words: `1 event`, `2 events`. */

@@ -2,7 +2,7 @@ import { isGzip, isZip, isZstd } from '../compression/magic.js'
 import { isEventBatch, type EventBatch } from '../event/batch.js'
 import { EventCollector } from '../event/collector.js'
 import { wrongType } from '../event/error.js'
-import { show } from '../event/field-value.js'
+import { showValue } from '../event/show-text.js'
 import type { TraceEvent } from '../event/trace-event.js'
 import { sniffFormat } from '../formats/index.js'
 import { isFailure } from './failure.js'
@@ -27,7 +27,7 @@ export function isEvent(chunk: unknown): chunk is TraceEvent {
 export async function wrongChunk(chunk: unknown, takes: Intake, name: string): Promise<TypeError> {
   if (takes === 'bytes') {
     const reason = `${name} takes bytes (a Buffer, Uint8Array or string), but was given`
-    if (!isEventBatch(chunk) && !isEvent(chunk)) return wrongType(`${reason} ${show(chunk)}`)
+    if (!isEventBatch(chunk) && !isEvent(chunk)) return wrongType(`${reason} ${showValue(chunk)}`)
     return wrongType(
       `${reason} events: they need no decoder, and an encoder such as ndjson.encode() makes bytes of them`,
     )
@@ -35,7 +35,7 @@ export async function wrongChunk(chunk: unknown, takes: Intake, name: string): P
   if (isBytes(chunk)) return wrongType(`${name} takes events, but was given bytes: ${await missingDecoder(chunk)}`)
   return wrongType(
     `${name} takes events (EventBatch objects, or objects such as { kind: 'free', address: 16n }), ` +
-      `but was given ${show(chunk)}`,
+      `but was given ${showValue(chunk)}`,
   )
 }
 

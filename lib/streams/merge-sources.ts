@@ -1,5 +1,5 @@
 import { wrongType } from '../event/error.js'
-import { show } from '../event/field-value.js'
+import { showValue } from '../event/show-text.js'
 import { checkOptions, type OptionNames } from '../event/options.js'
 import { concatInputs, mergeInputs, type MergedStream, type MergeInput, type MergeInputsOptions } from './merge.js'
 import { isSource, readSource, type TraceSource } from './read-source.js'
@@ -44,7 +44,7 @@ export function merge(
 
 function inputOf(source: TraceSource, i: number, stream: () => MergedStream): MergeInput {
   if (!isSource(source))
-    throw wrongType(`merge: input ${i + 1} must be a path, bytes, a stream or an iterable, not ${show(source)}`)
+    throw wrongType(`merge: input ${i + 1} must be a path, bytes, a stream or an iterable, not ${showValue(source)}`)
   if (typeof source === 'string') return { path: source }
   const name = source instanceof URL ? source.pathname : `input ${i + 1}`
   const onWarning = (text: string) => void stream().emit('warning', `${name}: ${text}`)

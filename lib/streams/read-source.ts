@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events'
 import type { EventBatch } from '../event/batch.js'
 import { wrongType } from '../event/error.js'
-import { show } from '../event/field-value.js'
+import { showValue } from '../event/show-text.js'
 import { checkOptions, type OptionNames } from '../event/options.js'
 import { recycle } from '../event/recycle.js'
 import type { TraceEvent } from '../event/trace-event.js'
@@ -72,7 +72,7 @@ export function readSource(source: TraceSource, options: ReadSourceOptions = {})
   }
   const chunks = source instanceof Uint8Array ? [source] : source
   if (!isIterable(chunks))
-    throw wrongType(`a trace is read from a path, bytes, a stream or an iterable, not from ${show(source)}`)
+    throw wrongType(`a trace is read from a path, bytes, a stream or an iterable, not from ${showValue(source)}`)
   const aborter = new AbortController()
   const abort = () => aborter.abort(signal?.reason)
   if (signal?.aborted === true) abort()

@@ -1,5 +1,6 @@
 import { BATCH_EVENTS, BATCH_STRING_BYTES, EventBatch, type TraceEvent } from '../event/batch.js'
-import { expressionError, type TraceError } from '../event/error.js'
+import { expressionError, wrongType, type TraceError } from '../event/error.js'
+import { showValue } from '../event/show-text.js'
 import type { BatchTransform } from '../event/stage.js'
 
 /**
@@ -86,14 +87,21 @@ export class Evaluator implements BatchTransform {
     const { evaluate } = this
     const result = evaluate(event, this.seen)
     if (result === false || result === null) this.results = []
-    else if (Array.isArray(result)) this.results = result
-    else this.results = [typeof result === 'object' ? result : event]
+    else if (typeof result === 'function') throw wrongType('the result is a function, which is never called')
+    else if (typeof result !== 'object' || isValueOf(event, result)) this.results = [event]
+    else this.results = Array.isArray(result) ? result : [result]
     this.taken = 0
   }
 }
 
-/** @throws TypeError when a value is not an object; its fields are checked when they are stored */
+/** Whether a result is the value of an assignment to one of the event's fields. */
+function isValueOf(event: TraceEvent, result: object): boolean {
+  return result !== event && Object.values(event).includes(result)
+}
+
+/** @throws TypeError when a value is not an event; its fields are checked when they are stored */
 function asEvent(value: unknown): TraceEvent {
-  if (typeof value !== 'object' || value === null) throw new TypeError(`not an event: ${String(value)}`)
+  if (typeof value !== 'object' || value === null) throw wrongType(`not an event: ${showValue(value)}`)
+  if (!('kind' in value)) throw wrongType(`not an event: ${showValue(value)} without a kind`)
   return value as TraceEvent
 }

@@ -101,3 +101,24 @@ describe('stringifyFields', () => {
     )
   })
 })
+
+describe('integers', () => {
+  const digits = (n: number) => '9'.repeat(n)
+
+  it('have at most 10,000 digits, in text and as values', () => {
+    for (const sign of ['', '-']) {
+      const most = parseJson(`{"a":${sign}${digits(10_000)}}`) as { a: bigint }
+      expect(most.a).toBe(BigInt(sign + digits(10_000)))
+      expect(stringifyFields(most)).toBe(`{"a":${sign}${digits(10_000)}}`)
+      expect(() => parseJson(`{"a":${sign}${digits(10_001)}}`)).toThrow(/^an integer has more than 10000 digits$/)
+    }
+    expect(() => stringifyFields({ a: 10n ** 10_000n })).toThrow(/more than 10000 digits/)
+    expect(() => stringifyFields({ a: -(10n ** 10_000n) })).toThrow(/more than 10000 digits/)
+  })
+
+  it('may be numbers where a double holds them exactly', () => {
+    const given = { a: 1, b: [-0, 2 ** 53 - 1], c: undefined } as unknown as FieldValue
+    expect(stringifyFields(given)).toBe('{"a":1,"b":[0,9007199254740991]}')
+    expect(() => stringifyFields({ a: 2 ** 53 } as unknown as FieldValue)).toThrow(/not 9007199254740992$/)
+  })
+})

@@ -57,6 +57,21 @@ describe('an expression', () => {
       'event.heap = "0x7f"; event.node = 1',
       [{ ...ALLOC, heap: 0x7fn, node: 1 }, { ...FREE, heap: 0x7fn, node: 1 } as object as TraceEvent],
     ],
+    // The value of an assignment is not the result, whatever its type.
+    ['event.stack = []', [{ ...ALLOC, stack: [] }, { ...FREE, stack: [] } as object as TraceEvent]],
+    ['event.stack = ["f", "g"]', [ALLOC, FREE].map((event) => ({ ...event, stack: ['f', 'g'] }) as TraceEvent)],
+    [
+      'event.fields = { a: [n, "x"] }',
+      [1n, 2n].map((n, i) => ({ ...[ALLOC, FREE][i], fields: { a: [n, 'x'] } }) as TraceEvent),
+    ],
+    [
+      'event.fields = { kind: "lost" }',
+      [ALLOC, FREE].map((event) => ({ ...event, fields: { kind: 'lost' } }) as TraceEvent),
+    ],
+    [
+      'event.attributes = Uint8Array.of(7)',
+      [ALLOC, FREE].map((event) => ({ ...event, attributes: Uint8Array.of(7) }) as TraceEvent),
+    ],
   ])('%s', (code, expected) => {
     const { events, error } = evaluated(code)
     expect(error).toBeUndefined()
@@ -76,7 +91,27 @@ describe('an expression', () => {
     ['event.size = -1n', /^expression: event 1: size is not a 64-bit unsigned integer/],
     ['event.size = 1.5', /^expression: event 1: .*1\.5/],
     ['event.cpu = 2 ** 40', /^expression: event 1: cpu is not a 32-bit integer/],
-    ['[1]', /^expression: event 1: not an event: 1/],
+    ['[1]', /^expression: event 1: not an event: 1$/],
+    ['[null]', /^expression: event 1: not an event: null$/],
+    ['({})', /^expression: event 1: not an event: an object of type Object without a kind$/],
+    ['[[]]', /^expression: event 1: not an event: an array without a kind$/],
+    ['Promise.resolve(true)', /^expression: event 1: not an event: an object of type Promise without a kind$/],
+    ['event => event.size > 4n', /^expression: event 1: the result is a function, which is never called$/],
+    ['event.size = "x".repeat(1e6)', /^expression: event 1: size must be a bigint, not "x{80}\.\.\."$/],
+    ['event.size = 10n ** 1000n', /^expression: event 1: size is not a .*: an integer of more than 80 digits$/],
+    ['event.attributes = "x"', /^expression: event 1: attributes must be a Uint8Array, not "x"$/],
+    ['event.attributes = [1, 2]', /^expression: event 1: attributes must be a Uint8Array, not an array$/],
+    ['event.function = 3', /^expression: event 1: function must be a string, not 3$/],
+    ['event.function = Symbol("f")', /^expression: event 1: function must be a string, not Symbol\(f\)$/],
+    ['event.stack = ["f", 3]', /^expression: event 1: stack must be an array of strings, not an array$/],
+    ['event.line = "3"', /^expression: event 1: line must be a number, not "3"$/],
+    ['event.fields = 3', /^expression: event 1: fields must be an object, not 3$/],
+    ['event.fields = [1n]', /^expression: event 1: fields must be an object, not an array$/],
+    ['event.fields = new Map()', /^expression: event 1: the values .* not an object of type Map$/],
+    ['event.fields = { a: 1.5 }', /^expression: event 1: the values .* not 1\.5$/],
+    ['event.fields = { a: [null] }', /^expression: event 1: the values .* not null$/],
+    ['event.fields = { a: { b: true } }', /^expression: event 1: the values .* not true$/],
+    ['const a = {}; a.a = a; event.fields = a', /^expression: event 1: .* more than 128 deep$/],
     ['throw "a string"', /^expression: event 1: a string/],
     ['undeclared = 1', /^expression: event 1: undeclared is not defined/],
   ])('that fails, %s, says at which event', (code, message) => {

@@ -1,6 +1,7 @@
 import { APIS, Api, fieldSet, type ApiName } from '../../event/fields.js'
 import type { TraceHeader } from '../../event/header.js'
 import type { Carried, Filling } from '../../event/losses.js'
+import { showJson } from '../../event/show-text.js'
 import { traits } from './traits.js'
 
 /** The format's name, in headers and messages. */
@@ -147,5 +148,8 @@ export function layoutFor(header: TraceHeader, wanted: Partial<KmemtraceLayout>)
   // Relay records have 64-bit words on every machine, so a word size is for the other layout only.
   const wordSize = layout === 'relay' ? 8 : (wanted.wordSize ?? said?.['wordSize'] ?? 8)
   const found = LAYOUTS.find((one) => one.byteOrder === byteOrder && one.layout === layout && one.wordSize === wordSize)
-  return found ?? `no records have layout ${layout}, byteOrder ${byteOrder} and wordSize ${wordSize}`
+  return (
+    found ??
+    `no records have layout ${showJson(layout)}, byteOrder ${showJson(byteOrder)} and wordSize ${showJson(wordSize)}`
+  )
 }

@@ -1,4 +1,5 @@
 import type { TraceHeader } from '../../event/header.js'
+import { showJson } from '../../event/show-text.js'
 import { traits } from './traits.js'
 
 /** The format's name, in headers and messages. */
@@ -100,9 +101,11 @@ export function layoutOf(header: TraceHeader): MtrcLayout | string {
     unknown
   >
   const form = FORMS.find((f) => f.wordSize === wordSize && f.longSize === longSize && f.byteOrder === byteOrder)
-  if (form === undefined) return `no header has wordSize ${wordSize}, longSize ${longSize} and byteOrder ${byteOrder}`
+  if (form === undefined) {
+    return `no header has wordSize ${showJson(wordSize)}, longSize ${showJson(longSize)} and byteOrder ${showJson(byteOrder)}`
+  }
   if (typeof version !== 'number' || !Number.isInteger(version) || !isVersion(version)) {
-    return `the version ${version} is not between ${MIN_VERSION} and ${MAX_VERSION}`
+    return `the version ${showJson(version)} is not between ${MIN_VERSION} and ${MAX_VERSION}`
   }
   return follows === 'cut' ? { version, ...form, follows } : { version, ...form }
 }

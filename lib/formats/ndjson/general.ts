@@ -2,6 +2,7 @@ import type { TraceEvent } from '../../event/batch.js'
 import { APIS, FIELDS, KINDS, OUTCOMES, type FieldName, type FieldType } from '../../event/fields.js'
 import type { TraceHeader, TracePart } from '../../event/header.js'
 import { parseJson, type FieldValue } from '../../event/json.js'
+import { showJson, showText } from '../../event/show-text.js'
 import { END_KIND, HEADER_KIND } from './layout.js'
 
 /** What one line can be. */
@@ -25,7 +26,7 @@ export function parseRecord(line: string): WireRecord {
   if (kind === HEADER_KIND) return { kind, header: checkHeader(value as Record<string, unknown>) }
   if (kind === END_KIND) return { kind, events: events === undefined ? undefined : Number(events) }
   if (typeof kind !== 'string') throw new Error('a record must have a kind')
-  if (!(KINDS as readonly string[]).includes(kind)) throw new Error(`unknown kind of event: ${JSON.stringify(kind)}`)
+  if (!(KINDS as readonly string[]).includes(kind)) throw new Error(`unknown kind of event: ${showJson(kind)}`)
   const event: Record<string, unknown> = { kind }
   const unknown: string[] = []
   for (const name of Object.keys(value)) {
@@ -57,7 +58,7 @@ function parseExact(line: string): unknown {
   try {
     return JSON.parse(exact)
   } catch (error) {
-    throw new Error(`not JSON: ${(error as Error).message}`, { cause: error })
+    throw new Error(`not JSON: ${showText((error as Error).message)}`, { cause: error })
   }
 }
 
@@ -95,10 +96,10 @@ function integer(name: string, value: unknown, least: bigint, most: bigint): big
   const written =
     typeof value === 'bigint' || (typeof value === 'number' && Number.isSafeInteger(value)) ? String(value) : value
   if (typeof written !== 'string' || !/^(-?\d{1,20}|0[xX][0-9a-fA-F]{1,16})$/.test(written)) {
-    throw new Error(`${name} must be an integer, not ${JSON.stringify(value)}`)
+    throw new Error(`${name} must be an integer, not ${showJson(value)}`)
   }
   const exact = BigInt(written)
-  if (exact < least || exact > most) throw new Error(`${name} is out of range: ${written}`)
+  if (exact < least || exact > most) throw new Error(`${name} is out of range: ${showText(written)}`)
   return exact
 }
 
@@ -109,22 +110,22 @@ function checkFields(name: string, value: unknown): FieldValue {
   if (typeof value === 'object' && value !== null) {
     return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, checkFields(name, item)]))
   }
-  throw new Error(`${name} must hold integers, strings, lists and objects, not ${String(value)}`)
+  throw new Error(`${name} must hold integers, strings, lists and objects, not ${showJson(value)}`)
 }
 
 function string(name: string, value: unknown): string {
-  if (typeof value !== 'string') throw new Error(`${name} must be a string, not ${JSON.stringify(value)}`)
+  if (typeof value !== 'string') throw new Error(`${name} must be a string, not ${showJson(value)}`)
   return value
 }
 
 function base64(name: string, text: string): Uint8Array {
   if (!/^[A-Za-z0-9+/]*={0,2}$/.test(text) || text.length % 4 !== 0)
-    throw new Error(`${name} is not base64: ${JSON.stringify(text)}`)
+    throw new Error(`${name} is not base64: ${showJson(text)}`)
   return Uint8Array.from(Buffer.from(text, 'base64'))
 }
 
 function oneOf(name: string, names: readonly string[], value: unknown): string {
-  if (typeof value !== 'string' || !names.includes(value)) throw new Error(`unknown ${name}: ${JSON.stringify(value)}`)
+  if (typeof value !== 'string' || !names.includes(value)) throw new Error(`unknown ${name}: ${showJson(value)}`)
   return value
 }
 
@@ -132,7 +133,7 @@ function checkHeader(value: Record<string, unknown>): TraceHeader {
   const { format, timeUnit, layout, filtered, part } = value
   if (typeof format !== 'string') throw new Error('the header record must name a format')
   if (timeUnit !== undefined && timeUnit !== 'ns' && timeUnit !== 'us')
-    throw new Error(`unknown unit of time: ${JSON.stringify(timeUnit)}`)
+    throw new Error(`unknown unit of time: ${showJson(timeUnit)}`)
   if (
     layout !== undefined &&
     (typeof layout !== 'object' || layout === null || !Object.values(layout).every(isScalar))

@@ -1,7 +1,7 @@
 import type { EventBatch } from '../../event/batch.js'
 import { malformed, truncated, type TracePosition } from '../../event/error.js'
 import { NO_HEADER, type TraceHeader } from '../../event/header.js'
-import { plural } from '../../event/show-text.js'
+import { plural, showValue } from '../../event/show-text.js'
 import type { WireRecord } from './general.js'
 
 /** So many warnings and unknown names are told; a hostile stream could make endlessly many. */
@@ -93,7 +93,7 @@ export class Sequence {
   /** The input is complete. @throws TraceError when the end record is missing */
   finish(): void {
     for (const [name, n] of this.unknown)
-      this.warnings.push(`ndjson: "${name}" is not a field of events: left out of ${plural(n, 'event')}`)
+      this.warnings.push(`ndjson: ${showValue(name)} is not a field of events: left out of ${plural(n, 'event')}`)
     this.unknown.clear()
     if (this.state === 'open') {
       throw truncated('no end record: the command that wrote this failed or was interrupted', this.position(0))

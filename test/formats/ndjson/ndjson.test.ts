@@ -198,6 +198,39 @@ describe('faults', () => {
     expect(result.message).toMatch(/^ndjson: line [23], byte \d+, event 2: /)
   })
 
+  test.each([
+    ['size', `{"kind":"alloc","size":${'9'.repeat(4_000_000)}}`],
+    ['size', `{"kind":"alloc","size":"${'9'.repeat(4_000_000)}"}`],
+    ['size', `{"kind":"alloc","size":{"a":"${'9'.repeat(4_000_000)}"}}`],
+    ['size', `{"kind":"alloc","fields":{},"size":${'9'.repeat(10_000)}}`],
+    ['kind', `{"kind":"${'x'.repeat(4_000_000)}"}`],
+    ['api', `{"kind":"alloc","api":"${'x'.repeat(4_000_000)}"}`],
+    ['function', `{"kind":"alloc","function":${'9'.repeat(4_000_000)}e1}`],
+    ['attributes', `{"kind":"alloc","attributes":"${'='.repeat(4_000_000)}"}`],
+    ['unit of time', `{"kind":"header","format":"x","timeUnit":"${'x'.repeat(4_000_000)}"}`],
+    ['not JSON', `${'x'.repeat(4_000_000)}`],
+    ['not JSON', `{"kind":"alloc",\u001b[31m}`],
+    ['10000 digits', `{"kind":"alloc","fields":{"a":${'9'.repeat(3_000_000)}}}`],
+    ['10000 digits', `{"kind":"header","format":"x","layout":{"fields":${'9'.repeat(3_000_000)}}}`],
+  ])('messages stay short, and take no time: %s (%#)', (what, bad) => {
+    const started = performance.now()
+    const { message } = code(bad)
+    expect(message).toContain(what)
+    expect(message.length).toBeLessThan(200)
+    expect(message).not.toContain('\u001b')
+    // Reading an integer of three million digits takes seconds.
+    expect(performance.now() - started).toBeLessThan(1500)
+  })
+
+  test('names of unknown fields are shown as far as they are short', () => {
+    const decoder = new NdjsonDecoder()
+    decodeAll(decoder, lines(`{"kind":"alloc","${'x'.repeat(1_000_000)}":1,"a\\u001b":1}`))
+    expect(decoder.warnings).toEqual([
+      `ndjson: "${'x'.repeat(80)}..." is not a field of events: left out of 1 event`,
+      String.raw`ndjson: "a\u001b" is not a field of events: left out of 1 event`,
+    ])
+  })
+
   test('every prefix gives the whole lines before it, then an error', () => {
     const events: TraceEvent[] = [
       { kind: 'alloc', size: 10n },
