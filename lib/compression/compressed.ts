@@ -72,3 +72,20 @@ export class Compressed {
     return malformed(reason, { format: this.format, offset })
   }
 }
+
+/** The size of the first slice of input for an inflater in bytes; `nextSlice` gives the others. */
+export const FIRST_SLICE = 512
+
+/** If a slice inflates to more than this, the next slice is smaller. */
+const MAX_OUTPUT_BYTES = 524_288
+
+/**
+ * The size of the next slice of input for an inflater: half of the last one if that gave very much, otherwise up to
+ * twice as much. The output of a step stays small even for data that expands a thousandfold.
+ * @param slice the size of the last slice in bytes
+ * @param got the number of bytes that it gave
+ * @param most the largest slice
+ */
+export function nextSlice(slice: number, got: number, most: number): number {
+  return got > MAX_OUTPUT_BYTES ? Math.max(slice >> 1, 1) : Math.min(slice << 1, most)
+}

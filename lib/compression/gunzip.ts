@@ -1,12 +1,11 @@
 import { crc32, createInflateRaw } from 'node:zlib'
-import { Compressed } from './compressed.js'
+import { Compressed, FIRST_SLICE, nextSlice } from './compressed.js'
 import { skipHeader } from './gzip-header.js'
 import { wholeMembers } from './whole-members.js'
 
 /**
- * How much input zlib-sync is given at a time; it can make about 1000 times as much of it at once, so a bomb stays
- * bounded. It is also what is lost at most before a corrupt place, for inflaters keep back what they made in the
- * failing step.
+ * The most input that zlib-sync is given at once. Its output may be about 1000 times as large, so a bomb stays bounded.
+ * This is also the most that is lost before a corrupt place, because inflaters keep the output of the failing step.
  */
 const SYNC_SLICE_BYTES = 4096
 
@@ -88,15 +87,17 @@ async function* inflateSync(input: Compressed, zlib: ZlibSync): AsyncGenerator<U
   let crc = 0
   let length = 0
   let tail: Uint8Array = new Uint8Array(0)
+  let sliceBytes = FIRST_SLICE
   for (;;) {
     const more = await input.more()
-    const slice = input.rest.subarray(0, SYNC_SLICE_BYTES)
+    const slice = input.rest.subarray(0, sliceBytes)
     // Without the flush a second push corrupts memory; and an argument that is no Buffer aborts the process. At the
     // end of the input an empty push fetches what did not fit into the inflater's buffer before.
     inflate.push(Buffer.from(slice.buffer, slice.byteOffset, slice.length), zlib.Z_SYNC_FLUSH)
     if (inflate.err < 0 && inflate.err !== zlib.Z_BUF_ERROR) throw input.corrupt('the gzip data are corrupt')
     const out = inflate.result as Buffer | null
     const got = out?.length ?? 0
+    sliceBytes = nextSlice(sliceBytes, got, SYNC_SLICE_BYTES)
     if (got > 0) {
       crc = crc32(out as Buffer, crc)
       length += got

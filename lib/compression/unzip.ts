@@ -4,6 +4,7 @@ import { Input } from '../bytes/input.js'
 import { describe, malformed, truncated, type TraceError } from '../event/error.js'
 import { showValue } from '../event/show-text.js'
 import type { Stage } from '../event/stage.js'
+import { FIRST_SLICE, nextSlice } from './compressed.js'
 import {
   DEFLATED,
   END,
@@ -19,8 +20,9 @@ import {
 } from './zip-records.js'
 
 /**
- * The inflater is given this much at a time, and can make about 1000 times as much of it: so a bomb stays bounded.
- * It is also what is lost at most before a corrupt place, for the inflater keeps back what it made in the failing step.
+ * The most input that the inflater is given at once. Its output may be about 1000 times as large, so a bomb stays
+ * bounded. This is also the most that is lost before a corrupt place, because the inflater keeps the output of the
+ * failing step.
  */
 const SLICE_BYTES = 4096
 
@@ -137,16 +139,16 @@ export class Unzip implements Stage<Uint8Array, Uint8Array> {
   private inflate(member: Member): Uint8Array | boolean {
     const { input } = this
     const flush = this.ended || this.broken
-    const { sizes } = member
+    const { sizes, slice } = member
     let n: number
     if (sizes !== undefined) {
       const rest = sizes.compressed - member.used
       if (rest === 0) return this.finish(member, sizes)
-      n = Math.min(SLICE_BYTES, rest)
+      n = Math.min(slice, rest)
     } else {
-      if (input.left < SLICE_BYTES + MAX_DESCRIPTOR_BYTES && !flush) return false
+      if (input.left < slice + MAX_DESCRIPTOR_BYTES && !flush) return false
       const { bytes, pos } = input
-      const last = Math.min(pos + SLICE_BYTES, input.end - MAX_DESCRIPTOR_BYTES)
+      const last = Math.min(pos + slice, input.end - MAX_DESCRIPTOR_BYTES)
       for (n = 0; pos + n <= last; n++) {
         const found = readDescriptor(bytes, pos + n, member.used + n)
         if (found === null) continue
@@ -155,7 +157,7 @@ export class Unzip implements Stage<Uint8Array, Uint8Array> {
         return this.finish(member, found)
       }
       // No descriptor fits into the last bytes: they can only be data of a member that is cut.
-      if (pos + n > last) n = SLICE_BYTES
+      if (pos + n > last) n = slice
     }
     if (input.left < n) {
       // Tiny pieces are gathered, for each step of the inflater copies its window.
@@ -208,6 +210,8 @@ class Member {
   size = 0
   used = 0
   private silent = 0
+  /** The size of the next slice of input in bytes. */
+  slice = FIRST_SLICE
   private readonly inflater: Inflate | undefined
 
   constructor(
@@ -234,6 +238,7 @@ class Member {
     this.crc = crc32(out, this.crc)
     this.size += out.length
     this.used += bytes.length
+    this.slice = nextSlice(this.slice, out.length, SLICE_BYTES)
     this.silent = out.length === 0 ? this.silent + bytes.length : 0
     if (this.silent > MAX_SILENT_BYTES) return 'bytes behind the end of the deflated data'
     if (this.size > (this.isFile ? (this.sizes?.size ?? Infinity) : 0))

@@ -128,10 +128,17 @@ test.runIf(process.platform === 'linux').each([
   ['ulimit -n 21; hf-stats a.mtrc', 'hf-stats: too many open files: raise the limit (ulimit -n)\n'],
   [
     'ulimit -v 4000000; hf-filter a.mtrc',
-    'hf-filter: not enough address space for WebAssembly memory: raise or remove the limit (ulimit -v)\n',
+    'hf-filter: not enough address space for WebAssembly: raise the limit (ulimit -v), or set NODE_OPTIONS=--disable-wasm-trap-handler\n',
   ],
 ])('a limit of the system is a sentence: %s', async (line, stderr) => {
   expect(await shell(`cd ${traces()} && { ${line}; }`)).toMatchObject({ code: 1, stderr })
+})
+
+test.runIf(process.platform === 'linux')('less address space is enough without the trap handler', async () => {
+  const line = 'ulimit -v 4000000; NODE_OPTIONS=--disable-wasm-trap-handler hf-filter a.mtrc --to ndjson'
+  const { code, stdout, stderr } = await shell(`cd ${traces()} && { ${line}; }`)
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+  expect(stdout.toString()).toBe(EVENTS)
 })
 
 test('more files than can be open: the message is about files, not about modules', async () => {

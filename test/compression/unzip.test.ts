@@ -154,7 +154,7 @@ describe('inflating a zip', () => {
     stage.end()
     for (let out = stage.next(); out !== null; out = stage.next()) total += out.length
     expect(total).toBe(50_000_000)
-    expect(most).toBeLessThan(5_000_000)
+    expect(most).toBeLessThan(1_200_000)
   })
 
   it('gives the real one', { tags: ['corpus'] }, () => {
@@ -251,7 +251,7 @@ describe('faults in a zip', () => {
 
   it('gives what could be inflated when the input broke off elsewhere', () => {
     const stage = new Unzip()
-    stage.feed(streamed(TEXT).subarray(0, 1000))
+    stage.feed(streamed(TEXT).subarray(0, 500))
     expect(stage.next()).toBeNull()
     stage.cut()
     const out = stage.next()
