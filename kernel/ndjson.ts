@@ -15,22 +15,7 @@ export {
   strings,
 } from './shared/strings'
 export { INPUT } from './ndjson/input'
-export {
-  begin,
-  bytes,
-  decode,
-  fields,
-  findLoose,
-  internScratch,
-  kindAt,
-  list,
-  looseKind,
-  position,
-  signed,
-  stop,
-  unknownName,
-  unknownString,
-} from './ndjson/decode'
+export { begin, decode, emptyLines, fields, position, stop } from './ndjson/decode'
 export {
   beginStrings,
   encode,
@@ -42,6 +27,7 @@ export {
   writeList,
   written,
 } from './ndjson/encode'
+export { findLoose, kindAt, looseKind, unknownName } from './ndjson/names'
 export {
   API_SLOTS,
   API_TEXTS,
@@ -52,3 +38,4 @@ export {
   OUTCOME_SLOTS,
   OUTCOME_TEXTS,
 } from './ndjson/texts'
+export { bytes, internScratch, list, signed, unknownString } from './ndjson/values'

@@ -163,13 +163,27 @@ function unknownFormat(head: Uint8Array): TraceError {
   return new TraceError('ERR_TRACE_UNKNOWN_FORMAT', reason, { format: 'unknown', offset: 0 })
 }
 
-const CANONICAL_EVENT = /^\{"kind":"[a-z-]+"(,"[a-zA-Z]+":("[^"\\]*"|-?\d+|\[("[^"\\]*",?)*\]))*\}$/
+/** A value of an event without escapes: text, a number, or a list of texts. */
+const VALUE = String.raw`(?:"[^"\\]*"|-?\d+|\[[ \t]*(?:"[^"\\]*"[ \t]*(?:,[ \t]*"[^"\\]*"[ \t]*)*)?\])`
+/** An event in the form that the decoder's kernel reads: `kind` first, any spaces, no escapes. */
+const USUAL_EVENT = new RegExp(
+  String.raw`^[ \t]*\{[ \t]*"kind"[ \t]*:[ \t]*"[a-z-]+"[ \t]*(?:,[ \t]*"[a-zA-Z]+"[ \t]*:[ \t]*${VALUE}[ \t]*)*\}[ \t]*\r?$`,
+)
+/** A line before the first event. */
+const NO_EVENT = /^\s*$|^(?:\xef\xbb\xbf)?[ \t]*\{[ \t]*"kind"[ \t]*:[ \t]*"(?:header|end)"/
+
+/** The number of bytes in which `isRewritten` looks for an event. */
+const SAMPLE_BYTES = 65_536
 
 /**
- * Whether the first event in NDJSON is not in the canonical form: then somebody rewrote the lines, and most likely all.
+ * Whether the first event in NDJSON is not in the usual form. Then another program wrote the lines, and most of them are
+ * probably like it.
  */
 function isRewritten(head: Uint8Array): boolean {
-  const lines = Buffer.from(head).toString('latin1').split('\n').slice(0, -1)
-  const first = lines.find((line) => !/^\{"kind":"(header|end)"/.test(line))
-  return first !== undefined && !CANONICAL_EVENT.test(first)
+  const sample = Buffer.from(head.buffer, head.byteOffset, Math.min(head.length, SAMPLE_BYTES)).toString('latin1')
+  for (let from = 0, to = sample.indexOf('\n'); to >= 0; from = to + 1, to = sample.indexOf('\n', from)) {
+    const line = sample.slice(from, to)
+    if (!NO_EVENT.test(line)) return !USUAL_EVENT.test(line)
+  }
+  return false
 }

@@ -53,16 +53,18 @@ describe('pipelines', () => {
   })
 
   test('lines rewritten on the way are read all the same', async () => {
-    const spaced = (await shell("replay-decode | sed 's/,/ , /g; s/:/ : /g'", DUMP)).stdout
-    const { stdout, stderr, code } = await shell('replay-encode', spaced)
-    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
-    expect(stdout.toString()).toBe(DUMP)
+    for (const edit of ['s/,/ , /g; s/:/ : /g', String.raw`s/"kind"/"kin\\u0064"/`]) {
+      const rewritten = (await shell(`replay-decode | sed '${edit}'`, DUMP)).stdout
+      const { stdout, stderr, code } = await shell('replay-encode', rewritten)
+      expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+      expect(stdout.toString()).toBe(DUMP)
+    }
   })
 
   test('rewritten lines that come compressed, read by a slow sink', async () => {
     const many = DUMP.repeat(8)
     const { stdout, stderr, code } = await shell(
-      "replay-decode | sed 's/,/ , /g' | gzip -c | replay-encode | (sleep 0.3; cat)",
+      String.raw`replay-decode | sed 's/"kind"/"kin\\u0064"/' | gzip -c | replay-encode | (sleep 0.3; cat)`,
       many,
     )
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })

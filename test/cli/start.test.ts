@@ -99,7 +99,10 @@ describe('a command loads what its job takes', () => {
       ['compressed', 'gunzip', 'gzip-header', 'whole-members'].map((name) => `lib/compression/${name}.js`),
     )
     expect(compressed.packages.includes('zlib-sync')).toBe(defaultInflater() === 'zlib-sync')
-    const rewritten = await loads('hf-stats', Buffer.from(EVENTS.toString().replaceAll(',', ' , ')))
+    const rewritten = await loads(
+      'hf-stats',
+      Buffer.from(EVENTS.toString().replaceAll('"kind"', String.raw`"kin\u0064"`)),
+    )
     expect(rewritten.own.filter((path) => !plain.own.includes(path))).toContain('lib/streams/rewritten.js')
     expect(rewritten.packages).toContain('split2')
   })

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream'
 import { gzipSync } from 'node:zlib'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import type { TraceEvent } from '../../lib/event/batch.js'
 import * as mtrc from '../../lib/entry/mtrc.js'
 import * as ndjson from '../../lib/entry/ndjson.js'
@@ -16,8 +16,18 @@ const EVENTS = Array.from({ length: 5000 }, (_, i): TraceEvent => ({
 }))
 const TRACE = encodeEvents(mtrc.format.encoder(), EVENTS, { format: 'mtrc' })
 const LINES = encodeEvents(ndjson.format.encoder(), EVENTS, { format: 'mtrc' })
-/** Lines as other programs write them. */
-const REWRITTEN = Buffer.from(Buffer.from(LINES).toString().replaceAll('":', '": ').replaceAll('{"', '{ "'))
+/** Lines with the kind at the end, as a program that sorts keys writes them. */
+const REWRITTEN = Buffer.from(
+  Buffer.from(LINES)
+    .toString()
+    .replaceAll(/\{("kind":"alloc"),(.*)\}/g, '{$2,$1}'),
+)
+/** Lines as Python's json.dumps writes them. */
+const SPACED = Buffer.from(
+  Buffer.from(LINES)
+    .toString()
+    .replaceAll(/([,:])/g, '$1 '),
+)
 
 async function read(bytes: Uint8Array, onCut: (error: Error) => void) {
   let events = 0
@@ -64,4 +74,44 @@ it('gives Buffers where a stage makes bytes of the events', async () => {
 it('openTrace gives batches', () => {
   // @ts-expect-error: with a stage it would not.
   expect(() => openTrace('-', { through: ndjson.format.encoder() })).toThrow(/unknown option "through"/)
+})
+
+describe('lines that take no JSON.parse', () => {
+  it.each<[string, Uint8Array]>([
+    ['as heapflow writes them', LINES],
+    ['with spaces after commas and colons', SPACED],
+    ['with a byte order mark', Buffer.concat([Buffer.from('\ufeff'), SPACED])],
+    [
+      'with spaces and tabs everywhere',
+      Buffer.from(
+        Buffer.from(SPACED)
+          .toString()
+          .replaceAll(/([{},:])/g, '\t$1 '),
+      ),
+    ],
+    [
+      'with empty lines before and between them',
+      Buffer.from(`\n\n${Buffer.from(SPACED).toString().replaceAll('\n', '\n\n')}`),
+    ],
+    ['that end with CR LF', Buffer.from(Buffer.from(SPACED).toString().replaceAll('\n', '\r\n'))],
+  ])('%s', async (_, bytes) => {
+    const parse = vi.spyOn(JSON, 'parse')
+    const events: TraceEvent[] = []
+    for await (const batch of Readable.from([bytes]).pipe(decodeAny())) events.push(...batch)
+    // Only the header and the end record take some.
+    const calls = parse.mock.calls.length
+    parse.mockRestore()
+    expect(calls).toBeLessThan(10)
+    expect(events).toEqual(EVENTS)
+  })
+
+  it('others take one each', async () => {
+    const parse = vi.spyOn(JSON, 'parse')
+    let count = 0
+    for await (const batch of Readable.from([REWRITTEN]).pipe(decodeAny())) count += batch.count
+    const calls = parse.mock.calls.length
+    parse.mockRestore()
+    expect(count).toBe(EVENTS.length)
+    expect(calls).toBeGreaterThan(EVENTS.length)
+  })
 })

@@ -104,7 +104,7 @@ export class NdjsonDecoder implements Decoder {
     this.count = run.decode(from, kernel.input.end, count, BATCH_STRING_BYTES)
     const length = run.position.value - from
     input.skip(length)
-    sequence.lineDone(length, this.count - count)
+    sequence.lineDone(length, this.count - count + run.emptyLines.value)
     const stop = run.stop.value
     // A line that does not end within the kernel's memory is too long for it.
     return stop === 0 && length === 0 ? RARE : stop

@@ -13,6 +13,7 @@ export interface NdjsonKernel extends StringsExports {
   decode(from: number, end: number, events: number, stringLimit: number): number
   readonly stop: Global
   readonly position: Global
+  readonly emptyLines: Global
   readonly fields: Global
 
   beginStrings(strings: number, lists: number): void
@@ -142,6 +143,8 @@ const TYPE_AT = 36
 const COLUMN_AT = 40
 const TEXT_BYTES = 64
 const SLOTS = 64
+/** So many texts behind that of a field is the same text with blanks. */
+const SPACED = 64
 
 /** What ends a line has the place and type behind those of fields. */
 const END_OF_LINE = '}\n'
@@ -178,8 +181,14 @@ function writeTexts(run: NdjsonKernel): void {
   table('OUTCOME', OUTCOMES, (name) => `${name}"`)
   FIELDS.forEach((_, f) => {
     const address = at('FIELD_TEXTS') + TEXT_BYTES * f
-    view.setUint32(address + TYPE_AT, FIELD_TYPE[f] as number, true)
-    view.setUint32(address + COLUMN_AT, at(constant(columnOf(f))), true)
+    const spaced = address + TEXT_BYTES * SPACED
+    const text = (KEYS[f] as string).replace(',', ', ').replace(':', ': ')
+    if (text.length <= MASK_AT) writeText(text, spaced)
+    else bytes[spaced + MASK_AT] = 0xff
+    for (const place of [address, spaced]) {
+      view.setUint32(place + TYPE_AT, FIELD_TYPE[f] as number, true)
+      view.setUint32(place + COLUMN_AT, at(constant(columnOf(f))), true)
+    }
   })
   const end = at('FIELD_TEXTS') + TEXT_BYTES * FIELDS.length
   writeText(END_OF_LINE, end)

@@ -6,6 +6,7 @@ import { NO_HEADER, type TraceHeader } from '../../../lib/event/header.js'
 import { NdjsonDecoder } from '../../../lib/formats/ndjson/decode.js'
 import { NdjsonEncoder } from '../../../lib/formats/ndjson/encode.js'
 import { MAX_LINE_BYTES } from '../../../lib/formats/ndjson/layout.js'
+import { sniff } from '../../../lib/formats/ndjson/sniff.js'
 import { decodeAll, encodeEvents } from '../../support/drive.js'
 import { anyEvent } from '../../support/random-event.js'
 
@@ -135,6 +136,32 @@ describe('lines that others rewrote', () => {
   test('null means absent, blank lines and CR LF do not matter, nor does a missing last newline', () => {
     const text = '{"kind":"alloc","size":null}\r\n\r\n\n{"kind":"free","time":7}'
     expect(decodeAll(new NdjsonDecoder(), bytes(text)).events).toEqual([{ kind: 'alloc' }, { kind: 'free', time: 7n }])
+  })
+
+  test('a byte order mark at the start does not matter, before a header or an event', () => {
+    for (const text of [
+      '{"kind":"alloc","size":1}\n',
+      '{"kind":"header","format":"x"}\n{"kind":"alloc","size":1}\n{"kind":"end","events":1}\n',
+    ])
+      for (const size of [1, 2, 1000]) {
+        const marked = bytes(`\ufeff${text}`)
+        expect(sniff(marked)).toBe(true)
+        const { events, error } = decodeAll(new NdjsonDecoder(), marked, size)
+        expect({ events, error }).toEqual({ events: [{ kind: 'alloc', size: 1n }], error: undefined })
+      }
+  })
+
+  test('empty lines are counted, and take no time', () => {
+    const started = performance.now()
+    const text = Buffer.concat([
+      bytes('{"kind":"alloc"}\n'),
+      Buffer.alloc(16_000_000, '\n'),
+      bytes('{"kind":"free"}\nx\n'),
+    ])
+    const { events, error } = decodeAll(new NdjsonDecoder(), text, 65_536)
+    expect(events).toEqual([{ kind: 'alloc' }, { kind: 'free' }])
+    expect(error).toMatchObject({ code: 'ERR_TRACE_MALFORMED', line: 16_000_003, offset: 16_000_033, event: 3 })
+    expect(performance.now() - started).toBeLessThan(1500)
   })
 
   test('unknown keys are left out, and said', () => {

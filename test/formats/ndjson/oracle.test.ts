@@ -181,6 +181,29 @@ describe('the kernel', () => {
     )
   })
 
+  it('reads traces with spaces like the oracle, in part, damaged or whole', () => {
+    const space = fc.constantFrom(' ', ' ', ' ', '', '  ', '\t')
+    fc.assert(
+      fc.property(
+        fc.array(anyEvent, { maxLength: 10 }),
+        fc.infiniteStream(space),
+        fc.boolean(),
+        fc.array(fc.tuple(fc.nat(), fc.nat({ max: 255 })), { maxLength: 1 }),
+        fc.integer({ min: 1, max: 500 }),
+        (events, spaces, isRegular, damage, size) => {
+          const canonical = Buffer.from(encodeEvents(new OracleEncoder(), events, HEADER)).toString('latin1')
+          const spaced = canonical.replaceAll(/"(?:[^"\\]|\\.)*"|[,:]/g, (token) =>
+            token.length > 1 ? token : token + (isRegular ? ' ' : (spaces.next().value as string)),
+          )
+          const bytes = new Uint8Array(Buffer.from(spaced, 'latin1'))
+          for (const [place, byte] of damage) bytes[place % bytes.length] = byte
+          decodesLikeOracle(new NdjsonDecoder(), new OracleDecoder(), bytes, size)
+        },
+      ),
+      { numRuns: runs(2000) },
+    )
+  })
+
   it('reads names that follow each other again and again, or nearly so', () => {
     const names = fc.constantFrom(
       '',

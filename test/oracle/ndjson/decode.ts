@@ -5,7 +5,7 @@ import { limit, malformed, truncated } from '../../../lib/event/error.js'
 import { FIELDS } from '../../../lib/event/fields.js'
 import type { Decoder } from '../../../lib/event/stage.js'
 import { decodeText } from '../../../lib/event/strings.js'
-import { parseRecord } from './general.js'
+import { parseRecord } from '../../../lib/formats/ndjson/general.js'
 import {
   ADDRESS,
   API,
