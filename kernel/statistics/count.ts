@@ -1,16 +1,18 @@
 /** What statistics count of the events about blocks, in their order, once the live set has followed them. */
 import { BEGAN, BEGUN, EFFECTS, DONE, ENDED, numbers, REUSED, UNKNOWN } from '../live/follow'
 import { KIND, MASK, SIZE, TIME, USABLE } from '../shared/columns'
-import { HAS_SIZE, HAS_USABLE, KIND_EXISTING, KIND_REALLOC, KIND_RESERVE } from '../shared/event'
+import { HAS_SIZE, HAS_TIME, HAS_USABLE, KIND_EXISTING, KIND_REALLOC, KIND_RESERVE } from '../shared/event'
 import { B_SITE, B_SIZE, B_THREAD, blockAt, dies, isBorn, livesOn, makeBlocks, partsWith } from './lives'
 import {
   gains,
   loses,
   makeRows,
   ownersLeak,
-  raiseMost,
   settleOwners,
   siteAt,
+  siteGains,
+  siteIsForeign,
+  siteLoses,
   siteTook,
   threadActs,
   threadAllocates,
@@ -58,9 +60,28 @@ export function count(rows: u32, sites: u32, threads: u32, isTimed: bool): bool 
   return true
 }
 
+/** The clock of the trace in hand: how long it lasts, by the times of its events; and the first and latest of them. */
+let clock: u64 = 0
+let firstTime: u64 = 0
+let latestTime: u64 = 0
+let hasTime: bool = false
+
+/** The clock at an event with a time. Where time runs backwards, it stands still. */
+function tick(time: u64): void {
+  if (!hasTime) {
+    hasTime = true
+    firstTime = latestTime = time
+  } else if (time > latestTime) {
+    latestTime = time
+    clock = time - firstTime
+  }
+}
+
 function countRows(start: usize, end: usize, isTimed: bool): void {
   let others = otherRows
   for (let row = start; row < end; row++) {
+    const mask = load<u32>(MASK + (row << 2))
+    if (isTimed && (mask & HAS_TIME) != 0) tick(load<u64>(TIME + (row << 3)))
     const threadRow = load<u32>(THREADS + (row << 2))
     const thread = threadAt(threadRow)
     threadActs(thread)
@@ -78,7 +99,6 @@ function countRows(start: usize, end: usize, isTimed: bool): void {
       if ((effect & UNKNOWN) != 0) noteFree(process)
       continue
     }
-    const mask = load<u32>(MASK + (row << 2))
     const ended = load<u32>(ENDED + (row << 2))
     const from = blockAt(ended)
     let siteRow = load<i32>(SITES + (row << 2))
@@ -88,10 +108,11 @@ function countRows(start: usize, end: usize, isTimed: bool): void {
       const owner = load<u32>(from, B_THREAD)
       const sizeRow = sizeAt(size)
       frees(size)
-      loses(site, size)
+      siteLoses(site, size, event, clock)
       loses(threadAt(owner), size)
       sizeLoses(sizeRow)
       threadFrees(thread, threadRow != owner)
+      if (threadRow != owner) siteIsForeign(site)
       const toHeaptrack = isHeaptracks(process, ended, owner)
       const toMemray = isMemrays(threadRow, ended, owner)
       if (toHeaptrack || toMemray) {
@@ -114,15 +135,14 @@ function countRows(start: usize, end: usize, isTimed: bool): void {
     if ((effect & REUSED) != 0) {
       const size = load<u64>(block, B_SIZE)
       overlaps(size)
-      loses(siteAt(load<u32>(block, B_SITE)), size)
+      siteLoses(siteAt(load<u32>(block, B_SITE)), size, event, clock)
       loses(threadAt(load<u32>(block, B_THREAD)), size)
       sizeLoses(sizeAt(size))
     }
     const size = (mask & HAS_SIZE) != 0 ? load<u64>(SIZE + (row << 3)) : 0
     const site = siteAt(max<i32>(0, siteRow))
     allocates(size, events + <u64>row + 1, mask, load<u64>(TIME + (row << 3)))
-    gains(site, size)
-    raiseMost(site)
+    siteGains(site, size, event, clock)
     gains(thread, size)
     sizeGains(size)
     noteLevel()
@@ -143,9 +163,15 @@ function countRows(start: usize, end: usize, isTimed: bool): void {
 /** A trace ended. @param sites @param threads how many rows of them there are */
 export function endTrace(sites: u32, threads: u32): void {
   leaveMaximum()
-  ownersLeak(sites, threads)
+  ownersLeak(sites, threads, blockEvents, clock)
   sizesLeak()
   endTotals()
+}
+
+/** Another trace begins: its clock is at zero. */
+export function beginTrace(): void {
+  hasTime = false
+  clock = 0
 }
 
 /** The stream ended: figures at the peak are in their places from now on. @param sites @param threads as above */

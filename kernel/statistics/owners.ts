@@ -4,7 +4,7 @@
  */
 import { larger, logOf } from './grow'
 import { maxima } from './peak'
-import { addSum, addTo, copySum, count, raise, takeFrom } from './sums'
+import { addProduct, addSum, addTo, copySum, count, raise, takeFrom } from './sums'
 
 /** What every row begins with. */
 const ALLOCATIONS: usize = 0
@@ -21,13 +21,21 @@ const LEAK_BYTES: usize = 88
 const HEAPTRACK: usize = 104
 const MEMRAY: usize = 128
 
-/** A site's row goes on with the most bytes that were live at a time, and what allocations took. */
-export const SITE_BYTES: usize = 216
+/**
+ * A site's row goes on with the most bytes that were live at a time, what allocations took, the blocks at that maximum
+ * of its own, the blocks that another thread freed, and how long its blocks lived together, in events about blocks and
+ * in time.
+ */
+export const SITE_BYTES: usize = 264
 const S_MOST: usize = 152
 export const S_CROSS_CPU: usize = 168
 const S_HITS: usize = 176
 const S_REQUESTED: usize = 184
 const S_USABLE: usize = 200
+const S_MOST_BLOCKS: usize = 216
+const S_FOREIGN: usize = 224
+const S_EVENTS: usize = 232
+const S_TIME: usize = 248
 
 /** A thread's row goes on with what the thread did. */
 export const THREAD_BYTES: usize = 184
@@ -115,9 +123,17 @@ export function wasTemporary(owner: usize, size: u64, toHeaptrack: bool, toMemra
   }
 }
 
-/** A trace ended: what is live has leaked. */
-export function ownersLeak(sites: u32, threads: u32): void {
-  for (let row: u32 = 0; row < sites; row++) leak(siteAt(row))
+/**
+ * A trace ended: what is live has leaked.
+ * @param event @param time when it ended, as for `siteLoses`
+ */
+export function ownersLeak(sites: u32, threads: u32, event: u64, time: u64): void {
+  for (let row: u32 = 0; row < sites; row++) {
+    const site = siteAt(row)
+    addProduct(site + S_EVENTS, event, load<u64>(site, LIVE))
+    addProduct(site + S_TIME, time, load<u64>(site, LIVE))
+    leak(site)
+  }
   for (let row: u32 = 0; row < threads; row++) leak(threadAt(row))
 }
 
@@ -138,11 +154,33 @@ export function settleOwners(sites: u32, threads: u32): void {
   for (let row: u32 = 0; row < threads; row++) savePeak(threadAt(row))
 }
 
-/** The most bytes that were live of a site. */
+/**
+ * A block of this size began at a site. What its blocks live together is the sum of the moments at which they end, less
+ * those at which they begin.
+ * @param event the number of the event, among those about blocks
+ * @param time since the trace began
+ */
 // @ts-ignore: decorator
 @inline
-export function raiseMost(site: usize): void {
-  raise(site + S_MOST, site + LIVE_BYTES)
+export function siteGains(site: usize, size: u64, event: u64, time: u64): void {
+  gains(site, size)
+  if (raise(site + S_MOST, site + LIVE_BYTES)) store<u64>(site, load<u64>(site, LIVE), S_MOST_BLOCKS)
+  takeFrom(site + S_EVENTS, event)
+  takeFrom(site + S_TIME, time)
+}
+
+/** A block of a site ended. The parameters are those of `siteGains`. */
+// @ts-ignore: decorator
+@inline
+export function siteLoses(site: usize, size: u64, event: u64, time: u64): void {
+  loses(site, size)
+  addTo(site + S_EVENTS, event)
+  addTo(site + S_TIME, time)
+}
+
+/** Another thread freed a block of the site. */
+export function siteIsForeign(site: usize): void {
+  count(site + S_FOREIGN)
 }
 
 /** An allocation took so many bytes for so many that it asked for. */

@@ -17,6 +17,15 @@ export function takeFrom(sum: usize, value: u64): void {
   if (low < value) store<u64>(sum, load<u64>(sum, 8) - 1, 8)
 }
 
+/** Adds a number of times a value. @param n less than 2^32 */
+export function addProduct(sum: usize, value: u64, n: u64): void {
+  const low = (value & 0xffff_ffff) * n
+  const high = (value >> 32) * n
+  addTo(sum, low)
+  addTo(sum, high << 32)
+  store<u64>(sum, load<u64>(sum, 8) + (high >> 32), 8)
+}
+
 /** Becomes the larger of both. @returns whether that was the other one */
 // @ts-ignore: decorator
 @inline

@@ -11,9 +11,9 @@ const MOST: u32 = 2000
 /**
  * Bytes of a part, and where things are in it: the least and the most bytes that were live, with those at its
  * beginning; what was live at its end; what was allocated and freed until then, from the beginning of the stream; the
- * time there; and whether that is known.
+ * time there; whether that is known; and the least and the most blocks that were live.
  */
-export const PART_BYTES: usize = 112
+export const PART_BYTES: usize = 128
 const LEAST: usize = 0
 const HIGHEST: usize = 16
 const LEVEL: usize = 32
@@ -23,8 +23,10 @@ const FREED: usize = 64
 const BYTES: usize = 72
 const CLOCK: usize = 88
 const TIMED: usize = 96
+const FEWEST: usize = 104
+const MOST_BLOCKS: usize = 112
 
-export const PARTS: usize = memory.data(224000)
+export const PARTS: usize = memory.data(256000)
 export let parts: u32 = 0
 /** How many events a part has; the last one may have fewer. */
 export let partEvents: u64 = 1
@@ -36,6 +38,9 @@ let leastLow: u64 = 0
 let leastHigh: u64 = 0
 let mostLow: u64 = 0
 let mostHigh: u64 = 0
+/** The fewest and the most blocks. */
+let fewest: u64 = 0
+let mostBlocks: u64 = 0
 
 /** Goes on with the last part, or begins one. @returns how many events it still takes, up to `rows` */
 export function beginPart(rows: usize): usize {
@@ -44,6 +49,7 @@ export function beginPart(rows: usize): usize {
     parts++
     leastLow = mostLow = load<u64>(LIVE_BYTES)
     leastHigh = mostHigh = load<u64>(LIVE_BYTES, 8)
+    fewest = mostBlocks = load<u64>(LIVE)
   } else {
     // A trace may have ended since.
     noteLevel()
@@ -64,6 +70,9 @@ export function noteLevel(): void {
     leastLow = low
     leastHigh = high
   }
+  const blocks = load<u64>(LIVE)
+  if (blocks > mostBlocks) mostBlocks = blocks
+  else if (blocks < fewest) fewest = blocks
 }
 
 /** Saves the part, which took the rows from `from` to `to`. @param isTimed the times of the trace count */
@@ -75,6 +84,8 @@ export function endPart(from: usize, to: usize, isTimed: bool): void {
   store<u64>(part, leastHigh, LEAST + 8)
   store<u64>(part, mostLow, HIGHEST)
   store<u64>(part, mostHigh, HIGHEST + 8)
+  store<u64>(part, fewest, FEWEST)
+  store<u64>(part, mostBlocks, MOST_BLOCKS)
   copySum(part + LEVEL, LIVE_BYTES)
   store<u64>(part, load<u64>(LIVE), BLOCKS)
   store<u64>(part, load<u64>(ALLOCATIONS), COUNT)
@@ -103,6 +114,8 @@ function joinParts(): void {
     const to = partAt(part >> 1)
     if (isBelow(first + LEAST, second + LEAST)) copySum(second + LEAST, first + LEAST)
     if (isBelow(second + HIGHEST, first + HIGHEST)) copySum(second + HIGHEST, first + HIGHEST)
+    store<u64>(second, min(load<u64>(first, FEWEST), load<u64>(second, FEWEST)), FEWEST)
+    store<u64>(second, max(load<u64>(first, MOST_BLOCKS), load<u64>(second, MOST_BLOCKS)), MOST_BLOCKS)
     if (load<u64>(second, TIMED) == 0) {
       store<u64>(second, load<u64>(first, CLOCK), CLOCK)
       store<u64>(second, load<u64>(first, TIMED), TIMED)

@@ -21,6 +21,7 @@ import { map } from './commands/map.js'
 import { merge } from './commands/merge.js'
 import { metatfDecode, metatfEncode } from './commands/metatf.js'
 import { metatfCompile } from './commands/metatf-compile.js'
+import { profile } from './commands/profile.js'
 import { sort } from './commands/sort.js'
 import { split } from './commands/split.js'
 import { hatfJoin, hatfSplit } from './commands/split-addresses.js'
@@ -41,7 +42,7 @@ export interface Group {
  * command starts quickly.
  */
 export const GROUPS: readonly Group[] = [
-  { title: 'Analyze a trace', commands: [stats, verify] },
+  { title: 'Analyze a trace', commands: [stats, profile, verify] },
   { title: 'Convert a trace', commands: [convert] },
   { title: 'Select, change and order events', commands: [filter, map, sort] },
   { title: 'Split and merge traces', commands: [split, merge] },

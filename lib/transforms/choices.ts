@@ -45,3 +45,23 @@ export const MERGE_WINDOW = 1024
 
 /** The default memory for sorting, in bytes, besides that for reading and writing. */
 export const SORT_MEMORY = 33_554_432
+
+/**
+ * Figures of the stacks of a profile, in bytes and in blocks:
+ * - `allocated`: everything that was allocated
+ * - `peak`: what was live at the peak of live bytes
+ * - `live`: what was live at the moment that the profile is about; at the end of the trace, if it is about none
+ * - `temporary`: what the next call of the process freed
+ * - `foreign-frees`: blocks that another thread freed than the one that allocated them
+ */
+export const PROFILE_VALUES = [
+  'allocated-bytes',
+  'allocated-blocks',
+  'peak-bytes',
+  'peak-blocks',
+  'live-bytes',
+  'live-blocks',
+  'temporary-bytes',
+  'temporary-blocks',
+  'foreign-frees',
+] as const

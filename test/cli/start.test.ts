@@ -23,6 +23,7 @@ const DATA = [
   /^lib\/streams\/failure\.js$/,
   /^lib\/order\/order-fields\.js$/,
   /^lib\/transforms\/choices\.js$/,
+  /^lib\/exports\/choices\.js$/,
 ]
 
 /** What a command line loads of the package and of others: paths below `dist`, names of packages. */

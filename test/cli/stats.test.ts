@@ -86,7 +86,7 @@ describe('hf-stats', () => {
       ['bytes', (site: SiteStatistics) => site.allocated.bytes],
       ['blocks', (site: SiteStatistics) => site.allocated.blocks],
       ['peak', (site: SiteStatistics) => site.atPeak.bytes],
-      ['own-peak', (site: SiteStatistics) => site.ownPeakBytes],
+      ['own-peak', (site: SiteStatistics) => site.ownPeak.bytes],
       ['leaked', (site: SiteStatistics) => site.leaked.bytes],
       ['temporary', (site: SiteStatistics) => site.temporary.heaptrack.blocks],
     ] as const) {

@@ -32,6 +32,8 @@ const TIMELINE: Columns<TimelinePart> = {
   time: ({ time }) => time,
   min_bytes: ({ minBytes }) => minBytes,
   max_bytes: ({ maxBytes }) => maxBytes,
+  min_blocks: ({ minBlocks }) => minBlocks,
+  max_blocks: ({ maxBlocks }) => maxBlocks,
   bytes: ({ live }) => live.bytes,
   blocks: ({ live }) => live.blocks,
   allocations: ({ allocated }) => allocated.blocks,
@@ -53,7 +55,11 @@ const SHARES: Columns<SiteStatistics | ThreadStatistics> = {
 const SITES: Columns<SiteStatistics> = {
   site: (site) => siteName(site, Infinity),
   ...SHARES,
-  own_peak_bytes: ({ ownPeakBytes }) => ownPeakBytes,
+  own_peak_bytes: ({ ownPeak }) => ownPeak.bytes,
+  own_peak_blocks: ({ ownPeak }) => ownPeak.blocks,
+  foreign_frees: ({ foreignFrees }) => foreignFrees,
+  lived_events: ({ lived }) => lived.events,
+  lived_time: ({ lived }) => lived.time,
 }
 
 const THREADS: Columns<ThreadStatistics> = {

@@ -4,7 +4,7 @@ import { APIS, fieldSet, Has, Kind, KINDS } from '../../event/fields.js'
 import { lacksEvents, type TraceHeader } from '../../event/header.js'
 import { LiveSet, tooManyBlocks } from '../../blocks/live-set.js'
 import { mismatchesOf, tellFamilies } from './families.js'
-import { figuresOf } from './figures.js'
+import { figuresOf, type Figures } from './figures.js'
 import { histogramAt } from './histogram.js'
 import { StatisticsKernel } from './kernel.js'
 import { KeyCounts } from './keys.js'
@@ -27,6 +27,14 @@ const COUNTED = fieldSet('api', 'cpu', 'time', 'size', 'usable', 'present')
 /** Formats are named up to this many. */
 const MAX_FORMATS = 16
 
+/** What a collector of statistics can be told. */
+export interface CollectorOptions {
+  /** How many sites get a row of their own; 65,536 if absent. */
+  readonly sites?: number
+  /** Blocks of one site that several threads allocated have a row for each of them: for profiles, see `sites`. */
+  readonly byThread?: boolean
+}
+
 /**
  * Takes the statistics of a stream of batches in one pass. Memory grows with the number of blocks that are live at a
  * time, and with the numbers of distinct sites, sizes, threads, processes and CPUs, each up to `MAX_KEYS`.
@@ -40,9 +48,9 @@ export class StatisticsCollector {
   private readonly kernel = new StatisticsKernel()
   private readonly liveSet = new LiveSet(0, this.kernel.run)
   private readonly outcomes = new Outcomes()
-  private readonly sites = new SiteTable(this.kernel)
+  readonly sites: SiteTable
   private readonly sizes = new SizeTable(this.kernel)
-  private readonly threads = new ThreadTable(this.kernel)
+  readonly threads = new ThreadTable(this.kernel)
   private readonly times = new Times()
   private readonly processes = new KeyCounts()
   private readonly cpus = new KeyCounts()
@@ -57,18 +65,32 @@ export class StatisticsCollector {
   private leakedBlocks = 0
   private leakedBytes = 0n
 
-  constructor() {
+  constructor({ sites, byThread }: CollectorOptions = {}) {
+    this.sites = new SiteTable(this.kernel, sites, byThread)
     tellFamilies(this.kernel)
   }
 
-  /** Takes the events of a batch. A batch with another header begins another trace: no block outlives its trace. */
-  add(batch: EventBatch): void {
+  /**
+   * Takes the events of a batch, or those from `from` to `to`. A batch with another header begins another trace: no
+   * block outlives its trace.
+   */
+  add(batch: EventBatch, from = 0, to = batch.count): void {
     if (batch.header !== this.header) this.beginTrace(batch.header)
-    this.times.add(batch)
-    this.countColumns(batch)
-    for (let from = 0; from < batch.count; from += BATCH_EVENTS)
-      this.addRows(batch, from, Math.min(from + BATCH_EVENTS, batch.count))
-    this.events += batch.count
+    this.times.add(batch, from, to)
+    this.countColumns(batch, from, to)
+    for (let first = from; first < to; first += BATCH_EVENTS)
+      this.addRows(batch, first, Math.min(first + BATCH_EVENTS, to))
+    this.events += to - from
+  }
+
+  /** How many events there were so far. */
+  get count(): number {
+    return this.events
+  }
+
+  /** The main figures so far. */
+  now(): Figures {
+    return figuresOf(this.kernel)
   }
 
   /** Takes no more events than the kernel has rows. */
@@ -76,8 +98,7 @@ export class StatisticsCollector {
     const { kernel, liveSet, sites, threads } = this
     liveSet.follow(batch, from, to)
     kernel.refresh()
-    sites.assign(batch, from, to, liveSet.effects)
-    threads.assign(batch, from, to)
+    sites.assign(batch, from, to, liveSet.effects, threads.assign(batch, from, to))
     kernel.columns.put(batch, from, to, COUNTED)
     const isDone = kernel.run.count(to - from, sites.size, threads.size, this.times.counts)
     kernel.refresh()
@@ -105,8 +126,9 @@ export class StatisticsCollector {
   /**
    * The statistics of all that was added; the collector is not used any more.
    * @param complete whether the input was read to its end
+   * @param listed the sites are listed; otherwise `sites` has them
    */
-  finish(complete = true): Statistics {
+  finish(complete = true, listed = true): Statistics {
     this.endTrace()
     const { kernel, sites, sizes, threads, cpus, processes, reserves } = this
     const { run } = kernel
@@ -150,7 +172,7 @@ export class StatisticsCollector {
         ...(lifetimeInTime.count > 0 && { time: lifetimeInTime }),
       },
       ...(time && { time }),
-      sites: sites.result(hasCpus),
+      sites: listed ? sites.result(hasCpus, time !== undefined) : [],
       threads: threads.result(),
       processes: processes.entries().map(({ key, count }): ValueCount => ({ value: key, events: count })),
       cpus: cpuCounts,
@@ -177,6 +199,7 @@ export class StatisticsCollector {
     this.isFiltered ||= lacksEvents(header)
     if (this.formats.size < MAX_FORMATS) this.formats.add(header.format)
     this.times.begin(header)
+    this.kernel.run.beginTrace()
   }
 
   private endTrace(): void {
@@ -191,25 +214,25 @@ export class StatisticsCollector {
   }
 
   /** What is counted for each event of any kind, column by column. */
-  private countColumns(batch: EventBatch): void {
-    const { kind, mask, count, columns } = batch
+  private countColumns(batch: EventBatch, from: number, to: number): void {
+    const { kind, mask, columns } = batch
     const { kinds, apis } = this
-    for (let i = 0; i < count; i++) kinds[kind[i] as number] = (kinds[kind[i] as number] as number) + 1
+    for (let i = from; i < to; i++) kinds[kind[i] as number] = (kinds[kind[i] as number] as number) + 1
     if ((columns & HAS_API) !== 0) {
       const { api } = batch
-      for (let i = 0; i < count; i++) {
+      for (let i = from; i < to; i++) {
         if (((mask[i] as number) & HAS_API) !== 0) apis[api[i] as number] = (apis[api[i] as number] as number) + 1
       }
     }
     if ((columns & HAS_PROCESS) !== 0) {
       const { words } = batch.process
-      for (let i = 0; i < count; i++) {
+      for (let i = from; i < to; i++) {
         if (((mask[i] as number) & HAS_PROCESS) !== 0)
           this.processes.add(words[2 * i + LO] as number, words[2 * i + HI] as number)
       }
     }
     if ((columns & HAS_CPU) !== 0) {
-      for (let i = 0; i < count; i++)
+      for (let i = from; i < to; i++)
         if (((mask[i] as number) & HAS_CPU) !== 0) this.cpus.add((batch.cpu[i] as number) >>> 0, 0)
     }
   }

@@ -8,6 +8,7 @@ import type { Amount } from './result.js'
 /** kernel/statistics.ts; the files beside it say what each of these is. */
 export interface StatisticsExports extends LiveExports {
   count(rows: number, sites: number, threads: number, isTimed: boolean): number
+  beginTrace(): void
   endTrace(sites: number, threads: number): void
   settle(sites: number, threads: number): void
   seedSizes(low: number, high: number): void

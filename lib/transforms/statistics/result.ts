@@ -88,10 +88,22 @@ export interface Site {
   callSite?: bigint
 }
 
+/** How long blocks were live, added up. Those that were never freed lived until the end of their trace. */
+export interface Lived {
+  /** In events about blocks. */
+  events: bigint
+  /** In the unit of the (first) header; absent if no event has a time. */
+  time?: bigint
+}
+
 /** What came from one site. */
 export interface SiteStatistics extends Site, Shares {
-  /** The most bytes from here that were live at a time; not necessarily at the peak of the whole trace. */
-  ownPeakBytes: bigint
+  /** The most bytes from here that were live at a time, and in how many blocks; not necessarily at the peak. */
+  ownPeak: Amount
+  /** Blocks that another thread freed than the one that allocated them. */
+  foreignFrees: number
+  /** How long the blocks were live, added up. For this, a realloc ends a block, and another one begins. */
+  lived: Lived
   /** Present if allocations say how many bytes they really took. */
   overhead?: Overhead
   /** Blocks freed on another CPU than the one that allocated them. */
@@ -152,6 +164,9 @@ export interface TimelinePart {
   /** The lowest and the highest level of live bytes. */
   minBytes: bigint
   maxBytes: bigint
+  /** The fewest and the most live blocks. */
+  minBlocks: number
+  maxBlocks: number
   /** What was allocated in it. */
   allocated: Amount
   /** How many blocks were freed in it. */

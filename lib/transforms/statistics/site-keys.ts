@@ -1,10 +1,11 @@
 import { HI, LO } from '../../bytes/u64.js'
-import { hashOf } from '../../bytes/u64-map.js'
 import type { EventBatch } from '../../event/batch.js'
 import { Has } from '../../event/fields.js'
 import { StringTable } from '../../event/strings.js'
 import { FIRST, MAX_KEYS, NONE, OTHERS } from './keys.js'
+import { NO_NODE, Paths } from './paths.js'
 import type { Site } from './result.js'
+import { widened } from './sums.js'
 
 const HAS_STACK = Has.stack
 const HAS_FUNCTION = Has.function
@@ -15,12 +16,12 @@ const HAS_SOURCE = HAS_FUNCTION | HAS_FILE | HAS_LINE
 /** The fields that say where an allocation was made. */
 export const HAS_SITE = HAS_STACK | HAS_SOURCE | HAS_CALL_SITE
 
-/** The first word of a key says what it is made of. */
-const Form = { stack: 0, source: 1, callSite: 2 } as const
+/** What a key is made of: the roots of the paths of all keys. */
+export const Form = { stack: 0, source: 1, callSite: 2 } as const
+const FORMS = 3
 
-/** Names of all sites together may take this many bytes; and the words of all keys, this many words. */
+/** Names of all sites together may take this many bytes. */
 const MAX_NAME_BYTES = 16_777_216
-const MAX_WORDS = 4_194_304
 
 const UNKNOWN = -1
 const NO_ROWS = new Int32Array(0)
@@ -34,18 +35,20 @@ const [CACHE_FUNCTION, CACHE_FILE, CACHE_LINE, CACHE_ROW, CACHE_ENTRY] = [0, 1, 
  * Numbers the places that allocations come from by rows from `FIRST`. A place is the stack where there is one, else
  * function, file and line, else the call site. Their names outlive the batches: names and keys are kept here, as many
  * as the limits allow, and each event of a batch is looked up by the ids that the batch has for them.
+ *
+ * The words of a key are the names of a stack's frames from the outermost one on; or function and file, each a name
+ * plus 1 or 0, and line; or the two words of a call site.
  */
 export class SiteKeys {
   /** One past the last row in use. */
   size = FIRST
   /** Whether there were more sites than rows. */
   overflowed = false
-  private readonly names = new StringTable()
-  private words = new Uint32Array(1024)
-  /** Where the words of row r's key begin: `starts[r]`; they end where the next row's begin. */
-  private readonly starts: number[] = [0, 0, 0]
-  private heads = new Int32Array(1024)
-  private chain = new Int32Array(1024)
+  readonly names = new StringTable()
+  readonly paths = new Paths(FORMS)
+  /** The node of row r's key, and the row of a node, 0 for none. */
+  private nodes = new Int32Array(64)
+  private rows = new Int32Array(64)
   /** What is known of the strings of the batch in hand: names by string, rows by list. */
   private strings: StringTable | undefined
   private nameOf = NO_ROWS
@@ -79,23 +82,30 @@ export class SiteKeys {
       return (name | file | line) === 0 ? NONE : this.sourceRow(name, file, line)
     }
     const { key } = this
-    key[0] = Form.callSite
+    key[0] = batch.callSite.words[2 * i + HI] as number
     key[1] = batch.callSite.words[2 * i + LO] as number
-    key[2] = batch.callSite.words[2 * i + HI] as number
-    return this.intern(3)
+    return this.intern(Form.callSite, 2)
+  }
+
+  /** The node of a row's key, which has one from `FIRST` on. */
+  node(row: number): number {
+    return this.nodes[row] as number
   }
 
   /** What a row stands for. */
   site(row: number): Site {
     if (row < FIRST) return { rest: row === NONE ? 'none' : 'others' }
-    const [form, ...words] = this.words.subarray(this.starts[row], this.starts[row + 1])
-    if (form === Form.stack) return { stack: words.map((name) => this.names.text(name)) }
-    const [first = 0, second = 0, line = 0] = words
-    if (form === Form.callSite) return { callSite: (BigInt(second) << 32n) | BigInt(first) }
+    const { names, paths } = this
+    const node = this.node(row)
+    const words = paths.reversed(node)
+    const form = paths.root(node)
+    if (form === Form.stack) return { stack: words.map((name) => names.text(name)) }
+    const [last = 0, file = 0, name = 0] = words
+    if (form === Form.callSite) return { callSite: (BigInt(file) << 32n) | BigInt(last) }
     return {
-      ...(first > 0 && { function: this.names.text(first - 1) }),
-      ...(second > 0 && { file: this.names.text(second - 1) }),
-      ...(line > 0 && { line }),
+      ...(name > 0 && { function: names.text(name - 1) }),
+      ...(file > 0 && { file: names.text(file - 1) }),
+      ...(last > 0 && { line: last }),
     }
   }
 
@@ -103,16 +113,15 @@ export class SiteKeys {
     const known = this.rowOfList[list] as number
     if (known !== UNKNOWN) return known
     const frames = (this.strings as StringTable).list(list)
-    if (frames.length >= this.key.length) this.key = new Uint32Array(2 * frames.length)
+    if (frames.length > this.key.length) this.key = new Uint32Array(2 * frames.length)
     let row: number = frames.length === 0 ? NONE : OTHERS
-    this.key[0] = Form.stack
     let n = 0
-    for (const frame of frames) {
-      const name = this.name(frame)
+    for (let f = frames.length - 1; f >= 0; f--) {
+      const name = this.name(frames[f] as number)
       if (name === UNKNOWN) break
-      this.key[++n] = name
+      this.key[n++] = name
     }
-    if (n > 0 && n === frames.length) row = this.intern(n + 1)
+    if (n > 0 && n === frames.length) row = this.intern(Form.stack, n)
     this.rowOfList[list] = row
     return row
   }
@@ -130,15 +139,14 @@ export class SiteKeys {
     ) {
       return cache[at + CACHE_ROW] as number
     }
-    key[0] = Form.source
     const name = functionId > 0 ? this.name(functionId - 1) : 0
     const file = fileId > 0 ? this.name(fileId - 1) : 0
     let row: number = OTHERS
     if (name !== UNKNOWN && file !== UNKNOWN) {
-      key[1] = functionId > 0 ? name + 1 : 0
-      key[2] = fileId > 0 ? file + 1 : 0
-      key[3] = line
-      row = this.intern(4)
+      key[0] = functionId > 0 ? name + 1 : 0
+      key[1] = fileId > 0 ? file + 1 : 0
+      key[2] = line
+      row = this.intern(Form.source, 3)
     }
     cache[at + CACHE_FUNCTION] = functionId
     cache[at + CACHE_FILE] = fileId
@@ -162,61 +170,23 @@ export class SiteKeys {
   }
 
   /** The row of the key in the first n words of `key`. */
-  private intern(n: number): number {
-    const { key, words, starts } = this
-    const hash = hashWords(key, n)
-    for (let row = this.heads[hash & (this.heads.length - 1)] as number; row !== 0; row = this.chain[row] as number) {
-      const start = starts[row] as number
-      if ((starts[row + 1] as number) - start !== n) continue
-      let k = 0
-      while (k < n && words[start + k] === key[k]) k++
-      if (k === n) return row
-    }
-    return this.add(n, hash)
-  }
-
-  private add(n: number, hash: number): number {
-    const start = this.starts[this.size] as number
-    if (this.size - FIRST === this.limit || start + n > MAX_WORDS) {
+  private intern(form: number, n: number): number {
+    const node = this.paths.find(form, this.key, n)
+    const row = node < this.rows.length ? (this.rows[node] as number) : 0
+    if (row !== 0) return row
+    if (node === NO_NODE || this.size - FIRST === this.limit) {
       this.overflowed = true
       return OTHERS
     }
-    if (start + n > this.words.length) {
-      const words = new Uint32Array(Math.max(2 * this.words.length, start + n))
-      words.set(this.words)
-      this.words = words
-    }
-    for (let k = 0; k < n; k++) this.words[start + k] = this.key[k] as number
+    return this.add(node)
+  }
+
+  private add(node: number): number {
     const row = this.size++
-    this.starts.push(start + n)
-    if (row === this.chain.length) this.rehash()
-    const slot = hash & (this.heads.length - 1)
-    this.chain[row] = this.heads[slot] as number
-    this.heads[slot] = row
+    while (node >= this.rows.length) this.rows = widened(this.rows, new Int32Array(2 * this.rows.length))
+    if (row === this.nodes.length) this.nodes = widened(this.nodes, new Int32Array(2 * row))
+    this.rows[node] = row
+    this.nodes[row] = node
     return row
   }
-
-  /** Twice as many heads and links; the row added last is still to be linked. */
-  private rehash(): void {
-    const { words, starts } = this
-    this.heads = new Int32Array(2 * this.heads.length)
-    this.chain = new Int32Array(this.heads.length)
-    for (let row = FIRST; row < this.size - 1; row++) {
-      const start = starts[row] as number
-      const slot =
-        hashWords(words.subarray(start, starts[row + 1]), (starts[row + 1] as number) - start) & (this.heads.length - 1)
-      this.chain[row] = this.heads[slot] as number
-      this.heads[slot] = row
-    }
-  }
-}
-
-/**
- * A hash of n words that all of them have a part in: deep stacks often differ only in the middle. No trace can choose
- * words that collide.
- */
-function hashWords(words: Uint32Array, n: number): number {
-  let h = n
-  for (let k = 0; k < n; k++) h = hashOf(words[k] as number, h)
-  return h
 }

@@ -1,75 +1,139 @@
 import type { EventBatch } from '../../event/batch.js'
+import { Kind } from '../../event/fields.js'
 import { BlockEffect } from '../../blocks/block-effect.js'
 import type { StatisticsKernel } from './kernel.js'
-import { NONE } from './keys.js'
-import type { Overhead, SiteStatistics } from './result.js'
+import { BoundedKeys, FIRST, MAX_KEYS, NONE, OTHERS } from './keys.js'
+import type { Amount, Overhead, Site, SiteStatistics } from './result.js'
 import { OWN, sharesAt } from './shares.js'
 import { HAS_SITE, SiteKeys } from './site-keys.js'
 
-const { began: BEGAN } = BlockEffect
+const { began: BEGAN, ended: ENDED } = BlockEffect
+const { realloc: REALLOC } = Kind
 
 /** Where a row of kernel/statistics/owners.ts has what only sites have, in bytes. */
 const [MOST, CROSS_CPU, HITS, REQUESTED, USABLE] = [OWN, OWN + 16, OWN + 24, OWN + 32, OWN + 48]
+const [MOST_BLOCKS, FOREIGN, EVENTS, TIME] = [OWN + 64, OWN + 72, OWN + 80, OWN + 96]
+/** Where it has the blocks that are live, with their bytes after that. */
+const LIVE = 24
+/** How many 64-bit integers these are. */
+const LIVE_INTEGERS = 3
 
 /** For the kernel: the event does not say its site, so a block that it resizes keeps the site that it has. */
 const UNSAID = -1
 
-/** What came from each site. */
-export class SiteTable {
-  private readonly keys = new SiteKeys()
+/** The figures of a site, without its name. */
+export type SiteFigures = Omit<SiteStatistics, keyof Site>
 
-  constructor(private readonly kernel: StatisticsKernel) {}
+/** What came from each site, or from each site and thread. */
+export class SiteTable {
+  readonly keys: SiteKeys
+  /** Rows by the site and the thread, each a row of its own table. */
+  private readonly pairs: BoundedKeys | undefined
+  /** What was live in each row at the moment that was kept. */
+  private kept = new BigUint64Array(0)
+
+  constructor(
+    private readonly kernel: StatisticsKernel,
+    limit: number = MAX_KEYS,
+    byThread = false,
+  ) {
+    this.keys = new SiteKeys(limit)
+    if (byThread) this.pairs = new BoundedKeys(limit)
+  }
 
   /** One past the last row in use. */
   get size(): number {
-    return this.keys.size
+    return this.pairs?.size ?? this.keys.size
   }
 
   /** Whether some sites were counted as others. */
   get overflowed(): boolean {
-    return this.keys.overflowed
+    return this.keys.overflowed || this.pairs?.overflowed === true
   }
 
-  /** Gives the kernel the sites of events `from` to `to` of a batch, as far as they began blocks. */
-  assign(batch: EventBatch, from: number, to: number, effects: Uint8Array): void {
+  /**
+   * Gives the kernel the sites of events `from` to `to` of a batch, as far as they began blocks.
+   * @param threads the rows of their threads
+   */
+  assign(batch: EventBatch, from: number, to: number, effects: Uint8Array, threads: Int32Array): void {
     const {
       keys,
+      pairs,
       kernel: { run },
     } = this
     const rows = new Int32Array(run.memory.buffer, run.SITES.value, to - from)
-    if ((batch.columns & HAS_SITE) === 0) {
-      rows.fill(UNSAID)
-      return
+    const hasSites = (batch.columns & HAS_SITE) !== 0
+    if (!hasSites) rows.fill(UNSAID)
+    const { mask, kind } = batch
+    if (hasSites) {
+      keys.begin(batch)
+      for (let i = from; i < to; i++) {
+        if (((effects[i - from] as number) & BEGAN) === 0) continue
+        rows[i - from] = ((mask[i] as number) & HAS_SITE) !== 0 ? keys.row(batch, i) : UNSAID
+      }
     }
-    const { mask } = batch
-    keys.begin(batch)
-    for (let i = from; i < to; i++) {
-      if (((effects[i - from] as number) & BEGAN) === 0) continue
-      rows[i - from] = ((mask[i] as number) & HAS_SITE) !== 0 ? keys.row(batch, i) : UNSAID
+    if (pairs === undefined) return
+    for (let i = from, row = 0; i < to; i++, row++) {
+      if (((effects[row] as number) & BEGAN) === 0) continue
+      let site = rows[row] as number
+      if (site === UNSAID) {
+        if (kind[i] === REALLOC && ((effects[row] as number) & ENDED) !== 0) continue
+        site = NONE
+      }
+      rows[row] = site === OTHERS ? pairs.overflow() : pairs.row(site, threads[row] as number)
     }
   }
 
-  /** Every site with its figures, the most bytes first. */
-  result(hasCpus: boolean): SiteStatistics[] {
+  /** Keeps what is live now, for `keptAt`. */
+  keep(): void {
+    const { kernel, size } = this
+    this.kept = new BigUint64Array(LIVE_INTEGERS * size)
+    for (let row = 0; row < size; row++)
+      this.kept.set(kernel.integers(this.at(row) + LIVE, LIVE_INTEGERS), LIVE_INTEGERS * row)
+  }
+
+  /** What was live in a row when it was kept. */
+  keptAt(row: number): Amount {
+    const [blocks = 0n, low = 0n, high = 0n] = this.kept.subarray(LIVE_INTEGERS * row, LIVE_INTEGERS * (row + 1))
+    return { blocks: Number(blocks), bytes: (high << 64n) | low }
+  }
+
+  /** The rows of the site and of the thread that a row is about; that of the thread if they are told apart by it. */
+  owners(row: number): { site: number; thread?: number } {
+    const { pairs } = this
+    if (pairs === undefined || row < FIRST) return { site: row }
+    return { site: pairs.low(row), thread: pairs.high(row) }
+  }
+
+  /** The figures of a row. @param isTimed events have times */
+  figures(row: number, hasCpus: boolean, isTimed: boolean): SiteFigures {
     const { kernel } = this
-    const sites: SiteStatistics[] = []
-    for (let row = NONE; row < this.size; row++) {
-      const at = this.at(row)
-      const shares = sharesAt(kernel, at)
-      if (shares.allocated.blocks === 0) continue
-      const overhead = this.overhead(row)
-      sites.push({
-        ...this.keys.site(row),
-        ...shares,
-        ownPeakBytes: kernel.sum(at + MOST),
-        ...(overhead && { overhead }),
-        ...(hasCpus && { crossCpuFrees: kernel.number(at + CROSS_CPU) }),
-      })
+    const at = this.at(row)
+    const overhead = this.overhead(row)
+    return {
+      ...sharesAt(kernel, at),
+      ownPeak: { blocks: kernel.number(at + MOST_BLOCKS), bytes: kernel.sum(at + MOST) },
+      foreignFrees: kernel.number(at + FOREIGN),
+      lived: { events: kernel.sum(at + EVENTS), ...(isTimed && { time: kernel.sum(at + TIME) }) },
+      ...(overhead && { overhead }),
+      ...(hasCpus && { crossCpuFrees: kernel.number(at + CROSS_CPU) }),
     }
+  }
+
+  /** Every site with its figures, the most bytes first. Not for sites that are told apart by thread. */
+  result(hasCpus: boolean, isTimed: boolean): SiteStatistics[] {
+    const sites: SiteStatistics[] = []
+    for (let row = NONE; row < this.size; row++)
+      if (this.isUsed(row)) sites.push({ ...this.keys.site(row), ...this.figures(row, hasCpus, isTimed) })
     // Equal ones stay in order of first use.
     return sites.toSorted(
       (a, b) => descending(a.allocated.bytes, b.allocated.bytes) || b.allocated.blocks - a.allocated.blocks,
     )
+  }
+
+  /** Whether any block was allocated there. */
+  isUsed(row: number): boolean {
+    return this.kernel.number(this.at(row)) > 0
   }
 
   /** What all allocations took together; undefined if none says. */

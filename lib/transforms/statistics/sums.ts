@@ -55,7 +55,7 @@ export class Sum {
 }
 
 /** An array's values at the beginning of a larger one, which is returned. */
-export function widened<A extends Uint32Array | Float64Array>(values: A, larger: A): A {
+export function widened<A extends Int32Array | Uint32Array | Float64Array>(values: A, larger: A): A {
   larger.set(values)
   return larger
 }

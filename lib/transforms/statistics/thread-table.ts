@@ -43,8 +43,11 @@ export class ThreadTable {
     return this.pairs.overflowed
   }
 
-  /** Gives the kernel the threads and processes of events `from` to `to` of a batch. */
-  assign(batch: EventBatch, from: number, to: number): void {
+  /**
+   * Gives the kernel the threads and processes of events `from` to `to` of a batch.
+   * @returns the rows of the threads, in the kernel's memory
+   */
+  assign(batch: EventBatch, from: number, to: number): Int32Array {
     const { run } = this.kernel
     const { buffer } = run.memory
     const rows = new Int32Array(buffer, run.THREADS.value, to - from)
@@ -52,7 +55,7 @@ export class ThreadTable {
     if ((batch.columns & HAS_OWNER) === 0) {
       rows.fill(NONE)
       processRows.fill(NONE)
-      return
+      return rows
     }
     const { cache } = this
     const { mask: masks } = batch
@@ -90,6 +93,7 @@ export class ThreadTable {
       rows[i - from] = cache[at + ROW] as number
       processRows[i - from] = cache[at + PROCESS_ROW] as number
     }
+    return rows
   }
 
   /** Every thread with its figures, the most events first. */
@@ -116,7 +120,8 @@ export class ThreadTable {
     return threads.toSorted((a, b) => b.events - a.events)
   }
 
-  private name(row: number): Pick<ThreadStatistics, 'rest' | 'process' | 'thread'> {
+  /** What a row stands for. */
+  name(row: number): Pick<ThreadStatistics, 'rest' | 'process' | 'thread'> {
     if (row < FIRST) return { rest: row === NONE ? 'none' : 'others' }
     const [thread, process] = [this.pairs.low(row), this.pairs.high(row)]
     return {

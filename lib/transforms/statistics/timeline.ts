@@ -3,6 +3,7 @@ import type { TimelinePart } from './result.js'
 
 /** Where things are in a part of kernel/statistics/timeline.ts, in bytes. */
 const [LEAST, HIGHEST, LEVEL, BLOCKS, COUNT, FREED, BYTES, CLOCK, TIMED] = [0, 16, 32, 48, 56, 64, 72, 88, 96]
+const [FEWEST, MOST_BLOCKS] = [104, 112]
 
 /** The timeline as the kernel kept it. @param events how many events there were */
 export function timelineOf(kernel: StatisticsKernel, events: number): TimelinePart[] {
@@ -19,6 +20,8 @@ export function timelineOf(kernel: StatisticsKernel, events: number): TimelinePa
       live: { blocks: kernel.number(at + BLOCKS), bytes: kernel.sum(at + LEVEL) },
       minBytes: kernel.sum(at + LEAST),
       maxBytes: kernel.sum(at + HIGHEST),
+      minBlocks: kernel.number(at + FEWEST),
+      maxBlocks: kernel.number(at + MOST_BLOCKS),
       allocated: { blocks: allocationsHere - allocations, bytes: bytesHere - allocatedBytes },
       frees: freesHere - frees,
     })
@@ -47,6 +50,8 @@ function joined(first: TimelinePart, second: TimelinePart): TimelinePart {
     live: second.live,
     minBytes: first.minBytes < second.minBytes ? first.minBytes : second.minBytes,
     maxBytes: first.maxBytes > second.maxBytes ? first.maxBytes : second.maxBytes,
+    minBlocks: Math.min(first.minBlocks, second.minBlocks),
+    maxBlocks: Math.max(first.maxBlocks, second.maxBlocks),
     allocated: {
       blocks: first.allocated.blocks + second.allocated.blocks,
       bytes: first.allocated.bytes + second.allocated.bytes,

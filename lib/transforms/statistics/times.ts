@@ -30,12 +30,12 @@ export class Times {
     this.counts = header.timeUnit === this.unit
   }
 
-  /** Looks at the times of a batch. */
-  add(batch: EventBatch): void {
+  /** Looks at the times of events `from` to `to` of a batch. */
+  add(batch: EventBatch, from: number, to: number): void {
     if ((batch.columns & HAS_TIME) === 0 || !this.counts) return
-    const { mask, count } = batch
+    const { mask } = batch
     const { words } = batch.time
-    for (let i = 0; i < count; i++) {
+    for (let i = from; i < to; i++) {
       if (((mask[i] as number) & HAS_TIME) === 0) continue
       const lo = words[2 * i + LO] as number
       const hi = words[2 * i + HI] as number

@@ -1,6 +1,7 @@
 import type { TraceEvent } from '../../../lib/event/batch.js'
 import type { TraceHeader } from '../../../lib/event/header.js'
 import type {
+  Amount,
   HistogramResult,
   Peak,
   Shares,
@@ -20,6 +21,8 @@ interface Block {
   cpu: number | undefined
   time: bigint | undefined
   clock: bigint
+  /** When it came to its site: among the events about blocks, and since the trace began. */
+  since: { events: bigint; time: bigint }
 }
 
 const FAMILY: Record<string, string> = {
@@ -91,8 +94,10 @@ export function statisticsOf(traces: readonly { header: TraceHeader; events: rea
   const sites = new Map<
     string,
     Shares & {
-      ownPeakBytes: bigint
-      live: bigint
+      ownPeak: Amount
+      foreignFrees: number
+      lived: { events: bigint; time: bigint }
+      live: Amount
       hits: number
       requested: bigint
       taken: bigint
@@ -114,8 +119,10 @@ export function statisticsOf(traces: readonly { header: TraceHeader; events: rea
     if (!sites.has(key))
       sites.set(key, {
         ...shares(),
-        ownPeakBytes: 0n,
-        live: 0n,
+        ownPeak: amount(),
+        foreignFrees: 0,
+        lived: { events: 0n, time: 0n },
+        live: amount(),
         hits: 0,
         requested: 0n,
         taken: 0n,
@@ -137,20 +144,38 @@ export function statisticsOf(traces: readonly { header: TraceHeader; events: rea
   for (const { header, events } of traces) {
     const { deeds } = blocksByMap(events)
     const blocks = new Map<number, Block>()
+    const isTimed = header.timeUnit === traces[0]?.header.timeUnit
+    const clock = { first: undefined as bigint | undefined, latest: 0n }
+    const moment = () => ({
+      events: BigInt(blockNumber),
+      time: clock.first === undefined ? 0n : clock.latest - clock.first,
+    })
+    const leave = (block: Block) => {
+      const at = site(block.site)
+      at.live.blocks--
+      at.live.bytes -= block.size
+      at.lived.events += moment().events - block.since.events
+      at.lived.time += moment().time - block.since.time
+    }
     const vanish = (id: number) => {
       const block = blocks.get(id) as Block
       blocks.delete(id)
-      site(block.site).live -= block.size
+      leave(block)
       return block
     }
-    const isTimed = header.timeUnit === traces[0]?.header.timeUnit
     times.push(isTimed ? events.flatMap(({ time }) => time ?? []) : [])
     const liveBytes = () => [...blocks.values()].reduce((sum, { size }) => sum + size, 0n)
     events.forEach((event, e) => {
       const before = liveBytes()
+      const blocksBefore = blocks.size
+      if (isTimed && event.time !== undefined) {
+        clock.first ??= event.time
+        clock.latest = clock.latest > event.time ? clock.latest : event.time
+      }
       take(event, e)
       moments.push({
         before,
+        blocksBefore,
         live: { blocks: blocks.size, bytes: liveBytes() },
         time: isTimed ? event.time : undefined,
         allocated: { ...allocated },
@@ -206,7 +231,10 @@ export function statisticsOf(traces: readonly { header: TraceHeader; events: rea
         old = vanish(endedId)
         add(freed, old.size)
         thread(who).frees++
-        if (old.thread !== who) thread(who).foreignFrees++
+        if (old.thread !== who) {
+          thread(who).foreignFrees++
+          site(old.site).foreignFrees++
+        }
         const isTemporary = {
           heaptrack: lastOf.get(event.process) === old,
           memray: old.thread === who && thread(who).recent.includes(old),
@@ -253,6 +281,7 @@ export function statisticsOf(traces: readonly { header: TraceHeader; events: rea
         cpu: old === undefined ? event.cpu : old.cpu,
         time: old === undefined ? (isTimed ? event.time : undefined) : old.time,
         clock: old?.clock ?? allocated.bytes,
+        since: moment(),
       }
       blocks.set(endedId ?? e + 1, block)
       lastOf.set(event.process, block)
@@ -260,8 +289,8 @@ export function statisticsOf(traces: readonly { header: TraceHeader; events: rea
       sizeOf(size).count++
       const from = site(at)
       add(from.allocated, size)
-      from.live += size
-      if (from.live > from.ownPeakBytes) from.ownPeakBytes = from.live
+      add(from.live, size)
+      if (from.live.bytes > from.ownPeak.bytes) from.ownPeak = { ...from.live }
       if (event.usable !== undefined && event.size !== undefined) {
         from.hits++
         from.requested += size
@@ -282,12 +311,13 @@ export function statisticsOf(traces: readonly { header: TraceHeader; events: rea
       }
       if (blocks.size > peakBlocks.blocks) peakBlocks = now
     }
-    for (const { size, site: at, thread: who } of blocks.values()) {
+    for (const block of blocks.values()) {
+      const { size, site: at, thread: who } = block
+      leave(block)
       add(leaked, size)
       add(site(at).leaked, size)
       add(thread(who).leaked, size)
       sizeOf(size).leaked++
-      site(at).live -= size
     }
     const seen = times.at(-1) as bigint[]
     if (seen.length > 0) span += max(seen) - min(seen)
@@ -367,7 +397,9 @@ export function statisticsOf(traces: readonly { header: TraceHeader; events: rea
       atPeak: one.atPeak,
       leaked: one.leaked,
       temporary: one.temporary,
-      ownPeakBytes: one.ownPeakBytes,
+      ownPeak: one.ownPeak,
+      foreignFrees: one.foreignFrees,
+      lived: { events: one.lived.events, ...(firstTimes && { time: one.lived.time }) },
       ...overhead(one),
       ...(hasCpus && { crossCpuFrees: one.crossCpu }),
     })),

@@ -4,6 +4,7 @@ import type { TimelinePart } from '../../../lib/transforms/statistics/result.js'
 export interface Moment {
   /** Live bytes before the event. */
   before: bigint
+  blocksBefore: number
   live: { blocks: number; bytes: bigint }
   time: bigint | undefined
   /** From the beginning of the stream. */
@@ -20,6 +21,7 @@ export function timelineOf(moments: readonly Moment[]): TimelinePart[] {
     const last = here.at(-1) as Moment
     const start = moments[part * events - 1] ?? { allocated: { blocks: 0, bytes: 0n }, frees: 0 }
     const levels = here.flatMap(({ before, live }) => [before, live.bytes])
+    const counts = here.flatMap(({ blocksBefore, live }) => [blocksBefore, live.blocks])
     const time = here.findLast((moment) => moment.time !== undefined)?.time
     return {
       event: part * events + here.length,
@@ -27,6 +29,8 @@ export function timelineOf(moments: readonly Moment[]): TimelinePart[] {
       live: last.live,
       minBytes: min(levels),
       maxBytes: max(levels),
+      minBlocks: Math.min(...counts),
+      maxBlocks: Math.max(...counts),
       allocated: {
         blocks: last.allocated.blocks - start.allocated.blocks,
         bytes: last.allocated.bytes - start.allocated.bytes,

@@ -1,0 +1,65 @@
+import { basename } from 'node:path'
+import { PROFILE_FORMATS, type ProfileFormatTraits } from '../../exports/choices.js'
+import { PROFILE_WRITERS } from '../../exports/index.js'
+import { gzip } from '../../streams/compress.js'
+import { decodeAny } from '../../streams/decode.js'
+import { openOutput } from '../../streams/io/stdio.js'
+import { parseMoment } from '../../transforms/fates/moment.js'
+import type { ProfileMoment } from '../../transforms/profile/profile.js'
+import type { ProfileValue } from '../../transforms/profile/values.js'
+import { UsageError, wholeNumber, type Arguments } from '../command.js'
+import { bytesOf, inputOperand } from '../input.js'
+import { outputOf } from '../output.js'
+import { runStreams } from '../pipeline.js'
+import { ProfileReport } from '../report/profile-report.js'
+
+/** Runs `hf-profile`. @throws UsageError */
+export async function runProfile(args: Arguments): Promise<void> {
+  const input = inputOperand(args)
+  const format = formatOf(args)
+  const isBinary = 'binary' in format
+  const { path, compressed } = outputOf(args, [input], isBinary)
+  const value = args.value('value') as ProfileValue | undefined
+  const trace = args.value('trace')
+  const number = trace === undefined ? undefined : wholeNumber('trace', trace)
+  if (number === 0) throw new UsageError('--trace counts from 1')
+  const write = await PROFILE_WRITERS[format.name]()
+  const options = { name: input === '-' ? 'trace' : basename(input), ...(value !== undefined && { value }) }
+  const stage = new ProfileReport({
+    profile: { at: momentOf(args), threadRoot: args.has('thread-root') },
+    write: (profile) => write(profile, options),
+    ...(number !== undefined && { trace: number }),
+  })
+  await runStreams(
+    'hf-profile',
+    [input],
+    () => [
+      ...bytesOf(input),
+      decodeAny({ path: input, recycle: true, through: stage }),
+      ...(compressed || isBinary ? [gzip()] : []),
+    ],
+    () => openOutput(path, { blocking: true }),
+  )
+}
+
+/** The format to write. @throws UsageError when nothing says which */
+function formatOf(args: Arguments): (typeof PROFILE_FORMATS)[number] {
+  const name = args.value('to')
+  const output = (args.value('output') ?? '').replace(/(?<!\.pb)\.gz$/, '')
+  const format = PROFILE_FORMATS.find((one: ProfileFormatTraits) =>
+    name === undefined ? one.endings.some((ending) => output.endsWith(ending)) : one.name === name,
+  )
+  if (format !== undefined) return format
+  throw new UsageError(`name a tool to write for: --to ${PROFILE_FORMATS.map((one) => one.name).join(', ')}`)
+}
+
+/** The moment of live figures. @throws UsageError */
+function momentOf(args: Arguments): ProfileMoment {
+  const text = args.value('at') ?? 'end'
+  if (text === 'end') return text
+  try {
+    return parseMoment(text)
+  } catch (error) {
+    throw new UsageError(`--at: ${(error as Error).message.replace(' or peak)', ', peak or end)')}`)
+  }
+}

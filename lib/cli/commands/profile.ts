@@ -1,0 +1,54 @@
+import { PROFILE_FORMATS } from '../../exports/choices.js'
+import { PROFILE_VALUES } from '../../transforms/choices.js'
+import type { Command } from '../command.js'
+import { OUTPUT_FLAGS } from '../flags.js'
+
+export const profile: Command = {
+  name: 'hf-profile',
+  summary: 'write a profile of a trace for the viewers that you know: pprof, flame graphs and others',
+  operands: '[FILE]',
+  description:
+    'Sums up the blocks of a trace by the stacks that allocated them, in one pass, and writes a file for another tool. ' +
+    'An allocation without a stack is represented by its function, file and line, else by its call site. What the ' +
+    'tools show of it: docs/profiles.md.\n' +
+    'All formats but collapsed hold several figures: what was allocated, what was live at the peak, what was live at ' +
+    'the moment that --at gives, temporary allocations, and frees by other threads. The sums are those of hf-stats.\n' +
+    'If the input is truncated, the profile of the part that was read is written before the error.',
+  memory:
+    'grows with the live blocks (75 to 120 bytes each), and with distinct stacks, up to 262144 (300 bytes each, and 45 ' +
+    'for each frame that they do not share).',
+  flags: [
+    {
+      name: 'to',
+      value: 'TOOL',
+      help: 'Write for this tool; by default, what the name after -o says',
+      values: PROFILE_FORMATS.map(({ name }) => name),
+    },
+    {
+      name: 'at',
+      value: 'MOMENT',
+      help: 'Take the live figures at the end (default), at the peak, after event N (a number), or at time:T',
+    },
+    {
+      name: 'value',
+      value: 'FIGURE',
+      help: 'Write this figure where the format holds one, else show it first',
+      values: PROFILE_VALUES,
+    },
+    { name: 'thread-root', help: 'Put the thread that allocated at the root of each stack' },
+    { name: 'trace', value: 'N', help: 'Take only trace number N of an input that holds several' },
+    ...OUTPUT_FLAGS,
+  ],
+  sections: [{ title: 'Tools', rows: PROFILE_FORMATS.map(({ name, title }) => [name, title]) }],
+  examples: [
+    {
+      command: 'hf-profile -o app.pb.gz app.mtrc && go tool pprof -top -sample_index=peak_space app.pb.gz',
+      means: 'the functions that hold the peak',
+    },
+    {
+      command: 'hf-profile --to collapsed --value live-bytes app.mtrc | flamegraph.pl --colors mem > leaks.svg',
+      means: 'a flame graph of what is live at the end',
+    },
+  ],
+  run: async (args) => (await import('./profile.run.js')).runProfile(args),
+}

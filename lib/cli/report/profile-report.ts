@@ -1,0 +1,63 @@
+import type { EventBatch } from '../../event/batch.js'
+import type { Stage } from '../../event/stage.js'
+import { ProfileCollector } from '../../transforms/profile/collector.js'
+import type { Profile, ProfileOptions } from '../../transforms/profile/profile.js'
+import { leakWarning } from './leak-warning.js'
+import { TraceChoice } from './trace-choice.js'
+
+/** What makes a file of a profile, and of what part of the trace. */
+export interface ProfileReportOptions {
+  profile: ProfileOptions
+  write: (profile: Profile) => Iterable<Uint8Array>
+  /** Which trace of the stream to take, from 1; all of them if absent. */
+  trace?: number
+}
+
+/** Takes the profile of all batches, and gives the pieces of a file when they end, or break off. */
+export class ProfileReport implements Stage<EventBatch, Uint8Array> {
+  readonly warnings: string[] = []
+  readonly consumes = true
+  private readonly collector: ProfileCollector
+  private readonly choice: TraceChoice
+  private ending: 'end' | 'cut' | undefined
+  private pieces: Iterator<Uint8Array> | undefined
+
+  constructor(private readonly options: ProfileReportOptions) {
+    this.collector = new ProfileCollector(options.profile)
+    this.choice = new TraceChoice(options.trace)
+  }
+
+  feed(batch: EventBatch): void {
+    if (this.choice.admits(batch.header)) this.collector.add(batch)
+  }
+
+  next(): Uint8Array | null {
+    const { ending, choice } = this
+    if (ending === undefined) return null
+    if (this.pieces === undefined) {
+      if (ending === 'end') choice.check()
+      // Where nothing at all could be read there is no profile.
+      else if (!choice.found) return null
+      this.pieces = this.begin(ending === 'end')
+    }
+    const { done, value } = this.pieces.next()
+    return done === true ? null : (value as Uint8Array)
+  }
+
+  end(): void {
+    this.ending = 'end'
+  }
+
+  cut(): void {
+    this.ending = 'cut'
+  }
+
+  private begin(isWhole: boolean): Iterator<Uint8Array> {
+    const profile = this.collector.finish(isWhole)
+    const leaks = leakWarning(profile.statistics)
+    if (leaks !== undefined) this.warnings.push(leaks)
+    if (profile.statistics.full.includes('sites'))
+      this.warnings.push('there are more stacks than are told apart: those that came late are [others]')
+    return this.options.write(profile)[Symbol.iterator]()
+  }
+}

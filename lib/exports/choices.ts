@@ -1,0 +1,27 @@
+/*
+ * The files for other tools that a profile can be written as: data, for which no writer needs to be loaded.
+ */
+
+/** A file for other tools. */
+export interface ProfileFormatTraits {
+  readonly name: string
+  /** What reads it. */
+  readonly title: string
+  /** How the names of such files end. */
+  readonly endings: readonly string[]
+  /** It is not text, and always compressed with gzip. */
+  readonly binary?: true
+}
+
+/** See `ProfileFormatTraits`. */
+export const PROFILE_FORMATS = [
+  { name: 'pprof', title: 'go tool pprof, Parca, Pyroscope, Perfetto', endings: ['.pb.gz', '.pprof'], binary: true },
+  {
+    name: 'collapsed',
+    title: 'flamegraph.pl, inferno, speedscope, Firefox',
+    endings: ['.collapsed', '.folded', '.collapsedstack.txt'],
+  },
+] as const satisfies readonly ProfileFormatTraits[]
+
+/** The name of a file for other tools. */
+export type ProfileFormatName = (typeof PROFILE_FORMATS)[number]['name']

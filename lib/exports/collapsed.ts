@@ -1,0 +1,30 @@
+import { frameText } from '../transforms/profile/frames.js'
+import type { Profile } from '../transforms/profile/profile.js'
+import { VALUES } from '../transforms/profile/values.js'
+import { childrenOf, ownValues } from './tree.js'
+import { textBytes, type ExportOptions } from './writer.js'
+
+const CONTROLS = /\p{Cc}+/gu
+
+/**
+ * Collapsed stacks: a line for each stack, its frames from the outermost one on and the figure, as flamegraph.pl reads
+ * them. Stacks without any are left out. They are sorted by their frames.
+ */
+export function collapsed(profile: Profile, { value = 'allocated-bytes' }: ExportOptions = {}): Iterable<Uint8Array> {
+  return textBytes(lines(profile, VALUES[value].of))
+}
+
+function* lines(profile: Profile, of: (typeof VALUES)['live-bytes']['of']): Generator<string> {
+  const { tree } = profile
+  const values = ownValues(profile, of)
+  const names = profile.frames.map((frame) => lineText(frameText(frame)))
+  for (const { node, path } of childrenOf(tree, names)) {
+    const own = values[node] ?? 0n
+    if (own > 0n) yield `${path.join(';')} ${own}\n`
+  }
+}
+
+/** A frame as a line of stacks can hold it: semicolons separate frames, and line breaks lines. */
+export function lineText(text: string): string {
+  return text.replaceAll(';', ':').replaceAll(CONTROLS, ' ').trim() || '[unknown]'
+}

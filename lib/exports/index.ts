@@ -1,0 +1,8 @@
+import type { ProfileFormatName } from './choices.js'
+import type { ProfileWriter } from './writer.js'
+
+/** The writers of profiles; each is loaded when it is used. */
+export const PROFILE_WRITERS: Readonly<Record<ProfileFormatName, () => Promise<ProfileWriter>>> = {
+  pprof: async () => (await import('./pprof.js')).pprof,
+  collapsed: async () => (await import('./collapsed.js')).collapsed,
+}

@@ -1,0 +1,143 @@
+import type { Profile } from '../transforms/profile/profile.js'
+import { VALUES, type ProfileValue } from '../transforms/profile/values.js'
+import { Message } from './protobuf.js'
+import { notesOf, type ExportOptions } from './writer.js'
+
+/** Fields of the messages, by github.com/google/pprof/proto/profile.proto. */
+const PROFILE = {
+  sampleType: 1,
+  sample: 2,
+  mapping: 3,
+  location: 4,
+  function: 5,
+  string: 6,
+  duration: 10,
+  periodType: 11,
+  period: 12,
+  comment: 13,
+  defaultSampleType: 14,
+} as const
+const VALUE_TYPE = { type: 1, unit: 2 } as const
+const SAMPLE = { location: 1, value: 2 } as const
+const MAPPING = { id: 1, filename: 5, hasFunctions: 7, hasFilenames: 8, hasLineNumbers: 9 } as const
+const LOCATION = { id: 1, mapping: 2, line: 4 } as const
+const LINE = { function: 1, line: 2 } as const
+const FUNCTION = { id: 1, name: 2, systemName: 3, filename: 4 } as const
+
+/**
+ * The figures by the names that viewers know, in the order of heap profiles of Go, with others in between: what reads
+ * only one figure takes the last one.
+ */
+const TYPES: readonly (readonly [type: string, value: ProfileValue])[] = [
+  ['alloc_objects', 'allocated-blocks'],
+  ['alloc_space', 'allocated-bytes'],
+  ['temporary_objects', 'temporary-blocks'],
+  ['temporary_space', 'temporary-bytes'],
+  ['foreign_frees', 'foreign-frees'],
+  ['peak_objects', 'peak-blocks'],
+  ['peak_space', 'peak-bytes'],
+  ['inuse_objects', 'live-blocks'],
+  ['inuse_space', 'live-bytes'],
+]
+
+/** Nanoseconds in a unit of time. */
+const NANOSECONDS = { ns: 1n, us: 1000n } as const
+/** A piece of output is about this long. */
+const PIECE = 65_536
+
+/**
+ * A profile for pprof, not compressed: readers expect gzip in files. Figures beyond 2^63 - 1 are capped.
+ * @see https://github.com/google/pprof/blob/main/proto/profile.proto
+ */
+export function* pprof(
+  profile: Profile,
+  { value = 'live-bytes', name = '' }: ExportOptions = {},
+): Generator<Uint8Array> {
+  const { statistics, frames, tree } = profile
+  const strings = new Strings()
+  const out = new Message()
+  for (const [type, figure] of TYPES)
+    out.message(PROFILE.sampleType, valueType(strings, type, VALUES[figure].unit === 'bytes' ? 'bytes' : 'count'))
+  const mapping = new Message()
+  mapping.integer(MAPPING.id, 1)
+  mapping.integer(MAPPING.filename, strings.id(name))
+  for (const field of [MAPPING.hasFunctions, MAPPING.hasFilenames, MAPPING.hasLineNumbers]) mapping.integer(field, 1)
+  out.message(PROFILE.mapping, mapping)
+  out.message(PROFILE.periodType, valueType(strings, 'space', 'bytes'))
+  out.integer(PROFILE.period, 1)
+  const { time } = statistics
+  if (time?.unit !== undefined) out.integer(PROFILE.duration, time.span * NANOSECONDS[time.unit])
+  out.integers(
+    PROFILE.comment,
+    notesOf(profile).map((note) => strings.id(note)),
+  )
+  const first = TYPES.find(([, figure]) => figure === value) ?? (TYPES.at(-1) as (typeof TYPES)[number])
+  out.integer(PROFILE.defaultSampleType, strings.id(first[0]))
+
+  for (const sample of profile.samples()) {
+    const message = new Message()
+    message.integers(SAMPLE.location, locations(tree, sample.node))
+    message.integers(
+      SAMPLE.value,
+      TYPES.map(([, figure]) => VALUES[figure].of(sample)),
+    )
+    out.message(PROFILE.sample, message)
+    if (out.length >= PIECE) yield out.take()
+  }
+
+  const functions = new Map<string, number>()
+  for (const [f, frame] of frames.entries()) {
+    const key = `${frame.name}\0${frame.file ?? ''}`
+    let id = functions.get(key)
+    if (id === undefined) {
+      functions.set(key, (id = functions.size + 1))
+      const message = new Message()
+      message.integer(FUNCTION.id, id)
+      message.integer(FUNCTION.name, strings.id(frame.name))
+      message.integer(FUNCTION.systemName, strings.id(frame.name))
+      message.integer(FUNCTION.filename, strings.id(frame.file ?? ''))
+      out.message(PROFILE.function, message)
+    }
+    const line = new Message()
+    line.integer(LINE.function, id)
+    line.integer(LINE.line, frame.line ?? 0)
+    const location = new Message()
+    location.integer(LOCATION.id, f + 1)
+    location.integer(LOCATION.mapping, 1)
+    location.message(LOCATION.line, line)
+    out.message(PROFILE.location, location)
+    if (out.length >= PIECE) yield out.take()
+  }
+  for (const text of strings.all) {
+    out.text(PROFILE.string, text)
+    if (out.length >= PIECE) yield out.take()
+  }
+  yield out.take()
+}
+
+/** The locations of a stack, the innermost first: each frame has one, with its own number plus 1. */
+function* locations({ parents, frames }: Profile['tree'], node: number): Generator<number> {
+  for (; node > 0; node = parents[node] as number) yield (frames[node] as number) + 1
+}
+
+function valueType(strings: Strings, type: string, unit: string): Message {
+  const message = new Message()
+  message.integer(VALUE_TYPE.type, strings.id(type))
+  message.integer(VALUE_TYPE.unit, strings.id(unit))
+  return message
+}
+
+/** The table of strings, of which the first is empty. */
+class Strings {
+  private readonly ids = new Map([['', 0]])
+
+  get all(): Iterable<string> {
+    return this.ids.keys()
+  }
+
+  id(text: string): number {
+    let id = this.ids.get(text)
+    if (id === undefined) this.ids.set(text, (id = this.ids.size))
+    return id
+  }
+}

@@ -1,0 +1,54 @@
+import type { Profile } from '../transforms/profile/profile.js'
+import type { ProfileValue } from '../transforms/profile/values.js'
+
+/** What a writer of profiles can be told. */
+export interface ExportOptions {
+  /** The figure to write where the format holds only one, and to show first where it holds several. */
+  readonly value?: ProfileValue
+  /** What the profile is of, such as the name of the trace. */
+  readonly name?: string
+}
+
+/** Writes a profile for another tool: its bytes in pieces, made as they are asked for. */
+export type ProfileWriter = (profile: Profile, options?: ExportOptions) => Iterable<Uint8Array>
+
+const PIECE = 65_536
+const encoder = new TextEncoder()
+
+/** Texts as bytes, in pieces of some size. */
+export function* textBytes(texts: Iterable<string>): Generator<Uint8Array> {
+  let piece: string[] = []
+  let length = 0
+  for (const text of texts) {
+    piece.push(text)
+    length += text.length
+    if (length < PIECE) continue
+    yield encoder.encode(piece.join(''))
+    piece = []
+    length = 0
+  }
+  if (length > 0) yield encoder.encode(piece.join(''))
+}
+
+/** What people must know of a profile: sentences. */
+export function notesOf({ statistics, at }: Profile): string[] {
+  const { complete, filtered, full, traces, peakBytes, events, formats } = statistics
+  const moment =
+    typeof at === 'string'
+      ? at === 'end'
+        ? 'at the end'
+        : 'at the peak'
+      : 'event' in at
+        ? `after event ${at.event}`
+        : `at time ${at.time}`
+  return [
+    `${events} events (${formats.join(', ')})${traces > 1 ? ` of ${traces} traces` : ''}`,
+    `Peak: ${peakBytes.bytes} bytes in ${peakBytes.blocks} blocks, at event ${peakBytes.event}`,
+    `Live figures are those ${moment}.`,
+    ...(complete ? [] : ['The trace is incomplete: it broke off.']),
+    ...(filtered ? ['Events were left out of the trace: what is live may not be.'] : []),
+    ...(full.includes('sites')
+      ? ['There were more stacks than are told apart: those that came late are [others].']
+      : []),
+  ]
+}

@@ -1,0 +1,41 @@
+import type { ProfileFormatName } from '../exports/choices.js'
+import { PROFILE_WRITERS } from '../exports/index.js'
+import type { ExportOptions } from '../exports/writer.js'
+import { checkOptions } from '../event/options.js'
+import { ProfileCollector } from '../transforms/profile/collector.js'
+import type { Profile, ProfileOptions } from '../transforms/profile/profile.js'
+import { CollectingSink, type ResultSink } from './result-sink.js'
+
+/** A sink that takes a profile. */
+export type ProfileSink = ResultSink<Profile>
+
+/**
+ * A Writable that takes the profile of the events written to it: what was allocated, what was live at the peak and at
+ * another moment, what was temporary, by the stacks that allocated it. Put it at the end of a pipeline. Memory grows
+ * with the number of live blocks, and of distinct stacks.
+ *
+ * @example
+ * const sink = profile({ at: 'peak' })
+ * await pipeline(createReadStream('app.mtrc'), mtrc.decode(), sink)
+ * for (const { node, live } of (await sink.result).samples()) console.log(node, live.bytes)
+ */
+export function profile(options: ProfileOptions = {}): ProfileSink {
+  return new CollectingSink('profile()', new ProfileCollector(options))
+}
+
+/**
+ * A profile as a file for another tool, in pieces. That for pprof is not compressed: readers expect gzip in files.
+ *
+ * @example
+ * await pipeline(await exportProfile(await sink.result, 'pprof'), createGzip(), createWriteStream('app.pb.gz'))
+ */
+export async function exportProfile(
+  profile: Profile,
+  to: ProfileFormatName,
+  options: ExportOptions = {},
+): Promise<Iterable<Uint8Array>> {
+  checkOptions(options, { value: true, name: true }, 'exportProfile')
+  const load = PROFILE_WRITERS[to]
+  if (load === undefined) throw new RangeError(`unknown tool ${JSON.stringify(to)}: ${Object.keys(PROFILE_WRITERS).join(', ')}`)
+  return (await load())(profile, options)
+}

@@ -1,0 +1,62 @@
+import { Writable } from 'node:stream'
+import type { EventBatch } from '../event/batch.js'
+import type { TraceEvent } from '../event/trace-event.js'
+import { acceptFailures } from './failure.js'
+import { EventIntake } from './intake.js'
+import type { TakesEvents } from './types.js'
+
+/** A sink that makes one result of all events. */
+export interface ResultSink<Result> extends Writable, TakesEvents {
+  /** The result, once all events have come. Rejected with the error of the pipeline. */
+  readonly result: Promise<Result>
+}
+
+/** What makes a result of batches. */
+interface Collector<Result> {
+  add(batch: EventBatch): void
+  finish(): Result
+}
+
+/** A Writable around a collector of batches. */
+export class CollectingSink<Result> extends Writable implements ResultSink<Result> {
+  readonly result: Promise<Result>
+  private readonly intake: EventIntake
+  private resolve: (result: Result) => void = () => {}
+  private reject: (error: Error) => void = () => {}
+
+  /** @param name what messages about a wrong chunk call the sink */
+  constructor(
+    name: string,
+    private readonly collector: Collector<Result>,
+  ) {
+    super({ objectMode: true, highWaterMark: 1 })
+    this.intake = new EventIntake(name, (batch) => this.collector.add(batch))
+    this.result = new Promise((resolve, reject) => {
+      this.resolve = resolve
+      this.reject = reject
+    })
+    // Without anybody who waits for it, the error is that of the pipeline alone.
+    this.result.catch(() => {})
+    acceptFailures(this)
+  }
+
+  override _write(
+    chunk: EventBatch | TraceEvent,
+    _encoding: BufferEncoding,
+    done: (error?: Error | null) => void,
+  ): void {
+    this.intake.take(chunk).then(() => done(), done)
+  }
+
+  override _final(done: (error?: Error | null) => void): void {
+    this.intake
+      .finish()
+      .then(() => this.resolve(this.collector.finish()))
+      .then(() => done(), done)
+  }
+
+  override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
+    this.reject(error ?? new Error('the sink was closed before all events had come'))
+    done(error)
+  }
+}

@@ -1,0 +1,41 @@
+import type { Frame } from './profile.js'
+
+/** Longer names are cut, so that a profile of hostile names stays readable. */
+const MAX_NAME = 4096
+
+/**
+ * A frame of a stack from its text: `parse (parse.c:12)` has a function, a file and a line; any other text is a name as
+ * a whole.
+ */
+export function frameOf(text: string): Frame {
+  const open = text.lastIndexOf(' (')
+  const colon = text.lastIndexOf(':')
+  if (open < 1 || colon < open + 3 || !text.endsWith(')')) return { name: cut(text) }
+  const line = text.slice(colon + 1, -1)
+  if (!/^[1-9]\d{0,8}$/.test(line)) return { name: cut(text) }
+  return { name: cut(text.slice(0, open)), file: cut(text.slice(open + 2, colon)), line: Number(line) }
+}
+
+/** The frame of a function, a file and a line, of which some are known. */
+export function sourceFrame(name: string | undefined, file: string | undefined, line: number | undefined): Frame {
+  const place = { ...(file !== undefined && { file: cut(file) }), ...(line !== undefined && { line }) }
+  if (name !== undefined && name !== '') return { name: cut(name), ...place }
+  if (file === undefined || file === '')
+    return line === undefined ? { name: '[unknown]' } : { name: `line ${line}`, line }
+  return { name: cut(line === undefined ? file : `${file}:${line}`), ...place }
+}
+
+/** A frame in one line: `parse (parse.c:12)`. */
+export function frameText({ name, file, line }: Frame): string {
+  if (file === undefined || name.startsWith(file)) return name
+  return `${name} (${file}${line === undefined ? '' : `:${line}`})`
+}
+
+/**
+ * A name that is not empty, nor too long, and has no unpaired surrogates, which stand for bytes that are not UTF-8.
+ */
+function cut(name: string): string {
+  if (name === '') return '[unknown]'
+  const text = name.length > MAX_NAME ? `${name.slice(0, MAX_NAME)}[and ${name.length - MAX_NAME} more]` : name
+  return text.toWellFormed()
+}

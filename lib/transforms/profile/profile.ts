@@ -1,0 +1,56 @@
+import type { Moment } from '../fates/moment.js'
+import type { Amount, Statistics } from '../statistics/result.js'
+import type { SiteFigures } from '../statistics/site-table.js'
+
+/** A place in the program: a frame of a stack, or what stands for one. */
+export interface Frame {
+  /** The function; or the file, the call site or what else is known; or words in brackets for what is not. */
+  readonly name: string
+  readonly file?: string
+  /** Counted from 1. */
+  readonly line?: number
+}
+
+/** The stacks of a profile as a tree. Node 0 is its root, and stands for no frame. */
+export interface StackTree {
+  /** The parent of each node, which has a lower number; -1 for the root. */
+  readonly parents: Int32Array
+  /** The frame of each node, an index into `Profile.frames`; -1 for the root. A parent is the caller. */
+  readonly frames: Int32Array
+}
+
+/** What came from one stack. Two samples may have the same node. */
+export interface Sample extends SiteFigures {
+  /** The innermost frame of the stack: a node of the tree. */
+  readonly node: number
+  /** What was live at the moment that the profile was asked for. */
+  readonly live: Amount
+}
+
+/** Where the memory of a trace came from, and what became of it. */
+export interface Profile {
+  /** Everything but the sites, of which the list is empty: the samples have them. */
+  readonly statistics: Statistics
+  /** The moment of `Sample.live`. */
+  readonly at: ProfileMoment
+  readonly frames: readonly Frame[]
+  readonly tree: StackTree
+  /**
+   * Every stack with its figures, in the order in which the stacks came up. Each figure that the statistics have sums up
+   * to theirs. They are made while they are read, so many stacks take little memory.
+   */
+  samples(): Iterable<Sample>
+}
+
+/** When to look at what is live: the end of the trace, its peak, or a moment in it. */
+export type ProfileMoment = Moment | 'end'
+
+/** What a profile can be told. */
+export interface ProfileOptions {
+  /** The moment of the live figures; the end of the trace if absent. */
+  readonly at?: ProfileMoment
+  /** The thread that allocated the blocks is the outermost frame. */
+  readonly threadRoot?: boolean
+  /** How many stacks are told apart: at most, and by default, 262,144. Later ones are one, called `[others]`. */
+  readonly stacks?: number
+}

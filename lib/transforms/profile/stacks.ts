@@ -1,0 +1,117 @@
+import { NONE, OTHERS } from '../statistics/keys.js'
+import { NO_NODE, Paths } from '../statistics/paths.js'
+import { Form, type SiteKeys } from '../statistics/site-keys.js'
+import type { SiteTable } from '../statistics/site-table.js'
+import type { ThreadTable } from '../statistics/thread-table.js'
+import { frameOf, sourceFrame } from './frames.js'
+import type { Frame, StackTree } from './profile.js'
+
+/** Of deeper stacks, the innermost frames are kept. */
+const MAX_DEPTH = 1000
+const ROOT = 0
+const UNSET = -1
+
+const UNKNOWN: Frame = { name: '[unknown]' }
+const OTHER_STACKS: Frame = { name: '[others]' }
+const CUT: Frame = { name: '[outer frames left out]' }
+
+/** The stacks of a table of sites, and which row has which. */
+export interface Stacks {
+  readonly frames: readonly Frame[]
+  readonly tree: StackTree
+  /** The rows in which a block was allocated, each with the node of its stack. */
+  rows(): Iterable<{ row: number; node: number }>
+}
+
+/** Makes a tree of the sites of a table. */
+export function stacksOf(sites: SiteTable, threads: ThreadTable): Stacks {
+  const frames = new FrameTable(sites.keys)
+  const paths = new Paths(1)
+  const nodes = new Int32Array(sites.size).fill(UNSET)
+  for (let row = NONE; row < sites.size; row++) {
+    if (!sites.isUsed(row)) continue
+    const { site, thread } = sites.owners(row)
+    const path = frames.path(site, thread === undefined ? undefined : frames.id(threadFrame(threads, thread)))
+    const node = paths.find(ROOT, path, path.length)
+    const others = () => paths.find(ROOT, Uint32Array.of(frames.id(OTHER_STACKS)), 1)
+    nodes[row] = node === NO_NODE ? Math.max(ROOT, others()) : node
+  }
+  const { size } = paths
+  return {
+    frames: frames.all,
+    tree: {
+      parents: Int32Array.from({ length: size }, (_, node) => paths.parent(node)),
+      frames: Int32Array.from({ length: size }, (_, node) => (node === ROOT ? UNSET : paths.word(node))),
+    },
+    *rows() {
+      for (let row = NONE; row < nodes.length; row++) {
+        const node = nodes[row] as number
+        if (node !== UNSET) yield { row, node }
+      }
+    },
+  }
+}
+
+function threadFrame(threads: ThreadTable, row: number): Frame {
+  const { rest, process, thread } = threads.name(row)
+  if (rest !== undefined) return { name: rest === 'none' ? '[no thread]' : '[other threads]' }
+  const names = Object.entries({ process, thread }).flatMap(([what, number]) =>
+    number === undefined ? [] : [`${what} ${BigInt.asIntN(64, number)}`],
+  )
+  return { name: names.join(', ') }
+}
+
+/** Distinct frames, and the paths of sites as their numbers. */
+class FrameTable {
+  readonly all: Frame[] = []
+  private readonly ids = new Map<string, number>()
+  /** The frame that a name in a stack is. */
+  private readonly idOfName: Int32Array
+  private readonly outwards: number[] = []
+
+  constructor(private readonly keys: SiteKeys) {
+    this.idOfName = new Int32Array(keys.names.size).fill(UNSET)
+  }
+
+  /** The number of a frame. */
+  id(frame: Frame): number {
+    const key = `${frame.name}\0${frame.file ?? ''}\0${frame.line ?? ''}`
+    let id = this.ids.get(key)
+    if (id === undefined) {
+      id = this.all.push(frame) - 1
+      this.ids.set(key, id)
+    }
+    return id
+  }
+
+  /** The frames of a site, the outermost one first. @param thread the frame of its thread, to be put before them */
+  path(site: number, thread?: number): Uint32Array {
+    const { keys, outwards } = this
+    outwards.length = 0
+    if (site === NONE || site === OTHERS) {
+      outwards.push(this.id(site === NONE ? UNKNOWN : OTHER_STACKS))
+    } else {
+      const words = keys.paths.reversed(keys.node(site))
+      if (keys.paths.root(keys.node(site)) === Form.stack) {
+        for (let w = 0; w < words.length && w < MAX_DEPTH; w++) outwards.push(this.nameId(words[w] as number))
+        if (words.length > MAX_DEPTH) outwards.push(this.id(CUT))
+      } else {
+        const { function: name, file, line, callSite } = keys.site(site)
+        outwards.push(
+          this.id(callSite === undefined ? sourceFrame(name, file, line) : { name: `0x${callSite.toString(16)}` }),
+        )
+      }
+    }
+    if (thread !== undefined) outwards.push(thread)
+    return Uint32Array.from(outwards.toReversed())
+  }
+
+  private nameId(name: number): number {
+    let id = this.idOfName[name] as number
+    if (id === UNSET) {
+      id = this.id(frameOf(this.keys.names.text(name)))
+      this.idOfName[name] = id
+    }
+    return id
+  }
+}

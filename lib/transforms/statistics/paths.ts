@@ -1,0 +1,93 @@
+import { U64Map } from '../../bytes/u64-map.js'
+import { widened } from './sums.js'
+
+/** The node of a path that found no room. */
+export const NO_NODE = -1
+
+/** How many nodes there are at most: some 45 bytes each. */
+const MAX_NODES = 1_048_576
+
+/**
+ * Sequences of 32-bit words, such as the names of a stack's frames from the outermost one on, as paths in a tree: what
+ * begins alike is kept once. Nodes are numbered in order of first use; those below the number of roots are the roots.
+ */
+export class Paths {
+  /** How many nodes there are. */
+  size: number
+  private readonly children = new U64Map(1)
+  private parents = new Int32Array(64)
+  private words = new Uint32Array(64)
+  /** The path that was found last: its nodes, and how many words it has. */
+  private path = new Int32Array(64)
+  private length = 0
+
+  /** @param roots how many trees there are. @param limit how many nodes */
+  constructor(
+    private readonly roots: number,
+    private readonly limit: number = MAX_NODES,
+  ) {
+    this.size = roots
+    this.parents.fill(NO_NODE, 0, roots)
+  }
+
+  /** The node of a path: the first n of `words`. `NO_NODE` if there is no room for it. */
+  find(root: number, words: Uint32Array, n: number): number {
+    if (n >= this.path.length) this.path = widened(this.path, new Int32Array(2 * n))
+    const { path } = this
+    // Stacks that follow each other mostly begin alike.
+    let at = 0
+    let node = root
+    if (path[0] === root) {
+      while (at < n && at < this.length && this.words[path[at + 1] as number] === words[at]) at++
+      node = path[at] as number
+    }
+    path[0] = root
+    for (; at < n; at++) {
+      node = this.child(node, words[at] as number)
+      if (node === NO_NODE) break
+      path[at + 1] = node
+    }
+    this.length = at
+    return node
+  }
+
+  /** The parent of a node; `NO_NODE` for a root. It has a lower number than the node. */
+  parent(node: number): number {
+    return this.parents[node] as number
+  }
+
+  /** The last word of a node's path. */
+  word(node: number): number {
+    return this.words[node] as number
+  }
+
+  /** The words of a node's path, the last one first. */
+  reversed(node: number): number[] {
+    const words: number[] = []
+    for (; node >= this.roots; node = this.parent(node)) words.push(this.word(node))
+    return words
+  }
+
+  /** The root of a node's path. */
+  root(node: number): number {
+    while (node >= this.roots) node = this.parent(node)
+    return node
+  }
+
+  private child(parent: number, word: number): number {
+    const { children } = this
+    const known = children.find(word, parent)
+    if (known >= 0) return children.values[known] as number
+    if (this.size === this.limit) return NO_NODE
+    const node = this.size++
+    if (node === this.parents.length) {
+      this.parents = widened(this.parents, new Int32Array(2 * node))
+      this.words = widened(this.words, new Uint32Array(2 * node))
+    }
+    this.parents[node] = parent
+    this.words[node] = word
+    const slot = children.add(word, parent)
+    children.values[slot] = node
+    return node
+  }
+}

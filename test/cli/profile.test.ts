@@ -1,0 +1,70 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { gunzipSync } from 'node:zlib'
+import { describe, expect, test } from 'vitest'
+import { scratch, shell } from '../support/commands.js'
+
+const TRACE = 'test/fixtures/mtrc/small64.mtrc.gz'
+
+describe('hf-profile', () => {
+  test('finds the tool by the name of the output', async () => {
+    const folder = scratch()
+    for (const name of ['a.pb.gz', 'a.collapsed', 'a.folded.gz']) {
+      const run = await shell(`hf-profile -o ${join(folder, name)} ${TRACE}`)
+      expect({ code: run.code, stderr: run.stderr }).toEqual({ code: 0, stderr: '' })
+    }
+    expect(gunzipSync(readFileSync(join(folder, 'a.pb.gz'))).includes('inuse_space')).toBe(true)
+    const text = readFileSync(join(folder, 'a.collapsed'), 'utf8')
+    expect(gunzipSync(readFileSync(join(folder, 'a.folded.gz'))).toString()).toBe(text)
+  })
+
+  test('takes live figures at any moment', async () => {
+    const sum = async (flags: string) => {
+      const { stdout, code, stderr } = await shell(`hf-profile --to collapsed --value live-bytes ${flags} ${TRACE}`)
+      expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+      return stdout.toString().match(/\d+$/gm)?.reduce((all, n) => all + Number(n), 0)
+    }
+    expect(await sum('')).toBe(6527)
+    expect(await sum('--at end')).toBe(6527)
+    expect(await sum('--at peak')).toBe(3_000_000)
+    // The peak is at event 16.
+    expect(await sum('--at 16')).toBe(3_000_000)
+  })
+
+  test('says what it is not sure of', async () => {
+    const { stdout, stderr, code } = await shell(
+      'hf-filter --kind alloc | hf-profile --to collapsed',
+      readFileSync('test/fixtures/mtrc/cxx64.mtrc'),
+    )
+    expect(code).toBe(0)
+    expect(stdout.length).toBeGreaterThan(0)
+    expect(stderr).toMatch(/^hf-profile: warning: stdin: events were filtered or split away: leaks/m)
+  })
+
+  test('writes the profile of the part that was read, then the error', async () => {
+    const bytes = readFileSync('test/fixtures/mtrc/cxx64.mtrc').subarray(0, 1000)
+    const { stdout, stderr, code } = await shell('hf-profile --to collapsed', bytes)
+    expect(code).toBe(1)
+    expect(stderr).toMatch(/mtrc/)
+    expect(stdout.toString()).toMatch(/ \d+\n$/)
+  })
+
+  test.each([
+    ['hf-profile', /name a tool to write for: --to pprof, collapsed/],
+    ['hf-profile -o x.txt', /name a tool to write for/],
+    ['hf-profile --to gif', /--to must be one of pprof, collapsed/],
+    ['hf-profile --to collapsed --at noon', /--at: not a moment: 'noon' \(write the number of an event, time:T, peak or end\)/],
+    ['hf-profile --to collapsed --trace 0', /--trace counts from 1/],
+    ['hf-profile --to collapsed a b', /one input at a time/],
+  ])('%s is a mistake', async (line, message) => {
+    const { code, stderr } = await shell(line)
+    expect(code).toBe(2)
+    expect(stderr).toMatch(message)
+  })
+
+  test('a moment beyond the end is an error', async () => {
+    const { code, stderr } = await shell(`hf-profile --to collapsed --at 99999 ${TRACE}`)
+    expect(code).toBe(1)
+    expect(stderr).toMatch(/there is no event 99999: the input has 2798/)
+  })
+})
