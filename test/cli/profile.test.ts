@@ -52,6 +52,7 @@ describe('hf-profile', () => {
   test.each([
     ['hf-profile', /name a tool to write for: --to pprof, collapsed/],
     ['hf-profile -o x.txt', /name a tool to write for/],
+    ['hf-profile --to pprof --gzip --zstd', /--gzip and --zstd cannot be combined/],
     ['hf-profile --to gif', /--to must be one of pprof, collapsed/],
     ['hf-profile --to collapsed --at noon', /--at: not a moment: 'noon' \(write the number of an event, time:T, peak or end\)/],
     ['hf-profile --to collapsed --trace 0', /--trace counts from 1/],

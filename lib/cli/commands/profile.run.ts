@@ -1,7 +1,7 @@
 import { basename } from 'node:path'
 import { PROFILE_FORMATS, type ProfileFormatTraits } from '../../exports/choices.js'
 import { PROFILE_WRITERS } from '../../exports/index.js'
-import { gzip } from '../../streams/compress.js'
+import { compressor } from '../../streams/compress.js'
 import { decodeAny } from '../../streams/decode.js'
 import { openOutput } from '../../streams/io/stdio.js'
 import { parseMoment } from '../../transforms/fates/moment.js'
@@ -18,7 +18,8 @@ export async function runProfile(args: Arguments): Promise<void> {
   const input = inputOperand(args)
   const format = formatOf(args)
   const isBinary = 'binary' in format
-  const { path, compressed } = outputOf(args, [input], isBinary)
+  const { path, compression = isBinary ? 'gzip' : undefined } = outputOf(args, [input], isBinary)
+  if (isBinary && compression === 'zstd') throw new UsageError(`${format.name} files are compressed with gzip`)
   const value = args.value('value') as ProfileValue | undefined
   const trace = args.value('trace')
   const number = trace === undefined ? undefined : wholeNumber('trace', trace)
@@ -36,7 +37,7 @@ export async function runProfile(args: Arguments): Promise<void> {
     () => [
       ...bytesOf(input),
       decodeAny({ path: input, recycle: true, through: stage }),
-      ...(compressed || isBinary ? [gzip()] : []),
+      ...(compression ? [compressor(compression)] : []),
     ],
     () => openOutput(path, { blocking: true }),
   )
@@ -45,7 +46,7 @@ export async function runProfile(args: Arguments): Promise<void> {
 /** The format to write. @throws UsageError when nothing says which */
 function formatOf(args: Arguments): (typeof PROFILE_FORMATS)[number] {
   const name = args.value('to')
-  const output = (args.value('output') ?? '').replace(/(?<!\.pb)\.gz$/, '')
+  const output = (args.value('output') ?? '').replace(/(?<!\.pb)\.(gz|zst)$/, '')
   const format = PROFILE_FORMATS.find((one: ProfileFormatTraits) =>
     name === undefined ? one.endings.some((ending) => output.endsWith(ending)) : one.name === name,
   )
