@@ -1,0 +1,150 @@
+/** The start of a line: command, thread, process, CPU and time. */
+
+import { CPU, THREAD, TIME } from '../shared/columns'
+import { HAS_CPU, HAS_THREAD, HAS_TIME } from '../shared/event'
+import { decimal } from '../shared/numbers'
+import {
+  BRACKET,
+  CLOSE,
+  CLOSING_BRACKET,
+  DASH,
+  DOT,
+  isDigit,
+  NUMBER,
+  OPEN,
+  skipSpaces,
+  skipSpacesBack,
+  SLASH,
+  SPACE,
+  wordBegin,
+} from './scan'
+
+/** How times are written. A trace has one style. */
+const NO_STYLE: u32 = 0
+const SECONDS: u32 = 1
+const TICKS: u32 = 2
+
+/** How times are written: as in earlier lines, or as in the first line that has one. */
+export let style: u32 = NO_STYLE
+/** The command that the thread ran; length 0 if unknown. */
+export let command: usize = 0
+export let commandLength: u32 = 0
+/** The process's number as it is written; length 0 if unknown. */
+export let processAt: usize = 0
+export let processLength: u32 = 0
+
+export function setStyle(known: u32): void {
+  style = known
+}
+
+/**
+ * Reads `123.456789` as nanoseconds, or `123` as it is.
+ * @returns how the time was written, `NO_STYLE` if it is no time
+ */
+function readTime(p: usize, end: usize, to: usize): u32 {
+  const after = decimal(p, NUMBER)
+  if (after == 0) return NO_STYLE
+  const whole = load<u64>(NUMBER)
+  if (after == end) {
+    store<u64>(to, whole)
+    return TICKS
+  }
+  const digits = end - after - 1
+  if (load<u8>(after) != DOT || digits > 9 || whole > 18_446_744_072) return NO_STYLE
+  if (decimal(after + 1, NUMBER) != end) return NO_STYLE
+  let fraction = load<u64>(NUMBER)
+  for (let n = digits; n < 9; n++) fraction *= 10
+  store<u64>(to, whole * 1_000_000_000 + fraction)
+  return SECONDS
+}
+
+/** Keeps the place of a process's number. @returns whether it is one */
+function setProcess(p: usize, end: usize): bool {
+  if (decimal(p, NUMBER) != end || (load<u8>(p) == 0x30 && end > p + 1)) return false
+  processAt = p
+  processLength = <u32>(end - p)
+  return true
+}
+
+/** Reads a CPU's number. @returns whether it is one */
+export function readCpu(p: usize, end: usize, i: u32): bool {
+  if (decimal(p, NUMBER) != end || load<u64>(NUMBER) > 0x7fff_ffff) return false
+  store<u32>(CPU + ((<usize>i) << 2), load<u32>(NUMBER))
+  return true
+}
+
+/**
+ * Reads what comes before the event's name: command, thread, CPU and time.
+ * @param end the colon after the time
+ * @returns the set of fields, or 0 if the text is something else
+ */
+export function readHead(start: usize, end: usize, i: u32): u32 {
+  const wide = (<usize>i) << 3
+  let set: u32 = 0
+  processLength = 0
+  end = skipSpacesBack(end, start)
+  // 123us+: the mark shows how long it took since the previous event.
+  if (end - start > 3 && load<u16>(end - 3) == 0x7375 && load<u8>(end - 1) < 0x41) end--
+  let p = wordBegin(end, start)
+  // 123us: since the trace began.
+  const isMicros = end - p > 2 && load<u16>(end - 2) == 0x7375
+  const written = readTime(p, isMicros ? end - 2 : end, TIME + wide)
+  if (written == NO_STYLE) return 0
+  const timeStyle = isMicros ? SECONDS : written
+  if (isMicros) {
+    if (written != TICKS || load<u64>(TIME + wide) > 18_446_744_073_709_551) return 0
+    store<u64>(TIME + wide, load<u64>(TIME + wide) * 1000)
+  }
+  if (style == NO_STYLE) style = timeStyle
+  if (style == timeStyle) set |= HAS_TIME
+
+  end = skipSpacesBack(p, start)
+  p = wordBegin(end, start)
+  if (p == end) return 0
+  if (load<u8>(end - 1) != CLOSING_BRACKET) {
+    // Flags, with the CPU before them in the same word or as a word of its own; or, without a CPU, the thread.
+    const after = decimal(p, NUMBER)
+    const before = skipSpacesBack(p, start)
+    if (before > start && load<u8>(before - 1) == CLOSING_BRACKET) {
+      end = before
+      p = wordBegin(end, start)
+    } else if (after != 0 && after < end && load<u8>(after) != SLASH && load<u8>(after) != DASH) {
+      if (readCpu(p, after, i)) set |= HAS_CPU
+      end = before
+    }
+  }
+  if (end > start && load<u8>(end - 1) == CLOSING_BRACKET) {
+    p = wordBegin(end, start)
+    if (load<u8>(p) != BRACKET || !readCpu(p + 1, end - 1, i)) return 0
+    set |= HAS_CPU
+    end = skipSpacesBack(p, start)
+  }
+  if (end > start && load<u8>(end - 1) == CLOSE) {
+    // The process, if it is known: (  123) or (-------).
+    p = end - 1
+    while (p > start && load<u8>(p) != OPEN) p--
+    setProcess(skipSpaces(p + 1), end - 1)
+    end = skipSpacesBack(p, start)
+  }
+  p = end
+  while (p > start && isDigit(load<u8>(p - 1))) p--
+  if (p == end || p == start || decimal(p, THREAD + wide) != end) return 0
+  set |= HAS_THREAD
+  const mark = load<u8>(p - 1)
+  if (mark == SLASH) {
+    end = p - 1
+    p = end
+    while (p > start && isDigit(load<u8>(p - 1))) p--
+    if (!setProcess(p, end)) return 0
+    end = p
+  } else if (mark == DASH) end = p - 1
+  else if (mark == SPACE) end = p
+  else return 0
+  p = skipSpaces(start)
+  end = skipSpacesBack(end, start)
+  command = p
+  commandLength = end > p ? <u32>(end - p) : 0
+  // <...>: the kernel no longer knew it.
+  if (commandLength == 5 && load<u32>(p) == 0x2e2e_2e3c) commandLength = 0
+  return set
+}
