@@ -1,7 +1,7 @@
 import { Intervals } from '../../bytes/intervals.js'
 import { HI, LO } from '../../bytes/u64.js'
 import { BATCH_EVENTS, EventBatch } from '../../event/batch.js'
-import { Api, Has, Kind } from '../../event/fields.js'
+import { Has, Kind } from '../../event/fields.js'
 import { gatherRows } from '../../event/gather.js'
 import type { TraceHeader } from '../../event/header.js'
 import { checkOptions, type OptionNames } from '../../event/options.js'
@@ -10,15 +10,14 @@ import type { FaultName } from '../choices.js'
 import { BlockEffect } from '../../blocks/block-effect.js'
 import { LiveSet } from '../../blocks/live-set.js'
 import { Extent, MAX_SIZE } from '../verify.js'
+import { makeAllocation, setTime } from './changes.js'
 import { Rising } from './rising.js'
 import { Window } from './window.js'
 
 const HAS_TIME = Has.time
-const HAS_END_TIME = Has.endTime
 const HAS_SEQUENCE = Has.sequence
-const HAS_API = Has.api
 const HAS_THREAD = Has.thread
-const { free: FREE, alloc: ALLOC, realloc: REALLOC } = Kind
+const { free: FREE, realloc: REALLOC } = Kind
 
 /** The changes that a repair can make, each counted separately. */
 export const REPAIRS = {
@@ -381,27 +380,4 @@ const FREED_BY: Readonly<Record<string, 'kfree' | 'kmem_cache_free' | 'pages'>> 
   kmalloc: 'kfree',
   kmem_cache_alloc: 'kmem_cache_free',
   pages: 'pages',
-}
-
-/** Turns a realloc of an unknown block into an allocation. */
-function makeAllocation(batch: EventBatch, row: number): void {
-  const isRealloc = ((batch.mask[row] as number) & HAS_API) !== 0 && batch.api[row] === Api.realloc
-  if (((batch.mask[row] as number) & (Has.index | Has.address | Has.oldAddress)) === Has.oldAddress) {
-    // A realloc in place may have only the old address.
-    batch.addColumns(Has.address)
-    batch.address.values[row] = batch.oldAddress.values[row] as bigint
-    batch.mask[row] = (batch.mask[row] as number) | Has.address
-  }
-  batch.kind[row] = ALLOC
-  batch.mask[row] = (batch.mask[row] as number) & ~(Has.oldAddress | Has.outcome | (isRealloc ? HAS_API : 0))
-}
-
-/** Sets an event's time. Its end is then not before it and, for a moved event, not after it either. */
-function setTime(batch: EventBatch, row: number, lo: number, hi: number, isMoved: boolean): void {
-  batch.time.words[2 * row + LO] = lo
-  batch.time.words[2 * row + HI] = hi
-  if (((batch.mask[row] as number) & HAS_END_TIME) === 0) return
-  const end = batch.endTime.values
-  const time = batch.time.values[row] as bigint
-  if (isMoved || (end[row] as bigint) < time) end[row] = time
 }

@@ -1,0 +1,69 @@
+/** Threads with calls that have not returned. */
+
+import { LINE_THREAD } from './head'
+import { does } from './call'
+
+/**
+ * A place for each such thread: its id, the number of its calls, and those. What does not fit is forgotten.
+ */
+export const MAX_THREADS: usize = 64
+export const MAX_DEPTH: u32 = 8
+export const CALL_BYTES: usize = 320
+export const THREAD_BYTES: usize = 2624
+export const THREADS: usize = memory.data(167_936)
+/** The number of places in use. */
+export let open: u32 = 0
+export let nextThread: usize = 0
+export const T_DEPTH: usize = 8
+export const T_CALLS: usize = 16
+export const C_DOES: usize = 0
+export const C_COUNT: usize = 4
+export const C_HEAD: usize = 8
+export const C_NAME_LENGTH: usize = 12
+export const C_MODULE_LENGTH: usize = 16
+export const C_TIME: usize = 24
+export const C_SITE: usize = 32
+export const C_ARGUMENTS: usize = 40
+/** The address that a call within this one received. */
+export const C_INNER: usize = 64
+export const C_NAME: usize = 72
+export const C_MODULE: usize = 192
+
+/** Forgets all threads. */
+export function clearThreads(): void {
+  open = 0
+  memory.fill(THREADS, 0, MAX_THREADS * THREAD_BYTES)
+}
+
+/** Forgets the calls of a place. */
+export function release(place: usize): void {
+  store<u32>(place, 0, T_DEPTH)
+  open--
+}
+
+/** The place of the line's thread, or 0. With `makes`, a thread without a place gets one. */
+export function threadOf(makes: bool): usize {
+  const thread = load<u64>(LINE_THREAD)
+  let free: usize = 0
+  for (let n: usize = 0; n < MAX_THREADS; n++) {
+    const at = THREADS + n * THREAD_BYTES
+    if (load<u32>(at, T_DEPTH) == 0) {
+      if (free == 0) free = at
+    } else if (load<u64>(at) == thread) return at
+  }
+  if (!makes) return 0
+  if (free == 0) {
+    free = THREADS + nextThread * THREAD_BYTES
+    nextThread = (nextThread + 1) % MAX_THREADS
+    open--
+  }
+  store<u64>(free, thread)
+  store<u32>(free, 0, T_DEPTH)
+  open++
+  return free
+}
+
+/** Notes the address that a call within `depth` others received. */
+export function noteInner(place: usize, depth: u32, address: u64): void {
+  for (let n: u32 = 0; n < depth; n++) store<u64>(place + T_CALLS + <usize>n * CALL_BYTES, address, C_INNER)
+}
