@@ -28,7 +28,7 @@ import { hatfJoin, hatfSplit } from './commands/split-addresses.js'
 import { stats } from './commands/stats.js'
 import { verify } from './commands/verify.js'
 
-/** Commands for one sort of task. */
+/** Commands for one kind of task. */
 export interface Group {
   readonly title: string
   readonly commands: readonly Command[]
@@ -38,8 +38,8 @@ export interface Group {
  * Every command that is a program of its own, by task.
  *
  * `commands/<name>.ts` is data, from which flags are parsed and help is printed. It imports no codec, transform or
- * stream: what a command does is in `commands/<name>.run.ts`, which its `run` imports when it is called. So every
- * command starts quickly.
+ * stream: the implementation is in `commands/<name>.run.ts`, which `run` imports when it is called. So every command
+ * starts quickly.
  */
 export const GROUPS: readonly Group[] = [
   { title: 'Analyze a trace', commands: [stats, profile, verify] },
@@ -71,7 +71,7 @@ export const GROUPS: readonly Group[] = [
 /** Every command that is a program of its own. */
 export const COMMANDS: readonly Command[] = GROUPS.flatMap(({ commands }) => commands)
 
-/** What `heapflow` calls a command: `stats` for `hf-stats`, and the name itself for those of a format. */
+/** The name of a command in `heapflow`: `stats` for `hf-stats`, and the same name for those of a format. */
 export function subcommand({ name }: Command): string {
   return name.replace(/^(hf-|heapflow )/, '')
 }

@@ -12,15 +12,15 @@ export interface Flag {
   readonly help: string
   /** May be given more than once, with one value each time: values may contain commas. */
   readonly repeat?: boolean
-  /** The allowed values, where they are few. */
+  /** The allowed values, if they are few. */
   readonly values?: readonly string[]
   /** What to do instead for values that are not allowed, but likely to be tried. */
   readonly instead?: Readonly<Record<string, string>>
-  /** The title under which the help lists it; without one it is among the first. */
+  /** The heading under which the help lists it; flags without one come first. */
   readonly group?: string
 }
 
-/** What the user gave: values by flag name, and the rest. */
+/** The parsed arguments: values by flag name, and operands. */
 export interface Arguments {
   /** Every value of a flag, in order; empty if it was not given. */
   all(name: string): readonly string[]
@@ -38,7 +38,7 @@ export interface Example {
 }
 
 /**
- * A command as data. What it does is code that `run` imports, so that parsing flags and printing help load none of it.
+ * A command as data. `run` imports its implementation, so that parsing flags and printing help do not load it.
  */
 export interface Command {
   readonly name: string
@@ -50,12 +50,12 @@ export interface Command {
   readonly description: string
   readonly flags: readonly Flag[]
   readonly examples: readonly Example[]
-  /** What it costs in memory: one line. */
+  /** Its memory use, in one line. */
   readonly memory?: string
   /** Lists for the help, after the description. */
   readonly sections?: readonly Section[]
   /**
-   * For a command that stands for others: the one that the arguments name, and the arguments that are left for it.
+   * For a command that dispatches to others: the command that the arguments name, and its own arguments.
    * @throws UsageError
    */
   choose?(argv: readonly string[]): readonly [Command, readonly string[]]
@@ -78,10 +78,10 @@ export class Interrupted extends Error {
   }
 }
 
-/** A command failed, and left files that are not complete. */
+/** A command failed, and left incomplete files. */
 export class Incomplete extends Error {
   /**
-   * @param cause what it failed with
+   * @param cause the error
    * @param files their names
    */
   constructor(
@@ -102,7 +102,7 @@ export function optionFlags(options: Readonly<Record<string, OptionSpec>>): Flag
   }))
 }
 
-/** The options object that these flags give; options that were not set are left out. */
+/** The options object of these flags; options that were not given are absent. */
 export function optionValues(
   options: Readonly<Record<string, OptionSpec>>,
   args: Arguments,

@@ -4,14 +4,14 @@ import { optionFlags, type Flag } from './command.js'
 
 type Options = Readonly<Record<string, OptionSpec>>
 
-/** The options of all encoders together; each takes those it knows. */
+/** The options of all encoders; each takes those that it knows. */
 export const ENCODE_OPTIONS: Options = Object.assign({}, ...FORMATS.map((format) => format.encodeOptions))
-/** The options of all decoders together, under the names that they have here. */
+/** The options of all decoders, under their names in this command. */
 export const DECODE_OPTIONS: Options = Object.assign({}, ...FORMATS.map((format) => readOptions(format.decodeOptions)))
 
 /**
- * A decoder's options under the names that they have here: where an encoder has one of the same name, that has it
- * alone.
+ * A decoder's options under their names in this command. If an encoder has an option of the same name, that one keeps
+ * the name.
  */
 export function readOptions(options: Options): Options {
   return Object.fromEntries(
@@ -22,7 +22,7 @@ export function readOptions(options: Options): Options {
   )
 }
 
-/** The flags for all of these options, under titles that name their formats. */
+/** The flags for all of these options, under headings that name their formats. */
 export function conversionFlags(): Flag[] {
   return [...grouped('Reading', DECODE_OPTIONS, readersOf), ...grouped('Writing', ENCODE_OPTIONS, writersOf)]
 }

@@ -38,9 +38,9 @@ export const SECTIONS = [
 ] as const
 /** `hf-stats --tsv`: the sections that are one table. */
 export const TSV_SECTIONS = ['timeline', 'sites', 'sizes', 'threads'] as const
-/** `hf-stats --timeline`: rows of the timeline where it is asked for by its section's name alone. */
+/** `hf-stats --timeline`: rows of the timeline if only its section is named. */
 export const TIMELINE_ROWS = 24
-/** `hf-stats --timeline`: as many parts as a timeline has at most. */
+/** `hf-stats --timeline`: the most parts that a timeline has. */
 export const MAX_TIMELINE_ROWS = 2000
 /** `hf-stats --sort`: what tables of sites are sorted by. */
 export const SITE_ORDERS = ['bytes', 'blocks', 'mean', 'peak', 'own-peak', 'leaked', 'temporary', 'wasted'] as const

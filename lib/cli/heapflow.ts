@@ -39,7 +39,7 @@ export const heapflow: Command = {
   },
 }
 
-/** Every command, those of `heapflow` alone included. */
+/** Every command, including those of `heapflow` alone. */
 export const ALL_COMMANDS: readonly Command[] = [...COMMANDS, heapflow, completion]
 
 function row(command: Command): readonly [string, string] {

@@ -10,11 +10,11 @@ import { UsageError, type Arguments } from './command.js'
 /** A stream that reads, and the streams that its data goes through; the first one may count the bytes that it read. */
 export type Streams = readonly [Readable & { bytesRead?: number | (() => number) }, ...Duplex[]]
 
-/** Where the events of a command come from. */
+/** The source of a command's events. */
 export interface Input {
   /** Files, or `-` for standard input. */
   readonly paths: readonly string[]
-  /** Its batches are used once: their memory may be recycled. */
+  /** Each batch is used once: its memory may be recycled. */
   readonly recycle: boolean
   /** Opens it. The last of the streams gives the results of `through`, which takes the events. */
   open(through: Stage<EventBatch, Uint8Array>): Streams
@@ -49,7 +49,7 @@ export function traceInput(
   }
 }
 
-/** The events of one file, changed by a stream that holds them back. */
+/** The events of one file, through a stream that holds them back. */
 export function heldInput(path: string, transform: () => Duplex): Input {
   return {
     paths: [path],

@@ -7,7 +7,7 @@ const REASONS: Readonly<Record<string, string>> = {
   ENOMEM: 'not enough memory',
 }
 
-/** What an error says of a limit of the process or the system that was reached; undefined for any other error. */
+/** The message for an error that reports a limit of the process or the system; undefined for any other error. */
 export function limitReached(error: unknown): string | undefined {
   if (!(error instanceof Error)) return undefined
   const { code } = error as NodeJS.ErrnoException
@@ -21,8 +21,8 @@ export function limitReached(error: unknown): string | undefined {
 }
 
 /**
- * Whether the module that Node reports as missing exists. Node takes every error of opening a package.json for a
- * missing file, so this is how a limit on open files shows while modules are loaded.
+ * Whether the module that Node reports as missing exists. Node treats every error of opening a package.json as a
+ * missing file, so a limit on open files appears as this error while modules are loaded.
  */
 function isThere(message: string): boolean {
   const [, kind, path] = /^Cannot find (package|module) '([^']+)'/.exec(message) ?? []

@@ -13,14 +13,14 @@ const MAX_NAMES = 3
 
 /**
  * Runs a command on the process's arguments. Sets `process.exitCode`: 0 success, also if the reader of the output
- * closed the pipe; 1 bad input or I/O error; 2 usage error; 128 and the signal's number (130 for SIGINT) after a signal.
- * It never calls `process.exit`, which would discard what is still queued for a pipe.
+ * closed the pipe; 1 bad input or I/O error; 2 usage error; 128 and the signal's number (130 for SIGINT) after a
+ * signal. It never calls `process.exit`, which would discard what is still queued for a pipe.
  */
 export async function main(command: Command, argv: readonly string[] = process.argv.slice(2)): Promise<void> {
   let { name } = command
   const say = (message: string) => process.stderr.write(`${name}: ${message}\n`)
   const onExit = () => {
-    // Nothing of heapflow ends the process before the command is done.
+    // heapflow itself never ends the process before the command is done.
     say('the process was ended before the command was done; its output is incomplete')
     process.exitCode = DATA_ERROR
   }
@@ -49,7 +49,7 @@ export async function main(command: Command, argv: readonly string[] = process.a
   }
 }
 
-/** Writes to standard output at once, so that a reader that has gone away is an error like any other. */
+/** Writes to standard output synchronously, so that a closed pipe is an ordinary error. */
 function print(text: string): void {
   writeSync(1, text)
 }

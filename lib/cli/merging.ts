@@ -5,7 +5,7 @@ import { runJob, type Job } from './pipeline.js'
 
 const MAX_WINDOW = 65_536
 
-/** The window asked for, if one is. @throws UsageError */
+/** The window of `--window`, if given. @throws UsageError */
 export function windowOption(args: Arguments): { window?: number } {
   const text = args.value(WINDOW_FLAG.name)
   if (text === undefined) return {}
@@ -14,7 +14,10 @@ export function windowOption(args: Arguments): { window?: number } {
   return { window }
 }
 
-/** Runs a command whose source is several files. @throws UsageError also when they cannot be merged as they are */
+/**
+ * Runs a command whose source is several files.
+ * @throws UsageError also if they cannot be merged without other flags
+ */
 export async function runMergeJob(job: Job, instead: string): Promise<void> {
   try {
     await runJob(job)

@@ -9,16 +9,16 @@ import { Incomplete, UsageError, type Arguments } from './command.js'
 export interface Output {
   /** A file, or `-` for standard output. */
   readonly path: string
-  /** How it is compressed: as a flag or the file's name asks for. */
+  /** How to compress it, by a flag or the file's name. */
   readonly compression: Compression | undefined
 }
 
 /**
- * What the flags say of the output.
+ * The output that the flags describe.
  * @param inputs the files that are read, or `-`
  * @param binary the output is not text, even without compression
- * @param path in place of the one after `-o`
- * @throws UsageError where that would overwrite an input, or fill a terminal with binary data
+ * @param path instead of the one after `-o`
+ * @throws UsageError if that would overwrite an input, or write binary data to a terminal
  */
 export function outputOf(args: Arguments, inputs: readonly string[], binary: boolean, path?: string): Output {
   const output = path ?? args.value('output') ?? '-'
@@ -41,7 +41,7 @@ export function compressionOf(args: Arguments, output: string): Compression | un
 }
 
 /**
- * @param what the file is beside the output
+ * @param the role of the file, for the message
  * @throws UsageError when the output is that very file
  */
 export function refuseSameFile(file: string, output: string, what = 'the input'): void {
@@ -51,9 +51,9 @@ export function refuseSameFile(file: string, output: string, what = 'the input')
 }
 
 /**
- * Writes a text, and is done when all of it is written.
+ * Writes a text. Resolves when all of it is written.
  * @param path a file, or `-` for standard output
- * @throws Incomplete when a file could not be written to its end, otherwise what writing fails with
+ * @throws Incomplete when a file could not be written to its end, otherwise the error of writing
  */
 export async function writeText(path: string, text: string): Promise<void> {
   const sink = openOutput(path)

@@ -3,7 +3,7 @@ import { didYouMean } from '../event/suggest.js'
 import { UsageError, type Arguments, type Command, type Flag } from './command.js'
 import { COMMON_FLAGS } from './flags.js'
 
-/** What the user gave, by the command's table of flags. @throws UsageError */
+/** Parses arguments by the command's table of flags. @throws UsageError */
 export function parseFlags(command: Command, argv: readonly string[]): Arguments {
   const flags = [...command.flags, ...COMMON_FLAGS]
   const options: NonNullable<ParseArgsConfig['options']> = {}

@@ -15,21 +15,21 @@ import type { Input, Streams } from './input.js'
 import { outputOf } from './output.js'
 import { showProgress } from './progress.js'
 
-/** How long what is being written may take after the command was interrupted. */
+/** How long pending writes may take after the command was interrupted. */
 const GRACE_MS = 1000
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
-/** What a command that writes one stream of events reads, does and writes. */
+/** The input, the stages and the output of a command that writes one stream of events. */
 export interface Job {
   readonly command: string
   readonly args: Arguments
   readonly input: Input
-  /** What the events go through. */
+  /** The stages that the events go through. */
   readonly stages?: readonly BatchTransform[]
   readonly to: WritableFormat
   readonly encode?: object
-  /** The output, where it is not that of `-o`. */
+  /** The output, if it is not that of `-o`. */
   readonly output?: string
 }
 
@@ -71,9 +71,9 @@ export async function runJob({ command, args, input, stages = [], to, encode, ou
 
 /**
  * Pipes inputs through streams into a sink, with warnings and progress on standard error, until it is done or a signal
- * ends it. What came before a fault is written before the fault is thrown.
+ * ends it. Everything before a fault is written before the fault is thrown.
  * @param paths the files that are read, or `-`
- * @param openSink is called first, so that an output that cannot be written is found before there is any work
+ * @param openSink called first, so that an output that cannot be written is found before any work
  * @throws Incomplete when files were left incomplete, with the reason; otherwise the reason itself
  */
 export async function runStreams(
@@ -85,7 +85,7 @@ export async function runStreams(
   if (paths.includes('-') && isatty(0)) throw new UsageError('nothing to read: name a file or pipe a trace in')
   const sink = openSink()
   const [source, ...streams] = open()
-  // Where there are several inputs, warnings name the one that they are about.
+  // With several inputs, warnings name the input that they concern.
   const named = paths.length === 1 ? `${inputName(paths[0] as string)}: ` : ''
   let events = 0
   const warn = (text: string) => process.stderr.write(`${command}: warning: ${named}${text}\n`)
@@ -98,7 +98,7 @@ export async function runStreams(
   const interrupt = new AbortController()
   const onSignal = (signal: NodeJS.Signals) => {
     interrupt.abort(new Interrupted(signal))
-    // A write that waits for a reader cannot be given up. By then nobody handles the signal any more.
+    // A write that waits for a reader cannot be cancelled. By then no one handles the signal.
     setTimeout(() => {
       abandonOutputs()
       process.kill(process.pid, signal)
@@ -145,7 +145,7 @@ function closed(sink: Sink): Promise<void> {
   return new Promise((resolve) => sink.once('close', resolve))
 }
 
-/** Some time after a signal: a sink may never close whose write waits for a reader. */
+/** Resolves some time after a signal: a sink whose write waits for a reader may never close. */
 function interrupted(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const wait = () => void setTimeout(resolve, GRACE_MS / 2)
@@ -162,7 +162,7 @@ function bytesRead(source: Streams[0]): number {
 
 /**
  * Reports on standard error what a format could not represent, with counts.
- * @param instead what keeps it, to be put after these
+ * @param instead a flag that keeps it, for the end of the message
  */
 export function reportLosses(command: string, format: string, counts: ReadonlyMap<string, number>, instead = ''): void {
   if (counts.size === 0) return

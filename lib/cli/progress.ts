@@ -1,19 +1,19 @@
-/** Nothing is shown for work that is done sooner. */
+/** No progress is shown before this time. */
 const PATIENCE_MS = 1500
 const INTERVAL_MS = 500
 
-/** What a progress line tells. */
+/** The figures of a progress line. */
 export interface Work {
   /** Bytes read so far. */
   bytes(): number
   /** Events so far. */
   events(): number
-  /** All bytes there are, where that is known. */
+  /** The size of the input, if known. */
   total: number | undefined
 }
 
 /**
- * Keeps a progress line on standard error while long work goes on; does nothing where that is no terminal.
+ * Keeps a progress line on standard error during long work; does nothing if standard error is not a terminal.
  * @returns ends it and wipes the line
  */
 export function showProgress(work: Work, out: NodeJS.WriteStream = process.stderr): () => void {

@@ -2,8 +2,7 @@ import type { Command } from './command.js'
 import { limitReached } from './limits.js'
 
 /**
- * Loads a command and runs it. Modules are loaded by a promise, so that a limit on open files is a message like any
- * other.
+ * Loads a command and runs it. It imports modules dynamically, so that a limit on open files is an ordinary message.
  * @param load loads the command
  */
 export async function start(name: string, load: () => Promise<Command>): Promise<void> {

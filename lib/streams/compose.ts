@@ -4,7 +4,7 @@ import { acceptFailures, acceptsFailures, failWhenDrained, passFailures, type Pa
 import { QUEUED } from './stage.js'
 import type { Composed, InOrder } from './types.js'
 
-/** Methods that streams of Node have, and those of pumpify do not. They work on whatever can be iterated over. */
+/** Methods of Node's streams that pumpify's lack. They work on any async iterable. */
 const HELPERS = [
   'drop',
   'every',
@@ -41,7 +41,7 @@ export function compose<const Stages extends readonly [Duplex, Duplex, ...Duplex
     stage.on('error', (error) => {
       fault ??= error
     })
-    // Noted by events, for streams of other makers do not have the properties that say the same.
+    // Tracked by events, because third-party streams lack the properties for this.
     let open = 2
     stage.once('end', () => open--)
     stage.once('finish', () => open--)
@@ -52,7 +52,7 @@ export function compose<const Stages extends readonly [Duplex, Duplex, ...Duplex
     })
   })
 
-  // Without autoDestroy and destroy, as pumpify has it by itself; in object mode, which suits bytes as well.
+  // Without autoDestroy and destroy, like pumpify's default; in object mode, which suits bytes as well.
   const Composed = Pumpify.ctor({ autoDestroy: false, destroy: false, objectMode: true, highWaterMark: QUEUED })
   const composed = new Composed() as Pumpify & PassesFailures
   for (const name of HELPERS)
@@ -71,7 +71,7 @@ export function compose<const Stages extends readonly [Duplex, Duplex, ...Duplex
   for (const stage of all) stage.on('warning', (text: string) => composed.emit('warning', text))
   composed.setPipeline(...all)
   composed[passFailures] = () => last[passFailures]?.()
-  // A first stage of other makers would not know what to do with one.
+  // A third-party stream in first position could not handle it.
   const result: Duplex = acceptsFailures in (all[0] as Duplex) ? acceptFailures(composed) : composed
   return result as Composed<Stages>
 }

@@ -26,8 +26,8 @@ export function zstdObstacle(): string | undefined {
 }
 
 /**
- * Deflates to gzip. When the stream before it fails, what came before is still written, but the member is left without
- * its end: what is inside may be a format that cannot tell by itself that it was cut.
+ * Compresses to gzip. If the stream before it fails, everything before the fault is still written, but the gzip member
+ * stays incomplete, because the format inside may have no end mark.
  */
 export function gzip(options: { level?: number } = {}): ByteStream<'bytes'> {
   checkOptions(options, { level: true }, 'gzip')

@@ -3,18 +3,18 @@ import type { EventBatch } from '../event/batch.js'
 import { chain } from '../event/chain.js'
 import type { BatchTransform, Stage } from '../event/stage.js'
 
-/** What becomes of the events of a stream that reads them. */
+/** Options for the events of a stream that decodes. */
 export interface ReadOptions {
   /**
-   * Nobody else reads the chunks that are written: the memory of those that come from our own streams is used again.
-   * Default false.
+   * No one else reads the chunks that are written: the memory of those from heapflow's own streams is reused. Default
+   * false.
    */
   recycle?: boolean
-  /** What the events go through in this very stream, which gives its results in place of them. */
+  /** A stage that the events go through within this stream, which then gives the results of the stage. */
   through?: Stage<EventBatch, object>
 }
 
-/** What events go through, with `events` emitted on `emitter` before: the number of events of each batch. */
+/** A stage, preceded by one that emits `events` on `emitter`: the number of events of each batch. */
 export function counted(emitter: EventEmitter, { through, recycle = false }: ReadOptions): Stage<EventBatch, object> {
   const counter = new Counter(emitter)
   return through === undefined ? counter : chain(counter, through, { recycle })

@@ -2,12 +2,11 @@ import type { EventBatch } from '../event/batch.js'
 import { TraceError } from '../event/error.js'
 import type { Decoder } from '../event/stage.js'
 
-/** Takes note of an input that is cut off. */
+/** Called if an input is truncated. */
 export type OnCut = (error: TraceError) => void
 
 /**
- * Passes results on. Where they end because the input is cut off, `onCut` is told, if it is there, and the results end
- * in peace.
+ * Yields results. If the input is truncated and `onCut` is given, calls it and ends normally instead of throwing.
  */
 export async function* upToCut<T>(results: AsyncIterable<T>, onCut: OnCut | undefined): AsyncGenerator<T> {
   try {
@@ -18,7 +17,7 @@ export async function* upToCut<T>(results: AsyncIterable<T>, onCut: OnCut | unde
   }
 }
 
-/** A decoder for which a trace that is cut off ends there in peace. */
+/** A decoder for which a truncated trace ends normally. */
 export class UpToCut implements Decoder {
   private isOver = false
 

@@ -13,16 +13,16 @@ import { byteStream, peek, runStage, type Peeked } from './generator.js'
 import { misreading } from './misread.js'
 import type { EventStream } from './types.js'
 
-/** A stream shorter than this is sniffed whole; of a longer one, whatever the first chunks hold. */
+/** A stream shorter than this is sniffed whole; a longer one by its first chunks. */
 const HEAD_BYTES = 64
 
 /** What Meta-TF begins with, in ASCII and in binary. */
 const HASH = 0x23
 const DELETE = 0x7f
 
-/** What `decodeAny` can be told. */
+/** Options of `decodeAny`. */
 export interface DecodeAnyOptions extends ReadOptions {
-  /** The format, where it is known; otherwise the first bytes tell it. */
+  /** The format, if known. Default: recognized by the first bytes. */
   format?: Format | FormatEntry
   /**
    * The file that the bytes come from, or `-` for standard input. A trace in Meta-TF names a DTD, which is looked for
@@ -34,8 +34,8 @@ export interface DecodeAnyOptions extends ReadOptions {
   /** Called once the format is known. */
   onFormat?: (format: Format) => void
   /**
-   * Takes note of a trace that is cut off, which is then no error: the stream ends where the trace does. For what is
-   * compressed `decompress` has the same option.
+   * Called if the trace is truncated. The stream then ends where the trace does, without an error. For compressed
+   * input, `decompress` has the same option.
    */
   onCut?: (error: TraceError) => void
 }
@@ -62,21 +62,21 @@ export function decodeAny(options: DecodeAnyOptions = {}): Duplex {
   return decodeAs('decodeAny()', options)
 }
 
-/** What `decodeAny` does, under another name, which messages about a wrong chunk have. */
+/** `decodeAny` with another name in messages about a wrong chunk. */
 export function decodeAs(name: string, options: DecodeAnyOptions): EventStream<'bytes'> {
   return byteStream(name, (source, stream) => decodeBytes(source, options, stream, counted(stream, options)))
 }
 
 /**
- * What `decodeAny` does, without a stream around it.
+ * `decodeAny` without a stream around it.
  * @param stream warnings are emitted on it
- * @param behind what all events go through
+ * @param last the stage that all events go through
  */
 export async function* decodeBytes<Out>(
   source: AsyncIterable<Uint8Array>,
   options: DecodeAnyOptions,
   stream: EventEmitter,
-  behind: Stage<EventBatch, Out>,
+  last: Stage<EventBatch, Out>,
 ): AsyncGenerator<Out> {
   const first = await peek(source, HEAD_BYTES)
   let found: Found
@@ -102,18 +102,18 @@ export async function* decodeBytes<Out>(
           throw error
         }
       }
-      // What the input broke off with elsewhere is an error.
+      // An error from elsewhere that ended the input is still an error.
       const note =
         onCut &&
         ((error: TraceError) => {
           if (error === upstream) throw error
           onCut(error)
         })
-      yield* runStage(behind, upToCut(readRewritten(noted(), stream), note), stream)
+      yield* runStage(last, upToCut(readRewritten(noted(), stream), note), stream)
     } else {
       const decoder = format.decoder(decode)
       yield* runStage(
-        chain(onCut === undefined ? decoder : new UpToCut(decoder, onCut), behind, { recycle }),
+        chain(onCut === undefined ? decoder : new UpToCut(decoder, onCut), last, { recycle }),
         whole,
         stream,
         recycle,
@@ -140,7 +140,7 @@ async function find(first: Peeked, { format, decode, path }: DecodeAnyOptions): 
   const { isAnnounced, isTelling } = await import('../metatf/dtd-name.js')
   const peeked = await peek(first.whole, isTelling)
   const { head, failure } = peeked
-  // What is said in text may be said of a format that is known by itself.
+  // A known format may have an option for what Meta-TF says in text.
   const isKnown = head[0] === HASH && (await sniffFormat(head)) !== undefined
   if (isKnown || !isAnnounced(head)) return { ...peeked, format: await sniff(peeked), decode }
   return { ...peeked, ...(await import('./metatf.js')).recognise(head, path === undefined ? {} : { path }, failure) }

@@ -31,11 +31,11 @@ export function defaultInflater(): Inflater {
   return loadZlibSync() === undefined ? 'node:zlib' : 'zlib-sync'
 }
 
-/** What `decompress` can be told. */
+/** Options of `decompress`. */
 export interface DecompressOptions {
   /** Default: `zlib-sync` where it is installed. */
   inflater?: Inflater
-  /** Takes note of an archive that is cut off, which is then no error: the stream ends where the archive does. */
+  /** Called if the archive is truncated. The stream then ends where the archive does, without an error. */
   onCut?: (error: TraceError) => void
 }
 
@@ -52,7 +52,7 @@ export function decompress(options: DecompressOptions = {}): ByteStream<'bytes'>
   return byteStream('decompress()', (source, stream) => inflate(source, options, stream))
 }
 
-/** What `decompress` does, without a stream around it; warnings are emitted on `stream`. */
+/** `decompress` without a stream around it; warnings are emitted on `stream`. */
 export async function* inflate(
   source: AsyncIterable<Uint8Array>,
   options: DecompressOptions,

@@ -11,7 +11,7 @@ import type { Dtd } from '../metatf/model.js'
 /** The environment variable with the folders to look for DTDs in. */
 export const DTD_PATH = 'HEAPFLOW_DTD_PATH'
 
-/** Where DTDs are looked for, besides among those that come with heapflow. */
+/** Where to look for DTDs, in addition to those that come with heapflow. */
 export interface DtdFolders {
   /** The trace, in whose folder a DTD is looked for first; for `-`, standard input, the current folder. */
   readonly trace?: string
@@ -50,8 +50,7 @@ export function findDtd(name: string, { trace, folders = [] }: DtdFolders): Dtd 
 }
 
 /**
- * The DTD that a person names: a file, wherever it is, or else one that `findDtd` finds, if it is a name without a
- * folder.
+ * The DTD that a user names: a file or, for a name without a folder, what `findDtd` finds.
  * @throws NoDtdError, DtdError, or what reading the file fails with
  */
 export function openDtd(path: string, folders: readonly string[] = []): Dtd {
@@ -60,7 +59,7 @@ export function openDtd(path: string, folders: readonly string[] = []): Dtd {
 }
 
 /**
- * Reads a DTD, but no more of a larger file than it takes to see that it is too large.
+ * Reads a DTD, and of a file that is too large only enough to see that.
  * @param name what messages call it
  */
 function readDtd(path: string, name = path): Dtd {

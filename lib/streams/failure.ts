@@ -4,11 +4,11 @@ import type { Readable, Writable } from 'node:stream'
 const FAILURE = Symbol.for('heapflow.Failure')
 
 /**
- * How a failure travels so that nothing before it is lost.
+ * A failure that travels so that nothing before it is lost.
  *
- * Node's pipelines answer an error by destroying every stream at once, together with what is still queued in them. So
- * between two of our own streams an error travels in band: as the last thing in the queue, behind the batches that
- * came before it. The last of our streams turns it into an ordinary `error`, once its consumer has taken all it has.
+ * When a stream fails, Node's pipelines destroy all streams at once, together with what they have queued. So between
+ * two of heapflow's streams an error travels in band: as the last item of the queue, after the batches before it. The
+ * last of the streams turns it into an ordinary `error` after its consumer has taken everything.
  */
 export class Failure {
   constructor(readonly error: Error) {}
@@ -23,7 +23,7 @@ export function isFailure(chunk: unknown): chunk is Failure {
   return typeof chunk === 'object' && chunk !== null && FAILURE in chunk
 }
 
-/** A method with this name tells a stream that its consumer understands a `Failure` in the queue. */
+/** The name of a method that a consumer calls if it understands a `Failure` in the queue. */
 export const passFailures = Symbol.for('heapflow.passFailures')
 
 /** A stream that can end with a `Failure`. */
@@ -34,13 +34,13 @@ export interface PassesFailures {
 /** Marks a stream that understands a `Failure` in its input. */
 export const acceptsFailures = Symbol.for('heapflow.acceptsFailures')
 
-/** Tells each of our streams that is piped into `stream` to pass failures on in band. Returns `stream`. */
+/** Makes each heapflow stream that is piped into `stream` pass failures on in band. Returns `stream`. */
 export function acceptFailures<S extends Writable>(stream: S): S {
   Object.assign(stream, { [acceptsFailures]: true })
   return stream.on('pipe', (source: Partial<PassesFailures>) => source[passFailures]?.())
 }
 
-/** Whether all that a stream is piped into can take a `Failure`; only then may it go in band. */
+/** Whether all consumers of a stream accept a `Failure`; only then may it travel in band. */
 export function allAccept(stream: Readable): boolean {
   const { pipes } = (stream as unknown as { _readableState: { pipes: object[] } })._readableState
   return pipes.every((consumer) => acceptsFailures in consumer)
@@ -55,13 +55,13 @@ export function failWhenDrained(stream: Readable, error: Error): void {
   const read = stream.read
   stream.read = (size?: number): unknown => {
     const chunk: unknown = read.call(stream, size)
-    // On the next tick, for now the chunk is on its way to the consumer.
-    if (stream.readableLength === 0) process.nextTick(() => stream.destroy(error))
+    // The consumer has the chunk, or gets it from this call; Node emits the error on a later tick.
+    if (stream.readableLength === 0) stream.destroy(error)
     return chunk
   }
 }
 
-/** Whether an error says that the reader of our output went away, which ends a pipe in peace. */
+/** Whether an error means that the reader of the output has closed it, which ends a pipeline normally. */
 export function isBrokenPipe(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === 'EPIPE'
 }

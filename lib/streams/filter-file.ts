@@ -21,11 +21,11 @@ const OPTIONS: OptionNames<FilterFileOptions> = { decode: true, folder: true, fo
 
 /**
  * A Readable of `EventBatch` objects: those events of a file, of any format, that meet some criteria. It takes all
- * criteria that `filter` takes, and those on what becomes of blocks later, for which it reads the file twice: `leaked`,
+ * criteria of `filter`, and criteria on what happens to blocks later, for which it reads the file twice: `leaked`,
  * `temporary` and `liveAt`. An input that can be read only once, such as a pipe, is copied to a temporary file first.
  *
- * Emits `warning` with a text, and `events` with the number of events that were read. When the input fails, what came
- * before the fault is filtered as if the trace ended there, and then comes the error.
+ * Emits `warning` with a text, and `events` with the number of events that were read. If the input fails, the events
+ * before the fault are filtered as if the trace ended there, followed by the error.
  *
  * @param path a file, or `-` for standard input
  * @throws RangeError for options that do not exist or make no sense

@@ -11,8 +11,8 @@ import { QUEUED } from './stage.js'
 import type { ByteStream, EventStream } from './types.js'
 
 /**
- * A Transform in object mode from an async generator over the chunks of bytes that are written to it. The generator's
- * errors come after its results.
+ * A Transform in object mode from an async generator over the chunks of bytes that are written to it. Errors of the
+ * generator follow its results.
  * @param name what messages about a wrong chunk call the stream
  */
 export function byteStream<Stream extends EventStream<'bytes'> | ByteStream<'bytes'>>(
@@ -37,7 +37,7 @@ function generatorStream(
 ): Transform {
   let inBand = false
   const stream = through({ objectMode: true, highWaterMark: QUEUED }, async function* (source: AsyncIterable<unknown>) {
-    // through2 starts the generator while it makes the stream, which `generate` may want to use.
+    // through2 starts the generator while it creates the stream, which `generate` may use.
     await Promise.resolve()
     let error: Error
     try {
@@ -48,10 +48,10 @@ function generatorStream(
     }
     if (inBand && allAccept(stream)) yield new Failure(error)
     else failWhenDrained(stream, error)
-    // The stream must not end as if it were whole; it is destroyed once its consumer has seen the error.
+    // The stream must not end as if it were complete; it is destroyed when its consumer has received the error.
     await new Promise<never>(() => {})
   }) as Transform & PassesFailures
-  // through2 replaces `_read` by its own; without the Transform's, a write that waits for the reader waits for ever.
+  // through2 replaces `_read`. Without the Transform's own, a write that waits for the reader would wait forever.
   const wake = stream._read
   const prototype = Object.getPrototypeOf(stream) as Transform
   stream._read = (size) => {
@@ -65,8 +65,8 @@ function generatorStream(
 }
 
 /**
- * Runs a stage over chunks or batches inside a generator; its warnings become the stream's.
- * @param recycles these are recycled when the stage is done with them
+ * Runs a stage over chunks or batches inside a generator; the stream emits its warnings.
+ * @param recycles whether to recycle them when the stage has finished with them
  */
 export async function* runStage<In extends Uint8Array | EventBatch, Out>(
   stage: Stage<In, Out>,
@@ -93,7 +93,7 @@ export async function* runStage<In extends Uint8Array | EventBatch, Out>(
         input = await inputs.next()
       } catch (error) {
         isOpen = false
-        // What the stage holds back came before the fault.
+        // The events that the stage holds back came before the fault.
         stage.cut()
         yield* results()
         throw error
@@ -108,7 +108,7 @@ export async function* runStage<In extends Uint8Array | EventBatch, Out>(
     stage.end()
     yield* results()
   } finally {
-    // The stage failed, or nobody wants its results any more.
+    // The stage failed, or the consumer stopped.
     if (isOpen) await inputs.return?.()
   }
 }
@@ -116,19 +116,19 @@ export async function* runStage<In extends Uint8Array | EventBatch, Out>(
 /** What `Peeked.whole` is. */
 export type Rest = AsyncIterableIterator<Uint8Array> & { return(): Promise<IteratorResult<Uint8Array>> }
 
-/** A source of chunks that has been read up to some length, to be read again from the beginning. */
+/** A source of chunks whose first bytes were read, and which can be read from the beginning. */
 export interface Peeked {
-  /** The first bytes: at least as many as were asked for, unless the source is shorter. */
+  /** The first bytes: at least the requested number, unless the source is shorter. */
   readonly head: Uint8Array
   /** All of the source, `head` included. Its `return` closes the source, whether or not reading has begun. */
   readonly whole: Rest
-  /** What the source failed with after `head`, if it did; `whole` fails with it too. */
+  /** The error of the source after `head`, if it failed; `whole` fails with it too. */
   readonly failure: unknown
 }
 
 /**
- * Reads the first bytes of a source: so many, or until they are enough, or all of a shorter one.
- * @param isEnough is asked after each chunk
+ * Reads the first bytes of a source: a number of them, or until they are enough, or all of a shorter source.
+ * @param isEnough called after each chunk
  */
 export async function peek(
   source: AsyncIterable<Uint8Array>,

@@ -89,7 +89,7 @@ export async function* batchesIn(source: AsyncIterable<unknown>, name: string): 
   if (fault !== undefined) throw fault
 }
 
-/** What a sink of events does with its chunks: gives batches to `write`, plain events collected into some. */
+/** Gives the batches that a sink of events receives to `write`, and collects plain events into batches. */
 export class EventIntake {
   private readonly collector: EventCollector
 
@@ -101,7 +101,11 @@ export class EventIntake {
     this.collector = new EventCollector(name)
   }
 
-  /** Takes a chunk. @throws TypeError when it is none, or the error of a `Failure`; all events before it were written */
+  /**
+   * Takes a chunk.
+   * @throws TypeError for a chunk of the wrong kind, or the error of a `Failure`, after all events before it were
+   *   written
+   */
   async take(chunk: unknown): Promise<void> {
     const { collector } = this
     if (isEvent(chunk)) {
@@ -116,7 +120,7 @@ export class EventIntake {
     await this.write(chunk)
   }
 
-  /** Writes the events that wait. */
+  /** Writes the collected events. */
   async finish(): Promise<void> {
     for (const batch of this.collector.taken()) await this.write(batch)
   }

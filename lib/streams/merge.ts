@@ -12,8 +12,7 @@ import { mayWait } from './io/stdio.js'
 import type { EventReadable } from './types.js'
 
 /**
- * All inputs together read about so many bytes at a time, but each at least `MIN_CHUNK_BYTES` and at most what is
- * usual.
+ * Read size shared by all inputs. Each gets an equal part, at least `MIN_CHUNK_BYTES` and at most the usual read size.
  */
 const CHUNKS_BYTES = 262_144
 const MIN_CHUNK_BYTES = 4096
@@ -23,9 +22,9 @@ const MAX_CHUNK_BYTES = 65_536
 export interface MergeInput extends OpenOptions {
   /** The file, or `-` for standard input. */
   readonly path: string
-  /** What is read in place of the file; `path` then only names it. Warnings are its own affair. */
+  /** Read instead of the file; `path` then only names it. It emits its warnings itself. */
   readonly reader?: TraceReader
-  /** What warnings and errors call it. Default the path. */
+  /** Its name in warnings and errors. Default: the path. */
   readonly name?: string
   /** What its events pass through before they are merged; each batch gives at most one. */
   readonly stage?: BatchTransform
@@ -34,8 +33,8 @@ export interface MergeInput extends OpenOptions {
 /** How `mergeInputs` merges. */
 export interface MergeInputsOptions extends Omit<MergeOptions, 'by'> {
   /**
-   * The field that gives the order. Default: sequence numbers or, where there are none, times, as the first events of
-   * the inputs have them.
+   * The field that gives the order. Default: sequence numbers if the first events of the inputs have them, otherwise
+   * times.
    */
   readonly by?: MergeOrder
   /** Ends the stream with an AbortError, and closes all files. */
@@ -54,10 +53,11 @@ export interface MergedStream extends EventReadable {
  * A Readable of `EventBatch` objects: the events of several files merged by time or sequence number, as `Merger` says.
  * Emits `warning` with a text that begins with the file's name, and `events` with the number of events of each batch.
  *
- * An input that fails is merged up to its fault, and the others to their end; then comes its error, with its name. What
- * more inputs fail with are warnings. Without any event, as when a file is of no known format, the error comes at once.
- * The stream fails with ERR_TRACE_NO_ORDER if no order was asked for, and the events have none; with
- * ERR_TRACE_TOO_MANY_FILES, before it gives any events, if not all files can be open at once.
+ * An input that fails is merged up to its fault, and the others to their end; then the stream fails with the error,
+ * which names the input. Errors of further inputs are warnings. An input that fails before its first event, for example
+ * a file of an unknown format, fails the stream at once. The stream fails with ERR_TRACE_NO_ORDER if no order was asked
+ * for, and the events have none; with ERR_TRACE_TOO_MANY_FILES, before it gives any events, if not all files can be
+ * open at once.
  */
 export function mergeInputs(inputs: readonly MergeInput[], options: MergeInputsOptions = {}): MergedStream {
   checkOptions(options, OPTIONS, 'mergeInputs')
@@ -66,8 +66,8 @@ export function mergeInputs(inputs: readonly MergeInput[], options: MergeInputsO
 
 /**
  * A Readable of `EventBatch` objects: the traces of several files, one after the other, each opened when it is its
- * turn; as in `mergeInputs` otherwise. It ends with the first that fails: whatever came behind would make that one look
- * whole.
+ * turn; as in `mergeInputs` otherwise. It ends with the first that fails: anything after it would make that one look
+ * complete.
  */
 export function concatInputs(
   inputs: readonly MergeInput[],
@@ -122,7 +122,7 @@ class Source {
 
   private open(): TraceReader {
     if (this.trace !== undefined) return this.trace
-    // Nobody would close it any more.
+    // Nothing else would close it.
     if (this.isClosed) throw new Error('the stream is closed')
     const { path, name: _name, stage: _stage, reader, ...options } = this.input
     if (reader !== undefined) return (this.trace = reader)
@@ -200,13 +200,13 @@ async function* interleave(
   failures.throwFirst()
 }
 
-/** What inputs fail with: an error can be thrown only for one of them. */
+/** Errors of inputs. Only one of them can be thrown. */
 class Failures {
   private first: Error | undefined
 
   constructor(private readonly stream: Readable) {}
 
-  /** Takes note of an error; all but the first become warnings at once. */
+  /** Records an error. All except the first become warnings immediately. */
   add(error: Error): void {
     if (this.first === undefined) this.first = error
     else if (!this.stream.destroyed) this.stream.emit('warning', inWords(error))
@@ -218,15 +218,18 @@ class Failures {
   }
 }
 
-/** What comes first of an input, up to its first events. */
+/** The beginning of an input, up to its first events. */
 interface Head {
   batches: EventBatch[]
   ended: boolean
-  /** What it failed with behind these. */
+  /** The error after these. */
   error?: Error
 }
 
-/** The heads of all inputs. @throws what one fails with before it gave anything, and ERR_TRACE_TOO_MANY_FILES */
+/**
+ * The heads of all inputs.
+ * @throws the error of an input that fails before its first events, and ERR_TRACE_TOO_MANY_FILES
+ */
 async function readHeads(sources: readonly Source[], failures: Failures): Promise<Head[]> {
   const heads = sources.map(readHead)
   try {
@@ -237,7 +240,7 @@ async function readHeads(sources: readonly Source[], failures: Failures): Promis
     return all
   } catch (error) {
     if (isTooMany(error)) throw tooManyFiles(sources.length, error)
-    // Other files that fail can be told too, but nobody should wait for a pipe.
+    // Other files that fail can be reported too, but without waiting for a pipe.
     const others = await Promise.allSettled(heads.filter((_, i) => !(sources[i] as Source).mayWait))
     failures.add(error as Error)
     for (const { status, reason } of others as PromiseRejectedResult[]) {
@@ -247,7 +250,7 @@ async function readHeads(sources: readonly Source[], failures: Failures): Promis
   }
 }
 
-/** @throws what the input fails with before it gave anything */
+/** @throws the error of the input if it fails before its first events */
 async function readHead(source: Source): Promise<Head> {
   const batches: EventBatch[] = []
   for (;;) {
@@ -264,9 +267,8 @@ async function readHead(source: Source): Promise<Head> {
 }
 
 /**
- * The order that the first events have: by sequence number, else by time. Traces may begin with events that have no
- * time, as those of blocks that were there before; then it is the unit of time that tells. Without any events, any
- * order will do.
+ * The order of the first events: by sequence number, otherwise by time. Traces may begin with events without a time,
+ * such as those of blocks that existed before; then the unit of time decides. Without any events, any order will do.
  * @throws TraceError (ERR_TRACE_NO_ORDER)
  */
 function orderOf(heads: readonly Head[], parts: ReturnType<typeof partsOfOne>): MergeOrder {
@@ -281,7 +283,7 @@ function orderOf(heads: readonly Head[], parts: ReturnType<typeof partsOfOne>): 
   throw new TraceError('ERR_TRACE_NO_ORDER', `${parted}the events have neither sequence numbers nor times`)
 }
 
-/** Whether there are events of what a program did: where these have no times, the trace has none. */
+/** Whether there are events of a program's calls: if these have no times, the trace has none. */
 function hasRequests({ kind, count }: EventBatch): boolean {
   return kind.subarray(0, count).some((one) => one === Kind.alloc || one === Kind.free || one === Kind.realloc)
 }

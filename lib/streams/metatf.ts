@@ -27,7 +27,7 @@ export interface MetaTfOptions extends ReadOptions {
   readonly dtd?: Dtd
   /** Folders to look for the DTD in. */
   readonly folders?: readonly string[]
-  /** What the decoder of binary traces is told. */
+  /** Options for the decoder of binary traces. */
   readonly decode?: BinaryDecodeOptions
 }
 
@@ -40,7 +40,7 @@ const OPTIONS: OptionNames<MetaTfOptions> = {
   through: true,
 }
 
-/** How a trace is read, as it turned out. */
+/** How a trace is read, as found by its first bytes. */
 export interface MetaTf {
   readonly format: Format
   /** The options of the format's decoder. */
@@ -80,7 +80,7 @@ export function decodeMetaTf(options: MetaTfOptions): EventStream<'bytes'> {
 
 /**
  * Finds out how a trace that begins with these bytes is read.
- * @param failure what the source failed with behind them, if it did: the reason why they are not enough
+ * @param failure the error of the source after these bytes, if it failed: the reason why they are not enough
  * @throws TraceError when that cannot be found out; DtdError
  */
 export function recognise(head: Uint8Array, options: MetaTfOptions, failure?: unknown): MetaTf {
@@ -130,8 +130,8 @@ function search(head: Uint8Array, said: Announcement | null, { path, folders = [
 }
 
 /**
- * Opens the file that bytes come from a second time, if it is one and they are its own, not inflated. Standard input is
- * none: the bytes may begin in the middle of a file, and nothing tells where.
+ * Reopens the input for random access if it is a regular, uncompressed file. Never standard input: its bytes may begin
+ * anywhere in a file.
  */
 function readAgain(path: string, head: Uint8Array): { read: ReadAt; close(): void } | undefined {
   if (path === '-' || statSync(path, { throwIfNoEntry: false })?.isFile() !== true) return undefined

@@ -1,14 +1,14 @@
 import { TraceError } from '../event/error.js'
 import { sniffFormat } from '../formats/index.js'
 
-/** As many bytes as any format needs to be recognized. */
+/** The number of bytes that is enough to recognize any format. */
 const HEAD_BYTES = 4096
 
 /**
- * Finds out why bytes could not be read as the format that was asked for.
+ * Finds out why bytes could not be read as the requested format.
  * @param head the first bytes; copied, because their memory may be used again before the error comes
- * @returns a function for the error: where nothing was read before it, and the bytes look like another format, the
- *   result is an error that names this one
+ * @returns a function of the error: if nothing was read before it, and the bytes look like another format, its result
+ *   is an error that names that format
  */
 export function misreading(head: Uint8Array): (error: unknown, name: string, title: string) => Promise<unknown> {
   const first = head.slice(0, HEAD_BYTES)

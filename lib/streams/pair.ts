@@ -15,14 +15,15 @@ import type { ByteStream, EventStream } from './types.js'
 /** A format as a pair of streams: what each subpath of the package exports. */
 export interface StreamPair<DecodeOptions extends object, FormatEncodeOptions extends object> {
   /**
-   * Bytes in (not compressed: see `decompress`), `EventBatch` objects out. What is wrong with the bytes is a
-   * `TraceError`, the stream's error, after all events before it were read.
+   * Bytes in (not compressed: see `decompress`), `EventBatch` objects out. Faults in the bytes are `TraceError`s: the
+   * error of the stream, after all events before the fault were read.
    * @throws RangeError for an unknown option or value
    */
   decode(options?: DecodeOptions): EventStream<'bytes'>
   /**
-   * Events in, as `EventBatch` objects or plain, and bytes out. What the format has no place for is counted, and emitted
-   * at the end as `losses`, a map from what was left out to the number of events; with `strict` it is an error.
+   * Events in, as `EventBatch` objects or plain, and bytes out. Fields that the format cannot represent are counted,
+   * and emitted at the end as `losses`, a map from what was dropped to the number of events; with `strict` the first
+   * one is an error.
    * @throws RangeError for an unknown option or value
    */
   encode(options?: FormatEncodeOptions & EncodeOptions): ByteStream<'events'>
@@ -50,7 +51,7 @@ export function decoderOf<D extends object>(format: Format<D>): StreamPair<D, ob
   return (options) => decoderStream(format.decoder(options), { name })
 }
 
-/** The same for NDJSON, which has a slower path too, for lines that jq and people rewrote. */
+/** The same for NDJSON, which also has a slower path for lines that other programs rewrote. */
 export function lineDecoder(format: Format | FormatEntry): StreamPair<object, object>['decode'] {
   const name = `${format.name}.decode()`
   return (options) => {

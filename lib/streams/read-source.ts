@@ -56,13 +56,13 @@ export function events(source: TraceSource, options: ReadSourceOptions = {}): As
         yield batch.event(i)
         if (signal?.aborted === true) throw abortError(signal)
       }
-      // Nobody else has seen the batches of a file that was opened here.
+      // No one else reads the batches of a file that was opened here.
       if (isOurs) recycle(batch)
     }
   })()
 }
 
-/** Reads a source of any sort. @throws TypeError when it is none */
+/** Reads a source of any kind. @throws TypeError for anything else */
 export function readSource(source: TraceSource, options: ReadSourceOptions = {}): TraceReader {
   const { signal, onWarning, ...reading } = options
   if (typeof source === 'string' || source instanceof URL) {
@@ -127,7 +127,7 @@ async function* abortable<T>(
     Symbol.asyncIterator in source ? source[Symbol.asyncIterator]() : (source[Symbol.iterator]() as Iterator<T>)
   let abort: (error: Error) => void = () => {}
   const aborted = new Promise<never>((_, reject) => (abort = reject))
-  // It may be that nobody waits.
+  // Perhaps no one awaits it.
   aborted.catch(() => {})
   const onAbort = () => abort(abortError(signal))
   if (signal.aborted) onAbort()

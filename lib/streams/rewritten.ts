@@ -32,7 +32,7 @@ export async function* readRewritten(
       return parseRecord(text)
     } catch (error) {
       const at = sequence.position(batch.count)
-      // With nothing behind it, not even a line feed, it is the beginning of a line.
+      // Without anything after it, not even a line feed, it is the beginning of a line.
       const isCut = hasEnded && (at.offset as number) + line.length === bytes
       throw isCut ? truncated('the input ends within a line', at) : malformed((error as Error).message, at)
     }

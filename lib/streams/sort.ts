@@ -39,7 +39,7 @@ const OPTIONS: OptionNames<SortOptions> = { by: true, memory: true, folder: true
 
 /**
  * A Transform of `EventBatch` objects that puts the events of each trace in the order of a field: an external merge
- * sort, so a trace may be larger than the memory. Equal values keep their order. Events without the field stay behind
+ * sort, so a trace may be larger than the memory. Equal values keep their order. Events without the field stay after
  * the event before them; those before any that has it come first. Sequence numbers wrap. When the input fails, the
  * events before the fault come in order, then the error. Emits `warning` with a text for a trace of which no event has
  * the field.
@@ -102,7 +102,7 @@ class TraceSorter {
     if (MEMORY_PER_BYTE * this.held.bytes > this.memory) await this.writeRun()
   }
 
-  /** All events in order; an empty batch if there are none, for it brings the header. */
+  /** All events in order; if there are none, an empty batch, which carries the header. */
   async *sorted(): AsyncGenerator<EventBatch> {
     if (this.runs.length === 0) {
       for (const { batch } of this.held.inOrder(this.header, BATCH_EVENTS)) yield batch

@@ -34,7 +34,7 @@ export interface SplitFilesOptions extends PartitionOptions {
   /** More keys than this are an error, before the disk is full of tiny files. Default 1000. */
   maxFiles?: number
   /**
-   * Nobody else reads the batches that are written, or what the encoders make of them: the memory is used again (see
+   * No one else reads the batches that are written, or the chunks of the encoders: their memory is reused (see
    * `recycle`). Default false.
    */
   recycle?: boolean
@@ -121,7 +121,7 @@ export class SplitFiles extends Writable {
   override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
     void this.working
       .then(() => this.finish((encoder) => encoder.cut()))
-      // Where writing has failed before it fails again: the first fault is the one to tell.
+      // If writing has failed before, it fails again: report the first fault.
       .catch((fault: Error) => (error ??= fault))
       .then(() => this.closeAll())
       .catch((fault: Error) => (error ??= fault))

@@ -24,16 +24,16 @@ import type { ByteStream, EventStream } from './types.js'
 const SLICE_BYTES = 65_536
 
 /**
- * Chunks or batches queued before and after a stage. With more of them in flight more survive a collection of the
- * young generation, and peak memory doubles; nothing gets faster, for stages run in one thread.
+ * Chunks or batches queued before and after a stage. With more in flight, more survive a collection of the young
+ * generation, and peak memory doubles; nothing gets faster, because stages run in one thread.
  */
 export const QUEUED = 1
 
 /** Options of a stream around a stage. */
 export interface StageStreamOptions {
   /**
-   * Nobody else reads what is written to this stream: memory of batches, and of chunks from heapflow's own streams, is
-   * used again as soon as the stage is done with them (see `recycle`). Default false.
+   * No one else reads what is written to this stream: the memory of batches, and of chunks from heapflow's own streams,
+   * is reused as soon as the stage has finished with them (see `recycle`). Default false.
    */
   recycle?: boolean
   /** What messages about a wrong chunk call the stream, such as `hatf.encode()`. */
@@ -81,15 +81,15 @@ export function transformStream(
   return stageStream(stage, 'events', { name: 'a transform of events', ...options }) as Duplex as EventStream<'events'>
 }
 
-/** Anything that a stage stream can be given. */
+/** Anything that can be written to a stage stream. */
 type Chunk = Uint8Array | string | EventBatch | TraceEvent | Failure
 
 /**
- * The shell around any stage. It asks the stage for its next result only while the consumer wants more, so a stage
- * that makes much out of little (stride-encoded records, a gzip bomb) holds one result at a time.
+ * The shell around any stage. It takes the next result of the stage only while the consumer wants more, so a stage that
+ * expands its input (stride-encoded records, a gzip bomb) holds one result at a time.
  *
- * Plain events are collected into batches. A batch goes on when it is full, when something else comes, and at the
- * latest when the event loop has turned once, so that a slow source of events is not held up.
+ * Plain events are collected into batches. A batch is passed on when it is full, before any other chunk, and at the
+ * latest after one turn of the event loop, so that a slow source of events is not held up.
  */
 function stageStream<In extends Uint8Array | EventBatch, Out>(
   source: Loadable<Stage<In, Out>>,
@@ -98,23 +98,23 @@ function stageStream<In extends Uint8Array | EventBatch, Out>(
 ): Transform {
   const recycles = options.recycle ?? false
   const collector = new EventCollector(options.name, options.header)
-  /** Set before anything is fed. */
+  /** Loaded before anything is fed. */
   let stage = typeof source === 'function' ? (undefined as never) : source
-  /** Collected events are on their way to the stage although no chunk is; the chunk that comes meanwhile waits. */
+  /** Collected events are being fed between two chunks; a chunk that arrives meanwhile waits. */
   let isFlushing = false
   let waiting: (() => void) | undefined
   let flushes = false
-  /** A chunk that the stage may still look at, until it is fed the next one. */
+  /** A chunk that the stage may still read, until it is fed the next one. */
   let last: Uint8Array | undefined
-  /** What to go on with when the consumer wants more. */
+  /** The continuation for when the consumer wants more. */
   let resume: (() => void) | undefined
   let pushed = false
   let passedOn = false
   let inBand = false
-  /** How many of the stage's warnings were passed on. */
+  /** The number of warnings of the stage that were emitted. */
   let warned = 0
 
-  // In object mode on both sides, bytes too: so that the news of a failure can follow them in the queue.
+  // In object mode on both sides, for bytes too, so that a `Failure` can follow them in the queue.
   const stream = through(
     { objectMode: true, highWaterMark: QUEUED },
     (chunk: Chunk, encoding, done) => enter(() => accept(chunk, encoding, done)),
@@ -126,7 +126,7 @@ function stageStream<In extends Uint8Array | EventBatch, Out>(
       ),
   ) as Transform & PassesFailures
 
-  /** Goes on once the stage is there, and free. */
+  /** Continues when the stage is loaded and free. */
   function enter(go: () => void): void {
     if (isFlushing) waiting = go
     else if (stage !== undefined) go()
@@ -163,14 +163,14 @@ function stageStream<In extends Uint8Array | EventBatch, Out>(
     }
     if (collector.isFull) settle(done)
     else {
-      // A source that has more events writes them before the event loop turns.
+      // A source that has more events writes them within this turn of the event loop.
       if (!flushes) setImmediate(flush)
       flushes = true
       done()
     }
   }
 
-  /** Gives the stage what was collected, between two chunks. */
+  /** Feeds the collected events to the stage, between two chunks. */
   function flush(): void {
     flushes = false
     if (stream.destroyed) return
@@ -183,14 +183,14 @@ function stageStream<In extends Uint8Array | EventBatch, Out>(
     })
   }
 
-  /** Goes on once the stage has all events that were collected. */
+  /** Continues after all collected events were fed to the stage. */
   function settle(then: () => void): void {
     const batch = collector.take()
     if (batch === null) then()
     else feedBatch(batch, then)
   }
 
-  /** The input ends here with an error: gives out what the stage holds back, and goes on to report the error. */
+  /** The input ends here with an error: gives out what the stage holds back, then reports the error. */
   function breakOff(then: () => void): void {
     settle(() => {
       if (guard(() => stage.cut())) drain(then)
@@ -223,7 +223,7 @@ function stageStream<In extends Uint8Array | EventBatch, Out>(
     }, batch)
   }
 
-  /** @param batch what was fed: whether it is given out as it is, is noted in `passedOn` */
+  /** @param batch what was fed; `passedOn` is set if it is given out unchanged */
   function drain(done: () => void, batch?: EventBatch): void {
     for (;;) {
       let result: Out | null = null
@@ -240,7 +240,7 @@ function stageStream<In extends Uint8Array | EventBatch, Out>(
     done()
   }
 
-  /** Calls the stage; what it throws becomes the stream's failure, and false is returned. */
+  /** Calls the stage. If it throws, fails the stream and returns false. */
   function guard(call: () => void): boolean {
     try {
       call()
@@ -257,7 +257,7 @@ function stageStream<In extends Uint8Array | EventBatch, Out>(
     while (warned < warnings.length) stream.emit('warning', warnings[warned++])
   }
 
-  /** Nothing is read any more (the transform's callback is never called); the error comes after what is queued. */
+  /** Stops reading (the transform's callback is never called); the error follows what is queued. */
   function fail(error: Error): void {
     if (inBand && allAccept(stream)) stream.push(new Failure(error))
     else failWhenDrained(stream, error)
@@ -270,7 +270,7 @@ function stageStream<In extends Uint8Array | EventBatch, Out>(
     resume = undefined
     pushed = false
     go()
-    // Node asks again only after a push; where there was none, the transform's own callback may be waiting for it.
+    // Node calls again only after a push. If there was none, the transform's own callback may be waiting for the call.
     if (!pushed) read.call(stream, size)
   }
   stream[passFailures] = () => {

@@ -43,13 +43,13 @@ export function map(changes: MapOptions | EventFunction): EventStream<'events'> 
 }
 
 /**
- * Makes batches of plain events. Streams of events take plain events by themselves; this is for giving them a header, or
- * for reading the batches yourself.
+ * Makes batches of plain events. Streams of events take plain events too; use this to give them a header, or to read
+ * the batches yourself.
  *
  * @example
  * await pipeline(Readable.from(events), fromEvents({ format: 'mine', timeUnit: 'ns' }), ndjson.encode(), sink)
  *
- * @param header what the trace says about itself; by default nothing
+ * @param header the header of the trace; by default an empty one
  */
 export function fromEvents(header: TraceHeader = NO_HEADER): EventStream<'events'> {
   return transformStream(new PassOn(() => {}), { name: 'fromEvents()', header })
@@ -59,7 +59,7 @@ export function fromEvents(header: TraceHeader = NO_HEADER): EventStream<'events
 export interface VerifyResult {
   /** How many events were checked. */
   readonly events: number
-  /** How often each fault was found; only those that were. */
+  /** How often each fault was found; faults that were not found are absent. */
   readonly counts: ReadonlyMap<FaultName, number>
   /** The first places of each fault, in the order of the trace. */
   readonly findings: readonly Finding[]
@@ -78,8 +78,8 @@ export interface VerifyStream extends EventStream<'events', VerifyEvents> {
 
 /**
  * Checks a trace as it passes: frees of unknown blocks, double frees, overlaps and so on (see `FAULTS`). Events pass
- * unchanged. A fault is no error of the stream: the first places of each are emitted as `finding`. That a trace is cut
- * off is the error of the stream that decodes it. Memory grows with the number of live blocks.
+ * unchanged. A fault is no error of the stream: the first places of each are emitted as `finding`. Truncation is an
+ * error of the stream that decodes the trace. Memory grows with the number of live blocks.
  *
  * @example
  * const check = verify({ allow: ['zero-size'] }).on('finding', ({ event, what }) => console.error(event, what))
@@ -118,8 +118,8 @@ export interface RepairStream extends EventStream<'events'> {
 }
 
 /**
- * Repairs a trace so that `verify` finds nothing in it any more: late frees are moved, impossible events left out,
- * missing frees added; see `Repair`. Memory grows with the number of live blocks, and with the window.
+ * Repairs a trace so that `verify` finds nothing in it: moves late frees, removes impossible events, and adds missing
+ * frees; see `Repair`. Memory grows with the number of live blocks, and with the window.
  *
  * @example
  * const repaired = repair()

@@ -9,13 +9,13 @@ declare const takes: unique symbol
 /** What a stream gives. */
 declare const gives: unique symbol
 
-/** The events that a stream emits, with their arguments; others are those of Node's streams. */
+/** The events that a stream emits, with their arguments, in addition to those of Node's streams. */
 export interface StreamEvents<Chunk> {
   data: [chunk: Chunk]
   error: [error: Error]
-  /** What is odd, but no error: a sentence. */
+  /** A recoverable oddity, as a sentence. */
   warning: [text: string]
-  /** At the end of an encoder that left something out: what, and on how many events. */
+  /** Emitted at the end of an encoder that dropped fields: what, and on how many events. */
   losses: [counts: ReadonlyMap<string, number>]
   /** Of streams that read: how many events a batch has. */
   events: [count: number]
@@ -28,8 +28,8 @@ type Listener<Name, Events> = Name extends keyof Events
   : (...args: never[]) => void
 
 /**
- * What Node's own types say that a stream gives. By `NodeJS.ReadableStream` that is strings or Buffers, so a stream of
- * anything else must seem to give this too, or `pipeline` would not take it.
+ * The type of a stream's chunks in Node's own types. `NodeJS.ReadableStream` gives strings or Buffers, so the type of
+ * any other stream must include these, or `pipeline` would reject it.
  */
 type AnyChunk = ReturnType<Duplex['read']>
 

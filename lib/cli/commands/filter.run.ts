@@ -28,7 +28,7 @@ export async function runFilter(args: Arguments): Promise<void> {
   await runJob({ command: 'hf-filter', args, input, stages: hasTwoPasses ? [] : [stage], to })
 }
 
-/** What the flags ask for. @throws UsageError */
+/** The options that the flags give. @throws UsageError */
 function filterOptions(args: Arguments): FilterOptions {
   const given = <T>(names: readonly string[], read: (name: string, text: string) => T): Record<string, T[]> =>
     Object.fromEntries(
@@ -37,7 +37,7 @@ function filterOptions(args: Arguments): FilterOptions {
         .map((name) => [name, args.all(name).map((text) => read(name, text))]),
     )
   return {
-    // Negative thread ids, as memory_replay has them, are kept as 64-bit two's complement.
+    // Negative thread ids, as in memory_replay, are kept as 64-bit two's complement.
     ...given(NUMBERS, (name, text) => BigInt.asUintN(64, oneInteger(name, text))),
     ...given(['cpu'], oneInteger),
     ...given(RANGES, rangeValue),
@@ -74,7 +74,7 @@ function rangeValue(flag: string, text: string): Range {
   }
 }
 
-/** `/source/flags` is a regular expression, all else the name itself. */
+/** `/source/flags` is a regular expression, anything else the name itself. */
 function namePattern(flag: string, text: string): string | RegExp {
   const parts = /^\/(.*)\/([imsu]*)$/s.exec(text)
   if (parts === null) return text

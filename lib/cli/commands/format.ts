@@ -2,7 +2,7 @@ import type { FormatEntry } from '../../formats/index.js'
 import { optionFlags, type Command, type Example } from '../command.js'
 import { OUTPUT_FLAGS, STRICT_FLAG } from '../flags.js'
 
-/** What a format's pair of commands says beyond what its descriptor knows. */
+/** What the help of a format's commands says in addition to its descriptor. */
 export interface FormatHelp {
   decode: { description: string; memory: string; examples: readonly Example[] }
   encode: { description: string; memory: string; examples: readonly Example[] }

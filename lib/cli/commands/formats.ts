@@ -55,7 +55,7 @@ export const replayEncode = encodeCommand(replay, {
 export const glibcMtraceDecode = decodeCommand(glibcMtrace, {
   description:
     "Reads what glibc's mtrace() writes to the file that MALLOC_TRACE names, as glibc of any version does. (mpatrol's traces are another format: see mtrc-decode.) " +
-    'The two lines of a realloc are one event. A line that is no event, as forked children leave them in the file of their parent, is kept as a comment and counted.',
+    'The two lines of a realloc are one event. A line that is not an event, such as forked children leave in the file of their parent, is kept as a comment and counted.',
   memory: CONSTANT,
   examples: [
     { command: 'glibc-mtrace-decode app.mtrace | head -n 3', means: 'look at a trace' },
@@ -67,7 +67,7 @@ export const glibcMtraceDecode = decodeCommand(glibcMtrace, {
 })
 
 export const glibcMtraceEncode = encodeCommand(glibcMtrace, {
-  description: `${ANY_INPUT}What glibc wrote comes back byte for byte, and glibc's script mtrace reads what is written. Functions whose names have blanks or parentheses have no place.`,
+  description: `${ANY_INPUT}Traces that glibc wrote come back byte for byte, and glibc's script mtrace reads the output. Functions whose names contain spaces or parentheses cannot be represented.`,
   memory: CONSTANT,
   examples: [
     {
@@ -80,7 +80,7 @@ export const glibcMtraceEncode = encodeCommand(glibcMtrace, {
 export const tracepointsDecode = decodeCommand(tracepoints, {
   description:
     "Reads events of the Linux kernel's slab and page allocators as ftrace (trace, trace_pipe), perf script and trace-cmd report write them, with their options and those of all kernels " +
-    'since 2.6.31. (Files of the kmemtrace tracer before that are another format: see kmemtrace-decode.) Pages and objects are told apart by their api, and never match each other. ' +
+    'since 2.6.31. (Files of the kmemtrace tracer before that are another format: see kmemtrace-decode.) Pages and objects are distinguished by their api, and never match each other. ' +
     'Times in seconds become nanoseconds. Other lines are skipped and counted. The format is only read.',
   memory: CONSTANT,
   examples: [

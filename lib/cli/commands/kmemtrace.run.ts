@@ -29,12 +29,12 @@ export async function runKmemtraceDecode(args: Arguments): Promise<void> {
   const [first, second] = inputs
   if (second === undefined && first !== undefined) {
     if (args.has('window')) throw new UsageError('--window is for several files: one keeps its order')
-    // What --cpu says comes before the file's name.
+    // --cpu takes precedence over the file's name.
     const input = traceInput(first.path, { format: kmemtrace, decode: { ...first.decode, ...cpuOption(args) } })
     await runJob({ command: DECODE, args, input, stages, to: ndjson })
     return
   }
-  if (args.has('cpu')) throw new UsageError('--cpu is for one file: the names of several tell their CPUs')
+  if (args.has('cpu')) throw new UsageError('--cpu is for one file: with several files, their names give the CPUs')
   const options = windowOption(args)
   const paths = inputs.map(({ path }) => path)
   const input = mergedInput(paths, () => mergeInputs(inputs, options))
@@ -93,7 +93,7 @@ function cpuOption(args: Arguments): { cpu?: number } {
   return text === undefined ? {} : { cpu: wholeNumber('cpu', text) }
 }
 
-/** Makes a folder for per-CPU files, or takes one that has none: files of two traces would be read as one. */
+/** Creates a folder for per-CPU files, or takes one without any: files of two traces would be read as one. */
 async function prepareFolder(path: string): Promise<void> {
   await mkdir(path, { recursive: true })
   const name = (await readdir(path)).find((one) => PER_CPU_FILE.test(one))

@@ -40,7 +40,7 @@ export const kmemtraceEncode: Command = {
     `decodes to comes back byte for byte. With ${CPU_PLACE} in the name after -o, each CPU gets a file of its own, ` +
     `in which ${CPU_PLACE} stands for its number; with a name that ends in / the files are cpu0, cpu1 ..., ` +
     'abi_version and total_overruns in that folder, as the kernel had them. Events without a CPU go to CPU 0. ' +
-    'Sequence numbers are added where there are none. A realloc is written as a free and an allocation.',
+    'Sequence numbers are added if there are none. A realloc is written as a free and an allocation.',
   memory: 'constant.',
   flags: [...OUTPUT_FLAGS, ...optionFlags(kmemtrace.encodeOptions), CPU_FLAG, STRICT_FLAG],
   examples: [

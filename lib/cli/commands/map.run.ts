@@ -17,7 +17,7 @@ export async function runMap(args: Arguments): Promise<void> {
   await runJob({ command: 'hf-map', args, input: traceInput(inputOperand(args)), stages: [stage], to })
 }
 
-/** What the flags ask for. @throws UsageError */
+/** The options that the flags give. @throws UsageError */
 function mapOptions(args: Arguments): MapOptions {
   const expression = args.value('expression')
   const rebase = args.value('rebase')

@@ -8,7 +8,7 @@ import { runMergeJob, windowOption } from '../merging.js'
 import { mergedInput, type Input } from '../input.js'
 import { outputFormat } from '../pipeline.js'
 
-/** What to do with traces that cannot be put in order. */
+/** Advice for traces that cannot be put in order. */
 const INSTEAD =
   "split a trace with hf-split --number, number events with hf-map -e 'event.sequence = n', or concatenate the traces with --end-to-end"
 
@@ -19,7 +19,7 @@ export async function runMerge(args: Arguments): Promise<void> {
   await runMergeJob({ command: 'hf-merge', args, input, to }, INSTEAD)
 }
 
-/** What the flags ask for. @throws UsageError, and an error when a file cannot be read */
+/** The options that the flags give. @throws UsageError, and an error when a file cannot be read */
 async function mergeInput(args: Arguments): Promise<Input> {
   const paths = args.operands
   if (paths.length === 0) throw new UsageError('name the traces to merge')

@@ -4,7 +4,7 @@ import { NoDtdError, openDtd } from '../../streams/dtd-files.js'
 import { UsageError, type Arguments } from '../command.js'
 import { refuseSameFile, writeText } from '../output.js'
 
-/** Runs `metatf-compile`. @throws UsageError, and DtdError where the definition is at fault */
+/** Runs `metatf-compile`. @throws UsageError, and DtdError for a faulty definition */
 export async function runCompile(args: Arguments): Promise<void> {
   const [path, ...others] = args.operands
   if (path === undefined || others.length > 0) throw new UsageError('name one file with a definition')
@@ -16,7 +16,7 @@ export async function runCompile(args: Arguments): Promise<void> {
   await writeText(output, compileDtd(dtd, { language }))
 }
 
-/** The language that the name of a module tells. */
+/** The language of a module, by its file name. */
 function languageOf(output: string): Language {
   const ending = extname(output)
   if (['.js', '.mjs'].includes(ending)) return 'js'

@@ -15,7 +15,7 @@ import { inputOperand, traceInput } from '../input.js'
 import { refuseSameFile } from '../output.js'
 import { loadWritable, runJob } from '../pipeline.js'
 
-/** Flags that say how binary traces are written. */
+/** Flags for writing binary traces. */
 const BINARY_WRITE_FLAGS = [
   'header',
   'headerless',
@@ -27,14 +27,14 @@ const BINARY_WRITE_FLAGS = [
   'latency',
 ] as const
 
-/** Flags that say how binary traces are read. */
+/** Flags for reading binary traces. */
 const BINARY_READ_FLAGS = ['headerless', 'byte-order', 'buffer'] as const
 
 /** Runs `metatf-decode`. @throws UsageError */
 export async function runDecode(args: Arguments): Promise<void> {
   const dtd = args.value('dtd') === undefined ? undefined : dtdOf(args)
   if (args.has('headerless') && dtd === undefined)
-    throw new UsageError('--headerless needs --dtd: nothing else tells the DTD')
+    throw new UsageError('--headerless needs --dtd: nothing else names the DTD')
   if (dtd !== undefined) refuse(args, BINARY_READ_FLAGS, dtd, 'describes ASCII')
   const order = args.value('byte-order') as ByteOrder | undefined
   const decode: BinaryDecodeOptions = {
@@ -57,7 +57,7 @@ export async function runEncode(args: Arguments): Promise<void> {
   try {
     to.encoder(encode)
   } catch (error) {
-    // Options that contradict the DTD or each other; a DtdError says where in the DTD it is.
+    // Options that contradict the DTD or each other; a DtdError has the position in the DTD.
     if (error instanceof RangeError) throw new UsageError(error.message, { cause: error })
     throw error
   }
@@ -114,19 +114,19 @@ function asciiOptions(args: Arguments, dtd: Dtd): AsciiEncodeOptions {
   }
 }
 
-/** The name of the DTD that a trace was read with, if it can be one of this DTD too; that of its file otherwise. */
+/** The name of the DTD that a trace was read with, if it can be a name of this DTD; otherwise the name of its file. */
 function ownName(given: string | null, dtd: Dtd): string | null {
   return given === null || isNameOf(given, dtd.file) ? given : lastPart(dtd.file)
 }
 
-/** Refuses flags that are for binary traces, if the DTD describes others. @throws UsageError */
+/** Refuses flags for binary traces if the DTD describes others. @throws UsageError */
 function refuse(args: Arguments, flags: readonly string[], { file, version }: Dtd, what: string): void {
   const flag = version === '1.0' ? undefined : flags.find((name) => args.has(name))
   if (flag !== undefined)
     throw new UsageError(`--${flag} is for binary traces: ${file} is of Meta-TF ${version}, which ${what}`)
 }
 
-/** Which of two flags was given that contradict each other: true for the first. */
+/** Which of two contradictory flags was given: true for the first. */
 function either(args: Arguments, yes: string, no: string): boolean | undefined {
   if (args.has(yes) && args.has(no)) throw new UsageError(`--${yes} and --${no} cannot be combined`)
   return args.has(yes) ? true : args.has(no) ? false : undefined

@@ -17,7 +17,7 @@ export async function runSort(args: Arguments): Promise<void> {
   await runJob({ command: 'hf-sort', args, input: heldInput(inputOperand(args), () => sort(options)), to })
 }
 
-/** What the flags ask for. @throws UsageError */
+/** The options that the flags give. @throws UsageError */
 function sortOptions(args: Arguments): SortOptions {
   const folder = args.value('temporary') ?? tmpdir()
   const stats = statSync(folder, { throwIfNoEntry: false })

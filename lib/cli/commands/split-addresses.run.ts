@@ -23,7 +23,7 @@ export async function runHatfSplit(args: Arguments): Promise<void> {
     throw new UsageError('each output needs a name of its own')
   const splitter = splitAddresses({ fields, encoded: args.has('encoded') })
   const sides = [splitter.main, ...splitter.streams.values()]
-  // Every failure ends all of these; the first one is the reason.
+  // A failure ends all of these; the first one is the cause.
   let failure: { error: unknown } | undefined
   const partial: string[] = []
   const work = [
@@ -88,7 +88,7 @@ function fieldFiles(args: Arguments): { fields: HatfField[]; paths: string[] } {
   return { fields, paths: fields.map((name) => pattern.replaceAll(KEY_PLACE, name)) }
 }
 
-/** @param partial gets the name of a file that is left incomplete */
+/** @param partial receives the name of an incomplete file */
 async function writeSide(from: Readable, { path, compression }: Output, partial: string[]): Promise<void> {
   const sink = openOutput(path)
   try {

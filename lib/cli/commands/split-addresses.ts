@@ -3,7 +3,7 @@ import type { Command, Flag } from '../command.js'
 import { KEY_PLACE } from '../defaults.js'
 import { OUTPUT_FLAGS } from '../flags.js'
 
-/** Flags that must be the same for taking out and putting back. */
+/** Flags that must be the same for splitting and joining. */
 const FIELD_FLAGS: readonly Flag[] = [
   {
     name: 'field',

@@ -8,7 +8,7 @@ import { bytesOf, inputOperand } from '../input.js'
 import { compressionOf, refuseSameFile } from '../output.js'
 import { outputFormat, reportLosses, runStreams } from '../pipeline.js'
 
-/** Few, for there is an encoder for each file. */
+/** Few, because each file has an encoder. */
 const WINDOW = 256
 
 /** Runs `hf-split`. @throws UsageError */

@@ -42,7 +42,7 @@ export async function runStats(args: Arguments): Promise<void> {
   )
 }
 
-/** The stage that makes the report that the flags ask for. @throws UsageError */
+/** The stage that makes the requested report. @throws UsageError */
 function reportStage(args: Arguments): Stage<EventBatch, Uint8Array> {
   const [form, ...others] = FORMS.filter((name) => args.has(name))
   if (others.length > 0) throw new UsageError(`--${form} and --${others[0]} cannot be combined`)
@@ -65,7 +65,7 @@ function reportStage(args: Arguments): Stage<EventBatch, Uint8Array> {
   return new StatisticsReport({ print: printer(args, form, given('top')), ...(trace !== undefined && { trace }) })
 }
 
-/** What writes the statistics for people, or as JSON or TSV. @throws UsageError */
+/** The writer of the statistics as text, JSON or TSV. @throws UsageError */
 function printer(args: Arguments, form: 'json' | 'tsv' | undefined, top?: number): (statistics: Statistics) => string {
   const timeline = timelineRows(args)
   const sections = args.all('section') as readonly SectionName[]
@@ -85,7 +85,7 @@ function printer(args: Arguments, form: 'json' | 'tsv' | undefined, top?: number
     reportText(statistics, { top: top ?? TOP, ...(sections.length > 0 && { sections }), ...options })
 }
 
-/** How many rows of the timeline to show, if the flags say. @throws UsageError */
+/** The number of rows of the timeline, if given. @throws UsageError */
 function timelineRows(args: Arguments): number | undefined {
   const text = args.value('timeline')
   if (text === undefined) return undefined
@@ -101,7 +101,7 @@ function isTsvSection(section: SectionName): section is TsvSection {
   return (TSV_SECTIONS as readonly SectionName[]).includes(section)
 }
 
-/** The statistics with sites in some order, and at most so many rows of each table and of the timeline. */
+/** The statistics with sites in some order, and a limited number of rows of each table and of the timeline. */
 function reduced(statistics: Statistics, sort: SiteOrder, top?: number, timeline?: number): Statistics {
   const { sizes, sites, threads, processes, cpus } = statistics
   return {

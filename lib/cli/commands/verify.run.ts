@@ -49,12 +49,12 @@ async function checkTrace(args: Arguments): Promise<void> {
     if (error instanceof TraceError && error.code === 'ERR_TRACE_TRUNCATED') {
       verifier.noteCut(error.message)
     } else {
-      // What came before it counts all the same.
+      // Events before it count nevertheless.
       if (error instanceof TraceError && verifier.events > 0) await writeText('-', report(verifier))
       throw error
     }
   }
-  // Before it is written, for its reader may go away.
+  // Before it is written, because its reader may close it.
   if (verifier.counts.size > 0) process.exitCode = FAULT_FOUND
   await writeText('-', report(verifier))
 }

@@ -4,16 +4,16 @@ import { completion } from '../commands/completion.js'
 import { SHELLS } from '../defaults.js'
 import { COMMON_FLAGS } from '../flags.js'
 
-/** What can be typed in some place. */
+/** The words that can be typed at some position. */
 export type Words =
   { readonly kind: 'files' | 'folders' | 'text' } | { readonly kind: 'values'; readonly values: readonly string[] }
 
 /** A command as completion scripts see it. */
 export interface Completed {
   readonly command: Command
-  /** What `heapflow` calls it. */
+  /** Its name in `heapflow`. */
   readonly subcommand: string
-  /** Whether it is a program of its own, beside being a command of `heapflow`. */
+  /** Whether it is also a program of its own. */
   readonly isProgram: boolean
   readonly flags: readonly Flag[]
   readonly operands: Words
@@ -22,7 +22,7 @@ export interface Completed {
 /** The names that stand for one file, or several. */
 const FILES = ['FILE', 'PATTERN']
 
-/** Every command, but `heapflow` itself. */
+/** Every command except `heapflow` itself. */
 export const COMPLETED: readonly Completed[] = [
   ...COMMANDS.map((command): Completed => describeCommand(command, true, { kind: 'files' })),
   describeCommand(completion, false, { kind: 'values', values: SHELLS }),
@@ -31,7 +31,7 @@ export const COMPLETED: readonly Completed[] = [
 /** What `heapflow help` takes. */
 export const SUBCOMMANDS: readonly string[] = COMPLETED.map((one) => one.subcommand)
 
-/** What can be the value of a flag; undefined for a switch. */
+/** The possible values of a flag; undefined for a switch. */
 export function valueOf({ value, values }: Flag): Words | undefined {
   if (value === undefined) return undefined
   if (values !== undefined) return { kind: 'values', values }
@@ -39,7 +39,7 @@ export function valueOf({ value, values }: Flag): Words | undefined {
   return { kind: value === 'DIR' ? 'folders' : 'text' }
 }
 
-/** A text in single quotes, for any shell but fish. */
+/** A text in single quotes, for any shell except fish. */
 export function quoted(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`
 }

@@ -25,7 +25,7 @@ export function manPage(command: Command, version: string, related: readonly str
     subcommand(command) === command.name || command.name.includes(' ') ? [] : [`heapflow ${subcommand(command)}`]
   return [
     `.TH ${quoted(name.toUpperCase())} 1 "" ${quoted(`heapflow ${version}`)} "heapflow"`,
-    // Words are not divided: most are names.
+    // No hyphenation: most words are names.
     '.nh',
     '.ad l',
     '.SH NAME',
@@ -92,7 +92,9 @@ function sentence(text: string): string {
   return `${text[0]?.toUpperCase()}${text.slice(1).replace(/\.$/, '')}.`
 }
 
-/** Text without anything that roff takes for an instruction: backslashes, dashes, quotes, and dots that begin a line. */
+/**
+ * Text without anything that roff treats as an instruction: backslashes, dashes, quotes, and dots that begin a line.
+ */
 function escaped(text: string): string {
   return text
     .replaceAll('\\', '\\e')

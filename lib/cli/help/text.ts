@@ -2,10 +2,10 @@ import type { Command, Flag } from '../command.js'
 import { COMMON_FLAGS } from '../flags.js'
 
 const WIDTH = 100
-/** Where descriptions of flags begin at most. */
+/** The last column at which descriptions of flags begin. */
 const MAX_MARGIN = 28
 
-/** Flags under one title. */
+/** Flags under one heading. */
 export interface FlagGroup {
   readonly title: string
   readonly flags: readonly Flag[]
@@ -38,12 +38,12 @@ export function helpText(command: Command): string {
   ].join('\n')
 }
 
-/** How a command is called, in one line. */
+/** The usage of a command, in one line. */
 export function usageLine({ name, operands, flags }: Command): string {
   return [name, ...(flags.length > 0 ? ['[FLAGS]'] : []), operands].join(' ').trim()
 }
 
-/** A command's flags under their titles, those without a title first. */
+/** A command's flags under their headings, those without a heading first. */
 export function flagGroups(command: Command): FlagGroup[] {
   const groups = new Map<string, Flag[]>([['Flags', []]])
   for (const flag of [...command.flags, ...COMMON_FLAGS]) {
@@ -58,7 +58,7 @@ export function flagUsage(flag: Flag): string {
   return `${flag.short === undefined ? '' : `-${flag.short}, `}--${flag.name}${flag.value === undefined ? '' : ` ${flag.value}`}`
 }
 
-/** A flag's help with the facts that its table has beside the text. */
+/** A flag's help, with the other facts of its table. */
 export function flagHelp(flag: Flag): string {
   const values = flag.values === undefined ? '' : `; one of ${flag.values.join(', ')}`
   return `${flag.help}${values}${flag.repeat === true ? ' (may be repeated)' : ''}`

@@ -1,11 +1,11 @@
-/** A title and rows of cells, the first row being the heads of the columns. */
+/** A title and rows of cells; the first row is the header row. */
 export interface Table {
   readonly title: string
   readonly heads: readonly string[]
   readonly rows: readonly (readonly string[])[]
 }
 
-/** A table as lines: numbers to the right, columns whose head begins with a blank to the left. */
+/** A table as lines: numbers right-aligned, columns whose header begins with a space left-aligned. */
 export function tableLines({ title, heads, rows }: Table): string[] {
   const widths = heads.map((_, c) => Math.max(...[heads, ...rows].map((cells) => (cells[c] as string).trim().length)))
   const isText = heads.map((head) => head.startsWith(' '))
@@ -26,20 +26,20 @@ export function grouped(n: number | bigint): string {
   return String(n).replace(/\B(?=(\d{3})+$)/g, ',')
 }
 
-/** A number to three digits or so: `0.04`, `12.3`, `1,234`. */
+/** A number to about three digits: `0.04`, `12.3`, `1,234`. */
 export function rounded(value: number): string {
   if (value >= 100 || value === 0) return grouped(BigInt(Math.round(value)))
   return value >= 10 ? value.toFixed(1) : value.toFixed(2)
 }
 
-/** A part of a whole: `12.3 %`; empty where there is no whole. */
+/** A part of a whole: `12.3 %`; empty if the whole is 0. */
 export function share(part: number | bigint, whole: number | bigint): string {
   return Number(whole) === 0 ? '' : `${((100 * Number(part)) / Number(whole)).toFixed(1)} %`
 }
 
 const PREFIXES = ['KiB', 'MiB', 'GiB', 'TiB', 'PiB', 'EiB']
 
-/** Bytes in full, and from 1 MiB on in a binary unit too: `107,042,242 bytes (102.1 MiB)`. */
+/** Bytes in full, and from 1 MiB also in a binary unit: `107,042,242 bytes (102.1 MiB)`. */
 export function bytes(n: bigint): string {
   const full = `${grouped(n)} ${n === 1n ? 'byte' : 'bytes'}`
   if (n < 1_048_576n) return full
@@ -49,7 +49,7 @@ export function bytes(n: bigint): string {
   return `${full} (${value.toFixed(1)} ${PREFIXES[prefix]})`
 }
 
-/** Text that a terminal shows as it is: control characters become `\xNN`. */
+/** Text that is safe for a terminal: control characters become `\xNN`. */
 export function visible(text: string): string {
   // eslint-disable-next-line no-control-regex
   return text.replace(/[\0-\x1f\x7f-\x9f]/g, (char) => `\\x${char.charCodeAt(0).toString(16).padStart(2, '0')}`)

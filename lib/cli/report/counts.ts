@@ -1,7 +1,7 @@
 import type { HistogramResult, Statistics } from '../../transforms/statistics/result.js'
 import { bar, bytes, grouped, pairLines, rounded, share, tableLines } from './columns.js'
 
-/** What should not happen, and frees of the null pointer. */
+/** Anomalies, and frees of the null pointer. */
 export function anomalies({ faults: f, reallocs: r, mismatches }: Statistics): string[] {
   const pairs: (readonly [string, number, string?])[] = [
     ['frees of unknown blocks', f.unknownFrees],
@@ -31,7 +31,7 @@ export function eventCounts({ kinds, apis, events }: Statistics): string[] {
   return tableLines({ title: 'Events', heads: [' kind', 'events', 'share'], rows })
 }
 
-/** What reallocs did. */
+/** The effects of reallocs. */
 export function reallocs({ reallocs: r, kinds }: Statistics): string[] {
   const all = kinds.realloc ?? 0
   const outcomes = [

@@ -23,7 +23,7 @@ const { began: BEGAN, ended: ENDED, reused: REUSED } = BlockEffect
 
 /** The words kept for each live block: the number of the event that allocated it, its address, size and index. */
 const [BORN, ADDRESS, SIZE, INDEX, WORDS] = [0, 2, 4, 6, 8]
-/** A piece of output is given out when it is about this long, in bytes. */
+/** A piece of output is given out at about this length, in bytes. */
 const PIECE = 65_536
 /** The longest row without names. */
 const ROW = 192
@@ -45,19 +45,18 @@ const LINE = ascii(' line ')
 const NEWLINE = ascii('\n')
 const HEX = ascii('0123456789ABCDEF')
 
-/** What an event table can be told. */
+/** Options of an event table. */
 export interface EventTableOptions {
-  /** Tell thread, function, file and line below each event. */
+  /** Whether to show thread, function, file and line below each event. */
   sources?: boolean
   /** Which trace of the stream to show. Default 1, with a warning if there are more. */
   trace?: number
 }
 
 /**
- * The table of events as mpatrol's trace reader prints it, with its statistics behind. Events that other formats number
- * otherwise, or not at all, get the number of their block's allocation for an index; frees and reallocs get address,
- * size and life from the block that they end. Memory grows with the live blocks, 32 bytes for each beside what `LiveSet`
- * keeps.
+ * The table of events as mpatrol's trace reader prints it, followed by its statistics. Events of other formats have the
+ * number of their block's allocation as an index; frees and reallocs have the address, size and lifetime of the block
+ * that they end. Memory grows with the live blocks: 32 bytes for each, in addition to `LiveSet`.
  */
 export class EventTable implements Stage<EventBatch, Uint8Array> {
   readonly warnings: string[] = []
@@ -71,7 +70,7 @@ export class EventTable implements Stage<EventBatch, Uint8Array> {
   private batch: EventBatch | undefined
   private row = 0
   private events = 0
-  /** The last index that was given to a block which has none. */
+  /** The last index that was assigned to a block without one. */
   private lastIndex = 0
   /** The event that freed a block last, if it was by an index, and the words of that block. */
   private lastFree = 0
@@ -117,7 +116,7 @@ export class EventTable implements Stage<EventBatch, Uint8Array> {
 
   private begin(): void {
     this.begun = true
-    // The title of the addresses stands in the middle of its column.
+    // The header of the addresses is centered in its column.
     const margin = ' '.repeat((this.digits - 8) / 2)
     const titles = ` event  type     index  ${margin}allocation${margin}      size    life   count     bytes\n`
     this.sink.append(
@@ -186,7 +185,7 @@ export class EventTable implements Stage<EventBatch, Uint8Array> {
     if (this.sources) this.source(batch, i, mask)
   }
 
-  /** The middle of the row of an event that did nothing to any block: what it says itself. */
+  /** The middle of the row of an event that affected no block: its own values. */
   private bystander(batch: EventBatch, i: number, mask: number): void {
     const { address, size, index } = batch
     if ((mask & HAS_INDEX) !== 0) this.number(6, index.words[2 * i + LO] as number, index.words[2 * i + HI] as number)
@@ -250,7 +249,7 @@ export class EventTable implements Stage<EventBatch, Uint8Array> {
   }
 
   /**
-   * Whether an allocation goes on with the block freed just before: in old traces a realloc is a free and an allocation
+   * Whether an allocation continues the block freed just before: in old traces a realloc is a free and an allocation
    * of one index.
    */
   private isResized(batch: EventBatch, i: number, mask: number): boolean {
@@ -259,7 +258,7 @@ export class EventTable implements Stage<EventBatch, Uint8Array> {
     return words[2 * i + LO] === this.lastFreed[INDEX] && words[2 * i + HI] === this.lastFreed[INDEX + 1]
   }
 
-  /** The line below an event: what is known of thread, function, file and line. */
+  /** The line below an event: thread, function, file and line, as far as known. */
   private source(batch: EventBatch, i: number, mask: number): void {
     const { sink } = this
     const { strings } = batch
@@ -287,7 +286,7 @@ export class EventTable implements Stage<EventBatch, Uint8Array> {
     sink.append(NEWLINE)
   }
 
-  /** An integer at the right of a column; one that is wider takes the room it needs. */
+  /** A right-aligned integer; a wider one extends the column. */
   private number(width: number, lo: number, hi: number): void {
     const { sink, scratch } = this
     const length = writeDecimal(scratch, 0, lo, hi)

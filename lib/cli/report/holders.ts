@@ -3,30 +3,30 @@ import { descending } from '../../transforms/statistics/site-table.js'
 import { grouped, share, tableLines } from './columns.js'
 import { siteName, threadName } from './names.js'
 
-/** One row of a table: what a site, a size or a thread has a part in. */
+/** One row of a table: the figures of a site, a size or a thread. */
 interface Holder extends Shares {
   readonly names: readonly string[]
 }
 
-/** Rows of one kind, and the heads of the columns that name them. */
+/** Rows of one kind, and the headers of the columns that name them. */
 interface Holders {
   readonly what: 'sites' | 'sizes' | 'threads'
   readonly heads: readonly string[]
   readonly rows: readonly Holder[]
 }
 
-/** Who holds the peak: by site, or by size if no event names its site; and by thread. */
+/** What holds the peak: by site, or by size if no event names its site; and by thread. */
 export function peakSections(statistics: Statistics, top: number): string[][] {
   const whole = statistics.peakBytes
   return holdersOf(statistics).map((holders) => holdings(holders, 'live at the peak', 'atPeak', whole, top))
 }
 
-/** Who leaks, likewise. */
+/** What leaks, likewise. */
 export function leakSections(statistics: Statistics, top: number): string[][] {
   return holdersOf(statistics).map((holders) => holdings(holders, 'leaked', 'leaked', statistics.leaked, top))
 }
 
-/** Who makes temporary allocations: by site, or by size if no event names its site. */
+/** What makes temporary allocations: by site, or by size if no event names its site. */
 export function temporarySection(statistics: Statistics, top: number): string[] {
   const [{ what, heads, rows }] = holdersOf(statistics)
   const some = rows.filter(({ temporary: { heaptrack, memray } }) => heaptrack.blocks + memray.blocks > 0)
@@ -53,7 +53,7 @@ export function temporarySection(statistics: Statistics, top: number): string[] 
   })
 }
 
-/** A table of those that have most of something. */
+/** A table of the rows with the largest values of a figure. */
 function holdings(
   { what, heads, rows }: Holders,
   state: string,
@@ -86,7 +86,7 @@ function holdings(
   })
 }
 
-/** What a trace can be asked by: sites or else sizes, and threads if there are several. */
+/** The keys of the tables: sites or otherwise sizes, and threads if there are several. */
 function holdersOf({ sites, sizes, threads }: Statistics): [Holders, ...Holders[]] {
   const first: Holders = hasSites(sites)
     ? {

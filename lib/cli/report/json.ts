@@ -2,9 +2,9 @@
 const ADDRESSES = new Set(['callSite'])
 
 /**
- * A plain value as JSON. Integers are written in full, also those that a double cannot hold; addresses as hex strings;
- * fields that are undefined are left out. Every item of a list of objects has a line, and so has every field of an
- * object that contains others; everything below is in one line, so that a long table can be read and compared by lines.
+ * A plain value as JSON. Integers are written in full, including those that a double cannot hold; addresses as hex
+ * strings; undefined fields are omitted. Every item of a list of objects has a line, and so has every field of an
+ * object that contains others; everything below is on one line, so that a long table can be read and compared by lines.
  */
 export function jsonText(value: unknown): string {
   return `${print(value, '', '', false)}\n`

@@ -1,12 +1,15 @@
 import type { Statistics } from '../../transforms/statistics/result.js'
 
-/** A trace as recorded has hardly any frees of unknown blocks: this share of all frees, and at least so many. */
+/**
+ * A complete trace has hardly any frees of unknown blocks. The warning needs this share of all frees, and at least this
+ * number.
+ */
 const MANY_PER_FREES = 0.01
 const MANY = 10
 
 /**
- * A warning that leaks may be false, because the trace lacks events: its header says that some were left out, or more
- * frees are of unknown blocks than in a trace as recorded. Undefined where there is no reason for one.
+ * A warning that leaks may be false, because the trace lacks events: its header says that some were removed, or more
+ * frees are of unknown blocks than in a complete trace. Undefined without a reason for one.
  */
 export function leakWarning({ filtered, leaked, freed, faults, reallocs }: Statistics): string | undefined {
   const unknown = faults.unknownFrees + faults.doubleFrees + reallocs.unknown

@@ -1,6 +1,6 @@
 import type { Amount, MpatrolStatistics } from '../../transforms/statistics/result.js'
 
-/** The statistics in the very words of mpatrol's trace reader. */
+/** The statistics exactly as mpatrol's trace reader prints them. */
 export function mpatrolText(statistics: MpatrolStatistics): string {
   const { allocated, reserved, internal } = statistics
   const total = { blocks: reserved.blocks + internal.blocks, bytes: reserved.bytes + internal.bytes }
@@ -23,7 +23,7 @@ export function mpatrolText(statistics: MpatrolStatistics): string {
   ].join('\n')
 }
 
-/** What to warn of when there are more traces than the one that mpatrol's reader would show. */
+/** The warning if there are more traces than the one that mpatrol's reader would show. */
 export function moreTraces(traces: number): string {
   return `the input has ${traces} traces, and this is the first alone, as mpatrol's reader has it: choose with --trace`
 }

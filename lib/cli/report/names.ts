@@ -19,13 +19,13 @@ export function siteName(site: Site, frames = FRAMES): string {
   return name === '' || line === '' ? name + line : `${name} at ${line}`
 }
 
-/** A thread's number, as the signed integer that some formats have for it. */
+/** A thread's number, as the signed integer that some formats use. */
 export function threadName({ rest, thread }: Pick<ThreadStatistics, 'rest' | 'thread'>): string {
   if (rest !== undefined) return restName(rest)
   return thread === undefined ? restName('none') : String(BigInt.asIntN(64, thread))
 }
 
-/** What stands for the rows that are no single site or thread. */
+/** The names of rows that are not a single site or thread. */
 function restName(rest: 'others' | 'none'): string {
   return rest === 'others' ? '(others)' : '(unknown)'
 }
@@ -40,7 +40,7 @@ export function blocks(n: number): string {
   return `${grouped(n)} ${n === 1 ? 'block' : 'blocks'}`
 }
 
-/** The name of a unit of time, also where the trace has none. */
+/** The name of a unit of time, or a placeholder for none. */
 export function unitName(unit: TimeUnit | undefined): string {
   return unit ?? 'units of time'
 }

@@ -6,19 +6,19 @@ import type { Statistics } from '../../transforms/statistics/result.js'
 import { leakWarning } from './leak-warning.js'
 import { TraceChoice } from './trace-choice.js'
 
-/** What a report can be told. */
+/** Options of a report. */
 export interface StatisticsReportOptions {
   /** Makes the text of the report. */
   print: (statistics: Statistics) => string
   /** Which trace of the stream to take, from 1; all of them if absent. */
   trace?: number
-  /** What to warn of when the stream had more traces than the one that was taken, by their number. */
+  /** The warning if the stream had more traces than the one that was taken; given their number. */
   warnOfMore?: (traces: number) => string
 }
 
 /**
- * Takes the statistics of all batches, and gives the report as the one result when they end, or break off. Warns of
- * leaks that may be false.
+ * Collects the statistics of all batches, and gives the report as the only result when they end or are truncated. Warns
+ * of leaks that may be false.
  */
 export class StatisticsReport implements Stage<EventBatch, Uint8Array> {
   readonly warnings: string[] = []
@@ -40,7 +40,7 @@ export class StatisticsReport implements Stage<EventBatch, Uint8Array> {
     if (ending === undefined) return null
     this.ending = undefined
     if (ending === 'end') choice.check()
-    // Where nothing at all could be read there is nothing to report.
+    // If nothing could be read, there is nothing to report.
     if (ending === 'cut' && !choice.found) return null
     if (options.warnOfMore !== undefined && choice.traces > 1) this.warnings.push(options.warnOfMore(choice.traces))
     // A trace that is followed by another one was read to its end.

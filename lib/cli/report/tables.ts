@@ -5,12 +5,12 @@ import { grouped, share, tableLines } from './columns.js'
 import { hasSites } from './holders.js'
 import { siteName, threadName } from './names.js'
 
-/** What a table of sites is sorted by. */
+/** The sort key of a table of sites. */
 export type SiteOrder = (typeof SITE_ORDERS)[number]
 
 const mean = ({ allocated: { blocks, bytes } }: SiteStatistics) => bytes / BigInt(blocks)
 
-/** What the sites with the largest figure come first by, and what the title calls it. */
+/** A figure to sort sites by, and its name in the title. */
 const ORDERS: Readonly<Record<SiteOrder, readonly [string, (site: SiteStatistics) => bigint]>> = {
   bytes: ['bytes allocated', ({ allocated }) => allocated.bytes],
   blocks: ['allocations', ({ allocated }) => BigInt(allocated.blocks)],
@@ -50,7 +50,7 @@ export function siteTable({ sites, allocated }: Statistics, top: number, order: 
   })
 }
 
-/** What allocations took beyond what they asked for, by site. */
+/** Bytes that allocations took beyond those requested, by site. */
 export function overheadTable({ sites }: Statistics, top: number): string[] {
   const some = sites.flatMap(({ overhead, ...site }) => (overhead === undefined ? [] : [{ ...site, overhead }]))
   if (some.length === 0 || top === 0) return []
@@ -96,7 +96,7 @@ export function sizeTable({ sizes, allocated }: Statistics, top: number): string
   })
 }
 
-/** What threads did, and what became of the blocks that they allocated. */
+/** The activity of threads, and the fate of the blocks that they allocated. */
 export function threadTable({ threads: all, events }: Statistics, top: number): string[] {
   if (all.length < 2 || top === 0) return []
   const hasProcesses = all.some(({ process }) => process !== undefined)

@@ -12,13 +12,13 @@ export type SectionName = (typeof SECTIONS)[number]
 
 /** What the report shows. */
 export interface ReportOptions {
-  /** How many rows tables of sites, sizes and the like have at most. */
+  /** The most rows of each table of sites, sizes and so on. */
   top: number
   /** Only these sections; all of them if absent, without the timeline unless its rows are given. */
   sections?: readonly SectionName[]
   /** How many rows the timeline has. */
   timeline?: number
-  /** What the table of sites is sorted by. Default `bytes`. */
+  /** The sort key of the table of sites. Default: `bytes`. */
   sort?: SiteOrder
 }
 
@@ -51,8 +51,8 @@ const MAKERS: Readonly<Record<SectionName, (statistics: Statistics, options: Rep
 }
 
 /**
- * The statistics for people: a summary, who holds the peak, who leaks, who makes temporary allocations, and then a
- * table for everything else that the trace has.
+ * The statistics as text: a summary, what holds the peak, what leaks, what makes temporary allocations, and a table for
+ * everything else that the trace has.
  */
 export function reportText(statistics: Statistics, options: ReportOptions): string {
   const { sections, timeline } = options
@@ -61,7 +61,7 @@ export function reportText(statistics: Statistics, options: ReportOptions): stri
   )
   const paragraphs = chosen.flatMap((name) => {
     const some = MAKERS[name](statistics, options).filter((lines) => lines.length > 0)
-    // What was asked for by name gets an answer.
+    // A section requested by name is never empty.
     return some.length === 0 && sections !== undefined ? [[`${name}: nothing to show`]] : some
   })
   return `${[...paragraphs, ...notes(statistics)].map((lines) => lines.join('\n')).join('\n\n')}\n`

@@ -18,7 +18,7 @@ export class TraceChoice {
     return this.chosen === undefined || this.traces === this.chosen
   }
 
-  /** Whether there was any trace to choose from that is wanted. */
+  /** Whether the chosen trace, or any trace, was there. */
   get found(): boolean {
     return this.traces > 0 && (this.chosen === undefined || this.traces >= this.chosen)
   }

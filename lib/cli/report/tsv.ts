@@ -24,7 +24,7 @@ export interface TsvOptions {
 }
 
 type Cell = string | number | bigint | undefined
-/** Columns by their heads. */
+/** Columns by their headers. */
 type Columns<Row> = Readonly<Record<string, (row: Row) => Cell>>
 
 const TIMELINE: Columns<TimelinePart> = {

@@ -12,15 +12,15 @@ const SHORT_MS = 10
 /** How a `DescriptorSink` writes. */
 export interface DescriptorSinkOptions {
   /**
-   * Nobody else reads the chunks: the memory of those from our own streams is used again when they are written. Default
-   * false.
+   * No one else reads the chunks: the memory of those from heapflow's own streams is reused when they are written.
+   * Default false.
    */
   recycle?: boolean
   /**
-   * Where this is no file, the event loop waits until a chunk is written, as Node has it for standard output: the
-   * reader gets it sooner than by way of the thread pool. Only for programs that have nothing else to write meanwhile,
-   * to whoever that reader may be waiting for. While the reader is slow, or has not yet begun, it does not wait, so
-   * that signals are heard. Default false.
+   * If the target is not a file, the event loop waits until a chunk is written, as Node does for standard output: the
+   * reader receives it sooner than through the thread pool. Only for programs without other output that the reader may
+   * be waiting for. While the reader is slow, or has not started yet, the event loop does not wait, so that signals are
+   * handled. Default false.
    */
   blocking?: boolean
 }
@@ -28,29 +28,29 @@ export interface DescriptorSinkOptions {
 const OPTIONS: OptionNames<DescriptorSinkOptions> = { recycle: true, blocking: true }
 
 /**
- * Writes to a file descriptor, and loses nothing when it is destroyed: Node's own streams discard what is queued when
- * the pipeline fails, but what came before a fault in a trace is sound and must arrive.
+ * Writes to a file descriptor, and loses nothing when it is destroyed: Node's own streams discard their queue when the
+ * pipeline fails, but the events before a fault are valid and must be written.
  *
- * A named file gets its name when it is complete (see `OutputFile`). When the sink is destroyed before, the file is left
+ * A named file gets its name when it is complete (see `OutputFile`). If the sink is destroyed before, the file remains
  * as `partial`.
  */
 export class DescriptorSink extends Writable {
   /** How many bytes were written. */
   bytesWritten = 0
-  /** The name of the file that was left incomplete; known when the sink is closed. */
+  /** The name of the incomplete file; known when the sink is closed. */
   partial: string | undefined
   private fd: number | undefined
   private readonly file: OutputFile | undefined
   /** The event loop may wait for a write. */
   private blocks = false
-  /** The reader has taken something, and did not keep the last write waiting for long. */
+  /** The reader has taken data, and the last write did not wait long. */
   private trusts = false
   private busy = false
   private idle: (() => void) | undefined
 
   /**
    * @param target an open file descriptor, which is left open (a pipe may be in non-blocking mode), or a file's name
-   * @throws what the system says where a named file cannot be written
+   * @throws the system error if a named file cannot be written
    */
   constructor(
     private readonly target: number | string,
@@ -120,7 +120,7 @@ export class DescriptorSink extends Writable {
     closeSync(fd)
   }
 
-  /** Writes a chunk, for which the event loop waits. */
+  /** Writes a chunk while the event loop waits. */
   private writeNow(chunk: Buffer, done: (error?: Error | null) => void): void {
     let rest = chunk
     try {

@@ -14,16 +14,16 @@ import {
 } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 
-/** Names of open descriptors. What they are open on is written in place, whatever it is. */
+/** Names of open descriptors. Their files are written in place. */
 const DESCRIPTOR = /^\/dev\/(fd\/|std(in|out|err)$)|^\/proc\//
 
-/** What a name may have at most on most systems is 255 bytes; this leaves room for what is added to it. */
+/** Most systems limit a name to 255 bytes; this leaves room for a suffix. */
 const MAX_NAME_BYTES = 230
 
 /** As many symbolic links as Linux follows. */
 const MAX_LINKS = 40
 
-/** Codes of errors where a folder takes no new file, although a file in it may be writable. */
+/** Error codes of a folder that takes no new file, although a file in it may be writable. */
 const NO_NEW_FILE: readonly unknown[] = ['EACCES', 'EPERM', 'EROFS']
 
 /** Files that are being written: when the process exits, they are abandoned. */
@@ -40,16 +40,16 @@ export function abandonOutputs(): void {
  * a file that is replaced are kept. Pipes, devices and names of descriptors such as `/dev/stdout` are written in place.
  */
 export class OutputFile {
-  /** Where the name leads. */
+  /** The path that the name refers to. */
   private readonly target: string
   private readonly before: Stats | undefined
   private readonly isInPlace: boolean
-  /** The name that it has while it is written. */
+  /** Its name while it is being written. */
   private written: string | undefined
 
   /**
    * Changes nothing yet.
-   * @throws what the system says when the file could not be written: its folder is missing, it is a folder itself ...
+   * @throws the system error if the file cannot be written: its folder is missing, it is a folder itself ...
    */
   constructor(private readonly path: string) {
     this.target = followLinks(path)
@@ -77,8 +77,8 @@ export class OutputFile {
   }
 
   /**
-   * Gives the incomplete file the name `<path>.partial`; one that is there is replaced.
-   * @returns the name under which it is; undefined if there is nothing, and for what is not a file
+   * Gives the incomplete file the name `<path>.partial`, replacing any such file.
+   * @returns its new name; undefined if nothing was written, or if it is not a file
    */
   abandon(): string | undefined {
     const { written, target } = this
@@ -151,7 +151,7 @@ function followLinks(path: string): string {
   return target
 }
 
-/** @throws what is wrong with the folder of a new file, as an error about the file */
+/** @throws the fault of the folder of a new file, as an error about the file */
 function checkFolder(path: string, folder: string): void {
   const stats = statSync(folder, { throwIfNoEntry: false })
   if (stats?.isDirectory() !== true) throw systemError(stats === undefined ? 'ENOENT' : 'ENOTDIR', path)

@@ -10,8 +10,8 @@ const CHUNK_BYTES = 262_144
 const writeTo = promisify(write)
 
 /**
- * An input that is read twice: a file as it is; of anything else, such as a pipe, a copy in a temporary file. The copy
- * takes no memory, and its space is free again when it is closed, however the process ends.
+ * An input that is read twice: a file directly, anything else, such as a pipe, as a copy in a temporary file. The
+ * copy's space is freed when it is closed, however the process ends.
  */
 export class TwoPasses {
   private copy: TemporaryFile | undefined
@@ -30,14 +30,14 @@ export class TwoPasses {
     private readonly folder = tmpdir(),
   ) {}
 
-  /** How much was read: of a file by both passes, as their mean; of anything else what was copied. */
+  /** Bytes read: the mean of both passes of a file, or the bytes copied. */
   get bytesRead(): number {
     const of = (stream: Readable | undefined) => (stream as { bytesRead?: number } | undefined)?.bytesRead ?? 0
     if (this.input !== undefined) return of(this.input)
     return Math.floor(this.passes.reduce((sum, pass) => sum + of(pass), 0) / 2)
   }
 
-  /** Makes ready for the first pass: copies what can be read only once. @throws what reading fails with */
+  /** Prepares the first pass: copies an input that can be read only once. @throws the error of reading */
   async prepare(): Promise<void> {
     // A directory fails when it is opened. Standard input may begin anywhere in a file.
     const stats = this.path === '-' ? fstatSync(0) : statSync(this.path)
@@ -65,7 +65,7 @@ export class TwoPasses {
     return pass
   }
 
-  /** Closes everything. May be called at any time, and again; whatever reads then fails. */
+  /** Closes everything. May be called at any time, and repeatedly; reading then fails. */
   close(): Promise<void> {
     return (this.closing ??= this.closeAll())
   }

@@ -6,14 +6,14 @@ import { asBuffer } from '../as-buffer.js'
 /** What a pipe holds on Linux by default. */
 const CHUNK_BYTES = 65_536
 
-/** An option of sockets that Node's types leave out: where to read to, and what to call then. */
+/** An option of sockets that Node's types lack: a buffer to read into, and a callback. */
 interface ReadingOptions extends SocketConstructorOpts {
   onread: { buffer(): Uint8Array; callback(length: number, bytes: Uint8Array): boolean }
 }
 
 /**
- * Reads a pipe or socket by the event loop, in chunks whose memory may be recycled. Node's own streams take new memory
- * for each.
+ * Reads a pipe or socket by the event loop, in chunks whose memory may be recycled. Node's own streams allocate new
+ * memory for each.
  */
 export class PipeSource extends Readable {
   /** How many bytes were read. */

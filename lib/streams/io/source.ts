@@ -44,13 +44,13 @@ export function sourceStream(generate: (stream: Readable) => AsyncGenerator<obje
   return stream
 }
 
-/** What events are read from. */
+/** A source of events. */
 export interface TraceReader {
-  /** The events. They are read when they are asked for, and not before. */
+  /** The events. They are read on demand. */
   readonly batches: AsyncGenerator<EventBatch, void, void>
   /** How many bytes were read so far. */
   bytesRead(): number
-  /** Closes the source. Whatever waits for events gets them or an error. Resolves when the source is closed. */
+  /** Closes the source. Pending reads get their events or an error. Resolves when the source is closed. */
   close(): Promise<void>
 }
 
@@ -64,7 +64,7 @@ export interface OpenTrace extends TraceReader, EventEmitter, AsyncIterable<Even
 export interface OpenOptions extends Omit<DecodeAnyOptions, 'path' | 'through'> {
   /** How many bytes to read at a time. Default 262144. */
   chunkBytes?: number
-  /** Closes the file when it is aborted; whatever waits for events, or asks for more, gets an AbortError. */
+  /** Closes the file when aborted; pending and later reads get an AbortError. */
   signal?: AbortSignal
 }
 
@@ -107,7 +107,7 @@ export function readTrace(path: string, open: () => Readable, options: Omit<Open
     if (isClosed) throw new Error(`${path} is closed`)
     throwIfAborted(signal)
     input = open()
-    // The reader sees the error; until then it must not count as one that nobody listens to.
+    // The consumer receives the error; until then it must not count as unhandled.
     input.on('error', () => {})
     if (signal !== undefined) addAbortSignal(signal, input)
     try {
@@ -118,7 +118,7 @@ export function readTrace(path: string, open: () => Readable, options: Omit<Open
         throwIfAborted(signal)
       }
     } finally {
-      // Nobody waits for this: a read from a pipe that is under way may take as long as it likes.
+      // Not awaited: a pending read from a pipe may take any time.
       input.destroy()
     }
   }

@@ -31,8 +31,8 @@ export interface Run {
 }
 
 /**
- * A temporary file for runs of batches. Where the system allows it, the file has no name from the moment it is there:
- * it takes no more place once it is closed, however the process ends.
+ * A temporary file for runs of batches. If the system allows it, the file loses its name as soon as it is created, so
+ * that its space is freed when it is closed, however the process ends.
  */
 export class SpillFile {
   private size = 0
@@ -41,7 +41,7 @@ export class SpillFile {
   private pending: Promise<unknown> = Promise.resolve()
   private isClosed = false
   private readonly fd: number
-  /** The file's name, where it has to keep one. */
+  /** The file's name, if it has to keep one. */
   private readonly path: string | undefined
 
   /** @param folder where to put it */
@@ -72,7 +72,7 @@ export class SpillFile {
     await this.readFully(buffer, HEAD_BYTES, start)
     let length = new Uint32Array(buffer, 0, 1)[0] as number
     for (let at = start; at < end;) {
-      // The head of the next batch comes along.
+      // The head of the next batch is read with it.
       await this.readFully(buffer, Math.min(length + HEAD_BYTES, end - at), at)
       at += length
       const next = new Uint32Array(buffer, length, 1)[0] as number
@@ -82,7 +82,7 @@ export class SpillFile {
   }
 
   /**
-   * Closes the file, and thereby removes it. May be called at any time: what is read and written fails from then on.
+   * Closes the file, which removes it. May be called at any time: reading and writing fail from then on.
    */
   async close(): Promise<void> {
     if (this.isClosed) return

@@ -27,7 +27,7 @@ export function inputSize(path: string): number | undefined {
   return stats?.isFile() === true ? stats.size : undefined
 }
 
-/** Whether its reader may have to wait until somebody writes: not for a file, nor where reading fails. */
+/** Whether reading it may wait for a writer: false for a file, and if reading fails. */
 export function mayWait(path: string): boolean {
   if (path === '-') return !fstatSync(0).isFile()
   try {
@@ -50,13 +50,13 @@ export function isSameFile(input: string, output: string): boolean {
 
 /**
  * A file for bytes, or standard output for `-`.
- * @throws what the system says where the file cannot be written, before anything is
+ * @throws the system error if the file cannot be written, before anything is written
  */
 export function openOutput(path: string, options?: DescriptorSinkOptions): DescriptorSink {
   return new DescriptorSink(path === '-' ? 1 : path, options)
 }
 
-/** What is behind a name, or behind a descriptor for `-`; undefined if there is nothing. */
+/** The status of a file, or of a descriptor for `-`; undefined if there is none. */
 function statOf(path: string, fd: number): Stats | undefined {
   return path === '-' ? fstatSync(fd) : statSync(path, { throwIfNoEntry: false })
 }

@@ -2,17 +2,19 @@ import { randomUUID } from 'node:crypto'
 import { openSync, unlinkSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** A file that has no name any more, where the system allows that, and so goes away when it is closed. */
+/** A file without a name, if the system allows it, which is removed when it is closed. */
 export interface TemporaryFile {
-  /** Open descriptors, each with a position of its own; the first one for reading and writing, the others for reading. */
+  /**
+   * Open descriptors, each with a position of its own; the first one for reading and writing, the others for reading.
+   */
   readonly descriptors: readonly number[]
-  /** The name, where the file has to keep one: for whoever closes the file to remove. */
+  /** The name, if the file has to keep one; whoever closes the file removes it. */
   readonly path: string | undefined
 }
 
 /**
- * Makes a temporary file. Where the system allows it, the file loses its name at once: then it takes no space once it
- * is closed, however the process ends.
+ * Creates a temporary file. If the system allows it, the file loses its name immediately, so that its space is freed
+ * when it is closed, however the process ends.
  * @param folder where to put it
  * @param readers how many more descriptors to open, for reading
  */
