@@ -25,10 +25,14 @@ export function compileExpression(code: string): EventFunction {
     try {
       return compile(code)
     } catch (error) {
-      throw expressionError(error)
+      throw expressionError(error instanceof EvalError ? new Error(FORBIDDEN, { cause: error }) : error)
     }
   }
 }
+
+const FORBIDDEN =
+  'code cannot be compiled, because node was started with --disallow-code-generation-from-strings: ' +
+  'run node without this option'
 
 function compile(body: string): EventFunction {
   return new Function('event', 'n', `'use strict'\n${body}`) as EventFunction

@@ -89,6 +89,7 @@ export class Codec {
     throw new Error('this reader and writer was compiled by another version of heapflow: run metatf-compile again')
   }
 
+  /** @throws Error if the loops have to be generated, and the engine does not allow that */
   constructor(
     private readonly dtd: Dtd,
     printed?: readonly Loops[],
@@ -97,6 +98,7 @@ export class Codec {
     this.groups = groupsOf(this.mapping)
     this.groupOf = new Uint16Array(this.mapping.records.length)
     for (const [g, group] of this.groups.entries()) for (const { position } of group) this.groupOf[position] = g
+    if (printed === undefined) checkGeneration()
     this.loops = printed === undefined ? this.groups.map(() => ({})) : [...printed]
   }
 
@@ -111,22 +113,22 @@ export class Codec {
     const texts: string[] = []
     const code = loopCode(this.dtd, this.groups[g], name, texts)
     const source = `'use strict'\nconst { ${Object.keys(RUNTIME).join(', ')} } = runtime\nreturn function (run) {\n${code.join('\n')}\n}`
-    return evaluate(source)(RUNTIME, texts)
+    // oxlint-disable-next-line no-new-func, no-implied-eval
+    return (new Function('runtime', 'k', source) as Factory)(RUNTIME, texts)
   }
 }
 
 type Factory = (runtime: typeof RUNTIME, texts: readonly string[]) => ReadLoop & WriteLoop
 
-/** Makes a function of generated code. @throws Error if the engine was told not to */
-function evaluate(source: string): Factory {
+/** @throws Error if the engine does not allow code to be generated */
+function checkGeneration(): void {
   try {
     // oxlint-disable-next-line no-new-func, no-implied-eval
-    return new Function('runtime', 'k', source) as Factory
+    new Function()
   } catch (error) {
-    if (!(error instanceof EvalError)) throw error
     throw new Error(
-      'reading and writing by a definition needs generated code, which --disallow-code-generation-from-strings forbids: ' +
-        'run node without it, or use the module that metatf-compile makes of the definition',
+      'Meta-TF definitions and hatf-ascii need generated code, which --disallow-code-generation-from-strings forbids: ' +
+        'run node without this option, or use a module made by metatf-compile',
       { cause: error },
     )
   }

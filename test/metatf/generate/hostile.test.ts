@@ -1,5 +1,3 @@
-import { execFileSync } from 'node:child_process'
-import { fileURLToPath } from 'node:url'
 import { afterEach, describe, expect, test } from 'vitest'
 import { batchesOf, type TraceEvent } from '../../../lib/event/batch.js'
 import { groupsOf, loopCode, type LoopName } from '../../../lib/metatf/generate/loops.js'
@@ -190,17 +188,3 @@ function rename(dtd: Dtd, name: string): void {
   }
   visit(dtd.sections)
 }
-
-const DIST = fileURLToPath(new URL('../../../dist/lib/entry/metatf.js', import.meta.url))
-
-test('where the engine makes no code of strings, an error says which flag forbids it', () => {
-  const program = `
-    import { binaryDecoder, parseDtd } from ${JSON.stringify(DIST)}
-    const decoder = binaryDecoder(parseDtd('tag.width = 1; createThread : (tag) { tag.value = 4; }'))
-    decoder.feed(Uint8Array.of(4))
-    try { decoder.next() } catch (error) { console.log(error.name, error.message) }`
-  const flags = ['--disallow-code-generation-from-strings', '--input-type=module', '-e', program]
-  expect(execFileSync(process.execPath, flags, { encoding: 'utf8' })).toMatch(
-    /^Error reading and writing by a definition needs generated code, which --disallow-code-generation-from-strings forbids: /,
-  )
-})
