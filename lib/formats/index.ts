@@ -1,3 +1,4 @@
+import { withoutMark } from '../bytes/byte-order-mark.js'
 import type { Format, FormatTraits } from '../event/format.js'
 import { traits as glibcMtraceTraits } from './glibc-mtrace/traits.js'
 import { traits as hatfTraits } from './hatf/traits.js'
@@ -133,8 +134,9 @@ export function formatOfPath(path: string): FormatEntry | undefined {
   return longest === 0 ? undefined : FORMATS[lengths.indexOf(longest)]
 }
 
-/** The format of a stream that begins with these bytes. */
+/** The format of a stream that begins with these bytes. Text may begin with a byte order mark. */
 export async function sniffFormat(head: Uint8Array): Promise<FormatEntry | undefined> {
-  for (const entry of FORMATS) if (await entry.sniff(head)) return entry
+  const text = withoutMark(head)
+  for (const entry of FORMATS) if (await entry.sniff(entry.binary ? head : text)) return entry
   return undefined
 }

@@ -1,4 +1,5 @@
 import { ascii, LF } from '../bytes/ascii.js'
+import { skipMark } from '../bytes/byte-order-mark.js'
 import { Input } from '../bytes/input.js'
 import { EventBatch } from '../event/batch.js'
 import { describe, limit, type TraceError, type TracePosition } from '../event/error.js'
@@ -80,6 +81,7 @@ export abstract class LineDecoder implements Decoder {
   next(): EventBatch | null {
     if (this.failure !== null) throw this.failure
     const { input } = this
+    skipMark(input)
     const isOverlong = input.offset + input.left - Math.max(this.lines, input.offset) > this.maxLine
     this.mustRead = this.ended || isOverlong
     for (let offset = -1; input.offset < this.lines && input.offset !== offset;) {

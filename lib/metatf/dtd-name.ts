@@ -1,4 +1,5 @@
 import { LF } from '../bytes/ascii.js'
+import { withoutMark } from '../bytes/byte-order-mark.js'
 import { truncated } from '../event/error.js'
 import { decodeText } from '../event/strings.js'
 import { dtdNameIn, isHeadLine, MAX_HEAD } from './ascii/head.js'
@@ -41,7 +42,7 @@ export function isTelling(head: Uint8Array): boolean {
  * @throws TraceError if the header is malformed, or ends too soon
  */
 export function announcementOf(head: Uint8Array): Announcement | null {
-  if (isAscii(head)) return { form: 'ascii', dtd: dtdNameIn(decodeText(head.subarray(0, MAX_HEAD))) }
+  if (isAscii(head)) return { form: 'ascii', dtd: dtdNameIn(decodeText(withoutMark(head).subarray(0, MAX_HEAD))) }
   if (!isBinary(head)) return null
   const header = parseFileHeader(head)
   if (header === null) throw truncated('the trace ends inside its header', { format: FORMAT, offset: 0, event: 1 })
@@ -53,7 +54,8 @@ function isBinary(head: Uint8Array): boolean {
 }
 
 /** Whether the first line, as far as it is there, is one of a head. */
-function isAscii(head: Uint8Array): boolean {
+function isAscii(bytes: Uint8Array): boolean {
+  const head = withoutMark(bytes)
   if (head[0] !== HASH || head[1] !== HASH) return false
   const end = head.indexOf(LF)
   return end < 0 || isHeadLine(decodeText(head.subarray(0, end + 1)))

@@ -1,5 +1,6 @@
 import type { EventEmitter } from 'node:events'
 import type { Duplex } from 'node:stream'
+import { withoutMark } from '../bytes/byte-order-mark.js'
 import { FORMATS, sniffFormat, type FormatEntry } from '../formats/index.js'
 import type { EventBatch } from '../event/batch.js'
 import { chain } from '../event/chain.js'
@@ -141,14 +142,15 @@ async function find(first: Peeked, { format, decode, path }: DecodeAnyOptions): 
   const peeked = await peek(first.whole, isTelling)
   const { head, failure } = peeked
   // A known format may have an option for what Meta-TF says in text.
-  const isKnown = head[0] === HASH && (await sniffFormat(head)) !== undefined
+  const isKnown = withoutMark(head)[0] === HASH && (await sniffFormat(head)) !== undefined
   if (isKnown || !isAnnounced(head)) return { ...peeked, format: await sniff(peeked), decode }
   return { ...peeked, ...(await import('./metatf.js')).recognise(head, path === undefined ? {} : { path }, failure) }
 }
 
 /** Whether a stream may be one in Meta-TF that names its DTD. */
 function mayNameDtd(head: Uint8Array): boolean {
-  return head[0] === DELETE || (head[0] === HASH && head[1] === HASH)
+  const [first, second] = withoutMark(head)
+  return first === DELETE || (first === HASH && second === HASH)
 }
 
 async function sniff({ head, failure }: Peeked): Promise<Format> {
@@ -170,7 +172,7 @@ const USUAL_EVENT = new RegExp(
   String.raw`^[ \t]*\{[ \t]*"kind"[ \t]*:[ \t]*"[a-z-]+"[ \t]*(?:,[ \t]*"[a-zA-Z]+"[ \t]*:[ \t]*${VALUE}[ \t]*)*\}[ \t]*\r?$`,
 )
 /** A line before the first event. */
-const NO_EVENT = /^\s*$|^(?:\xef\xbb\xbf)?[ \t]*\{[ \t]*"kind"[ \t]*:[ \t]*"(?:header|end)"/
+const NO_EVENT = /^\s*$|^[ \t]*\{[ \t]*"kind"[ \t]*:[ \t]*"(?:header|end)"/
 
 /** The number of bytes in which `isRewritten` looks for an event. */
 const SAMPLE_BYTES = 65_536
@@ -180,7 +182,8 @@ const SAMPLE_BYTES = 65_536
  * probably like it.
  */
 function isRewritten(head: Uint8Array): boolean {
-  const sample = Buffer.from(head.buffer, head.byteOffset, Math.min(head.length, SAMPLE_BYTES)).toString('latin1')
+  const { buffer, byteOffset, length } = withoutMark(head)
+  const sample = Buffer.from(buffer, byteOffset, Math.min(length, SAMPLE_BYTES)).toString('latin1')
   for (let from = 0, to = sample.indexOf('\n'); to >= 0; from = to + 1, to = sample.indexOf('\n', from)) {
     const line = sample.slice(from, to)
     if (!NO_EVENT.test(line)) return !USUAL_EVENT.test(line)

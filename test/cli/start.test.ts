@@ -17,6 +17,7 @@ const DATA = [
   /^lib\/formats\/index\.js$/,
   /^lib\/cli\/(command|command-list|convert-options|defaults|flags|heapflow|limits|main|parse|start|help\/text)\.js$/,
   /^lib\/cli\/commands\/[a-z-]+\.js$/,
+  /^lib\/bytes\/byte-order-mark\.js$/,
   /^lib\/event\/(fields|suggest)\.js$/,
   /^lib\/(formats|metatf)\/[a-z-]+\/traits\.js$/,
   /^lib\/formats\/hatf\/(layout|plan\/layouts|plan\/strategies)\.js$/,

@@ -8,6 +8,7 @@ import { TraceError } from '../../lib/event/error.js'
 import type { TraceHeader } from '../../lib/event/header.js'
 import { isWritable, type Format } from '../../lib/event/format.js'
 import type { Encoder } from '../../lib/event/stage.js'
+import { sniffFormat as sniffUnloaded } from '../../lib/formats/index.js'
 import { sniffFormat } from './formats.js'
 import { ndjson } from '../../lib/formats/ndjson/index.js'
 import { decodeAll, drive, encodeAll, encodeEvents, slices } from './drive.js'
@@ -55,6 +56,14 @@ export function conformance(format: Format, { raw, random, encode = {}, lookedAh
 
       test.each(SIZES)('decodes to the golden events, in chunks of %i', (size) => {
         const { batches, error } = decodeAll(format.decoder(), bytes, size)
+        expect(error).toBeUndefined()
+        expect(Buffer.from(encodeAll(ndjson.encoder(), batches)).toString()).toBe(Buffer.from(golden).toString())
+      })
+
+      test.each(format.binary ? [] : SIZES)('may begin with a byte order mark, in chunks of %i', async (size) => {
+        const marked = new Uint8Array(Buffer.concat([Buffer.from('\ufeff'), bytes]))
+        expect((await sniffUnloaded(marked.slice(0, 4096)))?.name).toBe(format.name)
+        const { batches, error } = decodeAll(format.decoder(), marked, size)
         expect(error).toBeUndefined()
         expect(Buffer.from(encodeAll(ndjson.encoder(), batches)).toString()).toBe(Buffer.from(golden).toString())
       })

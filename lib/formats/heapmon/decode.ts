@@ -1,4 +1,5 @@
 import { CR, LF, MINUS, SPACE, TAB, ZERO } from '../../bytes/ascii.js'
+import { skipMark } from '../../bytes/byte-order-mark.js'
 import { Input } from '../../bytes/input.js'
 import { decimal, gap, hex } from '../../bytes/numbers.js'
 import { BATCH_EVENTS, BATCH_STRING_BYTES, EventBatch } from '../../event/batch.js'
@@ -104,6 +105,7 @@ export class HeapmonDecoder implements Decoder {
   next(): EventBatch | null {
     if (this.failure !== null) throw this.failure
     const { input } = this
+    skipMark(input)
     while (input.pos < this.lines) {
       if (this.skipping) {
         this.skipping = false

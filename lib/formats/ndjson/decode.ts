@@ -1,3 +1,4 @@
+import { skipMark } from '../../bytes/byte-order-mark.js'
 import { Input } from '../../bytes/input.js'
 import { BATCH_STRING_BYTES, EventBatch, type TraceEvent } from '../../event/batch.js'
 import { limit, malformed, truncated } from '../../event/error.js'
@@ -62,6 +63,7 @@ export class NdjsonDecoder implements Decoder {
     this.count = 0
     this.fields = 0
     this.alone = undefined
+    skipMark(input)
     try {
       this.readLines(kernel)
     } catch (error) {

@@ -1,4 +1,5 @@
 import { CR, LF } from '../../bytes/ascii.js'
+import { skipMark } from '../../bytes/byte-order-mark.js'
 import { Input } from '../../bytes/input.js'
 import { BATCH_EVENTS, BATCH_STRING_BYTES, EventBatch } from '../../event/batch.js'
 import { describe, limit, malformed, truncated, type TraceError } from '../../event/error.js'
@@ -89,6 +90,7 @@ export class AsciiDecoder implements Decoder {
   next(): EventBatch | null {
     if (this.failure !== null) throw this.failure
     const { input } = this
+    skipMark(input)
     while (input.pos < this.lines) {
       if (this.head !== null) {
         this.readHead(this.head)

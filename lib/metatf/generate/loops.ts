@@ -124,7 +124,7 @@ type Factory = (runtime: typeof RUNTIME, texts: readonly string[]) => ReadLoop &
 function checkGeneration(): void {
   try {
     // oxlint-disable-next-line no-new-func, no-implied-eval
-    new Function()
+    Function()
   } catch (error) {
     throw new Error(
       'Meta-TF definitions and hatf-ascii need generated code, which --disallow-code-generation-from-strings forbids: ' +
