@@ -11,6 +11,8 @@ export interface ProfileFormatTraits {
   readonly endings: readonly string[]
   /** It is not text, and always compressed with gzip. */
   readonly binary?: true
+  /** Which figures it holds is a matter of the format: no moment and no figure can be chosen. */
+  readonly fixed?: true
 }
 
 /** See `ProfileFormatTraits`. */
@@ -21,6 +23,10 @@ export const PROFILE_FORMATS = [
     title: 'flamegraph.pl, inferno, speedscope, Firefox',
     endings: ['.collapsed', '.folded', '.collapsedstack.txt'],
   },
+  { name: 'speedscope', title: 'speedscope', endings: ['.speedscope.json'] },
+  { name: 'dhat', title: "valgrind's dh_view.html, Firefox", endings: ['.dhat.json', '.dhat'], fixed: true },
+  { name: 'massif', title: 'ms_print, massif-visualizer', endings: ['.massif'], fixed: true },
+  { name: 'chrome', title: 'Perfetto, chrome://tracing', endings: ['.trace.json'], fixed: true },
 ] as const satisfies readonly ProfileFormatTraits[]
 
 /** The name of a file for other tools. */

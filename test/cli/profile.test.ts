@@ -9,7 +9,7 @@ const TRACE = 'test/fixtures/mtrc/small64.mtrc.gz'
 describe('hf-profile', () => {
   test('finds the tool by the name of the output', async () => {
     const folder = scratch()
-    for (const name of ['a.pb.gz', 'a.collapsed', 'a.folded.gz']) {
+    for (const name of ['a.pb.gz', 'a.collapsed', 'a.folded.gz', 'a.dhat', 'a.speedscope.json.gz']) {
       const run = await shell(`hf-profile -o ${join(folder, name)} ${TRACE}`)
       expect({ code: run.code, stderr: run.stderr }).toEqual({ code: 0, stderr: '' })
     }
@@ -22,7 +22,10 @@ describe('hf-profile', () => {
     const sum = async (flags: string) => {
       const { stdout, code, stderr } = await shell(`hf-profile --to collapsed --value live-bytes ${flags} ${TRACE}`)
       expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
-      return stdout.toString().match(/\d+$/gm)?.reduce((all, n) => all + Number(n), 0)
+      return stdout
+        .toString()
+        .match(/\d+$/gm)
+        ?.reduce((all, n) => all + Number(n), 0)
     }
     expect(await sum('')).toBe(6527)
     expect(await sum('--at end')).toBe(6527)
@@ -54,8 +57,12 @@ describe('hf-profile', () => {
     ['hf-profile -o x.txt', /name a tool to write for/],
     ['hf-profile --to pprof --gzip --zstd', /--gzip and --zstd cannot be combined/],
     ['hf-profile --to gif', /--to must be one of pprof, collapsed/],
-    ['hf-profile --to collapsed --at noon', /--at: not a moment: 'noon' \(write the number of an event, time:T, peak or end\)/],
+    [
+      'hf-profile --to collapsed --at noon',
+      /--at: not a moment: 'noon' \(write the number of an event, time:T, peak or end\)/,
+    ],
     ['hf-profile --to collapsed --trace 0', /--trace counts from 1/],
+    ['hf-profile --to dhat --at peak', /--at does not apply to dhat, whose figures are fixed/],
     ['hf-profile --to collapsed a b', /one input at a time/],
   ])('%s is a mistake', async (line, message) => {
     const { code, stderr } = await shell(line)

@@ -24,6 +24,9 @@ export async function runProfile(args: Arguments): Promise<void> {
   const trace = args.value('trace')
   const number = trace === undefined ? undefined : wholeNumber('trace', trace)
   if (number === 0) throw new UsageError('--trace counts from 1')
+  const useless = 'fixed' in format ? ['at', 'value'].find((flag) => args.has(flag)) : undefined
+  if (useless !== undefined)
+    throw new UsageError(`--${useless} does not apply to ${format.name}, whose figures are fixed`)
   const write = await PROFILE_WRITERS[format.name]()
   const options = { name: input === '-' ? 'trace' : basename(input), ...(value !== undefined && { value }) }
   const stage = new ProfileReport({

@@ -1,0 +1,40 @@
+import type { Profile } from '../transforms/profile/profile.js'
+import { textBytes, type ExportOptions } from './writer.js'
+
+/** Units of a timestamp's microsecond. */
+const PER_MICROSECOND = { ns: 1000, us: 1 } as const
+
+/**
+ * Counters over time, in the format of Chrome's traces: live bytes and blocks, and how much was allocated and freed
+ * since the moment before. There are at most 2,001 moments, one of which is the peak. Where the trace does not say what
+ * its times are, an event takes a microsecond.
+ * @see https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU
+ */
+export function chrome(profile: Profile, options: ExportOptions = {}): Iterable<Uint8Array> {
+  return textBytes(pieces(profile, options))
+}
+
+function* pieces({ statistics }: Profile, { name = 'heap' }: ExportOptions): Generator<string> {
+  const { time, timeline, peakBytes } = statistics
+  const perMicrosecond = time?.unit === undefined ? undefined : PER_MICROSECOND[time.unit]
+  const at = (event: number, moment: bigint | undefined) =>
+    perMicrosecond === undefined ? event : Number((moment ?? time?.first ?? 0n) - (time?.first ?? 0n)) / perMicrosecond
+  const counter = (title: string, ts: number, args: object) =>
+    `,\n${JSON.stringify({ ph: 'C', pid: 1, ts, name: title, args })}`
+  yield `{"displayTimeUnit":"ns","traceEvents":[\n${JSON.stringify({ ph: 'M', pid: 1, name: 'process_name', args: { name } })}`
+  let isPeakDue = peakBytes.event > 0
+  for (const { event, time: moment, live, allocated, frees } of timeline) {
+    if (isPeakDue && peakBytes.event <= event) {
+      const ts = at(peakBytes.event, peakBytes.time)
+      yield counter('live bytes', ts, { bytes: Number(peakBytes.bytes) })
+      yield counter('live blocks', ts, { blocks: peakBytes.blocks })
+      isPeakDue = false
+    }
+    const ts = at(event, moment)
+    yield counter('live bytes', ts, { bytes: Number(live.bytes) })
+    yield counter('live blocks', ts, { blocks: live.blocks })
+    yield counter('allocated', ts, { bytes: Number(allocated.bytes) })
+    yield counter('operations', ts, { allocations: allocated.blocks, frees })
+  }
+  yield '\n]}\n'
+}

@@ -1,0 +1,96 @@
+import type { Frame, Profile, Sample } from '../transforms/profile/profile.js'
+import { textBytes, type ExportOptions } from './writer.js'
+
+/** Blocks that live shorter than this many units are short-lived to the viewer. */
+const SHORT_LIVED = 10
+
+/** Nanoseconds in a unit of time. */
+const NANOSECONDS = { ns: 1n, us: 1000n } as const
+
+/** How moments are given: in microseconds where the trace says what its times are, else by events about blocks. */
+interface Clock {
+  readonly unit: string
+  /** The name of a million units. */
+  readonly million: string
+  readonly end: bigint
+  readonly peak: bigint
+  lived(sample: Sample): bigint
+}
+
+/**
+ * A file of valgrind's DHAT, version 2: for each stack what was allocated, the most that was live of it, what was live
+ * at the peak and at the end, and how long its blocks lived together.
+ * @see https://valgrind.org/docs/manual/dh-manual.html
+ */
+export function dhat(profile: Profile, options: ExportOptions = {}): Iterable<Uint8Array> {
+  return textBytes(pieces(profile, options))
+}
+
+function* pieces(profile: Profile, { name = 'heap' }: ExportOptions): Generator<string> {
+  const clock = clockOf(profile)
+  yield '{"dhatFileVersion":2,"mode":"heap","verb":"Allocated","bklt":true,"bkacc":false'
+  yield `,"tu":"${clock.unit}","Mtu":"${clock.million}","tuth":${SHORT_LIVED},"cmd":${JSON.stringify(name)},"pid":0`
+  yield `,"tg":${clock.peak},"te":${clock.end},"pps":[`
+  let isNext = false
+  for (const [node, one] of pointsOf(profile, clock)) {
+    const { parents, frames } = profile.tree
+    const path: number[] = []
+    for (let at = node; at > 0; at = parents[at] as number) path.push((frames[at] as number) + 1)
+    const text = Object.entries(one)
+      .map(([key, value]) => `"${key}":${value},`)
+      .join('')
+    yield `${isNext ? ',' : ''}\n{${text}"fs":[${path.join(',')}]}`
+    isNext = true
+  }
+  yield '],\n"ftbl":["[root]"'
+  for (const [f, frame] of profile.frames.entries()) yield `,\n${JSON.stringify(addressed(frame, f))}`
+  yield ']}\n'
+}
+
+/** The figures of a stack by the names of the format. */
+type Point = Record<'tb' | 'tbk' | 'tl' | 'mb' | 'mbk' | 'gb' | 'gbk' | 'eb' | 'ebk', bigint>
+
+/** The figures of each node that has some: no two points may have the same stack. */
+function pointsOf(profile: Profile, clock: Clock): Map<number, Point> {
+  const points = new Map<number, Point>()
+  for (const sample of profile.samples()) {
+    const { node, allocated, ownPeak, atPeak, leaked } = sample
+    const point: Point = {
+      tb: allocated.bytes,
+      tbk: BigInt(allocated.blocks),
+      tl: clock.lived(sample),
+      mb: ownPeak.bytes,
+      mbk: BigInt(ownPeak.blocks),
+      gb: atPeak.bytes,
+      gbk: BigInt(atPeak.blocks),
+      eb: leaked.bytes,
+      ebk: BigInt(leaked.blocks),
+    }
+    const before = points.get(node)
+    if (before === undefined) points.set(node, point)
+    else for (const key of Object.keys(point) as (keyof Point)[]) before[key] += point[key]
+  }
+  return points
+}
+
+function clockOf({ statistics: { time, peakBytes, blockEvents } }: Profile): Clock {
+  if (time?.unit === undefined) {
+    const end = BigInt(blockEvents)
+    const peak = BigInt(Math.min(peakBytes.event, blockEvents))
+    return { unit: 'events', million: 'Mevents', end, peak, lived: ({ lived }) => lived.events }
+  }
+  const inMicroseconds = (value: bigint) => (value * NANOSECONDS[time.unit as 'ns' | 'us']) / 1000n
+  const sincePeak = (peakBytes.time ?? time.first) - time.first
+  return {
+    unit: 'µs',
+    million: 's',
+    end: inMicroseconds(time.span),
+    peak: inMicroseconds(sincePeak < 0n ? 0n : sincePeak > time.span ? time.span : sincePeak),
+    lived: ({ lived }) => inMicroseconds(lived.time ?? 0n),
+  }
+}
+
+/** A frame as readers of the format take it apart. There are no addresses of code: its number stands for one. */
+function addressed({ name, file, line }: Frame, f: number): string {
+  return `0x${(f + 1).toString(16)}: ${name} (${file === undefined ? 'in ?' : `${file}:${line ?? 0}`})`
+}

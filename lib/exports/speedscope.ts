@@ -1,0 +1,74 @@
+import { PROFILE_VALUES } from '../transforms/choices.js'
+import type { Profile } from '../transforms/profile/profile.js'
+import { VALUES, type ProfileValue } from '../transforms/profile/values.js'
+import { ownValues } from './tree.js'
+import { textBytes, type ExportOptions } from './writer.js'
+
+const SCHEMA = 'https://www.speedscope.app/file-format-schema.json'
+/** As many stacks a figure has at most: the viewer takes the file as one string, and draws all of them. */
+const MAX_STACKS = 20_000
+
+/**
+ * A file of speedscope: for each figure that is not zero everywhere, a profile of its own. Of many stacks, the largest
+ * are written, and the others together as one.
+ * @see https://github.com/jlfwong/speedscope/blob/main/src/lib/file-format-spec.ts
+ */
+export function speedscope(profile: Profile, options: ExportOptions = {}): Iterable<Uint8Array> {
+  return textBytes(pieces(profile, options))
+}
+
+/** One figure: nodes with their values, and what the stacks that were left out have together. */
+interface Figure {
+  readonly name: ProfileValue
+  readonly nodes: readonly number[]
+  readonly values: readonly bigint[]
+  readonly rest: bigint
+  readonly left: number
+}
+
+function* pieces(profile: Profile, { value = 'allocated-bytes', name = 'heap' }: ExportOptions): Generator<string> {
+  const { frames } = profile
+  const figures = PROFILE_VALUES.map((one) => figureOf(profile, one)).filter(({ nodes }) => nodes.length > 0)
+  const active = figures.findIndex((figure) => figure.name === value)
+  yield `{"$schema":"${SCHEMA}","exporter":"heapflow","name":${JSON.stringify(name)}`
+  yield `,"activeProfileIndex":${Math.max(0, active)},"shared":{"frames":[`
+  for (const frame of frames) yield `${JSON.stringify(frame)},`
+  // One frame more than there are, for the stacks that are left out.
+  yield '{"name":"[smaller stacks]"}]},"profiles":['
+  for (const [f, figure] of figures.entries()) yield* profileText(profile, figure, f > 0)
+  if (figures.length === 0)
+    yield '{"type":"sampled","name":"nothing","unit":"none","startValue":0,"endValue":0,"samples":[],"weights":[]}'
+  yield ']}\n'
+}
+
+function figureOf(profile: Profile, name: ProfileValue): Figure {
+  const values = ownValues(profile, VALUES[name].of)
+  const all = values.flatMap((value, node) => (value > 0n ? [node] : []))
+  const of = (node: number) => values[node] as bigint
+  const largest = all.toSorted((a, b) => (of(a) < of(b) ? 1 : of(a) > of(b) ? -1 : a - b)).slice(0, MAX_STACKS)
+  const nodes = largest.toSorted((a, b) => a - b)
+  const sum = (some: readonly number[]) => some.reduce((total, node) => total + of(node), 0n)
+  return { name, nodes, values: nodes.map(of), rest: sum(all) - sum(nodes), left: all.length - nodes.length }
+}
+
+function* profileText(
+  { tree, frames }: Profile,
+  { name, nodes, values, rest, left }: Figure,
+  isNext: boolean,
+): Generator<string> {
+  const { title, unit } = VALUES[name]
+  const total = values.reduce((sum, value) => sum + value, rest)
+  const note = left === 0 ? '' : ` (of ${left} stacks only the sum)`
+  yield `${isNext ? ',' : ''}{"type":"sampled","name":${JSON.stringify(title + note)}`
+  yield `,"unit":"${unit === 'bytes' ? 'bytes' : 'none'}","startValue":0,"endValue":${total},"samples":[`
+  for (const [n, node] of nodes.entries()) {
+    const path: number[] = []
+    for (let at = node; at > 0; at = tree.parents[at] as number) path.push(tree.frames[at] as number)
+    yield `${n > 0 ? ',' : ''}[${path.toReversed().join(',')}]`
+  }
+  if (left > 0) yield `,[${frames.length}]`
+  yield '],"weights":['
+  for (const [n, value] of values.entries()) yield `${n > 0 ? ',' : ''}${value}`
+  if (left > 0) yield `,${rest}`
+  yield ']}'
+}

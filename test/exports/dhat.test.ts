@@ -1,0 +1,135 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { createContext, runInContext } from 'node:vm'
+import { describe, expect, test } from 'vitest'
+import type { TraceEvent } from '../../lib/event/batch.js'
+import type { Profile } from '../../lib/transforms/profile/profile.js'
+import { shell } from '../support/commands.js'
+import { hostileEvents, profileOf, written } from './support.js'
+
+const VIEWER = ['/usr/libexec/valgrind/dh_view.js', '/usr/lib/valgrind/dh_view.js'].find((path) => existsSync(path))
+const TRACE = 'test/fixtures/mtrc/small64.mtrc.gz'
+
+/** The part of a page that the viewer uses. */
+class Element {
+  readonly childNodes: Element[] = []
+  label?: string
+  disabled?: boolean
+  selected?: boolean
+  parentNode: Element | undefined
+  private text = ''
+
+  appendChild(child: Element): Element {
+    this.childNodes.push(child)
+    child.parentNode = this
+    return child
+  }
+
+  replaceChild(child: Element, old: Element): void {
+    child.parentNode = this
+    this.childNodes[this.childNodes.indexOf(old)] = child
+  }
+
+  cloneNode(): Element {
+    return new Element()
+  }
+
+  get selectedIndex(): number {
+    return Math.max(
+      0,
+      this.childNodes.findIndex(({ selected }) => selected === true),
+    )
+  }
+
+  get textContent(): string {
+    return this.text + this.childNodes.map(({ textContent }) => textContent).join('')
+  }
+
+  set textContent(text: string) {
+    this.childNodes.length = 0
+    this.text = text
+  }
+}
+
+interface Shown {
+  totalBytes: number
+  totalBlocks: number
+  atPeak: number
+  atEnd: number
+  text: string
+}
+
+/** What the viewer of valgrind makes of a file. */
+function view(bytes: Uint8Array): Shown {
+  const body = new Element()
+  const text = (value: string) => Object.assign(new Element(), { textContent: value })
+  const document = {
+    body,
+    title: '',
+    location: { search: '' },
+    createElement: () => new Element(),
+    createTextNode: text,
+  }
+  const context = createContext({
+    document,
+    performance,
+    URLSearchParams,
+    console,
+    input: Buffer.from(bytes).toString(),
+  })
+  runInContext(readFileSync(VIEWER as string, 'utf8'), context)
+  runInContext('onLoad(); gFilename = "file"; gData = JSON.parse(input); buildTree(); displayTree(0, 0, 0)', context)
+  const [totalBytes, totalBlocks, atPeak, atEnd] = runInContext(
+    '[gRoot._totalBytes, gRoot._totalBlocks, gRoot._atTGmaxBytes, gRoot._atTEndBytes]',
+    context,
+  ) as [number, number, number, number]
+  return { totalBytes, totalBlocks, atPeak, atEnd, text: body.textContent }
+}
+
+const expected = ({ allocated, peakBytes, leaked }: Profile['statistics']) => ({
+  totalBytes: Number(allocated.bytes),
+  totalBlocks: allocated.blocks,
+  atPeak: Number(peakBytes.bytes),
+  atEnd: Number(leaked.bytes),
+})
+
+describe.skipIf(VIEWER === undefined)("DHAT's own viewer (needs valgrind)", () => {
+  test('has the sums of hf-stats --json', async () => {
+    const statistics = JSON.parse((await shell(`hf-stats --json ${TRACE}`)).stdout.toString()) as Profile['statistics']
+    const shown = view((await shell(`hf-profile --to dhat ${TRACE}`)).stdout)
+    expect(shown).toMatchObject(expected(statistics))
+    expect(shown.text).toContain('lex_node (ks_0.c:135)')
+    expect(shown.text).not.toMatch(/NaN|undefined/)
+  })
+
+  test('shows how long blocks lived, in the time of the trace', () => {
+    const events: TraceEvent[] = [
+      { kind: 'alloc', address: 16n, size: 100n, function: 'f', file: 'f.c', line: 3, time: 5_000_000n },
+      { kind: 'free', address: 16n, time: 7_000_000n },
+      { kind: 'alloc', address: 16n, size: 50n, function: 'f', file: 'f.c', line: 3, time: 9_000_000n },
+      { kind: 'comment', text: 'end', time: 10_000_000n },
+    ]
+    const profile = profileOf(events, {}, { format: 'replay', timeUnit: 'ns' })
+    return written('dhat', profile).then((bytes) => {
+      const { text } = view(bytes)
+      expect(text).toContain('5,000 µs')
+      // 2 ms and, until the end of the trace, 1 ms.
+      expect(text).toContain('avg lifetime 1,500 µs')
+      expect(text).toContain('0x1: f (f.c:3)')
+    })
+  })
+
+  test('takes any names, stacks that look alike, and nothing', async () => {
+    const profile = profileOf(
+      [
+        ...hostileEvents(),
+        { kind: 'alloc', address: 9n, size: 1n, stack: ['f (f.c:3)'] },
+        { kind: 'alloc', address: 10n, size: 1n, function: 'f', file: 'f.c', line: 3 },
+      ],
+      { threadRoot: false },
+    )
+    const shown = view(await written('dhat', profile))
+    expect(shown).toMatchObject(expected(profile.statistics))
+    expect(shown.text).toContain('</script><img src=x onerror=alert(1)>')
+    expect(view(await written('dhat', profileOf([])))).toMatchObject({ totalBytes: 0, atPeak: 0 })
+  })
+})
