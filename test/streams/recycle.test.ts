@@ -208,7 +208,36 @@ describe('memory of batches is used again only when the stage is done with them'
     expect(sizesOf((await stream.toArray()) as EventBatch[])).toEqual(upTo(5 * COUNT))
   })
 
-  test('by SplitFiles, also where parts of a batch are the batch', async () => {
+  /** An encoder that encodes nothing before the end. */
+  const holding = (encoder: Encoder): Encoder => {
+    const held: EventBatch[] = []
+    let state: 'open' | 'ending' | 'ended' = 'open'
+    return {
+      losses: encoder.losses,
+      feed: (batch) => void held.push(batch),
+      next() {
+        spoil()
+        while (state !== 'open') {
+          const chunk = encoder.next()
+          if (chunk !== null || state === 'ended') return chunk
+          const batch = held.shift()
+          if (batch !== undefined) encoder.feed(batch)
+          else {
+            encoder.end()
+            state = 'ended'
+          }
+        }
+        return null
+      },
+      end: () => void (state = 'ending'),
+      cut: () => {},
+    }
+  }
+
+  test.each([
+    ['consume batches', false],
+    ['hold batches back', true],
+  ])('by SplitFiles, whose encoders %s, also where parts of a batch are the batch', async (_, holds) => {
     const folder = scratch()
     const late = (encoder: Encoder): Encoder => {
       const next = encoder.next.bind(encoder)
@@ -225,7 +254,7 @@ describe('memory of batches is used again only when the stage is done with them'
       new SplitFiles({
         by: 'kind',
         path: (key) => join(folder, key),
-        encoder: () => late(ndjson.format.encoder()),
+        encoder: () => (holds ? holding : late)(ndjson.format.encoder()),
         recycle: true,
       }),
     )
