@@ -1,6 +1,6 @@
 /**
- * kmemtrace: the records that nearly all are, allocations and frees of known types without features, to columns and
- * back, in every layout. What is not usual is left to lib/formats/kmemtrace, which begins again behind it.
+ * The fast path of kmemtrace: allocations and frees of known types without features, to columns and back, in every
+ * layout. Everything else goes to lib/formats/kmemtrace, which then resumes the kernel.
  */
 
 import {

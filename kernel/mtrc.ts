@@ -488,8 +488,8 @@ export let isFull: bool = false
 const ENTRY_OF: usize = memory.data(8_192)
 const FILE_ENTRY_OF: usize = ENTRY_OF + MOST_NAMES
 /**
- * Rings of the entries of the two caches by their use: by entry, the one that was used before it, and `NEWER` bytes
- * behind that the one used after it. Entry 0 lies between the one used longest ago and the one used last.
+ * LRU order of the two name caches as circular doubly linked lists: `[entry]` is the next older entry, `[entry +
+ * NEWER]` the next newer. Entry 0 is the sentinel.
  */
 const USE: usize = memory.data(160)
 const FILE_USE: usize = USE + 80
@@ -593,8 +593,8 @@ function numberAt(slot: i32): u32 {
 }
 
 /**
- * Writes events from `i` to `n`, until there is much output, a string is `wanted`, memory `isFull`, or something is to
- * be said of an event (`notes`), which then is the last one.
+ * Encodes events `i..n`. Stops early when the output buffer is nearly full, a string is needed (`wanted`), memory runs
+ * out (`isFull`), or an event has `notes`; it is then the last one encoded.
  * @returns the first event that was not looked at
  */
 export function encode(i: u32, n: u32): u32 {

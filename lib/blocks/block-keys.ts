@@ -29,8 +29,8 @@ const BY_KERNEL = 16
  */
 export class BlockKeys {
   /**
-   * Whether the event is to end a block and to begin one, as `ended` and `began` of `BlockEffect`; or `nothing` or `failed`;
-   * 0 if it is not about a block. With some more bits for kernel/live.ts.
+   * Per row, the intended effect as `BlockEffect` bits (`ended`, `began`, `nothing`, `failed`); 0 for events that do
+   * not concern a block. With some more bits for kernel/live.ts.
    */
   intents = new Uint8Array(0)
   /** The keys of the block to be ended and of that which begins, as pairs of words (see `LO` and `HI`). */

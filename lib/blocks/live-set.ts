@@ -113,7 +113,7 @@ export class LiveSet {
     return number
   }
 
-  /** Looks at the kernel's memory anew if it has grown: what was seen of it before is empty then. */
+  /** Re-creates the views after growth (the old ones have length 0). */
   private look(): void {
     if (this.effects.length > 0) return
     const { run, keys } = this

@@ -121,9 +121,9 @@ export class EventBatch implements Iterable<TraceEvent> {
   }
 
   /**
-   * Gives up the storage, for later batches to use. Only who reads a batch as the last one may do this; that it is not
-   * used again is worth about half of the time of decoding. The batch has no events and no columns then; typed arrays
-   * that were taken from it before are of another batch sooner or later.
+   * Returns the storage for later batches. Only the last consumer of a batch may call this. Reusing storage roughly
+   * halves decoding time. The batch then has no events and no columns; typed arrays taken from it before will belong to
+   * another batch.
    */
   recycle(): void {
     const { storage } = this
@@ -162,8 +162,8 @@ export class EventBatch implements Iterable<TraceEvent> {
   }
 
   /**
-   * Event i as an object of its fields. `JSON.stringify` writes it as NDJSON does, by a `toJSON` that it inherits; for a
-   * copy made by `{ ...event }`, which has none, there is `eventToJson`.
+   * Event i as an object of its fields. `JSON.stringify` writes it as NDJSON does, by a `toJSON` that it inherits; for
+   * a copy made by `{ ...event }`, which has none, there is `eventToJson`.
    */
   event(i: number): TraceEvent {
     const mask = this.mask[i] as number

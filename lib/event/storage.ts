@@ -106,8 +106,8 @@ export class Storage {
   }
 
   /**
-   * Storage for `count` events or somewhat more, with whatever was in that memory before: that of a batch that was
-   * recycled, if one fits, for new memory costs more than what is mostly done with it.
+   * Uninitialized storage for `count` events or somewhat more. Reuses recycled storage if the size fits: allocating and
+   * zeroing costs more than filling it.
    */
   static uncleared(count: number, set: number): Storage {
     if (count < MIN_SPARE) return Storage.cleared(count, set)

@@ -4,7 +4,7 @@ const EMPTY_HEADS = new Int32Array(0)
 const BEGIN = Uint32Array.of(0)
 const NO_IDS = new Uint32Array(0)
 
-/** What each string, list and id in a list takes beside the bytes of the strings, about. */
+/** Approximate memory of each string, list and id in a list, in addition to the bytes of the strings. */
 const STRING_MEMORY = 24
 const LIST_MEMORY = 64
 const LISTED_MEMORY = 8
@@ -24,12 +24,12 @@ export interface FlatStrings {
  * The strings of a batch: bytes, each distinct string once, named by ids from 0. A batch has a table of its own, so
  * that memory does not grow with the number of distinct strings in a trace; batches made from one another may share it.
  *
- * Strings are kept as bytes, for names in traces need not be valid UTF-8. As a JavaScript string an invalid byte 0xNN
- * is the lone surrogate U+DCNN (Python's "surrogateescape"), so that every name survives unchanged.
+ * Strings are kept as bytes, because names in traces need not be valid UTF-8. As a JavaScript string an invalid byte
+ * 0xNN is the lone surrogate U+DCNN (Python's "surrogateescape"), so that every name survives unchanged.
  */
 export class StringTable {
   private bytes = NOTHING
-  /** `starts[id]` is where a string begins, and the one behind it where it ends; likewise `lists` in `listed`. */
+  /** `starts[id]` is where a string begins, and the next one where it ends; likewise `lists` in `listed`. */
   private starts = BEGIN
   private listed = NO_IDS
   private lists = BEGIN
@@ -39,7 +39,7 @@ export class StringTable {
   private heads = EMPTY_HEADS
   private readonly chain: number[] = []
 
-  /** A table of strings and lists that somebody has put together. Takes the arrays over: they are not to be changed. */
+  /** A table of existing strings and lists. Takes over the arrays: do not change them. */
   static of({
     bytes,
     starts,
@@ -71,7 +71,7 @@ export class StringTable {
     return this.starts[this.count] as number
   }
 
-  /** How many bytes of memory it takes, about: lists of short strings take far more than the strings. */
+  /** Its approximate memory in bytes: lists of short strings take far more than the strings. */
   get memory(): number {
     return (
       this.bytes.length +
@@ -81,7 +81,7 @@ export class StringTable {
     )
   }
 
-  /** All strings and lists, in place: not to be kept or changed. */
+  /** All strings and lists, in place: do not keep or change them. */
   flat(): FlatStrings {
     const lists = this.lists.subarray(0, this.listsCount + 1)
     const listed = this.listed.subarray(0, lists[this.listsCount])
@@ -108,7 +108,7 @@ export class StringTable {
     return this.count++
   }
 
-  /** Makes room for strings of so many bytes in all. */
+  /** Ensures room for strings of `length` bytes in total. */
   reserve(length: number): void {
     if (this.byteLength + length > this.bytes.length) this.grow(length, this.byteLength + length)
   }

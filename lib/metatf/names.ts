@@ -127,7 +127,7 @@ export function timeUnitOf({ headers }: Dtd): Pick<TraceHeader, 'timeUnit'> {
 }
 
 /**
- * The first of `name`, `name_2`, `name_3` ... that is not taken; it is then.
+ * Returns the first free name of `name`, `name_2`, `name_3` ... and marks it as taken.
  *
  * @param taken the names that are taken, each with the last number that was tried behind it, so that many equal names
  *   take no longer

@@ -53,8 +53,8 @@ export interface FilterOptions extends FateOptions {
   readonly invert?: boolean
   /**
    * Keep also the later realloc and free of every allocation that is kept (with `invert`: that the inverted criteria
-   * keep), whether they meet the criteria or not; see `Lifetimes`. Drops nothing: for whole lives of blocks alone, ask
-   * for allocations by `kind`. Memory grows with the number of kept blocks that are live.
+   * keep), whether they meet the criteria or not; see `Lifetimes`. Only ever adds events. To keep complete block
+   * lifetimes and nothing else, filter on `kind: 'alloc'`. Memory grows with the number of kept blocks that are live.
    */
   readonly lifetimes?: boolean
 }

@@ -35,12 +35,12 @@ export function dropField(batch: EventBatch, has: number): number {
 
 /**
  * Merges numbered parts of a trace (see `TracePart`) into the trace that was split, exactly as it was: its headers, all
- * events in their order, and without the numbers. It is fed as `Merger` is.
+ * events in their order, and without the numbers. It is fed like `Merger`.
  *
  * Memory: for each input one batch.
  */
 export class PartMerger {
-  /** What people must be told: sentences. They are complete when all is given out. */
+  /** Warnings: sentences. They are complete when all is given out. */
   readonly warnings: string[] = []
   private readonly inputs: readonly Input[]
   /** The trace that is being merged: its number, its header, and what merges its parts. */

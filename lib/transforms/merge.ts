@@ -44,8 +44,8 @@ const TIMES = fieldSet('time', 'endTime')
 
 /**
  * Merges several traces into one by time or sequence number. Equal values keep the order of the inputs. Events without
- * the field stay behind the event before them in their own input; those before any that has it count as zero. An event
- * that comes later in its input than the window allows is passed on at once, out of order.
+ * the field stay after their predecessor in their own input; those before any event with the field count as zero. An
+ * event that comes later in its input than the window allows is passed on immediately, out of order.
  *
  * The merged trace has one header: format, time unit and layout where the inputs agree, nanoseconds where they do not.
  * mpatrol's indices count the blocks of one trace only, so with more than one input they are left out, unless all are
@@ -57,7 +57,7 @@ const TIMES = fieldSet('time', 'endTime')
  */
 export class Merger {
   /**
-   * What people must be told: sentences, those on one input begin with its name. The last come when all is given out.
+   * Warnings: sentences; those on one input begin with its name. They are complete when all is given out.
    */
   readonly warnings: string[] = []
   private readonly interleaver: Interleaver

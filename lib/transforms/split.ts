@@ -53,7 +53,7 @@ const KEY_FIELDS = fieldSet(...Object.values(FIELD_OF))
  * followed. A new header forgets the live blocks (see `Lifetimes`); the keys go on.
  */
 export class Partitioner {
-  /** What people must be told, complete when the batches have ended. */
+  /** Warnings, complete when the batches have ended. */
   readonly warnings: string[] = []
   private readonly by: Partition
   private readonly shards: number

@@ -21,7 +21,7 @@ export interface KmemtraceDecodeOptions {
 
 const OPTIONS: OptionNames<KmemtraceDecodeOptions> = { layout: true, byteOrder: true, wordSize: true, cpu: true }
 
-/** kmemtrace's binary records to events: one per-CPU file, or anything that was put one behind the other. */
+/** kmemtrace's binary records to events: one per-CPU file, or several concatenated. */
 export class KmemtraceDecoder implements Decoder {
   /** Says where the first all-zero record is and how many there are, and where the first bytes that are no features. */
   readonly warnings: string[] = []

@@ -22,7 +22,7 @@ const OPTIONS: OptionNames<MtrcDecodeOptions> = { resolve: true }
 /** At most this many warnings are kept. */
 const MAX_WARNINGS = 100
 
-/** mpatrol tracing output to events. Give it the bytes of one or more traces, one behind the other. */
+/** mpatrol tracing output to events: the bytes of one or more traces, concatenated. */
 export class MtrcDecoder implements Decoder {
   /** Says where a trace ends without its end marker because another one begins. */
   readonly warnings: string[] = []

@@ -279,7 +279,7 @@ export interface Statistics {
   lifetimes: {
     /** In events about blocks, from the one that allocated it to the one that freed it. */
     events: HistogramResult
-    /** In bytes allocated meanwhile, by whomever. */
+    /** In bytes that any thread allocated in between. */
     bytes: HistogramResult
     /** In the header's unit. */
     time?: HistogramResult
