@@ -1,5 +1,6 @@
 import type { Command } from './command.js'
 import { convert } from './commands/convert.js'
+import { diff } from './commands/diff.js'
 import { filter } from './commands/filter.js'
 import {
   glibcMtraceDecode,
@@ -42,7 +43,7 @@ export interface Group {
  * starts quickly.
  */
 export const GROUPS: readonly Group[] = [
-  { title: 'Analyze a trace', commands: [stats, profile, verify] },
+  { title: 'Analyze a trace', commands: [stats, profile, diff, verify] },
   { title: 'Convert a trace', commands: [convert] },
   { title: 'Select, change and order events', commands: [filter, map, sort] },
   { title: 'Split and merge traces', commands: [split, merge] },

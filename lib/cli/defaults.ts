@@ -47,3 +47,6 @@ export const SITE_ORDERS = ['bytes', 'blocks', 'mean', 'peak', 'own-peak', 'leak
 
 /** The shells that `heapflow completion` has a script for. */
 export const SHELLS = ['bash', 'zsh', 'fish'] as const
+
+/** `hf-diff --sort`: what sites are ordered by, the first one by default. */
+export const DIFF_ORDERS = ['leaked', 'peak', 'allocated', 'temporary'] as const

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { isatty } from 'node:tty'
-import { zstdObstacle, type Compression } from '../streams/compress.js'
+import { compressor, zstdObstacle, type Compression } from '../streams/compress.js'
 import { isSameFile, openOutput } from '../streams/io/stdio.js'
 import { Incomplete, UsageError, type Arguments } from './command.js'
 
@@ -51,14 +51,21 @@ export function refuseSameFile(file: string, output: string, what = 'the input')
 }
 
 /**
- * Writes a text. Resolves when all of it is written.
+ * Writes a text, and is done when all of it is written.
  * @param path a file, or `-` for standard output
- * @throws Incomplete when a file could not be written to its end, otherwise the error of writing
+ * @throws Incomplete when a file could not be written to its end, otherwise what writing fails with
  */
-export async function writeText(path: string, text: string): Promise<void> {
+export function writeText(path: string, text: string): Promise<void> {
+  return writePieces({ path, compression: undefined }, [Buffer.from(text)])
+}
+
+/** Writes bytes, as `writeText` does. */
+export async function writePieces({ path, compression }: Output, pieces: Iterable<Uint8Array>): Promise<void> {
   const sink = openOutput(path)
+  const source = Readable.from(pieces)
   try {
-    await pipeline(Readable.from([Buffer.from(text)]), sink)
+    if (compression === undefined) await pipeline(source, sink)
+    else await pipeline(source, compressor(compression), sink)
   } catch (error) {
     if (!sink.closed) await new Promise((resolve) => sink.once('close', resolve))
     throw sink.partial === undefined ? error : new Incomplete(error, [sink.partial])

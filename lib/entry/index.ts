@@ -55,6 +55,13 @@ export { filterFile, type FilterFileOptions } from '../streams/filter-file.js'
 export { split, type PartTarget, type SplitOptions, type SplitSink } from '../streams/split.js'
 export { stats, type StatsSink } from '../streams/stats.js'
 export { exportProfile, profile, type ProfileSink } from '../streams/profile.js'
+export {
+  compareProfiles,
+  type ComparedFigures,
+  type ComparedStack,
+  type ProfileDifference,
+  type ProfileMatch,
+} from '../transforms/profile/difference.js'
 export type { ProfileFormatName } from '../exports/choices.js'
 export type { ExportOptions } from '../exports/writer.js'
 export type { Frame, Profile, ProfileMoment, ProfileOptions, Sample, StackTree } from '../transforms/profile/profile.js'

@@ -65,3 +65,11 @@ export const PROFILE_VALUES = [
   'temporary-blocks',
   'foreign-frees',
 ] as const
+
+/**
+ * What of a frame must be equal for two profiles to have it in common:
+ * - `names`: the function, or the file where there is none; not lines and addresses, which change with every build
+ * - `lines`: function, file and line
+ * - `all`: addresses, too, such as call sites
+ */
+export const PROFILE_MATCHES = ['names', 'lines', 'all'] as const

@@ -73,6 +73,7 @@ test('the root has every format, and a few functions', () => {
     'EventBatch',
     'TraceError',
     'batchesOf',
+    'compareProfiles',
     'compose',
     'decodeAny',
     'decompress',

@@ -42,7 +42,11 @@ function framesOf(site: Site): string[] {
 const add = (a: Amount, b: Amount): Amount => ({ blocks: a.blocks + b.blocks, bytes: a.bytes + b.bytes })
 
 /** Figures by stack, those of stacks that look alike added up. */
-function byStack<T>(all: readonly T[], stack: (one: T) => string[], figure: (one: T) => Amount): Record<string, Amount> {
+function byStack<T>(
+  all: readonly T[],
+  stack: (one: T) => string[],
+  figure: (one: T) => Amount,
+): Record<string, Amount> {
   const sums: Record<string, Amount> = {}
   for (const one of all) {
     const amount = figure(one)
@@ -111,7 +115,11 @@ describe('ProfileCollector', () => {
           )
         const liveBy = (at: ProfileMoment) => {
           const profile = collect(traces, { at }, batchSize)
-          return byStack([...profile.samples()], (one) => stackOf(profile, one), (one) => one.live)
+          return byStack(
+            [...profile.samples()],
+            (one) => stackOf(profile, one),
+            (one) => one.live,
+          )
         }
         expect(liveBy({ event })).toEqual(liveAt(event))
         const { time } = trace.events[event - 1]!

@@ -1,0 +1,38 @@
+import { PROFILE_MATCHES } from '../../transforms/choices.js'
+import type { Command } from '../command.js'
+import { DIFF_ORDERS, TOP } from '../defaults.js'
+import { OUTPUT_FLAGS } from '../flags.js'
+
+export const diff: Command = {
+  name: 'hf-diff',
+  summary: 'compare two traces by site: what is allocated, live at the peak and at the end, temporary',
+  operands: 'OLD NEW',
+  description:
+    'Takes the profiles of two traces, of any formats, and shows the sites whose figures differ, the largest difference ' +
+    'first. Sites are the same if the functions of their stacks have the same names, whatever their lines and ' +
+    'addresses, unless --match asks for more. One of the traces may be -, standard input.\n' +
+    'If nothing differs, nothing is written.',
+  memory: 'grows with the live blocks of one trace at a time (75 to 120 bytes each), and the stacks of both.',
+  flags: [
+    { name: 'sort', value: 'KEY', help: `Order sites by this figure (default ${DIFF_ORDERS[0]})`, values: DIFF_ORDERS },
+    { name: 'top', value: 'N', help: `Show at most N sites (default ${TOP}; JSON: all)` },
+    {
+      name: 'match',
+      value: 'HOW',
+      help: 'Match frames by names (default), also by lines, or by all they have',
+      values: PROFILE_MATCHES,
+    },
+    { name: 'json', help: 'Write the difference as JSON' },
+    { name: 'collapsed', help: 'Write collapsed stacks with the old and the new bytes, for differential flame graphs' },
+    { name: 'thread-root', help: 'Put the thread that allocated at the root of each stack' },
+    ...OUTPUT_FLAGS,
+  ],
+  examples: [
+    { command: 'hf-diff before.mtrc after.mtrc', means: 'what leaks now, and did not' },
+    {
+      command: 'hf-diff --collapsed --sort peak a.mtrc b.mtrc | flamegraph.pl > diff.svg',
+      means: 'a differential flame graph of the peaks',
+    },
+  ],
+  run: async (args) => (await import('./diff.run.js')).runDiff(args),
+}

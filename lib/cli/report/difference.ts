@@ -1,0 +1,134 @@
+import { lineText } from '../../exports/collapsed.js'
+import { textBytes } from '../../exports/writer.js'
+import {
+  isEqual,
+  type ComparedFigures,
+  type ComparedStack,
+  type ProfileDifference,
+} from '../../transforms/profile/difference.js'
+import type { Amount } from '../../transforms/statistics/result.js'
+import { descending } from '../../transforms/statistics/site-table.js'
+import type { DIFF_ORDERS } from '../defaults.js'
+import { grouped, tableLines } from './columns.js'
+import { jsonText } from './json.js'
+import { siteName } from './names.js'
+
+/** A figure that is compared, by its flag. */
+export type DiffOrder = (typeof DIFF_ORDERS)[number]
+
+const FIGURES: Readonly<Record<DiffOrder, { title: string; of: (figures: ComparedFigures) => Amount }>> = {
+  leaked: { title: 'live at the end', of: ({ leaked }) => leaked },
+  peak: { title: 'live at the peak', of: ({ atPeak }) => atPeak },
+  allocated: { title: 'allocated', of: ({ allocated }) => allocated },
+  temporary: { title: 'temporary', of: ({ temporary }) => temporary },
+}
+const ORDER = Object.keys(FIGURES) as DiffOrder[]
+
+/** The stacks that differ, the largest difference of some figure first, and of the other figures after that. */
+export function differing({ stacks }: ProfileDifference, order: DiffOrder): ComparedStack[] {
+  const figures = [order, ...ORDER.filter((one) => one !== order)].map((one) => FIGURES[one].of)
+  const changes = (one: ComparedStack) =>
+    figures.flatMap((of) => {
+      const [before, after] = [of(one.old), of(one.new)]
+      return [absolute(after.bytes - before.bytes), BigInt(Math.abs(after.blocks - before.blocks))]
+    })
+  return stacks
+    .filter((one) => !isEqual(one))
+    .map((one) => ({ one, by: changes(one) }))
+    .toSorted((a, b) => a.by.reduce((found, value, i) => found || descending(value, b.by[i] as bigint), 0))
+    .map(({ one }) => one)
+}
+
+/** The difference for people; nothing where there is none. @param top how many stacks to show */
+export function differenceText(difference: ProfileDifference, order: DiffOrder, top: number): string {
+  const all = differing(difference, order)
+  if (all.length === 0 && isEqual(difference)) return ''
+  const cells = ({ old, new: next }: Pick<ComparedStack, 'old' | 'new'>, figure: DiffOrder) => {
+    const [before, after] = [FIGURES[figure].of(old), FIGURES[figure].of(next)]
+    return [
+      grouped(before.bytes),
+      grouped(after.bytes),
+      signed(after.bytes - before.bytes),
+      ratio(before.bytes, after.bytes),
+      signed(BigInt(after.blocks - before.blocks)),
+    ]
+  }
+  const heads = ['old bytes', 'new bytes', 'difference', 'ratio', 'blocks']
+  const whole = tableLines({
+    title: 'In all',
+    heads: [' ', ...heads],
+    rows: ORDER.map((figure) => [FIGURES[figure].title, ...cells(difference, figure)]),
+  })
+  const others = ORDER.filter((figure) => figure !== order)
+  const change = ({ old, new: next }: ComparedStack, figure: DiffOrder) => {
+    const [before, after] = [FIGURES[figure].of(old), FIGURES[figure].of(next)]
+    return signed(after.bytes - before.bytes)
+  }
+  const rows = tableLines({
+    title: `Sites by the difference in bytes ${FIGURES[order].title} (${grouped(all.length)} differ)`,
+    heads: [...heads, ...others.map((figure) => FIGURES[figure].title), ' site'],
+    rows: all
+      .slice(0, top)
+      .map((one) => [
+        ...cells(one, order),
+        ...others.map((figure) => change(one, figure)),
+        siteName({ stack: one.stack() }),
+      ]),
+  })
+  return `${[...whole, '', ...(all.length > 0 && top > 0 ? rows : ['No site differs.'])].join('\n')}\n`
+}
+
+/** The difference as JSON. @param top how many stacks; all of them if undefined */
+export function differenceJson(difference: ProfileDifference, order: DiffOrder, top?: number): string {
+  const both = ({ old, new: next }: Pick<ComparedStack, 'old' | 'new'>) => ({
+    old,
+    new: next,
+    difference: Object.fromEntries(
+      Object.entries(old).map(([figure, { blocks, bytes }]: [string, Amount]) => {
+        const after = next[figure as keyof ComparedFigures]
+        return [figure, { blocks: after.blocks - blocks, bytes: after.bytes - bytes }]
+      }),
+    ),
+    ratio: Object.fromEntries(
+      Object.entries(old).map(([figure, { bytes }]: [string, Amount]) => [
+        figure,
+        bytes === 0n ? null : Number(next[figure as keyof ComparedFigures].bytes) / Number(bytes),
+      ]),
+    ),
+  })
+  const sites = differing(difference, order)
+    .slice(0, top)
+    .map((one) => ({ stack: one.stack(), ...both(one) }))
+  return jsonText({ ...both(difference), sites })
+}
+
+/**
+ * Collapsed stacks with two counts, the old one and the new one, as flamegraph.pl draws differences. Stacks that have
+ * neither are left out.
+ */
+export function differenceStacks({ stacks }: ProfileDifference, order: DiffOrder): Iterable<Uint8Array> {
+  const { of } = FIGURES[order]
+  function* lines(): Generator<string> {
+    for (const { old, new: next, stack } of stacks) {
+      const [before, after] = [of(old).bytes, of(next).bytes]
+      if (before === 0n && after === 0n) continue
+      yield `${stack().toReversed().map(lineText).join(';')} ${before} ${after}\n`
+    }
+  }
+  return textBytes(lines())
+}
+
+function absolute(value: bigint): bigint {
+  return value < 0n ? -value : value
+}
+
+function signed(value: bigint): string {
+  return value > 0n ? `+${grouped(value)}` : value < 0n ? `-${grouped(-value)}` : '0'
+}
+
+/** How many times as much there is now: `1.50`; `new` or `gone` where one of them is nothing. */
+function ratio(before: bigint, after: bigint): string {
+  if (before === after) return '1.00'
+  if (before === 0n) return 'new'
+  return after === 0n ? 'gone' : (Number(after) / Number(before)).toFixed(2)
+}

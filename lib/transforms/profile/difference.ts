@@ -1,0 +1,125 @@
+import { checkOptions } from '../../event/options.js'
+import type { PROFILE_MATCHES } from '../choices.js'
+import { NO_NODE, Paths } from '../statistics/paths.js'
+import type { Amount, Statistics } from '../statistics/result.js'
+import { frameText } from './frames.js'
+import type { Frame, Profile, Sample } from './profile.js'
+
+/** What of a frame must be equal in both profiles: see `PROFILE_MATCHES`. */
+export type ProfileMatch = (typeof PROFILE_MATCHES)[number]
+
+/** What is compared. */
+export interface ComparedFigures {
+  allocated: Amount
+  atPeak: Amount
+  leaked: Amount
+  /** By heaptrack's definition. */
+  temporary: Amount
+}
+
+/** A stack with its figures in both profiles. */
+export interface ComparedStack {
+  readonly old: ComparedFigures
+  readonly new: ComparedFigures
+  /** The frames as text, the innermost first. */
+  stack(): string[]
+}
+
+/** What two profiles have that differs. */
+export interface ProfileDifference {
+  /** The figures of both as a whole. */
+  readonly old: ComparedFigures
+  readonly new: ComparedFigures
+  /** Every stack of either, in the order in which they came up, the old profile's first. */
+  readonly stacks: readonly ComparedStack[]
+}
+
+const ROOT = 0
+
+/**
+ * Compares two profiles by stack. Stacks whose frames match are one, in either profile.
+ * @throws RangeError for unknown options
+ */
+export function compareProfiles(
+  old: Profile,
+  next: Profile,
+  options: { match?: ProfileMatch } = {},
+): ProfileDifference {
+  checkOptions(options, { match: true }, 'compareProfiles')
+  const { match = 'names' } = options
+  const paths = new Paths(1)
+  const names = new Names()
+  const compared = new Map<number, ComparedStack>()
+  const take = (profile: Profile, side: 'old' | 'new') => {
+    const ids = profile.frames.map((frame) => names.id(frameKey(frame, match)))
+    const { parents, frames } = profile.tree
+    for (const sample of profile.samples()) {
+      const path: number[] = []
+      for (let at = sample.node; at > ROOT; at = parents[at] as number) path.push(ids[frames[at] as number] as number)
+      const words = Uint32Array.from(path.toReversed())
+      const found = paths.find(ROOT, words, words.length)
+      const node = found === NO_NODE ? ROOT : found
+      let one = compared.get(node)
+      if (one === undefined) {
+        const stack = () => (node === ROOT ? ['[others]'] : paths.reversed(node).map((id) => names.all[id] as string))
+        compared.set(node, (one = { old: nothing(), new: nothing(), stack }))
+      }
+      addFigures(one[side], sample)
+    }
+  }
+  take(old, 'old')
+  take(next, 'new')
+  return { old: totals(old.statistics), new: totals(next.statistics), stacks: [...compared.values()] }
+}
+
+/** Whether the figures of a stack, or of the whole, are the same in both. */
+export function isEqual({ old, new: next }: Pick<ComparedStack, 'old' | 'new'>): boolean {
+  return (Object.keys(old) as (keyof ComparedFigures)[]).every(
+    (figure) => old[figure].blocks === next[figure].blocks && old[figure].bytes === next[figure].bytes,
+  )
+}
+
+/** What a frame is known by. */
+function frameKey(frame: Frame, match: ProfileMatch): string {
+  if (match === 'all') return frameText(frame)
+  const isAddress = /^0x[0-9a-f]+$/i.test(frame.name)
+  if (isAddress) return '[address]'
+  const name = frame.name.replace(/(\+0x[0-9a-f]+| ?[[(]0x[0-9a-f]+[\])])$/i, '')
+  if (match === 'lines') return frameText({ ...frame, name })
+  // A place without a function has its file for a name.
+  return frame.file !== undefined && name.startsWith(frame.file) ? frame.file : name
+}
+
+function nothing(): ComparedFigures {
+  const amount = () => ({ blocks: 0, bytes: 0n })
+  return { allocated: amount(), atPeak: amount(), leaked: amount(), temporary: amount() }
+}
+
+function addFigures(to: ComparedFigures, { allocated, atPeak, leaked, temporary }: Sample): void {
+  const figures = { allocated, atPeak, leaked, temporary: temporary.heaptrack }
+  for (const [figure, { blocks, bytes }] of Object.entries(figures) as [keyof ComparedFigures, Amount][]) {
+    to[figure].blocks += blocks
+    to[figure].bytes += bytes
+  }
+}
+
+function totals({ allocated, peakBytes, leaked, temporary }: Statistics): ComparedFigures {
+  return {
+    allocated,
+    atPeak: { blocks: peakBytes.blocks, bytes: peakBytes.bytes },
+    leaked,
+    temporary: temporary.heaptrack,
+  }
+}
+
+/** Distinct names by number. */
+class Names {
+  readonly all: string[] = []
+  private readonly ids = new Map<string, number>()
+
+  id(name: string): number {
+    let id = this.ids.get(name)
+    if (id === undefined) this.ids.set(name, (id = this.all.push(name) - 1))
+    return id
+  }
+}

@@ -1,0 +1,86 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { gunzipSync } from 'node:zlib'
+import { describe, expect, test } from 'vitest'
+import type { ComparedFigures } from '../../lib/transforms/profile/difference.js'
+import { scratch, shell } from '../support/commands.js'
+
+const TRACE = 'test/fixtures/mtrc/small64.mtrc.gz'
+
+/** The trace without the frees of blocks that a function allocated, as lines of JSON. */
+async function withoutFrees(name: string): Promise<string> {
+  const lines = (await shell('mtrc-decode', gunzipSync(readFileSync(TRACE)))).stdout.toString().split('\n')
+  const own = new Set<unknown>()
+  const kept = lines.filter((line) => {
+    if (line === '' || /"kind":"(header|end)"/.test(line)) return false
+    const { kind, index, function: from } = JSON.parse(line) as Record<string, unknown>
+    if (kind === 'alloc' && from === name) own.add(index)
+    return kind !== 'free' || !own.has(index)
+  })
+  expect(kept.length).toBeLessThan(lines.length - 10)
+  const file = join(scratch(), 'new.ndjson')
+  writeFileSync(file, `${kept.join('\n')}\n`)
+  return file
+}
+
+describe('hf-diff', () => {
+  test('writes nothing of a trace and itself', async () => {
+    expect(await shell(`hf-diff ${TRACE} ${TRACE}`)).toMatchObject({ code: 0, stderr: '', stdout: Buffer.alloc(0) })
+    const { stdout } = await shell(`hf-diff --json ${TRACE} ${TRACE}`)
+    expect((JSON.parse(stdout.toString()) as { sites: unknown[] }).sites).toEqual([])
+  })
+
+  test('names the site first whose frees are missing', async () => {
+    const file = await withoutFrees('lex_node')
+    const text = await shell(`hf-diff ${TRACE} ${file}`)
+    expect({ code: text.code, stderr: text.stderr }).toEqual({ code: 0, stderr: '' })
+    const lines = text.stdout.toString().split('\n')
+    const heads = lines.findIndex((line) => line.startsWith('Sites by the difference in bytes live at the end'))
+    expect(lines[heads + 2]).toMatch(/^ +0 +[\d,]+ +\+[\d,]+ +new +\+\d+ .* lex_node$/)
+
+    interface Compared {
+      difference: ComparedFigures
+      ratio: Record<string, number | null>
+      sites: { stack: string[]; old: ComparedFigures; new: ComparedFigures; difference: ComparedFigures }[]
+    }
+    const { difference, ratio, sites } = JSON.parse(
+      (await shell(`hf-diff --json ${TRACE} ${file}`)).stdout.toString(),
+    ) as Compared
+    const [first] = sites
+    expect(first?.stack).toEqual(['lex_node'])
+    // The rest are blocks that other functions resized.
+    expect(first?.difference.leaked.bytes).toBeGreaterThan(Number(difference.leaked.bytes) / 2)
+    expect(first?.difference.allocated).toEqual({ blocks: 0, bytes: 0 })
+    expect(ratio['allocated']).toBe(1)
+
+    const stacks = (await shell(`hf-diff --collapsed ${TRACE} -`, readFileSync(file))).stdout.toString()
+    expect(stacks).toContain(`\nlex_node 0 ${first?.new.leaked.bytes}\n`)
+  })
+
+  test('orders sites by any figure, and shows as many as are asked for', async () => {
+    const file = await withoutFrees('lex_node')
+    const sites = async (flags: string) =>
+      (JSON.parse((await shell(`hf-diff --json ${flags} ${TRACE} ${file}`)).stdout.toString()) as { sites: object[] })
+        .sites
+    expect(await sites('--top 1 --sort temporary')).toHaveLength(1)
+    expect((await sites('--match lines')).length).toBeGreaterThanOrEqual((await sites('')).length)
+  })
+
+  test.each([
+    ['hf-diff', /name two traces, OLD and NEW, not 0/],
+    [`hf-diff ${TRACE}`, /name two traces, OLD and NEW, not 1/],
+    ['hf-diff - -', /only one of the traces can be standard input/],
+    ['hf-diff --json --collapsed a b', /--json and --collapsed cannot be combined/],
+    ['hf-diff --sort size a b', /--sort must be one of leaked, peak, allocated, temporary/],
+  ])('%s is a mistake', async (line, message) => {
+    const { code, stderr } = await shell(line)
+    expect(code).toBe(2)
+    expect(stderr).toMatch(message)
+  })
+
+  test('a trace that cannot be read is an error that names it', async () => {
+    const { code, stderr, stdout } = await shell(`hf-diff ${TRACE} no-such-file`)
+    expect({ code, stdout: stdout.length }).toEqual({ code: 1, stdout: 0 })
+    expect(stderr).toMatch(/no-such-file: no such file/)
+  })
+})
