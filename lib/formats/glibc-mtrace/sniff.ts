@@ -1,8 +1,12 @@
 import { decodeText } from '../../event/strings.js'
 import { START } from './layout.js'
 
-/** A first line where the one that traces begin with is missing; the head may end inside it. */
-const FIRST_LINE = /^(?:@ [^\n]*\] )?[-+<>!] (?:0x[0-9a-f]|\(nil\))/
+/**
+ * The first line of a trace without its start line, which the head may cut off. What follows the address tells a trace
+ * from the report of glibc's script, whose lines begin in the same way.
+ */
+const FIRST_LINE =
+  /^(?:@ [^\n]*\] )?(?:[-<] (?:0x[0-9a-f]+|\(nil\)) *\r?(?:\n|$)|[+>!] (?:0x[0-9a-f]+|\(nil\))(?: 0|$))/
 
 /** Whether bytes are the beginning of a trace. */
 export function sniff(head: Uint8Array): boolean {

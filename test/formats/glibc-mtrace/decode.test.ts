@@ -1,4 +1,5 @@
 import fc from 'fast-check'
+import { sniff } from '../../../lib/formats/glibc-mtrace/sniff.js'
 import { describe, expect, it } from 'vitest'
 import { MtraceDecoder } from '../../../lib/formats/glibc-mtrace/decode.js'
 import { MAX_LINE } from '../../../lib/formats/glibc-mtrace/layout.js'
@@ -151,5 +152,34 @@ describe('reading', () => {
     decoder.feed(chunks[0] as Uint8Array)
     expect(decoder.next()?.count).toBe(1)
     expect(decoder.next()).toBeNull()
+  })
+})
+
+describe('the first bytes', () => {
+  const sniffs = (text: string) => sniff(Buffer.from(text))
+
+  it.each([
+    '= Start',
+    '= Start\n',
+    '- 0x10\n',
+    '- 0x10',
+    '+ 0x10 0x20\n',
+    '@ ./a:[0x1] + 0x10 0\n',
+    '> (nil) 0x20\n',
+    '! 0x10 0x20',
+    '< 0x10\r\n',
+  ])('of a trace are recognized: %j', (text) => {
+    expect(sniffs(text)).toBe(true)
+  })
+
+  it.each([
+    "- 0x0000559ceacb2d00 Free 18511 was never alloc'd 0x1372\n",
+    '+ 0x000055cc39c054a0 Alloc 9 duplicate: 0x11be ./fk:[0x11be]\n',
+    '+ 0x0000559ceac94580 Realloc 3997 duplicate: 0x00000820 0x128e 0x12ff\n',
+    '\nMemory not freed:\n-----------------\n',
+    '= Starting\n',
+    '- a list\n',
+  ])("of a report of glibc's script, or of other texts, are not: %j", (text) => {
+    expect(sniffs(text)).toBe(false)
   })
 })
