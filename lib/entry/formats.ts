@@ -3,6 +3,7 @@ import type { EncodeOptions } from '../event/format.js'
 import * as entries from '../formats/index.js'
 import type { HatfDecodeOptions, HatfFormatEncodeOptions } from '../formats/hatf/index.js'
 import type { HeapmonDecodeOptions, HeapmonEncodeOptions } from '../formats/heapmon/index.js'
+import type { HeaptrackEncodeOptions } from '../formats/heaptrack/index.js'
 import type { KmemtraceDecodeOptions, KmemtraceEncodeOptions } from '../formats/kmemtrace/index.js'
 import type { LtraceDecodeOptions } from '../formats/ltrace/index.js'
 import type { MtrcDecodeOptions } from '../formats/mtrc/index.js'
@@ -19,6 +20,8 @@ export const kmemtrace: TraceFormat<KmemtraceDecodeOptions, KmemtraceEncodeOptio
 export const tracepoints: ReadOnlyFormat<TracepointsDecodeOptions> = lazyReader(entries.tracepoints)
 /** The logs of glibc's mtrace. */
 export const glibcMtrace: TraceFormat<object, EncodeOptions> = lazyPair(entries.glibcMtrace)
+/** What heaptrack records. */
+export const heaptrack: TraceFormat<object, HeaptrackEncodeOptions> = lazyPair(entries.heaptrack)
 /** Logs of valgrind's --trace-malloc, which can only be read. */
 export const valgrind: ReadOnlyFormat<object> = lazyReader(entries.valgrind)
 /** Logs of ltrace, which can only be read. */

@@ -14,6 +14,7 @@ export {
   hatf,
   hatfAscii,
   heapmon,
+  heaptrack,
   kmemtrace,
   mtrc,
   ndjson,
@@ -26,6 +27,7 @@ export type { ReadOnlyFormat, StreamPair, TraceFormat } from '../streams/pair.js
 export type { EncodeOptions } from '../event/format.js'
 export type { HatfDecodeOptions, HatfFormatEncodeOptions } from '../formats/hatf/index.js'
 export type { HeapmonDecodeOptions, HeapmonEncodeOptions } from '../formats/heapmon/index.js'
+export type { HeaptrackEncodeOptions } from '../formats/heaptrack/index.js'
 export type { KmemtraceDecodeOptions, KmemtraceEncodeOptions } from '../formats/kmemtrace/index.js'
 export type { LtraceDecodeOptions } from '../formats/ltrace/index.js'
 export type { MtrcDecodeOptions } from '../formats/mtrc/index.js'

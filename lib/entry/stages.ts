@@ -28,6 +28,7 @@ export {
   OUTCOMES,
   type FieldType,
 } from '../event/fields.js'
+export { formatFrame, functionOfFrame, parseFrame, type Frame } from '../event/frame.js'
 export { NO_HEADER } from '../event/header.js'
 export { decodeText, encodeText, StringTable } from '../event/strings.js'
 

@@ -139,7 +139,7 @@ export class StringTable {
   }
 
   /** Adds a list of string ids and returns the list's id. */
-  addList(ids: readonly number[]): number {
+  addList(ids: ArrayLike<number>): number {
     const end = this.lists[this.listsCount] as number
     while (end + ids.length > this.listed.length) this.listed = longer(this.listed)
     this.listed.set(ids, end)

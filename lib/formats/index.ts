@@ -3,6 +3,7 @@ import type { Format, FormatTraits } from '../event/format.js'
 import { traits as glibcMtraceTraits } from './glibc-mtrace/traits.js'
 import { traits as hatfTraits } from './hatf/traits.js'
 import { traits as hatfAsciiTraits } from '../metatf/hatf-ascii/traits.js'
+import { traits as heaptrackTraits } from './heaptrack/traits.js'
 import { traits as heapmonTraits } from './heapmon/traits.js'
 import { traits as kmemtraceTraits } from './kmemtrace/traits.js'
 import { traits as mtrcTraits } from './mtrc/traits.js'
@@ -57,6 +58,13 @@ export const glibcMtrace: FormatEntry = {
   load: async () => (await import('./glibc-mtrace/index.js')).glibcMtrace,
 }
 
+/** What heaptrack records. */
+export const heaptrack: FormatEntry = {
+  ...heaptrackTraits,
+  sniff: async (head) => (await import('./heaptrack/sniff.js')).sniff(head),
+  load: async () => (await import('./heaptrack/index.js')).heaptrack,
+}
+
 /** The Linux kernel's kmem tracepoints as text. */
 export const tracepoints: FormatEntry = {
   ...tracepointsTraits,
@@ -108,6 +116,7 @@ export const FORMATS: readonly FormatEntry[] = [
   ndjson,
   kmemtrace,
   glibcMtrace,
+  heaptrack,
   tracepoints,
   valgrind,
   replay,

@@ -52,6 +52,11 @@ export abstract class LineDecoder implements Decoder {
   /** The header of a trace in which nothing is. */
   protected abstract emptyHeader(): TraceHeader
 
+  /** What was held back when everything was read; asked for until there is nothing. */
+  protected rest(): EventBatch | null {
+    return null
+  }
+
   /** Called once, when everything was read: for warnings about the trace as a whole. */
   protected finish(): void {}
 
@@ -92,6 +97,8 @@ export abstract class LineDecoder implements Decoder {
     }
     if (isOverlong) this.overlong()
     if (!this.ended) return null
+    const rest = this.finished ? null : this.rest()
+    if (rest !== null) return this.give(rest)
     if (!this.finished) {
       this.finished = true
       this.warnOfTheLastLine()

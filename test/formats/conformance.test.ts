@@ -3,6 +3,7 @@ import { glibcMtrace } from '../../lib/formats/glibc-mtrace/index.js'
 import { hatf } from '../../lib/formats/hatf/index.js'
 import { hatfAscii } from '../../lib/metatf/hatf-ascii/index.js'
 import { heapmon } from '../../lib/formats/heapmon/index.js'
+import { heaptrack } from '../../lib/formats/heaptrack/index.js'
 import { kmemtrace } from '../../lib/formats/kmemtrace/index.js'
 import { mtrc } from '../../lib/formats/mtrc/index.js'
 import { tracepoints } from '../../lib/formats/tracepoints/index.js'
@@ -17,6 +18,7 @@ import { random as randomMtrace } from './glibc-mtrace/random.js'
 import { random as randomHatf } from './hatf/random.js'
 import { random as randomHatfAscii } from './hatf-ascii/random.js'
 import { random as randomHeapmon } from './heapmon/random.js'
+import { random as randomHeaptrack } from './heaptrack/random.js'
 import { random as randomKmemtrace } from './kmemtrace/random.js'
 import { random as randomMtrc } from './mtrc/random.js'
 import { random as randomReplay } from './replay/random.js'
@@ -24,6 +26,7 @@ import { random as randomReplay } from './replay/random.js'
 conformance(mtrc, { random: randomMtrc() })
 conformance(replay, { random: randomReplay() })
 conformance(glibcMtrace, { random: randomMtrace() })
+conformance(heaptrack, { random: randomHeaptrack() })
 conformance(tracepoints, {})
 conformance(valgrind, {})
 conformance(ltrace, {})

@@ -9,6 +9,7 @@ import { glibcMtrace } from '../../lib/formats/glibc-mtrace/index.js'
 import { hatf } from '../../lib/formats/hatf/index.js'
 import { hatfAscii } from '../../lib/metatf/hatf-ascii/index.js'
 import { heapmon } from '../../lib/formats/heapmon/index.js'
+import { heaptrack } from '../../lib/formats/heaptrack/index.js'
 import { kmemtrace } from '../../lib/formats/kmemtrace/index.js'
 import { carriedBy, headerOf, LAYOUTS } from '../../lib/formats/kmemtrace/layout.js'
 import { mtrc } from '../../lib/formats/mtrc/index.js'
@@ -263,6 +264,17 @@ const TRIALS: readonly Trial[] = [
   },
   { name: 'replay', format: replay, nanoseconds: 1n, follows: followsOfReplay },
   { name: 'glibc-mtrace', format: glibcMtrace, follows: followsOfMtrace },
+  { name: 'heaptrack', format: heaptrack, nanoseconds: 1000n },
+  {
+    name: 'heaptrack, its own',
+    format: heaptrack,
+    nanoseconds: 1000n,
+    headers: [true, false].map((raw) => ({
+      format: 'heaptrack',
+      timeUnit: 'us',
+      layout: { raw, heaptrack: '1.4.0', version: 3 },
+    })),
+  },
   { name: 'heapmon', format: heapmon, nanoseconds: 1000n },
   ...LAYOUTS.map((layout): Trial => ({
     name: `kmemtrace ${layout.layout}, ${layout.byteOrder}, ${layout.wordSize}`,

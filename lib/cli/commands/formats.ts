@@ -1,4 +1,14 @@
-import { glibcMtrace, hatf, heapmon, mtrc, replay, tracepoints, valgrind, ltrace } from '../../formats/index.js'
+import {
+  glibcMtrace,
+  hatf,
+  heapmon,
+  heaptrack,
+  mtrc,
+  replay,
+  tracepoints,
+  valgrind,
+  ltrace,
+} from '../../formats/index.js'
 import { decodeCommand, encodeCommand } from './format.js'
 
 const CONSTANT = 'constant.'
@@ -74,6 +84,39 @@ export const glibcMtraceEncode = encodeCommand(glibcMtrace, {
       command: 'replay-decode dump.txt | glibc-mtrace-encode -o dump.mtrace && mtrace dump.mtrace',
       means: "what was not freed, by glibc's script",
     },
+  ],
+})
+
+export const heaptrackDecode = decodeCommand(heaptrack, {
+  description:
+    'Reads what heaptrack records, raw or interpreted, of file versions 1 to 3. Each frame of a stack is a text with function, file, line, module and address, as far as they are known: ' +
+    'a raw file has modules and addresses alone. An interpreted file has no addresses of blocks, so each block gets one of its own, and a free is that of the newest live block of the same size and stack.',
+  memory:
+    'grows with the different stacks (about as many bytes as their lines have), and for interpreted files with the live blocks (12 bytes each).',
+  examples: [
+    {
+      command: 'zstd -dc heaptrack.app.1234.zst | heaptrack-decode | hf-stats',
+      means: 'who leaks, and who holds the peak',
+    },
+    {
+      command: "zstd -dc heaptrack.app.1234.zst | heaptrack-decode | hf-filter --stack '/^parse/' --lifetimes",
+      means: 'the blocks that one function and those that it called asked for',
+    },
+  ],
+})
+
+export const heaptrackEncode = encodeCommand(heaptrack, {
+  description:
+    `${ANY_INPUT}heaptrack_print and heaptrack_gui open what is written. What heaptrack wrote comes back byte for byte: a raw file as a raw one, unless --interpreted is given. ` +
+    'A place without a stack is written as a stack of one frame. Threads, and which of two blocks of the same size and stack is freed, have no place.',
+  memory:
+    'grows with the different stacks (some 200 bytes for each frame), and with the live blocks (35 to 60 bytes each).',
+  examples: [
+    {
+      command: 'mtrc-decode app.mtrc | heaptrack-encode -o app.heaptrack && heaptrack_print app.heaptrack',
+      means: "heaptrack's report on a trace of mpatrol",
+    },
+    { command: 'hf-convert --interpreted app.raw app.heaptrack', means: 'a raw trace as one that heaptrack_gui opens' },
   ],
 })
 

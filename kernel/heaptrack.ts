@@ -1,0 +1,114 @@
+/** heaptrack: lines to rows of an operation and its numbers. See lib/formats/heaptrack. */
+
+import { findLf, LF } from './shared/lines'
+import { hex } from './shared/numbers'
+
+/** The input buffer. It is followed by room for what readers look at beyond a line. */
+export const INPUT: usize = memory.data(262_240)
+
+/** Up to so many lines are read at a time. */
+const ROWS: u32 = 4096
+
+/** Per row, what the line says: one of the operations below. */
+export const OPERATION: usize = memory.data(4096)
+/** Per row, the position after its line feed. */
+export const END: usize = memory.data(16_384)
+/** Per row, the line's first, second and third number. */
+export const FIRST: usize = memory.data(32_768)
+export const SECOND: usize = memory.data(32_768)
+export const THIRD: usize = memory.data(32_768)
+
+/** A line that is something else. */
+const TEXT: u8 = 0
+/** A line of one of the operations below, with numbers that it cannot have. */
+const WRONG: u8 = 1
+/** `+ SIZE TRACE POINTER` */
+const ALLOC: u8 = 2
+/** `- POINTER`, or `- INFO` */
+const FREE: u8 = 3
+/** `+ INFO` */
+const ALLOC_INFO: u8 = 4
+/** `t POINTER PARENT`, or `t ENTRY PARENT` */
+const NODE: u8 = 5
+/** `a SIZE TRACE` */
+const INFO: u8 = 6
+/** `c MILLISECONDS` */
+const TIME: u8 = 7
+/** `R PAGES` */
+const RESIDENT: u8 = 8
+
+/** `+ ` and so on, as words. */
+const PLUS: u32 = 0x202b
+const MINUS: u32 = 0x202d
+const LETTER_T: u32 = 0x2074
+const LETTER_A: u32 = 0x2061
+const LETTER_C: u32 = 0x2063
+const LETTER_R: u32 = 0x2052
+const SPACE: u8 = 0x20
+
+/** Two numbers, and the line feed. @returns its position, or 0 */
+// @ts-ignore: decorator
+@inline
+function two(p: usize, wide: usize): usize {
+  p = hex(p, FIRST + wide)
+  if (p == 0 || load<u8>(p) != SPACE) return 0
+  p = hex(p + 1, SECOND + wide)
+  return p != 0 && load<u8>(p) == LF ? p : 0
+}
+
+/** One number, and the line feed. @returns its position, or 0 */
+// @ts-ignore: decorator
+@inline
+function one(p: usize, wide: usize): usize {
+  p = hex(p, FIRST + wide)
+  return p != 0 && load<u8>(p) == LF ? p : 0
+}
+
+/**
+ * Reads the whole lines from `p` to `end`, as many as there is room for.
+ * @returns how many rows there are; none if no line ends
+ */
+export function decode(p: usize, end: usize): u32 {
+  while (end > p && load<u8>(end - 1) != LF) end--
+  let row: u32 = 0
+  while (p < end && row < ROWS) {
+    const wide = (<usize>row) << 3
+    const word = <u32>load<u16>(p)
+    let operation: u8 = TEXT
+    let q: usize = 0
+    if (word == PLUS) {
+      operation = ALLOC_INFO
+      q = hex(p + 2, FIRST + wide)
+      if (q != 0 && load<u8>(q) == SPACE) {
+        operation = ALLOC
+        q = hex(q + 1, SECOND + wide)
+        q = q != 0 && load<u8>(q) == SPACE ? hex(q + 1, THIRD + wide) : 0
+      }
+      if (q != 0 && load<u8>(q) != LF) q = 0
+    } else if (word == MINUS) {
+      operation = FREE
+      q = one(p + 2, wide)
+    } else if (word == LETTER_T) {
+      operation = NODE
+      q = two(p + 2, wide)
+    } else if (word == LETTER_A) {
+      operation = INFO
+      q = two(p + 2, wide)
+    } else if (word == LETTER_C) {
+      operation = TIME
+      q = one(p + 2, wide)
+    } else if (word == LETTER_R) {
+      operation = RESIDENT
+      q = one(p + 2, wide)
+    }
+    if (q == 0) {
+      q = findLf(p)
+      if (operation != TEXT) operation = WRONG
+    }
+    p = q + 1
+    store<u8>(OPERATION + row, operation)
+    store<u32>(END + ((<usize>row) << 2), <u32>p)
+    row++
+  }
+  return row
+}

@@ -1,0 +1,92 @@
+import { LF, SPACE } from '../../bytes/ascii.js'
+import type { Sink } from '../../bytes/sink.js'
+import { HI, LO, WORD, writeHex } from '../../bytes/u64.js'
+import type { EventBatch } from '../../event/batch.js'
+import { Has } from '../../event/fields.js'
+import type { TraceHeader } from '../../event/header.js'
+import type { Losses } from '../../kernel/losses.js'
+import { Code, NAME } from './layout.js'
+
+/** The words of a time in a millisecond, by the header's unit; without a unit a time is taken for microseconds. */
+const PER_MILLISECOND = { ns: 1_000_000, us: 1000 } as const
+/** Times above this are not exact as doubles. */
+const MAX_TIME = 2 ** 53
+
+const Loss = {
+  fine: 'times that are not whole milliseconds',
+  first: 'times, counted from that of the first event',
+  back: 'times that go back, written as the last one',
+  far: 'times that are too large, written as the last one',
+  same: 'times before an event with the same time',
+  none: 'times that are no times',
+  unit: 'times without a unit, taken for microseconds',
+} as const
+
+/** Writes the lines with the time: one before each event whose millisecond is another than that of the last line. */
+export class Clock {
+  private perMillisecond: number = PER_MILLISECOND.us
+  private isUnitless = false
+  /** Times of other formats are counted from the first event that has one. */
+  private base: number | undefined
+  private now = 0
+  /** The last line that was written is a time of its own. */
+  private isOpen = false
+
+  constructor(
+    private readonly sink: Sink,
+    private readonly losses: Losses,
+  ) {}
+
+  /** Begins a trace. */
+  begin({ format, timeUnit }: TraceHeader): void {
+    this.perMillisecond = PER_MILLISECOND[timeUnit ?? 'us']
+    this.isUnitless = timeUnit === undefined
+    this.base = format === NAME ? 0 : undefined
+  }
+
+  /** Before event i is written: counts how its time is changed, and writes the line of it if that is new. */
+  at(batch: EventBatch, i: number): void {
+    const milliseconds = this.milliseconds(batch, i)
+    if (this.isOpen && milliseconds === this.now) this.losses.note(Loss.same, batch, i)
+    this.isOpen = false
+    if (milliseconds !== this.now) this.write(milliseconds)
+  }
+
+  /** Writes event i, which is a time and nothing else. */
+  tick(batch: EventBatch, i: number): void {
+    if (((batch.mask[i] as number) & Has.time) === 0) this.losses.note(Loss.none, batch, i)
+    const milliseconds = this.milliseconds(batch, i)
+    this.isOpen = milliseconds !== this.now
+    this.write(milliseconds)
+  }
+
+  private milliseconds(batch: EventBatch, i: number): number {
+    if (((batch.mask[i] as number) & Has.time) === 0) return this.now
+    const { words } = batch.time
+    const time = (words[2 * i + HI] as number) * WORD + (words[2 * i + LO] as number)
+    if (time > MAX_TIME) return this.instead(Loss.far, batch, i)
+    if (this.isUnitless) this.losses.note(Loss.unit, batch, i)
+    this.base ??= time
+    const since = time - this.base
+    const milliseconds = Math.floor(since / this.perMillisecond)
+    if (milliseconds < this.now) return this.instead(Loss.back, batch, i)
+    if (this.base !== 0) this.losses.note(Loss.first, batch, i)
+    else if (milliseconds * this.perMillisecond !== since) this.losses.note(Loss.fine, batch, i)
+    return milliseconds
+  }
+
+  private instead(reason: string, batch: EventBatch, i: number): number {
+    this.losses.note(reason, batch, i)
+    return this.now
+  }
+
+  private write(milliseconds: number): void {
+    const { sink } = this
+    this.now = milliseconds
+    sink.reserve(32)
+    sink.bytes[sink.pos++] = Code.time
+    sink.bytes[sink.pos++] = SPACE
+    sink.pos = writeHex(sink.bytes, sink.pos, milliseconds >>> 0, Math.floor(milliseconds / WORD))
+    sink.bytes[sink.pos++] = LF
+  }
+}

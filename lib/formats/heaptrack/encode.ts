@@ -1,0 +1,300 @@
+import { ascii, LF, SPACE } from '../../bytes/ascii.js'
+import { HI, LO, writeHex } from '../../bytes/u64.js'
+import { U64Map } from '../../bytes/u64-map.js'
+import { AddressedLosses } from '../../blocks/addressed-losses.js'
+import type { EventBatch, U64Column } from '../../event/batch.js'
+import { fieldSet, Has, Kind } from '../../event/fields.js'
+import { ENCODE_OPTIONS, type EncodeOptions } from '../../event/format.js'
+import type { TraceHeader } from '../../event/header.js'
+import { checkOptions, type OptionNames } from '../../event/options.js'
+import type { StringTable } from '../../event/strings.js'
+import type { Losses } from '../../kernel/losses.js'
+import { LineEncoder } from '../line-encoder.js'
+import { Parts, reallocParts } from '../realloc.js'
+import { headOf } from './head.js'
+import { CARRIED, Code, DEFAULT_PAGE_SIZE, FILLED, layoutOf, MAX_LINE, NAME, type HeaptrackLayout } from './layout.js'
+import { LiveBlocks } from './live-blocks.js'
+import { placeFrame } from './place.js'
+import { Clock } from './clock.js'
+import { Written } from './written.js'
+
+/** What an encoder can be told. */
+export interface HeaptrackEncodeOptions extends EncodeOptions {
+  /** Write an interpreted file, which heaptrack's own programs open, also of a raw one. Default false. */
+  interpreted?: boolean
+}
+
+const OPTIONS: OptionNames<HeaptrackEncodeOptions> = { ...ENCODE_OPTIONS, interpreted: true }
+
+const { alloc: ALLOC, existing: EXISTING, realloc: REALLOC, free: FREE, comment: COMMENT, other: OTHER } = Kind
+const HAS_ADDRESS = Has.address
+const HAS_OLD_ADDRESS = Has.oldAddress
+const HAS_SIZE = Has.size
+const HAS_STACK = Has.stack
+const PLACE = fieldSet('function', 'file', 'line', 'module', 'callSite')
+const PLUS = 0x2b
+const MINUS = 0x2d
+const HASH = ascii('# ')
+/** The first letters of lines that a trace begins with. */
+const HEAD = new Set(ascii('xXI'))
+
+/** Why an event is counted as changed. */
+const Loss = {
+  address: 'addresses, which interpreted files do not have',
+  unknown: 'frees of blocks that were not allocated',
+  null: 'frees of null',
+  failed: 'allocations that failed',
+  nowhere: 'allocations without an address',
+  freeNowhere: 'frees without an address',
+  again: 'allocations at the address of a live block, which is freed first',
+  frames: 'frames of stacks that come back otherwise',
+  place: 'places without a stack, written as a stack of one frame',
+  beside: 'places beside a stack',
+  comment: 'comments, written after a #',
+  misread: 'comments that would be something else',
+  textless: 'comments without a text',
+  other: 'events that are no times and no resident pages',
+  pages: 'resident bytes that are not whole pages',
+} as const
+
+/**
+ * Encodes events as heaptrack's text: that of interpreted files, which `heaptrack_print` and `heaptrack_gui` open, and
+ * raw files as those that they were read from.
+ */
+export class HeaptrackEncoder extends LineEncoder {
+  readonly losses: Losses
+  private readonly interprets: boolean
+  private header: TraceHeader | undefined
+  private layout!: HeaptrackLayout
+  /** Nothing was written except the lines that a trace begins with, which end there in the sink. */
+  private isHead = true
+  private headEnd = 0
+  /** The trace was read from this format. */
+  private own = false
+  private written!: Written
+  private clock!: Clock
+  /** Of interpreted files: the info of each live block by its address, and what addresses the decoder will give. */
+  private readonly live = new U64Map(1)
+  private readonly blocks = new LiveBlocks()
+  private strings: StringTable | undefined
+  /** The node of each list of the batch's strings: twice its number, and 1 if its frames come back as they are; -1. */
+  private nodes = new Int32Array(0)
+
+  /** @param options `strict` makes the first loss an error */
+  constructor(options: HeaptrackEncodeOptions = {}) {
+    super()
+    checkOptions(options, OPTIONS, 'HeaptrackEncoder')
+    this.interprets = options.interpreted === true
+    this.losses = new AddressedLosses(0, NAME, CARRIED, options.strict, FILLED)
+  }
+
+  protected override write(batch: EventBatch): void {
+    const { losses } = this
+    const n = losses.admit(batch)
+    this.headEnd = this.sink.pos
+    if (this.header !== batch.header) this.begin(batch)
+    if (this.strings !== batch.strings) {
+      this.strings = batch.strings
+      this.nodes = new Int32Array(batch.strings.listCount).fill(-1)
+    }
+    for (let i = 0; i < n; i++) this.event(batch, i)
+    if (n < batch.count) throw losses.refusal(batch, n)
+  }
+
+  private begin(batch: EventBatch): void {
+    const { header } = batch
+    this.own = header.format === NAME
+    if (this.header === undefined) {
+      const layout = layoutOf(header)
+      this.layout = this.interprets ? { ...layout, raw: false } : layout
+      this.sink.append(headOf(this.layout))
+      this.headEnd = this.sink.pos
+      this.written = new Written(this.sink, this.layout)
+      this.clock = new Clock(this.sink, this.losses)
+    } else {
+      this.losses.note('beginning of another trace', batch, 0)
+    }
+    this.header = header
+    this.clock.begin(header)
+  }
+
+  private event(batch: EventBatch, i: number): void {
+    this.isHead &&= this.sink.pos === this.headEnd
+    switch (batch.kind[i]) {
+      case ALLOC:
+      case EXISTING:
+        if (batch.kind[i] === EXISTING) this.losses.note('existing blocks, written as allocs', batch, i)
+        if (((batch.mask[i] as number) & HAS_ADDRESS) === 0) this.losses.note(Loss.nowhere, batch, i)
+        else this.alloc(batch, i, batch.address)
+        break
+      case FREE:
+        if (((batch.mask[i] as number) & HAS_ADDRESS) === 0) this.losses.note(Loss.freeNowhere, batch, i)
+        else this.free(batch, i, batch.address)
+        break
+      case REALLOC:
+        this.realloc(batch, i)
+        break
+      case COMMENT:
+        this.comment(batch, i)
+        break
+      case OTHER:
+        this.other(batch, i)
+    }
+  }
+
+  private realloc(batch: EventBatch, i: number): void {
+    const { parts, reason } = reallocParts(batch, i)
+    this.losses.note(reason, batch, i)
+    const mask = batch.mask[i] as number
+    // A block that stayed where it was may have one address only.
+    const known = (mask & HAS_ADDRESS) !== 0 && !isZero(batch.address, i)
+    const oldKnown = (mask & HAS_OLD_ADDRESS) !== 0 && !isZero(batch.oldAddress, i)
+    if ((parts & Parts.free) !== 0) this.free(batch, i, oldKnown ? batch.oldAddress : batch.address)
+    if ((parts & Parts.alloc) !== 0) {
+      if ((mask & HAS_SIZE) === 0) this.losses.note('no size, written as 0', batch, i)
+      this.alloc(batch, i, known ? batch.address : batch.oldAddress)
+    }
+  }
+
+  private alloc(batch: EventBatch, i: number, { words }: U64Column): void {
+    const { raw } = this.layout
+    const lo = words[2 * i + LO] as number
+    const hi = words[2 * i + HI] as number
+    if (!raw && (lo | hi) === 0) {
+      this.losses.note(Loss.failed, batch, i)
+      return
+    }
+    const isSized = ((batch.mask[i] as number) & HAS_SIZE) !== 0
+    const sizeLo = isSized ? (batch.size.words[2 * i + LO] as number) : 0
+    const sizeHi = isSized ? (batch.size.words[2 * i + HI] as number) : 0
+    this.checkStack(batch, i)
+    if (raw) {
+      this.clock.at(batch, i)
+      const node = this.nodeOf(batch, i)
+      const { sink } = this
+      this.begins(PLUS, sizeLo, sizeHi)
+      sink.bytes[sink.pos++] = SPACE
+      sink.pos = writeHex(sink.bytes, sink.pos, node, 0)
+      sink.bytes[sink.pos++] = SPACE
+      sink.pos = writeHex(sink.bytes, sink.pos, lo, hi)
+      sink.bytes[sink.pos++] = LF
+      return
+    }
+    if (this.live.find(lo, hi) >= 0) {
+      this.losses.note(Loss.again, batch, i)
+      this.free(batch, i, batch.address)
+    }
+    if (!this.blocks.isNext(lo, hi)) this.losses.note(Loss.address, batch, i)
+    this.clock.at(batch, i)
+    const info = this.written.info(sizeLo, sizeHi, this.nodeOf(batch, i))
+    this.blocks.allocate(info, sizeLo, sizeHi)
+    const slot = this.live.add(lo, hi)
+    this.live.values[slot] = info
+    this.begins(PLUS, info, 0)
+    this.sink.bytes[this.sink.pos++] = LF
+  }
+
+  private free(batch: EventBatch, i: number, { words }: U64Column): void {
+    const lo = words[2 * i + LO] as number
+    const hi = words[2 * i + HI] as number
+    if (this.layout.raw) {
+      this.clock.at(batch, i)
+      this.begins(MINUS, lo, hi)
+      this.sink.bytes[this.sink.pos++] = LF
+      return
+    }
+    const slot = this.live.find(lo, hi)
+    if (slot < 0) {
+      this.losses.note((lo | hi) === 0 ? Loss.null : Loss.unknown, batch, i)
+      return
+    }
+    const info = this.live.values[slot] as number
+    if (!this.blocks.isNewest(info, lo, hi)) this.losses.note(Loss.address, batch, i)
+    this.clock.at(batch, i)
+    this.blocks.free(info)
+    this.live.remove(slot)
+    this.begins(MINUS, info, 0)
+    this.sink.bytes[this.sink.pos++] = LF
+  }
+
+  /** Counts what of the stack, or of the place, of an event comes back otherwise. */
+  private checkStack(batch: EventBatch, i: number): void {
+    const mask = batch.mask[i] as number
+    if ((mask & PLACE) !== 0) this.losses.note((mask & HAS_STACK) !== 0 ? Loss.beside : Loss.place, batch, i)
+  }
+
+  /** The node of an event's stack, defined if it is new. */
+  private nodeOf(batch: EventBatch, i: number): number {
+    const mask = batch.mask[i] as number
+    if ((mask & HAS_STACK) === 0) return (mask & PLACE) === 0 ? 0 : this.written.node([placeFrame(batch, i)]).node
+    const list = batch.stack[i] as number
+    let node = this.nodes[list] as number
+    if (node < 0) {
+      const { strings } = batch
+      const frames = strings.list(list).map((id) => strings.text(id))
+      const found = this.written.node(frames)
+      node = this.nodes[list] = 2 * found.node + (found.isExact && frames.length > 0 ? 1 : 0)
+    }
+    if ((node & 1) === 0) this.losses.note(Loss.frames, batch, i)
+    return node >>> 1
+  }
+
+  private comment(batch: EventBatch, i: number): void {
+    if (((batch.mask[i] as number) & Has.text) === 0) {
+      this.losses.note(Loss.textless, batch, i)
+      return
+    }
+    const text = batch.strings.view(batch.text[i] as number)
+    const isPlain = text.length === 0 || text[0] === HASH[0]
+    if (text.length > MAX_LINE - HASH.length || text.includes(LF)) {
+      this.losses.note(Loss.misread, batch, i)
+      return
+    }
+    if (!isPlain && !this.own) this.losses.note(Loss.comment, batch, i)
+    this.clock.at(batch, i)
+    // Straight after the head it would belong to that.
+    const isOfHead = this.isHead && HEAD.has(text[0] as number) && text[1] === SPACE
+    if (!isPlain && this.own && (isOfHead || !this.written.apply(text))) {
+      this.losses.note(Loss.misread, batch, i)
+      return
+    }
+    if (!isPlain && !this.own) this.sink.append(HASH)
+    this.sink.append(text)
+    this.sink.reserve(1)
+    this.sink.bytes[this.sink.pos++] = LF
+  }
+
+  private other(batch: EventBatch, i: number): void {
+    const mask = batch.mask[i] as number
+    const code = this.own && (mask & Has.code) !== 0 ? batch.code[i] : undefined
+    if (code === Code.time) {
+      if ((mask & Has.present) !== 0) this.losses.note('resident bytes of a time', batch, i)
+      this.clock.tick(batch, i)
+      return
+    }
+    if (code !== Code.resident || (mask & Has.present) === 0) {
+      this.losses.note(Loss.other, batch, i)
+      return
+    }
+    const bytes = batch.present.values[i] as bigint
+    const size = BigInt(this.layout.pageSize ?? DEFAULT_PAGE_SIZE)
+    const pages = size === 0n ? 0n : bytes / size
+    if (pages * size !== bytes) this.losses.note(Loss.pages, batch, i)
+    this.clock.at(batch, i)
+    this.begins(Code.resident, Number(pages & 0xffff_ffffn), Number(pages >> 32n))
+    this.sink.bytes[this.sink.pos++] = LF
+  }
+
+  /** Writes a letter and a number. There is room for two more numbers. */
+  private begins(letter: number, lo: number, hi: number): void {
+    const { sink } = this
+    sink.reserve(64)
+    sink.bytes[sink.pos++] = letter
+    sink.bytes[sink.pos++] = SPACE
+    sink.pos = writeHex(sink.bytes, sink.pos, lo, hi)
+  }
+}
+
+function isZero({ words }: U64Column, i: number): boolean {
+  return words[2 * i + LO] === 0 && words[2 * i + HI] === 0
+}

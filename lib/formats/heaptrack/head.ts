@@ -1,0 +1,119 @@
+import { decodeText, encodeText } from '../../event/strings.js'
+import {
+  hexAt,
+  NEWEST,
+  stringEnd,
+  stringText,
+  textOf,
+  versionNumber,
+  versionText,
+  type HeaptrackLayout,
+  type Span,
+} from './layout.js'
+
+/** What a trace begins with. */
+export interface Head {
+  readonly layout: HeaptrackLayout
+  /** How many lines it is, and the position after them. */
+  readonly lines: number
+  readonly end: number
+}
+
+/** Why there is none. */
+export type NoHead = 'none' | 'newer' | 'more'
+
+/** What may come after the first line, in this order. */
+const ORDER = 'xXI'
+/** So many bytes are looked at to find out whether a trace is raw. */
+const LOOK_AHEAD = 16_384
+
+const LINE_FEED = 0x0a
+const SPACE = 0x20
+
+/**
+ * Reads the lines that a trace begins with: `v`, and then `x`, `X` and `I` as far as they are there, in this order.
+ * Lines of the same sort that come later are comments.
+ * @param start where the whole lines begin that are there, and `end` where they end
+ * @param isAll no more lines come
+ * @returns why there is none: it is not the beginning of a trace, it is that of a newer version, or more is needed
+ */
+export function readHead(bytes: Uint8Array, start: number, end: number, isAll: boolean): Head | NoHead {
+  const first = lineAt(bytes, start, end)
+  const said = /^v ([0-9a-f]{1,8})(?: ([0-9a-f]{1,8}))?$/.exec(decodeText(bytes.subarray(first.start, first.end)))
+  if (said === null) return 'none'
+  const version = said[2] === undefined ? undefined : parseInt(said[2], 16)
+  if (version !== undefined && version > NEWEST) return 'newer'
+  let layout: HeaptrackLayout = {
+    raw: false,
+    heaptrack: versionText(parseInt(said[1] as string, 16)),
+    ...(version !== undefined && { version }),
+  }
+  let lines = 1
+  let at = first.end + 1
+  let before = -1
+  for (; at < end; lines++) {
+    const line = lineAt(bytes, at, end)
+    const place = ORDER.indexOf(String.fromCharCode(bytes[at] as number))
+    if (place <= before || bytes[at + 1] !== SPACE) break
+    const part = partOf(bytes, line, version ?? 1)
+    if (part === undefined) break
+    layout = { ...layout, ...part }
+    before = place
+    at = line.end + 1
+  }
+  // The next of these lines may not be there yet.
+  if (at >= end && !isAll) return 'more'
+  if (layout.raw) return { layout, lines, end: at }
+  const raw = isRaw(bytes, at, end)
+  if (raw === undefined && !isAll && end - at < LOOK_AHEAD) return 'more'
+  return { layout: { ...layout, raw: raw ?? false }, lines, end: at }
+}
+
+/** The lines that a trace with a layout begins with. */
+export function headOf(layout: HeaptrackLayout): Uint8Array {
+  const { heaptrack, version, executable, command, pageSize, pages } = layout
+  const lines = [
+    `v ${(versionNumber(heaptrack) ?? 0).toString(16)}${version === undefined ? '' : ` ${version.toString(16)}`}`,
+  ]
+  if (executable !== undefined && layout.raw) lines.push(`x ${stringText(executable, version ?? 1)}`)
+  if (command !== undefined) lines.push(`X ${command}`)
+  if (pageSize !== undefined && pages !== undefined) lines.push(`I ${pageSize.toString(16)} ${pages.toString(16)}`)
+  return encodeText(`${lines.join('\n')}\n`)
+}
+
+/** What a line after the first says. */
+function partOf(bytes: Uint8Array, line: Span, version: number): Partial<HeaptrackLayout> | undefined {
+  const text = { start: line.start + 2, end: line.end }
+  switch (bytes[line.start]) {
+    case 0x78: {
+      const path = stringEnd(bytes, text.start, text.end, version, true)
+      return path.start < 0 ? undefined : { raw: true, executable: textOf(bytes, path) }
+    }
+    case 0x58:
+      return { command: textOf(bytes, text) }
+    default: {
+      const size = hexAt(bytes, text.start, text.end)
+      const pages = hexAt(bytes, size.next + 1, text.end)
+      const isWhole = bytes[size.next] === SPACE && pages.next === text.end && pages.next > size.next + 1
+      const again = `${size.value.toString(16)} ${pages.value.toString(16)}`
+      return isWhole && textOf(bytes, text) === again ? { pageSize: size.value, pages: pages.value } : undefined
+    }
+  }
+}
+
+/** Whether the lines are those of a raw file, by the first that tells. */
+function isRaw(bytes: Uint8Array, start: number, end: number): boolean | undefined {
+  for (let at = start; at < end && at < start + LOOK_AHEAD; at = lineAt(bytes, at, end).end + 1) {
+    if (bytes[at + 1] !== SPACE) continue
+    const letter = String.fromCharCode(bytes[at] as number)
+    if (letter === 'm') return true
+    if ('sia'.includes(letter)) return false
+    if (letter === '+') return bytes.subarray(at + 2, lineAt(bytes, at, end).end).includes(SPACE)
+  }
+  return undefined
+}
+
+function lineAt(bytes: Uint8Array, start: number, end: number): Span {
+  const feed = bytes.indexOf(LINE_FEED, start)
+  return { start, end: feed < 0 || feed >= end ? end : feed }
+}

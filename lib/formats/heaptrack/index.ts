@@ -1,0 +1,19 @@
+import { checked, type WritableFormat } from '../../event/format.js'
+import { HeaptrackDecoder } from './decode.js'
+import { HeaptrackEncoder, type HeaptrackEncodeOptions } from './encode.js'
+import { CARRIED } from './layout.js'
+import { sniff } from './sniff.js'
+import { traits } from './traits.js'
+
+export { HeaptrackDecoder } from './decode.js'
+export { HeaptrackEncoder, type HeaptrackEncodeOptions } from './encode.js'
+
+/** What heaptrack records, raw or interpreted. */
+export const heaptrack: WritableFormat<object, HeaptrackEncodeOptions> = checked({
+  ...traits,
+  carried: CARRIED,
+  writtenAs: { existing: ['alloc'], realloc: ['free', 'alloc'] },
+  sniff,
+  decoder: () => new HeaptrackDecoder(),
+  encoder: (options?: HeaptrackEncodeOptions) => new HeaptrackEncoder(options),
+})

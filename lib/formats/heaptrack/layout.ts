@@ -1,0 +1,170 @@
+import { fieldSet } from '../../event/fields.js'
+import type { TraceHeader } from '../../event/header.js'
+import type { Carried, Filling } from '../../event/losses.js'
+import { decodeText, encodeText } from '../../event/strings.js'
+import { traits } from './traits.js'
+
+/** The format's name in folders, commands, headers and messages. */
+export const NAME = traits.name
+
+/** Longer lines are refused. */
+export const MAX_LINE = 65_536
+
+/** The newest version of files. */
+export const NEWEST = 3
+/** The first version in which strings have their lengths before them. */
+export const SIZED_STRINGS = 3
+
+/** So many bytes the strings of a trace may take, and so many of them, of instructions and of nodes there may be. */
+export const MAX_STRING_BYTES = 2 ** 28
+export const MAX_STRINGS = 2 ** 22
+export const MAX_ENTRIES = 2 ** 22
+export const MAX_NODES = 2 ** 24
+/** So many names the entries of all instructions may have together. */
+export const MAX_NAMES = 2 ** 25
+/** So many frames a stack may have, and so many bytes its frames' texts. */
+export const MAX_FRAMES = 2 ** 18
+export const MAX_STACK_BYTES = 2 ** 24
+
+/** The size of a page where the trace does not say it. */
+export const DEFAULT_PAGE_SIZE = 4096
+
+/** The codes of events of kind `other`: the letters of their lines. */
+export const Code = {
+  /** `c`: the time. */
+  time: 0x63,
+  /** `R`: how much of the process is resident. */
+  resident: 0x52,
+} as const
+
+/** What a file says before its first event, in its header's `layout`. */
+export interface HeaptrackLayout {
+  /** As the preloaded library wrote it; otherwise `heaptrack_interpret` has worked on it. */
+  readonly raw: boolean
+  /** heaptrack's version: `1.4.0`. */
+  readonly heaptrack: string
+  /** The file's version; absent where the line does not say it, which stands for 1. */
+  readonly version?: number
+  /** The path of the program. */
+  readonly executable?: string
+  /** The command line. */
+  readonly command?: string
+  /** Bytes of a page, and pages of memory that the machine has. */
+  readonly pageSize?: number
+  readonly pages?: number
+}
+
+/** The layout of traces from other formats. */
+export const DEFAULT_LAYOUT: HeaptrackLayout = { raw: false, heaptrack: '1.4.0', version: 3 }
+
+/** The header of a trace. */
+export function headerOf(layout: HeaptrackLayout): TraceHeader {
+  return { format: NAME, timeUnit: 'us', layout: { ...layout } }
+}
+
+/** A version of heaptrack as its number says it: 0x10400 is 1.4.0. */
+export function versionText(number: number): string {
+  return `${number >>> 16}.${(number >>> 8) & 0xff}.${number & 0xff}`
+}
+
+/** The inverse of `versionText`; undefined for a text that is none. */
+export function versionNumber(text: string): number | undefined {
+  const parts = /^([0-9]{1,5})\.([0-9]{1,3})\.([0-9]{1,3})$/.exec(text)
+  if (parts === null) return undefined
+  const [major, minor, patch] = parts.slice(1).map(Number) as [number, number, number]
+  const number = major * 65_536 + minor * 256 + patch
+  return minor < 256 && patch < 256 && major < 65_536 ? number : undefined
+}
+
+/** The bytes of a string that a line has: its length before it, where the file's version says so. */
+export function stringText(text: string, version: number): string {
+  return version >= SIZED_STRINGS ? `${encodeText(text).length.toString(16)} ${text}` : text
+}
+
+/**
+ * The string that begins at `start` and ends before `end`, or before a space where files of this version end strings
+ * so.
+ * @returns the position after it, or -1 if its length is not that of a string here
+ */
+export function stringEnd(bytes: Uint8Array, start: number, end: number, version: number, isLast: boolean): Span {
+  if (version < SIZED_STRINGS) {
+    if (isLast) return { start, end }
+    const space = bytes.subarray(start, end).indexOf(0x20)
+    return { start, end: space < 0 ? end : start + space }
+  }
+  const { value, next } = hexAt(bytes, start, end)
+  const from = next + 1
+  const to = from + value
+  if (next === start || bytes[next] !== 0x20 || to > end || (isLast && to !== end)) return NO_SPAN
+  return { start: from, end: to }
+}
+
+/** Where a string is. */
+export interface Span {
+  readonly start: number
+  readonly end: number
+}
+
+/** No string. */
+export const NO_SPAN: Span = { start: -1, end: -1 }
+
+/** The hex number at `p`, and the position after it; `p` itself if there is none, or one above 2^32. */
+export function hexAt(bytes: Uint8Array, p: number, end: number): { value: number; next: number } {
+  let value = 0
+  let next = p
+  for (; next < end && next < p + 8; next++) {
+    const c = bytes[next] as number
+    const digit = c >= 0x30 && c <= 0x39 ? c - 0x30 : c >= 0x61 && c <= 0x66 ? c - 0x57 : -1
+    if (digit < 0) break
+    value = value * 16 + digit
+  }
+  return { value, next }
+}
+
+/** A text from bytes of a line. */
+export function textOf(bytes: Uint8Array, { start, end }: Span): string {
+  return decodeText(bytes.subarray(start, end))
+}
+
+const PLACE = ['function', 'file', 'line', 'module', 'callSite', 'stack'] as const
+
+/** What a trace has a place for. A place without a stack is written as a stack of one frame, which is counted. */
+export const CARRIED: Carried = {
+  alloc: fieldSet('time', 'address', 'size', ...PLACE),
+  existing: fieldSet('time', 'address', 'size', ...PLACE),
+  realloc: fieldSet('time', 'address', 'oldAddress', 'size', 'outcome', ...PLACE),
+  free: fieldSet('time', 'address'),
+  comment: fieldSet('time', 'text'),
+  other: fieldSet('time', 'code', 'present'),
+}
+
+/** What a trace cannot leave out, besides what the encoder notes itself. */
+export const FILLED: readonly Filling[] = [
+  { field: 'size', kinds: ['alloc', 'existing'], as: '0' },
+  { field: 'time', kinds: ['alloc', 'existing', 'realloc', 'free', 'comment', 'other'], as: 'the last one' },
+]
+
+/** The layout in a header; the default one unless the header is of this format. */
+export function layoutOf({ format, layout }: TraceHeader): HeaptrackLayout {
+  if (format !== NAME) return { ...DEFAULT_LAYOUT, command: `(${format})`, pageSize: DEFAULT_PAGE_SIZE, pages: 0 }
+  const { raw, heaptrack, version, executable, command, pageSize, pages } = layout ?? {}
+  const isVersion = typeof version === 'number' && Number.isInteger(version) && version >= 0 && version <= NEWEST
+  const said = typeof heaptrack === 'string' && versionNumber(heaptrack) !== undefined ? heaptrack : undefined
+  return {
+    raw: raw === true,
+    heaptrack: said ?? DEFAULT_LAYOUT.heaptrack,
+    ...(isVersion && { version }),
+    // A raw file is known by this line.
+    ...(raw === true && { executable: isLine(executable) ? executable : '' }),
+    ...(isLine(command) && { command }),
+    ...(isNumber(pageSize) && isNumber(pages) && { pageSize, pages }),
+  }
+}
+
+function isLine(value: unknown): value is string {
+  return typeof value === 'string' && value.length < MAX_LINE / 4 && !value.includes('\n')
+}
+
+function isNumber(value: unknown): value is number {
+  return typeof value === 'number' && Number.isInteger(value) && value >= 0 && value < 2 ** 32
+}

@@ -1,0 +1,70 @@
+import { HI, LO, WORD } from '../../bytes/u64.js'
+
+/** Where a loaded part of a module is, and which module it is. */
+interface Segment {
+  readonly start: bigint
+  readonly end: bigint
+  readonly base: bigint
+  /** The number of its name in the table of strings. */
+  readonly name: number
+}
+
+/** Which module an address is in. */
+export interface ModuleAt {
+  /** The number of its name; 0 if there is none at the address. */
+  name: number
+  /** The words of the address at which it begins. */
+  readonly base: Uint32Array
+}
+
+/** The modules that a raw file says are loaded. */
+export class Modules {
+  private segments: Segment[] = []
+  private isSorted = true
+  private readonly found: ModuleAt = { name: 0, base: new Uint32Array(2) }
+  private readonly value = new BigUint64Array(this.found.base.buffer as ArrayBuffer)
+
+  clear(): void {
+    this.segments = []
+  }
+
+  /** How many parts of modules there are. */
+  get size(): number {
+    return this.segments.length
+  }
+
+  /** A part of a module is loaded at an address. */
+  add(name: number, base: bigint, address: bigint, size: bigint): void {
+    const start = BigInt.asUintN(64, base + address)
+    this.segments.push({ start, end: start + size, base, name })
+    this.isSorted = false
+  }
+
+  /** The module at an address. */
+  at(lo: number, hi: number): ModuleAt {
+    const { segments, found } = this
+    if (!this.isSorted) {
+      segments.sort((a, b) => (a.start < b.start ? -1 : a.start > b.start ? 1 : 0))
+      this.isSorted = true
+    }
+    const address = (BigInt(hi) << 32n) | BigInt(lo)
+    let from = 0
+    let to = segments.length
+    while (from < to) {
+      const middle = (from + to) >> 1
+      if ((segments[middle] as Segment).start <= address) from = middle + 1
+      else to = middle
+    }
+    const segment = segments[from - 1]
+    found.name = segment !== undefined && address < segment.end ? segment.name : 0
+    this.value[0] = segment?.base ?? 0n
+    return found
+  }
+}
+
+/** A 64-bit number of two words. */
+export function u64(words: ArrayLike<number>, at: number): bigint {
+  const lo = words[at + LO] as number
+  const hi = words[at + HI] as number
+  return hi === 0 ? BigInt(lo) : BigInt(hi) * BigInt(WORD) + BigInt(lo)
+}

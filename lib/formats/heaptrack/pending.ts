@@ -1,0 +1,203 @@
+import { HI, LO, writeHex } from '../../bytes/u64.js'
+import { SIZED_STRINGS } from './layout.js'
+import { grown, type Tables } from './tables.js'
+
+/** What a line defines. */
+export const Definition = { string: 0, entry: 1, node: 2, info: 3 } as const
+
+/**
+ * Definitions that were read since the last event. heaptrack writes each just before the event that uses it first, so
+ * the encoder can tell where they stood: these are dropped. All others, such as the names of modules that no stack has,
+ * are `due`: they become comments, which the encoder writes as they are.
+ */
+export class Pending {
+  private kinds = new Uint8Array(1024)
+  private numbers = new Uint32Array(1024)
+  /** How many there are. */
+  size = 0
+  /** The first that is not a comment yet; the first that is not due; and one past the last. */
+  private head = 0
+  private dueEnd = 0
+  private tail = 0
+  /** Where the line of text is that `text` wrote. */
+  private line = new Uint8Array(256)
+
+  constructor(
+    private readonly tables: Tables,
+    private readonly isRaw: boolean,
+    private readonly version: number,
+  ) {}
+
+  /** Some are to become comments. */
+  get isDue(): boolean {
+    return this.head < this.dueEnd
+  }
+
+  /** A string, the last one of the table. */
+  string(): void {
+    this.push(Definition.string, this.tables.strings.size)
+  }
+
+  /** An entry, the last one of the table. The strings that it has first, in their order, come with it. */
+  entry(): void {
+    const { tables, kinds } = this
+    let strings = 0
+    while (this.tail - strings > this.dueEnd && kinds[this.tail - strings - 1] === Definition.string) strings++
+    const own = this.ownStrings(strings)
+    if (own < strings) this.flushTo(this.tail - own)
+    this.push(Definition.entry, tables.entries)
+  }
+
+  /** A node, the last one of the table. */
+  node(): void {
+    const { tables } = this
+    const { nodes } = tables
+    const entry = tables.nodeEntry[nodes] as number
+    const parent = tables.nodeParent[nodes] as number
+    let group = this.tail
+    if (!this.isRaw && group > this.dueEnd) {
+      const kind = this.kinds[group - 1]
+      if (kind === Definition.entry && this.numbers[group - 1] === entry) {
+        group--
+        while (group > this.dueEnd && this.kinds[group - 1] === Definition.string) group--
+      } else if (kind !== Definition.node) {
+        this.flushTo(group)
+      }
+    }
+    // What is before it must be the node that it belongs to.
+    const isOf = this.kinds[group - 1] === Definition.node && this.numbers[group - 1] === parent
+    if (group > this.dueEnd && !isOf) this.flushTo(group)
+    this.push(Definition.node, nodes)
+  }
+
+  /** An info, the last one of the table. */
+  info(): void {
+    const { infos, infoNode } = this.tables
+    if (!this.isLast(Definition.node, infoNode[infos - 1] as number)) this.flushTo(this.tail)
+    this.push(Definition.info, infos - 1)
+  }
+
+  /** An event with this node, or this info, follows; no event with either if it is -1. Some may be due then. */
+  event(kind: number, number: number): void {
+    if (!this.isLast(kind, number)) this.dueEnd = this.tail
+    else this.tail = this.dueEnd
+    this.count()
+  }
+
+  /** The line of the first that is due, which is not any more. Not to be kept. */
+  next(): Uint8Array {
+    const kind = this.kinds[this.head] as number
+    const number = this.numbers[this.head++] as number
+    this.count()
+    return this.line.subarray(0, this.text(kind, number))
+  }
+
+  /** Forgets all of them. */
+  clear(): void {
+    this.size = this.head = this.dueEnd = this.tail = 0
+  }
+
+  /** The line of an entry, the last one of the table. Not to be kept. */
+  entryLine(): Uint8Array {
+    return this.line.subarray(0, this.text(Definition.entry, this.tables.entries))
+  }
+
+  private push(kind: number, number: number): void {
+    if (this.tail === this.numbers.length) {
+      this.numbers = grown(this.numbers, this.tail + 1)
+      const kinds = new Uint8Array(this.numbers.length)
+      kinds.set(this.kinds)
+      this.kinds = kinds
+    }
+    this.kinds[this.tail] = kind
+    this.numbers[this.tail++] = number
+    this.size++
+  }
+
+  private count(): void {
+    this.size = this.tail - this.head
+    if (this.size === 0) this.head = this.dueEnd = this.tail = 0
+  }
+
+  private flushTo(end: number): void {
+    this.dueEnd = Math.max(this.dueEnd, end)
+  }
+
+  private isLast(kind: number, number: number): boolean {
+    const last = this.tail - 1
+    return last < this.dueEnd || (this.kinds[last] === kind && this.numbers[last] === number)
+  }
+
+  /** How many of the last `strings` strings the entry added last is the first to have, in that order. */
+  private ownStrings(strings: number): number {
+    const { entries, entryNames, names, strings: table } = this.tables
+    const first = table.size - strings + 1
+    // The strings of the entry that are among them, each once, as it has them.
+    const own: number[] = []
+    const at = entryNames[entries] as number
+    const end = entryNames[entries + 1] as number
+    for (let p = at; p < end && own.length <= strings; p++) {
+      const isLine = p > at && (p - at) % 3 === 0
+      const name = names[p] as number
+      if (!isLine && name >= first && !own.includes(name)) own.push(name)
+    }
+    let count = 0
+    while (count < own.length && own[own.length - 1 - count] === table.size - count) count++
+    return count
+  }
+
+  /** Writes a definition as its line says it. @returns its length */
+  private text(kind: number, number: number): number {
+    const { tables } = this
+    if (kind === Definition.string) {
+      const bytes = tables.strings.view(number - 1)
+      const start =
+        this.version >= SIZED_STRINGS ? this.numbersText('s', [bytes.length]) + 1 : this.numbersText('s', []) + 1
+      this.room(start + bytes.length)
+      this.line[start - 1] = SPACE
+      this.line.set(bytes, start)
+      return start + bytes.length
+    }
+    if (kind === Definition.node) {
+      const entry = tables.nodeEntry[number] as number
+      const parent = tables.nodeParent[number] as number
+      return this.isRaw
+        ? this.numbersText('t', [parent], tables.entryAddress, 2 * entry)
+        : this.numbersText('t', [entry, parent])
+    }
+    if (kind === Definition.info)
+      return this.numbersText('a', [tables.infoNode[number] as number], tables.infoSize, 2 * number)
+    const { entryNames, names, entryAddress } = tables
+    const all = names.subarray(entryNames[number], entryNames[number + 1])
+    // Without a file nothing comes after the function.
+    const end = all.length === 4 && all[2] === 0 && all[3] === 0 ? 2 : all.length
+    return this.numbersText('i', all.subarray(0, end), entryAddress, 2 * number)
+  }
+
+  /** Writes a letter, a number of two words if there is one, and others. @returns the length */
+  private numbersText(letter: string, others: ArrayLike<number>, words?: Uint32Array, at = 0): number {
+    this.room(20 + 9 * others.length)
+    const { line } = this
+    line[0] = letter.charCodeAt(0)
+    let p = 1
+    if (words !== undefined) {
+      line[p++] = SPACE
+      p = writeHex(line, p, words[at + LO] as number, words[at + HI] as number)
+    }
+    for (let i = 0; i < others.length; i++) {
+      line[p++] = SPACE
+      p = writeHex(line, p, others[i] as number, 0)
+    }
+    return p
+  }
+
+  private room(length: number): void {
+    if (length > this.line.length) {
+      const longer = new Uint8Array(2 * length)
+      longer.set(this.line)
+      this.line = longer
+    }
+  }
+}
+
+const SPACE = 0x20

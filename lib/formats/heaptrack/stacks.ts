@@ -1,0 +1,173 @@
+import { BATCH_STRING_BYTES } from '../../event/batch.js'
+import { formatFrame, type Frame } from '../../event/frame.js'
+import { decodeText, encodeText, type StringTable } from '../../event/strings.js'
+import { MAX_FRAMES, MAX_STACK_BYTES } from './layout.js'
+import { u64 } from './modules.js'
+import { grown, type Tables } from './tables.js'
+
+/** Texts of frames are kept for later batches until they take this many bytes. */
+const MAX_KEPT = 8 << 20
+/** What a text takes besides its bytes, about. */
+const PER_TEXT = 150
+
+/** A batch is closed when its strings and lists take this much memory. */
+const MAX_BATCH = 4 << 20
+
+/** The result of `list` for a stack that is too deep, or whose texts are too long. */
+export const TOO_DEEP = -1
+/** The same where there is no room in the batch, which is not empty. */
+export const FULL = -2
+
+/**
+ * The stacks of events, as lists in the string table of a batch: the list of a node is made once in a batch, and the
+ * text of an entry once in a trace, unless there are very many.
+ */
+export class Stacks {
+  private strings!: StringTable
+  /** The number of the batch: tells which of the lists and ids below are of it. */
+  private batch = 0
+  private listBatch = new Uint32Array(0)
+  private lists = new Uint32Array(0)
+  private entryBatch = new Uint32Array(0)
+  /** Where the ids of an entry's frames are in `ids`, after their number. */
+  private entryIds = new Uint32Array(0)
+  private ids = new Uint32Array(1024)
+  private idsUsed = 0
+  private readonly texts = new Map<number, readonly Uint8Array[]>()
+  private kept = 0
+  private stack = new Uint32Array(256)
+
+  constructor(
+    private readonly tables: Tables,
+    private readonly isRaw: boolean,
+  ) {}
+
+  /** Begins a batch with these strings. */
+  begin(strings: StringTable): void {
+    this.strings = strings
+    this.batch++
+    this.idsUsed = 0
+  }
+
+  /** The list of the stack whose innermost frame is a node other than 0, `TOO_DEEP` or `FULL`. */
+  list(node: number): number {
+    return this.listBatch[node] === this.batch ? (this.lists[node] as number) : this.newList(node)
+  }
+
+  /** The texts of the frames of an entry, one in each line. */
+  textOf(entry: number): string {
+    return this.frames(entry).map(formatFrame).join('\n')
+  }
+
+  private newList(node: number): number {
+    const { tables } = this
+    const { byteLength, listCount, memory } = this.strings
+    if (listCount > 0 && (byteLength > BATCH_STRING_BYTES || memory > MAX_BATCH)) return FULL
+    if (node >= this.listBatch.length) {
+      this.listBatch = grown(this.listBatch, tables.nodes + 1)
+      this.lists = grown(this.lists, this.listBatch.length)
+    }
+    if (tables.entries >= this.entryBatch.length) {
+      this.entryBatch = grown(this.entryBatch, tables.entries + 1)
+      this.entryIds = grown(this.entryIds, this.entryBatch.length)
+    }
+    const { nodeEntry, nodeParent } = tables
+    let depth = 0
+    for (let at = node; at !== 0; at = nodeParent[at] as number) {
+      const entry = nodeEntry[at] as number
+      const from = this.entryBatch[entry] === this.batch ? (this.entryIds[entry] as number) : this.newIds(entry)
+      if (from < 0) return TOO_DEEP
+      const { ids } = this
+      const n = ids[from] as number
+      if (depth + n > MAX_FRAMES || this.strings.byteLength - byteLength > MAX_STACK_BYTES) return TOO_DEEP
+      if (depth + n > this.stack.length) this.stack = grown(this.stack, depth + n)
+      for (let i = 1; i <= n; i++) this.stack[depth++] = ids[from + i] as number
+    }
+    const list = this.strings.addList(this.stack.subarray(0, depth))
+    this.listBatch[node] = this.batch
+    this.lists[node] = list
+    return list
+  }
+
+  /** Adds the texts of an entry's frames to the strings. @returns where their ids are, or `TOO_DEEP` */
+  private newIds(entry: number): number {
+    const texts = this.textsOf(entry)
+    if (texts === undefined) return TOO_DEEP
+    const from = this.idsUsed
+    if (from + texts.length + 1 > this.ids.length) this.ids = grown(this.ids, from + texts.length + 1)
+    this.ids[this.idsUsed++] = texts.length
+    for (const text of texts) this.ids[this.idsUsed++] = this.strings.intern(text)
+    this.entryBatch[entry] = this.batch
+    this.entryIds[entry] = from
+    return from
+  }
+
+  private textsOf(entry: number): readonly Uint8Array[] | undefined {
+    const known = this.texts.get(entry)
+    if (known !== undefined) return known
+    if (this.isTooLong(entry)) return undefined
+    const texts = this.frames(entry).map((frame) => encodeText(formatFrame(frame)))
+    const size = texts.reduce((sum, { length }) => sum + length + PER_TEXT, 0)
+    if (this.kept + size > MAX_KEPT) {
+      this.texts.clear()
+      this.kept = 0
+    }
+    if (size <= MAX_KEPT) {
+      this.texts.set(entry, texts)
+      this.kept += size
+    }
+    return texts
+  }
+
+  /** Whether the names of an entry take more than those of a stack may. */
+  private isTooLong(entry: number): boolean {
+    const { entryNames, names, strings } = this.tables
+    let bytes = 0
+    const end = this.isRaw ? (entryNames[entry] as number) : (entryNames[entry + 1] as number)
+    for (let p = (entryNames[entry] as number) + 1; p < end && bytes <= MAX_STACK_BYTES; p += 3) {
+      for (let name = p; name < p + 2; name++) {
+        const string = names[name] as number
+        if (string !== 0) bytes += strings.view(string - 1).length
+      }
+    }
+    return bytes > MAX_STACK_BYTES
+  }
+
+  /** The frames of an entry, the innermost first: all but the last one are inlined. */
+  private frames(entry: number): Frame[] {
+    const { tables } = this
+    if (entry === 0) return [{}]
+    const { entryNames, names, entryAddress } = tables
+    const at = entryNames[entry] as number
+    const end = entryNames[entry + 1] as number
+    const value = u64(entryAddress, 2 * entry)
+    const module = this.text(names[at] as number)
+    if (this.isRaw) {
+      if (at === end) return [{ address: value }]
+      return [
+        {
+          ...(module !== undefined && { module, offset: BigInt.asUintN(64, value - u64(names, at + 1)) }),
+          address: value,
+        },
+      ]
+    }
+    // An address that is the number of its entry stands for none: the encoder invents such.
+    const last: Frame = { ...(module !== undefined && { module }), ...(value !== BigInt(entry) && { address: value }) }
+    const frames: Frame[] = []
+    for (let p = at + 1; p < end; p += 3) {
+      const name = this.text(names[p] as number)
+      const file = this.text(names[p + 1] as number)
+      const line = names[p + 2] as number
+      frames.push({
+        ...(name !== undefined && { function: name }),
+        ...(file !== undefined && { file, line }),
+        ...(p + 3 < end ? { inlined: true } : last),
+      })
+    }
+    return frames.length === 0 ? [last] : frames
+  }
+
+  private text(string: number): string | undefined {
+    return string === 0 ? undefined : decodeText(this.tables.strings.view(string - 1))
+  }
+}

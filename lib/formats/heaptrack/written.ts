@@ -1,0 +1,253 @@
+import { ascii, LF as LINE_FEED, SPACE } from '../../bytes/ascii.js'
+import { HI, LO, writeHex } from '../../bytes/u64.js'
+import { U64Map } from '../../bytes/u64-map.js'
+import type { Sink } from '../../bytes/sink.js'
+import { limit } from '../../event/error.js'
+import { parseFrame, type Frame } from '../../event/frame.js'
+import { decodeText, encodeText } from '../../event/strings.js'
+import { Definitions } from './definitions.js'
+import { MAX_LINE, NAME, SIZED_STRINGS, type HeaptrackLayout } from './layout.js'
+import { Stacks } from './stacks.js'
+import type { Fault, Tables } from './tables.js'
+
+/** Longer names are cut. */
+const MAX_NAME = MAX_LINE - 64
+const LETTER_S = 0x73
+/** Lines that are read as numbers. */
+const NUMBERS = /^[-+tacR] /
+
+/**
+ * What an encoder has defined so far: the same tables as a decoder's, and by which number what is in them is found. A
+ * definition is written when it is asked for the first time.
+ */
+export class Written {
+  private readonly definitions: Definitions
+  private readonly stacks: Stacks
+  private readonly strings = new Map<string, number>()
+  /** By the texts of the frames of an entry: its number, twice, and 1 if they are read as they are. */
+  private readonly entries = new Map<string, number>()
+  /** Numbers of the addresses of nodes in raw files. */
+  private readonly addresses = new U64Map(1)
+  /** By entry, or number of the address, and parent. */
+  private readonly nodes = new U64Map(1)
+  private readonly sizes = new U64Map(1)
+  /** By number of the size, and node. */
+  private readonly infos = new U64Map(1)
+  private readonly first = new Uint32Array(2)
+  private readonly second = new Uint32Array(2)
+
+  constructor(
+    private readonly sink: Sink,
+    private readonly layout: HeaptrackLayout,
+  ) {
+    this.definitions = new Definitions(layout)
+    this.stacks = new Stacks(this.definitions.tables, layout.raw)
+  }
+
+  /**
+   * The node of a stack, defined if it is new.
+   * @param frames the texts of its frames, the innermost first
+   * @returns the node, and whether its frames are read as they are here
+   */
+  node(frames: readonly string[]): { node: number; isExact: boolean } {
+    const { layout, tables } = this
+    let node = 0
+    let isExact = true
+    for (let end = frames.length; end > 0;) {
+      let start = end - 1
+      // Inlined frames belong to the frame after them. Raw files have none.
+      while (!layout.raw && start > 0 && isInlined(frames[start - 1] as string)) start--
+      const group = start === end - 1 ? (frames[start] as string) : frames.slice(start, end).join('\n')
+      if (layout.raw) {
+        node = this.rawChild(parseFrame(group).address ?? 0n, node)
+        isExact &&= this.stacks.textOf(tables.nodeEntry[node] as number) === group
+      } else {
+        const entry = this.entries.get(group) ?? this.newEntry(group, frames.slice(start, end))
+        isExact &&= (entry & 1) === 1
+        node = this.child(entry >>> 1, node)
+      }
+      end = start
+    }
+    return { node, isExact }
+  }
+
+  /** The info of a size and a node, defined if it is new. */
+  info(sizeLo: number, sizeHi: number, node: number): number {
+    const size = this.numberIn(this.sizes, sizeLo, sizeHi)
+    const known = this.infos.find(size, node)
+    if (known >= 0) return this.infos.values[known] as number
+    this.check(this.tables.addInfo(sizeLo, sizeHi, node))
+    const info = this.tables.infos - 1
+    put(this.infos, size, node, info)
+    this.line('a', sizeLo, sizeHi, node)
+    return info
+  }
+
+  /**
+   * Defines what a line of the same trace does that was kept as a comment, without writing it.
+   * @returns whether the line can be written here: what it refers to is defined, and it will be a comment again
+   */
+  apply(line: Uint8Array): boolean {
+    const { definitions, tables, first, second } = this
+    const text = decodeText(line)
+    if (definitions.isOne(line, 0)) {
+      const isString = line[0] === LETTER_S
+      definitions.line(line, 0, line.length)
+      definitions.pending.clear()
+      if (definitions.fault !== undefined) return false
+      if (isString) setNew(this.strings, decodeText(tables.strings.view(tables.strings.size - 1)), tables.strings.size)
+      else setNew(this.entries, this.stacks.textOf(tables.entries), 2 * tables.entries + 1)
+      return true
+    }
+    const numbers = /^([ta]) ([0-9a-f]{1,16}) ([0-9a-f]{1,16})$/.exec(text)
+    if (numbers === null) {
+      if (NUMBERS.test(text) || (!this.layout.raw && text.startsWith('m '))) return false
+      definitions.remark(line)
+      return true
+    }
+    setWords(first, numbers[2] as string)
+    setWords(second, numbers[3] as string)
+    const isNode = numbers[1] === 't'
+    const fault = isNode ? definitions.node(first, second, 0) : definitions.info(first, second, 0)
+    definitions.pending.clear()
+    if (fault !== undefined) return false
+    if (!isNode) {
+      const size = this.numberIn(this.sizes, first[LO] as number, first[HI] as number)
+      addNew(this.infos, size, second[LO] as number, tables.infos - 1)
+    } else {
+      const entry = this.layout.raw
+        ? this.numberIn(this.addresses, first[LO] as number, first[HI] as number)
+        : (first[LO] as number)
+      addNew(this.nodes, entry, second[LO] as number, tables.nodes)
+    }
+    return true
+  }
+
+  private get tables(): Tables {
+    return this.definitions.tables
+  }
+
+  /** The node of an entry whose parent is a node. */
+  private child(entry: number, parent: number): number {
+    const known = this.nodes.find(entry, parent)
+    if (known >= 0) return this.nodes.values[known] as number
+    this.check(this.tables.addNode(entry, parent))
+    put(this.nodes, entry, parent, this.tables.nodes)
+    this.line('t', entry, 0, parent)
+    return this.tables.nodes
+  }
+
+  /** The same of a raw file, by address. */
+  private rawChild(address: bigint, parent: number): number {
+    const lo = Number(address & 0xffff_ffffn)
+    const hi = Number(address >> 32n)
+    const number = this.numberIn(this.addresses, lo, hi)
+    const known = this.nodes.find(number, parent)
+    if (known >= 0) return this.nodes.values[known] as number
+    this.first[LO] = lo
+    this.first[HI] = hi
+    this.second[LO] = parent
+    this.second[HI] = 0
+    const fault = this.definitions.node(this.first, this.second, 0)
+    this.definitions.pending.clear()
+    if (fault !== undefined) throw limit(fault, { format: NAME })
+    put(this.nodes, number, parent, this.tables.nodes)
+    this.line('t', lo, hi, parent)
+    return this.tables.nodes
+  }
+
+  /** Defines the entry of a frame and of those that are inlined in it, and its names. */
+  private newEntry(group: string, texts: readonly string[]): number {
+    const frames = texts.map(parseFrame)
+    const { address, module } = frames[frames.length - 1] as Frame
+    const isBare = frames.length === 1 && frames[0]?.function === undefined && frames[0]?.file === undefined
+    if (isBare && module === undefined && address === undefined) {
+      const unknown = group === this.stacks.textOf(0) ? 1 : 0
+      this.entries.set(group, unknown)
+      return unknown
+    }
+    const names = [this.string(module)]
+    for (const { function: name, file, line } of isBare ? [] : frames)
+      names.push(this.string(name), this.string(file), file === undefined ? 0 : (line ?? 0))
+    const number = this.tables.entries + 1
+    const value = address ?? BigInt(number)
+    this.check(this.tables.addEntry(Number(value & 0xffff_ffffn), Number(value >> 32n), names, names.length))
+    this.sink.append(this.definitions.pending.entryLine())
+    this.lineFeed()
+    const entry = 2 * number + (this.stacks.textOf(number) === group ? 1 : 0)
+    this.entries.set(group, entry)
+    return entry
+  }
+
+  /** The number of a string, defined if it is new; 0 for none. */
+  private string(name: string | undefined): number {
+    if (name === undefined || name === '') return 0
+    const known = this.strings.get(name)
+    if (known !== undefined) return known
+    const bytes = encodeText(name)
+    // A line feed would end the line.
+    const fitting = bytes.map((byte) => (byte === LINE_FEED ? SPACE : byte)).subarray(0, MAX_NAME)
+    this.check(this.tables.addString(fitting, 0, fitting.length))
+    this.strings.set(name, this.tables.strings.size)
+    const { sink } = this
+    const sized = (this.layout.version ?? 1) >= SIZED_STRINGS
+    sink.append(ascii(sized ? `s ${fitting.length.toString(16)} ` : 's '))
+    sink.append(fitting)
+    this.lineFeed()
+    return this.tables.strings.size
+  }
+
+  /** The number of a key in a map, a new one if it has none. */
+  private numberIn(map: U64Map, lo: number, hi: number): number {
+    const known = map.find(lo, hi)
+    if (known >= 0) return map.values[known] as number
+    put(map, lo, hi, map.size + 1)
+    return map.size
+  }
+
+  /** Writes a line of a number of two words and another one. */
+  private line(letter: string, lo: number, hi: number, other: number): void {
+    const { sink } = this
+    sink.reserve(64)
+    const { bytes } = sink
+    bytes[sink.pos++] = letter.charCodeAt(0)
+    bytes[sink.pos++] = SPACE
+    sink.pos = writeHex(bytes, sink.pos, lo, hi)
+    bytes[sink.pos++] = SPACE
+    sink.pos = writeHex(bytes, sink.pos, other, 0)
+    bytes[sink.pos++] = LINE_FEED
+  }
+
+  private lineFeed(): void {
+    this.sink.reserve(1)
+    this.sink.bytes[this.sink.pos++] = LINE_FEED
+  }
+
+  private check(fault: Fault | undefined): void {
+    if (fault !== undefined) throw limit('there are too many different stacks', { format: NAME })
+  }
+}
+
+function isInlined(text: string): boolean {
+  return text.endsWith(' inlined') && parseFrame(text).inlined === true
+}
+
+function setNew(map: Map<string, number>, key: string, value: number): void {
+  if (!map.has(key)) map.set(key, value)
+}
+
+function addNew(map: U64Map, lo: number, hi: number, value: number): void {
+  if (map.find(lo, hi) < 0) put(map, lo, hi, value)
+}
+
+function put(map: U64Map, lo: number, hi: number, value: number): void {
+  // The values are other ones when the map has grown.
+  const slot = map.add(lo, hi)
+  map.values[slot] = value
+}
+
+function setWords(words: Uint32Array, hex: string): void {
+  const value = BigInt(`0x${hex}`)
+  words[LO] = Number(value & 0xffff_ffffn)
+  words[HI] = Number(value >> 32n)
+}
