@@ -32,7 +32,7 @@ export interface EventFields {
   alignment?: bigint
   /** Bytes really allocated (kmemtrace's bytes_alloc). */
   usable?: bigint
-  /** Resident bytes of the block when it was freed (memory_replay). */
+  /** Resident bytes of the block when it was freed (memory_replay), or of the process (heaptrack). */
   present?: bigint
   gfpFlags?: number
   callSite?: bigint
@@ -43,7 +43,7 @@ export interface EventFields {
   line?: number
   /** C++ type of the block; "internal" on mpatrol's own reservations. */
   type?: string
-  /** Innermost frame first. */
+  /** Innermost frame first: a function's name, or a text that `parseFrame` reads. */
   stack?: string[]
   /** A comment's text. */
   text?: string

@@ -6,34 +6,36 @@ import { code, table } from './markdown.mjs'
 export const MEANINGS = {
   api: 'the function that was called',
   process: 'process id',
-  thread: 'thread id; a negative one as 64-bit two\'s complement',
+  thread: "thread id; a negative one as 64-bit two's complement",
   cpu: 'number of the CPU',
-  node: 'NUMA node or, in kmemtrace, target CPU; -1 is the CPU\'s own node',
+  node: "NUMA node or, in kmemtrace, target CPU; -1 is the CPU's own node",
   sequence: 'sequence number, which wraps from 2147483647 to -2147483648',
-  time: 'when the call was made, in the header\'s `timeUnit`',
-  endTime: 'when the call returned, in the header\'s `timeUnit`',
+  time: "when the call was made, in the header's `timeUnit`",
+  endTime: "when the call returned, in the header's `timeUnit`",
   heap: 'the heap that the block is in',
-  index: 'mpatrol\'s allocation index of the block',
+  index: "mpatrol's allocation index of the block",
   address: 'address of the block; of a realloc the new one',
   oldAddress: 'address of the block that a realloc was given',
   size: 'bytes requested in all',
-  count: 'calloc\'s number of elements, or the number of pages, of `size / count` bytes each',
-  elementSize: 'calloc\'s bytes per element, only where `size / count` does not tell it: `count` is 0, or the product overflowed',
+  count: "calloc's number of elements, or the number of pages, of `size / count` bytes each",
+  elementSize:
+    "calloc's bytes per element, only where `size / count` does not tell it: `count` is 0, or the product overflowed",
   alignment: 'alignment asked for, in bytes',
   usable: 'bytes really allocated',
-  present: 'resident bytes of the block when it was freed or reallocated',
-  gfpFlags: 'the kernel\'s allocation flags',
+  present: 'resident bytes of the block when it was freed or reallocated; in heaptrack those of the process',
+  gfpFlags: "the kernel's allocation flags",
   callSite: 'address of the caller, or its offset in `module` where the format counts from there',
   outcome: 'what a realloc did: the block stayed (`none`), `moved`, is new (`allocated`), or was only `freed`',
   function: 'name of the calling function',
   file: 'name of its source file',
   line: 'line in that file; mpatrol writes 0 where it knows none',
-  type: 'type of the block; of a kernel\'s object the name of its cache; `internal` on mpatrol\'s own reservations',
-  stack: 'names of the functions on the stack, the innermost first',
+  type: "type of the block; of a kernel's object the name of its cache; `internal` on mpatrol's own reservations",
+  stack:
+    'the frames of the stack, the innermost first: names of functions, or texts such as `parse at a.c:12 in /usr/bin/app [0x55d0]`',
   text: 'text of a comment',
-  attributes: 'HATF\'s attributes, or other bytes carried along',
-  code: 'the format\'s own number for the sort of event, where the model has no name for it',
-  fields: 'values that the model has no field for, by their names in the format\'s own definition',
+  attributes: "HATF's attributes, or other bytes carried along",
+  code: "the format's own number for the sort of event, where the model has no name for it",
+  fields: "values that the model has no field for, by their names in the format's own definition",
   module: 'program or library that the call came from',
 }
 
@@ -54,8 +56,13 @@ const FORMS = {
 export function fieldTable() {
   const rows = FIELDS.map(({ name, type }) => {
     if (MEANINGS[name] === undefined) throw new Error(`the field ${name} has no meaning in scripts/docs/fields.mjs`)
-    const formats = LIMITED.filter((format) => kindsWith(format, name).length > 0 || format.sometimes?.fields.includes(name)).map((format) => format.name)
+    const formats = LIMITED.filter(
+      (format) => kindsWith(format, name).length > 0 || format.sometimes?.fields.includes(name),
+    ).map((format) => format.name)
     return [code(name), FORMS[type], MEANINGS[name], formats.join(', ') || 'none yet']
   })
-  return table(['field', 'JSON', 'meaning', 'formats'], [[code('kind'), `one of ${KINDS.map(code).join(', ')}`, 'what happened; in every event', 'all'], ...rows])
+  return table(
+    ['field', 'JSON', 'meaning', 'formats'],
+    [[code('kind'), `one of ${KINDS.map(code).join(', ')}`, 'what happened; in every event', 'all'], ...rows],
+  )
 }

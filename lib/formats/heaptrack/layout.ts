@@ -16,15 +16,15 @@ export const NEWEST = 3
 export const SIZED_STRINGS = 3
 
 /** So many bytes the strings of a trace may take, and so many of them, of instructions and of nodes there may be. */
-export const MAX_STRING_BYTES = 2 ** 28
-export const MAX_STRINGS = 2 ** 22
-export const MAX_ENTRIES = 2 ** 22
-export const MAX_NODES = 2 ** 24
+export const MAX_STRING_BYTES = 268_435_456
+export const MAX_STRINGS = 4_194_304
+export const MAX_ENTRIES = 4_194_304
+export const MAX_NODES = 16_777_216
 /** So many names the entries of all instructions may have together. */
 export const MAX_NAMES = 2 ** 25
-/** So many frames a stack may have, and so many bytes its frames' texts. */
-export const MAX_FRAMES = 2 ** 18
-export const MAX_STACK_BYTES = 2 ** 24
+/** So many frames a stack may have, and so many bytes the texts of its frames. */
+export const MAX_FRAMES = 262_144
+export const MAX_STACK_BYTES = 4_194_304
 
 /** The size of a page where the trace does not say it. */
 export const DEFAULT_PAGE_SIZE = 4096

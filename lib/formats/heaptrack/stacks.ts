@@ -29,7 +29,7 @@ export class Stacks {
   private listBatch = new Uint32Array(0)
   private lists = new Uint32Array(0)
   private entryBatch = new Uint32Array(0)
-  /** Where the ids of an entry's frames are in `ids`, after their number. */
+  /** Where the ids of an entry's frames are in `ids`, after their number and the bytes of their texts. */
   private entryIds = new Uint32Array(0)
   private ids = new Uint32Array(1024)
   private idsUsed = 0
@@ -73,15 +73,17 @@ export class Stacks {
     }
     const { nodeEntry, nodeParent } = tables
     let depth = 0
+    let bytes = 0
     for (let at = node; at !== 0; at = nodeParent[at] as number) {
       const entry = nodeEntry[at] as number
       const from = this.entryBatch[entry] === this.batch ? (this.entryIds[entry] as number) : this.newIds(entry)
       if (from < 0) return TOO_DEEP
       const { ids } = this
       const n = ids[from] as number
-      if (depth + n > MAX_FRAMES || this.strings.byteLength - byteLength > MAX_STACK_BYTES) return TOO_DEEP
+      bytes += ids[from + 1] as number
+      if (depth + n > MAX_FRAMES || bytes > MAX_STACK_BYTES) return TOO_DEEP
       if (depth + n > this.stack.length) this.stack = grown(this.stack, depth + n)
-      for (let i = 1; i <= n; i++) this.stack[depth++] = ids[from + i] as number
+      for (let i = from + 2; i < from + 2 + n; i++) this.stack[depth++] = ids[i] as number
     }
     const list = this.strings.addList(this.stack.subarray(0, depth))
     this.listBatch[node] = this.batch
@@ -94,8 +96,9 @@ export class Stacks {
     const texts = this.textsOf(entry)
     if (texts === undefined) return TOO_DEEP
     const from = this.idsUsed
-    if (from + texts.length + 1 > this.ids.length) this.ids = grown(this.ids, from + texts.length + 1)
+    if (from + texts.length + 2 > this.ids.length) this.ids = grown(this.ids, from + texts.length + 2)
     this.ids[this.idsUsed++] = texts.length
+    this.ids[this.idsUsed++] = texts.reduce((sum, { length }) => sum + length, 0)
     for (const text of texts) this.ids[this.idsUsed++] = this.strings.intern(text)
     this.entryBatch[entry] = this.batch
     this.entryIds[entry] = from
