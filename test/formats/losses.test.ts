@@ -10,6 +10,7 @@ import { hatf } from '../../lib/formats/hatf/index.js'
 import { hatfAscii } from '../../lib/metatf/hatf-ascii/index.js'
 import { heapmon } from '../../lib/formats/heapmon/index.js'
 import { heaptrack } from '../../lib/formats/heaptrack/index.js'
+import { OWN_CARRIED } from '../../lib/formats/heaptrack/layout.js'
 import { kmemtrace } from '../../lib/formats/kmemtrace/index.js'
 import { carriedBy, headerOf, LAYOUTS } from '../../lib/formats/kmemtrace/layout.js'
 import { mtrc } from '../../lib/formats/mtrc/index.js'
@@ -268,6 +269,7 @@ const TRIALS: readonly Trial[] = [
   {
     name: 'heaptrack, its own',
     format: heaptrack,
+    carried: OWN_CARRIED,
     nanoseconds: 1000n,
     headers: [true, false].map((raw) => ({
       format: 'heaptrack',

@@ -12,7 +12,17 @@ import type { Losses } from '../../kernel/losses.js'
 import { LineEncoder } from '../line-encoder.js'
 import { Parts, reallocParts } from '../realloc.js'
 import { headOf } from './head.js'
-import { CARRIED, Code, DEFAULT_PAGE_SIZE, FILLED, layoutOf, MAX_LINE, NAME, type HeaptrackLayout } from './layout.js'
+import {
+  CARRIED,
+  OWN_CARRIED,
+  Code,
+  DEFAULT_PAGE_SIZE,
+  FILLED,
+  layoutOf,
+  MAX_LINE,
+  NAME,
+  type HeaptrackLayout,
+} from './layout.js'
 import { LiveBlocks } from './live-blocks.js'
 import { placeFrame } from './place.js'
 import { Clock } from './clock.js'
@@ -48,9 +58,9 @@ const Loss = {
   freeNowhere: 'frees without an address',
   again: 'allocations at the address of a live block, which is freed first',
   frames: 'frames of stacks that come back otherwise',
-  place: 'places without a stack, written as a stack of one frame',
-  beside: 'places beside a stack',
-  comment: 'comments, written after a #',
+  place: 'function, file, line, module or callSite without a stack, written as a frame',
+  beside: 'function, file, line, module or callSite beside a stack',
+  comment: 'text of comments, written after a #',
   misread: 'comments that would be something else',
   textless: 'comments without a text',
   other: 'events that are no times and no resident pages',
@@ -90,9 +100,11 @@ export class HeaptrackEncoder extends LineEncoder {
 
   protected override write(batch: EventBatch): void {
     const { losses } = this
+    const isNew = this.header !== batch.header
+    if (isNew) losses.use(batch.header.format === NAME ? OWN_CARRIED : CARRIED, FILLED)
     const n = losses.admit(batch)
     this.headEnd = this.sink.pos
-    if (this.header !== batch.header) this.begin(batch)
+    if (isNew) this.begin(batch)
     if (this.strings !== batch.strings) {
       this.strings = batch.strings
       this.nodes = new Int32Array(batch.strings.listCount).fill(-1)
@@ -113,6 +125,7 @@ export class HeaptrackEncoder extends LineEncoder {
       this.clock = new Clock(this.sink, this.losses)
     } else {
       this.losses.note('beginning of another trace', batch, 0)
+      this.live.clear()
     }
     this.header = header
     this.clock.begin(header)
@@ -184,7 +197,7 @@ export class HeaptrackEncoder extends LineEncoder {
       this.losses.note(Loss.again, batch, i)
       this.free(batch, i, batch.address)
     }
-    if (!this.blocks.isNext(lo, hi)) this.losses.note(Loss.address, batch, i)
+    if (this.own && !this.blocks.isNext(lo, hi)) this.losses.note(Loss.address, batch, i)
     this.clock.at(batch, i)
     const info = this.written.info(sizeLo, sizeHi, this.nodeOf(batch, i))
     this.blocks.allocate(info, sizeLo, sizeHi)
@@ -209,7 +222,7 @@ export class HeaptrackEncoder extends LineEncoder {
       return
     }
     const info = this.live.values[slot] as number
-    if (!this.blocks.isNewest(info, lo, hi)) this.losses.note(Loss.address, batch, i)
+    if (this.own && !this.blocks.isNewest(info, lo, hi)) this.losses.note(Loss.address, batch, i)
     this.clock.at(batch, i)
     this.blocks.free(info)
     this.live.remove(slot)

@@ -12,6 +12,10 @@ export { HeaptrackEncoder, type HeaptrackEncodeOptions } from './encode.js'
 export const heaptrack: WritableFormat<object, HeaptrackEncodeOptions> = checked({
   ...traits,
   carried: CARRIED,
+  sometimes: {
+    fields: ['address'],
+    when: 'address in raw files; an interpreted file says only of what size and stack the block is that is freed',
+  },
   writtenAs: { existing: ['alloc'], realloc: ['free', 'alloc'] },
   sniff,
   decoder: () => new HeaptrackDecoder(),

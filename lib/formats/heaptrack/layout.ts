@@ -128,14 +128,28 @@ export function textOf(bytes: Uint8Array, { start, end }: Span): string {
 
 const PLACE = ['function', 'file', 'line', 'module', 'callSite', 'stack'] as const
 
-/** What a trace has a place for. A place without a stack is written as a stack of one frame, which is counted. */
+/** What an interpreted file has a place for. A place without a stack becomes a stack of one frame, which is counted. */
 export const CARRIED: Carried = {
-  alloc: fieldSet('time', 'address', 'size', ...PLACE),
-  existing: fieldSet('time', 'address', 'size', ...PLACE),
-  realloc: fieldSet('time', 'address', 'oldAddress', 'size', 'outcome', ...PLACE),
-  free: fieldSet('time', 'address'),
+  alloc: fieldSet('time', 'size', ...PLACE),
+  existing: fieldSet('time', 'size', ...PLACE),
+  realloc: fieldSet('time', 'size', 'outcome', ...PLACE),
+  free: fieldSet('time'),
   comment: fieldSet('time', 'text'),
   other: fieldSet('time', 'code', 'present'),
+}
+
+const ADDRESS = fieldSet('address')
+
+/**
+ * What a file of the same sort has a place for: raw files have addresses, and those that the decoder gave the blocks of
+ * an interpreted file come back.
+ */
+export const OWN_CARRIED: Carried = {
+  ...CARRIED,
+  alloc: (CARRIED.alloc as number) | ADDRESS,
+  existing: (CARRIED.existing as number) | ADDRESS,
+  realloc: (CARRIED.realloc as number) | ADDRESS | fieldSet('oldAddress'),
+  free: (CARRIED.free as number) | ADDRESS,
 }
 
 /** What a trace cannot leave out, besides what the encoder notes itself. */
