@@ -2,7 +2,8 @@ import { Sink } from '../../../lib/bytes/sink.js'
 import type { TraceHeader } from '../../../lib/event/header.js'
 import { ALL_FIELDS, KINDS } from '../../../lib/event/fields.js'
 import type { Carried } from '../../../lib/event/losses.js'
-import { Losses } from '../../../lib/kernel/losses.js'
+import { AddressedLosses, spacesTold } from '../../../lib/blocks/addressed-losses.js'
+import type { Losses } from '../../../lib/kernel/losses.js'
 import type { EventBatch } from '../../../lib/event/batch.js'
 import type { Encoder } from '../../../lib/event/stage.js'
 import type { EncodeOptions } from '../../../lib/event/format.js'
@@ -59,7 +60,8 @@ export class HatfEncoder implements Encoder {
     this.attributes = options.attributes ?? false
     this.latency = options.latency ?? false
     this.window = Math.min(planner.window ?? 0, options.window ?? Infinity)
-    this.losses = new Losses('hatf', this.attributes ? ALL_CARRIED : CARRIED, options.strict)
+    const carried = this.attributes ? ALL_CARRIED : CARRIED
+    this.losses = new AddressedLosses(spacesTold(carried), 'hatf', carried, options.strict)
     this.lowering = new Lowering(this.losses, this.attributes)
   }
 

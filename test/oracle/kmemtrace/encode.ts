@@ -2,7 +2,8 @@ import { Sink } from '../../../lib/bytes/sink.js'
 import type { EventBatch } from '../../../lib/event/batch.js'
 import { unencodable } from '../../../lib/event/error.js'
 import type { TraceHeader } from '../../../lib/event/header.js'
-import { Losses } from '../../../lib/kernel/losses.js'
+import { AddressedLosses, spacesTold } from '../../../lib/blocks/addressed-losses.js'
+import type { Losses } from '../../../lib/kernel/losses.js'
 import type { Encoder } from '../../../lib/event/stage.js'
 import type { EncodeOptions } from '../../../lib/event/format.js'
 import {
@@ -46,7 +47,7 @@ export class KmemtraceEncoder implements Encoder {
 
   constructor(private readonly options: KmemtraceEncodeOptions = {}) {
     const carried = carriedBy(options.layout ?? DEFAULT_LAYOUT.layout, options.cpu !== undefined)
-    this.losses = new Losses(FORMAT, carried, options.strict)
+    this.losses = new AddressedLosses(spacesTold(carried), FORMAT, carried, options.strict)
   }
 
   feed(batch: EventBatch): void {

@@ -3,7 +3,8 @@ import { HI, LO, MAX_DECIMAL, SAFE_HI, WORD, writeDecimal, writeHex } from '../.
 import type { EventBatch } from '../../../lib/event/batch.js'
 import { APIS, Api, fieldNames, Has, Kind, Outcome } from '../../../lib/event/fields.js'
 import type { TraceHeader } from '../../../lib/event/header.js'
-import { Losses } from '../../../lib/kernel/losses.js'
+import { AddressedLosses } from '../../../lib/blocks/addressed-losses.js'
+import type { Losses } from '../../../lib/kernel/losses.js'
 import type { EncodeOptions } from '../../../lib/event/format.js'
 import { LineEncoder } from '../../../lib/formats/line-encoder.js'
 import { CARRIED, FILLED, FORM_FIELDS, NAME } from '../../../lib/formats/replay/layout.js'
@@ -58,7 +59,7 @@ export class ReplayEncoder extends LineEncoder {
   /** @param options `strict` makes the first loss an error */
   constructor(options: EncodeOptions = {}) {
     super()
-    this.losses = new Losses(NAME, CARRIED, options.strict, FILLED)
+    this.losses = new AddressedLosses(0, NAME, CARRIED, options.strict, FILLED)
   }
 
   protected override write(batch: EventBatch): void {
