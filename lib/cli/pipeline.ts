@@ -81,6 +81,7 @@ export async function runStreams(
   paths: readonly string[],
   open: () => Streams,
   openSink: () => Sink,
+  { progress = true }: { progress?: boolean } = {},
 ): Promise<void> {
   if (paths.includes('-') && isatty(0)) throw new UsageError('nothing to read: name a file or pipe a trace in')
   const sink = openSink()
@@ -105,7 +106,7 @@ export async function runStreams(
     }, GRACE_MS).unref()
   }
   for (const signal of SIGNALS) process.once(signal, onSignal)
-  const endProgress = showProgress({
+  const endProgress = (progress ? showProgress : () => () => {})({
     bytes: () => bytesRead(source),
     events: () => events,
     total: paths

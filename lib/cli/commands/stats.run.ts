@@ -1,3 +1,4 @@
+import { isatty } from 'node:tty'
 import { compressor } from '../../streams/compress.js'
 import { decodeAny } from '../../streams/decode.js'
 import { openOutput } from '../../streams/io/stdio.js'
@@ -12,6 +13,7 @@ import { outputOf } from '../output.js'
 import { runStreams } from '../pipeline.js'
 import { EventTable } from '../report/event-table.js'
 import { jsonText } from '../report/json.js'
+import { figuresJson, figuresText, LiveFiguresReport, type Interval, type LiveFigures } from '../report/live-figures.js'
 import { moreTraces, mpatrolText } from '../report/mpatrol.js'
 import { StatisticsReport } from '../report/statistics-report.js'
 import { sortedSites, type SiteOrder } from '../report/tables.js'
@@ -39,6 +41,7 @@ export async function runStats(args: Arguments): Promise<void> {
       ...(compression ? [compressor(compression)] : []),
     ],
     () => openOutput(path, { blocking: true }),
+    { progress: !args.has('every') },
   )
 }
 
@@ -50,6 +53,7 @@ function reportStage(args: Arguments): Stage<EventBatch, Uint8Array> {
   const trace = given('trace')
   if (trace === 0) throw new UsageError('--trace counts from 1')
   if (args.has('sources') && form !== 'table') throw new UsageError('--sources needs --table')
+  if (args.has('every')) return liveReport(args, form, trace)
   if (form === 'mpatrol' || form === 'table') {
     const unused = ['top', 'section', 'sort', 'timeline'].find((flag) => args.has(flag))
     if (unused !== undefined) throw new UsageError(`--${unused} and --${form} cannot be combined`)
@@ -63,6 +67,37 @@ function reportStage(args: Arguments): Stage<EventBatch, Uint8Array> {
     })
   }
   return new StatisticsReport({ print: printer(args, form, given('top')), ...(trace !== undefined && { trace }) })
+}
+
+/** The stage that shows the main figures repeatedly. @throws UsageError */
+function liveReport(args: Arguments, form: string | undefined, trace?: number): LiveFiguresReport {
+  const flag = ['tsv', 'mpatrol', 'table', 'top', 'section', 'sort', 'timeline'].find((name) => args.has(name))
+  if (flag !== undefined) throw new UsageError(`--${flag} and --every cannot be combined`)
+  const { path, compression } = outputOf(args, [], false)
+  // On a terminal each line takes the place of the one before.
+  const isInPlace = path === '-' && compression === undefined && isatty(1)
+  const start = isInPlace ? '\r\u001b[K' : ''
+  const end = ({ complete }: LiveFigures) => (complete === undefined && isInPlace ? '' : '\n')
+  return new LiveFiguresReport({
+    every: intervalOf(args.value('every') as string),
+    print: form === 'json' ? figuresJson : (figures) => start + figuresText(figures) + end(figures),
+    ...(trace !== undefined && { trace }),
+  })
+}
+
+const MILLISECONDS: Readonly<Record<string, number>> = { ms: 1, s: 1000, min: 60_000 }
+const EVENTS: Readonly<Record<string, number>> = { '': 1, k: 1e3, M: 1e6, G: 1e9 }
+
+/** An interval such as `1s`, `500ms` or `1M` events. @throws UsageError */
+function intervalOf(text: string): Interval {
+  const [, digits = '', unit = ''] = /^(\d{1,9})(ms|s|min|k|M|G|)$/.exec(text) ?? []
+  const [milliseconds, events] = [MILLISECONDS[unit], EVENTS[unit]]
+  if (Number(digits) === 0) {
+    const usage = '--every needs a time such as 1s, 500ms or 2min, or events such as 1M or 1000'
+    throw new UsageError(`${usage}, not ${JSON.stringify(text)}`)
+  }
+  if (milliseconds !== undefined) return { milliseconds: Number(digits) * milliseconds }
+  return { events: Number(digits) * (events as number) }
 }
 
 /** The writer of the statistics as text, JSON or TSV. @throws UsageError */

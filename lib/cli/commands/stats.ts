@@ -27,6 +27,11 @@ export const stats: Command = {
       value: 'N',
       help: `Show how live bytes went up and down, in N rows (at most ${MAX_TIMELINE_ROWS})`,
     },
+    {
+      name: 'every',
+      value: 'INTERVAL',
+      help: 'Show the main figures repeatedly while events come: a line after each 1s, 500ms, or 1M events',
+    },
     { name: 'json', help: 'Write the statistics as JSON' },
     { name: 'tsv', help: `Write one section as tab-separated values: ${TSV_SECTIONS.join(', ')}` },
     { name: 'mpatrol', help: "Write only mpatrol's statistics, as its reader does" },
@@ -45,6 +50,10 @@ export const stats: Command = {
     {
       command: "hf-stats --json app.mtrc | jq '.sites[] | select(.leaked.blocks > 0)'",
       means: 'where leaks come from',
+    },
+    {
+      command: 'mtrc-decode < pipe | hf-stats --every 1s',
+      means: 'what is live, while the program runs; in place on a terminal, NDJSON with --json',
     },
     { command: 'hf-stats --table --sources app.mtrc | less', means: "every event, as in mpatrol's own listing" },
   ],

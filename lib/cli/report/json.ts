@@ -10,6 +10,11 @@ export function jsonText(value: unknown): string {
   return `${print(value, '', '', false)}\n`
 }
 
+/** The same in one line, without its end. */
+export function jsonLine(value: unknown): string {
+  return print(value, '', '', true)
+}
+
 function print(value: unknown, key: string, indent: string, isFlat: boolean): string {
   if (typeof value === 'bigint') return ADDRESSES.has(key) ? `"0x${value.toString(16)}"` : value.toString()
   if (typeof value !== 'object' || value === null) return JSON.stringify(value)

@@ -1,0 +1,128 @@
+import type { EventBatch } from '../../event/batch.js'
+import type { Stage } from '../../event/stage.js'
+import { encodeText } from '../../event/strings.js'
+import { StatisticsCollector } from '../../transforms/statistics/collector.js'
+import type { Amount } from '../../transforms/statistics/result.js'
+import { bytes, grouped, rounded } from './columns.js'
+import { jsonLine } from './json.js'
+import { blocks } from './names.js'
+import { TraceChoice } from './trace-choice.js'
+
+/** How often figures are shown: after so many events, or when so many milliseconds have passed. */
+export type Interval = { readonly events: number } | { readonly milliseconds: number }
+
+/** The main figures of a trace at some moment. */
+export interface LiveFigures {
+  /** Events so far. */
+  events: number
+  /** Seconds since the first of them was read. */
+  seconds: number
+  allocated: Amount
+  freed: Amount
+  live: Amount
+  /** The most blocks, and the most bytes, that were live; not at the same moment. */
+  peak: Amount
+  /** Of the last line: whether the input was read to its end. */
+  complete?: boolean
+}
+
+/** What figures are shown, when, and how. */
+export interface LiveFiguresOptions {
+  every: Interval
+  /** A line of figures, with what ends it. */
+  print: (figures: LiveFigures) => string
+  /** Which trace of the stream to take, from 1; all of them if absent. */
+  trace?: number
+  /** The clock, in milliseconds. */
+  now?: () => number
+}
+
+/**
+ * Shows the main figures repeatedly while events come, and once more at the end. Figures by time are shown when events
+ * come, not while a pipe is silent.
+ */
+export class LiveFiguresReport implements Stage<EventBatch, Uint8Array> {
+  readonly consumes = true
+  private readonly collector = new StatisticsCollector()
+  private readonly choice: TraceChoice
+  private readonly now: () => number
+  private readonly start: number
+  private last: number
+  private batch: EventBatch | undefined
+  private position = 0
+  private ending: 'end' | 'cut' | undefined
+
+  constructor(private readonly options: LiveFiguresOptions) {
+    this.choice = new TraceChoice(options.trace)
+    this.now = options.now ?? (() => performance.now())
+    this.start = this.last = this.now()
+  }
+
+  feed(batch: EventBatch): void {
+    if (!this.choice.admits(batch.header)) return
+    this.batch = batch
+    this.position = 0
+  }
+
+  next(): Uint8Array | null {
+    while (this.batch !== undefined) if (this.advance(this.batch)) return this.line()
+    const { ending, choice } = this
+    if (ending === undefined) return null
+    this.ending = undefined
+    if (ending === 'end') choice.check()
+    return ending === 'cut' && !choice.found ? null : this.line(ending === 'end')
+  }
+
+  end(): void {
+    this.ending = 'end'
+  }
+
+  cut(): void {
+    this.ending = 'cut'
+  }
+
+  /** Takes events until figures are due, or there are no more. @returns whether they are due */
+  private advance(batch: EventBatch): boolean {
+    const { collector, position } = this
+    const { every } = this.options
+    const due = 'events' in every ? every.events - (collector.count % every.events) : Infinity
+    const to = Math.min(batch.count, position + due)
+    collector.add(batch, position, to)
+    this.position = to
+    if (to === batch.count) this.batch = undefined
+    if ('events' in every) return to - position === due
+    const now = this.now()
+    if (now - this.last < every.milliseconds) return false
+    this.last = now
+    return true
+  }
+
+  private line(complete?: boolean): Uint8Array {
+    const { allocated, freed, live, peak } = this.collector.now()
+    return encodeText(
+      this.options.print({
+        events: this.collector.count,
+        seconds: (this.now() - this.start) / 1000,
+        allocated,
+        freed,
+        live,
+        peak,
+        ...(complete !== undefined && { complete }),
+      }),
+    )
+  }
+}
+
+/** Figures as a line of JSON. */
+export function figuresJson({ seconds, ...figures }: LiveFigures): string {
+  return `${jsonLine({ ...figures, seconds: Number(seconds.toFixed(3)) })}\n`
+}
+
+/** Figures as a line for people. */
+export function figuresText({ events, seconds, allocated, live, peak }: LiveFigures): string {
+  const rate = seconds > 0 ? `, ${rounded(events / seconds)} events/s` : ''
+  return (
+    `${grouped(events)} events: live ${blocks(live.blocks)}, ${bytes(live.bytes)}; peak ${bytes(peak.bytes)}; ` +
+    `allocated ${blocks(allocated.blocks)}, ${bytes(allocated.bytes)}${rate}`
+  )
+}
