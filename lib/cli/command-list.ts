@@ -25,6 +25,7 @@ import { merge } from './commands/merge.js'
 import { metatfDecode, metatfEncode } from './commands/metatf.js'
 import { metatfCompile } from './commands/metatf-compile.js'
 import { profile } from './commands/profile.js'
+import { record } from './commands/record.js'
 import { sort } from './commands/sort.js'
 import { split } from './commands/split.js'
 import { hatfJoin, hatfSplit } from './commands/split-addresses.js'
@@ -45,6 +46,7 @@ export interface Group {
  * starts quickly.
  */
 export const GROUPS: readonly Group[] = [
+  { title: 'Record a trace', commands: [record] },
   { title: 'Analyze a trace', commands: [stats, profile, diff, verify] },
   { title: 'Convert a trace', commands: [convert] },
   { title: 'Select, change and order events', commands: [filter, map, sort] },

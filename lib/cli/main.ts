@@ -41,7 +41,8 @@ export async function main(command: Command, argv: readonly string[] = process.a
       process.exitCode = SIGNALLED + constants.signals[error.signal]
     } else if (!isBrokenPipe(error)) {
       say(describe(error))
-      process.exitCode = DATA_ERROR
+      // A command may have set the status that the program had which it ran.
+      process.exitCode ||= DATA_ERROR
     }
     if (thrown instanceof Incomplete) say(`the incomplete output is in ${listed(thrown.files)}`)
   } finally {

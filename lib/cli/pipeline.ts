@@ -13,7 +13,7 @@ import { inputSize, openOutput } from '../streams/io/stdio.js'
 import { Incomplete, Interrupted, UsageError, type Arguments } from './command.js'
 import type { Input, Streams } from './input.js'
 import { outputOf } from './output.js'
-import { showProgress } from './progress.js'
+import { showProgress, type Work } from './progress.js'
 
 /** How long pending writes may take after the command was interrupted. */
 const GRACE_MS = 1000
@@ -31,6 +31,8 @@ export interface Job {
   readonly encode?: object
   /** The output, if it is not that of `-o`. */
   readonly output?: string
+  /** The command runs a program, which has the terminal and the signals: neither ends the job nor is there progress. */
+  readonly runsProgram?: boolean
 }
 
 /** A sink that knows which files it left incomplete when it was destroyed. */
@@ -50,7 +52,8 @@ export async function loadWritable(entry: FormatEntry): Promise<WritableFormat> 
 }
 
 /** Runs a command that writes one stream, and reports on standard error what its format could not represent. */
-export async function runJob({ command, args, input, stages = [], to, encode, output }: Job): Promise<void> {
+export async function runJob(job: Job): Promise<void> {
+  const { command, args, input, stages = [], to, encode, output, runsProgram } = job
   const { path, compression } = outputOf(args, input.paths, to.binary, output)
   const encoder = to.encoder({ ...encode, strict: args.has('strict') })
   const through = stages.reduceRight(
@@ -63,6 +66,7 @@ export async function runJob({ command, args, input, stages = [], to, encode, ou
       input.paths,
       () => [...input.open(through), ...(compression ? [compressor(compression)] : [])],
       () => openOutput(path, { recycle: compression === undefined, blocking: true }),
+      { progress: runsProgram !== true, signals: runsProgram !== true },
     )
   } finally {
     reportLosses(command, to.name, encoder.losses.counts, canKeep(to, encode) ? '; --attributes keeps them' : '')
@@ -74,6 +78,7 @@ export async function runJob({ command, args, input, stages = [], to, encode, ou
  * ends it. Everything before a fault is written before the fault is thrown.
  * @param paths the files that are read, or `-`
  * @param openSink called first, so that an output that cannot be written is found before any work
+ * @param options `progress`: show it; `signals`: they end the command. Both are on by default
  * @throws Incomplete when files were left incomplete, with the reason; otherwise the reason itself
  */
 export async function runStreams(
@@ -81,7 +86,7 @@ export async function runStreams(
   paths: readonly string[],
   open: () => Streams,
   openSink: () => Sink,
-  { progress = true }: { progress?: boolean } = {},
+  { progress = true, signals = true }: { progress?: boolean; signals?: boolean } = {},
 ): Promise<void> {
   if (paths.includes('-') && isatty(0)) throw new UsageError('nothing to read: name a file or pipe a trace in')
   const sink = openSink()
@@ -105,14 +110,15 @@ export async function runStreams(
       process.kill(process.pid, signal)
     }, GRACE_MS).unref()
   }
-  for (const signal of SIGNALS) process.once(signal, onSignal)
-  const endProgress = (progress ? showProgress : () => () => {})({
+  if (signals) for (const signal of SIGNALS) process.once(signal, onSignal)
+  const work: Work = {
     bytes: () => bytesRead(source),
     events: () => events,
     total: paths
       .map(inputSize)
-      .reduce((sum, size) => (sum === undefined || size === undefined ? undefined : sum + size)),
-  })
+      .reduce((sum, size) => (sum === undefined || size === undefined ? undefined : sum + size), 0),
+  }
+  const endProgress = progress ? showProgress(work) : () => {}
   try {
     await pipeline([source, ...streams, sink] as [Streams[0], ...typeof streams, Sink], { signal: interrupt.signal })
   } catch (error) {

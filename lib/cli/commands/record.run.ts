@@ -1,0 +1,98 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { truncated } from '../../event/error.js'
+import { formatNamed } from '../../formats/index.js'
+import { decodeAny } from '../../streams/decode.js'
+import { sourceStream } from '../../streams/io/source.js'
+import { UsageError, type Arguments } from '../command.js'
+import { outputFormat, runJob } from '../pipeline.js'
+import { Program, type Ending } from '../record/program.js'
+import { chooseRecorder, type Recorder } from '../record/recorders.js'
+import { TracePipe } from '../record/trace-pipe.js'
+
+/** So much of the end of a trace is kept, to see how it ends. */
+const TAIL_BYTES = 4096
+
+/** Runs `hf-record`. @throws UsageError */
+export async function runRecord(args: Arguments): Promise<void> {
+  const words = args.operands
+  if (words.length === 0) throw new UsageError('name the program to record: hf-record -- COMMAND')
+  const recorder = chooseRecorder(args.value('with'), args.has('stack'))
+  const output = args.value('output') ?? '-'
+  const to = await outputFormat(args, output)
+  const format = await formatNamed(recorder.format)?.load()
+  const folder = mkdtempSync(join(tmpdir(), 'heapflow-record-'))
+  try {
+    const path = join(folder, 'trace')
+    const launch = recorder.launch(words, path, folder)
+    const pipe = new TracePipe(path, args.has('stack') ? recorder.stackNames?.() : undefined)
+    const program = new Program(launch.words, launch.env, output === '-' ? 2 : 1, launch.isTracer)
+    void program.ended.then(() => pipe.programEnded())
+    let ending: Ending = { status: 0 }
+    const source = sourceStream(
+      () =>
+        traceBytes(pipe, program, recorder, (known) => {
+          ending = known
+        }),
+      () => void pipe.source.destroy(),
+    )
+    try {
+      await runJob({
+        command: 'hf-record',
+        args,
+        input: {
+          paths: [],
+          recycle: true,
+          open: (through) => [source, decodeAny({ ...(format && { format }), recycle: true, through })],
+        },
+        to,
+        runsProgram: true,
+      })
+      pipe.close()
+    } catch (error) {
+      await pipe.discard()
+      throw error
+    } finally {
+      const { status } = ending.status === 0 ? await program.ended : ending
+      // It stays, whatever else fails.
+      if (status !== 0) process.exitCode = status
+    }
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+/**
+ * The bytes of the trace, until the program has ended.
+ * @param onEnd is told how it ended
+ * @throws TraceError after the bytes of a trace that is not whole; Error if there is no trace
+ */
+async function* traceBytes(
+  pipe: TracePipe,
+  program: Program,
+  recorder: Recorder,
+  onEnd: (ending: Ending) => void,
+): AsyncGenerator<Uint8Array> {
+  let offset = 0
+  let last: Buffer = Buffer.alloc(0)
+  for await (const chunk of pipe.source as AsyncIterable<Buffer>) {
+    offset += chunk.length
+    last = Buffer.concat([last, chunk.subarray(-TAIL_BYTES)]).subarray(-TAIL_BYTES)
+    yield chunk
+  }
+  const tail = last.toString('latin1')
+  const own = await program.ended
+  const ending = recorder.ending?.(tail) ?? own
+  onEnd(ending)
+  if (ending.error !== undefined) throw ending.error
+  if (offset === 0)
+    throw new Error(
+      `nothing was recorded: the program may be linked statically, or run as another user, which ${recorder.name} ` +
+        'cannot record',
+    )
+  const at = { format: recorder.format, offset }
+  if (ending.signal !== undefined) throw truncated(`the program was ended by ${ending.signal}`, at)
+  if (recorder.isWhole?.(tail) === false)
+    throw truncated('the program left without running its exit handlers, or became another one', at)
+}

@@ -1,0 +1,48 @@
+import type { Command } from '../command.js'
+import { OUTPUT_FLAGS, STRICT_FLAG, TO_FLAG } from '../flags.js'
+
+export const record: Command = {
+  name: 'hf-record',
+  summary: 'run a program and record its allocations',
+  operands: '-- COMMAND [ARGUMENT]...',
+  description:
+    'Runs a program under the recorder that this machine has, and writes its events as they happen: heaptrack if it ' +
+    "is installed, otherwise glibc's mtrace, for which a small start-up object is compiled on first use. --with " +
+    'chooses another one.\n' +
+    'With -o the standard streams of the program are untouched. Without it, events go to standard output, and what ' +
+    'the program writes to its standard output goes to standard error.\n' +
+    'The program gets the signals that hf-record gets, and its exit status becomes that of hf-record (128 and the ' +
+    "signal's number if a signal ended it). If a signal ended the program, or it left without running its exit " +
+    'handlers, the trace is reported as truncated. If the reader of the events goes away, the program runs on.\n' +
+    'The program itself is recorded, with all of its threads, but not the programs that it starts. To record what a ' +
+    'script runs, name that program.',
+  memory: 'constant.',
+  flags: [
+    {
+      name: 'stack',
+      help: 'Record the call stack of each allocation, with the names of functions (needs heaptrack)',
+    },
+    {
+      name: 'with',
+      value: 'NAME',
+      help: 'Use this recorder',
+      values: ['heaptrack', 'glibc', 'valgrind', 'ltrace'],
+      instead: {
+        mtrace: "glibc's mtrace is called glibc here",
+        perf: 'the kernel is recorded as docs/recording.md shows',
+      },
+    },
+    TO_FLAG,
+    ...OUTPUT_FLAGS,
+    STRICT_FLAG,
+  ],
+  examples: [
+    { command: 'hf-record -- git log | hf-stats', means: 'who holds the peak, and who leaks' },
+    { command: 'hf-record -o app.hatf.gz -- ./app --verbose', means: 'keep a trace for later' },
+    {
+      command: 'hf-record -- ./server | hf-filter --size 1M.. | hf-stats --every 1s',
+      means: 'watch the large blocks of a server',
+    },
+  ],
+  run: async (args) => (await import('./record.run.js')).runRecord(args),
+}
