@@ -28,7 +28,8 @@ export class TracePipe {
       this.source = new PipeSource(openSync(path, flags))
     } else {
       const input = openSync(path, constants.O_RDONLY)
-      this.source = spawn(filter, { stdio: [input, 'pipe', 'inherit'] }).stdout as Readable
+      // What it says on standard error are figures of its own.
+      this.source = spawn(filter, { stdio: [input, 'pipe', 'ignore'] }).stdout as Readable
       closeSync(input)
     }
   }
