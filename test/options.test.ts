@@ -20,7 +20,7 @@ import { gzip, zstd } from '../lib/streams/compress.js'
 import { decodeAny } from '../lib/streams/decode.js'
 import { decompress } from '../lib/streams/decompress.js'
 import { DescriptorSink } from '../lib/streams/io/descriptor-sink.js'
-import { openTrace } from '../lib/streams/io/source.js'
+import { openTrace } from '../lib/streams/io/open-trace.js'
 import { concatInputs, mergeInputs } from '../lib/streams/merge.js'
 import { decodeMetaTf } from '../lib/streams/metatf.js'
 import { sort } from '../lib/streams/sort.js'
@@ -30,7 +30,7 @@ import { decoderStream, encoderStream, transformStream } from '../lib/streams/st
 import { Filter } from '../lib/transforms/filter.js'
 import { Mapper } from '../lib/transforms/map.js'
 import { Merger } from '../lib/transforms/merge.js'
-import { Offset } from '../lib/transforms/offset.js'
+import { IdOffset } from '../lib/transforms/id-offset.js'
 import { Repair } from '../lib/transforms/repair/repair.js'
 import { Partitioner } from '../lib/transforms/split.js'
 import { Verifier } from '../lib/transforms/verify.js'
@@ -74,7 +74,7 @@ const TAKERS: Record<string, (options: never) => unknown> = {
   'Mapper, anonymise': (options) => new Mapper({ anonymise: options }),
   'Mapper, rebase': (options) => new Mapper({ rebase: options }),
   Merger: (options) => new Merger([], options),
-  Offset: (options) => new Offset(options),
+  IdOffset: (options) => new IdOffset(options),
   Repair: (options) => new Repair(options),
   Partitioner: (options) => new Partitioner(options),
   Verifier: (options) => new Verifier(options),

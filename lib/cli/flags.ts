@@ -1,5 +1,5 @@
 import { FORMATS, WRITABLE } from '../formats/index.js'
-import { MERGE_WINDOW } from '../transforms/choices.js'
+import { MERGE_WINDOW } from '../transforms/option-values.js'
 import type { Flag } from './command.js'
 
 /** Flags that every command has. */

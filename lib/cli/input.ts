@@ -28,7 +28,7 @@ export function inputOperand(args: Arguments): string {
 }
 
 /** The streams that read the bytes of a file, inflated. */
-export function bytesOf(path: string, options: Pick<DecodeAnyOptions, 'onCut'> = {}): Streams {
+export function bytesOf(path: string, options: Pick<DecodeAnyOptions, 'onTruncated'> = {}): Streams {
   return [openInput(path), decompress(options)]
 }
 
@@ -41,7 +41,7 @@ export function traceInput(
   options: Omit<DecodeAnyOptions, 'path' | 'recycle' | 'through'> = {},
   reader: (options: DecodeAnyOptions) => Duplex = decodeAny,
 ): Input {
-  const cut = options.onCut && { onCut: options.onCut }
+  const cut = options.onTruncated && { onTruncated: options.onTruncated }
   return {
     paths: [path],
     recycle: true,

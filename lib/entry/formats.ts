@@ -8,7 +8,7 @@ import type { KmemtraceDecodeOptions, KmemtraceEncodeOptions } from '../formats/
 import type { LtraceDecodeOptions } from '../formats/ltrace/index.js'
 import type { MtrcDecodeOptions } from '../formats/mtrc/index.js'
 import type { TracepointsDecodeOptions } from '../formats/tracepoints/index.js'
-import { lazyPair, lazyReader, lineDecoder, type ReadOnlyFormat, type TraceFormat } from '../streams/pair.js'
+import { lazyPair, lazyReader, lineDecoder, type ReadOnlyFormat, type TraceFormat } from '../streams/format-streams.js'
 
 /** mpatrol's tracing output. */
 export const mtrc: TraceFormat<MtrcDecodeOptions, EncodeOptions> = lazyPair(entries.mtrc)

@@ -1,13 +1,13 @@
 /** What glibc's mtrace writes: `heapflow/glibc-mtrace`. */
 import { glibcMtrace as format } from '../formats/glibc-mtrace/index.js'
-import { streamPair } from '../streams/pair.js'
+import { formatStreams } from '../streams/format-streams.js'
 
 export const {
-  /** Bytes to events; see `StreamPair`. */
+  /** Bytes to events; see `FormatStreams`. */
   decode,
-  /** Events to bytes; see `StreamPair`. */
+  /** Events to bytes; see `FormatStreams`. */
   encode,
-} = streamPair(format)
+} = formatStreams(format)
 
 export { format }
 export * from '../formats/glibc-mtrace/index.js'

@@ -1,13 +1,13 @@
 /** HATF in ASCII, as mpatrol writes it: `heapflow/hatf-ascii`. */
 import { hatfAscii as format } from '../metatf/hatf-ascii/index.js'
-import { streamPair } from '../streams/pair.js'
+import { formatStreams } from '../streams/format-streams.js'
 
 export const {
-  /** Bytes to events; see `StreamPair`. */
+  /** Bytes to events; see `FormatStreams`. */
   decode,
-  /** Events to bytes; see `StreamPair`. */
+  /** Events to bytes; see `FormatStreams`. */
   encode,
-} = streamPair(format)
+} = formatStreams(format)
 
 export { format }
 export * from '../metatf/hatf-ascii/index.js'

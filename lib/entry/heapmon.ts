@@ -1,13 +1,13 @@
 /** Taligent heap monitoring: `heapflow/heapmon`. */
 import { heapmon as format } from '../formats/heapmon/index.js'
-import { streamPair } from '../streams/pair.js'
+import { formatStreams } from '../streams/format-streams.js'
 
 export const {
-  /** Bytes to events; see `StreamPair`. */
+  /** Bytes to events; see `FormatStreams`. */
   decode,
-  /** Events to bytes; see `StreamPair`. */
+  /** Events to bytes; see `FormatStreams`. */
   encode,
-} = streamPair(format)
+} = formatStreams(format)
 
 export { format }
 export * from '../formats/heapmon/index.js'

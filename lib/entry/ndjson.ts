@@ -1,11 +1,11 @@
 /** Events as lines of JSON, as the commands pass them on: `heapflow/ndjson`. */
 import { ndjson as format } from '../formats/ndjson/index.js'
-import { lineDecoder, streamPair } from '../streams/pair.js'
+import { lineDecoder, formatStreams } from '../streams/format-streams.js'
 
 export const {
-  /** Events to lines; see `StreamPair`. */
+  /** Events to lines; see `FormatStreams`. */
   encode,
-} = streamPair(format)
+} = formatStreams(format)
 
 /**
  * Lines to events: in the canonical form, or as jq and people rewrite them. A header record without its end record is

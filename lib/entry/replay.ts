@@ -1,13 +1,13 @@
 /** Android memory_replay: `heapflow/replay`. */
 import { replay as format } from '../formats/replay/index.js'
-import { streamPair } from '../streams/pair.js'
+import { formatStreams } from '../streams/format-streams.js'
 
 export const {
-  /** Bytes to events; see `StreamPair`. */
+  /** Bytes to events; see `FormatStreams`. */
   decode,
-  /** Events to bytes; see `StreamPair`. */
+  /** Events to bytes; see `FormatStreams`. */
   encode,
-} = streamPair(format)
+} = formatStreams(format)
 
 export { format }
 export * from '../formats/replay/index.js'

@@ -1,8 +1,8 @@
 /** Linux kmem tracepoints as text, which can only be read: `heapflow/tracepoints`. */
 import { tracepoints as format } from '../formats/tracepoints/index.js'
-import { decoderOf } from '../streams/pair.js'
+import { decoderOf } from '../streams/format-streams.js'
 
-/** Bytes to events; see `StreamPair`. */
+/** Bytes to events; see `FormatStreams`. */
 export const decode = decoderOf(format)
 
 export { format }

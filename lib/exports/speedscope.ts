@@ -1,4 +1,4 @@
-import { PROFILE_VALUES } from '../transforms/choices.js'
+import { PROFILE_VALUES } from '../transforms/option-values.js'
 import type { Profile } from '../transforms/profile/profile.js'
 import { VALUES, type ProfileValue } from '../transforms/profile/values.js'
 import { ownValues } from './tree.js'

@@ -8,8 +8,8 @@ import { TraceError } from '../event/error.js'
 import type { BatchTransform, Stage } from '../event/stage.js'
 import type { Format } from '../event/format.js'
 import { checkOptions, type OptionNames } from '../event/options.js'
-import { counted, type ReadOptions } from './counter.js'
-import { UpToCut, upToCut } from './cut.js'
+import { counted, type ReadOptions } from './event-counter.js'
+import { TolerantDecoder, tolerateTruncation } from './truncation.js'
 import { byteStream, peek, runStage, type Peeked } from './generator.js'
 import { misreading } from './misread.js'
 import type { EventStream } from './types.js'
@@ -38,7 +38,7 @@ export interface DecodeAnyOptions extends ReadOptions {
    * Called if the trace is truncated. The stream then ends where the trace does, without an error. For compressed
    * input, `decompress` has the same option.
    */
-  onCut?: (error: TraceError) => void
+  onTruncated?: (error: TraceError) => void
 }
 
 const OPTIONS: OptionNames<DecodeAnyOptions> = {
@@ -48,7 +48,7 @@ const OPTIONS: OptionNames<DecodeAnyOptions> = {
   path: true,
   decode: true,
   onFormat: true,
-  onCut: true,
+  onTruncated: true,
 }
 
 /**
@@ -88,12 +88,12 @@ export async function* decodeBytes<Out>(
     throw error
   }
   const { format, decode, close, head, whole } = found
-  const { onCut, recycle = false } = options
+  const { onTruncated, recycle = false } = options
   const reasonFor = options.format === undefined ? undefined : misreading(head)
   try {
     options.onFormat?.(format)
     if (format.name === 'ndjson' && isRewritten(head)) {
-      const { readRewritten } = await import('./rewritten.js')
+      const { readLenient } = await import('./ndjson-lenient.js')
       let upstream: unknown
       const noted = async function* () {
         try {
@@ -105,16 +105,16 @@ export async function* decodeBytes<Out>(
       }
       // An error from elsewhere that ended the input is still an error.
       const note =
-        onCut &&
+        onTruncated &&
         ((error: TraceError) => {
           if (error === upstream) throw error
-          onCut(error)
+          onTruncated(error)
         })
-      yield* runStage(last, upToCut(readRewritten(noted(), stream), note), stream)
+      yield* runStage(last, tolerateTruncation(readLenient(noted(), stream), note), stream)
     } else {
       const decoder = format.decoder(decode)
       yield* runStage(
-        chain(onCut === undefined ? decoder : new UpToCut(decoder, onCut), last, { recycle }),
+        chain(onTruncated === undefined ? decoder : new TolerantDecoder(decoder, onTruncated), last, { recycle }),
         whole,
         stream,
         recycle,

@@ -5,7 +5,7 @@ import type { NewFrameInflater } from '../compression/zstd-inflaters.js'
 import { foreignCompression, isGzip, isZip, isZstd, MAGIC_BYTES } from '../compression/magic.js'
 import { TraceError } from '../event/error.js'
 import { checkOptions, type OptionNames } from '../event/options.js'
-import { upToCut } from './cut.js'
+import { tolerateTruncation } from './truncation.js'
 import { byteStream, peek, runStage } from './generator.js'
 import type { ByteStream } from './types.js'
 
@@ -36,10 +36,10 @@ export interface DecompressOptions {
   /** Default: `zlib-sync` where it is installed. */
   inflater?: Inflater
   /** Called if the archive is truncated. The stream then ends where the archive does, without an error. */
-  onCut?: (error: TraceError) => void
+  onTruncated?: (error: TraceError) => void
 }
 
-const OPTIONS: OptionNames<DecompressOptions> = { inflater: true, onCut: true }
+const OPTIONS: OptionNames<DecompressOptions> = { inflater: true, onTruncated: true }
 
 /**
  * Inflates gzip (any number of members), zstd (any number of frames) and zip (the first file in the archive); all other
@@ -62,13 +62,13 @@ export async function* inflate(
   if (isGzip(head)) {
     const { gunzip } = await import('../compression/gunzip.js')
     const inflater = options.inflater ?? defaultInflater()
-    yield* upToCut(gunzip(whole, inflater === 'zlib-sync' ? loadZlibSync() : undefined), options.onCut)
+    yield* tolerateTruncation(gunzip(whole, inflater === 'zlib-sync' ? loadZlibSync() : undefined), options.onTruncated)
   } else if (isZip(head)) {
     const { Unzip } = await import('../compression/unzip.js')
-    yield* upToCut(runStage(new Unzip(), whole, stream), options.onCut)
+    yield* tolerateTruncation(runStage(new Unzip(), whole, stream), options.onTruncated)
   } else if (isZstd(head)) {
     const { unzstd } = await import('../compression/unzstd.js')
-    yield* upToCut(unzstd(whole, await zstdInflater()), options.onCut)
+    yield* tolerateTruncation(unzstd(whole, await zstdInflater()), options.onTruncated)
   } else {
     const foreign = foreignCompression(head)
     if (foreign !== undefined) {

@@ -7,7 +7,7 @@ import { FateSurvey, type Fate } from '../transforms/fates/survey.js'
 import { Filter, needsSurvey, type FilterOptions } from '../transforms/filter.js'
 import { runStage } from './generator.js'
 import { TwoPasses } from './io/passes.js'
-import { readTrace, sourceStream, type OpenOptions } from './io/source.js'
+import { readTrace, sourceStream, type OpenOptions } from './io/open-trace.js'
 import { openInput } from './io/stdio.js'
 import type { MergedStream } from './merge.js'
 

@@ -5,11 +5,11 @@ import { showValue } from '../event/show-text.js'
 import { checkOptions, type OptionNames } from '../event/options.js'
 import { recycle } from '../event/recycle.js'
 import type { TraceEvent } from '../event/trace-event.js'
-import { Counter } from './counter.js'
+import { EventCounter } from './event-counter.js'
 import { decodeBytes, type DecodeAnyOptions } from './decode.js'
 import { inflate } from './decompress.js'
 import { batchesIn, bytesOf, isBytes } from './intake.js'
-import { abortError, openTrace, type TraceReader } from './io/source.js'
+import { abortError, openTrace, type TraceReader } from './io/open-trace.js'
 
 /** Bytes or events that come one after the other. Of strings, text is meant. */
 type Chunks = Uint8Array | string | EventBatch | TraceEvent
@@ -83,14 +83,14 @@ export function readSource(source: TraceSource, options: ReadSourceOptions = {})
     const input = abortable(chunks, aborter.signal)
     try {
       const first = await input.next()
-      if (first.done === true) return yield* decodeBytes(nothing(), reading, emitter, new Counter(emitter))
+      if (first.done === true) return yield* decodeBytes(nothing(), reading, emitter, new EventCounter(emitter))
       const all = (async function* () {
         yield first.value
         yield* input
       })()
       if (isBytes(first.value)) {
         const inflated = inflate(bytesOf(all, 'a reader of bytes'), {}, emitter)
-        yield* decodeBytes(inflated, reading, emitter, new Counter(emitter))
+        yield* decodeBytes(inflated, reading, emitter, new EventCounter(emitter))
       } else {
         yield* batchesIn(all, 'a reader of events')
       }

@@ -3,10 +3,10 @@ import { BATCH_EVENTS, EventBatch } from '../event/batch.js'
 import type { TraceHeader } from '../event/header.js'
 import { checkOptions, type OptionNames } from '../event/options.js'
 import type { OrderField } from '../order/order-fields.js'
-import { SORT_MEMORY } from '../transforms/choices.js'
-import { HeldEvents, type KeyedBatch } from '../order/held-events.js'
-import { Interleaver } from '../order/interleave.js'
-import { OrderKeys } from '../order/order.js'
+import { SORT_MEMORY } from '../transforms/option-values.js'
+import { SortBuffer, type KeyedBatch } from '../order/sort-buffer.js'
+import { KWayMerger } from '../order/k-way-merge.js'
+import { SortKeys } from '../order/sort-keys.js'
 import { eventStream } from './generator.js'
 import { SpillFile, type Run } from './io/spill.js'
 import type { EventStream } from './types.js'
@@ -47,7 +47,7 @@ const OPTIONS: OptionNames<SortOptions> = { by: true, memory: true, folder: true
 export function sort(options: SortOptions): EventStream<'events'> {
   checkOptions(options, OPTIONS, 'sort')
   return eventStream('sort()', async function* (source, stream) {
-    const held = new HeldEvents()
+    const held = new SortBuffer()
     let sorter: TraceSorter | undefined
     let failure: unknown
     stream.once('close', () => void sorter?.close().catch(() => {}))
@@ -71,7 +71,7 @@ export function sort(options: SortOptions): EventStream<'events'> {
 
 /** Sorts the events of one trace. */
 class TraceSorter {
-  private readonly keys: OrderKeys
+  private readonly keys: SortKeys
   private readonly memory: number
   private readonly folder: string
   private spill: SpillFile | undefined
@@ -82,10 +82,10 @@ class TraceSorter {
   /** @param held what holds the events; it has none when a trace begins, and when all of it was given out */
   constructor(
     readonly header: TraceHeader,
-    private readonly held: HeldEvents,
+    private readonly held: SortBuffer,
     { by, memory = SORT_MEMORY, folder = tmpdir() }: SortOptions,
   ) {
-    this.keys = new OrderKeys(by)
+    this.keys = new SortKeys(by)
     this.memory = memory
     this.folder = folder
   }
@@ -168,7 +168,7 @@ class TraceSorter {
     const { header } = this
     const spill = this.spill as SpillFile
     const readers = runs.map((run) => spill.read(run, header))
-    const interleaver = new Interleaver(runs.length)
+    const interleaver = new KWayMerger(runs.length)
     for (;;) {
       for (let batch = interleaver.next(header); batch !== null; batch = interleaver.next(header)) {
         yield { batch, keys: interleaver.keys }

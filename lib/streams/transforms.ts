@@ -1,7 +1,7 @@
 import type { EventBatch } from '../event/batch.js'
 import { NO_HEADER, type TraceHeader } from '../event/header.js'
 import type { BatchTransform } from '../event/stage.js'
-import type { FaultName } from '../transforms/choices.js'
+import type { FaultName } from '../transforms/option-values.js'
 import type { EventFunction } from '../transforms/expression.js'
 import { Filter, type FilterOptions } from '../transforms/filter.js'
 import { Mapper, type MapOptions } from '../transforms/map.js'

@@ -12,7 +12,7 @@ import { hasFates } from './fates/criterion.js'
 import type { Fate, FateOptions } from './fates/survey.js'
 import { MissingFields } from './missing-fields.js'
 import type { NamePattern } from './predicates/match.js'
-import { byRanges } from './predicates/narrow.js'
+import { byRanges } from './predicates/row-filter.js'
 import type { Range } from './predicates/ranges.js'
 
 /** One value or several, any of which will do. */

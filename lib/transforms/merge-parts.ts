@@ -3,7 +3,7 @@ import { EventBatch } from '../event/batch.js'
 import { malformed } from '../event/error.js'
 import { Has } from '../event/fields.js'
 import { withMarks, type TraceHeader } from '../event/header.js'
-import { Interleaver } from '../order/interleave.js'
+import { KWayMerger } from '../order/k-way-merge.js'
 import { NumberKeys } from '../order/number-keys.js'
 
 const HAS_SEQUENCE = Has.sequence
@@ -46,7 +46,7 @@ export class PartMerger {
   /** The trace that is being merged: its number, its header, and what merges its parts. */
   private trace = 0
   private header: TraceHeader | undefined
-  private interleaver: Interleaver | undefined
+  private interleaver: KWayMerger | undefined
   private isEmpty = true
   private isDone = false
   /** The greatest number so far. */
@@ -88,7 +88,7 @@ export class PartMerger {
    */
   next(): EventBatch | null {
     while (this.interleaver !== undefined || this.beginTrace()) {
-      const interleaver = this.interleaver as Interleaver
+      const interleaver = this.interleaver as KWayMerger
       const header = this.header as TraceHeader
       const batch = interleaver.next(header)
       if (batch !== null) {
@@ -117,7 +117,7 @@ export class PartMerger {
     const headers = heads.filter((header) => traceOf(header) === this.trace)
     const isFiltered = headers.some(({ filtered }) => filtered)
     this.header = withMarks(headers[0] as TraceHeader, isFiltered ? { filtered: true } : {})
-    this.interleaver = new Interleaver(inputs.length)
+    this.interleaver = new KWayMerger(inputs.length)
     this.isEmpty = true
     inputs.forEach((_, input) => this.pass(input))
     return true

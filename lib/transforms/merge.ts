@@ -4,10 +4,10 @@ import { fieldSet, Has } from '../event/fields.js'
 import { lacksEvents, NO_HEADER, withMarks, type TraceHeader } from '../event/header.js'
 import { checkOptions, type OptionNames } from '../event/options.js'
 import { plural } from '../event/show-text.js'
-import { MERGE_WINDOW } from './choices.js'
-import { Interleaver } from '../order/interleave.js'
-import { OrderAudit, orderWarnings, type MergeOrder, type OrderStatistics } from '../order/order-audit.js'
-import { OrderKeys, type SequenceOrigin } from '../order/order.js'
+import { MERGE_WINDOW } from './option-values.js'
+import { KWayMerger } from '../order/k-way-merge.js'
+import { OrderChecker, orderWarnings, type MergeOrder, type OrderStatistics } from '../order/order-check.js'
+import { SortKeys, type SequenceOrigin } from '../order/sort-keys.js'
 import { dropField, partsOfOne } from './merge-parts.js'
 import { microsToNanos } from './time-unit.js'
 
@@ -60,8 +60,8 @@ export class Merger {
    * Warnings: sentences; those on one input begin with its name. They are complete when all is given out.
    */
   readonly warnings: string[] = []
-  private readonly interleaver: Interleaver
-  private readonly audit: OrderAudit
+  private readonly interleaver: KWayMerger
+  private readonly audit: OrderChecker
   private readonly inputs: readonly Input[]
   /** How many inputs have neither given a header nor ended. */
   private unseen: number
@@ -85,15 +85,15 @@ export class Merger {
     const origin: SequenceOrigin = {}
     this.inputs = names.map((name) => ({
       name,
-      keys: new OrderKeys(by, origin),
+      keys: new SortKeys(by, origin),
       header: undefined,
       ended: false,
       told: new Set(),
       events: 0,
     }))
     this.unseen = names.length
-    this.interleaver = new Interleaver(names.length, window ?? defaultWindow(names.length), windowBytes(names.length))
-    this.audit = new OrderAudit(by)
+    this.interleaver = new KWayMerger(names.length, window ?? defaultWindow(names.length), windowBytes(names.length))
+    this.audit = new OrderChecker(by)
   }
 
   /** What was found so far: how many events, and how well they were in order. */
@@ -220,7 +220,7 @@ function windowBytes(inputs: number): number {
 
 interface Input {
   name: string
-  keys: OrderKeys
+  keys: SortKeys
   /** Its first header. */
   header: TraceHeader | undefined
   ended: boolean

@@ -23,7 +23,7 @@ const DATA = [
   /^lib\/formats\/hatf\/(layout|plan\/layouts|plan\/strategies)\.js$/,
   /^lib\/streams\/failure\.js$/,
   /^lib\/order\/order-fields\.js$/,
-  /^lib\/transforms\/choices\.js$/,
+  /^lib\/transforms\/option-values\.js$/,
   /^lib\/exports\/choices\.js$/,
 ]
 
@@ -77,7 +77,7 @@ describe('a command loads what its job takes', () => {
     expect(own).toContain('lib/formats/mtrc/decode.js')
     expect(
       own.filter((path) =>
-        /^lib\/(transforms\/(?!choices)|compression\/(?!magic)|metatf\/.*(decode|encode|parse)|entry\/)/.test(path),
+        /^lib\/(transforms\/(?!option-values)|compression\/(?!magic)|metatf\/.*(decode|encode|parse)|entry\/)/.test(path),
       ),
     ).toEqual([])
     expect(packages).toContain('through2')
@@ -105,7 +105,7 @@ describe('a command loads what its job takes', () => {
       'hf-stats',
       Buffer.from(EVENTS.toString().replaceAll('"kind"', String.raw`"kin\u0064"`)),
     )
-    expect(rewritten.own.filter((path) => !plain.own.includes(path))).toContain('lib/streams/rewritten.js')
+    expect(rewritten.own.filter((path) => !plain.own.includes(path))).toContain('lib/streams/ndjson-lenient.js')
     expect(rewritten.packages).toContain('split2')
   })
 })

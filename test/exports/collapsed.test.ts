@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { PROFILE_VALUES } from '../../lib/transforms/choices.js'
+import { PROFILE_VALUES } from '../../lib/transforms/option-values.js'
 import { VALUES } from '../../lib/transforms/profile/values.js'
 import type { Profile } from '../../lib/transforms/profile/profile.js'
 import { shell } from '../support/commands.js'

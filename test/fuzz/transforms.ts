@@ -1,10 +1,10 @@
 import { BATCH_EVENTS, type EventBatch } from '../../lib/event/batch.js'
 import { APIS, KINDS } from '../../lib/event/fields.js'
 import type { BatchTransform } from '../../lib/event/stage.js'
-import { HeldEvents } from '../../lib/order/held-events.js'
-import { OrderKeys } from '../../lib/order/order.js'
+import { SortBuffer } from '../../lib/order/sort-buffer.js'
+import { SortKeys } from '../../lib/order/sort-keys.js'
 import { ORDER_FIELDS } from '../../lib/order/order-fields.js'
-import { FAULTS, PARTITIONS } from '../../lib/transforms/choices.js'
+import { FAULTS, PARTITIONS } from '../../lib/transforms/option-values.js'
 import { Filter, type FilterOptions } from '../../lib/transforms/filter.js'
 import { Mapper, type MapOptions } from '../../lib/transforms/map.js'
 import { Merger } from '../../lib/transforms/merge.js'
@@ -140,9 +140,9 @@ function checkMerge(batches: readonly EventBatch[], random: Random): void {
 function checkSort(batches: readonly EventBatch[], random: Random): void {
   const by = random.pick(ORDER_FIELDS)
   const sorted = (all: readonly EventBatch[]) => {
-    const held = new HeldEvents()
+    const held = new SortBuffer()
     const digest = new Digest()
-    const keys = new OrderKeys(by)
+    const keys = new SortKeys(by)
     for (const batch of all) if (batch.count > 0) held.add(batch, keys.of(batch))
     let last = -1n
     for (const part of held.inOrder(HEADER, BATCH_EVENTS)) {

@@ -29,10 +29,10 @@ const SPACED = Buffer.from(
     .replaceAll(/([,:])/g, '$1 '),
 )
 
-async function read(bytes: Uint8Array, onCut: (error: Error) => void) {
+async function read(bytes: Uint8Array, onTruncated: (error: Error) => void) {
   let events = 0
   try {
-    for await (const batch of Readable.from([bytes]).pipe(decompress()).pipe(decodeAny({ onCut })))
+    for await (const batch of Readable.from([bytes]).pipe(decompress()).pipe(decodeAny({ onTruncated })))
       events += batch.count
   } catch (error) {
     return { events, error: (error as Error).message }

@@ -12,7 +12,7 @@ import * as mtrc from '../../lib/entry/mtrc.js'
 import * as ndjson from '../../lib/entry/ndjson.js'
 import * as replay from '../../lib/entry/replay.js'
 import { type MergedStream } from '../../lib/entry/index.js'
-import { concatInputs, mergeInputs, Offset } from '../../lib/entry/stages.js'
+import { concatInputs, mergeInputs, IdOffset } from '../../lib/entry/stages.js'
 import { scratch } from '../support/commands.js'
 import { encodeEvents } from '../support/drive.js'
 
@@ -222,7 +222,9 @@ describe('mergeInputs', () => {
     const unfinished = Buffer.from('1: malloc 0x10 5 1 2\n1: free 0x10 3 4')
     const paths = files([unfinished, unfinished])
     const { events, warnings } = await read(
-      mergeInputs(paths.map((path, i) => ({ path, name: `cpu${i}`, stage: new Offset({ thread: BigInt(i) * 100n }) }))),
+      mergeInputs(
+        paths.map((path, i) => ({ path, name: `cpu${i}`, stage: new IdOffset({ thread: BigInt(i) * 100n }) })),
+      ),
     )
     expect(events.map(({ thread }) => thread)).toEqual([1n, 101n, 1n, 101n])
     expect(warnings.map((text) => text.slice(0, 13))).toEqual(['cpu0: replay:', 'cpu1: replay:'])

@@ -118,14 +118,14 @@ test('a source that fails before the header is whole fails with that', async () 
   await expect(collect(Readable.from([cut]), [decompress(), decodeMetaTf({})])).rejects.toThrow(/^gzip: .*truncated/)
 })
 
-test('a trace that is cut: the events before, and the error, or `onCut`', async () => {
+test('a trace that is cut: the events before, and the error, or `onTruncated`', async () => {
   const path = join(folder(), 'trace')
   await expect(read(binary.subarray(0, -2), 9, { path })).rejects.toMatchObject({
     code: 'ERR_TRACE_TRUNCATED',
     format: 'metatf',
   })
   const cuts: string[] = []
-  const { events } = await read(binary.subarray(0, -2), 9, { path, onCut: ({ code }) => cuts.push(code) })
+  const { events } = await read(binary.subarray(0, -2), 9, { path, onTruncated: ({ code }) => cuts.push(code) })
   expect({ events, cuts }).toEqual({ events: EVENTS.slice(0, 1), cuts: ['ERR_TRACE_TRUNCATED'] })
 })
 

@@ -4,12 +4,12 @@ import { EventBatch, type TraceEvent } from '../../lib/event/batch.js'
 import { Has } from '../../lib/event/fields.js'
 import type { AllocEvent } from '../../lib/event/trace-event.js'
 import type { TraceHeader } from '../../lib/event/header.js'
-import { Interleaver } from '../../lib/order/interleave.js'
+import { KWayMerger } from '../../lib/order/k-way-merge.js'
 import { mergeHeaders, Merger, type MergeOptions } from '../../lib/transforms/merge.js'
-import { Offset } from '../../lib/transforms/offset.js'
-import { OrderAudit, orderWarnings } from '../../lib/order/order-audit.js'
-import { OrderKeys } from '../../lib/order/order.js'
-import { StableOrder } from '../../lib/order/stable-order.js'
+import { IdOffset } from '../../lib/transforms/id-offset.js'
+import { OrderChecker, orderWarnings } from '../../lib/order/order-check.js'
+import { SortKeys } from '../../lib/order/sort-keys.js'
+import { NaturalMergeSort } from '../../lib/order/natural-merge-sort.js'
 import { drive } from '../support/drive.js'
 import { runs } from '../support/runs.js'
 import { anyEvent, eventsOf, HEADER, inBatches } from './events.js'
@@ -405,9 +405,9 @@ describe('a merge', () => {
             }))
             return numbered(isSorted ? events.toSorted((a, b) => Number(a.time - b.time)) : events, input)
           })
-          const interleaver = new Interleaver(inputs.length, 20, laneBytes)
+          const interleaver = new KWayMerger(inputs.length, 20, laneBytes)
           const queues = inputs.map((events) => inBatches(events, size, HEADER))
-          const keys = inputs.map(() => new OrderKeys('time'))
+          const keys = inputs.map(() => new SortKeys('time'))
           const out: TraceEvent[] = []
           for (;;) {
             for (let batch = interleaver.next(HEADER); batch !== null; batch = interleaver.next(HEADER))
@@ -538,14 +538,14 @@ test('allocation indices are left out of interleaved traces, and kept in one alo
   expect(mergeEvents([events], { by: 'time' }).events).toEqual(events)
 })
 
-describe('Offset', () => {
+describe('IdOffset', () => {
   const events: TraceEvent[] = [
     { kind: 'alloc', thread: 2n ** 64n - 1n, process: 3n },
     { kind: 'free', thread: 5n },
     { kind: 'free' },
   ]
-  const moved = (options: ConstructorParameters<typeof Offset>[0]) =>
-    eventsOf(drive(new Offset(options), inBatches(events, 2, HEADER)).out)
+  const moved = (options: ConstructorParameters<typeof IdOffset>[0]) =>
+    eventsOf(drive(new IdOffset(options), inBatches(events, 2, HEADER)).out)
 
   test('adds to the ids that are there, modulo 2^64', () => {
     expect(moved({ thread: 2n ** 32n, process: -1n })).toEqual([
@@ -565,7 +565,7 @@ describe('Offset', () => {
 
   test('passes on what it need not change', () => {
     const [batch] = inBatches(events, 3, HEADER) as [EventBatch]
-    const offset = new Offset({})
+    const offset = new IdOffset({})
     offset.feed(batch)
     expect(offset.next()).toBe(batch)
     expect(offset.next()).toBeNull()
@@ -574,7 +574,7 @@ describe('Offset', () => {
 
 describe('the audit of an order', () => {
   test('of times counts those that go back', () => {
-    const audit = new OrderAudit('time')
+    const audit = new OrderChecker('time')
     for (const batch of inBatches(
       numbered([{ time: 5n }, {}, { time: 2n ** 40n }, { time: 2n ** 40n }, { time: 6n }, { time: 2n ** 40n + 1n }], 0),
       2,
@@ -585,7 +585,7 @@ describe('the audit of an order', () => {
   })
 
   test('has nothing to tell when all is well, and one number when one is missing', () => {
-    const audit = new OrderAudit('sequence')
+    const audit = new OrderChecker('sequence')
     const take = (...numbers: number[]) =>
       inBatches(
         numbered(
@@ -610,11 +610,11 @@ describe('keys', () => {
     (field) => {
       fc.assert(
         fc.property(fc.array(anyEvent, { maxLength: 30 }), (events) => {
-          const keys = new OrderKeys(field)
+          const keys = new SortKeys(field)
           const words = inBatches(events, 4, HEADER).flatMap((batch) =>
             Array.from(keys.of(batch).subarray(0, 2 * batch.count)),
           )
-          const order = [...new StableOrder().of(Uint32Array.from(words), events.length)]
+          const order = [...new NaturalMergeSort().of(Uint32Array.from(words), events.length)]
           let value: bigint | number | undefined
           const values = events.map((event) => (value = event[field] ?? value))
           const rank = (i: number) => (values[i] === undefined ? -1n * 2n ** 40n : BigInt(values[i]))
@@ -628,7 +628,7 @@ describe('keys', () => {
   )
 
   test('are sorted with equal ones in their order, whatever runs there are', () => {
-    const order = new StableOrder()
+    const order = new NaturalMergeSort()
     fc.assert(
       fc.property(fc.array(fc.nat({ max: 30 }), { maxLength: 200 }), fc.boolean(), (values, descending) => {
         if (descending) values.sort((a, b) => b - a)

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { BATCH_EVENTS, EventBatch, batchesOf, type TraceEvent } from '../../lib/event/batch.js'
-import { PARTITIONS } from '../../lib/transforms/choices.js'
+import { PARTITIONS } from '../../lib/transforms/option-values.js'
 import { Partitioner, type PartitionOptions } from '../../lib/transforms/split.js'
 import { HEADER, anyEvent, blockEvents, eventsOf, inBatches, placedEvents, spacedEvents } from './events.js'
 import { follow } from './oracle.js'

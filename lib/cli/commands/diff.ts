@@ -1,4 +1,4 @@
-import { PROFILE_MATCHES } from '../../transforms/choices.js'
+import { PROFILE_MATCHES } from '../../transforms/option-values.js'
 import type { Command } from '../command.js'
 import { DIFF_ORDERS, TOP } from '../defaults.js'
 import { OUTPUT_FLAGS } from '../flags.js'

@@ -1,8 +1,8 @@
 import { accessSync, constants } from 'node:fs'
 import { formatNamed } from '../../formats/index.js'
 import { concatInputs, mergeInputs, type MergeInput } from '../../streams/merge.js'
-import { Offset } from '../../transforms/offset.js'
-import type { MergeOrder } from '../../order/order-audit.js'
+import { IdOffset } from '../../transforms/id-offset.js'
+import type { MergeOrder } from '../../order/order-check.js'
 import { integer, UsageError, type Arguments } from '../command.js'
 import { runMergeJob, windowOption } from '../merging.js'
 import { mergedInput, type Input } from '../input.js'
@@ -44,7 +44,7 @@ async function mergeInputsOf(args: Arguments): Promise<MergeInput[]> {
   return args.operands.map((path, i) => ({
     path,
     ...(format && { format }),
-    stage: new Offset({
+    stage: new IdOffset({
       thread: threads * BigInt(i),
       process: processes * BigInt(i),
       ...(args.has('number-processes') && { defaultProcess: BigInt(i + 1) }),

@@ -1,5 +1,5 @@
 import { ORDER_FIELDS } from '../../order/order-fields.js'
-import { SORT_MEMORY } from '../../transforms/choices.js'
+import { SORT_MEMORY } from '../../transforms/option-values.js'
 import type { Command } from '../command.js'
 import { OUTPUT_FLAGS, STRICT_FLAG, TO_FLAG } from '../flags.js'
 

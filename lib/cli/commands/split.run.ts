@@ -1,7 +1,7 @@
 import { FORMATS } from '../../formats/index.js'
 import { decodeAny } from '../../streams/decode.js'
 import { SplitFiles } from '../../streams/split-files.js'
-import { PARTITIONS, type Partition } from '../../transforms/choices.js'
+import { PARTITIONS, type Partition } from '../../transforms/option-values.js'
 import { UsageError, wholeNumber, type Arguments } from '../command.js'
 import { KEY_PLACE, MAX_FILES, MAX_OPEN } from '../defaults.js'
 import { bytesOf, inputOperand } from '../input.js'

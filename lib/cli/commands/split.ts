@@ -1,4 +1,4 @@
-import { PARTITIONS } from '../../transforms/choices.js'
+import { PARTITIONS } from '../../transforms/option-values.js'
 import type { Command } from '../command.js'
 import { KEY_PLACE, MAX_FILES, MAX_OPEN } from '../defaults.js'
 import { COMPRESSION_FLAGS, STRICT_FLAG, TO_FLAG } from '../flags.js'

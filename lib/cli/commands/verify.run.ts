@@ -4,7 +4,7 @@ import { TraceError } from '../../event/error.js'
 import { recycle } from '../../event/recycle.js'
 import { plural } from '../../event/show-text.js'
 import { decodeAny } from '../../streams/decode.js'
-import { FAULTS, type FaultName } from '../../transforms/choices.js'
+import { FAULTS, type FaultName } from '../../transforms/option-values.js'
 import { Repair, REPAIRS } from '../../transforms/repair/repair.js'
 import { parseRange } from '../../transforms/predicates/ranges.js'
 import { MAX_SIZE, Verifier } from '../../transforms/verify.js'
@@ -71,7 +71,7 @@ async function repairTrace(args: Arguments): Promise<void> {
   await runJob({
     command: 'hf-verify',
     args,
-    input: traceInput(inputOperand(args), { onCut: (error) => (cut = error.message) }),
+    input: traceInput(inputOperand(args), { onTruncated: (error) => (cut = error.message) }),
     stages: [stage],
     to: await outputFormat(args, output),
   })

@@ -1,4 +1,4 @@
-import { FAULTS } from '../../transforms/choices.js'
+import { FAULTS } from '../../transforms/option-values.js'
 import type { Command } from '../command.js'
 import { PLACES, REPAIR_WINDOW } from '../defaults.js'
 import { OUTPUT_FLAGS, STRICT_FLAG, TO_FLAG } from '../flags.js'

@@ -9,7 +9,7 @@ import {
   unpackStrings,
   viewColumns,
 } from '../../event/pack.js'
-import type { KeyedBatch } from '../../order/held-events.js'
+import type { KeyedBatch } from '../../order/sort-buffer.js'
 import { openTemporary } from './temporary-file.js'
 
 /**

@@ -1,7 +1,7 @@
 import type { EventBatch, U64FieldName } from '../../event/batch.js'
 import { APIS, Has, KINDS, type ApiName, type KindName } from '../../event/fields.js'
 import { NameTest, type NamePattern } from './match.js'
-import { byCodes, byRanges } from './narrow.js'
+import { byCodes, byRanges } from './row-filter.js'
 import { rangeWords, type Range } from './ranges.js'
 
 /**

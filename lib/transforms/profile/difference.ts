@@ -1,5 +1,5 @@
 import { checkOptions } from '../../event/options.js'
-import type { PROFILE_MATCHES } from '../choices.js'
+import type { PROFILE_MATCHES } from '../option-values.js'
 import { NO_NODE, Paths } from '../statistics/paths.js'
 import type { Amount, Statistics } from '../statistics/result.js'
 import { frameText } from './frames.js'

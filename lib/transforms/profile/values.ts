@@ -1,4 +1,4 @@
-import type { PROFILE_VALUES } from '../choices.js'
+import type { PROFILE_VALUES } from '../option-values.js'
 import type { Sample } from './profile.js'
 
 /** A figure of a stack. */

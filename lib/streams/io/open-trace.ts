@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url'
 import { addAbortSignal, Readable } from 'node:stream'
 import type { EventBatch } from '../../event/batch.js'
 import { checkOptions, type OptionNames } from '../../event/options.js'
-import { Counter } from '../counter.js'
+import { EventCounter } from '../event-counter.js'
 import { decodeBytes, type DecodeAnyOptions } from '../decode.js'
 import { inflate } from '../decompress.js'
 import { allAccept, Failure, failWhenDrained, passFailures, type PassesFailures } from '../failure.js'
@@ -72,7 +72,7 @@ const OPTIONS: OptionNames<OpenOptions> = {
   chunkBytes: true,
   decode: true,
   format: true,
-  onCut: true,
+  onTruncated: true,
   onFormat: true,
   recycle: true,
   signal: true,
@@ -111,8 +111,12 @@ export function readTrace(path: string, open: () => Readable, options: Omit<Open
     input.on('error', () => {})
     if (signal !== undefined) addAbortSignal(signal, input)
     try {
-      const inflated = inflate(input as AsyncIterable<Buffer>, reading.onCut ? { onCut: reading.onCut } : {}, trace)
-      for await (const batch of decodeBytes(inflated, { ...reading, path }, trace, new Counter(trace))) {
+      const inflated = inflate(
+        input as AsyncIterable<Buffer>,
+        reading.onTruncated ? { onTruncated: reading.onTruncated } : {},
+        trace,
+      )
+      for await (const batch of decodeBytes(inflated, { ...reading, path }, trace, new EventCounter(trace))) {
         yield batch
         // There may be more in memory.
         throwIfAborted(signal)

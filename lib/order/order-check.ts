@@ -32,7 +32,7 @@ export interface OrderStatistics {
  * Checks the order of passing events: whether times or sequence numbers decrease, or sequence numbers are missing or
  * duplicated. Sequence numbers are compared in serial-number arithmetic, because they wrap.
  */
-export class OrderAudit {
+export class OrderChecker {
   readonly statistics: OrderStatistics = { events: 0, late: 0, duplicates: 0, gaps: 0, missing: 0 }
   /** The greatest value so far: a sequence number, or the words of a time. */
   private number: number | undefined

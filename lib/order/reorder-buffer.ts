@@ -5,7 +5,7 @@ import { HI, LO } from '../bytes/u64.js'
  * released)` can be delivered. The last `window` events or fewer, `[released, end)`, are sorted by key, and late events
  * are still inserted among them.
  */
-export class Lane {
+export class ReorderBuffer {
   lo = new Uint32Array(0)
   hi = new Uint32Array(0)
   /** The number of the event's batch. */

@@ -5,13 +5,13 @@ import { KERNEL_EVENTS } from '../../kernel/load.js'
 import { rangeWords, type Range } from './ranges.js'
 
 /** Narrows a selection of a batch's rows, as a `Criterion` does. */
-export type Narrowing = (batch: EventBatch, rows: Int32Array, n: number) => number
+export type RowFilter = (batch: EventBatch, rows: Int32Array, n: number) => number
 
 /**
  * Keeps the rows whose field is in one of some ranges.
  * @throws RangeError as `rangeWords`, and when there are more than 65,536
  */
-export function byRanges(field: U64FieldName, wanted: readonly Range[]): Narrowing {
+export function byRanges(field: U64FieldName, wanted: readonly Range[]): RowFilter {
   const bounds = rangeWords(wanted)
   if (bounds.length > 2 * MAX_RANGES)
     throw new RangeError(`${bounds.length / 2} ranges or values, of which there may be ${MAX_RANGES}`)
@@ -30,7 +30,7 @@ export function byRanges(field: U64FieldName, wanted: readonly Range[]): Narrowi
 }
 
 /** Keeps the rows with a wanted code. `wanted` has 256 entries, 1 for each wanted code. */
-export function byCodes(column: 'kind' | 'api', wanted: Uint8Array): Narrowing {
+export function byCodes(column: 'kind' | 'api', wanted: Uint8Array): RowFilter {
   const has = column === 'kind' ? 0 : Has[column]
   return (batch, rows, n) => {
     if ((batch.columns & has) !== has) return 0

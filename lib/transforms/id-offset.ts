@@ -8,7 +8,7 @@ const HAS_THREAD = Has.thread
 const HAS_PROCESS = Has.process
 
 /** How to keep the ids of one trace apart from those of other traces. */
-export interface OffsetOptions {
+export interface IdOffsetOptions {
   /** Added to every thread id, modulo 2^64. */
   readonly thread?: bigint
   /** Added to every process id, modulo 2^64. */
@@ -17,19 +17,19 @@ export interface OffsetOptions {
   readonly defaultProcess?: bigint
 }
 
-const OPTIONS: OptionNames<OffsetOptions> = { thread: true, process: true, defaultProcess: true }
+const OPTIONS: OptionNames<IdOffsetOptions> = { thread: true, process: true, defaultProcess: true }
 
 /**
  * Shifts the thread and process ids of a trace, so that they do not clash with those of the traces it is merged with.
  */
-export class Offset implements BatchTransform {
+export class IdOffset implements BatchTransform {
   private readonly thread: bigint
   private readonly process: bigint
   private readonly defaultProcess: bigint | undefined
   private batch: EventBatch | null = null
 
-  constructor(options: OffsetOptions) {
-    checkOptions(options, OPTIONS, 'Offset')
+  constructor(options: IdOffsetOptions) {
+    checkOptions(options, OPTIONS, 'IdOffset')
     const { thread = 0n, process = 0n, defaultProcess } = options
     this.thread = BigInt.asUintN(64, thread)
     this.process = BigInt.asUintN(64, process)

@@ -2,7 +2,7 @@ import { BatchArena } from '../event/arena.js'
 import { BATCH_EVENTS, BATCH_STRING_BYTES, type EventBatch } from '../event/batch.js'
 import { gatherRows } from '../event/gather.js'
 import type { TraceHeader } from '../event/header.js'
-import { StableOrder } from './stable-order.js'
+import { NaturalMergeSort } from './natural-merge-sort.js'
 
 /** The memory of an event besides its batch: its key, the number of its batch, and its place in the order. */
 const EVENT_BYTES = 22
@@ -17,13 +17,13 @@ export interface KeyedBatch {
 }
 
 /** Events held back to be sorted by their keys. */
-export class HeldEvents {
+export class SortBuffer {
   /** The number of events. */
   count = 0
   /** The memory of the strings of their batches. */
   private strings = 0
   private arena = new BatchArena()
-  private order = new StableOrder()
+  private order = new NaturalMergeSort()
   private batches: EventBatch[] = []
   /** The number of the first event of each batch. */
   private starts: number[] = []
@@ -61,7 +61,7 @@ export class HeldEvents {
   /** Removes all events and frees their memory. */
   release(): void {
     this.arena = new BatchArena()
-    this.order = new StableOrder()
+    this.order = new NaturalMergeSort()
     this.keys = new Uint32Array(0)
     this.batchOf = new Int32Array(0)
     this.clear()

@@ -3,7 +3,7 @@ import { BATCH_EVENTS, BATCH_STRING_BYTES, type EventBatch } from '../event/batc
 import { gatherRows } from '../event/gather.js'
 import type { TraceHeader } from '../event/header.js'
 import { rowLength } from '../event/pack.js'
-import { Lane } from './lane.js'
+import { ReorderBuffer } from './reorder-buffer.js'
 
 /**
  * A lane that refers to batches with more events than this, most of which have been delivered, has the rest copied out.
@@ -25,7 +25,7 @@ interface Source {
   /** Its index in `sources`. */
   id: number
   batch: EventBatch
-  lane: Lane
+  lane: ReorderBuffer
   /** Its memory in bytes, and the mean memory of an event's strings. */
   memory: number
   strings: number
@@ -36,17 +36,17 @@ interface Source {
 }
 
 /**
- * A k-way merge of inputs whose events are nearly in the order of their keys (pairs of words, see `OrderKeys`). Events
+ * A k-way merge of inputs whose events are nearly in the order of their keys (pairs of words, see `SortKeys`). Events
  * with equal keys keep the order of the inputs and their order within an input. An event that arrives too late to be
  * put in order, after more than `window` events of its input with greater keys, is delivered at once.
  *
  * The merge holds the batches that were fed and not delivered yet. If each input is fed only when `wants` asks for it,
  * that is one batch and the window of each. The window is reduced where the strings of its events take too much memory.
  */
-export class Interleaver {
+export class KWayMerger {
   /** The keys of the last batch delivered, as pairs of words. */
   readonly keys = new Uint32Array(2 * BATCH_EVENTS)
-  private readonly lanes: Lane[]
+  private readonly lanes: ReorderBuffer[]
   /** The lanes with events to deliver, as a binary heap by key. */
   private readonly heap: Int32Array
   private heapSize = 0
@@ -74,7 +74,7 @@ export class Interleaver {
     window = 0,
     private readonly laneBytes = Infinity,
   ) {
-    this.lanes = Array.from({ length: inputs }, () => new Lane(window))
+    this.lanes = Array.from({ length: inputs }, () => new ReorderBuffer(window))
     this.heap = new Int32Array(inputs)
     this.headLo = new Uint32Array(inputs)
     this.headHi = new Uint32Array(inputs)
@@ -84,7 +84,7 @@ export class Interleaver {
   /** Feeds the next batch of an input, with the keys of its events. */
   feed(input: number, batch: EventBatch, keys: Uint32Array): void {
     if (batch.count === 0) return
-    const lane = this.lanes[input] as Lane
+    const lane = this.lanes[input] as ReorderBuffer
     const held = lane.end - lane.at
     const needed = this.laneBytes + lane.strings + ROW_BYTES * held
     if (lane.pinned > PINNED_EVENTS + 2 * held || lane.memory > 2 * needed) this.repack(lane)
@@ -95,7 +95,7 @@ export class Interleaver {
 
   /** Marks an input as complete. */
   end(input: number): void {
-    const lane = this.lanes[input] as Lane
+    const lane = this.lanes[input] as ReorderBuffer
     if (lane.ended) return
     lane.close()
     if (!lane.queued && lane.at === lane.end) this.dry--
@@ -107,7 +107,7 @@ export class Interleaver {
     if (this.dry === 0) return -1
     const { lanes } = this
     for (;;) {
-      const lane = lanes[this.wanted] as Lane
+      const lane = lanes[this.wanted] as ReorderBuffer
       if (!lane.queued && !lane.ended) return this.wanted
       this.wanted = (this.wanted + 1) % lanes.length
     }
@@ -130,7 +130,7 @@ export class Interleaver {
   private take(n: number, used: Source[]): number {
     const { heap, headLo, headHi, from, rows, keys, sources } = this
     const input = heap[0] as number
-    const lane = this.lanes[input] as Lane
+    const lane = this.lanes[input] as ReorderBuffer
     const { lo, hi, row, source, released } = lane
     let { at } = lane
     let strings = 0
@@ -204,7 +204,7 @@ export class Interleaver {
     this.free.push(source.id)
   }
 
-  private add(batch: EventBatch, lane: Lane): number {
+  private add(batch: EventBatch, lane: ReorderBuffer): number {
     const id = this.free.pop() ?? this.sources.length
     const { count, capacity, columns } = batch
     const strings = batch.strings.memory
@@ -220,7 +220,7 @@ export class Interleaver {
    * Copies the events of a lane out of large batches of which few events are left. The new batches have few strings, so
    * that the mean reflects the memory of their events.
    */
-  private repack(lane: Lane): void {
+  private repack(lane: ReorderBuffer): void {
     const { at, end, source, row } = lane
     const n = end - at
     const used: Source[] = []
@@ -250,7 +250,7 @@ export class Interleaver {
   }
 
   /** Releases the first events of a window whose strings take too much memory. */
-  private shrinkWindow(lane: Lane): void {
+  private shrinkWindow(lane: ReorderBuffer): void {
     const { released, end, source } = lane
     let left = this.laneBytes
     let i = end
@@ -259,7 +259,7 @@ export class Interleaver {
   }
 
   /** Adds a lane to the heap if it has an event to deliver and is not in the heap yet. */
-  private enter(input: number, lane: Lane): void {
+  private enter(input: number, lane: ReorderBuffer): void {
     if (lane.queued || lane.at === lane.released) return
     lane.queued = true
     this.dry--

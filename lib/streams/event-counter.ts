@@ -16,12 +16,12 @@ export interface ReadOptions {
 
 /** A stage, preceded by one that emits `events` on `emitter`: the number of events of each batch. */
 export function counted(emitter: EventEmitter, { through, recycle = false }: ReadOptions): Stage<EventBatch, object> {
-  const counter = new Counter(emitter)
+  const counter = new EventCounter(emitter)
   return through === undefined ? counter : chain(counter, through, { recycle })
 }
 
 /** Passes batches on, and emits `events` with the number of events of each. */
-export class Counter implements BatchTransform {
+export class EventCounter implements BatchTransform {
   readonly consumes = true
   private batch: EventBatch | null = null
 

@@ -25,7 +25,7 @@ export interface SequenceOrigin {
  * has the key of the previous event, and so stays after it where equal keys keep their order; if there is none, its key
  * is zero.
  */
-export class OrderKeys {
+export class SortKeys {
   /** How many events so far had the field. */
   keyed = 0
   private readonly has: number

@@ -10,7 +10,7 @@ import type { Stage } from '../../../lib/event/stage.js'
 import { inflate } from '../../../lib/streams/decompress.js'
 import { runStage } from '../../../lib/streams/generator.js'
 import { concatInputs, mergeInputs } from '../../../lib/streams/merge.js'
-import { openTrace } from '../../../lib/streams/io/source.js'
+import { openTrace } from '../../../lib/streams/io/open-trace.js'
 import { encodeEvents } from '../../support/drive.js'
 import { runs } from '../../support/runs.js'
 

@@ -6,7 +6,7 @@ const NOTHING = new Int32Array(0)
  * Sorts keys by merging existing runs (a natural merge sort), so that input that is sorted, or consists of a few sorted
  * parts, takes next to no time. Its memory, 10 bytes per key, is reused.
  */
-export class StableOrder {
+export class NaturalMergeSort {
   private order = NOTHING
   private merged = NOTHING
   /** The start of each run, and the end of the last one. */

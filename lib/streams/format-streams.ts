@@ -13,7 +13,7 @@ import { decoderStream, encoderStream } from './stage.js'
 import type { ByteStream, EventStream } from './types.js'
 
 /** A format as a pair of streams: what each subpath of the package exports. */
-export interface StreamPair<DecodeOptions extends object, FormatEncodeOptions extends object> {
+export interface FormatStreams<DecodeOptions extends object, FormatEncodeOptions extends object> {
   /**
    * Bytes in (not compressed: see `decompress`), `EventBatch` objects out. Faults in the bytes are `TraceError`s: the
    * error of the stream, after all events before the fault were read.
@@ -31,13 +31,13 @@ export interface StreamPair<DecodeOptions extends object, FormatEncodeOptions ex
 
 /** A format with its streams, whose codec is loaded when the first of them is used. */
 export interface TraceFormat<DecodeOptions extends object, FormatEncodeOptions extends object>
-  extends FormatEntry, StreamPair<DecodeOptions, FormatEncodeOptions> {}
+  extends FormatEntry, FormatStreams<DecodeOptions, FormatEncodeOptions> {}
 
 /** The same for a format that can only be read. */
 export type ReadOnlyFormat<DecodeOptions extends object> = Omit<TraceFormat<DecodeOptions, object>, 'encode'>
 
 /** Makes the pair of streams of a format. */
-export function streamPair<D extends object, E extends object>(format: WritableFormat<D, E>): StreamPair<D, E> {
+export function formatStreams<D extends object, E extends object>(format: WritableFormat<D, E>): FormatStreams<D, E> {
   const name = `${namespaceOf(format.name)}.encode()`
   return {
     decode: decoderOf(format),
@@ -46,13 +46,13 @@ export function streamPair<D extends object, E extends object>(format: WritableF
 }
 
 /** What makes the streams that decode a format. */
-export function decoderOf<D extends object>(format: Format<D>): StreamPair<D, object>['decode'] {
+export function decoderOf<D extends object>(format: Format<D>): FormatStreams<D, object>['decode'] {
   const name = `${namespaceOf(format.name)}.decode()`
   return (options) => decoderStream(format.decoder(options), { name })
 }
 
 /** The same for NDJSON, which also has a slower path for lines that other programs rewrote. */
-export function lineDecoder(format: Format | FormatEntry): StreamPair<object, object>['decode'] {
+export function lineDecoder(format: Format | FormatEntry): FormatStreams<object, object>['decode'] {
   const name = `${format.name}.decode()`
   return (options) => {
     checkDecodeOptions(format, options, name)

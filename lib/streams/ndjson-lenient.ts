@@ -12,7 +12,7 @@ import { Sequence } from '../formats/ndjson/sequence.js'
  * Reads NDJSON by the general path: any JSON, a line at a time. Warnings are emitted on `stream`.
  * @throws TraceError after the events before the fault
  */
-export async function* readRewritten(
+export async function* readLenient(
   source: AsyncIterable<Uint8Array>,
   stream: EventEmitter,
 ): AsyncGenerator<EventBatch> {

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { EventBatch } from '../../../lib/event/batch.js'
 import { Has } from '../../../lib/event/fields.js'
-import { byCodes, byRanges } from '../../../lib/transforms/predicates/narrow.js'
+import { byCodes, byRanges } from '../../../lib/transforms/predicates/row-filter.js'
 
 const FIELDS = Has.size | Has.api
 

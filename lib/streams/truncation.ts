@@ -6,24 +6,27 @@ import type { Decoder } from '../event/stage.js'
 export type OnCut = (error: TraceError) => void
 
 /**
- * Yields results. If the input is truncated and `onCut` is given, calls it and ends normally instead of throwing.
+ * Yields results. If the input is truncated and `onTruncated` is given, calls it and ends normally instead of throwing.
  */
-export async function* upToCut<T>(results: AsyncIterable<T>, onCut: OnCut | undefined): AsyncGenerator<T> {
+export async function* tolerateTruncation<T>(
+  results: AsyncIterable<T>,
+  onTruncated: OnCut | undefined,
+): AsyncGenerator<T> {
   try {
     yield* results
   } catch (error) {
-    if (onCut === undefined || !isCut(error)) throw error
-    onCut(error)
+    if (onTruncated === undefined || !isCut(error)) throw error
+    onTruncated(error)
   }
 }
 
 /** A decoder for which a truncated trace ends normally. */
-export class UpToCut implements Decoder {
+export class TolerantDecoder implements Decoder {
   private isOver = false
 
   constructor(
     private readonly decoder: Decoder,
-    private readonly onCut: OnCut,
+    private readonly onTruncated: OnCut,
   ) {}
 
   get warnings(): readonly string[] {
@@ -41,7 +44,7 @@ export class UpToCut implements Decoder {
     } catch (error) {
       if (!isCut(error)) throw error
       this.isOver = true
-      this.onCut(error)
+      this.onTruncated(error)
       return null
     }
   }
