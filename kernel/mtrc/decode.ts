@@ -1,0 +1,202 @@
+/** Records to columns. */
+
+import { ADDRESS, FILE, FUNCTION, INDEX, KIND, LINE, MASK, OLD_ADDRESS, SIZE, THREAD, TYPE } from '../shared/columns'
+import {
+  HAS_ADDRESS,
+  HAS_FILE,
+  HAS_FUNCTION,
+  HAS_INDEX,
+  HAS_LINE,
+  HAS_OLD_ADDRESS,
+  HAS_SIZE,
+  HAS_THREAD,
+  HAS_TYPE,
+  KIND_ALLOC,
+  KIND_FREE,
+  KIND_REALLOC,
+  KIND_RESERVE,
+} from '../shared/event'
+import { OF_1, OF_3, OF_7 } from '../shared/leb128'
+import { areManyNames, intern, MOST_NAMES, nameRoom, names } from '../shared/names'
+import { add, entryAt, find, FIRST, remove, SECOND } from '../shared/table'
+import { A, F, H, I, INTERNAL, M, R } from './layout'
+import {
+  beginNames,
+  fault,
+  FILE_IDS,
+  FUNCTION_IDS,
+  idOf,
+  leb,
+  LINE_TOO_LARGE,
+  name,
+  nameBytes,
+  NO_MEMORY,
+  nowhere,
+  setFault,
+  UNKNOWN_TYPE,
+} from './read'
+import { ENTRIES, FILE_ENTRIES, forget, nextBatch, resolve, sources } from './state'
+
+/** The most bytes from the beginning of a record, or of a name in it, to the end of a record without more names. */
+const PADDING: usize = 176
+/** A batch is closed when its names take this many bytes. */
+const BATCH_STRING_BYTES: u32 = 262_144
+
+const BLOCK: u32 = HAS_INDEX | HAS_ADDRESS | HAS_SIZE
+
+/** Why `decode` stopped: the input ended, the batch is full, an `M` is in place of a record, or there is a fault. */
+const SHORT: i32 = 0
+const FULL: i32 = 1
+const MARK: i32 = 2
+const FAULT: i32 = 3
+
+/** Why `decode` returned. */
+export let stop: i32 = SHORT
+/** The first byte that was not read. */
+export let position: usize = 0
+/** The union of the fields of all events. */
+export let fields: u32 = 0
+
+/** The last line number that was read. */
+const LINE_READ: usize = memory.data(8, 8)
+
+/**
+ * Reads whole records from `p` to `end` until there are `capacity` events, or for one of the other reasons in `stop`.
+ * @returns the number of events that were read
+ */
+export function decode(p: usize, end: usize, capacity: u32): u32 {
+  const withSources = sources
+  const resolves = resolve
+  // A number that the end cuts off ends in zeros.
+  memory.fill(end, 0, PADDING)
+  if (areManyNames()) forget()
+  nextBatch()
+  beginNames()
+  stop = SHORT
+  let all: u32 = 0
+  let i: u32 = 0
+  let start = p
+  while (start < end) {
+    if (i >= capacity) {
+      stop = FULL
+      break
+    }
+    const type = load<u8>(start)
+    const wide = (<usize>i) << 3
+    let set = BLOCK
+    p = start + 1
+    if (type == F) {
+      p = leb(p, INDEX + wide, OF_3)
+      set = HAS_INDEX
+    } else if (type == A || type == R) {
+      p = leb(p, INDEX + wide, OF_3)
+      p = leb(p, ADDRESS + wide, OF_7)
+      p = leb(p, SIZE + wide, 0)
+    } else if (type == H || type == I) {
+      p = leb(p, ADDRESS + wide, OF_7)
+      p = leb(p, SIZE + wide, 0)
+      set = HAS_ADDRESS | HAS_SIZE
+    } else if (type == M) {
+      stop = MARK
+      break
+    } else {
+      setFault(UNKNOWN_TYPE)
+      stop = FAULT
+      break
+    }
+    if (withSources && (set & HAS_INDEX) != 0) {
+      set |= HAS_THREAD | HAS_LINE
+      if (load<u32>(p) == 0) {
+        // Most frees have no source.
+        store<u64>(wide, 0, THREAD)
+        store<u32>((<usize>i) << 2, 0, LINE)
+        p += 4
+      } else {
+        p = leb(p, THREAD + wide, OF_1 | OF_3)
+        if ((load<u32>(p) & 0xff_ffff) == 0) {
+          // No record has one if the names of the program's functions are unknown.
+          store<u32>((<usize>i) << 2, 0, LINE)
+          p += 3
+        } else {
+          const caller = <u32>load<u8>(p)
+          if (caller == 0) {
+            p++
+          } else {
+            p = name(p, end, caller, FUNCTION_IDS, ENTRIES, FUNCTION + ((<usize>i) << 2))
+            set |= HAS_FUNCTION
+          }
+          const file = <u32>load<u8>(p)
+          if (file == 0) {
+            p++
+          } else {
+            p = name(p, end, file, FILE_IDS, FILE_ENTRIES, FILE + ((<usize>i) << 2))
+            set |= HAS_FILE
+          }
+          p = leb(p, LINE_READ, 0)
+          const line = load<u64>(LINE_READ)
+          // A number that reaches beyond the end is not judged yet: it may be cut.
+          if (line >> 32 != 0 && p <= end) p = nowhere(LINE_TOO_LARGE)
+          store<u32>((<usize>i) << 2, <u32>line, LINE)
+        }
+        if (nameBytes > BATCH_STRING_BYTES || names > MOST_NAMES - 4) capacity = i + 1
+      }
+    }
+    if (p > end) {
+      if (fault != 0) stop = FAULT
+      break
+    }
+    if (type == F) {
+      store<u8>(i, KIND_FREE, KIND)
+      if (resolves) {
+        const block = find(load<u64>(wide, INDEX))
+        if (block != 0) {
+          store<u64>(wide, load<u64>(entryAt(block), FIRST), ADDRESS)
+          store<u64>(wide, load<u64>(entryAt(block), SECOND), SIZE)
+          remove(block)
+          set |= HAS_ADDRESS | HAS_SIZE
+        }
+      }
+    } else if (type == A || type == R) {
+      store<u8>(i, type == A ? KIND_ALLOC : KIND_REALLOC, KIND)
+      if (resolves) {
+        const index = load<u64>(wide, INDEX)
+        let block: usize = 0
+        if (type == R) {
+          block = find(index)
+          if (block != 0) {
+            store<u64>(wide, load<u64>(entryAt(block), FIRST), OLD_ADDRESS)
+            set |= HAS_OLD_ADDRESS
+          }
+        }
+        if (block == 0) {
+          block = add(index)
+          if (block == 0) {
+            setFault(NO_MEMORY)
+            stop = FAULT
+            break
+          }
+        }
+        store<u64>(entryAt(block), load<u64>(wide, ADDRESS), FIRST)
+        store<u64>(entryAt(block), load<u64>(wide, SIZE), SECOND)
+      }
+    } else {
+      store<u8>(i, KIND_RESERVE, KIND)
+      if (type == I) {
+        if (nameRoom(8) == 0) {
+          setFault(NO_MEMORY)
+          stop = FAULT
+          break
+        }
+        store<u32>((<usize>i) << 2, idOf(intern(INTERNAL, 8)), TYPE)
+        set |= HAS_TYPE
+      }
+    }
+    store<u32>((<usize>i) << 2, set, MASK)
+    all |= set
+    i++
+    start = p
+  }
+  position = start
+  fields = all
+  return i
+}

@@ -1,0 +1,81 @@
+/** Blocks of events that have an index. */
+
+import { ADDRESS, OLD_ADDRESS, SIZE } from '../shared/columns'
+import { HAS_ADDRESS, HAS_OLD_ADDRESS, HAS_SIZE, KIND_EXISTING, KIND_REALLOC } from '../shared/event'
+import { entryAt, find, FIRST, remove, SECOND } from '../shared/table'
+import { addBlock, indexMark, isAssigned } from './blocks'
+import {
+  EXISTING_AS_ALLOC,
+  INDEX_OF_OTHER,
+  ADDRESS_OF_UNKNOWN,
+  SIZE_OF_UNKNOWN,
+  OLD_ADDRESS_OF_UNKNOWN,
+  OTHER_ADDRESS,
+  OTHER_SIZE,
+  OTHER_OLD_ADDRESS,
+} from './notes'
+
+/**
+ * Adds the block of an alloc or realloc with an index. When the trace is read, a free of this index gets its address and
+ * size, and the next realloc gets its address.
+ * @returns notes
+ */
+// @ts-ignore: decorator
+@inline
+export function beginIndexed(index: u64, kind: u8, set: u32, wide: usize): u32 {
+  let said: u32 = kind == KIND_EXISTING ? EXISTING_AS_ALLOC : 0
+  if (kind == KIND_REALLOC) said = checkOldAddress(index, set, wide)
+  else if (isAssigned(index)) said |= INDEX_OF_OTHER
+  const block = addBlock(index ^ indexMark)
+  if (block == 0) return 0
+  store<u64>(entryAt(block), (set & HAS_ADDRESS) != 0 ? load<u64>(wide, ADDRESS) : 0, FIRST)
+  store<u64>(entryAt(block), (set & HAS_SIZE) != 0 ? load<u64>(wide, SIZE) : 0, SECOND)
+  return said
+}
+
+/** Compares the old address of a realloc with the address of its block. Returns notes. */
+function checkOldAddress(index: u64, set: u32, wide: usize): u32 {
+  const block = find(index ^ indexMark)
+  if (block == 0) {
+    return (isAssigned(index) ? INDEX_OF_OTHER : 0) | ((set & HAS_OLD_ADDRESS) != 0 ? OLD_ADDRESS_OF_UNKNOWN : 0)
+  }
+  const differs = (set & HAS_OLD_ADDRESS) != 0 && load<u64>(wide, OLD_ADDRESS) != load<u64>(entryAt(block), FIRST)
+  return differs ? OTHER_OLD_ADDRESS : 0
+}
+
+const ADDRESS_AND_SIZE: u32 = HAS_ADDRESS | HAS_SIZE
+
+/**
+ * Removes the block of a free with an index, whose record has nothing else.
+ * @returns notes
+ */
+// @ts-ignore: decorator
+@inline
+export function endIndexed(index: u64, set: u32, wide: usize): u32 {
+  const block = find(index ^ indexMark)
+  if (block == 0) return endUnknown(index, set)
+  const differs =
+    (load<u64>(wide, ADDRESS) ^ load<u64>(entryAt(block), FIRST)) |
+    (load<u64>(wide, SIZE) ^ load<u64>(entryAt(block), SECOND))
+  const said = differs != 0 && (set & ADDRESS_AND_SIZE) != 0 ? differencesOf(block, set, wide) : 0
+  remove(block)
+  return said
+}
+
+/** The notes of a free whose block is not in the trace. */
+function endUnknown(index: u64, set: u32): u32 {
+  return (
+    (isAssigned(index) ? INDEX_OF_OTHER : 0) |
+    ((set & HAS_ADDRESS) != 0 ? ADDRESS_OF_UNKNOWN : 0) |
+    ((set & HAS_SIZE) != 0 ? SIZE_OF_UNKNOWN : 0)
+  )
+}
+
+/** The notes of a free that differs from its block. */
+function differencesOf(block: usize, set: u32, wide: usize): u32 {
+  const entry = entryAt(block)
+  return (
+    ((set & HAS_ADDRESS) != 0 && load<u64>(wide, ADDRESS) != load<u64>(entry, FIRST) ? OTHER_ADDRESS : 0) |
+    ((set & HAS_SIZE) != 0 && load<u64>(wide, SIZE) != load<u64>(entry, SECOND) ? OTHER_SIZE : 0)
+  )
+}

@@ -1,0 +1,93 @@
+/** The strings of a batch that is written, and the names that they are. */
+
+import { areManyNames, intern, MOST_NAMES, nameLength, nameRoom, names, nameStart } from '../shared/names'
+import { findEntries } from './caches'
+import { INTERNAL } from './layout'
+import { forget, nextBatch, now } from './state'
+
+/** The id of the string that the next event needs, or -1. The wrapper calls `define` or `refuse`. */
+export let wanted: i32 = -1
+/** By hash of a string's id in the batch: the id (low half), the number of the batch (high half), and the name. */
+const IDS: u32 = 8192
+const STRINGS: usize = memory.data(65_536)
+const NUMBERS: usize = memory.data(32_768)
+let stringCount: u32 = 0
+/** The name of a string that a trace cannot represent. */
+export const UNFIT: u32 = 0xffff_ffff
+
+/** Where to put the bytes of the wanted string, or 0 if there is no memory. */
+export function room(length: u32): usize {
+  if (names > MOST_NAMES - 4 || stringCount >= IDS / 2) forgetStrings()
+  return nameRoom(length)
+}
+
+/** The wanted string is at the result of `room`. */
+export function define(length: u32): void {
+  setNumber(intern(nameRoom(length), length))
+}
+
+/** A trace cannot represent the wanted string. */
+export function refuse(): void {
+  if (stringCount >= IDS / 2) forgetStrings()
+  setNumber(UNFIT)
+}
+
+function setNumber(number: u32): void {
+  const entry = ((<u64>now) << 32) | (<u64>(<u32>wanted))
+  let slot = (<u32>wanted) & (IDS - 1)
+  while (<u32>(load<u64>(STRINGS + ((<usize>slot) << 3)) >> 32) == now) slot = (slot + 1) & (IDS - 1)
+  store<u64>(STRINGS + ((<usize>slot) << 3), entry)
+  store<u32>(NUMBERS + ((<usize>slot) << 2), number)
+  stringCount++
+  wanted = -1
+}
+
+/** The slot of a string of the batch, or -1. */
+// @ts-ignore: decorator
+@inline
+export function slotOf(id: u32): i32 {
+  const entry = ((<u64>now) << 32) | (<u64>id)
+  const slot = id & (IDS - 1)
+  return load<u64>(STRINGS + ((<usize>slot) << 3)) == entry ? <i32>slot : otherSlotOf(id, entry)
+}
+
+function otherSlotOf(id: u32, entry: u64): i32 {
+  let slot = id & (IDS - 1)
+  while (true) {
+    const here = load<u64>(STRINGS + ((<usize>slot) << 3))
+    if (here == entry) return <i32>slot
+    if (<u32>(here >> 32) != now) return -1
+    slot = (slot + 1) & (IDS - 1)
+  }
+}
+
+/** The name of the string in a slot. */
+// @ts-ignore: decorator
+@inline
+export function numberAt(slot: i32): u32 {
+  return load<u32>(NUMBERS + ((<usize>slot) << 2))
+}
+
+/** Whether a name is `internal`. */
+export function isInternal(name: u32): bool {
+  return name != UNFIT && nameLength(name) == 8 && load<u64>(nameStart(name)) == load<u64>(INTERNAL)
+}
+
+/** Begins a batch, which has strings of its own. */
+export function beginBatch(): void {
+  if (areManyNames()) forgetStrings()
+  nextBatch()
+  stringCount = 0
+}
+
+/** The next event needs the string with this id. */
+export function want(id: u32): void {
+  wanted = id
+}
+
+/** Forgets the names that are in no cache, and the names of the batch's strings. */
+function forgetStrings(): void {
+  forget()
+  stringCount = 0
+  findEntries()
+}

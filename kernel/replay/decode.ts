@@ -1,0 +1,234 @@
+/** Lines of text to columns. */
+
+import {
+  ADDRESS,
+  ALIGNMENT,
+  API,
+  ELEMENTS,
+  END_TIME,
+  KIND,
+  MASK,
+  OLD_ADDRESS,
+  PRESENT,
+  SIZE,
+  THREAD,
+  TIME,
+} from '../shared/columns'
+import {
+  API_CALLOC,
+  API_FREE,
+  API_MALLOC,
+  API_MEMALIGN,
+  API_REALLOC,
+  HAS_ADDRESS,
+  HAS_ALIGNMENT,
+  HAS_API,
+  HAS_COUNT,
+  HAS_END_TIME,
+  HAS_OLD_ADDRESS,
+  HAS_PRESENT,
+  HAS_SIZE,
+  HAS_THREAD,
+  KIND_ALLOC,
+  KIND_FREE,
+  KIND_REALLOC,
+  KIND_THREAD_DESTROY,
+} from '../shared/event'
+import { misfit, setMisfit } from '../shared/numbers'
+import { gap, lineEnd, multiply, number, pointer, skipSpaces, threadId } from './read'
+import { CR, LF, TIMES } from './text'
+
+/** Longer lines are refused. */
+const MAX_LINE: usize = 65_536
+
+/** What `decode` expected where it stopped. The wrapper has the words. */
+const NOTHING: i32 = 0
+const LINE_FEED: i32 = 1
+const THREAD_ID: i32 = 2
+const COLON: i32 = 3
+const POINTER_AND_SIZE: i32 = 4
+const POINTER: i32 = 5
+const POINTERS_AND_SIZE: i32 = 6
+const POINTER_AND_SIZES: i32 = 7
+const POINTER_ALIGNMENT_SIZE: i32 = 8
+const ACTION: i32 = 9
+const END_TIME_OR_END: i32 = 10
+const TIMES_OR_END: i32 = 11
+const PRESENT_OR_END: i32 = 12
+const END: i32 = 13
+const TOO_LONG: i32 = 14
+
+/** What was expected at the byte that did not fit, or `NOTHING`. */
+export let fault: i32 = NOTHING
+/** The byte that did not fit. */
+export let faultAt: usize = 0
+/** The position after the last line that was read, or the beginning of the line at fault. */
+export let position: usize = 0
+/** The number of lines that were read, including empty ones. */
+export let lines: u32 = 0
+/** The union of the fields of all events. */
+export let fields: u32 = 0
+
+const MALLOC_FIELDS: u32 = HAS_API | HAS_THREAD | HAS_ADDRESS | HAS_SIZE
+const FREE_FIELDS: u32 = HAS_API | HAS_THREAD | HAS_ADDRESS
+
+/**
+ * Reads the whole lines from `p` to `end` until there are `capacity` events, the lines are used up, or one is at fault.
+ * @returns the number of events that were read
+ */
+export function decode(p: usize, end: usize, capacity: u32): u32 {
+  let i: u32 = 0
+  let read: u32 = 0
+  let all: u32 = 0
+  let start = p
+  while (end > p && load<u8>(end - 1) != LF) end--
+  // The decoder passes whole lines, or so many bytes that a line without end is too long.
+  fault = end > p ? NOTHING : TOO_LONG
+  while (p < end && i < capacity) {
+    start = p
+    const wide = (<usize>i) << 3
+    let set: u32 = 0
+    p = skipSpaces(p)
+    let c = <u32>load<u8>(p)
+    if (c == LF || c == CR) {
+      if (c == CR) p++
+      if (<u32>load<u8>(p) != LF) {
+        setMisfit(p)
+        p = 0
+        fault = LINE_FEED
+        break
+      }
+    } else {
+      p = threadId(p, THREAD + wide)
+      if (p == 0) {
+        fault = THREAD_ID
+        break
+      }
+      if (<u32>load<u8>(p) != 0x3a) {
+        setMisfit(p)
+        p = 0
+        fault = COLON
+        break
+      }
+      p = skipSpaces(p + 1)
+      // The first four letters tell the words apart. A pointer may follow a word without a gap.
+      const word = load<u32>(p)
+      if (word == 0x6c6c616d && load<u16>(p + 4) == 0x636f) {
+        store<u8>(KIND + i, KIND_ALLOC)
+        store<u8>(API + i, API_MALLOC)
+        set = MALLOC_FIELDS
+        p = pointer(p + 6, ADDRESS + wide)
+        if (p != 0) p = number(p, SIZE + wide)
+        if (p == 0) {
+          fault = POINTER_AND_SIZE
+          break
+        }
+      } else if (word == 0x65657266) {
+        store<u8>(KIND + i, KIND_FREE)
+        store<u8>(API + i, API_FREE)
+        set = FREE_FIELDS
+        p = pointer(p + 4, ADDRESS + wide)
+        if (p == 0) {
+          fault = POINTER
+          break
+        }
+      } else if (word == 0x6c616572 && load<u32>(p + 3) == 0x636f6c6c) {
+        store<u8>(KIND + i, KIND_REALLOC)
+        store<u8>(API + i, API_REALLOC)
+        set = MALLOC_FIELDS | HAS_OLD_ADDRESS
+        p = pointer(p + 7, ADDRESS + wide)
+        if (p != 0) p = pointer(p, OLD_ADDRESS + wide)
+        if (p != 0) p = number(p, SIZE + wide)
+        if (p == 0) {
+          fault = POINTERS_AND_SIZE
+          break
+        }
+      } else if (word == 0x6c6c6163 && load<u16>(p + 4) == 0x636f) {
+        store<u8>(KIND + i, KIND_ALLOC)
+        store<u8>(API + i, API_CALLOC)
+        p = pointer(p + 6, ADDRESS + wide)
+        if (p != 0) p = number(p, ELEMENTS + wide)
+        if (p != 0) p = number(p, SIZE + wide)
+        if (p == 0) {
+          fault = POINTER_AND_SIZES
+          break
+        }
+        set = MALLOC_FIELDS | HAS_COUNT | multiply(wide)
+      } else if (load<u64>(p) == 0x6e67696c616d656d) {
+        store<u8>(KIND + i, KIND_ALLOC)
+        store<u8>(API + i, API_MEMALIGN)
+        set = MALLOC_FIELDS | HAS_ALIGNMENT
+        p = pointer(p + 8, ADDRESS + wide)
+        if (p != 0) p = number(p, ALIGNMENT + wide)
+        if (p != 0) p = number(p, SIZE + wide)
+        if (p == 0) {
+          fault = POINTER_ALIGNMENT_SIZE
+          break
+        }
+      } else if (load<u64>(p) == 0x645f646165726874 && load<u32>(p + 7) == 0x656e6f64) {
+        store<u8>(KIND + i, KIND_THREAD_DESTROY)
+        set = HAS_THREAD
+        p = pointer(p + 11, ADDRESS + wide)
+        if (p == 0) {
+          fault = POINTER
+          break
+        }
+        // A null pointer is written where there is no pointer.
+        if (load<u64>(ADDRESS + wide) != 0) set |= HAS_ADDRESS
+      } else {
+        setMisfit(p)
+        p = 0
+        fault = ACTION
+        break
+      }
+
+      let next = lineEnd(p)
+      if (next == 0) {
+        const what = load<u8>(KIND + i)
+        if (what == KIND_THREAD_DESTROY) {
+          p = number(p, END_TIME + wide)
+          set |= HAS_END_TIME
+          fault = END_TIME_OR_END
+        } else {
+          p = number(p, TIME + wide)
+          if (p != 0) p = number(p, END_TIME + wide)
+          set |= TIMES
+          fault = TIMES_OR_END
+        }
+        if (p == 0) break
+        next = lineEnd(p)
+        if (next == 0 && (what == KIND_FREE || what == KIND_REALLOC)) {
+          p = number(p, PRESENT + wide)
+          set |= HAS_PRESENT
+          fault = PRESENT_OR_END
+          if (p == 0) break
+          next = lineEnd(p)
+        }
+        if (next == 0) {
+          p = 0
+          fault = END
+          break
+        }
+        fault = NOTHING
+      }
+      p = next
+    }
+    p++
+    if (p - start > MAX_LINE) {
+      fault = TOO_LONG
+      break
+    }
+    read++
+    if (set != 0) {
+      store<u32>(MASK + ((<usize>i) << 2), set)
+      all |= set
+      i++
+    }
+    start = p
+  }
+  position = start
+  lines = read
+  fields = all
+  faultAt = misfit
+  return i
+}

@@ -1,0 +1,118 @@
+/** Columns to lines of text. */
+
+import { ADDRESS, API, KIND, MASK, PRESENT, THREAD } from '../shared/columns'
+import {
+  API_CALLOC,
+  API_FREE,
+  API_MALLOC,
+  HAS_ADDRESS,
+  HAS_ALIGNMENT,
+  HAS_API,
+  HAS_COUNT,
+  HAS_ELEMENT_SIZE,
+  HAS_PRESENT,
+  HAS_THREAD,
+  KIND_ALLOC,
+  KIND_EXISTING,
+  KIND_FREE,
+  KIND_REALLOC,
+  KIND_THREAD_DESTROY,
+} from '../shared/event'
+import { writeDecimal, writeHex } from '../shared/numbers'
+import { clearNotes, EXISTING_AS_MALLOC, NO_ADDRESS, note, notes, otherApi, PRESENT_WITHOUT_TIMES } from './notes'
+import { LF, OUTPUT, SPACE, TIMES } from './text'
+import { writeDone, writeEnd, writeOther, writeRealloc, writeSize, writeTimes } from './values'
+
+/** The number of bytes of output before the line of the event that has notes, or in all. */
+export let lineStart: usize = 0
+/** The number of bytes of output. */
+export let written: usize = 0
+/** Fields that malloc has no place for. */
+const NOT_MALLOC: u32 = HAS_COUNT | HAS_ELEMENT_SIZE | HAS_ALIGNMENT
+
+/**
+ * Writes the events from `i` to `n`, up to and including the first that has `notes`.
+ * @param micros whether times are microseconds
+ * @returns the first event that was not looked at
+ */
+export function encode(i: u32, n: u32, micros: bool): u32 {
+  const begin = OUTPUT
+  let out = begin
+  clearNotes()
+  for (; i < n; i++) {
+    const wide = (<usize>i) << 3
+    const set = load<u32>(MASK + ((<usize>i) << 2))
+    const what = load<u8>(KIND + i)
+    const start = out
+    let p = out
+    if ((set & HAS_THREAD) != 0) {
+      let id = load<u64>(THREAD + wide)
+      if (<i64>id < 0) {
+        store<u8>(p++, 0x2d)
+        id = 0 - id
+      }
+      p = writeDecimal(p, id)
+    } else {
+      store<u8>(p++, 0x30)
+    }
+
+    if (what == KIND_FREE) {
+      if ((set & HAS_ADDRESS) == 0) {
+        note(NO_ADDRESS)
+        p = 0
+      } else {
+        if ((set & HAS_API) != 0 && load<u8>(API + i) != API_FREE) otherApi(API_FREE)
+        store<u64>(p, 0x2065657266203a) // ": free "
+        store<u16>(p + 7, 0x7830)
+        p = writeHex(p + 9, load<u64>(ADDRESS + wide))
+      }
+    } else if (what == KIND_ALLOC || what == KIND_EXISTING) {
+      if ((set & HAS_ADDRESS) == 0) {
+        note(NO_ADDRESS)
+        p = 0
+      } else if (
+        what == KIND_ALLOC &&
+        ((set & NOT_MALLOC) != 0 || ((set & HAS_API) != 0 && load<u8>(API + i) == API_CALLOC))
+      ) {
+        p = writeOther(p, i, set)
+      } else {
+        if (what == KIND_EXISTING) note(EXISTING_AS_MALLOC)
+        if ((set & HAS_API) != 0 && load<u8>(API + i) != API_MALLOC) otherApi(API_MALLOC)
+        store<u64>(p, 0x636f6c6c616d203a) // ": malloc"
+        store<u32>(p + 8, 0x783020)
+        p = writeSize(writeHex(p + 11, load<u64>(ADDRESS + wide)), set, wide)
+      }
+    } else if (what == KIND_REALLOC) {
+      p = writeRealloc(p, i, set)
+    } else if (what == KIND_THREAD_DESTROY) {
+      p = writeDone(p, set, wide)
+    } else {
+      // The wrapper counts events of other kinds.
+      continue
+    }
+
+    if (p != 0) {
+      if ((set & TIMES) != 0)
+        p = what == KIND_THREAD_DESTROY ? writeEnd(p, set, wide, micros) : writeTimes(p, set, wide, micros)
+      if ((set & HAS_PRESENT) != 0 && (what == KIND_FREE || what == KIND_REALLOC)) {
+        if ((set & TIMES) == 0) {
+          note(PRESENT_WITHOUT_TIMES)
+          store<u32>(p, 0x30203020) // " 0 0"
+          p += 4
+        }
+        store<u8>(p, SPACE)
+        p = writeDecimal(p + 1, load<u64>(PRESENT + wide))
+      }
+      store<u8>(p, LF)
+      out = p + 1
+    }
+    if (notes != 0) {
+      written = out - begin
+      lineStart = start - begin
+      return i + 1
+    }
+  }
+  written = out - begin
+  lineStart = written
+  return i
+}

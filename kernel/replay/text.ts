@@ -1,0 +1,15 @@
+/** What reading and writing lines of memory_replay share. */
+
+import { HAS_END_TIME, HAS_TIME } from '../shared/event'
+
+/** Where text is read. After its 262144 bytes there is room for what the readers of numbers look at beyond a line. */
+export const INPUT: usize = memory.data(262176)
+/** Where text is written: 4096 lines of at most 160 bytes. */
+export const OUTPUT: usize = memory.data(655392)
+
+export const SPACE: u32 = 0x20
+export const TAB: u32 = 0x09
+export const LF: u32 = 0x0a
+export const CR: u32 = 0x0d
+
+export const TIMES: u32 = HAS_TIME | HAS_END_TIME
