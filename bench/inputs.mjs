@@ -25,7 +25,7 @@ const FORMS = {
 /**
  * @typedef {object} Input
  * @property {string} name
- * @property {Record<string, string>} files the paths of the trace's forms: those of FORMS, `general` (NDJSON with blanks) and
+ * @property {Record<string, string>} files the paths of the trace's forms: those of FORMS, `general` (NDJSON with spaces) and
  *   `gzip` (of MTRC)
  * @property {import('./native/build.mjs').Native} [native] the native yardsticks, where there is a C compiler
  */
@@ -125,7 +125,7 @@ function compress(source, target) {
   return pipeline(createReadStream(source), createGzip(), createWriteStream(target))
 }
 
-/** NDJSON as Python's json.dumps writes it: a blank behind each colon and comma. */
+/** NDJSON as Python's json.dumps writes it: a space behind each colon and comma. */
 function spaced(text) {
   return text.replaceAll('":', '": ').replaceAll(',"', ', "')
 }

@@ -23,7 +23,7 @@ echo 'The end record counts the events, so that a pipeline that broke off cannot
 step 'hatf-decode large.hatf | tail -n 1'
 
 echo
-echo 'HATF has no place for allocation indices and lines. With --attributes it keeps them, and the trace comes back whole:'
+echo 'HATF cannot represent allocation indices and lines. With --attributes it keeps them, and the trace comes back whole:'
 step 'gunzip < git.mtrc.gz > git.mtrc'
 step 'mtrc-decode git.mtrc | hatf-encode --attributes | hatf-decode | mtrc-encode | cmp - git.mtrc && echo same bytes'
 

@@ -2,7 +2,7 @@
 # Kernel files per CPU: written as the kernel had them, and merged again by sequence number.
 source "$(dirname "$0")/support/commands.sh"
 
-# There is no kernel with kmemtrace any more; so a program's threads are taken for CPUs, and its calls for the kernel's.
+# Current kernels no longer have kmemtrace, so a program's threads stand for CPUs, and its calls for the kernel's.
 replay-decode traces/replay/mstress-head.txt.gz |
   hf-map -e '({ ...event, cpu: Number(event.thread % 4n) })' |
   kmemtrace-encode -o debug/ 2> losses.log

@@ -10,6 +10,6 @@ cat > race.txt << 'END'
 END
 
 hf-verify race.txt || echo "exit status $?"
-hf-verify --repair -o mended.txt race.txt 2>&1
-cat mended.txt
-hf-verify mended.txt
+hf-verify --repair -o repaired.txt race.txt 2>&1
+cat repaired.txt
+hf-verify repaired.txt

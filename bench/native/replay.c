@@ -18,7 +18,7 @@ static inline bool is_blank(uint8_t byte) {
   return byte == ' ' || byte == '\t';
 }
 
-/* Passes over blanks, of which there must be one. */
+/* Passes over spaces, of which there must be one. */
 #define GAP() \
   do { \
     if (unlikely(!is_blank(*p))) goto wrong; \

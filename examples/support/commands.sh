@@ -23,7 +23,7 @@ PATH=$work/bin:$PATH
 cd "$work/out"
 ln -s "$root/test/fixtures" traces
 
-# The size of a file in bytes, without the blanks that some systems put before it.
+# The size of a file in bytes, without the spaces that some systems put before it.
 size() {
   echo $(($(wc -c < "$1")))
 }

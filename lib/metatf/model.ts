@@ -31,7 +31,7 @@ export interface Place {
 /** A line `## Key: value` at the beginning of a DTD. */
 export interface HeaderLine {
   readonly key: string
-  /** Without the blanks around it. */
+  /** Without the spaces around it. */
   readonly value: string
   readonly at: Place
 }

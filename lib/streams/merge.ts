@@ -187,10 +187,10 @@ async function* interleave(
     if (error !== undefined) failures.add(error)
     if (ended) merger.end(input)
   })
-  let told = 0
+  let emitted = 0
   for (;;) {
     for (let batch = merger.next(); batch !== null; batch = merger.next()) yield batch
-    while (told < merger.warnings.length) stream.emit('warning', merger.warnings[told++])
+    while (emitted < merger.warnings.length) stream.emit('warning', merger.warnings[emitted++])
     const input = merger.wants()
     if (input < 0) break
     const batch = await (sources[input] as Source).read().catch((error: Error) => void failures.add(error))

@@ -91,7 +91,7 @@ export interface VerifyStream extends EventStream<'events', VerifyEvents> {
 export function verify(options: VerifyOptions = {}): VerifyStream {
   const verifier = new Verifier(options)
   let faults = 0
-  let told = 0
+  let emitted = 0
   const stage = new PassOn((batch) => {
     verifier.check(batch)
     let now = 0
@@ -100,7 +100,7 @@ export function verify(options: VerifyOptions = {}): VerifyStream {
     faults = now
     // Those of a batch come after those of the batches before it.
     const { findings } = verifier
-    while (told < findings.length) stream.emit('finding', findings[told++])
+    while (emitted < findings.length) stream.emit('finding', findings[emitted++])
   })
   const result = () => ({
     events: verifier.events,

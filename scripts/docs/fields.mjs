@@ -19,7 +19,7 @@ export const MEANINGS = {
   size: 'bytes requested in all',
   count: "calloc's number of elements, or the number of pages, of `size / count` bytes each",
   elementSize:
-    "calloc's bytes per element, only where `size / count` does not tell it: `count` is 0, or the product overflowed",
+    "calloc's bytes per element, only if `size / count` does not give it: `count` is 0, or the product overflowed",
   alignment: 'alignment asked for, in bytes',
   usable: 'bytes really allocated',
   present: 'resident bytes of the block when it was freed or reallocated; in heaptrack those of the process',

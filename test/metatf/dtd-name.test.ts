@@ -93,7 +93,7 @@ describe('what a trace says of its DTD', () => {
     },
   )
 
-  test('blanks without end take no time', () => {
+  test('spaces without end take no time', () => {
     for (const text of [
       `## DTDURL: x${' '.repeat(65_000)}y\n`,
       `##${' '.repeat(65_000)}DTDURL:\n`,

@@ -108,7 +108,7 @@ export const heaptrackDecode = decodeCommand(heaptrack, {
 export const heaptrackEncode = encodeCommand(heaptrack, {
   description:
     `${ANY_INPUT}heaptrack_print and heaptrack_gui open what is written. What heaptrack wrote comes back byte for byte: a raw file as a raw one, unless --interpreted is given. ` +
-    'A place without a stack is written as a stack of one frame. Threads, and which of two blocks of the same size and stack is freed, have no place.',
+    'A place without a stack is written as a stack of one frame. Threads, and which of two blocks of the same size and stack is freed, cannot be represented.',
   memory:
     'grows with the different stacks (some 200 bytes for each frame), and with the live blocks (35 to 60 bytes each).',
   examples: [

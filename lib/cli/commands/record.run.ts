@@ -65,7 +65,7 @@ export async function runRecord(args: Arguments): Promise<void> {
 
 /**
  * The bytes of the trace, until the program has ended.
- * @param onEnd is told how it ended
+ * @param onEnd called with its exit status or signal
  * @throws TraceError after the bytes of a trace that is not whole; Error if there is no trace
  */
 async function* traceBytes(

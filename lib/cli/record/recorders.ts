@@ -32,7 +32,7 @@ export interface Recorder {
    * @throws Error if it cannot be used after all
    */
   launch(words: readonly string[], trace: string, folder: string): Launch
-  /** Whether a trace that ends so is whole, where that can be told. */
+  /** Whether a trace with this end is complete, if that can be known. */
   isWhole?(tail: string): boolean
   /** How the program ended, where the trace knows better than the recorder's own exit status. */
   ending?(tail: string): Ending | undefined

@@ -34,7 +34,7 @@ export class TracePipe {
     }
   }
 
-  /** The program has ended, so that nobody will open the pipe any more. */
+  /** The program has ended, so nothing will open the pipe. */
   programEnded(): void {
     if (this.writer !== undefined) closeSync(this.writer)
     this.writer = undefined

@@ -57,7 +57,7 @@ export class ProfileReport implements Stage<EventBatch, Uint8Array> {
     const leaks = leakWarning(profile.statistics)
     if (leaks !== undefined) this.warnings.push(leaks)
     if (profile.statistics.full.includes('sites'))
-      this.warnings.push('there are more stacks than are told apart: those that came late are [others]')
+      this.warnings.push('there are more stacks than are distinguished: the later ones are [others]')
     return this.options.write(profile)[Symbol.iterator]()
   }
 }

@@ -136,7 +136,7 @@ function moduleName(bytes: Uint8Array): Name {
 
 function functionName(bytes: Uint8Array, text: string): Name {
   if (bytes.length > MAX_NAME) return LONG
-  return UNFIT_FUNCTION.test(text) ? 'functions with blanks or parentheses' : bytes.slice()
+  return UNFIT_FUNCTION.test(text) ? 'functions with spaces or parentheses' : bytes.slice()
 }
 
 function offsetText(text: string): Name {

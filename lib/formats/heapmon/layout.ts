@@ -38,7 +38,7 @@ export interface HeapmonLayout {
   /** Whether the file has a header row. */
   readonly titles: boolean
   /** The column separator: a tab, or spaces up to the start of the next column. */
-  readonly separator: 'tab' | 'blanks'
+  readonly separator: 'tab' | 'spaces'
   /** The number of spaces at the start of each line. */
   readonly indent: number
 }
@@ -57,7 +57,7 @@ export function layoutOf({ format, layout }: TraceHeader): HeapmonLayout {
   const { titles, separator, indent } = layout
   return {
     titles: titles === true,
-    separator: separator === 'blanks' ? 'blanks' : 'tab',
+    separator: separator === 'spaces' ? 'spaces' : 'tab',
     indent: typeof indent === 'number' && Number.isInteger(indent) && indent >= 0 && indent <= MAX_INDENT ? indent : 0,
   }
 }

@@ -16,8 +16,8 @@ const NO_TYPE: Name = { bytes: NOVTBL }
 const TYPE_LEFT_OUT: Name = { bytes: NOVTBL, loss: 'types that would be read as another, left out' }
 const NO_STACK: Name = { bytes: new Uint8Array(0) }
 const STACK_LEFT_OUT: Name = { ...NO_STACK, loss: 'stacks that would be read as another, left out' }
-const TYPE_SPACED = 'blanks and line ends in types, written as single blanks'
-const STACK_SPACED = 'blanks and line ends in stacks, written as single blanks'
+const TYPE_SPACED = 'spaces and line ends in types, written as single spaces'
+const STACK_SPACED = 'spaces and line ends in stacks, written as single spaces'
 
 /** The types and stacks of a batch as they are written, each created once. */
 export class Names {

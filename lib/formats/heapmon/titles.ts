@@ -35,7 +35,7 @@ export function layoutOfLine(bytes: Uint8Array, start: number, titles: boolean):
   const indent = p - start <= MAX_INDENT && bytes[p] !== TAB ? p - start : 0
   p = skipBlanks(bytes, p)
   while (bytes[p] !== SPACE && bytes[p] !== TAB && bytes[p] !== LF) p++
-  return { titles, separator: bytes[p] === SPACE ? 'blanks' : 'tab', indent }
+  return { titles, separator: bytes[p] === SPACE ? 'spaces' : 'tab', indent }
 }
 
 function skipBlanks(bytes: Uint8Array, p: number): number {

@@ -18,7 +18,7 @@ export const traits: FormatTraits = {
       help: 'separator of the columns (default: as in the input, else a tab)',
       default: undefined,
       value: 'KIND',
-      values: ['tab', 'blanks'],
+      values: ['tab', 'spaces'],
     },
   },
 }

@@ -37,7 +37,7 @@ const NOT_DIVISIBLE = 7
 const HAS_COUNT = fieldSet('count')
 const CARRIED_BY_ANY = FORM_FIELDS.malloc | FORM_FIELDS.calloc | FORM_FIELDS.memalign
 
-/** Encodes events as memory_replay text in canonical form: single blanks, `0x` and lower-case hex, no leading zeros. */
+/** Encodes events as memory_replay text in canonical form: single spaces, `0x` and lower-case hex, no leading zeros. */
 export class ReplayEncoder extends LineEncoder {
   readonly losses: Losses
   private header: TraceHeader | null = null

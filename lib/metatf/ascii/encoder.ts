@@ -38,7 +38,7 @@ export function asciiEncoder(dtd: Dtd, options?: AsciiEncodeOptions): Encoder {
   return new AsciiEncoder(dtd, options)
 }
 
-/** Encodes events as lines in canonical form: single blanks, numbers without leading zeros, hex in lower case. */
+/** Encodes events as lines in canonical form: single spaces, numbers without leading zeros, hex in lower case. */
 export class AsciiEncoder extends LineEncoder {
   readonly losses: Losses
   private readonly name: string

@@ -7,7 +7,7 @@ import type { Leaf } from '../model.js'
 import { fieldNamed } from '../names.js'
 
 /*
- * What stands between the blanks of a line: numbers and quoted strings. As in `lib/bytes/numbers.ts`, readers give the
+ * What stands between the spaces of a line: numbers and quoted strings. As in `lib/bytes/numbers.ts`, readers give the
  * position behind, or `~position` of the byte that does not fit, and a line feed stops them all.
  */
 
@@ -44,7 +44,7 @@ export function signed(bytes: Uint8Array, p: number, words: Uint32Array, at: num
 }
 
 /**
- * Passes over blanks and a carriage return to the line feed; if something else stands before it, `~position` of that.
+ * Passes over spaces and a carriage return to the line feed; if something else stands before it, `~position` of that.
  */
 export function lineEnd(bytes: Uint8Array, p: number): number {
   let c = bytes[p]

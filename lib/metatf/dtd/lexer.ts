@@ -27,7 +27,7 @@ const SYMBOLS = ':;,.*(){}='
  */
 const MAX_DIGITS = 64
 
-/** Splits the text of a DTD into tokens, on demand. Comments and blanks are passed over. */
+/** Splits the text of a DTD into tokens, on demand. Comments and spaces are passed over. */
 export class Lexer {
   private position = 0
   private line = 1
@@ -60,7 +60,7 @@ export class Lexer {
     throw syntaxError(`unexpected character ${showCharacter(this.text.codePointAt(this.position) as number)}`, at)
   }
 
-  /** Passes over blanks and comments. */
+  /** Passes over spaces and comments. */
   private skip(): void {
     for (;;) {
       this.match(BLANKS)

@@ -76,7 +76,7 @@ describe('writing', () => {
       'a function with parentheses',
       { kind: 'free', address: 16n, function: 'f(int)' },
       '- 0x10\n',
-      { 'functions with blanks or parentheses': 1 },
+      { 'functions with spaces or parentheses': 1 },
     ],
     [
       'a function that looks like one with an offset',

@@ -1,6 +1,6 @@
 /** Small makers of HATF bytes, for tests written by hand. */
 
-/** Bytes from hex digits; blanks are for the reader. */
+/** Bytes from hex digits; spaces are for the reader. */
 export function hex(digits: string): Uint8Array {
   return new Uint8Array(Buffer.from(digits.replaceAll(/\s/g, ''), 'hex'))
 }

@@ -38,7 +38,7 @@ describe('decoding', () => {
     expect(error).toBeUndefined()
     expect(warnings).toEqual([])
     expect(headers).toEqual([
-      { format: 'heapmon', timeUnit: 'us', layout: { titles: true, separator: 'blanks', indent: 6 } },
+      { format: 'heapmon', timeUnit: 'us', layout: { titles: true, separator: 'spaces', indent: 6 } },
     ])
     expect(events).toEqual(SAMPLE_EVENTS)
     expect(rewrite(SAMPLE)).toBe(SAMPLE)
@@ -135,7 +135,7 @@ describe('decoding', () => {
 
   it.each<[string, object]>([
     ['1-1\told\t0x1\t2\n', { titles: false, separator: 'tab', indent: 0 }],
-    ['   1-1 old\t0x1\t2\n', { titles: false, separator: 'blanks', indent: 3 }],
+    ['   1-1 old\t0x1\t2\n', { titles: false, separator: 'spaces', indent: 3 }],
     [' \t 1-1\told 0x1 2\n', { titles: false, separator: 'tab', indent: 0 }],
     [`${' '.repeat(65)}1-1\told 0x1 2\n`, { titles: false, separator: 'tab', indent: 0 }],
     [

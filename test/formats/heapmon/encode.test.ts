@@ -77,7 +77,7 @@ describe('encoding events of other formats', () => {
     expect(encode([event])).toEqual({ text, losses })
   })
 
-  const TYPE_SPACED = 'blanks and line ends in types, written as single blanks'
+  const TYPE_SPACED = 'spaces and line ends in types, written as single spaces'
   const TYPE_OUT = 'types that would be read as another, left out'
   it.each<[string, string, string | undefined]>([
     ['unsigned long', 'unsigned long', undefined],
@@ -98,7 +98,7 @@ describe('encoding events of other formats', () => {
     expect(encode([{ ...free, type }])).toEqual(expected)
   })
 
-  const STACK_SPACED = 'blanks and line ends in stacks, written as single blanks'
+  const STACK_SPACED = 'spaces and line ends in stacks, written as single spaces'
   const STACK_OUT = 'stacks that would be read as another, left out'
   it.each<[string[], string | undefined, string | undefined]>([
     [['f(int, char)', 'main'], 'f(int, char)|main', undefined],
@@ -178,19 +178,19 @@ describe('encoding events of other formats', () => {
 describe('layouts', () => {
   it('has tabs and no titles if nothing else is asked for', () => {
     expect(encode([free]).text).toBe(DEL_LINE)
-    expect(encode([free], { ...US, layout: { titles: true, separator: 'blanks' } }).text).toBe(DEL_LINE)
+    expect(encode([free], { ...US, layout: { titles: true, separator: 'spaces' } }).text).toBe(DEL_LINE)
     expect(encode([free], US, { titles: true }).text).toBe(TAB_TITLES + DEL_LINE)
   })
 
   it('is asked for by the header, and by options before it', () => {
-    const header = headerOf({ titles: true, separator: 'blanks', indent: 2 })
+    const header = headerOf({ titles: true, separator: 'spaces', indent: 2 })
     const text =
       '  Thread      Time of event       Address     Size    Type            Stack crawl\n' +
       '  0-0         5                   0x10        del     novtbl\n'
     expect(encode([free], header).text).toBe(text)
     expect(encode([free], header, { separator: 'tab' }).text).toBe(`  ${TAB_TITLES}  ${DEL_LINE}`)
     expect(
-      encode([free], headerOf({ titles: false, separator: 'tab', indent: 0 }), { titles: true, separator: 'blanks' })
+      encode([free], headerOf({ titles: false, separator: 'tab', indent: 0 }), { titles: true, separator: 'spaces' })
         .text,
     ).toBe(text.replace(/^ {2}/gm, ''))
   })
@@ -209,8 +209,8 @@ describe('layouts', () => {
     }
   })
 
-  it('keeps columns that are too wide two blanks apart', () => {
-    const header = headerOf({ titles: false, separator: 'blanks', indent: 0 })
+  it('keeps columns that are too wide two spaces apart', () => {
+    const header = headerOf({ titles: false, separator: 'spaces', indent: 0 })
     const max = 2n ** 64n - 1n
     const event: TraceEvent = {
       ...alloc,
@@ -258,7 +258,7 @@ describe('strict encoding', () => {
     ['a field without a place', { ...free, cpu: 1 }, 'cannot represent cpu of free events'],
     ['a missing api', { kind: 'alloc', time: 5n, address: 1n, size: 3n }, 'no api, written as new'],
     ['a realloc', { kind: 'realloc', time: 5n, address: 1n, oldAddress: 2n, size: 3n }, 'reallocs, written as'],
-    ['a type', { ...free, type: 'a\tb' }, 'blanks and line ends in types'],
+    ['a type', { ...free, type: 'a\tb' }, 'spaces and line ends in types'],
   ])('stops at %s, behind all lines before it', (_, event, message) => {
     const encoder = new HeapmonEncoder({ strict: true })
     const { out, error } = drive(encoder, [...batchesOf([free, free], US), ...batchesOf([free, event, free], US)])

@@ -72,7 +72,7 @@ describe('any trace', () => {
   })
 })
 
-/** Lines of all sorts, and what blanks and names can do to them. */
+/** Lines of all sorts, and what spaces and names can do to them. */
 const LINES = [
   ...SAMPLE.split('\n').slice(1, 4),
   `1-2\t3\t0x4\tdel\tA\t${FULL_CRAWL}`,

@@ -1,4 +1,4 @@
-/** Bytes from hex digits (blanks do not matter). */
+/** Bytes from hex digits (spaces do not matter). */
 export function hex(digits: string): Uint8Array {
   return new Uint8Array(Buffer.from(digits.replaceAll(/\s/g, ''), 'hex'))
 }

@@ -170,7 +170,7 @@ describe('records of any DTD', () => {
     )
   })
 
-  it('may have any blanks, CR LF, empty lines and numbers of either base', () => {
+  it('may have any spaces, CR LF, empty lines and numbers of either base', () => {
     const { events } = decode('## A: b\n\n2 8 0x10 0x20 "b  c" 12\n')
     for (const line of [
       '\t 2 8 16 32\t"b  c" 12 ',

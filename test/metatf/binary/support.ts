@@ -18,7 +18,7 @@ export function exampleDtd(name: string): Dtd {
 export const HATF10 = exampleDtd('hatf10.dtd')
 export const SPLIT = exampleDtd('hatf10-split.dtd')
 
-/** Bytes from hex digits, with blanks and `// comments` between them. */
+/** Bytes from hex digits, with spaces and `// comments` between them. */
 export function hex(text: string): Uint8Array {
   return new Uint8Array(Buffer.from(text.replaceAll(/\/\/.*/g, '').replaceAll(/\s/g, ''), 'hex'))
 }

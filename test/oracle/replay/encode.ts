@@ -50,7 +50,7 @@ const THREAD_DONE = ascii(' thread_done 0x')
 /** Thread id, the longest action, two pointers, four decimals, and what stands between them. */
 const MAX_CANONICAL_LINE = 1 + MAX_DECIMAL + 1 + THREAD_DONE.length + 2 * 19 + 4 * (1 + MAX_DECIMAL) + 1
 
-/** Encodes events as memory_replay text in canonical form: single blanks, `0x` and lower-case hex, no leading zeros. */
+/** Encodes events as memory_replay text in canonical form: single spaces, `0x` and lower-case hex, no leading zeros. */
 export class ReplayEncoder extends LineEncoder {
   readonly losses: Losses
   private header: TraceHeader | null = null

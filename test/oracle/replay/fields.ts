@@ -2,14 +2,14 @@ import { ZERO } from '../../../lib/bytes/ascii.js'
 import { decimal, gap, hex } from '../../../lib/bytes/numbers.js'
 import { hexValue } from '../../../lib/bytes/u64.js'
 
-/** Reads blanks and a 64-bit unsigned decimal number. */
+/** Reads spaces and a 64-bit unsigned decimal number. */
 export function decimalField(bytes: Uint8Array, p: number, words: Uint32Array, at: number): number {
   p = gap(bytes, p)
   return p < 0 ? p : decimal(bytes, p, words, at)
 }
 
 /**
- * Reads blanks and a 64-bit hex number of either case, with `0x` or without. Too large a number does not fit at its
+ * Reads spaces and a 64-bit hex number of either case, with `0x` or without. Too large a number does not fit at its
  * first byte.
  */
 export function pointerField(bytes: Uint8Array, p: number, words: Uint32Array, at: number): number {

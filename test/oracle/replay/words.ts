@@ -11,7 +11,7 @@ export const Word = {
 } as const
 
 /**
- * Passes over blanks and a carriage return to the line feed; if something else stands before it, `~position` of that.
+ * Passes over spaces and a carriage return to the line feed; if something else stands before it, `~position` of that.
  */
 export function endOfLine(bytes: Uint8Array, p: number): number {
   let c = bytes[p] as number
