@@ -54,6 +54,19 @@ export function functionOfFrame(text: string): string {
 }
 
 /**
+ * The text of a frame for people, who look for the source: without module and address where the function is known, and
+ * where it is not, without the address if there is anything else.
+ */
+export function shortFrame(text: string): string {
+  const { function: name, file, line, module, offset } = parseFrame(text)
+  const place = file === undefined ? '' : `at ${file}${line === undefined ? '' : `:${line}`}`
+  if (name !== undefined) return place === '' ? name : `${name} ${place}`
+  if (module !== undefined)
+    return `${place === '' ? '' : `${place} `}in ${module}${offset === undefined ? '' : `+0x${offset.toString(16)}`}`
+  return place === '' ? text : place
+}
+
+/**
  * What the text of a frame says. A text of another form, as of formats that have nothing but names, is a function's name.
  */
 export function parseFrame(text: string): Frame {

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { formatFrame, functionOfFrame, parseFrame, type Frame } from '../../lib/event/frame.js'
+import { formatFrame, functionOfFrame, parseFrame, shortFrame, type Frame } from '../../lib/event/frame.js'
 import { runs } from '../support/runs.js'
 
 const name = fc.oneof(
@@ -60,6 +60,17 @@ describe('the text of a frame', () => {
   ])('%s', (text, parts) => {
     expect(formatFrame(parts)).toBe(text)
     expect(parseFrame(text)).toEqual(parts)
+  })
+
+  it.each([
+    ['main at a.c:12 in /usr/bin/x [0x55d0]', 'main at a.c:12'],
+    ['next at a.h:7 inlined', 'next at a.h:7'],
+    ['in /usr/bin/x+0x1f0 [0x55d0]', 'in /usr/bin/x+0x1f0'],
+    ['at a.c:0 in /usr/bin/x [0x55d0]', 'at a.c:0 in /usr/bin/x'],
+    ['[0x55d0]', '[0x55d0]'],
+    ['f(int)', 'f(int)'],
+  ])('%s is short as %s', (text, short) => {
+    expect(shortFrame(text)).toBe(short)
   })
 
   it('says all of a frame, whatever its names are', () => {

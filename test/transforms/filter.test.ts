@@ -79,6 +79,14 @@ describe('Filter', () => {
     expect(filtered({ thread: [] }, events)).toEqual([])
   })
 
+  it('finds functions in the texts of frames, whatever else these say', () => {
+    const frames = ['next at a.h:7 inlined', 'main(int) at a.c:12 in /usr/bin/x [0x55d0]', 'in /lib/y.so+0x10 [0x7f10]']
+    const events: TraceEvent[] = [{ kind: 'alloc', stack: frames }]
+    for (const stack of ['next', 'main(int)', frames[2] as string, /^main\(int\)$/, /y\.so/, /a\.c:12/])
+      expect(filtered({ stack }, events)).toEqual(events)
+    for (const stack of ['main', 'a.c', /^a\.c/]) expect(filtered({ stack }, events)).toEqual([])
+  })
+
   it('never matches an absent field, also where another event has it as zero', () => {
     const events: TraceEvent[] = [{ kind: 'free' }, { kind: 'alloc', size: 0n, thread: 0n, function: '' }]
     for (const options of [{ size: {} }, { thread: 0 }, { function: '' }, { function: /^/ }]) {

@@ -1,3 +1,4 @@
+import { functionOfFrame } from '../../lib/event/frame.js'
 import { intentsOf } from '../blocks/blocks.js'
 import type { TraceEvent } from '../../lib/event/batch.js'
 import type { FilterOptions } from '../../lib/transforms/filter.js'
@@ -33,7 +34,8 @@ export function meets(event: TraceEvent, n: number, options: FilterOptions): boo
     (file === undefined || named(file, event.file)) &&
     (module === undefined || named(module, event.module)) &&
     (type === undefined || named(type, event.type)) &&
-    (stack === undefined || (event.stack ?? []).some((frame) => named(stack, frame)))
+    (stack === undefined ||
+      (event.stack ?? []).some((frame) => named(stack, frame) || named(stack, functionOfFrame(frame))))
   )
 }
 

@@ -95,11 +95,11 @@ export const heaptrackDecode = decodeCommand(heaptrack, {
     'grows with the different stacks (about as many bytes as their lines have), and for interpreted files with the live blocks (12 bytes each).',
   examples: [
     {
-      command: 'zstd -dc heaptrack.app.1234.zst | heaptrack-decode | hf-stats',
+      command: 'hf-stats heaptrack.app.1234.zst',
       means: 'who leaks, and who holds the peak',
     },
     {
-      command: "zstd -dc heaptrack.app.1234.zst | heaptrack-decode | hf-filter --stack '/^parse/' --lifetimes",
+      command: "heaptrack-decode heaptrack.app.1234.zst | hf-filter --stack '/^parse/' --lifetimes",
       means: 'the blocks that one function and those that it called asked for',
     },
   ],

@@ -1,3 +1,4 @@
+import { shortFrame } from '../../event/frame.js'
 import type { TimeUnit } from '../../event/header.js'
 import type { Amount, Site, ThreadStatistics } from '../../transforms/statistics/result.js'
 import { bytes, grouped, visible } from './columns.js'
@@ -10,7 +11,10 @@ export function siteName(site: Site, frames = FRAMES): string {
   if (site.rest !== undefined) return restName(site.rest)
   if (site.callSite !== undefined) return `0x${site.callSite.toString(16)}`
   if (site.stack !== undefined) {
-    const shown = site.stack.slice(0, frames).map(visible).join(' < ')
+    const shown = site.stack
+      .slice(0, frames)
+      .map((frame) => visible(shortFrame(frame)))
+      .join(' < ')
     return site.stack.length > frames ? `${shown} < ...` : shown
   }
   const place = site.file === undefined ? '' : `${visible(site.file)}${site.line === undefined ? '' : `:${site.line}`}`

@@ -108,6 +108,7 @@ export class HeaptrackEncoder extends LineEncoder {
     if (this.strings !== batch.strings) {
       this.strings = batch.strings
       this.nodes = new Int32Array(batch.strings.listCount).fill(-1)
+      this.written.begin(batch.strings)
     }
     for (let i = 0; i < n; i++) this.event(batch, i)
     if (n < batch.count) throw losses.refusal(batch, n)
@@ -239,14 +240,14 @@ export class HeaptrackEncoder extends LineEncoder {
   /** The node of an event's stack, defined if it is new. */
   private nodeOf(batch: EventBatch, i: number): number {
     const mask = batch.mask[i] as number
-    if ((mask & HAS_STACK) === 0) return (mask & PLACE) === 0 ? 0 : this.written.node([placeFrame(batch, i)]).node
+    if ((mask & HAS_STACK) === 0) return (mask & PLACE) === 0 ? 0 : this.written.nodeOf(placeFrame(batch, i)) >>> 1
     const list = batch.stack[i] as number
     let node = this.nodes[list] as number
     if (node < 0) {
-      const { strings } = batch
-      const frames = strings.list(list).map((id) => strings.text(id))
+      const frames = batch.strings.list(list)
       const found = this.written.node(frames)
-      node = this.nodes[list] = 2 * found.node + (found.isExact && frames.length > 0 ? 1 : 0)
+      // A stack without frames is none.
+      node = this.nodes[list] = frames.length === 0 ? 0 : found
     }
     if ((node & 1) === 0) this.losses.note(Loss.frames, batch, i)
     return node >>> 1

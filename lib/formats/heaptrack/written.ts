@@ -4,11 +4,12 @@ import { U64Map } from '../../bytes/u64-map.js'
 import type { Sink } from '../../bytes/sink.js'
 import { limit } from '../../event/error.js'
 import { parseFrame, type Frame } from '../../event/frame.js'
-import { decodeText, encodeText } from '../../event/strings.js'
+import { decodeText, encodeText, type StringTable } from '../../event/strings.js'
 import { Definitions } from './definitions.js'
+import { FrameNumbers } from './frame-numbers.js'
 import { MAX_LINE, NAME, SIZED_STRINGS, type HeaptrackLayout } from './layout.js'
 import { Stacks } from './stacks.js'
-import type { Fault, Tables } from './tables.js'
+import { grown, type Fault, type Tables } from './tables.js'
 
 /** Longer names are cut. */
 const MAX_NAME = MAX_LINE - 64
@@ -33,6 +34,14 @@ export class Written {
   private readonly sizes = new U64Map(1)
   /** By number of the size, and node. */
   private readonly infos = new U64Map(1)
+  private readonly frames = new FrameNumbers()
+  /** The numbers of the frames of a stack. */
+  private numbers = new Uint32Array(256)
+  /** By frame: its entry, twice, and 1 if it is read as it is; and, of raw files, the number of its address. */
+  private readonly entryByFrame: number[] = []
+  private readonly addressByFrame: number[] = []
+  /** By entry of a raw file, the frame that it is read as. */
+  private readonly frameByEntry: number[] = []
   private readonly first = new Uint32Array(2)
   private readonly second = new Uint32Array(2)
 
@@ -44,31 +53,78 @@ export class Written {
     this.stacks = new Stacks(this.definitions.tables, layout.raw)
   }
 
+  /** Begins a batch with these strings. */
+  begin(strings: StringTable): void {
+    this.frames.begin(strings)
+  }
+
   /**
    * The node of a stack, defined if it is new.
-   * @param frames the texts of its frames, the innermost first
-   * @returns the node, and whether its frames are read as they are here
+   * @param strings the strings of its frames in the batch, the innermost first
+   * @returns twice the node, and 1 if its frames are read as they are here
    */
-  node(frames: readonly string[]): { node: number; isExact: boolean } {
-    const { layout, tables } = this
+  node(strings: ArrayLike<number>): number {
+    const { frames, numbers } = this
+    const { length } = strings
+    if (length > numbers.length) this.numbers = grown(numbers, length)
+    for (let i = 0; i < length; i++) this.numbers[i] = frames.ofString(strings[i] as number)
+    return this.layout.raw ? this.rawNode(length) : this.interpretedNode(length)
+  }
+
+  /** The same of a stack of one frame, by its text. */
+  nodeOf(text: string): number {
+    this.numbers[0] = this.frames.of(text)
+    return this.layout.raw ? this.rawNode(1) : this.interpretedNode(1)
+  }
+
+  /** Of the first `end` of `numbers`. */
+  private interpretedNode(end: number): number {
+    const { numbers } = this
+    const { inlined } = this.frames
     let node = 0
-    let isExact = true
-    for (let end = frames.length; end > 0;) {
+    let isExact = 1
+    while (end > 0) {
       let start = end - 1
-      // Inlined frames belong to the frame after them. Raw files have none.
-      while (!layout.raw && start > 0 && isInlined(frames[start - 1] as string)) start--
-      const group = start === end - 1 ? (frames[start] as string) : frames.slice(start, end).join('\n')
-      if (layout.raw) {
-        node = this.rawChild(parseFrame(group).address ?? 0n, node)
-        isExact &&= this.stacks.textOf(tables.nodeEntry[node] as number) === group
-      } else {
-        const entry = this.entries.get(group) ?? this.newEntry(group, frames.slice(start, end))
-        isExact &&= (entry & 1) === 1
-        node = this.child(entry >>> 1, node)
-      }
+      // Inlined frames belong to the frame after them.
+      while (start > 0 && inlined[numbers[start - 1] as number] === 1) start--
+      const entry = start === end - 1 ? this.entryOf(numbers[start] as number) : this.entryOfGroup(start, end)
+      isExact &= entry
+      node = this.child(entry >>> 1, node)
       end = start
     }
-    return { node, isExact }
+    return 2 * node + isExact
+  }
+
+  private rawNode(end: number): number {
+    const { numbers, tables } = this
+    let node = 0
+    let isExact = 1
+    for (let i = end - 1; i >= 0; i--) {
+      const frame = numbers[i] as number
+      node = this.rawChild(frame, node)
+      if (this.frameOfEntry(tables.nodeEntry[node] as number) !== frame) isExact = 0
+    }
+    return 2 * node + isExact
+  }
+
+  /** The entry of a frame, twice, and 1 if it is read as it is. */
+  private entryOf(frame: number): number {
+    const known = this.entryByFrame[frame]
+    if (known !== undefined) return known
+    const text = this.frames.texts[frame] as string
+    return (this.entryByFrame[frame] = this.entries.get(text) ?? this.newEntry(text, [text]))
+  }
+
+  /** The same of a frame and those that are inlined in it. */
+  private entryOfGroup(start: number, end: number): number {
+    const texts = Array.from(this.numbers.subarray(start, end), (frame) => this.frames.texts[frame] as string)
+    const group = texts.join('\n')
+    return this.entries.get(group) ?? this.newEntry(group, texts)
+  }
+
+  /** The number of the frame that an entry of a raw file is read as. */
+  private frameOfEntry(entry: number): number {
+    return (this.frameByEntry[entry] ??= this.frames.of(this.stacks.textOf(entry)))
   }
 
   /** The info of a size and a node, defined if it is new. */
@@ -137,23 +193,28 @@ export class Written {
     return this.tables.nodes
   }
 
-  /** The same of a raw file, by address. */
-  private rawChild(address: bigint, parent: number): number {
-    const lo = Number(address & 0xffff_ffffn)
-    const hi = Number(address >> 32n)
-    const number = this.numberIn(this.addresses, lo, hi)
+  /** The node of a raw file for a frame whose parent is a node. */
+  private rawChild(frame: number, parent: number): number {
+    const number = (this.addressByFrame[frame] ??= this.addressOf(frame))
     const known = this.nodes.find(number, parent)
     if (known >= 0) return this.nodes.values[known] as number
-    this.first[LO] = lo
-    this.first[HI] = hi
+    const address = parseFrame(this.frames.texts[frame] as string).address ?? 0n
+    this.first[LO] = Number(address & 0xffff_ffffn)
+    this.first[HI] = Number(address >> 32n)
     this.second[LO] = parent
     this.second[HI] = 0
     const fault = this.definitions.node(this.first, this.second, 0)
     this.definitions.pending.clear()
     if (fault !== undefined) throw limit(fault, { format: NAME })
     put(this.nodes, number, parent, this.tables.nodes)
-    this.line('t', lo, hi, parent)
+    this.line('t', this.first[LO] as number, this.first[HI] as number, parent)
     return this.tables.nodes
+  }
+
+  /** The number of the address of a frame. */
+  private addressOf(frame: number): number {
+    const address = parseFrame(this.frames.texts[frame] as string).address ?? 0n
+    return this.numberIn(this.addresses, Number(address & 0xffff_ffffn), Number(address >> 32n))
   }
 
   /** Defines the entry of a frame and of those that are inlined in it, and its names. */
@@ -226,10 +287,6 @@ export class Written {
   private check(fault: Fault | undefined): void {
     if (fault !== undefined) throw limit('there are too many different stacks', { format: NAME })
   }
-}
-
-function isInlined(text: string): boolean {
-  return text.endsWith(' inlined') && parseFrame(text).inlined === true
 }
 
 function setNew(map: Map<string, number>, key: string, value: number): void {

@@ -1,3 +1,4 @@
+import { functionOfFrame } from '../../event/frame.js'
 import type { StringTable } from '../../event/strings.js'
 
 /** A test of names: a string matches the whole name, a regular expression matches anywhere in it. */
@@ -42,12 +43,22 @@ export class NameTest {
     return matches
   }
 
-  /** Whether any string of a list matches. */
+  /** Whether any string of a list, or the function that it names as the text of a frame, matches. */
   list(id: number): boolean {
     const known = this.lists[id] as number
     if (known !== UNKNOWN) return known === YES
-    const matches = (this.table as StringTable).list(id).some((frame) => this.name(frame))
+    const matches = (this.table as StringTable).list(id).some((frame) => this.frame(frame))
     this.lists[id] = matches ? YES : NO
+    return matches
+  }
+
+  /** Whether the text of a frame matches, or the function in it. */
+  private frame(id: number): boolean {
+    const known = this.names[id] as number
+    if (known !== UNKNOWN) return known === YES
+    const text = (this.table as StringTable).text(id)
+    const matches = this.test(text) || this.test(functionOfFrame(text))
+    this.names[id] = matches ? YES : NO
     return matches
   }
 

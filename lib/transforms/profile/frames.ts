@@ -1,19 +1,26 @@
+import { parseFrame } from '../../event/frame.js'
 import type { Frame } from './profile.js'
 
 /** Longer names are cut, so that a profile of hostile names stays readable. */
 const MAX_NAME = 4096
 
 /**
- * A frame of a stack from its text: `parse (parse.c:12)` has a function, a file and a line; any other text is a name as
- * a whole.
+ * A frame of a stack from its text: `parse (parse.c:12)` and `parse at parse.c:12` have a function, a file and a line.
+ * Where the function is not known, the name is that of the module, with the offset in it.
  */
 export function frameOf(text: string): Frame {
+  const { function: name, file, line, module, offset, address } = parseFrame(text)
+  if (file !== undefined || module !== undefined) {
+    if (name !== undefined || module === undefined) return sourceFrame(name, file, line === 0 ? undefined : line)
+    return { name: cut(offset === undefined ? module : `${module}+0x${offset.toString(16)}`) }
+  }
+  if (address !== undefined && name === undefined) return { name: `0x${address.toString(16)}` }
   const open = text.lastIndexOf(' (')
   const colon = text.lastIndexOf(':')
   if (open < 1 || colon < open + 3 || !text.endsWith(')')) return { name: cut(text) }
-  const line = text.slice(colon + 1, -1)
-  if (!/^[1-9]\d{0,8}$/.test(line)) return { name: cut(text) }
-  return { name: cut(text.slice(0, open)), file: cut(text.slice(open + 2, colon)), line: Number(line) }
+  const digits = text.slice(colon + 1, -1)
+  if (!/^[1-9]\d{0,8}$/.test(digits)) return { name: cut(text) }
+  return { name: cut(text.slice(0, open)), file: cut(text.slice(open + 2, colon)), line: Number(digits) }
 }
 
 /** The frame of a function, a file and a line, of which some are known. */

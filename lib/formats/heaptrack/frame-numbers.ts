@@ -1,0 +1,49 @@
+import { parseFrame } from '../../event/frame.js'
+import type { StringTable } from '../../event/strings.js'
+import { grown } from './tables.js'
+
+const UNKNOWN = 0xffff_ffff
+const INLINED = ' inlined'
+
+/** Numbers of the texts of frames, the same in all batches; and what has to be known of each of them very often. */
+export class FrameNumbers {
+  /** The texts by number. */
+  readonly texts: string[] = []
+  /** By number: whether the frame is inlined. */
+  inlined = new Uint8Array(1024)
+  private readonly numbers = new Map<string, number>()
+  private strings: StringTable | undefined
+  /** The number of each string of the batch that was looked up. */
+  private known = new Uint32Array(0)
+
+  /** Begins a batch with these strings. */
+  begin(strings: StringTable): void {
+    if (strings === this.strings) return
+    this.strings = strings
+    if (this.known.length < strings.size) this.known = grown(this.known, strings.size)
+    this.known.fill(UNKNOWN, 0, strings.size)
+  }
+
+  /** The number of a string of the batch. */
+  ofString(id: number): number {
+    const known = this.known[id] as number
+    if (known !== UNKNOWN) return known
+    return (this.known[id] = this.of((this.strings as StringTable).text(id)))
+  }
+
+  /** The number of a text. */
+  of(text: string): number {
+    const known = this.numbers.get(text)
+    if (known !== undefined) return known
+    const number = this.texts.length
+    this.texts.push(text)
+    this.numbers.set(text, number)
+    if (number === this.inlined.length) {
+      const longer = new Uint8Array(2 * number)
+      longer.set(this.inlined)
+      this.inlined = longer
+    }
+    this.inlined[number] = text.endsWith(INLINED) && parseFrame(text).inlined === true ? 1 : 0
+    return number
+  }
+}

@@ -1,0 +1,192 @@
+import { describe, expect, it } from 'vitest'
+import { HeaptrackDecoder } from '../../../lib/formats/heaptrack/decode.js'
+import { heaptrack } from '../../../lib/formats/heaptrack/index.js'
+import { MAX_FRAMES, MAX_LINE, MAX_STACK_BYTES } from '../../../lib/formats/heaptrack/layout.js'
+import { decodeAll, drive, encodeAll, slices, type Decoded } from '../../support/drive.js'
+
+const RAW = 'v 10400 3\nx 2 ./\nX ./a\n'
+const INTERPRETED = 'v 10400 3\nX ./a\n'
+
+function decode(text: string, size?: number): Decoded & { warnings: string[] } {
+  const decoder = new HeaptrackDecoder()
+  return { ...decodeAll(decoder, new Uint8Array(Buffer.from(text, 'latin1')), size), warnings: decoder.warnings }
+}
+
+/** Lines from numbers. */
+function lines(n: number, line: (i: number) => string): string {
+  return Array.from({ length: n }, (_, i) => `${line(i)}\n`).join('')
+}
+
+const hex = (n: number) => n.toString(16)
+
+describe('reading', () => {
+  it.each<[string, string, string]>([
+    ['a parent that comes later', `${RAW}t 10 1\n`, 'a stack refers to one that is not defined yet'],
+    ['a parent that is itself', `${RAW}t 10 0\nt 20 2\n`, 'a stack refers to one that is not defined yet'],
+    ['a stack that comes later', `${RAW}t 10 0\n+ 8 2 100\n`, 'a stack refers to one that is not defined yet'],
+    ['a stack above 2^32', `${RAW}t 10 0\n+ 8 100000001 100\n`, 'a stack refers to one that is not defined yet'],
+    ['an instruction that comes later', `${INTERPRETED}s 1 a\nt 1 0\n`, 'a stack refers to an instruction that is not'],
+    ['a string that comes later', `${INTERPRETED}s 1 a\ni 10 2\n`, 'an instruction refers to a string that is not'],
+    ['a file that comes later', `${INTERPRETED}s 1 a\ni 10 1 1 2 5\n`, 'an instruction refers to a string that is not'],
+    ['an info that comes later', `${INTERPRETED}a 8 0\n+ 1\n`, 'an event refers to an allocation info that is not'],
+    ['a free of an info that comes later', `${INTERPRETED}a 8 0\n- 1\n`, 'an event refers to an allocation info that'],
+    ['an info of a stack that comes later', `${INTERPRETED}a 8 1\n`, 'a stack refers to one that is not defined yet'],
+    ['an address in an interpreted file', `${INTERPRETED}a 8 0\n+ 8 0 100\n`, 'an allocation with an address in an'],
+    ['no address in a raw file', `${RAW}+ 8\n`, 'an allocation without its address in a raw file'],
+    ['no numbers', `${RAW}+ \n`, 'the numbers of a line are missing'],
+    ['a number of 17 digits', `${RAW}- 11112222333344445\n`, 'the numbers of a line are missing'],
+    ['something after the numbers', `${RAW}- 10 \n`, 'the numbers of a line are missing'],
+    [
+      'a string that is longer than its line',
+      `${INTERPRETED}s 5 abcd\n`,
+      'the length of a string is not that of its bytes',
+    ],
+    ['a string that is shorter', `${INTERPRETED}s 3 abcd\n`, 'the length of a string is not that of its bytes'],
+  ])('refuses %s', (_, text, reason) => {
+    for (const size of [1, 5, 1000]) {
+      const { error } = decode(text, size)
+      expect(error).toMatchObject({ code: 'ERR_TRACE_MALFORMED', format: 'heaptrack', event: expect.any(Number) })
+      expect(error?.message).toContain(reason)
+    }
+  })
+
+  it('refuses a newer version, and what does not begin with a version', () => {
+    expect(decode('v 10600 4\nX a\n').error).toMatchObject({
+      message: expect.stringContaining('newer than 3') as string,
+    })
+    expect(decode('X a\n').error).toMatchObject({ code: 'ERR_TRACE_MALFORMED', line: 1 })
+    expect(decode('').error).toMatchObject({ code: 'ERR_TRACE_TRUNCATED' })
+    expect(decode('v 104').error).toBeUndefined()
+    expect(decode('v ').error).toMatchObject({ code: 'ERR_TRACE_TRUNCATED' })
+  })
+
+  it('gives each block of an interpreted file an address of its own, and frees the newest of its class', () => {
+    const { events } = decode(`${INTERPRETED}a 18 0\na 1 0\n+ 0\n+ 1\n+ 0\n- 0\n+ 1\n- 0\n- 1\n- 1\n`)
+    const blocks = events.filter(({ kind }) => kind !== 'comment')
+    expect(blocks.map(({ kind, address }) => `${kind} ${address?.toString(16)}`)).toEqual([
+      'alloc 10000',
+      'alloc 10020',
+      'alloc 10030',
+      'free 10030',
+      'alloc 10050',
+      'free 10000',
+      'free 10050',
+      'free 10020',
+    ])
+  })
+
+  it('gives a free without a live block of its class no address, and says that it does not come back', () => {
+    const { events, warnings } = decode(`${INTERPRETED}a 18 0\n+ 0\n- 0\n- 0\n`)
+    expect(events.at(-1)).toEqual({ kind: 'free', time: 0n })
+    expect(warnings).toEqual([expect.stringContaining('do not come back the same: 1; the first is line 6')])
+  })
+
+  it('has no addresses for blocks above 2^53 bytes in all', () => {
+    const { error, events } = decode(`${INTERPRETED}a 10000000000 0\n${lines(10_000, () => '+ 0')}`)
+    expect(error).toMatchObject({ code: 'ERR_TRACE_LIMIT' })
+    expect(events.length).toBeGreaterThan(8000)
+  })
+
+  it('gives a batch as soon as its lines are there, and waits for what a trace begins with', () => {
+    const decoder = new HeaptrackDecoder()
+    const give = (text: string) => {
+      decoder.feed(new Uint8Array(Buffer.from(text)))
+      return [...(decoder.next() ?? [])].length
+    }
+    expect(give('v 10400 3\nx 2 ')).toBe(0)
+    expect(give('./\nX a\n')).toBe(0)
+    expect(give('+ 10 0 100\n+ 10 ')).toBe(1)
+    expect(give('0 200\n')).toBe(1)
+  })
+
+  it('warns where the trace may be cut', () => {
+    expect(decode(`${RAW}+ 8 0 10\n+ 8 0 1`).warnings).toEqual([expect.stringContaining('may be cut')])
+    expect(decode(`${RAW}+ 8 0 10\nt 10 0\n`).warnings).toEqual([expect.stringContaining('may be cut: 1')])
+    expect(decode(`${RAW}+ 8 0 10\nc 5\n`).warnings).toEqual([expect.stringContaining('may be cut')])
+    expect(decode(`${RAW}+ 8 0 10\nc 5\nR 5\n`).warnings).toEqual([])
+    expect(decode(`${RAW}+ 8 0`).error).toMatchObject({ code: 'ERR_TRACE_TRUNCATED' })
+  })
+
+  it('keeps lines of other sorts, times that go back and the head of another trace as comments', () => {
+    const text = `${RAW}c 5\n+ 8 0 10\nc 4\nwhat\nv 10400 3\n+ 8 0 20\n`
+    const { events, warnings, batches } = decode(text)
+    expect(events.map(({ kind, time }) => [kind, time])).toEqual([
+      ['alloc', 5000n],
+      ['comment', 5000n],
+      ['comment', 5000n],
+      ['comment', 5000n],
+      ['alloc', 5000n],
+    ])
+    expect(warnings).toEqual([expect.stringContaining('do not come back the same: 3; the first is line 6')])
+    expect(batches.length).toBe(1)
+  })
+})
+
+describe('hostile input', () => {
+  it.each<[string, string]>([
+    ['an endless line', `${RAW}+ 8 0 10\nX ${'a'.repeat(300_000)}`],
+    ['a long line of text', `${RAW}+ 8 0 10\n#${'a'.repeat(MAX_LINE)}\n`],
+    ['a long string', `${INTERPRETED}a 8 0\n+ 0\ns ${hex(100_000)} ${'a'.repeat(100_000)}\n`],
+    ['endless zeros', `${RAW}+ 8 0 10\n- ${'0'.repeat(300_000)}`],
+  ])('%s is refused', (_, text) => {
+    for (const size of [997, 65_536, 1 << 20])
+      expect(decode(text, size).error).toMatchObject({ code: 'ERR_TRACE_LIMIT', event: 2 })
+  })
+
+  it('a stack of 100,000 frames is read, and comes back', () => {
+    const text = `${RAW}${lines(100_000, (i) => `t ${hex(i + 16)} ${hex(i)}`)}+ 8 186a0 10\n+ 8 186a0 20\n`
+    const { batches, error } = decode(text, 65_536)
+    expect(error).toBeUndefined()
+    const [batch] = batches
+    expect(batch?.count).toBe(2)
+    const stack = [...(batch as Iterable<{ stack?: string[] }>)][1]?.stack
+    expect(stack).toHaveLength(100_000)
+    expect([stack?.[0], stack?.at(-1)]).toEqual([`[0x${hex(100_015)}]`, '[0x10]'])
+    expect(Buffer.from(encodeAll(heaptrack.encoder(), batches)).toString()).toBe(text)
+  })
+
+  it('a deeper stack, or one with longer names, is over the limit', () => {
+    const deep = `${RAW}${lines(MAX_FRAMES + 1, (i) => `t 10 ${hex(i)}`)}+ 8 ${hex(MAX_FRAMES + 1)} 10\n`
+    expect(decode(deep, 65_536).error).toMatchObject({ code: 'ERR_TRACE_LIMIT', event: 1 })
+    const name = 'f'.repeat(60_000)
+    const n = Math.ceil(MAX_STACK_BYTES / name.length)
+    const long = `${INTERPRETED}s ${hex(name.length)} ${name}\ni 10 1 1\n${lines(n, (i) => `t 1 ${hex(i)}`)}a 8 ${hex(n)}\n+ 0\n`
+    expect(decode(long, 65_536).error).toMatchObject({ code: 'ERR_TRACE_LIMIT' })
+    const inlined = `${INTERPRETED}s ${hex(name.length)} ${name}\ni 10 1${' 1 1 1'.repeat(100)}\nt 1 0\na 8 1\n+ 0\n`
+    expect(decode(inlined, 65_536).error).toMatchObject({ code: 'ERR_TRACE_LIMIT' })
+  })
+
+  it('a million different stacks are read with little memory', { tags: ['slow'] }, () => {
+    const decoder = new HeaptrackDecoder()
+    const n = 1_000_000
+    const pieces = function* (): Generator<Uint8Array> {
+      yield Buffer.from(RAW)
+      for (let from = 0; from < n; from += 10_000)
+        yield Buffer.from(
+          lines(10_000, (i) => `t ${hex(from + i + 16)} 0\n+ 8 ${hex(from + i + 1)} ${hex(from + i + 1)}`),
+        )
+    }
+    let events = 0
+    let stacks = 0
+    let most = 0
+    for (const piece of pieces()) {
+      decoder.feed(new Uint8Array(piece))
+      for (let batch = decoder.next(); batch !== null; batch = decoder.next()) {
+        events += batch.count
+        stacks += batch.strings.listCount
+        most = Math.max(most, batch.strings.memory)
+      }
+    }
+    expect({ events, stacks }).toEqual({ events: n, stacks: n })
+    expect(most).toBeLessThan(8 << 20)
+    expect(process.memoryUsage().arrayBuffers).toBeLessThan(200 << 20)
+  })
+
+  it('deep stacks of many events close batches before they fill memory', () => {
+    const text = `${RAW}${lines(20_000, (i) => `t ${hex(i + 16)} ${hex(i)}`)}${lines(500, (i) => `+ 8 ${hex(20_000 - i)} ${hex(i + 1)}`)}`
+    const { out, error } = drive(new HeaptrackDecoder(), slices(new Uint8Array(Buffer.from(text)), 65_536))
+    expect(error).toBeUndefined()
+    expect(out.reduce((sum, { count }) => sum + count, 0)).toBeGreaterThanOrEqual(500)
+    expect(Math.max(...out.map(({ strings }) => strings.memory))).toBeLessThan(8 << 20)
+  })
+})
