@@ -31,48 +31,43 @@ import {
 } from './texts'
 
 /**
- * Where text is written: an event begins below `OUTPUT_BYTES`, and values that could be too long for what is behind
- * that are left to the wrapper.
+ * Where text is written. Events begin before `OUTPUT_BYTES`. Values that may be too long for the room after that are
+ * left to the wrapper.
  */
 export const OUTPUT: usize = memory.data(327_712)
 const OUTPUT_BYTES: usize = 262_144
 const OUTPUT_END: usize = 327_680
 
-/** What stands for a field that the wrapper has to write, when there is none. */
+/** The field that the wrapper has to write, or `NO_FIELD`. */
 export let needed: u32 = NO_FIELD
-/** What `encode` is to go on with when the wrapper has written that: the fields behind it. */
+/** The fields after that one, with which `encode` has to continue. */
 export let rest: u32 = 0
-/** How many bytes of output there are. */
+/** The number of bytes of output. */
 export let written: usize = 0
 
-/** Says in `rest` that an event has been begun. */
+/** The bit of `rest` that says that an event has begun. */
 const BEGUN: u32 = 1 << 31
 
-/**
- * Per string, the address of its text as it stands between quotes, and 1 + the length of that; zeros if it was not
- * looked at yet.
- */
+/** Per string, the address of its text between quotes, and 1 plus the length of the text; zeros if not yet known. */
 const TEXTS: usize = memory.data(131_072)
-/** The texts of strings that have to be escaped. */
+/** The texts of strings that are escaped. */
 const ESCAPED: usize = memory.data(262_176)
 const ESCAPED_SIZE: usize = 262_144
 let escapedEnd: usize = ESCAPED
-/**
- * How many strings and lists of the batch lie in `STRINGS` and `LISTED`; those with other ids are left to the wrapper.
- */
+/** The number of strings and lists of the batch in `STRINGS` and `LISTED`. The others are left to the wrapper. */
 let knownStrings: u32 = 0
 let knownLists: u32 = 0
 
 /**
- * Longer strings are left to the wrapper, for everything in an event that begins below `OUTPUT_BYTES` has to fit. A
- * byte takes up to 6 when it is escaped, so all strings of an event together take less than 65536 bytes, and those that
- * can stand behind a list less than 20000.
+ * Longer strings are left to the wrapper, because the whole of an event that begins before `OUTPUT_BYTES` has to fit. A
+ * byte takes up to 6 bytes when it is escaped, so all strings of an event take less than 65536 bytes, and those after a
+ * list less than 20000.
  */
 const MAX_VALUE: u32 = 2048
-/** A list is left to the wrapper if there is less room for one of its strings and what can stand behind it. */
+/** A list is left to the wrapper if there is less room for one of its strings and what may follow it. */
 const LIST_ROOM: usize = 32_768
 
-/** Begins a batch, of whose strings and lists so many lie where decoded ones would. */
+/** Begins a batch. Its first strings and lists are where the decoder puts them. */
 export function beginStrings(strings: u32, lists: u32): void {
   memory.fill(TEXTS, 0, (<usize>strings) << 3)
   escapedEnd = ESCAPED
@@ -80,7 +75,7 @@ export function beginStrings(strings: u32, lists: u32): void {
   knownLists = lists
 }
 
-/** Finds out how a string stands between quotes. Whether there is room for it. */
+/** Prepares the text of a string. Returns whether there is room for it. */
 export function prepareText(id: u32): bool {
   const from = STRINGS + load<u32>(STARTS + ((<usize>id) << 2))
   const length = <u32>(STRINGS + load<u32>(STARTS + ((<usize>id) << 2), 4) - from)
@@ -99,7 +94,7 @@ export function prepareText(id: u32): bool {
   return true
 }
 
-/** Writes a string and the quote behind it; returns the position after that, or 0 if the wrapper has to do it. */
+/** Writes a string and the closing quote. Returns the position after it, or 0 if the wrapper has to write it. */
 // @ts-ignore: decorator
 @inline
 function writeString(out: usize, id: u32): usize {
@@ -116,7 +111,7 @@ function writeString(out: usize, id: u32): usize {
   return out + length + 1
 }
 
-/** Writes the strings of a list and the closing bracket; 0 if the wrapper has to do it. */
+/** Writes the strings of a list and the closing bracket; 0 if the wrapper has to write them. */
 export function writeList(out: usize, id: u32): usize {
   if (id >= knownLists) return 0
   const list = LISTS + ((<usize>id) << 2)
@@ -133,7 +128,7 @@ export function writeList(out: usize, id: u32): usize {
   return out + 1
 }
 
-/** Writes base64 and the closing quote, or JSON text as it is; 0 if the wrapper has to do it. */
+/** Writes base64 and the closing quote, or JSON text as it is; 0 if the wrapper has to write it. */
 export function writeBytes(out: usize, id: u32, isJson: bool): usize {
   if (id >= knownStrings) return 0
   const from = STRINGS + load<u32>(STARTS + ((<usize>id) << 2))
@@ -149,10 +144,10 @@ export function writeBytes(out: usize, id: u32, isJson: bool): usize {
 }
 
 /**
- * Writes the events from `i` to `n`, until there is no more room for output, or there is a value that the wrapper has
- * to write (`needed`).
- * @param left `rest` of the last call if that stopped within an event, or 0
- * @returns the first event that is not written in full
+ * Encodes events `i..n`. Stops early when there is no more room for output, or at a value that the wrapper has to write
+ * (`needed`).
+ * @param left the `rest` of the last call if it stopped within an event, or 0
+ * @returns the first event that is not complete
  */
 export function encode(i: u32, n: u32, left: u32): u32 {
   let out: usize = OUTPUT
@@ -226,7 +221,7 @@ export function encode(i: u32, n: u32, left: u32): u32 {
   return i
 }
 
-/** Writes a name and the quote behind it. */
+/** Writes a name and the closing quote. */
 // @ts-ignore: decorator
 @inline
 function writeName(out: usize, text: usize): usize {

@@ -1,2 +1,2 @@
-/** Where text is read. Behind its 262144 bytes there is room for what readers look at beyond a line. */
+/** Where text is read. After its 262144 bytes there is room for what readers look at beyond a line. */
 export const INPUT: usize = memory.data(263_216, 64)

@@ -1,0 +1,85 @@
+/** Records of kmemtrace, and where they are in memory. */
+
+import {
+  API_KFREE,
+  API_KMALLOC,
+  API_KMEM_CACHE_ALLOC,
+  API_KMEM_CACHE_FREE,
+  API_PAGES,
+  KIND_ALLOC,
+  KIND_FREE,
+} from '../shared/event'
+
+/** Where records are read. After its 262144 bytes there is room for the fields that a free does not have. */
+export const INPUT: usize = memory.data(262208)
+/** Where records are written: 114688 bytes, then room for the longest record that begins there. */
+export const OUTPUT: usize = memory.data(180288)
+
+/** A layout is a set of these bits. Narrow layouts are always timed. */
+export const BIG: u32 = 1
+export const TIMED: u32 = 2
+export const NARROW: u32 = 4
+
+/** Event ids are the codes of the kinds. */
+export const ALLOC: u32 = <u32>KIND_ALLOC
+export const FREE: u32 = <u32>KIND_FREE
+
+/** The function, at the event id plus twice the type id. There is no type 3. */
+export const APIS: usize = memory.data(8)
+store<u8>(APIS, API_KMALLOC)
+store<u8>(APIS + 1, API_KFREE)
+store<u8>(APIS + 2, API_KMEM_CACHE_ALLOC)
+store<u8>(APIS + 3, API_KMEM_CACHE_FREE)
+store<u8>(APIS + 4, API_PAGES)
+store<u8>(APIS + 5, API_PAGES)
+
+/** The type id, at the function plus 16 times the event id, or `NO_TYPE`. Function 15 stands for none. */
+export const TYPES: usize = memory.data(32)
+const NO_TYPE: u32 = 0xff
+memory.fill(TYPES, <u8>NO_TYPE, 32)
+for (let type: u32 = 0; type < 3; type++) {
+  store<u8>(TYPES + load<u8>(APIS + 2 * type), <u8>type)
+  store<u8>(TYPES + 16 + load<u8>(APIS + 2 * type + 1), <u8>type)
+}
+
+/** The offset of the call site in a record. */
+// @ts-ignore: decorator
+@inline
+export function siteAt(form: u32): usize {
+  return form & TIMED ? 16 : 8
+}
+
+/** The length of a free. */
+// @ts-ignore: decorator
+@inline
+export function coreSize(form: u32): usize {
+  return siteAt(form) + (form & NARROW ? 8 : 16)
+}
+
+/** The length of an allocation. */
+// @ts-ignore: decorator
+@inline
+export function allocSize(form: u32): usize {
+  return coreSize(form) + (form & NARROW ? 16 : 24)
+}
+
+/** The first word of a record as this machine reads it, without the type. */
+// @ts-ignore: decorator
+@inline
+export function headOf(form: u32, event: u32, length: usize): u32 {
+  return event | (<u32>(form & BIG ? length << 24 : length << 16))
+}
+
+/** Converts two 64-bit words between the byte orders of the records and of this machine. */
+// @ts-ignore: decorator
+@inline
+export function order64(form: u32, value: v128): v128 {
+  return form & BIG ? v128.shuffle<u8>(value, value, 7, 6, 5, 4, 3, 2, 1, 0, 15, 14, 13, 12, 11, 10, 9, 8) : value
+}
+
+/** Converts four 32-bit words between the byte orders of the records and of this machine. */
+// @ts-ignore: decorator
+@inline
+export function order32(form: u32, value: v128): v128 {
+  return form & BIG ? v128.shuffle<u8>(value, value, 3, 2, 1, 0, 7, 6, 5, 4, 11, 10, 9, 8, 15, 14, 13, 12) : value
+}
