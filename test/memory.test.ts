@@ -1,8 +1,10 @@
-import { createReadStream, createWriteStream } from 'node:fs'
+import { createReadStream, createWriteStream, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
+import { gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
+import { member, zip } from './compression/archive.js'
 import { scratch } from './support/commands.js'
 import { LIMIT, peak } from './support/peak.js'
 
@@ -62,5 +64,38 @@ describe(`peak memory on ${EVENTS} events`, { tags: ['slow'], timeout: 300_000 }
       expect(bytes, line).toBeGreaterThan(20_000_000)
       expect(bytes, line).toBeLessThan(LIMIT)
     }
+  })
+})
+
+describe('peak memory on input that was made large', { tags: ['slow'], timeout: 300_000 }, () => {
+  const repeated = (text: string, bytes: number) => Buffer.from(text.repeat(Math.ceil(bytes / text.length)))
+  const spaced = (i: number) =>
+    `{"kind": "alloc", "thread": ${i % 9}, "address": "0x${(i * 48).toString(16)}", "size": ${i % 5000}, "stack": ["f", "main"]}\n` +
+    `{"kind": "free", "address": "0x${(i * 48).toString(16)}"}\n`
+
+  test.each<[string, string, () => Uint8Array]>([
+    [
+      'lines with spaces, as json.dumps writes them',
+      'hf-filter',
+      () => Buffer.from(Array.from({ length: 1_000_000 }, (_, i) => spaced(i)).join('')),
+    ],
+    [
+      'lines with a space before a comma, in gzip',
+      'hf-filter',
+      () => gzipSync(repeated('{"kind":"free" ,"address":"0x10"}\n', 200_000_000)),
+    ],
+    [
+      'empty lines in gzip',
+      'hf-filter',
+      () => gzipSync(Buffer.concat([Buffer.from('{"kind":"alloc"}\n'), Buffer.alloc(500_000_000, '\n')])),
+    ],
+    ['zeros in gzip', 'kmemtrace-decode', () => gzipSync(Buffer.alloc(500_000_000))],
+    ['zeros in zip', 'kmemtrace-decode', () => zip([member('relay', new Uint8Array(500_000_000))])],
+  ])('is within the limit: %s', async (_, line, make) => {
+    const file = join(scratch(), 'input')
+    writeFileSync(file, make())
+    const bytes = await peak(line, file)
+    expect(bytes).toBeGreaterThan(20_000_000)
+    expect(bytes).toBeLessThan(LIMIT)
   })
 })
