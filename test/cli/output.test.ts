@@ -279,7 +279,7 @@ describe('several files', () => {
     })
     child.stdin.on('error', () => {})
     child.stdin.write(DUMP)
-    await sleep(1000)
+    while (readdirSync(folder).length === 0) await sleep(10)
     child.kill('SIGTERM')
     expect(await once(child, 'close')).toEqual([143, null])
     expect(readdirSync(folder)).toEqual(['alloc.ndjson.gz.partial'])

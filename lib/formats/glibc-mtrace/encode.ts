@@ -101,6 +101,7 @@ export class MtraceEncoder extends LineEncoder {
     } else if (known && !something && (fields & HAS_SIZE) !== 0 && !isZero(size, i)) {
       if (outcome !== undefined) this.noteOutcome(batch, i)
       this.note(batch, i, true)
+      if (!oldKnown) this.losses.note('no oldAddress, written as null', batch, i)
       this.line(batch, i, OPERATION.failed, oldKnown ? oldAddress : address, true)
     } else {
       this.reallocParts(batch, i, known, oldKnown, outcome)

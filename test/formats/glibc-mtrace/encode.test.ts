@@ -40,6 +40,12 @@ describe('writing', () => {
     ['a free', { kind: 'free', address: 16n }, '- 0x10\n', {}],
     ['a realloc', { kind: 'realloc', address: 16n, oldAddress: 32n, size: 1n }, '< 0x20\n> 0x10 0x1\n', {}],
     ['a realloc in place', { kind: 'realloc', address: 16n, size: 1n, outcome: 'none' }, '< 0x10\n> 0x10 0x1\n', {}],
+    [
+      'a failed realloc of an unknown block',
+      { kind: 'realloc', address: 0n, size: 1n },
+      '! (nil) 0x1\n',
+      { 'no oldAddress, written as null': 1 },
+    ],
     ['a failed realloc', { kind: 'realloc', address: 0n, oldAddress: 32n, size: 1n }, '! 0x20 0x1\n', {}],
     [
       'a realloc of null',
