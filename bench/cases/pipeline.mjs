@@ -40,6 +40,7 @@ export function tasks({ events, files, native }) {
     shell(THREADS, `${decode} | ${commandLine('hf-filter', `--thread ${THREAD}`)} | ${encode}`),
     shell(`hf-filter --thread ${THREAD} --to hatf`, commandLine('hf-filter', `--thread ${THREAD} --to hatf ${trace}`)),
     shell('mtrc-decode', decode),
+    shell('hf-profile --to pprof', commandLine('hf-profile', `--to pprof ${trace}`)),
     { name: 'node that does nothing', events: 0, bytes: 0, run: () => nothing() },
   ]
 }

@@ -51,26 +51,36 @@ function* pieces(profile: Profile, { name = 'heap' }: ExportOptions): Generator<
 type Point = Record<'tb' | 'tbk' | 'tl' | 'mb' | 'mbk' | 'gb' | 'gbk' | 'eb' | 'ebk', bigint>
 
 /** The figures of each node that has some: no two points may have the same stack. */
-function pointsOf(profile: Profile, clock: Clock): Map<number, Point> {
-  const points = new Map<number, Point>()
-  for (const sample of profile.samples()) {
-    const { node, allocated, ownPeak, atPeak, leaked } = sample
-    const point: Point = {
-      tb: allocated.bytes,
-      tbk: BigInt(allocated.blocks),
-      tl: clock.lived(sample),
-      mb: ownPeak.bytes,
-      mbk: BigInt(ownPeak.blocks),
-      gb: atPeak.bytes,
-      gbk: BigInt(atPeak.blocks),
-      eb: leaked.bytes,
-      ebk: BigInt(leaked.blocks),
-    }
-    const before = points.get(node)
-    if (before === undefined) points.set(node, point)
-    else for (const key of Object.keys(point) as (keyof Point)[]) before[key] += point[key]
+function* pointsOf(profile: Profile, clock: Clock): Generator<readonly [node: number, point: Point]> {
+  const seen = new Uint8Array(profile.tree.parents.length)
+  const shared = new Map<number, Point>()
+  for (const { node } of profile.samples()) {
+    if (seen[node] === 1)
+      shared.set(node, { tb: 0n, tbk: 0n, tl: 0n, mb: 0n, mbk: 0n, gb: 0n, gbk: 0n, eb: 0n, ebk: 0n })
+    seen[node] = 1
   }
-  return points
+  for (const sample of profile.samples()) {
+    const point = pointOf(sample, clock)
+    const sum = shared.get(sample.node)
+    if (sum === undefined) yield [sample.node, point]
+    else for (const key of Object.keys(point) as (keyof Point)[]) sum[key] += point[key]
+  }
+  yield* shared
+}
+
+function pointOf(sample: Sample, clock: Clock): Point {
+  const { allocated, ownPeak, atPeak, leaked } = sample
+  return {
+    tb: allocated.bytes,
+    tbk: BigInt(allocated.blocks),
+    tl: clock.lived(sample),
+    mb: ownPeak.bytes,
+    mbk: BigInt(ownPeak.blocks),
+    gb: atPeak.bytes,
+    gbk: BigInt(atPeak.blocks),
+    eb: leaked.bytes,
+    ebk: BigInt(leaked.blocks),
+  }
 }
 
 function clockOf({ statistics: { time, peakBytes, blockEvents } }: Profile): Clock {

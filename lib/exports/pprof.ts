@@ -74,8 +74,9 @@ export function* pprof(
   const first = TYPES.find(([, figure]) => figure === value) ?? (TYPES.at(-1) as (typeof TYPES)[number])
   out.integer(PROFILE.defaultSampleType, strings.id(first[0]))
 
+  const message = new Message()
   for (const sample of profile.samples()) {
-    const message = new Message()
+    message.clear()
     message.integers(SAMPLE.location, locations(tree, sample.node))
     message.integers(
       SAMPLE.value,
@@ -86,22 +87,23 @@ export function* pprof(
   }
 
   const functions = new Map<string, number>()
+  const [line, location] = [new Message(), new Message()]
   for (const [f, frame] of frames.entries()) {
     const key = `${frame.name}\0${frame.file ?? ''}`
     let id = functions.get(key)
     if (id === undefined) {
       functions.set(key, (id = functions.size + 1))
-      const message = new Message()
+      message.clear()
       message.integer(FUNCTION.id, id)
       message.integer(FUNCTION.name, strings.id(frame.name))
       message.integer(FUNCTION.systemName, strings.id(frame.name))
       message.integer(FUNCTION.filename, strings.id(frame.file ?? ''))
       out.message(PROFILE.function, message)
     }
-    const line = new Message()
+    line.clear()
     line.integer(LINE.function, id)
     line.integer(LINE.line, frame.line ?? 0)
-    const location = new Message()
+    location.clear()
     location.integer(LOCATION.id, f + 1)
     location.integer(LOCATION.mapping, 1)
     location.message(LOCATION.line, line)

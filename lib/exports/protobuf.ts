@@ -5,6 +5,8 @@ const MAX_INT64 = 2n ** 63n - 1n
 /** A message in the encoding of Protocol Buffers: fields are appended. */
 export class Message {
   private bytes = new Uint8Array(256)
+  /** For lists, which are written after their length. */
+  private list: Message | undefined
   /** How many bytes there are. */
   length = 0
 
@@ -17,7 +19,8 @@ export class Message {
 
   /** A field with a list of integers, packed. */
   integers(field: number, values: Iterable<number | bigint>): void {
-    const list = new Message()
+    const list = (this.list ??= new Message())
+    list.clear()
     for (const value of values) list.varint(value)
     this.message(field, list)
   }
@@ -43,6 +46,11 @@ export class Message {
     this.bytes = new Uint8Array(256)
     this.length = 0
     return taken
+  }
+
+  /** Begins anew, in the same memory. */
+  clear(): void {
+    this.length = 0
   }
 
   private append(field: number, bytes: Uint8Array): void {

@@ -19,14 +19,21 @@ export function* childrenOf(
   { parents, frames }: StackTree,
   names: readonly string[],
 ): Generator<{ node: number; path: readonly string[] }> {
-  const children: number[][] = []
-  for (let node = 1; node < parents.length; node++) (children[parents[node] as number] ??= []).push(node)
+  // The children of a node as a list: its first one, and after each the next; 0 for none.
+  const first = new Int32Array(parents.length)
+  const after = new Int32Array(parents.length)
+  for (let node = parents.length - 1; node > 0; node--) {
+    const parent = parents[node] as number
+    after[node] = first[parent] as number
+    first[parent] = node
+  }
   const nameOf = (node: number) => names[frames[node] as number] as string
   const path: string[] = []
   /** What is left to visit: nodes, each with its depth. */
   const waiting: { node: number; depth: number }[] = []
   const enter = (node: number, depth: number) => {
-    const below = children[node] ?? []
+    const below: number[] = []
+    for (let child = first[node] as number; child > 0; child = after[child] as number) below.push(child)
     below.sort((a, b) => (nameOf(a) < nameOf(b) ? 1 : nameOf(a) > nameOf(b) ? -1 : b - a))
     for (const child of below) waiting.push({ node: child, depth })
   }

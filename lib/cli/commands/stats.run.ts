@@ -77,10 +77,11 @@ function liveReport(args: Arguments, form: string | undefined, trace?: number): 
   // On a terminal each line takes the place of the one before.
   const isInPlace = path === '-' && compression === undefined && isatty(1)
   const start = isInPlace ? '\r\u001b[K' : ''
+  const width = isInPlace ? (process.stdout.columns || 80) - 1 : Infinity
   const end = ({ complete }: LiveFigures) => (complete === undefined && isInPlace ? '' : '\n')
   return new LiveFiguresReport({
     every: intervalOf(args.value('every') as string),
-    print: form === 'json' ? figuresJson : (figures) => start + figuresText(figures) + end(figures),
+    print: form === 'json' ? figuresJson : (figures) => start + figuresText(figures).slice(0, width) + end(figures),
     ...(trace !== undefined && { trace }),
   })
 }
