@@ -56,6 +56,8 @@ describe(`peak memory on ${EVENTS} events`, { tags: ['slow'], timeout: 300_000 }
       ['heapmon-encode', 't.mtrc'],
       ['hf-sort --by size', 't.mtrc'],
       ['hf-stats', 't.mtrc'],
+      ['hf-stats --every 100k --json', 't.mtrc'],
+      ['hf-profile --to pprof', 't.mtrc'],
       ['hf-verify --allow zero-size', 't.mtrc'],
     ]
     const peaks: Record<string, number> = {}
