@@ -15,6 +15,14 @@ export function isZip(head: Uint8Array): boolean {
   return (head[2] === 3 && head[3] === 4) || (head[2] === 5 && head[3] === 6)
 }
 
+/** How an xz stream begins (The .xz File Format, section 2.1.1.1). */
+export const XZ_MAGIC: readonly number[] = [0xfd, 0x37, 0x7a, 0x58, 0x5a, 0x00]
+
+/** Whether bytes begin as xz does. Six bytes are enough to tell. */
+export function isXz(head: Uint8Array): boolean {
+  return XZ_MAGIC.every((byte, i) => byte === head[i])
+}
+
 /** How a zstd frame begins (RFC 8878, section 3.1.1). */
 export const ZSTD_MAGIC: readonly number[] = [0x28, 0xb5, 0x2f, 0xfd]
 
@@ -36,8 +44,6 @@ export interface Foreign {
 }
 
 const FOREIGN: readonly (Foreign & { readonly magic: readonly number[] })[] = [
-  // The .xz file format, section 2.1.1.1
-  { name: 'xz', command: 'xz -dc', magic: [0xfd, 0x37, 0x7a, 0x58, 0x5a, 0x00] },
   // `BZh`, the block size, and the mark of a block; in an empty file, that of the end
   { name: 'bzip2', command: 'bzip2 -dc', magic: [0x42, 0x5a, 0x68, -1, 0x31, 0x41, 0x59, 0x26, 0x53, 0x59] },
   { name: 'bzip2', command: 'bzip2 -dc', magic: [0x42, 0x5a, 0x68, -1, 0x17, 0x72, 0x45, 0x38, 0x50, 0x90] },

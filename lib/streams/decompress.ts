@@ -2,7 +2,7 @@ import type { EventEmitter } from 'node:events'
 import { createRequire } from 'node:module'
 import type { ZlibSync } from '../compression/gunzip.js'
 import type { NewFrameInflater } from '../compression/zstd-inflaters.js'
-import { foreignCompression, isGzip, isZip, isZstd, MAGIC_BYTES } from '../compression/magic.js'
+import { foreignCompression, isGzip, isXz, isZip, isZstd, MAGIC_BYTES } from '../compression/magic.js'
 import { TraceError } from '../event/error.js'
 import { checkOptions, type OptionNames } from '../event/options.js'
 import { tolerateTruncation } from './truncation.js'
@@ -42,10 +42,10 @@ export interface DecompressOptions {
 const OPTIONS: OptionNames<DecompressOptions> = { inflater: true, onTruncated: true }
 
 /**
- * Inflates gzip (any number of members), zstd (any number of frames) and zip (the first file in the archive); all other
- * bytes pass unchanged. A cut or corrupt archive is a `TraceError` whose offset is that in the compressed bytes, after
- * all that could be inflated was read. Other compression (xz, bzip2, lz4) is a `TraceError` that names it; so is zstd
- * where neither Node nor the optional package fzstd reads it.
+ * Inflates gzip (any number of members), zstd (any number of frames), xz (any number of streams) and zip (the first file
+ * in the archive); all other bytes pass unchanged. A cut or corrupt archive is a `TraceError` whose offset is that in
+ * the compressed bytes, after all that could be inflated was read. Other compression (bzip2, lz4) is a `TraceError` that
+ * names it; so is zstd if neither Node nor the optional package fzstd reads it.
  */
 export function decompress(options: DecompressOptions = {}): ByteStream<'bytes'> {
   checkOptions(options, OPTIONS, 'decompress')
@@ -69,6 +69,9 @@ export async function* inflate(
   } else if (isZstd(head)) {
     const { unzstd } = await import('../compression/unzstd.js')
     yield* tolerateTruncation(unzstd(whole, await zstdInflater()), options.onTruncated)
+  } else if (isXz(head)) {
+    const { unxz } = await import('../compression/unxz.js')
+    yield* tolerateTruncation(unxz(whole), options.onTruncated)
   } else {
     const foreign = foreignCompression(head)
     if (foreign !== undefined) {

@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import { nodeInflater } from '../../lib/compression/zstd-inflaters.js'
 import { events } from '../../lib/entry/index.js'
@@ -9,6 +10,9 @@ import { scratch, shell } from '../support/commands.js'
 
 /** Node writes zstd from the same version on from which it reads it. */
 const canWrite = nodeInflater !== undefined
+
+/** What `xz -9` made of the same lines. */
+const XZ_FILE = fileURLToPath(new URL('../compression/xz/crc64.xz', import.meta.url))
 
 describe('zstd input', () => {
   test('is read from files and from standard input, by every sort of command', async () => {
@@ -36,6 +40,14 @@ describe('zstd input', () => {
     let count = 0
     for await (const { kind } of events(ZSTD_FILE)) count += kind === 'alloc' ? 1 : 0
     expect(count).toBe(8000)
+  })
+
+  test('and so is xz', async () => {
+    let count = 0
+    for await (const { kind } of events(XZ_FILE)) count += kind === 'alloc' ? 1 : 0
+    expect(count).toBe(8000)
+    for (const line of [`replay-decode ${XZ_FILE} | replay-encode`, `replay-encode < ${XZ_FILE}`])
+      expect((await shell(line)).stdout.equals(LINES)).toBe(true)
   })
 
   test('that is cut gives what came before, a message and the status 1', async () => {

@@ -3,6 +3,7 @@ import { zipSync } from 'fflate'
 import * as fzstd from 'fzstd'
 import { gunzip } from '../../lib/compression/gunzip.js'
 import { unzstd } from '../../lib/compression/unzstd.js'
+import { unxz } from '../../lib/compression/unxz.js'
 import { Unzip } from '../../lib/compression/unzip.js'
 import { fzstdInflater, nodeInflater } from '../../lib/compression/zstd-inflaters.js'
 import { TraceError } from '../../lib/event/error.js'
@@ -45,6 +46,16 @@ const ZSTDS = [
       '2HeqrIWj4mqZS5wDUhU6DdqC',
   ),
 ]
+/** What xz makes of `TEXT`, without a check and with a CRC-64, and of nothing. */
+const XZS = [
+  base64(
+    '/Td6WFoAAAD/EtlBAgAhARYAAAB0L+Wj4AQZACpdABiOgCa/K/IN0Ivmwu9URY9eAHK7bginbndBmQWPWRvk0rgBNCMtXU5LAAAAAAABPpoIAAAAXqUno6gACvwCAAAAAABZWg==',
+  ),
+  base64(
+    '/Td6WFoAAATm1rRGAgAhARYAAAB0L+Wj4AQZACpdABiOgCa/K/IN0Ivmwu9URY9eAHK7bginbndBmQWPWRvk0rgBNCMtXU5LAAAAACTWbh22wIKKAAFGmggAAADyKlZEscRn+wIAAAAABFla',
+  ),
+  base64('/Td6WFoAAATm1rRGAAAAABzfRCEftvN9AQAAAAAEWVo='),
+]
 const ZSTD_INFLATERS = [fzstdInflater(fzstd), nodeInflater].filter((inflater) => inflater !== undefined)
 const ZSTD_TOKENS = [new Uint8Array(skippable(5)), ...ZSTDS.slice(0, 3)]
 const TOKENS = [
@@ -63,10 +74,11 @@ interface Inflated {
   error: TraceError | undefined
 }
 
-/** Damaged gzip, zstd and zip. */
+/** Damaged gzip, zstd, xz and zip. */
 export const COMPRESSED_TARGETS: readonly Target[] = [
   compressedTarget('gzip', '.gz', new Mutator(GZIPS, TOKENS), checkGzip),
   compressedTarget('zstd', '.zst', new Mutator(ZSTDS, ZSTD_TOKENS), checkZstd),
+  compressedTarget('xz', '.xz', new Mutator(XZS, XZS.slice(1)), checkXz),
   compressedTarget('zip', '.zip', new Mutator(ZIPS, TOKENS), checkZip),
 ]
 
@@ -134,6 +146,12 @@ async function checkZstd(bytes: Uint8Array, random: Random): Promise<void> {
     const inPieces = await collect(unzstd(asyncOf(piecesOf(bytes, 1 + random.below(bytes.length + 1))), inflater))
     expectAlike('zstd', bytes, whole, inPieces)
   }
+}
+
+async function checkXz(bytes: Uint8Array, random: Random): Promise<void> {
+  const whole = await collect(unxz(asyncOf([bytes])))
+  const inPieces = await collect(unxz(asyncOf(piecesOf(bytes, 1 + random.below(bytes.length + 1)))))
+  expectAlike('xz', bytes, whole, inPieces)
 }
 
 function checkZip(bytes: Uint8Array, random: Random): void {

@@ -70,7 +70,7 @@ export const hatfJoin: Command = {
     ...OUTPUT_FLAGS,
   ],
   examples: [
-    { command: 'xz -dc rest.xz | hatf-join -a addresses.bin.gz | hatf-decode', means: 'read a trace that was split' },
+    { command: 'hatf-join -a addresses.bin.gz rest.xz | hatf-decode', means: 'read a trace that was split' },
   ],
   run: async (args) => (await import('./split-addresses.run.js')).runHatfJoin(args),
 }
