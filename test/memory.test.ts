@@ -29,9 +29,9 @@ describe(`peak memory on ${EVENTS} events`, { tags: ['slow'], timeout: 300_000 }
   test('is within the limit for every command', async () => {
     const folder = scratch()
     const file = (name: string) => join(folder, name)
-    const { replay, mtrc, hatf, ndjson, decompress, compose } = await import('../lib/entry/index.js')
+    const { replay, mtrc, hatf, heaptrack, ndjson, decompress, compose } = await import('../lib/entry/index.js')
     await pipeline(Readable.from(dump(EVENTS)), createWriteStream(file('t.txt')))
-    const pairs = { mtrc, hatf, ndjson } as const
+    const pairs = { mtrc, hatf, heaptrack, ndjson } as const
     for (const [name, pair] of Object.entries(pairs)) {
       await pipeline(
         createReadStream(file('t.txt')),
@@ -43,9 +43,12 @@ describe(`peak memory on ${EVENTS} events`, { tags: ['slow'], timeout: 300_000 }
       ['replay-decode', 't.txt'],
       ['mtrc-decode', 't.mtrc'],
       ['hatf-decode', 't.hatf'],
+      ['heaptrack-decode', 't.heaptrack'],
+      ['heaptrack-encode', 't.heaptrack'],
       ['replay-encode', 't.ndjson'],
       ['mtrc-encode', 't.ndjson'],
       ['hatf-encode', 't.ndjson'],
+      ['heaptrack-encode', 't.ndjson'],
       ['hatf-encode --attributes', 't.ndjson'],
       ['hf-filter --size 100.. --lifetimes', 't.ndjson'],
       ['hf-map --anonymise all --key k --number-threads', 't.ndjson'],

@@ -1,17 +1,14 @@
 import { BATCH_STRING_BYTES } from '../../event/batch.js'
 import { formatFrame, type Frame } from '../../event/frame.js'
-import { decodeText, encodeText, type StringTable } from '../../event/strings.js'
+import { decodeText, encodeText, StringTable } from '../../event/strings.js'
 import { MAX_FRAMES, MAX_STACK_BYTES } from './layout.js'
 import { u64 } from './modules.js'
 import { grown, type Tables } from './tables.js'
 
-/** Texts of frames are kept for later batches until they take this many bytes. */
+/** Texts of frames are kept for later batches until they take this much memory. */
 const MAX_KEPT = 8 << 20
-/** What a text takes besides its bytes, about. */
-const PER_TEXT = 150
-
 /** A batch is closed when its strings and lists take this much memory. */
-const MAX_BATCH = 4 << 20
+const MAX_BATCH = 1 << 20
 
 /** The result of `list` for a stack that is too deep, or whose texts are too long. */
 export const TOO_DEEP = -1
@@ -33,8 +30,10 @@ export class Stacks {
   private entryIds = new Uint32Array(0)
   private ids = new Uint32Array(1024)
   private idsUsed = 0
-  private readonly texts = new Map<number, readonly Uint8Array[]>()
-  private kept = 0
+  /** The texts of the frames of entries; by entry, the first of them, plus 1, and how many there are. */
+  private kept = new StringTable()
+  private keptFirst = new Uint32Array(0)
+  private keptCount = new Uint32Array(0)
   private stack = new Uint32Array(256)
 
   constructor(
@@ -70,6 +69,8 @@ export class Stacks {
     if (tables.entries >= this.entryBatch.length) {
       this.entryBatch = grown(this.entryBatch, tables.entries + 1)
       this.entryIds = grown(this.entryIds, this.entryBatch.length)
+      this.keptFirst = grown(this.keptFirst, this.entryBatch.length)
+      this.keptCount = grown(this.keptCount, this.entryBatch.length)
     }
     const { nodeEntry, nodeParent } = tables
     let depth = 0
@@ -93,33 +94,38 @@ export class Stacks {
 
   /** Adds the texts of an entry's frames to the strings. @returns where their ids are, or `TOO_DEEP` */
   private newIds(entry: number): number {
-    const texts = this.textsOf(entry)
-    if (texts === undefined) return TOO_DEEP
+    if (this.keptFirst[entry] === 0 && !this.keep(entry)) return TOO_DEEP
+    const { kept, strings } = this
+    const first = (this.keptFirst[entry] as number) - 1
+    const n = this.keptCount[entry] as number
     const from = this.idsUsed
-    if (from + texts.length + 2 > this.ids.length) this.ids = grown(this.ids, from + texts.length + 2)
-    this.ids[this.idsUsed++] = texts.length
-    this.ids[this.idsUsed++] = texts.reduce((sum, { length }) => sum + length, 0)
-    for (const text of texts) this.ids[this.idsUsed++] = this.strings.intern(text)
+    if (from + n + 2 > this.ids.length) this.ids = grown(this.ids, from + n + 2)
+    let bytes = 0
+    for (let i = 0; i < n; i++) {
+      const text = kept.view(first + i)
+      bytes += text.length
+      this.ids[from + 2 + i] = strings.intern(text)
+    }
+    this.ids[from] = n
+    this.ids[from + 1] = bytes
+    this.idsUsed = from + n + 2
     this.entryBatch[entry] = this.batch
     this.entryIds[entry] = from
     return from
   }
 
-  private textsOf(entry: number): readonly Uint8Array[] | undefined {
-    const known = this.texts.get(entry)
-    if (known !== undefined) return known
-    if (this.isTooLong(entry)) return undefined
-    const texts = this.frames(entry).map((frame) => encodeText(formatFrame(frame)))
-    const size = texts.reduce((sum, { length }) => sum + length + PER_TEXT, 0)
-    if (this.kept + size > MAX_KEPT) {
-      this.texts.clear()
-      this.kept = 0
+  /** Keeps the texts of an entry's frames. @returns whether they are short enough */
+  private keep(entry: number): boolean {
+    if (this.isTooLong(entry)) return false
+    if (this.kept.memory > MAX_KEPT) {
+      this.kept = new StringTable()
+      this.keptFirst.fill(0)
     }
-    if (size <= MAX_KEPT) {
-      this.texts.set(entry, texts)
-      this.kept += size
-    }
-    return texts
+    const frames = this.frames(entry)
+    this.keptFirst[entry] = this.kept.size + 1
+    this.keptCount[entry] = frames.length
+    for (const frame of frames) this.kept.add(encodeText(formatFrame(frame)))
+    return true
   }
 
   /** Whether the names of an entry take more than those of a stack may. */
