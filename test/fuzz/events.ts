@@ -102,7 +102,7 @@ class Values {
         case 2:
           return random.pick(TEXTS)
         case 3:
-          return random.oneIn(2)
+          return BigInt(random.below(2))
         case 4:
           return Array.from({ length: random.length(3) }, value)
         default:
