@@ -1,4 +1,4 @@
-import type { Readable, Writable } from 'node:stream'
+import { Transform, type Readable, type Writable } from 'node:stream'
 
 /** Marks failures. Like the other symbols here it is the same for all copies of the package in a process. */
 const FAILURE = Symbol.for('heapflow.Failure')
@@ -42,23 +42,51 @@ export function acceptFailures<S extends Writable>(stream: S): S {
 
 /** Whether all consumers of a stream accept a `Failure`; only then may it travel in band. */
 export function allAccept(stream: Readable): boolean {
-  const { pipes } = (stream as unknown as { _readableState: { pipes: object[] } })._readableState
-  return pipes.every((consumer) => acceptsFailures in consumer)
+  return consumersOf(stream).every((consumer) => acceptsFailures in consumer)
 }
 
-/** Destroys a stream with an error as soon as its consumer has taken everything that is queued. */
+/** How long to wait before looking again whether consumers are done: at first, and at most. */
+const [FIRST_WAIT_MS, MAX_WAIT_MS] = [1, 50]
+
+/**
+ * Destroys a stream with an error as soon as its consumer has taken everything that is queued, and the streams that it
+ * is piped into have written what they were given. A pipeline destroys these together with what they have queued.
+ */
 export function failWhenDrained(stream: Readable, error: Error): void {
+  let isWaiting = false
+  const fail = (wait: number) => {
+    isWaiting = true
+    if (stream.destroyed) return
+    if (consumersOf(stream).every(isIdle)) stream.destroy(error)
+    else setTimeout(fail, wait, Math.min(2 * wait, MAX_WAIT_MS))
+  }
   if (stream.readableLength === 0) {
-    stream.destroy(error)
+    fail(FIRST_WAIT_MS)
     return
   }
   const read = stream.read
   stream.read = (size?: number): unknown => {
     const chunk: unknown = read.call(stream, size)
     // The consumer has the chunk, or gets it from this call; Node emits the error on a later tick.
-    if (stream.readableLength === 0) stream.destroy(error)
+    if (stream.readableLength === 0 && !isWaiting) fail(FIRST_WAIT_MS)
     return chunk
   }
+}
+
+/** The streams that a stream is piped into, in a private field of all implementations of Node's streams. */
+function consumersOf(stream: Readable): Writable[] {
+  const { pipes } = (stream as unknown as { _readableState: { pipes?: Writable | Writable[] | null } })._readableState
+  // A single stream in older implementations.
+  return Array.isArray(pipes) ? pipes : pipes ? [pipes] : []
+}
+
+/** Whether a stream, and what it is piped into, has nothing queued. */
+function isIdle(stream: Writable): boolean {
+  if (stream.destroyed) return true
+  if (stream.writableLength > 0) return false
+  const duplex: unknown = stream
+  // What any other duplex stream gives is not what was written to it.
+  return !(duplex instanceof Transform) || (duplex.readableLength === 0 && consumersOf(duplex).every(isIdle))
 }
 
 /** Whether an error means that the reader of the output has closed it, which ends a pipeline normally. */
