@@ -1,4 +1,4 @@
-import { createReadStream, createWriteStream, writeFileSync } from 'node:fs'
+import { createReadStream, createWriteStream, writeFileSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
@@ -6,6 +6,7 @@ import { gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
 import { member, zip } from './compression/archive.js'
 import { scratch } from './support/commands.js'
+import { rleFrame } from './compression/zstd-bytes.js'
 import { LIMIT, peak } from './support/peak.js'
 
 const EVENTS = 5_000_000
@@ -96,6 +97,32 @@ describe('peak memory on input that was made large', { tags: ['slow'], timeout: 
     ],
     ['zeros in gzip', 'kmemtrace-decode', () => gzipSync(Buffer.alloc(500_000_000))],
     ['zeros in zip', 'kmemtrace-decode', () => zip([member('relay', new Uint8Array(500_000_000))])],
+    ['empty lines in zstd', 'hf-filter', () => rleFrame(4000)],
+    ['zeros in xz', 'kmemtrace-decode', () => readFileSync(new URL('compression/xz/zeros.xz', import.meta.url))],
+    [
+      'a trace of glibc',
+      'glibc-mtrace-decode',
+      () => repeated('@ a:[0x10] + 0x55d0 0x18\n@ a:[0x20] - 0x55d0\n', 60_000_000),
+    ],
+    [
+      'a log of valgrind',
+      'valgrind-decode',
+      () => repeated('--77-- malloc(24) = 0x4A42040\n--77-- free(0x4A42040)\n', 60_000_000),
+    ],
+    [
+      'a log of ltrace',
+      'ltrace-decode',
+      () => repeated('77 malloc(24) = 0x55d0\n77 free(0x55d0) = <void>\n', 60_000_000),
+    ],
+    [
+      'kmem tracepoints',
+      'tracepoints-decode',
+      () =>
+        repeated(
+          `${' '.repeat(14)}ls-77      [000]   10.000001: kmalloc: call_site=a+0x1 ptr=0x10 bytes_req=8\n`,
+          60_000_000,
+        ),
+    ],
   ])('is within the limit: %s', async (_, line, make) => {
     const file = join(scratch(), 'input')
     writeFileSync(file, make())

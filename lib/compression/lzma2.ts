@@ -8,7 +8,7 @@ const PIECE = 65_536
 /** The most compressed bytes of a chunk. */
 const CHUNK = 65_536
 
-/** Control bytes of chunks: the end, one that is not compressed, with or without a new dictionary, and compressed ones. */
+/** Control bytes of chunks: the end, uncompressed ones with or without a new dictionary, and compressed ones. */
 const [END, COPY_RESET, COPY, COMPRESSED] = [0, 1, 2, 0x80]
 /** From these control bytes on, a compressed chunk resets the state, brings properties, and resets the dictionary. */
 const [RESETS_STATE, BRINGS_PROPERTIES, RESETS_DICTIONARY] = [0xa0, 0xc0, 0xe0]

@@ -1,6 +1,6 @@
 import type { Transform } from 'node:stream'
 
-/** A stream of node:zlib that is fed one chunk at a time, and gives all that it makes of a chunk before the next one. */
+/** A stream of node:zlib that is fed one chunk at a time, and gives all its output before it takes the next chunk. */
 export class ZlibSteps {
   private wake: () => void = () => {}
   private failure: Error | undefined

@@ -6,8 +6,7 @@ import { isSkippable, ZSTD_MAGIC } from './magic.js'
 const MAX_BLOCK = 131_072
 
 /**
- * The largest window in bytes that is accepted: inflaters allocate that much. All levels of zstd up to 20 need less than
- * that.
+ * The largest window in bytes that is accepted: inflaters allocate that much. The levels of zstd up to 20 need no more.
  */
 export const MAX_WINDOW = 33_554_432
 
@@ -67,8 +66,8 @@ async function frameHeader(input: Compressed, offset: number): Promise<ZstdFrame
   const window = isSingle ? (content as number) : windowSize(rest[0] as number)
   if (window > MAX_WINDOW)
     throw limit(
-      `the zstd frame needs a window of ${Math.ceil(window / 1048576)} MiB; at most ${MAX_WINDOW / 1048576} are read: ` +
-        'decompress it first (zstd -dc --long=31 FILE | ...)',
+      `the zstd frame needs a window of ${Math.ceil(window / 1048576)} MiB; at most ${MAX_WINDOW / 1048576} are ` +
+        'read: decompress it first (zstd -dc --long=31 FILE | ...)',
       at(offset),
     )
   return {
