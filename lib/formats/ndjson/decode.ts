@@ -14,8 +14,9 @@ import { Sequence } from './sequence.js'
 const NEWLINE = 0x0a
 
 /**
- * NDJSON to events. Lines as heapflow writes them, with any blanks and with keys in any order, are read by the kernel
- * straight into its columns; any other line goes through `JSON.parse`, and its event is added to the same columns.
+ * NDJSON to events. The kernel reads lines as heapflow writes them, with any spaces and with other fields in any order
+ * after `kind`, straight into its columns. Any other line goes through `JSON.parse`, and its event is added to the same
+ * columns.
  *
  * @throws TraceError with line, offset and event number: a line that is no record, one of more than 4 MiB, a header
  *   record without its end record
@@ -24,11 +25,11 @@ export class NdjsonDecoder implements Decoder {
   private readonly input = new Input()
   private readonly sequence = new Sequence()
   private failure: Error | undefined
-  /** The offset in the stream behind the last newline in `input`. */
+  /** The offset in the stream after the last newline in `input`. */
   private lines = 0
   /**
-   * How many events there are in the kernel's columns, while `next` runs, and the fields of those that the kernel has
-   * not read.
+   * The number of events in the kernel's columns while `next` runs, and the fields of those that the kernel did not
+   * read.
    */
   private count = 0
   private fields = 0
@@ -51,7 +52,7 @@ export class NdjsonDecoder implements Decoder {
   }
 
   cut(): void {
-    // What is left is no whole line. That the end record is missing need not be said: upstream has failed already.
+    // The rest is not a whole line. A missing end record needs no error, because upstream has already failed.
     this.input.pos = this.input.end
   }
 
@@ -85,11 +86,11 @@ export class NdjsonDecoder implements Decoder {
     return kernel.kernel.columns.take(this.count, fields, this.sequence.header, kernel.takeStrings())
   }
 
-  /** Reads whole lines until the batch is full, something else has to be given out first, or the input is used up. */
+  /** Reads whole lines until the batch is full, another batch has to be delivered first, or the input is used up. */
   private readLines(kernel: NdjsonMemory): void {
     const { input, sequence } = this
     while (input.offset < this.lines) {
-      // Behind the end record no line is as it should be; the general path says so.
+      // No line may follow the end record. The general path reports it.
       const stop = sequence.ended ? RARE : this.readByKernel(kernel)
       if (stop === FULL || (stop === RARE && this.count === KERNEL_EVENTS)) return
       if (stop === RARE && !this.readGeneral(kernel, input.bytes.indexOf(NEWLINE, input.pos) + 1)) return
@@ -99,7 +100,7 @@ export class NdjsonDecoder implements Decoder {
     if (this.count === 0) sequence.finish()
   }
 
-  /** Gives the kernel as many lines as there is room for. @returns why it stopped */
+  /** Passes as many lines to the kernel as there is room for. @returns why it stopped */
   private readByKernel({ run, kernel }: NdjsonMemory): number {
     const { input, sequence, count } = this
     const from = kernel.input.load(input, input.pos + this.lines - input.offset)
@@ -114,8 +115,8 @@ export class NdjsonDecoder implements Decoder {
 
   /**
    * Reads the line that ends before `end` in any form.
-   * @returns false when no other line can be read before what was read is given out; this line may have to be read
-   *   again then
+   * @returns false when the events so far have to be delivered before another line is read; this line may have to be
+   *   read again then
    */
   private readGeneral(kernel: NdjsonMemory, end: number): boolean {
     const { input, sequence } = this
@@ -131,8 +132,8 @@ export class NdjsonDecoder implements Decoder {
   }
 
   /**
-   * Adds the event of a line that has no surprises.
-   * @returns whether there was room; undefined if the line is another
+   * Adds the event of a line without surprises.
+   * @returns whether there was room; undefined for any other line
    */
   private addQuickly({ rows }: NdjsonMemory, text: string): boolean | undefined {
     const { sequence } = this
@@ -152,7 +153,7 @@ export class NdjsonDecoder implements Decoder {
 
   /**
    * Reads a line in any form, and adds its event.
-   * @returns false when what was read before has to be given out first
+   * @returns false when the events so far have to be delivered first
    */
   private addAny(kernel: NdjsonMemory, text: string, whole: boolean): boolean {
     const { sequence } = this
@@ -177,7 +178,7 @@ export class NdjsonDecoder implements Decoder {
     }
   }
 
-  /** Adds an event to the kernel's columns. @returns false if there is no room beside the events that are there */
+  /** Adds an event to the kernel's columns. @returns false if there is no room beside the events so far */
   private add({ events }: NdjsonMemory, event: TraceEvent): boolean {
     try {
       events.count = this.count

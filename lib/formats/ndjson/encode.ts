@@ -9,19 +9,17 @@ import { KERNEL_EVENTS } from '../../kernel/load.js'
 import { ndjsonKernel, NO_FIELD } from './kernel.js'
 import { BYTES, CARRIED, FIELD_TYPE, JSON_OBJECT, LIST } from './layout.js'
 
-/** Results have about this size: some times what a pipe takes, so that writing one overlaps with making the next. */
+/** The approximate size of a chunk: several times what a pipe takes, so that writing one overlaps making the next. */
 const CHUNK_BYTES = 262_144
 
-/** Smaller pieces are put together. */
+/** Smaller pieces are combined. */
 const LEAST_CHUNK = 4096
 
-/**
- * So many bytes are made from a batch at once, if it has more than that: its events may all have the same long string.
- */
+/** The most bytes made from a batch at once. All of its events may have the same long string. */
 const MAX_WAITING = 4 * CHUNK_BYTES
 
 /**
- * Events as NDJSON lines in the canonical form: keys in the order of `FIELDS`, no blanks. A header record comes first
+ * Events as NDJSON lines in the canonical form: keys in the order of `FIELDS`, no spaces. A header record comes first
  * (and again when the header changes), an end record last unless the input was cut.
  */
 export class NdjsonEncoder implements Encoder {
@@ -29,9 +27,9 @@ export class NdjsonEncoder implements Encoder {
   readonly consumes = true
   private batch: EventBatch | undefined
   private row = 0
-  /** What the kernel goes on with where it stopped within event `row`. */
+  /** What the kernel continues with if it stopped within event `row`. */
   private rest = 0
-  /** What is ready, and behind that what is still being put together. */
+  /** The chunks that are ready, then the pieces of the next one. */
   private readonly chunks: Uint8Array[] = []
   private readonly out = new Sink(0)
   private header: TraceHeader | undefined
@@ -53,7 +51,7 @@ export class NdjsonEncoder implements Encoder {
   }
 
   cut(): void {
-    // Everything has been given out, and there is no end record.
+    // Everything has been delivered, and there is no end record.
   }
 
   next(): Uint8Array | null {
@@ -73,7 +71,7 @@ export class NdjsonEncoder implements Encoder {
     this.out.append(Buffer.from(`{"kind":"end","events":${this.events}}\n`))
   }
 
-  /** Writes a batch, or so much of it that it has to be given out before the rest. */
+  /** Writes a batch, or the part of it that has to be delivered before the rest. */
   private writeRows(batch: EventBatch): void {
     const memory = ndjsonKernel()
     const { run, kernel } = memory
@@ -94,9 +92,7 @@ export class NdjsonEncoder implements Encoder {
     if (this.row === batch.count) this.batch = undefined
   }
 
-  /**
-   * Takes over a copy of bytes: as a chunk of its own, unless that would be small or something is being put together.
-   */
+  /** Adds a copy of bytes: as a chunk of its own, unless it would be small or a chunk is being combined. */
   private give(bytes: Uint8Array): number {
     const { chunks, out } = this
     if (out.pos === 0 && bytes.length >= LEAST_CHUNK) {
@@ -109,7 +105,7 @@ export class NdjsonEncoder implements Encoder {
   }
 }
 
-/** The value of a field that refers to the string table, without the quote or bracket that it begins with. */
+/** The value of a field that refers to the string table, without its opening quote or bracket. */
 function valueOf(batch: EventBatch, f: number, row: number): Uint8Array {
   const { strings } = batch
   const id = (batch[columnOf(f)] as Uint32Array)[row] as number

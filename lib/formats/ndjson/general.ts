@@ -8,14 +8,14 @@ import { END_KIND, HEADER_KIND } from './layout.js'
 /** What one line can be. */
 export type WireRecord =
   | { readonly kind: 'header'; readonly header: TraceHeader }
-  /** `events` is undefined where somebody removed it. */
+  /** `events` is undefined if another program removed it. */
   | { readonly kind: 'end'; readonly events: number | undefined }
   | { readonly kind: 'event'; readonly event: TraceEvent; readonly unknown: readonly string[] }
 
 const TYPE_OF: ReadonlyMap<string, FieldType> = new Map(FIELDS.map(({ name, type }) => [name, type]))
 
 /**
- * Reads one line in any JSON form: any order of keys, blanks, escapes, integers of any length.
+ * Reads one line in any JSON form: any order of keys, spaces, escapes, integers of any length.
  * @throws Error that says what is wrong with the line, without the place
  */
 export function parseRecord(line: string): WireRecord {
@@ -38,16 +38,16 @@ export function parseRecord(line: string): WireRecord {
   return { kind: 'event', event: event as unknown as TraceEvent, unknown }
 }
 
-/** Few lines have such digits, and looking for them is much faster than what follows where there are. */
+/** Few lines have so many digits, and this search is much faster than handling them. */
 export const LONG_DIGITS = /\d{16}/
 
 /** A string, or a number. */
 const VALUES = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g
 
-/** An integer that a double may not hold: quoting it keeps all its digits. */
+/** An integer that a double may not hold. Quoting it keeps all its digits. */
 const LONG_INTEGER = /^-?\d{16,}$/
 
-/** What takes the slower parser, which keeps apart long integers and strings of digits. */
+/** The field that needs the slower parser, which distinguishes long integers from strings of digits. */
 const NESTED = '"fields"'
 
 function parseExact(line: string): unknown {
@@ -62,7 +62,7 @@ function parseExact(line: string): unknown {
   }
 }
 
-/** A field as it is on the wire, checked. @throws Error that says what is wrong */
+/** Checks and converts a field. @throws Error that says what is wrong */
 export function fieldFromJson(name: FieldName, type: FieldType, value: unknown): unknown {
   switch (type) {
     case 'u64':

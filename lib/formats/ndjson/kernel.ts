@@ -27,23 +27,20 @@ export interface NdjsonKernel extends StringsExports {
   readonly SCRATCH: Global
 }
 
-/** Why `decode` stopped: the next line is not one for the kernel. */
+/** Why `decode` stopped: the wrapper has to read the next line. */
 export const RARE = 1
-/** Why `decode` stopped: the batch is to be given out. */
+/** Why `decode` stopped: the batch has to be delivered. */
 export const FULL = 2
-/** What `encode` says when it needs no value of a field. */
+/** The value of `needed` when `encode` needs nothing. */
 export const NO_FIELD = 32
 
 /** The longest string that the kernel takes. */
 const MAX_STRING = 65_536
 
-/**
- * The kernel, and what of its memory the codecs look at. All of them share it, each for as long as a call of `next`
- * takes.
- */
+/** The kernel and its memory. All codecs share it, each during a call of `next`. */
 export class NdjsonMemory {
   readonly run: NdjsonKernel
-  /** The columns and strings of the batch that is decoded, to add events to; only `push` is of use. */
+  /** The columns and strings of the batch that is decoded. Only `push` works. */
   readonly events: EventBatch
   readonly rows: Rows
   private readonly strings: KernelStrings
@@ -80,13 +77,13 @@ export class NdjsonMemory {
   }
 }
 
-/** Up to this length a loop over letters takes less time than an encoder. */
+/** Up to this length a loop over characters is faster than an encoder. */
 const MAX_SHORT = 256
 
-/** Thrown where the kernel has no room for an event's strings. */
+/** Thrown if the kernel has no room for an event's strings. */
 export class NoRoom extends Error {}
 
-/** Adds strings to the kernel's. Nothing can be read here. */
+/** Adds strings to the kernel's table. They cannot be read here. */
 class AddedStrings extends StringTable {
   private readonly scratch: Uint8Array
 
@@ -131,22 +128,22 @@ function found(id: number): number {
 const instance = shared<NdjsonKernel>('ndjson')
 let memory: NdjsonMemory | undefined
 
-/** The kernel, made when it is first asked for. */
+/** The kernel, instantiated on first use. */
 export function ndjsonKernel(): NdjsonMemory {
   return (memory ??= new NdjsonMemory(instance()))
 }
 
-/** Where a text has its parts, and how many bytes it takes. */
+/** The offsets of the parts of a text, and its size. */
 const MASK_AT = 16
 const LENGTH_AT = 32
 const TYPE_AT = 36
 const COLUMN_AT = 40
 const TEXT_BYTES = 64
 const SLOTS = 64
-/** So many texts behind that of a field is the same text with blanks. */
+/** The distance, in texts, from the text of a field to the same text with spaces. */
 const SPACED = 64
 
-/** What ends a line has the place and type behind those of fields. */
+/** The end of a line has the place and type after those of fields. */
 const END_OF_LINE = '}\n'
 const END_TYPE = 10
 
@@ -162,11 +159,11 @@ function writeTexts(run: NdjsonKernel): void {
       const address = at(`${name}_TEXTS`) + TEXT_BYTES * code
       writeText(text, address)
       const slot = hash(word(text))
-      // Of two names that begin alike the kernel finds the second one behind the first.
+      // Of two names that begin alike, the kernel finds the second one after the first.
       if (slots[slot] === 0) slots[slot] = code + 1
       else if (slots[slot] !== code) throw new Error(`another name has the hash of ${text}`)
     })
-    // Behind the last one there is a text of a byte that is not in any.
+    // The last text is followed by one that matches nothing.
     bytes[at(`${name}_TEXTS`) + TEXT_BYTES * texts.length + MASK_AT] = 0xff
   }
   const writeText = (text: string, address: number) => {

@@ -1,13 +1,10 @@
 import { ALL_FIELDS, FIELDS, KINDS, type FieldType } from '../../event/fields.js'
 import type { Carried } from '../../event/losses.js'
 
-/**
- * A line without end is given up at this length. The longest that heapflow writes are events whose `fields` are as long
- * as they may be.
- */
+/** Longer lines are refused. The longest that heapflow writes are events with the longest possible `fields`. */
 export const MAX_LINE_BYTES = 4_194_304
 
-/** The kinds of the record that begins and the record that ends a stream. */
+/** The kinds of the first and the last record of a stream. */
 export const HEADER_KIND = 'header'
 export const END_KIND = 'end'
 
@@ -51,8 +48,8 @@ const OPENING: Readonly<Record<FieldType, string>> = {
   bytes: '"',
 }
 
-/** Per field, what stands between the value before and this one: `,"thread":`, `,"address":"`, `,"stack":[`. */
+/** Per field, the text between the previous value and this one: `,"thread":`, `,"address":"`, `,"stack":[`. */
 export const KEYS = FIELDS.map(({ name, type }) => `,"${name}":${OPENING[type]}`)
 
-/** The wire has a place for everything. */
+/** NDJSON represents everything. */
 export const CARRIED: Carried = Object.fromEntries(KINDS.map((kind) => [kind, ALL_FIELDS]))

@@ -3,7 +3,7 @@ import { columnOf, U64Column, type EventBatch } from '../../event/batch.js'
 import { APIS, FIELDS, KINDS, OUTCOMES } from '../../event/fields.js'
 import { ADDRESS, API, FIELD_TYPE, I32, JSON_OBJECT, LIST, OUTCOME, STRING, U32, U64 } from './layout.js'
 
-/** What `put` says of a record that is to be read in another way. */
+/** The result of `put` for a record that has to be read in another way. */
 export const UNUSUAL = -1
 
 const KIND_CODES = codes(KINDS)
@@ -15,12 +15,9 @@ function codes(names: readonly string[]): ReadonlyMap<string, number> {
   return new Map(names.map((name, code) => [name, code]))
 }
 
-/**
- * Puts records that `JSON.parse` has read into columns, as long as they are events as most are: without `BigInt`, and
- * without an object for each.
- */
+/** Stores events from `JSON.parse` in columns if they have only usual values, without `BigInt` and further objects. */
 export class Rows {
-  /** Names in the last record that are not of fields. */
+  /** The keys of the last record that are not fields. */
   unknown: string[] = []
   private readonly columns: readonly (Uint32Array | Int32Array | Uint8Array)[]
 
@@ -34,8 +31,8 @@ export class Rows {
 
   /**
    * Writes an event.
-   * @param record what `JSON.parse` made of `line`, in which there are less than 16 digits in a row anywhere
-   * @returns the set of its fields, or `UNUSUAL`: it may be an event all the same, another record, or have a fault
+   * @param record the result of `JSON.parse` for `line`, which has no 16 digits in a row
+   * @returns the set of its fields, or `UNUSUAL`: it may be an unusual event, another record, or malformed
    * @throws NoRoom
    */
   put(record: unknown, line: string, row: number): number {
@@ -60,7 +57,7 @@ export class Rows {
     return mask
   }
 
-  /** Writes a value. @returns whether it could be done */
+  /** Writes a value. @returns whether it is usual */
   private store(f: number, value: unknown, line: string, row: number): boolean {
     const column = this.columns[f] as Uint32Array
     const { strings } = this.batch
@@ -129,22 +126,21 @@ function storeHex(words: Uint32Array, row: number, text: string): boolean {
   return true
 }
 
-/** Values that are nested deeper are for the other parser, which has a limit. */
+/** Values that are nested deeper are left to the other parser, which has a limit. */
 const MAX_DEPTH = 20
 
 const NAME = '"fields"'
 
 /**
- * The text of named values that stands in a line, if it is the one that heapflow writes, and has nothing but what
- * belongs in it: integers, strings, and lists and objects of them. A number such as 1.0 is an integer after it was
- * parsed, but does not look like one.
+ * The text of named values in a line, if it is the text that heapflow would write for them: integers, strings, and lists
+ * and objects of these. The comparison finds numbers such as 1.0, which are integers once they are parsed.
  */
 function exactText(value: unknown, line: string): string | undefined {
   if (typeof value !== 'object' || Array.isArray(value) || !isExact(value, 0)) return undefined
   const text = JSON.stringify(value)
   const at = line.indexOf(NAME)
-  const behind = at + NAME.length
-  return at >= 0 && line.startsWith(`:${text}`, behind) && !line.includes(NAME, behind) ? text : undefined
+  const after = at + NAME.length
+  return at >= 0 && line.startsWith(`:${text}`, after) && !line.includes(NAME, after) ? text : undefined
 }
 
 function isExact(value: unknown, depth: number): boolean {

@@ -4,12 +4,12 @@ import { NO_HEADER, type TraceHeader } from '../../event/header.js'
 import { plural, showValue } from '../../event/show-text.js'
 import type { WireRecord } from './general.js'
 
-/** So many warnings and unknown names are told; a hostile stream could make endlessly many. */
+/** The most warnings and unknown names that are reported. A hostile stream could contain any number. */
 const MAX_TOLD = 100
 
 /**
- * Where in a stream of records a decoder is: which header holds, whether its end record has come, how many events
- * passed. A stage that died upstream cannot pass for a short trace, for its end record is missing.
+ * The state of a decoder in a stream of records: the current header, whether its end record has come, and the number of
+ * events. A trace that was cut short upstream is recognized by its missing end record.
  */
 export class Sequence {
   readonly warnings: string[] = []
@@ -18,9 +18,9 @@ export class Sequence {
   line = 1
   /** The offset of the line being read, in bytes. */
   offset = 0
-  /** Events in batches that were given out. */
+  /** The number of events in delivered batches. */
   private events = 0
-  /** Events since the header, in batches that were given out. */
+  /** The number of events since the header in delivered batches. */
   private sinceHeader = 0
   private delivered: TraceHeader | undefined
   private state: 'bare' | 'open' | 'ended' = 'bare'
@@ -36,18 +36,18 @@ export class Sequence {
     return this.state === 'ended'
   }
 
-  /** Notes that one or more lines, of so many bytes with their newlines, were read. */
+  /** Counts lines that were read. @param bytes their length, with newlines */
   lineDone(bytes: number, lines = 1): void {
     this.line += lines
     this.offset += bytes
   }
 
-  /** Whether events may come here; a record after the end record belongs to no stream. */
+  /** @throws TraceError after the end record: an event there belongs to no stream */
   checkOpen(pending: number): void {
     if (this.state === 'ended') throw malformed('an event after the end record', this.position(pending))
   }
 
-  /** Notes an event's fields that the event model does not have. */
+  /** Counts the keys of an event that are not fields. */
   noteUnknown(names: readonly string[]): void {
     for (const name of names) {
       const told = this.unknown.size < MAX_TOLD || this.unknown.has(name) ? name : 'others'
@@ -55,7 +55,7 @@ export class Sequence {
     }
   }
 
-  /** Takes a header or end record. Called only when all events before it were given out. */
+  /** Takes a header or end record. Called only when all events before it have been delivered. */
   accept(record: WireRecord & { kind: 'header' | 'end' }): void {
     if (record.kind === 'header') {
       if (this.state === 'open') throw truncated('a header record where the end record was due', this.position(0))
@@ -77,12 +77,12 @@ export class Sequence {
     this.state = 'ended'
   }
 
-  /** Whether a batch is worth giving out: it has events, or brings a new header. */
+  /** Whether a batch has to be delivered: it has events or a new header. */
   worthGiving(batch: Pick<EventBatch, 'count' | 'header'>): boolean {
     return batch.count > 0 || (batch.header !== this.delivered && batch.header !== NO_HEADER)
   }
 
-  /** Notes that a batch is given out. */
+  /** Counts the events of a batch that is delivered. */
   give(batch: EventBatch): EventBatch {
     this.events += batch.count
     this.sinceHeader += batch.count
