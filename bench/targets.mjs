@@ -5,6 +5,7 @@ import { TUNED } from './native/tasks.mjs'
 
 const PARSE = 'split2 and JSON.parse'
 const CONVERT = 'hf-convert t.mtrc t.hatf'
+const PROFILE = 'hf-profile --to pprof'
 const WHOLE = 'mtrc-decode | hf-filter | hatf-encode'
 
 /**
@@ -33,6 +34,7 @@ const TARGETS = [
     { what: `${direction} NDJSON`, case: 'ndjson', ways: [{ of: direction, over: PARSE, atLeast: 8 }] },
   ]),
   { what: CONVERT, case: 'pipeline', ways: [{ of: CONVERT, rate: 4 }, { of: CONVERT, over: `MTRC to HATF, ${TUNED}`, atLeast: 0.3 }] },
+  { what: PROFILE, case: 'pipeline', ways: [{ of: PROFILE, rate: 2 }] },
   { what: WHOLE, case: 'pipeline', ways: [{ of: WHOLE, rate: 3 }] },
   { what: WHOLE, case: 'pipeline', ways: [{ of: WHOLE, over: 'hf-filter --to hatf', atMost: 4 }] },
   {

@@ -10,6 +10,7 @@ const THREAD = 3
 
 const WHOLE = 'mtrc-decode | hf-filter | hatf-encode'
 const THREADS = `mtrc-decode | hf-filter --thread ${THREAD} | hatf-encode`
+const PROFILE = 'hf-profile --to pprof'
 const ONE_PROCESS = 'hf-filter --to hatf'
 const CONVERT = 'hf-convert t.mtrc t.hatf'
 const CONVERT_NAIVE = `${CONVERT} --preset naive`
@@ -40,7 +41,7 @@ export function tasks({ events, files, native }) {
     shell(THREADS, `${decode} | ${commandLine('hf-filter', `--thread ${THREAD}`)} | ${encode}`),
     shell(`hf-filter --thread ${THREAD} --to hatf`, commandLine('hf-filter', `--thread ${THREAD} --to hatf ${trace}`)),
     shell('mtrc-decode', decode),
-    shell('hf-profile --to pprof', commandLine('hf-profile', `--to pprof ${trace}`)),
+    shell(PROFILE, commandLine('hf-profile', `--to pprof ${trace}`)),
     { name: 'node that does nothing', events: 0, bytes: 0, run: () => nothing() },
   ]
 }

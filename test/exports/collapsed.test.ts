@@ -1,11 +1,17 @@
+import { spawnSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { PROFILE_VALUES } from '../../lib/transforms/option-values.js'
 import { VALUES } from '../../lib/transforms/profile/values.js'
 import type { Profile } from '../../lib/transforms/profile/profile.js'
-import { shell } from '../support/commands.js'
-import { hostileEvents, profileOf, written } from './support.js'
+import { scratch, shell } from '../support/commands.js'
+import { hostileEvents, isInstalled, profileOf, written } from './support.js'
 
 const TRACE = 'test/fixtures/mtrc/small64.mtrc.gz'
+
+const HEAPTRACK = 'test/fixtures/heaptrack/mtv-small.heaptrack.gz'
+const hasHeaptrack = isInstalled('sh', '-c', 'command -v heaptrack_print')
 
 /** The lines of a file, each as its frames and its figure, as speedscope reads them. */
 function lines(bytes: Uint8Array): [stack: string, value: bigint][] {
@@ -50,6 +56,21 @@ describe('collapsed stacks', () => {
       return i < 0 || (b[i] !== undefined && (a[i] as string) < b[i])
     }
     stacks.slice(1).forEach((stack, i) => expect(isBefore(stacks[i]!, stack)).toBe(true))
+  })
+
+  test.skipIf(!hasHeaptrack)("have the figures of heaptrack's own reader (needs heaptrack_print)", async () => {
+    for (const [type, value] of [
+      ['allocations', 'allocated-blocks'],
+      ['leaked', 'live-bytes'],
+      ['peak', 'peak-bytes'],
+    ] as const) {
+      const file = join(scratch(), type)
+      const options = ['-F', file, '--flamegraph-cost-type', type, HEAPTRACK]
+      expect(spawnSync('heaptrack_print', options).status).toBe(0)
+      // Its lines are by instruction, not by line of source.
+      const own = await shell(`hf-profile --to collapsed --value ${value} ${HEAPTRACK}`)
+      expect([type, sum(lines(own.stdout))]).toEqual([type, sum(lines(readFileSync(file)))])
+    }
   })
 
   test('of nothing are empty', async () => {

@@ -8,6 +8,13 @@ import { FAULTS, PARTITIONS } from '../../lib/transforms/option-values.js'
 import { Filter, type FilterOptions } from '../../lib/transforms/filter.js'
 import { Mapper, type MapOptions } from '../../lib/transforms/map.js'
 import { Merger } from '../../lib/transforms/merge.js'
+import { chrome } from '../../lib/exports/chrome.js'
+import { collapsed } from '../../lib/exports/collapsed.js'
+import { dhat } from '../../lib/exports/dhat.js'
+import { massif } from '../../lib/exports/massif.js'
+import { pprof } from '../../lib/exports/pprof.js'
+import { speedscope } from '../../lib/exports/speedscope.js'
+import { ProfileCollector } from '../../lib/transforms/profile/collector.js'
 import { Repair } from '../../lib/transforms/repair/repair.js'
 import { Partitioner } from '../../lib/transforms/split.js'
 import { StatisticsCollector } from '../../lib/transforms/statistics/collector.js'
@@ -36,6 +43,7 @@ export const TRANSFORM_TARGETS: readonly Target[] = Object.entries<Check>({
   verify: checkVerify,
   repair: checkRepair,
   stats: checkStatistics,
+  profile: checkProfile,
 }).map(([name, check]) => ({
   name,
   make(random) {
@@ -208,6 +216,21 @@ function checkStatistics(batches: readonly EventBatch[], random: Random): void {
   }
   const [plain, recut] = [statistics(batches), statistics(recutBatches(batches, random))]
   if (plain !== recut) throw new Failure(`in other batches: ${recut}, not ${plain}`)
+}
+
+const WRITERS = [pprof, collapsed, speedscope, dhat, massif, chrome]
+
+function checkProfile(batches: readonly EventBatch[], random: Random): void {
+  const threadRoot = random.oneIn(2)
+  const at = random.oneIn(2) ? 'peak' : 'end'
+  const files = (all: readonly EventBatch[]) => {
+    const collector = new ProfileCollector({ threadRoot, at })
+    for (const batch of all) collector.add(batch)
+    const profile = collector.finish()
+    return WRITERS.map((write) => Buffer.concat([...write(profile)]).toString('latin1'))
+  }
+  const [plain, recut] = [files(batches), files(recutBatches(batches, random))]
+  if (plain.join() !== recut.join()) throw new Failure(`in other batches: ${recut.join()}, not ${plain.join()}`)
 }
 
 function countOf(batches: readonly EventBatch[]): number {

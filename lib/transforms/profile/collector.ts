@@ -6,7 +6,7 @@ import type { Profile, ProfileMoment, ProfileOptions } from './profile.js'
 import { stacksOf } from './stacks.js'
 
 /** As many stacks are told apart: their table in the kernel then takes no more than 64 MiB. */
-const MAX_STACKS = 250_000
+export const MAX_STACKS = 250_000
 
 const OPTIONS: OptionNames<ProfileOptions> = { at: true, threadRoot: true, stacks: true }
 

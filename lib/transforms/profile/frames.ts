@@ -2,7 +2,7 @@ import { parseFrame } from '../../event/frame.js'
 import type { Frame } from './profile.js'
 
 /** Longer names are cut, so that a profile of hostile names stays readable. */
-const MAX_NAME = 4096
+export const MAX_NAME = 4096
 
 /**
  * A frame of a stack from its text: `parse (parse.c:12)` and `parse at parse.c:12` have a function, a file and a line.

@@ -7,7 +7,7 @@ import { frameOf, sourceFrame } from './frames.js'
 import type { Frame, StackTree } from './profile.js'
 
 /** Of deeper stacks, the innermost frames are kept. */
-const MAX_DEPTH = 1000
+export const MAX_DEPTH = 1000
 const ROOT = 0
 const UNSET = -1
 

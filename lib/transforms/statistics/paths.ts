@@ -5,7 +5,7 @@ import { widened } from './sums.js'
 export const NO_NODE = -1
 
 /** How many nodes there are at most: some 45 bytes each. */
-const MAX_NODES = 1_048_576
+export const MAX_NODES = 1_048_576
 
 /**
  * Sequences of 32-bit words, such as the names of a stack's frames from the outermost one on, as paths in a tree: what
