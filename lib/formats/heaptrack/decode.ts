@@ -296,6 +296,7 @@ export class HeaptrackDecoder extends LineDecoder {
 
   /** Reads a line as event i, a comment. */
   private comment(batch: EventBatch, i: number, line: Uint8Array): void {
+    this.isUnsaid = false
     batch.addColumns(RARE)
     batch.kind[i] = COMMENT
     batch.mask[i] = REMARK
