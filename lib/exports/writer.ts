@@ -47,8 +47,6 @@ export function notesOf({ statistics, at }: Profile): string[] {
     `Live figures are those ${moment}.`,
     ...(complete ? [] : ['The trace is incomplete: it broke off.']),
     ...(filtered ? ['Events were left out of the trace: what is live may not be.'] : []),
-    ...(full.includes('sites')
-      ? ['There were more stacks than are told apart: those that came late are [others].']
-      : []),
+    ...(full.includes('sites') ? ['There are more stacks than are distinguished: the later ones are [others].'] : []),
   ]
 }

@@ -5,15 +5,15 @@ import { StatisticsCollector } from '../statistics/collector.js'
 import type { Profile, ProfileMoment, ProfileOptions } from './profile.js'
 import { stacksOf } from './stacks.js'
 
-/** As many stacks are told apart: their table in the kernel then takes no more than 64 MiB. */
+/** This many stacks are distinguished: their table in the kernel then takes no more than 64 MiB. */
 export const MAX_STACKS = 250_000
 
 const OPTIONS: OptionNames<ProfileOptions> = { at: true, threadRoot: true, stacks: true }
 
 /**
  * Takes the profile of a stream of batches in one pass: the statistics, and their figures for each stack. Memory grows
- * with the number of blocks that are live at a time (as for statistics), and with the distinct stacks: 1 to 2 KB
- * for each.
+ * with the number of blocks that are live at a time (as for statistics), and with the distinct stacks: 1 to 2 KB for
+ * each.
  *
  * @example
  * const collector = new ProfileCollector({ at: 'peak' })

@@ -51,6 +51,6 @@ export interface ProfileOptions {
   readonly at?: ProfileMoment
   /** The thread that allocated the blocks is the outermost frame. */
   readonly threadRoot?: boolean
-  /** How many stacks are told apart: at most, and by default, 250,000. Later ones are one, called `[others]`. */
+  /** How many stacks are distinguished: at most, and by default, 250,000. Later ones are one, called `[others]`. */
   readonly stacks?: number
 }

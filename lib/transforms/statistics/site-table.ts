@@ -98,7 +98,7 @@ export class SiteTable {
     return { blocks: Number(blocks), bytes: (high << 64n) | low }
   }
 
-  /** The rows of the site and of the thread that a row is about; that of the thread if they are told apart by it. */
+  /** The rows of the site and of the thread that a row is about; that of the thread if it distinguishes them. */
   owners(row: number): { site: number; thread?: number } {
     const { pairs } = this
     if (pairs === undefined || row < FIRST) return { site: row }
@@ -120,7 +120,7 @@ export class SiteTable {
     }
   }
 
-  /** Every site with its figures, the most bytes first. Not for sites that are told apart by thread. */
+  /** Every site with its figures, the most bytes first. Not for sites that threads distinguish. */
   result(hasCpus: boolean, isTimed: boolean): SiteStatistics[] {
     const sites: SiteStatistics[] = []
     for (let row = NONE; row < this.size; row++)
