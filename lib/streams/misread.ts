@@ -11,7 +11,8 @@ const HEAD_BYTES = 4096
  *   is an error that names that format
  */
 export function misreading(head: Uint8Array): (error: unknown, name: string, title: string) => Promise<unknown> {
-  const first = head.slice(0, HEAD_BYTES)
+  // The `slice` of a Buffer does not copy.
+  const first = Uint8Array.from(head.subarray(0, HEAD_BYTES))
   return async (error, name, title) => {
     const isOwn = error instanceof TraceError && error.format === name
     if (!isOwn || (error.event ?? 1) > 1 || first.length === 0) return error

@@ -204,6 +204,12 @@ describe('with glibc', () => {
     expect(stderr).toMatch(/^hf-record: nothing was recorded: the program may be linked statically, /m)
   })
 
+  it('the program does not run if the output cannot be written', async () => {
+    const { code, stderr } = await run('hf-record --with glibc -o /nowhere/a -- touch touched')
+    expect([code, stderr]).toEqual([1, 'hf-record: /nowhere/a: no such file or directory\n'])
+    expect(existsSync(join(folder, 'touched'))).toBe(false)
+  })
+
   it('nothing is left behind', async () => {
     const temporary = scratch()
     await run(

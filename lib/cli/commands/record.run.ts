@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { Readable } from 'node:stream'
 import { truncated } from '../../event/error.js'
 import { formatNamed } from '../../formats/index.js'
 import { decodeAny } from '../../streams/decode.js'
@@ -8,7 +9,7 @@ import { sourceStream } from '../../streams/io/open-trace.js'
 import { UsageError, type Arguments } from '../command.js'
 import { outputFormat, runJob } from '../pipeline.js'
 import { Program, type Ending } from '../record/program.js'
-import { chooseRecorder, type Recorder } from '../record/recorders.js'
+import { chooseRecorder, type Launch, type Recorder } from '../record/recorders.js'
 import { TracePipe } from '../record/trace-pipe.js'
 
 /** So much of the end of a trace is kept, to see how it ends. */
@@ -23,43 +24,57 @@ export async function runRecord(args: Arguments): Promise<void> {
   const to = await outputFormat(args, output)
   const format = await formatNamed(recorder.format)?.load()
   const folder = mkdtempSync(join(tmpdir(), 'heapflow-record-'))
+  const path = join(folder, 'trace')
+  let recording: Recording | undefined
   try {
-    const path = join(folder, 'trace')
     const launch = recorder.launch(words, path, folder)
-    const pipe = new TracePipe(path, args.has('stack') ? recorder.stackNames?.() : undefined)
-    const program = new Program(launch.words, launch.env, output === '-' ? 2 : 1, launch.isTracer)
-    void program.ended.then(() => pipe.programEnded())
-    let ending: Ending = { status: 0 }
-    const source = sourceStream(
-      () =>
-        traceBytes(pipe, program, recorder, (known) => {
-          ending = known
-        }),
-      () => void pipe.source.destroy(),
-    )
-    try {
-      await runJob({
-        command: 'hf-record',
-        args,
-        input: {
-          paths: [],
-          recycle: true,
-          open: (through) => [source, decodeAny({ ...(format && { format }), recycle: true, through })],
+    const filter = args.has('stack') ? recorder.stackNames?.() : undefined
+    await runJob({
+      command: 'hf-record',
+      args,
+      input: {
+        paths: [],
+        recycle: true,
+        // By then the output is known to be writable, so the program does not run in vain.
+        open: (through) => {
+          recording = record(recorder, launch, new TracePipe(path, filter), output === '-' ? 2 : 1)
+          return [recording.source, decodeAny({ ...(format && { format }), recycle: true, through })]
         },
-        to,
-        runsProgram: true,
-      })
-      pipe.close()
-    } catch (error) {
-      await pipe.discard()
-      throw error
-    } finally {
-      const { status } = ending.status === 0 ? await program.ended : ending
-      // It stays, whatever else fails.
-      if (status !== 0) process.exitCode = status
-    }
+      },
+      to,
+      runsProgram: true,
+    })
+    recording?.pipe.close()
+  } catch (error) {
+    await recording?.pipe.discard()
+    throw error
   } finally {
+    const status = (await recording?.status()) ?? 0
+    // It stays, whatever else fails.
+    if (status !== 0) process.exitCode = status
     rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+/** A program that is being recorded. */
+interface Recording {
+  readonly pipe: TracePipe
+  /** The bytes of its trace. */
+  readonly source: Readable
+  /** Its exit status, when it has ended. */
+  status(): Promise<number>
+}
+
+/** @param output the descriptor that becomes the program's standard output */
+function record(recorder: Recorder, { words, env, isTracer }: Launch, pipe: TracePipe, output: number): Recording {
+  const program = new Program(words, env, output, isTracer)
+  void program.ended.then(() => pipe.programEnded())
+  let known: Ending | undefined
+  const bytes = () => traceBytes(pipe, program, recorder, (ending) => (known = ending))
+  return {
+    pipe,
+    source: sourceStream(bytes, () => void pipe.source.destroy()),
+    status: async () => (known ?? (await program.ended)).status,
   }
 }
 
