@@ -154,9 +154,12 @@ function checkWritten(
   losses: string,
 ): void {
   const hints = hintsIn(losses)
-  const back = decode(format.decoder(hints), bytes)
+  const decoder = format.decoder(hints)
+  const back = decode(decoder, bytes)
   if (back.error !== undefined) throw new Failure(`written, but not read: ${back.error.message}`)
-  if (losses === '[]') expectAll(format, batches, back)
+  // A trace that looks truncated is read with a warning, and perhaps without its end.
+  const isWhole = !(decoder.warnings ?? []).some((text) => text.includes('may be cut'))
+  if (losses === '[]' && isWhole) expectAll(format, batches, back)
   const encoder = format.encoder(options)
   const again = encode(encoder, back.batches)
   if (again.error !== undefined) throw new Failure(`not written again: ${again.error.message}`)

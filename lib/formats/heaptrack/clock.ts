@@ -5,7 +5,7 @@ import type { EventBatch } from '../../event/batch.js'
 import { Has } from '../../event/fields.js'
 import type { TraceHeader } from '../../event/header.js'
 import type { Losses } from '../../kernel/losses.js'
-import { Code, NAME } from './layout.js'
+import { Code, MAX_MILLISECONDS, NAME } from './layout.js'
 
 /** The words of a time in a millisecond, by the header's unit; without a unit a time is taken for microseconds. */
 const PER_MILLISECOND = { ns: 1_000_000, us: 1000 } as const
@@ -69,6 +69,7 @@ export class Clock {
     this.base ??= time
     const since = time - this.base
     const milliseconds = Math.floor(since / this.perMillisecond)
+    if (milliseconds > MAX_MILLISECONDS) return this.instead(Loss.far, batch, i)
     if (milliseconds < this.now) return this.instead(Loss.back, batch, i)
     if (this.base !== 0) this.losses.note(Loss.first, batch, i)
     else if (milliseconds * this.perMillisecond !== since) this.losses.note(Loss.fine, batch, i)

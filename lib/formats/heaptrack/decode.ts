@@ -13,6 +13,7 @@ import {
   DEFAULT_PAGE_SIZE,
   headerOf,
   MAX_LINE,
+  MAX_MILLISECONDS,
   NAME,
   NEWEST,
   type HeaptrackLayout,
@@ -36,8 +37,6 @@ const REMARK = fieldSet('time', 'text')
 const TICK = fieldSet('time', 'code')
 const RESIDENT = fieldSet('time', 'code', 'present')
 
-/** Milliseconds above this are no times. */
-const MAX_MILLISECONDS = 2 ** 43
 /** So much of the input is asked for that a line is there, if it is not too long. */
 const LEAST = 2 * MAX_LINE
 

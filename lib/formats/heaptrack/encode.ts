@@ -111,6 +111,7 @@ export class HeaptrackEncoder extends LineEncoder {
       this.written.begin(batch.strings)
     }
     for (let i = 0; i < n; i++) this.event(batch, i)
+    this.isHead &&= this.sink.pos === this.headEnd
     if (n < batch.count) throw losses.refusal(batch, n)
   }
 

@@ -182,3 +182,6 @@ function isLine(value: unknown): value is string {
 function isNumber(value: unknown): value is number {
   return typeof value === 'number' && Number.isInteger(value) && value >= 0 && value < 2 ** 32
 }
+
+/** Larger numbers of milliseconds are not times. */
+export const MAX_MILLISECONDS = 2 ** 43

@@ -186,6 +186,28 @@ describe('writing', () => {
     expect(error).toMatchObject({ code: 'ERR_TRACE_UNENCODABLE', event: 2 })
   })
 
+  it('knows a line of the head among comments only straight after the head, whatever the batches', () => {
+    const events: TraceEvent[] = [
+      { kind: 'comment', time: 0n, text: '(replay)' },
+      { kind: 'comment', time: 0n, text: 'I 1000 0' },
+    ]
+    for (const batches of [batchesOf(events, OWN), events.flatMap((event) => [...batchesOf([event], OWN)])]) {
+      const encoder = new HeaptrackEncoder({ strict: true })
+      const { out, error } = drive(encoder, batches)
+      expect(error).toBeUndefined()
+      expect(Buffer.concat(out).toString()).toBe('v 10400 3\n(replay)\nI 1000 0\n')
+    }
+  })
+
+  it('writes no time that is too large to be read', () => {
+    const [largest, larger] = [2n ** 43n * 1000n, (2n ** 43n + 1n) * 1000n]
+    const alloc: TraceEvent = { kind: 'alloc', address: 0x1_0000n, size: 16n }
+    expect(encode([{ ...alloc, time: largest }], OWN)).toMatchObject({ losses: {} })
+    expect(encode([{ ...alloc, time: larger }], OWN).losses).toEqual({
+      'times that are too large, written as the last one': 1,
+    })
+  })
+
   it('writes a second trace after the first, whose blocks are others', () => {
     const encoder = new HeaptrackEncoder()
     const block: TraceEvent[] = [{ kind: 'alloc', time: 0n, address: 16n, size: 1n }]
