@@ -41,7 +41,15 @@ export async function wrongChunk(chunk: unknown, takes: Intake, name: string): P
 
 async function missingDecoder(chunk: Uint8Array | string): Promise<string> {
   const head = typeof chunk === 'string' ? Buffer.from(chunk) : chunk
-  const archive = isGzip(head) ? 'gzip' : isZstd(head) ? 'zstd' : isXz(head) ? 'xz' : isZip(head) ? 'a zip archive' : undefined
+  const archive = isGzip(head)
+    ? 'gzip'
+    : isZstd(head)
+      ? 'zstd'
+      : isXz(head)
+        ? 'xz'
+        : isZip(head)
+          ? 'a zip archive'
+          : undefined
   if (archive !== undefined) return `they are ${archive}, so put decompress() and then decodeAny() before it`
   const entry = await sniffFormat(head)
   if (entry === undefined)

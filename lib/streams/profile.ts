@@ -36,6 +36,7 @@ export async function exportProfile(
 ): Promise<Iterable<Uint8Array>> {
   checkOptions(options, { value: true, name: true }, 'exportProfile')
   const load = PROFILE_WRITERS[to]
-  if (load === undefined) throw new RangeError(`unknown tool ${JSON.stringify(to)}: ${Object.keys(PROFILE_WRITERS).join(', ')}`)
+  if (load === undefined)
+    throw new RangeError(`unknown tool ${JSON.stringify(to)}: ${Object.keys(PROFILE_WRITERS).join(', ')}`)
   return (await load())(profile, options)
 }

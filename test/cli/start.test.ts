@@ -77,7 +77,9 @@ describe('a command loads what its job takes', () => {
     expect(own).toContain('lib/formats/mtrc/decode.js')
     expect(
       own.filter((path) =>
-        /^lib\/(transforms\/(?!option-values)|compression\/(?!magic)|metatf\/.*(decode|encode|parse)|entry\/)/.test(path),
+        /^lib\/(transforms\/(?!option-values)|compression\/(?!magic)|metatf\/.*(decode|encode|parse)|entry\/)/.test(
+          path,
+        ),
       ),
     ).toEqual([])
     expect(packages).toContain('through2')

@@ -69,8 +69,6 @@ export const hatfJoin: Command = {
     ...FIELD_FLAGS,
     ...OUTPUT_FLAGS,
   ],
-  examples: [
-    { command: 'hatf-join -a addresses.bin.gz rest.xz | hatf-decode', means: 'read a trace that was split' },
-  ],
+  examples: [{ command: 'hatf-join -a addresses.bin.gz rest.xz | hatf-decode', means: 'read a trace that was split' }],
   run: async (args) => (await import('./split-addresses.run.js')).runHatfJoin(args),
 }
