@@ -16,7 +16,7 @@ export const profile: Command = {
     'have figures of their own: massif and chrome show memory over time. The sums are those of hf-stats.\n' +
     'If the input is truncated, the profile of the part that was read is written before the error.',
   memory:
-    'grows with the live blocks (75 to 120 bytes each), and with distinct stacks, up to 250000 (1 to 2 KB ' + 'each).',
+    'grows with the live blocks (75 to 120 bytes each), and with distinct stacks, up to 250000 (1 to 2 KB each).',
   flags: [
     {
       name: 'to',
