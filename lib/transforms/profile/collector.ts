@@ -64,7 +64,8 @@ export class ProfileCollector {
       sites.keep()
     }
     const statistics = collector.finish(complete, false)
-    const { frames, tree, rows } = stacksOf(sites, threads)
+    const { frames, tree, isFull, rows } = stacksOf(sites, threads)
+    if (isFull && !statistics.full.includes('sites')) statistics.full.push('sites')
     const [hasCpus, isTimed] = [statistics.crossCpuFrees !== undefined, statistics.time !== undefined]
     return {
       statistics,

@@ -1,5 +1,5 @@
 import { NONE, OTHERS } from '../statistics/keys.js'
-import { NO_NODE, Paths } from '../statistics/paths.js'
+import { MAX_NODES, NO_NODE, Paths } from '../statistics/paths.js'
 import { Form, type SiteKeys } from '../statistics/site-keys.js'
 import type { SiteTable } from '../statistics/site-table.js'
 import type { ThreadTable } from '../statistics/thread-table.js'
@@ -10,6 +10,7 @@ import type { Frame, StackTree } from './profile.js'
 export const MAX_DEPTH = 1000
 const ROOT = 0
 const UNSET = -1
+const NO_ROOM = -2
 
 const UNKNOWN: Frame = { name: '[unknown]' }
 const OTHER_STACKS: Frame = { name: '[others]' }
@@ -19,34 +20,43 @@ const CUT: Frame = { name: '[outer frames left out]' }
 export interface Stacks {
   readonly frames: readonly Frame[]
   readonly tree: StackTree
+  /** Whether the tree had no room for some of them. */
+  readonly isFull: boolean
   /** The rows in which a block was allocated, each with the node of its stack. */
   rows(): Iterable<{ row: number; node: number }>
 }
 
-/** Makes a tree of the sites of a table. */
-export function stacksOf(sites: SiteTable, threads: ThreadTable): Stacks {
+/** Makes a tree of the sites of a table. @param limit how many nodes it has at most, besides one for all other stacks */
+export function stacksOf(sites: SiteTable, threads: ThreadTable, limit = MAX_NODES): Stacks {
   const frames = new FrameTable(sites.keys)
-  const paths = new Paths(1)
+  const paths = new Paths(1, limit)
   const nodes = new Int32Array(sites.size).fill(UNSET)
+  let isFull = false
   for (let row = NONE; row < sites.size; row++) {
     if (!sites.isUsed(row)) continue
     const { site, thread } = sites.owners(row)
     const path = frames.path(site, thread === undefined ? undefined : frames.id(threadFrame(threads, thread)))
     const node = paths.find(ROOT, path, path.length)
-    const others = () => paths.find(ROOT, Uint32Array.of(frames.id(OTHER_STACKS)), 1)
-    nodes[row] = node === NO_NODE ? Math.max(ROOT, others()) : node
+    isFull ||= node === NO_NODE
+    nodes[row] = node === NO_NODE ? NO_ROOM : node
   }
-  const { size } = paths
+  // The stacks for which there was no room share one more node.
+  const others = paths.size
+  const size = isFull ? others + 1 : others
+  const otherFrame = isFull ? frames.id(OTHER_STACKS) : UNSET
   return {
     frames: frames.all,
     tree: {
-      parents: Int32Array.from({ length: size }, (_, node) => paths.parent(node)),
-      frames: Int32Array.from({ length: size }, (_, node) => (node === ROOT ? UNSET : paths.word(node))),
+      parents: Int32Array.from({ length: size }, (_, node) => (node === others ? ROOT : paths.parent(node))),
+      frames: Int32Array.from({ length: size }, (_, node) =>
+        node === ROOT ? UNSET : node === others ? otherFrame : paths.word(node),
+      ),
     },
+    isFull,
     *rows() {
       for (let row = NONE; row < nodes.length; row++) {
         const node = nodes[row] as number
-        if (node !== UNSET) yield { row, node }
+        if (node !== UNSET) yield { row, node: node === NO_ROOM ? others : node }
       }
     },
   }

@@ -5,7 +5,9 @@ import type { TraceHeader } from '../../../lib/event/header.js'
 import { ProfileCollector } from '../../../lib/transforms/profile/collector.js'
 import { frameOf, frameText, sourceFrame } from '../../../lib/transforms/profile/frames.js'
 import type { Profile, ProfileMoment, ProfileOptions, Sample } from '../../../lib/transforms/profile/profile.js'
+import { stacksOf } from '../../../lib/transforms/profile/stacks.js'
 import { VALUES } from '../../../lib/transforms/profile/values.js'
+import { StatisticsCollector } from '../../../lib/transforms/statistics/collector.js'
 import type { Amount, Site } from '../../../lib/transforms/statistics/result.js'
 import { runs } from '../../support/runs.js'
 import { HEADER, inBatches } from '../events.js'
@@ -189,6 +191,30 @@ describe('ProfileCollector', () => {
       expect(() => new ProfileCollector(options as ProfileOptions)).toThrow(RangeError)
     },
   )
+})
+
+describe('stacksOf', () => {
+  it('gives stacks for which the tree has no room one node, so that no figure is lost', () => {
+    const collector = new StatisticsCollector({ sites: 1000, byThread: true })
+    const events = Array.from({ length: 60 }, (_, i): TraceEvent => ({
+      kind: 'alloc',
+      thread: BigInt(i % 3),
+      address: BigInt(16 * i + 16),
+      size: 1n,
+      stack: [`inner${i % 20}`, 'main'],
+    }))
+    for (const batch of inBatches(events, 4096, HEADER)) collector.add(batch)
+    const { sites, threads } = collector
+    const { isFull, tree, frames, rows } = stacksOf(sites, threads, 8)
+    const all = [...rows()]
+    expect(isFull).toBe(true)
+    expect(all).toHaveLength(60)
+    expect(all.every(({ node }) => node > 0 && node < tree.parents.length)).toBe(true)
+    const others = all.filter(({ node }) => frames[tree.frames[node]!]!.name === '[others]')
+    expect(others.length).toBeGreaterThan(50)
+    expect(tree.parents.length).toBe(9)
+    expect(stacksOf(sites, threads).isFull).toBe(false)
+  })
 })
 
 describe('frames', () => {
