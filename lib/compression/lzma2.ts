@@ -39,9 +39,7 @@ export class Lzma2 {
   private dictionary = 0
   private needsDictionary = true
   private needsProperties = true
-
-  /** @param countsCrc64 makes `crc64` known */
-  constructor(private readonly countsCrc64: boolean) {}
+  private countsCrc64 = false
 
   /** The CRC-64 of the block that was read last. */
   get crc64(): bigint {
@@ -51,10 +49,12 @@ export class Lzma2 {
   /**
    * The content of a block, up to the end of its data.
    * @param dictionary how many bytes it needs for its dictionary
+   * @param countsCrc64 makes `crc64` known
    * @throws TraceError for data that are cut or corrupt, after what came before
    */
-  async *block(input: Compressed, dictionary: number): AsyncGenerator<Uint8Array> {
+  async *block(input: Compressed, dictionary: number, countsCrc64: boolean): AsyncGenerator<Uint8Array> {
     const { kernel } = this
+    this.countsCrc64 = countsCrc64
     this.dictionary = kernel.makeDictionary(dictionary)
     if (this.dictionary === 0)
       throw limit('there is not enough memory for the dictionary', { format: 'xz', offset: input.offset })

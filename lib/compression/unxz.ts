@@ -29,8 +29,10 @@ const [CRC32, CRC64, SHA256] = [1, 4, 10]
  */
 export async function* unxz(source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void, void> {
   const input = new Compressed(source, 'xz', 'block')
+  // One for all streams: a new dictionary for each of very many small ones would take most of the time.
+  const lzma2 = new Lzma2()
   try {
-    while (await atNextStream(input)) yield* inflateStream(input)
+    while (await atNextStream(input)) yield* inflateStream(input, lzma2)
   } finally {
     await input.close()
   }
@@ -53,14 +55,13 @@ async function atNextStream(input: Compressed): Promise<boolean> {
   return false
 }
 
-async function* inflateStream(input: Compressed): AsyncGenerator<Uint8Array> {
+async function* inflateStream(input: Compressed, lzma2: Lzma2): AsyncGenerator<Uint8Array> {
   const { offset } = input
   const header = await input.take(HEADER_BYTES)
   if (!XZ_MAGIC.every((byte, i) => byte === header[i]))
     throw fault('the bytes after the last xz stream are not xz', offset)
   checkCrc(header.subarray(XZ_MAGIC.length), 'the header of an xz stream', offset)
   const flags = streamFlags(header.subarray(XZ_MAGIC.length), offset)
-  const lzma2 = new Lzma2(flags.check === CRC64)
   const index = new Index()
   for (;;) {
     const start = input.offset
@@ -82,7 +83,7 @@ async function* inflateBlock(
 ): AsyncGenerator<Uint8Array, number> {
   const check = new ContentCheck(flags.check)
   const from = input.offset
-  for await (const piece of lzma2.block(input, block.dictionary)) {
+  for await (const piece of lzma2.block(input, block.dictionary, flags.check === CRC64)) {
     check.update(piece)
     yield piece
   }

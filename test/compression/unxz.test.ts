@@ -10,6 +10,8 @@ const NAMES = ['crc64', 'blocks-crc32', 'sha256', 'none']
 
 /** `xz < /dev/null` */
 const EMPTY = Buffer.from('/Td6WFoAAATm1rRGAAAAABzfRCEftvN9AQAAAAAEWVo=', 'base64')
+/** `echo hi | xz -9`: a dictionary of 64 MiB */
+const HI = Buffer.from('/Td6WFoAAATm1rRGAgAhARwAAAAQz1jMAQACaGkKAAD7e+joKlhDTwABGwMLL7kQH7bzfQEAAAAABFla', 'base64')
 /** `head -c 50000000 /dev/zero | xz` */
 const ZEROS = readFileSync(new URL('xz/zeros.xz', import.meta.url))
 
@@ -71,6 +73,23 @@ test('several streams, empty ones too, with zeros between and after them', async
     expect(error).toBeUndefined()
     expect(bytes.equals(Buffer.concat([LINES, LINES]))).toBe(true)
   }
+})
+
+test('streams with different checks and dictionaries, in any order', async () => {
+  for (const names of [NAMES, NAMES.toReversed(), [...NAMES, ...NAMES]]) {
+    const { bytes, error } = await inflated(Buffer.concat(names.map(file)))
+    expect(error).toBeUndefined()
+    expect(bytes.equals(Buffer.concat(names.map(() => LINES)))).toBe(true)
+  }
+})
+
+test('many small streams with large dictionaries take no longer than a second or two', async () => {
+  const streams = Buffer.concat(Array.from({ length: 4000 }, () => HI))
+  const begin = performance.now()
+  const { bytes, error } = await inflated(streams, 65_536)
+  expect(error).toBeUndefined()
+  expect(bytes.toString()).toBe('hi\n'.repeat(4000))
+  expect(performance.now() - begin).toBeLessThan(5000)
 })
 
 test.each(['garbage', '\0\0\0', '\0\0\0\0garbage', '\0\xfd7zXZ\0', '\xfd7zYZ\0\0\0\0\0\0\0'])(
