@@ -31,11 +31,15 @@ export function zstdObstacle(): string | undefined {
  */
 export function gzip(options: { level?: number } = {}): ByteStream<'bytes'> {
   checkOptions(options, { level: true }, 'gzip')
-  return deflating('gzip()', () => {
-    const { constants, createGzip } = loadZlib()
-    const deflate = createGzip({ level: options.level ?? constants.Z_DEFAULT_COMPRESSION })
-    return { deflate, flush: constants.Z_SYNC_FLUSH }
-  })
+  return deflating('gzip()', () => startGzip(options.level))
+}
+
+/**
+ * Compresses to gzip what is whole although the stream before it fails, such as the profile of a truncated trace: the
+ * gzip member is ended in any case.
+ */
+export function wholeGzip(): ByteStream<'bytes'> {
+  return deflating('gzip()', startGzip, true)
 }
 
 /**
@@ -70,19 +74,29 @@ interface Deflating {
   readonly flush: number
 }
 
-function deflating(name: string, start: () => Deflating): ByteStream<'bytes'> {
+function startGzip(level?: number): Deflating {
+  const { constants, createGzip } = loadZlib()
+  const deflate = createGzip({ level: level ?? constants.Z_DEFAULT_COMPRESSION })
+  return { deflate, flush: constants.Z_SYNC_FLUSH }
+}
+
+/** @param isAlwaysEnded also if the stream before it fails */
+function deflating(name: string, start: () => Deflating, isAlwaysEnded = false): ByteStream<'bytes'> {
   return byteStream(name, async function* (source) {
     const { ZlibSteps } = await import('../compression/zlib-steps.js')
     const { deflate, flush } = start()
     const steps = new ZlibSteps(deflate)
-    try {
-      for await (const chunk of source) yield* steps.run((done) => deflate.write(chunk, done))
-      yield* steps.run((done) => {
+    const end = () =>
+      steps.run((done) => {
         deflate.on('end', done)
         deflate.end()
       })
+    try {
+      for await (const chunk of source) yield* steps.run((done) => deflate.write(chunk, done))
+      yield* end()
     } catch (error) {
-      yield* steps.run((done) => deflate.flush(flush, done))
+      if (isAlwaysEnded) yield* end()
+      else yield* steps.run((done) => deflate.flush(flush, done))
       throw error
     } finally {
       deflate.destroy()

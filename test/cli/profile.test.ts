@@ -48,6 +48,10 @@ describe('hf-profile', () => {
     const bytes = readFileSync('test/fixtures/mtrc/cxx64.mtrc').subarray(0, 1000)
     const { stdout, stderr, code } = await shell('hf-profile --to collapsed', bytes)
     expect(code).toBe(1)
+    // The gzip member of a profile is whole, for pprof reads no other.
+    const pprof = await shell('hf-profile --to pprof', bytes)
+    expect(pprof.code).toBe(1)
+    expect(gunzipSync(pprof.stdout).includes('inuse_space')).toBe(true)
     expect(stderr).toMatch(/mtrc/)
     expect(stdout.toString()).toMatch(/ \d+\n$/)
   })

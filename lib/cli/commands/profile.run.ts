@@ -1,7 +1,7 @@
 import { basename } from 'node:path'
 import { PROFILE_FORMATS, type ProfileFormatTraits } from '../../exports/choices.js'
 import { PROFILE_WRITERS } from '../../exports/index.js'
-import { compressor } from '../../streams/compress.js'
+import { compressor, wholeGzip } from '../../streams/compress.js'
 import { decodeAny } from '../../streams/decode.js'
 import { openOutput } from '../../streams/io/stdio.js'
 import { parseMoment } from '../../transforms/fates/moment.js'
@@ -40,7 +40,7 @@ export async function runProfile(args: Arguments): Promise<void> {
     () => [
       ...bytesOf(input),
       decodeAny({ path: input, recycle: true, through: stage }),
-      ...(compression ? [compressor(compression)] : []),
+      ...(compression === 'gzip' ? [wholeGzip()] : compression ? [compressor(compression)] : []),
     ],
     () => openOutput(path, { blocking: true }),
   )
