@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { chooseRecorder, type RecorderName } from '../../lib/cli/record/recorders.js'
+import { TracePipe } from '../../lib/cli/record/trace-pipe.js'
 import { commandLine, scratch, shell, type Finished } from '../support/commands.js'
 
 const folder = mkdtempSync(join(tmpdir(), 'heapflow-record-test-'))
@@ -224,6 +225,28 @@ test.skipIf(!can('heaptrack'))('call stacks have the names of functions', async 
   expect(code).toBe(3)
   const block = rowsOf(stdout).find(({ size }) => size === 2000) as Row & { stack?: string[] }
   expect(block.stack?.some((frame) => frame.includes('main'))).toBe(true)
+})
+
+test.skipIf(process.platform === 'win32').each([
+  ['head -c 10; kill -9 $$', 0o700, 'filter was ended by SIGKILL'],
+  ['head -c 10; exit 3', 0o700, 'filter ended with status 3'],
+  ['head -c 10', 0o700, 'filter ended before the program'],
+  ['cat; exit 3', 0o700, 'filter ended with status 3'],
+  ['cat', 0o600, expect.stringMatching(/^filter cannot be run: .*EACCES/)],
+  ['cat', 0o700, undefined],
+])('a program runs on when the filter of its trace ends: %s', async (text, mode, fault) => {
+  const place = scratch()
+  writeFileSync(join(place, 'filter'), `#!/bin/sh\n${text}\n`, { mode })
+  const pipe = new TracePipe(join(place, 'trace'), join(place, 'filter'))
+  const program = spawn('sh', ['-c', `head -c 1000000 /dev/zero > ${place}/trace`], { stdio: 'ignore' })
+  program.once('exit', () => pipe.programEnded())
+  let bytes = 0
+  for await (const chunk of pipe.source as AsyncIterable<Buffer>) bytes += chunk.length
+  expect(await pipe.fault).toEqual(fault)
+  if (text.startsWith('cat') && mode === 0o700) expect(bytes).toBe(1_000_000)
+  if (fault === undefined) pipe.close()
+  else await pipe.discard()
+  expect(program.exitCode).toBe(0)
 })
 
 test.each([

@@ -101,13 +101,15 @@ async function* traceBytes(
   const ending = recorder.ending?.(tail) ?? own
   onEnd(ending)
   if (ending.error !== undefined) throw ending.error
-  if (offset === 0)
+  const fault = await pipe.fault
+  if (offset === 0 && fault === undefined)
     throw new Error(
       `nothing was recorded: the program may be linked statically, or run as another user, which ${recorder.name} ` +
         'cannot record',
     )
   const at = { format: recorder.format, offset }
   if (ending.signal !== undefined) throw truncated(`the program was ended by ${ending.signal}`, at)
+  if (fault !== undefined) throw truncated(fault, at)
   if (recorder.isWhole?.(tail) === false)
     throw truncated('the program left without running its exit handlers, or became another one', at)
 }

@@ -1,5 +1,6 @@
-import { spawn, spawnSync } from 'node:child_process'
+import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
 import { closeSync, constants, openSync } from 'node:fs'
+import { basename } from 'node:path'
 import type { Readable } from 'node:stream'
 import { PipeSource } from '../../streams/io/pipe-source.js'
 
@@ -7,10 +8,14 @@ import { PipeSource } from '../../streams/io/pipe-source.js'
 export class TracePipe {
   /** The trace. It ends when everyone who writes to the pipe has closed it, after `programEnded`. */
   readonly source: Readable
+  /** Why the filter did not bring the whole trace, if it did not. Resolves when the filter has ended. */
+  readonly fault: Promise<string | undefined>
   /** Keeps a recorder from being killed by SIGPIPE when the source is closed early. */
   private readonly spare: number
   /** Keeps the source from ending before a recorder has opened the pipe. */
   private writer: number | undefined
+  /** Resolves when the rest of the trace was discarded. */
+  private discarded: Promise<void> | undefined
 
   /**
    * @param path where to make it
@@ -26,12 +31,29 @@ export class TracePipe {
     this.writer = openSync(path, constants.O_WRONLY)
     if (filter === undefined) {
       this.source = new PipeSource(openSync(path, flags))
+      this.fault = Promise.resolve(undefined)
     } else {
       const input = openSync(path, constants.O_RDONLY)
-      // What it says on standard error are figures of its own.
-      this.source = spawn(filter, { stdio: [input, 'pipe', 'ignore'] }).stdout as Readable
+      // What it says on standard error are figures of its own. The signals of a terminal are not for it.
+      const child = spawn(filter, { stdio: [input, 'pipe', 'ignore'], detached: true })
       closeSync(input)
+      this.source = child.stdout as Readable
+      this.fault = this.faultOf(child, basename(filter))
     }
+  }
+
+  private async faultOf(filter: ChildProcess, name: string): Promise<string | undefined> {
+    const fault = await new Promise<string | undefined>((resolve) => {
+      filter.once('error', (error) => resolve(`${name} cannot be run: ${error.message}`))
+      filter.once('exit', (status, signal) => {
+        if (signal !== null) resolve(`${name} was ended by ${signal}`)
+        else if (status !== 0) resolve(`${name} ended with status ${status}`)
+        else resolve(this.writer === undefined ? undefined : `${name} ended before the program`)
+      })
+    })
+    // Nobody else reads the pipe now, and a program that writes to a full pipe waits for ever.
+    if (fault !== undefined) void this.discard()
+    return fault
   }
 
   /** The program has ended, so nothing will open the pipe. */
@@ -41,15 +63,18 @@ export class TracePipe {
   }
 
   /** Reads the rest of the trace and discards it, so that the program can run on. Resolves at its end. */
-  async discard(): Promise<void> {
-    const rest = new PipeSource(this.spare)
-    rest.resume()
-    await new Promise((resolve) => rest.once('close', resolve))
+  discard(): Promise<void> {
+    this.discarded ??= new Promise((resolve) => {
+      const rest = new PipeSource(this.spare)
+      rest.once('close', () => resolve())
+      rest.resume()
+    })
+    return this.discarded
   }
 
   /** Closes the pipe whose source was read to its end. */
   close(): void {
     this.programEnded()
-    closeSync(this.spare)
+    if (this.discarded === undefined) closeSync(this.spare)
   }
 }
