@@ -54,8 +54,8 @@ const CORRUPT = 'the zstd data are corrupt'
 const CHECKSUM = 'the checksum of a zstd frame is wrong'
 
 /**
- * fzstd moves its whole window for every block: not more than this many bytes for each byte that comes out, after a
- * first allowance.
+ * fzstd allocates a window for every frame and moves all of it for every block: in all the frames of a stream not more
+ * than this many bytes for each byte that comes out, after a first allowance.
  */
 const MAX_MOVED = 4096
 const MOVED_ALLOWANCE = 2 ** 30
@@ -68,35 +68,55 @@ export interface Fzstd {
 /** Inflates the frames of one stream with fzstd, which has no checksums: the content is checked here. */
 export function fzstdInflater({ Decompress: Inflate }: Fzstd): NewFrameInflater {
   let kernel: Xxh64 | undefined
-  return ({ window, checksumBytes }) => {
+  let length = 0
+  let moved = 0
+  const check = (): void => {
+    if (moved > MOVED_ALLOWANCE + MAX_MOVED * length)
+      throw new ZstdLimit('the zstd frames have very many small blocks: decompress them first (zstd -dc FILE | ...)')
+  }
+  return ({ header, window, checksumBytes }) => {
     const hash = checksumBytes === 0 ? undefined : (kernel ??= new Xxh64())
     hash?.reset()
     let made: Uint8Array[] = []
-    let length = 0
-    let moved = 0
-    const inflate = new Inflate((chunk) => {
+    let inflate: Decompress | undefined
+    const begin = (): Decompress => {
       moved += window
-      length += chunk.length
-      if (chunk.length > 0) made.push(chunk)
-    })
+      check()
+      const begun = new Inflate((chunk, isEnd) => {
+        if (!isEnd) moved += window
+        length += chunk.length
+        if (chunk.length > 0) made.push(chunk)
+      })
+      begun.push(header)
+      return begun
+    }
     return {
       *push(bytes, isLast) {
-        try {
-          inflate.push(bytes, isLast)
-        } catch (error) {
-          throw new ZstdFault(CORRUPT, { cause: error })
-        } finally {
-          for (const chunk of made) hash?.update(chunk)
-          yield* made
-          made = []
+        // A frame begins with its first block that has content; one without any is passed over.
+        if (inflate !== undefined || !(bytes === header || isLast || isEmptyBlock(bytes))) {
+          try {
+            inflate ??= begin()
+            inflate.push(bytes, isLast)
+          } catch (error) {
+            throw error instanceof ZstdLimit ? error : new ZstdFault(CORRUPT, { cause: error })
+          } finally {
+            for (const chunk of made) hash?.update(chunk)
+            yield* made
+            made = []
+          }
+          check()
         }
-        if (moved > MOVED_ALLOWANCE + MAX_MOVED * length)
-          throw new ZstdLimit('the zstd frame has very many small blocks: decompress it first (zstd -dc FILE | ...)')
         if (isLast && hash?.is(bytes) === false) throw new ZstdFault(CHECKSUM)
       },
       close: () => {},
     }
   }
+}
+
+/** Whether this is a block, raw or of one byte that repeats, without content. */
+function isEmptyBlock(bytes: Uint8Array): boolean {
+  const word = (bytes[0] as number) | ((bytes[1] as number) << 8) | ((bytes[2] as number) << 16)
+  return word >> 3 === 0
 }
 
 /** The exports of `kernel/xxh64.ts`. */

@@ -162,6 +162,46 @@ test('fzstd is not asked for more work than the data are worth', async () => {
   expect(error).toMatchObject({ code: 'ERR_TRACE_LIMIT', format: 'zstd' })
 })
 
+test('many frames with large windows are no more work for fzstd', async () => {
+  const frames = (n: number, blocks: number, size: number) =>
+    Buffer.concat(Array.from({ length: n }, () => rleFrame(blocks, size, MAX_WINDOW)))
+  const begin = performance.now()
+  for (const [n, blocks] of [
+    [20, 31],
+    [200, 1],
+  ] as const) {
+    const { error } = await inflated(frames(n, blocks, 1), fzstdInflater(fzstd))
+    expect(error).toMatchObject({ code: 'ERR_TRACE_LIMIT', format: 'zstd' })
+  }
+  // Each stream is counted by itself, and frames without content take no work.
+  for (let i = 0; i < 3; i++)
+    expect((await inflated(frames(1, 30, 1), fzstdInflater(fzstd))).error, `stream ${i}`).toBeUndefined()
+  const { bytes, error } = await inflated(frames(2000, 2, 0), fzstdInflater(fzstd))
+  expect({ length: bytes.length, error }).toEqual({ length: 0, error: undefined })
+  expect(performance.now() - begin).toBeLessThan(5000)
+})
+
+test('fzstd: blocks without content before others, after them and alone', async () => {
+  const magic = [0x28, 0xb5, 0x2f, 0xfd]
+  const empty = [0, 0, 0]
+  const abc = [3 << 3, 0, 0, 0x61, 0x62, 0x63]
+  const last = (block: number[]) => [(block[0] as number) | 1, ...block.slice(1)]
+  // The checksum of no bytes.
+  const none = [0x99, 0xe9, 0xd8, 0x51]
+  for (const inflater of [fzstdInflater(fzstd), ...(nodeInflater === undefined ? [] : [nodeInflater])]) {
+    const read = async (...frame: number[]) => {
+      const { bytes, error } = await inflated(Buffer.from([...magic, ...frame]), inflater)
+      return error?.message ?? bytes.toString()
+    }
+    expect(await read(0, 0, ...empty, ...abc, ...empty, ...last(abc))).toBe('abcabc')
+    expect(await read(0, 0, ...abc, ...last(empty))).toBe('abc')
+    expect(await read(0, 0, ...empty, ...last(empty))).toBe('')
+    expect(await read(4, 0, ...last(empty), ...none)).toBe('')
+    expect(await read(4, 0, ...last(empty), 1, 2, 3, 4)).toContain('the checksum of a zstd frame is wrong')
+    expect(await read(0x20, 3, ...last(empty))).toMatch(/holds less than its header says|corrupt/)
+  }
+})
+
 describe('in streams', () => {
   const read = async (bytes: Buffer): Promise<Buffer> => {
     const parts: Uint8Array[] = []
