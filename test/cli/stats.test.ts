@@ -348,12 +348,13 @@ Top sizes by temporary allocations (2 in all)
   test('names of sites', () => {
     expect([
       siteName({ function: 'f', file: 'a.c', line: 3 }),
+      siteName({ module: './a', callSite: 16n }),
       siteName({ function: 'f' }),
       siteName({ file: 'a.c' }),
       siteName({ function: 'f', line: 4 }),
       siteName({ rest: 'others' }),
       siteName({ rest: 'none' }),
-    ]).toEqual(['f at a.c:3', 'f', 'a.c', 'f at line 4', '(others)', '(unknown)'])
+    ]).toEqual(['f at a.c:3', './a [0x10]', 'f', 'a.c', 'f at line 4', '(others)', '(unknown)'])
   })
 
   test('numbers and columns', () => {

@@ -6,10 +6,13 @@ import { bytes, grouped, visible } from './columns.js'
 /** How many frames of a stack are shown, the innermost first. */
 const FRAMES = 6
 
-/** A site in one line: `parse at a.c:12`, `malloc < parse < main`, `0xffffffff81012345`. */
+/** A site in one line: `parse at a.c:12`, `malloc < parse < main`, `0xffffffff81012345`, `./app [0x1189]`. */
 export function siteName(site: Site, frames = FRAMES): string {
   if (site.rest !== undefined) return restName(site.rest)
-  if (site.callSite !== undefined) return `0x${site.callSite.toString(16)}`
+  if (site.callSite !== undefined) {
+    const address = `0x${site.callSite.toString(16)}`
+    return site.module === undefined ? address : `${visible(site.module)} [${address}]`
+  }
   if (site.stack !== undefined) {
     const shown = site.stack
       .slice(0, frames)

@@ -32,6 +32,12 @@ export function sourceFrame(name: string | undefined, file: string | undefined, 
   return { name: cut(line === undefined ? file : `${file}:${line}`), ...place }
 }
 
+/** The frame of a call site, of which the module may be known. */
+export function addressFrame(module: string | undefined, callSite: bigint): Frame {
+  const address = `0x${callSite.toString(16)}`
+  return { name: module === undefined || module === '' ? address : `${cut(module)} [${address}]` }
+}
+
 /** A frame in one line: `parse (parse.c:12)`. */
 export function frameText({ name, file, line }: Frame): string {
   if (file === undefined || name.startsWith(file)) return name

@@ -3,7 +3,7 @@ import { MAX_NODES, NO_NODE, Paths } from '../statistics/paths.js'
 import { Form, type SiteKeys } from '../statistics/site-keys.js'
 import type { SiteTable } from '../statistics/site-table.js'
 import type { ThreadTable } from '../statistics/thread-table.js'
-import { frameOf, sourceFrame } from './frames.js'
+import { addressFrame, frameOf, sourceFrame } from './frames.js'
 import type { Frame, StackTree } from './profile.js'
 
 /** Of deeper stacks, the innermost frames are kept. */
@@ -106,10 +106,8 @@ class FrameTable {
         for (let w = 0; w < words.length && w < MAX_DEPTH; w++) outwards.push(this.nameId(words[w] as number))
         if (words.length > MAX_DEPTH) outwards.push(this.id(CUT))
       } else {
-        const { function: name, file, line, callSite } = keys.site(site)
-        outwards.push(
-          this.id(callSite === undefined ? sourceFrame(name, file, line) : { name: `0x${callSite.toString(16)}` }),
-        )
+        const { function: name, file, line, module, callSite } = keys.site(site)
+        outwards.push(this.id(callSite === undefined ? sourceFrame(name, file, line) : addressFrame(module, callSite)))
       }
     }
     if (thread !== undefined) outwards.push(thread)

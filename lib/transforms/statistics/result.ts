@@ -85,6 +85,8 @@ export interface Site {
   function?: string
   file?: string
   line?: number
+  /** The program or library of the call site. */
+  module?: string
   callSite?: bigint
 }
 

@@ -12,6 +12,7 @@ const HAS_FUNCTION = Has.function
 const HAS_FILE = Has.file
 const HAS_LINE = Has.line
 const HAS_CALL_SITE = Has.callSite
+const HAS_MODULE = Has.module
 const HAS_SOURCE = HAS_FUNCTION | HAS_FILE | HAS_LINE
 /** The fields that say where an allocation was made. */
 export const HAS_SITE = HAS_STACK | HAS_SOURCE | HAS_CALL_SITE
@@ -24,6 +25,7 @@ const FORMS = 3
 const MAX_NAME_BYTES = 16_777_216
 
 const UNKNOWN = -1
+const NO_NAME = -2
 const NO_ROWS = new Int32Array(0)
 /**
  * How many sources are cached, as a power of two, and what is kept of each: ids of function and file, line, and row.
@@ -33,11 +35,11 @@ const [CACHE_FUNCTION, CACHE_FILE, CACHE_LINE, CACHE_ROW, CACHE_ENTRY] = [0, 1, 
 
 /**
  * Numbers the places that allocations come from by rows from `FIRST`. A place is the stack where there is one, else
- * function, file and line, else the call site. Their names outlive the batches: names and keys are kept here, as many
+ * function, file and line, else the call site in its module. Their names outlive the batches: names and keys are kept here, as many
  * as the limits allow, and each event of a batch is looked up by the ids that the batch has for them.
  *
  * The words of a key are the names of a stack's frames from the outermost one on; or function and file, each a name
- * plus 1 or 0, and line; or the two words of a call site.
+ * plus 1 or 0, and line; or the module of a call site, likewise, and the call site's two words.
  */
 export class SiteKeys {
   /** One past the last row in use. */
@@ -63,7 +65,7 @@ export class SiteKeys {
   /** Makes ready for the events of a batch. */
   begin(batch: EventBatch): void {
     const { strings, columns } = batch
-    if ((columns & (HAS_STACK | HAS_SOURCE)) === 0 || strings === this.strings) return
+    if ((columns & (HAS_STACK | HAS_SOURCE | HAS_MODULE)) === 0 || strings === this.strings) return
     this.strings = strings
     this.nameOf = new Int32Array(strings.size).fill(UNKNOWN)
     this.rowOfList = new Int32Array(strings.listCount).fill(UNKNOWN)
@@ -81,10 +83,13 @@ export class SiteKeys {
       const line = (mask & HAS_LINE) !== 0 ? (batch.line[i] as number) : 0
       return (name | file | line) === 0 ? NONE : this.sourceRow(name, file, line)
     }
+    const module = (mask & HAS_MODULE) !== 0 ? this.name(batch.module[i] as number) : NO_NAME
+    if (module === UNKNOWN) return OTHERS
     const { key } = this
-    key[0] = batch.callSite.words[2 * i + HI] as number
-    key[1] = batch.callSite.words[2 * i + LO] as number
-    return this.intern(Form.callSite, 2)
+    key[0] = module === NO_NAME ? 0 : module + 1
+    key[1] = batch.callSite.words[2 * i + HI] as number
+    key[2] = batch.callSite.words[2 * i + LO] as number
+    return this.intern(Form.callSite, 3)
   }
 
   /** The node of a row's key, which has one from `FIRST` on. */
@@ -101,7 +106,11 @@ export class SiteKeys {
     const form = paths.root(node)
     if (form === Form.stack) return { stack: words.map((name) => names.text(name)) }
     const [last = 0, file = 0, name = 0] = words
-    if (form === Form.callSite) return { callSite: (BigInt(file) << 32n) | BigInt(last) }
+    if (form === Form.callSite)
+      return {
+        ...(name > 0 && { module: names.text(name - 1) }),
+        callSite: (BigInt(file) << 32n) | BigInt(last),
+      }
     return {
       ...(name > 0 && { function: names.text(name - 1) }),
       ...(file > 0 && { file: names.text(file - 1) }),

@@ -3,7 +3,7 @@ import { describe, expect, it, test } from 'vitest'
 import type { TraceEvent } from '../../../lib/event/batch.js'
 import type { TraceHeader } from '../../../lib/event/header.js'
 import { ProfileCollector } from '../../../lib/transforms/profile/collector.js'
-import { frameOf, frameText, sourceFrame } from '../../../lib/transforms/profile/frames.js'
+import { addressFrame, frameOf, frameText, sourceFrame } from '../../../lib/transforms/profile/frames.js'
 import type { Profile, ProfileMoment, ProfileOptions, Sample } from '../../../lib/transforms/profile/profile.js'
 import { stacksOf } from '../../../lib/transforms/profile/stacks.js'
 import { VALUES } from '../../../lib/transforms/profile/values.js'
@@ -37,7 +37,7 @@ function stackOf({ frames, tree }: Profile, { node }: Sample): string[] {
 function framesOf(site: Site): string[] {
   if (site.rest !== undefined) return [site.rest === 'none' ? '[unknown]' : '[others]']
   if (site.stack !== undefined) return site.stack.map((text) => frameText(frameOf(text))).toReversed()
-  if (site.callSite !== undefined) return [`0x${site.callSite.toString(16)}`]
+  if (site.callSite !== undefined) return [frameText(addressFrame(site.module, site.callSite))]
   return [frameText(sourceFrame(site.function, site.file, site.line))]
 }
 

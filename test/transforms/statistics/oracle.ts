@@ -43,7 +43,7 @@ const FAMILY: Record<string, string> = {
 const parse = (site: string): Site =>
   JSON.parse(site, (key, value: unknown) => (key === 'callSite' ? BigInt(value as string) : value)) as Site
 
-function siteOf({ stack, function: name, file, line, callSite }: TraceEvent): string | undefined {
+function siteOf({ stack, function: name, file, line, module, callSite }: TraceEvent): string | undefined {
   if (stack !== undefined) return JSON.stringify(stack.length > 0 ? { stack } : { rest: 'none' })
   if (name !== undefined || file !== undefined || line !== undefined) {
     return JSON.stringify(
@@ -52,7 +52,7 @@ function siteOf({ stack, function: name, file, line, callSite }: TraceEvent): st
         : { function: name, file, ...(line && { line }) },
     )
   }
-  return callSite === undefined ? undefined : JSON.stringify({ callSite: `0x${callSite.toString(16)}` })
+  return callSite === undefined ? undefined : JSON.stringify({ module, callSite: `0x${callSite.toString(16)}` })
 }
 
 function histogram(values: readonly bigint[]): HistogramResult {

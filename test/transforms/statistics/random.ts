@@ -28,6 +28,7 @@ const anyEvent = fc
       usable: size,
       present: size,
       callSite: fc.constantFrom(0xffff_ffff_8100_0000n, 0n),
+      module: fc.constantFrom('./a', 'ext4', ''),
       outcome: fc.constantFrom(...OUTCOMES),
       function: name,
       file: name,
@@ -68,6 +69,7 @@ export const anyTraces = fc
       'line',
       'stack',
       'callSite',
+      'module',
     ] as const),
   })
   .map(({ traces, without }) =>
