@@ -169,7 +169,7 @@ export class Definitions {
       return false
     const string = this.moduleName(text, line, name)
     if (string === undefined) return false
-    this.tables.newModules()
+    if (parts.length > 0) this.tables.newModules()
     for (let i = 0; i < parts.length; i += 2) this.modules.add(string, base, parts[i] as bigint, parts[i + 1] as bigint)
     return true
   }

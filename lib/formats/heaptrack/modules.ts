@@ -19,8 +19,8 @@ export interface ModuleAt {
 
 /** The modules that a raw file says are loaded. */
 export class Modules {
+  /** By their starts; of those with the same one, the one that was added last is the last. */
   private segments: Segment[] = []
-  private isSorted = true
   private readonly found: ModuleAt = { name: 0, base: new Uint32Array(2) }
   private readonly value = new BigUint64Array(this.found.base.buffer as ArrayBuffer)
 
@@ -36,18 +36,22 @@ export class Modules {
   /** A part of a module is loaded at an address. */
   add(name: number, base: bigint, address: bigint, size: bigint): void {
     const start = BigInt.asUintN(64, base + address)
-    this.segments.push({ start, end: start + size, base, name })
-    this.isSorted = false
+    this.segments.splice(this.after(start), 0, { start, end: start + size, base, name })
   }
 
   /** The module at an address. */
   at(lo: number, hi: number): ModuleAt {
     const { segments, found } = this
-    if (!this.isSorted) {
-      segments.sort((a, b) => (a.start < b.start ? -1 : a.start > b.start ? 1 : 0))
-      this.isSorted = true
-    }
     const address = (BigInt(hi) << 32n) | BigInt(lo)
+    const segment = segments[this.after(address) - 1]
+    found.name = segment !== undefined && address < segment.end ? segment.name : 0
+    this.value[0] = segment?.base ?? 0n
+    return found
+  }
+
+  /** The number of parts that begin at an address or before it. */
+  private after(address: bigint): number {
+    const { segments } = this
     let from = 0
     let to = segments.length
     while (from < to) {
@@ -55,10 +59,7 @@ export class Modules {
       if ((segments[middle] as Segment).start <= address) from = middle + 1
       else to = middle
     }
-    const segment = segments[from - 1]
-    found.name = segment !== undefined && address < segment.end ? segment.name : 0
-    this.value[0] = segment?.base ?? 0n
-    return found
+    return from
   }
 }
 

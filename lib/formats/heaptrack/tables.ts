@@ -39,7 +39,7 @@ export class Tables {
   infoNode = new Uint32Array(1024)
   infos = 0
   /** Entries of raw files by address, while the modules stay the same. */
-  private readonly byAddress = new U64Map(1)
+  private byAddress = new U64Map(1)
   private usedNames = 0
 
   /** How many names there are. */
@@ -59,7 +59,8 @@ export class Tables {
 
   /** Forgets which entries stand for which addresses: the modules are others. */
   newModules(): void {
-    this.byAddress.clear()
+    // Clearing one that has grown takes as long as filling it, however few are in it now.
+    if (this.byAddress.size > 0) this.byAddress = new U64Map(1, 64)
   }
 
   addString(bytes: Uint8Array, start: number, end: number): Fault | undefined {

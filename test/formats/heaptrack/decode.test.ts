@@ -156,6 +156,34 @@ describe('hostile input', () => {
     expect(decode(inlined, 65_536).error).toMatchObject({ code: 'ERR_TRACE_LIMIT' })
   })
 
+  it('a stack after each of very many modules takes little time', () => {
+    const begin = performance.now()
+    const pieces = [
+      // Modules in falling order and in a scattered one, each followed by a stack.
+      lines(10_000, (i) => `m 1 a ${hex((20_000 - i) * 4096)} 0 1000\nt 1 0`),
+      lines(10_000, (i) => `m 1 b ${hex((30_000 + ((i * 7919) % 10_000)) * 4096)} 0 1000\nt 1 0`),
+      // Many addresses, and then lines that say nothing of modules, and that there are none.
+      lines(100_000, (i) => `t ${hex(i + 16)} 0`),
+      lines(10_000, () => `m 1 c 0\nt 1 0`),
+      lines(10_000, () => `m 1 -\nt 1 0`),
+      '+ 8 1 10\n',
+    ]
+    const { events, error } = decode(RAW + pieces.join(''), 65_536)
+    expect(error).toBeUndefined()
+    expect(events.at(-1)?.kind).toBe('alloc')
+    expect(performance.now() - begin).toBeLessThan(3000)
+  })
+
+  it('the module of an address is the one loaded last at the place before it', () => {
+    const stackOf = (modules: string) => decode(`${RAW}${modules}t 2008 0\n+ 8 1 10\n`).events.at(-1)?.stack
+    const [a, b, c] = ['m 1 a 2000 0 1000\n', 'm 1 b 1000 1000 800\n', 'm 1 c 3000 0 1000\n']
+    expect(stackOf(`${c}${b}${a}`)).toEqual(['in a+0x8 [0x2008]'])
+    expect(stackOf(`${a}${b}${c}`)).toEqual(['in b+0x1008 [0x2008]'])
+    expect(stackOf(`${a}${b}m 1 c 2000\n`)).toEqual(['in b+0x1008 [0x2008]'])
+    expect(stackOf(`${a}m 1 -\n${c}`)).toEqual(['[0x2008]'])
+    expect(stackOf(`${c}t 2008 0\n${a}`)).toEqual(['[0x2008]'])
+  })
+
   it('a million different stacks are read with little memory', { tags: ['slow'] }, () => {
     const decoder = new HeaptrackDecoder()
     const n = 1_000_000
