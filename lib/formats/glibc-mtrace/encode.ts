@@ -73,6 +73,11 @@ export class MtraceEncoder extends LineEncoder {
         this.losses.note(`${kind === FREE ? 'frees' : 'allocations'} without an address`, batch, i)
         return
       }
+      if (kind === FREE && !this.own && isZero(batch.address, i)) {
+        // glibc records none, and its script takes one for a free of a block that was never allocated.
+        this.losses.note('frees of null', batch, i)
+        return
+      }
       if (kind === EXISTING) this.losses.note('existing blocks, written as allocs', batch, i)
       this.note(batch, i, kind !== FREE)
       if (kind === FREE) this.line(batch, i, OPERATION.free, batch.address)

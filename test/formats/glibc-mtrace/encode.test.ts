@@ -38,6 +38,7 @@ describe('writing', () => {
       { 'existing blocks, written as allocs': 1 },
     ],
     ['a free', { kind: 'free', address: 16n }, '- 0x10\n', {}],
+    ['a free of null', { kind: 'free', address: 0n }, '', { 'frees of null': 1 }],
     ['a realloc', { kind: 'realloc', address: 16n, oldAddress: 32n, size: 1n }, '< 0x20\n> 0x10 0x1\n', {}],
     ['a realloc in place', { kind: 'realloc', address: 16n, size: 1n, outcome: 'none' }, '< 0x10\n> 0x10 0x1\n', {}],
     [
