@@ -87,11 +87,11 @@ function liveReport(args: Arguments, form: string | undefined, trace?: number): 
 }
 
 const MILLISECONDS: Readonly<Record<string, number>> = { ms: 1, s: 1000, min: 60_000 }
-const EVENTS: Readonly<Record<string, number>> = { '': 1, k: 1e3, M: 1e6, G: 1e9 }
+const EVENTS: Readonly<Record<string, number>> = { '': 1, k: 1e3, K: 1e3, M: 1e6, G: 1e9 }
 
 /** An interval such as `1s`, `500ms` or `1M` events. @throws UsageError */
 function intervalOf(text: string): Interval {
-  const [, digits = '', unit = ''] = /^(\d{1,9})(ms|s|min|k|M|G|)$/.exec(text) ?? []
+  const [, digits = '', unit = ''] = /^(\d{1,9})(ms|s|min|k|K|M|G|)$/.exec(text) ?? []
   const [milliseconds, events] = [MILLISECONDS[unit], EVENTS[unit]]
   if (Number(digits) === 0) {
     const usage = '--every needs a time such as 1s, 500ms or 2min, or events such as 1M or 1000'
