@@ -24,7 +24,7 @@ export const MAX_NODES = 16_777_216
 export const MAX_NAMES = 2 ** 25
 /** So many frames a stack may have, and so many bytes the texts of its frames. */
 export const MAX_FRAMES = 262_144
-export const MAX_STACK_BYTES = 4_194_304
+export const MAX_STACK_BYTES = 262_144
 
 /** The size of a page where the trace does not say it. */
 export const DEFAULT_PAGE_SIZE = 4096

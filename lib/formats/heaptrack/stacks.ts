@@ -5,7 +5,7 @@ import { MAX_FRAMES, MAX_STACK_BYTES } from './layout.js'
 import { u64 } from './modules.js'
 import { grown, type Tables } from './tables.js'
 
-/** Texts of frames are kept for later batches until they take this much memory. */
+/** Texts of frames are kept for later batches until they take this much memory: many times what a stack may have. */
 const MAX_KEPT = 8 << 20
 /** A batch is closed when its strings and lists take this much memory. */
 const MAX_BATCH = 1 << 20
