@@ -5,7 +5,7 @@ import { recycle } from '../../event/recycle.js'
 import { plural } from '../../event/show-text.js'
 import { decodeAny } from '../../streams/decode.js'
 import { FAULTS, type FaultName } from '../../transforms/option-values.js'
-import { Repair, REPAIRS } from '../../transforms/repair/repair.js'
+import { MAX_REPAIR_WINDOW, Repair, REPAIRS } from '../../transforms/repair/repair.js'
 import { parseRange } from '../../transforms/predicates/ranges.js'
 import { MAX_SIZE, Verifier } from '../../transforms/verify.js'
 import { UsageError, wholeNumber, type Arguments } from '../command.js'
@@ -65,7 +65,7 @@ async function repairTrace(args: Arguments): Promise<void> {
   for (const flag of ['places', 'json'])
     if (args.has(flag)) throw new UsageError(`--${flag} and --repair cannot be combined`)
   const window = wholeNumber('window', args.value('window') ?? String(REPAIR_WINDOW))
-  if (window < 1 || window > 16_777_216) throw new UsageError('--window must be from 1 to 16777216')
+  if (window < 1 || window > MAX_REPAIR_WINDOW) throw new UsageError(`--window must be from 1 to ${MAX_REPAIR_WINDOW}`)
   const stage = new Repair({ window, maxSize: maxSize(args), allow: args.all('allow') as FaultName[] })
   let cut: string | undefined
   await runJob({

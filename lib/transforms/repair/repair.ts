@@ -35,9 +35,12 @@ export const REPAIRS = {
 /** The name of a change. */
 export type RepairName = keyof typeof REPAIRS
 
+/** The largest window, in events. */
+export const MAX_REPAIR_WINDOW = 2 ** 24
+
 /** Options of a repair. */
 export interface RepairOptions {
-  /** How many events ahead a late free is searched for. Default 16,384. */
+  /** How many events ahead a late free is searched for, at most 16,777,216. Default 16,384. */
   readonly window?: number
   /** Larger allocations, in bytes, are removed. Default `MAX_SIZE`. */
   readonly maxSize?: bigint
@@ -93,11 +96,12 @@ export class Repair implements BatchTransform {
   /** Events that were added to the next batch. */
   private added: EventBatch | undefined
 
-  /** @throws RangeError when the window is not a positive number of events */
+  /** @throws RangeError when the window is not a whole number of events, or too large */
   constructor(options: RepairOptions = {}) {
     checkOptions(options, OPTIONS, 'repair')
     const { window = 16_384, maxSize = MAX_SIZE, allow = [] } = options
-    if (!(window >= 1)) throw new RangeError(`the window must be at least 1, not ${window}`)
+    if (!Number.isInteger(window) || window < 1 || window > MAX_REPAIR_WINDOW)
+      throw new RangeError(`the window must be a whole number from 1 to ${MAX_REPAIR_WINDOW}, not ${window}`)
     this.allowed = new Set(allow)
     this.extent = new Extent(maxSize)
     this.window = new Window(window, this.liveSet.keys)

@@ -250,6 +250,12 @@ describe('Repair', () => {
     expect(repaired(events)).toEqual({ events, changes: {} })
   })
 
+  it('takes windows of a whole number of events, up to a limit', () => {
+    for (const window of [0, -1, 2.5, NaN, Infinity, 2 ** 24 + 1, '5' as unknown as number])
+      expect(() => new Repair({ window }), String(window)).toThrow(RangeError)
+    for (const window of [1, 2 ** 24]) expect(() => new Repair({ window })).not.toThrow()
+  })
+
   it('leaves nothing that a Verifier finds, whatever it is given', () => {
     fc.assert(
       fc.property(blockEvents, fc.constantFrom(1, 3, 1000), fc.constantFrom(1, 7, 100), (input, window, size) => {
