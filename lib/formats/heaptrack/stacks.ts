@@ -53,9 +53,9 @@ export class Stacks {
     return this.listBatch[node] === this.batch ? (this.lists[node] as number) : this.newList(node)
   }
 
-  /** The texts of the frames of an entry, one in each line. */
-  textOf(entry: number): string {
-    return this.frames(entry).map(formatFrame).join('\n')
+  /** The texts of the frames of an entry, the innermost first. */
+  textsOf(entry: number): string[] {
+    return this.frames(entry).map(formatFrame)
   }
 
   private newList(node: number): number {

@@ -25,7 +25,7 @@ export class Written {
   private readonly definitions: Definitions
   private readonly stacks: Stacks
   private readonly strings = new Map<string, number>()
-  /** By the texts of the frames of an entry: its number, twice, and 1 if they are read as they are. */
+  /** By the key of the texts of the frames of an entry: its number, twice, and 1 if they are read as they are. */
   private readonly entries = new Map<string, number>()
   /** Numbers of the addresses of nodes in raw files. */
   private readonly addresses = new U64Map(1)
@@ -112,19 +112,23 @@ export class Written {
     const known = this.entryByFrame[frame]
     if (known !== undefined) return known
     const text = this.frames.texts[frame] as string
-    return (this.entryByFrame[frame] = this.entries.get(text) ?? this.newEntry(text, [text]))
+    return (this.entryByFrame[frame] = this.entryOfTexts([text]))
   }
 
   /** The same of a frame and those that are inlined in it. */
   private entryOfGroup(start: number, end: number): number {
     const texts = Array.from(this.numbers.subarray(start, end), (frame) => this.frames.texts[frame] as string)
-    const group = texts.join('\n')
-    return this.entries.get(group) ?? this.newEntry(group, texts)
+    return this.entryOfTexts(texts)
+  }
+
+  private entryOfTexts(texts: readonly string[]): number {
+    const key = keyOf(texts)
+    return this.entries.get(key) ?? this.newEntry(key, texts)
   }
 
   /** The number of the frame that an entry of a raw file is read as. */
   private frameOfEntry(entry: number): number {
-    return (this.frameByEntry[entry] ??= this.frames.of(this.stacks.textOf(entry)))
+    return (this.frameByEntry[entry] ??= this.frames.of(this.stacks.textsOf(entry)[0] as string))
   }
 
   /** The info of a size and a node, defined if it is new. */
@@ -152,7 +156,7 @@ export class Written {
       definitions.pending.clear()
       if (definitions.fault !== undefined) return false
       if (isString) setNew(this.strings, decodeText(tables.strings.view(tables.strings.size - 1)), tables.strings.size)
-      else setNew(this.entries, this.stacks.textOf(tables.entries), 2 * tables.entries + 1)
+      else setNew(this.entries, keyOf(this.stacks.textsOf(tables.entries)), 2 * tables.entries + 1)
       return true
     }
     const numbers = /^([ta]) ([0-9a-f]{1,16}) ([0-9a-f]{1,16})$/.exec(text)
@@ -218,13 +222,13 @@ export class Written {
   }
 
   /** Defines the entry of a frame and of those that are inlined in it, and its names. */
-  private newEntry(group: string, texts: readonly string[]): number {
+  private newEntry(key: string, texts: readonly string[]): number {
     const frames = texts.map(parseFrame)
     const { address, module } = frames[frames.length - 1] as Frame
     const isBare = frames.length === 1 && frames[0]?.function === undefined && frames[0]?.file === undefined
     if (isBare && module === undefined && address === undefined) {
-      const unknown = group === this.stacks.textOf(0) ? 1 : 0
-      this.entries.set(group, unknown)
+      const unknown = key === keyOf(this.stacks.textsOf(0)) ? 1 : 0
+      this.entries.set(key, unknown)
       return unknown
     }
     const names = [this.string(module)]
@@ -235,8 +239,8 @@ export class Written {
     this.check(this.tables.addEntry(Number(value & 0xffff_ffffn), Number(value >> 32n), names, names.length))
     this.sink.append(this.definitions.pending.entryLine())
     this.lineFeed()
-    const entry = 2 * number + (this.stacks.textOf(number) === group ? 1 : 0)
-    this.entries.set(group, entry)
+    const entry = 2 * number + (keyOf(this.stacks.textsOf(number)) === key ? 1 : 0)
+    this.entries.set(key, entry)
     return entry
   }
 
@@ -287,6 +291,11 @@ export class Written {
   private check(fault: Fault | undefined): void {
     if (fault !== undefined) throw limit('there are too many different stacks', { format: NAME })
   }
+}
+
+/** A text that only these texts have: any character may be in one of them, so their lengths are before them. */
+function keyOf(texts: readonly string[]): string {
+  return `${texts.map(({ length }) => length).join(' ')}:${texts.join('')}`
 }
 
 function setNew(map: Map<string, number>, key: string, value: number): void {

@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { batchesOf, type TraceEvent } from '../../../lib/event/batch.js'
 import type { TraceHeader } from '../../../lib/event/header.js'
+import { HeaptrackDecoder } from '../../../lib/formats/heaptrack/decode.js'
 import { HeaptrackEncoder, type HeaptrackEncodeOptions } from '../../../lib/formats/heaptrack/encode.js'
 import { headerOf } from '../../../lib/formats/heaptrack/layout.js'
-import { drive } from '../../support/drive.js'
+import { decodeAll, drive } from '../../support/drive.js'
 
 const HEAD = 'v 10400 3\nX (test)\nI 1000 0\n'
 const FOREIGN: TraceHeader = { format: 'test', timeUnit: 'ns' }
@@ -25,6 +26,23 @@ function written(...events: TraceEvent[]) {
 }
 
 describe('writing', () => {
+  it('tells inlined frames from a frame whose name has a line feed', () => {
+    const stacks = [
+      ['a inlined', 'b', 'main'],
+      ['a inlined\nb', 'main'],
+      ['a inlined', 'b', 'main'],
+    ]
+    for (const order of [stacks, stacks.toReversed(), stacks.slice(1), [...stacks.slice(1), ...stacks]]) {
+      const { text } = encode(
+        order.map((stack, i) => ({ kind: 'alloc', time: 0n, address: BigInt(16 * (i + 1)), size: 1n, stack })),
+      )
+      const { events, error } = decodeAll(new HeaptrackDecoder(), new Uint8Array(Buffer.from(text)))
+      expect(error).toBeUndefined()
+      const read = events.map(({ stack }) => stack?.length)
+      expect(read).toEqual(order.map((stack) => stack.length))
+    }
+  })
+
   it.each<[string, TraceEvent[], string, object]>([
     ['an allocation', [{ kind: 'alloc', address: 16n, size: 32n }], 'a 20 0\n+ 0\n', {}],
     [
