@@ -16,10 +16,25 @@
 
 /* The descriptor that mtrace() writes to, or -1. */
 static int trace = -1;
+/* What that descriptor was opened for: the program may close it, and open another under its number. */
+static struct stat pipe_stat;
+
+/* Below this number no descriptor is given to the trace, if possible: programs close and reuse low ones. */
+enum { LOW = 200 };
+
+static int is_pipe(int fd) {
+  struct stat now;
+  return fstat(fd, &now) == 0 && now.st_dev == pipe_stat.st_dev && now.st_ino == pipe_stat.st_ino;
+}
 
 /* In a forked child: what its copy of the trace's buffer holds belongs to the parent, so it goes nowhere. */
 static void leave(void) {
   if (trace < 0) return;
+  if (!is_pipe(trace)) {
+    /* What is in the buffer would go into a file of the program. */
+    trace = -1;
+    return;
+  }
   int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
   if (nowhere < 0) {
     close(trace);
@@ -33,8 +48,7 @@ static void leave(void) {
 
 __attribute__((constructor)) static void start(void) {
   const char *path = getenv("MALLOC_TRACE");
-  struct stat wanted, opened;
-  if (path == NULL || stat(path, &wanted) != 0) return;
+  if (path == NULL || stat(path, &pipe_stat) != 0) return;
   const char *preload = getenv("HEAPFLOW_LD_PRELOAD");
   if (preload == NULL) {
     unsetenv("LD_PRELOAD");
@@ -42,11 +56,15 @@ __attribute__((constructor)) static void start(void) {
     setenv("LD_PRELOAD", preload, 1);
     unsetenv("HEAPFLOW_LD_PRELOAD");
   }
-  /* mtrace() does not say which descriptor it opens, but it is the lowest that is free. */
-  int next = open("/dev/null", O_RDONLY | O_CLOEXEC);
+  /* mtrace() does not say which descriptor it opens, but it is the lowest that is free: the low ones are held. */
+  int held[LOW], count = 0, next;
+  while ((next = open("/dev/null", O_RDONLY | O_CLOEXEC)) >= 0 && next < LOW) held[count++] = next;
+  /* Where so many may not be open, the last one is given back. */
+  if (next < 0 && count > 0) next = held[--count];
   if (next >= 0) close(next);
   mtrace();
-  if (next >= 0 && fstat(next, &opened) == 0 && opened.st_dev == wanted.st_dev && opened.st_ino == wanted.st_ino) {
+  while (count > 0) close(held[--count]);
+  if (next >= 0 && is_pipe(next)) {
     trace = next;
     pthread_atfork(NULL, NULL, leave);
     /* The first line goes out at once: a trace without it is one that never began. */
@@ -57,5 +75,5 @@ __attribute__((constructor)) static void start(void) {
 
 /* Writes what is in the buffer, and the end mark. */
 __attribute__((destructor)) static void end(void) {
-  if (trace >= 0) muntrace();
+  if (trace >= 0 && is_pipe(trace)) muntrace();
 }

@@ -40,10 +40,22 @@ const PROGRAMS: Readonly<Record<string, string>> = {
   }`,
   killed: `int main(void) { for (int i = 0; i < 1000; i++) if (malloc(5000) == NULL) return 1; return raise(SIGKILL); }`,
   leaves: `int main(void) { free(malloc(5000)); _exit(0); }`,
+  closes: `int main(void) {
+    for (int i = 3; i < 4096; i++) close(i);
+    free(malloc(5000));
+    /* So many that the number of the trace is among them. */
+    for (int i = 0; i < 300; i++) if (open("own-file", O_CREAT | O_WRONLY | O_APPEND, 0600) < 0) return 1;
+    if (fork() == 0) exit(0);
+    wait(NULL);
+    return 0;
+  }`,
+  reuses: `int main(void) { for (int i = 3; i < 100; i++) close(i); free(malloc(5000)); return 0; }`,
   waits: `static void end(int signal) { exit(40 + signal); }
   int main(void) { signal(SIGTERM, end); puts("ready"); fflush(stdout); free(malloc(5000)); for (;;) pause(); }`,
 }
-const HEADERS = ['pthread', 'signal', 'stdio', 'stdlib', 'unistd', 'sys/wait'].map((name) => `#include <${name}.h>\n`)
+const HEADERS = ['fcntl', 'pthread', 'signal', 'stdio', 'stdlib', 'unistd', 'sys/wait'].map(
+  (name) => `#include <${name}.h>\n`,
+)
 
 const hasCompiler = spawnSync('cc', ['--version']).error === undefined
 
@@ -173,6 +185,18 @@ describe('with glibc', () => {
     expect(stderr).toMatch(
       /^hf-record: glibc-mtrace: byte \d+: truncated: the program left without running its exit handlers, or became another one\n$/,
     )
+  })
+
+  it('a program that closes all descriptors has a truncated trace', async () => {
+    const { code, stderr } = await run('hf-record --with glibc -o closes.ndjson -- ./closes')
+    expect(code).toBe(1)
+    expect(stderr).toMatch(/truncated: the program left without running its exit handlers, /)
+  })
+
+  it.each(['', 'ulimit -n 60; '])('a program that closes low descriptors is recorded: %s', async (limit) => {
+    const { code, stdout } = await run(`bash -c '${limit}exec ./reuses' && hf-record --with glibc -- ./reuses`)
+    expect(code).toBe(0)
+    expect(sizesOf(rowsOf(stdout))).toContain(5000)
   })
 
   it('the program runs on when the reader of the events goes away', async () => {
