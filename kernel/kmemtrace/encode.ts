@@ -58,8 +58,8 @@ export let sequence: u32 = 0
  * @param out where the first record begins, relative to `OUTPUT`
  * @param end all records begin before this, relative to `OUTPUT`
  * @param number the last number of a record that was written
- * @param cpu the CPU in `ftrace` records of events without one. An event of another CPU is unusual if its fields include
- *   `watched`.
+ * @param cpu the CPU in `ftrace` records of events without one. An event of another CPU is unusual if its fields
+ *   include `watched`.
  * @param watched `HAS_CPU` or 0
  * @param micros whether times are microseconds
  * @returns the first row that was not written

@@ -24,7 +24,9 @@ const PAGE_BIT: u64 = 1 << 63
 export const INTENTS: usize = memory.data(4288)
 export const ENDS: usize = memory.data(32960)
 export const BEGINS: usize = memory.data(32960)
-/** Per row, the actual effect, and the numbers of these blocks, 0 for none; `ENDED` also has that of a failed realloc. */
+/**
+ * Per row, the actual effect, and the numbers of these blocks, 0 for none; `ENDED` also has that of a failed realloc.
+ */
 export const EFFECTS: usize = memory.data(4288)
 export const ENDED: usize = memory.data(16576)
 export const BEGUN: usize = memory.data(16576)

@@ -16,7 +16,10 @@ export function resetClock(): void {
   clock = 0
 }
 
-/** Reads a time: `23:28:28`, `23:28:28.699114`, `1795303708.464982` or `0.000371`. @returns the position after it, or 0 */
+/**
+ * Reads a time: `23:28:28`, `23:28:28.699114`, `1795303708.464982` or `0.000371`.
+ * @returns the position after it, or 0
+ */
 function readTime(p: usize): usize {
   p = decimal(p, NUMBER)
   if (p == 0) return 0

@@ -16,8 +16,8 @@ import {
 } from './notes'
 
 /**
- * Adds the block of an alloc or realloc with an index. When the trace is read, a free of this index gets its address and
- * size, and the next realloc gets its address.
+ * Adds the block of an alloc or realloc with an index. When the trace is read, a free of this index gets its address
+ * and size, and the next realloc gets its address.
  * @returns notes
  */
 // @ts-ignore: decorator

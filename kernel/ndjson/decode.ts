@@ -74,8 +74,8 @@ export function begin(): void {
 
 /**
  * Reads the whole lines from `p` to `end` into the columns from event `i` on. Stops at the end of the lines, when the
- * batch is full, or at a line that is not an event in the usual form: with spaces or none between its parts, keys in any
- * order, and no surprising values. Empty lines are skipped.
+ * batch is full, or at a line that is not an event in the usual form: with spaces or none between its parts, keys in
+ * any order, and no surprising values. Empty lines are skipped.
  * @param stringLimit the number of bytes of strings that makes a batch full
  * @returns the number of events in the columns
  */

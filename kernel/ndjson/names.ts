@@ -64,7 +64,9 @@ function nameAt(p: usize, length: usize, slots: usize, texts: usize): usize {
   return lengthOf(text) == length && load<u8>(p + length) == QUOTE ? text : 0
 }
 
-/** The number of the field text at `p`: of a field, with or without spaces, or of the end of the line; or `NO_FIELD`. */
+/**
+ * The number of the field text at `p`: of a field, with or without spaces, or of the end of the line; or `NO_FIELD`.
+ */
 export function find(p: usize): u32 {
   const code = <u32>load<u8>(FIELD_SLOTS + slotOf(p + 2))
   if (code != 0 && stands(FIELD_TEXTS + ((<usize>(code - 1)) << 6), p)) return code - 1

@@ -1,6 +1,6 @@
 /**
- * Reads the parts of a line. Each function returns the position after what it read, or 0: then `misfit` is the byte that
- * did not fit.
+ * Reads the parts of a line. Each function returns the position after what it read, or 0: then `misfit` is the byte
+ * that did not fit.
  */
 
 import { ELEMENT_SIZE, ELEMENTS, SIZE } from '../shared/columns'

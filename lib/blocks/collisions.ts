@@ -21,9 +21,9 @@ const NO_BLOCK = BlockEffect.nothing | BlockEffect.failed
  * Finds the first event of a trace that would be about another block in a format that cannot represent processes, or
  * the functions of a kernel: blocks of several address spaces can have the same address.
  *
- * It follows the blocks twice, as they are and as the format has them, beginning with the first event that has a process
- * or is a kernel's. Other traces cost next to nothing. Memory grows with the number of live blocks that are followed: 60
- * to 120 bytes for each.
+ * It follows the blocks twice, as they are and as the format has them, beginning with the first event that has a
+ * process or is a kernel's. Other traces cost next to nothing. Memory grows with the number of live blocks that are
+ * followed: 60 to 120 bytes for each.
  */
 export class Collisions {
   private asTheyAre: LiveSet | undefined
@@ -61,7 +61,9 @@ export class Collisions {
     this.asWritten?.clear()
   }
 
-  /** The first event of a process, or of a kernel, that the format does not tell apart; as many as there are if none is. */
+  /**
+   * The first event of a process, or of a kernel, that the format does not tell apart; as many as there are if none is.
+   */
   private firstOfSpace({ columns, mask, api, count }: EventBatch): number {
     const lost = columns & ~this.told & (HAS_PROCESS | HAS_API)
     if (lost === 0) return count

@@ -29,7 +29,10 @@ export function outputOf(args: Arguments, inputs: readonly string[], binary: boo
   return { path: output, compression }
 }
 
-/** How the flags, or else the name of an output, ask for it to be compressed. @throws UsageError where that cannot be */
+/**
+ * How the flags, or else the name of an output, ask for it to be compressed.
+ * @throws UsageError where that cannot be
+ */
 export function compressionOf(args: Arguments, output: string): Compression | undefined {
   const [flag, other] = (['gzip', 'zstd'] as const).filter((name) => args.has(name))
   if (other !== undefined) throw new UsageError('--gzip and --zstd cannot be combined')

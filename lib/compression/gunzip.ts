@@ -12,7 +12,10 @@ const SYNC_SLICE_BYTES = 4096
 /** How much memory it begins with for what comes out of a slice; it adds as much again where that is too little. */
 const SYNC_CHUNK_BYTES = 65_536
 
-/** How much input node:zlib is given at a time: it holds back by itself, but needs a turn of the event loop for each slice. */
+/**
+ * How much input node:zlib is given at a time: it holds back by itself, but needs a turn of the event loop for each
+ * slice.
+ */
 const SLICE_BYTES = 16_384
 
 const TRAILER_BYTES = 8

@@ -26,8 +26,8 @@ const AFTER_FILE = /^"| in(?: |$)|(?:^| )\[0x|(?:^| )inlined$/
 const AFTER_MODULE = /^"|(?:^| )\[0x|(?:^| )inlined$/
 
 /**
- * The text of a frame: `parse at a.c:12 in /usr/bin/x+0x1f0 [0x55d0]`, without what is not known, and with ` inlined` at
- * the end of inlined frames. A name that could be taken for another part of the text is quoted as a JSON string.
+ * The text of a frame: `parse at a.c:12 in /usr/bin/x+0x1f0 [0x55d0]`, without what is not known, and with ` inlined`
+ * at the end of inlined frames. A name that could be taken for another part of the text is quoted as a JSON string.
  */
 export function formatFrame(frame: Frame): string {
   const { function: name, file, line, module, offset, address } = frame
@@ -67,7 +67,8 @@ export function shortFrame(text: string): string {
 }
 
 /**
- * What the text of a frame says. A text of another form, as of formats that have nothing but names, is a function's name.
+ * What the text of a frame says. A text of another form, as of formats that have nothing but names, is a function's
+ * name.
  */
 export function parseFrame(text: string): Frame {
   return parse(text) ?? { function: text }

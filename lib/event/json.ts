@@ -26,7 +26,8 @@ const MAX_INTEGER = 10n ** BigInt(MAX_DIGITS)
 
 /**
  * Writes named values as JSON without spaces. Integers are written in full.
- * @throws TypeError (code ERR_INVALID_ARG_TYPE) for a value that is not an integer, a string, an array or a plain object
+ * @throws TypeError (code ERR_INVALID_ARG_TYPE) for a value that is not an integer, a string, an array or a plain
+ *   object
  * @throws RangeError if a reader would refuse the values: nested too deep, too long, or an integer of too many digits
  */
 export function stringifyFields(value: FieldValue): string {

@@ -134,7 +134,10 @@ export function formatNamed(name: string): FormatEntry | undefined {
   return FORMATS.find((entry) => entry.name === name)
 }
 
-/** The format that a file's name stands for, by the longest ending that fits; an ending of a compression does not matter. */
+/**
+ * The format that a file's name stands for, by the longest ending that fits; an ending of a compression does not
+ * matter.
+ */
 export function formatOfPath(path: string): FormatEntry | undefined {
   const plain = path.toLowerCase().replace(/\.(gz|zst|xz)$/, '')
   const endings = FORMATS.map(({ extensions }) => extensions.filter((end) => plain.endsWith(end)))

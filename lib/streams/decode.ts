@@ -178,8 +178,8 @@ const NO_EVENT = /^\s*$|^[ \t]*\{[ \t]*"kind"[ \t]*:[ \t]*"(?:header|end)"/
 const SAMPLE_BYTES = 65_536
 
 /**
- * Whether the first event in NDJSON is not in the usual form. Then another program wrote the lines, and most of them are
- * probably like it.
+ * Whether the first event in NDJSON is not in the usual form. Then another program wrote the lines, and most of them
+ * are probably like it.
  */
 function isRewritten(head: Uint8Array): boolean {
   const { buffer, byteOffset, length } = withoutMark(head)

@@ -24,10 +24,10 @@ export interface SplitSink extends Writable, TakesEvents {
 }
 
 /**
- * A Writable that divides events by thread, kind, size class and so on, each part into streams of its own. It is as fast
- * as the slowest part, and has finished when all parts have. When the pipeline fails, every part gets what came before;
- * formats with an end mark are left without it. For files, of which only some are open at a time, see `SplitFiles` in
- * `heapflow/stages`.
+ * A Writable that divides events by thread, kind, size class and so on, each part into streams of its own. It is as
+ * fast as the slowest part, and has finished when all parts have. When the pipeline fails, every part gets what came
+ * before; formats with an end mark are left without it. For files, of which only some are open at a time, see
+ * `SplitFiles` in `heapflow/stages`.
  *
  * @example
  * await pipeline(

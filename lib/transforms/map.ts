@@ -76,7 +76,10 @@ export class Mapper implements BatchTransform {
   private header: TraceHeader | undefined
   private input: EventBatch | null = null
 
-  /** @throws TraceError (ERR_TRACE_EXPRESSION) when the expression does not compile; RangeError when an option's value does not fit */
+  /**
+   * @throws TraceError (ERR_TRACE_EXPRESSION) when the expression does not compile; RangeError when an option's value
+   *   does not fit
+   */
   constructor(options: MapOptions = {}) {
     checkOptions(options, OPTIONS, 'map')
     checkOptions(options.anonymise, ANONYMISE, 'map: anonymise')

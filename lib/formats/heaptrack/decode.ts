@@ -275,7 +275,10 @@ export class HeaptrackDecoder extends LineDecoder {
     batch.time.words[2 * i + HI] = this.time[HI] as number
   }
 
-  /** Reads a time that was there before, or the resident pages, as event i. @returns whether the number is one of these */
+  /**
+   * Reads a time that was there before, or the resident pages, as event i.
+   * @returns whether the number is one of these
+   */
   private number(batch: EventBatch, i: number, { operation, first }: HeaptrackKernel, row: number): boolean {
     batch.addColumns(RARE)
     batch.kind[i] = OTHER

@@ -11,9 +11,9 @@ const MAX_ROOM = 2 ** 40
 const END = 2 ** 53
 
 /**
- * The addresses of the blocks of an interpreted file, which has none: each block gets one of its own, above those of all
- * blocks before it and with room for its bytes. A free is that of the newest live block with its info. 12 bytes for each
- * live block.
+ * The addresses of the blocks of an interpreted file, which has none: each block gets one of its own, above those of
+ * all blocks before it and with room for its bytes. A free is that of the newest live block with its info. 12 bytes for
+ * each live block.
  */
 export class LiveBlocks {
   /** The words of the address that was given or freed last. */

@@ -6,7 +6,10 @@ import { traits } from './traits.js'
 /** The format's name in folders, commands, headers and messages. */
 export const NAME = traits.name
 
-/** The header of every log. Times of day (-t, -tt) count from midnight, and others from the first line (-r) or 1970 (-ttt). */
+/**
+ * The header of every log. Times of day (-t, -tt) count from midnight, and others from the first line (-r) or 1970
+ * (-ttt).
+ */
 export const HEADER: TraceHeader = { format: NAME, timeUnit: 'ns' }
 
 /** Longer lines have no calls. */

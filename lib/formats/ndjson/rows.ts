@@ -132,8 +132,8 @@ const MAX_DEPTH = 20
 const NAME = '"fields"'
 
 /**
- * The text of named values in a line, if it is the text that heapflow would write for them: integers, strings, and lists
- * and objects of these. The comparison finds numbers such as 1.0, which are integers once they are parsed.
+ * The text of named values in a line, if it is the text that heapflow would write for them: integers, strings, and
+ * lists and objects of these. The comparison finds numbers such as 1.0, which are integers once they are parsed.
  */
 function exactText(value: unknown, line: string): string | undefined {
   if (typeof value !== 'object' || Array.isArray(value) || !isExact(value, 0)) return undefined

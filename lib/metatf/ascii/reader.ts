@@ -23,9 +23,9 @@ export interface AsciiRecords {
 }
 
 /**
- * What generated code that reads lines is given, and calls for all that is not spelled out in it. Positions are negative
- * where something is wrong: `~position` of the byte that does not fit, of which `expected` says what should stand there.
- * A line feed stops all readers, so that none looks for the end of the input.
+ * What generated code that reads lines is given, and calls for all that is not spelled out in it. Positions are
+ * negative where something is wrong: `~position` of the byte that does not fit, of which `expected` says what should
+ * stand there. A line feed stops all readers, so that none looks for the end of the input.
  */
 export class AsciiReader {
   bytes: Uint8Array = NOTHING
@@ -37,7 +37,10 @@ export class AsciiReader {
   limit = 0
   /** The number of the next line. */
   line = 1
-  /** Why generated code stopped: a negative position, or 0 for a line without a record, one that it does not know, or a full batch. */
+  /**
+   * Why generated code stopped: a negative position, or 0 for a line without a record, one that it does not know, or a
+   * full batch.
+   */
   stop = 0
   /** What should have stood where it stopped. */
   expected = ''

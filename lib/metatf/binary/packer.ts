@@ -62,8 +62,8 @@ export class Packer {
   ) {}
 
   /**
-   * Writes a number of leaf p to `sink.bytes[at]`, where there must be room. If it does not fit, nothing is written, and
-   * `adapt` knows.
+   * Writes a number of leaf p to `sink.bytes[at]`, where there must be room. If it does not fit, nothing is written,
+   * and `adapt` knows.
    *
    * @returns the position after it
    */

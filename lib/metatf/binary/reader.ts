@@ -130,8 +130,8 @@ export class BinaryReader {
   }
 
   /**
-   * Reads a record without repetitions at `pos`, with its values in `words` up to eight: elements of tables, and records
-   * that are no events.
+   * Reads a record without repetitions at `pos`, with its values in `words` up to eight: elements of tables, and
+   * records that are no events.
    */
   flat(layout: Layout): number {
     const { isBytes, width, latest, record } = layout

@@ -10,7 +10,9 @@ import { setPair, writeNumber } from '../pairs.js'
 import { MAX_BYTES, MAX_VALUES } from './header.js'
 import { MAX_CHANGES, Packer, SECTION_TAG, type TableSink } from './packer.js'
 
-/** How many records wait for each other at most where there are tables, and how many bytes of them and of the tables. */
+/**
+ * How many records wait for each other at most where there are tables, and how many bytes of them and of the tables.
+ */
 const WINDOW = 4096
 const WINDOW_BYTES = 65_536
 

@@ -26,8 +26,8 @@ const NUMBER_BYTES = 8
 const WORD_BYTES = 24
 
 /**
- * An object whose values are being written: the code for it (null for an event that has no `fields`), and for the number
- * of its names that are known.
+ * An object whose values are being written: the code for it (null for an event that has no `fields`), and for the
+ * number of its names that are known.
  */
 interface Scope {
   readonly object: string | null

@@ -36,8 +36,8 @@ export interface Profile {
   readonly frames: readonly Frame[]
   readonly tree: StackTree
   /**
-   * Every stack with its figures, in the order in which the stacks came up. Each figure that the statistics have sums up
-   * to theirs. They are made while they are read, so many stacks take little memory.
+   * Every stack with its figures, in the order in which the stacks came up. Each figure that the statistics have sums
+   * up to theirs. They are made while they are read, so many stacks take little memory.
    */
   samples(): Iterable<Sample>
 }

@@ -26,7 +26,10 @@ export interface Stacks {
   rows(): Iterable<{ row: number; node: number }>
 }
 
-/** Makes a tree of the sites of a table. @param limit how many nodes it has at most, besides one for all other stacks */
+/**
+ * Makes a tree of the sites of a table.
+ * @param limit how many nodes it has at most, besides one for all other stacks
+ */
 export function stacksOf(sites: SiteTable, threads: ThreadTable, limit = MAX_NODES): Stacks {
   const frames = new FrameTable(sites.keys)
   const paths = new Paths(1, limit)

@@ -35,8 +35,8 @@ const [CACHE_FUNCTION, CACHE_FILE, CACHE_LINE, CACHE_ROW, CACHE_ENTRY] = [0, 1, 
 
 /**
  * Numbers the places that allocations come from by rows from `FIRST`. A place is the stack where there is one, else
- * function, file and line, else the call site in its module. Their names outlive the batches: names and keys are kept here, as many
- * as the limits allow, and each event of a batch is looked up by the ids that the batch has for them.
+ * function, file and line, else the call site in its module. Their names outlive the batches: names and keys are kept
+ * here, as many as the limits allow, and each event of a batch is looked up by the ids that the batch has for them.
  *
  * The words of a key are the names of a stack's frames from the outermost one on; or function and file, each a name
  * plus 1 or 0, and line; or the module of a call site, likewise, and the call site's two words.
