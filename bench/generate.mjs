@@ -5,7 +5,7 @@ import { createWriteStream } from 'node:fs'
 import { finished } from 'node:stream/promises'
 import * as mtrc from '../dist/lib/entry/mtrc.js'
 import { EventBatch } from '../dist/lib/entry/index.js'
-import { BATCH_EVENTS, Has, HI, Kind, LO } from '../dist/lib/entry/stages.js'
+import { BATCH_EVENTS, FieldBit, HI, Kind, LO } from '../dist/lib/entry/stages.js'
 
 /** Threads have the ids from 1 to this, each with the same share of the allocations. */
 export const THREADS = 8
@@ -16,8 +16,15 @@ const FILES = 12
 /** Blocks lie in a heap of 1 GiB at the place where Linux puts one, 16 bytes aligned. */
 const HEAP = { hi: 0x55d4, lo: 0x1000_0000, bytes: 0x4000_0000 }
 
-const FREE = Has.index
-const BLOCK = Has.index | Has.address | Has.size | Has.thread | Has.function | Has.file | Has.line
+const FREE = FieldBit.index
+const BLOCK =
+  FieldBit.index |
+  FieldBit.address |
+  FieldBit.size |
+  FieldBit.thread |
+  FieldBit.function |
+  FieldBit.file |
+  FieldBit.line
 
 /** @typedef {{ random: () => number, live: Uint32Array, count: number, index: number, top: number }} Heap */
 
@@ -30,7 +37,8 @@ export async function generate(path, events) {
   const encoder = new mtrc.MtrcEncoder()
   const file = createWriteStream(path)
   const drain = async () => {
-    for (let bytes = encoder.next(); bytes !== null; bytes = encoder.next()) if (!file.write(bytes)) await once(file, 'drain')
+    for (let bytes = encoder.next(); bytes !== null; bytes = encoder.next())
+      if (!file.write(bytes)) await once(file, 'drain')
   }
   const header = { format: 'mtrc' }
   /** @type {Heap} */
@@ -53,14 +61,17 @@ export async function generate(path, events) {
  */
 function makeBatch(header, heap, events) {
   const batch = new EventBatch(events, BLOCK, header)
-  const functions = Array.from({ length: FUNCTIONS }, (_, i) => batch.strings.internText(`module_${i % 7}::function_${i}`))
+  const functions = Array.from({ length: FUNCTIONS }, (_, i) =>
+    batch.strings.internText(`module_${i % 7}::function_${i}`),
+  )
   const files = Array.from({ length: FILES }, (_, i) => batch.strings.internText(`source/module_${i % 7}/file_${i}.c`))
   const { random, live } = heap
   for (let i = 0; i < events; i++) {
     const choice = random()
     const victim = Math.floor(random() * heap.count)
     // Around the wanted number of live blocks allocations and frees are in balance.
-    const kind = heap.count === 0 || (heap.count < LIVE && choice < 0.5) ? Kind.alloc : choice < 0.96 ? Kind.free : Kind.realloc
+    const kind =
+      heap.count === 0 || (heap.count < LIVE && choice < 0.5) ? Kind.alloc : choice < 0.96 ? Kind.free : Kind.realloc
     batch.kind[i] = kind
     batch.index.words[2 * i + LO] = kind === Kind.alloc ? heap.index : live[victim]
     batch.index.words[2 * i + HI] = 0
@@ -82,7 +93,7 @@ function makeBatch(header, heap, events) {
     batch.function[i] = functions[place]
     batch.file[i] = files[place % FILES]
     batch.line[i] = 10 + place * 13
-    heap.top = (heap.top + ((size + 31) & ~15)) % HEAP.bytes & ~15
+    heap.top = ((heap.top + ((size + 31) & ~15)) % HEAP.bytes) & ~15
   }
   batch.count = events
   return batch

@@ -1,6 +1,6 @@
 // The ten largest allocations of a trace, from the columns of its batches: no object and no BigInt for each of the 282,277 events.
 import { openTrace } from 'heapflow'
-import { Has, HI, Kind, LO } from 'heapflow/stages'
+import { FieldBit, HI, Kind, LO } from 'heapflow/stages'
 
 const KEPT = 10
 const trace = openTrace(new URL('../test/fixtures/mtrc/git.mtrc.gz', import.meta.url))
@@ -16,7 +16,7 @@ function note(batch) {
   const { count, kind, mask } = batch
   const { words } = batch.size
   for (let i = 0; i < count; i++) {
-    if (kind[i] !== Kind.alloc || (mask[i] & Has.size) === 0) continue
+    if (kind[i] !== Kind.alloc || (mask[i] & FieldBit.size) === 0) continue
     // Exact as a double up to 8 PiB, which is enough for a list of ten.
     const size = words[2 * i + HI] * 2 ** 32 + words[2 * i + LO]
     if (largest.length === KEPT && size <= largest[KEPT - 1].size) continue

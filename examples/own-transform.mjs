@@ -3,7 +3,7 @@
 import { createReadStream } from 'node:fs'
 import { pipeline } from 'node:stream/promises'
 import { compose, decompress, mtrc } from 'heapflow'
-import { Has, HI, LO, reviseBatch, transformStream } from 'heapflow/stages'
+import { FieldBit, HI, LO, reviseBatch, transformStream } from 'heapflow/stages'
 
 /** Gives every event that has a size the field `usable`: the size rounded up to a power of two, 16 at least. */
 class PowersOfTwo {
@@ -18,21 +18,21 @@ class PowersOfTwo {
     this.#batch = null
     if (batch === null) return null
     // Batches are never changed once they were handed on: the new one has a column of its own and shares all others.
-    const revised = reviseBatch(batch, Has.usable)
+    const revised = reviseBatch(batch, FieldBit.usable)
     const size = batch.size.words
     const usable = revised.usable.words
     for (let i = 0; i < batch.count; i++) {
-      revised.mask[i] &= ~Has.usable
-      if ((batch.mask[i] & Has.size) === 0 || size[2 * i + HI] !== 0 || size[2 * i + LO] > 2 ** 31) continue
+      revised.mask[i] &= ~FieldBit.usable
+      if ((batch.mask[i] & FieldBit.size) === 0 || size[2 * i + HI] !== 0 || size[2 * i + LO] > 2 ** 31) continue
       usable[2 * i + LO] = 2 ** (32 - Math.clz32(Math.max(16, size[2 * i + LO]) - 1))
-      revised.mask[i] |= Has.usable
+      revised.mask[i] |= FieldBit.usable
     }
     return revised
   }
 
   end() {}
 
-  cut() {}
+  endTruncated() {}
 }
 
 const trace = new URL('../test/fixtures/mtrc/git.mtrc.gz', import.meta.url)

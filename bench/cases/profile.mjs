@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import * as mtrc from '../../dist/lib/entry/mtrc.js'
 import { exportProfile } from '../../dist/lib/entry/index.js'
-import { Has, ProfileCollector, reviseBatch } from '../../dist/lib/entry/stages.js'
+import { FieldBit, ProfileCollector, reviseBatch } from '../../dist/lib/entry/stages.js'
 import { batchesOf, eventsIn } from '../drive.mjs'
 
 /** Each function of the trace is called through some of these, in one of so many ways. */
@@ -45,9 +45,9 @@ function withStacks(batch) {
   const strings = batch.strings.copy()
   const frames = Array.from({ length: DEPTH }, (_, i) => strings.internText(`caller_${i}`))
   const lists = new Map()
-  const deep = reviseBatch(batch, Has.stack, strings)
+  const deep = reviseBatch(batch, FieldBit.stack, strings)
   for (let i = 0; i < batch.count; i++) {
-    if ((batch.mask[i] & Has.function) === 0) continue
+    if ((batch.mask[i] & FieldBit.function) === 0) continue
     const way = batch.line[i] % WAYS
     const key = batch.function[i] * WAYS + way
     let list = lists.get(key)
@@ -55,7 +55,7 @@ function withStacks(batch) {
       list = strings.addList([batch.function[i], ...frames.map((_, f) => frames[(f * (way + 1)) % DEPTH])])
       lists.set(key, list)
     }
-    deep.mask[i] |= Has.stack
+    deep.mask[i] |= FieldBit.stack
     deep.stack[i] = list
   }
   return deep

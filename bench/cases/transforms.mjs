@@ -1,7 +1,16 @@
 // What looks at every event of a trace: statistics, checks, and merging eight traces into one.
 import { readFileSync } from 'node:fs'
 import * as mtrc from '../../dist/lib/entry/mtrc.js'
-import { Has, HI, LO, Merger, reviseBatch, selectRows, StatisticsCollector, Verifier } from '../../dist/lib/entry/stages.js'
+import {
+  FieldBit,
+  HI,
+  LO,
+  Merger,
+  reviseBatch,
+  selectRows,
+  StatisticsCollector,
+  Verifier,
+} from '../../dist/lib/entry/stages.js'
 import { batchesOf, eventsIn } from '../drive.mjs'
 
 /** How many traces are merged. */
@@ -39,15 +48,18 @@ function dealt(batches) {
   const lanes = Array.from({ length: INPUTS }, () => [])
   let first = 0
   for (const batch of batches) {
-    const timed = reviseBatch(batch, Has.time)
+    const timed = reviseBatch(batch, FieldBit.time)
     for (let i = 0; i < batch.count; i++) {
-      timed.mask[i] |= Has.time
+      timed.mask[i] |= FieldBit.time
       timed.time.words[2 * i + LO] = first + i
       timed.time.words[2 * i + HI] = 0
     }
     timed.count = batch.count
     lanes.forEach((lane, l) => {
-      const rows = Int32Array.from({ length: Math.ceil(Math.max(0, batch.count - l) / INPUTS) }, (_, j) => l + j * INPUTS)
+      const rows = Int32Array.from(
+        { length: Math.ceil(Math.max(0, batch.count - l) / INPUTS) },
+        (_, j) => l + j * INPUTS,
+      )
       lane.push(selectRows(timed, rows, rows.length))
     })
     first += batch.count
@@ -56,7 +68,10 @@ function dealt(batches) {
 }
 
 function merge(lanes) {
-  const merger = new Merger(lanes.map((_, l) => `trace ${l}`), { by: 'time' })
+  const merger = new Merger(
+    lanes.map((_, l) => `trace ${l}`),
+    { by: 'time' },
+  )
   const next = lanes.map(() => 0)
   let events = 0
   for (;;) {

@@ -1,7 +1,7 @@
 // What the study counts: data records, which are the alloc, free and realloc records that HATF has. An alloc or free made
 // inside a realloc has a record of its own. Frees of the null pointer are left out, as they are in the paper's Table 3.
 import { openTrace } from '../../dist/lib/entry/index.js'
-import { fieldSet, Has, HI, Kind, LO, Outcome, selectRows } from '../../dist/lib/entry/stages.js'
+import { fieldSet, FieldBit, HI, Kind, LO, Outcome, selectRows } from '../../dist/lib/entry/stages.js'
 import { Tag } from '../../dist/lib/formats/hatf/layout.js'
 import { outcomeOf } from '../../dist/lib/formats/realloc.js'
 
@@ -22,11 +22,11 @@ export function dataEvents(batch, withThreads = false) {
   let n = 0
   for (let i = 0; i < count; i++) {
     if (!BLOCK_KINDS.includes(kind[i])) continue
-    const isNull = (mask[i] & Has.address) !== 0 && (address.words[2 * i + LO] | address.words[2 * i + HI]) === 0
+    const isNull = (mask[i] & FieldBit.address) !== 0 && (address.words[2 * i + LO] | address.words[2 * i + HI]) === 0
     if (kind[i] === Kind.free && isNull) continue
     rows[n++] = i
   }
-  return selectRows(batch, rows, n, withThreads ? FIELDS | Has.thread : FIELDS)
+  return selectRows(batch, rows, n, withThreads ? FIELDS | FieldBit.thread : FIELDS)
 }
 
 /**
@@ -88,22 +88,23 @@ export class RecordMaker {
     const { count, kind } = batch
     records.clear(MAX_RECORDS * count)
     for (let i = 0; i < count; i++) {
-      if (kind[i] === Kind.free) add(records, Tag.free, batch, i, Has.address)
+      if (kind[i] === Kind.free) add(records, Tag.free, batch, i, FieldBit.address)
       else if (kind[i] === Kind.realloc) addRealloc(records, batch, i)
-      else add(records, Tag.alloc, batch, i, Has.size | Has.address)
+      else add(records, Tag.alloc, batch, i, FieldBit.size | FieldBit.address)
     }
     return records
   }
 }
 
 function addRealloc(records, batch, i) {
-  const outcome = (batch.mask[i] & Has.outcome) === 0 ? outcomeOf(batch, i) : batch.outcome[i]
-  if (outcome === Outcome.moved || outcome === Outcome.allocated) add(records, Tag.alloc, batch, i, Has.size | Has.address)
+  const outcome = (batch.mask[i] & FieldBit.outcome) === 0 ? outcomeOf(batch, i) : batch.outcome[i]
+  if (outcome === Outcome.moved || outcome === Outcome.allocated)
+    add(records, Tag.alloc, batch, i, FieldBit.size | FieldBit.address)
   if (outcome === Outcome.moved || outcome === Outcome.freed) {
     add(records, Tag.free, batch, i, 0)
-    copy(records.address, records.count - 1, batch.oldAddress, i, (batch.mask[i] & Has.oldAddress) !== 0)
+    copy(records.address, records.count - 1, batch.oldAddress, i, (batch.mask[i] & FieldBit.oldAddress) !== 0)
   }
-  add(records, REALLOC_TAGS[outcome], batch, i, Has.size | Has.address | Has.oldAddress)
+  add(records, REALLOC_TAGS[outcome], batch, i, FieldBit.size | FieldBit.address | FieldBit.oldAddress)
 }
 
 /** Adds a record with those of the fields that the event has. */
@@ -111,9 +112,9 @@ function add(records, tag, batch, i, fields) {
   const r = records.count++
   const given = batch.mask[i] & fields
   records.tag[r] = tag
-  copy(records.size, r, batch.size, i, (given & Has.size) !== 0)
-  copy(records.address, r, batch.address, i, (given & Has.address) !== 0)
-  copy(records.oldAddress, r, batch.oldAddress, i, (given & Has.oldAddress) !== 0)
+  copy(records.size, r, batch.size, i, (given & FieldBit.size) !== 0)
+  copy(records.address, r, batch.address, i, (given & FieldBit.address) !== 0)
+  copy(records.oldAddress, r, batch.oldAddress, i, (given & FieldBit.oldAddress) !== 0)
 }
 
 function copy(to, r, column, i, present) {

@@ -1,7 +1,7 @@
 /** Chooses the layouts of a field that take the fewest bytes in a window of records, and plans their metadata. */
 
-import { BEGINNINGS, beginnings, solve } from './lattice'
-import { kindOf, stateWidth } from './lattice-states'
+import { BEGINNINGS, beginnings, solve } from './viterbi'
+import { kindOf, stateWidth } from './viterbi-states'
 import { classes, gather, occurrences, origin, RECORD_OF, VALUES, widthsOf } from './occurrences'
 import { CHOICE, clearPlan, planEntry, strategyOf, UNCHANGED } from './plan'
 import { R_HEAP, R_TAG, R_THREAD, R_TIME, recordAt } from './records'

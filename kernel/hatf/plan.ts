@@ -2,7 +2,7 @@
  * Decides which metadata goes before which record. A field's layouts are chosen by one of three strategies:
  * - plain: values as they are; a field is widened right before the first record that needs it
  * - single: a default until the value changes; plain from there on
- * - a choice of layouts: the cheapest are found for a window of records (lattice.ts)
+ * - a choice of layouts: the cheapest are found for a window of records (viterbi.ts)
  * The first two need no lookahead and are applied while records are written.
  */
 

@@ -4,7 +4,7 @@
 
 import { ADDRESS, KIND, MASK, SIZE, THREAD, TIME } from '../shared/columns'
 import { HAS_ADDRESS, HAS_ATTRIBUTES, HAS_HEAP, HAS_SIZE, HAS_THREAD, HAS_TIME, KIND_FREE } from '../shared/event'
-import { lower, records, todo } from './lower'
+import { toRecords, records, todo } from './to-records'
 import { clearPlan } from './plan'
 import {
   BASES,
@@ -82,7 +82,7 @@ export function stream(i: u32, to: u32, keep: bool): u32 {
     }
     v128.store(BASES, bases)
     v128.store(BASES, more, F_TIME << 3)
-    lower(i, i + 1, 0, 1, 0, keep)
+    toRecords(i, i + 1, 0, 1, 0, keep)
     if (todo != 0) {
       blocked = true
       break

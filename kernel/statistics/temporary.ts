@@ -11,7 +11,7 @@ import { addTo, count } from './sums'
 
 /**
  * By process, the block that its last call allocated: the number, with the row of the thread above it; 0 if the last
- * call was a free. There are as many as lib/transforms/statistics/keys.ts has rows.
+ * call was a free. There are as many as lib/transforms/statistics/bounded-keys.ts has rows.
  */
 const LASTS: usize = memory.data(524304)
 

@@ -1,11 +1,11 @@
 import { HI, LO } from '../bytes/u64.js'
 import { U64Map } from '../bytes/u64-map.js'
 import type { EventBatch } from '../event/batch.js'
-import { Api, Has, Kind } from '../event/fields.js'
+import { Api, FieldBit, Kind } from '../event/fields.js'
 
-const HAS_PROCESS = Has.process
-const HAS_API = Has.api
-const HAS_INDEX = Has.index
+const HAS_PROCESS = FieldBit.process
+const HAS_API = FieldBit.api
+const HAS_INDEX = FieldBit.index
 /** The APIs from `kmalloc` on are those of a kernel. */
 const { kmalloc: KMALLOC, pages: PAGES } = Api
 /** The last of the kinds that are about blocks. */

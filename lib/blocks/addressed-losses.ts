@@ -1,12 +1,12 @@
 import type { EventBatch } from '../event/batch.js'
 import { unencodable } from '../event/error.js'
-import { APIS, Has } from '../event/fields.js'
+import { APIS, FieldBit } from '../event/fields.js'
 import type { Carried } from '../event/losses.js'
 import { Losses } from '../kernel/losses.js'
 import { Collisions } from './collisions.js'
 
-const HAS_PROCESS = Has.process
-const HAS_API = Has.api
+const HAS_PROCESS = FieldBit.process
+const HAS_API = FieldBit.api
 
 /**
  * The losses of a format that identifies blocks by their addresses. If it cannot represent processes, blocks of two
@@ -26,14 +26,14 @@ export class AddressedLosses extends Losses {
     this.collisions = new Collisions(told)
   }
 
-  override admit(batch: EventBatch): number {
+  override countBatch(batch: EventBatch): number {
     const collision = this.collisions.find(batch)
     this.collision = collision < batch.count ? collision : -1
-    return Math.min(collision, super.admit(batch))
+    return Math.min(collision, super.countBatch(batch))
   }
 
-  override refusal(batch: EventBatch, i: number): Error {
-    if (i !== this.collision) return super.refusal(batch, i)
+  override errorFor(batch: EventBatch, i: number): Error {
+    if (i !== this.collision) return super.errorFor(batch, i)
     const isOfProcess = ((batch.mask[i] as number) & HAS_PROCESS) !== 0 && !isPages(batch, i)
     const what = isOfProcess
       ? 'a block of another process has this address, and the format cannot represent processes: split the trace first (hf-split --by process)'

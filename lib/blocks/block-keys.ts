@@ -1,16 +1,16 @@
 import { HI, LO } from '../bytes/u64.js'
 import { BATCH_EVENTS, type EventBatch, type U64Column } from '../event/batch.js'
-import { Api, Has, Kind, Outcome } from '../event/fields.js'
+import { Api, FieldBit, Kind, Outcome } from '../event/fields.js'
 import { AddressSpaces } from './address-spaces.js'
 import { BlockEffect } from './block-effect.js'
 
-const HAS_ADDRESS = Has.address
-const HAS_OLD_ADDRESS = Has.oldAddress
-const HAS_INDEX = Has.index
-const HAS_SIZE = Has.size
-const HAS_OUTCOME = Has.outcome
-const HAS_API = Has.api
-const HAS_PROCESS = Has.process
+const HAS_ADDRESS = FieldBit.address
+const HAS_OLD_ADDRESS = FieldBit.oldAddress
+const HAS_INDEX = FieldBit.index
+const HAS_SIZE = FieldBit.size
+const HAS_OUTCOME = FieldBit.outcome
+const HAS_API = FieldBit.api
+const HAS_PROCESS = FieldBit.process
 const { existing: EXISTING, free: FREE, realloc: REALLOC } = Kind
 const { none: STAYED, allocated: ALLOCATED, freed: FREED } = Outcome
 const { began: BEGAN, ended: ENDED, nothing: NOTHING, failed: FAILED } = BlockEffect

@@ -1,5 +1,5 @@
 import { BATCH_EVENTS, type EventBatch } from '../event/batch.js'
-import { Api, Has, Kind } from '../event/fields.js'
+import { Api, FieldBit, Kind } from '../event/fields.js'
 import type { TraceHeader } from '../event/header.js'
 import { loadKernel } from '../kernel/load.js'
 import type { LiveExports } from '../kernel/live.js'
@@ -8,8 +8,8 @@ import { BlockEffect } from './block-effect.js'
 import { BlockKeys } from './block-keys.js'
 import { LiveSet } from './live-set.js'
 
-const HAS_PROCESS = Has.process
-const HAS_API = Has.api
+const HAS_PROCESS = FieldBit.process
+const HAS_API = FieldBit.api
 const KMALLOC = Api.kmalloc
 const LAST_OF_BLOCKS = Kind.existing
 /** What the reader of a format must see as it is in the trace. */

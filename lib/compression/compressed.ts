@@ -44,7 +44,7 @@ export class Compressed {
   async take(n: number): Promise<Uint8Array> {
     const taken = new Uint8Array(n)
     for (let have = 0; have < n;) {
-      if (!(await this.more())) throw this.cut()
+      if (!(await this.more())) throw this.truncated()
       const part = this.rest.subarray(0, n - have)
       taken.set(part, have)
       have += part.length
@@ -56,14 +56,14 @@ export class Compressed {
   /** Passes over the next `n` bytes. */
   async skip(n: number): Promise<void> {
     for (let left = n; left > 0;) {
-      if (!(await this.more())) throw this.cut()
+      if (!(await this.more())) throw this.truncated()
       const passed = Math.min(left, this.rest.length)
       left -= passed
       this.use(passed)
     }
   }
 
-  cut(): TraceError {
+  truncated(): TraceError {
     const { format, offset } = this
     return truncated(`the ${format} stream ends inside a ${this.part}`, { format, offset })
   }

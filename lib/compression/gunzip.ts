@@ -110,7 +110,7 @@ async function* inflateSync(input: Compressed, zlib: ZlibSync): AsyncGenerator<U
       input.use(memberEnd(tail, slice, crc, length))
       return
     }
-    if (!more && got === 0) throw input.cut()
+    if (!more && got === 0) throw input.truncated()
     tail = Buffer.concat([tail, slice.subarray(-TRAILER_BYTES)]).subarray(-TRAILER_BYTES)
     input.use(slice.length)
   }
@@ -144,7 +144,7 @@ async function* inflateMember(input: Compressed): AsyncGenerator<Uint8Array> {
   let length = 0
   try {
     while (!ended) {
-      if (!(await input.more())) throw input.cut()
+      if (!(await input.more())) throw input.truncated()
       const slice = input.rest.subarray(0, SLICE_BYTES)
       const before = inflate.bytesWritten
       let written = false

@@ -49,7 +49,7 @@ export async function skipHeader(input: Compressed): Promise<void> {
 
 async function skipString(input: Compressed): Promise<void> {
   for (;;) {
-    if (!(await input.more())) throw input.cut()
+    if (!(await input.more())) throw input.truncated()
     const end = input.rest.indexOf(0)
     input.use(end < 0 ? input.rest.length : end + 1)
     if (end >= 0) return

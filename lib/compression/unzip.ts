@@ -2,7 +2,7 @@ import { crc32 } from 'node:zlib'
 import { Inflate } from 'fflate'
 import { Input } from '../bytes/input.js'
 import { describe, malformed, truncated, type TraceError } from '../event/error.js'
-import { showValue } from '../event/show-text.js'
+import { showValue } from '../event/message-text.js'
 import type { Stage } from '../event/stage.js'
 import { FIRST_SLICE, nextSlice } from './compressed.js'
 import {
@@ -68,7 +68,7 @@ export class Unzip implements Stage<Uint8Array, Uint8Array> {
     this.ended = true
   }
 
-  cut(): void {
+  endTruncated(): void {
     this.broken = true
   }
 

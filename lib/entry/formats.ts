@@ -8,33 +8,39 @@ import type { KmemtraceDecodeOptions, KmemtraceEncodeOptions } from '../formats/
 import type { LtraceDecodeOptions } from '../formats/ltrace/index.js'
 import type { MtrcDecodeOptions } from '../formats/mtrc/index.js'
 import type { TracepointsDecodeOptions } from '../formats/tracepoints/index.js'
-import { lazyPair, lazyReader, lineDecoder, type ReadOnlyFormat, type TraceFormat } from '../streams/format-streams.js'
+import {
+  lazyStreams,
+  lazyReader,
+  lineDecoder,
+  type ReadOnlyFormat,
+  type TraceFormat,
+} from '../streams/format-streams.js'
 
 /** mpatrol's tracing output. */
-export const mtrc: TraceFormat<MtrcDecodeOptions, EncodeOptions> = lazyPair(entries.mtrc)
+export const mtrc: TraceFormat<MtrcDecodeOptions, EncodeOptions> = lazyStreams(entries.mtrc)
 /** Android's memory_replay dumps. */
-export const replay: TraceFormat<object, EncodeOptions> = lazyPair(entries.replay)
+export const replay: TraceFormat<object, EncodeOptions> = lazyStreams(entries.replay)
 /** The Linux kernel's own allocations, by kmemtrace. */
-export const kmemtrace: TraceFormat<KmemtraceDecodeOptions, KmemtraceEncodeOptions> = lazyPair(entries.kmemtrace)
+export const kmemtrace: TraceFormat<KmemtraceDecodeOptions, KmemtraceEncodeOptions> = lazyStreams(entries.kmemtrace)
 /** Linux kmem tracepoints as text, which can only be read. */
 export const tracepoints: ReadOnlyFormat<TracepointsDecodeOptions> = lazyReader(entries.tracepoints)
 /** The logs of glibc's mtrace. */
-export const glibcMtrace: TraceFormat<object, EncodeOptions> = lazyPair(entries.glibcMtrace)
+export const glibcMtrace: TraceFormat<object, EncodeOptions> = lazyStreams(entries.glibcMtrace)
 /** What heaptrack records. */
-export const heaptrack: TraceFormat<object, HeaptrackEncodeOptions> = lazyPair(entries.heaptrack)
+export const heaptrack: TraceFormat<object, HeaptrackEncodeOptions> = lazyStreams(entries.heaptrack)
 /** Logs of valgrind's --trace-malloc, which can only be read. */
 export const valgrind: ReadOnlyFormat<object> = lazyReader(entries.valgrind)
 /** Logs of ltrace, which can only be read. */
 export const ltrace: ReadOnlyFormat<LtraceDecodeOptions> = lazyReader(entries.ltrace)
 /** Taligent's heap monitoring. */
-export const heapmon: TraceFormat<HeapmonDecodeOptions, HeapmonEncodeOptions> = lazyPair(entries.heapmon)
+export const heapmon: TraceFormat<HeapmonDecodeOptions, HeapmonEncodeOptions> = lazyStreams(entries.heapmon)
 /** HATF 1.0. */
-export const hatf: TraceFormat<HatfDecodeOptions, HatfFormatEncodeOptions> = lazyPair(entries.hatf)
+export const hatf: TraceFormat<HatfDecodeOptions, HatfFormatEncodeOptions> = lazyStreams(entries.hatf)
 /** HATF in ASCII, as mpatrol writes it. */
-export const hatfAscii: TraceFormat<object, EncodeOptions> = lazyPair(entries.hatfAscii)
+export const hatfAscii: TraceFormat<object, EncodeOptions> = lazyStreams(entries.hatfAscii)
 
 /** Events as lines of JSON, as the commands pass them on; read also as jq and people rewrite them. */
 export const ndjson: TraceFormat<object, EncodeOptions> = {
-  ...lazyPair<object, EncodeOptions>(entries.ndjson),
+  ...lazyStreams<object, EncodeOptions>(entries.ndjson),
   decode: lineDecoder(entries.ndjson),
 }

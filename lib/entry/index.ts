@@ -64,7 +64,7 @@ export {
   type ProfileDifference,
   type ProfileMatch,
 } from '../transforms/profile/difference.js'
-export type { ProfileFormatName } from '../exports/choices.js'
+export type { ProfileFormatName } from '../exports/profile-formats.js'
 export type { ExportOptions } from '../exports/writer.js'
 export type { Frame, Profile, ProfileMoment, ProfileOptions, Sample, StackTree } from '../transforms/profile/profile.js'
 export type { ProfileValue } from '../transforms/profile/values.js'

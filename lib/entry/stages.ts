@@ -21,7 +21,7 @@ export {
   fieldNames,
   FIELDS,
   fieldSet,
-  Has,
+  FieldBit,
   Kind,
   KINDS,
   Outcome,
@@ -41,7 +41,7 @@ export type { Carried } from '../event/losses.js'
 export { Losses } from '../kernel/losses.js'
 export { decoderStream, encoderStream, transformStream, type StageStreamOptions } from '../streams/stage.js'
 
-export { isWritable, type Format, type FormatTraits, type OptionSpec, type WritableFormat } from '../event/format.js'
+export { isWritable, type Format, type FormatInfo, type OptionSpec, type WritableFormat } from '../event/format.js'
 export { formatNamed, formatOfPath, FORMATS, sniffFormat, type FormatEntry } from '../formats/index.js'
 export { formatStreams } from '../streams/format-streams.js'
 

@@ -4,7 +4,7 @@ import { checkText, codeValue, fieldsText, i32Value, u64Value } from './field-va
 import { NO_HEADER, type TraceHeader } from './header.js'
 import { parseJson } from './json.js'
 import { columnOf, placeColumns, Storage, U64Column, type Column, type ColumnName } from './storage.js'
-import { showValue } from './show-text.js'
+import { showValue } from './message-text.js'
 import { StringTable } from './strings.js'
 import { didYouMean } from './suggest.js'
 import type { TraceEvent } from './trace-event.js'
@@ -39,7 +39,7 @@ const SHOWN = 3
 
 /**
  * Up to some thousand events in columns: the unit of work of every stage. Column `address` holds the addresses of all
- * events of the batch, and so on; bit `Has.address` of `mask[i]` says whether event i has an address at all (absent is
+ * events of the batch, and so on; bit `FieldBit.address` of `mask[i]` says whether event i has an address at all (absent is
  * not zero; what stands in the column then may be anything). Only the columns in the set `columns` have storage; look
  * at `mask` before reading one.
  *

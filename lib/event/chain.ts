@@ -35,7 +35,7 @@ class Chain<In, Out> implements Stage<In, Out> {
   /** The second has something to do. */
   private isBusy = false
   /** How the input ended, if it did. */
-  private ending: 'end' | 'cut' | undefined
+  private ending: 'end' | 'endTruncated' | undefined
   /** The second knows that nothing more comes. */
   private isOver = false
   private failure: unknown
@@ -57,9 +57,9 @@ class Chain<In, Out> implements Stage<In, Out> {
     this.first.end()
   }
 
-  cut(): void {
-    this.ending = 'cut'
-    this.first.cut()
+  endTruncated(): void {
+    this.ending = 'endTruncated'
+    this.first.endTruncated()
   }
 
   next(): Out | null {
@@ -96,7 +96,7 @@ class Chain<In, Out> implements Stage<In, Out> {
       this.second.feed(batch)
     } else if (this.failure !== undefined || this.ending !== undefined) {
       this.isOver = true
-      if (this.failure !== undefined || this.ending === 'cut') this.second.cut()
+      if (this.failure !== undefined || this.ending === 'endTruncated') this.second.endTruncated()
       else this.second.end()
     } else {
       return false

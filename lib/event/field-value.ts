@@ -1,7 +1,7 @@
 import { wrongType } from './error.js'
 import type { FieldName, FieldType } from './fields.js'
 import { stringifyFields, type FieldValue } from './json.js'
-import { showJson, showValue } from './show-text.js'
+import { showJson, showValue } from './message-text.js'
 import { didYouMean } from './suggest.js'
 
 const MAX_U64 = 0xffff_ffff_ffff_ffffn

@@ -112,7 +112,7 @@ export const Api = codes(APIS)
 /** The code of each outcome of a realloc. */
 export const Outcome = codes(OUTCOMES)
 /** The bit of each field in `EventBatch.mask` and in sets of fields. Copy what a hot loop needs into a constant. */
-export const Has = Object.fromEntries(FIELDS.map((field, i) => [field.name, 1 << i])) as Readonly<
+export const FieldBit = Object.fromEntries(FIELDS.map((field, i) => [field.name, 1 << i])) as Readonly<
   Record<FieldName, number>
 >
 /** The set of all fields. */
@@ -129,5 +129,5 @@ export function fieldNames(set: number): FieldName[] {
 
 /** The set of the fields named. */
 export function fieldSet(...names: FieldName[]): number {
-  return names.reduce((set, name) => set | Has[name], 0)
+  return names.reduce((set, name) => set | FieldBit[name], 0)
 }

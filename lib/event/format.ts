@@ -1,5 +1,5 @@
 import type { FieldName, KindName } from './fields.js'
-import { showValue } from './show-text.js'
+import { showValue } from './message-text.js'
 import type { Carried } from './losses.js'
 import { checkOptions, type OptionNames } from './options.js'
 import type { Decoder, Encoder } from './stage.js'
@@ -31,7 +31,7 @@ export interface EncodeOptions {
 }
 
 /** What commands tell of a format before they read or write it: data, for which no codec needs to be loaded. */
-export interface FormatTraits {
+export interface FormatInfo {
   /** As in folders, commands and headers: `mtrc`. */
   readonly name: string
   /** For people: `mpatrol MTRC`. */
@@ -51,7 +51,7 @@ export interface FormatTraits {
 }
 
 /** A trace format: the one thing that programs, sniffing and documents need to know of it. */
-export interface Format<DecodeOptions extends object = object> extends FormatTraits {
+export interface Format<DecodeOptions extends object = object> extends FormatInfo {
   /** Which fields it can carry on which kind of event. */
   readonly carried: Carried
   /** Fields that only some of its layouts or options carry, and which those are: for documents. */
@@ -92,13 +92,13 @@ export const ENCODE_OPTIONS: OptionNames<EncodeOptions> = { strict: true, window
  * @param of what messages call the decoder, such as `mtrc.decode()`
  * @throws RangeError for an unknown option or value; TypeError when the options are not an object
  */
-export function checkDecodeOptions(traits: FormatTraits, options: object | undefined, of: string): void {
-  checkSpecs(traits.decodeOptions, traits.programOptions ?? [], options, of)
+export function checkDecodeOptions(info: FormatInfo, options: object | undefined, of: string): void {
+  checkSpecs(info.decodeOptions, info.programOptions ?? [], options, of)
 }
 
 /** The same for the encoder of a format. */
-export function checkEncodeOptions(traits: FormatTraits, options: object | undefined, of: string): void {
-  checkSpecs(traits.encodeOptions, [...(traits.programOptions ?? []), ...Object.keys(ENCODE_OPTIONS)], options, of)
+export function checkEncodeOptions(info: FormatInfo, options: object | undefined, of: string): void {
+  checkSpecs(info.encodeOptions, [...(info.programOptions ?? []), ...Object.keys(ENCODE_OPTIONS)], options, of)
 }
 
 function checkSpecs(

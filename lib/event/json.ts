@@ -1,5 +1,5 @@
 import { wrongType } from './error.js'
-import { showValue } from './show-text.js'
+import { showValue } from './message-text.js'
 
 /**
  * A value in `TraceEvent.fields`. Integers are exact and have at most 10,000 digits. Whole numbers that a double holds

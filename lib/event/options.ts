@@ -1,5 +1,5 @@
 import { wrongType } from './error.js'
-import { showValue } from './show-text.js'
+import { showValue } from './message-text.js'
 import { didYouMean } from './suggest.js'
 
 /** The names of all options of a type: the compiler finds one that is missing, and one that does not exist. */

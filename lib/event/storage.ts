@@ -1,4 +1,4 @@
-import { FIELDS, Has, type FieldName } from './fields.js'
+import { FIELDS, FieldBit, type FieldName } from './fields.js'
 
 /** A column of 64-bit unsigned integers, seen as values or, without BigInt, as pairs of words (see `LO` and `HI`). */
 export class U64Column {
@@ -30,7 +30,7 @@ const BYTE_FIELDS = setOf('api', 'outcome')
 const I32_FIELDS = setOf('i32')
 
 function setOf(...types: string[]): number {
-  return FIELDS.reduce((set, field) => (types.includes(field.type) ? set | Has[field.name] : set), 0)
+  return FIELDS.reduce((set, field) => (types.includes(field.type) ? set | FieldBit[field.name] : set), 0)
 }
 
 /** A column of any type. */

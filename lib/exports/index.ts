@@ -1,4 +1,4 @@
-import type { ProfileFormatName } from './choices.js'
+import type { ProfileFormatName } from './profile-formats.js'
 import type { ProfileWriter } from './writer.js'
 
 /** The writers of profiles; each is loaded when it is used. */

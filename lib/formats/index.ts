@@ -1,22 +1,22 @@
 import { withoutMark } from '../bytes/byte-order-mark.js'
-import type { Format, FormatTraits } from '../event/format.js'
-import { traits as glibcMtraceTraits } from './glibc-mtrace/traits.js'
-import { traits as hatfTraits } from './hatf/traits.js'
-import { traits as hatfAsciiTraits } from '../metatf/hatf-ascii/traits.js'
-import { traits as heaptrackTraits } from './heaptrack/traits.js'
-import { traits as heapmonTraits } from './heapmon/traits.js'
-import { traits as kmemtraceTraits } from './kmemtrace/traits.js'
-import { traits as mtrcTraits } from './mtrc/traits.js'
-import { traits as replayTraits } from './replay/traits.js'
-import { traits as tracepointsTraits } from './tracepoints/traits.js'
-import { traits as valgrindTraits } from './valgrind/traits.js'
-import { traits as ltraceTraits } from './ltrace/traits.js'
-import { traits as ndjsonTraits } from './ndjson/traits.js'
+import type { Format, FormatInfo } from '../event/format.js'
+import { info as glibcMtraceTraits } from './glibc-mtrace/info.js'
+import { info as hatfTraits } from './hatf/info.js'
+import { info as hatfAsciiTraits } from '../metatf/hatf-ascii/info.js'
+import { info as heaptrackTraits } from './heaptrack/info.js'
+import { info as heapmonTraits } from './heapmon/info.js'
+import { info as kmemtraceTraits } from './kmemtrace/info.js'
+import { info as mtrcTraits } from './mtrc/info.js'
+import { info as replayTraits } from './replay/info.js'
+import { info as tracepointsTraits } from './tracepoints/info.js'
+import { info as valgrindTraits } from './valgrind/info.js'
+import { info as ltraceTraits } from './ltrace/info.js'
+import { info as ndjsonTraits } from './ndjson/info.js'
 
 /**
  * A format whose code is loaded when it is used: commands start quickly, and programs load no more than they use.
  */
-export interface FormatEntry extends FormatTraits {
+export interface FormatEntry extends FormatInfo {
   /** What the format's own `sniff` says. Loads that alone. */
   sniff(head: Uint8Array): Promise<boolean>
   /** The format itself, with its decoder and, unless it is read-only, its encoder. */

@@ -79,7 +79,7 @@ export abstract class LineDecoder implements Decoder {
     this.feed(NEWLINE)
   }
 
-  cut(): void {
+  endTruncated(): void {
     // What is left of a line may have lost digits: it is not an event.
   }
 

@@ -23,7 +23,7 @@ export abstract class LineEncoder implements Encoder {
     // Nothing is held back.
   }
 
-  cut(): void {
+  endTruncated(): void {
     // Nothing is held back.
   }
 

@@ -1,11 +1,11 @@
 import { HI, LO } from '../bytes/u64.js'
 import type { EventBatch } from '../event/batch.js'
-import { Has, Outcome } from '../event/fields.js'
+import { FieldBit, Outcome } from '../event/fields.js'
 
-const HAS_ADDRESS = Has.address
-const HAS_OLD_ADDRESS = Has.oldAddress
-const HAS_SIZE = Has.size
-const HAS_OUTCOME = Has.outcome
+const HAS_ADDRESS = FieldBit.address
+const HAS_OLD_ADDRESS = FieldBit.oldAddress
+const HAS_SIZE = FieldBit.size
+const HAS_OUTCOME = FieldBit.outcome
 
 /** What stands for a realloc in a format that has no record for it: a set of these bits. */
 export const Parts = { none: 0, free: 1, alloc: 2, both: 3 } as const

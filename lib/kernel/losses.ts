@@ -1,7 +1,16 @@
 import { KERNEL_EVENTS, loadKernel, type Global, type KernelExports } from './load.js'
 import type { EventBatch } from '../event/batch.js'
 import { unencodable, type TracePosition } from '../event/error.js'
-import { ALL_FIELDS, FIELDS, Has, Kind, KINDS, fieldNames, type FieldName, type KindName } from '../event/fields.js'
+import {
+  ALL_FIELDS,
+  FIELDS,
+  FieldBit,
+  Kind,
+  KINDS,
+  fieldNames,
+  type FieldName,
+  type KindName,
+} from '../event/fields.js'
 import type { Carried, Filling, LossCounts } from '../event/losses.js'
 
 /** kernel/losses.ts, which says what each of these is. */
@@ -42,7 +51,7 @@ let memory: LossesMemory | undefined
 
 /**
  * Counts what an encoder leaves out or fills in, so that nothing changes silently: every encoder passes each batch
- * through `admit` before writing it.
+ * through `countBatch` before writing it.
  */
 export class Losses implements LossCounts {
   /** By kind, the fields that the format cannot carry and those in `needed`, or `LEFT_OUT` alone. */
@@ -87,7 +96,7 @@ export class Losses implements LossCounts {
     for (const { field, kinds, as } of filled) {
       for (const kind of kinds) {
         this.fillings.set(fillingKey(Kind[kind], field), `no ${field}, written as ${as}`)
-        this.needed[Kind[kind]] = (this.needed[Kind[kind]] as number) | Has[field]
+        this.needed[Kind[kind]] = (this.needed[Kind[kind]] as number) | FieldBit[field]
       }
     }
     KINDS.forEach((kind, code) => {
@@ -104,7 +113,7 @@ export class Losses implements LossCounts {
    * @returns how many of the batch's events, from the first, are to be written: all, unless in strict mode one loses
    *   something
    */
-  admit(batch: EventBatch): number {
+  countBatch(batch: EventBatch): number {
     const { count } = batch
     this.before = this.events
     this.anywhere |= this.somewhere
@@ -161,13 +170,13 @@ export class Losses implements LossCounts {
    * Counts event i of the batch admitted last: it had to be left out, or was changed, for a reason that only its value
    * shows.
    */
-  note(reason: string, _batch: EventBatch, i: number): void {
+  countEvent(reason: string, _batch: EventBatch, i: number): void {
     if (this.strict) throw unencodable(reason, this.position(i))
     this.count(reason)
   }
 
   /** Counts what is lost of a trace as a whole. @throws TraceError in strict mode */
-  noteTrace(reason: string): void {
+  countTrace(reason: string): void {
     if (this.strict) throw unencodable(reason, { format: this.format, event: 1 })
     this.count(reason)
   }
@@ -177,8 +186,8 @@ export class Losses implements LossCounts {
     return { format: this.format, event: this.before + i + 1 }
   }
 
-  /** The error for the event at which `admit` stopped. */
-  refusal(batch: EventBatch, i: number): Error {
+  /** The error for the event at which `countBatch` stopped. */
+  errorFor(batch: EventBatch, i: number): Error {
     const code = batch.kind[i] as number
     const watched = this.watched[code] as number
     const needed = this.needed[code] as number
@@ -210,5 +219,5 @@ export class Losses implements LossCounts {
 }
 
 function fillingKey(kind: number, field: FieldName): number {
-  return kind * 32 + Math.clz32(Has[field])
+  return kind * 32 + Math.clz32(FieldBit[field])
 }

@@ -1,15 +1,15 @@
 import type { EventBatch } from '../event/batch.js'
-import { APIS, fieldNames, Has, Kind, KINDS, OUTCOMES, type KindName } from '../event/fields.js'
+import { APIS, fieldNames, FieldBit, Kind, KINDS, OUTCOMES, type KindName } from '../event/fields.js'
 import { parseJson } from '../event/json.js'
 import type { Losses } from '../kernel/losses.js'
 import { outcomeOf } from '../formats/realloc.js'
 import { SECTION_KEY, type Mapping, type RecordMapping } from './mapping.js'
 
-const HAS_API = Has.api
-const HAS_CODE = Has.code
-const HAS_TYPE = Has.type
-const HAS_FIELDS = Has.fields
-const HAS_OUTCOME = Has.outcome
+const HAS_API = FieldBit.api
+const HAS_CODE = FieldBit.code
+const HAS_TYPE = FieldBit.type
+const HAS_FIELDS = FieldBit.fields
+const HAS_OUTCOME = FieldBit.outcome
 const OTHER = Kind.other
 const EXISTING = Kind.existing
 const REALLOC = Kind.realloc
@@ -65,9 +65,9 @@ export class Chooser {
     let chosen = this.table[recordSlot(kind, outcome, api)] as number
     if (chosen === BY_ADDRESSES) chosen = this.table[recordSlot(kind, outcomeOf(batch, i), api)] as number
     if (chosen < 0) {
-      // `Losses.admit` has counted events of kinds that no record is of.
+      // `Losses.countBatch` has counted events of kinds that no record is of.
       if (this.carried[kind] !== 0)
-        this.losses.note(`${KINDS[kind] as KindName} events that no record is for`, batch, i)
+        this.losses.countEvent(`${KINDS[kind] as KindName} events that no record is for`, batch, i)
       return NONE
     }
     return (mask & HAS_CODE) === 0 ? chosen : this.sibling(batch, i, chosen)
@@ -81,26 +81,30 @@ export class Chooser {
   compare(batch: EventBatch, i: number, chosen: RecordMapping): void {
     const mask = batch.mask[i] as number
     const kind = batch.kind[i] as number
-    // What no record of the kind carries was counted by `Losses.admit`; what is left was for another record of it.
+    // What no record of the kind carries was counted by `Losses.countBatch`; what is left was for another record of it.
     const lost = mask & ~chosen.carries & this.carried[kind]
     const missing = chosen.needs & ~mask
     if ((lost | missing) !== 0) this.noteFields(batch, i, chosen, lost, missing)
-    if (chosen.kind !== kind) this.losses.note('existing blocks, written as allocations', batch, i)
+    if (chosen.kind !== kind) this.losses.countEvent('existing blocks, written as allocations', batch, i)
     const given = mask & chosen.given
     if ((given & HAS_OUTCOME) !== 0 && batch.outcome[i] !== chosen.outcome) {
-      this.losses.note(`outcome ${OUTCOMES[batch.outcome[i]] as string}, written as ${chosen.record.name}`, batch, i)
+      this.losses.countEvent(
+        `outcome ${OUTCOMES[batch.outcome[i]] as string}, written as ${chosen.record.name}`,
+        batch,
+        i,
+      )
     }
     if ((given & HAS_API) !== 0 && batch.api[i] !== chosen.api) {
-      this.losses.note(`api ${APIS[batch.api[i]] as string}, written as ${chosen.record.name}`, batch, i)
+      this.losses.countEvent(`api ${APIS[batch.api[i]] as string}, written as ${chosen.record.name}`, batch, i)
     }
     if ((given & HAS_CODE) !== 0 && batch.code[i] !== chosen.record.tag) {
-      this.losses.note('code that no record of the kind has', batch, i)
+      this.losses.countEvent('code that no record of the kind has', batch, i)
     }
   }
 
   private noteFields(batch: EventBatch, i: number, { record }: RecordMapping, lost: number, missing: number): void {
-    for (const name of fieldNames(lost)) this.losses.note(`${name} of ${record.name}`, batch, i)
-    for (const name of fieldNames(missing)) this.losses.note(`no ${name}, written as 0 or empty`, batch, i)
+    for (const name of fieldNames(lost)) this.losses.countEvent(`${name} of ${record.name}`, batch, i)
+    for (const name of fieldNames(missing)) this.losses.countEvent(`no ${name}, written as 0 or empty`, batch, i)
   }
 
   /** The record for event i of kind `other`: its type is the record's name, and its code the tag. */
@@ -112,7 +116,7 @@ export class Chooser {
     const found = candidates.filter(({ record }) => type === record.name || (type === null && code !== null))
     const chosen = inSection(found, batch, i)
     if (chosen === undefined && this.carried[OTHER] !== 0)
-      this.losses.note('other events that no record is for', batch, i)
+      this.losses.countEvent('other events that no record is for', batch, i)
     return chosen?.position ?? NONE
   }
 

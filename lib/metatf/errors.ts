@@ -1,4 +1,4 @@
-import { showText } from '../event/show-text.js'
+import { showText } from '../event/message-text.js'
 import type { Place } from './model.js'
 
 /** Why a DTD was refused: it cannot be parsed, it makes no sense, or it is larger than memory is given for. */

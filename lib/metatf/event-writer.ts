@@ -143,7 +143,7 @@ export abstract class EventWriter {
   }
 
   protected note(reason: string): void {
-    if (this.triedRow !== this.row) this.losses.note(reason, this.batch, this.row)
+    if (this.triedRow !== this.row) this.losses.countEvent(reason, this.batch, this.row)
   }
 }
 

@@ -1,7 +1,7 @@
 import {
   APIS,
   FIELDS,
-  Has,
+  FieldBit,
   Kind,
   KINDS,
   OUTCOMES,
@@ -89,7 +89,7 @@ export interface LeafMapping {
 /** What `fields` calls the section. */
 export const SECTION_KEY = 'section'
 
-const HAS_FIELDS = Has.fields
+const HAS_FIELDS = FieldBit.fields
 
 /** The mapping of a DTD, of either version. */
 export function mappingOf(dtd: Dtd): Mapping {
@@ -268,10 +268,10 @@ function recordMapping(plan: Plan, position: number, isFirst: boolean, section: 
   const api = APIS.findIndex((name) => name === meaning.api)
   const isOther = meaning.kind === 'other'
   const given =
-    (outcome < 0 ? 0 : Has.outcome) |
-    (api < 0 ? 0 : Has.api) |
-    (isOther ? Has.type | Has.code : 0) |
-    (isFirst ? 0 : Has.code)
+    (outcome < 0 ? 0 : FieldBit.outcome) |
+    (api < 0 ? 0 : FieldBit.api) |
+    (isOther ? FieldBit.type | FieldBit.code : 0) |
+    (isFirst ? 0 : FieldBit.code)
   let carries = given
   let needs = 0
   for (const { field, silent, leaf, type } of leaves) {

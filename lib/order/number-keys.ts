@@ -1,9 +1,9 @@
 import { HI, LO, WORD } from '../bytes/u64.js'
 import type { EventBatch } from '../event/batch.js'
-import { Has } from '../event/fields.js'
+import { FieldBit } from '../event/fields.js'
 import type { TraceHeader } from '../event/header.js'
 
-const HAS_SEQUENCE = Has.sequence
+const HAS_SEQUENCE = FieldBit.sequence
 
 /**
  * Gives each event of a numbered part of a trace its number in that trace, as a key of 64 bits (see `TracePart`). An

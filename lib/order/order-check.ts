@@ -1,9 +1,9 @@
 import { HI, LO } from '../bytes/u64.js'
 import type { EventBatch } from '../event/batch.js'
-import { Has } from '../event/fields.js'
+import { FieldBit } from '../event/fields.js'
 
-const HAS_SEQUENCE = Has.sequence
-const HAS_TIME = Has.time
+const HAS_SEQUENCE = FieldBit.sequence
+const HAS_TIME = FieldBit.time
 
 /** The field by which traces are merged. */
 export type MergeOrder = 'time' | 'sequence'

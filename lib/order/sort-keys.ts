@@ -1,9 +1,9 @@
 import { HI, LO, WORD } from '../bytes/u64.js'
 import { U64Column, columnOf, type EventBatch } from '../event/batch.js'
-import { FIELDS, Has } from '../event/fields.js'
+import { FIELDS, FieldBit } from '../event/fields.js'
 import type { OrderField } from './order-fields.js'
 
-const HAS_SEQUENCE = Has.sequence
+const HAS_SEQUENCE = FieldBit.sequence
 /** Maps the order of signed words to that of unsigned ones. */
 const SIGN = 0x8000_0000
 /** The high word of the first sequence number's key, in the middle of the range. */
@@ -42,7 +42,7 @@ export class SortKeys {
     private readonly origin: SequenceOrigin = {},
   ) {
     this.position = FIELDS.findIndex(({ name }) => name === field)
-    this.has = Has[field]
+    this.has = FieldBit[field]
   }
 
   /**

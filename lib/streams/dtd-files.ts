@@ -1,7 +1,7 @@
 import { closeSync, openSync, readSync, readdirSync, statSync } from 'node:fs'
 import { basename, delimiter, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { showText } from '../event/show-text.js'
+import { showText } from '../event/message-text.js'
 import { HATF_12 } from '../metatf/hatf-ascii/layout.js'
 import { dtdPaths, isNameOf } from '../metatf/dtd-name.js'
 import { parseDtd } from '../metatf/index.js'

@@ -42,7 +42,7 @@ export class EventCounter implements BatchTransform {
     // Nothing is held back.
   }
 
-  cut(): void {
+  endTruncated(): void {
     // Nothing is held back.
   }
 }

@@ -64,7 +64,7 @@ export function lineDecoder(format: Format | FormatEntry): FormatStreams<object,
  * The same for a format that is loaded when a chunk is written to one of its streams; until then only options are
  * checked.
  */
-export function lazyPair<D extends object, E extends object>(entry: FormatEntry): TraceFormat<D, E> {
+export function lazyStreams<D extends object, E extends object>(entry: FormatEntry): TraceFormat<D, E> {
   const name = `${namespaceOf(entry.name)}.encode()`
   return {
     ...lazyReader<D>(entry),

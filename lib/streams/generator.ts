@@ -94,7 +94,7 @@ export async function* runStage<In extends Uint8Array | EventBatch, Out>(
       } catch (error) {
         isOpen = false
         // The events that the stage holds back came before the fault.
-        stage.cut()
+        stage.endTruncated()
         yield* results()
         throw error
       }

@@ -1,5 +1,5 @@
 import { wrongType } from '../event/error.js'
-import { showValue } from '../event/show-text.js'
+import { showValue } from '../event/message-text.js'
 import { checkOptions, type OptionNames } from '../event/options.js'
 import { concatInputs, mergeInputs, type MergedStream, type MergeInput, type MergeInputsOptions } from './merge.js'
 import { isSource, readSource, type TraceSource } from './read-source.js'

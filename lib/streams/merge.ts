@@ -1,7 +1,7 @@
 import { addAbortSignal, type Readable } from 'node:stream'
 import { EventBatch } from '../event/batch.js'
 import { inputName, nameInput, TraceError } from '../event/error.js'
-import { fieldSet, Has, Kind } from '../event/fields.js'
+import { fieldSet, FieldBit, Kind } from '../event/fields.js'
 import { checkOptions, type OptionNames } from '../event/options.js'
 import type { BatchTransform } from '../event/stage.js'
 import { Merger, type MergeOptions } from '../transforms/merge.js'
@@ -275,7 +275,7 @@ function orderOf(heads: readonly Head[], parts: ReturnType<typeof partsOfOne>): 
   const batches = heads.flatMap((head) => head.batches).filter(({ count }) => count > 0)
   for (const { mask, count } of batches) {
     const fields = mask.subarray(0, count).reduce((all, one) => all | one, 0)
-    if ((fields & fieldSet('sequence', 'time')) !== 0) return (fields & Has.sequence) !== 0 ? 'sequence' : 'time'
+    if ((fields & fieldSet('sequence', 'time')) !== 0) return (fields & FieldBit.sequence) !== 0 ? 'sequence' : 'time'
   }
   if (batches.length === 0 || batches.some((batch) => batch.header.timeUnit !== undefined && !hasRequests(batch)))
     return 'time'

@@ -1,7 +1,7 @@
 import { closeSync, openSync, readSync, statSync } from 'node:fs'
 import { chain } from '../event/chain.js'
 import { malformed, TraceError } from '../event/error.js'
-import { showText } from '../event/show-text.js'
+import { showText } from '../event/message-text.js'
 import { checkOptions, type OptionNames } from '../event/options.js'
 import type { Format } from '../event/format.js'
 import { announcementOf, isAnnounced, isTelling, type Announcement } from '../metatf/dtd-name.js'

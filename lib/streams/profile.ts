@@ -1,4 +1,4 @@
-import type { ProfileFormatName } from '../exports/choices.js'
+import type { ProfileFormatName } from '../exports/profile-formats.js'
 import { PROFILE_WRITERS } from '../exports/index.js'
 import type { ExportOptions } from '../exports/writer.js'
 import { checkOptions } from '../event/options.js'

@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events'
 import type { EventBatch } from '../event/batch.js'
 import { wrongType } from '../event/error.js'
-import { showValue } from '../event/show-text.js'
+import { showValue } from '../event/message-text.js'
 import { checkOptions, type OptionNames } from '../event/options.js'
 import { recycle } from '../event/recycle.js'
 import type { TraceEvent } from '../event/trace-event.js'

@@ -120,7 +120,7 @@ export class SplitFiles extends Writable {
 
   override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
     void this.working
-      .then(() => this.finish((encoder) => encoder.cut()))
+      .then(() => this.finish((encoder) => encoder.endTruncated()))
       // If writing has failed before, it fails again: report the first fault.
       .catch((fault: Error) => (error ??= fault))
       .then(() => this.closeAll())

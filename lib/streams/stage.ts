@@ -193,7 +193,7 @@ function stageStream<In extends Uint8Array | EventBatch, Out>(
   /** The input ends here with an error: gives out what the stage holds back, then reports the error. */
   function breakOff(then: () => void): void {
     settle(() => {
-      if (guard(() => stage.cut())) drain(then)
+      if (guard(() => stage.endTruncated())) drain(then)
     })
   }
 

@@ -156,7 +156,7 @@ class PassOn implements BatchTransform {
     // Nothing is held back.
   }
 
-  cut(): void {
+  endTruncated(): void {
     // Nothing is held back.
   }
 }

@@ -53,8 +53,8 @@ export class TolerantDecoder implements Decoder {
     if (!this.isOver) this.decoder.end()
   }
 
-  cut(): void {
-    if (!this.isOver) this.decoder.cut()
+  endTruncated(): void {
+    if (!this.isOver) this.decoder.endTruncated()
   }
 }
 

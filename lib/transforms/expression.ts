@@ -1,6 +1,6 @@
 import { BATCH_EVENTS, BATCH_STRING_BYTES, EventBatch, type TraceEvent } from '../event/batch.js'
 import { expressionError, wrongType, type TraceError } from '../event/error.js'
-import { showValue } from '../event/show-text.js'
+import { showValue } from '../event/message-text.js'
 import type { BatchTransform } from '../event/stage.js'
 
 /**
@@ -84,7 +84,7 @@ export class Evaluator implements BatchTransform {
 
   end(): void {}
 
-  cut(): void {}
+  endTruncated(): void {}
 
   private call(event: TraceEvent): void {
     this.seen++

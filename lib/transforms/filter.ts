@@ -6,9 +6,18 @@ import { NO_HEADER, withMarks, type TraceHeader } from '../event/header.js'
 import { checkOptions, type OptionNames } from '../event/options.js'
 import type { BatchTransform } from '../event/stage.js'
 import type { TraceEvent } from '../event/trace-event.js'
-import { hasFrame, hasValue, isApi, isKind, isNamed, isNumbered, onCpu, type Criterion } from './predicates/criteria.js'
+import {
+  hasFrame,
+  hasValue,
+  isApi,
+  isKind,
+  isNamed,
+  isNumbered,
+  onCpu,
+  type Predicate,
+} from './predicates/predicates.js'
 import { Lifetimes } from '../blocks/lifetimes.js'
-import { hasFates } from './fates/criterion.js'
+import { hasFates } from './fates/predicate.js'
 import type { Fate, FateOptions } from './fates/survey.js'
 import { MissingFields } from './missing-fields.js'
 import type { NamePattern } from './predicates/match.js'
@@ -95,7 +104,7 @@ const KEEPS_BLOCKS: ReadonlySet<keyof FilterOptions> = new Set(['process', 'leak
 export class Filter implements BatchTransform {
   readonly consumes = true
   readonly warnings: string[] = []
-  private readonly criteria: Criterion[]
+  private readonly predicates: Predicate[]
   private readonly invert: boolean
   private readonly lifetimes: Lifetimes | undefined
   private readonly missing: MissingFields
@@ -122,8 +131,8 @@ export class Filter implements BatchTransform {
     if (fates === undefined && needsSurvey(options))
       throw new RangeError('leaked, temporary and liveAt need two passes over the events: use filterFile()')
     // What follows blocks must see all rows, so it comes first.
-    this.criteria = [...(fates === undefined ? [] : [hasFates(fates)]), ...criteriaOf(options)]
-    if (options.where !== undefined) this.criteria.push(this.meets(options.where))
+    this.predicates = [...(fates === undefined ? [] : [hasFates(fates)]), ...predicatesOf(options)]
+    if (options.where !== undefined) this.predicates.push(this.meets(options.where))
     this.invert = options.invert ?? false
     this.lifetimes = options.lifetimes === true ? new Lifetimes() : undefined
     const given = (Object.keys(options) as (keyof FilterOptions)[]).filter((name) => options[name] !== undefined)
@@ -157,7 +166,7 @@ export class Filter implements BatchTransform {
     this.warnings.push(...this.missing.warnings('so no event matches it', 'filter on'))
   }
 
-  cut(): void {}
+  endTruncated(): void {}
 
   private begin(header: TraceHeader): void {
     this.header = header
@@ -175,9 +184,9 @@ export class Filter implements BatchTransform {
     const { rows } = this
     for (let i = 0; i < count; i++) rows[i] = i
     let n = count
-    for (const criterion of this.criteria) {
+    for (const predicate of this.predicates) {
       if (n === 0) break
-      n = criterion(batch, rows, n, this.before)
+      n = predicate(batch, rows, n, this.before)
     }
     const end = this.fault?.row ?? count
     if (this.lifetimes === undefined) return this.invert ? complement(rows, n, end) : n
@@ -193,8 +202,8 @@ export class Filter implements BatchTransform {
     return n
   }
 
-  /** What `where` makes a criterion of. Where it fails, no row from there on is kept. */
-  private meets(where: NonNullable<FilterOptions['where']>): Criterion {
+  /** The predicate of `where`. Where it fails, no row from there on is kept. */
+  private meets(where: NonNullable<FilterOptions['where']>): Predicate {
     return (batch, rows, n, before) => {
       let kept = 0
       for (let j = 0; j < n; j++) {
@@ -229,11 +238,11 @@ function complement(rows: Int32Array, n: number, count: number): number {
   return kept
 }
 
-/** The criteria of some options, the cheapest ones first. */
-function criteriaOf(options: FilterOptions): Criterion[] {
-  const criteria: Criterion[] = []
-  const add = <T>(option: OneOrMore<T> | undefined, make: (values: readonly T[]) => Criterion) => {
-    if (option !== undefined) criteria.push(make(Array.isArray(option) ? (option as readonly T[]) : [option as T]))
+/** The predicates of some options, the cheapest ones first. */
+function predicatesOf(options: FilterOptions): Predicate[] {
+  const predicates: Predicate[] = []
+  const add = <T>(option: OneOrMore<T> | undefined, make: (values: readonly T[]) => Predicate) => {
+    if (option !== undefined) predicates.push(make(Array.isArray(option) ? (option as readonly T[]) : [option as T]))
   }
   const value = (field: U64FieldName) => (values: readonly (bigint | number)[]) => hasValue(field, values)
   const range = (field: U64FieldName) => (ranges: readonly Range[]) => byRanges(field, ranges)
@@ -252,5 +261,5 @@ function criteriaOf(options: FilterOptions): Criterion[] {
   add(options.module, (patterns: readonly NamePattern[]) => isNamed('module', patterns))
   add(options.type, (patterns: readonly NamePattern[]) => isNamed('type', patterns))
   add(options.stack, hasFrame)
-  return criteria
+  return predicates
 }

@@ -1,11 +1,11 @@
 import { HI, LO } from '../bytes/u64.js'
 import { reviseBatch, type EventBatch } from '../event/batch.js'
-import { Has } from '../event/fields.js'
+import { FieldBit } from '../event/fields.js'
 import { checkOptions, type OptionNames } from '../event/options.js'
 import type { BatchTransform } from '../event/stage.js'
 
-const HAS_THREAD = Has.thread
-const HAS_PROCESS = Has.process
+const HAS_THREAD = FieldBit.thread
+const HAS_PROCESS = FieldBit.process
 
 /** How to keep the ids of one trace apart from those of other traces. */
 export interface IdOffsetOptions {
@@ -48,7 +48,7 @@ export class IdOffset implements BatchTransform {
 
   end(): void {}
 
-  cut(): void {}
+  endTruncated(): void {}
 
   private move(source: EventBatch): EventBatch {
     const { thread, process, defaultProcess } = this

@@ -1,7 +1,7 @@
 import { HI, LO } from '../bytes/u64.js'
 import { U64Map } from '../bytes/u64-map.js'
 import { EventBatch, reviseBatch, type U64Column } from '../event/batch.js'
-import { FIELDS, Has, fieldSet, type FieldName } from '../event/fields.js'
+import { FIELDS, FieldBit, fieldSet, type FieldName } from '../event/fields.js'
 import { NO_HEADER, type TraceHeader } from '../event/header.js'
 import { checkOptions, type OptionNames } from '../event/options.js'
 import type { BatchTransform } from '../event/stage.js'
@@ -95,15 +95,15 @@ export class Mapper implements BatchTransform {
     if (anonymise !== undefined && anonymise.addresses !== false) this.addresses = new AddressScrambler(anonymise.key)
     if (anonymise !== undefined && anonymise.names !== false) this.names = new NameScrambler(anonymise.key)
     this.threads = numberThreads === true ? new U64Map(1) : undefined
-    this.drop = fieldSet(...drop) | (this.names === undefined ? 0 : Has.attributes | Has.fields)
+    this.drop = fieldSet(...drop) | (this.names === undefined ? 0 : FieldBit.attributes | FieldBit.fields)
     this.constants.push({ ...set, kind: 'other' })
     this.set = this.constants.mask[0] as number
-    this.setsStrings = this.constants.strings.size > 0 || (this.set & Has.stack) !== 0
+    this.setsStrings = this.constants.strings.size > 0 || (this.set & FieldBit.stack) !== 0
     this.changed =
       (offset === 0n ? 0 : REBASED) |
       (this.addresses === undefined ? 0 : SCRAMBLED) |
       (this.names === undefined ? 0 : NAMES) |
-      (this.threads === undefined ? 0 : Has.thread)
+      (this.threads === undefined ? 0 : FieldBit.thread)
   }
 
   feed(batch: EventBatch): void {
@@ -120,7 +120,7 @@ export class Mapper implements BatchTransform {
 
   end(): void {}
 
-  cut(): void {}
+  endTruncated(): void {}
 
   private revise(source: EventBatch): EventBatch {
     if (source.header !== this.header) {
@@ -134,7 +134,7 @@ export class Mapper implements BatchTransform {
     const target = reviseBatch(source, changed | this.set, this.stringsFor(source))
     if ((changed & SCRAMBLED) !== 0) this.reviseAddresses(source, target, changed)
     if ((changed & NAMES) !== 0) this.reviseNames(source, target, changed)
-    if ((changed & Has.thread) !== 0) this.reviseThreads(source, target)
+    if ((changed & FieldBit.thread) !== 0) this.reviseThreads(source, target)
     if (dropped !== 0) {
       target.columns &= ~dropped
       for (let i = 0; i < target.count; i++) target.mask[i] = (target.mask[i] as number) & ~dropped
@@ -150,7 +150,7 @@ export class Mapper implements BatchTransform {
 
   private reviseAddresses(source: EventBatch, target: EventBatch, changed: number): void {
     for (const field of ADDRESS_FIELDS) {
-      const has = Has[field]
+      const has = FieldBit[field]
       if ((changed & has) === 0) continue
       const rebased = (REBASED & has) !== 0
       const addLo = rebased ? this.rebaseLo : 0
@@ -161,18 +161,18 @@ export class Mapper implements BatchTransform {
 
   private reviseNames(source: EventBatch, target: EventBatch, changed: number): void {
     for (const field of NAME_FIELDS) {
-      const has = Has[field]
+      const has = FieldBit[field]
       if ((changed & has) === 0) continue
       const names = this.replacements(field, source.strings, target.strings)
       const from = source[field]
       const to = target[field]
       for (let i = 0; i < source.count; i++) if ((source.mask[i] as number) & has) to[i] = names(from[i] as number)
     }
-    if ((changed & Has.stack) === 0) return
+    if ((changed & FieldBit.stack) === 0) return
     const frames = this.replacements('stack', source.strings, target.strings)
     const lists = new Int32Array(source.strings.listCount).fill(-1)
     for (let i = 0; i < source.count; i++) {
-      if (((source.mask[i] as number) & Has.stack) === 0) continue
+      if (((source.mask[i] as number) & FieldBit.stack) === 0) continue
       const list = source.stack[i] as number
       if (lists[list] === -1) lists[list] = target.strings.addList(source.strings.list(list).map(frames))
       target.stack[i] = lists[list] as number
@@ -190,7 +190,7 @@ export class Mapper implements BatchTransform {
 
   private reviseThreads(source: EventBatch, target: EventBatch): void {
     const { mask, count } = source
-    const has = Has.thread
+    const has = FieldBit.thread
     const from = source.thread.words
     const to = target.thread.words
     const threads = this.threads as U64Map

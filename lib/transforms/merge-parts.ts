@@ -1,12 +1,12 @@
 import { HI, LO, WORD } from '../bytes/u64.js'
 import { EventBatch } from '../event/batch.js'
 import { malformed } from '../event/error.js'
-import { Has } from '../event/fields.js'
+import { FieldBit } from '../event/fields.js'
 import { withMarks, type TraceHeader } from '../event/header.js'
 import { KWayMerger } from '../order/k-way-merge.js'
 import { NumberKeys } from '../order/number-keys.js'
 
-const HAS_SEQUENCE = Has.sequence
+const HAS_SEQUENCE = FieldBit.sequence
 
 /**
  * Whether traces are parts of one trace that was split.

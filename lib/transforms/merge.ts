@@ -1,9 +1,9 @@
 import { BATCH_STRING_BYTES, EventBatch } from '../event/batch.js'
 import { malformed } from '../event/error.js'
-import { fieldSet, Has } from '../event/fields.js'
+import { fieldSet, FieldBit } from '../event/fields.js'
 import { lacksEvents, NO_HEADER, withMarks, type TraceHeader } from '../event/header.js'
 import { checkOptions, type OptionNames } from '../event/options.js'
-import { plural } from '../event/show-text.js'
+import { plural } from '../event/message-text.js'
 import { MERGE_WINDOW } from './option-values.js'
 import { KWayMerger } from '../order/k-way-merge.js'
 import { OrderChecker, orderWarnings, type MergeOrder, type OrderStatistics } from '../order/order-check.js'
@@ -38,8 +38,8 @@ export interface MergeOptions {
 
 const OPTIONS: OptionNames<MergeOptions> = { by: true, window: true }
 
-const HAS_INDEX = Has.index
-const HAS_SEQUENCE = Has.sequence
+const HAS_INDEX = FieldBit.index
+const HAS_SEQUENCE = FieldBit.sequence
 const TIMES = fieldSet('time', 'endTime')
 
 /**

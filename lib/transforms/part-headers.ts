@@ -1,10 +1,10 @@
 import { EventBatch } from '../event/batch.js'
 import { unencodable } from '../event/error.js'
-import { ALL_FIELDS, Has } from '../event/fields.js'
+import { ALL_FIELDS, FieldBit } from '../event/fields.js'
 import { withMarks, type TraceHeader, type TracePart } from '../event/header.js'
 import { selectRows } from '../kernel/select.js'
 
-const HAS_SEQUENCE = Has.sequence
+const HAS_SEQUENCE = FieldBit.sequence
 
 /** Numbers of events of a part that follow one another are less than this apart, or a new header comes between. */
 const MAX_STEP = 2 ** 31

@@ -1,7 +1,7 @@
 import { HI, LO } from '../bytes/u64.js'
 import { U64Map } from '../bytes/u64-map.js'
 import type { EventBatch } from '../event/batch.js'
-import { APIS, fieldSet, Has, KINDS } from '../event/fields.js'
+import { APIS, fieldSet, FieldBit, KINDS } from '../event/fields.js'
 import { checkOptions, type OptionNames } from '../event/options.js'
 import { PARTITIONS, type Partition } from './option-values.js'
 import { Lifetimes, type LabelByKey } from '../blocks/lifetimes.js'
@@ -86,7 +86,7 @@ export class Partitioner {
     this.lifetimes = lifetimes || by === 'shard' ? new Lifetimes() : undefined
     this.labelOfCode = new Uint32Array(by === 'shard' ? shards : 256)
     this.headers = new PartHeaders(this.lifetimes !== undefined || by === 'process', number)
-    this.missing = new MissingFields(by === 'kind' || by === 'shard' ? 0 : Has[FIELD_OF[by]])
+    this.missing = new MissingFields(by === 'kind' || by === 'shard' ? 0 : FieldBit[FIELD_OF[by]])
   }
 
   /**
@@ -175,12 +175,12 @@ export class Partitioner {
         return
       case 'api':
         for (let i = 0; i < batch.count; i++) {
-          if ((batch.mask[i] as number) & Has.api) labels[i] = this.codeLabel(batch.api[i] as number, APIS)
+          if ((batch.mask[i] as number) & FieldBit.api) labels[i] = this.codeLabel(batch.api[i] as number, APIS)
         }
         return
       case 'cpu':
         for (let i = 0; i < batch.count; i++) {
-          if ((batch.mask[i] as number) & Has.cpu) labels[i] = this.valueLabel((batch.cpu[i] as number) >>> 0, 0)
+          if ((batch.mask[i] as number) & FieldBit.cpu) labels[i] = this.valueLabel((batch.cpu[i] as number) >>> 0, 0)
         }
         return
       case 'size-class':
@@ -191,7 +191,7 @@ export class Partitioner {
   }
 
   private labelValues(batch: EventBatch, field: (typeof U64_KEYS)[number], labels: Uint32Array): void {
-    const has = Has[field]
+    const has = FieldBit[field]
     if ((batch.columns & has) === 0) return
     const { words } = batch[field]
     const { mask, count } = batch
@@ -214,7 +214,7 @@ export class Partitioner {
   private labelSizes(batch: EventBatch, labels: Uint32Array): void {
     const { mask, count } = batch
     const { words } = batch.size
-    const has = Has.size
+    const has = FieldBit.size
     for (let i = 0; i < count; i++) {
       if (((mask[i] as number) & has) === 0) continue
       labels[i] = this.codeLabel(sizeClass(words[2 * i + LO] as number, words[2 * i + HI] as number), CLASSES)

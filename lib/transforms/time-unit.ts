@@ -1,6 +1,6 @@
 import { HI, LO, WORD } from '../bytes/u64.js'
 import { reviseBatch, type EventBatch } from '../event/batch.js'
-import { fieldSet, Has } from '../event/fields.js'
+import { fieldSet, FieldBit } from '../event/fields.js'
 
 const TIMES = fieldSet('time', 'endTime')
 const NS_PER_US = 1000
@@ -20,8 +20,9 @@ export function microsToNanos(source: EventBatch): Converted {
   if (fields === 0) return { batch: source, overflows: 0 }
   const batch = reviseBatch(source, fields)
   let overflows = 0
-  if ((fields & Has.time) !== 0) overflows += scale(source.time.words, batch.time.words, source, Has.time)
-  if ((fields & Has.endTime) !== 0) overflows += scale(source.endTime.words, batch.endTime.words, source, Has.endTime)
+  if ((fields & FieldBit.time) !== 0) overflows += scale(source.time.words, batch.time.words, source, FieldBit.time)
+  if ((fields & FieldBit.endTime) !== 0)
+    overflows += scale(source.endTime.words, batch.endTime.words, source, FieldBit.endTime)
   return { batch, overflows }
 }
 

@@ -1,7 +1,7 @@
 import { Intervals } from '../bytes/intervals.js'
 import { HI, LO, WORD } from '../bytes/u64.js'
 import { BATCH_EVENTS, type EventBatch } from '../event/batch.js'
-import { Has } from '../event/fields.js'
+import { FieldBit } from '../event/fields.js'
 import type { TraceHeader } from '../event/header.js'
 import { checkOptions, type OptionNames } from '../event/options.js'
 import type { FaultName } from './option-values.js'
@@ -9,12 +9,12 @@ import type { BlockKeys } from '../blocks/block-keys.js'
 import { BlockEffect } from '../blocks/block-effect.js'
 import { LiveSet } from '../blocks/live-set.js'
 
-const HAS_INDEX = Has.index
-const HAS_ADDRESS = Has.address
-const HAS_SIZE = Has.size
-const HAS_TIME = Has.time
-const HAS_SEQUENCE = Has.sequence
-const HAS_THREAD = Has.thread
+const HAS_INDEX = FieldBit.index
+const HAS_ADDRESS = FieldBit.address
+const HAS_SIZE = FieldBit.size
+const HAS_TIME = FieldBit.time
+const HAS_SEQUENCE = FieldBit.sequence
+const HAS_THREAD = FieldBit.thread
 
 /**
  * Sizes above this are absurd unless it is said otherwise: 2^47, what a process on today's 64-bit machines can address.

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it, test } from 'vitest'
 import type { TraceEvent } from '../../lib/event/batch.js'
-import { Has } from '../../lib/event/fields.js'
+import { FieldBit } from '../../lib/event/fields.js'
 import { isWritable } from '../../lib/event/format.js'
 import { Collisions } from '../../lib/blocks/collisions.js'
 import { drive, type Outcome } from '../support/drive.js'
@@ -25,7 +25,7 @@ function firstCollision(told: number, events: readonly TraceEvent[], batchSize: 
 const seen = ({ did }: Deed) => did.filter((one) => one !== 'again').join()
 
 describe('Collisions', () => {
-  const told = fc.constantFrom(0, Has.process, Has.api, Has.process | Has.api)
+  const told = fc.constantFrom(0, FieldBit.process, FieldBit.api, FieldBit.process | FieldBit.api)
   it('are where a plain map sees another effect without processes and pages', () => {
     fc.assert(
       fc.property(placedEvents, told, fc.integer({ min: 1, max: 70 }), (some, fields, batchSize) => {
@@ -33,8 +33,8 @@ describe('Collisions', () => {
         const events = some.map((event): TraceEvent => ({ ...event, api: event.api === 'pages' ? 'pages' : 'kfree' }))
         const written = events.map(({ process, api, ...event }) => ({
           ...event,
-          api: (fields & Has.api) !== 0 ? api : 'kfree',
-          ...((fields & Has.process) !== 0 && { process }),
+          api: (fields & FieldBit.api) !== 0 ? api : 'kfree',
+          ...((fields & FieldBit.process) !== 0 && { process }),
         })) as TraceEvent[]
         const [is, becomes] = [blocksByMap(events).deeds, blocksByMap(written).deeds]
         const expected = is.findIndex((deed, i) => seen(deed) !== seen(becomes[i] as Deed))

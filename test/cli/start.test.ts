@@ -19,12 +19,12 @@ const DATA = [
   /^lib\/cli\/commands\/[a-z-]+\.js$/,
   /^lib\/bytes\/byte-order-mark\.js$/,
   /^lib\/event\/(fields|suggest)\.js$/,
-  /^lib\/(formats|metatf)\/[a-z-]+\/traits\.js$/,
+  /^lib\/(formats|metatf)\/[a-z-]+\/info\.js$/,
   /^lib\/formats\/hatf\/(layout|plan\/layouts|plan\/strategies)\.js$/,
   /^lib\/streams\/failure\.js$/,
   /^lib\/order\/order-fields\.js$/,
   /^lib\/transforms\/option-values\.js$/,
-  /^lib\/exports\/choices\.js$/,
+  /^lib\/exports\/profile-formats\.js$/,
 ]
 
 /** What a command line loads of the package and of others: paths below `dist`, names of packages. */
@@ -90,9 +90,9 @@ describe('a command loads what its job takes', () => {
     const { own } = await loads('hf-filter --kind alloc')
     expect(formatsOf(own)).toEqual(['mtrc', 'ndjson'])
     expect(own.filter((path) => path.startsWith('lib/formats/mtrc/'))).toEqual([
+      'lib/formats/mtrc/info.js',
       'lib/formats/mtrc/layout.js',
       'lib/formats/mtrc/sniff.js',
-      'lib/formats/mtrc/traits.js',
     ])
   })
 

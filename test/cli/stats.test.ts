@@ -320,7 +320,7 @@ Top sizes by temporary allocations (2 in all)
 
   test('does not report on nothing', () => {
     const stage = new StatisticsReport({ print: () => 'report' })
-    stage.cut()
+    stage.endTruncated()
     expect(stage.next()).toBeNull()
     expect(
       drive(new StatisticsReport({ print: ({ events }) => String(events) }), inBatches([{ kind: 'free' }], 1, HEADER))

@@ -50,8 +50,8 @@ class Echo implements BatchTransform {
     if (this.options.holds === true && this.held !== null) this.queue.push(this.held)
   }
 
-  cut(): void {
-    this.calls.push('cut')
+  endTruncated(): void {
+    this.calls.push('endTruncated')
     if (this.options.holds === true && this.held !== null) this.queue.push(this.held)
   }
 }
@@ -98,7 +98,7 @@ describe('chain', () => {
     const { out, error } = drive(chain(new Echo('a', { failsAt: 2 }), second), [batchOf(1), batchOf(2), batchOf(3)])
     expect(out.map(lineOf)).toEqual([1, 2])
     expect(error?.message).toBe('a fails at 2')
-    expect(second.calls).toEqual(['feed 1', 'feed 2', 'cut'])
+    expect(second.calls).toEqual(['feed 1', 'feed 2', 'endTruncated'])
   })
 
   it('fails with the second, behind its results', () => {
@@ -116,13 +116,13 @@ describe('chain', () => {
     const stage = chain(new Echo('a'), second)
     stage.feed(batchOf(1))
     expect(stage.next()).toBeNull()
-    stage.cut()
+    stage.endTruncated()
     expect([stage.next(), stage.next()].map((batch) => batch && lineOf(batch))).toEqual([1, null])
-    expect(second.calls).toEqual(['feed 1', 'cut'])
+    expect(second.calls).toEqual(['feed 1', 'endTruncated'])
   })
 
   it('recycles a batch only when the second is done with it and does not give it out', () => {
-    const decoder = (): Decoder => ({ feed() {}, next: () => batches.shift() ?? null, end() {}, cut() {} })
+    const decoder = (): Decoder => ({ feed() {}, next: () => batches.shift() ?? null, end() {}, endTruncated() {} })
     const taker = (consumes: boolean): Stage<EventBatch, string> => {
       let fed: EventBatch | null = null
       return {
@@ -134,7 +134,7 @@ describe('chain', () => {
           return line
         },
         end() {},
-        cut() {},
+        endTruncated() {},
       }
     }
     let batches = [batchOf(1)]

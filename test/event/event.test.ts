@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { BATCH_EVENTS, batchesOf, EventBatch, type TraceEvent } from '../../lib/event/batch.js'
 import { selectRows } from '../../lib/kernel/select.js'
 import { malformed, TraceError, truncated } from '../../lib/event/error.js'
-import { ALL_FIELDS, fieldNames, FIELDS, fieldSet, Has, Kind, KINDS } from '../../lib/event/fields.js'
+import { ALL_FIELDS, fieldNames, FIELDS, fieldSet, FieldBit, Kind, KINDS } from '../../lib/event/fields.js'
 import { Losses } from '../../lib/kernel/losses.js'
 import { decodeText, encodeText, StringTable } from '../../lib/event/strings.js'
 import { anyEvent } from '../support/random-event.js'
@@ -22,7 +22,7 @@ describe('EventBatch', () => {
 
   test('absent is not zero', () => {
     const [batch] = batchesOf([{ kind: 'alloc', size: 0n }, { kind: 'alloc' }], HEADER) as [EventBatch]
-    expect(batch.mask[0]).toBe(Has.size)
+    expect(batch.mask[0]).toBe(FieldBit.size)
     expect(batch.mask[1]).toBe(0)
     expect([...batch]).toEqual([{ kind: 'alloc', size: 0n }, { kind: 'alloc' }])
   })
@@ -53,7 +53,7 @@ describe('EventBatch', () => {
     expect(batch.address.values).toHaveLength(100)
     expect(batch.line).toHaveLength(100)
     expect(batch.size.values).toHaveLength(0)
-    batch.addColumns(Has.size)
+    batch.addColumns(FieldBit.size)
     expect(batch.size.values).toHaveLength(100)
   })
 
@@ -80,7 +80,7 @@ describe('EventBatch', () => {
   ])('of %i events any %i rows and some columns can be selected', (count, n) => {
     const batch = new EventBatch(count, fieldSet('address', 'line', 'api', 'cpu'), HEADER)
     for (let i = 0; i < count; i++) {
-      batch.mask[i] = i % 3 === 0 ? Has.address | Has.api : Has.address | Has.line | Has.cpu
+      batch.mask[i] = i % 3 === 0 ? FieldBit.address | FieldBit.api : FieldBit.address | FieldBit.line | FieldBit.cpu
       batch.kind[i] = i % 12
       batch.address.values[i] = BigInt(i) << 50n
       batch.line[i] = i
@@ -101,7 +101,7 @@ describe('EventBatch', () => {
 
 describe('fields', () => {
   test('have a bit each, and sets of them have names', () => {
-    expect(new Set(Object.values(Has)).size).toBe(FIELDS.length)
+    expect(new Set(Object.values(FieldBit)).size).toBe(FIELDS.length)
     expect(fieldNames(ALL_FIELDS)).toEqual(FIELDS.map(({ name }) => name))
     expect(fieldNames(fieldSet('size', 'api'))).toEqual(['api', 'size'])
     expect(Kind.alloc).toBe(0)
@@ -150,8 +150,8 @@ describe('Losses', () => {
       ],
       HEADER,
     ) as [EventBatch]
-    expect(losses.admit(batch)).toBe(3)
-    losses.note('too long', batch, 0)
+    expect(losses.countBatch(batch)).toBe(3)
+    losses.countEvent('too long', batch, 0)
     expect(losses.counts).toEqual(
       new Map([
         ['time', 2],
@@ -171,8 +171,8 @@ describe('Losses', () => {
       ],
       HEADER,
     ) as [EventBatch]
-    expect(losses.admit(batch)).toBe(1)
-    expect(losses.refusal(batch, 1)).toMatchObject({
+    expect(losses.countBatch(batch)).toBe(1)
+    expect(losses.errorFor(batch, 1)).toMatchObject({
       code: 'ERR_TRACE_UNENCODABLE',
       event: 2,
       message: 'test: event 2: cannot represent size of free events',
@@ -205,12 +205,14 @@ describe('Losses', () => {
           const names =
             place === undefined
               ? [`${kind} events`]
-              : fieldNames(mask & ~place).map((name) => ((Has[name] & somewhere) !== 0 ? `${name} of ${kind}` : name))
+              : fieldNames(mask & ~place).map((name) =>
+                  (FieldBit[name] & somewhere) !== 0 ? `${name} of ${kind}` : name,
+                )
           if (names.length > 0) first = Math.min(first, i)
           for (const name of names) expected.set(name, (expected.get(name) ?? 0) + 1)
         })
         const losses = new Losses('test', carried, strict)
-        expect(losses.admit(batch)).toBe(strict ? first : events.length)
+        expect(losses.countBatch(batch)).toBe(strict ? first : events.length)
         expect(losses.counts).toEqual(strict ? new Map() : expected)
       }),
       { numRuns: runs(60) },

@@ -1,7 +1,7 @@
 import { closeSync, openSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { PROFILE_FORMATS } from '../../lib/exports/choices.js'
+import { PROFILE_FORMATS } from '../../lib/exports/profile-formats.js'
 import { scratch, shell } from '../support/commands.js'
 import { peak } from '../support/peak.js'
 

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { BATCH_EVENTS, columnOf, U64_FIELDS } from '../../lib/event/batch.js'
-import { Api, FIELDS, Has, Kind, Outcome } from '../../lib/event/fields.js'
+import { Api, FIELDS, FieldBit, Kind, Outcome } from '../../lib/event/fields.js'
 import { KERNEL_EVENTS } from '../../lib/kernel/load.js'
 
 const source = (file: string) => readFileSync(new URL(`../../kernel/shared/${file}.ts`, import.meta.url), 'utf8')
@@ -17,7 +17,7 @@ describe("the kernels' constants", () => {
 
   it('are those of the event model, all of them', () => {
     const expected = new Map([['BATCH_EVENTS', BATCH_EVENTS]])
-    for (const [prefix, codes] of Object.entries({ KIND: Kind, API: Api, OUTCOME: Outcome, HAS: Has })) {
+    for (const [prefix, codes] of Object.entries({ KIND: Kind, API: Api, OUTCOME: Outcome, HAS: FieldBit })) {
       for (const [name, code] of Object.entries(codes)) expected.set(`${prefix}_${constant(name)}`, code)
     }
     expect(constants).toEqual(expected)

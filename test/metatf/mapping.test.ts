@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { APIS, FIELDS, fieldNames, Has, KINDS, OUTCOMES } from '../../lib/event/fields.js'
+import { APIS, FIELDS, fieldNames, FieldBit, KINDS, OUTCOMES } from '../../lib/event/fields.js'
 import { HATF_12 } from '../../lib/metatf/hatf-ascii/layout.js'
 import { parseDtd } from '../../lib/metatf/index.js'
 import { mappingOf, type RecordMapping } from '../../lib/metatf/mapping.js'
@@ -8,7 +8,9 @@ import { mappingOf, type RecordMapping } from '../../lib/metatf/mapping.js'
 /** A mapping as text: what each record is, and each of its leaves. */
 function show({ record, kind, outcome, api, given, section, leaves }: RecordMapping): string {
   const what = [KINDS[kind], OUTCOMES[outcome], APIS[api]].filter(Boolean).join('/')
-  const more = [fieldNames(given & (Has.code | Has.type)).join('+'), section ?? ''].filter(Boolean).join(' in ')
+  const more = [fieldNames(given & (FieldBit.code | FieldBit.type)).join('+'), section ?? '']
+    .filter(Boolean)
+    .join(' in ')
   const parts = leaves.slice(1).map(({ leaf, field, role, silent }) => {
     const name = FIELDS[field]?.name ?? (role === 'value' ? '' : role)
     return `${leaf.name}${name === leaf.name ? '' : `=${name || 'fields'}`}${silent ? '?' : ''}`

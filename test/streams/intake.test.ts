@@ -255,6 +255,6 @@ function filterStage() {
       return batch
     },
     end: () => {},
-    cut: () => {},
+    endTruncated: () => {},
   }
 }

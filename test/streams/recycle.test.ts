@@ -6,7 +6,7 @@ import { gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
 import { chunkOf, newChunk, recycleChunk } from '../../lib/bytes/chunks.js'
 import { EventBatch, type TraceEvent } from '../../lib/event/batch.js'
-import { fieldSet, Has } from '../../lib/event/fields.js'
+import { fieldSet, FieldBit } from '../../lib/event/fields.js'
 import { NO_HEADER } from '../../lib/event/header.js'
 import type { Decoder, Encoder, Stage } from '../../lib/event/stage.js'
 import * as hatf from '../../lib/entry/hatf.js'
@@ -70,14 +70,14 @@ class LateDecoder implements Decoder {
 
   end(): void {}
 
-  cut(): void {}
+  endTruncated(): void {}
 }
 
 /** A batch whose events have these sizes, in memory that can be recycled. */
 function batchOf(sizes: Iterable<number>): EventBatch {
   const batch = EventBatch.unfilled(COUNT, COLUMNS, NO_HEADER)
   for (const size of sizes) {
-    batch.mask[batch.count] = Has.size
+    batch.mask[batch.count] = FieldBit.size
     batch.kind[batch.count] = 0
     batch.size.values[batch.count++] = BigInt(size)
   }
@@ -109,7 +109,7 @@ class LateEncoder implements Stage<EventBatch, Uint8Array> {
 
   end(): void {}
 
-  cut(): void {}
+  endTruncated(): void {}
 }
 
 const upTo = (n: number) => Array.from({ length: n }, (_, i) => i)
@@ -174,7 +174,7 @@ describe('memory of batches is used again only when the stage is done with them'
         return batch
       },
       end: () => {},
-      cut: () => {},
+      endTruncated: () => {},
     }
     const got: EventBatch[] = []
     await pipeline(
@@ -202,7 +202,7 @@ describe('memory of batches is used again only when the stage is done with them'
         return ended ? (held.shift() ?? null) : null
       },
       end: () => void (ended = true),
-      cut: () => {},
+      endTruncated: () => {},
     }
     const stream = Readable.from(batches(5)).pipe(transformStream(holdBack, { recycle: true }))
     expect(sizesOf((await stream.toArray()) as EventBatch[])).toEqual(upTo(5 * COUNT))
@@ -230,7 +230,7 @@ describe('memory of batches is used again only when the stage is done with them'
         return null
       },
       end: () => void (state = 'ending'),
-      cut: () => {},
+      endTruncated: () => {},
     }
   }
 
@@ -277,7 +277,7 @@ describe('memory is used again', () => {
       const input = Array.from(batches(3))
       // What a batch loses with its storage is found in what takes its place.
       const storage = input.map(({ size }) => size.words)
-      const consumer = { consumes: true, feed: () => {}, next: () => null, end: () => {}, cut: () => {} }
+      const consumer = { consumes: true, feed: () => {}, next: () => null, end: () => {}, endTruncated: () => {} }
       await Readable.from(input)
         .pipe((make as typeof transformStream)(consumer, { recycle }))
         .toArray()
@@ -289,7 +289,7 @@ describe('memory is used again', () => {
   test('by decoderStream after the chunk is decoded, only if asked for', async () => {
     for (const recycle of [true, false]) {
       const input = Array.from(numbers(3))
-      const consumer = { feed: () => {}, next: () => null, end: () => {}, cut: () => {} }
+      const consumer = { feed: () => {}, next: () => null, end: () => {}, endTruncated: () => {} }
       await Readable.from(input).pipe(decoderStream(consumer, { recycle })).toArray()
       spoil()
       // The last one may be looked at until the end.

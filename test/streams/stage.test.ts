@@ -124,13 +124,18 @@ describe('a failure', () => {
     ).rejects.toBeInstanceOf(TraceError)
   })
 
-  test('of a stage in feed, end or cut is its own, and ends the pipeline', async () => {
-    for (const name of ['feed', 'end', 'cut'] as const) {
-      const stage: Stage<EventBatch, EventBatch> = { feed: () => {}, next: () => null, end: () => {}, cut: () => {} }
+  test('of a stage in feed, end or endTruncated is its own, and ends the pipeline', async () => {
+    for (const name of ['feed', 'end', 'endTruncated'] as const) {
+      const stage: Stage<EventBatch, EventBatch> = {
+        feed: () => {},
+        next: () => null,
+        end: () => {},
+        endTruncated: () => {},
+      }
       stage[name] = () => {
         throw new Error(`thrown by ${name}`)
       }
-      const source = name === 'cut' ? BROKEN : TEXT
+      const source = name === 'endTruncated' ? BROKEN : TEXT
       await expect(
         pipeline(Readable.from([source]), replay.decode(), transformStream(stage), ndjson.encode(), slowSink()),
       ).rejects.toThrow(`thrown by ${name}`)
@@ -182,7 +187,7 @@ describe('backpressure', () => {
         return batchesOf([{ kind: 'alloc' }], { format: 'test' })[0] as EventBatch
       },
       end: () => {},
-      cut: () => {},
+      endTruncated: () => {},
     }
     const stream = decoderStream(flood)
     stream.write(Buffer.from('x'))
@@ -209,7 +214,7 @@ describe('backpressure', () => {
         feed: () => void (waiting = random(6)),
         next: () => (waiting-- > 0 ? (sent++, batch) : null),
         end: () => void (waiting = random(3)),
-        cut: () => {},
+        endTruncated: () => {},
       })
       const pass: Stage<EventBatch, EventBatch> & { held: EventBatch | null } = {
         held: null,
@@ -222,7 +227,7 @@ describe('backpressure', () => {
           return held
         },
         end: () => {},
-        cut: () => {},
+        endTruncated: () => {},
       }
       let got = 0
       const sink = new Writable({

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { EventBatch, type TraceEvent } from '../../lib/event/batch.js'
-import { Has } from '../../lib/event/fields.js'
+import { FieldBit } from '../../lib/event/fields.js'
 import type { AllocEvent } from '../../lib/event/trace-event.js'
 import type { TraceHeader } from '../../lib/event/header.js'
 import { KWayMerger } from '../../lib/order/k-way-merge.js'
@@ -534,7 +534,7 @@ test('allocation indices are left out of interleaved traces, and kept in one alo
     for (const batch of inBatches(events, 2, HEADER)) again.feed(input, batch)
     again.end(input)
   }
-  expect((again.next() as EventBatch).columns & Has.index).toBe(0)
+  expect((again.next() as EventBatch).columns & FieldBit.index).toBe(0)
   expect(mergeEvents([events], { by: 'time' }).events).toEqual(events)
 })
 

@@ -1,5 +1,5 @@
 import { FORMATS, formatNamed, formatOfPath } from '../../formats/index.js'
-import type { FormatTraits, OptionSpec } from '../../event/format.js'
+import type { FormatInfo, OptionSpec } from '../../event/format.js'
 import { optionFlags, optionValues, UsageError, type Arguments } from '../command.js'
 import { DECODE_OPTIONS, ENCODE_OPTIONS, readOptions } from '../convert-options.js'
 import { traceInput } from '../input.js'
@@ -47,7 +47,7 @@ function decoderOptions(values: Readonly<Record<string, unknown>>): Record<strin
 }
 
 /** @throws UsageError when an option was given that the format does not have */
-function checkOptions(format: FormatTraits, direction: 'decode' | 'encode', given: object): void {
+function checkOptions(format: FormatInfo, direction: 'decode' | 'encode', given: object): void {
   const [all, known] =
     direction === 'decode'
       ? [DECODE_OPTIONS, readOptions(format.decodeOptions)]

@@ -1,5 +1,5 @@
 import { basename } from 'node:path'
-import { PROFILE_FORMATS, type ProfileFormatTraits } from '../../exports/choices.js'
+import { PROFILE_FORMATS, type ProfileFormatInfo } from '../../exports/profile-formats.js'
 import { PROFILE_WRITERS } from '../../exports/index.js'
 import { compressor, wholeGzip } from '../../streams/compress.js'
 import { decodeAny } from '../../streams/decode.js'
@@ -50,7 +50,7 @@ export async function runProfile(args: Arguments): Promise<void> {
 function formatOf(args: Arguments): (typeof PROFILE_FORMATS)[number] {
   const name = args.value('to')
   const output = (args.value('output') ?? '').replace(/(?<!\.pb)\.(gz|zst)$/, '')
-  const format = PROFILE_FORMATS.find((one: ProfileFormatTraits) =>
+  const format = PROFILE_FORMATS.find((one: ProfileFormatInfo) =>
     name === undefined ? one.endings.some((ending) => output.endsWith(ending)) : one.name === name,
   )
   if (format !== undefined) return format

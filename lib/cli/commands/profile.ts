@@ -1,4 +1,4 @@
-import { PROFILE_FORMATS } from '../../exports/choices.js'
+import { PROFILE_FORMATS } from '../../exports/profile-formats.js'
 import { PROFILE_VALUES } from '../../transforms/option-values.js'
 import type { Command } from '../command.js'
 import { OUTPUT_FLAGS } from '../flags.js'

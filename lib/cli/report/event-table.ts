@@ -1,7 +1,7 @@
 import { Sink } from '../../bytes/sink.js'
 import { HI, LO, MAX_DECIMAL, WORD, writeDecimal } from '../../bytes/u64.js'
 import type { EventBatch } from '../../event/batch.js'
-import { Has, Kind } from '../../event/fields.js'
+import { FieldBit, Kind } from '../../event/fields.js'
 import type { Stage } from '../../event/stage.js'
 import { BlockEffect } from '../../blocks/block-effect.js'
 import { LiveSet } from '../../blocks/live-set.js'
@@ -9,15 +9,15 @@ import { Totals } from '../../transforms/statistics/totals.js'
 import { moreTraces, mpatrolText } from './mpatrol.js'
 import { TraceChoice } from './trace-choice.js'
 
-const HAS_ADDRESS = Has.address
-const HAS_OLD_ADDRESS = Has.oldAddress
-const HAS_INDEX = Has.index
-const HAS_SIZE = Has.size
-const HAS_TYPE = Has.type
-const HAS_THREAD = Has.thread
-const HAS_FUNCTION = Has.function
-const HAS_FILE = Has.file
-const HAS_LINE = Has.line
+const HAS_ADDRESS = FieldBit.address
+const HAS_OLD_ADDRESS = FieldBit.oldAddress
+const HAS_INDEX = FieldBit.index
+const HAS_SIZE = FieldBit.size
+const HAS_TYPE = FieldBit.type
+const HAS_THREAD = FieldBit.thread
+const HAS_FUNCTION = FieldBit.function
+const HAS_FILE = FieldBit.file
+const HAS_LINE = FieldBit.line
 const { free: FREE, realloc: REALLOC, existing: EXISTING, reserve: RESERVE } = Kind
 const { began: BEGAN, ended: ENDED, reused: REUSED } = BlockEffect
 
@@ -78,7 +78,7 @@ export class EventTable implements Stage<EventBatch, Uint8Array> {
   private digits = 16
   private begun = false
   /** The statistics are still to be printed; `check` if the input is whole. */
-  private ending: 'check' | 'cut' | undefined
+  private ending: 'check' | 'endTruncated' | undefined
 
   constructor({ sources = false, trace }: EventTableOptions = {}) {
     this.sources = sources
@@ -110,8 +110,8 @@ export class EventTable implements Stage<EventBatch, Uint8Array> {
     this.ending = 'check'
   }
 
-  cut(): void {
-    this.ending = 'cut'
+  endTruncated(): void {
+    this.ending = 'endTruncated'
   }
 
   private begin(): void {

@@ -50,7 +50,7 @@ export class LiveFiguresReport implements Stage<EventBatch, Uint8Array> {
   private last: number
   private batch: EventBatch | undefined
   private position = 0
-  private ending: 'end' | 'cut' | undefined
+  private ending: 'end' | 'endTruncated' | undefined
 
   constructor(private readonly options: LiveFiguresOptions) {
     this.choice = new TraceChoice(options.trace)
@@ -70,15 +70,15 @@ export class LiveFiguresReport implements Stage<EventBatch, Uint8Array> {
     if (ending === undefined) return null
     this.ending = undefined
     if (ending === 'end') choice.check()
-    return ending === 'cut' && !choice.found ? null : this.line(ending === 'end')
+    return ending === 'endTruncated' && !choice.found ? null : this.line(ending === 'end')
   }
 
   end(): void {
     this.ending = 'end'
   }
 
-  cut(): void {
-    this.ending = 'cut'
+  endTruncated(): void {
+    this.ending = 'endTruncated'
   }
 
   /** Takes events until figures are due, or there are no more. @returns whether they are due */

@@ -19,7 +19,7 @@ export class ProfileReport implements Stage<EventBatch, Uint8Array> {
   readonly consumes = true
   private readonly collector: ProfileCollector
   private readonly choice: TraceChoice
-  private ending: 'end' | 'cut' | undefined
+  private ending: 'end' | 'endTruncated' | undefined
   private pieces: Iterator<Uint8Array> | undefined
 
   constructor(private readonly options: ProfileReportOptions) {
@@ -48,8 +48,8 @@ export class ProfileReport implements Stage<EventBatch, Uint8Array> {
     this.ending = 'end'
   }
 
-  cut(): void {
-    this.ending = 'cut'
+  endTruncated(): void {
+    this.ending = 'endTruncated'
   }
 
   private begin(isWhole: boolean): Iterator<Uint8Array> {

@@ -25,7 +25,7 @@ export class StatisticsReport implements Stage<EventBatch, Uint8Array> {
   readonly consumes = true
   private readonly collector = new StatisticsCollector()
   private readonly choice: TraceChoice
-  private ending: 'end' | 'cut' | undefined
+  private ending: 'end' | 'endTruncated' | undefined
 
   constructor(private readonly options: StatisticsReportOptions) {
     this.choice = new TraceChoice(options.trace)
@@ -41,7 +41,7 @@ export class StatisticsReport implements Stage<EventBatch, Uint8Array> {
     this.ending = undefined
     if (ending === 'end') choice.check()
     // If nothing could be read, there is nothing to report.
-    if (ending === 'cut' && !choice.found) return null
+    if (ending === 'endTruncated' && !choice.found) return null
     if (options.warnOfMore !== undefined && choice.traces > 1) this.warnings.push(options.warnOfMore(choice.traces))
     // A trace that is followed by another one was read to its end.
     const isWhole = ending === 'end' || (options.trace !== undefined && choice.traces > options.trace)
@@ -55,7 +55,7 @@ export class StatisticsReport implements Stage<EventBatch, Uint8Array> {
     this.ending = 'end'
   }
 
-  cut(): void {
-    this.ending = 'cut'
+  endTruncated(): void {
+    this.ending = 'endTruncated'
   }
 }

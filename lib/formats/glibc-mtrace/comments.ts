@@ -1,5 +1,5 @@
 import { LF } from '../../bytes/ascii.js'
-import { Has } from '../../event/fields.js'
+import { FieldBit } from '../../event/fields.js'
 import { newMtraceKernel, NO_LINES, type MtraceKernel } from './kernel.js'
 import { MAX_LINE } from './layout.js'
 
@@ -16,5 +16,5 @@ export function isComment(text: Uint8Array): boolean {
   bytes.set(text)
   bytes[text.length] = LF
   run.decode(input, input + bytes.length, 1, NO_LINES, false)
-  return run.fields.value === Has.text
+  return run.fields.value === FieldBit.text
 }

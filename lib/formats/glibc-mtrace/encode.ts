@@ -2,7 +2,7 @@ import { ascii, LF, SPACE } from '../../bytes/ascii.js'
 import { HI, LO, writeHex } from '../../bytes/u64.js'
 import { ENCODE_OPTIONS, type EncodeOptions } from '../../event/format.js'
 import type { EventBatch, U64Column } from '../../event/batch.js'
-import { Has, Kind, Outcome } from '../../event/fields.js'
+import { FieldBit, Kind, Outcome } from '../../event/fields.js'
 import type { TraceHeader } from '../../event/header.js'
 import { checkOptions } from '../../event/options.js'
 import { AddressedLosses } from '../../blocks/addressed-losses.js'
@@ -14,11 +14,11 @@ import { CARRIED, HEADER, HEADER_WITHOUT_START, NAME, START } from './layout.js'
 import { Places } from './places.js'
 
 const { alloc: ALLOC, existing: EXISTING, realloc: REALLOC, free: FREE, comment: COMMENT } = Kind
-const HAS_ADDRESS = Has.address
-const HAS_OLD_ADDRESS = Has.oldAddress
-const HAS_SIZE = Has.size
-const HAS_OUTCOME = Has.outcome
-const HAS_TEXT = Has.text
+const HAS_ADDRESS = FieldBit.address
+const HAS_OLD_ADDRESS = FieldBit.oldAddress
+const HAS_SIZE = FieldBit.size
+const HAS_OUTCOME = FieldBit.outcome
+const HAS_TEXT = FieldBit.text
 
 const START_LINE = ascii(`${START}\n`)
 const NIL = ascii('(nil)')
@@ -45,17 +45,17 @@ export class MtraceEncoder extends LineEncoder {
 
   protected override write(batch: EventBatch): void {
     const { losses } = this
-    const n = losses.admit(batch)
+    const n = losses.countBatch(batch)
     if (this.header !== batch.header) this.begin(batch)
     this.places.begin(batch)
     for (let i = 0; i < n; i++) this.event(batch, i)
-    if (n < batch.count) throw losses.refusal(batch, n)
+    if (n < batch.count) throw losses.errorFor(batch, n)
   }
 
   private begin(batch: EventBatch): void {
     const { header } = batch
     if (this.header !== undefined) {
-      this.losses.note('beginning of another trace', batch, 0)
+      this.losses.countEvent('beginning of another trace', batch, 0)
     } else if (header.format !== HEADER.format || header.layout?.['start'] !== HEADER_WITHOUT_START.layout?.['start']) {
       this.sink.append(START_LINE)
     }
@@ -70,15 +70,15 @@ export class MtraceEncoder extends LineEncoder {
     else if (kind === COMMENT) this.comment(batch, i)
     else if (kind === ALLOC || kind === EXISTING || kind === FREE) {
       if ((fields & HAS_ADDRESS) === 0) {
-        this.losses.note(`${kind === FREE ? 'frees' : 'allocations'} without an address`, batch, i)
+        this.losses.countEvent(`${kind === FREE ? 'frees' : 'allocations'} without an address`, batch, i)
         return
       }
       if (kind === FREE && !this.own && isZero(batch.address, i)) {
         // glibc records none, and its script takes one for a free of a block that was never allocated.
-        this.losses.note('frees of null', batch, i)
+        this.losses.countEvent('frees of null', batch, i)
         return
       }
-      if (kind === EXISTING) this.losses.note('existing blocks, written as allocs', batch, i)
+      if (kind === EXISTING) this.losses.countEvent('existing blocks, written as allocs', batch, i)
       this.note(batch, i, kind !== FREE)
       if (kind === FREE) this.line(batch, i, OPERATION.free, batch.address)
       else this.line(batch, i, OPERATION.alloc, batch.address, true)
@@ -106,7 +106,7 @@ export class MtraceEncoder extends LineEncoder {
     } else if (known && !something && (fields & HAS_SIZE) !== 0 && !isZero(size, i)) {
       if (outcome !== undefined) this.noteOutcome(batch, i)
       this.note(batch, i, true)
-      if (!oldKnown) this.losses.note('no oldAddress, written as null', batch, i)
+      if (!oldKnown) this.losses.countEvent('no oldAddress, written as null', batch, i)
       this.line(batch, i, OPERATION.failed, oldKnown ? oldAddress : address, true)
     } else {
       this.reallocParts(batch, i, known, oldKnown, outcome)
@@ -116,7 +116,7 @@ export class MtraceEncoder extends LineEncoder {
   private reallocParts(batch: EventBatch, i: number, known: boolean, oldKnown: boolean, outcome?: number): void {
     const { address, oldAddress } = batch
     const { parts, reason } = reallocParts(batch, i)
-    if (parts !== Parts.both) this.losses.note(reason, batch, i)
+    if (parts !== Parts.both) this.losses.countEvent(reason, batch, i)
     if (parts === Parts.none) return
     this.note(batch, i, parts !== Parts.free)
     if (parts === Parts.free) {
@@ -133,17 +133,17 @@ export class MtraceEncoder extends LineEncoder {
   }
 
   private noteOutcome(batch: EventBatch, i: number): void {
-    this.losses.note('outcome that the addresses do not show', batch, i)
+    this.losses.countEvent('outcome that the addresses do not show', batch, i)
   }
 
   private comment(batch: EventBatch, i: number): void {
     if (((batch.mask[i] as number) & HAS_TEXT) === 0) {
-      this.losses.note('comments without a text', batch, i)
+      this.losses.countEvent('comments without a text', batch, i)
       return
     }
     const text = batch.strings.view(batch.text[i] as number)
     if (!isComment(text)) {
-      this.losses.note('comments that would be something else', batch, i)
+      this.losses.countEvent('comments that would be something else', batch, i)
       return
     }
     this.sink.append(text)
@@ -155,8 +155,8 @@ export class MtraceEncoder extends LineEncoder {
   private note(batch: EventBatch, i: number, sized: boolean): void {
     const { places, losses } = this
     places.look(batch, i)
-    for (const reason of places.reasons) losses.note(reason, batch, i)
-    if (sized && ((batch.mask[i] as number) & HAS_SIZE) === 0) losses.note('no size, written as 0', batch, i)
+    for (const reason of places.reasons) losses.countEvent(reason, batch, i)
+    if (sized && ((batch.mask[i] as number) & HAS_SIZE) === 0) losses.countEvent('no size, written as 0', batch, i)
   }
 
   private line(batch: EventBatch, i: number, operation: number, pointer: U64Column, sized = false): void {

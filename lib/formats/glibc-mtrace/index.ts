@@ -3,14 +3,14 @@ import { MtraceDecoder } from './decode.js'
 import { MtraceEncoder } from './encode.js'
 import { CARRIED } from './layout.js'
 import { sniff } from './sniff.js'
-import { traits } from './traits.js'
+import { info } from './info.js'
 
 export { MtraceDecoder } from './decode.js'
 export { MtraceEncoder } from './encode.js'
 
 /** What glibc's mtrace writes to the file that MALLOC_TRACE names. */
 export const glibcMtrace: WritableFormat = checked({
-  ...traits,
+  ...info,
   carried: CARRIED,
   writtenAs: { existing: ['alloc'] },
   sniff,

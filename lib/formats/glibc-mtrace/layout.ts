@@ -1,10 +1,10 @@
 import { fieldSet } from '../../event/fields.js'
 import type { TraceHeader } from '../../event/header.js'
 import type { Carried } from '../../event/losses.js'
-import { traits } from './traits.js'
+import { info } from './info.js'
 
 /** The format's name in folders, commands, headers and messages. */
-export const NAME = traits.name
+export const NAME = info.name
 
 /** The line that traces begin with. */
 export const START = '= Start'

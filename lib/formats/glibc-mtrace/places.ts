@@ -2,14 +2,14 @@ import { ascii } from '../../bytes/ascii.js'
 import type { Sink } from '../../bytes/sink.js'
 import { HI, LO, writeHex } from '../../bytes/u64.js'
 import type { EventBatch } from '../../event/batch.js'
-import { Has } from '../../event/fields.js'
+import { FieldBit } from '../../event/fields.js'
 import type { StringTable } from '../../event/strings.js'
 import { MAX_NAME, PLACE } from './layout.js'
 
-const HAS_MODULE = Has.module
-const HAS_FUNCTION = Has.function
-const HAS_FIELDS = Has.fields
-const HAS_CALL_SITE = Has.callSite
+const HAS_MODULE = FieldBit.module
+const HAS_FUNCTION = FieldBit.function
+const HAS_FIELDS = FieldBit.fields
+const HAS_CALL_SITE = FieldBit.callSite
 
 const NOTHING = new Uint8Array(0)
 /** What `fields` may say: the offset in a function. */

@@ -1,14 +1,14 @@
 import { Input } from '../../bytes/input.js'
 import { BATCH_STRING_BYTES, EventBatch } from '../../event/batch.js'
 import { malformed, truncated, type TraceError } from '../../event/error.js'
-import { FIELDS, Has, Kind } from '../../event/fields.js'
+import { FIELDS, FieldBit, Kind } from '../../event/fields.js'
 import type { TraceHeader } from '../../event/header.js'
 import { checkOptions, type OptionNames } from '../../event/options.js'
 import type { Decoder } from '../../event/stage.js'
 import { StringTable } from '../../event/strings.js'
-import { carryEvents } from './carry.js'
-import { COMMENT_MARK, EXTRAS_MARK, hasMark, parseHeaderComment } from './extras.js'
-import { ExtrasReader } from './extras-read.js'
+import { copyEvents } from './copy-events.js'
+import { COMMENT_MARK, EXTRA_FIELDS_MARK, hasMark, parseHeaderComment } from './extra-fields.js'
+import { ExtraFieldsReader } from './extra-fields-read.js'
 import { faultOf, hatfKernel, KernelState, Stop } from './kernel.js'
 import { MAX_RECORD_BYTES } from './layout.js'
 
@@ -21,9 +21,9 @@ export interface HatfDecodeOptions {
 /** The names of these options. */
 export const DECODE_OPTIONS: OptionNames<HatfDecodeOptions> = { fold: true }
 
-const HAS_ATTRIBUTES = Has.attributes
-const HAS_TEXT = Has.text
-const HAS_THREAD = Has.thread
+const HAS_ATTRIBUTES = FieldBit.attributes
+const HAS_TEXT = FieldBit.text
+const HAS_THREAD = FieldBit.thread
 /** The fields whose columns hold ids of strings or lists. */
 const STRING_FIELDS = FIELDS.reduce(
   (set, { type }, f) => (['string', 'bytes', 'json', 'list'].includes(type) ? set | (1 << f) : set),
@@ -44,7 +44,7 @@ export class HatfDecoder implements Decoder {
   private readonly input = new Input()
   private readonly kernel = hatfKernel()
   private readonly state = new KernelState(this.kernel)
-  private readonly extras = new ExtrasReader()
+  private readonly extras = new ExtraFieldsReader()
   private header: TraceHeader = { format: 'hatf' }
   /** The header found in a comment. */
   private nextHeader: TraceHeader | undefined
@@ -95,7 +95,7 @@ export class HatfDecoder implements Decoder {
     this.input.ended = true
   }
 
-  cut(): void {
+  endTruncated(): void {
     this.input.pos = this.input.end
     this.input.ended = true
   }
@@ -113,7 +113,7 @@ export class HatfDecoder implements Decoder {
       // Batches do not share strings. Otherwise the strings of the previous batch would be kept for these few events.
       const { strings } = this.target()
       const carried = new EventBatch(held.count, held.columns, this.header, strings)
-      carryEvents(held, carried)
+      copyEvents(held, carried)
       held = carried
     }
     this.kernel.columns.put(held, 0, held.count)
@@ -201,7 +201,7 @@ export class HatfDecoder implements Decoder {
     const target = this.target()
     const row = this.count - 1
     const set = target.mask[row] as number
-    if (hasMark(bytes, start, end, EXTRAS_MARK) && extras.readAttributes(bytes, start, end, target, row)) {
+    if (hasMark(bytes, start, end, EXTRA_FIELDS_MARK) && extras.readAttributes(bytes, start, end, target, row)) {
       target.mask[row] = (set & ~extras.without) | extras.set
       if (extras.kind >= 0) target.kind[row] = extras.kind
     } else {

@@ -9,8 +9,8 @@ import type { Encoder } from '../../event/stage.js'
 import { KERNEL_EVENTS } from '../../kernel/load.js'
 import type { EncodeOptions } from '../../event/format.js'
 import { checkOptions, type OptionNames } from '../../event/options.js'
-import { Attachments } from './attachments.js'
-import { headerComment } from './extras.js'
+import { RecordData } from './record-data.js'
+import { headerComment } from './extra-fields.js'
 import { hatfKernel, KernelState, Todo } from './kernel.js'
 import { CARRIED, MAX_BYTES } from './layout.js'
 import { configure, looksAhead } from './plan/configure.js'
@@ -63,7 +63,7 @@ export class HatfEncoder implements Encoder {
   private readonly kernel = hatfKernel()
   private readonly state: KernelState
   private readonly records = new Records(this.kernel)
-  private readonly attachments: Attachments
+  private readonly recordData: RecordData
   private readonly attributes: boolean
   private readonly sink = new Sink(4096)
   private readonly looksAhead: boolean
@@ -87,18 +87,18 @@ export class HatfEncoder implements Encoder {
     this.attributes = options.attributes ?? false
     const carried = this.attributes ? ALL_CARRIED : CARRIED
     this.losses = new AddressedLosses(spacesTold(carried), 'hatf', carried, options.strict)
-    this.attachments = new Attachments(this.losses, this.attributes)
+    this.recordData = new RecordData(this.losses, this.attributes)
   }
 
   feed(batch: EventBatch): void {
     const { losses, records, sink } = this
-    const count = losses.admit(batch)
-    if (count < batch.count) this.fault = losses.refusal(batch, count)
+    const count = losses.countBatch(batch)
+    if (count < batch.count) this.fault = losses.errorFor(batch, count)
     this.enter()
     try {
       if (batch.header !== this.header) this.begin(batch)
       for (let from = 0; from < count; from += KERNEL_EVENTS)
-        this.lower(batch, from, Math.min(count, from + KERNEL_EVENTS))
+        this.makeRecords(batch, from, Math.min(count, from + KERNEL_EVENTS))
     } catch (error) {
       this.fault = error as Error
     }
@@ -123,7 +123,7 @@ export class HatfEncoder implements Encoder {
     this.state.take()
   }
 
-  cut(): void {
+  endTruncated(): void {
     this.end()
   }
 
@@ -137,10 +137,10 @@ export class HatfEncoder implements Encoder {
    * Creates the records of the events from `from` to `to`, for which the kernel has room, and writes all except the
    * last ones.
    */
-  private lower(batch: EventBatch, from: number, to: number): void {
-    const { attachments, full, records } = this
+  private makeRecords(batch: EventBatch, from: number, to: number): void {
+    const { recordData, full, records } = this
     const { columns, run } = this.kernel
-    const { data } = attachments
+    const { data } = recordData
     const n = to - from
     columns.put(batch, from, to, LOWERED)
     for (let i = 0; i < n;) {
@@ -149,16 +149,16 @@ export class HatfEncoder implements Encoder {
         i = this.stream(i, n)
         if (i === n) break
       }
-      i = run.lower(i, n, records.count, full, data.pos, this.attributes)
+      i = run.toRecords(i, n, records.count, full, data.pos, this.attributes)
       records.count = run.records.value
       const todo = run.todo.value
       if (todo === Todo.nothing) continue
       const dataBefore = data.pos
       try {
         if (todo === Todo.attributes) {
-          attachments.attributes(batch, from + i - 1, run.rest.value, run.without.value)
+          recordData.attributes(batch, from + i - 1, run.rest.value, run.without.value)
           records.endData(data.pos)
-        } else if (attachments.comment(batch, from + i - 1)) {
+        } else if (recordData.comment(batch, from + i - 1)) {
           this.addComment()
         }
       } catch (error) {
@@ -181,9 +181,9 @@ export class HatfEncoder implements Encoder {
 
   /** Lays out and writes the collected records. */
   private write(): void {
-    const { attachments, records, sink } = this
+    const { recordData, records, sink } = this
     const { output, run } = this.kernel
-    const { data } = attachments
+    const { data } = recordData
     const { count } = records
     records.restore()
     run.plan(count)
@@ -204,15 +204,15 @@ export class HatfEncoder implements Encoder {
 
   /** Adds a comment record, whose text is the end of the data. */
   private addComment(): void {
-    const { attachments, kernel, records } = this
-    records.count = kernel.run.addComment(records.count, attachments.data.pos)
+    const { recordData, kernel, records } = this
+    records.count = kernel.run.addComment(records.count, recordData.data.pos)
   }
 
   /** Starts another trace. Its header is kept as a comment, unless it is the default header. */
   private begin(batch: EventBatch): void {
     const before = this.header
     this.header = batch.header
-    if (!this.attributes && before !== undefined) this.losses.note('beginning of another trace', batch, 0)
+    if (!this.attributes && before !== undefined) this.losses.countEvent('beginning of another trace', batch, 0)
     if (!this.attributes || (before === undefined && isDefault(batch.header))) return
     // Many traces without events must not overflow the kernel's records.
     if (this.records.count + 2 > this.kernel.run.MAX_RECORDS.value) this.write()
@@ -224,10 +224,10 @@ export class HatfEncoder implements Encoder {
   private addHeader(header: TraceHeader, batch: EventBatch): void {
     const comment = headerComment(header)
     if (comment.length > MAX_BYTES) {
-      this.losses.note(`a trace header longer than ${MAX_BYTES} bytes`, batch, 0)
+      this.losses.countEvent(`a trace header longer than ${MAX_BYTES} bytes`, batch, 0)
       return
     }
-    this.attachments.data.append(comment)
+    this.recordData.data.append(comment)
     this.addComment()
   }
 }

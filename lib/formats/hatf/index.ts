@@ -5,7 +5,7 @@ import { CARRIED } from './layout.js'
 import { sniff } from './sniff.js'
 import { EitherDecoder } from './split/decode.js'
 import { SplitEncoder } from './split/encode.js'
-import { traits } from './traits.js'
+import { info } from './info.js'
 
 export { HatfDecoder, type HatfDecodeOptions } from './decode.js'
 export { HatfEncoder, type HatfEncodeOptions } from './encode.js'
@@ -37,7 +37,7 @@ export const hatf: WritableFormat<HatfDecodeOptions, HatfFormatEncodeOptions> = 
   HatfDecodeOptions,
   HatfFormatEncodeOptions
 >({
-  ...traits,
+  ...info,
   carried: CARRIED,
   writtenAs: { existing: ['alloc'] },
   sniff,

@@ -27,7 +27,7 @@ export interface HatfKernel extends KernelExports {
   readonly RECORD_BYTES: Global
   readonly MAX_RECORDS: Global
   readonly R_DATA_END: Global
-  lower(from: number, to: number, count: number, full: number, dataEnd: number, keep: boolean): number
+  toRecords(from: number, to: number, count: number, full: number, dataEnd: number, keep: boolean): number
   readonly records: Global
   readonly recordsBefore: Global
   readonly todo: Global
@@ -48,7 +48,7 @@ export const hatfKernel = shared<HatfKernel>('hatf')
 /** Why the kernel stopped reading. Higher values are faults. */
 export const Stop = { usedUp: 0, full: 1, comment: 2, data: 3 } as const
 
-/** What the kernel asks the encoder to do for the last event that it lowered. */
+/** What the kernel asks the encoder to do for the event that it converted last. */
 export const Todo = { nothing: 0, attributes: 1, comment: 2 } as const
 
 /** The text for a fault of a record. */

@@ -4,15 +4,15 @@ import { Input } from '../../bytes/input.js'
 import { decimal, gap, hex } from '../../bytes/numbers.js'
 import { BATCH_EVENTS, BATCH_STRING_BYTES, EventBatch } from '../../event/batch.js'
 import { describe, limit, malformed, truncated, type TraceError, type TracePosition } from '../../event/error.js'
-import { Api, fieldSet, Has, Kind } from '../../event/fields.js'
+import { Api, fieldSet, FieldBit, Kind } from '../../event/fields.js'
 import type { TraceHeader } from '../../event/header.js'
 import { checkOptions, type OptionNames } from '../../event/options.js'
 import type { Decoder } from '../../event/stage.js'
 import { BadLines } from './bad-lines.js'
-import { Crawls } from './crawls.js'
+import { StackCrawls } from './stack-crawls.js'
 import { DEFAULT_LAYOUT, DEL, headerOf, MAX_LINE, NAME, OLD } from './layout.js'
 import { KnownNames } from './known-names.js'
-import { FIRST_OF_TITLES, layoutOfLine, titlesEnd, wordEnd } from './titles.js'
+import { HEADER_ROW_START, layoutOfLine, headerRowEnd, wordEnd } from './header-row.js'
 import { isNovtbl, typeEnd, typeTextEnd } from './types.js'
 
 const ALLOC = Kind.alloc
@@ -24,10 +24,10 @@ const DELETE_API = Api.delete
 const ALLOC_FIELDS = fieldSet('api', 'time', 'address', 'size')
 const FREE_FIELDS = fieldSet('api', 'time', 'address')
 const EXISTING_FIELDS = fieldSet('address', 'size')
-const HAS_PROCESS = Has.process
-const HAS_THREAD = Has.thread
-const HAS_TYPE = Has.type
-const HAS_STACK = Has.stack
+const HAS_PROCESS = FieldBit.process
+const HAS_THREAD = FieldBit.thread
+const HAS_TYPE = FieldBit.type
+const HAS_STACK = FieldBit.stack
 const COLUMNS = ALLOC_FIELDS | HAS_PROCESS | HAS_THREAD | HAS_TYPE | HAS_STACK
 
 const LETTER_D = 0x64
@@ -58,7 +58,7 @@ export class HeapmonDecoder implements Decoder {
   readonly warnings: string[] = []
   private readonly input = new Input()
   private readonly names = new KnownNames()
-  private readonly crawls = new Crawls(this.names)
+  private readonly crawls = new StackCrawls(this.names)
   private readonly bad: BadLines | undefined
   /** The position after the last line feed in the input. */
   private lines = 0
@@ -97,7 +97,7 @@ export class HeapmonDecoder implements Decoder {
     this.feed(NEWLINE)
   }
 
-  cut(): void {
+  endTruncated(): void {
     // The rest of a line may have lost digits or names, so it is not an event.
     this.bad?.finish()
   }
@@ -163,9 +163,9 @@ export class HeapmonDecoder implements Decoder {
       this.passLine()
       return
     }
-    const titles = bytes[p] === FIRST_OF_TITLES && titlesEnd(bytes, p) >= 0
-    this.header = headerOf(layoutOfLine(bytes, input.pos, titles))
-    if (titles) this.passLine()
+    const headerRow = bytes[p] === HEADER_ROW_START && headerRowEnd(bytes, p) >= 0
+    this.header = headerOf(layoutOfLine(bytes, input.pos, headerRow))
+    if (headerRow) this.passLine()
   }
 
   /** A header row after other lines: another file was appended to the first. */
@@ -223,8 +223,8 @@ export class HeapmonDecoder implements Decoder {
         let q = decimal(bytes, p, process, at)
         if (q > 0) q = bytes[q] === MINUS ? decimal(bytes, q + 1, thread, at) : ~q
         if (q < 0) {
-          if (c === FIRST_OF_TITLES) {
-            q = titlesEnd(bytes, p)
+          if (c === HEADER_ROW_START) {
+            q = headerRowEnd(bytes, p)
             if (q > 0) {
               this.atTitles = true
               break

@@ -1,7 +1,7 @@
 import { LF, MINUS, SPACE, TAB, ZERO, ascii } from '../../bytes/ascii.js'
 import { HI, LO, WORD, writeDecimal, writeHex } from '../../bytes/u64.js'
 import type { EventBatch } from '../../event/batch.js'
-import { Api, APIS, Has, Kind } from '../../event/fields.js'
+import { Api, APIS, FieldBit, Kind } from '../../event/fields.js'
 import type { TraceHeader } from '../../event/header.js'
 import { AddressedLosses } from '../../blocks/addressed-losses.js'
 import type { Losses } from '../../kernel/losses.js'
@@ -17,7 +17,7 @@ import {
   layoutOf,
   NAME,
   OLD,
-  TITLES,
+  COLUMN_HEADINGS,
   WIDTHS,
   type HeapmonLayout,
 } from './layout.js'
@@ -30,16 +30,16 @@ const FREE = Kind.free
 const NEW_API = Api.new
 const DELETE_API = Api.delete
 
-const HAS_API = Has.api
-const HAS_PROCESS = Has.process
-const HAS_THREAD = Has.thread
-const HAS_TIME = Has.time
-const HAS_ADDRESS = Has.address
-const HAS_OLD_ADDRESS = Has.oldAddress
-const HAS_SIZE = Has.size
-const HAS_FUNCTION = Has.function
-const HAS_TYPE = Has.type
-const HAS_STACK = Has.stack
+const HAS_API = FieldBit.api
+const HAS_PROCESS = FieldBit.process
+const HAS_THREAD = FieldBit.thread
+const HAS_TIME = FieldBit.time
+const HAS_ADDRESS = FieldBit.address
+const HAS_OLD_ADDRESS = FieldBit.oldAddress
+const HAS_SIZE = FieldBit.size
+const HAS_FUNCTION = FieldBit.function
+const HAS_TYPE = FieldBit.type
+const HAS_STACK = FieldBit.stack
 
 const LETTER_X = 0x78
 const [THREAD_WIDTH, TIME_WIDTH, ADDRESS_WIDTH, SIZE_WIDTH, TYPE_WIDTH] = WIDTHS
@@ -49,12 +49,12 @@ const MAX_NUMBERS = 512
 /** Options of the encoder. */
 export interface HeapmonEncodeOptions extends EncodeOptions {
   /** Write a header row even if the input had none. Default false. */
-  titles?: boolean
+  headerRow?: boolean
   /** The column separator; by default the one of the file that the trace was read from, or a tab. */
   separator?: HeapmonLayout['separator']
 }
 
-const OPTIONS: OptionNames<HeapmonEncodeOptions> = { strict: true, window: true, titles: true, separator: true }
+const OPTIONS: OptionNames<HeapmonEncodeOptions> = { strict: true, window: true, headerRow: true, separator: true }
 
 /** Encodes events as heap monitoring text in canonical form. */
 export class HeapmonEncoder extends LineEncoder {
@@ -72,12 +72,12 @@ export class HeapmonEncoder extends LineEncoder {
     checkOptions(options, OPTIONS, 'HeapmonEncoder')
     super()
     this.options = options
-    this.losses = new AddressedLosses(Has.process, NAME, CARRIED, options.strict, FILLED)
+    this.losses = new AddressedLosses(FieldBit.process, NAME, CARRIED, options.strict, FILLED)
   }
 
   protected override write(batch: EventBatch): void {
     const { losses, names } = this
-    const n = losses.admit(batch)
+    const n = losses.countBatch(batch)
     if (batch.header !== this.header) this.begin(batch)
     names.begin(batch.strings)
     const { mask, kind, api, type } = batch
@@ -88,7 +88,7 @@ export class HeapmonEncoder extends LineEncoder {
       const what = kind[i] as number
       if (what === REALLOC) {
         const { parts, reason } = reallocParts(batch, i)
-        losses.note(reason, batch, i)
+        losses.countEvent(reason, batch, i)
         if (parts === Parts.none) continue
         this.noteThread(fields, batch, i)
         this.readTime(fields, batch, i)
@@ -106,7 +106,7 @@ export class HeapmonEncoder extends LineEncoder {
       }
       if (what !== ALLOC && what !== FREE && what !== EXISTING) continue
       if ((fields & HAS_ADDRESS) === 0) {
-        losses.note(what === FREE ? 'frees without an address' : 'allocations without an address', batch, i)
+        losses.countEvent(what === FREE ? 'frees without an address' : 'allocations without an address', batch, i)
         continue
       }
       if ((fields & HAS_API) !== 0 && what !== EXISTING) this.noteApi(what, api[i] as number, batch, i)
@@ -117,26 +117,31 @@ export class HeapmonEncoder extends LineEncoder {
       const stack = this.stackOf(fields, batch, i)
       this.writeLine(what, fields, address[2 * i + LO] as number, address[2 * i + HI] as number, typed, stack, batch, i)
     }
-    if (n < batch.count) throw losses.refusal(batch, n)
+    if (n < batch.count) throw losses.errorFor(batch, n)
   }
 
   /** Starts another trace. After the first one, only a header row can mark the start. */
   private begin(batch: EventBatch): void {
-    const { titles, separator } = this.options
+    const { headerRow, separator } = this.options
     const own = layoutOf(batch.header)
-    this.layout = { titles: titles === true || own.titles, separator: separator ?? own.separator, indent: own.indent }
+    this.layout = {
+      headerRow: headerRow === true || own.headerRow,
+      separator: separator ?? own.separator,
+      indent: own.indent,
+    }
     this.tabs = this.layout.separator === 'tab'
-    if (this.header !== undefined && !this.layout.titles) this.losses.note('beginning of another trace', batch, 0)
+    if (this.header !== undefined && !this.layout.headerRow)
+      this.losses.countEvent('beginning of another trace', batch, 0)
     this.header = batch.header
-    if (this.layout.titles) this.writeTitles()
+    if (this.layout.headerRow) this.writeHeaderRow()
   }
 
-  private writeTitles(): void {
+  private writeHeaderRow(): void {
     const { sink } = this
     sink.reserve(MAX_NUMBERS)
     const out = sink.bytes
     let p = this.indent(out, sink.pos)
-    TITLES.forEach((title, column) => {
+    COLUMN_HEADINGS.forEach((title, column) => {
       const start = p
       for (const char of ascii(title)) out[p++] = char
       const width = WIDTHS[column]
@@ -224,41 +229,41 @@ export class HeapmonEncoder extends LineEncoder {
   private stackOf(fields: number, batch: EventBatch, i: number): Uint8Array {
     if ((fields & HAS_FUNCTION) !== 0) {
       if ((fields & HAS_STACK) === 0) {
-        this.losses.note('function, written as a stack of one frame', batch, i)
+        this.losses.countEvent('function, written as a stack of one frame', batch, i)
         return this.noted(this.names.function(batch.function[i] as number), batch, i)
       }
-      this.losses.note('function of events that have a stack', batch, i)
+      this.losses.countEvent('function of events that have a stack', batch, i)
     }
     const stack = (fields & HAS_STACK) !== 0 ? (batch.stack[i] as number) : -1
     return this.noted(this.names.stack(stack), batch, i)
   }
 
   private noted({ bytes, loss }: Name, batch: EventBatch, i: number): Uint8Array {
-    if (loss !== undefined) this.losses.note(loss, batch, i)
+    if (loss !== undefined) this.losses.countEvent(loss, batch, i)
     return bytes
   }
 
   /** 0 means "no thread" and "no process", so a value of 0 cannot be distinguished from them. */
   private noteThread(fields: number, batch: EventBatch, i: number): void {
     if ((fields & HAS_PROCESS) !== 0 && isZero(batch.process.words, i))
-      this.losses.note('process 0, which stands for none', batch, i)
+      this.losses.countEvent('process 0, which stands for none', batch, i)
     if ((fields & HAS_THREAD) !== 0 && isZero(batch.thread.words, i))
-      this.losses.note('thread 0, which stands for none', batch, i)
+      this.losses.countEvent('thread 0, which stands for none', batch, i)
   }
 
   private noteSize(fields: number, batch: EventBatch, i: number): void {
-    if ((fields & HAS_SIZE) === 0) this.losses.note('no size, written as 0', batch, i)
+    if ((fields & HAS_SIZE) === 0) this.losses.countEvent('no size, written as 0', batch, i)
   }
 
   private noteApi(what: number, api: number, batch: EventBatch, i: number): void {
     const expected = what === ALLOC ? NEW_API : DELETE_API
-    if (api !== expected) this.losses.note(`api ${APIS[api]}, written as ${APIS[expected]}`, batch, i)
+    if (api !== expected) this.losses.countEvent(`api ${APIS[api]}, written as ${APIS[expected]}`, batch, i)
   }
 
   private readTime(fields: number, batch: EventBatch, i: number): void {
     this.timeLo = this.timeHi = 0
     if ((fields & HAS_TIME) === 0) {
-      this.losses.note('no time, written as 0', batch, i)
+      this.losses.countEvent('no time, written as 0', batch, i)
       return
     }
     const lo = batch.time.words[2 * i + LO] as number
@@ -274,7 +279,7 @@ export class HeapmonEncoder extends LineEncoder {
     const lower = Math.floor(rest / 1000)
     this.timeLo = lower
     this.timeHi = upper
-    if (rest !== lower * 1000) this.losses.note('times between microseconds, rounded down', batch, i)
+    if (rest !== lower * 1000) this.losses.countEvent('times between microseconds, rounded down', batch, i)
   }
 }
 

@@ -2,10 +2,10 @@ import { ascii } from '../../bytes/ascii.js'
 import { fieldSet } from '../../event/fields.js'
 import type { TraceHeader } from '../../event/header.js'
 import type { Carried, Filling } from '../../event/losses.js'
-import { traits } from './traits.js'
+import { info } from './info.js'
 
 /** The format's name in folders, commands, headers and messages. */
-export const NAME = traits.name
+export const NAME = info.name
 
 /** Longer lines are rejected. Stack crawls of C++ programs take a few kilobytes. */
 export const MAX_LINE = 1 << 20
@@ -26,8 +26,8 @@ export const NOVTBL = ascii('novtbl')
 /** The type of a block whose v-table pointer is invalid. */
 export const NOTYPE = ascii('notype')
 
-/** The column titles of the header row. */
-export const TITLES = ['Thread', 'Time of event', 'Address', 'Size', 'Type', 'Stack crawl'] as const
+/** The column headings of the header row. */
+export const COLUMN_HEADINGS = ['Thread', 'Time of event', 'Address', 'Size', 'Type', 'Stack crawl'] as const
 /** The widths of all columns except the last, where spaces separate them. */
 export const WIDTHS = [12, 20, 12, 8, 16] as const
 /** Lines indented by more spaces are read, but written with less indentation. */
@@ -36,7 +36,7 @@ export const MAX_INDENT = 64
 /** The appearance of a file's lines, stored in its header's `layout`. */
 export interface HeapmonLayout {
   /** Whether the file has a header row. */
-  readonly titles: boolean
+  readonly headerRow: boolean
   /** The column separator: a tab, or spaces up to the start of the next column. */
   readonly separator: 'tab' | 'spaces'
   /** The number of spaces at the start of each line. */
@@ -44,7 +44,7 @@ export interface HeapmonLayout {
 }
 
 /** The layout for events from other formats. */
-export const DEFAULT_LAYOUT: HeapmonLayout = { titles: false, separator: 'tab', indent: 0 }
+export const DEFAULT_LAYOUT: HeapmonLayout = { headerRow: false, separator: 'tab', indent: 0 }
 
 /** The header of a file with this layout. Times are always microseconds. */
 export function headerOf(layout: HeapmonLayout): TraceHeader {
@@ -54,9 +54,9 @@ export function headerOf(layout: HeapmonLayout): TraceHeader {
 /** The layout in a header; the default one unless the header is of this format. */
 export function layoutOf({ format, layout }: TraceHeader): HeapmonLayout {
   if (format !== NAME || layout === undefined) return DEFAULT_LAYOUT
-  const { titles, separator, indent } = layout
+  const { headerRow, separator, indent } = layout
   return {
-    titles: titles === true,
+    headerRow: headerRow === true,
     separator: separator === 'spaces' ? 'spaces' : 'tab',
     indent: typeof indent === 'number' && Number.isInteger(indent) && indent >= 0 && indent <= MAX_INDENT ? indent : 0,
   }

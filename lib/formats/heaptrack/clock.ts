@@ -2,7 +2,7 @@ import { LF, SPACE } from '../../bytes/ascii.js'
 import type { Sink } from '../../bytes/sink.js'
 import { HI, LO, WORD, writeHex } from '../../bytes/u64.js'
 import type { EventBatch } from '../../event/batch.js'
-import { Has } from '../../event/fields.js'
+import { FieldBit } from '../../event/fields.js'
 import type { TraceHeader } from '../../event/header.js'
 import type { Losses } from '../../kernel/losses.js'
 import { Code, MAX_MILLISECONDS, NAME } from './layout.js'
@@ -47,37 +47,37 @@ export class Clock {
   /** Before event i is written: counts how its time is changed, and writes the line of it if that is new. */
   at(batch: EventBatch, i: number): void {
     const milliseconds = this.milliseconds(batch, i)
-    if (this.isOpen && milliseconds === this.now) this.losses.note(Loss.same, batch, i)
+    if (this.isOpen && milliseconds === this.now) this.losses.countEvent(Loss.same, batch, i)
     this.isOpen = false
     if (milliseconds !== this.now) this.write(milliseconds)
   }
 
   /** Writes event i, which is a time and nothing else. */
   tick(batch: EventBatch, i: number): void {
-    if (((batch.mask[i] as number) & Has.time) === 0) this.losses.note(Loss.none, batch, i)
+    if (((batch.mask[i] as number) & FieldBit.time) === 0) this.losses.countEvent(Loss.none, batch, i)
     const milliseconds = this.milliseconds(batch, i)
     this.isOpen = milliseconds !== this.now
     this.write(milliseconds)
   }
 
   private milliseconds(batch: EventBatch, i: number): number {
-    if (((batch.mask[i] as number) & Has.time) === 0) return this.now
+    if (((batch.mask[i] as number) & FieldBit.time) === 0) return this.now
     const { words } = batch.time
     const time = (words[2 * i + HI] as number) * WORD + (words[2 * i + LO] as number)
     if (time > MAX_TIME) return this.instead(Loss.far, batch, i)
-    if (this.isUnitless) this.losses.note(Loss.unit, batch, i)
+    if (this.isUnitless) this.losses.countEvent(Loss.unit, batch, i)
     this.base ??= time
     const since = time - this.base
     const milliseconds = Math.floor(since / this.perMillisecond)
     if (milliseconds > MAX_MILLISECONDS) return this.instead(Loss.far, batch, i)
     if (milliseconds < this.now) return this.instead(Loss.back, batch, i)
-    if (this.base !== 0) this.losses.note(Loss.first, batch, i)
-    else if (milliseconds * this.perMillisecond !== since) this.losses.note(Loss.fine, batch, i)
+    if (this.base !== 0) this.losses.countEvent(Loss.first, batch, i)
+    else if (milliseconds * this.perMillisecond !== since) this.losses.countEvent(Loss.fine, batch, i)
     return milliseconds
   }
 
   private instead(reason: string, batch: EventBatch, i: number): number {
-    this.losses.note(reason, batch, i)
+    this.losses.countEvent(reason, batch, i)
     return this.now
   }
 

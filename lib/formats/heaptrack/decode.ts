@@ -1,7 +1,7 @@
 import { HI, LO, WORD } from '../../bytes/u64.js'
 import { BATCH_EVENTS, BATCH_STRING_BYTES, EventBatch } from '../../event/batch.js'
 import { describe, limit, malformed, truncated, type TraceError } from '../../event/error.js'
-import { fieldSet, Has, Kind } from '../../event/fields.js'
+import { fieldSet, FieldBit, Kind } from '../../event/fields.js'
 import type { TraceHeader } from '../../event/header.js'
 import { LineDecoder } from '../line-decoder.js'
 import { Definitions, Fault, LIMITS } from './definitions.js'
@@ -26,13 +26,13 @@ import { FULL, Stacks } from './stacks.js'
 const { alloc: ALLOC, free: FREE, comment: COMMENT, other: OTHER } = Kind
 const COLUMNS = fieldSet('address', 'size', 'time', 'stack')
 const RARE = fieldSet('text', 'code', 'present')
-const TIME = Has.time
+const TIME = FieldBit.time
 /** The number of no node. */
 const NO_NUMBER = -1
 const NOTHING = new EventBatch(0, 0, headerOf(DEFAULT_LAYOUT))
 const BLOCK = fieldSet('address', 'time')
 const SIZED = fieldSet('address', 'size', 'time')
-const STACK = Has.stack
+const STACK = FieldBit.stack
 const REMARK = fieldSet('time', 'text')
 const TICK = fieldSet('time', 'code')
 const RESIDENT = fieldSet('time', 'code', 'present')

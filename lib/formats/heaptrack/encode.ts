@@ -3,7 +3,7 @@ import { HI, LO, writeHex } from '../../bytes/u64.js'
 import { U64Map } from '../../bytes/u64-map.js'
 import { AddressedLosses } from '../../blocks/addressed-losses.js'
 import type { EventBatch, U64Column } from '../../event/batch.js'
-import { fieldSet, Has, Kind } from '../../event/fields.js'
+import { fieldSet, FieldBit, Kind } from '../../event/fields.js'
 import { ENCODE_OPTIONS, type EncodeOptions } from '../../event/format.js'
 import type { TraceHeader } from '../../event/header.js'
 import { checkOptions, type OptionNames } from '../../event/options.js'
@@ -37,10 +37,10 @@ export interface HeaptrackEncodeOptions extends EncodeOptions {
 const OPTIONS: OptionNames<HeaptrackEncodeOptions> = { ...ENCODE_OPTIONS, interpreted: true }
 
 const { alloc: ALLOC, existing: EXISTING, realloc: REALLOC, free: FREE, comment: COMMENT, other: OTHER } = Kind
-const HAS_ADDRESS = Has.address
-const HAS_OLD_ADDRESS = Has.oldAddress
-const HAS_SIZE = Has.size
-const HAS_STACK = Has.stack
+const HAS_ADDRESS = FieldBit.address
+const HAS_OLD_ADDRESS = FieldBit.oldAddress
+const HAS_SIZE = FieldBit.size
+const HAS_STACK = FieldBit.stack
 const PLACE = fieldSet('function', 'file', 'line', 'module', 'callSite')
 const PLUS = 0x2b
 const MINUS = 0x2d
@@ -102,7 +102,7 @@ export class HeaptrackEncoder extends LineEncoder {
     const { losses } = this
     const isNew = this.header !== batch.header
     if (isNew) losses.use(batch.header.format === NAME ? OWN_CARRIED : CARRIED, FILLED)
-    const n = losses.admit(batch)
+    const n = losses.countBatch(batch)
     this.headEnd = this.sink.pos
     if (isNew) this.begin(batch)
     if (this.strings !== batch.strings) {
@@ -112,7 +112,7 @@ export class HeaptrackEncoder extends LineEncoder {
     }
     for (let i = 0; i < n; i++) this.event(batch, i)
     this.isHead &&= this.sink.pos === this.headEnd
-    if (n < batch.count) throw losses.refusal(batch, n)
+    if (n < batch.count) throw losses.errorFor(batch, n)
   }
 
   private begin(batch: EventBatch): void {
@@ -126,7 +126,7 @@ export class HeaptrackEncoder extends LineEncoder {
       this.written = new Written(this.sink, this.layout)
       this.clock = new Clock(this.sink, this.losses)
     } else {
-      this.losses.note('beginning of another trace', batch, 0)
+      this.losses.countEvent('beginning of another trace', batch, 0)
       this.live.clear()
     }
     this.header = header
@@ -138,12 +138,12 @@ export class HeaptrackEncoder extends LineEncoder {
     switch (batch.kind[i]) {
       case ALLOC:
       case EXISTING:
-        if (batch.kind[i] === EXISTING) this.losses.note('existing blocks, written as allocs', batch, i)
-        if (((batch.mask[i] as number) & HAS_ADDRESS) === 0) this.losses.note(Loss.nowhere, batch, i)
+        if (batch.kind[i] === EXISTING) this.losses.countEvent('existing blocks, written as allocs', batch, i)
+        if (((batch.mask[i] as number) & HAS_ADDRESS) === 0) this.losses.countEvent(Loss.nowhere, batch, i)
         else this.alloc(batch, i, batch.address)
         break
       case FREE:
-        if (((batch.mask[i] as number) & HAS_ADDRESS) === 0) this.losses.note(Loss.freeNowhere, batch, i)
+        if (((batch.mask[i] as number) & HAS_ADDRESS) === 0) this.losses.countEvent(Loss.freeNowhere, batch, i)
         else this.free(batch, i, batch.address)
         break
       case REALLOC:
@@ -159,14 +159,14 @@ export class HeaptrackEncoder extends LineEncoder {
 
   private realloc(batch: EventBatch, i: number): void {
     const { parts, reason } = reallocParts(batch, i)
-    this.losses.note(reason, batch, i)
+    this.losses.countEvent(reason, batch, i)
     const mask = batch.mask[i] as number
     // A block that stayed where it was may have one address only.
     const known = (mask & HAS_ADDRESS) !== 0 && !isZero(batch.address, i)
     const oldKnown = (mask & HAS_OLD_ADDRESS) !== 0 && !isZero(batch.oldAddress, i)
     if ((parts & Parts.free) !== 0) this.free(batch, i, oldKnown ? batch.oldAddress : batch.address)
     if ((parts & Parts.alloc) !== 0) {
-      if ((mask & HAS_SIZE) === 0) this.losses.note('no size, written as 0', batch, i)
+      if ((mask & HAS_SIZE) === 0) this.losses.countEvent('no size, written as 0', batch, i)
       this.alloc(batch, i, known ? batch.address : batch.oldAddress)
     }
   }
@@ -176,7 +176,7 @@ export class HeaptrackEncoder extends LineEncoder {
     const lo = words[2 * i + LO] as number
     const hi = words[2 * i + HI] as number
     if (!raw && (lo | hi) === 0) {
-      this.losses.note(Loss.failed, batch, i)
+      this.losses.countEvent(Loss.failed, batch, i)
       return
     }
     const isSized = ((batch.mask[i] as number) & HAS_SIZE) !== 0
@@ -196,10 +196,10 @@ export class HeaptrackEncoder extends LineEncoder {
       return
     }
     if (this.live.find(lo, hi) >= 0) {
-      this.losses.note(Loss.again, batch, i)
+      this.losses.countEvent(Loss.again, batch, i)
       this.free(batch, i, batch.address)
     }
-    if (this.own && !this.blocks.isNext(lo, hi)) this.losses.note(Loss.address, batch, i)
+    if (this.own && !this.blocks.isNext(lo, hi)) this.losses.countEvent(Loss.address, batch, i)
     this.clock.at(batch, i)
     const info = this.written.info(sizeLo, sizeHi, this.nodeOf(batch, i))
     this.blocks.allocate(info, sizeLo, sizeHi)
@@ -220,11 +220,11 @@ export class HeaptrackEncoder extends LineEncoder {
     }
     const slot = this.live.find(lo, hi)
     if (slot < 0) {
-      this.losses.note((lo | hi) === 0 ? Loss.null : Loss.unknown, batch, i)
+      this.losses.countEvent((lo | hi) === 0 ? Loss.null : Loss.unknown, batch, i)
       return
     }
     const info = this.live.values[slot] as number
-    if (this.own && !this.blocks.isNewest(info, lo, hi)) this.losses.note(Loss.address, batch, i)
+    if (this.own && !this.blocks.isNewest(info, lo, hi)) this.losses.countEvent(Loss.address, batch, i)
     this.clock.at(batch, i)
     this.blocks.free(info)
     this.live.remove(slot)
@@ -235,7 +235,7 @@ export class HeaptrackEncoder extends LineEncoder {
   /** Counts what of the stack, or of the place, of an event comes back otherwise. */
   private checkStack(batch: EventBatch, i: number): void {
     const mask = batch.mask[i] as number
-    if ((mask & PLACE) !== 0) this.losses.note((mask & HAS_STACK) !== 0 ? Loss.beside : Loss.place, batch, i)
+    if ((mask & PLACE) !== 0) this.losses.countEvent((mask & HAS_STACK) !== 0 ? Loss.beside : Loss.place, batch, i)
   }
 
   /** The node of an event's stack, defined if it is new. */
@@ -250,27 +250,27 @@ export class HeaptrackEncoder extends LineEncoder {
       // A stack without frames is none.
       node = this.nodes[list] = frames.length === 0 ? 0 : found
     }
-    if ((node & 1) === 0) this.losses.note(Loss.frames, batch, i)
+    if ((node & 1) === 0) this.losses.countEvent(Loss.frames, batch, i)
     return node >>> 1
   }
 
   private comment(batch: EventBatch, i: number): void {
-    if (((batch.mask[i] as number) & Has.text) === 0) {
-      this.losses.note(Loss.textless, batch, i)
+    if (((batch.mask[i] as number) & FieldBit.text) === 0) {
+      this.losses.countEvent(Loss.textless, batch, i)
       return
     }
     const text = batch.strings.view(batch.text[i] as number)
     const isPlain = text.length === 0 || text[0] === HASH[0]
     if (text.length > MAX_LINE - HASH.length || text.includes(LF)) {
-      this.losses.note(Loss.misread, batch, i)
+      this.losses.countEvent(Loss.misread, batch, i)
       return
     }
-    if (!isPlain && !this.own) this.losses.note(Loss.comment, batch, i)
+    if (!isPlain && !this.own) this.losses.countEvent(Loss.comment, batch, i)
     this.clock.at(batch, i)
     // Straight after the head it would belong to that.
     const isOfHead = this.isHead && HEAD.has(text[0] as number) && text[1] === SPACE
     if (!isPlain && this.own && (isOfHead || !this.written.apply(text))) {
-      this.losses.note(Loss.misread, batch, i)
+      this.losses.countEvent(Loss.misread, batch, i)
       return
     }
     if (!isPlain && !this.own) this.sink.append(HASH)
@@ -281,20 +281,20 @@ export class HeaptrackEncoder extends LineEncoder {
 
   private other(batch: EventBatch, i: number): void {
     const mask = batch.mask[i] as number
-    const code = this.own && (mask & Has.code) !== 0 ? batch.code[i] : undefined
+    const code = this.own && (mask & FieldBit.code) !== 0 ? batch.code[i] : undefined
     if (code === Code.time) {
-      if ((mask & Has.present) !== 0) this.losses.note('resident bytes of a time', batch, i)
+      if ((mask & FieldBit.present) !== 0) this.losses.countEvent('resident bytes of a time', batch, i)
       this.clock.tick(batch, i)
       return
     }
-    if (code !== Code.resident || (mask & Has.present) === 0) {
-      this.losses.note(Loss.other, batch, i)
+    if (code !== Code.resident || (mask & FieldBit.present) === 0) {
+      this.losses.countEvent(Loss.other, batch, i)
       return
     }
     const bytes = batch.present.values[i] as bigint
     const size = BigInt(this.layout.pageSize ?? DEFAULT_PAGE_SIZE)
     const pages = size === 0n ? 0n : bytes / size
-    if (pages * size !== bytes) this.losses.note(Loss.pages, batch, i)
+    if (pages * size !== bytes) this.losses.countEvent(Loss.pages, batch, i)
     this.clock.at(batch, i)
     this.begins(Code.resident, Number(pages & 0xffff_ffffn), Number(pages >> 32n))
     this.sink.bytes[this.sink.pos++] = LF

@@ -3,14 +3,14 @@ import { HeaptrackDecoder } from './decode.js'
 import { HeaptrackEncoder, type HeaptrackEncodeOptions } from './encode.js'
 import { CARRIED } from './layout.js'
 import { sniff } from './sniff.js'
-import { traits } from './traits.js'
+import { info } from './info.js'
 
 export { HeaptrackDecoder } from './decode.js'
 export { HeaptrackEncoder, type HeaptrackEncodeOptions } from './encode.js'
 
 /** What heaptrack records, raw or interpreted. */
 export const heaptrack: WritableFormat<object, HeaptrackEncodeOptions> = checked({
-  ...traits,
+  ...info,
   carried: CARRIED,
   sometimes: {
     fields: ['address'],

@@ -2,10 +2,10 @@ import { fieldSet } from '../../event/fields.js'
 import type { TraceHeader } from '../../event/header.js'
 import type { Carried, Filling } from '../../event/losses.js'
 import { decodeText, encodeText } from '../../event/strings.js'
-import { traits } from './traits.js'
+import { info } from './info.js'
 
 /** The format's name in folders, commands, headers and messages. */
-export const NAME = traits.name
+export const NAME = info.name
 
 /** Longer lines are refused. */
 export const MAX_LINE = 65_536

@@ -1,5 +1,5 @@
 import type { EventBatch } from '../../event/batch.js'
-import { Has } from '../../event/fields.js'
+import { FieldBit } from '../../event/fields.js'
 import { formatFrame } from '../../event/frame.js'
 
 /** The text of a frame of the place that an event has instead of a stack. */
@@ -8,14 +8,14 @@ export function placeFrame(batch: EventBatch, i: number): string {
   const { strings } = batch
   const text = (has: number, column: Uint32Array) =>
     (mask & has) === 0 ? undefined : strings.text(column[i] as number)
-  const name = text(Has.function, batch.function)
-  const file = text(Has.file, batch.file)
-  const module = text(Has.module, batch.module)
+  const name = text(FieldBit.function, batch.function)
+  const file = text(FieldBit.file, batch.file)
+  const module = text(FieldBit.module, batch.module)
   return formatFrame({
     ...(name !== undefined && { function: name }),
     ...(file !== undefined && { file }),
-    ...(file !== undefined && (mask & Has.line) !== 0 && { line: batch.line[i] as number }),
+    ...(file !== undefined && (mask & FieldBit.line) !== 0 && { line: batch.line[i] as number }),
     ...(module !== undefined && { module }),
-    ...((mask & Has.callSite) !== 0 && { address: batch.callSite.values[i] as bigint }),
+    ...((mask & FieldBit.callSite) !== 0 && { address: batch.callSite.values[i] as bigint }),
   })
 }

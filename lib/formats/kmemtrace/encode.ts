@@ -7,7 +7,7 @@ import type { Encoder } from '../../event/stage.js'
 import type { EncodeOptions } from '../../event/format.js'
 import { checkOptions, type OptionNames } from '../../event/options.js'
 import { DEFAULT_LAYOUT, FORMAT, carriedBy, filledBy, layoutFor, type KmemtraceLayout } from './layout.js'
-import { Lowering } from './lower.js'
+import { RecordList } from './to-records.js'
 import { Recognition } from './recognition.js'
 import { RecordWriter } from './write.js'
 
@@ -40,7 +40,7 @@ export class KmemtraceEncoder implements Encoder {
   readonly consumes = true
   private header: TraceHeader | undefined
   /** Once the first batch was fed. */
-  private lowering: Lowering | undefined
+  private recordList: RecordList | undefined
   private writer: RecordWriter | undefined
   private layout = DEFAULT_LAYOUT
   private recognition: Recognition | undefined
@@ -60,22 +60,22 @@ export class KmemtraceEncoder implements Encoder {
     try {
       const another = this.header !== undefined && this.header !== batch.header
       this.header = batch.header
-      const lowering = (this.lowering ??= this.begin(batch.header))
-      const n = losses.admit(batch)
-      if (another && n > 0) losses.note('beginning of another trace', batch, 0)
+      const recordList = (this.recordList ??= this.begin(batch.header))
+      const n = losses.countBatch(batch)
+      if (another && n > 0) losses.countEvent('beginning of another trace', batch, 0)
       this.batch = batch
-      this.writer?.begin(lowering, n)
-      if (n < batch.count) this.fault = losses.refusal(batch, n)
+      this.writer?.begin(recordList, n)
+      if (n < batch.count) this.fault = losses.errorFor(batch, n)
     } catch (error) {
       this.fault = error
     }
   }
 
   next(): Uint8Array | null {
-    const { batch, lowering, writer } = this
-    if (batch !== undefined && lowering !== undefined && writer !== undefined) {
-      const written = writer.write(batch, lowering)
-      if (writer.isDone(lowering)) {
+    const { batch, recordList, writer } = this
+    if (batch !== undefined && recordList !== undefined && writer !== undefined) {
+      const written = writer.write(batch, recordList)
+      if (writer.isDone(recordList)) {
         this.batch = undefined
         this.fault = writer.fault ?? this.fault
       }
@@ -90,7 +90,7 @@ export class KmemtraceEncoder implements Encoder {
     this.recognise(NOTHING, true)
   }
 
-  cut(): void {
+  endTruncated(): void {
     // Nothing is held back.
   }
 
@@ -101,14 +101,14 @@ export class KmemtraceEncoder implements Encoder {
     const words = layout === 'ftrace' ? `, word size ${wordSize}` : ''
     const reason = `layout, which the records do not show: read them with layout ${layout}, byte order ${byteOrder}${words}`
     try {
-      this.losses.noteTrace(reason)
+      this.losses.countTrace(reason)
     } catch (error) {
       this.fault ??= error
     }
   }
 
   /** The first header says how all records are laid out. */
-  private begin(header: TraceHeader): Lowering {
+  private begin(header: TraceHeader): RecordList {
     const { cpu } = this.options
     const layout = layoutFor(header, this.options)
     if (typeof layout === 'string') throw unencodable(layout, { format: FORMAT, event: 1 })
@@ -116,6 +116,6 @@ export class KmemtraceEncoder implements Encoder {
     this.layout = layout
     this.recognition = new Recognition(layout)
     this.writer = new RecordWriter(layout, cpu)
-    return new Lowering(layout, cpu, this.losses)
+    return new RecordList(layout, cpu, this.losses)
   }
 }

@@ -3,11 +3,11 @@ import { KmemtraceDecoder, type KmemtraceDecodeOptions } from './decode.js'
 import { sniff } from './detect.js'
 import { KmemtraceEncoder, type KmemtraceEncodeOptions } from './encode.js'
 import { DEFAULT_LAYOUT, carriedBy } from './layout.js'
-import { traits } from './traits.js'
+import { info } from './info.js'
 
 /** kmemtrace: the Linux kernel's own allocations, as its tracer of 2008 to 2010 wrote them per CPU. */
 export const kmemtrace: WritableFormat<KmemtraceDecodeOptions, KmemtraceEncodeOptions> = checked({
-  ...traits,
+  ...info,
   carried: carriedBy(DEFAULT_LAYOUT.layout, false),
   sometimes: {
     fields: ['cpu', 'time'],

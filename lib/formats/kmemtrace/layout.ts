@@ -1,11 +1,11 @@
 import { APIS, Api, fieldSet, type ApiName } from '../../event/fields.js'
 import type { TraceHeader } from '../../event/header.js'
 import type { Carried, Filling } from '../../event/losses.js'
-import { showJson } from '../../event/show-text.js'
-import { traits } from './traits.js'
+import { showJson } from '../../event/message-text.js'
+import { info } from './info.js'
 
 /** The format's name, in headers and messages. */
-export const FORMAT = traits.name
+export const FORMAT = info.name
 
 /** The first byte of a record: what happened. Other ids may be defined one day; their records are carried along. */
 export const EventId = { alloc: 0, free: 1 } as const

@@ -1,17 +1,17 @@
 import { batchesOf, reviseBatch, type EventBatch } from '../../event/batch.js'
 import { selectRows } from '../../kernel/select.js'
-import { Has, Kind } from '../../event/fields.js'
+import { FieldBit, Kind } from '../../event/fields.js'
 import type { TraceHeader } from '../../event/header.js'
 import type { BatchTransform } from '../../event/stage.js'
 import { FORMAT, layoutFor, type KmemtraceLayout } from './layout.js'
 import { Parts, reallocParts } from '../realloc.js'
 
-const HAS_CPU = Has.cpu
-const HAS_SEQUENCE = Has.sequence
-const HAS_SIZE = Has.size
-const HAS_COUNT = Has.count
-const HAS_ADDRESS = Has.address
-const HAS_CODE = Has.code
+const HAS_CPU = FieldBit.cpu
+const HAS_SEQUENCE = FieldBit.sequence
+const HAS_SIZE = FieldBit.size
+const HAS_COUNT = FieldBit.count
+const HAS_ADDRESS = FieldBit.address
+const HAS_CODE = FieldBit.code
 const { lost: LOST, realloc: REALLOC } = Kind
 
 /** The CPU to whose file events without one go. */
@@ -59,7 +59,7 @@ export class PerCpu implements BatchTransform {
 
   end(): void {}
 
-  cut(): void {}
+  endTruncated(): void {}
 
   private withoutOverruns(batch: EventBatch): EventBatch {
     const { kind, mask, count } = batch
@@ -129,7 +129,7 @@ export class Overruns implements BatchTransform {
     this.input = batchesOf([{ kind: 'lost', size: this.bytes }], this.header)[0] as EventBatch
   }
 
-  cut(): void {}
+  endTruncated(): void {}
 }
 
 /** How many records with numbers stand for an event. */

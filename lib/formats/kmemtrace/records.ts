@@ -1,7 +1,7 @@
 import type { Input } from '../../bytes/input.js'
 import { HI, LO, WORD } from '../../bytes/u64.js'
 import { BATCH_EVENTS, BATCH_STRING_BYTES, type EventBatch } from '../../event/batch.js'
-import { Has, Kind, fieldSet } from '../../event/fields.js'
+import { FieldBit, Kind, fieldSet } from '../../event/fields.js'
 import type { TraceHeader } from '../../event/header.js'
 import { StringTable } from '../../event/strings.js'
 import { areFeatures } from './features.js'
@@ -19,10 +19,10 @@ import {
   type KmemtraceLayout,
 } from './layout.js'
 
-const HAS_API = Has.api
-const HAS_ATTRIBUTES = Has.attributes
-const HAS_CODE = Has.code
-const HAS_COUNT = Has.count
+const HAS_API = FieldBit.api
+const HAS_ATTRIBUTES = FieldBit.attributes
+const HAS_CODE = FieldBit.code
+const HAS_COUNT = FieldBit.count
 const { alloc: ALLOC, free: FREE } = EventId
 
 const CORE_FIELDS = fieldSet('address', 'callSite')
@@ -80,7 +80,9 @@ export class RecordReader {
     this.core = coreSize(layout)
     this.alloc = allocSize(layout)
     this.shared =
-      CORE_FIELDS | (this.timed ? fieldSet('cpu', 'time') : fieldSet('sequence')) | (cpu === undefined ? 0 : Has.cpu)
+      CORE_FIELDS |
+      (this.timed ? fieldSet('cpu', 'time') : fieldSet('sequence')) |
+      (cpu === undefined ? 0 : FieldBit.cpu)
   }
 
   /** Counts all-zero records at this offset. */
@@ -214,7 +216,7 @@ export class RecordReader {
     batch.kind[i] = Kind.lost
     batch.elements.words[2 * i + LO] = this.zeros
     batch.elements.words[2 * i + HI] = Math.floor(this.zeros / WORD)
-    batch.mask[i] = HAS_COUNT | (this.shared & (this.timed ? 0 : Has.cpu))
+    batch.mask[i] = HAS_COUNT | (this.shared & (this.timed ? 0 : FieldBit.cpu))
     this.fields |= batch.mask[i] as number
     this.zeros = 0
   }

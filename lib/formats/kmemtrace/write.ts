@@ -1,22 +1,22 @@
 import { chunkOf } from '../../bytes/chunks.js'
 import { HI, LO, WORD } from '../../bytes/u64.js'
 import type { EventBatch } from '../../event/batch.js'
-import { Has, fieldSet } from '../../event/fields.js'
+import { FieldBit, fieldSet } from '../../event/fields.js'
 import { OUTPUT_BYTES, formOf, kmemtraceKernel } from './kernel.js'
 import { EventId, callSiteAt, coreSize, type KmemtraceLayout } from './layout.js'
-import { zerosOf, type Lowering } from './lower.js'
+import { zerosOf, type RecordList } from './to-records.js'
 
-const HAS_ADDRESS = Has.address
-const HAS_OLD_ADDRESS = Has.oldAddress
-const HAS_SIZE = Has.size
-const HAS_USABLE = Has.usable
-const HAS_CALL_SITE = Has.callSite
-const HAS_GFP_FLAGS = Has.gfpFlags
-const HAS_NODE = Has.node
-const HAS_SEQUENCE = Has.sequence
-const HAS_CPU = Has.cpu
-const HAS_TIME = Has.time
-const HAS_ATTRIBUTES = Has.attributes
+const HAS_ADDRESS = FieldBit.address
+const HAS_OLD_ADDRESS = FieldBit.oldAddress
+const HAS_SIZE = FieldBit.size
+const HAS_USABLE = FieldBit.usable
+const HAS_CALL_SITE = FieldBit.callSite
+const HAS_GFP_FLAGS = FieldBit.gfpFlags
+const HAS_NODE = FieldBit.node
+const HAS_SEQUENCE = FieldBit.sequence
+const HAS_CPU = FieldBit.cpu
+const HAS_TIME = FieldBit.time
+const HAS_ATTRIBUTES = FieldBit.attributes
 const { alloc: ALLOC } = EventId
 
 const BLOCK_FIELDS = fieldSet('api', 'address', 'callSite', 'size', 'usable', 'gfpFlags', 'node')
@@ -30,7 +30,7 @@ const MOST_WANTED = 256
 const ALL = -1
 
 /**
- * Writes events: the usual ones by the kernel, and those that it leaves as a `Lowering` has them. What is written is in
+ * Writes events: the usual ones by the kernel, and those that it leaves as a `RecordList` has them. What is written is in
  * the kernel's memory, and stays there from one call of `write` until another encoder's.
  */
 export class RecordWriter {
@@ -76,10 +76,10 @@ export class RecordWriter {
   }
 
   /** The first `n` events of a batch are to be written. */
-  begin(lowering: Lowering, n: number): void {
+  begin(recordList: RecordList, n: number): void {
     this.event = 0
     this.events = n
-    lowering.count = 0
+    recordList.count = 0
     this.record = 0
   }
 
@@ -87,7 +87,7 @@ export class RecordWriter {
    * Writes records, from where the last call stopped, as far as there is room for output.
    * @returns what was written; none of it only if all was written before
    */
-  write(batch: EventBatch, lowering: Lowering): Uint8Array {
+  write(batch: EventBatch, recordList: RecordList): Uint8Array {
     const { run, columns, output } = kmemtraceKernel()
     const { form, events, cpu = 0, watched } = this
     const micros = this.timed && batch.header.timeUnit === 'us'
@@ -100,7 +100,7 @@ export class RecordWriter {
     let first = 0
     let last = 0
     let wanted = 1
-    while (this.writeRecords(batch, lowering) && this.event < events) {
+    while (this.writeRecords(batch, recordList) && this.event < events) {
       if (this.event >= last) {
         // To begin a part that does not fit would be to copy it twice.
         if (last > 0 && this.pos > 0) break
@@ -112,7 +112,7 @@ export class RecordWriter {
       const next = run.encode(form, row, last - first, this.pos, OUTPUT_BYTES, this.sequence, cpu, watched, micros)
       if (next > row) {
         this.pos = run.written.value
-        lowering.wasLost = false
+        recordList.wasLost = false
         this.sequence = run.sequence.value
         this.event = first + next
         wanted = 1
@@ -120,7 +120,7 @@ export class RecordWriter {
       if (this.pos >= OUTPUT_BYTES) break
       if (this.event < last) {
         // Where events are unusual, those behind them mostly are, too.
-        this.find(batch, lowering, Math.min(wanted, last - this.event))
+        this.find(batch, recordList, Math.min(wanted, last - this.event))
         wanted = Math.min(2 * wanted, MOST_WANTED)
       }
     }
@@ -128,16 +128,16 @@ export class RecordWriter {
   }
 
   /** All of the batch that was begun is written. */
-  isDone(lowering: Lowering): boolean {
-    return this.event === this.events && this.record === lowering.count && this.zeros === 0
+  isDone(recordList: RecordList): boolean {
+    return this.event === this.events && this.record === recordList.count && this.zeros === 0
   }
 
   /** Finds the records for the next `n` events. */
-  private find(batch: EventBatch, lowering: Lowering, n: number): void {
+  private find(batch: EventBatch, recordList: RecordList, n: number): void {
     const from = this.event
     this.event += n
     try {
-      lowering.lower(batch, from, this.event)
+      recordList.fill(batch, from, this.event)
     } catch (error) {
       this.fault = error
       this.event = this.events
@@ -148,8 +148,8 @@ export class RecordWriter {
    * Writes the records that were found.
    * @returns whether all are written
    */
-  private writeRecords(batch: EventBatch, lowering: Lowering): boolean {
-    const { rows, ids, fields: masks, count } = lowering
+  private writeRecords(batch: EventBatch, recordList: RecordList): boolean {
+    const { rows, ids, fields: masks, count } = recordList
     if (this.record === count && this.zeros === 0) return true
     const { bytes, view, little, timed, wide, callSiteAt: siteAt } = this
     const { columns, sequence, cpu } = batch
@@ -243,7 +243,7 @@ export class RecordWriter {
     this.sequence = last
     this.record = r
     if (r < count || this.zeros > 0) return false
-    lowering.count = 0
+    recordList.count = 0
     this.record = 0
     return true
   }

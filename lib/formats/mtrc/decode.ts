@@ -58,7 +58,7 @@ export class MtrcDecoder implements Decoder {
     this.starved = false
   }
 
-  cut(): void {
+  endTruncated(): void {
     this.wasCut = true
   }
 

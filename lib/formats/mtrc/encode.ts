@@ -2,7 +2,7 @@ import { AddressSpaces } from '../../blocks/address-spaces.js'
 import { chunkOf } from '../../bytes/chunks.js'
 import type { EventBatch } from '../../event/batch.js'
 import { unencodable, type TracePosition } from '../../event/error.js'
-import { Has, fieldSet } from '../../event/fields.js'
+import { FieldBit, fieldSet } from '../../event/fields.js'
 import { NO_HEADER, type TraceHeader } from '../../event/header.js'
 import type { Carried, Filling } from '../../event/losses.js'
 import { Losses } from '../../kernel/losses.js'
@@ -25,7 +25,7 @@ export const CARRIED: Carried = {
   alloc: BLOCK | SOURCE,
   existing: BLOCK | SOURCE,
   free: BLOCK | SOURCE,
-  realloc: BLOCK | SOURCE | Has.oldAddress,
+  realloc: BLOCK | SOURCE | FieldBit.oldAddress,
   reserve: RESERVE,
 }
 
@@ -37,7 +37,7 @@ export const CARRIED_WITHOUT_SOURCES: Carried = {
   alloc: BLOCK,
   existing: BLOCK,
   free: BLOCK,
-  realloc: BLOCK | Has.oldAddress,
+  realloc: BLOCK | FieldBit.oldAddress,
   reserve: RESERVE,
 }
 
@@ -112,7 +112,7 @@ export class MtrcEncoder implements Encoder {
       return
     }
     this.kernel.run.beginBatch()
-    this.rows = this.losses.admit(batch)
+    this.rows = this.losses.countBatch(batch)
     this.events += batch.count
   }
 
@@ -123,7 +123,7 @@ export class MtrcEncoder implements Encoder {
         this.writeRows(batch)
         if (this.row === this.rows) {
           this.batch = undefined
-          if (this.rows < batch.count) this.fault = this.losses.refusal(batch, this.rows)
+          if (this.rows < batch.count) this.fault = this.losses.errorFor(batch, this.rows)
         }
       } catch (error) {
         this.fault = error
@@ -143,7 +143,7 @@ export class MtrcEncoder implements Encoder {
     this.append(MAGIC)
   }
 
-  cut(): void {
+  endTruncated(): void {
     // A trace that broke off has no end marker, and nothing else is held back.
   }
 
@@ -215,7 +215,7 @@ export class MtrcEncoder implements Encoder {
       const bit = 31 - Math.clz32(notes & -notes)
       const reason =
         NOTES[bit] ?? unfitness(batch.strings.view((bit === UNFIT_FUNCTION ? batch.function : batch.file)[i] as number))
-      this.losses.note(reason as string, batch, i)
+      this.losses.countEvent(reason as string, batch, i)
     }
     run.setWritten(written)
   }

@@ -2,11 +2,11 @@ import { checked, type WritableFormat } from '../../event/format.js'
 import { MtrcDecoder, type MtrcDecodeOptions } from './decode.js'
 import { CARRIED, MtrcEncoder } from './encode.js'
 import { sniff } from './sniff.js'
-import { traits } from './traits.js'
+import { info } from './info.js'
 
 /** mpatrol tracing output. */
 export const mtrc: WritableFormat<MtrcDecodeOptions> = checked({
-  ...traits,
+  ...info,
   carried: CARRIED,
   writtenAs: { existing: ['alloc'] },
   sniff,

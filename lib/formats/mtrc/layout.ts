@@ -1,9 +1,9 @@
 import type { TraceHeader } from '../../event/header.js'
-import { showJson } from '../../event/show-text.js'
-import { traits } from './traits.js'
+import { showJson } from '../../event/message-text.js'
+import { info } from './info.js'
 
 /** The format's name, in headers and messages. */
-export const FORMAT = traits.name
+export const FORMAT = info.name
 
 /** `MTRC`: the header begins with it, and it is the whole end marker. */
 export const MAGIC = Uint8Array.of(0x4d, 0x54, 0x52, 0x43)

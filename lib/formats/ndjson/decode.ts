@@ -51,7 +51,7 @@ export class NdjsonDecoder implements Decoder {
     this.input.ended = true
   }
 
-  cut(): void {
+  endTruncated(): void {
     // The rest is not a whole line. A missing end record needs no error, because upstream has already failed.
     this.input.pos = this.input.end
   }

@@ -36,7 +36,7 @@ export class NdjsonEncoder implements Encoder {
   private events = 0
 
   feed(batch: EventBatch): void {
-    this.losses.admit(batch)
+    this.losses.countBatch(batch)
     if (batch.header !== this.header) {
       if (this.header !== undefined) this.writeEnd()
       this.writeHeader(batch.header)
@@ -50,7 +50,7 @@ export class NdjsonEncoder implements Encoder {
     this.writeEnd()
   }
 
-  cut(): void {
+  endTruncated(): void {
     // Everything has been delivered, and there is no end record.
   }
 

@@ -2,7 +2,7 @@ import type { TraceEvent } from '../../event/batch.js'
 import { APIS, FIELDS, KINDS, OUTCOMES, type FieldName, type FieldType } from '../../event/fields.js'
 import type { TraceHeader, TracePart } from '../../event/header.js'
 import { parseJson, type FieldValue } from '../../event/json.js'
-import { showJson, showText } from '../../event/show-text.js'
+import { showJson, showText } from '../../event/message-text.js'
 import { END_KIND, HEADER_KIND } from './layout.js'
 
 /** What one line can be. */

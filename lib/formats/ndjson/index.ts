@@ -3,11 +3,11 @@ import { NdjsonDecoder } from './decode.js'
 import { NdjsonEncoder } from './encode.js'
 import { CARRIED } from './layout.js'
 import { sniff } from './sniff.js'
-import { traits } from './traits.js'
+import { info } from './info.js'
 
 /** Events as lines of JSON: what travels between the commands, and what jq reads and writes. */
 export const ndjson: WritableFormat = checked({
-  ...traits,
+  ...info,
   carried: CARRIED,
   sniff,
   decoder: () => new NdjsonDecoder(),

@@ -1,7 +1,7 @@
 import type { EventBatch } from '../../event/batch.js'
 import { malformed, truncated, type TracePosition } from '../../event/error.js'
 import { NO_HEADER, type TraceHeader } from '../../event/header.js'
-import { plural, showValue } from '../../event/show-text.js'
+import { plural, showValue } from '../../event/message-text.js'
 import type { WireRecord } from './general.js'
 
 /** The most warnings and unknown names that are reported. A hostile stream could contain any number. */

@@ -51,12 +51,12 @@ export class ReplayEncoder extends LineEncoder {
 
   protected override write(batch: EventBatch): void {
     const { losses } = this
-    const n = losses.admit(batch)
+    const n = losses.countBatch(batch)
     const second = this.header !== null && this.header !== batch.header
     this.header = batch.header
-    if (second) losses.note('beginning of another trace', batch, 0)
+    if (second) losses.countEvent('beginning of another trace', batch, 0)
     for (let from = 0; from < n; from += KERNEL_EVENTS) this.writePart(batch, from, Math.min(n, from + KERNEL_EVENTS))
-    if (n < batch.count) throw losses.refusal(batch, n)
+    if (n < batch.count) throw losses.errorFor(batch, n)
   }
 
   /** Writes events `from` to `to`, for all of which the kernel has room. */
@@ -77,7 +77,7 @@ export class ReplayEncoder extends LineEncoder {
   private note(notes: number, batch: EventBatch, i: number, writtenAs: number): void {
     for (; notes !== 0; notes &= notes - 1) {
       const bit = 31 - Math.clz32(notes & -notes)
-      this.losses.note(REASONS[bit] ?? reason(bit, batch, i, writtenAs), batch, i)
+      this.losses.countEvent(REASONS[bit] ?? reason(bit, batch, i, writtenAs), batch, i)
     }
   }
 }

@@ -3,14 +3,14 @@ import { ReplayDecoder } from './decode.js'
 import { ReplayEncoder } from './encode.js'
 import { CARRIED } from './layout.js'
 import { sniff } from './sniff.js'
-import { traits } from './traits.js'
+import { info } from './info.js'
 
 export { ReplayDecoder } from './decode.js'
 export { ReplayEncoder } from './encode.js'
 
 /** memory_replay: Android's text dumps of allocations, one per line. */
 export const replay: WritableFormat = checked({
-  ...traits,
+  ...info,
   carried: CARRIED,
   writtenAs: { existing: ['alloc'] },
   sniff,

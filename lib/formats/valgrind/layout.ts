@@ -1,10 +1,10 @@
 import { fieldSet } from '../../event/fields.js'
 import type { TraceHeader } from '../../event/header.js'
 import type { Carried } from '../../event/losses.js'
-import { traits } from './traits.js'
+import { info } from './info.js'
 
 /** The format's name in folders, commands, headers and messages. */
-export const NAME = traits.name
+export const NAME = info.name
 
 /** The header of every log; times are there with --time-stamp=yes only. */
 export const HEADER: TraceHeader = { format: NAME, timeUnit: 'ns' }

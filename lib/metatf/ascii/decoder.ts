@@ -83,7 +83,7 @@ export class AsciiDecoder implements Decoder {
     this.feed(NEWLINE)
   }
 
-  cut(): void {
+  endTruncated(): void {
     // What is left of a line may have lost digits: it is not an event.
   }
 

@@ -1,5 +1,5 @@
 import type { EventBatch } from '../../event/batch.js'
-import { Has } from '../../event/fields.js'
+import { FieldBit } from '../../event/fields.js'
 import type { TraceHeader } from '../../event/header.js'
 import type { Encoder } from '../../event/stage.js'
 import { encodeText } from '../../event/strings.js'
@@ -63,12 +63,12 @@ export class AsciiEncoder extends LineEncoder {
     this.rename = rename
     this.losses = losses
     this.writer = writer
-    this.hasTimes = Object.values(mapping.carried).some((fields) => (fields & (Has.time | Has.endTime)) !== 0)
+    this.hasTimes = Object.values(mapping.carried).some((fields) => (fields & (FieldBit.time | FieldBit.endTime)) !== 0)
   }
 
   protected override write(batch: EventBatch): void {
     const { losses, writer, codec } = this
-    const n = losses.admit(batch)
+    const n = losses.countBatch(batch)
     if (batch.header !== this.header) this.writeHead(batch)
     writer.begin(batch, n)
     while (writer.row < n) {
@@ -85,13 +85,13 @@ export class AsciiEncoder extends LineEncoder {
         writer.leaveOut(error)
       }
     }
-    if (n < batch.count) throw losses.refusal(batch, n)
+    if (n < batch.count) throw losses.errorFor(batch, n)
   }
 
   private writeHead(batch: EventBatch): void {
     const head = headOf(this.name, batch.header, this.head, this.hasTimes, this.rename)
     // A trace without a head cannot be told from the one before it.
-    if (this.header !== null && head.trim() === '') this.losses.note('beginning of another trace', batch, 0)
+    if (this.header !== null && head.trim() === '') this.losses.countEvent('beginning of another trace', batch, 0)
     this.header = batch.header
     this.sink.append(encodeText(head))
   }

@@ -144,7 +144,7 @@ export class BinaryDecoder implements Decoder {
     this.input.ended = true
   }
 
-  cut(): void {
+  endTruncated(): void {
     this.input.pos = this.input.end
     this.input.ended = true
     this.isCut = true

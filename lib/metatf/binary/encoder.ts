@@ -1,6 +1,6 @@
 import type { EventBatch } from '../../event/batch.js'
 import { limit, unencodable } from '../../event/error.js'
-import { Has } from '../../event/fields.js'
+import { FieldBit } from '../../event/fields.js'
 import type { TimeUnit, TraceHeader } from '../../event/header.js'
 import { AddressedLosses, spacesTold } from '../../blocks/addressed-losses.js'
 import type { Losses } from '../../kernel/losses.js'
@@ -53,7 +53,7 @@ export interface BinaryEncodeOptions extends EncodeOptions {
 /** The most bytes of a trace file, whose header tells places in 32 bits. */
 const MAX_FILE = 2 ** 32 - 1
 
-const TIMES = Has.time | Has.endTime
+const TIMES = FieldBit.time | FieldBit.endTime
 
 /**
  * A pure encoder for binary traces.
@@ -121,14 +121,14 @@ export class BinaryEncoder implements Encoder {
   }
 
   feed(batch: EventBatch): void {
-    const count = this.losses.admit(batch)
-    if (count < batch.count) this.fault = this.losses.refusal(batch, count)
+    const count = this.losses.countBatch(batch)
+    if (count < batch.count) this.fault = this.losses.errorFor(batch, count)
     try {
       this.checkUnit(batch)
       const output = this.begin(batch.header)
       // Only one header can stand in front of records.
       if (this.header !== undefined && batch.header !== this.header)
-        this.losses.note('beginning of another trace', batch, 0)
+        this.losses.countEvent('beginning of another trace', batch, 0)
       this.header = batch.header
       this.write(batch, count, output)
     } catch (error) {
@@ -170,7 +170,7 @@ export class BinaryEncoder implements Encoder {
     this.finish(false)
   }
 
-  cut(): void {
+  endTruncated(): void {
     this.finish(true)
   }
 

@@ -1,4 +1,4 @@
-import { Has } from '../../event/fields.js'
+import { FieldBit } from '../../event/fields.js'
 import type { RecordMapping } from '../mapping.js'
 import { block, columnLocals, declare, fieldsIn, type Code, type Target } from './code.js'
 import { getUint, ReadCode, STOP } from './read.js'
@@ -112,7 +112,7 @@ export function writeLoop(records: readonly RecordMapping[], target: Target): Co
     'sink.pos = pos',
     'let position = byKind[kind[i]]',
     ...block(
-      `if (position < 0 || (m & ${Has.code}) !== 0 || ((m & losing[position]) | (needed[position] & ~m)) !== 0)`,
+      `if (position < 0 || (m & ${FieldBit.code}) !== 0 || ((m & losing[position]) | (needed[position] & ~m)) !== 0)`,
       [
         'position = run.choose(i)',
         ...block('if (position < 0)', ['i++', 'continue']),

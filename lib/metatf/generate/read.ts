@@ -1,4 +1,4 @@
-import { Has, Kind } from '../../event/fields.js'
+import { FieldBit, Kind } from '../../event/fields.js'
 import { SECTION_KEY, type LeafMapping, type RecordMapping } from '../mapping.js'
 import type { Field, Leaf } from '../model.js'
 import {
@@ -92,7 +92,7 @@ export class ReadCode {
 
   /** What the event has no other field for. */
   private storeRest(always: boolean): Code {
-    const bit = Has.fields
+    const bit = FieldBit.fields
     return block(always ? '' : "if (t !== '')", [
       `if (t.length > MAX_TEXT) { p = run.tooLong(L); break reading }`,
       `batch.addColumns(${bit})`,
@@ -107,7 +107,8 @@ export class ReadCode {
     const { record, api, outcome } = this.mapping
     return fieldsIn(given).map((field) => {
       const { local, bit } = columnFor(field)
-      const value = bit === Has.api ? api : bit === Has.outcome ? outcome : bit === Has.code ? record.tag : null
+      const value =
+        bit === FieldBit.api ? api : bit === FieldBit.outcome ? outcome : bit === FieldBit.code ? record.tag : null
       return `${local}[n] = ${value ?? `strings.internText(${textCode(record.name, this.target)})`}`
     })
   }

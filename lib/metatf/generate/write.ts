@@ -1,4 +1,4 @@
-import { Has } from '../../event/fields.js'
+import { FieldBit } from '../../event/fields.js'
 import type { LeafMapping, RecordMapping } from '../mapping.js'
 import type { Field, Leaf } from '../model.js'
 import { isHex } from '../ascii/words.js'
@@ -57,7 +57,7 @@ export class WriteCode {
     const { record, section, position: r } = mapping
     const { binary } = target
     const isRepeated = hasRepetition(record.fields)
-    const canHaveRest = (mapping.carries & Has.fields) !== 0
+    const canHaveRest = (mapping.carries & FieldBit.fields) !== 0
     const room = this.roomFor(record.fields)
     const scope: Scope = { object: canHaveRest ? 'rest' : null, known: 'known', once: true, room }
     const body = [
@@ -65,7 +65,7 @@ export class WriteCode {
       ...this.room(String(scope.room)),
       ...(canHaveRest
         ? [
-            `const rest = (m & ${Has.fields}) === 0 ? undefined : run.rest(i, ${r})`,
+            `const rest = (m & ${FieldBit.fields}) === 0 ? undefined : run.rest(i, ${r})`,
             `known = ${section === null ? 0 : 1}`,
           ]
         : []),
@@ -356,7 +356,7 @@ export class WriteCode {
         'bytes = sink.bytes',
         ...this.room(String(room)),
       ]
-    const isGiven = (this.mapping.carries & Has.fields) !== 0 ? ' || rest !== undefined' : ''
+    const isGiven = (this.mapping.carries & FieldBit.fields) !== 0 ? ' || rest !== undefined' : ''
     return block(`if (${name}.length !== 0 || W[${p}] > 0${isGiven})`, [
       ...this.room(`${name}.length + ${room}`),
       `p = run.data(L, ${p}, p, ${name})`,

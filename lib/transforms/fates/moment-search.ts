@@ -1,9 +1,9 @@
 import { HI, LO } from '../../bytes/u64.js'
 import type { EventBatch } from '../../event/batch.js'
-import { Has } from '../../event/fields.js'
+import { FieldBit } from '../../event/fields.js'
 import { checkMoment, type Moment } from './moment.js'
 
-const HAS_TIME = Has.time
+const HAS_TIME = FieldBit.time
 
 /** Finds where in a stream of batches a moment is that an event or a time names. */
 export class MomentSearch {

@@ -2,17 +2,17 @@ import { HI, LO, WORD } from '../../bytes/u64.js'
 import { BlockEffect } from '../../blocks/block-effect.js'
 import { LiveSet } from '../../blocks/live-set.js'
 import { BATCH_EVENTS, type EventBatch } from '../../event/batch.js'
-import { Has } from '../../event/fields.js'
+import { FieldBit } from '../../event/fields.js'
 import type { TraceHeader } from '../../event/header.js'
-import { BoundedKeys, NONE } from '../statistics/keys.js'
+import { BoundedKeys, NONE } from '../statistics/bounded-keys.js'
 import { Sum } from '../statistics/sums.js'
 import { EventSet } from './event-set.js'
 import { checkMoment, type Moment } from './moment.js'
 
 const { began: BEGAN, ended: ENDED, unknown: UNKNOWN, reused: REUSED } = BlockEffect
-const HAS_SIZE = Has.size
-const HAS_TIME = Has.time
-const HAS_PROCESS = Has.process
+const HAS_SIZE = FieldBit.size
+const HAS_TIME = FieldBit.time
+const HAS_PROCESS = FieldBit.process
 
 /** What only later events say of an allocation. It takes two passes over the events: see `filterFile`. */
 export interface FateOptions {

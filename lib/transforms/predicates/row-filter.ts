@@ -1,10 +1,10 @@
 import type { EventBatch, U64FieldName } from '../../event/batch.js'
-import { Has } from '../../event/fields.js'
+import { FieldBit } from '../../event/fields.js'
 import { MAX_RANGES, selectMemory } from '../../kernel/select-memory.js'
 import { KERNEL_EVENTS } from '../../kernel/load.js'
 import { rangeWords, type Range } from './ranges.js'
 
-/** Narrows a selection of a batch's rows, as a `Criterion` does. */
+/** Narrows a selection of a batch's rows, as a `Predicate` does. */
 export type RowFilter = (batch: EventBatch, rows: Int32Array, n: number) => number
 
 /**
@@ -15,7 +15,7 @@ export function byRanges(field: U64FieldName, wanted: readonly Range[]): RowFilt
   const bounds = rangeWords(wanted)
   if (bounds.length > 2 * MAX_RANGES)
     throw new RangeError(`${bounds.length / 2} ranges or values, of which there may be ${MAX_RANGES}`)
-  const has = Has[field]
+  const has = FieldBit[field]
   return (batch, rows, n) => {
     if ((batch.columns & has) === 0 || bounds.length === 0) return 0
     const memory = selectMemory()
@@ -31,7 +31,7 @@ export function byRanges(field: U64FieldName, wanted: readonly Range[]): RowFilt
 
 /** Keeps the rows with a wanted code. `wanted` has 256 entries, 1 for each wanted code. */
 export function byCodes(column: 'kind' | 'api', wanted: Uint8Array): RowFilter {
-  const has = column === 'kind' ? 0 : Has[column]
+  const has = column === 'kind' ? 0 : FieldBit[column]
   return (batch, rows, n) => {
     if ((batch.columns & has) !== has) return 0
     const memory = selectMemory()

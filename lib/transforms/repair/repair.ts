@@ -1,7 +1,7 @@
 import { Intervals } from '../../bytes/intervals.js'
 import { HI, LO } from '../../bytes/u64.js'
 import { BATCH_EVENTS, EventBatch } from '../../event/batch.js'
-import { Has, Kind } from '../../event/fields.js'
+import { FieldBit, Kind } from '../../event/fields.js'
 import { gatherRows } from '../../event/gather.js'
 import type { TraceHeader } from '../../event/header.js'
 import { checkOptions, type OptionNames } from '../../event/options.js'
@@ -11,12 +11,12 @@ import { BlockEffect } from '../../blocks/block-effect.js'
 import { LiveSet } from '../../blocks/live-set.js'
 import { Extent, MAX_SIZE } from '../verify.js'
 import { makeAllocation, setTime } from './changes.js'
-import { Rising } from './rising.js'
+import { Monotonic } from './monotonic.js'
 import { Window } from './window.js'
 
-const HAS_TIME = Has.time
-const HAS_SEQUENCE = Has.sequence
-const HAS_THREAD = Has.thread
+const HAS_TIME = FieldBit.time
+const HAS_SEQUENCE = FieldBit.sequence
+const HAS_THREAD = FieldBit.thread
 const { free: FREE, realloc: REALLOC } = Kind
 
 /** The changes that a repair can make, each counted separately. */
@@ -77,7 +77,7 @@ export class Repair implements BatchTransform {
   private readonly liveSet = new LiveSet(WORDS)
   private readonly intervals = new Intervals()
   private readonly extent: Extent
-  private readonly last = new Rising()
+  private readonly last = new Monotonic()
   private readonly window: Window
   private readonly allowed: ReadonlySet<FaultName>
   private header: TraceHeader | undefined
@@ -121,7 +121,7 @@ export class Repair implements BatchTransform {
     this.window.join()
   }
 
-  cut(): void {
+  endTruncated(): void {
     this.end()
   }
 

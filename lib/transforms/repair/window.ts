@@ -1,12 +1,12 @@
 import { HI, LO } from '../../bytes/u64.js'
 import { U64Map } from '../../bytes/u64-map.js'
 import { BATCH_EVENTS, BATCH_STRING_BYTES, type EventBatch } from '../../event/batch.js'
-import { Has, Kind } from '../../event/fields.js'
+import { FieldBit, Kind } from '../../event/fields.js'
 import { gatherRows } from '../../event/gather.js'
 import type { BlockKeys } from '../../blocks/block-keys.js'
 import { BlockEffect } from '../../blocks/block-effect.js'
 
-const HAS_THREAD = Has.thread
+const HAS_THREAD = FieldBit.thread
 const FREE = Kind.free
 const NONE = -1
 

@@ -1,13 +1,13 @@
 import { HI, LO } from '../../bytes/u64.js'
 import { BATCH_EVENTS, type EventBatch } from '../../event/batch.js'
-import { APIS, fieldSet, Has, Kind, KINDS } from '../../event/fields.js'
+import { APIS, fieldSet, FieldBit, Kind, KINDS } from '../../event/fields.js'
 import { lacksEvents, type TraceHeader } from '../../event/header.js'
 import { LiveSet, tooManyBlocks } from '../../blocks/live-set.js'
-import { mismatchesOf, tellFamilies } from './families.js'
-import { figuresOf, type Figures } from './figures.js'
+import { mismatchesOf, setFamilies } from './allocator-families.js'
+import { readKernelTotals, type Figures } from './kernel-totals.js'
 import { histogramAt } from './histogram.js'
 import { StatisticsKernel } from './kernel.js'
-import { KeyCounts } from './keys.js'
+import { KeyCounts } from './bounded-keys.js'
 import { Outcomes } from './outcomes.js'
 import { peakAt } from './peak.js'
 import type { Statistics, ValueCount } from './result.js'
@@ -18,9 +18,9 @@ import { timelineOf } from './timeline.js'
 import { Times } from './times.js'
 import { mpatrolFigures, Reserves } from './totals.js'
 
-const HAS_API = Has.api
-const HAS_PROCESS = Has.process
-const HAS_CPU = Has.cpu
+const HAS_API = FieldBit.api
+const HAS_PROCESS = FieldBit.process
+const HAS_CPU = FieldBit.cpu
 const { realloc: REALLOC, reserve: RESERVE } = Kind
 /** What the kernel looks at. */
 const COUNTED = fieldSet('api', 'cpu', 'time', 'size', 'usable', 'present')
@@ -67,7 +67,7 @@ export class StatisticsCollector {
 
   constructor({ sites, byThread }: CollectorOptions = {}) {
     this.sites = new SiteTable(this.kernel, sites, byThread)
-    tellFamilies(this.kernel)
+    setFamilies(this.kernel)
   }
 
   /**
@@ -90,7 +90,7 @@ export class StatisticsCollector {
 
   /** The main figures so far. */
   now(): Figures {
-    return figuresOf(this.kernel)
+    return readKernelTotals(this.kernel)
   }
 
   /** Takes no more events than the kernel has rows. */
@@ -133,7 +133,7 @@ export class StatisticsCollector {
     const { kernel, sites, sizes, threads, cpus, processes, reserves } = this
     const { run } = kernel
     run.settle(sites.size, threads.size)
-    const figures = figuresOf(kernel)
+    const figures = readKernelTotals(kernel)
     const { allocated, freed } = figures
     const overhead = sites.totalOverhead()
     const time = this.times.result(this.events, allocated.blocks, allocated.bytes)
@@ -204,7 +204,7 @@ export class StatisticsCollector {
 
   private endTrace(): void {
     const { kernel, sites, threads } = this
-    const { blocks, bytes } = figuresOf(kernel).live
+    const { blocks, bytes } = readKernelTotals(kernel).live
     this.leakedBlocks += blocks
     this.leakedBytes += bytes
     if (blocks > 0) kernel.run.endTrace(sites.size, threads.size)

@@ -2,7 +2,7 @@ import { HI, LO, WORD } from '../../bytes/u64.js'
 import { GrowingKernel } from '../../kernel/growing.js'
 import type { Global } from '../../kernel/load.js'
 import type { LiveExports } from '../../kernel/live.js'
-import { FIRST } from './keys.js'
+import { FIRST } from './bounded-keys.js'
 import type { Amount } from './result.js'
 
 /** kernel/statistics.ts; the files beside it say what each of these is. */

@@ -1,12 +1,12 @@
 import { HI, LO } from '../../bytes/u64.js'
 import type { EventBatch } from '../../event/batch.js'
-import { Has, Kind, Outcome } from '../../event/fields.js'
+import { FieldBit, Kind, Outcome } from '../../event/fields.js'
 import { BlockEffect } from '../../blocks/block-effect.js'
 import type { FaultCounts, ReallocCounts } from './result.js'
 
 const { began: BEGAN, ended: ENDED, unknown: UNKNOWN, again: AGAIN, nothing: NOTHING, failed: FAILED } = BlockEffect
-const HAS_OUTCOME = Has.outcome
-const HAS_BOTH = Has.address | Has.oldAddress
+const HAS_OUTCOME = FieldBit.outcome
+const HAS_BOTH = FieldBit.address | FieldBit.oldAddress
 const { free: FREE } = Kind
 const { none: STAYED, moved: MOVED } = Outcome
 

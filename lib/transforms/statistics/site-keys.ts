@@ -1,18 +1,18 @@
 import { HI, LO } from '../../bytes/u64.js'
 import type { EventBatch } from '../../event/batch.js'
-import { Has } from '../../event/fields.js'
+import { FieldBit } from '../../event/fields.js'
 import { StringTable } from '../../event/strings.js'
-import { FIRST, MAX_KEYS, NONE, OTHERS } from './keys.js'
+import { FIRST, MAX_KEYS, NONE, OTHERS } from './bounded-keys.js'
 import { NO_NODE, Paths } from './paths.js'
 import type { Site } from './result.js'
 import { widened } from './sums.js'
 
-const HAS_STACK = Has.stack
-const HAS_FUNCTION = Has.function
-const HAS_FILE = Has.file
-const HAS_LINE = Has.line
-const HAS_CALL_SITE = Has.callSite
-const HAS_MODULE = Has.module
+const HAS_STACK = FieldBit.stack
+const HAS_FUNCTION = FieldBit.function
+const HAS_FILE = FieldBit.file
+const HAS_LINE = FieldBit.line
+const HAS_CALL_SITE = FieldBit.callSite
+const HAS_MODULE = FieldBit.module
 const HAS_SOURCE = HAS_FUNCTION | HAS_FILE | HAS_LINE
 /** The fields that say where an allocation was made. */
 export const HAS_SITE = HAS_STACK | HAS_SOURCE | HAS_CALL_SITE

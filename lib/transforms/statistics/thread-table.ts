@@ -1,13 +1,13 @@
 import { HI, LO } from '../../bytes/u64.js'
 import type { EventBatch } from '../../event/batch.js'
-import { Has } from '../../event/fields.js'
+import { FieldBit } from '../../event/fields.js'
 import type { StatisticsKernel } from './kernel.js'
-import { BoundedKeys, FIRST, NONE, OTHERS } from './keys.js'
+import { BoundedKeys, FIRST, NONE, OTHERS } from './bounded-keys.js'
 import type { ThreadStatistics } from './result.js'
 import { OWN, sharesAt } from './shares.js'
 
-const HAS_THREAD = Has.thread
-const HAS_PROCESS = Has.process
+const HAS_THREAD = FieldBit.thread
+const HAS_PROCESS = FieldBit.process
 const HAS_OWNER = HAS_THREAD | HAS_PROCESS
 
 /** Where a row of kernel/statistics/owners.ts has what only threads have, in bytes. */

@@ -1,11 +1,11 @@
 import { HI, LO } from '../../bytes/u64.js'
 import type { EventBatch } from '../../event/batch.js'
-import { Has } from '../../event/fields.js'
+import { FieldBit } from '../../event/fields.js'
 import type { TimeUnit, TraceHeader } from '../../event/header.js'
 import type { TimeStatistics } from './result.js'
 import { wide } from './totals.js'
 
-const HAS_TIME = Has.time
+const HAS_TIME = FieldBit.time
 /** How many of a unit there are in a second. */
 const PER_SECOND: Readonly<Record<TimeUnit, number>> = { ns: 1e9, us: 1e6 }
 

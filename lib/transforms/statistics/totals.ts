@@ -1,11 +1,11 @@
 import { HI, LO } from '../../bytes/u64.js'
 import type { EventBatch } from '../../event/batch.js'
-import { Has } from '../../event/fields.js'
+import { FieldBit } from '../../event/fields.js'
 import type { MpatrolStatistics } from './result.js'
 import { Sum } from './sums.js'
 
-const HAS_SIZE = Has.size
-const HAS_TYPE = Has.type
+const HAS_SIZE = FieldBit.size
+const HAS_TYPE = FieldBit.type
 
 /** Blocks and bytes allocated, freed and live, as mpatrol counts them. A resized block is freed, then allocated. */
 export class Totals {

@@ -77,7 +77,7 @@ describe('a small stream', () => {
       decoder.feed(small.slice(0, length))
       const events = []
       for (let batch = decoder.next(); batch !== null; batch = decoder.next()) events.push(...batch)
-      decoder.cut()
+      decoder.endTruncated()
       for (let batch = decoder.next(); batch !== null; batch = decoder.next()) events.push(...batch)
       expect(events).toEqual(decodeAll(new HatfDecoder({ fold: false }), small.subarray(0, length)).events)
     }

@@ -29,7 +29,7 @@ const SAMPLE_EVENTS = [
   },
   { kind: 'existing', address: 0xb24020d0n, size: 48n, type: 'TLocalSemaphore' },
 ]
-const TAB_HEADER = headerOf({ titles: false, separator: 'tab', indent: 0 })
+const TAB_HEADER = headerOf({ headerRow: false, separator: 'tab', indent: 0 })
 const LINE = '2-7\t5\t0x10\tdel\tnovtbl\n'
 
 describe('decoding', () => {
@@ -38,7 +38,7 @@ describe('decoding', () => {
     expect(error).toBeUndefined()
     expect(warnings).toEqual([])
     expect(headers).toEqual([
-      { format: 'heapmon', timeUnit: 'us', layout: { titles: true, separator: 'spaces', indent: 6 } },
+      { format: 'heapmon', timeUnit: 'us', layout: { headerRow: true, separator: 'spaces', indent: 6 } },
     ])
     expect(events).toEqual(SAMPLE_EVENTS)
     expect(rewrite(SAMPLE)).toBe(SAMPLE)
@@ -134,16 +134,16 @@ describe('decoding', () => {
   })
 
   it.each<[string, object]>([
-    ['1-1\told\t0x1\t2\n', { titles: false, separator: 'tab', indent: 0 }],
-    ['   1-1 old\t0x1\t2\n', { titles: false, separator: 'spaces', indent: 3 }],
-    [' \t 1-1\told 0x1 2\n', { titles: false, separator: 'tab', indent: 0 }],
-    [`${' '.repeat(65)}1-1\told 0x1 2\n`, { titles: false, separator: 'tab', indent: 0 }],
+    ['1-1\told\t0x1\t2\n', { headerRow: false, separator: 'tab', indent: 0 }],
+    ['   1-1 old\t0x1\t2\n', { headerRow: false, separator: 'spaces', indent: 3 }],
+    [' \t 1-1\told 0x1 2\n', { headerRow: false, separator: 'tab', indent: 0 }],
+    [`${' '.repeat(65)}1-1\told 0x1 2\n`, { headerRow: false, separator: 'tab', indent: 0 }],
     [
       '\r\n\nThread\tTime of\tevent Address Size Type Stack  crawl\t\r\n',
-      { titles: true, separator: 'tab', indent: 0 },
+      { headerRow: true, separator: 'tab', indent: 0 },
     ],
-    ['', { titles: false, separator: 'tab', indent: 0 }],
-    ['\n \r\n', { titles: false, separator: 'tab', indent: 0 }],
+    ['', { headerRow: false, separator: 'tab', indent: 0 }],
+    ['\n \r\n', { headerRow: false, separator: 'tab', indent: 0 }],
   ])('knows the layout of %j', (text, layout) => {
     for (const size of [1, 1000]) {
       const { headers, error } = decode(text, size)
@@ -163,13 +163,13 @@ describe('decoding', () => {
     expect(decoder.next()).toBeNull()
   })
 
-  it('takes titles behind other lines for the beginning of another trace', () => {
-    const titles = `${SAMPLE.split('\n')[0]}\n`
-    for (const text of [SAMPLE + SAMPLE, LINE + SAMPLE, titles + titles + titles, LINE + titles]) {
+  it('takes a header row after other lines as the beginning of another trace', () => {
+    const headerRow = `${SAMPLE.split('\n')[0]}\n`
+    for (const text of [SAMPLE + SAMPLE, LINE + SAMPLE, headerRow + headerRow + headerRow, LINE + headerRow]) {
       for (const size of [1, 100, 10_000]) {
         const { headers, events, error } = decode(text, size)
         expect(error).toBeUndefined()
-        // One header for each line of titles, and one for a file without; one event for each other line.
+        // One header for each header row, and one for a file without; one event for each other line.
         expect(headers.length + events.length).toBe(text.trimEnd().split('\n').length + (text.startsWith('2') ? 1 : 0))
       }
       expect(rewrite(text)).toBe(text)
@@ -190,7 +190,7 @@ describe('decoding', () => {
     decoder.feed(Buffer.from(`${LINE}1-1\t2\t0x3\t45`))
     expect(decoder.next()?.count).toBe(1)
     expect(decoder.next()).toBeNull()
-    decoder.cut()
+    decoder.endTruncated()
     expect(decoder.next()).toBeNull()
   })
 

@@ -8,7 +8,7 @@ import { lossesBut } from '../../support/losses.js'
 import { decode } from './text.js'
 
 const US: TraceHeader = { format: 'any', timeUnit: 'us' }
-const TAB_TITLES = 'Thread\tTime of event\tAddress\tSize\tType\tStack crawl\n'
+const TAB_HEADER_ROW = 'Thread\tTime of event\tAddress\tSize\tType\tStack crawl\n'
 
 /** The text of events, and what was lost in it. */
 function encode(
@@ -176,22 +176,24 @@ describe('encoding events of other formats', () => {
 })
 
 describe('layouts', () => {
-  it('has tabs and no titles if nothing else is asked for', () => {
+  it('has tabs and no header row if nothing else is asked for', () => {
     expect(encode([free]).text).toBe(DEL_LINE)
-    expect(encode([free], { ...US, layout: { titles: true, separator: 'spaces' } }).text).toBe(DEL_LINE)
-    expect(encode([free], US, { titles: true }).text).toBe(TAB_TITLES + DEL_LINE)
+    expect(encode([free], { ...US, layout: { headerRow: true, separator: 'spaces' } }).text).toBe(DEL_LINE)
+    expect(encode([free], US, { headerRow: true }).text).toBe(TAB_HEADER_ROW + DEL_LINE)
   })
 
   it('is asked for by the header, and by options before it', () => {
-    const header = headerOf({ titles: true, separator: 'spaces', indent: 2 })
+    const header = headerOf({ headerRow: true, separator: 'spaces', indent: 2 })
     const text =
       '  Thread      Time of event       Address     Size    Type            Stack crawl\n' +
       '  0-0         5                   0x10        del     novtbl\n'
     expect(encode([free], header).text).toBe(text)
-    expect(encode([free], header, { separator: 'tab' }).text).toBe(`  ${TAB_TITLES}  ${DEL_LINE}`)
+    expect(encode([free], header, { separator: 'tab' }).text).toBe(`  ${TAB_HEADER_ROW}  ${DEL_LINE}`)
     expect(
-      encode([free], headerOf({ titles: false, separator: 'tab', indent: 0 }), { titles: true, separator: 'spaces' })
-        .text,
+      encode([free], headerOf({ headerRow: false, separator: 'tab', indent: 0 }), {
+        headerRow: true,
+        separator: 'spaces',
+      }).text,
     ).toBe(text.replace(/^ {2}/gm, ''))
   })
 
@@ -201,7 +203,7 @@ describe('layouts', () => {
       { indent: 1e9 },
       { indent: 1.5 },
       { indent: '2' },
-      { separator: 3, titles: 'no' },
+      { separator: 3, headerRow: 'no' },
       {},
     ]
     for (const layout of layouts) {
@@ -210,7 +212,7 @@ describe('layouts', () => {
   })
 
   it('keeps columns that are too wide two spaces apart', () => {
-    const header = headerOf({ titles: false, separator: 'spaces', indent: 0 })
+    const header = headerOf({ headerRow: false, separator: 'spaces', indent: 0 })
     const max = 2n ** 64n - 1n
     const event: TraceEvent = {
       ...alloc,
@@ -234,19 +236,22 @@ describe('layouts', () => {
     expect(decode(text).events).toEqual([{ ...event, api: 'new' }])
   })
 
-  it('writes titles even where there are no events', () => {
-    const { out } = drive(new HeapmonEncoder(), batchesOf([], headerOf({ titles: true, separator: 'tab', indent: 0 })))
-    expect(Buffer.concat(out).toString()).toBe(TAB_TITLES)
+  it('writes the header row even if there are no events', () => {
+    const { out } = drive(
+      new HeapmonEncoder(),
+      batchesOf([], headerOf({ headerRow: true, separator: 'tab', indent: 0 })),
+    )
+    expect(Buffer.concat(out).toString()).toBe(TAB_HEADER_ROW)
   })
 
-  it('counts the beginning of another trace where no titles show it', () => {
-    const headers = [US, { ...US }, headerOf({ titles: true, separator: 'tab', indent: 0 })]
+  it('counts the beginning of another trace where no header row shows it', () => {
+    const headers = [US, { ...US }, headerOf({ headerRow: true, separator: 'tab', indent: 0 })]
     const encoder = new HeapmonEncoder()
     const { out } = drive(
       encoder,
       headers.flatMap((header) => batchesOf([free], header)),
     )
-    expect(Buffer.concat(out).toString()).toBe(DEL_LINE + DEL_LINE + TAB_TITLES + DEL_LINE)
+    expect(Buffer.concat(out).toString()).toBe(DEL_LINE + DEL_LINE + TAB_HEADER_ROW + DEL_LINE)
     expect(lossesBut(['api'], encoder.losses.counts)).toEqual({ 'beginning of another trace': 1 })
   })
 })

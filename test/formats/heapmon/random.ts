@@ -14,7 +14,7 @@ export interface RandomTrace {
 
 /** Every way to lay out a file. */
 export const header: fc.Arbitrary<TraceHeader> = fc
-  .record({ titles: fc.boolean(), separator: fc.constantFrom('tab' as const, 'spaces' as const), indent: fc.nat(9) })
+  .record({ headerRow: fc.boolean(), separator: fc.constantFrom('tab' as const, 'spaces' as const), indent: fc.nat(9) })
   .map(headerOf)
 
 const id = fc.oneof(

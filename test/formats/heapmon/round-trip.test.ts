@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { batchesOf, type TraceEvent } from '../../../lib/event/batch.js'
-import { Has, type FieldName } from '../../../lib/event/fields.js'
+import { FieldBit, type FieldName } from '../../../lib/event/fields.js'
 import { HeapmonDecoder } from '../../../lib/formats/heapmon/decode.js'
 import { HeapmonEncoder } from '../../../lib/formats/heapmon/encode.js'
 import { CARRIED } from '../../../lib/formats/heapmon/layout.js'
@@ -20,7 +20,7 @@ describe('any trace', () => {
         const decoded = decodeAll(new HeapmonDecoder(), bytes, size)
         expect(decoded.error).toBeUndefined()
         expect(decoded.events).toEqual(events)
-        if (events.length > 0 || header.layout?.['titles'] === true) expect(decoded.headers).toEqual([header])
+        if (events.length > 0 || header.layout?.['headerRow'] === true) expect(decoded.headers).toEqual([header])
         expect(encodeEvents(new HeapmonEncoder(), decoded.events, header)).toEqual(bytes)
       }),
     )
@@ -47,7 +47,7 @@ describe('any trace', () => {
     const carried = (event: TraceEvent): TraceEvent => {
       const kind = (['alloc', 'free', 'existing'] as const)[event.kind.length % 3] ?? 'alloc'
       const kept = Object.entries(event).filter(
-        ([name]) => ((CARRIED[kind] ?? 0) & Has[name as FieldName]) !== 0 && name !== 'function',
+        ([name]) => ((CARRIED[kind] ?? 0) & FieldBit[name as FieldName]) !== 0 && name !== 'function',
       )
       const { time, size, ...rest } = { ...usual, ...Object.fromEntries(kept) } as TraceEvent
       return {

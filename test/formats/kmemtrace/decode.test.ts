@@ -261,7 +261,7 @@ describe('a live pipe', () => {
     const decoder = new KmemtraceDecoder()
     decoder.feed(join(pack(LITTLE, { ...FREE, callSite: 1n }), new Uint8Array(24), Uint8Array.of(1, 0)))
     expect(decoder.next()).toBeNull()
-    decoder.cut()
+    decoder.endTruncated()
     expect([...(decoder.next() ?? [])].map(({ kind }) => kind)).toEqual(['free', 'lost'])
     expect(decoder.next()).toBeNull()
   })

@@ -92,7 +92,7 @@ describe('a trace', () => {
     expect(decoder.next()).toBeNull()
     decoder.feed(hex('04'))
     expect([...(decoder.next() ?? [])]).toEqual([{ kind: 'reserve', address: 3n, size: 4n }])
-    decoder.cut()
+    decoder.endTruncated()
     expect(decoder.next()).toBeNull()
   })
 

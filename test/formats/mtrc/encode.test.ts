@@ -54,13 +54,13 @@ describe('a trace', () => {
     expect(encoder.next()).toBeNull()
     for (const batch of batchesOf([{ kind: 'reserve', address: 1n, size: 2n }], MTRC)) encoder.feed(batch)
     expect(encoder.next()).toEqual(join('H', hex('01 02')))
-    encoder.cut()
+    encoder.endTruncated()
     expect(encoder.next()).toBeNull()
   })
 
   it('that never began has nothing when it was cut', () => {
     const encoder = new MtrcEncoder()
-    encoder.cut()
+    encoder.endTruncated()
     expect(encoder.next()).toBeNull()
   })
 

@@ -156,7 +156,7 @@ describe('decoding', () => {
     decoder.feed(Buffer.from('5: free 0x10\n5: malloc 0x10 51'))
     expect(decoder.next()?.count).toBe(1)
     expect(decoder.next()).toBeNull()
-    decoder.cut()
+    decoder.endTruncated()
     expect(decoder.next()).toBeNull()
   })
 

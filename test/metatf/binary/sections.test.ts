@@ -302,7 +302,7 @@ describe('the end', () => {
       ]).subarray(0, 53),
     )
     expect(decoder.next()).toBeNull()
-    decoder.cut()
+    decoder.endTruncated()
     expect(decoder.next()?.count).toBe(0)
     expect(decoder.next()).toBeNull()
   })
@@ -356,7 +356,7 @@ describe('SplitAddr', () => {
       const encoder = binaryEncoder(SPLIT, { contiguous: true })
       const out: Uint8Array[] = []
       for (const batch of batchesOf(events.slice(0, count), { format: 'x' })) encoder.feed(batch)
-      encoder.cut()
+      encoder.endTruncated()
       for (let bytes = encoder.next(); bytes !== null; bytes = encoder.next()) out.push(bytes)
       const { events: read, error } = decode(SPLIT, Buffer.concat(out))
       expect(read).toEqual(events.slice(0, count))

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { batchesOf } from '../../../lib/event/batch.js'
 import { formatFileHeader, headerLength } from '../../../lib/metatf/binary/header.js'
-import { APIS, FIELDS, Has, KINDS, OUTCOMES } from '../../../lib/event/fields.js'
+import { APIS, FIELDS, FieldBit, KINDS, OUTCOMES } from '../../../lib/event/fields.js'
 import type { FieldValue } from '../../../lib/event/json.js'
 import { decodeText } from '../../../lib/event/strings.js'
 import { parseDtd, type Dtd, type Field, type Leaf } from '../../../lib/metatf/index.js'
@@ -49,8 +49,8 @@ function eventOf(mapping: RecordMapping, fields: Record<string, FieldValue>): ob
   const event: Record<string, unknown> = { kind: KINDS[kind] }
   if (outcome >= 0) event['outcome'] = OUTCOMES[outcome]
   if (api >= 0) event['api'] = APIS[api]
-  if ((given & Has.type) !== 0) event['type'] = record.name
-  if ((given & Has.code) !== 0) event['code'] = record.tag
+  if ((given & FieldBit.type) !== 0) event['type'] = record.name
+  if ((given & FieldBit.code) !== 0) event['code'] = record.tag
   for (const { leaf, field, type } of leaves) {
     // A value that is always the same is not among those of the record.
     if (field >= 0 && leaf.value?.kind === 'number')

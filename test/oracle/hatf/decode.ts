@@ -1,11 +1,11 @@
 import { Input } from '../../../lib/bytes/input.js'
 import { BATCH_EVENTS, BATCH_STRING_BYTES, EventBatch } from '../../../lib/event/batch.js'
 import { malformed, truncated, type TraceError } from '../../../lib/event/error.js'
-import { Has, Kind, fieldSet } from '../../../lib/event/fields.js'
+import { FieldBit, Kind, fieldSet } from '../../../lib/event/fields.js'
 import type { TraceHeader } from '../../../lib/event/header.js'
 import type { Decoder } from '../../../lib/event/stage.js'
-import { COMMENT_MARK, EXTRAS_MARK, hasMark, parseHeaderComment } from '../../../lib/formats/hatf/extras.js'
-import { ExtrasReader } from '../../../lib/formats/hatf/extras-read.js'
+import { COMMENT_MARK, EXTRA_FIELDS_MARK, hasMark, parseHeaderComment } from '../../../lib/formats/hatf/extra-fields.js'
+import { ExtraFieldsReader } from '../../../lib/formats/hatf/extra-fields-read.js'
 import { FieldStates, readField } from './fields.js'
 import { carryRows, firstHeldRow, foldRealloc } from './fold.js'
 import { Field, HEAD, Tag, metadataLength } from '../../../lib/formats/hatf/layout.js'
@@ -24,11 +24,11 @@ const { free: FREE, reallocNone: REALLOC_NONE, reallocFreed: REALLOC_FREED, crea
 /** Above it are comments and metadata. */
 const LAST_DATA = Tag.destroyThread
 
-const HAS_ATTRIBUTES = Has.attributes
-const HAS_HEAP = Has.heap
-const HAS_TEXT = Has.text
-const HAS_THREAD = Has.thread
-const HAS_TIME = Has.time
+const HAS_ATTRIBUTES = FieldBit.attributes
+const HAS_HEAP = FieldBit.heap
+const HAS_TEXT = FieldBit.text
+const HAS_THREAD = FieldBit.thread
+const HAS_TIME = FieldBit.time
 
 const ALLOC_FIELDS = fieldSet('size', 'address')
 const REALLOC_ONLY = fieldSet('oldAddress', 'outcome')
@@ -48,7 +48,7 @@ const KIND_OF_TAG = Uint8Array.of(
 )
 const FIELDS_OF_TAG = Int32Array.of(
   ALLOC_FIELDS,
-  Has.address,
+  FieldBit.address,
   REALLOC_FIELDS,
   REALLOC_FIELDS,
   REALLOC_FIELDS,
@@ -76,7 +76,7 @@ export class HatfDecoder implements Decoder {
   private readonly fold: boolean
   private readonly input = new Input()
   private readonly fields = new FieldStates()
-  private readonly extras = new ExtrasReader()
+  private readonly extras = new ExtraFieldsReader()
   private header: TraceHeader = { format: 'hatf' }
   /** The header that a comment just gave. */
   private nextHeader: TraceHeader | undefined
@@ -120,7 +120,7 @@ export class HatfDecoder implements Decoder {
     this.input.ended = true
   }
 
-  cut(): void {
+  endTruncated(): void {
     this.input.pos = this.input.end
     this.input.ended = true
   }
@@ -272,7 +272,7 @@ export class HatfDecoder implements Decoder {
     const { extras } = this
     const { bytes } = this.input
     const set = batch.mask[row] as number
-    if (hasMark(bytes, start, end, EXTRAS_MARK) && extras.readAttributes(bytes, start, end, batch, row)) {
+    if (hasMark(bytes, start, end, EXTRA_FIELDS_MARK) && extras.readAttributes(bytes, start, end, batch, row)) {
       batch.mask[row] = (set & ~extras.without) | extras.set
       if (extras.kind >= 0) batch.kind[row] = extras.kind
       return

@@ -7,10 +7,10 @@ import type { Losses } from '../../../lib/kernel/losses.js'
 import type { EventBatch } from '../../../lib/event/batch.js'
 import type { Encoder } from '../../../lib/event/stage.js'
 import type { EncodeOptions } from '../../../lib/event/format.js'
-import { headerComment } from '../../../lib/formats/hatf/extras.js'
+import { headerComment } from '../../../lib/formats/hatf/extra-fields.js'
 import { FieldStates } from './fields.js'
 import { CARRIED, MAX_BYTES } from '../../../lib/formats/hatf/layout.js'
-import { Lowering, MAX_RECORDS } from './lower.js'
+import { RecordMaker, MAX_RECORDS } from './to-records.js'
 import { Plan, type Planner } from './plan.js'
 import { plannerFor } from './plan/planner.js'
 import { strategiesOf, type StrategyOptions } from '../../../lib/formats/hatf/plan/strategies.js'
@@ -37,7 +37,7 @@ const ALL_CARRIED: Carried = Object.fromEntries(KINDS.map((kind) => [kind, ALL_F
 export class HatfEncoder implements Encoder {
   readonly losses: Losses
   private readonly attributes: boolean
-  private readonly lowering: Lowering
+  private readonly maker: RecordMaker
   private readonly records = new Records()
   private readonly plan = new Plan()
   private readonly fields = new FieldStates()
@@ -62,19 +62,19 @@ export class HatfEncoder implements Encoder {
     this.window = Math.min(planner.window ?? 0, options.window ?? Infinity)
     const carried = this.attributes ? ALL_CARRIED : CARRIED
     this.losses = new AddressedLosses(spacesTold(carried), 'hatf', carried, options.strict)
-    this.lowering = new Lowering(this.losses, this.attributes)
+    this.maker = new RecordMaker(this.losses, this.attributes)
   }
 
   feed(batch: EventBatch): void {
-    const { losses, lowering, records, sink } = this
+    const { losses, maker, records, sink } = this
     const full = this.window === 0 ? Infinity : this.window
-    const count = losses.admit(batch)
-    if (count < batch.count) this.fault = losses.refusal(batch, count)
+    const count = losses.countBatch(batch)
+    if (count < batch.count) this.fault = losses.errorFor(batch, count)
     try {
       if (batch.header !== this.header) this.begin(batch)
       for (let i = 0; i < count;) {
         records.reserve(MAX_RECORDS + Math.min(MAX_RECORDS * (count - i), full))
-        i = lowering.lower(batch, i, count, records, full)
+        i = maker.toRecords(batch, i, count, records, full)
         if (i < count) this.write()
       }
     } catch (error) {
@@ -98,7 +98,7 @@ export class HatfEncoder implements Encoder {
     this.write()
   }
 
-  cut(): void {
+  endTruncated(): void {
     this.write()
   }
 
@@ -115,7 +115,7 @@ export class HatfEncoder implements Encoder {
   private begin(batch: EventBatch): void {
     const before = this.header
     this.header = batch.header
-    if (!this.attributes && before !== undefined) this.losses.note('beginning of another trace', batch, 0)
+    if (!this.attributes && before !== undefined) this.losses.countEvent('beginning of another trace', batch, 0)
     if (!this.attributes || (before === undefined && isDefault(batch.header))) return
     // A trace without header or events would not be seen in front of another one's header.
     if (before !== undefined && !this.hasWritten) this.addHeader(before, batch)
@@ -124,7 +124,7 @@ export class HatfEncoder implements Encoder {
 
   private addHeader(header: TraceHeader, batch: EventBatch): void {
     const comment = headerComment(header)
-    if (comment.length > MAX_BYTES) this.losses.note(`a trace header longer than ${MAX_BYTES} bytes`, batch, 0)
+    if (comment.length > MAX_BYTES) this.losses.countEvent(`a trace header longer than ${MAX_BYTES} bytes`, batch, 0)
     else this.records.addComment(comment)
   }
 }

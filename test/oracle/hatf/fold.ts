@@ -1,6 +1,6 @@
 import { HI, LO } from '../../../lib/bytes/u64.js'
 import { U64Column, type EventBatch } from '../../../lib/event/batch.js'
-import { FIELDS, Has, Kind, Outcome } from '../../../lib/event/fields.js'
+import { FIELDS, FieldBit, Kind, Outcome } from '../../../lib/event/fields.js'
 
 /**
  * An alloc or a free that happened inside a realloc has a record of its own, before the realloc's. Folding takes those
@@ -13,7 +13,7 @@ export const FOLD_WINDOW = 64
 const ALLOC = Kind.alloc
 const FREE = Kind.free
 const COMMENT = Kind.comment
-const HAS_ATTRIBUTES = Has.attributes
+const HAS_ATTRIBUTES = FieldBit.attributes
 const NO_ROW = -1
 
 /** Takes the components of the realloc in row `batch.count - 1` out of the batch, if all of them are there. */
@@ -69,12 +69,12 @@ export function carryRows(from: EventBatch, start: number, to: EventBatch): void
     to.kind[row] = from.kind[r] as number
     to.mask[row] = mask
     for (let f = 0; f < FIELDS.length; f++) {
-      if ((from.columns >>> f) & 1) carryValue(from, r, to, row, f, ((mask >>> f) & 1) === 1)
+      if ((from.columns >>> f) & 1) copyValue(from, r, to, row, f, ((mask >>> f) & 1) === 1)
     }
   }
 }
 
-function carryValue(from: EventBatch, r: number, to: EventBatch, row: number, f: number, present: boolean): void {
+function copyValue(from: EventBatch, r: number, to: EventBatch, row: number, f: number, present: boolean): void {
   const { name, type } = FIELDS[f] as (typeof FIELDS)[number]
   const copy = (id: number) => to.strings.intern(from.strings.view(id))
   switch (type) {

@@ -53,7 +53,7 @@ export class KmemtraceDecoder implements Decoder {
     this.starved = false
   }
 
-  cut(): void {
+  endTruncated(): void {
     this.wasCut = true
     this.end()
   }

@@ -15,7 +15,7 @@ import {
   type KmemtraceLayout,
 } from '../../../lib/formats/kmemtrace/layout.js'
 import { Recognition } from '../../../lib/formats/kmemtrace/recognition.js'
-import { Lowering } from './lower.js'
+import { RecordList } from './to-records.js'
 import { RecordWriter, SINK_BYTES } from './write.js'
 
 /** What an encoder can be told. What is not given is as the header of the trace says, if that is one of this format. */
@@ -36,7 +36,7 @@ export class KmemtraceEncoder implements Encoder {
   private readonly sink = new Sink(SINK_BYTES)
   private header: TraceHeader | undefined
   /** Once the first batch was fed. */
-  private lowering: Lowering | undefined
+  private recordList: RecordList | undefined
   private writer: RecordWriter | undefined
   private layout = DEFAULT_LAYOUT
   private recognition: Recognition | undefined
@@ -55,20 +55,20 @@ export class KmemtraceEncoder implements Encoder {
     try {
       const another = this.header !== undefined && this.header !== batch.header
       this.header = batch.header
-      const lowering = (this.lowering ??= this.begin(batch.header))
-      const n = losses.admit(batch)
-      if (another && n > 0) losses.note('beginning of another trace', batch, 0)
+      const recordList = (this.recordList ??= this.begin(batch.header))
+      const n = losses.countBatch(batch)
+      if (another && n > 0) losses.countEvent('beginning of another trace', batch, 0)
       this.batch = batch
-      lowering.lower(batch, n)
-      if (n < batch.count) this.fault = losses.refusal(batch, n)
+      recordList.fill(batch, n)
+      if (n < batch.count) this.fault = losses.errorFor(batch, n)
     } catch (error) {
       this.fault = error
     }
   }
 
   next(): Uint8Array | null {
-    const { batch, lowering, writer, sink } = this
-    if (batch !== undefined && writer?.write(batch, lowering as Lowering) === true) this.batch = undefined
+    const { batch, recordList, writer, sink } = this
+    if (batch !== undefined && writer?.write(batch, recordList as RecordList) === true) this.batch = undefined
     if (sink.pos > 0) {
       const written = sink.take()
       this.recognise(written)
@@ -87,7 +87,7 @@ export class KmemtraceEncoder implements Encoder {
     const { layout, byteOrder, wordSize } = this.layout
     const words = layout === 'ftrace' ? `, word size ${wordSize}` : ''
     try {
-      this.losses.noteTrace(
+      this.losses.countTrace(
         `layout, which the records do not show: read them with layout ${layout}, byte order ${byteOrder}${words}`,
       )
     } catch (error) {
@@ -95,12 +95,12 @@ export class KmemtraceEncoder implements Encoder {
     }
   }
 
-  cut(): void {
+  endTruncated(): void {
     // Nothing is held back.
   }
 
   /** The first header says how all records are laid out. */
-  private begin(header: TraceHeader): Lowering {
+  private begin(header: TraceHeader): RecordList {
     const { cpu } = this.options
     const layout = layoutFor(header, this.options)
     if (typeof layout === 'string') throw unencodable(layout, { format: FORMAT, event: 1 })
@@ -108,6 +108,6 @@ export class KmemtraceEncoder implements Encoder {
     this.layout = layout
     this.recognition = new Recognition(layout)
     this.writer = new RecordWriter(layout, cpu ?? 0, this.sink)
-    return new Lowering(layout, cpu, this.losses)
+    return new RecordList(layout, cpu, this.losses)
   }
 }

@@ -1,6 +1,6 @@
 import { HI, LO, WORD } from '../../../lib/bytes/u64.js'
 import { BATCH_EVENTS, BATCH_STRING_BYTES, EventBatch } from '../../../lib/event/batch.js'
-import { Has, Kind, fieldSet } from '../../../lib/event/fields.js'
+import { FieldBit, Kind, fieldSet } from '../../../lib/event/fields.js'
 import type { TraceHeader } from '../../../lib/event/header.js'
 import { areFeatures } from '../../../lib/formats/kmemtrace/features.js'
 import {
@@ -15,10 +15,10 @@ import {
   type KmemtraceLayout,
 } from '../../../lib/formats/kmemtrace/layout.js'
 
-const HAS_API = Has.api
-const HAS_ATTRIBUTES = Has.attributes
-const HAS_CODE = Has.code
-const HAS_COUNT = Has.count
+const HAS_API = FieldBit.api
+const HAS_ATTRIBUTES = FieldBit.attributes
+const HAS_CODE = FieldBit.code
+const HAS_COUNT = FieldBit.count
 const KIND_ALLOC = Kind.alloc
 const KIND_FREE = Kind.free
 const KIND_LOST = Kind.lost
@@ -74,7 +74,9 @@ export class RecordReader {
     this.core = coreSize(layout)
     this.alloc = allocSize(layout)
     this.shared =
-      CORE_FIELDS | (this.timed ? fieldSet('cpu', 'time') : fieldSet('sequence')) | (cpu === undefined ? 0 : Has.cpu)
+      CORE_FIELDS |
+      (this.timed ? fieldSet('cpu', 'time') : fieldSet('sequence')) |
+      (cpu === undefined ? 0 : FieldBit.cpu)
     this.columns = this.shared | ALLOC_FIELDS | HAS_API
   }
 
@@ -104,7 +106,7 @@ export class RecordReader {
     let fields = HAS_COUNT
     if (this.cpu !== undefined) {
       batch.cpu[i] = this.cpu
-      fields |= Has.cpu
+      fields |= FieldBit.cpu
     }
     batch.mask[i] = fields
     batch.count = i + 1

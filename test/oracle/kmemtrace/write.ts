@@ -1,7 +1,7 @@
 import type { Sink } from '../../../lib/bytes/sink.js'
 import { HI, LO, WORD } from '../../../lib/bytes/u64.js'
 import type { EventBatch } from '../../../lib/event/batch.js'
-import { Has } from '../../../lib/event/fields.js'
+import { FieldBit } from '../../../lib/event/fields.js'
 import {
   EventId,
   MAX_RECORD,
@@ -9,19 +9,19 @@ import {
   coreSize,
   type KmemtraceLayout,
 } from '../../../lib/formats/kmemtrace/layout.js'
-import { zerosOf, type Lowering } from './lower.js'
+import { zerosOf, type RecordList } from './to-records.js'
 
-const HAS_ADDRESS = Has.address
-const HAS_OLD_ADDRESS = Has.oldAddress
-const HAS_SIZE = Has.size
-const HAS_USABLE = Has.usable
-const HAS_CALL_SITE = Has.callSite
-const HAS_GFP_FLAGS = Has.gfpFlags
-const HAS_NODE = Has.node
-const HAS_SEQUENCE = Has.sequence
-const HAS_CPU = Has.cpu
-const HAS_TIME = Has.time
-const HAS_ATTRIBUTES = Has.attributes
+const HAS_ADDRESS = FieldBit.address
+const HAS_OLD_ADDRESS = FieldBit.oldAddress
+const HAS_SIZE = FieldBit.size
+const HAS_USABLE = FieldBit.usable
+const HAS_CALL_SITE = FieldBit.callSite
+const HAS_GFP_FLAGS = FieldBit.gfpFlags
+const HAS_NODE = FieldBit.node
+const HAS_SEQUENCE = FieldBit.sequence
+const HAS_CPU = FieldBit.cpu
+const HAS_TIME = FieldBit.time
+const HAS_ATTRIBUTES = FieldBit.attributes
 const { alloc: ALLOC } = EventId
 
 /** Results are given out when they have about this many bytes. */
@@ -32,7 +32,7 @@ const ALL = -1
 /** How large the sink of a `RecordWriter` must be: so large that it never grows. */
 export const SINK_BYTES = OUTPUT_BYTES + MAX_RECORD
 
-/** Writes lowered events. */
+/** Writes the records of events. */
 export class RecordWriter {
   private readonly view: DataView
   private readonly little: boolean
@@ -69,7 +69,7 @@ export class RecordWriter {
    * Writes the records of a batch, from where the last call stopped, as far as there is room for output.
    * @returns whether all are written
    */
-  write(batch: EventBatch, { rows, ids, fields: masks, count }: Lowering): boolean {
+  write(batch: EventBatch, { rows, ids, fields: masks, count }: RecordList): boolean {
     const { sink, view, little, timed, wide, callSiteAt: siteAt } = this
     const { bytes } = sink
     const { columns, sequence, cpu } = batch

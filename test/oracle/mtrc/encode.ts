@@ -2,7 +2,7 @@ import { Sink } from '../../../lib/bytes/sink.js'
 import { HI, LO } from '../../../lib/bytes/u64.js'
 import type { EventBatch } from '../../../lib/event/batch.js'
 import { unencodable } from '../../../lib/event/error.js'
-import { Has, Kind } from '../../../lib/event/fields.js'
+import { FieldBit, Kind } from '../../../lib/event/fields.js'
 import { NO_HEADER, type TraceHeader } from '../../../lib/event/header.js'
 import { Losses } from '../../../lib/kernel/losses.js'
 import type { Encoder } from '../../../lib/event/stage.js'
@@ -23,14 +23,14 @@ import { MAX_CANONICAL_LEB, NAME_DEFINES } from './constants.js'
 import { writeLeb } from './leb128.js'
 import { NOT_CACHED, WrittenNames } from './names.js'
 
-const HAS_INDEX = Has.index
-const HAS_ADDRESS = Has.address
-const HAS_SIZE = Has.size
-const HAS_THREAD = Has.thread
-const HAS_FUNCTION = Has.function
-const HAS_FILE = Has.file
-const HAS_LINE = Has.line
-const HAS_TYPE = Has.type
+const HAS_INDEX = FieldBit.index
+const HAS_ADDRESS = FieldBit.address
+const HAS_SIZE = FieldBit.size
+const HAS_THREAD = FieldBit.thread
+const HAS_FUNCTION = FieldBit.function
+const HAS_FILE = FieldBit.file
+const HAS_LINE = FieldBit.line
+const HAS_TYPE = FieldBit.type
 const KIND_RESERVE = Kind.reserve
 /** The record type of each kind with an index, by the kind's code. */
 const RECORD_OF_KIND = new Uint8Array(Object.keys(Kind).length)
@@ -82,7 +82,7 @@ export class MtrcEncoder implements Encoder {
     }
     this.functions.startBatch()
     this.files.startBatch()
-    this.rows = this.losses.admit(batch)
+    this.rows = this.losses.countBatch(batch)
     this.events += batch.count
   }
 
@@ -93,7 +93,7 @@ export class MtrcEncoder implements Encoder {
         this.writeRows(batch)
         if (this.row === this.rows) {
           this.batch = undefined
-          if (this.rows < batch.count) this.fault = this.losses.refusal(batch, this.rows)
+          if (this.rows < batch.count) this.fault = this.losses.errorFor(batch, this.rows)
         }
       } catch (error) {
         this.fault = error
@@ -109,7 +109,7 @@ export class MtrcEncoder implements Encoder {
     this.sink.append(MAGIC)
   }
 
-  cut(): void {
+  endTruncated(): void {
     // A trace that broke off has no end marker, and nothing else is held back.
   }
 
@@ -145,7 +145,7 @@ export class MtrcEncoder implements Encoder {
         type = (fields & HAS_TYPE) !== 0 ? this.reserveType(batch, i) : H
       } else if (RECORD_OF_KIND[kind] !== 0) {
         type = (fields & HAS_INDEX) !== 0 ? indices.follow(batch, i) : indices.assign(batch, i)
-        for (const reason of indices.reasons) this.losses.note(reason, batch, i)
+        for (const reason of indices.reasons) this.losses.countEvent(reason, batch, i)
       } else if ((fields & HAS_INDEX) !== 0) {
         indices.passOver(batch.index.values[i] as bigint)
       }
@@ -190,12 +190,12 @@ export class MtrcEncoder implements Encoder {
 
   private reserveType(batch: EventBatch, i: number): number {
     if (batch.strings.text(batch.type[i] as number) === INTERNAL_TYPE) return I
-    this.losses.note(`types of reserves other than "${INTERNAL_TYPE}"`, batch, i)
+    this.losses.countEvent(`types of reserves other than "${INTERNAL_TYPE}"`, batch, i)
     return H
   }
 
   private writeMissing(field: string, batch: EventBatch, i: number, p: number): number {
-    this.losses.note(`no ${field}, written as 0`, batch, i)
+    this.losses.countEvent(`no ${field}, written as 0`, batch, i)
     this.sink.bytes[p] = 0
     return p + 1
   }
@@ -215,7 +215,7 @@ export class MtrcEncoder implements Encoder {
     const name = batch.strings.view(id)
     const unfit = unfitness(name)
     if (unfit !== undefined) {
-      this.losses.note(unfit, batch, i)
+      this.losses.countEvent(unfit, batch, i)
       sink.bytes[p] = 0
       return p + 1
     }

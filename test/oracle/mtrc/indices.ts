@@ -1,5 +1,5 @@
 import type { EventBatch } from '../../../lib/event/batch.js'
-import { Api, Has, Kind, Outcome } from '../../../lib/event/fields.js'
+import { Api, FieldBit, Kind, Outcome } from '../../../lib/event/fields.js'
 import { RECORD } from '../../../lib/formats/mtrc/layout.js'
 
 const { alloc: A, free: F, realloc: R } = RECORD
@@ -52,7 +52,7 @@ export class BlockIndices {
     this.passOver(index)
     const kind = batch.kind[i]
     const block = this.numbered.get(index)
-    const has = (field: 'address' | 'size' | 'oldAddress') => ((batch.mask[i] as number) & Has[field]) !== 0
+    const has = (field: 'address' | 'size' | 'oldAddress') => ((batch.mask[i] as number) & FieldBit[field]) !== 0
     const value = (field: 'address' | 'size' | 'oldAddress') => (has(field) ? (batch[field].values[i] as bigint) : 0n)
     const compare = (field: 'address' | 'size' | 'oldAddress', kinds: string, is: bigint | undefined) => {
       if (!has(field) || is === value(field)) return
@@ -85,10 +85,10 @@ export class BlockIndices {
   assign(batch: EventBatch, i: number): number {
     this.reasons = []
     const fields = batch.mask[i] as number
-    const address = (fields & Has.address) !== 0 ? (batch.address.values[i] as bigint) : 0n
-    const size = (fields & Has.size) !== 0 ? (batch.size.values[i] as bigint) : undefined
-    const process = (fields & Has.process) !== 0 ? (batch.process.values[i] as bigint) : undefined
-    const api = (fields & Has.api) !== 0 ? (batch.api[i] as number) : undefined
+    const address = (fields & FieldBit.address) !== 0 ? (batch.address.values[i] as bigint) : 0n
+    const size = (fields & FieldBit.size) !== 0 ? (batch.size.values[i] as bigint) : undefined
+    const process = (fields & FieldBit.process) !== 0 ? (batch.process.values[i] as bigint) : undefined
+    const api = (fields & FieldBit.api) !== 0 ? (batch.api[i] as number) : undefined
     this.first ??= process
     this.process = process === this.first ? undefined : process
     this.isPages = api === Api.pages
@@ -127,13 +127,13 @@ export class BlockIndices {
 
   private realloc(batch: EventBatch, i: number, address: bigint, size: bigint): number {
     const fields = batch.mask[i] as number
-    const outcome = (fields & Has.outcome) !== 0 ? batch.outcome[i] : undefined
-    const from = (fields & Has.oldAddress) !== 0 && outcome !== Outcome.allocated
+    const outcome = (fields & FieldBit.outcome) !== 0 ? batch.outcome[i] : undefined
+    const from = (fields & FieldBit.oldAddress) !== 0 && outcome !== Outcome.allocated
     let old = from ? (batch.oldAddress.values[i] as bigint) : 0n
     if (outcome === Outcome.none) {
       // One address is enough to say where the block stayed.
-      if ((fields & Has.oldAddress) === 0) old = address
-      else if ((fields & Has.address) === 0) address = old
+      if ((fields & FieldBit.oldAddress) === 0) old = address
+      else if ((fields & FieldBit.address) === 0) address = old
     }
     const gone = address === 0n || outcome === Outcome.freed
     if (old === 0n) {

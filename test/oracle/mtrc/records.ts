@@ -1,7 +1,7 @@
 import { HI, LO } from '../../../lib/bytes/u64.js'
 import { BATCH_EVENTS, BATCH_STRING_BYTES, EventBatch } from '../../../lib/event/batch.js'
 import type { TraceError, TracePosition } from '../../../lib/event/error.js'
-import { Has, Kind } from '../../../lib/event/fields.js'
+import { FieldBit, Kind } from '../../../lib/event/fields.js'
 import type { TraceHeader } from '../../../lib/event/header.js'
 import { Fault, failure } from './fault.js'
 import {
@@ -16,15 +16,15 @@ import { readLeb } from './leb128.js'
 import { ReadNames } from './names.js'
 import { LiveBlocks } from './resolve.js'
 
-const HAS_INDEX = Has.index
-const HAS_ADDRESS = Has.address
-const HAS_OLD_ADDRESS = Has.oldAddress
-const HAS_SIZE = Has.size
-const HAS_THREAD = Has.thread
-const HAS_FUNCTION = Has.function
-const HAS_FILE = Has.file
-const HAS_LINE = Has.line
-const HAS_TYPE = Has.type
+const HAS_INDEX = FieldBit.index
+const HAS_ADDRESS = FieldBit.address
+const HAS_OLD_ADDRESS = FieldBit.oldAddress
+const HAS_SIZE = FieldBit.size
+const HAS_THREAD = FieldBit.thread
+const HAS_FUNCTION = FieldBit.function
+const HAS_FILE = FieldBit.file
+const HAS_LINE = FieldBit.line
+const HAS_TYPE = FieldBit.type
 const KIND_ALLOC = Kind.alloc
 const KIND_REALLOC = Kind.realloc
 const KIND_FREE = Kind.free

@@ -94,7 +94,7 @@ export class NdjsonDecoder implements Decoder {
     this.input.ended = true
   }
 
-  cut(): void {
+  endTruncated(): void {
     // What is left is no whole line. That the end record is missing need not be said: upstream has failed already.
     this.input.pos = this.input.end
   }

@@ -53,7 +53,7 @@ export class NdjsonEncoder implements Encoder {
   private ending = false
 
   feed(batch: EventBatch): void {
-    this.losses.admit(batch)
+    this.losses.countBatch(batch)
     if (batch.header !== this.header) {
       if (this.header !== undefined) this.writeEnd()
       this.writeHeader(batch.header)
@@ -74,7 +74,7 @@ export class NdjsonEncoder implements Encoder {
     this.ending = true
   }
 
-  cut(): void {
+  endTruncated(): void {
     this.ending = true
   }
 

@@ -4,7 +4,7 @@ import { decimal, negative } from '../../../lib/bytes/numbers.js'
 import { HI, LO, WORD } from '../../../lib/bytes/u64.js'
 import { BATCH_EVENTS, EventBatch } from '../../../lib/event/batch.js'
 import { describe, limit, malformed, truncated, type TraceError } from '../../../lib/event/error.js'
-import { Api, Has, Kind, fieldSet } from '../../../lib/event/fields.js'
+import { Api, FieldBit, Kind, fieldSet } from '../../../lib/event/fields.js'
 import type { Decoder } from '../../../lib/event/stage.js'
 import { MAX_LINE, NAME, REPLAY_HEADER } from '../../../lib/formats/replay/layout.js'
 import { decimalField, pointerField } from './fields.js'
@@ -21,18 +21,18 @@ const REALLOC_API = Api.realloc
 const FREE_API = Api.free
 
 const MALLOC_FIELDS = fieldSet('api', 'thread', 'address', 'size')
-const CALLOC_FIELDS = MALLOC_FIELDS | Has.count
-const MEMALIGN_FIELDS = MALLOC_FIELDS | Has.alignment
-const REALLOC_FIELDS = MALLOC_FIELDS | Has.oldAddress
+const CALLOC_FIELDS = MALLOC_FIELDS | FieldBit.count
+const MEMALIGN_FIELDS = MALLOC_FIELDS | FieldBit.alignment
+const REALLOC_FIELDS = MALLOC_FIELDS | FieldBit.oldAddress
 const FREE_FIELDS = fieldSet('api', 'thread', 'address')
-const THREAD_FIELDS = Has.thread
-const HAS_ADDRESS = Has.address
-const HAS_COUNT = Has.count
-const HAS_ELEMENT_SIZE = Has.elementSize
-const HAS_ALIGNMENT = Has.alignment
-const HAS_TIME = Has.time
-const HAS_END_TIME = Has.endTime
-const HAS_PRESENT = Has.present
+const THREAD_FIELDS = FieldBit.thread
+const HAS_ADDRESS = FieldBit.address
+const HAS_COUNT = FieldBit.count
+const HAS_ELEMENT_SIZE = FieldBit.elementSize
+const HAS_ALIGNMENT = FieldBit.alignment
+const HAS_TIME = FieldBit.time
+const HAS_END_TIME = FieldBit.endTime
+const HAS_PRESENT = FieldBit.present
 
 /** Malloc, realloc and free make up nearly all of a dump; the columns of the others are added when they first occur. */
 const FIRST_COLUMNS = REALLOC_FIELDS
@@ -86,7 +86,7 @@ export class ReplayDecoder implements Decoder {
     this.feed(NEWLINE)
   }
 
-  cut(): void {
+  endTruncated(): void {
     // What is left of a line may have lost digits: it is not an event.
   }
 

@@ -1,7 +1,7 @@
 import { ascii, COLON, LF, MINUS, SPACE, ZERO } from '../../../lib/bytes/ascii.js'
 import { HI, LO, MAX_DECIMAL, SAFE_HI, WORD, writeDecimal, writeHex } from '../../../lib/bytes/u64.js'
 import type { EventBatch } from '../../../lib/event/batch.js'
-import { APIS, Api, fieldNames, Has, Kind, Outcome } from '../../../lib/event/fields.js'
+import { APIS, Api, fieldNames, FieldBit, Kind, Outcome } from '../../../lib/event/fields.js'
 import type { TraceHeader } from '../../../lib/event/header.js'
 import { AddressedLosses } from '../../../lib/blocks/addressed-losses.js'
 import type { Losses } from '../../../lib/kernel/losses.js'
@@ -24,19 +24,19 @@ const ALLOCATED = Outcome.allocated
 const FREED = Outcome.freed
 const MOVED = Outcome.moved
 
-const HAS_API = Has.api
-const HAS_THREAD = Has.thread
-const HAS_ADDRESS = Has.address
-const HAS_OLD_ADDRESS = Has.oldAddress
-const HAS_SIZE = Has.size
-const HAS_COUNT = Has.count
-const HAS_ELEMENT_SIZE = Has.elementSize
-const HAS_ALIGNMENT = Has.alignment
-const HAS_TIME = Has.time
-const HAS_END_TIME = Has.endTime
-const HAS_TIMES = Has.time | Has.endTime
-const HAS_PRESENT = Has.present
-const HAS_OUTCOME = Has.outcome
+const HAS_API = FieldBit.api
+const HAS_THREAD = FieldBit.thread
+const HAS_ADDRESS = FieldBit.address
+const HAS_OLD_ADDRESS = FieldBit.oldAddress
+const HAS_SIZE = FieldBit.size
+const HAS_COUNT = FieldBit.count
+const HAS_ELEMENT_SIZE = FieldBit.elementSize
+const HAS_ALIGNMENT = FieldBit.alignment
+const HAS_TIME = FieldBit.time
+const HAS_END_TIME = FieldBit.endTime
+const HAS_TIMES = FieldBit.time | FieldBit.endTime
+const HAS_PRESENT = FieldBit.present
+const HAS_OUTCOME = FieldBit.outcome
 /** Fields that malloc has no place for. */
 const NOT_MALLOC = HAS_COUNT | HAS_ELEMENT_SIZE | HAS_ALIGNMENT
 
@@ -64,10 +64,10 @@ export class ReplayEncoder extends LineEncoder {
 
   protected override write(batch: EventBatch): void {
     const { losses, sink } = this
-    const n = losses.admit(batch)
+    const n = losses.countBatch(batch)
     const second = this.header !== null && this.header !== batch.header
     this.header = batch.header
-    if (second) losses.note('beginning of another trace', batch, 0)
+    if (second) losses.countEvent('beginning of another trace', batch, 0)
     const { mask, kind, api } = batch
     const thread = batch.thread.words
     const address = batch.address.words
@@ -88,10 +88,10 @@ export class ReplayEncoder extends LineEncoder {
 
       if (what === ALLOC || what === EXISTING) {
         if ((fields & HAS_ADDRESS) === 0) {
-          losses.note('allocations without an address', batch, i)
+          losses.countEvent('allocations without an address', batch, i)
           continue
         }
-        if (what === EXISTING) losses.note('existing blocks, written as malloc', batch, i)
+        if (what === EXISTING) losses.countEvent('existing blocks, written as malloc', batch, i)
         if (what === ALLOC && ((fields & NOT_MALLOC) !== 0 || ((fields & HAS_API) !== 0 && api[i] === CALLOC_API))) {
           p = this.writeOther(out, p, batch, i)
         } else {
@@ -102,7 +102,7 @@ export class ReplayEncoder extends LineEncoder {
         }
       } else if (what === FREE) {
         if ((fields & HAS_ADDRESS) === 0) {
-          losses.note('frees without an address', batch, i)
+          losses.countEvent('frees without an address', batch, i)
           continue
         }
         if ((fields & HAS_API) !== 0 && api[i] !== FREE_API) this.noteApi('free', batch, i)
@@ -117,7 +117,7 @@ export class ReplayEncoder extends LineEncoder {
         p = put(out, p, THREAD_DONE)
         if ((fields & HAS_ADDRESS) !== 0) {
           if ((address[at + LO] as number) === 0 && (address[at + HI] as number) === 0) {
-            losses.note('address 0 of thread-destroy events, which stands for none', batch, i)
+            losses.countEvent('address 0 of thread-destroy events, which stands for none', batch, i)
           }
           p = writeHex(out, p, address[at + LO] as number, address[at + HI] as number)
         } else {
@@ -133,7 +133,7 @@ export class ReplayEncoder extends LineEncoder {
       }
       if ((fields & HAS_PRESENT) !== 0 && (what === FREE || what === REALLOC)) {
         if ((fields & HAS_TIMES) === 0) {
-          losses.note('present without times, written with times of 0', batch, i)
+          losses.countEvent('present without times, written with times of 0', batch, i)
           out[p++] = SPACE
           out[p++] = ZERO
           out[p++] = SPACE
@@ -146,7 +146,7 @@ export class ReplayEncoder extends LineEncoder {
       // Only now: a loss that is an error leaves no half line behind.
       sink.pos = p
     }
-    if (n < batch.count) throw losses.refusal(batch, n)
+    if (n < batch.count) throw losses.errorFor(batch, n)
   }
 
   /** An allocation by calloc or memalign, whichever has a place for more of what is known. */
@@ -158,7 +158,7 @@ export class ReplayEncoder extends LineEncoder {
       (fields & HAS_ALIGNMENT) !== 0 && (api === MEMALIGN_API || (api !== CALLOC_API && (fields & HAS_COUNT) === 0))
     const form = aligned ? 'memalign' : 'calloc'
     const left = fields & CARRIED_BY_ANY & ~FORM_FIELDS[form]
-    if (left !== 0) this.losses.note(`${fieldNames(left).join(', ')} of ${form}`, batch, i)
+    if (left !== 0) this.losses.countEvent(`${fieldNames(left).join(', ')} of ${form}`, batch, i)
     if (api >= 0 && api !== (aligned ? MEMALIGN_API : CALLOC_API)) this.noteApi(form, batch, i)
 
     p = put(out, p, aligned ? MEMALIGN : CALLOC)
@@ -203,23 +203,23 @@ export class ReplayEncoder extends LineEncoder {
     const size = (fields & HAS_SIZE) !== 0 ? (batch.size.values[i] as bigint) : undefined
     const each = (fields & HAS_ELEMENT_SIZE) !== 0 ? (batch.elementSize.values[i] as bigint) : undefined
     if (count === undefined && each === undefined && size !== undefined) {
-      this.losses.note('calloc without a count, written with count 1', batch, i)
+      this.losses.countEvent('calloc without a count, written with count 1', batch, i)
       return [1n, size]
     }
     if (count !== undefined && each !== undefined) {
       if (size !== undefined && BigInt.asUintN(64, count * each) !== size) {
-        this.losses.note('size that is not count * elementSize', batch, i)
+        this.losses.countEvent('size that is not count * elementSize', batch, i)
       }
       return [count, each]
     }
     const known = count ?? each
     if (size === undefined) {
-      this.losses.note('calloc without a size, written with size 0', batch, i)
+      this.losses.countEvent('calloc without a size, written with size 0', batch, i)
       return [count ?? 0n, each ?? 0n]
     }
     if (known === 0n && size === 0n) return [0n, 0n]
     if (known === undefined || known === 0n || size % known !== 0n) {
-      this.losses.note(`${count === undefined ? 'elementSize' : 'count'} that does not divide the size`, batch, i)
+      this.losses.countEvent(`${count === undefined ? 'elementSize' : 'count'} that does not divide the size`, batch, i)
       return [1n, size]
     }
     return count === undefined ? [size / known, known] : [known, size / known]
@@ -248,13 +248,13 @@ export class ReplayEncoder extends LineEncoder {
     if (outcome === FREED) known = true
     if (outcome === ALLOCATED) oldKnown = true
     if (!known || !oldKnown) {
-      this.losses.note('reallocs without both addresses', batch, i)
+      this.losses.countEvent('reallocs without both addresses', batch, i)
       return p
     }
     if (outcome >= 0) {
       const shown =
         (oldLo | oldHi) === 0 ? ALLOCATED : (lo | hi) === 0 ? FREED : lo === oldLo && hi === oldHi ? NO_MOVE : MOVED
-      if (shown !== outcome) this.losses.note('outcome that the addresses do not show', batch, i)
+      if (shown !== outcome) this.losses.countEvent('outcome that the addresses do not show', batch, i)
     }
     if ((fields & HAS_API) !== 0 && batch.api[i] !== REALLOC_API) this.noteApi('realloc', batch, i)
     p = put(out, p, REALLOC_WORD)
@@ -270,7 +270,7 @@ export class ReplayEncoder extends LineEncoder {
     if (((batch.mask[i] as number) & HAS_SIZE) !== 0) {
       return writeDecimal(out, p, size[2 * i + LO] as number, size[2 * i + HI] as number)
     }
-    this.losses.note('no size, written as 0', batch, i)
+    this.losses.countEvent('no size, written as 0', batch, i)
     out[p++] = ZERO
     return p
   }
@@ -279,7 +279,7 @@ export class ReplayEncoder extends LineEncoder {
   private writeTimes(out: Uint8Array, p: number, batch: EventBatch, i: number, micros: boolean): number {
     const fields = batch.mask[i] as number
     if ((fields & HAS_TIMES) !== HAS_TIMES)
-      this.losses.note('time without endTime or the reverse, written for both', batch, i)
+      this.losses.countEvent('time without endTime or the reverse, written for both', batch, i)
     const first = (fields & HAS_TIME) !== 0 ? batch.time.words : batch.endTime.words
     const second = (fields & HAS_END_TIME) !== 0 ? batch.endTime.words : batch.time.words
     p = this.writeTime(out, p, first, batch, i, micros)
@@ -290,8 +290,9 @@ export class ReplayEncoder extends LineEncoder {
   private writeDone(out: Uint8Array, p: number, batch: EventBatch, i: number, micros: boolean): number {
     const fields = batch.mask[i] as number
     if ((fields & HAS_TIMES) === HAS_TIMES)
-      this.losses.note('time of thread-destroy events that have endTime too', batch, i)
-    else if ((fields & HAS_TIME) !== 0) this.losses.note('time of thread-destroy events, written as endTime', batch, i)
+      this.losses.countEvent('time of thread-destroy events that have endTime too', batch, i)
+    else if ((fields & HAS_TIME) !== 0)
+      this.losses.countEvent('time of thread-destroy events, written as endTime', batch, i)
     return this.writeTime(
       out,
       p,
@@ -318,7 +319,7 @@ export class ReplayEncoder extends LineEncoder {
       hi = hi * 1000 + Math.floor(low / WORD)
       if (hi >= WORD) {
         // An event whose two times are both too large counts once.
-        if (this.tooLarge !== i) this.losses.note('time of more than 2^64 ns, written as 2^64 - 1', batch, i)
+        if (this.tooLarge !== i) this.losses.countEvent('time of more than 2^64 ns, written as 2^64 - 1', batch, i)
         this.tooLarge = i
         lo = hi = WORD - 1
       }
@@ -328,7 +329,7 @@ export class ReplayEncoder extends LineEncoder {
   }
 
   private noteApi(form: string, batch: EventBatch, i: number): void {
-    this.losses.note(`api ${APIS[batch.api[i] as number]}, written as ${form}`, batch, i)
+    this.losses.countEvent(`api ${APIS[batch.api[i] as number]}, written as ${form}`, batch, i)
   }
 }
 

@@ -172,7 +172,7 @@ describe('runStage closes its source', () => {
         return chunk
       },
       end: () => {},
-      cut: () => {},
+      endTruncated: () => {},
     }
   }
 

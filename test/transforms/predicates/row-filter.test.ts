@@ -1,10 +1,10 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { EventBatch } from '../../../lib/event/batch.js'
-import { Has } from '../../../lib/event/fields.js'
+import { FieldBit } from '../../../lib/event/fields.js'
 import { byCodes, byRanges } from '../../../lib/transforms/predicates/row-filter.js'
 
-const FIELDS = Has.size | Has.api
+const FIELDS = FieldBit.size | FieldBit.api
 
 /** A batch of random values, of which some are absent, and some of its rows. */
 const selection = fc
@@ -13,7 +13,7 @@ const selection = fc
     const random = mulberry(seed)
     const batch = new EventBatch(count, FIELDS, { format: 'test' })
     for (let i = 0; i < count; i++) {
-      batch.mask[i] = random() < 0.9 ? FIELDS : random() < 0.5 ? Has.size : 0
+      batch.mask[i] = random() < 0.9 ? FIELDS : random() < 0.5 ? FieldBit.size : 0
       batch.kind[i] = Math.floor(random() * 12)
       batch.api[i] = Math.floor(random() * 20)
       batch.size.values[i] = BigInt(Math.floor(random() * 100)) << (random() < 0.5 ? 0n : 57n)
@@ -47,7 +47,7 @@ describe('rows are narrowed in batches of any size', () => {
       fc.property(selection, fc.array(range, { maxLength: 9 }), ({ batch, rows }, ranges) => {
         const expected = rows.filter(
           (i) =>
-            ((batch.mask[i] as number) & Has.size) !== 0 &&
+            ((batch.mask[i] as number) & FieldBit.size) !== 0 &&
             ranges.some(
               ({ from, to }) => from <= (batch.size.values[i] as bigint) && (batch.size.values[i] as bigint) <= to,
             ),
@@ -63,7 +63,7 @@ describe('rows are narrowed in batches of any size', () => {
     fc.assert(
       fc.property(selection, fc.uint8Array({ minLength: 256, maxLength: 256, max: 1 }), ({ batch, rows }, wanted) => {
         for (const column of ['kind', 'api'] as const) {
-          const has = column === 'kind' ? 0 : Has.api
+          const has = column === 'kind' ? 0 : FieldBit.api
           const expected = rows.filter(
             (i) => ((batch.mask[i] as number) & has) === has && wanted[batch[column][i] as number] === 1,
           )

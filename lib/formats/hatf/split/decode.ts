@@ -59,8 +59,8 @@ export class SplitDecoder implements Decoder {
     this.unpacker.end()
   }
 
-  cut(): void {
-    this.unpacker.cut()
+  endTruncated(): void {
+    this.unpacker.endTruncated()
     this.cutRecords()
   }
 
@@ -135,7 +135,7 @@ export class SplitDecoder implements Decoder {
   }
 
   private cutRecords(): void {
-    this.records?.cut()
+    this.records?.endTruncated()
     this.isClosing = true
   }
 }
@@ -165,9 +165,9 @@ export class EitherDecoder implements Decoder {
     this.decoder?.end()
   }
 
-  cut(): void {
+  endTruncated(): void {
     if (this.decoder === undefined) this.begin(NOTHING, true)
-    this.decoder?.cut()
+    this.decoder?.endTruncated()
   }
 
   private begin(chunk: Uint8Array, isWhole: boolean): void {

@@ -9,7 +9,7 @@ export class SplitEncoder implements Encoder {
   private readonly separator: Separator
   private readonly packer: Packer
   /** The input is over: how to close the file once all of it has been written. */
-  private closing: 'end' | 'cut' | undefined
+  private closing: 'end' | 'endTruncated' | undefined
   private fault: Error | undefined
 
   /**
@@ -49,9 +49,9 @@ export class SplitEncoder implements Encoder {
     this.closing = 'end'
   }
 
-  cut(): void {
-    this.encoder.cut()
-    this.closing = 'cut'
+  endTruncated(): void {
+    this.encoder.endTruncated()
+    this.closing = 'endTruncated'
   }
 
   /** Fetches more records or, when there are none left, closes the file. @returns false if there is nothing to do */
@@ -64,7 +64,7 @@ export class SplitEncoder implements Encoder {
       }
     } catch (error) {
       this.fault = error as Error
-      this.packer.cut()
+      this.packer.endTruncated()
       return true
     }
     if (this.closing === undefined) return false

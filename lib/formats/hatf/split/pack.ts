@@ -88,7 +88,7 @@ export class Packer implements Stage<Piece, Uint8Array> {
     this.owesEnd = true
   }
 
-  cut(): void {
+  endTruncated(): void {
     this.isOver = true
   }
 

@@ -55,7 +55,7 @@ export class Separator implements Stage<Uint8Array, Piece> {
     this.input.ended = true
   }
 
-  cut(): void {
+  endTruncated(): void {
     this.input.pos = this.input.end
     this.input.ended = true
   }

@@ -55,7 +55,7 @@ export class Unpacker {
   }
 
   /** The input broke off because of an error elsewhere. */
-  cut(): void {
+  endTruncated(): void {
     this.input.pos = this.input.end
     this.input.ended = true
     this.isCut = true

@@ -161,7 +161,7 @@ describe('latency', () => {
     }
     expect(feed(events)).toBe(0)
     expect(feed(events.slice(0, 10))).toBeGreaterThan(0)
-    encoder.cut()
+    encoder.endTruncated()
     expect(encoder.next()?.length).toBeGreaterThan(0)
     expect(encoder.next()).toBeNull()
   })

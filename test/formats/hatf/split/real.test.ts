@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
 import type { EventBatch } from '../../../../lib/event/batch.js'
-import { Has } from '../../../../lib/event/fields.js'
+import { FieldBit } from '../../../../lib/event/fields.js'
 import { hatf } from '../../../../lib/formats/hatf/index.js'
 import { ReplayDecoder } from '../../../../lib/formats/replay/index.js'
 import { corpusFile } from '../../../support/corpus.js'
@@ -20,9 +20,9 @@ function digest(batches: Iterable<EventBatch>): { count: number; sum: number } {
       sum = (Math.imul(sum, 31) + (kind[i] as number)) ^ (mask[i] as number)
       const set = mask[i] as number
       for (const [has, { words }] of [
-        [Has.size, size],
-        [Has.address, address],
-        [Has.oldAddress, oldAddress],
+        [FieldBit.size, size],
+        [FieldBit.address, address],
+        [FieldBit.oldAddress, oldAddress],
       ] as const) {
         if ((set & has) !== 0)
           sum = Math.imul(Math.imul(sum, 31) + (words[2 * i] as number), 31) + (words[2 * i + 1] as number)

@@ -177,7 +177,7 @@ describe('the single-file form', () => {
     }
     for (const batch of batchesOf(EVENTS, { format: 'hatf' })) encoder.feed(batch)
     drain()
-    encoder.cut()
+    encoder.endTruncated()
     drain()
     const decoded = decodeAll(hatf.decoder(), new Uint8Array(Buffer.concat(out)))
     expect(decoded.events).toEqual(EVENTS)
@@ -297,7 +297,7 @@ describe('damage', () => {
       }
       decoder.feed(FILE.slice(0, length))
       drain()
-      decoder.cut()
+      decoder.endTruncated()
       drain()
       expect(events).toEqual(wholeBefore(length))
     }

@@ -3,7 +3,7 @@ import type { FieldStates } from '../fields.js'
 import { Field, Interpretation, Width } from '../../../../lib/formats/hatf/layout.js'
 import type { Plan, Planner } from '../plan.js'
 import type { Records } from '../records.js'
-import { Lattice } from './lattice.js'
+import { Viterbi } from './viterbi.js'
 import type { Layout } from '../../../../lib/formats/hatf/plan/layouts.js'
 import { Occurrences } from './occurrences.js'
 
@@ -15,13 +15,13 @@ export const WINDOW_RECORDS = 2048
 /** Chooses the layouts of one field, for the fewest bytes in each window of records. */
 export class FieldPlanner implements Planner {
   private readonly occurrences: Occurrences
-  private readonly lattice: Lattice
+  private readonly lattice: Viterbi
   /** The width that plain storing would have come to by now. */
   private plainWidth: number
 
   /**
    * @param field the field's code
-   * @param layouts the layouts to choose from, as `Lattice` wants them
+   * @param layouts the layouts to choose from, as `Viterbi` wants them
    * @param window how many records it wants to see at once
    */
   constructor(
@@ -30,7 +30,7 @@ export class FieldPlanner implements Planner {
     readonly window: number = WINDOW_RECORDS,
   ) {
     this.occurrences = new Occurrences(field)
-    this.lattice = new Lattice(field, layouts)
+    this.lattice = new Viterbi(field, layouts)
     this.plainWidth = field === Field.attributes ? Width.v1 : field <= Field.address ? 4 : 1
   }
 

@@ -1,0 +1,33 @@
+/*
+ * The files for other tools that a profile can be written as: data, for which no writer needs to be loaded.
+ */
+
+/** A file for other tools. */
+export interface ProfileFormatInfo {
+  readonly name: string
+  /** What reads it. */
+  readonly title: string
+  /** How the names of such files end. */
+  readonly endings: readonly string[]
+  /** It is not text, and always compressed with gzip. */
+  readonly binary?: true
+  /** Which figures it holds is a matter of the format: no moment and no figure can be chosen. */
+  readonly fixed?: true
+}
+
+/** See `ProfileFormatInfo`. */
+export const PROFILE_FORMATS = [
+  { name: 'pprof', title: 'go tool pprof, Parca, Pyroscope, Perfetto', endings: ['.pb.gz', '.pprof'], binary: true },
+  {
+    name: 'collapsed',
+    title: 'flamegraph.pl, inferno, speedscope, Firefox',
+    endings: ['.collapsed', '.folded', '.collapsedstack.txt'],
+  },
+  { name: 'speedscope', title: 'speedscope', endings: ['.speedscope.json'] },
+  { name: 'dhat', title: "valgrind's dh_view.html, Firefox", endings: ['.dhat.json', '.dhat'], fixed: true },
+  { name: 'massif', title: 'ms_print, massif-visualizer', endings: ['.massif'], fixed: true },
+  { name: 'chrome', title: 'Perfetto, chrome://tracing', endings: ['.trace.json'], fixed: true },
+] as const satisfies readonly ProfileFormatInfo[]
+
+/** The name of a file for other tools. */
+export type ProfileFormatName = (typeof PROFILE_FORMATS)[number]['name']

@@ -1,0 +1,24 @@
+import type { FormatInfo } from '../../event/format.js'
+
+const LAYOUT = { value: 'LAYOUT', values: ['relay', 'ftrace'], default: undefined } as const
+const ORDER = { value: 'ORDER', values: ['little', 'big'], default: undefined } as const
+const WORD_SIZE = { value: 'N', values: ['4', '8'], default: 8 } as const
+
+/** What commands tell of the format. */
+export const info: FormatInfo = {
+  name: 'kmemtrace',
+  title: 'kmemtrace',
+  extensions: ['.kmemtrace'],
+  binary: true,
+  decodeOptions: {
+    layout: { ...LAYOUT, help: 'read records of this layout, whatever the first ones look like' },
+    byteOrder: { ...ORDER, help: 'read records of this byte order, whatever the first ones look like' },
+    wordSize: { ...WORD_SIZE, help: 'read ftrace records with a long of N bytes, whatever the first ones look like' },
+  },
+  programOptions: ['cpu'],
+  encodeOptions: {
+    layout: { ...LAYOUT, help: 'write records of this layout (default: as the trace, else relay)' },
+    byteOrder: { ...ORDER, help: 'write records of this byte order (default: as the trace, else little)' },
+    wordSize: { ...WORD_SIZE, help: 'bytes of a long in ftrace records (default: as the trace, else 8)' },
+  },
+}

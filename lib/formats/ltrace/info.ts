@@ -1,0 +1,17 @@
+import type { FormatInfo } from '../../event/format.js'
+
+/** What commands tell of the format. */
+export const info: FormatInfo = {
+  name: 'ltrace',
+  title: 'ltrace',
+  extensions: ['.ltrace'],
+  readOnly: true,
+  binary: false,
+  decodeOptions: {
+    inner: {
+      help: 'Also give the calls that an allocator makes within a call: operator new calls malloc',
+      default: false,
+    },
+  },
+  encodeOptions: {},
+}

@@ -1,0 +1,16 @@
+import type { FormatInfo } from '../../event/format.js'
+
+/** What commands tell of the format. */
+export const info: FormatInfo = {
+  name: 'mtrc',
+  title: 'mpatrol MTRC',
+  extensions: ['.mtrc'],
+  binary: true,
+  decodeOptions: {
+    resolve: {
+      help: 'leave frees and reallocs without the address and size of their block; needs no memory for live blocks',
+      default: true,
+    },
+  },
+  encodeOptions: {},
+}

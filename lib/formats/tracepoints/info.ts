@@ -1,0 +1,18 @@
+import type { FormatInfo } from '../../event/format.js'
+
+/** What commands tell of the format. */
+export const info: FormatInfo = {
+  name: 'tracepoints',
+  title: 'Linux kmem tracepoints as text',
+  extensions: ['.tracepoints'],
+  readOnly: true,
+  binary: false,
+  decodeOptions: {
+    pageSize: {
+      help: 'bytes of a page of the kernel that was traced: addresses and sizes of pages are multiples of it',
+      default: 4096,
+      value: 'BYTES',
+    },
+  },
+  encodeOptions: {},
+}

@@ -1,0 +1,33 @@
+import { Lifetimes } from '../../blocks/lifetimes.js'
+import type { Predicate } from '../predicates/predicates.js'
+import type { Fate } from './survey.js'
+
+/**
+ * The event is an allocation of each of some fates, or the realloc of a block that was found by its first allocation.
+ * For the second of two passes over a trace, the same as the first. It must see every batch, with all of its rows.
+ */
+export function hasFates(fates: readonly Fate[]): Predicate {
+  const all = fates.map((fate) => ({ ...fate, lifetimes: fate.until > 0 ? new Lifetimes() : undefined }))
+  let labels = new Uint32Array(0)
+  return (batch, rows, n, before) => {
+    const { count } = batch
+    if (labels.length < count) labels = new Uint32Array(count)
+    let kept = n
+    for (const { events, until, lifetimes } of all) {
+      labels.fill(0, 0, count)
+      events.mark(labels, before + 1, count)
+      if (lifetimes !== undefined && before < until) {
+        lifetimes.follow(batch, labels)
+        if (before + count > until) labels.fill(0, until - before, count)
+      }
+      let m = 0
+      for (let j = 0; j < kept; j++) {
+        const i = rows[j] as number
+        rows[m] = i
+        m += labels[i] as number
+      }
+      kept = m
+    }
+    return kept
+  }
+}

@@ -1,0 +1,129 @@
+import type { EventBatch, U64FieldName } from '../../event/batch.js'
+import { APIS, FieldBit, KINDS, type ApiName, type KindName } from '../../event/fields.js'
+import { NameTest, type NamePattern } from './match.js'
+import { byCodes, byRanges } from './row-filter.js'
+import { rangeWords, type Range } from './ranges.js'
+
+/**
+ * A predicate that narrows a selection of a batch's rows: it keeps those of `rows[0..n)` that match, in place and in
+ * order, and returns their number. `before` is the number of events in the stream before this batch. An event without
+ * the field that a criterion examines does not match.
+ */
+export type Predicate = (batch: EventBatch, rows: Int32Array, n: number, before: number) => number
+
+const HAS_CPU = FieldBit.cpu
+const HAS_STACK = FieldBit.stack
+
+/**
+ * The field has one of some values. A negative value is taken modulo 2^64, as decoders treat the signed ids of some
+ * formats.
+ * @throws RangeError when a value is not a 64-bit integer
+ */
+export function hasValue(field: U64FieldName, values: readonly (bigint | number)[]): Predicate {
+  return byRanges(
+    field,
+    values.map(toU64).map((value) => ({ from: value, to: value })),
+  )
+}
+
+function toU64(value: bigint | number): bigint {
+  if (typeof value === 'number' && !Number.isSafeInteger(value)) throw new RangeError(`not an exact integer: ${value}`)
+  const big = BigInt(value)
+  if (big !== BigInt.asUintN(64, big) && big !== BigInt.asIntN(64, big)) {
+    throw new RangeError(`not an integer of 64 bits: ${value}`)
+  }
+  return BigInt.asUintN(64, big)
+}
+
+/** The event's number in the stream, from 1, is in one of some ranges. @throws RangeError as `rangeWords` */
+export function isNumbered(ranges: readonly Range[]): Predicate {
+  const bounds = Float64Array.from(rangeWords(ranges), Number)
+  return (_batch, rows, n, before) => {
+    let kept = 0
+    let b = 0
+    for (let j = 0; j < n; j++) {
+      const i = rows[j] as number
+      const number = before + i + 1
+      // Numbers and ranges ascend.
+      while (b < bounds.length && number > (bounds[b + 1] as number)) b += 2
+      rows[kept] = i
+      if (b < bounds.length && number >= (bounds[b] as number)) kept++
+    }
+    return kept
+  }
+}
+
+/** The event has one of some kinds. @throws RangeError on an unknown kind */
+export function isKind(kinds: readonly KindName[]): Predicate {
+  return byCodes('kind', codeSet(KINDS, kinds, 'kind of event'))
+}
+
+/** The event was made by one of some allocation functions. @throws RangeError on an unknown function */
+export function isApi(apis: readonly ApiName[]): Predicate {
+  return byCodes('api', codeSet(APIS, apis, 'allocation function'))
+}
+
+function codeSet(all: readonly string[], wanted: readonly string[], what: string): Uint8Array {
+  const set = new Uint8Array(256)
+  for (const name of wanted) {
+    const code = all.indexOf(name)
+    if (code < 0) throw new RangeError(`no such ${what}: '${name}' (there are ${all.join(', ')})`)
+    set[code] = 1
+  }
+  return set
+}
+
+/** The event happened on one of some CPUs. @throws RangeError when a number is not a 32-bit integer */
+export function onCpu(cpus: readonly (bigint | number)[]): Predicate {
+  const wanted = Int32Array.from(cpus, (cpu) => {
+    if ((Number(cpu) | 0) !== Number(cpu)) throw new RangeError(`not an integer of 32 bits: ${cpu}`)
+    return Number(cpu)
+  })
+  return (batch, rows, n) => {
+    if ((batch.columns & HAS_CPU) === 0) return 0
+    const { mask, cpu } = batch
+    let kept = 0
+    for (let j = 0; j < n; j++) {
+      const i = rows[j] as number
+      rows[kept] = i
+      if (((mask[i] as number) & HAS_CPU) !== 0 && wanted.includes(cpu[i] as number)) kept++
+    }
+    return kept
+  }
+}
+
+/** The field matches one of some patterns. */
+export function isNamed(field: 'function' | 'file' | 'module' | 'type', patterns: readonly NamePattern[]): Predicate {
+  const test = new NameTest(patterns)
+  const has = FieldBit[field]
+  return (batch, rows, n) => {
+    if ((batch.columns & has) === 0) return 0
+    test.begin(batch.strings)
+    const { mask } = batch
+    const column = batch[field]
+    let kept = 0
+    for (let j = 0; j < n; j++) {
+      const i = rows[j] as number
+      rows[kept] = i
+      if (((mask[i] as number) & has) !== 0 && test.name(column[i] as number)) kept++
+    }
+    return kept
+  }
+}
+
+/** A frame of the stack matches one of some patterns. */
+export function hasFrame(patterns: readonly NamePattern[]): Predicate {
+  const test = new NameTest(patterns)
+  return (batch, rows, n) => {
+    if ((batch.columns & HAS_STACK) === 0) return 0
+    test.begin(batch.strings)
+    const { mask, stack } = batch
+    let kept = 0
+    for (let j = 0; j < n; j++) {
+      const i = rows[j] as number
+      rows[kept] = i
+      if (((mask[i] as number) & HAS_STACK) !== 0 && test.list(stack[i] as number)) kept++
+    }
+    return kept
+  }
+}

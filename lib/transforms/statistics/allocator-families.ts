@@ -1,0 +1,35 @@
+import { APIS } from '../../event/fields.js'
+import type { StatisticsKernel } from './kernel.js'
+import { API_FAMILIES, type ApiFamily, type Mismatch } from './result.js'
+
+const FAMILY_OF_API: Readonly<Record<(typeof APIS)[number], ApiFamily>> = {
+  malloc: 'malloc',
+  calloc: 'malloc',
+  memalign: 'malloc',
+  realloc: 'malloc',
+  free: 'malloc',
+  new: 'new',
+  delete: 'new',
+  kmalloc: 'kmalloc',
+  kfree: 'kmalloc',
+  kmem_cache_alloc: 'kmem_cache',
+  kmem_cache_free: 'kmem_cache',
+  pages: 'pages',
+}
+
+/** Tells the kernel the family of each API: 1 + its position in `API_FAMILIES`. */
+export function setFamilies({ run }: StatisticsKernel): void {
+  const families = APIS.map((api) => 1 + API_FAMILIES.indexOf(FAMILY_OF_API[api]))
+  new Uint8Array(run.memory.buffer, run.FAMILIES.value, APIS.length).set(families)
+}
+
+/** The blocks that one family allocated and another freed, the most frequent first. */
+export function mismatchesOf(kernel: StatisticsKernel): Mismatch[] {
+  const list: Mismatch[] = []
+  kernel.integers(kernel.run.MISMATCHES.value, 64).forEach((count, pair) => {
+    if (count === 0n) return
+    const family = (number: number) => API_FAMILIES[number - 1] as ApiFamily
+    list.push({ allocatedBy: family(pair >> 3), freedBy: family(pair & 7), count: Number(count) })
+  })
+  return list.toSorted((a, b) => b.count - a.count)
+}
