@@ -31,6 +31,9 @@ export function shared<Exports extends KernelExports>(name: string): () => Kerne
   return () => (kernel ??= instantiate<Exports>(name))
 }
 
+/** By the field's position in `FIELDS`, the name of the export that has the address of its column. */
+const COLUMN_EXPORTS = FIELDS.map((_, f) => constant(columnOf(f)))
+
 /** The columns in a kernel's memory. */
 export class KernelColumns {
   private readonly mask: Uint32Array
@@ -43,13 +46,13 @@ export class KernelColumns {
   /** @param exports a kernel whose memory has not grown since */
   constructor(exports: KernelExports) {
     const { buffer } = exports.memory
-    const at = (name: string) => (exports as unknown as Record<string, Global | undefined>)[constant(name)]?.value
-    this.mask = new Uint32Array(buffer, at('mask'), KERNEL_EVENTS)
-    this.kind = new Uint8Array(buffer, at('kind'), KERNEL_EVENTS)
+    const at = (name: string) => (exports as unknown as Record<string, Global | undefined>)[name]?.value
+    this.mask = new Uint32Array(buffer, at('MASK'), KERNEL_EVENTS)
+    this.kind = new Uint8Array(buffer, at('KIND'), KERNEL_EVENTS)
     const empty = new EventBatch(0, 0, { format: '' })
     this.columns = FIELDS.map((_, f) => {
       const column = columnOf(f)
-      const address = at(column)
+      const address = at(COLUMN_EXPORTS[f] as string)
       if (address === undefined) return undefined
       const like = empty[column]
       if (like instanceof U64Column) return new Uint32Array(buffer, address, 2 * KERNEL_EVENTS)

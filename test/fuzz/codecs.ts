@@ -1,6 +1,6 @@
 import { batchesOf, type EventBatch, type TraceEvent } from '../../lib/event/batch.js'
 import { isWritable, type Format, type OptionSpec, type WritableFormat } from '../../lib/event/format.js'
-import type { TraceHeader } from '../../lib/event/header.js'
+import type { TimeUnit, TraceHeader } from '../../lib/event/header.js'
 import type { Encoder } from '../../lib/event/stage.js'
 import { FORMATS } from '../support/formats.js'
 import { headerOf, LAYOUTS } from '../../lib/formats/kmemtrace/layout.js'
@@ -30,7 +30,7 @@ const WRITE_ERRORS = new Set(['ERR_TRACE_UNENCODABLE', 'ERR_TRACE_LIMIT'])
 export function decoderTarget(format: Format, mutator: Mutator): Target {
   return {
     name: format.name,
-    weight: 4,
+    weight: 16,
     make(random): Input {
       const bytes = mutator.make(random)
       return {
@@ -47,6 +47,7 @@ export function encoderTarget(format: WritableFormat): Target {
   const headers = headersOf(format)
   return {
     name: `${format.name}-events`,
+    weight: 4,
     make(random): Input {
       const shape = random.oneIn(4) ? ANYTHING : format.carried
       const events = randomEvents(random, shape, random.oneIn(50) ? 600 : 30)
@@ -128,7 +129,7 @@ function checkEncoder(format: WritableFormat, options: object, batches: readonly
   const counts = countsOf(encoder)
   const others = countsOf(again)
   if (counts !== others) throw new Failure(`in other batches it loses ${others}, not ${counts}`)
-  checkStrict(format, options, batches, counts)
+  if (random.oneIn(2)) checkStrict(format, options, batches, counts)
   if (bytes.length > 0) checkWritten(format, options, batches, bytes, counts)
 }
 
@@ -159,7 +160,8 @@ function checkWritten(
   if (back.error !== undefined) throw new Failure(`written, but not read: ${back.error.message}`)
   // A trace that looks truncated is read with a warning, and perhaps without its end.
   const isWhole = !(decoder.warnings ?? []).some((text) => text.includes('may be cut'))
-  if (losses === '[]' && isWhole) expectAll(format, batches, back)
+  if (!isWhole) return
+  if (losses === '[]') expectAll(format, batches, back)
   const encoder = format.encoder(options)
   const again = encode(encoder, back.batches)
   if (again.error !== undefined) throw new Failure(`not written again: ${again.error.message}`)
@@ -186,7 +188,8 @@ function hintsIn(losses: string): object {
 
 /** Nothing was counted as lost: then all of it is back. */
 function expectAll(format: WritableFormat, batches: readonly EventBatch[], back: Decoded): void {
-  const written = batches.flatMap((batch) => [...batch])
+  const unit = back.batches[0]?.header.timeUnit
+  const written = batches.flatMap((batch) => eventsIn(unit, batch))
   const read = back.batches.flatMap((batch) => [...batch])
   const renamed = format.writtenAs ?? {}
   if (written.some(({ kind }) => (renamed[kind]?.length ?? 1) > 1)) return
@@ -199,6 +202,19 @@ function expectAll(format: WritableFormat, batches: readonly EventBatch[], back:
       throw new Failure(
         `event ${i + 1} came back with another ${missing.join(', ')}: ${show(other)}, not ${show(event)}`,
       )
+  })
+}
+
+/** The events of a batch, with their times in the unit in which a format writes them. */
+function eventsIn(unit: TimeUnit | undefined, batch: EventBatch): TraceEvent[] {
+  if (batch.header.timeUnit !== 'us' || unit !== 'ns') return [...batch]
+  return [...batch].map((event) => {
+    const { time, endTime } = event
+    return {
+      ...event,
+      ...(time !== undefined && { time: 1000n * time }),
+      ...(endTime !== undefined && { endTime: 1000n * endTime }),
+    }
   })
 }
 

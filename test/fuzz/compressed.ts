@@ -33,9 +33,8 @@ const ZIPS = [
   zipSync({}),
 ]
 const base64 = (text: string) => new Uint8Array(Buffer.from(text, 'base64'))
-/** Raw, and what zstd makes of `TEXT`, with and without a checksum, and of lines of which no two are equal. */
-const ZSTDS = [
-  new Uint8Array(rawFrame('1: free 0x10\n')),
+/** What zstd makes of `TEXT`, with and without a checksum, and of lines of which no two are equal. */
+const ZSTD_FRAMES = [
   base64('KLUv/QRINQEA4DE6IG1hbGxvYyAweDU1MTAgMjQKMjogZnJlZQoCAPSNquLK5hgMP+Zc'),
   base64('KLUv/QBYNQEA4DE6IG1hbGxvYyAweDU1MTAgMjQKMjogZnJlZQoCAPSNquLK5hg='),
   base64(
@@ -46,18 +45,34 @@ const ZSTDS = [
       '2HeqrIWj4mqZS5wDUhU6DdqC',
   ),
 ]
-/** What xz makes of `TEXT`, without a check and with a CRC-64, and of nothing. */
-const XZS = [
+/** The byte after a frame's magic number and its descriptor: a window of 32 KiB, and not of up to 8 MiB. */
+const [WINDOW_BYTE, SMALL_WINDOW] = [5, 0x28]
+const SMALL_FRAMES = ZSTD_FRAMES.map((frame) => frame.with(WINDOW_BYTE, SMALL_WINDOW))
+/** Large windows take much longer, so most frames have small ones. */
+const ZSTDS = [
+  new Uint8Array(rawFrame('1: free 0x10\n')),
+  ...ZSTD_FRAMES,
+  ...Array.from({ length: 8 }, () => SMALL_FRAMES).flat(),
+]
+/** What xz makes of `TEXT`, without a check and with a CRC-64, with a dictionary of 4 KiB. */
+const XZ_FRAMES = [
   base64(
-    '/Td6WFoAAAD/EtlBAgAhARYAAAB0L+Wj4AQZACpdABiOgCa/K/IN0Ivmwu9URY9eAHK7bginbndBmQWPWRvk0rgBNCMtXU5LAAAAAAABPpoIAAAAXqUno6gACvwCAAAAAABZWg==',
+    '/Td6WFoAAAD/EtlBAgAhAQAAAAA3J5fW4AQZACpdABiOgCa/K/IN0Ivmwu9URY9eAHK7bginbndBmQWPWRvk0rgBNCMtXU5LAAAAAAABPpoIAAAAXqUno6gACvwCAAAAAABZWg==',
   ),
+  base64(
+    '/Td6WFoAAATm1rRGAgAhAQAAAAA3J5fW4AQZACpdABiOgCa/K/IN0Ivmwu9URY9eAHK7bginbndBmQWPWRvk0rgBNCMtXU5LAAAAACTWbh22wIKKAAFGmggAAADyKlZEscRn+wIAAAAABFla',
+  ),
+]
+/** And what it makes of nothing; with a dictionary of 8 MiB, as is usual, which takes much longer. */
+const XZS = [
+  ...Array.from({ length: 8 }, () => XZ_FRAMES).flat(),
+  base64('/Td6WFoAAATm1rRGAAAAABzfRCEftvN9AQAAAAAEWVo='),
   base64(
     '/Td6WFoAAATm1rRGAgAhARYAAAB0L+Wj4AQZACpdABiOgCa/K/IN0Ivmwu9URY9eAHK7bginbndBmQWPWRvk0rgBNCMtXU5LAAAAACTWbh22wIKKAAFGmggAAADyKlZEscRn+wIAAAAABFla',
   ),
-  base64('/Td6WFoAAATm1rRGAAAAABzfRCEftvN9AQAAAAAEWVo='),
 ]
 const ZSTD_INFLATERS = [fzstdInflater(fzstd), nodeInflater].filter((inflater) => inflater !== undefined)
-const ZSTD_TOKENS = [new Uint8Array(skippable(5)), ...ZSTDS.slice(0, 3)]
+const ZSTD_TOKENS = [new Uint8Array(skippable(5)), ZSTDS[0] as Uint8Array, ...SMALL_FRAMES.slice(0, 2)]
 const TOKENS = [
   gzip(TEXT),
   deflateRawSync(TEXT),
@@ -76,10 +91,10 @@ interface Inflated {
 
 /** Damaged gzip, zstd, xz and zip. */
 export const COMPRESSED_TARGETS: readonly Target[] = [
-  compressedTarget('gzip', '.gz', new Mutator(GZIPS, TOKENS), checkGzip),
+  compressedTarget('gzip', '.gz', new Mutator(GZIPS, TOKENS), checkGzip, 4),
   compressedTarget('zstd', '.zst', new Mutator(ZSTDS, ZSTD_TOKENS), checkZstd),
-  compressedTarget('xz', '.xz', new Mutator(XZS, XZS.slice(1)), checkXz),
-  compressedTarget('zip', '.zip', new Mutator(ZIPS, TOKENS), checkZip),
+  compressedTarget('xz', '.xz', new Mutator(XZS, XZS.slice(1, 3)), checkXz),
+  compressedTarget('zip', '.zip', new Mutator(ZIPS, TOKENS), checkZip, 4),
 ]
 
 function compressedTarget(
@@ -87,9 +102,11 @@ function compressedTarget(
   extension: string,
   mutator: Mutator,
   check: (bytes: Uint8Array, random: Random) => void | Promise<void>,
+  weight = 1,
 ): Target {
   return {
     name,
+    weight,
     make(random) {
       const bytes = mutator.make(random)
       return { extension, bytes: () => bytes, check: () => check(bytes, random) }

@@ -44,7 +44,7 @@ export function decodeInPieces(decoder: Decoder, bytes: Uint8Array, random: Rand
 }
 
 function* pieces(bytes: Uint8Array, random: Random): Generator<Uint8Array> {
-  const usual = random.oneIn(16) ? 1 : 1 + random.below(bytes.length + 1)
+  const usual = random.oneIn(40) ? 1 : 1 + random.below(bytes.length + 1)
   let before: Uint8Array | undefined
   let last: Uint8Array | undefined
   for (let at = 0; at < bytes.length;) {

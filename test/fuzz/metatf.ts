@@ -44,6 +44,7 @@ function dtdTarget(): Target {
   const mutator = new Mutator(DTDS, TOKENS)
   return {
     name: 'dtd',
+    weight: 4,
     make(random) {
       const bytes = mutator.make(random)
       return { extension: '.dtd', bytes: () => bytes, check: () => checkDtd(bytes, random) }

@@ -2,13 +2,18 @@ import { parentPort, workerData } from 'node:worker_threads'
 import { Progress, type Job, type Report } from './job.js'
 import { releaseKernels, reuseKernels } from './kernels.js'
 import { tryInput, type Fault } from './run.js'
-import { targetsNamed } from './targets.js'
 import type { Target } from './target.js'
 
 /** So many inputs of a target come one after the other. */
 const TURN = 64
 
 const { seed, runs, only, name, progress } = workerData as Job
+// The targets load kernels, which must come from the pools.
+reuseKernels()
+const { targetsNamed } = await import('./targets.js')
+// Most inputs end with an error, and its stack costs more than the error. A single input is tried with stacks.
+if (only === undefined) Error.stackTraceLimit = 0
+
 const state = new BigUint64Array(progress)
 const targets = targetsNamed(name)
 const tried = new Map<Target, number>(targets.map((target) => [target, 0]))
@@ -44,7 +49,6 @@ async function work(): Promise<Fault | undefined> {
   return tryOne(targets[0] as Target, only)
 }
 
-reuseKernels()
 const fault = await work()
 const report: Report = { fault, tried: [...tried].map(([target, n]) => [target.name, n]) }
 parentPort?.postMessage(report)

@@ -94,16 +94,16 @@ export class MtraceEncoder extends LineEncoder {
     const something = known && !isZero(address, i)
     const somethingOld = oldKnown && !isZero(oldAddress, i)
     const outcome = (fields & HAS_OUTCOME) !== 0 ? batch.outcome[i] : undefined
-    // Halves of reallocs, which only a trace with lines lost or doubled has.
-    if (this.own && outcome === Outcome.freed && somethingOld) {
-      if (something) this.noteOutcome(batch, i)
+    const sized = (fields & HAS_SIZE) !== 0
+    // Halves of reallocs, which only a trace with lines lost or doubled has. One that has more than its line can say
+    // was not read from one, and is written as any other realloc.
+    if (this.own && outcome === Outcome.freed && somethingOld && !known && !sized) {
       this.note(batch, i, false)
       this.line(batch, i, OPERATION.old, oldAddress)
-    } else if (this.own && outcome === Outcome.allocated && something) {
-      if (somethingOld) this.noteOutcome(batch, i)
+    } else if (this.own && outcome === Outcome.allocated && something && !oldKnown) {
       this.note(batch, i, true)
       this.line(batch, i, OPERATION.new, address, true)
-    } else if (known && !something && (fields & HAS_SIZE) !== 0 && !isZero(size, i)) {
+    } else if (known && !something && sized && !isZero(size, i)) {
       if (outcome !== undefined) this.noteOutcome(batch, i)
       this.note(batch, i, true)
       if (!oldKnown) this.losses.countEvent('no oldAddress, written as null', batch, i)

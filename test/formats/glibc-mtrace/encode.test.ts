@@ -131,6 +131,24 @@ describe('writing', () => {
     expect(back.events).toEqual(events)
   })
 
+  it.each<[TraceEvent, string, string]>([
+    [
+      { kind: 'realloc', address: 0n, oldAddress: 16n, size: 4704n, outcome: 'freed' },
+      '! 0x10 0x1260\n',
+      'outcome that the addresses do not show',
+    ],
+    [
+      { kind: 'realloc', address: 16n, oldAddress: 0n, size: 1n, outcome: 'allocated' },
+      '+ 0x10 0x1\n',
+      'reallocs of null, written as allocs',
+    ],
+  ])('counts what half a realloc would not say', (event, text, loss) => {
+    const encoder = new MtraceEncoder()
+    const bytes = encodeAll(encoder, batchesOf([event], { format: 'glibc-mtrace' }))
+    expect(Buffer.from(bytes).toString()).toBe(`= Start\n${text}`)
+    expect(Object.fromEntries(encoder.losses.counts)).toEqual({ [loss]: 1 })
+  })
+
   it('stops at the first loss when it is strict, behind all lines before it', () => {
     const fine: TraceEvent = { kind: 'free', address: 16n }
     const lossy: TraceEvent = { kind: 'realloc', address: 16n, oldAddress: 32n, size: 1n, function: 'f(int)' }
