@@ -39,6 +39,8 @@ export class KmemtraceEncoder implements Encoder {
   readonly losses: Losses
   readonly consumes = true
   private header: TraceHeader | undefined
+  /** Another trace has begun, of which no event came yet. */
+  private beginsAnother = false
   /** Once the first batch was fed. */
   private recordList: RecordList | undefined
   private writer: RecordWriter | undefined
@@ -58,11 +60,14 @@ export class KmemtraceEncoder implements Encoder {
   feed(batch: EventBatch): void {
     const { losses } = this
     try {
-      const another = this.header !== undefined && this.header !== batch.header
+      if (this.header !== undefined && this.header !== batch.header) this.beginsAnother = true
       this.header = batch.header
       const recordList = (this.recordList ??= this.begin(batch.header))
       const n = losses.countBatch(batch)
-      if (another && n > 0) losses.countEvent('beginning of another trace', batch, 0)
+      if (this.beginsAnother && n > 0) {
+        this.beginsAnother = false
+        losses.countEvent('beginning of another trace', batch, 0)
+      }
       this.batch = batch
       this.writer?.begin(recordList, n)
       if (n < batch.count) this.fault = losses.errorFor(batch, n)

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { batchesOf, type TraceEvent } from '../../../lib/event/batch.js'
+import { batchesOf, EventBatch, type TraceEvent } from '../../../lib/event/batch.js'
 import type { EventFields } from '../../../lib/event/trace-event.js'
 import type { TraceHeader } from '../../../lib/event/header.js'
 import { KmemtraceEncoder, type KmemtraceEncodeOptions } from '../../../lib/formats/kmemtrace/index.js'
@@ -171,11 +171,13 @@ describe('events from other formats', () => {
     })
   })
 
-  it('come in one stream: the beginning of another trace is counted', () => {
+  it.each([0, 1])('come in one stream: the beginning of another trace is counted, after %i empty batches', (empty) => {
     const encoder = new KmemtraceEncoder()
+    const header: TraceHeader = { format: 'kmemtrace', layout: { byteOrder: 'big' } }
     const bytes = encodeAll(encoder, [
       ...batchesOf([alloc()], REPLAY),
-      ...batchesOf([free()], { format: 'kmemtrace', layout: { byteOrder: 'big' } }),
+      ...Array.from({ length: empty }, () => new EventBatch(0, 0, header)),
+      ...batchesOf([free()], header),
     ])
     expect(bytes).toEqual(pack(LITTLE, plainAlloc(1), plainFree(2)))
     expect(lossesBut(LACKING, encoder.losses.counts)).toEqual({ 'beginning of another trace': 1 })

@@ -37,6 +37,7 @@ export class KmemtraceEncoder implements Encoder {
   private header: TraceHeader | undefined
   /** Once the first batch was fed. */
   private recordList: RecordList | undefined
+  private beginsAnother = false
   private writer: RecordWriter | undefined
   private layout = DEFAULT_LAYOUT
   private recognition: Recognition | undefined
@@ -53,11 +54,14 @@ export class KmemtraceEncoder implements Encoder {
   feed(batch: EventBatch): void {
     const { losses } = this
     try {
-      const another = this.header !== undefined && this.header !== batch.header
+      if (this.header !== undefined && this.header !== batch.header) this.beginsAnother = true
       this.header = batch.header
       const recordList = (this.recordList ??= this.begin(batch.header))
       const n = losses.countBatch(batch)
-      if (another && n > 0) losses.countEvent('beginning of another trace', batch, 0)
+      if (this.beginsAnother && n > 0) {
+        this.beginsAnother = false
+        losses.countEvent('beginning of another trace', batch, 0)
+      }
       this.batch = batch
       recordList.fill(batch, n)
       if (n < batch.count) this.fault = losses.errorFor(batch, n)
