@@ -1,0 +1,172 @@
+import { canvas, showTip } from '../parts/canvas.js'
+import { el } from '../parts/dom.js'
+import { colour, isDark } from '../parts/theme.js'
+import { neighbour } from './keys.js'
+import { boxAt, layOut, matched, pathTo, type Box, type FlameTree } from './tree.js'
+
+const ROW = 20
+/** Narrower boxes are not drawn, in pixels. */
+const LEAST = 0.4
+/** Narrower boxes have no text. */
+const TEXT = 26
+const FONT = '12px system-ui, sans-serif'
+
+/** The picture of a tree. */
+export interface Graph {
+  readonly element: HTMLElement
+  /** Draws another tree, with a node at full width. */
+  set(tree: FlameTree, focus?: number): void
+  /** Gives a node the whole width, and selects it. */
+  zoom(node: number): void
+  /** Marks the frames that match, and returns what they have together; with nothing to match, 0. */
+  mark(matches: ((frame: number) => boolean) | undefined): number
+  focus(): void
+}
+
+/** What the picture needs to know of nodes. */
+export interface GraphTexts {
+  readonly name: (node: number) => string
+  /** What is shown beside the pointer, and said of the selected node. */
+  readonly lines: (node: number) => string[]
+  /** Called when another node is selected or zoomed to. */
+  readonly selected: (node: number, focus: number) => void
+}
+
+/** A flame graph, with the root at the top. Only what is within view is painted. */
+export function graph({ name, lines, selected }: GraphTexts): Graph {
+  let tree: FlameTree = { parents: [-1], frames: [-1], own: [0], totals: [0], children: [[]] }
+  let rows: Box[][] = []
+  let focus = 0
+  let current = 0
+  let matches: ((frame: number) => boolean) | undefined
+  const picture = canvas('flame graph', draw)
+  const { element: surface } = picture
+  surface.setAttribute('role', 'application')
+  const height = el('div', { class: 'flame-height' }, surface)
+  const scroller = el('div', { class: 'flame' }, height)
+  scroller.addEventListener('scroll', picture.redraw)
+
+  function arrange(): void {
+    const width = surface.clientWidth || 1000
+    rows = layOut(tree, focus, LEAST / width)
+    height.style.height = `${rows.length * ROW + 2}px`
+    picture.redraw()
+  }
+  new ResizeObserver(arrange).observe(scroller)
+
+  function draw(context: CanvasRenderingContext2D, width: number, space: number): void {
+    context.font = FONT
+    context.textBaseline = 'middle'
+    const top = scroller.scrollTop
+    const dark = isDark()
+    const [text, edge, mark, faded] = ['flame-text', 'surface', 'accent', 'muted'].map(colour) as [
+      string,
+      string,
+      string,
+      string,
+    ]
+    const first = Math.floor(top / ROW)
+    const last = Math.min(rows.length, Math.ceil((top + space) / ROW))
+    const focusRow = pathTo(tree, focus).length - 1
+    for (let row = first; row < last; row++) {
+      for (const box of rows[row] as Box[]) {
+        const left = box.from * width
+        const wide = (box.to - box.from) * width
+        const y = row * ROW - top
+        const frame = tree.frames[box.node] as number
+        const isMarked = matches !== undefined && frame >= 0 && matches(frame)
+        context.globalAlpha = row < focusRow ? 0.55 : 1
+        context.fillStyle = isMarked ? mark : fill(name(box.node), dark, matches !== undefined)
+        context.fillRect(left, y, Math.max(LEAST, wide - (wide > 3 ? 1 : 0)), ROW - 1)
+        if (box.node === current) {
+          context.globalAlpha = 1
+          context.lineWidth = 2
+          context.strokeStyle = text
+          context.strokeRect(left + 1, y + 1, Math.max(1, wide - 3), ROW - 3)
+        }
+        if (wide < TEXT) continue
+        context.fillStyle = isMarked ? edge : matches === undefined ? text : faded
+        context.fillText(fitting(context, name(box.node), wide - 8), left + 4, y + ROW / 2)
+      }
+    }
+    context.globalAlpha = 1
+  }
+
+  function under(event: MouseEvent): number | undefined {
+    const { left, top, width } = surface.getBoundingClientRect()
+    const row = Math.floor((event.clientY - top + scroller.scrollTop) / ROW)
+    return boxAt(rows, row, (event.clientX - left) / width)?.node
+  }
+
+  function select(node: number, isZoom: boolean): void {
+    current = node
+    if (isZoom) focus = node
+    const row = pathTo(tree, node).length - 1
+    if (isZoom) arrange()
+    const [above, below] = [row * ROW, (row + 2) * ROW - scroller.clientHeight]
+    if (scroller.scrollTop > above || scroller.scrollTop < below)
+      scroller.scrollTop = Math.max(0, above - scroller.clientHeight / 3)
+    picture.redraw()
+    selected(current, focus)
+  }
+
+  surface.addEventListener('click', (event) => {
+    const node = under(event)
+    if (node !== undefined) select(node, true)
+  })
+  surface.addEventListener('pointermove', (event) => {
+    const node = under(event)
+    surface.style.cursor = node === undefined ? 'default' : 'pointer'
+    showTip(node === undefined ? undefined : lines(node), event.clientX, event.clientY)
+  })
+  surface.addEventListener('pointerleave', () => showTip(undefined))
+  surface.addEventListener('keydown', (event) => {
+    if (event.key.startsWith('Arrow')) select(neighbour(tree, rows, current, event.key), false)
+    else if (event.key === 'Enter' || event.key === ' ') select(current, true)
+    else if (event.key === 'Escape' || event.key === 'Home') select(0, true)
+    else if (event.key === 'Backspace') select(Math.max(0, tree.parents[focus] as number), true)
+    else return
+    event.preventDefault()
+  })
+
+  return {
+    element: scroller,
+    set(next, node = 0) {
+      tree = next
+      scroller.scrollTop = 0
+      select(node, true)
+    },
+    zoom: (node) => select(node, true),
+    mark(next) {
+      matches = next
+      picture.redraw()
+      return next === undefined ? 0 : matched(tree, next)
+    },
+    focus: () => surface.focus(),
+  }
+}
+
+/** The same colour for the same name, wherever it is: warm, so that marks stand out. */
+function fill(name: string, dark: boolean, isPale: boolean): string {
+  let hash = 2166136261
+  for (let c = 0; c < name.length && c < 64; c++) hash = Math.imul(hash ^ name.charCodeAt(c), 16777619)
+  const spread = (hash >>> 8) % 1000
+  const hue = 14 + (spread % 100) * 0.36
+  const light = dark ? 33 + (spread % 7) : 72 + (spread % 9)
+  const strong = isPale ? 14 : dark ? 42 : 74
+  return `hsl(${hue} ${strong}% ${isPale && !dark ? light + 12 : light}%)`
+}
+
+/** As much of a text as fits into a width, with an ellipsis if it is cut. */
+function fitting(context: CanvasRenderingContext2D, text: string, width: number): string {
+  const guess = Math.ceil(width / 3)
+  const whole = text.length > guess ? text.slice(0, guess) : text
+  if (whole.length === text.length && context.measureText(text).width <= width) return text
+  let [low, high] = [0, whole.length]
+  while (low < high) {
+    const middle = (low + high + 1) >> 1
+    if (context.measureText(`${whole.slice(0, middle)}…`).width <= width) low = middle
+    else high = middle - 1
+  }
+  return low < 2 ? '' : `${whole.slice(0, low)}…`
+}

@@ -1,0 +1,152 @@
+/** A tree of frames with one figure, to draw. Node 0 is the root; parents have lower numbers. */
+export interface FlameTree {
+  readonly parents: ArrayLike<number>
+  /** The frame of each node; -1 for the root. */
+  readonly frames: ArrayLike<number>
+  /** What comes from the node itself. */
+  readonly own: ArrayLike<number>
+  /** What comes from the node and all below it. */
+  readonly totals: ArrayLike<number>
+  /** The largest first, without those that have nothing. */
+  readonly children: readonly (readonly number[])[]
+}
+
+/** A tree with what is inverted has at most this many nodes. */
+const MAX_NODES = 30_000
+/** Of callers in an inverted tree, no more are followed. */
+const MAX_DEPTH = 200
+/** A caller with a smaller part of all is left out of an inverted tree: less than a pixel of a large screen. */
+const MIN_SHARE = 1 / 20_000
+
+/** The tree as it is: callers above the functions that they call. */
+export function topDown(parents: ArrayLike<number>, frames: ArrayLike<number>, own: ArrayLike<number>): FlameTree {
+  const totals = Float64Array.from(own)
+  for (let node = totals.length - 1; node > 0; node--)
+    totals[parents[node] as number] = (totals[parents[node] as number] as number) + (totals[node] as number)
+  return { parents, frames, own, totals, children: childrenOf(parents, totals) }
+}
+
+/** The tree inverted: the functions that allocate at the top, and their callers below them. */
+export function bottomUp(tree: FlameTree): FlameTree {
+  const { parents, frames, own } = tree
+  const inverted: { parents: number[]; frames: number[]; totals: number[] } = {
+    parents: [-1],
+    frames: [-1],
+    totals: [tree.totals[0] ?? 0],
+  }
+  const least = (tree.totals[0] ?? 0) * MIN_SHARE
+  let level: { node: number; members: { at: number; value: number }[] }[] = [{ node: 0, members: [] }]
+  for (let node = 1; node < own.length; node++)
+    if ((own[node] as number) > 0) level[0]?.members.push({ at: node, value: own[node] as number })
+  for (let depth = 0; depth < MAX_DEPTH && level.length > 0; depth++) {
+    const next: typeof level = []
+    for (const { node, members } of level) {
+      const groups = new Map<number, typeof members>()
+      for (const member of members) {
+        const group = groups.get(frames[member.at] as number)
+        if (group === undefined) groups.set(frames[member.at] as number, [member])
+        else group.push(member)
+      }
+      for (const [frame, group] of groups) {
+        const total = group.reduce((sum, { value }) => sum + value, 0)
+        if (total < least || inverted.parents.length >= MAX_NODES) continue
+        inverted.parents.push(node)
+        inverted.frames.push(frame)
+        inverted.totals.push(total)
+        const outer = group.flatMap(({ at, value }) => {
+          const parent = parents[at] as number
+          return parent > 0 ? [{ at: parent, value }] : []
+        })
+        if (outer.length > 0) next.push({ node: inverted.parents.length - 1, members: outer })
+      }
+    }
+    level = next
+  }
+  const left = Float64Array.from(inverted.totals)
+  for (let node = left.length - 1; node > 0; node--) {
+    const parent = inverted.parents[node] as number
+    left[parent] = (left[parent] as number) - (inverted.totals[node] as number)
+  }
+  return { ...inverted, own: left, children: childrenOf(inverted.parents, inverted.totals) }
+}
+
+function childrenOf(parents: ArrayLike<number>, totals: ArrayLike<number>): number[][] {
+  const children: number[][] = Array.from({ length: totals.length }, () => [])
+  for (let node = 1; node < totals.length; node++)
+    if ((totals[node] as number) > 0) children[parents[node] as number]?.push(node)
+  for (const some of children) some.sort((a, b) => (totals[b] as number) - (totals[a] as number) || a - b)
+  return children
+}
+
+/** A node in a picture. */
+export interface Box {
+  readonly node: number
+  /** The depth below the root. */
+  readonly row: number
+  /** From 0 to 1, as parts of the width. */
+  readonly from: number
+  readonly to: number
+}
+
+/**
+ * Where the nodes are when one of them takes the whole width: its callers above it, and below it what it calls. Rows
+ * are ordered from left to right.
+ * @param least the smallest part of the width that is drawn
+ */
+export function layOut(tree: FlameTree, focus: number, least: number): Box[][] {
+  const rows: Box[][] = []
+  const put = (box: Box) => (rows[box.row] ??= []).push(box)
+  const path = pathTo(tree, focus)
+  path.forEach((node, row) => put({ node, row, from: 0, to: 1 }))
+  let level: Box[] = [{ node: focus, row: path.length - 1, from: 0, to: 1 }]
+  while (level.length > 0) {
+    const next: Box[] = []
+    for (const { node, row, from, to } of level) {
+      const scale = (to - from) / (tree.totals[node] as number)
+      let left = from
+      for (const child of tree.children[node] as readonly number[]) {
+        const right = left + (tree.totals[child] as number) * scale
+        if (right - left < least) break
+        const box = { node: child, row: row + 1, from: left, to: right }
+        put(box)
+        next.push(box)
+        left = right
+      }
+    }
+    level = next
+  }
+  return rows
+}
+
+/** The nodes from the root to a node, with both. */
+export function pathTo(tree: Pick<FlameTree, 'parents'>, node: number): number[] {
+  const path: number[] = []
+  for (let at = node; at >= 0; at = tree.parents[at] ?? -1) path.push(at)
+  return path.toReversed()
+}
+
+/** The node at a place of a picture, if any. @param x from 0 to 1 */
+export function boxAt(rows: readonly (readonly Box[])[], row: number, x: number): Box | undefined {
+  const boxes = rows[row] ?? []
+  let low = 0
+  let high = boxes.length - 1
+  while (low <= high) {
+    const middle = (low + high) >> 1
+    const box = boxes[middle] as Box
+    if (x < box.from) high = middle - 1
+    else if (x >= box.to) low = middle + 1
+    else return box
+  }
+  return undefined
+}
+
+/** What the nodes have together whose frames match, each part once even where a match is within another. */
+export function matched(tree: FlameTree, matches: (frame: number) => boolean): number {
+  let sum = 0
+  const below: number[] = [0]
+  for (let node = below.pop(); node !== undefined; node = below.pop()) {
+    if (node > 0 && matches(tree.frames[node] as number)) sum += tree.totals[node] as number
+    else below.push(...(tree.children[node] as readonly number[]))
+  }
+  return sum
+}

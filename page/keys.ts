@@ -1,0 +1,57 @@
+import { button, el } from './parts/dom.js'
+import { switchTheme } from './parts/theme.js'
+import type { ViewName } from './app.js'
+
+/** What the keys of the page do. */
+export interface KeyActions {
+  readonly views: readonly ViewName[]
+  open(view: ViewName): void
+  help(): void
+  search(): void
+}
+
+/** Listens to the keys that work everywhere, except where text is typed. */
+export function listenToKeys({ views, open, help: showHelp, search }: KeyActions): void {
+  document.addEventListener('keydown', (event) => {
+    const target = event.target as HTMLElement
+    if (event.ctrlKey || event.metaKey || event.altKey) return
+    if (target.matches('input, select, textarea') || document.querySelector('dialog[open]') !== null) return
+    const digit = /^\d$/.test(event.key) ? (Number(event.key) + 9) % 10 : -1
+    const view = views[digit]
+    if (event.key === '?') showHelp()
+    else if (event.key === '/') search()
+    else if (event.key === 't') switchTheme()
+    else if (view !== undefined) open(view)
+    else return
+    event.preventDefault()
+  })
+}
+
+/** A dialog that lists the keys. @param titles those of the views, in order */
+export function help(titles: readonly string[]): HTMLDialogElement {
+  const rows: readonly (readonly [string, string])[] = [
+    ...titles.slice(0, 10).map((title, n) => [String((n + 1) % 10), title] as const),
+    ['/', 'search'],
+    ['t', 'light or dark'],
+    ['?', 'this list'],
+    ['↑ ↓ Home End', 'in a table: move between rows'],
+    ['Enter', 'in a table: show the row in the flame graph'],
+    ['↑ ↓ ← →', 'in the flame graph: caller, callee, beside'],
+    ['Enter', 'in the flame graph: zoom'],
+    ['Backspace, Esc', 'in the flame graph: zoom out, to all'],
+    ['↑ ↓ ← → Enter', 'in the heat map: move, choose a cell'],
+    ['+ − ← → 0', 'in a chart: zoom, move, show all'],
+  ]
+  const dialog = el(
+    'dialog',
+    { attributes: { 'aria-label': 'keys' } },
+    el('h2', {}, 'Keys'),
+    el(
+      'table',
+      {},
+      el('tbody', {}, ...rows.map(([key, what]) => el('tr', {}, el('td', {}, el('kbd', {}, key)), el('td', {}, what)))),
+    ),
+    button('Close', () => dialog.close()),
+  )
+  return dialog
+}

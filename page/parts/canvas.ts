@@ -1,0 +1,55 @@
+import { el } from './dom.js'
+import { onTheme } from './theme.js'
+
+/** A canvas that is drawn again when its box or the colours change. Sizes are in CSS pixels. */
+export interface Canvas {
+  readonly element: HTMLCanvasElement
+  /** Draws soon, once however often it is called. */
+  redraw(): void
+}
+
+/** @param draw paints everything; the context is scaled, so that its units are CSS pixels */
+export function canvas(
+  label: string,
+  draw: (context: CanvasRenderingContext2D, width: number, height: number) => void,
+): Canvas {
+  const element = el('canvas', { attributes: { tabindex: '0', role: 'img', 'aria-label': label } })
+  const context = element.getContext('2d') as CanvasRenderingContext2D
+  let isDue = false
+  const paint = () => {
+    isDue = false
+    const { clientWidth: width, clientHeight: height } = element
+    if (width === 0 || height === 0) return
+    const ratio = devicePixelRatio || 1
+    const [pixelWidth, pixelHeight] = [Math.round(width * ratio), Math.round(height * ratio)]
+    if (element.width !== pixelWidth || element.height !== pixelHeight) {
+      element.width = pixelWidth
+      element.height = pixelHeight
+    }
+    context.setTransform(ratio, 0, 0, ratio, 0, 0)
+    context.clearRect(0, 0, width, height)
+    draw(context, width, height)
+  }
+  const redraw = () => {
+    if (isDue) return
+    isDue = true
+    requestAnimationFrame(paint)
+  }
+  new ResizeObserver(redraw).observe(element)
+  onTheme(redraw)
+  return { element, redraw }
+}
+
+/** A box with text beside the pointer. There is one for the page. */
+const tip = el('div', { class: 'tip', attributes: { role: 'tooltip', hidden: '' } })
+
+/** Shows lines of text beside a point of the window; nothing hides them. */
+export function showTip(lines: readonly string[] | undefined, x = 0, y = 0): void {
+  if (!tip.isConnected) document.body.append(tip)
+  tip.hidden = lines === undefined
+  if (lines === undefined) return
+  tip.replaceChildren(...lines.map((line, n) => el('div', n === 0 ? { class: 'strong' } : {}, line)))
+  const { offsetWidth: width, offsetHeight: height } = tip
+  tip.style.left = `${Math.max(4, Math.min(x + 14, innerWidth - width - 4))}px`
+  tip.style.top = `${y + 18 + height > innerHeight ? Math.max(4, y - height - 10) : y + 18}px`
+}

@@ -1,0 +1,94 @@
+/** An integer of the report: beyond 2^53 it is text. */
+export type Integer = number | string
+
+const PREFIXES = ['KiB', 'MiB', 'GiB', 'TiB', 'PiB', 'EiB', 'ZiB', 'YiB']
+
+/** As a double, which is close enough for drawing and sorting. */
+export function toNumber(value: Integer | undefined): number {
+  return Number(value ?? 0)
+}
+
+/** `1,234,567`, in full. */
+export function grouped(value: Integer | bigint): string {
+  return String(value).replace(/\B(?=(\d{3})+$)/g, ',')
+}
+
+/** A number to about three digits: `0.04`, `12.3`, `1,234`. */
+export function rounded(value: number): string {
+  const size = Math.abs(value)
+  if (size >= 100 || Number.isInteger(value)) return grouped(Math.round(value))
+  return size >= 10 ? value.toFixed(1) : value.toFixed(2)
+}
+
+/** Bytes in a binary unit: `102.1 MiB`. */
+export function bytes(value: Integer | bigint): string {
+  const exact = Number(value)
+  let size = Math.abs(exact)
+  if (size < 1024) return `${rounded(exact)} B`
+  let prefix = -1
+  while (prefix < PREFIXES.length - 1 && size >= 1023.95) {
+    size /= 1024
+    prefix++
+  }
+  return `${exact < 0 ? '-' : ''}${trimmed(size)} ${PREFIXES[prefix]}`
+}
+
+/** Bytes in full: `107,042,242 bytes`. */
+export function exactBytes(value: Integer | bigint): string {
+  return `${grouped(value)} ${String(value) === '1' ? 'byte' : 'bytes'}`
+}
+
+/** A count in short: `12.3 M`. */
+export function short(value: Integer | bigint): string {
+  const exact = Number(value)
+  const size = Math.abs(exact)
+  if (size < 10_000) return rounded(exact)
+  for (const [limit, unit] of [
+    [1e15, 'P'],
+    [1e12, 'T'],
+    [1e9, 'G'],
+    [1e6, 'M'],
+  ] as const)
+    if (size >= limit) return `${trimmed(exact / limit)} ${unit}`
+  return `${trimmed(exact / 1000)} k`
+}
+
+function trimmed(value: number): string {
+  return Math.abs(value) >= 100 ? value.toFixed(0) : value.toFixed(1).replace(/\.0$/, '')
+}
+
+/** A part of a whole: `12.3 %`; a dash if the whole is nothing. */
+export function share(part: Integer | bigint, whole: Integer | bigint): string {
+  return Number(whole) === 0 ? '–' : `${((100 * Number(part)) / Number(whole)).toFixed(1)} %`
+}
+
+const UNITS: Readonly<Record<string, number>> = { ns: 1e-9, us: 1e-6, ms: 1e-3, s: 1 }
+
+/**
+ * A duration in the trace's unit; without a known unit, the number.
+ * @param step a difference that must be visible, in the same unit
+ */
+export function duration(value: Integer, unit: string | undefined, step = Infinity): string {
+  const scale = unit === undefined ? undefined : UNITS[unit]
+  if (scale === undefined) return step < Infinity ? grouped(Math.round(Number(value))) : short(value)
+  const seconds = Number(value) * scale
+  const size = Math.abs(seconds)
+  if (step * scale < size / 100) return precise(seconds, step * scale)
+  if (size >= 3600) return `${Math.floor(seconds / 3600)} h ${Math.round((seconds % 3600) / 60)} min`
+  if (size >= 120) return `${Math.floor(seconds / 60)} min ${Math.round(seconds % 60)} s`
+  if (size >= 1 || size === 0) return `${rounded(seconds)} s`
+  if (size >= 1e-3) return `${rounded(seconds * 1e3)} ms`
+  return size >= 1e-6 ? `${rounded(seconds * 1e6)} µs` : `${rounded(seconds * 1e9)} ns`
+}
+
+/** Seconds in the largest fitting unit, with as many digits as a step needs. */
+function precise(seconds: number, step: number): string {
+  const [factor, unit] = Math.abs(seconds) >= 1 ? [1, 's'] : Math.abs(seconds) >= 1e-3 ? [1e3, 'ms'] : [1e6, 'µs']
+  const digits = Math.min(9, Math.max(0, Math.ceil(-Math.log10(step * factor))))
+  return `${(seconds * factor).toFixed(digits)} ${unit}`
+}
+
+/** `1 block`, `2 blocks`. */
+export function counted(count: Integer, noun: string): string {
+  return `${grouped(count)} ${noun}${String(count) === '1' ? '' : 's'}`
+}

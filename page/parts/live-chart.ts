@@ -1,0 +1,21 @@
+import type { App } from '../app.js'
+import { atText, peakPosition } from './axis.js'
+import { ChartGroup } from './chart.js'
+import { bytes, toNumber } from './format.js'
+
+/** A small chart of live bytes; nothing if the trace has no events about blocks. */
+export function chartOfLive(app: App): HTMLElement | undefined {
+  const { timeline } = app.model.data
+  const x = app.model.positions(timeline, app.axis)
+  if (x.length === 0) return undefined
+  return new ChartGroup().chart({
+    title: 'Live bytes',
+    x: [Math.min(0, x[0] ?? 0), ...x],
+    series: [{ title: 'most', values: [0, ...timeline.maxBytes.map(toNumber)], colour: 'series-0', isFilled: true }],
+    showX: (at, step) => atText(app, at, step),
+    showY: bytes,
+    isBytes: true,
+    marks: [{ x: peakPosition(app), title: 'peak' }],
+    height: 180,
+  }).element
+}

@@ -1,0 +1,167 @@
+import { button, el, type Child } from './dom.js'
+import { counted, grouped } from './format.js'
+
+/** A column of a table. */
+export interface Column<Row> {
+  readonly title: string
+  /** What the column says, in more words. */
+  readonly help?: string
+  /** What rows are sorted by; a column without it is not sorted. */
+  readonly key?: (row: Row) => number | string
+  /** What is shown: text, or an element. */
+  readonly cell: (row: Row) => Child
+  /** The exact value, for the pointer. */
+  readonly exact?: (row: Row) => string | undefined
+  /** Text is on the left, and sorted upwards at first. */
+  readonly isText?: boolean
+}
+
+/** A table and what can be done to it. */
+export interface Table<Row> {
+  readonly element: HTMLElement
+  /** Shows other rows. */
+  set(rows: readonly Row[]): void
+  /** Sorts by a column. */
+  sort(title: string, isDown?: boolean): void
+}
+
+/** What a table can be told. */
+export interface TableOptions<Row> {
+  /** For screen readers. */
+  readonly label: string
+  /** The column that it is sorted by at first; otherwise rows stay as they are given. */
+  readonly sortBy?: string
+  /** What a click on a row does, or Enter. */
+  readonly open?: (row: Row) => void
+  /** What is said when there is no row. */
+  readonly empty: string
+  /** How many rows are shown at first, and more at a time; 100 if absent. */
+  readonly step?: number
+}
+
+/**
+ * A table that is sorted by a click on a header cell. It shows some rows, and more on demand. The arrow keys, Home and
+ * End move between rows.
+ */
+export function table<Row>(columns: readonly Column<Row>[], options: TableOptions<Row>): Table<Row> {
+  const { label, open, empty, step: rowStep = 100 } = options
+  let sorted = columns.find(({ title }) => title === options.sortBy)
+  let isDown = sorted?.isText !== true
+  let rows: readonly Row[] = []
+  let shown: readonly Row[] = []
+  let limit = rowStep
+  const heads = columns.map((column) => head(column))
+  const body = el('tbody', { on: { keydown: move } })
+  const more = el('div', { class: 'more' })
+  const element = el(
+    'div',
+    { class: 'table' },
+    el(
+      'div',
+      { class: 'scroll', attributes: { tabindex: '-1' } },
+      el('table', { attributes: { 'aria-label': label } }, el('thead', {}, el('tr', {}, ...heads)), body),
+    ),
+    more,
+  )
+
+  function head(column: Column<Row>): HTMLTableCellElement {
+    const { title, help, key, isText } = column
+    const properties = { class: isText === true ? 'text' : 'number', attributes: { scope: 'col' } }
+    if (key === undefined) return el('th', help === undefined ? properties : { ...properties, title: help }, title)
+    const sort = button(title, () => by(column, sorted === column ? !isDown : isText !== true))
+    return el('th', { ...properties, title: help ?? `sort by ${title}` }, sort)
+  }
+
+  function by(column: Column<Row> | undefined, down: boolean): void {
+    sorted = column
+    isDown = down
+    order()
+  }
+
+  function order(): void {
+    columns.forEach((column, c) => {
+      const state = column === sorted ? (isDown ? 'descending' : 'ascending') : 'none'
+      if (column.key !== undefined) (heads[c] as HTMLElement).setAttribute('aria-sort', state)
+    })
+    const key = sorted?.key
+    shown = key === undefined ? rows : rows.toSorted((a, b) => compare(key(a), key(b)) * (isDown ? -1 : 1))
+    fill()
+  }
+
+  function fill(): void {
+    const some = shown.slice(0, limit)
+    body.replaceChildren(...some.map((row, n) => line(row, n)))
+    if (some.length === 0)
+      body.append(el('tr', {}, el('td', { class: 'empty', attributes: { colspan: String(columns.length) } }, empty)))
+    const left = shown.length - some.length
+    more.replaceChildren()
+    if (left > 0)
+      more.append(
+        el('span', {}, `${grouped(some.length)} of ${counted(shown.length, 'row')} `),
+        button(`Show ${grouped(Math.min(rowStep, left))} more`, () => widen(limit + rowStep)),
+        button('Show all', () => widen(Infinity)),
+      )
+  }
+
+  function widen(to: number): void {
+    const from = limit
+    limit = to
+    fill()
+    ;(body.rows[from] as HTMLElement | undefined)?.focus()
+  }
+
+  function line(row: Row, n: number): HTMLTableRowElement {
+    const cells = columns.map(({ cell, exact, isText }) => {
+      const title = exact?.(row)
+      const name = isText === true ? 'text' : 'number'
+      return el('td', title === undefined ? { class: name } : { class: name, title }, cell(row))
+    })
+    if (open === undefined) return el('tr', {}, ...cells)
+    const attributes = { tabindex: n === 0 ? '0' : '-1' }
+    const on = {
+      click: () => open(row),
+      keydown: (event: KeyboardEvent) => {
+        if (event.key === 'Enter' && event.target === event.currentTarget) open(row)
+      },
+    }
+    return el('tr', { class: 'active', attributes, on }, ...cells)
+  }
+
+  function move(event: KeyboardEvent): void {
+    const at = (event.target as HTMLElement).closest('tr')
+    const step = STEPS[event.key]
+    if (at === null || step === undefined || open === undefined) return
+    const index = Math.max(0, Math.min(body.rows.length - 1, at.sectionRowIndex + step))
+    const to = body.rows[index] as HTMLTableRowElement
+    event.preventDefault()
+    at.tabIndex = -1
+    to.tabIndex = 0
+    to.focus()
+  }
+
+  return {
+    element,
+    set(next) {
+      rows = next
+      limit = rowStep
+      order()
+    },
+    sort(title, down) {
+      const column = columns.find((one) => one.title === title)
+      by(column, down ?? column?.isText !== true)
+    },
+  }
+}
+
+const STEPS: Readonly<Record<string, number>> = {
+  ArrowDown: 1,
+  ArrowUp: -1,
+  PageDown: 20,
+  PageUp: -20,
+  Home: -Infinity,
+  End: Infinity,
+}
+
+function compare(a: number | string, b: number | string): number {
+  return a < b ? -1 : a > b ? 1 : 0
+}

@@ -1,0 +1,157 @@
+import { VIEWS, type App, type Mounted, type Target, type ViewName } from './app.js'
+import { TREE_METRICS } from '../lib/transforms/report/result.js'
+import { help, listenToKeys } from './keys.js'
+import type { Axis, Model } from './model.js'
+import { showTip } from './parts/canvas.js'
+import { button, el } from './parts/dom.js'
+import { grouped } from './parts/format.js'
+import { isDark, onTheme, switchTheme } from './parts/theme.js'
+import { ALL_VIEWS } from './views/index.js'
+
+/** Puts the navigation and the views of a report into an element, and shows what the page's address names. */
+export function shell(root: HTMLElement, model: Model): void {
+  const names = VIEWS.filter((name) => ALL_VIEWS[name].has?.(model) ?? true)
+  const mounted = new Map<ViewName, Mounted>()
+  const main = el('main', { attributes: { tabindex: '-1' } })
+  const links = new Map(names.map((name, n) => [name, link(model, name, n)]))
+  const keys = help(names.map((name) => ALL_VIEWS[name].title))
+  let current: ViewName = 'overview'
+  let axis: Axis = 'event'
+
+  const app: App = {
+    model,
+    get axis() {
+      return axis
+    },
+    open(view, target = {}) {
+      const address = addressOf(view, target)
+      if (location.hash === address) show()
+      else location.hash = address
+    },
+    setAxis(next) {
+      axis = next
+      mounted.clear()
+      main.replaceChildren()
+      show()
+    },
+  }
+
+  function mount(name: ViewName): Mounted {
+    let view = mounted.get(name)
+    if (view === undefined) {
+      view = ALL_VIEWS[name].mount(app)
+      view.element.prepend(el('h2', {}, ALL_VIEWS[name].title))
+      view.element.classList.add('view')
+      view.element.id = `view-${name}`
+      mounted.set(name, view)
+      main.append(view.element)
+    }
+    return view
+  }
+
+  function show(): void {
+    const { view, target } = parseAddress(location.hash, names)
+    const isOther = view !== current
+    current = view
+    const shown = mount(view)
+    for (const [name, { element }] of mounted) element.hidden = name !== view
+    for (const [name, one] of links) {
+      if (name === view) one.setAttribute('aria-current', 'page')
+      else one.removeAttribute('aria-current')
+    }
+    links.get(view)?.scrollIntoView({ block: 'nearest', inline: 'nearest' })
+    showTip(undefined)
+    if (isOther) scrollTo(0, 0)
+    shown.show?.(target)
+  }
+
+  root.replaceChildren(
+    header(model, () => keys.showModal()),
+    navigation(links.values()),
+    main,
+    keys,
+  )
+  addEventListener('hashchange', show)
+  addEventListener('beforeprint', () => {
+    for (const name of names) mount(name).element.hidden = false
+  })
+  addEventListener('afterprint', show)
+  listenToKeys({
+    views: names,
+    open: (name) => app.open(name),
+    help: () => keys.showModal(),
+    search() {
+      if (mount(current).search === undefined) app.open('sites')
+      requestAnimationFrame(() => mount(current).search?.focus())
+    },
+  })
+  show()
+}
+
+function header({ data }: Model, openHelp: () => void): HTMLElement {
+  const { summary, name, generator } = data
+  const facts = [
+    summary.formats.join(', '),
+    `${grouped(summary.events)} events`,
+    summary.traces > 1 ? `${grouped(summary.traces)} traces` : '',
+    `made by ${generator}`,
+  ]
+  const theme = button('', switchTheme)
+  const label = () => {
+    theme.textContent = isDark() ? '☀' : '☾'
+    theme.title = isDark() ? 'use light colours' : 'use dark colours'
+    theme.setAttribute('aria-label', theme.title)
+  }
+  onTheme(label)
+  label()
+  return el(
+    'header',
+    {},
+    el(
+      'div',
+      { class: 'title' },
+      el('h1', { title: name }, name),
+      el('p', {}, facts.filter((fact) => fact !== '').join(' · ')),
+    ),
+    el(
+      'div',
+      { class: 'tools' },
+      theme,
+      button('?', openHelp, { title: 'keys', attributes: { 'aria-label': 'keys' } }),
+    ),
+  )
+}
+
+function navigation(links: Iterable<HTMLElement>): HTMLElement {
+  return el('nav', { attributes: { 'aria-label': 'views' } }, ...links)
+}
+
+function link(model: Model, name: ViewName, n: number): HTMLAnchorElement {
+  const view = ALL_VIEWS[name]
+  const count = view.count?.(model)
+  const key = n < 9 ? String(n + 1) : n === 9 ? '0' : undefined
+  return el(
+    'a',
+    { attributes: { href: `#${name}` }, ...(key !== undefined && { title: `key ${key}` }) },
+    view.title,
+    count === undefined || count === 0 ? undefined : el('span', { class: 'badge' }, grouped(count)),
+  )
+}
+
+function addressOf(view: ViewName, { node, metric }: Target): string {
+  const parts = new URLSearchParams()
+  if (node !== undefined) parts.set('node', String(node))
+  if (metric !== undefined) parts.set('metric', metric)
+  return `#${view}${parts.size === 0 ? '' : `?${parts}`}`
+}
+
+function parseAddress(hash: string, names: readonly ViewName[]): { view: ViewName; target: Target } {
+  const [name = '', query = ''] = hash.slice(1).split('?')
+  const parts = new URLSearchParams(query)
+  const node = Number(parts.get('node') ?? NaN)
+  const metric = TREE_METRICS.find((one) => one === parts.get('metric'))
+  return {
+    view: names.find((one) => one === name) ?? 'overview',
+    target: { ...(Number.isInteger(node) && node >= 0 && { node }), ...(metric !== undefined && { metric }) },
+  }
+}

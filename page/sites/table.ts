@@ -1,0 +1,155 @@
+import type { Integer } from '../../lib/transforms/report/result.js'
+import type { App } from '../app.js'
+import { el } from '../parts/dom.js'
+import { bytes, counted, duration, exactBytes, grouped, share, short, toNumber } from '../parts/format.js'
+import { table, type Column, type Table } from '../parts/table.js'
+import { siteName } from './name.js'
+import { siteRows, type SiteFigure, type SiteRow } from './rows.js'
+import { search } from './search.js'
+import { spark } from './spark.js'
+
+const BLOCKS: Readonly<Partial<Record<SiteFigure, readonly [string, string]>>> = {
+  allocatedBlocks: ['Allocations', 'how many blocks were allocated'],
+  peakBlocks: ['Blocks at peak', 'blocks that were live at the peak of live bytes'],
+  endBlocks: ['Blocks at end', 'blocks that were live at the end'],
+  temporaryBlocks: ['Temporary', 'blocks that the next call freed'],
+  foreignFrees: ['Freed elsewhere', 'blocks that another thread freed'],
+  reallocs: ['Reallocs', 'reallocs that resized a block'],
+  grown: ['Grown', 'reallocs after which the block was larger'],
+  moved: ['Moved', 'reallocs after which the block was at another address'],
+}
+
+const BYTES: Readonly<Partial<Record<SiteFigure, readonly [string, string]>>> = {
+  allocatedBytes: ['Allocated', 'bytes that were allocated'],
+  peakBytes: ['At peak', 'bytes that were live at the peak of live bytes'],
+  endBytes: ['At end', 'bytes that were live at the end'],
+  ownPeakBytes: ['Own peak', 'the most bytes of the site that were live at a time'],
+  temporaryBytes: ['Temporary bytes', 'bytes of blocks that the next call freed'],
+  wastedBytes: ['Wasted', 'bytes that blocks took beyond those asked for'],
+}
+
+/** A column of the table: a figure, the share of a figure in the whole, the mean lifetime, or the picture over time. */
+export type SiteColumn = SiteFigure | 'share' | 'lifetime' | 'spark'
+
+/** What the table can be told. */
+export interface SiteTableOptions {
+  readonly columns: readonly SiteColumn[]
+  /** The figure that it is sorted by, and of which `share` is. */
+  readonly by: SiteFigure
+  /** The figure of the whole trace. */
+  readonly whole?: Integer
+  /** Which sites there are; all, if absent. */
+  readonly only?: (site: number) => boolean
+  readonly empty: string
+  /** How many rows are shown at first. */
+  readonly step?: number
+  /** More columns, after the name. */
+  readonly more?: readonly Column<SiteRow>[]
+}
+
+/** Sites with a search. */
+export interface SiteTable {
+  readonly element: HTMLElement
+  readonly input: HTMLInputElement
+  readonly table: Table<SiteRow>
+  /** Shows other sites. */
+  only(choose: ((site: number) => boolean) | undefined): void
+}
+
+/** A table of sites, with a search; a click on one leads to its place in the flame graph. */
+export function siteTable(app: App, options: SiteTableOptions): SiteTable {
+  const rows = siteRows(app.model)
+  let chosen = options.only
+  let expression: RegExp | undefined
+  const columns = [
+    nameColumn(),
+    ...(options.more ?? []),
+    ...options.columns.flatMap((one) => column(app, one, options)),
+  ]
+  const sites = table(columns, {
+    label: 'sites',
+    sortBy: titleOf(options.by),
+    empty: options.empty,
+    ...(options.step !== undefined && { step: options.step }),
+    open: ({ node }) => app.open('flame', { node }),
+  })
+  const field = search('Search', (next) => {
+    expression = next
+    show()
+  })
+  function show(): void {
+    const some = rows.filter(({ site }) => chosen?.(site) ?? true)
+    const found = expression === undefined ? some : some.filter(({ text }) => expression?.test(text))
+    sites.set(found)
+    field.say(
+      expression === undefined
+        ? counted(some.length, 'site')
+        : `${grouped(found.length)} of ${counted(some.length, 'site')}`,
+    )
+  }
+  show()
+  return {
+    element: el('div', { class: 'sites' }, field.element, sites.element),
+    input: field.input,
+    table: sites,
+    only(choose) {
+      chosen = choose
+      show()
+    },
+  }
+}
+
+/** What the header of a figure says. */
+export function titleOf(figure: SiteFigure): string {
+  return (BYTES[figure] ?? BLOCKS[figure] ?? [figure])[0]
+}
+
+function nameColumn(): Column<SiteRow> {
+  return {
+    title: 'Site',
+    isText: true,
+    help: 'the function that allocated, and its callers',
+    key: ({ name }) => name,
+    cell: ({ stack, name, place }) => siteName(stack, name, place),
+  }
+}
+
+function column(app: App, name: SiteColumn, { by, whole = 0 }: SiteTableOptions): Column<SiteRow>[] {
+  const { sites } = app.model.data
+  if (name === 'spark')
+    return [
+      {
+        title: 'Over time',
+        help: 'live bytes over time',
+        cell: ({ site }) => {
+          const values = sites.spark[site] ?? []
+          return values.some((value) => value > 0) ? spark(values) : '–'
+        },
+      },
+    ]
+  if (name === 'lifetime') return [lifetimeColumn(app)]
+  if (name === 'share') {
+    const values = sites[by] as Integer[]
+    const of = ({ site }: SiteRow) => values[site] ?? 0
+    const help = `part of ${titleOf(by).toLowerCase()} of the whole trace`
+    return [{ title: 'Share', help, key: (row) => toNumber(of(row)), cell: (row) => share(of(row), whole) }]
+  }
+  const values = sites[name]
+  if (values === undefined) return []
+  const [title, help] = BYTES[name] ?? BLOCKS[name] ?? [name, name]
+  const of = ({ site }: SiteRow) => values[site] ?? 0
+  const key = (row: SiteRow) => toNumber(of(row))
+  if (BYTES[name] !== undefined)
+    return [{ title, help, key, cell: (row) => bytes(of(row)), exact: (row) => exactBytes(of(row)) }]
+  return [{ title, help, key, cell: (row) => grouped(of(row)) }]
+}
+
+function lifetimeColumn({ model }: App): Column<SiteRow> {
+  const { meanEvents, meanTime } = model.data.sites
+  const values = meanTime ?? meanEvents
+  const of = ({ site }: SiteRow) => values[site] ?? 0
+  const [title, help] = ['Mean lifetime', 'how long blocks were live on average']
+  if (meanTime !== undefined && model.unit !== undefined)
+    return { title, help, key: of, cell: (row) => duration(of(row), model.unit) }
+  return { title, help: `${help}, in events about blocks`, key: of, cell: (row) => `${short(of(row))} events` }
+}

@@ -1,0 +1,96 @@
+import type { AddressRange, ReportAddresses } from '../../lib/transforms/report/result.js'
+import type { App } from '../app.js'
+import { atText } from '../parts/axis.js'
+import { canvas, showTip } from '../parts/canvas.js'
+import { el } from '../parts/dom.js'
+import { colour } from '../parts/theme.js'
+
+const LEFT = 118
+const BELOW = 22
+/** Between ranges of addresses. */
+const GAP = 6
+
+/** Address over time: the stronger the colour, the more is live. */
+export function addressMap(app: App, map: ReportAddresses['map']): HTMLElement {
+  const { ranges, cells } = map
+  const x = app.model.positions(map, app.axis)
+  const first = Math.min(0, x[0] ?? 0)
+  const last = x.at(-1) ?? 1
+  const count = cells.length
+  const rowHeight = count > 160 ? 2 : count > 60 ? 3 : count > 24 ? 6 : 12
+  const height = count * rowHeight + Math.max(0, ranges.length - 1) * GAP + BELOW
+  /** The top of a row: the lowest address is at the bottom. */
+  const top = (row: number) => {
+    const range = ranges.findIndex((one) => row < one.row + one.rows)
+    return height - BELOW - (row + 1) * rowHeight - Math.max(0, range) * GAP
+  }
+  const picture = canvas('live bytes by address and time', (context, width) => {
+    const scale = (width - LEFT - 8) / (last - first || 1)
+    const [accent, ground, text] = [colour('heat'), colour('line'), colour('muted')]
+    const edge = (moment: number) => LEFT + ((moment < 0 ? first : (x[moment] as number)) - first) * scale
+    context.font = '11px ui-monospace, monospace'
+    for (const range of ranges) {
+      context.globalAlpha = 0.3
+      context.fillStyle = ground
+      const high = top(range.row + range.rows - 1)
+      context.fillRect(LEFT, high, width - LEFT - 8, top(range.row) + rowHeight - high)
+      context.globalAlpha = 1
+      context.fillStyle = text
+      context.textAlign = 'right'
+      if (range.rows * rowHeight >= 10) context.fillText(shortAddress(range.from), LEFT - 6, top(range.row) + rowHeight)
+      if (range.rows * rowHeight >= 26) context.fillText(shortAddress(range.to), LEFT - 6, high + 9)
+    }
+    context.fillStyle = accent
+    cells.forEach((moments, row) => {
+      const y = top(row)
+      for (let m = 0; m < moments.length; m++) {
+        const part = moments[m] as number
+        if (part === 0) continue
+        const from = edge(m - 1)
+        context.globalAlpha = 0.15 + 0.85 * (part / 1000)
+        context.fillRect(from, y, Math.max(0.6, edge(m) - from + 0.3), rowHeight)
+      }
+    })
+    context.globalAlpha = 1
+    context.fillStyle = text
+    const marks = Math.max(2, Math.floor((width - LEFT) / 120))
+    for (let mark = 0; mark <= marks; mark++) {
+      const at = first + ((last - first) * mark) / marks
+      context.textAlign = mark === 0 ? 'left' : mark === marks ? 'right' : 'center'
+      context.fillText(atText(app, at), LEFT + (at - first) * scale, height - 6)
+    }
+  })
+  const { element: surface } = picture
+  surface.addEventListener('pointermove', (event) => {
+    const { left, top: above, width } = surface.getBoundingClientRect()
+    const y = event.clientY - above
+    const at = first + ((event.clientX - left - LEFT) / (width - LEFT - 8)) * (last - first)
+    const row = cells.findIndex((_, one) => y >= top(one) && y < top(one) + rowHeight)
+    const moment = x.findIndex((one) => one >= at)
+    const range = ranges.find((one) => row >= one.row && row < one.row + one.rows)
+    const lines = range === undefined || moment < 0 || at < first ? undefined : tipLines(app, map, range, row, moment)
+    showTip(lines, event.clientX, event.clientY)
+  })
+  surface.addEventListener('pointerleave', () => showTip(undefined))
+  const box = el('div', { class: 'map' }, surface)
+  box.style.height = `${height}px`
+  return box
+}
+
+function tipLines(app: App, map: ReportAddresses['map'], range: AddressRange, row: number, moment: number): string[] {
+  const size = BigInt(map.rowBytes)
+  const from = BigInt(range.from) + BigInt(row - range.row) * size
+  const part = map.cells[row]?.[moment] ?? 0
+  const x = app.model.positions(map, app.axis)[moment] ?? 0
+  return [
+    `${(part / 10).toFixed(1)} % live`,
+    `from 0x${from.toString(16)} to 0x${(from + size).toString(16)}`,
+    ...(range.name === '' ? [] : [range.name]),
+    `at ${atText(app, x)}`,
+  ]
+}
+
+/** Long addresses without what is in the middle of them. */
+function shortAddress(address: string): string {
+  return address.length > 14 ? `${address.slice(0, 6)}…${address.slice(-6)}` : address
+}

@@ -1,0 +1,124 @@
+import type { ReportAddresses } from '../../lib/transforms/report/result.js'
+import type { App, View } from '../app.js'
+import { axisSwitch, atText } from '../parts/axis.js'
+import { bars, block, none } from '../parts/bars.js'
+import { ChartGroup } from '../parts/chart.js'
+import { el } from '../parts/dom.js'
+import { bytes, counted, exactBytes, grouped, share, short, toNumber } from '../parts/format.js'
+import { table } from '../parts/table.js'
+import { siteName } from '../sites/name.js'
+import { siteRows } from '../sites/rows.js'
+import { addressMap } from './address-map.js'
+
+/** How addresses are used: where blocks are, and how full their pages. */
+export const addresses: View = {
+  title: 'Addresses',
+  mount(app) {
+    const { addresses: a } = app.model.data
+    if (a === undefined || a.map.cells.length === 0)
+      return { element: el('section', {}, none('The blocks of this trace have no addresses.')) }
+    const most = Math.max(0, ...a.use.pages)
+    const last = a.use.pages.length - 1
+    const lead = `Live blocks are in at most ${grouped(most)} pages of ${bytes(a.pageBytes)}; at the end in ${grouped(a.use.pages[last] ?? 0)}, of which ${share(a.use.liveBytes[last] ?? 0, (a.use.pages[last] ?? 0) * a.pageBytes)} is live. What the allocator needs for itself is not in a trace.`
+    return {
+      element: el(
+        'section',
+        {},
+        el('p', { class: 'lead' }, lead),
+        el('div', { class: 'bar' }, axisSwitch(app)),
+        block(
+          'Addresses over time',
+          `Each row is ${bytes(a.map.rowBytes)} of addresses, with the lowest at the bottom; the stronger the colour, the more of it is live. Large gaps between addresses are left out.`,
+          addressMap(app, a.map),
+        ),
+        useChart(app, a),
+        pagesBlock(a),
+        sparseBlock(app, a),
+      ),
+    }
+  },
+}
+
+function useChart(app: App, { use, pageBytes }: ReportAddresses): HTMLElement {
+  const x = app.model.positions(use, app.axis)
+  const held = use.pages.map((pages) => pages * pageBytes)
+  return new ChartGroup().chart({
+    title: 'Live bytes, and the pages that they are in',
+    x,
+    series: [
+      { title: 'pages with live blocks', values: held, colour: 'series-1' },
+      { title: 'live bytes', values: use.liveBytes.map(toNumber), colour: 'series-0', isFilled: true },
+    ],
+    showX: (at, step) => atText(app, at, step),
+    showY: bytes,
+    isBytes: true,
+    legend: (n, at) =>
+      n === 0 ? `${bytes(held[at] ?? 0)} in ${counted(use.pages[at] ?? 0, 'page')}` : bytes(use.liveBytes[at] ?? 0),
+    height: 200,
+  }).element
+}
+
+function pagesBlock({ pages, pageBytes }: ReportAddresses): HTMLElement {
+  const picture = (title: string, counts: readonly number[]) => {
+    const all = counts.reduce((sum, n) => sum + n, 0)
+    if (all === 0) return el('div', {}, el('h4', {}, title), none('No page had a live byte.'))
+    const values = counts.map((value, n) => ({
+      label: short(pages.to[n] ?? 0),
+      value,
+      lines: [
+        `over ${grouped(pages.from[n] ?? 0)} and up to ${grouped(pages.to[n] ?? 0)} bytes live`,
+        `${counted(value, 'page')}, ${share(value, all)}`,
+      ],
+    }))
+    return el('div', {}, el('h4', {}, title), bars(title, values, 'series-5'))
+  }
+  return block(
+    'Pages by occupancy',
+    `Pages of ${bytes(pageBytes)} that have a live byte, by how many bytes of them are live. Full pages are on the right; many on the left mean fragmentation.`,
+    el('div', { class: 'columns' }, picture('At the peak', pages.atPeak), picture('At the end', pages.atEnd)),
+  )
+}
+
+function sparseBlock(app: App, { sparse }: ReportAddresses): HTMLElement {
+  const title = 'Sites that keep nearly empty pages alive'
+  if (sparse.site.length === 0) return block(title, 'At the end, no page is nearly empty.')
+  const rows = siteRows(app.model)
+  const list = table<number>(
+    [
+      {
+        title: 'Site',
+        isText: true,
+        key: (n) => rows[sparse.site[n] ?? -1]?.name ?? '',
+        cell: (n) => {
+          const row = rows[sparse.site[n] ?? -1]
+          return row === undefined ? '' : siteName(row.stack, row.name, row.place)
+        },
+      },
+      {
+        title: 'Pages',
+        help: 'as shares where several blocks keep a page',
+        key: (n) => sparse.pages[n] ?? 0,
+        cell: (n) => short(sparse.pages[n] ?? 0),
+      },
+      {
+        title: 'Not live',
+        help: 'bytes of these pages that are not live',
+        key: (n) => sparse.bytes[n] ?? 0,
+        cell: (n) => bytes(sparse.bytes[n] ?? 0),
+        exact: (n) => exactBytes(sparse.bytes[n] ?? 0),
+      },
+    ],
+    {
+      label: 'sites on sparse pages',
+      sortBy: 'Not live',
+      empty: 'There is none.',
+      open: (n) => app.open('flame', { node: rows[sparse.site[n] ?? -1]?.node ?? 0 }),
+    },
+  )
+  list.set([...sparse.site.keys()])
+  return block(
+    title,
+    'Pages of which at most a quarter is live at the end, by the sites of the blocks in them.',
+    list.element,
+  )
+}

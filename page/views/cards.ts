@@ -1,0 +1,113 @@
+import type { ReportData } from '../../lib/transforms/report/result.js'
+import type { ViewName } from '../app.js'
+import { bytes, counted, duration, exactBytes, grouped, rounded, share, short, type Integer } from '../parts/format.js'
+
+/** A main figure, and the view that has more about it. */
+export interface Card {
+  readonly view: ViewName
+  /** Names the figure as `hf-stats --json` does. */
+  readonly figure: string
+  readonly title: string
+  readonly value: string
+  /** The value in full. */
+  readonly exact: string
+  readonly detail: string
+  readonly isBad?: boolean
+}
+
+/** The main figures of a report. */
+export function cards(data: ReportData): Card[] {
+  const { summary: s, problems, threads, addresses, comparison } = data
+  const unit = s.time?.unit
+  const foreign = threads.foreignFrees.reduce((sum, n) => sum + n, 0)
+  const wrong = Object.entries(problems.counts).reduce((sum, [kind, n]) => sum + (kind === 'zeroSize' ? 0 : n), 0)
+  const when =
+    s.peakBytes.time === undefined || s.time === undefined
+      ? ''
+      : `, after ${duration(String(BigInt(s.peakBytes.time) - BigInt(s.time.first)), unit)}`
+  const amount = (figure: string, value: Integer) => ({ figure, value: bytes(value), exact: exactBytes(value) })
+  const number = (figure: string, value: Integer) => ({ figure, value: short(value), exact: grouped(value) })
+  const all: (Card | undefined)[] = [
+    {
+      view: 'peak',
+      title: 'Peak of live bytes',
+      ...amount('peakBytes.bytes', s.peakBytes.bytes),
+      detail: `${counted(s.peakBytes.blocks, 'block')}, at event ${grouped(s.peakBytes.event)}${when}`,
+    },
+    {
+      view: 'leaks',
+      title: 'Live at the end',
+      ...amount('leaked.bytes', s.leaked.bytes),
+      detail: `${counted(s.leaked.blocks, 'block')}, ${share(s.leaked.bytes, s.allocated.bytes)} of allocated bytes`,
+    },
+    {
+      view: 'sites',
+      title: 'Allocated',
+      ...amount('allocated.bytes', s.allocated.bytes),
+      detail: `${counted(s.allocated.blocks, 'block')} from ${counted(s.siteCount, 'site')}`,
+    },
+    {
+      view: 'churn',
+      title: 'Temporary allocations',
+      ...number('temporary.heaptrack.blocks', s.temporary.heaptrack.blocks),
+      detail: `${share(s.temporary.heaptrack.blocks, s.allocated.blocks)} of allocations: the next call freed them`,
+    },
+    {
+      view: 'churn',
+      title: 'Mean lifetime',
+      figure: 'lifetimes',
+      value:
+        s.lifetimes.time !== undefined && unit !== undefined
+          ? duration(s.lifetimes.time.mean, unit)
+          : `${short(s.lifetimes.events.mean)} events`,
+      exact: `${rounded(s.lifetimes.events.mean)} events about blocks`,
+      detail: `of ${counted(s.lifetimes.events.count, 'block')} that were freed`,
+    },
+    {
+      view: 'threads',
+      title: 'Freed by another thread',
+      ...number('foreignFrees', foreign),
+      detail: `${share(foreign, s.freed.blocks)} of freed blocks; ${counted(s.threadCount, 'thread')}`,
+    },
+    {
+      view: 'timeline',
+      title: 'Events',
+      ...number('events', s.events),
+      detail: s.time === undefined ? 'the trace has no times' : `in ${duration(s.time.span, unit)}`,
+    },
+    addresses === undefined ? undefined : pageCard(addresses.use, addresses.pageBytes),
+    {
+      view: 'problems',
+      title: 'Problems in the trace',
+      ...number('problems', wrong),
+      detail: wrong === 0 ? 'none found' : 'frees of unknown blocks and the like',
+      isBad: wrong > 0,
+    },
+    comparison === undefined
+      ? undefined
+      : {
+          view: 'comparison',
+          title: 'Stacks that differ',
+          ...number('comparison', comparison.stack.length),
+          detail: `from ${comparison.old}`,
+        },
+  ]
+  return all.filter((card) => card !== undefined)
+}
+
+function pageCard(
+  { liveBytes, pages }: { liveBytes: readonly Integer[]; pages: readonly number[] },
+  size: number,
+): Card {
+  const most = Math.max(0, ...pages)
+  const last = pages.at(-1) ?? 0
+  const used = share(liveBytes.at(-1) ?? 0, last * size)
+  return {
+    view: 'addresses',
+    title: 'Pages with live blocks',
+    figure: 'pages',
+    value: short(most),
+    exact: `${grouped(most)} pages at most`,
+    detail: last === 0 ? 'at most; none at the end' : `at most; at the end ${grouped(last)}, of which ${used} is live`,
+  }
+}

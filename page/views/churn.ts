@@ -1,0 +1,173 @@
+import type { App, View } from '../app.js'
+import { bars, block, none } from '../parts/bars.js'
+import { button, el } from '../parts/dom.js'
+import { bytes, counted, exactBytes, grouped, rounded, share, short, toNumber, type Integer } from '../parts/format.js'
+import { table } from '../parts/table.js'
+import { siteTable } from '../sites/table.js'
+import { bitsText, heatMap } from './heat-map.js'
+
+/** What comes and goes: sizes, lifetimes, temporary blocks, reallocs. */
+export const churn: View = {
+  title: 'Churn',
+  mount(app) {
+    const { data } = app.model
+    const { summary, churn: c, sites } = data
+    if (summary.allocated.blocks === 0 && c.heat.length === 0)
+      return { element: el('section', {}, none('Nothing was allocated or freed in this trace.')) }
+    const counts = new Map<number, number>()
+    const list = siteTable(app, {
+      columns: [
+        'allocatedBlocks',
+        'share',
+        'allocatedBytes',
+        'temporaryBlocks',
+        'lifetime',
+        'reallocs',
+        'ownPeakBytes',
+      ],
+      by: 'allocatedBlocks',
+      whole: summary.allocated.blocks,
+      empty: 'No site matches.',
+      step: 20,
+      more: [
+        {
+          title: 'In the cell',
+          help: 'blocks of the chosen cell of the heat map',
+          key: ({ site }) => counts.get(site) ?? 0,
+          cell: ({ site }) => (counts.size === 0 ? '–' : grouped(counts.get(site) ?? 0)),
+        },
+      ],
+    })
+    const chosen = el('div', { class: 'chosen', attributes: { 'aria-live': 'polite' } })
+    const choose = (cell: { size: number; lifetime: number; index: number; count: number } | undefined) => {
+      counts.clear()
+      chosen.replaceChildren()
+      if (cell === undefined) {
+        list.only(undefined)
+        return
+      }
+      sites.heatCells.forEach((cells, site) => {
+        for (let c2 = 0; c2 < cells.length; c2 += 2)
+          if (cells[c2] === cell.index) counts.set(site, cells[c2 + 1] as number)
+      })
+      list.only((site) => counts.has(site))
+      list.table.sort('In the cell', true)
+      chosen.append(
+        el(
+          'span',
+          {},
+          `Sites with blocks of ${bitsText(cell.size)} bytes that lived ${bitsText(cell.lifetime)} events: ${counted(cell.count, 'block')}`,
+        ),
+        button('Show all sites', () => map.clear()),
+      )
+    }
+    const map = heatMap(c.heat, choose)
+    return {
+      element: el(
+        'section',
+        {},
+        el('p', { class: 'lead' }, lead(app)),
+        block(
+          'Sizes and lifetimes',
+          'Blocks that were freed, by size and by how many events about blocks they lived. Click a cell to see the sites that its blocks come from.',
+          c.heat.length === 0 ? none('No block was freed.') : map.element,
+        ),
+        el('div', { class: 'block' }, el('h3', {}, 'Sites'), chosen, list.element),
+        el('div', { class: 'columns' }, sizesBlock(app), lifetimesBlock(app)),
+        reallocsBlock(app),
+      ),
+      search: list.input,
+    }
+  },
+}
+
+function lead({ model }: App): string {
+  const { temporary, allocated } = model.data.summary
+  const [heaptrack, memray] = [temporary.heaptrack.blocks, temporary.memray.blocks]
+  return `${grouped(heaptrack)} of ${counted(allocated.blocks, 'allocation')} (${share(heaptrack, allocated.blocks)}) are temporary: the next call freed the block. With at most one other allocation of the same thread in between, as memray counts, they are ${grouped(memray)} (${share(memray, allocated.blocks)}).`
+}
+
+function sizesBlock({ model }: App): HTMLElement {
+  const { sizes } = model.data.churn
+  const all = model.data.summary.allocated.blocks
+  const list = table<number>(
+    [
+      {
+        title: 'Size',
+        key: (n) => toNumber(sizes.size[n]),
+        cell: (n) => bytes(sizes.size[n] ?? 0),
+        exact: (n) => exactBytes(sizes.size[n] ?? 0),
+      },
+      { title: 'Allocations', key: (n) => sizes.count[n] ?? 0, cell: (n) => grouped(sizes.count[n] ?? 0) },
+      { title: 'Share', cell: (n) => share(sizes.count[n] ?? 0, all) },
+      {
+        title: 'Temporary',
+        key: (n) => sizes.temporaryBlocks[n] ?? 0,
+        cell: (n) => grouped(sizes.temporaryBlocks[n] ?? 0),
+      },
+      { title: 'At peak', key: (n) => sizes.peakBlocks[n] ?? 0, cell: (n) => grouped(sizes.peakBlocks[n] ?? 0) },
+      { title: 'At end', key: (n) => sizes.endBlocks[n] ?? 0, cell: (n) => grouped(sizes.endBlocks[n] ?? 0) },
+    ],
+    { label: 'sizes', sortBy: 'Allocations', empty: 'Nothing was allocated.', step: 200 },
+  )
+  list.set([...sizes.size.keys()])
+  const rest = sizes.others
+  const more =
+    rest === undefined ? '' : ` ${counted(rest.sizes, 'other size')} had ${counted(rest.count, 'allocation')}.`
+  list.element.classList.add('low')
+  return block('Most frequent sizes', `Sizes as requested.${more}`, list.element)
+}
+
+function lifetimesBlock({ model }: App): HTMLElement {
+  const { lifetimes } = model.data.summary
+  const { events, time } = lifetimes
+  if (events.count === 0) return block('Lifetimes', 'No block was freed.')
+  const picture = (title: string, values: readonly { from: Integer; to: Integer; count: number }[]) =>
+    bars(
+      title,
+      values.map(({ from, to, count }) => ({
+        label: short(from),
+        value: count,
+        lines: [`${grouped(from)} to ${grouped(to)}`, `${counted(count, 'block')}, ${share(count, events.count)}`],
+      })),
+      'series-3',
+    )
+  const text = `How long blocks lived that were freed, in events about blocks: ${rounded(events.mean)} on average.`
+  return block(
+    'Lifetimes',
+    text,
+    picture('lifetimes in events', events.bars),
+    ...(time === undefined
+      ? []
+      : [
+          el('p', { class: 'explain' }, `In time (${model.unit ?? 'unknown unit'}): ${rounded(time.mean)} on average.`),
+          picture('lifetimes in time', time.bars),
+        ]),
+  )
+}
+
+function reallocsBlock(app: App): HTMLElement {
+  const { churn: c, sites } = app.model.data
+  const changes = c.grown + c.shrunk + c.same
+  if (changes === 0) return block('Reallocs', 'No block was resized.')
+  const text = `${counted(changes, 'realloc')} resized a block: ${grouped(c.grown)} made it larger (by ${bytes(c.grownBytes)} in all), ${grouped(c.shrunk)} smaller (by ${bytes(c.shrunkBytes)}), ${grouped(c.same)} left its size. ${counted(c.moved, 'block')} moved to another address. The bars are blocks by how many times they were resized.`
+  const { element } = siteTable(app, {
+    columns: ['reallocs', 'grown', 'moved', 'allocatedBlocks', 'allocatedBytes'],
+    by: 'reallocs',
+    only: (site) => (sites.reallocs[site] ?? 0) > 0,
+    empty: 'No site matches.',
+    step: 10,
+  })
+  const { from, to, count } = c.chains
+  const values = count.map((value, n) => ({
+    label: short(from[n] ?? 0),
+    value,
+    lines: [
+      from[n] === to[n]
+        ? `resized ${grouped(from[n] ?? 0)} times`
+        : `resized ${grouped(from[n] ?? 0)} to ${grouped(to[n] ?? 0)} times`,
+      counted(value, 'block'),
+    ],
+  }))
+  return block('Reallocs', text, bars('blocks by how many times they were resized', values, 'series-2'), element)
+}

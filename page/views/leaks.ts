@@ -1,0 +1,83 @@
+import type { App, View } from '../app.js'
+import { bars, block, none } from '../parts/bars.js'
+import { button, el } from '../parts/dom.js'
+import { bytes, counted, exactBytes, grouped, share, short, toNumber } from '../parts/format.js'
+import type { SiteRow } from '../sites/rows.js'
+import type { Column } from '../parts/table.js'
+import { siteTable } from '../sites/table.js'
+import { spark } from '../sites/spark.js'
+
+/** What is live at the end, and when it was allocated. */
+export const leaks: View = {
+  title: 'Leaks',
+  mount(app) {
+    const { summary } = app.model.data
+    const { leaked, allocated, filtered } = summary
+    if (leaked.blocks === 0)
+      return { element: el('section', {}, none('Nothing is live at the end: every block was freed.')) }
+    const lead = `${bytes(leaked.bytes)} in ${counted(leaked.blocks, 'block')} are live at the end: ${share(leaked.bytes, allocated.bytes)} of what was allocated. This is memory that the program lost, or that it kept on purpose until it ended.`
+    const { element, input } = siteTable(app, {
+      columns: ['endBytes', 'share', 'endBlocks', 'allocatedBlocks', 'peakBytes', 'spark'],
+      by: 'endBytes',
+      whole: leaked.bytes,
+      only: (site) => (app.model.data.sites.endBlocks[site] ?? 0) > 0,
+      empty: 'No site matches.',
+      step: 25,
+      more: [generationColumn(app)],
+    })
+    return {
+      element: el(
+        'section',
+        {},
+        filtered
+          ? el(
+              'p',
+              { class: 'note' },
+              'Events were removed from this trace, so some of these blocks may have been freed.',
+            )
+          : undefined,
+        el('p', { class: 'lead' }, lead),
+        el(
+          'div',
+          { class: 'bar' },
+          button('Show in the flame graph', () => app.open('flame', { metric: 'endBytes' })),
+        ),
+        generationBars(app),
+        block('Sites', 'Where the blocks that are live at the end were allocated.', element),
+      ),
+      search: input,
+    }
+  },
+}
+
+function generationBars({ model }: App): HTMLElement {
+  const { generations: g } = model.data
+  const values = g.event.map((event, n) => ({
+    label: short(event),
+    value: toNumber(g.endBytes[n]),
+    lines: [
+      `events ${grouped((g.event[n - 1] ?? 0) + 1)} to ${grouped(event)}`,
+      `live at the end: ${bytes(g.endBytes[n] ?? 0)} (${exactBytes(g.endBytes[n] ?? 0)}) in ${counted(g.endBlocks[n] ?? 0, 'block')}`,
+      `of ${bytes(g.allocatedBytes[n] ?? 0)} in ${counted(g.allocatedBlocks[n] ?? 0, 'block')}: ${share(g.endBytes[n] ?? 0, g.allocatedBytes[n] ?? 0)}`,
+    ],
+  }))
+  return block(
+    'Generations',
+    'How much of what each slice of the run allocated is still live at the end, by the last event of each slice. Bars of about the same height mean a leak; one bar at the beginning is start-up data; one at the end is work in progress.',
+    bars('live at the end, by slices of the run', values, 'series-1'),
+  )
+}
+
+/** The generations of a site in small. */
+function generationColumn({ model }: App): Column<SiteRow> {
+  const { sites } = model.data.generations
+  const rowOf = new Map(sites.site.map((site, row) => [site, row]))
+  return {
+    title: 'Generations',
+    help: 'what of each slice of the run is live at the end',
+    cell({ site }) {
+      const row = rowOf.get(site)
+      return row === undefined ? '–' : spark((sites.endBytes[row] ?? []).map(toNumber), true)
+    },
+  }
+}
