@@ -1,0 +1,54 @@
+import { expect, test } from 'vitest'
+import { bytes, counted, duration, exactBytes, grouped, rounded, share, short } from '../../page/parts/format.js'
+
+test('bytes are in binary units, and in full', () => {
+  expect([0, 1, 1023, 1024, 1536, 1_048_575, 1_048_576, 107_042_242].map((n) => bytes(n))).toEqual([
+    '0 B',
+    '1 B',
+    '1,023 B',
+    '1 KiB',
+    '1.5 KiB',
+    '1 MiB',
+    '1 MiB',
+    '102 MiB',
+  ])
+  expect(bytes('18446744073709551615')).toBe('16 EiB')
+  expect(bytes(-2048n)).toBe('-2 KiB')
+  expect(exactBytes('18446744073709551615')).toBe('18,446,744,073,709,551,615 bytes')
+  expect(exactBytes(1)).toBe('1 byte')
+})
+
+test('counts are short, rounded or in full', () => {
+  expect([0, 9999, 12_345, 12_000, 1_500_000, 2e12].map((n) => short(n))).toEqual([
+    '0',
+    '9,999',
+    '12.3 k',
+    '12 k',
+    '1.5 M',
+    '2 T',
+  ])
+  expect([0.042, 1.234, 12.34, 1234.5, 7].map((n) => rounded(n))).toEqual(['0.04', '1.23', '12.3', '1,235', '7'])
+  expect(grouped(-1234)).toBe('-1,234')
+  expect(counted(1, 'block')).toBe('1 block')
+  expect(counted(1234, 'block')).toBe('1,234 blocks')
+})
+
+test('parts of a whole are percentages, unless the whole is nothing', () => {
+  expect(share(1, 8)).toBe('12.5 %')
+  expect(share(0, 0)).toBe('–')
+})
+
+test('durations are in a fitting unit', () => {
+  expect(duration(1_500, 'us')).toBe('1.50 ms')
+  expect(duration(0, 'ns')).toBe('0 s')
+  expect(duration(250, 'ns')).toBe('250 ns')
+  expect(duration('90000000000', 'us')).toBe('25 h 0 min')
+  expect(duration(150_000_000, 'us')).toBe('2 min 30 s')
+  expect(duration(12_345, undefined)).toBe('12.3 k')
+})
+
+test('durations have as many digits as a step needs', () => {
+  expect(duration(1_520_400, 'us', 100)).toBe('1.5204 s')
+  expect(duration(1_520_400, 'us', 200_000)).toBe('1.52 s')
+  expect(duration(12_345, undefined, 5)).toBe('12,345')
+})

@@ -1,0 +1,321 @@
+import { describe, expect, test } from 'vitest'
+import { CHROMIUM, closeAfterAll, NO_BROWSER, openPage, reportFile, type Watched } from './browser.js'
+import { emptySample, NAMES, sample } from './sample.js'
+
+closeAfterAll()
+
+const TITLES = {
+  overview: 'Overview',
+  timeline: 'Timeline',
+  sites: 'Sites',
+  flame: 'Flame graph',
+  leaks: 'Leaks',
+  peak: 'Peak',
+  churn: 'Churn',
+  threads: 'Threads',
+  addresses: 'Addresses',
+  problems: 'Problems',
+  comparison: 'Comparison',
+} as const
+type ViewName = keyof typeof TITLES
+const VIEWS = Object.keys(TITLES) as ViewName[]
+
+/** Markup that runs a script, if anything takes it for markup. */
+const HOSTILE = `</script><img src=x onerror="globalThis.pwned=1"><script>globalThis.pwned=1</script><!--`
+
+/** Opens a view by its link. */
+async function open({ page }: Watched, view: ViewName) {
+  await page.click(`nav a[href="#${view}"]`)
+  const element = page.locator(`#view-${view}`)
+  await element.waitFor({ state: 'visible' })
+  return element
+}
+
+const TAGGED = { tags: ['slow'], skip: CHROMIUM === undefined }
+
+describe(`a report in a browser${CHROMIUM === undefined ? ` (${NO_BROWSER})` : ''}`, TAGGED, () => {
+  test('shows every view without a request, an error or a violation of its policy', async () => {
+    const watched = await openPage(reportFile(sample(), 'all'))
+    for (const view of VIEWS) {
+      const element = await open(watched, view)
+      expect(await element.locator('h2').textContent()).toBe(TITLES[view])
+      expect(await watched.page.locator('nav [aria-current]').getAttribute('href')).toBe(`#${view}`)
+    }
+    expect(await watched.page.locator('header h1').textContent()).toBe('sample.mtrc')
+    expect(watched.faults).toEqual([])
+  })
+
+  test('has the main figures, each with a link to its view, and what was left out', async () => {
+    const watched = await openPage(reportFile(sample(), 'cards'))
+    const { page, faults } = watched
+    const card = (figure: string) => page.locator(`[data-figure="${figure}"]`)
+    expect(await card('peakBytes.bytes').getAttribute('title')).toBe('1,000,000 bytes')
+    expect(await card('peakBytes.bytes').textContent()).toContain('977 KiB')
+    expect(await card('leaked.bytes').getAttribute('title')).toBe('402,048 bytes')
+    expect(await card('foreignFrees').getAttribute('title')).toBe('12')
+    expect(await page.locator('.note').textContent()).toBe('The trace is truncated.')
+    expect(await page.locator('.omitted li').textContent()).toBe('7 of 10 sites are in one row.')
+    await card('leaked.bytes').click()
+    await page.locator('#view-leaks').waitFor({ state: 'visible' })
+    await page.goBack()
+    await page.locator('#view-overview').waitFor({ state: 'visible' })
+    expect(faults).toEqual([])
+  })
+
+  test('the timeline is zoomed by dragging, by keys and to the peak, by events or time', async () => {
+    const watched = await openPage(reportFile(sample(), 'timeline'))
+    const { page, faults } = watched
+    const view = await open(watched, 'timeline')
+    const shown = view.locator('.shown')
+    expect(await shown.textContent()).toBe('all of the run')
+    const over = view.locator('.u-over').first()
+    const box = (await over.boundingBox())!
+    await page.mouse.move(box.x + box.width * 0.25, box.y + 50)
+    await page.mouse.down()
+    await page.mouse.move(box.x + box.width * 0.5, box.y + 60, { steps: 4 })
+    await page.mouse.up()
+    const [from, to] = ((await shown.textContent()) ?? '').match(/\d+/g)!.map(Number)
+    expect(from).toBeGreaterThan(95)
+    expect(from).toBeLessThan(105)
+    expect(to).toBeGreaterThan(195)
+    expect(to).toBeLessThan(205)
+    await view.getByRole('button', { name: 'Show all' }).click()
+    expect(await shown.textContent()).toBe('all of the run')
+    await view.getByText('Jump to the peak').click()
+    expect(await shown.textContent()).toBe('from 242 to 258')
+    await view.locator('.charts').press('-')
+    expect(await shown.textContent()).toBe('from 234 to 266')
+    await view.locator('.charts').press('0')
+    expect(await shown.textContent()).toBe('all of the run')
+    await view.locator('select').selectOption('time')
+    await page.locator('#view-timeline').getByText('Jump to the peak').click()
+    expect(await page.locator('#view-timeline .shown').textContent()).toBe('from 1.21 s to 1.29 s')
+    expect(faults).toEqual([])
+  })
+
+  test('sites are sorted and searched, and lead to the flame graph', async () => {
+    const watched = await openPage(reportFile(sample(), 'sites'))
+    const { page, faults } = watched
+    const view = await open(watched, 'sites')
+    const names = () => view.locator('tbody .name').allTextContents()
+    expect(await names()).toEqual(['grow', 'copy', 'keep'])
+    await view.locator('th', { hasText: 'At end' }).first().locator('button').click()
+    expect(await names()).toEqual(['keep', 'copy', 'grow'])
+    expect(await view.locator('th', { hasText: 'At end' }).first().getAttribute('aria-sort')).toBe('descending')
+    await view.locator('th', { hasText: 'Site' }).locator('button').click()
+    expect(await names()).toEqual(['copy', 'grow', 'keep'])
+    expect(await view.locator('td[title="18,446,744,073,709,551,615 bytes"]').textContent()).toBe('16 EiB')
+    await page.keyboard.press('/')
+    await page.keyboard.type('LOAD|ke+p')
+    expect(await names()).toEqual(['copy', 'keep'])
+    expect(await view.locator('.message').textContent()).toBe('2 of 3 sites')
+    await view.locator('input[type=search]').fill('(')
+    expect(await view.locator('.message.bad').textContent()).toMatch(/^This is not a regular expression: /)
+    expect(await names()).toEqual(['copy', 'keep'])
+    await view.locator('input[type=search]').fill('')
+    await view.locator('tbody tr').first().focus()
+    await page.keyboard.press('ArrowDown')
+    await page.keyboard.press('Enter')
+    const flame = page.locator('#view-flame')
+    await flame.waitFor({ state: 'visible' })
+    expect(await flame.locator('.detail').textContent()).toMatch(/^grow.*6,000,000 bytes.*60\.0 %/)
+    expect(faults).toEqual([])
+  })
+
+  test('the flame graph has all figures, and is inverted, searched, zoomed and walked by keys', async () => {
+    const watched = await openPage(reportFile(sample(), 'flame'))
+    const { page, faults } = watched
+    const view = await open(watched, 'flame')
+    const detail = view.locator('.detail')
+    expect(await detail.textContent()).toContain('(all)Allocated bytes: 9.5 MiB (10,000,000 bytes), 100.0 %')
+    const canvas = view.locator('canvas')
+    await canvas.focus()
+    for (const key of ['ArrowDown', 'ArrowDown', 'ArrowRight', 'Enter']) await page.keyboard.press(key)
+    expect(await detail.textContent()).toMatch(/^loadsrc\/2\.c:3Allocated bytes.*30\.0 %/)
+    await view.locator('select').selectOption('endBlocks')
+    expect(await detail.textContent()).toMatch(/^loadsrc\/2\.c:3Live blocks at the end: 2 blocks, 9\.1 %/)
+    await view.getByRole('button', { name: 'Show all' }).click()
+    expect(await detail.textContent()).toMatch(/^\(all\).*22 blocks/)
+    await view.locator('input[type=checkbox]').check()
+    await canvas.focus()
+    await page.keyboard.press('ArrowDown')
+    expect(await detail.textContent()).toMatch(/^keep.*20 blocks, 90\.9 %/)
+    await view.locator('input[type=search]').fill('^copy')
+    expect(await view.locator('.message').textContent()).toBe('matches: 2 blocks, 9.1 %')
+    await view.locator('input[type=search]').fill('[')
+    expect(await view.locator('.message.bad').count()).toBe(1)
+    await view.locator('input[type=checkbox]').uncheck()
+    const box = (await canvas.boundingBox())!
+    await page.mouse.click(box.x + 10, box.y + 30)
+    expect(await detail.textContent()).toMatch(/^main/)
+    await page.mouse.move(box.x + 12, box.y + 30)
+    expect(await page.locator('.tip').textContent()).toMatch(/^main/)
+    expect(faults).toEqual([])
+  })
+
+  test('a cell of the heat map leads to the sites of its blocks', async () => {
+    const watched = await openPage(reportFile(sample(), 'heat'))
+    const { page, faults } = watched
+    const view = await open(watched, 'churn')
+    const rows = () => view.locator('.sites').first().locator('tbody tr')
+    expect(await rows().count()).toBe(3)
+    const canvas = view.locator('.heat canvas')
+    // Sizes have 7 to 12 bits, and lifetimes 2 to 8: the cell of 7 and 4 bits is the first of its row.
+    const box = (await canvas.boundingBox())!
+    const [width, height] = [(box.width - 64) / 6, (box.height - 38) / 7]
+    await page.mouse.click(box.x + 64 + width / 2, box.y + 4 + height * 4.5)
+    expect(await view.locator('.chosen').textContent()).toContain('64–127 bytes that lived 8–15 events: 58 blocks')
+    expect(await rows().locator('.name').allTextContents()).toEqual(['grow', 'copy'])
+    expect(await rows().locator('td:nth-child(2)').allTextContents()).toEqual(['50', '8'])
+    await view.getByText('Show all sites').click()
+    expect(await rows().count()).toBe(3)
+    await canvas.focus()
+    for (const key of ['ArrowRight', 'ArrowRight', 'ArrowDown', 'ArrowDown', 'Enter']) await page.keyboard.press(key)
+    expect(await rows().locator('.name').allTextContents()).toEqual(['copy'])
+    expect(faults).toEqual([])
+  })
+
+  test('leaks, the peak, threads, addresses, problems and the comparison show their figures', async () => {
+    const watched = await openPage(reportFile(sample(), 'figures'))
+    const { page, faults } = watched
+    const leaks = await open(watched, 'leaks')
+    expect(await leaks.locator('[role=listitem]').count()).toBe(4)
+    expect(await leaks.locator('[role=listitem]').last().getAttribute('aria-label')).toBe(
+      'events 301 to 400, live at the end: 98.7 KiB (101,024 bytes) in 7 blocks, of 977 KiB in 90 blocks: 10.1 %',
+    )
+    expect(await leaks.locator('tbody .name').allTextContents()).toEqual(['keep', 'copy'])
+    const peak = await open(watched, 'peak')
+    expect(await peak.locator('.u-label').allTextContents()).toEqual([
+      'at',
+      'grow ← parse ← main',
+      'keep ← main',
+      'copy ← load ← main',
+      'all others',
+    ])
+    expect(await peak.locator('td[title="500,000 bytes"]').count()).toBe(1)
+    const threads = await open(watched, 'threads')
+    expect(await threads.locator('.matrix .foreign').allTextContents()).toEqual(['8', '4'])
+    await threads.locator('select').selectOption('bytes')
+    expect(await threads.locator('.matrix .foreign').allTextContents()).toEqual(['7.8 KiB', '3.9 KiB'])
+    const addresses = await open(watched, 'addresses')
+    expect(await addresses.locator('.lead').textContent()).toContain('at most 246 pages of 4 KiB; at the end in 120')
+    expect(await addresses.locator('.table tbody tr').count()).toBe(2)
+    const problems = await open(watched, 'problems')
+    expect(await problems.locator('[data-figure=zeroSize]').textContent()).toBe('2')
+    await problems.locator('select').selectOption('zeroSize')
+    expect(await problems.locator('.table tbody tr').count()).toBe(2)
+    const comparison = await open(watched, 'comparison')
+    expect(await comparison.locator('.sites, .table').first().locator('td.text').first().textContent()).toBe(
+      'Live at the end',
+    )
+    expect(await comparison.locator('tbody .name').allTextContents()).toEqual(['keep', 'grow'])
+    expect(await page.locator('#view-comparison .up').first().textContent()).toBe('+2 KiB')
+    expect(faults).toEqual([])
+  })
+
+  test('keys open views, the list of keys and the other colours', async () => {
+    const watched = await openPage(reportFile(sample(), 'keys'), { colorScheme: 'dark' })
+    const { page, faults } = watched
+    const theme = () => page.locator('html').getAttribute('data-theme')
+    expect(await theme()).toBe('dark')
+    await page.keyboard.press('5')
+    await page.locator('#view-leaks').waitFor({ state: 'visible' })
+    await page.keyboard.press('t')
+    expect(await theme()).toBe('light')
+    await page.keyboard.press('?')
+    await page.locator('dialog').waitFor({ state: 'visible' })
+    expect(await page.locator('dialog').textContent()).toContain('search')
+    await page.keyboard.press('Escape')
+    await page.locator('dialog').waitFor({ state: 'hidden' })
+    await page.keyboard.press('/')
+    expect(await page.locator('#view-leaks input[type=search]:focus').count()).toBe(1)
+    expect(faults).toEqual([])
+  })
+
+  test('nothing is wider than a telephone', async () => {
+    const watched = await openPage(reportFile(sample(NAMES.map((name) => name.repeat(300))), 'narrow'), {
+      viewport: { width: 360, height: 740 },
+    })
+    for (const view of VIEWS) {
+      await open(watched, view)
+      expect(await watched.page.evaluate('document.documentElement.scrollWidth'), view).toBeLessThanOrEqual(360)
+    }
+    expect(watched.faults).toEqual([])
+  })
+
+  test('all views are printed', async () => {
+    const { page, faults } = await openPage(reportFile(sample(), 'print'))
+    await page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    await page.emulateMedia({ media: 'print' })
+    for (const view of VIEWS) expect(await page.locator(`#view-${view}`).isVisible(), view).toBe(true)
+    expect(await page.locator('nav').isVisible()).toBe(false)
+    await page.evaluate("dispatchEvent(new Event('afterprint'))")
+    expect(await page.locator('#view-sites').isVisible()).toBe(false)
+    expect(faults).toEqual([])
+  })
+
+  test('an empty trace has views that say why they are empty', async () => {
+    const watched = await openPage(reportFile(emptySample(), 'empty'))
+    for (const view of VIEWS.filter((name) => name !== 'comparison')) {
+      const element = await open(watched, view)
+      if (view !== 'overview')
+        expect(await element.locator('.none:visible, .empty:visible').first().textContent(), view).toMatch(/\.$/)
+    }
+    expect(await watched.page.locator('nav a[href="#comparison"]').count()).toBe(0)
+    expect(watched.faults).toEqual([])
+  })
+
+  test('names that look like markup are text', async () => {
+    const data = sample(NAMES.map((name) => `${name}${HOSTILE}`))
+    data.name = HOSTILE
+    data.notes = [HOSTILE]
+    data.omitted = [HOSTILE]
+    data.threads.name = [HOSTILE, HOSTILE, HOSTILE]
+    const watched = await openPage(reportFile(data, 'hostile'))
+    const { page, faults } = watched
+    expect(await page.locator('header h1').textContent()).toBe(HOSTILE)
+    for (const view of VIEWS) {
+      const element = await open(watched, view)
+      for (const control of await element.locator('canvas').all()) {
+        await control.hover({ force: true })
+        await control.press('ArrowDown')
+      }
+    }
+    expect(await page.evaluate('globalThis.pwned')).toBeUndefined()
+    expect(await page.locator('img').count()).toBe(0)
+    expect(faults).toEqual([])
+  })
+
+  test('inline scripts, handlers and requests are refused by the policy', async () => {
+    const { page } = await openPage(reportFile(sample(), 'policy'))
+    await page.evaluate(`(() => {
+      const script = document.createElement('script')
+      script.textContent = 'globalThis.pwned = 1'
+      document.body.append(script)
+      const image = document.createElement('img')
+      image.setAttribute('onerror', 'globalThis.pwned = 2')
+      image.src = 'https://example.org/x.png'
+      document.body.append(image)
+    })()`)
+    expect(await page.evaluate("fetch('https://example.org/').then(() => 'sent', () => 'refused')")).toBe('refused')
+    expect(await page.evaluate('globalThis.pwned')).toBeUndefined()
+  })
+
+  test('without scripts, the tables are shown', async () => {
+    const tables = '<table><tr><th>Site</th><td>keep</td></tr></table>'
+    const url = reportFile(sample(), 'static', tables)
+    const without = await openPage(url, { javaScriptEnabled: false })
+    expect(await without.page.locator('#tables').isVisible()).toBe(true)
+    expect(await without.page.locator('#app').isVisible()).toBe(false)
+    const scripted = await openPage(url)
+    await scripted.page.locator('#view-overview').waitFor({ state: 'visible' })
+    expect(await scripted.page.locator('#tables').isVisible()).toBe(false)
+  })
+
+  test('damaged data is reported above the tables', async () => {
+    const data = { ...sample(), version: 2 as 1 }
+    const { page } = await openPage(reportFile(data, 'damaged', '<p>tables</p>'))
+    expect(await page.locator('[role=alert]').textContent()).toMatch(/^The report cannot be shown: .*version/)
+    expect(await page.locator('#tables').isVisible()).toBe(true)
+  })
+})
