@@ -6,8 +6,12 @@ import { BlockEffect } from './block-effect.js'
 import { INDEXED, type BlockKeys } from './block-keys.js'
 import { LiveSet } from './live-set.js'
 
-const { began: BEGAN, ended: ENDED, reused: REUSED } = BlockEffect
+const { began: BEGAN, ended: ENDED, reused: REUSED, nothing: NOTHING, failed: FAILED } = BlockEffect
 const { free: FREE, realloc: REALLOC } = Kind
+
+/** With the label of a realloc: its block has no label before it, so it is to become an allocation. */
+export const BEGINS_HERE = 0x8000_0000
+const LABEL = 0x7fff_ffff
 
 /**
  * Labels some rows by the keys of their blocks.
@@ -29,6 +33,9 @@ export type LabelByKey = (keys: BlockKeys, labels: Uint32Array, from: number, to
  * HATF records the malloc and the free inside a realloc before the realloc itself. So a realloc also goes on with the
  * labelled block that was freed last, if it was at the old address, or allocated last, if it is at the new one.
  *
+ * With `keepsWhole`, nothing is left of a block but what comes after it got a label: frees and reallocs lose their own
+ * label if their block has none, and a realloc whose own label is the first of its block gets `BEGINS_HERE` with it.
+ *
  * Memory grows with the number of live blocks that have a label, or come of a realloc or of a kernel's function: 35 to
  * 65 bytes for each of the most there were at a time.
  */
@@ -43,6 +50,9 @@ export class Lifetimes {
   /** The key at which a labelled block was allocated last; the null key for none. */
   private allocatedLo = 0
   private allocatedHi = 0
+
+  /** @param keepsWhole whether frees and reallocs of blocks without a label lose their own; labels are below 2^31 */
+  constructor(private readonly keepsWhole = false) {}
 
   /** How many blocks are followed: those live that have a label, and some others. */
   get size(): number {
@@ -90,6 +100,7 @@ export class Lifetimes {
   private share({ kind: kinds }: EventBatch, labels: Uint32Array, from: number, to: number): void {
     const { effects, ended, begun, words, keys } = this.liveSet
     const { intents, ends, begins } = keys
+    const { keepsWhole } = this
     let { freedLo, freedHi, freedLabel, allocatedLo, allocatedHi } = this
     for (let i = from, row = 0; i < to; i++, row++) {
       const effect = effects[row] as number
@@ -98,9 +109,11 @@ export class Lifetimes {
       const block = ended[row] as number
       const isByAddress = (intents[row] as number) < INDEXED
       if (kind === FREE) {
-        if (block === 0) continue
-        const label = words[block] as number
-        if (label === 0) continue
+        const label = block === 0 ? 0 : (words[block] as number)
+        if (label === 0) {
+          if (keepsWhole && (effect & NOTHING) === 0) labels[i] = 0
+          continue
+        }
         labels[i] = label
         if (!isByAddress) continue
         freedLo = ends[2 * row + LO] as number
@@ -119,12 +132,16 @@ export class Lifetimes {
           if (label === 0 && ends[2 * row + LO] === freedLo && ends[2 * row + HI] === freedHi) label = freedLabel
         }
         if (label !== 0) labels[i] = label
+        else if (keepsWhole && labels[i] !== 0 && (effect & (NOTHING | FAILED)) === 0) {
+          if (next === 0) labels[i] = 0
+          else if (((intents[row] as number) & ENDED) !== 0) labels[i] = (labels[i] as number) | BEGINS_HERE
+        }
         if (next === 0) continue
       } else if (isByAddress && next !== 0 && labels[i] !== 0) {
         allocatedLo = lo
         allocatedHi = hi
       }
-      if (next !== 0) words[next] = labels[i] as number
+      if (next !== 0) words[next] = (labels[i] as number) & LABEL
       // Now that a block begins there, what was freed there is no longer meant by the address.
       if (lo === freedLo && hi === freedHi && isByAddress) freedLabel = 0
     }

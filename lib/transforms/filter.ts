@@ -16,10 +16,11 @@ import {
   onCpu,
   type Predicate,
 } from './predicates/predicates.js'
-import { Lifetimes } from '../blocks/lifetimes.js'
+import { BEGINS_HERE, Lifetimes } from '../blocks/lifetimes.js'
 import { hasFates } from './fates/predicate.js'
 import type { Fate, FateOptions } from './fates/survey.js'
 import { MissingFields } from './missing-fields.js'
+import { makeAllocation } from './repair/changes.js'
 import type { NamePattern } from './predicates/match.js'
 import { byRanges } from './predicates/row-filter.js'
 import type { Range } from './predicates/ranges.js'
@@ -61,9 +62,10 @@ export interface FilterOptions extends FateOptions {
   /** Keep the events that do not meet all criteria instead. */
   readonly invert?: boolean
   /**
-   * Keep also the later realloc and free of every allocation that is kept (with `invert`: that the inverted criteria
-   * keep), whether they meet the criteria or not; see `Lifetimes`. Only ever adds events. To keep complete block
-   * lifetimes and nothing else, filter on `kind: 'alloc'`. Memory grows with the number of kept blocks that are live.
+   * Keep blocks, not events: all later events of every block with an allocation that meets the criteria (with `invert`:
+   * the inverted criteria), and no free or realloc of any other block. A realloc that is the first event of its block
+   * to meet the criteria begins it: it becomes an allocation. Events that neither begin nor end a block are kept if
+   * they meet the criteria. Memory grows with the number of kept blocks that are live.
    */
   readonly lifetimes?: boolean
 }
@@ -120,6 +122,8 @@ export class Filter implements BatchTransform {
   /** The function of `where` failed at this row of the current batch, with this error. */
   private fault: { readonly row: number; readonly error: TraceError } | undefined
   private labels = new Uint32Array(0)
+  /** The rows of the result that are reallocs, and are to become allocations. */
+  private begun: number[] = []
 
   /**
    * @param fates what a first pass over the same events has found, a `FateSurvey` with these options
@@ -134,7 +138,7 @@ export class Filter implements BatchTransform {
     this.predicates = [...(fates === undefined ? [] : [hasFates(fates)]), ...predicatesOf(options)]
     if (options.where !== undefined) this.predicates.push(this.meets(options.where))
     this.invert = options.invert ?? false
-    this.lifetimes = options.lifetimes === true ? new Lifetimes() : undefined
+    this.lifetimes = options.lifetimes === true ? new Lifetimes(true) : undefined
     const given = (Object.keys(options) as (keyof FilterOptions)[]).filter((name) => options[name] !== undefined)
     this.missing = new MissingFields(
       fieldSet(...FIELDS.map(({ name }) => name).filter((name) => (given as readonly string[]).includes(name))),
@@ -158,8 +162,10 @@ export class Filter implements BatchTransform {
     const announces = batch.header !== this.header
     if (announces) this.begin(batch.header)
     if (n === 0 && !announces) return null
-    if (n === batch.count && this.marked === batch.header) return batch
-    return selectRows(batch, this.rows, n, ALL_FIELDS, this.marked)
+    if (n === batch.count && this.marked === batch.header && this.begun.length === 0) return batch
+    const kept = selectRows(batch, this.rows, n, ALL_FIELDS, this.marked)
+    for (const row of this.begun) makeAllocation(kept, row)
+    return kept
   }
 
   end(): void {
@@ -194,10 +200,13 @@ export class Filter implements BatchTransform {
     labels.fill(this.invert ? 1 : 0, 0, count)
     for (let j = 0; j < n; j++) labels[rows[j] as number] = this.invert ? 0 : 1
     this.lifetimes.follow(batch, labels)
+    this.begun = []
     n = 0
     for (let i = 0; i < end; i++) {
+      const label = labels[i] as number
       rows[n] = i
-      n += labels[i] as number
+      if (label >= BEGINS_HERE) this.begun.push(n)
+      if (label !== 0) n++
     }
     return n
   }

@@ -14,7 +14,7 @@ export interface Deed {
 const NAMES = Object.keys(BlockEffect)
 
 /** What an event is to do, as directly as the event says it. */
-interface Intent {
+export interface Intent {
   /** The keys of the block to be ended, the first of which is the one that the event gives; empty for none. */
   ends: string[]
   /** The key of the block that begins. */

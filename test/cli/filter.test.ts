@@ -8,7 +8,9 @@ interface Figures {
   bytes: number
 }
 interface Report {
+  allocated: Figures
   leaked: Figures
+  reallocs: { unknown: number }
   peakBytes: Figures
   temporary: { heaptrack: Figures }
   kinds: Record<string, number>
@@ -46,6 +48,27 @@ describe('hf-filter', () => {
     const decoded = await shell(`replay-decode ${REPLAY} | TMPDIR=${folder} hf-filter --live-at 5000 --lifetimes`)
     expect(decoded.stdout.equals(direct.stdout)).toBe(true)
     expect(readdirSync(folder)).toEqual([])
+  })
+
+  test('keeps blocks whole from the realloc that makes them large enough', async () => {
+    const trace = [
+      '{"kind":"header","format":"x"}',
+      '{"kind":"alloc","address":16,"size":8192}',
+      '{"kind":"alloc","address":32,"size":8}',
+      '{"kind":"realloc","address":48,"oldAddress":16,"size":20480}',
+      '{"kind":"free","address":32}',
+      '{"kind":"free","address":48}',
+      '{"kind":"end","events":5}',
+    ].join('\n')
+    const { events, allocated, leaked, reallocs } = await report(
+      `printf '${trace}\n' | hf-filter --size 16K.. --lifetimes | hf-stats --json`,
+    )
+    expect({ events, allocated, leaked, unknown: reallocs.unknown }).toEqual({
+      events: 2,
+      allocated: { blocks: 1, bytes: 20480 },
+      leaked: { blocks: 0, bytes: 0 },
+      unknown: 0,
+    })
   })
 
   test('combines these with other criteria', async () => {

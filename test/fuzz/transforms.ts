@@ -84,8 +84,18 @@ function checkFilter(batches: readonly EventBatch[], random: Random): void {
   const all = countOf(batches)
   if (kept.events + others.events !== all) throw new Failure(`${kept.events} kept, ${others.events} not, of ${all}`)
   if (!random.oneIn(4)) return
-  const lives = checkStage(() => new Filter({ ...options, lifetimes: true }), batches, random)
-  if (lives.events < kept.events) throw new Failure('lifetimes dropped events')
+  checkStage(() => new Filter({ ...options, lifetimes: true }), batches, random)
+  if (areSpacesClear(batches)) checkLifetimes(options, batches)
+}
+
+/** Of a trace without faults, whole blocks have none either. */
+function checkLifetimes(options: FilterOptions, batches: readonly EventBatch[]): void {
+  const { batches: repaired } = transform(new Repair(), batches)
+  const { batches: kept } = transform(new Filter({ ...options, lifetimes: true }), repaired)
+  const verifier = new Verifier()
+  for (const batch of kept) verifier.check(batch)
+  if (verifier.counts.size > 0)
+    throw new Failure(`whole blocks have faults: ${verifier.findings.map(({ what }) => what).join('; ')}`)
 }
 
 function checkMap(batches: readonly EventBatch[], random: Random): void {

@@ -4,15 +4,24 @@ import { BATCH_EVENTS, EventBatch, batchesOf, type TraceEvent } from '../../lib/
 import { APIS, KINDS } from '../../lib/event/fields.js'
 import type { TraceHeader } from '../../lib/event/header.js'
 import { Filter, type FilterOptions } from '../../lib/transforms/filter.js'
+import { Repair } from '../../lib/transforms/repair/repair.js'
+import { StatisticsCollector } from '../../lib/transforms/statistics/collector.js'
+import type { Statistics } from '../../lib/transforms/statistics/result.js'
 import { drive } from '../support/drive.js'
 import { runs } from '../support/runs.js'
 import { HEADER, anyEvent, blockEvents, eventsOf, inBatches, spacedEvents } from './events.js'
-import { follow, meets } from './oracle.js'
+import { keepWhole, meets } from './oracle.js'
 
 function filtered(options: FilterOptions, events: readonly TraceEvent[], size = BATCH_EVENTS): TraceEvent[] {
   const { out, error } = drive(new Filter(options), inBatches(events, size, HEADER))
   expect(error).toBeUndefined()
   return eventsOf(out)
+}
+
+function statisticsOf(batches: readonly EventBatch[]): Statistics {
+  const collector = new StatisticsCollector()
+  for (const batch of batches) collector.add(batch)
+  return collector.finish()
 }
 
 const someOf = <T>(arbitrary: fc.Arbitrary<T>) => fc.oneof(arbitrary, fc.array(arbitrary, { maxLength: 3 }))
@@ -265,16 +274,64 @@ describe('Filter', () => {
       const anyBlocks = fc.oneof(blockEvents, spacedEvents)
       fc.assert(
         fc.property(anyBlocks, fc.constantFrom(...options), fc.boolean(), sizes, (events, option, invert, size) => {
-          const labels = follow(events, (event, n) => (meets(event, n, option) !== invert ? true : undefined))
-          expect(filtered({ ...option, invert, lifetimes: true }, events, size)).toEqual(
-            events.filter((_, i) => labels[i]),
-          )
+          const kept = keepWhole(events, (event, n) => meets(event, n, option) !== invert)
+          expect(filtered({ ...option, invert, lifetimes: true }, events, size)).toEqual(kept)
         }),
         { numRuns: runs(1000) },
       )
     })
 
     const large: FilterOptions = { size: { from: 100n }, lifetimes: true }
+
+    it('begins a block with the realloc that meets the criteria, and keeps no other free or realloc', () => {
+      const events: TraceEvent[] = [
+        { kind: 'alloc', thread: 1n, address: 1n, size: 50n },
+        { kind: 'realloc', thread: 2n, api: 'realloc', address: 2n, oldAddress: 1n, size: 100n, outcome: 'moved' },
+        { kind: 'realloc', thread: 1n, address: 3n, oldAddress: 2n, size: 10n },
+        { kind: 'free', thread: 1n, address: 3n },
+        { kind: 'alloc', thread: 1n, address: 4n, size: 50n },
+        { kind: 'realloc', thread: 2n, oldAddress: 4n, size: 100n, outcome: 'none' },
+        { kind: 'realloc', thread: 2n, address: 0n, oldAddress: 5n, size: 100n },
+        { kind: 'free', thread: 2n, address: 0n },
+        { kind: 'free', thread: 2n, address: 4n, size: 100n },
+        { kind: 'alloc', thread: 1n, address: 6n, size: 50n },
+        { kind: 'free', thread: 2n, address: 6n, size: 100n },
+        { kind: 'realloc', thread: 2n, oldAddress: 7n, size: 0n, outcome: 'freed' },
+      ]
+      const begun: TraceEvent[] = [
+        { kind: 'alloc', thread: 2n, address: 2n, size: 100n },
+        { kind: 'alloc', thread: 2n, address: 4n, size: 100n },
+      ]
+      const kept = [begun[0], events[2], events[3], begun[1], events[6], events[8]]
+      for (const size of [1, 20]) {
+        expect(filtered(large, events, size)).toEqual(kept)
+        expect(filtered({ thread: 2, lifetimes: true }, events, size)).toEqual(kept.toSpliced(5, 0, events[7]))
+      }
+      // Of the reallocs alone, too, which need no copy otherwise.
+      expect(filtered(large, events.slice(1, 2))).toEqual([begun[0]])
+      expect(filtered({ ...large, kind: 'alloc' }, events)).toEqual([])
+    })
+
+    it('leaves no free, realloc or leak in statistics that the whole trace has not', () => {
+      const sizes = fc.constantFrom<FilterOptions>(
+        { size: { from: 100n } },
+        { thread: 1 },
+        { thread: 2, invert: true },
+        { events: { from: 10n } },
+      )
+      fc.assert(
+        fc.property(fc.oneof(blockEvents, spacedEvents), sizes, (events, options) => {
+          const whole = drive(new Repair(), inBatches(events, BATCH_EVENTS, HEADER)).out
+          const { out } = drive(new Filter({ ...options, lifetimes: true }), whole)
+          const [all, kept] = [statisticsOf(whole), statisticsOf(out)]
+          const { unknownFrees, doubleFrees, overlaps } = kept.faults
+          expect([unknownFrees, doubleFrees, overlaps.blocks, kept.reallocs.unknown]).toEqual([0, 0, 0, 0])
+          expect(kept.leaked.blocks).toBeLessThanOrEqual(all.leaked.blocks)
+          expect(kept.leaked.bytes <= all.leaked.bytes).toBe(true)
+        }),
+        { numRuns: runs(500) },
+      )
+    })
 
     it('follows addresses through reallocs', () => {
       const events: TraceEvent[] = [
@@ -300,7 +357,8 @@ describe('Filter', () => {
         { kind: 'free', index: 2n },
         { kind: 'free', index: 3n },
       ]
-      expect(filtered(large, events)).toEqual([events[0], events[2], events[3], events[4], events[5]])
+      const begun: TraceEvent = { kind: 'alloc', index: 2n, address: 0x40n, size: 500n }
+      expect(filtered(large, events)).toEqual([events[0], events[2], begun, events[4], events[5]])
     })
 
     it('leaves the block where it was when a realloc fails, and ends it when a realloc frees', () => {

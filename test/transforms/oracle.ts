@@ -1,5 +1,5 @@
 import { functionOfFrame } from '../../lib/event/frame.js'
-import { intentsOf } from '../blocks/blocks.js'
+import { intentsOf, type Intent } from '../blocks/blocks.js'
 import type { TraceEvent } from '../../lib/event/batch.js'
 import type { FilterOptions } from '../../lib/transforms/filter.js'
 import type { NamePattern } from '../../lib/transforms/predicates/match.js'
@@ -47,6 +47,45 @@ export function follow<Label>(
   events: readonly TraceEvent[],
   own: (event: TraceEvent, n: number) => Label | undefined,
 ): (Label | undefined)[] {
+  return walk(events, own).map(({ result }) => result)
+}
+
+/** What is kept of blocks, from the first allocation or realloc that `own` chooses; and the other events it chooses. */
+export function keepWhole(events: readonly TraceEvent[], own: (event: TraceEvent, n: number) => boolean): TraceEvent[] {
+  const walked = walk(events, (event, n) => own(event, n) || undefined)
+  return events.flatMap((event, i) => {
+    const { result, followed, intent } = walked[i] as Walked<true>
+    if (result === undefined) return []
+    const isAboutBlock = intent !== undefined && (intent.ends.length > 0 || intent.begins !== undefined)
+    if (followed === true || !isAboutBlock || event.kind === 'alloc' || event.kind === 'existing') return [event]
+    if (event.kind === 'free' || intent.begins === undefined) return []
+    return [intent.ends.length > 0 ? asAllocation(event) : event]
+  })
+}
+
+function asAllocation(event: TraceEvent): TraceEvent {
+  const { oldAddress, address, index, api, outcome: _, ...rest } = event as TraceEvent & { outcome?: string }
+  const place = address ?? (index === undefined ? oldAddress : undefined)
+  return {
+    ...rest,
+    ...(index !== undefined && { index }),
+    ...(place !== undefined && { address: place }),
+    ...(api !== undefined && api !== 'realloc' && { api }),
+    kind: 'alloc',
+  } as TraceEvent
+}
+
+interface Walked<Label> {
+  result: Label | undefined
+  /** The label of the block before the event. */
+  followed: Label | undefined
+  intent: Intent | undefined
+}
+
+function walk<Label>(
+  events: readonly TraceEvent[],
+  own: (event: TraceEvent, n: number) => Label | undefined,
+): Walked<Label>[] {
   const live = new Map<string, Label | undefined>()
   let freed: { at: string; label: Label } | undefined
   let allocated: string | undefined
@@ -54,7 +93,7 @@ export function follow<Label>(
   return events.map((event, i) => {
     const label = own(event, i + 1)
     const intent = intents[i]
-    if (intent === undefined) return label
+    if (intent === undefined) return { result: label, followed: undefined, intent }
     const { ends, begins, leaves, isIndexed } = intent
     const found = ends.find((one) => live.has(one))
     let followed = live.get(found ?? leaves ?? '')
@@ -67,10 +106,11 @@ export function follow<Label>(
     if (event.kind === 'free' && followed !== undefined && !isIndexed)
       freed = { at: ends[0] as string, label: followed }
     const result = followed ?? label
-    if (begins === undefined) return result
+    const walked = { result, followed, intent }
+    if (begins === undefined) return walked
     live.set(begins, result)
     if (freed?.at === begins) freed = undefined
     if (event.kind !== 'realloc' && result !== undefined && !isIndexed) allocated = begins
-    return result
+    return walked
   })
 }

@@ -49,9 +49,10 @@ export const filter: Command = {
   description:
     'An event must match all criteria. Repeating an option matches any of its values. An event that does not have a ' +
     'field never matches a criterion on it: frees, for example, have no size in most formats.\n' +
-    'With --lifetimes the later realloc and free of every allocation that is kept are kept too. Other events that match ' +
-    'are kept as well, such as a free of another block by the same thread. To get only complete block lifetimes, add ' +
-    '--kind alloc.\n' +
+    'With --lifetimes the criteria select blocks: all later events of every block with an allocation that matches are ' +
+    'kept, whatever they say themselves, and frees and reallocs of other blocks are not. A realloc that is the first ' +
+    'event of its block to match, such as one that makes it large enough, becomes an alloc event: its block begins ' +
+    'there. With --kind alloc, no block begins with a realloc.\n' +
     '--leaked, --temporary and --live-at depend on later events, so the input is read twice. If it is a pipe, it is ' +
     'copied to a temporary file first (in TMPDIR). What leaks, what is temporary and what is live at the peak is the ' +
     'same as in the report of hf-stats.\n' +
@@ -63,7 +64,7 @@ export const filter: Command = {
   flags: [
     ...CRITERIA,
     { name: 'invert', short: 'v', help: 'Keep the events that do not match all criteria' },
-    { name: 'lifetimes', help: 'Keep the realloc and free of every kept allocation, whatever they say themselves' },
+    { name: 'lifetimes', help: 'Keep whole blocks: the reallocs and frees of every kept allocation, and no others' },
     ...OUTPUT_FLAGS,
     TO_FLAG,
     STRICT_FLAG,
@@ -74,12 +75,12 @@ export const filter: Command = {
       means: 'one thread of a trace, as HATF',
     },
     {
-      command: "hf-filter --kind alloc --size 4K.. --function '/^parse_/' --lifetimes app.mtrc.gz",
+      command: "hf-filter --size 4K.. --function '/^parse_/' --lifetimes app.mtrc.gz",
       means: 'the life of the large blocks that a parser allocates',
     },
     {
-      command: 'hf-filter --live-at peak app.mtrc | hf-stats --section leaks',
-      means: 'what is live at the peak, as a trace of its own',
+      command: 'hf-filter --live-at peak --lifetimes app.mtrc | hf-stats --section leaks',
+      means: 'the blocks that are live at the peak and never freed',
     },
   ],
   run: async (args) => (await import('./filter.run.js')).runFilter(args),

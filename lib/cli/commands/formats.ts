@@ -36,7 +36,7 @@ export const mtrcEncode = encodeCommand(mtrc, {
   memory: 'constant where the events have indices; otherwise it grows with the live blocks (60 to 130 bytes each).',
   examples: [
     {
-      command: 'mtrc-decode app.mtrc | hf-filter --kind alloc --size 4K.. --lifetimes | mtrc-encode -o large.mtrc',
+      command: 'mtrc-decode app.mtrc | hf-filter --size 4K.. --lifetimes | mtrc-encode -o large.mtrc',
       means: 'keep the large blocks, as a trace for mptrace',
     },
   ],
@@ -169,7 +169,7 @@ export const heapmonDecode = decodeCommand(heapmon, {
   examples: [
     { command: 'heapmon-decode app.heapmon | head -n 3', means: 'look at a trace' },
     {
-      command: "heapmon-decode app.heapmon | hf-filter --kind alloc --stack '/Iterator/' --lifetimes",
+      command: "heapmon-decode app.heapmon | hf-filter --stack '/Iterator/' --lifetimes",
       means: 'the blocks that have to do with iterators',
     },
   ],

@@ -40,7 +40,7 @@ export const record: Command = {
     { command: 'hf-record -- git log | hf-stats', means: 'who holds the peak, and who leaks' },
     { command: 'hf-record -o app.ndjson.gz -- ./app --verbose', means: 'keep a trace for later, with its stacks' },
     {
-      command: 'hf-record -- ./server | hf-filter --size 1M.. | hf-stats --every 1s',
+      command: 'hf-record -- ./server | hf-filter --size 1M.. --lifetimes | hf-stats --every 1s',
       means: 'watch the large blocks of a server',
     },
   ],
