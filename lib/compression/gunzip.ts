@@ -1,67 +1,29 @@
-import { crc32, createInflateRaw } from 'node:zlib'
-import { Compressed, FIRST_SLICE, nextSlice } from './compressed.js'
-import { skipHeader } from './gzip-header.js'
-import { wholeMembers } from './whole-members.js'
+import { Compressed } from './compressed.js'
+
+/** The length of a member's trailer: CRC-32 and length of the content (RFC 1952, section 2.3.1). */
+export const TRAILER_BYTES = 8
 
 /**
- * The most input that zlib-sync is given at once. Its output may be about 1000 times as large, so a bomb stays bounded.
- * This is also the most that is lost before a corrupt place, because inflaters keep the output of the failing step.
+ * Inflates the member that the input is at, header and trailer included, and perhaps some that follow it. The content
+ * comes before its fault is thrown.
  */
-const SYNC_SLICE_BYTES = 4096
-
-/** How much memory it begins with for what comes out of a slice; it adds as much again where that is too little. */
-const SYNC_CHUNK_BYTES = 65_536
-
-/**
- * How much input node:zlib is given at a time: it holds back by itself, but needs a turn of the event loop for each
- * slice.
- */
-const SLICE_BYTES = 16_384
-
-const TRAILER_BYTES = 8
-
-/** The part of zlib-sync that is used here; its own types leave out that `result` is null after an error. */
-export interface SyncInflate {
-  push(bytes: Buffer, flush: number): void
-  readonly result: Buffer | string | null
-  readonly err: number
-}
-
-/** The module zlib-sync. */
-export interface ZlibSync {
-  Inflate: new (options: { windowBits: number; chunkSize: number }) => SyncInflate
-  Z_SYNC_FLUSH: number
-  Z_STREAM_END: number
-  Z_BUF_ERROR: number
-}
+export type MemberInflater = (input: Compressed) => AsyncIterable<Uint8Array>
 
 /**
  * Inflates a gzip stream: concatenated members, and zero bytes after the last one as tape padding leaves them.
  * The content of a member comes before its fault is thrown.
  *
  * @param source the compressed bytes, from the first byte of the first member
- * @param zlibSync inflates the first member that is large or in several chunks, without a hop to the thread pool; later
- *   ones, and all of them where this is undefined, go through node:zlib. (zlib-sync frees an inflater's state only when
- *   the garbage collector finds it, which does not know how large it is: there must not be many of them.)
- * @throws TraceError with the offset in the compressed stream: a member that is cut or corrupt, or bytes after the
- *   last member that are no gzip
+ * @throws TraceError with the offset in the compressed stream: a member that is truncated or corrupt, or bytes after
+ *   the last member that are not gzip
  */
 export async function* gunzip(
   source: AsyncIterable<Uint8Array>,
-  zlibSync?: ZlibSync,
+  inflateMembers: MemberInflater,
 ): AsyncGenerator<Uint8Array, void, void> {
   const input = new Compressed(source)
   try {
-    let first = zlibSync
-    while (await atNextMember(input)) {
-      const { offset } = input
-      yield* wholeMembers(input)
-      if (input.offset > offset) continue
-      await skipHeader(input)
-      if (first === undefined) yield* inflateMember(input)
-      else yield* inflateSync(input, first)
-      first = undefined
-    }
+    while (await atNextMember(input)) yield* inflateMembers(input)
   } finally {
     await input.close()
   }
@@ -79,97 +41,11 @@ async function atNextMember(input: Compressed): Promise<boolean> {
   return false
 }
 
-/** What zlib-sync is given in place of a member's own header: no name, no time, from Unix. */
-const PLAIN_HEADER = Buffer.from([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3])
-
-/** One member through zlib-sync. The input stands behind its header. */
-async function* inflateSync(input: Compressed, zlib: ZlibSync): AsyncGenerator<Uint8Array> {
-  // 16 + 15: gzip, with the largest window. With the wrapper the end of the member is where its trailer is found.
-  const inflate = new zlib.Inflate({ windowBits: 31, chunkSize: SYNC_CHUNK_BYTES })
-  inflate.push(PLAIN_HEADER, zlib.Z_SYNC_FLUSH)
-  let crc = 0
-  let length = 0
-  let tail: Uint8Array = new Uint8Array(0)
-  let sliceBytes = FIRST_SLICE
-  for (;;) {
-    const more = await input.more()
-    const slice = input.rest.subarray(0, sliceBytes)
-    // Without the flush a second push corrupts memory; and an argument that is no Buffer aborts the process. At the
-    // end of the input an empty push fetches what did not fit into the inflater's buffer before.
-    inflate.push(Buffer.from(slice.buffer, slice.byteOffset, slice.length), zlib.Z_SYNC_FLUSH)
-    if (inflate.err < 0 && inflate.err !== zlib.Z_BUF_ERROR) throw input.corrupt('the gzip data are corrupt')
-    const out = inflate.result as Buffer | null
-    const got = out?.length ?? 0
-    sliceBytes = nextSlice(sliceBytes, got, SYNC_SLICE_BYTES)
-    if (got > 0) {
-      crc = crc32(out as Buffer, crc)
-      length += got
-      yield out as Buffer
-    }
-    if (inflate.err === zlib.Z_STREAM_END) {
-      input.use(memberEnd(tail, slice, crc, length))
-      return
-    }
-    if (!more && got === 0) throw input.truncated()
-    tail = Buffer.concat([tail, slice.subarray(-TRAILER_BYTES)]).subarray(-TRAILER_BYTES)
-    input.use(slice.length)
-  }
-}
-
-/**
- * Where in the last slice a member ended: zlib-sync does not report how much of its input it used. But it has checked
- * the member's last eight bytes, and they are known: CRC-32 and length of the content. The first copy of them counts.
- * @param tail up to eight bytes before the slice
- */
-function memberEnd(tail: Uint8Array, slice: Uint8Array, crc: number, length: number): number {
-  const trailer = Buffer.alloc(TRAILER_BYTES)
-  trailer.writeUInt32LE(crc, 0)
-  trailer.writeUInt32LE(length % 0x1_0000_0000, 4)
-  return Buffer.concat([tail, slice]).indexOf(trailer) + TRAILER_BYTES - tail.length
-}
-
-/**
- * One member through node:zlib, which inflates without the gzip wrapper so that its input can be counted. The input
- * stands behind the header.
- */
-async function* inflateMember(input: Compressed): AsyncGenerator<Uint8Array> {
-  const inflate = createInflateRaw({ chunkSize: 65_536 })
-  let wake: () => void = () => {}
-  let ended = false
-  let failed = false
-  inflate.on('readable', () => wake())
-  inflate.on('end', () => ((ended = true), wake()))
-  inflate.on('error', () => ((failed = true), wake()))
-  let crc = 0
-  let length = 0
-  try {
-    while (!ended) {
-      if (!(await input.more())) throw input.truncated()
-      const slice = input.rest.subarray(0, SLICE_BYTES)
-      const before = inflate.bytesWritten
-      let written = false
-      inflate.write(slice, () => ((written = true), wake()))
-      // A member's end shows only when more input is offered than it takes; what it leaves belongs to the trailer.
-      while (!ended && !(written && inflate.bytesWritten - before === slice.length && inflate.readableLength === 0)) {
-        const out = inflate.read() as Buffer | null
-        if (out !== null) {
-          crc = crc32(out, crc)
-          length += out.length
-          yield out
-        } else if (failed) {
-          throw input.corrupt('the gzip data are corrupt')
-        } else if (!ended) {
-          await new Promise<void>((resolve) => (wake = resolve))
-        }
-      }
-      input.use(inflate.bytesWritten - before)
-    }
-  } finally {
-    inflate.destroy()
-  }
+/** Reads a member's trailer. @throws TraceError when it is missing, or does not fit the content */
+export async function checkTrailer(input: Compressed, crc: number, length: number): Promise<void> {
   const at = input.offset
-  const trailer = Buffer.from((await input.take(TRAILER_BYTES)).buffer)
-  if (trailer.readUInt32LE(0) !== crc >>> 0) throw input.corrupt('the CRC-32 of a gzip member is wrong', at)
-  if (trailer.readUInt32LE(4) !== length % 0x1_0000_0000)
+  const trailer = new DataView((await input.take(TRAILER_BYTES)).buffer)
+  if (trailer.getUint32(0, true) !== crc >>> 0) throw input.corrupt('the CRC-32 of a gzip member is wrong', at)
+  if (trailer.getUint32(4, true) !== length % 0x1_0000_0000)
     throw input.corrupt('the length of a gzip member is wrong', at)
 }

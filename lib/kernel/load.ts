@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { readKernel } from './read-kernel.js'
 
 /** The part of the WebAssembly interface used here; Node's types have none. */
 declare const WebAssembly: {
@@ -33,18 +33,6 @@ export function loadKernel<Exports extends KernelExports>(name: string): Exports
   let module = modules.get(name)
   if (module === undefined) modules.set(name, (module = new WebAssembly.Module(readKernel(name))))
   return new WebAssembly.Instance(module, { env: { abort: unreachable } }).exports as Exports
-}
-
-function readKernel(name: string): Uint8Array<ArrayBuffer> {
-  // The package has dist/kernel beside dist/lib. Tests run from lib, where only the sources are beside it.
-  for (const folder of ['../../kernel', '../../dist/kernel']) {
-    try {
-      return new Uint8Array(readFileSync(new URL(`${folder}/${name}.wasm`, import.meta.url)))
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
-    }
-  }
-  throw new Error(`kernel/${name}.wasm is missing: has the project been built?`)
 }
 
 function unreachable(): never {

@@ -1,21 +1,21 @@
 import type { EventEmitter } from 'node:events'
 import type { Duplex } from 'node:stream'
 import { withoutMark } from '../bytes/byte-order-mark.js'
-import { FORMATS, sniffFormat, type FormatEntry } from '../formats/index.js'
+import { sniffFormat, type FormatEntry } from '../formats/index.js'
 import type { EventBatch } from '../event/batch.js'
 import { chain } from '../event/chain.js'
-import { TraceError } from '../event/error.js'
+import type { TraceError } from '../event/error.js'
 import type { BatchTransform, Stage } from '../event/stage.js'
 import type { Format } from '../event/format.js'
 import { checkOptions, type OptionNames } from '../event/options.js'
 import { counted, type ReadOptions } from './event-counter.js'
-import { TolerantDecoder, tolerateTruncation } from './truncation.js'
-import { byteStream, peek, runStage, type Peeked } from './generator.js'
+import { peek, type Peeked } from '../reading/peek.js'
+import { runStage } from '../reading/run-stage.js'
+import { HEAD_BYTES, recognize } from '../reading/recognize.js'
+import { TolerantDecoder, tolerateTruncation } from '../reading/truncation.js'
+import { byteStream, warningsOn } from './generator.js'
 import { misreading } from './misread.js'
 import type { EventStream } from './types.js'
-
-/** A stream shorter than this is sniffed whole; a longer one by its first chunks. */
-const HEAD_BYTES = 64
 
 /** What Meta-TF begins with, in ASCII and in binary. */
 const HASH = 0x23
@@ -110,13 +110,13 @@ export async function* decodeBytes<Out>(
           if (error === upstream) throw error
           onTruncated(error)
         })
-      yield* runStage(last, tolerateTruncation(readLenient(noted(), stream), note), stream)
+      yield* runStage(last, tolerateTruncation(readLenient(noted(), stream), note), warningsOn(stream))
     } else {
       const decoder = format.decoder(decode)
       yield* runStage(
         chain(onTruncated === undefined ? decoder : new TolerantDecoder(decoder, onTruncated), last, { recycle }),
         whole,
-        stream,
+        warningsOn(stream),
         recycle,
       )
     }
@@ -137,13 +137,13 @@ interface Found extends Pick<Peeked, 'head' | 'whole'> {
 
 async function find(first: Peeked, { format, decode, path }: DecodeAnyOptions): Promise<Found> {
   if (format !== undefined) return { ...first, format: 'load' in format ? await format.load() : format, decode }
-  if (!mayNameDtd(first.head)) return { ...first, format: await sniff(first), decode }
+  if (!mayNameDtd(first.head)) return { ...first, format: await recognize(first), decode }
   const { isAnnounced, isTelling } = await import('../metatf/dtd-name.js')
   const peeked = await peek(first.whole, isTelling)
   const { head, failure } = peeked
   // A known format may have an option for what Meta-TF says in text.
   const isKnown = withoutMark(head)[0] === HASH && (await sniffFormat(head)) !== undefined
-  if (isKnown || !isAnnounced(head)) return { ...peeked, format: await sniff(peeked), decode }
+  if (isKnown || !isAnnounced(head)) return { ...peeked, format: await recognize(peeked), decode }
   return { ...peeked, ...(await import('./metatf.js')).recognise(head, path === undefined ? {} : { path }, failure) }
 }
 
@@ -151,18 +151,6 @@ async function find(first: Peeked, { format, decode, path }: DecodeAnyOptions): 
 function mayNameDtd(head: Uint8Array): boolean {
   const [first, second] = withoutMark(head)
   return first === DELETE || (first === HASH && second === HASH)
-}
-
-async function sniff({ head, failure }: Peeked): Promise<Format> {
-  const entry = await sniffFormat(head)
-  if (entry === undefined) throw failure ?? unknownFormat(head)
-  return entry.load()
-}
-
-function unknownFormat(head: Uint8Array): TraceError {
-  const names = FORMATS.map((format) => format.title).join(', ')
-  const reason = head.length === 0 ? 'the input is empty' : `unrecognized format; supported are ${names}`
-  return new TraceError('ERR_TRACE_UNKNOWN_FORMAT', reason, { format: 'unknown', offset: 0 })
 }
 
 /** A value of an event without escapes: text, a number, or a list of texts. */

@@ -1,12 +1,11 @@
 import type { EventEmitter } from 'node:events'
 import { createRequire } from 'node:module'
-import type { ZlibSync } from '../compression/gunzip.js'
+import type { ZlibSync } from '../compression/gunzip-node.js'
 import type { NewFrameInflater } from '../compression/zstd-inflaters.js'
-import { foreignCompression, isGzip, isXz, isZip, isZstd, MAGIC_BYTES } from '../compression/magic.js'
-import { TraceError } from '../event/error.js'
+import type { TraceError } from '../event/error.js'
 import { checkOptions, type OptionNames } from '../event/options.js'
-import { tolerateTruncation } from './truncation.js'
-import { byteStream, peek, runStage } from './generator.js'
+import { inflate, unread, type Inflaters } from '../reading/inflate.js'
+import { byteStream, warningsOn } from './generator.js'
 import type { ByteStream } from './types.js'
 
 /** How gzip is inflated: `zlib-sync` in step with the decoder, or `node:zlib` in the thread pool. */
@@ -49,36 +48,23 @@ const OPTIONS: OptionNames<DecompressOptions> = { inflater: true, onTruncated: t
  */
 export function decompress(options: DecompressOptions = {}): ByteStream<'bytes'> {
   checkOptions(options, OPTIONS, 'decompress')
-  return byteStream('decompress()', (source, stream) => inflate(source, options, stream))
+  return byteStream('decompress()', (source, stream) => inflateOnNode(source, options, stream))
 }
 
 /** `decompress` without a stream around it; warnings are emitted on `stream`. */
-export async function* inflate(
+export function inflateOnNode(
   source: AsyncIterable<Uint8Array>,
-  options: DecompressOptions,
+  { inflater, onTruncated }: DecompressOptions,
   stream: EventEmitter,
 ): AsyncGenerator<Uint8Array> {
-  const { head, whole } = await peek(source, MAGIC_BYTES)
-  if (isGzip(head)) {
-    const { gunzip } = await import('../compression/gunzip.js')
-    const inflater = options.inflater ?? defaultInflater()
-    yield* tolerateTruncation(gunzip(whole, inflater === 'zlib-sync' ? loadZlibSync() : undefined), options.onTruncated)
-  } else if (isZip(head)) {
-    const { Unzip } = await import('../compression/unzip.js')
-    yield* tolerateTruncation(runStage(new Unzip(), whole, stream), options.onTruncated)
-  } else if (isZstd(head)) {
-    const { unzstd } = await import('../compression/unzstd.js')
-    yield* tolerateTruncation(unzstd(whole, await zstdInflater()), options.onTruncated)
-  } else if (isXz(head)) {
-    const { unxz } = await import('../compression/unxz.js')
-    yield* tolerateTruncation(unxz(whole), options.onTruncated)
-  } else {
-    const foreign = foreignCompression(head)
-    if (foreign !== undefined) {
-      throw unread(foreign.name, 'which heapflow does not read', foreign.command)
-    }
-    yield* whole
+  const inflaters: Inflaters = {
+    gzip: async () =>
+      (await import('../compression/gunzip-node.js')).nodeMembers(
+        (inflater ?? defaultInflater()) === 'zlib-sync' ? loadZlibSync() : undefined,
+      ),
+    zstd: zstdInflater,
   }
+  return inflate(source, inflaters, warningsOn(stream), onTruncated)
 }
 
 /** What inflates zstd: Node from 22.15 on, otherwise fzstd. @throws TraceError when that is not installed */
@@ -91,9 +77,4 @@ async function zstdInflater(): Promise<NewFrameInflater> {
     const reason = `which Node ${process.version} does not read by itself: run \`npm install fzstd\`, use Node 22.15 or newer`
     throw unread('zstd', reason, 'zstd -dc', ', or ')
   }
-}
-
-function unread(name: string, why: string, command: string, before = ': '): TraceError {
-  const reason = `compressed with ${name}, ${why}${before}decompress it first (${command} FILE | ...)`
-  return new TraceError('ERR_TRACE_UNKNOWN_FORMAT', reason, { format: name, offset: 0 })
 }

@@ -5,7 +5,8 @@ import { checkOptions, type OptionNames } from '../event/options.js'
 import { recycle } from '../event/recycle.js'
 import { FateSurvey, type Fate } from '../transforms/fates/survey.js'
 import { Filter, needsSurvey, type FilterOptions } from '../transforms/filter.js'
-import { runStage } from './generator.js'
+import { runStage } from '../reading/run-stage.js'
+import { warningsOn } from './generator.js'
 import { TwoPasses } from './io/passes.js'
 import { readTrace, sourceStream, type OpenOptions } from './io/open-trace.js'
 import { openInput } from './io/stdio.js'
@@ -77,7 +78,7 @@ export function filterFile(path: string, options: FilterOptions, reading: Filter
         yield batch
       }
     }
-    yield* runStage(filter, counted(), stream)
+    yield* runStage(filter, counted(), warningsOn(stream))
     await passes.close()
   }
   const stream = sourceStream(run, () => {

@@ -12,7 +12,9 @@ import { formatOf } from '../metatf/format.js'
 import type { Dtd } from '../metatf/model.js'
 import { counted, type ReadOptions } from './event-counter.js'
 import { DTD_PATH, findDtd, NoDtdError } from './dtd-files.js'
-import { byteStream, peek, runStage } from './generator.js'
+import { peek } from '../reading/peek.js'
+import { runStage } from '../reading/run-stage.js'
+import { byteStream, warningsOn } from './generator.js'
 import { misreading } from './misread.js'
 import type { EventStream } from './types.js'
 
@@ -71,7 +73,12 @@ export function decodeMetaTf(options: MetaTfOptions): EventStream<'bytes'> {
     const { format, decode, close } = found
     const { recycle = false } = options
     try {
-      yield* runStage(chain(format.decoder(decode), counted(stream, options), { recycle }), whole, stream, recycle)
+      yield* runStage(
+        chain(format.decoder(decode), counted(stream, options), { recycle }),
+        whole,
+        warningsOn(stream),
+        recycle,
+      )
     } finally {
       close()
     }

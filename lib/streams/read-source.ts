@@ -7,7 +7,7 @@ import { recycle } from '../event/recycle.js'
 import type { TraceEvent } from '../event/trace-event.js'
 import { EventCounter } from './event-counter.js'
 import { decodeBytes, type DecodeAnyOptions } from './decode.js'
-import { inflate } from './decompress.js'
+import { inflateOnNode } from './decompress.js'
 import { batchesIn, bytesOf, isBytes } from './intake.js'
 import { abortError, openTrace, type TraceReader } from './io/open-trace.js'
 
@@ -89,7 +89,7 @@ export function readSource(source: TraceSource, options: ReadSourceOptions = {})
         yield* input
       })()
       if (isBytes(first.value)) {
-        const inflated = inflate(bytesOf(all, 'a reader of bytes'), {}, emitter)
+        const inflated = inflateOnNode(bytesOf(all, 'a reader of bytes'), {}, emitter)
         yield* decodeBytes(inflated, reading, emitter, new EventCounter(emitter))
       } else {
         yield* batchesIn(all, 'a reader of events')

@@ -2,6 +2,7 @@ import { deflateRawSync, gunzipSync, gzipSync } from 'node:zlib'
 import { zipSync } from 'fflate'
 import * as fzstd from 'fzstd'
 import { gunzip } from '../../lib/compression/gunzip.js'
+import { nodeMembers } from '../../lib/compression/gunzip-node.js'
 import { unzstd } from '../../lib/compression/unzstd.js'
 import { unxz } from '../../lib/compression/unxz.js'
 import { Unzip } from '../../lib/compression/unzip.js'
@@ -138,7 +139,7 @@ function gunzipped(bytes: Uint8Array): Buffer | undefined {
 }
 
 function inflate(pieces: Iterable<Uint8Array>): Promise<Inflated> {
-  return collect(gunzip(asyncOf(pieces)))
+  return collect(gunzip(asyncOf(pieces), nodeMembers()))
 }
 
 async function collect(inflated: AsyncIterable<Uint8Array>): Promise<Inflated> {

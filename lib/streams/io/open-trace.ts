@@ -5,7 +5,7 @@ import type { EventBatch } from '../../event/batch.js'
 import { checkOptions, type OptionNames } from '../../event/options.js'
 import { EventCounter } from '../event-counter.js'
 import { decodeBytes, type DecodeAnyOptions } from '../decode.js'
-import { inflate } from '../decompress.js'
+import { inflateOnNode } from '../decompress.js'
 import { allAccept, Failure, failWhenDrained, passFailures, type PassesFailures } from '../failure.js'
 import { QUEUED } from '../stage.js'
 import { openInput } from './stdio.js'
@@ -111,7 +111,7 @@ export function readTrace(path: string, open: () => Readable, options: Omit<Open
     input.on('error', () => {})
     if (signal !== undefined) addAbortSignal(signal, input)
     try {
-      const inflated = inflate(
+      const inflated = inflateOnNode(
         input as AsyncIterable<Buffer>,
         reading.onTruncated ? { onTruncated: reading.onTruncated } : {},
         trace,

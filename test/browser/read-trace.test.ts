@@ -1,0 +1,177 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { pipeline } from 'node:stream/promises'
+import { fileURLToPath } from 'node:url'
+import { gzipSync } from 'node:zlib'
+import { describe, expect, test } from 'vitest'
+import type * as Browser from '../../browser/index.js'
+import { hatf } from '../../lib/entry/index.js'
+import { openTrace } from '../../lib/streams/io/open-trace.js'
+import { readSource } from '../../lib/streams/read-source.js'
+import { StatisticsCollector } from '../../lib/transforms/statistics/collector.js'
+
+const ROOT = new URL('../../', import.meta.url)
+const BUNDLE = new URL('dist/browser/index.js', ROOT)
+const { readTrace, StatisticsCollector: BundledCollector, TraceError } = (await import(BUNDLE.href)) as typeof Browser
+
+const fixtures = fileURLToPath(new URL('test/fixtures/', ROOT))
+const TRACES = readdirSync(fixtures, { recursive: true, encoding: 'utf8' })
+  .filter((name) => /\.(mtrc|replay|mtrace|heaptrack|raw|hatf|ltrace|log|txt)(\.gz)?$/.test(name))
+  .filter((name) => !/verbose|stats/.test(name))
+  .map((name) => fixtures + name)
+const MTRC = readFileSync(`${fixtures}mtrc/cxx64.mtrc`)
+
+async function statisticsOf(source: Browser.BrowserSource, options?: Browser.ReadTraceOptions) {
+  const collector = new BundledCollector()
+  for await (const batch of readTrace(source, options)) collector.add(batch)
+  return collector.finish()
+}
+
+interface Outcome {
+  readonly events: number
+  readonly error?: unknown
+}
+
+/** What comes of a source: the number of events, and the error after them. */
+function outcome(source: Browser.BrowserSource): Promise<Outcome> {
+  return outcomeOf(readTrace(source))
+}
+
+async function outcomeOf(batches: AsyncIterable<{ readonly count: number }>): Promise<Outcome> {
+  let events = 0
+  try {
+    for await (const batch of batches) events += batch.count
+  } catch (error) {
+    return { events, error }
+  }
+  return { events }
+}
+
+test('the bundle needs nothing of Node', () => {
+  expect(readFileSync(BUNDLE, 'utf8')).not.toMatch(/["']node:/)
+})
+
+describe('a browser reads what Node reads', () => {
+  test.each(TRACES)('%s', async (path) => {
+    const collector = new StatisticsCollector()
+    for await (const batch of openTrace(path).batches) collector.add(batch)
+    expect(await statisticsOf(readFileSync(path))).toEqual(collector.finish())
+  })
+
+  test('there are traces to read', () => {
+    expect(TRACES.length).toBeGreaterThan(20)
+  })
+})
+
+describe('other compression', () => {
+  const xz = fileURLToPath(new URL('test/compression/xz/', ROOT))
+  const zstd = fileURLToPath(new URL('test/compression/zstd/', ROOT))
+
+  test.each([...readdirSync(xz).map((name) => xz + name), ...readdirSync(zstd).map((name) => zstd + name)])(
+    '%s',
+    async (path) => {
+      const expected = await outcomeOf(openTrace(path).batches)
+      expect(await outcome(readFileSync(path))).toEqual(expected)
+      const cut = readFileSync(path).subarray(0, -5)
+      expect((await outcome(cut)).error).toBeInstanceOf(TraceError)
+    },
+  )
+
+  test('SplitAddr: inflated with a dictionary', async () => {
+    const { batches } = openTrace(`${fixtures}mtrc/small64.mtrc.gz`)
+    const pieces: Uint8Array[] = []
+    await pipeline(batches, hatf.encode({ splitAddr: true }), async (source: AsyncIterable<Uint8Array>) => {
+      for await (const piece of source) pieces.push(piece)
+    })
+    expect(await outcome(Buffer.concat(pieces))).toEqual(await outcomeOf(readSource(pieces).batches))
+  })
+})
+
+describe('sources', () => {
+  const chunks = [MTRC.subarray(0, 5), MTRC.subarray(5, 700), MTRC.subarray(700)]
+  const events = 111
+
+  test.each([
+    ['a file', new Blob(chunks)],
+    ['a stream', new Blob(chunks).stream() as ReadableStream<Uint8Array>],
+    [
+      'an iterable',
+      (async function* () {
+        yield* chunks
+      })(),
+    ],
+  ])('%s', async (_, source) => {
+    expect(await outcome(source)).toEqual({ events })
+  })
+
+  test('progress is the number of compressed bytes', async () => {
+    const bytes = gzipSync(MTRC)
+    const seen: number[] = []
+    await statisticsOf(bytes, { onProgress: (n) => seen.push(n) })
+    expect(seen).toEqual([bytes.length])
+  })
+
+  test('a signal ends reading and cancels the stream', async () => {
+    let isCancelled = false
+    const stream = new ReadableStream<Uint8Array>({
+      pull: (controller) => controller.enqueue(new Uint8Array(MTRC)),
+      cancel: () => void (isCancelled = true),
+    })
+    const aborter = new AbortController()
+    const reading = statisticsOf(stream, {
+      signal: aborter.signal,
+      onProgress: () => aborter.abort(new Error('enough')),
+    })
+    await expect(reading).rejects.toThrow('enough')
+    expect(isCancelled).toBe(true)
+  })
+
+  test('an unknown option is refused', async () => {
+    await expect(statisticsOf(MTRC, { formt: 1 } as object)).rejects.toThrow(RangeError)
+  })
+})
+
+/** Not a multiple of 8, so that all bits of a byte are tried. */
+const STEP = 13
+
+describe('gzip', () => {
+  const whole = gzipSync(MTRC)
+
+  test('members follow each other, with zeros after the last', async () => {
+    const half = MTRC.length >> 1
+    const bytes = Buffer.concat([gzipSync(MTRC.subarray(0, half)), gzipSync(MTRC.subarray(half)), Buffer.alloc(512)])
+    expect(await outcome(bytes)).toEqual({ events: 111 })
+  })
+
+  test('a truncated member is an error at every length', async () => {
+    for (let length = 2; length < whole.length; length++) {
+      const { error } = await outcome(whole.subarray(0, length))
+      expect(error, `${length} bytes`).toBeInstanceOf(TraceError)
+      expect((error as Browser.TraceError).code).toBe('ERR_TRACE_TRUNCATED')
+    }
+  })
+
+  test.each([
+    ['CRC-32', 8, 'the CRC-32 of a gzip member is wrong'],
+    ['length', 4, 'the length of a gzip member is wrong'],
+  ])('a wrong %s', async (_, fromEnd, reason) => {
+    const bytes = Buffer.from(whole)
+    bytes[bytes.length - fromEnd]! ^= 1
+    expect((await outcome(bytes)).error).toMatchObject({ message: expect.stringContaining(reason) as string })
+  })
+
+  test('garbage after the last member', async () => {
+    const { events, error } = await outcome(Buffer.concat([whole, Buffer.from('garbage')]))
+    expect(error).toMatchObject({ message: expect.stringContaining('not gzip') as string })
+    expect(events).toBe(111)
+  })
+
+  test('a flipped bit is an error or changes nothing', { tags: ['slow'] }, async () => {
+    for (let bit = 0; bit < 8 * whole.length; bit += STEP) {
+      const bytes = Buffer.from(whole)
+      bytes[bit >> 3]! ^= 1 << (bit & 7)
+      const { events, error } = await outcome(bytes)
+      if (error === undefined) expect(events, `bit ${bit}`).toBe(111)
+      else expect(error, `bit ${bit}`).toBeInstanceOf(TraceError)
+    }
+  })
+})
