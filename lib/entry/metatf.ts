@@ -42,6 +42,6 @@ export {
   type FileHeader,
   type SectionHeader,
 } from '../metatf/binary/header.js'
-export type { ReadAt } from '../metatf/binary/tables.js'
+export type { ReadAt } from '../metatf/binary/table-section.js'
 export * from '../metatf/index.js'
 export { compileDtd, type CompileOptions, type Language } from '../metatf/generate/module.js'

@@ -52,6 +52,11 @@ export abstract class LineDecoder implements Decoder {
   /** The header of a trace in which nothing is. */
   protected abstract emptyHeader(): TraceHeader
 
+  /** Whether a batch is to be given out: if it has events, or another header than the one before it. */
+  protected isNews(batch: EventBatch): boolean {
+    return batch.count > 0
+  }
+
   /** What was held back when everything was read; asked for until there is nothing. */
   protected rest(): EventBatch | null {
     return null
@@ -92,7 +97,7 @@ export abstract class LineDecoder implements Decoder {
     for (let offset = -1; input.offset < this.lines && input.offset !== offset;) {
       ;({ offset } = input)
       const batch = this.read()
-      if (batch.count > 0) return this.give(batch)
+      if (this.isNews(batch)) return this.give(batch)
       if (this.failure !== null) throw this.failure
     }
     if (isOverlong) this.overlong()
@@ -135,7 +140,12 @@ export abstract class LineDecoder implements Decoder {
 
   private warnOfTheLastLine(): void {
     if (!this.unterminated) return
-    const place = { format: this.name, offset: this.input.offset - 1, line: this.line - 1, event: this.events }
+    const place = {
+      format: this.name,
+      offset: this.input.offset - 1,
+      line: this.line - 1,
+      ...(this.events > 0 && { event: this.events }),
+    }
     this.warnings.push(`${describe(place)}: the last line does not end with a newline, so the ${this.what} may be cut`)
   }
 }

@@ -3,7 +3,7 @@ import { HI, LO } from '../bytes/u64.js'
 import { columnOf, EventBatch, type U64Column } from '../event/batch.js'
 import { parseJson } from '../event/json.js'
 import type { Losses } from '../kernel/losses.js'
-import type { Chooser } from './choose.js'
+import type { Chooser } from './record-choice.js'
 import { NUMBER, type Layout } from './layout.js'
 import { SECTION_KEY, type RecordMapping } from './mapping.js'
 import { getPair, setPair } from './pairs.js'
@@ -23,6 +23,8 @@ export abstract class EventWriter {
   /** The next event, and how many are to be written. */
   row = 0
   end = 0
+  /** Whether a window of waiting records is full. */
+  isFull = false
   /** The layout of the record at hand. */
   layout: Layout | undefined
   /** By kind, the record that all its events are written as, or -1 where there are several or none. */
@@ -45,8 +47,37 @@ export abstract class EventWriter {
     this.needed = Int32Array.from(mappings, ({ needs }) => needs)
   }
 
+  /**
+   * Has generated code write the first `count` events of a batch.
+   * @param loopFor the loop that writes the record at a position of the mapping
+   * @param onFull what to do when a loop stops because a window of records is full
+   */
+  write(
+    batch: EventBatch,
+    count: number,
+    loopFor: (position: number) => (run: EventWriter) => void,
+    onFull?: () => void,
+  ): void {
+    this.begin(batch, count)
+    while (this.row < count) {
+      const position = this.choose(this.row)
+      if (position < 0) {
+        this.row++
+        continue
+      }
+      try {
+        loopFor(position)(this)
+      } catch (error) {
+        this.undo()
+        if (!(error instanceof Unwritable)) throw error
+        this.leaveOut(error)
+      }
+      if (this.isFull) onFull?.()
+    }
+  }
+
   /** Begins with a batch, of which so many events are to be written. */
-  begin(batch: EventBatch, count: number): void {
+  protected begin(batch: EventBatch, count: number): void {
     this.batch = batch
     this.row = 0
     this.end = count
@@ -108,13 +139,13 @@ export abstract class EventWriter {
   }
 
   /** Counts the event at hand, which cannot be written, and goes on to the next. */
-  leaveOut({ message }: Unwritable): void {
+  private leaveOut({ message }: Unwritable): void {
     this.note(`${this.name} with ${message}: left out`)
     this.row++
   }
 
   /** Goes back to before the record at hand. */
-  undo(): void {
+  protected undo(): void {
     this.layout?.undo()
     this.triedRow = -1
   }

@@ -1,6 +1,6 @@
 import { HI, LO } from '../bytes/u64.js'
 import type { RecordMapping } from './mapping.js'
-import type { Dtd, RecordType, Section } from './model.js'
+import type { Dtd, Leaf, RecordType, Section } from './model.js'
 import { METADATA_PROPERTIES } from './dtd/predefined.js'
 import { getNumber, setPair } from './pairs.js'
 
@@ -37,64 +37,11 @@ const WIDEST = 0x7fff_ffff
 /** Whether something is stored, by interpretation. */
 const IS_STORED = [false, true, true, true, false, true, false, false]
 
-/** What a DTD says about the leaves of a record type, by their positions. Never changes. */
-interface Program {
-  readonly record: RecordType
-  readonly mapping: RecordMapping | undefined
-  readonly isBytes: Uint8Array
-  readonly mode: Uint8Array
-  readonly width: Int32Array
-  readonly reference: Uint32Array
-  readonly referenceFrom: Int32Array
-  readonly stride: Uint32Array
-  readonly section: Uint8Array
-  readonly fixed: Int32Array
-  readonly fixedWords: Uint32Array
-}
-
-function programOf(record: RecordType, mapping: RecordMapping | undefined): Program {
-  const { leaves } = record
-  const n = leaves.length
-  const program = {
-    record,
-    mapping,
-    isBytes: Uint8Array.from(leaves, ({ type }) => Number(type !== 'int')),
-    mode: Uint8Array.from(leaves, ({ interpretation }) => Mode[interpretation.kind]),
-    width: Int32Array.from(leaves, ({ width }) => {
-      if (width === null) return 0
-      return width.kind === 'reference' ? ~width.position : Math.min(width.bytes, WIDEST)
-    }),
-    reference: new Uint32Array(2 * n),
-    referenceFrom: new Int32Array(n).fill(-1),
-    stride: new Uint32Array(2 * n),
-    section: new Uint8Array(n),
-    fixed: new Int32Array(n).fill(ANY),
-    fixedWords: new Uint32Array(2 * n),
-  }
-  const { reference, referenceFrom, stride, section, fixed, fixedWords } = program
-  for (const [p, { interpretation: how, value }] of leaves.entries()) {
-    if (how.kind === 'delta' || how.kind === 'stride') setPair(reference, p, how.initial)
-    if (how.kind === 'stride' || how.kind === 'sectionStride') setPair(stride, p, BigInt(how.stride))
-    if (how.kind === 'sectionOffset' || how.kind === 'sectionStride') section[p] = how.section
-    const from = how.kind === 'baseOffset' ? how.base : how.kind === 'default' ? how.value : null
-    if (from?.kind === 'reference') referenceFrom[p] = from.position
-    else if (from?.kind === 'number') setPair(reference, p, from.value)
-    if (value?.kind === 'reference') fixed[p] = value.position
-    else if (value?.kind === 'number') {
-      fixed[p] = NUMBER
-      setPair(fixedWords, p, value.value)
-    }
-  }
-  return program
-}
-
 /**
  * How a record type is laid out at one place of a section: what the DTD says, and what metadata records have changed.
  * All arrays go by the positions of leaves, and have pairs of words where they hold 64-bit numbers.
  */
 export class Layout {
-  readonly record: RecordType
-  readonly mapping: RecordMapping | undefined
   /** 1 for leaves that are bytes or strings, 0 for numbers. */
   readonly isBytes: Uint8Array
   readonly mode: Uint8Array
@@ -125,29 +72,49 @@ export class Layout {
   /** The width that a leaf takes again when metadata gives it an interpretation that stores something. */
   private readonly storedWidth: Int32Array
 
-  constructor(program: Program) {
-    const { record, mapping } = program
-    const n = record.leaves.length
-    this.record = record
-    this.mapping = mapping
-    this.isBytes = program.isBytes
-    this.fixed = program.fixed
-    this.fixedWords = program.fixedWords
-    this.mode = program.mode.slice()
-    this.width = program.width.slice()
-    this.storedWidth = program.width.slice()
-    this.reference = program.reference.slice()
-    this.committed = program.reference.slice()
-    this.referenceFrom = program.referenceFrom.slice()
-    this.stride = program.stride.slice()
-    this.section = program.section.slice()
+  constructor(
+    readonly record: RecordType,
+    readonly mapping: RecordMapping | undefined,
+  ) {
+    const { leaves } = record
+    const n = leaves.length
+    this.isBytes = Uint8Array.from(leaves, ({ type }) => Number(type !== 'int'))
+    this.mode = Uint8Array.from(leaves, ({ interpretation }) => Mode[interpretation.kind])
+    this.width = Int32Array.from(leaves, ({ width }) => {
+      if (width === null) return 0
+      return width.kind === 'reference' ? ~width.position : Math.min(width.bytes, WIDEST)
+    })
+    this.storedWidth = this.width.slice()
+    this.reference = new Uint32Array(2 * n)
+    this.referenceFrom = new Int32Array(n).fill(-1)
+    this.stride = new Uint32Array(2 * n)
+    this.section = new Uint8Array(n)
+    this.fixed = new Int32Array(n).fill(ANY)
+    this.fixedWords = new Uint32Array(2 * n)
     this.touched = new Uint8Array(n)
     this.how = new Uint8Array(n)
     this.latest = new Uint32Array(2 * n)
     this.columns = this.fields = mapping?.given ?? 0
-    for (let p = 0; p < n; p++) {
+    for (const [p, leaf] of leaves.entries()) {
+      this.initialise(p, leaf)
       this.moving += this.moves(p)
       this.refresh(p)
+    }
+    this.committed = this.reference.slice()
+  }
+
+  /** What the DTD says about leaf p. */
+  private initialise(p: number, { interpretation: how, value }: Leaf): void {
+    if (how.kind === 'delta' || how.kind === 'stride') setPair(this.reference, p, how.initial)
+    if (how.kind === 'stride' || how.kind === 'sectionStride') setPair(this.stride, p, BigInt(how.stride))
+    if (how.kind === 'sectionOffset' || how.kind === 'sectionStride') this.section[p] = how.section
+    const from = how.kind === 'baseOffset' ? how.base : how.kind === 'default' ? how.value : null
+    if (from?.kind === 'reference') this.referenceFrom[p] = from.position
+    else if (from?.kind === 'number') setPair(this.reference, p, from.value)
+    if (value?.kind === 'reference') this.fixed[p] = value.position
+    else if (value?.kind === 'number') {
+      this.fixed[p] = NUMBER
+      setPair(this.fixedWords, p, value.value)
     }
   }
 
@@ -303,7 +270,6 @@ export class SectionLayouts {
 /** The layouts of all record types in all sections, as far as a trace needed them. */
 export class Layouts {
   private readonly sections = new Map<number, SectionLayouts>()
-  private readonly programs = new Map<RecordType, Program>()
   private leaves = 0
 
   constructor(readonly plan: Plan) {}
@@ -323,9 +289,7 @@ export class Layouts {
     this.leaves += record.leaves.length
     if (this.leaves > MAX_LAYOUTS)
       throw new RangeError(`the record types of all sections have more than ${MAX_LAYOUTS} fields`)
-    let program = this.programs.get(record)
-    if (program === undefined) this.programs.set(record, (program = programOf(record, this.plan.mappings.get(record))))
-    return new Layout(program)
+    return new Layout(record, this.plan.mappings.get(record))
   }
 }
 

@@ -301,7 +301,8 @@ function recordMapping(plan: Plan, position: number, isFirst: boolean, section: 
   return { ...mapping, carries: hasRest || isOther ? carries | HAS_FIELDS : carries }
 }
 
-function hasRepetition(fields: readonly Field[]): boolean {
+/** Whether something among these fields is repeated. */
+export function hasRepetition(fields: readonly Field[]): boolean {
   return fields.some(
     (field) => field.kind === 'repetition' || (field.kind === 'composite' && hasRepetition(field.fields)),
   )

@@ -5,22 +5,17 @@ import { HI, LO } from '../../bytes/u64.js'
 import { EventBatch } from '../../event/batch.js'
 import { MAX_FIELDS_LENGTH } from '../../event/json.js'
 import { decodeText, encodeText } from '../../event/strings.js'
-import { MAX_LINE, MAX_LINE_VALUES } from './head.js'
-import { NUMBER, type Layout } from '../layout.js'
-import { samePair } from '../pairs.js'
 import { interpret } from '../binary/reader.js'
-import { isStored, lineEnd, quoted, signed, unsigned } from './words.js'
+import { meaningError, quote } from '../errors.js'
+import { type Layout, Layouts, NUMBER, Plan, SectionLayouts } from '../layout.js'
+import type { Mapping } from '../mapping.js'
+import type { Dtd, RecordType, Section } from '../model.js'
+import { samePair } from '../pairs.js'
+import { MAX_LINE, MAX_LINE_VALUES } from './head.js'
+import { isStored, lineEnd, quoted, signed, unsigned } from './tokens.js'
 
 const HASH = 0x23
 const NOTHING = new Uint8Array(0)
-
-/** The layouts of the records that lines can be, as generated code looks for them. */
-export interface AsciiRecords {
-  /** By tag below 256, the position of the record in the mapping, or -1. */
-  readonly index: Int16Array
-  readonly byPosition: readonly (Layout | undefined)[]
-  positionOf(tag: number): number
-}
 
 /**
  * What generated code that reads lines is given, and calls for all that is not spelled out in it. Positions are
@@ -55,7 +50,7 @@ export class AsciiReader {
   /** The string that `string` has read. */
   readonly text = new Sink(256)
 
-  constructor(readonly section: AsciiRecords) {}
+  constructor(readonly section: SectionLayouts) {}
 
   /** Reads the beginning of any line. Returns the position after its tag, or a negative one. */
   begin(start: number): number {
@@ -167,5 +162,40 @@ export class AsciiReader {
   private exceed(what: string): number {
     this.excess = what
     return ~this.pos
+  }
+}
+
+/**
+ * The layouts of the records that lines can be by a DTD of 1.2, in whatever section they are defined.
+ * @throws DtdError if the DTD is not of 1.2, or asks for what lines cannot say
+ */
+export function asciiRecords(dtd: Dtd, mapping: Mapping): SectionLayouts {
+  check(dtd)
+  const tags = new Map<number, RecordType>()
+  for (const { record } of mapping.records) {
+    const tag = record.tag as number
+    const other = tags.get(tag)
+    if (other !== undefined) {
+      const reason = `have the same tag, ${tag}: lines in ASCII do not say in which section they are`
+      const names = `${quote(record.name)} and ${quote(other.name)}`
+      throw meaningError(`${names} ${reason}`, record.at, `${quote(other.name)} is defined`, other.at)
+    }
+    tags.set(tag, record)
+  }
+  const records = new SectionLayouts({ ...(dtd.sections[0] as Section), tags }, new Layouts(new Plan(dtd, mapping.of)))
+  for (const tag of tags.keys()) records.of(tag)
+  return records
+}
+
+function check({ version, file, sections }: Dtd): void {
+  if (version !== '1.2') {
+    const reason = `only a DTD of Meta-TF 1.2 says what is in a trace in ASCII; this is one of ${version}`
+    throw meaningError(reason, { file, line: 1, column: 1 })
+  }
+  for (const { leaves } of sections.flatMap(({ records }) => records)) {
+    const leaf = leaves.find(({ interpretation }) => interpretation.kind === 'sectionStride')
+    if (leaf === undefined) continue
+    const reason = 'has the interpretation sectionStride: a trace in ASCII has no sections to take values from'
+    throw meaningError(`${quote(leaf.name)} ${reason}`, leaf.at)
   }
 }

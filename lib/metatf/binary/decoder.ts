@@ -20,7 +20,8 @@ import type { Dtd } from '../model.js'
 import { timeUnitOf } from '../names.js'
 import { getNumber } from '../pairs.js'
 import { BinaryReader, FAULT, INCOMPLETE } from './reader.js'
-import { applyMetadata, SectionPuller, Tables, type ReadAt } from './tables.js'
+import { applyMetadata, TableSection, type ReadAt } from './table-section.js'
+import { Tables } from './tables.js'
 
 /** What the decoder can be told. */
 export interface BinaryDecodeOptions {
@@ -197,12 +198,10 @@ export class BinaryDecoder implements Decoder {
       if (span.section === null || !plan.tables.has(span.section)) continue
       this.listed.add(span.section)
       if (this.options.read === undefined) continue
-      tables.pullFrom(
-        span.section,
-        new SectionPuller(plan, this.reader.little, span, tables, this.options.read, (text, offset) => {
-          this.warnings.push(`${describe({ format: this.format, offset })}: ${text}`)
-        }),
-      )
+      const table = new TableSection(plan, this.reader.little, span, tables, this.options.read, (text, offset) => {
+        this.warnings.push(`${describe({ format: this.format, offset })}: ${text}`)
+      })
+      tables.pullFrom(span.section, () => table.pull())
       this.spans[i] = { ...span, section: null }
     }
     this.enter(0)

@@ -7,7 +7,7 @@ import type { Losses } from '../../kernel/losses.js'
 import type { Encoder } from '../../event/stage.js'
 import type { EncodeOptions } from '../../event/format.js'
 import { BinaryWriter } from './writer.js'
-import { Chooser } from '../choose.js'
+import { Chooser } from '../record-choice.js'
 import { lastPart } from '../dtd-name.js'
 import { FORMAT, formatFileHeader, headerLength, type ByteOrder, type SectionHeader } from './header.js'
 import { isOptional } from '../generate/code.js'
@@ -16,8 +16,7 @@ import { binaryPlan, Layouts, type Plan, type SectionLayouts } from '../layout.j
 import type { RecordMapping } from '../mapping.js'
 import type { Dtd } from '../model.js'
 import { timeUnitOf } from '../names.js'
-import { TableWriter } from './table-writer.js'
-import { Unwritable } from '../event-writer.js'
+import { TableWriter } from './packer.js'
 
 /** What the encoder can be told. */
 export interface BinaryEncodeOptions extends EncodeOptions {
@@ -130,7 +129,12 @@ export class BinaryEncoder implements Encoder {
       if (this.header !== undefined && batch.header !== this.header)
         this.losses.countEvent('beginning of another trace', batch, 0)
       this.header = batch.header
-      this.write(batch, count, output)
+      output.writer.write(
+        batch,
+        count,
+        (position) => this.codec.loop('write', position),
+        () => this.flush(),
+      )
     } catch (error) {
       const isLimit = error instanceof RangeError
       this.fault = isLimit ? limit(error.message, { format: this.options.format ?? FORMAT }) : (error as Error)
@@ -216,26 +220,6 @@ export class BinaryEncoder implements Encoder {
       throw new RangeError(`section ${raw} has no tags, and must be contiguous`)
     if (form.contiguous && !form.header) throw new RangeError('contiguous sections need a header')
     if (form.header) fileHeader(form, 0, [])
-  }
-
-  /** Has generated code write the events of a batch, up to `count`. */
-  private write(batch: EventBatch, count: number, { writer }: Output): void {
-    writer.begin(batch, count)
-    while (writer.row < count) {
-      const position = writer.choose(writer.row)
-      if (position < 0) {
-        writer.row++
-        continue
-      }
-      try {
-        this.codec.loop('write', position)(writer)
-      } catch (error) {
-        writer.undo()
-        if (!(error instanceof Unwritable)) throw error
-        writer.leaveOut(error)
-      }
-      if (writer.isFull) this.flush()
-    }
   }
 
   /** Hands on what was written, the elements of tables before the records that take them. */

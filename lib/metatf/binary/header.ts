@@ -34,9 +34,6 @@ export const MAX_VALUES = 1 << 16
  */
 export const FREE_ROUNDS = 1024
 
-/** How many fields' states are kept at most: those of a record type once for each section that it occurs in. */
-export const MAX_STATES = 1 << 20
-
 /** The order of bytes in numbers. */
 export type ByteOrder = 'little' | 'big'
 

@@ -4,6 +4,7 @@ import { MAX_BYTES, MAX_RECORD, MAX_VALUES } from './header.js'
 import { ANY, Mode, NUMBER, type Layout, type SectionLayouts } from '../layout.js'
 import { addPair, extendSign, getNumber, readNumber, readTag, samePair } from '../pairs.js'
 import { METADATA_PROPERTIES } from '../dtd/predefined.js'
+import type { Tables } from './tables.js'
 
 const { none: NONE, baseOffset: BASE_OFFSET, delta: DELTA, default: DEFAULT, stride: STRIDE } = Mode
 const { sectionStride: SECTION_STRIDE } = Mode
@@ -17,21 +18,6 @@ export const INCOMPLETE = -1
 export const FAULT = -2
 
 const NOTHING = new Uint8Array(0)
-
-/** Where fields with sectionStride get their values from. */
-export interface TableSource {
-  /** Why `take` had no value. */
-  readonly reason: string
-  /**
-   * Puts the element at the section's offset into `words[index]`, and moves the offset on by `stride`. Returns whether
-   * there is one.
-   */
-  take(section: number, stride: number, words: Uint32Array, index: number): boolean
-  /** Keeps what was taken since the last `commit`: the record is whole. */
-  commit(): void
-  /** Takes back what was taken since the last `commit`. */
-  rollback(): void
-}
 
 /**
  * What generated code that reads records is given, and calls for all that is not spelled out in it. The decoder sets
@@ -64,7 +50,7 @@ export class BinaryReader {
 
   constructor(
     readonly little: boolean,
-    readonly tables: TableSource,
+    readonly tables: Tables,
   ) {}
 
   /** Sets what is read from: the bytes of an input from `pos` to `end`. */

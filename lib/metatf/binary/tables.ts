@@ -1,16 +1,3 @@
-import { Input } from '../../bytes/input.js'
-import type { Span } from './header.js'
-import { Layouts, type Layout, type Plan, type SectionLayouts } from '../layout.js'
-import type { Element } from '../model.js'
-import { getNumber } from '../pairs.js'
-import { BinaryReader, INCOMPLETE, Metadata, type TableSource } from './reader.js'
-
-/** Reads on in a table that lies elsewhere in the file. */
-interface Puller {
-  /** Pushes some more elements onto the table, or closes it at its end. Returns why it cannot, or an empty string. */
-  pull(): string
-}
-
 const LATE = 'sections that come after the records that need them can be read from a file only'
 
 /** The elements of one section that came and were not taken yet. */
@@ -22,7 +9,11 @@ class Table {
   count = 0
   /** Whether no more will come. */
   isClosed = false
-  puller: Puller | null = null
+  /**
+   * Pushes some more elements, which lie elsewhere in the file, or closes the table at its end. Returns why it cannot,
+   * or an empty string.
+   */
+  pull: (() => string) | null = null
   /** The number of the element at `words[0]`. */
   private first = 0
   private words = new Uint32Array(64)
@@ -70,7 +61,8 @@ class Table {
  * The tables that fields with sectionStride take their values from. All fields that take from a section share one
  * offset into it, which only ever goes forward, so that elements are kept from when they come until they are taken.
  */
-export class Tables implements TableSource {
+export class Tables {
+  /** Why `take` had no value. */
   reason = ''
   private readonly tables = new Map<number, Table>()
   private readonly taken: Table[] = []
@@ -92,15 +84,19 @@ export class Tables implements TableSource {
     this.of(section).isClosed = true
   }
 
-  /** Takes the elements of a section from elsewhere. */
-  pullFrom(section: number, puller: Puller): void {
-    this.of(section).puller = puller
+  /** Takes the elements of a section from elsewhere: `pull` pushes some more, or returns why it cannot. */
+  pullFrom(section: number, pull: () => string): void {
+    this.of(section).pull = pull
   }
 
+  /**
+   * Puts the element at the section's offset into `words[index]`, and moves the offset on by `stride`. Returns whether
+   * there is one.
+   */
   take(section: number, stride: number, words: Uint32Array, index: number): boolean {
     const table = this.of(section)
-    while (table.count <= table.next && !table.isClosed && table.puller !== null) {
-      this.reason = table.puller.pull()
+    while (table.count <= table.next && !table.isClosed && table.pull !== null) {
+      this.reason = table.pull()
       if (this.reason !== '') return false
     }
     if (table.count <= table.next) {
@@ -124,6 +120,7 @@ export class Tables implements TableSource {
     this.hasTaken = false
   }
 
+  /** Takes back what was taken since the last `commit`. */
   rollback(): void {
     for (const table of this.taken) table.next = table.committed
     this.taken.length = 0
@@ -135,130 +132,4 @@ export class Tables implements TableSource {
     if (table === undefined) this.tables.set(section, (table = new Table()))
     return table
   }
-}
-
-/**
- * Reads bytes from the file that is being decoded.
- *
- * @param offset from the beginning of the file
- * @param length how many bytes
- * @returns so many bytes, or fewer if the file ends, or if it does not come in one piece; none at its end
- */
-export type ReadAt = (offset: number, length: number) => Uint8Array
-
-/** Elements do not take their values from tables. */
-const NO_TABLES: TableSource = {
-  reason: 'it takes values from a table inside a table',
-  take: () => false,
-  commit: () => undefined,
-  rollback: () => undefined,
-}
-
-/** How many bytes are read at once. */
-const PIECE = 65_536
-
-/** Reads a section that lies elsewhere in the file and of which other records take the elements. */
-export class SectionPuller implements Puller {
-  private readonly input = new Input()
-  private readonly reader: BinaryReader
-  private readonly layouts: SectionLayouts
-  private readonly element: Element
-  private readonly isRaw: boolean
-  private readonly id: number
-  /** How much of the section was read from the file. */
-  private at: number
-  private hasLeftOut = false
-
-  constructor(
-    private readonly plan: Plan,
-    little: boolean,
-    private readonly span: Span,
-    private readonly tables: Tables,
-    private readonly readAt: ReadAt,
-    private readonly warn: (reason: string, offset: number) => void,
-  ) {
-    this.id = span.section as number
-    this.at = span.start
-    this.reader = new BinaryReader(little, NO_TABLES)
-    this.layouts = new Layouts(plan).of(this.id)
-    this.element = this.layouts.section.element as Element
-    this.isRaw = plan.isRaw(this.id)
-  }
-
-  pull(): string {
-    const { input, span, id } = this
-    if (this.at < span.end) {
-      const piece = this.readAt(this.at, Math.min(PIECE, span.end - this.at))
-      if (piece.length === 0) return `the file ends inside section ${id}`
-      input.feed(piece)
-      this.at += piece.length
-    }
-    while (input.left > 0) {
-      const before = input.pos
-      const reason = this.isRaw ? this.value() : this.record()
-      if (reason !== '') return reason
-      if (input.pos === before) {
-        if (this.at < span.end) return ''
-        return `section ${id} ends inside a record`
-      }
-    }
-    if (this.at === span.end) this.tables.close(id)
-    return ''
-  }
-
-  /** Reads an element without a tag. */
-  private value(): string {
-    const { input, reader, layouts } = this
-    reader.use(input.bytes, input.pos, input.end)
-    const after = reader.flat(layouts.raw)
-    if (after === INCOMPLETE) return ''
-    if (after < 0) return reader.reason
-    if (after === input.pos) return `section ${this.id} has elements of no bytes`
-    return this.push(after, layouts.raw)
-  }
-
-  private push(after: number, layout: Layout): string {
-    layout.commit()
-    this.input.pos = after
-    return this.tables.push(this.id, this.reader.words, 2 * this.element.position)
-  }
-
-  /** A comment in a table that is read when its elements are needed has no place among the events. */
-  private leaveOut(): void {
-    if (this.hasLeftOut) return
-    this.hasLeftOut = true
-    this.warn(
-      `the comments inside section ${this.id}, a table that is read apart from the records, are left out`,
-      this.at - this.input.left,
-    )
-  }
-
-  /** Reads a record, be it an element or one between them. */
-  private record(): string {
-    const { input, plan, reader, layouts, id } = this
-    const { tagWidth } = plan.dtd as { tagWidth: number }
-    if (input.left < tagWidth) return ''
-    reader.use(input.bytes, input.pos, input.end)
-    const tag = reader.tag(input.pos, tagWidth)
-    const layout = layouts.of(tag)
-    if (layout === undefined) return `unknown tag ${tag} in section ${id}`
-    const { role, name } = layout.record
-    const isElement = layout.record === this.element.record
-    if (role === 'data' && !isElement) return `record ${name} in section ${id}, which is a table`
-    const after = reader.flat(layout)
-    if (after === INCOMPLETE) return ''
-    if (after < 0) return reader.reason
-    if (isElement) return this.push(after, layout)
-    if (role === 'comment') this.leaveOut()
-    input.pos = after
-    if (role === 'metadata') return applyMetadata(layouts, reader.words)
-    if (role === 'comment' || (role === 'section' && getNumber(reader.words, 1) === id)) return ''
-    return `a change of the section inside section ${id}, which is a table`
-  }
-}
-
-/** Takes in the metadata record of which these are the values. Returns what is wrong with it, or an empty string. */
-export function applyMetadata(section: SectionLayouts, words: Uint32Array): string {
-  const at = (k: number) => getNumber(words, k)
-  return section.apply(at(Metadata.record), at(Metadata.field), at(Metadata.property), words, 2 * Metadata.value)
 }

@@ -1,14 +1,14 @@
 import { columnOf, type EventBatch } from '../../event/batch.js'
 import { FIELDS } from '../../event/fields.js'
 import type { Losses } from '../../kernel/losses.js'
-import type { Chooser } from '../choose.js'
+import type { Chooser } from '../record-choice.js'
 import { EventWriter, Origin, Unwritable } from '../event-writer.js'
 import { isOptional } from '../generate/code.js'
 import type { Layout, Layouts, SectionLayouts } from '../layout.js'
 import type { RecordMapping } from '../mapping.js'
 import { setPair, writeNumber } from '../pairs.js'
 import { MAX_BYTES, MAX_VALUES } from './header.js'
-import { MAX_CHANGES, Packer, SECTION_TAG, type TableSink } from './packer.js'
+import { MAX_CHANGES, Packer, SECTION_TAG, type TableWriter } from './packer.js'
 
 /**
  * How many records wait for each other at most where there are tables, and how many bytes of them and of the tables.
@@ -26,8 +26,6 @@ export class BinaryWriter extends EventWriter {
   readonly used = new Set<number>()
   readonly packer: Packer
   protected readonly maxValues = MAX_VALUES
-  /** Whether a window of waiting records is full. */
-  isFull = false
   private waiting = 0
   private readonly window: number
   /** What was before the section was entered for the event in that row. */
@@ -44,7 +42,7 @@ export class BinaryWriter extends EventWriter {
     losses: Losses,
     private readonly layouts: Layouts,
     readonly little: boolean,
-    readonly tables: TableSink,
+    readonly tables: TableWriter,
     readonly waits: boolean,
     window = WINDOW,
   ) {
@@ -153,7 +151,7 @@ export class BinaryWriter extends EventWriter {
     this.tables.commit()
   }
 
-  override undo(): void {
+  protected override undo(): void {
     this.triedRow = -1
     this.packer.undo(this.layout)
     // A section that was entered for the event is left again.
@@ -164,7 +162,7 @@ export class BinaryWriter extends EventWriter {
     this.sink.pos = entered.pos
   }
 
-  override begin(batch: EventBatch, count: number): void {
+  protected override begin(batch: EventBatch, count: number): void {
     super.begin(batch, count)
     this.entered = undefined
   }

@@ -1,5 +1,5 @@
 import { limitError, meaningError, quote, MAX_RECORDS } from '../errors.js'
-import type { Layout } from './leaf.js'
+import type { DtdContext } from './field-types.js'
 import type { Dtd, Element, Place, RecordType, Section, Version } from '../model.js'
 import { parseSyntax } from './parser.js'
 import { PREDEFINED_FILE, PREDEFINED_TEXT, checkRestated } from './predefined.js'
@@ -39,27 +39,27 @@ export function check(syntax: DtdSyntax): Dtd {
   const scopes = [globalScope]
   for (const section of syntax.sections) scopes.push(sectionScope(section, scopes, version))
   for (const scope of scopes) checkProperties(scope, version)
-  const layout: Layout = {
+  const dtd: DtdContext = {
     version,
     tagWidth: version === '1.0' ? tagWidth(globalScope) : null,
     reservedFields: RESERVED_FIELDS[version],
     sections: new Set(scopes.slice(1).map(({ id }) => id)),
     strides: [],
   }
-  const records = buildRecords(scopes, predefined, layout)
+  const records = buildRecords(scopes, predefined, dtd)
   const globalTags = tags(records[0] as RecordType[], new Map(), predefined)
   const sections = scopes.map(({ name, id, at: place }, i): Section => {
     const own = records[i] as RecordType[]
     if (i === 0) return { name, id, records: own, tags: globalTags, element: null, at: place }
     return { name, id, records: own, tags: tags(own, globalTags, predefined), element: tableElement(own), at: place }
   })
-  for (const { section, at: place } of layout.strides) {
+  for (const { section, at: place } of dtd.strides) {
     const { element, name, at: other } = sections.find(({ id }) => id === section) as Section
     if (element !== null) continue
     const reason = `section ${section} is no table, which sectionStride needs: one record type with one field of fixed width`
     throw meaningError(reason, place, `section ${quote(name)} is defined`, other)
   }
-  return { version, file, headers: syntax.headers, tagWidth: layout.tagWidth?.bytes ?? null, sections }
+  return { version, file, headers: syntax.headers, tagWidth: dtd.tagWidth?.bytes ?? null, sections }
 }
 
 /** The predefined record types, in a scope of their own, where no property of the DTD reaches them. */
@@ -155,7 +155,7 @@ function checkTag(table: PropertyTable, isGlobal: boolean): void {
   if (tag?.type?.value === 'string') throw meaningError('the tag is always an int', tag.type.at)
 }
 
-function tagWidth({ properties, at }: Scope): Layout['tagWidth'] {
+function tagWidth({ properties, at }: Scope): DtdContext['tagWidth'] {
   const width = properties.get('tag')?.width
   if (width === undefined) throw meaningError('the width of the tag is not set', at)
   const { value } = width
@@ -169,7 +169,7 @@ function tagWidth({ properties, at }: Scope): Layout['tagWidth'] {
 function buildRecords(
   scopes: readonly Scope[],
   predefined: ReadonlyMap<string, Definition>,
-  layout: Layout,
+  dtd: DtdContext,
 ): RecordType[][] {
   let count = 0
   for (const { records } of scopes) {
@@ -177,8 +177,8 @@ function buildRecords(
       if (++count > MAX_RECORDS) throw limitError(`there are more than ${MAX_RECORDS} records`, syntax.name.at)
     }
   }
-  const builder = new RecordBuilder(layout)
-  const standard: Layout = { ...layout, reservedFields: NO_NAMES }
+  const builder = new RecordBuilder(dtd)
+  const standard: DtdContext = { ...dtd, reservedFields: NO_NAMES }
   return scopes.map(({ records }) => {
     return [...records].map(([name, definition]) => {
       const original = predefined.get(name)

@@ -1,6 +1,6 @@
 import { limitError, meaningError, quote, MAX_ALL_LEAVES, MAX_DEPTH, MAX_LEAVES } from '../errors.js'
-import { Frame, isTyped, type Loop } from './frame.js'
-import { resolveLeaf, type Layout } from './leaf.js'
+import { NameScope, isTyped, type Loop } from './scope.js'
+import { resolveLeaf, type DtdContext } from './field-types.js'
 import type { Composite, Field, Leaf, Place, RecordType, Role } from '../model.js'
 import { findProperty, requireRecord, scopeChain, type Chain, type Definition, type PropertyTable } from './scope.js'
 import type { FieldSyntax, Name, SimpleFieldSyntax } from './syntax.js'
@@ -14,15 +14,15 @@ export class RecordBuilder {
   /** How many brackets and record types are around what is being laid out. */
   private depth = 0
 
-  constructor(private readonly layout: Layout) {}
+  constructor(private readonly dtd: DtdContext) {}
 
   /** The record type of a definition. Throws a DtdError where it breaks a rule. */
   build(definition: Definition): RecordType {
     const { name, body } = definition.syntax
     this.leaves = []
-    const frame = frameFor(definition, [definition])
-    checkProperties(definition, frame)
-    const fields = this.fields(frame.syntax, frame, null, true)
+    const names = namesFor(definition, [definition])
+    checkProperties(definition, names)
+    const fields = this.fields(names.syntax, names, null, true)
     this.total += this.leaves.length
     const first = this.leaves[0] as Leaf
     const tag =
@@ -43,40 +43,40 @@ export class RecordBuilder {
   private role({ syntax }: Definition, tag: number | null): Role {
     if (tag === null) return 'type'
     const { text } = syntax.name
-    return this.layout.version === '1.0' && (text === 'comment' || text === 'section' || text === 'metadata')
+    return this.dtd.version === '1.0' && (text === 'comment' || text === 'section' || text === 'metadata')
       ? text
       : 'data'
   }
 
-  private fields(syntax: readonly FieldSyntax[], frame: Frame, loop: Loop | null, top = false): Field[] {
+  private fields(syntax: readonly FieldSyntax[], names: NameScope, loop: Loop | null, top = false): Field[] {
     return syntax.flatMap((field, i) => {
       return field.kind === 'repetition'
-        ? this.repetition(field, frame, loop)
-        : this.field(field, frame, loop, top && i === 0)
+        ? this.repetition(field, names, loop)
+        : this.field(field, names, loop, top && i === 0)
     })
   }
 
   /** Any field but a repetition; `first` if it begins the record, where alone the tag may be. */
-  private field(syntax: SimpleFieldSyntax, frame: Frame, loop: Loop | null, first = false): Leaf | Composite {
+  private field(syntax: SimpleFieldSyntax, names: NameScope, loop: Loop | null, first = false): Leaf | Composite {
     if (syntax.kind === 'composite') {
       return {
         kind: 'composite',
         name: '',
         type: null,
-        fields: this.inside(syntax.at, () => this.fields(syntax.fields, frame, loop)),
+        fields: this.inside(syntax.at, () => this.fields(syntax.fields, names, loop)),
         at: syntax.at,
       }
     }
     const { name, type } = syntax
-    return isTyped(syntax, frame.scope) ? this.nested(name, type ?? name, frame) : this.leaf(name, frame, loop, first)
+    return isTyped(syntax, names.scope) ? this.nested(name, type ?? name, names) : this.leaf(name, names, loop, first)
   }
 
   /** A record type used as a field. Its names are its own: references do not go in or out. */
-  private nested(name: Name, type: Name, frame: Frame): Composite {
+  private nested(name: Name, type: Name, names: NameScope): Composite {
     if (name.text === 'tag') throw meaningError('the tag cannot be of a record type', type.at, 'it is', name.at)
     if (name !== type) this.checkFieldName(name)
-    const definition = useType(frame.scope, type, frame.stack)
-    const inner = frameFor(definition, [...frame.stack, definition])
+    const definition = useType(names.scope, type, names.stack)
+    const inner = namesFor(definition, [...names.stack, definition])
     const fields = this.inside(name.at, () => this.fields(inner.syntax, inner, null, true))
     return { kind: 'composite', name: name.text, type: type.text, fields, at: name.at }
   }
@@ -94,43 +94,43 @@ export class RecordBuilder {
   }
 
   /** A repeated field, and before it the field with the count, if that does not stand in the record already. */
-  private repetition(syntax: FieldSyntax & { kind: 'repetition' }, frame: Frame, loop: Loop | null): Field[] {
+  private repetition(syntax: FieldSyntax & { kind: 'repetition' }, names: NameScope, loop: Loop | null): Field[] {
     const { count, at } = syntax
     const before: Field[] = []
-    if (frame.counts.has(count.text)) {
+    if (names.counts.has(count.text)) {
       const reason = `${quote(count.text)} counts two fields but stands only before the first; write it once, before both`
-      throw meaningError(reason, count.at, 'first used', frame.counts.get(count.text))
+      throw meaningError(reason, count.at, 'first used', names.counts.get(count.text))
     }
-    const mention = frame.mention(count.text)
-    if (!frame.has(count.text) && mention?.count === true && !isTyped(mention, frame.scope)) {
-      before.push(this.leaf(count, frame, loop, false))
-      frame.counts.set(count.text, count.at)
+    const mention = names.mention(count.text)
+    if (!names.has(count.text) && mention?.count === true && !isTyped(mention, names.scope)) {
+      before.push(this.leaf(count, names, loop, false))
+      names.counts.set(count.text, count.at)
     }
-    const { position } = frame.refer(count, loop, 'the repetition')
+    const { position } = names.refer(count, loop, 'the repetition')
     return [
       ...before,
-      { kind: 'repetition', count: position, field: this.field(syntax.field, frame, { outer: loop }), at },
+      { kind: 'repetition', count: position, field: this.field(syntax.field, names, { outer: loop }), at },
     ]
   }
 
-  private leaf(name: Name, frame: Frame, loop: Loop | null, first: boolean): Leaf {
+  private leaf(name: Name, names: NameScope, loop: Loop | null, first: boolean): Leaf {
     this.checkFieldName(name)
-    const record = `record ${quote(frame.name.text)}`
+    const record = `record ${quote(names.name.text)}`
     if (name.text === 'tag' && !first) {
-      throw meaningError("the tag must be a record's first field", name.at, `${record} is defined`, frame.name.at)
+      throw meaningError("the tag must be a record's first field", name.at, `${record} is defined`, names.name.at)
     }
     const position = this.leaves.length
     if (position === MAX_LEAVES) throw limitError(`${record} has more than ${MAX_LEAVES} fields`, name.at)
     if (this.total + position === MAX_ALL_LEAVES)
       throw limitError(`the records have more than ${MAX_ALL_LEAVES} fields`, name.at)
-    const leaf = resolveLeaf({ name, frame, loop, layout: this.layout }, position)
+    const leaf = resolveLeaf({ name, names, loop, dtd: this.dtd }, position)
     this.leaves.push(leaf)
-    frame.add(leaf, loop)
+    names.add(leaf, loop)
     return leaf
   }
 
   private checkFieldName({ text, at }: Name): void {
-    if (this.layout.reservedFields.has(text)) throw meaningError(`${quote(text)} is reserved and cannot be a field`, at)
+    if (this.dtd.reservedFields.has(text)) throw meaningError(`${quote(text)} is reserved and cannot be a field`, at)
   }
 }
 
@@ -158,7 +158,7 @@ function useType(scope: Definition['scope'], type: Name, stack: readonly Definit
 }
 
 /** The fields and properties of a record type; `stack` holds it and the record types that it is used in. */
-function frameFor(definition: Definition, stack: readonly Definition[]): Frame {
+function namesFor(definition: Definition, stack: readonly Definition[]): NameScope {
   const chain: PropertyTable[] = []
   let types = stack
   let base = definition
@@ -168,7 +168,7 @@ function frameFor(definition: Definition, stack: readonly Definition[]): Frame {
     const { body } = base.syntax
     if (Array.isArray(body)) {
       chain.push(...scopeChain(base.scope))
-      return new Frame(definition, types, base.scope, chain, base === definition ? body : withTag(body, chain))
+      return new NameScope(definition, types, base.scope, chain, base === definition ? body : withTag(body, chain))
     }
     base = useType(base.scope, body, types)
     types = [...types, base]
@@ -184,14 +184,14 @@ function withTag(fields: readonly FieldSyntax[], chain: Chain): readonly FieldSy
 }
 
 /** Every property in a record must be about a field of its own. */
-function checkProperties({ syntax, properties }: Definition, frame: Frame): void {
+function checkProperties({ syntax, properties }: Definition, names: NameScope): void {
   for (const [field, entry] of properties) {
     const { at } = Object.values(entry)[0] as { at: Place }
-    const mention = frame.mention(field)
+    const mention = names.mention(field)
     const record = `record ${quote(syntax.name.text)}`
     if (mention === null)
       throw meaningError(`${record} has no field ${quote(field)}`, at, `${record} is defined`, syntax.name.at)
-    if (isTyped(mention, frame.scope)) {
+    if (isTyped(mention, names.scope)) {
       throw meaningError(
         `${quote(field)} is a record type, which has no properties of its own`,
         at,

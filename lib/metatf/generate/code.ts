@@ -1,6 +1,6 @@
 import { columnOf } from '../../event/batch.js'
 import { FIELDS } from '../../event/fields.js'
-import type { LeafMapping, RecordMapping } from '../mapping.js'
+import { hasRepetition, type LeafMapping, type RecordMapping } from '../mapping.js'
 import type { Field, Leaf } from '../model.js'
 
 /** Lines of code, without indentation. */
@@ -152,12 +152,6 @@ export function leafCount(field: Field): number {
 /** Whether a record has bytes or repetitions, so that it has no length that is always the same. */
 export function isVariable({ record }: RecordMapping): boolean {
   return record.leaves.some(({ type }) => type !== 'int') || hasRepetition(record.fields)
-}
-
-export function hasRepetition(fields: readonly Field[]): boolean {
-  return fields.some(
-    (field) => field.kind === 'repetition' || (field.kind === 'composite' && hasRepetition(field.fields)),
-  )
 }
 
 /** Whether numbers of a leaf may be stored as they are: nothing else depends on them, and they on nothing. */

@@ -1,11 +1,10 @@
 import { FieldBit, Kind } from '../../event/fields.js'
-import { SECTION_KEY, type LeafMapping, type RecordMapping } from '../mapping.js'
+import { hasRepetition, SECTION_KEY, type LeafMapping, type RecordMapping } from '../mapping.js'
 import type { Field, Leaf } from '../model.js'
 import {
   block,
   columnFor,
   fieldsIn,
-  hasRepetition,
   isOptional,
   isPlain,
   isVariable,

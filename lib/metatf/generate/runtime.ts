@@ -7,7 +7,7 @@ import { MAX_LINE, MAX_LINE_VALUES } from '../ascii/head.js'
 import { BY_DEFAULT, SILENT, type Layout } from '../layout.js'
 import { getNumber } from '../pairs.js'
 import { INCOMPLETE } from '../binary/reader.js'
-import { unsigned } from '../ascii/words.js'
+import { unsigned } from '../ascii/tokens.js'
 import { list, object, own } from '../event-writer.js'
 
 /** Adds `"name":value` to those of an object. */

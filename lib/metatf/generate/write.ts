@@ -1,12 +1,11 @@
 import { FieldBit } from '../../event/fields.js'
-import type { LeafMapping, RecordMapping } from '../mapping.js'
+import { hasRepetition, type LeafMapping, type RecordMapping } from '../mapping.js'
 import type { Field, Leaf } from '../model.js'
-import { isHex } from '../ascii/words.js'
+import { isHex } from '../ascii/tokens.js'
 import {
   block,
   declare,
   columnFor,
-  hasRepetition,
   isPlain,
   isVariable,
   leafCount,

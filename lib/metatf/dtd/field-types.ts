@@ -1,7 +1,6 @@
 import { meaningError, quote } from '../errors.js'
 import type { Interpretation, Leaf, NumberValue, Place, Value, Version, Width } from '../model.js'
-import type { Frame, Loop } from './frame.js'
-import { findProperty } from './scope.js'
+import { findProperty, type Loop, type NameScope } from './scope.js'
 import {
   INTERPRETATIONS,
   type ExpressionSyntax,
@@ -11,7 +10,7 @@ import {
 } from './syntax.js'
 
 /** What holds for all records of a DTD. */
-export interface Layout {
+export interface DtdContext {
   readonly version: Version
   /** Bytes of a tag, and where that was set; null in 1.2. */
   readonly tagWidth: { readonly bytes: number; readonly at: Place } | null
@@ -26,9 +25,9 @@ export interface Layout {
 /** The field at hand: where it is, and what holds for it. */
 export interface LeafContext {
   readonly name: Name
-  readonly frame: Frame
+  readonly names: NameScope
   readonly loop: Loop | null
-  readonly layout: Layout
+  readonly dtd: DtdContext
 }
 
 /** The widest number. */
@@ -41,14 +40,14 @@ const MAX_TAG = 2n ** 32n - 1n
  * A field without parts, with its properties looked up and checked. Throws a DtdError where one is missing or wrong.
  */
 export function resolveLeaf(context: LeafContext, position: number): Leaf {
-  const { name, layout } = context
+  const { name, dtd } = context
   const { text, at } = name
   if (text === 'tag') {
-    const width: Width | null = layout.tagWidth === null ? null : { kind: 'constant', bytes: layout.tagWidth.bytes }
+    const width: Width | null = dtd.tagWidth === null ? null : { kind: 'constant', bytes: dtd.tagWidth.bytes }
     const value = tagValue(context)
     return { kind: 'leaf', name: text, position, type: 'int', width, interpretation: { kind: 'none' }, value, at }
   }
-  const representation = layout.version === '1.0' ? binaryLeaf(context) : textLeaf(context)
+  const representation = dtd.version === '1.0' ? binaryLeaf(context) : textLeaf(context)
   return { kind: 'leaf', name: text, position, ...representation, value: fixedValue(context, representation), at }
 }
 
@@ -57,14 +56,14 @@ type Representation = Pick<Leaf, 'type' | 'width' | 'interpretation'>
 
 /** A field of 1.0: it must have a width and an interpretation. */
 function binaryLeaf(context: LeafContext): Representation {
-  const { name, frame } = context
-  const width = findProperty(frame.chain, name.text, 'width')
-  const interpretation = findProperty(frame.chain, name.text, 'interpretation')
-  const field = `field ${quote(name.text)} of record ${quote(frame.name.text)}`
-  const record = `record ${quote(frame.name.text)} is defined`
+  const { name, names } = context
+  const width = findProperty(names.chain, name.text, 'width')
+  const interpretation = findProperty(names.chain, name.text, 'interpretation')
+  const field = `field ${quote(name.text)} of record ${quote(names.name.text)}`
+  const record = `record ${quote(names.name.text)} is defined`
   if (interpretation === null) {
     if (width === null)
-      throw meaningError(`${field} has neither width nor interpretation`, name.at, record, frame.name.at)
+      throw meaningError(`${field} has neither width nor interpretation`, name.at, record, names.name.at)
     throw meaningError(`${field} has no interpretation`, name.at, 'its width is defined', width.found.at)
   }
   const { value: syntax } = interpretation.found
@@ -92,24 +91,24 @@ function binaryLeaf(context: LeafContext): Representation {
 
 /** A field of 1.2: it must have been declared. */
 function textLeaf(context: LeafContext): Representation {
-  const { name, frame } = context
-  const type = findProperty(frame.chain, name.text, 'type')?.found.value
-  const interpretation = findProperty(frame.chain, name.text, 'interpretation')?.found.value
+  const { name, names } = context
+  const type = findProperty(names.chain, name.text, 'type')?.found.value
+  const interpretation = findProperty(names.chain, name.text, 'interpretation')?.found.value
   if (type === undefined || interpretation === undefined) {
-    const record = `record ${quote(frame.name.text)}`
+    const record = `record ${quote(names.name.text)}`
     throw meaningError(
       `field ${quote(name.text)} of ${record} is not declared`,
       name.at,
       `${record} is defined`,
-      frame.name.at,
+      names.name.at,
     )
   }
   return { type, width: null, interpretation: initialInterpretation(interpretation, type, context) }
 }
 
-function initialWidth({ value, at }: ValueProperty, { name, frame, loop }: LeafContext): Width {
+function initialWidth({ value, at }: ValueProperty, { name, names, loop }: LeafContext): Width {
   if (value.kind === 'reference') {
-    const leaf = frame.refer(value.field, loop, `the width of ${quote(name.text)}`)
+    const leaf = names.refer(value.field, loop, `the width of ${quote(name.text)}`)
     if (value.property === 'value') return { kind: 'reference', position: leaf.position }
     if (leaf.width?.kind === 'constant') return leaf.width
     throw meaningError(
@@ -126,8 +125,8 @@ function initialWidth({ value, at }: ValueProperty, { name, frame, loop }: LeafC
 }
 
 /** The value that a field always has, or null. */
-function fixedValue({ name, frame, loop }: LeafContext, { type, width, interpretation }: Representation): Value | null {
-  const property = findProperty(frame.chain, name.text, 'value')?.found
+function fixedValue({ name, names, loop }: LeafContext, { type, width, interpretation }: Representation): Value | null {
+  const property = findProperty(names.chain, name.text, 'value')?.found
   if (property === undefined) return null
   const { value } = property
   const fail = (reason: string): never => {
@@ -136,7 +135,7 @@ function fixedValue({ name, frame, loop }: LeafContext, { type, width, interpret
   if (value.kind === 'reference') {
     if (value.property === 'width') return fail('cannot be a width')
     if (type !== 'int') return fail('cannot be given, for its width is not that of a number')
-    return { kind: 'reference', position: frame.refer(value.field, loop, `the value of ${quote(name.text)}`).position }
+    return { kind: 'reference', position: names.refer(value.field, loop, `the value of ${quote(name.text)}`).position }
   }
   if (value.kind === 'string') {
     if (type !== 'string') return fail('must be a number')
@@ -154,18 +153,18 @@ function fixedValue({ name, frame, loop }: LeafContext, { type, width, interpret
 }
 
 /** What says which record it is. */
-function tagValue({ name, frame, layout }: LeafContext): Value {
-  const property = findProperty(frame.chain, 'tag', 'value')?.found
-  const record = `record ${quote(frame.name.text)}`
+function tagValue({ name, names, dtd }: LeafContext): Value {
+  const property = findProperty(names.chain, 'tag', 'value')?.found
+  const record = `record ${quote(names.name.text)}`
   const note = `${record} is defined`
-  if (property === undefined) throw meaningError(`the tag of ${record} has no value`, name.at, note, frame.name.at)
+  if (property === undefined) throw meaningError(`the tag of ${record} has no value`, name.at, note, names.name.at)
   const { value } = property
   if (value.kind !== 'number' || value.value < 0n || value.value > MAX_TAG) {
-    throw meaningError(`the tag of ${record} must be a number from 0 to 2^32 - 1`, value.at, note, frame.name.at)
+    throw meaningError(`the tag of ${record} must be a number from 0 to 2^32 - 1`, value.at, note, names.name.at)
   }
-  if (layout.tagWidth !== null && value.value >> BigInt(layout.tagWidth.bytes * 8) !== 0n) {
-    const reason = `the tag of ${record} is ${value.value}, which does not fit ${showBytes(layout.tagWidth.bytes)}`
-    throw meaningError(reason, value.at, 'the width is set', layout.tagWidth.at)
+  if (dtd.tagWidth !== null && value.value >> BigInt(dtd.tagWidth.bytes * 8) !== 0n) {
+    const reason = `the tag of ${record} is ${value.value}, which does not fit ${showBytes(dtd.tagWidth.bytes)}`
+    throw meaningError(reason, value.at, 'the width is set', dtd.tagWidth.at)
   }
   return { kind: 'number', value: value.value }
 }
@@ -221,7 +220,7 @@ function initialInterpretation(syntax: InterpretationSyntax, type: Leaf['type'],
           context.name.at,
         )
       }
-      context.layout.strides.push({ section, at: syntax.at })
+      context.dtd.strides.push({ section, at: syntax.at })
       return { kind: name, section, stride: Number(stride) }
     }
   }
@@ -229,16 +228,16 @@ function initialInterpretation(syntax: InterpretationSyntax, type: Leaf['type'],
 
 /** A number, or in 1.0 the value of another field. */
 function numberArgument(syntax: InterpretationSyntax, argument: ExpressionSyntax, context: LeafContext): NumberValue {
-  const { name, frame, loop, layout } = context
+  const { name, names, loop, dtd } = context
   const what = `the ${INTERPRETATIONS[syntax.name][0]} of ${syntax.name}`
   if (argument.kind === 'number') return { kind: 'number', value: BigInt.asUintN(64, argument.value) }
   if (argument.kind === 'reference' && argument.property === 'value') {
     return {
       kind: 'reference',
-      position: frame.refer(argument.field, loop, `${what} for ${quote(name.text)}`).position,
+      position: names.refer(argument.field, loop, `${what} for ${quote(name.text)}`).position,
     }
   }
-  const allowed = layout.version === '1.0' ? 'a number or the value of a field' : 'a number'
+  const allowed = dtd.version === '1.0' ? 'a number or the value of a field' : 'a number'
   throw meaningError(`${what} must be ${allowed}`, argument.at, 'the field is', name.at)
 }
 
@@ -262,7 +261,7 @@ function constant(
 /** The ID of a section that exists. */
 function sectionNumber(syntax: InterpretationSyntax, context: LeafContext): number {
   const section = Number(constant(syntax, 0, context))
-  if (context.layout.sections.has(section)) return section
+  if (context.dtd.sections.has(section)) return section
   const { at } = syntax.arguments[0] as ExpressionSyntax
   throw meaningError(`there is no section ${section}`, at, 'the field is', context.name.at)
 }
