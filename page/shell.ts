@@ -81,8 +81,13 @@ export function shell(root: HTMLElement, model: Model): void {
     open: (name) => app.open(name),
     help: () => keys.showModal(),
     search() {
-      if (mount(current).search === undefined) app.open('sites')
-      requestAnimationFrame(() => mount(current).search?.focus())
+      const { search } = mount(current)
+      if (search !== undefined) {
+        search.focus()
+        return
+      }
+      addEventListener('hashchange', () => mount(current).search?.focus(), { once: true })
+      app.open('sites')
     },
   })
   show()

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openTrace } from '../../lib/streams/io/open-trace.js'
 import { StatisticsCollector } from '../../lib/transforms/statistics/collector.js'
-import { CHROMIUM, closeAfterAll, NO_BROWSER, openPage } from '../page/browser.js'
+import { CHROMIUM, closeAfterAll, NO_BROWSER, openPage } from '../support/browser.js'
 
 const ROOT = new URL('../../', import.meta.url)
 const TRACE = new URL('test/fixtures/mtrc/git.mtrc.gz', ROOT)

@@ -1,5 +1,6 @@
-import { describe, expect, test } from 'vitest'
-import { CHROMIUM, closeAfterAll, NO_BROWSER, openPage, reportFile, type Watched } from './browser.js'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { CHROMIUM, closeAfterAll, NO_BROWSER, openPage, type Watched } from '../support/browser.js'
+import { reportFile } from './report-file.js'
 import { emptySample, NAMES, sample } from './sample.js'
 
 closeAfterAll()
@@ -31,9 +32,9 @@ async function open({ page }: Watched, view: ViewName) {
   return element
 }
 
-const TAGGED = { tags: ['slow'], skip: CHROMIUM === undefined }
+describe('a report in a browser', { tags: ['slow'] }, () => {
+  beforeEach(({ skip }) => skip(CHROMIUM === undefined, NO_BROWSER))
 
-describe(`a report in a browser${CHROMIUM === undefined ? ` (${NO_BROWSER})` : ''}`, TAGGED, () => {
   test('shows every view without a request, an error or a violation of its policy', async () => {
     const watched = await openPage(reportFile(sample(), 'all'))
     for (const view of VIEWS) {

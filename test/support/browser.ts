@@ -1,11 +1,9 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath, pathToFileURL } from 'node:url'
-import { gzipSync } from 'node:zlib'
+import { pathToFileURL } from 'node:url'
 import { chromium, type Browser, type BrowserContextOptions, type Page } from 'playwright-core'
 import { afterAll } from 'vitest'
-import type { ReportData } from '../../lib/transforms/report/result.js'
 
 const CANDIDATES = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable']
 
@@ -60,20 +58,9 @@ export async function openPage(
   return { page, faults }
 }
 
-/** The address of a report with some data, in a file of its own. @param tables for readers without scripts, as HTML */
-export function reportFile(data: ReportData, name: string, tables = ''): string {
-  const template = readFileSync(fileURLToPath(new URL('../../dist/page/report.html', import.meta.url)), 'utf8')
-  const packed = gzipSync(JSON.stringify(data)).toString('base64')
-  const parts = {
-    title: 'report',
-    tables,
-    data: `<script type="application/octet-stream" id="report-data">${packed}</script>`,
-  }
-  const html = Object.entries(parts).reduce(
-    (text, [part, content]) => text.split(`<!--heapflow:${part}-->`).join(content),
-    template,
-  )
-  const path = join(folder, `${name}.html`)
-  writeFileSync(path, html)
+/** Writes a file that is removed after the tests, and returns its address. */
+export function browserFile(name: string, text: string): string {
+  const path = join(folder, name)
+  writeFileSync(path, text)
   return pathToFileURL(path).href
 }
