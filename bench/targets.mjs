@@ -7,6 +7,7 @@ const PARSE = 'split2 and JSON.parse'
 const CONVERT = 'hf-convert t.mtrc t.hatf'
 const PROFILE = 'hf-profile --to pprof'
 const WHOLE = 'mtrc-decode | hf-filter | hatf-encode'
+const COLUMNS = 'mtrc-decode -u | hf-filter -u | hatf-encode'
 
 /**
  * @typedef {object} Wanted one way to reach a target
@@ -37,6 +38,8 @@ const TARGETS = [
   { what: PROFILE, case: 'pipeline', ways: [{ of: PROFILE, rate: 2 }] },
   { what: WHOLE, case: 'pipeline', ways: [{ of: WHOLE, rate: 3 }] },
   { what: WHOLE, case: 'pipeline', ways: [{ of: WHOLE, over: 'hf-filter --to hatf', atMost: 4 }] },
+  { what: COLUMNS, case: 'pipeline', ways: [{ of: COLUMNS, rate: 4 }] },
+  { what: COLUMNS, case: 'pipeline', ways: [{ of: COLUMNS, over: 'hf-filter --to hatf', atMost: 2 }] },
   {
     what: 'hf-convert t.mtrc.gz t.hatf',
     case: 'pipeline',

@@ -26,5 +26,9 @@ export const forBrowsers = {
   bundle: true, minify: true, target: 'es2022', platform: 'browser', charset: 'utf8', legalComments: 'none', logLevel: 'warning',
   plugins: [kernels],
   inject: [path('browser/node/buffer.ts')],
-  alias: { 'node:zlib': path('browser/node/zlib.ts'), 'node:crypto': path('browser/node/crypto.ts') },
+  alias: {
+    'node:zlib': path('browser/node/zlib.ts'),
+    'node:crypto': path('browser/node/crypto.ts'),
+    'node:module': path('browser/node/module.ts'),
+  },
 }

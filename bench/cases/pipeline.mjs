@@ -9,6 +9,7 @@ import { gunzipProcess, hasGunzip } from '../yardsticks.mjs'
 const THREAD = 3
 
 const WHOLE = 'mtrc-decode | hf-filter | hatf-encode'
+const COLUMNS = 'mtrc-decode -u | hf-filter -u | hatf-encode'
 const THREADS = `mtrc-decode | hf-filter --thread ${THREAD} | hatf-encode`
 const PROFILE = 'hf-profile --to pprof'
 const ONE_PROCESS = 'hf-filter --to hatf'
@@ -37,6 +38,7 @@ export function tasks({ events, files, native }) {
     convert(CONVERT_GZIP, quote(files.gzip)),
     ...(hasGunzip() ? [{ name: GUNZIP, events, bytes, run: () => gunzipProcess(files.gzip) }] : []),
     shell(WHOLE, `${decode} | ${commandLine('hf-filter')} | ${encode}`),
+    shell(COLUMNS, `${commandLine('mtrc-decode', `-u ${trace}`)} | ${commandLine('hf-filter', '-u')} | ${encode}`),
     shell(ONE_PROCESS, commandLine('hf-filter', `--to hatf ${trace}`)),
     shell(THREADS, `${decode} | ${commandLine('hf-filter', `--thread ${THREAD}`)} | ${encode}`),
     shell(`hf-filter --thread ${THREAD} --to hatf`, commandLine('hf-filter', `--thread ${THREAD} --to hatf ${trace}`)),
@@ -65,6 +67,7 @@ export const ratios = [
   [CONVERT_NAIVE, CONVERT_TUNED],
   [CONVERT_GZIP, [GUNZIP, CONVERT]],
   [WHOLE, ONE_PROCESS],
+  [COLUMNS, ONE_PROCESS],
   [CONVERT, GUNZIP],
   [WHOLE, GUNZIP],
   [THREADS, GUNZIP],

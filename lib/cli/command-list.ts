@@ -3,6 +3,8 @@ import { convert } from './commands/convert.js'
 import { diff } from './commands/diff.js'
 import { filter } from './commands/filter.js'
 import {
+  arrowDecode,
+  arrowEncode,
   glibcMtraceDecode,
   glibcMtraceEncode,
   hatfDecode,
@@ -65,6 +67,7 @@ export const GROUPS: readonly Group[] = [
       heapmonDecode,
       hatfDecode,
       metatfDecode,
+      arrowDecode,
     ],
   },
   {
@@ -78,6 +81,7 @@ export const GROUPS: readonly Group[] = [
       heapmonEncode,
       hatfEncode,
       metatfEncode,
+      arrowEncode,
     ],
   },
   { title: 'Work on a format', commands: [hatfSplit, hatfJoin, metatfCompile] },

@@ -4,9 +4,8 @@ import { isatty } from 'node:tty'
 import type { EventBatch } from '../event/batch.js'
 import { chain } from '../event/chain.js'
 import { inputName, nameInput, TraceError } from '../event/error.js'
-import { isWritable, type WritableFormat } from '../event/format.js'
+import type { WritableFormat } from '../event/format.js'
 import type { BatchTransform, Stage } from '../event/stage.js'
-import { formatNamed, formatOfPath, ndjson, WRITABLE, type FormatEntry } from '../formats/index.js'
 import { compressor } from '../streams/compress.js'
 import { abandonOutputs } from '../streams/io/output-file.js'
 import { inputSize, openOutput } from '../streams/io/stdio.js'
@@ -37,19 +36,6 @@ export interface Job {
 
 /** A sink that knows which files it left incomplete when it was destroyed. */
 export type Sink = Writable & { readonly partial?: string | readonly string[] | undefined }
-
-/** The format to write: `--to`, else what the output's name says, else NDJSON. @throws UsageError */
-export function outputFormat(args: Arguments, output: string): Promise<WritableFormat> {
-  return loadWritable(formatNamed(args.value('to') ?? '') ?? formatOfPath(output) ?? ndjson)
-}
-
-/** A format to write. @throws UsageError when it can only be read */
-export async function loadWritable(entry: FormatEntry): Promise<WritableFormat> {
-  const format = await entry.load()
-  if (isWritable(format)) return format
-  const names = WRITABLE.map(({ name }) => name).join(', ')
-  throw new UsageError(`${format.name} (${format.title}) can only be read; formats to write are ${names}`)
-}
 
 /** Runs a command that writes one stream, and reports on standard error what its format could not represent. */
 export async function runJob(job: Job): Promise<void> {

@@ -39,6 +39,9 @@ export const hatf: TraceFormat<HatfDecodeOptions, HatfFormatEncodeOptions> = laz
 /** HATF in ASCII, as mpatrol writes it. */
 export const hatfAscii: TraceFormat<object, EncodeOptions> = lazyStreams(entries.hatfAscii)
 
+/** Events in columns, as Arrow IPC streams. */
+export const arrow: TraceFormat<object, EncodeOptions> = lazyStreams(entries.arrow)
+
 /** Events as lines of JSON, as the commands pass them on; read also as jq and people rewrite them. */
 export const ndjson: TraceFormat<object, EncodeOptions> = {
   ...lazyStreams<object, EncodeOptions>(entries.ndjson),

@@ -10,6 +10,7 @@
  * createWriteStream('t.hatf'))
  */
 export {
+  arrow,
   glibcMtrace,
   hatf,
   hatfAscii,

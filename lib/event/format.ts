@@ -42,6 +42,8 @@ export interface FormatInfo {
   readonly readOnly?: boolean
   /** It carries all events and headers, of whatever format they are: streams of any format can pass through it. */
   readonly lossless?: boolean
+  /** What is written depends on how the events are divided into batches, which come back as they are. */
+  readonly keepsBatches?: true
   /** Not to be written to a terminal. */
   readonly binary: boolean
   readonly decodeOptions: Readonly<Record<string, OptionSpec>>

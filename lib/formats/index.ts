@@ -6,6 +6,7 @@ import { info as hatfAsciiTraits } from '../metatf/hatf-ascii/info.js'
 import { info as heaptrackTraits } from './heaptrack/info.js'
 import { info as heapmonTraits } from './heapmon/info.js'
 import { info as kmemtraceTraits } from './kmemtrace/info.js'
+import { info as arrowTraits } from './arrow/info.js'
 import { info as mtrcTraits } from './mtrc/info.js'
 import { info as replayTraits } from './replay/info.js'
 import { info as tracepointsTraits } from './tracepoints/info.js'
@@ -35,6 +36,13 @@ export const ndjson: FormatEntry = {
   ...ndjsonTraits,
   sniff: async (head) => (await import('./ndjson/sniff.js')).sniff(head),
   load: async () => (await import('./ndjson/index.js')).ndjson,
+}
+
+/** What travels between commands that are to be fast, and what tools that analyse data read. */
+export const arrow: FormatEntry = {
+  ...arrowTraits,
+  sniff: async (head) => (await import('./arrow/sniff.js')).sniff(head),
+  load: async () => (await import('./arrow/index.js')).arrow,
 }
 
 /** The Linux kernel's own allocations. */
@@ -114,6 +122,7 @@ export const hatf: FormatEntry = {
 export const FORMATS: readonly FormatEntry[] = [
   mtrc,
   ndjson,
+  arrow,
   kmemtrace,
   glibcMtrace,
   heaptrack,

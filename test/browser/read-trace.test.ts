@@ -86,6 +86,14 @@ describe('other compression', () => {
   })
 })
 
+describe('Arrow', () => {
+  const folder = fileURLToPath(new URL('test/formats/arrow/foreign/', ROOT))
+
+  test.each(readdirSync(folder).filter((name) => name.includes('.arrow')))('%s', async (name) => {
+    expect(await outcome(readFileSync(folder + name))).toEqual({ events: 7 })
+  })
+})
+
 describe('sources', () => {
   const chunks = [MTRC.subarray(0, 5), MTRC.subarray(5, 700), MTRC.subarray(700)]
   const events = 111

@@ -10,6 +10,7 @@ import { tracepoints } from '../../lib/formats/tracepoints/index.js'
 import { valgrind } from '../../lib/formats/valgrind/index.js'
 import { ltrace } from '../../lib/formats/ltrace/index.js'
 import { replay } from '../../lib/formats/replay/index.js'
+import { arrow } from '../../lib/formats/arrow/index.js'
 import { ndjson } from '../../lib/formats/ndjson/index.js'
 import { conformance } from '../support/conformance.js'
 import { anyEvent } from '../support/random-event.js'
@@ -39,6 +40,6 @@ conformance(hatf, {
   lookedAhead: ['best.hatf'],
 })
 conformance(kmemtrace, { random: randomKmemtrace() })
-conformance(ndjson, {
-  random: fc.record({ header: fc.constant({ format: 'any' }), events: fc.array(anyEvent, { maxLength: 20 }) }),
-})
+const anything = fc.record({ header: fc.constant({ format: 'any' }), events: fc.array(anyEvent, { maxLength: 20 }) })
+conformance(ndjson, { random: anything })
+conformance(arrow, { random: anything })

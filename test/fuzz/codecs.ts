@@ -116,8 +116,9 @@ function checkEncoder(format: WritableFormat, options: object, batches: readonly
   const encoder = format.encoder(options)
   const { bytes, error } = encode(encoder, batches)
   const again = format.encoder(options)
-  // With little latency each batch is written by itself.
-  const recycled = encodeRecycling(again, 'latency' in options ? batches.map(copyOf) : recutBatches(batches, random))
+  // With little latency, and where batches come back as they are, each batch is written by itself.
+  const isByItself = 'latency' in options || format.keepsBatches === true
+  const recycled = encodeRecycling(again, isByItself ? batches.map(copyOf) : recutBatches(batches, random))
   if (error?.message !== recycled.error?.message)
     throw new Failure(`${recycled.error?.message ?? 'no error'} in other batches, not ${error?.message ?? 'no error'}`)
   if (Buffer.compare(bytes, recycled.bytes) !== 0) throw new Failure('other bytes when memory is used again')

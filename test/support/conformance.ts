@@ -68,7 +68,8 @@ export function conformance(format: Format, { raw, random, encode = {}, lookedAh
         expect(Buffer.from(encodeAll(ndjson.encoder(), batches)).toString()).toBe(Buffer.from(golden).toString())
       })
 
-      test.runIf(encoder).each(SIZES)(
+      // Where batches come back as they are, those of small chunks are written as small ones.
+      test.runIf(encoder).each(format.keepsBatches === true ? SIZES.slice(-1) : SIZES)(
         'is encoded from the golden events, in chunks of %i, to the same bytes',
         (size) => {
           const { batches } = decodeAll(ndjson.decoder(), golden, size)

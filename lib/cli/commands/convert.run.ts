@@ -3,14 +3,15 @@ import type { FormatInfo, OptionSpec } from '../../event/format.js'
 import { optionFlags, optionValues, UsageError, type Arguments } from '../command.js'
 import { DECODE_OPTIONS, ENCODE_OPTIONS, readOptions } from '../convert-options.js'
 import { traceInput } from '../input.js'
-import { loadWritable, runJob } from '../pipeline.js'
+import { loadWritable, namedFormat } from '../output-format.js'
+import { runJob } from '../pipeline.js'
 
 /** Runs `hf-convert`. @throws UsageError */
 export async function runConvert(args: Arguments): Promise<void> {
   const [from, to, ...more] = args.operands
   if (from === undefined || to === undefined || more.length > 0)
     throw new UsageError('two arguments required: FROM and TO')
-  const target = formatNamed(args.value('to') ?? '') ?? formatOfPath(to)
+  const target = namedFormat(args) ?? formatOfPath(to)
   if (target === undefined)
     throw new UsageError(
       `no format has names like ${JSON.stringify(to)}: name one with --to (for a DTD of Meta-TF, use metatf-encode --dtd)`,

@@ -6,7 +6,8 @@ import { parseRange, type Range } from '../../transforms/predicates/ranges.js'
 import { integer, UsageError, type Arguments } from '../command.js'
 import { inputOperand, mergedInput, traceInput } from '../input.js'
 import { refuseList } from '../parse.js'
-import { outputFormat, runJob } from '../pipeline.js'
+import { outputFormat } from '../output-format.js'
+import { runJob } from '../pipeline.js'
 
 const NUMBERS = ['thread', 'process', 'heap'] as const
 const RANGES = ['size', 'address', 'time', 'events'] as const

@@ -1,6 +1,6 @@
 import { APIS, KINDS } from '../../event/fields.js'
 import type { Command, Flag } from '../command.js'
-import { OUTPUT_FLAGS, STRICT_FLAG, TO_FLAG } from '../flags.js'
+import { OUTPUT_FLAGS, STRICT_FLAG, TO_FLAGS } from '../flags.js'
 
 const CRITERIA: readonly Flag[] = [
   { name: 'thread', value: 'N', help: 'Events of this thread', repeat: true },
@@ -66,7 +66,7 @@ export const filter: Command = {
     { name: 'invert', short: 'v', help: 'Keep the events that do not match all criteria' },
     { name: 'lifetimes', help: 'Keep whole blocks: the reallocs and frees of every kept allocation, and no others' },
     ...OUTPUT_FLAGS,
-    TO_FLAG,
+    ...TO_FLAGS,
     STRICT_FLAG,
   ],
   examples: [

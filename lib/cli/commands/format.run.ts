@@ -1,14 +1,14 @@
 import type { FormatEntry } from '../../formats/index.js'
-import { ndjson } from '../../formats/ndjson/index.js'
 import { optionValues, type Arguments } from '../command.js'
 import { inputOperand, traceInput } from '../input.js'
-import { loadWritable, runJob } from '../pipeline.js'
+import { decodedFormat, loadWritable } from '../output-format.js'
+import { runJob } from '../pipeline.js'
 
 /** Runs `<format>-decode`. @throws UsageError */
 export async function runDecode(format: FormatEntry, args: Arguments): Promise<void> {
   const decode = optionValues(format.decodeOptions, args)
   const input = traceInput(inputOperand(args), { format: await format.load(), decode })
-  await runJob({ command: `${format.name}-decode`, args, input, to: ndjson })
+  await runJob({ command: `${format.name}-decode`, args, input, to: await decodedFormat(args) })
 }
 
 /** Runs `<format>-encode`. @throws UsageError */

@@ -1,6 +1,6 @@
 import type { FormatEntry } from '../../formats/index.js'
 import { optionFlags, type Command, type Example } from '../command.js'
-import { OUTPUT_FLAGS, STRICT_FLAG } from '../flags.js'
+import { ARROW_FLAG, OUTPUT_FLAGS, STRICT_FLAG } from '../flags.js'
 
 /** What the help of a format's commands says in addition to its descriptor. */
 export interface FormatHelp {
@@ -15,7 +15,7 @@ export function decodeCommand(format: FormatEntry, help: FormatHelp['decode']): 
     summary: `decode ${format.title} to lines of JSON`,
     operands: '[FILE]',
     ...help,
-    flags: [...OUTPUT_FLAGS, ...optionFlags(format.decodeOptions)],
+    flags: [...OUTPUT_FLAGS, ARROW_FLAG, ...optionFlags(format.decodeOptions)],
     run: async (args) => (await import('./format.run.js')).runDecode(format, args),
   }
 }

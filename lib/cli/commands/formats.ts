@@ -1,4 +1,5 @@
 import {
+  arrow,
   glibcMtrace,
   hatf,
   heapmon,
@@ -13,6 +14,36 @@ import { decodeCommand, encodeCommand } from './format.js'
 
 const CONSTANT = 'constant.'
 const ANY_INPUT = 'The input may be the lines that another command wrote, or a trace in any other format. '
+
+export const arrowDecode = decodeCommand(arrow, {
+  description:
+    'Reads Arrow IPC streams that heapflow or other programs wrote, and Arrow files as pyarrow writes them. Columns are known by their names, which are those of the fields of events, and may be in any order. ' +
+    'Only the column kind is needed. Integers may have any width, a signed one of 64 bits is taken as it is; names may be strings or come from a dictionary; bodies may be compressed with LZ4 or zstd. ' +
+    'Columns with other names are left out and reported. Every command reads such streams by itself; this one writes them as lines of JSON.',
+  memory: 'that of the largest record batch and of the dictionaries, which have at most 256 MiB each.',
+  examples: [
+    { command: 'arrow-decode app.arrows | head -n 3', means: 'look at a trace' },
+    { command: 'python3 make_events.py | arrow-decode | hatf-encode -o made.hatf', means: 'a trace that pyarrow made' },
+  ],
+})
+
+export const arrowEncode = encodeCommand(arrow, {
+  description:
+    `${ANY_INPUT}Each field of events is a column, so pyarrow, polars, DuckDB and other programs read what is written. Nothing is lost: the header of the trace is in the metadata of the schema. ` +
+    'Between commands, -u of the first one does the same.',
+  memory: CONSTANT,
+  examples: [
+    {
+      command: 'mtrc-decode -u app.mtrc | hf-filter -u --size 4K.. | hatf-encode -o large.hatf',
+      means: 'a fast pipeline',
+    },
+    {
+      command:
+        'arrow-encode app.mtrc -o app.arrows && python3 -c \'import polars; print(polars.read_ipc_stream("app.arrows"))\'',
+      means: 'a trace as a data frame',
+    },
+  ],
+})
 
 export const mtrcDecode = decodeCommand(mtrc, {
   description:

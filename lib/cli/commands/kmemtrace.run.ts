@@ -7,12 +7,12 @@ import { mergeInputs } from '../../streams/merge.js'
 import { ABI_FILE, ABI_VERSION, OVERRUNS_FILE, PER_CPU_FILE, perCpuFiles } from '../../streams/per-cpu.js'
 import { SplitFiles } from '../../streams/split-files.js'
 import { transformStream } from '../../streams/stage.js'
-import { ndjson } from '../../formats/ndjson/index.js'
 import { optionValues, UsageError, wholeNumber, type Arguments } from '../command.js'
 import { CPU_PLACE } from '../defaults.js'
 import { runMergeJob, windowOption } from '../merging.js'
 import { bytesOf, inputOperand, mergedInput, traceInput } from '../input.js'
 import { compressionOf, refuseSameFile, writeText } from '../output.js'
+import { decodedFormat } from '../output-format.js'
 import { reportLosses, runJob, runStreams } from '../pipeline.js'
 
 const DECODE = 'kmemtrace-decode'
@@ -25,20 +25,21 @@ export async function runKmemtraceDecode(args: Arguments): Promise<void> {
   const decode: KmemtraceDecodeOptions = { ...optionValues(kmemtrace.decodeOptions, args), ...cpuOption(args) }
   const { inputs, overruns } = await perCpuFiles(args.operands.length === 0 ? ['-'] : args.operands, decode)
   if (inputs.filter(({ path }) => path === '-').length > 1) throw new UsageError('standard input can be read only once')
+  const to = await decodedFormat(args)
   const stages = overruns === undefined ? [] : [new Overruns(overruns)]
   const [first, second] = inputs
   if (second === undefined && first !== undefined) {
     if (args.has('window')) throw new UsageError('--window is for several files: one keeps its order')
     // --cpu takes precedence over the file's name.
     const input = traceInput(first.path, { format: kmemtrace, decode: { ...first.decode, ...cpuOption(args) } })
-    await runJob({ command: DECODE, args, input, stages, to: ndjson })
+    await runJob({ command: DECODE, args, input, stages, to })
     return
   }
   if (args.has('cpu')) throw new UsageError('--cpu is for one file: with several files, their names give the CPUs')
   const options = windowOption(args)
   const paths = inputs.map(({ path }) => path)
   const input = mergedInput(paths, () => mergeInputs(inputs, options))
-  await runMergeJob({ command: DECODE, args, input, stages, to: ndjson }, 'they are not of the same layout')
+  await runMergeJob({ command: DECODE, args, input, stages, to }, 'they are not of the same layout')
 }
 
 /** Runs `kmemtrace-encode`. @throws UsageError */

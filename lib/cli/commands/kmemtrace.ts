@@ -1,7 +1,7 @@
 import { kmemtrace } from '../../formats/index.js'
 import { optionFlags, type Command } from '../command.js'
 import { CPU_PLACE } from '../defaults.js'
-import { OUTPUT_FLAGS, STRICT_FLAG, WINDOW_FLAG } from '../flags.js'
+import { ARROW_FLAG, OUTPUT_FLAGS, STRICT_FLAG, WINDOW_FLAG } from '../flags.js'
 
 const CPU_FLAG = {
   name: 'cpu',
@@ -20,7 +20,7 @@ export const kmemtraceDecode: Command = {
     'CPU and a time, are recognized by their sizes, and so is the byte order. Records of unknown types and features ' +
     'are carried along.',
   memory: 'constant for one file; for several, the events that are read at once from each.',
-  flags: [...OUTPUT_FLAGS, ...optionFlags(kmemtrace.decodeOptions), CPU_FLAG, WINDOW_FLAG],
+  flags: [...OUTPUT_FLAGS, ARROW_FLAG, ...optionFlags(kmemtrace.decodeOptions), CPU_FLAG, WINDOW_FLAG],
   examples: [
     { command: 'kmemtrace-decode cpu0 cpu1 | head -n 3', means: 'look at the traces of two CPUs' },
     {

@@ -3,7 +3,8 @@ import { Mapper, type MapOptions } from '../../transforms/map.js'
 import { fieldFromJson } from '../../formats/ndjson/general.js'
 import { integer, UsageError, type Arguments } from '../command.js'
 import { inputOperand, traceInput } from '../input.js'
-import { outputFormat, runJob } from '../pipeline.js'
+import { outputFormat } from '../output-format.js'
+import { runJob } from '../pipeline.js'
 
 /** Runs `hf-map`. @throws UsageError */
 export async function runMap(args: Arguments): Promise<void> {

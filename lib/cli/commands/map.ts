@@ -1,6 +1,6 @@
 import { FIELDS } from '../../event/fields.js'
 import type { Command } from '../command.js'
-import { OUTPUT_FLAGS, STRICT_FLAG, TO_FLAG } from '../flags.js'
+import { OUTPUT_FLAGS, STRICT_FLAG, TO_FLAGS } from '../flags.js'
 
 const HIDDEN = ['addresses', 'names', 'all'] as const
 
@@ -34,7 +34,7 @@ export const map: Command = {
     { name: 'number-threads', help: 'Number the threads from 1 in the order in which they appear' },
     { name: 'expression', short: 'e', value: 'CODE', help: 'Run JavaScript on every event; slow' },
     ...OUTPUT_FLAGS,
-    TO_FLAG,
+    ...TO_FLAGS,
     STRICT_FLAG,
   ],
   examples: [

@@ -6,7 +6,7 @@ import type { MergeOrder } from '../../order/order-check.js'
 import { integer, UsageError, type Arguments } from '../command.js'
 import { runMergeJob, windowOption } from '../merging.js'
 import { mergedInput, type Input } from '../input.js'
-import { outputFormat } from '../pipeline.js'
+import { outputFormat } from '../output-format.js'
 
 /** Advice for traces that cannot be put in order. */
 const INSTEAD =

@@ -1,5 +1,5 @@
 import type { Command } from '../command.js'
-import { FROM_FLAG, OUTPUT_FLAGS, STRICT_FLAG, TO_FLAG, WINDOW_FLAG } from '../flags.js'
+import { FROM_FLAG, OUTPUT_FLAGS, STRICT_FLAG, TO_FLAGS, WINDOW_FLAG } from '../flags.js'
 
 export const merge: Command = {
   name: 'hf-merge',
@@ -34,7 +34,7 @@ export const merge: Command = {
     { name: 'number-processes', help: 'Give events without a process the number of their file, from 1' },
     FROM_FLAG,
     ...OUTPUT_FLAGS,
-    TO_FLAG,
+    ...TO_FLAGS,
     STRICT_FLAG,
   ],
   examples: [

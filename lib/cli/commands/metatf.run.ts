@@ -1,4 +1,3 @@
-import { ndjson } from '../../formats/index.js'
 import type { AsciiEncodeOptions } from '../../metatf/ascii/encoder.js'
 import type { BinaryDecodeOptions } from '../../metatf/binary/decoder.js'
 import type { BinaryEncodeOptions } from '../../metatf/binary/encoder.js'
@@ -13,7 +12,8 @@ import { parseRange } from '../../transforms/predicates/ranges.js'
 import { UsageError, wholeNumber, type Arguments } from '../command.js'
 import { inputOperand, traceInput } from '../input.js'
 import { refuseSameFile } from '../output.js'
-import { loadWritable, runJob } from '../pipeline.js'
+import { decodedFormat } from '../output-format.js'
+import { runJob } from '../pipeline.js'
 
 /** Flags for writing binary traces. */
 const BINARY_WRITE_FLAGS = [
@@ -45,7 +45,7 @@ export async function runDecode(args: Arguments): Promise<void> {
   const reader = ({ path, recycle, through }: DecodeAnyOptions) =>
     decodeMetaTf({ path, recycle, through, ...(dtd && { dtd }), folders: args.all('dtd-path'), decode })
   const input = traceInput(inputOperand(args), {}, reader)
-  await runJob({ command: 'metatf-decode', args, input, to: await loadWritable(ndjson) })
+  await runJob({ command: 'metatf-decode', args, input, to: await decodedFormat(args) })
 }
 
 /** Runs `metatf-encode`. @throws UsageError */

@@ -1,4 +1,4 @@
-import { OUTPUT_FLAGS, STRICT_FLAG } from '../flags.js'
+import { ARROW_FLAG, OUTPUT_FLAGS, STRICT_FLAG } from '../flags.js'
 import type { Command, Flag } from '../command.js'
 
 const ORDERS = ['big', 'little']
@@ -33,6 +33,7 @@ export const metatfDecode: Command = {
     'they must come before the records that need them.',
   flags: [
     ...OUTPUT_FLAGS,
+    ARROW_FLAG,
     DTD_FLAG,
     DTD_PATH_FLAG,
     { name: 'headerless', help: 'The trace has no header, whatever its first bytes look like; needs --dtd' },

@@ -1,5 +1,5 @@
 import type { Command } from '../command.js'
-import { OUTPUT_FLAGS, STRICT_FLAG, TO_FLAG } from '../flags.js'
+import { OUTPUT_FLAGS, STRICT_FLAG, TO_FLAGS } from '../flags.js'
 
 export const record: Command = {
   name: 'hf-record',
@@ -32,7 +32,7 @@ export const record: Command = {
         perf: 'the kernel is recorded as docs/recording.md shows',
       },
     },
-    TO_FLAG,
+    ...TO_FLAGS,
     ...OUTPUT_FLAGS,
     STRICT_FLAG,
   ],

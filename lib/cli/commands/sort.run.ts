@@ -6,7 +6,8 @@ import { SORT_MEMORY } from '../../transforms/option-values.js'
 import { parseRange } from '../../transforms/predicates/ranges.js'
 import { UsageError, type Arguments } from '../command.js'
 import { heldInput, inputOperand } from '../input.js'
-import { outputFormat, runJob } from '../pipeline.js'
+import { outputFormat } from '../output-format.js'
+import { runJob } from '../pipeline.js'
 
 const MIN_MEMORY = 1_048_576
 

@@ -1,7 +1,7 @@
 import { ORDER_FIELDS } from '../../order/order-fields.js'
 import { SORT_MEMORY } from '../../transforms/option-values.js'
 import type { Command } from '../command.js'
-import { OUTPUT_FLAGS, STRICT_FLAG, TO_FLAG } from '../flags.js'
+import { OUTPUT_FLAGS, STRICT_FLAG, TO_FLAGS } from '../flags.js'
 
 const MEGABYTE = 1_048_576
 
@@ -32,7 +32,7 @@ export const sort: Command = {
       help: "Put the temporary file here (default: the system's folder for such files)",
     },
     ...OUTPUT_FLAGS,
-    TO_FLAG,
+    ...TO_FLAGS,
     STRICT_FLAG,
   ],
   examples: [

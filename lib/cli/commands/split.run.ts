@@ -6,7 +6,8 @@ import { UsageError, wholeNumber, type Arguments } from '../command.js'
 import { KEY_PLACE, MAX_FILES, MAX_OPEN } from '../defaults.js'
 import { bytesOf, inputOperand } from '../input.js'
 import { compressionOf, refuseSameFile } from '../output.js'
-import { outputFormat, reportLosses, runStreams } from '../pipeline.js'
+import { outputFormat } from '../output-format.js'
+import { reportLosses, runStreams } from '../pipeline.js'
 
 /** Few, because each file has an encoder. */
 const WINDOW = 256

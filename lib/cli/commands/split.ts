@@ -1,7 +1,7 @@
 import { PARTITIONS } from '../../transforms/option-values.js'
 import type { Command } from '../command.js'
 import { KEY_PLACE, MAX_FILES, MAX_OPEN } from '../defaults.js'
-import { COMPRESSION_FLAGS, STRICT_FLAG, TO_FLAG } from '../flags.js'
+import { COMPRESSION_FLAGS, STRICT_FLAG, TO_FLAGS } from '../flags.js'
 
 export const split: Command = {
   name: 'hf-split',
@@ -28,7 +28,7 @@ export const split: Command = {
     { name: 'max-open', value: 'N', help: `Keep at most N files open at once (default ${MAX_OPEN})` },
     { name: 'max-files', value: 'N', help: `Fail when there are more than N keys (default ${MAX_FILES})` },
     ...COMPRESSION_FLAGS,
-    TO_FLAG,
+    ...TO_FLAGS,
     STRICT_FLAG,
   ],
   examples: [

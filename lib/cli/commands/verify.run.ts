@@ -12,7 +12,8 @@ import { UsageError, wholeNumber, type Arguments } from '../command.js'
 import { PLACES, REPAIR_WINDOW } from '../defaults.js'
 import { bytesOf, inputOperand, traceInput } from '../input.js'
 import { refuseSameFile, writeText } from '../output.js'
-import { outputFormat, runJob, runStreams } from '../pipeline.js'
+import { outputFormat } from '../output-format.js'
+import { runJob, runStreams } from '../pipeline.js'
 
 const FAULT_FOUND = 1
 
@@ -22,7 +23,7 @@ export async function runVerify(args: Arguments): Promise<void> {
 }
 
 async function checkTrace(args: Arguments): Promise<void> {
-  for (const flag of ['output', 'gzip', 'zstd', 'to', 'strict', 'window']) {
+  for (const flag of ['output', 'gzip', 'zstd', 'to', 'arrow', 'strict', 'window']) {
     if (args.has(flag)) throw new UsageError(`--${flag} needs --repair`)
   }
   const input = inputOperand(args)

@@ -1,7 +1,7 @@
 import { FAULTS } from '../../transforms/option-values.js'
 import type { Command } from '../command.js'
 import { PLACES, REPAIR_WINDOW } from '../defaults.js'
-import { OUTPUT_FLAGS, STRICT_FLAG, TO_FLAG } from '../flags.js'
+import { OUTPUT_FLAGS, STRICT_FLAG, TO_FLAGS } from '../flags.js'
 
 export const verify: Command = {
   name: 'hf-verify',
@@ -37,7 +37,7 @@ export const verify: Command = {
       help: `With --repair: look for a late free among the next N events (default ${REPAIR_WINDOW})`,
     },
     ...OUTPUT_FLAGS,
-    TO_FLAG,
+    ...TO_FLAGS,
     STRICT_FLAG,
   ],
   examples: [

@@ -23,7 +23,7 @@ export function parseRecord(line: string): WireRecord {
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     throw new Error('a line must be a JSON object')
   const { kind, events } = value as Record<string, unknown>
-  if (kind === HEADER_KIND) return { kind, header: checkHeader(value as Record<string, unknown>) }
+  if (kind === HEADER_KIND) return { kind, header: headerFromJson(value) }
   if (kind === END_KIND) return { kind, events: events === undefined ? undefined : Number(events) }
   if (typeof kind !== 'string') throw new Error('a record must have a kind')
   if (!(KINDS as readonly string[]).includes(kind)) throw new Error(`unknown kind of event: ${showJson(kind)}`)
@@ -129,7 +129,13 @@ function oneOf(name: string, names: readonly string[], value: unknown): string {
   return value
 }
 
-function checkHeader(value: Record<string, unknown>): TraceHeader {
+/**
+ * The header of a trace as JSON has it.
+ * @throws Error that says what is wrong with it
+ */
+export function headerFromJson(given: unknown): TraceHeader {
+  if (typeof given !== 'object' || given === null) throw new Error('the header record must be an object')
+  const value = given as Record<string, unknown>
   const { format, timeUnit, layout, filtered, part } = value
   if (typeof format !== 'string') throw new Error('the header record must name a format')
   if (timeUnit !== undefined && timeUnit !== 'ns' && timeUnit !== 'us')

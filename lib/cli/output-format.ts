@@ -1,0 +1,52 @@
+import { fstatSync } from 'node:fs'
+import { isWritable, type WritableFormat } from '../event/format.js'
+import { arrow, formatNamed, formatOfPath, ndjson, WRITABLE, type FormatEntry } from '../formats/index.js'
+import { UsageError, type Arguments } from './command.js'
+
+/** The environment variable with the format of events between commands. */
+const WIRE = 'HEAPFLOW_WIRE'
+
+/**
+ * The format to write: `--to` or `--arrow`, else what the output's name says, else that of events between commands.
+ * @throws UsageError
+ */
+export function outputFormat(args: Arguments, output: string): Promise<WritableFormat> {
+  const named = namedFormat(args)
+  return loadWritable(named ?? formatOfPath(output) ?? wireFormat(output))
+}
+
+/** The format in which a decoder's command writes events: lines of JSON, or Arrow. @throws UsageError */
+export function decodedFormat(args: Arguments): Promise<WritableFormat> {
+  const output = args.value('output') ?? '-'
+  const isArrow = args.has('arrow') || formatOfPath(output) === arrow
+  return loadWritable(isArrow ? arrow : wireFormat(output))
+}
+
+/** The format that flags name. @throws UsageError when there are two */
+export function namedFormat(args: Arguments): FormatEntry | undefined {
+  const to = args.value('to')
+  if (!args.has('arrow')) return formatNamed(to ?? '')
+  if (to !== undefined) throw new UsageError('--to and --arrow cannot be combined')
+  return arrow
+}
+
+/** A format to write. @throws UsageError when it can only be read */
+export async function loadWritable(entry: FormatEntry): Promise<WritableFormat> {
+  const format = await entry.load()
+  if (isWritable(format)) return format
+  const names = WRITABLE.map(({ name }) => name).join(', ')
+  throw new UsageError(`${format.name} (${format.title}) can only be read; formats to write are ${names}`)
+}
+
+/** The format of events between commands. Only a pipe has another one than lines of JSON. @throws UsageError */
+function wireFormat(output: string): FormatEntry {
+  const wire = process.env[WIRE] ?? ''
+  if (!['', 'ndjson', 'arrow'].includes(wire))
+    throw new UsageError(`the environment variable ${WIRE} must be ndjson or arrow, not ${JSON.stringify(wire)}`)
+  return wire === 'arrow' && output === '-' && isPipe() ? arrow : ndjson
+}
+
+function isPipe(): boolean {
+  const stats = fstatSync(1)
+  return stats.isFIFO() || stats.isSocket()
+}

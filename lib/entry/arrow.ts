@@ -1,0 +1,12 @@
+/** Arrow IPC streams, with a column for each field of events: `heapflow/arrow`. */
+import { arrow as format } from '../formats/arrow/index.js'
+import { formatStreams } from '../streams/format-streams.js'
+
+export const {
+  /** A stream, or an Arrow file, to events; see `FormatStreams`. */
+  decode,
+  /** Events to a stream; see `FormatStreams`. */
+  encode,
+} = formatStreams(format)
+
+export { format }

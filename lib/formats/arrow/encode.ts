@@ -1,0 +1,98 @@
+import type { EventBatch } from '../../event/batch.js'
+import { FieldBit } from '../../event/fields.js'
+import { NO_HEADER, type TraceHeader } from '../../event/header.js'
+import type { Encoder } from '../../event/stage.js'
+import { Losses } from '../../kernel/losses.js'
+import { BatchWriter } from './write-batch.js'
+import { CARRIED, NAME_DICTIONARY } from './layout.js'
+import { Names } from './names.js'
+import { codeDictionaries, dictionaryMessage, endMark, schemaMessage } from './write-messages.js'
+
+/** The most bytes of lists and attributes in one record batch, if it has several events. */
+const MAX_LISTED_BYTES = 4_194_304
+
+/**
+ * Events as an Arrow IPC stream. Each batch becomes a record batch, so a live pipe flows. Its columns are copied once,
+ * into the chunk that is given out. A message with a dictionary precedes a batch with names that the one before it does
+ * not have.
+ *
+ * The schema has the header of the first trace. The first record batch of any other trace has the header of that.
+ */
+export class ArrowEncoder implements Encoder {
+  readonly losses = new Losses('arrow', CARRIED)
+  readonly consumes = true
+  private readonly names = new Names()
+  private readonly writer = new BatchWriter(this.names)
+  private readonly chunks: Uint8Array[] = []
+  private header: TraceHeader | undefined
+  /** The header that the next record batch has to bring. */
+  private announced: TraceHeader | undefined
+  private batch: EventBatch | undefined
+  private row = 0
+
+  feed(batch: EventBatch): void {
+    this.losses.countBatch(batch)
+    const { header } = batch
+    if (this.header === undefined) this.begin(header)
+    else if (header !== this.header) this.announced = header
+    this.header = header
+    this.batch = batch
+    this.row = 0
+  }
+
+  end(): void {
+    if (this.header === undefined) this.begin(NO_HEADER)
+    this.chunks.push(endMark())
+  }
+
+  endTruncated(): void {
+    // Everything has been delivered. The missing end mark reports the truncation.
+  }
+
+  next(): Uint8Array | null {
+    const { batch, chunks } = this
+    if (chunks.length === 0 && batch !== undefined) this.writeRows(batch)
+    return chunks.shift() ?? null
+  }
+
+  private begin(header: TraceHeader): void {
+    const messages = [schemaMessage(header), ...codeDictionaries()]
+    this.chunks.push(new Uint8Array(Buffer.concat(messages)))
+  }
+
+  private writeRows(batch: EventBatch): void {
+    const from = this.row
+    if (from < batch.count || this.announced !== undefined) {
+      const to = lastRow(batch, from)
+      const record = this.writer.write(batch, from, to, this.announced)
+      const names = this.names.takeChanged()
+      if (names !== undefined) this.chunks.push(dictionaryMessage(NAME_DICTIONARY, names))
+      this.chunks.push(record)
+      this.announced = undefined
+      this.row = to
+    }
+    if (this.row === batch.count) this.batch = undefined
+  }
+}
+
+/** The end of the events that are written together. All of them may have the same long stack. */
+function lastRow(batch: EventBatch, from: number): number {
+  const { count, mask, strings } = batch
+  if ((batch.columns & (FieldBit.stack | FieldBit.attributes)) === 0) return count
+  const { lists, starts } = strings.flat()
+  const { stack, attributes } = batch
+  let bytes = 0
+  for (let i = from; i < count; i++) {
+    const fields = mask[i] as number
+    if ((fields & FieldBit.stack) !== 0) {
+      const list = stack[i] as number
+      bytes += 4 * ((lists[list + 1] as number) - (lists[list] as number))
+    }
+    if ((fields & FieldBit.attributes) !== 0) {
+      const id = attributes[i] as number
+      bytes += (starts[id + 1] as number) - (starts[id] as number)
+    }
+    if (bytes > MAX_LISTED_BYTES && i > from) return i
+  }
+  return count
+}

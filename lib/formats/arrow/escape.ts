@@ -1,0 +1,78 @@
+import type { FlatStrings } from '../../event/strings.js'
+import { decodeText, encodeText } from '../../event/strings.js'
+
+/*
+ * Strings in Arrow are UTF-8. Names in traces may have bytes that are not. Byte 0xNN of these becomes the character
+ * U+10FENN, which is for private use. A name that has a character from U+10FE80 to U+10FEFF itself has its four bytes
+ * written in this way, so every name comes back as it was.
+ */
+
+/** The character of byte 0, if it needed one. */
+const ESCAPED = 0x10_fe00
+/** What all of these characters begin with, in UTF-8; then comes 0xba or 0xbb. */
+const BEGIN = Buffer.from([0xf4, 0x8f])
+const THIRD = [0xba, 0xbb]
+
+const strict = new TextDecoder('utf-8', { fatal: true })
+
+/** Strings without gaps: bytes, and where each string begins and the last one ends. */
+export type Strings = Pick<FlatStrings, 'bytes' | 'starts'>
+
+/** The same strings in UTF-8. */
+export function escape(strings: Strings): Strings {
+  return isWhole(strings) && !hasEscapes(strings.bytes) ? strings : mapped(strings, escapeOne)
+}
+
+/** The strings that `escape` was given. Other strings stay as they are, also if they are not UTF-8. */
+export function unescape(strings: Strings): Strings {
+  return hasEscapes(strings.bytes) ? mapped(strings, unescapeOne) : strings
+}
+
+/** Whether each string is UTF-8: all of them together are, and none begins within a character. */
+function isWhole({ bytes, starts }: Strings): boolean {
+  try {
+    strict.decode(bytes)
+  } catch {
+    return false
+  }
+  for (let i = 0; i < starts.length - 1; i++) if (((bytes[starts[i] as number] as number) & 0xc0) === 0x80) return false
+  return true
+}
+
+function hasEscapes(bytes: Uint8Array): boolean {
+  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
+  for (let at = buffer.indexOf(BEGIN); at >= 0; at = buffer.indexOf(BEGIN, at + 1))
+    if (THIRD.includes(bytes[at + 2] as number)) return true
+  return false
+}
+
+function mapped({ bytes, starts }: Strings, change: (bytes: Uint8Array) => Uint8Array): Strings {
+  const parts = Array.from({ length: starts.length - 1 }, (_, i) => change(bytes.subarray(starts[i], starts[i + 1])))
+  const ends = new Uint32Array(starts.length)
+  parts.forEach(({ length }, i) => (ends[i + 1] = (ends[i] as number) + length))
+  return { bytes: new Uint8Array(Buffer.concat(parts)), starts: ends }
+}
+
+function escapeOne(bytes: Uint8Array): Uint8Array {
+  let text = ''
+  for (const char of decodeText(bytes)) {
+    const code = char.codePointAt(0) as number
+    if (code >= 0xdc80 && code <= 0xdcff) text += String.fromCodePoint(ESCAPED + code - 0xdc00)
+    else if (isEscape(code)) for (const byte of Buffer.from(char)) text += String.fromCodePoint(ESCAPED + byte)
+    else text += char
+  }
+  return Buffer.from(text)
+}
+
+function unescapeOne(bytes: Uint8Array): Uint8Array {
+  let text = ''
+  for (const char of decodeText(bytes)) {
+    const code = char.codePointAt(0) as number
+    text += isEscape(code) ? String.fromCharCode(0xdc00 + code - ESCAPED) : char
+  }
+  return encodeText(text)
+}
+
+function isEscape(code: number): boolean {
+  return code >= ESCAPED + 0x80 && code <= ESCAPED + 0xff
+}

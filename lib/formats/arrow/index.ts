@@ -1,0 +1,15 @@
+import { checked, type WritableFormat } from '../../event/format.js'
+import { ArrowDecoder } from './decode.js'
+import { ArrowEncoder } from './encode.js'
+import { CARRIED } from './layout.js'
+import { sniff } from './sniff.js'
+import { info } from './info.js'
+
+/** Events as an Arrow IPC stream: columns, which commands pass on quickly, and which tools that analyse data read. */
+export const arrow: WritableFormat = checked({
+  ...info,
+  carried: CARRIED,
+  sniff,
+  decoder: () => new ArrowDecoder(),
+  encoder: () => new ArrowEncoder(),
+})

@@ -1,0 +1,68 @@
+import { createRequire } from 'node:module'
+import * as zlib from 'node:zlib'
+import { ArrowFault, ArrowLimit } from './fault.js'
+import { LZ4, MAX_BODY, ZSTD } from './layout.js'
+import { unlz4 } from './lz4.js'
+
+/** What node:zlib has from Node 22.15 on, which the types of older versions lack. */
+interface ZlibWithZstd {
+  readonly zstdDecompressSync?: (bytes: Uint8Array, options: { maxOutputLength: number }) => Uint8Array
+}
+
+/** The module fzstd. */
+interface Fzstd {
+  decompress(bytes: Uint8Array, out: Uint8Array): Uint8Array
+}
+
+/** A compressed buffer begins with its length, 8 bytes; this one says that it is not compressed after all. */
+const PREFIX = 8
+const NOT_COMPRESSED = -1
+
+/** Inflates the buffers of one message. */
+export class Inflater {
+  /** How many more bytes may come of the message. */
+  private left = MAX_BODY
+
+  /** @param codec as the message names it */
+  constructor(private readonly codec: number) {
+    if (codec !== LZ4 && codec !== ZSTD) throw new ArrowFault(`a body is compressed with the unknown codec ${codec}`)
+  }
+
+  /** @throws ArrowFault when the bytes are not what the codec makes; ArrowLimit when too many would come out */
+  inflate(bytes: Uint8Array): Uint8Array {
+    if (bytes.length === 0) return bytes
+    if (bytes.length < PREFIX) throw new ArrowFault('a compressed buffer is too short')
+    const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length)
+    const length = Number(view.getBigInt64(0, true))
+    const rest = bytes.subarray(PREFIX)
+    if (length === NOT_COMPRESSED) return rest
+    if (length < 0) throw new ArrowFault('a compressed buffer has a negative length')
+    if (length > this.left) throw new ArrowLimit(`a body of more than ${MAX_BODY} bytes when it is inflated`)
+    this.left -= length
+    if (this.codec === LZ4) return unlz4(rest, length)
+    const out = unzstd(rest, length)
+    if (out.length !== length) throw new ArrowFault('a zstd frame holds less than its buffer needs')
+    return out
+  }
+}
+
+function unzstd(bytes: Uint8Array, length: number): Uint8Array {
+  const { zstdDecompressSync } = zlib as unknown as ZlibWithZstd
+  try {
+    if (zstdDecompressSync !== undefined) return zstdDecompressSync(bytes, { maxOutputLength: Math.max(1, length) })
+    return fzstd().decompress(bytes, new Uint8Array(length))
+  } catch (error) {
+    if (error instanceof ArrowFault) throw error
+    throw new ArrowFault('the zstd data are corrupt', { cause: error })
+  }
+}
+
+function fzstd(): Fzstd {
+  try {
+    return createRequire(import.meta.url)('fzstd') as Fzstd
+  } catch {
+    throw new ArrowFault(
+      `a body is compressed with zstd, which Node ${process.version} does not read by itself: run \`npm install fzstd\` or use Node 22.15 or newer`,
+    )
+  }
+}

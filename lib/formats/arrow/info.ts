@@ -1,0 +1,13 @@
+import type { FormatInfo } from '../../event/format.js'
+
+/** What commands tell of the format. */
+export const info: FormatInfo = {
+  name: 'arrow',
+  title: 'Arrow',
+  extensions: ['.arrows', '.arrow', '.feather'],
+  lossless: true,
+  keepsBatches: true,
+  binary: true,
+  decodeOptions: {},
+  encodeOptions: {},
+}

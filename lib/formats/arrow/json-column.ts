@@ -1,0 +1,52 @@
+import { fieldsText } from '../../event/field-value.js'
+import { parseJson } from '../../event/json.js'
+import { decodeText } from '../../event/strings.js'
+import { fieldFromJson } from '../ndjson/general.js'
+import type { Strings } from './escape.js'
+import { ArrowFault } from './fault.js'
+
+/**
+ * The text of named values in the form that events have: integers, strings, lists and objects of these, without spaces.
+ * @throws ArrowFault when it is not JSON, or of other values
+ */
+function fieldsJson(text: string): string {
+  try {
+    return fieldsText('fields', fieldFromJson('fields', 'json', parseJson(text)))
+  } catch (error) {
+    throw new ArrowFault((error as Error).message, { cause: error })
+  }
+}
+
+/**
+ * Checks the texts of a column of JSON.
+ * @param bytes the text with an id
+ * @returns texts that take the place of all of them, and the column of their ids from 0; undefined if all of them are
+ *   in the form that events have
+ */
+export function checkJson(
+  column: Uint32Array,
+  has: (row: number) => boolean,
+  bytes: (id: number) => Uint8Array,
+): { strings: Strings; column: Uint32Array<ArrayBuffer> } | undefined {
+  const ids = new Map<number, number>()
+  const texts: Uint8Array[] = []
+  const checked = new Uint32Array(column.length)
+  let isUsual = true
+  for (let i = 0; i < column.length; i++) {
+    if (!has(i)) continue
+    const id = column[i] as number
+    let own = ids.get(id)
+    if (own === undefined) {
+      const given = decodeText(bytes(id))
+      const text = fieldsJson(given)
+      isUsual &&= text === given
+      ids.set(id, (own = texts.length))
+      texts.push(Buffer.from(text))
+    }
+    checked[i] = own
+  }
+  if (isUsual) return undefined
+  const starts = new Uint32Array(texts.length + 1)
+  texts.forEach(({ length }, i) => (starts[i + 1] = (starts[i] as number) + length))
+  return { strings: { bytes: new Uint8Array(Buffer.concat(texts)), starts }, column: checked }
+}

@@ -1,0 +1,74 @@
+import { StringTable } from '../../event/strings.js'
+import { escape, type Strings } from './escape.js'
+
+/** A dictionary that has grown to this size is begun again, so that memory does not grow with the names in a trace. */
+const MAX_NAMES = 4096
+const MAX_BYTES = 65_536
+
+const NO_IDS = new Int32Array(0)
+
+/**
+ * The dictionary of names of a stream that is written. It keeps the names of earlier batches, so that in most traces
+ * later batches need no other one.
+ */
+export class Names {
+  private names = new StringTable()
+  /** The table of the batch that is written, and by its ids those in the dictionary, or -1. */
+  private table: StringTable | undefined
+  private ids = NO_IDS
+  /** How many names the dictionary that was written last has; -1 if none of this one was written. */
+  private written = -1
+
+  /** Takes the names of another batch. */
+  use(table: StringTable): void {
+    const isFull = this.names.size > MAX_NAMES || this.names.byteLength > MAX_BYTES
+    if (isFull) {
+      this.names = new StringTable()
+      this.written = -1
+    }
+    if (table === this.table && !isFull && table.size <= this.ids.length) return
+    this.table = table
+    if (this.ids.length < table.size || this.ids.length > 4 * table.size + 4096) this.ids = new Int32Array(table.size)
+    this.ids.fill(-1)
+  }
+
+  /**
+   * Translates a column of names.
+   * @param bit only rows with this bit in their mask have a name
+   */
+  translate(target: Uint32Array, column: Uint32Array, mask: Uint32Array, bit: number, from: number): void {
+    const { ids } = this
+    for (let i = 0; i < target.length; i++) {
+      if (((mask[from + i] as number) & bit) === 0) {
+        target[i] = 0
+        continue
+      }
+      const name = column[from + i] as number
+      const id = ids[name] as number
+      target[i] = id < 0 ? this.add(name) : id
+    }
+  }
+
+  /** Translates names in a row, such as those of a list, to `target[at..]`. */
+  translateAll(target: Uint32Array, at: number, names: Uint32Array): void {
+    const { ids } = this
+    for (let i = 0; i < names.length; i++) {
+      const name = names[i] as number
+      const id = ids[name] as number
+      target[at + i] = id < 0 ? this.add(name) : id
+    }
+  }
+
+  /** The dictionary, if it has to be written again. */
+  takeChanged(): Strings | undefined {
+    if (this.names.size === this.written) return undefined
+    this.written = this.names.size
+    return escape(this.names.flat())
+  }
+
+  private add(name: number): number {
+    const id = this.names.intern((this.table as StringTable).view(name))
+    this.ids[name] = id
+    return id
+  }
+}

@@ -1,0 +1,262 @@
+import type { U64Column } from '../../event/batch.js'
+import { APIS, KINDS, OUTCOMES } from '../../event/fields.js'
+import { showValue } from '../../event/message-text.js'
+import { StringTable, type FlatStrings } from '../../event/strings.js'
+import { COLUMNS, type WrittenColumn } from './columns.js'
+import type { Dictionaries } from './dictionaries.js'
+import type { Strings } from './escape.js'
+import { ArrowFault } from './fault.js'
+import { checkJson } from './json-column.js'
+import { KIND, Type } from './layout.js'
+import { masksOf, type Presence } from './masks.js'
+import { NameTable } from './name-table.js'
+import type { Parts } from './parts.js'
+import type { Column } from './schema.js'
+import { hasTexts, readBytes, readNames } from './texts.js'
+import { codes, indices, narrowed, offsets, wideColumn } from './values.js'
+
+/** All events of a record batch in columns, as many as it has. */
+export interface Rows {
+  readonly count: number
+  readonly mask: Uint32Array<ArrayBuffer>
+  readonly kind: Uint8Array
+  /** The columns that some event has, by the positions of their fields. */
+  readonly columns: ReadonlyMap<number, U64Column | Uint32Array | Int32Array | Uint8Array>
+  readonly strings: StringTable
+  /** The string table is in the body too, so the body must not be recycled. */
+  readonly sharesBody: boolean
+}
+
+/** What is read of a column: which rows have a value, and how many rows there are. */
+interface Reading {
+  readonly parts: Parts
+  readonly column: Column
+  readonly rows: number
+  has(row: number): boolean
+}
+
+const TARGETS: ReadonlyMap<string, WrittenColumn> = new Map(COLUMNS.map((target) => [target.name, target]))
+const CODES: Readonly<Record<string, readonly string[]>> = { kind: KINDS, api: APIS, outcome: OUTCOMES }
+/** The code of a name that is none. */
+const UNKNOWN = 0xff
+
+/** Reads the record batches of a stream. */
+export class BatchReader {
+  private readonly names = new NameTable()
+  /** Of dictionaries of kinds and the like, the codes of their names. */
+  private readonly codesOf = new WeakMap<Strings, Uint8Array>()
+  private readonly plan: readonly (readonly [Column, WrittenColumn | undefined])[]
+  /** The stacks of the record batch that is read. */
+  private lists: Pick<FlatStrings, 'lists' | 'listed'> | undefined
+
+  /** @throws ArrowFault when the columns are not those of events */
+  constructor(
+    columns: readonly Column[],
+    private readonly dictionaries: Dictionaries,
+  ) {
+    this.plan = columns.map((column) => [column, TARGETS.get(column.name)])
+    const known = this.plan.flatMap(([, target]) => (target === undefined ? [] : [target.name]))
+    if (!known.includes(KIND)) throw new ArrowFault(`there is no column "${KIND}", which each event has`)
+    const twice = known.find((name, i) => known.indexOf(name) < i)
+    if (twice !== undefined) throw new ArrowFault(`there are two columns "${twice}"`)
+  }
+
+  /** The names of columns that are not fields of events. */
+  get unknown(): readonly string[] {
+    return this.plan.flatMap(([{ name }, target]) => (target === undefined ? [name] : []))
+  }
+
+  /** @throws ArrowFault, ArrowLimit */
+  read(parts: Parts): Rows {
+    const { rows } = parts
+    this.names.begin()
+    this.lists = undefined
+    const present: Presence[] = []
+    const columns = new Map<number, U64Column | Uint32Array | Int32Array | Uint8Array>()
+    let kind: Uint8Array | undefined
+    for (const [column, target] of this.plan) {
+      if (target === undefined) {
+        parts.skip(column)
+        continue
+      }
+      try {
+        const node = parts.nextNode()
+        if (node.rows !== rows) throw new ArrowFault('it has another number of rows than its batch')
+        if (node.nulls === rows || column.type === Type.null) {
+          parts.skipBuffers(column)
+          continue
+        }
+        const validity = parts.nextBuffer()
+        const bitmap = node.nulls === 0 ? undefined : validity
+        if (bitmap !== undefined && bitmap.length < rows / 8) throw new ArrowFault('its bitmap is too short')
+        const has = (row: number) => bitmap === undefined || (((bitmap[row >> 3] as number) >> (row & 7)) & 1) !== 0
+        const values = this.values({ parts, column, rows, has }, target)
+        if (target.f >= 0) {
+          columns.set(target.f, values)
+          present.push({ f: target.f, bitmap })
+        } else {
+          if (bitmap !== undefined) throw new ArrowFault('an event without a kind')
+          kind = values as Uint8Array
+        }
+      } catch (error) {
+        if (error instanceof ArrowFault) throw new ArrowFault(`the column "${column.name}": ${error.message}`)
+        throw error
+      }
+    }
+    if (kind === undefined && rows > 0) throw new ArrowFault('events without a kind')
+
+    return {
+      count: rows,
+      mask: masksOf(present, rows),
+      kind: kind ?? new Uint8Array(0),
+      columns,
+      strings: this.names.table(this.lists),
+      sharesBody: present.some(({ f }) => ['names', 'bytes'].includes((COLUMNS[f + 1] as WrittenColumn).stored)),
+    }
+  }
+
+  private values(reading: Reading, target: WrittenColumn): U64Column | Uint32Array | Int32Array | Uint8Array {
+    const { parts, column, rows, has } = reading
+    switch (target.stored) {
+      case 'u64':
+        return wideColumn(parts.nextBuffer(), integer(column), rows)
+      case 'u32':
+        return narrowed(parts.nextBuffer(), integer(column), rows, NO_U32, has)
+      case 'i32':
+        return narrowed(parts.nextBuffer(), integer(column), rows, NO_I32, has)
+      case 'code':
+        return this.codes(reading, CODES[target.name] as readonly string[])
+      case 'name': {
+        const ids = this.ids(reading)
+        return target.name === 'fields' ? this.json(ids, reading) : ids
+      }
+      case 'names':
+        return this.stacks(reading)
+      case 'bytes': {
+        if (column.dictionary !== undefined || !hasTexts(column)) throw notOf('bytes', column)
+        const base = this.names.add(readBytes(parts, column, rows))
+        return rowNumbers(rows, base)
+      }
+    }
+  }
+
+  /** Codes of kinds and the like, of a dictionary of their names or of the names themselves. */
+  private codes({ parts, column, rows, has }: Reading, names: readonly string[]): Uint8Array {
+    const { dictionary } = column
+    let found: Uint8Array | Uint32Array
+    let strings: Strings
+    if (dictionary === undefined) [found, strings] = interned(parts, textColumn(column), rows, has)
+    else {
+      strings = this.dictionaries.get(textColumn(column).dictionary?.id as number)
+      found = codes(parts.nextBuffer(), dictionary.index, rows)
+    }
+    const map = this.codeMap(strings, names)
+    checkIds(found, map.length, has)
+    const isSame = found instanceof Uint8Array && map.every((code, i) => code === i)
+    if (isSame) return found as Uint8Array
+    const translated = new Uint8Array(rows)
+    for (let i = 0; i < rows; i++) {
+      if (!has(i)) continue
+      const id = found[i] as number
+      const code = map[id] as number
+      if (code === UNKNOWN) {
+        const text = Buffer.from(strings.bytes.subarray(strings.starts[id], strings.starts[id + 1])).toString()
+        throw new ArrowFault(`unknown name ${showValue(text)}`)
+      }
+      translated[i] = code
+    }
+    return translated
+  }
+
+  private codeMap(strings: Strings, names: readonly string[]): Uint8Array {
+    let map = this.codesOf.get(strings)
+    if (map === undefined) {
+      const { bytes, starts } = strings
+      map = Uint8Array.from({ length: starts.length - 1 }, (_, i) => {
+        const code = names.indexOf(Buffer.from(bytes.subarray(starts[i], starts[i + 1])).toString())
+        return code < 0 ? UNKNOWN : code
+      })
+      this.codesOf.set(strings, map)
+    }
+    return map
+  }
+
+  /** The ids of names, in the table of the batch. */
+  private ids({ parts, column, rows, has }: Reading): Uint32Array {
+    const { dictionary } = textColumn(column)
+    if (dictionary === undefined) {
+      const [ids, strings] = interned(parts, column, rows, has)
+      return shifted(ids, this.names.add(strings))
+    }
+    const strings = this.dictionaries.get(dictionary.id)
+    const ids = indices(parts.nextBuffer(), dictionary.index, rows)
+    checkIds(ids, strings.starts.length - 1, has)
+    return shifted(ids, this.names.add(strings))
+  }
+
+  private json(ids: Uint32Array, { has }: Reading): Uint32Array {
+    const changed = checkJson(ids, has, (id) => this.names.bytes(id))
+    return changed === undefined ? ids : shifted(changed.column, this.names.add(changed.strings))
+  }
+
+  private stacks({ parts, column, rows }: Reading): Uint32Array {
+    const [child] = column.children
+    if (child === undefined || (column.type !== Type.list && column.type !== Type.largeList))
+      throw notOf('lists of strings', column)
+    const lists = offsets(parts.nextBuffer(), rows, column.type === Type.largeList)
+    const items = parts.nextNode()
+    if ((lists[rows] as number) > items.rows) throw new ArrowFault('a list is longer than its items')
+    if (items.nulls > 0) throw new ArrowFault('a frame that is null')
+    if (child.type === Type.null) parts.skipBuffers(child)
+    else parts.nextBuffer()
+    const listed =
+      child.type === Type.null
+        ? new Uint32Array(0)
+        : this.ids({ parts, column: child, rows: items.rows, has: () => true })
+    this.lists = { lists, listed: listed as Uint32Array<ArrayBuffer> }
+    return rowNumbers(rows, 0)
+  }
+}
+
+const NO_U32 = new Uint32Array(0)
+const NO_I32 = new Int32Array(0)
+
+function integer(column: Column) {
+  if (column.int === undefined || column.dictionary !== undefined) throw notOf('integers', column)
+  return column.int
+}
+
+function textColumn(column: Column): Column {
+  if (!hasTexts(column)) throw notOf('strings', column)
+  return column
+}
+
+function notOf(what: string, { type }: Column): ArrowFault {
+  const name = Object.entries(Type).find(([, code]) => code === type)?.[0] ?? `type ${type}`
+  return new ArrowFault(`it must have ${what}, not ${name}`)
+}
+
+/** The texts of a column, each distinct one once, and the ids of the rows. */
+function interned(parts: Parts, column: Column, rows: number, has: (row: number) => boolean): [Uint32Array, Strings] {
+  const { bytes, starts } = readNames(parts, column, rows)
+  const table = new StringTable()
+  const ids = new Uint32Array(rows)
+  for (let i = 0; i < rows; i++) if (has(i)) ids[i] = table.intern(bytes, starts[i], starts[i + 1])
+  return [ids, table.flat()]
+}
+
+/** @throws ArrowFault when an event has an id that is not below `size` */
+function checkIds(ids: Uint32Array | Uint8Array, size: number, has: (row: number) => boolean): void {
+  for (let i = 0; i < ids.length; i++)
+    if ((ids[i] as number) >= size && has(i)) throw new ArrowFault('an index that its dictionary does not have')
+}
+
+function shifted(ids: Uint32Array, base: number): Uint32Array {
+  return base === 0 ? ids : ids.map((id) => id + base)
+}
+
+function rowNumbers(rows: number, base: number): Uint32Array {
+  const numbers = new Uint32Array(rows)
+  for (let i = 0; i < rows; i++) numbers[i] = base + i
+  return numbers
+}

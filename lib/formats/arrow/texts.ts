@@ -1,0 +1,62 @@
+import { unescape, type Strings } from './escape.js'
+import { ArrowFault, ArrowLimit } from './fault.js'
+import { MAX_BODY, Type } from './layout.js'
+import type { Parts } from './parts.js'
+import type { Column } from './schema.js'
+import { elements, offsets } from './values.js'
+
+/** The length of a text in a view, and the position of the text itself or of where it is. */
+const VIEW_BYTES = 16
+/** Texts of up to this length are in the view. */
+const SHORT = 12
+
+/** Whether a column, or a dictionary, has texts or bytes. */
+export function hasTexts({ type }: Column): boolean {
+  return TEXTS.has(type)
+}
+
+const TEXTS: ReadonlySet<number> = new Set([
+  Type.utf8,
+  Type.largeUtf8,
+  Type.utf8View,
+  Type.binary,
+  Type.largeBinary,
+  Type.binaryView,
+])
+
+/** Texts with names as heapflow has them. */
+export function readNames(parts: Parts, column: Column, rows: number): Strings {
+  return unescape(readBytes(parts, column, rows))
+}
+
+/** The texts of a column, whose validity was read before: those that are null are any. @throws ArrowFault, ArrowLimit */
+export function readBytes(parts: Parts, { type }: Column, rows: number): Strings {
+  if (type === Type.utf8View || type === Type.binaryView) return readViews(parts, rows)
+  const starts = offsets(parts.nextBuffer(), rows, type === Type.largeUtf8 || type === Type.largeBinary)
+  const bytes = parts.nextBuffer()
+  if ((starts[rows] as number) > bytes.length) throw new ArrowFault('a text is outside of its buffer')
+  return { bytes, starts }
+}
+
+function readViews(parts: Parts, rows: number): Strings {
+  const views = elements(parts.nextBuffer(), rows, VIEW_BYTES)
+  const buffers = Array.from({ length: parts.nextCount() }, () => parts.nextBuffer())
+  const view = new DataView(views.buffer, views.byteOffset, views.length)
+  const starts = new Uint32Array(rows + 1)
+  for (let i = 0; i < rows; i++) {
+    const end = (starts[i] as number) + view.getUint32(VIEW_BYTES * i, true)
+    // Views may share their text, so a few bytes could stand for very many.
+    if (end > MAX_BODY) throw new ArrowLimit(`texts of more than ${MAX_BODY} bytes`)
+    starts[i + 1] = end
+  }
+  const bytes = new Uint8Array(starts[rows] as number)
+  for (let i = 0; i < rows; i++) {
+    const at = VIEW_BYTES * i
+    const length = view.getUint32(at, true)
+    const [source, from] =
+      length <= SHORT ? [views, at + 4] : [buffers[view.getUint32(at + 8, true)], view.getUint32(at + 12, true)]
+    if (source === undefined || from + length > source.length) throw new ArrowFault('a text is outside of its buffer')
+    bytes.set(source.subarray(from, from + length), starts[i])
+  }
+  return { bytes, starts }
+}

@@ -1,0 +1,270 @@
+import { U64Column, type EventBatch } from '../../event/batch.js'
+import { ALL_FIELDS, FieldBit } from '../../event/fields.js'
+import type { TraceHeader } from '../../event/header.js'
+import { transpose } from './bits.js'
+import { COLUMNS, partsOf, type WrittenColumn } from './columns.js'
+import type { Names } from './names.js'
+import { aligned, BatchMetadata } from './write-messages.js'
+
+const PARTS = COLUMNS.map(partsOf)
+const NODES = PARTS.reduce((sum, { nodes }) => sum + nodes, 0)
+const BUFFERS = PARTS.reduce((sum, { buffers }) => sum + buffers, 0)
+
+/** The bytes of a row in the main buffer of a column; lists and bytes have offsets there. */
+const WIDTH = { u64: 8, u32: 4, i32: 4, code: 1, name: 4, names: 4, bytes: 4 } as const
+
+/** Where the parts of a column are in the body; 0 bytes of what it does not have. */
+interface Layout {
+  validity: number
+  data: number
+  /** Ids in lists, or bytes. */
+  items: number
+  itemBytes: number
+}
+
+/**
+ * Writes record batches. A column that no event of a batch has points to zeros that all such columns share, so it costs
+ * next to nothing.
+ */
+export class BatchWriter {
+  private readonly metadata = new BatchMetadata(NODES, BUFFERS)
+  private readonly layouts: readonly Layout[] = COLUMNS.map(() => ({ validity: 0, data: 0, items: 0, itemBytes: 0 }))
+  /** The masks of 32 events after the other, turned to words of fields. */
+  private fields = new Uint32Array(0)
+
+  /** @param names the dictionary of names, which may grow */
+  constructor(private readonly names: Names) {}
+
+  /**
+   * The message with events `from` to `to` of a batch.
+   * @param header of the trace that begins here, if that must be said
+   */
+  write(batch: EventBatch, from: number, to: number, header?: TraceHeader): Uint8Array {
+    const metadata = header === undefined ? this.metadata : new BatchMetadata(NODES, BUFFERS, header)
+    const rows = to - from
+    const [some, all] = this.readMasks(batch, from, to)
+    const counts = (some & ~all) === 0 ? undefined : this.turnMasks(batch, from, to)
+    const { zeros, length } = this.place(batch, from, to, some, all)
+    metadata.rows(rows)
+    this.describe(metadata, rows, some, all, zeros, counts)
+    const chunk = metadata.chunk(length)
+    const body = chunk.subarray(metadata.length)
+    this.names.use(batch.strings)
+    // Padding must not hold what was in the memory before.
+    body.fill(0, zeros)
+    COLUMNS.forEach((column, c) => {
+      if (((some >>> column.f) & 1) !== 0 || column.f < 0) this.fill(body, batch, column, c, from, to, all)
+    })
+    return chunk
+  }
+
+  /** @returns the fields that some events have, and those that all have */
+  private readMasks({ mask }: EventBatch, from: number, to: number): [some: number, all: number] {
+    let some = 0
+    let all = ALL_FIELDS
+    for (let i = from; i < to; i++) {
+      const fields = mask[i] as number
+      some |= fields
+      all &= fields
+    }
+    return [some & ALL_FIELDS, from === to ? 0 : all]
+  }
+
+  /** Turns masks to words of fields. @returns of each field, how many events have it */
+  private turnMasks({ mask }: EventBatch, from: number, to: number): Uint32Array {
+    const rows = to - from
+    const padded = (rows + 31) & ~31
+    if (this.fields.length < padded) this.fields = new Uint32Array(padded)
+    const { fields } = this
+    fields.set(mask.subarray(from, to))
+    fields.fill(0, rows, padded)
+    const counts = new Uint32Array(32)
+    for (let at = 0; at < padded; at += 32) {
+      transpose(fields, at)
+      for (let f = 0; f < 32; f++) counts[f] = (counts[f] as number) + countBits(fields[at + f] as number)
+    }
+    return counts
+  }
+
+  /** Decides where everything goes. @returns the place of the shared zeros, and the length of the body */
+  private place(batch: EventBatch, from: number, to: number, some: number, all: number) {
+    const rows = to - from
+    let at = 0
+    let zeros = 0
+    COLUMNS.forEach((column, c) => {
+      const layout = this.layouts[c] as Layout
+      const { f, stored } = column
+      const hasOffsets = stored === 'names' || stored === 'bytes'
+      const bytes = WIDTH[stored] * (hasOffsets ? rows + 1 : rows)
+      layout.itemBytes = 0
+      if (f >= 0 && ((some >>> f) & 1) === 0) {
+        zeros = Math.max(zeros, bytes)
+        return
+      }
+      layout.validity = at
+      if (f >= 0 && ((all >>> f) & 1) === 0) at = aligned(at + Math.ceil(rows / 8))
+      layout.data = at
+      at = aligned(at + bytes)
+      layout.items = at
+      if (hasOffsets) layout.itemBytes = itemBytes(batch, stored === 'names', from, to)
+      at = aligned(at + layout.itemBytes)
+    })
+    return { zeros: at, length: aligned(at + zeros) }
+  }
+
+  private describe(
+    metadata: BatchMetadata,
+    rows: number,
+    some: number,
+    all: number,
+    zeros: number,
+    counts: Uint32Array | undefined,
+  ): void {
+    const bitmap = Math.ceil(rows / 8)
+    let node = 0
+    let buffer = 0
+    COLUMNS.forEach(({ f, stored }, c) => {
+      const { validity, data, items, itemBytes: length } = this.layouts[c] as Layout
+      const isThere = f < 0 || ((some >>> f) & 1) !== 0
+      const isWhole = f < 0 || ((all >>> f) & 1) !== 0
+      const bytes = WIDTH[stored] * (stored === 'names' || stored === 'bytes' ? rows + 1 : rows)
+      metadata.node(node++, rows, isWhole ? 0 : isThere ? rows - ((counts as Uint32Array)[f] as number) : rows)
+      metadata.buffer(buffer++, isThere ? validity : zeros, isWhole ? 0 : bitmap)
+      metadata.buffer(buffer++, isThere ? data : zeros, bytes)
+      if (stored === 'bytes') metadata.buffer(buffer++, isThere ? items : zeros, length)
+      if (stored === 'names') {
+        metadata.node(node++, length / 4, 0)
+        metadata.buffer(buffer++, isThere ? items : zeros, 0)
+        metadata.buffer(buffer++, isThere ? items : zeros, length)
+      }
+    })
+  }
+
+  private fill(
+    body: Uint8Array<ArrayBuffer>,
+    batch: EventBatch,
+    { f, column, stored }: WrittenColumn,
+    c: number,
+    from: number,
+    to: number,
+    all: number,
+  ): void {
+    const rows = to - from
+    const { validity, data, items, itemBytes: length } = this.layouts[c] as Layout
+    const words = (at: number, count: number) => new Uint32Array(body.buffer, body.byteOffset + at, count)
+    const pad = (end: number) => body.fill(0, end, aligned(end))
+    const isWhole = f < 0 || ((all >>> f) & 1) !== 0
+    if (!isWhole) {
+      this.writeValidity(body, validity, f, rows)
+      pad(validity + Math.ceil(rows / 8))
+    }
+    const source = batch[column]
+    if (source instanceof U64Column) {
+      const target = words(data, 2 * rows)
+      target.set(source.words.subarray(2 * from, 2 * to))
+      if (!isWhole) this.clearAbsent(target, f, rows, 2)
+      return void pad(data + 8 * rows)
+    }
+    switch (stored) {
+      case 'code': {
+        const target = body.subarray(data, data + rows)
+        target.set(source.subarray(from, to))
+        if (!isWhole) this.clearAbsent(target, f, rows, 1)
+        return void pad(data + rows)
+      }
+      case 'name':
+        this.names.translate(words(data, rows), source as Uint32Array, batch.mask, 1 << f, from)
+        return void pad(data + 4 * rows)
+      case 'names':
+        this.writeLists(words(data, rows + 1), words(items, length / 4), batch, from)
+        break
+      case 'bytes':
+        writeBytes(words(data, rows + 1), body.subarray(items, items + length), batch, from)
+        break
+      default: {
+        const target = words(data, rows)
+        target.set((source as Uint32Array).subarray(from, to))
+        if (!isWhole) this.clearAbsent(target, f, rows, 1)
+        return void pad(data + 4 * rows)
+      }
+    }
+    pad(data + 4 * (rows + 1))
+    pad(items + length)
+  }
+
+  private writeValidity(body: Uint8Array, at: number, f: number, rows: number): void {
+    const { fields } = this
+    for (let i = 0; i < rows; i += 32, at += 4) {
+      const word = fields[i + f] as number
+      body[at] = word
+      body[at + 1] = word >>> 8
+      body[at + 2] = word >>> 16
+      body[at + 3] = word >>> 24
+    }
+  }
+
+  /** Clears the values of events that do not have the field: a column may hold anything there. */
+  private clearAbsent(target: Uint32Array | Uint8Array, f: number, rows: number, words: 1 | 2): void {
+    const { fields } = this
+    for (let first = 0; first < rows; first += 32) {
+      const left = rows - first
+      let absent = ~(fields[first + f] as number)
+      if (left < 32) absent &= (1 << left) - 1
+      for (; absent !== 0; absent &= absent - 1) {
+        const i = first + 31 - Math.clz32(absent & -absent)
+        target[words * i] = 0
+        if (words === 2) target[2 * i + 1] = 0
+      }
+    }
+  }
+
+  private writeLists(offsets: Uint32Array, ids: Uint32Array, { mask, stack, strings }: EventBatch, from: number): void {
+    const { lists, listed } = strings.flat()
+    let end = 0
+    offsets[0] = 0
+    for (let i = 1; i < offsets.length; i++) {
+      const row = from + i - 1
+      if (((mask[row] as number) & FieldBit.stack) !== 0) {
+        const list = stack[row] as number
+        const names = listed.subarray(lists[list], lists[list + 1])
+        this.names.translateAll(ids, end, names)
+        end += names.length
+      }
+      offsets[i] = end
+    }
+  }
+}
+
+function writeBytes(offsets: Uint32Array, target: Uint8Array, batch: EventBatch, from: number): void {
+  const { mask, attributes, strings } = batch
+  let end = 0
+  offsets[0] = 0
+  for (let i = 1; i < offsets.length; i++) {
+    const row = from + i - 1
+    if (((mask[row] as number) & FieldBit.attributes) !== 0) {
+      const bytes = strings.view(attributes[row] as number)
+      target.set(bytes, end)
+      end += bytes.length
+    }
+    offsets[i] = end
+  }
+}
+
+/** How many bytes the items of lists, or the attributes, take. */
+function itemBytes({ mask, stack, attributes, strings }: EventBatch, isList: boolean, from: number, to: number) {
+  const [bit, column] = isList ? [FieldBit.stack, stack] : [FieldBit.attributes, attributes]
+  const starts = isList ? strings.flat().lists : strings.flat().starts
+  let count = 0
+  for (let i = from; i < to; i++) {
+    if (((mask[i] as number) & bit) === 0) continue
+    const id = column[i] as number
+    count += (starts[id + 1] as number) - (starts[id] as number)
+  }
+  return isList ? 4 * count : count
+}
+
+function countBits(word: number): number {
+  word -= (word >>> 1) & 0x5555_5555
+  word = (word & 0x3333_3333) + ((word >>> 2) & 0x3333_3333)
+  return Math.imul((word + (word >>> 4)) & 0x0f0f_0f0f, 0x0101_0101) >>> 24
+}

@@ -1,0 +1,230 @@
+import {
+  API_DICTIONARY,
+  DICTIONARY_BATCH,
+  END_MARK,
+  KIND_DICTIONARY,
+  OUTCOME_DICTIONARY,
+  RECORD_BATCH,
+  SCHEMA,
+  VERSION_5,
+} from './layout.js'
+import {
+  ALIGN,
+  CONTINUATION,
+  Dictionary,
+  DictionaryBatch,
+  Field,
+  HEADER_KEY,
+  Int,
+  KeyValue,
+  Message,
+  PREFIX_BYTES,
+  RecordBatch,
+  Schema,
+  Type,
+} from './layout.js'
+import { newChunk } from '../../bytes/chunks.js'
+import { APIS, KINDS, OUTCOMES } from '../../event/fields.js'
+import type { TraceHeader } from '../../event/header.js'
+import { COLUMNS, type WrittenColumn } from './columns.js'
+import type { Strings } from './escape.js'
+import {
+  flatbuffer,
+  i16,
+  i32,
+  i64,
+  i8,
+  structs,
+  table,
+  tables,
+  text,
+  type FlatNode,
+  type FlatNumber,
+  type FlatStructs,
+  type FlatTable,
+} from './flatbuffer-write.js'
+
+/** A place in a body. */
+export interface Place {
+  readonly at: number
+  readonly length: number
+}
+
+/** The next position for a buffer. */
+export function aligned(at: number): number {
+  return Math.ceil(at / ALIGN) * ALIGN
+}
+
+/** The message with the schema, which is the same for all streams except for the header of their first trace. */
+export function schemaMessage(header: TraceHeader): Uint8Array {
+  const schema = table({
+    [Schema.endianness]: i16(0),
+    [Schema.fields]: tables(COLUMNS.map(fieldOf)),
+    [Schema.metadata]: headerMetadata(header),
+  })
+  return messageOf(SCHEMA, schema, i64(0)).metadata
+}
+
+/** The messages with the dictionaries that never change. */
+export function codeDictionaries(): Uint8Array[] {
+  return [
+    [KIND_DICTIONARY, KINDS] as const,
+    [API_DICTIONARY, APIS] as const,
+    [OUTCOME_DICTIONARY, OUTCOMES] as const,
+  ].map(([id, names]) => {
+    const starts = new Uint32Array(names.length + 1)
+    names.forEach(({ length }, i) => (starts[i + 1] = (starts[i] as number) + length))
+    return dictionaryMessage(id, { bytes: Buffer.from(names.join('')), starts })
+  })
+}
+
+/** A message with a dictionary of strings. It replaces the one of the same id. */
+export function dictionaryMessage(id: number, { bytes, starts }: Strings | { bytes: Uint8Array; starts: Uint32Array }) {
+  const offsets = { at: 0, length: 4 * starts.length }
+  const data = { at: aligned(offsets.length), length: bytes.length }
+  const batch = new BatchMetadata(1, 3, undefined, id)
+  batch.rows(starts.length - 1)
+  batch.node(0, starts.length - 1, 0)
+  batch.buffer(0, 0, 0)
+  batch.buffer(1, offsets.at, offsets.length)
+  batch.buffer(2, data.at, data.length)
+  const chunk = batch.chunk(aligned(data.at + data.length))
+  const body = batch.length
+  chunk.set(new Uint8Array(starts.buffer, starts.byteOffset, offsets.length), body)
+  chunk.fill(0, body + offsets.length, body + data.at)
+  chunk.set(bytes, body + data.at)
+  chunk.fill(0, body + data.at + data.length)
+  return chunk
+}
+
+/** The end of a stream. */
+export function endMark(): Uint8Array {
+  return END_MARK.slice()
+}
+
+/** The metadata of a record batch or dictionary, made once and then changed for each. */
+export class BatchMetadata {
+  private readonly bytes: Uint8Array<ArrayBuffer>
+  private readonly view: DataView
+  private readonly rowsAt: number
+  private readonly nodesAt: number
+  private readonly buffersAt: number
+  private readonly bodyAt: number
+
+  /**
+   * @param header of the trace that begins with the batch, if it is not the first one of the stream
+   * @param dictionary the id, if the batch is a dictionary
+   */
+  constructor(nodes: number, buffers: number, header?: TraceHeader, dictionary?: number) {
+    const rows = i64(0)
+    const bodyLength = i64(0)
+    const nodeList: FlatStructs = structs(nodes, 16)
+    const bufferList: FlatStructs = structs(buffers, 16)
+    const batch = table({
+      [RecordBatch.length]: rows,
+      [RecordBatch.nodes]: nodeList,
+      [RecordBatch.buffers]: bufferList,
+    })
+    const { metadata, at } =
+      dictionary === undefined
+        ? messageOf(RECORD_BATCH, batch, bodyLength, header)
+        : messageOf(
+            DICTIONARY_BATCH,
+            table({ [DictionaryBatch.id]: i64(dictionary), [DictionaryBatch.data]: batch }),
+            bodyLength,
+          )
+    this.bytes = metadata
+    this.view = new DataView(metadata.buffer)
+    this.rowsAt = at + rows.at
+    this.nodesAt = at + nodeList.at
+    this.buffersAt = at + bufferList.at
+    this.bodyAt = at + bodyLength.at
+  }
+
+  /** The length of the message before its body. */
+  get length(): number {
+    return this.bytes.length
+  }
+
+  rows(count: number): void {
+    this.view.setUint32(this.rowsAt, count, true)
+  }
+
+  node(i: number, rows: number, nulls: number): void {
+    const at = this.nodesAt + 16 * i
+    this.view.setUint32(at, rows, true)
+    this.view.setUint32(at + 8, nulls, true)
+  }
+
+  buffer(i: number, offset: number, length: number): void {
+    const at = this.buffersAt + 16 * i
+    this.view.setUint32(at, offset, true)
+    this.view.setUint32(at + 8, length, true)
+  }
+
+  /** A chunk with this, and with room for the body, which is not cleared. */
+  chunk(bodyLength: number): Uint8Array<ArrayBuffer> {
+    this.view.setUint32(this.bodyAt, bodyLength, true)
+    const chunk = newChunk(this.bytes.length + bodyLength)
+    chunk.set(this.bytes)
+    return chunk
+  }
+}
+
+/** A message without its body. @returns it, and the position of its flatbuffer */
+function messageOf(kind: number, header: FlatTable, bodyLength: FlatNumber, trace?: TraceHeader) {
+  const root = table({
+    [Message.version]: i16(VERSION_5),
+    [Message.kind]: i8(kind),
+    [Message.header]: header,
+    [Message.bodyLength]: bodyLength,
+    [Message.metadata]: trace && headerMetadata(trace),
+  })
+  const flat = flatbuffer(root)
+  const metadata = new Uint8Array(PREFIX_BYTES + flat.length)
+  const view = new DataView(metadata.buffer)
+  view.setUint32(0, CONTINUATION, true)
+  view.setUint32(4, flat.length, true)
+  metadata.set(flat, PREFIX_BYTES)
+  return { metadata, at: PREFIX_BYTES }
+}
+
+function headerMetadata(header: TraceHeader): FlatNode {
+  return tables([table({ [KeyValue.key]: text(HEADER_KEY), [KeyValue.value]: text(JSON.stringify(header)) })])
+}
+
+function fieldOf({ name, f, stored, dictionary }: WrittenColumn): FlatTable {
+  const nullable = i8(f < 0 ? 0 : 1)
+  const node = (type: number, details: FlatTable, encoding?: FlatTable, children: FlatTable[] = [], own = name) =>
+    table({
+      [Field.name]: text(own),
+      [Field.nullable]: nullable,
+      [Field.typeKind]: i8(type),
+      [Field.type]: details,
+      [Field.dictionary]: encoding,
+      [Field.children]: tables(children),
+    })
+  const nothing = table({})
+  const coded = (bits: number) =>
+    table({ [Dictionary.id]: i64(dictionary as number), [Dictionary.indexType]: int(bits, true) })
+  switch (stored) {
+    case 'u64':
+      return node(Type.int, int(64, false))
+    case 'u32':
+      return node(Type.int, int(32, false))
+    case 'i32':
+      return node(Type.int, int(32, true))
+    case 'bytes':
+      return node(Type.binary, nothing)
+    case 'code':
+      return node(Type.utf8, nothing, coded(8))
+    case 'name':
+      return node(Type.utf8, nothing, coded(32))
+    case 'names':
+      return node(Type.list, nothing, undefined, [node(Type.utf8, nothing, coded(32), [], 'item')])
+  }
+}
+
+function int(bits: number, isSigned: boolean): FlatTable {
+  return table({ [Int.bitWidth]: i32(bits), [Int.isSigned]: i8(isSigned ? 1 : 0) })
+}
