@@ -1,8 +1,9 @@
 /** What statistics count of the events about blocks, in their order, once the live set has followed them. */
 import { BEGAN, BEGUN, EFFECTS, DONE, ENDED, numbers, REUSED, UNKNOWN } from '../live/follow'
+import { blockAt, makeBlocks } from '../live/records'
 import { KIND, MASK, SIZE, TIME, USABLE } from '../shared/columns'
 import { HAS_SIZE, HAS_TIME, HAS_USABLE, KIND_EXISTING, KIND_REALLOC, KIND_RESERVE } from '../shared/event'
-import { B_SITE, B_SIZE, B_THREAD, blockAt, dies, isBorn, livesOn, makeBlocks, partsWith } from './lives'
+import { B_SITE, B_SIZE, B_THREAD, dies, isBorn, livesOn, partsWith } from './lives'
 import {
   gains,
   loses,

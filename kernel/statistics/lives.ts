@@ -1,5 +1,4 @@
 /** What is kept of each live block, and what is counted when it ends. */
-import { takeRoom } from '../live/room'
 import { API, CPU, PRESENT, TIME } from '../shared/columns'
 import { HAS_API, HAS_CPU, HAS_PRESENT, HAS_TIME } from '../shared/event'
 import { S_CROSS_CPU } from './owners'
@@ -7,10 +6,9 @@ import { addTo, count, HISTOGRAM, record, recordWide } from './sums'
 import { ALLOCATED } from './totals'
 
 /**
- * Bytes of a block, and what is where: the number of the event that allocated it, among those about blocks; its size;
+ * What is where in the 48 bytes of a block (live/records.ts): the number of the event that allocated it, among those about blocks; its size;
  * and when it was allocated.
  */
-const BLOCK_BYTES: usize = 48
 const B_EVENT: usize = 0
 export const B_SIZE: usize = 8
 const B_TIME: usize = 16
@@ -44,31 +42,6 @@ export const LIFE_TIME: usize = memory.data(HISTOGRAM)
 export const RESIDENT: usize = memory.data(40)
 /** Blocks freed on another CPU. */
 export const CROSS_CPU: usize = memory.data(8)
-
-/** Blocks lie in pieces of 64 KiB, so that none has to move when there are more. */
-const PIECE: u32 = 16
-const IN_PIECE: u32 = 65536 / 48
-/** Where the pieces are, of as many as memory can have. */
-const PIECES: usize = memory.data(262144)
-let pieces: u32 = 0
-
-/** Makes room for blocks up to a number. @returns whether there is memory */
-export function makeBlocks(numbers: u32): bool {
-  while (pieces * IN_PIECE <= numbers) {
-    const piece = takeRoom(PIECE)
-    if (piece == 0) return false
-    store<u32>(PIECES + ((<usize>pieces) << 2), <u32>piece)
-    pieces++
-  }
-  return true
-}
-
-// @ts-ignore: decorator
-@inline
-export function blockAt(number: u32): usize {
-  const piece = number / IN_PIECE
-  return <usize>load<u32>(PIECES + ((<usize>piece) << 2)) + <usize>(number - piece * IN_PIECE) * BLOCK_BYTES
-}
 
 // @ts-ignore: decorator
 @inline

@@ -28,6 +28,7 @@ import { metatfDecode, metatfEncode } from './commands/metatf.js'
 import { metatfCompile } from './commands/metatf-compile.js'
 import { profile } from './commands/profile.js'
 import { record } from './commands/record.js'
+import { report } from './commands/report.js'
 import { sort } from './commands/sort.js'
 import { split } from './commands/split.js'
 import { hatfJoin, hatfSplit } from './commands/split-addresses.js'
@@ -49,7 +50,7 @@ export interface Group {
  */
 export const GROUPS: readonly Group[] = [
   { title: 'Record a trace', commands: [record] },
-  { title: 'Analyze a trace', commands: [stats, profile, diff, verify] },
+  { title: 'Analyze a trace', commands: [stats, report, profile, diff, verify] },
   { title: 'Convert a trace', commands: [convert] },
   { title: 'Select, change and order events', commands: [filter, map, sort] },
   { title: 'Split and merge traces', commands: [split, merge] },

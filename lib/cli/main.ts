@@ -60,7 +60,8 @@ function listed(names: readonly string[]): string {
   return names.slice(0, MAX_NAMES).join(', ') + (rest > 0 ? ` and ${rest} more` : '')
 }
 
-function version(): string {
+/** The version of the package. */
+export function version(): string {
   // dist/lib/cli/main.js and lib/cli/main.ts are at different depths below package.json.
   for (const up of ['../../../package.json', '../../package.json']) {
     try {

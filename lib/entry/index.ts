@@ -58,6 +58,10 @@ export { filterFile, type FilterFileOptions } from '../streams/filter-file.js'
 export { split, type PartTarget, type SplitOptions, type SplitSink } from '../streams/split.js'
 export { stats, type StatsSink } from '../streams/stats.js'
 export { exportProfile, profile, type ProfileSink } from '../streams/profile.js'
+export { exportReport, report, type ReportPageOptions, type ReportSink } from '../streams/report.js'
+export type { Compared } from '../transforms/report/comparison.js'
+export type { Report, ReportDataOptions, ReportLimits } from '../transforms/report/report.js'
+export type * from '../transforms/report/result.js'
 export {
   compareProfiles,
   type ComparedFigures,

@@ -12,6 +12,10 @@ const KINDS: Readonly<Record<ProblemKind, readonly [string, string]>> = {
   overlap: ['Allocations at live addresses', 'the free of the earlier block is missing'],
   failedAllocation: ['Failed allocations', 'the allocator had no memory'],
   zeroSize: ['Allocations of no bytes', 'allowed, but seldom meant'],
+  unknownRealloc: [
+    'Reallocs of unknown blocks',
+    'the block was not live; often it was allocated before the trace began',
+  ],
 }
 
 /** What ought not to be in the trace. */

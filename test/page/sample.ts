@@ -219,7 +219,7 @@ export function sample(names: readonly string[] = NAMES): ReportData {
       sparse: { site: [2, 1], pages: [18.5, 1.5], bytes: [70_000, 5000] },
     },
     problems: {
-      counts: { unknownFree: 1, doubleFree: 1, overlap: 0, failedAllocation: 0, zeroSize: 2 },
+      counts: { unknownFree: 1, doubleFree: 1, overlap: 0, failedAllocation: 0, zeroSize: 2, unknownRealloc: 0 },
       kind: ['unknownFree', 'zeroSize', 'doubleFree', 'zeroSize'],
       event: [1, 7, 80, 90],
       address: ['0x5500000010', null, '0x5500000020', '0x5500000030'],

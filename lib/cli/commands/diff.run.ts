@@ -1,15 +1,10 @@
-import { Writable } from 'node:stream'
 import { textBytes } from '../../exports/writer.js'
-import { decodeAny } from '../../streams/decode.js'
 import { compareProfiles, type ProfileMatch } from '../../transforms/profile/difference.js'
-import type { Profile, ProfileOptions } from '../../transforms/profile/profile.js'
 import { UsageError, wholeNumber, type Arguments } from '../command.js'
 import { DIFF_ORDERS, TOP } from '../defaults.js'
-import { bytesOf } from '../input.js'
 import { outputOf, writePieces } from '../output.js'
-import { runStreams } from '../pipeline.js'
 import { differenceJson, differenceStacks, differenceText, type DiffOrder } from '../report/difference.js'
-import { ProfileReport } from '../report/profile-report.js'
+import { profileOf } from '../report/profile-of.js'
 
 /** Runs `hf-diff`. @throws UsageError */
 export async function runDiff(args: Arguments): Promise<void> {
@@ -26,31 +21,12 @@ export async function runDiff(args: Arguments): Promise<void> {
   const top = text === undefined ? undefined : wholeNumber('top', text)
   const output = outputOf(args, [old, next], false)
   const options = { threadRoot: args.has('thread-root') }
-  const before = await profileOf(old, options)
-  const difference = compareProfiles(before, await profileOf(next, options), { match })
+  const before = await profileOf('hf-diff', old, options)
+  const difference = compareProfiles(before, await profileOf('hf-diff', next, options), { match })
   const pieces = args.has('collapsed')
     ? differenceStacks(difference, order)
     : textBytes([
         args.has('json') ? differenceJson(difference, order, top) : differenceText(difference, order, top ?? TOP),
       ])
   await writePieces(output, pieces)
-}
-
-/** The profile of a file. */
-async function profileOf(path: string, profile: ProfileOptions): Promise<Profile> {
-  let result: Profile | undefined
-  const stage = new ProfileReport({
-    profile,
-    write: (made) => {
-      result = made
-      return []
-    },
-  })
-  await runStreams(
-    'hf-diff',
-    [path],
-    () => [...bytesOf(path), decodeAny({ path, recycle: true, through: stage })],
-    () => new Writable({ write: (_chunk, _encoding, done) => done() }),
-  )
-  return result as Profile
 }

@@ -5,6 +5,7 @@ import { compressor, wholeGzip } from '../../streams/compress.js'
 import { decodeAny } from '../../streams/decode.js'
 import { openOutput } from '../../streams/io/stdio.js'
 import { parseMoment } from '../../transforms/fates/moment.js'
+import { ProfileCollector } from '../../transforms/profile/collector.js'
 import type { ProfileMoment } from '../../transforms/profile/profile.js'
 import type { ProfileValue } from '../../transforms/profile/values.js'
 import { UsageError, wholeNumber, type Arguments } from '../command.js'
@@ -30,7 +31,8 @@ export async function runProfile(args: Arguments): Promise<void> {
   const write = await PROFILE_WRITERS[format.name]()
   const options = { name: input === '-' ? 'trace' : basename(input), ...(value !== undefined && { value }) }
   const stage = new ProfileReport({
-    profile: { at: momentOf(args), threadRoot: args.has('thread-root') },
+    collector: new ProfileCollector({ at: momentOf(args), threadRoot: args.has('thread-root') }),
+    profileOf: (profile) => profile,
     write: (profile) => write(profile, options),
     ...(number !== undefined && { trace: number }),
   })

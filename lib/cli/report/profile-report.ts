@@ -1,34 +1,32 @@
 import type { EventBatch } from '../../event/batch.js'
 import type { Stage } from '../../event/stage.js'
-import { ProfileCollector } from '../../transforms/profile/collector.js'
-import type { Profile, ProfileOptions } from '../../transforms/profile/profile.js'
+import type { Profile } from '../../transforms/profile/profile.js'
 import { leakWarning } from './leak-warning.js'
 import { TraceChoice } from './trace-choice.js'
 
-/** What makes a file of a profile, and of what part of the trace. */
-export interface ProfileReportOptions {
-  profile: ProfileOptions
-  write: (profile: Profile) => Iterable<Uint8Array>
+/** What makes a file of a profile, or of a result that has one, and of what part of the trace. */
+export interface ProfileReportOptions<Result> {
+  collector: { add(batch: EventBatch): void; finish(complete: boolean): Result }
+  profileOf: (result: Result) => Profile
+  write: (result: Result) => Iterable<Uint8Array>
   /** Which trace of the stream to take, from 1; all of them if absent. */
   trace?: number
 }
 
 /** Takes the profile of all batches, and gives the pieces of a file when they end, or break off. */
-export class ProfileReport implements Stage<EventBatch, Uint8Array> {
+export class ProfileReport<Result = Profile> implements Stage<EventBatch, Uint8Array> {
   readonly warnings: string[] = []
   readonly consumes = true
-  private readonly collector: ProfileCollector
   private readonly choice: TraceChoice
   private ending: 'end' | 'endTruncated' | undefined
   private pieces: Iterator<Uint8Array> | undefined
 
-  constructor(private readonly options: ProfileReportOptions) {
-    this.collector = new ProfileCollector(options.profile)
+  constructor(private readonly options: ProfileReportOptions<Result>) {
     this.choice = new TraceChoice(options.trace)
   }
 
   feed(batch: EventBatch): void {
-    if (this.choice.admits(batch.header)) this.collector.add(batch)
+    if (this.choice.admits(batch.header)) this.options.collector.add(batch)
   }
 
   next(): Uint8Array | null {
@@ -53,11 +51,13 @@ export class ProfileReport implements Stage<EventBatch, Uint8Array> {
   }
 
   private begin(isWhole: boolean): Iterator<Uint8Array> {
-    const profile = this.collector.finish(isWhole)
-    const leaks = leakWarning(profile.statistics)
+    const { collector, profileOf, write } = this.options
+    const result = collector.finish(isWhole)
+    const { statistics } = profileOf(result)
+    const leaks = leakWarning(statistics)
     if (leaks !== undefined) this.warnings.push(leaks)
-    if (profile.statistics.full.includes('sites'))
+    if (statistics.full.includes('sites'))
       this.warnings.push('there are more stacks than are distinguished: the later ones are [others]')
-    return this.options.write(profile)[Symbol.iterator]()
+    return write(result)[Symbol.iterator]()
   }
 }

@@ -3,7 +3,7 @@ import { checkOptions, type OptionNames } from '../../event/options.js'
 import { MomentSearch } from '../fates/moment-search.js'
 import { StatisticsCollector } from '../statistics/collector.js'
 import type { Profile, ProfileMoment, ProfileOptions } from './profile.js'
-import { stacksOf } from './stacks.js'
+import { stacksOf, type Stacks } from './stacks.js'
 
 /** This many stacks are distinguished: their table in the kernel then takes no more than 64 MiB. */
 export const MAX_STACKS = 250_000
@@ -58,27 +58,42 @@ export class ProfileCollector {
    */
   finish(complete = true): Profile {
     const { collector, search, at } = this
-    const { sites, threads } = collector
+    const { sites } = collector
     if (search !== undefined && !search.found) {
       if (complete) search.check()
       sites.keep()
     }
-    const statistics = collector.finish(complete, false)
-    const { frames, tree, isFull, rows } = stacksOf(sites, threads)
-    if (isFull && !statistics.full.includes('sites')) statistics.full.push('sites')
-    const [hasCpus, isTimed] = [statistics.crossCpuFrees !== undefined, statistics.time !== undefined]
-    return {
-      statistics,
-      at,
-      frames,
-      tree,
-      *samples() {
-        for (const { row, node } of rows()) {
-          const figures = sites.figures(row, hasCpus, isTimed)
-          const live = at === 'end' ? figures.leaked : at === 'peak' ? figures.atPeak : sites.keptAt(row)
-          yield { node, ...figures, live }
-        }
-      },
-    }
+    return finishProfile(collector, at, complete).profile
   }
+}
+
+/**
+ * The profile of what a collector of statistics took, which is not used any more, and the rows of its sites.
+ * @param at the moment of the live figures: any but these two is that at which the sites were kept
+ */
+export function finishProfile(
+  collector: StatisticsCollector,
+  at: ProfileMoment,
+  complete: boolean,
+): { profile: Profile; stacks: Stacks } {
+  const { sites, threads } = collector
+  const statistics = collector.finish(complete, false)
+  const stacks = stacksOf(sites, threads)
+  const { frames, tree, isFull, rows } = stacks
+  if (isFull && !statistics.full.includes('sites')) statistics.full.push('sites')
+  const [hasCpus, isTimed] = [statistics.crossCpuFrees !== undefined, statistics.time !== undefined]
+  const profile: Profile = {
+    statistics,
+    at,
+    frames,
+    tree,
+    *samples() {
+      for (const { row, node } of rows()) {
+        const figures = sites.figures(row, hasCpus, isTimed)
+        const live = at === 'end' ? figures.leaked : at === 'peak' ? figures.atPeak : sites.keptAt(row)
+        yield { node, ...figures, live }
+      }
+    },
+  }
+  return { profile, stacks }
 }

@@ -38,7 +38,10 @@ export function stacksOf(sites: SiteTable, threads: ThreadTable, limit = MAX_NOD
   for (let row = NONE; row < sites.size; row++) {
     if (!sites.isUsed(row)) continue
     const { site, thread } = sites.owners(row)
-    const path = frames.path(site, thread === undefined ? undefined : frames.id(threadFrame(threads, thread)))
+    const path = frames.path(
+      site,
+      thread === undefined ? undefined : frames.id({ name: threadName(threads.name(thread)) }),
+    )
     const node = paths.find(ROOT, path, path.length)
     isFull ||= node === NO_NODE
     nodes[row] = node === NO_NODE ? NO_ROOM : node
@@ -65,13 +68,13 @@ export function stacksOf(sites: SiteTable, threads: ThreadTable, limit = MAX_NOD
   }
 }
 
-function threadFrame(threads: ThreadTable, row: number): Frame {
-  const { rest, process, thread } = threads.name(row)
-  if (rest !== undefined) return { name: rest === 'none' ? '[no thread]' : '[other threads]' }
+/** What a thread is called. */
+export function threadName({ rest, process, thread }: ReturnType<ThreadTable['name']>): string {
+  if (rest !== undefined) return rest === 'none' ? '[no thread]' : '[other threads]'
   const names = Object.entries({ process, thread }).flatMap(([what, number]) =>
     number === undefined ? [] : [`${what} ${BigInt.asIntN(64, number)}`],
   )
-  return { name: names.join(', ') }
+  return names.join(', ')
 }
 
 /** Distinct frames, and the paths of sites as their numbers. */

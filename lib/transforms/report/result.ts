@@ -171,10 +171,10 @@ export interface ReportPeakSites extends Moments {
   rest: number[]
 }
 
-/** A histogram: values from `from` to `to`, both included. */
+/** A histogram: values from `from` to `to`, both included; null where there is no upper end. */
 export interface ReportBars {
-  from: Integer[]
-  to: Integer[]
+  from: number[]
+  to: (number | null)[]
   count: number[]
 }
 
@@ -210,7 +210,7 @@ export interface ReportChurn {
 
 /** The 32 threads with most events; if there are more, the last row is of all others together. */
 export interface ReportThreads {
-  /** What the row is; an empty string for the row of all others. */
+  /** What the row is, as in `process 3, thread 5`; an empty string for the row of all others. */
   name: string[]
   process: (Integer | null)[]
   thread: (Integer | null)[]
@@ -270,8 +270,18 @@ export interface ReportAddresses {
   sparse: { site: number[]; pages: number[]; bytes: number[] }
 }
 
-/** Kinds of problems, as in `summary.faults`. */
-export const PROBLEM_KINDS = ['unknownFree', 'doubleFree', 'overlap', 'failedAllocation', 'zeroSize'] as const
+/**
+ * Kinds of problems, as in `summary.faults` and `summary.reallocs`; and allocations of no bytes. A failed allocation can
+ * be a realloc.
+ */
+export const PROBLEM_KINDS = [
+  'unknownFree',
+  'doubleFree',
+  'overlap',
+  'failedAllocation',
+  'zeroSize',
+  'unknownRealloc',
+] as const
 /** See `PROBLEM_KINDS`. */
 export type ProblemKind = (typeof PROBLEM_KINDS)[number]
 

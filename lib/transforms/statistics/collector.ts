@@ -27,6 +27,17 @@ const COUNTED = fieldSet('api', 'cpu', 'time', 'size', 'usable', 'present')
 /** Formats are named up to this many. */
 const MAX_FORMATS = 16
 
+/** Looks at all events too, after they were counted. */
+export interface RowObserver {
+  /**
+   * Takes events `from` to `to` of a batch, whose rows the kernel of the statistics has from 0 on: what they did to the
+   * live set, and the rows of their sites, threads and processes.
+   */
+  observe(batch: EventBatch, from: number, to: number): void
+  /** A trace ends; its blocks are still in the live set. */
+  endTrace(): void
+}
+
 /** What a collector of statistics can be told. */
 export interface CollectorOptions {
   /** How many sites get a row of their own; 65,536 if absent. */
@@ -45,13 +56,15 @@ export interface CollectorOptions {
  * const { peakBytes } = collector.finish()
  */
 export class StatisticsCollector {
-  private readonly kernel = new StatisticsKernel()
+  /** Set this before the first batch. */
+  observer: RowObserver | undefined
+  readonly kernel = new StatisticsKernel()
   private readonly liveSet = new LiveSet(0, this.kernel.run)
   private readonly outcomes = new Outcomes()
   readonly sites: SiteTable
   private readonly sizes = new SizeTable(this.kernel)
   readonly threads = new ThreadTable(this.kernel)
-  private readonly times = new Times()
+  readonly times = new Times()
   private readonly processes = new KeyCounts()
   private readonly cpus = new KeyCounts()
   private readonly kinds = new Float64Array(KINDS.length)
@@ -104,6 +117,7 @@ export class StatisticsCollector {
     kernel.refresh()
     if (isDone === 0) throw tooManyBlocks()
     this.takeOthers(batch, from)
+    this.observer?.observe(batch, from, to)
   }
 
   /** Takes the events that the kernel leaves to others, or also to others. */
@@ -204,6 +218,7 @@ export class StatisticsCollector {
 
   private endTrace(): void {
     const { kernel, sites, threads } = this
+    this.observer?.endTrace()
     const { blocks, bytes } = readKernelTotals(kernel).live
     this.leakedBlocks += blocks
     this.leakedBytes += bytes

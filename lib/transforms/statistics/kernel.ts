@@ -1,5 +1,4 @@
-import { HI, LO, WORD } from '../../bytes/u64.js'
-import { GrowingKernel } from '../../kernel/growing.js'
+import { CountingKernel } from '../../kernel/counting.js'
 import type { Global } from '../../kernel/load.js'
 import type { LiveExports } from '../../kernel/live.js'
 import { FIRST } from './bounded-keys.js'
@@ -46,9 +45,7 @@ export interface StatisticsExports extends LiveExports {
 }
 
 /** The kernel of one collector, and the integers in its memory. */
-export class StatisticsKernel extends GrowingKernel<StatisticsExports> {
-  private words = new Uint32Array(0)
-
+export class StatisticsKernel extends CountingKernel<StatisticsExports> {
   constructor() {
     super('statistics')
     this.run.seedSizes(Math.floor(Math.random() * 2 ** 32), Math.floor(Math.random() * 2 ** 32))
@@ -57,45 +54,8 @@ export class StatisticsKernel extends GrowingKernel<StatisticsExports> {
     this.refresh()
   }
 
-  /** `n` 64-bit integers from an address on. */
-  integers(address: number, n: number): BigUint64Array {
-    return new BigUint64Array(this.run.memory.buffer, address, n)
-  }
-
-  /** A 64-bit integer of which a double has all digits, as counts are. */
-  number(address: number): number {
-    const words = this.allWords()
-    return (words[address / 4 + HI] as number) * WORD + (words[address / 4 + LO] as number)
-  }
-
-  /** A 64-bit integer. */
-  integer(address: number): bigint {
-    const words = this.allWords()
-    const hi = words[address / 4 + HI] as number
-    const lo = BigInt(words[address / 4 + LO] as number)
-    return hi === 0 ? lo : (BigInt(hi) << 32n) | lo
-  }
-
-  /** A 32-bit integer. */
-  word(address: number): number {
-    return this.allWords()[address / 4] as number
-  }
-
-  /** An exact sum of 128 bits. */
-  sum(address: number): bigint {
-    const high = this.integer(address + 8)
-    return high === 0n ? this.integer(address) : (high << 64n) | this.integer(address)
-  }
-
   /** A number of blocks, and their bytes after it. */
   amount(address: number): Amount {
     return { blocks: this.number(address), bytes: this.sum(address + 8) }
-  }
-
-  /** All of the memory: one view, for a result has very many figures. */
-  private allWords(): Uint32Array {
-    const { buffer } = this.run.memory
-    if (this.words.buffer !== buffer) this.words = new Uint32Array(buffer)
-    return this.words
   }
 }

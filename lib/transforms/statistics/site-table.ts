@@ -1,3 +1,4 @@
+import { HI, LO, WORD } from '../../bytes/u64.js'
 import type { EventBatch } from '../../event/batch.js'
 import { Kind } from '../../event/fields.js'
 import { BlockEffect } from '../../blocks/block-effect.js'
@@ -14,7 +15,7 @@ const { realloc: REALLOC } = Kind
 const [MOST, CROSS_CPU, HITS, REQUESTED, USABLE] = [OWN, OWN + 16, OWN + 24, OWN + 32, OWN + 48]
 const [MOST_BLOCKS, FOREIGN, EVENTS, TIME] = [OWN + 64, OWN + 72, OWN + 80, OWN + 96]
 /** Where it has the blocks that are live, with their bytes after that. */
-const LIVE = 24
+const [LIVE, LIVE_BYTES] = [24, 32]
 /** How many 64-bit integers these are. */
 const LIVE_INTEGERS = 3
 
@@ -96,6 +97,19 @@ export class SiteTable {
   keptAt(row: number): Amount {
     const [blocks = 0n, low = 0n, high = 0n] = this.kept.subarray(LIVE_INTEGERS * row, LIVE_INTEGERS * (row + 1))
     return { blocks: Number(blocks), bytes: (high << 64n) | low }
+  }
+
+  /** Live bytes of each row, to 7 digits. */
+  levels(): Float32Array {
+    const { run } = this.kernel
+    const words = new Uint32Array(run.memory.buffer)
+    const step = run.SITE_BYTES.value / 4
+    const levels = new Float32Array(this.size)
+    for (let row = 0, at = (run.siteTable.value + LIVE_BYTES) / 4; row < levels.length; row++, at += step) {
+      // More than 2^64 bytes are not drawn to scale.
+      levels[row] = (words[at + HI] as number) * WORD + (words[at + LO] as number)
+    }
+    return levels
   }
 
   /** The rows of the site and of the thread that a row is about; that of the thread if it distinguishes them. */

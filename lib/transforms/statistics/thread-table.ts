@@ -98,9 +98,14 @@ export class ThreadTable {
 
   /** Every thread with its figures, the most events first. */
   result(): ThreadStatistics[] {
+    return this.ranked().map(({ statistics }) => statistics)
+  }
+
+  /** The same with the rows of the threads. */
+  ranked(): { row: number; statistics: ThreadStatistics }[] {
     const { kernel } = this
     const { threadTable, THREAD_BYTES } = kernel.run
-    const threads: ThreadStatistics[] = []
+    const threads: { row: number; statistics: ThreadStatistics }[] = []
     for (let row = NONE; row < this.size; row++) {
       const at = threadTable.value + row * THREAD_BYTES.value
       const events = kernel.number(at + EVENTS)
@@ -109,15 +114,10 @@ export class ThreadTable {
       // Events that are not about blocks often have no thread, where all others have one.
       const isIdle = row === NONE && shares.allocated.blocks === 0 && frees === 0
       if (events === 0 || isIdle) continue
-      threads.push({
-        ...this.name(row),
-        events,
-        ...shares,
-        frees,
-        foreignFrees: kernel.number(at + FOREIGN),
-      })
+      const foreignFrees = kernel.number(at + FOREIGN)
+      threads.push({ row, statistics: { ...this.name(row), events, ...shares, frees, foreignFrees } })
     }
-    return threads.toSorted((a, b) => b.events - a.events)
+    return threads.toSorted((a, b) => b.statistics.events - a.statistics.events)
   }
 
   /** What a row stands for. */
@@ -128,6 +128,11 @@ export class ThreadTable {
       ...(process >= FIRST && { process: this.processes.key(process) }),
       ...(thread >= FIRST && { thread: this.threads.key(thread) }),
     }
+  }
+
+  /** The number of a process from its row; undefined where there is none. */
+  process(row: number): bigint | undefined {
+    return row >= FIRST ? this.processes.key(row) : undefined
   }
 
   private find(thread: number, process: number): number {

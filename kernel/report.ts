@@ -1,0 +1,8 @@
+/** What a report needs of every event, beyond the statistics. */
+export { ADDRESS, API, KIND, MASK, OLD_ADDRESS, OUTCOME, SIZE } from './shared/columns'
+export * from './report/observe'
+export { endTrace, GENERATIONS, SITE_GENERATIONS } from './report/ends'
+export { END_PAGES, PAGES, PEAK_PAGES, seedPages, touched } from './report/pages'
+export { seedPairs } from './report/pairs'
+export { lost, matrix, joinColumns, REGION_KEYS, regions, regionShift, snapshot } from './report/regions'
+export { SITE_BYTES, siteTable } from './report/sites'

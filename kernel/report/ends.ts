@@ -1,0 +1,49 @@
+/** What is live when a trace ends. */
+import { blockAt, makeBlocks } from '../live/records'
+import { addTo, count } from '../statistics/sums'
+import { addressOf, EVENT, FLAGS, IS_LIVE, reachOf, RESIZED, SITE, SIZE, spaceOf } from './block'
+import { endChain, endLive, leaveMaximum } from './observe'
+import { endPages, findSparse, sparseBytes, sparsePages } from './pages'
+import { addPair, clearPairs, makePairs, TABLE_BYTES } from './pairs'
+import { endRegions } from './regions'
+import { siteKeeps } from './sites'
+
+/** By slice of the stream, the blocks that it allocated or resized last, and their bytes: of the trace that ended. */
+export const GENERATIONS: usize = memory.data(1536)
+/** The same by site: the key is the site's row times 64, plus the slice. */
+export const SITE_GENERATIONS: usize = memory.data(TABLE_BYTES)
+const MOST: u32 = 262_144
+
+/**
+ * A trace ended.
+ * @param numbers the highest number of a block. @param shift a slice, of at most 64, has `2^shift` events
+ * @returns whether there was memory
+ */
+export function endTrace(numbers: u32, shift: u32): bool {
+  memory.fill(GENERATIONS, 0, 1536)
+  clearPairs(SITE_GENERATIONS)
+  if (!makeBlocks(numbers) || !makePairs(SITE_GENERATIONS, min<u32>(numbers, MOST), MOST)) return false
+  leaveMaximum()
+  for (let number: u32 = 1; number <= numbers; number++) {
+    const block = blockAt(number)
+    if ((load<u32>(block, FLAGS) & IS_LIVE) == 0) continue
+    const size = load<u64>(block, SIZE)
+    const site = load<u32>(block, SITE)
+    const slice = (load<u64>(block, EVENT) - 1) >> (<u64>shift)
+    const generation = GENERATIONS + <usize>slice * 24
+    count(generation)
+    addTo(generation + 8, size)
+    addPair(SITE_GENERATIONS, ((<u64>site) << 6) | slice, size)
+    endChain(load<u32>(block, RESIZED))
+    const space = spaceOf(block)
+    if (space >= 0 && size > 0) {
+      findSparse(<u32>space, addressOf(block), reachOf(addressOf(block), size))
+      if (sparsePages > 0) siteKeeps(site, sparsePages, sparseBytes)
+    }
+    store<u32>(block, 0, FLAGS)
+  }
+  endLive()
+  endPages()
+  endRegions()
+  return true
+}

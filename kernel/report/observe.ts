@@ -1,0 +1,223 @@
+/**
+ * Looks at the events about blocks, in their order, once the statistics have counted them: what each did to the live set
+ * is known (live/follow.ts), and the rows of its site and thread are.
+ */
+import { BEGAN, DONE, REUSED, UNKNOWN } from '../live/follow'
+import { blockAt, makeBlocks } from '../live/records'
+import { ADDRESS, API, KIND, MASK, OLD_ADDRESS, OUTCOME, SIZE as SIZES } from '../shared/columns'
+import {
+  API_PAGES,
+  HAS_ADDRESS,
+  HAS_API,
+  HAS_OLD_ADDRESS,
+  HAS_OUTCOME,
+  HAS_SIZE,
+  KIND_EXISTING,
+  KIND_FREE,
+  KIND_REALLOC,
+  OUTCOME_MOVED,
+  OUTCOME_NONE,
+} from '../shared/event'
+import { addTo, count, raise, takeFrom } from '../statistics/sums'
+import { addressOf, BORN, EVENT, FLAGS, IS_LIVE, leave, makePlaces, place, RESIZED, SITE, SIZE, THREAD } from './block'
+import { keepPages } from './pages'
+import { addPair, makePairs, TABLE_BYTES } from './pairs'
+import { makeSites, siteResizes } from './sites'
+
+export { placed, unfollowed, unmapped } from './block'
+
+/** Per row, what the statistics' kernel has of it: see live/follow.ts and statistics/count.ts. */
+export const EFFECTS: usize = memory.data(4288)
+export const ENDED: usize = memory.data(16576)
+export const BEGUN: usize = memory.data(16576)
+export const SITES: usize = memory.data(16576)
+export const THREADS: usize = memory.data(16576)
+export const PROCESSES: usize = memory.data(16576)
+
+/** Blocks that were freed, by 65 times the bits of their size plus the bits of their lifetime. */
+export const HEAT: usize = memory.data(33800)
+/** The same by site: the key is the site's row times 8192, plus the cell. */
+export const SITE_HEAT: usize = memory.data(TABLE_BYTES)
+const MOST_HEAT: u32 = 262_144
+/** Blocks that were freed, by the row of the thread that allocated them times 2^32, plus that of the other thread. */
+export const MATRIX: usize = memory.data(TABLE_BYTES)
+const MOST_MATRIX: u32 = 65_536
+
+/** Blocks by how many times they were resized: up to 255 times, and more. */
+export const CHAINS: usize = memory.data(2048)
+/** Reallocs after which the block was larger, smaller, as large, moved; by how many bytes blocks grew and shrank. */
+export const RESIZES: usize = memory.data(64)
+/** Allocations of nothing. */
+export let zeroSizes: u64 = 0
+
+/** What ought not to be, in the rows of the last call: the row times 8, plus the kind; three for a row at most. */
+export const PROBLEMS: usize = memory.data(49_408)
+export let problems: u32 = 0
+const UNKNOWN_FREE: u32 = 0
+const DOUBLE_FREE: u32 = 1
+const OVERLAP: u32 = 2
+const FAILED: u32 = 3
+const ZERO_SIZE: u32 = 4
+const UNKNOWN_REALLOC: u32 = 5
+/** The bits of effects that live/follow.ts has for itself. */
+const AGAIN: u32 = 8
+const IS_NOTHING: u32 = 32
+
+let events: u64 = 0
+let blockEvents: u64 = 0
+
+/** Live bytes, and the most of them, as statistics/totals.ts has them. */
+const LIVE: usize = memory.data(16)
+const HIGHEST: usize = memory.data(16)
+let isAtMaximum: bool = false
+
+/**
+ * Observes the rows from 0 on.
+ * @param numbers the highest number of a block. @param sites how many rows of them there are
+ * @returns whether there was memory
+ */
+export function observe(rows: u32, numbers: u32, sites: u32): bool {
+  if (!makeBlocks(numbers) || !makeSites(sites) || !makePlaces(rows)) return false
+  if (!makePairs(SITE_HEAT, rows, MOST_HEAT) || !makePairs(MATRIX, rows, MOST_MATRIX)) return false
+  problems = 0
+  for (let row: usize = 0; row < <usize>rows; row++) {
+    const kind = load<u8>(KIND + row)
+    if (kind > KIND_EXISTING) continue
+    blockEvents++
+    const effect = <u32>load<u8>(EFFECTS + row)
+    if ((effect & (BEGAN | DONE)) == 0 || (effect & (UNKNOWN | REUSED)) != 0) notice(row, kind, effect)
+    if ((effect & (BEGAN | DONE)) != 0) follow(row, effect)
+  }
+  events += <u64>rows
+  return true
+}
+
+/** Notes what ought not to be. */
+function notice(row: usize, kind: u8, effect: u32): void {
+  if ((effect & UNKNOWN) != 0) {
+    note(row, kind == KIND_REALLOC ? UNKNOWN_REALLOC : (effect & AGAIN) != 0 ? DOUBLE_FREE : UNKNOWN_FREE)
+  } else if ((effect & (BEGAN | DONE | IS_NOTHING)) == 0 && kind != KIND_FREE) {
+    note(row, FAILED)
+  }
+  if ((effect & REUSED) != 0) note(row, OVERLAP)
+}
+
+// @ts-ignore: decorator
+@inline
+function note(row: usize, kind: u32): void {
+  store<u32>(PROBLEMS + ((<usize>problems) << 2), ((<u32>row) << 3) | kind)
+  problems++
+}
+
+// @ts-ignore: decorator
+@inline
+function bitsOf(value: u64): u64 {
+  return 64 - clz(value)
+}
+
+function follow(row: usize, effect: u32): void {
+  const mask = load<u32>(MASK + (row << 2))
+  const thread = load<u32>(THREADS + (row << 2))
+  const isDone = (effect & DONE) != 0
+  let site = load<i32>(SITES + (row << 2))
+  let born = blockEvents
+  let resized: u32 = 0
+  let before: u64 = 0
+  let address: u64 = (mask & HAS_ADDRESS) != 0 ? load<u64>(ADDRESS + (row << 3)) : 0
+  if (isDone) {
+    const from = blockAt(load<u32>(ENDED + (row << 2)))
+    before = load<u64>(from, SIZE)
+    born = load<u64>(from, BORN)
+    resized = load<u32>(from, RESIZED)
+    if (site < 0) site = load<i32>(from, SITE)
+    if (address == 0) address = addressOf(from)
+    addPair(MATRIX, ((<u64>load<u32>(from, THREAD)) << 32) | (<u64>thread), before)
+    ends(from, before)
+    if ((effect & BEGAN) == 0) {
+      const cell = bitsOf(before) * 65 + bitsOf(blockEvents - born)
+      count(HEAT + ((<usize>cell) << 3))
+      addPair(SITE_HEAT, ((<u64>load<u32>(from, SITE)) << 13) | cell, before)
+      endChain(resized)
+      return
+    }
+  }
+  const block = blockAt(load<u32>(BEGUN + (row << 2)))
+  if ((effect & REUSED) != 0) {
+    endChain(load<u32>(block, RESIZED))
+    ends(block, load<u64>(block, SIZE))
+  }
+  const size = (mask & HAS_SIZE) != 0 ? load<u64>(SIZES + (row << 3)) : 0
+  if (size == 0 && (mask & HAS_SIZE) != 0) {
+    zeroSizes++
+    note(row, ZERO_SIZE)
+  }
+  if (isDone) {
+    resized++
+    resizes(row, mask, <u32>max<i32>(0, site), before, size)
+  }
+  if (address == 0 && (mask & HAS_OLD_ADDRESS) != 0) address = load<u64>(OLD_ADDRESS + (row << 3))
+  addTo(LIVE, size)
+  if (raise(HIGHEST, LIVE)) isAtMaximum = true
+  else leaveMaximum()
+  const isPages = (mask & HAS_API) != 0 && load<u8>(API + row) == API_PAGES
+  store<u32>(block, place(block, address, load<u32>(PROCESSES + (row << 2)), isPages, size), FLAGS)
+  store<u64>(block, size, SIZE)
+  store<u64>(block, born, BORN)
+  store<u64>(block, events + <u64>row + 1, EVENT)
+  store<u32>(block, max<i32>(0, site), SITE)
+  store<u32>(block, thread, THREAD)
+  store<u32>(block, resized, RESIZED)
+}
+
+/** A block is not live any more. */
+// @ts-ignore: decorator
+@inline
+function ends(block: usize, size: u64): void {
+  leaveMaximum()
+  takeFrom(LIVE, size)
+  leave(block)
+  store<u32>(block, load<u32>(block, FLAGS) & ~IS_LIVE, FLAGS)
+}
+
+/** Something is about to change without reaching a new maximum. */
+// @ts-ignore: decorator
+@inline
+export function leaveMaximum(): void {
+  if (!isAtMaximum) return
+  isAtMaximum = false
+  keepPages()
+}
+
+/** A block ended that was resized so many times. */
+// @ts-ignore: decorator
+@inline
+export function endChain(resized: u32): void {
+  if (resized > 0) count(CHAINS + ((<usize>min<u32>(255, resized)) << 3))
+}
+
+/** A trace ended: nothing is live any more. */
+export function endLive(): void {
+  store<u64>(LIVE, 0)
+  store<u64>(LIVE, 0, 8)
+}
+
+function resizes(row: usize, mask: u32, site: u32, before: u64, size: u64): void {
+  const outcome = (mask & HAS_OUTCOME) != 0 ? load<u8>(OUTCOME + row) : 0xff
+  let isMoved = outcome == OUTCOME_MOVED
+  if (outcome != OUTCOME_MOVED && outcome != OUTCOME_NONE) {
+    isMoved =
+      (mask & (HAS_ADDRESS | HAS_OLD_ADDRESS)) == (HAS_ADDRESS | HAS_OLD_ADDRESS) &&
+      load<u64>(ADDRESS + (row << 3)) != load<u64>(OLD_ADDRESS + (row << 3))
+  }
+  siteResizes(site, before, size, isMoved)
+  if (size > before) {
+    count(RESIZES)
+    addTo(RESIZES + 32, size - before)
+  } else if (size < before) {
+    count(RESIZES + 8)
+    addTo(RESIZES + 48, before - size)
+  } else {
+    count(RESIZES + 16)
+  }
+  if (isMoved) count(RESIZES + 24)
+}

@@ -1,0 +1,101 @@
+/**
+ * Counts of blocks and sums of their bytes by a key of 64 bits, in hash tables that grow up to a limit. What comes later
+ * is counted together.
+ */
+import { giveRoom, takeRoom } from '../live/room'
+import { addTo, count } from '../statistics/sums'
+
+/**
+ * Bytes of a table, and what is where: its slots, the logarithm of their number, how many are in use, and how many there
+ * may be; and what found no room.
+ */
+export const TABLE_BYTES: i32 = 16 + 24
+const SLOTS: usize = 0
+const LOG: usize = 4
+const USED: usize = 8
+const LIMIT: usize = 12
+const REST: usize = 16
+
+/** A slot: the key plus 1, or 0 for none; the number of blocks, and their bytes. */
+const SLOT: u32 = 5
+const KEY: usize = 0
+const COUNT: usize = 8
+const SUM: usize = 16
+const FEWEST: u32 = 8
+
+let seed: u64 = 0
+
+/** Sets a random seed, so that the author of a trace cannot choose keys that collide. */
+export function seedPairs(low: u32, high: u32): void {
+  seed = ((<u64>high) << 32) | (<u64>low)
+}
+
+/** Makes room for so many more keys, up to the limit. @returns whether there is memory */
+export function makePairs(table: usize, more: u32, limit: u32): bool {
+  store<u32>(table, limit, LIMIT)
+  const wanted = min<u32>(load<u32>(table, USED) + more, limit)
+  const log = load<u32>(table, LOG)
+  // At most half of the slots are in use.
+  const needed = max<u32>(FEWEST, 33 - clz(max<u32>(1, wanted) - 1))
+  if (log >= needed) return true
+  const slots = takeRoom(needed + SLOT)
+  if (slots == 0) return false
+  memory.fill(slots, 0, (<usize>1) << (needed + SLOT))
+  const from = load<u32>(table, SLOTS)
+  store<u32>(table, <u32>slots, SLOTS)
+  store<u32>(table, needed, LOG)
+  if (from == 0) return true
+  const end = <usize>from + ((<usize>1) << (log + SLOT))
+  for (let slot = <usize>from; slot < end; slot += 1 << SLOT) {
+    if (load<u64>(slot) != 0) memory.copy(find(table, load<u64>(slot)), slot, 1 << SLOT)
+  }
+  giveRoom(<usize>from, log + SLOT)
+  return true
+}
+
+/** Removes everything. */
+export function clearPairs(table: usize): void {
+  if (load<u32>(table, SLOTS) != 0) giveRoom(<usize>load<u32>(table, SLOTS), load<u32>(table, LOG) + SLOT)
+  memory.fill(table, 0, TABLE_BYTES)
+}
+
+/** Where the search for a key begins, as an offset. */
+// @ts-ignore: decorator
+@inline
+function home(key: u64, log: u32): usize {
+  let hash = (key ^ seed) * 0xff51_afd7_ed55_8ccd
+  hash ^= hash >> 32
+  hash *= 0x9e37_79b9_7f4a_7c15
+  return (<usize>(hash >> (<u64>(64 - log)))) << SLOT
+}
+
+/** The slot that has a key plus 1, else an empty one. */
+// @ts-ignore: decorator
+@inline
+function find(table: usize, key: u64): usize {
+  const log = load<u32>(table, LOG)
+  const slots = <usize>load<u32>(table, SLOTS)
+  const last = (((<usize>1) << log) - 1) << SLOT
+  let at = home(key, log)
+  while (true) {
+    const there = load<u64>(slots + at)
+    if (there == key || there == 0) return slots + at
+    at = (at + (1 << SLOT)) & last
+  }
+}
+
+/** Counts a block of this size under a key. */
+export function addPair(table: usize, key: u64, size: u64): void {
+  let slot = find(table, key + 1)
+  if (load<u64>(slot) == 0) {
+    const used = load<u32>(table, USED)
+    if (used == load<u32>(table, LIMIT)) {
+      slot = table + REST - COUNT
+    } else {
+      store<u32>(table, used + 1, USED)
+      store<u64>(slot, key + 1, KEY)
+    }
+  }
+  count(slot + COUNT)
+  addTo(slot + SUM, size)
+}

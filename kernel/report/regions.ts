@@ -1,0 +1,149 @@
+/**
+ * Live bytes by address and time: the regions of memory that blocks were in, equally large each, and how much of each
+ * was live at some moments. When there are too many regions, they become twice as large.
+ */
+import { takeRoom } from '../live/room'
+
+const MOST: u32 = 1024
+const COLUMNS: u32 = 512
+const ROW: usize = 512 * 4
+/** A block has no more regions than this. */
+const WIDEST: u64 = 256
+const LARGEST: u32 = 56
+const SPACE: u64 = 52
+
+/** Per region, its address space above `SPACE`, and its number in it; and its live bytes. */
+export const REGION_KEYS: usize = memory.data(8192)
+const LIVE: usize = memory.data(8192)
+export let regions: u32 = 0
+/** The logarithm of their size. */
+export let regionShift: u32 = 16
+/** Bytes of blocks that found no region. */
+export let lost: u64 = 0
+/** Rows of 32-bit floats, one row for each region. */
+export let matrix: usize = 0
+
+/** Regions by the hash of their key, from 1; 0 where there is none. */
+const SLOTS: usize = memory.data(8192)
+const SLOT_BITS: u64 = 12
+/** The region that was found last. */
+let lastKey: u64 = 0
+let lastRegion: i32 = -1
+
+/** Makes room. @returns whether there is memory */
+export function makeRegions(): bool {
+  if (matrix != 0) return true
+  matrix = takeRoom(21)
+  if (matrix != 0) memory.fill(matrix, 0, (<usize>1) << 21)
+  return matrix != 0
+}
+
+function slotOf(key: u64): usize {
+  let slot = <usize>((key * 0x9e37_79b9_7f4a_7c15) >> (64 - SLOT_BITS))
+  while (true) {
+    const region = <u32>load<u16>(SLOTS + (slot << 1))
+    if (region == 0 || load<u64>(REGION_KEYS + ((<usize>(region - 1)) << 3)) == key) return SLOTS + (slot << 1)
+    slot = (slot + 1) & ((1 << 12) - 1)
+  }
+}
+
+/** The region with a key, which is added if there is room; else -1. */
+// @ts-ignore: decorator
+@inline
+function regionOf(key: u64): i32 {
+  if (key == lastKey && lastRegion >= 0) return lastRegion
+  const slot = slotOf(key)
+  let region = <i32>load<u16>(slot) - 1
+  if (region < 0) {
+    if (regions == MOST) return -1
+    region = <i32>regions
+    regions++
+    store<u64>(REGION_KEYS + ((<usize>region) << 3), key)
+    store<u16>(slot, <u16>(region + 1))
+  }
+  lastKey = key
+  lastRegion = region
+  return region
+}
+
+/** Makes regions twice as large. @returns whether that can be */
+function coarsen(): bool {
+  if (regionShift == LARGEST) return false
+  regionShift++
+  lastRegion = -1
+  memory.fill(SLOTS, 0, 8192)
+  const before = regions
+  regions = 0
+  for (let region: u32 = 0; region < before; region++) {
+    const old = load<u64>(REGION_KEYS + ((<usize>region) << 3))
+    const below: u64 = (1 << SPACE) - 1
+    const key = (old & ~below) | ((old & below) >> 1)
+    const live = load<u64>(LIVE + ((<usize>region) << 3))
+    const from = matrix + <usize>region * ROW
+    const slot = slotOf(key)
+    const known = <u32>load<u16>(slot)
+    if (known == 0) {
+      const to = regions
+      regions++
+      store<u16>(slot, <u16>regions)
+      store<u64>(REGION_KEYS + ((<usize>to) << 3), key)
+      store<u64>(LIVE + ((<usize>to) << 3), live)
+      memory.copy(matrix + <usize>to * ROW, from, ROW)
+    } else {
+      const at = LIVE + ((<usize>(known - 1)) << 3)
+      store<u64>(at, load<u64>(at) + live)
+      const to = matrix + <usize>(known - 1) * ROW
+      for (let cell: usize = 0; cell < ROW; cell += 4)
+        store<f32>(to + cell, load<f32>(to + cell) + load<f32>(from + cell))
+    }
+  }
+  memory.fill(LIVE + ((<usize>regions) << 3), 0, (<usize>(MOST - regions)) << 3)
+  memory.fill(matrix + <usize>regions * ROW, 0, <usize>(MOST - regions) * ROW)
+  return true
+}
+
+/** A block takes its regions, or leaves them. @param size as for `takePages` */
+export function takeRegions(space: u32, address: u64, size: u64, isGain: bool): void {
+  let at = address
+  let left = size
+  while (left > 0) {
+    const within = at & (((<u64>1) << regionShift) - 1)
+    if (isGain && ((within >> 1) + (left >> 1)) >> (regionShift - 1) > WIDEST && coarsen()) continue
+    const part = min<u64>(left, ((<u64>1) << regionShift) - within)
+    const region = regionOf(((<u64>space) << SPACE) | (at >> regionShift))
+    if (region < 0) {
+      if (isGain && coarsen()) continue
+      if (isGain) lost += part
+    } else {
+      const live = LIVE + ((<usize>region) << 3)
+      store<u64>(live, isGain ? load<u64>(live) + part : load<u64>(live) - part)
+    }
+    at += part
+    left -= part
+  }
+}
+
+/** Saves what is live as a column. */
+export function snapshot(column: u32): void {
+  if (matrix == 0) return
+  for (let region: usize = 0; region < <usize>regions; region++) {
+    store<f32>(matrix + region * ROW + ((<usize>column) << 2), <f32>load<u64>(LIVE + (region << 3)))
+  }
+}
+
+/** Keeps every second of the columns, all of which are in use. */
+export function joinColumns(): void {
+  if (matrix == 0) return
+  for (let region: usize = 0; region < <usize>regions; region++) {
+    const row = matrix + region * ROW
+    for (let column: usize = 0; column < COLUMNS / 2; column++) {
+      store<f32>(row + (column << 2), load<f32>(row + (column << 3) + 4))
+    }
+    memory.fill(row + ROW / 2, 0, ROW / 2)
+  }
+}
+
+/** A trace ended: no block is live. */
+export function endRegions(): void {
+  memory.fill(LIVE, 0, 8192)
+}

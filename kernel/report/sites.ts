@@ -1,0 +1,41 @@
+/** What is counted for each site, by the rows of the statistics. */
+import { larger, logOf } from '../statistics/grow'
+
+/** Bytes of a row: reallocs, and how many of the blocks grew, shrank and moved; and as floats, what sparse.ts finds. */
+export const SITE_BYTES: usize = 48
+const REALLOCS: usize = 0
+const GROWN: usize = 8
+const SHRUNK: usize = 16
+const MOVED: usize = 24
+const SPARSE_PAGES: usize = 32
+const SPARSE_BYTES: usize = 40
+
+export let siteTable: usize = 0
+let siteLog: u32 = 0
+
+/** Makes room for so many rows. @returns whether there is memory */
+export function makeSites(sites: u32): bool {
+  const log = logOf(<u64>sites * SITE_BYTES)
+  if (log <= siteLog) return true
+  const table = larger(siteTable, siteLog, log)
+  if (table == 0) return false
+  siteTable = table
+  siteLog = log
+  return true
+}
+
+/** A realloc resized a block, which is of this site now. */
+export function siteResizes(site: u32, before: u64, size: u64, isMoved: bool): void {
+  const row = siteTable + <usize>site * SITE_BYTES
+  store<u64>(row, load<u64>(row, REALLOCS) + 1, REALLOCS)
+  if (size > before) store<u64>(row, load<u64>(row, GROWN) + 1, GROWN)
+  else if (size < before) store<u64>(row, load<u64>(row, SHRUNK) + 1, SHRUNK)
+  if (isMoved) store<u64>(row, load<u64>(row, MOVED) + 1, MOVED)
+}
+
+/** A block of the site keeps nearly empty pages: its share in them, and in what is not live in them. */
+export function siteKeeps(site: u32, pages: f64, bytes: f64): void {
+  const row = siteTable + <usize>site * SITE_BYTES
+  store<f64>(row, load<f64>(row, SPARSE_PAGES) + pages, SPARSE_PAGES)
+  store<f64>(row, load<f64>(row, SPARSE_BYTES) + bytes, SPARSE_BYTES)
+}

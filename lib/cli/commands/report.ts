@@ -1,0 +1,40 @@
+import { PROFILE_MATCHES } from '../../transforms/option-values.js'
+import type { Command } from '../command.js'
+import { OUTPUT_FLAGS } from '../flags.js'
+
+export const report: Command = {
+  name: 'hf-report',
+  summary: 'write a report on a trace as a page for the browser: leaks, peak, churn, threads, addresses',
+  operands: '[FILE]',
+  description:
+    'Writes one HTML file that shows a trace: memory over time, the sites and stacks that allocate, what is live at the ' +
+    'end and when it was allocated, the peak, sizes and lifetimes, threads, addresses, and problems in the trace. It ' +
+    'opens from disk, needs no network, and has at most 5 MB for any trace; the page says what was left out. Without ' +
+    'JavaScript it shows the first rows of each table. What the views show: docs/report.md.\n' +
+    'The figures are those of hf-stats, from one pass over the trace. With --compare, the page also shows the sites whose ' +
+    'figures differ from those of another trace, as hf-diff finds them. One of the traces may be -, standard input.\n' +
+    'If the input is truncated, the report on the part that was read is written before the error.',
+  memory:
+    'grows with the live blocks (125 to 300 bytes each), and with distinct stacks, up to 250000 (1 to 2 KB each); with ' +
+    '--compare, with the stacks of both traces.',
+  flags: [
+    { name: 'compare', value: 'OLD', help: 'Compare with the trace OLD, by site' },
+    {
+      name: 'match',
+      value: 'HOW',
+      help: 'With --compare: match frames by names (default), also by lines, or by all they have',
+      values: PROFILE_MATCHES,
+    },
+    { name: 'trace', value: 'N', help: 'Take only trace number N of an input that holds several' },
+    ...OUTPUT_FLAGS,
+  ],
+  examples: [
+    { command: 'hf-report -o app.html app.mtrc', means: 'a report on a trace, to be opened in a browser' },
+    {
+      command: 'mtrc-decode app.mtrc | hf-filter --thread 7 --lifetimes | hf-report > thread-7.html',
+      means: 'of a part',
+    },
+    { command: 'hf-report --compare before.mtrc after.mtrc -o diff.html', means: 'what changed between two runs' },
+  ],
+  run: async (args) => (await import('./report.run.js')).runReport(args),
+}

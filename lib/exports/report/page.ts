@@ -1,0 +1,72 @@
+import type { Report, ReportDataOptions } from '../../transforms/report/report.js'
+import { REPORT_LIMITS } from '../../transforms/report/report.js'
+import type { ReportData } from '../../transforms/report/result.js'
+import { escaped, shortened } from './html.js'
+import { staticTables } from './tables.js'
+
+/** A page has no more bytes. */
+export const MAX_PAGE_BYTES = 5_000_000
+
+/** What the template has in the places of title, tables and data, each once. */
+const MARKERS = ['<!--heapflow:title-->', '<!--heapflow:tables-->', '<!--heapflow:data-->'] as const
+
+/** What makes a page of a report. */
+export interface PageOptions extends Omit<ReportDataOptions, 'limits'> {
+  /** The page without a report: dist/page/report.html. */
+  readonly template: string
+  /** Compresses bytes as gzip. */
+  readonly gzip: (bytes: Uint8Array) => Uint8Array
+  /** How many bytes the page may have; `MAX_PAGE_BYTES` if absent. */
+  readonly most?: number
+}
+
+const encoder = new TextEncoder()
+
+/**
+ * A report as a page that needs nothing else. If it would be too large, it has less of what there is very much of, and
+ * says so.
+ * @throws Error for a template that is none
+ * @throws RangeError if even the smallest page is too large
+ */
+export function reportPage(report: Report, options: PageOptions): Uint8Array {
+  const { template, gzip, most = MAX_PAGE_BYTES, ...dataOptions } = options
+  const parts = partsOf(template)
+  for (const limits of REPORT_LIMITS) {
+    const data = report.data({ ...dataOptions, limits })
+    const page = encoder.encode(fill(parts, data, gzip))
+    if (page.length <= most) return page
+  }
+  throw new RangeError(`the smallest report has more than ${most} bytes`)
+}
+
+/** The template before, between and after the markers. */
+function partsOf(template: string): string[] {
+  let rest = template
+  const parts = MARKERS.map((marker) => {
+    const pieces = rest.split(marker)
+    if (pieces.length !== 2) throw new Error(`the page of reports does not have one ${marker} in its place`)
+    rest = pieces[1] as string
+    return pieces[0] as string
+  })
+  return [...parts, rest]
+}
+
+function fill(parts: readonly string[], data: ReportData, gzip: PageOptions['gzip']): string {
+  const bytes = gzip(encoder.encode(JSON.stringify(data)))
+  const filled = [
+    `${escaped(shortened(data.name))} - heapflow report`,
+    [...staticTables(data)].join(''),
+    `<script type="application/octet-stream" id="report-data">${base64(bytes)}</script>`,
+  ]
+  return parts.map((part, i) => part + (filled[i] ?? '')).join('')
+}
+
+/** So many bytes are turned to text at a time: a multiple of 3. */
+const PIECE = 24_576
+
+/** Bytes as base64, in Node as in a browser. */
+function base64(bytes: Uint8Array): string {
+  let text = ''
+  for (let at = 0; at < bytes.length; at += PIECE) text += btoa(String.fromCharCode(...bytes.subarray(at, at + PIECE)))
+  return text
+}

@@ -1,0 +1,210 @@
+import type { Integer, ReportData } from '../../transforms/report/result.js'
+import { escaped, shortened } from './html.js'
+
+/** How many rows of each view there are. */
+const ROWS = 20
+/** A stack is shown by its innermost frames. */
+const FRAMES = 4
+const MORE = -1
+
+type Cell = Integer | null | undefined
+type Column = readonly [title: string, cells: readonly Cell[]]
+
+/** The first rows of each view as HTML tables, for readers without JavaScript. */
+export function* staticTables(data: ReportData): Generator<string> {
+  const { sites, generations, churn, threads, addresses, problems, comparison } = data
+  const stacks = sites.stack.map((stack, row) =>
+    row === sites.stack.length - 1 && stack.length === 0 ? '[all others]' : stackText(data, stack),
+  )
+  const siteTable = (title: string, by: readonly Integer[], ...columns: Column[]) => {
+    const rows = by
+      .map((_, row) => row)
+      .filter((row) => Number(by[row]) > 0)
+      .toSorted((a, b) => Number(by[b]) - Number(by[a]) || a - b)
+    const pick = ([name, cells]: Column): Column => [name, rows.map((row) => cells[row])]
+    return table(title, [...columns.map(pick), ['site', rows.map((row) => stacks[row])]])
+  }
+  yield list('Summary', summaryRows(data))
+  for (const [title, sentences] of [
+    ['Notes', data.notes],
+    ['Left out', data.omitted],
+  ] as const) {
+    if (sentences.length > 0)
+      yield `<h2>${title}</h2>\n<ul>${sentences.map((one) => `<li>${escaped(one)}</li>`).join('')}</ul>\n`
+  }
+  yield timelineTable(data)
+  yield siteTable(
+    'Sites by bytes allocated',
+    sites.allocatedBytes,
+    ['bytes', sites.allocatedBytes],
+    ['blocks', sites.allocatedBlocks],
+    ['live bytes at the peak', sites.peakBytes],
+    ['live bytes at the end', sites.endBytes],
+  )
+  yield siteTable('Live at the end, by site', sites.endBytes, ['bytes', sites.endBytes], ['blocks', sites.endBlocks])
+  const slices: Column[] = [
+    ['up to event', generations.event],
+    ['bytes allocated', generations.allocatedBytes],
+    ['of these live', generations.endBytes],
+    ['blocks allocated', generations.allocatedBlocks],
+    ['of these live', generations.endBlocks],
+  ]
+  yield table('Live at the end, by when it was allocated', slices, generations.event.length)
+  yield siteTable(
+    'Live at the peak, by site',
+    sites.peakBytes,
+    ['bytes', sites.peakBytes],
+    ['blocks', sites.peakBlocks],
+  )
+  yield table('Sizes', [
+    ['size', churn.sizes.size],
+    ['allocations', churn.sizes.count],
+    ['temporary', churn.sizes.temporaryBlocks],
+    ['live at the peak', churn.sizes.peakBlocks],
+    ['live at the end', churn.sizes.endBlocks],
+  ])
+  yield siteTable(
+    'Temporary blocks, by site',
+    sites.temporaryBlocks,
+    ['temporary', sites.temporaryBlocks],
+    ['blocks', sites.allocatedBlocks],
+    ['mean lifetime in events', sites.meanEvents],
+  )
+  yield siteTable(
+    'Reallocs, by site',
+    sites.reallocs,
+    ['reallocs', sites.reallocs],
+    ['grown', sites.grown],
+    ['shrunk', sites.shrunk],
+    ['moved', sites.moved],
+  )
+  yield table('Threads', [
+    ['thread', threads.name.map((name) => name || '[all others]')],
+    ['events', threads.events],
+    ['bytes allocated', threads.allocatedBytes],
+    ['blocks', threads.allocatedBlocks],
+    ['frees', threads.frees],
+    ['of blocks of other threads', threads.foreignFrees],
+    ['live bytes at the end', threads.endBytes],
+  ])
+  if (addresses !== undefined) {
+    yield table('Pages by live bytes', [
+      ['live bytes', addresses.pages.from.map((from, i) => `${from + 1} to ${addresses.pages.to[i]}`)],
+      ['pages at the peak', addresses.pages.atPeak],
+      ['pages at the end', addresses.pages.atEnd],
+    ])
+    yield table('Addresses', [
+      ['range', addresses.map.ranges.map(({ name }) => name)],
+      ['bytes', addresses.map.ranges.map(({ rows }) => (BigInt(rows) * BigInt(addresses.map.rowBytes)).toString())],
+    ])
+    yield table('Sites that keep nearly empty pages', [
+      ['bytes not live', addresses.sparse.bytes],
+      ['pages', addresses.sparse.pages.map((pages) => Math.round(10 * pages) / 10)],
+      ['site', addresses.sparse.site.map((site) => stacks[site])],
+    ])
+  }
+  yield table('Problems in the trace', [
+    ['kind', Object.keys(problems.counts)],
+    ['events', Object.values(problems.counts)],
+  ])
+  yield table('The first problems', [
+    ['event', problems.event],
+    ['kind', problems.kind],
+    ['address', problems.address],
+    ['size', problems.size],
+    ['site', problems.stack.map((stack) => stackText(data, stack))],
+  ])
+  if (comparison === undefined) return
+  const { before, after } = comparison
+  yield table(`Compared with ${shortened(comparison.old)}`, [
+    ['allocated before', before.allocatedBytes],
+    ['after', after.allocatedBytes],
+    ['live at the peak before', before.peakBytes],
+    ['after', after.peakBytes],
+    ['live at the end before', before.endBytes],
+    ['after', after.endBytes],
+    ['site', comparison.stack.map((stack) => (stack.length === 0 ? '[all others]' : stackText(data, stack)))],
+  ])
+}
+
+function summaryRows({ summary, generator, name }: ReportData): [string, Cell][] {
+  const { allocated, freed, leaked, peakBytes, peakBlocks, temporary, time, overhead } = summary
+  return [
+    ['trace', name],
+    ['made by', generator],
+    ['formats', summary.formats.join(', ')],
+    ['events', summary.events],
+    ['bytes allocated', allocated.bytes],
+    ['blocks allocated', allocated.blocks],
+    ['blocks freed', freed.blocks],
+    ['live bytes at the peak', peakBytes.bytes],
+    ['live blocks then', peakBytes.blocks],
+    ['the peak is at event', peakBytes.event],
+    ['most live blocks', peakBlocks.blocks],
+    ['live bytes at the end', leaked.bytes],
+    ['live blocks at the end', leaked.blocks],
+    ['temporary blocks', temporary.heaptrack.blocks],
+    ['sites', summary.siteCount],
+    ['threads', summary.threadCount],
+    ...(time ? [[`time in ${time.unit ?? 'its own unit'}`, time.span] as [string, Cell]] : []),
+    ...(overhead ? [['bytes beyond those asked for', overhead.wasted] as [string, Cell]] : []),
+  ]
+}
+
+/** The timeline in few rows: each is of several parts. */
+function timelineTable({ timeline, summary }: ReportData): string {
+  const parts = timeline.event.length
+  const rows = Math.min(parts, ROWS)
+  const end = (row: number) => Math.ceil((row * parts) / rows)
+  const groups = Array.from({ length: rows }, (_, row) => [end(row), end(row + 1)] as const)
+  const last = (cells: readonly Cell[]) => groups.map(([, to]) => cells[to - 1])
+  const numbers = (cells: readonly Integer[], of: (values: number[]) => number) =>
+    groups.map(([from, to]) => of(cells.slice(from, to).map(Number)))
+  const sum = (values: number[]) => values.reduce((all, value) => all + value, 0)
+  return table('Timeline', [
+    ['up to event', last(timeline.event)],
+    ...(timeline.time
+      ? [[summary.time?.unit ? `time in ${summary.time.unit}` : 'time', last(timeline.time)] as const]
+      : []),
+    ['live bytes then', last(timeline.liveBytes)],
+    ['live blocks then', last(timeline.liveBlocks)],
+    ['most live bytes', numbers(timeline.maxBytes, (values) => Math.max(...values))],
+    ['allocations', numbers(timeline.allocations, sum)],
+    ['frees', numbers(timeline.frees, sum)],
+  ])
+}
+
+/** A stack in one line, the innermost frame first. */
+function stackText({ frames }: ReportData, stack: readonly number[]): string {
+  const shown = stack.slice(0, FRAMES).filter((id) => id !== MORE)
+  const texts = shown.map((id) => {
+    const { name = '', file, line } = frames[id] ?? {}
+    const isPlace = file !== undefined && !name.startsWith(file)
+    return shortened(isPlace ? `${name} (${file}${line === undefined ? '' : `:${line}`})` : name)
+  })
+  return [...texts, ...(stack.length > shown.length ? ['...'] : [])].join(' \u2190 ')
+}
+
+function list(title: string, rows: readonly (readonly [string, Cell])[]): string {
+  const body = rows.map(([name, value]) => `<tr><th scope="row">${escaped(name)}</th>${cell(value)}</tr>\n`)
+  return `<h2>${escaped(title)}</h2>\n<table>\n${body.join('')}</table>\n`
+}
+
+/** @param most how many rows there are at most */
+function table(title: string, columns: readonly Column[], most = ROWS): string {
+  const length = columns[0]?.[1].length ?? 0
+  if (length === 0) return ''
+  const rows = Array.from({ length: Math.min(length, most) }, (_, row) => {
+    return `<tr>${columns.map(([, cells]) => cell(cells[row])).join('')}</tr>\n`
+  })
+  const more = length > most ? `<p>${length - most} more rows.</p>\n` : ''
+  const head = columns.map(([name]) => `<th scope="col">${escaped(name)}</th>`).join('')
+  return `<h2>${escaped(title)}</h2>\n<table>\n<thead><tr>${head}</tr></thead>\n${rows.join('')}</table>\n${more}`
+}
+
+/** Names may be written from right to left, or change how what follows is read. */
+function cell(value: Cell): string {
+  if (typeof value === 'number') return `<td>${value}</td>`
+  const text = escaped(shortened(value ?? '', 1000))
+  return /^-?\d*$/.test(text) ? `<td>${text}</td>` : `<td><bdi>${text}</bdi></td>`
+}

@@ -1,0 +1,53 @@
+import { readFileSync } from 'node:fs'
+import { gzipSync } from 'node:zlib'
+import { reportPage, type PageOptions } from '../exports/report/page.js'
+import { checkOptions, type OptionNames } from '../event/options.js'
+import { ReportCollector } from '../transforms/report/collector.js'
+import type { Report } from '../transforms/report/report.js'
+import { CollectingSink, type ResultSink } from './result-sink.js'
+
+/** A sink that takes what a report shows. */
+export type ReportSink = ResultSink<Report>
+
+/** What a page is told. */
+export type ReportPageOptions = Pick<PageOptions, 'name' | 'compared' | 'generator'>
+
+const OPTIONS: OptionNames<ReportPageOptions> = { name: true, compared: true, generator: true }
+
+/**
+ * A Writable that takes all that a report shows of the events written to it. Put it at the end of a pipeline. Memory
+ * grows with the number of live blocks, and of distinct stacks.
+ *
+ * @example
+ * const sink = report()
+ * await pipeline(createReadStream('app.mtrc'), mtrc.decode(), sink)
+ * const { summary, sites } = (await sink.result).data()
+ */
+export function report(): ReportSink {
+  return new CollectingSink('report()', new ReportCollector())
+}
+
+/**
+ * A report as a page of HTML, which needs no other file and no network, and has at most 5 MB.
+ * @throws RangeError for unknown options
+ *
+ * @example
+ * await writeFile('app.html', exportReport(await sink.result, { name: 'app.mtrc' }))
+ */
+export function exportReport(taken: Report, options: ReportPageOptions = {}): Uint8Array {
+  checkOptions(options, OPTIONS, 'exportReport')
+  return reportPage(taken, { ...options, template: readTemplate(), gzip: (bytes) => gzipSync(bytes, { level: 9 }) })
+}
+
+/** The page that the build makes of page/. */
+function readTemplate(): string {
+  // Tests run from lib; the package has dist/page beside dist/lib.
+  for (const folder of ['../../dist/page', '../../page']) {
+    try {
+      return readFileSync(new URL(`${folder}/report.html`, import.meta.url), 'utf8')
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+    }
+  }
+  throw new Error('page/report.html is missing: has the project been built?')
+}

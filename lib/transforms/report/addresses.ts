@@ -1,0 +1,141 @@
+import type { ThreadTable } from '../statistics/thread-table.js'
+import type { Clock } from './clock.js'
+import type { ReportKernel } from './kernel.js'
+import { integer, type Calendar } from './plain.js'
+import type { AddressRange, ReportAddresses } from './result.js'
+import { largest } from './samples.js'
+
+/** How many rows the map has at most. */
+const MOST_ROWS = 256
+/** Where the kernel has what of a region: the floats of a row; and in a key, the space above its number. */
+const COLUMNS = 512
+const SPACE = 2 ** 52
+/** The address space of a kernel's pages, in kernel/report/block.ts. */
+const PAGES = 4094
+/** Steps of kernel/report/pages.ts. */
+const [STEPS, STEP] = [16, 256]
+/** How many sites with sparse pages are listed. */
+const MOST_SITES = 100
+
+const PAGE = 4096
+
+/** Memory that is next to each other in the map: a row of it. */
+interface Region {
+  space: number
+  number: number
+  /** Live bytes at each moment. */
+  bytes: Float64Array
+}
+
+/**
+ * How addresses are used; undefined if no block has one.
+ * @param columns moments of the map
+ * @param sparse by row of the report: shares of nearly empty pages, and their bytes that are not live
+ */
+export function addressesOf(
+  kernel: ReportKernel,
+  { moments }: Clock,
+  calendar: Calendar,
+  threads: ThreadTable,
+  columns: number,
+  sparse: { pages: number[]; bytes: number[] },
+): ReportAddresses | undefined {
+  const { run } = kernel
+  if (run.placed.value === 0n) return undefined
+  const pagesAt = (at: number) => Array.from(kernel.integers(at, STEPS), Number)
+  const steps = Array.from({ length: STEPS }, (_, step) => step * STEP)
+  const sites = largest(Float64Array.from(sparse.bytes), MOST_SITES)
+  return {
+    map: mapOf(kernel, moments, calendar, threads, columns),
+    pageBytes: PAGE,
+    pages: {
+      from: steps,
+      to: steps.map((from) => from + STEP),
+      atPeak: pagesAt(run.PEAK_PAGES.value),
+      atEnd: pagesAt(run.END_PAGES.value),
+    },
+    use: {
+      ...calendar.moments(moments.map(({ event }) => event)),
+      liveBytes: moments.map(({ liveBytes }) => integer(liveBytes)),
+      pages: moments.map(({ pages }) => pages),
+    },
+    sparse: {
+      site: sites,
+      pages: sites.map((site) => sparse.pages[site] as number),
+      bytes: sites.map((site) => Math.round(sparse.bytes[site] as number)),
+    },
+  }
+}
+
+function mapOf(
+  kernel: ReportKernel,
+  moments: Clock['moments'],
+  calendar: Calendar,
+  threads: ThreadTable,
+  columns: number,
+): ReportAddresses['map'] {
+  const step = Math.ceil(moments.length / columns)
+  const shown = moments.map((_, i) => i).filter((i) => (moments.length - 1 - i) % step === 0)
+  const { regions, shift } = regionsOf(kernel, shown)
+  const rowBytes = 2 ** shift
+  const ranges: AddressRange[] = []
+  regions.forEach(({ space, number }, row) => {
+    const before = regions[row - 1]
+    const range = ranges.at(-1)
+    const to = `0x${(BigInt(number + 1) << BigInt(shift)).toString(16)}`
+    if (range !== undefined && before?.space === space && before.number === number - 1) {
+      range.rows++
+      range.to = to
+      return
+    }
+    const process = space === PAGES ? undefined : threads.process(space)
+    const from = `0x${(BigInt(number) << BigInt(shift)).toString(16)}`
+    const owner = space === PAGES ? 'pages of the kernel' : process === undefined ? '' : `process ${process}`
+    ranges.push({
+      name: owner,
+      from,
+      to,
+      ...(process !== undefined && { process: integer(process) }),
+      row,
+      rows: 1,
+    })
+  })
+  for (const range of ranges) range.name = [range.name, `${range.from} to ${range.to}`].filter(Boolean).join(': ')
+  return {
+    ...calendar.moments(shown.map((i) => (moments[i] as Clock['moments'][number]).event)),
+    rowBytes: integer(BigInt(rowBytes)),
+    ranges,
+    cells: regions.map(({ bytes }) => Array.from(bytes, (live) => thousandths(live / rowBytes))),
+  }
+}
+
+/** What is live at all has at least one thousandth. */
+function thousandths(share: number): number {
+  return share === 0 ? 0 : Math.max(1, Math.min(1000, Math.round(1000 * share)))
+}
+
+/** The regions in order of addresses, made larger until they are few enough. */
+function regionsOf(kernel: ReportKernel, columns: readonly number[]): { regions: Region[]; shift: number } {
+  const { run } = kernel
+  const count = run.regions.value
+  let regions = Array.from({ length: count }, (_, i): Region => {
+    const key = kernel.integer(run.REGION_KEYS.value + 8 * i)
+    const row = new Float32Array(run.memory.buffer, run.matrix.value + 4 * COLUMNS * i, COLUMNS)
+    const bytes = Float64Array.from(columns, (column) => row[column] as number)
+    return { space: Number(key / BigInt(SPACE)), number: Number(key % BigInt(SPACE)), bytes }
+  }).toSorted((a, b) => a.space - b.space || a.number - b.number)
+  let shift = run.regionShift.value
+  // Each space needs a row, and there may be more spaces than rows.
+  for (; regions.length > MOST_ROWS && shift < 64; shift++) {
+    const larger: Region[] = []
+    for (const { space, number, bytes } of regions) {
+      const half = Math.floor(number / 2)
+      const last = larger.at(-1)
+      if (last?.space === space && last.number === half)
+        bytes.forEach((live, i) => (last.bytes[i] = (last.bytes[i] as number) + live))
+      else larger.push({ space, number: half, bytes })
+    }
+    regions = larger
+  }
+  return { regions: regions.slice(0, MOST_ROWS), shift }
+}

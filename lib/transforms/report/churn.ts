@@ -1,0 +1,97 @@
+import type { Statistics } from '../statistics/result.js'
+import type { ReportKernel } from './kernel.js'
+import { integer } from './plain.js'
+import { HEAT_SIDE, type HeatCells, type ReportBars, type ReportChurn } from './result.js'
+
+/** How many sizes are listed. */
+const MOST_SIZES = 200
+/** How many sites with reallocs are. */
+const MOST_SITES = 100
+const CELLS = HEAT_SIDE * HEAT_SIDE
+/** In the keys of the cells of sites, the cell is below this. */
+const SITE = 8192
+/** Blocks that were resized this often or more are counted together. */
+const LONGEST = 255
+/** Up to here, each number of times has a bar. */
+const EXACT = 16
+
+/** The counts of the heat map's cells. */
+export function heatOf(kernel: ReportKernel): Float64Array {
+  return Float64Array.from(kernel.integers(kernel.run.HEAT.value, CELLS), Number)
+}
+
+/** The cells of which the count is not zero, with it. */
+export function cellsOf(counts: Float64Array): HeatCells {
+  const cells: HeatCells = []
+  counts.forEach((count, cell) => {
+    if (count > 0) cells.push(cell, count)
+  })
+  return cells
+}
+
+/**
+ * The heat maps of the rows of a report; the last one is of all sites that have no row.
+ * @param rows how many rows there are. @param rowOf the row of a site, or -1
+ */
+export function siteHeat(kernel: ReportKernel, rows: number, rowOf: (site: number) => number): HeatCells[] {
+  const all = Array.from({ length: rows }, () => new Map<number, number>())
+  const rest = heatOf(kernel)
+  for (const { key, blocks } of kernel.pairs(kernel.run.SITE_HEAT.value)) {
+    const row = rowOf(Math.floor(key / SITE))
+    const cell = key % SITE
+    if (row < 0) continue
+    all[row]?.set(cell, blocks)
+    rest[cell] = (rest[cell] as number) - blocks
+  }
+  // The order in the kernel's table is random.
+  return [...all.map((cells) => [...cells].toSorted(([a], [b]) => a - b).flat()), cellsOf(rest)]
+}
+
+/** @param sites the rows of sites, those with most reallocs first */
+export function churnOf(kernel: ReportKernel, { sizes }: Statistics, sites: readonly number[]): ReportChurn {
+  const { run } = kernel
+  const listed = sizes.exact.slice(0, MOST_SIZES)
+  const unlisted = sizes.exact.slice(MOST_SIZES)
+  const at = run.RESIZES.value
+  const bytes = unlisted.reduce(
+    (sum, { size, count }) => sum + size * BigInt(count),
+    sizes.others?.allocated.bytes ?? 0n,
+  )
+  const count = unlisted.reduce((sum, one) => sum + one.count, sizes.others?.allocated.blocks ?? 0)
+  return {
+    heat: cellsOf(heatOf(kernel)),
+    sizes: {
+      size: listed.map(({ size }) => integer(size)),
+      count: listed.map((one) => one.count),
+      peakBlocks: listed.map(({ atPeak }) => atPeak),
+      endBlocks: listed.map(({ leaked }) => leaked),
+      temporaryBlocks: listed.map(({ temporary }) => temporary.heaptrack),
+      ...(count > 0 && { others: { sizes: unlisted.length, count, bytes: integer(bytes) } }),
+    },
+    chains: chainBars(kernel.integers(run.CHAINS.value, LONGEST + 1)),
+    grown: kernel.number(at),
+    shrunk: kernel.number(at + 8),
+    same: kernel.number(at + 16),
+    moved: kernel.number(at + 24),
+    grownBytes: integer(kernel.sum(at + 32)),
+    shrunkBytes: integer(kernel.sum(at + 48)),
+    reallocSites: sites.slice(0, MOST_SITES),
+  }
+}
+
+/** Bars of one number each at first, and then of twice as many numbers as the one before. */
+function chainBars(counts: BigUint64Array): ReportBars {
+  const bars: ReportBars = { from: [], to: [], count: [] }
+  for (let from = 1; from <= LONGEST;) {
+    const to = from <= EXACT ? from : Math.min(2 * from - 2, LONGEST - 1)
+    const isLast = from === LONGEST
+    const count = counts.subarray(from, isLast ? undefined : to + 1).reduce((sum, n) => sum + n, 0n)
+    if (count > 0n) {
+      bars.from.push(from)
+      bars.to.push(isLast ? null : to)
+      bars.count.push(Number(count))
+    }
+    from = isLast ? from + 1 : to + 1
+  }
+  return bars
+}

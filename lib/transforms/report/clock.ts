@@ -1,0 +1,40 @@
+/** How many moments are kept at most. */
+export const MOST_MOMENTS = 512
+
+/** What is known of a moment: everything from the beginning of the stream, except what is live. */
+export interface Moment {
+  /** The number of the event that it is after. */
+  event: number
+  /** The time of the last event that had one until then. */
+  time: bigint | undefined
+  allocatedBlocks: number
+  allocatedBytes: bigint
+  liveBytes: bigint
+  /** Pages with a live byte. */
+  pages: number
+}
+
+/**
+ * The moments at which a report looks at a trace: after each slice of equally many events. When there are too many
+ * slices, they become twice as long.
+ */
+export class Clock {
+  moments: Moment[] = []
+  /** The logarithm of the number of events of a slice. */
+  shift = 0
+
+  /** How many events there are until the next moment, after so many. */
+  until(events: number): number {
+    const slice = 2 ** this.shift
+    return slice - (events % slice)
+  }
+
+  /** Keeps a moment. @returns whether only every second moment is kept from now on */
+  keep(moment: Moment): boolean {
+    this.moments.push(moment)
+    if (this.moments.length < MOST_MOMENTS) return false
+    this.moments = this.moments.filter((_, i) => i % 2 === 1)
+    this.shift++
+    return true
+  }
+}

@@ -1,0 +1,37 @@
+import { MOST_MOMENTS } from './clock.js'
+
+/** So many figures are kept of all sites: 8 MiB. */
+const MOST_CELLS = 2_097_152
+/** So many moments are kept, however many sites there are. */
+const FEWEST = 32
+
+/** Live bytes of all sites at a moment. */
+export interface Level {
+  /** The number of the event that it is after. */
+  readonly event: number
+  /** Live bytes by row; later rows have none. */
+  readonly bytes: Float32Array
+}
+
+/** Live bytes of each site over time, at fewer moments if there are many sites. */
+export class Levels {
+  all: Level[] = []
+  /** How many events there are from one moment to the next. */
+  private period = 1
+  private cells = 0
+
+  /** Whether the moment after an event is kept. */
+  wants(event: number): boolean {
+    return event % this.period === 0
+  }
+
+  keep(level: Level): void {
+    this.all.push(level)
+    this.cells += level.bytes.length
+    while (this.all.length >= MOST_MOMENTS || (this.cells > MOST_CELLS && this.all.length >= 2 * FEWEST)) {
+      this.period *= 2
+      this.all = this.all.filter(({ event }) => event % this.period === 0)
+      this.cells = this.all.reduce((sum, { bytes }) => sum + bytes.length, 0)
+    }
+  }
+}

@@ -1,0 +1,49 @@
+import type { Clock, Moment } from './clock.js'
+import type { Integer, Moments, Plain } from './result.js'
+
+/** An integer as JSON has it. */
+export function integer(value: bigint): Integer {
+  const number = Number(value)
+  return Number.isSafeInteger(number) ? number : value.toString()
+}
+
+/** A value with its integers as JSON has them. Fields that are undefined are left out. */
+export function plain<Value>(value: Value): Plain<Value> {
+  return toPlain(value) as Plain<Value>
+}
+
+function toPlain(value: unknown): unknown {
+  if (typeof value === 'bigint') return integer(value)
+  if (Array.isArray(value)) return value.map(toPlain)
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(
+    Object.entries(value)
+      .filter(([, item]) => item !== undefined)
+      .map(([name, item]) => [name, toPlain(item)]),
+  )
+}
+
+/** When things happened: numbers of events, and times since the first. */
+export class Calendar {
+  private readonly byEvent: ReadonlyMap<number, Moment>
+
+  /** @param first the earliest time of the trace; absent if no event has a time */
+  constructor(
+    { moments }: Clock,
+    private readonly first: bigint | undefined,
+  ) {
+    this.byEvent = new Map(moments.map((moment) => [moment.event, moment]))
+  }
+
+  /** The moment after an event, at which the clock was. */
+  at(event: number): Moment | undefined {
+    return this.byEvent.get(event)
+  }
+
+  /** The moments after these events. @param times their times, by default those that the clock has */
+  moments(events: readonly number[], times = events.map((event) => this.at(event)?.time)): Moments {
+    const { first } = this
+    if (first === undefined) return { event: [...events] }
+    return { event: [...events], time: times.map((time) => (time === undefined ? null : integer(time - first))) }
+  }
+}

@@ -1,0 +1,100 @@
+import { HI, LO, WORD } from '../../bytes/u64.js'
+import type { EventBatch, U64Column } from '../../event/batch.js'
+import { FieldBit } from '../../event/fields.js'
+import { addressFrame, frameOf, sourceFrame } from '../profile/frames.js'
+import type { Frame } from '../profile/profile.js'
+import type { Statistics } from '../statistics/result.js'
+import type { FrameList } from './frame-list.js'
+import type { ReportKernel } from './kernel.js'
+import { integer } from './plain.js'
+import type { ProblemKind, ReportProblems } from './result.js'
+
+/** How many are kept. */
+const MOST = 1000
+/** So many frames of their stacks are, and so much of the names of these. */
+const MOST_FRAMES = 8
+const LONGEST = 512
+
+/** In the order of the codes of kernel/report/observe.ts. */
+const KINDS = ['unknownFree', 'doubleFree', 'overlap', 'failedAllocation', 'zeroSize', 'unknownRealloc'] as const
+
+interface Problem {
+  kind: ProblemKind
+  event: number
+  address: string | null
+  size: bigint | null
+  stack: Frame[]
+}
+
+/** The first events that ought not to be. */
+export class Problems {
+  private readonly first: Problem[] = []
+
+  /** Takes those that the kernel found in a batch, whose event `from` was its first row. @param before events before */
+  take({ run }: ReportKernel, batch: EventBatch, from: number, before: number): void {
+    const found = Math.min(run.problems.value, MOST - this.first.length)
+    if (found === 0) return
+    const rows = new Uint32Array(run.memory.buffer, run.PROBLEMS.value, found)
+    for (const code of rows) {
+      const row = code >> 3
+      const i = from + row
+      this.first.push({
+        kind: KINDS[code & 7] as ProblemKind,
+        event: before + row + 1,
+        address: addressOf(batch, i),
+        size: valueOf(batch, i, FieldBit.size, batch.size) ?? null,
+        stack: framesOf(batch, i),
+      })
+    }
+  }
+
+  result({ faults, reallocs }: Statistics, zeroSizes: number, frames: FrameList, limit: number): ReportProblems {
+    const first = this.first.slice(0, limit)
+    return {
+      counts: {
+        unknownFree: faults.unknownFrees,
+        doubleFree: faults.doubleFrees,
+        overlap: faults.overlaps.blocks,
+        failedAllocation: faults.failedAllocations + reallocs.failed,
+        zeroSize: zeroSizes,
+        unknownRealloc: reallocs.unknown,
+      },
+      kind: first.map(({ kind }) => kind),
+      event: first.map(({ event }) => event),
+      address: first.map(({ address }) => address),
+      size: first.map(({ size }) => (size === null ? null : integer(size))),
+      stack: first.map(({ stack }) => frames.stack(stack)),
+    }
+  }
+}
+
+function valueOf(batch: EventBatch, i: number, field: number, { words }: U64Column): bigint | undefined {
+  if (((batch.mask[i] as number) & field) === 0) return undefined
+  return BigInt(words[2 * i + HI] as number) * BigInt(WORD) + BigInt(words[2 * i + LO] as number)
+}
+
+/** The address of the event; for a realloc that gives none, that of the block before. */
+function addressOf(batch: EventBatch, i: number): string | null {
+  const address =
+    valueOf(batch, i, FieldBit.address, batch.address) || valueOf(batch, i, FieldBit.oldAddress, batch.oldAddress)
+  return address === undefined ? null : `0x${address.toString(16)}`
+}
+
+/** Where an event happened, as far as it says. */
+function framesOf(batch: EventBatch, i: number): Frame[] {
+  const mask = batch.mask[i] as number
+  const { strings } = batch
+  const text = (id: number | undefined) => strings.text(id as number).slice(0, LONGEST)
+  if ((mask & FieldBit.stack) !== 0) {
+    return [...strings.list(batch.stack[i] as number)].slice(0, MOST_FRAMES).map((name) => frameOf(text(name)))
+  }
+  if ((mask & (FieldBit.function | FieldBit.file | FieldBit.line)) !== 0) {
+    const name = (mask & FieldBit.function) !== 0 ? text(batch.function[i]) : undefined
+    const file = (mask & FieldBit.file) !== 0 ? text(batch.file[i]) : undefined
+    const line = (mask & FieldBit.line) !== 0 ? batch.line[i] : undefined
+    return [sourceFrame(name, file, line === 0 ? undefined : line)]
+  }
+  const site = valueOf(batch, i, FieldBit.callSite, batch.callSite)
+  if (site === undefined) return []
+  return [addressFrame((mask & FieldBit.module) !== 0 ? text(batch.module[i]) : undefined, site)]
+}

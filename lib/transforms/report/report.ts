@@ -1,0 +1,177 @@
+import { checkOptions, type OptionNames } from '../../event/options.js'
+import type { Profile } from '../profile/profile.js'
+import type { Stacks } from '../profile/stacks.js'
+import type { StatisticsCollector } from '../statistics/collector.js'
+import { addressesOf } from './addresses.js'
+import { churnOf } from './churn.js'
+import type { Clock } from './clock.js'
+import { comparisonOf, type Compared } from './comparison.js'
+import { FrameList } from './frame-list.js'
+import type { Generations } from './generations.js'
+import type { ReportKernel } from './kernel.js'
+import type { Levels } from './levels.js'
+import { Calendar } from './plain.js'
+import type { Problems } from './problems.js'
+import type { ReportAddresses, ReportData } from './result.js'
+import { Samples, type SiteExtra } from './samples.js'
+import { peakSitesOf, SiteRows, sitesOf, type SiteSources } from './sites.js'
+import { notesOf, summaryOf, timelineOf } from './summary.js'
+import { foldTree } from './tree.js'
+import { threadsOf } from './threads.js'
+
+/** How much a report has of what there can be very much of. */
+export interface ReportLimits {
+  /** Nodes of the tree of stacks. */
+  readonly nodes: number
+  /** Rows of sites, and of the comparison. */
+  readonly sites: number
+  readonly problems: number
+  /** Characters of a name. */
+  readonly name: number
+  /** Moments of the map of addresses. */
+  readonly moments: number
+}
+
+/** The limits of a report, and smaller ones for traces of which it would be too large otherwise. */
+export const REPORT_LIMITS: readonly [ReportLimits, ...ReportLimits[]] = [
+  { nodes: 10_000, sites: 1000, problems: 1000, name: 512, moments: 512 },
+  { nodes: 5000, sites: 500, problems: 500, name: 256, moments: 256 },
+  { nodes: 2000, sites: 200, problems: 200, name: 128, moments: 128 },
+  { nodes: 500, sites: 50, problems: 50, name: 64, moments: 64 },
+]
+
+/** What a report can be told. */
+export interface ReportDataOptions {
+  /** The name of the trace; `trace` if absent. */
+  readonly name?: string
+  /** The program that makes the report, and its version. */
+  readonly generator?: string
+  /** Another trace that this one is compared with. */
+  readonly compared?: Compared
+  readonly limits?: ReportLimits
+}
+
+const OPTIONS: OptionNames<ReportDataOptions> = { name: true, generator: true, compared: true, limits: true }
+
+/** All that a report is made of. */
+export interface ReportSources {
+  readonly collector: StatisticsCollector
+  readonly kernel: ReportKernel
+  readonly clock: Clock
+  readonly levels: Levels
+  readonly generations: Generations
+  readonly problems: Problems
+  readonly profile: Profile
+  readonly stacks: Stacks
+}
+
+/** Where kernel/report/sites.ts has these figures of a row. */
+const [REALLOCS, GROWN, SHRUNK, MOVED, SPARSE_PAGES, SPARSE_BYTES] = [0, 8, 16, 24, 32, 40]
+
+/** What was taken of a trace for a report. */
+export class Report {
+  private readonly samples: Samples
+  private readonly calendar: Calendar
+
+  constructor(private readonly sources: ReportSources) {
+    const { collector, clock, profile, stacks } = sources
+    const { statistics } = profile
+    const [hasCpus, isTimed] = [statistics.crossCpuFrees !== undefined, statistics.time !== undefined]
+    this.calendar = new Calendar(clock, statistics.time?.first)
+    this.samples = new Samples(stacks, collector.sites, (row) => this.extra(row), hasCpus, isTimed)
+  }
+
+  /** The profile of the trace, which a report of another run can be compared with. */
+  get profile(): Profile {
+    return this.sources.profile
+  }
+
+  /** The data that the report shows. @throws RangeError for unknown options */
+  data(options: ReportDataOptions = {}): ReportData {
+    checkOptions(options, OPTIONS, 'Report.data')
+    const { name = 'trace', generator = 'heapflow', compared, limits = REPORT_LIMITS[0] } = options
+    const { collector, kernel, clock, levels, generations, problems, profile } = this.sources
+    const { statistics, frames, tree } = profile
+    const { samples, calendar } = this
+    const list = new FrameList(limits.name)
+    const folded = foldTree(tree, frames, samples, list, limits.nodes)
+    const rows = new SiteRows(samples, limits.sites)
+    const sources: SiteSources = { statistics, kernel, rows, levels: levels.all, calendar }
+    const sites = sitesOf(sources, folded.nodeOf, (node) => list.stackOf(node, tree, frames))
+    const reallocSites = rows.most(samples.ranked.reallocs)
+    const sparse = {
+      pages: rows.chosen.map((_, row) => rows.extra(row).sparsePages),
+      bytes: rows.chosen.map((_, row) => rows.extra(row).sparseBytes),
+    }
+    const addresses = addressesOf(kernel, clock, calendar, collector.threads, limits.moments, sparse)
+    const problemRows = problems.result(statistics, Number(kernel.run.zeroSizes.value), list, limits.problems)
+    const comparison = compared && comparisonOf(compared, list, limits.sites)
+    return {
+      version: 1,
+      name: name.toWellFormed(),
+      generator,
+      notes: notesOf(statistics),
+      omitted: [
+        ...(folded.folded > 0
+          ? [`Of ${tree.parents.length} nodes of the tree of stacks, ${folded.folded} small ones are in (other).`]
+          : []),
+        ...(rows.hasOthers
+          ? [`Of ${samples.rows.length} sites, ${rows.chosen.length} are listed, and all others in one row.`]
+          : []),
+        ...(list.shortened > 0
+          ? [`${list.shortened} names have more than ${limits.name} characters, and are cut.`]
+          : []),
+        ...this.omittedOf(problemRows, addresses),
+      ],
+      summary: summaryOf(statistics, samples.rows.length),
+      timeline: timelineOf(statistics, calendar),
+      tree: folded.tree,
+      sites,
+      generations: generations.result(collector.count, calendar, (row) => {
+        const site = rows.of(row)
+        return { site, endBlocks: site < 0 ? 0 : (sites.endBlocks[site] as number) }
+      }),
+      peakSites: peakSitesOf(sources),
+      churn: churnOf(kernel, statistics, reallocSites),
+      threads: threadsOf(kernel, collector.threads),
+      ...(addresses && { addresses }),
+      problems: problemRows,
+      ...(comparison && { comparison }),
+      // The last one, for all others may mention frames.
+      frames: list.all,
+    }
+  }
+
+  private omittedOf(problems: ReportData['problems'], addresses: ReportAddresses | undefined): string[] {
+    const { run } = this.sources.kernel
+    const all = Object.values(problems.counts).reduce((sum, count) => sum + count, 0)
+    const sentences: string[] = []
+    if (all > problems.kind.length) sentences.push(`Of ${all} problems, the first ${problems.kind.length} are listed.`)
+    const heat = this.sources.kernel.rest(run.SITE_HEAT.value).blocks
+    if (heat > 0) sentences.push(`The sizes and lifetimes of ${heat} blocks are not known by site.`)
+    const matrix = this.sources.kernel.rest(run.MATRIX.value).blocks
+    if (matrix > 0) sentences.push(`The threads of ${matrix} freed blocks are counted as others.`)
+    if (addresses === undefined) return sentences
+    const { unfollowed, unmapped, lost } = run
+    if (unfollowed.value > 0n)
+      sentences.push(`${unfollowed.value} blocks are of processes whose addresses are not followed.`)
+    if (unmapped.value > 0n) sentences.push(`${unmapped.value} blocks are of processes that the map does not have.`)
+    if (lost.value > 0n) sentences.push(`${lost.value} bytes of blocks are not in the map.`)
+    return sentences
+  }
+
+  private extra(row: number): SiteExtra {
+    const { kernel } = this.sources
+    const { siteTable, SITE_BYTES } = kernel.run
+    const at = siteTable.value + row * SITE_BYTES.value
+    const floats = new Float64Array(kernel.run.memory.buffer, at + SPARSE_PAGES, 2)
+    return {
+      reallocs: kernel.number(at + REALLOCS),
+      grown: kernel.number(at + GROWN),
+      shrunk: kernel.number(at + SHRUNK),
+      moved: kernel.number(at + MOVED),
+      sparsePages: floats[0] as number,
+      sparseBytes: floats[(SPARSE_BYTES - SPARSE_PAGES) / 8] as number,
+    }
+  }
+}

@@ -1,0 +1,101 @@
+import type { Stacks } from '../profile/stacks.js'
+import type { SiteFigures, SiteTable } from '../statistics/site-table.js'
+import { TREE_METRICS, type TreeMetric } from './result.js'
+
+/** The figures of which the sites with most are listed. */
+const RANKED = [...TREE_METRICS, 'ownPeakBytes', 'reallocs', 'sparseBytes'] as const
+type Ranked = (typeof RANKED)[number]
+
+/** A figure of a site, of those that the tree has. */
+export const VALUE_OF: Readonly<Record<TreeMetric, (figures: SiteFigures) => number | bigint>> = {
+  allocatedBytes: ({ allocated }) => allocated.bytes,
+  allocatedBlocks: ({ allocated }) => allocated.blocks,
+  peakBytes: ({ atPeak }) => atPeak.bytes,
+  peakBlocks: ({ atPeak }) => atPeak.blocks,
+  endBytes: ({ leaked }) => leaked.bytes,
+  endBlocks: ({ leaked }) => leaked.blocks,
+  temporaryBlocks: ({ temporary }) => temporary.heaptrack.blocks,
+  foreignFrees: ({ foreignFrees }) => foreignFrees,
+}
+
+/** What else is known of a site than its figures. */
+export interface SiteExtra {
+  reallocs: number
+  grown: number
+  shrunk: number
+  moved: number
+  /** Nearly empty pages that its blocks keep, and what is not live in them. */
+  sparsePages: number
+  sparseBytes: number
+}
+
+/** All sites in which a block was allocated: their rows, nodes and, as doubles, what they are ranked by. */
+export class Samples {
+  readonly rows: number[] = []
+  readonly nodes: number[] = []
+  readonly ranked: Record<Ranked, Float64Array>
+  /** The sums of what the statistics have no totals of. */
+  readonly whole = { foreignFrees: 0, events: 0n, time: 0n, reallocs: 0, grown: 0, shrunk: 0, moved: 0 }
+
+  constructor(
+    { rows }: Stacks,
+    private readonly sites: SiteTable,
+    readonly extra: (row: number) => SiteExtra,
+    private readonly hasCpus: boolean,
+    private readonly isTimed: boolean,
+  ) {
+    for (const { row, node } of rows()) {
+      this.rows.push(row)
+      this.nodes.push(node)
+    }
+    const column = () => new Float64Array(this.rows.length)
+    this.ranked = Object.fromEntries(RANKED.map((name) => [name, column()])) as Record<Ranked, Float64Array>
+    const { whole } = this
+    for (let i = 0; i < this.rows.length; i++) {
+      const figures = this.figures(i)
+      const { reallocs, grown, shrunk, moved, sparseBytes } = extra(this.rows[i] as number)
+      whole.foreignFrees += figures.foreignFrees
+      whole.events += figures.lived.events
+      whole.time += figures.lived.time ?? 0n
+      whole.reallocs += reallocs
+      whole.grown += grown
+      whole.shrunk += shrunk
+      whole.moved += moved
+      for (const metric of TREE_METRICS) this.ranked[metric][i] = Number(VALUE_OF[metric](figures))
+      this.ranked.ownPeakBytes[i] = Number(figures.ownPeak.bytes)
+      this.ranked.reallocs[i] = reallocs
+      this.ranked.sparseBytes[i] = sparseBytes
+    }
+  }
+
+  /** The figures of a sample. */
+  figures(i: number): SiteFigures {
+    return this.sites.figures(this.rows[i] as number, this.hasCpus, this.isTimed)
+  }
+
+  /** The samples that have most of anything: of each figure as many. All of them if there are no more than `n`. */
+  top(n: number): number[] {
+    const size = this.rows.length
+    if (size <= n) return this.rows.map((_, i) => i)
+    const orders = RANKED.map((name) => largest(this.ranked[name], n))
+    const chosen = new Set<number>()
+    for (let rank = 0; rank < n; rank++) {
+      for (const order of orders) {
+        const i = order[rank]
+        if (i !== undefined && chosen.size < n) chosen.add(i)
+      }
+    }
+    return [...chosen].toSorted((a, b) => a - b)
+  }
+}
+
+/** Where the n largest values are that are above zero, the largest first. */
+export function largest(values: Float64Array, n: number): number[] {
+  const sorted = values.toSorted()
+  const limit = Math.max(sorted[Math.max(0, values.length - n)] ?? 0, Number.MIN_VALUE)
+  const places: number[] = []
+  values.forEach((value, i) => {
+    if (value >= limit) places.push(i)
+  })
+  return places.toSorted((a, b) => (values[b] as number) - (values[a] as number) || a - b).slice(0, n)
+}

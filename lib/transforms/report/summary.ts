@@ -1,0 +1,52 @@
+import type { Statistics } from '../statistics/result.js'
+import { integer, plain, type Calendar } from './plain.js'
+import type { ReportSummary, ReportTimeline } from './result.js'
+
+/** The statistics without their tables. @param siteCount how many stacks there are */
+export function summaryOf(statistics: Statistics, siteCount: number): ReportSummary {
+  const { sites: _sites, threads, processes, cpus, timeline: _timeline, sizes, ...figures } = statistics
+  const { exact: _exact, others: _others, ...sizeFigures } = sizes
+  return {
+    ...plain({ ...figures, sizes: sizeFigures }),
+    siteCount,
+    threadCount: threads.length,
+    processCount: processes.length,
+    cpuCount: cpus.length,
+  }
+}
+
+export function timelineOf({ timeline }: Statistics, calendar: Calendar): ReportTimeline {
+  return {
+    ...calendar.moments(
+      timeline.map(({ event }) => event),
+      timeline.map(({ time }) => time),
+    ),
+    liveBytes: timeline.map(({ live }) => integer(live.bytes)),
+    liveBlocks: timeline.map(({ live }) => live.blocks),
+    minBytes: timeline.map(({ minBytes }) => integer(minBytes)),
+    maxBytes: timeline.map(({ maxBytes }) => integer(maxBytes)),
+    minBlocks: timeline.map(({ minBlocks }) => minBlocks),
+    maxBlocks: timeline.map(({ maxBlocks }) => maxBlocks),
+    allocations: timeline.map(({ allocated }) => allocated.blocks),
+    allocatedBytes: timeline.map(({ allocated }) => integer(allocated.bytes)),
+    frees: timeline.map(({ frees }) => frees),
+  }
+}
+
+/** What readers must know of a trace, in sentences. */
+export function notesOf(statistics: Statistics): string[] {
+  const { complete, filtered, exact, traces, full, formats, time } = statistics
+  const notes: string[] = []
+  if (!complete) notes.push('The trace is truncated: the report is of the part that could be read.')
+  if (filtered) notes.push('Events were removed from the trace, so blocks that seem to be live may have been freed.')
+  if (traces > 1) {
+    notes.push(`The input has ${traces} traces; the figures are of all together. No block outlives its trace.`)
+  }
+  if (formats.length > 1) notes.push(`The traces have several formats: ${formats.join(', ')}.`)
+  if (!exact) notes.push('Sums of reserved memory are rounded.')
+  if (time !== undefined && time.unit === undefined) notes.push('The unit of the times is not known.')
+  for (const table of full) {
+    notes.push(`There are more ${table} than are told apart: what came later is counted together, as others.`)
+  }
+  return notes
+}

@@ -1,0 +1,95 @@
+import type { ThreadTable } from '../statistics/thread-table.js'
+import type { Amount, ThreadStatistics } from '../statistics/result.js'
+import { threadName } from '../profile/stacks.js'
+import type { ReportKernel } from './kernel.js'
+import { integer } from './plain.js'
+import type { ReportThreads } from './result.js'
+
+/** How many threads have a row of their own. */
+const MOST_THREADS = 32
+/** In the keys of the matrix, the thread that freed is below this. */
+const THREAD = 2 ** 32
+
+/** What each thread did, and who freed whose blocks. */
+export function threadsOf(kernel: ReportKernel, table: ThreadTable): ReportThreads {
+  const ranked = table.ranked()
+  const shown = ranked.slice(0, MOST_THREADS)
+  const others = ranked.slice(MOST_THREADS).map(({ statistics }) => statistics)
+  const hasOthers = others.length > 0
+  const rows = shown.map(({ statistics }) => statistics)
+  if (hasOthers) rows.push(others.reduce(added))
+  const column = <T>(of: (thread: ThreadStatistics) => T) => rows.map(of)
+  return {
+    name: [...shown.map(({ statistics }) => threadName(statistics)), ...(hasOthers ? [''] : [])],
+    process: rows.map(({ process }, i) => signed(i < shown.length ? process : undefined)),
+    thread: rows.map(({ thread }, i) => signed(i < shown.length ? thread : undefined)),
+    events: column(({ events }) => events),
+    allocatedBlocks: column(({ allocated }) => allocated.blocks),
+    allocatedBytes: column(({ allocated }) => integer(allocated.bytes)),
+    peakBlocks: column(({ atPeak }) => atPeak.blocks),
+    peakBytes: column(({ atPeak }) => integer(atPeak.bytes)),
+    endBlocks: column(({ leaked }) => leaked.blocks),
+    endBytes: column(({ leaked }) => integer(leaked.bytes)),
+    frees: column(({ frees }) => frees),
+    foreignFrees: column(({ foreignFrees }) => foreignFrees),
+    ...matrixOf(kernel, new Map(shown.map(({ row }, i) => [row, i])), shown.length),
+  }
+}
+
+function signed(number: bigint | undefined): ReportThreads['thread'][number] {
+  return number === undefined ? null : integer(BigInt.asIntN(64, number))
+}
+
+/** @param rowOf rows of the report by rows of the table. @param others the row of all that have none */
+function matrixOf(
+  kernel: ReportKernel,
+  rowOf: ReadonlyMap<number, number>,
+  others: number,
+): Pick<ReportThreads, 'matrix' | 'othersForeign'> {
+  const { MATRIX } = kernel.run
+  const cells = new Map<number, Amount>()
+  let othersForeign = 0
+  const count = (cell: number, { blocks, bytes }: Amount) => {
+    const sum = cells.get(cell) ?? { blocks: 0, bytes: 0n }
+    cells.set(cell, { blocks: sum.blocks + blocks, bytes: sum.bytes + bytes })
+  }
+  const side = others + 1
+  for (const { key, ...amount } of kernel.pairs(MATRIX.value)) {
+    const [from, to] = [Math.floor(key / THREAD), key % THREAD]
+    const row = rowOf.get(from) ?? others
+    const column = rowOf.get(to) ?? others
+    count(row * side + column, amount)
+    if (row === others && column === others && from !== to) othersForeign += amount.blocks
+  }
+  const rest = kernel.rest(MATRIX.value)
+  if (rest.blocks > 0) count(others * side + others, rest)
+  const sorted = [...cells].toSorted(([a], [b]) => a - b)
+  return {
+    matrix: {
+      from: sorted.map(([cell]) => Math.floor(cell / side)),
+      to: sorted.map(([cell]) => cell % side),
+      blocks: sorted.map(([, { blocks }]) => blocks),
+      bytes: sorted.map(([, { bytes }]) => integer(bytes)),
+    },
+    othersForeign,
+  }
+}
+
+function added(a: ThreadStatistics, b: ThreadStatistics): ThreadStatistics {
+  return {
+    events: a.events + b.events,
+    allocated: sum(a.allocated, b.allocated),
+    atPeak: sum(a.atPeak, b.atPeak),
+    leaked: sum(a.leaked, b.leaked),
+    temporary: {
+      heaptrack: sum(a.temporary.heaptrack, b.temporary.heaptrack),
+      memray: sum(a.temporary.memray, b.temporary.memray),
+    },
+    frees: a.frees + b.frees,
+    foreignFrees: a.foreignFrees + b.foreignFrees,
+  }
+}
+
+function sum(a: Amount, b: Amount): Amount {
+  return { blocks: a.blocks + b.blocks, bytes: a.bytes + b.bytes }
+}

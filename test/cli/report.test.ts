@@ -1,0 +1,157 @@
+import { closeSync, existsSync, openSync, readFileSync, writeSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { MAX_PAGE_BYTES } from '../../lib/exports/report/page.js'
+import { parseJson } from '../../lib/event/json.js'
+import { plain } from '../../lib/transforms/report/plain.js'
+import type { Plain, ReportData } from '../../lib/transforms/report/result.js'
+import type { Statistics } from '../../lib/transforms/statistics/result.js'
+import { scratch, shell } from '../support/commands.js'
+import { LIMIT, peak } from '../support/peak.js'
+import { reportData } from '../support/report-data.js'
+
+const FIXTURES = 'test/fixtures'
+const TRACE = `${FIXTURES}/mtrc/small64.mtrc.gz`
+
+/** The tables of hf-stats, as JSON has them. */
+type Tables = Plain<Pick<Statistics, 'sites' | 'threads' | 'processes' | 'cpus' | 'timeline'>>
+
+async function pageOf(line: string, input: Uint8Array | string = ''): Promise<string> {
+  const { stdout, stderr, code } = await shell(line, input)
+  expect({ code, stderr: stderr.replace(/^hf-report: warning.*\n/gm, '') }).toEqual({ code: 0, stderr: '' })
+  return stdout.toString()
+}
+
+describe('hf-report', () => {
+  test('has the figures of hf-stats', async () => {
+    const { stdout } = await shell(`hf-stats --json ${TRACE}`)
+    const { sites, threads, processes, cpus, timeline, ...expected } = plain(
+      parseJson(stdout.toString()),
+    ) as unknown as ReportData['summary'] & Tables
+    delete (expected.sizes as { exact?: unknown }).exact
+    const { summary, timeline: line, threads: table, ...data } = reportData(await pageOf(`hf-report ${TRACE}`))
+    expect(summary).toMatchObject(expected)
+    expect(summary).toMatchObject({
+      siteCount: sites.length,
+      threadCount: threads.length,
+      processCount: processes.length,
+      cpuCount: cpus.length,
+    })
+    expect(line.maxBytes).toEqual(timeline.map(({ maxBytes }) => maxBytes))
+    expect(table.events).toEqual(threads.map(({ events }) => events))
+    expect(data.sites.allocatedBytes).toEqual(sites.map(({ allocated }) => allocated.bytes))
+    expect(data.sites.endBlocks.reduce((sum, n) => sum + n, 0)).toBe(expected.leaked.blocks)
+  })
+
+  test('writes a file, from a file or a pipe', async () => {
+    const file = join(scratch(), 'report.html')
+    expect(await pageOf(`hf-report -o ${file} ${TRACE}`)).toBe('')
+    const page = readFileSync(file, 'utf8')
+    expect(reportData(page)).toMatchObject({
+      name: 'small64.mtrc.gz',
+      generator: expect.stringMatching(/^heapflow \d/),
+    })
+    expect(page).toMatch(/^<!doctype html>/i)
+    const piped = await pageOf('hf-report', readFileSync(TRACE))
+    expect(reportData(piped)).toEqual({ ...reportData(page), name: 'standard input' })
+  })
+
+  test('compares with another trace', async () => {
+    const old = `${FIXTURES}/mtrc/cxx64.mtrc`
+    const { comparison, frames } = reportData(await pageOf(`hf-report --compare ${old} ${TRACE}`))
+    expect(comparison!.old).toBe('cxx64.mtrc')
+    const { stdout } = await shell(`hf-diff --json ${old} ${TRACE}`)
+    const { sites }: { sites: { stack: string[] }[] } = JSON.parse(stdout.toString())
+    const texts = comparison!.stack.map((stack) => stack.map((id) => frames[id]!.name).join(';'))
+    expect(texts.toSorted()).toEqual(sites.map(({ stack }) => stack.join(';')).toSorted())
+    const same = reportData(await pageOf(`hf-report --compare ${TRACE} ${TRACE}`)).comparison!
+    expect(same.stack).toEqual([])
+  })
+
+  test('writes the report on the part that was read, then the error', async () => {
+    const bytes = readFileSync(`${FIXTURES}/mtrc/cxx64.mtrc`).subarray(0, 1000)
+    const { stdout, stderr, code } = await shell('hf-report', bytes)
+    expect(code).toBe(1)
+    expect(stderr).toMatch(/mtrc/)
+    const { notes, summary } = reportData(stdout.toString())
+    expect(notes).toEqual(['The trace is truncated: the report is of the part that could be read.'])
+    expect(summary.complete).toBe(false)
+    const file = join(scratch(), 'report.html')
+    await shell(`hf-report -o ${file}`, bytes)
+    expect(existsSync(file)).toBe(false)
+    expect(reportData(readFileSync(`${file}.partial`, 'utf8')).summary).toEqual(summary)
+  })
+
+  test('takes one trace of several', async () => {
+    const two = Buffer.concat([readFileSync(TRACE), readFileSync(TRACE)])
+    const { notes, summary } = reportData(await pageOf('hf-report', two))
+    expect([summary.traces, summary.events]).toEqual([2, 2 * 2798])
+    expect(notes).toEqual([expect.stringMatching(/^The input has 2 traces/)])
+    expect(reportData(await pageOf('hf-report --trace 2', two)).summary.events).toBe(2798)
+  })
+
+  test('reports what is not certain', async () => {
+    const { stderr, stdout } = await shell(`hf-filter --kind alloc ${TRACE} | hf-report`)
+    expect(stderr).toMatch(/^hf-report: warning: stdin: events were filtered or split away/m)
+    expect(reportData(stdout.toString()).notes).toEqual([expect.stringMatching(/^Events were removed/)])
+  })
+
+  test.each([
+    ['hf-report a b', /one input at a time/],
+    ['hf-report --compare - ', /only one of the traces can be standard input/],
+    ['hf-report --match lines', /--match needs --compare/],
+    ['hf-report --trace 0', /--trace counts from 1/],
+  ])('%s is a mistake', async (line, message) => {
+    const { code, stderr } = await shell(line)
+    expect(code).toBe(2)
+    expect(stderr).toMatch(message)
+  })
+})
+
+/** Writes a trace of events that a function makes as lines. */
+function makeTrace(path: string, lines: number, line: (i: number) => string): void {
+  const file = openSync(path, 'w')
+  let text = ''
+  for (let i = 0; i < lines; i++) {
+    text += line(i)
+    if (text.length < 1e6) continue
+    writeSync(file, text)
+    text = ''
+  }
+  writeSync(file, text)
+  closeSync(file)
+}
+
+describe('hf-report on large traces', { tags: ['slow'], timeout: 600_000 }, () => {
+  test('1,000,000 distinct stacks, with long names, make a page of no more than 5 MB', async () => {
+    const path = join(scratch(), 'many.ndjson')
+    makeTrace(path, 1_000_000, (i) => {
+      const name = `</script><img src=x onerror=alert(${i})>${(i * 7919).toString(36).repeat(i % 20)}`
+      return (
+        `{"kind":"alloc","address":"0x${(16 * i + 16).toString(16)}","size":${(i % 99) + 1},"stack":["${name}","mid${i % 1000}","main"]}\n` +
+        (i % 3 === 0 ? '' : `{"kind":"free","address":"0x${(16 * i + 16).toString(16)}"}\n`)
+      )
+    })
+    const { stdout, code } = await shell(`hf-report ${path}`)
+    expect(code).toBe(0)
+    expect(stdout.length).toBeLessThanOrEqual(MAX_PAGE_BYTES)
+    const page = stdout.toString()
+    expect(page).not.toContain('<img')
+    const { sites, summary, omitted, notes } = reportData(page)
+    expect(sites.allocatedBlocks.reduce((sum, n) => sum + n, 0)).toBe(1_000_000)
+    expect(summary.allocated.blocks).toBe(1_000_000)
+    expect(omitted.join(' ')).toMatch(/sites, \d+ are listed/)
+    expect(notes.join(' ')).toMatch(/more sites than are told apart/)
+  })
+
+  test('20,000,000 events take as little memory as any command', async () => {
+    const path = join(scratch(), 'long.txt')
+    makeTrace(path, 10_000_000, (i) => {
+      const block = (0x5500_0000 + (i % 1000) * 4096).toString(16)
+      return `${(i % 9) + 1}: malloc 0x${block} ${i % 5000}\n${(i % 9) + 1}: free 0x${block}\n`
+    })
+    const bytes = await peak('hf-report', path)
+    expect(bytes).toBeGreaterThan(20_000_000)
+    expect(bytes).toBeLessThan(LIMIT)
+  })
+})
