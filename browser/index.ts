@@ -1,6 +1,6 @@
 /**
- * heapflow without Node: reads traces of any format in a browser or a worker, and takes statistics and profiles of
- * them. The stages are those that the streams and commands are made of.
+ * heapflow without Node: reads traces of any format in a browser or a worker, and takes statistics, profiles and
+ * reports of them. The stages are those that the streams and commands are made of.
  *
  * @example
  * import { readTrace, StatisticsCollector } from 'heapflow/browser'
@@ -20,6 +20,9 @@ export type {
   Sample,
   StackTree,
 } from '../lib/transforms/profile/profile.js'
+export { ReportCollector } from '../lib/transforms/report/collector.js'
+export type { Report, ReportDataOptions, ReportLimits } from '../lib/transforms/report/report.js'
+export type * from '../lib/transforms/report/result.js'
 export { FORMATS, type FormatEntry } from '../lib/formats/index.js'
 export type { Format } from '../lib/event/format.js'
 export { EventBatch } from '../lib/event/batch.js'
