@@ -77,6 +77,14 @@ function readCallSite(p: usize, end: usize, i: u32): u32 {
   return HAS_FUNCTION
 }
 
+/** The ends of keys with their equals signs, in words: a key must not reach into the next line. */
+const LL_SITE: u64 = 0x3d65_7469_735f_6c6c
+const TES_REQ: u64 = 0x3d71_6572_5f73_6574
+const S_ALLOC: u64 = 0x3d63_6f6c_6c61_5f73
+const P_FLAGS: u64 = 0x3d73_6761_6c66_5f70
+const COUNTED: u64 = 0x3d64_6574_6e75_6f63
+const ATETYPE: u64 = 0x3d65_7079_7465_7461
+
 /** Reads the values `KEY=VALUE`. @returns the set of fields, or 0 if something is missing or wrong */
 export function readValues(p: usize, i: u32, pageSize: u64): u32 {
   const at = (<usize>i) << 2
@@ -93,7 +101,7 @@ export function readValues(p: usize, i: u32, pageSize: u64): u32 {
   while (load<u8>(p) != LF) {
     const key = load<u32>(p)
     let next: usize = 0
-    if (key == 0x6c6c_6163 && load<u8>(p + 9) == EQUALS) {
+    if (key == 0x6c6c_6163 && load<u64>(p + 2) == LL_SITE) {
       // call_site
       next = wordEnd(p + 10)
       set |= readCallSite(p + 10, next, i)
@@ -108,15 +116,15 @@ export function readValues(p: usize, i: u32, pageSize: u64): u32 {
       next = wordEnd(p + 5)
       store<u32>(TYPE + at, intern(p + 5, <u32>(next - p - 5)))
       set |= HAS_TYPE
-    } else if (key == 0x6574_7962 && load<u8>(p + 9) == EQUALS) {
+    } else if (key == 0x6574_7962 && load<u64>(p + 2) == TES_REQ) {
       // bytes_req
       next = number(p + 10, SIZE + wide)
       set |= HAS_SIZE
-    } else if (key == 0x6574_7962 && load<u8>(p + 11) == EQUALS) {
+    } else if (key == 0x6574_7962 && load<u64>(p + 4) == S_ALLOC) {
       // bytes_alloc
       next = number(p + 12, USABLE + wide)
       set |= HAS_USABLE
-    } else if (key == 0x5f70_6667 && load<u8>(p + 9) == EQUALS) {
+    } else if (key == 0x5f70_6667 && load<u64>(p + 2) == P_FLAGS) {
       // gfp_flags
       next = wordEnd(p + 10)
       const c = load<u8>(p + 10)
@@ -139,7 +147,7 @@ export function readValues(p: usize, i: u32, pageSize: u64): u32 {
       if (load<u32>(NUMBER, 4) != 0) return 0
       store<u32>(NODE + at, isNegative ? -value : value)
       set |= HAS_NODE
-    } else if (key == 0x6f63_6361 && load<u8>(p + 9) == EQUALS) {
+    } else if (key == 0x6f63_6361 && load<u64>(p + 2) == COUNTED) {
       // accounted: true, false, 0, 1, (0), (1)
       const c = load<u8>(p + 10) == OPEN ? load<u8>(p + 11) : load<u8>(p + 10)
       accounted = c == 0x74 || c == 0x31 ? 1 : 0
@@ -151,11 +159,11 @@ export function readValues(p: usize, i: u32, pageSize: u64): u32 {
       if (next == 0 || frame > u64.MAX_VALUE / pageSize) return 0
       store<u64>(ADDRESS + wide, frame * pageSize)
       pfn = true
-    } else if (key == 0x6564_726f && load<u8>(p + 5) == EQUALS) {
+    } else if (key == 0x6564_726f && load<u16>(p + 4) == 0x3d72) {
       // order
       next = number(p + 6, NUMBER)
       order = load<u64>(NUMBER)
-    } else if (key == 0x7267_696d && load<u8>(p + 11) == EQUALS) {
+    } else if (key == 0x7267_696d && load<u64>(p + 4) == ATETYPE) {
       // migratetype
       next = number(p + 12, NUMBER)
       migrateType = load<u64>(NUMBER)

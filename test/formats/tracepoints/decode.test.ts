@@ -97,6 +97,20 @@ describe('values', () => {
     expect(event(head + text)).toMatchObject(wanted)
   })
 
+  it.each(['call_site=f', 'bytes_req=8', 'bytes_alloc=8', 'gfp_flags=0', 'accounted=true', 'migratetype=1'])(
+    'keys do not go on in the next line: %s',
+    (value) => {
+      for (let cut = 1; cut < value.indexOf('='); cut++) {
+        const line = ` ls-5 [000] 1.000000: kmalloc: ptr=0000000000000010 bytes_req=16 ${value.slice(0, cut)}\n`
+        const { events } = decode(line)
+        expect(events).toMatchObject([{ address: 16n, size: 16n }])
+        const text = `${line}${value.slice(cut + 1)} ptr=0000000000000020\n`
+        expect(decode(text).events).toEqual(events)
+        expect(decode(text, line.length).events).toEqual(events)
+      }
+    },
+  )
+
   it('pages have the size that the option says', () => {
     const { events } = decode(`${head}mm_page_free: page=0x12 pfn=2 order=1\n`, undefined, { pageSize: 65_536 })
     expect(events[0]).toMatchObject({ address: 131_072n, size: 131_072n })
