@@ -5,6 +5,8 @@ import { filter } from './commands/filter.js'
 import {
   arrowDecode,
   arrowEncode,
+  compactDecode,
+  compactEncode,
   glibcMtraceDecode,
   glibcMtraceEncode,
   hatfDecode,
@@ -57,6 +59,7 @@ export const GROUPS: readonly Group[] = [
   {
     title: 'Read a format: events as lines of JSON',
     commands: [
+      compactDecode,
       mtrcDecode,
       replayDecode,
       glibcMtraceDecode,
@@ -74,6 +77,7 @@ export const GROUPS: readonly Group[] = [
   {
     title: 'Write a format',
     commands: [
+      compactEncode,
       mtrcEncode,
       replayEncode,
       glibcMtraceEncode,

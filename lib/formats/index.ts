@@ -1,5 +1,6 @@
 import { withoutMark } from '../bytes/byte-order-mark.js'
 import type { Format, FormatInfo } from '../event/format.js'
+import { info as compactTraits } from './compact/info.js'
 import { info as glibcMtraceTraits } from './glibc-mtrace/info.js'
 import { info as hatfTraits } from './hatf/info.js'
 import { info as hatfAsciiTraits } from '../metatf/hatf-ascii/info.js'
@@ -29,6 +30,13 @@ export const mtrc: FormatEntry = {
   ...mtrcTraits,
   sniff: async (head) => (await import('./mtrc/sniff.js')).sniff(head),
   load: async () => (await import('./mtrc/index.js')).mtrc,
+}
+
+/** Traces in as few bytes as a model of them needs. */
+export const compact: FormatEntry = {
+  ...compactTraits,
+  sniff: async (head) => (await import('./compact/sniff.js')).sniff(head),
+  load: async () => (await import('./compact/index.js')).compact,
 }
 
 /** What travels between commands. */
@@ -123,6 +131,7 @@ export const FORMATS: readonly FormatEntry[] = [
   mtrc,
   ndjson,
   arrow,
+  compact,
   kmemtrace,
   glibcMtrace,
   heaptrack,

@@ -1,4 +1,5 @@
 import fc from 'fast-check'
+import { compact } from '../../lib/formats/compact/index.js'
 import { glibcMtrace } from '../../lib/formats/glibc-mtrace/index.js'
 import { hatf } from '../../lib/formats/hatf/index.js'
 import { hatfAscii } from '../../lib/metatf/hatf-ascii/index.js'
@@ -15,6 +16,7 @@ import { ndjson } from '../../lib/formats/ndjson/index.js'
 import { conformance } from '../support/conformance.js'
 import { anyEvent } from '../support/random-event.js'
 import { PLAIN } from './hatf/bytes.js'
+import { random as randomCompact } from './compact/random.js'
 import { random as randomMtrace } from './glibc-mtrace/random.js'
 import { random as randomHatf } from './hatf/random.js'
 import { random as randomHatfAscii } from './hatf-ascii/random.js'
@@ -39,6 +41,7 @@ conformance(hatf, {
   encode: { 'records.hatf': PLAIN },
   lookedAhead: ['best.hatf'],
 })
+conformance(compact, { random: randomCompact() })
 conformance(kmemtrace, { random: randomKmemtrace() })
 const anything = fc.record({ header: fc.constant({ format: 'any' }), events: fc.array(anyEvent, { maxLength: 20 }) })
 conformance(ndjson, { random: anything })

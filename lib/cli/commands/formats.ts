@@ -1,5 +1,6 @@
 import {
   arrow,
+  compact,
   glibcMtrace,
   hatf,
   heapmon,
@@ -214,6 +215,27 @@ export const heapmonEncode = encodeCommand(heapmon, {
       command: 'heapmon-decode app.heapmon | hf-filter --thread 22982 | heapmon-encode > thread.heapmon',
       means: 'one thread of a trace',
     },
+  ],
+})
+
+export const compactDecode = decodeCommand(compact, {
+  description:
+    'Reads compact traces. Their blocks have checksums: what a damaged or truncated file holds before the fault is given, and then an error.',
+  memory: 'grows with the live blocks (80 to 250 bytes each), beside some 20 MB.',
+  examples: [
+    { command: 'compact-decode app.hfc | head -n 3', means: 'look at a trace' },
+    { command: 'compact-decode app.hfc | mtrc-encode | cmp - app.mtrc', means: 'nothing was lost' },
+  ],
+})
+
+export const compactEncode = encodeCommand(compact, {
+  description:
+    `${ANY_INPUT}Nothing is lost: all fields of all events and the headers are kept, so that what a trace of any format decodes to comes back. ` +
+    'A model predicts each event from those before it, and only what it did not expect takes space, so the result is several times smaller than with the strongest compressors.',
+  memory: 'grows with the live blocks (80 to 250 bytes each), beside some 20 MB.',
+  examples: [
+    { command: 'compact-encode app.mtrc -o app.hfc', means: 'archive a trace' },
+    { command: 'hf-convert app.hfc app.mtrc', means: 'and get it back' },
   ],
 })
 

@@ -1,0 +1,162 @@
+/**
+ * Compact traces: events to bytes and back, by a model of what comes next. See lib/formats/compact. An instance belongs
+ * to one decoder or one encoder: it keeps the model from block to block.
+ */
+
+import { byteCount, clear, reserve, setCounts } from './compact/batch-strings'
+import { resetBlocks } from './compact/blocks'
+import { resetCaches } from './compact/caches'
+import { crcBytes, initChecksum } from './compact/checksum'
+import { beginReading, beginWriting, isOutOfRoom, overrun, payloadLength, resetCoder } from './compact/coder'
+import { resetDescriptorCodes } from './compact/descriptor-codes'
+import { resetDescriptors } from './compact/descriptors'
+import { beginChecksum, checksum, codeEvent, FINE, NO_MEMORY } from './compact/event'
+import { resetExtras } from './compact/extras'
+import { resetHistory } from './compact/history'
+import { beginBlock, newBytes, resetNameCodes } from './compact/name-codes'
+import { beginBatch, beginOutput, isCrowded, resetNames, seedNames } from './compact/names'
+import { resetNumbers } from './compact/numbers'
+import { seedPages } from './compact/pages'
+import { resetSymbols } from './compact/symbols'
+import { resetThreads, seedThreads } from './compact/threads'
+import { MASK } from './shared/columns'
+import { giveBack, take } from './compact/room'
+
+export {
+  byteCount, bytesAt, listCount, listedAt, listedCount, listsAt, startsAt, stringCount,
+} from './compact/batch-strings'
+export { endWriting, payloadStart } from './compact/coder'
+export * from './shared/columns'
+
+/** Why `encode` or `decode` stopped early: 0 for a good reason, else a fault of kernel/compact/event.ts. */
+export let fault: u32 = 0
+/** The fields of the events that were decoded. */
+export let fields: u32 = 0
+
+/** With so many bytes of new names, or of payload, a block is complete. */
+const BLOCK_NAMES: u32 = 1_048_576
+const BLOCK_PAYLOAD: u32 = 1_048_576
+/** With so many bytes of strings, a batch that is decoded is complete. */
+const BATCH_STRINGS: u32 = 262_144
+
+/** @param value a random number, so that no trace can contain keys or names chosen to collide */
+export function seed(value: u32): void {
+  seedPages(value)
+  seedNames(value)
+  seedThreads(value)
+  initChecksum()
+}
+
+/** Forgets everything. */
+export function reset(): void {
+  resetCoder()
+  resetNumbers()
+  resetThreads()
+  resetHistory()
+  resetBlocks()
+  resetCaches()
+  resetDescriptors()
+  resetDescriptorCodes()
+  resetNames()
+  resetNameCodes()
+  resetSymbols()
+  resetExtras()
+}
+
+/**
+ * Makes room for the strings of a batch that is encoded: bytes, strings, ids in lists, and lists. The caller writes them
+ * to `bytesAt`, `startsAt`, `listedAt` and `listsAt`.
+ * @returns false if memory is exhausted
+ */
+export function reserveStrings(bytes: u32, strings: u32, listed: u32, lists: u32): bool {
+  setCounts(0, 0, 0, 0)
+  // Hashes read words.
+  if (!reserve(bytes + 16, strings, listed, lists)) return false
+  setCounts(bytes, strings, listed, lists)
+  return beginBatch(strings, lists)
+}
+
+/** Begins a block that is encoded. */
+export function beginEncoding(): void {
+  beginWriting()
+  beginBlock()
+  beginChecksum()
+}
+
+/**
+ * Encodes the events of the columns from one row to another.
+ * @returns the row before which it stopped: the last one, or an earlier one if the block is complete, or on a `fault`
+ */
+export function encode(from: u32, to: u32): u32 {
+  fault = FINE
+  while (from < to) {
+    if (isFull()) return from
+    if (isCrowded()) reset()
+    fault = codeEvent(from)
+    if (isOutOfRoom) fault = NO_MEMORY
+    if (fault != FINE) return from
+    from++
+  }
+  return from
+}
+
+/** Whether the block is complete, however few events it has. */
+export function isFull(): bool {
+  return newBytes >= BLOCK_NAMES || payloadLength() >= BLOCK_PAYLOAD
+}
+
+/** The checksum of the block's events so far. */
+export function eventsChecksum(): u32 {
+  return ~checksum
+}
+
+let payload: usize = 0
+let payloadRoom: u32 = 0
+
+/** Makes room for a payload. @returns its address, or 0 if memory is exhausted */
+export function reservePayload(length: u32): usize {
+  if (length > payloadRoom || payload == 0) {
+    if (payloadRoom != 0) giveBack(payload, payloadRoom)
+    payloadRoom = 0
+    payload = take(max<u32>(4096, length))
+    if (payload != 0) payloadRoom = max<u32>(4096, length)
+  }
+  return payload
+}
+
+/** The checksum of bytes. */
+export function bytesChecksum(from: usize, length: u32): u32 {
+  return ~crcBytes(u32.MAX_VALUE, from, length)
+}
+
+/** Begins a block that is decoded. Its payload is so far from where `reservePayload` said. */
+export function beginDecoding(from: u32, length: u32): void {
+  beginReading(payload + from, length)
+  beginBlock()
+  beginChecksum()
+}
+
+/**
+ * Decodes up to so many events, at most as many as there are rows, and their strings.
+ * @returns how many; fewer if there are many strings, or on a `fault`
+ */
+export function decode(count: u32): u32 {
+  fault = clear() ? FINE : NO_MEMORY
+  if (fault != FINE) return 0
+  beginOutput()
+  fields = 0
+  let row: u32 = 0
+  while (row < count && byteCount < BATCH_STRINGS) {
+    if (isCrowded()) reset()
+    fault = codeEvent(row)
+    if (fault != FINE) return row
+    fields |= load<u32>(MASK + (<usize>row << 2))
+    row++
+  }
+  return row
+}
+
+/** Whether the payload that was read ended where its events did. */
+export function isWhole(): bool {
+  return overrun <= 4
+}

@@ -1,0 +1,156 @@
+/**
+ * The live blocks: by address, in the order of their births, and by class. The class of a block is the descriptor of
+ * the event that made it.
+ */
+
+import { giveBack, take } from './room'
+import { sequence } from './history'
+import { addToClass, resetClasses, takeFromClass } from './classes'
+import { findHead, linkHead, resetPages } from './pages'
+
+/** A live block. */
+@unmanaged
+export class Block {
+  /** Its address, mixed with its process. */
+  key: u64
+  size: u64
+  index: u64
+  /** Its class, and its position in it. */
+  class: u32
+  position: u32
+  /** The event that made it; 0 if the block is not live. */
+  made: u32
+  /** Its number among all births. */
+  birth: u32
+  /** The next block within the same 16 bytes of addresses, or the next unused one. */
+  next: u32
+}
+
+const BYTES: u32 = 48
+/** The blocks by the last bits of their birth numbers. */
+const BIRTHS: usize = memory.data(262_144)
+const BIRTH_MASK: u32 = 0xffff
+/** How far neighbours in the order of births are searched. */
+const NEAR: u32 = 8
+const TOP_NEAR: u32 = 32
+
+let blocks: usize = 0
+let room: u32 = 0
+/** The number of blocks, live or not. Block 0 is none. */
+let count: u32 = 1
+let unused: u32 = 0
+/** The number of births, and the newest that still lives. */
+let births: u32 = 0
+let newest: u32 = 0
+
+export function resetBlocks(): void {
+  count = 1
+  unused = 0
+  births = 0
+  newest = 0
+  memory.fill(BIRTHS, 0, 262_144)
+  resetClasses()
+  resetPages()
+}
+
+// @ts-ignore: decorator
+@inline
+export function blockAt(n: u32): Block {
+  return changetype<Block>(blocks + <usize>n * BYTES)
+}
+
+/** The live block of a key, or 0. */
+export function findBlock(key: u64): u32 {
+  let n = findHead(key)
+  while (n != 0 && blockAt(n).key != key) n = blockAt(n).next
+  return n
+}
+
+/** Adds a block. One that has its key ends. @returns its number, or 0 if memory is exhausted */
+export function addBlock(key: u64, size: u64, inClass: u32): u32 {
+  const old = findBlock(key)
+  if (old != 0) removeBlock(old)
+  let n = unused
+  if (n != 0) unused = blockAt(n).next
+  else {
+    if ((count + 1) * BYTES > room && !grow()) return 0
+    n = count++
+  }
+  const block = blockAt(n)
+  block.key = key
+  block.size = size
+  block.index = 0
+  block.class = inClass
+  block.made = sequence
+  block.birth = newest = ++births
+  store<u32>(BIRTHS + (<usize>(births & BIRTH_MASK) << 2), n)
+  block.next = findHead(key)
+  if (!linkHead(key, n)) return 0
+  return addToClass(inClass, n) ? n : 0
+}
+
+function grow(): bool {
+  const size = max<u32>(4096, room << 1)
+  const larger = take(size)
+  if (larger == 0) return false
+  if (room != 0) {
+    memory.copy(larger, blocks, room)
+    giveBack(blocks, room)
+  }
+  blocks = larger
+  room = size
+  return true
+}
+
+/** Removes a block. */
+export function removeBlock(n: u32): void {
+  const block = blockAt(n)
+  const key = block.key
+  const birth = block.birth
+  const slot = BIRTHS + (<usize>(birth & BIRTH_MASK) << 2)
+  if (load<u32>(slot) == n) {
+    store<u32>(slot, 0)
+    if (birth == newest) {
+      for (let i: u32 = 0; i < TOP_NEAR && newest != 0; i++) {
+        newest--
+        if (load<u32>(BIRTHS + (<usize>(newest & BIRTH_MASK) << 2)) != 0) break
+      }
+    }
+  }
+  const head = findHead(key)
+  if (head == n) linkHead(key, block.next)
+  else {
+    let before = head
+    while (blockAt(before).next != n) before = blockAt(before).next
+    blockAt(before).next = block.next
+  }
+  takeFromClass(block.class, n, block.position)
+  block.made = 0
+  block.next = unused
+  unused = n
+}
+
+/** The newest block that lives, or 0. */
+export function newestBlock(): u32 {
+  return newest == 0 ? 0 : load<u32>(BIRTHS + (<usize>(newest & BIRTH_MASK) << 2))
+}
+
+/** The next live block after a birth, if it is near; else 0. */
+export function younger(birth: u32): u32 {
+  for (let i: u32 = 0; i < NEAR; i++) {
+    if (++birth > births) return 0
+    const n = load<u32>(BIRTHS + (<usize>(birth & BIRTH_MASK) << 2))
+    if (n != 0) return n
+  }
+  return 0
+}
+
+/** The last live block before a birth, if it is near; else 0. */
+export function older(birth: u32): u32 {
+  for (let i: u32 = 0; i < NEAR; i++) {
+    if (birth <= 1) return 0
+    const n = load<u32>(BIRTHS + (<usize>(--birth & BIRTH_MASK) << 2))
+    if (n != 0) return n
+  }
+  return 0
+}

@@ -1,0 +1,224 @@
+/** One event: what is coded of it, in which order. The same code writes and reads. */
+
+import { ADDRESS, KIND, MASK, OLD_ADDRESS, OUTCOME, PROCESS, SIZE, THREAD } from '../shared/columns'
+import {
+  HAS_ADDRESS, HAS_OLD_ADDRESS, HAS_OUTCOME, HAS_PROCESS, HAS_SIZE, HAS_THREAD, KIND_ALLOC, KIND_EXISTING, KIND_FREE,
+  KIND_REALLOC, OUTCOME_FREED,
+} from '../shared/event'
+import { addBlock, blockAt, findBlock, removeBlock } from './blocks'
+import { codeByCaches, codeDifference, codeSame, noteFree } from './caches'
+import { crcWord } from './checksum'
+import { isEncoding, overrun } from './coder'
+import { codeDescriptor } from './descriptor-codes'
+import {
+  described, Descriptor, descriptorAt, draft, draftEvent, DROPS, ENDS, fieldsOf, findDraft,
+  KEEPS, MAKES, MOVES, NULL_ADDRESS, NULL_OLD, PLAIN, SAME_SIZE, THREAD_FIELDS, valueAt,
+} from './descriptors'
+import { codeExtras, EXTRA, extraName } from './extras'
+import { F_SIZE, LIST, NAME, setValue, SORT, valueOf } from './fields'
+import { nextEvent, noteBirth, remember, sequence } from './history'
+import { isExhausted, outList, outName, wordOfList, wordOfName } from './names'
+import { isWrong as isNameWrong } from './name-codes'
+import { codeSymbol, free, isWrong as isSymbolWrong, NEW_DESCRIPTOR, SURPRISE, target } from './symbols'
+import { codeThread, current, Thread, threadAt } from './threads'
+
+/** Faults. */
+export const FINE: u32 = 0
+export const DAMAGED: u32 = 1
+export const NO_MEMORY: u32 = 2
+
+/** The checksum of the block's events so far, before its bits are inverted. */
+export let checksum: u32 = 0
+
+export function beginChecksum(): void {
+  checksum = u32.MAX_VALUE
+}
+
+/** The event's thread and addresses. */
+let threadId: u64 = 0
+let process: u64 = 0
+let address: u64 = 0
+let oldAddress: u64 = 0
+/** The live block that it concerns, for the encoder. */
+let subject: u32 = 0
+
+// @ts-ignore: decorator
+@inline
+function keyOf(x: u64): u64 {
+  return x ^ (process * 0x9e37_79b9_7f4a_7c15)
+}
+
+/** Reads an event to be encoded, and makes the draft of its descriptor. @returns the fields that say which thread */
+function readRow(row: u32): u32 {
+  const mask = load<u32>(MASK + (<usize>row << 2))
+  const wide = <usize>row << 3
+  threadId = (mask & HAS_THREAD) != 0 ? load<u64>(THREAD + wide) : 0
+  process = (mask & HAS_PROCESS) != 0 ? load<u64>(PROCESS + wide) : 0
+  address = (mask & HAS_ADDRESS) != 0 ? load<u64>(ADDRESS + wide) : 0
+  oldAddress = (mask & HAS_OLD_ADDRESS) != 0 ? load<u64>(OLD_ADDRESS + wide) : 0
+  subject = 0
+  const kind = load<u8>(KIND + row)
+  let flags: u32 = (mask & HAS_ADDRESS) != 0 && address == 0 ? NULL_ADDRESS : 0
+  if ((mask & HAS_OLD_ADDRESS) != 0 && oldAddress == 0) flags |= NULL_OLD
+  let form = PLAIN
+  if (kind == KIND_ALLOC || kind == KIND_EXISTING) form = address != 0 ? MAKES : PLAIN
+  else if (kind == KIND_FREE) {
+    if (address != 0) subject = findBlock(keyOf(address))
+    if (subject != 0) {
+      form = ENDS
+      if ((mask & HAS_SIZE) != 0 && load<u64>(SIZE + wide) == blockAt(subject).size) flags |= SAME_SIZE
+    }
+  } else if (kind == KIND_REALLOC) {
+    if (oldAddress != 0) subject = findBlock(keyOf(oldAddress))
+    if (subject == 0) form = address != 0 ? MAKES : PLAIN
+    else if (address != 0) form = MOVES
+    else {
+      const isFreed = (mask & HAS_OUTCOME) != 0 && load<u8>(OUTCOME + row) == OUTCOME_FREED
+      form = isFreed || (mask & HAS_SIZE) == 0 || load<u64>(SIZE + wide) == 0 ? DROPS : KEEPS
+    }
+  }
+  draftEvent(row, kind, form, flags, mask)
+  return mask & THREAD_FIELDS
+}
+
+/** Codes an event. @returns a fault, or `FINE` */
+export function codeEvent(row: u32): u32 {
+  const fields = isEncoding ? readRow(row) : 0
+  if (!codeThread(fields, threadId, process)) return NO_MEMORY
+  const t = threadAt(current)
+  process = t.process
+  nextEvent()
+  const n = isEncoding ? findDraft() : 0
+  const end: u32 = subject != 0 ? blockAt(subject).class * 2 + 1 : 0
+  const isEnd = draft().form == ENDS
+  let symbol = codeSymbol(t, n == 0 ? NEW_DESCRIPTOR : isEnd ? end : n * 2, subject, n, 0, false)
+  if (isSymbolWrong) return DAMAGED
+  if (symbol == NEW_DESCRIPTOR) {
+    const added = codeDescriptor()
+    if (added == 0 || isNameWrong || isExhausted) return isExhausted ? NO_MEMORY : DAMAGED
+    symbol = added * 2
+    if (descriptorAt(added).form == ENDS) {
+      symbol = codeSymbol(t, end, subject, added, added, false)
+      if (isSymbolWrong || (symbol & 1) == 0) return DAMAGED
+    }
+  }
+  if (symbol == SURPRISE || ((symbol & 1) == 0 && descriptorAt(symbol >> 1).form == ENDS)) return DAMAGED
+  return (symbol & 1) != 0 ? codeEnd(row, t, symbol) : codeOther(row, t, symbol)
+}
+
+/** The event ends a block: `target`, by the descriptor `free`. */
+function codeEnd(row: u32, t: Thread, symbol: u32): u32 {
+  const d = descriptorAt(free)
+  const block = blockAt(target)
+  const age = sequence - block.made
+  address = keyOf(block.key)
+  const size = block.size
+  if (!isEncoding) writeRow(row, t, d)
+  if ((d.flags & SAME_SIZE) != 0) setValue(F_SIZE, row, size)
+  if ((d.mask & HAS_OLD_ADDRESS) != 0) codeOld(t, d)
+  if ((d.mask & EXTRA) != 0) codeExtras(row, d.mask, t, free, true, block.index)
+  noteFree(current, size, address)
+  end(t, target)
+  remember(t, symbol, free, age)
+  return finish(row, t, d)
+}
+
+function end(t: Thread, n: u32): void {
+  t.freed = blockAt(n).birth
+  removeBlock(n)
+}
+
+function codeOld(t: Thread, d: Descriptor): void {
+  oldAddress = (d.flags & NULL_OLD) != 0 ? 0 : codeDifference(oldAddress, t.address, 0)
+}
+
+/** The event makes a block, or concerns none, or is a realloc. */
+function codeOther(row: u32, t: Thread, symbol: u32): u32 {
+  const n = symbol >> 1
+  const d = descriptorAt(n)
+  if (!isEncoding) writeRow(row, t, d)
+  const size = described(d, F_SIZE)
+  let age: u32 = 0
+  let hasBlock = false
+  let ofBlock: u64 = 0
+  if (d.form >= MOVES) {
+    remember(t, symbol, 0, 0)
+    nextEvent()
+    const second = codeSymbol(t, subject != 0 ? blockAt(subject).class * 2 + 1 : 0, subject, 0, 0, true)
+    if (isSymbolWrong || (second & 1) == 0) return DAMAGED
+    const block = blockAt(target)
+    age = sequence - block.made
+    oldAddress = keyOf(block.key)
+    hasBlock = true
+    ofBlock = block.index
+    const oldSize = block.size
+    if (d.form != KEEPS) end(t, target)
+    remember(t, second, 0, age)
+    if (d.form == MOVES) {
+      nextEvent()
+      if (codeSame(oldSize, size, address == oldAddress)) address = oldAddress
+      else {
+        address = codeByCaches(current, size, address)
+        noteFree(current, oldSize, oldAddress)
+      }
+    } else if (d.form == DROPS) noteFree(current, oldSize, oldAddress)
+    if (d.form != MOVES) address = 0
+  } else {
+    if ((d.mask & HAS_OLD_ADDRESS) != 0) codeOld(t, d)
+    if (d.form == MAKES) address = codeByCaches(current, size, address)
+    else if ((d.mask & HAS_ADDRESS) != 0 && (d.flags & NULL_ADDRESS) == 0)
+      address = codeDifference(address, t.address, 1)
+    else address = 0
+  }
+  if (address != 0) t.address = address
+  const index = (d.mask & EXTRA) != 0 ? codeExtras(row, d.mask, t, n, hasBlock, ofBlock) : 0
+  if (d.form == MAKES || d.form == MOVES) {
+    const made = addBlock(keyOf(address), size, n)
+    if (made == 0) return NO_MEMORY
+    blockAt(made).index = index
+    noteBirth(made)
+  }
+  if (d.form <= MOVES) remember(t, symbol, 0, 0)
+  return finish(row, t, d)
+}
+
+/** Writes what the descriptor and the thread say of an event that is decoded. */
+function writeRow(row: u32, t: Thread, d: Descriptor): void {
+  store<u32>(MASK + (<usize>row << 2), d.mask | t.fields)
+  store<u8>(KIND + row, d.kind)
+  store<u64>(THREAD + (<usize>row << 3), t.id)
+  store<u64>(PROCESS + (<usize>row << 3), t.process)
+  let i: u32 = 0
+  for (let left = fieldsOf(d); left != 0; left &= left - 1) {
+    const field = <u32>ctz(left)
+    const value = valueAt(d, i++)
+    const sort = SORT[field]
+    setValue(field, row, sort == NAME ? outName(<u32>value) : sort == LIST ? outList(<u32>value) : value)
+  }
+}
+
+/** Completes an event: its addresses if it is decoded, and the checksum. */
+function finish(row: u32, t: Thread, d: Descriptor): u32 {
+  if (!isEncoding) {
+    store<u64>(ADDRESS + (<usize>row << 3), address)
+    store<u64>(OLD_ADDRESS + (<usize>row << 3), oldAddress)
+  }
+  const mask = d.mask | t.fields
+  const inDescriptor = fieldsOf(d)
+  let crc = crcWord(checksum, (<u64>d.kind << 32) | mask)
+  let i: u32 = 0
+  for (let left = mask; left != 0; left &= left - 1) {
+    const field = <u32>ctz(left)
+    const sort = SORT[field]
+    let word: u64
+    if (((inDescriptor >> field) & 1) != 0) {
+      word = valueAt(d, i++)
+      if (sort == NAME) word = wordOfName(<u32>word)
+      else if (sort == LIST) word = wordOfList(<u32>word)
+    } else word = sort == NAME ? wordOfName(extraName(field)) : valueOf(field, row)
+    crc = crcWord(crc, word)
+  }
+  checksum = crc
+  if (isExhausted) return NO_MEMORY
+  return isNameWrong || overrun > 16 ? DAMAGED : FINE
+}

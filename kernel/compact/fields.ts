@@ -1,0 +1,69 @@
+/** The fields of events by their numbers: where their columns are, how wide they are, and what they refer to. */
+
+import * as columns from '../shared/columns'
+
+/** Fields by their bits. */
+export const F_API: u32 = 0
+export const F_CPU: u32 = 3
+export const F_NODE: u32 = 4
+export const F_SEQUENCE: u32 = 5
+export const F_TIME: u32 = 6
+export const F_END_TIME: u32 = 7
+export const F_HEAP: u32 = 8
+export const F_INDEX: u32 = 9
+export const F_ADDRESS: u32 = 10
+export const F_OLD_ADDRESS: u32 = 11
+export const F_SIZE: u32 = 12
+export const F_PRESENT: u32 = 17
+export const F_CALL_SITE: u32 = 19
+export const F_OUTCOME: u32 = 20
+export const F_LINE: u32 = 23
+export const F_STACK: u32 = 25
+export const FIELD_COUNT: u32 = 31
+
+/** What a field's values are. */
+export const WIDE: u8 = 0
+export const WORD: u8 = 1
+export const BYTE: u8 = 2
+export const NAME: u8 = 3
+export const LIST: u8 = 4
+
+export const SORT: StaticArray<u8> = [
+  BYTE, WIDE, WIDE, WORD, WORD, WORD, WIDE, WIDE, WIDE, WIDE, WIDE, WIDE, WIDE, WIDE, WIDE, WIDE, WIDE, WIDE, WORD,
+  WIDE, BYTE, NAME, NAME, WORD, NAME, LIST, NAME, NAME, WORD, NAME, NAME,
+]
+
+const AT: StaticArray<usize> = [
+  columns.API, columns.PROCESS, columns.THREAD, columns.CPU, columns.NODE, columns.SEQUENCE, columns.TIME,
+  columns.END_TIME, columns.HEAP, columns.INDEX, columns.ADDRESS, columns.OLD_ADDRESS, columns.SIZE, columns.ELEMENTS,
+  columns.ELEMENT_SIZE, columns.ALIGNMENT, columns.USABLE, columns.PRESENT, columns.GFP_FLAGS, columns.CALL_SITE,
+  columns.OUTCOME, columns.FUNCTION, columns.FILE, columns.LINE, columns.TYPE, columns.STACK, columns.TEXT,
+  columns.ATTRIBUTES, columns.CODE, columns.FIELDS, columns.MODULE,
+]
+
+/** The value of a field of an event: of a name or list its id in the batch. */
+export function valueOf(field: u32, row: u32): u64 {
+  const at = AT[field]
+  switch (SORT[field]) {
+    case WIDE:
+      return load<u64>(at + (<usize>row << 3))
+    case BYTE:
+      return load<u8>(at + row)
+    default:
+      return load<u32>(at + (<usize>row << 2))
+  }
+}
+
+export function setValue(field: u32, row: u32, value: u64): void {
+  const at = AT[field]
+  switch (SORT[field]) {
+    case WIDE:
+      store<u64>(at + (<usize>row << 3), value)
+      break
+    case BYTE:
+      store<u8>(at + row, <u8>value)
+      break
+    default:
+      store<u32>(at + (<usize>row << 2), <u32>value)
+  }
+}

@@ -1,0 +1,357 @@
+/**
+ * The names and lists of names that events referred to so far: the dictionary. An event's names are coded as numbers in
+ * it; a new one with its bytes.
+ */
+
+import { giveBack, take } from './room'
+import { addString, beginList, endList, lengthOf, listLength, listStart, startOf } from './batch-strings'
+import { crcBytes, crcWord } from './checksum'
+
+/** A name, or a list of names. */
+@unmanaged
+export class Entry {
+  /** Where its bytes are in the pool, or its names among all listed ones, and how many. */
+  start: u32
+  length: u32
+  crc: u32
+  /** Its id in the batch that is decoded, if the epoch is that of this batch. */
+  out: u32
+  epoch: u32
+  hash: u32
+}
+
+const BYTES: u32 = 24
+/** A name is no longer than this. */
+export const LONGEST: u32 = 16_777_216
+/** With so many bytes, names or listed names everything is forgotten, so that memory is bounded. */
+const MOST_BYTES: u32 = 8_388_608
+const MOST: u32 = 262_144
+const MOST_LISTED: u32 = 2_097_152
+/** The mark of a name or list that is in the batch only, in place of a number in the dictionary. */
+export const NEW: u64 = 0x1_0000_0000
+
+/** A growing table: where it is, its room in bytes, and how many entries it has. */
+let names: usize = 0
+let namesRoom: u32 = 0
+export let nameCount: u32 = 0
+let lists: usize = 0
+let listsRoom: u32 = 0
+export let listsCount: u32 = 0
+let listed: usize = 0
+let listedRoom: u32 = 0
+let listedCount: u32 = 0
+export let pool: usize = 0
+let poolRoom: u32 = 0
+export let poolLength: u32 = 0
+/** There was no memory. */
+export let isExhausted: bool = false
+
+/** For the encoder: numbers by a hash, of names and of lists, and the number of each string and list of the batch. */
+let nameIndex: usize = 0
+let nameSlots: u32 = 0
+let listIndex: usize = 0
+let listSlots: u32 = 0
+let nameOf: usize = 0
+let nameOfRoom: u32 = 0
+let listOf: usize = 0
+let listOfRoom: u32 = 0
+let seed: u32 = 1
+/** The number of the batch that is decoded. */
+let epoch: u32 = 0
+
+export function seedNames(value: u32): void {
+  seed = value
+}
+
+export function resetNames(): void {
+  nameCount = 0
+  listsCount = 0
+  listedCount = 0
+  poolLength = 0
+  if (nameSlots != 0) memory.fill(nameIndex, 0, <usize>nameSlots << 2)
+  if (listSlots != 0) memory.fill(listIndex, 0, <usize>listSlots << 2)
+  forgetBatch()
+}
+
+/** Whether there is so much that everything has to be forgotten before the next event. */
+export function isCrowded(): bool {
+  return poolLength > MOST_BYTES || nameCount > MOST || listsCount > MOST || listedCount > MOST_LISTED
+}
+
+function forgetBatch(): void {
+  if (nameOfRoom != 0) memory.fill(nameOf, 0, nameOfRoom)
+  if (listOfRoom != 0) memory.fill(listOf, 0, listOfRoom)
+}
+
+/** Prepares for the strings of another batch, for the encoder. @returns false if memory is exhausted */
+export function beginBatch(strings: u32, listsOfBatch: u32): bool {
+  if (strings << 2 > nameOfRoom) {
+    if (nameOfRoom != 0) giveBack(nameOf, nameOfRoom)
+    nameOfRoom = 0
+    nameOf = take(strings << 2)
+    if (nameOf == 0) return false
+    nameOfRoom = strings << 2
+  } else if (strings != 0) memory.fill(nameOf, 0, <usize>strings << 2)
+  if (listsOfBatch << 2 > listOfRoom) {
+    if (listOfRoom != 0) giveBack(listOf, listOfRoom)
+    listOfRoom = 0
+    listOf = take(listsOfBatch << 2)
+    if (listOf == 0) return false
+    listOfRoom = listsOfBatch << 2
+  } else if (listsOfBatch != 0) memory.fill(listOf, 0, <usize>listsOfBatch << 2)
+  return true
+}
+
+// @ts-ignore: decorator
+@inline
+export function nameAt(n: u32): Entry {
+  return changetype<Entry>(names + <usize>n * BYTES)
+}
+
+// @ts-ignore: decorator
+@inline
+export function listAt(n: u32): Entry {
+  return changetype<Entry>(lists + <usize>n * BYTES)
+}
+
+/** Name i of a list. */
+// @ts-ignore: decorator
+@inline
+export function listedAt(list: Entry, i: u32): u32 {
+  return load<u32>(listed + (<usize>(list.start + i) << 2))
+}
+
+/** A string of the batch: its number, or its id with the mark `NEW`. */
+export function numberOfName(id: u32): u64 {
+  const cached = load<u32>(nameOf + (<usize>id << 2))
+  if (cached != 0) return cached - 1
+  if (nameSlots == 0) return NEW | id
+  const from = startOf(id)
+  const length = lengthOf(id)
+  const hash = hashOf(from, length)
+  let slot = hash & (nameSlots - 1)
+  while (true) {
+    const entry = load<u32>(nameIndex + (<usize>slot << 2))
+    if (entry == 0) return NEW | id
+    const name = nameAt(entry - 1)
+    if (name.hash == hash && name.length == length && memory.compare(pool + name.start, from, length) == 0) {
+      store<u32>(nameOf + (<usize>id << 2), entry)
+      return entry - 1
+    }
+    slot = (slot + 1) & (nameSlots - 1)
+  }
+}
+
+function hashOf(from: usize, length: u32): u32 {
+  let h: u64 = (<u64>seed << 32) | length
+  const end = from + length
+  for (; from + 8 <= end; from += 8) h = mix(h ^ load<u64>(from))
+  for (; from < end; from++) h = mix(h ^ load<u8>(from))
+  return <u32>(h >> 32)
+}
+
+// @ts-ignore: decorator
+@inline
+function mix(h: u64): u64 {
+  h *= 0x9e37_79b9_7f4a_7c15
+  return h ^ (h >> 29) ^ seed
+}
+
+/** A list of the batch: its number, or its id with the mark `NEW`. */
+export function numberOfList(id: u32): u64 {
+  const cached = load<u32>(listOf + (<usize>id << 2))
+  if (cached != 0) return cached - 1
+  const from = listStart(id)
+  const length = listLength(id)
+  let h: u64 = (<u64>seed << 32) | length
+  for (let i: u32 = 0; i < length; i++) {
+    const name = numberOfName(load<u32>(from + (<usize>i << 2)))
+    if (name >= NEW) return NEW | id
+    h = mix(h ^ name)
+  }
+  if (listSlots == 0) return NEW | id
+  const hash = <u32>(h >> 32)
+  let slot = hash & (listSlots - 1)
+  while (true) {
+    const entry = load<u32>(listIndex + (<usize>slot << 2))
+    if (entry == 0) return NEW | id
+    const list = listAt(entry - 1)
+    if (list.hash == hash && list.length == length && isSameList(list, from)) {
+      store<u32>(listOf + (<usize>id << 2), entry)
+      return entry - 1
+    }
+    slot = (slot + 1) & (listSlots - 1)
+  }
+}
+
+function isSameList(list: Entry, from: usize): bool {
+  for (let i: u32 = 0; i < list.length; i++)
+    if (listedAt(list, i) != <u32>numberOfName(load<u32>(from + (<usize>i << 2)))) return false
+  return true
+}
+
+/** A piece that has room for `bytes`, with what the old one has; 0 if memory is exhausted. */
+function grown(piece: usize, room: u32, bytes: u32): usize {
+  if (bytes <= room) return piece
+  const larger = take(roomFor(room, bytes))
+  if (larger == 0) isExhausted = true
+  else if (room != 0) {
+    memory.copy(larger, piece, room)
+    giveBack(piece, room)
+  }
+  return larger
+}
+
+// @ts-ignore: decorator
+@inline
+function roomFor(room: u32, bytes: u32): u32 {
+  return bytes <= room ? room : max<u32>(max<u32>(4096, bytes), room << 1)
+}
+
+/** Makes room in the pool for a name. @returns where its bytes are to be written, or 0 */
+export function beginName(length: u32): usize {
+  // Hashes and checksums read words.
+  const needed = poolLength + length + 16
+  const piece = grown(pool, poolRoom, needed)
+  if (piece == 0) return 0
+  poolRoom = roomFor(poolRoom, needed)
+  pool = piece
+  return pool + poolLength
+}
+
+/** Adds the name whose bytes were written, or are those of a string of the batch. @returns its number */
+export function addName(length: u32, indexes: bool): u32 {
+  const piece = grown(names, namesRoom, (nameCount + 1) * BYTES)
+  if (piece == 0) return 0
+  namesRoom = roomFor(namesRoom, (nameCount + 1) * BYTES)
+  names = piece
+  const n = nameCount++
+  const name = nameAt(n)
+  name.start = poolLength
+  name.length = length
+  name.crc = ~crcBytes(u32.MAX_VALUE, pool + poolLength, length)
+  name.epoch = 0
+  name.hash = indexes ? hashOf(pool + poolLength, length) : 0
+  poolLength += length
+  if (indexes) enterName(n)
+  return n
+}
+
+/** Adds the list whose numbers of names are at an address. @returns its number */
+export function addList(from: usize, length: u32, indexes: bool): u32 {
+  const piece = grown(lists, listsRoom, (listsCount + 1) * BYTES)
+  if (piece == 0) return 0
+  listsRoom = roomFor(listsRoom, (listsCount + 1) * BYTES)
+  lists = piece
+  const needed = (listedCount + length) << 2
+  const ids = grown(listed, listedRoom, needed)
+  if (ids == 0 && needed != 0) return 0
+  listedRoom = roomFor(listedRoom, needed)
+  listed = ids
+  memory.copy(listed + (<usize>listedCount << 2), from, <usize>length << 2)
+  const n = listsCount++
+  const list = listAt(n)
+  list.start = listedCount
+  list.length = length
+  list.epoch = 0
+  listedCount += length
+  let crc = u32.MAX_VALUE
+  let h: u64 = (<u64>seed << 32) | length
+  for (let i: u32 = 0; i < length; i++) {
+    crc = crcWord(crc, wordOfName(listedAt(list, i)))
+    h = mix(h ^ listedAt(list, i))
+  }
+  list.crc = ~crc
+  list.hash = <u32>(h >> 32)
+  if (indexes) enterList(n)
+  return n
+}
+
+function enterName(n: u32): void {
+  if ((n + 1) << 1 > nameSlots) {
+    const slots = max<u32>(1024, nameSlots << 1)
+    const larger = take(slots << 2)
+    if (larger == 0) {
+      isExhausted = true
+      return
+    }
+    if (nameSlots != 0) giveBack(nameIndex, nameSlots << 2)
+    nameIndex = larger
+    nameSlots = slots
+    for (let other: u32 = 0; other < n; other++) placeIn(nameIndex, nameSlots, nameAt(other).hash, other)
+  }
+  placeIn(nameIndex, nameSlots, nameAt(n).hash, n)
+}
+
+function enterList(n: u32): void {
+  if ((n + 1) << 1 > listSlots) {
+    const slots = max<u32>(1024, listSlots << 1)
+    const larger = take(slots << 2)
+    if (larger == 0) {
+      isExhausted = true
+      return
+    }
+    if (listSlots != 0) giveBack(listIndex, listSlots << 2)
+    listIndex = larger
+    listSlots = slots
+    for (let other: u32 = 0; other < n; other++) placeIn(listIndex, listSlots, listAt(other).hash, other)
+  }
+  placeIn(listIndex, listSlots, listAt(n).hash, n)
+}
+
+function placeIn(index: usize, slots: u32, hash: u32, n: u32): void {
+  let slot = hash & (slots - 1)
+  while (load<u32>(index + (<usize>slot << 2)) != 0) slot = (slot + 1) & (slots - 1)
+  store<u32>(index + (<usize>slot << 2), n + 1)
+}
+
+/** What stands for a name in the checksum of events: its checksum and its length. */
+// @ts-ignore: decorator
+@inline
+export function wordOfName(n: u32): u64 {
+  const name = nameAt(n)
+  return (<u64>name.length << 32) | name.crc
+}
+
+/** What stands for a list: the checksum of its names' words and its length. */
+// @ts-ignore: decorator
+@inline
+export function wordOfList(n: u32): u64 {
+  const list = listAt(n)
+  return (<u64>list.length << 32) | list.crc
+}
+
+/** Begins the strings of another batch, for the decoder. */
+export function beginOutput(): void {
+  epoch++
+}
+
+/** The id of a name among the strings of the batch that is decoded, to which it is added. */
+export function outName(n: u32): u32 {
+  const name = nameAt(n)
+  if (name.epoch == epoch) return name.out
+  const id = addString(pool + name.start, name.length)
+  if (id == u32.MAX_VALUE) {
+    isExhausted = true
+    return 0
+  }
+  name.epoch = epoch
+  name.out = id
+  return id
+}
+
+/** The same of a list. */
+export function outList(n: u32): u32 {
+  const list = listAt(n)
+  if (list.epoch == epoch) return list.out
+  const to = beginList(list.length)
+  if (to == 0) {
+    isExhausted = true
+    return 0
+  }
+  // Adding names does not move the ids of lists.
+  for (let i: u32 = 0; i < list.length; i++) store<u32>(to + (<usize>i << 2), outName(listedAt(list, i)))
+  list.epoch = epoch
+  list.out = endList(list.length)
+  return list.out
+}

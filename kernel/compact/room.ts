@@ -1,0 +1,26 @@
+/** Pieces of memory by their size in bytes, which are zero at first. */
+
+import { giveRoom, takeRoom } from '../live/room'
+
+const LEAST_LOG: u32 = 6
+const MOST_LOG: u32 = 31
+
+// @ts-ignore: decorator
+@inline
+function logOf(bytes: u32): u32 {
+  return bytes <= 1 << LEAST_LOG ? LEAST_LOG : 32 - clz<u32>(bytes - 1)
+}
+
+/** A piece of at least so many bytes. @returns its address, or 0 if memory is exhausted */
+export function take(bytes: u32): usize {
+  const log = logOf(bytes)
+  if (log > MOST_LOG) return 0
+  const piece = takeRoom(log)
+  if (piece != 0) memory.fill(piece, 0, <usize>1 << log)
+  return piece
+}
+
+/** Gives back a piece that was taken for so many bytes. */
+export function giveBack(piece: usize, bytes: u32): void {
+  giveRoom(piece, logOf(bytes))
+}

@@ -1,0 +1,269 @@
+/**
+ * What happens next. An event's symbol says its descriptor, or for a free the class of its block: twice the number of
+ * the descriptor, plus 1 for a free. A realloc has two. Symbol 0 announces a new descriptor, and symbol 2 an address
+ * that the simulated allocator did not expect.
+ */
+
+import { blockAt, newestBlock, older, younger } from './blocks'
+import { bit, freshen, isEncoding, mixed, pairBit } from './coder'
+import { classAt, codeTarget, noteExpected } from './classes'
+import { descriptorAt, descriptorCount, ENDS, freeCount, onlyFree } from './descriptors'
+import { isKept, Past, pastAt, sequence } from './history'
+import { Thread } from './threads'
+
+/** A new descriptor. */
+export const NEW_DESCRIPTOR: u32 = 0
+/** The address is not the expected one. */
+export const SURPRISE: u32 = 2
+
+/** Two likely symbols after the last one, two or four: 8 bytes each, with their counts and a check of the hash. */
+@unmanaged
+class Slot {
+  first: u16
+  second: u16
+  check: u16
+  firstCount: u8
+  secondCount: u8
+}
+const AFTER_ONE: usize = memory.data(524_288)
+const AFTER_TWO: usize = memory.data(131_072)
+const AFTER_FOUR: usize = memory.data(131_072)
+const MOST_COUNT: u8 = 15
+
+const FIRST: usize = memory.data(65_536)
+const SECOND: usize = memory.data(65_536)
+const WHOLE_FIRST: usize = memory.data(16_384)
+const WHOLE_SECOND: usize = memory.data(65_536)
+const TREES: usize = memory.data(524_288)
+const IS_FREE: usize = memory.data(8)
+const FREES: usize = memory.data(65_536)
+const FREE_TREE: usize = memory.data(131_072)
+
+/** Candidates: symbols, which sources proposed each, and how sure the first of these was. */
+const CANDIDATES: usize = memory.data(64)
+const SOURCES: usize = memory.data(64)
+const TRUST: usize = memory.data(64)
+let candidates: u32 = 0
+const TRIES: u32 = 4
+
+/** From so many matched symbols on, one decision is about the whole event, and from so many the tables do not learn. */
+const SURE: u32 = 8
+const CERTAIN: u32 = 24
+
+/** The block that a free of the coded symbol ends, and its descriptor. */
+export let target: u32 = 0
+export let free: u32 = 0
+/** What was read cannot be. */
+export let isWrong: bool = false
+
+export function resetSymbols(): void {
+  memory.fill(AFTER_ONE, 0, 524_288)
+  memory.fill(AFTER_TWO, 0, 131_072)
+  memory.fill(AFTER_FOUR, 0, 131_072)
+  freshen(FIRST, 16_384)
+  freshen(SECOND, 16_384)
+  freshen(WHOLE_FIRST, 4096)
+  freshen(WHOLE_SECOND, 16_384)
+  freshen(TREES, 131_072)
+  freshen(IS_FREE, 2)
+  freshen(FREES, 16_384)
+  freshen(FREE_TREE, 32_768)
+}
+
+// @ts-ignore: decorator
+@inline
+function slotAt(slots: usize, hash: u32): Slot {
+  const slot = changetype<Slot>(slots + (<usize>(hash >> 18) << 3))
+  if (slot.check != <u16>hash) {
+    slot.check = <u16>hash
+    slot.firstCount = 0
+    slot.secondCount = 0
+  }
+  return slot
+}
+
+function learn(slot: Slot, symbol: u16): void {
+  if (slot.firstCount != 0 && slot.first == symbol) {
+    if (slot.firstCount < MOST_COUNT) slot.firstCount++
+  } else if (slot.secondCount != 0 && slot.second == symbol) {
+    if (++slot.secondCount < slot.firstCount) return
+    const count = slot.secondCount
+    slot.second = slot.first
+    slot.secondCount = slot.firstCount
+    slot.first = symbol
+    slot.firstCount = count
+  } else if (slot.firstCount == 0) {
+    slot.first = symbol
+    slot.firstCount = 1
+  } else {
+    slot.second = symbol
+    slot.secondCount = 1
+    if (slot.firstCount > 1) slot.firstCount >>= 1
+  }
+}
+
+function propose(symbol: u32, source: u32, trust: u32): void {
+  if ((symbol & 1) != 0 && classAt(symbol >> 1).live == 0) return
+  for (let i: u32 = 0; i < candidates; i++) {
+    if (load<u32>(CANDIDATES + (<usize>i << 2)) != symbol) continue
+    store<u32>(SOURCES + (<usize>i << 2), load<u32>(SOURCES + (<usize>i << 2)) | (1 << source))
+    return
+  }
+  const at = <usize>candidates << 2
+  candidates++
+  store<u32>(CANDIDATES + at, symbol)
+  store<u32>(SOURCES + at, 1 << source)
+  store<u32>(TRUST + at, trust)
+}
+
+/** The block that the match expects to be freed, or 0. */
+function expectedBlock(past: Past): u32 {
+  if ((past.symbol & 1) == 0 || !isKept(sequence - past.age)) return 0
+  const born = sequence - past.age
+  const block = pastAt(born).born
+  return block != 0 && blockAt(block).made == born ? block : 0
+}
+
+/**
+ * Codes a symbol and, if it is a free's, which block it ends and by which descriptor: `target` and `free`.
+ * @param symbol the symbol, for the encoder; so are `block` and `freeing`
+ * @param freeing the descriptor of a free; 0 if it is the second symbol of a realloc
+ * @param known the descriptor of a free that is known to be next, because it is new; else 0
+ * @param isSecond whether it is the second symbol of a realloc
+ * @returns the symbol
+ */
+export function codeSymbol(t: Thread, symbol: u32, block: u32, freeing: u32, known: u32, isSecond: bool): u32 {
+  isWrong = false
+  const past = isKept(t.match) ? pastAt(t.match) : changetype<Past>(0)
+  const hasPast = changetype<usize>(past) != 0
+  let expected: u32 = hasPast ? expectedBlock(past) : 0
+  let tried: u32 = 0
+  if (hasPast && t.matched >= SURE && known == 0) {
+    const s = past.symbol
+    let guess: u32 = 0
+    let isUsable = true
+    if ((s & 1) != 0) {
+      const c = s >> 1
+      if (expected != 0 && blockAt(expected).class == c) guess = expected
+      else if (classAt(c).live == 1) guess = load<u32>(classAt(c).blocks + (<usize>(classAt(c).end - 1) << 2))
+      else isUsable = false
+      if (isUsable && (past.free != 0) == isSecond) isUsable = false
+    }
+    if (isUsable) {
+      tried = 1
+      const length: u32 = t.matched < 16 ? 0 : t.matched < 32 ? 1 : t.matched < 400 ? 2 : 3
+      const first = (((length << 6) | (t.misses & 63)) << 2) | ((s & 1) << 1) | (guess != expected ? 1 : 0)
+      const isRight = symbol == s && ((s & 1) == 0 || (block == guess && freeing == past.free)) ? 1 : 0
+      const second = WHOLE_SECOND + (<usize>(mixed(t.h2, s) >> 18) << 2)
+      if (pairBit(isRight, WHOLE_FIRST + (<usize>first << 2), second, 14 + (s & 1)) != 0) {
+        if (guess != 0) noteExpected(s >> 1, guess)
+        if (t.matched < CERTAIN) learnAll(t, s)
+        target = guess
+        free = past.free
+        return s
+      }
+    }
+  }
+  const s = codeCandidates(t, symbol, hasPast ? past.symbol : 0, hasPast, tried)
+  target = 0
+  free = 0
+  if ((s & 1) == 0) return s
+  const c = s >> 1
+  if (classAt(c).live == 0) {
+    isWrong = true
+    return s
+  }
+  if (expected != 0 && blockAt(expected).class != c) expected = 0
+  const neighbour = t.freed != 0 ? younger(t.freed) : 0
+  target = codeTarget(t, c, block, expected, neighbour)
+  if (target == 0) isWrong = true
+  else if (!isSecond) free = known != 0 ? known : codeFree(t, c, freeing)
+  return s
+}
+
+function learnAll(t: Thread, symbol: u32): void {
+  learn(slotAt(AFTER_FOUR, mixed(t.h3, t.s4)), <u16>symbol)
+  learn(slotAt(AFTER_TWO, t.h2), <u16>symbol)
+  learn(changetype<Slot>(AFTER_ONE + (<usize>(t.s1 & 0xffff) << 3)), <u16>symbol)
+}
+
+function codeCandidates(t: Thread, symbol: u32, matched: u32, hasMatch: bool, tried: u32): u32 {
+  const four = slotAt(AFTER_FOUR, mixed(t.h3, t.s4))
+  const two = slotAt(AFTER_TWO, t.h2)
+  const one = changetype<Slot>(AFTER_ONE + (<usize>(t.s1 & 0xffff) << 3))
+  candidates = 0
+  if (hasMatch && matched > 2) propose(matched, 0, min<u32>(t.matched, 15))
+  if (four.firstCount != 0) propose(four.first, 1, four.firstCount)
+  if (two.firstCount != 0) propose(two.first, 2, two.firstCount)
+  if (one.firstCount != 0) propose(one.first, 3, one.firstCount)
+  if (four.secondCount != 0) propose(four.second, 4, four.secondCount)
+  if (two.secondCount != 0) propose(two.second, 4, two.secondCount)
+  if (one.secondCount != 0) propose(one.second, 5, one.secondCount)
+  const trust = 12 + (t.s1 & 1)
+  const next = t.freed != 0 ? younger(t.freed) : 0
+  const newest = newestBlock()
+  const before = t.freed != 0 ? older(t.freed) : 0
+  if (next != 0) propose(blockAt(next).class * 2 + 1, 6, trust)
+  if (newest != 0 && newest != next) propose(blockAt(newest).class * 2 + 1, 7, trust)
+  if (before != 0) propose(blockAt(before).class * 2 + 1, 8, trust)
+  const tries = min<u32>(candidates, TRIES)
+  let found = u32.MAX_VALUE
+  for (let i: u32 = 0; i < tries; i++) {
+    const candidate = load<u32>(CANDIDATES + (<usize>i << 2))
+    const proof = (load<u32>(SOURCES + (<usize>i << 2)) << 4) | load<u32>(TRUST + (<usize>i << 2))
+    const first = FIRST + (<usize>(mixed(proof, i * 8 + tried * 2 + (candidate & 1)) >> 18) << 2)
+    const second = SECOND + (<usize>(mixed(t.s1, candidate * 4 + (i > 0 ? 1 : 0)) >> 18) << 2)
+    if (pairBit(candidate == symbol ? 1 : 0, first, second, 2 + i * 2 + (candidate & 1)) == 0) continue
+    found = candidate
+    break
+  }
+  if (found == u32.MAX_VALUE) found = codeRare(symbol)
+  if (found > SURPRISE) {
+    learn(four, <u16>found)
+    learn(two, <u16>found)
+    learn(one, <u16>found)
+  }
+  return found
+}
+
+/** Codes a symbol that nothing proposed. */
+function codeRare(symbol: u32): u32 {
+  const isFree = bit(symbol & 1, IS_FREE)
+  const bits = 32 - clz<u32>(descriptorCount)
+  const tree = TREES + (<usize>isFree << 18)
+  const n = symbol >> 1
+  let node: u32 = 1
+  for (let i = <i32>bits - 1; i >= 0; i--)
+    node = (node << 1) | bit((n >> i) & 1, tree + (<usize>(node & 0xffff) << 2))
+  const read = (node & ((1 << bits) - 1)) * 2 + isFree
+  if (read >> 1 >= max<u32>(2, descriptorCount) || (isFree != 0 && read < 4)) {
+    isWrong = true
+    return isFree
+  }
+  return read
+}
+
+/** Codes by which descriptor a block of a class is freed. */
+function codeFree(t: Thread, n: u32, freeing: u32): u32 {
+  if (freeCount == 1) return onlyFree
+  const c = classAt(n)
+  let other: u32 = 0
+  for (let i: u32 = 0; i < 2; i++) {
+    const guess = i == 0 ? c.free : t.free
+    if (guess == 0 || guess == other || descriptorAt(guess).form != ENDS) continue
+    const first = FREES + (<usize>(mixed(guess, t.s1) >> 18) << 2)
+    const second = FREES + (<usize>(mixed(n, 99 + i) >> 18) << 2)
+    if (pairBit(guess == freeing ? 1 : 0, first, second, 32 + i) != 0) {
+      c.free = guess
+      return guess
+    }
+    other = guess
+  }
+  let node: u32 = 1
+  for (let i = 14; i >= 0; i--)
+    node = (node << 1) | bit((freeing >> i) & 1, FREE_TREE + (<usize>node << 2))
+  const read = node & 0x7fff
+  if (read < 2 || read >= descriptorCount || descriptorAt(read).form != ENDS) isWrong = true
+  c.free = read
+  return read
+}

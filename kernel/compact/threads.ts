@@ -1,0 +1,225 @@
+/** Threads of processes, under numbers in the order in which they appear, and which one the next event is of. */
+
+import { giveBack, take } from './room'
+import { HAS_PROCESS, HAS_THREAD } from '../shared/event'
+import { bit, freshen, isEncoding, mixed, pairBit, plainBit } from './coder'
+import { number } from './numbers'
+
+/** What is known of a thread. */
+@unmanaged
+export class Thread {
+  id: u64
+  process: u64
+  /** Which of these two its events have: bits of masks. */
+  fields: u32
+  /** The last six symbols, the newest first, and hashes of the newest two, three and six. */
+  s1: u32
+  s2: u32
+  s3: u32
+  s4: u32
+  s5: u32
+  s6: u32
+  h2: u32
+  h3: u32
+  h6: u32
+  /** The event that is expected next, for that what came before it was seen, too; 0 if there is none. */
+  match: u32
+  /** How many symbols of the match were right in a row, and whether the newest eight and more were, as bits. */
+  matched: u32
+  misses: u32
+  /** The thread's last event, and whether another thread had the one after the match. */
+  last: u32
+  isSwitch: u32
+  /** The birth number of the block that it freed last. */
+  freed: u32
+  address: u64
+  time: u64
+  cpu: u32
+  /** The descriptor of its last free. */
+  free: u32
+}
+
+const BYTES: u32 = 128
+/** With so many all are forgotten, so that memory is bounded. */
+const MOST: u32 = 65_536
+
+let threads: usize = 0
+let room: u32 = 0
+export let threadCount: u32 = 0
+/** The thread of the event, and that of the last event of another thread. */
+export let current: u32 = 0
+let previous: u32 = 0
+/** Whether the newest events were of the same thread as those before them, as bits. */
+let switches: u32 = 0
+
+/** Numbers of threads by a hash of what they are, for the encoder. */
+let index: usize = 0
+let indexSize: u32 = 0
+let seed: u32 = 1
+
+/** The thread that followed a thread with this last symbol. */
+const FOLLOWERS: usize = memory.data(16_384)
+const FIRST: usize = memory.data(65_536)
+const SECOND: usize = memory.data(16_384)
+const ALONE: usize = memory.data(8)
+const PROPERTIES: usize = memory.data(32)
+
+export function seedThreads(value: u32): void {
+  seed = value | 1
+}
+
+export function resetThreads(): void {
+  forget()
+  memory.fill(FOLLOWERS, 0, 16_384)
+  freshen(FIRST, 16_384)
+  freshen(SECOND, 4096)
+  freshen(ALONE, 2)
+  freshen(PROPERTIES, 8)
+}
+
+function forget(): void {
+  threadCount = 0
+  current = 0
+  previous = 0
+  switches = 0
+  if (indexSize != 0) memory.fill(index, 0, <usize>indexSize << 2)
+}
+
+// @ts-ignore: decorator
+@inline
+export function threadAt(n: u32): Thread {
+  return changetype<Thread>(threads + <usize>n * BYTES)
+}
+
+/** The number of a thread; the number of all threads if it is new. */
+function find(fields: u32, id: u64, process: u64): u32 {
+  if (indexSize == 0) return threadCount
+  let slot = slotOf(fields, id, process)
+  while (true) {
+    const entry = load<u32>(index + (<usize>slot << 2))
+    if (entry == 0) return threadCount
+    const thread = threadAt(entry - 1)
+    if (thread.id == id && thread.process == process && thread.fields == fields) return entry - 1
+    slot = (slot + 1) & (indexSize - 1)
+  }
+}
+
+function slotOf(fields: u32, id: u64, process: u64): u32 {
+  const x = (id ^ (process * 0x9e37_79b9_7f4a_7c15) ^ seed) * 0xff51_afd7_ed55_8ccd
+  return (<u32>(x >> 32) ^ (<u32>x * seed) ^ fields) & (indexSize - 1)
+}
+
+/** Adds a thread to the index, which is at most half full. @returns false if memory is exhausted */
+function enter(n: u32): bool {
+  if ((n + 1) << 1 > indexSize) {
+    const size = max<u32>(64, indexSize << 1)
+    const larger = take(size << 2)
+    if (larger == 0) return false
+    if (indexSize != 0) giveBack(index, indexSize << 2)
+    index = larger
+    indexSize = size
+    for (let other: u32 = 0; other < n; other++) place(other)
+  }
+  place(n)
+  return true
+}
+
+function place(n: u32): void {
+  const thread = threadAt(n)
+  let slot = slotOf(thread.fields, thread.id, thread.process)
+  while (load<u32>(index + (<usize>slot << 2)) != 0) slot = (slot + 1) & (indexSize - 1)
+  store<u32>(index + (<usize>slot << 2), n + 1)
+}
+
+/**
+ * Codes which thread an event is of. `current` is its number then.
+ * @param fields which of thread and process the event has: bits of masks
+ * @returns false if memory is exhausted
+ */
+export function codeThread(fields: u32, id: u64, process: u64): bool {
+  let n: u32 = 0
+  if (isEncoding && threadCount != 0) {
+    const last = threadAt(current)
+    n = last.id == id && last.process == process && last.fields == fields ? current : find(fields, id, process)
+  }
+  if (threadCount == 0) return addThread(fields, id, process)
+  if (threadCount == 1) {
+    if (bit(n == current ? 1 : 0, ALONE) != 0) return true
+    return addThread(fields, id, process)
+  }
+  const t = threadAt(current)
+  const match: u32 = t.match == 0 ? 0 : t.matched < 4 ? 1 : t.matched < 16 ? 2 : 3
+  const same = pairBit(
+    n == current ? 1 : 0,
+    FIRST + (<usize>(mixed(current * 77 + 1, t.s1 | ((t.match != 0 ? t.isSwitch : 2) << 16)) >> 18) << 2),
+    SECOND + (<usize>(((match * 2 + t.isSwitch) << 8) | (switches & 255)) << 2),
+    0,
+  )
+  switches = (switches << 1) | (same ^ 1)
+  if (same != 0) return true
+  return codeSwitch(n, t.s1, fields, id, process)
+}
+
+function codeSwitch(n: u32, symbol: u32, fields: u32, id: u64, process: u64): bool {
+  const follower = FOLLOWERS + (<usize>(mixed(current, symbol) >> 20) << 2)
+  let guess = load<u32>(follower)
+  if (guess >= threadCount || guess == current) guess = previous
+  let isRight: u32 = 0
+  if (guess != current)
+    isRight = pairBit(
+      n == guess ? 1 : 0,
+      FIRST + (<usize>(mixed(current, (guess << 8) + 5) >> 18) << 2),
+      SECOND + (<usize>(((guess == previous ? 9 : 8) << 8) | (switches & 255)) << 2),
+      1,
+    )
+  if (isRight == 0 && guess != previous && previous != current) {
+    isRight = bit(n == previous ? 1 : 0, ALONE + 4)
+    if (isRight != 0) guess = previous
+  }
+  if (isRight == 0) {
+    const rank = <u32>number(n == threadCount ? 0 : n + 1, 0, current & 31)
+    if (rank == 0) {
+      store<u32>(follower, threadCount)
+      return addThread(fields, id, process)
+    }
+    guess = rank > threadCount ? 0 : rank - 1
+  }
+  store<u32>(follower, guess)
+  previous = current
+  current = guess
+  return true
+}
+
+/** Codes what a new thread is, and makes it the current one. */
+function addThread(fields: u32, id: u64, process: u64): bool {
+  let has = fields & HAS_THREAD
+  if (bit(has != 0 ? 1 : 0, PROPERTIES) != 0) {
+    has = HAS_THREAD
+    id = number(id, 1, 0)
+  } else id = 0
+  if (bit(fields & HAS_PROCESS ? 1 : 0, PROPERTIES + 4) != 0) {
+    has |= HAS_PROCESS
+    process = number(process, 1, 1)
+  } else process = 0
+  if (threadCount == MOST) forget()
+  if (BYTES * (threadCount + 1) > room) {
+    const size = max<u32>(1024, room << 1)
+    const larger = take(size)
+    if (larger == 0) return false
+    if (room != 0) {
+      memory.copy(larger, threads, room)
+      giveBack(threads, room)
+    }
+    threads = larger
+    room = size
+  }
+  const n = threadCount++
+  memory.fill(threads + <usize>n * BYTES, 0, BYTES)
+  const thread = threadAt(n)
+  thread.id = id
+  thread.process = process
+  thread.fields = has
+  previous = current
+  current = n
+  return !isEncoding || enter(n)
+}

@@ -1,0 +1,190 @@
+import { Sink } from '../../bytes/sink.js'
+import type { EventBatch } from '../../event/batch.js'
+import { limit } from '../../event/error.js'
+import { checkOptions } from '../../event/options.js'
+import { ENCODE_OPTIONS, type EncodeOptions } from '../../event/format.js'
+import { NO_HEADER, type TraceHeader } from '../../event/header.js'
+import type { Encoder } from '../../event/stage.js'
+import type { StringTable } from '../../event/strings.js'
+import { Losses } from '../../kernel/losses.js'
+import { KERNEL_EVENTS } from '../../kernel/load.js'
+import { headerText } from './header.js'
+import { acquireKernel, faultError, releaseKernel, putStrings, STRING_FIELDS, type CompactKernel } from './kernel.js'
+import {
+  BLOCK_EVENTS,
+  BLOCK_HEAD,
+  CARRIED,
+  CHECKSUM_BYTES,
+  END_BYTES,
+  FLAG_RESET,
+  FORMAT,
+  LEVEL,
+  MAGIC,
+  MAX_HEADER,
+  place,
+  RESET_EVENTS,
+  SECTION,
+  SECTION_HEAD,
+  TRACE_HEAD,
+  VERSION,
+} from './layout.js'
+
+const text = new TextEncoder()
+
+/**
+ * Writes events as a compact trace. It holds back up to 65,536 events, which are a block.
+ *
+ * @throws TraceError when a header or a name is longer than the format can represent
+ */
+export class CompactEncoder implements Encoder {
+  readonly losses: Losses
+  readonly consumes = true
+  /** From the first header to the end. */
+  private own: CompactKernel | undefined
+  private readonly sink = new Sink(4096)
+  private header: TraceHeader | undefined
+  private strings: StringTable | undefined
+  private stringCount = 0
+  private listCount = 0
+  /** The events of the block, those since the model knew nothing, and the totals. */
+  private inBlock = 0
+  private sinceReset = 0
+  private traces = 0
+  private blocks = 0
+  private events = 0
+  private fault: Error | undefined
+
+  constructor(options: EncodeOptions = {}) {
+    checkOptions(options, ENCODE_OPTIONS, 'CompactEncoder')
+    this.losses = new Losses(FORMAT, CARRIED, options.strict)
+  }
+
+  feed(batch: EventBatch): void {
+    this.losses.countBatch(batch)
+    try {
+      if (batch.header !== this.header) this.beginTrace(batch.header)
+      if (batch.count > 0) this.write(batch)
+    } catch (error) {
+      this.fault = error as Error
+    }
+  }
+
+  next(): Uint8Array | null {
+    if (this.sink.pos > 0) return this.sink.handOver()
+    if (this.fault !== undefined) throw this.fault
+    return null
+  }
+
+  end(): void {
+    if (this.header === undefined) this.beginTrace(NO_HEADER)
+    this.endBlock()
+    const body = new DataView(new ArrayBuffer(END_BYTES))
+    body.setBigUint64(0, BigInt(this.traces), true)
+    body.setBigUint64(8, BigInt(this.blocks), true)
+    body.setBigUint64(16, BigInt(this.events), true)
+    this.section(SECTION.end, new Uint8Array(body.buffer))
+    this.release()
+  }
+
+  endTruncated(): void {
+    if (this.fault === undefined) this.endBlock()
+    this.release()
+  }
+
+  private get kernel(): CompactKernel {
+    return (this.own ??= acquireKernel())
+  }
+
+  private release(): void {
+    if (this.own !== undefined) releaseKernel(this.own)
+    this.own = undefined
+  }
+
+  private beginTrace(header: TraceHeader): void {
+    if (this.header === undefined) {
+      this.sink.append(MAGIC)
+      this.sink.append(Uint8Array.of(VERSION, 0))
+    }
+    this.endBlock()
+    const description = text.encode(headerText(header))
+    if (description.length > MAX_HEADER)
+      throw limit(`a header of more than ${MAX_HEADER} bytes`, { format: FORMAT, event: this.events + 1 })
+    const resets = this.header === undefined || this.sinceReset >= RESET_EVENTS
+    if (resets && this.header !== undefined) {
+      this.kernel.run.reset()
+      this.strings = undefined
+    }
+    if (resets) this.sinceReset = 0
+    this.header = header
+    this.traces++
+    const body = new Uint8Array(TRACE_HEAD + description.length)
+    body.set([resets ? FLAG_RESET : 0, LEVEL.fast, 0])
+    body.set(description, TRACE_HEAD)
+    this.section(SECTION.trace, body)
+  }
+
+  private write(batch: EventBatch): void {
+    const { kernel } = this
+    this.put(batch)
+    for (let from = 0; from < batch.count; from += KERNEL_EVENTS) {
+      const rows = Math.min(KERNEL_EVENTS, batch.count - from)
+      kernel.columns.put(batch, from, from + rows)
+      for (let row = 0; row < rows;) {
+        if (this.inBlock === 0) kernel.run.beginEncoding()
+        const to = Math.min(rows, row + BLOCK_EVENTS - this.inBlock)
+        const end = kernel.run.encode(row, to)
+        kernel.refresh()
+        this.inBlock += end - row
+        this.events += end - row
+        this.sinceReset += end - row
+        row = end
+        if (kernel.run.fault.value !== 0)
+          throw faultError(kernel.run.fault.value, { format: FORMAT, event: this.events + 1 })
+        if (this.inBlock === BLOCK_EVENTS || end < to) this.endBlock()
+      }
+    }
+  }
+
+  /** Gives the batch's strings to the kernel, unless it has them. */
+  private put({ columns, strings }: EventBatch): void {
+    if ((columns & STRING_FIELDS) === 0) return
+    if (strings === this.strings && strings.size === this.stringCount && strings.listCount === this.listCount) return
+    this.strings = strings
+    this.stringCount = strings.size
+    this.listCount = strings.listCount
+    if (!putStrings(this.kernel, strings)) throw faultError(2, { format: FORMAT, event: this.events + 1 })
+  }
+
+  private endBlock(): void {
+    if (this.inBlock === 0) return
+    const { kernel } = this
+    const { run } = kernel
+    const length = run.endWriting()
+    kernel.refresh()
+    const body = new Uint8Array(BLOCK_HEAD + length)
+    const view = new DataView(body.buffer)
+    view.setUint32(0, this.inBlock, true)
+    view.setUint32(4, run.eventsChecksum() >>> 0, true)
+    body.set(new Uint8Array(run.memory.buffer, run.payloadStart(), length), BLOCK_HEAD)
+    this.inBlock = 0
+    this.blocks++
+    this.section(SECTION.block, body)
+  }
+
+  private section(type: number, body: Uint8Array): void {
+    const { kernel, sink } = this
+    const length = SECTION_HEAD + body.length
+    const at = kernel.run.reservePayload(length)
+    kernel.refresh()
+    if (at === 0) throw faultError(2, place(0, this.events))
+    const { buffer } = kernel.run.memory
+    const bytes = new Uint8Array(buffer, at, length)
+    bytes[0] = type
+    new DataView(buffer, at).setUint32(1, body.length, true)
+    bytes.set(body, SECTION_HEAD)
+    sink.append(bytes)
+    const checksum = new DataView(new ArrayBuffer(CHECKSUM_BYTES))
+    checksum.setUint32(0, kernel.run.bytesChecksum(at, length) >>> 0, true)
+    sink.append(new Uint8Array(checksum.buffer))
+  }
+}

@@ -1,0 +1,18 @@
+import { checked, type WritableFormat } from '../../event/format.js'
+import { CompactDecoder } from './decode.js'
+import { CompactEncoder } from './encode.js'
+import { CARRIED } from './layout.js'
+import { sniff } from './sniff.js'
+import { info } from './info.js'
+
+/** Traces in as few bytes as their model needs: for archives. */
+export const compact: WritableFormat = checked({
+  ...info,
+  carried: CARRIED,
+  sniff,
+  decoder: () => new CompactDecoder(),
+  encoder: (options) => new CompactEncoder(options),
+})
+
+export { CompactDecoder } from './decode.js'
+export { CompactEncoder } from './encode.js'

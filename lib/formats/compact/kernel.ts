@@ -1,0 +1,103 @@
+import { FIELDS } from '../../event/fields.js'
+import { limit, malformed, type TraceError, type TracePosition } from '../../event/error.js'
+import { StringTable } from '../../event/strings.js'
+import { GrowingKernel } from '../../kernel/growing.js'
+import type { Global, KernelExports } from '../../kernel/load.js'
+
+/** kernel/compact.ts, which says what each of these is. */
+export interface CompactExports extends KernelExports {
+  seed(value: number): void
+  reset(): void
+  reserveStrings(bytes: number, strings: number, listed: number, lists: number): boolean
+  readonly bytesAt: Global
+  readonly startsAt: Global
+  readonly listedAt: Global
+  readonly listsAt: Global
+  readonly byteCount: Global
+  readonly stringCount: Global
+  readonly listedCount: Global
+  readonly listCount: Global
+  readonly fault: Global
+  readonly fields: Global
+  beginEncoding(): void
+  encode(from: number, to: number): number
+  isFull(): boolean
+  endWriting(): number
+  payloadStart(): number
+  eventsChecksum(): number
+  reservePayload(length: number): number
+  bytesChecksum(from: number, length: number): number
+  beginDecoding(from: number, length: number): void
+  decode(count: number): number
+  isWhole(): boolean
+}
+
+/** A kernel for one decoder or one encoder. */
+export type CompactKernel = GrowingKernel<CompactExports>
+
+const SEED = Math.floor(Math.random() * 2 ** 32)
+
+/** Kernels that are no longer used: making one takes much longer than making one forget. */
+const idle: CompactKernel[] = []
+const MAX_IDLE = 2
+/** One with more memory is left to the garbage collector. */
+const MAX_IDLE_BYTES = 1 << 26
+
+/** A kernel that knows nothing. */
+export function acquireKernel(): CompactKernel {
+  let kernel = idle.pop()
+  if (kernel === undefined) {
+    kernel = new GrowingKernel<CompactExports>('compact')
+    kernel.run.seed(SEED)
+  }
+  kernel.run.reset()
+  return kernel
+}
+
+/** Gives back a kernel that is no longer used. */
+export function releaseKernel(kernel: CompactKernel): void {
+  if (idle.length < MAX_IDLE && kernel.run.memory.buffer.byteLength <= MAX_IDLE_BYTES) idle.push(kernel)
+}
+
+/** The set of fields that refer to strings or lists. */
+export const STRING_FIELDS = FIELDS.reduce(
+  (set, { type }, f) => (['string', 'bytes', 'json', 'list'].includes(type) ? set | (1 << f) : set),
+  0,
+)
+
+const NO_MEMORY = 2
+
+/** The error for a fault of the kernel. */
+export function faultError(fault: number, at: TracePosition): TraceError {
+  return fault === NO_MEMORY
+    ? limit('the trace needs more memory than there is', at)
+    : malformed('a block does not contain the events that it should', at)
+}
+
+/** Copies the strings of a batch to the kernel. @returns false if memory is exhausted */
+export function putStrings(kernel: CompactKernel, table: StringTable): boolean {
+  const { run } = kernel
+  const { bytes, starts, listed, lists } = table.flat()
+  const hasRoom = run.reserveStrings(bytes.length, starts.length - 1, listed.length, lists.length - 1)
+  kernel.refresh()
+  if (!hasRoom) return false
+  const { buffer } = run.memory
+  new Uint8Array(buffer, run.bytesAt.value, bytes.length).set(bytes)
+  new Uint32Array(buffer, run.startsAt.value, starts.length).set(starts)
+  new Uint32Array(buffer, run.listedAt.value, listed.length).set(listed)
+  new Uint32Array(buffer, run.listsAt.value, lists.length).set(lists)
+  return true
+}
+
+/** A copy of the strings of the batch that was decoded. */
+export function takeStrings({ run }: CompactKernel): StringTable {
+  const { buffer } = run.memory
+  const strings = run.stringCount.value
+  if (strings === 0 && run.listCount.value === 0) return new StringTable()
+  return StringTable.of({
+    bytes: new Uint8Array(buffer, run.bytesAt.value, run.byteCount.value).slice(),
+    starts: new Uint32Array(buffer, run.startsAt.value, strings + 1).slice(),
+    listed: new Uint32Array(buffer, run.listedAt.value, run.listedCount.value).slice(),
+    lists: new Uint32Array(buffer, run.listsAt.value, run.listCount.value + 1).slice(),
+  })
+}

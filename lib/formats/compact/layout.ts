@@ -1,0 +1,49 @@
+import { ALL_FIELDS, KINDS } from '../../event/fields.js'
+import type { Carried } from '../../event/losses.js'
+import type { TracePosition } from '../../event/error.js'
+
+/** The format's name in messages. */
+export const FORMAT = 'compact'
+
+/** The first bytes of a file. The first is no ASCII, and the line ends show what a transfer as text does to them. */
+export const MAGIC = Uint8Array.of(0x89, 0x48, 0x46, 0x43, 0x0d, 0x0a, 0x1a, 0x0a)
+/** After the magic number: the version, and a byte of flags, none of which is defined yet. */
+export const VERSION = 1
+export const HEAD_BYTES = MAGIC.length + 2
+
+/** Types of sections. A reader passes over those that it does not know if they are small letters. */
+export const SECTION = { trace: 0x54, block: 0x42, end: 0x45 } as const
+export const CAN_BE_SKIPPED = 0x20
+
+/** A section begins with its type and the length of its body; a checksum of all of this follows. */
+export const SECTION_HEAD = 5
+export const CHECKSUM_BYTES = 4
+/** A section's body is no longer than this. */
+export const MAX_BODY = 1 << 26
+/** The text of a header is no longer than this. */
+export const MAX_HEADER = 1 << 22
+
+/** A trace begins with flags, the level of the model, and the length of the allocator's settings; they follow. */
+export const TRACE_HEAD = 3
+/** The model forgets what it knew. */
+export const FLAG_RESET = 1
+/** How the model predicts. */
+export const LEVEL = { fast: 1 } as const
+/** So many events must have come since the model last forgot everything. */
+export const RESET_EVENTS = 4096
+
+/** A block begins with the number of its events and their checksum; the payload follows. */
+export const BLOCK_HEAD = 8
+/** A block has no more events than this. */
+export const BLOCK_EVENTS = 65_536
+
+/** The end has the number of traces, of blocks and of events; 8 bytes each. */
+export const END_BYTES = 24
+
+/** Every field of every kind. */
+export const CARRIED: Carried = Object.fromEntries(KINDS.map((kind) => [kind, ALL_FIELDS]))
+
+/** Where a reader or writer is. */
+export function place(offset: number, events: number): TracePosition {
+  return { format: FORMAT, offset, event: events + 1 }
+}

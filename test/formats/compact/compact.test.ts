@@ -1,0 +1,221 @@
+import { describe, expect, it } from 'vitest'
+import { batchesOf, type TraceEvent } from '../../../lib/event/batch.js'
+import type { TraceError } from '../../../lib/event/error.js'
+import type { TraceHeader } from '../../../lib/event/header.js'
+import { compact } from '../../../lib/formats/compact/index.js'
+import { CHECKSUM_BYTES, HEAD_BYTES, SECTION, SECTION_HEAD } from '../../../lib/formats/compact/layout.js'
+import { decodeAll, drive, encodeAll, encodeEvents, slices } from '../../support/drive.js'
+
+const HEADER: TraceHeader = { format: 'replay', timeUnit: 'ns' }
+
+/** A program that makes and frees blocks of several sizes, at addresses that it gets again. */
+function program(n: number, threads = 1): TraceEvent[] {
+  const events: TraceEvent[] = []
+  const live: bigint[] = []
+  let seed = 7
+  const random = (below: number) => ((seed = (seed * 1_103_515_245 + 12_345) & 0x7fff_ffff) >> 8) % below
+  const free: bigint[] = []
+  let top = 0x5500_0000n
+  for (let i = 0; i < n; i++) {
+    const thread = BigInt(100 + random(threads))
+    if (live.length > 0 && random(5) < 2) {
+      const [address] = live.splice(random(live.length), 1) as [bigint]
+      free.push(address)
+      events.push({ kind: 'free', api: 'free', thread, address })
+    } else {
+      const address = free.pop() ?? (top += 32n)
+      live.push(address)
+      events.push({ kind: 'alloc', api: 'malloc', thread, address, size: BigInt(8 * (1 + random(4))) })
+    }
+  }
+  return events
+}
+
+/** How many events are read, and the error. */
+function countAll(bytes: Uint8Array): { read: number; error?: Error } {
+  const { out, error } = drive(compact.decoder(), slices(bytes, 65_536))
+  return { read: out.reduce((sum, { count }) => sum + count, 0), ...(error && { error }) }
+}
+
+interface Section {
+  type: number
+  /** Where it begins and where the next one does. */
+  from: number
+  to: number
+}
+
+function sectionsOf(bytes: Uint8Array): Section[] {
+  const sections: Section[] = []
+  const view = new DataView(bytes.buffer, bytes.byteOffset)
+  for (let from = HEAD_BYTES; from < bytes.length;) {
+    const to = from + SECTION_HEAD + view.getUint32(from + 1, true) + CHECKSUM_BYTES
+    sections.push({ type: bytes[from] as number, from, to })
+    from = to
+  }
+  return sections
+}
+
+/** The bytes with the checksum of a section as it must be for them. */
+function sealed(bytes: Uint8Array, { from, to }: Section): Uint8Array {
+  let crc = ~0
+  for (let i = from; i < to - CHECKSUM_BYTES; i++) {
+    crc ^= bytes[i] as number
+    for (let bit = 0; bit < 8; bit++) crc = (crc >>> 1) ^ (crc & 1 ? 0x82f6_3b78 : 0)
+  }
+  new DataView(bytes.buffer, bytes.byteOffset).setUint32(to - CHECKSUM_BYTES, ~crc >>> 0, true)
+  return bytes
+}
+
+describe('the container', () => {
+  const events = program(150_000)
+  const bytes = encodeEvents(compact.encoder(), events, HEADER)
+  const sections = sectionsOf(bytes)
+
+  it('has a section for the trace, one for each 65,536 events, and one for the end', () => {
+    expect(sections.map(({ type }) => type)).toEqual([
+      SECTION.trace,
+      SECTION.block,
+      SECTION.block,
+      SECTION.block,
+      SECTION.end,
+    ])
+    expect(decodeAll(compact.decoder(), bytes, 65_536).events).toEqual(events)
+  })
+
+  it('gives all events of the blocks before a fault, wherever it is', { tags: ['slow'] }, () => {
+    const before = [0, 0, 65_536, 131_072, 150_000]
+    sections.forEach(({ from, to }, i) => {
+      for (const at of [from, from + 1, Math.floor((from + to) / 2), to - 1]) {
+        const damaged = bytes.slice()
+        damaged[at] = (damaged[at] as number) ^ 0x10
+        const { read, error } = countAll(damaged)
+        expect(error).toMatchObject({ event: read + 1 })
+        expect(read).toBe(before[i])
+      }
+      for (const at of [from, from + 3, to - 1]) {
+        const { read, error } = countAll(bytes.slice(0, at))
+        expect(error).toMatchObject({ code: 'ERR_TRACE_TRUNCATED', event: read + 1 })
+        expect(read).toBe(before[i])
+      }
+    })
+  })
+
+  it('is missed when a whole block is', () => {
+    const [, first, second] = sections as [Section, Section, Section]
+    const without = new Uint8Array([...bytes.subarray(0, first.to), ...bytes.subarray(second.to)])
+    const { read, error } = countAll(without)
+    expect((error as TraceError).code).toBe('ERR_TRACE_MALFORMED')
+    expect(read).toBe(65_536)
+  })
+
+  it('passes over sections of small letters, and refuses other unknown ones', () => {
+    const end = sections.at(-1) as Section
+    const added = (type: string) => {
+      const section = sealed(Uint8Array.of(type.charCodeAt(0), 3, 0, 0, 0, 1, 2, 3, 0, 0, 0, 0), {
+        type: 0,
+        from: 0,
+        to: 12,
+      })
+      return new Uint8Array([...bytes.subarray(0, end.from), ...section, ...bytes.subarray(end.from)])
+    }
+    expect(countAll(added('x'))).toEqual({ read: 150_000 })
+    expect(countAll(added('X')).error?.message).toContain('unknown type 0x58')
+  })
+
+  it('may hold several files one after the other, and traces one after the other', () => {
+    expect(countAll(new Uint8Array(Buffer.concat([bytes, bytes])))).toEqual({ read: 300_000 })
+    const other: TraceHeader = { format: 'mtrc', layout: { wordSize: 4 } }
+    const some = events.slice(0, 5000)
+    const batches = [...batchesOf(some, HEADER), ...batchesOf(program(10), other), ...batchesOf([], HEADER)]
+    const joined = encodeAll(compact.encoder(), [...batches, ...batchesOf(program(20), HEADER)])
+    const read = decodeAll(compact.decoder(), joined, 1000)
+    expect(read.headers).toEqual([HEADER, other, HEADER])
+    expect(read.events).toEqual([...some, ...program(10), ...program(20)])
+  })
+
+  it.each([
+    ['the version', 8, 9, 'version 9'],
+    ['the flags of the file', 9, 1, 'flags 1'],
+    ['the flags of the trace', HEAD_BYTES + SECTION_HEAD, 3, 'flags 3'],
+    ['the level', HEAD_BYTES + SECTION_HEAD + 1, 77, 'level 77'],
+  ])('refuses %s that is not known', (_name, at, value, message) => {
+    const changed = bytes.slice()
+    changed[at] = value
+    const trace = sections[0] as Section
+    const { error, read } = countAll(sealed(changed, trace))
+    expect(error?.message).toContain(message)
+    expect(read).toBe(0)
+  })
+
+  it('takes a payload that says something else for damaged, in bounded time', { tags: ['slow'] }, () => {
+    const [, block] = sections as [Section, Section]
+    const started = performance.now()
+    for (let i = 0; i < 50; i++) {
+      const changed = bytes.slice(0, block.to)
+      const at = block.from + SECTION_HEAD + 8 + ((i * 7919) % (block.to - block.from - SECTION_HEAD - 12))
+      changed.fill((i * 37) & 0xff, at, Math.min(at + 1 + (i % 40), block.to - CHECKSUM_BYTES))
+      const { error, read } = countAll(sealed(changed, block))
+      if (read === 65_536) continue
+      expect(error).toMatchObject({ event: 1 })
+      expect(read).toBe(0)
+    }
+    expect(performance.now() - started).toBeLessThan(60_000)
+  })
+})
+
+describe('the model', () => {
+  it('gives the same bytes however events are divided into batches', () => {
+    const events = program(5000, 7)
+    const whole = encodeEvents(compact.encoder(), events, HEADER)
+    const pieces = [1, 7, 100, 4096].map((size) => {
+      const batches = []
+      for (let i = 0; i < events.length; i += size) batches.push(...batchesOf(events.slice(i, i + size), HEADER))
+      return encodeAll(compact.encoder(), batches)
+    })
+    for (const bytes of pieces) expect(bytes).toEqual(whole)
+  })
+
+  it('keeps nothing of a trace for the next one that is encoded', () => {
+    const events = program(3000)
+    const first = encodeEvents(compact.encoder(), events, HEADER)
+    encodeEvents(compact.encoder(), program(2000, 9), HEADER)
+    expect(encodeEvents(compact.encoder(), events, HEADER)).toEqual(first)
+  })
+
+  it('forgets names when there are too many of them, and goes on', () => {
+    const events: TraceEvent[] = Array.from({ length: 60 }, (_, i) => ({
+      kind: 'comment',
+      text: `${i} ${String.fromCharCode(97 + (i % 26)).repeat(200_000)}`,
+    }))
+    const bytes = encodeEvents(compact.encoder(), events, HEADER)
+    expect(bytes.length).toBeLessThan(200_000)
+    const { events: read, error } = decodeAll(compact.decoder(), bytes, 65_536)
+    expect(error).toBeUndefined()
+    expect(read).toEqual(events)
+  })
+
+  it('replaces descriptors when there are too many of them, and goes on', () => {
+    const events: TraceEvent[] = Array.from({ length: 80_000 }, (_, i) =>
+      i % 2 === 0
+        ? { kind: 'alloc', address: BigInt(4096 + i * 64), size: BigInt(i * 3) }
+        : { kind: 'free', address: BigInt(4096 + (i - 1) * 64) },
+    )
+    const { events: read, error } = decodeAll(compact.decoder(), encodeEvents(compact.encoder(), events, HEADER))
+    expect(error).toBeUndefined()
+    expect(read).toEqual(events)
+  })
+
+  it('forgets threads when there are too many of them, and goes on', () => {
+    const events: TraceEvent[] = Array.from({ length: 150_000 }, (_, i) => ({
+      kind: 'alloc',
+      thread: BigInt((i * 7) % 100_000),
+      address: BigInt(4096 + i * 32),
+      size: 24n,
+    }))
+    const bytes = encodeEvents(compact.encoder(), events, HEADER)
+    const { events: read, error } = decodeAll(compact.decoder(), bytes, 65_536)
+    expect(error).toBeUndefined()
+    expect(read.length).toBe(events.length)
+    expect(read.at(-1)).toEqual(events.at(-1))
+  })
+})
