@@ -23,7 +23,14 @@ import { MASK } from './shared/columns'
 import { giveBack, take } from './compact/room'
 
 export {
-  byteCount, bytesAt, listCount, listedAt, listedCount, listsAt, startsAt, stringCount,
+  byteCount,
+  bytesAt,
+  listCount,
+  listedAt,
+  listedCount,
+  listsAt,
+  startsAt,
+  stringCount,
 } from './compact/batch-strings'
 export { endWriting, payloadStart } from './compact/coder'
 export * from './shared/columns'
@@ -150,7 +157,7 @@ export function decode(count: u32): u32 {
     if (isCrowded()) reset()
     fault = codeEvent(row)
     if (fault != FINE) return row
-    fields |= load<u32>(MASK + (<usize>row << 2))
+    fields |= load<u32>(MASK + ((<usize>row) << 2))
     row++
   }
   return row

@@ -79,25 +79,25 @@ export function clear(): bool {
 // @ts-ignore: decorator
 @inline
 export function startOf(id: u32): usize {
-  return bytesAt + load<u32>(startsAt + (<usize>id << 2))
+  return bytesAt + load<u32>(startsAt + ((<usize>id) << 2))
 }
 
 // @ts-ignore: decorator
 @inline
 export function lengthOf(id: u32): u32 {
-  return load<u32>(startsAt + (<usize>id << 2), 4) - load<u32>(startsAt + (<usize>id << 2))
+  return load<u32>(startsAt + ((<usize>id) << 2), 4) - load<u32>(startsAt + ((<usize>id) << 2))
 }
 
 // @ts-ignore: decorator
 @inline
 export function listStart(id: u32): usize {
-  return listedAt + (<usize>load<u32>(listsAt + (<usize>id << 2)) << 2)
+  return listedAt + ((<usize>load<u32>(listsAt + ((<usize>id) << 2))) << 2)
 }
 
 // @ts-ignore: decorator
 @inline
 export function listLength(id: u32): u32 {
-  return load<u32>(listsAt + (<usize>id << 2), 4) - load<u32>(listsAt + (<usize>id << 2))
+  return load<u32>(listsAt + ((<usize>id) << 2), 4) - load<u32>(listsAt + ((<usize>id) << 2))
 }
 
 /** Adds a string. @returns its id, or the largest number if memory is exhausted */
@@ -105,19 +105,19 @@ export function addString(from: usize, length: u32): u32 {
   if (!reserve(byteCount + length, stringCount + 1, listedCount, listCount)) return u32.MAX_VALUE
   memory.copy(bytesAt + byteCount, from, length)
   byteCount += length
-  store<u32>(startsAt + (<usize>stringCount << 2), byteCount, 4)
+  store<u32>(startsAt + ((<usize>stringCount) << 2), byteCount, 4)
   return stringCount++
 }
 
 /** Makes room for a list of n ids. @returns where they are to be written before `endList`, or 0 */
 export function beginList(n: u32): usize {
   if (!reserve(byteCount, stringCount, listedCount + n + 1, listCount + 1)) return 0
-  return listedAt + (<usize>listedCount << 2)
+  return listedAt + ((<usize>listedCount) << 2)
 }
 
 /** Adds the list of the n ids that were written. @returns its id */
 export function endList(n: u32): u32 {
   listedCount += n
-  store<u32>(listsAt + (<usize>listCount << 2), listedCount, 4)
+  store<u32>(listsAt + ((<usize>listCount) << 2), listedCount, 4)
   return listCount++
 }

@@ -83,7 +83,7 @@ export function addBlock(key: u64, size: u64, inClass: u32): u32 {
   block.class = inClass
   block.made = sequence
   block.birth = newest = ++births
-  store<u32>(BIRTHS + (<usize>(births & BIRTH_MASK) << 2), n)
+  store<u32>(BIRTHS + ((<usize>(births & BIRTH_MASK)) << 2), n)
   block.next = findHead(key)
   if (!linkHead(key, n)) return 0
   return addToClass(inClass, n) ? n : 0
@@ -107,13 +107,13 @@ export function removeBlock(n: u32): void {
   const block = blockAt(n)
   const key = block.key
   const birth = block.birth
-  const slot = BIRTHS + (<usize>(birth & BIRTH_MASK) << 2)
+  const slot = BIRTHS + ((<usize>(birth & BIRTH_MASK)) << 2)
   if (load<u32>(slot) == n) {
     store<u32>(slot, 0)
     if (birth == newest) {
       for (let i: u32 = 0; i < TOP_NEAR && newest != 0; i++) {
         newest--
-        if (load<u32>(BIRTHS + (<usize>(newest & BIRTH_MASK) << 2)) != 0) break
+        if (load<u32>(BIRTHS + ((<usize>(newest & BIRTH_MASK)) << 2)) != 0) break
       }
     }
   }
@@ -132,14 +132,14 @@ export function removeBlock(n: u32): void {
 
 /** The newest block that lives, or 0. */
 export function newestBlock(): u32 {
-  return newest == 0 ? 0 : load<u32>(BIRTHS + (<usize>(newest & BIRTH_MASK) << 2))
+  return newest == 0 ? 0 : load<u32>(BIRTHS + ((<usize>(newest & BIRTH_MASK)) << 2))
 }
 
 /** The next live block after a birth, if it is near; else 0. */
 export function younger(birth: u32): u32 {
   for (let i: u32 = 0; i < NEAR; i++) {
     if (++birth > births) return 0
-    const n = load<u32>(BIRTHS + (<usize>(birth & BIRTH_MASK) << 2))
+    const n = load<u32>(BIRTHS + ((<usize>(birth & BIRTH_MASK)) << 2))
     if (n != 0) return n
   }
   return 0
@@ -149,7 +149,7 @@ export function younger(birth: u32): u32 {
 export function older(birth: u32): u32 {
   for (let i: u32 = 0; i < NEAR; i++) {
     if (birth <= 1) return 0
-    const n = load<u32>(BIRTHS + (<usize>(--birth & BIRTH_MASK) << 2))
+    const n = load<u32>(BIRTHS + ((<usize>(--birth & BIRTH_MASK)) << 2))
     if (n != 0) return n
   }
   return 0

@@ -40,7 +40,7 @@ export function resetCaches(): void {
 function sizeClass(size: u64): u32 {
   if (size <= 1024) return <u32>((size + 15) >> 4)
   const log = 63 - <u32>clz<u64>(size)
-  return 64 + (log << 3) + (<u32>(size >> (log - 3)) & 7)
+  return 64 + (log << 3) + ((<u32>(size >> (log - 3))) & 7)
 }
 
 // @ts-ignore: decorator
@@ -52,7 +52,7 @@ function cacheAt(thread: u32, size: u64): Cache {
 // @ts-ignore: decorator
 @inline
 function freedAt(cache: Cache, i: u32): u64 {
-  return load<u64>(changetype<usize>(cache) + (<usize>i << 3), FREED)
+  return load<u64>(changetype<usize>(cache) + ((<usize>i) << 3), FREED)
 }
 
 function guess(cache: Cache, which: u32): u64 {
@@ -80,8 +80,8 @@ export function codeByCaches(thread: u32, size: u64, address: u64): u64 {
     const one = guess(cache, which)
     if (one == 0 || one == tried) continue
     tried = one
-    const first = FIRST + (<usize>(mixed((which << 3) | i, cache.winners & 0x1ff) >> 18) << 2)
-    const second = SECOND + (<usize>(mixed(sizeClass(size), (which << 4) | min<u32>(cache.count, 15)) >> 18) << 2)
+    const first = FIRST + ((<usize>(mixed((which << 3) | i, cache.winners & 0x1ff) >> 18)) << 2)
+    const second = SECOND + ((<usize>(mixed(sizeClass(size), (which << 4) | min<u32>(cache.count, 15)) >> 18)) << 2)
     if (pairBit(address == one ? 1 : 0, first, second, 34 + which) == 0) continue
     found = true
     address = one
@@ -98,8 +98,8 @@ export function codeByCaches(thread: u32, size: u64, address: u64): u64 {
 /** Codes whether a realloc leaves a block where it is. */
 export function codeSame(oldSize: u64, size: u64, isSame: bool): bool {
   const context = mixed(sizeClass(oldSize), sizeClass(size))
-  const first = FIRST + (<usize>(mixed(context, 7) >> 18) << 2)
-  const second = SECOND + (<usize>(mixed(size > oldSize ? 1 : 0, 8) >> 18) << 2)
+  const first = FIRST + ((<usize>(mixed(context, 7) >> 18)) << 2)
+  const second = SECOND + ((<usize>(mixed(size > oldSize ? 1 : 0, 8) >> 18)) << 2)
   return pairBit(isSame ? 1 : 0, first, second, 39) != 0
 }
 
@@ -108,12 +108,12 @@ export function codeDifference(address: u64, from: u64, sort: u32): u64 {
   const difference = address - from
   const isEven = pairBit(
     (difference & 15) == 0 ? 1 : 0,
-    FIRST + (<usize>sort << 2),
-    SECOND + (<usize>(<u32>from & 15) << 2),
+    FIRST + ((<usize>sort) << 2),
+    SECOND + ((<usize>((<u32>from) & 15)) << 2),
     38,
   )
   const scale: u64 = isEven != 0 ? 4 : 0
-  const coded = pairNumber(folded(<u64>(<i64>difference >> scale)), 100 + sort, 200 + isEven, 40)
+  const coded = pairNumber(folded(<u64>((<i64>difference) >> scale)), 100 + sort, 200 + isEven, 40)
   return from + (unfolded(coded) << scale)
 }
 
@@ -123,7 +123,7 @@ function use(cache: Cache, size: u64, address: u64): void {
   const end = address + max<u64>(32, (size + 23) & ~15)
   if (i < cache.count) {
     for (cache.count--; i < cache.count; i++)
-      store<u64>(changetype<usize>(cache) + (<usize>i << 3), freedAt(cache, i + 1), FREED)
+      store<u64>(changetype<usize>(cache) + ((<usize>i) << 3), freedAt(cache, i + 1), FREED)
   } else fresh = end
   cache.step = address - cache.last
   cache.last = address
@@ -136,6 +136,6 @@ export function noteFree(thread: u32, size: u64, address: u64): void {
     memory.copy(changetype<usize>(cache) + FREED, changetype<usize>(cache) + FREED + 8, 8 * (MOST - 1))
     cache.count--
   }
-  store<u64>(changetype<usize>(cache) + (<usize>cache.count << 3), address, FREED)
+  store<u64>(changetype<usize>(cache) + ((<usize>cache.count) << 3), address, FREED)
   cache.count++
 }

@@ -8,23 +8,23 @@ export function initChecksum(): void {
   for (let byte: u32 = 0; byte < 256; byte++) {
     let crc = byte
     for (let i = 0; i < 8; i++) crc = (crc >> 1) ^ (crc & 1 ? POLYNOMIAL : 0)
-    store<u32>(TABLES + (<usize>byte << 2), crc)
+    store<u32>(TABLES + ((<usize>byte) << 2), crc)
   }
   for (let n: u32 = 256; n < 2048; n++) {
-    const before = load<u32>(TABLES + (<usize>(n - 256) << 2))
-    store<u32>(TABLES + (<usize>n << 2), (before >> 8) ^ load<u32>(TABLES + (<usize>(before & 255) << 2)))
+    const before = load<u32>(TABLES + ((<usize>(n - 256)) << 2))
+    store<u32>(TABLES + ((<usize>n) << 2), (before >> 8) ^ load<u32>(TABLES + ((<usize>(before & 255)) << 2)))
   }
 }
 
 // @ts-ignore: decorator
 @inline
 function table(n: u32, byte: u32): u32 {
-  return load<u32>(TABLES + (<usize>((n << 8) | byte) << 2))
+  return load<u32>(TABLES + ((<usize>((n << 8) | byte)) << 2))
 }
 
 /** The state of a checksum after another eight bytes, the lowest first. It begins with all ones. */
 export function crcWord(state: u32, word: u64): u32 {
-  const a = <u32>word ^ state
+  const a = (<u32>word) ^ state
   const b = <u32>(word >> 32)
   return (
     table(7, a & 255) ^

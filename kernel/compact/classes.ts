@@ -71,7 +71,7 @@ export function classAt(n: u32): Class {
 // @ts-ignore: decorator
 @inline
 function at(c: Class, position: u32): u32 {
-  return load<u32>(c.blocks + (<usize>position << 2))
+  return load<u32>(c.blocks + ((<usize>position) << 2))
 }
 
 /** Adds a block at the end. @returns false if memory is exhausted */
@@ -79,7 +79,7 @@ export function addToClass(n: u32, block: u32): bool {
   const c = classAt(n)
   if (c.end == c.room && !makeRoom(c)) return false
   blockAt(block).position = c.end
-  store<u32>(c.blocks + (<usize>c.end << 2), block)
+  store<u32>(c.blocks + ((<usize>c.end) << 2), block)
   c.end++
   c.live++
   return true
@@ -88,7 +88,7 @@ export function addToClass(n: u32, block: u32): bool {
 /** Removes the block at a position. */
 export function takeFromClass(n: u32, block: u32, position: u32): void {
   const c = classAt(n)
-  store<u32>(c.blocks + (<usize>position << 2), 0)
+  store<u32>(c.blocks + ((<usize>position) << 2), 0)
   c.live--
   c.cursor = position
   if (c.live == 0) {
@@ -121,7 +121,7 @@ function squeeze(c: Class): void {
     const block = at(c, from)
     if (block == 0) continue
     blockAt(block).position = to
-    store<u32>(c.blocks + (<usize>to << 2), block)
+    store<u32>(c.blocks + ((<usize>to) << 2), block)
     to++
   }
   c.cursor = min<u32>(cursor, to)
@@ -134,7 +134,7 @@ function resize(c: Class, room: u32): bool {
   if (room != 0) {
     larger = take(room << 2)
     if (larger == 0) return false
-    memory.copy(larger, c.blocks, <usize>c.end << 2)
+    memory.copy(larger, c.blocks, (<usize>c.end) << 2)
   }
   if (c.room != 0) giveBack(c.blocks, c.room << 2)
   c.blocks = larger
@@ -145,13 +145,13 @@ function resize(c: Class, room: u32): bool {
 // @ts-ignore: decorator
 @inline
 function propose(candidate: u32, block: u32): void {
-  store<u32>(CANDIDATES + (<usize>candidate << 2), block)
+  store<u32>(CANDIDATES + ((<usize>candidate) << 2), block)
 }
 
 // @ts-ignore: decorator
 @inline
 function proposal(candidate: u32): u32 {
-  return load<u32>(CANDIDATES + (<usize>candidate << 2))
+  return load<u32>(CANDIDATES + ((<usize>candidate) << 2))
 }
 
 /**
@@ -177,8 +177,8 @@ export function codeTarget(t: Thread, n: u32, target: u32, expected: u32, neighb
     let same: u32 = 0
     for (let other: u32 = 0; other < CANDIDATE_COUNT; other++) same |= proposal(other) == block ? 1 << other : 0
     tried |= same
-    const first = FIRST + (<usize>(mixed((same * 8 + x) * 8 + last, ((c.winners >> 3) & 7) * 4 + tries) >> 18) << 2)
-    const second = SECOND + (<usize>(mixed(order, x) >> 18) << 2)
+    const first = FIRST + ((<usize>(mixed((same * 8 + x) * 8 + last, ((c.winners >> 3) & 7) * 4 + tries) >> 18)) << 2)
+    const second = SECOND + ((<usize>(mixed(order, x) >> 18)) << 2)
     if (pairBit(block == target ? 1 : 0, first, second, 10 + tries) != 0) return settle(c, winner, x, block)
     tries++
   }
@@ -194,7 +194,7 @@ function collect(c: Class, n: u32, expected: u32, neighbour: u32): void {
   propose(2, found)
   found = 0
   const from = c.cursor > c.begin + NEAR ? c.cursor - NEAR : c.begin
-  for (let i = c.cursor; i > from && found == 0; ) found = at(c, --i)
+  for (let i = c.cursor; i > from && found == 0;) found = at(c, --i)
   propose(3, found)
   propose(4, at(c, c.begin))
   const next = c.cursor + c.step
@@ -222,10 +222,10 @@ function codeDistance(c: Class, target: u32): u32 {
   const position: u32 = isEncoding ? blockAt(target).position : 0
   let up: u32 = 0
   if (c.cursor <= c.begin) up = 1
-  else if (c.cursor < c.end) up = bit(position >= c.cursor ? 1 : 0, DIRECTIONS + (<usize>(c.distance & 1) << 2))
+  else if (c.cursor < c.end) up = bit(position >= c.cursor ? 1 : 0, DIRECTIONS + ((<usize>(c.distance & 1)) << 2))
   const away = number(up != 0 ? position - c.cursor : c.cursor - 1 - position, 2 + up, (c.distance >> 1) & 31)
   const there = up != 0 ? <u64>c.cursor + away : <u64>c.cursor - 1 - away
   if (there >= <u64>c.end) return 0
-  c.distance = ((32 - clz<u32>(<u32>away | 1)) << 1) | up
+  c.distance = ((32 - clz<u32>((<u32>away) | 1)) << 1) | up
   return at(c, <u32>there)
 }

@@ -52,7 +52,7 @@ let room: u32 = 0
 
 /** Sets all that is learned about decisions to what it was at the start. */
 export function resetCoder(): void {
-  for (let n: u32 = 0; n < 256; n++) store<u32>(RATES + (<usize>n << 2), 327_680 / (10 * n + 16))
+  for (let n: u32 = 0; n < 256; n++) store<u32>(RATES + ((<usize>n) << 2), 327_680 / (10 * n + 16))
   let level: u8 = 0
   for (let p: u32 = 0; p < 4096; p++) {
     while (level < 15 && p >= <u32>LEVEL_FROM[level]) level++
@@ -60,7 +60,7 @@ export function resetCoder(): void {
   }
   for (let sort: u32 = 0; sort < SORTS; sort++) {
     for (let pair: u32 = 0; pair < 256; pair++)
-      store<u32>(PAIRS + (<usize>((sort << 8) | pair) << 2), PAIR_START[(pair >> 4) + (pair & 15)] << 10)
+      store<u32>(PAIRS + ((<usize>((sort << 8) | pair)) << 2), PAIR_START[(pair >> 4) + (pair & 15)] << 10)
   }
 }
 
@@ -195,7 +195,7 @@ function adapted(counter: u32, y: u32, most: u32): u32 {
   const n = counter & 1023
   const p = <i32>(counter >> 10)
   const goal = y != 0 ? 0x3f_ffff : 0
-  const moved = p + ((((goal - p) >> 6) * <i32>load<u32>(RATES + (<usize>n << 2))) >> 9)
+  const moved = p + ((((goal - p) >> 6) * <i32>load<u32>(RATES + ((<usize>n) << 2))) >> 9)
   return ((<u32>moved) << 10) | (n < most ? n + 1 : n)
 }
 
@@ -217,7 +217,7 @@ export function pairBit(y: u32, first: usize, second: usize, sort: u32): u32 {
   const a = load<u32>(first)
   const b = load<u32>(second)
   const level = ((<u32>load<u8>(LEVELS + (a >> 20))) << 4) | load<u8>(LEVELS + (b >> 20))
-  const pair = PAIRS + (<usize>((sort << 8) | level) << 2)
+  const pair = PAIRS + ((<usize>((sort << 8) | level)) << 2)
   const seen = load<u32>(pair)
   y = decide(y, bounded(seen >> 16))
   store<u32>(pair, adapted(seen, y, PAIR_LIMIT))
@@ -228,7 +228,7 @@ export function pairBit(y: u32, first: usize, second: usize, sort: u32): u32 {
 
 /** Fills counters with those that have seen nothing. */
 export function freshen(counters: usize, n: u32): void {
-  const to = counters + (<usize>n << 2)
+  const to = counters + ((<usize>n) << 2)
   for (; counters < to; counters += 8) store<u64>(counters, 0x8000_0000_8000_0000)
 }
 

@@ -1,9 +1,7 @@
 /** Codes a descriptor that is new: each of its values as what followed the one before it last time, or by itself. */
 
 import { bit, freshen, isEncoding, mixed, pairBit } from './coder'
-import {
-  addDraft, draft, fieldsOf, FORMS, isSound, setValueAt, THREAD_FIELDS, valueAt,
-} from './descriptors'
+import { addDraft, draft, fieldsOf, FORMS, isSound, setValueAt, THREAD_FIELDS, valueAt } from './descriptors'
 import { BYTE, F_API, F_CALL_SITE, F_HEAP, F_LINE, LIST, NAME, SORT, WORD } from './fields'
 import { codeList, codeName } from './name-codes'
 import { folded, pairNumber, unfolded } from './numbers'
@@ -45,7 +43,7 @@ export function resetDescriptorCodes(): void {
 /** Codes a number of a few bits by a tree of counters. */
 function codeTree(value: u32, bits: i32, counters: usize): u32 {
   let node: u32 = 1
-  for (let i = bits - 1; i >= 0; i--) node = (node << 1) | bit((value >> i) & 1, counters + (<usize>node << 2))
+  for (let i = bits - 1; i >= 0; i--) node = (node << 1) | bit((value >> i) & 1, counters + ((<usize>node) << 2))
   return node & ((1 << bits) - 1)
 }
 
@@ -53,17 +51,17 @@ function codeTree(value: u32, bits: i32, counters: usize): u32 {
 export function codeDescriptor(): u32 {
   const d = draft()
   const kind = codeTree(d.kind, 4, KIND)
-  const form = codeTree(d.form, 3, FORM + (<usize>kind << 6))
+  const form = codeTree(d.form, 3, FORM + ((<usize>kind) << 6))
   if (kind >= KINDS || form >= FORMS) return 0
-  const flags = codeTree(d.flags, 3, FLAGS + (<usize>form << 6))
+  const flags = codeTree(d.flags, 3, FLAGS + ((<usize>form) << 6))
   const place = (kind << 3) | form
-  const lastMask = LAST_MASK + (<usize>place << 2)
+  const lastMask = LAST_MASK + ((<usize>place) << 2)
   let mask = load<u32>(lastMask)
-  if (bit(d.mask == mask ? 1 : 0, SAME_MASK + (<usize>place << 2)) == 0) {
+  if (bit(d.mask == mask ? 1 : 0, SAME_MASK + ((<usize>place) << 2)) == 0) {
     const wanted = d.mask
     mask = 0
     for (let f: u32 = 0; f < 31; f++) {
-      const counter = MASK_BITS + (<usize>(((kind << 5) | f) & 0x3ff) << 2)
+      const counter = MASK_BITS + ((<usize>(((kind << 5) | f) & 0x3ff)) << 2)
       mask |= bit((wanted >> f) & 1, counter) << f
     }
     store<u32>(lastMask, mask)
@@ -83,7 +81,7 @@ export function codeDescriptor(): u32 {
     const value = codeValue(field, isEncoding ? valueAt(d, at) : 0, context, place)
     if (isWrong) return 0
     setValueAt(d, at, value)
-    context = mixed(<u32>value ^ <u32>(value >> 32), field + (context & 0xffff))
+    context = mixed((<u32>value) ^ (<u32>(value >> 32)), field + (context & 0xffff))
   }
   return addDraft()
 }
@@ -94,7 +92,7 @@ let isWrong: bool = false
 // @ts-ignore: decorator
 @inline
 function place(counters: usize, context: u32, node: u32): usize {
-  return counters + (<usize>(mixed(context, node) >> 18) << 2)
+  return counters + ((<usize>(mixed(context, node) >> 18)) << 2)
 }
 
 function codeValue(field: u32, value: u64, context: u32, shape: u32): u64 {
@@ -102,19 +100,19 @@ function codeValue(field: u32, value: u64, context: u32, shape: u32): u64 {
   isWrong = false
   if (sort == NAME) return codeName(value, field, context)
   if (sort == LIST) return codeList(value, context)
-  const following = FOLLOWING + (<usize>(mixed(context, field) >> 18) << 3)
+  const following = FOLLOWING + ((<usize>(mixed(context, field) >> 18)) << 3)
   const guess = load<u64>(following)
   const isRight = pairBit(value == guess ? 1 : 0, place(FIRST, context, field), place(SECOND, shape, field), 27)
   if (isRight != 0) value = guess
   else if (sort == BYTE) {
-    value = codeTree(<u32>value, 4, SECOND + (<usize>(field & 1) << 6))
+    value = codeTree(<u32>value, 4, SECOND + ((<usize>(field & 1)) << 6))
     isWrong = value >= <u64>(field == F_API ? APIS : OUTCOMES)
   } else if (field == F_LINE || field == F_CALL_SITE || field == F_HEAP) {
-    const last = load<u64>(LAST + (<usize>field << 3))
+    const last = load<u64>(LAST + ((<usize>field) << 3))
     value = last + unfolded(pairNumber(folded(value - last), field, mixed(context, 5), 28))
   } else value = pairNumber(value, field, mixed(context, 6), 30)
   if (sort == WORD && value > 0xffff_ffff) isWrong = true
   store<u64>(following, value)
-  store<u64>(LAST + (<usize>field << 3), value)
+  store<u64>(LAST + ((<usize>field) << 3), value)
   return value
 }

@@ -90,13 +90,13 @@ export function draft(): Descriptor {
 // @ts-ignore: decorator
 @inline
 export function valueAt(d: Descriptor, i: u32): u64 {
-  return load<u64>(changetype<usize>(d) + (<usize>i << 3), VALUES)
+  return load<u64>(changetype<usize>(d) + ((<usize>i) << 3), VALUES)
 }
 
 // @ts-ignore: decorator
 @inline
 export function setValueAt(d: Descriptor, i: u32, value: u64): void {
-  store<u64>(changetype<usize>(d) + (<usize>i << 3), value, VALUES)
+  store<u64>(changetype<usize>(d) + ((<usize>i) << 3), value, VALUES)
 }
 
 /** The fields whose values a descriptor has. */
@@ -154,7 +154,7 @@ export function draftEvent(row: u32, kind: u8, form: u8, flags: u32, mask: u32):
 
 function hash(d: Descriptor): u32 {
   let h: u64 = load<u64>(changetype<usize>(d)) * 0x9e37_79b9_7f4a_7c15
-  const to = changetype<usize>(d) + VALUES + (<usize>d.count << 3)
+  const to = changetype<usize>(d) + VALUES + ((<usize>d.count) << 3)
   for (let at = changetype<usize>(d) + VALUES; at < to; at += 8) {
     h = (h ^ load<u64>(at)) * 0xff51_afd7_ed55_8ccd
     h ^= h >> 31
@@ -165,7 +165,7 @@ function hash(d: Descriptor): u32 {
 function isSame(a: Descriptor, b: Descriptor): bool {
   const from = changetype<usize>(a)
   const other = changetype<usize>(b)
-  const to = VALUES + (<usize>a.count << 3)
+  const to = VALUES + ((<usize>a.count) << 3)
   for (let at: usize = 0; at < to; at += 8) if (load<u64>(from + at) != load<u64>(other + at)) return false
   return true
 }
@@ -174,7 +174,7 @@ function isSame(a: Descriptor, b: Descriptor): bool {
 export function findDraft(): u32 {
   const h = hash(draft())
   for (let i: u32 = 0; i < PROBES; i++) {
-    const n: u32 = load<u16>(INDEX + (<usize>((h + i) & (SLOTS - 1)) << 1))
+    const n: u32 = load<u16>(INDEX + ((<usize>((h + i) & (SLOTS - 1))) << 1))
     if (n == 0) return 0
     if (isSame(draft(), descriptorAt(n))) return n
   }
@@ -194,10 +194,10 @@ export function addDraft(): u32 {
   const h = hash(draft())
   let slot = h
   for (let i: u32 = 0; i < PROBES; i++) {
-    if (load<u16>(INDEX + (<usize>((h + i) & (SLOTS - 1)) << 1)) != 0) continue
+    if (load<u16>(INDEX + ((<usize>((h + i) & (SLOTS - 1))) << 1)) != 0) continue
     slot = h + i
     break
   }
-  store<u16>(INDEX + (<usize>(slot & (SLOTS - 1)) << 1), <u16>n)
+  store<u16>(INDEX + ((<usize>(slot & (SLOTS - 1))) << 1), <u16>n)
   return n
 }

@@ -2,8 +2,17 @@
 
 import { ADDRESS, KIND, MASK, OLD_ADDRESS, OUTCOME, PROCESS, SIZE, THREAD } from '../shared/columns'
 import {
-  HAS_ADDRESS, HAS_OLD_ADDRESS, HAS_OUTCOME, HAS_PROCESS, HAS_SIZE, HAS_THREAD, KIND_ALLOC, KIND_EXISTING, KIND_FREE,
-  KIND_REALLOC, OUTCOME_FREED,
+  HAS_ADDRESS,
+  HAS_OLD_ADDRESS,
+  HAS_OUTCOME,
+  HAS_PROCESS,
+  HAS_SIZE,
+  HAS_THREAD,
+  KIND_ALLOC,
+  KIND_EXISTING,
+  KIND_FREE,
+  KIND_REALLOC,
+  OUTCOME_FREED,
 } from '../shared/event'
 import { addBlock, blockAt, findBlock, removeBlock } from './blocks'
 import { codeByCaches, codeDifference, codeSame, noteFree } from './caches'
@@ -11,8 +20,24 @@ import { crcWord } from './checksum'
 import { isEncoding, overrun } from './coder'
 import { codeDescriptor } from './descriptor-codes'
 import {
-  described, Descriptor, descriptorAt, draft, draftEvent, DROPS, ENDS, fieldsOf, findDraft,
-  KEEPS, MAKES, MOVES, NULL_ADDRESS, NULL_OLD, PLAIN, SAME_SIZE, THREAD_FIELDS, valueAt,
+  described,
+  Descriptor,
+  descriptorAt,
+  draft,
+  draftEvent,
+  DROPS,
+  ENDS,
+  fieldsOf,
+  findDraft,
+  KEEPS,
+  MAKES,
+  MOVES,
+  NULL_ADDRESS,
+  NULL_OLD,
+  PLAIN,
+  SAME_SIZE,
+  THREAD_FIELDS,
+  valueAt,
 } from './descriptors'
 import { codeExtras, EXTRA, extraName } from './extras'
 import { F_SIZE, LIST, NAME, setValue, SORT, valueOf } from './fields'
@@ -50,8 +75,8 @@ function keyOf(x: u64): u64 {
 
 /** Reads an event to be encoded, and makes the draft of its descriptor. @returns the fields that say which thread */
 function readRow(row: u32): u32 {
-  const mask = load<u32>(MASK + (<usize>row << 2))
-  const wide = <usize>row << 3
+  const mask = load<u32>(MASK + ((<usize>row) << 2))
+  const wide = (<usize>row) << 3
   threadId = (mask & HAS_THREAD) != 0 ? load<u64>(THREAD + wide) : 0
   process = (mask & HAS_PROCESS) != 0 ? load<u64>(PROCESS + wide) : 0
   address = (mask & HAS_ADDRESS) != 0 ? load<u64>(ADDRESS + wide) : 0
@@ -184,10 +209,10 @@ function codeOther(row: u32, t: Thread, symbol: u32): u32 {
 
 /** Writes what the descriptor and the thread say of an event that is decoded. */
 function writeRow(row: u32, t: Thread, d: Descriptor): void {
-  store<u32>(MASK + (<usize>row << 2), d.mask | t.fields)
+  store<u32>(MASK + ((<usize>row) << 2), d.mask | t.fields)
   store<u8>(KIND + row, d.kind)
-  store<u64>(THREAD + (<usize>row << 3), t.id)
-  store<u64>(PROCESS + (<usize>row << 3), t.process)
+  store<u64>(THREAD + ((<usize>row) << 3), t.id)
+  store<u64>(PROCESS + ((<usize>row) << 3), t.process)
   let i: u32 = 0
   for (let left = fieldsOf(d); left != 0; left &= left - 1) {
     const field = <u32>ctz(left)
@@ -200,12 +225,12 @@ function writeRow(row: u32, t: Thread, d: Descriptor): void {
 /** Completes an event: its addresses if it is decoded, and the checksum. */
 function finish(row: u32, t: Thread, d: Descriptor): u32 {
   if (!isEncoding) {
-    store<u64>(ADDRESS + (<usize>row << 3), address)
-    store<u64>(OLD_ADDRESS + (<usize>row << 3), oldAddress)
+    store<u64>(ADDRESS + ((<usize>row) << 3), address)
+    store<u64>(OLD_ADDRESS + ((<usize>row) << 3), oldAddress)
   }
   const mask = d.mask | t.fields
   const inDescriptor = fieldsOf(d)
-  let crc = crcWord(checksum, (<u64>d.kind << 32) | mask)
+  let crc = crcWord(checksum, ((<u64>d.kind) << 32) | mask)
   let i: u32 = 0
   for (let left = mask; left != 0; left &= left - 1) {
     const field = <u32>ctz(left)

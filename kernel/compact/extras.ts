@@ -2,9 +2,7 @@
 
 import { HAS_TIME } from '../shared/event'
 import { bit, freshen, isEncoding, mixed, pairBit } from './coder'
-import {
-  F_CPU, F_END_TIME, F_INDEX, F_PRESENT, F_SEQUENCE, F_TIME, setValue, valueOf,
-} from './fields'
+import { F_CPU, F_END_TIME, F_INDEX, F_PRESENT, F_SEQUENCE, F_TIME, setValue, valueOf } from './fields'
 import { codeName } from './name-codes'
 import { numberOfName, outName } from './names'
 import { folded, pairNumber, unfolded } from './numbers'
@@ -42,13 +40,13 @@ export function resetExtras(): void {
 
 /** The number of the name that an extra field of the event has. */
 export function extraName(field: u32): u32 {
-  return load<u32>(NAMES + (<usize>field << 2))
+  return load<u32>(NAMES + ((<usize>field) << 2))
 }
 
 /** Codes whether a value is the expected one. */
 function isExpected(isSo: bool, field: u32, context: u32): bool {
-  const first = FIRST + (<usize>(mixed(context, field) >> 18) << 2)
-  const second = SECOND + (<usize>(mixed(field, 1) >> 18) << 2)
+  const first = FIRST + ((<usize>(mixed(context, field) >> 18)) << 2)
+  const second = SECOND + ((<usize>(mixed(field, 1) >> 18)) << 2)
   return pairBit(isSo ? 1 : 0, first, second, 42) != 0
 }
 
@@ -90,12 +88,14 @@ export function codeExtras(row: u32, mask: u32, t: Thread, descriptor: u32, hasB
         coded = index = codeIndex(value, descriptor, hasBlock, ofBlock)
         break
       case F_PRESENT:
-        coded = isExpected(value == lastPresent, field, descriptor) ? lastPresent : near(value, lastPresent, field, descriptor)
+        coded = isExpected(value == lastPresent, field, descriptor)
+          ? lastPresent
+          : near(value, lastPresent, field, descriptor)
         lastPresent = coded
         break
       default:
         const name = codeName(isEncoding ? numberOfName(<u32>value) : 0, field, descriptor)
-        store<u32>(NAMES + (<usize>field << 2), name)
+        store<u32>(NAMES + ((<usize>field) << 2), name)
         if (!isEncoding) setValue(field, row, outName(name))
         continue
     }
@@ -116,18 +116,17 @@ function codeCpu(value: u32, t: Thread): u32 {
 function codeSequence(value: u32, descriptor: u32): u32 {
   const next = lastSequence + 1
   const step = <u64>(<i64>(<i32>(value - next)))
-  lastSequence = isExpected(value == next, F_SEQUENCE, 0)
-    ? next
-    : next + <u32>near(step, 0, F_SEQUENCE, descriptor)
+  lastSequence = isExpected(value == next, F_SEQUENCE, 0) ? next : next + <u32>near(step, 0, F_SEQUENCE, descriptor)
   return lastSequence
 }
 
 /** Codes a difference of times, in thousands or millions of units if it can be. */
 function codeTime(difference: u64, sort: u32, descriptor: u32, context: u32): u64 {
   const d = <i64>difference
-  const isThousands = bit(d % 1000 == 0 ? 1 : 0, SCALES + (<usize>sort << 3))
-  if (isThousands == 0) return unfolded(pairNumber(folded(difference), 400 + sort, mixed(descriptor, context & 0xffff), 46 + sort * 4))
-  const isMillions = bit(d % 1_000_000 == 0 ? 1 : 0, SCALES + (<usize>sort << 3) + 4)
+  const isThousands = bit(d % 1000 == 0 ? 1 : 0, SCALES + ((<usize>sort) << 3))
+  if (isThousands == 0)
+    return unfolded(pairNumber(folded(difference), 400 + sort, mixed(descriptor, context & 0xffff), 46 + sort * 4))
+  const isMillions = bit(d % 1_000_000 == 0 ? 1 : 0, SCALES + ((<usize>sort) << 3) + 4)
   const scale: u64 = isMillions != 0 ? 1_000_000 : 1000
   const scaled = folded(<u64>(d / <i64>scale))
   return unfolded(pairNumber(scaled, 402 + sort, mixed(descriptor, context & 0xffff), 46 + sort * 4)) * scale
@@ -135,7 +134,9 @@ function codeTime(difference: u64, sort: u32, descriptor: u32, context: u32): u6
 
 function codeIndex(value: u64, descriptor: u32, hasBlock: bool, ofBlock: u64): u64 {
   const expected = hasBlock ? ofBlock : lastIndex + 1
-  const coded = isExpected(value == expected, F_INDEX, descriptor) ? expected : near(value, lastIndex, F_INDEX, descriptor)
+  const coded = isExpected(value == expected, F_INDEX, descriptor)
+    ? expected
+    : near(value, lastIndex, F_INDEX, descriptor)
   if (!hasBlock) lastIndex = coded
   return coded
 }

@@ -29,16 +29,71 @@ export const NAME: u8 = 3
 export const LIST: u8 = 4
 
 export const SORT: StaticArray<u8> = [
-  BYTE, WIDE, WIDE, WORD, WORD, WORD, WIDE, WIDE, WIDE, WIDE, WIDE, WIDE, WIDE, WIDE, WIDE, WIDE, WIDE, WIDE, WORD,
-  WIDE, BYTE, NAME, NAME, WORD, NAME, LIST, NAME, NAME, WORD, NAME, NAME,
+  BYTE,
+  WIDE,
+  WIDE,
+  WORD,
+  WORD,
+  WORD,
+  WIDE,
+  WIDE,
+  WIDE,
+  WIDE,
+  WIDE,
+  WIDE,
+  WIDE,
+  WIDE,
+  WIDE,
+  WIDE,
+  WIDE,
+  WIDE,
+  WORD,
+  WIDE,
+  BYTE,
+  NAME,
+  NAME,
+  WORD,
+  NAME,
+  LIST,
+  NAME,
+  NAME,
+  WORD,
+  NAME,
+  NAME,
 ]
 
 const AT: StaticArray<usize> = [
-  columns.API, columns.PROCESS, columns.THREAD, columns.CPU, columns.NODE, columns.SEQUENCE, columns.TIME,
-  columns.END_TIME, columns.HEAP, columns.INDEX, columns.ADDRESS, columns.OLD_ADDRESS, columns.SIZE, columns.ELEMENTS,
-  columns.ELEMENT_SIZE, columns.ALIGNMENT, columns.USABLE, columns.PRESENT, columns.GFP_FLAGS, columns.CALL_SITE,
-  columns.OUTCOME, columns.FUNCTION, columns.FILE, columns.LINE, columns.TYPE, columns.STACK, columns.TEXT,
-  columns.ATTRIBUTES, columns.CODE, columns.FIELDS, columns.MODULE,
+  columns.API,
+  columns.PROCESS,
+  columns.THREAD,
+  columns.CPU,
+  columns.NODE,
+  columns.SEQUENCE,
+  columns.TIME,
+  columns.END_TIME,
+  columns.HEAP,
+  columns.INDEX,
+  columns.ADDRESS,
+  columns.OLD_ADDRESS,
+  columns.SIZE,
+  columns.ELEMENTS,
+  columns.ELEMENT_SIZE,
+  columns.ALIGNMENT,
+  columns.USABLE,
+  columns.PRESENT,
+  columns.GFP_FLAGS,
+  columns.CALL_SITE,
+  columns.OUTCOME,
+  columns.FUNCTION,
+  columns.FILE,
+  columns.LINE,
+  columns.TYPE,
+  columns.STACK,
+  columns.TEXT,
+  columns.ATTRIBUTES,
+  columns.CODE,
+  columns.FIELDS,
+  columns.MODULE,
 ]
 
 /** The value of a field of an event: of a name or list its id in the batch. */
@@ -46,11 +101,11 @@ export function valueOf(field: u32, row: u32): u64 {
   const at = AT[field]
   switch (SORT[field]) {
     case WIDE:
-      return load<u64>(at + (<usize>row << 3))
+      return load<u64>(at + ((<usize>row) << 3))
     case BYTE:
       return load<u8>(at + row)
     default:
-      return load<u32>(at + (<usize>row << 2))
+      return load<u32>(at + ((<usize>row) << 2))
   }
 }
 
@@ -58,12 +113,12 @@ export function setValue(field: u32, row: u32, value: u64): void {
   const at = AT[field]
   switch (SORT[field]) {
     case WIDE:
-      store<u64>(at + (<usize>row << 3), value)
+      store<u64>(at + ((<usize>row) << 3), value)
       break
     case BYTE:
       store<u8>(at + row, <u8>value)
       break
     default:
-      store<u32>(at + (<usize>row << 2), <u32>value)
+      store<u32>(at + ((<usize>row) << 2), <u32>value)
   }
 }

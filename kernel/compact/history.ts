@@ -87,7 +87,7 @@ export function remember(t: Thread, symbol: u32, free: u32, age: u32): void {
   t.h6 = hash
   if (t.match != 0) follow(t, symbol, free, age)
   past.hash = hash
-  const seen = SEEN + (<usize>(hash >> 16) << 2)
+  const seen = SEEN + ((<usize>(hash >> 16)) << 2)
   if (t.match == 0 || t.matched == 0) {
     const before = load<u32>(seen)
     if (before != 0 && sequence - before < KEPT - 64 && pastAt(before).hash == hash) {

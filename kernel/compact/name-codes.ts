@@ -3,8 +3,21 @@
 import { listLength, listStart, lengthOf, startOf } from './batch-strings'
 import { bit, freshen, isEncoding, mixed, pairBit } from './coder'
 import {
-  addList, addName, beginName, isExhausted, listAt, listedAt, listsCount, LONGEST, nameAt, nameCount, NEW, numberOfList,
-  numberOfName, pool, poolLength,
+  addList,
+  addName,
+  beginName,
+  isExhausted,
+  listAt,
+  listedAt,
+  listsCount,
+  LONGEST,
+  nameAt,
+  nameCount,
+  NEW,
+  numberOfList,
+  numberOfName,
+  pool,
+  poolLength,
 } from './names'
 import { number, pairNumber } from './numbers'
 import { giveBack, take } from './room'
@@ -46,7 +59,7 @@ export function beginBlock(): void {
 // @ts-ignore: decorator
 @inline
 function place(counters: usize, context: u32, node: u32): usize {
-  return counters + (<usize>(mixed(context, node) >> 18) << 2)
+  return counters + ((<usize>(mixed(context, node) >> 18)) << 2)
 }
 
 /**
@@ -55,7 +68,7 @@ function place(counters: usize, context: u32, node: u32): usize {
  * @returns the value plus 1, or 0
  */
 function codeLast(value: u64, count: u32, context: u32): u32 {
-  const last = load<u32>(LAST + (<usize>(context >> 18) << 2))
+  const last = load<u32>(LAST + ((<usize>(context >> 18)) << 2))
   if (last == 0 || last > count) return 0
   const isSame = value == last - 1 ? 1 : 0
   return pairBit(isSame, place(FIRST, context, 0), place(SECOND, last, 0), 20) != 0 ? last : 0
@@ -64,7 +77,7 @@ function codeLast(value: u64, count: u32, context: u32): u32 {
 // @ts-ignore: decorator
 @inline
 function noteLast(context: u32, value: u32): void {
-  store<u32>(LAST + (<usize>(context >> 18) << 2), value + 1)
+  store<u32>(LAST + ((<usize>(context >> 18)) << 2), value + 1)
 }
 
 /**
@@ -118,7 +131,7 @@ function codeBytes(id: u32, sort: u32): u32 {
     const byte = codeByte(isEncoding ? load<u8>(from + i) : 0, before, guess, min<u32>(matched, 15))
     store<u8>(to + i, <u8>byte)
     before = ((before << 8) | byte) & 0xff_ffff
-    const seen = SEEN + (<usize>(mixed(before, 9) >> 18) << 2)
+    const seen = SEEN + ((<usize>(mixed(before, 9) >> 18)) << 2)
     if (guess == byte) {
       matched++
       expected++
@@ -142,8 +155,8 @@ function codeByte(byte: u32, before: u32, guess: u32, matched: u32): u32 {
       (node << 1) |
       pairBit(
         (byte >> i) & 1,
-        BYTES_AFTER + (<usize>((after ^ (node * 0x1f35)) & 0x1_ffff) << 2),
-        BYTES_EXPECTED + (<usize>((expected ^ (node * 0x1f35)) & 0x1_ffff) << 2),
+        BYTES_AFTER + ((<usize>((after ^ (node * 0x1f35)) & 0x1_ffff)) << 2),
+        BYTES_EXPECTED + ((<usize>((expected ^ (node * 0x1f35)) & 0x1_ffff)) << 2),
         guess == 256 ? 23 : matched > 3 ? 25 : 24,
       )
   return node & 255
@@ -196,13 +209,13 @@ function codeFrames(id: u32): u32 {
   for (let i = <i32>length - 1; i >= 0 && !isWrong && !isExhausted; i--) {
     // The frames of the list before, from its end, for as long as they are the same.
     const expected = isAlong && outer != 0 ? listedAt(listAt(listsCount - 1), --outer) : u32.MAX_VALUE
-    const name: u64 = isEncoding ? numberOfName(load<u32>(listStart(id) + (<usize>i << 2))) : 0
+    const name: u64 = isEncoding ? numberOfName(load<u32>(listStart(id) + ((<usize>i) << 2))) : 0
     let frame = expected
     isAlong = false
     if (expected != u32.MAX_VALUE)
       isAlong = pairBit(name == expected ? 1 : 0, place(FIRST, expected, 3), place(SECOND, 0, 3), 26) != 0
     if (!isAlong) frame = codeName(name, 41, parent)
-    store<u32>(frames + (<usize>i << 2), frame)
+    store<u32>(frames + ((<usize>i) << 2), frame)
     parent = frame
   }
   return isWrong ? 0 : addList(frames, length, isEncoding)

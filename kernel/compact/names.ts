@@ -68,8 +68,8 @@ export function resetNames(): void {
   listsCount = 0
   listedCount = 0
   poolLength = 0
-  if (nameSlots != 0) memory.fill(nameIndex, 0, <usize>nameSlots << 2)
-  if (listSlots != 0) memory.fill(listIndex, 0, <usize>listSlots << 2)
+  if (nameSlots != 0) memory.fill(nameIndex, 0, (<usize>nameSlots) << 2)
+  if (listSlots != 0) memory.fill(listIndex, 0, (<usize>listSlots) << 2)
   forgetBatch()
 }
 
@@ -91,14 +91,14 @@ export function beginBatch(strings: u32, listsOfBatch: u32): bool {
     nameOf = take(strings << 2)
     if (nameOf == 0) return false
     nameOfRoom = strings << 2
-  } else if (strings != 0) memory.fill(nameOf, 0, <usize>strings << 2)
+  } else if (strings != 0) memory.fill(nameOf, 0, (<usize>strings) << 2)
   if (listsOfBatch << 2 > listOfRoom) {
     if (listOfRoom != 0) giveBack(listOf, listOfRoom)
     listOfRoom = 0
     listOf = take(listsOfBatch << 2)
     if (listOf == 0) return false
     listOfRoom = listsOfBatch << 2
-  } else if (listsOfBatch != 0) memory.fill(listOf, 0, <usize>listsOfBatch << 2)
+  } else if (listsOfBatch != 0) memory.fill(listOf, 0, (<usize>listsOfBatch) << 2)
   return true
 }
 
@@ -118,12 +118,12 @@ export function listAt(n: u32): Entry {
 // @ts-ignore: decorator
 @inline
 export function listedAt(list: Entry, i: u32): u32 {
-  return load<u32>(listed + (<usize>(list.start + i) << 2))
+  return load<u32>(listed + ((<usize>(list.start + i)) << 2))
 }
 
 /** A string of the batch: its number, or its id with the mark `NEW`. */
 export function numberOfName(id: u32): u64 {
-  const cached = load<u32>(nameOf + (<usize>id << 2))
+  const cached = load<u32>(nameOf + ((<usize>id) << 2))
   if (cached != 0) return cached - 1
   if (nameSlots == 0) return NEW | id
   const from = startOf(id)
@@ -131,11 +131,11 @@ export function numberOfName(id: u32): u64 {
   const hash = hashOf(from, length)
   let slot = hash & (nameSlots - 1)
   while (true) {
-    const entry = load<u32>(nameIndex + (<usize>slot << 2))
+    const entry = load<u32>(nameIndex + ((<usize>slot) << 2))
     if (entry == 0) return NEW | id
     const name = nameAt(entry - 1)
     if (name.hash == hash && name.length == length && memory.compare(pool + name.start, from, length) == 0) {
-      store<u32>(nameOf + (<usize>id << 2), entry)
+      store<u32>(nameOf + ((<usize>id) << 2), entry)
       return entry - 1
     }
     slot = (slot + 1) & (nameSlots - 1)
@@ -143,7 +143,7 @@ export function numberOfName(id: u32): u64 {
 }
 
 function hashOf(from: usize, length: u32): u32 {
-  let h: u64 = (<u64>seed << 32) | length
+  let h: u64 = ((<u64>seed) << 32) | length
   const end = from + length
   for (; from + 8 <= end; from += 8) h = mix(h ^ load<u64>(from))
   for (; from < end; from++) h = mix(h ^ load<u8>(from))
@@ -159,13 +159,13 @@ function mix(h: u64): u64 {
 
 /** A list of the batch: its number, or its id with the mark `NEW`. */
 export function numberOfList(id: u32): u64 {
-  const cached = load<u32>(listOf + (<usize>id << 2))
+  const cached = load<u32>(listOf + ((<usize>id) << 2))
   if (cached != 0) return cached - 1
   const from = listStart(id)
   const length = listLength(id)
-  let h: u64 = (<u64>seed << 32) | length
+  let h: u64 = ((<u64>seed) << 32) | length
   for (let i: u32 = 0; i < length; i++) {
-    const name = numberOfName(load<u32>(from + (<usize>i << 2)))
+    const name = numberOfName(load<u32>(from + ((<usize>i) << 2)))
     if (name >= NEW) return NEW | id
     h = mix(h ^ name)
   }
@@ -173,11 +173,11 @@ export function numberOfList(id: u32): u64 {
   const hash = <u32>(h >> 32)
   let slot = hash & (listSlots - 1)
   while (true) {
-    const entry = load<u32>(listIndex + (<usize>slot << 2))
+    const entry = load<u32>(listIndex + ((<usize>slot) << 2))
     if (entry == 0) return NEW | id
     const list = listAt(entry - 1)
     if (list.hash == hash && list.length == length && isSameList(list, from)) {
-      store<u32>(listOf + (<usize>id << 2), entry)
+      store<u32>(listOf + ((<usize>id) << 2), entry)
       return entry - 1
     }
     slot = (slot + 1) & (listSlots - 1)
@@ -186,7 +186,7 @@ export function numberOfList(id: u32): u64 {
 
 function isSameList(list: Entry, from: usize): bool {
   for (let i: u32 = 0; i < list.length; i++)
-    if (listedAt(list, i) != <u32>numberOfName(load<u32>(from + (<usize>i << 2)))) return false
+    if (listedAt(list, i) != <u32>numberOfName(load<u32>(from + ((<usize>i) << 2)))) return false
   return true
 }
 
@@ -248,7 +248,7 @@ export function addList(from: usize, length: u32, indexes: bool): u32 {
   if (ids == 0 && needed != 0) return 0
   listedRoom = roomFor(listedRoom, needed)
   listed = ids
-  memory.copy(listed + (<usize>listedCount << 2), from, <usize>length << 2)
+  memory.copy(listed + ((<usize>listedCount) << 2), from, (<usize>length) << 2)
   const n = listsCount++
   const list = listAt(n)
   list.start = listedCount
@@ -256,7 +256,7 @@ export function addList(from: usize, length: u32, indexes: bool): u32 {
   list.epoch = 0
   listedCount += length
   let crc = u32.MAX_VALUE
-  let h: u64 = (<u64>seed << 32) | length
+  let h: u64 = ((<u64>seed) << 32) | length
   for (let i: u32 = 0; i < length; i++) {
     crc = crcWord(crc, wordOfName(listedAt(list, i)))
     h = mix(h ^ listedAt(list, i))
@@ -301,8 +301,8 @@ function enterList(n: u32): void {
 
 function placeIn(index: usize, slots: u32, hash: u32, n: u32): void {
   let slot = hash & (slots - 1)
-  while (load<u32>(index + (<usize>slot << 2)) != 0) slot = (slot + 1) & (slots - 1)
-  store<u32>(index + (<usize>slot << 2), n + 1)
+  while (load<u32>(index + ((<usize>slot) << 2)) != 0) slot = (slot + 1) & (slots - 1)
+  store<u32>(index + ((<usize>slot) << 2), n + 1)
 }
 
 /** What stands for a name in the checksum of events: its checksum and its length. */
@@ -310,7 +310,7 @@ function placeIn(index: usize, slots: u32, hash: u32, n: u32): void {
 @inline
 export function wordOfName(n: u32): u64 {
   const name = nameAt(n)
-  return (<u64>name.length << 32) | name.crc
+  return ((<u64>name.length) << 32) | name.crc
 }
 
 /** What stands for a list: the checksum of its names' words and its length. */
@@ -318,7 +318,7 @@ export function wordOfName(n: u32): u64 {
 @inline
 export function wordOfList(n: u32): u64 {
   const list = listAt(n)
-  return (<u64>list.length << 32) | list.crc
+  return ((<u64>list.length) << 32) | list.crc
 }
 
 /** Begins the strings of another batch, for the decoder. */
@@ -350,7 +350,7 @@ export function outList(n: u32): u32 {
     return 0
   }
   // Adding names does not move the ids of lists.
-  for (let i: u32 = 0; i < list.length; i++) store<u32>(to + (<usize>i << 2), outName(listedAt(list, i)))
+  for (let i: u32 = 0; i < list.length; i++) store<u32>(to + ((<usize>i) << 2), outName(listedAt(list, i)))
   list.epoch = epoch
   list.out = endList(list.length)
   return list.out

@@ -28,7 +28,7 @@ function lengthOf(value: u64): u32 {
 // @ts-ignore: decorator
 @inline
 export function folded(difference: u64): u64 {
-  return (difference << 1) ^ <u64>((<i64>difference) >> 63)
+  return (difference << 1) ^ (<u64>((<i64>difference) >> 63))
 }
 
 /** The inverse of `folded`. */
@@ -40,21 +40,21 @@ export function unfolded(value: u64): u64 {
 
 /** Codes a number that is mostly short, in one of 32 contexts of one of 32 groups. */
 export function number(value: u64, group: u32, context: u32): u64 {
-  const lengths = LENGTHS + (<usize>((group << 5) | context) << 7)
+  const lengths = LENGTHS + ((<usize>((group << 5) | context)) << 7)
   let length: u32 = isEncoding ? lengthOf(value) : 0
   let node: u32 = 1
   if (bit(length > 31 ? 1 : 0, lengths) != 0) {
     for (let i = 6; i >= 0; i--) node = (node << 1) | plainBit((length >> i) & 1)
     return rest(value, min<u32>(node & 127, 64), 1, 0)
   }
-  for (let i = 4; i >= 0; i--) node = (node << 1) | bit((length >> i) & 1, lengths + (<usize>node << 2))
+  for (let i = 4; i >= 0; i--) node = (node << 1) | bit((length >> i) & 1, lengths + ((<usize>node) << 2))
   length = node & 31
   if (length < 2) return length
-  const tops = TOPS + (<usize>((group << 5) | length) << 5)
+  const tops = TOPS + ((<usize>((group << 5) | length)) << 5)
   let top: u32 = 1
   const known = min<u32>(3, length - 1)
   for (let i: u32 = 1; i <= known; i++)
-    top = (top << 1) | bit((<u32>(value >> (length - 1 - i))) & 1, tops + (<usize>top << 2))
+    top = (top << 1) | bit((<u32>(value >> (length - 1 - i))) & 1, tops + ((<usize>top) << 2))
   return rest(value, length, known + 1, top)
 }
 
@@ -74,7 +74,8 @@ const LEARNED_ENDS: u32 = 3
 export function pairNumber(value: u64, first: u32, second: u32, sort: u32): u64 {
   let length: u32 = isEncoding ? lengthOf(value) : 0
   let node: u32 = 1
-  for (let i = 6; i >= 0; i--) node = (node << 1) | pairBit((length >> i) & 1, place(FIRST, first, node), place(SECOND, second, node), sort)
+  for (let i = 6; i >= 0; i--)
+    node = (node << 1) | pairBit((length >> i) & 1, place(FIRST, first, node), place(SECOND, second, node), sort)
   length = min<u32>(node & 127, 64)
   if (length < 2) return length
   let top: u64 = 1
@@ -82,10 +83,10 @@ export function pairNumber(value: u64, first: u32, second: u32, sort: u32): u64 
     const done = length - 2 - <u32>i
     const y = (<u32>(value >> i)) & 1
     if (done < LEARNED_TOPS) {
-      const path = (length << 8) | <u32>top
+      const path = (length << 8) | (<u32>top)
       top = (top << 1) | pairBit(y, place(FIRST, first, path), place(SECOND, second, path), sort + 1)
     } else if (<u32>i < LEARNED_ENDS) {
-      const path = 0x8000 | (length << 8) | (<u32>i << 4) | ((<u32>top) & 3)
+      const path = 0x8000 | (length << 8) | ((<u32>i) << 4) | ((<u32>top) & 3)
       top = (top << 1) | pairBit(y, place(FIRST, first, path), place(SECOND, second, path), sort + 1)
     } else top = (top << 1) | plainBit(y)
   }
@@ -95,5 +96,5 @@ export function pairNumber(value: u64, first: u32, second: u32, sort: u32): u64 
 // @ts-ignore: decorator
 @inline
 function place(counters: usize, context: u32, node: u32): usize {
-  return counters + (<usize>(mixed(context, node) >> (32 - HASH_SHIFT)) << 2)
+  return counters + ((<usize>(mixed(context, node) >> (32 - HASH_SHIFT))) << 2)
 }

@@ -26,11 +26,11 @@ let lastPlace: u32 = 0
 let seed: u64 = 1
 
 export function seedPages(value: u32): void {
-  seed = ((<u64>value << 32) | value) * 0x9e37_79b9_7f4a_7c15
+  seed = (((<u64>value) << 32) | value) * 0x9e37_79b9_7f4a_7c15
 }
 
 export function resetPages(): void {
-  if (slots != 0) memory.fill(keys, 0, <usize>slots << 3)
+  if (slots != 0) memory.fill(keys, 0, (<usize>slots) << 3)
   used = 0
   pages = 0
   lastKey = 0
@@ -40,7 +40,7 @@ export function resetPages(): void {
 @inline
 function slotOf(key: u64): u32 {
   const x = (key ^ seed) * 0x9e37_79b9_7f4a_7c15
-  return <u32>((x ^ (x >> 29)) >> 20) & (slots - 1)
+  return (<u32>((x ^ (x >> 29)) >> 20)) & (slots - 1)
 }
 
 /** The page of a key, in words from the first; -1 if there is none. */
@@ -49,10 +49,10 @@ function find(key: u64): u32 {
   if (slots == 0) return u32.MAX_VALUE
   let slot = slotOf(key)
   let here: u64
-  while ((here = load<u64>(keys + (<usize>slot << 3))) != 0) {
+  while ((here = load<u64>(keys + ((<usize>slot) << 3))) != 0) {
     if (here == key) {
       lastKey = key
-      lastPlace = load<u32>(places + (<usize>slot << 2))
+      lastPlace = load<u32>(places + ((<usize>slot) << 2))
       return lastPlace
     }
     slot = (slot + 1) & (slots - 1)
@@ -65,7 +65,7 @@ function find(key: u64): u32 {
 @inline
 export function findHead(key: u64): u32 {
   const place = find((key >> 8) + 1)
-  return place == u32.MAX_VALUE ? 0 : load<u32>(words + place + ((<usize>(key >> 4) & 15) << 2))
+  return place == u32.MAX_VALUE ? 0 : load<u32>(words + place + (((<usize>(key >> 4)) & 15) << 2))
 }
 
 /** Sets the first block within the 16 bytes of a key. @returns false if memory is exhausted */
@@ -77,7 +77,7 @@ export function linkHead(key: u64, block: u32): bool {
     place = add(page)
     if (place == u32.MAX_VALUE) return false
   }
-  store<u32>(words + place + ((<usize>(key >> 4) & 15) << 2), block)
+  store<u32>(words + place + (((<usize>(key >> 4)) & 15) << 2), block)
   return true
 }
 
@@ -104,9 +104,9 @@ function add(key: u64): u32 {
 
 function enter(key: u64, place: u32): void {
   let slot = slotOf(key)
-  while (load<u64>(keys + (<usize>slot << 3)) != 0) slot = (slot + 1) & (slots - 1)
-  store<u64>(keys + (<usize>slot << 3), key)
-  store<u32>(places + (<usize>slot << 2), place)
+  while (load<u64>(keys + ((<usize>slot) << 3)) != 0) slot = (slot + 1) & (slots - 1)
+  store<u64>(keys + ((<usize>slot) << 3), key)
+  store<u32>(places + ((<usize>slot) << 2), place)
   used++
 }
 
@@ -119,7 +119,7 @@ function rebuild(): bool {
   const oldRoom = room
   let full: u32 = 0
   for (let slot: u32 = 0; slot < oldSlots; slot++) {
-    if (load<u64>(oldKeys + (<usize>slot << 3)) != 0 && !isEmpty(words + load<u32>(oldPlaces + (<usize>slot << 2))))
+    if (load<u64>(oldKeys + ((<usize>slot) << 3)) != 0 && !isEmpty(words + load<u32>(oldPlaces + ((<usize>slot) << 2))))
       full++
   }
   const size = max<u32>(FEWEST, full << 2 >= oldSlots ? oldSlots << 1 : oldSlots)
@@ -137,11 +137,11 @@ function rebuild(): bool {
   pages = 0
   lastKey = 0
   for (let slot: u32 = 0; slot < oldSlots; slot++) {
-    const key = load<u64>(oldKeys + (<usize>slot << 3))
+    const key = load<u64>(oldKeys + ((<usize>slot) << 3))
     if (key == 0) continue
-    const page = oldWords + load<u32>(oldPlaces + (<usize>slot << 2))
+    const page = oldWords + load<u32>(oldPlaces + ((<usize>slot) << 2))
     if (isEmpty(page)) continue
-    memory.copy(words + (<usize>pages << PAGE_LOG), page, PAGE)
+    memory.copy(words + ((<usize>pages) << PAGE_LOG), page, PAGE)
     enter(key, pages++ << PAGE_LOG)
   }
   if (oldSlots != 0) {

@@ -16,7 +16,7 @@ export function take(bytes: u32): usize {
   const log = logOf(bytes)
   if (log > MOST_LOG) return 0
   const piece = takeRoom(log)
-  if (piece != 0) memory.fill(piece, 0, <usize>1 << log)
+  if (piece != 0) memory.fill(piece, 0, (<usize>1) << log)
   return piece
 }
 

@@ -73,7 +73,7 @@ export function resetSymbols(): void {
 // @ts-ignore: decorator
 @inline
 function slotAt(slots: usize, hash: u32): Slot {
-  const slot = changetype<Slot>(slots + (<usize>(hash >> 18) << 3))
+  const slot = changetype<Slot>(slots + ((<usize>(hash >> 18)) << 3))
   if (slot.check != <u16>hash) {
     slot.check = <u16>hash
     slot.firstCount = 0
@@ -105,11 +105,11 @@ function learn(slot: Slot, symbol: u16): void {
 function propose(symbol: u32, source: u32, trust: u32): void {
   if ((symbol & 1) != 0 && classAt(symbol >> 1).live == 0) return
   for (let i: u32 = 0; i < candidates; i++) {
-    if (load<u32>(CANDIDATES + (<usize>i << 2)) != symbol) continue
-    store<u32>(SOURCES + (<usize>i << 2), load<u32>(SOURCES + (<usize>i << 2)) | (1 << source))
+    if (load<u32>(CANDIDATES + ((<usize>i) << 2)) != symbol) continue
+    store<u32>(SOURCES + ((<usize>i) << 2), load<u32>(SOURCES + ((<usize>i) << 2)) | (1 << source))
     return
   }
-  const at = <usize>candidates << 2
+  const at = (<usize>candidates) << 2
   candidates++
   store<u32>(CANDIDATES + at, symbol)
   store<u32>(SOURCES + at, 1 << source)
@@ -145,7 +145,7 @@ export function codeSymbol(t: Thread, symbol: u32, block: u32, freeing: u32, kno
     if ((s & 1) != 0) {
       const c = s >> 1
       if (expected != 0 && blockAt(expected).class == c) guess = expected
-      else if (classAt(c).live == 1) guess = load<u32>(classAt(c).blocks + (<usize>(classAt(c).end - 1) << 2))
+      else if (classAt(c).live == 1) guess = load<u32>(classAt(c).blocks + ((<usize>(classAt(c).end - 1)) << 2))
       else isUsable = false
       if (isUsable && (past.free != 0) == isSecond) isUsable = false
     }
@@ -154,8 +154,8 @@ export function codeSymbol(t: Thread, symbol: u32, block: u32, freeing: u32, kno
       const length: u32 = t.matched < 16 ? 0 : t.matched < 32 ? 1 : t.matched < 400 ? 2 : 3
       const first = (((length << 6) | (t.misses & 63)) << 2) | ((s & 1) << 1) | (guess != expected ? 1 : 0)
       const isRight = symbol == s && ((s & 1) == 0 || (block == guess && freeing == past.free)) ? 1 : 0
-      const second = WHOLE_SECOND + (<usize>(mixed(t.h2, s) >> 18) << 2)
-      if (pairBit(isRight, WHOLE_FIRST + (<usize>first << 2), second, 14 + (s & 1)) != 0) {
+      const second = WHOLE_SECOND + ((<usize>(mixed(t.h2, s) >> 18)) << 2)
+      if (pairBit(isRight, WHOLE_FIRST + ((<usize>first) << 2), second, 14 + (s & 1)) != 0) {
         if (guess != 0) noteExpected(s >> 1, guess)
         if (t.matched < CERTAIN) learnAll(t, s)
         target = guess
@@ -184,13 +184,13 @@ export function codeSymbol(t: Thread, symbol: u32, block: u32, freeing: u32, kno
 function learnAll(t: Thread, symbol: u32): void {
   learn(slotAt(AFTER_FOUR, mixed(t.h3, t.s4)), <u16>symbol)
   learn(slotAt(AFTER_TWO, t.h2), <u16>symbol)
-  learn(changetype<Slot>(AFTER_ONE + (<usize>(t.s1 & 0xffff) << 3)), <u16>symbol)
+  learn(changetype<Slot>(AFTER_ONE + ((<usize>(t.s1 & 0xffff)) << 3)), <u16>symbol)
 }
 
 function codeCandidates(t: Thread, symbol: u32, matched: u32, hasMatch: bool, tried: u32): u32 {
   const four = slotAt(AFTER_FOUR, mixed(t.h3, t.s4))
   const two = slotAt(AFTER_TWO, t.h2)
-  const one = changetype<Slot>(AFTER_ONE + (<usize>(t.s1 & 0xffff) << 3))
+  const one = changetype<Slot>(AFTER_ONE + ((<usize>(t.s1 & 0xffff)) << 3))
   candidates = 0
   if (hasMatch && matched > 2) propose(matched, 0, min<u32>(t.matched, 15))
   if (four.firstCount != 0) propose(four.first, 1, four.firstCount)
@@ -209,10 +209,10 @@ function codeCandidates(t: Thread, symbol: u32, matched: u32, hasMatch: bool, tr
   const tries = min<u32>(candidates, TRIES)
   let found = u32.MAX_VALUE
   for (let i: u32 = 0; i < tries; i++) {
-    const candidate = load<u32>(CANDIDATES + (<usize>i << 2))
-    const proof = (load<u32>(SOURCES + (<usize>i << 2)) << 4) | load<u32>(TRUST + (<usize>i << 2))
-    const first = FIRST + (<usize>(mixed(proof, i * 8 + tried * 2 + (candidate & 1)) >> 18) << 2)
-    const second = SECOND + (<usize>(mixed(t.s1, candidate * 4 + (i > 0 ? 1 : 0)) >> 18) << 2)
+    const candidate = load<u32>(CANDIDATES + ((<usize>i) << 2))
+    const proof = (load<u32>(SOURCES + ((<usize>i) << 2)) << 4) | load<u32>(TRUST + ((<usize>i) << 2))
+    const first = FIRST + ((<usize>(mixed(proof, i * 8 + tried * 2 + (candidate & 1)) >> 18)) << 2)
+    const second = SECOND + ((<usize>(mixed(t.s1, candidate * 4 + (i > 0 ? 1 : 0)) >> 18)) << 2)
     if (pairBit(candidate == symbol ? 1 : 0, first, second, 2 + i * 2 + (candidate & 1)) == 0) continue
     found = candidate
     break
@@ -230,11 +230,11 @@ function codeCandidates(t: Thread, symbol: u32, matched: u32, hasMatch: bool, tr
 function codeRare(symbol: u32): u32 {
   const isFree = bit(symbol & 1, IS_FREE)
   const bits = 32 - clz<u32>(descriptorCount)
-  const tree = TREES + (<usize>isFree << 18)
+  const tree = TREES + ((<usize>isFree) << 18)
   const n = symbol >> 1
   let node: u32 = 1
   for (let i = <i32>bits - 1; i >= 0; i--)
-    node = (node << 1) | bit((n >> i) & 1, tree + (<usize>(node & 0xffff) << 2))
+    node = (node << 1) | bit((n >> i) & 1, tree + ((<usize>(node & 0xffff)) << 2))
   const read = (node & ((1 << bits) - 1)) * 2 + isFree
   if (read >> 1 >= max<u32>(2, descriptorCount) || (isFree != 0 && read < 4)) {
     isWrong = true
@@ -251,8 +251,8 @@ function codeFree(t: Thread, n: u32, freeing: u32): u32 {
   for (let i: u32 = 0; i < 2; i++) {
     const guess = i == 0 ? c.free : t.free
     if (guess == 0 || guess == other || descriptorAt(guess).form != ENDS) continue
-    const first = FREES + (<usize>(mixed(guess, t.s1) >> 18) << 2)
-    const second = FREES + (<usize>(mixed(n, 99 + i) >> 18) << 2)
+    const first = FREES + ((<usize>(mixed(guess, t.s1) >> 18)) << 2)
+    const second = FREES + ((<usize>(mixed(n, 99 + i) >> 18)) << 2)
     if (pairBit(guess == freeing ? 1 : 0, first, second, 32 + i) != 0) {
       c.free = guess
       return guess
@@ -260,8 +260,7 @@ function codeFree(t: Thread, n: u32, freeing: u32): u32 {
     other = guess
   }
   let node: u32 = 1
-  for (let i = 14; i >= 0; i--)
-    node = (node << 1) | bit((freeing >> i) & 1, FREE_TREE + (<usize>node << 2))
+  for (let i = 14; i >= 0; i--) node = (node << 1) | bit((freeing >> i) & 1, FREE_TREE + ((<usize>node) << 2))
   const read = node & 0x7fff
   if (read < 2 || read >= descriptorCount || descriptorAt(read).form != ENDS) isWrong = true
   c.free = read

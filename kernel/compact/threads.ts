@@ -82,7 +82,7 @@ function forget(): void {
   current = 0
   previous = 0
   switches = 0
-  if (indexSize != 0) memory.fill(index, 0, <usize>indexSize << 2)
+  if (indexSize != 0) memory.fill(index, 0, (<usize>indexSize) << 2)
 }
 
 // @ts-ignore: decorator
@@ -96,7 +96,7 @@ function find(fields: u32, id: u64, process: u64): u32 {
   if (indexSize == 0) return threadCount
   let slot = slotOf(fields, id, process)
   while (true) {
-    const entry = load<u32>(index + (<usize>slot << 2))
+    const entry = load<u32>(index + ((<usize>slot) << 2))
     if (entry == 0) return threadCount
     const thread = threadAt(entry - 1)
     if (thread.id == id && thread.process == process && thread.fields == fields) return entry - 1
@@ -106,7 +106,7 @@ function find(fields: u32, id: u64, process: u64): u32 {
 
 function slotOf(fields: u32, id: u64, process: u64): u32 {
   const x = (id ^ (process * 0x9e37_79b9_7f4a_7c15) ^ seed) * 0xff51_afd7_ed55_8ccd
-  return (<u32>(x >> 32) ^ (<u32>x * seed) ^ fields) & (indexSize - 1)
+  return ((<u32>(x >> 32)) ^ (<u32>x * seed) ^ fields) & (indexSize - 1)
 }
 
 /** Adds a thread to the index, which is at most half full. @returns false if memory is exhausted */
@@ -127,8 +127,8 @@ function enter(n: u32): bool {
 function place(n: u32): void {
   const thread = threadAt(n)
   let slot = slotOf(thread.fields, thread.id, thread.process)
-  while (load<u32>(index + (<usize>slot << 2)) != 0) slot = (slot + 1) & (indexSize - 1)
-  store<u32>(index + (<usize>slot << 2), n + 1)
+  while (load<u32>(index + ((<usize>slot) << 2)) != 0) slot = (slot + 1) & (indexSize - 1)
+  store<u32>(index + ((<usize>slot) << 2), n + 1)
 }
 
 /**
@@ -151,8 +151,8 @@ export function codeThread(fields: u32, id: u64, process: u64): bool {
   const match: u32 = t.match == 0 ? 0 : t.matched < 4 ? 1 : t.matched < 16 ? 2 : 3
   const same = pairBit(
     n == current ? 1 : 0,
-    FIRST + (<usize>(mixed(current * 77 + 1, t.s1 | ((t.match != 0 ? t.isSwitch : 2) << 16)) >> 18) << 2),
-    SECOND + (<usize>(((match * 2 + t.isSwitch) << 8) | (switches & 255)) << 2),
+    FIRST + ((<usize>(mixed(current * 77 + 1, t.s1 | ((t.match != 0 ? t.isSwitch : 2) << 16)) >> 18)) << 2),
+    SECOND + ((<usize>(((match * 2 + t.isSwitch) << 8) | (switches & 255))) << 2),
     0,
   )
   switches = (switches << 1) | (same ^ 1)
@@ -161,15 +161,15 @@ export function codeThread(fields: u32, id: u64, process: u64): bool {
 }
 
 function codeSwitch(n: u32, symbol: u32, fields: u32, id: u64, process: u64): bool {
-  const follower = FOLLOWERS + (<usize>(mixed(current, symbol) >> 20) << 2)
+  const follower = FOLLOWERS + ((<usize>(mixed(current, symbol) >> 20)) << 2)
   let guess = load<u32>(follower)
   if (guess >= threadCount || guess == current) guess = previous
   let isRight: u32 = 0
   if (guess != current)
     isRight = pairBit(
       n == guess ? 1 : 0,
-      FIRST + (<usize>(mixed(current, (guess << 8) + 5) >> 18) << 2),
-      SECOND + (<usize>(((guess == previous ? 9 : 8) << 8) | (switches & 255)) << 2),
+      FIRST + ((<usize>(mixed(current, (guess << 8) + 5) >> 18)) << 2),
+      SECOND + ((<usize>(((guess == previous ? 9 : 8) << 8) | (switches & 255))) << 2),
       1,
     )
   if (isRight == 0 && guess != previous && previous != current) {
