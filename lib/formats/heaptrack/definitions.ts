@@ -1,6 +1,6 @@
 import { HI, LO } from '../../bytes/u64.js'
 import { encodeText } from '../../event/strings.js'
-import { hexAt, NO_SPAN, stringEnd, type HeaptrackLayout, type Span } from './layout.js'
+import { hexAt, MAX_STACK_BYTES, NO_SPAN, stringEnd, type HeaptrackLayout, type Span } from './layout.js'
 import { Modules } from './modules.js'
 import { Pending } from './pending.js'
 import { Tables } from './tables.js'
@@ -16,7 +16,7 @@ export const Fault = {
   names: 'an instruction refers to a string that is not defined yet',
   info: 'an event refers to an allocation info that is not defined yet',
   line: 'a line that is too long',
-  stack: 'a stack has too many frames, or their names are too long',
+  stack: `the texts of the frames of a stack have more than ${MAX_STACK_BYTES} bytes`,
   addresses: 'there are no more addresses for the blocks of an interpreted file',
   strings: 'there are too many strings',
   nodes: 'there are too many stacks',

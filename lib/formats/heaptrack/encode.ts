@@ -20,13 +20,14 @@ import {
   FILLED,
   layoutOf,
   MAX_LINE,
+  MAX_STACK_BYTES,
   NAME,
   type HeaptrackLayout,
 } from './layout.js'
 import { LiveBlocks } from './live-blocks.js'
 import { placeFrame } from './place.js'
 import { Clock } from './clock.js'
-import { Written } from './written.js'
+import { CUT, EXACT, NODE_SHIFT, Written } from './written.js'
 
 /** What an encoder can be told. */
 export interface HeaptrackEncodeOptions extends EncodeOptions {
@@ -58,6 +59,7 @@ const Loss = {
   freeNowhere: 'frees without an address',
   again: 'allocations at the address of a live block, which is freed first',
   frames: 'frames of stacks that come back otherwise',
+  deep: `stacks of more than ${MAX_STACK_BYTES} bytes, written without their outermost frames`,
   place: 'function, file, line, module or callSite without a stack, written as a frame',
   beside: 'function, file, line, module or callSite beside a stack',
   comment: 'text of comments, written after a #',
@@ -87,7 +89,7 @@ export class HeaptrackEncoder extends LineEncoder {
   private readonly live = new U64Map(1)
   private readonly blocks = new LiveBlocks()
   private strings: StringTable | undefined
-  /** The node of each list of the batch's strings: twice its number, and 1 if its frames come back as they are; -1. */
+  /** The node of each list of the batch's strings, as `Written` gives it; -1 if it is not known yet. */
   private nodes = new Int32Array(0)
 
   /** @param options `strict` makes the first loss an error */
@@ -241,7 +243,12 @@ export class HeaptrackEncoder extends LineEncoder {
   /** The node of an event's stack, defined if it is new. */
   private nodeOf(batch: EventBatch, i: number): number {
     const mask = batch.mask[i] as number
-    if ((mask & HAS_STACK) === 0) return (mask & PLACE) === 0 ? 0 : this.written.nodeOf(placeFrame(batch, i)) >>> 1
+    if ((mask & HAS_STACK) === 0) {
+      if ((mask & PLACE) === 0) return 0
+      const node = this.written.nodeOf(placeFrame(batch, i))
+      if ((node & CUT) !== 0) this.losses.countEvent(Loss.deep, batch, i)
+      return node >>> NODE_SHIFT
+    }
     const list = batch.stack[i] as number
     let node = this.nodes[list] as number
     if (node < 0) {
@@ -250,8 +257,9 @@ export class HeaptrackEncoder extends LineEncoder {
       // A stack without frames is none.
       node = this.nodes[list] = frames.length === 0 ? 0 : found
     }
-    if ((node & 1) === 0) this.losses.countEvent(Loss.frames, batch, i)
-    return node >>> 1
+    if ((node & CUT) !== 0) this.losses.countEvent(Loss.deep, batch, i)
+    else if ((node & EXACT) === 0) this.losses.countEvent(Loss.frames, batch, i)
+    return node >>> NODE_SHIFT
   }
 
   private comment(batch: EventBatch, i: number): void {

@@ -1,5 +1,6 @@
 import { parseFrame } from '../../event/frame.js'
-import type { StringTable } from '../../event/strings.js'
+import { encodeText, type StringTable } from '../../event/strings.js'
+import { bytesReadAgain } from './names.js'
 import { grown } from './tables.js'
 
 const UNKNOWN = 0xffff_ffff
@@ -11,10 +12,15 @@ export class FrameNumbers {
   readonly texts: string[] = []
   /** By number: whether the frame is inlined. */
   inlined = new Uint8Array(1024)
+  /** By number: the most bytes that its text has when it is read again. */
+  bytes = new Uint32Array(1024)
   private readonly numbers = new Map<string, number>()
   private strings: StringTable | undefined
   /** The number of each string of the batch that was looked up. */
   private known = new Uint32Array(0)
+
+  /** @param isRaw the file is raw: its texts come back with everything that they say */
+  constructor(private readonly isRaw: boolean) {}
 
   /** Begins a batch with these strings. */
   begin(strings: StringTable): void {
@@ -42,8 +48,10 @@ export class FrameNumbers {
       const longer = new Uint8Array(2 * number)
       longer.set(this.inlined)
       this.inlined = longer
+      this.bytes = grown(this.bytes, number + 1)
     }
     this.inlined[number] = text.endsWith(INLINED) && parseFrame(text).inlined === true ? 1 : 0
+    this.bytes[number] = this.isRaw ? encodeText(text).length : bytesReadAgain(text)
     return number
   }
 }

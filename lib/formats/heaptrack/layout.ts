@@ -22,9 +22,13 @@ export const MAX_ENTRIES = 4_194_304
 export const MAX_NODES = 16_777_216
 /** So many names the entries of all instructions may have together. */
 export const MAX_NAMES = 2 ** 25
-/** So many frames a stack may have, and so many bytes the texts of its frames. */
-export const MAX_FRAMES = 262_144
+/**
+ * So many bytes the texts of the frames of a stack may have. A frame that is repeated counts each time: whatever writes
+ * the event out repeats it, too.
+ */
 export const MAX_STACK_BYTES = 262_144
+/** So many frames may be inlined in one, so that the line of an instruction is not too long. */
+export const MAX_INLINED = 2048
 
 /** The size of a page where the trace does not say it. */
 export const DEFAULT_PAGE_SIZE = 4096

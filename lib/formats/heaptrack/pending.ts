@@ -89,7 +89,7 @@ export class Pending {
     const kind = this.kinds[this.head] as number
     const number = this.numbers[this.head++] as number
     this.count()
-    return this.line.subarray(0, this.text(kind, number))
+    return this.lineOf(kind, number)
   }
 
   /** Forgets all of them. */
@@ -99,7 +99,13 @@ export class Pending {
 
   /** The line of an entry, the last one of the table. Not to be kept. */
   entryLine(): Uint8Array {
-    return this.line.subarray(0, this.text(Definition.entry, this.tables.entries))
+    return this.lineOf(Definition.entry, this.tables.entries)
+  }
+
+  private lineOf(kind: number, number: number): Uint8Array {
+    // Writing it can replace the buffer.
+    const length = this.text(kind, number)
+    return this.line.subarray(0, length)
   }
 
   private push(kind: number, number: number): void {

@@ -1,7 +1,7 @@
 import { BATCH_STRING_BYTES } from '../../event/batch.js'
 import { formatFrame, type Frame } from '../../event/frame.js'
 import { decodeText, encodeText, StringTable } from '../../event/strings.js'
-import { MAX_FRAMES, MAX_STACK_BYTES } from './layout.js'
+import { MAX_STACK_BYTES } from './layout.js'
 import { u64 } from './modules.js'
 import { grown, type Tables } from './tables.js'
 
@@ -10,8 +10,8 @@ const MAX_KEPT = 8 << 20
 /** A batch is closed when its strings and lists take this much memory. */
 const MAX_BATCH = 1 << 20
 
-/** The result of `list` for a stack that is too deep, or whose texts are too long. */
-export const TOO_DEEP = -1
+/** The result of `list` for a stack whose texts are too long. */
+export const TOO_LONG = -1
 /** The same where there is no room in the batch, which is not empty. */
 export const FULL = -2
 
@@ -48,7 +48,7 @@ export class Stacks {
     this.idsUsed = 0
   }
 
-  /** The list of the stack whose innermost frame is a node other than 0, `TOO_DEEP` or `FULL`. */
+  /** The list of the stack whose innermost frame is a node other than 0, `TOO_LONG` or `FULL`. */
   list(node: number): number {
     return this.listBatch[node] === this.batch ? (this.lists[node] as number) : this.newList(node)
   }
@@ -78,11 +78,11 @@ export class Stacks {
     for (let at = node; at !== 0; at = nodeParent[at] as number) {
       const entry = nodeEntry[at] as number
       const from = this.entryBatch[entry] === this.batch ? (this.entryIds[entry] as number) : this.newIds(entry)
-      if (from < 0) return TOO_DEEP
+      if (from < 0) return TOO_LONG
       const { ids } = this
       const n = ids[from] as number
       bytes += ids[from + 1] as number
-      if (depth + n > MAX_FRAMES || bytes > MAX_STACK_BYTES) return TOO_DEEP
+      if (bytes > MAX_STACK_BYTES) return TOO_LONG
       if (depth + n > this.stack.length) this.stack = grown(this.stack, depth + n)
       for (let i = from + 2; i < from + 2 + n; i++) this.stack[depth++] = ids[i] as number
     }
@@ -92,9 +92,9 @@ export class Stacks {
     return list
   }
 
-  /** Adds the texts of an entry's frames to the strings. @returns where their ids are, or `TOO_DEEP` */
+  /** Adds the texts of an entry's frames to the strings. @returns where their ids are, or `TOO_LONG` */
   private newIds(entry: number): number {
-    if (this.keptFirst[entry] === 0 && !this.keep(entry)) return TOO_DEEP
+    if (this.keptFirst[entry] === 0 && !this.keep(entry)) return TOO_LONG
     const { kept, strings } = this
     const first = (this.keptFirst[entry] as number) - 1
     const n = this.keptCount[entry] as number

@@ -1,18 +1,22 @@
-import { ascii, LF as LINE_FEED, SPACE } from '../../bytes/ascii.js'
+import { ascii, LF, SPACE } from '../../bytes/ascii.js'
 import { HI, LO, writeHex } from '../../bytes/u64.js'
 import { U64Map } from '../../bytes/u64-map.js'
 import type { Sink } from '../../bytes/sink.js'
 import { limit } from '../../event/error.js'
 import { parseFrame, type Frame } from '../../event/frame.js'
-import { decodeText, encodeText, type StringTable } from '../../event/strings.js'
+import { decodeText, type StringTable } from '../../event/strings.js'
 import { Definitions } from './definitions.js'
 import { FrameNumbers } from './frame-numbers.js'
-import { MAX_LINE, NAME, SIZED_STRINGS, type HeaptrackLayout } from './layout.js'
+import { MAX_INLINED, MAX_STACK_BYTES, NAME, SIZED_STRINGS, type HeaptrackLayout } from './layout.js'
+import { nameBytes } from './names.js'
 import { Stacks } from './stacks.js'
 import { grown, type Fault, type Tables } from './tables.js'
 
-/** Longer names are cut. */
-const MAX_NAME = MAX_LINE - 64
+/** What is said of a node, below its number: its frames are read as they are here; the outermost are left out. */
+export const EXACT = 1
+export const CUT = 2
+/** By so many bits its number is shifted. */
+export const NODE_SHIFT = 2
 const LETTER_S = 0x73
 /** Lines that are read as numbers. */
 const NUMBERS = /^[-+tacR] /
@@ -34,7 +38,7 @@ export class Written {
   private readonly sizes = new U64Map(1)
   /** By number of the size, and node. */
   private readonly infos = new U64Map(1)
-  private readonly frames = new FrameNumbers()
+  private readonly frames: FrameNumbers
   /** The numbers of the frames of a stack. */
   private numbers = new Uint32Array(256)
   /** By frame: its entry, twice, and 1 if it is read as it is; and, of raw files, the number of its address. */
@@ -51,6 +55,7 @@ export class Written {
   ) {
     this.definitions = new Definitions(layout)
     this.stacks = new Stacks(this.definitions.tables, layout.raw)
+    this.frames = new FrameNumbers(layout.raw)
   }
 
   /** Begins a batch with these strings. */
@@ -61,19 +66,28 @@ export class Written {
   /**
    * The node of a stack, defined if it is new.
    * @param strings the strings of its frames in the batch, the innermost first
-   * @returns twice the node, and 1 if its frames are read as they are here
+   * @returns its number above `NODE_SHIFT`, and `EXACT` or `CUT` below
    */
   node(strings: ArrayLike<number>): number {
-    const { frames, numbers } = this
+    const { frames } = this
     const { length } = strings
-    if (length > numbers.length) this.numbers = grown(numbers, length)
-    for (let i = 0; i < length; i++) this.numbers[i] = frames.ofString(strings[i] as number)
-    return this.layout.raw ? this.rawNode(length) : this.interpretedNode(length)
+    if (length > this.numbers.length) this.numbers = grown(this.numbers, length)
+    let n = 0
+    for (let bytes = 0; n < length; n++) {
+      const frame = frames.ofString(strings[n] as number)
+      bytes += frames.bytes[frame] as number
+      if (bytes > MAX_STACK_BYTES) break
+      this.numbers[n] = frame
+    }
+    const node = this.layout.raw ? this.rawNode(n) : this.interpretedNode(n)
+    return n === length ? node : (node & ~EXACT) | CUT
   }
 
   /** The same of a stack of one frame, by its text. */
   nodeOf(text: string): number {
-    this.numbers[0] = this.frames.of(text)
+    const frame = this.frames.of(text)
+    this.numbers[0] = frame
+    if ((this.frames.bytes[frame] as number) > MAX_STACK_BYTES) return CUT
     return this.layout.raw ? this.rawNode(1) : this.interpretedNode(1)
   }
 
@@ -82,29 +96,34 @@ export class Written {
     const { numbers } = this
     const { inlined } = this.frames
     let node = 0
-    let isExact = 1
+    let isExact = EXACT
     while (end > 0) {
       let start = end - 1
       // Inlined frames belong to the frame after them.
-      while (start > 0 && inlined[numbers[start - 1] as number] === 1) start--
+      while (start > 0 && end - start <= MAX_INLINED && inlined[numbers[start - 1] as number] === 1) start--
       const entry = start === end - 1 ? this.entryOf(numbers[start] as number) : this.entryOfGroup(start, end)
       isExact &= entry
       node = this.child(entry >>> 1, node)
       end = start
     }
-    return 2 * node + isExact
+    return (node << NODE_SHIFT) | isExact
   }
 
   private rawNode(end: number): number {
-    const { numbers, tables } = this
+    const { numbers, tables, frames } = this
     let node = 0
-    let isExact = 1
+    let bytes = 0
+    let isExact = EXACT
     for (let i = end - 1; i >= 0; i--) {
       const frame = numbers[i] as number
       node = this.rawChild(frame, node)
-      if (this.frameOfEntry(tables.nodeEntry[node] as number) !== frame) isExact = 0
+      const read = this.frameOfEntry(tables.nodeEntry[node] as number)
+      if (read !== frame) isExact = 0
+      bytes += frames.bytes[read] as number
+      // The modules of these addresses have longer names than the texts say.
+      if (bytes > MAX_STACK_BYTES) return CUT
     }
-    return 2 * node + isExact
+    return (node << NODE_SHIFT) | isExact
   }
 
   /** The entry of a frame, twice, and 1 if it is read as it is. */
@@ -249,9 +268,7 @@ export class Written {
     if (name === undefined || name === '') return 0
     const known = this.strings.get(name)
     if (known !== undefined) return known
-    const bytes = encodeText(name)
-    // A line feed would end the line.
-    const fitting = bytes.map((byte) => (byte === LINE_FEED ? SPACE : byte)).subarray(0, MAX_NAME)
+    const fitting = nameBytes(name)
     this.check(this.tables.addString(fitting, 0, fitting.length))
     this.strings.set(name, this.tables.strings.size)
     const { sink } = this
@@ -280,12 +297,12 @@ export class Written {
     sink.pos = writeHex(bytes, sink.pos, lo, hi)
     bytes[sink.pos++] = SPACE
     sink.pos = writeHex(bytes, sink.pos, other, 0)
-    bytes[sink.pos++] = LINE_FEED
+    bytes[sink.pos++] = LF
   }
 
   private lineFeed(): void {
     this.sink.reserve(1)
-    this.sink.bytes[this.sink.pos++] = LINE_FEED
+    this.sink.bytes[this.sink.pos++] = LF
   }
 
   private check(fault: Fault | undefined): void {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { HeaptrackDecoder } from '../../../lib/formats/heaptrack/decode.js'
 import { heaptrack } from '../../../lib/formats/heaptrack/index.js'
-import { MAX_FRAMES, MAX_LINE, MAX_STACK_BYTES } from '../../../lib/formats/heaptrack/layout.js'
+import { MAX_LINE, MAX_STACK_BYTES } from '../../../lib/formats/heaptrack/layout.js'
 import { decodeAll, drive, encodeAll, slices, type Decoded } from '../../support/drive.js'
 
 const RAW = 'v 10400 3\nx 2 ./\nX ./a\n'
@@ -150,11 +150,19 @@ describe('hostile input', () => {
   })
 
   it('a deeper stack, or one with longer names, is over the limit', () => {
-    const deep = `${RAW}${lines(MAX_FRAMES + 1, (i) => `t 10 ${hex(i)}`)}+ 8 ${hex(MAX_FRAMES + 1)} 10\n`
-    expect(decode(deep, 65_536).error).toMatchObject({ code: 'ERR_TRACE_LIMIT', event: 1 })
+    // Frames that are repeated count each time: every output of the event repeats them.
+    const text = '[0x10]'
+    const n = Math.floor(MAX_STACK_BYTES / text.length)
+    const deep = (frames: number) => `${RAW}${lines(frames, (i) => `t 10 ${hex(i)}`)}+ 8 ${hex(frames)} 10\n`
+    expect(decode(deep(n), 65_536).events[0]?.stack).toHaveLength(n)
+    expect(decode(deep(n + 1), 65_536).error).toMatchObject({
+      code: 'ERR_TRACE_LIMIT',
+      event: 1,
+      message: expect.stringContaining('the texts of the frames of a stack have more than 262144 bytes') as string,
+    })
     const name = 'f'.repeat(60_000)
-    const n = Math.ceil(MAX_STACK_BYTES / name.length)
-    const long = `${INTERPRETED}s ${hex(name.length)} ${name}\ni 10 1 1\n${lines(n, (i) => `t 1 ${hex(i)}`)}a 8 ${hex(n)}\n+ 0\n`
+    const names = Math.ceil(MAX_STACK_BYTES / name.length)
+    const long = `${INTERPRETED}s ${hex(name.length)} ${name}\ni 10 1 1\n${lines(names, (i) => `t 1 ${hex(i)}`)}a 8 ${hex(names)}\n+ 0\n`
     expect(decode(long, 65_536).error).toMatchObject({ code: 'ERR_TRACE_LIMIT' })
     const inlined = `${INTERPRETED}s ${hex(name.length)} ${name}\ni 10 1${' 1 1 1'.repeat(100)}\nt 1 0\na 8 1\n+ 0\n`
     expect(decode(inlined, 65_536).error).toMatchObject({ code: 'ERR_TRACE_LIMIT' })

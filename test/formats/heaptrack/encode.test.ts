@@ -3,7 +3,7 @@ import { batchesOf, type TraceEvent } from '../../../lib/event/batch.js'
 import type { TraceHeader } from '../../../lib/event/header.js'
 import { HeaptrackDecoder } from '../../../lib/formats/heaptrack/decode.js'
 import { HeaptrackEncoder, type HeaptrackEncodeOptions } from '../../../lib/formats/heaptrack/encode.js'
-import { headerOf } from '../../../lib/formats/heaptrack/layout.js'
+import { headerOf, MAX_STACK_BYTES } from '../../../lib/formats/heaptrack/layout.js'
 import { decodeAll, drive } from '../../support/drive.js'
 
 const HEAD = 'v 10400 3\nX (test)\nI 1000 0\n'
@@ -24,6 +24,90 @@ function written(...events: TraceEvent[]) {
   expect(text.startsWith(HEAD)).toBe(true)
   return { text: text.slice(HEAD.length), losses: rest }
 }
+
+/** Writes one allocation, and reads it again. */
+function again(event: Partial<TraceEvent>, header = FOREIGN) {
+  const { text, losses } = encode([{ kind: 'alloc', time: 0n, address: 16n, size: 1n, ...event } as TraceEvent], header)
+  const { events, error } = decodeAll(new HeaptrackDecoder(), new Uint8Array(Buffer.from(text)))
+  expect(error).toBeUndefined()
+  const block = events.find(({ kind }) => kind === 'alloc')
+  expect(block).toMatchObject({ size: 1n })
+  return { stack: block?.stack ?? [], losses, text }
+}
+
+describe('stacks that are too long to be read again', () => {
+  const DEEP = `stacks of more than ${MAX_STACK_BYTES} bytes, written without their outermost frames`
+  const OTHERWISE = 'frames of stacks that come back otherwise'
+
+  it.each<[string, (i: number) => string]>([
+    ['of one function', () => 'abc'],
+    ['of different functions', (i) => `function${i} at file.c:${i % 100} in /usr/bin/app [0x${(i + 16).toString(16)}]`],
+    ['of functions that are inlined', (i) => `function${i} inlined`],
+    ['of names that have to be quoted', (i) => `"at ${'\u0001'.repeat(i % 50)}"`],
+    ['of names that have to be quoted, but are not', (i) => `at${'"\\'.repeat(i % 20)} inlined [0x] ${i}`],
+    ['of long names', (i) => `${i}${'f'.repeat(7000)}`],
+    ['of files without lines', (i) => `at f${i}`],
+    ['of names with line feeds', (i) => `at${'\n'.repeat(i % 100)}"${i}`],
+  ])('%s lose their outermost frames', (_, frame) => {
+    const given = Array.from({ length: 90_000 }, (__, i) => frame(i % 10_000))
+    const { stack, losses } = again({ stack: given })
+    expect(losses[DEEP]).toBe(1)
+    expect(losses[OTHERWISE]).toBeUndefined()
+    // As many as fit, or nearly so.
+    const bytes = stack.reduce((sum, text) => sum + Buffer.byteLength(text), 0)
+    expect(bytes).toBeLessThanOrEqual(MAX_STACK_BYTES)
+    expect(bytes).toBeGreaterThan(MAX_STACK_BYTES / 2)
+  })
+
+  it('are as they were if they just fit', () => {
+    const stack = Array.from({ length: MAX_STACK_BYTES / 4 }, () => 'abcd')
+    expect(again({ stack })).toMatchObject({ stack, losses: expect.not.objectContaining({ [DEEP]: 1 }) as object })
+    const cut = again({ stack: [...stack, 'e'] })
+    expect([cut.stack.length, cut.losses[DEEP]]).toEqual([stack.length, 1])
+  })
+
+  it.each([20, 100, 1000])('are not those with %i inlined frames: they come back', (n) => {
+    const stack = [...Array.from({ length: n }, (_, i) => `f${i} at a.c:${i} inlined`), 'main']
+    expect(again({ stack })).toMatchObject({ stack, losses: expect.not.objectContaining({ [OTHERWISE]: 1 }) as object })
+  })
+
+  it('have very many inlined frames in several lines, none of which is too long', () => {
+    const stack = [...Array.from({ length: 8000 }, (_, i) => `f${i} at a.c:4000000000 inlined`), 'main']
+    const { stack: read, losses } = again({ stack })
+    expect(read).toHaveLength(stack.length)
+    expect(losses[OTHERWISE]).toBe(1)
+  })
+
+  it('are left out where one frame is too long, also of a place', () => {
+    const name = `at ${'\u0001'.repeat(60_000)}`
+    expect(again({ stack: [JSON.stringify(name), 'main'] })).toMatchObject({ stack: [], losses: { [DEEP]: 1 } })
+    expect(again({ function: name })).toMatchObject({ stack: [], losses: { [DEEP]: 1 } })
+  })
+
+  it('are left out of raw files whose modules have longer names than the frames say', () => {
+    const events: TraceEvent[] = [
+      { kind: 'comment', time: 0n, text: `m ${(60_000).toString(16)} ${'m'.repeat(60_000)} 0 0 ffff` },
+      {
+        kind: 'alloc',
+        time: 0n,
+        address: 16n,
+        size: 1n,
+        stack: ['[0x1]', '[0x2]', '[0x3]', '[0x4]', '[0x5]'],
+      },
+    ]
+    const { text, losses } = encode(events, RAW)
+    expect(losses[DEEP]).toBe(1)
+    const { events: read, error } = decodeAll(new HeaptrackDecoder(), new Uint8Array(Buffer.from(text)))
+    expect(error).toBeUndefined()
+    expect(read.at(-1)).toEqual({ kind: 'alloc', time: 0n, address: 16n, size: 1n })
+  })
+
+  it('are an error with strict', () => {
+    const stack = Array.from({ length: 100_000 }, (_, i) => `function${i}`)
+    const { error } = encode([{ kind: 'alloc', time: 0n, address: 16n, size: 1n, stack }], FOREIGN, { strict: true })
+    expect(error).toMatchObject({ code: 'ERR_TRACE_UNENCODABLE' })
+  })
+})
 
 describe('writing', () => {
   it('tells inlined frames from a frame whose name has a line feed', () => {

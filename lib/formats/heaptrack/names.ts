@@ -1,0 +1,32 @@
+import { LF, SPACE } from '../../bytes/ascii.js'
+import { formatFrame, parseFrame } from '../../event/frame.js'
+import { decodeText, encodeText } from '../../event/strings.js'
+import { MAX_LINE } from './layout.js'
+
+/** Longer names are cut. */
+const MAX_NAME = MAX_LINE - 64
+
+/** The bytes of a name as it can be written: a line feed would end its line. */
+export function nameBytes(name: string): Uint8Array {
+  const bytes = encodeText(name)
+  return bytes.map((byte) => (byte === LF ? SPACE : byte)).subarray(0, MAX_NAME)
+}
+
+/**
+ * The most bytes that the text of a frame can have when it is read again from an interpreted file: fewer if it stands
+ * where it loses its module, its address, or that it is inlined.
+ */
+export function bytesReadAgain(text: string): number {
+  const { function: name, file, line, module, address, inlined } = parseFrame(text)
+  const again = (part: string) => decodeText(nameBytes(part))
+  return encodeText(
+    formatFrame({
+      ...(name && { function: again(name) }),
+      ...(file && { file: again(file) }),
+      ...(file && { line: line ?? 0 }),
+      ...(module && { module: again(module) }),
+      ...(address !== undefined && { address }),
+      ...(inlined && { inlined }),
+    }),
+  ).length
+}
