@@ -16,12 +16,13 @@ import {
   MASK,
   MODULE,
   OLD_ADDRESS,
+  PROCESS,
   SIZE,
   THREAD,
   TIME,
 } from './shared/columns'
 import { DELETE, FREE, MEMALIGN, putCall } from './shared/called'
-import { HAS_ADDRESS, HAS_END_TIME, HAS_MODULE, HAS_THREAD, HAS_TIME } from './shared/event'
+import { HAS_ADDRESS, HAS_END_TIME, HAS_MODULE, HAS_PROCESS, HAS_THREAD, HAS_TIME } from './shared/event'
 import { findLf, LF } from './shared/lines'
 import {
   clearStrings,
@@ -51,6 +52,18 @@ import {
   readCall,
 } from './ltrace/call'
 import { NOWHERE, RETURNED, UNFINISHED, RESULT, DURATION, hasDuration, readEnd } from './ltrace/end'
+import {
+  clearProcesses,
+  FIRST,
+  FORKS,
+  isFork,
+  isProcess,
+  makesThread,
+  NOTHING,
+  otherCall,
+  processOf,
+  threadEnded,
+} from './ltrace/processes'
 import {
   MAX_DEPTH,
   CALL_BYTES,
@@ -87,6 +100,7 @@ export {
   MASK,
   MODULE,
   OLD_ADDRESS,
+  PROCESS,
   SIZE,
   THREAD,
   TIME,
@@ -120,6 +134,7 @@ export function begin(inner: bool): void {
   keepsInner = inner
   resetClock()
   clearThreads()
+  clearProcesses()
 }
 
 let all: u32 = 0
@@ -134,7 +149,14 @@ function put(i: u32, call: u32, arguments_: u32, values: usize, name: usize, len
 /** Writes the fields of a call's own line. */
 function putHead(i: u32, set: u32, time: u64, site: u64, module: usize, length: u32): u32 {
   const wide = (<usize>i) << 3
-  if ((set & HAS_THREAD) != 0) store<u64>(THREAD + wide, load<u64>(LINE_THREAD))
+  if ((set & HAS_THREAD) != 0) {
+    store<u64>(THREAD + wide, load<u64>(LINE_THREAD))
+    const process = processOf()
+    if (process != FIRST) {
+      store<u64>(PROCESS + wide, process)
+      set |= HAS_PROCESS
+    }
+  }
   store<u64>(TIME + wide, time)
   store<u64>(CALL_SITE + wide, site)
   if (length == 0) return set
@@ -177,6 +199,10 @@ function resume(p: usize, end: usize, i: u32): i32 {
   while (q + 9 < end && !isResumed(q)) q++
   if (q + 9 >= end) return -1
   const length = <u32>(q - p - 5)
+  if (length == 4 && isFork(p + 5)) {
+    forked(q + 9, end)
+    return <i32>i
+  }
   const place = threadOf(false)
   if (place == 0) return <i32>i
   let depth = load<u32>(place, T_DEPTH)
@@ -213,6 +239,17 @@ function resume(p: usize, end: usize, i: u32): i32 {
   return <i32>i + 1
 }
 
+/** The line's thread returns from fork: in the parent with the number of the child, and in the child with 0. */
+function forked(p: usize, end: usize): void {
+  if ((head & HAS_THREAD) == 0) return
+  // It is known from now on, if it was not.
+  processOf()
+  if (readEnd(p, end) != RETURNED) return
+  const child = load<u64>(RESULT)
+  // Failures are -1, which is no number here.
+  isProcess(child == 0 ? load<u64>(LINE_THREAD) : child)
+}
+
 function withoutAddress(i: u32): void {
   const at = MASK + ((<usize>i) << 2)
   store<u32>(at, load<u32>(at) & ~HAS_ADDRESS)
@@ -235,15 +272,27 @@ function readLine(p: usize, end: usize, i: u32): i32 {
   const word = load<u32>(p)
   if ((word & 0xff_ffff) == 0x2b2b2b || (word & 0xff_ffff) == 0x2d2d2d) {
     // The thread ended, another program began (--- Called exec), or a signal came.
-    const ends = (word & 0xff_ffff) == 0x2b2b2b || load<u64>(p + 4) == 0x6520_6465_6c6c_6143
-    if (ends && open > 0) {
+    const isEnd = (word & 0xff_ffff) == 0x2b2b2b
+    const isExec = load<u64>(p + 4) == 0x6520_6465_6c6c_6143
+    if (!isEnd && !isExec) return <i32>i
+    if (open > 0) {
       const place = threadOf(false)
       if (place != 0) release(place)
+    }
+    if ((head & HAS_THREAD) != 0) {
+      if (isEnd) threadEnded()
+      else isProcess(load<u64>(LINE_THREAD))
     }
     return <i32>i
   }
   if (word == 0x2e2e_2e3c) return resume(p, end, i)
-  if (!readCall(p, end)) return -1
+  if (!readCall(p, end)) {
+    const other = otherCall(p, end)
+    if (other == NOTHING) return -1
+    if (other == FORKS) forked(p, end)
+    else makesThread()
+    return <i32>i
+  }
   const how = readEnd(argumentsEnd, end)
   if (how == NOWHERE) return -1
   if (how == UNFINISHED) return <i32>push(i)

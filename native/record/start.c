@@ -3,10 +3,12 @@
  * preloads it after libc_malloc_debug.so.0, in which mtrace() is since glibc 2.34.
  *
  * MALLOC_TRACE names the file to write. HEAPFLOW_LD_PRELOAD, if it is set, is what LD_PRELOAD was before. Neither
- * reaches the programs that this one starts: only the program itself is traced, and not the children that it forks.
+ * reaches the programs that this one starts: only the program itself is traced, and not the children that it forks. If
+ * it forks, an empty file is made whose name is that of the trace and ".forked".
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
+#include <limits.h>
 #include <mcheck.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -19,12 +21,23 @@ static int trace = -1;
 /* What that descriptor was opened for: the program may close it, and open another under its number. */
 static struct stat pipe_stat;
 
+/* The file that says that the program forked; empty when it was made. */
+static char mark[PATH_MAX];
+
 /* Below this number no descriptor is given to the trace, if possible: programs close and reuse low ones. */
 enum { LOW = 200 };
 
 static int is_pipe(int fd) {
   struct stat now;
   return fstat(fd, &now) == 0 && now.st_dev == pipe_stat.st_dev && now.st_ino == pipe_stat.st_ino;
+}
+
+/* In a process that forked. */
+static void note(void) {
+  if (mark[0] == 0) return;
+  int fd = open(mark, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+  if (fd >= 0) close(fd);
+  mark[0] = 0;
 }
 
 /* In a forked child: what its copy of the trace's buffer holds belongs to the parent, so it goes nowhere. */
@@ -66,7 +79,8 @@ __attribute__((constructor)) static void start(void) {
   while (count > 0) close(held[--count]);
   if (next >= 0 && is_pipe(next)) {
     trace = next;
-    pthread_atfork(NULL, NULL, leave);
+    if (snprintf(mark, sizeof mark, "%s.forked", path) >= (int)sizeof mark) mark[0] = 0;
+    pthread_atfork(NULL, note, leave);
     /* The first line goes out at once: a trace without it is one that never began. */
     fflush(NULL);
   }

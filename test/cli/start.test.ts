@@ -25,6 +25,7 @@ const DATA = [
   /^lib\/order\/order-fields\.js$/,
   /^lib\/transforms\/option-values\.js$/,
   /^lib\/exports\/profile-formats\.js$/,
+  /^lib\/cli\/record\/names\.js$/,
 ]
 
 /** What a command line loads of the package and of others: paths below `dist`, names of packages. */

@@ -1,5 +1,6 @@
 import type { Command } from '../command.js'
 import { OUTPUT_FLAGS, STRICT_FLAG, TO_FLAGS } from '../flags.js'
+import { RECORDER_NAMES } from '../record/names.js'
 
 export const record: Command = {
   name: 'hf-record',
@@ -14,8 +15,13 @@ export const record: Command = {
     'The program gets the signals that hf-record gets, and its exit status becomes that of hf-record (128 and the ' +
     "signal's number if a signal ended it). If a signal ended the program, or it left without running its exit " +
     'handlers, the trace is reported as truncated. If the reader of the events goes away, the program runs on.\n' +
-    'The program itself is recorded, with all of its threads, but not the programs that it starts. To record what a ' +
-    'script runs, name that program.',
+    'The programs that the program starts run as they would without hf-record. heaptrack and glibc record the program ' +
+    'itself, with all of its threads, but none of its children: to record what a script runs, name that program. ' +
+    'valgrind also records children that run the same program, until they end (a signal to hf-record ends the ' +
+    'recording earlier), and ltrace all children; the events of each process have its number. perf records the ' +
+    'slab allocator of the whole kernel while the program runs, and needs the rights of root.\n' +
+    "heaptrack's format is written as an interpreted file, which heaptrack_print and heaptrack_gui open; a file whose " +
+    'name ends in .raw keeps the addresses.',
   memory: 'constant.',
   flags: [
     {
@@ -26,11 +32,8 @@ export const record: Command = {
       name: 'with',
       value: 'NAME',
       help: 'Use this recorder',
-      values: ['heaptrack', 'glibc', 'valgrind', 'ltrace'],
-      instead: {
-        mtrace: "glibc's mtrace is called glibc here",
-        perf: 'the kernel is recorded as docs/recording.md shows',
-      },
+      values: RECORDER_NAMES,
+      instead: { mtrace: "glibc's mtrace is called glibc here" },
     },
     ...TO_FLAGS,
     ...OUTPUT_FLAGS,
@@ -39,6 +42,10 @@ export const record: Command = {
   examples: [
     { command: 'hf-record -- git log | hf-stats', means: 'who holds the peak, and who leaks' },
     { command: 'hf-record -o app.ndjson.gz -- ./app --verbose', means: 'keep a trace for later, with its stacks' },
+    {
+      command: 'hf-record --stack -o app.heaptrack -- ./app',
+      means: 'a file for heaptrack_gui, with the names of functions',
+    },
     {
       command: 'hf-record -- ./server | hf-filter --size 1M.. --lifetimes | hf-stats --every 1s',
       means: 'watch the large blocks of a server',

@@ -1,7 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { constants } from 'node:os'
-import { isatty } from 'node:tty'
+import { Terminal } from './terminal.js'
 
 /** How a program ended. */
 export interface Ending {
@@ -13,51 +13,88 @@ export interface Ending {
   readonly error?: Error
 }
 
+/** How to start a program. */
+export interface Start {
+  /** The program and its arguments. */
+  readonly words: readonly string[]
+  readonly env: NodeJS.ProcessEnv
+  /** The descriptors that become its standard output, and further ones from number 3 on. */
+  readonly outputs: readonly number[]
+  /** Signals are not for this program, but for the one that it runs. */
+  readonly isTracer: boolean
+}
+
 /** Signals that are passed on to the program. */
-const FORWARDED = ['SIGTERM', 'SIGHUP', 'SIGUSR2'] as const
-/** Signals that a terminal sends to the program by itself. */
-const OF_TERMINAL = ['SIGINT', 'SIGQUIT'] as const
+const SIGNALS = ['SIGINT', 'SIGQUIT', 'SIGTERM', 'SIGHUP', 'SIGUSR2'] as const
+/** Those of the keys of a terminal, which the program gets from there. */
+const OF_KEYS: readonly NodeJS.Signals[] = ['SIGINT', 'SIGQUIT']
 
 /** Exit statuses of shells for a program that cannot be started. */
 const [NOT_EXECUTABLE, NOT_FOUND] = [126, 127]
 
-/** A program that runs with this process's standard streams, and gets the signals that are sent to this process. */
+/**
+ * A program that runs with this process's standard input and error, and gets the signals that are sent to this process.
+ */
 export class Program {
   /** Resolves when it has ended. */
   readonly ended: Promise<Ending>
   private readonly child: ChildProcess
-  private readonly forward = (signal: NodeJS.Signals) => this.send(signal)
+  private readonly terminal = new Terminal()
+  private readonly isTracer: boolean
+  private hasEnded = false
+  private readonly onSignal = (signal: NodeJS.Signals) => this.send(signal)
 
-  /**
-   * @param words the program and its arguments
-   * @param output the descriptor that becomes its standard output
-   * @param isTracer signals are not for this program, but for the one that it runs
-   */
+  /** @param whenOver called with signals that come after the program has ended */
   constructor(
-    words: readonly string[],
-    env: NodeJS.ProcessEnv,
-    output: number,
-    private readonly isTracer = false,
+    { words, env, outputs, isTracer }: Start,
+    private readonly whenOver: (signal: NodeJS.Signals) => void,
   ) {
     const [file, ...args] = words as [string, ...string[]]
-    this.child = spawn(file, args, { env, stdio: [0, output, 2] })
-    const fromTerminal = [0, 1, 2].some((fd) => isatty(fd))
-    for (const signal of FORWARDED) process.on(signal, this.forward)
-    for (const signal of OF_TERMINAL) process.on(signal, fromTerminal ? ignore : this.forward)
+    const [output, ...others] = outputs as [number, ...number[]]
+    this.isTracer = isTracer
+    this.child = spawn(file, args, { env, stdio: [0, output, 2, ...others] })
+    for (const signal of SIGNALS) process.on(signal, this.onSignal)
     this.ended = new Promise((resolve) => {
-      this.child.once('error', (error) => resolve({ status: statusOf(error), error: named(error, file) }))
+      // It also reports that a signal could not be sent, which is no ending.
+      this.child.on('error', (error) => {
+        if (this.child.pid === undefined) resolve({ status: statusOf(error), error: named(error, file) })
+      })
       this.child.once('exit', (status, signal) => resolve(signal === null ? { status: status ?? 0 } : killed(signal)))
     })
-    void this.ended.then(() => {
-      for (const signal of FORWARDED) process.removeListener(signal, this.forward)
-      for (const signal of OF_TERMINAL) process.removeListener(signal, fromTerminal ? ignore : this.forward)
-    })
+    void this.ended.then(() => (this.hasEnded = true))
+  }
+
+  /** The number of the process that is recorded, as far as it is known. */
+  get pid(): number | undefined {
+    const { pid } = this.child
+    return pid === undefined || !this.isTracer ? pid : childrenOf(pid)[0]
+  }
+
+  /** Signals are no longer handled. */
+  close(): void {
+    for (const signal of SIGNALS) process.removeListener(signal, this.onSignal)
   }
 
   private send(signal: NodeJS.Signals): void {
-    const [inner] = this.isTracer ? childrenOf(this.child.pid as number) : []
-    if (inner === undefined) this.child.kill(signal)
-    else process.kill(inner, signal)
+    if (this.hasEnded) {
+      this.whenOver(signal)
+      return
+    }
+    // A terminal sends these to the program, too.
+    if (OF_KEYS.includes(signal) && this.terminal.hasForeground) return
+    if (signal === 'SIGHUP' && this.terminal.isGone) return
+    const { pid } = this
+    if (this.isTracer && pid !== undefined && isSent(pid, signal)) return
+    this.child.kill(signal)
+  }
+}
+
+/** Sends a signal. @returns whether the process was there, and may be sent signals */
+function isSent(pid: number, signal: NodeJS.Signals): boolean {
+  try {
+    return process.kill(pid, signal)
+  } catch {
+    return false
   }
 }
 
@@ -74,8 +111,6 @@ function childrenOf(pid: number): number[] {
 export function killed(signal: string): Ending {
   return { status: 128 + (constants.signals[signal as NodeJS.Signals] ?? 0), signal }
 }
-
-function ignore(): void {}
 
 function statusOf(error: Error): number {
   return (error as NodeJS.ErrnoException).code === 'EACCES' ? NOT_EXECUTABLE : NOT_FOUND

@@ -1,8 +1,7 @@
 import { spawnSync } from 'node:child_process'
-import { existsSync } from 'node:fs'
-import { formatNamed } from '../../formats/index.js'
 import { UsageError } from '../command.js'
-import { killed, type Ending } from './program.js'
+import { inLibraries, preload } from './libraries.js'
+import type { RecorderName } from './names.js'
 import { canMakeStartObject, startObject } from './start-object.js'
 
 /** How a program is started so that it is recorded. */
@@ -11,6 +10,8 @@ export interface Launch {
   readonly env: NodeJS.ProcessEnv
   /** The program is another process than the one that is started. */
   readonly isTracer?: boolean
+  /** The trace goes to standard output, and what the program writes there to descriptor 3. */
+  readonly writesToOutput?: boolean
 }
 
 /** A program or library that records the allocations of another program. */
@@ -19,10 +20,18 @@ export interface Recorder {
   /** The name of the format that it writes. */
   readonly format: string
   readonly stacks: boolean
-  /** The program that puts names into the call stacks of its trace. */
-  stackNames?(): string | undefined
   /** Chosen if it is not asked for by name. */
   readonly isDefault: boolean
+  /** What it records: a program, into which it is loaded as a library or not, or the kernel. */
+  readonly records: 'loaded' | 'program' | 'kernel'
+  /** Processes that the program starts write to the same trace, also after the program's end. */
+  readonly hasChildren: boolean
+  /** Its log says how the program ended, which its own exit status does not. */
+  readonly logsEnding?: boolean
+  /** What a trace begins with, within other bytes. */
+  readonly beginning?: RegExp
+  /** The program that the trace has to go through, and its arguments. */
+  filter?(stacks: boolean): [string, ...string[]] | undefined
   /** What to install; undefined if it can be used. */
   missing(): string | undefined
   /**
@@ -34,52 +43,46 @@ export interface Recorder {
   launch(words: readonly string[], trace: string, folder: string): Launch
   /** Whether a trace with this end is complete, if that can be known. */
   isWhole?(tail: string): boolean
-  /** How the program ended, where the trace knows better than the recorder's own exit status. */
-  ending?(tail: string): Ending | undefined
 }
-
-export type RecorderName = 'heaptrack' | 'glibc' | 'valgrind' | 'ltrace'
-
-const LIBRARY_FOLDERS = [
-  '/lib/x86_64-linux-gnu',
-  '/lib/aarch64-linux-gnu',
-  '/lib/i386-linux-gnu',
-  '/lib/arm-linux-gnueabihf',
-  '/lib/riscv64-linux-gnu',
-  '/lib/powerpc64le-linux-gnu',
-  '/lib/s390x-linux-gnu',
-  '/lib64',
-  '/lib',
-  '/usr/lib64',
-  '/usr/lib',
-  '/usr/local/lib',
-]
 
 const MALLOC_DEBUG = 'libc_malloc_debug.so.0'
 
-const heaptrackLibrary = (): string | undefined => inFolders('heaptrack/libheaptrack_preload.so')
+const heaptrackLibrary = (): string | undefined => inLibraries('heaptrack/libheaptrack_preload.so')
+
+/** Of these, ltrace logs the calls: those of the allocator, and those that tell processes from threads. */
+const LTRACE_CALLS = ['malloc', 'free', 'calloc', 'realloc', 'fork', 'pthread_create']
 
 /** In the order in which they are tried. */
-export const RECORDERS: readonly Recorder[] = [
+const RECORDERS: readonly Recorder[] = [
   {
     name: 'heaptrack',
     format: 'heaptrack',
     stacks: true,
     isDefault: true,
-    stackNames: () => inFolders('heaptrack/libexec/heaptrack_interpret'),
+    records: 'loaded',
+    hasChildren: false,
+    beginning: /(?<=\n)v [0-9a-f]+ [0-9a-f]+\nx /,
+    filter(stacks) {
+      const interpreter = stacks ? inLibraries('heaptrack/libexec/heaptrack_interpret') : undefined
+      return interpreter === undefined ? undefined : [interpreter]
+    },
     missing: () => (heaptrackLibrary() === undefined ? 'heaptrack' : undefined),
     launch: (words, trace) => ({
       words,
       env: { ...process.env, DUMP_HEAPTRACK_OUTPUT: trace, LD_PRELOAD: preload([heaptrackLibrary() as string]) },
     }),
+    // The last that its exit handler writes are the time and the resident bytes.
+    isWhole: (tail) => /(?:^|\n)c [0-9a-f]+\n(?:R [0-9a-f]+\n)?$/.test(tail),
   },
   {
     name: 'glibc',
     format: 'glibc-mtrace',
     stacks: false,
     isDefault: true,
+    records: 'loaded',
+    hasChildren: false,
     missing() {
-      if (inFolders(MALLOC_DEBUG) === undefined) return 'glibc 2.34 or newer, with libc_malloc_debug.so.0'
+      if (inLibraries(MALLOC_DEBUG) === undefined) return 'glibc 2.34 or newer, with libc_malloc_debug.so.0'
       return canMakeStartObject() ? undefined : 'a C compiler (cc)'
     },
     launch(words, trace, folder) {
@@ -101,6 +104,8 @@ export const RECORDERS: readonly Recorder[] = [
     format: 'valgrind',
     stacks: false,
     isDefault: false,
+    records: 'program',
+    hasChildren: true,
     missing: () => missingProgram('valgrind'),
     launch: (words, trace) => ({
       words: ['valgrind', '--trace-malloc=yes', '--leak-check=no', `--log-file=${trace}`, ...words],
@@ -112,21 +117,55 @@ export const RECORDERS: readonly Recorder[] = [
     format: 'ltrace',
     stacks: false,
     isDefault: false,
+    records: 'program',
+    hasChildren: false,
+    logsEnding: true,
     missing: () => missingProgram('ltrace'),
-    launch: (words, trace) => {
-      const calls = ['malloc', 'free', 'calloc', 'realloc'].map((name) => `${name}@libc.so.6`).join('+')
-      return {
-        words: ['ltrace', '-f', '-ttt', '-x', calls, '-L', '-o', trace, ...words],
-        env: process.env,
-        isTracer: true,
-      }
-    },
-    // Its own exit status is 0 whatever the program's is.
-    ending(tail) {
-      const last = [...tail.matchAll(/\+\+\+ (?:exited \(status (\d+)\)|killed by (SIG\w+)) \+\+\+$/gm)].at(-1)
-      if (last === undefined) return undefined
-      return last[2] === undefined ? { status: Number(last[1]) } : killed(last[2])
-    },
+    launch: (words, trace) => ({
+      words: [
+        'ltrace',
+        '-f',
+        '-ttt',
+        '-x',
+        LTRACE_CALLS.map((name) => `${name}@libc.so.6`).join('+'),
+        '-L',
+        '-o',
+        trace,
+        ...words,
+      ],
+      env: process.env,
+      isTracer: true,
+    }),
+  },
+  {
+    name: 'perf',
+    format: 'tracepoints',
+    stacks: false,
+    isDefault: false,
+    records: 'kernel',
+    hasChildren: false,
+    filter: () => ['perf', 'script', '-i', '-'],
+    missing: () => missingProgram('perf'),
+    launch: (words) => ({
+      words: [
+        'perf',
+        'record',
+        '-q',
+        '-a',
+        ...['kmalloc', 'kfree', 'kmem_cache_alloc', 'kmem_cache_free'].flatMap((name) => ['-e', `kmem:${name}`]),
+        '-o',
+        '-',
+        '--',
+        'sh',
+        '-c',
+        'exec "$@" >&3 3>&-',
+        'sh',
+        ...words,
+      ],
+      env: process.env,
+      isTracer: true,
+      writesToOutput: true,
+    }),
   },
 ]
 
@@ -140,12 +179,12 @@ export function chooseRecorder(name: string | undefined, stacks: boolean): Recor
   const named = RECORDERS.find((recorder) => recorder.name === name)
   if (named !== undefined) {
     if (stacks && !named.stacks) throw new UsageError(`${named.name} records no call stacks; heaptrack does`)
-    const missing = missingOf(named)
+    const missing = named.missing()
     if (missing !== undefined) throw new UsageError(`${named.name} needs ${missing}: install it first`)
     return named
   }
   const found = RECORDERS.find(
-    (recorder) => recorder.isDefault && (recorder.stacks || !stacks) && missingOf(recorder) === undefined,
+    (recorder) => recorder.isDefault && (recorder.stacks || !stacks) && recorder.missing() === undefined,
   )
   if (found !== undefined) return found
   throw new UsageError(
@@ -155,20 +194,6 @@ export function chooseRecorder(name: string | undefined, stacks: boolean): Recor
   )
 }
 
-function missingOf(recorder: Recorder): string | undefined {
-  return formatNamed(recorder.format) === undefined ? 'a newer heapflow' : recorder.missing()
-}
-
-function inFolders(name: string): string | undefined {
-  return LIBRARY_FOLDERS.map((folder) => `${folder}/${name}`).find((path) => existsSync(path))
-}
-
 function missingProgram(name: string): string | undefined {
   return spawnSync(name, ['--version'], { stdio: 'ignore' }).error === undefined ? undefined : name
-}
-
-/** A value of LD_PRELOAD with these libraries first. */
-function preload(libraries: readonly string[]): string {
-  const before = process.env['LD_PRELOAD']
-  return [...libraries, ...(before === undefined ? [] : [before])].join(' ')
 }

@@ -1,56 +1,107 @@
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { existsSync, mkdirSync, readFileSync, renameSync } from 'node:fs'
+import {
+  copyFileSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  type Stats,
+} from 'node:fs'
 import { homedir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, isAbsolute, join } from 'node:path'
+import { isPlainPath } from './folder.js'
 
-/** The compiler, as make(1) calls it. */
-const COMPILER = process.env['CC'] ?? 'cc'
+/** Bits of a mode that let others write. */
+const WRITABLE_BY_OTHERS = 0o022
 
 /** Whether there is a compiler, or what it would make is there already. */
 export function canMakeStartObject(): boolean {
-  return existsSync(cached()) || spawnSync(COMPILER, ['--version'], { stdio: 'ignore' }).error === undefined
+  const [program, ...options] = compiler()
+  return isTrusted(cached()) || spawnSync(program, [...options, '--version'], { stdio: 'ignore' }).error === undefined
 }
 
 /**
  * The shared object of `native/record/start.c`, compiled when it is used for the first time.
- * @param folder where to put it if there can be no cache
+ * @param folder for temporary files, with a plain path
+ * @returns a plain path
  * @throws Error when it cannot be compiled
  */
 export function startObject(folder: string): string {
   const path = cached()
-  if (existsSync(path)) return path
-  const made = join(folder, 'start.so')
-  compile(made)
-  try {
-    mkdirSync(cacheFolder(), { recursive: true, mode: 0o700 })
-    const there = `${path}.${process.pid}`
-    compile(there)
-    renameSync(there, path)
-    return path
-  } catch {
-    return made
+  const here = join(folder, 'start.so')
+  if (!isTrusted(path)) {
+    compile(here)
+    keep(here, path)
+    return here
   }
+  if (isPlainPath(path)) return path
+  symlinkSync(path, here)
+  return here
+}
+
+/** The compiler and its first options, as make(1) has them. */
+function compiler(): [string, ...string[]] {
+  const [program = 'cc', ...options] = (process.env['CC'] ?? '').split(/\s+/).filter(Boolean)
+  return [program, ...options]
 }
 
 function compile(target: string): void {
-  const { status, stderr, error } = spawnSync(COMPILER, ['-shared', '-fPIC', '-O2', '-o', target, '-x', 'c', '-'], {
-    input: source(),
-    encoding: 'utf8',
-  })
-  if (status === null) throw new Error(`${COMPILER} cannot be run: ${error?.message}`)
+  const [program, ...options] = compiler()
+  const { status, stderr, error } = spawnSync(
+    program,
+    [...options, '-shared', '-fPIC', '-O2', '-o', target, '-x', 'c', '-'],
+    { input: source(), encoding: 'utf8' },
+  )
+  if (status === null) throw new Error(`${program} cannot be run: ${error?.message ?? 'a signal ended it'}`)
   if (status !== 0)
-    throw new Error(`${COMPILER} cannot compile the start-up object: ${stderr.split('\n')[0] || `status ${status}`}`)
+    throw new Error(`${program} cannot compile the start-up object: ${stderr.split('\n')[0] || `status ${status}`}`)
 }
 
-/** The name of the compiled object, which changes with the source. */
+/** Copies a file into the cache, if that is possible. It is never there in part. */
+function keep(file: string, path: string): void {
+  const part = `${path}.${process.pid}`
+  try {
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+    try {
+      copyFileSync(file, part)
+      renameSync(part, path)
+    } finally {
+      rmSync(part, { force: true })
+    }
+  } catch {
+    // It is compiled again the next time.
+  }
+}
+
+/**
+ * Whether nobody but this user, or the superuser, can have written a file, which is loaded into programs that this user
+ * runs.
+ */
+function isTrusted(path: string): boolean {
+  try {
+    const [file, folder] = [lstatSync(path), lstatSync(dirname(path))]
+    const isOwn = ({ uid, mode }: Stats) =>
+      (uid === 0 || uid === process.getuid?.()) && (mode & WRITABLE_BY_OTHERS) === 0
+    return file.isFile() && folder.isDirectory() && isOwn(file) && isOwn(folder)
+  } catch {
+    return false
+  }
+}
+
+/** The path of the compiled object, whose name changes with the source. */
 function cached(): string {
   const hash = createHash('sha256').update(source()).digest('hex').slice(0, 16)
   return join(cacheFolder(), `record-${process.arch}-${hash}.so`)
 }
 
+/** As the XDG Base Directory Specification says, which has relative paths ignored. */
 function cacheFolder(): string {
-  return join(process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache'), 'heapflow')
+  const named = process.env['XDG_CACHE_HOME'] ?? ''
+  return join(isAbsolute(named) ? named : join(homedir(), '.cache'), 'heapflow')
 }
 
 function source(): string {

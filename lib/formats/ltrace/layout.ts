@@ -15,7 +15,7 @@ export const HEADER: TraceHeader = { format: NAME, timeUnit: 'ns' }
 /** Longer lines have no calls. */
 export const MAX_LINE = 8192
 
-const COMMON = ['api', 'thread', 'time', 'endTime', 'address', 'callSite', 'fields', 'module'] as const
+const COMMON = ['api', 'process', 'thread', 'time', 'endTime', 'address', 'callSite', 'fields', 'module'] as const
 const SIZES = ['size', 'count', 'elementSize', 'alignment'] as const
 
 /** What is read of each kind. */

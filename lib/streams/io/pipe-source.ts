@@ -41,6 +41,12 @@ export class PipeSource extends Readable {
     this.socket.on('error', (error) => this.destroy(error))
   }
 
+  /** Ends here, whatever is still to come. */
+  finish(): void {
+    this.socket.destroy()
+    this.push(null)
+  }
+
   override _read(): void {
     this.socket.resume()
   }

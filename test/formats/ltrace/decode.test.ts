@@ -167,3 +167,80 @@ it('lines without end are skipped', () => {
     expect(warnings[0]).toContain(': 1; the first is line 2')
   }
 })
+
+describe('processes', () => {
+  /** The process of each event, 0 for none. */
+  const processes = (...lines: string[]) => events(...lines).map(({ process = 0n }) => Number(process))
+
+  it.each<[string, string[], number[]]>([
+    [
+      'a fork',
+      ['7 malloc(1) = 0x10', '7 fork@libc.so.6() = 8', '8 malloc(1) = 0x10', '7 free(0x10) = <void>'],
+      [0, 8, 0],
+    ],
+    [
+      'a fork whose child returns first',
+      [
+        '7 fork( <unfinished ...>',
+        '8 <... fork resumed> ) = 0',
+        '8 malloc(1) = 0x10',
+        '7 <... fork resumed> ) = 8',
+        '7 malloc(1) = 0x10',
+      ],
+      [8, 0],
+    ],
+    ['a fork that failed', ['7 fork() = -1', '8 malloc(1) = 0x10', '7 malloc(1) = 0x10'], [0, 0]],
+    [
+      'another program',
+      ['7 malloc(1) = 0x10', '8 --- Called exec() ---', '8 malloc(1) = 0x10', '7 malloc(1) = 0x20'],
+      [0, 8, 0],
+    ],
+    [
+      'threads that were there before a fork',
+      ['7 malloc(1) = 0x10', '9 malloc(1) = 0x20', '7 app->fork() = 8', '9 malloc(1) = 0x30', '8 malloc(1) = 0x10'],
+      [0, 0, 0, 8],
+    ],
+    [
+      'threads of a process that was forked',
+      ['7 fork() = 8', '8 malloc(1) = 0x10', '8 libc.so->pthread_create(0, 0) = 0', '9 malloc(1) = 0x20'],
+      [8, 8],
+    ],
+    [
+      'threads of the first process, after a fork',
+      [
+        '7 malloc(1) = 0x10',
+        '7 fork() = 8',
+        '7 pthread_create( <unfinished ...>',
+        '9 malloc(1) = 0x20',
+        '8 free(0x10) = <void>',
+      ],
+      [0, 0, 8],
+    ],
+    [
+      'a number that is given again',
+      [
+        '7 free(0x1) = <void>',
+        '7 fork() = 8',
+        '8 +++ exited (status 0) +++',
+        '7 pthread_create(0) = 0',
+        '8 free(0x1) = <void>',
+      ],
+      [0, 0],
+    ],
+    ['no threads', ['malloc(1) = 0x10', 'fork() = 8', 'malloc(1) = 0x20'], [0, 0]],
+    [
+      'a call that another thread cut',
+      ['7 fork() = 8', '8 malloc(1 <unfinished ...>', '7 malloc(1) = 0x10', '8 <... malloc resumed> ) = 0x10'],
+      [0, 8],
+    ],
+  ])('%s', (_, lines, wanted) => {
+    const { warnings } = decode(lines.map((line) => `${line}\n`).join(''))
+    expect(warnings).toEqual([])
+    expect(processes(...lines)).toEqual(wanted)
+  })
+
+  it('more threads than are kept in mind belong to the process that was newest', () => {
+    const lines = ['1 fork() = 2', ...Array.from({ length: 3000 }, (_, i) => `${i + 10} malloc(1) = 0x10`)]
+    expect(new Set(processes(...lines))).toEqual(new Set([2]))
+  })
+})

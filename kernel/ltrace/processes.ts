@@ -1,0 +1,105 @@
+/**
+ * Which process a thread belongs to. The log says it of processes that were forked, where `fork` is among the calls, and
+ * of those that run another program. A thread that is new belongs to the process that last forked, ran another program
+ * or made a thread: in most programs that is right, and the log does not say more.
+ */
+
+import { findEither } from '../shared/lines'
+import { LINE_THREAD } from './head'
+import { DASH, GREATER, OPEN } from './scan'
+
+/** The process of the program that the log begins with, which has no number there. */
+export const FIRST: u64 = 0
+
+/** Threads that were seen and have not ended, each with its process. More are forgotten. */
+const MAX_KNOWN: u32 = 1024
+const KNOWN: usize = memory.data(16_384)
+const PROCESS_AT: usize = 8
+let known: u32 = 0
+/** Where the thread of the last line is; `MAX_KNOWN` if that is not known. */
+let last: u32 = MAX_KNOWN
+/** The process of threads that are new. */
+let newest: u64 = FIRST
+
+/** `fork`, `pthread_` and `_create`, in words. */
+const FORK: u32 = 0x6b72_6f66
+const PTHREAD_: u64 = 0x5f64_6165_7268_7470
+const CREATE: u64 = 0x6574_6165_7263_5f64
+
+/** Forgets all threads. */
+export function clearProcesses(): void {
+  known = 0
+  last = MAX_KNOWN
+  newest = FIRST
+}
+
+/** The index of a thread, which is added if it is new; `MAX_KNOWN` if there is no room. */
+function indexOf(thread: u64): u32 {
+  for (let n: u32 = 0; n < known; n++) if (load<u64>(KNOWN + ((<usize>n) << 4)) == thread) return n
+  if (known == MAX_KNOWN) return MAX_KNOWN
+  const at = KNOWN + ((<usize>known) << 4)
+  store<u64>(at, thread)
+  store<u64>(at, newest, PROCESS_AT)
+  return known++
+}
+
+/** The process of the line's thread. */
+export function processOf(): u64 {
+  const thread = load<u64>(LINE_THREAD)
+  if (last >= known || load<u64>(KNOWN + ((<usize>last) << 4)) != thread) last = indexOf(thread)
+  return last == MAX_KNOWN ? newest : load<u64>(KNOWN + ((<usize>last) << 4), PROCESS_AT)
+}
+
+/** A thread is the first of a process of its own. */
+export function isProcess(thread: u64): void {
+  const n = indexOf(thread)
+  if (n != MAX_KNOWN) store<u64>(KNOWN + ((<usize>n) << 4), thread, PROCESS_AT)
+  newest = thread
+}
+
+/** The line's thread made another one. */
+export function makesThread(): void {
+  newest = processOf()
+}
+
+/** The line's thread ended. */
+export function threadEnded(): void {
+  const thread = load<u64>(LINE_THREAD)
+  for (let n: u32 = 0; n < known; n++) {
+    const at = KNOWN + ((<usize>n) << 4)
+    if (load<u64>(at) != thread) continue
+    known--
+    const end = KNOWN + ((<usize>known) << 4)
+    store<u64>(at, load<u64>(end))
+    store<u64>(at, load<u64>(end, PROCESS_AT), PROCESS_AT)
+    last = MAX_KNOWN
+    return
+  }
+}
+
+/** Whether a name of four letters is that of fork. */
+// @ts-ignore: decorator
+@inline
+export function isFork(name: usize): bool {
+  return load<u32>(name) == FORK
+}
+
+/** What a call that is none of an allocator does. */
+export const NOTHING: u32 = 0
+export const FORKS: u32 = 1
+export const MAKES_THREAD: u32 = 2
+
+/** Which of these the call in a line does: `fork@libc.so.6(`, `app->pthread_create(`. */
+export function otherCall(p: usize, end: usize): u32 {
+  const paren = findEither(p, OPEN)
+  if (paren >= end) return NOTHING
+  let name = p
+  let after = p
+  while (after < paren && load<u8>(after) != 0x40) {
+    if (load<u8>(after) == GREATER && after > p && load<u8>(after - 1) == DASH) name = after + 1
+    after++
+  }
+  const length = after - name
+  if (length == 4 && isFork(name)) return FORKS
+  return length == 14 && load<u64>(name) == PTHREAD_ && load<u64>(name + 6) == CREATE ? MAKES_THREAD : NOTHING
+}

@@ -1,0 +1,110 @@
+import { accessSync, closeSync, constants, fstatSync, openSync, readSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+
+/** So many interpreters of interpreters are followed, as Linux does. */
+const MAX_SCRIPTS = 4
+/** Longer names of interpreters are not looked at. */
+const MAX_NAME = 4096
+/** The number of the program header that names the dynamic linker. */
+const PT_INTERP = 3
+const ELF = 0x464c457f
+const [SET_USER, SET_GROUP] = [0o4000, 0o2000]
+
+/** What can be seen of a program before it runs. */
+interface Executable {
+  readonly path: string
+  /** Of its addresses: 64, or 32. */
+  readonly bits: number
+  /** It runs with the rights of another user or group, so the system loads nothing into it. */
+  readonly isPrivileged: boolean
+  /** The dynamic linker that it names; undefined if it is linked statically. */
+  readonly linker: string | undefined
+}
+
+/**
+ * Looks at the program that a command runs; for a script, at its interpreter.
+ * @returns undefined if it is not found, cannot be read, or is no ELF file
+ */
+function executableOf(command: string): Executable | undefined {
+  try {
+    let path = pathOf(command)
+    for (let i = 0; path !== undefined && i < MAX_SCRIPTS; i++) {
+      const fd = openSync(path, 'r')
+      try {
+        const line = bytesAt(fd, 0, MAX_NAME).toString('utf8').split('\n')[0] ?? ''
+        if (!line.startsWith('#!')) return elf(path, fd)
+        const [interpreter = '', argument = '-'] = line.slice(2).trim().split(/\s+/)
+        path = /(^|\/)env$/.test(interpreter) && !argument.startsWith('-') ? pathOf(argument) : interpreter
+      } finally {
+        closeSync(fd)
+      }
+    }
+  } catch {
+    // The system says what is wrong when it starts the program.
+  }
+  return undefined
+}
+
+function elf(path: string, fd: number): Executable | undefined {
+  const head = bytesAt(fd, 0, 64)
+  if (head.length < 64 || head.readUInt32LE(0) !== ELF) return undefined
+  const is64 = head[4] === 2
+  const isBig = head[5] === 2
+  const u16 = (at: number) => (isBig ? head.readUInt16BE(at) : head.readUInt16LE(at))
+  const u32 = (bytes: Buffer, at: number) => (isBig ? bytes.readUInt32BE(at) : bytes.readUInt32LE(at))
+  // The upper halves of offsets in a file are 0.
+  const word = (bytes: Buffer, at: number) => u32(bytes, is64 && isBig ? at + 4 : at)
+  const [size, count] = is64 ? [u16(54), u16(56)] : [u16(42), u16(44)]
+  const table = bytesAt(fd, word(head, is64 ? 32 : 28), size * count)
+  let linker: string | undefined
+  for (let at = 0; size >= 32 && at + size <= table.length; at += size) {
+    if (u32(table, at) !== PT_INTERP) continue
+    linker = bytesAt(fd, word(table, at + (is64 ? 8 : 4)), MAX_NAME)
+      .toString('latin1')
+      .split('\0')[0]
+  }
+  const { mode, uid, gid } = fstatSync(fd)
+  const isPrivileged =
+    ((mode & SET_USER) !== 0 && uid !== process.getuid?.()) || ((mode & SET_GROUP) !== 0 && gid !== process.getgid?.())
+  return { path, bits: is64 ? 64 : 32, isPrivileged, linker }
+}
+
+/** The bytes at an offset, as many as there are. */
+function bytesAt(fd: number, offset: number, length: number): Buffer {
+  const bytes = Buffer.alloc(length)
+  return bytes.subarray(0, readSync(fd, bytes, 0, length, offset))
+}
+
+/** The file of a command: by its path, or by those in PATH. */
+function pathOf(command: string): string | undefined {
+  const paths = command.includes('/')
+    ? [command]
+    : (process.env['PATH'] ?? '').split(':').map((folder) => join(folder || '.', command))
+  return paths.find(isProgram)
+}
+
+function isProgram(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK)
+    return statSync(path).isFile()
+  } catch {
+    return false
+  }
+}
+
+/**
+ * Why a program cannot be recorded.
+ * @param isLoaded the recorder is a library that has to be loaded into the program
+ * @returns undefined if nothing is known to be in the way
+ */
+export function obstacleTo(command: string, isLoaded: boolean): string | undefined {
+  const program = executableOf(command)
+  if (program === undefined) return undefined
+  const { path, linker, bits, isPrivileged } = program
+  // No recorder finds the functions of an allocator that is in no library.
+  if (linker === undefined) return `${path} is linked statically`
+  if (!isLoaded) return undefined
+  if (isPrivileged) return `${path} runs with the rights of another user`
+  if (bits !== (process.arch.includes('64') ? 64 : 32)) return `${path} is a program for ${bits} bits`
+  return linker.includes('musl') ? `${path} uses another C library (${linker})` : undefined
+}

@@ -1,0 +1,60 @@
+import { spawn, type ChildProcessByStdio } from 'node:child_process'
+import { basename } from 'node:path'
+import type { Readable, Writable } from 'node:stream'
+
+/** A program through which a trace goes, from its standard input to its standard output. */
+export class Filter {
+  /** Why it did not bring the whole trace, if it did not. Resolves when it has ended. */
+  readonly fault: Promise<string | undefined>
+  private readonly child: ChildProcessByStdio<Writable, Readable, null>
+  /** It was given the whole trace. */
+  private isFed = false
+  /** It takes no more. */
+  private isGone = false
+  private readonly gone: Promise<unknown>
+
+  /** @param words the program and its arguments */
+  constructor([file, ...args]: readonly [string, ...string[]]) {
+    // What it says on standard error are figures of its own. The signals of a terminal are not for it.
+    this.child = spawn(file, args, { stdio: ['pipe', 'pipe', 'ignore'], detached: true })
+    const name = basename(file)
+    this.fault = new Promise((resolve) => {
+      this.child.once('error', (error) => resolve(`${name} cannot be run: ${error.message}`))
+      this.child.once('exit', (status, signal) => {
+        if (signal !== null) resolve(`${name} was ended by ${signal}`)
+        else if (status !== 0) resolve(`${name} ended with status ${status}`)
+        else resolve(this.isFed ? undefined : `${name} ended before the program`)
+      })
+    })
+    const { stdin } = this.child
+    // Why it cannot be written to is in the fault.
+    stdin.on('error', () => {})
+    this.gone = Promise.race([this.fault, new Promise((resolve) => stdin.once('close', resolve))])
+    void this.gone.then(() => (this.isGone = true))
+  }
+
+  /** What it makes of bytes. They are read to their end in any case, for their writer would wait otherwise. */
+  async *through(bytes: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+    const fed = this.feed(bytes)
+    // It is awaited below, unless reading fails.
+    fed.catch(() => {})
+    for await (const chunk of this.child.stdout as AsyncIterable<Buffer>) yield chunk
+    await fed
+  }
+
+  /** Stops it. */
+  close(): void {
+    this.child.stdin.destroy()
+    this.child.stdout.destroy()
+  }
+
+  private async feed(bytes: AsyncIterable<Buffer>): Promise<void> {
+    const { stdin } = this.child
+    for await (const chunk of bytes) {
+      if (this.isGone || stdin.write(chunk)) continue
+      await Promise.race([new Promise((resolve) => stdin.once('drain', resolve)), this.gone])
+    }
+    this.isFed = !this.isGone
+    stdin.end()
+  }
+}

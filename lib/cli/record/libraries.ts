@@ -1,0 +1,27 @@
+import { existsSync } from 'node:fs'
+
+const LIBRARY_FOLDERS = [
+  '/lib/x86_64-linux-gnu',
+  '/lib/aarch64-linux-gnu',
+  '/lib/i386-linux-gnu',
+  '/lib/arm-linux-gnueabihf',
+  '/lib/riscv64-linux-gnu',
+  '/lib/powerpc64le-linux-gnu',
+  '/lib/s390x-linux-gnu',
+  '/lib64',
+  '/lib',
+  '/usr/lib64',
+  '/usr/lib',
+  '/usr/local/lib',
+]
+
+/** The path of a file in the first folder of libraries that has it. */
+export function inLibraries(name: string): string | undefined {
+  return LIBRARY_FOLDERS.map((folder) => `${folder}/${name}`).find((path) => existsSync(path))
+}
+
+/** A value of LD_PRELOAD with these libraries first. */
+export function preload(libraries: readonly string[]): string {
+  const before = process.env['LD_PRELOAD']
+  return [...libraries, ...(before === undefined ? [] : [before])].join(' ')
+}

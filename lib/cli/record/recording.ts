@@ -1,0 +1,158 @@
+import { existsSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Readable } from 'node:stream'
+import { truncated } from '../../event/error.js'
+import { sourceStream } from '../../streams/io/open-trace.js'
+import { abandonOutputs } from '../../streams/io/output-file.js'
+import { Filter } from './filter.js'
+import { Program, type Ending } from './program.js'
+import type { Recorder } from './recorders.js'
+import { TracePipe } from './trace-pipe.js'
+import { TracerEnding } from './tracer-ending.js'
+
+/** So much of the end of a trace is kept, to see how it ends. */
+const TAIL_BYTES = 128
+
+/** What to record, and how. */
+export interface Plan {
+  readonly recorder: Recorder
+  /** The program and its arguments. */
+  readonly words: readonly string[]
+  readonly stacks: boolean
+  /** For temporary files; it is removed when the program has ended. */
+  readonly folder: string
+  /** The descriptor that becomes the program's standard output. */
+  readonly output: number
+}
+
+/** A program that is being recorded. */
+export class Recording {
+  /** The bytes of its trace. An error comes after them if the trace is not whole. */
+  readonly source: Readable
+  /** The program forked processes that were not recorded, as far as the recorder says so. */
+  hasForked = false
+  private readonly pipe: TracePipe
+  private readonly filter: Filter | undefined
+  private readonly program: Program
+  private readonly ending: TracerEnding | undefined
+  /** The last bytes that the recorder wrote, and how many there were. */
+  private tail: Buffer = Buffer.alloc(0)
+  private length = 0
+  /** What comes is of the program, and not of another one. */
+  private isOwn = true
+  /** The signal that ended the recording after the program had ended. */
+  private stoppedBy: string | undefined
+
+  /** @throws Error if the recorder cannot be used after all, or if the system has no named pipes */
+  constructor(private readonly plan: Plan) {
+    const { recorder, words, folder, output, stacks } = plan
+    const path = join(folder, 'trace')
+    const launch = recorder.launch(words, path, folder)
+    const filter = recorder.filter?.(stacks)
+    this.pipe = new TracePipe(path)
+    this.filter = filter && new Filter(filter)
+    this.ending = recorder.logsEnding === true ? new TracerEnding() : undefined
+    this.program = new Program(
+      {
+        words: launch.words,
+        env: launch.env,
+        outputs: launch.writesToOutput === true ? [this.pipe.descriptor, output] : [output],
+        isTracer: launch.isTracer === true,
+      },
+      (signal) => this.stop(signal),
+    )
+    void this.program.ended.then(() => {
+      this.hasForked = existsSync(`${path}.forked`)
+      this.pipe.programEnded(recorder.hasChildren)
+      rmSync(folder, { recursive: true, force: true })
+    })
+    this.source = sourceStream(
+      () => this.bytes(),
+      () => this.release(),
+    )
+  }
+
+  /** Waits for the program. @returns its exit status */
+  async status(): Promise<number> {
+    const { status } = await this.program.ended
+    return this.ending?.ending?.status ?? status
+  }
+
+  /** Ends the recording. If its source was not read to the end, the rest of the trace is read and discarded first. */
+  async close(): Promise<void> {
+    await this.pipe.discard()
+    this.program.close()
+    this.pipe.close()
+  }
+
+  /** A signal came after the program's end: a child of it still writes the trace, or the events are still written. */
+  private stop(signal: NodeJS.Signals): void {
+    if (this.stoppedBy !== undefined) {
+      // As it would be without this command.
+      this.program.close()
+      abandonOutputs()
+      process.kill(process.pid, signal)
+    }
+    this.stoppedBy = signal
+    this.pipe.stop()
+  }
+
+  /** @throws TraceError after the bytes of a trace that is not whole; Error if there is no trace */
+  private async *bytes(): AsyncGenerator<Buffer> {
+    const own = this.ownBytes()
+    yield* this.filter === undefined ? own : this.filter.through(own)
+    const { recorder, words } = this.plan
+    const { name, format } = recorder
+    const ending: Ending = this.ending?.ending ?? (await this.program.ended)
+    if (ending.error !== undefined) throw ending.error
+    if (this.length === 0) {
+      const reason = 'left without running its exit handlers, or became another program'
+      throw new Error(`nothing was recorded: ${words[0]} ${reason}, before ${name} wrote anything`)
+    }
+    const fault = this.faultOf(ending) ?? (await this.filter?.fault)
+    if (fault !== undefined) throw truncated(fault, { format, offset: this.length })
+  }
+
+  /** Why the trace that the recorder wrote is not whole, if it is not. */
+  private faultOf({ signal }: Ending): string | undefined {
+    const { recorder } = this.plan
+    const tail = this.tail.toString('latin1')
+    if (signal !== undefined) return `the program was ended by ${signal}`
+    if (recorder.isWhole?.(tail) === false)
+      return 'the program left without running its exit handlers, or became another one'
+    if (this.ending !== undefined && this.ending.ending === undefined) return 'the end of the program is missing'
+    if (this.stoppedBy !== undefined && recorder.hasChildren)
+      return `${this.stoppedBy} came while a process that the program had started was still being recorded`
+    return undefined
+  }
+
+  /** What the recorder writes. */
+  private async *ownBytes(): AsyncGenerator<Buffer> {
+    for await (const chunk of this.pipe.bytes()) {
+      // Those that open the pipe from now on are other programs, which got the environment of this one.
+      if (this.length === 0) this.pipe.detach()
+      const own = this.ownPart(chunk)
+      if (own.length === 0) continue
+      this.length += own.length
+      this.tail = Buffer.concat([this.tail, own.subarray(-TAIL_BYTES)]).subarray(-TAIL_BYTES)
+      this.ending?.read(own, this.program.pid)
+      yield own
+    }
+  }
+
+  /** The bytes before the trace of another program that opened the pipe before it could be detached. */
+  private ownPart(chunk: Buffer): Buffer {
+    const { beginning } = this.plan.recorder
+    if (beginning === undefined) return chunk
+    if (!this.isOwn) return chunk.subarray(0, 0)
+    const { length } = this.tail
+    const at = Buffer.concat([this.tail, chunk]).toString('latin1').search(beginning)
+    this.isOwn = at < 0
+    return this.isOwn ? chunk : chunk.subarray(0, Math.max(0, at - length))
+  }
+
+  private release(): void {
+    this.filter?.close()
+    void this.pipe.discard()
+  }
+}

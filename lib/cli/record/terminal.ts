@@ -1,0 +1,42 @@
+import { readFileSync } from 'node:fs'
+import { isatty } from 'node:tty'
+
+/** Where the fields of /proc/self/stat are, counted after the program's name. */
+const [GROUP, SESSION, TERMINAL, FOREGROUND] = [2, 3, 4, 5]
+
+/**
+ * What a terminal does with the signals of this process: those of its keys, and that of its end, go to the whole group
+ * of processes in the foreground, of which the program that this one runs is a member.
+ */
+export class Terminal {
+  private readonly before = numbers()
+
+  /** Whether the signals of the terminal's keys come to this process. */
+  get hasForeground(): boolean {
+    const now = numbers()
+    // Without /proc, a standard stream that is a terminal has to do.
+    if (now === undefined) return [0, 1, 2].some((fd) => isatty(fd))
+    return now[TERMINAL] !== 0 && now[GROUP] === now[FOREGROUND]
+  }
+
+  /** Whether the terminal has been closed, and the whole group got the signal. */
+  get isGone(): boolean {
+    const now = numbers()
+    if (now === undefined || this.before === undefined) return false
+    // The leader of the session gets it alone.
+    return this.before[TERMINAL] !== 0 && now[TERMINAL] === 0 && now[SESSION] !== process.pid
+  }
+}
+
+function numbers(): number[] | undefined {
+  try {
+    const text = readFileSync('/proc/self/stat', 'latin1')
+    // The name may have any characters.
+    return text
+      .slice(text.lastIndexOf(')') + 2)
+      .split(' ')
+      .map(Number)
+  } catch {
+    return undefined
+  }
+}
