@@ -36,8 +36,8 @@ export class AddressedLosses extends Losses {
     if (i !== this.collision) return super.errorFor(batch, i)
     const isOfProcess = ((batch.mask[i] as number) & HAS_PROCESS) !== 0 && !isPages(batch, i)
     const what = isOfProcess
-      ? 'a block of another process has this address, and the format cannot represent processes: split the trace first (hf-split --by process)'
-      : 'pages and an object in them have this address, and the format cannot tell them apart: split the trace first (hf-split --by api --lifetimes)'
+      ? 'the format has no processes, and another has a block at this address: use hf-split --by process first'
+      : 'the format has no api, and this address has pages and an object in them: use hf-split --by api --lifetimes first'
     return unencodable(what, this.position(i))
   }
 }

@@ -16,7 +16,7 @@ export function limitReached(error: unknown): string | undefined {
   // The errors of V8 have no codes.
   if (!(error instanceof RangeError)) return undefined
   if (/WebAssembly|Wasm/.test(error.message))
-    return 'not enough address space for WebAssembly: raise the limit (ulimit -v), or set NODE_OPTIONS=--disable-wasm-trap-handler'
+    return 'not enough address space for WebAssembly: raise ulimit -v, or set NODE_OPTIONS=--disable-wasm-trap-handler'
   return error.message === 'Array buffer allocation failed' ? REASONS['ENOMEM'] : undefined
 }
 

@@ -39,9 +39,9 @@ const SHOWN = 3
 
 /**
  * Up to some thousand events in columns: the unit of work of every stage. Column `address` holds the addresses of all
- * events of the batch, and so on; bit `FieldBit.address` of `mask[i]` says whether event i has an address at all (absent is
- * not zero; what stands in the column then may be anything). Only the columns in the set `columns` have storage; look
- * at `mask` before reading one.
+ * events of the batch, and so on; bit `FieldBit.address` of `mask[i]` says whether event i has an address. (Absent is
+ * not zero: the column may then hold any value.) Only the columns in the set `columns` have storage; check `mask`
+ * before reading one.
  *
  * A batch is filled by the stage that made it and never changed once it was handed on. Iterating over it gives plain
  * `TraceEvent` objects, which is convenient and slow.

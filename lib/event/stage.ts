@@ -6,9 +6,9 @@ import type { LossCounts } from './losses.js'
  * Decoders, encoders and transforms all have this form, and do not depend on Node streams; `lib/streams` turns any of
  * them into a Transform that honors backpressure between two results.
  *
- * The order of calls is: `feed`, `next` until null, `feed`, ... and finally either `end` or `endTruncated`, then `next` until
- * null. After `next` has thrown, the stage must not be used again; it throws only after it has given out every result
- * before the fault.
+ * The order of calls is: `feed`, `next` until null, `feed`, ... and finally either `end` or `endTruncated`, then `next`
+ * until null. After `next` has thrown, the stage must not be used again; it throws only after it has returned every
+ * result before the fault.
  */
 export interface Stage<In, Out> {
   /**
@@ -20,7 +20,7 @@ export interface Stage<In, Out> {
   next(): Out | null
   /** The input is complete: `next` then gives what was held back and the trailer, or throws if something is missing. */
   end(): void
-  /** The input broke off with an error elsewhere: `next` then gives what was held back, and no trailer. */
+  /** The input was truncated by an error elsewhere: `next` then returns what was held back, and no trailer. */
   endTruncated(): void
   /**
    * Recoverable oddities, as sentences with format, offset and event number, in their order. Grows while the stage runs

@@ -131,7 +131,8 @@ function search(head: Uint8Array, said: Announcement | null, { path, folders = [
   } catch (error) {
     if (!(error instanceof NoDtdError)) throw error
     throw fail(
-      `the trace is by the DTD "${showText(said.dtd)}", but ${error.message}: use metatf-decode --dtd, or set ${DTD_PATH}`,
+      `the trace is by the DTD "${showText(said.dtd)}", but ${error.message}: use metatf-decode --dtd, or set ` +
+        `${DTD_PATH}`,
     )
   }
 }

@@ -157,7 +157,8 @@ export class Merger {
     this.parts = partsOfOne(headers)
     if (this.parts === 'unnumbered' && this.audit.by === 'time' && this.inputs.length > 1) {
       this.warnings.push(
-        'the inputs are parts of one trace, without numbers: events of equal time may change places; split with --number',
+        'the inputs are parts of one trace, without numbers: events of equal time may change places; split with ' +
+          '--number',
       )
     }
     const { waiting } = this

@@ -94,7 +94,7 @@ describe('Encoders of traces in which blocks collide', () => {
       expect(encode(name, two(0x1000n)).error).toMatchObject({
         code: 'ERR_TRACE_UNENCODABLE',
         message: expect.stringMatching(
-          /: event 2: a block of another process has this address, and the format cannot represent processes: split the trace first \(hf-split --by process\)$/,
+          /: event 2: the format has no processes, and another has a block at this address: use hf-split --by process first$/,
         ) as unknown,
       })
       const { error, lost } = encode(name, two(0x2000n))
@@ -107,7 +107,7 @@ describe('Encoders of traces in which blocks collide', () => {
     '%s refuses pages with an object in them',
     (name) => {
       expect(encode(name, kernel).error?.message).toMatch(
-        /: event 2: pages and an object in them have this address, and the format cannot tell them apart: split the trace first \(hf-split --by api --lifetimes\)$/,
+        /: event 2: the format has no api, and this address has pages and an object in them: use hf-split --by api --lifetimes first$/,
       )
       expect(
         encode(

@@ -68,7 +68,7 @@ describe('Equal addresses of two processes', () => {
     expect(await shell(`${merge} | hatf-encode -o both.hatf`)).toMatchObject({
       code: 1,
       stderr: expect.stringContaining(
-        'hatf: event 2: a block of another process has this address, and the format cannot represent processes: split the trace first (hf-split --by process)',
+        'hatf: event 2: the format has no processes, and another has a block at this address: use hf-split --by process first',
       ) as unknown,
     })
     const split = `${merge} | hf-split --by process -o 'part-{}.hatf' && hf-verify part-1.hatf && hf-verify part-2.hatf`

@@ -13,9 +13,9 @@ import { HEADER, inBatches } from '../transforms/events.js'
 const DUMP = gunzipSync(readFileSync(fileURLToPath(new URL('../fixtures/replay/mstress-head.txt.gz', import.meta.url))))
 
 const MARKED =
-  /^hf-stats: warning: \S+: events were filtered or split away: leaks \(\d+\) and frees of unknown blocks \(\d+\) may be false; use --lifetimes with hf-filter and hf-split\n$/
+  /^hf-stats: warning: \S+: events were removed: leaks \(\d+\) and frees of unknown blocks \(\d+\) may be false; use --lifetimes with hf-filter and hf-split\n$/
 const GUESSED =
-  /^hf-stats: warning: \S+: \d+ frees are of unknown blocks: the trace lacks events, and leaks may be false; if it was filtered or split, use --lifetimes with hf-filter and hf-split\n$/
+  /^hf-stats: warning: \S+: \d+ frees are of unknown blocks, so leaks may be false; if the trace was filtered or split, use --lifetimes with hf-filter and hf-split\n$/
 
 describe('hf-stats warns of leaks that may be false', () => {
   test.each([

@@ -127,7 +127,7 @@ test.runIf(process.platform === 'linux').each([
   ['ulimit -n 21; hf-stats a.mtrc', 'hf-stats: too many open files: raise the limit (ulimit -n)\n'],
   [
     'ulimit -v 4000000; hf-filter a.mtrc',
-    'hf-filter: not enough address space for WebAssembly: raise the limit (ulimit -v), or set NODE_OPTIONS=--disable-wasm-trap-handler\n',
+    'hf-filter: not enough address space for WebAssembly: raise ulimit -v, or set NODE_OPTIONS=--disable-wasm-trap-handler\n',
   ],
 ])('a limit of the system is a sentence: %s', async (line, stderr) => {
   expect(await shell(`cd ${traces()} && { ${line}; }`)).toMatchObject({ code: 1, stderr })

@@ -41,7 +41,7 @@ describe('hf-profile', () => {
     )
     expect(code).toBe(0)
     expect(stdout.length).toBeGreaterThan(0)
-    expect(stderr).toMatch(/^hf-profile: warning: stdin: events were filtered or split away: leaks/m)
+    expect(stderr).toMatch(/^hf-profile: warning: stdin: events were removed: leaks/m)
   })
 
   test('writes the profile of the part that was read, then the error', async () => {

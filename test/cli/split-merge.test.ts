@@ -97,7 +97,7 @@ describe('Without numbers', () => {
     )
     expect(code).toBe(2)
     expect(stderr).toMatch(/^hf-merge: the inputs are parts of one trace, without numbers, and the events have neither/)
-    expect(stderr).toContain('split a trace with hf-split --number')
+    expect(stderr).toContain('split with --number')
   })
 
   test('what it advises for traces of which it knows nothing works', async () => {

@@ -176,7 +176,7 @@ function check(trial: Trial, random: readonly TraceEvent[], header: TraceHeader,
   const all = trial.first === undefined ? random : [trial.first, ...random]
   // Blocks of two processes at one address are refused in any mode: see the tests of `AddressedLosses`.
   const refused = encode(trial, false, batches(all, header, size)).error as TraceError | undefined
-  if (refused !== undefined) expect(refused.message).toMatch(/split the trace first/)
+  if (refused !== undefined) expect(refused.message).toMatch(/: use hf-split --by .* first$/)
   const events = all.slice(0, refused?.event === undefined ? all.length : refused.event - 1)
   const decode = (bytes: Uint8Array) => decodeAll(trial.format.decoder(trial.decode), bytes)
   const lenient = encode(trial, false, batches(events, header, size))

@@ -14,7 +14,7 @@ export async function runConvert(args: Arguments): Promise<void> {
   const target = namedFormat(args) ?? formatOfPath(to)
   if (target === undefined)
     throw new UsageError(
-      `no format has names like ${JSON.stringify(to)}: name one with --to (for a DTD of Meta-TF, use metatf-encode --dtd)`,
+      `no format has names like ${JSON.stringify(to)}: name one with --to, or for a DTD use metatf-encode --dtd`,
     )
   const source = formatNamed(args.value('from') ?? '')
   const decode = optionValues(DECODE_OPTIONS, args)

@@ -8,9 +8,9 @@ export const diff: Command = {
   summary: 'compare two traces by site: what is allocated, live at the peak and at the end, temporary',
   operands: 'OLD NEW',
   description:
-    'Takes the profiles of two traces, of any formats, and shows the sites whose figures differ, the largest difference ' +
-    'first. Sites are the same if the functions of their stacks have the same names, whatever their lines and ' +
-    'addresses, unless --match asks for more. One of the traces may be -, standard input.\n' +
+    'Takes the profiles of two traces, of any formats, and shows the sites whose figures differ, the largest ' +
+    'difference first. Sites are the same if the functions of their stacks have the same names, whatever their lines ' +
+    'and addresses, unless --match asks for more. One of the traces may be -, standard input.\n' +
     'If nothing differs, nothing is written.',
   memory: 'grows with the live blocks of one trace at a time (75 to 120 bytes each), and the stacks of both.',
   flags: [

@@ -96,8 +96,9 @@ export const replayEncode = encodeCommand(replay, {
 
 export const glibcMtraceDecode = decodeCommand(glibcMtrace, {
   description:
-    "Reads what glibc's mtrace() writes to the file that MALLOC_TRACE names, as glibc of any version does. (mpatrol's traces are another format: see mtrc-decode.) " +
-    'The two lines of a realloc are one event. A line that is not an event, such as forked children leave in the file of their parent, is kept as a comment and counted.',
+    "Reads what glibc's mtrace() writes to the file that MALLOC_TRACE names, as glibc of any version does. (mpatrol's " +
+    'traces are another format: see mtrc-decode.) The two lines of a realloc are one event. A line that is not an ' +
+    'event, such as forked children leave in the file of their parent, is kept as a comment and counted.',
   memory: CONSTANT,
   examples: [
     { command: 'glibc-mtrace-decode app.mtrace | head -n 3', means: 'look at a trace' },
@@ -109,7 +110,9 @@ export const glibcMtraceDecode = decodeCommand(glibcMtrace, {
 })
 
 export const glibcMtraceEncode = encodeCommand(glibcMtrace, {
-  description: `${ANY_INPUT}Traces that glibc wrote come back byte for byte, and glibc's script mtrace reads the output. Functions whose names contain spaces or parentheses cannot be represented.`,
+  description:
+    `${ANY_INPUT}Traces that glibc wrote come back byte for byte, and glibc's script mtrace reads the output. ` +
+    'Functions whose names contain spaces or parentheses cannot be represented.',
   memory: CONSTANT,
   examples: [
     {
@@ -121,10 +124,13 @@ export const glibcMtraceEncode = encodeCommand(glibcMtrace, {
 
 export const heaptrackDecode = decodeCommand(heaptrack, {
   description:
-    'Reads what heaptrack records, raw or interpreted, of file versions 1 to 3. Each frame of a stack is a text with function, file, line, module and address, as far as they are known: ' +
-    'a raw file has modules and addresses alone. An interpreted file has no addresses of blocks, so each block gets one of its own, and a free is that of the newest live block of the same size and stack.',
+    'Reads what heaptrack records, raw or interpreted, of file versions 1 to 3. Each frame of a stack is a text ' +
+    'with function, file, line, module and address, as far as they are known: ' +
+    'a raw file has modules and addresses alone. An interpreted file has no addresses of blocks, so each block ' +
+    'gets one of its own, and a free is that of the newest live block of the same size and stack.',
   memory:
-    'grows with the different stacks (about as many bytes as their lines have), and for interpreted files with the live blocks (12 bytes each).',
+    'grows with the different stacks (about as many bytes as their lines have), and for interpreted files with the ' +
+    'live blocks (12 bytes each).',
   examples: [
     {
       command: 'hf-stats heaptrack.app.1234.zst',
@@ -139,8 +145,10 @@ export const heaptrackDecode = decodeCommand(heaptrack, {
 
 export const heaptrackEncode = encodeCommand(heaptrack, {
   description:
-    `${ANY_INPUT}heaptrack_print and heaptrack_gui open what is written. What heaptrack wrote comes back byte for byte: a raw file as a raw one, unless --interpreted is given. ` +
-    'A place without a stack is written as a stack of one frame. Threads, and which of two blocks of the same size and stack is freed, cannot be represented.',
+    `${ANY_INPUT}heaptrack_print and heaptrack_gui open what is written. What heaptrack wrote comes back byte for ` +
+    'byte: a raw file as a raw one, unless --interpreted is given. ' +
+    'A place without a stack is written as a stack of one frame. Threads, and which of two blocks of the same size ' +
+    'and stack is freed, cannot be represented.',
   memory:
     'grows with the different stacks (some 200 bytes for each frame), and with the live blocks (35 to 60 bytes each).',
   examples: [
@@ -154,8 +162,10 @@ export const heaptrackEncode = encodeCommand(heaptrack, {
 
 export const tracepointsDecode = decodeCommand(tracepoints, {
   description:
-    "Reads events of the Linux kernel's slab and page allocators as ftrace (trace, trace_pipe), perf script and trace-cmd report write them, with their options and those of all kernels " +
-    'since 2.6.31. (Files of the kmemtrace tracer before that are another format: see kmemtrace-decode.) Pages and objects are distinguished by their api, and never match each other. ' +
+    "Reads events of the Linux kernel's slab and page allocators as ftrace (trace, trace_pipe), perf script and " +
+    'trace-cmd report write them, with their options and those of all kernels ' +
+    'since 2.6.31. (Files of the kmemtrace tracer before that are another format: see kmemtrace-decode.) Pages and ' +
+    'objects are distinguished by their api, and never match each other. ' +
     'Times in seconds become nanoseconds. Other lines are skipped and counted. The format is only read.',
   memory: CONSTANT,
   examples: [
@@ -169,8 +179,9 @@ export const tracepointsDecode = decodeCommand(tracepoints, {
 
 export const valgrindDecode = decodeCommand(valgrind, {
   description:
-    'Reads what valgrind prints with --trace-malloc=yes, of all versions since 3.10, with --time-stamp=yes or without, and of several processes in one log. ' +
-    'A realloc that valgrind prints as two calls is one event. Other lines are skipped and counted. The format is only read.',
+    'Reads what valgrind prints with --trace-malloc=yes, of all versions since 3.10, with --time-stamp=yes or ' +
+    'without, and of several processes in one log. A realloc that valgrind prints as two calls is one event. Other ' +
+    'lines are skipped and counted. The format is only read.',
   memory: CONSTANT,
   examples: [
     { command: 'valgrind-decode app.log | hf-stats', means: 'allocations, peak and leaks' },
@@ -180,8 +191,10 @@ export const valgrindDecode = decodeCommand(valgrind, {
 
 export const ltraceDecode = decodeCommand(ltrace, {
   description:
-    'Reads the calls of malloc, free, operator new and the like in a log of ltrace, with its options -f, -t, -tt, -ttt, -r, -T, -i, -n, -C, -S, -e and -x; calls that are cut by another thread are put together. ' +
-    'Of calls within calls (operator new calls malloc) the outer one is an event, unless --inner is given. Other lines are skipped and counted. The format is only read.',
+    'Reads the calls of malloc, free, operator new and the like in a log of ltrace, with its options -f, -t, -tt, ' +
+    '-ttt, -r, -T, -i, -n, -C, -S, -e and -x; calls that are cut by another thread are put together. ' +
+    'Of calls within calls (operator new calls malloc) the outer one is an event, unless --inner is given. Other ' +
+    'lines are skipped and counted. The format is only read.',
   memory: CONSTANT,
   examples: [
     { command: 'ltrace-decode app.ltrace | hf-stats', means: 'allocations by thread' },
@@ -208,7 +221,9 @@ export const heapmonDecode = decodeCommand(heapmon, {
 })
 
 export const heapmonEncode = encodeCommand(heapmon, {
-  description: `${ANY_INPUT}What a file in the canonical form decodes to comes back byte for byte. A realloc is written as a deletion and an allocation.`,
+  description:
+    `${ANY_INPUT}What a file in the canonical form decodes to comes back byte for byte. A realloc is written as a ` +
+    'deletion and an allocation.',
   memory: CONSTANT,
   examples: [
     {

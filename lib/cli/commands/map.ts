@@ -15,7 +15,8 @@ export const map: Command = {
     'with the same --key gives the same replacements.\n' +
     'An expression is JavaScript that sees each event as `event` (64-bit fields are BigInt) and its number as `n`; ' +
     'changes to `event` take effect; if the result is false or null, the event is dropped; another object, or an ' +
-    'array of objects, replaces it. The expression runs with all rights of the command. If it ends the process, or throws after it has returned (from a timer or a promise), the ' +
+    'array of objects, replaces it. The expression runs with all rights of the command. If it ends the process, or ' +
+    'throws after it has returned (from a timer or a promise), the ' +
     'output is incomplete and the exit status is 1.\n' +
     'The input may be in any format; the output is NDJSON unless --to or the name after -o says otherwise.',
   memory: 'constant; --number-threads keeps each thread id.',

@@ -6,7 +6,9 @@ const ORDERS = ['big', 'little']
 const DTD_FLAG: Flag = {
   name: 'dtd',
   value: 'FILE',
-  help: 'The definition of the format; a name without a folder is also looked for in --dtd-path, HEAPFLOW_DTD_PATH, and among the DTDs of heapflow',
+  help:
+    'The definition of the format; a name without a folder is also looked for in --dtd-path, HEAPFLOW_DTD_PATH, and ' +
+    'among the DTDs of heapflow',
 }
 
 const DTD_PATH_FLAG: Flag = {
@@ -80,7 +82,9 @@ export const metatfEncode: Command = {
     {
       name: 'name',
       value: 'NAME',
-      help: 'What the trace calls the DTD, such as a URL (default: as the trace that was read, if by a DTD of the same file name; else that file name)',
+      help:
+        'What the trace calls the DTD, such as a URL (default: as the trace that was read, if by a DTD of the same ' +
+        'file name; else that file name)',
     },
     { name: 'header', help: 'Binary: begin with a header, also if the trace that was read had none' },
     { name: 'headerless', help: 'Binary: leave out the header, which names the DTD' },

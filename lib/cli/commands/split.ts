@@ -18,7 +18,8 @@ export const split: Command = {
     'exactly; the files must be of a format that can carry these, such as NDJSON.\n' +
     'The format is that of the names, unless --to gives it; names that end in .gz or .zst are compressed.',
   memory:
-    'about 200 kB for each file; with --lifetimes and for shards it grows with the live blocks too (35 to 65 bytes each).',
+    'about 200 kB for each file; with --lifetimes and for shards it grows with the live blocks too (35 to 65 bytes ' +
+    'each).',
   flags: [
     { name: 'by', value: 'KEY', help: 'What to split by', values: PARTITIONS },
     { name: 'shards', value: 'N', help: 'With --by shard: the number of shards (default 2)' },

@@ -16,8 +16,8 @@ export function leakWarning({ filtered, leaked, freed, faults, reallocs }: Stati
   const advice = 'use --lifetimes with hf-filter and hf-split'
   if (filtered) {
     if (leaked.blocks === 0 && unknown === 0) return undefined
-    return `events were filtered or split away: leaks (${leaked.blocks}) and frees of unknown blocks (${unknown}) may be false; ${advice}`
+    return `events were removed: leaks (${leaked.blocks}) and frees of unknown blocks (${unknown}) may be false; ${advice}`
   }
   if (leaked.blocks === 0 || unknown < MANY || unknown < MANY_PER_FREES * (freed.blocks + unknown)) return undefined
-  return `${unknown} frees are of unknown blocks: the trace lacks events, and leaks may be false; if it was filtered or split, ${advice}`
+  return `${unknown} frees are of unknown blocks, so leaks may be false; if the trace was filtered or split, ${advice}`
 }

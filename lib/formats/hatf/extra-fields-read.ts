@@ -48,8 +48,9 @@ function keyShape(length: number, first: number): number {
 }
 
 /**
- * Reads what `ExtraFieldsWriter` wrote directly into a batch. It rejects anything else (spaces, unknown keys, values out of
- * range, fields that the record itself has): such bytes were not written by this format and remain plain attributes.
+ * Reads the output of `ExtraFieldsWriter` directly into a batch. It rejects anything else (spaces, unknown keys, values
+ * out of range, fields that the record itself has): this format did not write such bytes, so they remain plain
+ * attributes.
  */
 export class ExtraFieldsReader {
   /** Results of the last read: the fields that were set, ... */

@@ -325,7 +325,8 @@ export class HeaptrackDecoder extends LineDecoder {
       this.warnings.push(`${place}: definitions that no event uses come last, so the trace may be cut: ${pending.size}`)
     if (this.odd > 0)
       this.warnings.push(
-        `${NAME}: lines that heaptrack does not write, which do not come back the same: ${this.odd}; the first is line ${this.firstOdd}`,
+        `${NAME}: lines that heaptrack does not write, which do not come back the same: ${this.odd}; the first is ` +
+          `line ${this.firstOdd}`,
       )
   }
 

@@ -9,7 +9,9 @@ export const info: FormatInfo = {
   decodeOptions: {},
   encodeOptions: {
     interpreted: {
-      help: 'Write a raw trace as an interpreted one, which heaptrack_print and heaptrack_gui open; functions have no names then',
+      help:
+        'Write a raw trace as an interpreted one, which heaptrack_print and heaptrack_gui open; functions have no ' +
+        'names then',
       default: false,
     },
   },

@@ -30,8 +30,8 @@ const MOST_WANTED = 256
 const ALL = -1
 
 /**
- * Writes events: the usual ones by the kernel, and those that it leaves as a `RecordList` has them. What is written is in
- * the kernel's memory, and stays there from one call of `write` until another encoder's.
+ * Writes events: common ones by the kernel, others from a `RecordList`. The output is in the kernel's memory, and stays
+ * valid until `write` of any encoder is called again.
  */
 export class RecordWriter {
   private readonly form: number

@@ -102,7 +102,10 @@ export function layoutOf(header: TraceHeader): MtrcLayout | string {
   >
   const form = FORMS.find((f) => f.wordSize === wordSize && f.longSize === longSize && f.byteOrder === byteOrder)
   if (form === undefined) {
-    return `no header has wordSize ${showJson(wordSize)}, longSize ${showJson(longSize)} and byteOrder ${showJson(byteOrder)}`
+    return (
+      `no header has wordSize ${showJson(wordSize)}, longSize ${showJson(longSize)} and byteOrder ` +
+      `${showJson(byteOrder)}`
+    )
   }
   if (typeof version !== 'number' || !Number.isInteger(version) || !isVersion(version)) {
     return `the version ${showJson(version)} is not between ${MIN_VERSION} and ${MAX_VERSION}`
