@@ -10,9 +10,9 @@ export interface KeyActions {
   search(): void
 }
 
-/** Listens to the keys that work everywhere, except where text is typed. */
-export function listenToKeys({ views, open, help: showHelp, search }: KeyActions): void {
-  document.addEventListener('keydown', (event) => {
+/** Listens to the keys that work everywhere, except where text is typed. @param signal ends it */
+export function listenToKeys(signal: AbortSignal, { views, open, help: showHelp, search }: KeyActions): void {
+  const listen = (event: KeyboardEvent) => {
     const target = event.target as HTMLElement
     if (event.ctrlKey || event.metaKey || event.altKey) return
     if (target.matches('input, select, textarea') || document.querySelector('dialog[open]') !== null) return
@@ -24,7 +24,8 @@ export function listenToKeys({ views, open, help: showHelp, search }: KeyActions
     else if (view !== undefined) open(view)
     else return
     event.preventDefault()
-  })
+  }
+  document.addEventListener('keydown', listen, { signal })
 }
 
 /** A dialog that lists the keys. @param titles those of the views, in order */

@@ -8,8 +8,23 @@ import { grouped } from './parts/format.js'
 import { isDark, onTheme, switchTheme } from './parts/theme.js'
 import { ALL_VIEWS } from './views/index.js'
 
-/** Puts the navigation and the views of a report into an element, and shows what the page's address names. */
-export function shell(root: HTMLElement, model: Model): void {
+/** What listens to the window for the report that is shown; it ends when another one is. */
+let shown = new AbortController()
+
+/**
+ * Puts the navigation and the views of a report into an element, and shows what the page's address names.
+ * @param another lets the reader open another trace, where the page can
+ */
+export function shell(root: HTMLElement, model: Model, another?: () => void): void {
+  shown.abort()
+  shown = new AbortController()
+  const { signal } = shown
+  const leave =
+    another &&
+    (() => {
+      shown.abort()
+      another()
+    })
   const names = VIEWS.filter((name) => ALL_VIEWS[name].has?.(model) ?? true)
   const mounted = new Map<ViewName, Mounted>()
   const main = el('main', { attributes: { tabindex: '-1' } })
@@ -66,17 +81,18 @@ export function shell(root: HTMLElement, model: Model): void {
   }
 
   root.replaceChildren(
-    header(model, () => keys.showModal()),
+    header(model, () => keys.showModal(), leave),
     navigation(links.values()),
     main,
     keys,
   )
-  addEventListener('hashchange', show)
-  addEventListener('beforeprint', () => {
+  addEventListener('hashchange', show, { signal })
+  const showAll = () => {
     for (const name of names) mount(name).element.hidden = false
-  })
-  addEventListener('afterprint', show)
-  listenToKeys({
+  }
+  addEventListener('beforeprint', showAll, { signal })
+  addEventListener('afterprint', show, { signal })
+  listenToKeys(signal, {
     views: names,
     open: (name) => app.open(name),
     help: () => keys.showModal(),
@@ -86,14 +102,14 @@ export function shell(root: HTMLElement, model: Model): void {
         search.focus()
         return
       }
-      addEventListener('hashchange', () => mount(current).search?.focus(), { once: true })
+      addEventListener('hashchange', () => mount(current).search?.focus(), { once: true, signal })
       app.open('sites')
     },
   })
   show()
 }
 
-function header({ data }: Model, openHelp: () => void): HTMLElement {
+function header({ data }: Model, openHelp: () => void, another?: () => void): HTMLElement {
   const { summary, name, generator } = data
   const facts = [
     summary.formats.join(', '),
@@ -121,6 +137,7 @@ function header({ data }: Model, openHelp: () => void): HTMLElement {
     el(
       'div',
       { class: 'tools' },
+      another && button('Open another trace', another),
       theme,
       button('?', openHelp, { title: 'keys', attributes: { 'aria-label': 'keys' } }),
     ),

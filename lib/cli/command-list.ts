@@ -36,6 +36,7 @@ import { split } from './commands/split.js'
 import { hatfJoin, hatfSplit } from './commands/split-addresses.js'
 import { stats } from './commands/stats.js'
 import { verify } from './commands/verify.js'
+import { view } from './commands/view.js'
 
 /** Commands for one kind of task. */
 export interface Group {
@@ -52,7 +53,7 @@ export interface Group {
  */
 export const GROUPS: readonly Group[] = [
   { title: 'Record a trace', commands: [record] },
-  { title: 'Analyze a trace', commands: [stats, report, profile, diff, verify] },
+  { title: 'Analyze a trace', commands: [stats, report, view, profile, diff, verify] },
   { title: 'Convert a trace', commands: [convert] },
   { title: 'Select, change and order events', commands: [filter, map, sort] },
   { title: 'Split and merge traces', commands: [split, merge] },

@@ -36,18 +36,23 @@ export function report(): ReportSink {
  */
 export function exportReport(taken: Report, options: ReportPageOptions = {}): Uint8Array {
   checkOptions(options, OPTIONS, 'exportReport')
-  return reportPage(taken, { ...options, template: readTemplate(), gzip: (bytes) => gzipSync(bytes, { level: 9 }) })
+  return reportPage(taken, { ...options, template: readPage('report'), gzip: (bytes) => gzipSync(bytes, { level: 9 }) })
 }
 
-/** The page that the build makes of page/. */
-function readTemplate(): string {
+/** The page that reads traces in the browser, in a worker of its own. */
+export function viewerPage(): Uint8Array {
+  return Buffer.from(readPage('viewer'))
+}
+
+/** A page that the build makes of page/. */
+function readPage(name: 'report' | 'viewer'): string {
   // Tests run from lib; the package has dist/page beside dist/lib.
   for (const folder of ['../../dist/page', '../../page']) {
     try {
-      return readFileSync(new URL(`${folder}/report.html`, import.meta.url), 'utf8')
+      return readFileSync(new URL(`${folder}/${name}.html`, import.meta.url), 'utf8')
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
     }
   }
-  throw new Error('page/report.html is missing: has the project been built?')
+  throw new Error(`page/${name}.html is missing: has the project been built?`)
 }

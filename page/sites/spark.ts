@@ -9,15 +9,10 @@ export function spark(values: readonly number[], isBars = false): SVGSVGElement 
   const y = (value: number) => HEIGHT - 1 - (value / largest) * (HEIGHT - 3)
   const step = WIDTH / Math.max(1, values.length - (isBars ? 0 : 1))
   const shapes = isBars
-    ? values.map((value, n) =>
-        svg('rect', {
-          class: 'bar',
-          x: n * step,
-          y: y(value),
-          width: Math.max(1, step - 0.6),
-          height: HEIGHT - y(value),
-        }),
-      )
+    ? values.flatMap((value, n) => {
+        const size = { y: y(value), width: Math.max(1, step - 0.6), height: HEIGHT - y(value) }
+        return value === 0 ? [] : svg('rect', { class: 'bar', x: n * step, ...size })
+      })
     : lines(values.map((value, n) => `${(n * step).toFixed(1)},${y(value).toFixed(1)}`))
   const box = { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, width: WIDTH, height: HEIGHT }
   return svg('svg', { class: 'spark', ...box, 'aria-hidden': 'true' }, ...shapes)

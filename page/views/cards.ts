@@ -1,6 +1,7 @@
 import type { ReportData } from '../../lib/transforms/report/result.js'
 import type { ViewName } from '../app.js'
 import { bytes, counted, duration, exactBytes, grouped, rounded, share, short, type Integer } from '../parts/format.js'
+import { hasThreads } from './threads.js'
 
 /** A main figure, and the view that has more about it. */
 export interface Card {
@@ -67,7 +68,9 @@ export function cards(data: ReportData): Card[] {
       view: 'threads',
       title: 'Freed by another thread',
       ...number('foreignFrees', foreign),
-      detail: `${share(foreign, s.freed.blocks)} of freed blocks; ${counted(s.threadCount, 'thread')}`,
+      detail: hasThreads(data)
+        ? `${share(foreign, s.freed.blocks)} of freed blocks; ${counted(s.threadCount, 'thread')}`
+        : 'the trace does not name threads',
     },
     {
       view: 'timeline',

@@ -1,10 +1,24 @@
+import type { ReportSummary } from '../../lib/transforms/report/result.js'
 import type { App, View } from '../app.js'
 import { bars, block, none } from '../parts/bars.js'
 import { button, el } from '../parts/dom.js'
-import { bytes, counted, exactBytes, grouped, rounded, share, short, toNumber, type Integer } from '../parts/format.js'
+import {
+  bytes,
+  counted,
+  duration,
+  exactBytes,
+  grouped,
+  rounded,
+  share,
+  short,
+  toNumber,
+  type Integer,
+} from '../parts/format.js'
 import { table } from '../parts/table.js'
 import { siteTable } from '../sites/table.js'
 import { bitsText, heatMap } from './heat-map.js'
+
+type Histogram = ReportSummary['lifetimes']['events']
 
 /** What comes and goes: sizes, lifetimes, temporary blocks, reallocs. */
 export const churn: View = {
@@ -122,26 +136,27 @@ function lifetimesBlock({ model }: App): HTMLElement {
   const { lifetimes } = model.data.summary
   const { events, time } = lifetimes
   if (events.count === 0) return block('Lifetimes', 'No block was freed.')
-  const picture = (title: string, values: readonly { from: Integer; to: Integer; count: number }[]) =>
+  const picture = (title: string, { bars: values, count: all }: Histogram, show: (value: Integer) => string) =>
     bars(
       title,
       values.map(({ from, to, count }) => ({
-        label: short(from),
+        label: show(from),
         value: count,
-        lines: [`${grouped(from)} to ${grouped(to)}`, `${counted(count, 'block')}, ${share(count, events.count)}`],
+        lines: [`${show(from)} to ${show(to)}`, `${counted(count, 'block')}, ${share(count, all)}`],
       })),
       'series-3',
     )
   const text = `How long blocks lived that were freed, in events about blocks: ${rounded(events.mean)} on average.`
+  const inTime = (value: Integer) => duration(value, model.unit)
   return block(
     'Lifetimes',
     text,
-    picture('lifetimes in events', events.bars),
+    picture('lifetimes in events', events, short),
     ...(time === undefined
       ? []
       : [
-          el('p', { class: 'explain' }, `In time (${model.unit ?? 'unknown unit'}): ${rounded(time.mean)} on average.`),
-          picture('lifetimes in time', time.bars),
+          el('p', { class: 'explain' }, `In time: ${inTime(time.mean)} on average.`),
+          picture('lifetimes in time', time, inTime),
         ]),
   )
 }
@@ -159,15 +174,15 @@ function reallocsBlock(app: App): HTMLElement {
     step: 10,
   })
   const { from, to, count } = c.chains
-  const values = count.map((value, n) => ({
-    label: short(from[n] ?? 0),
-    value,
-    lines: [
-      from[n] === to[n]
-        ? `resized ${grouped(from[n] ?? 0)} times`
-        : `resized ${grouped(from[n] ?? 0)} to ${grouped(to[n] ?? 0)} times`,
-      counted(value, 'block'),
-    ],
-  }))
+  const values = count.map((value, n) => {
+    const [least, most] = [from[n] ?? 0, to[n] ?? null]
+    const times =
+      most === null
+        ? `${grouped(least)} or more`
+        : least === most
+          ? grouped(least)
+          : `${grouped(least)} to ${grouped(most)}`
+    return { label: short(least), value, lines: [`resized ${times} times`, counted(value, 'block')] }
+  })
   return block('Reallocs', text, bars('blocks by how many times they were resized', values, 'series-2'), element)
 }

@@ -1,9 +1,15 @@
+import type { ReportData } from '../../lib/transforms/report/result.js'
 import type { App, View } from '../app.js'
 import { block, none } from '../parts/bars.js'
 import { button, choice, el } from '../parts/dom.js'
 import { bytes, counted, exactBytes, grouped, share, short, toNumber, type Integer } from '../parts/format.js'
 import { table, type Column } from '../parts/table.js'
 import { siteTable } from '../sites/table.js'
+
+/** Whether any event names its thread. */
+export function hasThreads({ threads: { thread } }: ReportData): boolean {
+  return thread.some((one) => one !== null)
+}
 
 /** What each thread did, and which threads free what others allocated. */
 export const threads: View = {
@@ -15,6 +21,7 @@ export const threads: View = {
       return { element: el('section', {}, none('Nothing in this trace allocates or frees a block.')) }
     const foreign = t.foreignFrees.reduce((sum, n) => sum + n, 0)
     const lead = `${grouped(foreign)} of ${counted(summary.freed.blocks, 'freed block')} (${share(foreign, summary.freed.blocks)}) were freed by another thread than the one that allocated them.`
+    const isNamed = hasThreads(app.model.data)
     const list = siteTable(app, {
       columns: ['foreignFrees', 'share', 'allocatedBlocks', 'allocatedBytes'],
       by: 'foreignFrees',
@@ -27,7 +34,7 @@ export const threads: View = {
       element: el(
         'section',
         {},
-        el('p', { class: 'lead' }, summary.threadCount === 0 ? 'The events of this trace do not name a thread.' : lead),
+        el('p', { class: 'lead' }, isNamed ? lead : 'The events of this trace do not name a thread.'),
         matrixBlock(app),
         block('Threads', 'The threads with most events.', threadTable(app)),
         foreign === 0

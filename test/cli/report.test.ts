@@ -92,7 +92,7 @@ describe('hf-report', () => {
 
   test('reports what is not certain', async () => {
     const { stderr, stdout } = await shell(`hf-filter --kind alloc ${TRACE} | hf-report`)
-    expect(stderr).toMatch(/^hf-report: warning: stdin: events were filtered or split away/m)
+    expect(stderr).toMatch(/^hf-report: warning: stdin: events were removed/m)
     expect(reportData(stdout.toString()).notes).toEqual([expect.stringMatching(/^Events were removed/)])
   })
 

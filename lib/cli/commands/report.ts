@@ -26,6 +26,7 @@ export const report: Command = {
       values: PROFILE_MATCHES,
     },
     { name: 'trace', value: 'N', help: 'Take only trace number N of an input that holds several' },
+    { name: 'open', help: 'Show the report in the browser instead of writing it, until Ctrl-C; see hf-view' },
     ...OUTPUT_FLAGS,
   ],
   examples: [

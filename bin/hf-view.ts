@@ -1,0 +1,4 @@
+#!/usr/bin/env node
+import { start } from '../lib/cli/start.js'
+
+await start('hf-view', async () => (await import('../lib/cli/commands/view.js')).view)

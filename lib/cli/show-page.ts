@@ -1,0 +1,30 @@
+import { writeSync } from 'node:fs'
+import { isatty } from 'node:tty'
+import { openBrowser } from './open-browser.js'
+import { servePage } from './serve.js'
+
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
+
+/** How a page is shown. */
+export interface ShowOptions {
+  /** The port to serve it on; any that is free if absent. */
+  readonly port?: number
+  /** End when it was delivered. */
+  readonly once?: boolean
+  /** Open the user's browser. True if absent. */
+  readonly opens?: boolean
+}
+
+/** Serves a page, prints its address and opens the browser, until a signal ends it. */
+export async function showPage(command: string, html: Uint8Array, options: ShowOptions = {}): Promise<void> {
+  const { port = 0, once = false, opens = true } = options
+  const ended = new Promise<void>((resolve) => {
+    for (const signal of SIGNALS) process.once(signal, () => resolve())
+  })
+  const page = await servePage(html, port)
+  writeSync(1, `${page.url}\n`)
+  if (isatty(2)) process.stderr.write(`${command}: the page is there until Ctrl-C is pressed\n`)
+  if (opens) openBrowser(page.once)
+  await (once ? Promise.race([ended, page.delivered]) : ended)
+  await page.close()
+}

@@ -1,0 +1,157 @@
+import { pathToFileURL } from 'node:url'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { CHROMIUM, closeAfterAll, NO_BROWSER, openPage } from '../support/browser.js'
+import { scratch, shell } from '../support/commands.js'
+
+closeAfterAll()
+
+/** The part of `hf-stats --json` that is compared. */
+interface Stats {
+  events: number
+  allocated: Amount
+  freed: Amount
+  leaked: Amount
+  peakBytes: Amount & { event: number }
+  temporary: { heaptrack: Amount }
+  sites: { allocated: Amount; atPeak: Amount; leaked: Amount; foreignFrees: number }[]
+  threads: { events: number; allocated: Amount; frees: number; foreignFrees: number }[]
+}
+interface Amount {
+  blocks: number
+  bytes: number
+}
+
+const TRACES = [
+  'heaptrack/mtv-small.heaptrack.gz',
+  'heaptrack/cxx.heaptrack.gz',
+  'mtrc/git.mtrc.gz',
+  'mtrc/cxx64.mtrc',
+  'replay/twolf-head.txt',
+  'replay/mstress-head.txt.gz',
+  'glibc-mtrace/mt-edge.mtrace',
+  'hatf/espresso-head.hatf',
+  'valgrind/mtv-edge.log',
+]
+const VIEWS = ['overview', 'timeline', 'sites', 'flame', 'leaks', 'peak', 'churn', 'threads', 'addresses', 'problems']
+const grouped = (n: number) => n.toLocaleString('en-US')
+const exactBytes = (n: number) => `${grouped(n)} byte${n === 1 ? '' : 's'}`
+const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0)
+
+describe('the report that hf-report writes of a real trace', { tags: ['slow'] }, () => {
+  beforeEach(({ skip }) => skip(CHROMIUM === undefined, NO_BROWSER))
+
+  test.each(TRACES)('%s has the figures of hf-stats in every view', async (trace) => {
+    const html = `${scratch()}/report.html`
+    const path = `test/fixtures/${trace}`
+    const written = await shell(`hf-report ${path} -o ${html}`)
+    expect(written.code, written.stderr).toBe(0)
+    const stats = JSON.parse((await shell(`hf-stats --json ${path}`)).stdout.toString()) as Stats
+    const { page, faults } = await openPage(pathToFileURL(html).href)
+    const card = (figure: string) => page.locator(`[data-figure="${figure}"]`).first().getAttribute('title')
+    const foreign = sum(stats.threads.map((thread) => thread.foreignFrees))
+    expect({
+      events: await card('events'),
+      allocated: await card('allocated.bytes'),
+      peak: await card('peakBytes.bytes'),
+      leaked: await card('leaked.bytes'),
+      temporary: await card('temporary.heaptrack.blocks'),
+      foreign: await card('foreignFrees'),
+    }).toEqual({
+      events: grouped(stats.events),
+      allocated: exactBytes(stats.allocated.bytes),
+      peak: exactBytes(stats.peakBytes.bytes),
+      leaked: exactBytes(stats.leaked.bytes),
+      temporary: grouped(stats.temporary.heaptrack.blocks),
+      foreign: grouped(foreign),
+    })
+
+    for (const view of VIEWS) {
+      await page.click(`nav a[href="#${view}"]`)
+      await page.locator(`#view-${view}`).waitFor({ state: 'visible' })
+    }
+
+    await page.click('nav a[href="#sites"]')
+    const cells = (column: number) => page.locator(`#view-sites tbody td:nth-child(${column})`)
+    const titles = async (column: number) =>
+      cells(column).evaluateAll((all) => all.map((cell) => (cell as { title: string }).title))
+    if (stats.sites.length > 0 && stats.sites.length <= 100) {
+      const exact = (of: (site: Stats['sites'][0]) => number) =>
+        stats.sites.map((site) => exactBytes(of(site))).toSorted()
+      expect((await titles(2)).toSorted()).toEqual(exact((site) => site.allocated.bytes))
+      expect((await titles(5)).toSorted()).toEqual(exact((site) => site.atPeak.bytes))
+      expect((await titles(6)).toSorted()).toEqual(exact((site) => site.leaked.bytes))
+    }
+
+    await page.click('nav a[href="#flame"]')
+    const flame = page.locator('#view-flame')
+    for (const [metric, value] of Object.entries({
+      allocatedBytes: exactBytes(stats.allocated.bytes),
+      allocatedBlocks: `${grouped(stats.allocated.blocks)} blocks`,
+      peakBytes: exactBytes(stats.peakBytes.bytes),
+      endBytes: exactBytes(stats.leaked.bytes),
+      endBlocks: `${grouped(stats.leaked.blocks)} blocks`,
+      temporaryBlocks: `${grouped(stats.temporary.heaptrack.blocks)} blocks`,
+      foreignFrees: `${grouped(foreign)} blocks`,
+    })) {
+      await flame.locator('select').selectOption(metric)
+      expect(await flame.locator('.detail').textContent(), metric).toContain(value)
+      await flame.locator('input[type=checkbox]').check()
+      expect(await flame.locator('.detail').textContent(), metric).toContain(value)
+      await flame.locator('input[type=checkbox]').uncheck()
+    }
+
+    await page.click('nav a[href="#timeline"]')
+    expect(await page.locator('#view-timeline .lead').textContent()).toContain(
+      `at event ${grouped(stats.peakBytes.event)}`,
+    )
+    await page.click('nav a[href="#threads"]')
+    const rows = await page.locator('#view-threads .table').first().locator('tbody tr').allTextContents()
+    expect(rows.length).toBe(stats.threads.length)
+    expect(faults).toEqual([])
+  })
+
+  test('a comparison with another run has the sites that hf-diff names', async () => {
+    const html = `${scratch()}/report.html`
+    const [old, next] = ['test/fixtures/heaptrack/cxx.heaptrack.gz', 'test/fixtures/heaptrack/mtv-small.heaptrack.gz']
+    expect((await shell(`hf-report --compare ${old} ${next} -o ${html}`)).code).toBe(0)
+    const stats = JSON.parse((await shell(`hf-stats --json ${next}`)).stdout.toString()) as Stats
+    const { page, faults } = await openPage(`${pathToFileURL(html).href}#comparison`)
+    const view = page.locator('#view-comparison')
+    expect(await view.locator('.lead').textContent()).toMatch(/^Compared with cxx\.heaptrack\.gz: \d+ stacks differ\.$/)
+    expect(
+      await view.locator('.table').first().locator('tbody tr').first().locator('td').nth(2).getAttribute('title'),
+    ).toBe(exactBytes(stats.leaked.bytes))
+    expect(await view.locator('.table').nth(1).locator('tbody tr').count()).toBeGreaterThan(5)
+    expect(faults).toEqual([])
+  })
+
+  test('what is in a trace stays text, in the tables too', async () => {
+    const name = '</script><img src=x onerror=globalThis.pwned=1>'
+    const folder = scratch()
+    const event = JSON.stringify({
+      kind: 'alloc',
+      address: '0x1000',
+      size: 8,
+      function: name,
+      file: name,
+      line: 1,
+      stack: [name, `${name} (${name}:3)`],
+    })
+    const made = await shell(
+      `hf-report - -o ${folder}/report.html`,
+      `${event}\n${JSON.stringify({ kind: 'free', address: '0x9', stack: [name] })}\n`,
+    )
+    expect(made.stderr).not.toContain('error')
+    const url = pathToFileURL(`${folder}/report.html`).href
+    for (const javaScriptEnabled of [true, false]) {
+      const { page, faults } = await openPage(url, { javaScriptEnabled })
+      if (javaScriptEnabled) {
+        expect(await page.locator('#view-overview').textContent()).toContain(name)
+        for (const view of VIEWS) await page.click(`nav a[href="#${view}"]`)
+        expect(await page.evaluate('globalThis.pwned')).toBeUndefined()
+      } else expect(await page.locator('#tables').textContent()).toContain(name)
+      expect(await page.locator('img').count()).toBe(0)
+      expect(faults).toEqual([])
+    }
+  })
+})
