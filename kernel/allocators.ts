@@ -1,0 +1,4 @@
+/** A simulated allocator, and a comparison of the addresses of a trace with its own. */
+export { simStart, simUnknown } from './allocators/simulator'
+export { ADDRESS, ALIGNMENT, API, ELEMENTS, KIND, MASK, OLD_ADDRESS, OUTCOME, SIZE, THREAD } from './shared/columns'
+export * from './allocators/replay'

@@ -1,0 +1,202 @@
+/**
+ * Live blocks by address, for callers that have no table of their own: the number under which the simulator knows each.
+ * Addresses are in pages of 32 places, so that neighbours in the heap are neighbours here. A page is 144 bytes and a slot
+ * of the table of pages 8, at most half of which are used.
+ */
+import { giveRoom, takeRoom } from '../live/room'
+
+const PLACES: u64 = 32
+/** A page: its number, how many of its places are used, and these. */
+const USED: usize = 8
+const NUMBERS: usize = 16
+const PAGE: u32 = 144
+
+const FEWEST_PAGES: u32 = 13
+const FEWEST_SLOTS: u32 = 10
+const MOST_LOG: u32 = 31
+/** How far a search may go before the table grows, and how thin the table may get by that, as a shift. */
+const LONG: u32 = 256
+const THINNEST: u32 = 6
+
+/** The logarithm of the distance of two blocks. */
+let shift: u64 = 4
+/** Pages, by offset; the end of those that are or were used, and the first free one. */
+let pages: usize = 0
+let pagesLog: u32 = 0
+let pagesEnd: u32 = 0
+let freePage: u32 = 0
+/** Slots: the lower half of the page's number, and the page's offset, 0 for an empty slot. */
+let slots: usize = 0
+let slotsLog: u32 = 0
+let last: u32 = 0
+let count: u32 = 0
+
+/** Forgets all blocks. @param alignment of blocks, a power of two @returns false if memory is exhausted */
+export function clearBlocks(alignment: u64): bool {
+  if (pages != 0) giveRoom(pages, pagesLog)
+  if (slots != 0) giveRoom(slots, slotsLog + 3)
+  shift = ctz(alignment)
+  pagesLog = FEWEST_PAGES
+  pages = takeRoom(pagesLog)
+  pagesEnd = PAGE
+  freePage = count = 0
+  slots = 0
+  return pages != 0 && makeSlots(FEWEST_SLOTS)
+}
+
+function makeSlots(log: u32): bool {
+  const made = takeRoom(log + 3)
+  if (made == 0) return false
+  memory.fill(made, 0, (<usize>1) << (log + 3))
+  slots = made
+  slotsLog = log
+  last = (<u32>1 << log) - 1
+  return true
+}
+
+// @ts-ignore: decorator
+@inline
+function home(tag: u32): u32 {
+  // Eight pages in sequence stay together.
+  return (<u32>((<u64>(tag >> 3) * 0x9e37_79b9_7f4a_7c15) >> 32) + (tag & 7)) & last
+}
+
+// @ts-ignore: decorator
+@inline
+function slot(i: u32): usize {
+  return slots + ((<usize>i) << 3)
+}
+
+/** The slot of a page, or the empty one where it belongs; `LONG` slots on if there is neither. */
+// @ts-ignore: decorator
+@inline
+function find(page: u64): u32 {
+  const tag = <u32>page
+  let i = home(tag)
+  for (let steps: u32 = 0; steps < LONG; steps++) {
+    const at = load<u32>(slot(i), 4)
+    if (at == 0) return i
+    if (load<u32>(slot(i)) == tag && load<u64>(pages + at) == page) return i
+    i = (i + 1) & last
+  }
+  return NOWHERE
+}
+
+const NOWHERE: u32 = 0xffff_ffff
+
+/** The number of the block at an address, 0 if none is known there. The block may begin some bytes before or after. */
+// @ts-ignore: decorator
+@inline
+export function findBlock(address: u64): u32 {
+  const i = find(address >> shift >> 5)
+  if (i == NOWHERE) return 0
+  const page = load<u32>(slot(i), 4)
+  if (page == 0) return 0
+  return load<u32>(placeIn(page, address))
+}
+
+// @ts-ignore: decorator
+@inline
+function placeIn(page: u32, address: u64): usize {
+  return pages + page + NUMBERS + ((<usize>((address >> shift) & (PLACES - 1))) << 2)
+}
+
+/** A block has this number. @returns false if there is no room for it */
+export function putBlock(address: u64, number: u32): bool {
+  const wanted = address >> shift >> 5
+  let i = find(wanted)
+  while (i == NOWHERE) {
+    if (slotsLog >= MOST_LOG - 3 || count < (last + 1) >> THINNEST || !refill(slotsLog + 1)) return false
+    i = find(wanted)
+  }
+  let page = load<u32>(slot(i), 4)
+  if (page == 0) {
+    if (count >= (last + 1) / 2) {
+      if (slotsLog >= MOST_LOG - 3 || !refill(slotsLog + 1)) return false
+      return putBlock(address, number)
+    }
+    page = newPage(wanted)
+    if (page == 0) return false
+    store<u32>(slot(i), <u32>wanted)
+    store<u32>(slot(i), page, 4)
+    count++
+  }
+  const at = placeIn(page, address)
+  if (load<u32>(at) == 0) store<u32>(pages + page, load<u32>(pages + page, USED) + 1, USED)
+  store<u32>(at, number)
+  return true
+}
+
+function newPage(number: u64): u32 {
+  let page = freePage
+  if (page != 0) {
+    freePage = load<u32>(pages + page, USED)
+  } else {
+    if (<u64>pagesEnd + PAGE > <u64>1 << pagesLog && !growPages()) return 0
+    page = pagesEnd
+    pagesEnd += PAGE
+  }
+  memory.fill(pages + page, 0, PAGE)
+  store<u64>(pages + page, number)
+  return page
+}
+
+function growPages(): bool {
+  if (pagesLog >= MOST_LOG) return false
+  const grown = takeRoom(pagesLog + 1)
+  if (grown == 0) return false
+  memory.copy(grown, pages, pagesEnd)
+  giveRoom(pages, pagesLog)
+  pages = grown
+  pagesLog++
+  return true
+}
+
+/** The block at an address is known no more. */
+export function dropBlock(address: u64): void {
+  const i = find(address >> shift >> 5)
+  if (i == NOWHERE) return
+  const page = load<u32>(slot(i), 4)
+  if (page == 0) return
+  const at = placeIn(page, address)
+  if (load<u32>(at) == 0) return
+  store<u32>(at, 0)
+  const used = load<u32>(pages + page, USED) - 1
+  store<u32>(pages + page, used, USED)
+  if (used > 0) return
+  store<u32>(pages + page, freePage, USED)
+  freePage = page
+  count--
+  vacate(i)
+}
+
+/** Empties a slot; those after it move up. */
+function vacate(hole: u32): void {
+  let i = hole
+  while (true) {
+    i = (i + 1) & last
+    const page = load<u32>(slot(i), 4)
+    if (page == 0) break
+    const tag = load<u32>(slot(i))
+    if (((i - home(tag)) & last) < ((i - hole) & last)) continue
+    store<u64>(slot(hole), load<u64>(slot(i)))
+    hole = i
+  }
+  store<u64>(slot(hole), 0)
+}
+
+function refill(log: u32): bool {
+  const from = slots
+  const fromLog = slotsLog
+  if (!makeSlots(log)) return false
+  const end = from + ((<usize>1) << (fromLog + 3))
+  for (let at = from; at < end; at += 8) {
+    const page = load<u32>(at, 4)
+    if (page == 0) continue
+    let i = home(load<u32>(at))
+    while (load<u32>(slot(i), 4) != 0) i = (i + 1) & last
+    store<u64>(slot(i), load<u64>(at))
+  }
+  giveRoom(from, fromLog + 3)
+  return true
+}

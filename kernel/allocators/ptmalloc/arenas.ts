@@ -1,0 +1,237 @@
+/**
+ * Arenas: independent heaps with bins of their own. The main arena has the main heap; others are made for further
+ * threads, up to a limit, and then shared.
+ */
+import { BINS } from './bins'
+import { header, arenaHead, arenasPerCore, FAST_BINS, heapRoom, pages, TOP_PAD } from './rules'
+import { mapBytes, isUnmapped, knowsArea, seeMapping, unmapBytes } from './gaps'
+import { newChunk, RECORD, takeHeads, TOP } from './chunks'
+import { set32, set64 } from './log'
+import { newRegion, startOfRegion } from './regions'
+
+/** Offsets in an arena: the first chunks of its fast bins; the heads of its bins; which bins may have chunks. */
+export const FAST_LISTS: usize = 0
+const HEADS: usize = 48
+export const BIN_MAP: usize = 52
+/** The chunk at the end of its heap, and that heap's region. */
+export const LAST_CHUNK: usize = 68
+export const REGION: usize = 72
+/** Whether its fast bins may have chunks. */
+export const HAS_FAST: usize = 76
+/** The virtual address of what was left when a chunk was divided last, which serves the next small requests. */
+export const REMAINDER: usize = 80
+/** How many threads use it, the arena made before it, and the next one without threads. */
+const THREADS: usize = 88
+const OLDER: usize = 92
+const NEXT_IDLE: usize = 96
+const SIZE: u32 = 128
+
+const MOST: u32 = 2048
+const ARENAS: usize = memory.data(262144)
+/** How many records there are, and how many arenas by glibc's own count. */
+const COUNT: usize = memory.data(32)
+const COUNTED: usize = COUNT + 4
+/** The limit of arenas, 0 while there is none. */
+const LIMIT: usize = COUNT + 8
+/** The first arena without threads, and the one to be shared next. */
+const IDLE: usize = COUNT + 12
+const NEXT_SHARED: usize = COUNT + 16
+/** Where half of a mapping for a heap was left over, so that the next heap may go there; 0 if nowhere. */
+const HINT: usize = COUNT + 24
+
+/** The smallest heap of an arena. */
+const LEAST_HEAP: u64 = 32_768
+
+let cores: u32 = 0
+
+/** The main arena. */
+export const MAIN_ARENA: usize = ARENAS
+
+/** Removes all arenas but the main one. @param coreCount 0: arenas have no limit */
+export function clearArenas(coreCount: u32): void {
+  cores = coreCount
+  store<u32>(COUNT, 0)
+  store<u32>(COUNTED, 1)
+  store<u32>(LIMIT, 0)
+  store<u32>(IDLE, 0)
+  store<u32>(NEXT_SHARED, <u32>MAIN_ARENA)
+  store<u64>(HINT, 0)
+  newRecord()
+  // The main thread uses it.
+  store<u32>(MAIN_ARENA, 1, THREADS)
+}
+
+function newRecord(): usize {
+  const number = load<u32>(COUNT)
+  if (number == MOST) return 0
+  set32(COUNT, number + 1)
+  const arena = ARENAS + <usize>(number * SIZE)
+  for (let at: usize = 0; at < SIZE; at += 4) set32(arena + at, 0)
+  set32(arena + HEADS, takeHeads(BINS))
+  return arena
+}
+
+/** How many arenas there are. */
+export function arenaCount(): u32 {
+  return load<u32>(COUNT)
+}
+
+/** The number of an arena, as chunks have it. */
+// @ts-ignore: decorator
+@inline
+export function numberOf(arena: usize): u32 {
+  return <u32>(arena - ARENAS) / SIZE
+}
+
+/** The arena of a number. */
+// @ts-ignore: decorator
+@inline
+export function arenaAt(number: u32): usize {
+  return ARENAS + <usize>(number * SIZE)
+}
+
+/** The head of a bin. */
+// @ts-ignore: decorator
+@inline
+export function headOf(arena: usize, bin: u32): u32 {
+  return load<u32>(arena, HEADS) + bin * RECORD
+}
+
+/** The chunk at the end of an arena's heap, 0 before it has one. */
+// @ts-ignore: decorator
+@inline
+export function topOf(arena: usize): u32 {
+  return load<u32>(arena, LAST_CHUNK)
+}
+
+/** The place of the first chunk of a fast bin. */
+// @ts-ignore: decorator
+@inline
+export function fastList(arena: usize, bin: u32): usize {
+  return arena + FAST_LISTS + ((<usize>min(bin, FAST_BINS - 1)) << 2)
+}
+
+/** The size of a new heap for so many bytes, 0 if it cannot have them. */
+export function heapLength(bytes: u64): u64 {
+  if (bytes + TOP_PAD < LEAST_HEAP) return LEAST_HEAP
+  if (bytes + TOP_PAD <= heapRoom) return pages(bytes + TOP_PAD)
+  return bytes > heapRoom ? 0 : heapRoom
+}
+
+/** Maps the room for a heap, aligned to its size. @returns where, 0 if that cannot be known */
+export function mapHeap(): u64 {
+  if (!knowsArea()) return 0
+  const hint = load<u64>(HINT)
+  if (hint != 0) {
+    set64(HINT, 0)
+    if (isUnmapped(hint, heapRoom)) {
+      seeMapping(hint, heapRoom)
+      return hint
+    }
+  }
+  const start = mapBytes(2 * heapRoom)
+  if (start == 0) return 0
+  const base = (start + heapRoom - 1) & ~(heapRoom - 1)
+  if (base == start) set64(HINT, base + heapRoom)
+  else unmapBytes(start, base - start)
+  unmapBytes(base + heapRoom, heapRoom - (base - start))
+  return base
+}
+
+/** Unmaps the room of a heap. */
+export function unmapHeap(base: u64): void {
+  if (base == 0) return
+  unmapBytes(base, heapRoom)
+  if (base + heapRoom == load<u64>(HINT)) set64(HINT, 0)
+}
+
+/** Makes an arena. @param base where its first heap is, 0 if the kernel chooses @returns 0 if there are too many */
+export function newArena(base: u64): usize {
+  const arena = newRecord()
+  if (arena == 0) return 0
+  const length = heapLength(arenaHead + header)
+  const number = numberOf(arena)
+  const region = newRegion(number, length, 0, base == 0 ? mapHeap() : base)
+  if (region == 0) return 0
+  const top = newChunk(startOfRegion(region) + arenaHead, length - arenaHead, TOP, number)
+  set32(arena + LAST_CHUNK, top)
+  set32(arena + REGION, region)
+  set32(arena + OLDER, load<u32>(MAIN_ARENA, OLDER))
+  set32(MAIN_ARENA + OLDER, <u32>arena)
+  set32(COUNTED, load<u32>(COUNTED) + 1)
+  return arena
+}
+
+/** The arena for another thread: an idle one, else a new one, else one to share. */
+export function chooseArena(): usize {
+  const idle = load<u32>(IDLE)
+  if (idle != 0) {
+    set32(IDLE, load<u32>(<usize>idle, NEXT_IDLE))
+    return idle
+  }
+  let limit = load<u32>(LIMIT)
+  if (limit == 0 && cores != 0 && load<u32>(COUNTED) > arenasPerCore) {
+    limit = cores * arenasPerCore
+    set32(LIMIT, limit)
+  }
+  if (limit == 0 || load<u32>(COUNTED) < limit) {
+    const made = newArena(0)
+    if (made != 0) return made
+  }
+  const shared = <usize>load<u32>(NEXT_SHARED)
+  takeFromIdle(shared)
+  shareNext(shared)
+  return shared
+}
+
+/** A thread begins to use an arena. */
+export function enterArena(arena: usize): void {
+  set32(arena + THREADS, load<u32>(arena, THREADS) + 1)
+}
+
+/** The arena to be shared next is the one made before this, after the oldest the main one. */
+function shareNext(arena: usize): void {
+  const older = load<u32>(arena, OLDER)
+  set32(NEXT_SHARED, older == 0 ? <u32>MAIN_ARENA : older)
+}
+
+/** A thread turned out to use this arena: it is not idle. */
+export function claimArena(arena: usize): void {
+  takeFromIdle(arena)
+  shareNext(arena)
+  enterArena(arena)
+}
+
+function takeFromIdle(arena: usize): void {
+  let at: usize = IDLE
+  for (let i: u32 = 0; i < MOST; i++) {
+    const idle = <usize>load<u32>(at)
+    if (idle == 0) return
+    if (idle == arena) {
+      set32(at, load<u32>(arena, NEXT_IDLE))
+      return
+    }
+    at = idle + NEXT_IDLE
+  }
+}
+
+/** A thread ends. */
+export function leaveArena(arena: usize): void {
+  const threads = load<u32>(arena, THREADS)
+  if (threads == 0) return
+  set32(arena + THREADS, threads - 1)
+  if (threads > 1) return
+  set32(arena + NEXT_IDLE, load<u32>(IDLE))
+  set32(IDLE, <u32>arena)
+}
+
+/** No more arenas are made than there are: a thread shares one already. */
+export function limitArenas(): void {
+  if (load<u32>(LIMIT) == 0 && load<u32>(IDLE) == 0) set32(LIMIT, load<u32>(COUNTED))
+}
+
+/** There are more arenas than the limit allows, so that is larger. */
+export function raiseLimit(): void {
+  const limit = load<u32>(LIMIT)
+  if (limit != 0 && limit < load<u32>(COUNTED)) set32(LIMIT, load<u32>(COUNTED))
+}

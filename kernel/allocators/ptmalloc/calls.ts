@@ -1,0 +1,293 @@
+/** The functions that programs call. */
+import { arenaAt, chooseArena, enterArena, LAST_CHUNK, leaveArena, MAIN_ARENA, topOf } from './arenas'
+import { unlink } from './bins'
+import {
+  absorb,
+  AFTER,
+  arenaOf,
+  BINNED,
+  bytesOf,
+  dropChunk,
+  FOREIGN,
+  HAS_STACK,
+  IS_BLOCK,
+  link,
+  linkAt,
+  LIVE,
+  MAPPED,
+  NEXT,
+  placeOf,
+  records,
+  setLive,
+  setState,
+  split,
+  STACK,
+  stateOf,
+  TOP,
+  USED,
+} from './chunks'
+import { freeChunk, freeMerged } from './free'
+import { knowsArea, mapBytes, unmapBytes } from './gaps'
+import { set32, set64 } from './log'
+import { allocate, choose } from './malloc'
+import { advanceMapping, leadOf, resizeMapping, trimThreshold } from './mappings'
+import { baseOf, MAIN, offsetOf, regionOf } from './regions'
+import {
+  alignment as chunkAlignment,
+  CACHE_BINS,
+  cacheBin,
+  cacheSize,
+  callocUsesCache,
+  chunkSize,
+  freeMakesCache,
+  header,
+  keepsBelow,
+  keepsToTrim,
+  least,
+  memalignUsesCache,
+  PAGE,
+  word,
+} from './rules'
+import { cached, endThread, firstCached, knowsThread, OWN_ARENA, OWN_CACHE, pullCached, takeCached, threadAt } from './threads'
+
+/** Requests, and alignments, above these are refused. */
+export const MOST_REQUEST: u64 = 1 << 46
+const MOST_ALIGNMENT: u64 = 1 << 26
+
+/** What a new thread's table of thread-local storage looks like: elements, each of two words. */
+const FEWEST_ELEMENTS: u64 = 17
+const MOST_ELEMENTS: u64 = 40
+
+/** The size of the mapping for a thread's stack, 0 if unknown. */
+let stackSize: u64 = 0
+
+export function setStack(bytes: u64): void {
+  stackSize = bytes
+}
+
+/** The arena of a thread, chosen now if it has none. The first thread uses the main one. */
+function arenaFor(number: u32, thread: usize): usize {
+  let arena = <usize>load<u32>(thread, OWN_ARENA)
+  if (arena != 0) return arena
+  if (number == 0) {
+    arena = MAIN_ARENA
+  } else {
+    arena = chooseArena()
+    enterArena(arena)
+  }
+  set32(thread + OWN_ARENA, <u32>arena)
+  return arena
+}
+
+/** Makes a thread's cache unless it has one. */
+function prepare(number: u32, thread: usize): void {
+  if (cacheSize == 0 || load<u32>(thread, OWN_CACHE) != 0) return
+  const chunk = allocate(thread, arenaFor(number, thread), chunkSize(cacheSize))
+  if (chunk == 0) return
+  // It is never taken for something else.
+  setLive(chunk, IS_BLOCK)
+  set32(thread + OWN_CACHE, chunk)
+}
+
+/** malloc. @returns the chunk; 0 if there is none */
+export function callMalloc(number: u32, request: u64): u32 {
+  const thread = threadAt(number)
+  if (thread == 0 || request >= MOST_REQUEST) return 0
+  prepare(number, thread)
+  return fromCacheOr(number, thread, chunkSize(request), true)
+}
+
+/** calloc. @param elements how many elements, 0 if unknown */
+export function callCalloc(number: u32, elements: u64, request: u64): u32 {
+  const thread = threadAt(number)
+  if (thread == 0 || request >= MOST_REQUEST) return 0
+  // A thread's stack is mapped just before its table is made.
+  const isTable = stackSize != 0 && isThreadTable(elements, request) && knowsArea()
+  const stack = isTable ? mapBytes(stackSize) : 0
+  prepare(number, thread)
+  const chunk = fromCacheOr(number, thread, chunkSize(request), callocUsesCache)
+  if (stack != 0 && chunk != 0 && stateOf(chunk) == USED) {
+    set64(linkAt(chunk, STACK), stack)
+    setLive(chunk, HAS_STACK)
+  }
+  return chunk
+}
+
+function isThreadTable(elements: u64, request: u64): bool {
+  return elements >= FEWEST_ELEMENTS && elements <= MOST_ELEMENTS && request == elements * 2 * word
+}
+
+function fromCacheOr(number: u32, thread: usize, bytes: u64, usesCache: bool): u32 {
+  const bin = cacheBin(bytes)
+  if (usesCache && bin < CACHE_BINS && cached(thread, <u32>bin) != 0) return takeCached(thread, <u32>bin)
+  return allocate(thread, arenaFor(number, thread), bytes)
+}
+
+/** memalign, posix_memalign and aligned_alloc. */
+export function callMemalign(number: u32, alignment: u64, request: u64): u32 {
+  if (alignment <= chunkAlignment) return callMalloc(number, request)
+  const thread = threadAt(number)
+  if (thread == 0 || request >= MOST_REQUEST || alignment > MOST_ALIGNMENT) return 0
+  let power: u64 = least
+  while (power < alignment) power <<= 1
+  const bytes = chunkSize(request)
+  if (memalignUsesCache) {
+    prepare(number, thread)
+    const ready = alignedCached(thread, bytes, power)
+    if (ready != 0) return ready
+  }
+  let chunk = allocate(thread, arenaFor(number, thread), chunkSize(bytes + power + least))
+  if (chunk == 0) return 0
+  const lead = leadFor(chunk, power)
+  if (stateOf(chunk) == MAPPED) {
+    if (lead != 0) advanceMapping(chunk, lead)
+    return chunk
+  }
+  const arena = arenaAt(arenaOf(chunk))
+  if (lead != 0) {
+    const rest = split(chunk, lead)
+    if (memalignUsesCache) freeMerged(arena, chunk)
+    else freeChunk(thread, chunk)
+    chunk = rest
+  }
+  const surplus = bytesOf(chunk) - bytes
+  if (memalignUsesCache) {
+    const after = link(chunk, AFTER)
+    const joins = after != 0 && (stateOf(after) == TOP || stateOf(after) == BINNED)
+    if (surplus >= least || (surplus > 0 && joins)) freeMerged(arena, split(chunk, bytes))
+  } else if (surplus > least) {
+    freeChunk(thread, split(chunk, bytes))
+  }
+  return chunk
+}
+
+/** The first chunk of the cache's list that is aligned, 0 if there is none. */
+function alignedCached(thread: usize, bytes: u64, alignment: u64): u32 {
+  const bin = cacheBin(bytes)
+  if (bin >= CACHE_BINS) return 0
+  let chunk = firstCached(thread, <u32>bin)
+  for (let i = cached(thread, <u32>bin); i > 0; i--) {
+    if ((positionOf(chunk) & (alignment - 1)) == 0) {
+      pullCached(chunk)
+      return chunk
+    }
+    chunk = link(chunk, NEXT)
+  }
+  return 0
+}
+
+/** By how much a block must be moved to be aligned. */
+function leadFor(chunk: u32, alignment: u64): u64 {
+  const over = positionOf(chunk) & (alignment - 1)
+  if (over == 0) return 0
+  const lead = alignment - over
+  return lead < least ? lead + alignment : lead
+}
+
+/** The address of a block, or one with the same alignment, as far as that is known. */
+function positionOf(chunk: u32): u64 {
+  if (stateOf(chunk) == MAPPED) return placeOf(chunk) == 0 - header ? leadOf(chunk) + header : placeOf(chunk) + header
+  const region = regionOf(chunk)
+  // Heaps of threads are aligned to their size.
+  return (region == MAIN ? baseOf(MAIN) : 0) + offsetOf(chunk) + header
+}
+
+/** realloc of a block that is live. */
+export function callRealloc(number: u32, chunk: u32, request: u64): u32 {
+  const thread = threadAt(number)
+  if (thread == 0 || request >= MOST_REQUEST) return 0
+  setLive(chunk, 0)
+  const state = stateOf(chunk)
+  if (state == FOREIGN) {
+    dropChunk(chunk)
+    return callMalloc(number, request)
+  }
+  if (keeps(chunk, request)) return chunk
+  const bytes = chunkSize(request)
+  if (state == MAPPED) return resizeMapping(chunk, bytes)
+  if (freeMakesCache) prepare(number, thread)
+  const arena = arenaAt(arenaOf(chunk))
+  if (bytesOf(chunk) < bytes) {
+    const after = link(chunk, AFTER)
+    const isTop = after != 0 && after == topOf(arena)
+    if (isTop && bytesOf(chunk) + bytesOf(after) >= bytes + least) {
+      takeFromTop(arena, chunk, bytes)
+      return chunk
+    }
+    if (!isTop && after != 0 && stateOf(after) == BINNED && bytesOf(chunk) + bytesOf(after) >= bytes) {
+      unlink(after)
+      absorb(chunk)
+    } else {
+      const moved = choose(thread, arena, bytes)
+      if (moved == 0 || moved != link(chunk, AFTER)) return moveTo(number, thread, chunk, moved, request)
+      absorb(chunk)
+    }
+  }
+  if (bytesOf(chunk) - bytes >= least) freeChunk(freeMakesCache ? thread : 0, split(chunk, bytes))
+  return chunk
+}
+
+/** Whether realloc returns a block as it is because it has room for the request and not much more. */
+function keeps(chunk: u32, request: u64): bool {
+  if (keepsBelow == 0) return false
+  const isMapping = stateOf(chunk) == MAPPED
+  const usable = bytesOf(chunk) - (isMapping ? header : word)
+  if (request > usable) return false
+  const surplus = usable - request
+  if (keepsToTrim) return surplus <= trimThreshold()
+  return surplus < keepsBelow || (isMapping && surplus <= PAGE)
+}
+
+/** Extends a chunk to this size, by some of the top chunk after it. */
+export function takeFromTop(arena: usize, chunk: u32, bytes: u64): void {
+  absorb(chunk)
+  const rest = split(chunk, bytes)
+  setState(rest, TOP)
+  set32(arena + LAST_CHUNK, rest)
+}
+
+/** A block moves. @param moved its new chunk, 0 if its arena has none: then it goes wherever malloc puts it */
+function moveTo(number: u32, thread: usize, chunk: u32, moved: u32, request: u64): u32 {
+  if (moved != 0) {
+    freeChunk(thread, chunk)
+    return moved
+  }
+  moved = callMalloc(number, request)
+  if (moved != 0) freeChunk(thread, chunk)
+  return moved
+}
+
+/** free of a block that is live. */
+export function callFree(number: u32, chunk: u32): void {
+  const thread = threadAt(number)
+  if (thread == 0) return
+  const state = stateOf(chunk)
+  const stack = load<u8>(records + chunk, LIVE) == HAS_STACK ? load<u64>(records + chunk, STACK) : 0
+  setLive(chunk, 0)
+  if (freeMakesCache && state != MAPPED && state != FOREIGN) prepare(number, thread)
+  freeChunk(thread, chunk)
+  // The table of a thread goes when its stack is unmapped.
+  if (stack != 0) unmapBytes(stack, stackSize)
+}
+
+/** A thread ends. */
+export function callEnd(number: u32): void {
+  if (!knowsThread(number)) return
+  retire(threadAt(number))
+  endThread(number)
+}
+
+/** A thread's cache goes back to the heap, list by list, then the cache itself; its arena may become idle. */
+export function retire(thread: usize): void {
+  const cache = load<u32>(thread, OWN_CACHE)
+  set32(thread + OWN_CACHE, 0)
+  for (let bin: u32 = 0; bin < CACHE_BINS; bin++)
+    while (cached(thread, bin) != 0) freeChunk(0, takeCached(thread, bin))
+  if (cache != 0) {
+    setLive(cache, 0)
+    freeChunk(0, cache)
+  }
+  const arena = <usize>load<u32>(thread, OWN_ARENA)
+  if (arena != 0) leaveArena(arena)
+  set32(thread + OWN_ARENA, 0)
+}

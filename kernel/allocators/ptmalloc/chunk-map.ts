@@ -1,0 +1,159 @@
+/**
+ * Finds the chunk that holds an address, for repairs. By pages: the chunk that begins first in each. Maintaining this
+ * costs as much as all the rest of a simulation, so it is made when a repair needs it and dropped again when no prediction
+ * was wrong for a while.
+ */
+import { giveRoom, takeRoom } from '../../live/room'
+import { AFTER, endOfRecords, link, placeOf, RECORD, records, STATE, MAPPED } from './chunks'
+import { set32 } from './log'
+
+/** After how many calls without a repair the map is dropped, and how far searches go. */
+const KEPT: u32 = 8192
+const PAGES_BACK: u64 = 65_536
+const STEPS: u32 = 4096
+const FEWEST: u32 = 12
+
+let table: usize = 0
+/** The logarithm of the number of slots, and the last one. */
+let log: u32 = 0
+let last: u32 = 0
+/** How many slots are used; undone with the rest. */
+const COUNT: usize = memory.data(4)
+let callsLeft: u32 = 0
+
+/** Drops the map. */
+export function dropMap(): void {
+  if (table != 0) giveRoom(table, log + 2)
+  table = 0
+}
+
+/** A call begins: it may add some chunks. */
+// @ts-ignore: decorator
+@inline
+export function mapBegins(): void {
+  if (table != 0) keepMap()
+}
+
+function keepMap(): void {
+  if (--callsLeft == 0) dropMap()
+  else if (load<u32>(COUNT) > (last + 1) / 2) makeMap(log + 1)
+}
+
+/** Makes the map unless there is one. @returns false if memory is exhausted */
+export function needMap(): bool {
+  const calls = max(KEPT, endOfRecords() / RECORD / 4)
+  if (table != 0) {
+    callsLeft = calls
+    return true
+  }
+  let slots = FEWEST
+  while (<u64>(<u32>1 << slots) * RECORD < 2 * <u64>endOfRecords()) slots++
+  if (!makeMap(slots)) return false
+  callsLeft = calls
+  return true
+}
+
+function makeMap(slots: u32): bool {
+  dropMap()
+  table = takeRoom(slots + 2)
+  if (table == 0) return false
+  log = slots
+  last = (<u32>1 << slots) - 1
+  memory.fill(table, 0, (<usize>1) << (slots + 2))
+  store<u32>(COUNT, 0)
+  const end = endOfRecords()
+  for (let chunk: u32 = RECORD; chunk < end; chunk += RECORD) {
+    if (load<u8>(records + chunk, STATE) < MAPPED) add(chunk)
+  }
+  return true
+}
+
+// @ts-ignore: decorator
+@inline
+function pageOf(chunk: u32): u64 {
+  return placeOf(chunk) >> 12
+}
+
+// @ts-ignore: decorator
+@inline
+function slotOf(page: u64): u32 {
+  return <u32>((page * 0x9e37_79b9_7f4a_7c15) >> 32) & last
+}
+
+// @ts-ignore: decorator
+@inline
+function at(slot: u32): usize {
+  return table + ((<usize>slot) << 2)
+}
+
+/** The slot of a page, or the empty one where it belongs. */
+function find(page: u64): u32 {
+  let slot = slotOf(page)
+  while (true) {
+    const chunk = load<u32>(at(slot))
+    if (chunk == 0 || pageOf(chunk) == page) return slot
+    slot = (slot + 1) & last
+  }
+}
+
+/** A call adds few chunks, and the map grows between calls, so it is never full. */
+function add(chunk: u32): void {
+  const slot = find(pageOf(chunk))
+  const first = load<u32>(at(slot))
+  if (first == 0) set32(COUNT, load<u32>(COUNT) + 1)
+  else if (placeOf(first) <= placeOf(chunk)) return
+  set32(at(slot), chunk)
+}
+
+/** There is another chunk. */
+// @ts-ignore: decorator
+@inline
+export function mapAdded(chunk: u32): void {
+  if (table != 0) add(chunk)
+}
+
+/** A chunk is about to go. */
+// @ts-ignore: decorator
+@inline
+export function mapRemoved(chunk: u32): void {
+  if (table != 0) remove(chunk)
+}
+
+function remove(chunk: u32): void {
+  let slot = find(pageOf(chunk))
+  if (load<u32>(at(slot)) != chunk) return
+  const after = link(chunk, AFTER)
+  if (after != 0 && pageOf(after) == pageOf(chunk)) {
+    set32(at(slot), after)
+    return
+  }
+  set32(COUNT, load<u32>(COUNT) - 1)
+  let next = slot
+  while (true) {
+    next = (next + 1) & last
+    const moved = load<u32>(at(next))
+    if (moved == 0) break
+    if (((next - slotOf(pageOf(moved))) & last) >= ((next - slot) & last)) {
+      set32(at(slot), moved)
+      slot = next
+    }
+  }
+  set32(at(slot), 0)
+}
+
+/** The chunk that holds a virtual address, 0 if there is none or it is too far. */
+export function chunkAt(place: u64): u32 {
+  if (table == 0) return 0
+  const page = place >> 12
+  for (let back: u64 = 0; back < PAGES_BACK && page - back > 0; back++) {
+    let chunk = load<u32>(at(find(page - back)))
+    if (chunk == 0 || placeOf(chunk) > place) continue
+    for (let step: u32 = 0; step < STEPS && chunk != 0; step++) {
+      const end = placeOf(chunk) + load<u64>(records + chunk, 8)
+      if (place < end) return place >= placeOf(chunk) ? chunk : 0
+      chunk = link(chunk, AFTER)
+    }
+    return 0
+  }
+  return 0
+}

@@ -1,0 +1,227 @@
+/**
+ * Chunks: what heaps are divided into, free or in use, and the mappings of large blocks. A chunk is a record of 48 bytes,
+ * and known by the record's offset, 0 for none. Chunks of a heap are linked in the order of their addresses.
+ *
+ * The address of a chunk in a heap is virtual: the number of the region of the heap (regions.ts) and the offset there. So
+ * a heap can be used before it is known where it is.
+ */
+import { giveRoom, takeRoom } from '../../live/room'
+import { mapAdded, mapRemoved } from './chunk-map'
+import { save, set32, set64 } from './log'
+
+/** Offsets in a record. */
+export const AT: usize = 0
+export const BYTES: usize = 8
+/** The chunks before and after it in its heap. */
+export const BEFORE: usize = 16
+export const AFTER: usize = 20
+/** The chunks after and before it in its list. */
+export const NEXT: usize = 24
+export const LAST: usize = 28
+/** In a large bin: the first chunks of the next smaller and the next larger size. 0 for those that are not the first. */
+export const SMALLER: usize = 32
+export const LARGER: usize = 36
+/** Of a block: where the stack begins that was mapped for the thread whose table the block is. */
+export const STACK: usize = 32
+export const STATE: usize = 40
+export const LIVE: usize = 41
+export const ARENA: usize = 42
+/** Of a mapping: the bytes before the chunk. */
+export const LEAD: usize = 44
+export const RECORD: u32 = 48
+
+/** States. A used chunk is that of a live block (`LIVE`), or used by the allocator, or by unseen calls. */
+export const USED: u8 = 0
+export const CACHED: u8 = 1
+export const FAST: u8 = 2
+export const BINNED: u8 = 3
+export const TOP: u8 = 4
+export const MAPPED: u8 = 5
+/** A block about whose chunk nothing is known. */
+export const FOREIGN: u8 = 6
+/** The record is not in use, or is the head of a bin. */
+export const NO_CHUNK: u8 = 7
+
+/** Values of `LIVE`: a block, or one with a stack. */
+export const IS_BLOCK: u8 = 1
+export const HAS_STACK: u8 = 3
+
+/** How many records a call may need. */
+const SPARE: u32 = 512 * RECORD
+const FEWEST: u32 = 17
+const MOST: u32 = 31
+
+/** The start of the records. */
+export let records: usize = 0
+let log: u32 = 0
+/** Words that are undone with the rest: the end of the used records, and the first free one. */
+const END: usize = memory.data(8)
+const FREE: usize = END + 4
+
+/** Removes all chunks. @returns false if memory is exhausted */
+export function clearChunks(): bool {
+  if (records != 0) giveRoom(records, log)
+  log = FEWEST
+  records = takeRoom(log)
+  store<u32>(END, RECORD)
+  store<u32>(FREE, 0)
+  return records != 0
+}
+
+/** The end of the records that are or were in use. */
+export function endOfRecords(): u32 {
+  return load<u32>(END)
+}
+
+/** Makes room for what a call may need. Moves the records. @returns false if memory is exhausted */
+// @ts-ignore: decorator
+@inline
+export function reserveChunks(): bool {
+  return load<u32>(END) + SPARE <= <u32>1 << log ? true : growChunks()
+}
+
+function growChunks(): bool {
+  if (log >= MOST) return false
+  const grown = takeRoom(log + 1)
+  if (grown == 0) return false
+  memory.copy(grown, records, load<u32>(END))
+  giveRoom(records, log)
+  records = grown
+  log++
+  return true
+}
+
+/** The heads of the bins of a new arena: `count` records in sequence. */
+export function takeHeads(count: u32): u32 {
+  const first = load<u32>(END)
+  for (let i: u32 = 0; i < count; i++) {
+    const head = first + i * RECORD
+    const at = records + head
+    store<u32>(at, head, NEXT)
+    store<u32>(at, head, LAST)
+    store<u32>(at, head, SMALLER)
+    store<u32>(at, NO_CHUNK, STATE)
+  }
+  set32(END, first + count * RECORD)
+  return first
+}
+
+/** A new chunk. */
+export function newChunk(at: u64, bytes: u64, state: u8, arena: u32): u32 {
+  let chunk = load<u32>(FREE)
+  if (chunk != 0) set32(FREE, load<u32>(records + chunk, NEXT))
+  else {
+    chunk = load<u32>(END)
+    set32(END, chunk + RECORD)
+  }
+  const record = records + chunk
+  set64(record + AT, at)
+  set64(record + BYTES, bytes)
+  set32(record + BEFORE, 0)
+  set32(record + AFTER, 0)
+  set32(record + SMALLER, 0)
+  set32(record + STATE, <u32>state | (arena << 16))
+  if (state < MAPPED) mapAdded(chunk)
+  return chunk
+}
+
+/** Removes a record; the chunk must be in no list. */
+export function dropChunk(chunk: u32): void {
+  const record = records + chunk
+  if (load<u8>(record, STATE) < MAPPED) mapRemoved(chunk)
+  set32(record + STATE, NO_CHUNK)
+  set32(record + NEXT, load<u32>(FREE))
+  set32(FREE, chunk)
+}
+
+// @ts-ignore: decorator
+@inline
+export function placeOf(chunk: u32): u64 {
+  return load<u64>(records + chunk, AT)
+}
+
+// @ts-ignore: decorator
+@inline
+export function bytesOf(chunk: u32): u64 {
+  return load<u64>(records + chunk, BYTES)
+}
+
+// @ts-ignore: decorator
+@inline
+export function setBytes(chunk: u32, bytes: u64): void {
+  set64(records + chunk + BYTES, bytes)
+}
+
+/** One of the links of a chunk. */
+// @ts-ignore: decorator
+@inline
+export function link(chunk: u32, which: usize): u32 {
+  return load<u32>(records + chunk + which)
+}
+
+/** Where a link of a chunk is. */
+// @ts-ignore: decorator
+@inline
+export function linkAt(chunk: u32, which: usize): usize {
+  return records + chunk + which
+}
+
+// @ts-ignore: decorator
+@inline
+export function setLink(chunk: u32, which: usize, to: u32): void {
+  set32(records + chunk + which, to)
+}
+
+// @ts-ignore: decorator
+@inline
+export function stateOf(chunk: u32): u8 {
+  return load<u8>(records + chunk, STATE)
+}
+
+// @ts-ignore: decorator
+@inline
+export function setState(chunk: u32, state: u8): void {
+  save(records + chunk + STATE)
+  store<u8>(records + chunk, state, STATE)
+}
+
+// @ts-ignore: decorator
+@inline
+export function isLive(chunk: u32): bool {
+  return load<u8>(records + chunk, LIVE) != 0
+}
+
+// @ts-ignore: decorator
+@inline
+export function setLive(chunk: u32, live: u8): void {
+  save(records + chunk + STATE)
+  store<u8>(records + chunk, live, LIVE)
+}
+
+// @ts-ignore: decorator
+@inline
+export function arenaOf(chunk: u32): u32 {
+  return load<u16>(records + chunk, ARENA)
+}
+
+/** Cuts a chunk after some bytes. @returns the rest, which is in use */
+export function split(chunk: u32, bytes: u64): u32 {
+  const rest = newChunk(placeOf(chunk) + bytes, bytesOf(chunk) - bytes, USED, arenaOf(chunk))
+  const after = link(chunk, AFTER)
+  setBytes(chunk, bytes)
+  setLink(rest, BEFORE, chunk)
+  setLink(rest, AFTER, after)
+  if (after != 0) setLink(after, BEFORE, rest)
+  setLink(chunk, AFTER, rest)
+  return rest
+}
+
+/** Joins a chunk and the one after it, which is in no list. */
+export function absorb(chunk: u32): void {
+  const gone = link(chunk, AFTER)
+  const after = link(gone, AFTER)
+  setBytes(chunk, bytesOf(chunk) + bytesOf(gone))
+  setLink(chunk, AFTER, after)
+  if (after != 0) setLink(after, BEFORE, chunk)
+  dropChunk(gone)
+}

@@ -1,0 +1,206 @@
+/** The last resort of repairs: a block is cut out of whatever holds it, and the heap around it is adjusted. */
+import { addUnsorted, unlink } from './bins'
+import { arenaAt, fastList, LAST_CHUNK, MAIN_ARENA, topOf } from './arenas'
+import { takeFromTop } from './calls'
+import {
+  absorb,
+  AFTER,
+  arenaOf,
+  BINNED,
+  bytesOf,
+  CACHED,
+  FAST,
+  FOREIGN,
+  IS_BLOCK,
+  isLive,
+  link,
+  linkAt,
+  newChunk,
+  NEXT,
+  NO_CHUNK,
+  placeOf,
+  setLive,
+  setState,
+  split,
+  stateOf,
+  TOP,
+  USED,
+} from './chunks'
+import { chunkAt } from './chunk-map'
+import { freeChunk, freeMerged } from './free'
+import { seeMapping } from './gaps'
+import { set32 } from './log'
+import { placeMapping } from './mappings'
+import { blockAt, regionAt, regionOf, virtual } from './regions'
+import { alignment, CACHE_BINS, cacheBin, chunkSize, fastBin, header, least, PAGE, pages, word } from './rules'
+import { request, resized, usesCache } from './simulator'
+import { stretchTop } from './system'
+import { cached, pullCached, takeCached } from './threads'
+
+/** How many neighbours a chunk may absorb, and how far a fast bin is searched. */
+const MOST_NEIGHBOURS: u32 = 64
+const MOST_FAST: u32 = 65_536
+
+/** How often the same address is predicted in vain before its chunk counts as used. */
+const MOST_WRONG: u32 = 32
+/** The last wrong prediction, and how often it was made. */
+let lastWrong: u64 = 0
+let timesWrong: u32 = 0
+
+/** A predicted chunk was not taken, and the call cannot be undone: it is free. */
+export function giveBack(chunk: u32): void {
+  setLive(chunk, 0)
+  freeChunk(0, chunk)
+}
+
+/**
+ * The chunk of a block at this address.
+ * @param thread that made the call, 0 if the call was not undone
+ * @param wrong the address that was predicted, 0 if none
+ */
+export function cutOut(thread: usize, actual: u64, wrong: u64): u32 {
+  if (thread != 0) {
+    const chunk = fromCache(thread, actual)
+    if (chunk != 0) return chunk
+    // What is predicted again and again in vain is not free.
+    timesWrong = wrong != 0 && wrong == lastWrong ? timesWrong + 1 : 0
+    if (timesWrong == MOST_WRONG) hide(wrong)
+  }
+  lastWrong = wrong
+  const chunk = cut(actual, chunkSize(request))
+  setLive(chunk, IS_BLOCK)
+  if (thread != 0 && resized != 0 && resized != chunk && stateOf(resized) != NO_CHUNK) {
+    setLive(resized, 0)
+    freeChunk(thread, resized)
+  }
+  return chunk
+}
+
+/** If the cache has chunks of the size, unseen calls took those before the block's: its own is the first one left. */
+function fromCache(thread: usize, actual: u64): u32 {
+  if (resized != 0 || !usesCache()) return 0
+  const bin = cacheBin(chunkSize(request))
+  if (bin >= CACHE_BINS) return 0
+  while (cached(thread, <u32>bin) != 0) {
+    const chunk = takeCached(thread, <u32>bin)
+    if (blockAt(chunk) != actual) continue
+    setLive(chunk, IS_BLOCK)
+    return chunk
+  }
+  return 0
+}
+
+/** Takes a chunk out of its list, as one that unseen calls use. */
+function hide(block: u64): void {
+  const region = regionAt(block - header, topOf(MAIN_ARENA))
+  if (region != 0) pull(chunkAt(virtual(region, block - header)))
+}
+
+/** Takes a chunk out of its list. @returns whether it is used, but not by a block, now */
+function pull(chunk: u32): bool {
+  if (chunk == 0 || isLive(chunk)) return false
+  const state = stateOf(chunk)
+  if (state == BINNED) unlink(chunk)
+  else if (state == CACHED) return pullCached(chunk)
+  else if (state == FAST) return pullFast(chunk)
+  else return state == USED
+  return true
+}
+
+function pullFast(chunk: u32): bool {
+  let at = fastList(arenaAt(arenaOf(chunk)), fastBin(bytesOf(chunk)))
+  for (let i: u32 = 0; i < MOST_FAST; i++) {
+    const here = load<u32>(at)
+    if (here == 0) return false
+    if (here == chunk) {
+      set32(at, link(chunk, NEXT))
+      setState(chunk, USED)
+      return true
+    }
+    at = linkAt(here, NEXT)
+  }
+  return false
+}
+
+/** Cuts out a block. @returns its chunk, which is not part of any heap if it cannot be */
+function cut(actual: u64, bytes: u64): u32 {
+  const place = actual - header
+  const region = regionAt(place, topOf(MAIN_ARENA))
+  if (region == 0) return newMappingAt(place, bytes)
+  const at = virtual(region, place)
+  if (((at + header) & (alignment - 1)) != 0) return newForeign(place, bytes)
+  if (resized != 0 && stateOf(resized) == USED && placeOf(resized) == at) {
+    fit(resized, bytes, true)
+    return resized
+  }
+  let chunk = chunkAt(at)
+  if (chunk == 0) chunk = topBefore(region, at)
+  if (chunk == 0) return newForeign(place, bytes)
+  if (stateOf(chunk) == TOP) return cutFromTop(chunk, at, bytes, place)
+  const isFree = stateOf(chunk) == BINNED
+  if (!pull(chunk)) return newForeign(place, bytes)
+  if (at != placeOf(chunk)) {
+    const rest = split(chunk, at - placeOf(chunk))
+    if (isFree && bytesOf(chunk) >= least) addUnsorted(arenaAt(arenaOf(chunk)), chunk)
+    chunk = rest
+  }
+  fit(chunk, bytes, isFree)
+  return chunk
+}
+
+/** The top chunk of the arena whose last heap a region is, if it ends before an address; 0 if not. */
+function topBefore(region: u32, at: u64): u32 {
+  const top = topOf(MAIN_ARENA)
+  return top != 0 && regionOf(top) == region && placeOf(top) < at ? top : 0
+}
+
+/** Cuts a block out of a top chunk. What is before it was taken unseen. */
+function cutFromTop(top: u32, at: u64, bytes: u64, place: u64): u32 {
+  const arena = arenaAt(arenaOf(top))
+  const needed = at - placeOf(top) + bytes + least
+  if (bytesOf(top) < needed && !stretchTop(arena, needed)) return newForeign(place, bytes)
+  if (at == placeOf(top)) {
+    setTop(arena, split(top, bytes))
+    setState(top, USED)
+    return top
+  }
+  const chunk = split(top, at - placeOf(top))
+  setState(top, USED)
+  setTop(arena, split(chunk, bytes))
+  return chunk
+}
+
+function setTop(arena: usize, chunk: u32): void {
+  setState(chunk, TOP)
+  set32(arena + LAST_CHUNK, chunk)
+}
+
+/** Gives a used chunk this size, as far as its neighbours allow. @param frees what is too much is free */
+function fit(chunk: u32, bytes: u64, frees: bool): void {
+  const arena = arenaAt(arenaOf(chunk))
+  for (let i: u32 = 0; i < MOST_NEIGHBOURS && bytesOf(chunk) < bytes; i++) {
+    const after = link(chunk, AFTER)
+    if (after == 0) return
+    if (after == topOf(arena)) {
+      const needed = bytes - bytesOf(chunk) + least
+      if (bytesOf(after) >= needed || stretchTop(arena, needed)) takeFromTop(arena, chunk, bytes)
+      return
+    }
+    if (!pull(after)) return
+    absorb(chunk)
+  }
+  if (frees && bytesOf(chunk) >= bytes + least) freeMerged(arena, split(chunk, bytes))
+}
+
+/** A block outside all heaps: a mapping if it looks like one. */
+function newMappingAt(place: u64, bytes: u64): u32 {
+  const lead = alignment - header
+  if (((place - lead) & (PAGE - 1)) != 0) return newForeign(place, bytes)
+  const length = pages(bytes + word + lead)
+  seeMapping(place - lead, length)
+  return placeMapping(place - lead, lead, length)
+}
+
+function newForeign(place: u64, bytes: u64): u32 {
+  return newChunk(place, bytes, FOREIGN, 0)
+}

@@ -1,0 +1,103 @@
+/** Freeing: into the thread's cache, a fast bin, or merged with its free neighbours. */
+import { addSmall, addUnsorted, unlink } from './bins'
+import { arenaAt, fastList, HAS_FAST, LAST_CHUNK, MAIN_ARENA, topOf } from './arenas'
+import {
+  absorb,
+  AFTER,
+  arenaOf,
+  BEFORE,
+  BINNED,
+  bytesOf,
+  dropChunk,
+  FAST,
+  FOREIGN,
+  link,
+  MAPPED,
+  NEXT,
+  setLink,
+  setState,
+  stateOf,
+  TOP,
+  USED,
+} from './chunks'
+import { set32 } from './log'
+import { dropMapping } from './mappings'
+import { FAST_BINS, fastBin, least, leastLarge, mostFast, sortsSmall } from './rules'
+import { trimHeap, trimMain } from './system'
+import { putCached } from './threads'
+
+/** A free chunk at least this large, after merging, is an occasion to merge the fast bins and to shrink the heap. */
+const OCCASION: u64 = 65_536
+
+/** Frees a used chunk that is no live block. @param thread the record of the thread whose cache may take it, 0 for none */
+export function freeChunk(thread: usize, chunk: u32): void {
+  const state = stateOf(chunk)
+  if (state == MAPPED) dropMapping(chunk)
+  else if (state == FOREIGN) dropChunk(chunk)
+  if (state != USED) return
+  const bytes = bytesOf(chunk)
+  if (bytes < least || (thread != 0 && putCached(thread, chunk))) return
+  const arena = arenaAt(arenaOf(chunk))
+  if (bytes > mostFast) {
+    freeMerged(arena, chunk)
+    return
+  }
+  const list = fastList(arena, fastBin(bytes))
+  setLink(chunk, NEXT, load<u32>(list))
+  setState(chunk, FAST)
+  set32(list, chunk)
+  if (load<u32>(arena, HAS_FAST) == 0) set32(arena + HAS_FAST, 1)
+}
+
+/** Frees a used chunk, and merges it with its neighbours at once. */
+export function freeMerged(arena: usize, chunk: u32): void {
+  const merged = mergeNeighbours(arena, chunk)
+  const bytes = bytesOf(merged)
+  if (stateOf(merged) != TOP) {
+    if (sortsSmall && bytes < leastLarge) addSmall(arena, merged)
+    else addUnsorted(arena, merged)
+  }
+  if (bytes < OCCASION) return
+  consolidate(arena)
+  if (arena == MAIN_ARENA) trimMain()
+  else trimHeap(arena)
+}
+
+/** Merges a used chunk with its free neighbours, and perhaps into the top chunk. @returns the chunk, not in a bin yet */
+export function mergeNeighbours(arena: usize, chunk: u32): u32 {
+  const before = link(chunk, BEFORE)
+  if (before != 0 && stateOf(before) == BINNED) {
+    unlink(before)
+    absorb(before)
+    chunk = before
+  }
+  const after = link(chunk, AFTER)
+  if (after == 0) return chunk
+  if (after == topOf(arena)) {
+    absorb(chunk)
+    setState(chunk, TOP)
+    set32(arena + LAST_CHUNK, chunk)
+  } else if (stateOf(after) == BINNED) {
+    unlink(after)
+    absorb(chunk)
+  }
+  return chunk
+}
+
+/** Merges the chunks of all fast bins with their neighbours. */
+export function consolidate(arena: usize): void {
+  if (load<u32>(arena, HAS_FAST) == 0) return
+  set32(arena + HAS_FAST, 0)
+  for (let bin: u32 = 0; bin < FAST_BINS; bin++) {
+    const list = fastList(arena, bin)
+    let chunk = load<u32>(list)
+    if (chunk != 0) set32(list, 0)
+    while (chunk != 0) {
+      const next = link(chunk, NEXT)
+      setState(chunk, USED)
+      const merged = mergeNeighbours(arena, chunk)
+      if (stateOf(merged) != TOP) addUnsorted(arena, merged)
+      chunk = next
+    }
+  }
+}

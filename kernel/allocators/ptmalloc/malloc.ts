@@ -1,0 +1,119 @@
+/** Choosing a chunk for a request, in the order in which glibc tries: bins by size, the end of the heap, more memory. */
+import { addSorted, addUnsorted, bestOf, lastFrom, unlink, UNSORTED } from './bins'
+import { fastList, headOf, HAS_FAST, MAIN_ARENA, REMAINDER } from './arenas'
+import { bytesOf, LAST, link, NEXT, placeOf, setState, split, USED } from './chunks'
+import { consolidate } from './free'
+import { set32, set64 } from './log'
+import { binOf, CACHE_BINS, cacheBin, cacheDepth, fastBin, least, leastLarge, mostFast } from './rules'
+import { cutTop, extend } from './system'
+import { cached, OWN_CACHE, putCached, takeCached } from './threads'
+
+/** How many unsorted chunks a request sorts at most, as in glibc. */
+const MOST_SORTED: u32 = 10_000
+
+/** A chunk of an arena, or of the main arena if that has no memory. @returns 0 if there is none */
+export function allocate(thread: usize, arena: usize, bytes: u64): u32 {
+  const chunk = choose(thread, arena, bytes)
+  return chunk != 0 || arena == MAIN_ARENA ? chunk : choose(thread, MAIN_ARENA, bytes)
+}
+
+/** A chunk of an arena. @returns 0 if it has no memory */
+export function choose(thread: usize, arena: usize, bytes: u64): u32 {
+  const wide = cacheBin(bytes)
+  const hasList = wide < CACHE_BINS && load<u32>(thread, OWN_CACHE) != 0
+  const list = <u32>wide
+  if (bytes <= mostFast) {
+    const chunk = fromFast(thread, arena, bytes, hasList, list)
+    if (chunk != 0) return chunk
+  }
+  const bin = binOf(bytes)
+  const isSmall = bytes < leastLarge
+  if (isSmall) {
+    const chunk = fromSmall(thread, arena, bin, hasList, list)
+    if (chunk != 0) return chunk
+  } else {
+    consolidate(arena)
+  }
+  while (true) {
+    let chunk = sort(thread, arena, bytes, hasList, list)
+    if (chunk == 0 && !isSmall) {
+      chunk = bestOf(arena, bin, bytes)
+      if (chunk != 0) divide(arena, chunk, bytes, false)
+    }
+    if (chunk == 0) {
+      chunk = lastFrom(arena, bin + 1)
+      if (chunk != 0) divide(arena, chunk, bytes, isSmall)
+    }
+    if (chunk == 0) chunk = cutTop(arena, bytes)
+    if (chunk != 0) return chunk
+    if (load<u32>(arena, HAS_FAST) == 0) return extend(thread, arena, bytes)
+    consolidate(arena)
+  }
+}
+
+/** The first chunk of a fast bin; others of it fill the cache. */
+function fromFast(thread: usize, arena: usize, bytes: u64, hasList: bool, list: u32): u32 {
+  const place = fastList(arena, fastBin(bytes))
+  const chunk = load<u32>(place)
+  if (chunk == 0) return 0
+  set32(place, link(chunk, NEXT))
+  setState(chunk, USED)
+  while (hasList && cached(thread, list) < cacheDepth) {
+    const other = load<u32>(place)
+    if (other == 0) break
+    set32(place, link(other, NEXT))
+    setState(other, USED)
+    if (!putCached(thread, other)) break
+  }
+  return chunk
+}
+
+/** The last chunk of a small bin; others of it fill the cache. */
+function fromSmall(thread: usize, arena: usize, bin: u32, hasList: bool, list: u32): u32 {
+  const head = headOf(arena, bin)
+  const chunk = link(head, LAST)
+  if (chunk == head) return 0
+  unlink(chunk)
+  while (hasList && cached(thread, list) < cacheDepth) {
+    const other = link(head, LAST)
+    if (other == head) break
+    unlink(other)
+    if (!putCached(thread, other)) break
+  }
+  return chunk
+}
+
+/** Sorts the unsorted chunks into bins until one serves the request. @returns it, or 0 */
+function sort(thread: usize, arena: usize, bytes: u64, hasList: bool, list: u32): u32 {
+  const head = headOf(arena, UNSORTED)
+  let isCached = false
+  for (let sorted: u32 = 0; sorted < MOST_SORTED; sorted++) {
+    const chunk = link(head, LAST)
+    if (chunk == head) break
+    const size = bytesOf(chunk)
+    const isOnly = link(chunk, LAST) == head
+    if (isOnly && bytes < leastLarge && size > bytes + least && placeOf(chunk) == load<u64>(arena, REMAINDER)) {
+      divide(arena, chunk, bytes, true)
+      return chunk
+    }
+    unlink(chunk)
+    if (size != bytes) {
+      addSorted(arena, chunk)
+    } else if (hasList && cached(thread, list) < cacheDepth) {
+      putCached(thread, chunk)
+      isCached = true
+    } else {
+      return chunk
+    }
+  }
+  return isCached ? takeCached(thread, list) : 0
+}
+
+/** Takes a chunk out of its bin and cuts it to size. @param isRemainder the rest is to serve the next small requests */
+function divide(arena: usize, chunk: u32, bytes: u64, isRemainder: bool): void {
+  unlink(chunk)
+  if (bytesOf(chunk) - bytes < least) return
+  const rest = split(chunk, bytes)
+  addUnsorted(arena, rest)
+  if (isRemainder) set64(arena + REMAINDER, placeOf(rest))
+}

@@ -1,0 +1,117 @@
+/** Large blocks: each is a mapping. The size from which blocks are mapped grows when one is freed. */
+import { BYTES, bytesOf, dropChunk, LEAD, MAPPED, newChunk, placeOf, records } from './chunks'
+import { extendMapping, mapBytes, unmapBytes } from './gaps'
+import { set32, set64 } from './log'
+import { alignment, header, mapsNormally, mostThreshold, PAGE, pages, word } from './rules'
+
+/** From which size blocks are mapped, and from which size the top chunk shrinks. */
+const THRESHOLD: usize = memory.data(24)
+const TRIM: usize = THRESHOLD + 8
+const COUNT: usize = THRESHOLD + 16
+
+const FIRST_THRESHOLD: u64 = 131_072
+const MOST_MAPPINGS: u32 = 65_536
+
+/** Forgets all mappings. */
+export function clearMappings(): void {
+  store<u64>(THRESHOLD, FIRST_THRESHOLD)
+  store<u64>(TRIM, FIRST_THRESHOLD)
+  store<u32>(COUNT, 0)
+}
+
+/** Whether a chunk of this size is mapped if no free one is large enough. */
+// @ts-ignore: decorator
+@inline
+export function isMapped(bytes: u64): bool {
+  return bytes >= load<u64>(THRESHOLD) && load<u32>(COUNT) < MOST_MAPPINGS
+}
+
+/** From which size on the chunk at the end of a heap shrinks. */
+export function trimThreshold(): u64 {
+  return load<u64>(TRIM)
+}
+
+/** The place of a mapping that is not known: that of a block at address 0. */
+function unknownPlace(): u64 {
+  return 0 - header
+}
+
+/** Whether it is known where a mapping is. */
+// @ts-ignore: decorator
+@inline
+export function isPlaced(chunk: u32): bool {
+  return placeOf(chunk) != 0 - header
+}
+
+/** The bytes of a mapping before the chunk. */
+// @ts-ignore: decorator
+@inline
+export function leadOf(chunk: u32): u64 {
+  return <u64>load<u32>(records + chunk, LEAD)
+}
+
+/** A new mapping for a chunk. */
+export function newMapping(bytes: u64): u32 {
+  const lead = alignment - header
+  const length = pages(bytes + (mapsNormally ? header : word) + (lead == 0 ? 0 : alignment - 1))
+  return placeMapping(mapBytes(length), lead, length)
+}
+
+/** A chunk for a mapping. @param start where it is, 0 if unknown */
+export function placeMapping(start: u64, lead: u64, length: u64): u32 {
+  set32(COUNT, load<u32>(COUNT) + 1)
+  const chunk = newChunk(start == 0 ? unknownPlace() : start + lead, length - lead, MAPPED, 0)
+  set32(records + chunk + LEAD, <u32>lead)
+  return chunk
+}
+
+/** Moves the start of a chunk in its mapping, for alignment. */
+export function advanceMapping(chunk: u32, bytes: u64): void {
+  if (isPlaced(chunk)) set64(records + chunk, placeOf(chunk) + bytes)
+  set64(records + chunk + BYTES, bytesOf(chunk) - bytes)
+  set32(records + chunk + LEAD, <u32>(leadOf(chunk) + bytes))
+}
+
+/** Frees a mapped chunk, which may raise the thresholds. */
+export function dropMapping(chunk: u32): void {
+  const bytes = bytesOf(chunk)
+  // The size has the flag of mapped chunks in it.
+  if ((bytes | 2) > load<u64>(THRESHOLD) && (bytes | 2) <= mostThreshold) {
+    set64(THRESHOLD, bytes)
+    set64(TRIM, 2 * bytes)
+  }
+  unmap(chunk)
+}
+
+function unmap(chunk: u32): void {
+  set32(COUNT, load<u32>(COUNT) - 1)
+  if (isPlaced(chunk)) unmapBytes(placeOf(chunk) - leadOf(chunk), bytesOf(chunk) + leadOf(chunk))
+  dropChunk(chunk)
+}
+
+/** Resizes a mapping, as mremap does. @returns its chunk, perhaps another one */
+export function resizeMapping(chunk: u32, bytes: u64): u32 {
+  const lead = leadOf(chunk)
+  const before = bytesOf(chunk) + lead
+  const length = pages(bytes + lead + (mapsNormally ? header : word))
+  if (length == before) return chunk
+  const known = isPlaced(chunk)
+  const start = placeOf(chunk) - lead
+  if (length < before) {
+    set64(records + chunk + BYTES, length - lead)
+    if (known) unmapBytes(start + length, before - length)
+    return chunk
+  }
+  if (known && extendMapping(start + before, length - before)) {
+    set64(records + chunk + BYTES, length - lead)
+    return chunk
+  }
+  const moved = known ? mapBytes(length) : 0
+  unmap(chunk)
+  return placeMapping(moved, lead, length)
+}
+
+/** Whether the place of a mapping may be this one. */
+export function mayBeMapping(chunk: u32, place: u64): bool {
+  return ((place - leadOf(chunk)) & (PAGE - 1)) == 0
+}

@@ -1,0 +1,134 @@
+/**
+ * What follows from a wrong prediction. First it is found out whether the heap is as it was thought to be, but elsewhere,
+ * or the thread uses another arena; if so, the call is made again. Otherwise the block is cut out of whatever holds it.
+ */
+import { arenaAt, claimArena, limitArenas, MAIN_ARENA, newArena, raiseLimit, topOf } from './arenas'
+import { retire } from './calls'
+import { BEFORE, bytesOf, isLive, link, MAPPED, records, stateOf } from './chunks'
+import { needMap } from './chunk-map'
+import { cutOut, giveBack } from './cut'
+import { disproveGaps, seeMapping, unmapBytes } from './gaps'
+import { isLost, mark, set32, set64, undo, undoAll } from './log'
+import { isPlaced, leadOf, mayBeMapping } from './mappings'
+import { baseOf, blockAt, fenceOf, fits, MAIN, offsetOf, ownerOf, regionAt, regionOf, setBase } from './regions'
+import { arenaHead, header, heapRoom, PAGE } from './rules'
+import { call, caller, guess, resized } from './simulator'
+import { OWN_ARENA, threadAt } from './threads'
+
+/** How far chunks are looked at to find out whether a heap is fresh. */
+const NEIGHBOURS: u32 = 64
+/** How far into a new arena's heap its first block may be. */
+const FIRST_BLOCKS: u64 = 4096
+
+/**
+ * The call predicted by `allocate` returned another address.
+ * @returns the chunk of the block; 0 if there is no room for another one
+ */
+export function settle(actual: u64): u32 {
+  if (guess != 0 && (anchor(guess, actual) || moveHeap(guess, actual))) return guess
+  const thread = threadAt(caller)
+  if (isLost || thread == 0) {
+    if (guess != 0) giveBack(guess)
+    return cutOut(0, actual, 0)
+  }
+  const wrong = guess == 0 ? 0 : blockAt(guess)
+  undoAll()
+  if (resized == 0) {
+    const chunk = inOtherArena(thread, actual)
+    if (chunk != 0) return chunk
+  }
+  needMap()
+  return cutOut(thread, actual, wrong)
+}
+
+/** A chunk in a heap, or a mapping, whose place was unknown or guessed: now it is known. @returns whether it can be there */
+function anchor(chunk: u32, actual: u64): bool {
+  const place = actual - header
+  const region = regionOf(chunk)
+  if (stateOf(chunk) == MAPPED) {
+    if (!mayBeMapping(chunk, place) || regionAt(place, topOf(MAIN_ARENA)) != 0) return false
+    const lead = leadOf(chunk)
+    const length = bytesOf(chunk) + lead
+    if (isPlaced(chunk)) {
+      unmapBytes(blockAt(chunk) - header - lead, length)
+      disproveGaps(place - lead, length)
+    }
+    seeMapping(place - lead, length)
+    set64(records + chunk, place)
+    return true
+  }
+  if (baseOf(region) != 0 || place < offsetOf(chunk)) return false
+  const base = place - offsetOf(chunk)
+  if (!fits(region, base) || (region == MAIN && regionAt(place, 0) != 0)) return false
+  setBase(region, base)
+  if (region != MAIN) seeMapping(base, heapRoom)
+  return true
+}
+
+/** A chunk in a fresh heap of an arena, whose place was guessed: the heap is elsewhere. */
+function moveHeap(chunk: u32, actual: u64): bool {
+  const region = regionOf(chunk)
+  if (stateOf(chunk) == MAPPED || region == MAIN) return false
+  const base = actual - header - offsetOf(chunk)
+  if (fenceOf(region) != 0 || offsetOf(chunk) > arenaHead + 2 * PAGE || !fits(region, base)) return false
+  let other = link(chunk, BEFORE)
+  // The first chunk is the thread's cache.
+  for (let i: u32 = 0; i < NEIGHBOURS && other != 0 && link(other, BEFORE) != 0; i++) {
+    if (isLive(other)) return false
+    other = link(other, BEFORE)
+  }
+  unmapBytes(baseOf(region), heapRoom)
+  disproveGaps(base, 2 * heapRoom)
+  setBase(region, base)
+  seeMapping(base, heapRoom)
+  return true
+}
+
+/** Makes the call in another arena: that of the address, or a new one. @returns 0 if that does not give the address */
+function inOtherArena(thread: usize, actual: u64): u32 {
+  const own = <usize>load<u32>(thread, OWN_ARENA)
+  const region = regionAt(actual - header, topOf(MAIN_ARENA))
+  const before = mark()
+  if (region != 0) {
+    const arena = arenaAt(ownerOf(region))
+    if (arena == own) return 0
+    if (own == 0) {
+      if (caller != 0) limitArenas()
+      claimArena(arena)
+    }
+    set32(thread + OWN_ARENA, <u32>arena)
+    const chunk = again(actual)
+    if (chunk != 0) return chunk
+    if (own != 0) undo(before)
+    return 0
+  }
+  const offset = (actual - header) & (heapRoom - 1)
+  if (offset >= arenaHead && offset < arenaHead + FIRST_BLOCKS && (actual & (PAGE - 1)) != header) {
+    retire(thread)
+    const arena = newArena(actual - header - offset)
+    if (arena != 0) {
+      raiseLimit()
+      claimArena(arena)
+      set32(thread + OWN_ARENA, <u32>arena)
+      const chunk = again(actual)
+      if (chunk != 0) return chunk
+    }
+    undo(before)
+  }
+  if (baseOf(MAIN) == 0 && own != MAIN_ARENA) {
+    set32(thread + OWN_ARENA, <u32>MAIN_ARENA)
+    const chunk = call()
+    if (chunk != 0 && anchor(chunk, actual)) return chunk
+    undo(before)
+  }
+  return 0
+}
+
+/** Makes the call again. @returns 0, with the call undone, if that does not give the address */
+function again(actual: u64): u32 {
+  const before = mark()
+  const chunk = call()
+  if (chunk != 0 && blockAt(chunk) == actual) return chunk
+  undo(before)
+  return 0
+}

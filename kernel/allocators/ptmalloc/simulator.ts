@@ -1,0 +1,107 @@
+/**
+ * ptmalloc, the allocator of glibc: which addresses it returns, computed from the calls. A call is made by `allocate`; if
+ * its result is wrong, `settle` (repair.ts) makes it right.
+ */
+import { clearArenas } from './arenas'
+import { callCalloc, callEnd, callFree, callMalloc, callMemalign, callRealloc, setStack } from './calls'
+import { clearChunks, endOfRecords, IS_BLOCK, isLive, NO_CHUNK, reserveChunks, setLive, stateOf } from './chunks'
+import { dropMap, mapBegins } from './chunk-map'
+import { clearGaps } from './gaps'
+import { beginLog } from './log'
+import { clearMappings } from './mappings'
+import { clearRegions } from './regions'
+import { RECORD } from './chunks'
+import { callocUsesCache, setRules } from './rules'
+import { clearThreads } from './threads'
+
+export const MALLOC: u8 = 0
+export const CALLOC: u8 = 1
+export const MEMALIGN: u8 = 2
+export const REALLOC: u8 = 3
+
+/** The call that is to be predicted: which function, by which thread, its arguments, and the predicted chunk. */
+let operation: u8 = MALLOC
+export let caller: u32 = 0
+export let request: u64 = 0
+let detail: u64 = 0
+/** The chunk of the block that realloc resizes, 0 for other functions. */
+export let resized: u32 = 0
+export let guess: u32 = 0
+
+/**
+ * Begins a simulation.
+ * @param version the minor version of glibc, 23 to 43
+ * @param bits of a word, 32 or 64
+ * @param cores how many the machine has, which limits the number of arenas; 0: there is no limit
+ * @param stack how many bytes are mapped for the stack of a thread; 0: none
+ * @param heap where the main heap begins, 0 if unknown
+ * @param mappings the upper end of the area for mappings, 0 if unknown
+ * @returns false if there is no such version, or memory is exhausted
+ */
+export function start(version: i32, bits: i32, cores: u32, stack: u64, heap: u64, mappings: u64): bool {
+  if (!setRules(version, bits)) return false
+  dropMap()
+  beginLog()
+  if (!clearChunks() || !clearThreads()) return false
+  clearGaps(mappings)
+  clearMappings()
+  clearRegions(heap)
+  clearArenas(cores)
+  setStack(stack)
+  guess = 0
+  return true
+}
+
+/** Begins a call. @returns false if memory is exhausted */
+function begin(): bool {
+  mapBegins()
+  beginLog()
+  return reserveChunks()
+}
+
+/**
+ * Predicts the chunk of a new block.
+ * @param more the number of elements for calloc (0 if unknown), the alignment for memalign
+ * @param old the chunk of the live block that realloc resizes
+ * @returns 0 if no prediction is possible
+ */
+export function allocate(called: u8, thread: u32, more: u64, old: u32, bytes: u64): u32 {
+  operation = called
+  caller = thread
+  detail = more
+  resized = old
+  request = bytes
+  guess = begin() ? call() : 0
+  return guess
+}
+
+/** Makes the remembered call. */
+export function call(): u32 {
+  let chunk: u32 = 0
+  if (operation == MALLOC) chunk = callMalloc(caller, request)
+  else if (operation == CALLOC) chunk = callCalloc(caller, detail, request)
+  else if (operation == MEMALIGN) chunk = callMemalign(caller, detail, request)
+  else chunk = callRealloc(caller, resized, request)
+  if (chunk != 0 && !isLive(chunk)) setLive(chunk, IS_BLOCK)
+  return chunk
+}
+
+/** Whether the remembered call takes the first chunk of the thread's cache if that has one of the size. */
+export function usesCache(): bool {
+  return operation == MALLOC || (operation == CALLOC && callocUsesCache)
+}
+
+/** Frees the chunk of a live block. */
+export function release(thread: u32, chunk: u32): void {
+  if (begin()) callFree(thread, chunk)
+}
+
+/** A thread ends. */
+export function finish(thread: u32): void {
+  if (begin()) callEnd(thread)
+}
+
+/** Whether a number is the chunk of a live block. */
+export function isChunk(chunk: u32): bool {
+  return chunk != 0 && chunk < endOfRecords() && chunk % RECORD == 0 && stateOf(chunk) != NO_CHUNK && isLive(chunk)
+}

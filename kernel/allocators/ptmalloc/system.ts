@@ -1,0 +1,167 @@
+/** Heaps that grow, shrink, come and go. */
+import { heapLength, LAST_CHUNK, MAIN_ARENA, mapHeap, numberOf, REGION, topOf, unmapHeap } from './arenas'
+import { unlink } from './bins'
+import {
+  absorb,
+  BEFORE,
+  BINNED,
+  bytesOf,
+  dropChunk,
+  IS_BLOCK,
+  link,
+  newChunk,
+  placeOf,
+  setBytes,
+  setLive,
+  setState,
+  split,
+  stateOf,
+  TOP,
+  USED,
+} from './chunks'
+import { freeChunk } from './free'
+import { set32 } from './log'
+import { isMapped, newMapping, trimThreshold } from './mappings'
+import {
+  baseOf,
+  dropRegion,
+  earlierOf,
+  fenceOf,
+  lengthOf,
+  MAIN,
+  newRegion,
+  offsetOf,
+  setFence,
+  setLength,
+  startOfRegion,
+} from './regions'
+import { alignment, cachesRests, header, heapHead, heapRoom, least, PAGE, pages, TOP_PAD } from './rules'
+
+/** The largest heap, and chunk, that can be. */
+export const MOST_BYTES: u64 = 1 << 46
+
+/** Cuts a chunk off the top one. @returns 0 if that is too small */
+export function cutTop(arena: usize, bytes: u64): u32 {
+  const top = topOf(arena)
+  if (top == 0 || bytesOf(top) < bytes + least) return 0
+  const rest = split(top, bytes)
+  setState(top, USED)
+  setState(rest, TOP)
+  set32(arena + LAST_CHUNK, rest)
+  return top
+}
+
+/** A chunk that no free one is large enough for: a mapping, or from a larger heap. @returns 0 if there is no memory */
+export function extend(thread: usize, arena: usize, bytes: u64): u32 {
+  if (isMapped(bytes)) return newMapping(bytes)
+  if (arena == MAIN_ARENA ? !growMain(bytes) : !growHeap(thread, arena, bytes)) {
+    return arena == MAIN_ARENA ? 0 : newMapping(bytes)
+  }
+  return cutTop(arena, bytes)
+}
+
+function growMain(bytes: u64): bool {
+  const top = topOf(MAIN_ARENA)
+  if (top == 0) {
+    // The first chunk is aligned, and the end of the heap is at a page.
+    const first = alignment - header
+    const size = pages(bytes + TOP_PAD + least) + (first == 0 ? 0 : PAGE - first)
+    set32(MAIN_ARENA + LAST_CHUNK, newChunk(startOfRegion(MAIN) + first, size, TOP, 0))
+    return true
+  }
+  const size = bytesOf(top) + pages(bytes + TOP_PAD + least - bytesOf(top))
+  if (offsetOf(top) + size > MOST_BYTES) return false
+  setBytes(top, size)
+  return true
+}
+
+function growHeap(thread: usize, arena: usize, bytes: u64): bool {
+  const top = topOf(arena)
+  const region = load<u32>(arena, REGION)
+  const more = pages(least + bytes - bytesOf(top))
+  if (lengthOf(region) + more <= heapRoom) {
+    setLength(region, lengthOf(region) + more)
+    setBytes(top, startOfRegion(region) + lengthOf(region) - placeOf(top))
+    return true
+  }
+  const length = heapLength(bytes + least + heapHead)
+  if (length == 0) return false
+  const number = numberOf(arena)
+  const next = newRegion(number, length, region, mapHeap())
+  if (next == 0) return false
+  set32(arena + LAST_CHUNK, newChunk(startOfRegion(next) + heapHead, length - heapHead, TOP, number))
+  set32(arena + REGION, next)
+  leaveTop(thread, region, top)
+  return true
+}
+
+/** The top chunk of a heap that is left is freed, except for a fence at the end. */
+function leaveTop(thread: usize, region: u32, top: u32): void {
+  setState(top, USED)
+  const bytes = (bytesOf(top) - least) & ~(alignment - 1)
+  const fence = bytes >= least ? split(top, bytes) : top
+  setFence(region, fence)
+  // It is never taken for something else.
+  setLive(fence, IS_BLOCK)
+  if (fence != top) freeChunk(cachesRests ? thread : 0, top)
+}
+
+/** Shrinks the main heap if much of its end is free. */
+export function trimMain(): void {
+  const top = topOf(MAIN_ARENA)
+  if (top == 0 || bytesOf(top) < trimThreshold()) return
+  setBytes(top, bytesOf(top) - excess(bytesOf(top)))
+}
+
+/** How much of a top chunk goes. */
+function excess(bytes: u64): u64 {
+  const area = <i64>(bytes - least - 1)
+  return area <= <i64>TOP_PAD ? 0 : (<u64>area - TOP_PAD) & ~(PAGE - 1)
+}
+
+/** Removes heaps of an arena that are free, and shrinks the last one. */
+export function trimHeap(arena: usize): void {
+  let region = load<u32>(arena, REGION)
+  while (true) {
+    const earlier = earlierOf(region)
+    const top = topOf(arena)
+    if (earlier == 0 || placeOf(top) != startOfRegion(region) + heapHead) break
+    const fence = fenceOf(earlier)
+    const before = link(fence, BEFORE)
+    const isFree = before != 0 && stateOf(before) == BINNED
+    const free = bytesOf(fence) + (isFree ? bytesOf(before) : 0)
+    if (free + heapRoom - lengthOf(earlier) < TOP_PAD + least + PAGE) break
+    dropChunk(top)
+    unmapHeap(baseOf(region))
+    dropRegion(region)
+    setLive(fence, 0)
+    setFence(earlier, 0)
+    let last = fence
+    if (isFree) {
+      unlink(before)
+      absorb(before)
+      last = before
+    }
+    setState(last, TOP)
+    set32(arena + LAST_CHUNK, last)
+    set32(arena + REGION, earlier)
+    region = earlier
+  }
+  const top = topOf(arena)
+  if (bytesOf(top) < trimThreshold()) return
+  const less = excess(bytesOf(top))
+  setLength(region, lengthOf(region) - less)
+  setBytes(top, bytesOf(top) - less)
+}
+
+/** Makes the top chunk of an arena larger, because there is more than was known. @returns whether it can be */
+export function stretchTop(arena: usize, bytes: u64): bool {
+  const top = topOf(arena)
+  if (top == 0) return false
+  const end = pages(offsetOf(top) + bytes)
+  if (end > (arena == MAIN_ARENA ? MOST_BYTES : heapRoom)) return false
+  if (bytesOf(top) >= end - offsetOf(top)) return true
+  setBytes(top, end - offsetOf(top))
+  if (arena != MAIN_ARENA) setLength(load<u32>(arena, REGION), end)
+  return true
+}

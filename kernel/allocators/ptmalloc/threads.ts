@@ -1,0 +1,158 @@
+/** Threads: which arena each uses, and its cache of free chunks, lists by size in which the chunk freed last is first. */
+import { giveRoom, takeRoom } from '../../live/room'
+import { bytesOf, CACHED, LAST, link, linkAt, NEXT, setLink, setState, USED } from './chunks'
+import { save, set32 } from './log'
+import { CACHE_BINS, cacheBin, cacheDepth, least } from './rules'
+
+/** Offsets in a record: the thread's arena, 0 before it has one; the chunk of its cache, 0 if it has none. */
+export const OWN_ARENA: usize = 0
+export const OWN_CACHE: usize = 4
+/** The number of chunks in each list, and the first of each. */
+const COUNTS: usize = 16
+const LISTS: usize = 80
+const RECORD_LOG: u32 = 9
+
+const MOST: u32 = 1 << 20
+const FEWEST: u32 = 12
+/** The records of threads by number, 0 for none. */
+let table: usize = 0
+let log: u32 = 0
+
+/** Removes all threads. @returns false if memory is exhausted */
+export function clearThreads(): bool {
+  if (table != 0) {
+    for (let i: u32 = 0; i < <u32>1 << (log - 2); i++) endThread(i)
+    giveRoom(table, log)
+  }
+  table = takeRoom(FEWEST)
+  if (table == 0) return false
+  log = FEWEST
+  memory.fill(table, 0, 1 << FEWEST)
+  return true
+}
+
+/** The record of a thread, a new one if it has none; 0 if there is no room. @param number from 0 */
+// @ts-ignore: decorator
+@inline
+export function threadAt(number: u32): usize {
+  if (number < <u32>1 << (log - 2)) {
+    const record = <usize>load<u32>(table + ((<usize>number) << 2))
+    if (record != 0) return record
+  }
+  return newThread(number)
+}
+
+function newThread(number: u32): usize {
+  if (number >= MOST) return 0
+  let wanted = log
+  while (number >= <u32>1 << (wanted - 2)) wanted++
+  if (wanted != log) {
+    const grown = takeRoom(wanted)
+    if (grown == 0) return 0
+    memory.fill(grown, 0, (<usize>1) << wanted)
+    memory.copy(grown, table, (<usize>1) << log)
+    giveRoom(table, log)
+    table = grown
+    log = wanted
+  }
+  const record = takeRoom(RECORD_LOG)
+  if (record == 0) return 0
+  memory.fill(record, 0, (<usize>1) << RECORD_LOG)
+  store<u32>(table + ((<usize>number) << 2), <u32>record)
+  return record
+}
+
+/** Whether a thread has a record. */
+export function knowsThread(number: u32): bool {
+  return number < <u32>1 << (log - 2) && load<u32>(table + ((<usize>number) << 2)) != 0
+}
+
+/** Removes the record of a thread. */
+export function endThread(number: u32): void {
+  if (!knowsThread(number)) return
+  const at = table + ((<usize>number) << 2)
+  giveRoom(<usize>load<u32>(at), RECORD_LOG)
+  store<u32>(at, 0)
+}
+
+// @ts-ignore: decorator
+@inline
+function countAt(thread: usize, bin: u32): usize {
+  return thread + COUNTS + <usize>bin
+}
+
+// @ts-ignore: decorator
+@inline
+function listAt(thread: usize, bin: u32): usize {
+  return thread + LISTS + ((<usize>bin) << 2)
+}
+
+/** The number of chunks in a list of a cache. */
+// @ts-ignore: decorator
+@inline
+export function cached(thread: usize, bin: u32): u32 {
+  return <u32>load<u8>(countAt(thread, bin))
+}
+
+/** The first chunk of a list, 0 if it is empty. */
+// @ts-ignore: decorator
+@inline
+export function firstCached(thread: usize, bin: u32): u32 {
+  return load<u32>(listAt(thread, bin))
+}
+
+/** Puts a used chunk into the cache. @returns whether the thread has one, with room for it */
+// @ts-ignore: decorator
+@inline
+export function putCached(thread: usize, chunk: u32): bool {
+  if (load<u32>(thread, OWN_CACHE) == 0) return false
+  const bytes = bytesOf(chunk)
+  const wide = cacheBin(bytes)
+  if (wide >= CACHE_BINS || bytes < least) return false
+  const bin = <u32>wide
+  const count = cached(thread, bin)
+  if (count >= cacheDepth) return false
+  setLink(chunk, NEXT, firstCached(thread, bin))
+  setLink(chunk, LAST, <u32>thread)
+  setState(chunk, CACHED)
+  set32(listAt(thread, bin), chunk)
+  setCount(thread, bin, count + 1)
+  return true
+}
+
+/** Takes the first chunk of a list that is not empty. */
+// @ts-ignore: decorator
+@inline
+export function takeCached(thread: usize, bin: u32): u32 {
+  const chunk = firstCached(thread, bin)
+  set32(listAt(thread, bin), link(chunk, NEXT))
+  setCount(thread, bin, cached(thread, bin) - 1)
+  setState(chunk, USED)
+  return chunk
+}
+
+/** Takes a chunk out of the cache that it is in. @returns whether it was there */
+export function pullCached(chunk: u32): bool {
+  const thread = <usize>link(chunk, LAST)
+  const bin = <u32>cacheBin(bytesOf(chunk))
+  let at = listAt(thread, bin)
+  for (let i = cached(thread, bin); i > 0; i--) {
+    const here = load<u32>(at)
+    if (here == chunk) {
+      set32(at, link(chunk, NEXT))
+      setCount(thread, bin, cached(thread, bin) - 1)
+      setState(chunk, USED)
+      return true
+    }
+    at = linkAt(here, NEXT)
+  }
+  return false
+}
+
+// @ts-ignore: decorator
+@inline
+function setCount(thread: usize, bin: u32, count: u32): void {
+  const at = countAt(thread, bin)
+  save(at & ~3)
+  store<u8>(at, <u8>count)
+}

@@ -1,0 +1,118 @@
+/** Replays the events of a batch through a simulated allocator and compares the addresses. */
+import {
+  ADDRESS,
+  ALIGNMENT,
+  API,
+  ELEMENTS,
+  KIND,
+  MASK,
+  OLD_ADDRESS,
+  OUTCOME,
+  SIZE,
+  THREAD,
+} from '../shared/columns'
+import {
+  API_CALLOC,
+  API_MEMALIGN,
+  BATCH_EVENTS,
+  HAS_ADDRESS,
+  HAS_ALIGNMENT,
+  HAS_API,
+  HAS_COUNT,
+  HAS_OLD_ADDRESS,
+  HAS_OUTCOME,
+  HAS_SIZE,
+  HAS_THREAD,
+  KIND_ALLOC,
+  KIND_FREE,
+  KIND_REALLOC,
+  KIND_THREAD_DESTROY,
+  OUTCOME_ALLOCATED,
+  OUTCOME_FREED,
+  OUTCOME_NONE,
+} from '../shared/event'
+import { clearIdentities, numberOf } from './identities'
+import { simCalloc, simFix, simFree, simMalloc, simMemalign, simRealloc, simThreadEnd } from './simulator'
+
+/** Per row: what became of the prediction, and the predicted address, 0 for none. */
+export const RESULTS: usize = memory.data(4288)
+export const PREDICTED: usize = memory.data(32960)
+
+/** Values of `RESULTS`: no block began, it is where it was predicted, or elsewhere. */
+export const NO_BLOCK: u8 = 0
+export const HIT: u8 = 1
+export const MISS: u8 = 2
+
+/** How many blocks began, and at how many predicted addresses. */
+export let blocks: f64 = 0
+export let hits: f64 = 0
+
+/** Forgets the threads and the counts. @returns false if memory is exhausted */
+export function clearReplay(): bool {
+  blocks = hits = 0
+  return clearIdentities()
+}
+
+/** Replays the rows from 0 on. */
+export function replay(rows: u32): void {
+  for (let row: u32 = 0; row < min(rows, BATCH_EVENTS); row++) {
+    const kind = load<u8>(KIND + row)
+    store<u8>(RESULTS + row, NO_BLOCK)
+    store<u64>(PREDICTED + (<usize>row << 3), 0)
+    const mask = load<u32>(MASK + (<usize>row << 2))
+    const thread = numberOf((mask & HAS_THREAD) != 0 ? load<u64>(THREAD + (<usize>row << 3)) : 0)
+    if (kind == KIND_FREE) {
+      if ((mask & HAS_ADDRESS) != 0) simFree(thread, load<u64>(ADDRESS + (<usize>row << 3)))
+    } else if (kind == KIND_ALLOC) {
+      if ((mask & (HAS_ADDRESS | HAS_SIZE)) == (HAS_ADDRESS | HAS_SIZE)) replayAlloc(row, mask, thread)
+    } else if (kind == KIND_REALLOC) {
+      replayRealloc(row, mask, thread)
+    } else if (kind == KIND_THREAD_DESTROY) {
+      simThreadEnd(thread)
+    }
+  }
+}
+
+function replayAlloc(row: usize, mask: u32, thread: i32): void {
+  const size = load<u64>(SIZE + (row << 3))
+  const actual = load<u64>(ADDRESS + (row << 3))
+  // A call that failed changes nothing.
+  if (actual == 0) return
+  const api = (mask & HAS_API) != 0 ? load<u8>(API + row) : 0
+  let predicted: u64
+  if (api == API_CALLOC) {
+    predicted = simCalloc(thread, size, (mask & HAS_COUNT) != 0 ? load<u64>(ELEMENTS + (row << 3)) : 0)
+  } else if (api == API_MEMALIGN && (mask & HAS_ALIGNMENT) != 0) {
+    predicted = simMemalign(thread, load<u64>(ALIGNMENT + (row << 3)), size)
+  } else {
+    predicted = simMalloc(thread, size)
+  }
+  compare(row, thread, size, predicted, actual)
+}
+
+function replayRealloc(row: usize, mask: u32, thread: i32): void {
+  const outcome = (mask & HAS_OUTCOME) != 0 ? load<u8>(OUTCOME + row) : 0xff
+  const size = (mask & HAS_SIZE) != 0 ? load<u64>(SIZE + (row << 3)) : 0
+  let actual = (mask & HAS_ADDRESS) != 0 ? load<u64>(ADDRESS + (row << 3)) : 0
+  const hasOld = (mask & HAS_OLD_ADDRESS) != 0 && outcome != OUTCOME_ALLOCATED
+  let old = hasOld ? load<u64>(OLD_ADDRESS + (row << 3)) : 0
+  if (outcome == OUTCOME_NONE) {
+    // One address is enough to say where the block stayed.
+    if ((mask & HAS_OLD_ADDRESS) == 0) old = actual
+    else if ((mask & HAS_ADDRESS) == 0) actual = old
+  }
+  if (outcome == OUTCOME_FREED || (actual == 0 && size == 0)) simFree(thread, old)
+  else if (actual != 0) compare(row, thread, size, simRealloc(thread, old, size), actual)
+}
+
+function compare(row: usize, thread: i32, size: u64, predicted: u64, actual: u64): void {
+  store<u64>(PREDICTED + (row << 3), predicted)
+  blocks++
+  if (predicted == actual) {
+    hits++
+    store<u8>(RESULTS + row, HIT)
+  } else {
+    simFix(thread, size, predicted, actual)
+    store<u8>(RESULTS + row, MISS)
+  }
+}

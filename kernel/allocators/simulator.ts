@@ -1,0 +1,156 @@
+/**
+ * Simulated allocators: from the calls that a program makes, the addresses that it gets. Kernels import this; it keeps
+ * everything in the memory of the kernel, in pieces from live/room.ts.
+ *
+ * A block is known by a number from the call that made it on, its handle, which `simCall`, `simSettle` and `simRelease`
+ * use. The other functions take addresses, and find the handle in a table, which costs time and memory. A kernel uses one
+ * or the other from start to end.
+ *
+ * Threads are numbers from 0, the main thread. All is deterministic, and takes bounded time and memory for each call,
+ * whatever the calls are.
+ */
+import { clearBlocks, dropBlock, findBlock, putBlock } from './blocks'
+import { settle } from './ptmalloc/repair'
+import { blockAt } from './ptmalloc/regions'
+import { alignment as chunkAlignment } from './ptmalloc/rules'
+import { allocate, finish, isChunk, MEMALIGN, CALLOC, MALLOC, REALLOC, release, start } from './ptmalloc/simulator'
+
+export { CALLOC, MALLOC, MEMALIGN, REALLOC } from './ptmalloc/simulator'
+
+/** The allocators. */
+export const NO_ALLOCATOR: i32 = 0
+export const PTMALLOC: i32 = 1
+
+let kind: i32 = NO_ALLOCATOR
+/** The handle of the block that the last call made, 0 for none. */
+export let simHandle: u32 = 0
+/** The number of blocks that the table of addresses has no room for. */
+export let simUnknown: u32 = 0
+
+/**
+ * Begins a simulation; what was before is forgotten.
+ * @param allocator `PTMALLOC`
+ * @param version the minor version of glibc, 23 to 43
+ * @param bits of a word, 32 or 64
+ * @param cores of the machine, which limit the number of arenas; 0: there is no limit
+ * @param stack the bytes that are mapped for the stack of a new thread; 0: none
+ * @param heap where the main heap begins; 0: unknown until the first block in it is settled
+ * @param mappings the upper end of the area for mappings; 0: likewise
+ * @returns false if there is no such allocator, or memory is exhausted
+ */
+export function simStart(
+  allocator: i32,
+  version: i32,
+  bits: i32,
+  cores: i32,
+  stack: u64,
+  heap: u64,
+  mappings: u64,
+): bool {
+  kind = NO_ALLOCATOR
+  simHandle = simUnknown = 0
+  if (allocator != PTMALLOC || !start(version, bits, <u32>max(cores, 0), stack, heap, mappings)) return false
+  kind = allocator
+  return clearBlocks(chunkAlignment)
+}
+
+/**
+ * Predicts the address of a new block, which `simHandle` identifies.
+ * @param called `MALLOC`, `CALLOC`, `MEMALIGN` or `REALLOC`
+ * @param more the number of elements for calloc (0 if unknown), the alignment for memalign, else 0
+ * @param old the handle of the live block that realloc resizes, which is no longer valid then
+ * @param size in bytes; for calloc of all elements
+ * @returns 0 if the address cannot be known
+ */
+export function simCall(called: u8, thread: i32, more: u64, old: u32, size: u64): u64 {
+  simHandle = allocate(called, <u32>thread, more, old, size)
+  return simHandle == 0 ? 0 : blockAt(simHandle)
+}
+
+/** The address that `simCall` predicted was wrong: this is it. Changes `simHandle`. */
+export function simSettle(actual: u64): void {
+  simHandle = settle(actual)
+}
+
+/** Frees a live block. */
+export function simRelease(thread: i32, handle: u32): void {
+  if (isChunk(handle)) release(<u32>thread, handle)
+}
+
+/** The address of a live block, 0 if it is not known. */
+export function simAddress(handle: u32): u64 {
+  return isChunk(handle) ? blockAt(handle) : 0
+}
+
+/** Predicts the address that malloc returns; 0 if it cannot be known. */
+export function simMalloc(thread: i32, size: u64): u64 {
+  return make(MALLOC, thread, 0, 0, size)
+}
+
+/** Predicts the address that calloc returns. @param elements how many, 0 if unknown */
+export function simCalloc(thread: i32, size: u64, elements: u64 = 0): u64 {
+  return make(CALLOC, thread, elements, 0, size)
+}
+
+/** Predicts the address that memalign returns. */
+export function simMemalign(thread: i32, alignment: u64, size: u64): u64 {
+  return make(MEMALIGN, thread, alignment, 0, size)
+}
+
+/**
+ * Predicts the address that realloc returns. As in C, no old address makes it malloc, and no size makes it free (the
+ * result is 0 then).
+ */
+export function simRealloc(thread: i32, oldAddress: u64, size: u64): u64 {
+  if (oldAddress == 0) return simMalloc(thread, size)
+  if (size == 0) {
+    simFree(thread, oldAddress)
+    simHandle = 0
+    return 0
+  }
+  const old = handleAt(oldAddress)
+  if (old == 0) return make(MALLOC, thread, 0, 0, size)
+  dropBlock(oldAddress)
+  return make(REALLOC, thread, 0, old, size)
+}
+
+/** Frees a block; one that is not known is ignored. */
+export function simFree(thread: i32, address: u64): void {
+  const handle = handleAt(address)
+  if (handle == 0) return
+  dropBlock(address)
+  release(<u32>thread, handle)
+}
+
+/** A thread ends. */
+export function simThreadEnd(thread: i32): void {
+  finish(<u32>thread)
+}
+
+/** The call before predicted a wrong address. @param thread and @param size as in that call */
+export function simFix(thread: i32, size: u64, predicted: u64, actual: u64): void {
+  if (predicted == actual || actual == 0) return
+  if (predicted != 0) dropOwn(predicted)
+  // The block that is said to be live there was freed unseen, or there are two.
+  const stale = handleAt(actual)
+  simSettle(actual)
+  if (stale != 0 && stale != simHandle) dropBlock(actual)
+  if (simHandle != 0 && !putBlock(actual, simHandle)) simUnknown++
+}
+
+/** The handle of the live block at an address, 0 if there is none. */
+function handleAt(address: u64): u32 {
+  const handle = findBlock(address)
+  return handle != 0 && isChunk(handle) && blockAt(handle) == address ? handle : 0
+}
+
+function make(called: u8, thread: i32, more: u64, old: u32, size: u64): u64 {
+  const predicted = simCall(called, thread, more, old, size)
+  if (predicted != 0 && !putBlock(predicted, simHandle)) simUnknown++
+  return predicted
+}
+
+/** The last block is not at the predicted address. */
+function dropOwn(predicted: u64): void {
+  if (findBlock(predicted) == simHandle) dropBlock(predicted)
+}
