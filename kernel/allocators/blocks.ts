@@ -50,7 +50,7 @@ function makeSlots(log: u32): bool {
   memory.fill(made, 0, (<usize>1) << (log + 3))
   slots = made
   slotsLog = log
-  last = (<u32>1 << log) - 1
+  last = ((<u32>1) << log) - 1
   return true
 }
 
@@ -88,7 +88,7 @@ const NOWHERE: u32 = 0xffff_ffff
 // @ts-ignore: decorator
 @inline
 export function findBlock(address: u64): u32 {
-  const i = find(address >> shift >> 5)
+  const i = find((address >> shift) >> 5)
   if (i == NOWHERE) return 0
   const page = load<u32>(slot(i), 4)
   if (page == 0) return 0
@@ -103,7 +103,7 @@ function placeIn(page: u32, address: u64): usize {
 
 /** A block has this number. @returns false if there is no room for it */
 export function putBlock(address: u64, number: u32): bool {
-  const wanted = address >> shift >> 5
+  const wanted = (address >> shift) >> 5
   let i = find(wanted)
   while (i == NOWHERE) {
     if (slotsLog >= MOST_LOG - 3 || count < (last + 1) >> THINNEST || !refill(slotsLog + 1)) return false
@@ -132,7 +132,7 @@ function newPage(number: u64): u32 {
   if (page != 0) {
     freePage = load<u32>(pages + page, USED)
   } else {
-    if (<u64>pagesEnd + PAGE > <u64>1 << pagesLog && !growPages()) return 0
+    if (<u64>pagesEnd + PAGE > (<u64>1) << pagesLog && !growPages()) return 0
     page = pagesEnd
     pagesEnd += PAGE
   }
@@ -154,7 +154,7 @@ function growPages(): bool {
 
 /** The block at an address is known no more. */
 export function dropBlock(address: u64): void {
-  const i = find(address >> shift >> 5)
+  const i = find((address >> shift) >> 5)
   if (i == NOWHERE) return
   const page = load<u32>(slot(i), 4)
   if (page == 0) return

@@ -1,16 +1,5 @@
 /** Replays the events of a batch through a simulated allocator and compares the addresses. */
-import {
-  ADDRESS,
-  ALIGNMENT,
-  API,
-  ELEMENTS,
-  KIND,
-  MASK,
-  OLD_ADDRESS,
-  OUTCOME,
-  SIZE,
-  THREAD,
-} from '../shared/columns'
+import { ADDRESS, ALIGNMENT, API, ELEMENTS, KIND, MASK, OLD_ADDRESS, OUTCOME, SIZE, THREAD } from '../shared/columns'
 import {
   API_CALLOC,
   API_MEMALIGN,
@@ -58,11 +47,11 @@ export function replay(rows: u32): void {
   for (let row: u32 = 0; row < min(rows, BATCH_EVENTS); row++) {
     const kind = load<u8>(KIND + row)
     store<u8>(RESULTS + row, NO_BLOCK)
-    store<u64>(PREDICTED + (<usize>row << 3), 0)
-    const mask = load<u32>(MASK + (<usize>row << 2))
-    const thread = numberOf((mask & HAS_THREAD) != 0 ? load<u64>(THREAD + (<usize>row << 3)) : 0)
+    store<u64>(PREDICTED + ((<usize>row) << 3), 0)
+    const mask = load<u32>(MASK + ((<usize>row) << 2))
+    const thread = numberOf((mask & HAS_THREAD) != 0 ? load<u64>(THREAD + ((<usize>row) << 3)) : 0)
     if (kind == KIND_FREE) {
-      if ((mask & HAS_ADDRESS) != 0) simFree(thread, load<u64>(ADDRESS + (<usize>row << 3)))
+      if ((mask & HAS_ADDRESS) != 0) simFree(thread, load<u64>(ADDRESS + ((<usize>row) << 3)))
     } else if (kind == KIND_ALLOC) {
       if ((mask & (HAS_ADDRESS | HAS_SIZE)) == (HAS_ADDRESS | HAS_SIZE)) replayAlloc(row, mask, thread)
     } else if (kind == KIND_REALLOC) {
@@ -101,8 +90,11 @@ function replayRealloc(row: usize, mask: u32, thread: i32): void {
     if ((mask & HAS_OLD_ADDRESS) == 0) old = actual
     else if ((mask & HAS_ADDRESS) == 0) actual = old
   }
-  if (outcome == OUTCOME_FREED || (actual == 0 && size == 0)) simFree(thread, old)
-  else if (actual != 0) compare(row, thread, size, simRealloc(thread, old, size), actual)
+  if (outcome == OUTCOME_FREED || size == 0) simFree(thread, old)
+  if (outcome == OUTCOME_FREED || actual == 0) return
+  // Some allocators return a block of no bytes.
+  const predicted = size == 0 ? simMalloc(thread, 0) : simRealloc(thread, old, size)
+  compare(row, thread, size, predicted, actual)
 }
 
 function compare(row: usize, thread: i32, size: u64, predicted: u64, actual: u64): void {

@@ -67,6 +67,18 @@ export { joinTimeline } from '../transforms/statistics/timeline.js'
 export { StatisticsCollector } from '../transforms/statistics/collector.js'
 export { MAX_SIZE, Verifier } from '../transforms/verify.js'
 
+export {
+  AllocatorReplay,
+  AllocatorSurvey,
+  Prediction,
+  PTMALLOC_VERSIONS,
+  THREAD_STACK,
+  TRIAL_EVENTS,
+  type AllocatorReport,
+  type AllocatorSettings,
+  type PtmallocSettings,
+} from '../allocators/index.js'
+
 export type { ReadOptions } from '../streams/event-counter.js'
 export { defaultInflater } from '../streams/decompress.js'
 export { DescriptorSink, type DescriptorSinkOptions } from '../streams/io/descriptor-sink.js'

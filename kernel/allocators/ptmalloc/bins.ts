@@ -26,8 +26,8 @@ function insert(chunk: u32, before: u32): void {
 // @ts-ignore: decorator
 @inline
 function note(arena: usize, bin: u32): void {
-  const at = arena + BIN_MAP + ((<usize>bin >> 5) << 2)
-  const bit = <u32>1 << (bin & 31)
+  const at = arena + BIN_MAP + (((<usize>bin) >> 5) << 2)
+  const bit = (<u32>1) << (bin & 31)
   if ((load<u32>(at) & bit) != 0) return
   save(at)
   store<u32>(at, load<u32>(at) | bit)
@@ -131,7 +131,7 @@ export function bestOf(arena: usize, bin: u32, bytes: u64): u32 {
 /** The last chunk of the first bin from one on that is not empty, 0 if all are. */
 export function lastFrom(arena: usize, bin: u32): u32 {
   while (bin < BINS - 1) {
-    const at = arena + BIN_MAP + ((<usize>bin >> 5) << 2)
+    const at = arena + BIN_MAP + (((<usize>bin) >> 5) << 2)
     const bits = load<u32>(at) >> (bin & 31)
     if (bits == 0) {
       bin = (bin | 31) + 1
@@ -143,7 +143,7 @@ export function lastFrom(arena: usize, bin: u32): u32 {
     const chunk = link(head, LAST)
     if (chunk != head) return chunk
     save(at)
-    store<u32>(at, load<u32>(at) & ~(<u32>1 << (bin & 31)))
+    store<u32>(at, load<u32>(at) & ~((<u32>1) << (bin & 31)))
     bin++
   }
   return 0

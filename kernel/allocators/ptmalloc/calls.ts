@@ -48,7 +48,17 @@ import {
   PAGE,
   word,
 } from './rules'
-import { cached, endThread, firstCached, knowsThread, OWN_ARENA, OWN_CACHE, pullCached, takeCached, threadAt } from './threads'
+import {
+  cached,
+  endThread,
+  firstCached,
+  knowsThread,
+  OWN_ARENA,
+  OWN_CACHE,
+  pullCached,
+  takeCached,
+  threadAt,
+} from './threads'
 
 /** Requests, and alignments, above these are refused. */
 export const MOST_REQUEST: u64 = 1 << 46
@@ -281,8 +291,7 @@ export function callEnd(number: u32): void {
 export function retire(thread: usize): void {
   const cache = load<u32>(thread, OWN_CACHE)
   set32(thread + OWN_CACHE, 0)
-  for (let bin: u32 = 0; bin < CACHE_BINS; bin++)
-    while (cached(thread, bin) != 0) freeChunk(0, takeCached(thread, bin))
+  for (let bin: u32 = 0; bin < CACHE_BINS; bin++) while (cached(thread, bin) != 0) freeChunk(0, takeCached(thread, bin))
   if (cache != 0) {
     setLive(cache, 0)
     freeChunk(0, cache)

@@ -47,7 +47,7 @@ export function needMap(): bool {
     return true
   }
   let slots = FEWEST
-  while (<u64>(<u32>1 << slots) * RECORD < 2 * <u64>endOfRecords()) slots++
+  while (<u64>((<u32>1) << slots) * RECORD < 2 * <u64>endOfRecords()) slots++
   if (!makeMap(slots)) return false
   callsLeft = calls
   return true
@@ -58,7 +58,7 @@ function makeMap(slots: u32): bool {
   table = takeRoom(slots + 2)
   if (table == 0) return false
   log = slots
-  last = (<u32>1 << slots) - 1
+  last = ((<u32>1) << slots) - 1
   memory.fill(table, 0, (<usize>1) << (slots + 2))
   store<u32>(COUNT, 0)
   const end = endOfRecords()
@@ -77,7 +77,7 @@ function pageOf(chunk: u32): u64 {
 // @ts-ignore: decorator
 @inline
 function slotOf(page: u64): u32 {
-  return <u32>((page * 0x9e37_79b9_7f4a_7c15) >> 32) & last
+  return (<u32>((page * 0x9e37_79b9_7f4a_7c15) >> 32)) & last
 }
 
 // @ts-ignore: decorator

@@ -77,7 +77,7 @@ export function endOfRecords(): u32 {
 // @ts-ignore: decorator
 @inline
 export function reserveChunks(): bool {
-  return load<u32>(END) + SPARE <= <u32>1 << log ? true : growChunks()
+  return load<u32>(END) + SPARE <= (<u32>1) << log ? true : growChunks()
 }
 
 function growChunks(): bool {
@@ -120,7 +120,7 @@ export function newChunk(at: u64, bytes: u64, state: u8, arena: u32): u32 {
   set32(record + BEFORE, 0)
   set32(record + AFTER, 0)
   set32(record + SMALLER, 0)
-  set32(record + STATE, <u32>state | (arena << 16))
+  set32(record + STATE, (<u32>state) | (arena << 16))
   if (state < MAPPED) mapAdded(chunk)
   return chunk
 }

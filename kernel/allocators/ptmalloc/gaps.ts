@@ -3,13 +3,19 @@
  * top end of the highest gap that is large enough.
  */
 import { set32, set64 } from './log'
+import { heapRoom } from './rules'
 
 const MOST: u32 = 1024
 /** Per gap, where it begins and its length. */
 const GAPS: usize = memory.data(16384)
 /** The number of gaps, and the lowest mapping, 0 if none was seen yet. */
-const COUNT: usize = memory.data(16)
+const COUNT: usize = memory.data(24)
 const LOWEST: usize = COUNT + 8
+/**
+ * Where a gap begins whose end is unknown, 0 if none does: above the first heap of a thread that was seen, to whose size
+ * it was aligned.
+ */
+const OPEN: usize = COUNT + 16
 
 /** Mappings that are further down than this do not belong to the area. */
 const FAR: u64 = 1 << 40
@@ -18,6 +24,7 @@ const FAR: u64 = 1 << 40
 export function clearGaps(lowest: u64): void {
   store<u32>(COUNT, 0)
   store<u64>(LOWEST, lowest)
+  store<u64>(OPEN, 0)
 }
 
 /** Whether it is known where the area is. */
@@ -104,9 +111,22 @@ export function unmapBytes(start: u64, length: u64): void {
   else addGap(start, length)
 }
 
+/** A heap of a thread was seen at this place. */
+export function seeHeap(start: u64): void {
+  if (!knowsArea()) set64(OPEN, start + heapRoom)
+  seeMapping(start, heapRoom)
+}
+
 /** A mapping was seen at this place: it is no gap. */
 export function seeMapping(start: u64, length: u64): void {
   const lowest = load<u64>(LOWEST)
+  const open = load<u64>(OPEN)
+  if (open != 0 && start >= open && start + length <= open + heapRoom) {
+    // It is at the end of the gap.
+    set64(OPEN, 0)
+    if (start > open) addGap(open, start - open)
+    return
+  }
   if (lowest == 0) {
     set64(LOWEST, start)
     return

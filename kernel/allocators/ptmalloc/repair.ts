@@ -7,12 +7,12 @@ import { retire } from './calls'
 import { BEFORE, bytesOf, isLive, link, MAPPED, records, stateOf } from './chunks'
 import { needMap } from './chunk-map'
 import { cutOut, giveBack } from './cut'
-import { disproveGaps, seeMapping, unmapBytes } from './gaps'
+import { disproveGaps, seeHeap, seeMapping, unmapBytes } from './gaps'
 import { isLost, mark, set32, set64, undo, undoAll } from './log'
 import { isPlaced, leadOf, mayBeMapping } from './mappings'
 import { baseOf, blockAt, fenceOf, fits, MAIN, offsetOf, ownerOf, regionAt, regionOf, setBase } from './regions'
 import { arenaHead, header, heapRoom, PAGE } from './rules'
-import { call, caller, guess, resized } from './simulator'
+import { call, caller, close, guess, isOpen, resized } from './simulator'
 import { OWN_ARENA, threadAt } from './threads'
 
 /** How far chunks are looked at to find out whether a heap is fresh. */
@@ -22,9 +22,11 @@ const FIRST_BLOCKS: u64 = 4096
 
 /**
  * The call predicted by `allocate` returned another address.
- * @returns the chunk of the block; 0 if there is no room for another one
+ * @returns the chunk of the block; 0 if there is no room for another one, or the call was settled before
  */
 export function settle(actual: u64): u32 {
+  if (!isOpen) return 0
+  close()
   if (guess != 0 && (anchor(guess, actual) || moveHeap(guess, actual))) return guess
   const thread = threadAt(caller)
   if (isLost || thread == 0) {
@@ -61,7 +63,7 @@ function anchor(chunk: u32, actual: u64): bool {
   const base = place - offsetOf(chunk)
   if (!fits(region, base) || (region == MAIN && regionAt(place, 0) != 0)) return false
   setBase(region, base)
-  if (region != MAIN) seeMapping(base, heapRoom)
+  if (region != MAIN) seeHeap(base)
   return true
 }
 
@@ -80,7 +82,7 @@ function moveHeap(chunk: u32, actual: u64): bool {
   unmapBytes(baseOf(region), heapRoom)
   disproveGaps(base, 2 * heapRoom)
   setBase(region, base)
-  seeMapping(base, heapRoom)
+  seeHeap(base)
   return true
 }
 

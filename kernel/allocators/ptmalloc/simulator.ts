@@ -27,6 +27,8 @@ let detail: u64 = 0
 /** The chunk of the block that realloc resizes, 0 for other functions. */
 export let resized: u32 = 0
 export let guess: u32 = 0
+/** Whether the last call was one that can be settled. */
+export let isOpen: bool = false
 
 /**
  * Begins a simulation.
@@ -49,14 +51,21 @@ export function start(version: i32, bits: i32, cores: u32, stack: u64, heap: u64
   clearArenas(cores)
   setStack(stack)
   guess = 0
+  isOpen = false
   return true
 }
 
 /** Begins a call. @returns false if memory is exhausted */
 function begin(): bool {
+  isOpen = false
   mapBegins()
   beginLog()
   return reserveChunks()
+}
+
+/** The call was settled. */
+export function close(): void {
+  isOpen = false
 }
 
 /**
@@ -71,7 +80,9 @@ export function allocate(called: u8, thread: u32, more: u64, old: u32, bytes: u6
   detail = more
   resized = old
   request = bytes
-  guess = begin() ? call() : 0
+  guess = 0
+  isOpen = begin()
+  if (isOpen) guess = call()
   return guess
 }
 

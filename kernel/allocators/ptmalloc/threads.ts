@@ -21,7 +21,7 @@ let log: u32 = 0
 /** Removes all threads. @returns false if memory is exhausted */
 export function clearThreads(): bool {
   if (table != 0) {
-    for (let i: u32 = 0; i < <u32>1 << (log - 2); i++) endThread(i)
+    for (let i: u32 = 0; i < (<u32>1) << (log - 2); i++) endThread(i)
     giveRoom(table, log)
   }
   table = takeRoom(FEWEST)
@@ -35,7 +35,7 @@ export function clearThreads(): bool {
 // @ts-ignore: decorator
 @inline
 export function threadAt(number: u32): usize {
-  if (number < <u32>1 << (log - 2)) {
+  if (number < (<u32>1) << (log - 2)) {
     const record = <usize>load<u32>(table + ((<usize>number) << 2))
     if (record != 0) return record
   }
@@ -45,7 +45,7 @@ export function threadAt(number: u32): usize {
 function newThread(number: u32): usize {
   if (number >= MOST) return 0
   let wanted = log
-  while (number >= <u32>1 << (wanted - 2)) wanted++
+  while (number >= (<u32>1) << (wanted - 2)) wanted++
   if (wanted != log) {
     const grown = takeRoom(wanted)
     if (grown == 0) return 0
@@ -64,7 +64,7 @@ function newThread(number: u32): usize {
 
 /** Whether a thread has a record. */
 export function knowsThread(number: u32): bool {
-  return number < <u32>1 << (log - 2) && load<u32>(table + ((<usize>number) << 2)) != 0
+  return number < (<u32>1) << (log - 2) && load<u32>(table + ((<usize>number) << 2)) != 0
 }
 
 /** Removes the record of a thread. */

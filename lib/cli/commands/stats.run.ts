@@ -11,6 +11,7 @@ import { MAX_TIMELINE_ROWS, TOP, TSV_SECTIONS } from '../defaults.js'
 import { bytesOf, inputOperand } from '../input.js'
 import { outputOf } from '../output.js'
 import { runStreams } from '../pipeline.js'
+import { AllocatorReportStage } from '../report/allocator-report.js'
 import { EventTable } from '../report/event-table.js'
 import { jsonText } from '../report/json.js'
 import { figuresJson, figuresText, LiveFiguresReport, type Interval, type LiveFigures } from '../report/live-figures.js'
@@ -47,11 +48,11 @@ export async function runStats(args: Arguments): Promise<void> {
 
 /** The stage that makes the requested report. @throws UsageError */
 function reportStage(args: Arguments): Stage<EventBatch, Uint8Array> {
+  if (args.has('allocator')) return allocatorReport(args)
   const [form, ...others] = FORMS.filter((name) => args.has(name))
   if (others.length > 0) throw new UsageError(`--${form} and --${others[0]} cannot be combined`)
   const given = (flag: string) => (args.has(flag) ? wholeNumber(flag, args.value(flag) as string) : undefined)
-  const trace = given('trace')
-  if (trace === 0) throw new UsageError('--trace counts from 1')
+  const trace = args.has('trace') ? traceNumber(args.value('trace') as string) : undefined
   if (args.has('sources') && form !== 'table') throw new UsageError('--sources needs --table')
   if (args.has('every')) return liveReport(args, form, trace)
   if (form === 'mpatrol' || form === 'table') {
@@ -67,6 +68,25 @@ function reportStage(args: Arguments): Stage<EventBatch, Uint8Array> {
     })
   }
   return new StatisticsReport({ print: printer(args, form, given('top')), ...(trace !== undefined && { trace }) })
+}
+
+/** The number of a trace. @throws UsageError */
+function traceNumber(text: string): number {
+  const trace = wholeNumber('trace', text)
+  if (trace === 0) throw new UsageError('--trace counts from 1')
+  return trace
+}
+
+/** The stage that finds out which allocator the trace is of. @throws UsageError */
+function allocatorReport(args: Arguments): AllocatorReportStage {
+  const others = ['tsv', 'mpatrol', 'table', 'sources', 'top', 'section', 'sort', 'timeline', 'every']
+  const flag = others.find((name) => args.has(name))
+  if (flag !== undefined) throw new UsageError(`--${flag} and --allocator cannot be combined`)
+  const trace = args.value('trace')
+  return new AllocatorReportStage({
+    json: args.has('json'),
+    ...(trace !== undefined && { trace: traceNumber(trace) }),
+  })
 }
 
 /** The stage that shows the main figures repeatedly. @throws UsageError */

@@ -10,6 +10,8 @@ export const stats: Command = {
     'Reports, from one pass: totals; what holds the peak, what leaks and what is temporary, by site (by size, if the ' +
     'trace has no sites) and by thread; anomalies such as double frees; and then tables and histograms of everything ' +
     'else that the trace has. What each figure means: docs/statistics.md.\n' +
+    'With --allocator the output says which allocator the program used, found by simulating the versions of glibc, and ' +
+    'how many addresses follow from the calls alone.\n' +
     "With --mpatrol or --table the output is that of mpatrol's own trace reader, for traces of any format: its " +
     'statistics, or its table of events followed by them.\n' +
     'If the input holds several traces, their statistics are combined (blocks still live at the end of each count as ' +
@@ -36,6 +38,10 @@ export const stats: Command = {
     { name: 'tsv', help: `Write one section as tab-separated values: ${TSV_SECTIONS.join(', ')}` },
     { name: 'mpatrol', help: "Write only mpatrol's statistics, as its reader does" },
     { name: 'table', help: "Write the table of events as mpatrol's reader does" },
+    {
+      name: 'allocator',
+      help: 'Report which allocator the addresses come from, and how many of them its simulation predicts',
+    },
     { name: 'sources', help: 'With --table: show thread, function, file and line of each event' },
     { name: 'trace', value: 'N', help: 'Take only trace number N of an input that holds several' },
     ...OUTPUT_FLAGS,
@@ -55,6 +61,7 @@ export const stats: Command = {
       command: 'mtrc-decode < pipe | hf-stats --every 1s',
       means: 'what is live, while the program runs; in place on a terminal, NDJSON with --json',
     },
+    { command: 'hf-stats --allocator app.mtrc', means: 'which version of which allocator the program ran with' },
     { command: 'hf-stats --table --sources app.mtrc | less', means: "every event, as in mpatrol's own listing" },
   ],
   run: async (args) => (await import('./stats.run.js')).runStats(args),

@@ -1,0 +1,77 @@
+import { AllocatorSurvey, type AllocatorReport } from '../../allocators/survey.js'
+import type { EventBatch } from '../../event/batch.js'
+import type { Stage } from '../../event/stage.js'
+import { encodeText } from '../../event/strings.js'
+import { jsonText } from './json.js'
+import { moreTraces } from './mpatrol.js'
+import { TraceChoice } from './trace-choice.js'
+
+/** Options of the report. */
+export interface AllocatorReportOptions {
+  readonly json?: boolean
+  /** Which trace of the stream to take. Default 1, with a warning if there are more. */
+  readonly trace?: number
+}
+
+/** Reports which allocator the addresses of a trace come from, and how many of them its simulation predicts. */
+export class AllocatorReportStage implements Stage<EventBatch, Uint8Array> {
+  readonly warnings: string[] = []
+  readonly consumes = true
+  private readonly survey = new AllocatorSurvey()
+  private readonly choice: TraceChoice
+  private ending: 'end' | 'cut' | undefined
+
+  constructor(private readonly options: AllocatorReportOptions = {}) {
+    this.choice = new TraceChoice(options.trace ?? 1)
+  }
+
+  feed(batch: EventBatch): void {
+    if (this.choice.admits(batch.header)) this.survey.add(batch)
+  }
+
+  next(): Uint8Array | null {
+    const { ending, choice, options } = this
+    if (ending === undefined) return null
+    this.ending = undefined
+    if (ending === 'end') choice.check()
+    // If nothing could be read, there is nothing to report.
+    if (ending === 'cut' && !choice.found) return null
+    if (options.trace === undefined && choice.traces > 1) this.warnings.push(moreTraces(choice.traces))
+    const report = this.survey.finish()
+    return encodeText(options.json === true ? jsonText(plain(report)) : allocatorText(report))
+  }
+
+  end(): void {
+    this.ending = 'end'
+  }
+
+  cut(): void {
+    this.ending = 'cut'
+  }
+}
+
+/** The report as plain values. */
+function plain({ settings, versions, isRecognized, blocks, predicted }: AllocatorReport): object {
+  if (settings === undefined || versions === undefined || !isRecognized) return { allocator: null, blocks, predicted }
+  const { allocator, bits, cores, stack } = settings
+  const glibc = versions.map((version) => `2.${version}`)
+  return { allocator, bits, glibc, blocks, predicted, settings: { version: settings.version, cores, stack } }
+}
+
+/** The report as text. */
+export function allocatorText({ settings, versions, isRecognized, blocks, predicted }: AllocatorReport): string {
+  if (settings === undefined || versions === undefined) return 'The trace has no blocks with address and size.\n'
+  const [first, last] = versions
+  const range = first === last ? `2.${first}` : `2.${first} to 2.${last}`
+  const share = `${((100 * predicted) / blocks).toFixed(blocks > predicted ? 4 : 0)} %`
+  if (!isRecognized)
+    return `allocator   not recognized: the best simulation (glibc ${range}) predicts ${share} of ${blocks} addresses\n`
+  const { bits, cores = 0, stack = 0 } = settings
+  const arenas = cores === 0 ? '' : `, arenas for ${cores} ${cores === 1 ? 'core' : 'cores'}`
+  return (
+    `allocator   ptmalloc of glibc ${range}, ${bits} bit${arenas}\n` +
+    `stacks      ${stack === 0 ? 'not simulated' : `${stack} bytes for each thread`}\n` +
+    `addresses   ${blocks}\n` +
+    `predicted   ${predicted} (${share})\n`
+  )
+}
