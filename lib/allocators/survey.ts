@@ -1,5 +1,5 @@
 import { BATCH_EVENTS, type EventBatch } from '../event/batch.js'
-import { Has } from '../event/fields.js'
+import { FieldBit } from '../event/fields.js'
 import { selectRows } from '../kernel/select.js'
 import { AllocatorReplay, REPLAYED } from './replay.js'
 import { PTMALLOC_VERSIONS, THREAD_STACK, type AllocatorSettings, type PtmallocSettings } from './settings.js'
@@ -133,9 +133,9 @@ function rangeOf(trials: readonly Trial[], best: Trial): readonly [number, numbe
 function isWide(batches: readonly EventBatch[]): boolean {
   return batches.some(
     (batch) =>
-      (batch.columns & Has.address) !== 0 &&
+      (batch.columns & FieldBit.address) !== 0 &&
       batch.address.values.subarray(0, batch.count).some((address, i) => {
-        return ((batch.mask[i] as number) & Has.address) !== 0 && address >= 2n ** 32n
+        return ((batch.mask[i] as number) & FieldBit.address) !== 0 && address >= 2n ** 32n
       }),
   )
 }
@@ -145,9 +145,9 @@ function hasThreads(batches: readonly EventBatch[]): boolean {
   let first: bigint | undefined
   return batches.some(
     (batch) =>
-      (batch.columns & Has.thread) !== 0 &&
+      (batch.columns & FieldBit.thread) !== 0 &&
       batch.thread.values.subarray(0, batch.count).some((thread, i) => {
-        if (((batch.mask[i] as number) & Has.thread) === 0) return false
+        if (((batch.mask[i] as number) & FieldBit.thread) === 0) return false
         first ??= thread
         return thread !== first
       }),

@@ -19,7 +19,7 @@ export class AllocatorReportStage implements Stage<EventBatch, Uint8Array> {
   readonly consumes = true
   private readonly survey = new AllocatorSurvey()
   private readonly choice: TraceChoice
-  private ending: 'end' | 'cut' | undefined
+  private ending: 'end' | 'endTruncated' | undefined
 
   constructor(private readonly options: AllocatorReportOptions = {}) {
     this.choice = new TraceChoice(options.trace ?? 1)
@@ -35,7 +35,7 @@ export class AllocatorReportStage implements Stage<EventBatch, Uint8Array> {
     this.ending = undefined
     if (ending === 'end') choice.check()
     // If nothing could be read, there is nothing to report.
-    if (ending === 'cut' && !choice.found) return null
+    if (ending === 'endTruncated' && !choice.found) return null
     if (options.trace === undefined && choice.traces > 1) this.warnings.push(moreTraces(choice.traces))
     const report = this.survey.finish()
     return encodeText(options.json === true ? jsonText(plain(report)) : allocatorText(report))
@@ -45,8 +45,8 @@ export class AllocatorReportStage implements Stage<EventBatch, Uint8Array> {
     this.ending = 'end'
   }
 
-  cut(): void {
-    this.ending = 'cut'
+  endTruncated(): void {
+    this.ending = 'endTruncated'
   }
 }
 
