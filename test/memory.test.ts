@@ -30,9 +30,9 @@ describe(`peak memory on ${EVENTS} events`, { tags: ['slow'], timeout: 300_000 }
   test('is within the limit for every command', async () => {
     const folder = scratch()
     const file = (name: string) => join(folder, name)
-    const { replay, mtrc, hatf, heaptrack, ndjson, decompress, compose } = await import('../lib/entry/index.js')
+    const { replay, mtrc, hatf, heaptrack, ndjson, arrow, decompress, compose } = await import('../lib/entry/index.js')
     await pipeline(Readable.from(dump(EVENTS)), createWriteStream(file('t.txt')))
-    const pairs = { mtrc, hatf, heaptrack, ndjson } as const
+    const pairs = { mtrc, hatf, heaptrack, ndjson, arrow } as const
     for (const [name, pair] of Object.entries(pairs)) {
       await pipeline(
         createReadStream(file('t.txt')),
@@ -58,6 +58,10 @@ describe(`peak memory on ${EVENTS} events`, { tags: ['slow'], timeout: 300_000 }
       ['hatf-encode --split-addr', 't.mtrc'],
       ['kmemtrace-encode', 't.mtrc'],
       ['heapmon-encode', 't.mtrc'],
+      ['mtrc-decode -u', 't.mtrc'],
+      ['hf-filter -u', 't.arrow'],
+      ['hatf-encode', 't.arrow'],
+      ['parquet-encode', 't.mtrc'],
       ['hf-sort --by size', 't.mtrc'],
       ['hf-stats', 't.mtrc'],
       ['hf-stats --every 100k --json', 't.mtrc'],

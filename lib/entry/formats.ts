@@ -7,6 +7,7 @@ import type { HeaptrackEncodeOptions } from '../formats/heaptrack/index.js'
 import type { KmemtraceDecodeOptions, KmemtraceEncodeOptions } from '../formats/kmemtrace/index.js'
 import type { LtraceDecodeOptions } from '../formats/ltrace/index.js'
 import type { MtrcDecodeOptions } from '../formats/mtrc/index.js'
+import type { ParquetEncodeOptions } from '../formats/parquet/index.js'
 import type { TracepointsDecodeOptions } from '../formats/tracepoints/index.js'
 import {
   lazyStreams,
@@ -43,6 +44,9 @@ export const hatfAscii: TraceFormat<object, EncodeOptions> = lazyStreams(entries
 
 /** Events in columns, as Arrow IPC streams. */
 export const arrow: TraceFormat<object, EncodeOptions> = lazyStreams(entries.arrow)
+
+/** Events in columns, as Parquet files: only written as streams, and read from files by `events` and `openTrace`. */
+export const parquet: TraceFormat<object, ParquetEncodeOptions & EncodeOptions> = lazyStreams(entries.parquet)
 
 /** Events as lines of JSON, as the commands pass them on; read also as jq and people rewrite them. */
 export const ndjson: TraceFormat<object, EncodeOptions> = {

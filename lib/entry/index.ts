@@ -19,6 +19,7 @@ export {
   kmemtrace,
   mtrc,
   ndjson,
+  parquet,
   replay,
   tracepoints,
   ltrace,

@@ -44,6 +44,8 @@ export interface FormatInfo {
   readonly lossless?: boolean
   /** What is written depends on how the events are divided into batches, which come back as they are. */
   readonly keepsBatches?: true
+  /** It is read from a file, by its index, and not from a pipe: the decoder only says so. */
+  readonly fromFile?: true
   /** Not to be written to a terminal. */
   readonly binary: boolean
   readonly decodeOptions: Readonly<Record<string, OptionSpec>>

@@ -8,6 +8,7 @@ import { info as heaptrackTraits } from './heaptrack/info.js'
 import { info as heapmonTraits } from './heapmon/info.js'
 import { info as kmemtraceTraits } from './kmemtrace/info.js'
 import { info as arrowTraits } from './arrow/info.js'
+import { info as parquetTraits } from './parquet/info.js'
 import { info as mtrcTraits } from './mtrc/info.js'
 import { info as replayTraits } from './replay/info.js'
 import { info as tracepointsTraits } from './tracepoints/info.js'
@@ -51,6 +52,13 @@ export const arrow: FormatEntry = {
   ...arrowTraits,
   sniff: async (head) => (await import('./arrow/sniff.js')).sniff(head),
   load: async () => (await import('./arrow/index.js')).arrow,
+}
+
+/** Columns in a file, for tools that analyse data. */
+export const parquet: FormatEntry = {
+  ...parquetTraits,
+  sniff: async (head) => (await import('./parquet/sniff.js')).sniff(head),
+  load: async () => (await import('./parquet/index.js')).parquet,
 }
 
 /** The Linux kernel's own allocations. */
@@ -131,6 +139,7 @@ export const FORMATS: readonly FormatEntry[] = [
   mtrc,
   ndjson,
   arrow,
+  parquet,
   compact,
   kmemtrace,
   glibcMtrace,

@@ -111,6 +111,13 @@ export async function* decodeBytes<Out>(
           onTruncated(error)
         })
       yield* runStage(last, tolerateTruncation(readLenient(noted(), stream), note), warningsOn(stream))
+    } else if (format.fromFile === true && options.path !== undefined && options.path !== '-') {
+      const { readParquet } = await import('./io/parquet-file.js')
+      const warn = warningsOn(stream)
+      const events = tolerateTruncation(readParquet(options.path, warn), onTruncated)
+      yield* runStage(last, events, warn, recycle)
+      // The file was opened twice; nothing else of the first reading is wanted.
+      for await (const _ of whole) continue
     } else {
       const decoder = format.decoder(decode)
       yield* runStage(

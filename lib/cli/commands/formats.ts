@@ -6,6 +6,7 @@ import {
   heapmon,
   heaptrack,
   mtrc,
+  parquet,
   replay,
   tracepoints,
   valgrind,
@@ -42,6 +43,28 @@ export const arrowEncode = encodeCommand(arrow, {
       command:
         'arrow-encode app.mtrc -o app.arrows && python3 -c \'import polars; print(polars.read_ipc_stream("app.arrows"))\'',
       means: 'a trace as a data frame',
+    },
+  ],
+})
+
+export const parquetDecode = decodeCommand(parquet, {
+  description:
+    'Reads Parquet files that heapflow or other programs wrote, by the names of their columns, which are those of the fields of events; only kind is needed. ' +
+    'Other columns are left out and reported. The file must be named: its index is at its end, so it cannot come from a pipe. Every command reads such files by itself. ' +
+    'This takes the optional packages hyparquet and hyparquet-compressors.',
+  memory: 'that of 65,536 events.',
+  examples: [{ command: 'parquet-decode app.parquet | head -n 3', means: 'look at a trace' }],
+})
+
+export const parquetEncode = encodeCommand(parquet, {
+  description:
+    `${ANY_INPUT}Each field of events is a column, so DuckDB, pyarrow, polars and other programs read the file. Nothing is lost: the headers of traces are in the metadata of the file. ` +
+    'A truncated trace makes a file without an index, which nothing reads.',
+  memory: 'that of a row group, which has at most 65,536 events or 8 MiB, and 3 KB for each row group of the file.',
+  examples: [
+    {
+      command: `parquet-encode app.mtrc -o app.parquet && duckdb -c "select kind, count(*) from 'app.parquet' group by 1"`,
+      means: 'a question about a trace',
     },
   ],
 })

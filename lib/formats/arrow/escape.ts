@@ -65,13 +65,22 @@ function escapeOne(bytes: Uint8Array): Uint8Array {
 }
 
 function unescapeOne(bytes: Uint8Array): Uint8Array {
-  let text = ''
-  for (const char of decodeText(bytes)) {
-    const code = char.codePointAt(0) as number
-    text += isEscape(code) ? String.fromCharCode(0xdc00 + code - ESCAPED) : char
-  }
-  return encodeText(text)
+  return encodeText(unescapeText(decodeText(bytes)))
 }
+
+/** A name that may have been escaped, as a string of events. */
+export function unescapeText(text: string): string {
+  if (!ANY_ESCAPE.test(text)) return text
+  let name = ''
+  for (const char of text) {
+    const code = char.codePointAt(0) as number
+    name += isEscape(code) ? String.fromCharCode(0xdc00 + code - ESCAPED) : char
+  }
+  // Bytes that are UTF-8 together are a character.
+  return decodeText(encodeText(name))
+}
+
+const ANY_ESCAPE = /[\u{10fe80}-\u{10feff}]/u
 
 function isEscape(code: number): boolean {
   return code >= ESCAPED + 0x80 && code <= ESCAPED + 0xff

@@ -1,0 +1,230 @@
+import { HI, LO } from '../../bytes/u64.js'
+import { U64Column } from '../../event/batch.js'
+import { ColumnDictionary, plainStrings } from './dictionary.js'
+import { GrowingBytes, GrowingWords } from './growing.js'
+import { Encoding, Physical } from './layout.js'
+import { hybrid, levels } from './levels.js'
+import type { TableColumn, TableRows } from './table.js'
+
+/** A column of a row group, as it is stored, not yet compressed. */
+export interface ColumnPages {
+  /** Strings to which the data are indices, and how many. */
+  readonly dictionary?: { readonly bytes: Uint8Array; readonly count: number }
+  readonly data: Uint8Array
+  readonly encoding: number
+  /** How many values there are, nulls and empty lists included. */
+  readonly count: number
+  readonly nulls: number
+  /** The smallest and the largest integer. */
+  readonly range?: readonly [least: Uint8Array, most: Uint8Array]
+}
+
+/** The levels of a list: none, an empty one, and one with items. */
+const [NO_LIST, EMPTY_LIST, LISTED] = [0, 1, 2]
+
+/** Collects the values of a column in a row group. */
+export class ColumnWriter {
+  private readonly dictionary = new ColumnDictionary()
+  /** For each row, or item of a list, what it has. */
+  private readonly definition = new GrowingBytes()
+  /** For each item of a list, whether it continues one. */
+  private readonly repetition = new GrowingBytes()
+  /** Integers, indices, or, if they take a byte, values. */
+  private readonly words = new GrowingWords()
+  private readonly bytes = new GrowingBytes()
+  private nulls = 0
+
+  constructor(private readonly column: TableColumn) {}
+
+  /** How many bytes of memory it takes, about. */
+  get memory(): number {
+    return (
+      this.definition.length +
+      this.repetition.length +
+      4 * this.words.length +
+      this.bytes.length +
+      this.dictionary.byteLength
+    )
+  }
+
+  /** @param some the columns of which some row has a value */
+  add(rows: TableRows, some: number): void {
+    const { f, type } = this.column
+    const { count, mask } = rows
+    if (f >= 0 && ((some >>> f) & 1) === 0) {
+      // Memory is cleared when it is allocated, but it is used for several row groups.
+      const at = this.definition.extend(count)
+      this.definition.bytes.fill(0, at, at + count)
+      if (type === 'names') {
+        const from = this.repetition.extend(count)
+        this.repetition.bytes.fill(0, from, from + count)
+      }
+      this.nulls += count
+      return
+    }
+    if (type === 'names') return this.addLists(rows)
+    const bit = f < 0 ? 0 : 1 << f
+    let present = count
+    if (bit !== 0) {
+      let at = this.definition.extend(count)
+      const { bytes } = this.definition
+      for (let i = 0; i < count; i++) {
+        const has = ((mask[i] as number) & bit) === 0 ? 0 : 1
+        bytes[at++] = has
+        present -= 1 - has
+      }
+      this.nulls += count - present
+    }
+    this.addValues(rows, present, bit)
+  }
+
+  private addValues(rows: TableRows, present: number, bit: number): void {
+    const { count, mask, strings } = rows
+    const values = rows.values(this.column)
+    const has = (i: number) => bit === 0 || ((mask[i] as number) & bit) !== 0
+    if (values instanceof U64Column) {
+      let at = this.words.extend(2 * present)
+      const { words } = this.words
+      if (present === count) words.set(values.words.subarray(0, 2 * count), at)
+      else {
+        for (let i = 0; i < count; i++) {
+          if (((mask[i] as number) & bit) === 0) continue
+          words[at++] = values.words[2 * i] as number
+          words[at++] = values.words[2 * i + 1] as number
+        }
+      }
+    } else if (this.column.type === 'bytes') {
+      for (let i = 0; i < count; i++) {
+        if (!has(i)) continue
+        const bytes = strings.view(values[i] as number)
+        const at = this.bytes.extend(4 + bytes.length)
+        this.bytes.bytes.set(plainStrings(bytes, Uint32Array.of(0, bytes.length)), at)
+      }
+    } else {
+      let at = this.words.extend(present)
+      const { words } = this.words
+      if (isNames(this.column)) {
+        const { dictionary } = this
+        dictionary.use(strings)
+        for (let i = 0; i < count; i++) if (has(i)) words[at++] = dictionary.index(values[i] as number)
+      } else {
+        for (let i = 0; i < count; i++) if (has(i)) words[at++] = values[i] as number
+      }
+    }
+  }
+
+  private addLists(rows: TableRows): void {
+    const { count, mask, strings } = rows
+    const { lists, listed } = strings.flat()
+    const values = rows.values(this.column) as Uint32Array
+    const bit = 1 << this.column.f
+    const { definition, repetition, dictionary } = this
+    dictionary.use(strings)
+    for (let i = 0; i < count; i++) {
+      const has = ((mask[i] as number) & bit) !== 0
+      const list = values[i] as number
+      const from = has ? (lists[list] as number) : 0
+      const to = has ? (lists[list + 1] as number) : 0
+      const items = Math.max(1, to - from)
+      const at = definition.extend(items)
+      repetition.extend(items)
+      definition.bytes.fill(to > from ? LISTED : has ? EMPTY_LIST : NO_LIST, at, at + items)
+      repetition.bytes.fill(1, at, at + items)
+      repetition.bytes[at] = 0
+      let word = this.words.extend(to - from)
+      for (let item = from; item < to; item++) this.words.words[word++] = dictionary.index(listed[item] as number)
+      if (to === from) this.nulls++
+    }
+  }
+
+  /** What the rows so far are stored as; the next ones begin another row group. @param rows how many there are */
+  take(rows: number): ColumnPages {
+    const { column, nulls, dictionary } = this
+    const isList = column.type === 'names'
+    const count = isList ? this.definition.length : rows
+    const hasValues = nulls < count
+    const names = column.names === undefined ? undefined : stringsOf(column.names)
+    const entries = column.names?.length ?? dictionary.size
+    const isIndexed = hasValues && (isNames(column) || isList || names !== undefined)
+    const parts = [
+      ...(isList ? [levels(this.repetition.used, 1)] : []),
+      ...(column.f < 0 ? [] : [levels(this.definition.used, isList ? 2 : 1)]),
+      ...(isIndexed ? indices(this.words.used, entries) : [this.plain()]),
+    ]
+    const range = hasValues ? rangeOf(column, this.words.used) : undefined
+    const pages: ColumnPages = {
+      ...(isIndexed && { dictionary: { bytes: names ?? dictionary.take(), count: entries } }),
+      data: new Uint8Array(Buffer.concat(parts)),
+      encoding: isIndexed ? Encoding.rleDictionary : Encoding.plain,
+      count,
+      nulls,
+      ...(range && { range }),
+    }
+    for (const part of [this.definition, this.repetition, this.words, this.bytes]) part.length = 0
+    this.nulls = 0
+    return pages
+  }
+
+  private plain(): Uint8Array {
+    const { type } = this.column
+    if (type === 'bytes') return this.bytes.used
+    const { used } = this.words
+    if (type === 'flag') {
+      const bits = new Uint8Array(Math.ceil(used.length / 8))
+      used.forEach((value, i) => (bits[i >> 3] = (bits[i >> 3] as number) | (value << (i & 7))))
+      return bits
+    }
+    return new Uint8Array(used.buffer, used.byteOffset, used.byteLength)
+  }
+}
+
+/** The type in which the values of a column are stored. */
+export function physicalType({ type }: TableColumn): number {
+  if (type === 'u64') return Physical.int64
+  if (type === 'u32' || type === 'i32') return Physical.int32
+  return type === 'flag' ? Physical.boolean : Physical.byteArray
+}
+
+function isNames({ type }: TableColumn): boolean {
+  return type === 'name' || type === 'json'
+}
+
+/** Indices, after the number of bits of each. */
+function indices(used: Uint32Array, entries: number): Uint8Array[] {
+  const width = Math.max(1, 32 - Math.clz32(entries - 1))
+  return [Uint8Array.of(width), hybrid(used, width)]
+}
+
+function stringsOf(names: readonly string[]): Uint8Array {
+  const starts = new Uint32Array(names.length + 1)
+  names.forEach(({ length }, i) => (starts[i + 1] = (starts[i] as number) + length))
+  return plainStrings(Buffer.from(names.join('')), starts)
+}
+
+function rangeOf({ type }: TableColumn, words: Uint32Array): readonly [Uint8Array, Uint8Array] | undefined {
+  if (type === 'u64') {
+    let [leastHigh, leastLow, mostHigh, mostLow] = [0xffff_ffff, 0xffff_ffff, 0, 0]
+    for (let i = 0; i < words.length; i += 2) {
+      const low = words[i + LO] as number
+      const high = words[i + HI] as number
+      if (high < leastHigh || (high === leastHigh && low < leastLow)) [leastHigh, leastLow] = [high, low]
+      if (high > mostHigh || (high === mostHigh && low > mostLow)) [mostHigh, mostLow] = [high, low]
+    }
+    return [bytesOf(leastLow, leastHigh), bytesOf(mostLow, mostHigh)]
+  }
+  if (type !== 'u32' && type !== 'i32') return undefined
+  const values = type === 'i32' ? new Int32Array(words.buffer, words.byteOffset, words.length) : words
+  let [least, most] = [values[0] as number, values[0] as number]
+  for (const value of values) {
+    if (value < least) least = value
+    if (value > most) most = value
+  }
+  return [bytesOf(least), bytesOf(most)]
+}
+
+function bytesOf(...words: number[]): Uint8Array {
+  const out = new Uint8Array(4 * words.length)
+  const view = new DataView(out.buffer)
+  words.forEach((word, i) => view.setUint32(4 * i, word, true))
+  return out
+}

@@ -1,0 +1,31 @@
+import { checked, type WritableFormat } from '../../event/format.js'
+import type { Decoder } from '../../event/stage.js'
+import { CARRIED } from '../arrow/layout.js'
+import { ParquetEncoder, type ParquetEncodeOptions } from './encode.js'
+import { info } from './info.js'
+import { noFile } from './no-file.js'
+import { sniff } from './sniff.js'
+
+/** Events in columns, in a file for tools that analyze data. */
+export const parquet: WritableFormat<object, ParquetEncodeOptions> = checked({
+  ...info,
+  carried: CARRIED,
+  sniff,
+  decoder: () => new NoDecoder(),
+  encoder: (options) => new ParquetEncoder(options),
+})
+
+export { ParquetEncoder, type ParquetEncodeOptions } from './encode.js'
+
+/** What a pipe with Parquet gets. Files are read elsewhere, from their end. */
+class NoDecoder implements Decoder {
+  feed(): void {}
+
+  next(): never {
+    throw noFile()
+  }
+
+  end(): void {}
+
+  endTruncated(): void {}
+}

@@ -1,0 +1,185 @@
+import { ColumnWriter, physicalType, type ColumnPages } from './column-writer.js'
+import { compressorOf } from './codecs.js'
+import {
+  Codec,
+  Converted,
+  Encoding,
+  GROUP_BYTES,
+  GROUP_ROWS,
+  MAGIC,
+  PageKind,
+  Physical,
+  Repetition,
+  type CodecName,
+} from './layout.js'
+import type { TableColumn, TableRows } from './table.js'
+import { binary, i32, i64, list, struct, text, thrift, written, type ThriftNode } from './thrift.js'
+
+/**
+ * Writes a table as Parquet, in row groups. It holds one row group, and some 3 KB of metadata for each that was written.
+ */
+export class ParquetWriter {
+  private readonly writers: readonly ColumnWriter[]
+  private readonly compress: (bytes: Uint8Array) => Uint8Array
+  /** Pieces of the file that were not given out. */
+  private pieces: Uint8Array[] = [MAGIC]
+  /** The length of the file so far. */
+  private length = MAGIC.length
+  private rows = 0
+  private groupRows = 0
+  private readonly groups: Uint8Array[] = []
+
+  /** @throws RangeError when this machine lacks the codec */
+  constructor(
+    private readonly columns: readonly TableColumn[],
+    private readonly codec: CodecName,
+  ) {
+    this.writers = columns.map((column) => new ColumnWriter(column))
+    this.compress = compressorOf(codec)
+  }
+
+  /** How many rows were added. */
+  get count(): number {
+    return this.rows + this.groupRows
+  }
+
+  add(rows: TableRows): void {
+    let some = 0
+    for (let i = 0; i < rows.count; i++) some |= rows.mask[i] as number
+    for (const writer of this.writers) writer.add(rows, some)
+    this.groupRows += rows.count
+    const memory = this.writers.reduce((sum, writer) => sum + writer.memory, 0)
+    if (this.groupRows >= GROUP_ROWS || memory >= GROUP_BYTES) this.endGroup()
+  }
+
+  /** The next piece of the file, if there is one. */
+  next(): Uint8Array | null {
+    return this.pieces.shift() ?? null
+  }
+
+  /** Writes the rest. @param metadata texts for the file, by their names */
+  end(metadata: Readonly<Record<string, string>>): void {
+    if (this.groupRows > 0) this.endGroup()
+    const footer = thrift(
+      struct({
+        1: i32(2),
+        2: list(schemaOf(this.columns)),
+        3: i64(this.rows),
+        4: written(this.groups),
+        5: list(Object.entries(metadata).map(([key, value]) => struct({ 1: text(key), 2: text(value) }))),
+        6: text('heapflow'),
+        // All columns are in the order of their types.
+        7: list(this.columns.map(() => struct({ 1: struct({}) }))),
+      }),
+    )
+    const length = new Uint8Array(4)
+    new DataView(length.buffer).setUint32(0, footer.length, true)
+    this.write(footer, length, MAGIC)
+  }
+
+  private write(...pieces: Uint8Array[]): void {
+    for (const piece of pieces) {
+      this.pieces.push(piece)
+      this.length += piece.length
+    }
+  }
+
+  private endGroup(): void {
+    const before = this.length
+    let total = 0
+    const chunks = this.columns.map((column, i) => {
+      const pages = (this.writers[i] as ColumnWriter).take(this.groupRows)
+      const [node, bytes] = this.writeColumn(column, pages)
+      total += bytes
+      return node
+    })
+    this.groups.push(
+      thrift(
+        struct({
+          1: list(chunks),
+          2: i64(total),
+          3: i64(this.groupRows),
+          5: i64(before),
+          6: i64(this.length - before),
+        }),
+      ),
+    )
+    this.rows += this.groupRows
+    this.groupRows = 0
+  }
+
+  /** @returns what the row group says of the column, and its length before compression */
+  private writeColumn(column: TableColumn, pages: ColumnPages): [ThriftNode, number] {
+    const before = this.length
+    const { dictionary, data, encoding, count, nulls, range } = pages
+    let total = 0
+    if (dictionary !== undefined) {
+      const head = struct({ 1: i32(dictionary.count), 2: i32(Encoding.plain) })
+      total += this.writePage(PageKind.dictionary, { 7: head }, dictionary.bytes)
+    }
+    const dataAt = this.length
+    const head = struct({ 1: i32(count), 2: i32(encoding), 3: i32(Encoding.rle), 4: i32(Encoding.rle) })
+    total += this.writePage(PageKind.data, { 5: head }, data)
+    const isList = column.type === 'names'
+    const metadata = struct({
+      1: i32(physicalType(column)),
+      2: list([Encoding.plain, Encoding.rle, Encoding.rleDictionary].map(i32)),
+      3: list((isList ? [column.name, 'list', 'element'] : [column.name]).map(text)),
+      4: i32(Codec[this.codec]),
+      5: i64(count),
+      6: i64(total),
+      7: i64(this.length - before),
+      9: i64(dataAt),
+      11: dictionary && i64(before),
+      12: struct({
+        3: i64(nulls),
+        5: range && binary(range[1]),
+        6: range && binary(range[0]),
+      }),
+    })
+    return [struct({ 2: i64(before), 3: metadata }), total]
+  }
+
+  /** @returns the length before compression */
+  private writePage(kind: number, heads: Readonly<Record<number, ThriftNode>>, bytes: Uint8Array): number {
+    const compressed = this.compress(bytes)
+    const head = thrift(struct({ 1: i32(kind), 2: i32(bytes.length), 3: i32(compressed.length), ...heads }))
+    this.write(head, compressed)
+    return head.length + bytes.length
+  }
+}
+
+/** The elements of the schema: the root, and then each column. */
+function schemaOf(columns: readonly TableColumn[]): ThriftNode[] {
+  return [struct({ 4: text('schema'), 5: i32(columns.length) }), ...columns.flatMap(elementsOf)]
+}
+
+function elementsOf(column: TableColumn): ThriftNode[] {
+  const { name, type, f } = column
+  const repetition = i32(f < 0 ? Repetition.required : Repetition.optional)
+  if (type === 'names') {
+    return [
+      struct({ 3: repetition, 4: text(name), 5: i32(1), 6: i32(Converted.list) }),
+      struct({ 3: i32(Repetition.repeated), 4: text('list'), 5: i32(1) }),
+      struct({ 1: i32(Physical.byteArray), 3: i32(Repetition.required), 4: text('element'), 6: i32(Converted.utf8) }),
+    ]
+  }
+  const converted = CONVERTED[type]
+  return [
+    struct({
+      1: i32(physicalType(column)),
+      3: repetition,
+      4: text(name),
+      6: converted === undefined ? undefined : i32(converted),
+    }),
+  ]
+}
+
+const CONVERTED: Readonly<Partial<Record<TableColumn['type'], number>>> = {
+  u64: Converted.uint64,
+  u32: Converted.uint32,
+  i32: Converted.int32,
+  code: Converted.utf8,
+  name: Converted.utf8,
+  json: Converted.utf8,
+}

@@ -1,0 +1,228 @@
+import { execFileSync } from 'node:child_process'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import fc from 'fast-check'
+import { snappyUncompress } from 'hyparquet'
+import { describe, expect, test } from 'vitest'
+import { batchesOf, type EventBatch, type TraceEvent } from '../../../lib/event/batch.js'
+import { TraceError } from '../../../lib/event/error.js'
+import type { TraceHeader } from '../../../lib/event/header.js'
+import { NdjsonDecoder } from '../../../lib/formats/ndjson/decode.js'
+import { ParquetEncoder, type ParquetEncodeOptions } from '../../../lib/formats/parquet/encode.js'
+import { parquet } from '../../../lib/formats/parquet/index.js'
+import { GROUP_ROWS } from '../../../lib/formats/parquet/layout.js'
+import { hybrid } from '../../../lib/formats/parquet/levels.js'
+import { snappy } from '../../../lib/formats/parquet/snappy.js'
+import { readParquet } from '../../../lib/streams/io/parquet-file.js'
+import { scratch, shell } from '../../support/commands.js'
+import { decodeAll, drive, encodeAll } from '../../support/drive.js'
+import { anyEvent } from '../../support/random-event.js'
+import { someOf } from '../../support/runs.js'
+
+const golden = readFileSync(new URL('../arrow/foreign/events.ndjson', import.meta.url))
+const { events, headers } = decodeAll(new NdjsonDecoder(), new Uint8Array(golden))
+const HEADER = headers[0] as TraceHeader
+
+const encode = (batches: Iterable<EventBatch>, options?: ParquetEncodeOptions) =>
+  encodeAll(new ParquetEncoder(options), batches)
+
+interface Found {
+  events: TraceEvent[]
+  headers: TraceHeader[]
+  warnings: string[]
+  error?: unknown
+}
+
+/** What a file holds. */
+async function read(bytes: Uint8Array, path = join(scratch(), 't.parquet')): Promise<Found> {
+  writeFileSync(path, bytes)
+  const found: Found = { events: [], headers: [], warnings: [] }
+  try {
+    for await (const batch of readParquet(path, (text) => found.warnings.push(text))) {
+      if (found.headers.at(-1) !== batch.header) found.headers.push(batch.header)
+      found.events.push(...batch)
+    }
+  } catch (error) {
+    found.error = error
+  }
+  return found
+}
+
+describe('files', () => {
+  test.each(['snappy', 'none'] as const)('come back with all traces, compressed with %s', async (codec) => {
+    const other = { format: 'replay', timeUnit: 'us' } as const
+    const last = { format: 'hatf', filtered: true } as const
+    const batches = [...batchesOf(events, HEADER), ...batchesOf([], other), ...batchesOf(events.slice(0, 2), last)]
+    const found = await read(encode(batches, { codec }))
+    expect(found).toEqual({ events: [...events, ...events.slice(0, 2)], headers: [HEADER, other, last], warnings: [] })
+  })
+
+  test('with any events come back', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.array(anyEvent, { maxLength: 40 }), { maxLength: 4 }), async (lists) => {
+        const batches = lists.flatMap((list) => batchesOf(list, HEADER))
+        const found = await read(encode(batches))
+        expect(found.error).toBeUndefined()
+        expect(found.events).toEqual(lists.flat())
+      }),
+      { numRuns: 30 },
+    )
+  })
+
+  test('have several row groups, in which columns appear and names repeat', async () => {
+    const many = Array.from({ length: 2 * GROUP_ROWS + 7 }, (_, i): TraceEvent => ({
+      kind: i % 3 === 0 ? 'free' : 'alloc',
+      address: BigInt(i % 1000) << 40n,
+      ...(i % 5 === 0 && { function: `f${i % 11}`, line: i }),
+      ...(i > GROUP_ROWS && { cpu: (i % 4) - 3 }),
+      ...(i === 2 * GROUP_ROWS && { stack: ['a', 'b'] }),
+    }))
+    const found = await read(encode(batchesOf(many, HEADER)))
+    expect(found.error).toBeUndefined()
+    expect(found.events.length).toBe(many.length)
+    for (const i of [0, 5, GROUP_ROWS - 1, GROUP_ROWS, GROUP_ROWS + 1, 2 * GROUP_ROWS, 2 * GROUP_ROWS + 6])
+      expect(found.events[i]).toEqual(many[i])
+    expect(found.events.filter(({ kind }) => kind === 'free')).toEqual(many.filter(({ kind }) => kind === 'free'))
+  })
+
+  test('without events or without a header', async () => {
+    expect(await read(encode([]))).toEqual({ events: [], headers: [], warnings: [] })
+    expect(await read(encode(batchesOf([], HEADER)))).toEqual({ events: [], headers: [HEADER], warnings: [] })
+  })
+
+  test('do not depend on how the events are divided into batches', () => {
+    const whole = encode(batchesOf(events, HEADER))
+    const single = encode(events.flatMap((event) => batchesOf([event], HEADER)))
+    expect(Buffer.compare(single, whole)).toBe(0)
+  })
+})
+
+describe('faults', () => {
+  const bytes = encode(batchesOf(events, HEADER))
+
+  test('a file that is cut is truncated', async () => {
+    const path = join(scratch(), 't.parquet')
+    for (let length = 8; length < bytes.length; length += 97) {
+      const { error } = await read(bytes.slice(0, length), path)
+      expect(error).toMatchObject({ code: 'ERR_TRACE_TRUNCATED', format: 'parquet', event: 1 })
+    }
+  })
+
+  test('any bit flipped: an error, or other events', async () => {
+    const path = join(scratch(), 't.parquet')
+    for (const bit of someOf(bytes.length * 8)) {
+      if (bit % 7 !== 0) continue
+      const flipped = bytes.slice()
+      flipped[bit >> 3] = (flipped[bit >> 3] as number) ^ (1 << (bit & 7))
+      const { error, events: found } = await read(flipped, path)
+      if (error !== undefined) expect(error).toBeInstanceOf(TraceError)
+      for (const event of found) expect(typeof event.kind).toBe('string')
+    }
+  })
+
+  test('a pipe is told to be a file', async () => {
+    const { error } = drive(parquet.decoder(), [bytes])
+    expect(error).toMatchObject({ code: 'ERR_TRACE_UNKNOWN_FORMAT' })
+    const { code, stderr } = await shell('hf-stats', bytes)
+    expect(code).toBe(1)
+    expect(stderr).toContain('Parquet is read from a file by its name, and not from a pipe')
+  })
+
+  test('an encoder of a truncated trace writes no index', () => {
+    const encoder = new ParquetEncoder()
+    encoder.feed(batchesOf(events, HEADER)[0] as EventBatch)
+    encoder.endTruncated()
+    let length = 0
+    for (let piece = encoder.next(); piece !== null; piece = encoder.next()) length += piece.length
+    expect(length).toBe(4)
+  })
+})
+
+describe('commands', () => {
+  test('a trace goes to Parquet and back, byte for byte', async () => {
+    const folder = scratch()
+    const trace = new URL('../../fixtures/mtrc/fork-parent64.mtrc', import.meta.url).pathname
+    const line = `hf-convert ${trace} ${folder}/t.parquet && hf-convert ${folder}/t.parquet ${folder}/back.mtrc`
+    expect((await shell(line)).code).toBe(0)
+    expect(readFileSync(`${folder}/back.mtrc`).equals(readFileSync(trace))).toBe(true)
+    const [direct, packed] = await Promise.all([shell(`hf-stats ${trace}`), shell(`hf-stats ${folder}/t.parquet`)])
+    expect(packed.stdout.equals(direct.stdout)).toBe(true)
+    const compressed = await shell(`gzip ${folder}/t.parquet && hf-stats ${folder}/t.parquet.gz`)
+    expect(compressed.stderr).toContain('not from a pipe or a compressed file')
+  })
+})
+
+test('snappy comes back', () => {
+  const repetitive = fc
+    .array(fc.tuple(fc.uint8Array({ maxLength: 40 }), fc.nat(50)), { maxLength: 60 })
+    .map((parts) => Buffer.concat(parts.flatMap(([part, n]) => Array.from({ length: n }, () => part))))
+  fc.assert(
+    fc.property(fc.oneof(repetitive, fc.uint8Array({ maxLength: 100_000, size: 'max' })), (given) => {
+      const bytes = new Uint8Array(given)
+      const packed = snappy(bytes)
+      const out = new Uint8Array(bytes.length)
+      if (bytes.length > 0) snappyUncompress(packed, out)
+      expect(Buffer.compare(out, bytes)).toBe(0)
+    }),
+    { numRuns: 100 },
+  )
+  expect(snappy(new Uint8Array(200_000)).length).toBeLessThan(12_000)
+})
+
+test('levels and indices are packed from the lowest bit on', () => {
+  expect(hybrid(Uint8Array.of(1, 1, 1, 1), 1)).toEqual(Uint8Array.of(8, 1))
+  expect(hybrid(Uint8Array.of(0, 1, 2, 3, 4, 5, 6, 7), 3)).toEqual(Uint8Array.of(3, 0x88, 0xc6, 0xfa))
+  expect(hybrid(Uint32Array.of(0x1_2345, 1), 20)[0]).toBe(3)
+  expect(hybrid(new Uint32Array(0), 4)).toHaveLength(0)
+})
+
+const PYTHON = process.env['HEAPFLOW_PYTHON']
+describe.skipIf(PYTHON === undefined)('with HEAPFLOW_PYTHON', { tags: ['slow'], timeout: 120_000 }, () => {
+  const python = (code: string) =>
+    execFileSync(PYTHON as string, ['-c', code], { encoding: 'utf8', maxBuffer: 1 << 26 })
+
+  test("DuckDB's counts and sums are those of hf-stats", async () => {
+    const folder = scratch()
+    const trace = new URL('../../fixtures/mtrc/git.mtrc.gz', import.meta.url).pathname
+    expect((await shell(`hf-convert ${trace} ${folder}/t.parquet`)).code).toBe(0)
+    const { kinds, allocated } = JSON.parse((await shell(`hf-stats --json ${trace}`)).stdout.toString()) as {
+      kinds: Record<string, number>
+      allocated: { blocks: number; bytes: number }
+    }
+    const query = `select kind, count(*), sum(size)::bigint from '${folder}/t.parquet' group by 1`
+    const rows = JSON.parse(python(`import duckdb, json; print(json.dumps(duckdb.sql("${query}").fetchall()))`)) as [
+      kind: string,
+      count: number,
+      bytes: number,
+    ][]
+    expect(Object.fromEntries(rows.map(([kind, count]) => [kind, count]))).toEqual(kinds)
+    const bytesOf = (kind: string) => rows.find(([name]) => name === kind)?.[2] ?? 0
+    expect(bytesOf('alloc') + bytesOf('realloc')).toBe(allocated.bytes)
+  })
+
+  test('pyarrow, polars and DuckDB read equal values, also 2^64-1', () => {
+    const path = join(scratch(), 't.parquet')
+    writeFileSync(path, encode(batchesOf(events, HEADER)))
+    const expected = JSON.parse(
+      python(
+        `import pyarrow.parquet as pq, json; t = pq.read_table('${path}'); t.validate(full=True); print(json.dumps([[str(r['address']), str(r['thread']), r['function'], r['stack'], r['fields']] for r in t.to_pylist()]))`,
+      ),
+    ) as unknown[][]
+    expect(expected.map(([address]) => address)).toEqual(
+      events.map(({ address }) => (address === undefined ? 'None' : String(address))),
+    )
+    expect(expected.map((row) => row[2])).toEqual(events.map((event) => event.function ?? null))
+    expect(expected.map((row) => row[3])).toEqual(events.map(({ stack }) => stack ?? null))
+    const columns = 'address, thread, function, stack, fields'
+    const others = [
+      `import duckdb; rows = duckdb.sql("select ${columns} from '${path}'").fetchall()`,
+      `import polars; rows = polars.read_parquet('${path}').select(*'${columns}'.split(', ')).rows()`,
+    ]
+    for (const code of others) {
+      const rows: unknown = JSON.parse(
+        python(`${code}; import json; print(json.dumps([[str(r[0]), str(r[1]), *r[2:]] for r in rows]))`),
+      )
+      expect(rows).toEqual(expected)
+    }
+  })
+})
