@@ -51,7 +51,7 @@ import {
 export { ADDRESS, CALL_SITE, FIELDS, FUNCTION, KIND, MASK, MODULE, OLD_ADDRESS, OUTCOME, SIZE, TEXT }
 export { LISTED, listed, LISTS, lists, setSeed, STARTS, stringBytes, STRINGS, strings }
 
-/** Where text is read. Behind its 262144 bytes there is room for what readers look at beyond a line. */
+/** Where text is read. After its 262144 bytes there is room for what readers look at beyond a line. */
 export const INPUT: usize = memory.data(262_240)
 
 /** Longer lines are refused: two of them are read together. */
@@ -78,7 +78,7 @@ const HEX: u32 = 0x7830
 /** `(nil` */
 const NIL: u32 = 0x6c69_6e28
 
-/** Behind the last line that was read. */
+/** After the last line that was read. */
 export let position: usize = 0
 /** How many lines were read. */
 export let lines: u32 = 0
@@ -105,13 +105,13 @@ const PLACE_FIELDS: usize = memory.data(65_536)
 const PLACE_SITE: usize = memory.data(131_072)
 /** Says in `PLACE_SET` that the place was looked at; no field has this bit. */
 const KNOWN: u32 = 1 << 31
-/** No place at all, which is one, too. */
+/** The absence of a place, which counts as one. */
 const NO_PLACE: u32 = KNOWN
 
 /** `{"offset":"+0x12"}` */
 const JSON_TEXT: usize = memory.data(64)
 
-/** A pointer: `0x` and hex, or `(nil)`. The position behind it, or 0. */
+/** A pointer: `0x` and hex, or `(nil)`. The position after it, or 0. */
 // @ts-ignore: decorator
 @inline
 function pointer(p: usize, to: usize): usize {
@@ -121,7 +121,7 @@ function pointer(p: usize, to: usize): usize {
   return p + 5
 }
 
-/** A blank and a size: `0x` and hex, or 0. The position behind it, or 0. */
+/** A space and a size: `0x` and hex, or 0. The position after it, or 0. */
 // @ts-ignore: decorator
 @inline
 function size(p: usize, to: usize): usize {
@@ -144,7 +144,7 @@ function isOperation(word: u32): bool {
 @inline
 function operationBehindPlace(p: usize): usize {
   p = findEither(p, CLOSING_BRACKET)
-  // What looks like it within a file's name has no pointer behind it.
+  // What looks like it within a file's name has no pointer after it.
   while (load<u8>(p) != LF) {
     if (load<u8>(p + 1) == SPACE && isOperation(<u32>load<u16>(p + 2)) && isPlain(p + 4)) return p + 2
     p = findEither(p + 1, CLOSING_BRACKET)
@@ -206,7 +206,7 @@ export function look(id: u32, p: usize, end: usize): void {
   store<u32>(PLACE_SET + at, isPlace ? set | KNOWN : NOT_A_PLACE)
 }
 
-/** What comes behind the lines that are given: others that are not there yet, none, or one that is too long. */
+/** What comes after the lines that are given: others that are not there yet, none, or one that is too long. */
 const MORE_LINES: u32 = 0
 const NO_LINES: u32 = 1
 const TOO_FAR: u32 = 2
@@ -220,7 +220,7 @@ function signOf(p: usize, end: usize): usize {
   while (q > p && isHexDigit(load<u8>(q - 1))) q--
   if (q == end) return end
   if (q - p >= 2 && load<u8>(q - 1) == 0x78 && load<u8>(q - 2) == 0x30) q -= 2
-  // An offset of `0` in front of an x has been passed over with the digits.
+  // An offset of `0` in front of an x has been skipped with the digits.
   if (end - q > 18 || q == p) return end
   const c = load<u8>(q - 1)
   return c == 0x2b || c == 0x2d ? q - 1 : end
@@ -248,8 +248,8 @@ export function begin(): void {
 
 /**
  * Reads whole lines from `p` to `end` until there are `capacity` events or the lines are used up. A line with the old
- * block of a realloc is only read with the line behind it.
- * @param behind what comes behind these lines
+ * block of a realloc is only read with the line after it.
+ * @param behind what comes after these lines
  * @param isCut the last line had no line feed
  * @returns how many events were read
  */

@@ -6,7 +6,7 @@ import { hex } from './shared/numbers'
 /** The input buffer. It is followed by room for what readers look at beyond a line. */
 export const INPUT: usize = memory.data(262_240)
 
-/** Up to so many lines are read at a time. */
+/** The most lines that are read at a time. */
 const ROWS: u32 = 4096
 
 /** Per row, what the line says: one of the operations below. */

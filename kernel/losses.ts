@@ -1,5 +1,5 @@
 /**
- * What a format has no place for, and what it cannot leave out: counts the events of a batch that lose or gain
+ * What a format cannot represent, and what it cannot leave out: counts the events of a batch that lose or gain
  * something, by their kind and by the fields. See lib/kernel/losses.ts.
  */
 

@@ -58,7 +58,7 @@ let pending: u32
 export let isCorrupt: bool = false
 
 /**
- * Makes room for a dictionary of so many bytes.
+ * Makes room for a dictionary of this many bytes.
  * @returns its address; 0 if there is not enough memory
  */
 export function makeDictionary(bytes: u32): usize {
@@ -109,7 +109,7 @@ function evenOut(probabilities: usize, count: usize): void {
   for (let i: usize = 0; i < count; i++) store<u16>(probabilities + 2 * i, EVEN)
 }
 
-/** Begins a compressed chunk of so many bytes, at least five, in the input. */
+/** Begins a compressed chunk of this many bytes, at least five, in the input. */
 export function begin(bytes: u32): void {
   memory.fill(INPUT + bytes, 0, min(BEYOND, CHUNK + BEYOND - bytes))
   end = INPUT + bytes
@@ -135,7 +135,7 @@ export function copy(from: u32, bytes: u32): u32 {
 }
 
 /**
- * Decodes up to so many bytes of the chunk, as far as the dictionary's end.
+ * Decodes up to this many bytes of the chunk, as far as the dictionary's end.
  * @returns how many; fewer than wanted before that end only if the chunk is corrupt
  */
 export function decode(wanted: u32): u32 {

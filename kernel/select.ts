@@ -7,7 +7,7 @@ export { MASK }
 /** Numbers of rows, 4096 at most. */
 export const ROWS: usize = memory.data(16384)
 /**
- * The column that is looked at, of 8, 4 or 1 bytes for each row of the batch, and behind it where values are gathered.
+ * The column that is looked at, of 8, 4 or 1 bytes for each row of the batch, and after it where values are gathered.
  */
 export const SOURCE: usize = memory.data(32960)
 export const GATHERED: usize = memory.data(32960)
@@ -39,7 +39,7 @@ export function inRanges(has: u32, ranges: u32, n: u32): u32 {
   for (let j: usize = 0; j < <usize>n; j++) {
     const i = <usize>load<u32>(ROWS + (j << 2))
     const value = load<u64>(SOURCE + (i << 3))
-    // The last range that does not begin behind the value, or else the first one.
+    // The last range that does not begin after the value, or else the first one.
     let at = RANGES
     for (let left = ranges; left > 1;) {
       const half = left >> 1

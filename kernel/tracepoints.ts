@@ -99,7 +99,7 @@ function readLost(p: usize, i: u32): u32 {
   return HAS_COUNT
 }
 
-/** Whether a line belongs to the header of a report, or is empty or a remark, so that nobody misses it. */
+/** Whether a line belongs to the header of a report, or is empty or a remark, and is not counted as skipped. */
 function isHeader(p: usize): bool {
   const c = load<u8>(p)
   if (c == LF || c == 0x23) return true

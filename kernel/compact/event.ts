@@ -207,7 +207,7 @@ function codeOther(row: u32, t: Thread, symbol: u32): u32 {
   return finish(row, t, d)
 }
 
-/** Writes what the descriptor and the thread say of an event that is decoded. */
+/** Writes a decoded event, from its descriptor and its thread. */
 function writeRow(row: u32, t: Thread, d: Descriptor): void {
   store<u32>(MASK + ((<usize>row) << 2), d.mask | t.fields)
   store<u8>(KIND + row, d.kind)

@@ -190,7 +190,7 @@ export function finish(key: u64, isIndex: bool): u32 {
   return number
 }
 
-/** Fills a place with an entry behind it whose search comes by there, and so on. */
+/** Fills a free slot with a later entry of the same probe sequence, and so on. */
 function shiftBack(hole: usize): void {
   const first = hole
   let next = hole
@@ -216,7 +216,7 @@ function suspect(): void {
   if (!refill(slots)) isSeeded = false
 }
 
-/** Places all entries anew, in a table of so many slots. @returns false if there is no memory: then all is as before */
+/** Rehashes all entries into a table of `slots` slots. @returns false, with no change, if there is no memory */
 function refill(log: u32): bool {
   const fromTable = table
   const fromUnused = unused

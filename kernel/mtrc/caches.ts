@@ -85,7 +85,7 @@ export function clearCaches(): void {
   usedFiles = 0
 }
 
-/** Finds the entries of names anew after names were numbered again. */
+/** Finds the entries of names again after names were numbered again. */
 export function findEntries(): void {
   memory.fill(ENTRY_OF, 0, 2 * MOST_NAMES)
   for (let entry: u32 = 1; entry <= NAME_ENTRIES; entry++) {

@@ -27,7 +27,7 @@ import { writeDone, writeEnd, writeOther, writeRealloc, writeSize, writeTimes } 
 export let lineStart: usize = 0
 /** The number of bytes of output. */
 export let written: usize = 0
-/** Fields that malloc has no place for. */
+/** Fields that malloc cannot represent. */
 const NOT_MALLOC: u32 = HAS_COUNT | HAS_ELEMENT_SIZE | HAS_ALIGNMENT
 
 /**

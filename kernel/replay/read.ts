@@ -90,7 +90,7 @@ export function lineEnd(p: usize): usize {
 
 /**
  * Sets the size of a calloc event to the product of what was read into `ELEMENTS` and `SIZE`. Returns the field that
- * has the size of an element where the product alone does not tell it, or 0.
+ * has the size of an element where the product alone does not show it, or 0.
  */
 // @ts-ignore: decorator
 @inline

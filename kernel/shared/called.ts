@@ -39,7 +39,7 @@ export const DELETE: u32 = 9
 /** One that allocates, but says no size: strdup and the like. */
 export const NAMED: u32 = 10
 
-/** Whether the text from `p` on is a word of so many bytes. */
+/** Whether the text from `p` on is a word of this many bytes. */
 // @ts-ignore: decorator
 @inline
 function isWord(p: usize, length: u32, word: usize, wordLength: u32): bool {
@@ -81,7 +81,7 @@ const W_OPERATOR_NEW: usize = memory.data<u8>([0x6f, 0x70, 0x65, 0x72, 0x61, 0x7
 const W_OPERATOR_DELETE: usize = memory.data<u8>([
   0x6f, 0x70, 0x65, 0x72, 0x61, 0x74, 0x6f, 0x72, 0x20, 0x64, 0x65, 0x6c, 0x65, 0x74, 0x65,
 ])
-/** `_ZnwmSt11align_val_t` and the like have this behind their first five letters. */
+/** `_ZnwmSt11align_val_t` and the like have this after their first five letters. */
 export const W_ALIGNED: usize = memory.data<u8>([0x53, 0x74, 0x31, 0x31, 0x61, 0x6c, 0x69, 0x67, 0x6e])
 
 /** What a function does. */
@@ -92,7 +92,7 @@ export function functionOf(p: usize, length: u32): u32 {
   if (isWord(p, length, W_REALLOC, 7)) return REALLOC
   if (isWord(p, length, W_CALLOC, 6)) return CALLOC
   if ((word & 0xff_ffff) == 0x6e_5a5f) {
-    // _Znwm, _Znam, _Znwj, _Znaj and what is behind them
+    // _Znwm, _Znam, _Znwj, _Znaj and what is after them
     return length >= 5 ? NEW : OTHER
   }
   if (word == 0x6c64_5a5f || word == 0x6164_5a5f) return DELETE
@@ -183,7 +183,7 @@ export function putCall(i: u32, call: u32, count: u32, values: usize, name: usiz
   return set
 }
 
-/** `{"call":"` and what is behind it. */
+/** `{"call":"` and what is after it. */
 const JSON_TEXT: usize = memory.data<u8>([0x7b, 0x22, 0x63, 0x61, 0x6c, 0x6c, 0x22, 0x3a, 0x22])
 const ROOM: usize = memory.data(320)
 

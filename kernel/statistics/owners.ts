@@ -22,7 +22,7 @@ const HEAPTRACK: usize = 104
 const MEMRAY: usize = 128
 
 /**
- * A site's row goes on with the most bytes that were live at a time, what allocations took, the blocks at that maximum
+ * A site's row continues with its peak of live bytes, the bytes that allocations took, the blocks at that maximum
  * of its own, the blocks that another thread freed, and how long its blocks lived together, in events about blocks and
  * in time.
  */
@@ -37,7 +37,7 @@ const S_FOREIGN: usize = 224
 const S_EVENTS: usize = 232
 const S_TIME: usize = 248
 
-/** A thread's row goes on with what the thread did. */
+/** A thread's row continues with what the thread did. */
 export const THREAD_BYTES: usize = 184
 const T_EVENTS: usize = 152
 const T_FREES: usize = 160
@@ -50,7 +50,7 @@ export let threadTable: usize = 0
 let siteLog: u32 = 0
 let threadLog: u32 = 0
 
-/** Makes room for so many rows. @returns whether there is memory */
+/** Makes room for this many rows. @returns whether there is memory */
 export function makeRows(sites: u32, threads: u32): bool {
   const site = logOf(<u64>sites * SITE_BYTES)
   if (site > siteLog) {
@@ -183,7 +183,7 @@ export function siteIsForeign(site: usize): void {
   count(site + S_FOREIGN)
 }
 
-/** An allocation took so many bytes for so many that it asked for. */
+/** Adds the bytes that an allocation took, and those that it requested. */
 export function siteTook(site: usize, requested: u64, usable: u64): void {
   count(site + S_HITS)
   addTo(site + S_REQUESTED, requested)

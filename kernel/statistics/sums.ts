@@ -59,7 +59,7 @@ export function count(at: usize): void {
   store<u64>(at, load<u64>(at) + 1)
 }
 
-/** A histogram: 97 counts of integers of so many bits, and their sum. */
+/** A histogram: 97 counts of integers of this many bits, and their sum. */
 export const HISTOGRAM: i32 = 98 * 8 + 16
 const SUM: usize = 98 * 8
 

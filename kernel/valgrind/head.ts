@@ -9,7 +9,7 @@ export const LINE_PROCESS: usize = memory.data(8)
 export const LINE_TIME: usize = memory.data(8)
 export let hasTime: bool = false
 
-/** Passes over `>`, `--`, a time, the process and `--`. @returns the position of the text, or 0 */
+/** Skips `>`, `--`, a time, the process and `--`. @returns the position of the text, or 0 */
 export function readHead(p: usize): usize {
   while (load<u8>(p) == 0x3e) p++
   if (<u32>load<u16>(p) != DASHES) return 0

@@ -2,7 +2,7 @@
 export const BlockEffect = {
   /** A block began. */
   began: 1,
-  /** A block ended. With `began`, in a realloc, it goes on as the one that began. */
+  /** A block ended. With `began`, in a realloc, it continues as the one that began. */
   ended: 2,
   /** A free or realloc of a block that is not live. */
   unknown: 4,

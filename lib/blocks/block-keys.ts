@@ -41,7 +41,7 @@ export class BlockKeys {
   /** What `identify` found. */
   readonly one = { isIndexed: false, endsLo: 0, endsHi: 0, beginsLo: 0, beginsHi: 0 }
 
-  /** @param addressSpaces tell equal addresses apart */
+  /** @param addressSpaces distinguish equal addresses */
   constructor(private readonly addressSpaces = new AddressSpaces()) {}
 
   /** Another trace begins. */

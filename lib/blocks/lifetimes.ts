@@ -26,11 +26,11 @@ export type LabelByKey = (keys: BlockKeys, labels: Uint32Array, from: number, to
  * Follows blocks from their allocation to their end, so that all events of a block can share a label. Later events say
  * little about it: frees carry no size and no site.
  *
- * Which block an event is about is decided by `LiveSet`. A realloc goes on with the old block, wherever it moved; one
+ * Which block an event is about is decided by `LiveSet`. A realloc continues with the old block, wherever it moved; one
  * that failed leaves it where it was. Blocks that begin with label 0 give their later events no label. The blocks of
  * one trace are not those of the next: a new header forgets all of them.
  *
- * HATF records the malloc and the free inside a realloc before the realloc itself. So a realloc also goes on with the
+ * HATF records the malloc and the free inside a realloc before the realloc itself. So a realloc also continues with the
  * labelled block that was freed last, if it was at the old address, or allocated last, if it is at the new one.
  *
  * With `keepsWhole`, nothing is left of a block but what comes after it got a label: frees and reallocs lose their own

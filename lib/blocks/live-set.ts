@@ -48,7 +48,7 @@ export class LiveSet {
     readonly keys = new BlockKeys(),
   ) {
     this.words = new Uint32Array(this.room * width)
-    // Nobody who makes a trace knows this, so that none can be made of keys that collide.
+    // Random, so that nobody can make a trace whose keys collide.
     this.run.seed(Math.floor(Math.random() * 2 ** 32), Math.floor(Math.random() * 2 ** 32))
     this.clear()
   }

@@ -53,7 +53,7 @@ export class Compressed {
     return taken
   }
 
-  /** Passes over the next `n` bytes. */
+  /** Skips the next `n` bytes. */
   async skip(n: number): Promise<void> {
     for (let left = n; left > 0;) {
       if (!(await this.more())) throw this.truncated()

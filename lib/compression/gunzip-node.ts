@@ -56,7 +56,7 @@ export function nodeMembers(zlibSync?: ZlibSync): MemberInflater {
 /** What zlib-sync is given in place of a member's own header: no name, no time, from Unix. */
 const PLAIN_HEADER = Buffer.from([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3])
 
-/** One member through zlib-sync. The input stands behind its header. */
+/** One member through zlib-sync. The input stands after its header. */
 async function* inflateSync(input: Compressed, zlib: ZlibSync): AsyncGenerator<Uint8Array> {
   // 16 + 15: gzip, with the largest window. With the wrapper the end of the member is where its trailer is found.
   const inflate = new zlib.Inflate({ windowBits: 31, chunkSize: SYNC_CHUNK_BYTES })
@@ -104,7 +104,7 @@ function memberEnd(tail: Uint8Array, slice: Uint8Array, crc: number, length: num
 
 /**
  * One member through node:zlib, which inflates without the gzip wrapper so that its input can be counted. The input
- * stands behind the header.
+ * stands after the header.
  */
 async function* inflateMember(input: Compressed): AsyncGenerator<Uint8Array> {
   const inflate = createInflateRaw({ chunkSize: 65_536 })

@@ -29,7 +29,7 @@ export async function* gunzip(
   }
 }
 
-/** Whether another member follows; passes over zero bytes. */
+/** Whether another member follows; skips zero bytes. */
 async function atNextMember(input: Compressed): Promise<boolean> {
   while (await input.more()) {
     if (input.rest[0] === 0x1f) return true

@@ -30,7 +30,7 @@ export function headerLength(bytes: Uint8Array): number {
   return at < bytes.length ? at : -1
 }
 
-/** Passes over a member's header (RFC 1952, section 2.3), however long it is. */
+/** Skips a member's header (RFC 1952, section 2.3), however long it is. */
 export async function skipHeader(input: Compressed): Promise<void> {
   const at = input.offset
   const fixed = await input.take(FIXED_BYTES)

@@ -1,14 +1,14 @@
 /** The number of bytes needed to recognize a compressed input. */
 export const MAGIC_BYTES = 10
 
-/** Whether bytes begin as gzip does (RFC 1952, section 2.3.1). Two bytes are enough to tell. */
+/** Whether bytes begin as gzip does (RFC 1952, section 2.3.1). Two bytes are enough to decide. */
 export function isGzip(head: Uint8Array): boolean {
   return head[0] === 0x1f && head[1] === 0x8b
 }
 
 /**
  * Whether bytes begin as a zip archive does, with the header of a file or, if it is empty, with its end. Four bytes are
- * enough to tell.
+ * enough to decide.
  */
 export function isZip(head: Uint8Array): boolean {
   if (head[0] !== 0x50 || head[1] !== 0x4b) return false
@@ -18,7 +18,7 @@ export function isZip(head: Uint8Array): boolean {
 /** How an xz stream begins (The .xz File Format, section 2.1.1.1). */
 export const XZ_MAGIC: readonly number[] = [0xfd, 0x37, 0x7a, 0x58, 0x5a, 0x00]
 
-/** Whether bytes begin as xz does. Six bytes are enough to tell. */
+/** Whether bytes begin as xz does. Six bytes are enough to decide. */
 export function isXz(head: Uint8Array): boolean {
   return XZ_MAGIC.every((byte, i) => byte === head[i])
 }
@@ -51,7 +51,7 @@ const FOREIGN: readonly (Foreign & { readonly magic: readonly number[] })[] = [
   { name: 'lz4', command: 'lz4 -dc', magic: [0x04, 0x22, 0x4d, 0x18] },
 ]
 
-/** The compression of bytes that only other programs inflate. Ten bytes are enough to tell. */
+/** The compression of bytes that only other programs inflate. Ten bytes are enough to decide. */
 export function foreignCompression(head: Uint8Array): Foreign | undefined {
   return FOREIGN.find(({ magic }) => magic.every((byte, i) => byte === head[i] || (byte < 0 && i < head.length)))
 }

@@ -38,7 +38,7 @@ export async function* unxz(source: AsyncIterable<Uint8Array>): AsyncGenerator<U
   }
 }
 
-/** Whether another stream follows; passes over zero bytes, which come in fours. */
+/** Whether another stream follows; skips zero bytes, which come in fours. */
 async function atNextStream(input: Compressed): Promise<boolean> {
   const from = input.offset
   while (await input.more()) {
@@ -97,7 +97,7 @@ async function* inflateBlock(
   return from - start + compressed + flags.checkBytes
 }
 
-/** Passes over the zeros that make a part a multiple of four bytes long. */
+/** Skips the zeros that make a part a multiple of four bytes long. */
 async function takeZeros(input: Compressed, start: number): Promise<void> {
   const { offset } = input
   const padding = await input.take((start - offset) & 3)

@@ -36,15 +36,15 @@ const NO_BYTES = new Uint8Array(0)
 
 /**
  * Inflates the one file in a zip archive, as dumps are shipped, in one pass from front to back: stored or deflated,
- * with the sizes before the data or behind them, of any size. Directories are passed over. CRC-32 and both sizes are
+ * with the sizes before the data or after them, of any size. Directories are skipped. CRC-32 and both sizes are
  * checked (fflate checks none of them, and looks for the end of data of unknown size by a signature that the data may
  * contain).
  *
- * One thing cannot be told from front to back: a stored file of unknown size may hold what looks like its end. (In
+ * One thing is ambiguous in one pass: a stored file of unknown size may contain what looks like its end. (In
  * deflated data CRC-32 and size would not fit such a place, unless someone made them fit.)
  *
  * `next` throws a TraceError of format `zip`, with the offset in the archive, after all that could be inflated was
- * given out: the archive is cut, corrupt or encrypted, uses another method, or holds no file or a second one. A second
+ * delivered: the archive is cut, corrupt or encrypted, uses another method, or holds no file or a second one. A second
  * file is an error and not a warning, for its events would be missing from a trace that looks whole.
  */
 export class Unzip implements Stage<Uint8Array, Uint8Array> {
@@ -53,7 +53,7 @@ export class Unzip implements Stage<Uint8Array, Uint8Array> {
   private member: Member | null = null
   /** The file that was inflated. */
   private file: string | null = null
-  /** Bytes of the current record that are still to be passed over. */
+  /** Bytes of the current record that are still to be skipped. */
   private skip = 0
   /** The end record was found. */
   private done = false
@@ -87,7 +87,7 @@ export class Unzip implements Stage<Uint8Array, Uint8Array> {
     return this.done && this.skip === 0
   }
 
-  /** Passes over one record, or begins a member. Whether it got anywhere: if not, it needs more input. */
+  /** Skips one record, or begins a member. Whether it got anywhere: if not, it needs more input. */
   private record(): boolean {
     const { input } = this
     if (this.skip > 0) {

@@ -4,7 +4,7 @@ import { nextBlock, nextFrame, type ZstdFrame } from './zstd-frames.js'
 import { ZstdFault, ZstdLimit, type NewFrameInflater } from './zstd-inflaters.js'
 
 /**
- * Inflates zstd: any number of frames; skippable frames are passed over. Frames and blocks are found here and not by
+ * Inflates zstd: any number of frames; skippable frames are skipped. Frames and blocks are found here and not by
  * the inflater, so that a truncated frame and bytes after the last one are errors with any inflater. The content of a
  * block comes before the fault of the next one is thrown.
  *

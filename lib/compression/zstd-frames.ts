@@ -35,7 +35,7 @@ export interface ZstdBlock {
 }
 
 /**
- * The next frame; skippable frames are passed over.
+ * The next frame; skippable frames are skipped.
  * @returns undefined at the end of the input
  * @throws TraceError for a frame that is cut, malformed, needs a dictionary or too large a window, and for other bytes
  */

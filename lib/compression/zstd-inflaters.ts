@@ -92,7 +92,7 @@ export function fzstdInflater({ Decompress: Inflate }: Fzstd): NewFrameInflater 
     }
     return {
       *push(bytes, isLast) {
-        // A frame begins with its first block that has content; one without any is passed over.
+        // A frame begins with its first block that has content; one without any is skipped.
         if (inflate !== undefined || !(bytes === header || isLast || isEmptyBlock(bytes))) {
           try {
             inflate ??= begin()

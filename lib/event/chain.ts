@@ -3,7 +3,7 @@ import { checkOptions } from './options.js'
 import { recycle } from './recycle.js'
 import type { Stage } from './stage.js'
 
-/** What `chain` can be told. */
+/** Options of `chain`. */
 export interface ChainOptions {
   /**
    * Nobody else reads the batches between the two, and the first neither keeps them nor gives one twice: their memory
@@ -79,7 +79,7 @@ class Chain<In, Out> implements Stage<In, Out> {
     } finally {
       this.tell(1, this.second.warnings)
     }
-    // What is given out itself is not ours to recycle.
+    // What is delivered itself is not ours to recycle.
     if (result === (this.last as unknown)) this.last = undefined
     if (result !== null) return result
     if (this.last !== undefined && this.recycles && this.second.consumes === true) recycle(this.last)

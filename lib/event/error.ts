@@ -3,7 +3,7 @@
  * - `ERR_TRACE_TRUNCATED`: the input ends before it is whole
  * - `ERR_TRACE_MALFORMED`: the input breaks the rules of its format
  * - `ERR_TRACE_LIMIT`: the input is larger than memory is given for
- * - `ERR_TRACE_UNENCODABLE`: the target format has no place for an event or field, and that was to be an error
+ * - `ERR_TRACE_UNENCODABLE`: the target format cannot represent an event or field, and that was to be an error
  * - `ERR_TRACE_UNKNOWN_FORMAT`: the first bytes fit no format
  * - `ERR_TRACE_NO_ORDER`: traces cannot be merged, for their events have neither times nor sequence numbers
  * - `ERR_TRACE_TOO_MANY_FILES`: more files are to be merged than the system lets a process open
@@ -41,7 +41,7 @@ export class TraceError extends Error implements Partial<TracePosition> {
   readonly line?: number
   readonly column?: number
   readonly event?: number
-  /** The name of the format that the bytes look like, where they are not of the one that was asked for. */
+  /** The name of the format that the bytes look like, where they are not of the one that was requested. */
   readonly looksLike?: string
   /** The file that was read, where that is known; `stdin` for standard input. */
   readonly file?: string
@@ -52,7 +52,7 @@ export class TraceError extends Error implements Partial<TracePosition> {
     at?: TracePosition,
     options: ErrorOptions & { looksLike?: string } = {},
   ) {
-    // Where no format is known, there is no place in it either.
+    // Without a known format, there is no position in it either.
     super(at === undefined || code === 'ERR_TRACE_UNKNOWN_FORMAT' ? reason : `${describe(at)}: ${reason}`, options)
     if (at === undefined) return
     this.format = at.format

@@ -64,7 +64,7 @@ export type OutcomeName = (typeof OUTCOMES)[number]
  * - `api`, `outcome`: a code in one byte; its name
  * - `string`, `bytes`: an id in the batch's string table; a string, or base64
  * - `list`: an id of a list in the string table; an array of strings
- * - `json`: an id in the string table, of JSON text without blanks; an object
+ * - `json`: an id in the string table, of JSON text without spaces; an object
  */
 export type FieldType = 'u64' | 'address' | 'u32' | 'i32' | 'api' | 'outcome' | 'string' | 'bytes' | 'list' | 'json'
 

@@ -19,9 +19,9 @@ export interface OptionSpec {
   readonly value?: string
 }
 
-/** What every encoder can be told. */
+/** Options of every encoder. */
 export interface EncodeOptions {
-  /** Make the first event or field that the format has no place for an error, instead of counting it. Default false. */
+  /** Throw at the first event or field that the format cannot represent, instead of counting it. Default false. */
   strict?: boolean
   /**
    * How many records an encoder that looks ahead may hold back, to choose how it writes them: few where many encoders
@@ -30,15 +30,15 @@ export interface EncodeOptions {
   window?: number
 }
 
-/** What commands tell of a format before they read or write it: data, for which no codec needs to be loaded. */
+/** What commands need to know of a format before they read or write it: data, without a codec. */
 export interface FormatInfo {
-  /** As in folders, commands and headers: `mtrc`. */
+  /** The name in folders, commands and headers: `mtrc`. */
   readonly name: string
-  /** For people: `mpatrol MTRC`. */
+  /** The name in help and documents: `mpatrol MTRC`. */
   readonly title: string
   /** File name endings without that of a compression, the first one preferred: `.mtrc`. */
   readonly extensions: readonly string[]
-  /** It can be read, but there is no encoder: no tool reads it. */
+  /** It can be read but not written, because no tool reads it. */
   readonly readOnly?: boolean
   /** It carries all events and headers, of whatever format they are: streams of any format can pass through it. */
   readonly lossless?: boolean
@@ -46,7 +46,7 @@ export interface FormatInfo {
   readonly keepsBatches?: true
   /** It is read from a file, by its index, and not from a pipe: the decoder only says so. */
   readonly fromFile?: true
-  /** Not to be written to a terminal. */
+  /** It must not be written to a terminal. */
   readonly binary: boolean
   readonly decodeOptions: Readonly<Record<string, OptionSpec>>
   readonly encodeOptions: Readonly<Record<string, OptionSpec>>
@@ -54,7 +54,7 @@ export interface FormatInfo {
   readonly programOptions?: readonly string[]
 }
 
-/** A trace format: the one thing that programs, sniffing and documents need to know of it. */
+/** A trace format: everything that programs, sniffing and documents need to know of it. */
 export interface Format<DecodeOptions extends object = object> extends FormatInfo {
   /** Which fields it can carry on which kind of event. */
   readonly carried: Carried
@@ -74,7 +74,7 @@ export interface Format<DecodeOptions extends object = object> extends FormatInf
   decoder(options?: DecodeOptions): Decoder
 }
 
-/** A trace format that can be written, too. */
+/** A trace format that can also be written. */
 export interface WritableFormat<
   DecodeOptions extends object = object,
   FormatEncodeOptions extends object = object,

@@ -147,7 +147,7 @@ class JsonParser {
     return Object.fromEntries(entries)
   }
 
-  /** Goes on behind a comma, to what must be there. @returns false at the closing mark */
+  /** Goes on after a comma, to what must be there. @returns false at the closing mark */
   private more(closing: string): boolean {
     this.next()
     if (this.is(closing)) return false

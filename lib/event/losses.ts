@@ -1,8 +1,8 @@
 import type { FieldName, KindName } from './fields.js'
 
 /**
- * What a format has a place for: the set of fields of each kind of event. A kind that is missing has no place in the
- * format.
+ * What a format can represent: the set of fields of each kind of event. The format has no record for a kind
+ * that is missing.
  */
 export type Carried = Readonly<Partial<Record<KindName, number>>>
 
@@ -10,7 +10,7 @@ export type Carried = Readonly<Partial<Record<KindName, number>>>
 export interface Filling {
   readonly field: FieldName
   readonly kinds: readonly KindName[]
-  /** What is written where an event does not have it, for messages: `0`. */
+  /** The value that is written if an event does not have it, for messages: `0`. */
   readonly as: string
 }
 

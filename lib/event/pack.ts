@@ -4,7 +4,7 @@ import type { TraceHeader } from './header.js'
 import { StringTable } from './strings.js'
 
 /*
- * A batch's columns packed into a piece of memory, in this machine's byte order; so many events, no more:
+ * A batch's columns packed into a piece of memory, in this machine's byte order; this many events, no more:
  *
  *   2 words      how many events, the set of columns
  *   8-byte data  the 64-bit columns

@@ -28,7 +28,7 @@ export interface Stage<In, Out> {
    */
   readonly warnings?: readonly string[]
   /**
-   * Whether it reads a batch only until `next` has returned null, unless it gives out that very batch: the batch may be
+   * Whether it reads a batch only until `next` has returned null, unless it delivers that very batch: the batch may be
    * recycled then. Default false: it may hold batches back, or its results may share their memory.
    */
   readonly consumes?: boolean

@@ -42,7 +42,7 @@ export interface NamedColumn {
   readonly column: Column
 }
 
-/** The columns of a set for so many events, in memory that was cleared. */
+/** The columns of a set for this many events, in memory that was cleared. */
 export function placeColumns(set: number, capacity: number): NamedColumn[] {
   return place(
     set,
@@ -113,7 +113,7 @@ export class Storage {
     if (count < MIN_SPARE) return Storage.cleared(count, set)
     for (let s = spares.length - 1; s >= 0; s--) {
       const spare = spares[s] as Storage
-      // Not a much larger one: whoever keeps the batch would keep all of it.
+      // Not a much larger one: a consumer that keeps the batch would keep all of it.
       if (spare.set === set && spare.capacity >= count && spare.capacity <= 2 * count) {
         spares.splice(s, 1)
         return spare
@@ -125,7 +125,7 @@ export class Storage {
     return new Storage(capacity, set, Buffer.allocUnsafeSlow((5 + bytesPerEvent(set)) * capacity).buffer)
   }
 
-  /** Nobody looks at it any more: later batches may have it. */
+  /** Returns the storage to the pool: later batches may reuse it. The caller must not use it again. */
   recycle(): void {
     if (this.capacity < MIN_SPARE || this.bytes > MAX_SPARE_BYTES) return
     if (spares.length === MAX_SPARES) spares.shift()
@@ -139,7 +139,7 @@ const MAX_SPARE_BYTES = 1 << 20
 /** Storage for fewer events costs little. */
 const MIN_SPARE = 64
 
-/** Storage that nobody uses; that which was used last is last. */
+/** Unused storage, the most recently used last. */
 const spares: Storage[] = []
 
 /** How many bytes the columns of a set take for each event. */

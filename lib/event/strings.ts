@@ -209,7 +209,7 @@ function longer(array: Uint32Array<ArrayBuffer>): Uint32Array<ArrayBuffer> {
   return copy
 }
 
-/** FNV-1a, begun with a number that nobody who writes a trace knows. */
+/** FNV-1a with a random seed, so that a trace cannot choose strings that collide. */
 function hashBytes(source: Uint8Array, start: number, end: number): number {
   let h = SEED ^ (end - start)
   for (let i = start; i < end; i++) h = Math.imul(h ^ (source[i] as number), 0x0100_0193)

@@ -1,7 +1,7 @@
 /** A candidate may differ from the word in one character of this many, and in two at least. */
 const CHARACTERS_PER_EDIT = 3
 
-/** Words longer than this are not compared: nobody types them by hand, and the time grows with the square. */
+/** Longer words are not compared: they are not typed by hand, and the time grows with the square of the length. */
 const MAX_LENGTH = 64
 
 /**

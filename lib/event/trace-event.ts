@@ -26,7 +26,7 @@ export interface EventFields {
   size?: bigint
   /** calloc's number of elements, of `size / count` bytes each. */
   count?: bigint
-  /** calloc's bytes per element, only where `size / count` does not tell it: count is 0, or the product overflowed. */
+  /** calloc's bytes per element, only where `size / count` does not show it: count is 0, or the product overflowed. */
   elementSize?: bigint
   /** memalign's alignment in bytes. */
   alignment?: bigint
@@ -132,7 +132,7 @@ export interface OtherEvent extends EventFields {
 }
 
 /**
- * One event as a plain object, told apart by `kind`. All fields besides `kind` are optional, for formats differ in what
+ * One event as a plain object, discriminated by `kind`. All other fields are optional, because formats differ in what
  * they record. Addresses, sizes, times and other 64-bit values are bigints.
  */
 export type TraceEvent =

@@ -80,7 +80,7 @@ function snapshotsOf({ statistics }: Profile): { unit: 'ms' | 'B'; snapshots: Sn
   }
 }
 
-/** Blocks of one frame and those that called it: where each of their stacks goes on, and their bytes. */
+/** Blocks of one frame and those that called it: where each of their stacks continues, and their bytes. */
 interface Branch {
   readonly nodes: number[]
   readonly bytes: bigint[]

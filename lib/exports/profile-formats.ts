@@ -5,13 +5,13 @@
 /** A file for other tools. */
 export interface ProfileFormatInfo {
   readonly name: string
-  /** What reads it. */
+  /** The programs that read it. */
   readonly title: string
-  /** How the names of such files end. */
+  /** The endings of such files' names. */
   readonly endings: readonly string[]
-  /** It is not text, and always compressed with gzip. */
+  /** It is binary, and always compressed with gzip. */
   readonly binary?: true
-  /** Which figures it holds is a matter of the format: no moment and no figure can be chosen. */
+  /** The format determines which figures it holds: no moment and no figure can be chosen. */
   readonly fixed?: true
 }
 

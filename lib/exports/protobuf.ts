@@ -48,7 +48,7 @@ export class Message {
     return taken
   }
 
-  /** Begins anew, in the same memory. */
+  /** Empties it, and keeps the memory. */
   clear(): void {
     this.length = 0
   }

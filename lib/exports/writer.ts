@@ -1,7 +1,7 @@
 import type { Profile } from '../transforms/profile/profile.js'
 import type { ProfileValue } from '../transforms/profile/values.js'
 
-/** What a writer of profiles can be told. */
+/** Options of a profile writer. */
 export interface ExportOptions {
   /** The figure to write where the format holds only one, and to show first where it holds several. */
   readonly value?: ProfileValue
@@ -9,7 +9,7 @@ export interface ExportOptions {
   readonly name?: string
 }
 
-/** Writes a profile for another tool: its bytes in pieces, made as they are asked for. */
+/** Writes a profile for another tool: its bytes in pieces, made as they are requested. */
 export type ProfileWriter = (profile: Profile, options?: ExportOptions) => Iterable<Uint8Array>
 
 const PIECE = 65_536

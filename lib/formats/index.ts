@@ -1,20 +1,20 @@
 import { withoutMark } from '../bytes/byte-order-mark.js'
 import type { Format, FormatInfo } from '../event/format.js'
-import { info as compactTraits } from './compact/info.js'
-import { info as glibcMtraceTraits } from './glibc-mtrace/info.js'
-import { info as hatfTraits } from './hatf/info.js'
-import { info as hatfAsciiTraits } from '../metatf/hatf-ascii/info.js'
-import { info as heaptrackTraits } from './heaptrack/info.js'
-import { info as heapmonTraits } from './heapmon/info.js'
-import { info as kmemtraceTraits } from './kmemtrace/info.js'
-import { info as arrowTraits } from './arrow/info.js'
-import { info as parquetTraits } from './parquet/info.js'
-import { info as mtrcTraits } from './mtrc/info.js'
-import { info as replayTraits } from './replay/info.js'
-import { info as tracepointsTraits } from './tracepoints/info.js'
-import { info as valgrindTraits } from './valgrind/info.js'
-import { info as ltraceTraits } from './ltrace/info.js'
-import { info as ndjsonTraits } from './ndjson/info.js'
+import { info as compactInfo } from './compact/info.js'
+import { info as glibcMtraceInfo } from './glibc-mtrace/info.js'
+import { info as hatfInfo } from './hatf/info.js'
+import { info as hatfAsciiInfo } from '../metatf/hatf-ascii/info.js'
+import { info as heaptrackInfo } from './heaptrack/info.js'
+import { info as heapmonInfo } from './heapmon/info.js'
+import { info as kmemtraceInfo } from './kmemtrace/info.js'
+import { info as arrowInfo } from './arrow/info.js'
+import { info as parquetInfo } from './parquet/info.js'
+import { info as mtrcInfo } from './mtrc/info.js'
+import { info as replayInfo } from './replay/info.js'
+import { info as tracepointsInfo } from './tracepoints/info.js'
+import { info as valgrindInfo } from './valgrind/info.js'
+import { info as ltraceInfo } from './ltrace/info.js'
+import { info as ndjsonInfo } from './ndjson/info.js'
 
 /**
  * A format whose code is loaded when it is used: commands start quickly, and programs load no more than they use.
@@ -28,105 +28,105 @@ export interface FormatEntry extends FormatInfo {
 
 /** mpatrol tracing output. */
 export const mtrc: FormatEntry = {
-  ...mtrcTraits,
+  ...mtrcInfo,
   sniff: async (head) => (await import('./mtrc/sniff.js')).sniff(head),
   load: async () => (await import('./mtrc/index.js')).mtrc,
 }
 
 /** Traces in as few bytes as a model of them needs. */
 export const compact: FormatEntry = {
-  ...compactTraits,
+  ...compactInfo,
   sniff: async (head) => (await import('./compact/sniff.js')).sniff(head),
   load: async () => (await import('./compact/index.js')).compact,
 }
 
 /** What travels between commands. */
 export const ndjson: FormatEntry = {
-  ...ndjsonTraits,
+  ...ndjsonInfo,
   sniff: async (head) => (await import('./ndjson/sniff.js')).sniff(head),
   load: async () => (await import('./ndjson/index.js')).ndjson,
 }
 
 /** What travels between commands that are to be fast, and what tools that analyse data read. */
 export const arrow: FormatEntry = {
-  ...arrowTraits,
+  ...arrowInfo,
   sniff: async (head) => (await import('./arrow/sniff.js')).sniff(head),
   load: async () => (await import('./arrow/index.js')).arrow,
 }
 
 /** Columns in a file, for tools that analyse data. */
 export const parquet: FormatEntry = {
-  ...parquetTraits,
+  ...parquetInfo,
   sniff: async (head) => (await import('./parquet/sniff.js')).sniff(head),
   load: async () => (await import('./parquet/index.js')).parquet,
 }
 
 /** The Linux kernel's own allocations. */
 export const kmemtrace: FormatEntry = {
-  ...kmemtraceTraits,
+  ...kmemtraceInfo,
   sniff: async (head) => (await import('./kmemtrace/detect.js')).sniff(head),
   load: async () => (await import('./kmemtrace/index.js')).kmemtrace,
 }
 
 /** Android's memory_replay dumps. */
 export const replay: FormatEntry = {
-  ...replayTraits,
+  ...replayInfo,
   sniff: async (head) => (await import('./replay/sniff.js')).sniff(head),
   load: async () => (await import('./replay/index.js')).replay,
 }
 
 /** What glibc's mtrace writes. */
 export const glibcMtrace: FormatEntry = {
-  ...glibcMtraceTraits,
+  ...glibcMtraceInfo,
   sniff: async (head) => (await import('./glibc-mtrace/sniff.js')).sniff(head),
   load: async () => (await import('./glibc-mtrace/index.js')).glibcMtrace,
 }
 
 /** What heaptrack records. */
 export const heaptrack: FormatEntry = {
-  ...heaptrackTraits,
+  ...heaptrackInfo,
   sniff: async (head) => (await import('./heaptrack/sniff.js')).sniff(head),
   load: async () => (await import('./heaptrack/index.js')).heaptrack,
 }
 
 /** The Linux kernel's kmem tracepoints as text. */
 export const tracepoints: FormatEntry = {
-  ...tracepointsTraits,
+  ...tracepointsInfo,
   sniff: async (head) => (await import('./tracepoints/sniff.js')).sniff(head),
   load: async () => (await import('./tracepoints/index.js')).tracepoints,
 }
 
 /** Logs of valgrind's --trace-malloc=yes. */
 export const valgrind: FormatEntry = {
-  ...valgrindTraits,
+  ...valgrindInfo,
   sniff: async (head) => (await import('./valgrind/sniff.js')).sniff(head),
   load: async () => (await import('./valgrind/index.js')).valgrind,
 }
 
 /** The logs of ltrace. */
 export const ltrace: FormatEntry = {
-  ...ltraceTraits,
+  ...ltraceInfo,
   sniff: async (head) => (await import('./ltrace/sniff.js')).sniff(head),
   load: async () => (await import('./ltrace/index.js')).ltrace,
 }
 
 /** Taligent's heap monitoring files. */
 export const heapmon: FormatEntry = {
-  ...heapmonTraits,
+  ...heapmonInfo,
   sniff: async (head) => (await import('./heapmon/sniff.js')).sniff(head),
   load: async () => (await import('./heapmon/index.js')).heapmon,
 }
 
 /** HATF in ASCII, as mpatrol writes it. */
 export const hatfAscii: FormatEntry = {
-  ...hatfAsciiTraits,
+  ...hatfAsciiInfo,
   sniff: async (head) => (await import('../metatf/hatf-ascii/sniff.js')).sniff(head),
   load: async () => (await import('../metatf/hatf-ascii/index.js')).hatfAscii,
 }
 
 /** HATF 1.0. */
 export const hatf: FormatEntry = {
-  ...hatfTraits,
+  ...hatfInfo,
   sniff: async (head) => (await import('./hatf/sniff.js')).sniff(head),
   load: async () => (await import('./hatf/index.js')).hatf,
 }

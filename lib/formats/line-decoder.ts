@@ -10,24 +10,24 @@ const NEWLINE = ascii('\n')
 
 /**
  * What decoders of text share: they look at whole lines only, so that no reader needs to look for the end of the
- * input; and a last line without its line feed gets one, which is told.
+ * input; and a last line without its line feed gets one, with a warning.
  */
 export abstract class LineDecoder implements Decoder {
   readonly warnings: string[] = []
   protected readonly input = new Input()
   /** The number of the next line to read. */
   protected line = 1
-  /** How many events were given out. */
+  /** How many events were delivered. */
   protected events = 0
   /** No more input comes. */
   protected ended = false
   /** What stands in the whole lines must be read without waiting for more. */
   protected mustRead = false
-  /** The last line had no line feed; one was put behind it. */
+  /** The last line had no line feed; one was put after it. */
   protected unterminated = false
-  /** Thrown when the events before it have been given out. */
+  /** Thrown when the events before it have been delivered. */
   protected failure: TraceError | null = null
-  /** The offset in the stream behind the last line feed. */
+  /** The offset in the stream after the last line feed. */
   private lines = 0
   private began = false
   private finished = false
@@ -52,7 +52,7 @@ export abstract class LineDecoder implements Decoder {
   /** The header of a trace in which nothing is. */
   protected abstract emptyHeader(): TraceHeader
 
-  /** Whether a batch is to be given out: if it has events, or another header than the one before it. */
+  /** Whether a batch is to be delivered: if it has events, or another header than the one before it. */
   protected isNews(batch: EventBatch): boolean {
     return batch.count > 0
   }
@@ -117,7 +117,7 @@ export abstract class LineDecoder implements Decoder {
     return this.input.pos + this.lines - this.input.offset
   }
 
-  /** The place of the line at which the input stands, behind `pending` events that are still to be given out. */
+  /** The place of the line at which the input stands, after `pending` events that are still to be delivered. */
   protected here(pending = 0): Required<TracePosition> {
     return {
       format: this.name,

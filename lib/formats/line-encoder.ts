@@ -34,7 +34,7 @@ export abstract class LineEncoder implements Encoder {
     try {
       if (batch !== null) this.write(batch)
     } catch (error) {
-      // In strict mode: the lines before the loss are given out first.
+      // In strict mode: the lines before the loss are delivered first.
       this.failure = error
     }
     if (this.sink.pos > 0) return this.sink.handOver()

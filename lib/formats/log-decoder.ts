@@ -3,7 +3,7 @@ import type { EventBatch } from '../event/batch.js'
 import { LineDecoder } from './line-decoder.js'
 
 /**
- * Decoders of logs in which lines of other sorts stand between the events: these are passed over and counted, however
+ * Decoders of logs in which lines of other sorts stand between the events: these are skipped and counted, however
  * long they are.
  */
 export abstract class LogDecoder extends LineDecoder {
@@ -36,13 +36,13 @@ export abstract class LogDecoder extends LineDecoder {
     return this.nothing()
   }
 
-  /** Lines were passed over, the first of which has this number. */
+  /** Lines were skipped, the first of which has this number. */
   protected skip(lines: number, first: number): void {
     if (lines > 0 && this.skipped === 0) this.firstSkipped = first
     this.skipped += lines
   }
 
-  /** Passes over the beginning of a line that is too long for an event, `bytes` of it, and then over the rest. */
+  /** Skips the beginning of a line that is too long for an event, `bytes` of it, and then over the rest. */
   protected skipLong(bytes: number): void {
     if (!this.isLong) this.skip(1, this.line)
     this.isLong = true

@@ -66,7 +66,7 @@ export class Losses implements LossCounts {
   private events = 0
   /** How many events came before the batch that was admitted last. */
   private before = 0
-  /** The fields that the format had a place for on some kind of event. */
+  /** The fields that the format could represent on some kind of event. */
   private anywhere = 0
   /** The same now, for batches that come. */
   private somewhere = 0
@@ -77,7 +77,7 @@ export class Losses implements LossCounts {
 
   /**
    * @param format the target format's name, for messages
-   * @param carried what the format has a place for
+   * @param carried what the format can represent
    * @param strict makes the first loss an error
    * @param filled the fields that an event must have to come back without them
    */

@@ -14,7 +14,7 @@ export interface Announcement {
 
 const HASH = 0x23
 
-/** There is a line behind the head. */
+/** There is a line after the head. */
 const BEHIND_HEAD = /\n[^#]/
 
 /** Whether bytes begin like a Meta-TF trace that says so: in binary with a header, or in ASCII with a head. */

@@ -76,7 +76,7 @@ export abstract class EventWriter {
     }
   }
 
-  /** Begins with a batch, of which so many events are to be written. */
+  /** Begins with a batch, of which this many events are to be written. */
   protected begin(batch: EventBatch, count: number): void {
     this.batch = batch
     this.row = 0
@@ -138,7 +138,7 @@ export abstract class EventWriter {
     throw new Unwritable(`lists of other lengths than field ${record.leaves[count].name} says`)
   }
 
-  /** Counts the event at hand, which cannot be written, and goes on to the next. */
+  /** Counts the event at hand, which cannot be written, and continues to the next. */
   private leaveOut({ message }: Unwritable): void {
     this.note(`${this.name} with ${message}: left out`)
     this.row++

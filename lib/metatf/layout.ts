@@ -236,7 +236,7 @@ export class SectionLayouts {
    *
    * @param tag of the record type that is changed
    * @param p the position of its field
-   * @param words the numbers behind the property, as pairs of words from `at` on
+   * @param words the numbers after the property, as pairs of words from `at` on
    * @returns what is wrong with it (then nothing has changed), or an empty string
    */
   apply(tag: number, p: number, property: number, words: Uint32Array, at: number): string {

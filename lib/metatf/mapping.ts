@@ -25,7 +25,7 @@ export interface Mapping {
   readonly records: readonly RecordMapping[]
   /** The same by record type. */
   readonly of: ReadonlyMap<RecordType, RecordMapping>
-  /** What events have a place for in some record. */
+  /** What events can represent in some record. */
   readonly carried: Carried
   /** Kinds of event without a record of their own that have one of these kinds. */
   readonly writtenAs: Readonly<Partial<Record<KindName, readonly KindName[]>>>
@@ -44,7 +44,7 @@ export interface RecordMapping {
   readonly api: number
   /**
    * The fields that the events have whatever the record holds: the set of `outcome`, `api`, `type` (the record's name,
-   * of kind `other`) and `code` (its tag, where the kind, outcome and api are not enough to tell which record it was).
+   * of kind `other`) and `code` (its tag, where kind, outcome and api are not enough to identify the record).
    */
   readonly given: number
   /** The name of the section, to be the value `section` in `fields`, where not even the tag is enough; else null. */
@@ -78,7 +78,7 @@ export interface LeafMapping {
   readonly type: FieldType | null
   /**
    * How the value is known without the event: `tag` and `fixed` values are always the same or those of another leaf,
-   * `counted` ones are the number of elements or bytes of something else. They are not in `fields`, but for a counted
+   * `counted` ones are the number of elements or bytes of something else. They are not in `fields`, except a counted
    * one of bytes that does not agree with their number (metadata can do that).
    */
   readonly role: 'tag' | 'fixed' | 'counted' | 'value'
@@ -101,8 +101,7 @@ export function mappingOf(dtd: Dtd): Mapping {
     ),
   )
   const plans = types.map((record) => planRecord(record))
-  // Records are told apart by kind, outcome and api; the second of the same by its tag too, and by its section if need
-  // be.
+  // Records differ in kind, outcome or api; those that do not, in their tag or, if need be, their section.
   const who = ({ record, meaning: { kind, outcome, api } }: Plan, more: boolean) =>
     [kind, outcome, api, ...(kind === 'other' ? [record.name] : []), ...(more ? [record.tag] : [])].join(' ')
   for (const plan of plans) {
@@ -335,7 +334,7 @@ function keysOf(record: RecordType, withSection: boolean): ReadonlyMap<Field, st
 }
 
 /**
- * What a writer has a place for: by kind, the fields of its records; events of old blocks are allocations if need be.
+ * What a writer can represent: by kind, the fields of its records; events of old blocks are allocations if need be.
  */
 function carriedBy(records: readonly RecordMapping[]): Pick<Mapping, 'carried' | 'writtenAs'> {
   const carried: Partial<Record<KindName, number>> = {}

@@ -59,7 +59,7 @@ export interface Section {
 
 /**
  * The one kind of value that a section used as a table consists of: the leaf at `position` in `record`. A record
- * without a tag means that the section is nothing but these values one behind the other, in a part of the file of its
+ * without a tag means that the section is nothing but these values concatenated, in a part of the file of its
  * own.
  */
 export interface Element {
@@ -99,7 +99,7 @@ export interface RecordType {
 /** A part of a record. */
 export type Field = Leaf | Composite | Repetition
 
-/** Fields one behind the other: `(a, b)`, or the fields of a record type, used as a field. */
+/** Fields concatenated: `(a, b)`, or the fields of a record type, used as a field. */
 export interface Composite {
   readonly kind: 'composite'
   /** The name in the record: `text` in `text : vfield`, `vfield` in `vfield`; empty for `(a, b)`. */
@@ -175,7 +175,7 @@ export type Interpretation =
   /** The previous value of this leaf, at first `initial`, and `stride`, added; nothing is stored. */
   | { readonly kind: 'stride'; readonly initial: bigint; readonly stride: bigint }
   /**
-   * The element of the table that section `section` is at the section's offset, which then goes on by `stride`, below
+   * The element of the table that section `section` is at the section's offset, which then advances by `stride`, below
    * 2^32; it begins at 0, and all fields that take from the section share it. Nothing is stored.
    */
   | { readonly kind: 'sectionStride'; readonly section: number; readonly stride: number }

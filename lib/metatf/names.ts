@@ -119,7 +119,7 @@ function table<Value>(rows: readonly (readonly [Value, string])[]): ReadonlyMap<
 
 /**
  * The unit of times in the traces of a DTD, if a line `## TimeUnit: ns`, or `us`, at its beginning says so: an addition
- * of this project, for the language has no place for it.
+ * of this project, for the language cannot represent it.
  */
 export function timeUnitOf({ headers }: Dtd): Pick<TraceHeader, 'timeUnit'> {
   const found = headers.find(({ key }) => key.toLowerCase() === 'timeunit')?.value
@@ -129,7 +129,7 @@ export function timeUnitOf({ headers }: Dtd): Pick<TraceHeader, 'timeUnit'> {
 /**
  * Returns the first free name of `name`, `name_2`, `name_3` ... and marks it as taken.
  *
- * @param taken the names that are taken, each with the last number that was tried behind it, so that many equal names
+ * @param taken the names that are taken, each with the last number that was tried after it, so that many equal names
  *   take no longer
  * @param separator what stands between name and number
  */

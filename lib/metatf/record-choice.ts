@@ -18,7 +18,7 @@ const REALLOC = Kind.realloc
 const NONE = -1
 const BY_ADDRESSES = -2
 
-/** Chooses the records that events are written as, and counts what gets lost thereby. */
+/** Chooses the records that events are written as, and counts what is lost. */
 export class Chooser {
   private readonly records: readonly RecordMapping[]
   /** By kind, outcome and api (see `recordSlot`), the position of a record, `NONE` or `BY_ADDRESSES`. */
@@ -165,7 +165,7 @@ function find(records: readonly RecordMapping[], kind: number, outcome: number, 
   if (kind === EXISTING && same.length === 0) same = records.filter((record) => record.kind === Kind.alloc)
   const plain = same.filter((record) => record.outcome < 0)
   const fitting = same.filter((record) => record.outcome === outcome)
-  // A realloc that does not say what it did is told by a record that does, if there is no other.
+  // A realloc without an outcome is written as a record with one, if there is no other.
   if (kind === REALLOC && outcome < 0 && plain.length === 0 && same.length > 0) return BY_ADDRESSES
   const candidates = fitting.length > 0 ? fitting : plain
   const chosen =

@@ -68,7 +68,7 @@ export function compressed(bytes: Uint8Array, compression: Compression): Buffer 
   return zstdCompressSync(bytes)
 }
 
-/** A stream of node:zlib, and how it is flushed: it gives out what it holds back, without an end. */
+/** A stream of node:zlib, and how it is flushed: it delivers what it holds back, without an end. */
 interface Deflating {
   readonly deflate: zlib.Gzip
   readonly flush: number

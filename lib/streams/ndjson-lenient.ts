@@ -63,7 +63,7 @@ export async function* readLenient(
         }
       }
       sequence.lineDone(line.length + 1)
-      // A batch goes on when it is full, or when no more lines have come yet.
+      // A batch is passed on when it is full, or when no more lines have come yet.
       if (
         batch.count === BATCH_EVENTS ||
         batch.strings.byteLength > BATCH_STRING_BYTES ||

@@ -9,7 +9,7 @@ import { CollectingSink, type ResultSink } from './result-sink.js'
 /** A sink that takes what a report shows. */
 export type ReportSink = ResultSink<Report>
 
-/** What a page is told. */
+/** The data of a page. */
 export type ReportPageOptions = Pick<PageOptions, 'name' | 'compared' | 'generator'>
 
 const OPTIONS: OptionNames<ReportPageOptions> = { name: true, compared: true, generator: true }

@@ -35,7 +35,7 @@ export class CollectingSink<Result> extends Writable implements ResultSink<Resul
       this.resolve = resolve
       this.reject = reject
     })
-    // Without anybody who waits for it, the error is that of the pipeline alone.
+    // If no caller waits for it, the error is reported by the pipeline alone.
     this.result.catch(() => {})
     acceptFailures(this)
   }

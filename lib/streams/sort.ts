@@ -79,7 +79,7 @@ class TraceSorter {
   private events = 0
   private isClosed = false
 
-  /** @param held what holds the events; it has none when a trace begins, and when all of it was given out */
+  /** @param held what holds the events; it has none when a trace begins, and when all of it was delivered */
   constructor(
     readonly header: TraceHeader,
     private readonly held: SortBuffer,

@@ -46,7 +46,7 @@ export class HatfSplitter extends Writable {
     this.streams = new Map(names.map((name, i) => [name, this.sides[i + 1] as Side]))
   }
 
-  /** The stream of addresses. @throws RangeError when they are not among the fields that were asked for */
+  /** The stream of addresses. @throws RangeError when they are not among the fields that were requested */
   get addresses(): Readable {
     const addresses = this.streams.get('address')
     if (addresses === undefined) throw new RangeError('addresses are not among the fields that are split off')

@@ -190,7 +190,7 @@ function stageStream<In extends Uint8Array | EventBatch, Out>(
     else feedBatch(batch, then)
   }
 
-  /** The input ends here with an error: gives out what the stage holds back, then reports the error. */
+  /** The input ends here with an error: delivers what the stage holds back, then reports the error. */
   function breakOff(then: () => void): void {
     settle(() => {
       if (guard(() => stage.endTruncated())) drain(then)
@@ -223,7 +223,7 @@ function stageStream<In extends Uint8Array | EventBatch, Out>(
     }, batch)
   }
 
-  /** @param batch what was fed; `passedOn` is set if it is given out unchanged */
+  /** @param batch what was fed; `passedOn` is set if it is delivered unchanged */
   function drain(done: () => void, batch?: EventBatch): void {
     for (;;) {
       let result: Out | null = null

@@ -82,7 +82,7 @@ function mix(value: number, key: number): number {
 /** The prefix of a replacement, by kind of name. A frame of a stack is a function like any other. */
 const PREFIXES = { function: 'f_', stack: 'f_', file: 'file_', module: 'module_', type: 't_', text: 'text_' } as const
 
-/** Longer names are scrambled anew each time. */
+/** Longer names are scrambled again each time. */
 const LONGEST_KEPT = 256
 
 /** The fields that hold names. */

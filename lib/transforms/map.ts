@@ -111,7 +111,7 @@ export class Mapper implements BatchTransform {
     else this.input = batch
   }
 
-  /** @throws TraceError (ERR_TRACE_EXPRESSION) once all events before the fault were given out */
+  /** @throws TraceError (ERR_TRACE_EXPRESSION) once all events before the fault were delivered */
   next(): EventBatch | null {
     const batch = this.evaluator !== undefined ? this.evaluator.next() : this.input
     this.input = null

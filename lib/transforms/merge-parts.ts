@@ -20,7 +20,7 @@ export function partsOfOne(headers: readonly (TraceHeader | undefined)[]): 'numb
   return parts.every((part) => part?.first !== undefined) ? 'numbered' : 'unnumbered'
 }
 
-/** Takes a field from all events of a batch that was not given out yet. @returns how many had it */
+/** Takes a field from all events of a batch that was not delivered yet. @returns how many had it */
 export function dropField(batch: EventBatch, has: number): number {
   const { mask, count } = batch
   let dropped = 0
@@ -40,7 +40,7 @@ export function dropField(batch: EventBatch, has: number): number {
  * Memory: for each input one batch.
  */
 export class PartMerger {
-  /** Warnings: sentences. They are complete when all is given out. */
+  /** Warnings: sentences. They are complete when all is delivered. */
   readonly warnings: string[] = []
   private readonly inputs: readonly Input[]
   /** The trace that is being merged: its number, its header, and what merges its parts. */

@@ -31,7 +31,7 @@ export interface MergeOptions {
   /**
    * How many events of an input may come before one with a smaller time or sequence number, for that one still to be
    * put in order. Default `MERGE_WINDOW`; with more than 16 inputs less, down to 64. Fewer where the names and call
-   * stacks of so many take more than 4 MiB, or of all inputs 32 MiB.
+   * stacks of these take more than 4 MiB, or of all inputs 32 MiB.
    */
   readonly window?: number
 }
@@ -57,7 +57,7 @@ const TIMES = fieldSet('time', 'endTime')
  */
 export class Merger {
   /**
-   * Warnings: sentences; those on one input begin with its name. They are complete when all is given out.
+   * Warnings: sentences; those on one input begin with its name. They are complete when all is delivered.
    */
   readonly warnings: string[] = []
   private readonly interleaver: KWayMerger
@@ -225,7 +225,7 @@ interface Input {
   /** Its first header. */
   header: TraceHeader | undefined
   ended: boolean
-  /** What people were told of it. */
+  /** The warnings about it so far. */
   told: Set<string>
   events: number
 }

@@ -1,5 +1,5 @@
 /*
- * What commands tell of the options of transforms before they run any: names to choose from, and defaults. It is data,
+ * The options of transforms as commands show them: names to choose from, and defaults. It is data,
  * for which no transform needs to be loaded.
  */
 

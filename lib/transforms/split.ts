@@ -15,7 +15,7 @@ export interface PartitionOptions {
   readonly shards?: number
   /**
    * Put the later reallocs and the free of a block where its allocation went (see `Lifetimes`), whatever they say
-   * themselves. Memory grows with the number of live blocks. Default false, but for shards, which always do this.
+   * themselves. Memory grows with the number of live blocks. Default false, except shards, which always do this.
    */
   readonly lifetimes?: boolean
   /**
@@ -92,7 +92,7 @@ export class Partitioner {
   /**
    * The parts of a batch, in the order in which their keys first appear; within a part events keep their order. The
    * header of a part is that of the batch, with a mark (see `TracePart`). A batch without events has no parts, so a
-   * key's stream begins with its first event. Each part is made when it is asked for.
+   * key's stream begins with its first event. Each part is made when it is requested.
    *
    * With `number`, traces without events become parts, too: batches without events, under the key of the event that
    * follows.

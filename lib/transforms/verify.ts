@@ -198,7 +198,7 @@ export class Verifier {
     if (hi !== 0 || lo !== 0) this.intervals.remove(hi, lo)
   }
 
-  /** Notes that the trace is cut off behind the events so far. @param why what the reader said */
+  /** Records that the trace is truncated after the events so far. @param why the reader's message */
   noteCut(why: string): void {
     this.add('missing-end', this.events + 1, () => why)
   }

@@ -42,7 +42,7 @@ export async function runRecord(args: Arguments): Promise<void> {
         },
       },
       to,
-      // The programs that a file of heaptrack is for read interpreted ones.
+      // heaptrack_print and heaptrack_gui read interpreted files.
       ...(to.name === 'heaptrack' && !RAW.test(output) && { encode: { interpreted: true } }),
       runsProgram: true,
     })

@@ -23,7 +23,7 @@ const { began: BEGAN, ended: ENDED, reused: REUSED } = BlockEffect
 
 /** The words kept for each live block: the number of the event that allocated it, its address, size and index. */
 const [BORN, ADDRESS, SIZE, INDEX, WORDS] = [0, 2, 4, 6, 8]
-/** A piece of output is given out at about this length, in bytes. */
+/** A piece of output is delivered at about this length, in bytes. */
 const PIECE = 65_536
 /** The longest row without names. */
 const ROW = 192

@@ -8,7 +8,7 @@ import { jsonLine } from './json.js'
 import { blocks } from './names.js'
 import { TraceChoice } from './trace-choice.js'
 
-/** How often figures are shown: after so many events, or when so many milliseconds have passed. */
+/** How often figures are shown: after this many events, or when this many milliseconds have passed. */
 export type Interval = { readonly events: number } | { readonly milliseconds: number }
 
 /** The main figures of a trace at some moment. */

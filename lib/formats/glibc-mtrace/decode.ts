@@ -8,7 +8,7 @@ import { HEADER, HEADER_WITHOUT_START, MAX_LINE, NAME, START } from './layout.js
 
 const FIRST_LINE = ascii(`${START}\n`)
 
-/** So much of the input is asked for that a realloc's two lines are there, if they are not too long. */
+/** Enough input is requested that a realloc's two lines are there, if they are not too long. */
 const LEAST = 4 * MAX_LINE
 
 /**
@@ -60,7 +60,7 @@ export class MtraceDecoder extends LineDecoder {
     )
   }
 
-  /** Passes over the line that a trace begins with. */
+  /** Skips the line that a trace begins with. */
   private readStart(): TraceHeader {
     const { input } = this
     if (!FIRST_LINE.every((byte, i) => input.bytes[input.pos + i] === byte)) return HEADER_WITHOUT_START

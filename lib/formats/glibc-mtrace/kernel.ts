@@ -33,7 +33,7 @@ export function mtraceKernel(): MtraceKernel {
   return (kernel ??= newMtraceKernel())
 }
 
-/** What comes behind the lines that `decode` is given: others, none, or perhaps one that is too long. */
+/** What comes after the lines that `decode` is given: others, none, or perhaps one that is too long. */
 export const MORE_LINES = 0
 export const NO_LINES = 1
 export const TOO_FAR = 2

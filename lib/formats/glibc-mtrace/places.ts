@@ -16,7 +16,7 @@ const NOTHING = new Uint8Array(0)
 const OFFSET = /^\{"offset":"([+-](?:0x)?[0-9a-f]{1,16})"\}$/
 /** Neither the script nor the reader would find the end of such a function. */
 const UNFIT_FUNCTION = /[\s()]/
-/** Without an offset behind it, the end of such a function would be read as one. */
+/** Without an offset after it, the end of such a function would be read as one. */
 const LIKE_AN_OFFSET = /[+-](?:0x)?[0-9a-f]{1,18}$/
 const LONG = `names of more than ${MAX_NAME} bytes`
 

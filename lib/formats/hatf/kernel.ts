@@ -72,7 +72,7 @@ export function faultOf({ faultValue, faultField }: HatfKernel, stop: number): s
     case 10:
       return 'attributes are bytes, not numbers: they can be stored as they are (none) or empty (default 0)'
     default:
-      throw new RangeError(`the kernel has a fault ${stop} that nobody knows`)
+      throw new RangeError(`the kernel returned an unknown fault ${stop}`)
   }
 }
 

@@ -37,7 +37,7 @@ const REMARK = fieldSet('time', 'text')
 const TICK = fieldSet('time', 'code')
 const RESIDENT = fieldSet('time', 'code', 'present')
 
-/** So much of the input is asked for that a line is there, if it is not too long. */
+/** Enough input is requested that a line is there, if it is not too long. */
 const LEAST = 2 * MAX_LINE
 
 /**

@@ -32,7 +32,7 @@ const SPACE = 0x20
 const [LETTER_I, LETTER_M, LETTER_S] = [0x69, 0x6d, 0x73]
 /** Letters of lines that are comments; an empty line and one that begins with `#` are, too. */
 const REMARKS = 'SA'
-/** So many parts of modules may be loaded at once. */
+/** The most parts of modules that may be loaded at once. */
 const MAX_SEGMENTS = 65_536
 
 /** What the lines between the events define. */

@@ -29,7 +29,7 @@ import { placeFrame } from './place.js'
 import { Clock } from './clock.js'
 import { CUT, EXACT, NODE_SHIFT, Written } from './written.js'
 
-/** What an encoder can be told. */
+/** Options of the encoder. */
 export interface HeaptrackEncodeOptions extends EncodeOptions {
   /** Write an interpreted file, which heaptrack's own programs open, also of a raw one. Default false. */
   interpreted?: boolean

@@ -24,7 +24,7 @@ export type NoHead = 'none' | 'newer' | 'more'
 
 /** What may come after the first line, in this order. */
 const ORDER = 'xXI'
-/** So many bytes are looked at to find out whether a trace is raw. */
+/** The number of bytes that are examined to find out whether a trace is raw. */
 const LOOK_AHEAD = 16_384
 
 const LINE_FEED = 0x0a
@@ -101,7 +101,7 @@ function partOf(bytes: Uint8Array, line: Span, version: number): Partial<Heaptra
   }
 }
 
-/** Whether the lines are those of a raw file, by the first that tells. */
+/** Whether the lines are those of a raw file, by the first that shows it. */
 function isRaw(bytes: Uint8Array, start: number, end: number): boolean | undefined {
   for (let at = start; at < end && at < start + LOOK_AHEAD; at = lineAt(bytes, at, end).end + 1) {
     if (bytes[at + 1] !== SPACE) continue

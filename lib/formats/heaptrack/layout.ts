@@ -15,19 +15,19 @@ export const NEWEST = 3
 /** The first version in which strings have their lengths before them. */
 export const SIZED_STRINGS = 3
 
-/** So many bytes the strings of a trace may take, and so many of them, of instructions and of nodes there may be. */
+/** Limits: the bytes of a trace's strings; the numbers of strings, of instructions and of nodes. */
 export const MAX_STRING_BYTES = 268_435_456
 export const MAX_STRINGS = 4_194_304
 export const MAX_ENTRIES = 4_194_304
 export const MAX_NODES = 16_777_216
-/** So many names the entries of all instructions may have together. */
+/** The most names that the entries of all instructions may have together. */
 export const MAX_NAMES = 2 ** 25
 /**
- * So many bytes the texts of the frames of a stack may have. A frame that is repeated counts each time: whatever writes
+ * The most bytes of the texts of a stack's frames. A repeated frame counts each time, because whatever writes
  * the event out repeats it, too.
  */
 export const MAX_STACK_BYTES = 262_144
-/** So many frames may be inlined in one, so that the line of an instruction is not too long. */
+/** The most frames that may be inlined in one, so that the line of an instruction is not too long. */
 export const MAX_INLINED = 2048
 
 /** The size of a page where the trace does not say it. */
@@ -132,7 +132,7 @@ export function textOf(bytes: Uint8Array, { start, end }: Span): string {
 
 const PLACE = ['function', 'file', 'line', 'module', 'callSite', 'stack'] as const
 
-/** What an interpreted file has a place for. A place without a stack becomes a stack of one frame, which is counted. */
+/** What an interpreted file can represent. A place without a stack becomes a stack of one frame, which is counted. */
 export const CARRIED: Carried = {
   alloc: fieldSet('time', 'size', ...PLACE),
   existing: fieldSet('time', 'size', ...PLACE),
@@ -145,7 +145,7 @@ export const CARRIED: Carried = {
 const ADDRESS = fieldSet('address')
 
 /**
- * What a file of the same sort has a place for: raw files have addresses, and those that the decoder gave the blocks of
+ * What a file of the same sort can represent: raw files have addresses, and those that the decoder gave the blocks of
  * an interpreted file come back.
  */
 export const OWN_CARRIED: Carried = {

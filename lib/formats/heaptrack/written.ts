@@ -15,7 +15,7 @@ import { grown, type Fault, type Tables } from './tables.js'
 /** What is said of a node, below its number: its frames are read as they are here; the outermost are left out. */
 export const EXACT = 1
 export const CUT = 2
-/** By so many bits its number is shifted. */
+/** The number of bits by which its number is shifted. */
 export const NODE_SHIFT = 2
 const LETTER_S = 0x73
 /** Lines that are read as numbers. */
@@ -23,7 +23,7 @@ const NUMBERS = /^[-+tacR] /
 
 /**
  * What an encoder has defined so far: the same tables as a decoder's, and by which number what is in them is found. A
- * definition is written when it is asked for the first time.
+ * definition is written when it is requested the first time.
  */
 export class Written {
   private readonly definitions: Definitions

@@ -7,7 +7,7 @@ import { locateRecords } from './detect.js'
 import { FORMAT, LAYOUTS, coreSize, headerOf, type KmemtraceLayout } from './layout.js'
 import { RecordReader } from './records.js'
 
-/** What a decoder can be told. */
+/** Options of the decoder. */
 export interface KmemtraceDecodeOptions {
   /** How the records are laid out; found out from the first records if it is not given. */
   layout?: KmemtraceLayout['layout']
@@ -31,7 +31,7 @@ export class KmemtraceDecoder implements Decoder {
   private reader: RecordReader | undefined
   /** No batch has brought the header yet. */
   private headerIsNew = true
-  /** Events in the batches given out. */
+  /** Events in the batches delivered. */
   private delivered = 0
   private wasCut = false
   /** Nothing more can be read before there is more input. */
@@ -117,7 +117,7 @@ export class KmemtraceDecoder implements Decoder {
     return this.reader
   }
 
-  /** Nothing comes behind what was read: tells of all-zero records, and of what is wrong `behind` them. */
+  /** The input is complete: adds an event for all-zero records, and reports what is wrong `behind` them. */
   private close(reader: RecordReader, behind: TracePosition): void {
     if (reader.allZeros > 0) {
       const at = { format: FORMAT, offset: reader.firstZero }

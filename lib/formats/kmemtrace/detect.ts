@@ -11,7 +11,7 @@ import {
   type KmemtraceLayout,
 } from './layout.js'
 
-/** How many bytes are looked at, at most, to tell a layout from the others. */
+/** The most bytes that are examined to distinguish the layouts. */
 export const WINDOW = 4096
 
 /**
@@ -27,7 +27,7 @@ export interface Located {
 }
 
 /**
- * Finds the layout of records behind any number of all-zero ones. See `detectLayout` for the parameters and the result.
+ * Finds the layout of records after any number of all-zero ones. See `detectLayout` for the parameters and the result.
  */
 export function locateRecords(
   layouts: readonly KmemtraceLayout[],
@@ -85,7 +85,7 @@ export function detectLayout(
   const isAll = ended || stop === pos + WINDOW
   const read = (lenient: boolean) => layouts.map((layout) => readAs(layout, bytes, pos, stop, lenient))
   const found = decide(read(false), pos, isAll)
-  // Where nothing makes sense by features that add up, bytes behind a record may still be those of another format.
+  // Where nothing makes sense by features that add up, bytes after a record may still be those of another format.
   return found === 'bad' ? decide(read(true), pos, isAll) : found
 }
 
@@ -117,7 +117,7 @@ function bestOf(readings: readonly Reading[]): Reading {
   })
 }
 
-/** @param lenient bytes behind a record need not be features */
+/** @param lenient bytes after a record need not be features */
 function readAs(layout: KmemtraceLayout, bytes: Uint8Array, pos: number, end: number, lenient = false): Reading {
   const core = coreSize(layout)
   let at = pos
@@ -128,8 +128,7 @@ function readAs(layout: KmemtraceLayout, bytes: Uint8Array, pos: number, end: nu
   while (end - at >= HEAD) {
     const fit = fitOf(layout, bytes, at, end, lenient)
     if (fit === Fit.short) {
-      // The beginning of a record tells whether it is a usual one: known, and without features, which nobody has seen
-      // yet.
+      // The beginning of a record shows whether it is a common one: known, and without features (no trace has any).
       const size = sizeAt(layout, bytes, at)
       if (size > 0 && !(isNamed(bytes, at) && size === mandatorySize(layout, bytes, at))) odd++
       break

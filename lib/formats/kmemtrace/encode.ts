@@ -11,7 +11,7 @@ import { RecordList } from './to-records.js'
 import { Recognition } from './recognition.js'
 import { RecordWriter } from './write.js'
 
-/** What an encoder can be told. What is not given is as the header of the trace says, if that is one of this format. */
+/** Options of the encoder. What is not given is as the header of the trace says, if that is one of this format. */
 export interface KmemtraceEncodeOptions extends EncodeOptions {
   /** Default `relay`. */
   layout?: KmemtraceLayout['layout']
@@ -19,7 +19,7 @@ export interface KmemtraceEncodeOptions extends EncodeOptions {
   byteOrder?: KmemtraceLayout['byteOrder']
   /** Bytes of a `long` in `ftrace` records. Default 8. */
   wordSize?: KmemtraceLayout['wordSize']
-  /** The CPU that the stream stands for, by its file's name: `relay` records have no place for it. */
+  /** The CPU that the stream stands for, by its file's name: `relay` records cannot represent it. */
   cpu?: number
 }
 
@@ -48,7 +48,7 @@ export class KmemtraceEncoder implements Encoder {
   private recognition: Recognition | undefined
   /** What is still to be written of. */
   private batch: EventBatch | undefined
-  /** To be thrown when what was before it is written. */
+  /** Thrown after the output of the events before it. */
   private fault: unknown
 
   constructor(private readonly options: KmemtraceEncodeOptions = {}) {

@@ -4,7 +4,7 @@ const LAYOUT = { value: 'LAYOUT', values: ['relay', 'ftrace'], default: undefine
 const ORDER = { value: 'ORDER', values: ['little', 'big'], default: undefined } as const
 const WORD_SIZE = { value: 'N', values: ['4', '8'], default: 8 } as const
 
-/** What commands tell of the format. */
+/** The facts about the format that commands show. */
 export const info: FormatInfo = {
   name: 'kmemtrace',
   title: 'kmemtrace',

@@ -24,7 +24,7 @@ export interface KmemtraceKernel extends KernelExports {
 
 export const kmemtraceKernel = shared<KmemtraceKernel>('kmemtrace')
 
-/** No record is begun behind so many bytes of output; for one that begins before there is room. */
+/** No record is begun after this many bytes of output; for one that begins before there is room. */
 export const OUTPUT_BYTES = 114_688
 
 /** The kernel's number for a layout. */

@@ -84,7 +84,7 @@ function inverse(apis: Uint8Array): Uint8Array {
 }
 
 /**
- * What a stream has a place for.
+ * What a stream can represent.
  * @param layout that of its records
  * @param perCpu the stream stands for one CPU, so that the file's name carries it
  */
@@ -138,7 +138,7 @@ export function headerOf({ byteOrder, layout, wordSize }: KmemtraceLayout, cpu?:
 }
 
 /**
- * The layout to write a trace with, or what is wrong with the one that is asked for.
+ * The layout to write a trace with, or what is wrong with the one that is requested.
  * @param wanted comes before what the header says, where that is one of this format
  */
 export function layoutFor(header: TraceHeader, wanted: Partial<KmemtraceLayout>): KmemtraceLayout | string {

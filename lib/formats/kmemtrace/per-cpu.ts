@@ -18,7 +18,7 @@ const { lost: LOST, realloc: REALLOC } = Kind
 const DEFAULT_CPU = 0
 
 /**
- * The number of a CPU by its file's name: `cpu7`, or anything that ends like that but for extensions; undefined for
+ * The number of a CPU by its file's name: `cpu7`, or anything that ends like that except extensions; undefined for
  * other names.
  */
 export function cpuOfPath(path: string): number | undefined {

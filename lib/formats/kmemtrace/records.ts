@@ -31,7 +31,7 @@ const ALLOC_FIELDS = fieldSet('size', 'usable', 'gfpFlags', 'node')
 /** How many records are read one by one, at most, before the kernel is asked again. */
 const MOST_WANTED = 64
 
-/** The columns of the kernel, to put single events in. They are whoever's whose `read` runs. */
+/** The columns of the kernel, to put single events in. They belong to the reader whose `read` is running. */
 let columns: EventBatch | undefined
 
 /** Reads records to batches: the usual ones by the kernel, and one by one those that it leaves. */
@@ -44,7 +44,7 @@ export class RecordReader {
   allZeros = 0
   /** The offset of the first of them; -1 if there is none. */
   firstZero = -1
-  /** The offset of the first record behind which are bytes that are no features, and its row; -1 if there is none. */
+  /** The offset of the first record after which are bytes that are no features, and its row; -1 if there is none. */
   stray = -1
   strayRow = -1
   private readonly form: number
@@ -56,7 +56,7 @@ export class RecordReader {
   private readonly alloc: number
   /** Fields that every record has. */
   private readonly shared: number
-  /** All-zero records that no event tells of yet. */
+  /** All-zero records that are not part of an event yet. */
   private zeros = 0
   /** Of the batch that is read: events, what is in its columns, and its strings once there are any. */
   private count = 0
@@ -94,7 +94,7 @@ export class RecordReader {
 
   /**
    * Reads whole records, until they end, a batch is full, or one has a `fault`.
-   * @param isAll nothing comes behind the input: all-zero records are told of, even if no other record is behind them
+   * @param isAll the input is complete: all-zero records become an event, even if no other record follows
    * @returns the events, of which there may be none
    */
   read(input: Input, isAll: boolean): EventBatch {
@@ -106,7 +106,7 @@ export class RecordReader {
     this.strings = undefined
     this.full = false
     let view: DataView | undefined
-    // How many records to read one by one before the kernel is asked again: where one is unusual, those behind it
+    // How many records to read one by one before the kernel is asked again: where one is unusual, those after it
     // mostly are, too.
     let wanted = 1
     let left = 0
@@ -209,7 +209,7 @@ export class RecordReader {
     return this.shared | ALLOC_FIELDS
   }
 
-  /** Tells of the all-zero records so far by an event, if there are any. */
+  /** Adds an event for the all-zero records so far, if there are any. */
   private tellZeros(batch: EventBatch): void {
     if (this.zeros === 0) return
     const i = this.count++

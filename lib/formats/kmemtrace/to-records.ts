@@ -51,7 +51,7 @@ const LEFT_OUT = -1
 const MAX_US = (2n ** 64n - 1n) / 1000n
 const MAX_US_HIGH = Number(MAX_US >> 32n)
 
-/** A `lost` event with a larger count than this is not written: nobody means more than 100 MB of zeros. */
+/** A `lost` event with a larger count than this is not written: more than 100 MB of zeros is not plausible. */
 const MAX_ZEROS = 4_194_304
 
 /**
@@ -205,7 +205,7 @@ export class RecordList {
     this.losses.countEvent(`cpu other than ${cpu}`, batch, i)
   }
 
-  /** Whether an event's attributes can be written behind its record. */
+  /** Whether an event's attributes can be written after its record. */
   private canAttach(batch: EventBatch, i: number, event: number): boolean {
     const { layout, losses } = this
     const bytes = batch.strings.view(batch.attributes[i] as number)

@@ -119,7 +119,7 @@ export class RecordWriter {
       }
       if (this.pos >= OUTPUT_BYTES) break
       if (this.event < last) {
-        // Where events are unusual, those behind them mostly are, too.
+        // Where events are unusual, those after them mostly are, too.
         this.find(batch, recordList, Math.min(wanted, last - this.event))
         wanted = Math.min(2 * wanted, MOST_WANTED)
       }
@@ -210,7 +210,7 @@ export class RecordWriter {
       }
       if ((id & 0xff) === ALLOC) {
         const sized = (fields & HAS_SIZE) !== 0 ? ALL : 0
-        // Where nothing says how much was really allocated, it is as much as was asked for.
+        // Where nothing says how much was really allocated, it is as much as was requested.
         const measured = (fields & HAS_USABLE) !== 0
         const room = measured ? usable : size
         const roomy = measured ? ALL : sized

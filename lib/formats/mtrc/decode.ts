@@ -8,7 +8,7 @@ import { KERNEL_INPUT } from '../../kernel/input.js'
 import { failure, mtrcKernel, Stop, stringsOf, type MtrcKernel } from './kernel.js'
 import { FORMAT, hasSources, headerLength, MAGIC, readHeader, RECORD, type MtrcLayout } from './layout.js'
 
-/** What a decoder can be told. */
+/** Options of the decoder. */
 export interface MtrcDecodeOptions {
   /**
    * Give frees and reallocations the address and size of the block that their index refers to. Costs memory in
@@ -36,7 +36,7 @@ export class MtrcDecoder implements Decoder {
   /** Why the kernel stopped. */
   private stop: number = Stop.short
   private batch: EventBatch | undefined
-  /** Events in the batches given out, of the whole stream. */
+  /** Events in the batches delivered, of the whole stream. */
   private delivered = 0
   /** What is left of the input is less than a record. */
   private starved = false
@@ -132,7 +132,7 @@ export class MtrcDecoder implements Decoder {
   }
 
   /**
-   * Reads an end marker, or the header of a trace that begins behind it or in its place.
+   * Reads an end marker, or the header of a trace that begins after it or in its place.
    * @returns whether a trace began
    */
   private readMark(): boolean {
@@ -190,7 +190,7 @@ export class MtrcDecoder implements Decoder {
       warnings.push(`${describe(this.here(0))}: ${text}; further ones are not told`)
   }
 
-  /** The place of the event that comes after `pending` more than were given out. */
+  /** The place of the event that comes after `pending` more than were delivered. */
   private here(pending: number): TracePosition {
     return { format: FORMAT, offset: this.input.offset, event: this.delivered + pending + 1 }
   }

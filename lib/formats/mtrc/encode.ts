@@ -18,7 +18,7 @@ const SOURCE = fieldSet('thread', 'function', 'file', 'line')
 const RESERVE = fieldSet('address', 'size', 'type')
 
 /**
- * What traces since 1.4.5 have a place for. A free's address and size and a realloc's old address follow from the
+ * What traces since 1.4.5 can represent. A free's address and size and a realloc's old address follow from the
  * index.
  */
 export const CARRIED: Carried = {
@@ -32,7 +32,7 @@ export const CARRIED: Carried = {
 /** What the kernel looks at of some event. */
 const CARRIED_BY_ANY = BLOCK | SOURCE | fieldSet('oldAddress', 'outcome', 'type')
 
-/** What traces before 1.4.5 have a place for. */
+/** What traces before 1.4.5 can represent. */
 export const CARRIED_WITHOUT_SOURCES: Carried = {
   alloc: BLOCK,
   existing: BLOCK,

@@ -38,7 +38,7 @@ export interface MtrcExports extends KernelExports {
 /** A kernel for one decoder or one encoder. */
 export type MtrcKernel = GrowingKernel<MtrcExports>
 
-/** A new one, which nobody has begun a trace with. */
+/** A new instance, in which no trace has begun. */
 export function mtrcKernel(): MtrcKernel {
   const kernel = new GrowingKernel<MtrcExports>('mtrc')
   // Hashes differ from process to process, so that no trace can be made of keys that collide.

@@ -38,7 +38,7 @@ export function parseRecord(line: string): WireRecord {
   return { kind: 'event', event: event as unknown as TraceEvent, unknown }
 }
 
-/** Few lines have so many digits, and this search is much faster than handling them. */
+/** Few lines have this many digits, and this search is much faster than handling them. */
 export const LONG_DIGITS = /\d{16}/
 
 /** A string, or a number. */

@@ -33,7 +33,7 @@ export class ReplayDecoder extends LineDecoder {
   }
 
   /**
-   * The error for byte `at` of the line at which the input stands, after `count` events that are still to be given out.
+   * The error for byte `at` of the line at which the input stands, after `count` events that are still to be delivered.
    */
   private explain(fault: number, at: number, count: number): TraceError {
     const { input } = this

@@ -102,6 +102,6 @@ function reason(bit: number, batch: EventBatch, i: number, writtenAs: number): s
     case NOT_DIVISIBLE:
       return `${(fields & HAS_COUNT) === 0 ? 'elementSize' : 'count'} that does not divide the size`
     default:
-      throw new RangeError(`the kernel has a note ${bit} that nobody knows`)
+      throw new RangeError(`the kernel returned an unknown note ${bit}`)
   }
 }

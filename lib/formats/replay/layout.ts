@@ -14,7 +14,7 @@ export const MAX_LINE = 65_536
 
 const COMMON = ['api', 'thread', 'time', 'endTime', 'address'] as const
 
-/** What each action has a place for. Of an allocation it depends on the action: see `FORM_FIELDS`. */
+/** What each action can represent. For an allocation it depends on the action: see `FORM_FIELDS`. */
 export const CARRIED: Carried = {
   alloc: fieldSet(...COMMON, 'size', 'count', 'elementSize', 'alignment'),
   existing: fieldSet(...COMMON, 'size'),
@@ -29,7 +29,7 @@ export const FILLED: readonly Filling[] = [
   { field: 'api', kinds: ['alloc'], as: 'malloc, calloc or memalign' },
 ]
 
-/** The fields of an allocation that each of the three actions for it has a place for. */
+/** The fields that each of the three actions for an allocation can represent. */
 export const FORM_FIELDS = {
   malloc: fieldSet(...COMMON, 'size'),
   calloc: fieldSet(...COMMON, 'size', 'count', 'elementSize'),

@@ -4,7 +4,7 @@ import { LogDecoder } from '../log-decoder.js'
 import { NO_STYLE, TICKS, tracepointsKernel } from './kernel.js'
 import { DEFAULT_PAGE_SIZE, HEADER, HEADER_OF_TICKS, MAX_LINE, NAME } from './layout.js'
 
-/** What the decoder can be told. */
+/** Options of the decoder. */
 export interface TracepointsDecodeOptions {
   /** Bytes of a page, a power of two: addresses and sizes of pages are multiples of it. Default 4096. */
   pageSize?: number

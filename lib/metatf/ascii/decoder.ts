@@ -19,7 +19,7 @@ const NO_EVENTS = new EventBatch(0, 0, { format: '' })
 const MIN_CAPACITY = 16
 const USUAL_BYTES_PER_EVENT = 20
 
-/** What the decoder can be told. */
+/** Options of the decoder. */
 export interface AsciiDecodeOptions {
   /** The format's name in headers and messages. Default `metatf-ascii`. */
   name?: string
@@ -147,7 +147,7 @@ export class AsciiDecoder extends LineDecoder {
     return batch
   }
 
-  /** Passes over an empty line. Returns false for anything else at which generated code stops. */
+  /** Skips an empty line. Returns false for anything else at which generated code stops. */
   private passEmpty(reader: AsciiReader): boolean {
     if (reader.isHead) this.head = NOTHING
     if (!reader.isEmpty) return false
@@ -177,7 +177,7 @@ export class AsciiDecoder extends LineDecoder {
       : malformed(`expected ${expected}`, place)
   }
 
-  /** A place in the line at which the input stands, after `pending` events that are still to be given out. */
+  /** A place in the line at which the input stands, after `pending` events that are still to be delivered. */
   private place(at: number, pending = 0): Required<TracePosition> {
     const here = this.here(pending)
     return { ...here, offset: here.offset + at - this.input.pos }

@@ -138,7 +138,7 @@ export class AsciiWriter extends EventWriter {
   }
 }
 
-/** What the encoder can be told. */
+/** Options of the encoder. */
 export interface AsciiEncodeOptions {
   /** The format's name in headers and messages. Default `metatf-ascii`. */
   name?: string
@@ -199,7 +199,7 @@ export class AsciiEncoder extends LineEncoder {
 
   private writeHead(batch: EventBatch): void {
     const head = headOf(this.name, batch.header, this.head, this.hasTimes, this.rename)
-    // A trace without a head cannot be told from the one before it.
+    // A trace without a head cannot be distinguished from the one before it.
     if (this.header !== null && head.trim() === '') this.losses.countEvent('beginning of another trace', batch, 0)
     this.header = batch.header
     this.sink.append(encodeText(head))

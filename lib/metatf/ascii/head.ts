@@ -4,10 +4,10 @@ import { decodeText } from '../../event/strings.js'
 /** Longer lines are refused. */
 export const MAX_LINE = 1 << 20
 
-/** All lines before the records together may have so many bytes. */
+/** The most bytes of all lines before the records together. */
 export const MAX_HEAD = 65_536
 
-/** A record may hold so many values: with defaults, some take no room in the line. */
+/** The most values of a record: those with defaults take no room in the line. */
 export const MAX_LINE_VALUES = 1 << 19
 
 /** What the header's `layout` holds. */
@@ -27,13 +27,13 @@ export function isHeadLine(line: string): boolean {
   return HEAD_LINE.test(line)
 }
 
-/** The name of the DTD that the lines of a head tell, or null. */
+/** The name of the DTD in the lines of a head, or null. */
 export function dtdNameIn(head: string): string | null {
   return DTD_URL.exec(head)?.[1]?.trim() ?? null
 }
 
 /**
- * The header of a trace that begins with these lines. The line `## TimeUnit: ns`, or `us`, tells the unit of its times.
+ * The header of a trace that begins with these lines. The line `## TimeUnit: ns`, or `us`, sets the unit of its times.
  * @param fallback the unit where no line does
  */
 export function headerOf(format: string, head: Uint8Array, fallback?: TimeUnit): TraceHeader {

@@ -69,7 +69,7 @@ export class AsciiReader {
     return ~p
   }
 
-  /** Passes over what may stand behind the last word. */
+  /** Skips what may stand after the last word. */
   lineEnd(p: number): number {
     this.expected = 'the end of the line'
     return lineEnd(this.bytes, p)

@@ -8,7 +8,7 @@ import { fieldNamed } from '../names.js'
 
 /*
  * What stands between the spaces of a line: numbers and quoted strings. As in `lib/bytes/numbers.ts`, readers give the
- * position behind, or `~position` of the byte that does not fit, and a line feed stops them all.
+ * position after, or `~position` of the byte that does not fit, and a line feed stops them all.
  */
 
 const QUOTE = 0x22
@@ -16,7 +16,7 @@ const BACKSLASH = 0x5c
 const LETTER_X = 0x78
 const DELETE = 0x7f
 
-/** The bytes that a letter behind a backslash stands for, and the reverse. */
+/** The bytes that a letter after a backslash stands for, and the reverse. */
 const ESCAPED: Readonly<Record<number, number>> = {
   [QUOTE]: QUOTE,
   [BACKSLASH]: BACKSLASH,
@@ -44,7 +44,7 @@ export function signed(bytes: Uint8Array, p: number, words: Uint32Array, at: num
 }
 
 /**
- * Passes over spaces and a carriage return to the line feed; if something else stands before it, `~position` of that.
+ * Skips spaces and a carriage return to the line feed; if something else stands before it, `~position` of that.
  */
 export function lineEnd(bytes: Uint8Array, p: number): number {
   let c = bytes[p]

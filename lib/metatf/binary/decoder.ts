@@ -23,7 +23,7 @@ import { BinaryReader, FAULT, INCOMPLETE } from './reader.js'
 import { applyMetadata, TableSection, type ReadAt } from './table-section.js'
 import { Tables } from './tables.js'
 
-/** What the decoder can be told. */
+/** Options of the decoder. */
 export interface BinaryDecodeOptions {
   /** Whether the trace begins with a header. Default: if it begins with the magic number. */
   header?: boolean

@@ -18,7 +18,7 @@ import type { Dtd } from '../model.js'
 import { timeUnitOf } from '../names.js'
 import { TableWriter } from './packer.js'
 
-/** What the encoder can be told. */
+/** Options of the encoder. */
 export interface BinaryEncodeOptions extends EncodeOptions {
   /** Begin with a header. Default: as the trace was read, else true. */
   header?: boolean
@@ -31,7 +31,7 @@ export interface BinaryEncodeOptions extends EncodeOptions {
   rename?: (name: string | null) => string | null
   /** Default: as the trace was read, else `big`. */
   byteOrder?: ByteOrder
-  /** The bits of an address that the header tells. Default: as the trace was read, else 64. */
+  /** The address size in the header, in bits. Default: as the trace was read, else 64. */
   addressSize?: 32 | 64
   /**
    * Give each table that fields take values from a part of the file of its own, in front of the records. All of the
@@ -49,7 +49,7 @@ export interface BinaryEncodeOptions extends EncodeOptions {
   format?: string
 }
 
-/** The most bytes of a trace file, whose header tells places in 32 bits. */
+/** The most bytes of a trace file, whose header has 32-bit offsets. */
 const MAX_FILE = 2 ** 32 - 1
 
 const TIMES = FieldBit.time | FieldBit.endTime
@@ -115,7 +115,7 @@ export class BinaryEncoder implements Encoder {
     this.atFlush = this.layouts.of(0)
     this.chooser = new Chooser(mapping, this.losses)
     this.mappings = mapping.records.map(withoutOptional)
-    // What the options alone make wrong is told at once.
+    // Errors in the options are thrown immediately.
     this.checkForm(this.formOf(undefined))
   }
 
@@ -144,7 +144,7 @@ export class BinaryEncoder implements Encoder {
   }
 
   /**
-   * Times in another unit than the DTD says would be wrong, and to convert them is for whoever knows what may be lost.
+   * Times in another unit than that of the DTD would be wrong, and only the caller can decide to convert them.
    */
   private checkUnit({ columns, header }: EventBatch): void {
     if (

@@ -6,7 +6,7 @@ export const FORMAT = 'metatf'
 /** The first bytes of a trace file: octal 177 and `MTF`. */
 export const MAGIC = Uint8Array.of(0x7f, 0x4d, 0x54, 0x46)
 
-/** Bytes of the header in front of the DTD's name, and of each section header behind it. */
+/** Bytes of the header in front of the DTD's name, and of each section header after it. */
 export const HEAD = 28
 export const SECTION_HEAD = 12
 
@@ -138,7 +138,7 @@ export function formatFileHeader(header: Omit<FileHeader, 'length'>): Uint8Array
   return bytes
 }
 
-/** How many bytes a header takes with a name of so many bytes and so many section headers. */
+/** The length of a header in bytes. */
 export function headerLength(nameBytes: number, sections: number): number {
   return HEAD + nameBytes + sections * SECTION_HEAD
 }
@@ -158,7 +158,7 @@ export interface Span {
 }
 
 /**
- * What stands where in a file: the listed sections; between and behind them records of the global section (or what
+ * What stands where in a file: the listed sections; between and after them records of the global section (or what
  * section records say), but nothing before `start`.
  *
  * @throws TraceError if sections overlap each other or the header, or are listed twice, or are not those of the DTD

@@ -18,7 +18,7 @@ export const SECTION_TAG = 2
 const METADATA_TAG = 3
 
 /**
- * After so many changes of the layout a record is given up: one and the same layout does not fit all that it repeats.
+ * A record is left out after this many changes of the layout: no single layout fits all of its repetitions.
  */
 export const MAX_CHANGES = 8
 

@@ -11,7 +11,7 @@ import { Tables } from './tables.js'
  *
  * @param offset from the beginning of the file
  * @param length how many bytes
- * @returns so many bytes, or fewer if the file ends, or if it does not come in one piece; none at its end
+ * @returns these bytes; fewer at the end of the file, or if they do not come in one piece; none after it
  */
 export type ReadAt = (offset: number, length: number) => Uint8Array
 

@@ -24,7 +24,7 @@ class Table {
   }
 
   push(from: Uint32Array, at: number): void {
-    // Those that were passed over already are not kept.
+    // Those that were skipped already are not kept.
     if (this.count < this.committed) {
       this.first = ++this.count
       return

@@ -62,7 +62,7 @@ export function check(syntax: DtdSyntax): Dtd {
   return { version, file, headers: syntax.headers, tagWidth: dtd.tagWidth?.bytes ?? null, sections }
 }
 
-/** The predefined record types, in a scope of their own, where no property of the DTD reaches them. */
+/** The predefined record types, in a separate scope, which no property of the DTD affects. */
 function predefinedRecords(): Map<string, Definition> {
   const scope: Scope = {
     id: 0,

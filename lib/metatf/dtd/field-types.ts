@@ -177,7 +177,7 @@ function showBytes(bytes: number): string {
   return bytes === 1 ? '1 byte' : `${bytes} bytes`
 }
 
-/** The largest number of elements that sectionStride goes on by. */
+/** The largest number of elements that sectionStride advances by. */
 const MAX_SECTION_STRIDE = 2n ** 32n - 1n
 
 /**

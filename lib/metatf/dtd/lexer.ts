@@ -27,7 +27,7 @@ const SYMBOLS = ':;,.*(){}='
  */
 const MAX_DIGITS = 64
 
-/** Splits the text of a DTD into tokens, on demand. Comments and spaces are passed over. */
+/** Splits the text of a DTD into tokens, on demand. Comments and spaces are skipped. */
 export class Lexer {
   private position = 0
   private line = 1
@@ -40,7 +40,7 @@ export class Lexer {
   ) {}
 
   /**
-   * The next token; at the end of the text `end`, as often as it is asked for. Throws a DtdError at what is no token.
+   * The next token; at the end of the text `end`, as often as it is requested. Throws a DtdError at what is no token.
    */
   next(): Token {
     this.skip()
@@ -60,7 +60,7 @@ export class Lexer {
     throw syntaxError(`unexpected character ${showCharacter(this.text.codePointAt(this.position) as number)}`, at)
   }
 
-  /** Passes over spaces and comments. */
+  /** Skips spaces and comments. */
   private skip(): void {
     for (;;) {
       this.match(BLANKS)

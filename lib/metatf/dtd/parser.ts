@@ -62,7 +62,7 @@ class Cursor {
 
   constructor(private readonly lexer: Lexer) {}
 
-  /** The token that comes next, or the one after so many more. */
+  /** The token that comes next, or the one after this many more. */
   protected peek(skip = 0): Token {
     while (this.ahead.length <= skip) this.ahead.push(this.lexer.next())
     return this.ahead[skip] as Token
@@ -73,7 +73,7 @@ class Cursor {
     return this.ahead.shift() ?? this.lexer.next()
   }
 
-  /** Whether one of these symbols comes next, or after so many more tokens. */
+  /** Whether one of these symbols comes next, or after this many more tokens. */
   protected at(symbols: string, skip = 0): boolean {
     const { kind, text } = this.peek(skip)
     return kind === 'symbol' && symbols.includes(text)
@@ -209,7 +209,7 @@ class PropertyParser extends Cursor {
     return kind === 'string' && this.version === '1.2' ? { kind, value: this.take().string, at } : this.number(what)
   }
 
-  /** Throws: something else than this stands behind a name. */
+  /** Throws: something else follows a name. */
   private failAfter(name: Name, expected: string): never {
     this.fail(`${expected} after ${quote(name.text)}`)
   }

@@ -32,7 +32,7 @@ metadata : (tag, record, field, property, value) {
 
 /**
  * What the `property` of a metadata record says, by its value, and how many numbers, each as wide as the record's
- * `value` field, stand behind it: a width, or an interpretation and its arguments, of which strides are signed. The
+ * `value` field, stand after it: a width, or an interpretation and its arguments, of which strides are signed. The
  * order is that of the table in Appendix B.
  */
 export const METADATA_PROPERTIES = [

@@ -28,7 +28,7 @@ export interface Definition {
   readonly syntax: RecordSyntax
   readonly scope: Scope
   readonly properties: PropertyTable
-  /** The predefined record type that this one states anew, whose properties hold where this one has none. */
+  /** The predefined record type that this one states again, whose properties hold where this one has none. */
   readonly restates: Definition | null
   /** Whether the language itself defines it. */
   readonly predefined: boolean
@@ -111,7 +111,7 @@ export function defineRecords(
     const properties = propertyTable(syntax.properties)
     own.set(text, { syntax, scope, properties, restates: predefined.get(text) ?? null, predefined: false })
   }
-  // Predefined ones come first, in their own order, whether they are stated anew or not.
+  // Predefined ones come first, in their own order, whether they are stated again or not.
   for (const [name, definition] of predefined) scope.records.set(name, own.get(name) ?? definition)
   for (const [name, definition] of own) scope.records.set(name, definition)
 }
@@ -159,7 +159,7 @@ export class NameScope {
     return this.definition.syntax.name
   }
 
-  /** Makes a leaf known to those behind it. */
+  /** Makes a leaf known to those after it. */
   add(leaf: Leaf, loop: Loop | null): void {
     const same = this.leaves.get(leaf.name)
     if (same === undefined) this.leaves.set(leaf.name, [{ leaf, loop }])

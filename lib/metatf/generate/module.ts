@@ -9,7 +9,7 @@ import { block, type Code, indent, isOptional } from './code.js'
 import { groupsOf, loopCode, type LoopName, LOOPS_VERSION } from './loops.js'
 import { RUNTIME } from './runtime.js'
 
-/** What `compileDtd` can be told. */
+/** Options of `compileDtd`. */
 export interface CompileOptions {
   /** The language of the module: TypeScript (`ts`, the default), or JavaScript (`js`) with its types in comments. */
   language?: Language
@@ -29,7 +29,7 @@ const RESERVED = [...Object.keys(RUNTIME), 'EventBatch', 'TraceRecord', 'Array',
  * @throws DtdError if the DTD is of 1.2 and asks for what lines cannot say
  */
 export function compileDtd(dtd: Dtd, { language = 'ts' }: CompileOptions = {}): string {
-  // The folder is nobody's business, and readers and writers do not look at it.
+  // Without the folder, which is private and which readers and writers do not need.
   const file = lastPart(dtd.file)
   const mapping = mappingOf(dtd)
   if (dtd.version === '1.2') asciiRecords(dtd, mapping)

@@ -133,7 +133,7 @@ export class WriteCode {
     return [`p = run.tag(p, ${tagWidth}, ${tag})`]
   }
 
-  /** Makes room for so many bytes after `p`. */
+  /** Makes room for this many bytes after `p`. */
   private room(length: string): Code {
     const refresh = this.target.binary ? REFRESH : ['bytes = sink.bytes']
     return block(`if (p + ${length} > bytes.length)`, [
@@ -190,7 +190,7 @@ export class WriteCode {
     return role === 'counted' && leaf.value === null
   }
 
-  /** What leaf c is the number of, among the fields behind it: the code that gets that, and for the number. */
+  /** The code for the field that leaf c counts, among the fields after it, and for its length. */
   private early(c: number, fields: readonly Field[], scope: Scope): { lines: Code; value: string } | null {
     const all = partsOf(fields, this.mapping.keys)
     const list = all.find((field) => field.kind === 'repetition' && field.count === c)

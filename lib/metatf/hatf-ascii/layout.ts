@@ -39,5 +39,5 @@ section heap 1 {
 /** The lines that a trace begins with where it was not read from this format. */
 export const HEAD = ['DTDURL: hatf.dtd', 'Description: Converted to HATF by heapflow.'] as const
 
-/** What it has a place for. */
+/** What it can represent. */
 export const { carried: CARRIED, writtenAs: WRITTEN_AS } = mappingOf(HATF_12)

@@ -96,7 +96,7 @@ export function openTrace(file: string | URL, options: OpenOptions = {}): OpenTr
 /**
  * The same for bytes from elsewhere.
  * @param path what the bytes are of
- * @param open is called when the first batch is asked for
+ * @param open is called when the first batch is requested
  */
 export function readTrace(path: string, open: () => Readable, options: Omit<OpenOptions, 'chunkBytes'>): OpenTrace {
   const { signal, ...reading } = options

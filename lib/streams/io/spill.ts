@@ -66,7 +66,7 @@ export class SpillFile {
     return { start, end: this.size, largest }
   }
 
-  /** The batches of a run, with the header of their trace; each is valid until the next one is asked for. */
+  /** The batches of a run, with the header of their trace; each is valid until the next one is requested. */
   async *read({ start, end, largest }: Run, header: TraceHeader): AsyncGenerator<KeyedBatch> {
     const buffer = new ArrayBuffer(largest + HEAD_BYTES)
     await this.readFully(buffer, HEAD_BYTES, start)

@@ -8,7 +8,7 @@ export interface TemporaryFile {
    * Open descriptors, each with a position of its own; the first one for reading and writing, the others for reading.
    */
   readonly descriptors: readonly number[]
-  /** The name, if the file has to keep one; whoever closes the file removes it. */
+  /** The name, if the file must keep one; closing the file removes it. */
   readonly path: string | undefined
 }
 

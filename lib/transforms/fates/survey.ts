@@ -14,7 +14,7 @@ const HAS_SIZE = FieldBit.size
 const HAS_TIME = FieldBit.time
 const HAS_PROCESS = FieldBit.process
 
-/** What only later events say of an allocation. It takes two passes over the events: see `filterFile`. */
+/** What only later events say of an allocation. It takes two skips the events: see `filterFile`. */
 export interface FateOptions {
   /** The block is live when its trace ends. Its reallocs count as allocations. */
   readonly leaked?: boolean
@@ -36,7 +36,7 @@ export interface Fate {
 const [BIRTH, LAST, SIZE, WIDTH] = [0, 2, 4, 6]
 
 /**
- * The first of two passes over a trace: finds the allocations whose fate is asked for. Which block an event is about is
+ * The first of two passes over a trace: finds the allocations whose fate is requested. Which block an event is about is
  * decided by `LiveSet`, and what is temporary, or live at the peak, is the same as in the statistics.
  *
  * Memory grows with the number of live blocks (55 to 110 bytes each), and with the allocations that are found: for each
@@ -104,7 +104,7 @@ export class FateSurvey {
   }
 
   /**
-   * What was found, one for each fate that was asked for; the survey is not used any more.
+   * What was found, one for each fate that was requested; the survey is not used any more.
    * @throws Error when the trace has no such event, or no times
    */
   finish(): Fate[] {

@@ -54,7 +54,7 @@ export class ProfileCollector {
   /**
    * The profile of all that was added; the collector is not used any more.
    * @param complete whether the input was read to its end
-   * @throws Error when the trace has no event with the number that was asked for, or no times
+   * @throws Error when the trace has no event with the number that was requested, or no times
    */
   finish(complete = true): Profile {
     const { collector, search, at } = this

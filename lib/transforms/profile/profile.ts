@@ -23,7 +23,7 @@ export interface StackTree {
 export interface Sample extends SiteFigures {
   /** The innermost frame of the stack: a node of the tree. */
   readonly node: number
-  /** What was live at the moment that the profile was asked for. */
+  /** What was live at the moment that was requested. */
   readonly live: Amount
 }
 
@@ -45,7 +45,7 @@ export interface Profile {
 /** When to look at what is live: the end of the trace, its peak, or a moment in it. */
 export type ProfileMoment = Moment | 'end'
 
-/** What a profile can be told. */
+/** Options of a profile. */
 export interface ProfileOptions {
   /** The moment of the live figures; the end of the trace if absent. */
   readonly at?: ProfileMoment

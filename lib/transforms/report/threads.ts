@@ -5,7 +5,7 @@ import type { ReportKernel } from './kernel.js'
 import { integer } from './plain.js'
 import type { ReportThreads } from './result.js'
 
-/** How many threads have a row of their own. */
+/** The number of threads that have their own row. */
 const MOST_THREADS = 32
 /** In the keys of the matrix, the thread that freed is below this. */
 const THREAD = 2 ** 32

@@ -17,7 +17,7 @@ const FAMILY_OF_API: Readonly<Record<(typeof APIS)[number], ApiFamily>> = {
   pages: 'pages',
 }
 
-/** Tells the kernel the family of each API: 1 + its position in `API_FAMILIES`. */
+/** Passes the family of each API to the kernel: 1 + its position in `API_FAMILIES`. */
 export function setFamilies({ run }: StatisticsKernel): void {
   const families = APIS.map((api) => 1 + API_FAMILIES.indexOf(FAMILY_OF_API[api]))
   new Uint8Array(run.memory.buffer, run.FAMILIES.value, APIS.length).set(families)

@@ -12,14 +12,14 @@ export const OTHERS = 1
 /** The first row of a key of its own. */
 export const FIRST = 2
 
-/** Numbers 64-bit keys by rows from `FIRST`, in order of first use, and at most so many. */
+/** Numbers 64-bit keys by rows from `FIRST`, in order of first use, and at most this many. */
 export class BoundedKeys {
   /** One past the last row in use. */
   size = FIRST
   private readonly rows = new U64Map(1, 64)
   private keys = new Uint32Array(64)
 
-  /** @param limit how many keys get a row of their own */
+  /** @param limit the number of keys that get their own row */
   constructor(private readonly limit: number = MAX_KEYS) {}
 
   /** Whether there were more keys than rows. */

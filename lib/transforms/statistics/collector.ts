@@ -38,7 +38,7 @@ export interface RowObserver {
   endTrace(): void
 }
 
-/** What a collector of statistics can be told. */
+/** Options of a statistics collector. */
 export interface CollectorOptions {
   /** How many sites get a row of their own; 65,536 if absent. */
   readonly sites?: number

@@ -16,7 +16,7 @@ export function barsAt(kernel: StatisticsKernel, address: number): number[] {
   return Array.from(kernel.integers(address, BARS), Number)
 }
 
-/** A histogram of so many values of each number of bits. @param sum that of all values */
+/** A histogram of this many values of each number of bits. @param sum that of all values */
 export function histogramOf(counts: readonly number[], sum: bigint): HistogramResult {
   const bars: HistogramBar[] = []
   counts.forEach((count, bits) => {

@@ -146,7 +146,7 @@ export interface ThreadStatistics extends Shares {
   process?: bigint
   thread?: bigint
   events: number
-  /** Blocks that it freed, whoever allocated them. */
+  /** Blocks that it freed, regardless of the thread that allocated them. */
   frees: number
   /** Of these, blocks that another thread allocated. */
   foreignFrees: number
