@@ -52,7 +52,7 @@ describe(`peak memory on ${EVENTS} events`, { tags: ['slow'], timeout: 300_000 }
       ['heaptrack-encode', 't.ndjson'],
       ['hatf-encode --attributes', 't.ndjson'],
       ['hf-filter --size 100.. --lifetimes', 't.ndjson'],
-      ['hf-map --anonymise all --key k --number-threads', 't.ndjson'],
+      ['hf-map --anonymize all --key k --number-threads', 't.ndjson'],
       [`hf-split --by thread -o '${folder}/{}.hatf'`, 't.mtrc'],
       ['hf-convert - - --to hatf', 't.mtrc'],
       ['hatf-encode --split-addr', 't.mtrc'],

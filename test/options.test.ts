@@ -71,7 +71,7 @@ const TAKERS: Record<string, (options: never) => unknown> = {
   transformStream: (options) => transformStream(new Filter(), options),
   Filter: (options) => new Filter(options),
   Mapper: (options) => new Mapper(options),
-  'Mapper, anonymise': (options) => new Mapper({ anonymise: options }),
+  'Mapper, anonymize': (options) => new Mapper({ anonymize: options }),
   'Mapper, rebase': (options) => new Mapper({ rebase: options }),
   Merger: (options) => new Merger([], options),
   IdOffset: (options) => new IdOffset(options),

@@ -50,6 +50,8 @@ export interface Command {
   readonly description: string
   readonly flags: readonly Flag[]
   readonly examples: readonly Example[]
+  /** What its exit status means, where that differs from what it means for most commands: see the manual page. */
+  readonly exitStatus?: Readonly<Record<string, string>>
   /** Its memory use, in one line. */
   readonly memory?: string
   /** Lists for the help, after the description. */

@@ -3,6 +3,9 @@
 /** `hf-stats --top`: rows of each table. */
 export const TOP = 10
 
+/** `hf-stats --depth`, `hf-diff --depth`: how many frames of a stack are shown, the innermost first. */
+export const FRAMES = 6
+
 /** `hf-verify --places`: how many places of each fault are listed. */
 export const PLACES = 10
 /** `hf-verify --window`: among how many events a late free is looked for. */

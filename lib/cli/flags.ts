@@ -1,6 +1,7 @@
 import { FORMATS, WRITABLE } from '../formats/index.js'
 import { MERGE_WINDOW } from '../transforms/option-values.js'
 import type { Flag } from './command.js'
+import { FRAMES } from './defaults.js'
 
 /** Flags that every command has. */
 export const COMMON_FLAGS: readonly Flag[] = [
@@ -51,6 +52,13 @@ export const TO_FLAGS: readonly Flag[] = [
   },
   ARROW_FLAG,
 ]
+
+/** The flag of commands that show stacks in one line. */
+export const DEPTH_FLAG: Flag = {
+  name: 'depth',
+  value: 'N',
+  help: `Show the N innermost frames of each stack (default ${FRAMES}); sites differ by all of their frames`,
+}
 
 /** Chooses the format of the input of commands that can read any. */
 export const FROM_FLAG: Flag = {

@@ -1,4 +1,5 @@
-import { fstatSync } from 'node:fs'
+import { fstatSync, statSync } from 'node:fs'
+import { basename } from 'node:path'
 import { isWritable, type WritableFormat } from '../event/format.js'
 import { arrow, formatNamed, formatOfPath, ndjson, WRITABLE, type FormatEntry } from '../formats/index.js'
 import { UsageError, type Arguments } from './command.js'
@@ -6,13 +7,24 @@ import { UsageError, type Arguments } from './command.js'
 /** The environment variable with the format of events between commands. */
 const WIRE = 'HEAPFLOW_WIRE'
 
+const COMPRESSED = /\.(gz|zst)$/i
+/** The ending of a name, not the whole name of a hidden file. */
+const ENDING = /[^.](\.[a-z][\w-]*)$/i
+
 /**
  * The format to write: `--to` or `--arrow`, else what the output's name says, else that of events between commands.
- * @throws UsageError
+ * @throws UsageError, also for a name that ends like no format's
  */
 export function outputFormat(args: Arguments, output: string): Promise<WritableFormat> {
   const named = namedFormat(args)
-  return loadWritable(named ?? formatOfPath(output) ?? wireFormat(output))
+  const format = named ?? formatOfPath(output)
+  if (format !== undefined) return loadWritable(format)
+  const ending = ENDING.exec(basename(output).replace(COMPRESSED, ''))?.[1]
+  if (ending !== undefined && !isDevice(output)) {
+    const known = WRITABLE.flatMap(({ extensions }) => extensions.slice(0, 1)).join(', ')
+    throw new UsageError(`no format has names that end in ${ending}, as ${known} do: name one with --to`)
+  }
+  return loadWritable(wireFormat(output))
 }
 
 /** The format in which a decoder's command writes events: lines of JSON, or Arrow. @throws UsageError */
@@ -44,6 +56,11 @@ function wireFormat(output: string): FormatEntry {
   if (!['', 'ndjson', 'arrow'].includes(wire))
     throw new UsageError(`the environment variable ${WIRE} must be ndjson or arrow, not ${JSON.stringify(wire)}`)
   return wire === 'arrow' && output === '-' && isPipe() ? arrow : ndjson
+}
+
+/** Whether this is a pipe or a device, whose name says nothing. */
+function isDevice(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isFile() === false
 }
 
 function isPipe(): boolean {

@@ -1,6 +1,6 @@
 import { parseArgs, type ParseArgsConfig } from 'node:util'
 import { didYouMean } from '../event/suggest.js'
-import { UsageError, type Arguments, type Command, type Flag } from './command.js'
+import { UsageError, wholeNumber, type Arguments, type Command, type Flag } from './command.js'
 import { COMMON_FLAGS } from './flags.js'
 
 /** Parses arguments by the command's table of flags. @throws UsageError */
@@ -69,4 +69,13 @@ export function refuseList(flag: string, text: string, values?: readonly string[
   throw new UsageError(
     `--${flag} takes one value: repeat it for several (${parts.map((part) => `--${flag} ${part}`).join(' ')})`,
   )
+}
+
+/** How many frames of stacks `--depth` asks for. @throws UsageError for none */
+export function depthOf(args: Arguments): number | undefined {
+  const text = args.value('depth')
+  if (text === undefined) return undefined
+  const depth = wholeNumber('depth', text)
+  if (depth === 0) throw new UsageError('--depth needs at least 1 frame')
+  return depth
 }

@@ -110,14 +110,18 @@ export class Lzma2 {
     this.load(await input.take(compressed))
     if (compressed < 5) throw fault('the LZMA2 data are corrupt', offset)
     kernel.begin(compressed)
+    // Only the end of a chunk shows that it is sound. What corrupt data give must not reach a decoder, whose error
+    // would hide this one. A chunk has at most 2 MiB.
+    const pieces: Uint8Array[] = []
     for (let left = length; left > 0;) {
       const place = kernel.nextPlace()
       const n = kernel.decode(Math.min(left, PIECE))
       left -= n
-      if (n > 0) yield this.piece(place, n)
+      if (n > 0) pieces.push(this.piece(place, n))
       if (kernel.isCorrupt.value !== 0) throw fault('the LZMA2 data are corrupt', offset)
     }
     if (kernel.isFinished() === 0) throw fault('the LZMA2 data are corrupt', offset)
+    yield* pieces
   }
 
   private load(bytes: Uint8Array): void {

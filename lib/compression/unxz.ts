@@ -20,8 +20,8 @@ import {
 const [CRC32, CRC64, SHA256] = [1, 4, 10]
 
 /**
- * Inflates xz: any number of streams, each of any number of blocks, and zero bytes between and after them. The content
- * of a block comes before its fault is thrown.
+ * Inflates xz: any number of streams, each of any number of blocks, and zero bytes between and after them. The chunks
+ * of a block before a corrupt one come before its fault is thrown.
  *
  * @param source the compressed bytes, from the first byte of the first stream
  * @throws TraceError with the offset in the compressed stream: a stream that is cut or corrupt, needs too large a

@@ -3,7 +3,7 @@ import type { Compressed } from './compressed.js'
 import { isSkippable, ZSTD_MAGIC } from './magic.js'
 
 /** The most bytes that a block has, compressed or not (RFC 8878, section 3.1.1.2.3). */
-const MAX_BLOCK = 131_072
+export const MAX_BLOCK = 131_072
 
 /**
  * The largest window in bytes that is accepted: inflaters allocate that much. The levels of zstd up to 20 need no more.

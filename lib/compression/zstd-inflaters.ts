@@ -3,7 +3,7 @@ import type { Transform } from 'node:stream'
 import type { Decompress } from 'fzstd'
 import { loadKernel, type KernelExports } from '../kernel/load.js'
 import { ZlibSteps } from './zlib-steps.js'
-import { MAX_WINDOW, type ZstdFrame } from './zstd-frames.js'
+import { MAX_BLOCK, MAX_WINDOW, type ZstdFrame } from './zstd-frames.js'
 
 /** Inflates one frame. */
 export interface FrameInflater {
@@ -60,6 +60,9 @@ const CHECKSUM = 'the checksum of a zstd frame is wrong'
 const MAX_MOVED = 4096
 const MOVED_ALLOWANCE = 2 ** 30
 
+/** Where the header of a frame has its descriptor and its window, and what stands there for a window of `MAX_BLOCK`. */
+const [DESCRIPTOR_AT, WINDOW_AT, MAX_BLOCK_WINDOW] = [4, 5, 0x38]
+
 /** The module fzstd. */
 export interface Fzstd {
   Decompress: typeof Decompress
@@ -79,15 +82,18 @@ export function fzstdInflater({ Decompress: Inflate }: Fzstd): NewFrameInflater 
     hash?.reset()
     let made: Uint8Array[] = []
     let inflate: Decompress | undefined
-    const begin = (): Decompress => {
-      moved += window
+    const begin = (block: Uint8Array): Decompress => {
+      // No block has more content, so that a frame of one block needs no larger window, whatever its header says.
+      const isSmall = isLastBlock(block) && hasWindow(header) && window > MAX_BLOCK
+      const needed = isSmall ? MAX_BLOCK : window
+      moved += needed
       check()
       const begun = new Inflate((chunk, isEnd) => {
-        if (!isEnd) moved += window
+        if (!isEnd) moved += needed
         length += chunk.length
         if (chunk.length > 0) made.push(chunk)
       })
-      begun.push(header)
+      begun.push(isSmall ? header.with(WINDOW_AT, MAX_BLOCK_WINDOW) : header)
       return begun
     }
     return {
@@ -95,7 +101,7 @@ export function fzstdInflater({ Decompress: Inflate }: Fzstd): NewFrameInflater 
         // A frame begins with its first block that has content; one without any is skipped.
         if (inflate !== undefined || !(bytes === header || isLast || isEmptyBlock(bytes))) {
           try {
-            inflate ??= begin()
+            inflate ??= begin(bytes)
             inflate.push(bytes, isLast)
           } catch (error) {
             throw error instanceof ZstdLimit ? error : new ZstdFault(CORRUPT, { cause: error })
@@ -111,6 +117,16 @@ export function fzstdInflater({ Decompress: Inflate }: Fzstd): NewFrameInflater 
       close: () => {},
     }
   }
+}
+
+/** Whether no block of the frame comes after this one. */
+function isLastBlock(bytes: Uint8Array): boolean {
+  return ((bytes[0] as number) & 1) === 1
+}
+
+/** Whether the header of a frame has a window of its own, and not the size of the content for one. */
+function hasWindow(header: Uint8Array): boolean {
+  return ((header[DESCRIPTOR_AT] as number) & 0x20) === 0
 }
 
 /** Whether this is a block, raw or of one byte that repeats, without content. */

@@ -17,7 +17,12 @@ export interface ProfileFormatInfo {
 
 /** See `ProfileFormatInfo`. */
 export const PROFILE_FORMATS = [
-  { name: 'pprof', title: 'go tool pprof, Parca, Pyroscope, Perfetto', endings: ['.pb.gz', '.pprof'], binary: true },
+  {
+    name: 'pprof',
+    title: 'go tool pprof, Parca, Pyroscope, Perfetto',
+    endings: ['.pb.gz', '.pb', '.pprof'],
+    binary: true,
+  },
   {
     name: 'collapsed',
     title: 'flamegraph.pl, inferno, speedscope, Firefox',

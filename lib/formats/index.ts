@@ -47,7 +47,7 @@ export const ndjson: FormatEntry = {
   load: async () => (await import('./ndjson/index.js')).ndjson,
 }
 
-/** What travels between commands that are to be fast, and what tools that analyse data read. */
+/** What travels between commands that are to be fast, and what tools that analyze data read. */
 export const arrow: FormatEntry = {
   ...arrowInfo,
   sniff: async (head) => (await import('./arrow/sniff.js')).sniff(head),

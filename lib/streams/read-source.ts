@@ -1,6 +1,7 @@
 import { EventEmitter } from 'node:events'
+import { fileURLToPath } from 'node:url'
 import type { EventBatch } from '../event/batch.js'
-import { wrongType } from '../event/error.js'
+import { nameInput, wrongType } from '../event/error.js'
 import { showValue } from '../event/message-text.js'
 import { checkOptions, type OptionNames } from '../event/options.js'
 import { recycle } from '../event/recycle.js'
@@ -42,8 +43,8 @@ const OPTIONS: OptionNames<ReadSourceOptions> = { format: true, decode: true, si
  * @example
  * for await (const event of events('app.mtrc.gz')) if (event.kind === 'alloc') console.log(event.size)
  *
- * @throws RangeError for unknown options; while iterating, TraceError and the errors of the source, after all events
- *   before the fault
+ * @throws RangeError for unknown options; while iterating, TraceError (with the path of a file) and the errors of the
+ *   source, after all events before the fault
  */
 export function events(source: TraceSource, options: ReadSourceOptions = {}): AsyncGenerator<TraceEvent, void, void> {
   checkOptions(options, OPTIONS, 'events')
@@ -51,13 +52,18 @@ export function events(source: TraceSource, options: ReadSourceOptions = {}): As
   const { signal } = options
   const isOurs = typeof source === 'string' || source instanceof URL
   return (async function* () {
-    for await (const batch of batches) {
-      for (let i = 0; i < batch.count; i++) {
-        yield batch.event(i)
-        if (signal?.aborted === true) throw abortError(signal)
+    try {
+      for await (const batch of batches) {
+        for (let i = 0; i < batch.count; i++) {
+          yield batch.event(i)
+          if (signal?.aborted === true) throw abortError(signal)
+        }
+        // No one else reads the batches of a file that was opened here.
+        if (isOurs) recycle(batch)
       }
-      // No one else reads the batches of a file that was opened here.
-      if (isOurs) recycle(batch)
+    } catch (error) {
+      if (isOurs) nameInput(error, typeof source === 'string' ? source : fileURLToPath(source))
+      throw error
     }
   })()
 }

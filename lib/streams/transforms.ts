@@ -31,7 +31,7 @@ export function filter(criteria: FilterOptions | NonNullable<FilterOptions['wher
  * another one, or a list of them; with `false` or `null` the event is dropped.
  *
  * @example
- * map({ anonymise: { key: 'secret' }, numberThreads: true })
+ * map({ anonymize: { key: 'secret' }, numberThreads: true })
  * map((event) => { event.thread = 1n })
  *
  * @throws RangeError for unknown options and values that do not fit; what the function throws is the stream's error, a

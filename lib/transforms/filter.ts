@@ -169,7 +169,8 @@ export class Filter implements BatchTransform {
   }
 
   end(): void {
-    this.warnings.push(...this.missing.warnings('so no event matches it', 'filter on'))
+    const names = { function: 'stack', file: 'stack', module: 'stack' } as const
+    this.warnings.push(...this.missing.warnings('so no event matches it', 'filter on', ALL_FIELDS, names))
   }
 
   endTruncated(): void {}

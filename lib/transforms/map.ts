@@ -7,7 +7,7 @@ import { checkOptions, type OptionNames } from '../event/options.js'
 import type { BatchTransform } from '../event/stage.js'
 import { StringTable } from '../event/strings.js'
 import type { EventFields } from '../event/trace-event.js'
-import { AddressScrambler, NameScrambler, type NamedField } from './anonymise.js'
+import { AddressScrambler, NameScrambler, type NamedField } from './anonymize.js'
 import { Evaluator, compileExpression, type EventFunction } from './expression.js'
 
 /** What to change in every event. The changes are made in the order of these options. */
@@ -16,7 +16,7 @@ export interface MapOptions {
   readonly expression?: string | EventFunction
   /** Move `address` and `oldAddress` so that `from` becomes `to`, modulo 2^64. The null address does not change. */
   readonly rebase?: { readonly from: bigint; readonly to: bigint }
-  readonly anonymise?: AnonymiseOptions
+  readonly anonymize?: AnonymizeOptions
   /** Number the threads from 1, in the order of their first events in a trace. Memory grows with their number. */
   readonly numberThreads?: boolean
   /** Fields to remove. */
@@ -28,14 +28,14 @@ export interface MapOptions {
 const OPTIONS: OptionNames<MapOptions> = {
   expression: true,
   rebase: true,
-  anonymise: true,
+  anonymize: true,
   numberThreads: true,
   drop: true,
   set: true,
 }
 
 /** How to hide what a trace reveals about the program and the machine it comes from. */
-export interface AnonymiseOptions {
+export interface AnonymizeOptions {
   /** The secret. The same key gives the same replacements in every run. Anyone who has the key can test guesses. */
   readonly key: string
   /**
@@ -50,7 +50,7 @@ export interface AnonymiseOptions {
   readonly names?: boolean
 }
 
-const ANONYMISE: OptionNames<AnonymiseOptions> = { key: true, addresses: true, names: true }
+const ANONYMIZE: OptionNames<AnonymizeOptions> = { key: true, addresses: true, names: true }
 
 const NAME_FIELDS = ['function', 'file', 'type', 'text', 'module'] as const
 const NAMES = fieldSet(...NAME_FIELDS, 'stack')
@@ -82,18 +82,18 @@ export class Mapper implements BatchTransform {
    */
   constructor(options: MapOptions = {}) {
     checkOptions(options, OPTIONS, 'map')
-    checkOptions(options.anonymise, ANONYMISE, 'map: anonymise')
+    checkOptions(options.anonymize, ANONYMIZE, 'map: anonymize')
     checkOptions(options.rebase, { from: true, to: true }, 'map: rebase')
-    const { expression, rebase, anonymise, numberThreads, drop = [], set = {} } = options
+    const { expression, rebase, anonymize, numberThreads, drop = [], set = {} } = options
     if (expression !== undefined) {
       this.evaluator = new Evaluator(typeof expression === 'string' ? compileExpression(expression) : expression)
     }
     const offset = rebase === undefined ? 0n : BigInt.asUintN(64, rebase.to - rebase.from)
     this.rebaseLo = Number(offset & 0xffff_ffffn)
     this.rebaseHi = Number(offset >> 32n)
-    if (anonymise?.key === '') throw new RangeError('the key to anonymise with is empty')
-    if (anonymise !== undefined && anonymise.addresses !== false) this.addresses = new AddressScrambler(anonymise.key)
-    if (anonymise !== undefined && anonymise.names !== false) this.names = new NameScrambler(anonymise.key)
+    if (anonymize?.key === '') throw new RangeError('the key to anonymize with is empty')
+    if (anonymize !== undefined && anonymize.addresses !== false) this.addresses = new AddressScrambler(anonymize.key)
+    if (anonymize !== undefined && anonymize.names !== false) this.names = new NameScrambler(anonymize.key)
     this.threads = numberThreads === true ? new U64Map(1) : undefined
     this.drop = fieldSet(...drop) | (this.names === undefined ? 0 : FieldBit.attributes | FieldBit.fields)
     this.constants.push({ ...set, kind: 'other' })

@@ -1,5 +1,5 @@
 import type { EventBatch } from '../event/batch.js'
-import { ALL_FIELDS, fieldNames } from '../event/fields.js'
+import { ALL_FIELDS, FieldBit, fieldNames, type FieldName } from '../event/fields.js'
 
 /** Finds out which of some fields no event of a stream has, although something depends on them. */
 export class MissingFields {
@@ -28,13 +28,24 @@ export class MissingFields {
    * @param consequence what follows from it
    * @param instead what to do with other fields
    * @param useful the fields that can be used in its place
+   * @param holders fields that hold what some fields have, too
    */
-  warnings(consequence: string, instead: string, useful: number = ALL_FIELDS): string[] {
+  warnings(
+    consequence: string,
+    instead: string,
+    useful: number = ALL_FIELDS,
+    holders: Readonly<Partial<Record<FieldName, FieldName>>> = {},
+  ): string[] {
     if (this.events === 0) return []
     const others = fieldNames(this.columns & useful & ~(this.wanted & ~this.found))
     const advice = others.length === 0 ? '' : `: ${instead} what the events have: ${others.join(', ')}`
-    return fieldNames(this.wanted & ~this.found).map(
-      (name) => `no event has the field ${name}, ${consequence}${advice}`,
-    )
+    return fieldNames(this.wanted & ~this.found).map((name) => {
+      const holder = holders[name]
+      const hint =
+        holder !== undefined && (this.columns & FieldBit[holder]) !== 0
+          ? `: the names are in the field ${holder}: ${instead} that (--${holder})`
+          : advice
+      return `no event has the field ${name}, ${consequence}${hint}`
+    })
   }
 }

@@ -24,8 +24,9 @@ async function withoutFrees(name: string): Promise<string> {
 }
 
 describe('hf-diff', () => {
-  test('writes nothing of a trace and itself', async () => {
-    expect(await shell(`hf-diff ${TRACE} ${TRACE}`)).toMatchObject({ code: 0, stderr: '', stdout: Buffer.alloc(0) })
+  test('says that nothing differs in a trace and itself', async () => {
+    const { code, stdout: text } = await shell(`hf-diff ${TRACE} ${TRACE}`)
+    expect([code, text.toString()]).toEqual([0, 'Nothing differs: all sites have the same figures in both.\n'])
     const { stdout } = await shell(`hf-diff --json ${TRACE} ${TRACE}`)
     expect((JSON.parse(stdout.toString()) as { sites: unknown[] }).sites).toEqual([])
   })
@@ -55,6 +56,23 @@ describe('hf-diff', () => {
 
     const stacks = (await shell(`hf-diff --collapsed ${TRACE} -`, readFileSync(file))).stdout.toString()
     expect(stacks).toContain(`\nlex_node 0 ${first?.new.leaked.bytes}\n`)
+  })
+
+  test('compares sizes where no event has a site', async () => {
+    const old = '{"kind":"alloc","address":16,"size":8}'
+    const more = `${old}\\n{"kind":"alloc","address":32,"size":8}\\n{"kind":"alloc","address":48,"size":1}`
+    const folder = scratch()
+    const files = `printf '${old}\\n' > ${folder}/a.ndjson; printf '${more}\\n' > ${folder}/b.ndjson;`
+    const text = (await shell(`${files} hf-diff ${folder}/a.ndjson ${folder}/b.ndjson`)).stdout.toString()
+    expect(text.split('\n').slice(7)).toEqual([
+      'Sizes by the difference in bytes live at the end (2 differ)',
+      '  old bytes  new bytes  difference  ratio  diff. blocks  diff. live at the peak  diff. allocated  diff. temporary  size',
+      '          8         16          +8   2.00            +1                      +8               +8                0  8 bytes',
+      '          0          1          +1    new            +1                      +1               +1                0  1 byte',
+      '',
+    ])
+    const same = await shell(`hf-diff ${folder}/a.ndjson ${folder}/a.ndjson`)
+    expect(same.stdout.toString()).toBe('Nothing differs: blocks of all sizes have the same figures in both.\n')
   })
 
   test('orders sites by any figure, and shows as many as are asked for', async () => {

@@ -179,7 +179,7 @@ describe('faults', () => {
     ['hf-filter --thread 18446744073709551617', /--thread does not fit 64 bits/],
     ['hf-filter --cpu 99999999999', /./],
     ['hf-filter a b', /one input at a time/],
-    ['hf-map --anonymise all', /--anonymise needs a --key/],
+    ['hf-map --anonymize all', /--anonymize needs a --key/],
     ['hf-map --set nothing', /--set needs FIELD=VALUE/],
     ['hf-split --by thread', /name the files with -o and a pattern with \{\}/],
     ['hf-convert a', /two arguments required: FROM and TO/],
@@ -351,9 +351,9 @@ describe('hf-map', () => {
     expect(lines[1]).toBe('{"kind":"alloc","process":7,"thread":1,"address":"0x55000000","size":2}')
   })
 
-  test('anonymised traces are alike in every run with the same key', async () => {
+  test('anonymized traces are alike in every run with the same key', async () => {
     const run = async (key: string) =>
-      (await shell(`hf-map --anonymise all --key ${key} --to replay`, DUMP)).stdout.toString()
+      (await shell(`hf-map --anonymize all --key ${key} --to replay`, DUMP)).stdout.toString()
     const first = await run('one')
     expect(await run('one')).toBe(first)
     expect(await run('two')).not.toBe(first)

@@ -36,6 +36,17 @@ async function inflated(bytes: Uint8Array, size = 10_000): Promise<Result> {
   return { bytes: Buffer.concat(parts), error }
 }
 
+test('nothing that corrupt data give comes before the fault', async () => {
+  const bytes = Buffer.from(file('crc64'))
+  for (const at of [100, bytes.length >> 1, bytes.length - 100]) {
+    const corrupt = Buffer.from(bytes)
+    corrupt[at] = (corrupt[at] as number) ^ 0x55
+    const result = await inflated(corrupt)
+    expect(result.error).toMatchObject({ code: 'ERR_TRACE_MALFORMED', format: 'xz' })
+    expect(result.bytes.equals(LINES.subarray(0, result.bytes.length))).toBe(true)
+  }
+})
+
 describe.each(NAMES)('%s', (name) => {
   const bytes = file(name)
 

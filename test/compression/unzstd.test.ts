@@ -48,6 +48,13 @@ describe.each(INFLATERS)('with %s', (_, found) => {
     expect(bytes.equals(LINES)).toBe(true)
   })
 
+  it('very many small frames with large windows', async () => {
+    const frames = Buffer.concat(Array.from({ length: 2000 }, () => rleFrame(1, 20, 2_097_152)))
+    const { bytes, error } = await inflated(frames, inflater)
+    expect(error).toBeUndefined()
+    expect(bytes.equals(Buffer.alloc(40_000, 0x0a))).toBe(true)
+  })
+
   it('several frames, empty ones too, with frames for others before, between and after them', async () => {
     const text = '1: free 0x10\n'
     const parts = [skippable(3), rawFrame(text), rawFrame(''), FILE, skippable(0), rawFrame(text), skippable(100_000)]
@@ -168,7 +175,7 @@ test('many frames with large windows are no more work for fzstd', async () => {
   const begin = performance.now()
   for (const [n, blocks] of [
     [20, 31],
-    [200, 1],
+    [10_000, 1],
   ] as const) {
     const { error } = await inflated(frames(n, blocks, 1), fzstdInflater(fzstd))
     expect(error).toMatchObject({ code: 'ERR_TRACE_LIMIT', format: 'zstd' })

@@ -101,7 +101,7 @@ function checkLifetimes(options: FilterOptions, batches: readonly EventBatch[]):
 function checkMap(batches: readonly EventBatch[], random: Random): void {
   const options: MapOptions = {
     ...(random.oneIn(2) && { numberThreads: true }),
-    ...(random.oneIn(3) && { anonymise: { key: 'k', addresses: random.oneIn(2), names: random.oneIn(2) } }),
+    ...(random.oneIn(3) && { anonymize: { key: 'k', addresses: random.oneIn(2), names: random.oneIn(2) } }),
     ...(random.oneIn(3) && { rebase: { from: random.u64(), to: random.u64() } }),
     ...(random.oneIn(3) && { drop: ['time', 'stack', 'fields'] as const }),
     ...(random.oneIn(3) && { set: { process: random.u64(), function: 'f', stack: ['a', 'b'] } }),

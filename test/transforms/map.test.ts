@@ -35,7 +35,7 @@ describe('Mapper', () => {
 
   it('keeps headers and batches without events', () => {
     const empty = new EventBatch(0, 0, { format: 'empty' })
-    const { out } = drive(new Mapper({ numberThreads: true, set: { size: 1n }, anonymise: { key: 'k' } }), [empty])
+    const { out } = drive(new Mapper({ numberThreads: true, set: { size: 1n }, anonymize: { key: 'k' } }), [empty])
     expect(out.map(({ header, count }) => [header, count])).toEqual([[empty.header, 0]])
   })
 
@@ -79,11 +79,11 @@ describe('Mapper', () => {
     expect(eventsOf(drive(new Mapper({ numberThreads: true }), traces).out)).toEqual(of(1n, 2n, 1n, 2n))
   })
 
-  describe('anonymising', () => {
+  describe('anonymizing', () => {
     it('replaces addresses one to one and leaves the rest', () => {
       fc.assert(
         fc.property(events, (list) => {
-          const out = mapped({ anonymise: { key: 'secret', names: false } }, list)
+          const out = mapped({ anonymize: { key: 'secret', names: false } }, list)
           const there = new Map<bigint, bigint>()
           const back = new Map<bigint, bigint>()
           const names = ['address', 'oldAddress', 'heap', 'callSite'] as const
@@ -109,7 +109,7 @@ describe('Mapper', () => {
       const prefix = { function: 'f_', file: 'file_', module: 'module_', type: 't_', text: 'text_' } as const
       fc.assert(
         fc.property(events, fc.integer({ min: 1, max: 9 }), (list, size) => {
-          const out = mapped({ anonymise: { key: 'secret', addresses: false } }, list, size)
+          const out = mapped({ anonymize: { key: 'secret', addresses: false } }, list, size)
           const seen = new Map<string, string>()
           const check = (from: string | undefined, to: string | undefined, begins: string) => {
             if (from === undefined || from === '' || (begins === 't_' && from === 'internal'))
@@ -138,29 +138,29 @@ describe('Mapper', () => {
 
     it('gives the same under the same key, whatever came before', () => {
       const one: TraceEvent = { kind: 'alloc', address: 0x7fff_1234_5678n, function: 'main', stack: ['main', 'start'] }
-      const options: MapOptions = { anonymise: { key: 'secret' } }
+      const options: MapOptions = { anonymize: { key: 'secret' } }
       const other: TraceEvent = { kind: 'alloc', address: 0x1234_5678n, function: 'other' }
       expect(mapped(options, [other, one], 1)[1]).toEqual(mapped(options, [one])[0])
-      expect(mapped({ anonymise: { key: 'other' } }, [one])).not.toEqual(mapped(options, [one]))
+      expect(mapped({ anonymize: { key: 'other' } }, [one])).not.toEqual(mapped(options, [one]))
     })
 
     it('works on names that are dropped or set at the same time', () => {
       fc.assert(
         fc.property(events, fields, constants, (list, drop, set) => {
-          const anonymise = { key: 'secret' }
-          const expected = mapped({ drop, set }, mapped({ anonymise }, list))
-          expect(mapped({ anonymise, drop, set }, list)).toEqual(expected)
+          const anonymize = { key: 'secret' }
+          const expected = mapped({ drop, set }, mapped({ anonymize }, list))
+          expect(mapped({ anonymize, drop, set }, list)).toEqual(expected)
         }),
       )
     })
 
     it('refuses an empty key', () => {
-      expect(() => new Mapper({ anonymise: { key: '' } })).toThrow('the key to anonymise with is empty')
+      expect(() => new Mapper({ anonymize: { key: '' } })).toThrow('the key to anonymize with is empty')
     })
   })
 
   it('evaluates expressions first, on what the trace says', () => {
-    const options: MapOptions = { expression: 'event.function === "main"', anonymise: { key: 'k' }, set: { size: 1n } }
+    const options: MapOptions = { expression: 'event.function === "main"', anonymize: { key: 'k' }, set: { size: 1n } }
     const out = mapped(options, [
       { kind: 'alloc', function: 'main' },
       { kind: 'alloc', function: 'other' },

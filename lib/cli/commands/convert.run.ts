@@ -8,9 +8,9 @@ import { runJob } from '../pipeline.js'
 
 /** Runs `hf-convert`. @throws UsageError */
 export async function runConvert(args: Arguments): Promise<void> {
-  const [from, to, ...more] = args.operands
+  const [from, to, ...more] = [...args.operands, ...args.all('output')]
   if (from === undefined || to === undefined || more.length > 0)
-    throw new UsageError('two arguments required: FROM and TO')
+    throw new UsageError('two arguments required: FROM and TO (or FROM and -o TO)')
   const target = namedFormat(args) ?? formatOfPath(to)
   if (target === undefined)
     throw new UsageError(

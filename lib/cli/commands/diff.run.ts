@@ -2,6 +2,7 @@ import { textBytes } from '../../exports/writer.js'
 import { compareProfiles, type ProfileMatch } from '../../transforms/profile/difference.js'
 import { UsageError, wholeNumber, type Arguments } from '../command.js'
 import { DIFF_ORDERS, TOP } from '../defaults.js'
+import { depthOf } from '../parse.js'
 import { outputOf, writePieces } from '../output.js'
 import { differenceJson, differenceStacks, differenceText, type DiffOrder } from '../report/difference.js'
 import { profileOf } from '../report/profile-of.js'
@@ -19,6 +20,7 @@ export async function runDiff(args: Arguments): Promise<void> {
   const match = (args.value('match') ?? 'names') as ProfileMatch
   const text = args.value('top')
   const top = text === undefined ? undefined : wholeNumber('top', text)
+  const depth = depthOf(args)
   const output = outputOf(args, [old, next], false)
   const options = { threadRoot: args.has('thread-root') }
   const before = await profileOf('hf-diff', old, options)
@@ -26,7 +28,9 @@ export async function runDiff(args: Arguments): Promise<void> {
   const pieces = args.has('collapsed')
     ? differenceStacks(difference, order)
     : textBytes([
-        args.has('json') ? differenceJson(difference, order, top) : differenceText(difference, order, top ?? TOP),
+        args.has('json')
+          ? differenceJson(difference, order, top)
+          : differenceText(difference, order, top ?? TOP, depth),
       ])
   await writePieces(output, pieces)
 }

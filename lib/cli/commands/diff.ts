@@ -1,7 +1,7 @@
 import { PROFILE_MATCHES } from '../../transforms/option-values.js'
 import type { Command } from '../command.js'
 import { DIFF_ORDERS, TOP } from '../defaults.js'
-import { OUTPUT_FLAGS } from '../flags.js'
+import { DEPTH_FLAG, OUTPUT_FLAGS } from '../flags.js'
 
 export const diff: Command = {
   name: 'hf-diff',
@@ -11,11 +11,13 @@ export const diff: Command = {
     'Takes the profiles of two traces, of any formats, and shows the sites whose figures differ, the largest ' +
     'difference first. Sites are the same if the functions of their stacks have the same names, whatever their lines ' +
     'and addresses, unless --match asks for more. One of the traces may be -, standard input.\n' +
-    'If nothing differs, nothing is written.',
+    'If no event of either trace has a site, sizes of blocks are compared instead. If nothing differs, one sentence ' +
+    'says so.',
   memory: 'grows with the live blocks of one trace at a time (75 to 120 bytes each), and the stacks of both.',
   flags: [
     { name: 'sort', value: 'KEY', help: `Order sites by this figure (default ${DIFF_ORDERS[0]})`, values: DIFF_ORDERS },
     { name: 'top', value: 'N', help: `Show at most N sites (default ${TOP}; JSON: all)` },
+    DEPTH_FLAG,
     {
       name: 'match',
       value: 'HOW',

@@ -22,14 +22,14 @@ export async function runMap(args: Arguments): Promise<void> {
 function mapOptions(args: Arguments): MapOptions {
   const expression = args.value('expression')
   const rebase = args.value('rebase')
-  const hidden = args.value('anonymise')
+  const hidden = args.value('anonymize')
   const key = args.value('key')
-  if (hidden !== undefined && key === undefined) throw new UsageError('--anonymise needs a --key')
+  if (hidden !== undefined && key === undefined) throw new UsageError('--anonymize needs a --key')
   return {
     ...(expression !== undefined && { expression }),
     ...(rebase !== undefined && { rebase: readRebase(rebase) }),
     ...(hidden !== undefined && {
-      anonymise: { key: key as string, addresses: hidden !== 'names', names: hidden !== 'addresses' },
+      anonymize: { key: key as string, addresses: hidden !== 'names', names: hidden !== 'addresses' },
     }),
     numberThreads: args.has('number-threads'),
     drop: args.all('drop') as FieldName[],

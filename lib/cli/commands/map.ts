@@ -30,8 +30,8 @@ export const map: Command = {
       values: FIELDS.map((field) => field.name),
     },
     { name: 'rebase', value: 'FROM=TO', help: 'Move addresses so that what was at FROM is at TO' },
-    { name: 'anonymise', value: 'WHAT', help: 'Replace what identifies the program and its machine', values: HIDDEN },
-    { name: 'key', value: 'KEY', help: 'The secret that makes the replacements; needed with --anonymise' },
+    { name: 'anonymize', value: 'WHAT', help: 'Replace what identifies the program and its machine', values: HIDDEN },
+    { name: 'key', value: 'KEY', help: 'The secret that makes the replacements; needed with --anonymize' },
     { name: 'number-threads', help: 'Number the threads from 1 in the order in which they appear' },
     { name: 'expression', short: 'e', value: 'CODE', help: 'Run JavaScript on every event; slow' },
     ...OUTPUT_FLAGS,
@@ -40,7 +40,7 @@ export const map: Command = {
   ],
   examples: [
     {
-      command: 'hf-map --anonymise all --key "$SECRET" --number-threads app.mtrc -o shared.mtrc',
+      command: 'hf-map --anonymize all --key "$SECRET" --number-threads app.mtrc -o shared.mtrc',
       means: 'a trace to share with strangers',
     },
     {

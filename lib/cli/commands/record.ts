@@ -22,6 +22,14 @@ export const record: Command = {
     'slab allocator of the whole kernel while the program runs, and needs the rights of root.\n' +
     "heaptrack's format is written as an interpreted file, which heaptrack_print and heaptrack_gui open; a file whose " +
     'name ends in .raw keeps the addresses.',
+  exitStatus: {
+    '0': 'The program succeeded, and was recorded; also if the reader of the output closed the pipe.',
+    '1': 'The exit status of the program; or bad input or I/O error.',
+    '2': 'The exit status of the program; or usage error.',
+    '3 to 125': 'The exit status of the program.',
+    '126, 127': 'The program cannot be run, or is not found.',
+    '129, 130, 143': 'SIGHUP, SIGINT or SIGTERM ended the program; 128 and the number of the signal for any other.',
+  },
   memory: 'constant.',
   flags: [
     {

@@ -9,6 +9,7 @@ import { joinTimeline } from '../../transforms/statistics/timeline.js'
 import { UsageError, wholeNumber, type Arguments } from '../command.js'
 import { MAX_TIMELINE_ROWS, TOP, TSV_SECTIONS } from '../defaults.js'
 import { bytesOf, inputOperand } from '../input.js'
+import { depthOf } from '../parse.js'
 import { outputOf } from '../output.js'
 import { runStreams } from '../pipeline.js'
 import { AllocatorReportStage } from '../report/allocator-report.js'
@@ -17,6 +18,8 @@ import { jsonText } from '../report/json.js'
 import { figuresJson, figuresText, LiveFiguresReport, type Interval, type LiveFigures } from '../report/live-figures.js'
 import { moreTraces, mpatrolText } from '../report/mpatrol.js'
 import { StatisticsReport } from '../report/statistics-report.js'
+import { sitesByFunction } from '../report/by-function.js'
+import { sectionsOf } from '../report/json-sections.js'
 import { sortedSites, type SiteOrder } from '../report/tables.js'
 import { reportText, type SectionName } from '../report/text.js'
 import { tsvText, type TsvSection } from '../report/tsv.js'
@@ -56,7 +59,7 @@ function reportStage(args: Arguments): Stage<EventBatch, Uint8Array> {
   if (args.has('sources') && form !== 'table') throw new UsageError('--sources needs --table')
   if (args.has('every')) return liveReport(args, form, trace)
   if (form === 'mpatrol' || form === 'table') {
-    const unused = ['top', 'section', 'sort', 'timeline'].find((flag) => args.has(flag))
+    const unused = ['top', 'section', 'sort', 'timeline', 'depth', 'by'].find((flag) => args.has(flag))
     if (unused !== undefined) throw new UsageError(`--${unused} and --${form} cannot be combined`)
   }
   if (form === 'table') return new EventTable({ sources: args.has('sources'), ...(trace !== undefined && { trace }) })
@@ -67,7 +70,12 @@ function reportStage(args: Arguments): Stage<EventBatch, Uint8Array> {
       ...(trace === undefined && { warnOfMore: moreTraces }),
     })
   }
-  return new StatisticsReport({ print: printer(args, form, given('top')), ...(trace !== undefined && { trace }) })
+  const print = printer(args, form, given('top'))
+  const byFunction = args.value('by') === 'function'
+  return new StatisticsReport({
+    print: byFunction ? (statistics) => print({ ...statistics, sites: sitesByFunction(statistics.sites) }) : print,
+    ...(trace !== undefined && { trace }),
+  })
 }
 
 /** The number of a trace. @throws UsageError */
@@ -91,7 +99,9 @@ function allocatorReport(args: Arguments): AllocatorReportStage {
 
 /** The stage that shows the main figures repeatedly. @throws UsageError */
 function liveReport(args: Arguments, form: string | undefined, trace?: number): LiveFiguresReport {
-  const flag = ['tsv', 'mpatrol', 'table', 'top', 'section', 'sort', 'timeline'].find((name) => args.has(name))
+  const flag = ['tsv', 'mpatrol', 'table', 'top', 'section', 'sort', 'timeline', 'depth', 'by'].find((name) =>
+    args.has(name),
+  )
   if (flag !== undefined) throw new UsageError(`--${flag} and --every cannot be combined`)
   const { path, compression } = outputOf(args, [], false)
   // On a terminal each line takes the place of the one before.
@@ -126,10 +136,12 @@ function printer(args: Arguments, form: 'json' | 'tsv' | undefined, top?: number
   const timeline = timelineRows(args)
   const sections = args.all('section') as readonly SectionName[]
   const sort = (args.value('sort') ?? 'bytes') as SiteOrder
-  const options = { ...(timeline !== undefined && { timeline }), sort }
+  const depth = depthOf(args)
+  if (depth !== undefined && form !== undefined) throw new UsageError(`--depth and --${form} cannot be combined`)
+  const options = { ...(timeline !== undefined && { timeline }), ...(depth !== undefined && { depth }), sort }
   if (form === 'json') {
-    if (sections.length > 0) throw new UsageError('--section and --json cannot be combined: choose with jq')
-    return (statistics) => jsonText(reduced(statistics, sort, top, timeline))
+    const chosen = sections.length === 0 ? undefined : sections
+    return (statistics) => jsonText(sectionsOf(reduced(statistics, sort, top, timeline), chosen))
   }
   if (form === 'tsv') {
     const [section] = sections

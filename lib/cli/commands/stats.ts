@@ -1,6 +1,6 @@
 import type { Command } from '../command.js'
 import { MAX_TIMELINE_ROWS, SECTIONS, SITE_ORDERS, TOP, TSV_SECTIONS } from '../defaults.js'
-import { OUTPUT_FLAGS } from '../flags.js'
+import { DEPTH_FLAG, OUTPUT_FLAGS } from '../flags.js'
 
 export const stats: Command = {
   name: 'hf-stats',
@@ -23,6 +23,13 @@ export const stats: Command = {
   flags: [
     { name: 'section', value: 'NAME', help: 'Show only this section', repeat: true, values: SECTIONS },
     { name: 'top', value: 'N', help: `Show at most N sites, sizes and threads (default ${TOP}; JSON and TSV: all)` },
+    DEPTH_FLAG,
+    {
+      name: 'by',
+      value: 'WHAT',
+      help: 'Tell allocations apart by site (default), or only by the function that makes them',
+      values: ['site', 'function'],
+    },
     { name: 'sort', value: 'KEY', help: 'Sort the table of all sites by this figure', values: SITE_ORDERS },
     {
       name: 'timeline',
@@ -49,6 +56,7 @@ export const stats: Command = {
   examples: [
     { command: 'hf-stats --top 5 dump.zip', means: 'the statistics of an Android dump' },
     { command: 'hf-stats --section leaks app.mtrc', means: 'only what leaks' },
+    { command: 'hf-stats --by function --section peak app.heaptrack.zst', means: 'which functions hold the peak' },
     {
       command: 'hf-stats --section timeline --timeline 200 --tsv app.mtrc > live.tsv',
       means: 'live bytes over the run, for a chart',

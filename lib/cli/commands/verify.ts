@@ -18,6 +18,10 @@ export const verify: Command = {
     'Other blocks in the way of an allocation get a free; frees of blocks that are not live and allocations of ' +
     'absurd size are dropped; sizes of 0 become 1; times that go backwards, and the numbers after what was moved, ' +
     'are set. Reports how often each repair was applied, and exits with 0.',
+  exitStatus: {
+    '0': 'Nothing was found, or a corrected trace was written.',
+    '1': 'Faults were found; or bad input or I/O error.',
+  },
   memory: 'grows with the live blocks (100 to 160 bytes each).',
   flags: [
     {

@@ -2,12 +2,12 @@ import type { Command, Flag } from '../command.js'
 import { subcommand } from '../command-list.js'
 import { flagGroups, flagHelp, usageLine } from './text.js'
 
-const EXIT_STATUS: readonly (readonly [string, string])[] = [
-  ['0', 'Success; also if the reader of the output closed the pipe.'],
-  ['1', 'Bad input or I/O error.'],
-  ['2', 'Usage error.'],
-  ['129, 130, 143', 'Interrupted by SIGHUP, SIGINT or SIGTERM.'],
-]
+const EXIT_STATUS: Readonly<Record<string, string>> = {
+  '0': 'Success; also if the reader of the output closed the pipe.',
+  '1': 'Bad input or I/O error.',
+  '2': 'Usage error.',
+  '129, 130, 143': 'Interrupted by SIGHUP, SIGINT or SIGTERM.',
+}
 
 /** The name of a command's manual page, without the section. */
 export function manName(command: Command): string {
@@ -55,7 +55,9 @@ export function manPage(command: Command, version: string, related: readonly str
     ]),
     ...(command.memory === undefined ? [] : ['.SH MEMORY', escaped(sentence(command.memory))]),
     '.SH EXIT STATUS',
-    ...EXIT_STATUS.flatMap(term),
+    ...Object.entries({ ...EXIT_STATUS, ...command.exitStatus })
+      .toSorted(([one], [other]) => Number.parseInt(one, 10) - Number.parseInt(other, 10))
+      .flatMap(term),
     '.SH EXAMPLES',
     ...command.examples.flatMap(({ command: line, means }, i) => [
       ...(i === 0 ? [] : ['.PP']),

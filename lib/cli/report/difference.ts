@@ -39,10 +39,11 @@ export function differing({ stacks }: ProfileDifference, order: DiffOrder): Comp
     .map(({ one }) => one)
 }
 
-/** The difference for people; nothing where there is none. @param top how many stacks to show */
-export function differenceText(difference: ProfileDifference, order: DiffOrder, top: number): string {
+/** The difference for people; one sentence where there is none. @param top how many stacks to show */
+export function differenceText(difference: ProfileDifference, order: DiffOrder, top: number, depth?: number): string {
   const all = differing(difference, order)
-  if (all.length === 0 && isEqual(difference)) return ''
+  if (all.length === 0 && isEqual(difference))
+    return `Nothing differs: ${difference.by === 'size' ? 'blocks of all sizes' : 'all sites'} have the same figures in both.\n`
   const cells = ({ old, new: next }: Pick<ComparedStack, 'old' | 'new'>, figure: DiffOrder) => {
     const [before, after] = [FIGURES[figure].of(old), FIGURES[figure].of(next)]
     return [
@@ -53,29 +54,34 @@ export function differenceText(difference: ProfileDifference, order: DiffOrder, 
       signed(BigInt(after.blocks - before.blocks)),
     ]
   }
-  const heads = ['old bytes', 'new bytes', 'difference', 'ratio', 'blocks']
+  const heads = ['old bytes', 'new bytes', 'difference', 'ratio', 'diff. blocks']
   const whole = tableLines({
     title: 'In all',
     heads: [' ', ...heads],
     rows: ORDER.map((figure) => [FIGURES[figure].title, ...cells(difference, figure)]),
   })
   const others = ORDER.filter((figure) => figure !== order)
+  const bySize = difference.by === 'size'
   const change = ({ old, new: next }: ComparedStack, figure: DiffOrder) => {
     const [before, after] = [FIGURES[figure].of(old), FIGURES[figure].of(next)]
     return signed(after.bytes - before.bytes)
   }
   const rows = tableLines({
-    title: `Sites by the difference in bytes ${FIGURES[order].title} (${grouped(all.length)} differ)`,
-    heads: [...heads, ...others.map((figure) => FIGURES[figure].title), ' site'],
+    title: `${bySize ? 'Sizes' : 'Sites'} by the difference in bytes ${FIGURES[order].title} (${grouped(all.length)} differ)`,
+    heads: [...heads, ...others.map((figure) => `diff. ${FIGURES[figure].title}`), bySize ? ' size' : ' site'],
     rows: all
       .slice(0, top)
       .map((one) => [
         ...cells(one, order),
         ...others.map((figure) => change(one, figure)),
-        siteName({ stack: one.stack() }),
+        siteName({ stack: one.stack() }, depth),
       ]),
   })
-  return `${[...whole, '', ...(all.length > 0 && top > 0 ? rows : ['No site differs.'])].join('\n')}\n`
+  const none = bySize ? 'No size differs.' : 'No site differs.'
+  const note = difference.full
+    ? ['', `Too many distinct ${bySize ? 'sizes' : 'stacks'} for a row each: those that came last are [others].`]
+    : []
+  return `${[...whole, '', ...(all.length > 0 && top > 0 ? rows : [none]), ...note].join('\n')}\n`
 }
 
 /** The difference as JSON. @param top how many stacks; all of them if undefined */
@@ -99,7 +105,7 @@ export function differenceJson(difference: ProfileDifference, order: DiffOrder, 
   const sites = differing(difference, order)
     .slice(0, top)
     .map((one) => ({ stack: one.stack(), ...both(one) }))
-  return jsonText({ ...both(difference), sites })
+  return jsonText({ ...both(difference), by: difference.by, full: difference.full, sites })
 }
 
 /**

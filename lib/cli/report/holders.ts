@@ -16,19 +16,19 @@ interface Holders {
 }
 
 /** What holds the peak: by site, or by size if no event names its site; and by thread. */
-export function peakSections(statistics: Statistics, top: number): string[][] {
+export function peakSections(statistics: Statistics, top: number, depth?: number): string[][] {
   const whole = statistics.peakBytes
-  return holdersOf(statistics).map((holders) => holdings(holders, 'live at the peak', 'atPeak', whole, top))
+  return holdersOf(statistics, depth).map((holders) => holdings(holders, 'live at the peak', 'atPeak', whole, top))
 }
 
 /** What leaks, likewise. */
-export function leakSections(statistics: Statistics, top: number): string[][] {
-  return holdersOf(statistics).map((holders) => holdings(holders, 'leaked', 'leaked', statistics.leaked, top))
+export function leakSections(statistics: Statistics, top: number, depth?: number): string[][] {
+  return holdersOf(statistics, depth).map((holders) => holdings(holders, 'leaked', 'leaked', statistics.leaked, top))
 }
 
 /** What makes temporary allocations: by site, or by size if no event names its site. */
-export function temporarySection(statistics: Statistics, top: number): string[] {
-  const [{ what, heads, rows }] = holdersOf(statistics)
+export function temporarySection(statistics: Statistics, top: number, depth?: number): string[] {
+  const [{ what, heads, rows }] = holdersOf(statistics, depth)
   const some = rows.filter(({ temporary: { heaptrack, memray } }) => heaptrack.blocks + memray.blocks > 0)
   if (some.length === 0 || top === 0) return []
   const isLess = ({ temporary: a }: Holder, { temporary: b }: Holder) =>
@@ -87,12 +87,12 @@ function holdings(
 }
 
 /** The keys of the tables: sites or otherwise sizes, and threads if there are several. */
-function holdersOf({ sites, sizes, threads }: Statistics): [Holders, ...Holders[]] {
+function holdersOf({ sites, sizes, threads }: Statistics, depth?: number): [Holders, ...Holders[]] {
   const first: Holders = hasSites(sites)
     ? {
         what: 'sites',
         heads: [' site'],
-        rows: sites.map((site) => ({ ...sharesOf(site), names: [siteName(site)] })),
+        rows: sites.map((site) => ({ ...sharesOf(site), names: [siteName(site, depth)] })),
       }
     : { what: 'sizes', heads: ['size'], rows: sizeHolders(sizes) }
   if (threads.length < 2) return [first]

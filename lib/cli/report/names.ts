@@ -1,12 +1,13 @@
 import { shortFrame } from '../../event/frame.js'
 import type { TimeUnit } from '../../event/header.js'
 import type { Amount, Site, ThreadStatistics } from '../../transforms/statistics/result.js'
+import { FRAMES } from '../defaults.js'
 import { bytes, grouped, visible } from './columns.js'
 
-/** How many frames of a stack are shown, the innermost first. */
-const FRAMES = 6
-
-/** A site in one line: `parse at a.c:12`, `malloc < parse < main`, `0xffffffff81012345`, `./app [0x1189]`. */
+/**
+ * A site in one line: `parse at a.c:12`, `malloc < parse < main`, `0xffffffff81012345`, `./app [0x1189]`.
+ * @param frames how many frames of a stack are shown, the innermost first
+ */
 export function siteName(site: Site, frames = FRAMES): string {
   if (site.rest !== undefined) return restName(site.rest)
   if (site.callSite !== undefined) {

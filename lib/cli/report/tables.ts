@@ -29,7 +29,7 @@ export function sortedSites(sites: readonly SiteStatistics[], order: SiteOrder):
 }
 
 /** All figures of sites. */
-export function siteTable({ sites, allocated }: Statistics, top: number, order: SiteOrder): string[] {
+export function siteTable({ sites, allocated }: Statistics, top: number, order: SiteOrder, depth?: number): string[] {
   if (top === 0 || !hasSites(sites)) return []
   return tableLines({
     title: `Top sites by ${ORDERS[order][0]} (${grouped(sites.length)} in all)`,
@@ -45,13 +45,13 @@ export function siteTable({ sites, allocated }: Statistics, top: number, order: 
         grouped(site.atPeak.bytes),
         grouped(site.leaked.bytes),
         grouped(site.temporary.heaptrack.blocks),
-        siteName(site),
+        siteName(site, depth),
       ]),
   })
 }
 
 /** Bytes that allocations took beyond those requested, by site. */
-export function overheadTable({ sites }: Statistics, top: number): string[] {
+export function overheadTable({ sites }: Statistics, top: number, depth?: number): string[] {
   const some = sites.flatMap(({ overhead, ...site }) => (overhead === undefined ? [] : [{ ...site, overhead }]))
   if (some.length === 0 || top === 0) return []
   some.sort((a, b) => descending(a.overhead.wasted, b.overhead.wasted))
@@ -68,7 +68,7 @@ export function overheadTable({ sites }: Statistics, top: number): string[] {
         share(overhead.wasted, overhead.allocated),
         grouped(overhead.hits),
         ...(hasCpus ? [grouped(crossCpuFrees)] : []),
-        siteName(site),
+        siteName(site, depth),
       ]),
   })
 }

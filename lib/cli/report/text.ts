@@ -18,6 +18,8 @@ export interface ReportOptions {
   sections?: readonly SectionName[]
   /** How many rows the timeline has. */
   timeline?: number
+  /** How many frames of a stack are shown. Default: `FRAMES`. */
+  depth?: number
   /** The sort key of the table of sites. Default: `bytes`. */
   sort?: SiteOrder
 }
@@ -26,12 +28,12 @@ export interface ReportOptions {
 const MAKERS: Readonly<Record<SectionName, (statistics: Statistics, options: ReportOptions) => string[][]>> = {
   summary: (statistics) => [summary(statistics)],
   timeline: (statistics, { timeline = TIMELINE_ROWS }) => [timelineTable(statistics, timeline)],
-  peak: (statistics, { top }) => peakSections(statistics, top),
-  leaks: (statistics, { top }) => leakSections(statistics, top),
-  temporary: (statistics, { top }) => [temporarySection(statistics, top)],
+  peak: (statistics, { top, depth }) => peakSections(statistics, top, depth),
+  leaks: (statistics, { top, depth }) => leakSections(statistics, top, depth),
+  temporary: (statistics, { top, depth }) => [temporarySection(statistics, top, depth)],
   anomalies: (statistics) => [anomalies(statistics)],
-  sites: (statistics, { top, sort = 'bytes' }) => [siteTable(statistics, top, sort)],
-  overhead: (statistics, { top }) => [overheadTable(statistics, top)],
+  sites: (statistics, { top, depth, sort = 'bytes' }) => [siteTable(statistics, top, sort, depth)],
+  overhead: (statistics, { top, depth }) => [overheadTable(statistics, top, depth)],
   sizes: (statistics, { top }) => [
     sizeTable(statistics, top),
     histogram('Sizes, in bytes', 'allocations', statistics.sizes.histogram),

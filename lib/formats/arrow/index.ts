@@ -5,7 +5,7 @@ import { CARRIED } from './layout.js'
 import { sniff } from './sniff.js'
 import { info } from './info.js'
 
-/** Events as an Arrow IPC stream: columns, which commands pass on quickly, and which tools that analyse data read. */
+/** Events as an Arrow IPC stream: columns, which commands pass on quickly, and which tools that analyze data read. */
 export const arrow: WritableFormat = checked({
   ...info,
   carried: CARRIED,

@@ -177,7 +177,7 @@ export interface PrintedLoops {
 }
 
 /**
- * The engine does not optimise functions of more than 60 kB of bytecode. A loop has some 100 bytes for each leaf, so
+ * The engine does not optimize functions of more than 60 kB of bytecode. A loop has some 100 bytes for each leaf, so
  * that one is for this many leaves at most; a record with more has one of its own, in which calls do all the work.
  */
 const MAX_LEAVES = 200

@@ -4,6 +4,7 @@ import { NO_NODE, Paths } from '../statistics/paths.js'
 import type { Amount, Statistics } from '../statistics/result.js'
 import { frameText } from './frames.js'
 import type { Frame, Profile, Sample } from './profile.js'
+import { UNKNOWN } from './stacks.js'
 
 /** What of a frame must be equal in both profiles: see `PROFILE_MATCHES`. */
 export type ProfileMatch = (typeof PROFILE_MATCHES)[number]
@@ -30,14 +31,20 @@ export interface ProfileDifference {
   /** The figures of both as a whole. */
   readonly old: ComparedFigures
   readonly new: ComparedFigures
+  /** What the stacks are: sizes of blocks (`24 bytes`), if no event of either trace has a site. */
+  readonly by: 'stack' | 'size'
   /** Every stack of either, in the order in which they came up, the old profile's first. */
   readonly stacks: readonly ComparedStack[]
+  /** There were too many stacks or sizes for a row each: those that came last are together, as `[others]`. */
+  readonly full: boolean
 }
 
 const ROOT = 0
+const OTHERS = '[others]'
 
 /**
- * Compares two profiles by stack. Stacks whose frames match are one, in either profile.
+ * Compares two profiles by stack, or by size if they have no sites. Stacks whose frames match are one, in either
+ * profile.
  * @throws RangeError for unknown options
  */
 export function compareProfiles(
@@ -47,6 +54,9 @@ export function compareProfiles(
 ): ProfileDifference {
   checkOptions(options, { match: true }, 'compareProfiles')
   const { match = 'names' } = options
+  const whole = { old: totals(old.statistics), new: totals(next.statistics) }
+  const isFull = [old, next].some(({ statistics: { full } }) => full.includes('sites'))
+  if (![old, next].some(hasSites)) return { ...whole, by: 'size', ...compareSizes(old.statistics, next.statistics) }
   const paths = new Paths(1)
   const names = new Names()
   const compared = new Map<number, ComparedStack>()
@@ -61,7 +71,7 @@ export function compareProfiles(
       const node = found === NO_NODE ? ROOT : found
       let one = compared.get(node)
       if (one === undefined) {
-        const stack = () => (node === ROOT ? ['[others]'] : paths.reversed(node).map((id) => names.all[id] as string))
+        const stack = () => (node === ROOT ? [OTHERS] : paths.reversed(node).map((id) => names.all[id] as string))
         compared.set(node, (one = { old: nothing(), new: nothing(), stack }))
       }
       addFigures(one[side], sample)
@@ -69,7 +79,40 @@ export function compareProfiles(
   }
   take(old, 'old')
   take(next, 'new')
-  return { old: totals(old.statistics), new: totals(next.statistics), stacks: [...compared.values()] }
+  return { ...whole, by: 'stack', stacks: [...compared.values()], full: isFull || compared.has(ROOT) }
+}
+
+/** Whether any allocation has a stack or another site. */
+function hasSites({ frames }: Profile): boolean {
+  return frames.some(({ name }) => name !== UNKNOWN.name)
+}
+
+/** Compares what the blocks of each size are. */
+function compareSizes(old: Statistics, next: Statistics): Pick<ProfileDifference, 'stacks' | 'full'> {
+  const compared = new Map<string, ComparedStack>()
+  const take = ({ sizes: { exact, others } }: Statistics, side: 'old' | 'new') => {
+    const of = (name: string): ComparedFigures => {
+      let one = compared.get(name)
+      if (one === undefined) compared.set(name, (one = { old: nothing(), new: nothing(), stack: () => [name] }))
+      return one[side]
+    }
+    for (const { size, count, atPeak, leaked, temporary } of exact) {
+      const amount = (blocks: number): Amount => ({ blocks, bytes: size * BigInt(blocks) })
+      Object.assign(of(size === 1n ? '1 byte' : `${size} bytes`), {
+        allocated: amount(count),
+        atPeak: amount(atPeak),
+        leaked: amount(leaked),
+        temporary: amount(temporary.heaptrack),
+      })
+    }
+    if (others !== undefined) {
+      const { allocated, atPeak, leaked, temporary } = others
+      Object.assign(of(OTHERS), { allocated, atPeak, leaked, temporary: temporary.heaptrack })
+    }
+  }
+  take(old, 'old')
+  take(next, 'new')
+  return { stacks: [...compared.values()], full: compared.has(OTHERS) }
 }
 
 /** Whether the figures of a stack, or of the whole, are the same in both. */

@@ -12,7 +12,8 @@ const ROOT = 0
 const UNSET = -1
 const NO_ROOM = -2
 
-const UNKNOWN: Frame = { name: '[unknown]' }
+/** Stands for the stack of allocations that have none. */
+export const UNKNOWN: Frame = { name: '[unknown]' }
 const OTHER_STACKS: Frame = { name: '[others]' }
 const CUT: Frame = { name: '[outer frames left out]' }
 

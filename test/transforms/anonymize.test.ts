@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { StringTable } from '../../lib/event/strings.js'
-import { AddressScrambler, NameScrambler } from '../../lib/transforms/anonymise.js'
+import { AddressScrambler, NameScrambler } from '../../lib/transforms/anonymize.js'
 
 function scrambled(scrambler: AddressScrambler, address: bigint): bigint {
   scrambler.scramble(Number(address & 0xffff_ffffn), Number(address >> 32n))

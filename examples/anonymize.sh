@@ -3,7 +3,7 @@
 # replacements in every run, so that two traces of one program still go together; keep it secret.
 source "$(dirname "$0")/support/commands.sh"
 
-hf-map --anonymise all --key 'keep this secret' --number-threads traces/replay/mstress-head.txt.gz -o shared.txt
+hf-map --anonymize all --key 'keep this secret' --number-threads traces/replay/mstress-head.txt.gz -o shared.txt
 
 echo 'before:'
 gunzip < traces/replay/mstress-head.txt.gz | sed -n '3214,3217p'

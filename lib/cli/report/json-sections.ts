@@ -1,0 +1,48 @@
+import type { Statistics } from '../../transforms/statistics/result.js'
+import { hasSites } from './holders.js'
+import type { SectionName } from './text.js'
+
+type Key = keyof Statistics
+
+/** What the tables of those that hold something are made of: sites, or sizes where there are none, and threads. */
+const holders = ({ sites }: Statistics): Key[] => [hasSites(sites) ? 'sites' : 'sizes', 'threads']
+
+/** What of the statistics the sections of the report show. */
+const KEYS: Readonly<Record<SectionName, (statistics: Statistics) => readonly Key[]>> = {
+  summary: () => [
+    'traces',
+    'formats',
+    'events',
+    'blockEvents',
+    'allocated',
+    'freed',
+    'leaked',
+    'peakBytes',
+    'peakBlocks',
+    'temporary',
+    'time',
+  ],
+  timeline: () => ['timeline'],
+  peak: (statistics) => ['peakBytes', 'peakBlocks', ...holders(statistics)],
+  leaks: (statistics) => ['leaked', ...holders(statistics)],
+  temporary: (statistics) => ['temporary', ...holders(statistics)],
+  anomalies: () => ['faults', 'mismatches', 'crossCpuFrees'],
+  sites: () => ['sites'],
+  overhead: () => ['overhead'],
+  sizes: () => ['sizes'],
+  lifetimes: () => ['lifetimes'],
+  events: () => ['events', 'blockEvents', 'kinds', 'apis'],
+  reallocs: () => ['reallocs'],
+  threads: () => ['threads'],
+  cpus: () => ['cpus'],
+  processes: () => ['processes'],
+}
+/** What says how far all the other figures can be trusted. */
+const ALWAYS: readonly Key[] = ['complete', 'filtered', 'exact', 'full']
+
+/** The statistics, or what some sections of the report show of them. */
+export function sectionsOf(statistics: Statistics, sections: readonly SectionName[] | undefined): Partial<Statistics> {
+  if (sections === undefined) return statistics
+  const wanted = new Set([...ALWAYS, ...sections.flatMap((name) => KEYS[name](statistics))])
+  return Object.fromEntries(Object.entries(statistics).filter(([key]) => wanted.has(key as Key))) as Partial<Statistics>
+}
