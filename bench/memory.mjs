@@ -66,5 +66,7 @@ const COMMANDS = [
   ['hf-filter --thread 3 --lifetimes', fed('hf-filter', '--thread 3 --lifetimes')],
   ['hf-map --rebase 0=4096', fed('hf-map', '--rebase 0=4096')],
   ['hf-split --by thread', split],
+  ['hf-profile --to pprof', reading('hf-profile', 'mtrc', '--to pprof')],
+  ['hf-report', reading('hf-report', 'mtrc')],
   ['hf-convert to HATF', (timed, files) => timed(commandLine('hf-convert', `${files.mtrc} - --to hatf`))],
 ]

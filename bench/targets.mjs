@@ -6,6 +6,7 @@ import { TUNED } from './native/tasks.mjs'
 const PARSE = 'split2 and JSON.parse'
 const CONVERT = 'hf-convert t.mtrc t.hatf'
 const PROFILE = 'hf-profile --to pprof'
+const REPORT = 'hf-report'
 const WHOLE = 'mtrc-decode | hf-filter | hatf-encode'
 const COLUMNS = 'mtrc-decode -u | hf-filter -u | hatf-encode'
 
@@ -36,6 +37,7 @@ const TARGETS = [
   ]),
   { what: CONVERT, case: 'pipeline', ways: [{ of: CONVERT, rate: 4 }, { of: CONVERT, over: `MTRC to HATF, ${TUNED}`, atLeast: 0.3 }] },
   { what: PROFILE, case: 'pipeline', ways: [{ of: PROFILE, rate: 2 }] },
+  { what: REPORT, case: 'pipeline', ways: [{ of: REPORT, rate: 1 }] },
   { what: WHOLE, case: 'pipeline', ways: [{ of: WHOLE, rate: 3 }] },
   { what: WHOLE, case: 'pipeline', ways: [{ of: WHOLE, over: 'hf-filter --to hatf', atMost: 4 }] },
   { what: COLUMNS, case: 'pipeline', ways: [{ of: COLUMNS, rate: 4 }] },

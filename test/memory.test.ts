@@ -66,6 +66,7 @@ describe(`peak memory on ${EVENTS} events`, { tags: ['slow'], timeout: 300_000 }
       ['hf-stats', 't.mtrc'],
       ['hf-stats --every 100k --json', 't.mtrc'],
       ['hf-profile --to pprof', 't.mtrc'],
+      ['hf-report', 't.mtrc'],
       ['hf-verify --allow zero-size', 't.mtrc'],
     ]
     const peaks: Record<string, number> = {}

@@ -12,6 +12,7 @@ const WHOLE = 'mtrc-decode | hf-filter | hatf-encode'
 const COLUMNS = 'mtrc-decode -u | hf-filter -u | hatf-encode'
 const THREADS = `mtrc-decode | hf-filter --thread ${THREAD} | hatf-encode`
 const PROFILE = 'hf-profile --to pprof'
+const REPORT = 'hf-report'
 const ONE_PROCESS = 'hf-filter --to hatf'
 const CONVERT = 'hf-convert t.mtrc t.hatf'
 const CONVERT_NAIVE = `${CONVERT} --preset naive`
@@ -44,6 +45,7 @@ export function tasks({ events, files, native }) {
     shell(`hf-filter --thread ${THREAD} --to hatf`, commandLine('hf-filter', `--thread ${THREAD} --to hatf ${trace}`)),
     shell('mtrc-decode', decode),
     shell(PROFILE, commandLine('hf-profile', `--to pprof ${trace}`)),
+    shell(REPORT, commandLine('hf-report', trace)),
     { name: 'node that does nothing', events: 0, bytes: 0, run: () => nothing() },
   ]
 }

@@ -1,8 +1,8 @@
-// Columns to profiles, and profiles to files for other tools.
+// Columns to profiles and reports, and profiles to files for other tools.
 import { readFileSync } from 'node:fs'
 import * as mtrc from '../../dist/lib/entry/mtrc.js'
 import { exportProfile } from '../../dist/lib/entry/index.js'
-import { FieldBit, ProfileCollector, reviseBatch } from '../../dist/lib/entry/stages.js'
+import { FieldBit, ProfileCollector, ReportCollector, reviseBatch } from '../../dist/lib/entry/stages.js'
 import { batchesOf, eventsIn } from '../drive.mjs'
 
 /** Each function of the trace is called through some of these, in one of so many ways. */
@@ -22,6 +22,8 @@ export async function tasks({ files }) {
     task('profile', () => collect(batches).statistics.events),
     task('profile, threads at the root', () => collect(batches, { threadRoot: true }).statistics.events),
     task(`profile of stacks of ${DEPTH} frames`, () => collect(deep).statistics.events),
+    task('report', () => reportOn(batches).data().summary.events),
+    task(`report on stacks of ${DEPTH} frames`, () => reportOn(deep).data().summary.events),
     write('profile to pprof', profile, 'pprof'),
     write('stacks to pprof', stacks, 'pprof'),
     write('stacks to collapsed', stacks, 'collapsed'),
@@ -30,6 +32,12 @@ export async function tasks({ files }) {
 
 function collect(batches, options = {}) {
   const collector = new ProfileCollector(options)
+  for (const batch of batches) collector.add(batch)
+  return collector.finish()
+}
+
+function reportOn(batches) {
+  const collector = new ReportCollector()
   for (const batch of batches) collector.add(batch)
   return collector.finish()
 }

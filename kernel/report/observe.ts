@@ -38,7 +38,7 @@ export const PROCESSES: usize = memory.data(16576)
 export const HEAT: usize = memory.data(33800)
 /** The same by site: the key is the site's row times 8192, plus the cell. */
 export const SITE_HEAT: usize = memory.data(TABLE_BYTES)
-const MOST_HEAT: u32 = 262_144
+const MOST_HEAT: u32 = 131_072
 /** Blocks that were freed, by the row of the thread that allocated them times 2^32, plus that of the other thread. */
 export const MATRIX: usize = memory.data(TABLE_BYTES)
 const MOST_MATRIX: u32 = 65_536

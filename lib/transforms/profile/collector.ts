@@ -70,14 +70,16 @@ export class ProfileCollector {
 /**
  * The profile of what a collector of statistics took, which is not used any more, and the rows of its sites.
  * @param at the moment of the live figures: any but these two is that at which the sites were kept
+ * @param sizes how many sizes the statistics list
  */
 export function finishProfile(
   collector: StatisticsCollector,
   at: ProfileMoment,
   complete: boolean,
+  sizes = 0,
 ): { profile: Profile; stacks: Stacks } {
   const { sites, threads } = collector
-  const statistics = collector.finish(complete, false)
+  const statistics = collector.finish(complete, { sites: false, sizes })
   const stacks = stacksOf(sites, threads)
   const { frames, tree, isFull, rows } = stacks
   if (isFull && !statistics.full.includes('sites')) statistics.full.push('sites')

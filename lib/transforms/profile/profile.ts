@@ -29,7 +29,7 @@ export interface Sample extends SiteFigures {
 
 /** Where the memory of a trace came from, and what became of it. */
 export interface Profile {
-  /** Everything but the sites, of which the list is empty: the samples have them. */
+  /** Everything but the lists of sites and of sizes, which are empty: the samples have the sites. */
   readonly statistics: Statistics
   /** The moment of `Sample.live`. */
   readonly at: ProfileMoment

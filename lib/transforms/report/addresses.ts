@@ -24,7 +24,7 @@ interface Region {
   space: number
   number: number
   /** Live bytes at each moment. */
-  bytes: Float64Array
+  bytes: Float32Array
 }
 
 /**
@@ -105,7 +105,7 @@ function mapOf(
     ...calendar.moments(shown.map((i) => (moments[i] as Clock['moments'][number]).event)),
     rowBytes: integer(BigInt(rowBytes)),
     ranges,
-    cells: regions.map(({ bytes }) => Array.from(bytes, (live) => thousandths(live / rowBytes))),
+    cells: regions.map(({ bytes }) => [...bytes.map((live) => thousandths(live / rowBytes))]),
   }
 }
 
@@ -118,12 +118,17 @@ function thousandths(share: number): number {
 function regionsOf(kernel: ReportKernel, columns: readonly number[]): { regions: Region[]; shift: number } {
   const { run } = kernel
   const count = run.regions.value
-  let regions = Array.from({ length: count }, (_, i): Region => {
+  const keys = Array.from({ length: count }, (_, i) => {
     const key = kernel.integer(run.REGION_KEYS.value + 8 * i)
+    return { space: Number(key / BigInt(SPACE)), number: Number(key % BigInt(SPACE)), i }
+  })
+  const ordered = keys.toSorted((a, b) => a.space - b.space || a.number - b.number)
+  let regions = ordered.map(({ space, number, i }): Region => {
     const row = new Float32Array(run.memory.buffer, run.matrix.value + 4 * COLUMNS * i, COLUMNS)
-    const bytes = Float64Array.from(columns, (column) => row[column] as number)
-    return { space: Number(key / BigInt(SPACE)), number: Number(key % BigInt(SPACE)), bytes }
-  }).toSorted((a, b) => a.space - b.space || a.number - b.number)
+    const bytes = new Float32Array(columns.length)
+    columns.forEach((column, to) => (bytes[to] = row[column] as number))
+    return { space, number, bytes }
+  })
   let shift = run.regionShift.value
   // Each space needs a row, and there may be more spaces than rows.
   for (; regions.length > MOST_ROWS && shift < 64; shift++) {

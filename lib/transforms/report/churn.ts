@@ -4,7 +4,7 @@ import { integer } from './plain.js'
 import { HEAT_SIDE, type HeatCells, type ReportBars, type ReportChurn } from './result.js'
 
 /** How many sizes are listed. */
-const MOST_SIZES = 200
+export const MOST_SIZES = 200
 /** How many sites with reallocs are. */
 const MOST_SITES = 100
 const CELLS = HEAT_SIDE * HEAT_SIDE
@@ -17,7 +17,10 @@ const EXACT = 16
 
 /** The counts of the heat map's cells. */
 export function heatOf(kernel: ReportKernel): Float64Array {
-  return Float64Array.from(kernel.integers(kernel.run.HEAT.value, CELLS), Number)
+  const at = kernel.run.HEAT.value
+  const counts = new Float64Array(CELLS)
+  for (let cell = 0; cell < CELLS; cell++) counts[cell] = kernel.number(at + 8 * cell)
+  return counts
 }
 
 /** The cells of which the count is not zero, with it. */
@@ -47,17 +50,18 @@ export function siteHeat(kernel: ReportKernel, rows: number, rowOf: (site: numbe
   return [...all.map((cells) => [...cells].toSorted(([a], [b]) => a - b).flat()), cellsOf(rest)]
 }
 
-/** @param sites the rows of sites, those with most reallocs first */
-export function churnOf(kernel: ReportKernel, { sizes }: Statistics, sites: readonly number[]): ReportChurn {
-  const { run } = kernel
+/** @param sizeCount how many sizes are told apart. @param sites the rows of sites, those with most reallocs first */
+export function churnOf(
+  kernel: ReportKernel,
+  { sizes, allocated }: Statistics,
+  sizeCount: number,
+  sites: readonly number[],
+): ReportChurn {
   const listed = sizes.exact.slice(0, MOST_SIZES)
-  const unlisted = sizes.exact.slice(MOST_SIZES)
+  const { run } = kernel
   const at = run.RESIZES.value
-  const bytes = unlisted.reduce(
-    (sum, { size, count }) => sum + size * BigInt(count),
-    sizes.others?.allocated.bytes ?? 0n,
-  )
-  const count = unlisted.reduce((sum, one) => sum + one.count, sizes.others?.allocated.blocks ?? 0)
+  const count = listed.reduce((left, one) => left - one.count, allocated.blocks)
+  const bytes = listed.reduce((left, { size, count: blocks }) => left - size * BigInt(blocks), allocated.bytes)
   return {
     heat: cellsOf(heatOf(kernel)),
     sizes: {
@@ -66,7 +70,7 @@ export function churnOf(kernel: ReportKernel, { sizes }: Statistics, sites: read
       peakBlocks: listed.map(({ atPeak }) => atPeak),
       endBlocks: listed.map(({ leaked }) => leaked),
       temporaryBlocks: listed.map(({ temporary }) => temporary.heaptrack),
-      ...(count > 0 && { others: { sizes: unlisted.length, count, bytes: integer(bytes) } }),
+      ...(count > 0 && { others: { sizes: sizeCount - listed.length, count, bytes: integer(bytes) } }),
     },
     chains: chainBars(kernel.integers(run.CHAINS.value, LONGEST + 1)),
     grown: kernel.number(at),

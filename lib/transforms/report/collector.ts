@@ -4,6 +4,7 @@ import type { EventBatch } from '../../event/batch.js'
 import { FieldBit } from '../../event/fields.js'
 import { finishProfile, MAX_STACKS } from '../profile/collector.js'
 import { StatisticsCollector, type RowObserver } from '../statistics/collector.js'
+import { MOST_SIZES } from './churn.js'
 import { Clock } from './clock.js'
 import { Generations, sliceShift } from './generations.js'
 import { ReportKernel } from './kernel.js'
@@ -76,7 +77,7 @@ export class ReportCollector implements RowObserver {
     if (levels.all.at(-1)?.event !== collector.count) {
       levels.all.push({ event: collector.count, bytes: collector.sites.levels() })
     }
-    const { profile, stacks } = finishProfile(collector, 'end', complete)
+    const { profile, stacks } = finishProfile(collector, 'end', complete, MOST_SIZES)
     return new Report({ collector, kernel, clock, levels, generations, problems, profile, stacks })
   }
 

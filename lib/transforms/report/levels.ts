@@ -1,7 +1,7 @@
 import { MOST_MOMENTS } from './clock.js'
 
-/** So many figures are kept of all sites: 8 MiB. */
-const MOST_CELLS = 2_097_152
+/** So many figures are kept of all sites: 4 MiB. */
+const MOST_CELLS = 1_048_576
 /** So many moments are kept, however many sites there are. */
 const FEWEST = 32
 

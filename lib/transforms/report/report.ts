@@ -132,7 +132,7 @@ export class Report {
         return { site, endBlocks: site < 0 ? 0 : (sites.endBlocks[site] as number) }
       }),
       peakSites: peakSitesOf(sources),
-      churn: churnOf(kernel, statistics, reallocSites),
+      churn: churnOf(kernel, statistics, collector.sizes.listed, reallocSites),
       threads: threadsOf(kernel, collector.threads),
       ...(addresses && { addresses }),
       problems: problemRows,

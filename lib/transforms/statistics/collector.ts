@@ -62,7 +62,7 @@ export class StatisticsCollector {
   private readonly liveSet = new LiveSet(0, this.kernel.run)
   private readonly outcomes = new Outcomes()
   readonly sites: SiteTable
-  private readonly sizes = new SizeTable(this.kernel)
+  readonly sizes = new SizeTable(this.kernel)
   readonly threads = new ThreadTable(this.kernel)
   readonly times = new Times()
   private readonly processes = new KeyCounts()
@@ -140,9 +140,9 @@ export class StatisticsCollector {
   /**
    * The statistics of all that was added; the collector is not used any more.
    * @param complete whether the input was read to its end
-   * @param listed the sites are listed; otherwise `sites` has them
+   * @param listed what is listed: the sites (otherwise `sites` has them), and so many sizes
    */
-  finish(complete = true, listed = true): Statistics {
+  finish(complete = true, listed: { sites: boolean; sizes: number } = { sites: true, sizes: Infinity }): Statistics {
     this.endTrace()
     const { kernel, sites, sizes, threads, cpus, processes, reserves } = this
     const { run } = kernel
@@ -179,14 +179,14 @@ export class StatisticsCollector {
       temporary,
       reallocs: this.outcomes.reallocs,
       faults: { ...this.outcomes.faults, overlaps: figures.overlaps },
-      sizes: sizes.result(figures.largest, { allocated, atPeak: peakBytes, leaked, temporary }),
+      sizes: sizes.result(figures.largest, { allocated, atPeak: peakBytes, leaked, temporary }, listed.sizes),
       lifetimes: {
         events: histogramAt(kernel, run.LIFE_EVENTS.value),
         bytes: histogramAt(kernel, run.LIFE_BYTES.value),
         ...(lifetimeInTime.count > 0 && { time: lifetimeInTime }),
       },
       ...(time && { time }),
-      sites: listed ? sites.result(hasCpus, time !== undefined) : [],
+      sites: listed.sites ? sites.result(hasCpus, time !== undefined) : [],
       threads: threads.result(),
       processes: processes.entries().map(({ key, count }): ValueCount => ({ value: key, events: count })),
       cpus: cpuCounts,

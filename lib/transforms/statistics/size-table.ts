@@ -1,3 +1,4 @@
+import { HI, WORD } from '../../bytes/u64.js'
 import { barsAt, histogramOf } from './histogram.js'
 import type { StatisticsKernel } from './kernel.js'
 import type { Amount, Shares, SizeStatistics, Statistics } from './result.js'
@@ -14,41 +15,86 @@ export class SizeTable {
 
   /** Whether some sizes were counted as others. */
   get overflowed(): boolean {
-    return this.kernel.number(this.at(OTHERS) + ALLOCATIONS) > 0
+    return this.countOf(OTHERS) > 0
+  }
+
+  /** How many sizes have a row. */
+  get listed(): number {
+    return this.rows().length
   }
 
   /**
    * @param largest the largest size, which others keep as well
    * @param whole the figures of all sizes together
+   * @param most how many sizes are listed at most
    */
-  result(largest: bigint, whole: Shares): Statistics['sizes'] {
+  result(largest: bigint, whole: Shares, most: number): Statistics['sizes'] {
     const { kernel } = this
-    const { OTHER_SIZES, OTHER_SMALLEST, sizeRows } = kernel.run
-    const exact: SizeStatistics[] = []
+    const { OTHER_SIZES, OTHER_SMALLEST } = kernel.run
+    const rows = this.rows()
     const bars = barsAt(kernel, OTHER_SIZES.value)
-    for (let row = 0; row < sizeRows.value; row++) {
-      const at = this.at(row)
-      const count = kernel.number(at + ALLOCATIONS)
-      if (count === 0 || row === OTHERS) continue
-      const size = row < OTHERS ? BigInt(row) : kernel.integer(at + SIZE)
-      const bits = size === 0n ? 0 : size.toString(2).length
-      bars[bits] = (bars[bits] as number) + count
-      exact.push({
-        size,
-        count,
-        atPeak: kernel.word(at + PEAK),
-        leaked: kernel.number(at + LEAKS),
-        temporary: { heaptrack: kernel.number(at + HEAPTRACK), memray: kernel.number(at + MEMRAY) },
-      })
-    }
-    const smallest = exact.map(({ size }) => size)
-    if (this.overflowed) smallest.push(kernel.integer(OTHER_SMALLEST.value))
+    for (const row of rows) bars[this.bitsOf(row)] = (bars[this.bitsOf(row)] as number) + this.countOf(row)
+    const sizes =
+      rows.length === 0 ? [] : [this.sizeOf(rows.reduce((least, row) => (this.bySize(row, least) < 0 ? row : least)))]
+    if (this.overflowed) sizes.push(kernel.integer(OTHER_SMALLEST.value))
+    const order = (a: number, b: number) => this.countOf(b) - this.countOf(a) || this.bySize(a, b)
+    const exact = most === 0 ? [] : [...rows.toSorted(order).subarray(0, most)]
     return {
-      smallest: smallest.reduce((least, size) => (size < least ? size : least), smallest[0] ?? 0n),
+      smallest: sizes.reduce((least, size) => (size < least ? size : least), sizes[0] ?? 0n),
       largest,
       histogram: histogramOf(bars, whole.allocated.bytes),
-      exact: exact.toSorted((a, b) => b.count - a.count || (a.size < b.size ? -1 : 1)),
-      ...(this.overflowed && { others: othersOf(exact, whole) }),
+      exact: exact.map((row) => this.statistics(row)),
+      ...(this.overflowed && {
+        others: othersOf(
+          Array.from(rows, (row) => this.statistics(row)),
+          whole,
+        ),
+      }),
+    }
+  }
+
+  /** The rows in which there are blocks, but not that of others. */
+  private rows(): Uint32Array {
+    const rows = new Uint32Array(this.kernel.run.sizeRows.value)
+    let n = 0
+    for (let row = 0; row < rows.length; row++) if (row !== OTHERS && this.countOf(row) > 0) rows[n++] = row
+    return rows.subarray(0, n)
+  }
+
+  private countOf(row: number): number {
+    return this.kernel.number(this.at(row) + ALLOCATIONS)
+  }
+
+  private sizeOf(row: number): bigint {
+    return row < OTHERS ? BigInt(row) : this.kernel.integer(this.at(row) + SIZE)
+  }
+
+  /** The same as a double, which may lack the last digits. */
+  private roughSizeOf(row: number): number {
+    return row < OTHERS ? row : this.kernel.number(this.at(row) + SIZE)
+  }
+
+  /** Orders rows by their sizes. */
+  private bySize(a: number, b: number): number {
+    return this.roughSizeOf(a) - this.roughSizeOf(b) || (this.sizeOf(a) < this.sizeOf(b) ? -1 : 1)
+  }
+
+  /** How many bits a size has. */
+  private bitsOf(row: number): number {
+    const size = this.roughSizeOf(row)
+    if (size < WORD) return 32 - Math.clz32(size)
+    return 64 - Math.clz32(this.kernel.word(this.at(row) + SIZE + 4 * HI))
+  }
+
+  private statistics(row: number): SizeStatistics {
+    const { kernel } = this
+    const at = this.at(row)
+    return {
+      size: this.sizeOf(row),
+      count: this.countOf(row),
+      atPeak: kernel.word(at + PEAK),
+      leaked: kernel.number(at + LEAKS),
+      temporary: { heaptrack: kernel.number(at + HEAPTRACK), memray: kernel.number(at + MEMRAY) },
     }
   }
 
