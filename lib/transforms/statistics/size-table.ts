@@ -1,4 +1,4 @@
-import { HI, WORD } from '../../bytes/u64.js'
+import { HI, LO, WORD } from '../../bytes/u64.js'
 import { barsAt, histogramOf } from './histogram.js'
 import type { StatisticsKernel } from './kernel.js'
 import type { Amount, Shares, SizeStatistics, Statistics } from './result.js'
@@ -9,81 +9,120 @@ const OTHERS = 4096
 /** Where things are in a row of kernel/statistics/sizes.ts, in bytes. */
 const [SIZE, ALLOCATIONS, LEAKS, HEAPTRACK, MEMRAY, PEAK] = [0, 8, 16, 24, 32, 44]
 
+/** Rows of sizes with their allocations, and the sizes as doubles, which may lack the last digits. */
+interface SizeColumns {
+  readonly rows: Uint32Array
+  readonly counts: Float64Array
+  readonly sizes: Float64Array
+}
+
 /** What became of the blocks of each size, which the kernel counts. */
 export class SizeTable {
   constructor(private readonly kernel: StatisticsKernel) {}
 
   /** Whether some sizes were counted as others. */
   get overflowed(): boolean {
-    return this.countOf(OTHERS) > 0
+    return this.kernel.number(this.at(OTHERS) + ALLOCATIONS) > 0
   }
 
   /** How many sizes have a row. */
   get listed(): number {
-    return this.rows().length
+    return this.columns().rows.length
   }
 
   /**
    * @param largest the largest size, which others keep as well
    * @param whole the figures of all sizes together
-   * @param most how many sizes are listed at most
+   * @param most how many sizes are listed at most; `others` are there only if that is all
    */
   result(largest: bigint, whole: Shares, most: number): Statistics['sizes'] {
     const { kernel } = this
-    const { OTHER_SIZES, OTHER_SMALLEST } = kernel.run
-    const rows = this.rows()
+    const { OTHER_SIZES } = kernel.run
+    const columns = this.columns()
+    const { rows, counts, sizes } = columns
     const bars = barsAt(kernel, OTHER_SIZES.value)
-    for (const row of rows) bars[this.bitsOf(row)] = (bars[this.bitsOf(row)] as number) + this.countOf(row)
-    const sizes =
-      rows.length === 0 ? [] : [this.sizeOf(rows.reduce((least, row) => (this.bySize(row, least) < 0 ? row : least)))]
-    if (this.overflowed) sizes.push(kernel.integer(OTHER_SMALLEST.value))
-    const order = (a: number, b: number) => this.countOf(b) - this.countOf(a) || this.bySize(a, b)
-    const exact = most === 0 ? [] : [...rows.toSorted(order).subarray(0, most)]
+    for (let i = 0; i < rows.length; i++) {
+      const bits = this.bitsOf(rows[i] as number, sizes[i] as number)
+      bars[bits] = (bars[bits] as number) + (counts[i] as number)
+    }
+    const order = (a: number, b: number) => (counts[b] as number) - (counts[a] as number) || this.bySize(columns, a, b)
+    const exact = mostFrequent(columns, most).toSorted(order).slice(0, most)
     return {
-      smallest: sizes.reduce((least, size) => (size < least ? size : least), sizes[0] ?? 0n),
+      smallest: this.smallest(columns),
       largest,
       histogram: histogramOf(bars, whole.allocated.bytes),
-      exact: exact.map((row) => this.statistics(row)),
-      ...(this.overflowed && {
-        others: othersOf(
-          Array.from(rows, (row) => this.statistics(row)),
-          whole,
-        ),
-      }),
+      exact: exact.map((i) => this.statistics(rows[i] as number)),
+      ...(this.overflowed && most === Infinity && { others: this.others(rows, whole) }),
     }
   }
 
-  /** The rows in which there are blocks, but not that of others. */
-  private rows(): Uint32Array {
-    const rows = new Uint32Array(this.kernel.run.sizeRows.value)
+  /** The rows in which there are blocks, but not that of others. One loop, for there are very many. */
+  private columns(): SizeColumns {
+    const { run } = this.kernel
+    const words = new Uint32Array(run.memory.buffer)
+    const count = run.sizeRows.value
+    const step = run.SIZE_BYTES.value / 4
+    const [rows, counts, sizes] = [new Uint32Array(count), new Float64Array(count), new Float64Array(count)]
     let n = 0
-    for (let row = 0; row < rows.length; row++) if (row !== OTHERS && this.countOf(row) > 0) rows[n++] = row
-    return rows.subarray(0, n)
+    for (let row = 0, at = run.sizeTable.value / 4; row < count; row++, at += step) {
+      const allocations =
+        (words[at + ALLOCATIONS / 4 + HI] as number) * WORD + (words[at + ALLOCATIONS / 4 + LO] as number)
+      if (allocations === 0 || row === OTHERS) continue
+      rows[n] = row
+      counts[n] = allocations
+      sizes[n] = row < OTHERS ? row : (words[at + HI] as number) * WORD + (words[at + LO] as number)
+      n++
+    }
+    return { rows: rows.subarray(0, n), counts: counts.subarray(0, n), sizes: sizes.subarray(0, n) }
   }
 
-  private countOf(row: number): number {
-    return this.kernel.number(this.at(row) + ALLOCATIONS)
+  private smallest(columns: SizeColumns): bigint {
+    let smallest = 0
+    for (let i = 1; i < columns.rows.length; i++) if (this.bySize(columns, i, smallest) < 0) smallest = i
+    const row = columns.rows[smallest]
+    const own = row === undefined ? undefined : this.sizeOf(row)
+    if (!this.overflowed) return own ?? 0n
+    const other = this.kernel.integer(this.kernel.run.OTHER_SMALLEST.value)
+    return own === undefined || other < own ? other : own
   }
 
   private sizeOf(row: number): bigint {
     return row < OTHERS ? BigInt(row) : this.kernel.integer(this.at(row) + SIZE)
   }
 
-  /** The same as a double, which may lack the last digits. */
-  private roughSizeOf(row: number): number {
-    return row < OTHERS ? row : this.kernel.number(this.at(row) + SIZE)
+  /** Orders two of the sizes. */
+  private bySize({ rows, sizes }: SizeColumns, a: number, b: number): number {
+    const rough = (sizes[a] as number) - (sizes[b] as number)
+    return rough !== 0 || a === b ? rough : this.sizeOf(rows[a] as number) < this.sizeOf(rows[b] as number) ? -1 : 1
   }
 
-  /** Orders rows by their sizes. */
-  private bySize(a: number, b: number): number {
-    return this.roughSizeOf(a) - this.roughSizeOf(b) || (this.sizeOf(a) < this.sizeOf(b) ? -1 : 1)
+  /** How many bits a size has, which is also given as a double. */
+  private bitsOf(row: number, size: number): number {
+    return size < WORD ? 32 - Math.clz32(size) : 64 - Math.clz32(this.kernel.word(this.at(row) + SIZE + 4 * HI))
   }
 
-  /** How many bits a size has. */
-  private bitsOf(row: number): number {
-    const size = this.roughSizeOf(row)
-    if (size < WORD) return 32 - Math.clz32(size)
-    return 64 - Math.clz32(this.kernel.word(this.at(row) + SIZE + 4 * HI))
+  /** What the whole has beyond the sizes that have rows. */
+  private others(rows: Uint32Array, whole: Shares): Shares {
+    const { allocated, atPeak, leaked, temporary } = whole
+    const rest = {
+      allocated: { ...allocated },
+      atPeak: { ...atPeak },
+      leaked: { ...leaked },
+      temporary: { heaptrack: { ...temporary.heaptrack }, memray: { ...temporary.memray } },
+    }
+    const take = (from: Amount, size: bigint, blocks: number) => {
+      from.blocks -= blocks
+      from.bytes -= size * BigInt(blocks)
+    }
+    for (const row of rows) {
+      const { size, ...one } = this.statistics(row)
+      take(rest.allocated, size, one.count)
+      take(rest.atPeak, size, one.atPeak)
+      take(rest.leaked, size, one.leaked)
+      take(rest.temporary.heaptrack, size, one.temporary.heaptrack)
+      take(rest.temporary.memray, size, one.temporary.memray)
+    }
+    return rest
   }
 
   private statistics(row: number): SizeStatistics {
@@ -91,7 +130,7 @@ export class SizeTable {
     const at = this.at(row)
     return {
       size: this.sizeOf(row),
-      count: this.countOf(row),
+      count: kernel.number(at + ALLOCATIONS),
       atPeak: kernel.word(at + PEAK),
       leaked: kernel.number(at + LEAKS),
       temporary: { heaptrack: kernel.number(at + HEAPTRACK), memray: kernel.number(at + MEMRAY) },
@@ -104,19 +143,18 @@ export class SizeTable {
   }
 }
 
-/** What the whole has beyond the sizes that have rows. */
-function othersOf(exact: readonly SizeStatistics[], whole: Shares): Shares {
-  const rest = ({ blocks, bytes }: Amount, blocksOf: (row: SizeStatistics) => number): Amount => ({
-    blocks: exact.reduce((left, row) => left - blocksOf(row), blocks),
-    bytes: exact.reduce((left, row) => left - row.size * BigInt(blocksOf(row)), bytes),
-  })
-  return {
-    allocated: rest(whole.allocated, ({ count }) => count),
-    atPeak: rest(whole.atPeak, ({ atPeak }) => atPeak),
-    leaked: rest(whole.leaked, ({ leaked }) => leaked),
-    temporary: {
-      heaptrack: rest(whole.temporary.heaptrack, ({ temporary }) => temporary.heaptrack),
-      memray: rest(whole.temporary.memray, ({ temporary }) => temporary.memray),
-    },
-  }
+/**
+ * Where the `most` sizes are of which there are most blocks, smaller sizes first; with more of them if they are equal as
+ * doubles. Sorting all sizes would take much memory.
+ */
+function mostFrequent({ counts, sizes }: SizeColumns, most: number): number[] {
+  const all = Array.from(counts.keys())
+  if (counts.length <= most) return all
+  if (most === 0) return []
+  const fewest = counts.toSorted()[counts.length - most] as number
+  const more = all.filter((i) => (counts[i] as number) > fewest)
+  const equal = all.filter((i) => counts[i] === fewest)
+  const ordered = Float64Array.from(equal, (i) => sizes[i] as number).sort()
+  const largest = ordered[most - more.length - 1] as number
+  return [...more, ...equal.filter((i) => (sizes[i] as number) <= largest)]
 }
