@@ -105,7 +105,7 @@ function mapOf(
     ...calendar.moments(shown.map((i) => (moments[i] as Clock['moments'][number]).event)),
     rowBytes: integer(BigInt(rowBytes)),
     ranges,
-    cells: regions.map(({ bytes }) => [...bytes.map((live) => thousandths(live / rowBytes))]),
+    cells: regions.map(({ bytes }) => Array.from(bytes.map((live) => thousandths(live / rowBytes)))),
   }
 }
 

@@ -154,7 +154,7 @@ function mostFrequent({ counts, sizes }: SizeColumns, most: number): number[] {
   const fewest = counts.toSorted()[counts.length - most] as number
   const more = all.filter((i) => (counts[i] as number) > fewest)
   const equal = all.filter((i) => counts[i] === fewest)
-  const ordered = Float64Array.from(equal, (i) => sizes[i] as number).sort()
+  const ordered = Float64Array.from(equal, (i) => sizes[i] as number).toSorted()
   const largest = ordered[most - more.length - 1] as number
   return [...more, ...equal.filter((i) => (sizes[i] as number) <= largest)]
 }
