@@ -181,7 +181,7 @@ export class SiteKeys {
   /** The row of the key in the first n words of `key`. */
   private intern(form: number, n: number): number {
     const node = this.paths.find(form, this.key, n)
-    const row = node < this.rows.length ? (this.rows[node] as number) : 0
+    const row = node !== NO_NODE && node < this.rows.length ? (this.rows[node] as number) : 0
     if (row !== 0) return row
     if (node === NO_NODE || this.size - FIRST === this.limit) {
       this.overflowed = true

@@ -244,6 +244,20 @@ describe('StatisticsCollector', () => {
     expect(sites[0]?.rest).toBe('others')
   })
 
+  test('stacks with more frames than there is room for make others', { tags: ['slow'] }, () => {
+    const n = 1100
+    const inner = Array.from({ length: 1000 }, (_, i) => `f${i}`)
+    const collector = new StatisticsCollector()
+    for (let i = 0; i < n; i++)
+      for (const batch of inBatches([alloc(BigInt(i + 1), 1n, { stack: [...inner, `thread ${i}`] })], 1, HEADER))
+        collector.add(batch)
+    const { sites, full } = collector.finish()
+    expect(full).toEqual(['sites'])
+    expect(sites[0]).toMatchObject({ rest: 'others', allocated: { blocks: n - (sites.length - 1) } })
+    expect(sites.length).toBeLessThan(n)
+    expect(sites.filter(({ rest }) => rest === 'none')).toEqual([])
+  })
+
   test('a stack that differs in the middle only is another site', () => {
     const frames = (middle: string) => [
       ...Array.from({ length: 200 }, (_, i) => `f${i}`),
