@@ -151,7 +151,7 @@ function fill(name: string, dark: boolean, isPale: boolean): string {
   let hash = 2166136261
   for (let c = 0; c < name.length && c < 64; c++) hash = Math.imul(hash ^ name.charCodeAt(c), 16777619)
   const spread = (hash >>> 8) % 1000
-  const hue = 14 + (spread % 100) * 0.36
+  const hue = 14 + (spread % 100) * (dark ? 0.22 : 0.36)
   const light = dark ? 33 + (spread % 7) : 72 + (spread % 9)
   const strong = isPale ? 14 : dark ? 42 : 74
   return `hsl(${hue} ${strong}% ${isPale && !dark ? light + 12 : light}%)`

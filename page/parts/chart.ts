@@ -185,7 +185,7 @@ function drawMarks({ ctx, bbox, valToPos }: uPlot, marks: NonNullable<ChartOptio
     ctx.stroke()
     const isRight = at > bbox.left + bbox.width * 0.8
     ctx.textAlign = isRight ? 'right' : 'left'
-    ctx.fillText(title, at + (isRight ? -6 : 6) * devicePixelRatio, bbox.top + 14 * devicePixelRatio)
+    ctx.fillText(title, at + (isRight ? -6 : 6) * devicePixelRatio, bbox.top - 4 * devicePixelRatio)
   }
   ctx.restore()
 }

@@ -112,6 +112,7 @@ function sparseBlock(app: App, { sparse }: ReportAddresses): HTMLElement {
       label: 'sites on sparse pages',
       sortBy: 'Not live',
       empty: 'There is none.',
+      step: 20,
       open: (n) => app.open('flame', { node: rows[sparse.site[n] ?? -1]?.node ?? 0 }),
     },
   )

@@ -94,16 +94,17 @@ export const flame: View = {
       element: el(
         'section',
         {},
-        el(
-          'p',
-          { class: 'lead' },
-          'Callers are above the functions that they call; inverted, the functions that allocate are at the top. Click a box to zoom.',
-        ),
+        el('p', { class: 'lead' }, 'Callers are above the functions that they call. Click a box to zoom.'),
         el(
           'div',
           { class: 'bar' },
           metrics.element,
-          el('label', { class: 'field' }, inverted, ' inverted'),
+          el(
+            'label',
+            { class: 'field', title: 'the functions that allocate at the top, and their callers below them' },
+            inverted,
+            ' inverted',
+          ),
           out,
           field.element,
         ),
