@@ -12,7 +12,7 @@ import { buildNative } from './native/build.mjs'
 import { report, resultsName } from './report.mjs'
 
 /** Cases within one process, on each trace; and those of whole processes, on a large one. */
-const IN_PROCESS = ['mtrc', 'replay', 'hatf', 'strategies', 'kmemtrace', 'heapmon', 'recorders', 'ndjson', 'metatf', 'gunzip', 'filter', 'transforms', 'profile']
+const IN_PROCESS = ['mtrc', 'replay', 'hatf', 'compact', 'strategies', 'kmemtrace', 'heapmon', 'recorders', 'ndjson', 'metatf', 'gunzip', 'filter', 'transforms', 'profile']
 const PROCESSES = ['startup', 'pipeline', 'threads']
 const MEMORY = 'memory'
 

@@ -9,7 +9,7 @@ import { resetCaches } from './compact/caches'
 import { crcBytes, initChecksum } from './compact/checksum'
 import { beginReading, beginWriting, isOutOfRoom, overrun, payloadLength, resetCoder } from './compact/coder'
 import { resetDescriptorCodes } from './compact/descriptor-codes'
-import { resetDescriptors } from './compact/descriptors'
+import { forgetDescriptors, resetDescriptors } from './compact/descriptors'
 import { beginChecksum, checksum, codeEvent, FINE, NO_MEMORY } from './compact/event'
 import { resetExtras } from './compact/extras'
 import { resetHistory } from './compact/history'
@@ -17,6 +17,7 @@ import { beginBlock, newBytes, resetNameCodes } from './compact/name-codes'
 import { beginBatch, beginOutput, isCrowded, resetNames, seedNames } from './compact/names'
 import { resetNumbers } from './compact/numbers'
 import { seedPages } from './compact/pages'
+import { stopSimulation } from './compact/simulation'
 import { resetSymbols } from './compact/symbols'
 import { resetThreads, seedThreads } from './compact/threads'
 import { MASK } from './shared/columns'
@@ -33,6 +34,7 @@ export {
   stringCount,
 } from './compact/batch-strings'
 export { endWriting, payloadStart } from './compact/coder'
+export { startSimulation } from './compact/simulation'
 export * from './shared/columns'
 
 /** Why `encode` or `decode` stopped early: 0 for a good reason, else a fault of kernel/compact/event.ts. */
@@ -68,6 +70,14 @@ export function reset(): void {
   resetNameCodes()
   resetSymbols()
   resetExtras()
+  stopSimulation()
+}
+
+/** Forgets all names, and the descriptors that have them. */
+function forgetNames(): void {
+  resetNames()
+  resetNameCodes()
+  forgetDescriptors()
 }
 
 /**
@@ -98,7 +108,7 @@ export function encode(from: u32, to: u32): u32 {
   fault = FINE
   while (from < to) {
     if (isFull()) return from
-    if (isCrowded()) reset()
+    if (isCrowded()) forgetNames()
     fault = codeEvent(from)
     if (isOutOfRoom) fault = NO_MEMORY
     if (fault != FINE) return from
@@ -154,7 +164,7 @@ export function decode(count: u32): u32 {
   fields = 0
   let row: u32 = 0
   while (row < count && byteCount < BATCH_STRINGS) {
-    if (isCrowded()) reset()
+    if (isCrowded()) forgetNames()
     fault = codeEvent(row)
     if (fault != FINE) return row
     fields |= load<u32>(MASK + ((<usize>row) << 2))

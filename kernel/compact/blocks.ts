@@ -24,6 +24,8 @@ export class Block {
   birth: u32
   /** The next block within the same 16 bytes of addresses, or the next unused one. */
   next: u32
+  /** Its handle in the simulation, or 0. */
+  handle: u32
 }
 
 const BYTES: u32 = 48
@@ -80,6 +82,7 @@ export function addBlock(key: u64, size: u64, inClass: u32): u32 {
   block.key = key
   block.size = size
   block.index = 0
+  block.handle = 0
   block.class = inClass
   block.made = sequence
   block.birth = newest = ++births

@@ -23,6 +23,8 @@ function table(n: u32, byte: u32): u32 {
 }
 
 /** The state of a checksum after another eight bytes, the lowest first. It begins with all ones. */
+// @ts-ignore: decorator
+@inline
 export function crcWord(state: u32, word: u64): u32 {
   const a = (<u32>word) ^ state
   const b = <u32>(word >> 32)

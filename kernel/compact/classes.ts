@@ -171,7 +171,7 @@ export function codeTarget(t: Thread, n: u32, target: u32, expected: u32, neighb
   let tried: u32 = 0
   let tries: u32 = 0
   for (let i: u32 = 0; i < CANDIDATE_COUNT + 3 && tries < TRIES; i++) {
-    const x: u32 = i == 0 ? load<u8>(winner) & 7 : i == 1 ? 0 : i == 2 ? last : ORDER[i - 3]
+    const x: u32 = i == 0 ? load<u8>(winner) & 7 : i == 1 ? 0 : i == 2 ? last : unchecked(ORDER[i - 3])
     if (x >= CANDIDATE_COUNT || ((tried >> x) & 1) != 0 || proposal(x) == 0) continue
     const block = proposal(x)
     let same: u32 = 0

@@ -55,12 +55,12 @@ export function resetCoder(): void {
   for (let n: u32 = 0; n < 256; n++) store<u32>(RATES + ((<usize>n) << 2), 327_680 / (10 * n + 16))
   let level: u8 = 0
   for (let p: u32 = 0; p < 4096; p++) {
-    while (level < 15 && p >= <u32>LEVEL_FROM[level]) level++
+    while (level < 15 && p >= <u32>unchecked(LEVEL_FROM[level])) level++
     store<u8>(LEVELS + p, level)
   }
   for (let sort: u32 = 0; sort < SORTS; sort++) {
     for (let pair: u32 = 0; pair < 256; pair++)
-      store<u32>(PAIRS + ((<usize>((sort << 8) | pair)) << 2), PAIR_START[(pair >> 4) + (pair & 15)] << 10)
+      store<u32>(PAIRS + ((<usize>((sort << 8) | pair)) << 2), unchecked(PAIR_START[(pair >> 4) + (pair & 15)]) << 10)
   }
 }
 

@@ -2,7 +2,7 @@
 
 import { bit, freshen, isEncoding, mixed, pairBit } from './coder'
 import { addDraft, draft, fieldsOf, FORMS, isSound, setValueAt, THREAD_FIELDS, valueAt } from './descriptors'
-import { BYTE, F_API, F_CALL_SITE, F_HEAP, F_LINE, LIST, NAME, SORT, WORD } from './fields'
+import { BYTE, F_API, F_CALL_SITE, F_HEAP, F_LINE, LIST, NAME, sortOf, WORD } from './fields'
 import { codeList, codeName } from './name-codes'
 import { folded, pairNumber, unfolded } from './numbers'
 
@@ -75,7 +75,7 @@ export function codeDescriptor(): u32 {
   d.count = <u8>popcnt(fields)
   let context = mixed(place, 77)
   for (let i = 0; i < ORDER.length; i++) {
-    const field = <u32>ORDER[i]
+    const field = <u32>unchecked(ORDER[i])
     if (((fields >> field) & 1) == 0) continue
     const at = popcnt(fields & ((1 << field) - 1))
     const value = codeValue(field, isEncoding ? valueAt(d, at) : 0, context, place)
@@ -96,7 +96,7 @@ function place(counters: usize, context: u32, node: u32): usize {
 }
 
 function codeValue(field: u32, value: u64, context: u32, shape: u32): u64 {
-  const sort = SORT[field]
+  const sort = sortOf(field)
   isWrong = false
   if (sort == NAME) return codeName(value, field, context)
   if (sort == LIST) return codeList(value, context)

@@ -5,7 +5,7 @@
 
 import { HAS_ADDRESS, HAS_OLD_ADDRESS, HAS_PROCESS, HAS_SIZE, HAS_THREAD } from '../shared/event'
 import { isEncoding } from './coder'
-import { SORT, LIST, NAME, valueOf } from './fields'
+import { sortOf, LIST, NAME, valueOf } from './fields'
 import { numberOfList, numberOfName } from './names'
 
 /** The fields whose values are in the descriptor: api, node, heap, sizes and counts, and all that says from where. */
@@ -71,6 +71,14 @@ export function resetDescriptors(): void {
   descriptorCount = 2
   freeCount = 0
   onlyFree = 0
+  memory.fill(INDEX, 0, 262_144)
+}
+
+/** Begins with new descriptors. The classes of live blocks keep their numbers. */
+export function forgetDescriptors(): void {
+  next = 2
+  // There may be others than the next one.
+  freeCount = 2
   memory.fill(INDEX, 0, 262_144)
 }
 
@@ -144,7 +152,7 @@ export function draftEvent(row: u32, kind: u8, form: u8, flags: u32, mask: u32):
   for (let left = fieldsOf(d); left != 0; left &= left - 1) {
     const field = <u32>ctz(left)
     let value = valueOf(field, row)
-    const sort = SORT[field]
+    const sort = sortOf(field)
     if (sort == NAME) value = numberOfName(<u32>value)
     else if (sort == LIST) value = numberOfList(<u32>value)
     setValueAt(d, count++, value)

@@ -40,10 +40,11 @@ import {
   valueAt,
 } from './descriptors'
 import { codeExtras, EXTRA, extraName } from './extras'
-import { F_SIZE, LIST, NAME, setValue, SORT, valueOf } from './fields'
+import { F_SIZE, LIST, NAME, setValue, sortOf, valueOf } from './fields'
 import { nextEvent, noteBirth, remember, sequence } from './history'
-import { isExhausted, outList, outName, wordOfList, wordOfName } from './names'
+import { isExhausted, isStale, outList, outName, wordOfList, wordOfName } from './names'
 import { isWrong as isNameWrong } from './name-codes'
+import { isSimulated, isSimulating, noteEnd, release, settle, simulate } from './simulation'
 import { codeSymbol, free, isWrong as isSymbolWrong, NEW_DESCRIPTOR, SURPRISE, target } from './symbols'
 import { codeThread, current, Thread, threadAt } from './threads'
 
@@ -64,6 +65,8 @@ let threadId: u64 = 0
 let process: u64 = 0
 let address: u64 = 0
 let oldAddress: u64 = 0
+/** The address that the simulation expects. */
+let expected: u64 = 0
 /** The live block that it concerns, for the encoder. */
 let subject: u32 = 0
 
@@ -116,8 +119,23 @@ export function codeEvent(row: u32): u32 {
   const n = isEncoding ? findDraft() : 0
   const end: u32 = subject != 0 ? blockAt(subject).class * 2 + 1 : 0
   const isEnd = draft().form == ENDS
+  // What the simulation gives is known before the event is: only a surprise is coded.
+  expected = 0
+  let isSurprise = false
+  if (isEncoding && isSimulated(draft())) {
+    expected = simulate(draft(), current, subject != 0 ? blockAt(subject).handle : 0)
+    isSurprise = expected != address
+    if (isSurprise) {
+      codeSymbol(t, SURPRISE, 0, 0, 0, false)
+    }
+  }
   let symbol = codeSymbol(t, n == 0 ? NEW_DESCRIPTOR : isEnd ? end : n * 2, subject, n, 0, false)
   if (isSymbolWrong) return DAMAGED
+  if (symbol == SURPRISE) {
+    isSurprise = true
+    symbol = codeSymbol(t, 0, 0, 0, 0, false)
+    if (isSymbolWrong) return DAMAGED
+  }
   if (symbol == NEW_DESCRIPTOR) {
     const added = codeDescriptor()
     if (added == 0 || isNameWrong || isExhausted) return isExhausted ? NO_MEMORY : DAMAGED
@@ -128,7 +146,7 @@ export function codeEvent(row: u32): u32 {
     }
   }
   if (symbol == SURPRISE || ((symbol & 1) == 0 && descriptorAt(symbol >> 1).form == ENDS)) return DAMAGED
-  return (symbol & 1) != 0 ? codeEnd(row, t, symbol) : codeOther(row, t, symbol)
+  return (symbol & 1) != 0 ? codeEnd(row, t, symbol) : codeOther(row, t, symbol, isSurprise)
 }
 
 /** The event ends a block: `target`, by the descriptor `free`. */
@@ -138,11 +156,14 @@ function codeEnd(row: u32, t: Thread, symbol: u32): u32 {
   const age = sequence - block.made
   address = keyOf(block.key)
   const size = block.size
-  if (!isEncoding) writeRow(row, t, d)
+  if (!isEncoding) {
+    writeRow(row, t, d)
+    if (isStale) return DAMAGED
+  }
   if ((d.flags & SAME_SIZE) != 0) setValue(F_SIZE, row, size)
   if ((d.mask & HAS_OLD_ADDRESS) != 0) codeOld(t, d)
   if ((d.mask & EXTRA) != 0) codeExtras(row, d.mask, t, free, true, block.index)
-  noteFree(current, size, address)
+  endBlock(size, address, block.handle)
   end(t, target)
   remember(t, symbol, free, age)
   return finish(row, t, d)
@@ -158,11 +179,15 @@ function codeOld(t: Thread, d: Descriptor): void {
 }
 
 /** The event makes a block, or concerns none, or is a realloc. */
-function codeOther(row: u32, t: Thread, symbol: u32): u32 {
+function codeOther(row: u32, t: Thread, symbol: u32, isSurprise: bool): u32 {
   const n = symbol >> 1
   const d = descriptorAt(n)
-  if (!isEncoding) writeRow(row, t, d)
+  if (!isEncoding) {
+    writeRow(row, t, d)
+    if (isStale) return DAMAGED
+  }
   const size = described(d, F_SIZE)
+  newHandle = 0
   let age: u32 = 0
   let hasBlock = false
   let ofBlock: u64 = 0
@@ -177,21 +202,25 @@ function codeOther(row: u32, t: Thread, symbol: u32): u32 {
     hasBlock = true
     ofBlock = block.index
     const oldSize = block.size
+    const handle = block.handle
     if (d.form != KEEPS) end(t, target)
     remember(t, second, 0, age)
     if (d.form == MOVES) {
       nextEvent()
-      if (codeSame(oldSize, size, address == oldAddress)) address = oldAddress
+      if (isSimulated(d)) codeSimulated(t, d, handle, isSurprise)
+      else if (codeSame(oldSize, size, address == oldAddress)) address = oldAddress
       else {
         address = codeByCaches(current, size, address)
         noteFree(current, oldSize, oldAddress)
       }
-    } else if (d.form == DROPS) noteFree(current, oldSize, oldAddress)
+    } else if (d.form == DROPS) endBlock(oldSize, oldAddress, handle)
     if (d.form != MOVES) address = 0
   } else {
     if ((d.mask & HAS_OLD_ADDRESS) != 0) codeOld(t, d)
-    if (d.form == MAKES) address = codeByCaches(current, size, address)
-    else if ((d.mask & HAS_ADDRESS) != 0 && (d.flags & NULL_ADDRESS) == 0)
+    if (d.form == MAKES) {
+      if (isSimulated(d)) codeSimulated(t, d, 0, isSurprise)
+      else address = codeByCaches(current, size, address)
+    } else if ((d.mask & HAS_ADDRESS) != 0 && (d.flags & NULL_ADDRESS) == 0)
       address = codeDifference(address, t.address, 1)
     else address = 0
   }
@@ -201,10 +230,28 @@ function codeOther(row: u32, t: Thread, symbol: u32): u32 {
     const made = addBlock(keyOf(address), size, n)
     if (made == 0) return NO_MEMORY
     blockAt(made).index = index
+    blockAt(made).handle = newHandle
     noteBirth(made)
   }
+  if (d.form == PLAIN) noteEnd(d, current)
   if (d.form <= MOVES) remember(t, symbol, 0, 0)
   return finish(row, t, d)
+}
+
+/** The handle of the new block. */
+let newHandle: u32 = 0
+
+/** Codes the address of a new block that the simulation may know. */
+function codeSimulated(t: Thread, d: Descriptor, old: u32, isSurprise: bool): void {
+  if (!isEncoding) expected = simulate(d, current, old)
+  address = isSurprise ? codeDifference(address, t.address, 2) : expected
+  newHandle = settle(expected, address)
+}
+
+/** A block is freed. */
+function endBlock(size: u64, at: u64, handle: u32): void {
+  if (isSimulating) release(current, handle)
+  else noteFree(current, size, at)
 }
 
 /** Writes a decoded event, from its descriptor and its thread. */
@@ -217,7 +264,7 @@ function writeRow(row: u32, t: Thread, d: Descriptor): void {
   for (let left = fieldsOf(d); left != 0; left &= left - 1) {
     const field = <u32>ctz(left)
     const value = valueAt(d, i++)
-    const sort = SORT[field]
+    const sort = sortOf(field)
     setValue(field, row, sort == NAME ? outName(<u32>value) : sort == LIST ? outList(<u32>value) : value)
   }
 }
@@ -234,7 +281,7 @@ function finish(row: u32, t: Thread, d: Descriptor): u32 {
   let i: u32 = 0
   for (let left = mask; left != 0; left &= left - 1) {
     const field = <u32>ctz(left)
-    const sort = SORT[field]
+    const sort = sortOf(field)
     let word: u64
     if (((inDescriptor >> field) & 1) != 0) {
       word = valueAt(d, i++)

@@ -14,6 +14,8 @@ export const F_INDEX: u32 = 9
 export const F_ADDRESS: u32 = 10
 export const F_OLD_ADDRESS: u32 = 11
 export const F_SIZE: u32 = 12
+export const F_COUNT: u32 = 13
+export const F_ALIGNMENT: u32 = 15
 export const F_PRESENT: u32 = 17
 export const F_CALL_SITE: u32 = 19
 export const F_OUTCOME: u32 = 20
@@ -28,7 +30,7 @@ export const BYTE: u8 = 2
 export const NAME: u8 = 3
 export const LIST: u8 = 4
 
-export const SORT: StaticArray<u8> = [
+const SORTS: StaticArray<u8> = [
   BYTE,
   WIDE,
   WIDE,
@@ -96,10 +98,19 @@ const AT: StaticArray<usize> = [
   columns.MODULE,
 ]
 
+/** What the values of a field are. */
+// @ts-ignore: decorator
+@inline
+export function sortOf(field: u32): u8 {
+  return unchecked(SORTS[field])
+}
+
 /** The value of a field of an event: of a name or list its id in the batch. */
+// @ts-ignore: decorator
+@inline
 export function valueOf(field: u32, row: u32): u64 {
-  const at = AT[field]
-  switch (SORT[field]) {
+  const at = unchecked(AT[field])
+  switch (unchecked(SORTS[field])) {
     case WIDE:
       return load<u64>(at + ((<usize>row) << 3))
     case BYTE:
@@ -110,8 +121,8 @@ export function valueOf(field: u32, row: u32): u64 {
 }
 
 export function setValue(field: u32, row: u32, value: u64): void {
-  const at = AT[field]
-  switch (SORT[field]) {
+  const at = unchecked(AT[field])
+  switch (unchecked(SORTS[field])) {
     case WIDE:
       store<u64>(at + ((<usize>row) << 3), value)
       break

@@ -43,6 +43,8 @@ let listedCount: u32 = 0
 export let pool: usize = 0
 let poolRoom: u32 = 0
 export let poolLength: u32 = 0
+/** A name or list that is not known was referred to. */
+export let isStale: bool = false
 /** There was no memory. */
 export let isExhausted: bool = false
 
@@ -323,11 +325,17 @@ export function wordOfList(n: u32): u64 {
 
 /** Begins the strings of another batch, for the decoder. */
 export function beginOutput(): void {
+  isStale = false
   epoch++
 }
 
 /** The id of a name among the strings of the batch that is decoded, to which it is added. */
 export function outName(n: u32): u32 {
+  // A descriptor that was forgotten.
+  if (n >= nameCount) {
+    isStale = true
+    return 0
+  }
   const name = nameAt(n)
   if (name.epoch == epoch) return name.out
   const id = addString(pool + name.start, name.length)
@@ -342,6 +350,10 @@ export function outName(n: u32): u32 {
 
 /** The same of a list. */
 export function outList(n: u32): u32 {
+  if (n >= listsCount) {
+    isStale = true
+    return 0
+  }
   const list = listAt(n)
   if (list.epoch == epoch) return list.out
   const to = beginList(list.length)

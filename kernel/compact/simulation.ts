@@ -1,12 +1,108 @@
-/** The simulated allocator: the address that it would give, if one is simulated. */
+/** The simulated allocator, as far as one is known for the trace: which address it gives for an event's block. */
 
-import { Descriptor, described } from './descriptors'
+import {
+  API_CALLOC,
+  API_MEMALIGN,
+  HAS_ALIGNMENT,
+  HAS_API,
+  HAS_SIZE,
+  KIND_EXISTING,
+  KIND_THREAD_DESTROY,
+} from '../shared/event'
+import {
+  CALLOC,
+  MALLOC,
+  MEMALIGN,
+  REALLOC,
+  simCall,
+  simHandle,
+  simRelease,
+  simSettle,
+  simStart,
+  simThreadEnd,
+} from '../allocators/simulator'
+import { described, Descriptor, MAKES, MOVES } from './descriptors'
+import { F_ALIGNMENT, F_API, F_COUNT, F_SIZE } from './fields'
 
 /** Whether an allocator is simulated. */
-export let isOn: bool = false
+export let isSimulating: bool = false
+/** Of this many blocks, fewer than that many were where they were expected: the simulation is given up. */
+const WINDOW: u32 = 4096
+const LEAST_RIGHT: u32 = 1229
+let calls: u32 = 0
+let right: u32 = 0
 
-/** Chooses the allocator. 0 is none. */
-export function chooseAllocator(kind: u32): bool {
-  isOn = false
-  return kind == 0
+/** Simulates no allocator. */
+export function stopSimulation(): void {
+  isSimulating = false
+}
+
+/** Begins to simulate an allocator; the parameters are those of `simStart`. @returns false if there is none such */
+export function startSimulation(
+  allocator: i32,
+  version: i32,
+  bits: i32,
+  cores: i32,
+  stack: u64,
+  heap: u64,
+  mappings: u64,
+): bool {
+  calls = 0
+  right = 0
+  isSimulating = simStart(allocator, version, bits, cores, stack, heap, mappings)
+  return isSimulating
+}
+
+/** Whether the address of a descriptor's block is expected from the simulation. */
+// @ts-ignore: decorator
+@inline
+export function isSimulated(d: Descriptor): bool {
+  return isSimulating && (d.form == MAKES || d.form == MOVES) && d.kind != KIND_EXISTING && (d.mask & HAS_SIZE) != 0
+}
+
+/**
+ * Makes the call of an event.
+ * @param old the handle of the block that a realloc resizes; 0 if it is not known
+ * @returns the expected address; 0 if there is none
+ */
+export function simulate(d: Descriptor, thread: u32, old: u32): u64 {
+  const size = described(d, F_SIZE)
+  let called = MALLOC
+  let more: u64 = 0
+  if (d.form == MOVES && old != 0) {
+    if (size == 0) simRelease(thread, old)
+    else called = REALLOC
+  } else if ((d.mask & HAS_API) != 0) {
+    const api = <u8>described(d, F_API)
+    if (api == API_CALLOC) {
+      called = CALLOC
+      more = described(d, F_COUNT)
+    } else if (api == API_MEMALIGN && (d.mask & HAS_ALIGNMENT) != 0) {
+      called = MEMALIGN
+      more = described(d, F_ALIGNMENT)
+    }
+  }
+  return simCall(called, thread, more, called == REALLOC ? old : 0, size)
+}
+
+/** Notes where the block of the last call is. @returns its handle, or 0 */
+export function settle(expected: u64, actual: u64): u32 {
+  if (expected == actual) right++
+  else simSettle(actual)
+  if (++calls == WINDOW) {
+    if (right < LEAST_RIGHT) isSimulating = false
+    calls = 0
+    right = 0
+  }
+  return simHandle
+}
+
+/** Frees the block of a handle, if it has one. */
+export function release(thread: u32, handle: u32): void {
+  if (isSimulating && handle != 0) simRelease(thread, handle)
+}
+
+/** Notes the end of a thread. */
+export function noteEnd(d: Descriptor, thread: u32): void {
+  if (isSimulating && d.kind == KIND_THREAD_DESTROY) simThreadEnd(thread)
 }

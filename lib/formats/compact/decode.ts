@@ -7,6 +7,7 @@ import { ALL_FIELDS, FieldBit } from '../../event/fields.js'
 import { fieldsText } from '../../event/field-value.js'
 import { parseJson } from '../../event/json.js'
 import { KERNEL_EVENTS } from '../../kernel/load.js'
+import { simulate } from './allocator.js'
 import { parseHeader } from './header.js'
 import { acquireKernel, faultError, releaseKernel, takeStrings, type CompactKernel } from './kernel.js'
 import {
@@ -167,7 +168,6 @@ export class CompactDecoder implements Decoder {
       throw malformed(`a trace section of ${body.length} bytes`, this.at())
     if ((flags & ~FLAG_RESET) !== 0) throw malformed(`flags ${flags} of a trace are not known`, this.at())
     if (level !== LEVEL.fast) throw malformed(`level ${level} is not known`, this.at())
-    if (settings !== 0) throw malformed('settings of an allocator that is not known', this.at())
     const resets = (flags & FLAG_RESET) !== 0
     if (this.isFresh !== resets && (this.isFresh || this.sinceReset < RESET_EVENTS))
       throw malformed('a trace forgets too much, or too little', this.at())
@@ -175,7 +175,14 @@ export class CompactDecoder implements Decoder {
     if (resets) this.sinceReset = 0
     this.isFresh = false
     this.traces++
-    this.header = parseHeader(body.subarray(TRACE_HEAD), this.at())
+    if (!resets && settings !== 0) throw malformed('an allocator begins without the model', this.at())
+    if (
+      TRACE_HEAD + settings > body.length ||
+      !simulate(this.kernel as CompactKernel, body.slice(TRACE_HEAD, TRACE_HEAD + settings))
+    )
+      throw malformed('settings of an allocator that is not known', this.at())
+    this.kernel?.refresh()
+    this.header = parseHeader(body.subarray(TRACE_HEAD + settings), this.at())
     this.batches.push(new EventBatch(0, 0, this.header))
   }
 

@@ -8,7 +8,9 @@ import type { Encoder } from '../../event/stage.js'
 import type { StringTable } from '../../event/strings.js'
 import { Losses } from '../../kernel/losses.js'
 import { KERNEL_EVENTS } from '../../kernel/load.js'
+import { recognize, settingsBytes, simulate } from './allocator.js'
 import { headerText } from './header.js'
+import { HeldEvents } from './held.js'
 import { acquireKernel, faultError, releaseKernel, putStrings, STRING_FIELDS, type CompactKernel } from './kernel.js'
 import {
   BLOCK_EVENTS,
@@ -31,6 +33,9 @@ import {
 
 const text = new TextEncoder()
 
+/** Fewer allocations do not show the allocator. */
+const FEW_ALLOCATIONS = 32
+
 /**
  * Writes events as a compact trace. It holds back up to 65,536 events, which are a block.
  *
@@ -43,6 +48,8 @@ export class CompactEncoder implements Encoder {
   private own: CompactKernel | undefined
   private readonly sink = new Sink(4096)
   private header: TraceHeader | undefined
+  /** The first events of the trace, until they show which allocator it is. */
+  private held: HeldEvents | undefined
   private strings: StringTable | undefined
   private stringCount = 0
   private listCount = 0
@@ -63,7 +70,9 @@ export class CompactEncoder implements Encoder {
     this.losses.countBatch(batch)
     try {
       if (batch.header !== this.header) this.beginTrace(batch.header)
-      if (batch.count > 0) this.write(batch)
+      const held = this.held?.take(batch) ?? 0
+      if (this.held?.isFull === true) this.settle()
+      if (held < batch.count) this.write(batch, held)
     } catch (error) {
       this.fault = error as Error
     }
@@ -77,6 +86,7 @@ export class CompactEncoder implements Encoder {
 
   end(): void {
     if (this.header === undefined) this.beginTrace(NO_HEADER)
+    this.settle()
     this.endBlock()
     const body = new DataView(new ArrayBuffer(END_BYTES))
     body.setBigUint64(0, BigInt(this.traces), true)
@@ -87,7 +97,10 @@ export class CompactEncoder implements Encoder {
   }
 
   endTruncated(): void {
-    if (this.fault === undefined) this.endBlock()
+    if (this.fault === undefined) {
+      this.settle()
+      this.endBlock()
+    }
     this.release()
   }
 
@@ -105,6 +118,7 @@ export class CompactEncoder implements Encoder {
       this.sink.append(MAGIC)
       this.sink.append(Uint8Array.of(VERSION, 0))
     }
+    this.settle()
     this.endBlock()
     const description = text.encode(headerText(header))
     if (description.length > MAX_HEADER)
@@ -117,16 +131,34 @@ export class CompactEncoder implements Encoder {
     if (resets) this.sinceReset = 0
     this.header = header
     this.traces++
-    const body = new Uint8Array(TRACE_HEAD + description.length)
-    body.set([resets ? FLAG_RESET : 0, LEVEL.fast, 0])
-    body.set(description, TRACE_HEAD)
+    if (resets) this.held = new HeldEvents(BLOCK_EVENTS)
+    else this.writeTrace(0, new Uint8Array(0), description)
+  }
+
+  /** Chooses how the events that were held are written, and writes them. */
+  private settle(): void {
+    const { header, held } = this
+    if (held === undefined || header === undefined) return
+    this.held = undefined
+    const settings = settingsBytes(held.allocations < FEW_ALLOCATIONS ? undefined : recognize(held.batches))
+    this.writeTrace(FLAG_RESET, settings, text.encode(headerText(header)))
+    simulate(this.kernel, settings)
+    this.kernel.refresh()
+    for (const batch of held.batches) this.write(batch, 0)
+  }
+
+  private writeTrace(flags: number, settings: Uint8Array, description: Uint8Array): void {
+    const body = new Uint8Array(TRACE_HEAD + settings.length + description.length)
+    body.set([flags, LEVEL.fast, settings.length])
+    body.set(settings, TRACE_HEAD)
+    body.set(description, TRACE_HEAD + settings.length)
     this.section(SECTION.trace, body)
   }
 
-  private write(batch: EventBatch): void {
+  private write(batch: EventBatch, first: number): void {
     const { kernel } = this
     this.put(batch)
-    for (let from = 0; from < batch.count; from += KERNEL_EVENTS) {
+    for (let from = first; from < batch.count; from += KERNEL_EVENTS) {
       const rows = Math.min(KERNEL_EVENTS, batch.count - from)
       kernel.columns.put(batch, from, from + rows)
       for (let row = 0; row < rows;) {

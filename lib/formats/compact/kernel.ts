@@ -8,6 +8,15 @@ import type { Global, KernelExports } from '../../kernel/load.js'
 export interface CompactExports extends KernelExports {
   seed(value: number): void
   reset(): void
+  startSimulation(
+    allocator: number,
+    version: number,
+    bits: number,
+    cores: number,
+    stack: bigint,
+    heap: bigint,
+    mappings: bigint,
+  ): boolean
   reserveStrings(bytes: number, strings: number, listed: number, lists: number): boolean
   readonly bytesAt: Global
   readonly startsAt: Global

@@ -1,0 +1,117 @@
+import { AllocatorReplay, THREAD_STACK, type AllocatorSettings, type PtmallocSettings } from '../../allocators/index.js'
+import { HI } from '../../bytes/u64.js'
+import { FieldBit } from '../../event/fields.js'
+import type { EventBatch } from '../../event/batch.js'
+import type { CompactKernel } from './kernel.js'
+
+/*
+ * The settings of the simulated allocator, in a trace section: nothing if none is simulated; else its number, the minor
+ * version of glibc, the bits of a word, a zero, and in 4 bytes each the number of cores and the size of a stack.
+ */
+const PTMALLOC = 1
+const SETTINGS_BYTES = 12
+
+/** The settings of an allocator as bytes. */
+export function settingsBytes(settings: AllocatorSettings | undefined): Uint8Array {
+  if (settings === undefined) return new Uint8Array(0)
+  const bytes = new Uint8Array(SETTINGS_BYTES)
+  bytes.set([PTMALLOC, settings.version, settings.bits])
+  const view = new DataView(bytes.buffer)
+  view.setUint32(4, settings.cores ?? 0, true)
+  view.setUint32(8, settings.stack ?? 0, true)
+  return bytes
+}
+
+/** Begins the simulation that the settings of a trace describe. @returns whether there is such an allocator */
+export function simulate({ run }: CompactKernel, settings: Uint8Array): boolean {
+  if (settings.length === 0) return true
+  const [allocator, version, bits, zero] = settings as unknown as [number, number, number, number]
+  if (settings.length !== SETTINGS_BYTES || allocator !== PTMALLOC || zero !== 0) return false
+  const view = new DataView(settings.buffer, settings.byteOffset)
+  const cores = view.getUint32(4, true)
+  const stack = view.getUint32(8, true)
+  return cores < 2 ** 31 && Boolean(run.startSimulation(PTMALLOC, version, bits, cores, BigInt(stack), 0n, 0n))
+}
+
+/** A trial with fewer of this share of right addresses after this many blocks is given up. */
+const LEAST_RIGHT = 0.4
+const FIRST_BLOCKS = 64
+/** A trial with no more wrong addresses than this needs no better one: those of the first blocks cannot be known. */
+const FEW_WRONG = 2
+
+/** Versions of glibc with and without a cache for each thread; then all others, by how many machines have them. */
+const FIRST_VERSIONS = [36, 25]
+const VERSIONS = [40, 41, 37, 34, 29]
+
+/** What is tried if there are several threads and some addresses are wrong. */
+const STACKS = [0, THREAD_STACK - 0x1000]
+const CORES = [1, 2, 4, 8, 16, 32, 64]
+
+interface Trial {
+  readonly settings: PtmallocSettings
+  readonly right: number
+  /** How many addresses were wrong, or would have been. */
+  readonly wrong: number
+}
+
+/** The allocator that gave the addresses of the first events of a trace, if it is known. */
+export function recognize(batches: readonly EventBatch[]): AllocatorSettings | undefined {
+  const bits = hasLongAddress(batches) ? ([64] as const) : ([32, 64] as const)
+  const replay = new AllocatorReplay({ allocator: 'ptmalloc', version: 36, bits: bits[0] })
+  let best: Trial | undefined
+  const attempt = (settings: PtmallocSettings) => {
+    const trial = tally(replay, settings, batches)
+    if (best === undefined || trial.right > best.right) best = trial
+    return trial.wrong <= FEW_WRONG
+  }
+  for (const width of bits) {
+    const isDone = (version: number) =>
+      attempt({ allocator: 'ptmalloc', version, bits: width, cores: 0, stack: THREAD_STACK })
+    if (FIRST_VERSIONS.some(isDone)) break
+    if (best !== undefined && best.right > 0 && best.settings.bits === width) {
+      VERSIONS.some(isDone)
+      break
+    }
+  }
+  if (best === undefined || best.right < best.wrong) return undefined
+  if (best.wrong > FEW_WRONG && hasThreads(batches)) {
+    for (const stack of STACKS) attempt({ ...best.settings, stack })
+    for (const cores of CORES) attempt({ ...best.settings, cores })
+  }
+  return best.settings
+}
+
+/** Replays events with an allocator, for as long as it is not hopeless. */
+function tally(replay: AllocatorReplay, settings: PtmallocSettings, batches: readonly EventBatch[]): Trial {
+  replay.restart(settings)
+  for (const batch of batches) {
+    replay.add(batch)
+    const { blocks, predicted } = replay
+    if (blocks >= FIRST_BLOCKS && predicted < LEAST_RIGHT * blocks) return { settings, right: 0, wrong: blocks }
+  }
+  return { settings, right: replay.predicted, wrong: replay.blocks - replay.predicted }
+}
+
+/** Whether there are addresses that 32 bits do not hold. */
+function hasLongAddress(batches: readonly EventBatch[]): boolean {
+  return batches.some(({ address: { words }, columns, count, mask }) => {
+    if ((columns & FieldBit.address) === 0) return false
+    for (let i = 0; i < count; i++)
+      if (((mask[i] as number) & FieldBit.address) !== 0 && words[2 * i + HI] !== 0) return true
+    return false
+  })
+}
+
+/** Whether there are several threads. */
+function hasThreads(batches: readonly EventBatch[]): boolean {
+  let first: bigint | undefined
+  return batches.some(({ columns, count, mask, thread: { values } }) => {
+    if ((columns & FieldBit.thread) === 0) return false
+    for (let i = 0; i < count; i++) {
+      if (((mask[i] as number) & FieldBit.thread) === 0) continue
+      first ??= values[i] as bigint
+      if (values[i] !== first) return true
+    }
+    return false
+  })
+}
