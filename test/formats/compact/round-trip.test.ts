@@ -1,0 +1,96 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { extname } from 'node:path'
+import { gunzipSync } from 'node:zlib'
+import { describe, expect, test } from 'vitest'
+import type { EventBatch } from '../../../lib/event/batch.js'
+import { isWritable, type Format } from '../../../lib/event/format.js'
+import { compact } from '../../../lib/formats/compact/index.js'
+import { ndjson } from '../../../lib/formats/ndjson/index.js'
+import { CORPUS, corpusFile, hasCorpus } from '../../support/corpus.js'
+import { drive, encodeAll, slices } from '../../support/drive.js'
+import { formatNamed, sniffFormat } from '../../support/formats.js'
+
+const GOLDEN = new URL('../../golden/', import.meta.url)
+
+/** The batches of a trace; what is damaged is read up to the fault. */
+function read(format: Format, bytes: Uint8Array): EventBatch[] {
+  return drive(format.decoder(), slices(bytes, 65_536)).out
+}
+
+/** Expects that all of a trace comes back, and what its own format writes of it, too. @returns how long it is as compact */
+function expectBack(format: Format, batches: readonly EventBatch[]): number {
+  const packed = encodeAll(compact.encoder(), batches)
+  const { out, error } = drive(compact.decoder(), slices(packed, 65_536))
+  expect(error).toBeUndefined()
+  for (const target of new Set([ndjson, format])) {
+    if (!isWritable(target)) continue
+    const same = Buffer.compare(encodeAll(target.encoder(), out), encodeAll(target.encoder(), batches)) === 0
+    expect(same, `as ${target.name}`).toBe(true)
+  }
+  return packed.length
+}
+
+const countOf = (batches: readonly EventBatch[]) => batches.reduce((sum, { count }) => sum + count, 0)
+
+describe('what any format holds comes back', () => {
+  const files = readdirSync(GOLDEN, { withFileTypes: true })
+    .filter((entry) => entry.isDirectory())
+    .flatMap(({ name: folder }) =>
+      readdirSync(new URL(`${folder}/`, GOLDEN))
+        .filter((name) => extname(name) !== '.ndjson')
+        .map((name) => [folder, name]),
+    )
+
+  test.each(files)('golden %s/%s', (folder, name) => {
+    const format = formatNamed(folder as string) as Format
+    const bytes = new Uint8Array(readFileSync(new URL(`${folder}/${name}`, GOLDEN)))
+    expectBack(format, read(format, bytes))
+  })
+
+  // The least ratio to gzip -9. Short traces mostly show what the model has not seen before.
+  test.each([
+    ['replay/git.txt.gz', 4],
+    ['replay/mstress-head.txt.gz', 2],
+    ['mtrc/git.mtrc.gz', 2],
+    ['mtrc/small64.mtrc.gz', 1.5],
+  ])('fixture %s, in a %fth of the bytes of gzip -9', (path, ratio) => {
+    const packed = new Uint8Array(readFileSync(new URL(`../../fixtures/${path}`, import.meta.url)))
+    const bytes = new Uint8Array(gunzipSync(packed))
+    const format = sniffFormat(bytes) as Format
+    expect(expectBack(format, read(format, bytes)) * ratio).toBeLessThan(packed.length)
+  })
+})
+
+describe('the corpus comes back', { tags: ['corpus'] }, () => {
+  const folders = ['hatf-ascii', 'heaptrack', 'kmem', 'ltrace', 'mtrace', 'mtrc', 'valgrind']
+  const files = !hasCorpus
+    ? []
+    : folders.flatMap((folder) =>
+        readdirSync(`${CORPUS}${folder}`)
+          .filter(
+            (name) => /\.(gz|zst|mtrc|mtrace|ltrace|log|txt|hatf)$/.test(name) && !/\.(verbose|print)\./.test(name),
+          )
+          .map((name) => `${folder}/${name.replace(/\.gz$/, '')}`),
+      )
+
+  test.each(files)('%s', (path) => {
+    const bytes = new Uint8Array(corpusFile(path))
+    const format = sniffFormat(bytes.subarray(0, 65_536))
+    if (format === undefined) return
+    expectBack(format, read(format, bytes))
+  })
+
+  // Bytes per event: 1.6 times what the best model of a prototype takes, but for the traces of other allocators.
+  test.each([
+    ['espresso-largest-m32', 0.1158],
+    ['twolf-map9v3', 0.2429],
+    ['git', 0.6542],
+    ['python', 0.2606],
+    ['mstress', 0.8],
+    ['systemui', 0.55],
+  ])('memory-replay/%s, in at most %f bytes for each event', (name, most) => {
+    const replay = formatNamed('replay') as Format
+    const batches = read(replay, new Uint8Array(corpusFile(`memory-replay/${name}.txt`)))
+    expect(expectBack(replay, batches) / countOf(batches)).toBeLessThan(most)
+  })
+})
