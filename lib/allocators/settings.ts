@@ -28,6 +28,8 @@ export const PTMALLOC_VERSIONS: readonly (readonly [first: number, last: number]
   [37, 37],
   [38, 40],
   [41, 41],
+  [42, 42],
+  [43, 43],
 ]
 
 /** The number of an allocator in the kernel. */

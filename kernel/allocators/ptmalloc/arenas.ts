@@ -138,6 +138,11 @@ export function mapHeap(): u64 {
   return base
 }
 
+/** A heap turned out to be at this place: it may be half of a mapping whose other half is above. */
+export function hintAfter(base: u64): void {
+  if (isUnmapped(base + heapRoom, heapRoom)) set64(HINT, base + heapRoom)
+}
+
 /** Unmaps the room of a heap. */
 export function unmapHeap(base: u64): void {
   if (base == 0) return

@@ -37,6 +37,7 @@ import {
   CACHE_BINS,
   cacheBin,
   cacheSize,
+  cachesRests,
   callocUsesCache,
   chunkSize,
   freeMakesCache,
@@ -44,8 +45,11 @@ import {
   keepsBelow,
   keepsToTrim,
   least,
+  mallocMakesCache,
+  mapsNormally,
   memalignUsesCache,
   PAGE,
+  reallocMakesCache,
   word,
 } from './rules'
 import {
@@ -103,7 +107,7 @@ function prepare(number: u32, thread: usize): void {
 export function callMalloc(number: u32, request: u64): u32 {
   const thread = threadAt(number)
   if (thread == 0 || request >= MOST_REQUEST) return 0
-  prepare(number, thread)
+  if (mallocMakesCache) prepare(number, thread)
   return fromCacheOr(number, thread, chunkSize(request), true)
 }
 
@@ -114,7 +118,7 @@ export function callCalloc(number: u32, elements: u64, request: u64): u32 {
   // A thread's stack is mapped just before its table is made.
   const isTable = stackSize != 0 && isThreadTable(elements, request) && knowsArea()
   const stack = isTable ? mapBytes(stackSize) : 0
-  prepare(number, thread)
+  if (mallocMakesCache) prepare(number, thread)
   const chunk = fromCacheOr(number, thread, chunkSize(request), callocUsesCache)
   if (stack != 0 && chunk != 0 && stateOf(chunk) == USED) {
     set64(linkAt(chunk, STACK), stack)
@@ -142,7 +146,7 @@ export function callMemalign(number: u32, alignment: u64, request: u64): u32 {
   while (power < alignment) power <<= 1
   const bytes = chunkSize(request)
   if (memalignUsesCache) {
-    prepare(number, thread)
+    if (mallocMakesCache) prepare(number, thread)
     const ready = alignedCached(thread, bytes, power)
     if (ready != 0) return ready
   }
@@ -215,7 +219,7 @@ export function callRealloc(number: u32, chunk: u32, request: u64): u32 {
   if (keeps(chunk, request)) return chunk
   const bytes = chunkSize(request)
   if (state == MAPPED) return resizeMapping(chunk, bytes)
-  if (freeMakesCache) prepare(number, thread)
+  if (reallocMakesCache) prepare(number, thread)
   const arena = arenaAt(arenaOf(chunk))
   if (bytesOf(chunk) < bytes) {
     const after = link(chunk, AFTER)
@@ -233,7 +237,7 @@ export function callRealloc(number: u32, chunk: u32, request: u64): u32 {
       absorb(chunk)
     }
   }
-  if (bytesOf(chunk) - bytes >= least) freeChunk(freeMakesCache ? thread : 0, split(chunk, bytes))
+  if (bytesOf(chunk) - bytes >= least) freeChunk(cachesRests ? thread : 0, split(chunk, bytes))
   return chunk
 }
 
@@ -241,7 +245,7 @@ export function callRealloc(number: u32, chunk: u32, request: u64): u32 {
 function keeps(chunk: u32, request: u64): bool {
   if (keepsBelow == 0) return false
   const isMapping = stateOf(chunk) == MAPPED
-  const usable = bytesOf(chunk) - (isMapping ? header : word)
+  const usable = bytesOf(chunk) - (isMapping && !mapsNormally ? header : word)
   if (request > usable) return false
   const surplus = usable - request
   if (keepsToTrim) return surplus <= trimThreshold()
@@ -258,12 +262,8 @@ export function takeFromTop(arena: usize, chunk: u32, bytes: u64): void {
 
 /** A block moves. @param moved its new chunk, 0 if its arena has none: then it goes wherever malloc puts it */
 function moveTo(number: u32, thread: usize, chunk: u32, moved: u32, request: u64): u32 {
-  if (moved != 0) {
-    freeChunk(thread, chunk)
-    return moved
-  }
-  moved = callMalloc(number, request)
-  if (moved != 0) freeChunk(thread, chunk)
+  if (moved == 0) moved = callMalloc(number, request)
+  if (moved != 0) freeChunk(cachesRests ? thread : 0, chunk)
   return moved
 }
 
@@ -274,7 +274,9 @@ export function callFree(number: u32, chunk: u32): void {
   const state = stateOf(chunk)
   const stack = load<u8>(records + chunk, LIVE) == HAS_STACK ? load<u64>(records + chunk, STACK) : 0
   setLive(chunk, 0)
-  if (freeMakesCache && state != MAPPED && state != FOREIGN) prepare(number, thread)
+  if (freeMakesCache && state != MAPPED && state != FOREIGN) {
+    if (mallocMakesCache || cacheBin(bytesOf(chunk)) < CACHE_BINS) prepare(number, thread)
+  }
   freeChunk(thread, chunk)
   // The table of a thread goes when its stack is unmapped.
   if (stack != 0) unmapBytes(stack, stackSize)

@@ -30,9 +30,9 @@ import { chunkAt } from './chunk-map'
 import { freeChunk, freeMerged } from './free'
 import { seeMapping } from './gaps'
 import { set32 } from './log'
-import { placeMapping } from './mappings'
+import { lengthFor, placeMapping } from './mappings'
 import { blockAt, regionAt, regionOf, virtual } from './regions'
-import { alignment, CACHE_BINS, cacheBin, chunkSize, fastBin, header, least, PAGE, pages, word } from './rules'
+import { alignment, CACHE_BINS, cacheBin, chunkSize, fastBin, header, least, PAGE } from './rules'
 import { request, resized, usesCache } from './simulator'
 import { stretchTop } from './system'
 import { cached, pullCached, takeCached } from './threads'
@@ -196,7 +196,7 @@ function fit(chunk: u32, bytes: u64, frees: bool): void {
 function newMappingAt(place: u64, bytes: u64): u32 {
   const lead = alignment - header
   if (((place - lead) & (PAGE - 1)) != 0) return newForeign(place, bytes)
-  const length = pages(bytes + word + lead)
+  const length = lengthFor(bytes)
   seeMapping(place - lead, length)
   return placeMapping(place - lead, lead, length)
 }

@@ -50,17 +50,36 @@ export function leadOf(chunk: u32): u64 {
   return <u64>load<u32>(records + chunk, LEAD)
 }
 
+/** The bytes of a mapping after the chunk. */
+// @ts-ignore: decorator
+@inline
+function tail(): u64 {
+  return mapsNormally ? header : 0
+}
+
+/** The length of a mapping. */
+// @ts-ignore: decorator
+@inline
+export function lengthOf(chunk: u32): u64 {
+  return leadOf(chunk) + bytesOf(chunk) + tail()
+}
+
+/** The length of the mapping for a chunk of this size. */
+export function lengthFor(bytes: u64): u64 {
+  const lead = alignment - header
+  return pages(mapsNormally ? bytes + header + lead : bytes + word + (lead == 0 ? 0 : alignment - 1))
+}
+
 /** A new mapping for a chunk. */
 export function newMapping(bytes: u64): u32 {
-  const lead = alignment - header
-  const length = pages(bytes + (mapsNormally ? header : word) + (lead == 0 ? 0 : alignment - 1))
-  return placeMapping(mapBytes(length), lead, length)
+  const length = lengthFor(bytes)
+  return placeMapping(mapBytes(length), alignment - header, length)
 }
 
 /** A chunk for a mapping. @param start where it is, 0 if unknown */
 export function placeMapping(start: u64, lead: u64, length: u64): u32 {
   set32(COUNT, load<u32>(COUNT) + 1)
-  const chunk = newChunk(start == 0 ? unknownPlace() : start + lead, length - lead, MAPPED, 0)
+  const chunk = newChunk(start == 0 ? unknownPlace() : start + lead, length - lead - tail(), MAPPED, 0)
   set32(records + chunk + LEAD, <u32>lead)
   return chunk
 }
@@ -85,25 +104,25 @@ export function dropMapping(chunk: u32): void {
 
 function unmap(chunk: u32): void {
   set32(COUNT, load<u32>(COUNT) - 1)
-  if (isPlaced(chunk)) unmapBytes(placeOf(chunk) - leadOf(chunk), bytesOf(chunk) + leadOf(chunk))
+  if (isPlaced(chunk)) unmapBytes(placeOf(chunk) - leadOf(chunk), lengthOf(chunk))
   dropChunk(chunk)
 }
 
 /** Resizes a mapping, as mremap does. @returns its chunk, perhaps another one */
 export function resizeMapping(chunk: u32, bytes: u64): u32 {
   const lead = leadOf(chunk)
-  const before = bytesOf(chunk) + lead
+  const before = lengthOf(chunk)
   const length = pages(bytes + lead + (mapsNormally ? header : word))
   if (length == before) return chunk
   const known = isPlaced(chunk)
   const start = placeOf(chunk) - lead
   if (length < before) {
-    set64(records + chunk + BYTES, length - lead)
+    set64(records + chunk + BYTES, length - lead - tail())
     if (known) unmapBytes(start + length, before - length)
     return chunk
   }
   if (known && extendMapping(start + before, length - before)) {
-    set64(records + chunk + BYTES, length - lead)
+    set64(records + chunk + BYTES, length - lead - tail())
     return chunk
   }
   const moved = known ? mapBytes(length) : 0

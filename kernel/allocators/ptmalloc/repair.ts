@@ -2,14 +2,14 @@
  * What follows from a wrong prediction. First it is found out whether the heap is as it was thought to be, but elsewhere,
  * or the thread uses another arena; if so, the call is made again. Otherwise the block is cut out of whatever holds it.
  */
-import { arenaAt, claimArena, limitArenas, MAIN_ARENA, newArena, raiseLimit, topOf } from './arenas'
+import { arenaAt, claimArena, hintAfter, limitArenas, MAIN_ARENA, newArena, raiseLimit, topOf } from './arenas'
 import { retire } from './calls'
-import { BEFORE, bytesOf, isLive, link, MAPPED, records, stateOf } from './chunks'
+import { BEFORE, isLive, link, MAPPED, records, stateOf } from './chunks'
 import { needMap } from './chunk-map'
 import { cutOut, giveBack } from './cut'
 import { disproveGaps, seeHeap, seeMapping, unmapBytes } from './gaps'
 import { isLost, mark, set32, set64, undo, undoAll } from './log'
-import { isPlaced, leadOf, mayBeMapping } from './mappings'
+import { isPlaced, leadOf, lengthOf as mappingLength, mayBeMapping } from './mappings'
 import { baseOf, blockAt, fenceOf, fits, MAIN, offsetOf, ownerOf, regionAt, regionOf, setBase } from './regions'
 import { arenaHead, header, heapRoom, PAGE } from './rules'
 import { call, caller, close, guess, isOpen, resized } from './simulator'
@@ -50,7 +50,7 @@ function anchor(chunk: u32, actual: u64): bool {
   if (stateOf(chunk) == MAPPED) {
     if (!mayBeMapping(chunk, place) || regionAt(place, topOf(MAIN_ARENA)) != 0) return false
     const lead = leadOf(chunk)
-    const length = bytesOf(chunk) + lead
+    const length = mappingLength(chunk)
     if (isPlaced(chunk)) {
       unmapBytes(blockAt(chunk) - header - lead, length)
       disproveGaps(place - lead, length)
@@ -72,18 +72,35 @@ function moveHeap(chunk: u32, actual: u64): bool {
   const region = regionOf(chunk)
   if (stateOf(chunk) == MAPPED || region == MAIN) return false
   const base = actual - header - offsetOf(chunk)
-  if (fenceOf(region) != 0 || offsetOf(chunk) > arenaHead + 2 * PAGE || !fits(region, base)) return false
-  let other = link(chunk, BEFORE)
-  // The first chunk is the thread's cache.
-  for (let i: u32 = 0; i < NEIGHBOURS && other != 0 && link(other, BEFORE) != 0; i++) {
-    if (isLive(other)) return false
-    other = link(other, BEFORE)
-  }
+  if (fenceOf(region) != 0 || offsetOf(chunk) > arenaHead + 2 * PAGE || hasBlocks(link(chunk, BEFORE))) return false
+  if (!fits(region, base) && !evict(region, base)) return false
   unmapBytes(baseOf(region), heapRoom)
   disproveGaps(base, 2 * heapRoom)
   setBase(region, base)
   seeHeap(base)
+  hintAfter(base)
   return true
+}
+
+/** Whether a chunk, or one of those before it, has a live block. The first chunk of a heap is the thread's cache. */
+function hasBlocks(chunk: u32): bool {
+  for (let i: u32 = 0; i < NEIGHBOURS && chunk != 0; i++) {
+    const before = link(chunk, BEFORE)
+    if (before == 0) return false
+    if (isLive(chunk)) return true
+    chunk = before
+  }
+  return chunk != 0
+}
+
+/** Another heap was guessed to be where this one is: its place is unknown. @returns whether the place is free now */
+function evict(region: u32, base: u64): bool {
+  const other = regionAt(base, 0)
+  if (other == 0 || baseOf(other) != base || fenceOf(other) != 0) return false
+  const top = topOf(arenaAt(ownerOf(other)))
+  if (regionOf(top) != other || hasBlocks(top)) return false
+  setBase(other, 0)
+  return fits(region, base)
 }
 
 /** Makes the call in another arena: that of the address, or a new one. @returns 0 if that does not give the address */

@@ -44,8 +44,13 @@ export let keepsToTrim: bool = false
 export let memalignUsesCache: bool = false
 /** What realloc cuts off, and the rest of a full heap, goes to the cache (until 2.41). */
 export let cachesRests: bool = true
-/** A free creates the thread's cache, too (until 2.41). */
+/**
+ * What creates a thread's cache: until 2.41 every call, in 2.42 malloc, from 2.43 on the first free of a chunk that the
+ * cache takes.
+ */
+export let mallocMakesCache: bool = true
 export let freeMakesCache: bool = true
+export let reallocMakesCache: bool = true
 /** A mapped chunk has a last word like others (2.43). */
 export let mapsNormally: bool = false
 
@@ -77,7 +82,9 @@ export function setRules(version: i32, bits: i32): bool {
   keepsToTrim = version == 37
   keepsBelow = version < 37 ? 0 : 2 * word
   memalignUsesCache = version >= 38
-  cachesRests = freeMakesCache = version < 42
+  cachesRests = reallocMakesCache = version < 42
+  mallocMakesCache = version < 43
+  freeMakesCache = version != 42
   mapsNormally = version >= 43
   return true
 }
