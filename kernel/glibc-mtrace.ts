@@ -132,7 +132,7 @@ function size(p: usize, to: usize): usize {
   return p + 2
 }
 
-/** Whether a blank and an operation that is none of an event's stand here. */
+/** Whether a space and an operation that belongs to no event follow. */
 // @ts-ignore: decorator
 @inline
 function isOperation(word: u32): bool {
@@ -152,7 +152,7 @@ function operationBehindPlace(p: usize): usize {
   return 0
 }
 
-/** Whether something that may be a pointer stands here: what is in brackets within a file's name is none. */
+/** Whether something that may be a pointer follows: brackets within a file's name contain none. */
 // @ts-ignore: decorator
 @inline
 function isPlain(p: usize): bool {
@@ -342,7 +342,7 @@ export function decode(p: usize, end: usize, capacity: u32, behind: u32, isCut: 
       }
     }
     if (next == 0 || load<u8>(next) != LF) {
-      // Something else: kept as it is.
+      // Something else: kept unchanged.
       next = findLf(start)
       if (next - start >= MAX_LINE) {
         fault = TOO_LONG

@@ -39,7 +39,7 @@ export function inRanges(has: u32, ranges: u32, n: u32): u32 {
   for (let j: usize = 0; j < <usize>n; j++) {
     const i = <usize>load<u32>(ROWS + (j << 2))
     const value = load<u64>(SOURCE + (i << 3))
-    // The last range that does not begin after the value, or else the first one.
+    // The last range that does not begin after the value, or the first one.
     let at = RANGES
     for (let left = ranges; left > 1;) {
       const half = left >> 1

@@ -10,7 +10,7 @@ const STRIPE: u32 = 32
 
 /** How many bytes a piece may have. */
 export const CAPACITY: u32 = 65536
-/** Where a piece begins; what is left of the one before it goes directly before it. */
+/** The start of a piece; the rest of the previous piece is copied to the bytes before it. */
 const REST: usize = memory.data(32 + 65536, 16)
 export const INPUT: usize = REST + 32
 

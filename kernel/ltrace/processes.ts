@@ -84,7 +84,7 @@ export function isFork(name: usize): bool {
   return load<u32>(name) == FORK
 }
 
-/** What a call that is none of an allocator does. */
+/** The effect of a call of any other function. */
 export const NOTHING: u32 = 0
 export const FORKS: u32 = 1
 export const MAKES_THREAD: u32 = 2

@@ -46,7 +46,7 @@ function checkOldAddress(index: u64, set: u32, wide: usize): u32 {
 const ADDRESS_AND_SIZE: u32 = HAS_ADDRESS | HAS_SIZE
 
 /**
- * Removes the block of a free with an index, whose record has nothing else.
+ * Removes the block of a free whose record has only an index.
  * @returns notes
  */
 // @ts-ignore: decorator

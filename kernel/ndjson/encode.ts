@@ -128,7 +128,7 @@ export function writeList(out: usize, id: u32): usize {
   return out + 1
 }
 
-/** Writes base64 and the closing quote, or JSON text as it is; 0 if the wrapper has to write it. */
+/** Writes base64 and the closing quote, or JSON text unchanged; 0 if the wrapper has to write it. */
 export function writeBytes(out: usize, id: u32, isJson: bool): usize {
   if (id >= knownStrings) return 0
   const from = STRINGS + load<u32>(STARTS + ((<usize>id) << 2))

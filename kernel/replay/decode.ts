@@ -111,7 +111,7 @@ export function decode(p: usize, end: usize, capacity: u32): u32 {
         break
       }
       p = skipSpaces(p + 1)
-      // The first four letters tell the words apart. A pointer may follow a word without a gap.
+      // The first four letters distinguish the words. A pointer may follow a word without a gap.
       const word = load<u32>(p)
       if (word == 0x6c6c616d && load<u16>(p + 4) == 0x636f) {
         store<u8>(KIND + i, KIND_ALLOC)

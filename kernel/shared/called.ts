@@ -145,7 +145,7 @@ export function putCall(i: u32, call: u32, count: u32, values: usize, name: usiz
       size = elements * each
       store<u64>(ELEMENTS + wide, elements)
       set |= HAS_COUNT
-      // Where the product alone does not tell the size of an element, that is kept.
+      // The size of an element is kept if it does not follow from the product.
       if (elements == 0 || each > u64.MAX_VALUE / elements) {
         store<u64>(ELEMENT_SIZE + wide, each)
         set |= HAS_ELEMENT_SIZE

@@ -166,10 +166,7 @@ export function beginRow(): void {
   last = 0
 }
 
-/**
- * 1 plus the id of the next string in the sequence, if it is the one that followed last time and a quote ends it; else
- * 0.
- */
+/** 1 plus the id of the next string in the sequence, if it followed last time and ends with a quote; otherwise 0. */
 // @ts-ignore: decorator
 @inline
 export function guess(p: usize): u32 {

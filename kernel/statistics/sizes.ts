@@ -65,7 +65,7 @@ function makeSlots(log: u32): bool {
   return true
 }
 
-/** The slot of a size: the one that has its row, else an empty one. */
+/** The slot of a size: the one with its row, or an empty one. */
 function slotOf(size: u64): usize {
   let hash = (size ^ seed) * 0xff51_afd7_ed55_8ccd
   hash ^= hash >> 32

@@ -42,7 +42,7 @@ let mostHigh: u64 = 0
 let fewest: u64 = 0
 let mostBlocks: u64 = 0
 
-/** Goes on with the last part, or begins one. @returns how many events it still takes, up to `rows` */
+/** Continues the last part, or begins one. @returns how many more events it takes, at most `rows` */
 export function beginPart(rows: usize): usize {
   if (inPart == 0) {
     if (parts == MOST) joinParts()

@@ -3,7 +3,7 @@ import { HAS_TIME } from '../shared/event'
 import { leaveMaximum, reachMaximum } from './peak'
 import { addTo, copySum, count, raise, takeFrom } from './sums'
 
-/** Counts and sums; what is where is said here. */
+/** The layout of the counts and sums in memory. */
 export const TOTALS: usize = memory.data(160)
 export const ALLOCATIONS: usize = TOTALS
 export const FREES: usize = TOTALS + 8

@@ -29,7 +29,7 @@ export let style: u32 = NO_STYLE
 /** The command that the thread ran; length 0 if unknown. */
 export let command: usize = 0
 export let commandLength: u32 = 0
-/** The process's number as it is written; length 0 if unknown. */
+/** The process's number as written; length 0 if unknown. */
 export let processAt: usize = 0
 export let processLength: u32 = 0
 

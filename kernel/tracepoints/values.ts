@@ -33,7 +33,7 @@ export let accounted: u32 = 2
 export let migrateType: u64 = 0
 export let hasMigrateType: bool = false
 
-/** Reads a value, in hex after `0x`, else in decimal. @returns the position after it, or 0 */
+/** Reads a value, in hex with `0x` or in decimal. @returns the position after it, or 0 */
 // @ts-ignore: decorator
 @inline
 function number(p: usize, to: usize): usize {

@@ -40,7 +40,7 @@ function isNameByte(c: u8): bool {
   return (c | 0x20) - 0x61 <= 25 || c - 0x30 <= 9 || c == 0x5f
 }
 
-/** Reads a number, in hex after `0x`, else in decimal. @returns the position after it, or 0 */
+/** Reads a number, in hex with `0x` or in decimal. @returns the position after it, or 0 */
 // @ts-ignore: decorator
 @inline
 export function number(p: usize, to: usize): usize {

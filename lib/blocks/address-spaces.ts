@@ -24,7 +24,7 @@ const PAGE_BIT = 0x8000_0000 | 0
  */
 export class AddressSpaces {
   private readonly processes = new U64Map(1, 16)
-  /** The process of the event before, for it is often the same, and its bits; -1 for none yet. */
+  /** The process of the previous event, which is often the same, and its bits; -1 before the first. */
   private lastLo = 0
   private lastHi = 0
   private lastBits = -1
@@ -52,8 +52,8 @@ export class AddressSpaces {
   }
 
   /**
-   * The bits of events `from` to `to` of a batch that are about blocks by their address, in rows from 0 on; the lowest
-   * bit of a row, which is none of these, says that a function of a kernel made the event.
+   * The bits of events `from` to `to` of a batch that identify blocks by address, in rows from 0 on. The lowest bit of
+   * a row, which is not one of these, means that a function of a kernel made the event.
    * @returns whether any row is not 0
    */
   fill(batch: EventBatch, from: number, to: number, rows: Int32Array): boolean {

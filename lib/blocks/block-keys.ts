@@ -24,8 +24,8 @@ export const INDEXED = 128
 const BY_KERNEL = 16
 
 /**
- * Which blocks the events of a batch are about, row by row: a block's key is its allocation index where the event has
- * one (mpatrol's are never reused), else its address in its address space (see `AddressSpaces`).
+ * The blocks that the events of a batch concern, row by row. A block's key is its allocation index if the event has one
+ * (mpatrol never reuses them), otherwise its address in its address space (see `AddressSpaces`).
  */
 export class BlockKeys {
   /**
@@ -49,7 +49,7 @@ export class BlockKeys {
     this.addressSpaces.clear()
   }
 
-  /** Reads events `from` to `to` of a batch, of which there may be `BATCH_EVENTS`, into the rows from 0 on. */
+  /** Reads events `from` to `to` of a batch, at most `BATCH_EVENTS`, into the rows from 0 on. */
   read(batch: EventBatch, from: number, to: number): void {
     const { intents, ends, begins, spaces, addressSpaces } = this
     const { kind: kinds, mask: masks, api: apis } = batch

@@ -12,7 +12,7 @@ const HAS_PROCESS = FieldBit.process
 const HAS_API = FieldBit.api
 const KMALLOC = Api.kmalloc
 const LAST_OF_BLOCKS = Kind.existing
-/** What the reader of a format must see as it is in the trace. */
+/** The fields that a reader of the format must see unchanged. */
 const SEEN = BlockEffect.began | BlockEffect.ended | BlockEffect.unknown | BlockEffect.reused
 /** Events that are about no block. */
 const NO_BLOCK = BlockEffect.nothing | BlockEffect.failed
@@ -21,9 +21,9 @@ const NO_BLOCK = BlockEffect.nothing | BlockEffect.failed
  * Finds the first event of a trace that would be about another block in a format that cannot represent processes, or
  * the functions of a kernel: blocks of several address spaces can have the same address.
  *
- * It follows the blocks twice, as they are and as the format has them, beginning with the first event that has a
- * process or is a kernel's. Other traces cost next to nothing. Memory grows with the number of live blocks that are
- * followed: 60 to 120 bytes for each.
+ * It follows the blocks twice, in the trace and in the format, from the first event that has a process or comes from a
+ * kernel. Other traces cost almost nothing. Memory grows with the number of live blocks that are followed: 60 to 120
+ * bytes for each.
  */
 export class Collisions {
   private asTheyAre: LiveSet | undefined
@@ -62,7 +62,7 @@ export class Collisions {
   }
 
   /**
-   * The first event of a process, or of a kernel, that the format does not tell apart; as many as there are if none is.
+   * The first event of a process or a kernel that the format cannot distinguish; the number of events if there is none.
    */
   private firstOfSpace({ columns, mask, api, count }: EventBatch): number {
     const lost = columns & ~this.told & (HAS_PROCESS | HAS_API)

@@ -61,7 +61,7 @@ export class Lifetimes {
 
   /**
    * Gives the later events of labelled blocks the label of their allocation, in place.
-   * @param labels the label that each event of the batch has by itself
+   * @param labels each event's own label
    * @param labelByKey is called before some of the events are followed, to label those
    * @throws RangeError when there is no memory for the blocks
    */

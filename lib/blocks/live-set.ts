@@ -11,13 +11,13 @@ const NO_NUMBERS = new Int32Array(0)
  * key (see `BlockKeys`), and has a number from 1 while it is live; numbers are used again. The set itself is
  * kernel/live.ts.
  *
- * `follow` takes as many events as a batch has, and tells in columns what each did. What it says of an event is true at
- * that event: words of a block that ended are to be read before those of a later event's block are written, for it may
- * have the same number. `take` takes a single event.
+ * `follow` takes up to a batch of events, and returns the effect of each in columns. The result for an event is valid
+ * at that event: read the words of a block that ended before writing those of a later event's block, which may have the
+ * same number. `take` takes a single event.
  *
  * Memory grows with the number of blocks that are live at once. For each there are 4 * `width` bytes, with room for at
  * most twice as many blocks as there were, and 18 bytes of a table that is 5/16 to 5/8 full (1/8 to 1/4, up to 16,384
- * blocks); what that has outgrown takes no more than it does itself.
+ * blocks); tables that it has outgrown take no more than the current one.
  */
 export class LiveSet {
   /** Per row, what the event did: a set of `BlockEffect` bits; 0 for events that are not about a block. */
@@ -40,7 +40,7 @@ export class LiveSet {
   /**
    * @param width how many words are kept for each block
    * @param run a kernel that has the live set in it
-   * @param keys tell which blocks the rows are about
+   * @param keys identify the blocks of the rows
    */
   constructor(
     readonly width: number,
@@ -66,8 +66,8 @@ export class LiveSet {
   }
 
   /**
-   * Applies events `from` to `to` of a batch, of which there may be `BATCH_EVENTS`: rows from 0 on of the columns then
-   * tell what each did.
+   * Applies events `from` to `to` of a batch, at most `BATCH_EVENTS`: rows from 0 on of the columns then have the
+   * effect of each.
    * @throws RangeError when there are more events, or there is no memory for the blocks
    */
   follow(batch: EventBatch, from = 0, to = batch.count): void {
@@ -76,12 +76,12 @@ export class LiveSet {
   }
 
   /**
-   * The first half of `follow`: finds out which blocks the events are about, for `keys` to tell.
+   * The first half of `follow`: finds out which blocks the events concern, for `keys`.
    * @throws RangeError when there are more events than `BATCH_EVENTS`
    */
   read(batch: EventBatch, from: number, to: number): void {
     if (to - from > ROWS) throw new RangeError(`${ROWS} events can be followed at a time, not ${to - from}`)
-    // Memory may have grown for something else that the kernel keeps.
+    // Memory may have grown for other data of the kernel.
     this.look()
     this.keys.read(batch, from, to)
   }

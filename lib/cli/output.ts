@@ -30,7 +30,7 @@ export function outputOf(args: Arguments, inputs: readonly string[], binary: boo
 }
 
 /**
- * How the flags, or else the name of an output, ask for it to be compressed.
+ * The compression of an output, by the flags or by its name.
  * @throws UsageError where that cannot be
  */
 export function compressionOf(args: Arguments, output: string): Compression | undefined {

@@ -14,7 +14,7 @@ const SYNC_SLICE_BYTES = 4096
 const SYNC_CHUNK_BYTES = 65_536
 
 /**
- * How much input node:zlib is given at a time: it holds back by itself, but needs a turn of the event loop for each
+ * How much input node:zlib is given at a time: it has its own backpressure, but needs a turn of the event loop for each
  * slice.
  */
 const SLICE_BYTES = 16_384

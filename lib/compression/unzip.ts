@@ -36,16 +36,15 @@ const NO_BYTES = new Uint8Array(0)
 
 /**
  * Inflates the one file in a zip archive, as dumps are shipped, in one pass from front to back: stored or deflated,
- * with the sizes before the data or after them, of any size. Directories are skipped. CRC-32 and both sizes are
- * checked (fflate checks none of them, and looks for the end of data of unknown size by a signature that the data may
- * contain).
+ * with the sizes before the data or after them, of any size. Directories are skipped. CRC-32 and both sizes are checked
+ * (fflate checks none of them, and looks for the end of data of unknown size by a signature that the data may contain).
  *
- * One thing is ambiguous in one pass: a stored file of unknown size may contain what looks like its end. (In
- * deflated data CRC-32 and size would not fit such a place, unless someone made them fit.)
+ * One thing is ambiguous in one pass: a stored file of unknown size may contain what looks like its end. (In deflated
+ * data CRC-32 and size would not fit such a place, unless someone made them fit.)
  *
  * `next` throws a TraceError of format `zip`, with the offset in the archive, after all that could be inflated was
  * delivered: the archive is cut, corrupt or encrypted, uses another method, or holds no file or a second one. A second
- * file is an error and not a warning, for its events would be missing from a trace that looks whole.
+ * file is an error and not a warning, because its events would be missing from a trace that looks whole.
  */
 export class Unzip implements Stage<Uint8Array, Uint8Array> {
   readonly warnings: string[] = []

@@ -9,7 +9,7 @@ const MAX_OUTPUT = 262_144
 const TRAILER_BYTES = 8
 
 const OPTIONS = {
-  // Node's types lack `info`, which tells how many bytes were used.
+  // Node's types lack `info`, which has the number of bytes used.
   info: true,
   chunkSize: 4096,
   finishFlush: constants.Z_SYNC_FLUSH,
@@ -65,7 +65,7 @@ function wholeMember(bytes: Uint8Array): Member | undefined {
   }
   const { buffer: content, engine } = inflated
   const end = start + engine.bytesWritten
-  // Where all of the data were used they may go on.
+  // If all data was used, more may follow.
   if (engine.bytesWritten === data.length || bytes.length < end + TRAILER_BYTES) return undefined
   const trailer = new DataView(bytes.buffer, bytes.byteOffset + end, TRAILER_BYTES)
   if (trailer.getUint32(0, true) !== crc32(content) || trailer.getUint32(4, true) !== content.length) return undefined

@@ -1,4 +1,4 @@
-/** What the modules that `metatf-compile` makes are made of: `heapflow/metatf/runtime`. For nothing else. */
+/** The runtime of the modules that `metatf-compile` makes: `heapflow/metatf/runtime`. Not for other uses. */
 import type { Decoder, Encoder } from '../event/stage.js'
 import { BinaryDecoder, type BinaryDecodeOptions } from '../metatf/binary/decoder.js'
 import { BinaryEncoder, type BinaryEncodeOptions } from '../metatf/binary/encoder.js'

@@ -9,7 +9,7 @@ export const {
 
 /**
  * Lines to events: in the canonical form, or as jq and people rewrite them. A header record without its end record is
- * an error, for then the writer failed.
+ * an error, because the writer failed.
  */
 export const decode = lineDecoder(format)
 

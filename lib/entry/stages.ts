@@ -1,7 +1,7 @@
 /**
- * What authors of stages need, and programs that work on columns: `heapflow/stages`. It has the columns of batches, the
- * contract of stages and what makes streams of them, the classes behind the streams of `heapflow`, the list of formats,
- * and reading and writing of files. `EventBatch` and `TraceError` are those of `heapflow`.
+ * For authors of stages, and programs that work on columns: `heapflow/stages`. It has the columns of batches, the
+ * contract of stages and functions that make streams of them, the classes of the streams of `heapflow`, the list of
+ * formats, and reading and writing of files. `EventBatch` and `TraceError` are those of `heapflow`.
  */
 export { HI, LO } from '../bytes/u64.js'
 export {

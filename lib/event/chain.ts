@@ -6,8 +6,8 @@ import type { Stage } from './stage.js'
 /** Options of `chain`. */
 export interface ChainOptions {
   /**
-   * Nobody else reads the batches between the two, and the first neither keeps them nor gives one twice: their memory
-   * is used again as soon as the second is done with them (see `recycle`). Default false.
+   * No one else reads the batches between the two, and the first neither keeps them nor returns one twice: their memory
+   * is reused as soon as the second has finished with them (see `recycle`). Default false.
    */
   recycle?: boolean
 }

@@ -2,7 +2,7 @@ import { BATCH_EVENTS, BATCH_STRING_BYTES, EventBatch } from './batch.js'
 import { NO_HEADER, type TraceHeader } from './header.js'
 import type { TraceEvent } from './trace-event.js'
 
-/** The first batch has room for so few events, for there may be no more. */
+/** The capacity of the first batch: there may be no more events. */
 const LEAST_EVENTS = 64
 
 /** Collects plain events into batches, which are as large as the events that come in one go make worthwhile. */

@@ -3,11 +3,11 @@
  * - `ERR_TRACE_TRUNCATED`: the input ends before it is whole
  * - `ERR_TRACE_MALFORMED`: the input breaks the rules of its format
  * - `ERR_TRACE_LIMIT`: the input is larger than memory is given for
- * - `ERR_TRACE_UNENCODABLE`: the target format cannot represent an event or field, and that was to be an error
+ * - `ERR_TRACE_UNENCODABLE`: the target format cannot represent an event or field, in strict mode
  * - `ERR_TRACE_UNKNOWN_FORMAT`: the first bytes fit no format
- * - `ERR_TRACE_NO_ORDER`: traces cannot be merged, for their events have neither times nor sequence numbers
+ * - `ERR_TRACE_NO_ORDER`: traces cannot be merged, because their events have neither times nor sequence numbers
  * - `ERR_TRACE_TOO_MANY_FILES`: more files are to be merged than the system lets a process open
- * - `ERR_TRACE_EXPRESSION`: code of the user does not compile, failed, or gave something that is no event
+ * - `ERR_TRACE_EXPRESSION`: the user's code does not compile, failed, or returned something that is not an event
  */
 export type TraceErrorCode =
   | 'ERR_TRACE_TRUNCATED'
@@ -64,7 +64,7 @@ export class TraceError extends Error implements Partial<TracePosition> {
   }
 }
 
-/** Codes of errors about what was read. */
+/** The codes of errors in the input. */
 const READING: readonly TraceErrorCode[] = [
   'ERR_TRACE_TRUNCATED',
   'ERR_TRACE_MALFORMED',
@@ -73,7 +73,7 @@ const READING: readonly TraceErrorCode[] = [
 ]
 
 /**
- * Names the file in an error about what was read from it, once. Other errors stay as they are.
+ * Adds the file to an error about its contents, once. Other errors are unchanged.
  * @param path the file, or `-` for standard input
  */
 export function nameInput(error: unknown, path: string): void {

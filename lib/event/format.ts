@@ -24,8 +24,8 @@ export interface EncodeOptions {
   /** Throw at the first event or field that the format cannot represent, instead of counting it. Default false. */
   strict?: boolean
   /**
-   * How many records an encoder that looks ahead may hold back, to choose how it writes them: few where many encoders
-   * are at work at once. Default: what suits the format.
+   * How many records an encoder that looks ahead may hold back, to choose how it writes them: few if many encoders run
+   * at once. Default: what suits the format.
    */
   window?: number
 }

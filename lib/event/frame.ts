@@ -13,7 +13,7 @@ export interface Frame {
   inlined?: true
 }
 
-/** The text of a frame of which nothing is known. */
+/** The text of an unknown frame. */
 const UNKNOWN = '[unknown]'
 const INLINED = ' inlined'
 const ADDRESS = / \[0x([0-9a-f]{1,16})\]$/
@@ -48,14 +48,14 @@ export function formatFrame(frame: Frame): string {
   return parts.join(' ') + (frame.inlined === true ? INLINED : '')
 }
 
-/** The name of the function in a frame's text, or else the whole text. */
+/** The name of the function in a frame's text, or the whole text. */
 export function functionOfFrame(text: string): string {
   return parseFrame(text).function ?? text
 }
 
 /**
- * The text of a frame for people, who look for the source: without module and address where the function is known, and
- * where it is not, without the address if there is anything else.
+ * The short text of a frame: without module and address if the function is known; otherwise without the address if
+ * there is anything else.
  */
 export function shortFrame(text: string): string {
   const { function: name, file, line, module, offset } = parseFrame(text)

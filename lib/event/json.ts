@@ -14,7 +14,7 @@ export type FieldValue = bigint | string | readonly FieldValue[] | { readonly [n
  */
 export const MAX_DEPTH = 128
 
-/** The text of an event's `fields` may be so long. A line on the NDJSON wire has room for it beside everything else. */
+/** The longest text of an event's `fields`, which fits into a line of NDJSON with all other fields. */
 export const MAX_FIELDS_LENGTH = 3_000_000
 
 /**
@@ -74,7 +74,7 @@ const TOKEN =
 
 class JsonParser {
   private readonly tokens = new RegExp(TOKEN)
-  /** What was read last: a mark, or `value` and its value. */
+  /** The last token: a mark, or `value` and its value. */
   private mark = ''
   private value: unknown
 
@@ -107,12 +107,12 @@ class JsonParser {
     try {
       return JSON.parse(token)
     } catch {
-      // An escape that is none, or a control character.
+      // An invalid escape, or a control character.
       return this.fail(at)
     }
   }
 
-  /** The value that begins with what was read last. */
+  /** The value that begins with the last token. */
   private read(depth: number): unknown {
     if (depth > MAX_DEPTH) throw new Error(`not JSON: nested more than ${MAX_DEPTH} deep`)
     if (this.is('value')) return this.value
@@ -147,7 +147,7 @@ class JsonParser {
     return Object.fromEntries(entries)
   }
 
-  /** Goes on after a comma, to what must be there. @returns false at the closing mark */
+  /** Continues after a comma. @returns false at the closing mark */
   private more(closing: string): boolean {
     this.next()
     if (this.is(closing)) return false

@@ -16,8 +16,8 @@ export class U64Column {
 export type ColumnName = Exclude<FieldName, 'count'> | 'elements'
 
 /**
- * The column of the field at position f. The field `count` has the column `elements`, for `count` is the batch's own
- * length.
+ * The column of the field at position f. The field `count` has the column `elements`, because `count` is the batch's
+ * own length.
  */
 export function columnOf(f: number): ColumnName {
   const { name } = FIELDS[f] as (typeof FIELDS)[number]

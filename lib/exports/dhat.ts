@@ -7,7 +7,7 @@ const SHORT_LIVED = 10
 /** Nanoseconds in a unit of time. */
 const NANOSECONDS = { ns: 1n, us: 1000n } as const
 
-/** How moments are given: in microseconds where the trace says what its times are, else by events about blocks. */
+/** The unit of moments: microseconds if the trace states its time unit, otherwise block events. */
 interface Clock {
   readonly unit: string
   /** The name of a million units. */

@@ -29,7 +29,7 @@ export function* childrenOf(
   }
   const nameOf = (node: number) => names[frames[node] as number] as string
   const path: string[] = []
-  /** What is left to visit: nodes, each with its depth. */
+  /** The nodes to visit, each with its depth. */
   const waiting: { node: number; depth: number }[] = []
   const enter = (node: number, depth: number) => {
     const below: number[] = []

@@ -35,7 +35,7 @@ export abstract class LineDecoder implements Decoder {
   /**
    * @param name the format's, for messages
    * @param maxLine longer lines are refused
-   * @param what may be cut when the last line has no line feed: `dump`
+   * @param what the word for the input in the warning about a last line without its line feed: `dump`
    */
   constructor(
     protected readonly name: string,
@@ -57,7 +57,7 @@ export abstract class LineDecoder implements Decoder {
     return batch.count > 0
   }
 
-  /** What was held back when everything was read; asked for until there is nothing. */
+  /** Batches held back until the end; called until it returns null. */
   protected rest(): EventBatch | null {
     return null
   }
@@ -85,7 +85,7 @@ export abstract class LineDecoder implements Decoder {
   }
 
   endTruncated(): void {
-    // What is left of a line may have lost digits: it is not an event.
+    // An incomplete line may have lost digits: it is not an event.
   }
 
   next(): EventBatch | null {

@@ -21,7 +21,7 @@ export abstract class LogDecoder extends LineDecoder {
     super(name, maxLine, 'log')
   }
 
-  /** Reads lines, of which there is at least one: see `LineDecoder.read`. */
+  /** Reads at least one line: see `LineDecoder.read`. */
   protected abstract readLines(): EventBatch
 
   /** A batch without events. */

@@ -19,7 +19,7 @@ export class GrowingKernel<Exports extends KernelExports> implements Kernel<Expo
     this.buffer = run.memory.buffer
   }
 
-  /** Call this after every function of the kernel that may have made its memory grow, before using anything else. */
+  /** Call this after every function of the kernel that may have made its memory grow, before any other use. */
   refresh(): void {
     const { run } = this
     const { buffer } = run.memory

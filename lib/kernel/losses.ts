@@ -58,7 +58,7 @@ export class Losses implements LossCounts {
   private readonly watched = new Int32Array(KINDS.length)
   /** By kind, the fields that the format cannot leave out. */
   private readonly needed = new Int32Array(KINDS.length)
-  /** What is written in place of those, for messages: by kind * 32 + the number of the field's bit. */
+  /** The values written instead, for messages: by kind * 32 + the number of the field's bit. */
   private readonly fillings = new Map<number, string>()
   /** Events per combination of kind and lost fields. */
   private readonly tally = new Map<number, number>()
@@ -68,7 +68,7 @@ export class Losses implements LossCounts {
   private before = 0
   /** The fields that the format could represent on some kind of event. */
   private anywhere = 0
-  /** The same now, for batches that come. */
+  /** The same for the batches that follow. */
   private somewhere = 0
   /** The fields that some kind of event cannot carry, with `LEFT_OUT` if the format has no record for some kind. */
   private missing = 0
@@ -79,7 +79,7 @@ export class Losses implements LossCounts {
    * @param format the target format's name, for messages
    * @param carried what the format can represent
    * @param strict makes the first loss an error
-   * @param filled the fields that an event must have to come back without them
+   * @param filled the fields that the format always has, so that an event without them comes back with them
    */
   constructor(
     private readonly format: string,

@@ -17,7 +17,7 @@ const HASH = 0x23
 /** There is a line after the head. */
 const BEHIND_HEAD = /\n[^#]/
 
-/** Whether bytes begin like a Meta-TF trace that says so: in binary with a header, or in ASCII with a head. */
+/** Whether bytes begin like a Meta-TF trace that declares itself: in binary with a header, or in ASCII with a head. */
 export function isAnnounced(head: Uint8Array): boolean {
   return isBinary(head) || isAscii(head)
 }
@@ -53,7 +53,7 @@ function isBinary(head: Uint8Array): boolean {
   return head.length >= MAGIC.length && hasMagic(head)
 }
 
-/** Whether the first line, as far as it is there, is one of a head. */
+/** Whether the first line, as far as available, belongs to a head. */
 function isAscii(bytes: Uint8Array): boolean {
   const head = withoutMark(bytes)
   if (head[0] !== HASH || head[1] !== HASH) return false
@@ -61,14 +61,14 @@ function isAscii(bytes: Uint8Array): boolean {
   return end < 0 || isHeadLine(decodeText(head.subarray(0, end + 1)))
 }
 
-/** A scheme of two letters at least, for one is a drive. */
+/** A scheme has at least two letters, because one letter is a drive. */
 const URL_SCHEME = /^[a-z][a-z\d+.-]+:\/\//i
 const DRIVE = /^[a-z]:$/i
 
 /**
- * The paths under which the DTD that a trace names is looked for, below each folder: a relative path as it is, and the
- * last part of any name. A trace may come from anywhere, so that absolute paths and those that climb count by their
- * last part only, and so do URLs. None for a name that cannot be a file's.
+ * The paths at which to look for the DTD that a trace names, below each folder: a relative path, and the last part of
+ * any name. A trace may come from anywhere, so of absolute paths, paths with `..` and URLs only the last part counts.
+ * Empty for a name that cannot be a file's.
  */
 export function dtdPaths(name: string): readonly string[] {
   const base = lastPart(name)

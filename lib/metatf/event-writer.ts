@@ -109,7 +109,7 @@ export abstract class EventWriter {
     return BigInt.asUintN(64, BigInt((column as Int32Array)[i]))
   }
 
-  /** Writes a number from `fields`, or that there is none. Returns the position after it. */
+  /** Writes a number from `fields`, or its absence. Returns the position after it. */
   given(layout: Layout, p: number, at: number, value: unknown): number {
     if (value === undefined) return this.absent(layout, p, at)
     if (typeof value !== 'bigint') throw new Unwritable('a value where an integer should be')
@@ -150,7 +150,7 @@ export abstract class EventWriter {
     this.triedRow = -1
   }
 
-  /** Writes the number of elements or bytes: that in `fields`, if there is one, or else what it is. */
+  /** Writes the number of elements or bytes: that in `fields`, if there is one, or the actual number. */
   length(layout: Layout, p: number, at: number, given: unknown, counted: number): number {
     if (typeof given === 'bigint') setPair(this.pair, 0, given)
     else setPair(this.pair, 0, BigInt(counted))

@@ -9,7 +9,7 @@ import type { Dtd } from './model.js'
 
 /**
  * The traces of a DTD as a format like the others: in binary by one of Meta-TF 1.0, in ASCII by one of 1.2. It is not
- * in the list of formats, for there are as many of them as DTDs.
+ * in the list of formats, because each DTD is a format.
  */
 export type MetaTfFormat =
   WritableFormat<BinaryDecodeOptions, BinaryEncodeOptions> | WritableFormat<object, AsciiEncodeOptions & EncodeOptions>

@@ -60,11 +60,14 @@ export class Layout {
   readonly fixedWords: Uint32Array
   /** 1 for each leaf that a metadata record was about. */
   readonly touched: Uint8Array
-  /** What generated code needs to know: the bytes of a number that is stored as it is, or one of the codes above. */
+  /** What generated code needs to know: the width of a number with interpretation none, or one of the codes above. */
   readonly how: Uint8Array
   /** The latest values, for the leaves whose widths, bases, defaults or values they are. */
   readonly latest: Uint32Array
-  /** How many leaves go on from their previous value, or take elements of tables: `commit` and `undo` are for them. */
+  /**
+   * The number of leaves that continue from their previous value or take elements of tables: `commit` and `undo` handle
+   * them.
+   */
   moving = 0
   /** The fields that need columns before a record is read, and those that all of its events have. */
   columns = 0
@@ -157,7 +160,7 @@ export class Layout {
     else for (let i = 0; i < reference.length; i++) committed[i] = reference[i]
   }
 
-  /** The record at hand is none after all. */
+  /** Undoes the current record. */
   undo(): void {
     this.reference.set(this.committed)
   }
@@ -297,8 +300,8 @@ export class Layouts {
 export class Plan {
   readonly sections: ReadonlyMap<number, Section>
   /**
-   * The sections of which fields with sectionStride take elements: those that the DTD names, and those that cannot be
-   * anything else, for their elements have no tag. Their records are no events.
+   * The sections of which fields with sectionStride take elements: those that the DTD names, and those whose elements
+   * have no tag, which have no other use. Their records are not events.
    */
   readonly tables: ReadonlySet<number>
 

@@ -47,7 +47,7 @@ export interface RecordMapping {
    * of kind `other`) and `code` (its tag, where kind, outcome and api are not enough to identify the record).
    */
   readonly given: number
-  /** The name of the section, to be the value `section` in `fields`, where not even the tag is enough; else null. */
+  /** The name of the section, to be the value `section` in `fields`, if not even the tag is enough; otherwise null. */
   readonly section: string | null
   /** By the leaves' positions. */
   readonly leaves: readonly LeafMapping[]
@@ -162,7 +162,7 @@ function namedLeaves(
   })
 }
 
-/** Whether a composite is nothing but one value, perhaps with its length. */
+/** Whether a composite is a single value, with or without its length. */
 function isOneValue({ name, fields }: Composite): boolean {
   const leaves = fields.filter(({ kind }) => kind === 'leaf') as Leaf[]
   const counts = lengthsIn(leaves)
@@ -179,9 +179,9 @@ function lengthsIn(leaves: readonly Leaf[]): ReadonlySet<number> {
 }
 
 /**
- * The positions of the leaves that are the numbers of elements of repetitions, or of bytes of other leaves, which are
- * there as often as the leaf itself. Inside a repetition that the leaf is outside of they may not be there at all, and
- * then they do not tell the number.
+ * The positions of the leaves that are the numbers of elements of repetitions, or of bytes of other leaves, which occur
+ * as often as the leaf itself. If only they are inside a repetition, they may be missing, and then do not show the
+ * number.
  */
 function countedIn(fields: readonly Field[], what: 'elements' | 'bytes'): Set<number> {
   const counted = new Set<number>()
@@ -191,7 +191,7 @@ function countedIn(fields: readonly Field[], what: 'elements' | 'bytes'): Set<nu
       if (part.kind === 'leaf') {
         level.add(part.position)
         const { width } = part
-        // The value of a number does not tell how many bytes it is stored in.
+        // The value of a number does not show how many bytes it takes.
         if (what === 'bytes' && part.type === 'bytes' && width?.kind === 'reference' && level.has(width.position))
           counted.add(width.position)
       }
@@ -274,7 +274,7 @@ function recordMapping(plan: Plan, position: number, isFirst: boolean, section: 
   let carries = given
   let needs = 0
   for (const { field, silent, leaf, type } of leaves) {
-    // A silent field of 1.2 has no place at all; in 1.0 metadata can give it one.
+    // 1.2 cannot represent a silent field; in 1.0 metadata makes it possible.
     if (field < 0 || (silent && leaf.width === null)) continue
     carries |= 1 << field
     if (!silent && type !== 'u32' && type !== 'i32') needs |= 1 << field
@@ -321,7 +321,7 @@ function keysOf(record: RecordType, withSection: boolean): ReadonlyMap<Field, st
         visit(field.fields, field.name === '' ? taken : new Map())
       } else {
         const { field: element, count } = field
-        // Without a name of their own, the elements are called as their number is, which is not said otherwise.
+        // Without their own name, the elements have the name of the field with their number, which is not in `fields`.
         const named = element.kind === 'repetition' || element.name === '' ? (record.leaves[count] as Leaf) : element
         keys.set(field, takeName(named.name, taken, '_'))
         if (element.kind === 'composite') visit(element.fields, new Map())

@@ -15,7 +15,7 @@ export interface Dtd {
   readonly sections: readonly Section[]
 }
 
-/** 1.0 describes binary traces; 1.2, as far as it is known, those in ASCII. */
+/** 1.0 describes binary traces; 1.2, as far as known, ASCII traces. */
 export type Version = '1.0' | '1.2'
 
 /** A place in the text of a DTD. */
@@ -67,10 +67,7 @@ export interface Element {
   readonly position: number
 }
 
-/**
- * What a record is for. A `type` has no tag: it never stands in a trace by itself (other than as the element of a
- * table) but only inside other records.
- */
+/** What a record is for. A `type` has no tag: it occurs only inside other records (or as the element of a table). */
 export type Role = 'data' | 'type' | 'comment' | 'section' | 'metadata'
 
 /** A kind of record. */
@@ -157,9 +154,9 @@ export type Value =
   { readonly kind: 'number'; readonly value: bigint } | { readonly kind: 'string'; readonly value: string } | Reference
 
 /**
- * How a leaf gets its value. Arithmetic is modulo 2^64. Numbers are 0 to 2^64 - 1, negative ones of the text having
- * been taken modulo 2^64; only `stride` is signed, -2^63 to 2^63 - 1. What is stored is signed for `baseOffset` and
- * `delta`, unsigned otherwise.
+ * How a leaf gets its value. Arithmetic is modulo 2^64. Numbers are 0 to 2^64 - 1, negative ones in the text are taken
+ * modulo 2^64; only `stride` is signed, -2^63 to 2^63 - 1. What is stored is signed for `baseOffset` and `delta`,
+ * unsigned otherwise.
  */
 export type Interpretation =
   /** What is stored. */

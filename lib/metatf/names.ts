@@ -76,7 +76,7 @@ const FIELD_NAMES: Readonly<Partial<Record<FieldName, string>>> = {
  */
 const PLAIN_ADDRESSES = table([['address', 'address addr pointer ptr']])
 
-/** What every kind of event must have one of at least: a record without them is none, whatever its name is. */
+/** Each kind of event needs at least one of these: a record without any is not such an event, whatever its name. */
 export const ESSENTIAL: Readonly<Partial<Record<KindName, readonly FieldName[]>>> = {
   alloc: ['address', 'size', 'index'],
   existing: ['address', 'size', 'index'],
@@ -96,7 +96,7 @@ export function meaningOf(record: string): Meaning | undefined {
   return RECORDS.get(plain(record))
 }
 
-/** The field of events that a record's field of this name is, or undefined if there is none. */
+/** The field of events that this name means in a record, or undefined if there is none. */
 export function fieldNamed(name: string): FieldName | undefined {
   return FIELDS.get(plain(name))
 }
@@ -119,7 +119,7 @@ function table<Value>(rows: readonly (readonly [Value, string])[]): ReadonlyMap<
 
 /**
  * The unit of times in the traces of a DTD, if a line `## TimeUnit: ns`, or `us`, at its beginning says so: an addition
- * of this project, for the language cannot represent it.
+ * of this project, because the language has no such thing.
  */
 export function timeUnitOf({ headers }: Dtd): Pick<TraceHeader, 'timeUnit'> {
   const found = headers.find(({ key }) => key.toLowerCase() === 'timeunit')?.value

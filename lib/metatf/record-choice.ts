@@ -14,7 +14,7 @@ const OTHER = Kind.other
 const EXISTING = Kind.existing
 const REALLOC = Kind.realloc
 
-/** In `table`: there is no record; and there is none for an unknown outcome, but there are some for known ones. */
+/** In `table`: there is no record; there are records only for known outcomes. */
 const NONE = -1
 const BY_ADDRESSES = -2
 
@@ -81,7 +81,8 @@ export class Chooser {
   compare(batch: EventBatch, i: number, chosen: RecordMapping): void {
     const mask = batch.mask[i] as number
     const kind = batch.kind[i] as number
-    // What no record of the kind carries was counted by `Losses.countBatch`; what is left was for another record of it.
+    // `Losses.countBatch` counted fields that no record of the kind carries; the rest belong to another record of the
+    // kind.
     const lost = mask & ~chosen.carries & this.carried[kind]
     const missing = chosen.needs & ~mask
     if ((lost | missing) !== 0) this.noteFields(batch, i, chosen, lost, missing)

@@ -116,7 +116,7 @@ export async function* decodeBytes<Out>(
       const warn = warningsOn(stream)
       const events = tolerateTruncation(readParquet(options.path, warn), onTruncated)
       yield* runStage(last, events, warn, recycle)
-      // The file was opened twice; nothing else of the first reading is wanted.
+      // The file was opened twice; the first stream is no longer needed.
       for await (const _ of whole) continue
     } else {
       const decoder = format.decoder(decode)

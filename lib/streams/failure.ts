@@ -85,7 +85,7 @@ function isIdle(stream: Writable): boolean {
   if (stream.destroyed) return true
   if (stream.writableLength > 0) return false
   const duplex: unknown = stream
-  // What any other duplex stream gives is not what was written to it.
+  // The output of other duplex streams differs from their input.
   return !(duplex instanceof Transform) || (duplex.readableLength === 0 && consumersOf(duplex).every(isIdle))
 }
 

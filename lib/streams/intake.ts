@@ -15,7 +15,7 @@ export function isBytes(chunk: unknown): chunk is Uint8Array | string {
   return typeof chunk === 'string' || chunk instanceof Uint8Array
 }
 
-/** Whether a chunk is meant as one event: it has a kind. All else is checked when it is put into a batch. */
+/** Whether a chunk is meant as one event: it has a kind. Everything else is checked when it is added to a batch. */
 export function isEvent(chunk: unknown): chunk is TraceEvent {
   return typeof chunk === 'object' && chunk !== null && typeof (chunk as { kind?: unknown }).kind === 'string'
 }

@@ -11,10 +11,10 @@ import { eventStream } from './generator.js'
 import { SpillFile, type Run } from './io/spill.js'
 import type { EventStream } from './types.js'
 
-/** Batches of a run are small, for one of each run is in memory while they are merged. */
+/** Batches of a run are small, because one of each run is in memory during merging. */
 const RUN_BATCH_EVENTS = 1024
 
-/** How many runs are merged at a time at most: with more, what is read of each becomes a small piece. */
+/** How many runs are merged at a time at most: with more, each read would be small. */
 const MAX_FAN_IN = 64
 
 /**

@@ -20,14 +20,14 @@ import { asBuffer } from './as-buffer.js'
  * An error, of the trace or of any side, becomes that of all of them, after what was queued in them was read.
  */
 export class HatfSplitter extends Writable {
-  /** What is left of the trace. */
+  /** The rest of the trace. */
   readonly main: Readable
   /** The bytes of each field, by its name. */
   readonly streams: ReadonlyMap<HatfField, Readable>
   private readonly separator: Separator
   /** In the order of the separator's tracks. */
   private readonly sides: Side[]
-  /** What to go on with when all sides want more. */
+  /** Continues when all sides want more. */
   private resume: (() => void) | undefined
 
   constructor(options: SplitOptions = {}) {
@@ -113,8 +113,7 @@ export class HatfSplitter extends Writable {
 }
 
 /**
- * Takes the unencoded addresses out of HATF: those that are stored as they are, not under baseOffset, delta, stride or
- * default.
+ * Takes the unencoded addresses out of HATF: those stored with interpretation none.
  * @param options other fields, or encoded ones too
  * @returns a Writable with the readable sides `main` and `addresses`, or one for each field in `streams`
  */

@@ -15,7 +15,7 @@ import { OutputFile } from './io/output-file.js'
 const writeTo = promisify(write)
 const closeFile = promisify(close)
 
-/** A part is written when it has this many bytes waiting; many small parts would else be many small writes. */
+/** A part is written when it has this many bytes waiting; otherwise many small parts would be many small writes. */
 const PART_BYTES = 16_384
 
 /** How `SplitFiles` names, writes and bounds its files. */

@@ -57,8 +57,8 @@ export function decoderStream(decoder: Loadable<Decoder>, options: StageStreamOp
 }
 
 /**
- * An encoder, or whatever else makes bytes of batches, as a Transform: events in, as `EventBatch` objects or plain, and
- * bytes (as Buffers) out. At its end it emits `losses` if an encoder left anything out.
+ * An encoder, or any other stage from batches to bytes, as a Transform: events in, as `EventBatch` objects or plain,
+ * and bytes (as Buffers) out. At its end it emits `losses` if an encoder left anything out.
  * @throws RangeError for unknown options
  */
 export function encoderStream(

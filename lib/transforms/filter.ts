@@ -55,8 +55,8 @@ export interface FilterOptions extends FateOptions {
   /** Some frame of the stack. */
   readonly stack?: OneOrMore<NamePattern>
   /**
-   * Whatever else an event must meet: called with each event that meets the other criteria, as a plain object, and its
-   * number, from 1. Slow; the other criteria are fast.
+   * A custom condition: called with each event that meets the other criteria, as a plain object, and its number, from
+   * 1. Slow; the other criteria are fast.
    */
   readonly where?: (event: TraceEvent, n: number) => unknown
   /** Keep the events that do not meet all criteria instead. */
@@ -99,9 +99,9 @@ const KEEPS_BLOCKS: ReadonlySet<keyof FilterOptions> = new Set(['process', 'leak
 
 /**
  * Keeps some of the events. A filter that may separate the events of a block says so in the header (`filtered`). Its
- * warnings name the fields that it asks for and no event has. Batches of which all events are kept are passed on as
- * they are, and those of which none are kept are dropped; but a batch that brings a new header is always passed on, if
- * need be without events.
+ * warnings name the required fields that no event has. Batches of which all events are kept are passed on as they are,
+ * and those of which none are kept are dropped; but a batch that brings a new header is always passed on, if need be
+ * without events.
  */
 export class Filter implements BatchTransform {
   readonly consumes = true

@@ -58,7 +58,7 @@ const REBASED = fieldSet('address', 'oldAddress')
 const SCRAMBLED = fieldSet('address', 'oldAddress', 'heap', 'callSite')
 const ADDRESS_FIELDS = ['address', 'oldAddress', 'heap', 'callSite'] as const
 
-/** Changes events, as `MapOptions` says. Every batch gives at least one, and headers stay as they are. */
+/** Changes events, as `MapOptions` says. Every batch yields at least one, and headers do not change. */
 export class Mapper implements BatchTransform {
   private readonly evaluator: Evaluator | undefined
   private readonly rebaseLo: number

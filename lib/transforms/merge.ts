@@ -48,12 +48,12 @@ const TIMES = fieldSet('time', 'endTime')
  * event that comes later in its input than the window allows is passed on immediately, out of order.
  *
  * The merged trace has one header: format, time unit and layout where the inputs agree, nanoseconds where they do not.
- * mpatrol's indices count the blocks of one trace only, so with more than one input they are left out, unless all are
- * parts of one trace. Parts that are numbered are put together exactly by `PartMerger`.
+ * mpatrol's indices count the blocks of a single trace, so with several inputs they are left out, unless all are parts
+ * of one trace. Parts that are numbered are put together exactly by `PartMerger`.
  *
- * Not a `Stage`, for it has several inputs: feed or end the input that `wants` names until that is -1, take what `next`
- * gives until it is null, and begin again. At the end both say that there is no more. Memory: for each input one batch
- * and the window, which is smaller where events are large.
+ * Not a `Stage`, because it has several inputs: feed or end the input that `wants` names until it is -1, take the
+ * results of `next` until it is null, and repeat. At the end both report that there is no more. Memory: for each input
+ * one batch and the window, which is smaller where events are large.
  */
 export class Merger {
   /**

@@ -50,7 +50,7 @@ const KEY_FIELDS = fieldSet(...Object.values(FIELD_OF))
 
 /**
  * Divides batches by key. Memory grows with the number of distinct keys, and with the live blocks where lifetimes are
- * followed. A new header forgets the live blocks (see `Lifetimes`); the keys go on.
+ * followed. A new header clears the live blocks (see `Lifetimes`); the keys continue.
  */
 export class Partitioner {
   /** Warnings, complete when the batches have ended. */
@@ -58,7 +58,7 @@ export class Partitioner {
   private readonly by: Partition
   private readonly shards: number
   private readonly lifetimes: Lifetimes | undefined
-  /** All keys so far. Label k + 1 stands for `keys[k]`, for 0 is no label. */
+  /** All keys so far. Label k + 1 stands for `keys[k]`; 0 means no label. */
   private readonly keys: string[] = []
   private readonly labelOfKey = new Map<string, number>()
   /** Labels by the field's value. */

@@ -16,9 +16,7 @@ const HAS_TIME = FieldBit.time
 const HAS_SEQUENCE = FieldBit.sequence
 const HAS_THREAD = FieldBit.thread
 
-/**
- * Sizes above this are absurd unless it is said otherwise: 2^47, what a process on today's 64-bit machines can address.
- */
+/** The default limit of plausible sizes: 2^47, the address space of a process on today's 64-bit machines. */
 export const MAX_SIZE = 2n ** 47n
 
 /** One place where a fault was found. */

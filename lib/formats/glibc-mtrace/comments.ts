@@ -3,7 +3,7 @@ import { FieldBit } from '../../event/fields.js'
 import { newMtraceKernel, NO_LINES, type MtraceKernel } from './kernel.js'
 import { MAX_LINE } from './layout.js'
 
-/** A kernel for nothing else: what lies in the memory of the other one is the decoders'. */
+/** A separate kernel, because the decoders use the memory of the other one. */
 let kernel: MtraceKernel | undefined
 
 /** Whether a text as a line of a trace is read as a comment. */

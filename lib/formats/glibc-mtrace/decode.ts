@@ -12,8 +12,8 @@ const FIRST_LINE = ascii(`${START}\n`)
 const LEAST = 4 * MAX_LINE
 
 /**
- * Decodes the traces of glibc's mtrace. What is no event, such as the lines that a forked child wrote into its parent's
- * file, is kept as a comment.
+ * Decodes the traces of glibc's mtrace. Lines that are not events, such as those that a forked child wrote into its
+ * parent's file, is kept as a comment.
  */
 export class MtraceDecoder extends LineDecoder {
   private header: TraceHeader | undefined

@@ -29,7 +29,7 @@ const ZERO = ascii('[0x0] ')
 const BEGIN = ascii('[0x')
 const END = ascii('] ')
 
-/** A name as it is written, or why it is not. */
+/** A name as written, or why it cannot be written. */
 type Name = Uint8Array | string
 
 /** Where calls came from: what stands before the operation of a line. */
@@ -41,7 +41,7 @@ export class Places {
   private functions: (Name | undefined)[] = []
   private offsets: (Name | undefined)[] = []
   private likeOffsets: (boolean | undefined)[] = []
-  /** Of the event that was looked at last; undefined where there is none. */
+  /** Of the last event; undefined if it has none. */
   private module: Uint8Array | undefined
   private function: Uint8Array | undefined
   private offset: Uint8Array = NOTHING

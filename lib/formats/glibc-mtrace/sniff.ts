@@ -2,8 +2,8 @@ import { decodeText } from '../../event/strings.js'
 import { START } from './layout.js'
 
 /**
- * The first line of a trace without its start line, which the head may cut off. What follows the address tells a trace
- * from the report of glibc's script, whose lines begin in the same way.
+ * The first line of a trace without its start line, which the head may truncate. The text after the address
+ * distinguishes a trace from the report of glibc's script, whose lines begin in the same way.
  */
 const FIRST_LINE =
   /^(?:@ [^\n]*\] )?(?:[-<] (?:0x[0-9a-f]+|\(nil\)) *\r?(?:\n|$)|[+>!] (?:0x[0-9a-f]+|\(nil\))(?: 0|$))/

@@ -8,7 +8,7 @@ import { isNovtbl } from './types.js'
 export interface Name {
   /** Empty for no stack. */
   readonly bytes: Uint8Array
-  /** What had to be changed, for `Losses.note`. */
+  /** What had to be changed, for `Losses.countEvent`. */
   readonly loss?: string
 }
 
@@ -19,7 +19,7 @@ const STACK_LEFT_OUT: Name = { ...NO_STACK, loss: 'stacks that would be read as 
 const TYPE_SPACED = 'spaces and line ends in types, written as single spaces'
 const STACK_SPACED = 'spaces and line ends in stacks, written as single spaces'
 
-/** The types and stacks of a batch as they are written, each created once. */
+/** The types and stacks of a batch as written, each created once. */
 export class Names {
   private strings: StringTable | undefined
   private types: (Name | undefined)[] = []

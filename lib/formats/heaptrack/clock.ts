@@ -22,7 +22,7 @@ const Loss = {
   unit: 'times without a unit, taken for microseconds',
 } as const
 
-/** Writes the lines with the time: one before each event whose millisecond is another than that of the last line. */
+/** Writes the lines with the time: one before each event whose millisecond differs from that of the last line. */
 export class Clock {
   private perMillisecond: number = PER_MILLISECOND.us
   private isUnitless = false
@@ -52,7 +52,7 @@ export class Clock {
     if (milliseconds !== this.now) this.write(milliseconds)
   }
 
-  /** Writes event i, which is a time and nothing else. */
+  /** Writes event i, which is only a time. */
   tick(batch: EventBatch, i: number): void {
     if (((batch.mask[i] as number) & FieldBit.time) === 0) this.losses.countEvent(Loss.none, batch, i)
     const milliseconds = this.milliseconds(batch, i)

@@ -254,7 +254,7 @@ export class HeaptrackEncoder extends LineEncoder {
     if (node < 0) {
       const frames = batch.strings.list(list)
       const found = this.written.node(frames)
-      // A stack without frames is none.
+      // A stack without frames is absent.
       node = this.nodes[list] = frames.length === 0 ? 0 : found
     }
     if ((node & CUT) !== 0) this.losses.countEvent(Loss.deep, batch, i)

@@ -19,7 +19,7 @@ export interface Head {
   readonly end: number
 }
 
-/** Why there is none. */
+/** Why there is no head. */
 export type NoHead = 'none' | 'newer' | 'more'
 
 /** What may come after the first line, in this order. */
@@ -31,9 +31,9 @@ const LINE_FEED = 0x0a
 const SPACE = 0x20
 
 /**
- * Reads the lines that a trace begins with: `v`, and then `x`, `X` and `I` as far as they are there, in this order.
- * Lines of the same sort that come later are comments.
- * @param start where the whole lines begin that are there, and `end` where they end
+ * Reads the lines that a trace begins with: `v`, and then `x`, `X` and `I` if present, in this order. Later lines of
+ * these kinds are comments.
+ * @param start the start of the available whole lines, and `end` their end
  * @param isAll no more lines come
  * @returns why there is none: it is not the beginning of a trace, it is that of a newer version, or more is needed
  */

@@ -71,7 +71,7 @@ export function versionText(number: number): string {
   return `${number >>> 16}.${(number >>> 8) & 0xff}.${number & 0xff}`
 }
 
-/** The inverse of `versionText`; undefined for a text that is none. */
+/** The inverse of `versionText`; undefined if the text is not a version. */
 export function versionNumber(text: string): number | undefined {
   const parts = /^([0-9]{1,5})\.([0-9]{1,3})\.([0-9]{1,3})$/.exec(text)
   if (parts === null) return undefined
@@ -80,7 +80,7 @@ export function versionNumber(text: string): number | undefined {
   return minor < 256 && patch < 256 && major < 65_536 ? number : undefined
 }
 
-/** The bytes of a string that a line has: its length before it, where the file's version says so. */
+/** A string as a line has it: in newer versions of the file, with its length before it. */
 export function stringText(text: string, version: number): string {
   return version >= SIZED_STRINGS ? `${encodeText(text).length.toString(16)} ${text}` : text
 }

@@ -7,8 +7,8 @@ export const Definition = { string: 0, entry: 1, node: 2, info: 3 } as const
 
 /**
  * Definitions that were read since the last event. heaptrack writes each just before the event that uses it first, so
- * the encoder can tell where they stood: these are dropped. All others, such as the names of modules that no stack has,
- * are `due`: they become comments, which the encoder writes as they are.
+ * the encoder knows their place: these are dropped. All others, such as the names of modules that no stack has, are
+ * `due`: they become comments, which the encoder writes unchanged.
  */
 export class Pending {
   private kinds = new Uint8Array(1024)
@@ -64,7 +64,7 @@ export class Pending {
         this.flushTo(group)
       }
     }
-    // What is before it must be the node that it belongs to.
+    // The definition before it must be its node.
     const isOf = this.kinds[group - 1] === Definition.node && this.numbers[group - 1] === parent
     if (group > this.dueEnd && !isOf) this.flushTo(group)
     this.push(Definition.node, nodes)

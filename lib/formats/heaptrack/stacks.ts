@@ -21,7 +21,7 @@ export const FULL = -2
  */
 export class Stacks {
   private strings!: StringTable
-  /** The number of the batch: tells which of the lists and ids below are of it. */
+  /** The number of the batch: shows which of the lists and ids below belong to it. */
   private batch = 0
   private listBatch = new Uint32Array(0)
   private lists = new Uint32Array(0)

@@ -16,7 +16,7 @@ export type Fault = 'full' | 'undefined'
 /**
  * What the lines of a trace have defined so far: strings, instructions, the nodes of the tree of stacks, and, in
  * interpreted files, what blocks have in common. Numbers of strings, entries and nodes begin at 1, and 0 is none; those
- * of infos begin at 0. Each takes as many bytes as its line, about, and there are limits.
+ * of infos begin at 0. Each takes about as many bytes as its line, within limits.
  */
 export class Tables {
   /** String n is `strings.view(n - 1)`. */

@@ -12,7 +12,7 @@ import { nameBytes } from './names.js'
 import { Stacks } from './stacks.js'
 import { grown, type Fault, type Tables } from './tables.js'
 
-/** What is said of a node, below its number: its frames are read as they are here; the outermost are left out. */
+/** Flags of a node, below its number: its frames are read back unchanged; the outermost are left out. */
 export const EXACT = 1
 export const CUT = 2
 /** The number of bits by which its number is shifted. */
@@ -29,7 +29,7 @@ export class Written {
   private readonly definitions: Definitions
   private readonly stacks: Stacks
   private readonly strings = new Map<string, number>()
-  /** By the key of the texts of the frames of an entry: its number, twice, and 1 if they are read as they are. */
+  /** By the key of the texts of the frames of an entry: twice its number, plus 1 if they are read back unchanged. */
   private readonly entries = new Map<string, number>()
   /** Numbers of the addresses of nodes in raw files. */
   private readonly addresses = new U64Map(1)
@@ -41,7 +41,7 @@ export class Written {
   private readonly frames: FrameNumbers
   /** The numbers of the frames of a stack. */
   private numbers = new Uint32Array(256)
-  /** By frame: its entry, twice, and 1 if it is read as it is; and, of raw files, the number of its address. */
+  /** By frame: twice its entry, plus 1 if it is read back unchanged; for raw files, the number of its address. */
   private readonly entryByFrame: number[] = []
   private readonly addressByFrame: number[] = []
   /** By entry of a raw file, the frame that it is read as. */
@@ -126,7 +126,7 @@ export class Written {
     return (node << NODE_SHIFT) | isExact
   }
 
-  /** The entry of a frame, twice, and 1 if it is read as it is. */
+  /** Twice the entry of a frame, plus 1 if it is read back unchanged. */
   private entryOf(frame: number): number {
     const known = this.entryByFrame[frame]
     if (known !== undefined) return known

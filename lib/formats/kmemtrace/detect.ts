@@ -66,11 +66,11 @@ interface Reading {
 }
 
 /**
- * The layout of the records that begin at `pos`, or `short` when that takes more bytes to tell. What it gives does not
- * depend on how many of the bytes are there when they suffice.
+ * The layout of the records that begin at `pos`, or `short` if more bytes are needed. The result does not depend on the
+ * number of available bytes if they suffice.
  *
- * @param layouts those that it may be, the preferred ones first
- * @param end one past the last byte that is there
+ * @param layouts the candidates, the preferred ones first
+ * @param end one past the last available byte
  * @param ended no more bytes will come
  */
 export function detectLayout(

@@ -11,7 +11,7 @@ import { RecordList } from './to-records.js'
 import { Recognition } from './recognition.js'
 import { RecordWriter } from './write.js'
 
-/** Options of the encoder. What is not given is as the header of the trace says, if that is one of this format. */
+/** Options of the encoder. Defaults come from the header of the trace, if it is of this format. */
 export interface KmemtraceEncodeOptions extends EncodeOptions {
   /** Default `relay`. */
   layout?: KmemtraceLayout['layout']
@@ -99,7 +99,7 @@ export class KmemtraceEncoder implements Encoder {
     // Nothing is held back.
   }
 
-  /** Notes that readers will not find out the layout by themselves, as soon as what was written shows it. */
+  /** Counts a loss as soon as the output shows that readers will not detect the layout. */
   private recognise(written: Uint8Array, ended = false): void {
     if (this.recognition === undefined || this.recognition.check(written, ended)) return
     const { layout, byteOrder, wordSize } = this.layout

@@ -28,8 +28,8 @@ export function cpuOfPath(path: string): number | undefined {
 
 /**
  * Makes events ready to be divided into files by their CPU: those without one, or with a negative one, belong to CPU 0,
- * and sequence numbers are made where there are none and the records have them, for nothing else says in which order
- * the files' records were.
+ * and missing sequence numbers are added if the records have them, because nothing else shows the order of the records
+ * of several files.
  */
 export class PerCpu implements BatchTransform {
   /** The bytes that the kernel dropped in all, if overruns are taken out. */
@@ -38,8 +38,8 @@ export class PerCpu implements BatchTransform {
   private sequence = 0
 
   /**
-   * @param layout what the encoder is told of the layout
-   * @param takeOverruns take out what has no place in per-CPU files: `lost` events with the bytes that the kernel
+   * @param layout the layout options of the encoder
+   * @param takeOverruns remove what per-CPU files cannot represent: `lost` events with the bytes that the kernel
    *   dropped
    */
   constructor(

@@ -6,7 +6,7 @@ import { coreSize, isZero, LAYOUTS, type KmemtraceLayout } from './layout.js'
  * only guess their layout from the first of them.
  */
 export class Recognition {
-  /** What a reader looks at of what was written so far, without leading zeros that say nothing. */
+  /** The part of the output that a reader examines, without leading zeros, which show nothing. */
   private readonly head = new Uint8Array(WINDOW + ZERO_GROUP)
   private length = 0
   private isEmpty = true
@@ -41,7 +41,7 @@ export class Recognition {
     return true
   }
 
-  /** Whether records read as those of a layout are what was written: of zeros alone only their size matters. */
+  /** Whether reading with a layout yields the records that were written: for zeros, only their size matters. */
   private isRead(found: KmemtraceLayout): boolean {
     if (found === this.layout) return true
     return coreSize(found) === coreSize(this.layout) && isZero(this.head, 0, this.length)

@@ -44,7 +44,7 @@ export class RecordReader {
   allZeros = 0
   /** The offset of the first of them; -1 if there is none. */
   firstZero = -1
-  /** The offset of the first record after which are bytes that are no features, and its row; -1 if there is none. */
+  /** The offset and row of the first record followed by bytes that are not features; -1 if there is none. */
   stray = -1
   strayRow = -1
   private readonly form: number
@@ -93,9 +93,9 @@ export class RecordReader {
   }
 
   /**
-   * Reads whole records, until they end, a batch is full, or one has a `fault`.
+   * Reads whole records, until they end, the batch is full, or one has a `fault`.
    * @param isAll the input is complete: all-zero records become an event, even if no other record follows
-   * @returns the events, of which there may be none
+   * @returns the events, possibly none
    */
   read(input: Input, isAll: boolean): EventBatch {
     const { run, columns: memory, input: window } = kmemtraceKernel()
@@ -137,7 +137,7 @@ export class RecordReader {
     return taken
   }
 
-  /** Reads a record, whatever it is. @returns whether it was there, and as it must be */
+  /** Reads a record of any kind. @returns whether it was complete and valid */
   private readOne(batch: EventBatch, input: Input, view: DataView): boolean {
     const { little, core, alloc } = this
     const { bytes, pos: start, end } = input

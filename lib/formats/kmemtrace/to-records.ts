@@ -54,9 +54,7 @@ const MAX_US_HIGH = Number(MAX_US >> 32n)
 /** A `lost` event with a larger count than this is not written: more than 100 MB of zeros is not plausible. */
 const MAX_ZEROS = 4_194_304
 
-/**
- * Finds the records for events, and counts what of them has no place there. What is to be written is in typed arrays.
- */
+/** Finds the records for events, and counts what they cannot represent. The records to write are in typed arrays. */
 export class RecordList {
   /** How many records there are. */
   count = 0

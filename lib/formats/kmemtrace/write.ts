@@ -85,7 +85,7 @@ export class RecordWriter {
 
   /**
    * Writes records, from where the last call stopped, as far as there is room for output.
-   * @returns what was written; none of it only if all was written before
+   * @returns the output; empty only if everything has been written
    */
   write(batch: EventBatch, recordList: RecordList): Uint8Array {
     const { run, columns, output } = kmemtraceKernel()

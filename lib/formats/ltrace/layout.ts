@@ -18,7 +18,7 @@ export const MAX_LINE = 8192
 const COMMON = ['api', 'process', 'thread', 'time', 'endTime', 'address', 'callSite', 'fields', 'module'] as const
 const SIZES = ['size', 'count', 'elementSize', 'alignment'] as const
 
-/** What is read of each kind. */
+/** The fields of each kind. */
 export const CARRIED: Carried = {
   alloc: fieldSet(...COMMON, ...SIZES),
   realloc: fieldSet(...COMMON, ...SIZES, 'oldAddress'),

@@ -38,7 +38,7 @@ export class MtrcDecoder implements Decoder {
   private batch: EventBatch | undefined
   /** Events in the batches delivered, of the whole stream. */
   private delivered = 0
-  /** What is left of the input is less than a record. */
+  /** The rest of the input is less than a record. */
   private starved = false
   private wasCut = false
   private fault: Error | undefined

@@ -29,7 +29,7 @@ export const CARRIED: Carried = {
   reserve: RESERVE,
 }
 
-/** What the kernel looks at of some event. */
+/** The fields that the kernel reads of any event. */
 const CARRIED_BY_ANY = BLOCK | SOURCE | fieldSet('oldAddress', 'outcome', 'type')
 
 /** What traces before 1.4.5 can represent. */
@@ -81,7 +81,7 @@ export class MtrcEncoder implements Encoder {
   readonly losses: Losses
   readonly consumes = true
   private readonly kernel = mtrcKernel()
-  /** Separate blocks at equal addresses, for those that get their index by address. */
+  /** Distinguishes blocks at equal addresses, for events that find their index by address. */
   private readonly spaces = new AddressSpaces()
   private header: TraceHeader | undefined
   private batch: EventBatch | undefined
@@ -144,7 +144,7 @@ export class MtrcEncoder implements Encoder {
   }
 
   endTruncated(): void {
-    // A trace that broke off has no end marker, and nothing else is held back.
+    // A truncated trace has no end marker, and nothing else is held back.
   }
 
   private beginTrace(header: TraceHeader): void {
@@ -226,7 +226,7 @@ export class MtrcEncoder implements Encoder {
   }
 }
 
-/** Why a name has no place in a trace, or undefined. */
+/** Why a name cannot be represented, or undefined. */
 function unfitness(name: Uint8Array): string | undefined {
   if (name.length === 0) return 'empty names'
   if (name.length > MAX_NAME) return `names of more than ${MAX_NAME} bytes`

@@ -63,7 +63,7 @@ const FORMS = (['little', 'big'] as const).flatMap((byteOrder) => [
 /**
  * Reads a header.
  * @param pos where its `M` should be
- * @param end one past the last byte that is there
+ * @param end one past the last available byte
  * @returns the layout, `short` if these bytes could be the beginning of a header or of more than one form, or `bad`
  */
 export function readHeader(bytes: Uint8Array, pos: number, end: number): MtrcLayout | 'short' | 'bad' {

@@ -1,7 +1,8 @@
 import { decodeText } from '../../event/strings.js'
 
 /**
- * A line's beginning up to its action; the head may end inside it, but not before the action can be told from prose.
+ * A line's beginning up to its action; the head may end inside it, but not before the action can be distinguished from
+ * prose.
  */
 const FIRST_LINE = /^\s*-?\d+:[ \t]*(?:malloc|calloc|memalign|realloc|free|thread_done)[ \t]/
 

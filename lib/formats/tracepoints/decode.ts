@@ -17,7 +17,7 @@ export class TracepointsDecoder extends LogDecoder {
   private readonly pageSize: bigint
   private style = NO_STYLE
 
-  /** @throws RangeError when the size of a page is none */
+  /** @throws RangeError if the page size is invalid */
   constructor({ pageSize = DEFAULT_PAGE_SIZE }: TracepointsDecodeOptions = {}) {
     super(NAME, MAX_LINE, 'events of the slab or page allocator')
     if (!Number.isInteger(Math.log2(pageSize)) || pageSize < 1 || pageSize > 2 ** 30)

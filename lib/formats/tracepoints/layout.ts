@@ -18,7 +18,7 @@ export const DEFAULT_PAGE_SIZE = 4096
 
 const COMMON = ['api', 'thread', 'cpu', 'time', 'address', 'size', 'callSite', 'function', 'type'] as const
 
-/** What is read of each kind. */
+/** The fields of each kind. */
 export const CARRIED: Carried = {
   alloc: fieldSet(...COMMON, 'count', 'usable', 'gfpFlags', 'node', 'fields', 'module'),
   free: fieldSet(...COMMON, 'fields', 'module'),

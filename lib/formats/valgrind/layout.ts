@@ -18,7 +18,7 @@ export const MAX_CALLS = 400
 const COMMON = ['api', 'process', 'time', 'address', 'fields'] as const
 const SIZES = ['size', 'count', 'elementSize', 'alignment'] as const
 
-/** What is read of each kind. */
+/** The fields of each kind. */
 export const CARRIED: Carried = {
   alloc: fieldSet(...COMMON, ...SIZES),
   realloc: fieldSet(...COMMON, ...SIZES, 'oldAddress'),

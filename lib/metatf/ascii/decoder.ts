@@ -61,7 +61,7 @@ export class AsciiDecoder extends LineDecoder {
       if (this.head !== null || this.failure !== null) return NO_EVENTS
       const batch = this.readRecords(this.header as TraceHeader, linesEnd)
       this.columns |= batch.columns
-      // Where a head follows, there may be nothing to give out before it.
+      // Before another head, there may be nothing to return.
       if (this.head === null || batch.count > 0 || batch.header !== this.announced) return batch
     }
   }

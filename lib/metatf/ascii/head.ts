@@ -43,9 +43,9 @@ export function headerOf(format: string, head: Uint8Array, fallback?: TimeUnit):
 }
 
 /**
- * The lines that a trace of this header begins with: those that it was read with, or else `lines` and, if records have
- * times and the header knows it, their unit.
- * @param rename what becomes of the name of the DTD, or null, in lines that were read
+ * The lines before the records of a trace: those that it was read with, or `lines` and, if records have times and the
+ * header has it, their unit.
+ * @param rename maps the name of the DTD in lines that were read, or null
  */
 export function headOf(
   format: string,

@@ -39,11 +39,11 @@ export class AsciiReader {
   stop = 0
   /** What should have stood where it stopped. */
   expected = ''
-  /** What the line has too much of, if it stopped because of that; else empty. */
+  /** The limit that the line exceeds, if it stopped for that reason; otherwise empty. */
   excess = ''
   /** The tag that `begin` has read. */
   tag = 0
-  /** The line that `begin` has found is none of a record: one of a head, or an empty one. */
+  /** The line that `begin` found is not a record: it belongs to a head, or is empty. */
   isHead = false
   isEmpty = false
   readonly value = new Uint32Array(2)
@@ -142,7 +142,7 @@ export class AsciiReader {
     layout.commit()
   }
 
-  /** The record at hand is none after all. */
+  /** Undoes the current record. */
   undo(layout: Layout): void {
     layout.undo()
   }

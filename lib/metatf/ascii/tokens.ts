@@ -43,9 +43,7 @@ export function signed(bytes: Uint8Array, p: number, words: Uint32Array, at: num
   return bytes[p] === MINUS ? negative(bytes, p, words, at) : unsigned(bytes, p, words, at)
 }
 
-/**
- * Skips spaces and a carriage return to the line feed; if something else stands before it, `~position` of that.
- */
+/** Skips spaces and a carriage return to the line feed; otherwise `~position` of the first other byte. */
 export function lineEnd(bytes: Uint8Array, p: number): number {
   let c = bytes[p]
   while (c === SPACE || c === TAB) c = bytes[++p]
@@ -84,7 +82,7 @@ const HEX = '0123456789abcdef'
 
 /**
  * Writes a string in quotes: control characters as `\n`, `\r`, `\t` or `\xNN`, quotes and backslashes with a backslash,
- * all other bytes as they are.
+ * all other bytes unchanged.
  */
 export function writeQuoted(out: Sink, text: Uint8Array): void {
   out.reserve(4 * text.length + 2)

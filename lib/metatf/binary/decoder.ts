@@ -77,7 +77,7 @@ export class BinaryDecoder implements Decoder {
   private reader: BinaryReader
   private header: TraceHeader
   private readonly timeUnit: Pick<TraceHeader, 'timeUnit'>
-  /** What the header said, once it was read; null for a trace without one. */
+  /** The header, once it was read; null for a trace without one. */
   private file: FileHeader | null | undefined
   private spans: Span[] = [EVERYWHERE]
   /** Which of the spans is being read. */
@@ -245,7 +245,7 @@ export class BinaryDecoder implements Decoder {
     }
   }
 
-  /** Goes on to the next span. */
+  /** Enters the next span. */
   private leave(): void {
     const { section } = this.spans[this.at] as Span
     if (section !== null && this.listed.has(section)) this.tables.close(section)
@@ -255,7 +255,7 @@ export class BinaryDecoder implements Decoder {
   /**
    * Reads the records of a span.
    *
-   * @param end the end of what is there of them
+   * @param end the end of the available bytes
    * @param isWhole whether that is the end of the span
    */
   private fillFrom(batch: EventBatch, end: number, isWhole: boolean): number {
@@ -292,7 +292,7 @@ export class BinaryDecoder implements Decoder {
     return this.push(after)
   }
 
-  /** Takes what was read as an element that others take. */
+  /** Adds the record that was read as an element of a table. */
   private push(after: number): number {
     const { reader, tables } = this
     const { id, element } = reader.section.section

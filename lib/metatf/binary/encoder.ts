@@ -20,18 +20,18 @@ import { TableWriter } from './packer.js'
 
 /** Options of the encoder. */
 export interface BinaryEncodeOptions extends EncodeOptions {
-  /** Begin with a header. Default: as the trace was read, else true. */
+  /** Begin with a header. Default: as in the input, otherwise true. */
   header?: boolean
   /**
-   * What the header calls the DTD, which readers look for by it. Default: as the trace was read, else the DTD's file
+   * The name of the DTD in the header, by which readers find it. Default: as in the input, otherwise the DTD's file
    * name.
    */
   name?: string
   /** What becomes of the name, or null, that a trace was read with: another DTD has another. Default: it is kept. */
   rename?: (name: string | null) => string | null
-  /** Default: as the trace was read, else `big`. */
+  /** Default: as in the input, otherwise `big`. */
   byteOrder?: ByteOrder
-  /** The address size in the header, in bits. Default: as the trace was read, else 64. */
+  /** The address size in the header, in bits. Default: as in the input, otherwise 64. */
   addressSize?: 32 | 64
   /**
    * Give each table that fields take values from a part of the file of its own, in front of the records. All of the
@@ -41,8 +41,8 @@ export interface BinaryEncodeOptions extends EncodeOptions {
   contiguous?: boolean
   /**
    * Write each batch as soon as it comes, for live input. Default false: where fields take values from tables, these
-   * are written in front of the records of a whole window (`window`, 4096 records by default), however the events were
-   * cut into batches.
+   * are written before the records of a whole window (`window`, 4096 records by default), regardless of the division
+   * into batches.
    */
   latency?: boolean
   /** What messages call the format. Default `metatf`. */
@@ -57,7 +57,7 @@ const TIMES = FieldBit.time | FieldBit.endTime
 /**
  * A pure encoder for binary traces.
  *
- * @throws RangeError if the DTD is not of version 1.0, or its name has no place in a header
+ * @throws RangeError if the DTD is not of version 1.0, or its name is too long for a header
  */
 export function binaryEncoder(dtd: Dtd, options: BinaryEncodeOptions = {}): Encoder {
   return new BinaryEncoder(dtd, options)
@@ -222,7 +222,7 @@ export class BinaryEncoder implements Encoder {
     if (form.header) fileHeader(form, 0, [])
   }
 
-  /** Hands on what was written, the elements of tables before the records that take them. */
+  /** Delivers the output, the elements of tables before the records that use them. */
   private flush(): void {
     if (this.output === undefined) return
     const { form, tables, writer } = this.output
@@ -258,10 +258,7 @@ export class BinaryEncoder implements Encoder {
     else parts.push(bytes)
   }
 
-  /**
-   * Hands on the rest. A trace that breaks off must not look whole: its header says of its records that they are
-   * longer.
-   */
+  /** Delivers the rest. A truncated trace must not look whole, so its header states a larger size of the records. */
   private finish(isCut: boolean): void {
     if (this.isEnded || this.output === undefined) return
     this.isEnded = true
@@ -317,8 +314,7 @@ function fileHeader(form: Form, records: number, sections: SectionHeader[], star
 }
 
 /**
- * The mapping of a record with what it needs: bytes of which there are none are those of an event that does not have
- * them.
+ * The mapping of a record without optional bytes among its needs: empty bytes mean that the event does not have them.
  */
 function withoutOptional(mapping: RecordMapping): RecordMapping {
   const optional = mapping.leaves.filter(isOptional).reduce((set, { field }) => set | (1 << field), 0)

@@ -75,13 +75,14 @@ export class Packer {
     latest[2 * p + HI] = pair[HI] = hi
     if (fixed[p] !== ANY) {
       const isNumber = fixed[p] === NUMBER
-      // No layout can make it another value than it must be.
+      // No layout can change the fixed value.
       if (!samePair(pair, 0, isNumber ? layout.fixedWords : latest, 2 * (isNumber ? p : fixed[p])))
         return this.misfit(at)
     }
     switch (mode) {
       case DEFAULT: {
-        // A default 0 that no metadata was about means that an event does not have the field: one that has it says so.
+        // A default of 0 that metadata did not change means that the event does not have the field, so a value of 0
+        // must be stored.
         const isSilent = from < 0 && layout.touched[p] === 0 && isZero(reference, p) && origin === Origin.given
         return !isSilent && samePair(pair, 0, base, baseAt) ? at : this.replace(layout, p, at)
       }
@@ -189,7 +190,7 @@ export class Packer {
     return change
   }
 
-  /** Writes metadata for a change. Returns whether that can be said. */
+  /** Writes metadata for a change. Returns whether metadata can express it. */
   private change({ record, width: widths }: Layout, { p, mode, value, width }: Change): boolean {
     const { tag } = record
     if (tag === null || record.leaves[p].name === 'tag' || width > MAX_BYTES) return false
@@ -333,7 +334,7 @@ export class TableWriter {
     const pair = words.slice(index, index + 2)
     const mode = raw.mode[0]
     const width = raw.width[0]
-    // There would be no telling how many there are.
+    // A reader could not know the number of elements.
     if (width === 0 || mode === DEFAULT || mode === STRIDE) return false
     if (mode === BASE_OFFSET) subtractPair(pair, 0, raw.reference, 0)
     else if (mode === DELTA) subtractPair(pair, 0, last, 0)

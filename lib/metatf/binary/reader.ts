@@ -53,7 +53,7 @@ export class BinaryReader {
     readonly tables: Tables,
   ) {}
 
-  /** Sets what is read from: the bytes of an input from `pos` to `end`. */
+  /** Sets the bytes to read: those of an input from `pos` to `end`. */
   use(bytes: Uint8Array, pos: number, end: number): void {
     if (bytes !== this.bytes) {
       this.bytes = bytes
@@ -152,7 +152,7 @@ export class BinaryReader {
     this.tables.commit()
   }
 
-  /** The record at hand is read again later. */
+  /** Undoes the current record, which is read again later. */
   undo(layout: Layout): void {
     if (layout.moving === 0) return
     layout.undo()

@@ -85,7 +85,7 @@ export class TableSection {
     return this.tables.push(this.id, this.reader.words, 2 * this.element.position)
   }
 
-  /** A comment in a table that is read when its elements are needed has no place among the events. */
+  /** Comments in a table that is read on demand have no fixed place among the events. */
   private leaveOut(): void {
     if (this.hasLeftOut) return
     this.hasLeftOut = true

@@ -28,7 +28,7 @@ export class BinaryWriter extends EventWriter {
   protected readonly maxValues = MAX_VALUES
   private waiting = 0
   private readonly window: number
-  /** What was before the section was entered for the event in that row. */
+  /** The state before the section was entered for the event in that row. */
   private entered: { row: number; section: SectionLayouts; pos: number; used: number } | undefined
   private latestView = new DataView(new ArrayBuffer(0))
 

@@ -140,7 +140,7 @@ function checkProperties(scope: Scope, version: Version): void {
   for (const { properties } of scope.records.values()) checkTag(properties, false)
 }
 
-/** The tag's width is set once, globally; it is always stored as it is. */
+/** The tag's width is set once, globally; it is always stored with interpretation none. */
 function checkTag(table: PropertyTable, isGlobal: boolean): void {
   const tag = table.get('tag')
   if (tag?.width !== undefined && !isGlobal)

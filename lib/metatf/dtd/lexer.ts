@@ -39,9 +39,7 @@ export class Lexer {
     private readonly file: string,
   ) {}
 
-  /**
-   * The next token; at the end of the text `end`, as often as it is requested. Throws a DtdError at what is no token.
-   */
+  /** The next token; at the end of the text `end`, on every call. Throws a DtdError if there is no valid token. */
   next(): Token {
     this.skip()
     const at = this.place()

@@ -23,8 +23,8 @@ export function parseSyntax(text: string, file: string): DtdSyntax {
 }
 
 /**
- * The version that a DTD is written in: what the header line `## MetaTF: 1.2 ...` says, else that of the first piece of
- * text that only one of them has; 1.0 if there is none.
+ * The version of a DTD: that of the header line `## MetaTF: 1.2 ...`, or the one whose specific syntax comes first; 1.0
+ * if there is neither.
  */
 export function detectVersion(text: string, file: string): Version {
   const lexer = new Lexer(text, file)
@@ -105,7 +105,7 @@ class Cursor {
     return { kind: 'number', value: number, at }
   }
 
-  /** Throws: something else stands where this was expected. */
+  /** Throws: the next token is not the expected one. */
   protected fail(expected: string): never {
     const found = this.peek()
     throw syntaxError(`expected ${expected}, found ${showToken(found)}`, found.at)

@@ -135,8 +135,8 @@ export class RecordBuilder {
 }
 
 /**
- * The record type that is used inside others. Throws if there is none, if it would contain itself, or may not be part
- * of others.
+ * The record type that is used inside others. Throws if there is none, if it would contain itself, or if it must not be
+ * part of others.
  */
 function useType(scope: Definition['scope'], type: Name, stack: readonly Definition[]): Definition {
   const found = requireRecord(scope, type)

@@ -184,8 +184,8 @@ export class NameScope {
   }
 
   /**
-   * The one leaf that a name means inside `loop`. Throws if there is none, or more than one, or it is no int; `what`
-   * refers to it.
+   * The one leaf that a name means inside `loop`. Throws if there is none, or more than one, or it is not an int;
+   * `what` names the reference.
    */
   refer(name: Name, loop: Loop | null, what: string): Leaf {
     const fail = (reason: string, note: string, other: Place): never => {

@@ -1,8 +1,8 @@
 import type { HeaderLine, Place, Version } from '../model.js'
 
 /**
- * A DTD as it is written, before names are looked up: what the parser gives to the checks. The shapes are the same for
- * both versions.
+ * The syntax of a DTD, before names are looked up: the parser's result, which `check` takes. The shapes are the same
+ * for both versions.
  */
 export interface DtdSyntax {
   version: Version

@@ -40,8 +40,8 @@ export function block(head: string, body: Code): Code {
 }
 
 /**
- * Declarations of variables, of which later ones may need earlier ones. In code that is printed they are those that the
- * body uses, for compilers complain of others, and of variables that are only ever written to.
+ * Declarations of variables, of which later ones may need earlier ones. Printed code declares only those that the body
+ * uses, because compilers reject others, and variables that are only written.
  */
 export function declare(
   keyword: 'const' | 'let',
@@ -154,7 +154,7 @@ export function isVariable({ record }: RecordMapping): boolean {
   return record.leaves.some(({ type }) => type !== 'int') || hasRepetition(record.fields)
 }
 
-/** Whether numbers of a leaf may be stored as they are: nothing else depends on them, and they on nothing. */
+/** Whether numbers of a leaf can be stored directly: nothing depends on them, and they depend on nothing. */
 export function isPlain({ position, value }: Leaf, { counts, values }: References): boolean {
   return value === null && !values.has(position) && !counts.has(position)
 }
@@ -176,7 +176,7 @@ export function isOptional({ field, type }: { field: number; type: string | null
   return field >= 0 && (type === 'bytes' || type === 'string') && FIELDS[field].name !== 'text'
 }
 
-/** A comment with the name of a record, as far as it is one that the language allows: no other text is in code. */
+/** A comment with the name of a record, if the language allows it: no other text of a DTD gets into the code. */
 export function recordComment({ record: { name } }: RecordMapping): string {
   return /^\w+$/.test(name) ? `// ${name}` : '// a record'
 }

@@ -56,7 +56,7 @@ export function readLoop(records: readonly RecordMapping[], target: Target, orde
       [`H${r}`, `L${r}?.how`] as const,
       [`W${r}`, `L${r}?.width`] as const,
       [`R${r}`, `L${r}?.reference`] as const,
-      // Metadata is not read here, so that a layout stays as it is.
+      // Metadata is not read here, so layouts do not change.
       [`C${r}`, `L${r} === undefined ? 0 : L${r}.columns`] as const,
       [`F${r}`, `L${r} === undefined ? 0 : L${r}.fields`] as const,
       [`M${r}`, `L${r} !== undefined && L${r}.moving !== 0`] as const,
@@ -78,7 +78,7 @@ function binaryTag(width: number, order: 'little' | 'big'): Code {
   return [`const tag = ${getUint('pos', width, order === 'little')}`]
 }
 
-/** One digit and a space, or anything else that a line can begin with. */
+/** One digit and a space, or any other start of a line. */
 const LINE_TAG: Code = [
   'let tag = bytes[pos] - 48',
   'p = pos + 1',

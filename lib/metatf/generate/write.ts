@@ -289,7 +289,7 @@ export class WriteCode {
     return isColumn ? [...block(`if (${has})`, this.column(mapping)), ...block('else', given)] : given
   }
 
-  /** Whether an event has a field for a leaf. In ASCII one with the default 0 has no place in a trace. */
+  /** Whether an event has a field for a leaf. In ASCII a field with the default 0 cannot be represented. */
   private isColumn(p: number, once: boolean): boolean {
     const { field, silent } = this.mapping.leaves[p]
     return once && field >= 0 && (this.target.binary || !silent)

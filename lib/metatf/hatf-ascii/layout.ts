@@ -2,8 +2,8 @@ import { mappingOf } from '../mapping.js'
 import { parseDtd } from '../index.js'
 
 /**
- * The records of HATF 1.0 as mpatrol numbers them, in Meta-TF 1.2. What is `default` takes no room in a line, and has
- * no place: times, threads, heaps and attributes.
+ * The records of HATF 1.0 as mpatrol numbers them, in Meta-TF 1.2. Times, threads, heaps and attributes are `default`:
+ * lines cannot represent them.
  */
 export const HATF_12 = parseDtd(
   `\

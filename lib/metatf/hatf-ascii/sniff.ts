@@ -1,8 +1,6 @@
 import { decodeText } from '../../event/strings.js'
 
-/**
- * The lines of the head as far as they are whole, the empty one, and a record as far as the head of the stream goes.
- */
+/** The complete lines of the head, the empty line, and the available part of a record. */
 const BEGINNING =
   /^((?:##[ \t]*[^\s:][^\n:]*:[^\n]*\n)*)(?:##[^\n]*$|(?:\r?\n)*(?:(?:[1-9]|10)(?:[ \t]+(?:0x)?[\da-f]+)*[ \t]*(?:\r?\n|$)|$))/i
 /** The file is a DTD, not a trace. */

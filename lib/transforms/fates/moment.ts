@@ -17,7 +17,7 @@ export function parseMoment(text: string): Moment {
   return moment
 }
 
-/** @throws RangeError for what is no moment */
+/** @throws RangeError if it is not a moment */
 export function checkMoment(moment: Moment): void {
   if (moment === 'peak') return
   const { event, time } = moment as { event?: unknown; time?: unknown }

@@ -25,7 +25,7 @@ export class ProfileCollector {
   private readonly at: ProfileMoment
   private readonly search: MomentSearch | undefined
 
-  /** @throws RangeError for a moment that there cannot be, a limit that is none, and unknown options */
+  /** @throws RangeError for an impossible moment, an invalid limit, and unknown options */
   constructor(options: ProfileOptions = {}) {
     checkOptions(options, OPTIONS, 'profile')
     const { at = 'end', threadRoot = false, stacks = MAX_STACKS } = options

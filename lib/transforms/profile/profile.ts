@@ -4,7 +4,7 @@ import type { SiteFigures } from '../statistics/site-table.js'
 
 /** A place in the program: a frame of a stack, or what stands for one. */
 export interface Frame {
-  /** The function; or the file, the call site or what else is known; or words in brackets for what is not. */
+  /** The function; or the file, the call site or other known parts; or a description in brackets. */
   readonly name: string
   readonly file?: string
   /** Counted from 1. */

@@ -312,7 +312,7 @@ export class Repair implements BatchTransform {
     this.emit(added, added.count - 1)
   }
 
-  /** Whether a free of a block that is not live is left as it is. */
+  /** Whether a free of a block that is not live is kept unchanged. */
   private allows(effect: number): boolean {
     return this.allowed.has((effect & BlockEffect.again) !== 0 ? 'double-free' : 'unknown-free')
   }

@@ -148,7 +148,7 @@ function sparksOf(
   return { moments: calendar.moments(shown.map(({ event }) => event)), spark }
 }
 
-/** What is live at a moment beyond a sum, which is rounded. */
+/** The live bytes at a moment minus a sum, which is rounded. */
 function restAt(calendar: Calendar, event: number, sum: number): number {
   return Math.max(0, Math.fround(Number(calendar.at(event)?.liveBytes ?? 0n) - sum))
 }

@@ -2,8 +2,8 @@ import type { ApiName, KindName } from '../../event/fields.js'
 import type { TimeUnit } from '../../event/header.js'
 
 /*
- * What the statistics of a trace are. Counts are numbers, for no trace has 2^53 events. Bytes, times and what else is
- * made of 64-bit integers are exact, as BigInts. What a trace has nothing to say about is absent.
+ * The statistics of a trace. Counts are numbers, because no trace has 2^53 events. Bytes, times and other values from
+ * 64-bit integers are exact, as BigInts. Statistics that do not apply to a trace are absent.
  */
 
 /** A number of blocks and their bytes together (as requested). */

@@ -34,9 +34,9 @@ const CACHED_BITS = 11
 const [CACHE_FUNCTION, CACHE_FILE, CACHE_LINE, CACHE_ROW, CACHE_ENTRY] = [0, 1, 2, 3, 4]
 
 /**
- * Numbers the places that allocations come from by rows from `FIRST`. A place is the stack where there is one, else
- * function, file and line, else the call site in its module. Their names outlive the batches: names and keys are kept
- * here, as many as the limits allow, and each event of a batch is looked up by the ids that the batch has for them.
+ * Assigns rows, from `FIRST`, to the places of allocations. A place is the stack if there is one, otherwise function,
+ * file and line, otherwise the call site in its module. Their names outlive the batches: names and keys are kept here,
+ * as many as the limits allow, and each event of a batch is looked up by the ids that the batch has for them.
  *
  * The words of a key are the names of a stack's frames from the outermost one on; or function and file, each a name
  * plus 1 or 0, and line; or the module of a call site, likewise, and the call site's two words.

@@ -14,7 +14,7 @@ const { realloc: REALLOC } = Kind
 /** Where a row of kernel/statistics/owners.ts has what only sites have, in bytes. */
 const [MOST, CROSS_CPU, HITS, REQUESTED, USABLE] = [OWN, OWN + 16, OWN + 24, OWN + 32, OWN + 48]
 const [MOST_BLOCKS, FOREIGN, EVENTS, TIME] = [OWN + 64, OWN + 72, OWN + 80, OWN + 96]
-/** Where it has the blocks that are live, with their bytes after that. */
+/** The offsets of the live blocks and their bytes. */
 const [LIVE, LIVE_BYTES] = [24, 32]
 /** How many 64-bit integers these are. */
 const LIVE_INTEGERS = 3
@@ -85,7 +85,7 @@ export class SiteTable {
     }
   }
 
-  /** Keeps what is live now, for `keptAt`. */
+  /** Stores the current live set, for `keptAt`. */
   keep(): void {
     const { kernel, size } = this
     this.kept = new BigUint64Array(LIVE_INTEGERS * size)
