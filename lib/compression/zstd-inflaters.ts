@@ -24,31 +24,69 @@ export class ZstdLimit extends Error {}
 /** What node:zlib has from Node 22.15 on, which the types of older versions lack. */
 interface ZlibWithZstd {
   readonly createZstdDecompress?: (options: object) => Transform
+  readonly zstdDecompressSync?: (bytes: Uint8Array, options: object) => Buffer
   readonly constants: { readonly ZSTD_d_windowLogMax: number }
 }
 
-const { createZstdDecompress, constants } = zlib as unknown as ZlibWithZstd
+const { createZstdDecompress, zstdDecompressSync, constants } = zlib as unknown as ZlibWithZstd
+const parameters = () => ({ params: { [constants.ZSTD_d_windowLogMax]: Math.log2(MAX_WINDOW) } })
 
 /** Inflates with node:zlib; undefined where it knows no zstd. */
 export const nodeInflater: NewFrameInflater | undefined =
-  createZstdDecompress === undefined
+  createZstdDecompress === undefined || zstdDecompressSync === undefined
     ? undefined
-    : () => {
-        const params = { [constants.ZSTD_d_windowLogMax]: Math.log2(MAX_WINDOW) }
-        const inflate = createZstdDecompress({ chunkSize: 65_536, params })
-        const steps = new ZlibSteps(inflate)
-        return {
-          async *push(bytes) {
-            try {
-              yield* steps.run((done) => inflate.write(bytes, done))
-            } catch (error) {
-              const isChecksum = (error as NodeJS.ErrnoException).code === 'ZSTD_error_checksum_wrong'
-              throw new ZstdFault(isChecksum ? CHECKSUM : CORRUPT, { cause: error })
-            }
-          },
-          close: () => void inflate.destroy(),
-        }
-      }
+    : () => new NodeFrame(createZstdDecompress, zstdDecompressSync)
+
+/**
+ * A frame for node:zlib. A frame of one block is inflated at once: a stream for each of very many small ones would take
+ * most of the time.
+ */
+class NodeFrame implements FrameInflater {
+  /** What was not written yet: the header, the only block so far, and the checksum. */
+  private held: Uint8Array[] = []
+  private stream: Transform | undefined
+  private steps: ZlibSteps | undefined
+
+  constructor(
+    private readonly create: NonNullable<ZlibWithZstd['createZstdDecompress']>,
+    private readonly inflateAll: NonNullable<ZlibWithZstd['zstdDecompressSync']>,
+  ) {}
+
+  async *push(bytes: Uint8Array, isLast: boolean): AsyncGenerator<Uint8Array> {
+    const { held } = this
+    held.push(bytes)
+    const isFirst = held.length === 1
+    if (this.stream === undefined && !isLast && (isFirst || isLastBlock(bytes))) return
+    this.held = []
+    const content = isLast && this.stream === undefined ? this.whole(held) : undefined
+    if (content !== undefined) yield content
+    else for (const part of held) if (part.length > 0) yield* this.write(part)
+  }
+
+  /** The content of a frame, or undefined if something is wrong with it: what is in order comes before that. */
+  private whole(parts: readonly Uint8Array[]): Uint8Array | undefined {
+    try {
+      return this.inflateAll(Buffer.concat(parts), { ...parameters(), maxOutputLength: MAX_BLOCK })
+    } catch {
+      return undefined
+    }
+  }
+
+  private async *write(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+    const stream = (this.stream ??= this.create({ chunkSize: 65_536, ...parameters() }))
+    const steps = (this.steps ??= new ZlibSteps(stream))
+    try {
+      yield* steps.run((done) => stream.write(bytes, done))
+    } catch (error) {
+      const isChecksum = (error as NodeJS.ErrnoException).code === 'ZSTD_error_checksum_wrong'
+      throw new ZstdFault(isChecksum ? CHECKSUM : CORRUPT, { cause: error })
+    }
+  }
+
+  close(): void {
+    this.stream?.destroy()
+  }
+}
 
 const CORRUPT = 'the zstd data are corrupt'
 const CHECKSUM = 'the checksum of a zstd frame is wrong'

@@ -123,14 +123,17 @@ test('a format that a DTD defines is written by another command, which the messa
   })
 })
 
-test.runIf(process.platform === 'linux').each([
-  ['ulimit -n 21; hf-stats a.mtrc', 'hf-stats: too many open files: raise the limit (ulimit -n)\n'],
-  [
-    'ulimit -v 4000000; hf-filter a.mtrc',
-    'hf-filter: not enough address space for WebAssembly: raise ulimit -v, or set NODE_OPTIONS=--disable-wasm-trap-handler\n',
-  ],
-])('a limit of the system is a sentence: %s', async (line, stderr) => {
-  expect(await shell(`cd ${traces()} && { ${line}; }`)).toMatchObject({ code: 1, stderr })
+test.runIf(process.platform === 'linux')('too many open files is a sentence', async () => {
+  const stderr = 'hf-stats: too many open files: raise the limit (ulimit -n)\n'
+  expect(await shell(`cd ${traces()} && ulimit -n 21; hf-stats a.mtrc`)).toMatchObject({ code: 1, stderr })
+})
+
+test.runIf(process.platform === 'linux')('too little address space is a sentence, where Node needs more', async () => {
+  const result = await shell(`cd ${traces()} && ulimit -v 4000000; hf-filter a.mtrc --to ndjson`)
+  const advice = 'raise ulimit -v, or set NODE_OPTIONS=--disable-wasm-trap-handler'
+  // Node 24 reserves less where there is less.
+  if (result.code === 0) expect(result.stdout.toString()).toBe(EVENTS)
+  else expect(result.stderr).toBe(`hf-filter: not enough address space for WebAssembly: ${advice}\n`)
 })
 
 test.runIf(process.platform === 'linux')('less address space is enough without the trap handler', async () => {
