@@ -23,6 +23,17 @@ async function withoutFrees(name: string): Promise<string> {
   return file
 }
 
+interface Compared {
+  difference: ComparedFigures
+  ratio: Record<string, number | null>
+  sites: { stack: string[]; old: ComparedFigures; new: ComparedFigures; difference: ComparedFigures }[]
+}
+
+/** A line of JSON; a text as it is. */
+function textOf(row: unknown): string {
+  return typeof row === 'string' ? row : JSON.stringify(row)
+}
+
 describe('hf-diff', () => {
   test('says that nothing differs in a trace and itself', async () => {
     const { code, stdout: text } = await shell(`hf-diff ${TRACE} ${TRACE}`)
@@ -39,11 +50,6 @@ describe('hf-diff', () => {
     const heads = lines.findIndex((line) => line.startsWith('Sites by the difference in bytes live at the end'))
     expect(lines[heads + 2]).toMatch(/^ +0 +[\d,]+ +\+[\d,]+ +new +\+\d+ .* lex_node$/)
 
-    interface Compared {
-      difference: ComparedFigures
-      ratio: Record<string, number | null>
-      sites: { stack: string[]; old: ComparedFigures; new: ComparedFigures; difference: ComparedFigures }[]
-    }
     const { difference, ratio, sites } = JSON.parse(
       (await shell(`hf-diff --json ${TRACE} ${file}`)).stdout.toString(),
     ) as Compared
@@ -74,6 +80,55 @@ describe('hf-diff', () => {
     const same = await shell(`hf-diff ${folder}/a.ndjson ${folder}/a.ndjson`)
     expect(same.stdout.toString()).toBe('Nothing differs: blocks of all sizes have the same figures in both.\n')
   })
+
+  test.each(['cxx.heaptrack.gz', 'mtv-small.heaptrack.gz'])(
+    'names the site first whose frees are missing, of a recording by heaptrack: %s',
+    async (name) => {
+      const trace = `test/fixtures/heaptrack/${name}`
+      interface Row {
+        kind: string
+        address?: string
+        size?: number
+        stack?: string[]
+      }
+      const rows = (await shell(`heaptrack-decode ${trace}`)).stdout
+        .toString()
+        .split('\n')
+        .filter((line) => line !== '')
+        .map((line) => JSON.parse(line) as Row)
+      // The stack whose blocks that are freed have most bytes.
+      const blocks = new Map<string, Row>()
+      const freed = new Map<string, number>()
+      for (const row of rows) {
+        if (row.kind === 'alloc') blocks.set(row.address as string, row)
+        const { stack, size = 0 } = (row.kind === 'free' ? blocks.get(row.address ?? '') : undefined) ?? {}
+        if (stack !== undefined) freed.set(JSON.stringify(stack), (freed.get(JSON.stringify(stack)) ?? 0) + size)
+      }
+      const [[site, bytes]] = [...freed].toSorted(([, a], [, b]) => b - a) as [[string, number]]
+      const isOfSite = ({ address }: Row) => JSON.stringify(blocks.get(address ?? '')?.stack) === site
+      const kept = rows.filter((row) => row.kind !== 'end' && !(row.kind === 'free' && isOfSite(row)))
+      expect(kept.length).toBeLessThan(rows.length - 1)
+      const file = join(scratch(), 'new.ndjson')
+      writeFileSync(file, [...kept, { kind: 'end', events: kept.length - 1 }, ''].map(textOf).join('\n'))
+
+      const { code, stdout, stderr } = await shell(`hf-diff --json --match all ${trace} ${file}`)
+      expect([code, stderr]).toEqual([0, ''])
+      const { difference, sites } = JSON.parse(stdout.toString()) as Compared
+      expect(difference.leaked.bytes).toBe(bytes)
+      // The peak is elsewhere then, so other sites differ in what they hold there.
+      const [first, ...others] = sites
+      expect(first?.difference.leaked.bytes).toBe(bytes)
+      expect(others.filter((other) => other.difference.leaked.bytes !== 0)).toEqual([])
+      const names = (JSON.parse(site) as string[]).map((frame) => frame.split(/ (?:at|in) /)[0] as string)
+      expect(first?.stack).toHaveLength(names.length)
+      for (const [i, frame] of names.entries()) if (!/^(?:at|in) /.test(frame)) expect(first?.stack[i]).toContain(frame)
+
+      const byNames = JSON.parse((await shell(`hf-diff --json ${trace} ${file}`)).stdout.toString()) as Compared
+      expect(byNames.sites[0]?.difference.leaked.bytes).toBe(bytes)
+      const same = (await shell(`hf-diff --json ${trace} ${trace}`)).stdout.toString()
+      expect((JSON.parse(same) as Compared).sites).toEqual([])
+    },
+  )
 
   test('orders sites by any figure, and shows as many as are asked for', async () => {
     const file = await withoutFrees('lex_node')
