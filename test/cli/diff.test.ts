@@ -118,7 +118,7 @@ describe('hf-diff', () => {
       // The peak is elsewhere then, so other sites differ in what they hold there.
       const [first, ...others] = sites
       expect(first?.difference.leaked.bytes).toBe(bytes)
-      expect(others.filter((other) => other.difference.leaked.bytes !== 0)).toEqual([])
+      expect(others.filter((other) => Number(other.difference.leaked.bytes) !== 0)).toEqual([])
       const names = (JSON.parse(site) as string[]).map((frame) => frame.split(/ (?:at|in) /)[0] as string)
       expect(first?.stack).toHaveLength(names.length)
       for (const [i, frame] of names.entries()) if (!/^(?:at|in) /.test(frame)) expect(first?.stack[i]).toContain(frame)

@@ -152,8 +152,8 @@ export const heaptrackDecode = decodeCommand(heaptrack, {
     'a raw file has modules and addresses alone. An interpreted file has no addresses of blocks, so each block ' +
     'gets one of its own, and a free is that of the newest live block of the same size and stack.',
   memory:
-    'grows with the different stacks (about as many bytes as their lines have), and for interpreted files with the ' +
-    'live blocks (12 bytes each).',
+    'grows with the different stacks (50 to 100 bytes for each frame that they do not share), and for interpreted ' +
+    'files with the live blocks (12 bytes each).',
   examples: [
     {
       command: 'hf-stats heaptrack.app.1234.zst',

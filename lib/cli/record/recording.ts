@@ -117,10 +117,11 @@ export class Recording {
   private faultOf({ signal }: Ending): string | undefined {
     const { recorder } = this.plan
     const tail = this.tail.toString('latin1')
+    if (this.ending !== undefined && this.ending.ending === undefined)
+      return `the end of the program is missing: ${recorder.name} ended before it`
     if (signal !== undefined) return `the program was ended by ${signal}`
     if (recorder.isWhole?.(tail) === false)
       return 'the program left without running its exit handlers, or became another one'
-    if (this.ending !== undefined && this.ending.ending === undefined) return 'the end of the program is missing'
     if (this.stoppedBy !== undefined && recorder.hasChildren)
       return `${this.stoppedBy} came while a process that the program had started was still being recorded`
     return undefined

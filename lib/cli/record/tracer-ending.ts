@@ -1,9 +1,11 @@
 import { killed, type Ending } from './program.js'
 
 /** The end of a process in a log of ltrace: its number, and its status or signal. */
-const END = /(?:^|\n)(\d+) [^\n]*\+\+\+ (?:exited \(status (\d+)\)|killed by (SIG\w+)) \+\+\+\n/g
+const END = /(?<=^|\n)(\d+) [^\n]*\+\+\+ (?:exited \(status (\d+)\)|killed by (SIG\w+)) \+\+\+(?=\n)/g
 /** Lines about ends are shorter. */
 const MAX_LINE = 256
+/** Stands for the beginning of a line that was too long to be kept. */
+const LONG = '~'
 
 /** Reads in a log of ltrace how the program ended: ltrace's own exit status is 0 whatever the program's is. */
 export class TracerEnding {
@@ -26,6 +28,7 @@ export class TracerEnding {
           this.ending = signal === undefined ? { status: Number(status) } : killed(signal)
       }
     }
-    this.rest = text.slice(Math.max(text.lastIndexOf('\n'), text.length - MAX_LINE))
+    const line = text.slice(text.lastIndexOf('\n') + 1)
+    this.rest = line.length > MAX_LINE ? LONG : line
   }
 }
