@@ -16,16 +16,16 @@ export const COST_SHIFT: u32 = 5
  * How a step is taken: by staying (first in a tie); with a new interpretation and width; with a new interpretation and
  * the same width; with a new width only.
  */
-export const FROM_ANY: u32 = 1 << 3
-export const FROM_WIDTH: u32 = 2 << 3
-export const FROM_PLAIN: u32 = 3 << 3
+const FROM_ANY: u32 = 1 << 3
+const FROM_WIDTH: u32 = 2 << 3
+const FROM_PLAIN: u32 = 3 << 3
 export const HOW: u32 = 3 << 3
 export const FROM: u32 = 7
-export const NO_WAY: u16 = 0xffff
+const NO_WAY: u16 = 0xffff
 
 /** Per state, a code of interpretation or `STRIDE_ON`, and a width code. */
 export const KINDS: usize = memory.data(8)
-export const STATE_WIDTHS: usize = memory.data(8)
+const STATE_WIDTHS: usize = memory.data(8)
 /** The number of states in use. */
 export let count: u32 = 0
 

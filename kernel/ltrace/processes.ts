@@ -87,7 +87,7 @@ export function isFork(name: usize): bool {
 /** The effect of a call of any other function. */
 export const NOTHING: u32 = 0
 export const FORKS: u32 = 1
-export const MAKES_THREAD: u32 = 2
+const MAKES_THREAD: u32 = 2
 
 /** Which of these the call in a line does: `fork@libc.so.6(`, `app->pthread_create(`. */
 export function otherCall(p: usize, end: usize): u32 {

@@ -6,14 +6,14 @@ import { does } from './call'
 /**
  * A place for each such thread: its id, the number of its calls, and those. What does not fit is forgotten.
  */
-export const MAX_THREADS: usize = 64
+const MAX_THREADS: usize = 64
 export const MAX_DEPTH: u32 = 8
 export const CALL_BYTES: usize = 320
 export const THREAD_BYTES: usize = 2624
 export const THREADS: usize = memory.data(167_936)
 /** The number of places in use. */
 export let open: u32 = 0
-export let nextThread: usize = 0
+let nextThread: usize = 0
 export const T_DEPTH: usize = 8
 export const T_CALLS: usize = 16
 export const C_DOES: usize = 0

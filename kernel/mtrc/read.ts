@@ -6,8 +6,8 @@ import { MAX_LEB, MAX_NAME, NAME_DEFINES, NAME_ENTRIES, NOWHERE } from './layout
 import { IN_BATCH, now } from './state'
 
 /** What is wrong with a record. The wrapper has the words. */
-export const NUMBER_TOO_WIDE: i32 = 1
-export const NUMBER_TOO_LONG: i32 = 2
+const NUMBER_TOO_WIDE: i32 = 1
+const NUMBER_TOO_LONG: i32 = 2
 export const LINE_TOO_LARGE: i32 = 3
 export const NO_SUCH_ENTRY: i32 = 4
 export const ENTRY_UNDEFINED: i32 = 5

@@ -147,7 +147,7 @@ export class BlockKeys {
  * Whether a realloc freed its block: by its outcome, or because it gives no new address and did not ask for any bytes.
  * One that asked for some and got none failed, and the old block lives on.
  */
-export function endsBlock(batch: EventBatch, i: number): boolean {
+function endsBlock(batch: EventBatch, i: number): boolean {
   const mask = batch.mask[i] as number
   if ((mask & HAS_OUTCOME) !== 0) {
     if (batch.outcome[i] === FREED) return true

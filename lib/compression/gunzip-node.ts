@@ -20,7 +20,7 @@ const SYNC_CHUNK_BYTES = 65_536
 const SLICE_BYTES = 16_384
 
 /** The part of zlib-sync that is used here; its own types leave out that `result` is null after an error. */
-export interface SyncInflate {
+interface SyncInflate {
   push(bytes: Buffer, flush: number): void
   readonly result: Buffer | string | null
   readonly err: number

@@ -37,7 +37,7 @@ export function isSkippable(head: Uint8Array): boolean {
 }
 
 /** Compression that is recognized, but not inflated here. */
-export interface Foreign {
+interface Foreign {
   readonly name: string
   /** The command that inflates a file to standard output. */
   readonly command: string

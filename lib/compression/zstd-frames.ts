@@ -29,7 +29,7 @@ export interface ZstdFrame {
 }
 
 /** One block, with its header. */
-export interface ZstdBlock {
+interface ZstdBlock {
   readonly bytes: Uint8Array
   readonly isLast: boolean
 }

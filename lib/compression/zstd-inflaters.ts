@@ -6,7 +6,7 @@ import { ZlibSteps } from './zlib-steps.js'
 import { MAX_BLOCK, MAX_WINDOW, type ZstdFrame } from './zstd-frames.js'
 
 /** Inflates one frame. */
-export interface FrameInflater {
+interface FrameInflater {
   /** Takes the frame's header, a block or its checksum, and gives what comes of it. @throws what is wrong with it */
   push(bytes: Uint8Array, isLast: boolean): AsyncIterable<Uint8Array> | Iterable<Uint8Array>
   close(): void

@@ -37,7 +37,7 @@ function setOf(...types: string[]): number {
 export type Column = U64Column | Uint32Array | Int32Array | Uint8Array
 
 /** A column and its name. */
-export interface NamedColumn {
+interface NamedColumn {
   readonly name: ColumnName
   readonly column: Column
 }

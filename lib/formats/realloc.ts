@@ -11,7 +11,7 @@ const HAS_OUTCOME = FieldBit.outcome
 export const Parts = { none: 0, free: 1, alloc: 2, both: 3 } as const
 
 /** What `reallocParts` gives. */
-export interface ReallocParts {
+interface ReallocParts {
   /** A set of the bits of `Parts`. */
   readonly parts: number
   /** Why it is these, for the count of losses. */

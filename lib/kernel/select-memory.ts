@@ -1,7 +1,7 @@
 import { KERNEL_EVENTS, loadKernel, type Global, type KernelExports } from './load.js'
 
 /** The exports of kernel/select.ts, which documents them. */
-export interface SelectKernel extends KernelExports {
+interface SelectKernel extends KernelExports {
   inRange(has: number, n: number): number
   inRanges(has: number, ranges: number, n: number): number
   isWanted(has: number, n: number): number
@@ -20,7 +20,7 @@ export interface SelectKernel extends KernelExports {
 export const MAX_RANGES = 65_536
 
 /** The kernel, with views of its memory. */
-export class SelectMemory {
+class SelectMemory {
   readonly mask: Uint32Array
   readonly rows: Uint32Array
   private readonly ranges: BigUint64Array

@@ -33,7 +33,7 @@ export class DtdError extends Error implements Place {
 }
 
 /** A place as messages show it: `x.dtd:12:3`. */
-export function showPlace({ file, line, column }: Place): string {
+function showPlace({ file, line, column }: Place): string {
   return `${file}:${line}:${column}`
 }
 

@@ -20,7 +20,7 @@ export const SILENT = 254
 /** In `how`: nothing is stored, and the value is the default in `reference`. */
 export const BY_DEFAULT = 253
 /** In `how`: only `number` and `put` of the reader and the writer know. */
-export const GENERAL = 255
+const GENERAL = 255
 
 /** In `Layout.fixed`: the leaf may have any value. */
 export const ANY = -2

@@ -3,7 +3,7 @@ import { TraceError } from '../event/error.js'
 import type { Decoder } from '../event/stage.js'
 
 /** Called if an input is truncated. */
-export type OnCut = (error: TraceError) => void
+type OnCut = (error: TraceError) => void
 
 /**
  * Yields results. If the input is truncated and `onTruncated` is given, calls it and ends normally instead of throwing.

@@ -12,7 +12,7 @@ import type { Dtd } from '../metatf/model.js'
 export const DTD_PATH = 'HEAPFLOW_DTD_PATH'
 
 /** Where to look for DTDs, in addition to those that come with heapflow. */
-export interface DtdFolders {
+interface DtdFolders {
   /** The trace, in whose folder a DTD is looked for first; for `-`, standard input, the current folder. */
   readonly trace?: string
   /** The folders to look in next, before those of the environment. */

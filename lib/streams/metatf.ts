@@ -19,7 +19,7 @@ import { misreading } from './misread.js'
 import type { EventStream } from './types.js'
 
 /** How a trace in Meta-TF is read. */
-export interface MetaTfOptions extends ReadOptions {
+interface MetaTfOptions extends ReadOptions {
   /**
    * The file that the bytes are from, or `-` for standard input. The DTD may lie beside a file, and its tables may be
    * read from it again.
@@ -43,7 +43,7 @@ const OPTIONS: OptionNames<MetaTfOptions> = {
 }
 
 /** How a trace is read, as found by its first bytes. */
-export interface MetaTf {
+interface MetaTf {
   readonly format: Format
   /** The options of the format's decoder. */
   readonly decode: object

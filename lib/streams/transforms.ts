@@ -66,7 +66,7 @@ export interface VerifyResult {
 }
 
 /** What `verify` emits besides. */
-export interface VerifyEvents extends StreamEvents<EventBatch> {
+interface VerifyEvents extends StreamEvents<EventBatch> {
   finding: [finding: Finding]
 }
 

@@ -2,7 +2,7 @@ import type { Duplex, Readable } from 'node:stream'
 import type { EventBatch } from '../event/batch.js'
 
 /** What goes into a stream or comes out of it. */
-export type Flow = 'bytes' | 'events'
+type Flow = 'bytes' | 'events'
 
 /** What a stream takes. For the compiler alone: there is no such property. */
 declare const takes: unique symbol

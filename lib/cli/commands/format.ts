@@ -3,7 +3,7 @@ import { optionFlags, type Command, type Example } from '../command.js'
 import { ARROW_FLAG, OUTPUT_FLAGS, STRICT_FLAG } from '../flags.js'
 
 /** What the help of a format's commands says in addition to its descriptor. */
-export interface FormatHelp {
+interface FormatHelp {
   decode: { description: string; memory: string; examples: readonly Example[] }
   encode: { description: string; memory: string; examples: readonly Example[] }
 }

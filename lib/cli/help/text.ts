@@ -6,7 +6,7 @@ const WIDTH = 100
 const MAX_MARGIN = 28
 
 /** Flags under one heading. */
-export interface FlagGroup {
+interface FlagGroup {
   readonly title: string
   readonly flags: readonly Flag[]
 }

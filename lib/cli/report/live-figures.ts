@@ -27,7 +27,7 @@ export interface LiveFigures {
 }
 
 /** What figures are shown, when, and how. */
-export interface LiveFiguresOptions {
+interface LiveFiguresOptions {
   every: Interval
   /** A line of figures, with what ends it. */
   print: (figures: LiveFigures) => string

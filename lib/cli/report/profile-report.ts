@@ -5,7 +5,7 @@ import { leakWarning } from './leak-warning.js'
 import { TraceChoice } from './trace-choice.js'
 
 /** What makes a file of a profile, or of a result that has one, and of what part of the trace. */
-export interface ProfileReportOptions<Result> {
+interface ProfileReportOptions<Result> {
   collector: { add(batch: EventBatch): void; finish(complete: boolean): Result }
   profileOf: (result: Result) => Profile
   write: (result: Result) => Iterable<Uint8Array>

@@ -7,7 +7,7 @@ import { leakWarning } from './leak-warning.js'
 import { TraceChoice } from './trace-choice.js'
 
 /** Options of a report. */
-export interface StatisticsReportOptions {
+interface StatisticsReportOptions {
   /** Makes the text of the report. */
   print: (statistics: Statistics) => string
   /** Which trace of the stream to take, from 1; all of them if absent. */

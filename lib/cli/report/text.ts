@@ -11,7 +11,7 @@ import { timelineTable } from './timeline.js'
 export type SectionName = (typeof SECTIONS)[number]
 
 /** What the report shows. */
-export interface ReportOptions {
+interface ReportOptions {
   /** The most rows of each table of sites, sizes and so on. */
   top: number
   /** Only these sections; all of them if absent, without the timeline unless its rows are given. */

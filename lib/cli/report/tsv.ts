@@ -14,7 +14,7 @@ import { sortedSites, type SiteOrder } from './tables.js'
 export type TsvSection = (typeof TSV_SECTIONS)[number]
 
 /** What `tsvText` writes. */
-export interface TsvOptions {
+interface TsvOptions {
   section: TsvSection
   /** How many rows of sites, sizes and threads; all of them if absent. */
   top?: number

@@ -3,7 +3,7 @@ import type { Global } from '../../kernel/load.js'
 import { KernelStrings, type StringsExports } from '../../kernel/strings.js'
 
 /** kernel/glibc-mtrace.ts, which says what each of these is. */
-export interface MtraceExports extends StringsExports {
+interface MtraceExports extends StringsExports {
   readonly INPUT: Global
   decode(from: number, end: number, capacity: number, behind: number, isCut: boolean): number
   readonly position: Global

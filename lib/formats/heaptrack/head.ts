@@ -20,7 +20,7 @@ export interface Head {
 }
 
 /** Why there is no head. */
-export type NoHead = 'none' | 'newer' | 'more'
+type NoHead = 'none' | 'newer' | 'more'
 
 /** What may come after the first line, in this order. */
 const ORDER = 'xXI'

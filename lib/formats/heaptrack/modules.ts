@@ -10,7 +10,7 @@ interface Segment {
 }
 
 /** Which module an address is in. */
-export interface ModuleAt {
+interface ModuleAt {
   /** The number of its name; 0 if there is none at the address. */
   name: number
   /** The words of the address at which it begins. */

@@ -20,7 +20,7 @@ export const WINDOW = 4096
 export const ZERO_GROUP = 96
 
 /** What `locateRecords` found. */
-export interface Located {
+interface Located {
   readonly found: KmemtraceLayout | 'short' | 'bad'
   /** Where the first bytes are that say something; all before them are zero. */
   readonly pos: number

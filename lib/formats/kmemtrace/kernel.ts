@@ -3,7 +3,7 @@ import type { Global, KernelExports } from '../../kernel/load.js'
 import type { KmemtraceLayout } from './layout.js'
 
 /** kernel/kmemtrace.ts, which says what each of these is. */
-export interface KmemtraceKernel extends KernelExports {
+interface KmemtraceKernel extends KernelExports {
   decode(form: number, from: number, end: number, row: number, rows: number, shared: number): number
   readonly position: Global
 

@@ -3,7 +3,7 @@ import type { Global } from '../../kernel/load.js'
 import { KernelStrings, type StringsExports } from '../../kernel/strings.js'
 
 /** kernel/ltrace.ts, which says what each of these is. */
-export interface LtraceExports extends StringsExports {
+interface LtraceExports extends StringsExports {
   begin(inner: boolean): void
   decode(from: number, end: number, capacity: number): number
   readonly position: Global

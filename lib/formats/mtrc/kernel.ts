@@ -5,7 +5,7 @@ import type { Global, KernelExports } from '../../kernel/load.js'
 import { MAX_LEB, MAX_NAME, NAME_ENTRIES } from './layout.js'
 
 /** kernel/mtrc.ts, which says what each of these is. */
-export interface MtrcExports extends KernelExports {
+interface MtrcExports extends KernelExports {
   readonly OUTPUT: Global
   seed(value: number): void
   begin(hasSources: boolean, resolves: boolean, byAddress: boolean): number

@@ -15,7 +15,7 @@ export const RECORD = { alloc: 0x41, free: 0x46, reserve: 0x48, internal: 0x49, 
 export const SOURCES_VERSION = 10_405
 
 /** The version that new traces claim: 1.5.1, the last one there is. */
-export const DEFAULT_VERSION = 10_501
+const DEFAULT_VERSION = 10_501
 
 /** The version word is major * 10000 + minor * 100 + patch; a header with one outside these bounds is not believed. */
 export const MIN_VERSION = 10_000

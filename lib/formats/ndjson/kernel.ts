@@ -8,7 +8,7 @@ import { FIELD_TYPE, KEYS } from './layout.js'
 import { Rows } from './rows.js'
 
 /** kernel/ndjson.ts and kernel/shared/strings.ts, which say what each of these is. */
-export interface NdjsonKernel extends StringsExports {
+interface NdjsonKernel extends StringsExports {
   begin(): void
   decode(from: number, end: number, events: number, stringLimit: number): number
   readonly stop: Global

@@ -2,7 +2,7 @@ import { shared } from '../../kernel/instance.js'
 import type { Global, KernelExports } from '../../kernel/load.js'
 
 /** kernel/replay.ts, which says what each of these is. */
-export interface ReplayKernel extends KernelExports {
+interface ReplayKernel extends KernelExports {
   decode(from: number, end: number, capacity: number): number
   readonly position: Global
   readonly lines: Global

@@ -3,7 +3,7 @@ import type { Global } from '../../kernel/load.js'
 import { KernelStrings, type StringsExports } from '../../kernel/strings.js'
 
 /** kernel/tracepoints.ts, which says what each of these is. */
-export interface TracepointsExports extends StringsExports {
+interface TracepointsExports extends StringsExports {
   decode(from: number, end: number, capacity: number, pageSize: bigint, knownStyle: number): number
   readonly position: Global
   readonly lines: Global
@@ -15,7 +15,7 @@ export interface TracepointsExports extends StringsExports {
 }
 
 /** The kernel and the strings in its memory. */
-export interface TracepointsKernel extends Kernel<TracepointsExports> {
+interface TracepointsKernel extends Kernel<TracepointsExports> {
   readonly strings: KernelStrings
 }
 

@@ -11,7 +11,7 @@ export const MAX_HEAD = 65_536
 export const MAX_LINE_VALUES = 1 << 19
 
 /** What the header's `layout` holds. */
-export interface AsciiLayout {
+interface AsciiLayout {
   /** The lines before the records as they stand there, with the empty one, and all their line ends. */
   readonly head: string
 }

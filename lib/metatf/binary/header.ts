@@ -14,7 +14,7 @@ export const SECTION_HEAD = 12
 export const MAX_NAME = 255
 
 /** There are no more sections than IDs. */
-export const MAX_SECTIONS = 256
+const MAX_SECTIONS = 256
 
 /** The most bytes of one value, such as the data of a vfield. */
 export const MAX_BYTES = 1 << 16

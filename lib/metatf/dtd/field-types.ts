@@ -23,7 +23,7 @@ export interface DtdContext {
 }
 
 /** The field at hand: where it is, and what holds for it. */
-export interface LeafContext {
+interface LeafContext {
   readonly name: Name
   readonly names: NameScope
   readonly loop: Loop | null

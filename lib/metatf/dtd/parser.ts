@@ -26,7 +26,7 @@ export function parseSyntax(text: string, file: string): DtdSyntax {
  * The version of a DTD: that of the header line `## MetaTF: 1.2 ...`, or the one whose specific syntax comes first; 1.0
  * if there is neither.
  */
-export function detectVersion(text: string, file: string): Version {
+function detectVersion(text: string, file: string): Version {
   const lexer = new Lexer(text, file)
   let before: Token | undefined
   for (let token = lexer.next(); token.kind !== 'end'; token = lexer.next()) {

@@ -35,7 +35,7 @@ export interface Definition {
 }
 
 /** The properties that one scope or record gives to the fields of a name. */
-export interface FieldProperties {
+interface FieldProperties {
   width?: ValueProperty
   value?: ValueProperty
   interpretation?: InterpretationProperty

@@ -15,7 +15,7 @@ import { WriteCode } from './write.js'
  *
  * @param order of the bytes in numbers
  */
-export function readLoop(records: readonly RecordMapping[], target: Target, order: 'little' | 'big'): Code {
+function readLoop(records: readonly RecordMapping[], target: Target, order: 'little' | 'big'): Code {
   const bodies = records.map((record) => new ReadCode(record, target, order === 'little').lines())
   const columns = records.flatMap(({ leaves, given }) => [
     ...leaves.flatMap(({ field, type }) => (field < 0 || type === 'string' || type === 'bytes' ? [] : [field])),
@@ -96,7 +96,7 @@ const LINE_END: Code = [
  * The body of a function `(run)` that writes events as records, until there comes one that is written as a record of
  * another loop. `run` is a `BinaryWriter` or `AsciiWriter`. The records' positions in the mapping follow each other.
  */
-export function writeLoop(records: readonly RecordMapping[], target: Target): Code {
+function writeLoop(records: readonly RecordMapping[], target: Target): Code {
   const { binary } = target
   const columns = records.flatMap(({ leaves }) =>
     leaves.flatMap(({ field, type }) => (field < 0 || type === 'string' || type === 'bytes' ? [] : [field])),
@@ -154,9 +154,9 @@ export function writeLoop(records: readonly RecordMapping[], target: Target): Co
 }
 
 /** Reads records, from where the reader is, until there comes one for which it is not made. */
-export type ReadLoop = (run: BinaryReader | AsciiReader) => void
+type ReadLoop = (run: BinaryReader | AsciiReader) => void
 /** Writes events, from where the writer is, until there comes one for which it is not made. */
-export type WriteLoop = (run: EventWriter) => void
+type WriteLoop = (run: EventWriter) => void
 
 /** The generated code for some records that follow each other in the mapping. */
 export interface Loops {

@@ -152,7 +152,7 @@ interface Property {
  *
  * @param reserved the names that no type may have
  */
-export function recordTypes(
+function recordTypes(
   mappings: readonly RecordMapping[],
   dtd: Dtd,
   language: Language,

@@ -5,7 +5,7 @@ import { KERNEL_EVENTS } from '../../kernel/load.js'
 import { rangeWords, type Range } from './ranges.js'
 
 /** Narrows a selection of a batch's rows, as a `Predicate` does. */
-export type RowFilter = (batch: EventBatch, rows: Int32Array, n: number) => number
+type RowFilter = (batch: EventBatch, rows: Int32Array, n: number) => number
 
 /**
  * Keeps the rows whose field is in one of some ranges.

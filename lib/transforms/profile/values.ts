@@ -5,7 +5,7 @@ import type { Sample } from './profile.js'
 export type ProfileValue = (typeof PROFILE_VALUES)[number]
 
 /** What one of the figures is. */
-export interface ValueSpec {
+interface ValueSpec {
   /** For people. */
   readonly title: string
   readonly unit: 'bytes' | 'blocks'

@@ -5,7 +5,7 @@ import { FIRST } from './bounded-keys.js'
 import type { Amount } from './result.js'
 
 /** kernel/statistics.ts; the files beside it say what each of these is. */
-export interface StatisticsExports extends LiveExports {
+interface StatisticsExports extends LiveExports {
   count(rows: number, sites: number, threads: number, isTimed: boolean): number
   beginTrace(): void
   endTrace(sites: number, threads: number): void

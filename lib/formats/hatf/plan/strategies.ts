@@ -7,7 +7,7 @@ export const PLAIN = 'plain'
 export const SINGLE = 'single'
 
 /** The layouts that a field's layout is chosen from, or a strategy that needs no choice. */
-export type Strategy = typeof PLAIN | typeof SINGLE | readonly Layout[]
+type Strategy = typeof PLAIN | typeof SINGLE | readonly Layout[]
 
 const ANY_WIDTH = asIs(1, 2, 4, 8)
 /** The layouts of plain storing. */
