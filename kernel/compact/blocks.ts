@@ -3,7 +3,7 @@
  * the event that made it.
  */
 
-import { giveBack, take } from './room'
+import { take } from './room'
 import { sequence } from './history'
 import { addToClass, resetClasses, takeFromClass } from './classes'
 import { findHead, linkHead, resetPages } from './pages'
@@ -36,8 +36,12 @@ const BIRTH_MASK: u32 = 0xffff
 const NEAR: u32 = 8
 const TOP_NEAR: u32 = 32
 
-let blocks: usize = 0
-let room: u32 = 0
+/** The pieces in which the blocks are, of `PER_PIECE` blocks each: nothing moves when there are more. */
+const PIECES: usize = memory.data(8192)
+const MOST_PIECES: u32 = 2048
+const PER_PIECE_LOG: u32 = 16
+const PER_PIECE: u32 = 65_536
+let pieces: u32 = 0
 /** The number of blocks, live or not. Block 0 is none. */
 let count: u32 = 1
 let unused: u32 = 0
@@ -58,7 +62,8 @@ export function resetBlocks(): void {
 // @ts-ignore: decorator
 @inline
 export function blockAt(n: u32): Block {
-  return changetype<Block>(blocks + <usize>n * BYTES)
+  const piece = load<u32>(PIECES + ((<usize>(n >> PER_PIECE_LOG)) << 2))
+  return changetype<Block>(<usize>piece + <usize>(n & (PER_PIECE - 1)) * BYTES)
 }
 
 /** The live block of a key, or 0. */
@@ -75,7 +80,7 @@ export function addBlock(key: u64, size: u64, inClass: u32): u32 {
   let n = unused
   if (n != 0) unused = blockAt(n).next
   else {
-    if ((count + 1) * BYTES > room && !grow()) return 0
+    if (count >> PER_PIECE_LOG == pieces && !grow()) return 0
     n = count++
   }
   const block = blockAt(n)
@@ -93,15 +98,10 @@ export function addBlock(key: u64, size: u64, inClass: u32): u32 {
 }
 
 function grow(): bool {
-  const size = max<u32>(4096, room << 1)
-  const larger = take(size)
-  if (larger == 0) return false
-  if (room != 0) {
-    memory.copy(larger, blocks, room)
-    giveBack(blocks, room)
-  }
-  blocks = larger
-  room = size
+  const piece = pieces == MOST_PIECES ? <usize>0 : take(PER_PIECE * BYTES)
+  if (piece == 0) return false
+  store<u32>(PIECES + ((<usize>pieces) << 2), <u32>piece)
+  pieces++
   return true
 }
 

@@ -1,13 +1,14 @@
 /**
- * The first live block of each 16 bytes of addresses: a hash of pages of 256 bytes, and in each page a word for each 16
+ * The first live block of each 16 bytes of addresses: a hash of pages of 128 bytes, and in each page a word for each 16
  * bytes, so that neighbours in the traced heap are neighbours here.
  */
 
 import { giveBack, take } from './room'
 
-/** The bytes of a page's words, and the logarithm of that. */
-const PAGE: u32 = 64
-const PAGE_LOG: u32 = 6
+/** The words of a page, and the logarithm of their bytes. */
+const WORDS: u64 = 8
+const PAGE_LOG: u32 = 5
+const PAGE_KEY_SHIFT: u64 = 7
 const FEWEST: u32 = 1024
 
 /** The numbers of pages, each plus 1 so that 0 is a free slot, and where their words are. */
@@ -15,14 +16,20 @@ let keys: usize = 0
 let places: usize = 0
 let slots: u32 = 0
 let used: u32 = 0
-/** The words of all pages, the room for them, and the next unused one. */
-let words: usize = 0
-let room: u32 = 0
-let pages: u32 = 0
+
+/** The pieces in which the words are, what is left of the last one, and the first page without blocks. */
+const PIECE_LOG: u32 = 20
+const PIECES: usize = memory.data(16_384)
+const MOST_PIECES: u32 = 4096
+let pieces: u32 = 0
+/** How many pieces are in use, and where the next page is in the last one of these. */
+let piece: u32 = 0
+let next: u32 = 1 << PIECE_LOG
+let empty: usize = 0
 
 /** The page that was used last, plus 1, and where it is. */
 let lastKey: u64 = 0
-let lastPlace: u32 = 0
+let lastPlace: usize = 0
 let seed: u64 = 1
 
 export function seedPages(value: u32): void {
@@ -32,7 +39,9 @@ export function seedPages(value: u32): void {
 export function resetPages(): void {
   if (slots != 0) memory.fill(keys, 0, (<usize>slots) << 3)
   used = 0
-  pages = 0
+  piece = 0
+  next = 1 << PIECE_LOG
+  empty = 0
   lastKey = 0
 }
 
@@ -43,10 +52,10 @@ function slotOf(key: u64): u32 {
   return (<u32>((x ^ (x >> 29)) >> 20)) & (slots - 1)
 }
 
-/** The page of a key, in words from the first; -1 if there is none. */
-function find(key: u64): u32 {
+/** The words of a page, or 0. */
+function find(key: u64): usize {
   if (key == lastKey) return lastPlace
-  if (slots == 0) return u32.MAX_VALUE
+  if (slots == 0) return 0
   let slot = slotOf(key)
   let here: u64
   while ((here = load<u64>(keys + ((<usize>slot) << 3))) != 0) {
@@ -57,56 +66,74 @@ function find(key: u64): u32 {
     }
     slot = (slot + 1) & (slots - 1)
   }
-  return u32.MAX_VALUE
+  return 0
+}
+
+// @ts-ignore: decorator
+@inline
+function wordOf(key: u64): usize {
+  return (<usize>((key >> 4) & (WORDS - 1))) << 2
 }
 
 /** The first block within the 16 bytes of a key, or 0. */
 // @ts-ignore: decorator
 @inline
 export function findHead(key: u64): u32 {
-  const place = find((key >> 8) + 1)
-  return place == u32.MAX_VALUE ? 0 : load<u32>(words + place + (((<usize>(key >> 4)) & 15) << 2))
+  const page = find((key >> PAGE_KEY_SHIFT) + 1)
+  return page == 0 ? 0 : load<u32>(page + wordOf(key))
 }
 
 /** Sets the first block within the 16 bytes of a key. @returns false if memory is exhausted */
 export function linkHead(key: u64, block: u32): bool {
-  const page = (key >> 8) + 1
-  let place = find(page)
-  if (place == u32.MAX_VALUE) {
+  const number = (key >> PAGE_KEY_SHIFT) + 1
+  let page = find(number)
+  if (page == 0) {
     if (block == 0) return true
-    place = add(page)
-    if (place == u32.MAX_VALUE) return false
+    page = add(number)
+    if (page == 0) return false
   }
-  store<u32>(words + place + (((<usize>(key >> 4)) & 15) << 2), block)
+  store<u32>(page + wordOf(key), block)
   return true
 }
 
-function add(key: u64): u32 {
-  if ((used + 1) << 1 > slots && !rebuild()) return u32.MAX_VALUE
-  if ((pages + 1) << PAGE_LOG > room) {
-    const size = max<u32>(FEWEST << PAGE_LOG, room << 1)
-    const larger = take(size)
-    if (larger == 0) return u32.MAX_VALUE
-    if (room != 0) {
-      memory.copy(larger, words, room)
-      giveBack(words, room)
-    }
-    words = larger
-    room = size
-  }
-  const place = pages++ << PAGE_LOG
-  memory.fill(words + place, 0, PAGE)
-  enter(key, place)
+function add(key: u64): usize {
+  if ((used + 1) << 1 > slots && !rebuild()) return 0
+  const page = newPage()
+  if (page == 0) return 0
+  v128.store(page, i64x2.splat(0))
+  v128.store(page, i64x2.splat(0), 16)
+  enter(key, page)
   lastKey = key
-  lastPlace = place
-  return place
+  lastPlace = page
+  return page
 }
 
-function enter(key: u64, place: u32): void {
+function newPage(): usize {
+  if (empty != 0) {
+    const page = empty
+    empty = load<u32>(page)
+    return page
+  }
+  if (next == 1 << PIECE_LOG) {
+    if (piece == pieces) {
+      const more = pieces == MOST_PIECES ? <usize>0 : take(1 << PIECE_LOG)
+      if (more == 0) return 0
+      store<u32>(PIECES + ((<usize>pieces) << 2), <u32>more)
+      pieces++
+    }
+    piece++
+    next = 0
+  }
+  const page = <usize>load<u32>(PIECES + ((<usize>(piece - 1)) << 2)) + next
+  next += 1 << PAGE_LOG
+  return page
+}
+
+function enter(key: u64, page: usize): void {
   let slot = slotOf(key)
   while (load<u64>(keys + ((<usize>slot) << 3)) != 0) slot = (slot + 1) & (slots - 1)
   store<u64>(keys + ((<usize>slot) << 3), key)
-  store<u32>(places + ((<usize>slot) << 2), place)
+  store<u32>(places + ((<usize>slot) << 2), <u32>page)
   used++
 }
 
@@ -115,45 +142,35 @@ function rebuild(): bool {
   const oldKeys = keys
   const oldPlaces = places
   const oldSlots = slots
-  const oldWords = words
-  const oldRoom = room
   let full: u32 = 0
   for (let slot: u32 = 0; slot < oldSlots; slot++) {
-    if (load<u64>(oldKeys + ((<usize>slot) << 3)) != 0 && !isEmpty(words + load<u32>(oldPlaces + ((<usize>slot) << 2))))
-      full++
+    if (load<u64>(oldKeys + ((<usize>slot) << 3)) != 0 && !isEmpty(load<u32>(oldPlaces + ((<usize>slot) << 2)))) full++
   }
   const size = max<u32>(FEWEST, full << 2 >= oldSlots ? oldSlots << 1 : oldSlots)
   const newKeys = take(size << 3)
   const newPlaces = take(size << 2)
-  const newRoom = max<u32>(FEWEST, full + (full >> 1)) << PAGE_LOG
-  const newWords = take(newRoom)
-  if (newKeys == 0 || newPlaces == 0 || newWords == 0) return false
+  if (newKeys == 0 || newPlaces == 0) return false
   keys = newKeys
   places = newPlaces
   slots = size
-  words = newWords
-  room = newRoom
   used = 0
-  pages = 0
   lastKey = 0
   for (let slot: u32 = 0; slot < oldSlots; slot++) {
     const key = load<u64>(oldKeys + ((<usize>slot) << 3))
     if (key == 0) continue
-    const page = oldWords + load<u32>(oldPlaces + ((<usize>slot) << 2))
-    if (isEmpty(page)) continue
-    memory.copy(words + ((<usize>pages) << PAGE_LOG), page, PAGE)
-    enter(key, pages++ << PAGE_LOG)
+    const page: usize = load<u32>(oldPlaces + ((<usize>slot) << 2))
+    if (isEmpty(page)) {
+      store<u32>(page, <u32>empty)
+      empty = page
+    } else enter(key, page)
   }
   if (oldSlots != 0) {
     giveBack(oldKeys, oldSlots << 3)
     giveBack(oldPlaces, oldSlots << 2)
   }
-  if (oldRoom != 0) giveBack(oldWords, oldRoom)
   return true
 }
 
 function isEmpty(page: usize): bool {
-  const a = v128.or(v128.load(page), v128.load(page, 16))
-  const b = v128.or(v128.load(page, 32), v128.load(page, 48))
-  return !v128.any_true(v128.or(a, b))
+  return !v128.any_true(v128.or(v128.load(page), v128.load(page, 16)))
 }

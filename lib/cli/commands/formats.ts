@@ -259,7 +259,7 @@ export const heapmonEncode = encodeCommand(heapmon, {
 export const compactDecode = decodeCommand(compact, {
   description:
     'Reads compact traces. Their blocks have checksums: what a damaged or truncated file holds before the fault is given, and then an error.',
-  memory: 'grows with the live blocks (80 to 250 bytes each), beside some 20 MB.',
+  memory: 'grows with the live blocks (90 to 250 bytes each), beside some 30 MB.',
   examples: [
     { command: 'compact-decode app.hfc | head -n 3', means: 'look at a trace' },
     { command: 'compact-decode app.hfc | mtrc-encode | cmp - app.mtrc', means: 'nothing was lost' },
@@ -270,7 +270,7 @@ export const compactEncode = encodeCommand(compact, {
   description:
     `${ANY_INPUT}Nothing is lost: all fields of all events and the headers are kept, so that what a trace of any format decodes to comes back. ` +
     'A model predicts each event from those before it, and only what it did not expect takes space, so the result is several times smaller than with the strongest compressors.',
-  memory: 'grows with the live blocks (80 to 250 bytes each), beside some 20 MB.',
+  memory: 'grows with the live blocks (90 to 250 bytes each), beside some 30 MB.',
   examples: [
     { command: 'compact-encode app.mtrc -o app.hfc', means: 'archive a trace' },
     { command: 'hf-convert app.hfc app.mtrc', means: 'and get it back' },

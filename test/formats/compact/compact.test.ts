@@ -1,8 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import { batchesOf, type TraceEvent } from '../../../lib/event/batch.js'
+import { BATCH_EVENTS, batchesOf, EventBatch, type TraceEvent } from '../../../lib/event/batch.js'
 import type { TraceError } from '../../../lib/event/error.js'
+import { fieldSet } from '../../../lib/event/fields.js'
 import type { TraceHeader } from '../../../lib/event/header.js'
 import { compact } from '../../../lib/formats/compact/index.js'
+import type { CompactKernel } from '../../../lib/formats/compact/kernel.js'
 import { CHECKSUM_BYTES, HEAD_BYTES, SECTION, SECTION_HEAD } from '../../../lib/formats/compact/layout.js'
 import { decodeAll, drive, encodeAll, encodeEvents, slices } from '../../support/drive.js'
 
@@ -203,6 +205,27 @@ describe('the model', () => {
     const { events: read, error } = decodeAll(compact.decoder(), encodeEvents(compact.encoder(), events, HEADER))
     expect(error).toBeUndefined()
     expect(read).toEqual(events)
+  })
+
+  it('takes at most 32 MB and 256 bytes for each live block', () => {
+    const blocks = 600_000
+    const fields = fieldSet('address', 'size')
+    const encoder = compact.encoder()
+    for (let from = 0; from < blocks; from += BATCH_EVENTS) {
+      const batch = new EventBatch(BATCH_EVENTS, fields, HEADER)
+      for (let i = 0; i < BATCH_EVENTS; i++) {
+        batch.mask[i] = fields
+        // One block in each page of addresses, in no order: the worst case.
+        const page = Math.imul(from + i + 1, 0x9e37_79b1) >>> 0
+        batch.address.words.set([(page & 0xf_ffff) << 12, 1 + (page >>> 20)], 2 * i)
+        batch.size.words.set([8 + ((from + i) % 7) * 16, 0], 2 * i)
+      }
+      batch.count = BATCH_EVENTS
+      encoder.feed(batch)
+      while (encoder.next() !== null);
+    }
+    const kernel = Reflect.get(encoder, 'own') as CompactKernel
+    expect(kernel.run.memory.buffer.byteLength).toBeLessThan(32_000_000 + 256 * blocks)
   })
 
   it('forgets threads when there are too many of them, and goes on', () => {
