@@ -3,9 +3,10 @@ import { TREE_METRICS } from '../lib/transforms/report/result.js'
 import { help, listenToKeys } from './keys.js'
 import type { Axis, Model } from './model.js'
 import { showTip } from './parts/canvas.js'
+import { destroyCharts } from './parts/chart.js'
 import { button, el } from './parts/dom.js'
 import { grouped } from './parts/format.js'
-import { isDark, onTheme, switchTheme } from './parts/theme.js'
+import { isDark, lighten, onTheme, switchTheme } from './parts/theme.js'
 import { ALL_VIEWS } from './views/index.js'
 
 /** What listens to the window for the report that is shown; it ends when another one is. */
@@ -17,6 +18,7 @@ let shown = new AbortController()
  */
 export function shell(root: HTMLElement, model: Model, another?: () => void): void {
   shown.abort()
+  destroyCharts()
   shown = new AbortController()
   const { signal } = shown
   const leave =
@@ -46,6 +48,7 @@ export function shell(root: HTMLElement, model: Model, another?: () => void): vo
     setAxis(next) {
       axis = next
       mounted.clear()
+      destroyCharts()
       main.replaceChildren()
       show()
     },
@@ -87,11 +90,17 @@ export function shell(root: HTMLElement, model: Model, another?: () => void): vo
     keys,
   )
   addEventListener('hashchange', show, { signal })
+  let darken = () => {}
   const showAll = () => {
     for (const name of names) mount(name).element.hidden = false
+    darken = lighten()
+  }
+  const showOne = () => {
+    darken()
+    show()
   }
   addEventListener('beforeprint', showAll, { signal })
-  addEventListener('afterprint', show, { signal })
+  addEventListener('afterprint', showOne, { signal })
   listenToKeys(signal, {
     views: names,
     open: (name) => app.open(name),
@@ -123,7 +132,7 @@ function header({ data }: Model, openHelp: () => void, another?: () => void): HT
     theme.title = isDark() ? 'use light colours' : 'use dark colours'
     theme.setAttribute('aria-label', theme.title)
   }
-  onTheme(label)
+  onTheme(theme, label)
   label()
   return el(
     'header',

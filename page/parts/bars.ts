@@ -32,7 +32,7 @@ export function bars(label: string, values: readonly Bar[], colour = 'series-0')
         },
       },
       el('div', { class: 'space' }, fill),
-      el('div', { class: 'under' }, n % every === 0 ? text : ''),
+      el('div', { class: n % (4 * every) === 0 ? 'under' : 'under extra' }, n % every === 0 ? text : ''),
     )
   })
   return el('div', { class: 'bars', attributes: { role: 'list', 'aria-label': label } }, ...columns)

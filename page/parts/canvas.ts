@@ -36,7 +36,7 @@ export function canvas(
     requestAnimationFrame(paint)
   }
   new ResizeObserver(redraw).observe(element)
-  onTheme(redraw)
+  onTheme(element, paint)
   return { element, redraw }
 }
 

@@ -43,7 +43,15 @@ export interface Chart {
   readonly plot: uPlot
   /** Shows a part of the x axis. */
   zoom(from: number, to: number): void
-  destroy(): void
+}
+
+/** What ends the charts that there are: they listen to the window. */
+const endings = new Set<() => void>()
+
+/** Ends all charts, when others take their place. */
+export function destroyCharts(): void {
+  for (const end of endings) end()
+  endings.clear()
 }
 
 /** Charts that have the same x axis: they zoom together, and show the values at the same place. */
@@ -69,11 +77,6 @@ export class ChartGroup {
     for (const one of this.charts) one.zoom(from, to)
     this.isBusy = false
     this.zoomed?.(from, to)
-  }
-
-  destroy(): void {
-    for (const one of this.charts) one.destroy()
-    this.charts.length = 0
   }
 }
 
@@ -159,16 +162,12 @@ function chart(options: ChartOptions, key: string, zoomed: (from: number, to: nu
     if (width > 0 && width !== plot.width) plot.setSize({ width, height })
   })
   sizes.observe(element)
-  onTheme(() => plot.redraw(false, true))
-  return {
-    element,
-    plot,
-    zoom: (min, max) => plot.setScale('x', { min, max }),
-    destroy() {
-      sizes.disconnect()
-      plot.destroy()
-    },
-  }
+  onTheme(element, () => plot.redraw(false, true))
+  endings.add(() => {
+    sizes.disconnect()
+    plot.destroy()
+  })
+  return { element, plot, zoom: (min, max) => plot.setScale('x', { min, max }) }
 }
 
 function drawMarks({ ctx, bbox, valToPos }: uPlot, marks: NonNullable<ChartOptions['marks']>): void {

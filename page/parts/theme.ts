@@ -1,5 +1,7 @@
 /** Light and dark: as the system says, until the reader chooses. */
 const CHANGED = 'heapflow-theme'
+/** The class of elements that are told of it. */
+const THEMED = 'themed'
 const system = matchMedia('(prefers-color-scheme: dark)')
 let isChosen = false
 
@@ -23,14 +25,22 @@ export function switchTheme(): void {
   apply(isDark() ? 'light' : 'dark')
 }
 
-function apply(theme: 'light' | 'dark'): void {
-  document.documentElement.dataset['theme'] = theme
-  document.dispatchEvent(new Event(CHANGED))
+/** Takes light colours, for paper, and has everything painted at once. @returns takes those that were there before */
+export function lighten(): () => void {
+  const before = isDark() ? 'dark' : 'light'
+  apply('light')
+  return () => apply(before)
 }
 
-/** Calls when the colours change. */
-export function onTheme(listener: () => void): void {
-  document.addEventListener(CHANGED, listener)
+function apply(theme: 'light' | 'dark'): void {
+  document.documentElement.dataset['theme'] = theme
+  for (const element of document.querySelectorAll(`.${THEMED}`)) element.dispatchEvent(new Event(CHANGED))
+}
+
+/** Calls when the colours change, as long as the element is on the page. */
+export function onTheme(element: Element, listener: () => void): void {
+  element.classList.add(THEMED)
+  element.addEventListener(CHANGED, listener)
 }
 
 /** A colour of the style sheet, for canvases. */

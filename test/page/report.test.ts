@@ -244,14 +244,20 @@ describe('a report in a browser', { tags: ['slow'] }, () => {
     expect(watched.faults).toEqual([])
   })
 
-  test('all views are printed', async () => {
-    const { page, faults } = await openPage(reportFile(sample(), 'print'))
-    await page.evaluate("dispatchEvent(new Event('beforeprint'))")
+  test('all views are printed, in light colours', async () => {
+    const { page, faults } = await openPage(reportFile(sample(), 'print'), { colorScheme: 'dark' })
+    // A browser prints what there is when the event is over.
+    const painted = await page.evaluate(`dispatchEvent(new Event('beforeprint'))
+      ;[...document.querySelectorAll('.flame canvas, .heat canvas, .map canvas')].map((canvas) =>
+        canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data.some((byte) => byte > 0))`)
+    expect(painted).toEqual([true, true, true])
     await page.emulateMedia({ media: 'print' })
     for (const view of VIEWS) expect(await page.locator(`#view-${view}`).isVisible(), view).toBe(true)
     expect(await page.locator('nav').isVisible()).toBe(false)
+    expect(await page.locator('html').getAttribute('data-theme')).toBe('light')
     await page.evaluate("dispatchEvent(new Event('afterprint'))")
     expect(await page.locator('#view-sites').isVisible()).toBe(false)
+    expect(await page.locator('html').getAttribute('data-theme')).toBe('dark')
     expect(faults).toEqual([])
   })
 
