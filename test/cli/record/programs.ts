@@ -64,7 +64,7 @@ const PROGRAMS = {
   daemon: `int main(void) {
     free(malloc(5000));
     pid_t child = fork();
-    if (child == 0) { close(1); close(2); free(malloc(6000)); for (;;) pause(); }
+    if (child == 0) { close(1); close(2); free(malloc(6000)); alarm(120); for (;;) pause(); }
     printf("%d\\n", child);
     return 4;
   }`,
@@ -84,7 +84,7 @@ const PROGRAMS = {
   }`,
   silent: `int main(void) { return 0; }`,
   waits: `static void end(int signal) { exit(40 + signal); }
-  int main(void) { signal(SIGTERM, end); puts("ready"); fflush(stdout); free(malloc(5000)); for (;;) pause(); }`,
+  int main(void) { signal(SIGTERM, end); alarm(120); puts("ready"); fflush(stdout); free(malloc(5000)); for (;;) pause(); }`,
 }
 const HEADERS = ['fcntl', 'pthread', 'signal', 'stdio', 'stdlib', 'unistd', 'sys/wait'].map(
   (name) => `#include <${name}.h>\n`,
