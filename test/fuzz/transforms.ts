@@ -15,6 +15,7 @@ import { massif } from '../../lib/exports/massif.js'
 import { pprof } from '../../lib/exports/pprof.js'
 import { speedscope } from '../../lib/exports/speedscope.js'
 import { ProfileCollector } from '../../lib/transforms/profile/collector.js'
+import { ReportCollector } from '../../lib/transforms/report/collector.js'
 import { Repair } from '../../lib/transforms/repair/repair.js'
 import { Partitioner } from '../../lib/transforms/split.js'
 import { StatisticsCollector } from '../../lib/transforms/statistics/collector.js'
@@ -44,10 +45,11 @@ export const TRANSFORM_TARGETS: readonly Target[] = Object.entries<Check>({
   repair: checkRepair,
   stats: checkStatistics,
   profile: checkProfile,
+  report: checkReport,
 }).map(([name, check]) => ({
   name,
   // Tables of sites and sizes take ten times as long as events do.
-  weight: name === 'stats' || name === 'profile' ? 1 : 4,
+  weight: ['stats', 'profile', 'report'].includes(name) ? 1 : 4,
   make(random) {
     const events = randomEvents(random, random.oneIn(2) ? BLOCKS : ANYTHING, random.oneIn(20) ? 400 : 40)
     const batches = cutIntoBatches(random, events, HEADER)
@@ -245,6 +247,29 @@ function checkProfile(batches: readonly EventBatch[], random: Random): void {
   }
   const [plain, recut] = [files(batches), files(recutBatches(batches, random))]
   if (plain.join() !== recut.join()) throw new Failure(`in other batches: ${recut.join()}, not ${plain.join()}`)
+}
+
+function checkReport(batches: readonly EventBatch[], random: Random): void {
+  const report = (all: readonly EventBatch[]) => {
+    const collector = new ReportCollector()
+    for (const batch of all) collector.add(batch)
+    return collector.finish().data()
+  }
+  const data = report(batches)
+  const { summary, sites, tree, generations, threads } = data
+  const [plain, recut] = [JSON.stringify(data), JSON.stringify(report(recutBatches(batches, random)))]
+  if (plain !== recut) throw new Failure(`in other batches: ${recut}, not ${plain}`)
+  const sums = {
+    [`${summary.allocated.bytes}`]: [sites.allocatedBytes, tree.allocatedBytes, generations.allocatedBytes],
+    [`${summary.leaked.blocks}`]: [sites.endBlocks, tree.endBlocks, generations.endBlocks],
+    [`${summary.freed.blocks}`]: [threads.frees, threads.matrix.blocks],
+  }
+  for (const [sum, columns] of Object.entries(sums)) {
+    for (const column of columns) {
+      const own = column.reduce((all, value) => all + BigInt(value), 0n)
+      if (`${own}` !== sum) throw new Failure(`a column sums up to ${own}, not ${sum}: ${plain}`)
+    }
+  }
 }
 
 function countOf(batches: readonly EventBatch[]): number {

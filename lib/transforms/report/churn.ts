@@ -50,7 +50,7 @@ export function siteHeat(kernel: ReportKernel, rows: number, rowOf: (site: numbe
   return [...all.map((cells) => [...cells].toSorted(([a], [b]) => a - b).flat()), cellsOf(rest)]
 }
 
-/** @param sizeCount how many sizes are told apart. @param sites the rows of sites, those with most reallocs first */
+/** @param sizeCount how many sizes are distinguished. @param sites the rows of sites, those with most reallocs first */
 export function churnOf(
   kernel: ReportKernel,
   { sizes, allocated }: Statistics,

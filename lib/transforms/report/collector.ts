@@ -32,6 +32,8 @@ export class ReportCollector implements RowObserver {
   private readonly problems = new Problems()
   /** The time of the last event that had one. */
   private time: bigint | undefined
+  /** How many events were observed. */
+  private observed = 0
 
   constructor() {
     this.collector.observer = this
@@ -80,9 +82,6 @@ export class ReportCollector implements RowObserver {
     const { profile, stacks } = finishProfile(collector, 'end', complete, MOST_SIZES)
     return new Report({ collector, kernel, clock, levels, generations, problems, profile, stacks })
   }
-
-  /** How many events were observed. */
-  private observed = 0
 
   /** Keeps what there is at this moment. */
   private look(): void {

@@ -2,8 +2,8 @@ import { MOST_MOMENTS } from './clock.js'
 
 /** So many figures are kept of all sites: 4 MiB. */
 const MOST_CELLS = 1_048_576
-/** So many moments are kept, however many sites there are. */
-const FEWEST = 32
+/** At least so many moments are kept, however many sites there are. */
+const FEWEST = 16
 
 /** Live bytes of all sites at a moment. */
 export interface Level {

@@ -19,7 +19,7 @@ import { notesOf, summaryOf, timelineOf } from './summary.js'
 import { foldTree } from './tree.js'
 import { threadsOf } from './threads.js'
 
-/** How much a report has of what there can be very much of. */
+/** Limits of the parts of a report that grow with the trace. */
 export interface ReportLimits {
   /** Nodes of the tree of stacks. */
   readonly nodes: number
@@ -40,7 +40,7 @@ export const REPORT_LIMITS: readonly [ReportLimits, ...ReportLimits[]] = [
   { nodes: 500, sites: 50, problems: 50, name: 64, moments: 64 },
 ]
 
-/** What a report can be told. */
+/** Options of the data of a report. */
 export interface ReportDataOptions {
   /** The name of the trace; `trace` if absent. */
   readonly name?: string

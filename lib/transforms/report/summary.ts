@@ -46,7 +46,7 @@ export function notesOf(statistics: Statistics): string[] {
   if (!exact) notes.push('Sums of reserved memory are rounded.')
   if (time !== undefined && time.unit === undefined) notes.push('The unit of the times is not known.')
   for (const table of full) {
-    notes.push(`There are more ${table} than are told apart: what came later is counted together, as others.`)
+    notes.push(`There are more ${table} than are distinguished: those that came later are counted together, as others.`)
   }
   return notes
 }
