@@ -14,7 +14,10 @@ function tracesOf(root: string): string[] {
     .filter((folder) => folder.isDirectory())
     .flatMap(({ name }) => readdirSync(join(root, name)).map((file) => join(root, name, file)))
     .filter((path) => /\.(mtrc|mtrace|hatf|ltrace|log|heaptrack|txt|zst)(\.gz)?$/.test(path))
-    .filter((path) => !/\.(stats|verbose|print|interpret)\.txt|\.raw\.|heaptrack\/.*\.log|\/README/.test(path))
+    .filter(
+      (path) =>
+        !/\.(stats|verbose|print|interpret|report)\.txt|\.raw\.|heaptrack\/.*\.log|\/hostile\/|\/README/.test(path),
+    )
 }
 
 /** Compares the report on a trace with its statistics. */
