@@ -96,6 +96,14 @@ describe('a command loads what its job takes', () => {
     expect(packages.filter((name) => ['fflate', 'pumpify', 'split2', 'zlib-sync'].includes(name))).toEqual([])
   })
 
+  test('with -u, Arrow and not NDJSON is written, without packages of others', async () => {
+    const { own, packages } = await loads('mtrc-decode -u', TRACE)
+    expect(own).toContain('lib/formats/arrow/encode.js')
+    // The header of a trace is JSON in both.
+    expect(own.filter((path) => /^lib\/formats\/ndjson\/(?!info|general|layout)/.test(path))).toEqual([])
+    expect(packages.filter((name) => ['hyparquet', 'hyparquet-compressors', 'fzstd'].includes(name))).toEqual([])
+  })
+
   test('the format of the input is found without the codecs of others', async () => {
     const { own } = await loads('hf-filter --kind alloc')
     expect(formatsOf(own)).toEqual(['mtrc', 'ndjson'])

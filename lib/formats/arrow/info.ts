@@ -4,7 +4,7 @@ import type { FormatInfo } from '../../event/format.js'
 export const info: FormatInfo = {
   name: 'arrow',
   title: 'Arrow',
-  extensions: ['.arrows', '.arrow', '.feather'],
+  extensions: ['.arrows'],
   lossless: true,
   keepsBatches: true,
   binary: true,

@@ -32,19 +32,14 @@ export class Names {
     this.ids.fill(-1)
   }
 
-  /**
-   * Translates a column of names.
-   * @param bit only rows with this bit in their mask have a name
-   */
-  translate(target: Uint32Array, column: Uint32Array, mask: Uint32Array, bit: number, from: number): void {
+  /** Translates a column of names. Rows without bit `f` in their mask have none, and get 0. */
+  translate(target: Uint32Array, column: Uint32Array, mask: Uint32Array, f: number, from: number): void {
     const { ids } = this
     for (let i = 0; i < target.length; i++) {
-      if (((mask[from + i] as number) & bit) === 0) {
-        target[i] = 0
-        continue
-      }
-      const name = column[from + i] as number
-      const id = ids[name] as number
+      // All bits, or none: which rows have a name cannot be predicted, so there is no branch.
+      const has = -(((mask[from + i] as number) >>> f) & 1)
+      const name = (column[from + i] as number) & has
+      const id = (ids[name] as number) & has
       target[i] = id < 0 ? this.add(name) : id
     }
   }

@@ -173,7 +173,7 @@ export class BatchWriter {
         return void pad(data + rows)
       }
       case 'name':
-        this.names.translate(words(data, rows), source as Uint32Array, batch.mask, 1 << f, from)
+        this.names.translate(words(data, rows), source as Uint32Array, batch.mask, f, from)
         return void pad(data + 4 * rows)
       case 'names':
         this.writeLists(words(data, rows + 1), words(items, length / 4), batch, from)

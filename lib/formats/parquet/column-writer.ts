@@ -103,7 +103,7 @@ export class ColumnWriter {
     } else {
       let at = this.words.extend(present)
       const { words } = this.words
-      if (isNames(this.column)) {
+      if (this.column.type === 'name') {
         const { dictionary } = this
         dictionary.use(strings)
         for (let i = 0; i < count; i++) if (has(i)) words[at++] = dictionary.index(values[i] as number)
@@ -145,7 +145,7 @@ export class ColumnWriter {
     const hasValues = nulls < count
     const names = column.names === undefined ? undefined : stringsOf(column.names)
     const entries = column.names?.length ?? dictionary.size
-    const isIndexed = hasValues && (isNames(column) || isList || names !== undefined)
+    const isIndexed = hasValues && (column.type === 'name' || isList || names !== undefined)
     const parts = [
       ...(isList ? [levels(this.repetition.used, 1)] : []),
       ...(column.f < 0 ? [] : [levels(this.definition.used, isList ? 2 : 1)]),
@@ -169,11 +169,6 @@ export class ColumnWriter {
     const { type } = this.column
     if (type === 'bytes') return this.bytes.used
     const { used } = this.words
-    if (type === 'flag') {
-      const bits = new Uint8Array(Math.ceil(used.length / 8))
-      used.forEach((value, i) => (bits[i >> 3] = (bits[i >> 3] as number) | (value << (i & 7))))
-      return bits
-    }
     return new Uint8Array(used.buffer, used.byteOffset, used.byteLength)
   }
 }
@@ -181,12 +176,7 @@ export class ColumnWriter {
 /** The type in which the values of a column are stored. */
 export function physicalType({ type }: TableColumn): number {
   if (type === 'u64') return Physical.int64
-  if (type === 'u32' || type === 'i32') return Physical.int32
-  return type === 'flag' ? Physical.boolean : Physical.byteArray
-}
-
-function isNames({ type }: TableColumn): boolean {
-  return type === 'name' || type === 'json'
+  return type === 'u32' || type === 'i32' ? Physical.int32 : Physical.byteArray
 }
 
 /** Indices, after the number of bits of each. */

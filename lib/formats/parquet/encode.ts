@@ -5,7 +5,7 @@ import type { Encoder } from '../../event/stage.js'
 import { Losses } from '../../kernel/losses.js'
 import { CARRIED } from '../arrow/layout.js'
 import { TRACES_KEY, type CodecName } from './layout.js'
-import type { TableColumn, TableRows, TableType } from './table.js'
+import type { TableColumn, TableRows } from './table.js'
 import { ParquetWriter } from './writer.js'
 
 const TYPES: Readonly<Record<FieldType, Pick<TableColumn, 'type' | 'names'>>> = {
@@ -18,12 +18,12 @@ const TYPES: Readonly<Record<FieldType, Pick<TableColumn, 'type' | 'names'>>> = 
   string: { type: 'name' },
   bytes: { type: 'bytes' },
   list: { type: 'names' },
-  json: { type: 'json' },
+  json: { type: 'name' },
 }
 
 /** The columns of events: the kind, and all fields. */
 export const EVENT_COLUMNS: readonly TableColumn[] = [
-  { name: 'kind', type: 'code' satisfies TableType, f: -1, names: KINDS },
+  { name: 'kind', type: 'code', f: -1, names: KINDS },
   ...FIELDS.map(({ name, type }, f) => ({ name, f, ...TYPES[type] })),
 ]
 

@@ -2,7 +2,7 @@
 export const MAGIC = Uint8Array.of(0x50, 0x41, 0x52, 0x31)
 
 /** Types in which values are stored. */
-export const Physical = { boolean: 0, int32: 1, int64: 2, byteArray: 6 } as const
+export const Physical = { int32: 1, int64: 2, byteArray: 6 } as const
 /** What these mean, where they are not what they are stored as. */
 export const Converted = { utf8: 0, list: 3, uint32: 13, uint64: 14, int32: 17 } as const
 /** Whether a column has a value in each row. */

@@ -2,10 +2,9 @@ import type { U64Column } from '../../event/batch.js'
 import type { StringTable } from '../../event/strings.js'
 
 /**
- * How a column is stored: integers; `flag`, true or false; `code`, one of few names; `name`, a string; `json`, a string
- * that is JSON; `names`, a list of strings; `bytes`.
+ * How a column is stored: integers; `code`, one of few names; `name`, a string; `names`, a list of strings; `bytes`.
  */
-export type TableType = 'u64' | 'u32' | 'i32' | 'flag' | 'code' | 'name' | 'json' | 'names' | 'bytes'
+export type TableType = 'u64' | 'u32' | 'i32' | 'code' | 'name' | 'names' | 'bytes'
 
 /** A column of a table. */
 export interface TableColumn {

@@ -181,5 +181,4 @@ const CONVERTED: Readonly<Partial<Record<TableColumn['type'], number>>> = {
   i32: Converted.int32,
   code: Converted.utf8,
   name: Converted.utf8,
-  json: Converted.utf8,
 }
