@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { gunzipSync } from 'node:zlib'
 
@@ -22,4 +22,17 @@ export function corpusFile(path: string): Uint8Array {
 /** Where a file of the corpus is, for commands. */
 export function corpusPath(path: string): string {
   return fileURLToPath(new URL(path, root))
+}
+
+const TRACE = /\.(mtrc|hatf|txt|zst|mtrace|log|ltrace|kmemtrace|bin|heapmon)(\.gz|\.zip|\.xz)?$/
+const FOLDERS = ['mtrc', 'hatf-ascii', 'heaptrack', 'kmem', 'ltrace', 'memory-replay', 'mtrace', 'valgrind']
+
+/** All traces of the corpus that are whole, or were cut where programs ended; none where there is no corpus. */
+export function corpusTraces(): string[] {
+  if (!hasCorpus) return []
+  return FOLDERS.flatMap((folder) =>
+    readdirSync(`${CORPUS}${folder}`)
+      .filter((name) => TRACE.test(name) && !/\.(print|interpret)\.txt$/.test(name))
+      .map((name) => `${folder}/${name}`),
+  )
 }

@@ -9,6 +9,9 @@ import { batchesOfRows, isEventColumn, tracesIn, type ReadColumn } from '../../f
 import { showValue } from '../../event/message-text.js'
 import type { Warn } from '../../reading/run-stage.js'
 
+/** The most bytes of a row group that are held in memory. */
+const MAX_HELD = 33_554_432
+
 /** The most rows that are read at once. */
 const STEP = 65_536
 
@@ -33,13 +36,7 @@ export async function* readParquet(path: string, warn: Warn): AsyncGenerator<Eve
 
 async function* eventsOf(file: FileHandle, warn: Warn, progress: { events: number }): AsyncGenerator<EventBatch> {
   const { size } = await file.stat()
-  const buffer: hyparquet.AsyncBuffer = {
-    byteLength: size,
-    slice: async (from, to = size) => {
-      const { buffer: bytes } = await file.read({ buffer: new Uint8Array(to - from), position: from })
-      return bytes.buffer
-    },
-  }
+  const buffer = new FileBytes(file, size)
   if (!isMagic(new Uint8Array(await buffer.slice(0, MAGIC.length)))) throw noFile()
   const end = new Uint8Array(await buffer.slice(Math.max(0, size - MAGIC.length)))
   if (size < 3 * MAGIC.length || !isMagic(end))
@@ -67,9 +64,63 @@ function isMagic(bytes: Uint8Array): boolean {
 
 type Hyparquet = typeof hyparquet
 
+/** A file as hyparquet reads it. One range may be held in memory: a read for each column would take much longer. */
+class FileBytes implements hyparquet.AsyncBuffer {
+  private held = new Uint8Array(0)
+  private heldFrom = 0
+
+  constructor(
+    private readonly file: FileHandle,
+    readonly byteLength: number,
+  ) {}
+
+  async slice(from: number, to = this.byteLength): Promise<ArrayBuffer> {
+    const at = from - this.heldFrom
+    if (at >= 0 && to - this.heldFrom <= this.held.length) return this.held.slice(at, to - this.heldFrom).buffer
+    return (await this.read(from, to)).buffer
+  }
+
+  /** Reads a range into memory, instead of the one before, unless it is too long or not in the file. */
+  async hold(from: number, to: number): Promise<void> {
+    this.held = new Uint8Array(0)
+    if (!(from >= 0 && to <= this.byteLength && to - from <= MAX_HELD)) return
+    this.held = await this.read(from, to)
+    this.heldFrom = from
+  }
+
+  private async read(from: number, to: number): Promise<Uint8Array<ArrayBuffer>> {
+    const bytes = new Uint8Array(to - from)
+    const { bytesRead } = await this.file.read({ buffer: bytes, position: from })
+    return bytesRead === bytes.length ? bytes : bytes.slice(0, bytesRead)
+  }
+}
+
+/** Where the columns of a row group are, from the first to the last. */
+function rangeOf({ columns }: hyparquet.RowGroup): [from: number, to: number] {
+  let [from, to] = [Infinity, 0]
+  for (const { meta_data: column } of columns) {
+    if (column === undefined) continue
+    const { dictionary_page_offset: dictionary, data_page_offset: data, total_compressed_size: length } = column
+    const start = Number(dictionary !== undefined && dictionary < data ? dictionary : data)
+    from = Math.min(from, start)
+    to = Math.max(to, start + Number(length))
+  }
+  return [from, to]
+}
+
+/** Whether a column has a value in a row group, as far as the index says. */
+function mayHave({ columns }: hyparquet.RowGroup, name: string): boolean {
+  return columns.some(({ meta_data: column }) => {
+    // In a list, an empty one counts as null too.
+    if (column?.path_in_schema[0] !== name || column.path_in_schema.length > 1)
+      return column?.path_in_schema[0] === name
+    return column.statistics?.null_count !== column.num_values
+  })
+}
+
 /** What reading a part of a file takes. */
 interface Source {
-  readonly file: hyparquet.AsyncBuffer
+  readonly file: FileBytes
   readonly metadata: hyparquet.FileMetaData
   readonly columns: string[]
 }
@@ -84,12 +135,14 @@ async function* traceOf(
 ): AsyncGenerator<EventBatch> {
   // Ranges within row groups, so that no value is read twice.
   let groupEnd = 0
-  for (const { num_rows } of source.metadata.row_groups) {
+  for (const group of source.metadata.row_groups) {
     let from = Math.max(first, groupEnd)
-    groupEnd += Number(num_rows)
+    groupEnd += Number(group.num_rows)
+    if (from < Math.min(end, groupEnd)) await source.file.hold(...rangeOf(group))
     for (; from < Math.min(end, groupEnd); from += STEP) {
       const to = Math.min(end, groupEnd, from + STEP)
-      const read = await columnsOf(reader, source, from, to)
+      const columns = source.columns.filter((name) => mayHave(group, name))
+      const read = await columnsOf(reader, { ...source, columns }, from, to)
       for (const batch of batchesOfRows(read, to - from, header)) {
         yield batch
         progress.events += batch.count
@@ -106,7 +159,8 @@ async function columnsOf(
   rowEnd: number,
 ): Promise<ReadonlyMap<string, ReadColumn>> {
   const { compressors } = await load(() => import('hyparquet-compressors'), 'hyparquet-compressors')
-  const columns = new Map<string, unknown[]>(source.columns.map((name) => [name, Array.from({ length: rowEnd - rowStart })]))
+  const count = rowEnd - rowStart
+  const columns = new Map<string, ReadColumn>()
   await parquetRead({
     ...source,
     rowStart,
@@ -115,12 +169,15 @@ async function columnsOf(
     // Bytes that are no strings stay bytes.
     utf8: false,
     onChunk: ({ columnName, columnData, rowStart: at }) => {
-      const column = columns.get(columnName)
-      if (column === undefined) return
-      for (let i = 0; i < columnData.length; i++) {
-        const row = at + i
-        if (row >= rowStart && row < rowEnd) column[row - rowStart] = columnData[i]
+      if (at === rowStart && columnData.length === count) {
+        columns.set(columnName, columnData)
+        return
       }
+      // A part of the rows, or more than these.
+      let column = columns.get(columnName) as unknown[] | undefined
+      if (column === undefined) columns.set(columnName, (column = Array.from({ length: count })))
+      const last = Math.min(columnData.length, rowEnd - at)
+      for (let i = Math.max(0, rowStart - at); i < last; i++) column[at + i - rowStart] = columnData[i]
     },
   })
   return columns

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { createReadStream, readdirSync } from 'node:fs'
+import { createReadStream } from 'node:fs'
 import { pipeline } from 'node:stream/promises'
 import { describe, expect, test } from 'vitest'
 import type { EventBatch } from '../../../lib/event/batch.js'
@@ -11,17 +11,9 @@ import { ArrowEncoder } from '../../../lib/formats/arrow/encode.js'
 import { ndjson } from '../../../lib/formats/ndjson/index.js'
 import { decodeAny } from '../../../lib/streams/decode.js'
 import { decompress } from '../../../lib/streams/decompress.js'
-import { CORPUS, corpusPath, hasCorpus } from '../../support/corpus.js'
+import { corpusPath, corpusTraces } from '../../support/corpus.js'
 
-const TRACE = /\.(mtrc|hatf|txt|zst|mtrace|log|ltrace|kmemtrace|bin|heapmon)(\.gz|\.zip|\.xz)?$/
-const FOLDERS = ['mtrc', 'hatf-ascii', 'heaptrack', 'kmem', 'ltrace', 'memory-replay', 'mtrace', 'valgrind']
-const files = hasCorpus
-  ? FOLDERS.flatMap((folder) =>
-      readdirSync(`${CORPUS}${folder}`)
-        .filter((name) => TRACE.test(name) && !/\.(print|interpret)\.txt$/.test(name))
-        .map((name) => `${folder}/${name}`),
-    )
-  : []
+const files = corpusTraces()
 
 /** What a file becomes, as a hash of the bytes before an error, and that error. */
 async function outcome(file: string, through: Stage<EventBatch, Uint8Array>) {
