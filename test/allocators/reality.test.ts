@@ -31,7 +31,7 @@ function build(bits: 32 | 64): { program: string } | { reason: string } {
 function glibc(): { version: number } | { reason: string } {
   const { stdout } = spawnSync('getconf', ['GNU_LIBC_VERSION'], { encoding: 'utf8' })
   const version = Number(/^glibc 2\.(\d+)/.exec(stdout ?? '')?.[1])
-  return version >= 23 && version <= 42 ? { version } : { reason: 'needs glibc 2.23 to 2.42' }
+  return version >= 23 && version <= 43 ? { version } : { reason: 'needs glibc 2.23 to 2.43' }
 }
 
 describe.each([64, 32] as const)('this machine, %i bit', { tags: ['slow'] }, (bits) => {

@@ -29,7 +29,7 @@ import {
 import { freeChunk, freeMerged } from './free'
 import { knowsArea, mapBytes, unmapBytes } from './gaps'
 import { set32, set64 } from './log'
-import { allocate, choose } from './malloc'
+import { allocate, choose, makeCache } from './malloc'
 import { advanceMapping, leadOf, resizeMapping, trimThreshold } from './mappings'
 import { baseOf, MAIN, offsetOf, regionOf } from './regions'
 import {
@@ -96,11 +96,7 @@ function arenaFor(number: u32, thread: usize): usize {
 /** Makes a thread's cache unless it has one. */
 function prepare(number: u32, thread: usize): void {
   if (cacheSize == 0 || load<u32>(thread, OWN_CACHE) != 0) return
-  const chunk = allocate(thread, arenaFor(number, thread), chunkSize(cacheSize))
-  if (chunk == 0) return
-  // It is never taken for something else.
-  setLive(chunk, IS_BLOCK)
-  set32(thread + OWN_CACHE, chunk)
+  makeCache(thread, arenaFor(number, thread), chunkSize(cacheSize))
 }
 
 /** malloc. @returns the chunk; 0 if there is none */

@@ -1,15 +1,30 @@
 /** Choosing a chunk for a request, in the order in which glibc tries: bins by size, the end of the heap, more memory. */
 import { addSorted, addUnsorted, bestOf, lastFrom, unlink, UNSORTED } from './bins'
 import { fastList, headOf, HAS_FAST, MAIN_ARENA, REMAINDER } from './arenas'
-import { bytesOf, LAST, link, NEXT, placeOf, setState, split, USED } from './chunks'
+import { bytesOf, IS_BLOCK, LAST, link, NEXT, placeOf, setLive, setState, split, USED } from './chunks'
 import { consolidate } from './free'
 import { set32, set64 } from './log'
-import { binOf, CACHE_BINS, cacheBin, cacheDepth, fastBin, least, leastLarge, mostFast } from './rules'
+import {
+  binOf,
+  CACHE_BINS,
+  cacheBin,
+  cacheDepth,
+  cacheSize,
+  chunkSize,
+  fastBin,
+  least,
+  leastLarge,
+  mostFast,
+  stashMakesCache,
+} from './rules'
 import { cutTop, extend } from './system'
 import { cached, OWN_CACHE, putCached, takeCached } from './threads'
 
 /** How many unsorted chunks a request sorts at most, as in glibc. */
 const MOST_SORTED: u32 = 10_000
+
+/** Whether a cache is being made, which needs no cache. */
+let isMaking: bool = false
 
 /** A chunk of an arena, or of the main arena if that has no memory. @returns 0 if there is none */
 export function allocate(thread: usize, arena: usize, bytes: u64): u32 {
@@ -21,7 +36,7 @@ export function allocate(thread: usize, arena: usize, bytes: u64): u32 {
 export function choose(thread: usize, arena: usize, bytes: u64): u32 {
   const wide = cacheBin(bytes)
   const hasList = wide < CACHE_BINS && load<u32>(thread, OWN_CACHE) != 0
-  const list = <u32>wide
+  const list = <u32>min<u64>(wide, CACHE_BINS)
   if (bytes <= mostFast) {
     const chunk = fromFast(thread, arena, bytes, hasList, list)
     if (chunk != 0) return chunk
@@ -74,6 +89,10 @@ function fromSmall(thread: usize, arena: usize, bin: u32, hasList: bool, list: u
   const chunk = link(head, LAST)
   if (chunk == head) return 0
   unlink(chunk)
+  if (stashMakesCache && list < CACHE_BINS && load<u32>(thread, OWN_CACHE) == 0) {
+    // glibc rounds the size up twice here.
+    hasList = makeCache(thread, arena, chunkSize(chunkSize(cacheSize)))
+  }
   while (hasList && cached(thread, list) < cacheDepth) {
     const other = link(head, LAST)
     if (other == head) break
@@ -81,6 +100,19 @@ function fromSmall(thread: usize, arena: usize, bin: u32, hasList: bool, list: u
     if (!putCached(thread, other)) break
   }
   return chunk
+}
+
+/** Makes the cache of a thread that has none, of chunks of this size, from an arena. @returns whether it has one now */
+export function makeCache(thread: usize, arena: usize, bytes: u64): bool {
+  if (isMaking) return false
+  isMaking = true
+  const chunk = allocate(thread, arena, bytes)
+  isMaking = false
+  if (chunk == 0) return false
+  // It is never taken for something else.
+  setLive(chunk, IS_BLOCK)
+  set32(thread + OWN_CACHE, chunk)
+  return true
 }
 
 /** Sorts the unsorted chunks into bins until one serves the request. @returns it, or 0 */

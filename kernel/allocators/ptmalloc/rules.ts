@@ -51,6 +51,8 @@ export let cachesRests: bool = true
 export let mallocMakesCache: bool = true
 export let freeMakesCache: bool = true
 export let reallocMakesCache: bool = true
+/** A thread without a cache gets one when a small bin has a chunk of the requested size (2.43). */
+export let stashMakesCache: bool = false
 /** A mapped chunk has a last word like others (2.43). */
 export let mapsNormally: bool = false
 
@@ -85,6 +87,7 @@ export function setRules(version: i32, bits: i32): bool {
   cachesRests = reallocMakesCache = version < 42
   mallocMakesCache = version < 43
   freeMakesCache = version != 42
+  stashMakesCache = version >= 43
   mapsNormally = version >= 43
   return true
 }
