@@ -44,6 +44,9 @@ export class CompactDecoder implements Decoder {
   /** While a file is open. */
   private kernel: CompactKernel | undefined
   private header: TraceHeader | undefined
+  private headerIsNew = false
+  /** No trace has begun. */
+  private isFirst = true
   /** The batches of the block that was read, which are given out one by one. */
   private batches: EventBatch[] = []
   private delivered = 0
@@ -80,7 +83,9 @@ export class CompactDecoder implements Decoder {
       if (this.fault !== undefined) throw this.fault
       if (this.wasCut) {
         this.close()
-        return null
+        if (!this.headerIsNew) return null
+        this.giveHeader()
+        continue
       }
       try {
         if (!this.read()) return null
@@ -163,6 +168,7 @@ export class CompactDecoder implements Decoder {
   }
 
   private openTrace(body: Uint8Array): void {
+    this.giveHeader()
     const [flags, level, settings] = body as unknown as [number, number, number]
     if (body.length < TRACE_HEAD || body.length > TRACE_HEAD + MAX_HEADER)
       throw malformed(`a trace section of ${body.length} bytes`, this.at())
@@ -183,7 +189,16 @@ export class CompactDecoder implements Decoder {
       throw malformed('settings of an allocator that is not known', this.at())
     this.kernel?.refresh()
     this.header = parseHeader(body.subarray(TRACE_HEAD + settings), this.at())
-    this.batches.push(new EventBatch(0, 0, this.header))
+    this.headerIsNew = true
+    // Encoders look at the first batch of a later trace, so it is that of its first block.
+    if (this.isFirst) this.giveHeader()
+    this.isFirst = false
+  }
+
+  /** Gives out a header that no batch has brought yet. */
+  private giveHeader(): void {
+    if (this.headerIsNew && this.header !== undefined) this.batches.push(new EventBatch(0, 0, this.header))
+    this.headerIsNew = false
   }
 
   private openBlock(body: Uint8Array): void {
@@ -209,6 +224,7 @@ export class CompactDecoder implements Decoder {
     }
     if (!run.isWhole() || run.eventsChecksum() >>> 0 !== view.getUint32(4, true))
       throw malformed('the checksum of the events of a block is wrong', this.at())
+    this.headerIsNew = false
     this.blocks++
     this.events += count
     this.sinceReset += count
@@ -222,6 +238,7 @@ export class CompactDecoder implements Decoder {
   }
 
   private openEnd(body: Uint8Array): void {
+    this.giveHeader()
     if (body.length !== END_BYTES) throw malformed(`an end section of ${body.length} bytes`, this.at())
     const view = viewOf(body, 0)
     const totals = [this.traces, this.blocks, this.events]
