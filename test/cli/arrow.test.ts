@@ -26,7 +26,7 @@ describe('-u writes Arrow', () => {
     const writers = ALL_COMMANDS.filter(({ name }) =>
       /-decode$|^hf-(record|convert|filter|map|sort|split|merge|verify)$/.test(name),
     )
-    expect(writers).toHaveLength(20)
+    expect(writers.length).toBeGreaterThanOrEqual(20)
     for (const { name, flags } of writers)
       expect({ name, short: flags.find((flag) => flag.name === 'arrow')?.short }).toEqual({ name, short: 'u' })
   })
