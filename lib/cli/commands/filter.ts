@@ -27,7 +27,14 @@ const CRITERIA: readonly Flag[] = [
   { name: 'file', value: 'NAME', help: 'Events from this source file, likewise', repeat: true },
   { name: 'module', value: 'NAME', help: 'Events from this program or library, likewise', repeat: true },
   { name: 'type', value: 'NAME', help: 'Blocks of this type, likewise', repeat: true },
-  { name: 'stack', value: 'NAME', help: 'Events with this function anywhere on the stack, likewise', repeat: true },
+  {
+    name: 'stack',
+    value: 'NAME',
+    help:
+      'Events with this function anywhere on the stack; /a regular expression/ may also match the file or module of a ' +
+      'frame. Most frees have no stack: see --lifetimes',
+    repeat: true,
+  },
   { name: 'leaked', help: 'Allocations whose block is never freed, and its reallocs' },
   {
     name: 'temporary',
