@@ -68,7 +68,7 @@ export class HeapmonDecoder implements Decoder {
   /** The header of the last batch delivered. */
   private announced: TraceHeader | undefined
   /** The next line is the header row of another file. */
-  private atHeaderRow = false
+  private atTitles = false
   /** Inside a line that is too long and is being skipped. */
   private skipping = false
   private ended = false
@@ -114,8 +114,8 @@ export class HeapmonDecoder implements Decoder {
         this.begin()
       } else {
         const batch = this.read(this.header)
-        if (batch.count > 0 || (this.atHeaderRow && batch.header !== this.announced)) return this.give(batch)
-        if (this.atHeaderRow) this.readHeaderRow()
+        if (batch.count > 0 || (this.atTitles && batch.header !== this.announced)) return this.give(batch)
+        if (this.atTitles) this.readTitles()
       }
       if (this.failure !== null) throw this.failure
     }
@@ -169,8 +169,8 @@ export class HeapmonDecoder implements Decoder {
   }
 
   /** A header row after other lines: another file was appended to the first. */
-  private readHeaderRow(): void {
-    this.atHeaderRow = false
+  private readTitles(): void {
+    this.atTitles = false
     this.header = headerOf(layoutOfLine(this.input.bytes, this.input.pos, true))
     this.passLine()
   }
@@ -226,7 +226,7 @@ export class HeapmonDecoder implements Decoder {
           if (c === HEADER_ROW_START) {
             q = headerRowEnd(bytes, p)
             if (q > 0) {
-              this.atHeaderRow = true
+              this.atTitles = true
               break
             }
           }

@@ -63,7 +63,8 @@ export class ProfileCollector {
       if (complete) search.check()
       sites.keep()
     }
-    return finishProfile(collector, at, complete).profile
+    // Without sites, two profiles are compared by size.
+    return finishProfile(collector, at, complete, sites.hasSites ? 0 : Infinity).profile
   }
 }
 

@@ -29,7 +29,10 @@ export interface Sample extends SiteFigures {
 
 /** Where the memory of a trace came from, and what became of it. */
 export interface Profile {
-  /** Everything but the lists of sites and of sizes, which are empty: the samples have the sites. */
+  /**
+   * Everything except the list of sites, which is empty: the samples have the sites. Sizes are listed only if no event
+   * has a site.
+   */
   readonly statistics: Statistics
   /** The moment of `Sample.live`. */
   readonly at: ProfileMoment

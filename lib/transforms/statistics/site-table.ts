@@ -47,6 +47,11 @@ export class SiteTable {
     return this.pairs?.size ?? this.keys.size
   }
 
+  /** Whether any event said where it allocated. */
+  get hasSites(): boolean {
+    return this.keys.size > FIRST || this.keys.overflowed
+  }
+
   /** Whether some sites were counted as others. */
   get overflowed(): boolean {
     return this.keys.overflowed || this.pairs?.overflowed === true
