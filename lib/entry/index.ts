@@ -11,6 +11,7 @@
  */
 export {
   arrow,
+  compact,
   glibcMtrace,
   hatf,
   hatfAscii,
