@@ -1,0 +1,120 @@
+"""Traces as rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import pyarrow as pa
+from pyspark.sql.datasource import DataSourceReader, Filter, InputPartition
+from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.types import StructType
+
+from . import commands, filters
+from .files import File, Files, divide, find
+from .tables import Table, rows_of
+
+
+class DamagedTrace(Exception):
+    """A trace cannot be read to its end, and `mode` is FAILFAST."""
+
+
+class TableReader(DataSourceReader):
+    """Reads a table: each task runs the table's command on its files, and gives Spark the batches."""
+
+    def __init__(self, path: str, table: Table, schema: StructType, partition_bytes: int, fails_fast: bool):
+        self.files: list[File] = find(path)
+        self.table = table
+        self.schema = schema
+        self.partition_bytes = partition_bytes
+        self.fails_fast = fails_fast
+        self.flags: list[str] = []
+
+    def partitions(self) -> list[Files]:
+        # A load of which filters leave no file still needs a partition.
+        return divide(self.files, self.partition_bytes) or [Files(())]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        assert isinstance(partition, Files)
+        yield pa.RecordBatch.from_pylist([], schema=to_arrow_schema(self.schema, timezone="UTC"))
+        for file in partition.names:
+            yield from self.rows(file)
+
+    def rows(self, file: str) -> Iterator[pa.RecordBatch]:
+        """The rows of a trace; of a damaged one, those before the fault."""
+        try:
+            for batch in commands.read(file, self.command, []):
+                yield rows_of(batch, self.schema, file)
+        except commands.Failed as fault:
+            if self.fails_fast:
+                raise DamagedTrace(f"{file}: {fault}") from fault
+
+    @property
+    def command(self) -> tuple[str, ...]:
+        """What reads a trace: the table's command."""
+        return self.table.command
+
+
+class EventReader(TableReader):
+    """Reads events, of which hf-filter selects some if there are flags for it."""
+
+    @property
+    def command(self) -> tuple[str, ...]:
+        return ("hf-filter", "--arrow", *self.flags) if self.flags else self.table.command
+
+
+class ProblemReader(TableReader):
+    """Reads what is wrong with traces: a row for each that cannot be read to its end, and for each warning."""
+
+    def rows(self, file: str) -> Iterator[pa.RecordBatch]:
+        count = 0
+        messages: list[str] = []
+        status = 0
+        try:
+            for batch in commands.read(file, self.command, messages):
+                count += batch.num_rows
+        except commands.Failed as fault:
+            status = fault.status
+            messages = fault.messages or [str(fault)]
+        found = [(_severity(message, status, n == len(messages)), message) for n, message in enumerate(messages, 1)]
+        rows = [
+            {"severity": severity, "message": message, "status": status, "rows": count} for severity, message in found
+        ]
+        types = [("severity", pa.string()), ("message", pa.string()), ("status", pa.int32()), ("rows", pa.int64())]
+        yield rows_of(pa.RecordBatch.from_pylist(rows, schema=pa.schema(types)), self.schema, file)
+
+
+class FilteringTableReader(TableReader):
+    """A reader that takes over filters. Spark refuses one that could where its configuration does not allow it."""
+
+    def pushFilters(self, pushed: list[Filter]) -> Iterable[Filter]:
+        """Leaves out files that can have no matching rows. Spark tests the rows themselves."""
+        for one in pushed:
+            test = filters.file_test(one)
+            if test is None:
+                yield one
+            else:
+                self.files = [file for file in self.files if test(file.name)]
+
+
+class FilteringProblemReader(FilteringTableReader, ProblemReader):
+    """`ProblemReader`, with filters on files."""
+
+
+class FilteringEventReader(FilteringTableReader, EventReader):
+    """`EventReader`, with filters on files, and filters on events that hf-filter knows."""
+
+    def pushFilters(self, pushed: list[Filter]) -> Iterable[Filter]:
+        taken: set[str] = set()
+        for one in super().pushFilters(pushed):
+            flags = filters.flags(one)
+            # Two sets of values for one flag would be joined, and not met.
+            if flags is None or flags[0] in taken:
+                yield one
+            else:
+                taken.add(flags[0])
+                self.flags += flags
+
+
+def _severity(message: str, status: int, is_last: bool) -> str:
+    """Of a command that failed, the last message is the error; those before it are warnings."""
+    return "error" if status != 0 and is_last and ": warning: " not in message else "warning"

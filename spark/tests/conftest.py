@@ -1,0 +1,72 @@
+"""A cluster on this machine, with two workers, and traces for it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+ROOT = Path(__file__).resolve().parents[2]
+FIXTURES = ROOT / "test" / "fixtures"
+
+
+@pytest.fixture(scope="session")
+def commands(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the commands of this checkout, which must be built."""
+    folder = tmp_path_factory.mktemp("bin")
+    scripts = sorted((ROOT / "dist" / "bin").glob("*.js"))
+    assert scripts, "run npm run build first"
+    for script in scripts:
+        command = folder / script.stem
+        command.write_text(f'#!/bin/sh\nexec node "{script}" "$@"\n')
+        command.chmod(0o755)
+    os.environ["HEAPFLOW_BIN"] = str(folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def spark(commands: Path):
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    session = (
+        SparkSession.builder.master("local-cluster[2,1,2048]")
+        .appName("heapflow-spark-tests")
+        .config("spark.ui.enabled", "false")
+        .config("spark.executorEnv.HEAPFLOW_BIN", str(commands))
+        .config("spark.executorEnv.PYTHONPATH", str(ROOT / "spark"))
+        .config("spark.executor.memory", "1g")
+        .config("spark.sql.shuffle.partitions", "4")
+        .getOrCreate()
+    )
+    session.sparkContext.setLogLevel("ERROR")
+    from heapflow_spark import register
+
+    register(session)
+    yield session
+    session.stop()
+
+
+@pytest.fixture(scope="session")
+def traces(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """More than 200 traces of several formats: fixtures, repeated."""
+    folder = tmp_path_factory.mktemp("traces")
+    sources = [
+        "mtrc/small64.mtrc.gz", "mtrc/small32.mtrc.gz", "mtrc/cxx64.mtrc", "heaptrack/cxx.heaptrack.gz",
+        "glibc-mtrace/cxx-small.mtrace", "valgrind/cxx.log", "tracepoints/perf-ns-pidtid.txt.gz",
+    ]  # fmt: skip
+    for n in range(30):
+        for source in sources:
+            path = FIXTURES / source
+            shutil.copyfile(path, folder / f"{n:03}-{path.name}")
+    return folder
+
+
+def run(commands: Path, *arguments: str | Path, status: int = 0) -> str:
+    """What a command writes to standard output."""
+    done = subprocess.run([commands / arguments[0], *arguments[1:]], capture_output=True, text=True)
+    assert done.returncode == status, done.stderr
+    return done.stdout
