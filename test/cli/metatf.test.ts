@@ -257,7 +257,7 @@ describe('metatf-decode and metatf-encode', () => {
     ['metatf-encode', 2, 'name the definition of the format with --dtd'],
     ['metatf-encode --dtd none.dtd', 2, '--dtd: there is no none.dtd in . or among the DTDs'],
     ['metatf-encode --dtd /tmp', 2, '--dtd: /tmp is a folder'],
-    ['hf-convert - x.mtf', 2, 'for a DTD of Meta-TF, use metatf-encode --dtd'],
+    ['hf-convert - x.mtf', 2, 'for a DTD use metatf-encode --dtd'],
     ['metatf-encode --dtd ./none.dtd', 1, './none.dtd: no such file or directory'],
     ['metatf-encode --dtd hatf10.dtd --ascii', 2, '--ascii needs a DTD of Meta-TF 1.2: hatf10.dtd is of 1.0'],
     ['metatf-encode --dtd hatf.dtd --contiguous', 2, '--contiguous is for binary traces: hatf.dtd is of Meta-TF 1.2'],

@@ -4,7 +4,7 @@ import { OUTPUT_FLAGS } from '../flags.js'
 
 export const report: Command = {
   name: 'hf-report',
-  summary: 'write a report on a trace as a page for the browser: leaks, peak, churn, threads, addresses',
+  summary: 'write a report on a trace as a page for the browser: leaks, peak, churn, threads',
   operands: '[FILE]',
   description:
     'Writes one HTML file that shows a trace: memory over time, the sites and stacks that allocate, what is live at the ' +
