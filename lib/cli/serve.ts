@@ -11,11 +11,14 @@ const GRACE_MS = 500
 export interface ServedPage {
   /** Where the page is: on this machine alone, under a token that no one can guess. */
   readonly url: string
-  /** Another address, which leads to the page once: other users see what programs are started with. */
+  /**
+   * Another address, which leads to the page once, for the arguments of a browser: other users see what programs are
+   * started with, but too late, unless they are faster than the browser.
+   */
   readonly once: string
   /** Resolves when the page was delivered for the first time. */
   readonly delivered: Promise<void>
-  /** Ends the server, when what it is sending was sent. */
+  /** Ends the server; what it is sending has half a second to end. */
   close(): Promise<void>
 }
 

@@ -18,13 +18,18 @@ export interface ShowOptions {
 /** Serves a page, prints its address and opens the browser, until a signal ends it. */
 export async function showPage(command: string, html: Uint8Array, options: ShowOptions = {}): Promise<void> {
   const { port = 0, once = false, opens = true } = options
-  const ended = new Promise<void>((resolve) => {
-    for (const signal of SIGNALS) process.once(signal, () => resolve())
-  })
   const page = await servePage(html, port)
-  writeSync(1, `${page.url}\n`)
-  if (isatty(2)) process.stderr.write(`${command}: the page is there until Ctrl-C is pressed\n`)
-  if (opens) openBrowser(page.once)
-  await (once ? Promise.race([ended, page.delivered]) : ended)
-  await page.close()
+  let end: () => void = () => {}
+  const ended = new Promise<void>((resolve) => (end = resolve))
+  for (const signal of SIGNALS) process.once(signal, end)
+  try {
+    writeSync(1, `${page.url}\n`)
+    if (isatty(2)) process.stderr.write(`${command}: the page is there until Ctrl-C is pressed\n`)
+    if (opens) openBrowser(page.once)
+    await (once ? Promise.race([ended, page.delivered]) : ended)
+  } finally {
+    // Also where the address could not be printed: no one would know it.
+    for (const signal of SIGNALS) process.removeListener(signal, end)
+    await page.close()
+  }
 }

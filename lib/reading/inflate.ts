@@ -26,22 +26,27 @@ export async function* inflate(
   onTruncated?: (error: TraceError) => void,
 ): AsyncGenerator<Uint8Array> {
   const { head, whole } = await peek(source, MAGIC_BYTES)
-  if (isGzip(head)) {
-    const { gunzip } = await import('../compression/gunzip.js')
-    yield* tolerateTruncation(gunzip(whole, await inflaters.gzip()), onTruncated)
-  } else if (isZip(head)) {
-    const { Unzip } = await import('../compression/unzip.js')
-    yield* tolerateTruncation(runStage(new Unzip(), whole, warn), onTruncated)
-  } else if (isZstd(head)) {
-    const { unzstd } = await import('../compression/unzstd.js')
-    yield* tolerateTruncation(unzstd(whole, await inflaters.zstd()), onTruncated)
-  } else if (isXz(head)) {
-    const { unxz } = await import('../compression/unxz.js')
-    yield* tolerateTruncation(unxz(whole), onTruncated)
-  } else {
-    const foreign = foreignCompression(head)
-    if (foreign !== undefined) throw unread(foreign.name, 'which heapflow does not read', foreign.command)
-    yield* whole
+  try {
+    if (isGzip(head)) {
+      const { gunzip } = await import('../compression/gunzip.js')
+      yield* tolerateTruncation(gunzip(whole, await inflaters.gzip()), onTruncated)
+    } else if (isZip(head)) {
+      const { Unzip } = await import('../compression/unzip.js')
+      yield* tolerateTruncation(runStage(new Unzip(), whole, warn), onTruncated)
+    } else if (isZstd(head)) {
+      const { unzstd } = await import('../compression/unzstd.js')
+      yield* tolerateTruncation(unzstd(whole, await inflaters.zstd()), onTruncated)
+    } else if (isXz(head)) {
+      const { unxz } = await import('../compression/unxz.js')
+      yield* tolerateTruncation(unxz(whole), onTruncated)
+    } else {
+      const foreign = foreignCompression(head)
+      if (foreign !== undefined) throw unread(foreign.name, 'which heapflow does not read', foreign.command)
+      yield* whole
+    }
+  } finally {
+    // Nothing has read it where its compression was refused.
+    await whole.return()
   }
 }
 

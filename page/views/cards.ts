@@ -91,7 +91,7 @@ export function cards(data: ReportData): Card[] {
       : {
           view: 'comparison',
           title: 'Stacks that differ',
-          ...number('comparison', comparison.stack.length),
+          ...number('comparison', comparison.differing),
           detail: `from ${comparison.old}`,
         },
   ]

@@ -29,7 +29,7 @@ export const comparison: View = {
   mount({ model }) {
     const c = model.data.comparison
     if (c === undefined) return { element: el('section') }
-    const lead = `Compared with ${c.old}: ${counted(c.stack.length, 'stack')} ${c.stack.length === 1 ? 'differs' : 'differ'}.`
+    const lead = `Compared with ${c.old}: ${counted(c.differing, 'stack')} ${c.differing === 1 ? 'differs' : 'differ'}.`
     const rows = c.stack.map((frames, n): Row => {
       const [innermost] = frames
       return {

@@ -21,7 +21,10 @@ PIECE = 1 << 18
 """How much of a remote file is read at a time, in bytes."""
 
 MAX_MESSAGES = 1 << 16
-"""How much of what a command prints to standard error is kept, in bytes."""
+"""How much of what a command prints to standard error is kept, in bytes, from its end."""
+
+BAD_TRACE = 1
+"""The exit status of a command whose input is damaged. Others are faults of the machine or of the call."""
 
 
 class Failed(Exception):
@@ -58,6 +61,7 @@ def _opened(file: str) -> Iterator[BinaryIO]:
     system, path = fs.FileSystem.from_uri(file)
     with system.open_input_stream(path) as source:
         reads, writes = os.pipe()
+        faults: list[BaseException] = []
 
         def copy() -> None:
             try:
@@ -66,6 +70,9 @@ def _opened(file: str) -> Iterator[BinaryIO]:
                         sink.write(piece)
             except BrokenPipeError:
                 pass  # The command has read enough, or failed: its exit status says which.
+            except BaseException as fault:
+                # The command sees the end of its input, and may take the trace for a whole one.
+                faults.append(fault)
 
         thread = threading.Thread(target=copy, daemon=True)
         thread.start()
@@ -74,11 +81,15 @@ def _opened(file: str) -> Iterator[BinaryIO]:
                 yield pipe
         finally:
             thread.join()
+            if faults:
+                raise faults[0]
 
 
 def _messages(errors: BinaryIO) -> list[str]:
-    errors.seek(0)
-    return errors.read(MAX_MESSAGES).decode("utf-8", "replace").splitlines()
+    """The last of what a command printed: its error is at the end."""
+    size = errors.seek(0, os.SEEK_END)
+    errors.seek(max(0, size - MAX_MESSAGES))
+    return errors.read().decode("utf-8", "replace").splitlines()
 
 
 def read(file: str, command: tuple[str, ...], warn: list[str]) -> Iterator[pa.RecordBatch]:
@@ -100,7 +111,7 @@ def read(file: str, command: tuple[str, ...], warn: list[str]) -> Iterator[pa.Re
             except (pa.ArrowInvalid, OSError) as fault:
                 # A command that failed before or within a batch: its own message says more.
                 if process.wait() == 0:
-                    raise Failed(0, [f"{command[0]}: {fault}"]) from fault
+                    raise Failed(BAD_TRACE, [f"{command[0]}: {fault}"]) from fault
             status = process.wait()
             if status != 0:
                 raise Failed(status, _messages(errors))

@@ -13,7 +13,10 @@ from pyspark.sql.datasource import InputPartition
 from .commands import is_remote
 
 HIDDEN = ("_", ".")
-"""Names that Spark and Hadoop take for hidden begin with one of these."""
+"""Names that Spark and Hadoop take for hidden begin with one of these. Folders are hidden in the same way."""
+
+SIGNS = "*?["
+"""What makes a path a pattern."""
 
 
 @dataclass(frozen=True)
@@ -47,38 +50,61 @@ def find(path: str) -> list[File]:
 
 
 def _local(path: str) -> list[File]:
-    if os.path.isdir(path):
-        path = os.path.join(glob.escape(path), "*")
-    names = [name for name in glob.glob(path, recursive=True) if os.path.isfile(name)]
-    return [File(name, os.path.getsize(name)) for name in names if not os.path.basename(name).startswith(HIDDEN)]
+    if os.path.isfile(path):
+        return [File(path, os.path.getsize(path))]
+    pattern = os.path.join(glob.escape(path), "*") if os.path.isdir(path) else path
+    fixed = len(_folder_of(pattern))
+    names = [name for name in glob.glob(pattern, recursive=True) if os.path.isfile(name)]
+    return [File(name, os.path.getsize(name)) for name in names if not _is_hidden(name[fixed:])]
 
 
 def _remote(path: str) -> list[File]:
     scheme, rest = path.split("://", 1)
-    fixed = rest[: min([rest.index(sign) for sign in "*?[" if sign in rest], default=len(rest))]
-    is_pattern = fixed != rest
-    folder = fixed.rpartition("/")[0] if is_pattern else rest
+    is_pattern = any(sign in rest for sign in SIGNS)
+    folder = _folder_of(rest).rstrip("/") if is_pattern else rest
     system, base = fs.FileSystem.from_uri(f"{scheme}://{folder}")
     info = system.get_file_info(base)
     if info.type == fs.FileType.File:
         return [File(path, info.size)]
-    entries = system.get_file_info(fs.FileSelector(base, recursive=is_pattern, allow_not_found=True))
-    wanted = base + rest[len(folder) :] if is_pattern else base.rstrip("/") + "/*"
-    return [
-        File(f"{scheme}://{folder}{entry.path[len(base):]}", entry.size)
-        for entry in entries
-        if entry.type == fs.FileType.File
-        and fnmatch.fnmatchcase(entry.path, wanted)
-        and not entry.base_name.startswith(HIDDEN)
-    ]
+    wanted = rest[len(folder) :].strip("/") if is_pattern else "*"
+    entries = system.get_file_info(fs.FileSelector(base, recursive="/" in wanted or "**" in wanted, allow_not_found=True))
+    found = []
+    for entry in entries:
+        name = entry.path[len(base) :].strip("/")
+        if entry.type == fs.FileType.File and _matches(name, wanted) and not _is_hidden(name):
+            found.append(File(f"{scheme}://{folder}/{name}", entry.size))
+    return found
+
+
+def _folder_of(pattern: str) -> str:
+    """The part of a pattern before its first component with a sign, with a slash at the end unless it is empty."""
+    first = min((pattern.index(sign) for sign in SIGNS if sign in pattern), default=len(pattern))
+    return pattern[: pattern.rfind("/", 0, first) + 1]
+
+
+def _is_hidden(name: str) -> bool:
+    return any(part.startswith(HIDDEN) for part in name.split("/"))
+
+
+def _matches(name: str, pattern: str) -> bool:
+    """Whether the components of a name fit those of a pattern, of which `**` fits any number."""
+
+    def fits(names: list[str], patterns: list[str]) -> bool:
+        if not patterns:
+            return not names
+        if patterns[0] == "**":
+            return any(fits(names[n:], patterns[1:]) for n in range(len(names) + 1))
+        return bool(names) and fnmatch.fnmatchcase(names[0], patterns[0]) and fits(names[1:], patterns[1:])
+
+    return fits(name.split("/"), pattern.split("/"))
 
 
 def divide(files: list[File], most: int) -> list[Files]:
     """Groups of files for tasks: files that follow each other, with at most `most` bytes, or a single larger one."""
     groups: list[list[str]] = []
-    size = most
+    size = 0
     for file in files:
-        if size + file.size > most:
+        if not groups or size + file.size > most:
             groups.append([])
             size = 0
         groups[-1].append(file.name)

@@ -14,6 +14,10 @@ from .files import File, Files, divide, find
 from .tables import Table, rows_of
 
 
+WARNING = ": warning: "
+"""What the commands put before a warning."""
+
+
 class DamagedTrace(Exception):
     """A trace cannot be read to its end, and `mode` is FAILFAST."""
 
@@ -47,6 +51,9 @@ class TableReader(DataSourceReader):
         except commands.Failed as fault:
             if self.fails_fast:
                 raise DamagedTrace(f"{file}: {fault}") from fault
+            if fault.status != commands.BAD_TRACE:
+                # Spark repeats the task, perhaps on another machine.
+                raise RuntimeError(f"{self.command[0]} failed with status {fault.status} on {file}: {fault}") from fault
 
     @property
     def command(self) -> tuple[str, ...]:
@@ -69,13 +76,17 @@ class ProblemReader(TableReader):
         count = 0
         messages: list[str] = []
         status = 0
+        found: list[tuple[str, str]] = []
         try:
             for batch in commands.read(file, self.command, messages):
                 count += batch.num_rows
+            found = [("warning", message) for message in messages]
         except commands.Failed as fault:
             status = fault.status
-            messages = fault.messages or [str(fault)]
-        found = [(_severity(message, status, n == len(messages)), message) for n, message in enumerate(messages, 1)]
+            *before, last = fault.messages or [str(fault)]
+            if WARNING in last:
+                before, last = [*before, last], f"{self.command[0]} ended with status {status}"
+            found = [*(("warning", message) for message in before), ("error", last)]
         rows = [
             {"severity": severity, "message": message, "status": status, "rows": count} for severity, message in found
         ]
@@ -87,7 +98,7 @@ class FilteringTableReader(TableReader):
     """A reader that takes over filters. Spark refuses one that could where its configuration does not allow it."""
 
     def pushFilters(self, pushed: list[Filter]) -> Iterable[Filter]:
-        """Leaves out files that can have no matching rows. Spark tests the rows themselves."""
+        """Leaves out files that do not pass. All rows of a file have the same name, so Spark need not test them."""
         for one in pushed:
             test = filters.file_test(one)
             if test is None:
@@ -113,8 +124,3 @@ class FilteringEventReader(FilteringTableReader, EventReader):
             else:
                 taken.add(flags[0])
                 self.flags += flags
-
-
-def _severity(message: str, status: int, is_last: bool) -> str:
-    """Of a command that failed, the last message is the error; those before it are warnings."""
-    return "error" if status != 0 and is_last and ": warning: " not in message else "warning"

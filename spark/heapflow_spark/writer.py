@@ -57,15 +57,16 @@ class TraceWriter(DataSourceArrowWriter):
 
     def commit(self, messages: list[WriterCommitMessage | None]) -> None:
         os.makedirs(self.folder, exist_ok=True)
-        if self.overwrite:
-            for entry in os.scandir(self.folder):
-                if entry.is_file() and not entry.name.startswith(HIDDEN):
-                    os.remove(entry.path)
+        old = [entry.path for entry in os.scandir(self.folder) if entry.is_file() and not entry.name.startswith(HIDDEN)]
         job = uuid.uuid4().hex[:8]
         for message in messages:
             if isinstance(message, Written) and message.name is not None:
                 stem, ending = os.path.splitext(message.name)
                 os.replace(os.path.join(self.temporary, message.name), os.path.join(self.folder, f"{stem}-{job}{ending}"))
+        # The new files have names of their own, and are there before the old ones go.
+        if self.overwrite:
+            for path in old:
+                os.remove(path)
         self._clear()
 
     def abort(self, messages: list[WriterCommitMessage | None]) -> None:

@@ -133,6 +133,16 @@ describe('sources', () => {
     expect(isCancelled).toBe(true)
   })
 
+  test('a stream in a compression that is not read is cancelled', async () => {
+    let isCancelled = false
+    const stream = new ReadableStream<Uint8Array>({
+      pull: (controller) => controller.enqueue(Buffer.from('BZh91AY&SY and more')),
+      cancel: () => void (isCancelled = true),
+    })
+    expect((await outcome(stream)).error).toMatchObject({ code: 'ERR_TRACE_UNKNOWN_FORMAT' })
+    expect(isCancelled).toBe(true)
+  })
+
   test('an unknown option is refused', async () => {
     await expect(statisticsOf(MTRC, { formt: 1 } as object)).rejects.toThrow(RangeError)
   })

@@ -59,7 +59,7 @@ describe('-u writes Arrow', () => {
       expect({ line, isArrow: isArrow(bytes) }).toEqual({ line, isArrow: true })
       expect(decodeAll(arrow.decoder(), bytes).error).toBeUndefined()
     }
-    await output(`hf-verify --repair -u -o ${folder}/repaired ${file}`)
+    await output(`hf-verify --repair -u -o ${folder}/repaired ${file} 2>/dev/null`)
     expect(isArrow(readFileSync(join(folder, 'repaired')))).toBe(true)
     await output(`hf-split -u --by kind -o ${folder}/part-{} ${file}`)
     expect(isArrow(readFileSync(join(folder, 'part-alloc')))).toBe(true)
@@ -68,14 +68,9 @@ describe('-u writes Arrow', () => {
   test('every command reads it', { tags: ['slow'] }, async () => {
     const lines = await output('mtrc-decode')
     const columns = await output('mtrc-decode -u')
-    for (const command of [
-      'hf-stats',
-      'hf-verify --json || true',
-      'hf-profile --to collapsed',
-      'hf-filter',
-      'arrow-decode',
-    ])
+    for (const command of ['hf-stats', 'hf-verify --json || true', 'hf-profile --to collapsed', 'hf-filter'])
       expect((await output(command, columns)).equals(await output(command, lines))).toBe(true)
+    expect((await output('arrow-decode', columns)).equals(lines)).toBe(true)
   })
 
   test('it contradicts --to', async () => {

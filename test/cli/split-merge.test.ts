@@ -74,7 +74,8 @@ describe('hf-split --number, then hf-merge', () => {
 
   test('is refused where the format of the parts cannot carry numbers', async () => {
     expect(await shell(`cd ${mtrc()} && hf-split --by thread --number -o 'part-{}.mtrc' in.mtrc; ls`)).toMatchObject({
-      stderr: 'hf-split: mtrc cannot carry the numbers of events: with --number, write ndjson; see hf-split --help\n',
+      stderr:
+        'hf-split: mtrc cannot carry the numbers of events: with --number, write ndjson, arrow, parquet or compact; see hf-split --help\n',
       stdout: Buffer.from('in.mtrc\n'),
     })
   })

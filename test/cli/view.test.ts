@@ -48,6 +48,12 @@ test('hf-view TRACE and hf-report --open serve the report', { tags: ['slow'] }, 
   }
 })
 
+test('hf-view ends if no one reads its address', async () => {
+  expect(await shell('sleep 3 | { timeout 20 hf-view --no-browser; echo $? >&2; } | true')).toMatchObject({
+    stderr: '0\n',
+  })
+})
+
 test('hf-view --once ends when the page was delivered', async () => {
   const { url, ended } = await start(`hf-view --once --no-browser ${TRACE}`)
   expect((await fetch(url)).status).toBe(200)

@@ -248,6 +248,7 @@ function comparison(): NonNullable<ReportData['comparison']> {
   return {
     old: 'yesterday.mtrc',
     totals: { old: whole(1024, 10), new: whole(3072, 9) },
+    differing: 2,
     stack: [
       [3, 1, 0],
       [5, 0],

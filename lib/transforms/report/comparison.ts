@@ -42,6 +42,7 @@ export function comparisonOf({ name, difference }: Compared, frames: FrameList, 
   return {
     old: name,
     totals: { old: totals('old'), new: totals('new') },
+    differing: differing.length,
     stack: [
       ...shown.map((stack) => frames.stack(stack.stack().map((text) => ({ name: text })))),
       ...(others.length > 0 ? [[]] : []),

@@ -118,6 +118,9 @@ export class Report {
         ...(rows.hasOthers
           ? [`Of ${samples.rows.length} sites, ${rows.chosen.length} are listed, and all others in one row.`]
           : []),
+        ...(comparison !== undefined && comparison.differing > limits.sites
+          ? [`Of ${comparison.differing} stacks that differ, ${limits.sites} are listed, and all others in one row.`]
+          : []),
         ...(list.shortened > 0
           ? [`${list.shortened} names have more than ${limits.name} characters, and are cut.`]
           : []),

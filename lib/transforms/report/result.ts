@@ -318,6 +318,8 @@ export interface ReportComparison {
   /** The name of the other trace. */
   old: string
   totals: { old: Record<ComparedName, Integer>; new: Record<ComparedName, Integer> }
+  /** How many stacks differ, listed or not. */
+  differing: number
   /**
    * The stacks that differ, those with the largest differences, at most 1,000. If there are more, the last row is of
    * all others together, with an empty stack.

@@ -275,7 +275,7 @@ describe('ReportCollector', () => {
     const after = reportOf([{ header: HEADER, events }])
     const difference = compareProfiles(before.profile, after.profile)
     const { comparison, frames } = after.data({ compared: { name: 'old.mtrc', difference } })
-    expect(comparison!.old).toBe('old.mtrc')
+    expect(comparison).toMatchObject({ old: 'old.mtrc', differing: 2 })
     expect(comparison!.stack.map((stack) => stack.map((id) => frames[id]!.name))).toEqual([
       ['[unknown]'],
       ['f', 'main'],
@@ -283,10 +283,12 @@ describe('ReportCollector', () => {
     expect(comparison!.before.endBytes).toEqual([1, 100])
     expect(comparison!.after.endBytes).toEqual([43, 0])
     expect(comparison!.totals.new).toMatchObject({ allocatedBlocks: 4, endBytes: 43 })
-    const one = after.data({
+    const { omitted, comparison: one } = after.data({
       compared: { name: 'old', difference },
       limits: { ...REPORT_LIMITS[0], sites: 1 },
-    }).comparison!
+    }) as Required<ReportData>
+    expect(one.differing).toBe(2)
+    expect(omitted).toContain('Of 2 stacks that differ, 1 are listed, and all others in one row.')
     expect(one.stack).toHaveLength(2)
     expect(one.stack[1]).toEqual([])
     expect(sum(one.before.endBytes)).toBe(101n)
