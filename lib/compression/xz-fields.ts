@@ -5,7 +5,7 @@ import type { Compressed } from './compressed.js'
 // Names and numbers of sections are those of "The .xz File Format", version 1.2.1.
 
 /** The largest dictionary in bytes that is accepted: that of `xz -9`. */
-const MAX_DICTIONARY = 67_108_864
+export const MAX_DICTIONARY = 67_108_864
 
 const LZMA2 = 0x21
 const FLAGS_BYTES = 2
