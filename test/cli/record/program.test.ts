@@ -1,3 +1,4 @@
+// @module-tag slow
 import type { ChildProcess } from 'node:child_process'
 import { expect, test, vi } from 'vitest'
 import { Program } from '../../../lib/cli/record/program.js'

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { once } from 'node:events'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
