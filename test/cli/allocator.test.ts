@@ -29,6 +29,11 @@ describe('hf-stats --allocator', () => {
     })
   })
 
+  test('says that the version is not certain where many addresses do not follow from the calls', async () => {
+    const { stdout } = await shell(`hf-stats --allocator ${fixture('heaptrack/cxx.raw.gz')}`)
+    expect(stdout.toString()).toMatch(/^allocator   ptmalloc .*\n(.*\n)+The version is not certain: /)
+  })
+
   test('does not claim to know an allocator that is not simulated', async () => {
     const { stdout, code } = await shell(`hf-stats --allocator --trace 1 ${fixture('tracepoints/trace_pipe.txt')}`)
     expect(code).toBe(0)

@@ -50,6 +50,9 @@ export class AllocatorReportStage implements Stage<EventBatch, Uint8Array> {
   }
 }
 
+/** With a smaller share of the addresses, the version is a guess: it predicts at least this where a trace is whole. */
+const CERTAIN = 0.99
+
 /** The report as plain values. */
 function plain({ settings, versions, isRecognized, blocks, predicted }: AllocatorReport): object {
   if (settings === undefined || versions === undefined || !isRecognized) return { allocator: null, blocks, predicted }
@@ -72,6 +75,9 @@ export function allocatorText({ settings, versions, isRecognized, blocks, predic
     `allocator   ptmalloc of glibc ${range}, ${bits} bit${arenas}\n` +
     `stacks      ${stack === 0 ? 'not simulated' : `${stack} bytes for each thread`}\n` +
     `addresses   ${blocks}\n` +
-    `predicted   ${predicted} (${share})\n`
+    `predicted   ${predicted} (${share})\n` +
+    (predicted < CERTAIN * blocks
+      ? 'The version is not certain: the trace may lack calls of the program, or another version fits as well.\n'
+      : '')
   )
 }
