@@ -81,8 +81,8 @@ function forgetNames(): void {
 }
 
 /**
- * Makes room for the strings of a batch that is encoded: bytes, strings, ids in lists, and lists. The caller writes them
- * to `bytesAt`, `startsAt`, `listedAt` and `listsAt`.
+ * Makes room for the strings of a batch that is encoded: bytes, strings, ids in lists, and lists. The caller writes
+ * them to `bytesAt`, `startsAt`, `listedAt` and `listsAt`.
  * @returns false if memory is exhausted
  */
 export function reserveStrings(bytes: u32, strings: u32, listed: u32, lists: u32): bool {

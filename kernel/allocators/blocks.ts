@@ -1,7 +1,7 @@
 /**
  * Live blocks by address, for callers that have no table of their own: the number under which the simulator knows each.
- * Addresses are in pages of 32 places, so that neighbours in the heap are neighbours here. A page is 144 bytes and a slot
- * of the table of pages 8, at most half of which are used.
+ * Addresses are in pages of 32 places, so that neighbours in the heap are neighbours here. A page is 144 bytes and a
+ * slot of the table of pages 8, at most half of which are used.
  */
 import { giveRoom, takeRoom } from '../live/room'
 

@@ -3,8 +3,8 @@
  * everything in the memory of the kernel, in pieces from live/room.ts.
  *
  * A block is known by a number from the call that made it on, its handle, which `simCall`, `simSettle` and `simRelease`
- * use. The other functions take addresses, and find the handle in a table, which costs time and memory. A kernel uses one
- * or the other from start to end.
+ * use. The other functions take addresses, and find the handle in a table, which costs time and memory. A kernel uses
+ * one or the other from start to end.
  *
  * Threads are numbers from 0, the main thread. All is deterministic, and takes bounded time and memory for each call,
  * whatever the calls are.

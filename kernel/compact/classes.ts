@@ -43,7 +43,9 @@ const DIRECTIONS: usize = memory.data(16)
 const WINNERS: usize = memory.data(65_536)
 
 const CANDIDATES: usize = memory.data(32)
-/** Candidates: the match's, the newest, the neighbours of the last one, the oldest, the last step again, a neighbour. */
+/**
+ * Candidates: the match's, the newest, the neighbours of the last one, the oldest, the last step again, a neighbour.
+ */
 const ORDER: StaticArray<u8> = [1, 2, 3, 5, 6, 4, 0]
 const CANDIDATE_COUNT: u32 = 7
 const TRIES: u32 = 4

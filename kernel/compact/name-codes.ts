@@ -1,4 +1,6 @@
-/** Codes names and lists of names: as what followed last time, as numbers in the dictionary, or with all their bytes. */
+/**
+ * Codes names and lists of names: as what followed last time, as numbers in the dictionary, or with all their bytes.
+ */
 
 import { listLength, listStart, lengthOf, startOf } from './batch-strings'
 import { bit, freshen, isEncoding, mixed, pairBit } from './coder'

@@ -1,4 +1,6 @@
-/** Numbers: the length in bits by a tree of decisions, then the bits below the top one, of which the first are learned. */
+/**
+ * Numbers: the length in bits by a tree of decisions, then the bits below the top one, of which the first are learned.
+ */
 
 import { bit, freshen, isEncoding, mixed, pairBit, plainBit } from './coder'
 

@@ -1,7 +1,7 @@
 /**
- * Which process a thread belongs to. The log says it of processes that were forked, where `fork` is among the calls, and
- * of those that run another program. A thread that is new belongs to the process that last forked, ran another program
- * or made a thread: in most programs that is right, and the log does not say more.
+ * Which process a thread belongs to. The log says it of processes that were forked, where `fork` is among the calls,
+ * and of those that run another program. A thread that is new belongs to the process that last forked, ran another
+ * program or made a thread: in most programs that is right, and the log does not say more.
  */
 
 import { findEither } from '../shared/lines'

@@ -4,8 +4,8 @@ import { makeRegions, takeRegions } from './regions'
 
 /**
  * What is where in the 48 bytes of a block (live/records.ts): its address and size; the number of the event that
- * allocated it, among those about blocks; that of the one that allocated or resized it last, among all; rows of the site
- * and the thread of the latter; and how many times it was resized.
+ * allocated it, among those about blocks; that of the one that allocated or resized it last, among all; rows of the
+ * site and the thread of the latter; and how many times it was resized.
  */
 const ADDRESS: usize = 0
 export const SIZE: usize = 8

@@ -1,6 +1,6 @@
 /**
- * Looks at the events about blocks, in their order, once the statistics have counted them: what each did to the live set
- * is known (live/follow.ts), and the rows of its site and thread are.
+ * Looks at the events about blocks, in their order, once the statistics have counted them: what each did to the live
+ * set is known (live/follow.ts), and the rows of its site and thread are.
  */
 import { BEGAN, DONE, REUSED, UNKNOWN } from '../live/follow'
 import { blockAt, makeBlocks } from '../live/records'

@@ -1,13 +1,13 @@
 /**
- * Counts of blocks and sums of their bytes by a key of 64 bits, in hash tables that grow up to a limit. What comes later
- * is counted together.
+ * Counts of blocks and sums of their bytes by a key of 64 bits, in hash tables that grow up to a limit. What comes
+ * later is counted together.
  */
 import { giveRoom, takeRoom } from '../live/room'
 import { addTo, count } from '../statistics/sums'
 
 /**
- * Bytes of a table, and what is where: its slots, the logarithm of their number, how many are in use, and how many there
- * may be; and what found no room.
+ * Bytes of a table, and what is where: its slots, the logarithm of their number, how many are in use, and how many
+ * there may be; and what found no room.
  */
 export const TABLE_BYTES: i32 = 16 + 24
 const SLOTS: usize = 0

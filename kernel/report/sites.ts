@@ -1,7 +1,9 @@
 /** What is counted for each site, by the rows of the statistics. */
 import { larger, logOf } from '../statistics/grow'
 
-/** Bytes of a row: reallocs, and how many of the blocks grew, shrank and moved; and as floats, what `findSparse` finds. */
+/**
+ * Bytes of a row: reallocs, and how many of the blocks grew, shrank and moved; and as floats, what `findSparse` finds.
+ */
 export const SITE_BYTES: usize = 48
 const REALLOCS: usize = 0
 const GROWN: usize = 8

@@ -6,8 +6,8 @@ import { addTo, count, HISTOGRAM, record, recordWide } from './sums'
 import { ALLOCATED } from './totals'
 
 /**
- * What is where in the 48 bytes of a block (live/records.ts): the number of the event that allocated it, among those about blocks; its size;
- * and when it was allocated.
+ * What is where in the 48 bytes of a block (live/records.ts): the number of the event that allocated it, among those
+ * about blocks; its size; and when it was allocated.
  */
 const B_EVENT: usize = 0
 export const B_SIZE: usize = 8

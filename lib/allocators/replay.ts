@@ -76,8 +76,8 @@ export class AllocatorReplay {
   /**
    * Replays the events of a batch.
    * @param each called for every `BATCH_EVENTS` events or fewer, with what became of their predictions (see
-   *   `Prediction`) and the predicted addresses (0: none), event `from + row` in place `row`. The arrays are valid during
-   *   the call.
+   *   `Prediction`) and the predicted addresses (0: none), event `from + row` in place `row`. The arrays are valid
+   *   during the call.
    */
   add(batch: EventBatch, each?: (from: number, results: Uint8Array, addresses: BigUint64Array) => void): void {
     const { kernel } = this

@@ -83,7 +83,8 @@ export const churn: View = {
         el('p', { class: 'lead' }, lead(app)),
         block(
           'Sizes and lifetimes',
-          'Blocks that were freed, by size and by how many events about blocks they lived. Click a cell to see the sites that its blocks come from.',
+          'Blocks that were freed, by size and by how many events about blocks they lived. Click a cell to see ' +
+            'the sites that its blocks come from.',
           c.heat.length === 0 ? none('No block was freed.') : map.element,
         ),
         el('div', { class: 'block' }, el('h3', {}, 'Sites'), chosen, list.element),

@@ -63,7 +63,9 @@ function generationBars({ model }: App): HTMLElement {
   }))
   return block(
     'Generations',
-    'How much of what each slice of the run allocated is still live at the end, by the last event of each slice. Bars of about the same height mean a leak; one bar at the beginning is start-up data; one at the end is work in progress.',
+    'How much of what each slice of the run allocated is still live at the end, by the last event of each ' +
+      'slice. Bars of about the same height mean a leak; one bar at the beginning is start-up data; one at the ' +
+      'end is work in progress.',
     bars('live at the end, by slices of the run', values, 'series-1'),
   )
 }

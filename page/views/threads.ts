@@ -88,7 +88,8 @@ function threadTable(app: App): HTMLElement {
 function matrixBlock(app: App): HTMLElement {
   const { matrix, name } = app.model.data.threads
   const explanation =
-    'Blocks by the thread that allocated them (rows) and the one that freed them (columns). Off the diagonal, blocks change hands.'
+    'Blocks by the thread that allocated them (rows) and the one that freed them (columns). Off the diagonal, ' +
+    'blocks change hands.'
   if (matrix.from.length === 0) return block('Who frees what', 'No block was freed.')
   const box = el('div', { class: 'scroll' })
   const show = (unit: 'blocks' | 'bytes') => {

@@ -1,7 +1,7 @@
 /**
  * Finds the chunk that holds an address, for repairs. By pages: the chunk that begins first in each. Maintaining this
- * costs as much as all the rest of a simulation, so it is made when a repair needs it and dropped again when no prediction
- * was wrong for a while.
+ * costs as much as all the rest of a simulation, so it is made when a repair needs it and dropped again when no
+ * prediction was wrong for a while.
  */
 import { giveRoom, takeRoom } from '../../live/room'
 import { AFTER, endOfRecords, link, placeOf, RECORD, records, STATE, MAPPED } from './chunks'

@@ -1,9 +1,9 @@
 /**
- * Chunks: what heaps are divided into, free or in use, and the mappings of large blocks. A chunk is a record of 48 bytes,
- * and known by the record's offset, 0 for none. Chunks of a heap are linked in the order of their addresses.
+ * Chunks: what heaps are divided into, free or in use, and the mappings of large blocks. A chunk is a record of 48
+ * bytes, and known by the record's offset, 0 for none. Chunks of a heap are linked in the order of their addresses.
  *
- * The address of a chunk in a heap is virtual: the number of the region of the heap (regions.ts) and the offset there. So
- * a heap can be used before it is known where it is.
+ * The address of a chunk in a heap is virtual: the number of the region of the heap (regions.ts) and the offset there.
+ * So a heap can be used before it is known where it is.
  */
 import { giveRoom, takeRoom } from '../../live/room'
 import { mapAdded, mapRemoved } from './chunk-map'
@@ -18,7 +18,9 @@ export const AFTER: usize = 20
 /** The chunks after and before it in its list. */
 export const NEXT: usize = 24
 export const LAST: usize = 28
-/** In a large bin: the first chunks of the next smaller and the next larger size. 0 for those that are not the first. */
+/**
+ * In a large bin: the first chunks of the next smaller and the next larger size. 0 for those that are not the first.
+ */
 export const SMALLER: usize = 32
 export const LARGER: usize = 36
 /** Of a block: where the stack begins that was mapped for the thread whose table the block is. */

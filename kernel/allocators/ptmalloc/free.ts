@@ -29,7 +29,10 @@ import { putCached } from './threads'
 /** A free chunk at least this large, after merging, is an occasion to merge the fast bins and to shrink the heap. */
 const OCCASION: u64 = 65_536
 
-/** Frees a used chunk that is no live block. @param thread the record of the thread whose cache may take it, 0 for none */
+/**
+ * Frees a used chunk that is no live block.
+ * @param thread the record of the thread whose cache may take it, 0 for none
+ */
 export function freeChunk(thread: usize, chunk: u32): void {
   const state = stateOf(chunk)
   if (state == MAPPED) dropMapping(chunk)
@@ -63,7 +66,10 @@ export function freeMerged(arena: usize, chunk: u32): void {
   else trimHeap(arena)
 }
 
-/** Merges a used chunk with its free neighbours, and perhaps into the top chunk. @returns the chunk, not in a bin yet */
+/**
+ * Merges a used chunk with its free neighbours, and perhaps into the top chunk.
+ * @returns the chunk, not in a bin yet
+ */
 export function mergeNeighbours(arena: usize, chunk: u32): u32 {
   const before = link(chunk, BEFORE)
   if (before != 0 && stateOf(before) == BINNED) {

@@ -1,6 +1,6 @@
 /**
- * The process's area for mappings, which grows downwards: where it ends, and the gaps in it. Linux puts a mapping at the
- * top end of the highest gap that is large enough.
+ * The process's area for mappings, which grows downwards: where it ends, and the gaps in it. Linux puts a mapping at
+ * the top end of the highest gap that is large enough.
  */
 import { set32, set64 } from './log'
 import { heapRoom } from './rules'
@@ -12,8 +12,8 @@ const GAPS: usize = memory.data(16384)
 const COUNT: usize = memory.data(24)
 const LOWEST: usize = COUNT + 8
 /**
- * Where a gap begins whose end is unknown, 0 if none does: above the first heap of a thread that was seen, to whose size
- * it was aligned.
+ * Where a gap begins whose end is unknown, 0 if none does: above the first heap of a thread that was seen, to whose
+ * size it was aligned.
  */
 const OPEN: usize = COUNT + 16
 

@@ -1,6 +1,6 @@
 /**
- * What a call changes, so that it can be undone: a call whose predicted address was wrong is tried again in another way.
- * A call that changes more than the log holds cannot be undone (`isLost`).
+ * What a call changes, so that it can be undone: a call whose predicted address was wrong is tried again in another
+ * way. A call that changes more than the log holds cannot be undone (`isLost`).
  */
 
 const ROOM: usize = 1 << 19

@@ -1,4 +1,6 @@
-/** Choosing a chunk for a request, in the order in which glibc tries: bins by size, the end of the heap, more memory. */
+/**
+ * Choosing a chunk for a request, in the order in which glibc tries: bins by size, the end of the heap, more memory.
+ */
 import { addSorted, addUnsorted, bestOf, lastFrom, unlink, UNSORTED } from './bins'
 import { fastList, headOf, HAS_FAST, MAIN_ARENA, REMAINDER } from './arenas'
 import { bytesOf, IS_BLOCK, LAST, link, NEXT, placeOf, setLive, setState, split, USED } from './chunks'

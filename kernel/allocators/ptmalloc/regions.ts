@@ -1,6 +1,6 @@
 /**
- * Regions: the contiguous memory of heaps. Region 1 is the main heap, which brk extends; the others are heaps of threads'
- * arenas. Where a region is may be unknown until the first address in it is seen.
+ * Regions: the contiguous memory of heaps. Region 1 is the main heap, which brk extends; the others are heaps of
+ * threads' arenas. Where a region is may be unknown until the first address in it is seen.
  */
 import { header, heapRoom, PAGE } from './rules'
 import { bytesOf, MAPPED, placeOf, stateOf } from './chunks'

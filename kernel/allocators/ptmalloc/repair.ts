@@ -1,6 +1,7 @@
 /**
- * What follows from a wrong prediction. First it is found out whether the heap is as it was thought to be, but elsewhere,
- * or the thread uses another arena; if so, the call is made again. Otherwise the block is cut out of whatever holds it.
+ * What follows from a wrong prediction. First it is found out whether the heap is as it was thought to be, but
+ * elsewhere, or the thread uses another arena; if so, the call is made again. Otherwise the block is cut out of
+ * whatever holds it.
  */
 import { arenaAt, claimArena, hintAfter, limitArenas, MAIN_ARENA, newArena, raiseLimit, topOf } from './arenas'
 import { retire } from './calls'
@@ -43,7 +44,10 @@ export function settle(actual: u64): u32 {
   return cutOut(thread, actual, wrong)
 }
 
-/** A chunk in a heap, or a mapping, whose place was unknown or guessed: now it is known. @returns whether it can be there */
+/**
+ * A chunk in a heap, or a mapping, whose place was unknown or guessed: now it is known.
+ * @returns whether it can be there
+ */
 function anchor(chunk: u32, actual: u64): bool {
   const place = actual - header
   const region = regionOf(chunk)

@@ -37,7 +37,9 @@ export let arenasPerCore: u32 = 8
 export let callocUsesCache: bool = false
 /** A freed small chunk goes to the bin of its size instead of the unsorted one (2.41). */
 export let sortsSmall: bool = false
-/** By how much a block may exceed the request for realloc to return it as it is; with `keepsToTrim` the trim threshold. */
+/**
+ * By how much a block may exceed the request for realloc to return it as it is; with `keepsToTrim` the trim threshold.
+ */
 export let keepsBelow: u64 = 0
 export let keepsToTrim: bool = false
 /** memalign takes chunks from the cache, and gives the rest back without it (2.38). */

@@ -1,6 +1,6 @@
 /**
- * ptmalloc, the allocator of glibc: which addresses it returns, computed from the calls. A call is made by `allocate`; if
- * its result is wrong, `settle` (repair.ts) makes it right.
+ * ptmalloc, the allocator of glibc: which addresses it returns, computed from the calls. A call is made by `allocate`;
+ * if its result is wrong, `settle` (repair.ts) makes it right.
  */
 import { clearArenas } from './arenas'
 import { callCalloc, callEnd, callFree, callMalloc, callMemalign, callRealloc, setStack } from './calls'

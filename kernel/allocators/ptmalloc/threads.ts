@@ -1,4 +1,6 @@
-/** Threads: which arena each uses, and its cache of free chunks, lists by size in which the chunk freed last is first. */
+/**
+ * Threads: which arena each uses, and its cache of free chunks, lists by size in which the chunk freed last is first.
+ */
 import { giveRoom, takeRoom } from '../../live/room'
 import { bytesOf, CACHED, LAST, link, linkAt, NEXT, setLink, setState, USED } from './chunks'
 import { save, set32 } from './log'

@@ -31,7 +31,8 @@ const CRITERIA: readonly Flag[] = [
     name: 'stack',
     value: 'NAME',
     help:
-      'Events with this function anywhere on the stack; /a regular expression/ may also match the file or module of a ' +
+      'Events with this function anywhere on the stack; /a regular expression/ may also match the file or ' +
+      'module of a ' +
       'frame. Most frees have no stack: see --lifetimes',
     repeat: true,
   },
@@ -44,7 +45,8 @@ const CRITERIA: readonly Flag[] = [
     name: 'live-at',
     value: 'MOMENT',
     help:
-      'Allocations whose block is live at this moment, and its reallocs until then: just after an event (its number), ' +
+      'Allocations whose block is live at this moment, and its reallocs until then: just after an event (its ' +
+      'number), ' +
       "at a time (time:T, in the trace's unit), or at the peak of live bytes (peak)",
   },
 ]
@@ -56,7 +58,8 @@ export const filter: Command = {
   description:
     'An event must match all criteria. Repeating an option matches any of its values. An event that does not have a ' +
     'field never matches a criterion on it: frees, for example, have no size in most formats.\n' +
-    'With --lifetimes the criteria select blocks: all later events of every block with an allocation that matches are ' +
+    'With --lifetimes the criteria select blocks: all later events of every block with an allocation that ' +
+    'matches are ' +
     'kept, whatever they say themselves, and frees and reallocs of other blocks are not. A realloc that is the first ' +
     'event of its block to match, such as one that makes it large enough, becomes an alloc event: its block begins ' +
     'there. With --kind alloc, no block begins with a realloc.\n' +

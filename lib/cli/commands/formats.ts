@@ -19,9 +19,12 @@ const ANY_INPUT = 'The input may be the lines that another command wrote, or a t
 
 export const arrowDecode = decodeCommand(arrow, {
   description:
-    'Reads Arrow IPC streams that heapflow or other programs wrote, and Arrow files as pyarrow writes them. Columns are known by their names, which are those of the fields of events, and may be in any order. ' +
-    'Only the column kind is needed. Integers may have any width, a signed one of 64 bits is taken as it is; names may be strings or come from a dictionary; bodies may be compressed with LZ4 or zstd. ' +
-    'Columns with other names are left out and reported. Every command reads such streams by itself; this one writes them as lines of JSON.',
+    'Reads Arrow IPC streams that heapflow or other programs wrote, and Arrow files as pyarrow writes them. ' +
+    'Columns are known by their names, which are those of the fields of events, and may be in any order. ' +
+    'Only the column kind is needed. Integers may have any width, a signed one of 64 bits is taken as it is; ' +
+    'names may be strings or come from a dictionary; bodies may be compressed with LZ4 or zstd. ' +
+    'Columns with other names are left out and reported. Every command reads such streams by itself; this one ' +
+    'writes them as lines of JSON.',
   memory: 'that of the largest record batch and of the dictionaries, which have at most 256 MiB each.',
   examples: [
     { command: 'arrow-decode app.arrows | head -n 3', means: 'look at a trace' },
@@ -31,7 +34,8 @@ export const arrowDecode = decodeCommand(arrow, {
 
 export const arrowEncode = encodeCommand(arrow, {
   description:
-    `${ANY_INPUT}Each field of events is a column, so pyarrow, polars, DuckDB and other programs read what is written. Nothing is lost: the header of the trace is in the metadata of the schema. ` +
+    `${ANY_INPUT}Each field of events is a column, so pyarrow, polars, DuckDB and other programs read what is ` +
+    'written. Nothing is lost: the header of the trace is in the metadata of the schema. ' +
     'Between commands, -u of the first one does the same.',
   memory: CONSTANT,
   examples: [
@@ -41,7 +45,8 @@ export const arrowEncode = encodeCommand(arrow, {
     },
     {
       command:
-        'arrow-encode app.mtrc -o app.arrows && python3 -c \'import polars; print(polars.read_ipc_stream("app.arrows"))\'',
+        "arrow-encode app.mtrc -o app.arrows && python3 -c 'import polars; " +
+        'print(polars.read_ipc_stream("app.arrows"))\'',
       means: 'a trace as a data frame',
     },
   ],
@@ -49,8 +54,10 @@ export const arrowEncode = encodeCommand(arrow, {
 
 export const parquetDecode = decodeCommand(parquet, {
   description:
-    'Reads Parquet files that heapflow or other programs wrote, by the names of their columns, which are those of the fields of events; only kind is needed. ' +
-    'Other columns are left out and reported. The file must be named: its index is at its end, so it cannot come from a pipe. Every command reads such files by itself. ' +
+    'Reads Parquet files that heapflow or other programs wrote, by the names of their columns, which are those ' +
+    'of the fields of events; only kind is needed. ' +
+    'Other columns are left out and reported. The file must be named: its index is at its end, so it cannot ' +
+    'come from a pipe. Every command reads such files by itself. ' +
     'This takes the optional packages hyparquet and hyparquet-compressors.',
   memory: 'that of 65,536 events.',
   examples: [{ command: 'parquet-decode app.parquet | head -n 3', means: 'look at a trace' }],
@@ -58,7 +65,8 @@ export const parquetDecode = decodeCommand(parquet, {
 
 export const parquetEncode = encodeCommand(parquet, {
   description:
-    `${ANY_INPUT}Each field of events is a column, so DuckDB, pyarrow, polars and other programs read the file. Nothing is lost: the headers of traces are in the metadata of the file. ` +
+    `${ANY_INPUT}Each field of events is a column, so DuckDB, pyarrow, polars and other programs read the file. ` +
+    'Nothing is lost: the headers of traces are in the metadata of the file. ' +
     'A truncated trace makes a file without an index, which nothing reads.',
   memory: 'that of a row group, which has at most 65,536 events or 8 MiB, and 3 KB for each row group of the file.',
   examples: [
@@ -258,7 +266,8 @@ export const heapmonEncode = encodeCommand(heapmon, {
 
 export const compactDecode = decodeCommand(compact, {
   description:
-    'Reads compact traces. Their blocks have checksums: what a damaged or truncated file holds before the fault is given, and then an error.',
+    'Reads compact traces. Their blocks have checksums: what a damaged or truncated file holds before the fault ' +
+    'is given, and then an error.',
   memory: 'grows with the live blocks (90 to 250 bytes each), beside some 30 MB.',
   examples: [
     { command: 'compact-decode app.hfc | head -n 3', means: 'look at a trace' },
@@ -268,8 +277,10 @@ export const compactDecode = decodeCommand(compact, {
 
 export const compactEncode = encodeCommand(compact, {
   description:
-    `${ANY_INPUT}Nothing is lost: all fields of all events and the headers are kept, so that what a trace of any format decodes to comes back. ` +
-    'A model predicts each event from those before it, and only what it did not expect takes space, so the result is several times smaller than with the strongest compressors.',
+    `${ANY_INPUT}Nothing is lost: all fields of all events and the headers are kept, so that what a trace of any ` +
+    'format decodes to comes back. ' +
+    'A model predicts each event from those before it, and only what it did not expect takes space, so the ' +
+    'result is several times smaller than with the strongest compressors.',
   memory: 'grows with the live blocks (90 to 250 bytes each), beside some 30 MB.',
   examples: [
     { command: 'compact-encode app.mtrc -o app.hfc', means: 'archive a trace' },

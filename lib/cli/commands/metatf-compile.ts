@@ -6,7 +6,8 @@ export const metatfCompile: Command = {
   summary: 'generate a TypeScript or JavaScript module from a Meta-TF definition',
   operands: 'FILE',
   description:
-    'The module has the types of all records, and a reader and writer as streams (decode, encode) and without streams ' +
+    'The module has the types of all records, and a reader and writer as streams (decode, encode) and without ' +
+    'streams ' +
     '(decoder, encoder). They read and write exactly what metatf-decode and metatf-encode do with that definition, ' +
     'and as fast: those generate the same code when they run. Use a module for its types, or where Node.js runs with ' +
     '--disallow-code-generation-from-strings. It imports only heapflow, of the same version. A FILE without a folder ' +

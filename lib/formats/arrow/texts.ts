@@ -29,7 +29,10 @@ export function readNames(parts: Parts, column: Column, rows: number): Strings {
   return unescape(readBytes(parts, column, rows))
 }
 
-/** The texts of a column, whose validity was read before: those that are null are any. @throws ArrowFault, ArrowLimit */
+/**
+ * The texts of a column, whose validity was read before: those that are null are any.
+ * @throws ArrowFault, ArrowLimit
+ */
 export function readBytes(parts: Parts, { type }: Column, rows: number): Strings {
   if (type === Type.utf8View || type === Type.binaryView) return readViews(parts, rows)
   const starts = offsets(parts.nextBuffer(), rows, type === Type.largeUtf8 || type === Type.largeBinary)

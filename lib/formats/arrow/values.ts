@@ -6,7 +6,10 @@ import type { IntType } from './schema.js'
 type Bytes = Uint8Array<ArrayBuffer>
 type Narrow = Int8Array | Uint8Array | Int16Array | Uint16Array | Int32Array | Uint32Array
 
-/** So many elements of `size` bytes, in place if they are aligned there. @throws ArrowFault when they are not all there */
+/**
+ * So many elements of `size` bytes, in place if they are aligned there.
+ * @throws ArrowFault when they are not all there
+ */
 export function elements(bytes: Bytes, count: number, size: number): Bytes {
   if (bytes.length < count * size) throw new ArrowFault('a buffer is too short for its column')
   const used = bytes.subarray(0, count * size)

@@ -1,6 +1,8 @@
 import { varint } from './thrift.js'
 
-/** Numbers of `width` bits, at most 24, packed from the lowest bit on, in Parquet's hybrid of runs and packed numbers. */
+/**
+ * Numbers of `width` bits, at most 24, packed from the lowest bit on, in Parquet's hybrid of runs and packed numbers.
+ */
 export function hybrid(numbers: Uint32Array | Uint8Array, width: number): Uint8Array {
   const [first] = numbers
   if (numbers.length === 0 || first === undefined) return new Uint8Array(0)

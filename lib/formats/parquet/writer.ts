@@ -16,7 +16,8 @@ import type { TableColumn, TableRows } from './table.js'
 import { binary, i32, i64, list, struct, text, thrift, written, type ThriftNode } from './thrift.js'
 
 /**
- * Writes a table as Parquet, in row groups. It holds one row group, and some 3 KB of metadata for each that was written.
+ * Writes a table as Parquet, in row groups. It holds one row group, and some 3 KB of metadata for each that was
+ * written.
  */
 export class ParquetWriter {
   private readonly writers: readonly ColumnWriter[]

@@ -273,7 +273,8 @@ function checkGeneration(): void {
     Function()
   } catch (error) {
     throw new Error(
-      'Meta-TF definitions and hatf-ascii need generated code, which --disallow-code-generation-from-strings forbids: ' +
+      'Meta-TF definitions and hatf-ascii need generated code, which --disallow-code-generation-from-strings ' +
+        'forbids: ' +
         'run node without this option, or use a module made by metatf-compile',
       { cause: error },
     )

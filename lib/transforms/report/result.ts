@@ -93,8 +93,8 @@ export const TREE_METRICS = [
 export type TreeMetric = (typeof TREE_METRICS)[number]
 
 /**
- * The stacks as a tree. Node 0 is the root. What small nodes had is in nodes whose frame is called `(other)`, so the sum
- * of each column is the figure of the whole trace.
+ * The stacks as a tree. Node 0 is the root. What small nodes had is in nodes whose frame is called `(other)`, so the
+ * sum of each column is the figure of the whole trace.
  */
 export interface ReportTree extends Record<TreeMetric, Integer[]> {
   /** The parent of each node, which has a lower number: the caller. -1 for the root. */
@@ -271,8 +271,8 @@ export interface ReportAddresses {
 }
 
 /**
- * Kinds of problems, as in `summary.faults` and `summary.reallocs`; and allocations of no bytes. A failed allocation can
- * be a realloc.
+ * Kinds of problems, as in `summary.faults` and `summary.reallocs`; and allocations of no bytes. A failed allocation
+ * can be a realloc.
  */
 export const PROBLEM_KINDS = [
   'unknownFree',

@@ -144,8 +144,8 @@ export class SizeTable {
 }
 
 /**
- * Where the `most` sizes are of which there are most blocks, smaller sizes first; with more of them if they are equal as
- * doubles. Sorting all sizes would take much memory.
+ * Where the `most` sizes are of which there are most blocks, smaller sizes first; with more of them if they are equal
+ * as doubles. Sorting all sizes would take much memory.
  */
 function mostFrequent({ counts, sizes }: SizeColumns, most: number): number[] {
   const all = Array.from(counts.keys())
