@@ -37,9 +37,8 @@ export const ARROW_FLAG: Flag = {
   name: 'arrow',
   short: 'u',
   help:
-    'Write an Arrow stream instead of lines of JSON, which the next command reads faster; with ' +
-    'HEAPFLOW_WIRE=arrow in ' +
-    'the environment, every command does so whose output is a pipe',
+    'Write an Arrow stream instead of lines of JSON, which the next command reads faster; with HEAPFLOW_WIRE=arrow ' +
+    'in the environment, every command does so whose output is a pipe',
 }
 
 /** Choose the format of the output of commands that can write any. */

@@ -31,9 +31,8 @@ const CRITERIA: readonly Flag[] = [
     name: 'stack',
     value: 'NAME',
     help:
-      'Events with this function anywhere on the stack; /a regular expression/ may also match the file or ' +
-      'module of a ' +
-      'frame. Most frees have no stack: see --lifetimes',
+      'Events with this function anywhere on the stack; /a regular expression/ may also match the file or module of ' +
+      'a frame. Most frees have no stack: see --lifetimes',
     repeat: true,
   },
   { name: 'leaked', help: 'Allocations whose block is never freed, and its reallocs' },
@@ -58,11 +57,10 @@ export const filter: Command = {
   description:
     'An event must match all criteria. Repeating an option matches any of its values. An event that does not have a ' +
     'field never matches a criterion on it: frees, for example, have no size in most formats.\n' +
-    'With --lifetimes the criteria select blocks: all later events of every block with an allocation that ' +
-    'matches are ' +
-    'kept, whatever they say themselves, and frees and reallocs of other blocks are not. A realloc that is the first ' +
-    'event of its block to match, such as one that makes it large enough, becomes an alloc event: its block begins ' +
-    'there. With --kind alloc, no block begins with a realloc.\n' +
+    'With --lifetimes the criteria select blocks: all later events of every block with an allocation that matches ' +
+    'are kept, whatever they say themselves, and frees and reallocs of other blocks are not. A realloc that is the ' +
+    'first event of its block to match, such as one that makes it large enough, becomes an alloc event: its block ' +
+    'begins there. With --kind alloc, no block begins with a realloc.\n' +
     '--leaked, --temporary and --live-at depend on later events, so the input is read twice. If it is a pipe, it is ' +
     'copied to a temporary file first (in TMPDIR). What leaks, what is temporary and what is live at the peak is the ' +
     'same as in the report of hf-stats.\n' +

@@ -54,11 +54,10 @@ export const arrowEncode = encodeCommand(arrow, {
 
 export const parquetDecode = decodeCommand(parquet, {
   description:
-    'Reads Parquet files that heapflow or other programs wrote, by the names of their columns, which are those ' +
-    'of the fields of events; only kind is needed. ' +
-    'Other columns are left out and reported. The file must be named: its index is at its end, so it cannot ' +
-    'come from a pipe. Every command reads such files by itself. ' +
-    'This takes the optional packages hyparquet and hyparquet-compressors.',
+    'Reads Parquet files that heapflow or other programs wrote, by the names of their columns, which are those of ' +
+    'the fields of events; only kind is needed. Other columns are left out and reported. The file must be named: its ' +
+    'index is at its end, so it cannot come from a pipe. Every command reads such files by itself. This takes the ' +
+    'optional packages hyparquet and hyparquet-compressors.',
   memory: 'that of 65,536 events.',
   examples: [{ command: 'parquet-decode app.parquet | head -n 3', means: 'look at a trace' }],
 })
@@ -278,9 +277,8 @@ export const compactDecode = decodeCommand(compact, {
 export const compactEncode = encodeCommand(compact, {
   description:
     `${ANY_INPUT}Nothing is lost: all fields of all events and the headers are kept, so that what a trace of any ` +
-    'format decodes to comes back. ' +
-    'A model predicts each event from those before it, and only what it did not expect takes space, so the ' +
-    'result is several times smaller than with the strongest compressors.',
+    'format decodes to comes back. A model predicts each event from those before it, and only what it did not expect ' +
+    'takes space, so the result is several times smaller than with the strongest compressors.',
   memory: 'grows with the live blocks (90 to 250 bytes each), beside some 30 MB.',
   examples: [
     { command: 'compact-encode app.mtrc -o app.hfc', means: 'archive a trace' },

@@ -7,11 +7,10 @@ export const metatfCompile: Command = {
   operands: 'FILE',
   description:
     'The module has the types of all records, and a reader and writer as streams (decode, encode) and without ' +
-    'streams ' +
-    '(decoder, encoder). They read and write exactly what metatf-decode and metatf-encode do with that definition, ' +
-    'and as fast: those generate the same code when they run. Use a module for its types, or where Node.js runs with ' +
-    '--disallow-code-generation-from-strings. It imports only heapflow, of the same version. A FILE without a folder ' +
-    'is also looked for where metatf-decode looks.',
+    'streams (decoder, encoder). They read and write exactly what metatf-decode and metatf-encode do with that ' +
+    'definition, and as fast: those generate the same code when they run. Use a module for its types, or where ' +
+    'Node.js runs with --disallow-code-generation-from-strings. It imports only heapflow, of the same version. A ' +
+    'FILE without a folder is also looked for where metatf-decode looks.',
   flags: [
     {
       ...(OUTPUT_FLAGS[0] as (typeof OUTPUT_FLAGS)[number]),

@@ -12,9 +12,8 @@ export const profile: Command = {
     'tool. An allocation without a stack is represented by its function, file and line, else by its call site. What ' +
     'the tools show of it: docs/profiles.md.\n' +
     'pprof and speedscope hold all figures: what was allocated, what was live at the peak, what was live at the ' +
-    'moment of --at, temporary allocations, and frees by other threads; collapsed holds one of them. dhat, ' +
-    'massif and ' +
-    'chrome have figures of their own: massif and chrome show memory over time. The sums are those of hf-stats.\n' +
+    'moment of --at, temporary allocations, and frees by other threads; collapsed holds one of them. dhat, massif ' +
+    'and chrome have figures of their own: massif and chrome show memory over time. The sums are those of hf-stats.\n' +
     'If the input is truncated, the profile of the part that was read is written before the error.',
   memory: 'grows with the live blocks (75 to 120 bytes each), and with distinct stacks, up to 250000 (1 to 2 KB each).',
   flags: [

@@ -7,19 +7,17 @@ export const report: Command = {
   summary: 'write a report on a trace as a page for the browser: leaks, peak, churn, threads',
   operands: '[FILE]',
   description:
-    'Writes one HTML file that shows a trace: memory over time, the sites and stacks that allocate, what is ' +
-    'live at the ' +
-    'end and when it was allocated, the peak, sizes and lifetimes, threads, addresses, and problems in the trace. It ' +
-    'opens from disk, needs no network, and has at most 5 MB for any trace; the page says what was left out. Without ' +
-    'JavaScript it shows the first rows of each table. What the views show: docs/report.md.\n' +
-    'The figures are those of hf-stats, from one pass over the trace. With --compare, the page also shows the ' +
-    'sites whose ' +
-    'figures differ from those of another trace, as hf-diff finds them. One of the traces may be -, standard input.\n' +
-    'If the input is truncated, the report on the part that was read is written before the error.',
+    'Writes one HTML file that shows a trace: memory over time, the sites and stacks that allocate, what is live at ' +
+    'the end and when it was allocated, the peak, sizes and lifetimes, threads, addresses, and problems in the ' +
+    'trace. It opens from disk, needs no network, and has at most 5 MB for any trace; the page says what was left ' +
+    'out. Without JavaScript it shows the first rows of each table. What the views show: docs/report.md.\n' +
+    'The figures are those of hf-stats, from one pass over the trace. With --compare, the page also shows the sites ' +
+    'whose figures differ from those of another trace, as hf-diff finds them. One of the traces may be -, standard ' +
+    'input.\n' +
+    'If the input is truncated, the report on the part that was read is written before the error. OLD must be whole.',
   memory:
-    'grows with the live blocks (125 to 300 bytes each), and with distinct stacks, up to 250000 (1 to 2 KB ' +
-    'each); with ' +
-    '--compare, with the stacks of both traces.',
+    'grows with the live blocks (125 to 300 bytes each), and with distinct stacks, up to 250000 (1 to 2 KB each); ' +
+    'with --compare, with the stacks of both traces.',
   flags: [
     { name: 'compare', value: 'OLD', help: 'Compare with the trace OLD, by site' },
     {

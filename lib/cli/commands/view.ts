@@ -5,15 +5,12 @@ export const view: Command = {
   summary: 'show a report on a trace in the browser, or a page that reads traces there',
   operands: '[FILE]',
   description:
-    'With a trace, takes the report that hf-report writes and shows it in the browser. Without one, the page ' +
-    'takes traces ' +
-    'that are dropped on it or chosen: any format, compressed or not. It reads them itself; nothing leaves the ' +
-    'machine.\n' +
+    'With a trace, takes the report that hf-report writes and shows it in the browser. Without one, the page takes ' +
+    'traces that are dropped on it or chosen: any format, compressed or not. It reads them itself; nothing leaves ' +
+    'the machine.\n' +
     'The page is served on the loopback interface only, under an address with a random token, which is printed. ' +
-    'Nothing ' +
-    'else is served, and requests for other hosts are refused. Ctrl-C or SIGTERM ends the command, with status ' +
-    '0. The ' +
-    'browser is the command in the environment variable BROWSER, or that of the system.',
+    'Nothing else is served, and requests for other hosts are refused. Ctrl-C or SIGTERM ends the command, with ' +
+    'status 0. The browser is the command in the environment variable BROWSER, or that of the system.',
   memory: 'that of hf-report; without a trace, next to nothing.',
   flags: [
     { name: 'port', value: 'N', help: 'Serve on this port instead of any that is free' },

@@ -274,8 +274,7 @@ function checkGeneration(): void {
   } catch (error) {
     throw new Error(
       'Meta-TF definitions and hatf-ascii need generated code, which --disallow-code-generation-from-strings ' +
-        'forbids: ' +
-        'run node without this option, or use a module made by metatf-compile',
+        'forbids: run node without this option, or use a module made by metatf-compile',
       { cause: error },
     )
   }
