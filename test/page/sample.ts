@@ -171,7 +171,6 @@ export function sample(names: readonly string[] = NAMES): ReportData {
       moved: 9,
       grownBytes: 8192,
       shrunkBytes: 100,
-      reallocSites: [0],
     },
     threads: {
       name: ['thread 1', 'thread 2', ''],

@@ -130,7 +130,7 @@ function regionsOf(kernel: ReportKernel, columns: readonly number[]): { regions:
     return { space, number, bytes }
   })
   let shift = run.regionShift.value
-  // Each space needs a row, and there may be more spaces than rows.
+  // Each space needs a row; the kernel maps fewer spaces than there are rows.
   for (; regions.length > MOST_ROWS && shift < 64; shift++) {
     const larger: Region[] = []
     for (const { space, number, bytes } of regions) {

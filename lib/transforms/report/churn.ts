@@ -5,8 +5,6 @@ import { HEAT_SIDE, type HeatCells, type ReportBars, type ReportChurn } from './
 
 /** How many sizes are listed. */
 export const MOST_SIZES = 200
-/** How many sites with reallocs are. */
-const MOST_SITES = 100
 const CELLS = HEAT_SIDE * HEAT_SIDE
 /** In the keys of the cells of sites, the cell is below this. */
 const SITE = 8192
@@ -50,13 +48,8 @@ export function siteHeat(kernel: ReportKernel, rows: number, rowOf: (site: numbe
   return [...all.map((cells) => [...cells].toSorted(([a], [b]) => a - b).flat()), cellsOf(rest)]
 }
 
-/** @param sizeCount how many sizes are distinguished. @param sites the rows of sites, those with most reallocs first */
-export function churnOf(
-  kernel: ReportKernel,
-  { sizes, allocated }: Statistics,
-  sizeCount: number,
-  sites: readonly number[],
-): ReportChurn {
+/** @param sizeCount how many sizes are distinguished */
+export function churnOf(kernel: ReportKernel, { sizes, allocated }: Statistics, sizeCount: number): ReportChurn {
   const listed = sizes.exact.slice(0, MOST_SIZES)
   const { run } = kernel
   const at = run.RESIZES.value
@@ -79,7 +72,6 @@ export function churnOf(
     moved: kernel.number(at + 24),
     grownBytes: integer(kernel.sum(at + 32)),
     shrunkBytes: integer(kernel.sum(at + 48)),
-    reallocSites: sites.slice(0, MOST_SITES),
   }
 }
 

@@ -7,16 +7,13 @@ import type { Statistics } from '../statistics/result.js'
 import type { FrameList } from './frame-list.js'
 import type { ReportKernel } from './kernel.js'
 import { integer } from './plain.js'
-import type { ProblemKind, ReportProblems } from './result.js'
+import { PROBLEM_KINDS, type ProblemKind, type ReportProblems } from './result.js'
 
 /** How many are kept. */
 const MOST = 1000
 /** So many frames of their stacks are, and so much of the names of these. */
 const MOST_FRAMES = 8
 const LONGEST = 512
-
-/** In the order of the codes of kernel/report/observe.ts. */
-const KINDS = ['unknownFree', 'doubleFree', 'overlap', 'failedAllocation', 'zeroSize', 'unknownRealloc'] as const
 
 interface Problem {
   kind: ProblemKind
@@ -39,7 +36,7 @@ export class Problems {
       const row = code >> 3
       const i = from + row
       this.first.push({
-        kind: KINDS[code & 7] as ProblemKind,
+        kind: PROBLEM_KINDS[code & 7] as ProblemKind,
         event: before + row + 1,
         address: addressOf(batch, i),
         size: valueOf(batch, i, FieldBit.size, batch.size) ?? null,

@@ -98,7 +98,6 @@ export class Report {
     const rows = new SiteRows(samples, limits.sites)
     const sources: SiteSources = { statistics, kernel, rows, levels: levels.all, calendar }
     const sites = sitesOf(sources, folded.nodeOf, (node) => list.stackOf(node, tree, frames))
-    const reallocSites = rows.most(samples.ranked.reallocs)
     const sparse = {
       pages: rows.chosen.map((_, row) => rows.extra(row).sparsePages),
       bytes: rows.chosen.map((_, row) => rows.extra(row).sparseBytes),
@@ -135,7 +134,7 @@ export class Report {
         return { site, endBlocks: site < 0 ? 0 : (sites.endBlocks[site] as number) }
       }),
       peakSites: peakSitesOf(sources),
-      churn: churnOf(kernel, statistics, collector.sizes.listed, reallocSites),
+      churn: churnOf(kernel, statistics, collector.sizes.listed),
       threads: threadsOf(kernel, collector.threads),
       ...(addresses && { addresses }),
       problems: problemRows,

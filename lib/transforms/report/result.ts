@@ -204,8 +204,6 @@ export interface ReportChurn {
   /** By how many bytes blocks grew and shrank in all. */
   grownBytes: Integer
   shrunkBytes: Integer
-  /** The sites with most reallocs: rows of `sites`. */
-  reallocSites: number[]
 }
 
 /** The 32 threads with most events; if there are more, the last row is of all others together. */
@@ -271,7 +269,7 @@ export interface ReportAddresses {
 }
 
 /**
- * Kinds of problems, as in `summary.faults` and `summary.reallocs`; and allocations of no bytes. A failed allocation
+ * Kinds of problems, in the order of the codes of kernel/report/observe.ts, as in `summary.faults` and `summary.reallocs`; and allocations of no bytes. A failed allocation
  * can be a realloc.
  */
 export const PROBLEM_KINDS = [
@@ -342,7 +340,7 @@ export interface ReportData {
   omitted: string[]
   summary: ReportSummary
   timeline: ReportTimeline
-  frames: (Frame & { readonly module?: string })[]
+  frames: Frame[]
   tree: ReportTree
   sites: ReportSites
   generations: ReportGenerations

@@ -56,8 +56,8 @@ export function foldTree(
   }
   const owners = samples.nodes.map((node) => (numbers[node] === DROPPED ? otherOf(nodeOf(node)) : nodeOf(node)))
   for (const metric of TREE_METRICS) folded[metric] = sums(samples, owners, folded.parents.length, metric)
-  const isKept = kept.reduce((sum, one) => sum + one, 0)
-  return { tree: folded, nodeOf, folded: parents.length - isKept }
+  const keptCount = kept.reduce((sum, one) => sum + one, 0)
+  return { tree: folded, nodeOf, folded: parents.length - keptCount }
 }
 
 function columns(): Record<TreeMetric, Integer[]> {
