@@ -5,6 +5,7 @@ import { Incomplete, Interrupted, UsageError, type Command } from './command.js'
 import { helpText } from './help/text.js'
 import { limitReached } from './limits.js'
 import { parseFlags } from './parse.js'
+import { say } from './say.js'
 
 const [DATA_ERROR, USAGE_ERROR, SIGNALLED] = [1, 2, 128]
 
@@ -18,10 +19,9 @@ const MAX_NAMES = 3
  */
 export async function main(command: Command, argv: readonly string[] = process.argv.slice(2)): Promise<void> {
   let { name } = command
-  const say = (message: string) => process.stderr.write(`${name}: ${message}\n`)
   const onExit = () => {
     // heapflow itself never ends the process before the command is done.
-    say('the process was ended before the command was done; its output is incomplete')
+    say(name, 'the process was ended before the command was done; its output is incomplete')
     process.exitCode = DATA_ERROR
   }
   process.once('exit', onExit)
@@ -35,16 +35,16 @@ export async function main(command: Command, argv: readonly string[] = process.a
   } catch (thrown) {
     const error = thrown instanceof Incomplete ? thrown.cause : thrown
     if (error instanceof UsageError) {
-      say(`${error.message}; see ${name} --help`)
+      say(name, `${error.message}; see ${name} --help`)
       process.exitCode = USAGE_ERROR
     } else if (error instanceof Interrupted) {
       process.exitCode = SIGNALLED + constants.signals[error.signal]
     } else if (!isBrokenPipe(error)) {
-      say(describe(error))
+      say(name, describe(error))
       // A command may have set the status that the program had which it ran.
       process.exitCode ||= DATA_ERROR
     }
-    if (thrown instanceof Incomplete) say(`the incomplete output is in ${listed(thrown.files)}`)
+    if (thrown instanceof Incomplete) say(name, `the incomplete output is in ${listed(thrown.files)}`)
   } finally {
     process.removeListener('exit', onExit)
   }
@@ -81,6 +81,9 @@ const REASONS: Readonly<Record<string, string>> = {
   EROFS: 'the file system is read-only',
   ENOSPC: 'no space left on device',
   EFBIG: 'the file would be too large',
+  ENAMETOOLONG: 'the name is too long',
+  ELOOP: 'too many symbolic links',
+  EINVAL: 'cannot be read',
 }
 
 /** A failed system call in words, any other error by its message. */

@@ -13,6 +13,7 @@ import { Incomplete, Interrupted, UsageError, type Arguments } from './command.j
 import type { Input, Streams } from './input.js'
 import { outputOf } from './output.js'
 import { showProgress, type Work } from './progress.js'
+import { say } from './say.js'
 
 /** How long pending writes may take after the command was interrupted. */
 const GRACE_MS = 1000
@@ -80,7 +81,7 @@ export async function runStreams(
   // With several inputs, warnings name the input that they concern.
   const named = paths.length === 1 ? `${inputName(paths[0] as string)}: ` : ''
   let events = 0
-  const warn = (text: string) => process.stderr.write(`${command}: warning: ${named}${text}\n`)
+  const warn = (text: string) => say(command, `warning: ${named}${text}`)
   for (const stream of [source, ...streams, sink]) {
     stream.on('warning', warn)
     stream.on('events', (n: number) => {
@@ -160,5 +161,5 @@ function bytesRead(source: Streams[0]): number {
 export function reportLosses(command: string, format: string, counts: ReadonlyMap<string, number>, instead = ''): void {
   if (counts.size === 0) return
   const items = [...counts].map(([what, n]) => `${what} (${n})`).join(', ')
-  process.stderr.write(`${command}: warning: not representable in ${format}, dropped or changed: ${items}${instead}\n`)
+  say(command, `warning: not representable in ${format}, dropped or changed: ${items}${instead}`)
 }

@@ -1,6 +1,7 @@
 import { writeSync } from 'node:fs'
 import { isatty } from 'node:tty'
 import { openBrowser } from './open-browser.js'
+import { say } from './say.js'
 import { servePage } from './serve.js'
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
@@ -24,7 +25,7 @@ export async function showPage(command: string, html: Uint8Array, options: ShowO
   for (const signal of SIGNALS) process.once(signal, end)
   try {
     writeSync(1, `${page.url}\n`)
-    if (isatty(2)) process.stderr.write(`${command}: the page is there until Ctrl-C is pressed\n`)
+    if (isatty(2)) say(command, 'the page is there until Ctrl-C is pressed')
     if (opens) openBrowser(page.once)
     await (once ? Promise.race([ended, page.delivered]) : ended)
   } finally {

@@ -1,5 +1,6 @@
 import type { Command } from './command.js'
 import { limitReached } from './limits.js'
+import { say } from './say.js'
 
 /**
  * Loads a command and runs it. It imports modules dynamically, so that a limit on open files is an ordinary message.
@@ -12,7 +13,7 @@ export async function start(name: string, load: () => Promise<Command>): Promise
   } catch (error) {
     const reason = limitReached(error)
     if (reason === undefined) throw error
-    process.stderr.write(`${name}: ${reason}\n`)
+    say(name, reason)
     process.exitCode = 1
     return
   }

@@ -51,6 +51,7 @@ describe('-u writes Arrow', () => {
       `hf-map -u ${file}`,
       `hf-sort -u --by address ${file}`,
       `hf-merge -u --end-to-end ${file} ${file}`,
+      `hf-convert -u ${file}`,
       `hf-convert -u ${file} -`,
       `heapflow convert --to arrow ${file} -`,
       `arrow-encode ${file}`,

@@ -63,6 +63,12 @@ describe('a decoder of another format', () => {
   })
 })
 
+test('control characters of names are escaped', async () => {
+  expect((await shell(`cd ${scratch()} && hf-stats $'a\\e[31m\\nb'`)).stderr).toBe(
+    'hf-stats: a\\u001b[31m\\u000ab: no such file or directory\n',
+  )
+})
+
 describe('compression that is not read', () => {
   test.each([
     ['bzip2', '425a683931415926535984'],

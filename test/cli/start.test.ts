@@ -15,10 +15,10 @@ const EVENTS = readFileSync(new URL('../golden/mtrc/sources.ndjson', import.meta
 const DATA = [
   /^bin\/[a-z-]+\.js$/,
   /^lib\/formats\/index\.js$/,
-  /^lib\/cli\/(command|command-list|convert-options|defaults|flags|heapflow|limits|main|parse|start|help\/text)\.js$/,
+  /^lib\/cli\/(command|command-list|convert-options|defaults|flags|heapflow|limits|main|parse|say|start|help\/text)\.js$/,
   /^lib\/cli\/commands\/[a-z-]+\.js$/,
   /^lib\/bytes\/byte-order-mark\.js$/,
-  /^lib\/event\/(fields|suggest)\.js$/,
+  /^lib\/event\/(fields|message-text|suggest)\.js$/,
   /^lib\/(formats|metatf)\/[a-z-]+\/info\.js$/,
   /^lib\/formats\/hatf\/(layout|plan\/layouts|plan\/strategies)\.js$/,
   /^lib\/streams\/failure\.js$/,

@@ -73,6 +73,7 @@ describe('hf-stats', () => {
     expect(chosen).toBe(
       `${[...paragraphs.filter((one) => /^Summary|^Top .* by bytes leaked/.test(one)), 'reallocs: nothing to show'].join('\n\n')}\n`,
     )
+    expect(await report('--section threads')).toMatch(/^Top threads by events \(\d+ in all\)\n/)
     expect((await report('--section timeline')).trimEnd().split('\n')).toHaveLength(2 + 24)
     expect((await report('--timeline 7')).split('\n\n')[1]?.split('\n')).toHaveLength(2 + 7)
   })

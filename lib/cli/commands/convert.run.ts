@@ -8,10 +8,14 @@ import { runJob } from '../pipeline.js'
 
 /** Runs `hf-convert`. @throws UsageError */
 export async function runConvert(args: Arguments): Promise<void> {
-  const [from, to, ...more] = [...args.operands, ...args.all('output')]
+  const named = namedFormat(args)
+  // With a format, TO may be absent: standard output.
+  const [from, to = named && '-', ...more] = [...args.operands, ...args.all('output')]
   if (from === undefined || to === undefined || more.length > 0)
-    throw new UsageError('two arguments required: FROM and TO (or FROM and -o TO)')
-  const target = namedFormat(args) ?? formatOfPath(to)
+    throw new UsageError(
+      'two arguments required: FROM and TO (or FROM and -o TO); --to alone writes to standard output',
+    )
+  const target = named ?? formatOfPath(to)
   if (target === undefined)
     throw new UsageError(
       `no format has names like ${JSON.stringify(to)}: name one with --to, or for a DTD use metatf-encode --dtd`,

@@ -8,8 +8,8 @@ export const convert: Command = {
   operands: 'FROM [TO]',
   description:
     'The format of FROM is recognized by its first bytes, that of TO by its name, unless --to gives it. Either may ' +
-    'be - for standard input or output; TO may also be given with -o. gzip, zstd, xz and zip are decompressed, and a ' +
-    'TO that ends in .gz or .zst is compressed.\n' +
+    'be - for standard input or output. TO may also be given with -o; with --to or -u it may be absent. gzip, zstd, ' +
+    'xz and zip are decompressed, and a TO that ends in .gz or .zst is compressed.\n' +
     'Fields and events that the target format cannot represent are dropped and counted on standard error.',
   memory: 'constant; mpatrol indices (as source or target) take 60 to 130 bytes for each live block.',
   flags: [...TO_FLAGS, FROM_FLAG, ...OUTPUT_FLAGS, STRICT_FLAG, ...conversionFlags()],

@@ -8,6 +8,7 @@ import { obstacleTo } from '../record/executable.js'
 import { recordingFolder } from '../record/folder.js'
 import { chooseRecorder, type Recorder } from '../record/recorders.js'
 import { Recording } from '../record/recording.js'
+import { say } from '../say.js'
 
 /** Names of raw files of heaptrack. */
 const RAW = /\.raw(?:\.\w+)?$/
@@ -47,10 +48,8 @@ export async function runRecord(args: Arguments): Promise<void> {
       runsProgram: true,
     })
     if (recording?.hasForked === true)
-      process.stderr.write(
-        'hf-record: warning: only the program itself was recorded, not the processes that it forked\n',
-      )
-    if (events === 0) process.stderr.write('hf-record: warning: no events were recorded\n')
+      say('hf-record', 'warning: only the program itself was recorded, not the processes that it forked')
+    if (events === 0) say('hf-record', 'warning: no events were recorded')
   } finally {
     await recording?.close()
     const status = (await recording?.status()) ?? 0

@@ -14,6 +14,7 @@ import { bytesOf, inputOperand, traceInput } from '../input.js'
 import { refuseSameFile, writeText } from '../output.js'
 import { outputFormat } from '../output-format.js'
 import { runJob, runStreams } from '../pipeline.js'
+import { say } from '../say.js'
 
 const FAULT_FOUND = 1
 
@@ -79,9 +80,7 @@ async function repairTrace(args: Arguments): Promise<void> {
   const lines = [...stage.changes].map(([name, n]) => `${name}  ${n}  ${REPAIRS[name]}`)
   if (cut !== undefined) lines.push(`end-added  1  the trace is cut off: ${cut}`)
   // Standard output may be the trace.
-  process.stderr.write(
-    (lines.length > 0 ? lines : ['nothing to repair']).map((line) => `hf-verify: ${line}\n`).join(''),
-  )
+  for (const line of lines.length > 0 ? lines : ['nothing to repair']) say('hf-verify', line)
 }
 
 function maxSize(args: Arguments): bigint {

@@ -11,6 +11,7 @@ import { UsageError, wholeNumber, type Arguments } from '../command.js'
 import { bytesOf, inputOperand } from '../input.js'
 import { describe, version } from '../main.js'
 import { runStreams, type Sink } from '../pipeline.js'
+import { say } from '../say.js'
 import { showPage, type ShowOptions } from '../show-page.js'
 import { profileOf } from './profile-of.js'
 import { ProfileReport } from './profile-report.js'
@@ -82,7 +83,7 @@ export async function showReport(job: ReportJob, options: ShowOptions = {}): Pro
     await writeReport(job, sink)
   } catch (error) {
     if (chunks.length === 0) throw error
-    process.stderr.write(`${job.command}: ${describe(error)}\n`)
+    say(job.command, describe(error))
     process.exitCode = 1
   }
   await showPage(job.command, Buffer.concat(chunks), options)

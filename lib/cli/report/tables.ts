@@ -98,7 +98,7 @@ export function sizeTable({ sizes, allocated }: Statistics, top: number): string
 
 /** The activity of threads, and the fate of the blocks that they allocated. */
 export function threadTable({ threads: all, events }: Statistics, top: number): string[] {
-  if (all.length < 2 || top === 0) return []
+  if (all.length === 0 || top === 0) return []
   const hasProcesses = all.some(({ process }) => process !== undefined)
   return tableLines({
     title: `Top threads by events (${grouped(all.length)} in all)`,

@@ -47,7 +47,9 @@ const MAKERS: Readonly<Record<SectionName, (statistics: Statistics, options: Rep
   ],
   events: (statistics) => [eventCounts(statistics)],
   reallocs: (statistics) => [reallocs(statistics)],
-  threads: (statistics, { top }) => [threadTable(statistics, top)],
+  // A single thread has a table only where it is requested.
+  threads: (statistics, { top, sections }) =>
+    statistics.threads.length > 1 || sections !== undefined ? [threadTable(statistics, top)] : [],
   cpus: ({ cpus }, { top }) => [valueTable('CPUs', 'cpu', cpus, top)],
   processes: ({ processes }, { top }) => [valueTable('Processes', 'process', processes, top)],
 }
