@@ -88,7 +88,7 @@ export function simMalloc(thread: i32, size: u64): u64 {
 }
 
 /** Predicts the address that calloc returns. @param elements how many, 0 if unknown */
-export function simCalloc(thread: i32, size: u64, elements: u64 = 0): u64 {
+export function simCalloc(thread: i32, size: u64, elements: u64): u64 {
   return make(CALLOC, thread, elements, 0, size)
 }
 

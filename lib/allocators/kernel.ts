@@ -1,4 +1,5 @@
 import { GrowingKernel } from '../kernel/growing.js'
+import { PTMALLOC, THREAD_STACK, type AllocatorSettings } from './settings.js'
 import type { Global, KernelExports } from '../kernel/load.js'
 
 /** The exports of kernel/allocators.ts; kernel/allocators/simulator.ts and replay.ts document them. */
@@ -12,6 +13,13 @@ interface AllocatorExports extends KernelExports {
     heap: bigint,
     mappings: bigint,
   ): number
+  simMalloc(thread: number, size: bigint): bigint
+  simCalloc(thread: number, size: bigint, elements: bigint): bigint
+  simMemalign(thread: number, alignment: bigint, size: bigint): bigint
+  simRealloc(thread: number, oldAddress: bigint, size: bigint): bigint
+  simFree(thread: number, address: bigint): void
+  simThreadEnd(thread: number): void
+  simFix(thread: number, size: bigint, predicted: bigint, actual: bigint): void
   clearReplay(): number
   replay(rows: number): void
   readonly RESULTS: Global
@@ -24,5 +32,10 @@ interface AllocatorExports extends KernelExports {
 export class AllocatorKernel extends GrowingKernel<AllocatorExports> {
   constructor() {
     super('allocators')
+  }
+
+  /** Begins a simulation. @returns false if the settings are none that are simulated, or memory is exhausted */
+  start({ version, bits, cores = 0, stack = THREAD_STACK }: AllocatorSettings): boolean {
+    return this.run.simStart(PTMALLOC, version, bits, cores, BigInt(stack), 0n, 0n) !== 0
   }
 }

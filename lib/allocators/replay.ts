@@ -2,7 +2,7 @@ import { BATCH_EVENTS, type EventBatch } from '../event/batch.js'
 import { fieldSet } from '../event/fields.js'
 import { checkOptions, type OptionNames } from '../event/options.js'
 import { AllocatorKernel } from './kernel.js'
-import { PTMALLOC, PTMALLOC_VERSIONS, THREAD_STACK, type AllocatorSettings } from './settings.js'
+import { PTMALLOC_VERSIONS, THREAD_STACK, type AllocatorSettings } from './settings.js'
 
 /** The fields that a replay reads. */
 export const REPLAYED = fieldSet('api', 'thread', 'address', 'oldAddress', 'size', 'count', 'alignment', 'outcome')
@@ -56,8 +56,7 @@ export class AllocatorReplay {
     if (bits !== 32 && bits !== 64) throw new RangeError(`bits is 32 or 64, not ${String(bits)}`)
     checkInteger('cores', cores, 0, MAX_CORES)
     checkInteger('stack', stack, 0, MAX_STACK)
-    const { run } = this.kernel
-    const isReady = run.simStart(PTMALLOC, version, bits, cores, BigInt(stack), 0n, 0n) !== 0 && run.clearReplay() !== 0
+    const isReady = this.kernel.start(settings) && this.kernel.run.clearReplay() !== 0
     this.kernel.refresh()
     if (!isReady) throw new RangeError('there is no memory for a simulated allocator')
     ;(this as { settings: AllocatorSettings }).settings = settings

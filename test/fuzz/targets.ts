@@ -1,5 +1,6 @@
 import { isWritable } from '../../lib/event/format.js'
 import { FORMATS } from '../support/formats.js'
+import { ALLOCATOR_TARGETS } from './allocators.js'
 import { decoderTarget, encoderTarget } from './codecs.js'
 import { COMPRESSED_TARGETS } from './compressed.js'
 import { METATF_TARGETS } from './metatf.js'
@@ -13,6 +14,7 @@ export const TARGETS: readonly Target[] = [
   ...FORMATS.map((format) => decoderTarget(format, new Mutator(seedsOf(format), TOKENS))),
   ...FORMATS.filter(isWritable).map(encoderTarget),
   ...TRANSFORM_TARGETS,
+  ...ALLOCATOR_TARGETS,
   ...COMPRESSED_TARGETS,
   ...METATF_TARGETS,
 ]
