@@ -67,6 +67,16 @@ describe('leakWarning', () => {
     expect(warning(5, 0, 0, true)).toBe(undefined)
   })
 
+  test('comes where the recorder lost events', async () => {
+    const trace = new URL('../golden/tracepoints/ftrace.txt', import.meta.url)
+    const lost = 'the recorder lost events in 2 places, so every figure may be wrong'
+    const { stdout, stderr } = await shell(
+      `hf-stats ${fileURLToPath(trace)} > /dev/null; hf-report ${fileURLToPath(trace)}`,
+    )
+    expect(stderr).toContain(lost)
+    expect(stdout.toString()).toContain('The recorder lost events in 2 places')
+  })
+
   test('comes else only where many frees are of unknown blocks, and something leaks', () => {
     expect(warning(0, 1, 10)).toContain('10 frees are of unknown blocks')
     expect(warning(0, 1, 9)).toBe(undefined)

@@ -197,7 +197,7 @@ describe('hf-merge', () => {
     const refused = await shell(`cd ${folder}; hf-merge a.mtrc a.mtrc -o c.mtrc`)
     expect(refused).toMatchObject({
       code: 2,
-      stderr: `hf-merge: the events have neither sequence numbers nor times: split with --number, number the events (hf-map -e 'event.sequence = n'), or use --end-to-end; see hf-merge --help\n`,
+      stderr: `hf-merge: the events have neither sequence numbers nor times: split the trace again with hf-split --number, or use --end-to-end; see hf-merge --help\n`,
     })
     expect(existsSync(join(folder, 'c.mtrc'))).toBe(false)
     writeFileSync(join(folder, 'cut.mtrc'), trace.subarray(0, -4))

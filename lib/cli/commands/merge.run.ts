@@ -9,7 +9,7 @@ import { mergedInput, type Input } from '../input.js'
 import { outputFormat } from '../output-format.js'
 
 /** Advice for traces that cannot be put in order. */
-const INSTEAD = "split with --number, number the events (hf-map -e 'event.sequence = n'), or use --end-to-end"
+const INSTEAD = 'split the trace again with hf-split --number, or use --end-to-end'
 
 /** Runs `hf-merge`. @throws UsageError, and an error when a file cannot be read */
 export async function runMerge(args: Arguments): Promise<void> {

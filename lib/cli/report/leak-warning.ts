@@ -1,3 +1,4 @@
+import { plural } from '../../event/message-text.js'
 import type { Statistics } from '../../transforms/statistics/result.js'
 
 /**
@@ -8,10 +9,12 @@ const MANY_PER_FREES = 0.01
 const MANY = 10
 
 /**
- * A warning that leaks may be false, because the trace lacks events: its header says that some were removed, or more
- * frees are of unknown blocks than in a complete trace. Undefined without a reason for one.
+ * A warning that leaks may be false, because the trace lacks events: the recorder lost some, its header says that some
+ * were removed, or more frees are of unknown blocks than in a complete trace. Undefined without a reason for one.
  */
-export function leakWarning({ filtered, leaked, freed, faults, reallocs }: Statistics): string | undefined {
+export function leakWarning({ kinds, filtered, leaked, freed, faults, reallocs }: Statistics): string | undefined {
+  if ((kinds.lost ?? 0) > 0)
+    return `the recorder lost events in ${plural(kinds.lost ?? 0, 'place')}, so every figure may be wrong`
   const unknown = faults.unknownFrees + faults.doubleFrees + reallocs.unknown
   const advice = 'use --lifetimes with hf-filter and hf-split'
   if (filtered) {

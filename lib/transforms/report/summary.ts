@@ -1,3 +1,4 @@
+import { plural } from '../../event/message-text.js'
 import type { Statistics } from '../statistics/result.js'
 import { integer, plain, type Calendar } from './plain.js'
 import type { ReportSummary, ReportTimeline } from './result.js'
@@ -35,10 +36,13 @@ export function timelineOf({ timeline }: Statistics, calendar: Calendar): Report
 
 /** What readers must know of a trace, in sentences. */
 export function notesOf(statistics: Statistics): string[] {
-  const { complete, filtered, exact, traces, full, formats, time } = statistics
+  const { complete, filtered, kinds, exact, traces, full, formats, time } = statistics
   const notes: string[] = []
   if (!complete) notes.push('The trace is truncated: the report is of the part that could be read.')
   if (filtered) notes.push('Events were removed from the trace, so blocks that seem to be live may have been freed.')
+  if ((kinds.lost ?? 0) > 0) {
+    notes.push(`The recorder lost events in ${plural(kinds.lost ?? 0, 'place')}, so every figure may be wrong.`)
+  }
   if (traces > 1) {
     notes.push(`The input has ${traces} traces; the figures are of all together. No block outlives its trace.`)
   }
