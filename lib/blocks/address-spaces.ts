@@ -11,8 +11,8 @@ const { kmalloc: KMALLOC, pages: PAGES } = Api
 /** The last of the kinds that are about blocks. */
 const LAST_OF_BLOCKS = Kind.existing
 
-/** Processes beyond this many share numbers. */
-const MAX_PROCESSES = 0x7fff
+/** The number that all later processes share once there is one for each number below it. */
+const LAST_NUMBER = 0x7fff
 
 /** The bit that sets pages apart. */
 const PAGE_BIT = 0x8000_0000 | 0
@@ -20,7 +20,8 @@ const PAGE_BIT = 0x8000_0000 | 0
 /**
  * Sets apart equal addresses that mean different memory, by bits for the high word of an address that no address space
  * of today uses for more than a sign: to be combined with it by exclusive or. The same address in two processes is not
- * the same block; nor are the pages of a kernel's page allocator and an object that the kernel placed in them.
+ * the same block; nor are the pages of a kernel's page allocator and an object that the kernel placed in them. Events
+ * without a process have an address space of their own, so that a part of a trace has the same blocks as the whole.
  */
 export class AddressSpaces {
   private readonly processes = new U64Map(1, 16)
@@ -35,7 +36,7 @@ export class AddressSpaces {
    */
   constructor(private readonly told: number = HAS_PROCESS | HAS_API) {}
 
-  /** The bits for the addresses of event i, a signed integer; 0 for events of the first process, or of none. */
+  /** The bits for the addresses of event i, a signed integer; 0 for events without a process, except pages. */
   of(batch: EventBatch, i: number): number {
     const mask = (batch.mask[i] as number) & this.told
     const pages = (mask & HAS_API) !== 0 && batch.api[i] === PAGES ? PAGE_BIT : 0
@@ -82,10 +83,9 @@ export class AddressSpaces {
     const { processes } = this
     let slot = processes.find(lo, hi)
     if (slot < 0) {
-      if (processes.size >= MAX_PROCESSES) return MAX_PROCESSES << 16
-      const number = processes.size
+      if (processes.size + 1 >= LAST_NUMBER) return LAST_NUMBER << 16
       slot = processes.add(lo, hi)
-      processes.values[slot] = number << 16
+      processes.values[slot] = processes.size << 16
     }
     return processes.values[slot] as number
   }

@@ -36,7 +36,7 @@ export class BlockKeys {
   /** The keys of the block to be ended and of that which begins, as pairs of words (see `LO` and `HI`). */
   ends = new Int32Array(0)
   begins = this.ends
-  /** What sets the address space of these keys apart; 0 for indices. */
+  /** What sets the address space of the event apart: keys contain it, unless they are indices. */
   readonly spaces = new Int32Array(BATCH_EVENTS)
   /** What `identify` found. */
   readonly one = { isIndexed: false, endsLo: 0, endsHi: 0, beginsLo: 0, beginsHi: 0 }
@@ -61,23 +61,23 @@ export class BlockKeys {
       const api = (mask & HAS_API) !== 0 ? (apis[i] as number) : 0
       let lo = 0
       let hi = 0
-      let space = 0
       let more = api >= KMALLOC ? BY_KERNEL : 0
+      // Events that are about no block must not number a process.
+      const isOfSpace = ((mask & HAS_PROCESS) !== 0 || api === PAGES) && kind <= EXISTING
+      const space = isOfSpace ? addressSpaces.of(batch, i) : 0
+      let keySpace = space
       if ((mask & HAS_INDEX) !== 0) {
         lo = (index[2 * i + LO] as number) | 0
         hi = (index[2 * i + HI] as number) | 0
         more |= INDEXED
-      } else {
-        if ((mask & HAS_ADDRESS) !== 0) {
-          lo = (address[2 * i + LO] as number) | 0
-          hi = (address[2 * i + HI] as number) | 0
-        }
-        // Events that are about no block must not number a process.
-        if (((mask & HAS_PROCESS) !== 0 || api === PAGES) && kind <= EXISTING) space = addressSpaces.of(batch, i)
+        keySpace = 0
+      } else if ((mask & HAS_ADDRESS) !== 0) {
+        lo = (address[2 * i + LO] as number) | 0
+        hi = (address[2 * i + HI] as number) | 0
       }
       spaces[row] = space
       ends[2 * row + LO] = begins[2 * row + LO] = lo
-      ends[2 * row + HI] = begins[2 * row + HI] = hi ^ space
+      ends[2 * row + HI] = begins[2 * row + HI] = hi ^ keySpace
       if (kind > EXISTING) {
         intents[row] = 0
         continue

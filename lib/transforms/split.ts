@@ -4,6 +4,7 @@ import type { EventBatch } from '../event/batch.js'
 import { APIS, fieldSet, FieldBit, KINDS } from '../event/fields.js'
 import { checkOptions, type OptionNames } from '../event/options.js'
 import { PARTITIONS, type Partition } from './option-values.js'
+import { INDEXED } from '../blocks/block-keys.js'
 import { Lifetimes, type LabelByKey } from '../blocks/lifetimes.js'
 import { MissingFields } from './missing-fields.js'
 import { PartHeaders } from './part-headers.js'
@@ -222,9 +223,9 @@ export class Partitioner {
   }
 
   /** By a hash of the block's key, so that even the events of a block that was never seen to begin stay together. */
-  private readonly labelShards: LabelByKey = ({ ends, begins, spaces }, labels, from, to) => {
+  private readonly labelShards: LabelByKey = ({ intents, ends, begins, spaces }, labels, from, to) => {
     for (let i = from, row = 0; i < to; i++, row++) {
-      const space = spaces[row] as number
+      const space = ((intents[row] as number) & INDEXED) !== 0 ? 0 : (spaces[row] as number)
       let lo = ends[2 * row + LO] as number
       let hi = ends[2 * row + HI] as number
       if ((lo | (hi ^ space)) === 0) {

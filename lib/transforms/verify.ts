@@ -49,6 +49,8 @@ export class Extent {
   startLo = 0
   endHi = 0
   endLo = 0
+  /** What sets the address space apart, in the high words. */
+  space = 0
   private readonly maxHi: number
   private readonly maxLo: number
 
@@ -66,8 +68,8 @@ export class Extent {
   take(batch: EventBatch, i: number, keys: BlockKeys, row: number): 'zero-size' | 'absurd-size' | undefined {
     const mask = batch.mask[i] as number
     const isIndexed = (mask & HAS_INDEX) !== 0
-    const space = keys.spaces[row] as number
     const isPlaced = isIndexed && (mask & HAS_ADDRESS) !== 0
+    let space = keys.spaces[row] as number
     const lo = isIndexed
       ? isPlaced
         ? (batch.address.words[2 * i + LO] as number)
@@ -78,6 +80,8 @@ export class Extent {
         ? (batch.address.words[2 * i + HI] as number)
         : 0
       : ((keys.begins[2 * row + HI] as number) ^ space) >>> 0
+    if ((lo | hi) === 0) space = 0
+    this.space = space
     const sizeLo = (mask & HAS_SIZE) !== 0 ? (batch.size.words[2 * i + LO] as number) : 0
     const sizeHi = (mask & HAS_SIZE) !== 0 ? (batch.size.words[2 * i + HI] as number) : 0
     const endLo = lo + sizeLo
@@ -178,7 +182,7 @@ export class Verifier {
           isSame ? 'live-address' : 'overlap',
           batch,
           i,
-          isSame ? '' : `, the live one at ${hex(intervals.startHi ^ (keys.spaces[row] as number), intervals.startLo)}`,
+          isSame ? '' : `, the live one at ${hex(intervals.startHi ^ extent.space, intervals.startLo)}`,
         )
         if (!isSame && !this.outgrows()) continue
       }

@@ -28,16 +28,13 @@ export interface Intent {
 
 /** Which blocks each event is about, by keys that say it all; undefined for events that are about none. */
 export function intentsOf(events: readonly TraceEvent[]): (Intent | undefined)[] {
-  return events.map(({ kind, api, process = 'first', index, ...event }, i) => {
+  return events.map(({ kind, api, process = 'none', index, ...event }) => {
     const { address = 0n, oldAddress = 0n, size = 0n, outcome } = event
     if (!['alloc', 'existing', 'free', 'realloc'].includes(kind)) return undefined
     const isIndexed = index !== undefined
-    // An event without a process is of the first one.
-    const first = events.slice(0, i + 1).find(isPlaced)?.process
-    const space = process === first ? 'first' : process
     const isKernel = api !== undefined && APIS.indexOf(api) >= APIS.indexOf('kmalloc')
     const key = (a: bigint, isPages = api === 'pages') =>
-      isIndexed ? `index ${index}` : `process ${space}${isPages ? ' pages' : ''} ${a}`
+      isIndexed ? `index ${index}` : `process ${process}${isPages ? ' pages' : ''} ${a}`
     const keys = (a: bigint) => (isKernel ? [key(a), key(a, api !== 'pages')] : [key(a)])
     const neither = (none: 'nothing' | 'failed', leaves?: string): Intent => ({
       ends: [],
@@ -61,11 +58,6 @@ export function intentsOf(events: readonly TraceEvent[]): (Intent | undefined)[]
     if (!isFreed) return neither('failed', from === 0n ? undefined : key(from))
     return from === 0n ? neither('nothing') : { ends, isIndexed }
   })
-}
-
-/** Whether an event is about a block by its address, in a process. */
-function isPlaced({ kind, index, process }: TraceEvent): boolean {
-  return ['alloc', 'existing', 'free', 'realloc'].includes(kind) && index === undefined && process !== undefined
 }
 
 /** What the live set does, written down as directly as can be, over plain events and a Map. */

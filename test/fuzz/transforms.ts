@@ -209,18 +209,12 @@ function checkRepair(batches: readonly EventBatch[], random: Random): void {
 /** Addresses of no more bits than processors have today, with their sign. */
 const MAX_ADDRESS = 2n ** 47n
 
-/**
- * Whether it can be told which address space an event is of. Events without a process are taken for those of the first
- * one, and a repair may leave out all that show which it is; and spaces are told apart by bits that no real address has.
- */
+/** Whether address spaces can be told apart: this is done by bits that no real address has. */
 function areSpacesClear(batches: readonly EventBatch[]): boolean {
   const events = batches.flatMap((batch) => [...batch])
-  const ofProcess = events.filter(({ process }) => process !== undefined).length
-  if (ofProcess === 0 && !events.some(({ api }) => api === 'pages')) return true
+  if (events.every(({ process, api }) => process === undefined && api !== 'pages')) return true
   const isReal = (address = 0n) => address < MAX_ADDRESS || address >= 2n ** 64n - MAX_ADDRESS
-  return (
-    ofProcess % events.length === 0 && events.every(({ address, oldAddress }) => isReal(address) && isReal(oldAddress))
-  )
+  return events.every(({ address, oldAddress }) => isReal(address) && isReal(oldAddress))
 }
 
 function checkStatistics(batches: readonly EventBatch[], random: Random): void {

@@ -21,8 +21,6 @@ export class BlockIndices {
   private assigned: { from: bigint; to: bigint } | undefined
   /** Blocks without an index, by their address in its space. */
   private readonly unnumbered = new Map<string, { index: bigint; size: bigint }>()
-  /** The first process that an event named; events without one are of it. */
-  private first: bigint | undefined
   /** Where the event is: in this process, by this function of a kernel. */
   private process: bigint | undefined
   private isPages = false
@@ -36,7 +34,6 @@ export class BlockIndices {
     this.numbered.clear()
     this.largest = 0n
     this.assigned = undefined
-    this.first = undefined
   }
 
   /** Avoids an index that an event brought. */
@@ -87,10 +84,8 @@ export class BlockIndices {
     const fields = batch.mask[i] as number
     const address = (fields & FieldBit.address) !== 0 ? (batch.address.values[i] as bigint) : 0n
     const size = (fields & FieldBit.size) !== 0 ? (batch.size.values[i] as bigint) : undefined
-    const process = (fields & FieldBit.process) !== 0 ? (batch.process.values[i] as bigint) : undefined
     const api = (fields & FieldBit.api) !== 0 ? (batch.api[i] as number) : undefined
-    this.first ??= process
-    this.process = process === this.first ? undefined : process
+    this.process = (fields & FieldBit.process) !== 0 ? (batch.process.values[i] as bigint) : undefined
     this.isPages = api === Api.pages
     this.isKernel = api !== undefined && api >= Api.kmalloc
     switch (batch.kind[i]) {

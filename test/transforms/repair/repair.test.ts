@@ -7,7 +7,7 @@ import { FAULTS } from '../../../lib/transforms/option-values.js'
 import { Verifier } from '../../../lib/transforms/verify.js'
 import { drive } from '../../support/drive.js'
 import { runs } from '../../support/runs.js'
-import { blockEvents, HEADER, inBatches } from '../events.js'
+import { blockEvents, HEADER, inBatches, spacedEvents } from '../events.js'
 
 const A = 0x1000n
 const B = 0x2000n
@@ -225,8 +225,41 @@ describe('Repair', () => {
       [alloc(A, 1n, { index: 1n }), { kind: 'free', index: 1n }, alloc(A, 1n, { index: 2n })],
       { 'free-moved': 1 },
     ],
+    [
+      'nothing where a process has a block at the address of one without a process',
+      [free(B, { process: 1n }), alloc(A, 8n), alloc(A, 8n, { process: 2n }), free(A), free(A, { process: 2n })],
+      [alloc(A, 8n), alloc(A, 8n, { process: 2n }), free(A), free(A, { process: 2n })],
+      { 'free-dropped': 1 },
+    ],
+    [
+      'nothing where processes have blocks with indices at the same address',
+      [
+        free(B, { process: 1n }),
+        alloc(A, 64n, { process: 4n }),
+        alloc(A - 16n, 64n, { process: 5n, index: 1n }),
+        alloc(A + 16n, 64n, { process: 6n, index: 2n }),
+        alloc(A + 8n, 64n, { index: 3n }),
+      ],
+      [
+        alloc(A, 64n, { process: 4n }),
+        alloc(A - 16n, 64n, { process: 5n, index: 1n }),
+        alloc(A + 16n, 64n, { process: 6n, index: 2n }),
+        alloc(A + 8n, 64n, { index: 3n }),
+      ],
+      { 'free-dropped': 1 },
+    ],
   ])('mends %s', (_, events, expected, changes) => {
     expect(repaired(events)).toEqual({ events: expected, changes })
+    expect(faults(expected)).toEqual({})
+  })
+
+  it('leaves a trace of several processes without faults', () => {
+    fc.assert(
+      fc.property(spacedEvents, (events) => {
+        expect(faults(repaired(events).events)).toEqual({})
+      }),
+      { numRuns: runs(300) },
+    )
   })
 
   it('lets failed allocations, growing blocks, other processes and pages be', () => {
