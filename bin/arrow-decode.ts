@@ -1,4 +1,4 @@
 #!/usr/bin/env node
 import { start } from '../lib/cli/start.js'
 
-await start('arrow-decode', async () => (await import('../lib/cli/commands/formats.js')).arrowDecode)
+void start('arrow-decode', async () => (await import('../lib/cli/commands/formats.js')).arrowDecode)

@@ -1,4 +1,4 @@
 #!/usr/bin/env node
 import { start } from '../lib/cli/start.js'
 
-await start('arrow-encode', async () => (await import('../lib/cli/commands/formats.js')).arrowEncode)
+void start('arrow-encode', async () => (await import('../lib/cli/commands/formats.js')).arrowEncode)

@@ -1,4 +1,4 @@
 #!/usr/bin/env node
 import { start } from '../lib/cli/start.js'
 
-await start('compact-decode', async () => (await import('../lib/cli/commands/formats.js')).compactDecode)
+void start('compact-decode', async () => (await import('../lib/cli/commands/formats.js')).compactDecode)

@@ -1,4 +1,4 @@
 #!/usr/bin/env node
 import { start } from '../lib/cli/start.js'
 
-await start('compact-encode', async () => (await import('../lib/cli/commands/formats.js')).compactEncode)
+void start('compact-encode', async () => (await import('../lib/cli/commands/formats.js')).compactEncode)

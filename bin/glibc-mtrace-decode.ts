@@ -1,4 +1,4 @@
 #!/usr/bin/env node
 import { start } from '../lib/cli/start.js'
 
-await start('glibc-mtrace-decode', async () => (await import('../lib/cli/commands/formats.js')).glibcMtraceDecode)
+void start('glibc-mtrace-decode', async () => (await import('../lib/cli/commands/formats.js')).glibcMtraceDecode)

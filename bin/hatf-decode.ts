@@ -1,4 +1,4 @@
 #!/usr/bin/env node
 import { start } from '../lib/cli/start.js'
 
-await start('hatf-decode', async () => (await import('../lib/cli/commands/formats.js')).hatfDecode)
+void start('hatf-decode', async () => (await import('../lib/cli/commands/formats.js')).hatfDecode)

@@ -1,4 +1,4 @@
 #!/usr/bin/env node
 import { start } from '../lib/cli/start.js'
 
-await start('hatf-join', async () => (await import('../lib/cli/commands/split-addresses.js')).hatfJoin)
+void start('hatf-join', async () => (await import('../lib/cli/commands/split-addresses.js')).hatfJoin)

@@ -1,4 +1,4 @@
 #!/usr/bin/env node
 import { start } from '../lib/cli/start.js'
 
-await start('hatf-split', async () => (await import('../lib/cli/commands/split-addresses.js')).hatfSplit)
+void start('hatf-split', async () => (await import('../lib/cli/commands/split-addresses.js')).hatfSplit)

@@ -1,4 +1,4 @@
 #!/usr/bin/env node
 import { start } from '../lib/cli/start.js'
 
-await start('heapflow', async () => (await import('../lib/cli/heapflow.js')).heapflow)
+void start('heapflow', async () => (await import('../lib/cli/heapflow.js')).heapflow)

@@ -1,4 +1,4 @@
 #!/usr/bin/env node
 import { start } from '../lib/cli/start.js'
 
-await start('heapmon-decode', async () => (await import('../lib/cli/commands/formats.js')).heapmonDecode)
+void start('heapmon-decode', async () => (await import('../lib/cli/commands/formats.js')).heapmonDecode)

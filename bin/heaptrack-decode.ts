@@ -1,4 +1,4 @@
 #!/usr/bin/env node
 import { start } from '../lib/cli/start.js'
 
-await start('heaptrack-decode', async () => (await import('../lib/cli/commands/formats.js')).heaptrackDecode)
+void start('heaptrack-decode', async () => (await import('../lib/cli/commands/formats.js')).heaptrackDecode)

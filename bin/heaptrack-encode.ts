@@ -1,4 +1,4 @@
 #!/usr/bin/env node
 import { start } from '../lib/cli/start.js'
 
-await start('heaptrack-encode', async () => (await import('../lib/cli/commands/formats.js')).heaptrackEncode)
+void start('heaptrack-encode', async () => (await import('../lib/cli/commands/formats.js')).heaptrackEncode)

@@ -1,4 +1,4 @@
 #!/usr/bin/env node
 import { start } from '../lib/cli/start.js'
 
-await start('hf-convert', async () => (await import('../lib/cli/commands/convert.js')).convert)
+void start('hf-convert', async () => (await import('../lib/cli/commands/convert.js')).convert)

@@ -1,4 +1,4 @@
 #!/usr/bin/env node
 import { start } from '../lib/cli/start.js'
 
-await start('hf-diff', async () => (await import('../lib/cli/commands/diff.js')).diff)
+void start('hf-diff', async () => (await import('../lib/cli/commands/diff.js')).diff)

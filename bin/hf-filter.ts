@@ -1,4 +1,4 @@
 #!/usr/bin/env node
 import { start } from '../lib/cli/start.js'
 
-await start('hf-filter', async () => (await import('../lib/cli/commands/filter.js')).filter)
+void start('hf-filter', async () => (await import('../lib/cli/commands/filter.js')).filter)

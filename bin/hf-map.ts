@@ -1,4 +1,4 @@
 #!/usr/bin/env node
 import { start } from '../lib/cli/start.js'
 
-await start('hf-map', async () => (await import('../lib/cli/commands/map.js')).map)
+void start('hf-map', async () => (await import('../lib/cli/commands/map.js')).map)

@@ -1,4 +1,4 @@
 #!/usr/bin/env node
 import { start } from '../lib/cli/start.js'
 
-await start('hf-profile', async () => (await import('../lib/cli/commands/profile.js')).profile)
+void start('hf-profile', async () => (await import('../lib/cli/commands/profile.js')).profile)

@@ -1,4 +1,4 @@
 #!/usr/bin/env node
 import { start } from '../lib/cli/start.js'
 
-await start('hf-record', async () => (await import('../lib/cli/commands/record.js')).record)
+void start('hf-record', async () => (await import('../lib/cli/commands/record.js')).record)

@@ -1,4 +1,4 @@
 #!/usr/bin/env node
 import { start } from '../lib/cli/start.js'
 
-await start('hf-sort', async () => (await import('../lib/cli/commands/sort.js')).sort)
+void start('hf-sort', async () => (await import('../lib/cli/commands/sort.js')).sort)

@@ -1,4 +1,4 @@
 #!/usr/bin/env node
 import { start } from '../lib/cli/start.js'
 
-await start('hf-split', async () => (await import('../lib/cli/commands/split.js')).split)
+void start('hf-split', async () => (await import('../lib/cli/commands/split.js')).split)

@@ -1,4 +1,4 @@
 #!/usr/bin/env node
 import { start } from '../lib/cli/start.js'
 
-await start('hf-stats', async () => (await import('../lib/cli/commands/stats.js')).stats)
+void start('hf-stats', async () => (await import('../lib/cli/commands/stats.js')).stats)

@@ -1,4 +1,4 @@
 #!/usr/bin/env node
 import { start } from '../lib/cli/start.js'
 
-await start('hf-verify', async () => (await import('../lib/cli/commands/verify.js')).verify)
+void start('hf-verify', async () => (await import('../lib/cli/commands/verify.js')).verify)

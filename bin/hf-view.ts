@@ -1,4 +1,4 @@
 #!/usr/bin/env node
 import { start } from '../lib/cli/start.js'
 
-await start('hf-view', async () => (await import('../lib/cli/commands/view.js')).view)
+void start('hf-view', async () => (await import('../lib/cli/commands/view.js')).view)

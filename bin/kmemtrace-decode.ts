@@ -1,4 +1,4 @@
 #!/usr/bin/env node
 import { start } from '../lib/cli/start.js'
 
-await start('kmemtrace-decode', async () => (await import('../lib/cli/commands/kmemtrace.js')).kmemtraceDecode)
+void start('kmemtrace-decode', async () => (await import('../lib/cli/commands/kmemtrace.js')).kmemtraceDecode)

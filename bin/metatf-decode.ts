@@ -1,4 +1,4 @@
 #!/usr/bin/env node
 import { start } from '../lib/cli/start.js'
 
-await start('metatf-decode', async () => (await import('../lib/cli/commands/metatf.js')).metatfDecode)
+void start('metatf-decode', async () => (await import('../lib/cli/commands/metatf.js')).metatfDecode)

@@ -1,4 +1,4 @@
 #!/usr/bin/env node
 import { start } from '../lib/cli/start.js'
 
-await start('mtrc-decode', async () => (await import('../lib/cli/commands/formats.js')).mtrcDecode)
+void start('mtrc-decode', async () => (await import('../lib/cli/commands/formats.js')).mtrcDecode)

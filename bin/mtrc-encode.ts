@@ -1,4 +1,4 @@
 #!/usr/bin/env node
 import { start } from '../lib/cli/start.js'
 
-await start('mtrc-encode', async () => (await import('../lib/cli/commands/formats.js')).mtrcEncode)
+void start('mtrc-encode', async () => (await import('../lib/cli/commands/formats.js')).mtrcEncode)

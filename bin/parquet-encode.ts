@@ -1,4 +1,4 @@
 #!/usr/bin/env node
 import { start } from '../lib/cli/start.js'
 
-await start('parquet-encode', async () => (await import('../lib/cli/commands/formats.js')).parquetEncode)
+void start('parquet-encode', async () => (await import('../lib/cli/commands/formats.js')).parquetEncode)

@@ -1,4 +1,4 @@
 #!/usr/bin/env node
 import { start } from '../lib/cli/start.js'
 
-await start('replay-decode', async () => (await import('../lib/cli/commands/formats.js')).replayDecode)
+void start('replay-decode', async () => (await import('../lib/cli/commands/formats.js')).replayDecode)

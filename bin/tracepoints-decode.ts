@@ -1,4 +1,4 @@
 #!/usr/bin/env node
 import { start } from '../lib/cli/start.js'
 
-await start('tracepoints-decode', async () => (await import('../lib/cli/commands/formats.js')).tracepointsDecode)
+void start('tracepoints-decode', async () => (await import('../lib/cli/commands/formats.js')).tracepointsDecode)

@@ -1,4 +1,4 @@
 #!/usr/bin/env node
 import { start } from '../lib/cli/start.js'
 
-await start('valgrind-decode', async () => (await import('../lib/cli/commands/formats.js')).valgrindDecode)
+void start('valgrind-decode', async () => (await import('../lib/cli/commands/formats.js')).valgrindDecode)

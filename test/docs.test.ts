@@ -52,9 +52,8 @@ describe('generated documents', () => {
     'bin/%s.ts starts the command of that name',
     async (name) => {
       const [, started, path, exported] =
-        /^await start\('([^']+)', async \(\) => \(await import\('([^']+)'\)\)\.(\w+)\)$/m.exec(
-          read(`bin/${name}.ts`),
-        ) ?? []
+        /^void start\('([^']+)', async \(\) => \(await import\('([^']+)'\)\)\.(\w+)\)$/m.exec(read(`bin/${name}.ts`)) ??
+        []
       const module = (await import(`../bin/${path}`)) as Record<string, { name: string }>
       expect([started, module[exported as string]?.name]).toEqual([name, name])
     },

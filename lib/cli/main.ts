@@ -1,6 +1,6 @@
 import { readFileSync, writeSync } from 'node:fs'
 import { constants } from 'node:os'
-import { isBrokenPipe } from '../streams/failure.js'
+import { isBrokenPipe } from '../streams/broken-pipe.js'
 import { Incomplete, Interrupted, UsageError, type Command } from './command.js'
 import { helpText } from './help/text.js'
 import { limitReached } from './limits.js'

@@ -88,8 +88,3 @@ function isIdle(stream: Writable): boolean {
   // The output of other duplex streams differs from their input.
   return !(duplex instanceof Transform) || (duplex.readableLength === 0 && consumersOf(duplex).every(isIdle))
 }
-
-/** Whether an error means that the reader of the output has closed it, which ends a pipeline normally. */
-export function isBrokenPipe(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === 'EPIPE'
-}

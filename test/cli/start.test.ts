@@ -21,7 +21,7 @@ const DATA = [
   /^lib\/event\/(fields|message-text|suggest)\.js$/,
   /^lib\/(formats|metatf)\/[a-z-]+\/info\.js$/,
   /^lib\/formats\/hatf\/(layout|plan\/layouts|plan\/strategies)\.js$/,
-  /^lib\/streams\/failure\.js$/,
+  /^lib\/streams\/broken-pipe\.js$/,
   /^lib\/order\/order-fields\.js$/,
   /^lib\/transforms\/option-values\.js$/,
   /^lib\/exports\/profile-formats\.js$/,
@@ -37,30 +37,42 @@ function isInstalled(name: string): boolean {
   }
 }
 
-/** What a command line loads of the package and of others: paths below `dist`, names of packages. */
-async function loads(line: string, input: Uint8Array = EVENTS): Promise<{ own: string[]; packages: string[] }> {
+/** What a command line loads. */
+interface Loads {
+  /** Modules of the package, as paths below `dist`. */
+  readonly own: string[]
+  /** Names of packages of others. */
+  readonly packages: string[]
+  /** How many files these are in, and how many bytes. */
+  readonly files: number
+  readonly bytes: number
+}
+
+async function loads(line: string, input: Uint8Array = EVENTS): Promise<Loads> {
   const file = join(scratch(), 'loads')
   await shell(`export LOADS='${file}' NODE_OPTIONS='--import "${PRELOADED}"'; ${line} > /dev/null`, input)
   const modules = readFileSync(file, 'utf8')
     .split('\n')
     .filter((name) => /^(file:|\/)/.test(name) && !name.includes('/test/support/'))
-  const found = {
-    own: modules.filter((name) => !name.includes('/node_modules/')),
-    packages: modules.filter((name) => name.includes('/node_modules/')),
-  }
+  const files = [...new Set(modules.map((name) => name.replace('file://', '')))].filter((name) => name.endsWith('.js'))
+  const texts = files.map((name) => readFileSync(name, 'utf8'))
+  // A bundle has a comment with the name of each module before its code.
+  const bundled = texts.flatMap((text) => [...text.matchAll(/^\/\/ ((?:bin|lib|node_modules)\/\S+)\.[jt]s$/gm)])
+  const sources = bundled.map(([, name]) => `${name}.js`)
+  const ofOthers = [...files, ...sources].filter((name) => name.includes('node_modules/'))
   const distinct = (names: string[]) => [...new Set(names)].toSorted()
   return {
-    own: distinct(found.own.map((name) => name.replace(/^.*\/dist\//, ''))),
-    packages: distinct(found.packages.map((name) => name.replace(/^.*\/node_modules\/([^/]+)\/.*$/, '$1'))),
+    own: distinct(sources.filter((name) => !name.startsWith('node_modules/'))),
+    packages: distinct(ofOthers.map((name) => name.replace(/^.*node_modules\/([^/]+)\/.*$/, '$1'))),
+    files: files.length,
+    bytes: texts.reduce((sum, { length }) => sum + length, 0),
   }
 }
 
-/** The folders of formats of which more is loaded than data. */
+/** The formats whose codecs are loaded. */
 function formatsOf(own: readonly string[]): string[] {
-  const codecs = own.filter((path) => !DATA.some((pattern) => pattern.test(path)))
-  return [
-    ...new Set(codecs.map((path) => /^lib\/formats\/([a-z-]+)\//.exec(path)?.[1]).filter((name) => name !== undefined)),
-  ].toSorted()
+  const names = own.map((path) => /^lib\/formats\/([a-z-]+)\/(?:decode|encode)\.js$/.exec(path)?.[1])
+  return [...new Set(names.filter((name) => name !== undefined))].toSorted()
 }
 
 describe('help and version load nothing but data', () => {
@@ -100,18 +112,25 @@ describe('a command loads what its job takes', () => {
     const { own, packages } = await loads('mtrc-decode -u', TRACE)
     expect(own).toContain('lib/formats/arrow/encode.js')
     // The header of a trace is JSON in both.
-    expect(own.filter((path) => /^lib\/formats\/ndjson\/(?!info|general|layout)/.test(path))).toEqual([])
+    expect(own.filter((path) => /^lib\/formats\/ndjson\/(?!info|sniff|general|layout)/.test(path))).toEqual([])
     expect(packages.filter((name) => ['hyparquet', 'hyparquet-compressors', 'fzstd'].includes(name))).toEqual([])
   })
 
   test('the format of the input is found without the codecs of others', async () => {
     const { own } = await loads('hf-filter --kind alloc')
-    expect(formatsOf(own)).toEqual(['mtrc', 'ndjson'])
-    expect(own.filter((path) => path.startsWith('lib/formats/mtrc/'))).toEqual([
-      'lib/formats/mtrc/info.js',
-      'lib/formats/mtrc/layout.js',
-      'lib/formats/mtrc/sniff.js',
-    ])
+    expect(formatsOf(own)).toEqual(['ndjson'])
+  })
+
+  test.each([
+    'mtrc-decode',
+    'mtrc-decode -u',
+    'hf-filter --kind alloc',
+    'hf-convert - /dev/null --to hatf',
+    'hf-stats',
+  ])('in a few files: %s', async (line) => {
+    const { files, bytes } = await loads(line, TRACE)
+    expect(files).toBeLessThan(18)
+    expect(bytes).toBeLessThan(400_000)
   })
 
   test('what compressed and rewritten input takes is loaded for these', async () => {
