@@ -1,13 +1,25 @@
-// Compiles each kernel of kernel/*.ts to WebAssembly, in kernel/ of the folder given (dist). Those that are newer than all sources stay.
-import { mkdirSync, readdirSync, statSync } from 'node:fs'
-import { join, parse } from 'node:path'
+// Compiles each kernel of kernel/*.ts to WebAssembly, in kernel/ of the folder given (dist). Those that are newer than
+// all of their sources stay.
+import { mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { dirname, join, parse } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const source = fileURLToPath(new URL('../kernel', import.meta.url))
 const target = join(process.argv[2] ?? 'dist', 'kernel')
 const kernels = readdirSync(source).filter((name) => name.endsWith('.ts')).map((name) => parse(name).name)
-const changed = Math.max(...readdirSync(source, { recursive: true, withFileTypes: true }).map(({ parentPath, name }) => statSync(join(parentPath, name)).mtimeMs))
-const stale = kernels.filter((kernel) => !(statSync(join(target, `${kernel}.wasm`), { throwIfNoEntry: false })?.mtimeMs > changed))
+const stale = kernels.filter((kernel) => {
+  const changed = Math.max(...sourcesOf(join(source, `${kernel}.ts`)).map((file) => statSync(file).mtimeMs))
+  return !(statSync(join(target, `${kernel}.wasm`), { throwIfNoEntry: false })?.mtimeMs > changed)
+})
+
+/** A module, and all modules that it imports or exports from, directly or not. */
+function sourcesOf(file, found = new Set()) {
+  if (found.has(file)) return []
+  found.add(file)
+  for (const [, path] of readFileSync(file, 'utf8').matchAll(/\bfrom '(\.[^']+)'/g))
+    sourcesOf(join(dirname(file), `${path}.ts`), found)
+  return [...found]
+}
 
 if (stale.length > 0) {
   mkdirSync(target, { recursive: true })
