@@ -66,7 +66,7 @@ export interface Encoded {
 /** Encodes batches as they are. */
 export function encode(encoder: Encoder, batches: readonly EventBatch[]): Encoded {
   const chunks: Uint8Array[] = []
-  const error = run(encoder, batches, (chunk) => void chunks.push(chunk.slice()))
+  const error = run(encoder, batches, (chunk) => void chunks.push(new Uint8Array(chunk)))
   return { bytes: join(chunks), error }
 }
 
@@ -77,7 +77,8 @@ export function encode(encoder: Encoder, batches: readonly EventBatch[]): Encode
 export function encodeRecycling(encoder: Encoder, batches: readonly EventBatch[]): Encoded {
   const chunks: Uint8Array[] = []
   const take = (chunk: Uint8Array) => {
-    chunks.push(chunk.slice())
+    // A Buffer's slice shares its memory.
+    chunks.push(new Uint8Array(chunk))
     chunk.fill(0xdb)
     recycle(chunk)
   }

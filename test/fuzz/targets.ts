@@ -5,6 +5,7 @@ import { decoderTarget, encoderTarget } from './codecs.js'
 import { COMPRESSED_TARGETS } from './compressed.js'
 import { METATF_TARGETS } from './metatf.js'
 import { Mutator } from './mutate.js'
+import { PARQUET_TARGETS } from './parquet.js'
 import { seedsOf, TOKENS } from './seeds.js'
 import type { Target } from './target.js'
 import { TRANSFORM_TARGETS } from './transforms.js'
@@ -13,6 +14,7 @@ import { TRANSFORM_TARGETS } from './transforms.js'
 export const TARGETS: readonly Target[] = [
   ...FORMATS.map((format) => decoderTarget(format, new Mutator(seedsOf(format), TOKENS))),
   ...FORMATS.filter(isWritable).map(encoderTarget),
+  ...PARQUET_TARGETS,
   ...TRANSFORM_TARGETS,
   ...ALLOCATOR_TARGETS,
   ...COMPRESSED_TARGETS,

@@ -23,7 +23,7 @@ export class ParquetWriter {
   private readonly writers: readonly ColumnWriter[]
   private readonly compress: (bytes: Uint8Array) => Uint8Array
   /** Pieces of the file that were not given out. */
-  private pieces: Uint8Array[] = [MAGIC]
+  private pieces: Uint8Array[] = [MAGIC.slice()]
   /** The length of the file so far. */
   private length = MAGIC.length
   private rows = 0
@@ -75,7 +75,7 @@ export class ParquetWriter {
     )
     const length = new Uint8Array(4)
     new DataView(length.buffer).setUint32(0, footer.length, true)
-    this.write(footer, length, MAGIC)
+    this.write(footer, length, MAGIC.slice())
   }
 
   private write(...pieces: Uint8Array[]): void {
