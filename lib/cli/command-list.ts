@@ -1,4 +1,5 @@
 import type { Command } from './command.js'
+import { blocks } from './commands/blocks.js'
 import { convert } from './commands/convert.js'
 import { diff } from './commands/diff.js'
 import { filter } from './commands/filter.js'
@@ -55,7 +56,7 @@ export interface Group {
  */
 export const GROUPS: readonly Group[] = [
   { title: 'Record a trace', commands: [record] },
-  { title: 'Analyze a trace', commands: [stats, report, view, profile, diff, verify] },
+  { title: 'Analyze a trace', commands: [stats, report, view, profile, diff, blocks, verify] },
   { title: 'Convert a trace', commands: [convert] },
   { title: 'Select, change and order events', commands: [filter, map, sort] },
   { title: 'Split and merge traces', commands: [split, merge] },

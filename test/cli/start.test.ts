@@ -24,7 +24,7 @@ const DATA = [
   /^lib\/streams\/broken-pipe\.js$/,
   /^lib\/order\/order-fields\.js$/,
   /^lib\/transforms\/option-values\.js$/,
-  /^lib\/exports\/profile-formats\.js$/,
+  /^lib\/exports\/(profile-formats|tables\/formats)\.js$/,
   /^lib\/cli\/record\/names\.js$/,
 ]
 

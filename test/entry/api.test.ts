@@ -73,6 +73,8 @@ test('the root has every format, and a few functions', () => {
     'EventBatch',
     'TraceError',
     'batchesOf',
+    'blockTable',
+    'blocks',
     'compareProfiles',
     'compose',
     'decodeAny',

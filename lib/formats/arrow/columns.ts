@@ -1,43 +1,37 @@
-import { columnOf, type ColumnName } from '../../event/batch.js'
-import { FIELDS, type FieldType } from '../../event/fields.js'
-import { API_DICTIONARY, KIND, KIND_DICTIONARY, NAME_DICTIONARY, OUTCOME_DICTIONARY } from './layout.js'
-
-/** How a column is stored in Arrow. */
-export type Stored = 'u64' | 'u32' | 'i32' | 'code' | 'name' | 'names' | 'bytes'
+import type { TableColumn } from '../../event/table.js'
 
 /** A column of the streams that are written. */
-export interface WrittenColumn {
-  readonly name: string
-  /** The field's bit; -1 for the kind. */
-  readonly f: number
-  /** Where a batch has it. */
-  readonly column: ColumnName | 'kind'
-  readonly stored: Stored
+export interface WrittenColumn extends TableColumn {
   /** The dictionary of codes and names. */
   readonly dictionary?: number
 }
 
-const STORED: Readonly<Record<FieldType, Pick<WrittenColumn, 'stored' | 'dictionary'>>> = {
-  u64: { stored: 'u64' },
-  address: { stored: 'u64' },
-  u32: { stored: 'u32' },
-  i32: { stored: 'i32' },
-  api: { stored: 'code', dictionary: API_DICTIONARY },
-  outcome: { stored: 'code', dictionary: OUTCOME_DICTIONARY },
-  string: { stored: 'name', dictionary: NAME_DICTIONARY },
-  json: { stored: 'name', dictionary: NAME_DICTIONARY },
-  list: { stored: 'names', dictionary: NAME_DICTIONARY },
-  bytes: { stored: 'bytes' },
+/** A table as it is written: its columns, and the dictionaries that they refer to. */
+export interface WrittenTable {
+  readonly columns: readonly WrittenColumn[]
+  /** The dictionaries of codes, which never change. */
+  readonly codes: readonly (readonly string[])[]
+  /** The id of the dictionary of all other names; those of codes are below it. */
+  readonly nameDictionary: number
+  /** How many nodes and buffers a record batch has. */
+  readonly nodes: number
+  readonly buffers: number
 }
 
-/** The columns of each stream that is written, in their order: the kind, and all fields. */
-export const COLUMNS: readonly WrittenColumn[] = [
-  { name: KIND, f: -1, column: 'kind', stored: 'code', dictionary: KIND_DICTIONARY },
-  ...FIELDS.map(({ name, type }, f) => ({ name, f, column: columnOf(f), ...STORED[type] })),
-]
+/** How a table with these columns is written. */
+export function writtenTable(columns: readonly TableColumn[]): WrittenTable {
+  const codes = columns.flatMap(({ names }) => (names === undefined ? [] : [names]))
+  let code = 0
+  const written = columns.map((column): WrittenColumn => {
+    if (column.type === 'code') return { ...column, dictionary: code++ }
+    return column.type === 'name' || column.type === 'names' ? { ...column, dictionary: codes.length } : column
+  })
+  const sum = (part: 'nodes' | 'buffers') => columns.reduce((total, column) => total + partsOf(column)[part], 0)
+  return { columns: written, codes, nameDictionary: codes.length, nodes: sum('nodes'), buffers: sum('buffers') }
+}
 
 /** How many nodes and buffers a column has in a record batch. */
-export function partsOf({ stored }: WrittenColumn): { nodes: number; buffers: number } {
-  if (stored === 'names') return { nodes: 2, buffers: 4 }
-  return { nodes: 1, buffers: stored === 'bytes' ? 3 : 2 }
+function partsOf({ type }: TableColumn): { nodes: number; buffers: number } {
+  if (type === 'names') return { nodes: 2, buffers: 4 }
+  return { nodes: 1, buffers: type === 'bytes' ? 3 : 2 }
 }

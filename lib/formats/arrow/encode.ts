@@ -3,10 +3,15 @@ import { FieldBit } from '../../event/fields.js'
 import { NO_HEADER, type TraceHeader } from '../../event/header.js'
 import type { Encoder } from '../../event/stage.js'
 import { Losses } from '../../kernel/losses.js'
+import { EVENT_COLUMNS, eventRows } from '../../event/table.js'
+import { writtenTable } from './columns.js'
 import { BatchWriter } from './write-batch.js'
-import { CARRIED, NAME_DICTIONARY } from './layout.js'
+import { CARRIED } from './layout.js'
 import { Names } from './names.js'
 import { codeDictionaries, dictionaryMessage, endMark, schemaMessage } from './write-messages.js'
+
+/** Events as they are written. */
+const EVENTS = writtenTable(EVENT_COLUMNS)
 
 /** The most bytes of lists and attributes in one record batch, if it has several events. */
 const MAX_LISTED_BYTES = 4_194_304
@@ -22,7 +27,7 @@ export class ArrowEncoder implements Encoder {
   readonly losses = new Losses('arrow', CARRIED)
   readonly consumes = true
   private readonly names = new Names()
-  private readonly writer = new BatchWriter(this.names)
+  private readonly writer = new BatchWriter(EVENTS, this.names)
   private readonly chunks: Uint8Array[] = []
   private header: TraceHeader | undefined
   /** The header that the next record batch has to bring. */
@@ -56,7 +61,7 @@ export class ArrowEncoder implements Encoder {
   }
 
   private begin(header: TraceHeader): void {
-    const messages = [schemaMessage(header), ...codeDictionaries()]
+    const messages = [schemaMessage(EVENTS, header), ...codeDictionaries(EVENTS)]
     this.chunks.push(new Uint8Array(Buffer.concat(messages)))
   }
 
@@ -64,9 +69,9 @@ export class ArrowEncoder implements Encoder {
     const from = this.row
     if (from < batch.count || this.announced !== undefined) {
       const to = lastRow(batch, from)
-      const record = this.writer.write(batch, from, to, this.announced)
+      const record = this.writer.write(eventRows(batch), from, to, this.announced)
       const names = this.names.takeChanged()
-      if (names !== undefined) this.chunks.push(dictionaryMessage(NAME_DICTIONARY, names))
+      if (names !== undefined) this.chunks.push(dictionaryMessage(EVENTS.nameDictionary, names))
       this.chunks.push(record)
       this.announced = undefined
       this.row = to

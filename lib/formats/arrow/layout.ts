@@ -64,12 +64,6 @@ export const HEADER_KEY = 'heapflow:header'
 /** The name of the column that each event has. */
 export const KIND = 'kind'
 
-/** The dictionaries of a stream: of kinds, functions that allocate, outcomes of reallocs, and all other names. */
-export const KIND_DICTIONARY = 0
-export const API_DICTIONARY = 1
-export const OUTCOME_DICTIONARY = 2
-export const NAME_DICTIONARY = 3
-
 /** Longer metadata is refused: a schema of some 10,000 columns. */
 export const MAX_METADATA = 4_194_304
 /** A message with a longer body is refused: some million events with all fields. */

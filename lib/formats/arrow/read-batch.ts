@@ -1,8 +1,7 @@
 import type { U64Column } from '../../event/batch.js'
-import { APIS, KINDS, OUTCOMES } from '../../event/fields.js'
 import { showValue } from '../../event/message-text.js'
 import { StringTable, type FlatStrings } from '../../event/strings.js'
-import { COLUMNS, type WrittenColumn } from './columns.js'
+import { EVENT_COLUMNS, type TableColumn } from '../../event/table.js'
 import type { Dictionaries } from './dictionaries.js'
 import type { Strings } from './escape.js'
 import { ArrowFault } from './fault.js'
@@ -35,8 +34,7 @@ interface Reading {
   has(row: number): boolean
 }
 
-const TARGETS: ReadonlyMap<string, WrittenColumn> = new Map(COLUMNS.map((target) => [target.name, target]))
-const CODES: Readonly<Record<string, readonly string[]>> = { kind: KINDS, api: APIS, outcome: OUTCOMES }
+const TARGETS: ReadonlyMap<string, TableColumn> = new Map(EVENT_COLUMNS.map((target) => [target.name, target]))
 /** The code of a name that is none. */
 const UNKNOWN = 0xff
 
@@ -45,7 +43,7 @@ export class BatchReader {
   private readonly names = new NameTable()
   /** Of dictionaries of kinds and the like, the codes of their names. */
   private readonly codesOf = new WeakMap<Strings, Uint8Array>()
-  private readonly plan: readonly (readonly [Column, WrittenColumn | undefined])[]
+  private readonly plan: readonly (readonly [Column, TableColumn | undefined])[]
   /** The stacks of the record batch that is read. */
   private lists: Pick<FlatStrings, 'lists' | 'listed'> | undefined
 
@@ -111,13 +109,13 @@ export class BatchReader {
       kind: kind ?? new Uint8Array(0),
       columns,
       strings: this.names.table(this.lists),
-      sharesBody: present.some(({ f }) => ['names', 'bytes'].includes((COLUMNS[f + 1] as WrittenColumn).stored)),
+      sharesBody: present.some(({ f }) => ['names', 'bytes'].includes((EVENT_COLUMNS[f + 1] as TableColumn).type)),
     }
   }
 
-  private values(reading: Reading, target: WrittenColumn): U64Column | Uint32Array | Int32Array | Uint8Array {
+  private values(reading: Reading, target: TableColumn): U64Column | Uint32Array | Int32Array | Uint8Array {
     const { parts, column, rows, has } = reading
-    switch (target.stored) {
+    switch (target.type) {
       case 'u64':
         return wideColumn(parts.nextBuffer(), integer(column), rows)
       case 'u32':
@@ -125,7 +123,7 @@ export class BatchReader {
       case 'i32':
         return narrowed(parts.nextBuffer(), integer(column), rows, NO_I32, has)
       case 'code':
-        return this.codes(reading, CODES[target.name] as readonly string[])
+        return this.codes(reading, target.names as readonly string[])
       case 'name': {
         const ids = this.ids(reading)
         return target.name === 'fields' ? this.json(ids, reading) : ids

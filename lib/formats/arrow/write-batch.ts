@@ -1,14 +1,11 @@
-import { U64Column, type EventBatch } from '../../event/batch.js'
-import { ALL_FIELDS, FieldBit } from '../../event/fields.js'
+import { U64Column } from '../../event/batch.js'
+import { ALL_FIELDS } from '../../event/fields.js'
 import type { TraceHeader } from '../../event/header.js'
+import type { TableRows } from '../../event/table.js'
 import { transpose } from './bits.js'
-import { COLUMNS, partsOf, type WrittenColumn } from './columns.js'
+import type { WrittenColumn, WrittenTable } from './columns.js'
 import type { Names } from './names.js'
 import { aligned, BatchMetadata } from './write-messages.js'
-
-const PARTS = COLUMNS.map(partsOf)
-const NODES = PARTS.reduce((sum, { nodes }) => sum + nodes, 0)
-const BUFFERS = PARTS.reduce((sum, { buffers }) => sum + buffers, 0)
 
 /** The bytes of a row in the main buffer of a column; lists and bytes have offsets there. */
 const WIDTH = { u64: 8, u32: 4, i32: 4, code: 1, name: 4, names: 4, bytes: 4 } as const
@@ -27,20 +24,27 @@ interface Layout {
  * next to nothing.
  */
 export class BatchWriter {
-  private readonly metadata = new BatchMetadata(NODES, BUFFERS)
-  private readonly layouts: readonly Layout[] = COLUMNS.map(() => ({ validity: 0, data: 0, items: 0, itemBytes: 0 }))
+  private readonly metadata: BatchMetadata
+  private readonly layouts: readonly Layout[]
   /** The masks of 32 events after the other, turned to words of fields. */
   private fields = new Uint32Array(0)
 
   /** @param names the dictionary of names, which may grow */
-  constructor(private readonly names: Names) {}
+  constructor(
+    private readonly table: WrittenTable,
+    private readonly names: Names,
+  ) {
+    this.metadata = new BatchMetadata(table.nodes, table.buffers)
+    this.layouts = table.columns.map(() => ({ validity: 0, data: 0, items: 0, itemBytes: 0 }))
+  }
 
   /**
-   * The message with events `from` to `to` of a batch.
+   * The message with rows `from` to `to`.
    * @param header of the trace that begins here, if that must be said
    */
-  write(batch: EventBatch, from: number, to: number, header?: TraceHeader): Uint8Array {
-    const metadata = header === undefined ? this.metadata : new BatchMetadata(NODES, BUFFERS, header)
+  write(batch: TableRows, from: number, to: number, header?: TraceHeader): Uint8Array {
+    const metadata =
+      header === undefined ? this.metadata : new BatchMetadata(this.table.nodes, this.table.buffers, header)
     const rows = to - from
     const [some, all] = this.readMasks(batch, from, to)
     const counts = (some & ~all) === 0 ? undefined : this.turnMasks(batch, from, to)
@@ -52,14 +56,14 @@ export class BatchWriter {
     this.names.use(batch.strings)
     // Padding must not hold what was in the memory before.
     body.fill(0, zeros)
-    COLUMNS.forEach((column, c) => {
+    this.table.columns.forEach((column, c) => {
       if (((some >>> column.f) & 1) !== 0 || column.f < 0) this.fill(body, batch, column, c, from, to, all)
     })
     return chunk
   }
 
   /** @returns the fields that some events have, and those that all have */
-  private readMasks({ mask }: EventBatch, from: number, to: number): [some: number, all: number] {
+  private readMasks({ mask }: TableRows, from: number, to: number): [some: number, all: number] {
     let some = 0
     let all = ALL_FIELDS
     for (let i = from; i < to; i++) {
@@ -71,7 +75,7 @@ export class BatchWriter {
   }
 
   /** Turns masks to words of fields. @returns of each field, how many events have it */
-  private turnMasks({ mask }: EventBatch, from: number, to: number): Uint32Array {
+  private turnMasks({ mask }: TableRows, from: number, to: number): Uint32Array {
     const rows = to - from
     const padded = (rows + 31) & ~31
     if (this.fields.length < padded) this.fields = new Uint32Array(padded)
@@ -87,15 +91,15 @@ export class BatchWriter {
   }
 
   /** Decides where everything goes. @returns the place of the shared zeros, and the length of the body */
-  private place(batch: EventBatch, from: number, to: number, some: number, all: number) {
+  private place(batch: TableRows, from: number, to: number, some: number, all: number) {
     const rows = to - from
     let at = 0
     let zeros = 0
-    COLUMNS.forEach((column, c) => {
+    this.table.columns.forEach((column, c) => {
       const layout = this.layouts[c] as Layout
-      const { f, stored } = column
-      const hasOffsets = stored === 'names' || stored === 'bytes'
-      const bytes = WIDTH[stored] * (hasOffsets ? rows + 1 : rows)
+      const { f, type } = column
+      const hasOffsets = type === 'names' || type === 'bytes'
+      const bytes = WIDTH[type] * (hasOffsets ? rows + 1 : rows)
       layout.itemBytes = 0
       if (f >= 0 && ((some >>> f) & 1) === 0) {
         zeros = Math.max(zeros, bytes)
@@ -106,7 +110,7 @@ export class BatchWriter {
       layout.data = at
       at = aligned(at + bytes)
       layout.items = at
-      if (hasOffsets) layout.itemBytes = itemBytes(batch, stored === 'names', from, to)
+      if (hasOffsets) layout.itemBytes = itemBytes(batch, column, from, to)
       at = aligned(at + layout.itemBytes)
     })
     return { zeros: at, length: aligned(at + zeros) }
@@ -123,16 +127,16 @@ export class BatchWriter {
     const bitmap = Math.ceil(rows / 8)
     let node = 0
     let buffer = 0
-    COLUMNS.forEach(({ f, stored }, c) => {
+    this.table.columns.forEach(({ f, type }, c) => {
       const { validity, data, items, itemBytes: length } = this.layouts[c] as Layout
       const isThere = f < 0 || ((some >>> f) & 1) !== 0
       const isWhole = f < 0 || ((all >>> f) & 1) !== 0
-      const bytes = WIDTH[stored] * (stored === 'names' || stored === 'bytes' ? rows + 1 : rows)
+      const bytes = WIDTH[type] * (type === 'names' || type === 'bytes' ? rows + 1 : rows)
       metadata.node(node++, rows, isWhole ? 0 : isThere ? rows - ((counts as Uint32Array)[f] as number) : rows)
       metadata.buffer(buffer++, isThere ? validity : zeros, isWhole ? 0 : bitmap)
       metadata.buffer(buffer++, isThere ? data : zeros, bytes)
-      if (stored === 'bytes') metadata.buffer(buffer++, isThere ? items : zeros, length)
-      if (stored === 'names') {
+      if (type === 'bytes') metadata.buffer(buffer++, isThere ? items : zeros, length)
+      if (type === 'names') {
         metadata.node(node++, length / 4, 0)
         metadata.buffer(buffer++, isThere ? items : zeros, 0)
         metadata.buffer(buffer++, isThere ? items : zeros, length)
@@ -142,13 +146,14 @@ export class BatchWriter {
 
   private fill(
     body: Uint8Array<ArrayBuffer>,
-    batch: EventBatch,
-    { f, column, stored }: WrittenColumn,
+    batch: TableRows,
+    column: WrittenColumn,
     c: number,
     from: number,
     to: number,
     all: number,
   ): void {
+    const { f, type } = column
     const rows = to - from
     const { validity, data, items, itemBytes: length } = this.layouts[c] as Layout
     const words = (at: number, count: number) => new Uint32Array(body.buffer, body.byteOffset + at, count)
@@ -158,14 +163,14 @@ export class BatchWriter {
       this.writeValidity(body, validity, f, rows)
       pad(validity + Math.ceil(rows / 8))
     }
-    const source = batch[column]
+    const source = batch.values(column)
     if (source instanceof U64Column) {
       const target = words(data, 2 * rows)
       target.set(source.words.subarray(2 * from, 2 * to))
       if (!isWhole) this.clearAbsent(target, f, rows, 2)
       return void pad(data + 8 * rows)
     }
-    switch (stored) {
+    switch (type) {
       case 'code': {
         const target = body.subarray(data, data + rows)
         target.set(source.subarray(from, to))
@@ -176,10 +181,10 @@ export class BatchWriter {
         this.names.translate(words(data, rows), source as Uint32Array, batch.mask, f, from)
         return void pad(data + 4 * rows)
       case 'names':
-        this.writeLists(words(data, rows + 1), words(items, length / 4), batch, from)
+        this.writeLists(words(data, rows + 1), words(items, length / 4), batch, column, from)
         break
       case 'bytes':
-        writeBytes(words(data, rows + 1), body.subarray(items, items + length), batch, from)
+        writeBytes(words(data, rows + 1), body.subarray(items, items + length), batch, column, from)
         break
       default: {
         const target = words(data, rows)
@@ -218,14 +223,23 @@ export class BatchWriter {
     }
   }
 
-  private writeLists(offsets: Uint32Array, ids: Uint32Array, { mask, stack, strings }: EventBatch, from: number): void {
+  private writeLists(
+    offsets: Uint32Array,
+    ids: Uint32Array,
+    batch: TableRows,
+    column: WrittenColumn,
+    from: number,
+  ): void {
+    const { mask, strings } = batch
     const { lists, listed } = strings.flat()
+    const values = batch.values(column) as Uint32Array
+    const bit = 1 << column.f
     let end = 0
     offsets[0] = 0
     for (let i = 1; i < offsets.length; i++) {
       const row = from + i - 1
-      if (((mask[row] as number) & FieldBit.stack) !== 0) {
-        const list = stack[row] as number
+      if (((mask[row] as number) & bit) !== 0) {
+        const list = values[row] as number
         const names = listed.subarray(lists[list], lists[list + 1])
         this.names.translateAll(ids, end, names)
         end += names.length
@@ -235,14 +249,22 @@ export class BatchWriter {
   }
 }
 
-function writeBytes(offsets: Uint32Array, target: Uint8Array, batch: EventBatch, from: number): void {
-  const { mask, attributes, strings } = batch
+function writeBytes(
+  offsets: Uint32Array,
+  target: Uint8Array,
+  batch: TableRows,
+  column: WrittenColumn,
+  from: number,
+): void {
+  const { mask, strings } = batch
+  const values = batch.values(column) as Uint32Array
+  const bit = 1 << column.f
   let end = 0
   offsets[0] = 0
   for (let i = 1; i < offsets.length; i++) {
     const row = from + i - 1
-    if (((mask[row] as number) & FieldBit.attributes) !== 0) {
-      const bytes = strings.view(attributes[row] as number)
+    if (((mask[row] as number) & bit) !== 0) {
+      const bytes = strings.view(values[row] as number)
       target.set(bytes, end)
       end += bytes.length
     }
@@ -250,14 +272,17 @@ function writeBytes(offsets: Uint32Array, target: Uint8Array, batch: EventBatch,
   }
 }
 
-/** How many bytes the items of lists, or the attributes, take. */
-function itemBytes({ mask, stack, attributes, strings }: EventBatch, isList: boolean, from: number, to: number) {
-  const [bit, column] = isList ? [FieldBit.stack, stack] : [FieldBit.attributes, attributes]
+/** How many bytes the items of lists, or the bytes of a column, take. */
+function itemBytes(batch: TableRows, column: WrittenColumn, from: number, to: number): number {
+  const { mask, strings } = batch
+  const isList = column.type === 'names'
+  const values = batch.values(column) as Uint32Array
   const starts = isList ? strings.flat().lists : strings.flat().starts
+  const bit = 1 << column.f
   let count = 0
   for (let i = from; i < to; i++) {
     if (((mask[i] as number) & bit) === 0) continue
-    const id = column[i] as number
+    const id = values[i] as number
     count += (starts[id + 1] as number) - (starts[id] as number)
   }
   return isList ? 4 * count : count

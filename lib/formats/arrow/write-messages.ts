@@ -1,13 +1,4 @@
-import {
-  API_DICTIONARY,
-  DICTIONARY_BATCH,
-  END_MARK,
-  KIND_DICTIONARY,
-  OUTCOME_DICTIONARY,
-  RECORD_BATCH,
-  SCHEMA,
-  VERSION_5,
-} from './layout.js'
+import { DICTIONARY_BATCH, END_MARK, RECORD_BATCH, SCHEMA, VERSION_5 } from './layout.js'
 import {
   ALIGN,
   CONTINUATION,
@@ -24,9 +15,8 @@ import {
   Type,
 } from './layout.js'
 import { newChunk } from '../../bytes/chunks.js'
-import { APIS, KINDS, OUTCOMES } from '../../event/fields.js'
 import type { TraceHeader } from '../../event/header.js'
-import { COLUMNS, type WrittenColumn } from './columns.js'
+import type { WrittenColumn, WrittenTable } from './columns.js'
 import type { Strings } from './escape.js'
 import {
   flatbuffer,
@@ -55,23 +45,19 @@ export function aligned(at: number): number {
   return Math.ceil(at / ALIGN) * ALIGN
 }
 
-/** The message with the schema, which is the same for all streams except for the header of their first trace. */
-export function schemaMessage(header: TraceHeader): Uint8Array {
+/** The message with the schema. @param header of the first trace, if the rows are events */
+export function schemaMessage({ columns }: WrittenTable, header?: TraceHeader): Uint8Array {
   const schema = table({
     [Schema.endianness]: i16(0),
-    [Schema.fields]: tables(COLUMNS.map(fieldOf)),
-    [Schema.metadata]: headerMetadata(header),
+    [Schema.fields]: tables(columns.map(fieldOf)),
+    [Schema.metadata]: header && headerMetadata(header),
   })
   return messageOf(SCHEMA, schema, i64(0)).metadata
 }
 
 /** The messages with the dictionaries that never change. */
-export function codeDictionaries(): Uint8Array[] {
-  return [
-    [KIND_DICTIONARY, KINDS] as const,
-    [API_DICTIONARY, APIS] as const,
-    [OUTCOME_DICTIONARY, OUTCOMES] as const,
-  ].map(([id, names]) => {
+export function codeDictionaries({ codes }: WrittenTable): Uint8Array[] {
+  return codes.map((names, id) => {
     const starts = new Uint32Array(names.length + 1)
     names.forEach(({ length }, i) => (starts[i + 1] = (starts[i] as number) + length))
     return dictionaryMessage(id, { bytes: Buffer.from(names.join('')), starts })
@@ -193,13 +179,13 @@ function headerMetadata(header: TraceHeader): FlatNode {
   return tables([table({ [KeyValue.key]: text(HEADER_KEY), [KeyValue.value]: text(JSON.stringify(header)) })])
 }
 
-function fieldOf({ name, f, stored, dictionary }: WrittenColumn): FlatTable {
+function fieldOf({ name, f, type, dictionary }: WrittenColumn): FlatTable {
   const nullable = i8(f < 0 ? 0 : 1)
-  const node = (type: number, details: FlatTable, encoding?: FlatTable, children: FlatTable[] = [], own = name) =>
+  const node = (kind: number, details: FlatTable, encoding?: FlatTable, children: FlatTable[] = [], own = name) =>
     table({
       [Field.name]: text(own),
       [Field.nullable]: nullable,
-      [Field.typeKind]: i8(type),
+      [Field.typeKind]: i8(kind),
       [Field.type]: details,
       [Field.dictionary]: encoding,
       [Field.children]: tables(children),
@@ -207,7 +193,7 @@ function fieldOf({ name, f, stored, dictionary }: WrittenColumn): FlatTable {
   const nothing = table({})
   const coded = (bits: number) =>
     table({ [Dictionary.id]: i64(dictionary as number), [Dictionary.indexType]: int(bits, true) })
-  switch (stored) {
+  switch (type) {
     case 'u64':
       return node(Type.int, int(64, false))
     case 'u32':

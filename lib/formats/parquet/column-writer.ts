@@ -4,7 +4,7 @@ import { ColumnDictionary, plainStrings } from './dictionary.js'
 import { GrowingBytes, GrowingWords } from './growing.js'
 import { Encoding, Physical } from './layout.js'
 import { hybrid, levels } from './levels.js'
-import type { TableColumn, TableRows } from './table.js'
+import type { TableColumn, TableRows } from '../../event/table.js'
 
 /** A column of a row group, as it is stored, not yet compressed. */
 export interface ColumnPages {

@@ -1,31 +1,11 @@
-import { columnOf, type EventBatch } from '../../event/batch.js'
-import { APIS, FIELDS, KINDS, OUTCOMES, type FieldType } from '../../event/fields.js'
+import type { EventBatch } from '../../event/batch.js'
 import type { TraceHeader } from '../../event/header.js'
 import type { Encoder } from '../../event/stage.js'
+import { EVENT_COLUMNS, eventRows } from '../../event/table.js'
 import { Losses } from '../../kernel/losses.js'
 import { CARRIED } from '../arrow/layout.js'
 import { TRACES_KEY, type CodecName } from './layout.js'
-import type { TableColumn, TableRows } from './table.js'
 import { ParquetWriter } from './writer.js'
-
-const TYPES: Readonly<Record<FieldType, Pick<TableColumn, 'type' | 'names'>>> = {
-  u64: { type: 'u64' },
-  address: { type: 'u64' },
-  u32: { type: 'u32' },
-  i32: { type: 'i32' },
-  api: { type: 'code', names: APIS },
-  outcome: { type: 'code', names: OUTCOMES },
-  string: { type: 'name' },
-  bytes: { type: 'bytes' },
-  list: { type: 'names' },
-  json: { type: 'name' },
-}
-
-/** The columns of events: the kind, and all fields. */
-export const EVENT_COLUMNS: readonly TableColumn[] = [
-  { name: 'kind', type: 'code', f: -1, names: KINDS },
-  ...FIELDS.map(({ name, type }, f) => ({ name, f, ...TYPES[type] })),
-]
 
 /** Options of the encoder. */
 export interface ParquetEncodeOptions {
@@ -53,7 +33,7 @@ export class ParquetEncoder implements Encoder {
       this.header = batch.header
       this.traces.push([this.writer.count, batch.header])
     }
-    if (batch.count > 0) this.writer.add(rowsOf(batch))
+    if (batch.count > 0) this.writer.add(eventRows(batch))
   }
 
   end(): void {
@@ -67,9 +47,4 @@ export class ParquetEncoder implements Encoder {
   next(): Uint8Array | null {
     return this.writer.next()
   }
-}
-
-function rowsOf(batch: EventBatch): TableRows {
-  const { count, mask, strings } = batch
-  return { count, mask, strings, values: ({ f }) => (f < 0 ? batch.kind : batch[columnOf(f)]) }
 }

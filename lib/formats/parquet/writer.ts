@@ -12,14 +12,14 @@ import {
   Repetition,
   type CodecName,
 } from './layout.js'
-import type { TableColumn, TableRows } from './table.js'
+import type { TableColumn, TableRows, TableWriter } from '../../event/table.js'
 import { binary, i32, i64, list, struct, text, thrift, written, type ThriftNode } from './thrift.js'
 
 /**
  * Writes a table as Parquet, in row groups. It holds one row group, and some 3 KB of metadata for each that was
  * written.
  */
-export class ParquetWriter {
+export class ParquetWriter implements TableWriter {
   private readonly writers: readonly ColumnWriter[]
   private readonly compress: (bytes: Uint8Array) => Uint8Array
   /** Pieces of the file that were not given out. */
@@ -59,7 +59,7 @@ export class ParquetWriter {
   }
 
   /** Writes the rest. @param metadata texts for the file, by their names */
-  end(metadata: Readonly<Record<string, string>>): void {
+  end(metadata: Readonly<Record<string, string>> = {}): void {
     if (this.groupRows > 0) this.endGroup()
     const footer = thrift(
       struct({

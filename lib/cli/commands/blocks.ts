@@ -1,0 +1,38 @@
+import { TABLE_FORMATS } from '../../exports/tables/formats.js'
+import type { Command } from '../command.js'
+import { ARROW_FLAG, OUTPUT_FLAGS } from '../flags.js'
+
+export const blocks: Command = {
+  name: 'hf-blocks',
+  summary: 'write a table of blocks: when each lived, its sizes, who allocated and freed it',
+  operands: '[FILE]',
+  description:
+    'A row is written when its block ends, and for blocks that are live at the end of the trace then. Its columns: ' +
+    'docs/blocks.md. What is a block, a leak, temporary or the peak is the same as in hf-stats; events that are about ' +
+    'no live block, such as a double free, have no row.\n' +
+    'A block that realloc resized has one row, with its first and its last size; its site and its thread are those ' +
+    'of the last realloc. With --spans it has a row for each of its sizes, as many as the allocations that hf-stats ' +
+    'counts.\n' +
+    'If the input is truncated, the rows of what was read are written before the error; Parquet needs a whole trace.',
+  memory: 'grows with the live blocks (150 to 300 bytes each), and with their distinct sites.',
+  flags: [
+    { name: 'spans', help: 'Write a row for each size that a block had, also where realloc resized it' },
+    {
+      name: 'to',
+      value: 'FORMAT',
+      help: 'Write this format; by default what the name after -o says, else ndjson',
+      values: TABLE_FORMATS.map(({ name }) => name),
+    },
+    ARROW_FLAG,
+    ...OUTPUT_FLAGS,
+  ],
+  examples: [
+    { command: 'hf-blocks -o blocks.parquet app.mtrc', means: 'a table for DuckDB, pandas or polars' },
+    {
+      command: 'hf-blocks app.mtrc | jq -c \'select(.ending == "live") | [.size, .site]\'',
+      means: 'what was never freed',
+    },
+    { command: 'hf-filter --thread 3 --lifetimes app.mtrc | hf-blocks --to csv', means: 'the blocks of one thread' },
+  ],
+  run: async (args) => (await import('./blocks.run.js')).runBlocks(args),
+}

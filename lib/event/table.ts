@@ -1,0 +1,68 @@
+import { columnOf, type EventBatch, type U64Column } from './batch.js'
+import { APIS, FIELDS, KINDS, OUTCOMES, type FieldType } from './fields.js'
+import type { StringTable } from './strings.js'
+
+/**
+ * How a column is stored: integers; `code`, one of few names; `name`, a string; `names`, a list of strings; `bytes`.
+ */
+export type TableType = 'u64' | 'u32' | 'i32' | 'code' | 'name' | 'names' | 'bytes'
+
+/** A column of a table. */
+export interface TableColumn {
+  readonly name: string
+  readonly type: TableType
+  /** The bit in the mask of a row that says whether it has a value; -1 if all rows have one. */
+  readonly f: number
+  /** The names of codes. */
+  readonly names?: readonly string[]
+  /** Integers that text shows in hexadecimal. */
+  readonly isAddress?: true
+}
+
+/** The values of a column. */
+export type TableValues = U64Column | Uint32Array | Int32Array | Uint8Array
+
+/** Rows of a table, in columns. */
+export interface TableRows {
+  readonly count: number
+  readonly mask: Uint32Array
+  /** What names, lists of them and bytes are ids in. */
+  readonly strings: StringTable
+  /** The values of a column; any for rows that have none. Only asked for columns of which some row has a value. */
+  values(column: TableColumn): TableValues
+}
+
+/** Writes a table in some format, in pieces. */
+export interface TableWriter {
+  /** Takes rows, which may change when it returns. */
+  add(rows: TableRows): void
+  /** The next piece, or null when there is none. */
+  next(): Uint8Array | null
+  /** All rows were added: what is still to be written follows. Without it, a format that has an end lacks it. */
+  end(): void
+}
+
+const TYPES: Readonly<Record<FieldType, Pick<TableColumn, 'type' | 'names' | 'isAddress'>>> = {
+  u64: { type: 'u64' },
+  address: { type: 'u64', isAddress: true },
+  u32: { type: 'u32' },
+  i32: { type: 'i32' },
+  api: { type: 'code', names: APIS },
+  outcome: { type: 'code', names: OUTCOMES },
+  string: { type: 'name' },
+  bytes: { type: 'bytes' },
+  list: { type: 'names' },
+  json: { type: 'name' },
+}
+
+/** The columns of events: the kind, and all fields. */
+export const EVENT_COLUMNS: readonly TableColumn[] = [
+  { name: 'kind', type: 'code', f: -1, names: KINDS },
+  ...FIELDS.map(({ name, type }, f) => ({ name, f, ...TYPES[type] })),
+]
+
+/** The events of a batch as rows of a table with columns of `EVENT_COLUMNS`. */
+export function eventRows(batch: EventBatch): TableRows {
+  const { count, mask, strings } = batch
+  return { count, mask, strings, values: ({ f }) => (f < 0 ? batch.kind : batch[columnOf(f)]) }
+}

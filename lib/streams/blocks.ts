@@ -1,0 +1,73 @@
+import { fileURLToPath } from 'node:url'
+import { nameInput } from '../event/error.js'
+import { checkOptions, type OptionNames } from '../event/options.js'
+import { BlockEncoder } from '../exports/tables/block-encoder.js'
+import type { TableFormatName } from '../exports/tables/formats.js'
+import { tableWriter, type TableWriterOptions } from '../exports/tables/index.js'
+import { runStage } from '../reading/run-stage.js'
+import { BlockTable, type BlockTableOptions } from '../transforms/block-table/block-table.js'
+import { BLOCK_COLUMNS, type BlockRow } from '../transforms/block-table/columns.js'
+import { readSource, type ReadSourceOptions, type TraceSource } from './read-source.js'
+import { encoderStream } from './stage.js'
+import type { ByteStream } from './types.js'
+
+const OPTIONS: OptionNames<ReadSourceOptions & BlockTableOptions> = {
+  format: true,
+  decode: true,
+  signal: true,
+  onWarning: true,
+  spans: true,
+}
+
+/**
+ * The blocks of a trace, one after the other, as plain objects: each when it ends or the trace does. Memory grows with
+ * the number of live blocks.
+ *
+ * @example
+ * for await (const block of blocks('app.mtrc.gz')) if (block.ending === 'live') console.log(block.size, block.site)
+ *
+ * @throws RangeError for unknown options; while iterating, TraceError (with the path of a file) and the errors of the
+ *   source, after the blocks before the fault
+ */
+export function blocks(
+  source: TraceSource,
+  options: ReadSourceOptions & BlockTableOptions = {},
+): AsyncGenerator<BlockRow, void, void> {
+  checkOptions(options, OPTIONS, 'blocks')
+  const { spans = false, ...reading } = options
+  const { batches } = readSource(source, reading)
+  const path = source instanceof URL ? fileURLToPath(source) : typeof source === 'string' ? source : undefined
+  return (async function* () {
+    try {
+      // No one else reads the batches of a file that was opened here.
+      for await (const rows of runStage(new BlockTable({ spans }), batches, () => {}, path !== undefined))
+        for (let i = 0; i < rows.count; i++) yield rows.row(i)
+    } catch (error) {
+      if (path !== undefined) nameInput(error, path)
+      throw error
+    }
+  })()
+}
+
+/** Options of `blockTable`. */
+export interface BlockStreamOptions extends BlockTableOptions, TableWriterOptions {
+  /** The format of the table. */
+  readonly to: TableFormatName
+}
+
+/**
+ * A Transform from events to the table of blocks in some format, as `hf-blocks` writes it.
+ *
+ * @example
+ * await pipeline(createReadStream('app.mtrc'), mtrc.decode(), blockTable({ to: 'parquet' }), createWriteStream('b.parquet'))
+ *
+ * @throws RangeError for unknown options
+ */
+export function blockTable(options: BlockStreamOptions): ByteStream<'events'> {
+  checkOptions(options, { to: true, spans: true, codec: true }, 'blockTable')
+  const { to, spans = false, codec } = options
+  return encoderStream(
+    async () => new BlockEncoder(await tableWriter(to, BLOCK_COLUMNS, { ...(codec && { codec }) }), { spans }),
+    { name: 'blockTable()' },
+  )
+}

@@ -1,0 +1,330 @@
+import { BlockEffect } from '../../blocks/block-effect.js'
+import { LiveSet } from '../../blocks/live-set.js'
+import { BATCH_EVENTS, type EventBatch } from '../../event/batch.js'
+import { FieldBit, Kind } from '../../event/fields.js'
+import type { TraceHeader } from '../../event/header.js'
+import { checkOptions } from '../../event/options.js'
+import type { Stage } from '../../event/stage.js'
+import { Sum } from '../statistics/sums.js'
+import { Callers } from './callers.js'
+import { BLOCK_ROWS, BlockRows, RowBit, UNIT_CODE } from './columns.js'
+import { FREE, LIVE, OVERLAP, REALLOC, RESIZE, RowWriter, type StreamMoment } from './row-writer.js'
+import { BlockSites, HAS_SITE } from './sites.js'
+import {
+  ADDRESS,
+  ALIVE,
+  API,
+  AT_PEAK,
+  BIRTH,
+  CLOCK,
+  copy,
+  FIRST_SIZE,
+  FLAGS,
+  NUMBER,
+  numberAt,
+  OF_LAST,
+  OWNER,
+  PEAK,
+  PEAK_SIZE,
+  PROCESS,
+  REALLOCS,
+  setNumber,
+  SINCE,
+  SINCE_TIME,
+  SITE,
+  SIZE,
+  THREAD,
+  TIME,
+  TIMED,
+  WIDTH,
+} from './words.js'
+
+/** The bits of columns that not all rows have. */
+const {
+  address: ADDRESS_BIT,
+  api: API_BIT,
+  firstSize: FIRST_SIZE_BIT,
+  process: PROCESS_BIT,
+  sinceTime: SINCE_TIME_BIT,
+  size: SIZE_BIT,
+  thread: THREAD_BIT,
+  time: TIME_BIT,
+} = RowBit
+const { began: BEGAN, ended: ENDED, unknown: UNKNOWN, reused: REUSED } = BlockEffect
+const LAST_OF_BLOCKS = Kind.existing
+const { address: HAS_ADDRESS, size: HAS_SIZE, time: HAS_TIME, api: HAS_API } = FieldBit
+const { process: HAS_PROCESS, thread: HAS_THREAD, oldAddress: HAS_OLD_ADDRESS } = FieldBit
+
+/** Options of the table of blocks. */
+export interface BlockTableOptions {
+  /** A row for each size that a block had: also where a realloc resizes it. Default false. */
+  readonly spans?: boolean
+}
+
+/**
+ * The table of blocks: a row for each block, when it ends or its trace does. What is a block, what ends it, what is
+ * temporary and when the peak is, is the same as in the statistics. A truncated trace ends at the fault.
+ *
+ * The rows are given out in the memory of the next ones: read them before the next call. Memory grows with the number of
+ * live blocks (150 to 300 bytes each), and with the sites of these.
+ */
+export class BlockTable implements Stage<EventBatch, BlockRows> {
+  readonly consumes = true
+  private readonly liveSet = new LiveSet(WIDTH)
+  private readonly sites = new BlockSites()
+  private readonly callers = new Callers()
+  private readonly rows = new BlockRows(this.sites.strings)
+  private readonly hasSpans: boolean
+  private batch: EventBatch | undefined
+  /** The next event of the batch, and up to which one the live set has followed them. */
+  private at = 0
+  private followed = 0
+  private first = 0
+  private header: TraceHeader | undefined
+  /** The unit of times in the first trace, as in `moment`, and whether that of the trace in hand is the same. */
+  private unit = -1
+  private isTimed = true
+  /** How many events came before the batch in hand. */
+  private events = 0
+  /** The highest number of a block in this trace. */
+  private highest = 0
+  /** When a trace ends, the next block to be looked at; 0 before. */
+  private leaving = 0
+  private isOver = false
+  private readonly liveBytes = new Sum()
+  private readonly mostBytes = new Sum()
+  private readonly moment: StreamMoment = {
+    trace: 0,
+    unit: -1,
+    event: 0,
+    blockEvents: 0,
+    peak: 0,
+    allocated: new Sum(),
+  }
+  private readonly writer = new RowWriter(this.rows, this.sites, this.callers, this.moment)
+
+  /** @throws RangeError for unknown options */
+  constructor(options: BlockTableOptions = {}) {
+    checkOptions(options, { spans: true }, 'BlockTable')
+    this.hasSpans = options.spans ?? false
+  }
+
+  feed(batch: EventBatch): void {
+    this.batch = batch
+    this.at = this.followed = 0
+  }
+
+  end(): void {
+    this.isOver = true
+  }
+
+  endTruncated(): void {
+    this.isOver = true
+  }
+
+  /** @throws RangeError when there is no memory for the blocks */
+  next(): BlockRows | null {
+    const { rows } = this
+    rows.count = 0
+    while (rows.count < BLOCK_ROWS - 1 && this.goOn()) continue
+    rows.strings = this.sites.strings
+    return rows.count > 0 ? rows : null
+  }
+
+  /** Does the next thing. @returns false if there is nothing to do, or no room for the rows of another event */
+  private goOn(): boolean {
+    const { batch } = this
+    if (this.leaving > 0) return this.leave()
+    if (batch === undefined) return this.isOver && this.header !== undefined && this.beginLeaving()
+    if (batch.header !== this.header) {
+      if (this.header !== undefined) return this.beginLeaving()
+      this.begin(batch.header)
+    }
+    if (this.at === batch.count) {
+      this.events += batch.count
+      this.batch = undefined
+      return true
+    }
+    if (this.at === this.followed) {
+      // Rows refer to the sites: there must be none.
+      if (this.sites.isDue && this.rows.count > 0) return false
+      if (this.sites.isDue) this.sweep()
+      this.first = this.at
+      this.followed = Math.min(this.at + BATCH_EVENTS, batch.count)
+      this.liveSet.follow(batch, this.first, this.followed)
+      this.sites.begin(batch)
+    }
+    this.take(batch)
+    return true
+  }
+
+  private begin(header: TraceHeader): void {
+    this.header = header
+    const { moment } = this
+    moment.unit = header.timeUnit === undefined ? -1 : UNIT_CODE[header.timeUnit]
+    if (moment.trace++ === 0) this.unit = moment.unit
+    this.isTimed = moment.unit === this.unit
+  }
+
+  private beginLeaving(): true {
+    this.leaving = 1
+    return true
+  }
+
+  /** Writes the blocks that are live at the end of a trace. */
+  private leave(): true {
+    const { rows } = this
+    for (; this.leaving <= this.highest && rows.count < BLOCK_ROWS; this.leaving++)
+      if (this.isLive(this.leaving)) this.writer.write(this.liveSet.words, this.leaving, LIVE)
+    if (this.leaving <= this.highest) return true
+    this.leaving = this.highest = 0
+    this.header = undefined
+    this.liveBytes.lo = this.liveBytes.hi = 0
+    this.liveSet.clear()
+    return true
+  }
+
+  private isLive(block: number): boolean {
+    return ((this.liveSet.words[block * WIDTH + FLAGS] as number) & ALIVE) !== 0
+  }
+
+  private sweep(): void {
+    const { sites, liveSet } = this
+    sites.beginSweep()
+    for (let block = 1; block <= this.highest; block++) {
+      const at = block * WIDTH + SITE
+      if (this.isLive(block)) liveSet.words[at] = sites.move(liveSet.words[at] as number)
+    }
+    sites.endSweep()
+  }
+
+  /** Takes the events that were followed, as long as there is room for the rows of another one. */
+  private take(batch: EventBatch): void {
+    const { rows, callers, liveSet, moment, writer } = this
+    const { effects, ended, begun, words } = liveSet
+    const { kind } = batch
+    // A realloc may write two rows: of its block, and of one that was live where it moved.
+    for (; this.at < this.followed && rows.count < BLOCK_ROWS - 1; this.at++) {
+      const { at } = this
+      if ((kind[at] as number) > LAST_OF_BLOCKS) continue
+      moment.event = this.events + at + 1
+      moment.blockEvents++
+      const row = at - this.first
+      const effect = effects[row] as number
+      callers.find(batch, at)
+      if ((effect & (BEGAN | ENDED)) === 0) {
+        if ((effect & UNKNOWN) !== 0) callers.frees()
+        continue
+      }
+      const old = ended[row] as number
+      if ((effect & BEGAN) === 0) {
+        writer.write(words, old, kind[at] === Kind.free ? FREE : REALLOC, batch, at)
+        this.lose(old)
+        callers.frees()
+        continue
+      }
+      const block = begun[row] as number
+      const isResized = (effect & ENDED) !== 0
+      if (isResized) {
+        if (this.hasSpans) writer.write(words, old, RESIZE, batch, at)
+        this.keepPeak(old)
+        this.lose(old)
+      }
+      if ((effect & REUSED) !== 0) {
+        writer.write(words, block, OVERLAP, batch, at)
+        this.lose(block)
+      }
+      this.begins(block, isResized ? old : 0, batch)
+      callers.allocates(moment.event)
+    }
+  }
+
+  /** A block is no longer live, or not as it was. */
+  private lose(block: number): void {
+    const { words } = this.liveSet
+    const at = block * WIDTH
+    this.liveBytes.subtract(words[at + SIZE] as number, words[at + SIZE + 1] as number)
+    words[at + FLAGS] = (words[at + FLAGS] as number) & ~ALIVE
+  }
+
+  /** A block is about to be resized: its size at the last maximum of live bytes is kept, unless its spans have rows. */
+  private keepPeak(block: number): void {
+    const { words } = this.liveSet
+    const at = block * WIDTH
+    if (this.hasSpans || numberAt(words, at + SINCE) > this.moment.peak) return
+    setNumber(words, at + PEAK, this.moment.peak)
+    words[at + PEAK_SIZE] = words[at + SIZE] as number
+    words[at + PEAK_SIZE + 1] = words[at + SIZE + 1] as number
+    words[at + FLAGS] = (words[at + FLAGS] as number) | AT_PEAK
+  }
+
+  /** The event in hand begins a block, or resizes one. @param old the block that it was, 0 for none */
+  private begins(block: number, old: number, batch: EventBatch): void {
+    const { words } = this.liveSet
+    const { at: i, moment } = this
+    const { event, allocated } = moment
+    const mask = batch.mask[i] as number
+    const at = block * WIDTH
+    if (block !== old && old !== 0) words.copyWithin(at, old * WIDTH, (old + 1) * WIDTH)
+    if (block > this.highest) this.highest = block
+    let flags = old === 0 ? 0 : (words[at + FLAGS] as number) & ~OF_LAST
+    setNumber(words, at + SINCE, event)
+    words[at + OWNER] = this.callers.thread
+    if ((mask & HAS_ADDRESS) !== 0) {
+      flags |= ADDRESS_BIT
+      copy(words, at + ADDRESS, batch.address, i)
+    } else if (old !== 0 && (mask & HAS_OLD_ADDRESS) !== 0) {
+      // A realloc in place may give one address only.
+      flags |= ADDRESS_BIT
+      copy(words, at + ADDRESS, batch.oldAddress, i)
+    }
+    if ((mask & HAS_SIZE) !== 0) {
+      flags |= SIZE_BIT
+      copy(words, at + SIZE, batch.size, i)
+    } else {
+      words[at + SIZE] = words[at + SIZE + 1] = 0
+    }
+    if ((mask & HAS_PROCESS) !== 0) {
+      flags |= PROCESS_BIT
+      copy(words, at + PROCESS, batch.process, i)
+    }
+    if ((mask & HAS_THREAD) !== 0) {
+      flags |= THREAD_BIT
+      copy(words, at + THREAD, batch.thread, i)
+    }
+    if ((mask & HAS_API) !== 0) {
+      flags |= API_BIT
+      words[at + API] = batch.api[i] as number
+    }
+    if ((mask & HAS_TIME) !== 0) {
+      flags |= SINCE_TIME_BIT
+      copy(words, at + SINCE_TIME, batch.time, i)
+    }
+    const sizeLo = words[at + SIZE] as number
+    const sizeHi = words[at + SIZE + 1] as number
+    allocated.add(sizeLo, sizeHi)
+    if (old === 0) {
+      setNumber(words, at + BIRTH, event)
+      setNumber(words, at + NUMBER, moment.blockEvents)
+      words[at + CLOCK] = allocated.lo
+      setNumber(words, at + CLOCK + 1, allocated.hi)
+      if ((flags & SINCE_TIME_BIT) !== 0) {
+        flags |= this.isTimed ? TIME_BIT | TIMED : TIME_BIT
+        words[at + TIME] = words[at + SINCE_TIME] as number
+        words[at + TIME + 1] = words[at + SINCE_TIME + 1] as number
+      }
+      if ((flags & SIZE_BIT) !== 0) flags |= FIRST_SIZE_BIT
+      words[at + FIRST_SIZE] = sizeLo
+      words[at + FIRST_SIZE + 1] = sizeHi
+      words[at + REALLOCS] = 0
+      words[at + SITE] = this.sites.of(batch, i)
+    } else {
+      words[at + REALLOCS] = (words[at + REALLOCS] as number) + 1
+      // As in statistics, a realloc that does not say its site leaves the block where it is.
+      if ((mask & HAS_SITE) !== 0) words[at + SITE] = this.sites.of(batch, i)
+    }
+    words[at + FLAGS] = flags | ALIVE
+    this.liveBytes.add(sizeLo, sizeHi)
+    if (this.mostBytes.raise(this.liveBytes)) moment.peak = event
+  }
+}

@@ -1,0 +1,201 @@
+import { U64Column } from '../../event/batch.js'
+import { APIS, type ApiName } from '../../event/fields.js'
+import type { TimeUnit } from '../../event/header.js'
+import type { StringTable } from '../../event/strings.js'
+import type { TableColumn, TableRows, TableValues } from '../../event/table.js'
+
+/** How a row of the table of blocks ended. The position is the code in the column. */
+export const ENDINGS = [
+  /** A free. */
+  'free',
+  /** A realloc to nothing. */
+  'realloc',
+  /** A realloc that resized the block, which lives on. Only in the table with a row for each size. */
+  'resize',
+  /** Another block began at its address; its free is missing. */
+  'overlap',
+  /** The block was live when its trace ended. */
+  'live',
+] as const
+/** The name of an ending. */
+export type EndingName = (typeof ENDINGS)[number]
+
+const UNITS = ['ns', 'us'] as const satisfies readonly TimeUnit[]
+
+/** The code of each unit of time. */
+export const UNIT_CODE: Readonly<Record<TimeUnit, number>> = { ns: 0, us: 1 }
+
+/**
+ * A row of the table of blocks. Event numbers count all events of the stream from 1, as in hf-stats. The site, the
+ * thread and the function are those of the event that gave the block its last size, as in hf-stats.
+ */
+export interface BlockRow {
+  /** The number of the trace in the stream, from 1. */
+  trace: number
+  /** The event that the block began with, which identifies the block. */
+  birth: bigint
+  /** The event that gave it its last size: the same, or its last realloc. */
+  since: bigint
+  /** The event that ended it; absent if the block was live at the end. */
+  end?: bigint
+  ending: EndingName
+  process?: bigint
+  thread?: bigint
+  /** The thread that freed it. */
+  endThread?: bigint
+  /** The function that allocated or resized it, and the one that freed it. */
+  api?: ApiName
+  endApi?: ApiName
+  address?: bigint
+  /** Sizes in bytes, as requested: at birth, and the last one. */
+  firstSize?: bigint
+  size?: bigint
+  /** How often it was resized. */
+  reallocs: number
+  /** The times of birth, since and end, in the unit of the trace. */
+  time?: bigint
+  sinceTime?: bigint
+  endTime?: bigint
+  timeUnit?: TimeUnit
+  /** How long a freed block lived: in events about blocks, in bytes allocated meanwhile, and in time. */
+  lifetimeEvents?: bigint
+  lifetimeBytes?: bigint
+  lifetime?: bigint
+  /** 1 if the next call of the process after `since` ended it, else 0: what heaptrack calls temporary. */
+  temporary: number
+  /** 1 if its thread ended it, with at most one other allocation of its own since, else 0: temporary for memray. */
+  temporaryMemray: number
+  /** The event of the last maximum of live bytes that there was while the block was live, and its size then. */
+  peakEvent?: bigint
+  peakSize?: bigint
+  /** The site in one line. */
+  site?: string
+  /** Innermost frame first. */
+  stack?: string[]
+  function?: string
+  file?: string
+  line?: number
+  module?: string
+  callSite?: bigint
+  type?: string
+}
+
+let bits = 0
+const column = (name: keyof BlockRow, type: TableColumn['type'], rest: Partial<TableColumn> = {}): TableColumn => ({
+  name,
+  type,
+  f: bits++,
+  ...rest,
+})
+const always = { f: -1 } as const
+
+/** The columns of the table of blocks. */
+export const BLOCK_COLUMNS: readonly TableColumn[] = [
+  { name: 'trace', type: 'u32', ...always },
+  { name: 'birth', type: 'u64', ...always },
+  { name: 'since', type: 'u64', ...always },
+  column('end', 'u64'),
+  { name: 'ending', type: 'code', names: ENDINGS, ...always },
+  column('process', 'u64'),
+  column('thread', 'u64'),
+  column('endThread', 'u64'),
+  column('api', 'code', { names: APIS }),
+  column('endApi', 'code', { names: APIS }),
+  column('address', 'u64', { isAddress: true }),
+  column('firstSize', 'u64'),
+  column('size', 'u64'),
+  { name: 'reallocs', type: 'u32', ...always },
+  column('time', 'u64'),
+  column('sinceTime', 'u64'),
+  column('endTime', 'u64'),
+  column('timeUnit', 'code', { names: UNITS }),
+  column('lifetimeEvents', 'u64'),
+  column('lifetimeBytes', 'u64'),
+  column('lifetime', 'u64'),
+  { name: 'temporary', type: 'u32', ...always },
+  { name: 'temporaryMemray', type: 'u32', ...always },
+  column('peakEvent', 'u64'),
+  column('peakSize', 'u64'),
+  column('site', 'name'),
+  column('stack', 'names'),
+  column('function', 'name'),
+  column('file', 'name'),
+  column('line', 'u32'),
+  column('module', 'name'),
+  column('callSite', 'u64', { isAddress: true }),
+  column('type', 'name'),
+]
+
+/** The bit of each column that not all rows have, in the mask of a row. */
+export const RowBit = Object.fromEntries(BLOCK_COLUMNS.map(({ name, f }) => [name, f < 0 ? 0 : 1 << f])) as Readonly<
+  Record<keyof BlockRow, number>
+>
+
+/** How many rows there are at a time. */
+export const BLOCK_ROWS = 4096
+
+const wide = () => new U64Column(new ArrayBuffer(8 * BLOCK_ROWS), 0, BLOCK_ROWS)
+const words = () => new Uint32Array(BLOCK_ROWS)
+const bytes = () => new Uint8Array(BLOCK_ROWS)
+
+/** Rows of the table of blocks, in columns. The same object and memory are filled again for the next rows. */
+export class BlockRows implements TableRows {
+  count = 0
+  readonly mask = words()
+  readonly trace = words()
+  readonly birth = wide()
+  readonly since = wide()
+  readonly end = wide()
+  readonly ending = bytes()
+  readonly process = wide()
+  readonly thread = wide()
+  readonly endThread = wide()
+  readonly api = bytes()
+  readonly endApi = bytes()
+  readonly address = wide()
+  readonly firstSize = wide()
+  readonly size = wide()
+  readonly reallocs = words()
+  readonly time = wide()
+  readonly sinceTime = wide()
+  readonly endTime = wide()
+  readonly timeUnit = bytes()
+  readonly lifetimeEvents = wide()
+  readonly lifetimeBytes = wide()
+  readonly lifetime = wide()
+  readonly temporary = words()
+  readonly temporaryMemray = words()
+  readonly peakEvent = wide()
+  readonly peakSize = wide()
+  readonly site = words()
+  readonly stack = words()
+  readonly function = words()
+  readonly file = words()
+  readonly line = words()
+  readonly module = words()
+  readonly callSite = wide()
+  readonly type = words()
+
+  constructor(public strings: StringTable) {}
+
+  values({ name }: TableColumn): TableValues {
+    return this[name as keyof BlockRow]
+  }
+
+  /** Row i as an object. */
+  row(i: number): BlockRow {
+    const { strings } = this
+    const mask = this.mask[i] as number
+    const row: Record<string, unknown> = {}
+    for (const { name, f, type, names } of BLOCK_COLUMNS) {
+      if (f >= 0 && ((mask >>> f) & 1) === 0) continue
+      const values = this[name as keyof BlockRow]
+      if (values instanceof U64Column) row[name] = values.values[i]
+      else if (type === 'code') row[name] = (names as readonly string[])[values[i] as number]
+      else if (type === 'name') row[name] = strings.text(values[i] as number)
+      else if (type === 'names') row[name] = strings.list(values[i] as number).map((id) => strings.text(id))
+      else row[name] = values[i]
+    }
+    return row as unknown as BlockRow
+  }
+}

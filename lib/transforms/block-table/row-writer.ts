@@ -1,0 +1,198 @@
+import { HI, LO, WORD } from '../../bytes/u64.js'
+import type { EventBatch } from '../../event/batch.js'
+import { FieldBit } from '../../event/fields.js'
+import type { Sum } from '../statistics/sums.js'
+import type { Callers } from './callers.js'
+import { ENDINGS, RowBit, type BlockRows } from './columns.js'
+import { Place, RECORD, type BlockSites } from './sites.js'
+import {
+  ADDRESS,
+  API,
+  AT_PEAK,
+  BIRTH,
+  CLOCK,
+  FIRST_SIZE,
+  FLAGS,
+  NUMBER,
+  numberAt,
+  OWNER,
+  PEAK,
+  PEAK_SIZE,
+  PROCESS,
+  put,
+  putNumber,
+  REALLOCS,
+  ROW_BITS,
+  SINCE,
+  SINCE_TIME,
+  SITE,
+  SIZE,
+  THREAD,
+  TIME,
+  TIMED,
+  WIDTH,
+} from './words.js'
+
+/** The bits of columns that not all rows have. */
+const {
+  end: END_BIT,
+  endApi: END_API_BIT,
+  endThread: END_THREAD_BIT,
+  endTime: END_TIME_BIT,
+  lifetime: LIFETIME_BIT,
+  lifetimeBytes: LIFETIME_BYTES_BIT,
+  lifetimeEvents: LIFETIME_EVENTS_BIT,
+  peakEvent: PEAK_EVENT_BIT,
+  peakSize: PEAK_SIZE_BIT,
+  sinceTime: SINCE_TIME_BIT,
+  time: TIME_BIT,
+  timeUnit: TIME_UNIT_BIT,
+} = RowBit
+const { time: HAS_TIME, api: HAS_API, thread: HAS_THREAD } = FieldBit
+/** The codes of endings. */
+export const [FREE, REALLOC, RESIZE, OVERLAP, LIVE] = ENDINGS.map((_, code) => code) as [
+  number,
+  number,
+  number,
+  number,
+  number,
+]
+const ALL_BITS = 0xffff_ffff
+
+/** Where in the stream the table is. */
+export interface StreamMoment {
+  /** The number of the trace. */
+  trace: number
+  /** The code of its unit of time, -1 if it has none. */
+  unit: number
+  /** The number of the event in hand, and how many of all until then were about blocks. */
+  event: number
+  blockEvents: number
+  /** The event of the last maximum of live bytes. */
+  peak: number
+  /** All bytes that were allocated. */
+  readonly allocated: Sum
+}
+
+/** Turns what is kept of a live block to a row. */
+export class RowWriter {
+  constructor(
+    private readonly rows: BlockRows,
+    private readonly sites: BlockSites,
+    private readonly callers: Callers,
+    private readonly moment: StreamMoment,
+  ) {}
+
+  /**
+   * Writes the row of a block.
+   * @param words of all live blocks
+   * @param ending its code
+   * @param batch event i of it ends the block, or its span; none when the trace ends
+   */
+  write(words: Uint32Array, block: number, ending: number, batch?: EventBatch, i = 0): void {
+    const { rows, sites, callers, moment } = this
+    const row = rows.count++
+    const at = block * WIDTH
+    const flags = words[at + FLAGS] as number
+    let mask = flags & ROW_BITS
+    rows.trace[row] = moment.trace
+    rows.ending[row] = ending
+    rows.reallocs[row] = words[at + REALLOCS] as number
+    rows.api[row] = words[at + API] as number
+    put(rows.birth, row, words, at + BIRTH)
+    put(rows.since, row, words, at + SINCE)
+    put(rows.process, row, words, at + PROCESS)
+    put(rows.thread, row, words, at + THREAD)
+    put(rows.address, row, words, at + ADDRESS)
+    put(rows.firstSize, row, words, at + FIRST_SIZE)
+    put(rows.size, row, words, at + SIZE)
+    put(rows.time, row, words, at + TIME)
+    put(rows.sinceTime, row, words, at + SINCE_TIME)
+    const record = (words[at + SITE] as number) * RECORD
+    const { records } = sites
+    mask |= records[record] as number
+    rows.site[row] = records[record + Place.site] as number
+    rows.stack[row] = records[record + Place.stack] as number
+    rows.function[row] = records[record + Place.function] as number
+    rows.file[row] = records[record + Place.file] as number
+    rows.line[row] = records[record + Place.line] as number
+    rows.module[row] = records[record + Place.module] as number
+    rows.type[row] = records[record + Place.type] as number
+    rows.callSite.words[2 * row + LO] = records[record + Place.lo] as number
+    rows.callSite.words[2 * row + HI] = records[record + Place.hi] as number
+    const since = numberAt(words, at + SINCE)
+    if (since <= moment.peak) {
+      mask |= PEAK_EVENT_BIT | PEAK_SIZE_BIT
+      putNumber(rows.peakEvent, row, moment.peak)
+      put(rows.peakSize, row, words, at + SIZE)
+    } else if ((flags & AT_PEAK) !== 0) {
+      mask |= PEAK_EVENT_BIT | PEAK_SIZE_BIT
+      put(rows.peakEvent, row, words, at + PEAK)
+      put(rows.peakSize, row, words, at + PEAK_SIZE)
+    }
+    rows.temporary[row] = rows.temporaryMemray[row] = 0
+    if (batch !== undefined) {
+      mask |= this.writeEnd(row, batch, i)
+      if (ending !== OVERLAP) {
+        mask |= this.writeCaller(row, batch, i)
+        rows.temporary[row] = callers.isHeaptracks(since) ? 1 : 0
+        rows.temporaryMemray[row] = callers.isMemrays(since, words[at + OWNER] as number) ? 1 : 0
+        if (ending !== RESIZE) mask |= this.writeLifetime(words, row, at, mask)
+      }
+    }
+    if (moment.unit >= 0 && (mask & (TIME_BIT | SINCE_TIME_BIT | END_TIME_BIT)) !== 0) {
+      mask |= TIME_UNIT_BIT
+      rows.timeUnit[row] = moment.unit
+    }
+    rows.mask[row] = mask
+  }
+
+  /** Writes when a row ended: at the event in hand. @returns the columns */
+  private writeEnd(row: number, batch: EventBatch, i: number): number {
+    putNumber(this.rows.end, row, this.moment.event)
+    if (((batch.mask[i] as number) & HAS_TIME) === 0) return END_BIT
+    this.rows.endTime.words.set(batch.time.words.subarray(2 * i, 2 * i + 2), 2 * row)
+    return END_BIT | END_TIME_BIT
+  }
+
+  /** Writes what ended it. @returns the columns */
+  private writeCaller(row: number, batch: EventBatch, i: number): number {
+    const { rows } = this
+    const mask = batch.mask[i] as number
+    let columns = 0
+    if ((mask & HAS_API) !== 0) {
+      columns |= END_API_BIT
+      rows.endApi[row] = batch.api[i] as number
+    }
+    if ((mask & HAS_THREAD) !== 0) {
+      columns |= END_THREAD_BIT
+      const { words } = batch.thread
+      rows.endThread.words[2 * row] = words[2 * i] as number
+      rows.endThread.words[2 * row + 1] = words[2 * i + 1] as number
+    }
+    return columns
+  }
+
+  /** Writes how long a block lived that the event in hand frees. @returns the columns */
+  private writeLifetime(words: Uint32Array, row: number, at: number, mask: number): number {
+    const { rows } = this
+    const { allocated, blockEvents } = this.moment
+    putNumber(rows.lifetimeEvents, row, blockEvents - numberAt(words, at + NUMBER))
+    const lo = allocated.lo - (words[at + CLOCK] as number)
+    const hi = allocated.hi - numberAt(words, at + CLOCK + 1) - (lo < 0 ? 1 : 0)
+    const isTooLong = hi >= WORD
+    rows.lifetimeBytes.words[2 * row + LO] = isTooLong ? ALL_BITS : lo
+    rows.lifetimeBytes.words[2 * row + HI] = isTooLong ? ALL_BITS : hi
+    const columns = LIFETIME_EVENTS_BIT | LIFETIME_BYTES_BIT
+    if (((words[at + FLAGS] as number) & TIMED) === 0 || (mask & END_TIME_BIT) === 0) return columns
+    const end = rows.endTime.words
+    const endHi = end[2 * row + HI] as number
+    const timeLo = (end[2 * row + LO] as number) - (words[at + TIME] as number)
+    const timeHi = endHi - (words[at + TIME + 1] as number) - (timeLo < 0 ? 1 : 0)
+    // Where time runs backwards there is no lifetime.
+    if (timeHi < 0) return columns
+    rows.lifetime.words[2 * row + LO] = timeLo
+    rows.lifetime.words[2 * row + HI] = timeHi
+    return columns | LIFETIME_BIT
+  }
+}

@@ -1,0 +1,329 @@
+import { HI, LO } from '../../bytes/u64.js'
+import { U64Map } from '../../bytes/u64-map.js'
+import type { EventBatch } from '../../event/batch.js'
+import { FieldBit } from '../../event/fields.js'
+import { encodeText, StringTable } from '../../event/strings.js'
+import { RowBit } from './columns.js'
+
+const { stack: HAS_STACK, function: HAS_FUNCTION, file: HAS_FILE, line: HAS_LINE } = FieldBit
+const { module: HAS_MODULE, callSite: HAS_CALL_SITE, type: HAS_TYPE } = FieldBit
+/** The fields that say where a block comes from, as in statistics; and those that are kept with them. */
+export const HAS_SITE = HAS_STACK | HAS_FUNCTION | HAS_FILE | HAS_LINE | HAS_CALL_SITE
+const KEPT = HAS_SITE | HAS_MODULE | HAS_TYPE
+
+/** Where a record has what. All but the text of the site is its key. */
+export const Place = {
+  mask: 0,
+  stack: 1,
+  function: 2,
+  file: 3,
+  line: 4,
+  module: 5,
+  lo: 6,
+  hi: 7,
+  type: 8,
+  site: 9,
+} as const
+const KEY = 9
+export const RECORD = 10
+
+/** Sites looked up by the ids that a batch has for their names: a power of two. */
+const CACHED = 1024
+const CACHE_ENTRY = KEY + 1
+
+/** The text of a site is truncated after this many bytes: a stack may repeat long names. */
+const MAX_SITE_BYTES = 65_536
+
+/** Memory in addition to twice that of the sites in use at the last sweep, before the next one. */
+const SLACK_BYTES = 4_194_304
+
+const UNKNOWN = -1
+const ROW_BITS: readonly (readonly [field: number, row: number])[] = [
+  [HAS_STACK, RowBit.stack],
+  [HAS_FUNCTION, RowBit.function],
+  [HAS_FILE, RowBit.file],
+  [HAS_LINE, RowBit.line],
+  [HAS_MODULE, RowBit.module],
+  [HAS_CALL_SITE, RowBit.callSite],
+  [HAS_TYPE, RowBit.type],
+]
+
+/** What is moved in a sweep: 0 or -1 for what was not moved yet. */
+interface Swept {
+  readonly strings: StringTable
+  readonly records: Uint32Array
+  readonly moved: Uint32Array
+  readonly names: Int32Array
+  readonly lists: Int32Array
+}
+
+/**
+ * The sites of live blocks, each distinct one once. Their names outlive the batches that brought them. Memory grows with
+ * the number of sites of live blocks: the owner of the blocks moves those in use to a new table when a sweep is due.
+ *
+ * Record r is `records[r * RECORD ..]`: the columns that the site has, as bits of a row's mask, ids of names and of the
+ * stack, the line, and the words of the call site. Record 0 is that of no site.
+ */
+export class BlockSites {
+  strings = new StringTable()
+  records = new Uint32Array(64 * RECORD)
+  private size = 1
+  private heads = new Int32Array(64)
+  private chain = new Int32Array(64)
+  /** Lists by a hash of their names. */
+  private lists = new U64Map(1, 64)
+  /** Those of the batch in hand, by its ids. */
+  private batch: StringTable | undefined
+  private nameOf = new Int32Array(0)
+  private listOf = new Int32Array(0)
+  private readonly cache = new Uint32Array(CACHED * CACHE_ENTRY)
+  private readonly key = new Uint32Array(KEY)
+  /** Memory after the last sweep. */
+  private kept = 0
+  /** During a sweep, what is moved, and the new numbers of records, names and lists. */
+  private old: Swept | undefined
+
+  /** Makes ready for the events of a batch. */
+  begin({ strings, columns }: EventBatch): void {
+    if ((columns & KEPT) === 0) return
+    if (strings === this.batch && strings.size <= this.nameOf.length && strings.listCount <= this.listOf.length) return
+    this.batch = strings
+    this.nameOf = new Int32Array(strings.size).fill(UNKNOWN)
+    this.listOf = new Int32Array(strings.listCount).fill(UNKNOWN)
+    this.cache.fill(0)
+  }
+
+  /** The record of event i's site, 0 if it has none. */
+  of(batch: EventBatch, i: number): number {
+    const mask = (batch.mask[i] as number) & KEPT
+    if (mask === 0) return 0
+    const stack = (mask & HAS_STACK) !== 0 ? (batch.stack[i] as number) : 0
+    const name = (mask & HAS_FUNCTION) !== 0 ? (batch.function[i] as number) : 0
+    const file = (mask & HAS_FILE) !== 0 ? (batch.file[i] as number) : 0
+    const line = (mask & HAS_LINE) !== 0 ? (batch.line[i] as number) : 0
+    const module = (mask & HAS_MODULE) !== 0 ? (batch.module[i] as number) : 0
+    const type = (mask & HAS_TYPE) !== 0 ? (batch.type[i] as number) : 0
+    const hasCall = (mask & HAS_CALL_SITE) !== 0
+    const lo = hasCall ? (batch.callSite.words[2 * i + LO] as number) : 0
+    const hi = hasCall ? (batch.callSite.words[2 * i + HI] as number) : 0
+    const { cache } = this
+    let hash = Math.imul(stack ^ Math.imul(name, 0x85eb_ca6b) ^ Math.imul(line, 0xc2b2_ae35), 0x9e37_79b1)
+    hash = Math.imul(hash ^ (hash >>> 15) ^ lo ^ Math.imul(file ^ type, 0x27d4_eb2f), 0x9e37_79b1)
+    const at = (hash >>> 22) * CACHE_ENTRY
+    if (
+      cache[at + Place.mask] === mask &&
+      cache[at + Place.stack] === stack &&
+      cache[at + Place.function] === name &&
+      cache[at + Place.file] === file &&
+      cache[at + Place.line] === line &&
+      cache[at + Place.module] === module &&
+      cache[at + Place.lo] === lo &&
+      cache[at + Place.hi] === hi &&
+      cache[at + Place.type] === type
+    )
+      return cache[at + KEY] as number
+    const { key } = this
+    let bits = 0
+    for (const [field, row] of ROW_BITS) if ((mask & field) !== 0) bits |= row
+    key[Place.mask] = bits
+    key[Place.stack] = (mask & HAS_STACK) !== 0 ? this.list(stack) : 0
+    key[Place.function] = (mask & HAS_FUNCTION) !== 0 ? this.name(name) : 0
+    key[Place.file] = (mask & HAS_FILE) !== 0 ? this.name(file) : 0
+    key[Place.line] = line
+    key[Place.module] = (mask & HAS_MODULE) !== 0 ? this.name(module) : 0
+    key[Place.lo] = lo
+    key[Place.hi] = hi
+    key[Place.type] = (mask & HAS_TYPE) !== 0 ? this.name(type) : 0
+    if (this.hasSite(mask)) key[Place.mask] = bits | RowBit.site
+    const record = this.intern()
+    cache.set([mask, stack, name, file, line, module, lo, hi, type, record], at)
+    return record
+  }
+
+  /** Whether the key in hand names a place: an empty stack does not, nor does line 0 alone. */
+  private hasSite(mask: number): boolean {
+    const { key, strings } = this
+    if ((mask & HAS_STACK) !== 0) return strings.list(key[Place.stack] as number).length > 0
+    if ((mask & (HAS_FUNCTION | HAS_FILE | HAS_LINE)) === 0) return (mask & HAS_CALL_SITE) !== 0
+    return (mask & (HAS_FUNCTION | HAS_FILE)) !== 0 || key[Place.line] !== 0
+  }
+
+  /** Whether sites that no block has may take most of the memory. */
+  get isDue(): boolean {
+    return this.memory > 2 * this.kept + SLACK_BYTES
+  }
+
+  /** Begins a sweep: what is not moved now is forgotten. */
+  beginSweep(): void {
+    const { strings, records, size } = this
+    this.old = {
+      strings,
+      records,
+      moved: new Uint32Array(size),
+      names: new Int32Array(strings.size).fill(UNKNOWN),
+      lists: new Int32Array(strings.listCount).fill(UNKNOWN),
+    }
+    this.strings = new StringTable()
+    this.records = new Uint32Array(64 * RECORD)
+    this.size = 1
+    this.heads = new Int32Array(64)
+    this.chain = new Int32Array(64)
+    this.lists = new U64Map(1, 64)
+    this.batch = undefined
+  }
+
+  /** The new number of a record, which stays. */
+  move(record: number): number {
+    const { key } = this
+    const old = this.old as Swept
+    const known = old.moved[record] as number
+    if (known !== 0 || record === 0) return known
+    const at = record * RECORD
+    const bits = old.records[at] as number
+    key.set(old.records.subarray(at, at + KEY))
+    const rename = (place: number, bit: number) => {
+      if ((bits & bit) !== 0) key[place] = this.movedName(key[place] as number)
+    }
+    if ((bits & RowBit.stack) !== 0) {
+      const list = key[Place.stack] as number
+      if (old.lists[list] === UNKNOWN)
+        old.lists[list] = this.internList(old.strings.list(list).map((id) => this.movedName(id)))
+      key[Place.stack] = old.lists[list] as number
+    }
+    rename(Place.function, RowBit.function)
+    rename(Place.file, RowBit.file)
+    rename(Place.module, RowBit.module)
+    rename(Place.type, RowBit.type)
+    return (old.moved[record] = this.intern())
+  }
+
+  endSweep(): void {
+    this.old = undefined
+    this.kept = this.memory
+  }
+
+  private get memory(): number {
+    return this.strings.memory + 4 * (RECORD + 1) * this.size
+  }
+
+  private movedName(id: number): number {
+    const { strings, names } = this.old as Swept
+    if (names[id] === UNKNOWN) names[id] = this.strings.intern(strings.view(id))
+    return names[id] as number
+  }
+
+  private name(id: number): number {
+    const known = this.nameOf[id] as number
+    if (known !== UNKNOWN) return known
+    return (this.nameOf[id] = this.strings.intern((this.batch as StringTable).view(id)))
+  }
+
+  private list(id: number): number {
+    const known = this.listOf[id] as number
+    if (known !== UNKNOWN) return known
+    return (this.listOf[id] = this.internList((this.batch as StringTable).list(id).map((name) => this.name(name))))
+  }
+
+  private internList(names: readonly number[]): number {
+    let lo = SEED
+    let hi = ~SEED
+    for (const name of names) {
+      lo = Math.imul(lo ^ name, 0x0100_0193)
+      hi = Math.imul(hi + name, 0x85eb_ca6b) ^ (hi >>> 15)
+    }
+    const slot = this.lists.add(lo, hi)
+    const known = this.lists.values[slot] as number
+    if (known !== 0) {
+      const there = this.strings.list(known - 1)
+      if (there.length === names.length && there.every((name, n) => name === names[n])) return known - 1
+    }
+    const list = this.strings.addList(names)
+    this.lists.values[slot] = list + 1
+    return list
+  }
+
+  /** The record with the key in hand. */
+  private intern(): number {
+    const { key } = this
+    if (2 * this.size > this.heads.length) this.rehash()
+    const slot = hashOf(key, 0) & (this.heads.length - 1)
+    for (let record = this.heads[slot] as number; record !== 0; record = this.chain[record] as number) {
+      const at = record * RECORD
+      let place = 0
+      while (place < KEY && this.records[at + place] === key[place]) place++
+      if (place === KEY) return record
+    }
+    const record = this.size++
+    const at = record * RECORD
+    if (at + RECORD > this.records.length) this.records = longer(this.records)
+    this.records.set(key, at)
+    if (((key[Place.mask] as number) & RowBit.site) !== 0)
+      this.records[at + Place.site] = this.strings.intern(this.text())
+    this.chain[record] = this.heads[slot] as number
+    this.heads[slot] = record
+    return record
+  }
+  private rehash(): void {
+    this.heads = new Int32Array(2 * this.heads.length)
+    this.chain = new Int32Array(this.heads.length)
+    for (let record = 1; record < this.size; record++) {
+      const slot = hashOf(this.records, record * RECORD) & (this.heads.length - 1)
+      this.chain[record] = this.heads[slot] as number
+      this.heads[slot] = record
+    }
+  }
+
+  /** The site of the key in hand in one line: its stack, else function, file and line, else its call site. */
+  private text(): Uint8Array {
+    const { key, strings } = this
+    const bits = key[Place.mask] as number
+    const name = (place: number) => strings.view(key[place] as number)
+    const parts: Uint8Array[] = []
+    let length = 0
+    const add = (part: Uint8Array) => {
+      length += part.length
+      parts.push(part)
+    }
+    if ((bits & RowBit.stack) !== 0) {
+      for (const frame of strings.list(key[Place.stack] as number)) {
+        if (length > MAX_SITE_BYTES) break
+        if (length > 0) add(CALLED_BY)
+        add(strings.view(frame))
+      }
+    } else if ((bits & (RowBit.function | RowBit.file | RowBit.line)) === 0) {
+      if ((bits & RowBit.module) !== 0) add(name(Place.module))
+      const address = ((BigInt(key[Place.hi] as number) << 32n) | BigInt(key[Place.lo] as number)).toString(16)
+      add(encodeText(length > 0 ? ` [0x${address}]` : `0x${address}`))
+    } else {
+      if ((bits & RowBit.function) !== 0) add(name(Place.function))
+      if ((bits & RowBit.file) !== 0) {
+        if (length > 0) add(AT)
+        add(name(Place.file))
+      }
+      const line = key[Place.line] as number
+      if (line > 0) add(encodeText((bits & RowBit.file) !== 0 ? `:${line}` : `${length > 0 ? ' at ' : ''}line ${line}`))
+    }
+    return new Uint8Array(Buffer.concat(parts)).subarray(0, MAX_SITE_BYTES)
+  }
+}
+
+const CALLED_BY = encodeText(' < ')
+const AT = encodeText(' at ')
+
+/** Random, so that no trace can be made whose sites collide. */
+const SEED = Math.floor(Math.random() * 2 ** 32) | 0
+
+function hashOf(words: Uint32Array, at: number): number {
+  let h = SEED
+  for (let place = 0; place < KEY; place++) {
+    h = Math.imul(h ^ (words[at + place] as number), 0x9e37_79b1)
+    h ^= h >>> 15
+  }
+  return h
+}
+
+function longer(words: Uint32Array<ArrayBuffer>): Uint32Array<ArrayBuffer> {
+  const copy = new Uint32Array(2 * words.length)
+  copy.set(words)
+  return copy
+}

@@ -1,0 +1,51 @@
+import { HI, LO, WORD } from '../../bytes/u64.js'
+import type { U64Column } from '../../event/batch.js'
+import { RowBit } from './columns.js'
+
+/**
+ * Where the words of a live block have what. Numbers of events, times, sizes and the like take two words, the clock of
+ * allocated bytes three.
+ */
+export const [BIRTH, SINCE, NUMBER, CLOCK, TIME, SINCE_TIME, SIZE, FIRST_SIZE, ADDRESS] = [
+  0, 2, 4, 6, 9, 11, 13, 15, 17,
+]
+export const [PROCESS, THREAD, PEAK, PEAK_SIZE, REALLOCS, SITE, OWNER, API, FLAGS] = [
+  19, 21, 23, 25, 27, 28, 29, 30, 31,
+]
+export const WIDTH = 32
+/** Bits of the flags beside those of a row's mask: the block is live; its time counts; it was live at `PEAK`. */
+export const ALIVE = 0x8000_0000
+export const TIMED = 0x4000_0000
+export const AT_PEAK = 0x2000_0000
+export const ROW_BITS = 0x1fff_ffff
+/** What a realloc says of its block, or leaves unknown. */
+export const OF_LAST = RowBit.process | RowBit.thread | RowBit.api | RowBit.size | RowBit.sinceTime
+
+/** Copies a value of a column to words. */
+export function copy(words: Uint32Array, at: number, column: U64Column, i: number): void {
+  words[at] = column.words[2 * i + LO] as number
+  words[at + 1] = column.words[2 * i + HI] as number
+}
+
+/** Copies words to a column. */
+export function put(column: U64Column, row: number, words: Uint32Array, at: number): void {
+  column.words[2 * row + LO] = words[at] as number
+  column.words[2 * row + HI] = words[at + 1] as number
+}
+
+/** Writes a number of an event to a column. */
+export function putNumber(column: U64Column, row: number, number: number): void {
+  column.words[2 * row + LO] = number >>> 0
+  column.words[2 * row + HI] = Math.floor(number / WORD)
+}
+
+/** A number of an event in two words, the low one first. */
+export function numberAt(words: Uint32Array, at: number): number {
+  return (words[at] as number) + (words[at + 1] as number) * WORD
+}
+
+/** Writes it. */
+export function setNumber(words: Uint32Array, at: number, number: number): void {
+  words[at] = number >>> 0
+  words[at + 1] = Math.floor(number / WORD)
+}

@@ -1,0 +1,155 @@
+import { tableFromIPC, type Vector } from 'apache-arrow'
+import { parquetReadObjects } from 'hyparquet'
+import { expect, test } from 'vitest'
+import type { TraceEvent } from '../../../lib/event/batch.js'
+import { BlockEncoder } from '../../../lib/exports/tables/block-encoder.js'
+import { TABLE_FORMATS, type TableFormatName } from '../../../lib/exports/tables/formats.js'
+import { tableWriter } from '../../../lib/exports/tables/index.js'
+import { BlockTable } from '../../../lib/transforms/block-table/block-table.js'
+import { BLOCK_COLUMNS, type BlockRow } from '../../../lib/transforms/block-table/columns.js'
+import { inBatches } from '../../transforms/events.js'
+
+const MOST = 2n ** 64n - 1n
+const EVENTS: TraceEvent[] = [
+  {
+    kind: 'alloc',
+    address: 0xffff_8880_0000_0000n,
+    size: MOST,
+    thread: MOST,
+    time: 3n,
+    api: 'new',
+    function: 'a,"b"\n',
+  },
+  { kind: 'alloc', address: 0x2000n, size: 1n, stack: ['ké', 'main'], module: '\udcff', line: 4_294_967_295 },
+  { kind: 'alloc', address: 0x3000n, size: 2n, stack: [], type: '' },
+  { kind: 'free', address: 0xffff_8880_0000_0000n, time: 9n, thread: 5n, api: 'delete' },
+  ...Array.from({ length: 4200 }, (_, i): TraceEvent => ({
+    kind: 'alloc',
+    address: BigInt(i + 1) << 20n,
+    size: BigInt(i),
+  })),
+]
+const BATCHES = inBatches(EVENTS, 1000, { format: 'test', timeUnit: 'us' })
+
+const ROWS: BlockRow[] = []
+{
+  const table = new BlockTable()
+  const take = () => {
+    for (let rows = table.next(); rows !== null; rows = table.next())
+      for (let i = 0; i < rows.count; i++) ROWS.push(rows.row(i))
+  }
+  for (const batch of BATCHES) {
+    table.feed(batch)
+    take()
+  }
+  table.end()
+  take()
+}
+
+async function written(format: TableFormatName, isTruncated = false): Promise<Uint8Array> {
+  const encoder = new BlockEncoder(await tableWriter(format, BLOCK_COLUMNS))
+  const pieces: Uint8Array[] = []
+  const take = () => {
+    for (let piece = encoder.next(); piece !== null; piece = encoder.next()) pieces.push(piece.slice())
+  }
+  for (const batch of BATCHES) {
+    encoder.feed(batch)
+    take()
+  }
+  if (isTruncated) encoder.endTruncated()
+  else encoder.end()
+  take()
+  return Buffer.concat(pieces)
+}
+
+/** A row as other programs read it: all values, null for none; a byte that is not UTF-8 as its escape. */
+const complete = (row: BlockRow) =>
+  Object.fromEntries(
+    BLOCK_COLUMNS.map(({ name }) => {
+      const value = row[name as keyof BlockRow]
+      return [name, typeof value === 'string' ? value.replace('\udcff', '\u{10feff}') : (value ?? null)]
+    }),
+  )
+
+test('the rows of the test', () => {
+  expect(ROWS).toHaveLength(4203)
+  expect(ROWS[0]).toMatchObject({ birth: 1n, end: 4n, size: MOST, endApi: 'delete', lifetime: 6n, timeUnit: 'us' })
+})
+
+test('Arrow has all rows', async () => {
+  const table = tableFromIPC(await written('arrow'))
+  expect(table.schema.fields.map(({ name }) => name)).toEqual(BLOCK_COLUMNS.map(({ name }) => name))
+  const found = [...table].map((row) =>
+    Object.fromEntries(
+      Object.entries(row.toJSON() as Record<string, unknown>).map(([name, value]) => [
+        name,
+        name === 'stack' && value !== null ? [...(value as Vector)] : value,
+      ]),
+    ),
+  )
+  expect(found).toEqual(ROWS.map(complete))
+})
+
+test('Parquet has all rows', async () => {
+  const bytes = await written('parquet')
+  const file = bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length) as ArrayBuffer
+  const found = await parquetReadObjects({ file })
+  expect(found).toHaveLength(ROWS.length)
+  found.forEach((row, i) => expect({ ...row, stack: row['stack'] ?? null }).toEqual(complete(ROWS[i] as BlockRow)))
+})
+
+test('lines of JSON have all rows', async () => {
+  const lines = Buffer.from(await written('ndjson'))
+    .toString()
+    .trimEnd()
+    .split('\n')
+  expect(lines).toHaveLength(ROWS.length)
+  expect(lines[0]).toBe(
+    '{"trace":1,"birth":1,"since":1,"end":4,"ending":"free","thread":18446744073709551615,"endThread":5,"api":"new",' +
+      '"endApi":"delete","address":"0xffff888000000000","firstSize":18446744073709551615,"size":18446744073709551615,' +
+      '"reallocs":0,"time":3,"sinceTime":3,"endTime":9,"timeUnit":"us","lifetimeEvents":3,"lifetimeBytes":3,' +
+      String.raw`"lifetime":6,"temporary":0,"temporaryMemray":0,"peakEvent":3,"peakSize":18446744073709551615,` +
+      String.raw`"site":"a,\"b\"\n","function":"a,\"b\"\n"}`,
+  )
+  lines.forEach((line, i) => {
+    const row = JSON.parse(line) as Record<string, unknown>
+    expect(Object.keys(row)).toEqual(Object.keys(ROWS[i] as BlockRow))
+    if (i > 0)
+      for (const [name, value] of Object.entries(ROWS[i] as BlockRow))
+        expect(row[name]).toEqual(
+          name === 'address'
+            ? `0x${(value as bigint).toString(16)}`
+            : typeof value === 'bigint'
+              ? Number(value)
+              : value,
+        )
+  })
+})
+
+test('CSV has all rows', async () => {
+  const text = Buffer.from(await written('csv')).toString('latin1')
+  const [head, first] = text.split('\n')
+  expect(head?.split(',')).toEqual(BLOCK_COLUMNS.map(({ name }) => name))
+  expect(first).toBe(
+    '1,1,1,4,free,,18446744073709551615,5,new,delete,0xffff888000000000,18446744073709551615,18446744073709551615,0,' +
+      '3,3,9,us,3,3,6,0,0,3,18446744073709551615,"a,""b""',
+  )
+  expect(text).toContain(
+    `${Buffer.from('ké < main').toString('latin1')},${Buffer.from('ké < main').toString('latin1')},,,4294967295,\xff,,\n`,
+  )
+  // An empty string is not the same as none.
+  expect(text).toContain(',,"",,,,,,""\n')
+})
+
+test('a truncated trace leaves out the end', async () => {
+  const [whole, truncated] = [await written('arrow'), await written('arrow', true)]
+  expect(truncated.length).toBe(whole.length - 8)
+  // Neither a row group nor the index.
+  expect((await written('parquet', true)).length).toBe(4)
+  expect(Buffer.compare(await written('ndjson', true), await written('ndjson'))).toBe(0)
+})
+
+test('the formats', async () => {
+  for (const { name } of TABLE_FORMATS) expect((await written(name)).length).toBeGreaterThan(0)
+  await expect(tableWriter('xml' as never, BLOCK_COLUMNS)).rejects.toThrow('unknown format of tables "xml"')
+})
