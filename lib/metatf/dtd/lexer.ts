@@ -11,8 +11,9 @@ export interface Token {
 
 /** Spaces and comments, of which one may have no end. */
 const SKIPPED = /(?:[ \t\r\n\f\v]+|\/\/[^\n]*|\/\*[^]*?\*\/)*(\/\*)?/y
-const TOKEN =
-  /(?<symbol>[:;,.*(){}=])|(?<name>[A-Za-z_]\w*)|(?<number>-?[0-9]\w*)|(?<string>"[^"\\\n]*(?:\\["\\][^"\\\n]*)*")|##(?<header>[^\n]*)/y
+/** One group for each kind. */
+const TOKEN = /([:;,.*(){}=])|([A-Za-z_]\w*)|(-?[0-9]\w*)|("[^"\\\n]*(?:\\["\\][^"\\\n]*)*")|##([^\n]*)/y
+const KINDS = ['symbol', 'name', 'number', 'string', 'header'] as const
 const INTEGER = /^-?(?:0[xX][0-9A-Fa-f]+|[0-9]+)$/
 
 /**
@@ -35,21 +36,19 @@ export class Lexer {
   /** The next token; at the end of the text `end`, on every call. Throws a DtdError if there is no valid token. */
   next(): Token {
     const { text } = this
-    const [skipped, open] = this.match(SKIPPED) as RegExpExecArray
-    this.advance(skipped.length - (open?.length ?? 0))
+    const [skipped, open = ''] = this.match(SKIPPED) as RegExpExecArray
+    this.skip(skipped.slice(0, skipped.length - open.length))
     const at = { file: this.file, line: this.line, column: this.position - this.lineStart + 1 }
-    if (open !== undefined) throw syntaxError("a comment '/*' has no end '*/'", at)
+    if (open !== '') throw syntaxError("a comment '/*' has no end '*/'", at)
     if (this.position === text.length) return { kind: 'end', text: '', at }
     const found = this.match(TOKEN)
     if (found === null) throw this.unexpected(at)
-    const [kind, word] = Object.entries(found.groups ?? {}).find(([, group]) => group !== undefined) as [
-      Token['kind'],
-      string,
-    ]
+    const group = KINDS.findIndex((_, i) => found[i + 1] !== undefined)
+    const kind = KINDS[group] as Token['kind']
     if (kind === 'header' && text.slice(this.lineStart, this.position).trim() !== '')
       throw syntaxError("'##' must begin a line", at)
-    this.advance(found[0].length)
-    return { kind, text: word, at }
+    this.position += found[0].length
+    return { kind, text: found[group + 1] as string, at }
   }
 
   private match(expression: RegExp): RegExpExecArray | null {
@@ -57,15 +56,13 @@ export class Lexer {
     return expression.exec(this.text)
   }
 
-  /** Goes forward, counting lines. */
-  private advance(length: number): void {
-    const end = this.position + length
-    for (let feed = this.text.indexOf('\n', this.position); feed >= 0 && feed < end;) {
-      this.lineStart = feed + 1
+  /** Goes past spaces and comments, counting lines. */
+  private skip(skipped: string): void {
+    for (let feed = skipped.indexOf('\n'); feed >= 0; feed = skipped.indexOf('\n', feed + 1)) {
+      this.lineStart = this.position + feed + 1
       this.line++
-      feed = this.text.indexOf('\n', this.lineStart)
     }
-    this.position = end
+    this.position += skipped.length
   }
 
   private unexpected(at: Place): Error {
