@@ -7,9 +7,18 @@ import { byteCount, clear, reserve, setCounts } from './compact/batch-strings'
 import { resetBlocks } from './compact/blocks'
 import { resetCaches } from './compact/caches'
 import { crcBytes, initChecksum } from './compact/checksum'
-import { beginReading, beginWriting, isOutOfRoom, overrun, payloadLength, resetCoder } from './compact/coder'
+import {
+  beginReading,
+  beginWriting,
+  endWriting,
+  isOutOfRoom,
+  overrun,
+  payloadLength,
+  resetCoder,
+} from './compact/coder'
 import { resetDescriptorCodes } from './compact/descriptor-codes'
 import { forgetDescriptors, resetDescriptors } from './compact/descriptors'
+import { codeCheckpoint } from './compact/checkpoint'
 import { beginChecksum, checksum, codeEvent, FINE, NO_MEMORY } from './compact/event'
 import { resetExtras } from './compact/extras'
 import { resetHistory } from './compact/history'
@@ -17,7 +26,7 @@ import { beginBlock, newBytes, resetNameCodes } from './compact/name-codes'
 import { beginBatch, beginOutput, isCrowded, resetNames, seedNames } from './compact/names'
 import { resetNumbers } from './compact/numbers'
 import { seedPages } from './compact/pages'
-import { stopSimulation } from './compact/simulation'
+import { isSimulating, stopSimulation } from './compact/simulation'
 import { resetSymbols } from './compact/symbols'
 import { resetThreads, seedThreads } from './compact/threads'
 import { MASK } from './shared/columns'
@@ -37,15 +46,15 @@ export { endWriting, payloadStart } from './compact/coder'
 export { startSimulation } from './compact/simulation'
 export * from './shared/columns'
 
-/** Why `encode` or `decode` stopped early: a fault of kernel/compact/event.ts, or 0 if there is none. */
+/** Why `encode` or `decode` stopped early: 0 for a good reason, else a fault of kernel/compact/event.ts. */
 export let fault: u32 = 0
 /** The fields of the events that were decoded. */
 export let fields: u32 = 0
 
-/** A block is complete when it has this many bytes of new names, or of payload. */
+/** With so many bytes of new names, or of payload, a block is complete. */
 const BLOCK_NAMES: u32 = 1_048_576
 const BLOCK_PAYLOAD: u32 = 1_048_576
-/** A decoded batch is complete when it has this many bytes of strings. */
+/** With so many bytes of strings, a batch that is decoded is complete. */
 const BATCH_STRINGS: u32 = 262_144
 
 /** @param value a random number, so that no trace can contain keys or names chosen to collide */
@@ -93,7 +102,7 @@ export function reserveStrings(bytes: u32, strings: u32, listed: u32, lists: u32
   return beginBatch(strings, lists)
 }
 
-/** Begins to encode a block. */
+/** Begins a block that is encoded. */
 export function beginEncoding(): void {
   beginWriting()
   beginBlock()
@@ -146,7 +155,7 @@ export function bytesChecksum(from: usize, length: u32): u32 {
   return ~crcBytes(u32.MAX_VALUE, from, length)
 }
 
-/** Begins to decode a block, whose payload is at this distance from the result of `reservePayload`. */
+/** Begins a block that is decoded. Its payload is so far from where `reservePayload` said. */
 export function beginDecoding(from: u32, length: u32): void {
   beginReading(payload + from, length)
   beginBlock()
@@ -154,8 +163,8 @@ export function beginDecoding(from: u32, length: u32): void {
 }
 
 /**
- * Decodes up to this many events, at most the number of rows, and their strings.
- * @returns their number; fewer if there are many strings, or on a `fault`
+ * Decodes up to so many events, at most as many as there are rows, and their strings.
+ * @returns how many; fewer if there are many strings, or on a `fault`
  */
 export function decode(count: u32): u32 {
   fault = clear() ? FINE : NO_MEMORY
@@ -173,7 +182,38 @@ export function decode(count: u32): u32 {
   return row
 }
 
-/** Whether the payload ended together with its events. */
+/** Whether an allocator is simulated. */
+export function isSimulated(): bool {
+  return isSimulating
+}
+
+/**
+ * Writes the payload of a checkpoint: what is kept when the model forgets the rest, which it must do then.
+ * @returns its length; 0 if it cannot be written
+ */
+export function save(): u32 {
+  resetCoder()
+  resetNumbers()
+  beginWriting()
+  const isFine = codeCheckpoint(0) && !isOutOfRoom
+  const length = endWriting()
+  return isFine ? length : 0
+}
+
+/**
+ * Adds what a checkpoint kept to a model that knows nothing else. Its payload is so far from where `reservePayload`
+ * said.
+ * @returns false if it is damaged, or memory is exhausted
+ */
+export function restore(from: u32, length: u32): bool {
+  beginReading(payload + from, length)
+  const isFine = codeCheckpoint(length)
+  resetCoder()
+  resetNumbers()
+  return isFine
+}
+
+/** Whether the payload that was read ended where its events did. */
 export function isWhole(): bool {
   return overrun <= 4
 }

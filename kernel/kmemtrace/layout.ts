@@ -1,4 +1,4 @@
-/** The records of kmemtrace, and their addresses in memory. */
+/** Records of kmemtrace, and where they are in memory. */
 
 import {
   API_KFREE,
@@ -10,9 +10,9 @@ import {
   KIND_FREE,
 } from '../shared/event'
 
-/** The input buffer: 262144 bytes, followed by room for the fields that a free does not have. */
+/** Where records are read. After its 262144 bytes there is room for the fields that a free does not have. */
 export const INPUT: usize = memory.data(262208)
-/** The output buffer: 114688 bytes, followed by room for the longest record that begins there. */
+/** Where records are written: 114688 bytes, then room for the longest record that begins there. */
 export const OUTPUT: usize = memory.data(180288)
 
 /** A layout is a set of these bits. Narrow layouts are always timed. */

@@ -15,14 +15,15 @@ export class Input {
   end = 0
   /** No more chunks will arrive. */
   ended = false
-  /** The stream's offset of the byte at index 0. */
-  private base = 0
   /** The available bytes, without the chunk after them. */
   private here: Uint8Array = NOTHING
   /** A chunk that has not been joined to the available bytes yet. These are in `joined` then. */
   private behind: Uint8Array | undefined
   /** Where the rest of one chunk is joined to the next. */
   private joined = NOTHING
+
+  /** @param base the stream's offset of the byte at index 0; at first, of the first byte that is fed */
+  constructor(private base = 0) {}
 
   /** The unread bytes, possibly after some that were read. Indices remain valid until the next `feed` or `skip`. */
   get bytes(): Uint8Array {

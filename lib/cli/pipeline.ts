@@ -5,7 +5,7 @@ import type { EventBatch } from '../event/batch.js'
 import { chain } from '../event/chain.js'
 import { inputName, nameInput, TraceError } from '../event/error.js'
 import type { WritableFormat } from '../event/format.js'
-import type { BatchTransform, Stage } from '../event/stage.js'
+import type { BatchTransform, Encoder, Stage } from '../event/stage.js'
 import { compressor } from '../streams/compress.js'
 import { abandonOutputs } from '../streams/io/output-file.js'
 import { inputSize, openOutput } from '../streams/io/stdio.js'
@@ -35,6 +35,15 @@ export interface Job {
   readonly runsProgram?: boolean
 }
 
+/** @throws UsageError when the encoder refuses what a flag says */
+function encoderFor(to: WritableFormat, options: object): Encoder {
+  try {
+    return to.encoder(options)
+  } catch (error) {
+    throw error instanceof RangeError ? new UsageError(error.message, { cause: error }) : error
+  }
+}
+
 /** A sink that knows which files it left incomplete when it was destroyed. */
 export type Sink = Writable & { readonly partial?: string | readonly string[] | undefined }
 
@@ -42,7 +51,7 @@ export type Sink = Writable & { readonly partial?: string | readonly string[] | 
 export async function runJob(job: Job): Promise<void> {
   const { command, args, input, stages = [], to, encode, output, runsProgram } = job
   const { path, compression } = outputOf(args, input.paths, to.binary, output)
-  const encoder = to.encoder({ ...encode, strict: args.has('strict') })
+  const encoder = encoderFor(to, { ...encode, strict: args.has('strict') })
   const through = stages.reduceRight(
     (after: Stage<EventBatch, Uint8Array>, stage) => chain(stage, after, { recycle: input.recycle }),
     encoder,

@@ -4,11 +4,11 @@ import { TraceError } from '../event/error.js'
 import { checkOptions, type OptionNames } from '../event/options.js'
 import { recycle } from '../event/recycle.js'
 import { FateSurvey, type Fate } from '../transforms/fates/survey.js'
-import { Filter, needsSurvey, type FilterOptions } from '../transforms/filter.js'
+import { Filter, neededEvents, needsSurvey, type FilterOptions } from '../transforms/filter.js'
 import { runStage } from '../reading/run-stage.js'
-import { warningsOn } from './generator.js'
 import { TwoPasses } from './io/passes.js'
 import { readTrace, sourceStream, type OpenOptions } from './io/open-trace.js'
+import type { CompactPart } from './io/compact-file.js'
 import { openInput } from './io/stdio.js'
 import type { MergedStream } from './merge.js'
 
@@ -23,7 +23,8 @@ const OPTIONS: OptionNames<FilterFileOptions> = { decode: true, folder: true, fo
 /**
  * A Readable of `EventBatch` objects: those events of a file, of any format, that meet some criteria. It takes all
  * criteria of `filter`, and criteria on what happens to blocks later, for which it reads the file twice: `leaked`,
- * `temporary` and `liveAt`. An input that can be read only once, such as a pipe, is copied to a temporary file first.
+ * `temporary` and `liveAt`. An input that can be read only once, such as a pipe, is copied to a temporary file first. Of
+ * a compact trace with checkpoints, only what `events` needs is read, unless `invert` is given.
  *
  * Emits `warning` with a text, and `events` with the number of events that were read. If the input fails, the events
  * before the fault are filtered as if the trace ended there, followed by the error.
@@ -43,6 +44,8 @@ export function filterFile(path: string, options: FilterOptions, reading: Filter
   let filter = new Filter(options, [])
   const passes = new TwoPasses(path, folder)
   let input: Readable | undefined
+  /** What was read to find a part of the file. */
+  let seekBytes = 0
   const open = () => (input = hasTwoPasses ? passes.open() : openInput(path))
 
   const survey = async (fates: FateSurvey): Promise<Fate[]> => {
@@ -70,6 +73,14 @@ export function filterFile(path: string, options: FilterOptions, reading: Filter
       await passes.prepare()
       filter = new Filter(options, await survey(first))
     }
+    const needed = neededEvents(options)
+    // A compact trace with checkpoints is read from the nearest one.
+    const part = needed && (await import('./io/compact-file.js')).compactPart(path, needed.first, warn)
+    if (part !== undefined && needed !== undefined) {
+      filter = new Filter(options, undefined, part.before)
+      yield* runStage(filter, eventsUntil(part, needed.end), warn)
+      return
+    }
     const trace = readTrace(path, open, decoding)
     trace.on('warning', (text: string) => stream.emit('warning', text))
     const counted = async function* () {
@@ -78,15 +89,29 @@ export function filterFile(path: string, options: FilterOptions, reading: Filter
         yield batch
       }
     }
-    yield* runStage(filter, counted(), warningsOn(stream))
+    yield* runStage(filter, counted(), warn)
     await passes.close()
   }
+  /** The events of a part, to the batch of the last one that is needed. */
+  const eventsUntil = async function* (part: CompactPart, end: number): AsyncGenerator<EventBatch> {
+    seekBytes = part.bytesRead
+    const source = part.open()
+    input = source
+    let events = part.before
+    for await (const batch of part.events(source, warn)) {
+      stream.emit('events', batch.count)
+      events += batch.count
+      yield batch
+      if (events >= end) return
+    }
+  }
+  const warn = (text: string) => void stream.emit('warning', text)
   const stream = sourceStream(run, () => {
     input?.destroy()
     void passes.close()
   })
   if (signal !== undefined) addAbortSignal(signal, stream)
   const bytesRead = () =>
-    hasTwoPasses ? passes.bytesRead : ((input as { bytesRead?: number } | undefined)?.bytesRead ?? 0)
+    hasTwoPasses ? passes.bytesRead : seekBytes + ((input as { bytesRead?: number } | undefined)?.bytesRead ?? 0)
   return Object.assign(stream, { bytesRead }) as MergedStream
 }

@@ -23,7 +23,7 @@ import { MissingFields } from './missing-fields.js'
 import { makeAllocation } from './repair/changes.js'
 import type { NamePattern } from './predicates/match.js'
 import { byRanges } from './predicates/row-filter.js'
-import type { Range } from './predicates/ranges.js'
+import { rangeWords, type Range } from './predicates/ranges.js'
 
 /** One value or several, any of which will do. */
 export type OneOrMore<T> = T | readonly T[]
@@ -94,6 +94,19 @@ const OPTIONS: OptionNames<FilterOptions> = {
   lifetimes: true,
 }
 
+/**
+ * The numbers of the events that a filter needs to see, from 0: others are not kept, and do not change what is.
+ * @returns undefined if it needs all
+ */
+export function neededEvents(options: FilterOptions): { readonly first: number; readonly end: number } | undefined {
+  if (options.events === undefined || options.invert === true || needsSurvey(options)) return undefined
+  const bounds = rangeWords([options.events].flat())
+  const first = Number(bounds[0] ?? 1n) - 1
+  // Of kept blocks, later events are kept.
+  const end = options.lifetimes === true ? Infinity : Number(bounds.at(-1) ?? 0n)
+  return { first: Math.max(0, first), end: Number.isSafeInteger(end) ? end : Infinity }
+}
+
 /** Options that leave blocks whole: all events of a block are in one process, and a block that leaks has no free. */
 const KEEPS_BLOCKS: ReadonlySet<keyof FilterOptions> = new Set(['process', 'leaked', 'invert', 'lifetimes'])
 
@@ -116,8 +129,6 @@ export class Filter implements BatchTransform {
   /** The header of the current trace, as it came and as it is passed on. */
   private header: TraceHeader | undefined
   private marked: TraceHeader = NO_HEADER
-  /** How many events came before the current batch. */
-  private before = 0
   private rows = new Int32Array(0)
   /** The function of `where` failed at this row of the current batch, with this error. */
   private fault: { readonly row: number; readonly error: TraceError } | undefined
@@ -127,10 +138,15 @@ export class Filter implements BatchTransform {
 
   /**
    * @param fates what a first pass over the same events has found, a `FateSurvey` with these options
+   * @param before how many events come before the current batch: at first, before the first one that is fed
    * @throws RangeError when there is no such option, or it has a value that no event can have, such as an unknown kind
    *   or an empty range, or too many
    */
-  constructor(options: FilterOptions = {}, fates?: readonly Fate[]) {
+  constructor(
+    options: FilterOptions = {},
+    fates?: readonly Fate[],
+    private before = 0,
+  ) {
     checkOptions(options, OPTIONS, 'filter')
     if (fates === undefined && needsSurvey(options))
       throw new RangeError('leaked, temporary and liveAt need two passes over the events: use filterFile()')

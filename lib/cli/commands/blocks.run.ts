@@ -7,8 +7,8 @@ import { BLOCK_COLUMNS } from '../../transforms/block-table/columns.js'
 import type { Arguments } from '../command.js'
 import { bytesOf, inputOperand } from '../input.js'
 import { outputOf } from '../output.js'
+import { tableFormat } from '../output-format.js'
 import { runStreams } from '../pipeline.js'
-import { tableFormat } from '../table-format.js'
 
 /** Runs `hf-blocks`. @throws UsageError */
 export async function runBlocks(args: Arguments): Promise<void> {

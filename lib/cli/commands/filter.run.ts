@@ -1,10 +1,9 @@
 import type { ApiName, KindName } from '../../event/fields.js'
-import { filterFile } from '../../streams/filter-file.js'
 import { parseMoment, type Moment } from '../../transforms/fates/moment.js'
-import { Filter, needsSurvey, type FilterOptions } from '../../transforms/filter.js'
+import { Filter, neededEvents, needsSurvey, type FilterOptions } from '../../transforms/filter.js'
 import { parseRange, type Range } from '../../transforms/predicates/ranges.js'
 import { integer, UsageError, type Arguments } from '../command.js'
-import { inputOperand, mergedInput, traceInput } from '../input.js'
+import { inputOperand, mergedInput, traceInput, type Input } from '../input.js'
 import { refuseList } from '../parse.js'
 import { outputFormat } from '../output-format.js'
 import { runJob } from '../pipeline.js'
@@ -25,8 +24,20 @@ export async function runFilter(args: Arguments): Promise<void> {
   } catch (error) {
     throw new UsageError((error as Error).message, { cause: error })
   }
-  const input = hasTwoPasses ? mergedInput([path], () => filterFile(path, options)) : traceInput(path)
-  await runJob({ command: 'hf-filter', args, input, stages: hasTwoPasses ? [] : [stage], to })
+  const readsFile = hasTwoPasses || (neededEvents(options) !== undefined && (await isCompact(path)))
+  const input = readsFile ? await partInput(path, options) : traceInput(path)
+  await runJob({ command: 'hf-filter', args, input, stages: readsFile ? [] : [stage], to })
+}
+
+/** What is kept of a file that is read twice, or of which a part is read. */
+async function partInput(path: string, options: FilterOptions): Promise<Input> {
+  const { filterFile } = await import('../../streams/filter-file.js')
+  return mergedInput([path], () => filterFile(path, options))
+}
+
+/** Whether a file is a compact trace, of which a part can be read. */
+async function isCompact(path: string): Promise<boolean> {
+  return (await import('../../streams/io/compact-file.js')).isCompactFile(path)
 }
 
 /** The options that the flags give. @throws UsageError */

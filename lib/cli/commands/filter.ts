@@ -64,6 +64,8 @@ export const filter: Command = {
     '--leaked, --temporary and --live-at depend on later events, so the input is read twice. If it is a pipe, it is ' +
     'copied to a temporary file first (in TMPDIR). What leaks, what is temporary and what is live at the peak is the ' +
     'same as in the report of hf-stats.\n' +
+    'Of a compact trace with checkpoints, named as a file, --events reads only the part that it needs: traces and ' +
+    'events elsewhere in the file are not looked at, nor is damage there found.\n' +
     'The input may be in any format; the output is NDJSON unless --to or the name after -o says otherwise.',
   memory:
     'constant; with --lifetimes it grows with the kept blocks that are live (35 to 65 bytes each); with --leaked, ' +
@@ -78,6 +80,10 @@ export const filter: Command = {
     STRICT_FLAG,
   ],
   examples: [
+    {
+      command: 'compact-encode --checkpoint 1M app.mtrc -o app.hfc && hf-filter --events 9000000..9000100 app.hfc',
+      means: 'a hundred events out of many, soon',
+    },
     {
       command: 'mtrc-decode app.mtrc | hf-filter --thread 3 | hatf-encode > t3.hatf',
       means: 'one thread of a trace, as HATF',

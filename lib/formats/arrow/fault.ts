@@ -1,5 +1,5 @@
-/** A fault of a message, as text; the decoder adds the position. */
+/** What is wrong with a message, in words; the decoder adds the place. */
 export class ArrowFault extends Error {}
 
-/** The part of a message that exceeds a memory limit, as text; the decoder adds the position. */
+/** What a message needs more memory for than is given to it, in words; the decoder adds the place. */
 export class ArrowLimit extends Error {}

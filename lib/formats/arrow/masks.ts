@@ -7,7 +7,7 @@ export interface Presence {
   readonly bitmap: Uint8Array | undefined
 }
 
-/** The masks of events, made from the bitmaps of columns, in a separate chunk. */
+/** The masks of events, of the bitmaps of columns. They are in a chunk of their own. */
 export function masksOf(columns: readonly Presence[], rows: number): Uint32Array<ArrayBuffer> {
   const padded = (rows + 31) & ~31
   const masks = new Uint32Array(newChunk(4 * padded).buffer, 0, padded)

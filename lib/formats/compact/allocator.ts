@@ -5,8 +5,8 @@ import type { EventBatch } from '../../event/batch.js'
 import type { CompactKernel } from './kernel.js'
 
 /*
- * The settings of the simulated allocator, in a trace section: empty if none is simulated; otherwise its number, the
- * minor version of glibc, the bits of a word, a zero, and in 4 bytes each the number of cores and the size of a stack.
+ * The settings of the simulated allocator, in a trace section: nothing if none is simulated; else its number, the minor
+ * version of glibc, the bits of a word, a zero, and in 4 bytes each the number of cores and the size of a stack.
  */
 const PTMALLOC = 1
 const SETTINGS_BYTES = 12
@@ -33,28 +33,28 @@ export function simulate({ run }: CompactKernel, settings: Uint8Array): boolean 
   return cores < 2 ** 31 && Boolean(run.startSimulation(PTMALLOC, version, bits, cores, BigInt(stack), 0n, 0n))
 }
 
-/** A trial is abandoned if, after this many blocks, less than this share of the addresses is right. */
+/** A trial with fewer of this share of right addresses after this many blocks is given up. */
 const LEAST_RIGHT = 0.4
 const FIRST_BLOCKS = 64
-/** A trial with at most this many wrong addresses is good enough: the addresses of the first blocks cannot be known. */
+/** A trial with no more wrong addresses than this needs no better one: those of the first blocks cannot be known. */
 const FEW_WRONG = 2
 
-/** Versions of glibc with and without a cache for each thread; then all others, the most common ones first. */
+/** Versions of glibc with and without a cache for each thread; then all others, by how many machines have them. */
 const FIRST_VERSIONS = [36, 25]
 const VERSIONS = [40, 41, 37, 34, 29]
 
-/** Settings to try if there are several threads and some addresses are wrong. */
+/** What is tried if there are several threads and some addresses are wrong. */
 const STACKS = [0, THREAD_STACK - 0x1000]
 const CORES = [1, 2, 4, 8, 16, 32, 64]
 
 interface Trial {
   readonly settings: PtmallocSettings
   readonly right: number
-  /** The number of addresses that were wrong, or would have been. */
+  /** How many addresses were wrong, or would have been. */
   readonly wrong: number
 }
 
-/** The allocator that assigned the addresses of the first events of a trace, if it is known. */
+/** The allocator that gave the addresses of the first events of a trace, if it is known. */
 export function recognize(batches: readonly EventBatch[]): AllocatorSettings | undefined {
   const bits = hasLongAddress(batches) ? ([64] as const) : ([32, 64] as const)
   const replay = new AllocatorReplay({ allocator: 'ptmalloc', version: 36, bits: bits[0] })
@@ -81,7 +81,7 @@ export function recognize(batches: readonly EventBatch[]): AllocatorSettings | u
   return best.settings
 }
 
-/** Replays events with an allocator, until all are replayed or too many addresses are wrong. */
+/** Replays events with an allocator, for as long as it is not hopeless. */
 function tally(replay: AllocatorReplay, settings: PtmallocSettings, batches: readonly EventBatch[]): Trial {
   replay.restart(settings)
   for (const batch of batches) {
@@ -92,7 +92,7 @@ function tally(replay: AllocatorReplay, settings: PtmallocSettings, batches: rea
   return { settings, right: replay.predicted, wrong: replay.blocks - replay.predicted }
 }
 
-/** Whether some addresses need more than 32 bits. */
+/** Whether there are addresses that 32 bits do not hold. */
 function hasLongAddress(batches: readonly EventBatch[]): boolean {
   return batches.some(({ address: { words }, columns, count, mask }) => {
     if ((columns & FieldBit.address) === 0) return false

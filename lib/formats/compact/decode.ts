@@ -9,45 +9,58 @@ import { parseJson } from '../../event/json.js'
 import { KERNEL_EVENTS } from '../../kernel/load.js'
 import { simulate } from './allocator.js'
 import { parseHeader } from './header.js'
-import { acquireKernel, faultError, releaseKernel, takeStrings, type CompactKernel } from './kernel.js'
+import { acquireKernel, checksumOf, faultError, releaseKernel, takeStrings, type CompactKernel } from './kernel.js'
 import {
   BLOCK_EVENTS,
   BLOCK_HEAD,
   CAN_BE_SKIPPED,
+  CHECKPOINT_HEAD,
   CHECKSUM_BYTES,
-  END_BYTES,
   FLAG_RESET,
   HEAD_BYTES,
   LEVEL,
   MAGIC,
   MAX_BODY,
+  MAX_ENTRIES,
   MAX_HEADER,
   place,
   RESET_EVENTS,
   SECTION,
   SECTION_HEAD,
+  TOTALS_BYTES,
   TRACE_HEAD,
   VERSION,
 } from './layout.js'
+import { parseIndex, totalsAt, type Place } from './places.js'
 import { sniff } from './sniff.js'
 
-/** The memory limit for the batches of a block, because a small block can expand to very much. */
+/** The memory of the batches of a block. What one small block can unfold to is bounded by it. */
 const MAX_BLOCK_MEMORY = 1 << 27
+
+/** Where a decoder begins that is not fed what comes before. */
+export interface CompactStart {
+  /** The place in its file, and the header that holds there. */
+  readonly place: Place
+  readonly header: TraceHeader
+  /** How many bytes and events of the input come before the place, also those of earlier files. */
+  readonly bytes: number
+  readonly events: number
+}
 
 /**
  * Compact traces to events: one file, or several one after the other.
  *
- * @throws TraceError with offset and event number. All events of the blocks before the fault were delivered.
+ * @throws TraceError with offset and event number. All events of the blocks before the fault were given.
  */
 export class CompactDecoder implements Decoder {
-  private readonly input = new Input()
+  private readonly input: Input
   /** While a file is open. */
   private kernel: CompactKernel | undefined
   private header: TraceHeader | undefined
   private headerIsNew = false
   /** No trace has begun. */
   private isFirst = true
-  /** The batches of the block that was read, which are delivered one by one. */
+  /** The batches of the block that was read, which are given out one by one. */
   private batches: EventBatch[] = []
   private delivered = 0
   private hasBegun = false
@@ -58,8 +71,30 @@ export class CompactDecoder implements Decoder {
   private traces = 0
   private blocks = 0
   private events = 0
+  /** Where the file begins, where its trace does, and where readers can begin. */
+  private fileOffset = 0
+  private traceOffset = 0
+  private places: Place[] = []
   private wasCut = false
   private fault: Error | undefined
+
+  /** @param start where to begin; the input begins there, too. Default: with a file */
+  constructor(private readonly start?: CompactStart) {
+    this.input = new Input(start?.bytes)
+    if (start === undefined) return
+    this.begin()
+    this.delivered = start.events
+    this.traces = start.place.traces
+    this.blocks = start.place.blocks
+    this.events = start.place.events
+    this.fileOffset = start.bytes - start.place.offset
+    this.traceOffset = start.place.trace
+    if (start.place.trace === start.place.offset) return
+    this.isFresh = this.isFirst = false
+    this.header = start.header
+    this.headerIsNew = true
+    this.giveHeader()
+  }
 
   feed(chunk: Uint8Array): void {
     this.input.feed(chunk)
@@ -101,7 +136,7 @@ export class CompactDecoder implements Decoder {
     return place(this.input.offset, this.delivered)
   }
 
-  /** Reads a section. @returns false if more input is needed, or the input has ended */
+  /** Reads a section. @returns false if more input is needed, or none is left */
   private read(): boolean {
     const { input } = this
     if (!this.isOpen) return this.readHead()
@@ -118,7 +153,7 @@ export class CompactDecoder implements Decoder {
     return true
   }
 
-  /** @throws TraceError if the input has ended; `reason` is the problem if it did not end within a section */
+  /** @throws TraceError if no more input comes; `reason` says what is missing if the input does not end within it */
   private starve(reason = 'the input ends within a section'): false {
     if (this.input.ended) throw truncated(reason, this.at())
     return false
@@ -138,30 +173,35 @@ export class CompactDecoder implements Decoder {
     if (version !== VERSION) throw malformed(`version ${version} is not known, only ${VERSION}`, this.at())
     if (flags !== 0) throw malformed(`flags ${flags} are not known`, this.at())
     input.pos += HEAD_BYTES
+    this.fileOffset = this.input.offset - HEAD_BYTES
+    this.begin()
+    return true
+  }
+
+  /** Begins a file. */
+  private begin(): void {
     this.kernel = acquireKernel()
     this.hasBegun = true
     this.isOpen = true
     this.isFresh = true
     this.header = undefined
     this.sinceReset = this.traces = this.blocks = this.events = 0
-    return true
+    this.places = []
   }
 
   /** Puts a section into the kernel's memory, and compares its checksum. */
   private check(section: Uint8Array, checksum: number): void {
-    const kernel = this.kernel as CompactKernel
-    // The payload of a block begins where `reservePayload` places it.
-    const at = kernel.run.reservePayload(section.length)
-    kernel.refresh()
-    if (at === 0) throw faultError(2, this.at())
-    new Uint8Array(kernel.run.memory.buffer, at, section.length).set(section)
-    if (kernel.run.bytesChecksum(at, section.length) >>> 0 !== checksum)
-      throw malformed('the checksum of a section is wrong', this.at())
+    // The payload of a block begins there, as reservePayload has it.
+    const found = checksumOf(this.kernel as CompactKernel, section)
+    if (found === undefined) throw faultError(2, this.at())
+    if (found !== checksum) throw malformed('the checksum of a section is wrong', this.at())
   }
 
   private open(type: number, body: Uint8Array): void {
     if (type === SECTION.trace) this.openTrace(body)
     else if (type === SECTION.block) this.openBlock(body)
+    else if (type === SECTION.checkpoint) this.openCheckpoint(body)
+    else if (type === SECTION.index) this.openIndex(body)
     else if (type === SECTION.end) this.openEnd(body)
     else if ((type & CAN_BE_SKIPPED) === 0)
       throw malformed(`a section of unknown type 0x${type.toString(16).padStart(2, '0')}`, this.at())
@@ -180,7 +220,6 @@ export class CompactDecoder implements Decoder {
     if (resets && !this.isFresh) this.kernel?.run.reset()
     if (resets) this.sinceReset = 0
     this.isFresh = false
-    this.traces++
     if (!resets && settings !== 0) throw malformed('an allocator begins without the model', this.at())
     if (
       TRACE_HEAD + settings > body.length ||
@@ -189,16 +228,69 @@ export class CompactDecoder implements Decoder {
       throw malformed('settings of an allocator that is not known', this.at())
     this.kernel?.refresh()
     this.header = parseHeader(body.subarray(TRACE_HEAD + settings), this.at())
+    this.traceOffset = this.input.offset - this.fileOffset
+    if (resets) this.notePlace()
+    this.traces++
     this.headerIsNew = true
-    // Encoders examine the first batch of a later trace, so it must be that of its first block.
+    // Encoders look at the first batch of a later trace, so it is that of its first block.
     if (this.isFirst) this.giveHeader()
     this.isFirst = false
   }
 
-  /** Delivers a header that no batch has carried yet. */
+  /** Gives out a header that no batch has brought yet. */
   private giveHeader(): void {
     if (this.headerIsNew && this.header !== undefined) this.batches.push(new EventBatch(0, 0, this.header))
     this.headerIsNew = false
+  }
+
+  private openCheckpoint(body: Uint8Array): void {
+    const { header, start } = this
+    const settings = body[TOTALS_BYTES] as number
+    const payload = CHECKPOINT_HEAD + settings
+    if (header === undefined) throw malformed('a checkpoint before the first trace', this.at())
+    if (body.length < payload) throw malformed(`a checkpoint of ${body.length} bytes`, this.at())
+    if (!this.hasTotals(body)) throw malformed('a checkpoint has other totals than the blocks before it', this.at())
+    const isStart = start !== undefined && this.input.offset === start.bytes
+    if (!isStart && this.sinceReset < RESET_EVENTS) throw malformed('checkpoints are too near', this.at())
+    const kernel = this.kernel as CompactKernel
+    this.notePlace()
+    kernel.run.reset()
+    this.sinceReset = 0
+    if (!simulate(kernel, body.slice(CHECKPOINT_HEAD, payload)))
+      throw malformed('settings of an allocator that is not known', this.at())
+    // The section is where reservePayload said.
+    const isFine = body.length === payload || kernel.run.restore(SECTION_HEAD + payload, body.length - payload)
+    kernel.refresh()
+    if (!isFine) throw malformed('a checkpoint does not contain what it should', this.at())
+  }
+
+  /** Compares the index with what was read. */
+  private openIndex(body: Uint8Array): void {
+    this.giveHeader()
+    const { places, start, input } = this
+    const from = places[0]?.offset ?? Infinity
+    const index = parseIndex(body)
+    const listed = index?.places.filter(({ offset }) => start === undefined || offset >= from)
+    const isSame =
+      index?.offset === input.offset - this.fileOffset &&
+      listed?.length === places.length &&
+      listed.every((place, i) =>
+        Object.entries(place).every(([name, value]) => places[i]?.[name as keyof Place] === value),
+      )
+    if (!isSame) throw malformed('the index does not list the places that there are', this.at())
+  }
+
+  /** Notes that readers can begin with this section. */
+  private notePlace(): void {
+    const { traceOffset: trace, traces, blocks, events } = this
+    const offset = this.input.offset - this.fileOffset
+    if (this.places.length < MAX_ENTRIES) this.places.push({ offset, trace, traces, blocks, events })
+  }
+
+  /** Whether bytes begin with the totals so far. */
+  private hasTotals(body: Uint8Array): boolean {
+    const { traces, blocks, events } = totalsAt(body, 0)
+    return traces === this.traces && blocks === this.blocks && events === this.events
   }
 
   private openBlock(body: Uint8Array): void {
@@ -239,11 +331,8 @@ export class CompactDecoder implements Decoder {
 
   private openEnd(body: Uint8Array): void {
     this.giveHeader()
-    if (body.length !== END_BYTES) throw malformed(`an end section of ${body.length} bytes`, this.at())
-    const view = viewOf(body, 0)
-    const totals = [this.traces, this.blocks, this.events]
-    if (totals.some((total, i) => view.getBigUint64(8 * i, true) !== BigInt(total)))
-      throw malformed('traces, blocks or events are missing: the totals are others', this.at())
+    if (body.length !== TOTALS_BYTES) throw malformed(`an end section of ${body.length} bytes`, this.at())
+    if (!this.hasTotals(body)) throw malformed('traces, blocks or events are missing: the totals are others', this.at())
     this.close()
   }
 
@@ -254,7 +343,7 @@ export class CompactDecoder implements Decoder {
   }
 }
 
-/** Why the text of some event's `fields` is invalid, or undefined. Each text is checked once. */
+/** Why the text of some event's `fields` is none, or undefined. Each text is looked at once. */
 function wrongFields({ count, mask, fields, strings }: EventBatch): string | undefined {
   const seen = new Uint8Array(strings.size)
   for (let i = 0; i < count; i++) {

@@ -3,6 +3,7 @@ import type { EventBatch } from '../../event/batch.js'
 import { limit } from '../../event/error.js'
 import { checkOptions } from '../../event/options.js'
 import { ENCODE_OPTIONS, type EncodeOptions } from '../../event/format.js'
+import { showValue } from '../../event/message-text.js'
 import { NO_HEADER, type TraceHeader } from '../../event/header.js'
 import type { Encoder } from '../../event/stage.js'
 import type { StringTable } from '../../event/strings.js'
@@ -16,25 +17,37 @@ import {
   BLOCK_EVENTS,
   BLOCK_HEAD,
   CARRIED,
+  CHECKPOINT_HEAD,
   CHECKSUM_BYTES,
-  END_BYTES,
   FLAG_RESET,
   FORMAT,
   LEVEL,
   MAGIC,
+  MAX_ENTRIES,
   MAX_HEADER,
   place,
   RESET_EVENTS,
   SECTION,
   SECTION_HEAD,
+  TOTALS_BYTES,
   TRACE_HEAD,
   VERSION,
 } from './layout.js'
+import { indexBody, totalsBytes, type Place, type Totals } from './places.js'
 
 const text = new TextEncoder()
 
-/** Fewer allocations do not suffice to recognize the allocator. */
+/** Fewer allocations do not show the allocator. */
 const FEW_ALLOCATIONS = 32
+
+/** Options of the compact encoder. */
+export interface CompactEncodeOptions extends EncodeOptions {
+  /**
+   * Write a checkpoint after so many events, at least 4096, and an index: readers can begin there. A text may end in K
+   * or M, 1024 and 1,048,576 of them. Default: none.
+   */
+  checkpoint?: number | string
+}
 
 /**
  * Writes events as a compact trace. It holds back up to 65,536 events, which are a block.
@@ -48,21 +61,30 @@ export class CompactEncoder implements Encoder {
   private own: CompactKernel | undefined
   private readonly sink = new Sink(4096)
   private header: TraceHeader | undefined
-  /** The first events of the trace, held until the allocator is recognized. */
+  /** The first events of the trace, until they show which allocator it is. */
   private held: HeldEvents | undefined
   private strings: StringTable | undefined
   private stringCount = 0
   private listCount = 0
-  /** The numbers of events of the block, since the last reset of the model, and in total. */
+  /** The events of the block, those since the model knew nothing, and the totals. */
   private inBlock = 0
   private sinceReset = 0
   private traces = 0
   private blocks = 0
   private events = 0
+  /** How many events come between checkpoints; Infinity without any. */
+  private readonly distance: number
+  /** How much of the file was written, where its trace began, and where readers can begin. */
+  private written = 0
+  private traceOffset = 0
+  private readonly places: Place[] = []
+  /** The settings of the simulated allocator. */
+  private settings: Uint8Array = new Uint8Array(0)
   private fault: Error | undefined
 
-  constructor(options: EncodeOptions = {}) {
-    checkOptions(options, ENCODE_OPTIONS, 'CompactEncoder')
+  constructor(options: CompactEncodeOptions = {}) {
+    checkOptions(options, { ...ENCODE_OPTIONS, checkpoint: true }, 'CompactEncoder')
+    this.distance = distanceOf(options.checkpoint)
     this.losses = new Losses(FORMAT, CARRIED, options.strict)
   }
 
@@ -88,11 +110,9 @@ export class CompactEncoder implements Encoder {
     if (this.header === undefined) this.beginTrace(NO_HEADER)
     this.settle()
     this.endBlock()
-    const body = new DataView(new ArrayBuffer(END_BYTES))
-    body.setBigUint64(0, BigInt(this.traces), true)
-    body.setBigUint64(8, BigInt(this.blocks), true)
-    body.setBigUint64(16, BigInt(this.events), true)
-    this.section(SECTION.end, new Uint8Array(body.buffer))
+    if (this.distance !== Infinity)
+      this.section(SECTION.index, indexBody(this.places, this.written, SECTION_HEAD + CHECKSUM_BYTES))
+    this.section(SECTION.end, totalsBytes(this.totals))
     this.release()
   }
 
@@ -102,6 +122,11 @@ export class CompactEncoder implements Encoder {
       this.endBlock()
     }
     this.release()
+  }
+
+  private get totals(): Totals {
+    const { traces, blocks, events } = this
+    return { traces, blocks, events }
   }
 
   private get kernel(): CompactKernel {
@@ -117,6 +142,7 @@ export class CompactEncoder implements Encoder {
     if (this.header === undefined) {
       this.sink.append(MAGIC)
       this.sink.append(Uint8Array.of(VERSION, 0))
+      this.written = MAGIC.length + 2
     }
     this.settle()
     this.endBlock()
@@ -135,14 +161,14 @@ export class CompactEncoder implements Encoder {
     else this.writeTrace(0, new Uint8Array(0), description)
   }
 
-  /** Chooses how to write the events that were held back, and writes them. */
+  /** Chooses how the events that were held are written, and writes them. */
   private settle(): void {
     const { header, held } = this
     if (held === undefined || header === undefined) return
     this.held = undefined
-    const settings = settingsBytes(held.allocations < FEW_ALLOCATIONS ? undefined : recognize(held.batches))
-    this.writeTrace(FLAG_RESET, settings, text.encode(headerText(header)))
-    simulate(this.kernel, settings)
+    this.settings = settingsBytes(held.allocations < FEW_ALLOCATIONS ? undefined : recognize(held.batches))
+    this.writeTrace(FLAG_RESET, this.settings, text.encode(headerText(header)))
+    simulate(this.kernel, this.settings)
     this.kernel.refresh()
     for (const batch of held.batches) this.write(batch, 0)
   }
@@ -152,6 +178,8 @@ export class CompactEncoder implements Encoder {
     body.set([flags, LEVEL.fast, settings.length])
     body.set(settings, TRACE_HEAD)
     body.set(description, TRACE_HEAD + settings.length)
+    this.traceOffset = this.written
+    if ((flags & FLAG_RESET) !== 0) this.notePlace({ ...this.totals, traces: this.traces - 1 })
     this.section(SECTION.trace, body)
   }
 
@@ -162,8 +190,9 @@ export class CompactEncoder implements Encoder {
       const rows = Math.min(KERNEL_EVENTS, batch.count - from)
       kernel.columns.put(batch, from, from + rows)
       for (let row = 0; row < rows;) {
+        if (this.sinceReset >= this.distance) this.checkpoint(batch)
         if (this.inBlock === 0) kernel.run.beginEncoding()
-        const to = Math.min(rows, row + BLOCK_EVENTS - this.inBlock)
+        const to = Math.min(rows, row + BLOCK_EVENTS - this.inBlock, row + this.distance - this.sinceReset)
         const end = kernel.run.encode(row, to)
         kernel.refresh()
         this.inBlock += end - row
@@ -177,7 +206,7 @@ export class CompactEncoder implements Encoder {
     }
   }
 
-  /** Copies the batch's strings to the kernel, unless it has them. */
+  /** Gives the batch's strings to the kernel, unless it has them. */
   private put({ columns, strings }: EventBatch): void {
     if ((columns & STRING_FIELDS) === 0) return
     if (strings === this.strings && strings.size === this.stringCount && strings.listCount === this.listCount) return
@@ -203,6 +232,49 @@ export class CompactEncoder implements Encoder {
     this.section(SECTION.block, body)
   }
 
+  /** Notes that readers can begin with the next section. */
+  private notePlace(before: Totals): void {
+    const { written: offset, traceOffset: trace } = this
+    if (this.places.length < MAX_ENTRIES) this.places.push({ offset, trace, ...before })
+  }
+
+  /** The model forgets all but what is written here. @param batch whose events follow */
+  private checkpoint(batch: EventBatch): void {
+    this.endBlock()
+    const { kernel } = this
+    const settings = kernel.run.isSimulated() ? this.settings : new Uint8Array(0)
+    const length = kernel.run.save()
+    kernel.refresh()
+    const kept = new Uint8Array(kernel.run.memory.buffer, kernel.run.payloadStart(), length).slice()
+    const payload = this.forget(settings, kept) ? kept : new Uint8Array(0)
+    if (payload.length < length) this.forget(settings, payload)
+    const body = new Uint8Array(CHECKPOINT_HEAD + settings.length + payload.length)
+    body.set(totalsBytes(this.totals))
+    body[TOTALS_BYTES] = settings.length
+    body.set(settings, CHECKPOINT_HEAD)
+    body.set(payload, CHECKPOINT_HEAD + settings.length)
+    this.notePlace(this.totals)
+    this.section(SECTION.checkpoint, body)
+    this.sinceReset = 0
+    this.strings = undefined
+    this.put(batch)
+  }
+
+  /** The model forgets all but what was kept. @returns false if that cannot be read again: then nothing is to be kept */
+  private forget(settings: Uint8Array, kept: Uint8Array): boolean {
+    const { kernel } = this
+    kernel.run.reset()
+    simulate(kernel, settings)
+    if (kept.length === 0) return true
+    const at = kernel.run.reservePayload(kept.length)
+    kernel.refresh()
+    if (at === 0) throw faultError(2, place(0, this.events))
+    new Uint8Array(kernel.run.memory.buffer, at, kept.length).set(kept)
+    const isFine = Boolean(kernel.run.restore(0, kept.length))
+    kernel.refresh()
+    return isFine
+  }
+
   private section(type: number, body: Uint8Array): void {
     const { kernel, sink } = this
     const length = SECTION_HEAD + body.length
@@ -218,5 +290,19 @@ export class CompactEncoder implements Encoder {
     const checksum = new DataView(new ArrayBuffer(CHECKSUM_BYTES))
     checksum.setUint32(0, kernel.run.bytesChecksum(at, length) >>> 0, true)
     sink.append(new Uint8Array(checksum.buffer))
+    this.written += length + CHECKSUM_BYTES
   }
+}
+
+const FACTORS: Readonly<Record<string, number>> = { '': 1, K: 2 ** 10, M: 2 ** 20 }
+
+/** @throws RangeError if an option is no distance of checkpoints */
+function distanceOf(option: number | string | undefined): number {
+  if (option === undefined) return Infinity
+  const match = /^(\d{1,15})([KM]?)$/i.exec(String(option))
+  const events = match === null ? NaN : Number(match[1]) * (FACTORS[(match[2] as string).toUpperCase()] as number)
+  if (events >= RESET_EVENTS) return events
+  throw new RangeError(
+    `checkpoint must be a number of events from ${RESET_EVENTS}, which may end in K or M, not ${showValue(option)}`,
+  )
 }

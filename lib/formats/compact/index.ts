@@ -1,12 +1,12 @@
 import { checked, type WritableFormat } from '../../event/format.js'
 import { CompactDecoder } from './decode.js'
-import { CompactEncoder } from './encode.js'
+import { CompactEncoder, type CompactEncodeOptions } from './encode.js'
 import { CARRIED } from './layout.js'
 import { sniff } from './sniff.js'
 import { info } from './info.js'
 
 /** Traces in as few bytes as their model needs: for archives. */
-export const compact: WritableFormat = checked({
+export const compact: WritableFormat<object, CompactEncodeOptions> = checked({
   ...info,
   carried: CARRIED,
   sniff,
@@ -15,4 +15,4 @@ export const compact: WritableFormat = checked({
 })
 
 export { CompactDecoder } from './decode.js'
-export { CompactEncoder } from './encode.js'
+export { CompactEncoder, type CompactEncodeOptions } from './encode.js'

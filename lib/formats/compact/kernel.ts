@@ -4,7 +4,7 @@ import { StringTable } from '../../event/strings.js'
 import { GrowingKernel } from '../../kernel/growing.js'
 import type { Global, KernelExports } from '../../kernel/load.js'
 
-/** The exports of kernel/compact.ts, which documents them. */
+/** kernel/compact.ts, which says what each of these is. */
 export interface CompactExports extends KernelExports {
   seed(value: number): void
   reset(): void
@@ -38,6 +38,9 @@ export interface CompactExports extends KernelExports {
   bytesChecksum(from: number, length: number): number
   beginDecoding(from: number, length: number): void
   decode(count: number): number
+  isSimulated(): boolean
+  save(): number
+  restore(from: number, length: number): boolean
   isWhole(): boolean
 }
 
@@ -46,10 +49,10 @@ export type CompactKernel = GrowingKernel<CompactExports>
 
 const SEED = Math.floor(Math.random() * 2 ** 32)
 
-/** Unused kernels: creating one takes much longer than resetting one. */
+/** Kernels that are no longer used: making one takes much longer than making one forget. */
 const idle: CompactKernel[] = []
 const MAX_IDLE = 2
-/** A kernel with more memory is left to the garbage collector. */
+/** One with more memory is left to the garbage collector. */
 const MAX_IDLE_BYTES = 1 << 26
 
 /** A kernel that knows nothing. */
@@ -63,9 +66,18 @@ export function acquireKernel(): CompactKernel {
   return kernel
 }
 
-/** Returns a kernel that is no longer used. */
+/** Gives back a kernel that is no longer used. */
 export function releaseKernel(kernel: CompactKernel): void {
   if (idle.length < MAX_IDLE && kernel.run.memory.buffer.byteLength <= MAX_IDLE_BYTES) idle.push(kernel)
+}
+
+/** Copies bytes to where `reservePayload` says, and computes their checksum; undefined if memory is exhausted. */
+export function checksumOf(kernel: CompactKernel, bytes: Uint8Array): number | undefined {
+  const at = kernel.run.reservePayload(bytes.length)
+  kernel.refresh()
+  if (at === 0) return undefined
+  new Uint8Array(kernel.run.memory.buffer, at, bytes.length).set(bytes)
+  return kernel.run.bytesChecksum(at, bytes.length) >>> 0
 }
 
 /** The set of fields that refer to strings or lists. */

@@ -15,13 +15,11 @@ export class Pending {
   private numbers = new Uint32Array(1024)
   /** How many there are. */
   size = 0
-  /**
-   * Indices: of the first definition that is not a comment yet, of the first that is not due, and one past the last.
-   */
+  /** The first that is not a comment yet; the first that is not due; and one past the last. */
   private head = 0
   private dueEnd = 0
   private tail = 0
-  /** The position of the line that `text` wrote. */
+  /** Where the line of text is that `text` wrote. */
   private line = new Uint8Array(256)
 
   constructor(
@@ -35,12 +33,12 @@ export class Pending {
     return this.head < this.dueEnd
   }
 
-  /** Adds the last string of the table. */
+  /** A string, the last one of the table. */
   string(): void {
     this.push(Definition.string, this.tables.strings.size)
   }
 
-  /** Adds the last entry of the table. Strings that it is the first to use, in their order, belong to it. */
+  /** An entry, the last one of the table. The strings that it has first, in their order, come with it. */
   entry(): void {
     const { tables, kinds } = this
     let strings = 0
@@ -50,7 +48,7 @@ export class Pending {
     this.push(Definition.entry, tables.entries)
   }
 
-  /** Adds the last node of the table. */
+  /** A node, the last one of the table. */
   node(): void {
     const { tables } = this
     const { nodes } = tables
@@ -72,21 +70,21 @@ export class Pending {
     this.push(Definition.node, nodes)
   }
 
-  /** Adds the last info of the table. */
+  /** An info, the last one of the table. */
   info(): void {
     const { infos, infoNode } = this.tables
     if (!this.isLast(Definition.node, infoNode[infos - 1] as number)) this.flushTo(this.tail)
     this.push(Definition.info, infos - 1)
   }
 
-  /** An event with this node or info follows, or with neither if it is -1. Some definitions may be due then. */
+  /** An event with this node, or this info, follows; no event with either if it is -1. Some may be due then. */
   event(kind: number, number: number): void {
     if (!this.isLast(kind, number)) this.dueEnd = this.tail
     else this.tail = this.dueEnd
     this.count()
   }
 
-  /** Removes the first definition that is due, and gives its line, which is valid until the next call. */
+  /** The line of the first that is due, which is not any more. Not to be kept. */
   next(): Uint8Array {
     const kind = this.kinds[this.head] as number
     const number = this.numbers[this.head++] as number
@@ -99,7 +97,7 @@ export class Pending {
     this.size = this.head = this.dueEnd = this.tail = 0
   }
 
-  /** The line of the last entry of the table, valid until the next call. */
+  /** The line of an entry, the last one of the table. Not to be kept. */
   entryLine(): Uint8Array {
     return this.lineOf(Definition.entry, this.tables.entries)
   }
@@ -136,11 +134,11 @@ export class Pending {
     return last < this.dueEnd || (this.kinds[last] === kind && this.numbers[last] === number)
   }
 
-  /** How many of the last `strings` strings were first used by the last entry, in that order. */
+  /** How many of the last `strings` strings the entry added last is the first to have, in that order. */
   private ownStrings(strings: number): number {
     const { entries, entryNames, names, strings: table } = this.tables
     const first = table.size - strings + 1
-    // The entry's strings among them, each once, in the entry's order.
+    // The strings of the entry that are among them, each once, as it has them.
     const own: number[] = []
     const at = entryNames[entries] as number
     const end = entryNames[entries + 1] as number
@@ -154,7 +152,7 @@ export class Pending {
     return count
   }
 
-  /** Writes the line of a definition. @returns its length */
+  /** Writes a definition as its line says it. @returns its length */
   private text(kind: number, number: number): number {
     const { tables } = this
     if (kind === Definition.string) {
@@ -177,12 +175,12 @@ export class Pending {
       return this.numbersText('a', [tables.infoNode[number] as number], tables.infoSize, 2 * number)
     const { entryNames, names, entryAddress } = tables
     const all = names.subarray(entryNames[number], entryNames[number + 1])
-    // Without a file, nothing follows the function.
+    // Without a file nothing comes after the function.
     const end = all.length === 4 && all[2] === 0 && all[3] === 0 ? 2 : all.length
     return this.numbersText('i', all.subarray(0, end), entryAddress, 2 * number)
   }
 
-  /** Writes a letter, a number of two words if given, and other numbers. @returns the length */
+  /** Writes a letter, a number of two words if there is one, and others. @returns the length */
   private numbersText(letter: string, others: ArrayLike<number>, words?: Uint32Array, at = 0): number {
     this.room(20 + 9 * others.length)
     const { line } = this

@@ -11,16 +11,18 @@ import {
   type KmemtraceLayout,
 } from './layout.js'
 
-/** The maximum number of bytes examined to distinguish the layouts. */
+/** The most bytes that are examined to distinguish the layouts. */
 export const WINDOW = 4096
 
-/** A multiple of the size of an all-zero record in every layout: this many zero bytes fit all layouts alike. */
+/**
+ * The size of an all-zero record divides this in every layout, so that many zero bytes say nothing about the layout.
+ */
 export const ZERO_GROUP = 96
 
 /** What `locateRecords` found. */
 interface Located {
   readonly found: KmemtraceLayout | 'short' | 'bad'
-  /** The position of the first significant bytes; all bytes before them are zero. */
+  /** Where the first bytes are that say something; all before them are zero. */
   readonly pos: number
 }
 
@@ -40,30 +42,26 @@ export function locateRecords(
   return { found: detectLayout(layouts, bytes, pos, end, ended), pos }
 }
 
-/**
- * A record with more than this number of bytes beyond its required ones is taken for invalid, because no feature was
- * ever defined.
- */
+/** Records with more bytes than this beyond what they must have are not believed; no feature was ever defined. */
 const MAX_EXTRA = 1024
-/** A bound above the number of CPUs that Linux can be built for. */
+/** Linux can be built for as many CPUs as this, and then some. */
 const MAX_CPU = 0xffff
 /**
- * The high word of a time of 146 years in nanoseconds. 64-bit kernel addresses, which could stand in its place, are
- * larger.
+ * The high word of a time of 146 years in nanoseconds. 64-bit kernel addresses, which could be in its place, are above.
  */
 const MAX_TIME_HIGH = 0x3fff_ffff
 
-/** How well bytes match the records of one layout. */
+/** How far bytes make sense as records of one layout. */
 interface Reading {
   readonly layout: KmemtraceLayout
-  /** The position of the first record that is invalid or incomplete. */
+  /** Where the first record is that makes no sense, or that is not all there. */
   readonly at: number
   /** It makes no sense. */
   readonly failed: boolean
-  /** The numbers of records with known event and type ids, and of unusual ones. */
+  /** How many records have event and type ids that are known, and how many are unusual. */
   readonly known: number
   readonly odd: number
-  /** Whether the first record other than all-zero ones has known ids. */
+  /** Whether the first one, all-zero records aside, is known. */
   readonly begins: boolean
 }
 
@@ -87,16 +85,15 @@ export function detectLayout(
   const isAll = ended || stop === pos + WINDOW
   const read = (lenient: boolean) => layouts.map((layout) => readAs(layout, bytes, pos, stop, lenient))
   const found = decide(read(false), pos, isAll)
-  // If no layout yields features whose sizes add up, the bytes after records may be of another format.
+  // Where nothing makes sense by features that add up, bytes after a record may still be those of another format.
   return found === 'bad' ? decide(read(true), pos, isAll) : found
 }
 
-/** @param isAll no more bytes will be examined */
+/** @param isAll no more bytes are going to be looked at */
 function decide(readings: readonly Reading[], pos: number, isAll: boolean): KmemtraceLayout | 'short' | 'bad' {
   const alive = readings.filter((reading) => !reading.failed)
   if (alive.length > 0 && !isAll) {
-    // The last remaining layout is chosen once it has matched further than any other, because more bytes cannot change
-    // that.
+    // One that is left is taken once it made sense for longer than any other did: no more bytes can change that.
     const [only] = alive
     const furthest = readings.every((reading) => reading === only || reading.at < (only as Reading).at)
     return alive.length === 1 && furthest ? (only as Reading).layout : 'short'
@@ -111,9 +108,7 @@ export function sniff(head: Uint8Array): boolean {
   return !best.failed && best.begins && best.known > best.odd
 }
 
-/**
- * Compares readings: the furthest one is best, then the one with fewer unknown ids, then that of the preferred layout.
- */
+/** The reading that goes furthest, then has fewer records with unknown ids, then is of the layout that comes first. */
 function bestOf(readings: readonly Reading[]): Reading {
   const reach = (reading: Reading) => (reading.failed ? reading.at : Infinity)
   return readings.reduce((best, one) => {
@@ -122,7 +117,7 @@ function bestOf(readings: readonly Reading[]): Reading {
   })
 }
 
-/** @param lenient accept bytes after a record that are not features */
+/** @param lenient bytes after a record need not be features */
 function readAs(layout: KmemtraceLayout, bytes: Uint8Array, pos: number, end: number, lenient = false): Reading {
   const core = coreSize(layout)
   let at = pos
@@ -133,8 +128,7 @@ function readAs(layout: KmemtraceLayout, bytes: Uint8Array, pos: number, end: nu
   while (end - at >= HEAD) {
     const fit = fitOf(layout, bytes, at, end, lenient)
     if (fit === Fit.short) {
-      // The beginning of a record shows whether it is a common one: with known ids and without features, which no trace
-      // has.
+      // The beginning of a record shows whether it is a common one: known, and without features (no trace has any).
       const size = sizeAt(layout, bytes, at)
       if (size > 0 && !(isNamed(bytes, at) && size === mandatorySize(layout, bytes, at))) odd++
       break
@@ -157,7 +151,7 @@ function readAs(layout: KmemtraceLayout, bytes: Uint8Array, pos: number, end: nu
   return { layout, at, failed, known, odd, begins }
 }
 
-/** How well bytes match one record. */
+/** How well bytes fit as one record. */
 const Fit = { none: 0, short: 1, zero: 2, odd: 3, known: 4 } as const
 
 function fitOf(

@@ -2,11 +2,11 @@ import { locateRecords, WINDOW, ZERO_GROUP } from './detect.js'
 import { coreSize, isZero, LAYOUTS, type KmemtraceLayout } from './layout.js'
 
 /**
- * Checks whether a reader will detect the layout of the records that are written. There is no header, so a reader can
- * only infer the layout from the first records.
+ * Finds out whether a reader will take the records that are written for what they are: there is no header, so it can
+ * only guess their layout from the first of them.
  */
 export class Recognition {
-  /** The part of the output that a reader examines, without leading zeros, which fit all layouts. */
+  /** The part of the output that a reader examines, without leading zeros, which show nothing. */
   private readonly head = new Uint8Array(WINDOW + ZERO_GROUP)
   private length = 0
   private isEmpty = true
@@ -16,9 +16,9 @@ export class Recognition {
   constructor(private readonly layout: KmemtraceLayout) {}
 
   /**
-   * Examines the next bytes of the output.
+   * Looks at the bytes that were written next.
    * @param ended nothing follows them
-   * @returns false, once, when they show that a reader will detect another layout
+   * @returns false, once, when they show that a reader will take the records for others
    */
   check(bytes: Uint8Array, ended = false): boolean {
     const { head } = this

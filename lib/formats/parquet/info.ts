@@ -1,6 +1,6 @@
 import type { FormatInfo } from '../../event/format.js'
 
-/** The facts about the format that commands show. */
+/** What commands tell of the format. */
 export const info: FormatInfo = {
   name: 'parquet',
   title: 'Parquet',

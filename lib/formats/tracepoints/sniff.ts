@@ -1,8 +1,8 @@
 import { decodeText } from '../../event/strings.js'
 
-/** The beginnings of `trace` and of the reports of trace-cmd. */
+/** What `trace` and the reports of trace-cmd begin with. */
 const HEADER = /^(?:# tracer: |(?:version = \d+\n)?cpus=\d+\n)/
-/** The line of an event up to its name: a time, a colon, and the tracepoint. */
+/** A line of an event, up to its name: a time, a colon, and which tracepoint it was. */
 const EVENT = /^[^\n]{1,100}\d(?:us[ +!#*@$])?: +(?:kmem:|kmalloc|kmem_cache_|kfree|mm_page_)/m
 
 /** Whether bytes are the beginning of a trace: of what ftrace, perf script or trace-cmd report write. */

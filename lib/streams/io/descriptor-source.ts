@@ -14,10 +14,12 @@ export class DescriptorSource extends Readable {
   /**
    * @param target an open file descriptor, which is left open, or a file's name
    * @param chunkBytes how many bytes to read at a time
+   * @param position where to begin. Default: where the descriptor is
    */
   constructor(
     private readonly target: number | string,
     private readonly chunkBytes: number,
+    private readonly position?: number,
   ) {
     // With a mark of 1 it reads on while the chunk in hand is worked on, and no further ahead.
     super({ highWaterMark: 1 })
@@ -38,7 +40,8 @@ export class DescriptorSource extends Readable {
   override _read(): void {
     const chunk = newChunk(this.chunkBytes)
     this.busy = true
-    read(this.fd as number, chunk, 0, chunk.length, null, (error, n) => {
+    const from = this.position === undefined ? null : this.position + this.bytesRead
+    read(this.fd as number, chunk, 0, chunk.length, from, (error, n) => {
       this.busy = false
       if (this.idle !== undefined) return this.idle()
       if (error !== null) {

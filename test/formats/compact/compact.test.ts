@@ -6,6 +6,7 @@ import type { TraceHeader } from '../../../lib/event/header.js'
 import { compact } from '../../../lib/formats/compact/index.js'
 import type { CompactKernel } from '../../../lib/formats/compact/kernel.js'
 import { CHECKSUM_BYTES, HEAD_BYTES, SECTION, SECTION_HEAD } from '../../../lib/formats/compact/layout.js'
+import { sealed, sectionsOf, type Section } from '../../support/compact.js'
 import { decodeAll, drive, encodeAll, encodeEvents, slices } from '../../support/drive.js'
 
 const HEADER: TraceHeader = { format: 'replay', timeUnit: 'ns' }
@@ -37,35 +38,6 @@ function program(n: number, threads = 1): TraceEvent[] {
 function countAll(bytes: Uint8Array): { read: number; error?: Error } {
   const { out, error } = drive(compact.decoder(), slices(bytes, 65_536))
   return { read: out.reduce((sum, { count }) => sum + count, 0), ...(error && { error }) }
-}
-
-interface Section {
-  type: number
-  /** Where it begins and where the next one does. */
-  from: number
-  to: number
-}
-
-function sectionsOf(bytes: Uint8Array): Section[] {
-  const sections: Section[] = []
-  const view = new DataView(bytes.buffer, bytes.byteOffset)
-  for (let from = HEAD_BYTES; from < bytes.length;) {
-    const to = from + SECTION_HEAD + view.getUint32(from + 1, true) + CHECKSUM_BYTES
-    sections.push({ type: bytes[from] as number, from, to })
-    from = to
-  }
-  return sections
-}
-
-/** The bytes with the checksum of a section as it must be for them. */
-function sealed(bytes: Uint8Array, { from, to }: Section): Uint8Array {
-  let crc = ~0
-  for (let i = from; i < to - CHECKSUM_BYTES; i++) {
-    crc ^= bytes[i] as number
-    for (let bit = 0; bit < 8; bit++) crc = (crc >>> 1) ^ (crc & 1 ? 0x82f6_3b78 : 0)
-  }
-  new DataView(bytes.buffer, bytes.byteOffset).setUint32(to - CHECKSUM_BYTES, ~crc >>> 0, true)
-  return bytes
 }
 
 describe('the container', () => {

@@ -1,0 +1,41 @@
+/**
+ * Checkpoints: places at which the model forgets all but the threads, the live blocks and the simulated heap. What it
+ * keeps is in the file, so a reader can begin there. The same code writes and reads it.
+ */
+
+import { PTMALLOC, simKind } from '../allocators/simulator'
+import { isEncoding, overrun } from './coder'
+import { nextEvent } from './history'
+import { beginKeptBlocks, codeOtherBlocks, codeThreads, endKeptBlocks, leaveBlock } from './kept-blocks'
+import { beginHeap, codeHeap, endHeap } from './kept-heap'
+import { codeLists } from './kept-lists'
+import { beginThings, keptNumber } from './kept-numbers'
+import { blockAt, blockEnd } from './blocks'
+import { isSimulating } from './simulation'
+
+const HAS_HEAP: u32 = 50
+
+/**
+ * Codes what is kept. It is added to a model that knows nothing but, if there is a heap, the simulation's settings.
+ * @param length of the payload, if it is read
+ * @returns false if the payload is damaged, memory is exhausted, or what is to be kept cannot be
+ */
+export function codeCheckpoint(length: u32): bool {
+  beginThings(length)
+  beginKeptBlocks()
+  if (!isEncoding) nextEvent()
+  const isFine = codeThreads() && codeHeaps() && codeOtherBlocks() && (isEncoding || overrun <= 4)
+  endHeap()
+  endKeptBlocks()
+  return isFine
+}
+
+function codeHeaps(): bool {
+  // Of other allocators, nothing is kept: they begin again.
+  const hasHeap = isSimulating && simKind == PTMALLOC
+  if (keptNumber(hasHeap ? 1 : 0, HAS_HEAP, 0) != 0) return hasHeap && beginHeap() && codeHeap() && codeLists()
+  if (isEncoding) {
+    for (let n: u32 = 1; n < blockEnd(); n++) if (blockAt(n).made != 0 && !leaveBlock(n)) return false
+  }
+  return true
+}

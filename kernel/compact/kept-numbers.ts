@@ -1,0 +1,73 @@
+/** The numbers of a checkpoint, and lists of words that are needed while one is written or read. */
+
+import { isEncoding, mixed, overrun } from './coder'
+import { folded, pairNumber, unfolded } from './numbers'
+import { giveBack, take } from './room'
+
+const SORT: u32 = 60
+/** A payload of n bytes has at most so many chunks and blocks for each. */
+const THINGS_PER_BYTE: u32 = 4096
+/** How many more there may be. */
+let thingsLeft: u64 = 0
+
+/** Begins a checkpoint. @param length of the payload, if it is read */
+export function beginThings(length: u32): void {
+  thingsLeft = 65_536 + <u64>length * THINGS_PER_BYTE
+}
+
+/** Notes that there is another chunk or block. @returns false if the payload is too short for so many */
+export function countThing(): bool {
+  return isEncoding || (overrun <= 16 && thingsLeft-- != 0)
+}
+
+/** Codes a number. @param what which number it is @param context what it depends on */
+// @ts-ignore: decorator
+@inline
+export function keptNumber(value: u64, what: u32, context: u32): u64 {
+  return pairNumber(value, mixed(context, what), what, SORT)
+}
+
+/** Codes a number that is near another one. */
+// @ts-ignore: decorator
+@inline
+export function keptNear(value: u64, near: u64, what: u32, context: u32): u64 {
+  return near + unfolded(keptNumber(folded(value - near), what, context))
+}
+
+/** A list of words of 32 bits. */
+@unmanaged
+export class Words {
+  at: usize
+  room: u32
+  count: u32
+}
+
+export function clearWords(words: Words): void {
+  if (words.room != 0) giveBack(words.at, words.room << 2)
+  words.room = 0
+  words.count = 0
+}
+
+/** Adds a word. @returns false if memory is exhausted */
+export function addWord(words: Words, word: u32): bool {
+  if (words.count == words.room) {
+    const room = max<u32>(1024, words.room << 1)
+    const larger = take(room << 2)
+    if (larger == 0) return false
+    if (words.room != 0) {
+      memory.copy(larger, words.at, (<usize>words.count) << 2)
+      giveBack(words.at, words.room << 2)
+    }
+    words.at = larger
+    words.room = room
+  }
+  store<u32>(words.at + ((<usize>words.count) << 2), word)
+  words.count++
+  return true
+}
+
+// @ts-ignore: decorator
+@inline
+export function wordAt(words: Words, i: u32): u32 {
+  return load<u32>(words.at + ((<usize>i) << 2))
+}

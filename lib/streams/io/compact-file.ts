@@ -1,0 +1,75 @@
+import { closeSync, openSync, readSync, statSync } from 'node:fs'
+import type { Readable } from 'node:stream'
+import { CompactDecoder, type CompactStart } from '../../formats/compact/decode.js'
+import { HEAD_BYTES } from '../../formats/compact/layout.js'
+import { findPlaces, startBefore } from '../../formats/compact/seek.js'
+import { sniff } from '../../formats/compact/sniff.js'
+import type { EventBatch } from '../../event/batch.js'
+import { runStage, type Warn } from '../../reading/run-stage.js'
+import { DescriptorSource } from './descriptor-source.js'
+
+/** How many bytes are read at a time: few, because they are thousands of events. */
+const CHUNK_BYTES = 4096
+
+/** Whether there is a compact trace, not compressed, in a file with this name. */
+export function isCompactFile(path: string): boolean {
+  if (path === '-' || statSync(path, { throwIfNoEntry: false })?.isFile() !== true) return false
+  let file: number
+  try {
+    file = openSync(path, 'r')
+  } catch {
+    // Reading it will say why.
+    return false
+  }
+  const head = new Uint8Array(HEAD_BYTES)
+  const isCompact = readSync(file, head) === HEAD_BYTES && sniff(head)
+  closeSync(file)
+  return isCompact
+}
+
+/** A compact trace from a place on. */
+export interface CompactPart {
+  /** How many events come before the place. */
+  readonly before: number
+  /** How many bytes were read to find the place. */
+  readonly bytesRead: number
+  /** Its bytes. */
+  open(): Readable & { readonly bytesRead: number }
+  /** The events of these bytes. */
+  events(bytes: AsyncIterable<Uint8Array>, warn: Warn): AsyncIterable<EventBatch>
+}
+
+/**
+ * The part of a compact trace that begins at the last place before an event.
+ * @param event its number, from 0
+ * @param warn is called with the reason why an index cannot be used
+ * @returns undefined if this is no file of that format, or if it has no index: then it is read from the start
+ */
+export function compactPart(path: string, event: number, warn: Warn): CompactPart | undefined {
+  if (!isCompactFile(path)) return undefined
+  const { size } = statSync(path)
+  const file = openSync(path, 'r')
+  let bytesRead = 0
+  const read = (offset: number, length: number): Uint8Array => {
+    const bytes = new Uint8Array(Math.min(length, Math.max(0, size - offset)))
+    const n = readSync(file, bytes, 0, bytes.length, offset)
+    bytesRead += n
+    return bytes.subarray(0, n)
+  }
+  let start: CompactStart | undefined
+  try {
+    const places = findPlaces(size, read)
+    if (places.problem !== undefined) warn(`compact: ${places.problem}: the file is read from its start`)
+    start = startBefore(places, event, read)
+  } finally {
+    closeSync(file)
+  }
+  if (start === undefined) return undefined
+  const from = start
+  return {
+    before: from.events,
+    bytesRead,
+    open: () => new DescriptorSource(path, CHUNK_BYTES, from.bytes),
+    events: (bytes, warnings) => runStage(new CompactDecoder(from), bytes, warnings),
+  }
+}

@@ -1,0 +1,214 @@
+import { readFileSync } from 'node:fs'
+import { gunzipSync } from 'node:zlib'
+import { describe, expect, it } from 'vitest'
+import type { EventBatch, TraceEvent } from '../../../lib/event/batch.js'
+import { TraceError } from '../../../lib/event/error.js'
+import type { Format } from '../../../lib/event/format.js'
+import { CompactDecoder } from '../../../lib/formats/compact/decode.js'
+import { compact } from '../../../lib/formats/compact/index.js'
+import { CHECKPOINT_HEAD, SECTION, SECTION_HEAD } from '../../../lib/formats/compact/layout.js'
+import { findPlaces, startBefore } from '../../../lib/formats/compact/seek.js'
+import { mtrc } from '../../../lib/formats/mtrc/index.js'
+import { ndjson } from '../../../lib/formats/ndjson/index.js'
+import { replay } from '../../../lib/formats/replay/index.js'
+import { decodeAll, drive, encodeAll, encodeEvents, slices } from '../../support/drive.js'
+import { sealed, sectionsOf, type Section } from '../../support/compact.js'
+
+const FIXTURES = new URL('../../fixtures/', import.meta.url)
+
+function trace(format: Format, name: string): EventBatch[] {
+  const bytes = readFileSync(new URL(name, FIXTURES))
+  return drive(format.decoder(), slices(name.endsWith('.gz') ? gunzipSync(bytes) : bytes, 65_536)).out
+}
+
+const lines = (batches: readonly EventBatch[]) => Buffer.from(encodeAll(ndjson.encoder(), batches)).toString()
+/** The lines of the events, without header and end. */
+const eventsOf = (batches: readonly EventBatch[]) => lines(batches).split('\n').slice(1, -2)
+const countOf = (batches: readonly EventBatch[]) => batches.reduce((sum, { count }) => sum + count, 0)
+const readerOf = (bytes: Uint8Array) => (offset: number, length: number) => bytes.slice(offset, offset + length)
+
+/** All events from the last place before an event on, and the number of the first of them. */
+function readFrom(bytes: Uint8Array, event: number) {
+  const places = findPlaces(bytes.length, readerOf(bytes))
+  const start = startBefore(places, event, readerOf(bytes))
+  if (start === undefined) throw new Error('no place')
+  return { start, ...drive(new CompactDecoder(start), slices(bytes.slice(start.bytes), 10_000)) }
+}
+
+const OF = (type: number) => (section: Section) => section.type === type
+
+describe('a trace with checkpoints', () => {
+  const TRACES = [
+    ['a program with one thread', replay, 'replay/git.txt.gz', 20_000],
+    ['several threads with arenas of their own', replay, 'replay/mstress-head.txt.gz', 4096],
+    ['names, lines and indices', mtrc, 'mtrc/git.mtrc.gz', 10_000],
+  ] as const
+  it.each(TRACES)('comes back, all of it and from each place on: %s', (_, format, name, checkpoint) => {
+    const batches = trace(format, name).slice(0, 16)
+    const bytes = encodeAll(compact.encoder({ checkpoint }), batches)
+    const all = decodeAll(compact.decoder(), bytes, 10_000)
+    expect(all.error).toBeUndefined()
+    expect(lines(all.batches) === lines(batches)).toBe(true)
+    const events = eventsOf(all.batches)
+    const [file] = findPlaces(bytes.length, readerOf(bytes)).files
+    expect(file?.places.length).toBe(Math.ceil(countOf(batches) / checkpoint))
+    for (const place of file?.places.slice(-3) ?? []) {
+      const { start, out, error } = readFrom(bytes, place.events)
+      expect(error).toBeUndefined()
+      expect(start.events).toBe(place.events)
+      expect(out[0]?.header).toEqual(batches[0]?.header)
+      expect(eventsOf(out).join('\n') === events.slice(place.events).join('\n')).toBe(true)
+    }
+  })
+
+  it('keeps the simulated heap: addresses stay as predictable as they were', () => {
+    const batches = trace(replay, 'replay/git.txt.gz')
+    const bytes = encodeAll(compact.encoder({ checkpoint: 100_000 }), batches)
+    const kept = sectionsOf(bytes).filter(OF(SECTION.checkpoint))
+    const whole = encodeAll(compact.encoder(), batches).length
+    const snapshots = kept.reduce((sum, { from, to }) => sum + to - from, 0)
+    expect(kept).toHaveLength(3)
+    // Without the heap it is more than twice as long.
+    expect(bytes.length - snapshots).toBeLessThan(1.1 * whole)
+    expect(snapshots).toBeLessThan(0.25 * whole)
+  })
+
+  it('is the same whatever the batches are', () => {
+    const batches = trace(replay, 'replay/mstress-head.txt.gz')
+    const events = batches.flatMap((batch) => [...batch])
+    const one = encodeAll(compact.encoder({ checkpoint: '5K' }), batches)
+    const other = encodeEvents(compact.encoder({ checkpoint: 5120 }), events, batches[0]?.header ?? {})
+    expect(Buffer.compare(one, other)).toBe(0)
+  })
+
+  it('has places in all files that were concatenated, and in all traces', () => {
+    const batches = trace(replay, 'replay/mstress-head.txt.gz')
+    const other = trace(replay, 'replay/twolf-head.txt')
+    const one = encodeAll(compact.encoder({ checkpoint: 5000 }), [...batches, ...other])
+    const bytes = Buffer.concat([one, one])
+    const all = decodeAll(compact.decoder(), bytes, 10_000)
+    expect(all.error).toBeUndefined()
+    const events = all.batches.flatMap((batch) => [...batch])
+    for (const n of [0, 4999, 5000, countOf(batches) + 1, countOf([...batches, ...other]) + 6000]) {
+      const { start, out, error } = readFrom(bytes, n)
+      expect(error).toBeUndefined()
+      expect(start.events).toBeLessThanOrEqual(n)
+      const read = out.flatMap((batch) => [...batch])
+      expect(read).toHaveLength(events.length - start.events)
+      expect(read.slice(0, 7000)).toEqual(events.slice(start.events, start.events + 7000))
+    }
+  })
+
+  it('has no places if a file has no index', () => {
+    const batches = trace(replay, 'replay/twolf-head.txt')
+    const one = encodeAll(compact.encoder({ checkpoint: 4096 }), batches)
+    const bytes = Buffer.concat([encodeAll(compact.encoder(), batches), one])
+    expect(findPlaces(bytes.length, readerOf(bytes))).toEqual({ files: [] })
+    expect(findPlaces(one.length - 1, readerOf(one.subarray(0, -1)))).toEqual({ files: [] })
+  })
+
+  it.each([0, 4095, -1, 1.5, NaN, '4', 'K', '1G', '', {}, null])('refuses a distance of %j', (checkpoint) => {
+    expect(() => compact.encoder({ checkpoint: checkpoint as number })).toThrow(RangeError)
+  })
+})
+
+describe('damage', () => {
+  const batches = trace(replay, 'replay/mstress-head.txt.gz')
+  const bytes = encodeAll(compact.encoder({ checkpoint: 4096 }), batches)
+  const sections = sectionsOf(bytes)
+  const of = (type: number) => sections.filter(OF(type))
+  const damaged = (at: number, seals?: Section) => {
+    const copy = bytes.slice()
+    copy[at] = (copy[at] as number) ^ 1
+    return seals === undefined ? copy : sealed(copy, seals)
+  }
+
+  it('of the index is reported, and everything is read', () => {
+    const [index] = of(SECTION.index) as [Section]
+    const copy = damaged(index.from + 100)
+    expect(findPlaces(copy.length, readerOf(copy))).toEqual({
+      files: [],
+      problem: `the index at byte ${index.from} is damaged`,
+    })
+    const { events, error } = decodeAll(compact.decoder(), copy)
+    expect(events).toHaveLength(countOf(batches))
+    expect(error?.message).toBe(
+      `compact: byte ${index.from}, event ${countOf(batches) + 1}: malformed: the checksum of a section is wrong`,
+    )
+  })
+
+  it('of the index is found if its checksum is right', () => {
+    const [index] = of(SECTION.index) as [Section]
+    // The number of events before the second place.
+    const { error } = decodeAll(compact.decoder(), damaged(index.from + SECTION_HEAD + 40 + 32, index))
+    expect(error?.message).toContain('the index does not list the places that there are')
+  })
+
+  it('of a checkpoint is an error after all events before it', () => {
+    const [, second] = of(SECTION.checkpoint) as [Section, Section]
+    for (const copy of [damaged(second.from + 60), damaged(second.from + 60, second)]) {
+      const { events, error } = decodeAll(compact.decoder(), copy)
+      if (error === undefined) continue
+      expect(error).toBeInstanceOf(TraceError)
+      expect(events.length).toBeGreaterThanOrEqual(8192)
+    }
+    const { start, error } = readFrom(damaged(second.from + 60), 9000)
+    expect(start.place.events).toBe(8192)
+    expect(error?.message).toBe(
+      `compact: byte ${second.from}, event 8193: malformed: the checksum of a section is wrong`,
+    )
+  })
+
+  it('of totals, settings and distances is an error', () => {
+    const [first] = of(SECTION.checkpoint) as [Section]
+    const body = first.from + SECTION_HEAD
+    const problem = (copy: Uint8Array) => decodeAll(compact.decoder(), copy).error?.message
+    expect(problem(damaged(body + 16, first))).toContain('other totals')
+    expect(problem(damaged(body + CHECKPOINT_HEAD, first))).toContain('an allocator that is not known')
+    const twice = Buffer.concat([bytes.subarray(0, first.to), bytes.subarray(first.from)])
+    expect(problem(twice)).toContain('checkpoints are too near')
+  })
+
+  it('of what a checkpoint keeps never makes the decoder hang or crash', () => {
+    let seed = 1
+    const random = (below: number) => ((seed = (seed * 1_103_515_245 + 12_345) & 0x7fff_ffff) >> 8) % below
+    for (let i = 0; i < 30; i++) {
+      const section = of(SECTION.checkpoint)[random(of(SECTION.checkpoint).length)] as Section
+      const copy = bytes.slice()
+      const from = section.from + SECTION_HEAD + CHECKPOINT_HEAD + 12
+      for (let n = 1 + random(3); n > 0; n--) copy[from + random(section.to - 4 - from)] = random(256)
+      const { error } = drive(compact.decoder(), slices(sealed(copy, section)))
+      expect(error === undefined || error instanceof TraceError, String(error?.stack)).toBe(true)
+    }
+  })
+
+  it('of a checkpoint that claims more than it can have takes little memory', () => {
+    const section = of(SECTION.checkpoint)[0] as Section
+    const { from } = section
+    const payload = from + SECTION_HEAD + CHECKPOINT_HEAD + 12
+    for (const byte of [0, 0x55, 0xff]) {
+      const copy = bytes.slice()
+      copy.fill(byte, payload, section.to - 4)
+      const { error } = drive(compact.decoder(), slices(sealed(copy, section)))
+      expect(error).toBeInstanceOf(TraceError)
+    }
+  })
+})
+
+describe('a trace without a simulated allocator', () => {
+  it('keeps its live blocks, of several processes', () => {
+    const events: TraceEvent[] = []
+    for (let i = 0; i < 20_000; i++) {
+      const [process, address] = [BigInt(1 + (i % 3)), 0xffff_8880_0000_0000n + BigInt(((i * 7919) % 9973) * 64)]
+      events.push(
+        i % 5 === 4
+          ? { kind: 'free', process, address, size: 8n }
+          : { kind: 'alloc', process, thread: process * 10n, address, size: BigInt(8 + (i % 6000)), index: BigInt(i) },
+      )
+    }
+    const bytes = encodeEvents(compact.encoder({ checkpoint: 5000 }), events, { format: 'replay' })
+    expect(decodeAll(compact.decoder(), bytes).events).toEqual(events)
+    const { start, out } = readFrom(bytes, 15_000)
+    expect(out.flatMap((batch) => [...batch])).toEqual(events.slice(start.events))
+  })
+})
