@@ -14,3 +14,5 @@ export {
   numbers,
   seed,
 } from './live/follow'
+export { intend, SPACES } from './live/keys'
+export { ADDRESS, API, INDEX, KIND, MASK, OLD_ADDRESS, OUTCOME, SIZE } from './shared/columns'

@@ -13,7 +13,7 @@ export { isFull } from './mtrc/blocks'
 export { decode, fields, position, stop } from './mtrc/decode'
 export { encode, notes, recordStart, setWritten, written } from './mtrc/encode'
 export { INPUT, OUTPUT } from './mtrc/layout'
-export { fault, nameCount, nameOf } from './mtrc/read'
+export { fault, layOutNames, nameBytes, nameCount } from './mtrc/read'
 export { beginBatch, define, refuse, room, wanted } from './mtrc/strings'
 export {
   ADDRESS,
@@ -29,7 +29,6 @@ export {
   THREAD,
   TYPE,
 } from './shared/columns'
-export { nameLength, nameStart } from './shared/names'
 
 /** Chosen at random, so that no trace can contain keys or names chosen to collide. */
 export function seed(value: u32): void {

@@ -14,7 +14,21 @@ export {
   numbers,
   seed,
 } from './live/follow'
-export { API, CPU, KIND, MASK, PRESENT, SIZE, TIME, USABLE } from './shared/columns'
+export { intend, SPACES } from './live/keys'
+export {
+  ADDRESS,
+  API,
+  CPU,
+  INDEX,
+  KIND,
+  MASK,
+  OLD_ADDRESS,
+  OUTCOME,
+  PRESENT,
+  SIZE,
+  TIME,
+  USABLE,
+} from './shared/columns'
 export * from './statistics/count'
 export { CROSS_CPU, FAMILIES, LIFE_BYTES, LIFE_EVENTS, LIFE_TIME, MISMATCHES, RESIDENT } from './statistics/lives'
 export { SITE_BYTES, siteTable, THREAD_BYTES, threadTable } from './statistics/owners'

@@ -1,5 +1,5 @@
 /**
- * Applies a batch to the live set. Input: the intended effects by block key (lib/blocks/block-keys.ts). Output: the
+ * Applies a batch to the live set. Input: the intended effects by block key (keys.ts). Output: the
  * actual effects by block number. A block that begins gets the most recently freed number, or the next one from 1.
  *
  * The live set persists between calls, in memory that grows with the number of live blocks.
@@ -14,11 +14,12 @@ export const DONE: u32 = 2
 export const UNKNOWN: u32 = 4
 const AGAIN: u32 = 8
 export const REUSED: u32 = 16
-const BY_KERNEL: u32 = 16
-const FAILED: u32 = 64
-const INDEXED: u32 = 128
+export const BY_KERNEL: u32 = 16
+export const NOTHING: u32 = 32
+export const FAILED: u32 = 64
+export const INDEXED: u32 = 128
 /** Separates the pages of a kernel from its objects, as in lib/blocks/address-spaces.ts. */
-const PAGE_BIT: u64 = 1 << 63
+export const PAGE_BIT: u64 = 1 << 63
 
 /** Per row, the intended effect, and the keys of the block to end and of the block to begin. */
 export const INTENTS: usize = memory.data(4288)

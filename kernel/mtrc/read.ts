@@ -1,7 +1,7 @@
 /** Numbers and names of records that are read. */
 
 import { gather, lebEnds, lebLength, lebValue, OF_1, OF_3, OF_7 } from '../shared/leb128'
-import { intern, nameLength, nameRoom } from '../shared/names'
+import { intern, nameLength, nameRoom, nameStart } from '../shared/names'
 import { MAX_LEB, MAX_NAME, NAME_DEFINES, NAME_ENTRIES, NOWHERE } from './layout'
 import { IN_BATCH, now } from './state'
 
@@ -29,9 +29,28 @@ export const FUNCTION_IDS: usize = memory.data(264)
 export const FILE_IDS: usize = FUNCTION_IDS + 132
 const UNKNOWN: u32 = 0xffff_ffff
 
-/** The number of the batch's name with this id. */
-export function nameOf(id: u32): u32 {
-  return load<u32>(BATCH_NAMES + ((<usize>id) << 2))
+/**
+ * Puts the names of the batch in a row, in the order of their ids: first where each of them starts and the last one
+ * ends, then their bytes.
+ * @returns the address of the first start, until more names are read; 0 if memory is exhausted
+ */
+export function layOutNames(): usize {
+  const head = (<usize>nameCount + 1) << 2
+  const room = nameRoom(head + <usize>nameBytes + 16)
+  if (room == 0) return 0
+  const bytes = room + head
+  let p = bytes
+  for (let id: usize = 0; id < <usize>nameCount; id++) {
+    const name = load<u32>(BATCH_NAMES + (id << 2))
+    const from = nameStart(name)
+    const length = <usize>nameLength(name)
+    store<u32>(room + (id << 2), <u32>(p - bytes))
+    // Names are short, and there is room after the last one.
+    for (let at: usize = 0; at < length; at += 16) v128.store(p + at, v128.load(from + at))
+    p += length
+  }
+  store<u32>(bytes - 4, <u32>(p - bytes))
+  return room
 }
 
 /**

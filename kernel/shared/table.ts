@@ -44,7 +44,7 @@ let entries: usize = 0
 /** The offset of the last bucket's tags. The number of buckets is a power of two. */
 let last: usize = 0
 /** The number of keys, and the number at which the table grows. */
-let count: u32 = 0
+export let count: u32 = 0
 let most: u32 = 0
 /** The furthest that any key has travelled since the table was filled, in bytes of tags. */
 let furthest: usize = 0

@@ -1,6 +1,6 @@
 import { HI, LO } from '../bytes/u64.js'
-import { BATCH_EVENTS, type EventBatch, type U64Column } from '../event/batch.js'
-import { Api, FieldBit, Kind, Outcome } from '../event/fields.js'
+import type { EventBatch, U64Column } from '../event/batch.js'
+import { Api, FieldBit, fieldSet, Kind, Outcome } from '../event/fields.js'
 import { AddressSpaces } from './address-spaces.js'
 import { BlockEffect } from './block-effect.js'
 
@@ -23,8 +23,13 @@ export const INDEXED = 128
 /** Likewise: a function of a kernel is to end a block. */
 const BY_KERNEL = 16
 
+/** The fields by which the kernel identifies the blocks of an event. */
+export const KEY_FIELDS = fieldSet('api', 'index', 'address', 'oldAddress', 'size', 'outcome')
+/** What separates address spaces. */
+const HAS_SPACE = HAS_PROCESS | HAS_API
+
 /**
- * The blocks that the events of a batch concern, row by row. A block's key is its allocation index if the event has one
+ * The blocks that the events of a batch concern, row by row, in the memory of a live set. A block's key is its allocation index if the event has one
  * (mpatrol never reuses them), otherwise its address in its address space (see `AddressSpaces`).
  */
 export class BlockKeys {
@@ -37,7 +42,9 @@ export class BlockKeys {
   ends = new Int32Array(0)
   begins = this.ends
   /** What sets the address space of the event apart: keys contain it, unless they are indices. */
-  readonly spaces = new Int32Array(BATCH_EVENTS)
+  spaces = this.ends
+  /** Some of them are not 0. */
+  private hasSpaces = false
   /** What `identify` found. */
   readonly one = { isIndexed: false, endsLo: 0, endsHi: 0, beginsLo: 0, beginsHi: 0 }
 
@@ -49,47 +56,63 @@ export class BlockKeys {
     this.addressSpaces.clear()
   }
 
-  /** Reads events `from` to `to` of a batch, at most `BATCH_EVENTS`, into the rows from 0 on. */
-  read(batch: EventBatch, from: number, to: number): void {
-    const { intents, ends, begins, spaces, addressSpaces } = this
-    const { kind: kinds, mask: masks, api: apis } = batch
-    const index = batch.index.words
-    const address = batch.address.words
-    for (let i = from, row = 0; i < to; i++, row++) {
-      const kind = kinds[i] as number
-      const mask = masks[i] as number
-      const api = (mask & HAS_API) !== 0 ? (apis[i] as number) : 0
-      let lo = 0
-      let hi = 0
-      let more = api >= KMALLOC ? BY_KERNEL : 0
-      // Events that are about no block must not number a process.
-      const isOfSpace = ((mask & HAS_PROCESS) !== 0 || api === PAGES) && kind <= EXISTING
-      const space = isOfSpace ? addressSpaces.of(batch, i) : 0
-      let keySpace = space
-      if ((mask & HAS_INDEX) !== 0) {
-        lo = (index[2 * i + LO] as number) | 0
-        hi = (index[2 * i + HI] as number) | 0
-        more |= INDEXED
-        keySpace = 0
-      } else if ((mask & HAS_ADDRESS) !== 0) {
-        lo = (address[2 * i + LO] as number) | 0
-        hi = (address[2 * i + HI] as number) | 0
-      }
-      spaces[row] = space
-      ends[2 * row + LO] = begins[2 * row + LO] = lo
-      ends[2 * row + HI] = begins[2 * row + HI] = hi ^ keySpace
-      if (kind > EXISTING) {
-        intents[row] = 0
-        continue
-      }
-      const isNull = (lo | hi) === 0
-      let intent: number = isNull ? FAILED : BEGAN
-      if (kind === FREE) intent = isNull ? NOTHING : ENDED
-      else if (kind === REALLOC)
-        intent =
-          more >= INDEXED ? (endsBlock(batch, i) ? ENDED : ENDED | BEGAN) : this.realloc(batch, i, row, lo, hi, space)
-      intents[row] = intent | more
+  /** Finds the address spaces of events `from` to `to` of a batch; kernel/live/keys.ts does the rest. */
+  readSpaces(batch: EventBatch, from: number, to: number): void {
+    const { spaces, addressSpaces } = this
+    if ((batch.columns & HAS_SPACE) === 0) {
+      if (this.hasSpaces) spaces.fill(0)
+      this.hasSpaces = false
+      return
     }
+    const { kind, mask, api } = batch
+    let all = 0
+    for (let i = from, row = 0; i < to; i++, row++) {
+      const fields = mask[i] as number
+      const isSet =
+        ((fields & HAS_PROCESS) !== 0 || ((fields & HAS_API) !== 0 && api[i] === PAGES)) &&
+        // Events that are about no block must not number a process.
+        (kind[i] as number) <= EXISTING
+      const space = isSet ? addressSpaces.of(batch, i) : 0
+      spaces[row] = space
+      all |= space
+    }
+    this.hasSpaces ||= all !== 0
+  }
+
+  /** Reads event i of a batch to row 0. For many events, `LiveSet.read` is faster. */
+  readOne(batch: EventBatch, i: number): void {
+    const { intents, ends, begins } = this
+    this.readSpaces(batch, i, i + 1)
+    const space = this.spaces[0] as number
+    const kind = batch.kind[i] as number
+    const mask = batch.mask[i] as number
+    let keySpace = space
+    let more = (mask & HAS_API) !== 0 && (batch.api[i] as number) >= KMALLOC ? BY_KERNEL : 0
+    let lo = 0
+    let hi = 0
+    if ((mask & HAS_INDEX) !== 0) {
+      lo = (batch.index.words[2 * i + LO] as number) | 0
+      hi = (batch.index.words[2 * i + HI] as number) | 0
+      more |= INDEXED
+      keySpace = 0
+    } else if ((mask & HAS_ADDRESS) !== 0) {
+      lo = (batch.address.words[2 * i + LO] as number) | 0
+      hi = (batch.address.words[2 * i + HI] as number) | 0
+    }
+    ends[LO] = begins[LO] = lo
+    ends[HI] = begins[HI] = hi ^ keySpace
+    if (kind > EXISTING) {
+      intents[0] = 0
+      return
+    }
+    const isNull = (lo | hi) === 0
+    let intent: number = isNull ? FAILED : BEGAN
+    if (kind === FREE) intent = isNull ? NOTHING : ENDED
+    else if (kind === REALLOC) {
+      if (more >= INDEXED) intent = endsBlock(batch, i) ? ENDED : ENDED | BEGAN
+      else intent = this.realloc(batch, i, lo, hi, space)
+    }
+    intents[0] = intent | more
   }
 
   /**
@@ -97,7 +120,7 @@ export class BlockKeys {
    * @returns which of the two there are, as `intents`, but without the bits for the kernel
    */
   identify(batch: EventBatch, i: number): number {
-    this.read(batch, i, i + 1)
+    this.readOne(batch, i)
     const { one, ends, begins } = this
     const intent = this.intents[0] as number
     one.isIndexed = (intent & INDEXED) !== 0
@@ -114,7 +137,7 @@ export class BlockKeys {
   }
 
   /** A realloc of a block that is known by its address. */
-  private realloc(batch: EventBatch, i: number, row: number, lo: number, hi: number, space: number): number {
+  private realloc(batch: EventBatch, i: number, lo: number, hi: number, space: number): number {
     const mask = batch.mask[i] as number
     const outcome = (mask & HAS_OUTCOME) !== 0 ? (batch.outcome[i] as number) : -1
     const { words } = batch.oldAddress
@@ -132,10 +155,10 @@ export class BlockKeys {
       }
     }
     const { ends, begins } = this
-    begins[2 * row + LO] = lo
-    begins[2 * row + HI] = hi ^ space
-    ends[2 * row + LO] = oldLo
-    ends[2 * row + HI] = oldHi ^ space
+    begins[LO] = lo
+    begins[HI] = hi ^ space
+    ends[LO] = oldLo
+    ends[HI] = oldHi ^ space
     const isOldNull = (oldLo | oldHi) === 0
     if ((lo | hi) !== 0 && outcome !== FREED) return isOldNull ? BEGAN : BEGAN | ENDED
     if (!endsBlock(batch, i)) return FAILED

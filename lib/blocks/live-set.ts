@@ -1,6 +1,7 @@
 import { BATCH_EVENTS as ROWS, type EventBatch } from '../event/batch.js'
+import { KernelColumns } from '../kernel/instance.js'
 import { loadKernel } from '../kernel/load.js'
-import { BlockKeys } from './block-keys.js'
+import { BlockKeys, KEY_FIELDS } from './block-keys.js'
 import type { LiveExports } from '../kernel/live.js'
 
 const NOTHING = new Uint8Array(0)
@@ -34,6 +35,8 @@ export class LiveSet {
    * there are more blocks.
    */
   words: Uint32Array
+  /** The columns that the kernel reads. */
+  private columns: KernelColumns | undefined
   /** How many blocks the words have room for. */
   private room = 64
 
@@ -83,7 +86,10 @@ export class LiveSet {
     if (to - from > ROWS) throw new RangeError(`${ROWS} events can be followed at a time, not ${to - from}`)
     // Memory may have grown for other data of the kernel.
     this.look()
-    this.keys.read(batch, from, to)
+    this.keys.readSpaces(batch, from, to)
+    this.columns ??= new KernelColumns(this.run)
+    this.columns.put(batch, from, to, KEY_FIELDS)
+    this.run.intend(to - from)
   }
 
   /** The second half: applies the rows that were read. @throws RangeError when there is no memory for the blocks */
@@ -102,7 +108,9 @@ export class LiveSet {
    * @throws RangeError when there is no memory for the block
    */
   take(batch: EventBatch, i: number): number {
-    this.follow(batch, i, i + 1)
+    this.look()
+    this.keys.readOne(batch, i)
+    this.apply(1)
     return this.effects[0] as number
   }
 
@@ -118,6 +126,8 @@ export class LiveSet {
     if (this.effects.length > 0) return
     const { run, keys } = this
     const { buffer } = run.memory
+    this.columns = undefined
+    keys.spaces = new Int32Array(buffer, run.SPACES.value, ROWS)
     keys.intents = new Uint8Array(buffer, run.INTENTS.value, ROWS)
     keys.ends = new Int32Array(buffer, run.ENDS.value, 2 * ROWS)
     keys.begins = new Int32Array(buffer, run.BEGINS.value, 2 * ROWS)

@@ -1,9 +1,10 @@
 import type { Global, KernelExports } from './load.js'
 
 /**
- * The exports of kernel/live.ts, and of every kernel that contains the live set. kernel/live/follow.ts documents them.
+ * The exports of kernel/live.ts, and of every kernel that contains the live set. kernel/live/follow.ts and keys.ts document them.
  */
 export interface LiveExports extends KernelExports {
+  readonly SPACES: Global
   readonly INTENTS: Global
   readonly ENDS: Global
   readonly BEGINS: Global
@@ -16,5 +17,6 @@ export interface LiveExports extends KernelExports {
   seed(low: number, high: number): void
   clear(): number
   find(low: number, high: number, isIndex: boolean): number
+  intend(rows: number): void
   follow(rows: number): number
 }

@@ -16,7 +16,7 @@ import { AllocatorReportStage } from '../report/allocator-report.js'
 import { EventTable } from '../report/event-table.js'
 import { jsonText } from '../report/json.js'
 import { figuresJson, figuresText, LiveFiguresReport, type Interval, type LiveFigures } from '../report/live-figures.js'
-import { moreTraces, mpatrolText } from '../report/mpatrol.js'
+import { MpatrolReport } from '../report/mpatrol-report.js'
 import { StatisticsReport } from '../report/statistics-report.js'
 import { sitesByFunction } from '../report/by-function.js'
 import { sectionsOf } from '../report/json-sections.js'
@@ -63,13 +63,7 @@ function reportStage(args: Arguments): Stage<EventBatch, Uint8Array> {
     if (unused !== undefined) throw new UsageError(`--${unused} and --${form} cannot be combined`)
   }
   if (form === 'table') return new EventTable({ sources: args.has('sources'), ...(trace !== undefined && { trace }) })
-  if (form === 'mpatrol') {
-    return new StatisticsReport({
-      print: ({ mpatrol }) => mpatrolText(mpatrol),
-      trace: trace ?? 1,
-      ...(trace === undefined && { warnOfMore: moreTraces }),
-    })
-  }
+  if (form === 'mpatrol') return new MpatrolReport(trace)
   const print = printer(args, form, given('top'))
   const byFunction = args.value('by') === 'function'
   return new StatisticsReport({

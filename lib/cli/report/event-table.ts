@@ -1,40 +1,33 @@
 import { Sink } from '../../bytes/sink.js'
-import { HI, LO, MAX_DECIMAL, WORD, writeDecimal } from '../../bytes/u64.js'
-import type { EventBatch } from '../../event/batch.js'
+import { HI, LO, MAX_DECIMAL, writeDecimal } from '../../bytes/u64.js'
+import { BATCH_EVENTS, type EventBatch } from '../../event/batch.js'
 import { FieldBit, Kind } from '../../event/fields.js'
 import type { Stage } from '../../event/stage.js'
-import { BlockEffect } from '../../blocks/block-effect.js'
-import { LiveSet } from '../../blocks/live-set.js'
-import { Totals } from '../../transforms/statistics/totals.js'
+import { LiveSet, tooManyBlocks } from '../../blocks/live-set.js'
+import { CountingKernel } from '../../kernel/counting.js'
+import type { LiveExports } from '../../kernel/live.js'
+import type { Global } from '../../kernel/load.js'
+import { readKernelTotals } from '../../transforms/statistics/kernel-totals.js'
+import { mpatrolFigures, Reserves } from '../../transforms/statistics/totals.js'
 import { moreTraces, mpatrolText } from './mpatrol.js'
 import { TraceChoice } from './trace-choice.js'
 
 const HAS_ADDRESS = FieldBit.address
-const HAS_OLD_ADDRESS = FieldBit.oldAddress
-const HAS_INDEX = FieldBit.index
 const HAS_SIZE = FieldBit.size
 const HAS_TYPE = FieldBit.type
 const HAS_THREAD = FieldBit.thread
 const HAS_FUNCTION = FieldBit.function
 const HAS_FILE = FieldBit.file
 const HAS_LINE = FieldBit.line
-const { free: FREE, realloc: REALLOC, existing: EXISTING, reserve: RESERVE } = Kind
-const { began: BEGAN, ended: ENDED, reused: REUSED } = BlockEffect
-
-/** The words kept for each live block: the number of the event that allocated it, its address, size and index. */
-const [BORN, ADDRESS, SIZE, INDEX, WORDS] = [0, 2, 4, 6, 8]
+const { existing: EXISTING, reserve: RESERVE } = Kind
 /** A piece of output is delivered at about this length, in bytes. */
 const PIECE = 65_536
-/** The longest row without names. */
+/** The longest row of reserved memory. */
 const ROW = 192
 const BLANK = 32
 
 const ascii = (text: string) => Uint8Array.from(text, (char) => char.charCodeAt(0))
-/** Types, padded to where the next column begins; memory that was reserved has no number and no index. */
-const ALLOC = ascii('alloc   ')
-const REALLOCATED = ascii('realloc ')
-const FREED = ascii('free    ')
-const OLD = ascii('old     ')
+/** Memory that was reserved has no number and no index. */
 const RESERVED = ascii('        reserve       ')
 const INTERNAL = ascii('        internal      ')
 const SOURCE = ascii(' '.repeat(23))
@@ -44,6 +37,16 @@ const AT = ascii(' at ')
 const LINE = ascii(' line ')
 const NEWLINE = ascii('\n')
 const HEX = ascii('0123456789ABCDEF')
+
+/** kernel/event-table/list.ts, which says what each of these is. */
+interface EventTableExports extends LiveExports {
+  begin(digits: number): void
+  makeRoom(): number
+  list(row: number, rows: number): number
+  readonly written: Global
+  readonly ROW_ENDS: Global
+  readonly TOTALS: Global
+}
 
 /** Options of an event table. */
 export interface EventTableOptions {
@@ -56,25 +59,27 @@ export interface EventTableOptions {
 /**
  * The table of events as mpatrol's trace reader prints it, followed by its statistics. Events of other formats have the
  * number of their block's allocation as an index; frees and reallocs have the address, size and lifetime of the block
- * that they end. Memory grows with the live blocks: 32 bytes for each, in addition to `LiveSet`.
+ * that they end. Memory grows with the live blocks: 48 bytes for each, in addition to `LiveSet`.
  */
 export class EventTable implements Stage<EventBatch, Uint8Array> {
   readonly warnings: string[] = []
+  readonly consumes = true
   private readonly sink = new Sink()
   private readonly scratch = new Uint8Array(MAX_DECIMAL)
-  private readonly liveSet = new LiveSet(WORDS)
-  private readonly totals = new Totals()
+  private readonly kernel = new CountingKernel<EventTableExports>('event-table')
+  private readonly liveSet = new LiveSet(0, this.kernel.run)
+  private readonly reserves = new Reserves()
   private readonly choice: TraceChoice
   private readonly isChosen: boolean
   private readonly sources: boolean
   private batch: EventBatch | undefined
+  /** The rows of the batch that the kernel has, and the first of them that it has not counted. */
+  private from = 0
+  private to = 0
   private row = 0
-  private events = 0
-  /** The last index that was assigned to a block without one. */
-  private lastIndex = 0
-  /** The event that freed a block last, if it was by an index, and the words of that block. */
-  private lastFree = 0
-  private readonly lastFreed = new Uint32Array(WORDS)
+  /** With sources, the first row that is in the kernel's output only, and where it begins there. */
+  private pending = 0
+  private position = 0
   private digits = 16
   private begun = false
   /** The statistics are still to be printed; `check` if the input is whole. */
@@ -89,21 +94,19 @@ export class EventTable implements Stage<EventBatch, Uint8Array> {
   feed(batch: EventBatch): void {
     if (!this.choice.admits(batch.header)) return
     this.batch = batch
-    this.row = 0
-    if (this.begun) return
-    if (batch.header.layout?.['wordSize'] === 4) this.digits = 8
-    this.begin()
+    this.from = this.to = this.row = this.pending = 0
+    if (!this.begun) this.begin(batch)
   }
 
   next(): Uint8Array | null {
     const { batch, sink } = this
     if (batch !== undefined) {
-      while (this.row < batch.count && sink.pos < PIECE) this.event(batch, this.row++)
-      if (this.row === batch.count) this.batch = undefined
+      while (sink.pos < PIECE && this.list(batch));
+      if (this.pending === batch.count) this.batch = undefined
     } else if (this.ending !== undefined) {
       this.finish(this.ending === 'check')
     }
-    return sink.pos > 0 ? sink.take() : null
+    return sink.pos > 0 ? sink.handOver() : null
   }
 
   end(): void {
@@ -114,8 +117,10 @@ export class EventTable implements Stage<EventBatch, Uint8Array> {
     this.ending = 'endTruncated'
   }
 
-  private begin(): void {
+  private begin({ header }: EventBatch): void {
     this.begun = true
+    if (header.layout?.['wordSize'] === 4) this.digits = 8
+    this.kernel.run.begin(this.digits)
     // The header of the addresses is centered in its column.
     const margin = ' '.repeat((this.digits - 8) / 2)
     const titles = ` event  type     index  ${margin}allocation${margin}      size    life   count     bytes\n`
@@ -129,73 +134,54 @@ export class EventTable implements Stage<EventBatch, Uint8Array> {
     this.ending = undefined
     if (isWhole) choice.check()
     if (!this.begun) return
-    this.sink.append(ascii(`\n${mpatrolText(this.totals.mpatrol())}`))
+    const figures = mpatrolFigures(readKernelTotals(this.kernel), this.reserves)
+    this.sink.append(ascii(`\n${mpatrolText(figures)}`))
     if (!isChosen && choice.traces > 1) this.warnings.push(moreTraces(choice.traces))
   }
 
-  private event(batch: EventBatch, i: number): void {
-    const kind = batch.kind[i] as number
-    const mask = batch.mask[i] as number
-    if (kind === RESERVE) return this.reserve(batch, i, mask)
-    if (kind > EXISTING) return
-    const { liveSet, totals, sink } = this
-    this.events++
-    const effect = liveSet.take(batch, i)
-    const isSized = (mask & HAS_SIZE) !== 0
-    const lo = isSized ? (batch.size.words[2 * i + LO] as number) : 0
-    const hi = isSized ? (batch.size.words[2 * i + HI] as number) : 0
-    const { words } = liveSet
-    const ended = WORDS * (liveSet.ended[0] as number)
-    const at = WORDS * (liveSet.begun[0] as number)
-    if ((effect & ENDED) !== 0) totals.free(words[ended + SIZE] as number, words[ended + SIZE + 1] as number)
-    if (kind === FREE && (effect & ENDED) !== 0 && (mask & HAS_INDEX) !== 0) {
-      this.lastFree = this.events
-      this.lastFreed.set(words.subarray(ended, ended + WORDS))
+  /** Adds some rows to the output. @returns whether there may be more in the batch */
+  private list(batch: EventBatch): boolean {
+    if (this.pending < this.row) return this.append(batch)
+    if (this.row === this.to && !this.follow(batch)) return false
+    const { kernel, from, to, row } = this
+    this.row = from + kernel.run.list(row - from, to - from)
+    this.position = 0
+    // The kernel leaves these here: they are few, and their type is a string.
+    if (this.row === row && batch.kind[row] === RESERVE) {
+      this.reserve(batch, this.row++, batch.mask[row] as number)
+      this.pending = this.row
     }
-    if ((effect & BEGAN) !== 0) {
-      if ((effect & REUSED) !== 0) totals.vanish(words[at + SIZE] as number, words[at + SIZE + 1] as number)
-      totals.allocation(lo, hi)
-      this.store(batch, i, mask, (effect & ENDED) !== 0, lo, hi)
-    }
-    sink.reserve(ROW)
-    this.number(6, this.events >>> 0, Math.floor(this.events / WORD))
-    this.blanks(2)
-    sink.append(kind === FREE ? FREED : kind === REALLOC ? REALLOCATED : kind === EXISTING ? OLD : ALLOC)
-    if ((effect & BEGAN) !== 0) {
-      this.number(6, words[at + INDEX] as number, words[at + INDEX + 1] as number)
-      this.pointer(words[at + ADDRESS] as number, words[at + ADDRESS + 1] as number)
-      this.number(8, lo, hi)
-      this.blanks(10)
-    } else if ((effect & ENDED) !== 0) {
-      this.number(6, words[ended + INDEX] as number, words[ended + INDEX + 1] as number)
-      this.pointer(words[ended + ADDRESS] as number, words[ended + ADDRESS + 1] as number)
-      this.number(8, words[ended + SIZE] as number, words[ended + SIZE + 1] as number)
-      this.blanks(2)
-      const life = this.events - ((words[ended + BORN] as number) + (words[ended + BORN + 1] as number) * WORD)
-      this.number(6, life >>> 0, Math.floor(life / WORD))
-      this.blanks(2)
-    } else {
-      this.bystander(batch, i, mask)
-    }
-    this.number(6, totals.live >>> 0, Math.floor(totals.live / WORD))
-    this.blanks(2)
-    if (totals.liveBytes.hi < WORD) this.number(8, totals.liveBytes.lo, totals.liveBytes.hi)
-    else sink.append(ascii(String(totals.liveBytes.value)))
-    sink.append(NEWLINE)
-    if (this.sources) this.source(batch, i, mask)
+    return true
   }
 
-  /** The middle of the row of an event that affected no block: its own values. */
-  private bystander(batch: EventBatch, i: number, mask: number): void {
-    const { address, size, index } = batch
-    if ((mask & HAS_INDEX) !== 0) this.number(6, index.words[2 * i + LO] as number, index.words[2 * i + HI] as number)
-    else this.blanks(6)
-    if ((mask & HAS_ADDRESS) !== 0)
-      this.pointer(address.words[2 * i + LO] as number, address.words[2 * i + HI] as number)
-    else this.blanks(this.digits + 6)
-    if ((mask & HAS_SIZE) !== 0) this.number(8, size.words[2 * i + LO] as number, size.words[2 * i + HI] as number)
-    else this.blanks(8)
-    this.blanks(10)
+  /** Gives the next rows of the batch to the kernel. @returns whether there are any */
+  private follow(batch: EventBatch): boolean {
+    const { kernel, liveSet } = this
+    this.from = this.to
+    this.to = Math.min(batch.count, this.from + BATCH_EVENTS)
+    if (this.from === this.to) return false
+    liveSet.follow(batch, this.from, this.to)
+    const hasRoom = kernel.run.makeRoom()
+    kernel.refresh()
+    if (hasRoom === 0) throw tooManyBlocks()
+    return true
+  }
+
+  /** Takes over what the kernel has written: all of it, or with sources one row. */
+  private append(batch: EventBatch): true {
+    const { kernel, sink, pending } = this
+    const { run, output } = kernel
+    if (!this.sources) {
+      sink.append(output.subarray(0, run.written.value))
+      this.pending = this.row
+      return true
+    }
+    const end = kernel.word(run.ROW_ENDS.value + 4 * (pending - this.from))
+    sink.append(output.subarray(this.position, end))
+    this.position = end
+    this.pending++
+    if ((batch.kind[pending] as number) <= EXISTING) this.source(batch, pending, batch.mask[pending] as number)
+    return true
   }
 
   private reserve(batch: EventBatch, i: number, mask: number): void {
@@ -205,7 +191,7 @@ export class EventTable implements Stage<EventBatch, Uint8Array> {
     const isPlaced = (mask & HAS_ADDRESS) !== 0
     const lo = isSized ? (batch.size.words[2 * i + LO] as number) : 0
     const hi = isSized ? (batch.size.words[2 * i + HI] as number) : 0
-    this.totals.reserves.take(batch, i)
+    this.reserves.take(batch, i)
     sink.reserve(ROW)
     sink.append(isInternal ? INTERNAL : RESERVED)
     this.pointer(
@@ -214,48 +200,6 @@ export class EventTable implements Stage<EventBatch, Uint8Array> {
     )
     this.number(8, lo, hi)
     sink.append(NEWLINE)
-  }
-
-  /** Fills the words of the block that began. */
-  private store(batch: EventBatch, i: number, mask: number, goesOn: boolean, lo: number, hi: number): void {
-    const { words } = this.liveSet
-    const at = WORDS * (this.liveSet.begun[0] as number)
-    const ended = WORDS * (this.liveSet.ended[0] as number)
-    const before = goesOn
-      ? words.subarray(ended, ended + WORDS)
-      : this.isResized(batch, i, mask)
-        ? this.lastFreed
-        : undefined
-    words[at + BORN] = before === undefined ? this.events : (before[BORN] as number)
-    words[at + BORN + 1] = before === undefined ? Math.floor(this.events / WORD) : (before[BORN + 1] as number)
-    words[at + SIZE] = lo
-    words[at + SIZE + 1] = hi
-    // A realloc that stayed in place may name but one address.
-    const has =
-      (mask & HAS_ADDRESS) !== 0 ? batch.address : (mask & HAS_OLD_ADDRESS) !== 0 ? batch.oldAddress : undefined
-    words[at + ADDRESS] = has === undefined ? 0 : (has.words[2 * i + LO] as number)
-    words[at + ADDRESS + 1] = has === undefined ? 0 : (has.words[2 * i + HI] as number)
-    if ((mask & HAS_INDEX) !== 0) {
-      words[at + INDEX] = batch.index.words[2 * i + LO] as number
-      words[at + INDEX + 1] = batch.index.words[2 * i + HI] as number
-    } else if (goesOn) {
-      words[at + INDEX] = words[ended + INDEX] as number
-      words[at + INDEX + 1] = words[ended + INDEX + 1] as number
-    } else {
-      const index = ++this.lastIndex
-      words[at + INDEX] = index
-      words[at + INDEX + 1] = Math.floor(index / WORD)
-    }
-  }
-
-  /**
-   * Whether an allocation continues the block freed just before: in old traces a realloc is a free and an allocation
-   * of one index.
-   */
-  private isResized(batch: EventBatch, i: number, mask: number): boolean {
-    if (this.lastFree === 0 || this.lastFree !== this.events - 1 || (mask & HAS_INDEX) === 0) return false
-    const { words } = batch.index
-    return words[2 * i + LO] === this.lastFreed[INDEX] && words[2 * i + HI] === this.lastFreed[INDEX + 1]
   }
 
   /** The line below an event: thread, function, file and line, as far as known. */

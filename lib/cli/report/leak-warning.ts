@@ -1,5 +1,5 @@
 import { plural } from '../../event/message-text.js'
-import type { Statistics } from '../../transforms/statistics/result.js'
+import type { Amount, Statistics } from '../../transforms/statistics/result.js'
 
 /**
  * A complete trace has hardly any frees of unknown blocks. The warning needs this share of all frees, and at least this
@@ -8,14 +8,30 @@ import type { Statistics } from '../../transforms/statistics/result.js'
 const MANY_PER_FREES = 0.01
 const MANY = 10
 
+/** What the warning depends on. */
+interface LeakFigures {
+  /** How many events say that the recorder lost others. */
+  readonly lost: number
+  /** Whether events were removed from the trace. */
+  readonly filtered: boolean
+  readonly leaked: Amount
+  readonly freed: Amount
+  /** How many frees and reallocs are of unknown blocks. */
+  readonly unknown: number
+}
+
+/** The warning of `falseLeaks` for these statistics. */
+export function leakWarning({ kinds, filtered, leaked, freed, faults, reallocs }: Statistics): string | undefined {
+  const unknown = faults.unknownFrees + faults.doubleFrees + reallocs.unknown
+  return falseLeaks({ lost: kinds.lost ?? 0, filtered, leaked, freed, unknown })
+}
+
 /**
  * A warning that leaks may be false, because the trace lacks events: the recorder lost some, its header says that some
  * were removed, or more frees are of unknown blocks than in a complete trace. Undefined without a reason for one.
  */
-export function leakWarning({ kinds, filtered, leaked, freed, faults, reallocs }: Statistics): string | undefined {
-  if ((kinds.lost ?? 0) > 0)
-    return `the recorder lost events in ${plural(kinds.lost ?? 0, 'place')}, so every figure may be wrong`
-  const unknown = faults.unknownFrees + faults.doubleFrees + reallocs.unknown
+export function falseLeaks({ lost, filtered, leaked, freed, unknown }: LeakFigures): string | undefined {
+  if (lost > 0) return `the recorder lost events in ${plural(lost, 'place')}, so every figure may be wrong`
   const advice = 'use --lifetimes with hf-filter and hf-split'
   if (filtered) {
     if (leaked.blocks === 0 && unknown === 0) return undefined

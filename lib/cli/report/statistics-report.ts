@@ -12,8 +12,6 @@ interface StatisticsReportOptions {
   print: (statistics: Statistics) => string
   /** Which trace of the stream to take, from 1; all of them if absent. */
   trace?: number
-  /** The warning if the stream had more traces than the one that was taken; given their number. */
-  warnOfMore?: (traces: number) => string
 }
 
 /**
@@ -42,7 +40,6 @@ export class StatisticsReport implements Stage<EventBatch, Uint8Array> {
     if (ending === 'end') choice.check()
     // If nothing could be read, there is nothing to report.
     if (ending === 'endTruncated' && !choice.found) return null
-    if (options.warnOfMore !== undefined && choice.traces > 1) this.warnings.push(options.warnOfMore(choice.traces))
     // A trace that is followed by another one was read to its end.
     const isWhole = ending === 'end' || (options.trace !== undefined && choice.traces > options.trace)
     const statistics = this.collector.finish(isWhole)

@@ -5,7 +5,7 @@ import type { TraceHeader } from '../../event/header.js'
 import { checkOptions, type OptionNames } from '../../event/options.js'
 import type { Decoder } from '../../event/stage.js'
 import { KERNEL_INPUT } from '../../kernel/input.js'
-import { failure, mtrcKernel, Stop, stringsOf, type MtrcKernel } from './kernel.js'
+import { failure, mtrcKernel, Stop, stringsOf, tooManyBlocks, type MtrcKernel } from './kernel.js'
 import { FORMAT, hasSources, headerLength, MAGIC, readHeader, RECORD, type MtrcLayout } from './layout.js'
 
 /** Options of the decoder. */
@@ -119,7 +119,12 @@ export class MtrcDecoder implements Decoder {
     input.skip(run.position.value - from)
     this.stop = run.stop.value === Stop.short && !isWhole ? Stop.full : run.stop.value
     if (this.stop === Stop.fault) this.fault = failure(run.fault.value, input.next, this.here(count))
-    return kernel.columns.take(count, run.fields.value, header, stringsOf(kernel))
+    const strings = stringsOf(kernel)
+    if (strings === undefined) {
+      this.fault = tooManyBlocks(this.here(0))
+      return new EventBatch(0, 0, header)
+    }
+    return kernel.columns.take(count, run.fields.value, header, strings)
   }
 
   private readFirstHeader(): void {

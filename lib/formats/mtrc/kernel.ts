@@ -16,9 +16,8 @@ interface MtrcExports extends KernelExports {
   readonly position: Global
   readonly fields: Global
   readonly nameCount: Global
-  nameOf(id: number): number
-  nameStart(name: number): number
-  nameLength(name: number): number
+  readonly nameBytes: Global
+  layOutNames(): number
 
   readonly SPACES: Global
   setSpaces(are: boolean): void
@@ -90,15 +89,17 @@ export function tooManyBlocks(at: TracePosition): TraceError {
   return limit('more blocks are live at once than there is memory for', at)
 }
 
-/** The strings of the batch that was read last. */
-export function stringsOf({ run, output }: MtrcKernel): StringTable {
-  const strings = new StringTable()
+/** The strings of the batch that was read last; undefined if there is no memory for them. */
+export function stringsOf(kernel: MtrcKernel): StringTable | undefined {
+  const { run } = kernel
   const count = run.nameCount.value
-  const base = run.OUTPUT.value
-  for (let id = 0; id < count; id++) {
-    const name = run.nameOf(id)
-    const start = run.nameStart(name) - base
-    strings.add(output, start, start + run.nameLength(name))
-  }
-  return strings
+  if (count === 0) return new StringTable()
+  const address = run.layOutNames()
+  kernel.refresh()
+  if (address === 0) return undefined
+  const at = address - run.OUTPUT.value
+  const head = 4 * (count + 1)
+  // One copy, so one piece of memory, has both.
+  const { buffer } = kernel.output.slice(at, at + head + run.nameBytes.value)
+  return StringTable.of({ starts: new Uint32Array(buffer, 0, count + 1), bytes: new Uint8Array(buffer, head) })
 }

@@ -1,4 +1,5 @@
-import type { StatisticsKernel } from './kernel.js'
+import type { CountingKernel } from '../../kernel/counting.js'
+import type { Global, KernelExports } from '../../kernel/load.js'
 import type { Amount } from './result.js'
 
 /** Blocks and bytes, as the kernel counted them: see kernel/statistics/totals.ts. */
@@ -14,7 +15,7 @@ export interface Figures {
 }
 
 /** What the kernel has counted so far. */
-export function readKernelTotals(kernel: StatisticsKernel): Figures {
+export function readKernelTotals(kernel: CountingKernel<KernelExports & { readonly TOTALS: Global }>): Figures {
   const at = kernel.run.TOTALS.value
   const amount = (blocks: number, bytes: number): Amount => ({
     blocks: kernel.number(at + blocks),

@@ -3,6 +3,7 @@ import { describe, expect, it, test } from 'vitest'
 import type { TraceEvent } from '../../../lib/event/batch.js'
 import type { TraceHeader } from '../../../lib/event/header.js'
 import { EventTable, type EventTableOptions } from '../../../lib/cli/report/event-table.js'
+import { MpatrolReport } from '../../../lib/cli/report/mpatrol-report.js'
 import { mpatrolText, roundedMean } from '../../../lib/cli/report/mpatrol.js'
 import { MtrcDecoder } from '../../../lib/formats/mtrc/index.js'
 import { StatisticsCollector } from '../../../lib/transforms/statistics/collector.js'
@@ -39,6 +40,7 @@ function comparesWithMpatrol(name: string): void {
 
   it('has its statistics', () => {
     const [first] = batches()
+    expect(text(drive(new MpatrolReport(), batches()).out)).toBe(expected('stats'))
     const collector = new StatisticsCollector()
     // That reader stops where a second header stands in place of a record.
     for (const batch of batches())
@@ -133,7 +135,11 @@ describe('EventTable', () => {
         expect(table(events, { sources: true }, HEADER, batchSize)).toBe(whole)
         const collector = new StatisticsCollector()
         for (const batch of inBatches(events, 7, HEADER)) collector.add(batch)
-        expect(whole.endsWith(`\n\n${mpatrolText(collector.finish().mpatrol)}`)).toBe(true)
+        const statistics = mpatrolText(collector.finish().mpatrol)
+        expect(whole.endsWith(`\n\n${statistics}`)).toBe(true)
+        const { out, error } = drive(new MpatrolReport(), inBatches(events, batchSize, HEADER))
+        expect(error).toBeUndefined()
+        expect(text(out)).toBe(statistics)
       }),
     )
   })

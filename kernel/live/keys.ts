@@ -1,0 +1,92 @@
+/**
+ * The blocks that the events of a batch concern, by key: what lib/blocks/block-keys.ts does for single events, for the
+ * rows of a batch.
+ */
+import { ADDRESS, API, INDEX, KIND, MASK, OLD_ADDRESS, OUTCOME, SIZE } from '../shared/columns'
+import {
+  API_KMALLOC,
+  HAS_ADDRESS,
+  HAS_API,
+  HAS_INDEX,
+  HAS_OLD_ADDRESS,
+  HAS_OUTCOME,
+  HAS_SIZE,
+  KIND_EXISTING,
+  KIND_FREE,
+  KIND_REALLOC,
+  OUTCOME_ALLOCATED,
+  OUTCOME_FREED,
+  OUTCOME_NONE,
+} from '../shared/event'
+import { BEGAN, BEGINS, BY_KERNEL, DONE, ENDS, FAILED, INDEXED, INTENTS, NOTHING } from './follow'
+
+/** Per row, the bits that distinguish the address space of its keys, as `AddressSpaces` gives them. */
+export const SPACES: usize = memory.data(16576)
+
+/** Finds the keys of the rows from 0 on, and the intended effects, for `follow`. */
+export function intend(rows: u32): void {
+  for (let row: usize = 0; row < <usize>rows; row++) {
+    const mask = load<u32>(MASK + (row << 2))
+    const kind = load<u8>(KIND + row)
+    const isKernels = (mask & HAS_API) != 0 && load<u8>(API + row) >= API_KMALLOC
+    let more: u32 = isKernels ? BY_KERNEL : 0
+    let key: u64 = 0
+    let space: u64 = 0
+    if ((mask & HAS_INDEX) != 0) {
+      key = load<u64>(INDEX + (row << 3))
+      more |= INDEXED
+    } else {
+      if ((mask & HAS_ADDRESS) != 0) key = load<u64>(ADDRESS + (row << 3))
+      space = (<u64>load<u32>(SPACES + (row << 2))) << 32
+    }
+    store<u64>(ENDS + (row << 3), key ^ space)
+    store<u64>(BEGINS + (row << 3), key ^ space)
+    if (kind > KIND_EXISTING) {
+      store<u8>(INTENTS + row, 0)
+      continue
+    }
+    let intent: u32
+    if (kind == KIND_FREE) intent = key == 0 ? NOTHING : DONE
+    else if (kind != KIND_REALLOC) intent = key == 0 ? FAILED : BEGAN
+    else if ((mask & HAS_INDEX) != 0) intent = endsBlock(row, mask) ? DONE : DONE | BEGAN
+    else intent = realloc(row, mask, key, space)
+    store<u8>(INTENTS + row, <u8>(intent | more))
+  }
+}
+
+/** A realloc of a block that is known by its address. */
+function realloc(row: usize, mask: u32, address: u64, space: u64): u32 {
+  const told = (mask & HAS_OUTCOME) != 0
+  const outcome = load<u8>(OUTCOME + row)
+  const hasOld = (mask & HAS_OLD_ADDRESS) != 0
+  let old: u64 = hasOld && !(told && outcome == OUTCOME_ALLOCATED) ? load<u64>(OLD_ADDRESS + (row << 3)) : 0
+  if (told && outcome == OUTCOME_NONE) {
+    // One address is enough for a block that did not move.
+    if (!hasOld) old = address
+    else if ((mask & HAS_ADDRESS) == 0) address = old
+  }
+  store<u64>(ENDS + (row << 3), old ^ space)
+  store<u64>(BEGINS + (row << 3), address ^ space)
+  if (address != 0 && !(told && outcome == OUTCOME_FREED)) return old == 0 ? BEGAN : BEGAN | DONE
+  if (!endsBlock(row, mask)) return FAILED
+  return old == 0 ? NOTHING : DONE
+}
+
+/**
+ * Whether a realloc freed its block: by its outcome, or because it gives no new address and did not ask for any bytes.
+ * One that asked for some and got none failed, and the old block stays live.
+ */
+function endsBlock(row: usize, mask: u32): bool {
+  if ((mask & HAS_OUTCOME) != 0) {
+    const outcome = load<u8>(OUTCOME + row)
+    if (outcome == OUTCOME_FREED) return true
+    if (outcome == OUTCOME_NONE) return false
+  }
+  return isZero(ADDRESS, row, mask & HAS_ADDRESS) && isZero(SIZE, row, mask & HAS_SIZE)
+}
+
+// @ts-ignore: decorator
+@inline
+function isZero(column: usize, row: usize, has: u32): bool {
+  return has == 0 || load<u64>(column + (row << 3)) == 0
+}

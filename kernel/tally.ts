@@ -1,0 +1,71 @@
+/**
+ * mpatrol's statistics alone, in one pass. A hash table has the sizes of the live blocks, which takes fewer accesses to
+ * memory than the live set, where each block has a number.
+ */
+import { BEGAN, BEGINS, BY_KERNEL, DONE, ENDS, INDEXED, INTENTS, PAGE_BIT } from './live/follow'
+import { KIND, MASK, SIZE } from './shared/columns'
+import { HAS_SIZE, KIND_EXISTING, KIND_LOST, KIND_RESERVE } from './shared/event'
+import { add, clearTable, count, entryAt, find, FIRST, remove, seedTable } from './shared/table'
+import { allocates, frees, overlaps } from './statistics/totals'
+
+export { intend, SPACES } from './live/keys'
+export { ADDRESS, API, INDEX, KIND, MASK, OLD_ADDRESS, OUTCOME, SIZE } from './shared/columns'
+export { TOTALS } from './statistics/totals'
+
+/** What `tally` returns if memory is exhausted. */
+const NO_MEMORY: u32 = 0xffff_ffff
+
+/** How many frees and reallocs of an unknown block there were. */
+export let unknown: u64 = 0
+/** How many events say that the recorder lost others. */
+export let lost: u64 = 0
+
+/** Combined with keys that are indices: an index and an address with the same value are different keys. */
+let indexMark: u64 = 0
+
+/** Begins with a random seed, so that no trace can contain keys chosen to collide. @returns whether there is memory */
+export function begin(seed: u32): bool {
+  seedTable(seed)
+  indexMark = (<u64>seed * 0x9e37_79b9_7f4a_7c15) | ((<u64>1) << 63)
+  return clearTable(0)
+}
+
+/**
+ * Counts the rows from `row` on, for which `intend` was called. Stops at reserved memory, which is left to the caller.
+ * @returns the first row that was not counted, or `NO_MEMORY`
+ */
+export function tally(row: u32, rows: u32): u32 {
+  for (; row < rows; row++) {
+    const kind = load<u8>(KIND + <usize>row)
+    if (kind == KIND_RESERVE) break
+    if (kind > KIND_EXISTING) {
+      if (kind == KIND_LOST) lost++
+      continue
+    }
+    const wide = (<usize>row) << 3
+    const intent = <u32>load<u8>(INTENTS + <usize>row)
+    const mark: u64 = (intent & INDEXED) != 0 ? indexMark : 0
+    if ((intent & DONE) != 0) {
+      const key = load<u64>(ENDS + wide) ^ mark
+      let block = find(key)
+      // A kernel may free pages as an object, or the reverse.
+      if (block == 0 && (intent & BY_KERNEL) != 0) block = find(key ^ PAGE_BIT)
+      if (block != 0) {
+        frees(load<u64>(entryAt(block), FIRST))
+        remove(block)
+      } else {
+        unknown++
+      }
+    }
+    if ((intent & BEGAN) != 0) {
+      const before = count
+      const block = add(load<u64>(BEGINS + wide) ^ mark)
+      if (block == 0) return NO_MEMORY
+      if (count == before) overlaps(load<u64>(entryAt(block), FIRST))
+      const size = (load<u32>(MASK + (wide >> 1)) & HAS_SIZE) != 0 ? load<u64>(SIZE + wide) : 0
+      allocates(size, 0, 0, 0)
+      store<u64>(entryAt(block), size, FIRST)
+    }
+  }
+  return row
+}

@@ -1,0 +1,97 @@
+import { BATCH_EVENTS, type EventBatch } from '../../event/batch.js'
+import { Kind } from '../../event/fields.js'
+import { lacksEvents } from '../../event/header.js'
+import type { Stage } from '../../event/stage.js'
+import { encodeText } from '../../event/strings.js'
+import { BlockKeys, KEY_FIELDS } from '../../blocks/block-keys.js'
+import { tooManyBlocks } from '../../blocks/live-set.js'
+import { CountingKernel } from '../../kernel/counting.js'
+import type { Global, KernelExports } from '../../kernel/load.js'
+import { readKernelTotals } from '../../transforms/statistics/kernel-totals.js'
+import { mpatrolFigures, Reserves } from '../../transforms/statistics/totals.js'
+import { falseLeaks } from './leak-warning.js'
+import { moreTraces, mpatrolText } from './mpatrol.js'
+import { TraceChoice } from './trace-choice.js'
+
+/** kernel/tally.ts, which says what each of these is. */
+interface TallyExports extends KernelExports {
+  begin(seed: number): number
+  intend(rows: number): void
+  tally(row: number, rows: number): number
+  readonly unknown: { readonly value: bigint }
+  readonly lost: { readonly value: bigint }
+  readonly SPACES: Global
+  readonly TOTALS: Global
+}
+
+/**
+ * mpatrol's statistics of one trace, as the only result. Memory grows with the live blocks: 30 to 60 bytes for each.
+ * Warns of leaks that may be false.
+ */
+export class MpatrolReport implements Stage<EventBatch, Uint8Array> {
+  readonly warnings: string[] = []
+  readonly consumes = true
+  private readonly kernel = new CountingKernel<TallyExports>('tally')
+  private readonly keys = new BlockKeys()
+  private readonly reserves = new Reserves()
+  private readonly choice: TraceChoice
+  private isFiltered = false
+  private ending: 'end' | 'endTruncated' | undefined
+
+  /** @param trace which trace of the stream to take; the first one, with a warning if there are more, if absent */
+  constructor(private readonly trace?: number) {
+    this.choice = new TraceChoice(trace ?? 1)
+    if (this.kernel.run.begin(Math.floor(Math.random() * 2 ** 32)) === 0) throw tooManyBlocks()
+    this.kernel.refresh()
+  }
+
+  feed(batch: EventBatch): void {
+    if (!this.choice.admits(batch.header)) return
+    this.isFiltered = lacksEvents(batch.header)
+    for (let from = 0; from < batch.count; from += BATCH_EVENTS)
+      this.add(batch, from, Math.min(from + BATCH_EVENTS, batch.count))
+  }
+
+  next(): Uint8Array | null {
+    const { ending, choice, trace, warnings, kernel } = this
+    if (ending === undefined) return null
+    this.ending = undefined
+    if (ending === 'end') choice.check()
+    // If nothing could be read, there is nothing to report.
+    else if (!choice.found) return null
+    if (trace === undefined && choice.traces > 1) warnings.push(moreTraces(choice.traces))
+    const figures = readKernelTotals(kernel)
+    const { live: leaked, freed } = figures
+    const unknown = Number(kernel.run.unknown.value)
+    const lost = Number(kernel.run.lost.value)
+    const leaks = falseLeaks({ lost, filtered: this.isFiltered, leaked, freed, unknown })
+    if (leaks !== undefined) warnings.push(leaks)
+    return encodeText(mpatrolText(mpatrolFigures(figures, this.reserves)))
+  }
+
+  end(): void {
+    this.ending = 'end'
+  }
+
+  endTruncated(): void {
+    this.ending = 'endTruncated'
+  }
+
+  /** Counts no more events than the kernel has rows. */
+  private add(batch: EventBatch, from: number, to: number): void {
+    const { kernel, keys, reserves } = this
+    const { run } = kernel
+    const rows = to - from
+    keys.spaces = new Int32Array(run.memory.buffer, run.SPACES.value, BATCH_EVENTS)
+    keys.readSpaces(batch, from, to)
+    kernel.columns.put(batch, from, to, KEY_FIELDS)
+    run.intend(rows)
+    for (let row = 0; row < rows; row++) {
+      row = run.tally(row, rows) >>> 0
+      kernel.refresh()
+      if (row > rows) throw tooManyBlocks()
+      // The kernel leaves reserved memory here: its type is a string.
+      if (row < rows && batch.kind[from + row] === Kind.reserve) reserves.take(batch, from + row)
+    }
+  }
+}
