@@ -32,7 +32,7 @@ export function gap(p: usize): usize {
 function aligned(value: u32): u64 {
   const text = eightDigits(value)
   // The bytes below the lowest one that is not zero are leading zeros; the last digit always shows.
-  const first = ctz(text | (<u64>1 << 56)) & ~7
+  const first = ctz(text | ((<u64>1) << 56)) & ~7
   return (text | ZEROS) ^ (LEFT_OF_10 & (((<u64>1) << first) - 1))
 }
 

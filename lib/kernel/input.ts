@@ -4,6 +4,9 @@ import type { KernelExports } from './load.js'
 /** The size of the input buffer in a kernel's memory. */
 export const KERNEL_INPUT = 262_144
 
+/** The bytes to keep are few if there are this many times as many before them. */
+const FEW = 16
+
 /** The part of an input that is in a kernel's memory. Decoders of one format share a kernel and take turns. */
 export class KernelInput {
   private readonly bytes: Uint8Array
@@ -34,9 +37,11 @@ export class KernelInput {
     const wanted = offset + end - input.pos
     const here = this.owner === input && offset >= this.first && offset <= this.last && this.last <= wanted
     if (!here || this.last - offset < Math.min(wanted - offset, least)) {
-      // The bytes already in memory stay if there is room after them: a record that arrives in tiny pieces is not
-      // copied again for each of them.
-      if (!here || wanted - this.first > KERNEL_INPUT) {
+      // Bytes already in memory stay unless they are few beside those that were read: a record that arrives in tiny
+      // pieces is not copied again for each of them. Otherwise the next ones take the place of those that were read,
+      // which is still in the processor's cache.
+      const left = this.last - offset
+      if (!here || wanted - this.first > KERNEL_INPUT || offset - this.first > FEW * left) {
         this.owner = input
         this.first = this.last = offset
       }
