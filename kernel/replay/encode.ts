@@ -18,7 +18,8 @@ import {
   KIND_REALLOC,
   KIND_THREAD_DESTROY,
 } from '../shared/event'
-import { writeDecimal, writeHex } from '../shared/numbers'
+import { writeDecimal } from '../shared/numbers'
+import { writeShortDecimal, writeWideHex } from '../shared/wide'
 import { clearNotes, EXISTING_AS_MALLOC, NO_ADDRESS, note, notes, otherApi, PRESENT_WITHOUT_TIMES } from './notes'
 import { LF, OUTPUT, SPACE, TIMES } from './text'
 import { writeDone, writeEnd, writeOther, writeRealloc, writeSize, writeTimes } from './values'
@@ -51,7 +52,7 @@ export function encode(i: u32, n: u32, micros: bool): u32 {
         store<u8>(p++, 0x2d)
         id = 0 - id
       }
-      p = writeDecimal(p, id)
+      p = writeShortDecimal(p, id)
     } else {
       store<u8>(p++, 0x30)
     }
@@ -64,7 +65,7 @@ export function encode(i: u32, n: u32, micros: bool): u32 {
         if ((set & HAS_API) != 0 && load<u8>(API + i) != API_FREE) otherApi(API_FREE)
         store<u64>(p, 0x2065657266203a) // ": free "
         store<u16>(p + 7, 0x7830)
-        p = writeHex(p + 9, load<u64>(ADDRESS + wide))
+        p = writeWideHex(p + 9, load<u64>(ADDRESS + wide))
       }
     } else if (what == KIND_ALLOC || what == KIND_EXISTING) {
       if ((set & HAS_ADDRESS) == 0) {
@@ -80,7 +81,7 @@ export function encode(i: u32, n: u32, micros: bool): u32 {
         if ((set & HAS_API) != 0 && load<u8>(API + i) != API_MALLOC) otherApi(API_MALLOC)
         store<u64>(p, 0x636f6c6c616d203a) // ": malloc"
         store<u32>(p + 8, 0x783020)
-        p = writeSize(writeHex(p + 11, load<u64>(ADDRESS + wide)), set, wide)
+        p = writeSize(writeWideHex(p + 11, load<u64>(ADDRESS + wide)), set, wide)
       }
     } else if (what == KIND_REALLOC) {
       p = writeRealloc(p, i, set)

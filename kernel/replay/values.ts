@@ -32,6 +32,7 @@ import {
   OUTCOME_NONE,
 } from '../shared/event'
 import { writeDecimal, writeHex } from '../shared/numbers'
+import { writeShortDecimal } from '../shared/wide'
 import {
   CALLOC_WITHOUT_SIZE,
   NO_ADDRESS,
@@ -169,7 +170,7 @@ export function writeRealloc(p: usize, i: u32, set: u32): usize {
 @inline
 export function writeSize(p: usize, set: u32, wide: usize): usize {
   store<u8>(p++, SPACE)
-  if ((set & HAS_SIZE) != 0) return writeDecimal(p, load<u64>(SIZE + wide))
+  if ((set & HAS_SIZE) != 0) return writeShortDecimal(p, load<u64>(SIZE + wide))
   note(NO_SIZE)
   store<u8>(p, 0x30)
   return p + 1
