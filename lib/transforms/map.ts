@@ -34,7 +34,7 @@ const OPTIONS: OptionNames<MapOptions> = {
   set: true,
 }
 
-/** How to hide what a trace reveals about the program and the machine it comes from. */
+/** How to hide information about the program and the machine. */
 export interface AnonymizeOptions {
   /** The secret. The same key gives the same replacements in every run. Anyone who has the key can test guesses. */
   readonly key: string

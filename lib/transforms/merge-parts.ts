@@ -11,7 +11,7 @@ const HAS_SEQUENCE = FieldBit.sequence
 /**
  * Whether traces are parts of one trace that was split.
  * @param headers the first header of each; undefined for inputs that have none
- * @returns `numbered` if the parts can be put together exactly, `unnumbered` if not, undefined for other traces
+ * @returns `numbered` if the parts can be merged exactly, `unnumbered` if not, undefined for other traces
  */
 export function partsOfOne(headers: readonly (TraceHeader | undefined)[]): 'numbered' | 'unnumbered' | undefined {
   const parts = headers.filter((header) => header !== undefined).map(({ part }) => part)
@@ -20,7 +20,9 @@ export function partsOfOne(headers: readonly (TraceHeader | undefined)[]): 'numb
   return parts.every((part) => part?.first !== undefined) ? 'numbered' : 'unnumbered'
 }
 
-/** Takes a field from all events of a batch that was not delivered yet. @returns how many had it */
+/**
+ * Removes a field from all events of a batch that has not been delivered yet. @returns the number of events that had it
+ */
 export function dropField(batch: EventBatch, has: number): number {
   const { mask, count } = batch
   let dropped = 0
@@ -40,10 +42,10 @@ export function dropField(batch: EventBatch, has: number): number {
  * Memory: for each input one batch.
  */
 export class PartMerger {
-  /** Warnings: sentences. They are complete when all is delivered. */
+  /** Warnings, as sentences, complete when everything has been delivered. */
   readonly warnings: string[] = []
   private readonly inputs: readonly Input[]
-  /** The trace that is being merged: its number, its header, and what merges its parts. */
+  /** The trace being merged: its number, its header, and the merger of its parts. */
   private trace = 0
   private header: TraceHeader | undefined
   private interleaver: KWayMerger | undefined
@@ -61,7 +63,7 @@ export class PartMerger {
     this.inputs = names.map((name) => ({ name, keys: new NumberKeys(), queue: [], ended: false }))
   }
 
-  /** The next batch of an input. @throws TraceError when it is of another trace */
+  /** Feeds the next batch of an input. @throws TraceError when it belongs to another trace */
   feed(input: number, batch: EventBatch): void {
     const { queue } = this.inputs[input] as Input
     const trace = batch.header.part?.trace ?? 0
@@ -77,13 +79,13 @@ export class PartMerger {
     this.pass(input)
   }
 
-  /** An input that must be fed or ended before `next` can give anything; -1 if there is none. */
+  /** An input that must be fed or ended before `next` can deliver anything; -1 if there is none. */
   wants(): number {
     return this.interleaver?.wants() ?? this.inputs.findIndex(({ queue, ended }) => queue.length === 0 && !ended)
   }
 
   /**
-   * The next events; null when an input is wanted, or at the end. A trace without events gives one empty batch.
+   * The next events; null when an input is wanted, or at the end. A trace without events becomes one empty batch.
    * @throws TraceError when two events have the same number
    */
   next(): EventBatch | null {
@@ -104,7 +106,7 @@ export class PartMerger {
     return null
   }
 
-  /** Begins with the next trace as soon as each input has come to one. */
+  /** Begins the next trace as soon as every input has reached one. */
   private beginTrace(): boolean {
     const { inputs } = this
     if (this.isDone || this.wants() >= 0) return false
@@ -123,7 +125,7 @@ export class PartMerger {
     return true
   }
 
-  /** Passes on what an input has of the current trace. */
+  /** Passes on an input's batches of the current trace. */
   private pass(input: number): void {
     const { queue, keys, ended } = this.inputs[input] as Input
     const { interleaver } = this
@@ -135,7 +137,7 @@ export class PartMerger {
     if (ended || queue.length > 0) interleaver.end(input)
   }
 
-  /** Looks for numbers that are missing, or come twice. */
+  /** Detects missing and repeated numbers. */
   private check({ mask, count, header }: EventBatch, keys: Uint32Array): void {
     let { last } = this
     for (let i = 0; i < count; i++) {
@@ -181,7 +183,7 @@ export class PartMerger {
 interface Input {
   readonly name: string
   readonly keys: NumberKeys
-  /** Batches that were not passed on yet. */
+  /** Batches that have not been passed on yet. */
   readonly queue: EventBatch[]
   ended: boolean
 }

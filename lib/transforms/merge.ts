@@ -11,27 +11,23 @@ import { SortKeys, type SequenceOrigin } from '../order/sort-keys.js'
 import { dropField, partsOfOne } from './merge-parts.js'
 import { microsToNanos } from './time-unit.js'
 
-/**
- * With many inputs the windows are smaller, so that all of them together are of this size, but none is below the least.
- */
+/** With many inputs the windows are smaller, so that their total is this size, but none is smaller than the minimum. */
 const ALL_WINDOWS = 16 * MERGE_WINDOW
 const LEAST_WINDOW = 64
 
-/**
- * The same for the memory that the strings of the events in a window may take: for each input, for all, and at least.
- */
+/** The same for the memory of the strings of a window's events: for each input, for all, and the minimum. */
 const WINDOW_BYTES = 16 * BATCH_STRING_BYTES
 const ALL_WINDOW_BYTES = 8 * WINDOW_BYTES
 const LEAST_WINDOW_BYTES = BATCH_STRING_BYTES
 
 /** How to merge. */
 export interface MergeOptions {
-  /** The field that gives the order. */
+  /** The field that determines the order. */
   readonly by: MergeOrder
   /**
-   * How many events of an input may come before one with a smaller time or sequence number, for that one still to be
-   * put in order. Default `MERGE_WINDOW`; with more than 16 inputs less, down to 64. Fewer where the names and call
-   * stacks of these take more than 4 MiB, or of all inputs 32 MiB.
+   * The maximum number of events by which an event may be late in its input and still be put in order. Default
+   * `MERGE_WINDOW`; with more than 16 inputs fewer, down to 64. Fewer also if the names and call stacks of these events
+   * take more than 4 MiB, or 32 MiB for all inputs.
    */
   readonly window?: number
 }
@@ -48,24 +44,22 @@ const TIMES = fieldSet('time', 'endTime')
  * event that comes later in its input than the window allows is passed on immediately, out of order.
  *
  * The merged trace has one header: format, time unit and layout where the inputs agree, nanoseconds where they do not.
- * mpatrol's indices count the blocks of a single trace, so with several inputs they are left out, unless all are parts
+ * mpatrol's indices count the blocks of a single trace, so they are dropped with several inputs, unless all are parts
  * of one trace. Parts that are numbered are put together exactly by `PartMerger`.
  *
  * Not a `Stage`, because it has several inputs: feed or end the input that `wants` names until it is -1, take the
  * results of `next` until it is null, and repeat. At the end both report that there is no more. Memory: for each input
- * one batch and the window, which is smaller where events are large.
+ * one batch and the window, which is smaller for large events.
  */
 export class Merger {
-  /**
-   * Warnings: sentences; those on one input begin with its name. They are complete when all is delivered.
-   */
+  /** Warnings, as sentences, complete when everything has been delivered. Those about one input begin with its name. */
   readonly warnings: string[] = []
   private readonly interleaver: KWayMerger
   private readonly audit: OrderChecker
   private readonly inputs: readonly Input[]
-  /** How many inputs have neither given a header nor ended. */
+  /** The number of inputs that have neither delivered a header nor ended. */
   private unseen: number
-  /** Batches that came while not all headers were known. */
+  /** Batches that arrived before all headers were known. */
   private waiting: { input: number; batch: EventBatch }[] = []
   /** Whether the inputs are parts of one trace. */
   private parts: ReturnType<typeof partsOfOne>
@@ -77,7 +71,7 @@ export class Merger {
 
   /**
    * @param names of the inputs, for messages
-   * @param options `by` is the field that gives the order
+   * @param options `by` is the field that determines the order
    */
   constructor(names: readonly string[], options: MergeOptions) {
     checkOptions(options, OPTIONS, 'merge')
@@ -96,12 +90,15 @@ export class Merger {
     this.audit = new OrderChecker(by)
   }
 
-  /** What was found so far: how many events, and how well they were in order. */
+  /** The results so far: the number of events, and how well they were in order. */
   get statistics(): Readonly<OrderStatistics> {
     return this.audit.statistics
   }
 
-  /** The next batch of an input. @throws TraceError when its times cannot be brought to the unit of the merged trace */
+  /**
+   * Feeds the next batch of an input. @throws TraceError when its times cannot be converted to the unit of the merged
+   * trace
+   */
   feed(input: number, batch: EventBatch): void {
     const state = this.inputs[input] as Input
     if (state.header === undefined) {
@@ -123,14 +120,15 @@ export class Merger {
     this.settle()
   }
 
-  /** An input that must be fed or ended before `next` can give anything; -1 if there is none. */
+  /** An input that must be fed or ended before `next` can deliver anything; -1 if there is none. */
   wants(): number {
     if (this.unseen > 0) return this.inputs.findIndex(({ header, ended }) => header === undefined && !ended)
     return this.interleaver.wants()
   }
 
   /**
-   * The next events; null when an input is wanted, or at the end. A merged trace without events gives one empty batch.
+   * The next events; null when an input is wanted, or at the end. A merged trace without events becomes one empty
+   * batch.
    */
   next(): EventBatch | null {
     this.settle()
@@ -231,9 +229,9 @@ interface Input {
 }
 
 /**
- * The header of a trace that is made of several: the format if all have the same one, else `merged`; the finest unit of
- * time; and, of one format, the entries of the layout that all have alike. It says that events were left out if any
- * does, or if one is a part of a trace and the others are not.
+ * The header of a trace merged from several: the format if all have the same one, otherwise `merged`; the finest unit
+ * of time; and, for a single format, the layout entries that are equal in all. It is marked as filtered if any of them
+ * is, or if one is a part of a trace and the others are not.
  */
 export function mergeHeaders(headers: readonly TraceHeader[]): TraceHeader {
   const [first, ...others] = headers

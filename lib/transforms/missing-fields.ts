@@ -1,17 +1,17 @@
 import type { EventBatch } from '../event/batch.js'
 import { ALL_FIELDS, FieldBit, fieldNames, type FieldName } from '../event/fields.js'
 
-/** Finds out which of some fields no event of a stream has, although something depends on them. */
+/** Determines which of the required fields no event of a stream has. */
 export class MissingFields {
-  /** The fields that were found, and all columns that batches had. */
+  /** The fields found, and all columns of the batches. */
   private found = 0
   private columns = 0
   private events = 0
 
-  /** @param wanted the set of fields to look for */
+  /** @param wanted the set of required fields */
   constructor(private readonly wanted: number) {}
 
-  /** Looks at the events of a batch; at no cost once each field was found. */
+  /** Examines the events of a batch; costs nothing once all fields have been found. */
   look({ mask, count, columns }: EventBatch): void {
     const missing = this.wanted & ~this.found
     if (missing === 0) return
@@ -25,10 +25,10 @@ export class MissingFields {
 
   /**
    * A sentence for each field that no event had; none for a stream without events.
-   * @param consequence what follows from it
-   * @param instead what to do with other fields
-   * @param useful the fields that can be used in its place
-   * @param holders fields that hold what some fields have, too
+   * @param consequence the effect, for the sentence
+   * @param instead the advice to use other fields
+   * @param useful the fields that can be used instead
+   * @param holders fields that contain the same information as others
    */
   warnings(
     consequence: string,

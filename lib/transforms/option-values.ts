@@ -1,7 +1,4 @@
-/*
- * The options of transforms as commands show them: names to choose from, and defaults. It is data,
- * for which no transform needs to be loaded.
- */
+/* The options of transforms as commands show them: names and defaults, as data that needs no transform to be loaded. */
 
 /**
  * How to divide events into parts. The keys of the parts are
@@ -40,10 +37,10 @@ export const FAULTS = [
 /** The name of a fault. */
 export type FaultName = (typeof FAULTS)[number]
 
-/** How far within one input an event may be late and still be put in order, by default. */
+/** The default number of events by which an event may be late in its input and still be put in order. */
 export const MERGE_WINDOW = 1024
 
-/** The default memory for sorting, in bytes, besides that for reading and writing. */
+/** The default memory for sorting in bytes, in addition to that for reading and writing. */
 export const SORT_MEMORY = 33_554_432
 
 /**
@@ -67,7 +64,7 @@ export const PROFILE_VALUES = [
 ] as const
 
 /**
- * What of a frame must be equal for two profiles to have it in common:
+ * The parts of a frame that must be equal for frames of two profiles to match:
  * - `names`: the function, or the file where there is none; not lines and addresses, which change with every build
  * - `lines`: function, file and line
  * - `all`: addresses, too, such as call sites

@@ -6,30 +6,30 @@ import { selectRows } from '../kernel/select.js'
 
 const HAS_SEQUENCE = FieldBit.sequence
 
-/** Numbers of events of a part that follow one another are less than this apart, or a new header comes between. */
+/** Consecutive event numbers of a part differ by less than this, unless a new header is between them. */
 const MAX_STEP = 2 ** 31
 
-/** Where a part is in the trace that is split. */
+/** The position of a part in the trace that is split. */
 interface Place {
   header: TraceHeader
-  /** Which trace of the stream it is in. */
+  /** The number of its trace in the stream. */
   trace: number
   /** The number of its last event. */
   last: number
 }
 
 /**
- * Makes the events of a batch into batches of parts of the trace: with a header that says so (see `TracePart`), and, if
- * asked for, numbered.
+ * Makes batches of parts of a trace from the events of a batch, with headers that mark them as parts (see `TracePart`)
+ * and, on request, numbered.
  */
 export class PartHeaders {
   private readonly id = globalThis.crypto.randomUUID()
   private readonly places = new Map<string, Place>()
-  /** The header of the current trace as it came, and that of its parts, unless they are numbered. */
+  /** The header of the current trace as received, and that of its parts unless they are numbered. */
   private header: TraceHeader | undefined
   private marked: TraceHeader | undefined
   private trace = 0
-  /** How many events came before the current batch, and how many it has. */
+  /** The numbers of events before the current batch, and in it. */
   private before = 0
   private count = 0
   private isNumbering = false
@@ -46,8 +46,8 @@ export class PartHeaders {
   ) {}
 
   /**
-   * Takes note of a batch that is going to be divided.
-   * @throws TraceError (ERR_TRACE_UNENCODABLE) when its events are to be numbered, and have sequence numbers already
+   * Notes a batch that will be divided.
+   * @throws TraceError (ERR_TRACE_UNENCODABLE) when its events must be numbered, but already have sequence numbers
    */
   begin(batch: EventBatch): void {
     this.before += this.count
@@ -66,14 +66,14 @@ export class PartHeaders {
   }
 
   /**
-   * The headers of traces without events that come before the next event, as batches without events. They belong into
-   * the part of that event, or, at the end, of the last one.
+   * The headers of traces without events before the next event, as batches without events. They belong to the part of
+   * that event or, at the end, of the last one.
    */
   takeEmpty(): EventBatch[] {
     return this.empty.splice(0).map((header) => new EventBatch(0, 0, header))
   }
 
-  /** Some events of the batch, as the next ones of a part. @param rows where they are in the batch, in order */
+  /** Some events of the batch, as the next ones of a part. @param rows their rows in the batch, in order */
   select(batch: EventBatch, key: string, rows: Int32Array): EventBatch {
     const n = rows.length
     if (!this.isNumbering) return selectRows(batch, rows, n, ALL_FIELDS, this.marked)
@@ -98,7 +98,7 @@ export class PartHeaders {
   private beginTrace(header: TraceHeader): void {
     this.header = header
     this.trace++
-    // The parts of a part are parts of the same trace, and its numbers are still right.
+    // The parts of a part are parts of the same trace, and its numbers remain valid.
     const { part } = header
     this.isNumbering = this.isNumbered && part?.first === undefined
     const { id: of, trace } = this

@@ -12,16 +12,16 @@ import { PartHeaders } from './part-headers.js'
 /** How to divide events. */
 export interface PartitionOptions {
   readonly by: Partition
-  /** How many shards there are. Default 2. */
+  /** The number of shards. Default 2. */
   readonly shards?: number
   /**
-   * Put the later reallocs and the free of a block where its allocation went (see `Lifetimes`), whatever they say
-   * themselves. Memory grows with the number of live blocks. Default false, except shards, which always do this.
+   * Put the later reallocs and the free of a block into the part of its allocation (see `Lifetimes`), regardless of
+   * their own keys. Memory grows with the number of live blocks. Default false, except shards, which always do this.
    */
   readonly lifetimes?: boolean
   /**
-   * Number the events, in their `sequence`, so that merging the parts gives back the trace as it was; see `TracePart`.
-   * Events must have no sequence numbers of their own. Default false.
+   * Number the events, in their `sequence`, so that merging the parts restores the trace exactly; see `TracePart`.
+   * Events must not have sequence numbers. Default false.
    */
   readonly number?: boolean
 }
@@ -37,7 +37,7 @@ export interface Part {
 
 const NONE = 'none'
 const U64_KEYS = ['thread', 'process', 'heap'] as const
-/** The field that the key is made of. */
+/** The field that determines the key. */
 const FIELD_OF = {
   thread: 'thread',
   process: 'process',
@@ -50,7 +50,7 @@ const FIELD_OF = {
 const KEY_FIELDS = fieldSet(...Object.values(FIELD_OF))
 
 /**
- * Divides batches by key. Memory grows with the number of distinct keys, and with the live blocks where lifetimes are
+ * Divides batches by key. Memory grows with the number of distinct keys, and with the live blocks if lifetimes are
  * followed. A new header clears the live blocks (see `Lifetimes`); the keys continue.
  */
 export class Partitioner {
@@ -71,7 +71,7 @@ export class Partitioner {
   /** The key of the last event. */
   private lastKey = NONE
   private labels = new Uint32Array(0)
-  /** Per label, how many events of the batch have it, then where the next of them goes in `rows`. */
+  /** Per label, the number of its events in the batch, and then the position of the next one in `rows`. */
   private ends = new Uint32Array(16)
 
   /** @throws RangeError on an unknown way to divide, or a number of shards that is not from 1 to 65536 */
@@ -97,7 +97,7 @@ export class Partitioner {
    *
    * With `number`, traces without events become parts, too: batches without events, under the key of the event that
    * follows.
-   * @throws TraceError (ERR_TRACE_UNENCODABLE) when events that are to be numbered have sequence numbers already
+   * @throws TraceError (ERR_TRACE_UNENCODABLE) when events must be numbered, but already have sequence numbers
    */
   *partition(batch: EventBatch): Generator<Part> {
     const { count } = batch
@@ -119,7 +119,7 @@ export class Partitioner {
     yield* this.gather(batch, labels)
   }
 
-  /** There are no more batches: with `number`, gives the traces without events that came last. */
+  /** Ends the input: with `number`, gives the last traces without events. */
   *end(): Generator<Part> {
     const consequence = `so all are in the part ${NONE}`
     this.warnings.push(...this.missing.warnings(consequence, 'divide by', KEY_FIELDS))
@@ -222,7 +222,7 @@ export class Partitioner {
     }
   }
 
-  /** By a hash of the block's key, so that even the events of a block that was never seen to begin stay together. */
+  /** By a hash of the block's key, so that even the events of a block whose beginning is missing stay together. */
   private readonly labelShards: LabelByKey = ({ intents, ends, begins, spaces }, labels, from, to) => {
     for (let i = from, row = 0; i < to; i++, row++) {
       const space = ((intents[row] as number) & INDEXED) !== 0 ? 0 : (spaces[row] as number)
@@ -236,7 +236,7 @@ export class Partitioner {
     }
   }
 
-  /** The label of a code, whose key is its name, or the code itself where there are no names. */
+  /** The label of a code, whose key is its name, or the code itself if there are no names. */
   private codeLabel(code: number, names?: readonly string[]): number {
     const label = this.labelOfCode[code] as number
     if (label !== 0) return label
@@ -266,7 +266,7 @@ const CLASSES = ['0', ...Array.from({ length: 65 }, (_, power) => String(1n << B
 /** The position in CLASSES of a size's class. */
 function sizeClass(lo: number, hi: number): number {
   if ((lo | hi) === 0) return 0
-  // The size less one has as many bits as the power of two needs zeros.
+  // The number of bits of the size minus one is the exponent of the power of two.
   const high = lo === 0 ? hi - 1 : hi
   return high === 0 ? 33 - Math.clz32(lo - 1) : 65 - Math.clz32(high)
 }

@@ -57,16 +57,16 @@ const { process: HAS_PROCESS, thread: HAS_THREAD, oldAddress: HAS_OLD_ADDRESS } 
 
 /** Options of the table of blocks. */
 export interface BlockTableOptions {
-  /** A row for each size that a block had: also where a realloc resizes it. Default false. */
+  /** Write a row for each size of a block: also when a realloc resizes it. Default false. */
   readonly spans?: boolean
 }
 
 /**
- * The table of blocks: a row for each block, when it ends or its trace does. What is a block, what ends it, what is
- * temporary and when the peak is, is the same as in the statistics. A truncated trace ends at the fault.
+ * The table of blocks: a row for each block, when it ends or its trace does. The identity and end of blocks, temporary
+ * blocks and the peak are the same as in the statistics. A truncated trace ends at the fault.
  *
- * The rows are given out in the memory of the next ones: read them before the next call. Memory grows with the number of
- * live blocks (150 to 300 bytes each), and with the sites of these.
+ * Rows share the memory of later ones: read them before the next call. Memory grows with the number of live blocks (150
+ * to 300 bytes each), and with the sites of these.
  */
 export class BlockTable implements Stage<EventBatch, BlockRows> {
   readonly consumes = true
@@ -76,19 +76,19 @@ export class BlockTable implements Stage<EventBatch, BlockRows> {
   private readonly rows = new BlockRows(this.sites.strings)
   private readonly hasSpans: boolean
   private batch: EventBatch | undefined
-  /** The next event of the batch, and up to which one the live set has followed them. */
+  /** The next event of the batch, and the end of the events that the live set has followed. */
   private at = 0
   private followed = 0
   private first = 0
   private header: TraceHeader | undefined
-  /** The unit of times in the first trace, as in `moment`, and whether that of the trace in hand is the same. */
+  /** The unit of times in the first trace, as in `moment`, and whether the current trace has the same. */
   private unit = -1
   private isTimed = true
-  /** How many events came before the batch in hand. */
+  /** The number of events before the current batch. */
   private events = 0
   /** The highest number of a block in this trace. */
   private highest = 0
-  /** When a trace ends, the next block to be looked at; 0 before. */
+  /** At the end of a trace, the next block to examine; 0 before. */
   private leaving = 0
   private isOver = false
   private readonly liveBytes = new Sum()
@@ -131,7 +131,7 @@ export class BlockTable implements Stage<EventBatch, BlockRows> {
     return rows.count > 0 ? rows : null
   }
 
-  /** Does the next thing. @returns false if there is nothing to do, or no room for the rows of another event */
+  /** Takes the next step. @returns false if there is nothing to do, or no room for the rows of another event */
   private goOn(): boolean {
     const { batch } = this
     if (this.leaving > 0) return this.leave()
@@ -146,7 +146,7 @@ export class BlockTable implements Stage<EventBatch, BlockRows> {
       return true
     }
     if (this.at === this.followed) {
-      // Rows refer to the sites: there must be none.
+      // Rows refer to the sites, so there must be no rows.
       if (this.sites.isDue && this.rows.count > 0) return false
       if (this.sites.isDue) this.sweep()
       this.first = this.at
@@ -198,12 +198,12 @@ export class BlockTable implements Stage<EventBatch, BlockRows> {
     sites.endSweep()
   }
 
-  /** Takes the events that were followed, as long as there is room for the rows of another one. */
+  /** Processes the followed events, as long as there is room for the rows of another one. */
   private take(batch: EventBatch): void {
     const { rows, callers, liveSet, moment, writer } = this
     const { effects, ended, begun, words } = liveSet
     const { kind } = batch
-    // A realloc may write two rows: of its block, and of one that was live where it moved.
+    // A realloc may write two rows: for its block, and for a block that was live at its new address.
     for (; this.at < this.followed && rows.count < BLOCK_ROWS - 1; this.at++) {
       const { at } = this
       if ((kind[at] as number) > LAST_OF_BLOCKS) continue
@@ -239,7 +239,7 @@ export class BlockTable implements Stage<EventBatch, BlockRows> {
     }
   }
 
-  /** A block is no longer live, or not as it was. */
+  /** A block has ended or was resized. */
   private lose(block: number): void {
     const { words } = this.liveSet
     const at = block * WIDTH
@@ -247,7 +247,10 @@ export class BlockTable implements Stage<EventBatch, BlockRows> {
     words[at + FLAGS] = (words[at + FLAGS] as number) & ~ALIVE
   }
 
-  /** A block is about to be resized: its size at the last maximum of live bytes is kept, unless its spans have rows. */
+  /**
+   * To be called before a block is resized: keeps its size at the last maximum of live bytes, unless each size has a
+   * row.
+   */
   private keepPeak(block: number): void {
     const { words } = this.liveSet
     const at = block * WIDTH
@@ -258,7 +261,7 @@ export class BlockTable implements Stage<EventBatch, BlockRows> {
     words[at + FLAGS] = (words[at + FLAGS] as number) | AT_PEAK
   }
 
-  /** The event in hand begins a block, or resizes one. @param old the block that it was, 0 for none */
+  /** The current event begins a block, or resizes one. @param old the block before, 0 for none */
   private begins(block: number, old: number, batch: EventBatch): void {
     const { words } = this.liveSet
     const { at: i, moment } = this
@@ -274,7 +277,7 @@ export class BlockTable implements Stage<EventBatch, BlockRows> {
       flags |= ADDRESS_BIT
       copy(words, at + ADDRESS, batch.address, i)
     } else if (old !== 0 && (mask & HAS_OLD_ADDRESS) !== 0) {
-      // A realloc in place may give one address only.
+      // A realloc in place may have only one address.
       flags |= ADDRESS_BIT
       copy(words, at + ADDRESS, batch.oldAddress, i)
     }
@@ -320,7 +323,7 @@ export class BlockTable implements Stage<EventBatch, BlockRows> {
       words[at + SITE] = this.sites.of(batch, i)
     } else {
       words[at + REALLOCS] = (words[at + REALLOCS] as number) + 1
-      // As in statistics, a realloc that does not say its site leaves the block where it is.
+      // As in the statistics, a realloc without a site does not change the block's site.
       if ((mask & HAS_SITE) !== 0) words[at + SITE] = this.sites.of(batch, i)
     }
     words[at + FLAGS] = flags | ALIVE

@@ -8,21 +8,21 @@ const HAS_PROCESS = FieldBit.process
 const HAS_THREAD = FieldBit.thread
 
 /**
- * The last allocations of each process and of each thread, by which the statistics know what is temporary: see
- * kernel/statistics/temporary.ts. Threads and processes have rows as there.
+ * The last allocations of each process and thread, from which the statistics determine temporary blocks: see
+ * kernel/statistics/temporary.ts. Threads and processes have the same rows as there.
  */
 export class Callers {
-  /** The rows of the event in hand. */
+  /** The rows of the current event. */
   process = NONE
   thread = NONE
   private readonly processes = new BoundedKeys()
   private readonly threads = new BoundedKeys()
   private readonly pairs = new BoundedKeys()
-  /** By process, the event of its last call if that allocated, else 0. */
+  /** By process, the event of its last call if that allocated, otherwise 0. */
   private lastCalls = new Float64Array(64)
   /** By thread, the events of its last two allocations, the later one first. */
   private recent = new Float64Array(128)
-  /** The fields of the event before, which are mostly the same. */
+  /** The fields of the previous event, which are usually the same. */
   private state = -1
   private words = new Uint32Array(4)
 
@@ -62,19 +62,19 @@ export class Callers {
     if (2 * this.thread + 1 >= this.recent.length) this.recent = widened(this.recent, new Float64Array(4 * this.thread))
   }
 
-  /** The event in hand, of this number, allocated. */
+  /** The current event, with this number, allocated. */
   allocates(event: number): void {
     this.lastCalls[this.process] = event
     this.recent[2 * this.thread + 1] = this.recent[2 * this.thread] as number
     this.recent[2 * this.thread] = event
   }
 
-  /** The event in hand freed a block, or tried to. */
+  /** The current event freed a block, or tried to. */
   frees(): void {
     this.lastCalls[this.process] = 0
   }
 
-  /** Whether what an event allocated, and the event in hand ends, is temporary for heaptrack. */
+  /** Whether a block that an event allocated and the current event ends is temporary for heaptrack. */
   isHeaptracks(since: number): boolean {
     return this.lastCalls[this.process] === since
   }

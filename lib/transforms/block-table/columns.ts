@@ -10,7 +10,7 @@ export const ENDINGS = [
   'free',
   /** A realloc to nothing. */
   'realloc',
-  /** A realloc that resized the block, which lives on. Only in the table with a row for each size. */
+  /** A realloc that resized the block, which remains live. Only in tables with a row for each size. */
   'resize',
   /** Another block began at its address; its free is missing. */
   'overlap',
@@ -32,7 +32,7 @@ export const UNIT_CODE: Readonly<Record<TimeUnit, number>> = { ns: 0, us: 1 }
 export interface BlockRow {
   /** The number of the trace in the stream, from 1. */
   trace: number
-  /** The event that the block began with, which identifies the block. */
+  /** The event that began the block, which identifies it. */
   birth: bigint
   /** The event that gave it its last size: the same, or its last realloc. */
   since: bigint
@@ -57,15 +57,18 @@ export interface BlockRow {
   sinceTime?: bigint
   endTime?: bigint
   timeUnit?: TimeUnit
-  /** How long a freed block lived: in events about blocks, in bytes allocated meanwhile, and in time. */
+  /** The lifetime of a freed block: in events about blocks, in bytes allocated meanwhile, and in time. */
   lifetimeEvents?: bigint
   lifetimeBytes?: bigint
   lifetime?: bigint
-  /** 1 if the next call of the process after `since` ended it, else 0: what heaptrack calls temporary. */
+  /** 1 if the next call of the process after `since` ended it, otherwise 0: temporary for heaptrack. */
   temporary: number
-  /** 1 if its thread ended it, with at most one other allocation of its own since, else 0: temporary for memray. */
+  /**
+   * 1 if its thread ended it, with at most one other allocation by that thread since, otherwise 0: temporary for
+   * memray.
+   */
   temporaryMemray: number
-  /** The event of the last maximum of live bytes that there was while the block was live, and its size then. */
+  /** The event of the last maximum of live bytes during the block's lifetime, and the block's size then. */
   peakEvent?: bigint
   peakSize?: bigint
   /** The site in one line. */
@@ -131,14 +134,14 @@ export const RowBit = Object.fromEntries(BLOCK_COLUMNS.map(({ name, f }) => [nam
   Record<keyof BlockRow, number>
 >
 
-/** How many rows there are at a time. */
+/** The maximum number of rows at a time. */
 export const BLOCK_ROWS = 4096
 
 const wide = () => new U64Column(new ArrayBuffer(8 * BLOCK_ROWS), 0, BLOCK_ROWS)
 const words = () => new Uint32Array(BLOCK_ROWS)
 const bytes = () => new Uint8Array(BLOCK_ROWS)
 
-/** Rows of the table of blocks, in columns. The same object and memory are filled again for the next rows. */
+/** Rows of the table of blocks, in columns. The same object and memory are reused for the next rows. */
 export class BlockRows implements TableRows {
   count = 0
   readonly mask = words()

@@ -59,22 +59,22 @@ export const [FREE, REALLOC, RESIZE, OVERLAP, LIVE] = ENDINGS.map((_, code) => c
 ]
 const ALL_BITS = 0xffff_ffff
 
-/** Where in the stream the table is. */
+/** The position of the table in the stream. */
 export interface StreamMoment {
   /** The number of the trace. */
   trace: number
   /** The code of its unit of time, -1 if it has none. */
   unit: number
-  /** The number of the event in hand, and how many of all until then were about blocks. */
+  /** The number of the current event, and the number of events about blocks until then. */
   event: number
   blockEvents: number
   /** The event of the last maximum of live bytes. */
   peak: number
-  /** All bytes that were allocated. */
+  /** The total number of bytes allocated. */
   readonly allocated: Sum
 }
 
-/** Turns what is kept of a live block to a row. */
+/** Makes a row from the data of a live block. */
 export class RowWriter {
   constructor(
     private readonly rows: BlockRows,
@@ -87,7 +87,7 @@ export class RowWriter {
    * Writes the row of a block.
    * @param words of all live blocks
    * @param ending its code
-   * @param batch event i of it ends the block, or its span; none when the trace ends
+   * @param batch the batch whose event i ends the block, or this size of it; none at the end of a trace
    */
   write(words: Uint32Array, block: number, ending: number, batch?: EventBatch, i = 0): void {
     const { rows, sites, callers, moment } = this
@@ -147,7 +147,7 @@ export class RowWriter {
     rows.mask[row] = mask
   }
 
-  /** Writes when a row ended: at the event in hand. @returns the columns */
+  /** Writes the end of a row, at the current event. @returns the columns */
   private writeEnd(row: number, batch: EventBatch, i: number): number {
     putNumber(this.rows.end, row, this.moment.event)
     if (((batch.mask[i] as number) & HAS_TIME) === 0) return END_BIT
@@ -155,7 +155,7 @@ export class RowWriter {
     return END_BIT | END_TIME_BIT
   }
 
-  /** Writes what ended it. @returns the columns */
+  /** Writes the event that ended it. @returns the columns */
   private writeCaller(row: number, batch: EventBatch, i: number): number {
     const { rows } = this
     const mask = batch.mask[i] as number
@@ -173,7 +173,7 @@ export class RowWriter {
     return columns
   }
 
-  /** Writes how long a block lived that the event in hand frees. @returns the columns */
+  /** Writes the lifetime of a block that the current event frees. @returns the columns */
   private writeLifetime(words: Uint32Array, row: number, at: number, mask: number): number {
     const { rows } = this
     const { allocated, blockEvents } = this.moment
@@ -189,7 +189,7 @@ export class RowWriter {
     const endHi = end[2 * row + HI] as number
     const timeLo = (end[2 * row + LO] as number) - (words[at + TIME] as number)
     const timeHi = endHi - (words[at + TIME + 1] as number) - (timeLo < 0 ? 1 : 0)
-    // Where time runs backwards there is no lifetime.
+    // If time runs backwards, there is no lifetime.
     if (timeHi < 0) return columns
     rows.lifetime.words[2 * row + LO] = timeLo
     rows.lifetime.words[2 * row + HI] = timeHi

@@ -7,11 +7,11 @@ import { RowBit } from './columns.js'
 
 const { stack: HAS_STACK, function: HAS_FUNCTION, file: HAS_FILE, line: HAS_LINE } = FieldBit
 const { module: HAS_MODULE, callSite: HAS_CALL_SITE, type: HAS_TYPE } = FieldBit
-/** The fields that say where a block comes from, as in statistics; and those that are kept with them. */
+/** The fields with the origin of a block, as in the statistics, and the fields kept with them. */
 export const HAS_SITE = HAS_STACK | HAS_FUNCTION | HAS_FILE | HAS_LINE | HAS_CALL_SITE
 const KEPT = HAS_SITE | HAS_MODULE | HAS_TYPE
 
-/** Where a record has what. All but the text of the site is its key. */
+/** The layout of a record. Everything except the text of the site is its key. */
 export const Place = {
   mask: 0,
   stack: 1,
@@ -27,7 +27,7 @@ export const Place = {
 const KEY = 9
 export const RECORD = 10
 
-/** Sites looked up by the ids that a batch has for their names: a power of two. */
+/** The number of cached sites, found by the batch's ids of their names: a power of two. */
 const CACHED = 1024
 const CACHE_ENTRY = KEY + 1
 
@@ -48,7 +48,7 @@ const ROW_BITS: readonly (readonly [field: number, row: number])[] = [
   [HAS_TYPE, RowBit.type],
 ]
 
-/** What is moved in a sweep: 0 or -1 for what was not moved yet. */
+/** New numbers during a sweep; 0 or -1 before an item has moved. */
 interface Swept {
   readonly strings: StringTable
   readonly records: Uint32Array
@@ -58,11 +58,11 @@ interface Swept {
 }
 
 /**
- * The sites of live blocks, each distinct one once. Their names outlive the batches that brought them. Memory grows with
- * the number of sites of live blocks: the owner of the blocks moves those in use to a new table when a sweep is due.
+ * The sites of live blocks, each distinct one once. Their names outlive the batches. Memory grows with the number of
+ * sites of live blocks: the owner of the blocks moves those in use to a new table when a sweep is due.
  *
  * Record r is `records[r * RECORD ..]`: the columns that the site has, as bits of a row's mask, ids of names and of the
- * stack, the line, and the words of the call site. Record 0 is that of no site.
+ * stack, the line, and the words of the call site. Record 0 means no site.
  */
 export class BlockSites {
   strings = new StringTable()
@@ -72,7 +72,7 @@ export class BlockSites {
   private chain = new Int32Array(64)
   /** Lists by a hash of their names. */
   private lists = new U64Map(1, 64)
-  /** Those of the batch in hand, by its ids. */
+  /** Names and lists of the current batch, by its ids. */
   private batch: StringTable | undefined
   private nameOf = new Int32Array(0)
   private listOf = new Int32Array(0)
@@ -80,10 +80,10 @@ export class BlockSites {
   private readonly key = new Uint32Array(KEY)
   /** Memory after the last sweep. */
   private kept = 0
-  /** During a sweep, what is moved, and the new numbers of records, names and lists. */
+  /** During a sweep, the moved items, and the new numbers of records, names and lists. */
   private old: Swept | undefined
 
-  /** Makes ready for the events of a batch. */
+  /** Prepares for the events of a batch. */
   begin({ strings, columns }: EventBatch): void {
     if ((columns & KEPT) === 0) return
     if (strings === this.batch && strings.size <= this.nameOf.length && strings.listCount <= this.listOf.length) return
@@ -140,7 +140,7 @@ export class BlockSites {
     return record
   }
 
-  /** Whether the key in hand names a place: an empty stack does not, nor does line 0 alone. */
+  /** Whether the current key identifies a place: neither an empty stack nor line 0 alone does. */
   private hasSite(mask: number): boolean {
     const { key, strings } = this
     if ((mask & HAS_STACK) !== 0) return strings.list(key[Place.stack] as number).length > 0
@@ -148,12 +148,12 @@ export class BlockSites {
     return (mask & (HAS_FUNCTION | HAS_FILE)) !== 0 || key[Place.line] !== 0
   }
 
-  /** Whether sites that no block has may take most of the memory. */
+  /** Whether unused sites may take most of the memory. */
   get isDue(): boolean {
     return this.memory > 2 * this.kept + SLACK_BYTES
   }
 
-  /** Begins a sweep: what is not moved now is forgotten. */
+  /** Begins a sweep: items that are not moved are dropped. */
   beginSweep(): void {
     const { strings, records, size } = this
     this.old = {
@@ -172,7 +172,7 @@ export class BlockSites {
     this.batch = undefined
   }
 
-  /** The new number of a record, which stays. */
+  /** Keeps a record, and gives its new number. */
   move(record: number): number {
     const { key } = this
     const old = this.old as Swept
@@ -242,7 +242,7 @@ export class BlockSites {
     return list
   }
 
-  /** The record with the key in hand. */
+  /** The record with the current key. */
   private intern(): number {
     const { key } = this
     if (2 * this.size > this.heads.length) this.rehash()
@@ -273,7 +273,7 @@ export class BlockSites {
     }
   }
 
-  /** The site of the key in hand in one line: its stack, else function, file and line, else its call site. */
+  /** The site of the current key in one line: its stack, otherwise function, file and line, otherwise its call site. */
   private text(): Uint8Array {
     const { key, strings } = this
     const bits = key[Place.mask] as number
@@ -310,7 +310,7 @@ export class BlockSites {
 const CALLED_BY = encodeText(' < ')
 const AT = encodeText(' at ')
 
-/** Random, so that no trace can be made whose sites collide. */
+/** Random, so that no trace can be crafted whose sites collide. */
 const SEED = Math.floor(Math.random() * 2 ** 32) | 0
 
 function hashOf(words: Uint32Array, at: number): number {

@@ -3,7 +3,7 @@ import type { U64Column } from '../../event/batch.js'
 import { RowBit } from './columns.js'
 
 /**
- * Where the words of a live block have what. Numbers of events, times, sizes and the like take two words, the clock of
+ * The layout of a live block's words. Numbers of events, times, sizes and similar values take two words, the clock of
  * allocated bytes three.
  */
 export const [BIRTH, SINCE, NUMBER, CLOCK, TIME, SINCE_TIME, SIZE, FIRST_SIZE, ADDRESS] = [
@@ -13,12 +13,12 @@ export const [PROCESS, THREAD, PEAK, PEAK_SIZE, REALLOCS, SITE, OWNER, API, FLAG
   19, 21, 23, 25, 27, 28, 29, 30, 31,
 ]
 export const WIDTH = 32
-/** Bits of the flags beside those of a row's mask: the block is live; its time counts; it was live at `PEAK`. */
+/** Bits of the flags besides those of a row's mask: the block is live; its time is used; it was live at `PEAK`. */
 export const ALIVE = 0x8000_0000
 export const TIMED = 0x4000_0000
 export const AT_PEAK = 0x2000_0000
 export const ROW_BITS = 0x1fff_ffff
-/** What a realloc says of its block, or leaves unknown. */
+/** The fields of a block that a realloc sets or makes unknown. */
 export const OF_LAST = RowBit.process | RowBit.thread | RowBit.api | RowBit.size | RowBit.sinceTime
 
 /** Copies a value of a column to words. */

@@ -11,13 +11,13 @@ interface Group {
 }
 
 /**
- * A set of numbers of events, which may be added in any order. It takes 2 bytes for each where they are few, and a bit
- * for each event of the trace where they are many.
+ * A set of event numbers, which may be added in any order. Sparse parts take 2 bytes for each number, dense parts a bit
+ * for each event of the trace.
  */
 export class EventSet {
   private readonly groups = new Map<number, Group>()
 
-  /** Adds the number of an event, which is not in the set. */
+  /** Adds an event number that is not in the set. */
   add(number: number): void {
     const key = Math.floor(number / GROUP)
     let group = this.groups.get(key)
@@ -27,7 +27,7 @@ export class EventSet {
     else setBit(group.bits, low)
   }
 
-  /** Sets `marks[i]` to 1 where event number `first + i` is in the set, for `count` events. */
+  /** Sets `marks[i]` to 1 if event number `first + i` is in the set, for `count` events. */
   mark(marks: Uint32Array, first: number, count: number): void {
     const end = first + count
     for (let key = Math.floor(first / GROUP); key * GROUP < end; key++) {

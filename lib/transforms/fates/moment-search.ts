@@ -5,7 +5,7 @@ import { checkMoment, type Moment } from './moment.js'
 
 const HAS_TIME = FieldBit.time
 
-/** Finds where in a stream of batches a moment is that an event or a time names. */
+/** Finds the position of a moment, given by an event or a time, in a stream of batches. */
 export class MomentSearch {
   private events = 0
   private hasTimes = false
@@ -13,7 +13,7 @@ export class MomentSearch {
   private readonly lo: number
   private readonly hi: number
 
-  /** @throws RangeError for a moment that there cannot be */
+  /** @throws RangeError for an impossible moment */
   constructor(private readonly moment: Exclude<Moment, 'peak'>) {
     checkMoment(moment)
     const time = 'time' in moment ? moment.time : 0n
@@ -26,7 +26,7 @@ export class MomentSearch {
     return this.isFound
   }
 
-  /** Looks at the next batch. @returns how many of its events come before the moment; undefined if it is later */
+  /** Examines the next batch. @returns the number of its events before the moment; undefined if the moment is later */
   find(batch: EventBatch): number | undefined {
     const before = this.events
     this.events += batch.count
@@ -46,7 +46,7 @@ export class MomentSearch {
     if (!this.hasTimes) throw new Error('no event has a time: give the number of an event')
   }
 
-  /** The first event whose time is beyond the one that was given. */
+  /** The first event whose time is after the given one. */
   private firstLater({ mask, time, columns, count }: EventBatch): number | undefined {
     if ((columns & HAS_TIME) === 0) return undefined
     const { lo, hi } = this

@@ -3,8 +3,8 @@ import type { Predicate } from '../predicates/predicates.js'
 import type { Fate } from './survey.js'
 
 /**
- * The event is an allocation of each of some fates, or the realloc of a block that was found by its first allocation.
- * For the second of two skips a trace, the same as the first. It must see every batch, with all of its rows.
+ * The event is an allocation that has all of some fates, or the realloc of a block whose first allocation has. It is
+ * for the second of two passes over the same trace, and must see every batch, with all of its rows.
  */
 export function hasFates(fates: readonly Fate[]): Predicate {
   const all = fates.map((fate) => ({ ...fate, lifetimes: fate.until > 0 ? new Lifetimes() : undefined }))

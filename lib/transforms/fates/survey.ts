@@ -14,7 +14,7 @@ const HAS_SIZE = FieldBit.size
 const HAS_TIME = FieldBit.time
 const HAS_PROCESS = FieldBit.process
 
-/** What only later events say of an allocation. It takes two skips the events: see `filterFile`. */
+/** Properties of an allocation that only later events show. They take two passes over the events: see `filterFile`. */
 export interface FateOptions {
   /** The block is live when its trace ends. Its reallocs count as allocations. */
   readonly leaked?: boolean
@@ -26,21 +26,24 @@ export interface FateOptions {
 
 /** The allocations of one fate. */
 export interface Fate {
-  /** The events that their blocks began with, or, for temporary ones, that allocated or resized them last. */
+  /** The events that began the blocks or, for temporary ones, last allocated or resized them. */
   readonly events: EventSet
-  /** Up to which event the reallocs of these blocks belong to them; 0 for none. */
+  /** The last event until which the reallocs of these blocks belong to them; 0 for none. */
   readonly until: number
 }
 
-/** Where a block's words have the event that it began with, that which allocated or resized it last, and its size. */
+/**
+ * The positions in a block's words of the event that began it, the event that last allocated or resized it, and its
+ * size.
+ */
 const [BIRTH, LAST, SIZE, WIDTH] = [0, 2, 4, 6]
 
 /**
- * The first of two passes over a trace: finds the allocations whose fate is requested. Which block an event is about is
- * decided by `LiveSet`, and what is temporary, or live at the peak, is the same as in the statistics.
+ * The first of two passes over a trace: finds the allocations whose fate is requested. `LiveSet` determines the block
+ * of an event; temporary blocks, and blocks live at the peak, are those of the statistics.
  *
- * Memory grows with the number of live blocks (55 to 110 bytes each), and with the allocations that are found: for each
- * of them 2 bytes or less, see `EventSet`.
+ * Memory grows with the number of live blocks (55 to 110 bytes each), and with the number of allocations found, by 2
+ * bytes or less for each (see `EventSet`).
  */
 export class FateSurvey {
   private readonly liveSet = new LiveSet(WIDTH)
@@ -48,27 +51,27 @@ export class FateSurvey {
   private readonly temporary = new EventSet()
   private living = new EventSet()
   private readonly liveAt: Moment | undefined
-  /** Whether blocks are to be live at a time, and the time as words. */
+  /** Whether blocks must be live at a time, and the time as words. */
   private readonly isTimed: boolean
   private readonly timeLo: number
   private readonly timeHi: number
   private hasTimes = false
-  /** The moment has come; up to which event the reallocs of the living are theirs. */
+  /** The moment has been reached; and the last event until which reallocs of the live blocks belong to them. */
   private isSettled = false
   private until = 0
   private header: TraceHeader | undefined
-  /** How many events came before the batch in hand. */
+  /** The number of events before the current batch. */
   private events = 0
   /** The highest number of a block in this trace. */
   private highest = 0
   private readonly processes = new BoundedKeys()
-  /** By process, the event of its last call if that allocated, else 0. */
+  /** By process, the event of its last call if that allocated, otherwise 0. */
   private lastCalls = new Float64Array(64)
-  /** What is live, the most that ever was, and the event that this was reached with. */
+  /** The live bytes, their maximum so far, and the event that reached it. */
   private readonly liveBytes = new Sum()
   private readonly mostBytes = new Sum()
   private peak = 0
-  /** Blocks that were live at the peak and have ended since, by the events that they began with. */
+  /** Blocks that were live at the peak and have ended since, by the events that began them. */
   private departed = new Float64Array(64)
   private departures = 0
 
@@ -83,7 +86,7 @@ export class FateSurvey {
     this.timeHi = Number(time >> 32n)
   }
 
-  /** Whether later events make no difference. */
+  /** Whether later events cannot change the result. */
   get isDone(): boolean {
     const { leaked, temporary } = this.options
     return this.isSettled && leaked !== true && temporary !== true
@@ -93,7 +96,7 @@ export class FateSurvey {
   add(batch: EventBatch): void {
     if (batch.count === 0) return
     if (batch.header !== this.header) {
-      // The moment may be the end of the trace before.
+      // The moment may be the end of the previous trace.
       if (this.isTimed && !this.isSettled && this.isLater(batch, 0)) this.settle(this.events)
       if (this.header !== undefined) this.endTrace()
       this.header = batch.header
@@ -104,7 +107,7 @@ export class FateSurvey {
   }
 
   /**
-   * What was found, one for each fate that was requested; the survey is not used any more.
+   * The allocations found, one set for each requested fate. Ends the use of the survey.
    * @throws Error when the trace has no such event, or no times
    */
   finish(): Fate[] {
@@ -140,7 +143,7 @@ export class FateSurvey {
     }
   }
 
-  /** Whether an event's time is beyond the one that was given. */
+  /** Whether an event's time is after the given one. */
   private isLater({ mask, time }: EventBatch, i: number): boolean {
     if (((mask[i] as number) & HAS_TIME) === 0) return false
     this.hasTimes = true
@@ -148,7 +151,7 @@ export class FateSurvey {
     return hi > this.timeHi || (hi === this.timeHi && (time.words[2 * i + LO] as number) > this.timeLo)
   }
 
-  /** Takes an event that did something to a block, or tried to. */
+  /** Processes an event that affected a block, or tried to. */
   private take(batch: EventBatch, i: number, number: number, effect: number, old: number, next: number): void {
     const process = this.processOf(batch, i)
     if ((effect & (BEGAN | ENDED)) === 0) {
@@ -206,7 +209,7 @@ export class FateSurvey {
     this.departed[this.departures++] = birth
   }
 
-  /** The moment is after this event: what is live now was live then. */
+  /** The moment is just after this event: the current live blocks are those of the moment. */
   private settle(event: number): void {
     this.isSettled = true
     this.until = event

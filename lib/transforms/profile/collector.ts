@@ -5,20 +5,18 @@ import { StatisticsCollector } from '../statistics/collector.js'
 import type { Profile, ProfileMoment, ProfileOptions } from './profile.js'
 import { stacksOf, type Stacks } from './stacks.js'
 
-/** This many stacks are distinguished: their table in the kernel then takes no more than 64 MiB. */
+/** The maximum number of distinct stacks, for which their table in the kernel takes at most 64 MiB. */
 export const MAX_STACKS = 250_000
 
 const OPTIONS: OptionNames<ProfileOptions> = { at: true, threadRoot: true, stacks: true }
 
 /**
- * Takes the profile of a stream of batches in one pass: the statistics, and their figures for each stack. Memory grows
- * with the number of blocks that are live at a time (as for statistics), and with the distinct stacks: 1 to 2 KB for
- * each.
+ * Collects the profile of a stream of batches in one pass: the statistics, and their figures for each stack. Memory
+ * grows with the number of blocks that are live at a time (as for statistics), and with the distinct stacks: 1 to 2 KB
+ * for each.
  *
- * @example
- * const collector = new ProfileCollector({ at: 'peak' })
- * for await (const batch of openTrace('app.mtrc')) collector.add(batch)
- * const { frames, tree } = collector.finish()
+ * @example const collector = new ProfileCollector({ at: 'peak' }) for await (const batch of openTrace('app.mtrc'))
+ *   collector.add(batch) const { frames, tree } = collector.finish()
  */
 export class ProfileCollector {
   private readonly collector: StatisticsCollector
@@ -45,16 +43,16 @@ export class ProfileCollector {
       collector.add(batch)
       return
     }
-    // The moment may be at the end of the trace before, which the next event would bring to its end.
+    // The moment may be at the end of the previous trace, which the next event would end.
     if (before > 0) collector.add(batch, 0, before)
     collector.sites.keep()
     collector.add(batch, before)
   }
 
   /**
-   * The profile of all that was added; the collector is not used any more.
+   * The profile of everything that was added. Ends the use of the collector.
    * @param complete whether the input was read to its end
-   * @throws Error when the trace has no event with the number that was requested, or no times
+   * @throws Error when the trace has no event with the requested number, or no times
    */
   finish(complete = true): Profile {
     const { collector, search, at } = this
@@ -69,9 +67,9 @@ export class ProfileCollector {
 }
 
 /**
- * The profile of what a collector of statistics took, which is not used any more, and the rows of its sites.
- * @param at the moment of the live figures: any but these two is that at which the sites were kept
- * @param sizes how many sizes the statistics list
+ * The profile from a collector of statistics, which is not used any more, and the rows of its sites.
+ * @param at the moment of the live figures: any other than these two is the moment at which the sites were kept
+ * @param sizes the number of sizes that the statistics list
  */
 export function finishProfile(
   collector: StatisticsCollector,

@@ -6,7 +6,7 @@ import { frameText } from './frames.js'
 import type { Frame, Profile, Sample } from './profile.js'
 import { UNKNOWN } from './stacks.js'
 
-/** What of a frame must be equal in both profiles: see `PROFILE_MATCHES`. */
+/** The parts of a frame that must be equal in both profiles: see `PROFILE_MATCHES`. */
 export type ProfileMatch = (typeof PROFILE_MATCHES)[number]
 
 /** What is compared. */
@@ -26,16 +26,16 @@ export interface ComparedStack {
   stack(): string[]
 }
 
-/** What two profiles have that differs. */
+/** The differences between two profiles. */
 export interface ProfileDifference {
   /** The figures of both as a whole. */
   readonly old: ComparedFigures
   readonly new: ComparedFigures
-  /** What the stacks are: sizes of blocks (`24 bytes`), if no event of either trace has a site. */
+  /** The kind of the stacks: they are sizes of blocks (`24 bytes`) if no event of either trace has a site. */
   readonly by: 'stack' | 'size'
-  /** Every stack of either, in the order in which they came up, the old profile's first. */
+  /** Every stack of either profile, in the order of first use, the old profile's first. */
   readonly stacks: readonly ComparedStack[]
-  /** There were too many stacks or sizes for a row each: those that came last are together, as `[others]`. */
+  /** There were too many stacks or sizes for separate rows: the latest are combined as `[others]`. */
   readonly full: boolean
 }
 
@@ -87,7 +87,7 @@ function hasSites({ frames }: Profile): boolean {
   return frames.some(({ name }) => name !== UNKNOWN.name)
 }
 
-/** Compares what the blocks of each size are. */
+/** Compares the figures of each size. */
 function compareSizes(old: Statistics, next: Statistics): Pick<ProfileDifference, 'stacks' | 'full'> {
   const compared = new Map<string, ComparedStack>()
   const take = ({ sizes: { exact, others } }: Statistics, side: 'old' | 'new') => {

@@ -1,12 +1,12 @@
 import { parseFrame } from '../../event/frame.js'
 import type { Frame } from './profile.js'
 
-/** Longer names are cut, so that a profile of hostile names stays readable. */
+/** Longer names are truncated, so that a profile with hostile names remains readable. */
 export const MAX_NAME = 4096
 
 /**
  * A frame of a stack from its text: `parse (parse.c:12)` and `parse at parse.c:12` have a function, a file and a line.
- * Where the function is not known, the name is that of the module, with the offset in it.
+ * If the function is unknown, the name is that of the module, with the offset in it.
  */
 export function frameOf(text: string): Frame {
   const { function: name, file, line, module, offset, address } = parseFrame(text)
@@ -45,7 +45,7 @@ export function frameText({ name, file, line }: Frame): string {
 }
 
 /**
- * A name that is not empty, nor too long, and has no unpaired surrogates, which stand for bytes that are not UTF-8.
+ * A name that is not empty, not too long, and without unpaired surrogates, which represent bytes that are not UTF-8.
  */
 function cut(name: string): string {
   if (name === '') return '[unknown]'

@@ -2,7 +2,7 @@ import type { Moment } from '../fates/moment.js'
 import type { Amount, Statistics } from '../statistics/result.js'
 import type { SiteFigures } from '../statistics/site-table.js'
 
-/** A place in the program: a frame of a stack, or what stands for one. */
+/** A place in the program: a frame of a stack, or a substitute for one. */
 export interface Frame {
   /** The function; or the file, the call site or other known parts; or a description in brackets. */
   readonly name: string
@@ -11,7 +11,7 @@ export interface Frame {
   readonly line?: number
 }
 
-/** The stacks of a profile as a tree. Node 0 is its root, and stands for no frame. */
+/** The stacks of a profile as a tree. Node 0 is its root, which has no frame. */
 export interface StackTree {
   /** The parent of each node, which has a lower number; -1 for the root. */
   readonly parents: Int32Array
@@ -19,15 +19,15 @@ export interface StackTree {
   readonly frames: Int32Array
 }
 
-/** What came from one stack. Two samples may have the same node. */
+/** The figures of one stack. Two samples may have the same node. */
 export interface Sample extends SiteFigures {
   /** The innermost frame of the stack: a node of the tree. */
   readonly node: number
-  /** What was live at the moment that was requested. */
+  /** What was live at the requested moment. */
   readonly live: Amount
 }
 
-/** Where the memory of a trace came from, and what became of it. */
+/** The origin of a trace's memory, and its fate. */
 export interface Profile {
   /**
    * Everything except the list of sites, which is empty: the samples have the sites. Sizes are listed only if no event
@@ -39,13 +39,13 @@ export interface Profile {
   readonly frames: readonly Frame[]
   readonly tree: StackTree
   /**
-   * Every stack with its figures, in the order in which the stacks came up. Each figure that the statistics have sums
-   * up to theirs. They are made while they are read, so many stacks take little memory.
+   * Every stack with its figures, in the order of first use. The sum of each figure is that in the statistics. Samples
+   * are created while they are read, so even many stacks take little memory.
    */
   samples(): Iterable<Sample>
 }
 
-/** When to look at what is live: the end of the trace, its peak, or a moment in it. */
+/** The moment of the live figures: the end of the trace, its peak, or a moment in it. */
 export type ProfileMoment = Moment | 'end'
 
 /** Options of a profile. */
@@ -54,6 +54,6 @@ export interface ProfileOptions {
   readonly at?: ProfileMoment
   /** The thread that allocated the blocks is the outermost frame. */
   readonly threadRoot?: boolean
-  /** How many stacks are distinguished: at most, and by default, 250,000. Later ones are one, called `[others]`. */
+  /** The number of distinct stacks: at most, and by default, 250,000. Further ones are combined as `[others]`. */
   readonly stacks?: number
 }

@@ -6,30 +6,30 @@ import type { ThreadTable } from '../statistics/thread-table.js'
 import { addressFrame, frameOf, sourceFrame } from './frames.js'
 import type { Frame, StackTree } from './profile.js'
 
-/** Of deeper stacks, the innermost frames are kept. */
+/** Only the innermost frames of deeper stacks are kept. */
 export const MAX_DEPTH = 1000
 const ROOT = 0
 const UNSET = -1
 const NO_ROOM = -2
 
-/** Stands for the stack of allocations that have none. */
+/** Represents allocations without a stack. */
 export const UNKNOWN: Frame = { name: '[unknown]' }
 const OTHER_STACKS: Frame = { name: '[others]' }
 const CUT: Frame = { name: '[outer frames left out]' }
 
-/** The stacks of a table of sites, and which row has which. */
+/** The stacks of a table of sites, and their rows. */
 export interface Stacks {
   readonly frames: readonly Frame[]
   readonly tree: StackTree
-  /** Whether the tree had no room for some of them. */
+  /** Whether some did not fit into the tree. */
   readonly isFull: boolean
   /** The rows in which a block was allocated, each with the node of its stack. */
   rows(): Iterable<{ row: number; node: number }>
 }
 
 /**
- * Makes a tree of the sites of a table.
- * @param limit how many nodes it has at most, besides one for all other stacks
+ * Builds a tree of the sites of a table.
+ * @param limit the maximum number of nodes, besides one for all other stacks
  */
 export function stacksOf(sites: SiteTable, threads: ThreadTable, limit = MAX_NODES): Stacks {
   const frames = new FrameTable(sites.keys)
@@ -47,7 +47,7 @@ export function stacksOf(sites: SiteTable, threads: ThreadTable, limit = MAX_NOD
     isFull ||= node === NO_NODE
     nodes[row] = node === NO_NODE ? NO_ROOM : node
   }
-  // The stacks for which there was no room share one more node.
+  // The stacks that did not fit share one more node.
   const others = paths.size
   const size = isFull ? others + 1 : others
   const otherFrame = isFull ? frames.id(OTHER_STACKS) : UNSET
@@ -78,11 +78,11 @@ export function threadName({ rest, process, thread }: ReturnType<ThreadTable['na
   return names.join(', ')
 }
 
-/** Distinct frames, and the paths of sites as their numbers. */
+/** Distinct frames, and the paths of sites as numbers of frames. */
 class FrameTable {
   readonly all: Frame[] = []
   private readonly ids = new Map<string, number>()
-  /** The frame that a name in a stack is. */
+  /** The frame for a name in a stack. */
   private readonly idOfName: Int32Array
   private readonly outwards: number[] = []
 
@@ -101,7 +101,7 @@ class FrameTable {
     return id
   }
 
-  /** The frames of a site, the outermost one first. @param thread the frame of its thread, to be put before them */
+  /** The frames of a site, the outermost first. @param thread the frame of its thread, which precedes them */
   path(site: number, thread?: number): Uint32Array {
     const { keys, outwards } = this
     outwards.length = 0

@@ -5,21 +5,21 @@ import { integer, type Calendar } from './plain.js'
 import type { AddressRange, ReportAddresses } from './result.js'
 import { largest } from './samples.js'
 
-/** How many rows the map has at most. */
+/** The maximum number of rows of the map. */
 const MOST_ROWS = 256
-/** Where the kernel has what of a region: the floats of a row; and in a key, the space above its number. */
+/** The kernel's layout of a region: the number of floats in a row, and the position of the address space in a key. */
 const COLUMNS = 512
 const SPACE = 2 ** 52
 /** The address space of a kernel's pages, in kernel/report/block.ts. */
 const PAGES = 4094
 /** Steps of kernel/report/pages.ts. */
 const [STEPS, STEP] = [16, 256]
-/** How many sites with sparse pages are listed. */
+/** The maximum number of listed sites with sparse pages. */
 const MOST_SITES = 100
 
 const PAGE = 4096
 
-/** Memory that is next to each other in the map: a row of it. */
+/** A row of the map: contiguous memory. */
 interface Region {
   space: number
   number: number
@@ -28,7 +28,7 @@ interface Region {
 }
 
 /**
- * How addresses are used; undefined if no block has one.
+ * The use of addresses; undefined if no block has one.
  * @param columns moments of the map
  * @param sparse by row of the report: shares of nearly empty pages, and their bytes that are not live
  */
@@ -109,12 +109,12 @@ function mapOf(
   }
 }
 
-/** What is live at all has at least one thousandth. */
+/** Any live bytes count as at least one thousandth. */
 function thousandths(share: number): number {
   return share === 0 ? 0 : Math.max(1, Math.min(1000, Math.round(1000 * share)))
 }
 
-/** The regions in order of addresses, made larger until they are few enough. */
+/** The regions in order of addresses, enlarged until there are few enough. */
 function regionsOf(kernel: ReportKernel, columns: readonly number[]): { regions: Region[]; shift: number } {
   const { run } = kernel
   const count = run.regions.value

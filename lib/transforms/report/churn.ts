@@ -6,11 +6,11 @@ import { HEAT_SIDE, type HeatCells, type ReportBars, type ReportChurn } from './
 /** How many sizes are listed. */
 export const MOST_SIZES = 200
 const CELLS = HEAT_SIDE * HEAT_SIDE
-/** In the keys of the cells of sites, the cell is below this. */
+/** In keys of the cells of sites, the cell is below this value. */
 const SITE = 8192
 /** Blocks that were resized this often or more are counted together. */
 const LONGEST = 255
-/** Up to here, each number of times has a bar. */
+/** Up to this number, each number of times has its own bar. */
 const EXACT = 16
 
 /** The counts of the heat map's cells. */
@@ -21,7 +21,7 @@ export function heatOf(kernel: ReportKernel): Float64Array {
   return counts
 }
 
-/** The cells of which the count is not zero, with it. */
+/** The cells with a count other than zero, and the counts. */
 export function cellsOf(counts: Float64Array): HeatCells {
   const cells: HeatCells = []
   counts.forEach((count, cell) => {
@@ -31,8 +31,8 @@ export function cellsOf(counts: Float64Array): HeatCells {
 }
 
 /**
- * The heat maps of the rows of a report; the last one is of all sites that have no row.
- * @param rows how many rows there are. @param rowOf the row of a site, or -1
+ * The heat maps of the rows of a report; the last one is that of all sites without a row.
+ * @param rows the number of rows. @param rowOf the row of a site, or -1
  */
 export function siteHeat(kernel: ReportKernel, rows: number, rowOf: (site: number) => number): HeatCells[] {
   const all = Array.from({ length: rows }, () => new Map<number, number>())
@@ -75,7 +75,7 @@ export function churnOf(kernel: ReportKernel, { sizes, allocated }: Statistics, 
   }
 }
 
-/** Bars of one number each at first, and then of twice as many numbers as the one before. */
+/** The first bars stand for one number each; each later bar covers twice as many numbers as the one before. */
 function chainBars(counts: BigUint64Array): ReportBars {
   const bars: ReportBars = { from: [], to: [], count: [] }
   for (let from = 1; from <= LONGEST;) {

@@ -1,7 +1,7 @@
-/** How many moments are kept at most. */
+/** The maximum number of moments that are kept. */
 export const MOST_MOMENTS = 512
 
-/** What is known of a moment: everything from the beginning of the stream, except what is live. */
+/** The figures at a moment, since the beginning of the stream, except the live ones. */
 export interface Moment {
   /** The number of the event that it is after. */
   event: number
@@ -15,15 +15,15 @@ export interface Moment {
 }
 
 /**
- * The moments at which a report looks at a trace: after each slice of equally many events. When there are too many
- * slices, they become twice as long.
+ * The moments of a report: the ends of slices with the same number of events. When there are too many slices, they
+ * become twice as long.
  */
 export class Clock {
   moments: Moment[] = []
   /** The logarithm of the number of events of a slice. */
   shift = 0
 
-  /** How many events there are until the next moment, after so many. */
+  /** The number of events until the next moment, after this number of events. */
   until(events: number): number {
     const slice = 2 ** this.shift
     return slice - (events % slice)

@@ -15,13 +15,12 @@ import { Report } from './report.js'
 const HAS_TIME = FieldBit.time
 
 /**
- * Takes all that a report shows of a stream of batches, in one pass. Memory grows with the number of blocks that are
- * live at a time and with the distinct stacks, as for a profile: by 50 to 180 bytes more for each block.
+ * Collects everything that a report shows about a stream of batches, in one pass. Memory grows with the number of
+ * blocks that are live at a time and with the distinct stacks, as for a profile: by 50 to 180 bytes more for each
+ * block.
  *
- * @example
- * const collector = new ReportCollector()
- * for await (const batch of openTrace('app.mtrc')) collector.add(batch)
- * const { summary, timeline } = collector.finish().data({ name: 'app.mtrc' })
+ * @example const collector = new ReportCollector() for await (const batch of openTrace('app.mtrc'))
+ *   collector.add(batch) const { summary, timeline } = collector.finish().data({ name: 'app.mtrc' })
  */
 export class ReportCollector implements RowObserver {
   private readonly collector = new StatisticsCollector({ sites: MAX_STACKS })
@@ -32,7 +31,7 @@ export class ReportCollector implements RowObserver {
   private readonly problems = new Problems()
   /** The time of the last event that had one. */
   private time: bigint | undefined
-  /** How many events were observed. */
+  /** The number of events observed. */
   private observed = 0
 
   constructor() {
@@ -69,13 +68,13 @@ export class ReportCollector implements RowObserver {
   }
 
   /**
-   * The report of all that was added; the collector is not used any more.
+   * The report on everything that was added. Ends the use of the collector.
    * @param complete whether the input was read to its end
    */
   finish(complete = true): Report {
     const { collector, kernel, clock, levels, generations, problems } = this
     if (clock.moments.at(-1)?.event !== collector.count) this.look()
-    // A level at the end is kept whether or not it fits the others.
+    // The level at the end is always kept, even if it is not a regular moment.
     if (levels.all.at(-1)?.event !== collector.count) {
       levels.all.push({ event: collector.count, bytes: collector.sites.levels() })
     }
@@ -83,7 +82,7 @@ export class ReportCollector implements RowObserver {
     return new Report({ collector, kernel, clock, levels, generations, problems, profile, stacks })
   }
 
-  /** Keeps what there is at this moment. */
+  /** Keeps the figures at this moment. */
   private look(): void {
     const { collector, kernel, clock, levels } = this
     const { allocated, live } = collector.now()

@@ -17,14 +17,14 @@ const VALUE_OF: Readonly<Record<ComparedName, (figures: ComparedFigures) => numb
   temporaryBytes: ({ temporary }) => temporary.bytes,
 }
 
-/** What another run is compared with. */
+/** The old run of a comparison. */
 export interface Compared {
   /** The name of the old trace. */
   readonly name: string
   readonly difference: ProfileDifference
 }
 
-/** The stacks that differ most. @param limit how many rows there are, besides that of all others */
+/** The stacks that differ most. @param limit the number of rows, besides that of all others */
 export function comparisonOf({ name, difference }: Compared, frames: FrameList, limit: number): ReportComparison {
   const differing = difference.stacks.filter((stack) => !isEqual(stack))
   const chosen = mostDifferent(differing, limit)
@@ -56,7 +56,7 @@ function byName<Value>(of: (name: ComparedName) => Value): Record<ComparedName, 
   return Object.fromEntries(COMPARED.map((name) => [name, of(name)])) as Record<ComparedName, Value>
 }
 
-/** The stacks with the largest differences of any figure: of each as many. */
+/** The stacks with the largest differences of any figure, the same number for each figure. */
 function mostDifferent(stacks: readonly ComparedStack[], limit: number): number[] {
   const orders = COMPARED.map((figure) =>
     largest(

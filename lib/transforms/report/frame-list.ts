@@ -2,19 +2,19 @@ import type { Frame } from '../profile/profile.js'
 import type { StackTree } from '../profile/profile.js'
 import type { StackFrames } from './result.js'
 
-/** Stacks are shown with this many frames. */
+/** The number of frames of a stack that are shown. */
 const MOST_FRAMES = 40
-/** After the last frame that is shown: there are more. */
+/** Follows the last frame shown if there are more. */
 const MORE = -1
 
 /** The frames that a report mentions, each once. */
 export class FrameList {
   readonly all: Frame[] = []
-  /** How many names were shortened. */
+  /** The number of shortened names. */
   shortened = 0
   private readonly ids = new Map<string, number>()
 
-  /** @param longest names may have so many characters */
+  /** @param longest the maximum number of characters of names */
   constructor(private readonly longest: number) {}
 
   /** The number of a frame. */
@@ -32,7 +32,7 @@ export class FrameList {
     return id
   }
 
-  /** The stack of frames, of which the innermost is the first. */
+  /** The stack of these frames, the innermost first. */
   stack(frames: readonly Frame[]): StackFrames {
     const ids = frames.slice(0, MOST_FRAMES).map((frame) => this.id(frame))
     return frames.length > MOST_FRAMES ? [...ids, MORE] : ids

@@ -3,16 +3,16 @@ import { integer } from './plain.js'
 import type { ReportKernel } from './kernel.js'
 import type { ReportGenerations } from './result.js'
 
-/** How many slices there are at most. */
+/** The maximum number of slices. */
 const MOST_SLICES = 32
-/** Of a trace that ended, and in all, so many sites are followed: those with most live bytes. */
+/** The maximum number of sites that are followed, for each trace and in total: those with the most live bytes. */
 const FOLLOWED = 200
 const MOST_SITES = 2000
 /** So many sites are shown. */
 const SHOWN = 50
-/** Where kernel/report/ends.ts has the bytes of a slice, and how many bytes it takes. */
+/** The position of a slice's bytes in the memory of kernel/report/ends.ts, and the size of a slice. */
 const [BYTES, SLICE] = [8, 24]
-/** In the keys of sites, the slice is below this. */
+/** In keys of sites, the slice is below this value. */
 const SITE = 64
 
 /** Blocks and bytes of each slice. */
@@ -21,20 +21,20 @@ interface Slices {
   bytes: bigint[]
 }
 
-/** The logarithm of the number of events of a slice, for so many events. */
+/** The logarithm of the number of events of a slice, for this total number of events. */
 export function sliceShift(events: number): number {
   let shift = 0
   while (events > MOST_SLICES * 2 ** shift) shift++
   return shift
 }
 
-/** What is live at the end of each trace, by the slice of the stream that allocated it. */
+/** The live blocks at the end of each trace, by the slice of the stream that allocated them. */
 export class Generations {
   private shift = 0
   private all: Slices = { blocks: [], bytes: [] }
   private readonly sites = new Map<number, Slices>()
 
-  /** Takes what the kernel found at the end of a trace. @param shift that of its slices */
+  /** Adds the kernel's figures at the end of a trace. @param shift that of its slices */
   take(kernel: ReportKernel, shift: number): void {
     const { run } = kernel
     while (this.shift < shift) {
@@ -65,8 +65,8 @@ export class Generations {
   }
 
   /**
-   * @param events how many there were
-   * @param siteOf the row of the report that a site has, and how many of its blocks are live at the end; -1 for none
+   * @param events the total number of events
+   * @param siteOf the row of a site in the report, and the number of its blocks that are live at the end; -1 for none
    */
   result(
     events: number,
@@ -85,7 +85,7 @@ export class Generations {
     const blocksOf = ({ blocks }: Slices) => ends.map((_, slice) => blocks[slice] ?? 0)
     const shown = [...this.sites]
       .map(([row, slices]) => ({ ...siteOf(row), blocks: blocksOf(slices), bytes: bytesOf(slices) }))
-      // A site of which not all is known is left out.
+      // A site with incomplete data is left out.
       .filter(({ site, endBlocks, blocks }) => site >= 0 && endBlocks === blocks.reduce((sum, n) => sum + n, 0))
       .map((one) => ({ ...one, sum: Number(one.bytes.reduce((sum, bytes) => sum + bytes, 0n)) }))
       .toSorted((a, b) => b.sum - a.sum || a.site - b.site)

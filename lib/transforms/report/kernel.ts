@@ -4,7 +4,7 @@ import { CountingKernel } from '../../kernel/counting.js'
 import type { Global, KernelExports } from '../../kernel/load.js'
 import type { StatisticsKernel } from '../statistics/kernel.js'
 
-/** kernel/report.ts; the files in kernel/report/ say what each of these is. */
+/** The exports of kernel/report.ts, documented in kernel/report/. */
 export interface ReportExports extends KernelExports {
   observe(rows: number, numbers: number, sites: number): number
   endTrace(numbers: number, shift: number): number
@@ -44,10 +44,10 @@ export interface ReportExports extends KernelExports {
   readonly SITE_BYTES: Global
 }
 
-/** What the kernel reads of events. */
+/** The columns that the kernel reads. */
 const OBSERVED = fieldSet('api', 'address', 'oldAddress', 'size', 'outcome')
 
-/** Columns of the statistics' kernel that this one has, too, and the bytes of a row of each. */
+/** Columns that this kernel shares with that of the statistics, and the size of each one's values in bytes. */
 const SHARED = [
   ['EFFECTS', 1],
   ['ENDED', 4],
@@ -57,9 +57,9 @@ const SHARED = [
   ['PROCESSES', 4],
 ] as const
 
-/** Where a slot of kernel/report/pairs.ts has its count, and its sum; how many bytes it has. */
+/** The offsets of the count and the sum in a slot of kernel/report/pairs.ts, and the size of a slot. */
 const [COUNT, SUM, SLOT] = [8, 16, 32]
-/** Where a table of them has the logarithm of the number of its slots, and what found no room. */
+/** The offsets in such a table of the logarithm of the number of its slots, and of the counts without a slot. */
 const [LOG, REST] = [4, 16]
 
 /** Blocks with the same key. */
@@ -80,7 +80,7 @@ export class ReportKernel extends CountingKernel<ReportExports> {
 
   /**
    * Observes events `from` to `to` of a batch, which the other kernel has counted.
-   * @param sites how many rows of them there are
+   * @param sites the number of their rows
    * @returns whether there was memory
    */
   observe(batch: EventBatch, from: number, to: number, { run: counted }: StatisticsKernel, sites: number): boolean {
@@ -96,7 +96,7 @@ export class ReportKernel extends CountingKernel<ReportExports> {
     return isDone
   }
 
-  /** Every key of a table, and what has it. */
+  /** Every key of a table, and its count and sum. */
   *pairs(table: number): Generator<Pair> {
     const slots = this.word(table)
     if (slots === 0) return
@@ -107,7 +107,7 @@ export class ReportKernel extends CountingKernel<ReportExports> {
     }
   }
 
-  /** What found no room in a table. */
+  /** The counts without a slot in a table. */
   rest(table: number): Omit<Pair, 'key'> {
     return { blocks: this.number(table + REST), bytes: this.sum(table + REST + 8) }
   }

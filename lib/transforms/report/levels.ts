@@ -1,8 +1,8 @@
 import { MOST_MOMENTS } from './clock.js'
 
-/** So many figures are kept of all sites: 4 MiB. */
+/** The maximum number of figures of all sites: 4 MiB. */
 const MOST_CELLS = 1_048_576
-/** At least so many moments are kept, however many sites there are. */
+/** The minimum number of moments, regardless of the number of sites. */
 const FEWEST = 16
 
 /** Live bytes of all sites at a moment. */
@@ -16,7 +16,7 @@ export interface Level {
 /** Live bytes of each site over time, at fewer moments if there are many sites. */
 export class Levels {
   all: Level[] = []
-  /** How many events there are from one moment to the next. */
+  /** The number of events from one moment to the next. */
   private period = 1
   private cells = 0
 

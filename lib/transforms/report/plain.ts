@@ -7,7 +7,7 @@ export function integer(value: bigint): Integer {
   return Number.isSafeInteger(number) ? number : value.toString()
 }
 
-/** A value with its integers as JSON has them. Fields that are undefined are left out. */
+/** A value with its integers in the form for JSON. Undefined fields are omitted. */
 export function plain<Value>(value: Value): Plain<Value> {
   return toPlain(value) as Plain<Value>
 }
@@ -23,7 +23,7 @@ function toPlain(value: unknown): unknown {
   )
 }
 
-/** When things happened: numbers of events, and times since the first. */
+/** Moments as numbers of events, and as times since the first. */
 export class Calendar {
   private readonly byEvent: ReadonlyMap<number, Moment>
 
@@ -35,12 +35,12 @@ export class Calendar {
     this.byEvent = new Map(moments.map((moment) => [moment.event, moment]))
   }
 
-  /** The moment after an event, at which the clock was. */
+  /** The moment after an event at which the clock stopped. */
   at(event: number): Moment | undefined {
     return this.byEvent.get(event)
   }
 
-  /** The moments after these events. @param times their times, by default those that the clock has */
+  /** The moments after these events. @param times their times, by default those of the clock */
   moments(events: readonly number[], times = events.map((event) => this.at(event)?.time)): Moments {
     const { first } = this
     if (first === undefined) return { event: [...events] }

@@ -11,7 +11,7 @@ import { PROBLEM_KINDS, type ProblemKind, type ReportProblems } from './result.j
 
 /** How many are kept. */
 const MOST = 1000
-/** So many frames of their stacks are, and so much of the names of these. */
+/** Limits: the frames of their stacks, and the characters of the frames' names. */
 const MOST_FRAMES = 8
 const LONGEST = 512
 
@@ -23,11 +23,14 @@ interface Problem {
   stack: Frame[]
 }
 
-/** The first events that ought not to be. */
+/** The first anomalous events. */
 export class Problems {
   private readonly first: Problem[] = []
 
-  /** Takes those that the kernel found in a batch, whose event `from` was its first row. @param before events before */
+  /**
+   * Adds those that the kernel found in a batch, whose event `from` was its first row. @param before the number of
+   * earlier events
+   */
   take({ run }: ReportKernel, batch: EventBatch, from: number, before: number): void {
     const found = Math.min(run.problems.value, MOST - this.first.length)
     if (found === 0) return
@@ -70,14 +73,14 @@ function valueOf(batch: EventBatch, i: number, field: number, { words }: U64Colu
   return BigInt(words[2 * i + HI] as number) * BigInt(WORD) + BigInt(words[2 * i + LO] as number)
 }
 
-/** The address of the event; for a realloc that gives none, that of the block before. */
+/** The address of the event; for a realloc without one, that of the old block. */
 function addressOf(batch: EventBatch, i: number): string | null {
   const address =
     valueOf(batch, i, FieldBit.address, batch.address) || valueOf(batch, i, FieldBit.oldAddress, batch.oldAddress)
   return address === undefined ? null : `0x${address.toString(16)}`
 }
 
-/** Where an event happened, as far as it says. */
+/** The place of an event, as far as known. */
 function framesOf(batch: EventBatch, i: number): Frame[] {
   const mask = batch.mask[i] as number
   const { strings } = batch

@@ -32,7 +32,7 @@ export interface ReportLimits {
   readonly moments: number
 }
 
-/** The limits of a report, and smaller ones for traces of which it would be too large otherwise. */
+/** The limits of a report, and smaller ones for traces whose report would otherwise be too large. */
 export const REPORT_LIMITS: readonly [ReportLimits, ...ReportLimits[]] = [
   { nodes: 10_000, sites: 1000, problems: 1000, name: 512, moments: 512 },
   { nodes: 5000, sites: 500, problems: 500, name: 256, moments: 256 },
@@ -53,7 +53,7 @@ export interface ReportDataOptions {
 
 const OPTIONS: OptionNames<ReportDataOptions> = { name: true, generator: true, compared: true, limits: true }
 
-/** All that a report is made of. */
+/** The data from which a report is made. */
 export interface ReportSources {
   readonly collector: StatisticsCollector
   readonly kernel: ReportKernel
@@ -65,10 +65,10 @@ export interface ReportSources {
   readonly stacks: Stacks
 }
 
-/** Where kernel/report/sites.ts has these figures of a row. */
+/** The offsets of these figures in a row of kernel/report/sites.ts. */
 const [REALLOCS, GROWN, SHRUNK, MOVED, SPARSE_PAGES, SPARSE_BYTES] = [0, 8, 16, 24, 32, 40]
 
-/** What was taken of a trace for a report. */
+/** The data collected from a trace for a report. */
 export class Report {
   private readonly samples: Samples
   private readonly calendar: Calendar
@@ -81,7 +81,7 @@ export class Report {
     this.samples = new Samples(stacks, collector.sites, (row) => this.extra(row), hasCpus, isTimed)
   }
 
-  /** The profile of the trace, which a report of another run can be compared with. */
+  /** The profile of the trace, for comparison with a report of another run. */
   get profile(): Profile {
     return this.sources.profile
   }
@@ -139,7 +139,7 @@ export class Report {
       ...(addresses && { addresses }),
       problems: problemRows,
       ...(comparison && { comparison }),
-      // The last one, for all others may mention frames.
+      // It must be last, because all others may add frames.
       frames: list.all,
     }
   }

@@ -6,7 +6,7 @@ import type { Statistics } from '../statistics/result.js'
  * other by index. Figures have the names and the meaning that they have in the statistics.
  */
 
-/** An integer: a number where a double holds it exactly, otherwise decimal digits. */
+/** An integer: a number if a double represents it exactly, otherwise decimal digits. */
 export type Integer = number | string
 
 /** A value as JSON, with its integers as `Integer`. */
@@ -19,20 +19,20 @@ export type Plain<T> = T extends bigint
       : T
 
 /**
- * A stack: indices into `ReportData.frames`, the innermost frame first. Of a deep stack, only the innermost frames are
- * there, and then -1.
+ * A stack: indices into `ReportData.frames`, the innermost frame first. A deep stack has only its innermost frames,
+ * followed by -1.
  */
 export type StackFrames = number[]
 
-/** Pairs of a cell and a count, one after the other; cells without a count are left out. See `heatCell`. */
+/** Pairs of a cell and its count, one after the other; empty cells are omitted. See `heatCell`. */
 export type HeatCells = number[]
 
-/** How many rows and columns the heat map has: one for each number of bits, from 0 to 64. */
+/** The number of rows and of columns of the heat map: one for each number of bits, from 0 to 64. */
 export const HEAT_SIDE = 65
 
 /**
- * The cell of the heat map for blocks of a size and a lifetime, which are given as the numbers of their bits: 0 for
- * zero, n for the values from `2^(n-1)` to `2^n - 1`.
+ * The cell of the heat map for blocks with this size and lifetime, each given by its number of bits: 0 for zero, n for
+ * the values from `2^(n-1)` to `2^n - 1`.
  */
 export function heatCell(sizeBits: number, lifetimeBits: number): number {
   return sizeBits * HEAT_SIDE + lifetimeBits
@@ -55,16 +55,16 @@ export type ReportSummary = Plain<
     sizes: Omit<Statistics['sizes'], 'exact' | 'others'>
   }
 > & {
-  /** How many stacks, threads, processes and CPUs there are. 0 where events do not have any. */
+  /** The numbers of stacks, threads, processes and CPUs; 0 if events have none. */
   siteCount: number
   threadCount: number
   processCount: number
   cpuCount: number
 }
 
-/** How live bytes and blocks went up and down, in at most 2,000 parts of equally many events. */
+/** Live bytes and blocks over time, in at most 2,000 parts with the same number of events. */
 export interface ReportTimeline extends Moments {
-  /** What is live after the last event of each part. */
+  /** The live bytes and blocks after the last event of each part. */
   liveBytes: Integer[]
   liveBlocks: number[]
   /** The lowest and the highest level in each part. */
@@ -72,13 +72,13 @@ export interface ReportTimeline extends Moments {
   maxBytes: Integer[]
   minBlocks: number[]
   maxBlocks: number[]
-  /** What was allocated in it, and how many blocks were freed. */
+  /** The allocations in each part, and the number of blocks freed. */
   allocations: number[]
   allocatedBytes: Integer[]
   frees: number[]
 }
 
-/** The figures of which the nodes of the tree have a value each. */
+/** The figures that each node of the tree has. */
 export const TREE_METRICS = [
   'allocatedBytes',
   'allocatedBlocks',
@@ -93,7 +93,7 @@ export const TREE_METRICS = [
 export type TreeMetric = (typeof TREE_METRICS)[number]
 
 /**
- * The stacks as a tree. Node 0 is the root. What small nodes had is in nodes whose frame is called `(other)`, so the
+ * The stacks as a tree. Node 0 is the root. Small nodes are combined in nodes whose frame is called `(other)`, so the
  * sum of each column is the figure of the whole trace.
  */
 export interface ReportTree extends Record<TreeMetric, Integer[]> {
@@ -104,11 +104,11 @@ export interface ReportTree extends Record<TreeMetric, Integer[]> {
 }
 
 /**
- * The stacks that have most of any figure, at most 1,000 rows, the most bytes allocated first. If there are more, the
- * last row is of all others together, so that each column sums up to the figure of the whole trace. (Not `ownPeak`.)
+ * The stacks with the largest values of any figure, at most 1,000 rows, by bytes allocated. If there are more, the last
+ * row combines all others, so that the sum of each column except `ownPeak` is the figure of the whole trace.
  */
 export interface ReportSites {
-  /** The node of the tree that is the stack, or the nearest of its callers that the tree has. */
+  /** The stack's node in the tree, or the nearest of its callers in the tree. */
   node: number[]
   /** The stack; empty for the row of all others. */
   stack: StackFrames[]
@@ -120,7 +120,7 @@ export interface ReportSites {
   /** Live at the end (leaked). */
   endBlocks: number[]
   endBytes: Integer[]
-  /** The most bytes that were live at a time, and in how many blocks. The row of all others has 0. */
+  /** The maximum of live bytes, and the number of blocks at that time. The row of all others has 0. */
   ownPeakBlocks: number[]
   ownPeakBytes: Integer[]
   /** By heaptrack's definition. */
@@ -129,12 +129,12 @@ export interface ReportSites {
   /** By memray's definition. */
   memrayBlocks: number[]
   memrayBytes: Integer[]
-  /** Blocks that another thread freed. */
+  /** Blocks freed by another thread. */
   foreignFrees: number[]
-  /** How long blocks were live on average, in events about blocks; and in the unit of time, if events have times. */
+  /** The average lifetime of blocks, in events about blocks and, if events have times, in the unit of time. */
   meanEvents: number[]
   meanTime?: number[]
-  /** Absent unless allocations say what they took: the difference to what they asked for. */
+  /** The difference between allocated and requested bytes; absent unless allocations have the former. */
   wastedBytes?: Integer[]
   /** Reallocs that resized a block of the site; blocks that then grew, shrank, and have another address. */
   reallocs: number[]
@@ -149,19 +149,25 @@ export interface ReportSites {
   heatCells: HeatCells[]
 }
 
-/** Slices of the run of equally many events (the last one may have fewer), at most 32, and what of each is left. */
+/**
+ * Slices of the run with the same number of events (the last one may have fewer), at most 32, and what remains live of
+ * each.
+ */
 export interface ReportGenerations extends Moments {
-  /** What was allocated or resized in the slice. */
+  /** Blocks allocated or resized in the slice. */
   allocatedBytes: Integer[]
   allocatedBlocks: number[]
-  /** What of this was live at the end of its trace. */
+  /** Those of these blocks that were live at the end of their trace. */
   endBytes: Integer[]
   endBlocks: number[]
-  /** The same for each of the sites that have most live at the end: rows of `sites`, with one figure for each slice. */
+  /**
+   * The same for each of the sites with the most live bytes at the end: rows of `sites`, with one figure for each
+   * slice.
+   */
   sites: { site: number[]; endBytes: Integer[][]; endBlocks: number[][] }
 }
 
-/** The ten sites that have most at the peak, over time, at no more than 512 moments. */
+/** The ten sites with the most live bytes at the peak, over time, at no more than 512 moments. */
 export interface ReportPeakSites extends Moments {
   /** Rows of `sites`. */
   site: number[]
@@ -171,7 +177,7 @@ export interface ReportPeakSites extends Moments {
   rest: number[]
 }
 
-/** A histogram: values from `from` to `to`, both included; null where there is no upper end. */
+/** A histogram of values from `from` to `to`, inclusive; null if there is no upper end. */
 export interface ReportBars {
   from: number[]
   to: (number | null)[]
@@ -194,21 +200,21 @@ export interface ReportChurn {
     temporaryBlocks: number[]
     others?: { sizes: number; count: number; bytes: Integer }
   }
-  /** Blocks by how many times they were resized, at least once; those that are live at the end too. */
+  /** Blocks by the number of times they were resized, at least once, including blocks that are live at the end. */
   chains: ReportBars
-  /** Reallocs that resized a block: those after which it was larger, smaller, as large, and at another address. */
+  /** Reallocs that resized a block: the numbers that enlarged it, shrank it, kept its size, and moved it. */
   grown: number
   shrunk: number
   same: number
   moved: number
-  /** By how many bytes blocks grew and shrank in all. */
+  /** The total number of bytes by which blocks grew and shrank. */
   grownBytes: Integer
   shrunkBytes: Integer
 }
 
-/** The 32 threads with most events; if there are more, the last row is of all others together. */
+/** The 32 threads with the most events; if there are more, the last row combines all others. */
 export interface ReportThreads {
-  /** What the row is, as in `process 3, thread 5`; an empty string for the row of all others. */
+  /** The name of the row, such as `process 3, thread 5`; an empty string for the row of all others. */
   name: string[]
   process: (Integer | null)[]
   thread: (Integer | null)[]
@@ -222,22 +228,23 @@ export interface ReportThreads {
   frees: number[]
   foreignFrees: number[]
   /**
-   * Blocks that the thread of row `from` allocated and that of row `to` freed. The counts sum up to all frees; those
-   * where the two differ, together with `othersForeign` of the row of all others, to all foreign frees.
+   * Blocks allocated by the thread of row `from` and freed by that of row `to`. The sum of the counts is the number of
+   * all frees; the sum of those with different rows, plus `othersForeign` of the row of all others, is the number of
+   * all foreign frees.
    */
   matrix: { from: number[]; to: number[]; blocks: number[]; bytes: Integer[] }
-  /** Blocks of threads in the row of all others that another thread in that row freed. */
+  /** Blocks of threads in the row of all others freed by other threads in that row. */
   othersForeign: number
 }
 
-/** Addresses from `from` on, and below `to`, that rows of the map are of, with no large gap between them. */
+/** Addresses from `from` to below `to` in consecutive rows of the map, without large gaps. */
 export interface AddressRange {
   name: string
   /** Hexadecimal digits after `0x`. */
   from: string
   to: string
   process?: Integer
-  /** The rows of the map: their number, and the first of them. */
+  /** The number of rows of the map, and the first row. */
   row: number
   rows: number
 }
@@ -246,24 +253,27 @@ export interface AddressRange {
 export interface ReportAddresses {
   /** Live bytes by address and time. */
   map: Moments & {
-    /** How many bytes each row is of. */
+    /** The number of bytes in each row. */
     rowBytes: Integer
     /** In order of addresses. */
     ranges: AddressRange[]
-    /** How much of each row is live at each moment, in thousandths: `cells[row][moment]`. At most 256 rows and 512. */
+    /**
+     * The live share of each row at each moment, in thousandths: `cells[row][moment]`. At most 256 rows and 512
+     * moments.
+     */
     cells: number[][]
   }
   pageBytes: number
   /**
-   * Pages that have a live byte, by how many bytes of them are live: over `from`, and up to `to`. At the peak of live
-   * bytes, and at the end.
+   * Pages with live bytes, by the number of their live bytes, above `from` and up to `to`: at the peak of live bytes,
+   * and at the end.
    */
   pages: { from: number[]; to: number[]; atPeak: number[]; atEnd: number[] }
-  /** Live bytes, and pages that have a live byte, over time. */
+  /** Live bytes, and pages with live bytes, over time. */
   use: Moments & { liveBytes: Integer[]; pages: number[] }
   /**
-   * Sites whose blocks keep pages alive at the end of which at most a quarter is live: rows of `sites`; how many such
-   * pages, as shares where several blocks keep a page; and the bytes of them that are not live.
+   * Sites whose blocks, at the end, keep pages of which at most a quarter is live: rows of `sites`; the number of such
+   * pages, with shares if several blocks keep a page; and the bytes of these pages that are not live.
    */
   sparse: { site: number[]; pages: number[]; bytes: number[] }
 }
@@ -293,11 +303,11 @@ export interface ReportProblems {
   /** Hexadecimal, with `0x`. */
   address: (string | null)[]
   size: (Integer | null)[]
-  /** Where it happened; empty if the event does not say. */
+  /** The place; empty if the event has none. */
   stack: StackFrames[]
 }
 
-/** Figures that are compared, of the old run and of the new one. */
+/** The compared figures of the old and the new run. */
 export const COMPARED = [
   'allocatedBlocks',
   'allocatedBytes',
@@ -311,16 +321,16 @@ export const COMPARED = [
 /** See `COMPARED`. */
 export type ComparedName = (typeof COMPARED)[number]
 
-/** What differs from another run. */
+/** The differences from another run. */
 export interface ReportComparison {
   /** The name of the other trace. */
   old: string
   totals: { old: Record<ComparedName, Integer>; new: Record<ComparedName, Integer> }
-  /** How many stacks differ, listed or not. */
+  /** The number of stacks that differ, listed or not. */
   differing: number
   /**
-   * The stacks that differ, those with the largest differences, at most 1,000. If there are more, the last row is of
-   * all others together, with an empty stack.
+   * The stacks that differ, those with the largest differences, at most 1,000. If there are more, the last row combines
+   * all others, with an empty stack.
    */
   stack: StackFrames[]
   before: Record<ComparedName, Integer[]>
@@ -334,9 +344,9 @@ export interface ReportData {
   name: string
   /** The program and its version. */
   generator: string
-  /** What readers must know, in sentences: that the trace is truncated, for example. */
+  /** Notes for readers, as sentences, for example that the trace is truncated. */
   notes: string[]
-  /** What was left out of the report, and how much, in sentences. */
+  /** What was omitted from the report, with amounts, as sentences. */
   omitted: string[]
   summary: ReportSummary
   timeline: ReportTimeline

@@ -2,11 +2,11 @@ import type { Stacks } from '../profile/stacks.js'
 import type { SiteFigures, SiteTable } from '../statistics/site-table.js'
 import { TREE_METRICS, type TreeMetric } from './result.js'
 
-/** The figures of which the sites with most are listed. */
+/** The figures by which the sites with the largest values are listed. */
 const RANKED = [...TREE_METRICS, 'ownPeakBytes', 'reallocs', 'sparseBytes'] as const
 type Ranked = (typeof RANKED)[number]
 
-/** A figure of a site, of those that the tree has. */
+/** A figure of a site that the tree has, too. */
 export const VALUE_OF: Readonly<Record<TreeMetric, (figures: SiteFigures) => number | bigint>> = {
   allocatedBytes: ({ allocated }) => allocated.bytes,
   allocatedBlocks: ({ allocated }) => allocated.blocks,
@@ -18,23 +18,23 @@ export const VALUE_OF: Readonly<Record<TreeMetric, (figures: SiteFigures) => num
   foreignFrees: ({ foreignFrees }) => foreignFrees,
 }
 
-/** What else is known of a site than its figures. */
+/** Further data of a site. */
 export interface SiteExtra {
   reallocs: number
   grown: number
   shrunk: number
   moved: number
-  /** Nearly empty pages that its blocks keep, and what is not live in them. */
+  /** Nearly empty pages that its blocks keep, and the bytes in them that are not live. */
   sparsePages: number
   sparseBytes: number
 }
 
-/** All sites in which a block was allocated: their rows, nodes and, as doubles, what they are ranked by. */
+/** All sites that allocated a block: their rows, nodes and, as doubles, the figures by which they are ranked. */
 export class Samples {
   readonly rows: number[] = []
   readonly nodes: number[] = []
   readonly ranked: Record<Ranked, Float64Array>
-  /** The sums of what the statistics have no totals of. */
+  /** The sums of figures without totals in the statistics. */
   readonly whole = { foreignFrees: 0, events: 0n, time: 0n, reallocs: 0, grown: 0, shrunk: 0, moved: 0 }
 
   constructor(
@@ -73,7 +73,9 @@ export class Samples {
     return this.sites.figures(this.rows[i] as number, this.hasCpus, this.isTimed)
   }
 
-  /** The samples that have most of anything: of each figure as many. All of them if there are no more than `n`. */
+  /**
+   * The samples with the largest values, the same number for each figure; all samples if there are no more than `n`.
+   */
   top(n: number): number[] {
     const size = this.rows.length
     if (size <= n) return this.rows.map((_, i) => i)
@@ -89,7 +91,7 @@ export class Samples {
   }
 }
 
-/** Where the n largest values are that are above zero, the largest first. */
+/** The positions of the n largest values above zero, the largest first. */
 export function largest(values: Float64Array, n: number): number[] {
   const sorted = values.toSorted()
   const limit = Math.max(sorted[Math.max(0, values.length - n)] ?? 0, Number.MIN_VALUE)

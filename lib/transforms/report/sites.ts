@@ -7,19 +7,19 @@ import { integer, type Calendar } from './plain.js'
 import type { Moments, ReportPeakSites, ReportSites, StackFrames } from './result.js'
 import { largest, type Samples, type SiteExtra } from './samples.js'
 
-/** At so many moments there are live bytes of a site. */
+/** The number of moments with live bytes of a site. */
 const MOST_SPARKS = 32
-/** Of so many sites there are live bytes over time. */
+/** The number of sites with live bytes over time. */
 const PEAK_SITES = 10
 
-/** The rows of sites in a report, and which sample, and which row of the table of sites, has which. */
+/** The rows of sites in a report, with their samples and their rows in the table of sites. */
 export class SiteRows {
-  /** The samples that have a row of their own, in order of rows. */
+  /** The samples with their own row, in order of rows. */
   readonly chosen: readonly number[]
   readonly hasOthers: boolean
   private readonly byRow = new Map<number, number>()
 
-  /** @param limit how many rows there are at most */
+  /** @param limit the maximum number of rows */
   constructor(
     readonly samples: Samples,
     limit: number,
@@ -42,7 +42,7 @@ export class SiteRows {
     return this.byRow.get(row) ?? -1
   }
 
-  /** The rows with most of something, of those that have any. */
+  /** The rows with the largest values of a figure, without zeros. */
   most(values: Float64Array): number[] {
     const own = Float64Array.from(this.chosen, (sample) => values[sample] as number)
     return largest(own, own.length)
@@ -53,7 +53,7 @@ export class SiteRows {
   }
 }
 
-/** All that the rows of a report need. */
+/** All data for the rows of a report. */
 export interface SiteSources {
   readonly statistics: Statistics
   readonly kernel: ReportKernel
@@ -62,7 +62,7 @@ export interface SiteSources {
   readonly calendar: Calendar
 }
 
-/** @param nodeOf the node of a sample's node in the tree of the report. @param stackOf its stack */
+/** @param nodeOf maps a sample's node to the tree of the report @param stackOf its stack */
 export function sitesOf(
   { statistics, kernel, rows, levels, calendar }: SiteSources,
   nodeOf: (node: number) => number,
@@ -153,7 +153,7 @@ function restAt(calendar: Calendar, event: number, sum: number): number {
   return Math.max(0, Math.fround(Number(calendar.at(event)?.liveBytes ?? 0n) - sum))
 }
 
-/** The sites with most at the peak: live bytes at all moments, and at the peak. */
+/** The sites with the most live bytes at the peak: live bytes at all moments, and at the peak. */
 export function peakSitesOf({ statistics, rows, levels, calendar }: SiteSources): ReportPeakSites {
   const { samples, chosen } = rows
   const site = rows.most(samples.ranked.peakBytes).slice(0, PEAK_SITES)

@@ -3,7 +3,7 @@ import type { Statistics } from '../statistics/result.js'
 import { integer, plain, type Calendar } from './plain.js'
 import type { ReportSummary, ReportTimeline } from './result.js'
 
-/** The statistics without their tables. @param siteCount how many stacks there are */
+/** The statistics without their tables. @param siteCount the number of stacks */
 export function summaryOf(statistics: Statistics, siteCount: number): ReportSummary {
   const { sites: _sites, threads, processes, cpus, timeline: _timeline, sizes, ...figures } = statistics
   const { exact: _exact, others: _others, ...sizeFigures } = sizes
@@ -34,7 +34,7 @@ export function timelineOf({ timeline }: Statistics, calendar: Calendar): Report
   }
 }
 
-/** What readers must know of a trace, in sentences. */
+/** Notes for readers about a trace, as sentences. */
 export function notesOf(statistics: Statistics): string[] {
   const { complete, filtered, kinds, exact, traces, full, formats, time } = statistics
   const notes: string[] = []

@@ -7,10 +7,10 @@ import type { ReportThreads } from './result.js'
 
 /** The number of threads that have their own row. */
 const MOST_THREADS = 32
-/** In the keys of the matrix, the thread that freed is below this. */
+/** In keys of the matrix, the freeing thread is below this value. */
 const THREAD = 2 ** 32
 
-/** What each thread did, and who freed whose blocks. */
+/** The actions of each thread, and the frees between threads. */
 export function threadsOf(kernel: ReportKernel, table: ThreadTable): ReportThreads {
   const ranked = table.ranked()
   const shown = ranked.slice(0, MOST_THREADS)
@@ -40,7 +40,7 @@ function signed(number: bigint | undefined): ReportThreads['thread'][number] {
   return number === undefined ? null : integer(BigInt.asIntN(64, number))
 }
 
-/** @param rowOf rows of the report by rows of the table. @param others the row of all that have none */
+/** @param rowOf rows of the report by rows of the table. @param others the row of all threads without a row */
 function matrixOf(
   kernel: ReportKernel,
   rowOf: ReadonlyMap<number, number>,

@@ -11,14 +11,14 @@ const OTHER: Frame = { name: '(other)' }
 /** A tree of which small nodes were folded. */
 export interface FoldedTree {
   readonly tree: ReportTree
-  /** The node that stands for a node of the whole tree: itself, or the nearest of its callers that was kept. */
+  /** The node that represents a node of the whole tree: itself, or its nearest caller that was kept. */
   readonly nodeOf: (node: number) => number
   /** How many nodes were folded. */
   readonly folded: number
 }
 
 /**
- * Folds the nodes that have little of everything, so that the tree has at most `limit` nodes.
+ * Folds the nodes with small figures, so that the tree has at most `limit` nodes.
  * @param frames of the whole tree
  */
 export function foldTree(
@@ -77,7 +77,7 @@ function sums(samples: Samples, owners: readonly number[], nodes: number, metric
   return exact.map(integer)
 }
 
-/** The nodes with the largest shares of any figure, callers before what they call. */
+/** The nodes with the largest shares of any figure, callers before callees. */
 function byShare(parents: Int32Array, samples: Samples, limit: number): number[] {
   const shares = new Float64Array(parents.length)
   for (const metric of TREE_METRICS) {
@@ -104,7 +104,7 @@ function byShare(parents: Int32Array, samples: Samples, limit: number): number[]
   return [...more, ...equal].slice(0, limit)
 }
 
-/** Flags of the first nodes of an order: as many as fit, together with one for all that are folded into a node. */
+/** Flags of the first nodes of an order: as many as fit, including one for all nodes folded into a node. */
 function keptNodes(parents: Int32Array, order: readonly number[], limit: number): Uint8Array {
   const keep = (n: number) => {
     const kept = new Uint8Array(parents.length)

@@ -2,14 +2,14 @@ import { HI, LO } from '../../bytes/u64.js'
 import { U64Map } from '../../bytes/u64-map.js'
 import { widened } from './sums.js'
 
-/** How many distinct keys a table has at most: what comes later is counted together, as "others". */
+/** The maximum number of distinct keys of a table. Further keys are counted together, as "others". */
 export const MAX_KEYS = 65_536
 
-/** The row of events that have no key. */
+/** The row of events without a key. */
 export const NONE = 0
-/** The row of all keys that came when the table was full. */
+/** The row of all keys that arrived when the table was full. */
 export const OTHERS = 1
-/** The first row of a key of its own. */
+/** The first row of a single key. */
 export const FIRST = 2
 
 /** Numbers 64-bit keys by rows from `FIRST`, in order of first use, and at most this many. */
@@ -47,7 +47,7 @@ export class BoundedKeys {
     return this.keys[2 * row + HI] as number
   }
 
-  /** The row of a key that has none, where that is known otherwise. */
+  /** The row for events known to have no key. */
   overflow(): number {
     this.overflowed = true
     return OTHERS
@@ -70,7 +70,7 @@ export class KeyCounts {
   private readonly keys: BoundedKeys
   private counts = new Float64Array(64)
 
-  /** @param limit how many keys are counted apart */
+  /** @param limit the number of keys that are counted separately */
   constructor(limit: number = MAX_KEYS) {
     this.keys = new BoundedKeys(limit)
   }
@@ -94,7 +94,7 @@ export class KeyCounts {
     return entries.toSorted((a, b) => b.count - a.count || (a.key < b.key ? -1 : 1))
   }
 
-  /** How many were counted as others. */
+  /** The number of events counted as others. */
   get others(): number {
     return this.counts[OTHERS] as number
   }

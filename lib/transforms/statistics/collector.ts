@@ -24,14 +24,14 @@ const HAS_CPU = FieldBit.cpu
 const { realloc: REALLOC, reserve: RESERVE } = Kind
 /** What the kernel looks at. */
 const COUNTED = fieldSet('api', 'cpu', 'time', 'size', 'usable', 'present')
-/** Formats are named up to this many. */
+/** The maximum number of formats that are named. */
 const MAX_FORMATS = 16
 
-/** Looks at all events too, after they were counted. */
+/** Examines all events after they have been counted. */
 export interface RowObserver {
   /**
-   * Takes events `from` to `to` of a batch, whose rows the kernel of the statistics has from 0 on: what they did to the
-   * live set, and the rows of their sites, threads and processes.
+   * Processes events `from` to `to` of a batch. The kernel of the statistics has their rows from 0 on: their effects on
+   * the live set, and the rows of their sites, threads and processes.
    */
   observe(batch: EventBatch, from: number, to: number): void
   /** A trace ends; its blocks are still in the live set. */
@@ -40,20 +40,18 @@ export interface RowObserver {
 
 /** Options of a statistics collector. */
 export interface CollectorOptions {
-  /** How many sites get a row of their own; 65,536 if absent. */
+  /** The maximum number of sites with their own row; 65,536 if absent. */
   readonly sites?: number
-  /** Blocks of one site that several threads allocated have a row for each of them: for profiles, see `sites`. */
+  /** A site has a row for each thread that allocated blocks there: for profiles, see `sites`. */
   readonly byThread?: boolean
 }
 
 /**
- * Takes the statistics of a stream of batches in one pass. Memory grows with the number of blocks that are live at a
+ * Collects the statistics of a stream of batches in one pass. Memory grows with the number of blocks that are live at a
  * time, and with the numbers of distinct sites, sizes, threads, processes and CPUs, each up to `MAX_KEYS`.
  *
- * @example
- * const collector = new StatisticsCollector()
- * for await (const batch of batches) collector.add(batch)
- * const { peakBytes } = collector.finish()
+ * @example const collector = new StatisticsCollector() for await (const batch of batches) collector.add(batch) const {
+ *   peakBytes } = collector.finish()
  */
 export class StatisticsCollector {
   /** Set this before the first batch. */
@@ -96,7 +94,7 @@ export class StatisticsCollector {
     this.events += to - from
   }
 
-  /** How many events there were so far. */
+  /** The number of events so far. */
   get count(): number {
     return this.events
   }
@@ -106,7 +104,7 @@ export class StatisticsCollector {
     return readKernelTotals(this.kernel)
   }
 
-  /** Takes no more events than the kernel has rows. */
+  /** Processes no more events than the kernel has rows. */
   private addRows(batch: EventBatch, from: number, to: number): void {
     const { kernel, liveSet, sites, threads } = this
     liveSet.follow(batch, from, to)
@@ -120,7 +118,7 @@ export class StatisticsCollector {
     this.observer?.observe(batch, from, to)
   }
 
-  /** Takes the events that the kernel leaves to others, or also to others. */
+  /** Processes the events that are also, or only, counted outside the kernel. */
   private takeOthers(batch: EventBatch, from: number): void {
     const { run } = this.kernel
     const { outcomes, reserves } = this
@@ -138,9 +136,9 @@ export class StatisticsCollector {
   }
 
   /**
-   * The statistics of all that was added; the collector is not used any more.
+   * The statistics of everything that was added. Ends the use of the collector.
    * @param complete whether the input was read to its end
-   * @param listed what is listed: the sites (otherwise `sites` has them), and so many sizes
+   * @param listed whether the sites are listed (otherwise `sites` has them), and the number of listed sizes
    */
   finish(complete = true, listed: { sites: boolean; sizes: number } = { sites: true, sizes: Infinity }): Statistics {
     this.endTrace()
@@ -228,7 +226,7 @@ export class StatisticsCollector {
     kernel.refresh()
   }
 
-  /** What is counted for each event of any kind, column by column. */
+  /** Counts for events of all kinds, column by column. */
   private countColumns(batch: EventBatch, from: number, to: number): void {
     const { kind, mask, columns } = batch
     const { kinds, apis } = this

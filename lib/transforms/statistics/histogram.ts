@@ -1,12 +1,15 @@
 import type { StatisticsKernel } from './kernel.js'
 import type { HistogramBar, HistogramResult } from './result.js'
 
-/** Bars for integers of 0 to 96 bits: bar k > 0 is for those of k bits, from 2^(k-1) to 2^k - 1; bar 0 is for zero. */
+/**
+ * The number of bars for integers of 0 to 96 bits: bar k > 0 counts those of k bits, from 2^(k-1) to 2^k - 1, and bar 0
+ * counts zeros.
+ */
 const BARS = 97
 /** Where the sum is, in bytes. */
 const SUM = 98 * 8
 
-/** A histogram of the kernel: the bars that are not empty, and the mean. */
+/** A histogram from the kernel: the bars that are not empty, and the mean. */
 export function histogramAt(kernel: StatisticsKernel, address: number): HistogramResult {
   return histogramOf(barsAt(kernel, address), kernel.sum(address + SUM))
 }
@@ -16,7 +19,7 @@ export function barsAt(kernel: StatisticsKernel, address: number): number[] {
   return Array.from(kernel.integers(address, BARS), Number)
 }
 
-/** A histogram of this many values of each number of bits. @param sum that of all values */
+/** A histogram with these numbers of values for each number of bits. @param sum that of all values */
 export function histogramOf(counts: readonly number[], sum: bigint): HistogramResult {
   const bars: HistogramBar[] = []
   counts.forEach((count, bits) => {

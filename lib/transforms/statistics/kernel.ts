@@ -4,7 +4,7 @@ import type { LiveExports } from '../../kernel/live.js'
 import { FIRST } from './bounded-keys.js'
 import type { Amount } from './result.js'
 
-/** kernel/statistics.ts; the files beside it say what each of these is. */
+/** The exports of kernel/statistics.ts, documented in the files beside it. */
 interface StatisticsExports extends LiveExports {
   count(rows: number, sites: number, threads: number, isTimed: boolean): number
   beginTrace(): void
@@ -54,7 +54,7 @@ export class StatisticsKernel extends CountingKernel<StatisticsExports> {
     this.refresh()
   }
 
-  /** A number of blocks, and their bytes after it. */
+  /** A number of blocks, followed by their bytes. */
   amount(address: number): Amount {
     return { blocks: this.number(address), bytes: this.sum(address + 8) }
   }

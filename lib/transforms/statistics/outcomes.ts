@@ -10,7 +10,7 @@ const HAS_BOTH = FieldBit.address | FieldBit.oldAddress
 const { free: FREE } = Kind
 const { none: STAYED, moved: MOVED } = Outcome
 
-/** What reallocs did, and what ought not to be. */
+/** The outcomes of reallocs, and faults of traces. */
 export class Outcomes {
   readonly reallocs: ReallocCounts = {
     inPlace: 0,
@@ -30,7 +30,7 @@ export class Outcomes {
     failedAllocations: 0,
   }
 
-  /** Counts a realloc by what the live set says that it did. */
+  /** Counts a realloc by its effect on the live set. */
   realloc(batch: EventBatch, i: number, effect: number): void {
     const { reallocs } = this
     if ((effect & UNKNOWN) !== 0) reallocs.unknown++
@@ -41,7 +41,7 @@ export class Outcomes {
     else this.resize(batch, i)
   }
 
-  /** Counts an allocation or free that did nothing. */
+  /** Counts an allocation or free without effect. */
   failure(kind: number, effect: number): void {
     const { faults } = this
     if (kind !== FREE) faults.failedAllocations++

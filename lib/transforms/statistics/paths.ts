@@ -1,15 +1,16 @@
 import { U64Map } from '../../bytes/u64-map.js'
 import { widened } from './sums.js'
 
-/** The node of a path that found no room. */
+/** The node of a path without room. */
 export const NO_NODE = -1
 
-/** How many nodes there are at most: some 45 bytes each. */
+/** The maximum number of nodes, each of some 45 bytes. */
 export const MAX_NODES = 1_048_576
 
 /**
- * Sequences of 32-bit words, such as the names of a stack's frames from the outermost one on, as paths in a tree: what
- * begins alike is kept once. Nodes are numbered in order of first use; those below the number of roots are the roots.
+ * Sequences of 32-bit words, such as the names of a stack's frames from the outermost one on, as paths in a tree:
+ * common beginnings are stored once. Nodes are numbered in order of first use; those below the number of roots are the
+ * roots.
  */
 export class Paths {
   /** How many nodes there are. */
@@ -17,11 +18,11 @@ export class Paths {
   private readonly children = new U64Map(1)
   private parents = new Int32Array(64)
   private words = new Uint32Array(64)
-  /** The path that was found last: its nodes, and how many words it has. */
+  /** The last path found: its nodes, and its number of words. */
   private path = new Int32Array(64)
   private length = 0
 
-  /** @param roots how many trees there are. @param limit how many nodes */
+  /** @param roots the number of trees @param limit the maximum number of nodes */
   constructor(
     private readonly roots: number,
     private readonly limit: number = MAX_NODES,
@@ -34,7 +35,7 @@ export class Paths {
   find(root: number, words: Uint32Array, n: number): number {
     if (n >= this.path.length) this.path = widened(this.path, new Int32Array(2 * n))
     const { path } = this
-    // Stacks that follow each other mostly begin alike.
+    // Consecutive stacks usually begin alike.
     let at = 0
     let node = root
     if (path[0] === root) {

@@ -12,14 +12,14 @@ export interface Amount {
   bytes: bigint
 }
 
-/** The values from `from` to `to`, both included: zero alone, or those of as many bits. */
+/** The values from `from` to `to`, inclusive: zero alone, or all values with a number of bits. */
 export interface HistogramBar {
   from: bigint
   to: bigint
   count: number
 }
 
-/** Values by powers of two; bars without any are left out. */
+/** Values by powers of two, without empty bars. */
 export interface HistogramResult {
   count: number
   sum: bigint
@@ -32,11 +32,11 @@ export interface HistogramResult {
 export interface Temporary<T> {
   /** The next call of the process freed the block. */
   heaptrack: T
-  /** The thread that allocated the block freed it, with at most one other allocation of its own in between. */
+  /** The thread that allocated the block freed it, with at most one other allocation by that thread in between. */
   memray: T
 }
 
-/** What a site, a size or a thread has a part in. Over all rows of a table, each sums up to that of the whole trace. */
+/** Figures of a site, a size or a thread. The sum of each over all rows of a table is that of the whole trace. */
 export interface Shares {
   /** Allocations and the bytes they asked for. */
   allocated: Amount
@@ -47,11 +47,11 @@ export interface Shares {
   temporary: Temporary<Amount>
 }
 
-/** The moment when more was live than ever before. */
+/** The moment of the maximum of live bytes or blocks. */
 export interface Peak extends Amount {
-  /** The event that brought it about: its number in the stream, from 1. */
+  /** The number of the event that reached it in the stream, from 1. */
   event: number
-  /** Bytes allocated from the beginning of the stream to that event, with it. */
+  /** Bytes allocated from the beginning of the stream to that event, inclusive. */
   allocatedBytes: bigint
   /** The time of that event, in the header's unit. */
   time?: bigint
@@ -63,22 +63,20 @@ export interface MpatrolStatistics {
   freed: Amount
   /** Allocated less freed. */
   unfreed: Amount
-  /** The most blocks that were live at a time, and the most bytes; not at the same moment. */
+  /** The maxima of live blocks and of live bytes, not necessarily at the same moment. */
   peak: Amount
-  /** Memory that the allocator took from the system for the program's blocks. */
+  /** Memory that the allocator reserved for the program's blocks. */
   reserved: Amount
-  /** Memory that the allocator took for itself. */
+  /** Memory that the allocator reserved for itself. */
   internal: Amount
-  /** The smallest size; a size of zero counts only until another one comes, as in mpatrol. */
+  /** The smallest size; a size of zero counts only until another size occurs, as in mpatrol. */
   smallest: bigint
   largest: bigint
 }
 
-/** Where blocks come from: a place in the program, or what stands for the places that have no row of their own. */
+/** The origin of blocks: a place in the program, or the group of all places without their own row. */
 export interface Site {
-  /**
-   * `others`: all places that came when the table was full. `none`: allocations that do not say where they were made.
-   */
+  /** `others`: all places that occurred when the table was full. `none`: allocations without a place. */
   rest?: 'others' | 'none'
   /** Innermost frame first. */
   stack?: string[]
@@ -90,7 +88,7 @@ export interface Site {
   callSite?: bigint
 }
 
-/** How long blocks were live, added up. Those that were never freed lived until the end of their trace. */
+/** The sum of the blocks' lifetimes. The lifetime of a block that was not freed ends with its trace. */
 export interface Lived {
   /** In events about blocks. */
   events: bigint
@@ -100,19 +98,19 @@ export interface Lived {
 
 /** What came from one site. */
 export interface SiteStatistics extends Site, Shares {
-  /** The most bytes from here that were live at a time, and in how many blocks; not necessarily at the peak. */
+  /** The maximum of live bytes from this place, and the number of blocks at that time; not necessarily at the peak. */
   ownPeak: Amount
-  /** Blocks that another thread freed than the one that allocated them. */
+  /** Blocks that were freed by another thread than the one that allocated them. */
   foreignFrees: number
-  /** How long the blocks were live, added up. For this, a realloc ends a block, and another one begins. */
+  /** The sum of the blocks' lifetimes, for which a realloc ends a block and begins another one. */
   lived: Lived
-  /** Present if allocations say how many bytes they really took. */
+  /** Present if allocations have the number of bytes actually allocated. */
   overhead?: Overhead
   /** Blocks freed on another CPU than the one that allocated them. */
   crossCpuFrees?: number
 }
 
-/** What allocations really took. */
+/** The bytes actually allocated. */
 export interface Overhead {
   /** Allocations that say so. */
   hits: number
@@ -124,7 +122,7 @@ export interface Overhead {
   wasted: bigint
 }
 
-/** What became of the blocks of one size, in numbers of blocks: the bytes follow from the size. */
+/** The fates of the blocks of one size, in numbers of blocks; the bytes follow from the size. */
 export interface SizeStatistics {
   size: bigint
   /** Allocations. */
@@ -135,14 +133,14 @@ export interface SizeStatistics {
   temporary: Temporary<number>
 }
 
-/** What one thread did, and what became of the blocks that it allocated or resized last. */
+/** The actions of one thread, and the fates of the blocks that it last allocated or resized. */
 export interface ThreadStatistics extends Shares {
   /**
-   * `others`: all threads that came when the table was full. `none`: events without a thread or a process, if any of
-   * them allocated or freed a block.
+   * `others`: all threads that occurred when the table was full. `none`: events without a thread or a process, if any
+   * of them allocated or freed a block.
    */
   rest?: 'others' | 'none'
-  /** Absent where events have none; without a thread, the row is of all events of the process that have none. */
+  /** Absent if events have none. A row without a thread is that of all events of the process without a thread. */
   process?: bigint
   thread?: bigint
   events: number
@@ -153,8 +151,8 @@ export interface ThreadStatistics extends Shares {
 }
 
 /**
- * A part of the timeline: some events that follow each other. The level of live bytes is that after each of these
- * events, and the one before the first of them.
+ * A part of the timeline: some consecutive events. The levels of live bytes are those after each of these events, and
+ * before the first of them.
  */
 export interface TimelinePart {
   /** The number of its last event, from 1. */
@@ -175,7 +173,7 @@ export interface TimelinePart {
   frees: number
 }
 
-/** How many events have a value. */
+/** The number of events with a value. */
 export interface ValueCount {
   value: bigint
   events: number
@@ -188,14 +186,14 @@ export interface Mismatch {
   count: number
 }
 
-/** Functions that belong together: what one of them allocates only its like may free. */
+/** A family of functions: only functions of the same family may free what one of them allocates. */
 export const API_FAMILIES = ['malloc', 'new', 'kmalloc', 'kmem_cache', 'pages'] as const
 /** See `API_FAMILIES`. */
 export type ApiFamily = (typeof API_FAMILIES)[number]
 
 /** What reallocs did. */
 export interface ReallocCounts {
-  /** The block stayed where it was. */
+  /** The block stayed in place. */
   inPlace: number
   moved: number
   /** The block was resized, but the events do not give both addresses. */
@@ -204,22 +202,22 @@ export interface ReallocCounts {
   allocated: number
   /** To nothing: a free. */
   freed: number
-  /** No memory: the old block lives on. */
+  /** Memory was exhausted; the old block remains live. */
   failed: number
   /** Of the null pointer to nothing. */
   nothing: number
-  /** Of a block that was not live. */
+  /** The block was not live. */
   unknown: number
 }
 
-/** What ought not to be, and frees of the null pointer. */
+/** Faults of the trace, and frees of the null pointer. */
 export interface FaultCounts {
   /** Frees of blocks that were not live, other than double frees. */
   unknownFrees: number
   /** Frees of blocks that were freed not long ago. */
   doubleFrees: number
   nullFrees: number
-  /** Allocations at the address of a live block, whose free is missing: the block is taken to have ended. */
+  /** Allocations at the address of a live block, whose free is missing; that block counts as ended. */
   overlaps: Amount
   /** Allocations without a result. */
   failedAllocations: number
@@ -237,24 +235,23 @@ export interface TimeStatistics {
   rates?: { events: number; allocations: number; bytes: number }
 }
 
-/** Everything that one pass over a trace finds. */
+/** The results of one pass over a trace. */
 export interface Statistics {
   /** The input was read to its end. */
   complete: boolean
-  /** Events were left out of a trace with no regard to blocks (see `lacksEvents`): leaks may be false. */
+  /** Events were removed from a trace regardless of blocks (see `lacksEvents`), so leaks may be false. */
   filtered: boolean
   /**
-   * False only where the sum of memory that was reserved passes 2^85, as in a damaged trace it might: it is rounded
-   * then.
+   * False only if the sum of reserved memory exceeds 2^85 and is rounded, which is possible only in a damaged trace.
    */
   exact: boolean
-  /** How many traces there were in the stream; the figures are of all together. */
+  /** The number of traces in the stream; the figures are for all of them together. */
   traces: number
   /** The formats that the traces came from. */
   formats: string[]
   /** All events. */
   events: number
-  /** Those that are about blocks: alloc, free, realloc, existing. */
+  /** Events about blocks: alloc, free, realloc, existing. */
   blockEvents: number
   kinds: Partial<Record<KindName, number>>
   apis: Partial<Record<ApiName, number>>
@@ -274,10 +271,10 @@ export interface Statistics {
     histogram: HistogramResult
     /** Every size with its figures, the most frequent first. */
     exact: SizeStatistics[]
-    /** All sizes that came when the table was full. */
+    /** All sizes that occurred when the table was full. */
     others?: Shares
   }
-  /** How long blocks lived that were freed. */
+  /** The lifetimes of freed blocks. */
   lifetimes: {
     /** In events about blocks, from the one that allocated it to the one that freed it. */
     events: HistogramResult
@@ -296,11 +293,11 @@ export interface Statistics {
   /** Present if events have a CPU: blocks freed on another CPU than the one that allocated them. */
   crossCpuFrees?: number
   mismatches: Mismatch[]
-  /** Present if frees say how much of the block was resident. */
+  /** Present if frees have the resident size of the block. */
   resident?: { blocks: number; present: bigint; size: bigint }
   mpatrol: MpatrolStatistics
-  /** The tables that were full, so that what came later was counted as others. */
+  /** The tables that were full, so that further keys were counted as others. */
   full: ('sites' | 'sizes' | 'threads' | 'processes' | 'cpus')[]
-  /** How live bytes went up and down, in parts of equally many events (the last one may have fewer), at most 2,000. */
+  /** Live bytes over time, in at most 2,000 parts with the same number of events (the last one may have fewer). */
   timeline: TimelinePart[]
 }

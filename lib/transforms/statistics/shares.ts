@@ -1,13 +1,13 @@
 import type { StatisticsKernel } from './kernel.js'
 import type { Shares } from './result.js'
 
-/** Where a row of kernel/statistics/owners.ts has these figures, in bytes. */
+/** The offsets of these figures in a row of kernel/statistics/owners.ts, in bytes. */
 const [ALLOCATED, PEAK, LEAKS, HEAPTRACK, MEMRAY] = [0, 56, 80, 104, 128]
 
-/** Where what only sites, or only threads, have begins in such a row. */
+/** The offset of the figures that only sites, or only threads, have in such a row. */
 export const OWN = 152
 
-/** The figures that rows of sites and of threads have in common. */
+/** The figures that rows of sites and rows of threads share. */
 export function sharesAt(kernel: StatisticsKernel, row: number): Shares {
   return {
     allocated: kernel.amount(row + ALLOCATED),

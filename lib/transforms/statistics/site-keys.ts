@@ -14,32 +14,31 @@ const HAS_LINE = FieldBit.line
 const HAS_CALL_SITE = FieldBit.callSite
 const HAS_MODULE = FieldBit.module
 const HAS_SOURCE = HAS_FUNCTION | HAS_FILE | HAS_LINE
-/** The fields that say where an allocation was made. */
+/** The fields with the place of an allocation. */
 export const HAS_SITE = HAS_STACK | HAS_SOURCE | HAS_CALL_SITE
 
-/** What a key is made of: the roots of the paths of all keys. */
+/** The kinds of keys, which are the roots of the paths of all keys. */
 export const Form = { stack: 0, source: 1, callSite: 2 } as const
 const FORMS = 3
 
-/** Names of all sites together may take this many bytes. */
+/** The maximum number of bytes in the names of all sites. */
 const MAX_NAME_BYTES = 16_777_216
 
 const UNKNOWN = -1
 const NO_NAME = -2
 const NO_ROWS = new Int32Array(0)
-/**
- * How many sources are cached, as a power of two, and what is kept of each: ids of function and file, line, and row.
- */
+/** The number of cached sources, a power of two, and the layout of each: ids of function and file, line, and row. */
 const CACHED_BITS = 11
 const [CACHE_FUNCTION, CACHE_FILE, CACHE_LINE, CACHE_ROW, CACHE_ENTRY] = [0, 1, 2, 3, 4]
 
 /**
  * Assigns rows, from `FIRST`, to the places of allocations. A place is the stack if there is one, otherwise function,
- * file and line, otherwise the call site in its module. Their names outlive the batches: names and keys are kept here,
- * as many as the limits allow, and each event of a batch is looked up by the ids that the batch has for them.
+ * file and line, otherwise the call site in its module. Names and keys are kept here beyond the batches, as many as the
+ * limits allow, and the events of a batch are looked up by the batch's ids.
  *
- * The words of a key are the names of a stack's frames from the outermost one on; or function and file, each a name
- * plus 1 or 0, and line; or the module of a call site, likewise, and the call site's two words.
+ * The words of a key are the names of a stack's frames from the outermost one on; or function and file, each as the
+ * number of a name plus 1, or 0, and the line; or the module of a call site, in the same form, and the call site's two
+ * words.
  */
 export class SiteKeys {
   /** One past the last row in use. */
@@ -51,18 +50,18 @@ export class SiteKeys {
   /** The node of row r's key, and the row of a node, 0 for none. */
   private nodes = new Int32Array(64)
   private rows = new Int32Array(64)
-  /** What is known of the strings of the batch in hand: names by string, rows by list. */
+  /** Known strings of the current batch: names by string, rows by list. */
   private strings: StringTable | undefined
   private nameOf = NO_ROWS
   private rowOfList = NO_ROWS
-  /** Rows by the ids of function and file and by line, for the batch in hand. */
+  /** Rows by the ids of function and file and by line, for the current batch. */
   private readonly cache = new Int32Array(CACHE_ENTRY << CACHED_BITS)
   private key = new Uint32Array(64)
 
-  /** @param limit how many sites get a row of their own */
+  /** @param limit the maximum number of sites with their own row */
   constructor(private readonly limit: number = MAX_KEYS) {}
 
-  /** Makes ready for the events of a batch. */
+  /** Prepares for the events of a batch. */
   begin(batch: EventBatch): void {
     const { strings, columns } = batch
     if ((columns & (HAS_STACK | HAS_SOURCE | HAS_MODULE)) === 0 || strings === this.strings) return
@@ -77,7 +76,7 @@ export class SiteKeys {
     const mask = batch.mask[i] as number
     if ((mask & HAS_STACK) !== 0) return this.stackRow(batch.stack[i] as number)
     if ((mask & HAS_SOURCE) !== 0) {
-      // Ids from 1, so that 0 can stand for an absent one.
+      // Ids from 1, so that 0 can mean an absent one.
       const name = (mask & HAS_FUNCTION) !== 0 ? (batch.function[i] as number) + 1 : 0
       const file = (mask & HAS_FILE) !== 0 ? (batch.file[i] as number) + 1 : 0
       const line = (mask & HAS_LINE) !== 0 ? (batch.line[i] as number) : 0
@@ -92,7 +91,7 @@ export class SiteKeys {
     return this.intern(Form.callSite, 3)
   }
 
-  /** The node of a row's key, which has one from `FIRST` on. */
+  /** The node of a row's key; rows from `FIRST` on have one. */
   node(row: number): number {
     return this.nodes[row] as number
   }
@@ -164,7 +163,7 @@ export class SiteKeys {
     return row
   }
 
-  /** The id in `names` of a string of the batch, or UNKNOWN when there is no room for another one. */
+  /** The id in `names` of a string of the batch, or UNKNOWN if there is no room for it. */
   private name(id: number): number {
     let name = this.nameOf[id] as number
     if (name !== UNKNOWN) return name

@@ -11,26 +11,26 @@ import { HAS_SITE, SiteKeys } from './site-keys.js'
 const { began: BEGAN, ended: ENDED } = BlockEffect
 const { realloc: REALLOC } = Kind
 
-/** Where a row of kernel/statistics/owners.ts has what only sites have, in bytes. */
+/** The offsets of the figures of sites in a row of kernel/statistics/owners.ts, in bytes. */
 const [MOST, CROSS_CPU, HITS, REQUESTED, USABLE] = [OWN, OWN + 16, OWN + 24, OWN + 32, OWN + 48]
 const [MOST_BLOCKS, FOREIGN, EVENTS, TIME] = [OWN + 64, OWN + 72, OWN + 80, OWN + 96]
 /** The offsets of the live blocks and their bytes. */
 const [LIVE, LIVE_BYTES] = [24, 32]
-/** How many 64-bit integers these are. */
+/** Their number of 64-bit integers. */
 const LIVE_INTEGERS = 3
 
-/** For the kernel: the event does not say its site, so a block that it resizes keeps the site that it has. */
+/** Tells the kernel that the event has no site, so that a block which it resizes keeps its site. */
 const UNSAID = -1
 
 /** The figures of a site, without its name. */
 export type SiteFigures = Omit<SiteStatistics, keyof Site>
 
-/** What came from each site, or from each site and thread. */
+/** The figures of each site, or of each site and thread. */
 export class SiteTable {
   readonly keys: SiteKeys
-  /** Rows by the site and the thread, each a row of its own table. */
+  /** Rows by site and thread, which are rows of their own tables. */
   private readonly pairs: BoundedKeys | undefined
-  /** What was live in each row at the moment that was kept. */
+  /** The live figures of each row at the kept moment. */
   private kept = new BigUint64Array(0)
 
   constructor(
@@ -47,7 +47,7 @@ export class SiteTable {
     return this.pairs?.size ?? this.keys.size
   }
 
-  /** Whether any event said where it allocated. */
+  /** Whether any allocation has a place. */
   get hasSites(): boolean {
     return this.keys.size > FIRST || this.keys.overflowed
   }
@@ -58,7 +58,7 @@ export class SiteTable {
   }
 
   /**
-   * Gives the kernel the sites of events `from` to `to` of a batch, as far as they began blocks.
+   * Passes the sites of events `from` to `to` of a batch to the kernel, for those that begin blocks.
    * @param threads the rows of their threads
    */
   assign(batch: EventBatch, from: number, to: number, effects: Uint8Array, threads: Int32Array): void {
@@ -98,7 +98,7 @@ export class SiteTable {
       this.kept.set(kernel.integers(this.at(row) + LIVE, LIVE_INTEGERS), LIVE_INTEGERS * row)
   }
 
-  /** What was live in a row when it was kept. */
+  /** The live figures of a row at the kept moment. */
   keptAt(row: number): Amount {
     const [blocks = 0n, low = 0n, high = 0n] = this.kept.subarray(LIVE_INTEGERS * row, LIVE_INTEGERS * (row + 1))
     return { blocks: Number(blocks), bytes: (high << 64n) | low }
@@ -117,7 +117,7 @@ export class SiteTable {
     return levels
   }
 
-  /** The rows of the site and of the thread that a row is about; that of the thread if it distinguishes them. */
+  /** The rows of a row's site and, if threads are distinguished, of its thread. */
   owners(row: number): { site: number; thread?: number } {
     const { pairs } = this
     if (pairs === undefined || row < FIRST) return { site: row }
@@ -139,7 +139,7 @@ export class SiteTable {
     }
   }
 
-  /** Every site with its figures, the most bytes first. Not for sites that threads distinguish. */
+  /** Every site with its figures, by bytes allocated. Not for tables that distinguish threads. */
   result(hasCpus: boolean, isTimed: boolean): SiteStatistics[] {
     const sites: SiteStatistics[] = []
     for (let row = NONE; row < this.size; row++)
@@ -155,7 +155,7 @@ export class SiteTable {
     return this.kernel.number(this.at(row)) > 0
   }
 
-  /** What all allocations took together; undefined if none says. */
+  /** The total number of bytes actually allocated; undefined if unknown. */
   totalOverhead(): Overhead | undefined {
     let total: Overhead | undefined
     for (let row = NONE; row < this.size; row++) {

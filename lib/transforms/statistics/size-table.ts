@@ -3,20 +3,20 @@ import { barsAt, histogramOf } from './histogram.js'
 import type { StatisticsKernel } from './kernel.js'
 import type { Amount, Shares, SizeStatistics, Statistics } from './result.js'
 
-/** The row for all sizes that found no room: rows before it are those of the sizes that have the row's number. */
+/** The row for all sizes without room; each row before it is that of the size with the row's number. */
 const OTHERS = 4096
 
-/** Where things are in a row of kernel/statistics/sizes.ts, in bytes. */
+/** The offsets in a row of kernel/statistics/sizes.ts, in bytes. */
 const [SIZE, ALLOCATIONS, LEAKS, HEAPTRACK, MEMRAY, PEAK] = [0, 8, 16, 24, 32, 44]
 
-/** Rows of sizes with their allocations, and the sizes as doubles, which may lack the last digits. */
+/** Rows of sizes with their allocations, and the sizes as doubles, which may be rounded. */
 interface SizeColumns {
   readonly rows: Uint32Array
   readonly counts: Float64Array
   readonly sizes: Float64Array
 }
 
-/** What became of the blocks of each size, which the kernel counts. */
+/** The fates of the blocks of each size, as counted by the kernel. */
 export class SizeTable {
   constructor(private readonly kernel: StatisticsKernel) {}
 
@@ -31,9 +31,9 @@ export class SizeTable {
   }
 
   /**
-   * @param largest the largest size, which others keep as well
+   * @param largest the largest size, which is known otherwise
    * @param whole the figures of all sizes together
-   * @param most how many sizes are listed at most; `others` are there only if that is all
+   * @param most the maximum number of listed sizes; `others` is present only if all sizes are listed
    */
   result(largest: bigint, whole: Shares, most: number): Statistics['sizes'] {
     const { kernel } = this
@@ -56,7 +56,7 @@ export class SizeTable {
     }
   }
 
-  /** The rows in which there are blocks, but not that of others. One loop, for there are very many. */
+  /** The rows with blocks, except that of others. One loop, because there are very many rows. */
   private columns(): SizeColumns {
     const { run } = this.kernel
     const words = new Uint32Array(run.memory.buffer)
@@ -96,12 +96,12 @@ export class SizeTable {
     return rough !== 0 || a === b ? rough : this.sizeOf(rows[a] as number) < this.sizeOf(rows[b] as number) ? -1 : 1
   }
 
-  /** How many bits a size has, which is also given as a double. */
+  /** The number of bits of a size, which is also given as a double. */
   private bitsOf(row: number, size: number): number {
     return size < WORD ? 32 - Math.clz32(size) : 64 - Math.clz32(this.kernel.word(this.at(row) + SIZE + 4 * HI))
   }
 
-  /** What the whole has beyond the sizes that have rows. */
+  /** The figures of all sizes without rows. */
   private others(rows: Uint32Array, whole: Shares): Shares {
     const { allocated, atPeak, leaked, temporary } = whole
     const rest = {
@@ -144,8 +144,8 @@ export class SizeTable {
 }
 
 /**
- * Where the `most` sizes are of which there are most blocks, smaller sizes first; with more of them if they are equal
- * as doubles. Sorting all sizes would take much memory.
+ * The positions of the `most` sizes with the most blocks, smaller sizes first, or slightly more if sizes are equal as
+ * doubles. Sorting all sizes would take much memory.
  */
 function mostFrequent({ counts, sizes }: SizeColumns, most: number): number[] {
   const all = Array.from(counts.keys())

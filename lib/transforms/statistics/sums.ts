@@ -4,14 +4,14 @@ import { WORD } from '../../bytes/u64.js'
 const EXACT = 2 ** 53
 
 /**
- * An exact sum of 64-bit unsigned integers: `hi * 2^32 + lo`, where `hi` is a whole double, so that it holds up to 2^85
- * without a BigInt for each number that is added. Never below zero.
+ * An exact sum of 64-bit unsigned integers: `hi * 2^32 + lo`, where `hi` is a whole double, so that it represents up to
+ * 2^85 without a BigInt for each added number. Never negative.
  */
 export class Sum {
   lo = 0
   hi = 0
 
-  /** @param lo the low word of what is added, unsigned. @param hi the high word, or any whole double. */
+  /** @param lo the low word of the added number, unsigned @param hi the high word, or any whole double */
   add(lo: number, hi: number): void {
     const low = this.lo + lo
     if (low >= WORD) {
@@ -23,7 +23,7 @@ export class Sum {
     }
   }
 
-  /** Takes away what was added before. */
+  /** Subtracts a number that was added before. */
   subtract(lo: number, hi: number): void {
     const low = this.lo - lo
     if (low < 0) {
@@ -35,7 +35,7 @@ export class Sum {
     }
   }
 
-  /** Becomes the larger of both. @returns whether that was the other one */
+  /** Sets this to the larger of both. @returns whether that was the other one */
   raise(other: Sum): boolean {
     if (other.hi < this.hi || (other.hi === this.hi && other.lo <= this.lo)) return false
     this.hi = other.hi
@@ -43,7 +43,7 @@ export class Sum {
     return true
   }
 
-  /** Whether the sum stayed below 2^85, as that of all that a real trace has. */
+  /** Whether the sum has stayed below 2^85, as in any real trace. */
   get isExact(): boolean {
     return this.hi < EXACT
   }
@@ -54,7 +54,7 @@ export class Sum {
   }
 }
 
-/** An array's values at the beginning of a larger one, which is returned. */
+/** A larger array that begins with an array's values. */
 export function widened<A extends Int32Array | Uint32Array | Float64Array>(values: A, larger: A): A {
   larger.set(values)
   return larger

@@ -10,24 +10,24 @@ const HAS_THREAD = FieldBit.thread
 const HAS_PROCESS = FieldBit.process
 const HAS_OWNER = HAS_THREAD | HAS_PROCESS
 
-/** Where a row of kernel/statistics/owners.ts has what only threads have, in bytes. */
+/** The offsets of the figures of threads in a row of kernel/statistics/owners.ts, in bytes. */
 const [EVENTS, FREES, FOREIGN] = [OWN, OWN + 8, OWN + 16]
 
 /**
- * Rows that were found lately, each in the one place that its thread allows: its words, those of its process, which of
- * them there are, its row, and the row of its process.
+ * A cache of rows, with one place for each hash of a thread: its words, those of its process, which of the two are
+ * present, its row, and the row of its process.
  */
 const [THREAD, PROCESS, STATE, ROW, PROCESS_ROW, ENTRY] = [0, 2, 4, 5, 6, 8]
 const CACHED_BITS = 6
 
 /**
- * What each thread did. A thread is its number in its process, where events say that. Events of a process that have no
- * thread share a row, as if they were of one thread, and so do those that have neither, in row `NONE`.
+ * The actions of each thread. A thread is identified by its number and its process, if known. Events of a process
+ * without a thread share a row, and events without either share row `NONE`.
  */
 export class ThreadTable {
   private readonly threads = new BoundedKeys()
   private readonly processes = new BoundedKeys()
-  /** Rows by thread and process, each a row of the tables above; the process is `NONE` for events that have none. */
+  /** Rows by thread and process, which are rows of the tables above; the process is `NONE` for events without one. */
   private readonly pairs = new BoundedKeys()
   private readonly cache = new Int32Array(ENTRY << CACHED_BITS)
 
@@ -44,7 +44,7 @@ export class ThreadTable {
   }
 
   /**
-   * Gives the kernel the threads and processes of events `from` to `to` of a batch.
+   * Passes the threads and processes of events `from` to `to` of a batch to the kernel.
    * @returns the rows of the threads, in the kernel's memory
    */
   assign(batch: EventBatch, from: number, to: number): Int32Array {
@@ -111,7 +111,7 @@ export class ThreadTable {
       const events = kernel.number(at + EVENTS)
       const shares = sharesAt(kernel, at)
       const frees = kernel.number(at + FREES)
-      // Events that are not about blocks often have no thread, where all others have one.
+      // Events that are not about blocks often have no thread, even if all others have one.
       const isIdle = row === NONE && shares.allocated.blocks === 0 && frees === 0
       if (events === 0 || isIdle) continue
       const foreignFrees = kernel.number(at + FOREIGN)
@@ -130,7 +130,7 @@ export class ThreadTable {
     }
   }
 
-  /** The number of a process from its row; undefined where there is none. */
+  /** The number of a process from its row; undefined if there is none. */
   process(row: number): bigint | undefined {
     return row >= FIRST ? this.processes.key(row) : undefined
   }

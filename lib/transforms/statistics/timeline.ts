@@ -1,11 +1,11 @@
 import type { StatisticsKernel } from './kernel.js'
 import type { TimelinePart } from './result.js'
 
-/** Where things are in a part of kernel/statistics/timeline.ts, in bytes. */
+/** The offsets in a part of kernel/statistics/timeline.ts, in bytes. */
 const [LEAST, HIGHEST, LEVEL, BLOCKS, COUNT, FREED, BYTES, CLOCK, TIMED] = [0, 16, 32, 48, 56, 64, 72, 88, 96]
 const [FEWEST, MOST_BLOCKS] = [104, 112]
 
-/** The timeline as the kernel kept it. @param events how many events there were */
+/** The timeline from the kernel. @param events the number of events */
 export function timelineOf(kernel: StatisticsKernel, events: number): TimelinePart[] {
   const { PARTS, PART_BYTES, parts, partEvents } = kernel.run
   const timeline: TimelinePart[] = []
@@ -32,7 +32,10 @@ export function timelineOf(kernel: StatisticsKernel, events: number): TimelinePa
   return timeline
 }
 
-/** A timeline of at most `n` parts, each of which joins neighbours of the one given: equally many, or one more. */
+/**
+ * A timeline of at most `n` parts, each of which joins neighbouring parts of the given one: the same number for each,
+ * or one more.
+ */
 export function joinTimeline(timeline: readonly TimelinePart[], n: number): TimelinePart[] {
   if (timeline.length <= n) return [...timeline]
   return Array.from({ length: n }, (_, part) => {

@@ -6,12 +6,12 @@ import type { TimeStatistics } from './result.js'
 import { wide } from './totals.js'
 
 const HAS_TIME = FieldBit.time
-/** How many of a unit there are in a second. */
+/** The number of units in a second. */
 const PER_SECOND: Readonly<Record<TimeUnit, number>> = { ns: 1e9, us: 1e6 }
 
-/** When things happened: the earliest and latest time of each trace. Times need not rise. */
+/** The earliest and latest time of each trace. Times need not be ordered. */
 export class Times {
-  /** Whether the trace in hand counts: only those in the unit of the first one do. */
+  /** Whether the current trace counts, which requires the unit of the first one. */
   counts = true
   private unit: TimeUnit | undefined
   private traces = 0
