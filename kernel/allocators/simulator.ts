@@ -10,6 +10,15 @@
  * whatever the calls are.
  */
 import { clearBlocks, dropBlock, findBlock, putBlock } from './blocks'
+import { settle as jeSettle } from './jemalloc/repair'
+import {
+  allocate as jeAllocate,
+  blockAt as jeBlockAt,
+  finish as jeFinish,
+  isBlock,
+  release as jeRelease,
+  start as jeStart,
+} from './jemalloc/simulator'
 import { settle } from './ptmalloc/repair'
 import { blockAt } from './ptmalloc/regions'
 import { alignment as chunkAlignment } from './ptmalloc/rules'
@@ -20,6 +29,7 @@ export { CALLOC, MALLOC, MEMALIGN, REALLOC } from './ptmalloc/simulator'
 /** The allocators. */
 export const NO_ALLOCATOR: i32 = 0
 export const PTMALLOC: i32 = 1
+export const JEMALLOC: i32 = 2
 
 /** The allocator that is simulated. */
 export let simKind: i32 = NO_ALLOCATOR
@@ -50,9 +60,12 @@ export function simStart(
 ): bool {
   simKind = NO_ALLOCATOR
   simHandle = simUnknown = 0
-  if (allocator != PTMALLOC || !start(version, bits, <u32>max(cores, 0), stack, heap, mappings)) return false
+  const limit = <u32>max(cores, 0)
+  if (allocator == PTMALLOC) {
+    if (!start(version, bits, limit, stack, heap, mappings)) return false
+  } else if (allocator != JEMALLOC || !jeStart(version, bits, limit, stack)) return false
   simKind = allocator
-  return clearBlocks(chunkAlignment)
+  return clearBlocks(allocator == JEMALLOC ? 8 : chunkAlignment)
 }
 
 /**
@@ -64,23 +77,37 @@ export function simStart(
  * @returns 0 if the address cannot be known
  */
 export function simCall(called: u8, thread: i32, more: u64, old: u32, size: u64): u64 {
-  simHandle = allocate(called, <u32>thread, more, old, size)
-  return simHandle == 0 ? 0 : blockAt(simHandle)
+  simHandle =
+    simKind == JEMALLOC ? jeAllocate(called, thread, more, old, size) : allocate(called, thread, more, old, size)
+  return simHandle == 0 ? 0 : addressOf(simHandle)
 }
 
 /** The address that `simCall` predicted was wrong: this is it. Changes `simHandle`. */
 export function simSettle(actual: u64): void {
-  simHandle = settle(actual)
+  simHandle = simKind == JEMALLOC ? jeSettle(actual) : settle(actual)
 }
 
 /** Frees a live block. */
 export function simRelease(thread: i32, handle: u32): void {
-  if (isChunk(handle)) release(<u32>thread, handle)
+  if (simKind == JEMALLOC) jeRelease(thread, handle)
+  else if (isChunk(handle)) release(thread, handle)
 }
 
 /** The address of a live block, 0 if it is not known. */
 export function simAddress(handle: u32): u64 {
-  return isChunk(handle) ? blockAt(handle) : 0
+  return isLive(handle) ? addressOf(handle) : 0
+}
+
+// @ts-ignore: decorator
+@inline
+function isLive(handle: u32): bool {
+  return simKind == JEMALLOC ? isBlock(handle) : isChunk(handle)
+}
+
+// @ts-ignore: decorator
+@inline
+function addressOf(handle: u32): u64 {
+  return simKind == JEMALLOC ? jeBlockAt(handle) : blockAt(handle)
 }
 
 /** Predicts the address that malloc returns; 0 if it cannot be known. */
@@ -118,14 +145,14 @@ export function simRealloc(thread: i32, oldAddress: u64, size: u64): u64 {
 /** Frees a block; one that is not known is ignored. */
 export function simFree(thread: i32, address: u64): void {
   const handle = handleAt(address)
-  if (handle == 0) return
-  dropBlock(address)
-  release(<u32>thread, handle)
+  if (handle != 0) dropBlock(address)
+  simRelease(thread, handle)
 }
 
 /** A thread ends. */
 export function simThreadEnd(thread: i32): void {
-  finish(<u32>thread)
+  if (simKind == JEMALLOC) jeFinish(thread)
+  else finish(thread)
 }
 
 /** The call before predicted a wrong address. @param thread and @param size as in that call */
@@ -142,7 +169,7 @@ export function simFix(thread: i32, size: u64, predicted: u64, actual: u64): voi
 /** The handle of the live block at an address, 0 if there is none. */
 function handleAt(address: u64): u32 {
   const handle = findBlock(address)
-  return handle != 0 && isChunk(handle) && blockAt(handle) == address ? handle : 0
+  return handle != 0 && isLive(handle) && addressOf(handle) == address ? handle : 0
 }
 
 function make(called: u8, thread: i32, more: u64, old: u32, size: u64): u64 {

@@ -44,7 +44,7 @@ import { F_SIZE, LIST, NAME, setValue, sortOf, valueOf } from './fields'
 import { nextEvent, noteBirth, remember, sequence } from './history'
 import { isExhausted, isStale, outList, outName, wordOfList, wordOfName } from './names'
 import { isWrong as isNameWrong } from './name-codes'
-import { isSimulated, isSimulating, noteEnd, release, settle, simulate } from './simulation'
+import { isSimulated, isSimulating, notePlain, release, settle, simulate } from './simulation'
 import { codeSymbol, free, isWrong as isSymbolWrong, NEW_DESCRIPTOR, SURPRISE, target } from './symbols'
 import { codeThread, current, Thread, threadAt } from './threads'
 
@@ -233,7 +233,7 @@ function codeOther(row: u32, t: Thread, symbol: u32, isSurprise: bool): u32 {
     blockAt(made).handle = newHandle
     noteBirth(made)
   }
-  if (d.form == PLAIN) noteEnd(d, current)
+  if (d.form == PLAIN) notePlain(d, current)
   if (d.form <= MOVES) remember(t, symbol, 0, 0)
   return finish(row, t, d)
 }

@@ -7,6 +7,7 @@ import {
   HAS_API,
   HAS_SIZE,
   KIND_EXISTING,
+  KIND_FREE,
   KIND_THREAD_DESTROY,
 } from '../shared/event'
 import {
@@ -99,10 +100,12 @@ export function settle(expected: u64, actual: u64): u32 {
 
 /** Frees the block of a handle, if it has one. */
 export function release(thread: u32, handle: u32): void {
-  if (isSimulating && handle != 0) simRelease(thread, handle)
+  if (isSimulating) simRelease(thread, handle)
 }
 
-/** Notes the end of a thread. */
-export function noteEnd(d: Descriptor, thread: u32): void {
-  if (isSimulating && d.kind == KIND_THREAD_DESTROY) simThreadEnd(thread)
+/** Notes an event without a block: the end of a thread, or a free of what is not known. */
+export function notePlain(d: Descriptor, thread: u32): void {
+  if (!isSimulating) return
+  if (d.kind == KIND_THREAD_DESTROY) simThreadEnd(thread)
+  else if (d.kind == KIND_FREE) simRelease(thread, 0)
 }

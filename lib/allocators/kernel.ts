@@ -1,5 +1,5 @@
 import { GrowingKernel } from '../kernel/growing.js'
-import { PTMALLOC, THREAD_STACK, type AllocatorSettings } from './settings.js'
+import { detailOf, numberOf, type AllocatorSettings } from './settings.js'
 import type { Global, KernelExports } from '../kernel/load.js'
 
 /** The exports of kernel/allocators.ts; kernel/allocators/simulator.ts and replay.ts document them. */
@@ -35,7 +35,8 @@ export class AllocatorKernel extends GrowingKernel<AllocatorExports> {
   }
 
   /** Begins a simulation. @returns false if the settings are none that are simulated, or memory is exhausted */
-  start({ version, bits, cores = 0, stack = THREAD_STACK }: AllocatorSettings): boolean {
-    return this.run.simStart(PTMALLOC, version, bits, cores, BigInt(stack), 0n, 0n) !== 0
+  start(settings: AllocatorSettings): boolean {
+    const { version, bits, cores = 0 } = settings
+    return this.run.simStart(numberOf(settings), version, bits, cores, BigInt(detailOf(settings)), 0n, 0n) !== 0
   }
 }

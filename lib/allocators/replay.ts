@@ -2,7 +2,14 @@ import { BATCH_EVENTS, type EventBatch } from '../event/batch.js'
 import { fieldSet } from '../event/fields.js'
 import { checkOptions, type OptionNames } from '../event/options.js'
 import { AllocatorKernel } from './kernel.js'
-import { PTMALLOC_VERSIONS, THREAD_STACK, type AllocatorSettings } from './settings.js'
+import {
+  JEMALLOC_VERSIONS,
+  PTMALLOC_VERSIONS,
+  THREAD_STACK,
+  type AllocatorSettings,
+  type JemallocSettings,
+  type PtmallocSettings,
+} from './settings.js'
 
 /** The fields that a replay reads. */
 export const REPLAYED = fieldSet('api', 'thread', 'address', 'oldAddress', 'size', 'count', 'alignment', 'outcome')
@@ -15,15 +22,23 @@ export const Prediction = {
   wrong: 2,
 } as const
 
-const SETTINGS: OptionNames<AllocatorSettings> = {
+const PTMALLOC_SETTINGS: OptionNames<PtmallocSettings> = {
   allocator: true,
   version: true,
   bits: true,
   cores: true,
   stack: true,
 }
+const JEMALLOC_SETTINGS: OptionNames<JemallocSettings> = {
+  allocator: true,
+  version: true,
+  bits: true,
+  cores: true,
+  entries: true,
+}
 const MAX_CORES = 65_536
 const MAX_STACK = 2 ** 40
+const MAX_ENTRY = 1024
 
 /**
  * Replays a trace through a simulated allocator, and compares the addresses of its blocks with those that the allocator
@@ -47,15 +62,7 @@ export class AllocatorReplay {
 
   /** Begins again with these settings: all blocks and counts are forgotten. @throws RangeError as the constructor */
   restart(settings: AllocatorSettings): void {
-    checkOptions(settings, SETTINGS, 'AllocatorReplay')
-    const { allocator, version, bits, cores = 0, stack = THREAD_STACK } = settings
-    const first = PTMALLOC_VERSIONS[0]?.[0] as number
-    const last = PTMALLOC_VERSIONS.at(-1)?.[1] as number
-    if (allocator !== 'ptmalloc') throw new RangeError(`unknown allocator ${JSON.stringify(allocator)}`)
-    checkInteger('version', version, first, last)
-    if (bits !== 32 && bits !== 64) throw new RangeError(`bits is 32 or 64, not ${String(bits)}`)
-    checkInteger('cores', cores, 0, MAX_CORES)
-    checkInteger('stack', stack, 0, MAX_STACK)
+    checkSettings(settings)
     const isReady = this.kernel.start(settings) && this.kernel.run.clearReplay() !== 0
     this.kernel.refresh()
     if (!isReady) throw new RangeError('there is no memory for a simulated allocator')
@@ -95,6 +102,22 @@ export class AllocatorReplay {
       )
     }
   }
+}
+
+function checkSettings(settings: AllocatorSettings): void {
+  const { allocator, version, bits, cores = 0 } = settings
+  if (allocator === 'ptmalloc') {
+    checkOptions(settings, PTMALLOC_SETTINGS, 'AllocatorReplay')
+    checkInteger('version', version, PTMALLOC_VERSIONS[0]?.[0] as number, PTMALLOC_VERSIONS.at(-1)?.[1] as number)
+    checkInteger('stack', settings.stack ?? THREAD_STACK, 0, MAX_STACK)
+  } else if (allocator === 'jemalloc') {
+    checkOptions(settings, JEMALLOC_SETTINGS, 'AllocatorReplay')
+    checkInteger('version', version, JEMALLOC_VERSIONS[0] as number, JEMALLOC_VERSIONS.at(-1) as number)
+    for (const entry of settings.entries ?? []) checkInteger('entries', entry, 0, MAX_ENTRY)
+    if (version === 5 && bits === 32) throw new RangeError('jemalloc 5 is simulated for 64 bits only')
+  } else throw new RangeError(`unknown allocator ${JSON.stringify(allocator)}`)
+  if (bits !== 32 && bits !== 64) throw new RangeError(`bits is 32 or 64, not ${String(bits)}`)
+  checkInteger('cores', cores, 0, MAX_CORES)
 }
 
 function checkInteger(name: string, value: number, least: number, most: number): void {

@@ -13,8 +13,24 @@ export interface PtmallocSettings {
   readonly stack?: number
 }
 
+/** jemalloc as it is on some machine: versions 3 and 4 as Android has them, 5 as distributions of Linux do. */
+export interface JemallocSettings {
+  readonly allocator: 'jemalloc'
+  /** The major version: 3, 4 or 5. */
+  readonly version: number
+  /** The size of a word: 32 or 64 bits; 64 for version 5. */
+  readonly bits: 32 | 64
+  /** The number of cores, which limits the number of arenas in version 5. Default 0: there is no limit. */
+  readonly cores?: number
+  /**
+   * The sizes of the blocks that the recorder itself made: before each free, and after each other call. Android's
+   * malloc_debug makes such blocks. Default: none.
+   */
+  readonly entries?: readonly [beforeFree: number, afterOthers: number]
+}
+
 /** What the simulated allocator is. */
-export type AllocatorSettings = PtmallocSettings
+export type AllocatorSettings = PtmallocSettings | JemallocSettings
 
 /** The bytes that are mapped for a thread's stack by default: 8 MiB and a guard page. */
 export const THREAD_STACK = 0x80_1000
@@ -32,5 +48,34 @@ export const PTMALLOC_VERSIONS: readonly (readonly [first: number, last: number]
   [43, 43],
 ]
 
-/** The number of an allocator in the kernel. */
+/** The versions of jemalloc that are simulated. */
+export const JEMALLOC_VERSIONS: readonly number[] = [3, 4, 5]
+
+/** The settings of jemalloc that traces may come from, the likeliest first. */
+export function jemallocCandidates(bits: 32 | 64): readonly JemallocSettings[] {
+  const allocator = 'jemalloc'
+  const android = bits === 32 ? ([[16, 24]] as const) : ([[32, 32], [32, 48]] as const) // prettier-ignore
+  return [
+    ...(bits === 64 ? [{ allocator, version: 5, bits } as const] : []),
+    ...[3, 4].flatMap((version) => [
+      ...android.map((entries) => ({ allocator, version, bits, entries }) as const),
+      { allocator, version, bits } as const,
+    ]),
+  ]
+}
+
+/** The numbers of the allocators in the kernel. */
 export const PTMALLOC = 1
+export const JEMALLOC = 2
+
+/** The number of the settings' allocator. */
+export function numberOf({ allocator }: AllocatorSettings): number {
+  return allocator === 'ptmalloc' ? PTMALLOC : JEMALLOC
+}
+
+/** What the kernel is given besides version, bits and cores: the size of a stack, or those of the recorder's blocks. */
+export function detailOf(settings: AllocatorSettings): number {
+  if (settings.allocator === 'ptmalloc') return settings.stack ?? THREAD_STACK
+  const [beforeFree, afterOthers] = settings.entries ?? [0, 0]
+  return beforeFree + 65_536 * afterOthers
+}

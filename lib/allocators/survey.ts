@@ -2,7 +2,13 @@ import { BATCH_EVENTS, type EventBatch } from '../event/batch.js'
 import { FieldBit } from '../event/fields.js'
 import { selectRows } from '../kernel/select.js'
 import { AllocatorReplay, REPLAYED } from './replay.js'
-import { PTMALLOC_VERSIONS, THREAD_STACK, type AllocatorSettings, type PtmallocSettings } from './settings.js'
+import {
+  jemallocCandidates,
+  PTMALLOC_VERSIONS,
+  THREAD_STACK,
+  type AllocatorSettings,
+  type PtmallocSettings,
+} from './settings.js'
 
 /** How many events the trial is made with. */
 export const TRIAL_EVENTS = 65_536
@@ -19,7 +25,7 @@ const STACKS = [THREAD_STACK, THREAD_STACK - 0x1000, 0]
 export interface AllocatorReport {
   /** The settings that predict most addresses of the first events; undefined if the trace has no blocks. */
   readonly settings: AllocatorSettings | undefined
-  /** The versions of glibc, first and last, that predict as many: a trace seldom shows all differences. */
+  /** The versions of the allocator, first and last, that predict as many: a trace seldom shows all differences. */
   readonly versions: readonly [first: number, last: number] | undefined
   /** Whether these settings predict at least half of the addresses: others are no better than chance. */
   readonly isRecognized: boolean
@@ -88,12 +94,21 @@ export class AllocatorSurvey {
         return { settings, predicted: tally(settings) }
       }),
     )
-    let best = bestOf(tried)
-    const versions = rangeOf(tried, best)
-    if (hasThreads(trial) && best.predicted < replay.blocks) {
+    let ptmalloc = bestOf(tried)
+    let versions = rangeOf(tried, ptmalloc)
+    if (ptmalloc.predicted < replay.blocks && hasThreads(trial)) {
       for (const change of [...STACKS.map((stack) => ({ stack })), ...CORES.map((cores) => ({ cores }))]) {
-        const settings = { ...best.settings, ...change }
-        best = bestOf([best, { settings, predicted: tally(settings) }])
+        const settings = { ...ptmalloc.settings, ...change }
+        ptmalloc = bestOf([ptmalloc, { settings, predicted: tally(settings) }])
+      }
+    }
+    let best: Trial = ptmalloc
+    if (best.predicted < RECOGNIZED * replay.blocks) {
+      const others = bits.flatMap(jemallocCandidates).map((settings) => ({ settings, predicted: tally(settings) }))
+      const { settings, predicted } = bestOf(others)
+      if (predicted > best.predicted) {
+        best = { settings, predicted }
+        versions = [settings.version, settings.version]
       }
     }
     tally(best.settings)
@@ -103,18 +118,18 @@ export class AllocatorSurvey {
   }
 }
 
-interface Trial {
-  readonly settings: PtmallocSettings
+interface Trial<Settings = AllocatorSettings> {
+  readonly settings: Settings
   readonly predicted: number
 }
 
 /** The trial with most right predictions, the first one of several. */
-function bestOf(trials: readonly Trial[]): Trial {
+function bestOf<Settings>(trials: readonly Trial<Settings>[]): Trial<Settings> {
   return trials.reduce((best, trial) => (trial.predicted > best.predicted ? trial : best))
 }
 
 /** The versions from that of the best trial on that predict as many addresses, none left out. */
-function rangeOf(trials: readonly Trial[], best: Trial): readonly [number, number] {
+function rangeOf(trials: readonly Trial<PtmallocSettings>[], best: Trial<PtmallocSettings>): readonly [number, number] {
   const { version, bits } = best.settings
   const from = PTMALLOC_VERSIONS.findIndex(([, last]) => last === version)
   let to = from

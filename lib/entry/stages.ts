@@ -79,6 +79,7 @@ export {
   TRIAL_EVENTS,
   type AllocatorReport,
   type AllocatorSettings,
+  type JemallocSettings,
   type PtmallocSettings,
 } from '../allocators/index.js'
 

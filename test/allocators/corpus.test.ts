@@ -16,4 +16,11 @@ describe('the corpus', { tags: ['corpus'] }, () => {
     expect(result.blocks).toBe(blocks)
     expect(result.wrong).toBeLessThanOrEqual(wrong)
   })
+
+  test('systemui (jemalloc 3): at least 96.9 % of 421,234 blocks', () => {
+    const settings: AllocatorSettings = { allocator: 'jemalloc', version: 3, bits: 32, entries: [16, 24] }
+    const { blocks, wrong } = simulate(replayBatches(corpusFile('memory-replay/systemui.txt')), settings)
+    expect(blocks).toBe(421_234)
+    expect(wrong).toBeLessThanOrEqual(0.031 * blocks)
+  })
 })

@@ -80,7 +80,7 @@ describe('AllocatorReplay', () => {
     expect(results(events)).toEqual([none, none, none, none, none])
   })
 
-  test.each<[Partial<Record<keyof AllocatorSettings, unknown>>, RegExp]>([
+  test.each<[Record<string, unknown>, RegExp]>([
     [{ version: 22 }, /version is a whole number from 23 to 4\d, not 22/],
     [{ version: 99 }, /version is a whole number/],
     [{ bits: 16 }, /bits is 32 or 64, not 16/],
@@ -89,6 +89,16 @@ describe('AllocatorReplay', () => {
     [{ allocator: 'hoard' }, /unknown allocator "hoard"/],
   ])('refuses %j', (change, message) => {
     expect(() => new AllocatorReplay({ ...GLIBC, ...change } as AllocatorSettings)).toThrow(message)
+  })
+
+  test.each<[Record<string, unknown>, RegExp]>([
+    [{ version: 2 }, /version is a whole number from 3 to 5, not 2/],
+    [{ version: 5, bits: 32 }, /jemalloc 5 is simulated for 64 bits only/],
+    [{ entries: [16, -1] }, /entries is a whole number from 0/],
+    [{ stack: 0 }, /stack/],
+  ])('refuses %j of jemalloc', (change, message) => {
+    const settings = { allocator: 'jemalloc', version: 3, bits: 32, ...change } as AllocatorSettings
+    expect(() => new AllocatorReplay(settings)).toThrow(message)
   })
 })
 

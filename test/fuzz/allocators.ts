@@ -25,6 +25,16 @@ const ALLOCATORS: Readonly<Record<string, (random: Random) => AllocatorSettings>
     cores: random.below(3),
     stack: random.pick([0, 0x1000, THREAD_STACK]),
   }),
+  jemalloc: (random) => {
+    const version = 3 + random.below(3)
+    return {
+      allocator: 'jemalloc',
+      version,
+      bits: version === 5 || random.oneIn(2) ? 64 : 32,
+      cores: random.below(3),
+      entries: random.oneIn(2) ? [0, 0] : [random.below(100), random.below(1000)],
+    }
+  },
 }
 
 /** Calls through each simulated allocator: of a program whose blocks are mostly where it puts them, or any. */

@@ -1,4 +1,5 @@
 import { AllocatorSurvey, type AllocatorReport } from '../../allocators/survey.js'
+import type { JemallocSettings } from '../../allocators/settings.js'
 import type { EventBatch } from '../../event/batch.js'
 import type { Stage } from '../../event/stage.js'
 import { encodeText } from '../../event/strings.js'
@@ -56,6 +57,10 @@ const CERTAIN = 0.99
 /** The report as plain values. */
 function plain({ settings, versions, isRecognized, blocks, predicted }: AllocatorReport): object {
   if (settings === undefined || versions === undefined || !isRecognized) return { allocator: null, blocks, predicted }
+  if (settings.allocator === 'jemalloc') {
+    const { allocator, bits, version, cores, entries } = settings
+    return { allocator, bits, version, blocks, predicted, settings: { cores, entries } }
+  }
   const { allocator, bits, cores, stack } = settings
   const glibc = versions.map((version) => `2.${version}`)
   return { allocator, bits, glibc, blocks, predicted, settings: { version: settings.version, cores, stack } }
@@ -64,9 +69,10 @@ function plain({ settings, versions, isRecognized, blocks, predicted }: Allocato
 /** The report as text. */
 export function allocatorText({ settings, versions, isRecognized, blocks, predicted }: AllocatorReport): string {
   if (settings === undefined || versions === undefined) return 'The trace has no blocks with address and size.\n'
+  if (settings.allocator === 'jemalloc') return jemallocText(settings, isRecognized, blocks, predicted)
   const [first, last] = versions
   const range = first === last ? `2.${first}` : `2.${first} to 2.${last}`
-  const share = `${((100 * predicted) / blocks).toFixed(blocks > predicted ? 4 : 0)} %`
+  const share = shareOf(predicted, blocks)
   if (!isRecognized)
     return `allocator   not recognized: the best simulation (glibc ${range}) predicts ${share} of ${blocks} addresses\n`
   const { bits, cores = 0, stack = 0 } = settings
@@ -79,5 +85,28 @@ export function allocatorText({ settings, versions, isRecognized, blocks, predic
     (predicted < CERTAIN * blocks
       ? 'The version is not certain: the trace may lack calls of the program, or another version fits as well.\n'
       : '')
+  )
+}
+
+function shareOf(predicted: number, blocks: number): string {
+  return `${((100 * predicted) / blocks).toFixed(blocks > predicted ? 4 : 0)} %`
+}
+
+function jemallocText(
+  { version, bits, entries }: JemallocSettings,
+  isRecognized: boolean,
+  blocks: number,
+  predicted: number,
+): string {
+  const share = shareOf(predicted, blocks)
+  if (!isRecognized)
+    return `allocator   not recognized: the best simulation (jemalloc ${version}) predicts ${share} of ${blocks} addresses\n`
+  return (
+    `allocator   jemalloc ${version}, ${bits} bit\n` +
+    (entries === undefined
+      ? ''
+      : `recorder    a block of ${entries[0]} bytes before each free, ${entries[1]} after others\n`) +
+    `addresses   ${blocks}\n` +
+    `predicted   ${predicted} (${share})\n`
   )
 }

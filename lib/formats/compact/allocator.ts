@@ -1,24 +1,32 @@
-import { AllocatorReplay, THREAD_STACK, type AllocatorSettings, type PtmallocSettings } from '../../allocators/index.js'
+import {
+  AllocatorReplay,
+  jemallocCandidates,
+  Prediction,
+  THREAD_STACK,
+  type AllocatorSettings,
+  type PtmallocSettings,
+} from '../../allocators/index.js'
+import { detailOf, numberOf } from '../../allocators/settings.js'
 import { HI } from '../../bytes/u64.js'
 import { FieldBit } from '../../event/fields.js'
 import type { EventBatch } from '../../event/batch.js'
 import type { CompactKernel } from './kernel.js'
 
 /*
- * The settings of the simulated allocator, in a trace section: nothing if none is simulated; else its number, the minor
- * version of glibc, the bits of a word, a zero, and in 4 bytes each the number of cores and the size of a stack.
+ * The settings of the simulated allocator, in a trace section: nothing if none is simulated; else its number, the
+ * version, the bits of a word, a zero, and in 4 bytes each the number of cores and the size of a stack or, of jemalloc,
+ * those of the recorder's own blocks.
  */
-const PTMALLOC = 1
 const SETTINGS_BYTES = 12
 
 /** The settings of an allocator as bytes. */
 export function settingsBytes(settings: AllocatorSettings | undefined): Uint8Array {
   if (settings === undefined) return new Uint8Array(0)
   const bytes = new Uint8Array(SETTINGS_BYTES)
-  bytes.set([PTMALLOC, settings.version, settings.bits])
+  bytes.set([numberOf(settings), settings.version, settings.bits])
   const view = new DataView(bytes.buffer)
   view.setUint32(4, settings.cores ?? 0, true)
-  view.setUint32(8, settings.stack ?? 0, true)
+  view.setUint32(8, detailOf(settings), true)
   return bytes
 }
 
@@ -26,16 +34,18 @@ export function settingsBytes(settings: AllocatorSettings | undefined): Uint8Arr
 export function simulate({ run }: CompactKernel, settings: Uint8Array): boolean {
   if (settings.length === 0) return true
   const [allocator, version, bits, zero] = settings as unknown as [number, number, number, number]
-  if (settings.length !== SETTINGS_BYTES || allocator !== PTMALLOC || zero !== 0) return false
+  if (settings.length !== SETTINGS_BYTES || zero !== 0) return false
   const view = new DataView(settings.buffer, settings.byteOffset)
   const cores = view.getUint32(4, true)
-  const stack = view.getUint32(8, true)
-  return cores < 2 ** 31 && Boolean(run.startSimulation(PTMALLOC, version, bits, cores, BigInt(stack), 0n, 0n))
+  const detail = view.getUint32(8, true)
+  return cores < 2 ** 31 && Boolean(run.startSimulation(allocator, version, bits, cores, BigInt(detail), 0n, 0n))
 }
 
-/** A trial with fewer of this share of right addresses after this many blocks is given up. */
+/** A trial with fewer of this share of right addresses after this many blocks, or twice as many, and so on, is given up. */
 const LEAST_RIGHT = 0.4
 const FIRST_BLOCKS = 64
+/** A trial of jemalloc with this share of right addresses needs no better one. */
+const ENOUGH_RIGHT = 0.9
 /** A trial with no more wrong addresses than this needs no better one: those of the first blocks cannot be known. */
 const FEW_WRONG = 2
 
@@ -47,8 +57,8 @@ const VERSIONS = [40, 41, 37, 34, 29]
 const STACKS = [0, THREAD_STACK - 0x1000]
 const CORES = [1, 2, 4, 8, 16, 32, 64]
 
-interface Trial {
-  readonly settings: PtmallocSettings
+interface Trial<Settings = AllocatorSettings> {
+  readonly settings: Settings
   readonly right: number
   /** How many addresses were wrong, or would have been. */
   readonly wrong: number
@@ -58,7 +68,7 @@ interface Trial {
 export function recognize(batches: readonly EventBatch[]): AllocatorSettings | undefined {
   const bits = hasLongAddress(batches) ? ([64] as const) : ([32, 64] as const)
   const replay = new AllocatorReplay({ allocator: 'ptmalloc', version: 36, bits: bits[0] })
-  let best: Trial | undefined
+  let best: Trial<PtmallocSettings> | undefined
   const attempt = (settings: PtmallocSettings) => {
     const trial = tally(replay, settings, batches)
     if (best === undefined || trial.right > best.right) best = trial
@@ -73,7 +83,7 @@ export function recognize(batches: readonly EventBatch[]): AllocatorSettings | u
       break
     }
   }
-  if (best === undefined || best.right < best.wrong) return undefined
+  if (best === undefined || best.right < best.wrong) return recognizeJemalloc(replay, bits, batches)
   if (best.wrong > FEW_WRONG && hasThreads(batches)) {
     for (const stack of STACKS) attempt({ ...best.settings, stack })
     for (const cores of CORES) attempt({ ...best.settings, cores })
@@ -81,15 +91,43 @@ export function recognize(batches: readonly EventBatch[]): AllocatorSettings | u
   return best.settings
 }
 
-/** Replays events with an allocator, for as long as it is not hopeless. */
-function tally(replay: AllocatorReplay, settings: PtmallocSettings, batches: readonly EventBatch[]): Trial {
-  replay.restart(settings)
-  for (const batch of batches) {
-    replay.add(batch)
-    const { blocks, predicted } = replay
-    if (blocks >= FIRST_BLOCKS && predicted < LEAST_RIGHT * blocks) return { settings, right: 0, wrong: blocks }
+function recognizeJemalloc(
+  replay: AllocatorReplay,
+  bits: readonly (32 | 64)[],
+  batches: readonly EventBatch[],
+): AllocatorSettings | undefined {
+  let best: Trial | undefined
+  for (const settings of bits.flatMap(jemallocCandidates)) {
+    const trial = tally(replay, settings, batches)
+    if (best === undefined || trial.right > best.right) best = trial
+    if (trial.right >= ENOUGH_RIGHT * (trial.right + trial.wrong)) break
   }
-  return { settings, right: replay.predicted, wrong: replay.blocks - replay.predicted }
+  return best === undefined || best.right < best.wrong ? undefined : best.settings
+}
+
+/** Replays events with an allocator, for as long as it is not hopeless. */
+function tally<Settings extends AllocatorSettings>(
+  replay: AllocatorReplay,
+  settings: Settings,
+  batches: readonly EventBatch[],
+): Trial<Settings> {
+  replay.restart(settings)
+  let [blocks, right, look, isHopeless] = [0, 0, FIRST_BLOCKS, false]
+  for (const batch of batches) {
+    // What is given up must not depend on how the events are cut into batches.
+    replay.add(batch, (_, results) => {
+      for (const result of results) {
+        if (result === Prediction.none) continue
+        blocks++
+        if (result === Prediction.right) right++
+        if (blocks !== look) continue
+        look *= 2
+        if (right < LEAST_RIGHT * blocks) isHopeless = true
+      }
+    })
+    if (isHopeless) return { settings, right: 0, wrong: 1 }
+  }
+  return { settings, right, wrong: blocks - right }
 }
 
 /** Whether there are addresses that 32 bits do not hold. */

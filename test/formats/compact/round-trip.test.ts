@@ -87,7 +87,7 @@ describe('the corpus comes back', { tags: ['corpus'] }, () => {
     ['git', 0.6542],
     ['python', 0.2606],
     ['mstress', 0.8],
-    ['systemui', 0.55],
+    ['systemui', 0.24],
   ])('memory-replay/%s, in at most %f bytes for each event', (name, most) => {
     const replay = formatNamed('replay') as Format
     const batches = read(replay, new Uint8Array(corpusFile(`memory-replay/${name}.txt`)))

@@ -1,0 +1,183 @@
+/** Bins: the runs of a class in an arena that have free regions. Regions are known by their run's number and their own. */
+import {
+  arenaOf,
+  baseOf,
+  classOfRun,
+  exists,
+  freeOf,
+  freeRegion,
+  isFree,
+  isGuessed,
+  isLive,
+  lowestFree,
+  makeRun,
+  offsetOf,
+  RUN,
+  stateOf,
+  useAll,
+  useRegion,
+} from './extents'
+import { forgetPages, freePages, movePages, takePages } from './pages'
+import { trueAddress } from './regions'
+import { firstOf, MOST_CLASSES, pagesOf, regionsOf, sizeOf } from './rules'
+import { first, insert, isBefore as isLower, remove } from './sets'
+
+/** Per arena and class: the run that regions are taken from, and the set of others that have some. */
+const ARENAS: u32 = 64
+const BINS: usize = memory.data(32768)
+export const REGION_LOG: u32 = 11
+/** So many runs at most are found to have no free regions at once. */
+const MOST_DRAINED: u32 = 64
+const REGION: u32 = (1 << REGION_LOG) - 1
+
+export function clearBins(): void {
+  memory.fill(BINS, 0, <usize>ARENAS * MOST_CLASSES * 8)
+}
+
+// @ts-ignore: decorator
+@inline
+function binOf(arena: u32, c: u32): usize {
+  return BINS + ((<usize>((arena & (ARENAS - 1)) * MOST_CLASSES + c)) << 3)
+}
+// @ts-ignore: decorator
+@inline
+export function currentRun(arena: u32, c: u32): u32 {
+  return load<u32>(binOf(arena, c))
+}
+
+// @ts-ignore: decorator
+@inline
+export function runOf(handle: u32): u32 {
+  return handle >> REGION_LOG
+}
+// @ts-ignore: decorator
+@inline
+export function regionOf(handle: u32): u32 {
+  return handle & REGION
+}
+
+/** Whether a handle is that of a region, of some class. */
+// @ts-ignore: decorator
+@inline
+export function isRegion(handle: u32): bool {
+  const run = handle >> REGION_LOG
+  return exists(run) && stateOf(run) == RUN && (handle & REGION) < regionsOf(classOfRun(run))
+}
+
+/** The address of a region or large block, 0 if it is not known. */
+// @ts-ignore: decorator
+@inline
+export function addressOf(handle: u32): u64 {
+  const run = handle >> REGION_LOG
+  const base = trueAddress(baseOf(run))
+  if (base == 0) return 0
+  if (stateOf(run) != RUN) return base + offsetOf(run)
+  const c = classOfRun(run)
+  return base + firstOf(c) + (handle & REGION) * sizeOf(c)
+}
+
+/** Takes the lowest free region of the bin's oldest or lowest run. @returns its handle, 0 if memory is exhausted */
+export function takeRegion(arena: u32, c: u32): u32 {
+  const bin = binOf(arena, c)
+  let run = load<u32>(bin)
+  if (run == 0 || freeOf(run) == 0) {
+    run = first(bin + 4)
+    if (run != 0) remove(bin + 4, run)
+    else {
+      run = takePages(arena, pagesOf(c), 1, RUN)
+      if (run != 0 && !makeRun(run, c, 0)) {
+        forgetPages(run)
+        run = 0
+      }
+    }
+    store<u32>(bin, run)
+    if (run == 0) return 0
+  }
+  const region = lowestFree(run, 0)
+  useRegion(run, region)
+  return (run << REGION_LOG) | region
+}
+
+/** Takes the next region of a run after one that is free, or with `any` not live. @returns its handle, 0 if there is none */
+export function takeAfter(handle: u32, any: bool): u32 {
+  const run = handle >> REGION_LOG
+  const regions = regionsOf(classOfRun(run))
+  let region = (handle & REGION) + 1
+  if (any) while (region < regions && isLive(run, region)) region++
+  else region = lowestFree(run, region)
+  if (region >= regions) return 0
+  claim(run, region)
+  return (run << REGION_LOG) | region
+}
+
+/** Gives a region back to its run. One that is free or in use, or is none any more, is ignored. */
+export function returnRegion(handle: u32): void {
+  if (!isRegion(handle)) return
+  const run = handle >> REGION_LOG
+  const region = handle & REGION
+  if (isFree(run, region) || isLive(run, region)) return
+  freeRegion(run, region)
+  const c = classOfRun(run)
+  const bin = binOf(arenaOf(run), c)
+  const free = freeOf(run)
+  if (free == regionsOf(c)) {
+    forgetRun(run, free - 1)
+    freePages(run)
+  } else if (free == 1) lower(bin, run)
+}
+
+/** A run has its first free region: the current run becomes the lower one of both. */
+function lower(bin: usize, run: u32): void {
+  const current = load<u32>(bin)
+  if (current == run) return
+  if (current != 0 && isLower(run, current)) {
+    if (freeOf(current) > 0) insert(bin + 4, current)
+    store<u32>(bin, run)
+  } else insert(bin + 4, run)
+}
+
+/** A free region is in use after all. */
+export function claim(run: u32, region: u32): void {
+  if (!isFree(run, region)) return
+  const bin = binOf(arenaOf(run), classOfRun(run))
+  if (freeOf(run) == 1 && load<u32>(bin) != run) remove(bin + 4, run)
+  useRegion(run, region)
+}
+
+/** Regions are taken from this run from now on. */
+export function makeCurrent(run: u32): void {
+  const bin = binOf(arenaOf(run), classOfRun(run))
+  const current = load<u32>(bin)
+  if (current == run) return
+  if (freeOf(run) > 0) remove(bin + 4, run)
+  if (current != 0 && freeOf(current) > 0) insert(bin + 4, current)
+  store<u32>(bin, run)
+}
+
+/** Removes a run, which had so many free regions before, from its bin. */
+export function forgetRun(run: u32, free: u32): void {
+  const bin = binOf(arenaOf(run), classOfRun(run))
+  if (load<u32>(bin) == run) store<u32>(bin, 0)
+  else if (free > 0) remove(bin + 4, run)
+}
+
+/** A run is elsewhere than it was thought to be. */
+export function moveRun(run: u32, base: u64): void {
+  const bin = binOf(arenaOf(run), classOfRun(run))
+  const isInSet = freeOf(run) > 0 && load<u32>(bin) != run
+  if (isInSet) remove(bin + 4, run)
+  movePages(run, base)
+  if (isInSet) insert(bin + 4, run)
+}
+
+/** Regions were taken from this run: those before it have none that are free; if it is new, no other has. */
+export function drain(run: u32, isNew: bool): void {
+  const bin = binOf(arenaOf(run), classOfRun(run))
+  for (let i: u32 = 0; i < MOST_DRAINED; i++) {
+    const other = first(bin + 4)
+    if (other == 0 || other == run || (!isNew && isLower(run, other))) return
+    remove(bin + 4, other)
+    if (isGuessed(other)) forgetPages(other)
+    else useAll(other)
+  }
+}

@@ -1,0 +1,271 @@
+/** Caches of threads: for each class a stack of blocks that it freed, or took from a bin at once. */
+import { giveRoom, takeRoom } from '../../live/room'
+import { isRegion, returnRegion, runOf, takeRegion } from './bins'
+import { exists, KEPT, LARGE, stateOf } from './extents'
+import { freePages } from './pages'
+import { cachedClasses, isSmall, MOST_CLASSES, mostArenas, slotsOf, sweep } from './rules'
+
+/** Threads, in pieces of 1024: pointers to records. */
+const DIRECTORY: usize = memory.data(4096)
+const PIECE: u32 = 10
+export const MOST_THREADS: u32 = 1 << 20
+
+/** A thread: caches in groups of 8 classes; its arena + 1; calls or bytes since a class was looked at; and which. */
+const THREAD_LOG: u32 = 6
+const ARENA: usize = 32
+const COUNTED: usize = 36
+const COUNTED_FREES: usize = 40
+const NEXT: usize = 44
+const GROUP_LOG: u32 = 6
+
+/** A cache: how many blocks it has, room for how many, the fewest since it was looked at, and how much it fills. */
+const COUNT: usize = 0
+const ROOM_LOG: usize = 2
+const DIVIDE: usize = 3
+const LOW: usize = 4
+const FILLED: usize = 6
+const BLOCKS: usize = 8
+const CACHE_LOG: u32 = 6
+
+let threads: u32 = 0
+
+/** Forgets all threads. */
+export function clearCaches(): void {
+  for (let t: u32 = 0; t < MOST_THREADS; t += 1 << PIECE) {
+    const piece = load<u32>(DIRECTORY + ((<usize>(t >> PIECE)) << 2))
+    if (piece == 0) continue
+    for (let i: u32 = 0; i < 1 << PIECE; i++) {
+      const thread = <usize>load<u32>(piece + ((<usize>i) << 2))
+      if (thread != 0) giveThread(thread)
+    }
+    giveRoom(piece, PIECE + 2)
+  }
+  memory.fill(DIRECTORY, 0, 4096)
+  threads = 0
+}
+
+function giveThread(thread: usize): void {
+  for (let group: usize = 0; group < MOST_CLASSES >> 3; group++) {
+    const caches = <usize>load<u32>(thread + (group << 2))
+    if (caches == 0) continue
+    for (let i: usize = 0; i < 8; i++) {
+      const cache = <usize>load<u32>(caches + (i << 2))
+      if (cache != 0) giveRoom(cache, load<u8>(cache, ROOM_LOG))
+    }
+    giveRoom(caches, GROUP_LOG)
+  }
+  giveRoom(thread, THREAD_LOG)
+}
+
+/** The record of a thread; 0 if memory is exhausted. */
+export function threadAt(number: u32): usize {
+  const t = min(number, MOST_THREADS - 1)
+  const entry = DIRECTORY + ((<usize>(t >> PIECE)) << 2)
+  let piece = <usize>load<u32>(entry)
+  if (piece == 0) {
+    piece = takeRoom(PIECE + 2)
+    if (piece == 0) return 0
+    memory.fill(piece, 0, (<usize>4) << PIECE)
+    store<u32>(entry, <u32>piece)
+  }
+  const place = piece + ((<usize>(t & ((1 << PIECE) - 1))) << 2)
+  let thread = <usize>load<u32>(place)
+  if (thread == 0) {
+    thread = takeRoom(THREAD_LOG)
+    if (thread == 0) return 0
+    memory.fill(thread, 0, 1 << THREAD_LOG)
+    store<u32>(place, <u32>thread)
+    store<u32>(thread, (threads++ % mostArenas) + 1, ARENA)
+  }
+  return thread
+}
+
+// @ts-ignore: decorator
+@inline
+export function arenaOfThread(thread: usize): u32 {
+  return load<u32>(thread, ARENA) - 1
+}
+export function setArena(thread: usize, arena: u32): void {
+  store<u32>(thread, arena + 1, ARENA)
+}
+
+/** A thread's cache for a class; 0 if memory is exhausted. */
+// @ts-ignore: decorator
+@inline
+export function cacheOf(thread: usize, c: u32): usize {
+  const group = <usize>load<u32>(thread + ((<usize>(c >> 3)) << 2))
+  if (group != 0) {
+    const cache = <usize>load<u32>(group + ((<usize>(c & 7)) << 2))
+    if (cache != 0) return cache
+  }
+  return newCache(thread, c)
+}
+
+function newCache(thread: usize, c: u32): usize {
+  const place = thread + ((<usize>(c >> 3)) << 2)
+  let group = <usize>load<u32>(place)
+  if (group == 0) {
+    group = takeRoom(GROUP_LOG)
+    if (group == 0) return 0
+    memory.fill(group, 0, 1 << GROUP_LOG)
+    store<u32>(place, <u32>group)
+  }
+  const cache = takeRoom(CACHE_LOG)
+  if (cache == 0) return 0
+  memory.fill(cache, 0, BLOCKS)
+  store<u8>(cache, <u8>CACHE_LOG, ROOM_LOG)
+  store<u8>(cache, 1, DIVIDE)
+  store<u32>(group + ((<usize>(c & 7)) << 2), <u32>cache)
+  return cache
+}
+
+// @ts-ignore: decorator
+@inline
+export function countOf(cache: usize): u32 {
+  return load<u16>(cache, COUNT)
+}
+// @ts-ignore: decorator
+@inline
+export function blockIn(cache: usize, i: u32): u32 {
+  return load<u32>(cache + ((<usize>i) << 2), BLOCKS)
+}
+export function setCount(cache: usize, count: u32): void {
+  store<u16>(cache, <u16>count, COUNT)
+  if (<i32>count < <i32>load<i16>(cache, LOW)) store<i16>(cache, <i16>count, LOW)
+}
+/** How many regions a cache takes from a bin at once. */
+export function fillOf(cache: usize, c: u32): u32 {
+  return max<u32>(1, slotsOf(c) >> load<u8>(cache, DIVIDE))
+}
+
+/** Adds a block as the newest. @returns the cache, which may have moved */
+export function push(thread: usize, cache: usize, c: u32, handle: u32): usize {
+  const count = countOf(cache)
+  const log = <u32>load<u8>(cache, ROOM_LOG)
+  if (BLOCKS + ((count + 1) << 2) > (<u32>1) << log) {
+    const larger = takeRoom(log + 1)
+    if (larger == 0) return cache
+    memory.copy(larger, cache, (<usize>1) << log)
+    giveRoom(cache, log)
+    cache = larger
+    store<u8>(cache, <u8>(log + 1), ROOM_LOG)
+    const group = <usize>load<u32>(thread + ((<usize>(c >> 3)) << 2))
+    store<u32>(group + ((<usize>(c & 7)) << 2), <u32>cache)
+  }
+  store<u32>(cache + ((<usize>count) << 2), handle, BLOCKS)
+  store<u16>(cache, <u16>(count + 1), COUNT)
+  return cache
+}
+
+/** Fills an empty cache from the thread's bin. @returns the cache, which may have moved */
+export function fill(thread: usize, cache: usize, c: u32): usize {
+  const arena = arenaOfThread(thread)
+  const wanted = fillOf(cache, c)
+  store<u8>(cache, 1, FILLED)
+  for (let i: u32 = 0; i < wanted; i++) {
+    const handle = takeRegion(arena, c)
+    if (handle == 0) break
+    cache = push(thread, cache, c, handle)
+  }
+  reverse(cache)
+  return cache
+}
+
+/** The lowest regions, which came first, are taken first. */
+export function reverse(cache: usize): void {
+  let i: u32 = 0
+  for (let j = countOf(cache); i + 1 < j; i++) {
+    j--
+    const low = cache + BLOCKS + ((<usize>i) << 2)
+    const high = cache + BLOCKS + ((<usize>j) << 2)
+    const handle = load<u32>(low)
+    store<u32>(low, load<u32>(high))
+    store<u32>(high, handle)
+  }
+}
+
+/** Takes the newest block. @returns 0 if there is none */
+// @ts-ignore: decorator
+@inline
+export function pop(cache: usize): u32 {
+  const count = countOf(cache)
+  if (count == 0) {
+    store<i16>(cache, -1, LOW)
+    return 0
+  }
+  setCount(cache, count - 1)
+  return blockIn(cache, count - 1)
+}
+
+/** Gives the oldest blocks of a cache back. */
+export function flush(cache: usize, c: u32, blocks: u32): void {
+  const count = countOf(cache)
+  const flushed = min(blocks, count)
+  for (let i: u32 = 0; i < flushed; i++) giveBack(blockIn(cache, i), c)
+  const rest = count - flushed
+  memory.copy(cache + BLOCKS, cache + BLOCKS + ((<usize>flushed) << 2), (<usize>rest) << 2)
+  setCount(cache, rest)
+}
+
+/** Gives a block that a cache had back to its arena. */
+export function giveBack(handle: u32, c: u32): void {
+  if (isSmall(c)) returnRegion(handle)
+  else if (isKept(handle)) freePages(runOf(handle))
+}
+
+/** Whether a handle is that of a large block that a cache has. */
+export function isKept(handle: u32): bool {
+  const n = runOf(handle)
+  return exists(n) && stateOf(n) == KEPT
+}
+
+/** A thread frees a block of a class. */
+export function freeToCache(thread: usize, c: u32, handle: u32): void {
+  let cache = cacheOf(thread, c)
+  if (cache == 0) return
+  const slots = slotsOf(c)
+  if (countOf(cache) >= slots) flush(cache, c, countOf(cache) - (slots >> 1))
+  push(thread, cache, c, handle)
+}
+
+/** So many calls, or bytes, were made: at times the next class of the thread's cache is looked at. */
+export function count(thread: usize, amount: u64, isFree: bool): void {
+  const counter = thread + (isFree ? COUNTED_FREES : COUNTED)
+  const counted = <u64>load<u32>(counter) + amount
+  if (counted < sweep) {
+    store<u32>(counter, <u32>counted)
+    return
+  }
+  store<u32>(counter, 0)
+  const c = load<u32>(thread, NEXT)
+  store<u32>(thread, c + 1 >= cachedClasses ? 0 : c + 1, NEXT)
+  const group = <usize>load<u32>(thread + ((<usize>(c >> 3)) << 2))
+  const cache = group == 0 ? <usize>0 : <usize>load<u32>(group + ((<usize>(c & 7)) << 2))
+  if (cache != 0) look(cache, c)
+}
+
+/** Of what was not used since the last look, three quarters are given back. */
+function look(cache: usize, c: u32): void {
+  const low = <i32>load<i16>(cache, LOW)
+  const divide = load<u8>(cache, DIVIDE)
+  if (low > 0) {
+    flush(cache, c, low - (low >> 2))
+    if (isSmall(c) && slotsOf(c) >> (divide + 1) >= 1) store<u8>(cache, divide + 1, DIVIDE)
+  } else if (isSmall(c) && load<u8>(cache, FILLED) != 0) {
+    if (divide > 1) store<u8>(cache, divide - 1, DIVIDE)
+    store<u8>(cache, 0, FILLED)
+  }
+  store<i16>(cache, <i16>countOf(cache), LOW)
+}
+
+/** A thread ends: all that its caches have goes back. */
+export function endThread(thread: usize): void {
+  for (let c: u32 = 0; c < cachedClasses; c++) {
+    const group = <usize>load<u32>(thread + ((<usize>(c >> 3)) << 2))
+    const cache = group == 0 ? <usize>0 : <usize>load<u32>(group + ((<usize>(c & 7)) << 2))
+    if (cache == 0) continue
+    flush(cache, c, countOf(cache))
+    store<u32>(group + ((<usize>(c & 7)) << 2), 0)
+    giveRoom(cache, load<u8>(cache, ROOM_LOG))
+  }
+}

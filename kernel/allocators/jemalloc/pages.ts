@@ -1,0 +1,279 @@
+/**
+ * Pages of arenas: which of them new runs and large blocks get. In versions 3 and 4 it is the smallest free extent, and of
+ * several the lowest; what was free before the trace began is unknown. In version 5 all follows from the calls.
+ */
+import {
+  addExtent,
+  arenaOf,
+  baseOf,
+  confirm,
+  DIRTY,
+  dropBits,
+  dropExtent,
+  endPage,
+  extentPages,
+  FROM_FREE,
+  FROM_NEXT,
+  guessOf,
+  isGuessed,
+  orderOf,
+  RETAINED,
+  setBase,
+  setGuessed,
+  setOrder,
+  setPages,
+  setState,
+  stateOf,
+} from './extents'
+import { dropEnd, dropStart, endingAt, putEnd, putStart, startingAt } from './page-map'
+import { addRegion, clearRegions } from './regions'
+import { knowsPages, PAGE_LOG } from './rules'
+import { first, firstFrom, insert, isBefore, remove } from './sets'
+
+const ARENAS: u32 = 64
+/** Extents of so many pages and more are not kept as they are when they are freed (5). */
+const OVERSIZE: u32 = 2048
+const OVERSIZE_ARENA: u32 = 63
+/** Extents of so many pages and more are merged with their neighbors at once (5). */
+const MERGED: u32 = 4
+/** A free extent that is so many times as large as what is needed is not divided (5). */
+const FIT_LOG: u32 = 6
+
+/** Per arena: sets of free extents by classes of their lengths, those in use lately first. */
+const SETS: usize = memory.data(65536)
+const LENGTHS: u32 = 128
+/**
+ * Per arena: the page after the last one that was new, and whether the extent there is smaller than those that are known
+ * to be free; or the length and order of the next region (5).
+ */
+const NEXT: usize = memory.data(1024)
+
+/** To which arena chunks of pages belong: the chunk's number + 1, and the arena. */
+const CHUNKS: usize = memory.data(65536)
+const CHUNK_LOG: u64 = 18
+const CHUNK_PAGES: u64 = 64
+const CHUNK_SLOTS: u64 = 4096
+
+export function clearPages(): void {
+  memory.fill(SETS, 0, <usize>ARENAS * LENGTHS * 8)
+  memory.fill(NEXT, 0, (<usize>ARENAS) << 4)
+  memory.fill(CHUNKS, 0, 65_536)
+  clearRegions()
+}
+
+// @ts-ignore: decorator
+@inline
+function setOf(arena: u32, state: u8, length: u32): usize {
+  return SETS + ((<usize>((arena * 2 + (state == RETAINED ? 1 : 0)) * LENGTHS + length)) << 2)
+}
+// @ts-ignore: decorator
+@inline
+function nextOf(arena: u32): usize {
+  return NEXT + ((<usize>arena) << 4)
+}
+
+/** Lengths have classes of 1 to 4 pages, and then four for each power of two. @returns the last one up to so many */
+function lengthClass(pages: u32): u32 {
+  if (pages < 4) return max<u32>(pages, 1) - 1
+  const log = 29 - clz(pages)
+  return (log << 2) + 3 + ((pages - ((<u32>4) << log)) >> log)
+}
+/** The pages of a class of lengths. */
+function lengthOf(c: u32): u32 {
+  if (c < 4) return c + 1
+  return ((c & 3) + 5) << ((c - 4) >> 2)
+}
+
+function addFree(n: u32, state: u8): void {
+  setState(n, state)
+  if (!knowsPages) setOrder(n, extentPages(n))
+  insert(setOf(arenaOf(n), state, knowsPages ? lengthClass(extentPages(n)) : 0), n)
+  putStart(baseOf(n) >> PAGE_LOG, n)
+  putEnd(endPage(n), n)
+}
+function removeFree(n: u32): void {
+  remove(setOf(arenaOf(n), stateOf(n), knowsPages ? lengthClass(extentPages(n)) : 0), n)
+  dropStart(baseOf(n) >> PAGE_LOG, n)
+  dropEnd(endPage(n), n)
+}
+
+/** Takes so many pages, aligned to some, for a use. @returns the extent, 0 if memory is exhausted */
+export function takePages(arena: u32, pages: u32, alignment: u64, state: u8): u32 {
+  if (knowsPages) return takeKnown(pages >= OVERSIZE ? OVERSIZE_ARENA : arena, pages, alignment, state)
+  const isAligned = alignment <= 1 << PAGE_LOG
+  const free = isAligned ? firstFrom(setOf(arena, DIRTY, 0), pages) : 0
+  const page = load<u64>(nextOf(arena))
+  const hasNext = isAligned && page != 0 && (page & (CHUNK_PAGES - 1)) != 0 && startingAt(page) == 0
+  if (free != 0 && !(hasNext && load<u32>(nextOf(arena), 8) != 0 && extentPages(free) > pages)) {
+    const n = take(free, 0, pages, state)
+    if (n != 0) setGuessed(n, FROM_FREE)
+    return n
+  }
+  const n = addExtent(state, arena, 0, pages, 0)
+  if (n != 0 && hasNext) {
+    setBase(n, page << PAGE_LOG)
+    putStart(page, n)
+    setGuessed(n, FROM_NEXT)
+    store<u64>(nextOf(arena), page + pages)
+  }
+  return n
+}
+
+/** Takes pages of a free extent, after some that stay free. @returns the extent, 0 if memory is exhausted */
+function take(free: u32, lead: u32, pages: u32, state: u8): u32 {
+  const base = baseOf(free)
+  const arena = arenaOf(free)
+  const order = orderOf(free)
+  const was = stateOf(free)
+  const rest = extentPages(free) - lead - pages
+  removeFree(free)
+  if (rest > 0) {
+    const n = addExtent(was, arena, base + ((<u64>(lead + pages)) << PAGE_LOG), rest, order)
+    if (n != 0) addFree(n, was)
+  }
+  let n = free
+  if (lead > 0) {
+    setPages(free, lead)
+    addFree(free, was)
+    n = addExtent(state, arena, base + ((<u64>lead) << PAGE_LOG), pages, order)
+    if (n == 0) return 0
+  }
+  setPages(n, pages)
+  setOrder(n, knowsPages ? order : 0)
+  setState(n, state)
+  putStart(baseOf(n) >> PAGE_LOG, n)
+  return n
+}
+
+function takeKnown(arena: u32, pages: u32, alignment: u64, state: u8): u32 {
+  const slack = alignment > 1 << PAGE_LOG ? <u32>(alignment >> PAGE_LOG) - 1 : 0
+  const free = inUseLately(arena, pages + slack)
+  if (free != 0) return take(free, leadOf(free, slack), pages, state)
+  // A new region: each is longer than the one before.
+  const next = nextOf(arena)
+  let length = max(load<u32>(next), lengthClass(512))
+  while (lengthOf(length) < pages + slack && length + 1 < LENGTHS) length++
+  store<u32>(next, length + 1)
+  store<u32>(next, load<u32>(next, 4) + 1, 4)
+  const base = addRegion((<u64>lengthOf(length)) << PAGE_LOG)
+  if (base == 0 || lengthOf(length) < pages + slack) return 0
+  const n = addExtent(RETAINED, arena, base, lengthOf(length), load<u32>(next, 4))
+  if (n == 0) return 0
+  addFree(n, RETAINED)
+  return take(n, leadOf(n, slack), pages, state)
+}
+
+/** So many pages of a free extent are before the first aligned one. @param slack the alignment less a page, in pages */
+function leadOf(n: u32, slack: u32): u32 {
+  return (<u32>(0 - (baseOf(n) >> PAGE_LOG))) & slack
+}
+
+function inUseLately(arena: u32, pages: u32): u32 {
+  const free = fitting(arena, DIRTY, pages, FIT_LOG)
+  return free != 0 ? free : fitting(arena, RETAINED, pages, 31)
+}
+
+/** The oldest, or lowest, free extent that has room. @param most it has no more than so many times the room */
+function fitting(arena: u32, state: u8, pages: u32, most: u32): u32 {
+  let found: u32 = 0
+  let c = lengthClass(pages)
+  if (lengthOf(c) < pages) c++
+  for (; c < LENGTHS; c++) {
+    if ((<u64>lengthOf(c)) >> most > pages) break
+    const n = first(setOf(arena, state, c))
+    if (n != 0 && (found == 0 || isBefore(n, found))) found = n
+  }
+  return found
+}
+
+/** Gives an extent's pages back. */
+export function freePages(n: u32): void {
+  if (baseOf(n) == 0 || isGuessed(n)) {
+    forgetPages(n)
+    return
+  }
+  dropStart(baseOf(n) >> PAGE_LOG, n)
+  dropBits(n)
+  const state = knowsPages && extentPages(n) >= OVERSIZE ? RETAINED : DIRTY
+  if (!knowsPages || state == RETAINED || extentPages(n) >= MERGED) merge(n, state)
+  addFree(n, state)
+}
+
+/** Joins an extent with the free ones before and after it. */
+function merge(n: u32, state: u8): void {
+  while (true) {
+    let other = startingAt(endPage(n))
+    if (other == 0 || stateOf(other) != state || arenaOf(other) != arenaOf(n)) {
+      other = endingAt(baseOf(n) >> PAGE_LOG)
+      if (other == 0 || stateOf(other) != state || arenaOf(other) != arenaOf(n)) return
+    }
+    removeFree(other)
+    if (baseOf(other) < baseOf(n)) setBase(n, baseOf(other))
+    setPages(n, extentPages(n) + extentPages(other))
+    setOrder(n, min(orderOf(n), orderOf(other)))
+    dropExtent(other)
+  }
+}
+
+/** An extent is not what it was thought to be. */
+export function forgetPages(n: u32): void {
+  const base = baseOf(n)
+  if (stateOf(n) == DIRTY || stateOf(n) == RETAINED) removeFree(n)
+  else if (base != 0) dropStart(base >> PAGE_LOG, n)
+  dropExtent(n)
+}
+
+/** Of a free extent, these pages are in use: the others stay free. */
+export function carve(n: u32, page: u64, pages: u32): void {
+  const from = baseOf(n) >> PAGE_LOG
+  const to = endPage(n)
+  const state = stateOf(n)
+  removeFree(n)
+  if (to > page + pages) {
+    const rest = <u32>(to - page - pages)
+    const after = addExtent(state, arenaOf(n), (page + pages) << PAGE_LOG, rest, orderOf(n))
+    if (after != 0) addFree(after, state)
+  }
+  if (from < page) {
+    setPages(n, <u32>(page - from))
+    addFree(n, state)
+  } else dropExtent(n)
+}
+
+/** An extent in use is elsewhere than it was thought to be. */
+export function movePages(n: u32, base: u64): void {
+  const was = baseOf(n)
+  const guessed = guessOf(n)
+  if (was != 0) dropStart(was >> PAGE_LOG, n)
+  setBase(n, base)
+  confirm(n)
+  putStart(base >> PAGE_LOG, n)
+  noteNew(n)
+  // What it was cut from is smaller than the extents that are known to be free: so is the rest of it.
+  store<u32>(nextOf(arenaOf(n)), guessed == FROM_FREE ? 1 : 0, 8)
+  if (guessed != FROM_FREE) return
+  const free = addExtent(DIRTY, arenaOf(n), was, extentPages(n), 0)
+  if (free == 0) return
+  merge(free, DIRTY)
+  addFree(free, DIRTY)
+}
+
+/** An extent is where none was known. */
+export function noteNew(n: u32): void {
+  if (knowsPages) return
+  store<u64>(nextOf(arenaOf(n)), endPage(n))
+  const chunk = chunkOf(baseOf(n))
+  store<u64>(chunk, (baseOf(n) >> CHUNK_LOG) + 1)
+  store<u32>(chunk, arenaOf(n), 8)
+}
+
+// @ts-ignore: decorator
+@inline
+function chunkOf(address: u64): usize {
+  return CHUNKS + ((<usize>((address >> CHUNK_LOG) & (CHUNK_SLOTS - 1))) << 4)
+}
+
+/** The arena of the pages here. @param otherwise the result if it is not known */
+export function arenaAt(address: u64, otherwise: u32): u32 {
+  return load<u64>(chunkOf(address)) == (address >> CHUNK_LOG) + 1 ? load<u32>(chunkOf(address), 8) : otherwise
+}

@@ -1,0 +1,78 @@
+/**
+ * Regions of address space that jemalloc 5 maps. Where one is is unknown until the first address in it is seen, so
+ * extents have virtual addresses: the highest bit, the number of the region, and the offset in it.
+ */
+const SHIFT: u64 = 44
+const OFFSET: u64 = (1 << SHIFT) - 1
+const VIRTUAL: u64 = 1 << 63
+/** There are no more regions than this. */
+const MOST: u32 = 2048
+
+/** Per region: where it is, 0 if unknown; its length; and whether it is known or guessed. */
+const ROWS: usize = memory.data(65536)
+const LENGTH: usize = 8
+const KNOWN: usize = 16
+let count: u32 = 0
+/** The lowest region that is known: the next one is likely to end there. */
+let lowest: u64 = 0
+
+export function clearRegions(): void {
+  count = 0
+  lowest = 0
+}
+
+// @ts-ignore: decorator
+@inline
+function rowOf(base: u64): usize {
+  return ROWS + ((<usize>((base & ~VIRTUAL) >> SHIFT)) << 5)
+}
+
+/** A new region of so many bytes. @returns its virtual address, 0 if there are too many */
+export function addRegion(length: u64): u64 {
+  if (count + 1 >= MOST) return 0
+  const base = VIRTUAL | ((<u64>++count) << SHIFT)
+  const guess = lowest > length ? lowest - length : 0
+  store<u64>(rowOf(base), guess)
+  store<u64>(rowOf(base), length, LENGTH)
+  store<u64>(rowOf(base), 0, KNOWN)
+  if (guess != 0) lowest = guess
+  return base
+}
+
+/** The true address of a virtual or true one; 0 if it is not known. */
+// @ts-ignore: decorator
+@inline
+export function trueAddress(base: u64): u64 {
+  if (base < VIRTUAL) return base
+  const at = load<u64>(rowOf(base))
+  return at == 0 ? 0 : at + (base & OFFSET)
+}
+
+/** Whether it is certain where an address is. */
+export function isPlaced(base: u64): bool {
+  return base < VIRTUAL || load<u64>(rowOf(base), KNOWN) != 0
+}
+
+/** A virtual address is here. */
+export function placeRegion(base: u64, address: u64): void {
+  const at = address - (base & OFFSET)
+  store<u64>(rowOf(base), at)
+  store<u64>(rowOf(base), 1, KNOWN)
+  lowest = lowest == 0 ? at : min(lowest, at)
+}
+
+/** An address in a region turned out to be right. */
+export function confirmRegion(base: u64): void {
+  if (base >= VIRTUAL) store<u64>(rowOf(base), 1, KNOWN)
+}
+
+/** The virtual address of what is in a known region; else the address itself. */
+export function virtualAddress(address: u64): u64 {
+  for (let region: u32 = 1; region <= count; region++) {
+    const row = ROWS + ((<usize>region) << 5)
+    const at = load<u64>(row)
+    if (load<u64>(row, KNOWN) != 0 && address >= at && address - at < load<u64>(row, LENGTH))
+      return VIRTUAL | ((<u64>region) << SHIFT) | (address - at)
+  }
+  return address
+}

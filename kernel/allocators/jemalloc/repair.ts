@@ -1,0 +1,297 @@
+/** What follows from a wrong prediction: where the block is shows which run it is in, or that there is one. */
+import {
+  addressOf,
+  claim,
+  forgetRun,
+  isRegion,
+  makeCurrent,
+  moveRun,
+  drain,
+  REGION_LOG,
+  regionOf,
+  runOf,
+  takeAfter,
+} from './bins'
+import {
+  arenaOfThread,
+  blockIn,
+  cacheOf,
+  countOf,
+  fillOf,
+  flush,
+  giveBack,
+  push,
+  reverse,
+  setArena,
+  setCount,
+} from './caches'
+import {
+  addExtent,
+  arenaOf,
+  baseOf,
+  classOfRun,
+  DIRTY,
+  extentPages,
+  freeOf,
+  isFree,
+  isGuessed,
+  isLive,
+  KEPT,
+  LARGE,
+  makeRun,
+  passOver,
+  RETAINED,
+  RUN,
+  setLive,
+  setOffset,
+  setPages,
+  setState,
+  stateOf,
+  useRegion,
+} from './extents'
+import { putStart, startingAt } from './page-map'
+import { arenaAt, carve, forgetPages, freePages, movePages, noteNew } from './pages'
+import { isPlaced, placeRegion, trueAddress, virtualAddress } from './regions'
+import { cachedClasses, firstOf, isSmall, largePad, PAGE, PAGE_LOG, pagesOf, regionsOf, sizeOf, slotsOf } from './rules'
+import {
+  caller,
+  classOfBlock,
+  close,
+  free,
+  guess,
+  isBlock,
+  isMoved,
+  isOpen,
+  resized,
+  setInUse,
+  wantedClass,
+  wantedPages,
+} from './simulator'
+
+/** So many pages are searched for other extents. */
+const LONGEST: u64 = 64
+/** Addresses from here on are none of a program. */
+const MOST_ADDRESS: u64 = 1 << 56
+
+/** The last call's block is here. @returns its handle, 0 if it is none that is simulated */
+export function settle(actual: u64): u32 {
+  if (!isOpen) return 0
+  close()
+  const isKnown = actual != 0 && actual < MOST_ADDRESS
+  if (isKnown && isMoved && addressOf(resized) == actual && stays()) {
+    withdraw()
+    return resized
+  }
+  if (isKnown && guess != 0 && guess != resized && appears(actual)) return guess
+  const isInPlace = resized != 0 && !isMoved
+  if (!isInPlace) withdraw()
+  const at = virtualAddress(actual)
+  const handle = !isKnown ? 0 : isSmall(wantedClass) ? settleRegion(at) : settleLarge(at)
+  if (isInPlace && handle != resized && isBlock(resized)) free(caller, resized)
+  return handle
+}
+
+/** The predicted block is not the one: it goes back to where it was taken from. */
+function withdraw(): void {
+  if (guess == 0 || !isBlock(guess)) return
+  const n = runOf(guess)
+  if (isSmall(wantedClass)) setLive(n, regionOf(guess), false)
+  else if (wantedClass < cachedClasses && isPlaced(baseOf(n)) && !isGuessed(n) && baseOf(n) != 0) setState(n, KEPT)
+  else {
+    freePages(n)
+    return
+  }
+  const cache = cacheOf(caller, wantedClass)
+  if (cache != 0) push(caller, cache, wantedClass, guess)
+}
+
+/** A realloc leaves the block where it is after all: it is taken from the cache again. @returns false if it is not there */
+function stays(): bool {
+  const n = runOf(resized)
+  const c = classOfBlock(resized)
+  if (c >= cachedClasses || (stateOf(n) != KEPT && stateOf(n) != RUN)) return false
+  const cache = cacheOf(caller, c)
+  if (cache == 0 || countOf(cache) == 0 || blockIn(cache, countOf(cache) - 1) != resized) return false
+  setCount(cache, countOf(cache) - 1)
+  setInUse(resized)
+  if (stateOf(n) == LARGE && wantedPages != 0) setPages(n, wantedPages)
+  return true
+}
+
+/** The predicted block is in pages of which it is not known where they are: there. @returns false if that cannot be */
+function appears(actual: u64): bool {
+  const n = runOf(guess)
+  const base = baseOf(n)
+  if (isLarge(n) && trueAddress(base) == (actual >> PAGE_LOG) << PAGE_LOG && largePad != 0) {
+    setOffset(n, <u32>(actual & (PAGE - 1)))
+    return true
+  }
+  const at = actual - addressIn(guess, actual)
+  if ((at & (PAGE - 1)) != 0 || at > actual || at == 0) return false
+  if (base != 0 && !isPlaced(base)) {
+    if (isLarge(n)) setOffset(n, <u32>(actual - at))
+    placeRegion(base, at)
+    return true
+  }
+  if ((base != 0 && !isGuessed(n)) || overlaps(at, n)) return false
+  if (isLarge(n)) movePages(n, at)
+  else moveRun(n, at)
+  return true
+}
+
+function isLarge(n: u32): bool {
+  return stateOf(n) == LARGE
+}
+
+/** Whether another extent in use is in the pages at an address. */
+function overlaps(base: u64, n: u32): bool {
+  const page = base >> PAGE_LOG
+  for (let i: u64 = 0; i < min<u64>(extentPages(n), LONGEST); i++) {
+    const other = startingAt(page + i)
+    if (other != 0 && other != n && !isGuessed(other)) return true
+  }
+  return false
+}
+
+/** How far a block is from the start of its extent. */
+function addressIn(handle: u32, actual: u64): u64 {
+  if (!isRegion(handle)) return largePad != 0 ? actual & (PAGE - 1) : 0
+  const c = classOfRun(runOf(handle))
+  return firstOf(c) + regionOf(handle) * sizeOf(c)
+}
+
+/** The handle of the region of the wanted class that begins at an address, 0 if there is none. */
+function regionAt(address: u64): u32 {
+  const page = address >> PAGE_LOG
+  for (let back: u64 = 0; back < pagesOf(wantedClass); back++) {
+    const n = startingAt(page - back)
+    if (n == 0) continue
+    if (stateOf(n) != RUN || classOfRun(n) != wantedClass) return 0
+    return handleIn(n, address - baseOf(n))
+  }
+  return 0
+}
+
+/** The handle of the region at an offset in a run of the wanted class, 0 if none begins there. */
+function handleIn(n: u32, offset: u64): u32 {
+  const from = offset - firstOf(wantedClass)
+  const size = sizeOf(wantedClass)
+  const region = from / size
+  if (offset < firstOf(wantedClass) || region * size != from || region >= regionsOf(wantedClass)) return 0
+  return (n << REGION_LOG) | (<u32>region)
+}
+
+function settleRegion(actual: u64): u32 {
+  let cache = cacheOf(caller, wantedClass)
+  if (cache == 0) return 0
+  let handle = regionAt(actual)
+  if (handle != 0 && isLive(runOf(handle), regionOf(handle))) return handle
+  if (handle != 0 && takeFromCache(cache, handle)) return handle
+  flush(cache, wantedClass, countOf(cache))
+  let isNew = false
+  let isUnexpected = false
+  if (handle == 0 || !isRegion(handle)) {
+    handle = adoptRun(actual)
+    // The first blocks of new runs are the first that are seen of them.
+    isNew = regionOf(handle) <= slotsOf(wantedClass)
+  } else {
+    passOver(runOf(handle), regionOf(handle))
+    isUnexpected = !isFree(runOf(handle), regionOf(handle))
+    claim(runOf(handle), regionOf(handle))
+  }
+  if (handle == 0) return 0
+  const run = runOf(handle)
+  setLive(run, regionOf(handle), true)
+  setArena(caller, arenaOf(run))
+  makeCurrent(run)
+  drain(run, isNew)
+  // The cache was empty, and is filled from there on.
+  let next = handle
+  for (let i = fillOf(cache, wantedClass); i > 1; i--) {
+    next = takeAfter(next, isUnexpected)
+    if (next == 0) break
+    cache = push(caller, cache, wantedClass, next)
+  }
+  reverse(cache)
+  return handle
+}
+
+/** Takes a block from a cache; newer ones were taken from it before. @returns false if it is not in the cache */
+function takeFromCache(cache: usize, handle: u32): bool {
+  const count = countOf(cache)
+  let i = count
+  while (i > 0 && blockIn(cache, i - 1) != handle) i--
+  if (i == 0) return false
+  setCount(cache, i - 1)
+  for (let j = i; j < count; j++) giveBack(blockIn(cache, j), wantedClass)
+  setInUse(handle)
+  return true
+}
+
+/** A run of the wanted class that has a region here. @returns the region, 0 if there cannot be one */
+function adoptRun(actual: u64): u32 {
+  const pages = pagesOf(wantedClass)
+  const page = actual >> PAGE_LOG
+  for (let back: u64 = 0; back < pages && back <= page; back++) {
+    const base = (page - back) << PAGE_LOG
+    const region = regionOf(handleIn(1, actual - base))
+    if (handleIn(1, actual - base) == 0) continue
+    const n = adopt(RUN, base, pages)
+    if (n == 0) return 0
+    if (!makeRun(n, wantedClass, region)) {
+      forgetPages(n)
+      return 0
+    }
+    useRegion(n, region)
+    return (n << REGION_LOG) | region
+  }
+  return 0
+}
+
+function settleLarge(actual: u64): u32 {
+  const page = actual >> PAGE_LOG
+  const n = startingAt(page)
+  if (n == 0 || (stateOf(n) != LARGE && stateOf(n) != KEPT)) {
+    const made = adopt(LARGE, page << PAGE_LOG, wantedPages)
+    if (made != 0) setOffset(made, <u32>(actual & (PAGE - 1)))
+    return made << REGION_LOG
+  }
+  const handle = n << REGION_LOG
+  const cache = wantedClass < cachedClasses ? cacheOf(caller, wantedClass) : 0
+  if (cache != 0) takeFromCache(cache, handle)
+  setState(n, LARGE)
+  setPages(n, wantedPages)
+  setOffset(n, <u32>(actual & (PAGE - 1)))
+  return handle
+}
+
+/** An extent that is new to the simulation; what was thought to be there is not. @returns 0 if memory is exhausted */
+function adopt(state: u8, base: u64, pages: u32): u32 {
+  const page = base >> PAGE_LOG
+  for (let back: u64 = 1; back < LONGEST && back <= page; back++) {
+    const other = startingAt(page - back)
+    if (other == 0) continue
+    if (extentPages(other) > back) evict(other, page, pages)
+    break
+  }
+  for (let i: u64 = 0; i < min<u64>(pages, LONGEST); i++) {
+    const other = startingAt(page + i)
+    if (other != 0) evict(other, page, pages)
+  }
+  const n = addExtent(state, arenaAt(base, arenaOfThread(caller)), base, pages, 0)
+  if (n != 0) {
+    putStart(page, n)
+    noteNew(n)
+  }
+  return n
+}
+
+/** An extent has pages that belong to another one. */
+function evict(n: u32, page: u64, pages: u32): void {
+  if (stateOf(n) == DIRTY || stateOf(n) == RETAINED) {
+    carve(n, page, pages)
+    return
+  }
+  if (stateOf(n) == RUN) forgetRun(n, freeOf(n))
+  forgetPages(n)
+}

@@ -1,0 +1,177 @@
+/**
+ * Classes of sizes of jemalloc, and what differs between versions 3, 4 and 5 and word sizes. lib/allocators/README.md
+ * has the sources. Variables, set once by `setRules`.
+ */
+
+export const PAGE_LOG: u64 = 12
+export const PAGE: u64 = 4096
+/** There are fewer classes with a cache than this. */
+export const MOST_CLASSES: u32 = 64
+/** A run has no more regions than this. */
+export const MOST_REGIONS: u32 = 2048
+
+/** Per class: the size, the pages of a run, its regions, where they begin in it, and how many a cache holds. */
+const CLASSES: usize = memory.data(1280)
+const ROW: usize = 20
+
+/** The classes of sizes whose blocks are regions of runs, and with the larger ones that caches hold. */
+export let smallClasses: u32 = 0
+export let cachedClasses: u32 = 0
+/** The largest sizes of both. */
+let mostSmall: u64 = 0
+let mostCached: u64 = 0
+/** The number of threads' calls, or of bytes, after which a class of a cache is looked at. */
+export let isByBytes: bool = false
+export let sweep: u32 = 0
+/** Whether runs begin with a header, and large blocks come in whole pages (3). */
+let hasHeaders: bool = false
+let quantumLog: u32 = 4
+/** Pages that a large block has in addition, so that it can begin anywhere in its first one (5). */
+export let largePad: u32 = 0
+/** Whether the pages of new runs follow from the calls: the trace has them from the start (5). */
+export let knowsPages: bool = false
+/** The most arenas that threads are distributed to. */
+export let mostArenas: u32 = 2
+
+// @ts-ignore: decorator
+@inline
+function row(c: u32): usize {
+  return CLASSES + <usize>c * ROW
+}
+
+// @ts-ignore: decorator
+@inline
+export function sizeOf(c: u32): u32 {
+  return load<u32>(row(c))
+}
+// @ts-ignore: decorator
+@inline
+export function pagesOf(c: u32): u32 {
+  return load<u32>(row(c), 4)
+}
+// @ts-ignore: decorator
+@inline
+export function regionsOf(c: u32): u32 {
+  return load<u32>(row(c), 8)
+}
+// @ts-ignore: decorator
+@inline
+export function firstOf(c: u32): u32 {
+  return load<u32>(row(c), 12)
+}
+// @ts-ignore: decorator
+@inline
+export function slotsOf(c: u32): u32 {
+  return load<u32>(row(c), 16)
+}
+
+/** Whether a class's blocks are regions of runs. */
+// @ts-ignore: decorator
+@inline
+export function isSmall(c: u32): bool {
+  return c < smallClasses
+}
+
+/** The class of a size; `cachedClasses` for what no cache holds. */
+// @ts-ignore: decorator
+@inline
+export function classOf(size: u64): u32 {
+  if (size > mostCached) return cachedClasses
+  if (hasHeaders && size > mostSmall) return smallClasses + <u32>((size - 1) >> PAGE_LOG)
+  const q = quantumLog
+  const bytes = max<u32>(<u32>size, 1)
+  const tiny: u32 = q == 4 ? 1 : 0
+  if (bytes <= (<u32>4) << q) return tiny != 0 && bytes <= 8 ? 0 : ((bytes + ((<u32>1) << q) - 1) >> q) - 1 + tiny
+  const log: u32 = 31 - clz(bytes - 1)
+  return ((log - q - 2) << 2) + ((bytes - 1) >> (log - 2)) + tiny
+}
+
+/** The pages of a block that is no region, without the pad. */
+export function pagesFor(size: u64): u64 {
+  if (!hasHeaders) {
+    const log = 63 - clz<u64>(max<u64>(size, PAGE) - 1)
+    const step = max<u64>(((<u64>1) << log) >> 2, PAGE)
+    size = (size + step - 1) & ~(step - 1)
+  }
+  return (size + PAGE - 1) >> PAGE_LOG
+}
+
+/** @returns false if there are no such rules */
+export function setRules(version: i32, bits: i32, cores: u32): bool {
+  if (version < 3 || version > 5 || (bits != 32 && bits != 64) || (version == 5 && bits != 64)) return false
+  hasHeaders = version == 3
+  quantumLog = bits == 64 ? 4 : 3
+  knowsPages = version == 5
+  isByBytes = version == 5
+  largePad = version == 5 ? 1 : 0
+  mostArenas = version == 5 ? min<u32>(cores == 0 ? 64 : cores << 2, 64) : 2
+  mostSmall = hasHeaders ? 3584 : 14_336
+  mostCached = version == 5 ? 32_768 : 65_536
+  let c: u32 = 0
+  let pages: u32 = 1
+  for (let size: u64 = 8; size <= mostCached; c++) {
+    const isSmall = size <= mostSmall
+    if (isSmall) pages = setRun(c, <u32>size, pages, bits == 64 ? 16 : 12, bits >> 3)
+    else setRow(c, <u32>size, <u32>(size >> PAGE_LOG), 1, 0)
+    const regions = regionsOf(c) << 1
+    const most: u32 = version == 5 ? 200 : 8
+    store<u32>(row(c), isSmall ? (regions <= 20 ? 20 : min(regions, most)) : version == 5 ? 20 : 16, 16)
+    if (isSmall) smallClasses = c + 1
+    size = after(size)
+  }
+  cachedClasses = c
+  sweep = version == 5 ? 65_536 : (8191 + smallClasses) / smallClasses
+  return true
+}
+
+/** The size of the next class. */
+function after(size: u64): u64 {
+  if (hasHeaders && size >= mostSmall) return (size & ~(PAGE - 1)) + PAGE
+  if (size < (<u64>4) << quantumLog) return size == 8 ? 16 : size + ((<u64>1) << quantumLog)
+  return size + (((<u64>1) << (63 - clz(size))) >> 2)
+}
+
+function setRow(c: u32, size: u32, pages: u32, regions: u32, first: u32): void {
+  store<u32>(row(c), size)
+  store<u32>(row(c), pages, 4)
+  store<u32>(row(c), regions, 8)
+  store<u32>(row(c), first, 12)
+}
+
+/** Finds the length of a class's runs. @returns their pages */
+function setRun(c: u32, size: u32, least: u32, head: u32, word: u32): u32 {
+  if (!hasHeaders) {
+    let bytes: u32 = <u32>PAGE
+    while (bytes % size != 0) bytes += <u32>PAGE
+    setRow(c, size, bytes >> (<u32>PAGE_LOG), bytes / size, 0)
+    return 1
+  }
+  // Runs are a page shorter than the first ones that lose less than 1.5 %, unless the regions are small.
+  let pages = least
+  while (true) {
+    const regions = regionsIn(pages << (<u32>PAGE_LOG), size, head, word)
+    setRow(c, size, pages, regions, (pages << (<u32>PAGE_LOG)) - regions * size)
+    const longer = (pages + 1) << (<u32>PAGE_LOG)
+    const more = regionsIn(longer, size, head, word)
+    if (61 * (size << 3) <= 0x1800 || (longer - more * size) << 12 <= 61 * longer || more == MOST_REGIONS) return pages
+    pages++
+  }
+}
+
+/** How many regions there is room for after the header of a run. */
+function regionsIn(bytes: u32, size: u32, head: u32, word: u32): u32 {
+  let regions = min((bytes - head) / size, MOST_REGIONS)
+  while (head + bitmapBytes(regions, word) > bytes - regions * size) regions--
+  return regions
+}
+
+/** The bytes of a bitmap and of those above it, of which each bit stands for a word of the one below. */
+function bitmapBytes(count: u32, word: u32): u32 {
+  let words: u32 = 0
+  let bits = count
+  do {
+    bits = (bits + (word << 3) - 1) / (word << 3)
+    words += bits
+  } while (bits > 1)
+  return words * word
+}

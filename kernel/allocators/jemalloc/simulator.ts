@@ -1,0 +1,272 @@
+/**
+ * jemalloc: which addresses it returns, computed from the calls. A call is made by `allocate`; if its result is wrong,
+ * `settle` (repair.ts) makes it right. A block is known by a handle: the number of its extent, and that of its region.
+ */
+import { addressOf, clearBins, isRegion, REGION_LOG, regionOf, runOf } from './bins'
+import {
+  arenaOfThread,
+  cacheOf,
+  clearCaches,
+  count,
+  endThread,
+  fill,
+  freeToCache,
+  isKept,
+  pop,
+  threadAt,
+} from './caches'
+import {
+  baseOf,
+  classOfRun,
+  clearExtents,
+  confirm,
+  exists,
+  extentPages,
+  isFree,
+  isLive,
+  KEPT,
+  LARGE,
+  setLive,
+  setState,
+  stateOf,
+} from './extents'
+import { clearPageMap } from './page-map'
+import { clearPages, freePages, takePages } from './pages'
+import { confirmRegion } from './regions'
+import {
+  cachedClasses,
+  classOf,
+  isByBytes,
+  isSmall,
+  largePad,
+  PAGE,
+  PAGE_LOG,
+  pagesFor,
+  setRules,
+  sizeOf,
+} from './rules'
+
+export const MALLOC: u8 = 0
+export const MEMALIGN: u8 = 2
+export const REALLOC: u8 = 3
+
+/** Larger blocks are not simulated. */
+const MOST_SIZE: u64 = 1 << 43
+
+/** The call to be predicted: its thread, its class of sizes and pages, and the predicted block. */
+export let caller: usize = 0
+export let wantedClass: u32 = 0
+export let wantedPages: u32 = 0
+export let guess: u32 = 0
+/** The block that realloc resizes, 0 for other functions; and whether it was freed already. */
+export let resized: u32 = 0
+export let isMoved: bool = false
+/** Whether the last call is one that can be settled. */
+export let isOpen: bool = false
+
+/** The recorder's own blocks: how large the one is that it makes before a free, and after another call; 0: none. */
+let beforeFree: u32 = 0
+let afterOthers: u32 = 0
+/** The thread that is about to make the latter. */
+let recording: usize = 0
+
+/**
+ * Begins a simulation.
+ * @param version of jemalloc: 3, 4 or 5
+ * @param bits of a word, 32 or 64
+ * @param cores how many the machine has, which limits the number of arenas
+ * @param entries the size of the block that the recorder makes before a free and, times 65536, after another call
+ * @returns false if there is no such version, or memory is exhausted
+ */
+export function start(version: i32, bits: i32, cores: u32, entries: u64): bool {
+  // What was before is cleared by its own rules.
+  clearCaches()
+  clearExtents()
+  clearBins()
+  clearPages()
+  isOpen = false
+  recording = 0
+  beforeFree = (<u32>entries) & 0xffff
+  afterOthers = (<u32>(entries >> 16)) & 0xffff
+  return setRules(version, bits, cores) && clearPageMap()
+}
+
+/** The call was settled. */
+export function close(): void {
+  isOpen = false
+}
+
+/** Ends the last call: if it was not settled, it was right. */
+function begin(): void {
+  if (isOpen && guess != 0 && exists(runOf(guess))) {
+    confirm(runOf(guess))
+    confirmRegion(baseOf(runOf(guess)))
+  }
+  isOpen = false
+  if (recording != 0) record(recording, afterOthers)
+}
+
+/** Whether a handle is that of a live block. */
+// @ts-ignore: decorator
+@inline
+export function isBlock(handle: u32): bool {
+  const n = runOf(handle)
+  if (!exists(n)) return false
+  return isRegion(handle) ? isLive(n, regionOf(handle)) : stateOf(n) == LARGE
+}
+
+/**
+ * Predicts the block of a call.
+ * @param more the alignment for memalign
+ * @param old the live block that realloc resizes
+ * @returns its handle, 0 if no prediction is possible
+ */
+export function allocate(called: u8, number: u32, more: u64, old: u32, bytes: u64): u32 {
+  begin()
+  caller = threadAt(number)
+  guess = resized = 0
+  isMoved = false
+  isOpen = caller != 0 && bytes < MOST_SIZE
+  if (!isOpen) return 0
+  let size = max<u64>(bytes, 1)
+  let alignment: u64 = 1
+  if (called == MEMALIGN && (more & (more - 1)) == 0 && more < MOST_SIZE) {
+    alignment = max<u64>(more, 1)
+    if (alignment <= PAGE) size = (size + alignment - 1) & ~(alignment - 1)
+  }
+  wantedClass = alignment > PAGE ? cachedClasses : classOf(size)
+  wantedPages = isSmall(wantedClass) ? 0 : <u32>pagesFor(size) + largePad
+  const usable = isSmall(wantedClass) ? <u64>sizeOf(wantedClass) : (<u64>(wantedPages - largePad)) << PAGE_LOG
+  if (called == REALLOC && isBlock(old)) {
+    resized = old
+    if (hasClass(old)) guess = old
+  }
+  if (guess == 0) {
+    guess = wantedClass < cachedClasses ? takeCached() : takeLarge(alignment)
+    if (guess != 0) setInUse(guess)
+    if (resized != 0) {
+      isMoved = true
+      tally(usableOf(resized), true)
+      free(caller, resized)
+    }
+  }
+  tally(usable, false)
+  if (afterOthers != 0) recording = caller
+  return guess
+}
+
+function tally(bytes: u64, isFree: bool): void {
+  if (isByBytes) count(caller, bytes, isFree)
+  else count(caller, 1, false)
+}
+
+/** Whether a block has the wanted class, so that realloc returns it as it is. */
+function hasClass(handle: u32): bool {
+  const n = runOf(handle)
+  if (isRegion(handle)) return classOfRun(n) == wantedClass
+  return !isSmall(wantedClass) && extentPages(n) == wantedPages
+}
+
+/** The bytes of a block. */
+export function usableOf(handle: u32): u64 {
+  const n = runOf(handle)
+  if (isRegion(handle)) return sizeOf(classOfRun(n))
+  return (<u64>(max(extentPages(n), largePad) - largePad)) << PAGE_LOG
+}
+
+/** The class of a block. */
+// @ts-ignore: decorator
+@inline
+export function classOfBlock(handle: u32): u32 {
+  return isRegion(handle) ? classOfRun(runOf(handle)) : classOf(usableOf(handle))
+}
+
+/** Marks a block that was taken as live. */
+export function setInUse(handle: u32): void {
+  if (isRegion(handle)) setLive(runOf(handle), regionOf(handle), true)
+  else setState(runOf(handle), LARGE)
+}
+
+/** Takes a block of the wanted class from the thread's cache, or fills that. */
+function takeCached(): u32 {
+  let cache = cacheOf(caller, wantedClass)
+  if (cache == 0) return 0
+  let handle = popValid(cache)
+  if (handle != 0) return handle
+  if (!isSmall(wantedClass)) return takeLarge(1)
+  cache = fill(caller, cache, wantedClass)
+  return popValid(cache)
+}
+
+/** Takes the newest block of a cache that is still one. */
+function popValid(cache: usize): u32 {
+  for (let handle = pop(cache); handle != 0; handle = pop(cache)) if (isCached(handle, wantedClass)) return handle
+  return 0
+}
+
+/** Whether a cache may have this block: it is neither live nor free. */
+export function isCached(handle: u32, c: u32): bool {
+  if (!isSmall(c)) return isKept(handle)
+  if (!isRegion(handle)) return false
+  const n = runOf(handle)
+  const region = regionOf(handle)
+  return classOfRun(n) == c && !isLive(n, region) && !isFree(n, region)
+}
+
+/** Takes pages for a large block. */
+function takeLarge(alignment: u64): u32 {
+  return takePages(arenaOfThread(caller), wantedPages, alignment, LARGE) << REGION_LOG
+}
+
+/** A thread frees a live block. */
+export function free(thread: usize, handle: u32): void {
+  const n = runOf(handle)
+  if (isRegion(handle)) {
+    setLive(n, regionOf(handle), false)
+    freeToCache(thread, classOfRun(n), handle)
+    return
+  }
+  const c = classOfBlock(handle)
+  if (c >= cachedClasses) freePages(n)
+  else {
+    setState(n, KEPT)
+    freeToCache(thread, c, handle)
+  }
+}
+
+/** A thread frees a block. */
+export function release(number: u32, handle: u32): void {
+  begin()
+  caller = threadAt(number)
+  if (caller == 0) return
+  if (beforeFree != 0) record(caller, beforeFree)
+  if (!isBlock(handle)) return
+  const bytes = usableOf(handle)
+  free(caller, handle)
+  tally(bytes, true)
+}
+
+/** The recorder makes a block for itself. */
+function record(thread: usize, size: u32): void {
+  recording = 0
+  if (size == 0) return
+  caller = thread
+  wantedClass = classOf(size)
+  wantedPages = 0
+  if (!isSmall(wantedClass)) return
+  const handle = takeCached()
+  if (handle != 0) setInUse(handle)
+  tally(sizeOf(wantedClass), false)
+}
+
+/** A thread ends. */
+export function finish(number: u32): void {
+  begin()
+  const thread = threadAt(number)
+  if (thread != 0) endThread(thread)
+}
+
+/** The address of a block, 0 if it is not known. */
+export function blockAt(handle: u32): u64 {
+  return addressOf(handle)
+}
