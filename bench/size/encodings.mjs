@@ -1,4 +1,5 @@
 // The encodings that the study compares: how each writes data events, and how its streams are read again.
+import * as compact from '../../dist/lib/entry/compact.js'
 import * as hatf from '../../dist/lib/entry/hatf.js'
 import { asciiWriter, readAscii } from './ascii.mjs'
 import { fixedWriter, readFixed, simpleBinary, splitStream } from './fixed.mjs'
@@ -86,14 +87,22 @@ function singleFile(name) {
   return { name, streams: 1, writer: writer(0), packed: writer(6) }
 }
 
+/** @returns {Encoding} */
+function inCompact() {
+  const writer = () => encoderWriter(compact.format.encoder())
+  // Nothing compresses it further.
+  return { name: 'compact', streams: 1, writer, packed: writer }
+}
+
 export const SIMPLE = 'Simple Binary'
 const NAIVE = inHatf('HATF (naive)', { preset: 'naive' })
 const BEST = inHatf('HATF (best)', { preset: 'best' })
 const ALL_ADDRESSES = splitAddr('SplitAddr, all addresses', { encoded: true })
 const SINGLE_FILE = singleFile('single file')
 const BY_SECTIONS = bySections('SplitAddr by sections', [32, 4, Infinity])
+const COMPACT = inCompact()
 
-/** The columns of Table 4. The last three are not in the paper. */
+/** The columns of Table 4. The last four are not in the paper. */
 export const ENCODINGS = [
   fixed(SIMPLE, 1, simpleBinary),
   { name: 'ASCII', streams: 1, writer: asciiWriter, read: ([bytes], _widths, take) => readAscii(bytes, take) },
@@ -104,6 +113,7 @@ export const ENCODINGS = [
   ALL_ADDRESSES,
   SINGLE_FILE,
   BY_SECTIONS,
+  COMPACT,
 ]
 
 /** The columns of Table 7: addresses as they are. */
@@ -121,7 +131,7 @@ export const ADDRESS_ENCODINGS = [
 ]
 
 /** What traces of several threads are written in once more, with their thread ids. */
-export const THREAD_ENCODINGS = [NAIVE, BEST, ALL_ADDRESSES, SINGLE_FILE]
+export const THREAD_ENCODINGS = [NAIVE, BEST, ALL_ADDRESSES, SINGLE_FILE, COMPACT]
 
 /** @returns {Writer} */
 function encoderWriter(encoder) {
