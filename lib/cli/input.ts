@@ -1,21 +1,35 @@
+import type { EventEmitter } from 'node:events'
 import type { Duplex, Readable } from 'node:stream'
 import type { EventBatch } from '../event/batch.js'
+import type { TraceError } from '../event/error.js'
 import type { Stage } from '../event/stage.js'
-import { decodeAny, type DecodeAnyOptions } from '../streams/decode.js'
-import { decompress } from '../streams/decompress.js'
-import { openInput } from '../streams/io/stdio.js'
-import { encoderStream } from '../streams/stage.js'
+import { decodeBytes, type DecodeAnyOptions } from '../streams/decode-bytes.js'
 import { UsageError, type Arguments } from './command.js'
+import { isTerminal } from './is-terminal.js'
 
 /** A stream that reads, and the streams that its data goes through; the first one may count the bytes that it read. */
 export type Streams = readonly [Readable & { bytesRead?: number | (() => number) }, ...Duplex[]]
 
-/** The source of a command's events. */
-export interface Input {
+/** What decodes the bytes (inflated) of a trace, and gives the results of the stage that its events go through. */
+export type ReadTrace = <Out>(
+  bytes: AsyncIterable<Uint8Array>,
+  emitter: EventEmitter,
+  through: Stage<EventBatch, Out>,
+) => AsyncGenerator<Out>
+
+/** One file with the events of a command. Each batch is used once, so its memory is recycled. */
+export interface TraceInput {
+  /** The file, or `-` for standard input. */
+  readonly paths: readonly [string]
+  readonly read: ReadTrace
+  /** Called if the file is truncated: it then ends without an error. */
+  readonly onTruncated?: ((error: TraceError) => void) | undefined
+}
+
+/** Another source of a command's events. */
+export interface StreamInput {
   /** Files, or `-` for standard input. */
   readonly paths: readonly string[]
-  /** Each batch is used once: its memory may be recycled. */
-  readonly recycle: boolean
   /** Opens it. The last of the streams gives the results of `through`, which takes the events. */
   open(through: Stage<EventBatch, Uint8Array>): Streams
 }
@@ -27,38 +41,20 @@ export function inputOperand(args: Arguments): string {
   return args.operands[0] ?? '-'
 }
 
-/** The streams that read the bytes of a file, inflated. */
-export function bytesOf(path: string, options: Pick<DecodeAnyOptions, 'onTruncated'> = {}): Streams {
-  return [openInput(path), decompress(options)]
-}
-
 /**
  * The events of one file.
- * @param reader makes the stream that decodes it
+ * @param read what decodes it, if not as `options` say
  */
 export function traceInput(
   path: string,
   options: Omit<DecodeAnyOptions, 'path' | 'recycle' | 'through'> = {},
-  reader: (options: DecodeAnyOptions) => Duplex = decodeAny,
-): Input {
-  const cut = options.onTruncated && { onTruncated: options.onTruncated }
-  return {
-    paths: [path],
-    recycle: true,
-    open: (through) => [...bytesOf(path, cut), reader({ ...options, path, recycle: true, through })],
-  }
+  read: ReadTrace = (bytes, emitter, through) =>
+    decodeBytes(bytes, { ...options, path, recycle: true }, emitter, through),
+): TraceInput {
+  return { paths: [path], read, onTruncated: options.onTruncated }
 }
 
-/** The events of one file, through a stream that holds them back. */
-export function heldInput(path: string, transform: () => Duplex): Input {
-  return {
-    paths: [path],
-    recycle: false,
-    open: (through) => [...bytesOf(path), decodeAny({ path }), transform(), encoderStream(through)],
-  }
-}
-
-/** The events of several files, as one stream of batches that counts the bytes it read. */
-export function mergedInput(paths: readonly string[], open: () => Streams[0]): Input {
-  return { paths, recycle: false, open: (through) => [open(), encoderStream(through)] }
+/** @throws UsageError when standard input is to be read and is a terminal */
+export function refuseTerminal(paths: readonly string[]): void {
+  if (paths.includes('-') && isTerminal(0)) throw new UsageError('nothing to read: name a file or pipe a trace in')
 }

@@ -1,9 +1,8 @@
-import { Readable } from 'node:stream'
-import { pipeline } from 'node:stream/promises'
-import { isatty } from 'node:tty'
-import { compressor, zstdObstacle, type Compression } from '../streams/compress.js'
-import { isSameFile, openOutput } from '../streams/io/stdio.js'
+import { compressBytes, zstdObstacle, type Compression } from '../streams/compress-bytes.js'
+import { ByteWriter } from '../streams/io/byte-writer.js'
+import { isSameFile } from '../streams/io/file-status.js'
 import { Incomplete, UsageError, type Arguments } from './command.js'
+import { isTerminal } from './is-terminal.js'
 
 /** Where a command writes one stream. */
 export interface Output {
@@ -23,7 +22,7 @@ export interface Output {
 export function outputOf(args: Arguments, inputs: readonly string[], binary: boolean, path?: string): Output {
   const output = path ?? args.value('output') ?? '-'
   const compression = compressionOf(args, output)
-  if (output === '-' && (binary || compression !== undefined) && isatty(1))
+  if (output === '-' && (binary || compression !== undefined) && isTerminal(1))
     throw new UsageError('refusing to write binary data to a terminal: use -o FILE or redirect')
   for (const input of inputs) refuseSameFile(input, output)
   return { path: output, compression }
@@ -64,13 +63,18 @@ export function writeText(path: string, text: string): Promise<void> {
 
 /** Writes bytes, as `writeText` does. */
 export async function writePieces({ path, compression }: Output, pieces: Iterable<Uint8Array>): Promise<void> {
-  const sink = openOutput(path)
-  const source = Readable.from(pieces)
+  const writer = new ByteWriter(path)
   try {
-    if (compression === undefined) await pipeline(source, sink)
-    else await pipeline(source, compressor(compression), sink)
+    const source = all(pieces)
+    for await (const chunk of compression === undefined ? source : compressBytes(source, compression))
+      await writer.write(chunk)
+    await writer.finish()
   } catch (error) {
-    if (!sink.closed) await new Promise((resolve) => sink.once('close', resolve))
-    throw sink.partial === undefined ? error : new Incomplete(error, [sink.partial])
+    const partial = await writer.abandon()
+    throw partial === undefined ? error : new Incomplete(error, [partial])
   }
+}
+
+async function* all(pieces: Iterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  yield* pieces
 }

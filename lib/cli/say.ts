@@ -1,3 +1,4 @@
+import { writeSync } from 'node:fs'
 import { showText } from '../event/message-text.js'
 
 /**
@@ -5,5 +6,17 @@ import { showText } from '../event/message-text.js'
  * messages, and a terminal would obey their control characters, so these are escaped.
  */
 export function say(command: string, message: string): void {
-  process.stderr.write(`${command}: ${showText(message, Infinity)}\n`)
+  writeError(`${command}: ${showText(message, Infinity)}\n`)
+}
+
+/** Writes to standard error. `process.stderr` takes some time to load. */
+function writeError(text: string): void {
+  const bytes = Buffer.from(text)
+  let written = 0
+  try {
+    while (written < bytes.length) written += writeSync(2, bytes, written)
+  } catch (error) {
+    // Another process made it non-blocking, which the stream can wait for. If it is closed, no one reads the message.
+    if ((error as NodeJS.ErrnoException).code === 'EAGAIN') process.stderr.write(bytes.subarray(written))
+  }
 }

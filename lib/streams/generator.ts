@@ -1,8 +1,6 @@
-import type { EventEmitter } from 'node:events'
 import type { Duplex, Transform } from 'node:stream'
 import { transform as through } from 'through2'
 import type { EventBatch } from '../event/batch.js'
-import type { Warn } from '../reading/run-stage.js'
 import { asBuffer } from './as-buffer.js'
 import { acceptFailures, allAccept, Failure, failWhenDrained, passFailures, type PassesFailures } from './failure.js'
 import { batchesIn, bytesOf } from './intake.js'
@@ -61,9 +59,4 @@ function generatorStream(
     inBand = true
   }
   return acceptFailures(stream)
-}
-
-/** Has a stream emit warnings. */
-export function warningsOn(stream: EventEmitter): Warn {
-  return (text) => void stream.emit('warning', text)
 }

@@ -8,7 +8,7 @@ import { Merger, type MergeOptions } from '../transforms/merge.js'
 import { PartMerger, partsOfOne } from '../transforms/merge-parts.js'
 import type { MergeOrder } from '../order/order-check.js'
 import { openTrace, sourceStream, type OpenOptions, type TraceReader } from './io/open-trace.js'
-import { mayWait } from './io/stdio.js'
+import { mayWait } from './io/file-status.js'
 import type { EventReadable } from './types.js'
 
 /**

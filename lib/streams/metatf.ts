@@ -1,9 +1,12 @@
+import type { EventEmitter } from 'node:events'
 import { closeSync, openSync, readSync, statSync } from 'node:fs'
+import type { EventBatch } from '../event/batch.js'
 import { chain } from '../event/chain.js'
 import { malformed, TraceError } from '../event/error.js'
 import { showText } from '../event/message-text.js'
 import { checkOptions, type OptionNames } from '../event/options.js'
 import type { Format } from '../event/format.js'
+import type { Stage } from '../event/stage.js'
 import { announcementOf, isAnnounced, isTelling, type Announcement } from '../metatf/dtd-name.js'
 import { FORMAT } from '../metatf/binary/header.js'
 import type { BinaryDecodeOptions } from '../metatf/binary/decoder.js'
@@ -14,9 +17,10 @@ import { counted, type ReadOptions } from './event-counter.js'
 import { DTD_PATH, findDtd, NoDtdError } from './dtd-files.js'
 import { peek } from '../reading/peek.js'
 import { runStage } from '../reading/run-stage.js'
-import { byteStream, warningsOn } from './generator.js'
+import { byteStream } from './generator.js'
 import { misreading } from './misread.js'
 import type { EventStream } from './types.js'
+import { warningsOn } from './warnings-on.js'
 
 /** How a trace in Meta-TF is read. */
 interface MetaTfOptions extends ReadOptions {
@@ -59,30 +63,39 @@ interface MetaTf {
  */
 export function decodeMetaTf(options: MetaTfOptions): EventStream<'bytes'> {
   checkOptions(options, OPTIONS, 'decodeMetaTf')
-  return byteStream('decodeMetaTf()', async function* (source, stream) {
-    const { head, whole, failure } = await peek(source, isTelling)
-    let found: MetaTf
-    try {
-      found = recognise(head, options, failure)
-    } catch (error) {
-      // With a DTD, bytes of any form may make sense.
-      throw options.dtd === undefined && !isAnnounced(head)
-        ? await misreading(head)(error, FORMAT, 'a Meta-TF trace')
-        : error
-    }
-    const { format, decode, close } = found
-    const { recycle = false } = options
-    try {
-      yield* runStage(
-        chain(format.decoder(decode), counted(stream, options), { recycle }),
-        whole,
-        warningsOn(stream),
-        recycle,
-      )
-    } finally {
-      close()
-    }
-  })
+  return byteStream('decodeMetaTf()', (source, stream) =>
+    metaTfBytes(source, options, stream, counted(stream, options)),
+  )
+}
+
+/**
+ * `decodeMetaTf` without a stream around it.
+ * @param emitter warnings are emitted on it
+ * @param last the stage that all events go through
+ */
+export async function* metaTfBytes<Out>(
+  source: AsyncIterable<Uint8Array>,
+  options: MetaTfOptions,
+  emitter: EventEmitter,
+  last: Stage<EventBatch, Out>,
+): AsyncGenerator<Out> {
+  const { head, whole, failure } = await peek(source, isTelling)
+  let found: MetaTf
+  try {
+    found = recognise(head, options, failure)
+  } catch (error) {
+    // With a DTD, bytes of any form may make sense.
+    throw options.dtd === undefined && !isAnnounced(head)
+      ? await misreading(head)(error, FORMAT, 'a Meta-TF trace')
+      : error
+  }
+  const { format, decode, close } = found
+  const { recycle = false } = options
+  try {
+    yield* runStage(chain(format.decoder(decode), last, { recycle }), whole, warningsOn(emitter), recycle)
+  } finally {
+    close()
+  }
 }
 
 /**

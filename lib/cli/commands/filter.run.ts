@@ -3,7 +3,7 @@ import { parseMoment, type Moment } from '../../transforms/fates/moment.js'
 import { Filter, neededEvents, needsSurvey, type FilterOptions } from '../../transforms/filter.js'
 import { parseRange, type Range } from '../../transforms/predicates/ranges.js'
 import { integer, UsageError, type Arguments } from '../command.js'
-import { inputOperand, mergedInput, traceInput, type Input } from '../input.js'
+import { inputOperand, traceInput, type StreamInput } from '../input.js'
 import { refuseList } from '../parse.js'
 import { outputFormat } from '../output-format.js'
 import { runJob } from '../pipeline.js'
@@ -30,8 +30,11 @@ export async function runFilter(args: Arguments): Promise<void> {
 }
 
 /** What is kept of a file that is read twice, or of which a part is read. */
-async function partInput(path: string, options: FilterOptions): Promise<Input> {
-  const { filterFile } = await import('../../streams/filter-file.js')
+async function partInput(path: string, options: FilterOptions): Promise<StreamInput> {
+  const [{ filterFile }, { mergedInput }] = await Promise.all([
+    import('../../streams/filter-file.js'),
+    import('../streaming.js'),
+  ])
   return mergedInput([path], () => filterFile(path, options))
 }
 

@@ -5,8 +5,9 @@ import { IdOffset } from '../../transforms/id-offset.js'
 import type { MergeOrder } from '../../order/order-check.js'
 import { integer, UsageError, type Arguments } from '../command.js'
 import { runMergeJob, windowOption } from '../merging.js'
-import { mergedInput, type Input } from '../input.js'
+import type { StreamInput } from '../input.js'
 import { outputFormat } from '../output-format.js'
+import { mergedInput } from '../streaming.js'
 
 /** Advice for traces that cannot be put in order. */
 const INSTEAD = 'split the trace again with hf-split --number, or use --end-to-end'
@@ -19,7 +20,7 @@ export async function runMerge(args: Arguments): Promise<void> {
 }
 
 /** The options that the flags give. @throws UsageError, and an error when a file cannot be read */
-async function mergeInput(args: Arguments): Promise<Input> {
+async function mergeInput(args: Arguments): Promise<StreamInput> {
   const paths = args.operands
   if (paths.length === 0) throw new UsageError('name the traces to merge')
   if (paths.filter((path) => path === '-').length > 1) throw new UsageError('standard input can be read only once')

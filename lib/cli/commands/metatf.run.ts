@@ -5,9 +5,8 @@ import type { ByteOrder } from '../../metatf/binary/header.js'
 import { isNameOf, lastPart } from '../../metatf/dtd-name.js'
 import { formatOf } from '../../metatf/format.js'
 import type { Dtd } from '../../metatf/model.js'
-import type { DecodeAnyOptions } from '../../streams/decode.js'
 import { NoDtdError, openDtd } from '../../streams/dtd-files.js'
-import { decodeMetaTf } from '../../streams/metatf.js'
+import { metaTfBytes } from '../../streams/metatf.js'
 import { parseRange } from '../../transforms/predicates/ranges.js'
 import { UsageError, wholeNumber, type Arguments } from '../command.js'
 import { inputOperand, traceInput } from '../input.js'
@@ -42,9 +41,9 @@ export async function runDecode(args: Arguments): Promise<void> {
     ...(order !== undefined && { byteOrder: order }),
     ...bufferOption(args),
   }
-  const reader = ({ path, recycle, through }: DecodeAnyOptions) =>
-    decodeMetaTf({ path, recycle, through, ...(dtd && { dtd }), folders: args.all('dtd-path'), decode })
-  const input = traceInput(inputOperand(args), {}, reader)
+  const path = inputOperand(args)
+  const options = { path, recycle: true, ...(dtd && { dtd }), folders: args.all('dtd-path'), decode }
+  const input = traceInput(path, {}, (bytes, emitter, through) => metaTfBytes(bytes, options, emitter, through))
   await runJob({ command: 'metatf-decode', args, input, to: await decodedFormat(args) })
 }
 

@@ -1,17 +1,14 @@
 import { basename } from 'node:path'
 import { PROFILE_FORMATS, type ProfileFormatInfo } from '../../exports/profile-formats.js'
 import { PROFILE_WRITERS } from '../../exports/index.js'
-import { compressor, wholeGzip } from '../../streams/compress.js'
-import { decodeAny } from '../../streams/decode.js'
-import { openOutput } from '../../streams/io/stdio.js'
 import { parseMoment } from '../../transforms/fates/moment.js'
 import { ProfileCollector } from '../../transforms/profile/collector.js'
 import type { ProfileMoment } from '../../transforms/profile/profile.js'
 import type { ProfileValue } from '../../transforms/profile/values.js'
 import { UsageError, wholeNumber, type Arguments } from '../command.js'
-import { bytesOf, inputOperand } from '../input.js'
+import { inputOperand, traceInput } from '../input.js'
 import { outputOf } from '../output.js'
-import { runStreams } from '../pipeline.js'
+import { runTrace } from '../pipeline.js'
 import { ProfileReport } from '../report/profile-report.js'
 
 /** Runs `hf-profile`. @throws UsageError */
@@ -36,16 +33,13 @@ export async function runProfile(args: Arguments): Promise<void> {
     write: (profile) => write(profile, options),
     ...(number !== undefined && { trace: number }),
   })
-  await runStreams(
-    'hf-profile',
-    [input],
-    () => [
-      ...bytesOf(input),
-      decodeAny({ path: input, recycle: true, through: stage }),
-      ...(compression === 'gzip' ? [wholeGzip()] : compression ? [compressor(compression)] : []),
-    ],
-    () => openOutput(path, { blocking: true }),
-  )
+  await runTrace({
+    command: 'hf-profile',
+    input: traceInput(input),
+    through: stage,
+    output: { path, compression },
+    isWhole: compression === 'gzip',
+  })
 }
 
 /** The format to write. @throws UsageError when nothing says which */

@@ -33,7 +33,6 @@ export async function runRecord(args: Arguments): Promise<void> {
       args,
       input: {
         paths: [],
-        recycle: true,
         // By then the output is known to be writable, so the program does not run in vain.
         open: (through) => {
           recording = new Recording({ recorder, words, stacks, folder, output: output === '-' ? 2 : 1 })

@@ -1,4 +1,3 @@
-import { openOutput } from '../../streams/io/stdio.js'
 import { UsageError, type Arguments } from '../command.js'
 import { OUTPUT_FLAGS } from '../flags.js'
 import { outputOf } from '../output.js'
@@ -16,6 +15,5 @@ export async function runReport(args: Arguments): Promise<void> {
   }
   const { input, old } = job
   // A page on a terminal is of no use.
-  const { path, compression } = outputOf(args, old === undefined ? [input] : [old, input], true)
-  await writeReport(job, () => openOutput(path, { blocking: true }), compression)
+  await writeReport(job, outputOf(args, old === undefined ? [input] : [old, input], true))
 }

@@ -5,9 +5,10 @@ import type { OrderField } from '../../order/order-fields.js'
 import { SORT_MEMORY } from '../../transforms/option-values.js'
 import { parseRange } from '../../transforms/predicates/ranges.js'
 import { UsageError, type Arguments } from '../command.js'
-import { heldInput, inputOperand } from '../input.js'
+import { inputOperand } from '../input.js'
 import { outputFormat } from '../output-format.js'
 import { runJob } from '../pipeline.js'
+import { heldInput } from '../streaming.js'
 
 const MIN_MEMORY = 1_048_576
 

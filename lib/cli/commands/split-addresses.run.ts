@@ -10,9 +10,9 @@ import { openOutput } from '../../streams/io/stdio.js'
 import { joinStream, splitAddresses } from '../../streams/split-addresses.js'
 import { Incomplete, UsageError, type Arguments } from '../command.js'
 import { KEY_PLACE } from '../defaults.js'
-import { bytesOf, inputOperand, type Streams } from '../input.js'
+import { inputOperand, type Streams } from '../input.js'
 import { outputOf, type Output } from '../output.js'
-import { runStreams } from '../pipeline.js'
+import { bytesOf, runStreams } from '../streaming.js'
 
 /** Runs `hatf-split`. @throws UsageError */
 export async function runHatfSplit(args: Arguments): Promise<void> {

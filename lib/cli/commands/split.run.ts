@@ -4,10 +4,11 @@ import { SplitFiles } from '../../streams/split-files.js'
 import { PARTITIONS, type Partition } from '../../transforms/option-values.js'
 import { UsageError, wholeNumber, type Arguments } from '../command.js'
 import { KEY_PLACE, MAX_FILES, MAX_OPEN } from '../defaults.js'
-import { bytesOf, inputOperand } from '../input.js'
+import { inputOperand } from '../input.js'
 import { compressionOf, refuseSameFile } from '../output.js'
 import { outputFormat } from '../output-format.js'
-import { reportLosses, runStreams } from '../pipeline.js'
+import { reportLosses } from '../pipeline.js'
+import { bytesOf, runStreams } from '../streaming.js'
 
 /** Few, because each file has an encoder. */
 const WINDOW = 256

@@ -1,17 +1,14 @@
-import { isatty } from 'node:tty'
-import { compressor } from '../../streams/compress.js'
-import { decodeAny } from '../../streams/decode.js'
-import { openOutput } from '../../streams/io/stdio.js'
 import type { EventBatch } from '../../event/batch.js'
 import type { Stage } from '../../event/stage.js'
 import type { Statistics } from '../../transforms/statistics/result.js'
 import { joinTimeline } from '../../transforms/statistics/timeline.js'
 import { UsageError, wholeNumber, type Arguments } from '../command.js'
 import { MAX_TIMELINE_ROWS, TOP, TSV_SECTIONS } from '../defaults.js'
-import { bytesOf, inputOperand } from '../input.js'
+import { inputOperand, traceInput } from '../input.js'
+import { isTerminal } from '../is-terminal.js'
 import { depthOf } from '../parse.js'
 import { outputOf } from '../output.js'
-import { runStreams } from '../pipeline.js'
+import { runTrace } from '../pipeline.js'
 import { AllocatorReportStage } from '../report/allocator-report.js'
 import { EventTable } from '../report/event-table.js'
 import { jsonText } from '../report/json.js'
@@ -35,18 +32,13 @@ export async function runStats(args: Arguments): Promise<void> {
     throw new UsageError(`the input is one trace, not ${operands.length}: merge them first, as in \`${line}\``)
   }
   const input = inputOperand(args)
-  const { path, compression } = outputOf(args, [input], false)
-  await runStreams(
-    'hf-stats',
-    [input],
-    () => [
-      ...bytesOf(input),
-      decodeAny({ path: input, recycle: true, through: stage }),
-      ...(compression ? [compressor(compression)] : []),
-    ],
-    () => openOutput(path, { blocking: true }),
-    { progress: !args.has('every') },
-  )
+  await runTrace({
+    command: 'hf-stats',
+    input: traceInput(input),
+    through: stage,
+    output: outputOf(args, [input], false),
+    progress: !args.has('every'),
+  })
 }
 
 /** The stage that makes the requested report. @throws UsageError */
@@ -99,7 +91,7 @@ function liveReport(args: Arguments, form: string | undefined, trace?: number): 
   if (flag !== undefined) throw new UsageError(`--${flag} and --every cannot be combined`)
   const { path, compression } = outputOf(args, [], false)
   // On a terminal each line takes the place of the one before.
-  const isInPlace = path === '-' && compression === undefined && isatty(1)
+  const isInPlace = path === '-' && compression === undefined && isTerminal(1)
   const start = isInPlace ? '\r\u001b[K' : ''
   const width = isInPlace ? (process.stdout.columns || 80) - 1 : Infinity
   const end = ({ complete }: LiveFigures) => (complete === undefined && isInPlace ? '' : '\n')

@@ -1,19 +1,17 @@
-import { Writable } from 'node:stream'
 import type { EventBatch } from '../../event/batch.js'
 import { TraceError } from '../../event/error.js'
-import { recycle } from '../../event/recycle.js'
+import type { Stage } from '../../event/stage.js'
 import { plural } from '../../event/message-text.js'
-import { decodeAny } from '../../streams/decode.js'
 import { FAULTS, type FaultName } from '../../transforms/option-values.js'
 import { MAX_REPAIR_WINDOW, Repair, REPAIRS } from '../../transforms/repair/repair.js'
 import { parseRange } from '../../transforms/predicates/ranges.js'
 import { MAX_SIZE, Verifier } from '../../transforms/verify.js'
 import { UsageError, wholeNumber, type Arguments } from '../command.js'
 import { PLACES, REPAIR_WINDOW } from '../defaults.js'
-import { bytesOf, inputOperand, traceInput } from '../input.js'
+import { inputOperand, traceInput } from '../input.js'
 import { refuseSameFile, writeText } from '../output.js'
 import { outputFormat } from '../output-format.js'
-import { runJob, runStreams } from '../pipeline.js'
+import { runJob, runTrace } from '../pipeline.js'
 import { say } from '../say.js'
 
 const FAULT_FOUND = 1
@@ -35,18 +33,15 @@ async function checkTrace(args: Arguments): Promise<void> {
     places: wholeNumber('places', args.value('places') ?? String(PLACES)),
   })
   const report = args.has('json') ? faultsJson : faultsText
-  const sink = () =>
-    new Writable({
-      objectMode: true,
-      highWaterMark: 1,
-      write(batch: EventBatch, _encoding, done) {
-        verifier.check(batch)
-        recycle(batch)
-        done()
-      },
-    })
+  const through: Stage<EventBatch, Uint8Array> = {
+    consumes: true,
+    feed: (batch) => verifier.check(batch),
+    next: () => null,
+    end: () => {},
+    endTruncated: () => {},
+  }
   try {
-    await runStreams('hf-verify', [input], () => [...bytesOf(input), decodeAny({ path: input, recycle: true })], sink)
+    await runTrace({ command: 'hf-verify', input: traceInput(input), through, output: () => {} })
   } catch (error) {
     if (error instanceof TraceError && error.code === 'ERR_TRACE_TRUNCATED') {
       verifier.noteCut(error.message)

@@ -1,10 +1,8 @@
-import { Writable } from 'node:stream'
-import { decodeAny } from '../../streams/decode.js'
 import { ProfileCollector } from '../../transforms/profile/collector.js'
 import type { Profile, ProfileOptions } from '../../transforms/profile/profile.js'
-import { bytesOf } from '../input.js'
-import { runStreams } from '../pipeline.js'
 import { ProfileReport } from './profile-report.js'
+import { traceInput } from '../input.js'
+import { runTrace } from '../pipeline.js'
 
 /** The profile of a file. @param command what reads it, for messages. @param path a file, or `-` for standard input */
 export async function profileOf(command: string, path: string, options: ProfileOptions = {}): Promise<Profile> {
@@ -17,11 +15,6 @@ export async function profileOf(command: string, path: string, options: ProfileO
       return []
     },
   })
-  await runStreams(
-    command,
-    [path],
-    () => [...bytesOf(path), decodeAny({ path, recycle: true, through: stage })],
-    () => new Writable({ write: (_chunk, _encoding, done) => done() }),
-  )
+  await runTrace({ command, input: traceInput(path), through: stage, output: () => {} })
   return result as Profile
 }

@@ -1,16 +1,13 @@
 import { basename } from 'node:path'
-import { Writable } from 'node:stream'
-import { compressor, type Compression } from '../../streams/compress.js'
-import { decodeAny } from '../../streams/decode.js'
 import { exportReport } from '../../streams/report.js'
 import { compareProfiles, type ProfileMatch } from '../../transforms/profile/difference.js'
 import type { Profile } from '../../transforms/profile/profile.js'
 import { ReportCollector } from '../../transforms/report/collector.js'
 import type { Report } from '../../transforms/report/report.js'
 import { UsageError, wholeNumber, type Arguments } from '../command.js'
-import { bytesOf, inputOperand } from '../input.js'
+import { inputOperand, traceInput } from '../input.js'
 import { describe, version } from '../main.js'
-import { runStreams, type Sink } from '../pipeline.js'
+import { runTrace, type TraceRun } from '../pipeline.js'
 import { say } from '../say.js'
 import { showPage, type ShowOptions } from '../show-page.js'
 import { profileOf } from './profile-of.js'
@@ -40,8 +37,8 @@ export function reportJob(command: string, args: Arguments): ReportJob {
   return { command, input, old, match: (args.value('match') ?? 'names') as ProfileMatch, trace }
 }
 
-/** Writes a report as a page. @param openSink called before any work */
-export async function writeReport(job: ReportJob, openSink: () => Sink, compression?: Compression): Promise<void> {
+/** Writes a report as a page. @param output where, or what takes it */
+export async function writeReport(job: ReportJob, output: TraceRun['output']): Promise<void> {
   const { command, input, old, match, trace } = job
   const before = old === undefined ? undefined : await profileOf(command, old)
   const write = (report: Report) => [
@@ -57,30 +54,14 @@ export async function writeReport(job: ReportJob, openSink: () => Sink, compress
     write,
     ...(trace !== undefined && { trace }),
   })
-  await runStreams(
-    command,
-    [input],
-    () => [
-      ...bytesOf(input),
-      decodeAny({ path: input, recycle: true, through: stage }),
-      ...(compression ? [compressor(compression)] : []),
-    ],
-    openSink,
-  )
+  await runTrace({ command, input: traceInput(input), through: stage, output })
 }
 
 /** Shows a report in the browser. If the trace is truncated, what was read of it is shown. */
 export async function showReport(job: ReportJob, options: ShowOptions = {}): Promise<void> {
   const chunks: Uint8Array[] = []
-  const sink = () =>
-    new Writable({
-      write(chunk: Uint8Array, _encoding, done) {
-        chunks.push(chunk)
-        done()
-      },
-    })
   try {
-    await writeReport(job, sink)
+    await writeReport(job, (chunk) => void chunks.push(chunk))
   } catch (error) {
     if (chunks.length === 0) throw error
     say(job.command, describe(error))

@@ -1,5 +1,4 @@
 import { newChunk } from '../../bytes/chunks.js'
-import { transpose } from './bits.js'
 
 /** A column that some events have: its field, and its bitmap unless all events have it. */
 export interface Presence {
@@ -9,25 +8,26 @@ export interface Presence {
 
 /** The masks of events, of the bitmaps of columns. They are in a chunk of their own. */
 export function masksOf(columns: readonly Presence[], rows: number): Uint32Array<ArrayBuffer> {
-  const padded = (rows + 31) & ~31
-  const masks = new Uint32Array(newChunk(4 * padded).buffer, 0, padded)
-  if (columns.every(({ bitmap }) => bitmap === undefined)) {
-    return masks.fill(columns.reduce((set, { f }) => set | (1 << f), 0))
-  }
-  masks.fill(0)
+  const masks = new Uint32Array(newChunk(4 * rows).buffer, 0, rows)
+  let all = 0
+  // Most columns have the bitmap of another one.
+  const groups: { readonly bitmap: Uint8Array; set: number }[] = []
   for (const { f, bitmap } of columns) {
-    for (let at = 0, byte = 0; at < padded; at += 32, byte += 4)
-      masks[at + f] = bitmap === undefined ? 0xffff_ffff : wordAt(bitmap, byte)
+    if (bitmap === undefined) {
+      all |= 1 << f
+      continue
+    }
+    const used = bitmap.subarray(0, Math.ceil(rows / 8))
+    const group = groups.find(({ bitmap: other }) => Buffer.compare(other, used) === 0)
+    if (group === undefined) groups.push({ bitmap: used, set: 1 << f })
+    else group.set |= 1 << f
   }
-  for (let at = 0; at < padded; at += 32) transpose(masks, at)
+  masks.fill(all)
+  for (const { bitmap, set } of groups) {
+    for (let i = 0; i < rows; i++) {
+      const has = ((bitmap[i >> 3] as number) >> (i & 7)) & 1
+      masks[i] = (masks[i] as number) | (set & -has)
+    }
+  }
   return masks
-}
-
-function wordAt(bytes: Uint8Array, at: number): number {
-  return (
-    (bytes[at] as number) |
-    ((bytes[at + 1] as number) << 8) |
-    ((bytes[at + 2] as number) << 16) |
-    ((bytes[at + 3] as number) << 24)
-  )
 }

@@ -16,6 +16,8 @@ export class Names {
   /** The table of the batch that is written, and by its ids those in the dictionary, or -1. */
   private table: StringTable | undefined
   private ids = NO_IDS
+  /** The size of the table when every name of it had the same id in the dictionary. */
+  private sameSize = -1
   /** How many names the dictionary that was written last has; -1 if none of this one was written. */
   private written = -1
 
@@ -26,10 +28,20 @@ export class Names {
       this.names = new StringTable()
       this.written = -1
     }
-    if (table === this.table && !isFull && table.size <= this.ids.length) return
+    if (table === this.table && !isFull && table.size <= this.ids.length) {
+      const { size } = table
+      if (this.sameSize !== size && this.ids.subarray(0, size).every((id, i) => id === i)) this.sameSize = size
+      return
+    }
     this.table = table
+    this.sameSize = -1
     if (this.ids.length < table.size || this.ids.length > 4 * table.size + 4096) this.ids = new Int32Array(table.size)
     this.ids.fill(-1)
+  }
+
+  /** Whether the ids of the table are those in the dictionary, so that columns of names need no translation. */
+  get isSame(): boolean {
+    return this.table?.size === this.sameSize
   }
 
   /** Translates a column of names. Rows without bit `f` in their mask have none, and get 0. */

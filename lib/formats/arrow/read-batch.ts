@@ -245,6 +245,15 @@ function interned(parts: Parts, column: Column, rows: number, has: (row: number)
 
 /** @throws ArrowFault when an event has an id that is not below `size` */
 function checkIds(ids: Uint32Array | Uint8Array, size: number, has: (row: number) => boolean): void {
+  let most = 0
+  let any = 0
+  for (let i = 0; i < ids.length; i++) {
+    const id = (ids[i] as number) | 0
+    if (id > most) most = id
+    any |= id
+  }
+  if (any >= 0 && most < size) return
+  // Only events without a name may have any number.
   for (let i = 0; i < ids.length; i++)
     if ((ids[i] as number) >= size && has(i)) throw new ArrowFault('an index that its dictionary does not have')
 }

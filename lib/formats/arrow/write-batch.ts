@@ -1,10 +1,9 @@
 import { U64Column } from '../../event/batch.js'
-import { ALL_FIELDS } from '../../event/fields.js'
 import type { TraceHeader } from '../../event/header.js'
 import type { TableRows } from '../../event/table.js'
-import { transpose } from './bits.js'
 import type { WrittenColumn, WrittenTable } from './columns.js'
 import type { Names } from './names.js'
+import { Presences } from './presence.js'
 import { aligned, BatchMetadata } from './write-messages.js'
 
 /** The bytes of a row in the main buffer of a column; lists and bytes have offsets there. */
@@ -26,8 +25,7 @@ interface Layout {
 export class BatchWriter {
   private readonly metadata: BatchMetadata
   private readonly layouts: readonly Layout[]
-  /** The masks of 32 events after the other, turned to words of fields. */
-  private fields = new Uint32Array(0)
+  private readonly presences = new Presences()
 
   /** @param names the dictionary of names, which may grow */
   constructor(
@@ -46,11 +44,11 @@ export class BatchWriter {
     const metadata =
       header === undefined ? this.metadata : new BatchMetadata(this.table.nodes, this.table.buffers, header)
     const rows = to - from
-    const [some, all] = this.readMasks(batch, from, to)
-    const counts = (some & ~all) === 0 ? undefined : this.turnMasks(batch, from, to)
+    this.presences.read(batch.mask.subarray(from, to))
+    const { some, all } = this.presences
     const { zeros, length } = this.place(batch, from, to, some, all)
     metadata.rows(rows)
-    this.describe(metadata, rows, some, all, zeros, counts)
+    this.describe(metadata, rows, some, all, zeros)
     const chunk = metadata.chunk(length)
     const body = chunk.subarray(metadata.length)
     this.names.use(batch.strings)
@@ -60,34 +58,6 @@ export class BatchWriter {
       if (((some >>> column.f) & 1) !== 0 || column.f < 0) this.fill(body, batch, column, c, from, to, all)
     })
     return chunk
-  }
-
-  /** @returns the fields that some events have, and those that all have */
-  private readMasks({ mask }: TableRows, from: number, to: number): [some: number, all: number] {
-    let some = 0
-    let all = ALL_FIELDS
-    for (let i = from; i < to; i++) {
-      const fields = mask[i] as number
-      some |= fields
-      all &= fields
-    }
-    return [some & ALL_FIELDS, from === to ? 0 : all]
-  }
-
-  /** Turns masks to words of fields. @returns of each field, how many events have it */
-  private turnMasks({ mask }: TableRows, from: number, to: number): Uint32Array {
-    const rows = to - from
-    const padded = (rows + 31) & ~31
-    if (this.fields.length < padded) this.fields = new Uint32Array(padded)
-    const { fields } = this
-    fields.set(mask.subarray(from, to))
-    fields.fill(0, rows, padded)
-    const counts = new Uint32Array(32)
-    for (let at = 0; at < padded; at += 32) {
-      transpose(fields, at)
-      for (let f = 0; f < 32; f++) counts[f] = (counts[f] as number) + countBits(fields[at + f] as number)
-    }
-    return counts
   }
 
   /** Decides where everything goes. @returns the place of the shared zeros, and the length of the body */
@@ -116,14 +86,7 @@ export class BatchWriter {
     return { zeros: at, length: aligned(at + zeros) }
   }
 
-  private describe(
-    metadata: BatchMetadata,
-    rows: number,
-    some: number,
-    all: number,
-    zeros: number,
-    counts: Uint32Array | undefined,
-  ): void {
+  private describe(metadata: BatchMetadata, rows: number, some: number, all: number, zeros: number): void {
     const bitmap = Math.ceil(rows / 8)
     let node = 0
     let buffer = 0
@@ -132,7 +95,7 @@ export class BatchWriter {
       const isThere = f < 0 || ((some >>> f) & 1) !== 0
       const isWhole = f < 0 || ((all >>> f) & 1) !== 0
       const bytes = WIDTH[type] * (type === 'names' || type === 'bytes' ? rows + 1 : rows)
-      metadata.node(node++, rows, isWhole ? 0 : isThere ? rows - ((counts as Uint32Array)[f] as number) : rows)
+      metadata.node(node++, rows, isWhole ? 0 : isThere ? rows - this.presences.of(f).count : rows)
       metadata.buffer(buffer++, isThere ? validity : zeros, isWhole ? 0 : bitmap)
       metadata.buffer(buffer++, isThere ? data : zeros, bytes)
       if (type === 'bytes') metadata.buffer(buffer++, isThere ? items : zeros, length)
@@ -160,7 +123,7 @@ export class BatchWriter {
     const pad = (end: number) => body.fill(0, end, aligned(end))
     const isWhole = f < 0 || ((all >>> f) & 1) !== 0
     if (!isWhole) {
-      this.writeValidity(body, validity, f, rows)
+      this.writeValidity(body, validity, f)
       pad(validity + Math.ceil(rows / 8))
     }
     const source = batch.values(column)
@@ -178,7 +141,7 @@ export class BatchWriter {
         return void pad(data + rows)
       }
       case 'name':
-        this.names.translate(words(data, rows), source as Uint32Array, batch.mask, f, from)
+        this.writeNames(words(data, rows), batch, source as Uint32Array, f, from, isWhole)
         return void pad(data + 4 * rows)
       case 'names':
         this.writeLists(words(data, rows + 1), words(items, length / 4), batch, column, from)
@@ -197,10 +160,10 @@ export class BatchWriter {
     pad(items + length)
   }
 
-  private writeValidity(body: Uint8Array, at: number, f: number, rows: number): void {
-    const { fields } = this
-    for (let i = 0; i < rows; i += 32, at += 4) {
-      const word = fields[i + f] as number
+  private writeValidity(body: Uint8Array, at: number, f: number): void {
+    const { words } = this.presences.of(f)
+    for (let w = 0; w < words.length; w++, at += 4) {
+      const word = words[w] as number
       body[at] = word
       body[at + 1] = word >>> 8
       body[at + 2] = word >>> 16
@@ -208,12 +171,28 @@ export class BatchWriter {
     }
   }
 
+  private writeNames(
+    target: Uint32Array,
+    batch: TableRows,
+    source: Uint32Array,
+    f: number,
+    from: number,
+    isWhole: boolean,
+  ): void {
+    if (!this.names.isSame) {
+      this.names.translate(target, source, batch.mask, f, from)
+      return
+    }
+    target.set(source.subarray(from, from + target.length))
+    if (!isWhole) this.clearAbsent(target, f, target.length, 1)
+  }
+
   /** Clears the values of events that do not have the field: a column may hold anything there. */
   private clearAbsent(target: Uint32Array | Uint8Array, f: number, rows: number, words: 1 | 2): void {
-    const { fields } = this
-    for (let first = 0; first < rows; first += 32) {
+    const { words: present } = this.presences.of(f)
+    for (let first = 0, w = 0; first < rows; first += 32, w++) {
       const left = rows - first
-      let absent = ~(fields[first + f] as number)
+      let absent = ~(present[w] as number)
       if (left < 32) absent &= (1 << left) - 1
       for (; absent !== 0; absent &= absent - 1) {
         const i = first + 31 - Math.clz32(absent & -absent)
@@ -286,10 +265,4 @@ function itemBytes(batch: TableRows, column: WrittenColumn, from: number, to: nu
     count += (starts[id + 1] as number) - (starts[id] as number)
   }
   return isList ? 4 * count : count
-}
-
-function countBits(word: number): number {
-  word -= (word >>> 1) & 0x5555_5555
-  word = (word & 0x3333_3333) + ((word >>> 2) & 0x3333_3333)
-  return Math.imul((word + (word >>> 4)) & 0x0f0f_0f0f, 0x0101_0101) >>> 24
 }

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto'
 import {
   accessSync,
   closeSync,
@@ -104,7 +103,9 @@ export class OutputFile {
     const { before, target } = this
     const name = basename(target)
     const base = Buffer.byteLength(name) > MAX_NAME_BYTES ? 'output' : name
-    const written = join(dirname(target), `${base}.${randomBytes(6).toString('hex')}.partial`)
+    // It need not be secret: a file that is there already is not opened.
+    const mark = Math.random().toString(16).slice(2, 14).padEnd(12, '0')
+    const written = join(dirname(target), `${base}.${mark}.partial`)
     let fd
     try {
       fd = openSync(written, 'wx')

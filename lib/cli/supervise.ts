@@ -1,0 +1,110 @@
+import type { EventEmitter } from 'node:events'
+import { inputName, nameInput, TraceError } from '../event/error.js'
+import { inputSize } from '../streams/io/file-status.js'
+import { abandonOutputs } from '../streams/io/output-file.js'
+import { Incomplete, Interrupted } from './command.js'
+import { isTerminal } from './is-terminal.js'
+import { showProgress, type Work } from './progress.js'
+import { say } from './say.js'
+
+/** How long pending writes may take after the command was interrupted. */
+const GRACE_MS = 1000
+
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
+
+/** What of it a command has. Both are on by default. */
+export interface Supervision {
+  /** Shows progress. */
+  readonly progress?: boolean
+  /** Signals end the command when what it holds is written; otherwise they end the process at once. */
+  readonly signals?: boolean
+}
+
+/** Work that reads files and writes. */
+export interface Supervised extends Supervision {
+  readonly command: string
+  /** The files that are read, or `-`. */
+  readonly paths: readonly string[]
+  /** They emit `warning` with a text, and `events` with a number of events. */
+  readonly emitters: readonly EventEmitter[]
+  /** How many bytes were read so far. */
+  bytesRead(): number
+  /** @param interrupted fails when a signal comes */
+  run(interrupted: Promise<never>): Promise<void>
+  /**
+   * Closes the output after a failure.
+   * @returns the names of the files that are not complete
+   */
+  abandon(): Promise<readonly string[]>
+}
+
+/**
+ * Does the work with warnings and progress on standard error, until it is done or a signal ends it.
+ * @throws Incomplete when files were left incomplete, with the reason; otherwise the reason itself
+ */
+export async function supervise(work: Supervised): Promise<void> {
+  const { command, paths, progress = true, signals = true } = work
+  // With several inputs, warnings name the input that they concern.
+  const named = paths.length === 1 ? `${inputName(paths[0] as string)}: ` : ''
+  let events = 0
+  for (const emitter of work.emitters) {
+    emitter.on('warning', (text: string) => say(command, `warning: ${named}${text}`))
+    emitter.on('events', (n: number) => {
+      events += n
+    })
+  }
+  let interruption: Interrupted | undefined
+  let interrupt: (reason: Interrupted) => void = () => {}
+  const interrupted = new Promise<never>((_, reject) => {
+    interrupt = reject
+  })
+  interrupted.catch(() => {})
+  const onSignal = (signal: NodeJS.Signals) => {
+    interruption ??= new Interrupted(signal)
+    interrupt(interruption)
+    // A write that waits for a reader cannot be cancelled. By then no one handles the signal.
+    setTimeout(() => {
+      abandonOutputs()
+      process.kill(process.pid, signal)
+    }, GRACE_MS).unref()
+  }
+  if (signals) for (const signal of SIGNALS) process.once(signal, onSignal)
+  const endProgress = progress && isTerminal(2) ? showProgress(progressOf(work, () => events)) : () => {}
+  try {
+    await work.run(interrupted)
+  } catch (error) {
+    const partial = await Promise.race([work.abandon(), givenUp(interrupted)])
+    const reason = interruption ?? error
+    const [path, ...more] = paths
+    if (path !== undefined && more.length === 0) nameInput(reason, path)
+    await nameDecoder(reason, command)
+    throw partial.length > 0 ? new Incomplete(reason, partial) : reason
+  } finally {
+    for (const signal of SIGNALS) process.removeListener(signal, onSignal)
+    endProgress()
+  }
+}
+
+function progressOf({ paths, bytesRead }: Supervised, events: () => number): Work {
+  const sizes = paths.map(inputSize)
+  const total = sizes.reduce(
+    (sum: number | undefined, size) => (sum === undefined || size === undefined ? undefined : sum + size),
+    0,
+  )
+  return { bytes: bytesRead, events, total }
+}
+
+/** Names the command that reads what another format's decoder was given. */
+async function nameDecoder(error: unknown, command: string): Promise<void> {
+  if (!(error instanceof TraceError) || error.looksLike === undefined || !command.endsWith('-decode')) return
+  const { COMMANDS } = await import('./command-list.js')
+  const decoder = COMMANDS.find(({ name }) => name === `${error.looksLike}-decode`)?.name ?? 'hf-convert'
+  error.message += `; use ${decoder}`
+}
+
+/** Resolves some time after a signal: an output whose write waits for a reader may never close. */
+function givenUp(interrupted: Promise<never>): Promise<readonly string[]> {
+  return new Promise((resolve) => {
+    interrupted.catch(() => setTimeout(resolve, GRACE_MS / 2, []))
+  })
+}

@@ -1,0 +1,157 @@
+import type { EventEmitter } from 'node:events'
+import { withoutMark } from '../bytes/byte-order-mark.js'
+import { sniffFormat, type FormatEntry } from '../formats/index.js'
+import type { EventBatch } from '../event/batch.js'
+import { chain } from '../event/chain.js'
+import type { TraceError } from '../event/error.js'
+import type { Stage } from '../event/stage.js'
+import type { Format } from '../event/format.js'
+import type { ReadOptions } from './event-counter.js'
+import { peek, type Peeked } from '../reading/peek.js'
+import { runStage } from '../reading/run-stage.js'
+import { HEAD_BYTES, recognize } from '../reading/recognize.js'
+import { TolerantDecoder, tolerateTruncation } from '../reading/truncation.js'
+import { misreading } from './misread.js'
+import { warningsOn } from './warnings-on.js'
+
+/** What Meta-TF begins with, in ASCII and in binary. */
+const HASH = 0x23
+const DELETE = 0x7f
+
+/** Options of `decodeAny`. */
+export interface DecodeAnyOptions extends ReadOptions {
+  /** The format, if known. Default: recognized by the first bytes. */
+  format?: Format | FormatEntry
+  /**
+   * The file that the bytes come from, or `-` for standard input. A trace in Meta-TF names a DTD, which is looked for
+   * beside it, in the folders of the environment variable HEAPFLOW_DTD_PATH, and among those that come with heapflow.
+   */
+  path?: string
+  /** Options for the decoder of the format that is found. */
+  decode?: object
+  /** Called once the format is known. */
+  onFormat?: (format: Format) => void
+  /**
+   * Called if the trace is truncated. The stream then ends where the trace does, without an error. For compressed
+   * input, `decompress` has the same option.
+   */
+  onTruncated?: (error: TraceError) => void
+}
+
+/**
+ * The events of the bytes of any format (inflated), without a stream around it.
+ * @param stream warnings are emitted on it
+ * @param last the stage that all events go through
+ */
+export async function* decodeBytes<Out>(
+  source: AsyncIterable<Uint8Array>,
+  options: DecodeAnyOptions,
+  stream: EventEmitter,
+  last: Stage<EventBatch, Out>,
+): AsyncGenerator<Out> {
+  const first = await peek(source, HEAD_BYTES)
+  let found: Found
+  try {
+    found = await find(first, options)
+  } catch (error) {
+    await first.whole.return()
+    throw error
+  }
+  const { format, decode, close, head, whole } = found
+  const { onTruncated, recycle = false } = options
+  const reasonFor = options.format === undefined ? undefined : misreading(head)
+  try {
+    options.onFormat?.(format)
+    if (format.name === 'ndjson' && isRewritten(head)) {
+      const { readLenient } = await import('./ndjson-lenient.js')
+      let upstream: unknown
+      const noted = async function* () {
+        try {
+          yield* whole
+        } catch (error) {
+          upstream = error
+          throw error
+        }
+      }
+      // An error from elsewhere that ended the input is still an error.
+      const note =
+        onTruncated &&
+        ((error: TraceError) => {
+          if (error === upstream) throw error
+          onTruncated(error)
+        })
+      yield* runStage(last, tolerateTruncation(readLenient(noted(), stream), note), warningsOn(stream))
+    } else if (format.fromFile === true && options.path !== undefined && options.path !== '-') {
+      const { readParquet } = await import('./io/parquet-file.js')
+      const warn = warningsOn(stream)
+      const events = tolerateTruncation(readParquet(options.path, warn), onTruncated)
+      yield* runStage(last, events, warn, recycle)
+      // The file was opened twice; the first stream is no longer needed.
+      for await (const _ of whole) continue
+    } else {
+      const decoder = format.decoder(decode)
+      yield* runStage(
+        chain(onTruncated === undefined ? decoder : new TolerantDecoder(decoder, onTruncated), last, { recycle }),
+        whole,
+        warningsOn(stream),
+        recycle,
+      )
+    }
+  } catch (error) {
+    throw reasonFor === undefined ? error : await reasonFor(error, format.name, format.title)
+  } finally {
+    close?.()
+  }
+}
+
+/** A stream whose format is known, and how it is read. */
+interface Found extends Pick<Peeked, 'head' | 'whole'> {
+  readonly format: Format
+  readonly decode?: object | undefined
+  /** To be called when it was read. */
+  close?(): void
+}
+
+async function find(first: Peeked, { format, decode, path }: DecodeAnyOptions): Promise<Found> {
+  if (format !== undefined) return { ...first, format: 'load' in format ? await format.load() : format, decode }
+  if (!mayNameDtd(first.head)) return { ...first, format: await recognize(first), decode }
+  const { isAnnounced, isTelling } = await import('../metatf/dtd-name.js')
+  const peeked = await peek(first.whole, isTelling)
+  const { head, failure } = peeked
+  // A known format may have an option for what Meta-TF says in text.
+  const isKnown = withoutMark(head)[0] === HASH && (await sniffFormat(head)) !== undefined
+  if (isKnown || !isAnnounced(head)) return { ...peeked, format: await recognize(peeked), decode }
+  return { ...peeked, ...(await import('./metatf.js')).recognise(head, path === undefined ? {} : { path }, failure) }
+}
+
+/** Whether a stream may be one in Meta-TF that names its DTD. */
+function mayNameDtd(head: Uint8Array): boolean {
+  const [first, second] = withoutMark(head)
+  return first === DELETE || (first === HASH && second === HASH)
+}
+
+/** A value of an event without escapes: text, a number, or a list of texts. */
+const VALUE = String.raw`(?:"[^"\\]*"|-?\d+|\[[ \t]*(?:"[^"\\]*"[ \t]*(?:,[ \t]*"[^"\\]*"[ \t]*)*)?\])`
+/** An event in the form that the decoder's kernel reads: `kind` first, any spaces, no escapes. */
+const USUAL_EVENT = new RegExp(
+  String.raw`^[ \t]*\{[ \t]*"kind"[ \t]*:[ \t]*"[a-z-]+"[ \t]*(?:,[ \t]*"[a-zA-Z]+"[ \t]*:[ \t]*${VALUE}[ \t]*)*\}[ \t]*\r?$`,
+)
+/** A line before the first event. */
+const NO_EVENT = /^\s*$|^[ \t]*\{[ \t]*"kind"[ \t]*:[ \t]*"(?:header|end)"/
+
+/** The number of bytes in which `isRewritten` looks for an event. */
+const SAMPLE_BYTES = 65_536
+
+/**
+ * Whether the first event in NDJSON is not in the usual form. Then another program wrote the lines, and most of them
+ * are probably like it.
+ */
+function isRewritten(head: Uint8Array): boolean {
+  const { buffer, byteOffset, length } = withoutMark(head)
+  const sample = Buffer.from(buffer, byteOffset, Math.min(length, SAMPLE_BYTES)).toString('latin1')
+  for (let from = 0, to = sample.indexOf('\n'); to >= 0; from = to + 1, to = sample.indexOf('\n', from)) {
+    const line = sample.slice(from, to)
+    if (!NO_EVENT.test(line)) return !USUAL_EVENT.test(line)
+  }
+  return false
+}

@@ -1,0 +1,65 @@
+import type { EventEmitter } from 'node:events'
+import { createRequire } from 'node:module'
+import type { ZlibSync } from '../compression/gunzip-node.js'
+import type { NewFrameInflater } from '../compression/zstd-inflaters.js'
+import type { TraceError } from '../event/error.js'
+import { inflate, unread, type Inflaters } from '../reading/inflate.js'
+import { warningsOn } from './warnings-on.js'
+
+/** How gzip is inflated: `zlib-sync` in step with the decoder, or `node:zlib` in the thread pool. */
+export type Inflater = 'zlib-sync' | 'node:zlib'
+
+let zlibSync: ZlibSync | null | undefined
+
+/** zlib-sync is optional: it is built from source at installation, and a machine may lack the means. */
+function loadZlibSync(): ZlibSync | undefined {
+  if (zlibSync === undefined) {
+    try {
+      zlibSync = createRequire(import.meta.url)('zlib-sync') as ZlibSync
+    } catch {
+      zlibSync = null
+    }
+  }
+  return zlibSync ?? undefined
+}
+
+/** Which inflater `decompress()` uses on this machine. */
+export function defaultInflater(): Inflater {
+  return loadZlibSync() === undefined ? 'node:zlib' : 'zlib-sync'
+}
+
+/** Options of `decompress`. */
+export interface DecompressOptions {
+  /** Default: `zlib-sync` where it is installed. */
+  inflater?: Inflater
+  /** Called if the archive is truncated. The stream then ends where the archive does, without an error. */
+  onTruncated?: (error: TraceError) => void
+}
+
+/** `decompress` without a stream around it; warnings are emitted on `stream`. */
+export function inflateOnNode(
+  source: AsyncIterable<Uint8Array>,
+  { inflater, onTruncated }: DecompressOptions,
+  stream: EventEmitter,
+): AsyncGenerator<Uint8Array> {
+  const inflaters: Inflaters = {
+    gzip: async () =>
+      (await import('../compression/gunzip-node.js')).nodeMembers(
+        (inflater ?? defaultInflater()) === 'zlib-sync' ? loadZlibSync() : undefined,
+      ),
+    zstd: zstdInflater,
+  }
+  return inflate(source, inflaters, warningsOn(stream), onTruncated)
+}
+
+/** What inflates zstd: Node from 22.15 on, otherwise fzstd. @throws TraceError when that is not installed */
+async function zstdInflater(): Promise<NewFrameInflater> {
+  const { fzstdInflater, nodeInflater } = await import('../compression/zstd-inflaters.js')
+  if (nodeInflater !== undefined) return nodeInflater
+  try {
+    return fzstdInflater(await import('fzstd'))
+  } catch {
+    const reason = `which Node ${process.version} does not read by itself: run \`npm install fzstd\`, use Node 22.15 or newer`
+    throw unread('zstd', reason, 'zstd -dc', ', or ')
+  }
+}

@@ -1,0 +1,164 @@
+import { closeSync, fstatSync, writeSync, writev } from 'node:fs'
+import { recycleChunk } from '../../bytes/chunks.js'
+import { OutputFile } from './output-file.js'
+
+/** The caller waits when more than this has not been written to a file. */
+const MAX_HELD_BYTES = 524_288
+/** The most buffers that one call writes on Linux. */
+const MAX_BUFFERS = 1024
+/** How long to wait for a pipe that is full and non-blocking. */
+const RETRY_MS = 5
+
+/**
+ * Writes chunks to a file, or to standard output, without a stream around it. While one chunk is written to a file, the
+ * caller makes the next ones. For a pipe at standard output the event loop waits, because the reader receives a chunk
+ * sooner than through the thread pool; signals that the process handles are not noticed meanwhile.
+ *
+ * A named file gets its name when it is complete (see `OutputFile`).
+ */
+export class ByteWriter {
+  /** How many bytes were written. */
+  bytesWritten = 0
+  private readonly file: OutputFile | undefined
+  private fd: number | undefined
+  private blocks = false
+  /** What is not being written yet. */
+  private held: Uint8Array[] = []
+  private heldBytes = 0
+  /** The write that is under way, with those that follow it at once. It does not fail: see `failure`. */
+  private writing: Promise<void> | undefined
+  private failure: Error | undefined
+
+  /**
+   * @param path a file, or `-` for standard output
+   * @param options `recycle`: no one else reads the chunks, so the memory of those from heapflow's encoders is reused
+   * @throws the system error if a named file cannot be written
+   */
+  constructor(
+    path: string,
+    private readonly options: { recycle?: boolean } = {},
+  ) {
+    this.file = path === '-' ? undefined : new OutputFile(path)
+  }
+
+  /**
+   * Takes a chunk.
+   * @returns a promise if the caller must wait before the next one
+   * @throws the error of writing it or an earlier one, also by the promise
+   */
+  write(chunk: Uint8Array): Promise<void> | undefined {
+    if (this.failure !== undefined) throw this.failure
+    const fd = this.open()
+    if (this.blocks && this.writing === undefined) {
+      const rest = this.writeNow(fd, chunk)
+      if (rest.length === 0) {
+        this.done(chunk)
+        return undefined
+      }
+      chunk = rest
+    }
+    this.held.push(chunk)
+    this.heldBytes += chunk.length
+    this.writing ??= this.writeHeld(fd)
+    return this.blocks || this.heldBytes > MAX_HELD_BYTES ? this.settled() : undefined
+  }
+
+  /** Gives a named file its name when everything is written. @throws the error of writing */
+  async finish(): Promise<void> {
+    this.open()
+    await this.settled()
+    this.close()
+    this.file?.commit()
+  }
+
+  /** Closes an output that is not complete. @returns the name of an incomplete file */
+  async abandon(): Promise<string | undefined> {
+    await this.writing
+    try {
+      this.close()
+    } catch {
+      // The reason why it is abandoned matters more.
+    }
+    return this.file?.abandon()
+  }
+
+  private async settled(): Promise<void> {
+    await this.writing
+    if (this.failure !== undefined) throw this.failure
+  }
+
+  private open(): number {
+    if (this.fd !== undefined) return this.fd
+    this.fd = this.file === undefined ? 1 : this.file.open()
+    this.blocks = this.file === undefined && !fstatSync(this.fd).isFile()
+    return this.fd
+  }
+
+  private close(): void {
+    const { fd } = this
+    if (fd === undefined || this.file === undefined) return
+    this.fd = undefined
+    closeSync(fd)
+  }
+
+  /** @returns what a non-blocking pipe did not take */
+  private writeNow(fd: number, chunk: Uint8Array): Uint8Array {
+    let rest = chunk
+    try {
+      while (rest.length > 0) {
+        const n = writeSync(fd, rest)
+        this.bytesWritten += n
+        rest = rest.subarray(n)
+      }
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') throw error
+    }
+    return rest
+  }
+
+  private async writeHeld(fd: number): Promise<void> {
+    try {
+      while (this.held.length > 0) {
+        const chunks = this.held
+        this.held = []
+        this.heldBytes = 0
+        await this.writeAll(fd, chunks)
+        for (const chunk of chunks) this.done(chunk)
+      }
+    } catch (error) {
+      this.failure = error as Error
+    }
+    this.writing = undefined
+  }
+
+  private async writeAll(fd: number, chunks: readonly Uint8Array[]): Promise<void> {
+    let rest = chunks
+    while (rest.length > 0) {
+      const n = await writeSome(fd, rest.slice(0, MAX_BUFFERS))
+      this.bytesWritten += n
+      rest = after(rest, n)
+    }
+  }
+
+  private done(chunk: Uint8Array): void {
+    if (this.options.recycle === true) recycleChunk(chunk)
+  }
+}
+
+/** @returns how many bytes were written; 0 for a pipe that takes none now */
+function writeSome(fd: number, chunks: Uint8Array[]): Promise<number> {
+  return new Promise((resolve, reject) => {
+    writev(fd, chunks, null, (error, n) => {
+      if (error === null) resolve(n)
+      else if (error.code === 'EAGAIN') setTimeout(resolve, RETRY_MS, 0)
+      else reject(error)
+    })
+  })
+}
+
+/** What is left of chunks after their first bytes. */
+function after(chunks: readonly Uint8Array[], bytes: number): readonly Uint8Array[] {
+  let i = 0
+  while (i < chunks.length && bytes >= (chunks[i] as Uint8Array).length) bytes -= (chunks[i++] as Uint8Array).length
+  return bytes === 0 ? chunks.slice(i) : [(chunks[i] as Uint8Array).subarray(bytes), ...chunks.slice(i + 1)]
+}

@@ -1,0 +1,33 @@
+import { fstatSync, statSync, type Stats } from 'node:fs'
+
+/** The size in bytes of a file, or of standard input if it is a file; undefined for pipes. */
+export function inputSize(path: string): number | undefined {
+  const stats = statOf(path, 0)
+  return stats?.isFile() === true ? stats.size : undefined
+}
+
+/** Whether reading it may wait for a writer: false for a file, and if reading fails. */
+export function mayWait(path: string): boolean {
+  if (path === '-') return !fstatSync(0).isFile()
+  try {
+    const stats = statSync(path)
+    return !stats.isFile() && !stats.isDirectory()
+  } catch {
+    return false
+  }
+}
+
+/**
+ * Whether an output, or standard output for `-`, is the very file that is read: writing to it would empty the input, or
+ * append to it what is read from it, without end.
+ */
+export function isSameFile(input: string, output: string): boolean {
+  const from = statOf(input, 0)
+  const to = statOf(output, 1)
+  return from !== undefined && to !== undefined && from.isFile() && from.dev === to.dev && from.ino === to.ino
+}
+
+/** The status of a file, or of a descriptor for `-`; undefined if there is none. */
+export function statOf(path: string, fd: number): Stats | undefined {
+  return path === '-' ? fstatSync(fd) : statSync(path, { throwIfNoEntry: false })
+}
