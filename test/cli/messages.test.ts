@@ -132,7 +132,9 @@ test('a format that a DTD defines is written by another command, which the messa
 
 test.runIf(process.platform === 'linux')('too many open files is a sentence', async () => {
   const stderr = 'hf-stats: too many open files: raise the limit (ulimit -n)\n'
-  expect(await shell(`cd ${traces()} && ulimit -n 21; hf-stats a.mtrc`)).toMatchObject({ code: 1, stderr })
+  // The highest limit at which it fails depends on what Node itself has open.
+  const line = 'for n in {24..10}; do ulimit -n $n; hf-stats a.mtrc > /dev/null || exit 1; done'
+  expect(await shell(`cd ${traces()}; ${line}`)).toMatchObject({ code: 1, stderr })
 })
 
 test.runIf(process.platform === 'linux')('too little address space is a sentence, where Node needs more', async () => {
