@@ -51,7 +51,7 @@ import {
 export { ADDRESS, CALL_SITE, FIELDS, FUNCTION, KIND, MASK, MODULE, OLD_ADDRESS, OUTCOME, SIZE, TEXT }
 export { LISTED, listed, LISTS, lists, setSeed, STARTS, stringBytes, STRINGS, strings }
 
-/** Where text is read. After its 262144 bytes there is room for what readers look at beyond a line. */
+/** Where text is read. Its 262144 bytes are followed by room for what readers examine beyond a line. */
 export const INPUT: usize = memory.data(262_240)
 
 /** Longer lines are refused: two of them are read together. */
@@ -78,32 +78,29 @@ const HEX: u32 = 0x7830
 /** `(nil` */
 const NIL: u32 = 0x6c69_6e28
 
-/** After the last line that was read. */
+/** The position after the last line that was read. */
 export let position: usize = 0
 /** How many lines were read. */
 export let lines: u32 = 0
 /** The fields of all events together. */
 export let fields: u32 = 0
-/** How many lines became comments that are neither `= Start` nor `= End`; and which of those read was the first. */
+/** The number of lines that became comments, except `= Start` and `= End`, and the number of the first. */
 export let odd: u32 = 0
 export let firstOdd: u32 = 0
-/** What is wrong with the line at `position`: nothing, it is too long, or it is cut within an event. */
+/** The fault of the line at `position`: none, too long, or truncated within an event. */
 export let fault: u32 = 0
 const TOO_LONG: u32 = 1
 const CUT: u32 = 2
 /** The last line of the trace is the old block of a realloc, and the new one is missing. */
 export let isHalf: bool = false
 
-/**
- * What the text of a place says, by the text's string id: the set of fields, or 0 if it was not looked at; and their
- * values.
- */
+/** The contents of a place's text, by string id: the set of fields, or 0 if not examined yet, and their values. */
 const PLACE_SET: usize = memory.data(65_536)
 const PLACE_MODULE: usize = memory.data(65_536)
 const PLACE_FUNCTION: usize = memory.data(65_536)
 const PLACE_FIELDS: usize = memory.data(65_536)
 const PLACE_SITE: usize = memory.data(131_072)
-/** Says in `PLACE_SET` that the place was looked at; no field has this bit. */
+/** Marks an examined place in `PLACE_SET`; no field has this bit. */
 const KNOWN: u32 = 1 << 31
 /** The absence of a place, which counts as one. */
 const NO_PLACE: u32 = KNOWN
@@ -139,12 +136,12 @@ function isOperation(word: u32): bool {
   return word == PLUS || word == MINUS || word == LESS || word == GREATER || word == BANG
 }
 
-/** Where the operation begins that a line with a place has, or 0. */
+/** The position of the operation in a line with a place, or 0. */
 // @ts-ignore: decorator
 @inline
 function operationBehindPlace(p: usize): usize {
   p = findEither(p, CLOSING_BRACKET)
-  // What looks like it within a file's name has no pointer after it.
+  // A match within a file's name has no pointer after it.
   while (load<u8>(p) != LF) {
     if (load<u8>(p + 1) == SPACE && isOperation(<u32>load<u16>(p + 2)) && isPlain(p + 4)) return p + 2
     p = findEither(p + 1, CLOSING_BRACKET)
@@ -159,7 +156,7 @@ function isPlain(p: usize): bool {
   return <u32>load<u16>(p) == HEX || load<u32>(p) == NIL
 }
 
-/** The id of the place whose text stands from `p` to `end`; it is looked at when it comes up for the first time. */
+/** The id of the place whose text is from `p` to `end`; it is examined when it first occurs. */
 // @ts-ignore: decorator
 @inline
 function placeOf(p: usize, end: usize): u32 {
@@ -168,7 +165,7 @@ function placeOf(p: usize, end: usize): u32 {
   return id
 }
 
-/** Looks at a place: `@ FILE:(SYMBOL+OFFSET)[0xADDRESS]`, of which all but the address may be missing. */
+/** Examines a place: `@ FILE:(SYMBOL+OFFSET)[0xADDRESS]`, of which all but the address may be missing. */
 export function look(id: u32, p: usize, end: usize): void {
   const at = (<usize>id) << 2
   if (<u32>load<u16>(p) == AT) p += 2
@@ -178,7 +175,7 @@ export function look(id: u32, p: usize, end: usize): void {
   if (isPlace) {
     const value = pointer(bracket + 1, PLACE_SITE + ((<usize>id) << 3))
     isPlace = value == end - 1
-    // No caller is at the beginning of a file: this stands for none.
+    // Offset 0 in a file means that there is no caller.
     if (bracket == p || load<u64>(PLACE_SITE + ((<usize>id) << 3)) != 0) set |= HAS_CALL_SITE
   }
   if (isPlace && bracket > p) {
@@ -206,7 +203,7 @@ export function look(id: u32, p: usize, end: usize): void {
   store<u32>(PLACE_SET + at, isPlace ? set | KNOWN : NOT_A_PLACE)
 }
 
-/** What comes after the lines that are given: others that are not there yet, none, or one that is too long. */
+/** What follows the lines in the buffer: lines that have not arrived yet, none, or one that is too long. */
 const MORE_LINES: u32 = 0
 const NO_LINES: u32 = 1
 const TOO_FAR: u32 = 2
@@ -214,13 +211,13 @@ const TOO_FAR: u32 = 2
 /** In `PLACE_SET`: the text is not one of a place. */
 const NOT_A_PLACE: u32 = KNOWN | HAS_TEXT
 
-/** Where the sign and the hex digits begin that a symbol ends with, or `end`. */
+/** The position of the sign and hex digits at the end of a symbol, or `end`. */
 function signOf(p: usize, end: usize): usize {
   let q = end
   while (q > p && isHexDigit(load<u8>(q - 1))) q--
   if (q == end) return end
   if (q - p >= 2 && load<u8>(q - 1) == 0x78 && load<u8>(q - 2) == 0x30) q -= 2
-  // An offset of `0` in front of an x has been skipped with the digits.
+  // An offset `0` before an x has been skipped with the digits.
   if (end - q > 18 || q == p) return end
   const c = load<u8>(q - 1)
   return c == 0x2b || c == 0x2d ? q - 1 : end
@@ -249,9 +246,9 @@ export function begin(): void {
 /**
  * Reads whole lines from `p` to `end` until there are `capacity` events or the lines are used up. A line with the old
  * block of a realloc is only read with the line after it.
- * @param behind what comes after these lines
+ * @param behind what follows these lines
  * @param isCut the last line had no line feed
- * @returns how many events were read
+ * @returns the number of events read
  */
 export function decode(p: usize, end: usize, capacity: u32, behind: u32, isCut: bool): u32 {
   begin()
@@ -280,7 +277,7 @@ export function decode(p: usize, end: usize, capacity: u32, behind: u32, isCut: 
       }
     }
     let next: usize = 0
-    // Where the second line of a realloc ends.
+    // The end of the second line of a realloc.
     let pair: usize = 0
     if (q != 0) {
       if (word == PLUS || word == GREATER) {
@@ -342,7 +339,7 @@ export function decode(p: usize, end: usize, capacity: u32, behind: u32, isCut: 
       }
     }
     if (next == 0 || load<u8>(next) != LF) {
-      // Something else: kept unchanged.
+      // Any other line is kept unchanged.
       next = findLf(start)
       if (next - start >= MAX_LINE) {
         fault = TOO_LONG

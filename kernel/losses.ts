@@ -1,6 +1,6 @@
 /**
- * What a format cannot represent, and what it cannot leave out: counts the events of a batch that lose or gain
- * something, by their kind and by the fields. See lib/kernel/losses.ts.
+ * Fields that a format cannot represent, or cannot omit: counts the events of a batch that lose or gain such fields, by
+ * kind and fields. See lib/kernel/losses.ts.
  */
 
 import { KIND, MASK } from './shared/columns'
@@ -9,39 +9,38 @@ export { KIND, MASK }
 
 /**
  * By kind, of which there are at most 16, the fields that an event must not have, and those that it must have;
- * `LEFT_OUT` alone if the kind itself has no place.
+ * `LEFT_OUT` alone if the format cannot represent the kind.
  */
 export const WATCHED: usize = memory.data(64)
-/** By kind, those of the watched fields that an event must have. */
+/** By kind, the watched fields that an event must have. */
 export const NEEDED: usize = memory.data(64)
 /** No field has this bit. */
 const LEFT_OUT: u32 = 1 << 31
 
 /**
- * Which watched fields an event had or lacked, and in the upper word its kind; and how many events there were. A count
- * of 0 means that the place is free. The wrapper frees them.
+ * The watched fields that an event had or lacked, its kind in the upper word, and the number of such events. A count of
+ * 0 means that the place is free. The wrapper frees places.
  */
 export const LOST: usize = memory.data(512)
 export const EVENTS: usize = memory.data(256)
 const PLACES: u32 = 64
 
-/** How many of these places are taken. */
+/** The number of places in use. */
 export let taken: u32 = 0
 
-/** There is nothing in any place any more. */
+/** Marks all places as free. */
 export function empty(): void {
   memory.fill(EVENTS, 0, 4 * PLACES)
   taken = 0
 }
 
-/** By kind, the watched fields; with `LEFT_OUT` where not all of `ANY_NEEDED` are needed: then events are looked at. */
+/** By kind, the watched fields; with `LEFT_OUT` if one of `ANY_NEEDED` suffices, so that events must be examined. */
 const QUICK: usize = memory.data(64)
 
 /**
  * Counts the events from `i` to `rows` that have a watched field which is not needed, or lack one that is.
- * @param stops before the first one
- * @returns the first event that was not looked at: less than `rows` also where the place for what it loses is taken by
- *   something else
+ * @param stops whether to stop before the first one
+ * @returns the first event that was not examined; less than `rows` also if the place for its losses is in use
  */
 export function count(i: u32, rows: u32, stops: bool): u32 {
   let anyNeeded: u32 = 0

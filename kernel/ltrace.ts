@@ -120,13 +120,13 @@ export let position: usize = 0
 export let lines: u32 = 0
 /** The fields of all events together. */
 export let fields: u32 = 0
-/** How many of the lines hold no calls, and the number of the first. */
+/** The number of lines without calls, and the number of the first. */
 export let skipped: u32 = 0
 export let firstSkipped: u32 = 0
 /** The text has no line feed. */
 export let isLong: bool = false
 
-/** Calls within a call are events, too. */
+/** Calls during a call are events, too. */
 let keepsInner: bool = false
 
 /** Starts a trace. */
@@ -242,7 +242,7 @@ function resume(p: usize, end: usize, i: u32): i32 {
 /** The line's thread returns from fork: in the parent with the number of the child, and in the child with 0. */
 function forked(p: usize, end: usize): void {
   if ((head & HAS_THREAD) == 0) return
-  // It is known from now on, if it was not.
+  // Its address becomes known here, if it was not known before.
   processOf()
   if (readEnd(p, end) != RETURNED) return
   const child = load<u64>(RESULT)
@@ -264,7 +264,7 @@ function isResumed(p: usize): bool {
 
 /**
  * Reads a line into the events from `i` on.
- * @returns the number of events then, or -1 if the line holds no call
+ * @returns the new number of events, or -1 if the line has no call
  */
 function readLine(p: usize, end: usize, i: u32): i32 {
   p = readHead(p)
@@ -315,7 +315,7 @@ function readLine(p: usize, end: usize, i: u32): i32 {
 
 /**
  * Reads whole lines from `p` to `end` until there are `capacity` events or the lines are used up.
- * @returns how many events were read
+ * @returns the number of events read
  */
 export function decode(p: usize, end: usize, capacity: u32): u32 {
   clearStrings()

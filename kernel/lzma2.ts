@@ -1,6 +1,6 @@
 /**
- * The chunks of LZMA2: their content goes to a dictionary, from which the caller copies it. One chunk lies in the input
- * at a time. See lib/compression/unxz.ts.
+ * The chunks of LZMA2: their content goes to a dictionary, from which the caller copies it. The input contains one
+ * chunk at a time. See lib/compression/unxz.ts.
  */
 
 /** The most compressed bytes of a chunk, and room for what a damaged one reads beyond its end. */
@@ -39,7 +39,7 @@ let dictionary: usize
 let size: u32
 /** The place of the next byte. */
 let place: u32
-/** How many bytes were written since it was reset. */
+/** The number of bytes written since the last reset. */
 let total: u64
 
 // The state of the decoder.
@@ -51,7 +51,7 @@ let rep3: u32
 let lc: u32
 let lpMask: u32
 let pbMask: u32
-/** How much of a match is still to be copied. */
+/** The number of bytes of a match that have not been copied yet. */
 let pending: u32
 
 /** What `decode` found wrong. */
@@ -76,7 +76,7 @@ export function resetDictionary(): void {
   pending = 0
 }
 
-/** Takes the properties byte of a chunk. @returns false if there are no such properties */
+/** Sets the properties byte of a chunk. @returns false if it is invalid */
 export function setProperties(byte: u32): bool {
   if (byte >= 225) return false
   const pb = byte / 45
@@ -136,7 +136,7 @@ export function copy(from: u32, bytes: u32): u32 {
 
 /**
  * Decodes up to this many bytes of the chunk, as far as the dictionary's end.
- * @returns how many; fewer than wanted before that end only if the chunk is corrupt
+ * @returns their number; fewer than requested before that end only if the chunk is corrupt
  */
 export function decode(wanted: u32): u32 {
   const from = nextPlace()
@@ -159,13 +159,13 @@ export function decode(wanted: u32): u32 {
   return place - from
 }
 
-/** Whether the chunk ends where its content does. */
+/** Whether the chunk and its contents end together. */
 export function isFinished(): bool {
   normalize()
   return at == end && code == 0 && pending == 0 && !isCorrupt
 }
 
-/** Copies what is pending of a match. */
+/** Copies the pending rest of a match. */
 function repeat(limit: u32): void {
   const n = min(pending, limit - place)
   if (n == 0) return

@@ -1,4 +1,4 @@
-/** What a report needs of every event, beyond the statistics. */
+/** The figures of a report that need every event, in addition to the statistics. */
 export { ADDRESS, API, KIND, MASK, OLD_ADDRESS, OUTCOME, SIZE } from './shared/columns'
 export * from './report/observe'
 export { endTrace, GENERATIONS, SITE_GENERATIONS } from './report/ends'

@@ -1,4 +1,4 @@
-/** Rows of a batch: finds those whose values are wanted, and gathers their values. See lib/kernel/select.ts. */
+/** Selects rows of a batch by value, and gathers their values. See lib/kernel/select.ts. */
 
 import { MASK } from './shared/columns'
 
@@ -7,18 +7,18 @@ export { MASK }
 /** Numbers of rows, 4096 at most. */
 export const ROWS: usize = memory.data(16384)
 /**
- * The column that is looked at, of 8, 4 or 1 bytes for each row of the batch, and after it where values are gathered.
+ * The column to examine, with 8, 4 or 1 bytes for each row of the batch, followed by the buffer for gathered values.
  */
 export const SOURCE: usize = memory.data(32960)
 export const GATHERED: usize = memory.data(32960)
-/** The ranges that are wanted: first and last values, ascending and apart from each other; there may be 65536. */
+/** The selected ranges: first and last values, ascending and disjoint; at most 65536. */
 export const RANGES: usize = memory.data(1048576)
 /** By code, 1 if it is wanted. */
 export const CODES: usize = memory.data(256)
 
 /**
- * Keeps of the rows those whose value of 64 bits is in the range, and that have the field (`has`).
- * @returns how many
+ * Keeps the rows that have the field (`has`) with a 64-bit value in the range.
+ * @returns their number
  */
 export function inRange(has: u32, n: u32): u32 {
   const first = load<u64>(RANGES)
@@ -39,7 +39,7 @@ export function inRanges(has: u32, ranges: u32, n: u32): u32 {
   for (let j: usize = 0; j < <usize>n; j++) {
     const i = <usize>load<u32>(ROWS + (j << 2))
     const value = load<u64>(SOURCE + (i << 3))
-    // The last range that does not begin after the value, or the first one.
+    // The last range that begins at or before the value, or the first one.
     let at = RANGES
     for (let left = ranges; left > 1;) {
       const half = left >> 1
@@ -54,8 +54,8 @@ export function inRanges(has: u32, ranges: u32, n: u32): u32 {
 }
 
 /**
- * Keeps of the rows those whose code is wanted, and that have the field, if there must be one (`has` is not 0).
- * @returns how many
+ * Keeps the rows with a selected code, and with the field if it is required (`has` is not 0).
+ * @returns their number
  */
 export function isWanted(has: u32, n: u32): u32 {
   let kept: usize = 0

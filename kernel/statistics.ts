@@ -1,4 +1,4 @@
-/** The live set of a trace, and what statistics count of it. */
+/** The live set of a trace, and the statistics about it. */
 export {
   BEGINS,
   BEGUN,

@@ -76,7 +76,7 @@ export let position: usize = 0
 export let lines: u32 = 0
 /** The fields of all events together. */
 export let fields: u32 = 0
-/** How many of the lines are not events, headers aside, and the number of the first. */
+/** The number of lines that are not events, without headers, and the number of the first. */
 export let skipped: u32 = 0
 export let firstSkipped: u32 = 0
 /** The text has no line feed. */
@@ -110,7 +110,7 @@ function isHeader(p: usize): bool {
  * Reads whole lines from `p` to `end` until there are `capacity` events or the lines are used up.
  * @param pageSize bytes of a page
  * @param knownStyle how times are written in earlier lines
- * @returns how many events were read
+ * @returns the number of events read
  */
 export function decode(p: usize, end: usize, capacity: u32, pageSize: u64, knownStyle: u32): u32 {
   clearStrings()

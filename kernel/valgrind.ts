@@ -80,7 +80,7 @@ export let position: usize = 0
 export let lines: u32 = 0
 /** The fields of all events together. */
 export let fields: u32 = 0
-/** How many of the lines hold no calls, and the number of the first. */
+/** The number of lines without calls, and the number of the first. */
 export let skipped: u32 = 0
 export let firstSkipped: u32 = 0
 /** The text has no line feed. */
@@ -99,7 +99,7 @@ function put(i: u32, call: u32, count: u32, values: usize, name: usize, length: 
   return set
 }
 
-/** Whether a call has no result: it frees, or is not a call of an allocator. */
+/** Whether a call has no result, because it frees or is not a call of an allocator. */
 // @ts-ignore: decorator
 @inline
 function isDone(call: u32): bool {
@@ -117,7 +117,7 @@ let all: u32 = 0
 
 /**
  * Reads the calls of a line into the events from `i` on.
- * @returns the number of events then, or -1 if the line holds no call
+ * @returns the new number of events, or -1 if the line has no call
  */
 function readLine(p: usize, i: u32): i32 {
   p = readHead(p)
@@ -190,8 +190,8 @@ function readLine(p: usize, i: u32): i32 {
       store<u64>(place, load<u64>(NUMBER), P_LAST)
       return <i32>i + 1
     }
-    // realloc(PTR,0)free(PTR), whose result 0 has a line of its own; or a calloc that overflowed, which has no result,
-    // so that the next call follows it.
+    // realloc(PTR,0)free(PTR), whose result 0 has a separate line; or a calloc that overflowed, which has no result, so
+    // that the next call follows it.
     all |= put(i, before, load<u32>(place, P_COUNT), values, place + P_NAME, length, 0)
     store<u32>(place, IDLE, P_IS)
     i++
@@ -202,8 +202,8 @@ function readLine(p: usize, i: u32): i32 {
 
 /**
  * Reads whole lines from `p` to `end` until the columns are nearly full or the lines are used up.
- * @param capacity how many events there is room for; a line has as many as it has calls
- * @returns how many events were read
+ * @param capacity the number of events that fit; a line has one for each of its calls
+ * @returns the number of events read
  */
 export function decode(p: usize, end: usize, capacity: u32): u32 {
   clearStrings()

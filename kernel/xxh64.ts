@@ -1,4 +1,4 @@
-/** XXH64 with the seed 0, of a content that comes in pieces. See lib/compression/zstd-inflaters.ts. */
+/** XXH64 with seed 0, of contents that arrive in pieces. See lib/compression/zstd-inflaters.ts. */
 
 const PRIME_1: u64 = 0x9e3779b185ebca87
 const PRIME_2: u64 = 0xc2b2ae3d27d4eb4f
@@ -8,7 +8,7 @@ const PRIME_5: u64 = 0x27d4eb2f165667c5
 
 const STRIPE: u32 = 32
 
-/** How many bytes a piece may have. */
+/** The maximum size of a piece in bytes. */
 export const CAPACITY: u32 = 65536
 /** The start of a piece; the rest of the previous piece is copied to the bytes before it. */
 const REST: usize = memory.data(32 + 65536, 16)
@@ -19,7 +19,7 @@ let b: u64
 let c: u64
 let d: u64
 let length: u64 = 0
-/** How many bytes before the input are left, fewer than a stripe. */
+/** The number of bytes left over before the input, fewer than a stripe. */
 let left: u32 = 0
 
 /** Begins another content. */
@@ -32,7 +32,7 @@ export function reset(): void {
   left = 0
 }
 
-/** Takes the first `bytes` of the input. */
+/** Hashes the first `bytes` bytes of the input. */
 export function update(bytes: u32): void {
   length += bytes
   let at = INPUT - left
@@ -47,7 +47,7 @@ export function update(bytes: u32): void {
   memory.copy(INPUT - left, at, left)
 }
 
-/** The low word of the hash of all that was taken. */
+/** The low word of the hash of all input so far. */
 export function digest(): u32 {
   let hash: u64
   if (length >= STRIPE) {

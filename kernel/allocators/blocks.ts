@@ -1,12 +1,12 @@
 /**
- * Live blocks by address, for callers that have no table of their own: the number under which the simulator knows each.
- * Addresses are in pages of 32 places, so that neighbours in the heap are neighbours here. A page is 144 bytes and a
- * slot of the table of pages 8, at most half of which are used.
+ * The simulator's numbers of live blocks by address, for callers without their own table. Addresses are in pages of 32
+ * places, so that neighbours in the heap are neighbours in the table. A page is 144 bytes and a slot of the table of
+ * pages 8, at most half of which are used.
  */
 import { giveRoom, takeRoom } from '../live/room'
 
 const PLACES: u64 = 32
-/** A page: its number, how many of its places are used, and these. */
+/** A page: its number, the number of used places, and the places. */
 const USED: usize = 8
 const NUMBERS: usize = 16
 const PAGE: u32 = 144
@@ -14,18 +14,20 @@ const PAGE: u32 = 144
 const FEWEST_PAGES: u32 = 13
 const FEWEST_SLOTS: u32 = 10
 const MOST_LOG: u32 = 31
-/** How far a search may go before the table grows, and how thin the table may get by that, as a shift. */
+/**
+ * The maximum length of a search before the table grows, and the minimum load down to which it may grow, as a shift.
+ */
 const LONG: u32 = 256
 const THINNEST: u32 = 6
 
-/** The logarithm of the distance of two blocks. */
+/** The logarithm of the distance between blocks. */
 let shift: u64 = 4
-/** Pages, by offset; the end of those that are or were used, and the first free one. */
+/** Pages, by offset; the end of the pages used so far, and the first free one. */
 let pages: usize = 0
 let pagesLog: u32 = 0
 let pagesEnd: u32 = 0
 let freePage: u32 = 0
-/** Slots: the lower half of the page's number, and the page's offset, 0 for an empty slot. */
+/** Slots: the lower half of a page's number, and its offset; an empty slot has the offset 0. */
 let slots: usize = 0
 let slotsLog: u32 = 0
 let last: u32 = 0
@@ -57,7 +59,7 @@ function makeSlots(log: u32): bool {
 // @ts-ignore: decorator
 @inline
 function home(tag: u32): u32 {
-  // Eight pages in sequence stay together.
+  // Eight consecutive pages stay together.
   return (<u32>((<u64>(tag >> 3) * 0x9e37_79b9_7f4a_7c15) >> 32) + (tag & 7)) & last
 }
 
@@ -67,7 +69,7 @@ function slot(i: u32): usize {
   return slots + ((<usize>i) << 3)
 }
 
-/** The slot of a page, or the empty one where it belongs; `LONG` slots on if there is neither. */
+/** The slot of a page, or the empty slot for it; a position `LONG` slots further if there is neither. */
 // @ts-ignore: decorator
 @inline
 function find(page: u64): u32 {
@@ -84,7 +86,7 @@ function find(page: u64): u32 {
 
 const NOWHERE: u32 = 0xffff_ffff
 
-/** The number of the block at an address, 0 if none is known there. The block may begin some bytes before or after. */
+/** The number of the block at an address; 0 if unknown. The block may begin some bytes before or after. */
 // @ts-ignore: decorator
 @inline
 export function findBlock(address: u64): u32 {
@@ -101,7 +103,7 @@ function placeIn(page: u32, address: u64): usize {
   return pages + page + NUMBERS + ((<usize>((address >> shift) & (PLACES - 1))) << 2)
 }
 
-/** A block has this number. @returns false if there is no room for it */
+/** Sets a block's number. @returns false if there is no room for it */
 export function putBlock(address: u64, number: u32): bool {
   const wanted = (address >> shift) >> 5
   let i = find(wanted)
@@ -152,7 +154,7 @@ function growPages(): bool {
   return true
 }
 
-/** The block at an address is known no more. */
+/** Removes the block at an address. */
 export function dropBlock(address: u64): void {
   const i = find((address >> shift) >> 5)
   if (i == NOWHERE) return

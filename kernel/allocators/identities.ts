@@ -5,9 +5,9 @@ import { giveRoom, takeRoom } from '../live/room'
 const NUMBER: usize = 8
 const SLOT: u32 = 4
 const FEWEST: u32 = 8
-/** There are no more threads than this; others have the number of the last one. */
+/** The maximum number of threads; further ones share the last number. */
 const MOST: u32 = (1 << 20) - 1
-/** How far a search goes; the table grows if one needs more, as long as it is not too thin. */
+/** The maximum length of a search. The table grows if one needs more, unless its load is too low. */
 const LONG: u32 = 256
 const THINNEST: u32 = 6
 

@@ -23,16 +23,16 @@ import {
 import { clearIdentities, numberOf } from './identities'
 import { simCalloc, simFix, simFree, simMalloc, simMemalign, simRealloc, simThreadEnd } from './simulator'
 
-/** Per row: what became of the prediction, and the predicted address, 0 for none. */
+/** Per row: the result of the prediction, and the predicted address, 0 if none. */
 export const RESULTS: usize = memory.data(4288)
 export const PREDICTED: usize = memory.data(32960)
 
-/** Values of `RESULTS`: no block began, it is where it was predicted, or elsewhere. */
+/** Values of `RESULTS`: no block began, the block is at the predicted address, or it is elsewhere. */
 export const NO_BLOCK: u8 = 0
 export const HIT: u8 = 1
 export const MISS: u8 = 2
 
-/** How many blocks began, and at how many predicted addresses. */
+/** The number of blocks that began, and of those at the predicted address. */
 export let blocks: f64 = 0
 export let hits: f64 = 0
 
@@ -65,7 +65,7 @@ export function replay(rows: u32): void {
 function replayAlloc(row: usize, mask: u32, thread: i32): void {
   const size = load<u64>(SIZE + (row << 3))
   const actual = load<u64>(ADDRESS + (row << 3))
-  // A call that failed changes nothing.
+  // A failed call changes nothing.
   if (actual == 0) return
   const api = (mask & HAS_API) != 0 ? load<u8>(API + row) : 0
   let predicted: u64
@@ -86,13 +86,13 @@ function replayRealloc(row: usize, mask: u32, thread: i32): void {
   const hasOld = (mask & HAS_OLD_ADDRESS) != 0 && outcome != OUTCOME_ALLOCATED
   let old = hasOld ? load<u64>(OLD_ADDRESS + (row << 3)) : 0
   if (outcome == OUTCOME_NONE) {
-    // One address is enough to say where the block stayed.
+    // One address suffices for a block that stayed in place.
     if ((mask & HAS_OLD_ADDRESS) == 0) old = actual
     else if ((mask & HAS_ADDRESS) == 0) actual = old
   }
   if (outcome == OUTCOME_FREED || size == 0) simFree(thread, old)
   if (outcome == OUTCOME_FREED || actual == 0) return
-  // Some allocators return a block of no bytes.
+  // Some allocators return blocks of zero bytes.
   const predicted = size == 0 ? simMalloc(thread, 0) : simRealloc(thread, old, size)
   compare(row, thread, size, predicted, actual)
 }

@@ -5,7 +5,7 @@
 
 import { giveBack, take } from './room'
 
-/** The bytes of all strings, where each begins, the ids in all lists, and where each list begins. */
+/** The bytes of all strings, the start of each, the ids in all lists, and the start of each list. */
 export let bytesAt: usize = 0
 export let startsAt: usize = 0
 export let listedAt: usize = 0
@@ -20,7 +20,7 @@ let startsRoom: u32 = 0
 let listedRoom: u32 = 0
 let listsRoom: u32 = 0
 
-/** A piece for `bytes`, of twice the size if it grows, with what the old one has. */
+/** A piece for `bytes`, twice as large if it grows, with the contents of the old one. */
 function grown(piece: usize, room: u32, used: u32, bytes: u32): usize {
   if (bytes <= room) return piece
   const larger = take(max<u32>(bytes, room << 1))
@@ -38,7 +38,7 @@ function roomOf(room: u32, bytes: u32): u32 {
   return bytes <= room ? room : max<u32>(bytes, room << 1)
 }
 
-/** Makes room for so many. @returns false if memory is exhausted */
+/** Makes room for these numbers of items. @returns false if memory is exhausted */
 export function reserve(bytes: u32, strings: u32, listed: u32, lists: u32): bool {
   const a = grown(bytesAt, bytesRoom, byteCount, bytes)
   if (a == 0 && bytes != 0) return false
@@ -59,7 +59,7 @@ export function reserve(bytes: u32, strings: u32, listed: u32, lists: u32): bool
   return true
 }
 
-/** Sets how many there are, when the caller has written them. */
+/** Sets the numbers of items after the caller has written them. */
 export function setCounts(bytes: u32, strings: u32, listed: u32, lists: u32): void {
   byteCount = bytes
   stringCount = strings
@@ -109,7 +109,7 @@ export function addString(from: usize, length: u32): u32 {
   return stringCount++
 }
 
-/** Makes room for a list of n ids. @returns where they are to be written before `endList`, or 0 */
+/** Makes room for a list of n ids. @returns the address at which to write them before `endList`, or 0 */
 export function beginList(n: u32): usize {
   if (!reserve(byteCount, stringCount, listedCount + n + 1, listCount + 1)) return 0
   return listedAt + ((<usize>listedCount) << 2)

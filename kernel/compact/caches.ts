@@ -1,6 +1,6 @@
 /**
- * Guesses at addresses where no allocator is simulated: most allocators give a thread the block of that size that it
- * freed last, or the one after the block that they gave it last.
+ * Guesses addresses when no allocator is simulated: most allocators return the block of the requested size that the
+ * thread freed last, or the block after the one that they returned last.
  */
 
 import { freshen, mixed, pairBit } from './coder'
@@ -9,12 +9,12 @@ import { folded, pairNumber, unfolded } from './numbers'
 /** What a thread has of a size. */
 @unmanaged
 class Cache {
-  /** The address that it was given last, and the step to it from the one before. */
+  /** The last address that it received, and the distance from the one before. */
   last: u64
   step: u64
-  /** How many freed addresses it has; they follow, the newest last. */
+  /** The number of its freed addresses, which follow, the newest last. */
   count: u32
-  /** Which guesses were right lately, three bits each. */
+  /** The guesses that were recently right, three bits each. */
   winners: u32
 }
 
@@ -26,7 +26,7 @@ const FIRST: usize = memory.data(65_536)
 const SECOND: usize = memory.data(65_536)
 const GUESSES: u32 = 4
 
-/** Where the block ends that was new last. */
+/** The end of the newest block. */
 let fresh: u64 = 0
 
 export function resetCaches(): void {
@@ -75,7 +75,7 @@ export function codeByCaches(thread: u32, size: u64, address: u64): u64 {
   let found = false
   let tried: u64 = 0
   for (let i: u32 = 0; i < GUESSES && !found; i++) {
-    // The guess that was right last comes first.
+    // The guess that was last right comes first.
     const which = i == 0 ? min<u32>(last, 3) : i <= min<u32>(last, 3) ? i - 1 : i
     const one = guess(cache, which)
     if (one == 0 || one == tried) continue
@@ -95,7 +95,7 @@ export function codeByCaches(thread: u32, size: u64, address: u64): u64 {
   return address
 }
 
-/** Codes whether a realloc leaves a block where it is. */
+/** Codes whether a realloc leaves a block in place. */
 export function codeSame(oldSize: u64, size: u64, isSame: bool): bool {
   const context = mixed(sizeClass(oldSize), sizeClass(size))
   const first = FIRST + ((<usize>(mixed(context, 7) >> 18)) << 2)

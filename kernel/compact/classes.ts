@@ -1,6 +1,6 @@
 /**
- * The live blocks of each class, in the order of their births, in an array with holes where blocks were freed; and
- * which of them the next free of the class takes.
+ * The live blocks of each class, in the order of their births, in an array with holes for freed blocks; and the coding
+ * of the block that the next free of the class ends.
  */
 
 import { giveBack, take } from './room'
@@ -14,17 +14,17 @@ import { Thread } from './threads'
 export class Class {
   /** Its array: the block at each position, or 0. */
   blocks: usize
-  /** The room in it, its first position after all blocks, and the first one with a block. */
+  /** Its capacity, the position after its last block, and the position of its first block. */
   room: u32
   end: u32
   begin: u32
   live: u32
   /** The position of the block that was freed last. */
   cursor: u32
-  /** The candidates that were right lately, three bits each, and the last step of the cursor. */
+  /** The candidates that were recently right, three bits each, and the last step of the cursor. */
   winners: u32
   step: i32
-  /** The length of the last distance that was coded, and its direction. */
+  /** The length and direction of the last coded distance. */
   distance: u32
   /** The descriptor of the last free of the class. */
   free: u32
@@ -33,13 +33,13 @@ export class Class {
 const BYTES: usize = 40
 const CLASSES: usize = memory.data(1_310_720)
 const MOST: u32 = 32_768
-/** An array of at most so many positions is not made smaller. */
+/** An array of at most this many positions never shrinks. */
 const SMALL: u32 = 64
 
 const FIRST: usize = memory.data(65_536)
 const SECOND: usize = memory.data(65_536)
 const DIRECTIONS: usize = memory.data(16)
-/** The candidate that was right last, by the last two symbols and the class. */
+/** The candidate that was last right, by the last two symbols and the class. */
 const WINNERS: usize = memory.data(65_536)
 
 const CANDIDATES: usize = memory.data(32)
@@ -49,7 +49,7 @@ const CANDIDATES: usize = memory.data(32)
 const ORDER: StaticArray<u8> = [1, 2, 3, 5, 6, 4, 0]
 const CANDIDATE_COUNT: u32 = 7
 const TRIES: u32 = 4
-/** How many holes are passed in search of a neighbour. */
+/** The maximum number of holes to skip in the search for a neighbour. */
 const NEAR: u32 = 16
 
 export function resetClasses(): void {

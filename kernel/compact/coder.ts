@@ -7,23 +7,29 @@
 
 import { giveBack, take } from './room'
 
-/** A counter that has seen nothing. */
+/** The initial value of a counter. */
 export const FRESH: u32 = 0x8000_0000
-/** After so many decisions a counter adapts no slower: a counter of a pair, and any other. */
+/**
+ * The numbers of decisions after which the adaptation rate of a counter remains constant: for counters of pairs, and
+ * for others.
+ */
 const PAIR_LIMIT: u32 = 250
 const LIMIT: u32 = 60
 
-/** 32768 / (n + 1.6): how fast a counter moves that has seen n decisions. */
+/** 32768 / (n + 1.6): the adaptation rate of a counter after n decisions. */
 const RATES: usize = memory.data(1024)
 /** The level of each of 4096 probabilities. */
 const LEVELS: usize = memory.data(4096)
-/** A counter for each pair of levels, by the sort of decision. */
+/** A counter for each pair of levels, by kind of decision. */
 const SORTS: u32 = 64
 const PAIRS: usize = memory.data(65_536)
 
 /** The least probability, in 1/4096, of levels 1 to 15: the logistic function at (level - 8) * 1.15625. */
 const LEVEL_FROM: StaticArray<u16> = [1, 4, 13, 40, 124, 369, 980, 2048, 3116, 3727, 3972, 4056, 4083, 4092, 4095]
-/** What a pair of levels starts with, by their sum: the logistic function at (sum - 15) * 0.69375, in 1/4194304. */
+/**
+ * The initial probability of a pair of levels, by their sum: the logistic function at (sum - 15) * 0.69375, in
+ * 1/4194304.
+ */
 const PAIR_START: StaticArray<u32> = [
   126, 253, 507, 1016, 2033, 4067, 8131, 16242, 32378, 64298, 126729, 246164, 465285, 838051, 1397539, 2097151, 2796763,
   3356251, 3729017, 3948138, 4067573, 4130004, 4161924, 4178060, 4186171, 4190235, 4192269, 4193286, 4193795, 4194049,
@@ -34,23 +40,23 @@ const PAIR_START: StaticArray<u32> = [
 export let isEncoding: bool = false
 /** The number of bytes read beyond the payload. More than a few mean that the payload is damaged. */
 export let overrun: u32 = 0
-/** There was no memory for the payload. */
+/** Memory for the payload was exhausted. */
 export let isOutOfRoom: bool = false
 
 let low: u64 = 0
 let range: u32 = 0
 let code: u32 = 0
-/** The last byte that a carry may still change, and how many bytes it and the 0xff after it are. */
+/** The last byte that a carry may still change, and the number of bytes from it through the 0xff bytes after it. */
 let cache: u32 = 0
 let pending: u32 = 0
 
-/** Where the payload is, the next byte of it, and its end. */
+/** The address of the payload, its next byte, and its end. */
 let start: usize = 0
 let at: usize = 0
 let end: usize = 0
 let room: u32 = 0
 
-/** Sets all that is learned about decisions to what it was at the start. */
+/** Resets all probabilities to their initial values. */
 export function resetCoder(): void {
   for (let n: u32 = 0; n < 256; n++) store<u32>(RATES + ((<usize>n) << 2), 327_680 / (10 * n + 16))
   let level: u8 = 0
@@ -105,7 +111,7 @@ export function payloadLength(): u32 {
   return <u32>(at - start) + pending
 }
 
-/** Completes the payload. @returns its length; zeros are to be read after it */
+/** Completes the payload. @returns its length; readers must continue it with zeros */
 export function endWriting(): u32 {
   // The interval contains a multiple of 2^24, whose lower bytes need not be written.
   low = (low + 0xff_ffff) & ~0xff_ffff
@@ -188,7 +194,7 @@ function bounded(p: u32): u32 {
   return min<u32>(max<u32>(p, 6), 65_530)
 }
 
-/** A counter after another decision. */
+/** The new value of a counter after another decision. */
 // @ts-ignore: decorator
 @inline
 function adapted(counter: u32, y: u32, most: u32): u32 {
@@ -199,7 +205,7 @@ function adapted(counter: u32, y: u32, most: u32): u32 {
   return ((<u32>moved) << 10) | (n < most ? n + 1 : n)
 }
 
-/** Codes a decision that nothing is known of. */
+/** Codes a decision without a model. */
 export function plainBit(y: u32): u32 {
   return decide(y, 32_768)
 }
@@ -212,7 +218,7 @@ export function bit(y: u32, counter: usize): u32 {
   return y
 }
 
-/** Codes a decision by two counters of different contexts; the third one, of their pair, has the probability. */
+/** Codes a decision by two counters of different contexts, whose pair selects a third counter with the probability. */
 export function pairBit(y: u32, first: usize, second: usize, sort: u32): u32 {
   const a = load<u32>(first)
   const b = load<u32>(second)
@@ -226,7 +232,7 @@ export function pairBit(y: u32, first: usize, second: usize, sort: u32): u32 {
   return y
 }
 
-/** Fills counters with those that have seen nothing. */
+/** Resets counters to their initial value. */
 export function freshen(counters: usize, n: u32): void {
   const to = counters + ((<usize>n) << 2)
   for (; counters < to; counters += 8) store<u64>(counters, 0x8000_0000_8000_0000)

@@ -1,4 +1,4 @@
-/** Codes a descriptor that is new: each of its values as what followed the one before it last time, or by itself. */
+/** Codes a new descriptor: each of its values either as the value that last followed the one before it, or directly. */
 
 import { bit, freshen, isEncoding, mixed, pairBit } from './coder'
 import { addDraft, draft, fieldsOf, FORMS, isSound, setValueAt, THREAD_FIELDS, valueAt } from './descriptors'
@@ -10,14 +10,14 @@ const KINDS: u32 = 12
 const APIS: u32 = 12
 const OUTCOMES: u32 = 4
 
-/** Where an event comes from first, then what it asks for: the order in which values are coded. */
+/** The order in which values are coded: first the origin of an event, then its request. */
 const ORDER: StaticArray<u8> = [20, 28, 0, 30, 25, 19, 21, 22, 23, 24, 8, 4, 18, 15, 13, 14, 12, 16]
 
 /** Trees of kinds, forms and flags. */
 const KIND: usize = memory.data(64)
 const FORM: usize = memory.data(1024)
 const FLAGS: usize = memory.data(512)
-/** By kind and form: the fields of the last descriptor, and counters of whether they are the same and of each bit. */
+/** By kind and form: the fields of the last descriptor, and counters for whether they are the same and for each bit. */
 const LAST_MASK: usize = memory.data(512)
 const SAME_MASK: usize = memory.data(512)
 const MASK_BITS: usize = memory.data(16_384)
@@ -47,7 +47,7 @@ function codeTree(value: u32, bits: i32, counters: usize): u32 {
   return node & ((1 << bits) - 1)
 }
 
-/** Codes the draft, and adds it. @returns its number; 0 if what was read cannot be */
+/** Codes the draft, and adds it. @returns its number; 0 if the decoded descriptor is invalid */
 export function codeDescriptor(): u32 {
   const d = draft()
   const kind = codeTree(d.kind, 4, KIND)

@@ -1,6 +1,6 @@
 /**
- * Descriptors: what recurs of events, each distinct one under a number. That is the kind, the form, the set of fields,
- * and the values of the fields that say what was asked for and from where.
+ * Descriptors: the recurring parts of events, each numbered: the kind, the form, the set of fields, and the values of
+ * the fields that describe the request and its origin.
  */
 
 import { HAS_ADDRESS, HAS_OLD_ADDRESS, HAS_PROCESS, HAS_SIZE, HAS_THREAD } from '../shared/event'
@@ -8,19 +8,19 @@ import { isEncoding } from './coder'
 import { sortOf, LIST, NAME, valueOf } from './fields'
 import { numberOfList, numberOfName } from './names'
 
-/** The fields whose values are in the descriptor: api, node, heap, sizes and counts, and all that says from where. */
+/** The fields whose values are in the descriptor: api, node, heap, sizes and counts, and the origin of the call. */
 export const DESCRIBED: u32 = 0x53fd_f111
-/** The fields that say which thread. */
+/** The fields that identify the thread. */
 export const THREAD_FIELDS: u32 = HAS_PROCESS | HAS_THREAD
 
-/** How an event concerns blocks. Every address is one of a block, or stands in the event as it is. */
+/** The relation of an event to blocks. Every address is that of a block, or is coded directly. */
 /** No block that is known. */
 export const PLAIN: u8 = 0
 /** A new block. */
 export const MAKES: u8 = 1
 /** A live block ends. */
 export const ENDS: u8 = 2
-/** A live block ends, and a new one is made. */
+/** A live block ends, and a new one begins. */
 export const MOVES: u8 = 3
 /** A realloc of a live block that ends, without a new one. */
 export const DROPS: u8 = 4
@@ -45,19 +45,19 @@ export class Descriptor {
   mask: u32
 }
 
-/** The room for one: as many values as there are fields that it can have. */
+/** The size of a descriptor: one value for each field that it can have. */
 const BYTES: usize = 152
 const VALUES: usize = 8
-/** With so many, the oldest ones are replaced. */
+/** The maximum number of descriptors; then the oldest ones are replaced. */
 export const MOST: u32 = 32_768
 const DESCRIPTORS: usize = memory.data(4_980_736)
-/** The descriptor of the event that is encoded, or of the new one that is decoded. */
+/** The draft: the descriptor of the event to encode, or the new descriptor being decoded. */
 export const DRAFT: usize = memory.data(152)
 
-/** The number of the next one, and the number of numbers in use. Numbers 0 and 1 mean something else. */
+/** The number of the next descriptor, and the number of descriptors. Numbers 0 and 1 have other meanings. */
 let next: u32 = 2
 export let descriptorCount: u32 = 2
-/** How many have been of frees, and the first of these. */
+/** The number of descriptors of frees so far, and the first of these. */
 export let freeCount: u32 = 0
 export let onlyFree: u32 = 0
 
@@ -77,7 +77,7 @@ export function resetDescriptors(): void {
 /** Begins with new descriptors. The classes of live blocks keep their numbers. */
 export function forgetDescriptors(): void {
   next = 2
-  // There may be others than the next one.
+  // Other entries may follow in the chain.
   freeCount = 2
   memory.fill(INDEX, 0, 262_144)
 }
@@ -121,7 +121,7 @@ export function described(d: Descriptor, field: u32): u64 {
   return valueAt(d, popcnt(fields & ((1 << field) - 1)))
 }
 
-/** Whether the form fits the fields: those that it speaks of must be there. */
+/** Whether the form fits the fields: the fields that it mentions must be present. */
 export function isSound(d: Descriptor): bool {
   const hasAddress = (d.mask & HAS_ADDRESS) != 0
   const hasOld = (d.mask & HAS_OLD_ADDRESS) != 0
@@ -141,7 +141,7 @@ export function isSound(d: Descriptor): bool {
   }
 }
 
-/** Makes the draft of an event that is encoded; form and flags are known. */
+/** Creates the draft for an event to encode; form and flags are known. */
 export function draftEvent(row: u32, kind: u8, form: u8, flags: u32, mask: u32): void {
   const d = draft()
   d.kind = kind

@@ -1,4 +1,4 @@
-/** One event: what is coded of it, in which order. The same code writes and reads. */
+/** The coding of one event, in the same order by the same code for writing and reading. */
 
 import { ADDRESS, KIND, MASK, OLD_ADDRESS, OUTCOME, PROCESS, SIZE, THREAD } from '../shared/columns'
 import {
@@ -67,7 +67,7 @@ let address: u64 = 0
 let oldAddress: u64 = 0
 /** The address that the simulation expects. */
 let expected: u64 = 0
-/** The live block that it concerns, for the encoder. */
+/** The live block that the event concerns, for the encoder. */
 let subject: u32 = 0
 
 // @ts-ignore: decorator
@@ -76,7 +76,7 @@ function keyOf(x: u64): u64 {
   return x ^ (process * 0x9e37_79b9_7f4a_7c15)
 }
 
-/** Reads an event to be encoded, and makes the draft of its descriptor. @returns the fields that say which thread */
+/** Reads an event to encode, and creates the draft of its descriptor. @returns the fields that identify the thread */
 function readRow(row: u32): u32 {
   const mask = load<u32>(MASK + ((<usize>row) << 2))
   const wide = (<usize>row) << 3
@@ -119,7 +119,7 @@ export function codeEvent(row: u32): u32 {
   const n = isEncoding ? findDraft() : 0
   const end: u32 = subject != 0 ? blockAt(subject).class * 2 + 1 : 0
   const isEnd = draft().form == ENDS
-  // What the simulation gives is known before the event is: only a surprise is coded.
+  // The simulated address is known before the event is coded, so only a deviation is coded.
   expected = 0
   let isSurprise = false
   if (isEncoding && isSimulated(draft())) {
@@ -149,7 +149,7 @@ export function codeEvent(row: u32): u32 {
   return (symbol & 1) != 0 ? codeEnd(row, t, symbol) : codeOther(row, t, symbol, isSurprise)
 }
 
-/** The event ends a block: `target`, by the descriptor `free`. */
+/** The event ends the block `target`, by the descriptor `free`. */
 function codeEnd(row: u32, t: Thread, symbol: u32): u32 {
   const d = descriptorAt(free)
   const block = blockAt(target)
@@ -178,7 +178,7 @@ function codeOld(t: Thread, d: Descriptor): void {
   oldAddress = (d.flags & NULL_OLD) != 0 ? 0 : codeDifference(oldAddress, t.address, 0)
 }
 
-/** The event makes a block, or concerns none, or is a realloc. */
+/** The event begins a block, concerns no block, or is a realloc. */
 function codeOther(row: u32, t: Thread, symbol: u32, isSurprise: bool): u32 {
   const n = symbol >> 1
   const d = descriptorAt(n)

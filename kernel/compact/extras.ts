@@ -1,4 +1,4 @@
-/** The fields that differ from event to event: times, CPUs, numbers, and what a format has beyond the model. */
+/** The fields that differ from event to event: times, CPUs, numbers, and fields of formats beyond the model. */
 
 import { HAS_TIME } from '../shared/event'
 import { bit, freshen, isEncoding, mixed, pairBit } from './coder'
@@ -50,7 +50,7 @@ function isExpected(isSo: bool, field: u32, context: u32): bool {
   return pairBit(isSo ? 1 : 0, first, second, 42) != 0
 }
 
-/** Codes a number relative to one that it is near. */
+/** Codes a number relative to a nearby one. */
 function near(value: u64, from: u64, field: u32, context: u32): u64 {
   return from + unfolded(pairNumber(folded(value - from), field + 300, mixed(context, field), 44))
 }
@@ -120,7 +120,7 @@ function codeSequence(value: u32, descriptor: u32): u32 {
   return lastSequence
 }
 
-/** Codes a difference of times, in thousands or millions of units if it can be. */
+/** Codes a difference of times, in thousands or millions of units if possible. */
 function codeTime(difference: u64, sort: u32, descriptor: u32, context: u32): u64 {
   const d = <i64>difference
   const isThousands = bit(d % 1000 == 0 ? 1 : 0, SCALES + ((<usize>sort) << 3))

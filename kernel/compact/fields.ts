@@ -1,4 +1,4 @@
-/** The fields of events by their numbers: where their columns are, how wide they are, and what they refer to. */
+/** The fields of events by number: the address and width of the column, and the kind of its values. */
 
 import * as columns from '../shared/columns'
 
@@ -98,14 +98,14 @@ const AT: StaticArray<usize> = [
   columns.MODULE,
 ]
 
-/** What the values of a field are. */
+/** The kinds of values of fields. */
 // @ts-ignore: decorator
 @inline
 export function sortOf(field: u32): u8 {
   return unchecked(SORTS[field])
 }
 
-/** The value of a field of an event: of a name or list its id in the batch. */
+/** The value of a field of an event; for a name or list, its id in the batch. */
 // @ts-ignore: decorator
 @inline
 export function valueOf(field: u32, row: u32): u64 {

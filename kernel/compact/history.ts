@@ -1,6 +1,6 @@
 /**
- * What happened lately: the last events, with the next event of the same thread, and where a thread was before when its
- * last six symbols were the same. What followed then is expected again.
+ * The recent history: the last events, each with the next event of the same thread, and earlier positions at which a
+ * thread had the same last six symbols (matches). The event that followed then is expected again.
  */
 
 import { mixed } from './coder'
@@ -11,7 +11,7 @@ import { Thread } from './threads'
 export class Past {
   /** Its symbol. */
   symbol: u32
-  /** How many events before it the block was born that it freed. */
+  /** The number of events since the birth of the block that it freed. */
   age: u32
   /** The thread's next event, or 0. */
   next: u32
@@ -19,7 +19,7 @@ export class Past {
   hash: u32
   /** The descriptor of a free. */
   free: u32
-  /** The block that it made, or 0. */
+  /** The block that it began, or 0. */
   born: u32
 }
 
@@ -30,10 +30,10 @@ const RING: usize = memory.data(1_572_864)
 /** The last event by the upper 16 bits of its hash. */
 const SEEN: usize = memory.data(262_144)
 
-/** From so many symbols on, a match no longer needs to be entered each time. */
+/** With at least this many symbols, a match need not be entered each time. */
 const LONG: u32 = 32
 
-/** The number of the event, from 1. Those of a realloc take two. */
+/** The number of the event, from 1. A realloc takes two numbers. */
 export let sequence: u32 = 0
 
 export function resetHistory(): void {
@@ -60,7 +60,7 @@ export function isKept(n: u32): bool {
   return n != 0 && sequence - n < KEPT - 8
 }
 
-/** Notes that this event's block is born, before `remember`. */
+/** Notes the birth of this event's block, before `remember`. */
 export function noteBirth(block: u32): void {
   pastAt(sequence).born = block
 }
@@ -99,7 +99,7 @@ export function remember(t: Thread, symbol: u32, free: u32, age: u32): void {
   if (t.matched < LONG || (sequence & 3) == 0) store<u32>(seen, sequence)
 }
 
-/** Moves the match on to the next event. */
+/** Advances the match to the next event. */
 function follow(t: Thread, symbol: u32, free: u32, age: u32): void {
   if (sequence - t.match >= KEPT - 8) {
     t.match = 0

@@ -1,5 +1,6 @@
 /**
- * Codes names and lists of names: as what followed last time, as numbers in the dictionary, or with all their bytes.
+ * Codes names and lists of names: as the name that followed last time, as numbers in the dictionary, or with all their
+ * bytes.
  */
 
 import { listLength, listStart, lengthOf, startOf } from './batch-strings'
@@ -24,23 +25,23 @@ import {
 import { number, pairNumber } from './numbers'
 import { giveBack, take } from './room'
 
-/** What was last in a context: a number plus 1. */
+/** The last value in a context: a number plus 1. */
 const LAST: usize = memory.data(65_536)
 const FIRST: usize = memory.data(65_536)
 const SECOND: usize = memory.data(65_536)
-/** Counters of the decisions of a byte, in the context of the two bytes before it, and of the byte expected. */
+/** Counters for the bits of a byte, in the context of the two bytes before it, and of the expected byte. */
 const BYTES_AFTER: usize = memory.data(524_288)
 const BYTES_EXPECTED: usize = memory.data(524_288)
-/** Where in the pool the last three bytes were before. */
+/** The previous position of the last three bytes in the pool. */
 const SEEN: usize = memory.data(65_536)
 
-/** The new names of this block have so many bytes. */
+/** The number of bytes of new names in this block. */
 export let newBytes: u32 = 0
 /** The name that was new last. */
 let newest: u32 = 0
 /** Why a name could not be read: a number or length out of bounds. */
 export let isWrong: bool = false
-/** The most bytes of new names in a block, for the decoder. */
+/** The maximum number of bytes of new names in a block, for the decoder. */
 const MOST_NEW: u32 = 33_554_432
 
 export function resetNameCodes(): void {
@@ -65,8 +66,8 @@ function place(counters: usize, context: u32, node: u32): usize {
 }
 
 /**
- * Codes whether a value is that which was last in a context.
- * @param count how many values there are
+ * Codes whether a value is the last one in its context.
+ * @param count the number of values
  * @returns the value plus 1, or 0
  */
 function codeLast(value: u64, count: u32, context: u32): u32 {
@@ -85,7 +86,7 @@ function noteLast(context: u32, value: u32): void {
 /**
  * Codes a name.
  * @param name its number, or for a string of the batch its id with the mark `NEW`
- * @param context a hash of what it depends on, and what sort of name it is
+ * @param context a hash of what the name depends on, and of its kind
  * @returns its number
  */
 export function codeName(name: u64, sort: u32, context: u32): u32 {
@@ -164,13 +165,13 @@ function codeByte(byte: u32, before: u32, guess: u32, matched: u32): u32 {
   return node & 255
 }
 
-/** Where the numbers of the names of a new list are collected. */
+/** A buffer for the numbers of the names of a new list. */
 let frames: usize = 0
 let framesRoom: u32 = 0
-/** A list is no longer than this. */
+/** The maximum length of a list. */
 const MOST_FRAMES: u32 = 1_048_576
 
-/** Codes a list, like a name. Names are coded from the last to the first, each after the one that is next to it. */
+/** Codes a list, like a name. Names are coded from the last to the first. */
 export function codeList(list: u64, context: u32): u32 {
   if (isEncoding && list >= NEW) list = numberOfList(<u32>list)
   context = mixed(context, 40)
@@ -209,7 +210,7 @@ function codeFrames(id: u32): u32 {
   let isAlong = true
   let parent: u32 = u32.MAX_VALUE
   for (let i = <i32>length - 1; i >= 0 && !isWrong && !isExhausted; i--) {
-    // The frames of the list before, from its end, for as long as they are the same.
+    // The frames that the end of the list shares with the previous list.
     const expected = isAlong && outer != 0 ? listedAt(listAt(listsCount - 1), --outer) : u32.MAX_VALUE
     const name: u64 = isEncoding ? numberOfName(load<u32>(listStart(id) + ((<usize>i) << 2))) : 0
     let frame = expected

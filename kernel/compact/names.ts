@@ -1,6 +1,6 @@
 /**
  * The names and lists of names that events referred to so far: the dictionary. An event's names are coded as numbers in
- * it; a new one with its bytes.
+ * it; new names with their bytes.
  */
 
 import { giveBack, take } from './room'
@@ -10,27 +10,30 @@ import { crcBytes, crcWord } from './checksum'
 /** A name, or a list of names. */
 @unmanaged
 export class Entry {
-  /** Where its bytes are in the pool, or its names among all listed ones, and how many. */
+  /** The position and number of its bytes in the pool, or of its names among all listed ones. */
   start: u32
   length: u32
   crc: u32
-  /** Its id in the batch that is decoded, if the epoch is that of this batch. */
+  /** Its id in the batch being decoded, if the epoch is that of this batch. */
   out: u32
   epoch: u32
   hash: u32
 }
 
 const BYTES: u32 = 24
-/** A name is no longer than this. */
+/** The maximum length of a name. */
 export const LONGEST: u32 = 16_777_216
-/** With so many bytes, names or listed names everything is forgotten, so that memory is bounded. */
+/** The dictionary is cleared at this number of bytes, names or listed names, so that memory is bounded. */
 const MOST_BYTES: u32 = 8_388_608
 const MOST: u32 = 262_144
 const MOST_LISTED: u32 = 2_097_152
-/** The mark of a name or list that is in the batch only, in place of a number in the dictionary. */
+/**
+ * Marks a name or list that is only in the batch; the other bits are its id there, instead of a number in the
+ * dictionary.
+ */
 export const NEW: u64 = 0x1_0000_0000
 
-/** A growing table: where it is, its room in bytes, and how many entries it has. */
+/** A growing table: its address, its capacity in bytes, and its number of entries. */
 let names: usize = 0
 let namesRoom: u32 = 0
 export let nameCount: u32 = 0
@@ -43,7 +46,7 @@ let listedCount: u32 = 0
 export let pool: usize = 0
 let poolRoom: u32 = 0
 export let poolLength: u32 = 0
-/** A name or list that is not known was referred to. */
+/** An unknown name or list was referred to. */
 export let isStale: bool = false
 /** There was no memory. */
 export let isExhausted: bool = false
@@ -58,7 +61,7 @@ let nameOfRoom: u32 = 0
 let listOf: usize = 0
 let listOfRoom: u32 = 0
 let seed: u32 = 1
-/** The number of the batch that is decoded. */
+/** The number of the batch being decoded. */
 let epoch: u32 = 0
 
 export function seedNames(value: u32): void {
@@ -75,7 +78,7 @@ export function resetNames(): void {
   forgetBatch()
 }
 
-/** Whether there is so much that everything has to be forgotten before the next event. */
+/** Whether the dictionary must be cleared before the next event. */
 export function isCrowded(): bool {
   return poolLength > MOST_BYTES || nameCount > MOST || listsCount > MOST || listedCount > MOST_LISTED
 }
@@ -192,7 +195,7 @@ function isSameList(list: Entry, from: usize): bool {
   return true
 }
 
-/** A piece that has room for `bytes`, with what the old one has; 0 if memory is exhausted. */
+/** A piece with room for `bytes` and the contents of the old one; 0 if memory is exhausted. */
 function grown(piece: usize, room: u32, bytes: u32): usize {
   if (bytes <= room) return piece
   const larger = take(roomFor(room, bytes))
@@ -210,7 +213,7 @@ function roomFor(room: u32, bytes: u32): u32 {
   return bytes <= room ? room : max<u32>(max<u32>(4096, bytes), room << 1)
 }
 
-/** Makes room in the pool for a name. @returns where its bytes are to be written, or 0 */
+/** Makes room in the pool for a name. @returns the address at which to write its bytes, or 0 */
 export function beginName(length: u32): usize {
   // Hashes and checksums read words.
   const needed = poolLength + length + 16
@@ -307,7 +310,7 @@ function placeIn(index: usize, slots: u32, hash: u32, n: u32): void {
   store<u32>(index + ((<usize>slot) << 2), n + 1)
 }
 
-/** What stands for a name in the checksum of events: its checksum and its length. */
+/** The representation of a name in the checksum of events: its checksum and its length. */
 // @ts-ignore: decorator
 @inline
 export function wordOfName(n: u32): u64 {
@@ -315,7 +318,7 @@ export function wordOfName(n: u32): u64 {
   return ((<u64>name.length) << 32) | name.crc
 }
 
-/** What stands for a list: the checksum of its names' words and its length. */
+/** The representation of a list: the checksum of its names' words and its length. */
 // @ts-ignore: decorator
 @inline
 export function wordOfList(n: u32): u64 {
@@ -329,9 +332,9 @@ export function beginOutput(): void {
   epoch++
 }
 
-/** The id of a name among the strings of the batch that is decoded, to which it is added. */
+/** The id of a name among the strings of the batch being decoded, to which it is added if necessary. */
 export function outName(n: u32): u32 {
-  // A descriptor that was forgotten.
+  // The descriptor was removed.
   if (n >= nameCount) {
     isStale = true
     return 0

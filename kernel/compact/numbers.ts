@@ -1,5 +1,6 @@
 /**
- * Numbers: the length in bits by a tree of decisions, then the bits below the top one, of which the first are learned.
+ * Numbers: the length in bits by a tree of decisions, then the bits below the top one, of which the first ones are
+ * modelled.
  */
 
 import { bit, freshen, isEncoding, mixed, pairBit, plainBit } from './coder'
@@ -26,7 +27,7 @@ function lengthOf(value: u64): u32 {
   return 64 - <u32>clz<u64>(value)
 }
 
-/** A signed difference as a number that is small where the difference is. */
+/** Maps a signed difference to an unsigned number, small if the difference is small. */
 // @ts-ignore: decorator
 @inline
 export function folded(difference: u64): u64 {
@@ -40,7 +41,7 @@ export function unfolded(value: u64): u64 {
   return (value >> 1) ^ (0 - (value & 1))
 }
 
-/** Codes a number that is mostly short, in one of 32 contexts of one of 32 groups. */
+/** Codes a number that is usually short, in one of 32 contexts of one of 32 groups. */
 export function number(value: u64, group: u32, context: u32): u64 {
   const lengths = LENGTHS + ((<usize>((group << 5) | context)) << 7)
   let length: u32 = isEncoding ? lengthOf(value) : 0
@@ -68,7 +69,7 @@ function rest(value: u64, length: u32, known: u32, top: u64): u64 {
   return top
 }
 
-/** How many bits below the top one are learned, and how many bits at the lower end. */
+/** The number of modelled bits below the top one, and at the lower end. */
 const LEARNED_TOPS: u32 = 6
 const LEARNED_ENDS: u32 = 3
 

@@ -1,33 +1,33 @@
 /**
- * The first live block of each 16 bytes of addresses: a hash of pages of 128 bytes, and in each page a word for each 16
- * bytes, so that neighbours in the traced heap are neighbours here.
+ * The first live block of each 16 bytes of addresses: a hash table of pages of 128 bytes, each with a word for every 16
+ * bytes, so that neighbours in the traced heap are neighbours in the table.
  */
 
 import { giveBack, take } from './room'
 
-/** The words of a page, and the logarithm of their bytes. */
+/** The number of words in a page, and the logarithm of their size in bytes. */
 const WORDS: u64 = 8
 const PAGE_LOG: u32 = 5
 const PAGE_KEY_SHIFT: u64 = 7
 const FEWEST: u32 = 1024
 
-/** The numbers of pages, each plus 1 so that 0 is a free slot, and where their words are. */
+/** The numbers of pages, each plus 1 so that 0 means a free slot, and the positions of their words. */
 let keys: usize = 0
 let places: usize = 0
 let slots: u32 = 0
 let used: u32 = 0
 
-/** The pieces in which the words are, what is left of the last one, and the first page without blocks. */
+/** The pieces with the words, the rest of the last piece, and the first page without blocks. */
 const PIECE_LOG: u32 = 20
 const PIECES: usize = memory.data(16_384)
 const MOST_PIECES: u32 = 4096
 let pieces: u32 = 0
-/** How many pieces are in use, and where the next page is in the last one of these. */
+/** The number of pieces in use, and the position of the next page in the last one. */
 let piece: u32 = 0
 let next: u32 = 1 << PIECE_LOG
 let empty: usize = 0
 
-/** The page that was used last, plus 1, and where it is. */
+/** The last used page, plus 1, and its position. */
 let lastKey: u64 = 0
 let lastPlace: usize = 0
 let seed: u64 = 1

@@ -1,4 +1,4 @@
-/** Pieces of memory by their size in bytes, which are zero at first. */
+/** Pieces of memory by size in bytes, initially zero. */
 
 import { giveRoom, takeRoom } from '../live/room'
 
@@ -11,7 +11,7 @@ function logOf(bytes: u32): u32 {
   return bytes <= 1 << LEAST_LOG ? LEAST_LOG : 32 - clz<u32>(bytes - 1)
 }
 
-/** A piece of at least so many bytes. @returns its address, or 0 if memory is exhausted */
+/** A piece of at least this many bytes. @returns its address, or 0 if memory is exhausted */
 export function take(bytes: u32): usize {
   const log = logOf(bytes)
   if (log > MOST_LOG) return 0
@@ -20,7 +20,7 @@ export function take(bytes: u32): usize {
   return piece
 }
 
-/** Gives back a piece that was taken for so many bytes. */
+/** Returns a piece that was allocated with this size. */
 export function giveBack(piece: usize, bytes: u32): void {
   giveRoom(piece, logOf(bytes))
 }

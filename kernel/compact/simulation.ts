@@ -1,4 +1,4 @@
-/** The simulated allocator, as far as one is known for the trace: which address it gives for an event's block. */
+/** The simulated allocator, if one is known for the trace, and the address that it predicts for an event's block. */
 
 import {
   API_CALLOC,
@@ -27,7 +27,7 @@ import { F_ALIGNMENT, F_API, F_COUNT, F_SIZE } from './fields'
 
 /** Whether an allocator is simulated. */
 export let isSimulating: bool = false
-/** Of this many blocks, fewer than that many were where they were expected: the simulation is given up. */
+/** The simulation is abandoned if, of the first number of blocks, fewer than the second had the predicted address. */
 const WINDOW: u32 = 4096
 const LEAST_RIGHT: u32 = 1229
 let calls: u32 = 0
@@ -38,7 +38,9 @@ export function stopSimulation(): void {
   isSimulating = false
 }
 
-/** Begins to simulate an allocator; the parameters are those of `simStart`. @returns false if there is none such */
+/**
+ * Begins to simulate an allocator; the parameters are those of `simStart`. @returns false if there is no such allocator
+ */
 export function startSimulation(
   allocator: i32,
   version: i32,
@@ -62,7 +64,7 @@ export function isSimulated(d: Descriptor): bool {
 }
 
 /**
- * Makes the call of an event.
+ * Simulates the call of an event.
  * @param old the handle of the block that a realloc resizes; 0 if it is not known
  * @returns the expected address; 0 if there is none
  */
@@ -86,7 +88,7 @@ export function simulate(d: Descriptor, thread: u32, old: u32): u64 {
   return simCall(called, thread, more, called == REALLOC ? old : 0, size)
 }
 
-/** Notes where the block of the last call is. @returns its handle, or 0 */
+/** Notes the address of the last call's block. @returns its handle, or 0 */
 export function settle(expected: u64, actual: u64): u32 {
   if (expected == actual) right++
   else simSettle(actual)

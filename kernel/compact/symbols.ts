@@ -1,7 +1,7 @@
 /**
- * What happens next. An event's symbol says its descriptor, or for a free the class of its block: twice the number of
- * the descriptor, plus 1 for a free. A realloc has two. Symbol 0 announces a new descriptor, and symbol 2 an address
- * that the simulated allocator did not expect.
+ * Prediction of the next event. An event's symbol identifies its descriptor or, for a free, the class of its block:
+ * twice the number of the descriptor, plus 1 for a free. A realloc has two symbols. Symbol 0 announces a new
+ * descriptor, and symbol 2 an address that the simulated allocator did not expect.
  */
 
 import { blockAt, newestBlock, older, younger } from './blocks'
@@ -39,18 +39,21 @@ const IS_FREE: usize = memory.data(8)
 const FREES: usize = memory.data(65_536)
 const FREE_TREE: usize = memory.data(131_072)
 
-/** Candidates: symbols, which sources proposed each, and how sure the first of these was. */
+/** Candidates: the symbols, the sources that proposed each, and the confidence of the first of these. */
 const CANDIDATES: usize = memory.data(64)
 const SOURCES: usize = memory.data(64)
 const TRUST: usize = memory.data(64)
 let candidates: u32 = 0
 const TRIES: u32 = 4
 
-/** From so many matched symbols on, one decision is about the whole event, and from so many the tables do not learn. */
+/**
+ * The numbers of matched symbols from which one decision covers the whole event, and from which the tables are not
+ * updated.
+ */
 const SURE: u32 = 8
 const CERTAIN: u32 = 24
 
-/** The block that a free of the coded symbol ends, and its descriptor. */
+/** The block that the coded free ends, and the descriptor of the free. */
 export let target: u32 = 0
 export let free: u32 = 0
 /** What was read cannot be. */
@@ -125,7 +128,7 @@ function expectedBlock(past: Past): u32 {
 }
 
 /**
- * Codes a symbol and, if it is a free's, which block it ends and by which descriptor: `target` and `free`.
+ * Codes a symbol and, for a free, the block that it ends (`target`) and its descriptor (`free`).
  * @param symbol the symbol, for the encoder; so are `block` and `freeing`
  * @param freeing the descriptor of a free; 0 if it is the second symbol of a realloc
  * @param known the descriptor of a free that is known to be next, because it is new; else 0
@@ -226,7 +229,7 @@ function codeCandidates(t: Thread, symbol: u32, matched: u32, hasMatch: bool, tr
   return found
 }
 
-/** Codes a symbol that nothing proposed. */
+/** Codes a symbol that no source proposed. */
 function codeRare(symbol: u32): u32 {
   const isFree = bit(symbol & 1, IS_FREE)
   const bits = 32 - clz<u32>(descriptorCount)
@@ -243,7 +246,7 @@ function codeRare(symbol: u32): u32 {
   return read
 }
 
-/** Codes by which descriptor a block of a class is freed. */
+/** Codes the descriptor of a free of a block of a class. */
 function codeFree(t: Thread, n: u32, freeing: u32): u32 {
   if (freeCount == 1) return onlyFree
   const c = classAt(n)

@@ -1,4 +1,4 @@
-/** Records of kmemtrace, and where they are in memory. */
+/** The records of kmemtrace, and their addresses in memory. */
 
 import {
   API_KFREE,
@@ -10,9 +10,9 @@ import {
   KIND_FREE,
 } from '../shared/event'
 
-/** Where records are read. After its 262144 bytes there is room for the fields that a free does not have. */
+/** The input buffer: 262144 bytes, followed by room for the fields that a free does not have. */
 export const INPUT: usize = memory.data(262208)
-/** Where records are written: 114688 bytes, then room for the longest record that begins there. */
+/** The output buffer: 114688 bytes, followed by room for the longest record that begins there. */
 export const OUTPUT: usize = memory.data(180288)
 
 /** A layout is a set of these bits. Narrow layouts are always timed. */

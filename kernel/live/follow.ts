@@ -37,7 +37,7 @@ export const BEGUN: usize = memory.data(16576)
  * block; a power of two.
  */
 const REMEMBERED: u32 = 65_536
-/** Their keys, each at the one place that its hash allows; the null key for none. */
+/** Their keys, each at the position given by its hash; the null key marks an empty position. */
 const FREED: usize = memory.data(524288)
 let hasFreed: bool = false
 

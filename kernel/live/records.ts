@@ -2,10 +2,10 @@
 import { takeRoom } from './room'
 
 const BLOCK_BYTES: usize = 48
-/** Blocks lie in pieces of 64 KiB, so that none has to move when there are more. */
+/** Blocks are stored in pieces of 64 KiB, so that none moves when the number grows. */
 const PIECE: u32 = 16
 const IN_PIECE: u32 = 65536 / 48
-/** Where the pieces are, of as many as memory can have. */
+/** The addresses of the pieces, as many as can fit into memory. */
 const PIECES: usize = memory.data(262144)
 let pieces: u32 = 0
 

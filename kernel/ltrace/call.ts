@@ -38,7 +38,7 @@ function nameEnd(p: usize): usize {
 /** Reads a call. @returns whether an allocator's function is called */
 export function readCall(p: usize, end: usize): bool {
   moduleLength = 0
-  // The first -> before any parenthesis.
+  // The first -> that precedes any parenthesis.
   const paren = findEither(p, OPEN)
   if (paren >= end) return false
   for (let q = p; q + 1 < paren; q++) {

@@ -14,8 +14,8 @@ export const DURATION: usize = memory.data(8)
 export let hasDuration: bool = false
 
 /**
- * Looks between `p` and the end of the line for `) = RESULT`, `<unfinished ...>` or `<no return ...>`. It looks from
- * the end, because arguments may hold anything.
+ * Searches backwards from the end of the line to `p` for `) = RESULT`, `<unfinished ...>` or `<no return ...>`, because
+ * arguments may contain anything.
  */
 export function readEnd(p: usize, end: usize): u32 {
   hasDuration = false

@@ -1,14 +1,14 @@
 /**
- * Which process a thread belongs to. The log says it of processes that were forked, where `fork` is among the calls,
- * and of those that run another program. A thread that is new belongs to the process that last forked, ran another
- * program or made a thread: in most programs that is right, and the log does not say more.
+ * The process of each thread. The log shows it for forked processes, if `fork` is among the calls, and for processes
+ * that run another program. A new thread is assigned to the process that last forked, ran another program or created a
+ * thread, which is right for most programs; the log has no more information.
  */
 
 import { findEither } from '../shared/lines'
 import { LINE_THREAD } from './head'
 import { DASH, GREATER, OPEN } from './scan'
 
-/** The process of the program that the log begins with, which has no number there. */
+/** The process of the program at the start of the log, which has no number there. */
 export const FIRST: u64 = 0
 
 /** Threads that were seen and have not ended, each with its process. More are forgotten. */
@@ -16,9 +16,9 @@ const MAX_KNOWN: u32 = 1024
 const KNOWN: usize = memory.data(16_384)
 const PROCESS_AT: usize = 8
 let known: u32 = 0
-/** Where the thread of the last line is; `MAX_KNOWN` if that is not known. */
+/** The index of the last line's thread; `MAX_KNOWN` if unknown. */
 let last: u32 = MAX_KNOWN
-/** The process of threads that are new. */
+/** The process assigned to new threads. */
 let newest: u64 = FIRST
 
 /** `fork`, `pthread_` and `_create`, in words. */
@@ -57,7 +57,7 @@ export function isProcess(thread: u64): void {
   newest = thread
 }
 
-/** The line's thread made another one. */
+/** The line's thread created another one. */
 export function makesThread(): void {
   newest = processOf()
 }
@@ -89,7 +89,7 @@ export const NOTHING: u32 = 0
 export const FORKS: u32 = 1
 const MAKES_THREAD: u32 = 2
 
-/** Which of these the call in a line does: `fork@libc.so.6(`, `app->pthread_create(`. */
+/** Which of these functions the line calls: `fork@libc.so.6(`, `app->pthread_create(`. */
 export function otherCall(p: usize, end: usize): u32 {
   const paren = findEither(p, OPEN)
   if (paren >= end) return NOTHING

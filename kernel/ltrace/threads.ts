@@ -3,9 +3,7 @@
 import { LINE_THREAD } from './head'
 import { does } from './call'
 
-/**
- * A place for each such thread: its id, the number of its calls, and those. What does not fit is forgotten.
- */
+/** A place for each such thread: its id, the number of its calls, and the calls. Calls that do not fit are dropped. */
 const MAX_THREADS: usize = 64
 export const MAX_DEPTH: u32 = 8
 export const CALL_BYTES: usize = 320

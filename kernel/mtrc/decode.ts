@@ -67,7 +67,7 @@ const LINE_READ: usize = memory.data(8, 8)
 export function decode(p: usize, end: usize, capacity: u32): u32 {
   const withSources = sources
   const resolves = resolve
-  // A number that the end cuts off ends in zeros.
+  // A number truncated by the end of the input ends in zeros.
   memory.fill(end, 0, PADDING)
   if (areManyNames()) forget()
   nextBatch()
@@ -134,7 +134,7 @@ export function decode(p: usize, end: usize, capacity: u32): u32 {
           }
           p = leb(p, LINE_READ, 0)
           const line = load<u64>(LINE_READ)
-          // A number that reaches beyond the end is not judged yet: it may be cut.
+          // A number that reaches beyond the end is not checked yet, because it may be truncated.
           if (line >> 32 != 0 && p <= end) p = nowhere(LINE_TOO_LARGE)
           store<u32>((<usize>i) << 2, <u32>line, LINE)
         }

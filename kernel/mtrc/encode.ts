@@ -30,7 +30,7 @@ const OUTPUT_BYTES: usize = 131_072
 
 /** The number of bytes in `OUTPUT`. The wrapper takes them and sets this to 0. */
 export let written: usize = 0
-/** What is reported of the last event that was looked at: a set, usually empty. */
+/** The notes on the last event that was examined: a set, usually empty. */
 export let notes: u32 = 0
 /** The number of bytes of output before the record of that event. */
 export let recordStart: usize = 0
@@ -41,7 +41,7 @@ export function setWritten(bytes: usize): void {
 /**
  * Encodes events `i..n`. Stops early when the output buffer is nearly full, a string is needed (`wanted`), memory runs
  * out (`isFull`), or an event has `notes`; it is then the last one encoded.
- * @returns the first event that was not looked at
+ * @returns the first event that was not examined
  */
 export function encode(i: u32, n: u32): u32 {
   const withSources = sources

@@ -1,11 +1,11 @@
-/** Records of MTRC, and where they are in memory. */
+/** The records of MTRC, and their addresses in memory. */
 
 const INPUT_BYTES: usize = 262_144
-/** Where records are read. After them there is room for what readers look at beyond a record. */
+/** The input buffer for records, followed by room for what readers examine beyond a record. */
 export const INPUT: usize = memory.data(262_912)
-/** Where records are written. An instance either reads or writes. */
+/** The output buffer for records. An instance either reads or writes. */
 export const OUTPUT: usize = INPUT
-/** Zeros after any input, which readers continue with at a fault: numbers of 0 and no names. */
+/** Zeros after any input, with which readers continue after a fault, as numbers of 0 and no names. */
 export const NOWHERE: usize = INPUT + INPUT_BYTES + 256
 
 /** The types of records, and the mark at the beginning and end of a trace. */

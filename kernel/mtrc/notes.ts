@@ -1,5 +1,5 @@
 /**
- * What `encode` reports of an event that it wrote, changed or dropped, as bits of a set. The wrapper has the words, and
+ * The notes of `encode` on an event that it wrote, changed or dropped, as bits of a set. The wrapper has the texts, and
  * reports them in this order.
  */
 export const OTHER_TYPE: u32 = 1 << 0

@@ -1,11 +1,11 @@
-/** Numbers and names of records that are read. */
+/** The numbers and names in records that are read. */
 
 import { gather, lebEnds, lebLength, lebValue, OF_1, OF_3, OF_7 } from '../shared/leb128'
 import { intern, nameLength, nameRoom, nameStart } from '../shared/names'
 import { MAX_LEB, MAX_NAME, NAME_DEFINES, NAME_ENTRIES, NOWHERE } from './layout'
 import { IN_BATCH, now } from './state'
 
-/** What is wrong with a record. The wrapper has the words. */
+/** The faults of records. The wrapper has the texts. */
 const NUMBER_TOO_WIDE: i32 = 1
 const NUMBER_TOO_LONG: i32 = 2
 export const LINE_TOO_LARGE: i32 = 3
@@ -15,7 +15,7 @@ export const NAME_TOO_LONG: i32 = 6
 export const UNKNOWN_TYPE: i32 = 7
 export const NO_MEMORY: i32 = 8
 
-/** What is wrong with the record at `position`. */
+/** The fault of the record at `position`. */
 export let fault: i32 = 0
 /** The number of names in the batch. Their ids are below it. */
 export let nameCount: u32 = 0

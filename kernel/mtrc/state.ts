@@ -22,7 +22,7 @@ export function setTrace(hasSources: bool, resolves: bool): void {
   memory.fill(ENTRIES, 0, 264)
 }
 
-/** What is known of the strings of a batch is no longer valid. */
+/** Invalidates everything known about the strings of a batch. */
 export function nextBatch(): void {
   now++
 }

@@ -1,4 +1,4 @@
-/** The strings of a batch that is written, and the names that they are. */
+/** The strings of a batch that is written, and their names in the trace. */
 
 import { areManyNames, intern, MOST_NAMES, nameLength, nameRoom, names, nameStart } from '../shared/names'
 import { findEntries } from './caches'
@@ -15,18 +15,18 @@ let stringCount: u32 = 0
 /** The name of a string that a trace cannot represent. */
 export const UNFIT: u32 = 0xffff_ffff
 
-/** Where to put the bytes of the wanted string, or 0 if there is no memory. */
+/** The address for the bytes of the requested string, or 0 if memory is exhausted. */
 export function room(length: u32): usize {
   if (names > MOST_NAMES - 4 || stringCount >= IDS / 2) forgetStrings()
   return nameRoom(length)
 }
 
-/** The wanted string is at the result of `room`. */
+/** Adds the requested string, whose bytes are at the result of `room`. */
 export function define(length: u32): void {
   setNumber(intern(nameRoom(length), length))
 }
 
-/** A trace cannot represent the wanted string. */
+/** Notes that a trace cannot represent the requested string. */
 export function refuse(): void {
   if (stringCount >= IDS / 2) forgetStrings()
   setNumber(UNFIT)
@@ -73,7 +73,7 @@ export function isInternal(name: u32): bool {
   return name != UNFIT && nameLength(name) == 8 && load<u64>(nameStart(name)) == load<u64>(INTERNAL)
 }
 
-/** Begins a batch, which has strings of its own. */
+/** Begins a batch, with its own strings. */
 export function beginBatch(): void {
   if (areManyNames()) forgetStrings()
   nextBatch()

@@ -31,8 +31,8 @@ import {
 } from './texts'
 
 /**
- * Where text is written. Events begin before `OUTPUT_BYTES`. Values that may be too long for the room after that are
- * left to the wrapper.
+ * The output buffer. Events begin before `OUTPUT_BYTES`. Values that may be too long for the rest are left to the
+ * wrapper.
  */
 export const OUTPUT: usize = memory.data(327_712)
 const OUTPUT_BYTES: usize = 262_144

@@ -1,2 +1,2 @@
-/** Where text is read. After its 262144 bytes there is room for what readers look at beyond a line. */
+/** The input buffer: 262144 bytes, followed by room for what readers examine beyond a line. */
 export const INPUT: usize = memory.data(263_216, 64)

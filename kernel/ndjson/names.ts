@@ -95,7 +95,7 @@ export function findLoose(p: usize): u32 {
   const code = <u32>load<u8>(FIELD_SLOTS + slotOf(p + 1))
   if (load<u8>(p) != QUOTE || code == 0) return NO_FIELD
   const text = FIELD_TEXTS + ((<usize>(code - 1)) << 6)
-  // The name with both quotes, then what its value begins with.
+  // The name with both quotes, followed by the beginning of its value.
   let q = text + 1
   do if (load<u8>(p++) != load<u8>(q++)) return NO_FIELD
   while (load<u8>(q) != COLON)
@@ -107,7 +107,7 @@ export function findLoose(p: usize): u32 {
   return code - 1
 }
 
-/** Where the name of the kind begins, with any spaces before it, or 0. */
+/** The start of the name of the kind, after any spaces, or 0. */
 export function looseKind(p: usize): usize {
   p = skipSpaces(p)
   if (load<u8>(p) != OPENING_BRACE) return 0

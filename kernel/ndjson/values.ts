@@ -52,7 +52,7 @@ export function string(p: usize, to: usize): usize {
   return unknownString(p, to)
 }
 
-/** Longer strings are not guessed: a guess is compared with bytes that may lie beyond the end of the input. */
+/** Longer strings are not guessed, because the comparison could read too far beyond the end of the input. */
 const MAX_GUESS: usize = 1024
 
 /** Reads a string that was not guessed. */

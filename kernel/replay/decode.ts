@@ -41,7 +41,7 @@ import { CR, LF, TIMES } from './text'
 /** Longer lines are refused. */
 const MAX_LINE: usize = 65_536
 
-/** What `decode` expected where it stopped. The wrapper has the words. */
+/** What `decode` expected where it stopped. The wrapper has the texts. */
 const NOTHING: i32 = 0
 const LINE_FEED: i32 = 1
 const THREAD_ID: i32 = 2
@@ -58,7 +58,7 @@ const PRESENT_OR_END: i32 = 12
 const END: i32 = 13
 const TOO_LONG: i32 = 14
 
-/** What was expected at the byte that did not fit, or `NOTHING`. */
+/** What was expected instead of the byte that did not match, or `NOTHING`. */
 export let fault: i32 = NOTHING
 /** The byte that did not fit. */
 export let faultAt: usize = 0
@@ -82,7 +82,7 @@ export function decode(p: usize, end: usize, capacity: u32): u32 {
   let all: u32 = 0
   let start = p
   while (end > p && load<u8>(end - 1) != LF) end--
-  // The decoder passes whole lines, or this many bytes that a line without end is too long.
+  // The decoder passes whole lines, or so many bytes of an unfinished line that it is too long.
   fault = end > p ? NOTHING : TOO_LONG
   while (p < end && i < capacity) {
     start = p

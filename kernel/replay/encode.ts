@@ -34,7 +34,7 @@ const NOT_MALLOC: u32 = HAS_COUNT | HAS_ELEMENT_SIZE | HAS_ALIGNMENT
 /**
  * Writes the events from `i` to `n`, up to and including the first that has `notes`.
  * @param micros whether times are microseconds
- * @returns the first event that was not looked at
+ * @returns the first event that was not examined
  */
 export function encode(i: u32, n: u32, micros: bool): u32 {
   const begin = OUTPUT

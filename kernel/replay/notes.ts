@@ -2,7 +2,7 @@
 
 /**
  * What the text cannot represent of an event that `encode` wrote or dropped, as bits of a set. The wrapper has the
- * words, and reports them in this order.
+ * texts, and reports them in this order.
  */
 export const NO_ADDRESS: u32 = 1 << 0
 export const EXISTING_AS_MALLOC: u32 = 1 << 1

@@ -1,6 +1,6 @@
 /**
- * Reads the parts of a line. Each function returns the position after what it read, or 0: then `misfit` is the byte
- * that did not fit.
+ * Reads the parts of a line. Each function returns the position after the part, or 0 with the position of the first
+ * byte that does not match in `misfit`.
  */
 
 import { ELEMENT_SIZE, ELEMENTS, SIZE } from '../shared/columns'
@@ -45,7 +45,7 @@ export function pointer(p: usize, to: usize): usize {
   if (p == 0) return 0
   const digits = ((<u32>load<u16>(p)) | 0x2000) == 0x7830 ? p + 2 : p
   const end = hex(digits, to)
-  // A pointer that is too large is at fault from its first byte, the prefix included.
+  // The fault of a pointer that is too large is at its first byte, before the prefix.
   if (end == 0 && misfit == digits && isHexDigit(digits)) setMisfit(p)
   return end
 }

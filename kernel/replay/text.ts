@@ -1,10 +1,10 @@
-/** What reading and writing lines of memory_replay share. */
+/** Buffers for reading and writing lines of memory_replay. */
 
 import { HAS_END_TIME, HAS_TIME } from '../shared/event'
 
-/** Where text is read. After its 262144 bytes there is room for what the readers of numbers look at beyond a line. */
+/** The input buffer: 262144 bytes, followed by room for what the readers of numbers examine beyond a line. */
 export const INPUT: usize = memory.data(262176)
-/** Where text is written: 4096 lines of at most 160 bytes. */
+/** The output buffer: 4096 lines of at most 160 bytes. */
 export const OUTPUT: usize = memory.data(655392)
 
 export const SPACE: u32 = 0x20

@@ -1,11 +1,11 @@
-/** What is kept of each live block, and how it takes its place in memory. */
+/** The data of each live block, and how a block occupies pages and regions. */
 import { makePages, takePages } from './pages'
 import { makeRegions, takeRegions } from './regions'
 
 /**
- * What is where in the 48 bytes of a block (live/records.ts): its address and size; the number of the event that
- * allocated it, among those about blocks; that of the one that allocated or resized it last, among all; rows of the
- * site and the thread of the latter; and how many times it was resized.
+ * The layout of the 48 bytes of a block (live/records.ts): its address and size; the number of the event that allocated
+ * it, among those about blocks; the number of the event that last allocated or resized it, among all; the rows of the
+ * latter's site and thread; and the number of times it was resized.
  */
 const ADDRESS: usize = 0
 export const SIZE: usize = 8
@@ -16,27 +16,30 @@ export const THREAD: usize = 36
 export const RESIZED: usize = 40
 export const FLAGS: usize = 44
 export const IS_LIVE: u32 = 1
-/** It has an address; its address space is above these bits. */
+/** The block has an address; its address space is in the bits above these. */
 const IS_PLACED: u32 = 2
 const SPACE: u32 = 8
 
-/** Spaces from here on are not followed. */
+/** Address spaces from this number on are not followed. */
 const SPACES: u32 = 4095
-/** That of the pages of a kernel, in which objects are that have addresses, too. */
+/** The address space of a kernel's pages, which contain objects with addresses of their own. */
 const PAGES: u32 = 4094
-/** Of so many spaces there is a map. */
+/** The number of address spaces that have a map. */
 const MAPPED: u32 = 64
-/** Blocks that have an address, and those of them whose space is not followed, or has no map. */
+/** The number of blocks with an address, and of those whose address space is not followed, or has no map. */
 export let placed: u64 = 0
 export let unfollowed: u64 = 0
 export let unmapped: u64 = 0
 
-/** Makes room for so many more blocks. @returns whether there is memory */
+/** Makes room for this many more blocks. @returns whether there is memory */
 export function makePlaces(more: u32): bool {
   return makePages(2 * more) && makeRegions()
 }
 
-/** The flags of a live block, which takes its place. @param process the row of its process. @param size its own */
+/**
+ * The flags of a live block, which then occupies its addresses. @param process the row of its process @param size its
+ * own size
+ */
 export function place(block: usize, address: u64, process: u32, isPages: bool, size: u64): u32 {
   store<u64>(block, address, ADDRESS)
   if (address == 0) return IS_LIVE
@@ -68,7 +71,7 @@ function take(space: u32, address: u64, size: u64, isGain: bool): void {
   if (isMapped(space)) takeRegions(space, address, reach, isGain)
 }
 
-/** How much of a block is below the end of all addresses. */
+/** The size of the part of a block below the end of the address space. */
 // @ts-ignore: decorator
 @inline
 export function reachOf(address: u64, size: u64): u64 {
@@ -87,7 +90,7 @@ export function addressOf(block: usize): u64 {
   return load<u64>(block, ADDRESS)
 }
 
-/** The space of a block that has a place; -1 for others. */
+/** The address space of a block that occupies addresses; -1 for others. */
 // @ts-ignore: decorator
 @inline
 export function spaceOf(block: usize): i32 {

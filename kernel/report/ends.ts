@@ -1,4 +1,4 @@
-/** What is live when a trace ends. */
+/** The blocks that are live when a trace ends. */
 import { blockAt, makeBlocks } from '../live/records'
 import { addTo, count } from '../statistics/sums'
 import { addressOf, EVENT, FLAGS, IS_LIVE, reachOf, RESIZED, SITE, SIZE, spaceOf } from './block'
@@ -8,15 +8,15 @@ import { addPair, clearPairs, makePairs, TABLE_BYTES } from './pairs'
 import { endRegions } from './regions'
 import { siteKeeps } from './sites'
 
-/** By slice of the stream, the blocks that it allocated or resized last, and their bytes: of the trace that ended. */
+/** For the trace that ended: by slice of the stream, the blocks last allocated or resized in it, and their bytes. */
 export const GENERATIONS: usize = memory.data(1536)
 /** The same by site: the key is the site's row times 64, plus the slice. */
 export const SITE_GENERATIONS: usize = memory.data(TABLE_BYTES)
 const MOST: u32 = 262_144
 
 /**
- * A trace ended.
- * @param numbers the highest number of a block. @param shift a slice, of at most 64, has `2^shift` events
+ * Ends a trace.
+ * @param numbers the highest number of a block @param shift each of at most 64 slices has `2^shift` events
  * @returns whether there was memory
  */
 export function endTrace(numbers: u32, shift: u32): bool {

@@ -1,6 +1,6 @@
 /**
- * Looks at the events about blocks, in their order, once the statistics have counted them: what each did to the live
- * set is known (live/follow.ts), and the rows of its site and thread are.
+ * Examines the events about blocks, in order, after the statistics have counted them: their effects on the live set
+ * (live/follow.ts) and the rows of their sites and threads are known.
  */
 import { BEGAN, DONE, REUSED, UNKNOWN } from '../live/follow'
 import { blockAt, makeBlocks } from '../live/records'
@@ -26,7 +26,7 @@ import { makeSites, siteResizes } from './sites'
 
 export { placed, unfollowed, unmapped } from './block'
 
-/** Per row, what the statistics' kernel has of it: see live/follow.ts and statistics/count.ts. */
+/** Per row, data from the statistics: see live/follow.ts and statistics/count.ts. */
 export const EFFECTS: usize = memory.data(4288)
 export const ENDED: usize = memory.data(16576)
 export const BEGUN: usize = memory.data(16576)
@@ -43,14 +43,17 @@ const MOST_HEAT: u32 = 131_072
 export const MATRIX: usize = memory.data(TABLE_BYTES)
 const MOST_MATRIX: u32 = 65_536
 
-/** Blocks by how many times they were resized: up to 255 times, and more. */
+/** Blocks by the number of times they were resized: up to 255 times, and more. */
 export const CHAINS: usize = memory.data(2048)
-/** Reallocs after which the block was larger, smaller, as large, moved; by how many bytes blocks grew and shrank. */
+/**
+ * The numbers of reallocs that enlarged, shrank, kept the size of, or moved the block; and the bytes by which blocks
+ * grew and shrank.
+ */
 export const RESIZES: usize = memory.data(64)
 /** Allocations of nothing. */
 export let zeroSizes: u64 = 0
 
-/** What ought not to be, in the rows of the last call: the row times 8, plus the kind; three for a row at most. */
+/** The anomalies in the rows of the last call: the row times 8, plus the kind; at most three per row. */
 export const PROBLEMS: usize = memory.data(49_408)
 export let problems: u32 = 0
 const UNKNOWN_FREE: u32 = 0
@@ -59,21 +62,21 @@ const OVERLAP: u32 = 2
 const FAILED: u32 = 3
 const ZERO_SIZE: u32 = 4
 const UNKNOWN_REALLOC: u32 = 5
-/** The bits of effects that live/follow.ts has for itself. */
+/** The bits of effects that only live/follow.ts uses. */
 const AGAIN: u32 = 8
 const IS_NOTHING: u32 = 32
 
 let events: u64 = 0
 let blockEvents: u64 = 0
 
-/** Live bytes, and the most of them, as statistics/totals.ts has them. */
+/** Live bytes, and their maximum, as in statistics/totals.ts. */
 const LIVE: usize = memory.data(16)
 const HIGHEST: usize = memory.data(16)
 let isAtMaximum: bool = false
 
 /**
  * Observes the rows from 0 on.
- * @param numbers the highest number of a block. @param sites how many rows of them there are
+ * @param numbers the highest number of a block. @param sites the number of their rows
  * @returns whether there was memory
  */
 export function observe(rows: u32, numbers: u32, sites: u32): bool {
@@ -169,7 +172,7 @@ function follow(row: usize, effect: u32): void {
   store<u32>(block, resized, RESIZED)
 }
 
-/** A block is not live any more. */
+/** A block is no longer live. */
 // @ts-ignore: decorator
 @inline
 function ends(block: usize, size: u64): void {
@@ -188,14 +191,14 @@ export function leaveMaximum(): void {
   keepPages()
 }
 
-/** A block ended that was resized so many times. */
+/** Counts a block that ended, by the number of times it was resized. */
 // @ts-ignore: decorator
 @inline
 export function endChain(resized: u32): void {
   if (resized > 0) count(CHAINS + ((<usize>min<u32>(255, resized)) << 3))
 }
 
-/** A trace ended: nothing is live any more. */
+/** A trace ended: no block is live. */
 export function endLive(): void {
   store<u64>(LIVE, 0)
   store<u64>(LIVE, 0, 8)

@@ -1,6 +1,6 @@
 /**
- * Pages of memory with a live byte, by how many of their bytes are live. A block covers its first and its last page in
- * part, which are in a hash table, and all between them, which are only counted.
+ * Pages of memory with live bytes, by the number of their live bytes. A block covers its first and last page in part;
+ * these are in a hash table. The pages between them are only counted.
  */
 import { giveRoom, takeRoom } from '../live/room'
 
@@ -9,14 +9,14 @@ const PAGE_BYTES: u64 = 4096
 /** Pages with more live bytes than this are not nearly empty. */
 export const SPARSE: u32 = 1024
 
-/** A slot: the key of the page plus 1, or 0 for none; its live bytes, and the blocks that they are of. */
+/** A slot: the key of the page plus 1, or 0 for none; its live bytes, and the number of their blocks. */
 const SLOT: u32 = 4
 const KEY: usize = 0
 const LIVE: usize = 8
 const BLOCKS: usize = 12
 const FEWEST: u32 = 10
 
-/** Pages by their live bytes: 16 counts, of those with 1 to 256 live bytes and so on. Now, at the peak, at the ends. */
+/** Pages by live bytes, in 16 counts (1 to 256 live bytes, and so on): now, at the peak, and at the ends of traces. */
 export const PAGES: usize = memory.data(128)
 export const PEAK_PAGES: usize = memory.data(128)
 export const END_PAGES: usize = memory.data(128)
@@ -35,7 +35,7 @@ export function seedPages(low: u32, high: u32): void {
   seed = ((<u64>high) << 32) | (<u64>low)
 }
 
-/** Makes room for so many more pages. @returns whether there is memory */
+/** Makes room for this many more pages. @returns whether there is memory */
 export function makePages(more: u32): bool {
   const wanted = used + more
   if (log != 0 && wanted <= 5 << (log - 3)) return true
@@ -57,7 +57,7 @@ export function makePages(more: u32): bool {
   return true
 }
 
-/** Where the search for a page begins, as an offset. */
+/** The offset at which the search for a page begins. */
 // @ts-ignore: decorator
 @inline
 function home(key: u64): usize {
@@ -67,7 +67,7 @@ function home(key: u64): usize {
   return (<usize>(hash >> (<u64>(64 - log)))) << SLOT
 }
 
-/** The slot that has a key plus 1, else an empty one. */
+/** The slot with a key plus 1, otherwise an empty one. */
 // @ts-ignore: decorator
 @inline
 function find(key: u64): usize {
@@ -80,7 +80,7 @@ function find(key: u64): usize {
   }
 }
 
-/** Removes the entry of a slot, and moves those back that were put after it because it was taken. */
+/** Removes the entry of a slot, and moves back the entries displaced by it. */
 function remove(slot: usize): void {
   const last = (((<usize>1) << log) - 1) << SLOT
   let hole = slot - table
@@ -98,14 +98,14 @@ function remove(slot: usize): void {
   used--
 }
 
-/** The place in a histogram of pages with so many live bytes. */
+/** The position in a histogram of pages with this many live bytes. */
 // @ts-ignore: decorator
 @inline
 function stepOf(live: u32): usize {
   return (<usize>min<u32>(STEPS - 1, (live - 1) >> STEP)) << 3
 }
 
-/** A page has bytes of one more block. */
+/** Adds a block's bytes to a page. */
 // @ts-ignore: decorator
 @inline
 function gain(key: u64, bytes: u32): void {
@@ -128,7 +128,7 @@ function gain(key: u64, bytes: u32): void {
   store<u64>(at, load<u64>(at) + 1)
 }
 
-/** A page loses what `gain` gave it. */
+/** Reverses `gain`. */
 // @ts-ignore: decorator
 @inline
 function lose(key: u64, bytes: u32): void {
@@ -156,7 +156,7 @@ function keyOf(space: u32, address: u64): u64 {
   return ((<u64>space) << 52) | (address >> PAGE)
 }
 
-/** A block takes its pages, or leaves them. @param size at least 1, and the block does not reach over the end */
+/** Adds a block to its pages, or removes it. @param size at least 1; the block must end within the address space */
 export function takePages(space: u32, address: u64, size: u64, isGain: bool): void {
   const end = address + (size - 1)
   const within = address & (PAGE_BYTES - 1)
@@ -182,11 +182,11 @@ export function takePages(space: u32, address: u64, size: u64, isGain: bool): vo
   }
 }
 
-/** The share that a block has in the pages which it keeps and which are nearly empty; and that of what is not live. */
+/** The block's share in the nearly empty pages that it keeps, and in their bytes that are not live. */
 export let sparsePages: f64 = 0
 export let sparseBytes: f64 = 0
 
-/** Finds these two of a live block. */
+/** Computes these two for a live block. */
 export function findSparse(space: u32, address: u64, size: u64): void {
   sparsePages = 0
   sparseBytes = 0
@@ -210,7 +210,7 @@ export function keepPages(): void {
   memory.copy(PEAK_PAGES, PAGES, 128)
 }
 
-/** A trace ended: its pages are counted among those at the ends, and no block has any more. */
+/** Ends a trace: its pages are counted among those at the ends of traces, and no pages remain. */
 export function endPages(): void {
   for (let step: usize = 0; step < 128; step += 8) {
     store<u64>(END_PAGES + step, load<u64>(END_PAGES + step) + load<u64>(PAGES + step))

@@ -1,13 +1,13 @@
 /**
- * Counts of blocks and sums of their bytes by a key of 64 bits, in hash tables that grow up to a limit. What comes
- * later is counted together.
+ * Counts of blocks and sums of their bytes by a key of 64 bits, in hash tables that grow up to a limit. Further keys
+ * are counted together.
  */
 import { giveRoom, takeRoom } from '../live/room'
 import { addTo, count } from '../statistics/sums'
 
 /**
- * Bytes of a table, and what is where: its slots, the logarithm of their number, how many are in use, and how many
- * there may be; and what found no room.
+ * The size of a table in bytes, and the offsets in it: the slots, the logarithm of their number, the number in use, the
+ * limit, and the counts without a slot.
  */
 export const TABLE_BYTES: i32 = 16 + 24
 const SLOTS: usize = 0
@@ -30,7 +30,7 @@ export function seedPairs(low: u32, high: u32): void {
   seed = ((<u64>high) << 32) | (<u64>low)
 }
 
-/** Makes room for so many more keys, up to the limit. @returns whether there is memory */
+/** Makes room for this many more keys, up to the limit. @returns whether there is memory */
 export function makePairs(table: usize, more: u32, limit: u32): bool {
   store<u32>(table, limit, LIMIT)
   const wanted = min<u32>(load<u32>(table, USED) + more, limit)
@@ -59,7 +59,7 @@ export function clearPairs(table: usize): void {
   memory.fill(table, 0, TABLE_BYTES)
 }
 
-/** Where the search for a key begins, as an offset. */
+/** The offset at which the search for a key begins. */
 // @ts-ignore: decorator
 @inline
 function home(key: u64, log: u32): usize {
@@ -69,7 +69,7 @@ function home(key: u64, log: u32): usize {
   return (<usize>(hash >> (<u64>(64 - log)))) << SLOT
 }
 
-/** The slot that has a key plus 1, else an empty one. */
+/** The slot with a key plus 1, otherwise an empty one. */
 // @ts-ignore: decorator
 @inline
 function find(table: usize, key: u64): usize {

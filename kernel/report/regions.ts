@@ -1,24 +1,24 @@
 /**
- * Live bytes by address and time: the regions of memory that blocks were in, equally large each, and how much of each
- * was live at some moments. When there are too many regions, they become twice as large.
+ * Live bytes by address and time: regions of memory of equal size that contained blocks, and the live bytes of each at
+ * certain moments. When there are too many regions, they become twice as large.
  */
 import { takeRoom } from '../live/room'
 
 const MOST: u32 = 1024
 const COLUMNS: u32 = 512
 const ROW: usize = 512 * 4
-/** A block has no more regions than this. */
+/** The maximum number of regions of a block. */
 const WIDEST: u64 = 256
 const LARGEST: u32 = 56
 const SPACE: u64 = 52
 
-/** Per region, its address space above `SPACE`, and its number in it; and its live bytes. */
+/** Per region, its address space (above `SPACE`) and its number in it, and its live bytes. */
 export const REGION_KEYS: usize = memory.data(8192)
 const LIVE: usize = memory.data(8192)
 export let regions: u32 = 0
 /** The logarithm of their size. */
 export let regionShift: u32 = 16
-/** Bytes of blocks that found no region. */
+/** Bytes of blocks without a region. */
 export let lost: u64 = 0
 /** Rows of 32-bit floats, one row for each region. */
 export let matrix: usize = 0
@@ -26,7 +26,7 @@ export let matrix: usize = 0
 /** Regions by the hash of their key, from 1; 0 where there is none. */
 const SLOTS: usize = memory.data(8192)
 const SLOT_BITS: u64 = 12
-/** The region that was found last. */
+/** The last region found. */
 let lastKey: u64 = 0
 let lastRegion: i32 = -1
 
@@ -47,7 +47,7 @@ function slotOf(key: u64): usize {
   }
 }
 
-/** The region with a key, which is added if there is room; else -1. */
+/** The region with a key, which is added if there is room; otherwise -1. */
 // @ts-ignore: decorator
 @inline
 function regionOf(key: u64): i32 {
@@ -66,7 +66,7 @@ function regionOf(key: u64): i32 {
   return region
 }
 
-/** Makes regions twice as large. @returns whether that can be */
+/** Makes regions twice as large. @returns whether that is possible */
 function coarsen(): bool {
   if (regionShift == LARGEST) return false
   regionShift++
@@ -102,7 +102,7 @@ function coarsen(): bool {
   return true
 }
 
-/** A block takes its regions, or leaves them. @param size as for `takePages` */
+/** Adds a block to its regions, or removes it. @param size as for `takePages` */
 export function takeRegions(space: u32, address: u64, size: u64, isGain: bool): void {
   let at = address
   let left = size
@@ -123,7 +123,7 @@ export function takeRegions(space: u32, address: u64, size: u64, isGain: bool): 
   }
 }
 
-/** Saves what is live as a column. */
+/** Saves the live bytes as a column. */
 export function snapshot(column: u32): void {
   if (matrix == 0) return
   for (let region: usize = 0; region < <usize>regions; region++) {

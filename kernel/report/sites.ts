@@ -1,8 +1,9 @@
-/** What is counted for each site, by the rows of the statistics. */
+/** The counts for each site, by the rows of the statistics. */
 import { larger, logOf } from '../statistics/grow'
 
 /**
- * Bytes of a row: reallocs, and how many of the blocks grew, shrank and moved; and as floats, what `findSparse` finds.
+ * The layout of a row: the numbers of reallocs and of blocks that grew, shrank and moved; and, as floats, the results
+ * of `findSparse`.
  */
 export const SITE_BYTES: usize = 48
 const REALLOCS: usize = 0
@@ -15,7 +16,7 @@ const SPARSE_BYTES: usize = 40
 export let siteTable: usize = 0
 let siteLog: u32 = 0
 
-/** Makes room for so many rows. @returns whether there is memory */
+/** Makes room for this many rows. @returns whether there is memory */
 export function makeSites(sites: u32): bool {
   const log = logOf(<u64>sites * SITE_BYTES)
   if (log <= siteLog) return true
@@ -26,7 +27,7 @@ export function makeSites(sites: u32): bool {
   return true
 }
 
-/** A realloc resized a block, which is of this site now. */
+/** Counts a realloc of a block, which now belongs to this site. */
 export function siteResizes(site: u32, before: u64, size: u64, isMoved: bool): void {
   const row = siteTable + <usize>site * SITE_BYTES
   store<u64>(row, load<u64>(row, REALLOCS) + 1, REALLOCS)
@@ -35,7 +36,7 @@ export function siteResizes(site: u32, before: u64, size: u64, isMoved: bool): v
   if (isMoved) store<u64>(row, load<u64>(row, MOVED) + 1, MOVED)
 }
 
-/** A block of the site keeps nearly empty pages: its share in them, and in what is not live in them. */
+/** Adds the share of a block of the site in nearly empty pages, and in their bytes that are not live. */
 export function siteKeeps(site: u32, pages: f64, bytes: f64): void {
   const row = siteTable + <usize>site * SITE_BYTES
   store<f64>(row, load<f64>(row, SPARSE_PAGES) + pages, SPARSE_PAGES)

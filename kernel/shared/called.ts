@@ -1,4 +1,4 @@
-/** Calls of an allocator's functions, by their names: what they do, and the events that they are. */
+/** Calls of an allocator's functions, by name: their effects, and the corresponding events. */
 
 import { ADDRESS, ALIGNMENT, API, ELEMENT_SIZE, ELEMENTS, FIELDS, KIND, OLD_ADDRESS, SIZE } from './columns'
 import {
@@ -23,9 +23,9 @@ import {
 } from './event'
 import { intern } from './strings'
 
-/** What a function does with its arguments. */
+/** The effects of functions, with their arguments. */
 export const NO_CALL: u32 = 0
-/** One that is no allocator's, such as malloc_usable_size. */
+/** Not a function of an allocator, such as malloc_usable_size. */
 export const OTHER: u32 = 1
 export const MALLOC: u32 = 2
 export const CALLOC: u32 = 3
@@ -36,7 +36,7 @@ export const REALLOCARRAY: u32 = 7
 export const NEW: u32 = 8
 export const DELETE: u32 = 9
 
-/** One that allocates, but says no size: strdup and the like. */
+/** An allocation without a size argument, such as strdup. */
 export const NAMED: u32 = 10
 
 /** Whether the text from `p` on is a word of this many bytes. */
@@ -81,7 +81,7 @@ const W_OPERATOR_NEW: usize = memory.data<u8>([0x6f, 0x70, 0x65, 0x72, 0x61, 0x7
 const W_OPERATOR_DELETE: usize = memory.data<u8>([
   0x6f, 0x70, 0x65, 0x72, 0x61, 0x74, 0x6f, 0x72, 0x20, 0x64, 0x65, 0x6c, 0x65, 0x74, 0x65,
 ])
-/** `_ZnwmSt11align_val_t` and the like have this after their first five letters. */
+/** The letters after the first five in names such as `_ZnwmSt11align_val_t`. */
 export const W_ALIGNED: usize = memory.data<u8>([0x53, 0x74, 0x31, 0x31, 0x61, 0x6c, 0x69, 0x67, 0x6e])
 
 /** What a function does. */
@@ -92,7 +92,7 @@ export function functionOf(p: usize, length: u32): u32 {
   if (isWord(p, length, W_REALLOC, 7)) return REALLOC
   if (isWord(p, length, W_CALLOC, 6)) return CALLOC
   if ((word & 0xff_ffff) == 0x6e_5a5f) {
-    // _Znwm, _Znam, _Znwj, _Znaj and what is after them
+    // _Znwm, _Znam, _Znwj, _Znaj and their continuations
     return length >= 5 ? NEW : OTHER
   }
   if (word == 0x6c64_5a5f || word == 0x6164_5a5f) return DELETE
@@ -117,7 +117,7 @@ export function functionOf(p: usize, length: u32): u32 {
 
 /**
  * Writes the kind, function, sizes and addresses of a call as event `i`.
- * @param values its arguments: of aligned calls the alignment first
+ * @param values its arguments; those of aligned calls begin with the alignment
  * @returns the set of its fields
  */
 export function putCall(i: u32, call: u32, count: u32, values: usize, name: usize, length: u32, result: u64): u32 {
@@ -183,7 +183,7 @@ export function putCall(i: u32, call: u32, count: u32, values: usize, name: usiz
   return set
 }
 
-/** `{"call":"` and what is after it. */
+/** `{"call":"` and the end of the object. */
 const JSON_TEXT: usize = memory.data<u8>([0x7b, 0x22, 0x63, 0x61, 0x6c, 0x6c, 0x22, 0x3a, 0x22])
 const ROOM: usize = memory.data(320)
 

@@ -1,15 +1,15 @@
-/** Bytes in lines of text, sixteen at a time. Readers look at up to 16 bytes beyond what they look for. */
+/** Bytes in lines of text, sixteen at a time. Searches may read up to 16 bytes beyond the byte that they find. */
 
 export const LF: u8 = 0x0a
 
-/** Where the next line feed is. There must be one. */
+/** The position of the next line feed. There must be one. */
 // @ts-ignore: decorator
 @inline
 export function findLf(p: usize): usize {
   return findEither(p, LF)
 }
 
-/** Where the next byte of this value is, or the line feed if that comes before. There must be one. */
+/** The position of the next byte of this value, or of the line feed if that comes first. There must be a line feed. */
 // @ts-ignore: decorator
 @inline
 export function findEither(p: usize, byte: u8): usize {
@@ -28,7 +28,7 @@ function eithers(p: usize, byte: u8): i32 {
   return i8x16.bitmask(v128.or(i8x16.eq(text, i8x16.splat(byte)), i8x16.eq(text, i8x16.splat(LF))))
 }
 
-/** Where the last byte of this value is from `p` on below `end`, or 0. */
+/** The position of the last byte of this value from `p` to `end`, or 0. */
 export function findLast(p: usize, end: usize, byte: u8): usize {
   while (end > p) if (load<u8>(--end) == byte) return end
   return 0

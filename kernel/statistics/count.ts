@@ -1,4 +1,4 @@
-/** What statistics count of the events about blocks, in their order, once the live set has followed them. */
+/** Counts the events about blocks, in order, after the live set has followed them. */
 import { BEGAN, BEGUN, EFFECTS, DONE, ENDED, numbers, REUSED, UNKNOWN } from '../live/follow'
 import { blockAt, makeBlocks } from '../live/records'
 import { KIND, MASK, SIZE, TIME, USABLE } from '../shared/columns'
@@ -27,25 +27,22 @@ import { countTemporary, isHeaptracks, isMemrays, noteAllocation, noteFree } fro
 import { beginPart, endPart, noteLevel } from './timeline'
 import { allocates, endTotals, frees, overlaps } from './totals'
 
-/** Per row, the rows of its thread, of its process and of its site; -1 for an event that does not say its site. */
+/** Per row, the rows of its thread, process and site; -1 for an event without a site. */
 export const THREADS: usize = memory.data(16576)
 export const PROCESSES: usize = memory.data(16576)
 export const SITES: usize = memory.data(16576)
 
-/** How many events there were before the rows in hand, and how many of them about blocks. */
+/** The number of events before the current rows, and of those about blocks. */
 let events: u64 = 0
 export let blockEvents: u64 = 0
-/**
- * Rows that are counted elsewhere, or also there: reallocs, events that did nothing to a block, and memory that was
- * reserved.
- */
+/** Rows that are also, or only, counted elsewhere: reallocs, events without effect on a block, and reserved memory. */
 export const OTHERS: usize = memory.data(16576)
 export let otherRows: usize = 0
 
 /**
  * Counts the rows from 0 on.
- * @param sites @param threads how many rows of them there are
- * @param isTimed the times of the trace count
+ * @param sites @param threads the numbers of their rows
+ * @param isTimed the times of the trace are used
  * @returns whether there was memory
  */
 export function count(rows: u32, sites: u32, threads: u32, isTimed: bool): bool {
@@ -61,7 +58,7 @@ export function count(rows: u32, sites: u32, threads: u32, isTimed: bool): bool 
   return true
 }
 
-/** The clock of the trace in hand: how long it lasts, by the times of its events; and the first and latest of them. */
+/** The clock of the current trace: its duration by the times of its events, and the first and the latest time. */
 let clock: u64 = 0
 let firstTime: u64 = 0
 let latestTime: u64 = 0
@@ -161,7 +158,7 @@ function countRows(start: usize, end: usize, isTimed: bool): void {
   otherRows = others
 }
 
-/** A trace ended. @param sites @param threads how many rows of them there are */
+/** A trace ended. @param sites @param threads the numbers of their rows */
 export function endTrace(sites: u32, threads: u32): void {
   leaveMaximum()
   ownersLeak(sites, threads, blockEvents, clock)
@@ -175,7 +172,7 @@ export function beginTrace(): void {
   clock = 0
 }
 
-/** The stream ended: figures at the peak are in their places from now on. @param sites @param threads as above */
+/** The stream ended: completes the figures at the peak. @param sites @param threads as above */
 export function settle(sites: u32, threads: u32): void {
   leaveMaximum()
   settleOwners(sites, threads)

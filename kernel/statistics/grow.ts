@@ -3,7 +3,7 @@ import { giveRoom, takeRoom } from '../live/room'
 
 /**
  * Memory of `1 << wanted` bytes that begins with the contents of a smaller piece and is zero after them; 0 if there is
- * no memory. The smaller piece is given back.
+ * no memory. The smaller piece is freed.
  */
 export function larger(from: usize, log: u32, wanted: u32): usize {
   const to = takeRoom(wanted)
@@ -17,7 +17,7 @@ export function larger(from: usize, log: u32, wanted: u32): usize {
   return to
 }
 
-/** The logarithm of the least power of two that is not below a number of bytes. */
+/** The logarithm of the smallest power of two that is at least a number of bytes. */
 export function logOf(bytes: u64): u32 {
   return max<u32>(12, 64 - <u32>clz(bytes - 1))
 }

@@ -1,4 +1,4 @@
-/** What is kept of each live block, and what is counted when it ends. */
+/** The data of each live block, and the counts at its end. */
 import { API, CPU, PRESENT, TIME } from '../shared/columns'
 import { HAS_API, HAS_CPU, HAS_PRESENT, HAS_TIME } from '../shared/event'
 import { S_CROSS_CPU } from './owners'
@@ -6,15 +6,15 @@ import { addTo, count, HISTOGRAM, record, recordWide } from './sums'
 import { ALLOCATED } from './totals'
 
 /**
- * What is where in the 48 bytes of a block (live/records.ts): the number of the event that allocated it, among those
- * about blocks; its size; and when it was allocated.
+ * The layout of the 48 bytes of a block (live/records.ts): the number of the event that allocated it, among those about
+ * blocks; its size; and the time of its allocation.
  */
 const B_EVENT: usize = 0
 export const B_SIZE: usize = 8
 const B_TIME: usize = 16
 /**
- * Bytes allocated before, from the beginning of the stream, with the block itself: the low 64 bits. The flags have 16
- * more.
+ * The bytes allocated since the beginning of the stream, including the block: the low 64 bits. The flags have 16 more
+ * bits.
  */
 const B_CLOCK: usize = 24
 /** Rows of the site and the thread that allocated or resized it last. */
@@ -33,12 +33,14 @@ const CLOCK_TOP: u64 = 0xffff
 
 /** The family of each API, from 1. */
 export const FAMILIES: usize = memory.data(256)
-/** Blocks by the family that allocated them, times 8, and that which freed them, where these differ. */
+/** Blocks that were freed by another family: at the allocating family times 8, plus the freeing family. */
 export const MISMATCHES: usize = memory.data(512)
 export const LIFE_EVENTS: usize = memory.data(HISTOGRAM)
 export const LIFE_BYTES: usize = memory.data(HISTOGRAM)
 export const LIFE_TIME: usize = memory.data(HISTOGRAM)
-/** The number of frees that say how much of their block was resident; that sum; and the sum of the blocks' sizes. */
+/**
+ * The number of frees with the resident size of their block, the sum of these sizes, and the sum of the blocks' sizes.
+ */
 export const RESIDENT: usize = memory.data(40)
 /** Blocks freed on another CPU. */
 export const CROSS_CPU: usize = memory.data(8)
@@ -49,7 +51,7 @@ function familyOf(row: usize, mask: u32): u32 {
   return (mask & HAS_API) != 0 ? <u32>load<u8>(FAMILIES + <usize>load<u8>(API + row)) : 0
 }
 
-/** Counts what the event that ends or resizes a block says about it. */
+/** Counts the data in an event that ends or resizes a block. */
 // @ts-ignore: decorator
 @inline
 export function partsWith(block: usize, row: usize, mask: u32): void {
@@ -63,7 +65,7 @@ export function partsWith(block: usize, row: usize, mask: u32): void {
 }
 
 /**
- * How long a block lived, and how it ended.
+ * Counts the lifetime of a block, and how it ended.
  * @param event the number of the event that ended it, among those about blocks
  */
 // @ts-ignore: decorator
@@ -85,12 +87,12 @@ export function dies(block: usize, site: usize, row: usize, mask: u32, event: u6
   if ((mask & HAS_TIME) != 0 && (flags & TIMED) != 0) {
     const time = load<u64>(TIME + (row << 3))
     const then = load<u64>(block, B_TIME)
-    // Where time runs backwards there is no lifetime.
+    // If time runs backwards, there is no lifetime.
     if (time >= then) record(LIFE_TIME, time - then)
   }
 }
 
-/** Fills a block that begins. @param isTimed the times of the trace count */
+/** Sets the data of a new block. @param isTimed the times of the trace are used */
 // @ts-ignore: decorator
 @inline
 export function isBorn(block: usize, row: usize, mask: u32, event: u64, isTimed: bool): void {
@@ -109,7 +111,7 @@ export function isBorn(block: usize, row: usize, mask: u32, event: u64, isTimed:
   store<u32>(block, flags, B_FLAGS)
 }
 
-/** A block that was resized lives on from its first allocation. */
+/** The lifetime of a resized block begins at its first allocation. */
 // @ts-ignore: decorator
 @inline
 export function livesOn(block: usize, from: usize, row: usize, mask: u32): void {

@@ -1,5 +1,5 @@
 /**
- * Tables of what sites and threads own, by row; lib/transforms/statistics numbers the rows. All fields are 64-bit
+ * Tables of the blocks of sites and threads, by row; lib/transforms/statistics numbers the rows. All fields are 64-bit
  * integers, except the two at `T_RECENT`. A block belongs to the site and the thread that allocated or resized it last.
  */
 import { larger, logOf } from './grow'
@@ -22,9 +22,9 @@ const HEAPTRACK: usize = 104
 const MEMRAY: usize = 128
 
 /**
- * A site's row continues with its peak of live bytes, the bytes that allocations took, the blocks at that maximum
- * of its own, the blocks that another thread freed, and how long its blocks lived together, in events about blocks and
- * in time.
+ * A site's row continues with its peak of live bytes, the bytes that allocations took, the blocks at that maximum of
+ * its own, the blocks that another thread freed, and the total lifetime of its blocks, in events about blocks and in
+ * time.
  */
 export const SITE_BYTES: usize = 264
 const S_MOST: usize = 152
@@ -37,7 +37,7 @@ const S_FOREIGN: usize = 224
 const S_EVENTS: usize = 232
 const S_TIME: usize = 248
 
-/** A thread's row continues with what the thread did. */
+/** A thread's row continues with the thread's actions. */
 export const THREAD_BYTES: usize = 184
 const T_EVENTS: usize = 152
 const T_FREES: usize = 160
@@ -81,7 +81,7 @@ export function threadAt(row: u32): usize {
   return threadTable + <usize>row * THREAD_BYTES
 }
 
-/** Saves the figures at the peak, if the row has not changed since. Call this before changing what is live. */
+/** Saves the figures at the peak, if the row has not changed since. Call this before a change of the live figures. */
 // @ts-ignore: decorator
 @inline
 function savePeak(owner: usize): void {
@@ -124,8 +124,8 @@ export function wasTemporary(owner: usize, size: u64, toHeaptrack: bool, toMemra
 }
 
 /**
- * A trace ended: what is live has leaked.
- * @param event @param time when it ended, as for `siteLoses`
+ * A trace ended: live blocks have leaked.
+ * @param event @param time of the end, as for `siteLoses`
  */
 export function ownersLeak(sites: u32, threads: u32, event: u64, time: u64): void {
   for (let row: u32 = 0; row < sites; row++) {
@@ -148,15 +148,15 @@ function leak(owner: usize): void {
   store<u64>(owner, 0, LIVE_BYTES + 8)
 }
 
-/** The stream ended: every row has its figures at the peak from now on. */
+/** The stream ended: completes the figures at the peak of all rows. */
 export function settleOwners(sites: u32, threads: u32): void {
   for (let row: u32 = 0; row < sites; row++) savePeak(siteAt(row))
   for (let row: u32 = 0; row < threads; row++) savePeak(threadAt(row))
 }
 
 /**
- * A block of this size began at a site. What its blocks live together is the sum of the moments at which they end, less
- * those at which they begin.
+ * A block of this size began at a site. The total lifetime of its blocks is the sum of their end times minus the sum of
+ * their start times.
  * @param event the number of the event, among those about blocks
  * @param time since the trace began
  */

@@ -1,15 +1,18 @@
 /**
  * Exact figures at the peak of live bytes, by row, without a pass over all rows at each new maximum. A row saves its
- * live figures as its figures at the peak when it changes for the first time after a maximum was left; a row that has
- * not changed since is at the peak what it is now. So a rising level costs nothing.
+ * live figures as its figures at the peak when it first changes after the level has left a maximum. The figures at the
+ * peak of a row that has not changed since are its current ones. So a rising level costs nothing.
  */
 
-/** How many maxima of live bytes were left. A row whose stamp differs has not changed since the last one. */
+/**
+ * The number of maxima that the level of live bytes has left. A row with another stamp has not changed since the last
+ * one.
+ */
 export let maxima: u64 = 0
 /** Live bytes are at their maximum, and no block has begun or ended since it was reached. */
 let isAtMaximum: bool = false
 
-/** The event in hand reached a new maximum. */
+/** The current event reached a new maximum. */
 // @ts-ignore: decorator
 @inline
 export function reachMaximum(): void {

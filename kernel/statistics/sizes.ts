@@ -1,6 +1,6 @@
 /**
- * What became of the blocks of each size. Sizes below 4096 have the row of their number; then comes one row for all
- * sizes that found no room, and then the larger ones in order of first use, found by a hash table.
+ * The fates of the blocks of each size. Each size below 4096 has the row of its number. One row for all sizes without
+ * room follows, and then the larger sizes in order of first use, with a hash table.
  */
 import { giveRoom, takeRoom } from '../live/room'
 import { larger, logOf } from './grow'
@@ -9,10 +9,10 @@ import { count, HISTOGRAM, record } from './sums'
 
 const FEW: u32 = 4096
 const OTHERS: u32 = FEW
-/** How many sizes get a row at most. */
+/** The maximum number of sizes with their own row. */
 const MOST: u32 = 65_536
 
-/** Bytes of a row, and where things are in it. A row has numbers of blocks: their bytes follow from the size. */
+/** The size of a row in bytes, and its offsets. A row has numbers of blocks; their bytes follow from the size. */
 export const SIZE_BYTES: usize = 56
 const ALLOCATIONS: usize = 8
 const LEAKS: usize = 16
@@ -22,10 +22,10 @@ const LIVE: usize = 40
 const PEAK: usize = 44
 const STAMP: usize = 48
 
-/** A histogram of the sizes that have no row of their own; the smallest of them, and whether there is one. */
+/** A histogram of the sizes without their own row, the smallest of them, and whether there is one. */
 export const OTHER_SIZES: usize = memory.data(HISTOGRAM)
 export const OTHER_SMALLEST: usize = memory.data(16)
-/** The rows, and how many there are. */
+/** The rows, and their number. */
 export let sizeTable: usize = 0
 export let sizeRows: u32 = FEW + 1
 let tableLog: u32 = 0
@@ -40,7 +40,7 @@ export function seedSizes(low: u32, high: u32): void {
   seed = ((<u64>high) << 32) | (<u64>low)
 }
 
-/** Makes room for as many more sizes as one batch can bring. @returns whether there is memory */
+/** Makes room for all new sizes of a batch. @returns whether there is memory */
 export function makeSizes(): bool {
   const rows = min<u32>(sizeRows + 4096, MOST + 1)
   const log = logOf(<u64>rows * SIZE_BYTES)
@@ -145,7 +145,7 @@ function savePeak(row: usize): void {
   store<u32>(row, load<u32>(row, LIVE), PEAK)
 }
 
-/** A trace ended: what is live has leaked. */
+/** A trace ended: live blocks have leaked. */
 export function sizesLeak(): void {
   for (let row: u32 = 0; row < sizeRows; row++) {
     const at = rowAt(row)
@@ -157,7 +157,7 @@ export function sizesLeak(): void {
   }
 }
 
-/** The stream ended: every row has its figures at the peak from now on. */
+/** The stream ended: completes the figures at the peak of all rows. */
 export function settleSizes(): void {
   for (let row: u32 = 0; row < sizeRows; row++) savePeak(rowAt(row))
 }

@@ -8,7 +8,7 @@ export function addTo(sum: usize, value: u64): void {
   if (low < value) store<u64>(sum, load<u64>(sum, 8) + 1, 8)
 }
 
-/** Takes away what was added before. */
+/** Subtracts a value that was added before. */
 // @ts-ignore: decorator
 @inline
 export function takeFrom(sum: usize, value: u64): void {
@@ -26,7 +26,7 @@ export function addProduct(sum: usize, value: u64, n: u64): void {
   store<u64>(sum, load<u64>(sum, 8) + (high >> 32), 8)
 }
 
-/** Becomes the larger of both. @returns whether that was the other one */
+/** Sets this to the larger of both. @returns whether that was the other one */
 // @ts-ignore: decorator
 @inline
 export function raise(sum: usize, other: usize): bool {

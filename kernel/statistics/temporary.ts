@@ -1,6 +1,6 @@
 /**
- * Which allocations are temporary. Both definitions take a realloc for a free and an allocation, and neither knows of
- * calls that did nothing, such as the free of the null pointer:
+ * Which allocations are temporary. Both definitions treat a realloc as a free and an allocation, and ignore calls
+ * without effect, such as the free of the null pointer:
  *
  * - heaptrack: the call after the allocation, in the same process, frees the block;
  * - memray, with its default threshold: the thread that allocated the block frees it, and has made at most one other
@@ -11,7 +11,7 @@ import { addTo, count } from './sums'
 
 /**
  * By process, the block that its last call allocated: the number, with the row of the thread above it; 0 if the last
- * call was a free. There are as many as lib/transforms/statistics/bounded-keys.ts has rows.
+ * call was a free. Their number is that of the rows in lib/transforms/statistics/bounded-keys.ts.
  */
 const LASTS: usize = memory.data(524304)
 
@@ -26,7 +26,7 @@ export function noteAllocation(process: u32, number: u32, threadRow: u32): void 
   store<u64>(LASTS + ((<usize>process) << 3), blockOf(number, threadRow))
 }
 
-/** A block was freed, or a block that was not live. */
+/** A block was freed, live or not. */
 // @ts-ignore: decorator
 @inline
 export function noteFree(process: u32): void {
@@ -34,7 +34,7 @@ export function noteFree(process: u32): void {
 }
 
 /**
- * Whether the block that the event in hand ends is temporary by heaptrack's definition.
+ * Whether the block ended by the current event is temporary by heaptrack's definition.
  * @param owner the row of the thread that allocated it: a number alone may be that of an earlier block
  */
 // @ts-ignore: decorator

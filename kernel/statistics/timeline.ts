@@ -1,6 +1,6 @@
 /**
- * How the level of live bytes goes up and down: a list of parts with equally many events each. When there is no room
- * for another part, neighbours are joined, so that the memory stays the same however long the trace is.
+ * The level of live bytes over time: a list of parts with the same number of events each. When there is no room for
+ * another part, neighbours are joined, so that memory is constant regardless of the trace's length.
  */
 import { MASK, TIME } from '../shared/columns'
 import { HAS_TIME } from '../shared/event'
@@ -9,9 +9,9 @@ import { ALLOCATED, ALLOCATIONS, FREES, LIVE, LIVE_BYTES } from './totals'
 
 const MOST: u32 = 2000
 /**
- * Bytes of a part, and where things are in it: the least and the most bytes that were live, with those at its
- * beginning; what was live at its end; what was allocated and freed until then, from the beginning of the stream; the
- * time there; whether that is known; and the least and the most blocks that were live.
+ * The size of a part in bytes, and its offsets: the minimum and maximum of live bytes, including those at its
+ * beginning; the live bytes at its end; the bytes allocated and freed until then since the beginning of the stream; the
+ * time, and whether it is known; and the minimum and maximum of live blocks.
  */
 export const PART_BYTES: usize = 128
 const LEAST: usize = 0
@@ -28,12 +28,12 @@ const MOST_BLOCKS: usize = 112
 
 export const PARTS: usize = memory.data(256000)
 export let parts: u32 = 0
-/** How many events a part has; the last one may have fewer. */
+/** The number of events of a part; the last one may have fewer. */
 export let partEvents: u64 = 1
-/** How many events the last part has so far. */
+/** The number of events of the last part so far. */
 let inPart: u64 = 0
 
-/** The least and the most bytes of the part in hand, as two halves each. */
+/** The minimum and maximum of live bytes in the current part, as two halves each. */
 let leastLow: u64 = 0
 let leastHigh: u64 = 0
 let mostLow: u64 = 0
@@ -42,7 +42,7 @@ let mostHigh: u64 = 0
 let fewest: u64 = 0
 let mostBlocks: u64 = 0
 
-/** Continues the last part, or begins one. @returns how many more events it takes, at most `rows` */
+/** Continues the last part, or begins one. @returns the number of further events that it accepts, at most `rows` */
 export function beginPart(rows: usize): usize {
   if (inPart == 0) {
     if (parts == MOST) joinParts()
@@ -51,7 +51,7 @@ export function beginPart(rows: usize): usize {
     leastHigh = mostHigh = load<u64>(LIVE_BYTES, 8)
     fewest = mostBlocks = load<u64>(LIVE)
   } else {
-    // A trace may have ended since.
+    // A trace may have ended in between.
     noteLevel()
   }
   return <usize>min<u64>(<u64>rows, partEvents - inPart)
@@ -75,7 +75,7 @@ export function noteLevel(): void {
   else if (blocks < fewest) fewest = blocks
 }
 
-/** Saves the part, which took the rows from `from` to `to`. @param isTimed the times of the trace count */
+/** Saves the part, which has the rows from `from` to `to`. @param isTimed the times of the trace are used */
 export function endPart(from: usize, to: usize, isTimed: bool): void {
   inPart += <u64>(to - from)
   if (inPart == partEvents) inPart = 0
@@ -106,7 +106,7 @@ function partAt(part: u32): usize {
   return PARTS + <usize>part * PART_BYTES
 }
 
-/** Joins every two parts, all of which are full. */
+/** Joins every two neighbouring parts, all of which are full. */
 function joinParts(): void {
   for (let part: u32 = 0; part < MOST; part += 2) {
     const first = partAt(part)

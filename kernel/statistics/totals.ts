@@ -15,7 +15,7 @@ export const LIVE_BYTES: usize = TOTALS + 64
 const MOST_BYTES: usize = TOTALS + 80
 const SMALLEST: usize = TOTALS + 96
 const LARGEST: usize = TOTALS + 104
-/** Blocks that were live where another one began, and their bytes. */
+/** Blocks that were live when another one began at the same address, and their bytes. */
 const OVERLAPS: usize = TOTALS + 112
 const OVERLAP_BYTES: usize = TOTALS + 120
 
@@ -24,8 +24,8 @@ export const PEAK_BYTES: usize = memory.data(64)
 export const PEAK_BLOCKS: usize = memory.data(64)
 
 /**
- * A block of this size began at an event, of which the number, mask and time are given. Call this, and the functions
- * below, before the rows of the block's owners change: see peak.ts.
+ * A block of this size began at an event with this number, mask and time. Call this, and the functions below, before
+ * the rows of the block's owners change: see peak.ts.
  */
 // @ts-ignore: decorator
 @inline
@@ -84,7 +84,7 @@ function loses(size: u64): void {
   takeFrom(LIVE_BYTES, size)
 }
 
-/** A trace ended: nothing is live any more. */
+/** A trace ended: no block is live. */
 export function endTotals(): void {
   store<u64>(LIVE, 0)
   store<u64>(LIVE_BYTES, 0)

@@ -38,8 +38,8 @@ export function setStyle(known: u32): void {
 }
 
 /**
- * Reads `123.456789` as nanoseconds, or `123` as it is.
- * @returns how the time was written, `NO_STYLE` if it is no time
+ * Reads `123.456789` as nanoseconds, or `123` unchanged.
+ * @returns the style of the time, `NO_STYLE` if it is not a time
  */
 function readTime(p: usize, end: usize, to: usize): u32 {
   const after = decimal(p, NUMBER)
@@ -58,7 +58,7 @@ function readTime(p: usize, end: usize, to: usize): u32 {
   return SECONDS
 }
 
-/** Keeps the place of a process's number. @returns whether it is one */
+/** Notes the position of a process number. @returns whether it is one */
 function setProcess(p: usize, end: usize): bool {
   if (decimal(p, NUMBER) != end || (load<u8>(p) == 0x30 && end > p + 1)) return false
   processAt = p
@@ -102,7 +102,7 @@ export function readHead(start: usize, end: usize, i: u32): u32 {
   p = wordBegin(end, start)
   if (p == end) return 0
   if (load<u8>(end - 1) != CLOSING_BRACKET) {
-    // Flags, with the CPU before them in the same word or as a word of its own; or, without a CPU, the thread.
+    // Flags, with the CPU before them in the same word or in a separate word; or, without a CPU, the thread.
     const after = decimal(p, NUMBER)
     const before = skipSpacesBack(p, start)
     if (before > start && load<u8>(before - 1) == CLOSING_BRACKET) {

@@ -1,4 +1,4 @@
-/** Names of events: which lines are events, and of which function. */
+/** Names of events, which identify the lines that are events, and their functions. */
 
 import {
   API_KFREE,
@@ -18,7 +18,7 @@ export let textAt: usize = 0
 export let kind: u8 = 0
 /** The function that it reports. */
 export let api: u8 = 0
-/** The event's name where the function does not imply it, or 0. */
+/** The event's name if the function does not imply it, or 0. */
 export let oldName: usize = 0
 export let oldNameLength: u32 = 0
 

@@ -21,7 +21,7 @@ export function isDigit(c: u8): bool {
   return c - 0x30 <= 9
 }
 
-/** The first character at or after `p` that is no space. */
+/** The first character at or after `p` that is not a space. */
 // @ts-ignore: decorator
 @inline
 export function skipSpaces(p: usize): usize {
@@ -29,7 +29,7 @@ export function skipSpaces(p: usize): usize {
   return p
 }
 
-/** One past the last character before `p` that is no space. */
+/** One past the last character before `p` that is not a space. */
 // @ts-ignore: decorator
 @inline
 export function skipSpacesBack(p: usize, start: usize): usize {

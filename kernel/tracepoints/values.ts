@@ -28,7 +28,7 @@ export let offsetLength: u32 = 0
 /** The names of the GFP flags, for `fields`; length 0 if there are none. */
 export let flagsAt: usize = 0
 export let flagsLength: u32 = 0
-/** 0 or 1; 2 if the line does not say. */
+/** 0 or 1; 2 if the line does not state it. */
 export let accounted: u32 = 2
 export let migrateType: u64 = 0
 export let hasMigrateType: bool = false

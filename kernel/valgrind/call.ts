@@ -71,7 +71,7 @@ export function readCall(p: usize): bool {
   }
   callEnd = p + 1
   does = functionOf(nameAt, nameLength)
-  // These do not say what was allocated.
+  // These do not state what was allocated.
   if (does == NAMED) does = OTHER
   const first = load<u64>(ARGUMENTS)
   if (does == NEW && argumentCount >= 2 && nameLength >= 14 && memory.compare(nameAt + 5, W_ALIGNED, 9) == 0)

@@ -20,7 +20,7 @@ import { info as ndjsonInfo } from './ndjson/info.js'
  * A format whose code is loaded when it is used: commands start quickly, and programs load no more than they use.
  */
 export interface FormatEntry extends FormatInfo {
-  /** What the format's own `sniff` says. Loads that alone. */
+  /** The result of the format's own `sniff`; loads nothing else. */
   sniff(head: Uint8Array): Promise<boolean>
   /** The format itself, with its decoder and, unless it is read-only, its encoder. */
   load(): Promise<Format>
@@ -33,21 +33,21 @@ export const mtrc: FormatEntry = {
   load: async () => (await import('./mtrc/index.js')).mtrc,
 }
 
-/** Traces in as few bytes as a model of them needs. */
+/** The most compressed traces, for archives. */
 export const compact: FormatEntry = {
   ...compactInfo,
   sniff: async (head) => (await import('./compact/sniff.js')).sniff(head),
   load: async () => (await import('./compact/index.js')).compact,
 }
 
-/** What travels between commands. */
+/** The usual wire format between commands. */
 export const ndjson: FormatEntry = {
   ...ndjsonInfo,
   sniff: async (head) => (await import('./ndjson/sniff.js')).sniff(head),
   load: async () => (await import('./ndjson/index.js')).ndjson,
 }
 
-/** What travels between commands that are to be fast, and what tools that analyze data read. */
+/** The fast wire format between commands, which data-analysis tools also read. */
 export const arrow: FormatEntry = {
   ...arrowInfo,
   sniff: async (head) => (await import('./arrow/sniff.js')).sniff(head),
@@ -132,8 +132,8 @@ export const hatf: FormatEntry = {
 }
 
 /**
- * Every format, in the order in which they are tried on unknown bytes: those with a magic number first, HATF, which has
- * the weakest signs, last.
+ * Every format, in the order in which they are tried on unknown bytes: those with a magic number first; HATF, which is
+ * the hardest to recognize, last.
  */
 export const FORMATS: readonly FormatEntry[] = [
   mtrc,

@@ -9,8 +9,8 @@ import type { Decoder } from '../event/stage.js'
 const NEWLINE = ascii('\n')
 
 /**
- * What decoders of text share: they look at whole lines only, so that no reader needs to look for the end of the
- * input; and a last line without its line feed gets one, with a warning.
+ * The base of text decoders. They process only whole lines, so no reader needs to check for the end of the input. A
+ * last line without a line feed gets one, with a warning.
  */
 export abstract class LineDecoder implements Decoder {
   readonly warnings: string[] = []
@@ -21,9 +21,9 @@ export abstract class LineDecoder implements Decoder {
   protected events = 0
   /** No more input comes. */
   protected ended = false
-  /** What stands in the whole lines must be read without waiting for more. */
+  /** The available whole lines must be read without waiting for more. */
   protected mustRead = false
-  /** The last line had no line feed; one was put after it. */
+  /** The last line had no line feed; one was appended. */
   protected unterminated = false
   /** Thrown when the events before it have been delivered. */
   protected failure: TraceError | null = null
@@ -35,7 +35,7 @@ export abstract class LineDecoder implements Decoder {
   /**
    * @param name the format's, for messages
    * @param maxLine longer lines are refused
-   * @param what the word for the input in the warning about a last line without its line feed: `dump`
+   * @param what the word for the input, such as `dump`, in the warning about a last line without a line feed
    */
   constructor(
     protected readonly name: string,
@@ -45,11 +45,11 @@ export abstract class LineDecoder implements Decoder {
 
   /**
    * Reads lines up to `linesEnd` until a batch is full, some were read, or one is at fault (`failure`); skips what it
-   * read and counts the lines. If it reads nothing, it waits for more lines, which it must not do when `mustRead`.
+   * read and counts the lines. If it reads nothing, it waits for more lines; with `mustRead` it must read something.
    */
   protected abstract read(): EventBatch
 
-  /** The header of a trace in which nothing is. */
+  /** The header of an empty trace. */
   protected abstract emptyHeader(): TraceHeader
 
   /** Whether a batch is to be delivered: if it has events, or another header than the one before it. */
@@ -62,10 +62,10 @@ export abstract class LineDecoder implements Decoder {
     return null
   }
 
-  /** Called once, when everything was read: for warnings about the trace as a whole. */
+  /** Called once at the end, for warnings about the whole trace. */
   protected finish(): void {}
 
-  /** The line that has begun is too long, and has not ended yet. */
+  /** The current line is too long, and incomplete. */
   protected overlong(): void {
     throw this.tooLong()
   }
@@ -117,7 +117,7 @@ export abstract class LineDecoder implements Decoder {
     return this.input.pos + this.lines - this.input.offset
   }
 
-  /** The place of the line at which the input stands, after `pending` events that are still to be delivered. */
+  /** The place of the current line, after `pending` events that have not been delivered yet. */
   protected here(pending = 0): Required<TracePosition> {
     return {
       format: this.name,

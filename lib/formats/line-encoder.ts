@@ -3,7 +3,7 @@ import type { EventBatch } from '../event/batch.js'
 import type { Losses } from '../kernel/losses.js'
 import type { Encoder } from '../event/stage.js'
 
-/** What encoders of text share: a batch at a time becomes lines. */
+/** The base of text encoders, which convert one batch at a time to lines. */
 export abstract class LineEncoder implements Encoder {
   abstract readonly losses: Losses
   readonly consumes = true
@@ -12,7 +12,7 @@ export abstract class LineEncoder implements Encoder {
 
   constructor(protected readonly sink = new Sink()) {}
 
-  /** Writes a batch to `sink`. Whatever it throws, what is in `sink` then is whole lines. */
+  /** Writes a batch to `sink`. If it throws, `sink` contains only whole lines. */
   protected abstract write(batch: EventBatch): void
 
   feed(batch: EventBatch): void {

@@ -3,8 +3,8 @@ import type { EventBatch } from '../event/batch.js'
 import { LineDecoder } from './line-decoder.js'
 
 /**
- * Decoders of logs in which lines of other sorts stand between the events: these are skipped and counted, however
- * long they are.
+ * The base of decoders for logs with other lines between the events. Such lines are skipped and counted, however long
+ * they are.
  */
 export abstract class LogDecoder extends LineDecoder {
   private skipped = 0
@@ -12,7 +12,7 @@ export abstract class LogDecoder extends LineDecoder {
   /** Within a line that is longer than any event's. */
   private isLong = false
 
-  /** @param events what other lines are not: `calls of an allocator` */
+  /** @param events what the events are called in messages: `calls of an allocator` */
   constructor(
     name: string,
     maxLine: number,
@@ -36,13 +36,13 @@ export abstract class LogDecoder extends LineDecoder {
     return this.nothing()
   }
 
-  /** Lines were skipped, the first of which has this number. */
+  /** Counts skipped lines. `first` is the number of the first one. */
   protected skip(lines: number, first: number): void {
     if (lines > 0 && this.skipped === 0) this.firstSkipped = first
     this.skipped += lines
   }
 
-  /** Skips the beginning of a line that is too long for an event, `bytes` of it, and then over the rest. */
+  /** Skips the first `bytes` bytes of a line that is too long for an event, and then the rest. */
   protected skipLong(bytes: number): void {
     if (!this.isLong) this.skip(1, this.line)
     this.isLong = true

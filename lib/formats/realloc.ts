@@ -7,14 +7,14 @@ const HAS_OLD_ADDRESS = FieldBit.oldAddress
 const HAS_SIZE = FieldBit.size
 const HAS_OUTCOME = FieldBit.outcome
 
-/** What stands for a realloc in a format that has no record for it: a set of these bits. */
+/** The records that replace a realloc in a format without a record for it: a set of these bits. */
 export const Parts = { none: 0, free: 1, alloc: 2, both: 3 } as const
 
 /** What `reallocParts` gives. */
 interface ReallocParts {
   /** A set of the bits of `Parts`. */
   readonly parts: number
-  /** Why it is these, for the count of losses. */
+  /** The reason, for the count of losses. */
   readonly reason: string
 }
 
@@ -28,8 +28,8 @@ const UNKNOWN: ReallocParts = { parts: Parts.alloc, reason: 'reallocs of unknown
 const MOVED: ReallocParts = { parts: Parts.both, reason: 'reallocs, written as free and alloc' }
 
 /**
- * The records for realloc event i: a free of `oldAddress` and an alloc at `address`; if one is missing, the other is
- * both.
+ * The records for realloc event i: a free of `oldAddress` and an alloc at `address`; if one address is missing, the
+ * other is used for both.
  */
 export function reallocParts(batch: EventBatch, i: number): ReallocParts {
   const fields = batch.mask[i] as number
@@ -40,12 +40,12 @@ export function reallocParts(batch: EventBatch, i: number): ReallocParts {
   const wasNull = outcome === Outcome.allocated || (oldKnown && isZero(batch.oldAddress.words, i))
   if (isNull) {
     if (wasNull) return NULL_TO_NULL
-    // A null result for a size other than 0 means that there was no memory: the old block lives on.
+    // A null result for a size other than 0 means that memory was exhausted; the old block remains live.
     const something = (fields & HAS_SIZE) !== 0 && !isZero(batch.size.words, i)
     if (something && outcome !== Outcome.freed) return FAILED
     return oldKnown ? FREED : NOWHERE
   }
-  // A block that stayed where it was has one address, whichever field says it; null never was a block.
+  // A block that stayed in place has one address, in either field; null is never a block.
   if (outcome === Outcome.none && !wasNull && (known || oldKnown)) return MOVED
   if (!known) return NOWHERE
   if (wasNull) return ALLOCATED
@@ -53,8 +53,8 @@ export function reallocParts(batch: EventBatch, i: number): ReallocParts {
 }
 
 /**
- * What realloc event i did, if it does not say: an index into `OUTCOMES`. Without the old address that is not known:
- * then nothing is claimed, for an alloc or a free that did not happen would make the trace false.
+ * The outcome of realloc event i if it has none, as an index into `OUTCOMES`. Without the old address, the outcome is
+ * `none`, because an alloc or a free that did not happen would make the trace false.
  */
 export function outcomeOf(batch: EventBatch, i: number): number {
   const mask = batch.mask[i] as number

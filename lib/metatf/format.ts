@@ -1,4 +1,4 @@
-import type { EncodeOptions, Format, WritableFormat } from '../event/format.js'
+import type { EncodeOptions, WritableFormat } from '../event/format.js'
 import { AsciiDecoder } from './ascii/decoder.js'
 import { AsciiEncoder, type AsciiEncodeOptions } from './ascii/encoder.js'
 import { hasMagic } from './binary/header.js'
@@ -16,40 +16,26 @@ export type MetaTfFormat =
 
 /** The format that a DTD defines. Its decoder and encoder throw a DtdError if the DTD asks for what they cannot say. */
 export function formatOf(dtd: Dtd): MetaTfFormat {
-  return dtd.version === '1.0' ? binaryFormat(dtd) : asciiFormat(dtd)
-}
-
-function binaryFormat(dtd: Dtd): WritableFormat<BinaryDecodeOptions, BinaryEncodeOptions> {
-  return {
-    name: 'metatf',
-    title: `Meta-TF by ${dtd.file}`,
-    extensions: [],
-    binary: true,
-    ...placesOf(dtd),
-    decodeOptions: {},
-    encodeOptions: {},
-    sniff: (head) => head.length > 0 && hasMagic(head),
-    decoder: (options) => new BinaryDecoder(dtd, options),
-    encoder: (options) => new BinaryEncoder(dtd, options),
+  const { carried, writtenAs } = mappingOf(dtd)
+  const common = { extensions: [], carried, writtenAs, decodeOptions: {}, encodeOptions: {} }
+  if (dtd.version === '1.0') {
+    return {
+      ...common,
+      name: 'metatf',
+      title: `Meta-TF by ${dtd.file}`,
+      binary: true,
+      sniff: (head) => head.length > 0 && hasMagic(head),
+      decoder: (options?: BinaryDecodeOptions) => new BinaryDecoder(dtd, options),
+      encoder: (options?: BinaryEncodeOptions) => new BinaryEncoder(dtd, options),
+    }
   }
-}
-
-function asciiFormat(dtd: Dtd): WritableFormat<object, AsciiEncodeOptions & EncodeOptions> {
   return {
+    ...common,
     name: 'metatf-ascii',
     title: `Meta-TF in ASCII by ${dtd.file}`,
-    extensions: [],
     binary: false,
-    ...placesOf(dtd),
-    decodeOptions: {},
-    encodeOptions: {},
     sniff: (head) => Buffer.from(head.subarray(0, 2)).toString('latin1') === '##',
     decoder: () => new AsciiDecoder(dtd),
-    encoder: (options) => new AsciiEncoder(dtd, options),
+    encoder: (options?: AsciiEncodeOptions) => new AsciiEncoder(dtd, options),
   }
-}
-
-function placesOf(dtd: Dtd): Pick<Format, 'carried' | 'writtenAs'> {
-  const { carried, writtenAs } = mappingOf(dtd)
-  return { carried, writtenAs }
 }

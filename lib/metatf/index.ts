@@ -1,7 +1,6 @@
-import { check } from './dtd/check.js'
+import { modelOf } from './dtd/check.js'
 import { limitError, MAX_TEXT } from './errors.js'
 import type { Dtd } from './model.js'
-import { parseSyntax } from './dtd/parser.js'
 
 export { DtdError, type DtdErrorCode, type RelatedPlace } from './errors.js'
 export type * from './model.js'
@@ -18,5 +17,5 @@ export function parseDtd(text: string | Uint8Array, file = 'dtd'): Dtd {
   if (text.length > MAX_TEXT)
     throw limitError(`the text is longer than ${MAX_TEXT} characters`, { file, line: 1, column: 1 })
   const decoded = typeof text === 'string' ? text.replace(/^\uFEFF/, '') : new TextDecoder().decode(text)
-  return check(parseSyntax(decoded, file))
+  return modelOf(decoded, file)
 }

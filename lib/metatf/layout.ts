@@ -1,5 +1,5 @@
-import { HI, LO } from '../bytes/u64.js'
-import type { RecordMapping } from './mapping.js'
+import { HI } from '../bytes/u64.js'
+import { tablesOf, type RecordMapping } from './mapping.js'
 import type { Dtd, Leaf, RecordType, Section } from './model.js'
 import { METADATA_PROPERTIES } from './dtd/predefined.js'
 import { getNumber, setPair } from './pairs.js'
@@ -304,25 +304,16 @@ export class Plan {
    * have no tag, which have no other use. Their records are not events.
    */
   readonly tables: ReadonlySet<number>
+  /** The sections that are nothing but the values themselves, without tags. */
+  readonly raw: ReadonlySet<number>
 
   constructor(
     readonly dtd: Dtd,
     readonly mappings: ReadonlyMap<RecordType, RecordMapping>,
   ) {
     this.sections = new Map(dtd.sections.map((section) => [section.id, section]))
-    const tables = new Set<number>()
-    for (const { id, element, records } of dtd.sections) {
-      if (element !== null && element.record.tag === null) tables.add(id)
-      for (const { leaves } of records) {
-        for (const { interpretation: how } of leaves) if (how.kind === 'sectionStride') tables.add(how.section)
-      }
-    }
-    this.tables = tables
-  }
-
-  /** Whether a section is nothing but the values themselves, without tags. */
-  isRaw(section: number): boolean {
-    return this.sections.get(section)?.element?.record.tag === null
+    this.raw = new Set(dtd.sections.filter(({ element }) => element?.record.tag === null).map(({ id }) => id))
+    this.tables = new Set([...this.raw, ...tablesOf(dtd)])
   }
 }
 
@@ -331,9 +322,4 @@ export function binaryPlan(dtd: Dtd, mappings: ReadonlyMap<RecordType, RecordMap
   if (dtd.tagWidth === null)
     throw new RangeError(`${dtd.file} is of Meta-TF ${dtd.version}, which has no binary traces`)
   return new Plan(dtd, mappings)
-}
-
-/** Whether the pair of words of leaf p is zero. */
-export function isZero(words: Uint32Array, p: number): boolean {
-  return words[2 * p + LO] === 0 && words[2 * p + HI] === 0
 }

@@ -95,11 +95,11 @@ const HAS_FIELDS = FieldBit.fields
 export function mappingOf(dtd: Dtd): Mapping {
   const taken = new Map<string, RecordType[]>()
   const tables = tablesOf(dtd)
-  const types = dtd.sections.flatMap(({ records }) =>
-    records.filter(
-      (record) => record.tag !== null && (record.role === 'data' || record.role === 'comment') && !tables.has(record),
-    ),
-  )
+  const elements = new Set(dtd.sections.filter(({ id }) => tables.has(id)).map(({ element }) => element?.record))
+  const types = dtd.sections
+    .flatMap(({ records }) => records)
+    .filter((record) => record.tag !== null && (record.role === 'data' || record.role === 'comment'))
+    .filter((record) => !elements.has(record))
   const plans = types.map((record) => planRecord(record))
   // Records differ in kind, outcome or api; those that do not, in their tag or, if need be, their section.
   const who = ({ record, meaning: { kind, outcome, api } }: Plan, more: boolean) =>
@@ -127,15 +127,10 @@ interface Plan {
   leaves: LeafMapping[]
 }
 
-/** The records that are elements of tables which fields take their values from. */
-function tablesOf({ sections }: Dtd): ReadonlySet<RecordType> {
+/** The sections of which fields with sectionStride take elements. */
+export function tablesOf({ sections }: Dtd): ReadonlySet<number> {
   const leaves = sections.flatMap(({ records }) => records).flatMap((record) => record.leaves)
-  const ids = new Set(
-    leaves.map(({ interpretation }) => (interpretation.kind === 'sectionStride' ? interpretation.section : -1)),
-  )
-  return new Set(
-    sections.filter(({ id }) => ids.has(id)).flatMap(({ element }) => (element === null ? [] : [element.record])),
-  )
+  return new Set(leaves.flatMap(({ interpretation: how }) => (how.kind === 'sectionStride' ? [how.section] : [])))
 }
 
 function planRecord(record: RecordType): Plan {
@@ -215,7 +210,7 @@ function mapLeaves(record: RecordType, kind: KindName): LeafMapping[] {
       taken.add(name)
       fields.set(leaf, name)
     }
-    const named = namedLeaves(record.fields).filter(({ leaf }) => !isTag(leaf) && !counted.has(leaf.position))
+    const named = namedLeaves(record.fields).filter(({ leaf }) => leaf.name !== 'tag' && !counted.has(leaf.position))
     const plain = new Set(
       named.filter(({ names }) => kind === 'realloc' && names.some(isPlainAddress)).map(({ leaf }) => leaf),
     )
@@ -237,13 +232,10 @@ function mapLeaves(record: RecordType, kind: KindName): LeafMapping[] {
   return record.leaves.map((leaf) => {
     const own = fields.get(leaf)
     const field = own === undefined ? -1 : FIELDS.findIndex(({ name }) => name === own)
-    const role = isTag(leaf) ? 'tag' : counted.has(leaf.position) ? 'counted' : leaf.value === null ? 'value' : 'fixed'
+    const role =
+      leaf.name === 'tag' ? 'tag' : counted.has(leaf.position) ? 'counted' : leaf.value === null ? 'value' : 'fixed'
     return { leaf, field, type: FIELDS[field]?.type ?? null, role, silent: isSilent(leaf) }
   })
-}
-
-function isTag({ name }: Leaf): boolean {
-  return name === 'tag'
 }
 
 /** Whether the DTD gives the leaf the default 0 or "". */
@@ -315,7 +307,7 @@ function keysOf(record: RecordType, withSection: boolean): ReadonlyMap<Field, st
   const visit = (fields: readonly Field[], taken: Map<string, number>) => {
     for (const field of fields) {
       if (field.kind === 'leaf') {
-        if (!isTag(field) && !counts.has(field.position)) keys.set(field, takeName(field.name, taken, '_'))
+        if (field.name !== 'tag' && !counts.has(field.position)) keys.set(field, takeName(field.name, taken, '_'))
       } else if (field.kind === 'composite') {
         keys.set(field, field.name === '' ? '' : takeName(field.name, taken, '_'))
         visit(field.fields, field.name === '' ? taken : new Map())

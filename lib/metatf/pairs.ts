@@ -28,13 +28,6 @@ export function readNumber(
   words[index + HI] = hi
 }
 
-/** The tag of `width` bytes at `at`. */
-export function readTag(bytes: Uint8Array, at: number, width: number, little: boolean): number {
-  let tag = 0
-  for (let i = 0; i < width; i++) tag = tag * 256 + bytes[little ? at + width - 1 - i : at + i]
-  return tag
-}
-
 /** Writes the low `width` bytes, 0 to 8, of the pair of words at `words[index]` to `at`. */
 export function writeNumber(
   bytes: Uint8Array,

@@ -5,24 +5,17 @@ import type { Losses } from '../kernel/losses.js'
 import { outcomeOf } from '../formats/realloc.js'
 import { SECTION_KEY, type Mapping, type RecordMapping } from './mapping.js'
 
-const HAS_API = FieldBit.api
-const HAS_CODE = FieldBit.code
-const HAS_TYPE = FieldBit.type
-const HAS_FIELDS = FieldBit.fields
-const HAS_OUTCOME = FieldBit.outcome
-const OTHER = Kind.other
-const EXISTING = Kind.existing
-const REALLOC = Kind.realloc
+const { api: HAS_API, code: HAS_CODE, type: HAS_TYPE, fields: HAS_FIELDS, outcome: HAS_OUTCOME } = FieldBit
 
-/** In `table`: there is no record; there are records only for known outcomes. */
+/** There is no record; there are records only for known outcomes. */
 const NONE = -1
 const BY_ADDRESSES = -2
 
 /** Chooses the records that events are written as, and counts what is lost. */
 export class Chooser {
   private readonly records: readonly RecordMapping[]
-  /** By kind, outcome and api (see `recordSlot`), the position of a record, `NONE` or `BY_ADDRESSES`. */
-  private readonly table: Int32Array
+  /** By kind, outcome and api in one number, the position of a record, `NONE` or `BY_ADDRESSES`. */
+  private readonly found = new Map<number, number>()
   private readonly others: readonly RecordMapping[]
   private readonly byTag = new Map<number | null, readonly RecordMapping[]>()
   /** What all records of a kind carry, by its code. */
@@ -33,8 +26,7 @@ export class Chooser {
     private readonly losses: Losses,
   ) {
     this.records = mapping.records
-    this.table = tableOf(mapping.records)
-    this.others = mapping.records.filter(({ kind }) => kind === OTHER)
+    this.others = mapping.records.filter(({ kind }) => kind === Kind.other)
     for (const other of this.others) {
       const { tag } = other.record
       this.byTag.set(tag, [...(this.byTag.get(tag) ?? []), other])
@@ -45,10 +37,9 @@ export class Chooser {
   /** By kind, the record that all of its events are written as, without loss of kind, outcome or api; -1 for none. */
   get byKind(): Int16Array {
     return Int16Array.from(KINDS, (_, kind) => {
-      const slots = this.table.subarray(recordSlot(kind, -1, -1), recordSlot(kind + 1, -1, -1))
-      const record = this.records[slots[0]]
-      if (record?.kind !== kind || (record.given & (HAS_OUTCOME | HAS_API)) !== 0) return NONE
-      return kind !== OTHER && slots.every((position) => position === record.position) ? record.position : NONE
+      const [first, ...others] = this.records.filter((record) => record.kind === kind)
+      if (first === undefined || kind === Kind.other) return NONE
+      return [first, ...others].every(({ outcome, api }) => outcome < 0 && api < 0) ? first.position : NONE
     })
   }
 
@@ -59,11 +50,11 @@ export class Chooser {
   choose(batch: EventBatch, i: number): number {
     const mask = batch.mask[i] as number
     const kind = batch.kind[i] as number
-    if (kind === OTHER) return this.other(batch, i)
+    if (kind === Kind.other) return this.other(batch, i)
     const outcome = (mask & HAS_OUTCOME) === 0 ? -1 : batch.outcome[i]
     const api = (mask & HAS_API) === 0 ? -1 : batch.api[i]
-    let chosen = this.table[recordSlot(kind, outcome, api)] as number
-    if (chosen === BY_ADDRESSES) chosen = this.table[recordSlot(kind, outcomeOf(batch, i), api)] as number
+    let chosen = this.recordFor(kind, outcome, api)
+    if (chosen === BY_ADDRESSES) chosen = this.recordFor(kind, outcomeOf(batch, i), api)
     if (chosen < 0) {
       // `Losses.countBatch` has counted events of kinds that no record is of.
       if (this.carried[kind] !== 0)
@@ -108,6 +99,27 @@ export class Chooser {
     for (const name of fieldNames(missing)) this.losses.countEvent(`no ${name}, written as 0 or empty`, batch, i)
   }
 
+  /** The position of the record for events with this outcome and api, each the code or -1 for none. */
+  private recordFor(kind: number, outcome: number, api: number): number {
+    const slot = (kind * (OUTCOMES.length + 1) + outcome + 1) * (APIS.length + 1) + api + 1
+    let position = this.found.get(slot)
+    if (position === undefined) this.found.set(slot, (position = this.find(kind, outcome, api)))
+    return position
+  }
+
+  private find(kind: number, outcome: number, api: number): number {
+    let same = this.records.filter((record) => record.kind === kind)
+    if (kind === Kind.existing && same.length === 0) same = this.records.filter((record) => record.kind === Kind.alloc)
+    const plain = same.filter((record) => record.outcome < 0)
+    const fitting = same.filter((record) => record.outcome === outcome)
+    // A realloc without an outcome is written as a record with one, if there is no other.
+    if (kind === Kind.realloc && outcome < 0 && plain.length === 0 && same.length > 0) return BY_ADDRESSES
+    const candidates = fitting.length > 0 ? fitting : plain
+    const chosen =
+      candidates.find((record) => record.api === api) ?? candidates.find((record) => record.api < 0) ?? candidates[0]
+    return chosen?.position ?? NONE
+  }
+
   /** The record for event i of kind `other`: its type is the record's name, and its code the tag. */
   private other(batch: EventBatch, i: number): number {
     const mask = batch.mask[i] as number
@@ -116,7 +128,7 @@ export class Chooser {
     const candidates = code === null ? this.others : (this.byTag.get(code) ?? [])
     const found = candidates.filter(({ record }) => type === record.name || (type === null && code !== null))
     const chosen = inSection(found, batch, i)
-    if (chosen === undefined && this.carried[OTHER] !== 0)
+    if (chosen === undefined && this.carried[Kind.other] !== 0)
       this.losses.countEvent('other events that no record is for', batch, i)
     return chosen?.position ?? NONE
   }
@@ -137,39 +149,4 @@ function inSection(records: readonly RecordMapping[], batch: EventBatch, i: numb
   if (records.length < 2 || (batch.mask[i] & HAS_FIELDS) === 0) return records[0]
   const fields = parseJson(batch.strings.text(batch.fields[i])) as Record<string, unknown>
   return records.find(({ section }) => section !== null && section === fields[SECTION_KEY]) ?? records[0]
-}
-
-/**
- * Where a table of records has that for events of this kind with this outcome and api, each the code or -1 for none.
- */
-function recordSlot(kind: number, outcome: number, api: number): number {
-  return (kind * (OUTCOMES.length + 1) + outcome + 1) * (APIS.length + 1) + api + 1
-}
-
-/**
- * By `recordSlot`, the position of the record for events, `NONE` (-1), or below that where it depends on their
- * addresses.
- */
-function tableOf(records: readonly RecordMapping[]): Int32Array {
-  const table = new Int32Array(recordSlot(KINDS.length, -1, -1)).fill(NONE)
-  for (let kind = 0; kind < KINDS.length; kind++) {
-    for (let outcome = -1; outcome < OUTCOMES.length; outcome++) {
-      for (let api = -1; api < APIS.length; api++)
-        table[recordSlot(kind, outcome, api)] = find(records, kind, outcome, api)
-    }
-  }
-  return table
-}
-
-function find(records: readonly RecordMapping[], kind: number, outcome: number, api: number): number {
-  let same = records.filter((record) => record.kind === kind)
-  if (kind === EXISTING && same.length === 0) same = records.filter((record) => record.kind === Kind.alloc)
-  const plain = same.filter((record) => record.outcome < 0)
-  const fitting = same.filter((record) => record.outcome === outcome)
-  // A realloc without an outcome is written as a record with one, if there is no other.
-  if (kind === REALLOC && outcome < 0 && plain.length === 0 && same.length > 0) return BY_ADDRESSES
-  const candidates = fitting.length > 0 ? fitting : plain
-  const chosen =
-    candidates.find((record) => record.api === api) ?? candidates.find((record) => record.api < 0) ?? candidates[0]
-  return chosen?.position ?? NONE
 }

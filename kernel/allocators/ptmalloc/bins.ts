@@ -9,7 +9,7 @@ import { binOf, leastLarge } from './rules'
 
 export const UNSORTED: u32 = 1
 export const BINS: u32 = 128
-/** How many sizes of a large bin are looked at. Only a trace that was made for it has more. */
+/** The maximum number of sizes of a large bin to search. Only a crafted trace has more. */
 const MOST_SIZES: u32 = 4096
 
 /** Links a chunk before another one, which may be the head. */
@@ -33,13 +33,13 @@ function note(arena: usize, bin: u32): void {
   store<u32>(at, load<u32>(at) | bit)
 }
 
-/** Puts a chunk first into the unsorted bin. */
+/** Inserts a chunk at the front of the unsorted bin. */
 export function addUnsorted(arena: usize, chunk: u32): void {
   setLink(chunk, SMALLER, 0)
   insert(chunk, link(headOf(arena, UNSORTED), NEXT))
 }
 
-/** Puts a chunk first into the small bin of its size. */
+/** Inserts a chunk at the front of the small bin of its size. */
 export function addSmall(arena: usize, chunk: u32): void {
   const bin = binOf(bytesOf(chunk))
   setLink(chunk, SMALLER, 0)
@@ -68,7 +68,7 @@ function addLarge(arena: usize, chunk: u32, bytes: u64): void {
   } else {
     for (let i: u32 = 0; i < MOST_SIZES && bytes < bytesOf(at); i++) at = link(at, SMALLER)
     if (bytes == bytesOf(at)) {
-      // The first of a size stays the first.
+      // The first chunk of a size remains the first.
       setLink(chunk, SMALLER, 0)
       at = link(at, NEXT)
     } else {
@@ -101,7 +101,7 @@ export function unlink(chunk: u32): void {
 function leaveSizes(chunk: u32, smaller: u32, next: u32): void {
   const larger = link(chunk, LARGER)
   setLink(chunk, SMALLER, 0)
-  // Heads of bins count as firsts of a size.
+  // Heads of bins count as first chunks of a size.
   if (link(next, SMALLER) != 0) {
     setLink(smaller, LARGER, larger)
     setLink(larger, SMALLER, smaller)
@@ -124,11 +124,11 @@ export function bestOf(arena: usize, bin: u32, bytes: u64): u32 {
   let chunk = link(largest, LARGER)
   for (let i: u32 = 0; bytesOf(chunk) < bytes; i++) chunk = i < MOST_SIZES ? link(chunk, LARGER) : largest
   const next = link(chunk, NEXT)
-  // Better not the first of a size, which would have to be replaced as such.
+  // Not the first chunk of a size if possible, because it would have to be replaced as the first.
   return chunk != link(head, LAST) && bytesOf(next) == bytesOf(chunk) ? next : chunk
 }
 
-/** The last chunk of the first bin from one on that is not empty, 0 if all are. */
+/** The last chunk of the first non-empty bin from a given one on, 0 if all are empty. */
 export function lastFrom(arena: usize, bin: u32): u32 {
   while (bin < BINS - 1) {
     const at = arena + BIN_MAP + (((<usize>bin) >> 5) << 2)

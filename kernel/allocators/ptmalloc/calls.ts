@@ -68,7 +68,7 @@ import {
 export const MOST_REQUEST: u64 = 1 << 46
 const MOST_ALIGNMENT: u64 = 1 << 26
 
-/** What a new thread's table of thread-local storage looks like: elements, each of two words. */
+/** The table of thread-local storage of a new thread: the number of its elements, each of two words. */
 const FEWEST_ELEMENTS: u64 = 17
 const MOST_ELEMENTS: u64 = 40
 
@@ -93,7 +93,7 @@ function arenaFor(number: u32, thread: usize): usize {
   return arena
 }
 
-/** Makes a thread's cache unless it has one. */
+/** Creates a thread's cache unless it has one. */
 function prepare(number: u32, thread: usize): void {
   if (cacheSize == 0 || load<u32>(thread, OWN_CACHE) != 0) return
   makeCache(thread, arenaFor(number, thread), chunkSize(cacheSize))
@@ -107,11 +107,11 @@ export function callMalloc(number: u32, request: u64): u32 {
   return fromCacheOr(number, thread, chunkSize(request), true)
 }
 
-/** calloc. @param elements how many elements, 0 if unknown */
+/** calloc. @param elements the number of elements, 0 if unknown */
 export function callCalloc(number: u32, elements: u64, request: u64): u32 {
   const thread = threadAt(number)
   if (thread == 0 || request >= MOST_REQUEST) return 0
-  // A thread's stack is mapped just before its table is made.
+  // A thread's stack is mapped just before its table is allocated.
   const isTable = stackSize != 0 && isThreadTable(elements, request) && knowsArea()
   const stack = isTable ? mapBytes(stackSize) : 0
   if (mallocMakesCache) prepare(number, thread)
@@ -186,7 +186,7 @@ function alignedCached(thread: usize, bytes: u64, alignment: u64): u32 {
   return 0
 }
 
-/** By how much a block must be moved to be aligned. */
+/** The distance by which a block must move to be aligned. */
 function leadFor(chunk: u32, alignment: u64): u64 {
   const over = positionOf(chunk) & (alignment - 1)
   if (over == 0) return 0
@@ -237,7 +237,7 @@ export function callRealloc(number: u32, chunk: u32, request: u64): u32 {
   return chunk
 }
 
-/** Whether realloc returns a block as it is because it has room for the request and not much more. */
+/** Whether realloc returns a block unchanged because it has room for the request and not much more. */
 function keeps(chunk: u32, request: u64): bool {
   if (keepsBelow == 0) return false
   const isMapping = stateOf(chunk) == MAPPED
@@ -248,7 +248,7 @@ function keeps(chunk: u32, request: u64): bool {
   return surplus < keepsBelow || (isMapping && surplus <= PAGE)
 }
 
-/** Extends a chunk to this size, by some of the top chunk after it. */
+/** Extends a chunk to this size, with a part of the top chunk after it. */
 export function takeFromTop(arena: usize, chunk: u32, bytes: u64): void {
   absorb(chunk)
   const rest = split(chunk, bytes)
@@ -256,7 +256,7 @@ export function takeFromTop(arena: usize, chunk: u32, bytes: u64): void {
   set32(arena + LAST_CHUNK, rest)
 }
 
-/** A block moves. @param moved its new chunk, 0 if its arena has none: then it goes wherever malloc puts it */
+/** Moves a block. @param moved its new chunk, 0 if its arena has none, in which case malloc chooses one */
 function moveTo(number: u32, thread: usize, chunk: u32, moved: u32, request: u64): u32 {
   if (moved == 0) moved = callMalloc(number, request)
   if (moved != 0) freeChunk(cachesRests ? thread : 0, chunk)
@@ -274,7 +274,7 @@ export function callFree(number: u32, chunk: u32): void {
     if (mallocMakesCache || cacheBin(bytesOf(chunk)) < CACHE_BINS) prepare(number, thread)
   }
   freeChunk(thread, chunk)
-  // The table of a thread goes when its stack is unmapped.
+  // A thread's table is freed when its stack is unmapped.
   if (stack != 0) unmapBytes(stack, stackSize)
 }
 
@@ -285,7 +285,7 @@ export function callEnd(number: u32): void {
   endThread(number)
 }
 
-/** A thread's cache goes back to the heap, list by list, then the cache itself; its arena may become idle. */
+/** Frees the chunks of a thread's cache, list by list, then the cache itself; the thread's arena may become idle. */
 export function retire(thread: usize): void {
   const cache = load<u32>(thread, OWN_CACHE)
   set32(thread + OWN_CACHE, 0)

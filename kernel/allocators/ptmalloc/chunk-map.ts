@@ -1,13 +1,13 @@
 /**
- * Finds the chunk that holds an address, for repairs. By pages: the chunk that begins first in each. Maintaining this
- * costs as much as all the rest of a simulation, so it is made when a repair needs it and dropped again when no
- * prediction was wrong for a while.
+ * Finds the chunk that holds an address, for repairs. The map has, for each page, the first chunk that begins in it.
+ * Maintaining it costs as much as the rest of the simulation, so it is created when a repair needs it, and dropped when
+ * no prediction has been wrong for a while.
  */
 import { giveRoom, takeRoom } from '../../live/room'
 import { AFTER, endOfRecords, link, placeOf, RECORD, records, STATE, MAPPED } from './chunks'
 import { set32 } from './log'
 
-/** After how many calls without a repair the map is dropped, and how far searches go. */
+/** The number of calls without a repair after which the map is dropped, and the maximum length of searches. */
 const KEPT: u32 = 8192
 const PAGES_BACK: u64 = 65_536
 const STEPS: u32 = 4096
@@ -17,7 +17,7 @@ let table: usize = 0
 /** The logarithm of the number of slots, and the last one. */
 let log: u32 = 0
 let last: u32 = 0
-/** How many slots are used; undone with the rest. */
+/** The number of used slots; restored on undo. */
 const COUNT: usize = memory.data(4)
 let callsLeft: u32 = 0
 
@@ -27,7 +27,7 @@ export function dropMap(): void {
   table = 0
 }
 
-/** A call begins: it may add some chunks. */
+/** Prepares for a call, which may add some chunks. */
 // @ts-ignore: decorator
 @inline
 export function mapBegins(): void {
@@ -39,7 +39,7 @@ function keepMap(): void {
   else if (load<u32>(COUNT) > (last + 1) / 2) makeMap(log + 1)
 }
 
-/** Makes the map unless there is one. @returns false if memory is exhausted */
+/** Creates the map unless it exists. @returns false if memory is exhausted */
 export function needMap(): bool {
   const calls = max(KEPT, endOfRecords() / RECORD / 4)
   if (table != 0) {
@@ -86,7 +86,7 @@ function at(slot: u32): usize {
   return table + ((<usize>slot) << 2)
 }
 
-/** The slot of a page, or the empty one where it belongs. */
+/** The slot of a page, or the empty slot for it. */
 function find(page: u64): u32 {
   let slot = slotOf(page)
   while (true) {

@@ -1,9 +1,9 @@
 /**
- * Chunks: what heaps are divided into, free or in use, and the mappings of large blocks. A chunk is a record of 48
- * bytes, and known by the record's offset, 0 for none. Chunks of a heap are linked in the order of their addresses.
+ * Chunks: the parts of heaps, free or in use, and the mappings of large blocks. A chunk is a record of 48 bytes,
+ * identified by the record's offset; 0 means none. Chunks of a heap are linked in the order of their addresses.
  *
  * The address of a chunk in a heap is virtual: the number of the region of the heap (regions.ts) and the offset there.
- * So a heap can be used before it is known where it is.
+ * So a heap can be used before its address is known.
  */
 import { giveRoom, takeRoom } from '../../live/room'
 import { mapAdded, mapRemoved } from './chunk-map'
@@ -23,23 +23,23 @@ export const LAST: usize = 28
  */
 export const SMALLER: usize = 32
 export const LARGER: usize = 36
-/** Of a block: where the stack begins that was mapped for the thread whose table the block is. */
+/** For a block that is a thread's table: the start of the stack that was mapped for the thread. */
 export const STACK: usize = 32
 export const STATE: usize = 40
 export const LIVE: usize = 41
 export const ARENA: usize = 42
-/** Of a mapping: the bytes before the chunk. */
+/** For a mapping: the bytes before the chunk. */
 export const LEAD: usize = 44
 export const RECORD: u32 = 48
 
-/** States. A used chunk is that of a live block (`LIVE`), or used by the allocator, or by unseen calls. */
+/** States. A used chunk belongs to a live block (`LIVE`), to the allocator, or to unseen calls. */
 export const USED: u8 = 0
 export const CACHED: u8 = 1
 export const FAST: u8 = 2
 export const BINNED: u8 = 3
 export const TOP: u8 = 4
 export const MAPPED: u8 = 5
-/** A block about whose chunk nothing is known. */
+/** A block whose chunk is unknown. */
 export const FOREIGN: u8 = 6
 /** The record is not in use, or is the head of a bin. */
 export const NO_CHUNK: u8 = 7
@@ -48,7 +48,7 @@ export const NO_CHUNK: u8 = 7
 export const IS_BLOCK: u8 = 1
 export const HAS_STACK: u8 = 3
 
-/** How many records a call may need. */
+/** The maximum number of records that a call may need. */
 const SPARE: u32 = 512 * RECORD
 const FEWEST: u32 = 17
 const MOST: u32 = 31
@@ -56,7 +56,7 @@ const MOST: u32 = 31
 /** The start of the records. */
 export let records: usize = 0
 let log: u32 = 0
-/** Words that are undone with the rest: the end of the used records, and the first free one. */
+/** Words restored on undo: the end of the used records, and the first free one. */
 const END: usize = memory.data(8)
 const FREE: usize = END + 4
 
@@ -70,12 +70,12 @@ export function clearChunks(): bool {
   return records != 0
 }
 
-/** The end of the records that are or were in use. */
+/** The end of the records used so far. */
 export function endOfRecords(): u32 {
   return load<u32>(END)
 }
 
-/** Makes room for what a call may need. Moves the records. @returns false if memory is exhausted */
+/** Makes room for the records that a call may need. Moves the records. @returns false if memory is exhausted */
 // @ts-ignore: decorator
 @inline
 export function reserveChunks(): bool {
@@ -93,7 +93,7 @@ function growChunks(): bool {
   return true
 }
 
-/** The heads of the bins of a new arena: `count` records in sequence. */
+/** The heads of the bins of a new arena: `count` consecutive records. */
 export function takeHeads(count: u32): u32 {
   const first = load<u32>(END)
   for (let i: u32 = 0; i < count; i++) {
@@ -206,7 +206,7 @@ export function arenaOf(chunk: u32): u32 {
   return load<u16>(records + chunk, ARENA)
 }
 
-/** Cuts a chunk after some bytes. @returns the rest, which is in use */
+/** Splits a chunk after some bytes. @returns the rest, which is in use */
 export function split(chunk: u32, bytes: u64): u32 {
   const rest = newChunk(placeOf(chunk) + bytes, bytesOf(chunk) - bytes, USED, arenaOf(chunk))
   const after = link(chunk, AFTER)

@@ -26,11 +26,11 @@ import { FAST_BINS, fastBin, least, leastLarge, mostFast, sortsSmall } from './r
 import { trimHeap, trimMain } from './system'
 import { putCached } from './threads'
 
-/** A free chunk at least this large, after merging, is an occasion to merge the fast bins and to shrink the heap. */
+/** A free chunk of at least this size, after merging, causes the fast bins to be merged and the heap to shrink. */
 const OCCASION: u64 = 65_536
 
 /**
- * Frees a used chunk that is no live block.
+ * Frees a used chunk that does not belong to a live block.
  * @param thread the record of the thread whose cache may take it, 0 for none
  */
 export function freeChunk(thread: usize, chunk: u32): void {
@@ -67,7 +67,7 @@ export function freeMerged(arena: usize, chunk: u32): void {
 }
 
 /**
- * Merges a used chunk with its free neighbours, and perhaps into the top chunk.
+ * Merges a used chunk with its free neighbours, possibly into the top chunk.
  * @returns the chunk, not in a bin yet
  */
 export function mergeNeighbours(arena: usize, chunk: u32): u32 {

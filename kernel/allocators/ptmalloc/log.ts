@@ -1,6 +1,6 @@
 /**
- * What a call changes, so that it can be undone: a call whose predicted address was wrong is tried again in another
- * way. A call that changes more than the log holds cannot be undone (`isLost`).
+ * The changes made by a call, for undoing them: a call whose predicted address was wrong is repeated in another way. A
+ * call that changes more than the log holds cannot be undone (`isLost`).
  */
 
 const ROOM: usize = 1 << 19
@@ -9,7 +9,7 @@ let end: usize = LOG
 /** Whether the current call changed more than can be undone. */
 export let isLost: bool = false
 
-/** Begins a call: what was changed before stays. */
+/** Begins a call; earlier changes become permanent. */
 export function beginLog(): void {
   end = LOG
   isLost = false
@@ -25,7 +25,7 @@ export function undoAll(): void {
   undo(LOG)
 }
 
-/** Undoes the changes since a mark, the last one first. */
+/** Undoes the changes since a mark, the latest first. */
 export function undo(to: usize): void {
   while (end > to) {
     end -= 8

@@ -1,6 +1,4 @@
-/**
- * Choosing a chunk for a request, in the order in which glibc tries: bins by size, the end of the heap, more memory.
- */
+/** The choice of a chunk for a request, in glibc's order: bins by size, the end of the heap, more memory. */
 import { addSorted, addUnsorted, bestOf, lastFrom, unlink, UNSORTED } from './bins'
 import { fastList, headOf, HAS_FAST, MAIN_ARENA, REMAINDER } from './arenas'
 import { bytesOf, IS_BLOCK, LAST, link, NEXT, placeOf, setLive, setState, split, USED } from './chunks'
@@ -22,10 +20,10 @@ import {
 import { cutTop, extend } from './system'
 import { cached, OWN_CACHE, putCached, takeCached } from './threads'
 
-/** How many unsorted chunks a request sorts at most, as in glibc. */
+/** The maximum number of unsorted chunks that a request sorts, as in glibc. */
 const MOST_SORTED: u32 = 10_000
 
-/** Whether a cache is being made, which needs no cache. */
+/** Whether a cache is being created, for which no cache is needed. */
 let isMaking: bool = false
 
 /** A chunk of an arena, or of the main arena if that has no memory. @returns 0 if there is none */
@@ -104,14 +102,17 @@ function fromSmall(thread: usize, arena: usize, bin: u32, hasList: bool, list: u
   return chunk
 }
 
-/** Makes the cache of a thread that has none, of chunks of this size, from an arena. @returns whether it has one now */
+/**
+ * Creates the cache of a thread that has none, from an arena, for chunks of this size. @returns whether the thread has
+ * one now
+ */
 export function makeCache(thread: usize, arena: usize, bytes: u64): bool {
   if (isMaking) return false
   isMaking = true
   const chunk = allocate(thread, arena, bytes)
   isMaking = false
   if (chunk == 0) return false
-  // It is never taken for something else.
+  // It is never used for anything else.
   setLive(chunk, IS_BLOCK)
   set32(thread + OWN_CACHE, chunk)
   return true
@@ -143,7 +144,7 @@ function sort(thread: usize, arena: usize, bytes: u64, hasList: bool, list: u32)
   return isCached ? takeCached(thread, list) : 0
 }
 
-/** Takes a chunk out of its bin and cuts it to size. @param isRemainder the rest is to serve the next small requests */
+/** Removes a chunk from its bin and splits it to size. @param isRemainder the rest serves the next small requests */
 function divide(arena: usize, chunk: u32, bytes: u64, isRemainder: bool): void {
   unlink(chunk)
   if (bytesOf(chunk) - bytes < least) return

@@ -1,6 +1,6 @@
 /**
  * Regions: the contiguous memory of heaps. Region 1 is the main heap, which brk extends; the others are heaps of
- * threads' arenas. Where a region is may be unknown until the first address in it is seen.
+ * threads' arenas. The address of a region may be unknown until the first address in it is seen.
  */
 import { header, heapRoom, PAGE } from './rules'
 import { bytesOf, MAPPED, placeOf, stateOf } from './chunks'
@@ -10,28 +10,28 @@ import { set32, set64 } from './log'
 const MOST: u32 = 4096
 const SHIFT: u64 = 48
 const OFFSET: u64 = (1 << SHIFT) - 1
-/** The room beyond the main heap that belongs to it: it may grow unseen. */
+/** The size of the area beyond the main heap that belongs to it, because it may grow unseen. */
 const MAIN_SLACK: u64 = 64 << 20
 
-/** Per region: where it is (0 if unknown), its length, its arena, the region of the heap before, and its fence. */
+/** Per region: its address (0 if unknown), its length, its arena, the region of the previous heap, and its fence. */
 const ROWS: usize = memory.data(131104)
 const BASE: usize = 0
 const LENGTH: usize = 8
 const OWNER: usize = 16
 const EARLIER: usize = 20
-/** The chunk at the end of a heap that was left for another one. */
+/** The chunk at the end of a heap that was replaced by another one. */
 const FENCE: usize = 24
-/** Of a region that is not in use: the next one. */
+/** For an unused region: the next unused one. */
 const UNUSED: usize = 24
 const OWNER_NONE: u32 = 0xffff_ffff
 
-/** The number of regions that are or were in use, and the first unused one. */
+/** The number of regions used so far, and the first unused one. */
 const COUNT: usize = memory.data(8)
 const FREE: usize = COUNT + 4
 
 export const MAIN: u32 = 1
 
-/** Removes all regions but that of the main heap. @param base where it begins, 0 if unknown */
+/** Removes all regions except that of the main heap. @param base the start of that one, 0 if unknown */
 export function clearRegions(base: u64): void {
   store<u32>(COUNT, 1)
   store<u32>(FREE, 0)
@@ -87,7 +87,7 @@ export function regionOf(chunk: u32): u32 {
   return <u32>(placeOf(chunk) >> SHIFT)
 }
 
-/** How far a chunk is from the start of its region. */
+/** The distance of a chunk from the start of its region. */
 // @ts-ignore: decorator
 @inline
 export function offsetOf(chunk: u32): u64 {
@@ -142,7 +142,7 @@ export function setFence(region: u32, chunk: u32): void {
 }
 
 /**
- * The region that an address belongs to, 0 if to none that is known.
+ * The region that contains an address, 0 if none is known.
  * @param top the last chunk of the main heap, 0 if there is none
  */
 export function regionAt(address: u64, top: u32): u32 {

@@ -1,7 +1,7 @@
 /**
- * What follows from a wrong prediction. First it is found out whether the heap is as it was thought to be, but
- * elsewhere, or the thread uses another arena; if so, the call is made again. Otherwise the block is cut out of
- * whatever holds it.
+ * Repairs after wrong predictions. First a repair checks whether the heap is as assumed but at another address, or
+ * whether the thread uses another arena; if so, it repeats the call. Otherwise it cuts the block out of the chunk or
+ * area that contains its address.
  */
 import { arenaAt, claimArena, hintAfter, limitArenas, MAIN_ARENA, newArena, raiseLimit, topOf } from './arenas'
 import { retire } from './calls'
@@ -16,14 +16,14 @@ import { arenaHead, header, heapRoom, PAGE } from './rules'
 import { call, caller, close, guess, isOpen, resized } from './simulator'
 import { OWN_ARENA, threadAt } from './threads'
 
-/** How far chunks are looked at to find out whether a heap is fresh. */
+/** The maximum number of chunks to examine when checking whether a heap is new. */
 const NEIGHBOURS: u32 = 64
-/** How far into a new arena's heap its first block may be. */
+/** The maximum offset of the first block in a new arena's heap. */
 const FIRST_BLOCKS: u64 = 4096
 
 /**
  * The call predicted by `allocate` returned another address.
- * @returns the chunk of the block; 0 if there is no room for another one, or the call was settled before
+ * @returns the chunk of the block; 0 if there is no room for another one, or the call has been settled already
  */
 export function settle(actual: u64): u32 {
   if (!isOpen) return 0
@@ -45,7 +45,7 @@ export function settle(actual: u64): u32 {
 }
 
 /**
- * A chunk in a heap, or a mapping, whose place was unknown or guessed: now it is known.
+ * Sets the address of a heap or mapping that was unknown or assumed.
  * @returns whether it can be there
  */
 function anchor(chunk: u32, actual: u64): bool {
@@ -71,7 +71,7 @@ function anchor(chunk: u32, actual: u64): bool {
   return true
 }
 
-/** A chunk in a fresh heap of an arena, whose place was guessed: the heap is elsewhere. */
+/** Moves a new heap of an arena whose address was assumed. */
 function moveHeap(chunk: u32, actual: u64): bool {
   const region = regionOf(chunk)
   if (stateOf(chunk) == MAPPED || region == MAIN) return false
@@ -97,7 +97,7 @@ function hasBlocks(chunk: u32): bool {
   return chunk != 0
 }
 
-/** Another heap was guessed to be where this one is: its place is unknown. @returns whether the place is free now */
+/** Resets the address of another heap that was assumed to be here. @returns whether the place is free now */
 function evict(region: u32, base: u64): bool {
   const other = regionAt(base, 0)
   if (other == 0 || baseOf(other) != base || fenceOf(other) != 0) return false
@@ -107,7 +107,9 @@ function evict(region: u32, base: u64): bool {
   return fits(region, base)
 }
 
-/** Makes the call in another arena: that of the address, or a new one. @returns 0 if that does not give the address */
+/**
+ * Repeats the call in another arena: that of the address, or a new one. @returns 0 if that does not give the address
+ */
 function inOtherArena(thread: usize, actual: u64): u32 {
   const own = <usize>load<u32>(thread, OWN_ARENA)
   const region = regionAt(actual - header, topOf(MAIN_ARENA))
@@ -147,7 +149,7 @@ function inOtherArena(thread: usize, actual: u64): u32 {
   return 0
 }
 
-/** Makes the call again. @returns 0, with the call undone, if that does not give the address */
+/** Repeats the call. @returns 0, with the call undone, if that does not give the address */
 function again(actual: u64): u32 {
   const before = mark()
   const chunk = call()

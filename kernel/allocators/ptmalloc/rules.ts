@@ -1,17 +1,17 @@
 /**
- * What differs between word sizes and versions of glibc, 2.23 to 2.43. lib/allocators/README.md has the sources.
+ * The differences between word sizes and versions of glibc, 2.23 to 2.43. lib/allocators/README.md has the sources.
  * Variables, set once by `setRules`.
  */
 
 export const PAGE: u64 = 4096
-/** By how much more than necessary a heap grows, and how much stays when it shrinks. */
+/** The excess by which a heap grows, and the size that remains when it shrinks. */
 export const TOP_PAD: u64 = 131_072
 /** The number of lists of free chunks of a thread's cache that can be in use by default, and of fast bins. */
 export const CACHE_BINS: u32 = 64
 export const FAST_BINS: u32 = 12
 
 export let is64: bool = true
-/** The size of a word, and what chunks are aligned to. */
+/** The size of a word, and the alignment of chunks. */
 export let word: u64 = 8
 export let alignment: u64 = 16
 /** The distance from a chunk to the block in it. */
@@ -21,34 +21,35 @@ export let least: u64 = 32
 /** The largest chunk for fast bins, 0 if there are none; and the smallest for large bins. */
 export let mostFast: u64 = 128
 export let leastLarge: u64 = 1024
-/** The room for one heap of a thread's arena. */
+/** The maximum size of one heap of a thread's arena. */
 export let heapRoom: u64 = 0
 /** The largest chunk whose mapping raises the threshold for mappings. */
 export let mostThreshold: u64 = 0
-/** Where chunks begin in a heap of a thread's arena: in further ones, and in the first. */
+/** The offset of the first chunk in a heap of a thread's arena: in later heaps, and in the first. */
 export let heapHead: u64 = 0
 export let arenaHead: u64 = 0
 /** The size of a thread's cache, 0 if threads have none, and the number of chunks of one size in it. */
 export let cacheSize: u64 = 0
 export let cacheDepth: u32 = 7
-/** The limit of arenas per core; there is none before there are more than those of one core. */
+/** The limit of arenas per core. It does not apply until there are more arenas than those of one core. */
 export let arenasPerCore: u32 = 8
 /** calloc takes chunks from the cache (2.41). */
 export let callocUsesCache: bool = false
 /** A freed small chunk goes to the bin of its size instead of the unsorted one (2.41). */
 export let sortsSmall: bool = false
 /**
- * By how much a block may exceed the request for realloc to return it as it is; with `keepsToTrim` the trim threshold.
+ * The maximum excess of a block over the request for realloc to return it unchanged; with `keepsToTrim`, the trim
+ * threshold.
  */
 export let keepsBelow: u64 = 0
 export let keepsToTrim: bool = false
 /** memalign takes chunks from the cache, and gives the rest back without it (2.38). */
 export let memalignUsesCache: bool = false
-/** What realloc cuts off, and the rest of a full heap, goes to the cache (until 2.41). */
+/** The part that realloc cuts off, and the rest of a full heap, go to the cache (until 2.41). */
 export let cachesRests: bool = true
 /**
- * What creates a thread's cache: until 2.41 every call, in 2.42 malloc, from 2.43 on the first free of a chunk that the
- * cache takes.
+ * The calls that create a thread's cache: until 2.41 every call, in 2.42 malloc, from 2.43 on the first free of a chunk
+ * that fits the cache.
  */
 export let mallocMakesCache: bool = true
 export let freeMakesCache: bool = true
@@ -94,7 +95,7 @@ export function setRules(version: i32, bits: i32): bool {
   return true
 }
 
-/** Where the first chunk of an arena's first heap is: after the heap's and the arena's own data. */
+/** The offset of the first chunk in an arena's first heap, after the data of the heap and the arena. */
 function setArenaHead(version: i32, isNarrow: bool): void {
   if (!is64) arenaHead = isNarrow ? 0x468 : version < 43 ? 0x478 : 0x448
   else if (version < 26) arenaHead = 0x8b0

@@ -1,4 +1,4 @@
-/** Heaps that grow, shrink, come and go. */
+/** Creation, growth, shrinking and removal of heaps. */
 import { heapLength, LAST_CHUNK, MAIN_ARENA, mapHeap, numberOf, REGION, topOf, unmapHeap } from './arenas'
 import { unlink } from './bins'
 import {
@@ -37,10 +37,10 @@ import {
 } from './regions'
 import { alignment, cachesRests, header, heapHead, heapRoom, least, PAGE, pages, TOP_PAD } from './rules'
 
-/** The largest heap, and chunk, that can be. */
+/** The maximum size of heaps and chunks. */
 export const MOST_BYTES: u64 = 1 << 46
 
-/** Cuts a chunk off the top one. @returns 0 if that is too small */
+/** Splits a chunk off the top chunk. @returns 0 if that is too small */
 export function cutTop(arena: usize, bytes: u64): u32 {
   const top = topOf(arena)
   if (top == 0 || bytesOf(top) < bytes + least) return 0
@@ -51,7 +51,10 @@ export function cutTop(arena: usize, bytes: u64): u32 {
   return top
 }
 
-/** A chunk that no free one is large enough for: a mapping, or from a larger heap. @returns 0 if there is no memory */
+/**
+ * A chunk for a request that no free chunk satisfies: a mapping, or from an extended heap. @returns 0 if there is no
+ * memory
+ */
 export function extend(thread: usize, arena: usize, bytes: u64): u32 {
   if (isMapped(bytes)) return newMapping(bytes)
   if (arena == MAIN_ARENA ? !growMain(bytes) : !growHeap(thread, arena, bytes)) {
@@ -63,7 +66,7 @@ export function extend(thread: usize, arena: usize, bytes: u64): u32 {
 function growMain(bytes: u64): bool {
   const top = topOf(MAIN_ARENA)
   if (top == 0) {
-    // The first chunk is aligned, and the end of the heap is at a page.
+    // The first chunk is aligned, and the heap ends at a page boundary.
     const first = alignment - header
     const size = pages(bytes + TOP_PAD + least) + (first == 0 ? 0 : PAGE - first)
     set32(MAIN_ARENA + LAST_CHUNK, newChunk(startOfRegion(MAIN) + first, size, TOP, 0))
@@ -95,13 +98,13 @@ function growHeap(thread: usize, arena: usize, bytes: u64): bool {
   return true
 }
 
-/** The top chunk of a heap that is left is freed, except for a fence at the end. */
+/** The top chunk of the old heap is freed, except for a fence at the end. */
 function leaveTop(thread: usize, region: u32, top: u32): void {
   setState(top, USED)
   const bytes = (bytesOf(top) - least) & ~(alignment - 1)
   const fence = bytes >= least ? split(top, bytes) : top
   setFence(region, fence)
-  // It is never taken for something else.
+  // It is never used for anything else.
   setLive(fence, IS_BLOCK)
   if (fence != top) freeChunk(cachesRests ? thread : 0, top)
 }
@@ -113,7 +116,7 @@ export function trimMain(): void {
   setBytes(top, bytesOf(top) - excess(bytesOf(top)))
 }
 
-/** How much of a top chunk goes. */
+/** The number of bytes to remove from a top chunk. */
 function excess(bytes: u64): u64 {
   const area = <i64>(bytes - least - 1)
   return area <= <i64>TOP_PAD ? 0 : (<u64>area - TOP_PAD) & ~(PAGE - 1)
@@ -154,7 +157,7 @@ export function trimHeap(arena: usize): void {
   setBytes(top, bytesOf(top) - less)
 }
 
-/** Makes the top chunk of an arena larger, because there is more than was known. @returns whether it can be */
+/** Enlarges the top chunk of an arena, because the heap is larger than assumed. @returns whether that is possible */
 export function stretchTop(arena: usize, bytes: u64): bool {
   const top = topOf(arena)
   if (top == 0) return false

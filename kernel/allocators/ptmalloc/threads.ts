@@ -1,12 +1,13 @@
 /**
- * Threads: which arena each uses, and its cache of free chunks, lists by size in which the chunk freed last is first.
+ * Threads: the arena of each, and its cache of free chunks, with a list for each size that begins with the chunk freed
+ * last.
  */
 import { giveRoom, takeRoom } from '../../live/room'
 import { bytesOf, CACHED, LAST, link, linkAt, NEXT, setLink, setState, USED } from './chunks'
 import { save, set32 } from './log'
 import { CACHE_BINS, cacheBin, cacheDepth, least } from './rules'
 
-/** Offsets in a record: the thread's arena, 0 before it has one; the chunk of its cache, 0 if it has none. */
+/** Offsets in a record: the thread's arena, 0 if it has none yet; the chunk of its cache, 0 if it has none. */
 export const OWN_ARENA: usize = 0
 export const OWN_CACHE: usize = 4
 /** The number of chunks in each list, and the first of each. */
@@ -103,7 +104,7 @@ export function firstCached(thread: usize, bin: u32): u32 {
   return load<u32>(listAt(thread, bin))
 }
 
-/** Puts a used chunk into the cache. @returns whether the thread has one, with room for it */
+/** Adds a used chunk to the cache. @returns false if the thread has no cache, or no room in it */
 // @ts-ignore: decorator
 @inline
 export function putCached(thread: usize, chunk: u32): bool {
@@ -122,7 +123,7 @@ export function putCached(thread: usize, chunk: u32): bool {
   return true
 }
 
-/** Takes the first chunk of a list that is not empty. */
+/** Removes the first chunk of a list that is not empty. */
 // @ts-ignore: decorator
 @inline
 export function takeCached(thread: usize, bin: u32): u32 {
@@ -133,7 +134,7 @@ export function takeCached(thread: usize, bin: u32): u32 {
   return chunk
 }
 
-/** Takes a chunk out of the cache that it is in. @returns whether it was there */
+/** Removes a chunk from its cache. @returns whether it was there */
 export function pullCached(chunk: u32): bool {
   const thread = <usize>link(chunk, LAST)
   const bin = <u32>cacheBin(bytesOf(chunk))

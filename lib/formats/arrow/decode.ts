@@ -35,7 +35,7 @@ export class ArrowDecoder implements Decoder {
   private delivered: TraceHeader | undefined
   private rows: Rows | undefined
   private row = 0
-  /** What the columns of `rows` are in, and may be recycled with them. */
+  /** The memory of the columns of `rows`, which may be recycled with them. */
   private body: Uint8Array<ArrayBuffer> | undefined
   private events = 0
 
@@ -72,7 +72,7 @@ export class ArrowDecoder implements Decoder {
       const at = this.position(messages.offset)
       if (error instanceof ArrowLimit) throw limit(error.message, at)
       if (error instanceof ArrowFault) throw malformed(error.message, at)
-      // An offset in a flatbuffer that leads out of it.
+      // An offset points outside the flatbuffer.
       if (error instanceof RangeError) throw malformed('the message is damaged', at)
       throw error
     }
@@ -90,7 +90,7 @@ export class ArrowDecoder implements Decoder {
       const schema = readSchema(header)
       this.dictionaries = new Dictionaries(schema.columns)
       this.reader = new BatchReader(schema.columns, this.dictionaries)
-      // Another stream is another trace, whether it has a header or not.
+      // Another stream is another trace, with or without a header.
       this.header = schema.header ?? (this.header === NO_HEADER && this.events === 0 ? NO_HEADER : { ...NO_HEADER })
       for (const name of this.reader.unknown)
         this.warn(`the column ${showValue(name)} is not a field of events: left out`)

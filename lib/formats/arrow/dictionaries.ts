@@ -6,7 +6,7 @@ import { Parts } from './parts.js'
 import type { Column } from './schema.js'
 import { hasTexts, readNames } from './texts.js'
 
-/** The dictionaries of a stream as they are now. */
+/** The current dictionaries of a stream. */
 export class Dictionaries {
   private readonly columns = new Map<number, Column>()
   private readonly known = new Map<number, Strings>()
@@ -20,7 +20,7 @@ export class Dictionaries {
     columns.forEach(add)
   }
 
-  /** Takes a dictionary, or what is added to one. @throws ArrowFault, ArrowLimit */
+  /** Adds a dictionary, or the additions to one. @throws ArrowFault, ArrowLimit */
   take(message: FlatReader, body: Uint8Array<ArrayBuffer>): void {
     const id = message.i64(DictionaryBatch.id)
     const column = this.columns.get(id)
@@ -33,7 +33,7 @@ export class Dictionaries {
     this.known.set(id, before === undefined ? added : joined([before, added]))
   }
 
-  /** @throws ArrowFault when it did not come yet */
+  /** @throws ArrowFault when the dictionary has not been read yet */
   get(id: number): Strings {
     const found = this.known.get(id)
     if (found === undefined) throw new ArrowFault(`dictionary ${id} is missing`)

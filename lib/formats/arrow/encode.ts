@@ -21,7 +21,8 @@ const MAX_LISTED_BYTES = 4_194_304
  * into the chunk that is given out. A message with a dictionary precedes a batch with names that the one before it does
  * not have.
  *
- * The schema has the header of the first trace. The first record batch of any other trace has the header of that.
+ * The schema has the header of the first trace. The first record batch of each later trace has the header of that
+ * trace.
  */
 export class ArrowEncoder implements Encoder {
   readonly losses = new Losses('arrow', CARRIED)
@@ -30,7 +31,7 @@ export class ArrowEncoder implements Encoder {
   private readonly writer = new BatchWriter(EVENTS, this.names)
   private readonly chunks: Uint8Array[] = []
   private header: TraceHeader | undefined
-  /** The header that the next record batch has to bring. */
+  /** The header that the next record batch must carry. */
   private announced: TraceHeader | undefined
   private batch: EventBatch | undefined
   private row = 0
@@ -80,7 +81,7 @@ export class ArrowEncoder implements Encoder {
   }
 }
 
-/** The end of the events that are written together. All of them may have the same long stack. */
+/** The end of the events that are written together. They may all have the same long stack. */
 function lastRow(batch: EventBatch, from: number): number {
   const { count, mask, strings } = batch
   if ((batch.columns & (FieldBit.stack | FieldBit.attributes)) === 0) return count

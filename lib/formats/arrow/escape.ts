@@ -9,7 +9,7 @@ import { decodeText, encodeText } from '../../event/strings.js'
 
 /** The character of byte 0, if it needed one. */
 const ESCAPED = 0x10_fe00
-/** What all of these characters begin with, in UTF-8; then comes 0xba or 0xbb. */
+/** The first bytes of all these characters in UTF-8; 0xba or 0xbb follows. */
 const BEGIN = Buffer.from([0xf4, 0x8f])
 const THIRD = [0xba, 0xbb]
 
@@ -23,7 +23,7 @@ export function escape(strings: Strings): Strings {
   return isWhole(strings) && !hasEscapes(strings.bytes) ? strings : mapped(strings, escapeOne)
 }
 
-/** The strings that `escape` was given. Other strings stay as they are, also if they are not UTF-8. */
+/** The strings that were passed to `escape`. Other strings remain unchanged, even if they are not UTF-8. */
 export function unescape(strings: Strings): Strings {
   return hasEscapes(strings.bytes) ? mapped(strings, unescapeOne) : strings
 }

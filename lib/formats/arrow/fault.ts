@@ -1,5 +1,5 @@
-/** What is wrong with a message, in words; the decoder adds the place. */
+/** A fault of a message, as text; the decoder adds the position. */
 export class ArrowFault extends Error {}
 
-/** What a message needs more memory for than is given to it, in words; the decoder adds the place. */
+/** The part of a message that exceeds a memory limit, as text; the decoder adds the position. */
 export class ArrowLimit extends Error {}

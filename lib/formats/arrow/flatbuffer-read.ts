@@ -1,6 +1,6 @@
 /**
- * A table in a flatbuffer. Its fields are read when they are asked for; nothing is checked before.
- * @throws RangeError when an offset leads out of the bytes
+ * A table in a flatbuffer. Its fields are read and checked on demand.
+ * @throws RangeError when an offset points outside the bytes
  */
 export class FlatReader {
   private readonly vtable: number
@@ -70,7 +70,7 @@ export class FlatReader {
     return Array.from({ length: count }, (_, i) => new FlatReader(this.view, this.follow(from + 4 * i)))
   }
 
-  /** A vector of structs of 8-byte integers, or of such integers: all of these in a row. */
+  /** A vector of 8-byte integers, or of structs of them: all integers in a row. */
   integers(slot: number, perStruct: number): Float64Array {
     const [from, count] = this.vector(slot, 8 * perStruct)
     const integers = new Float64Array(count * perStruct)

@@ -7,7 +7,7 @@
 /** What a field of a table holds: a number, or something else in the same message. */
 export type FlatNode = FlatNumber | FlatTable | FlatText | FlatTables | FlatStructs
 
-/** A number; `at` is its position once it was written, so that it can be changed. */
+/** A number; once it is written, `at` is its position, so that it can be changed. */
 export interface FlatNumber {
   readonly is: 'number'
   readonly size: 1 | 2 | 4 | 8
@@ -31,7 +31,7 @@ interface FlatTables {
   readonly tables: readonly FlatTable[]
 }
 
-/** A vector of structs that are to be filled later; `at` is the position of the first once it was written. */
+/** A vector of structs to be filled in later; once it is written, `at` is the position of the first struct. */
 export interface FlatStructs {
   readonly is: 'structs'
   readonly count: number
@@ -46,7 +46,7 @@ export const i64 = (value: number): FlatNumber => ({ is: 'number', size: 8, valu
 export const text = (value: string): FlatText => ({ is: 'text', text: value })
 export const tables = (list: readonly FlatTable[]): FlatTables => ({ is: 'tables', tables: list })
 
-/** A table of the fields with these numbers, except those that are undefined. */
+/** A table of the fields with these numbers, without undefined fields. */
 export function table(fields: Readonly<Record<number, FlatNode | undefined>>): FlatTable {
   const given = new Map<number, FlatNode>()
   for (const [slot, node] of Object.entries(fields)) if (node !== undefined) given.set(Number(slot), node)

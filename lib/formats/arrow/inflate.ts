@@ -4,7 +4,7 @@ import { ArrowFault, ArrowLimit } from './fault.js'
 import { LZ4, MAX_BODY, ZSTD } from './layout.js'
 import { unlz4 } from './lz4.js'
 
-/** What node:zlib has from Node 22.15 on, which the types of older versions lack. */
+/** Functions of node:zlib since Node 22.15, which the types of older versions lack. */
 interface ZlibWithZstd {
   readonly zstdDecompressSync?: (bytes: Uint8Array, options: { maxOutputLength: number }) => Uint8Array
 }
@@ -20,7 +20,7 @@ const NOT_COMPRESSED = -1
 
 /** Inflates the buffers of one message. */
 export class Inflater {
-  /** How many more bytes may come of the message. */
+  /** How many more bytes the message may inflate to. */
   private left = MAX_BODY
 
   /** @param codec as the message names it */
@@ -28,7 +28,7 @@ export class Inflater {
     if (codec !== LZ4 && codec !== ZSTD) throw new ArrowFault(`a body is compressed with the unknown codec ${codec}`)
   }
 
-  /** @throws ArrowFault when the bytes are not what the codec makes; ArrowLimit when too many would come out */
+  /** @throws ArrowFault when the codec cannot inflate the bytes; ArrowLimit when the result would be too large */
   inflate(bytes: Uint8Array): Uint8Array {
     if (bytes.length === 0) return bytes
     if (bytes.length < PREFIX) throw new ArrowFault('a compressed buffer is too short')

@@ -6,7 +6,7 @@ import type { Strings } from './escape.js'
 import { ArrowFault } from './fault.js'
 
 /**
- * The text of named values in the form that events have: integers, strings, lists and objects of these, without spaces.
+ * The text of named values as events store it: integers, strings, lists and objects of these, without spaces.
  * @throws ArrowFault when it is not JSON, or of other values
  */
 function fieldsJson(text: string): string {
@@ -20,8 +20,8 @@ function fieldsJson(text: string): string {
 /**
  * Checks the texts of a column of JSON.
  * @param bytes the text with an id
- * @returns texts that take the place of all of them, and the column of their ids from 0; undefined if all of them are
- *   in the form that events have
+ * @returns texts that replace all of them, and the column of their ids from 0; undefined if all of them are as events
+ *   store them
  */
 export function checkJson(
   column: Uint32Array,

@@ -6,7 +6,7 @@ export const CONTINUATION = 0xffff_ffff
 export const PREFIX_BYTES = 8
 /** The end of a stream. */
 export const END_MARK = Uint8Array.of(0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0)
-/** An Arrow file begins with this, and two zeros; then comes a stream. */
+/** An Arrow file begins with these bytes and two zeros; a stream follows. */
 export const FILE_MAGIC = 'ARROW1'
 
 /** Buffers begin at multiples of this, in bytes. */
@@ -61,7 +61,7 @@ export const ZSTD = 1
 /** The metadata of a schema, and of a record batch that begins another trace: the trace's header as JSON. */
 export const HEADER_KEY = 'heapflow:header'
 
-/** The name of the column that each event has. */
+/** The name of the column that every event has. */
 export const KIND = 'kind'
 
 /** Longer metadata is refused: a schema of some 10,000 columns. */

@@ -5,12 +5,12 @@ const MAGIC = 0x184d_2204
 const [DICTIONARY_ID, CONTENT_SIZE, BLOCK_CHECKSUMS] = [0x01, 0x08, 0x10]
 const STORED = 0x8000_0000
 const MIN_MATCH = 4
-/** A length with this value in a token goes on in the bytes after it. */
+/** A length with this value in a token continues in the bytes after the token. */
 const MORE = 15
 
 /**
  * Inflates one frame of LZ4 (https://github.com/lz4/lz4, doc/lz4_Frame_format.md). Checksums are not checked.
- * @param length the number of bytes that come out
+ * @param length the number of inflated bytes
  * @throws ArrowFault when the data are not such a frame
  */
 export function unlz4(bytes: Uint8Array, length: number): Uint8Array<ArrayBuffer> {
@@ -43,7 +43,7 @@ export function unlz4(bytes: Uint8Array, length: number): Uint8Array<ArrayBuffer
   }
 }
 
-/** Inflates a block to `out[end..]`. @returns the end of what is there then */
+/** Inflates a block to `out[end..]`. @returns the end of the inflated bytes */
 function inflateBlock(block: Uint8Array, out: Uint8Array, end: number): number {
   let at = 0
   const more = (length: number): number => {
@@ -62,13 +62,13 @@ function inflateBlock(block: Uint8Array, out: Uint8Array, end: number): number {
     out.set(block.subarray(at, at + literals), end)
     at += literals
     end += literals
-    // The last sequence has literals alone.
+    // The last sequence has only literals.
     if (at === block.length) return end
     const distance = (block[at] as number) | ((block[at + 1] as number) << 8)
     at += 2
     const length = more(token & MORE) + MIN_MATCH
     if (!(distance > 0 && distance <= end) || end + length > out.length) throw new RangeError('a match is out of range')
-    // Byte by byte: a match may overlap with what it makes.
+    // Byte by byte, because a match may overlap its own output.
     for (const to = end + length; end < to; end++) out[end] = out[end - distance] as number
   }
   return end

@@ -6,7 +6,7 @@ export interface Presence {
   readonly bitmap: Uint8Array | undefined
 }
 
-/** The masks of events, of the bitmaps of columns. They are in a chunk of their own. */
+/** The masks of events, made from the bitmaps of columns, in a separate chunk. */
 export function masksOf(columns: readonly Presence[], rows: number): Uint32Array<ArrayBuffer> {
   const masks = new Uint32Array(newChunk(4 * rows).buffer, 0, rows)
   let all = 0

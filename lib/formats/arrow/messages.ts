@@ -13,7 +13,7 @@ export interface ArrowMessage {
   readonly body: Uint8Array<ArrayBuffer>
 }
 
-/** Memory for a body is allocated in steps, from this size on: its length may be a lie. */
+/** Memory for a body larger than this is allocated in steps, because the stated length may be false. */
 const FIRST_BYTES = 1_048_576
 
 /** Finds the messages in a stream. */
@@ -38,7 +38,7 @@ export class MessageReader {
       : 'no end mark: the command that wrote this failed or was interrupted'
   }
 
-  /** The rest of the input is not wanted. */
+  /** The rest of the input is ignored. */
   drop(): void {
     this.input.pos = this.input.end
     this.message = undefined

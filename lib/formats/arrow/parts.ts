@@ -62,7 +62,7 @@ export class Parts {
     return this.inflater === undefined ? bytes : (this.inflater.inflate(bytes) as Uint8Array<ArrayBuffer>)
   }
 
-  /** How many buffers with the texts of a view follow. */
+  /** The number of buffers with the texts of a view that follow. */
   nextCount(): number {
     const count = this.counts[this.count++]
     if (count === undefined || count < 0 || count > this.buffers.length)
@@ -76,7 +76,7 @@ export class Parts {
     this.skipBuffers(column)
   }
 
-  /** Passes over a column whose node was read. */
+  /** Skips a column whose node was read. */
   skipBuffers({ type, dictionary, buffers, children }: Column): void {
     this.buffer += buffers
     if (dictionary !== undefined) return

@@ -10,7 +10,7 @@ export interface IntType {
   readonly isSigned: boolean
 }
 
-/** A column of a stream, or what a column of lists has in it. */
+/** A column of a stream, or the items of a column of lists. */
 export interface Column {
   readonly name: string
   /** One of `Type`. */
@@ -19,12 +19,12 @@ export interface Column {
   readonly int?: IntType
   /** The values are indices into this dictionary, which has values of the type. */
   readonly dictionary?: { readonly id: number; readonly index: IntType }
-  /** How many buffers it has, without those of its children and the texts of views. */
+  /** The number of its buffers, without those of its children and the texts of views. */
   readonly buffers: number
   readonly children: readonly Column[]
 }
 
-/** The number of buffers of each type that has not 2: validity and values. */
+/** The number of buffers of each type that does not have two (validity and values). */
 const BUFFERS: ReadonlyMap<number, number> = new Map([
   [Type.null, 0],
   [Type.binary, 3],
@@ -41,11 +41,11 @@ const BUFFERS: ReadonlyMap<number, number> = new Map([
 /** What a stream says about itself before its events. */
 export interface StreamSchema {
   readonly columns: readonly Column[]
-  /** Of the first trace, if heapflow or a program that keeps metadata wrote the stream. */
+  /** The header of the first trace, if heapflow or a program that keeps metadata wrote the stream. */
   readonly header?: TraceHeader
 }
 
-/** More columns, with those in lists, are refused; deeper ones too. */
+/** Schemas with more columns, those in lists included, or deeper ones are refused. */
 const MAX_COLUMNS = 10_000
 const MAX_DEPTH = 16
 
@@ -72,7 +72,7 @@ export function readSchema(schema: FlatReader): StreamSchema {
   return { columns, ...(header && { header }) }
 }
 
-/** The header of a trace in metadata, if it is there. @throws ArrowFault when it is none */
+/** The header of a trace in metadata, if there is one. @throws ArrowFault when it is not a header */
 export function headerIn(metadata: readonly FlatReader[]): TraceHeader | undefined {
   const found = metadata.find((entry) => entry.text(KeyValue.key) === HEADER_KEY)
   if (found === undefined) return undefined

@@ -14,7 +14,7 @@ export function sniff(head: Uint8Array): boolean {
   try {
     return FlatReader.root(head.subarray(PREFIX_BYTES, PREFIX_BYTES + length)).i8(Message.kind) === SCHEMA
   } catch {
-    // The table may be further back than what is there, so nothing speaks against it.
+    // The table may lie beyond the available bytes, so it may be one.
     return head.length < PREFIX_BYTES + length
   }
 }

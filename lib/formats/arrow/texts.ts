@@ -5,9 +5,9 @@ import type { Parts } from './parts.js'
 import type { Column } from './schema.js'
 import { elements, offsets } from './values.js'
 
-/** The length of a text in a view, and the position of the text itself or of where it is. */
+/** The length of a text in a view, and the position of the text or of its location. */
 const VIEW_BYTES = 16
-/** Texts of up to this length are in the view. */
+/** Texts of up to this length are stored in the view itself. */
 const SHORT = 12
 
 /** Whether a column, or a dictionary, has texts or bytes. */
@@ -30,7 +30,7 @@ export function readNames(parts: Parts, column: Column, rows: number): Strings {
 }
 
 /**
- * The texts of a column, whose validity was read before: those that are null are any.
+ * The texts of a column whose validity was read before; null rows may have any text.
  * @throws ArrowFault, ArrowLimit
  */
 export function readBytes(parts: Parts, { type }: Column, rows: number): Strings {
@@ -48,7 +48,7 @@ function readViews(parts: Parts, rows: number): Strings {
   const starts = new Uint32Array(rows + 1)
   for (let i = 0; i < rows; i++) {
     const end = (starts[i] as number) + view.getUint32(VIEW_BYTES * i, true)
-    // Views may share their text, so a few bytes could stand for very many.
+    // Views may share their text, so a few bytes could expand to very many.
     if (end > MAX_BODY) throw new ArrowLimit(`texts of more than ${MAX_BODY} bytes`)
     starts[i + 1] = end
   }

@@ -7,8 +7,8 @@ type Bytes = Uint8Array<ArrayBuffer>
 type Narrow = Int8Array | Uint8Array | Int16Array | Uint16Array | Int32Array | Uint32Array
 
 /**
- * So many elements of `size` bytes, in place if they are aligned there.
- * @throws ArrowFault when they are not all there
+ * `count` elements of `size` bytes, in place if they are aligned.
+ * @throws ArrowFault when some are missing
  */
 export function elements(bytes: Bytes, count: number, size: number): Bytes {
   if (bytes.length < count * size) throw new ArrowFault('a buffer is too short for its column')
@@ -16,13 +16,13 @@ export function elements(bytes: Bytes, count: number, size: number): Bytes {
   return used.byteOffset % size === 0 ? used : used.slice()
 }
 
-/** Words of 32 bits, in place if they are aligned there. */
+/** Words of 32 bits, in place if they are aligned. */
 export function words(bytes: Bytes, count: number): Uint32Array<ArrayBuffer> {
   const { buffer, byteOffset } = elements(bytes, count, 4)
   return new Uint32Array(buffer, byteOffset, count)
 }
 
-/** A column of 64-bit integers, in place if they have 64 bits; these are taken as they are, with a sign or without. */
+/** A column of 64-bit integers, in place if they have 64 bits; these remain unchanged, signed or not. */
 export function wideColumn(bytes: Bytes, int: IntType, rows: number): U64Column {
   if (int.bits === 64) {
     const { buffer, byteOffset } = elements(bytes, rows, 8)
@@ -40,7 +40,7 @@ export function wideColumn(bytes: Bytes, int: IntType, rows: number): U64Column 
 
 /**
  * A column of 32-bit integers.
- * @param like has elements as the column is to have them
+ * @param like an array with elements of the column's type
  * @param has whether a row has a value
  * @throws ArrowFault when a value does not fit
  */
@@ -76,7 +76,7 @@ export function narrowed(
 
 const UNFIT = 'an integer is out of range'
 
-/** Indices into a dictionary. Those that no dictionary has may be any large number. */
+/** Indices into a dictionary. Indices that no dictionary has become large numbers. */
 export function indices(bytes: Bytes, int: IntType, rows: number): Uint32Array {
   if (int.bits === 32) return words(bytes, rows)
   if (int.bits < 32) return Uint32Array.from(narrowColumn(bytes, int, rows))
@@ -91,9 +91,9 @@ export function codes(bytes: Bytes, int: IntType, rows: number): Uint8Array | Ui
   return int.bits === 8 ? elements(bytes, rows, 1) : indices(bytes, int, rows)
 }
 
-/** Offsets of lists or strings in what follows: one more than there are rows. */
+/** Offsets of lists or strings in the data that follow: one more than there are rows. */
 export function offsets(bytes: Bytes, rows: number, isLarge: boolean): Uint32Array<ArrayBuffer> {
-  // Without rows, some programs write no offset.
+  // Some programs write no offset if there are no rows.
   if (rows === 0 && bytes.length === 0) return new Uint32Array(1)
   const found = isLarge ? largeOffsets(bytes, rows + 1) : words(bytes, rows + 1)
   for (let i = 0; i < rows; i++)

@@ -9,7 +9,7 @@ export function headerText(header: TraceHeader): string {
   return JSON.stringify({ kind: HEADER_KIND, ...header })
 }
 
-/** The header of a text. @throws TraceError when it is none */
+/** The header that a text represents. @throws TraceError when the text is not a header */
 export function parseHeader(bytes: Uint8Array, at: TracePosition): TraceHeader {
   try {
     const record = parseRecord(decodeText(bytes))

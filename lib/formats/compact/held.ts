@@ -4,33 +4,33 @@ import { gatherRows } from '../../event/gather.js'
 import { selectRows } from '../../kernel/select.js'
 import { KERNEL_EVENTS } from '../../kernel/load.js'
 
-/** With so many bytes of strings, or with so many batches, no more is held, or small ones are joined. */
+/** Limits on the bytes of strings held back, and on the number of batches, above which small ones are joined. */
 const MAX_STRING_BYTES = 1 << 24
 const MAX_BATCHES = 256
 
-/** The first batches are of so many events. */
+/** The number of events in each of the first batches. */
 const FEW_EVENTS = 512
 
-/** Copies of the first events of a trace, until it is known which allocator gave their addresses. */
+/** Copies of the first events of a trace, until it is known which allocator assigned their addresses. */
 export class HeldEvents {
   batches: EventBatch[] = []
-  /** How many events there are, and how many of them make blocks. */
+  /** The number of events, and of those that create blocks. */
   count = 0
   allocations = 0
   private stringBytes = 0
 
-  /** @param capacity how many events are held at most */
+  /** @param capacity the maximum number of events to hold */
   constructor(private readonly capacity: number) {}
 
   get isFull(): boolean {
     return this.count === this.capacity || this.stringBytes > MAX_STRING_BYTES
   }
 
-  /** Takes the first events of a batch, for as many as there is room. @returns how many */
+  /** Copies the first events of a batch, as many as there is room for. @returns their number */
   take(batch: EventBatch): number {
     const taken = Math.min(batch.count, this.capacity - this.count)
     for (let from = 0; from < taken;) {
-      // The first ones are few, so that what does not fit at all is soon given up.
+      // The first batches are small, so that an allocator that does not fit is abandoned early.
       const rows = Math.min(this.count + from < FEW_EVENTS ? FEW_EVENTS : KERNEL_EVENTS, taken - from)
       this.batches.push(
         selectRows(

@@ -8,12 +8,12 @@ import { HEADER, HEADER_WITHOUT_START, MAX_LINE, NAME, START } from './layout.js
 
 const FIRST_LINE = ascii(`${START}\n`)
 
-/** Enough input is requested that a realloc's two lines are there, if they are not too long. */
+/** The amount of input to request, so that both lines of a realloc are available unless they are too long. */
 const LEAST = 4 * MAX_LINE
 
 /**
  * Decodes the traces of glibc's mtrace. Lines that are not events, such as those that a forked child wrote into its
- * parent's file, is kept as a comment.
+ * parent's file, are kept as comments.
  */
 export class MtraceDecoder extends LineDecoder {
   private header: TraceHeader | undefined

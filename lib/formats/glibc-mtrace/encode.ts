@@ -25,10 +25,10 @@ const NIL = ascii('(nil)')
 const ZERO = 0x30
 const LETTER_X = 0x78
 const OPERATION = { alloc: 0x2b, free: 0x2d, old: 0x3c, new: 0x3e, failed: 0x21 } as const
-/** More than an operation, a pointer and a size take. */
+/** An upper bound for an operation, a pointer and a size. */
 const MAX_NUMBERS = 64
 
-/** Encodes events as the text that glibc's mtrace writes, and its script reads. */
+/** Encodes events as text in the form that glibc's mtrace writes and its script reads. */
 export class MtraceEncoder extends LineEncoder {
   readonly losses: Losses
   private readonly places = new Places()
@@ -74,7 +74,7 @@ export class MtraceEncoder extends LineEncoder {
         return
       }
       if (kind === FREE && !this.own && isZero(batch.address, i)) {
-        // glibc records none, and its script takes one for a free of a block that was never allocated.
+        // glibc does not record these, and its script reports one as a free of a block that was never allocated.
         this.losses.countEvent('frees of null', batch, i)
         return
       }
@@ -85,7 +85,7 @@ export class MtraceEncoder extends LineEncoder {
     }
   }
 
-  /** A realloc has two lines, where it worked. */
+  /** A successful realloc has two lines. */
   private realloc(batch: EventBatch, i: number): void {
     const fields = batch.mask[i] as number
     const { address, oldAddress, size } = batch
@@ -95,8 +95,8 @@ export class MtraceEncoder extends LineEncoder {
     const somethingOld = oldKnown && !isZero(oldAddress, i)
     const outcome = (fields & HAS_OUTCOME) !== 0 ? batch.outcome[i] : undefined
     const sized = (fields & HAS_SIZE) !== 0
-    // Halves of reallocs, which only a trace with lines lost or doubled has. One that has more than its line can say
-    // was not read from one, and is written as any other realloc.
+    // Halves of reallocs occur only in traces with lost or repeated lines. A half with more fields than its line has
+    // was not read from such a line, and is written like any other realloc.
     if (this.own && outcome === Outcome.freed && somethingOld && !known && !sized) {
       this.note(batch, i, false)
       this.line(batch, i, OPERATION.old, oldAddress)
@@ -126,7 +126,7 @@ export class MtraceEncoder extends LineEncoder {
     } else {
       const stayed = !known || !oldKnown || areEqual(batch, i)
       if (outcome !== undefined && (outcome === Outcome.none) !== stayed) this.noteOutcome(batch, i)
-      // Of a block that stayed either address may be missing, or null.
+      // If the block stayed in place, either address may be missing or null.
       this.line(batch, i, OPERATION.old, oldKnown && !isZero(oldAddress, i) ? oldAddress : address)
       this.line(batch, i, OPERATION.new, known && !isZero(address, i) ? address : oldAddress, true)
     }
@@ -151,7 +151,7 @@ export class MtraceEncoder extends LineEncoder {
     this.sink.bytes[this.sink.pos++] = LF
   }
 
-  /** Notes what the lines of an event do not say, before any of them is written. */
+  /** Counts the losses of an event before any of its lines is written. */
   private note(batch: EventBatch, i: number, sized: boolean): void {
     const { places, losses } = this
     places.look(batch, i)

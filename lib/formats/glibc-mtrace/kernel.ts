@@ -2,7 +2,7 @@ import { instantiate, type Kernel } from '../../kernel/instance.js'
 import type { Global } from '../../kernel/load.js'
 import { KernelStrings, type StringsExports } from '../../kernel/strings.js'
 
-/** kernel/glibc-mtrace.ts, which says what each of these is. */
+/** The exports of kernel/glibc-mtrace.ts, which documents them. */
 interface MtraceExports extends StringsExports {
   readonly INPUT: Global
   decode(from: number, end: number, capacity: number, behind: number, isCut: boolean): number
@@ -33,11 +33,11 @@ export function mtraceKernel(): MtraceKernel {
   return (kernel ??= newMtraceKernel())
 }
 
-/** What comes after the lines that `decode` is given: others, none, or perhaps one that is too long. */
+/** What follows the lines passed to `decode`: other lines, none, or possibly one that is too long. */
 export const MORE_LINES = 0
 export const NO_LINES = 1
 export const TOO_FAR = 2
 
-/** In `fault`: the line is too long, or cut within an event. */
+/** In `fault`: the line is too long, or truncated within an event. */
 export const TOO_LONG = 1
 export const CUT = 2

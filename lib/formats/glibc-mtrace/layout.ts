@@ -9,9 +9,9 @@ export const NAME = info.name
 /** The line that traces begin with. */
 export const START = '= Start'
 
-/** The header of a trace that begins with it, as all that glibc writes do. */
+/** The header of a trace that begins with that line, as all traces by glibc do. */
 export const HEADER: TraceHeader = { format: NAME }
-/** The header of a trace that does not. */
+/** The header of a trace without that line. */
 export const HEADER_WITHOUT_START: TraceHeader = { format: NAME, layout: { start: false } }
 
 /** Longer lines are refused: the name of a file has up to 4096 bytes, but that of a symbol may have any number. */
@@ -20,7 +20,7 @@ export const MAX_LINE = 32_768
 /** Names that are longer are not written. */
 export const MAX_NAME = 8192
 
-/** What says where a call came from. */
+/** The fields with the origin of a call. */
 export const PLACE = fieldSet('module', 'function', 'callSite', 'fields')
 
 export const CARRIED: Carried = {

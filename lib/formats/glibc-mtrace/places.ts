@@ -12,7 +12,7 @@ const HAS_FIELDS = FieldBit.fields
 const HAS_CALL_SITE = FieldBit.callSite
 
 const NOTHING = new Uint8Array(0)
-/** What `fields` may say: the offset in a function. */
+/** The value that `fields` may have: the offset in a function. */
 const OFFSET = /^\{"offset":"([+-](?:0x)?[0-9a-f]{1,16})"\}$/
 /** Neither the script nor the reader would find the end of such a function. */
 const UNFIT_FUNCTION = /[\s()]/
@@ -32,16 +32,16 @@ const END = ascii('] ')
 /** A name as written, or why it cannot be written. */
 type Name = Uint8Array | string
 
-/** Where calls came from: what stands before the operation of a line. */
+/** The origins of calls, which precede the operation of a line. */
 export class Places {
-  /** Why some of what was looked at last is not written. */
+  /** Why part of the last place is not written. */
   reasons: readonly string[] = []
-  /** What was looked at of the batch, by ids of strings. */
+  /** The names of the batch that were examined, by ids of strings. */
   private modules: (Name | undefined)[] = []
   private functions: (Name | undefined)[] = []
   private offsets: (Name | undefined)[] = []
   private likeOffsets: (boolean | undefined)[] = []
-  /** Of the last event; undefined if it has none. */
+  /** The place of the last event; undefined if it has none. */
   private module: Uint8Array | undefined
   private function: Uint8Array | undefined
   private offset: Uint8Array = NOTHING
@@ -54,7 +54,7 @@ export class Places {
     this.likeOffsets = Array.from({ length: strings.size })
   }
 
-  /** Looks at the place of an event, and at what cannot be written of it. */
+  /** Examines the place of an event, and what cannot be written of it. */
   look(batch: EventBatch, i: number): void {
     const set = batch.mask[i] as number
     const { strings } = batch
@@ -92,7 +92,7 @@ export class Places {
       this.reasons = [...this.reasons, 'callSite 0 beside a module or function, which stands for none']
   }
 
-  /** Writes the place that was looked at last. */
+  /** Writes the place that was examined last. */
   write(sink: Sink, batch: EventBatch, i: number): void {
     const set = batch.mask[i] as number
     const { module, function: name, offset } = this

@@ -32,7 +32,7 @@ export interface HatfFormatEncodeOptions extends HatfEncodeOptions {
   splitLevel?: number
 }
 
-/** HATF 1.0, the binary Heap Allocation Trace WritableFormat of Chilimbi, Jones and Zorn (ISMM 2000). */
+/** HATF 1.0, the binary Heap Allocation Trace Format of Chilimbi, Jones and Zorn (ISMM 2000). */
 export const hatf: WritableFormat<HatfDecodeOptions, HatfFormatEncodeOptions> = checked<
   HatfDecodeOptions,
   HatfFormatEncodeOptions

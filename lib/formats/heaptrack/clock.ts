@@ -7,7 +7,7 @@ import type { TraceHeader } from '../../event/header.js'
 import type { Losses } from '../../kernel/losses.js'
 import { Code, MAX_MILLISECONDS, NAME } from './layout.js'
 
-/** The words of a time in a millisecond, by the header's unit; without a unit a time is taken for microseconds. */
+/** The number of time units in a millisecond, as words, by the header's unit; times without a unit are microseconds. */
 const PER_MILLISECOND = { ns: 1_000_000, us: 1000 } as const
 /** Times above this are not exact as doubles. */
 const MAX_TIME = 2 ** 53
@@ -29,7 +29,7 @@ export class Clock {
   /** Times of other formats are counted from the first event that has one. */
   private base: number | undefined
   private now = 0
-  /** The last line that was written is a time of its own. */
+  /** The last line that was written is a time without an event. */
   private isOpen = false
 
   constructor(
@@ -44,7 +44,7 @@ export class Clock {
     this.base = format === NAME ? 0 : undefined
   }
 
-  /** Before event i is written: counts how its time is changed, and writes the line of it if that is new. */
+  /** To be called before event i is written: counts a change of its time, and writes a line for a new time. */
   at(batch: EventBatch, i: number): void {
     const milliseconds = this.milliseconds(batch, i)
     if (this.isOpen && milliseconds === this.now) this.losses.countEvent(Loss.same, batch, i)
@@ -52,7 +52,7 @@ export class Clock {
     if (milliseconds !== this.now) this.write(milliseconds)
   }
 
-  /** Writes event i, which is only a time. */
+  /** Writes event i, which consists of a time only. */
   tick(batch: EventBatch, i: number): void {
     if (((batch.mask[i] as number) & FieldBit.time) === 0) this.losses.countEvent(Loss.none, batch, i)
     const milliseconds = this.milliseconds(batch, i)

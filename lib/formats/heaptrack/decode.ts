@@ -37,7 +37,7 @@ const REMARK = fieldSet('time', 'text')
 const TICK = fieldSet('time', 'code')
 const RESIDENT = fieldSet('time', 'code', 'present')
 
-/** Enough input is requested that a line is there, if it is not too long. */
+/** The amount of input to request, so that a line is available unless it is too long. */
 const LEAST = 2 * MAX_LINE
 
 /**
@@ -50,14 +50,14 @@ export class HeaptrackDecoder extends LineDecoder {
   private definitions!: Definitions
   private stacks!: Stacks
   private readonly blocks = new LiveBlocks()
-  /** Milliseconds, and the words of as many microseconds. */
+  /** The time in milliseconds, and in microseconds as words. */
   private milliseconds = 0
   private readonly time = new Uint32Array(2)
   /** The time was read, and no event since. */
   private isUnsaid = false
   private odd = 0
   private firstOdd = 0
-  /** What is wrong with the row at which reading stopped. */
+  /** The fault of the row at which reading stopped. */
   private fault: string | undefined
   /** The row of a last line without a line feed, or -1. */
   private cutRow = -1
@@ -98,7 +98,7 @@ export class HeaptrackDecoder extends LineDecoder {
     return batch
   }
 
-  /** Turns rows into events. @returns how many were used up; `fault` says whether the next one is wrong */
+  /** Converts rows to events. @returns the number of rows used; `fault` is set if the next one is wrong */
   private readRows(batch: EventBatch, kernel: HeaptrackKernel, from: number, rows: number): number {
     const { definitions, stacks, blocks, time } = this
     const { tables, pending } = definitions
@@ -252,7 +252,7 @@ export class HeaptrackDecoder extends LineDecoder {
     return row
   }
 
-  /** Whether a time in milliseconds is above the one that there is, and not too large. */
+  /** Whether a time in milliseconds is later than the current one, and not too large. */
   private isLater(lo: number, hi: number): boolean {
     const value = hi * WORD + lo
     return value > this.milliseconds && value <= MAX_MILLISECONDS
@@ -264,7 +264,7 @@ export class HeaptrackDecoder extends LineDecoder {
     this.time[HI] = Math.floor((milliseconds * 1000) / WORD)
   }
 
-  /** Writes the time as event i: a line with it that no event follows is one itself. */
+  /** Stores the time as event i: a line with a time that no event follows is an event. */
   private tick(batch: EventBatch, i: number): void {
     this.isUnsaid = false
     batch.addColumns(RARE)
@@ -276,7 +276,7 @@ export class HeaptrackDecoder extends LineDecoder {
   }
 
   /**
-   * Reads a time that was there before, or the resident pages, as event i.
+   * Reads a repeated time, or the number of resident pages, as event i.
    * @returns whether the number is one of these
    */
   private number(batch: EventBatch, i: number, { operation, first }: HeaptrackKernel, row: number): boolean {
@@ -330,7 +330,7 @@ export class HeaptrackDecoder extends LineDecoder {
       )
   }
 
-  /** Reads what a trace begins with. @returns false if more of it is needed */
+  /** Reads the first lines of a trace. @returns false if more input is needed */
   private begin(): boolean {
     const { input } = this
     const head = readHead(input.bytes, input.pos, this.linesEnd, this.ended)
@@ -351,10 +351,10 @@ export class HeaptrackDecoder extends LineDecoder {
   }
 
   /**
-   * Leaves out the last line where it has no line feed: what it defines, or whether what is pending belongs to it, is
-   * not sure.
+   * Drops the last line if it has no line feed, because its definitions, and whether pending ones belong to it, are
+   * uncertain.
    *
-   * @returns how many lines were left out
+   * @returns the number of dropped lines
    */
   private leaveOut(row: number): number {
     if (row !== this.cutRow) return 0
@@ -362,12 +362,12 @@ export class HeaptrackDecoder extends LineDecoder {
     return 1
   }
 
-  /** Counts a line that does not come back the same. */
+  /** Counts a line that will not be written back unchanged. */
   private note(row: number): void {
     if (this.odd++ === 0) this.firstOdd = this.line + row
   }
 
-  /** The error for the line at which the input stands. @param isCut it has no line feed */
+  /** The error for the line at the input's position. @param isCut the line has no line feed */
   private errorOf(fault: string, pending: number, isCut: boolean): TraceError {
     const at = this.here(pending)
     if (fault === Fault.line) return this.tooLong(pending)

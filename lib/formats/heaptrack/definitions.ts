@@ -23,23 +23,23 @@ export const Fault = {
   entries: 'there are too many instructions',
 } as const
 
-/** Those that are no mistakes of the trace. */
+/** Results that are not faults of the trace. */
 export const LIMITS: readonly string[] = [Fault.stack, Fault.addresses, Fault.strings, Fault.nodes, Fault.entries]
 
 /** The executable's name in the list of modules. */
 const EXECUTABLE = 'x'
 const SPACE = 0x20
 const [LETTER_I, LETTER_M, LETTER_S] = [0x69, 0x6d, 0x73]
-/** Letters of lines that are comments; an empty line and one that begins with `#` are, too. */
+/** First letters of lines that are comments; empty lines and lines that begin with `#` are comments, too. */
 const REMARKS = 'SA'
 /** The most parts of modules that may be loaded at once. */
 const MAX_SEGMENTS = 65_536
 
-/** What the lines between the events define. */
+/** The definitions in the lines between events. */
 export class Definitions {
   readonly tables = new Tables()
   readonly pending: Pending
-  /** What is wrong with the line that `line` read. */
+  /** The fault of the line that `line` read. */
   fault: string | undefined
   private readonly raw: boolean
   private readonly version: number
@@ -60,7 +60,7 @@ export class Definitions {
     return !this.raw && (letter === LETTER_S || letter === LETTER_I) && bytes[start + 1] === SPACE
   }
 
-  /** A node of the tree: `t`. @returns what is wrong with it */
+  /** A node of the tree: `t`. @returns its fault */
   node(first: Uint32Array, second: Uint32Array, row: number): string | undefined {
     const { tables } = this
     const lo = first[2 * row + LO] as number
@@ -85,7 +85,7 @@ export class Definitions {
     return undefined
   }
 
-  /** What blocks have in common: `a`. @returns what is wrong with it */
+  /** An info, which blocks share: `a`. @returns its fault */
   info(first: Uint32Array, second: Uint32Array, row: number): string | undefined {
     const node = second[2 * row + LO] as number
     if (!this.tables.hasNode(node, second[2 * row + HI] as number)) return Fault.node
@@ -95,8 +95,8 @@ export class Definitions {
   }
 
   /**
-   * Reads a string or an instruction: `s` or `i`. What is wrong with it is in `fault`.
-   * @returns whether the line is as heaptrack writes it
+   * Reads a string or an instruction: `s` or `i`. Sets `fault`.
+   * @returns whether heaptrack could have written the line
    */
   line(bytes: Uint8Array, start: number, end: number): boolean {
     this.fault = undefined
@@ -137,7 +137,7 @@ export class Definitions {
     return this.fault !== undefined || isEqual(this.pending.entryLine(), bytes.subarray(start, end))
   }
 
-  /** Takes note of a line that becomes a comment. @returns whether heaptrack writes such lines there */
+  /** Notes a line that becomes a comment. @returns whether heaptrack writes such lines there */
   remark(line: Uint8Array): boolean {
     if (line.length === 0 || line[0] === 0x23) return true
     if (this.raw && line[0] === LETTER_M) return this.module(line)
@@ -148,7 +148,7 @@ export class Definitions {
   private module(line: Uint8Array): boolean {
     const { length } = line
     if (line[1] !== SPACE) return false
-    // The only name that has its length in no version is that of no module, before version 3.
+    // The name for "no module" is the only one without its length in all versions before 3.
     const name: Span = stringEnd(line, 2, length, this.version, false)
     if (name === NO_SPAN) return false
     const text = Buffer.from(line.subarray(name.start, name.end)).toString('latin1')

@@ -31,7 +31,10 @@ import { CUT, EXACT, NODE_SHIFT, Written } from './written.js'
 
 /** Options of the encoder. */
 export interface HeaptrackEncodeOptions extends EncodeOptions {
-  /** Write an interpreted file, which heaptrack's own programs open, also of a raw one. Default false. */
+  /**
+   * Write an interpreted file, which heaptrack's own programs open, even if the trace was read from a raw one. Default
+   * false.
+   */
   interpreted?: boolean
 }
 
@@ -46,7 +49,7 @@ const PLACE = fieldSet('function', 'file', 'line', 'module', 'callSite')
 const PLUS = 0x2b
 const MINUS = 0x2d
 const HASH = ascii('# ')
-/** The first letters of lines that a trace begins with. */
+/** The first letters of the lines at the beginning of a trace. */
 const HEAD = new Set(ascii('xXI'))
 
 /** Why an event is counted as changed. */
@@ -70,26 +73,28 @@ const Loss = {
 } as const
 
 /**
- * Encodes events as heaptrack's text: that of interpreted files, which `heaptrack_print` and `heaptrack_gui` open, and
- * raw files as those that they were read from.
+ * Encodes events as heaptrack's text: as interpreted files, which `heaptrack_print` and `heaptrack_gui` open, or as raw
+ * files if they were read from such.
  */
 export class HeaptrackEncoder extends LineEncoder {
   readonly losses: Losses
   private readonly interprets: boolean
   private header: TraceHeader | undefined
   private layout!: HeaptrackLayout
-  /** Nothing was written except the lines that a trace begins with, which end there in the sink. */
+  /** The position in the sink after the first lines of a trace, if nothing else was written. */
   private isHead = true
   private headEnd = 0
   /** The trace was read from this format. */
   private own = false
   private written!: Written
   private clock!: Clock
-  /** Of interpreted files: the info of each live block by its address, and what addresses the decoder will give. */
+  /**
+   * For interpreted files: the info of each live block by its address, and the addresses that the decoder will assign.
+   */
   private readonly live = new U64Map(1)
   private readonly blocks = new LiveBlocks()
   private strings: StringTable | undefined
-  /** The node of each list of the batch's strings, as `Written` gives it; -1 if it is not known yet. */
+  /** The node of each list of the batch's strings, as `Written` numbers it; -1 if unknown. */
   private nodes = new Int32Array(0)
 
   /** @param options `strict` makes the first loss an error */
@@ -234,7 +239,7 @@ export class HeaptrackEncoder extends LineEncoder {
     this.sink.bytes[this.sink.pos++] = LF
   }
 
-  /** Counts what of the stack, or of the place, of an event comes back otherwise. */
+  /** Counts what changes in the stack or place of an event. */
   private checkStack(batch: EventBatch, i: number): void {
     const mask = batch.mask[i] as number
     if ((mask & PLACE) !== 0) this.losses.countEvent((mask & HAS_STACK) !== 0 ? Loss.beside : Loss.place, batch, i)
@@ -275,7 +280,7 @@ export class HeaptrackEncoder extends LineEncoder {
     }
     if (!isPlain && !this.own) this.losses.countEvent(Loss.comment, batch, i)
     this.clock.at(batch, i)
-    // Straight after the head it would belong to that.
+    // Directly after the head, it would be read as part of that.
     const isOfHead = this.isHead && HEAD.has(text[0] as number) && text[1] === SPACE
     if (!isPlain && this.own && (isOfHead || !this.written.apply(text))) {
       this.losses.countEvent(Loss.misread, batch, i)

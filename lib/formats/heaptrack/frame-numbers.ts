@@ -6,20 +6,20 @@ import { grown } from './tables.js'
 const UNKNOWN = 0xffff_ffff
 const INLINED = ' inlined'
 
-/** Numbers of the texts of frames, the same in all batches; and what has to be known of each of them very often. */
+/** Numbers of the texts of frames, the same in all batches, and facts about each that are needed often. */
 export class FrameNumbers {
   /** The texts by number. */
   readonly texts: string[] = []
   /** By number: whether the frame is inlined. */
   inlined = new Uint8Array(1024)
-  /** By number: the most bytes that its text has when it is read again. */
+  /** By number: the maximum number of bytes of its text when it is read again. */
   bytes = new Uint32Array(1024)
   private readonly numbers = new Map<string, number>()
   private strings: StringTable | undefined
   /** The number of each string of the batch that was looked up. */
   private known = new Uint32Array(0)
 
-  /** @param isRaw the file is raw: its texts come back with everything that they say */
+  /** @param isRaw the file is raw, so that texts are read back unchanged */
   constructor(private readonly isRaw: boolean) {}
 
   /** Begins a batch with these strings. */

@@ -14,7 +14,7 @@ import {
 /** What a trace begins with. */
 export interface Head {
   readonly layout: HeaptrackLayout
-  /** How many lines it is, and the position after them. */
+  /** The number of lines, and the position after them. */
   readonly lines: number
   readonly end: number
 }
@@ -31,11 +31,12 @@ const LINE_FEED = 0x0a
 const SPACE = 0x20
 
 /**
- * Reads the lines that a trace begins with: `v`, and then `x`, `X` and `I` if present, in this order. Later lines of
- * these kinds are comments.
+ * Reads the first lines of a trace: `v`, and then `x`, `X` and `I` if present, in this order. Later lines of these
+ * kinds are comments.
  * @param start the start of the available whole lines, and `end` their end
- * @param isAll no more lines come
- * @returns why there is none: it is not the beginning of a trace, it is that of a newer version, or more is needed
+ * @param isAll no more lines will come
+ * @returns the head, or why there is none: it is not the beginning of a trace, it is that of a newer version, or more
+ *   is needed
  */
 export function readHead(bytes: Uint8Array, start: number, end: number, isAll: boolean): Head | NoHead {
   const first = lineAt(bytes, start, end)
@@ -61,7 +62,7 @@ export function readHead(bytes: Uint8Array, start: number, end: number, isAll: b
     before = place
     at = line.end + 1
   }
-  // The next of these lines may not be there yet.
+  // The next of these lines may not be available yet.
   if (at >= end && !isAll) return 'more'
   if (layout.raw) return { layout, lines, end: at }
   const raw = isRaw(bytes, at, end)
@@ -69,7 +70,7 @@ export function readHead(bytes: Uint8Array, start: number, end: number, isAll: b
   return { layout: { ...layout, raw: raw ?? false }, lines, end: at }
 }
 
-/** The lines that a trace with a layout begins with. */
+/** The first lines of a trace with this layout. */
 export function headOf(layout: HeaptrackLayout): Uint8Array {
   const { heaptrack, version, executable, command, pageSize, pages } = layout
   const lines = [
@@ -81,7 +82,7 @@ export function headOf(layout: HeaptrackLayout): Uint8Array {
   return encodeText(`${lines.join('\n')}\n`)
 }
 
-/** What a line after the first says. */
+/** The meaning of a line after the first. */
 function partOf(bytes: Uint8Array, line: Span, version: number): Partial<HeaptrackLayout> | undefined {
   const text = { start: line.start + 2, end: line.end }
   switch (bytes[line.start]) {
@@ -101,7 +102,7 @@ function partOf(bytes: Uint8Array, line: Span, version: number): Partial<Heaptra
   }
 }
 
-/** Whether the lines are those of a raw file, by the first that shows it. */
+/** Whether the lines are those of a raw file; the first line that shows it decides. */
 function isRaw(bytes: Uint8Array, start: number, end: number): boolean | undefined {
   for (let at = start; at < end && at < start + LOOK_AHEAD; at = lineAt(bytes, at, end).end + 1) {
     if (bytes[at + 1] !== SPACE) continue

@@ -1,7 +1,7 @@
 import { instantiate, type Kernel } from '../../kernel/instance.js'
 import { KERNEL_EVENTS, type Global, type KernelExports } from '../../kernel/load.js'
 
-/** kernel/heaptrack.ts, which says what each of these is. */
+/** The exports of kernel/heaptrack.ts, which documents them. */
 interface HeaptrackExports extends KernelExports {
   readonly INPUT: Global
   readonly OPERATION: Global
@@ -12,7 +12,7 @@ interface HeaptrackExports extends KernelExports {
   decode(from: number, end: number): number
 }
 
-/** What a line is; see kernel/heaptrack.ts. */
+/** The sorts of lines; see kernel/heaptrack.ts. */
 export const Operation = {
   text: 0,
   wrong: 1,

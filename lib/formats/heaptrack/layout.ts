@@ -12,7 +12,7 @@ export const MAX_LINE = 65_536
 
 /** The newest version of files. */
 export const NEWEST = 3
-/** The first version in which strings have their lengths before them. */
+/** The first version in which strings follow their lengths. */
 export const SIZED_STRINGS = 3
 
 /** Limits: the bytes of a trace's strings; the numbers of strings, of instructions and of nodes. */
@@ -23,14 +23,14 @@ export const MAX_NODES = 16_777_216
 /** The most names that the entries of all instructions may have together. */
 export const MAX_NAMES = 2 ** 25
 /**
- * The most bytes of the texts of a stack's frames. A repeated frame counts each time, because whatever writes
- * the event out repeats it, too.
+ * The maximum number of bytes in the texts of a stack's frames. A repeated frame counts each time, because encoders
+ * repeat it, too.
  */
 export const MAX_STACK_BYTES = 262_144
-/** The most frames that may be inlined in one, so that the line of an instruction is not too long. */
+/** The maximum number of frames inlined in one, so that the line of an instruction does not become too long. */
 export const MAX_INLINED = 2048
 
-/** The size of a page where the trace does not say it. */
+/** The size of a page if the trace does not state it. */
 export const DEFAULT_PAGE_SIZE = 4096
 
 /** The codes of events of kind `other`: the letters of their lines. */
@@ -41,19 +41,19 @@ export const Code = {
   resident: 0x52,
 } as const
 
-/** What a file says before its first event, in its header's `layout`. */
+/** The information before the first event of a file, stored in its header's `layout`. */
 export interface HeaptrackLayout {
-  /** As the preloaded library wrote it; otherwise `heaptrack_interpret` has worked on it. */
+  /** The file is as the preloaded library wrote it; otherwise `heaptrack_interpret` has processed it. */
   readonly raw: boolean
   /** heaptrack's version: `1.4.0`. */
   readonly heaptrack: string
-  /** The file's version; absent where the line does not say it, which stands for 1. */
+  /** The file's version; absent, which means 1, if the line does not state it. */
   readonly version?: number
   /** The path of the program. */
   readonly executable?: string
   /** The command line. */
   readonly command?: string
-  /** Bytes of a page, and pages of memory that the machine has. */
+  /** The size of a page in bytes, and the machine's memory in pages. */
   readonly pageSize?: number
   readonly pages?: number
 }
@@ -66,7 +66,7 @@ export function headerOf(layout: HeaptrackLayout): TraceHeader {
   return { format: NAME, timeUnit: 'us', layout: { ...layout } }
 }
 
-/** A version of heaptrack as its number says it: 0x10400 is 1.4.0. */
+/** The text of heaptrack's version number: 0x10400 is 1.4.0. */
 export function versionText(number: number): string {
   return `${number >>> 16}.${(number >>> 8) & 0xff}.${number & 0xff}`
 }
@@ -80,15 +80,15 @@ export function versionNumber(text: string): number | undefined {
   return minor < 256 && patch < 256 && major < 65_536 ? number : undefined
 }
 
-/** A string as a line has it: in newer versions of the file, with its length before it. */
+/** A string as it is written in a line: in newer versions of the file, after its length. */
 export function stringText(text: string, version: number): string {
   return version >= SIZED_STRINGS ? `${encodeText(text).length.toString(16)} ${text}` : text
 }
 
 /**
- * The string that begins at `start` and ends before `end`, or before a space where files of this version end strings
- * so.
- * @returns the position after it, or -1 if its length is not that of a string here
+ * Finds the string that begins at `start` and ends before `end` or, in versions where a space ends strings, before a
+ * space.
+ * @returns the position after it, or -1 if its length is wrong
  */
 export function stringEnd(bytes: Uint8Array, start: number, end: number, version: number, isLast: boolean): Span {
   if (version < SIZED_STRINGS) {
@@ -132,7 +132,10 @@ export function textOf(bytes: Uint8Array, { start, end }: Span): string {
 
 const PLACE = ['function', 'file', 'line', 'module', 'callSite', 'stack'] as const
 
-/** What an interpreted file can represent. A place without a stack becomes a stack of one frame, which is counted. */
+/**
+ * The fields that an interpreted file can represent. A place without a stack becomes a stack of one frame, which is
+ * counted.
+ */
 export const CARRIED: Carried = {
   alloc: fieldSet('time', 'size', ...PLACE),
   existing: fieldSet('time', 'size', ...PLACE),
@@ -145,8 +148,8 @@ export const CARRIED: Carried = {
 const ADDRESS = fieldSet('address')
 
 /**
- * What a file of the same sort can represent: raw files have addresses, and those that the decoder gave the blocks of
- * an interpreted file come back.
+ * The fields that a file of the same sort can represent: raw files have addresses, and the addresses that the decoder
+ * assigned to the blocks of an interpreted file are restored.
  */
 export const OWN_CARRIED: Carried = {
   ...CARRIED,
@@ -156,7 +159,7 @@ export const OWN_CARRIED: Carried = {
   free: (CARRIED.free as number) | ADDRESS,
 }
 
-/** What a trace cannot leave out, besides what the encoder notes itself. */
+/** The fields that a trace cannot omit, besides those that the encoder counts itself. */
 export const FILLED: readonly Filling[] = [
   { field: 'size', kinds: ['alloc', 'existing'], as: '0' },
   { field: 'time', kinds: ['alloc', 'existing', 'realloc', 'free', 'comment', 'other'], as: 'the last one' },
@@ -172,7 +175,7 @@ export function layoutOf({ format, layout }: TraceHeader): HeaptrackLayout {
     raw: raw === true,
     heaptrack: said ?? DEFAULT_LAYOUT.heaptrack,
     ...(isVersion && { version }),
-    // A raw file is known by this line.
+    // This line identifies a raw file.
     ...(raw === true && { executable: isLine(executable) ? executable : '' }),
     ...(isLine(command) && { command }),
     ...(isNumber(pageSize) && isNumber(pages) && { pageSize, pages }),

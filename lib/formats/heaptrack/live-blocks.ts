@@ -5,26 +5,26 @@ import { grown } from './tables.js'
 const FIRST_ADDRESS = 0x1_0000
 /** Blocks begin at multiples of this. */
 const ALIGNMENT = 16
-/** A block with more bytes than this takes no more room than one of 0 bytes. */
+/** A block with more bytes than this gets no more room than one of 0 bytes. */
 const MAX_ROOM = 2 ** 40
 /** Addresses are below this, so that they can be counted in doubles. */
 const END = 2 ** 53
 
 /**
- * The addresses of the blocks of an interpreted file, which has none: each block gets one of its own, above those of
- * all blocks before it and with room for its bytes. A free is that of the newest live block with its info. 12 bytes for
- * each live block.
+ * Addresses for the blocks of an interpreted file, which has none: each block gets an unused address above all earlier
+ * ones, with room for its bytes. A free concerns the newest live block with the same info. Takes 12 bytes for each live
+ * block.
  */
 export class LiveBlocks {
-  /** The words of the address that was given or freed last. */
+  /** The words of the address that was last assigned or freed. */
   readonly address = new Uint32Array(2)
   private next = FIRST_ADDRESS
   /** By info, the newest live block, by number from 1; 0 for none. */
   private newest = new Uint32Array(1024)
-  /** By block: the words of its address, and the one before it with the same info. */
+  /** By block: the words of its address, and the previous block with the same info. */
   private blocks = new Uint32Array(3 * 1024)
   private used = 0
-  /** A block that is not live any more, the first of a chain. */
+  /** A block that is no longer live, the first of a chain. */
   private spare = 0
 
   /** Whether the next block gets this address. */
@@ -38,7 +38,7 @@ export class LiveBlocks {
     return this.blocks[3 * block] === lo && this.blocks[3 * block + 1] === hi
   }
 
-  /** Allocates a block. @returns whether there was an address left for it */
+  /** Allocates a block. @returns false if no address is left for it */
   allocate(info: number, sizeLo: number, sizeHi: number): boolean {
     const { address, next } = this
     const size = sizeHi * WORD + sizeLo

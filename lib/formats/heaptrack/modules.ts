@@ -9,17 +9,17 @@ interface Segment {
   readonly name: number
 }
 
-/** Which module an address is in. */
+/** The module that contains an address. */
 interface ModuleAt {
-  /** The number of its name; 0 if there is none at the address. */
+  /** The number of its name; 0 if no module contains the address. */
   name: number
-  /** The words of the address at which it begins. */
+  /** The words of its start address. */
   readonly base: Uint32Array
 }
 
-/** The modules that a raw file says are loaded. */
+/** The modules that are loaded according to a raw file. */
 export class Modules {
-  /** By their starts; of those with the same one, the one that was added last is the last. */
+  /** Ordered by start address; parts with the same start are in the order in which they were added. */
   private segments: Segment[] = []
   private readonly found: ModuleAt = { name: 0, base: new Uint32Array(2) }
   private readonly value = new BigUint64Array(this.found.base.buffer as ArrayBuffer)
@@ -28,7 +28,7 @@ export class Modules {
     this.segments = []
   }
 
-  /** How many parts of modules there are. */
+  /** The number of parts of modules. */
   get size(): number {
     return this.segments.length
   }
@@ -49,7 +49,7 @@ export class Modules {
     return found
   }
 
-  /** The number of parts that begin at an address or before it. */
+  /** The number of parts that begin at or before an address. */
   private after(address: bigint): number {
     const { segments } = this
     let from = 0

@@ -6,15 +6,15 @@ import { MAX_LINE } from './layout.js'
 /** Longer names are cut. */
 const MAX_NAME = MAX_LINE - 64
 
-/** The bytes of a name as it can be written: a line feed would end its line. */
+/** The bytes of a name in a form that can be written: a line feed would end the line. */
 export function nameBytes(name: string): Uint8Array {
   const bytes = encodeText(name)
   return bytes.map((byte) => (byte === LF ? SPACE : byte)).subarray(0, MAX_NAME)
 }
 
 /**
- * The most bytes that the text of a frame can have when it is read again from an interpreted file: fewer if it stands
- * where it loses its module, its address, or that it is inlined.
+ * The maximum number of bytes of a frame's text when it is read again from an interpreted file. It may have fewer,
+ * because some positions lose the module, the address, or that it is inlined.
  */
 export function bytesReadAgain(text: string): number {
   const { function: name, file, line, module, address, inlined } = parseFrame(text)

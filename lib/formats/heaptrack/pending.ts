@@ -15,11 +15,13 @@ export class Pending {
   private numbers = new Uint32Array(1024)
   /** How many there are. */
   size = 0
-  /** The first that is not a comment yet; the first that is not due; and one past the last. */
+  /**
+   * Indices: of the first definition that is not a comment yet, of the first that is not due, and one past the last.
+   */
   private head = 0
   private dueEnd = 0
   private tail = 0
-  /** Where the line of text is that `text` wrote. */
+  /** The position of the line that `text` wrote. */
   private line = new Uint8Array(256)
 
   constructor(
@@ -33,12 +35,12 @@ export class Pending {
     return this.head < this.dueEnd
   }
 
-  /** A string, the last one of the table. */
+  /** Adds the last string of the table. */
   string(): void {
     this.push(Definition.string, this.tables.strings.size)
   }
 
-  /** An entry, the last one of the table. The strings that it has first, in their order, come with it. */
+  /** Adds the last entry of the table. Strings that it is the first to use, in their order, belong to it. */
   entry(): void {
     const { tables, kinds } = this
     let strings = 0
@@ -48,7 +50,7 @@ export class Pending {
     this.push(Definition.entry, tables.entries)
   }
 
-  /** A node, the last one of the table. */
+  /** Adds the last node of the table. */
   node(): void {
     const { tables } = this
     const { nodes } = tables
@@ -70,21 +72,21 @@ export class Pending {
     this.push(Definition.node, nodes)
   }
 
-  /** An info, the last one of the table. */
+  /** Adds the last info of the table. */
   info(): void {
     const { infos, infoNode } = this.tables
     if (!this.isLast(Definition.node, infoNode[infos - 1] as number)) this.flushTo(this.tail)
     this.push(Definition.info, infos - 1)
   }
 
-  /** An event with this node, or this info, follows; no event with either if it is -1. Some may be due then. */
+  /** An event with this node or info follows, or with neither if it is -1. Some definitions may be due then. */
   event(kind: number, number: number): void {
     if (!this.isLast(kind, number)) this.dueEnd = this.tail
     else this.tail = this.dueEnd
     this.count()
   }
 
-  /** The line of the first that is due, which is not any more. Not to be kept. */
+  /** Removes the first definition that is due, and gives its line, which is valid until the next call. */
   next(): Uint8Array {
     const kind = this.kinds[this.head] as number
     const number = this.numbers[this.head++] as number
@@ -97,7 +99,7 @@ export class Pending {
     this.size = this.head = this.dueEnd = this.tail = 0
   }
 
-  /** The line of an entry, the last one of the table. Not to be kept. */
+  /** The line of the last entry of the table, valid until the next call. */
   entryLine(): Uint8Array {
     return this.lineOf(Definition.entry, this.tables.entries)
   }
@@ -134,11 +136,11 @@ export class Pending {
     return last < this.dueEnd || (this.kinds[last] === kind && this.numbers[last] === number)
   }
 
-  /** How many of the last `strings` strings the entry added last is the first to have, in that order. */
+  /** How many of the last `strings` strings were first used by the last entry, in that order. */
   private ownStrings(strings: number): number {
     const { entries, entryNames, names, strings: table } = this.tables
     const first = table.size - strings + 1
-    // The strings of the entry that are among them, each once, as it has them.
+    // The entry's strings among them, each once, in the entry's order.
     const own: number[] = []
     const at = entryNames[entries] as number
     const end = entryNames[entries + 1] as number
@@ -152,7 +154,7 @@ export class Pending {
     return count
   }
 
-  /** Writes a definition as its line says it. @returns its length */
+  /** Writes the line of a definition. @returns its length */
   private text(kind: number, number: number): number {
     const { tables } = this
     if (kind === Definition.string) {
@@ -175,12 +177,12 @@ export class Pending {
       return this.numbersText('a', [tables.infoNode[number] as number], tables.infoSize, 2 * number)
     const { entryNames, names, entryAddress } = tables
     const all = names.subarray(entryNames[number], entryNames[number + 1])
-    // Without a file nothing comes after the function.
+    // Without a file, nothing follows the function.
     const end = all.length === 4 && all[2] === 0 && all[3] === 0 ? 2 : all.length
     return this.numbersText('i', all.subarray(0, end), entryAddress, 2 * number)
   }
 
-  /** Writes a letter, a number of two words if there is one, and others. @returns the length */
+  /** Writes a letter, a number of two words if given, and other numbers. @returns the length */
   private numbersText(letter: string, others: ArrayLike<number>, words?: Uint32Array, at = 0): number {
     this.room(20 + 9 * others.length)
     const { line } = this

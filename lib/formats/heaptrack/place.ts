@@ -2,7 +2,7 @@ import type { EventBatch } from '../../event/batch.js'
 import { FieldBit } from '../../event/fields.js'
 import { formatFrame } from '../../event/frame.js'
 
-/** The text of a frame of the place that an event has instead of a stack. */
+/** The text of a frame for the place of an event without a stack. */
 export function placeFrame(batch: EventBatch, i: number): string {
   const mask = batch.mask[i] as number
   const { strings } = batch

@@ -1,6 +1,6 @@
 import { decodeText } from '../../event/strings.js'
 
-/** The line that says the versions of heaptrack and of the file. */
+/** The line with the versions of heaptrack and of the file. */
 const FIRST_LINE = /^v [1-9a-f][0-9a-f]{4,6}(?: [0-9a-f]{1,4})?\n/
 
 /** Whether bytes are the beginning of a trace. */

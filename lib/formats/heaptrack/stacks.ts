@@ -5,32 +5,32 @@ import { MAX_STACK_BYTES } from './layout.js'
 import { u64 } from './modules.js'
 import { grown, type Tables } from './tables.js'
 
-/** Texts of frames are kept for later batches until they take this much memory: many times what a stack may have. */
+/** Texts of frames are kept for later batches until they take this much memory, many times the limit for one stack. */
 const MAX_KEPT = 8 << 20
 /** A batch is closed when its strings and lists take this much memory. */
 const MAX_BATCH = 1 << 20
 
 /** The result of `list` for a stack whose texts are too long. */
 export const TOO_LONG = -1
-/** The same where there is no room in the batch, which is not empty. */
+/** The result of `list` if a batch that is not empty has no room left. */
 export const FULL = -2
 
 /**
- * The stacks of events, as lists in the string table of a batch: the list of a node is made once in a batch, and the
- * text of an entry once in a trace, unless there are very many.
+ * The stacks of events, as lists in the string table of a batch: the list of a node is created once per batch, and the
+ * text of an entry once per trace, unless there are very many.
  */
 export class Stacks {
   private strings!: StringTable
-  /** The number of the batch: shows which of the lists and ids below belong to it. */
+  /** The number of the batch, which shows whether the lists and ids below belong to it. */
   private batch = 0
   private listBatch = new Uint32Array(0)
   private lists = new Uint32Array(0)
   private entryBatch = new Uint32Array(0)
-  /** Where the ids of an entry's frames are in `ids`, after their number and the bytes of their texts. */
+  /** The position of the ids of an entry's frames in `ids`, after their number and the bytes of their texts. */
   private entryIds = new Uint32Array(0)
   private ids = new Uint32Array(1024)
   private idsUsed = 0
-  /** The texts of the frames of entries; by entry, the first of them, plus 1, and how many there are. */
+  /** The texts of the frames of entries; by entry, the number of the first plus 1, and their count. */
   private kept = new StringTable()
   private keptFirst = new Uint32Array(0)
   private keptCount = new Uint32Array(0)
@@ -92,7 +92,7 @@ export class Stacks {
     return list
   }
 
-  /** Adds the texts of an entry's frames to the strings. @returns where their ids are, or `TOO_LONG` */
+  /** Adds the texts of an entry's frames to the strings. @returns the position of their ids, or `TOO_LONG` */
   private newIds(entry: number): number {
     if (this.keptFirst[entry] === 0 && !this.keep(entry)) return TOO_LONG
     const { kept, strings } = this
@@ -128,7 +128,7 @@ export class Stacks {
     return true
   }
 
-  /** Whether the names of an entry take more than those of a stack may. */
+  /** Whether the names of an entry exceed the limit for a stack. */
   private isTooLong(entry: number): boolean {
     const { entryNames, names, strings } = this.tables
     let bytes = 0
@@ -160,7 +160,7 @@ export class Stacks {
         },
       ]
     }
-    // An address that is the number of its entry stands for none: the encoder invents such.
+    // An address equal to the number of its entry means that there is none: the encoder writes such addresses.
     const last: Frame = { ...(module !== undefined && { module }), ...(value !== BigInt(entry) && { address: value }) }
     const frames: Frame[] = []
     for (let p = at + 1; p < end; p += 3) {

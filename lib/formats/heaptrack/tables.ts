@@ -3,20 +3,20 @@ import { U64Map } from '../../bytes/u64-map.js'
 import { StringTable } from '../../event/strings.js'
 import { MAX_ENTRIES, MAX_NAMES, MAX_NODES, MAX_STRING_BYTES, MAX_STRINGS } from './layout.js'
 
-/** A copy with room for at least `n`, and for twice as much as before. */
+/** A copy with room for at least `n` items, and for twice as many as before. */
 export function grown(array: Uint32Array<ArrayBuffer>, n: number): Uint32Array<ArrayBuffer> {
   const copy = new Uint32Array(Math.max(2 * array.length, n, 1024))
   copy.set(array)
   return copy
 }
 
-/** What is wrong with a definition. */
+/** The faults of definitions. */
 export type Fault = 'full' | 'undefined'
 
 /**
- * What the lines of a trace have defined so far: strings, instructions, the nodes of the tree of stacks, and, in
- * interpreted files, what blocks have in common. Numbers of strings, entries and nodes begin at 1, and 0 is none; those
- * of infos begin at 0. Each takes about as many bytes as its line, within limits.
+ * The definitions in a trace so far: strings, instructions, the nodes of the tree of stacks, and, in interpreted files,
+ * infos, which blocks share. Numbers of strings, entries and nodes begin at 1, and 0 is none; those of infos begin at
+ * 0. Each takes about as many bytes as its line, within limits.
  */
 export class Tables {
   /** String n is `strings.view(n - 1)`. */
@@ -57,9 +57,9 @@ export class Tables {
     return hi === 0 && lo < this.infos
   }
 
-  /** Forgets which entries stand for which addresses: the modules are others. */
+  /** Clears the entries by address, because the modules have changed. */
   newModules(): void {
-    // Clearing one that has grown takes as long as filling it, however few are in it now.
+    // Clearing a large map takes as long as filling it, even if it now has few entries.
     if (this.byAddress.size > 0) this.byAddress = new U64Map(1, 64)
   }
 
@@ -94,7 +94,7 @@ export class Tables {
     return slot < 0 ? 0 : (this.byAddress.values[slot] as number)
   }
 
-  /** The entry added last is the one of its address. */
+  /** Registers the last entry for its address. */
   setEntryAt(lo: number, hi: number): void {
     const slot = this.byAddress.add(lo, hi)
     this.byAddress.values[slot] = this.entries

@@ -12,7 +12,7 @@ import { nameBytes } from './names.js'
 import { Stacks } from './stacks.js'
 import { grown, type Fault, type Tables } from './tables.js'
 
-/** Flags of a node, below its number: its frames are read back unchanged; the outermost are left out. */
+/** Flags of a node, in the bits below its number: its frames are read back unchanged; the outermost are left out. */
 export const EXACT = 1
 export const CUT = 2
 /** The number of bits by which its number is shifted. */
@@ -22,8 +22,8 @@ const LETTER_S = 0x73
 const NUMBERS = /^[-+tacR] /
 
 /**
- * What an encoder has defined so far: the same tables as a decoder's, and by which number what is in them is found. A
- * definition is written when it is requested the first time.
+ * The definitions of an encoder so far: the same tables as a decoder's, and maps from their contents to numbers. A
+ * definition is written when it is first requested.
  */
 export class Written {
   private readonly definitions: Definitions
@@ -39,12 +39,12 @@ export class Written {
   /** By number of the size, and node. */
   private readonly infos = new U64Map(1)
   private readonly frames: FrameNumbers
-  /** The numbers of the frames of a stack. */
+  /** The numbers of a stack's frames. */
   private numbers = new Uint32Array(256)
   /** By frame: twice its entry, plus 1 if it is read back unchanged; for raw files, the number of its address. */
   private readonly entryByFrame: number[] = []
   private readonly addressByFrame: number[] = []
-  /** By entry of a raw file, the frame that it is read as. */
+  /** By entry of a raw file, the frame that readers will see. */
   private readonly frameByEntry: number[] = []
   private readonly first = new Uint32Array(2)
   private readonly second = new Uint32Array(2)
@@ -83,7 +83,7 @@ export class Written {
     return n === length ? node : (node & ~EXACT) | CUT
   }
 
-  /** The same of a stack of one frame, by its text. */
+  /** The same for a stack of one frame, by its text. */
   nodeOf(text: string): number {
     const frame = this.frames.of(text)
     this.numbers[0] = frame
@@ -120,7 +120,7 @@ export class Written {
       const read = this.frameOfEntry(tables.nodeEntry[node] as number)
       if (read !== frame) isExact = 0
       bytes += frames.bytes[read] as number
-      // The modules of these addresses have longer names than the texts say.
+      // The module names of these addresses are longer than in the texts.
       if (bytes > MAX_STACK_BYTES) return CUT
     }
     return (node << NODE_SHIFT) | isExact
@@ -134,7 +134,7 @@ export class Written {
     return (this.entryByFrame[frame] = this.entryOfTexts([text]))
   }
 
-  /** The same of a frame and those that are inlined in it. */
+  /** The same for a frame and the frames inlined in it. */
   private entryOfGroup(start: number, end: number): number {
     const texts = Array.from(this.numbers.subarray(start, end), (frame) => this.frames.texts[frame] as string)
     return this.entryOfTexts(texts)
@@ -145,7 +145,7 @@ export class Written {
     return this.entries.get(key) ?? this.newEntry(key, texts)
   }
 
-  /** The number of the frame that an entry of a raw file is read as. */
+  /** The number of the frame that readers will see for an entry of a raw file. */
   private frameOfEntry(entry: number): number {
     return (this.frameByEntry[entry] ??= this.frames.of(this.stacks.textsOf(entry)[0] as string))
   }
@@ -163,8 +163,8 @@ export class Written {
   }
 
   /**
-   * Defines what a line of the same trace does that was kept as a comment, without writing it.
-   * @returns whether the line can be written here: what it refers to is defined, and it will be a comment again
+   * Registers the definition in a line that was kept as a comment, without writing it.
+   * @returns whether the line can be written here: what it refers to is defined, and it will be read as a comment again
    */
   apply(line: Uint8Array): boolean {
     const { definitions, tables, first, second } = this
@@ -240,7 +240,7 @@ export class Written {
     return this.numberIn(this.addresses, Number(address & 0xffff_ffffn), Number(address >> 32n))
   }
 
-  /** Defines the entry of a frame and of those that are inlined in it, and its names. */
+  /** Defines the entry of a frame and of the frames inlined in it, and its names. */
   private newEntry(key: string, texts: readonly string[]): number {
     const frames = texts.map(parseFrame)
     const { address, module } = frames[frames.length - 1] as Frame
@@ -279,7 +279,7 @@ export class Written {
     return this.tables.strings.size
   }
 
-  /** The number of a key in a map, a new one if it has none. */
+  /** The number of a key in a map; a new number if the key is new. */
   private numberIn(map: U64Map, lo: number, hi: number): number {
     const known = map.find(lo, hi)
     if (known >= 0) return map.values[known] as number
@@ -287,7 +287,7 @@ export class Written {
     return map.size
   }
 
-  /** Writes a line of a number of two words and another one. */
+  /** Writes a line with a number of two words and another number. */
   private line(letter: string, lo: number, hi: number, other: number): void {
     const { sink } = this
     sink.reserve(64)
@@ -310,7 +310,7 @@ export class Written {
   }
 }
 
-/** A text that only these texts have: any character may be in one of them, so their lengths are before them. */
+/** A key for these texts, with their lengths, because they may contain any character. */
 function keyOf(texts: readonly string[]): string {
   return `${texts.map(({ length }) => length).join(' ')}:${texts.join('')}`
 }
@@ -324,7 +324,7 @@ function addNew(map: U64Map, lo: number, hi: number, value: number): void {
 }
 
 function put(map: U64Map, lo: number, hi: number, value: number): void {
-  // The values are other ones when the map has grown.
+  // The array is replaced when the map grows.
   const slot = map.add(lo, hi)
   map.values[slot] = value
 }

@@ -9,13 +9,13 @@ import { RecordReader } from './records.js'
 
 /** Options of the decoder. */
 export interface KmemtraceDecodeOptions {
-  /** How the records are laid out; found out from the first records if it is not given. */
+  /** The layout of the records. Default: detected from the first records. */
   layout?: KmemtraceLayout['layout']
-  /** The byte order of the machine that recorded; found out likewise. */
+  /** The byte order of the recording machine. Default: detected. */
   byteOrder?: KmemtraceLayout['byteOrder']
-  /** Bytes of a `long` in `ftrace` records; found out likewise. With all three nothing is found out. */
+  /** Bytes of a `long` in `ftrace` records. Default: detected. Nothing is detected if all three are given. */
   wordSize?: KmemtraceLayout['wordSize']
-  /** The CPU whose file this is. Every event of a `relay` stream then has it; `ftrace` records say it themselves. */
+  /** The CPU whose file this is, for every event of a `relay` stream; `ftrace` records contain the CPU. */
   cpu?: number
 }
 
@@ -23,18 +23,21 @@ const OPTIONS: OptionNames<KmemtraceDecodeOptions> = { layout: true, byteOrder: 
 
 /** kmemtrace's binary records to events: one per-CPU file, or several concatenated. */
 export class KmemtraceDecoder implements Decoder {
-  /** Says where the first all-zero record is and how many there are, and where the first bytes that are no features. */
+  /**
+   * Reports the position of the first all-zero record, the number of these, and the position of the first bytes that
+   * are not features.
+   */
   readonly warnings: string[] = []
   private readonly input = new Input()
   private readonly layouts: readonly KmemtraceLayout[]
   /** Once the layout is known. */
   private reader: RecordReader | undefined
-  /** No batch has brought the header yet. */
+  /** No batch has carried the header yet. */
   private headerIsNew = true
   /** Events in the batches delivered. */
   private delivered = 0
   private wasCut = false
-  /** Nothing more can be read before there is more input. */
+  /** Nothing more can be read until more input arrives. */
   private starved = false
   /** No more records will be read. */
   private closed = false
@@ -80,7 +83,7 @@ export class KmemtraceDecoder implements Decoder {
     return null
   }
 
-  /** Reads a batch, as far as the input goes. */
+  /** Reads a batch from the available input. */
   private read(): EventBatch | undefined {
     const { input } = this
     const reader = this.reader ?? this.begin()
@@ -103,7 +106,7 @@ export class KmemtraceDecoder implements Decoder {
     return batch
   }
 
-  /** Finds out the layout, unless that takes more input. */
+  /** Detects the layout, unless that needs more input. */
   private begin(): RecordReader | undefined {
     const { input, layouts } = this
     const { found, pos } = locateRecords(layouts, input.bytes, input.pos, input.end, input.ended)
@@ -117,7 +120,7 @@ export class KmemtraceDecoder implements Decoder {
     return this.reader
   }
 
-  /** The input is complete: adds an event for all-zero records, and reports what is wrong `behind` them. */
+  /** The input is complete: adds an event for all-zero records, and reports a fault after them (`behind`). */
   private close(reader: RecordReader, behind: TracePosition): void {
     if (reader.allZeros > 0) {
       const at = { format: FORMAT, offset: reader.firstZero }
@@ -125,7 +128,7 @@ export class KmemtraceDecoder implements Decoder {
       this.warnings.push(`${describe(at)}: the first of ${n} all-zero records, in whose place the recorder lost events`)
     }
     this.closed = true
-    // Where the input broke off elsewhere, that is the error, and not what it looks like here.
+    // If the input was truncated by an error elsewhere, that error is reported, not its symptom here.
     if (this.wasCut) return
     if (reader.fault !== undefined) this.fault = malformed(reader.fault, behind)
     else if (this.input.left > 0) this.fault = truncated('the input ends within a record', behind)

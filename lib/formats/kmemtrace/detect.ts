@@ -11,18 +11,16 @@ import {
   type KmemtraceLayout,
 } from './layout.js'
 
-/** The most bytes that are examined to distinguish the layouts. */
+/** The maximum number of bytes examined to distinguish the layouts. */
 export const WINDOW = 4096
 
-/**
- * The size of an all-zero record divides this in every layout, so that many zero bytes say nothing about the layout.
- */
+/** A multiple of the size of an all-zero record in every layout: this many zero bytes fit all layouts alike. */
 export const ZERO_GROUP = 96
 
 /** What `locateRecords` found. */
 interface Located {
   readonly found: KmemtraceLayout | 'short' | 'bad'
-  /** Where the first bytes are that say something; all before them are zero. */
+  /** The position of the first significant bytes; all bytes before them are zero. */
   readonly pos: number
 }
 
@@ -42,26 +40,30 @@ export function locateRecords(
   return { found: detectLayout(layouts, bytes, pos, end, ended), pos }
 }
 
-/** Records with more bytes than this beyond what they must have are not believed; no feature was ever defined. */
+/**
+ * A record with more than this number of bytes beyond its required ones is taken for invalid, because no feature was
+ * ever defined.
+ */
 const MAX_EXTRA = 1024
-/** Linux can be built for as many CPUs as this, and then some. */
+/** A bound above the number of CPUs that Linux can be built for. */
 const MAX_CPU = 0xffff
 /**
- * The high word of a time of 146 years in nanoseconds. 64-bit kernel addresses, which could be in its place, are above.
+ * The high word of a time of 146 years in nanoseconds. 64-bit kernel addresses, which could stand in its place, are
+ * larger.
  */
 const MAX_TIME_HIGH = 0x3fff_ffff
 
-/** How far bytes make sense as records of one layout. */
+/** How well bytes match the records of one layout. */
 interface Reading {
   readonly layout: KmemtraceLayout
-  /** Where the first record is that makes no sense, or that is not all there. */
+  /** The position of the first record that is invalid or incomplete. */
   readonly at: number
   /** It makes no sense. */
   readonly failed: boolean
-  /** How many records have event and type ids that are known, and how many are unusual. */
+  /** The numbers of records with known event and type ids, and of unusual ones. */
   readonly known: number
   readonly odd: number
-  /** Whether the first one, all-zero records aside, is known. */
+  /** Whether the first record other than all-zero ones has known ids. */
   readonly begins: boolean
 }
 
@@ -85,15 +87,16 @@ export function detectLayout(
   const isAll = ended || stop === pos + WINDOW
   const read = (lenient: boolean) => layouts.map((layout) => readAs(layout, bytes, pos, stop, lenient))
   const found = decide(read(false), pos, isAll)
-  // Where nothing makes sense by features that add up, bytes after a record may still be those of another format.
+  // If no layout yields features whose sizes add up, the bytes after records may be of another format.
   return found === 'bad' ? decide(read(true), pos, isAll) : found
 }
 
-/** @param isAll no more bytes are going to be looked at */
+/** @param isAll no more bytes will be examined */
 function decide(readings: readonly Reading[], pos: number, isAll: boolean): KmemtraceLayout | 'short' | 'bad' {
   const alive = readings.filter((reading) => !reading.failed)
   if (alive.length > 0 && !isAll) {
-    // One that is left is taken once it made sense for longer than any other did: no more bytes can change that.
+    // The last remaining layout is chosen once it has matched further than any other, because more bytes cannot change
+    // that.
     const [only] = alive
     const furthest = readings.every((reading) => reading === only || reading.at < (only as Reading).at)
     return alive.length === 1 && furthest ? (only as Reading).layout : 'short'
@@ -108,7 +111,9 @@ export function sniff(head: Uint8Array): boolean {
   return !best.failed && best.begins && best.known > best.odd
 }
 
-/** The reading that goes furthest, then has fewer records with unknown ids, then is of the layout that comes first. */
+/**
+ * Compares readings: the furthest one is best, then the one with fewer unknown ids, then that of the preferred layout.
+ */
 function bestOf(readings: readonly Reading[]): Reading {
   const reach = (reading: Reading) => (reading.failed ? reading.at : Infinity)
   return readings.reduce((best, one) => {
@@ -117,7 +122,7 @@ function bestOf(readings: readonly Reading[]): Reading {
   })
 }
 
-/** @param lenient bytes after a record need not be features */
+/** @param lenient accept bytes after a record that are not features */
 function readAs(layout: KmemtraceLayout, bytes: Uint8Array, pos: number, end: number, lenient = false): Reading {
   const core = coreSize(layout)
   let at = pos
@@ -128,7 +133,8 @@ function readAs(layout: KmemtraceLayout, bytes: Uint8Array, pos: number, end: nu
   while (end - at >= HEAD) {
     const fit = fitOf(layout, bytes, at, end, lenient)
     if (fit === Fit.short) {
-      // The beginning of a record shows whether it is a common one: known, and without features (no trace has any).
+      // The beginning of a record shows whether it is a common one: with known ids and without features, which no trace
+      // has.
       const size = sizeAt(layout, bytes, at)
       if (size > 0 && !(isNamed(bytes, at) && size === mandatorySize(layout, bytes, at))) odd++
       break
@@ -151,7 +157,7 @@ function readAs(layout: KmemtraceLayout, bytes: Uint8Array, pos: number, end: nu
   return { layout, at, failed, known, odd, begins }
 }
 
-/** How well bytes fit as one record. */
+/** How well bytes match one record. */
 const Fit = { none: 0, short: 1, zero: 2, odd: 3, known: 4 } as const
 
 function fitOf(

@@ -11,7 +11,7 @@ import { RecordList } from './to-records.js'
 import { Recognition } from './recognition.js'
 import { RecordWriter } from './write.js'
 
-/** Options of the encoder. Defaults come from the header of the trace, if it is of this format. */
+/** Options of the encoder. Defaults are taken from the header of the trace, if it is of this format. */
 export interface KmemtraceEncodeOptions extends EncodeOptions {
   /** Default `relay`. */
   layout?: KmemtraceLayout['layout']
@@ -39,14 +39,14 @@ export class KmemtraceEncoder implements Encoder {
   readonly losses: Losses
   readonly consumes = true
   private header: TraceHeader | undefined
-  /** Another trace has begun, of which no event came yet. */
+  /** Another trace has begun, and none of its events has arrived yet. */
   private beginsAnother = false
-  /** Once the first batch was fed. */
+  /** Set when the first batch is fed. */
   private recordList: RecordList | undefined
   private writer: RecordWriter | undefined
   private layout = DEFAULT_LAYOUT
   private recognition: Recognition | undefined
-  /** What is still to be written of. */
+  /** The batch that is being written. */
   private batch: EventBatch | undefined
   /** Thrown after the output of the events before it. */
   private fault: unknown
@@ -99,7 +99,7 @@ export class KmemtraceEncoder implements Encoder {
     // Nothing is held back.
   }
 
-  /** Counts a loss as soon as the output shows that readers will not detect the layout. */
+  /** Counts a loss as soon as it is certain that readers will not detect the layout from the output. */
   private recognise(written: Uint8Array, ended = false): void {
     if (this.recognition === undefined || this.recognition.check(written, ended)) return
     const { layout, byteOrder, wordSize } = this.layout
@@ -112,7 +112,7 @@ export class KmemtraceEncoder implements Encoder {
     }
   }
 
-  /** The first header says how all records are laid out. */
+  /** The first header determines the layout of all records. */
   private begin(header: TraceHeader): RecordList {
     const { cpu } = this.options
     const layout = layoutFor(header, this.options)

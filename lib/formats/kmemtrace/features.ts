@@ -2,8 +2,8 @@
 const FEATURE_HEAD = 3
 
 /**
- * Whether `bytes[start..end)` is a row of whole features: each a size of 2 bytes, an id, and as much data as the size
- * says.
+ * Whether `bytes[start..end)` is a sequence of complete features: each a size of 2 bytes, an id, and as much data as
+ * the size says.
  */
 export function areFeatures(bytes: Uint8Array, start: number, end: number, littleEndian: boolean): boolean {
   let at = start

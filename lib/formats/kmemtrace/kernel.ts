@@ -2,7 +2,7 @@ import { shared } from '../../kernel/instance.js'
 import type { Global, KernelExports } from '../../kernel/load.js'
 import type { KmemtraceLayout } from './layout.js'
 
-/** kernel/kmemtrace.ts, which says what each of these is. */
+/** The exports of kernel/kmemtrace.ts, which documents them. */
 interface KmemtraceKernel extends KernelExports {
   decode(form: number, from: number, end: number, row: number, rows: number, shared: number): number
   readonly position: Global
@@ -24,7 +24,7 @@ interface KmemtraceKernel extends KernelExports {
 
 export const kmemtraceKernel = shared<KmemtraceKernel>('kmemtrace')
 
-/** No record is begun after this many bytes of output; for one that begins before there is room. */
+/** No record begins after this many bytes of output; a record that begins earlier has room. */
 export const OUTPUT_BYTES = 114_688
 
 /** The kernel's number for a layout. */

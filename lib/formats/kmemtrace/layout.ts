@@ -7,18 +7,18 @@ import { info } from './info.js'
 /** The format's name, in headers and messages. */
 export const FORMAT = info.name
 
-/** The first byte of a record: what happened. Other ids may be defined one day; their records are carried along. */
+/** The first byte of a record: the event id. Records with other ids are preserved. */
 export const EventId = { alloc: 0, free: 1 } as const
 
 /** Every record begins with event id, type id and its own size: 1, 1 and 2 bytes. */
 export const HEAD = 4
 
-/** The largest size that a record can say. */
+/** The largest size that a record can state. */
 export const MAX_RECORD = 0xffff
 
-/** How the records of a stream are laid out. */
+/** The layout of a stream's records. */
 export interface KmemtraceLayout {
-  /** That of the machine that recorded. */
+  /** The byte order of the recording machine. */
   readonly byteOrder: 'little' | 'big'
   /**
    * `relay`: the per-CPU files of ABI version 1, with sequence numbers; `ftrace`: the later records, with CPU and time.
@@ -31,7 +31,7 @@ export interface KmemtraceLayout {
 /** The layout of new traces. */
 export const DEFAULT_LAYOUT: KmemtraceLayout = { byteOrder: 'little', layout: 'relay', wordSize: 8 }
 
-/** Every layout there is, the likelier ones first. */
+/** All layouts, the likelier ones first. */
 export const LAYOUTS: readonly KmemtraceLayout[] = [
   DEFAULT_LAYOUT,
   { byteOrder: 'big', layout: 'relay', wordSize: 8 },
@@ -41,12 +41,12 @@ export const LAYOUTS: readonly KmemtraceLayout[] = [
   { byteOrder: 'big', layout: 'ftrace', wordSize: 4 },
 ]
 
-/** The byte at which a record's call site stands. The pointer, and what only allocations have, follow. */
+/** The offset of the call site in a record. The pointer, and the fields that only allocations have, follow. */
 export function callSiteAt({ layout }: KmemtraceLayout): number {
   return layout === 'relay' ? 8 : 16
 }
 
-/** How many bytes every record has at least: 24 or 32. As many zero bytes are an all-zero record. */
+/** The minimum size of all records, 24 or 32 bytes. This many zero bytes are an all-zero record. */
 export function coreSize(layout: KmemtraceLayout): number {
   return callSiteAt(layout) + 2 * layout.wordSize
 }
@@ -57,24 +57,24 @@ export function isZero(bytes: Uint8Array, start: number, end: number): boolean {
   return true
 }
 
-/** How many bytes the record of an allocation has at least: 48, 56 or 40. */
+/** The minimum size of an allocation's record: 48, 56 or 40 bytes. */
 export function allocSize(layout: KmemtraceLayout): number {
   return coreSize(layout) + 2 * layout.wordSize + 8
 }
 
-/** The function that a type id stands for, as a code of `Api`: of an allocation, by type. */
+/** The functions of allocations by type id, as codes of `Api`. */
 export const ALLOC_APIS = Uint8Array.of(Api.kmalloc, Api.kmem_cache_alloc, Api.pages)
 /** The same of a free. */
 export const FREE_APIS = Uint8Array.of(Api.kfree, Api.kmem_cache_free, Api.pages)
-/** How many type ids have a meaning. */
+/** The number of known type ids. */
 export const TYPES = ALLOC_APIS.length
-/** What the type tables below have for a function that no type id stands for. */
+/** The entry in the type tables below for a function without a type id. */
 export const NO_TYPE = 0xff
 /** The type id of an allocation, by the code of its function. */
 export const TYPE_OF_ALLOC = inverse(ALLOC_APIS)
 /** The type id of a free, by the code of its function. */
 export const TYPE_OF_FREE = inverse(FREE_APIS)
-/** The function of type 0, as which any other is written. */
+/** The function of type 0; all other functions are written as this one. */
 export const DEFAULT_ALLOC: ApiName = 'kmalloc'
 /** The same of frees. */
 export const DEFAULT_FREE: ApiName = 'kfree'
@@ -84,7 +84,7 @@ function inverse(apis: Uint8Array): Uint8Array {
 }
 
 /**
- * What a stream can represent.
+ * The fields that a stream can represent.
  * @param layout that of its records
  * @param perCpu the stream stands for one CPU, so that the file's name carries it
  */
@@ -98,7 +98,7 @@ export function carriedBy(layout: KmemtraceLayout['layout'], perCpu: boolean): C
     alloc: head | block,
     existing: head | block,
     free: head | fieldSet('api'),
-    // Its two records have one number each, which only files that share their numbers with others are given.
+    // Its two records have one number each, so the second number is taken only in files that share their numbers.
     realloc:
       shared |
       block |
@@ -110,10 +110,10 @@ export function carriedBy(layout: KmemtraceLayout['layout'], perCpu: boolean): C
 }
 
 /**
- * What records cannot leave out: every record has a call site, allocations more than that, and those of `ftrace` a CPU
- * and a time. A sequence number is not among them: events without one get the number that their place says. Nor is the
- * function, in whose place there can be a code.
- * @param cpu the CPU that the stream stands for, if it does
+ * The fields that records cannot omit: the call site, further fields of allocations, and CPU and time in `ftrace`.
+ * Sequence numbers are not among them, because missing ones are assigned by position; nor is the function, which a code
+ * can replace.
+ * @param cpu the CPU that the stream represents, if any
  */
 export function filledBy(layout: KmemtraceLayout['layout'], cpu: number | undefined): readonly Filling[] {
   const allocs = ['alloc', 'existing'] as const
@@ -131,21 +131,21 @@ export function filledBy(layout: KmemtraceLayout['layout'], cpu: number | undefi
   return filled
 }
 
-/** The header of a stream. @param cpu the CPU that all of it is of, where that is known */
+/** The header of a stream. @param cpu the CPU of all events, if known */
 export function headerOf({ byteOrder, layout, wordSize }: KmemtraceLayout, cpu?: number): TraceHeader {
   const fields = { byteOrder, layout, ...(wordSize === 4 && { wordSize }), ...(cpu !== undefined && { cpu }) }
   return layout === 'ftrace' ? { format: FORMAT, timeUnit: 'ns', layout: fields } : { format: FORMAT, layout: fields }
 }
 
 /**
- * The layout to write a trace with, or what is wrong with the one that is requested.
- * @param wanted comes before what the header says, where that is one of this format
+ * The layout to write a trace with, or the problem with the requested one.
+ * @param wanted takes precedence over the header, if that is of this format
  */
 export function layoutFor(header: TraceHeader, wanted: Partial<KmemtraceLayout>): KmemtraceLayout | string {
   const said = header.format === FORMAT ? header.layout : undefined
   const byteOrder = wanted.byteOrder ?? said?.['byteOrder'] ?? DEFAULT_LAYOUT.byteOrder
   const layout = wanted.layout ?? said?.['layout'] ?? DEFAULT_LAYOUT.layout
-  // Relay records have 64-bit words on every machine, so a word size is for the other layout only.
+  // Relay records have 64-bit words on every machine, so only the other layout has a word size.
   const wordSize = layout === 'relay' ? 8 : (wanted.wordSize ?? said?.['wordSize'] ?? 8)
   const found = LAYOUTS.find((one) => one.byteOrder === byteOrder && one.layout === layout && one.wordSize === wordSize)
   return (

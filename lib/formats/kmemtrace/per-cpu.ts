@@ -14,12 +14,12 @@ const HAS_ADDRESS = FieldBit.address
 const HAS_CODE = FieldBit.code
 const { lost: LOST, realloc: REALLOC } = Kind
 
-/** The CPU to whose file events without one go. */
+/** The CPU whose file receives events without a CPU. */
 const DEFAULT_CPU = 0
 
 /**
- * The number of a CPU by its file's name: `cpu7`, or anything that ends like that except extensions; undefined for
- * other names.
+ * The number of a CPU in the name of its file, such as `cpu7`, at the end of the name before any extensions; undefined
+ * for other names.
  */
 export function cpuOfPath(path: string): number | undefined {
   const digits = /cpu(\d{1,9})(\.[a-z]\w*)*$/i.exec(path)?.[1]
@@ -27,12 +27,12 @@ export function cpuOfPath(path: string): number | undefined {
 }
 
 /**
- * Makes events ready to be divided into files by their CPU: those without one, or with a negative one, belong to CPU 0,
- * and missing sequence numbers are added if the records have them, because nothing else shows the order of the records
- * of several files.
+ * Prepares events for division into files by CPU. Events without a CPU, or with a negative one, belong to CPU 0.
+ * Missing sequence numbers are added if the records have them, because nothing else shows the order of the records of
+ * several files.
  */
 export class PerCpu implements BatchTransform {
-  /** The bytes that the kernel dropped in all, if overruns are taken out. */
+  /** The total number of bytes that the kernel dropped, if overruns are removed. */
   overruns = 0n
   private input: EventBatch | null = null
   private sequence = 0
@@ -84,7 +84,7 @@ export class PerCpu implements BatchTransform {
     for (let i = 0; i < count; i++) {
       const mask = batch.mask[i] as number
       const records = isNumbered ? recordsOf(batch, i) : 0
-      // The number of a realloc is that of its first record, and the next one that of the second.
+      // A realloc's first record has the event's number, and the second record the next number.
       const hasNumber = (mask & HAS_SEQUENCE) !== 0 && batch.kind[i] !== REALLOC
       const hasCpu = (mask & HAS_CPU) !== 0 && (batch.cpu[i] as number) >= 0
       if (!hasCpu || (records > 0 && !hasNumber)) {
@@ -107,7 +107,7 @@ export class PerCpu implements BatchTransform {
   }
 }
 
-/** Says at the end of a trace how many bytes the kernel dropped, by a `lost` event with that size. */
+/** Reports at the end of a trace the number of bytes that the kernel dropped, as a `lost` event with that size. */
 export class Overruns implements BatchTransform {
   private input: EventBatch | null = null
   private header: TraceHeader = { format: FORMAT }
@@ -132,7 +132,7 @@ export class Overruns implements BatchTransform {
   endTruncated(): void {}
 }
 
-/** How many records with numbers stand for an event. */
+/** The number of numbered records for an event. */
 function recordsOf(batch: EventBatch, i: number): number {
   const mask = batch.mask[i] as number
   switch (batch.kind[i]) {

@@ -2,11 +2,11 @@ import { locateRecords, WINDOW, ZERO_GROUP } from './detect.js'
 import { coreSize, isZero, LAYOUTS, type KmemtraceLayout } from './layout.js'
 
 /**
- * Finds out whether a reader will take the records that are written for what they are: there is no header, so it can
- * only guess their layout from the first of them.
+ * Checks whether a reader will detect the layout of the records that are written. There is no header, so a reader can
+ * only infer the layout from the first records.
  */
 export class Recognition {
-  /** The part of the output that a reader examines, without leading zeros, which show nothing. */
+  /** The part of the output that a reader examines, without leading zeros, which fit all layouts. */
   private readonly head = new Uint8Array(WINDOW + ZERO_GROUP)
   private length = 0
   private isEmpty = true
@@ -16,9 +16,9 @@ export class Recognition {
   constructor(private readonly layout: KmemtraceLayout) {}
 
   /**
-   * Looks at the bytes that were written next.
+   * Examines the next bytes of the output.
    * @param ended nothing follows them
-   * @returns false, once, when they show that a reader will take the records for others
+   * @returns false, once, when they show that a reader will detect another layout
    */
   check(bytes: Uint8Array, ended = false): boolean {
     const { head } = this

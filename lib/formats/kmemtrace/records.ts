@@ -28,21 +28,21 @@ const { alloc: ALLOC, free: FREE } = EventId
 const CORE_FIELDS = fieldSet('address', 'callSite')
 const ALLOC_FIELDS = fieldSet('size', 'usable', 'gfpFlags', 'node')
 
-/** How many records are read one by one, at most, before the kernel is asked again. */
+/** The maximum number of records to read one by one before the kernel is called again. */
 const MOST_WANTED = 64
 
-/** The columns of the kernel, to put single events in. They belong to the reader whose `read` is running. */
+/** The columns of the kernel, for single events. They belong to the reader whose `read` is running. */
 let columns: EventBatch | undefined
 
-/** Reads records to batches: the usual ones by the kernel, and one by one those that it leaves. */
+/** Reads records into batches: the usual ones with the kernel, and the others one by one. */
 export class RecordReader {
-  /** What is wrong with the record at which the input stands, if something is. Nothing more is read then. */
+  /** The fault of the record at the input's position, if any. Nothing more is read then. */
   fault: string | undefined
-  /** The batch that was read last takes no more records. */
+  /** The last batch accepts no more records. */
   full = false
   /** All-zero records there were. */
   allZeros = 0
-  /** The offset of the first of them; -1 if there is none. */
+  /** The offset of the first all-zero record; -1 if there is none. */
   firstZero = -1
   /** The offset and row of the first record followed by bytes that are not features; -1 if there is none. */
   stray = -1
@@ -58,14 +58,14 @@ export class RecordReader {
   private readonly shared: number
   /** All-zero records that are not part of an event yet. */
   private zeros = 0
-  /** Of the batch that is read: events, what is in its columns, and its strings once there are any. */
+  /** The current batch: its number of events, its columns, and its strings if any. */
   private count = 0
   private fields = 0
   private strings: StringTable | undefined
 
   /**
    * @param header the header of all batches
-   * @param cpu the CPU that all records are of, where they do not say it
+   * @param cpu the CPU of all records, if they do not contain it
    */
   constructor(
     layout: KmemtraceLayout,
@@ -106,8 +106,8 @@ export class RecordReader {
     this.strings = undefined
     this.full = false
     let view: DataView | undefined
-    // How many records to read one by one before the kernel is asked again: where one is unusual, those after it
-    // mostly are, too.
+    // The number of records to read one by one before the kernel is called again, because unusual records mostly follow
+    // each other.
     let wanted = 1
     let left = 0
     while (this.fault === undefined && !this.full && this.count < BATCH_EVENTS) {
@@ -190,7 +190,7 @@ export class RecordReader {
     return true
   }
 
-  /** Reads what is at fixed places of the record at `start`. @returns which fields those are */
+  /** Reads the fields at fixed offsets of the record at `start`. @returns the set of these fields */
   private readFields(batch: EventBatch, i: number, view: DataView, start: number): number {
     const { little, timed, core } = this
     const step = this.wide ? 8 : 4

@@ -38,14 +38,14 @@ const KIND_LOST = Kind.lost
 const KIND_OTHER = Kind.other
 const { alloc: ALLOC, free: FREE } = EventId
 
-/** What is counted for functions that no type stands for, by the code of `Api`. */
+/** The losses to count for functions without a type, by the code of `Api`. */
 const ALLOC_NOTES = APIS.map((name) => `api ${name}, written as ${DEFAULT_ALLOC}`)
 const FREE_NOTES = APIS.map((name) => `api ${name}, written as ${DEFAULT_FREE}`)
 
 const NO_ALLOC_API = `no api, written as ${DEFAULT_ALLOC}`
 const NO_FREE_API = `no api, written as ${DEFAULT_FREE}`
 
-/** What `typeOf` gives for an event that has no record. */
+/** The result of `typeOf` for an event without a record. */
 const LEFT_OUT = -1
 /** The longest time in microseconds that 64 bits hold in nanoseconds. */
 const MAX_US = (2n ** 64n - 1n) / 1000n
@@ -58,17 +58,17 @@ const MAX_ZEROS = 4_194_304
 export class RecordList {
   /** How many records there are. */
   count = 0
-  /** Per record, the event that it is of; `-1 - i` stands for the all-zero records of `lost` event i. */
+  /** Per record, its event; `-1 - i` means the all-zero records of `lost` event i. */
   rows = new Int32Array(0)
   /** Per record, its event id, and type id * 256. */
   ids = new Uint16Array(0)
-  /** Per record, the fields to write. With `oldAddress` that is written in place of `address`. */
+  /** Per record, the fields to write. If they include `oldAddress`, it is written instead of `address`. */
   fields = new Uint32Array(0)
-  /** The record that was written last is an all-zero one: it and those that follow will be one event. */
+  /** The last record is an all-zero one, which will be one event together with those that follow. */
   wasLost = false
   private readonly timed: boolean
 
-  /** @param cpu the CPU that a `relay` stream stands for */
+  /** @param cpu the CPU that a `relay` stream represents */
   constructor(
     private readonly layout: KmemtraceLayout,
     private readonly cpu: number | undefined,
@@ -79,7 +79,8 @@ export class RecordList {
 
   /**
    * Finds the records for the events `from` to `to` of a batch.
-   * @throws TraceError in strict mode, when an event cannot be written; the records of the events before it are there
+   * @throws TraceError in strict mode, when an event cannot be written; the records of the events before it are
+   *   available
    */
   fill(batch: EventBatch, from: number, to: number): void {
     if (this.rows.length < 2 * (to - from)) {
@@ -118,7 +119,7 @@ export class RecordList {
   private addRealloc(batch: EventBatch, i: number): void {
     const { parts, reason } = reallocParts(batch, i)
     this.losses.countEvent(reason, batch, i)
-    // Two records cannot share attributes, nor a number, unless the next one is kept for the second: see `PerCpu`.
+    // Two records cannot share attributes, nor a number unless the next one is reserved for the second: see `PerCpu`.
     const fields = (batch.mask[i] as number) & ~(HAS_ATTRIBUTES | (this.cpu === undefined ? HAS_SEQUENCE : 0))
     const known = (fields & HAS_ADDRESS) !== 0
     if ((parts & Parts.free) !== 0) this.add(batch, i, FREE, 0, fields)
@@ -140,7 +141,7 @@ export class RecordList {
     }
   }
 
-  /** Adds a record, after a look at everything that its layout may not have room for. */
+  /** Adds a record, after checking all fields that may not fit its layout. */
   private add(batch: EventBatch, i: number, event: number, type: number, fields: number): void {
     const { losses } = this
     if (this.layout.wordSize === 4 && isTooWide(batch, i, event, fields)) {
@@ -188,7 +189,7 @@ export class RecordList {
     return 0
   }
 
-  /** The type id of a record of a sort that the model has no name for, or `LEFT_OUT`. */
+  /** The type id of a record of a kind that the model does not have, or `LEFT_OUT`. */
   private typeOfOther(batch: EventBatch, i: number): number {
     const code = ((batch.mask[i] as number) & HAS_CODE) !== 0 ? (batch.code[i] as number) : 0
     // Another format's code means something else here.
@@ -221,17 +222,17 @@ export class RecordList {
   }
 }
 
-/** How many all-zero records a `lost` event stands for. */
+/** The number of all-zero records of a `lost` event. */
 export function zerosOf({ elements: { words } }: EventBatch, i: number): number {
   return (words[2 * i + HI] as number) * WORD + (words[2 * i + LO] as number)
 }
 
-/** Whether codes and attributes are those of kmemtrace: events that came without a header are believed. */
+/** Whether codes and attributes are those of kmemtrace, which is assumed for events without a header. */
 function isOwn({ header }: EventBatch): boolean {
   return header.format === FORMAT || header.format === NO_HEADER.format
 }
 
-/** Whether a time in microseconds is too long in nanoseconds. Few are long enough to ask for all bits. */
+/** Whether a time in microseconds is too long in nanoseconds. Few are long enough for a check of all bits. */
 function isTooLong({ time: { words, values } }: EventBatch, i: number): boolean {
   return (words[2 * i + HI] as number) >= MAX_US_HIGH && (values[i] as bigint) > MAX_US
 }

@@ -22,9 +22,9 @@ const { alloc: ALLOC } = EventId
 const BLOCK_FIELDS = fieldSet('api', 'address', 'callSite', 'size', 'usable', 'gfpFlags', 'node')
 
 const NOTHING = new Uint8Array(0)
-/** How many events the kernel is given at a time: those that there is room for, whatever they are. */
+/** The number of events passed to the kernel at a time, for which there is always room. */
 const PART = Math.floor(OUTPUT_BYTES / 56)
-/** How many events are looked at by themselves, at most, before the kernel is asked again. */
+/** The maximum number of events to convert one by one before the kernel is called again. */
 const MOST_WANTED = 256
 /** A mask of all bits. */
 const ALL = -1
@@ -43,16 +43,16 @@ export class RecordWriter {
   /** The columns that are of use to the kernel. */
   private readonly columns: number
   private readonly watched: number
-  /** Where the next byte is written. */
+  /** The position of the next byte. */
   private pos = 0
   private bytes: Uint8Array = NOTHING
   private view: DataView = new DataView(NOTHING.buffer)
-  /** Why an event could not be written, in strict mode; all before it is written then. */
+  /** Why an event could not be written, in strict mode, after all events before it were written. */
   fault: unknown
-  /** The next event of the batch to find the records of, and one past the last. */
+  /** The next event of the batch to convert, and one past the last. */
   private event = 0
   private events = 0
-  /** The next of the records that were found. */
+  /** The next of the converted records. */
   private record = 0
   /** All-zero records that are still to be written. */
   private zeros = 0
@@ -60,7 +60,7 @@ export class RecordWriter {
   private sequence = 0
   private none = new Uint32Array(0)
 
-  /** @param cpu what `ftrace` records of events without a CPU say, or that of all events of a `relay` stream */
+  /** @param cpu the CPU for events without one in `ftrace` records, or for all events of a `relay` stream */
   constructor(
     layout: KmemtraceLayout,
     private readonly cpu: number | undefined,
@@ -75,7 +75,7 @@ export class RecordWriter {
     this.columns = BLOCK_FIELDS | (this.timed ? HAS_CPU | HAS_TIME : HAS_SEQUENCE | this.watched)
   }
 
-  /** The first `n` events of a batch are to be written. */
+  /** Begins to write the first `n` events of a batch. */
   begin(recordList: RecordList, n: number): void {
     this.event = 0
     this.events = n
@@ -84,7 +84,7 @@ export class RecordWriter {
   }
 
   /**
-   * Writes records, from where the last call stopped, as far as there is room for output.
+   * Continues to write records, as long as there is room for output.
    * @returns the output; empty only if everything has been written
    */
   write(batch: EventBatch, recordList: RecordList): Uint8Array {
@@ -96,13 +96,13 @@ export class RecordWriter {
       this.view = new DataView(output.buffer, output.byteOffset)
     }
     this.pos = 0
-    // The kernel has the events from the first to the last of these.
+    // The range of events that the kernel has.
     let first = 0
     let last = 0
     let wanted = 1
     while (this.writeRecords(batch, recordList) && this.event < events) {
       if (this.event >= last) {
-        // To begin a part that does not fit would be to copy it twice.
+        // A part that does not fit is not begun, because it would be copied twice.
         if (last > 0 && this.pos > 0) break
         first = this.event
         last = Math.min(events, first + PART)
@@ -119,7 +119,7 @@ export class RecordWriter {
       }
       if (this.pos >= OUTPUT_BYTES) break
       if (this.event < last) {
-        // Where events are unusual, those after them mostly are, too.
+        // Unusual events mostly follow each other.
         this.find(batch, recordList, Math.min(wanted, last - this.event))
         wanted = Math.min(2 * wanted, MOST_WANTED)
       }
@@ -127,12 +127,12 @@ export class RecordWriter {
     return chunkOf(this.bytes.subarray(0, this.pos))
   }
 
-  /** All of the batch that was begun is written. */
+  /** The whole batch has been written. */
   isDone(recordList: RecordList): boolean {
     return this.event === this.events && this.record === recordList.count && this.zeros === 0
   }
 
-  /** Finds the records for the next `n` events. */
+  /** Converts the next `n` events to records. */
   private find(batch: EventBatch, recordList: RecordList, n: number): void {
     const from = this.event
     this.event += n
@@ -145,15 +145,15 @@ export class RecordWriter {
   }
 
   /**
-   * Writes the records that were found.
-   * @returns whether all are written
+   * Writes the converted records.
+   * @returns whether all have been written
    */
   private writeRecords(batch: EventBatch, recordList: RecordList): boolean {
     const { rows, ids, fields: masks, count } = recordList
     if (this.record === count && this.zeros === 0) return true
     const { bytes, view, little, timed, wide, callSiteAt: siteAt } = this
     const { columns, sequence, cpu } = batch
-    // Masking what is absent is twice as fast as asking for each word; so every column must have something to mask.
+    // Masking absent values is twice as fast as testing each word, so every column must have values to mask.
     const none = this.nothing(batch.count)
     const callSite = (columns & HAS_CALL_SITE) !== 0 ? batch.callSite.words : none
     const address = (columns & HAS_ADDRESS) !== 0 ? batch.address.words : none
@@ -162,7 +162,7 @@ export class RecordWriter {
     const usable = batch.usable.words
     const gfpFlags = (columns & HAS_GFP_FLAGS) !== 0 ? batch.gfpFlags : none
     const node = (columns & HAS_NODE) !== 0 ? batch.node : none
-    // Where the low and the high word of a 64-bit number stand.
+    // The positions of the low and the high word of a 64-bit number.
     const low = little ? 0 : 4
     const high = 4 - low
     this.writeZeros()
@@ -210,7 +210,7 @@ export class RecordWriter {
       }
       if ((id & 0xff) === ALLOC) {
         const sized = (fields & HAS_SIZE) !== 0 ? ALL : 0
-        // Where nothing says how much was really allocated, it is as much as was requested.
+        // If the allocated size is unknown, it is the requested one.
         const measured = (fields & HAS_USABLE) !== 0
         const room = measured ? usable : size
         const roomy = measured ? ALL : sized
@@ -248,13 +248,13 @@ export class RecordWriter {
     return true
   }
 
-  /** Zeros in the place of a column that has no storage. */
+  /** Zeros instead of a column without storage. */
   private nothing(count: number): Uint32Array {
     if (this.none.length < 2 * count) this.none = new Uint32Array(2 * count)
     return this.none
   }
 
-  /** Writes all-zero records, as far as there is room for output. */
+  /** Writes all-zero records, as long as there is room for output. */
   private writeZeros(): void {
     if (this.zeros === 0) return
     const { bytes, pos, core } = this

@@ -7,7 +7,7 @@ import { HEADER, MAX_LINE, NAME } from './layout.js'
 
 /** Options of the decoder. */
 export interface LtraceDecodeOptions {
-  /** Also give the calls that an allocator's function makes within a call. Default false. */
+  /** Include the calls that an allocator's function makes during a call. Default false. */
   inner?: boolean
 }
 

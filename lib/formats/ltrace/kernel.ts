@@ -2,7 +2,7 @@ import { instantiate, type Kernel } from '../../kernel/instance.js'
 import type { Global } from '../../kernel/load.js'
 import { KernelStrings, type StringsExports } from '../../kernel/strings.js'
 
-/** kernel/ltrace.ts, which says what each of these is. */
+/** The exports of kernel/ltrace.ts, which documents them. */
 interface LtraceExports extends StringsExports {
   begin(inner: boolean): void
   decode(from: number, end: number, capacity: number): number
@@ -21,7 +21,7 @@ export interface LtraceKernel extends Kernel<LtraceExports> {
 
 /**
  * A kernel for one decoder: it keeps the calls that have not returned yet.
- * @param inner calls within a call are events, too
+ * @param inner calls during a call are events, too
  */
 export function ltraceKernel(inner: boolean): LtraceKernel {
   const kernel = instantiate<LtraceExports>('ltrace')

@@ -1,6 +1,6 @@
 import { decodeText } from '../../event/strings.js'
 
-/** Thread, time and return address in front of a call; the head may end after the call's name. */
+/** Thread, time and return address before a call; the head may end after the call's name. */
 const LINE =
   /^(?:\[pid +\d+\] |\d+ +)? *(?:\d\d:\d\d:\d\d(?:\.\d{6})? |\d+\.\d{6} )?(?:\[0x[0-9a-f]+\] )? *(?:[^\s()"]{1,100}->[\w ]+|\w+@[\w.+-]+|(?:malloc|free|calloc|realloc|memalign|posix_memalign|aligned_alloc|reallocarray|strdup|_Zn[wa]m|_Zd[la]Pvm?))\([^\n]*(?: = |<unfinished|<no return|$)/m
 

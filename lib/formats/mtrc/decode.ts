@@ -24,21 +24,21 @@ const MAX_WARNINGS = 100
 
 /** mpatrol tracing output to events: the bytes of one or more traces, concatenated. */
 export class MtrcDecoder implements Decoder {
-  /** Says where a trace ends without its end marker because another one begins. */
+  /** Reports where a trace ends without an end marker because another one begins. */
   readonly warnings: string[] = []
   private readonly input = new Input()
   private readonly resolve: boolean
-  /** Once a trace began: it keeps the live blocks and the names. */
+  /** Exists once a trace has begun; it keeps the live blocks and the names. */
   private kernel: MtrcKernel | undefined
   private header: TraceHeader | undefined
-  /** No batch has brought this header yet. */
+  /** No batch has carried this header yet. */
   private headerIsNew = false
   /** Why the kernel stopped. */
   private stop: number = Stop.short
   private batch: EventBatch | undefined
-  /** Events in the batches delivered, of the whole stream. */
+  /** The number of events delivered, in the whole stream. */
   private delivered = 0
-  /** The rest of the input is less than a record. */
+  /** The rest of the input is an incomplete record. */
   private starved = false
   private wasCut = false
   private fault: Error | undefined
@@ -75,7 +75,7 @@ export class MtrcDecoder implements Decoder {
     return null
   }
 
-  /** Reads until there are events, as far as the input goes. */
+  /** Reads until there are events or the available input is used up. */
   private read(): void {
     const { input } = this
     for (;;) {
@@ -101,7 +101,7 @@ export class MtrcDecoder implements Decoder {
     }
   }
 
-  /** Reads records, up to where the input, the batch or the trace ends, or a fault. */
+  /** Reads records up to the end of the input, the batch or the trace, or to a fault. */
   private readRecords(kernel: MtrcKernel, header: TraceHeader): EventBatch {
     const { input } = this
     const { run } = kernel
@@ -137,7 +137,7 @@ export class MtrcDecoder implements Decoder {
   }
 
   /**
-   * Reads an end marker, or the header of a trace that begins after it or in its place.
+   * Reads an end marker, or the header of the next trace after or instead of it.
    * @returns whether a trace began
    */
   private readMark(): boolean {
@@ -150,7 +150,7 @@ export class MtrcDecoder implements Decoder {
       return true
     }
     if (inPlace === 'short') {
-      // The end marker alone is a whole end, if nothing follows.
+      // An end marker that nothing follows is complete.
       if (!(input.ended && input.left === MAGIC.length)) this.starve('the input ends within the end marker or a header')
       return false
     }
@@ -182,7 +182,7 @@ export class MtrcDecoder implements Decoder {
     this.kernel.refresh()
   }
 
-  /** Nothing more can be read before there is more input; without more to come, that is a fault. */
+  /** Nothing more can be read until more input arrives; at the end of the input, that is a fault. */
   private starve(reason: string): void {
     this.starved = true
     if (this.input.ended) this.fault = truncated(reason, this.here(this.batch?.count ?? 0))
@@ -195,7 +195,7 @@ export class MtrcDecoder implements Decoder {
       warnings.push(`${describe(this.here(0))}: ${text}; further ones are not told`)
   }
 
-  /** The place of the event that comes after `pending` more than were delivered. */
+  /** The place of the event after those delivered and `pending` more. */
   private here(pending: number): TracePosition {
     return { format: FORMAT, offset: this.input.offset, event: this.delivered + pending + 1 }
   }

@@ -41,13 +41,13 @@ export const CARRIED_WITHOUT_SOURCES: Carried = {
   reserve: RESERVE,
 }
 
-/** What those traces cannot leave out. */
+/** The fields that those traces cannot omit. */
 export const FILLED: readonly Filling[] = [
   { field: 'thread', kinds: ['alloc', 'existing', 'free', 'realloc'], as: '0' },
   { field: 'line', kinds: ['alloc', 'existing', 'free', 'realloc'], as: '0' },
 ]
 
-/** What is noted of an event, by the kernel's bits; for names see `unfitness`. */
+/** The losses of an event, by the kernel's bits; for names see `unfitness`. */
 const NOTES: readonly string[] = [
   `types of reserves other than "${INTERNAL_TYPE}"`,
   'existing blocks, written as allocs',
@@ -74,8 +74,8 @@ const UNFIT_FUNCTION = NOTES.length
 
 /**
  * Events to mpatrol tracing output. Events that have an allocation index keep it; others get one by their address. The
- * record of a free is an index alone, so the encoder keeps address and size of every live block, to see whether they
- * will come back: memory grows with the number of blocks that are live at once.
+ * record of a free is an index alone, so the encoder keeps address and size of every live block, to check whether
+ * readers will restore them; memory grows with the number of blocks that are live at once.
  */
 export class MtrcEncoder implements Encoder {
   readonly losses: Losses
@@ -167,8 +167,7 @@ export class MtrcEncoder implements Encoder {
   }
 
   /**
-   * Writes events until the batch or the room for output is used up. Whatever it throws, the output ends with a whole
-   * record.
+   * Writes events until the batch or the room for output is used up. If it throws, the output ends with a whole record.
    */
   private writeRows(batch: EventBatch): void {
     const { kernel, rows } = this
@@ -190,7 +189,7 @@ export class MtrcEncoder implements Encoder {
     }
   }
 
-  /** Gives the kernel a string of the batch that it wants. */
+  /** Copies a string of the batch that the kernel requests. */
   private giveName(batch: EventBatch, id: number): void {
     const { kernel } = this
     const { run } = kernel
@@ -220,7 +219,7 @@ export class MtrcEncoder implements Encoder {
     run.setWritten(written)
   }
 
-  /** The place of the event that is to be written next. */
+  /** The place of the next event to write. */
   private here(batch: EventBatch): TracePosition {
     return { format: FORMAT, event: this.events - batch.count + this.row + 1 }
   }

@@ -4,7 +4,7 @@ import { GrowingKernel } from '../../kernel/growing.js'
 import type { Global, KernelExports } from '../../kernel/load.js'
 import { MAX_LEB, MAX_NAME, NAME_ENTRIES } from './layout.js'
 
-/** kernel/mtrc.ts, which says what each of these is. */
+/** The exports of kernel/mtrc.ts, which documents them. */
 interface MtrcExports extends KernelExports {
   readonly OUTPUT: Global
   seed(value: number): void
@@ -40,14 +40,14 @@ export type MtrcKernel = GrowingKernel<MtrcExports>
 /** A new instance, in which no trace has begun. */
 export function mtrcKernel(): MtrcKernel {
   const kernel = new GrowingKernel<MtrcExports>('mtrc')
-  // Hashes differ from process to process, so that no trace can be made of keys that collide.
+  // Hashes differ from process to process, so that no trace can be crafted with keys that collide.
   kernel.run.seed(SEED)
   return kernel
 }
 
 const SEED = Math.floor(Math.random() * 2 ** 32)
 
-/** What `decode` stopped at: the input ended, the batch is full, an `M` stands where a record begins, or a fault. */
+/** Why `decode` stopped: the input ended, the batch is full, an `M` stands where a record begins, or a fault. */
 export const Stop = { short: 0, full: 1, mark: 2, fault: 3 } as const
 
 const TOO_WIDE = 1

@@ -14,10 +14,10 @@ export const RECORD = { alloc: 0x41, free: 0x46, reserve: 0x48, internal: 0x49, 
 /** From this version on (1.4.5) allocation records end with thread, function, file and line. */
 export const SOURCES_VERSION = 10_405
 
-/** The version that new traces claim: 1.5.1, the last one there is. */
+/** The version of new traces: 1.5.1, the latest. */
 const DEFAULT_VERSION = 10_501
 
-/** The version word is major * 10000 + minor * 100 + patch; a header with one outside these bounds is not believed. */
+/** The version word is major * 10000 + minor * 100 + patch; a header with one outside these bounds is invalid. */
 export const MIN_VERSION = 10_000
 /** See `MIN_VERSION`. */
 export const MAX_VERSION = 999_999
@@ -28,13 +28,13 @@ export const NAME_ENTRIES = 32
 /** The longest name that is read or written, in bytes without its NUL. */
 export const MAX_NAME = 65_536
 
-/** The longest encoding that is read, in bytes; what lies beyond a number's own bits is zero padding. */
+/** The longest encoding that is read, in bytes; bytes beyond a number's bits are zero padding. */
 export const MAX_LEB = 32
 
-/** The type of the memory that mpatrol takes for itself (`I` records); that for the program (`H`) has none. */
+/** The type of memory that mpatrol reserves for itself (`I` records); memory for the program (`H`) has none. */
 export const INTERNAL_TYPE = 'internal'
 
-/** What a header says: enough to write the same header again. */
+/** The contents of a header, sufficient to write the same header again. */
 export interface MtrcLayout {
   /** major * 10000 + minor * 100 + patch */
   readonly version: number
@@ -44,8 +44,8 @@ export interface MtrcLayout {
   readonly longSize: 4 | 8
   readonly byteOrder: 'little' | 'big'
   /**
-   * Only on a trace that is not the first of its stream: how the trace before it ended. `cut`: this trace's header
-   * stands where a record was expected, without an end marker before it. Absent: after an end marker, as it should.
+   * How the previous trace of the stream ended. `cut`: without an end marker, so that this trace's header stands where
+   * a record was expected. Absent: with an end marker.
    */
   readonly follows?: 'cut'
 }
@@ -53,7 +53,8 @@ export interface MtrcLayout {
 /** The layout of new traces. */
 export const DEFAULT_LAYOUT: MtrcLayout = { version: DEFAULT_VERSION, wordSize: 8, longSize: 8, byteOrder: 'little' }
 
-// LP64 comes before LLP64, for a 64-bit version word in little-endian order begins with what LLP64 has as a whole.
+// LP64 precedes LLP64, because a 64-bit version word in little-endian order begins with the bytes of LLP64's version
+// word.
 const FORMS = (['little', 'big'] as const).flatMap((byteOrder) => [
   { wordSize: 4, longSize: 4, byteOrder } as const,
   { wordSize: 8, longSize: 8, byteOrder } as const,
@@ -79,7 +80,7 @@ export function readHeader(bytes: Uint8Array, pos: number, end: number): MtrcLay
   return 'bad'
 }
 
-/** How many bytes the header of a layout takes: 12, 16 or 20. */
+/** The size of a layout's header in bytes: 12, 16 or 20. */
 export function headerLength(layout: MtrcLayout): number {
   return MAGIC.length + layout.wordSize + layout.longSize
 }
@@ -93,7 +94,7 @@ export function writeHeader(layout: MtrcLayout): Uint8Array {
   return bytes
 }
 
-/** The layout to write a trace of this header with, or what is wrong with the one that it brings. */
+/** The layout to write a trace with this header, or the problem with the header's own layout. */
 export function layoutOf(header: TraceHeader): MtrcLayout | string {
   if (header.format !== FORMAT) return DEFAULT_LAYOUT
   const { version, wordSize, longSize, byteOrder, follows } = { ...DEFAULT_LAYOUT, ...header.layout } as Record<
@@ -139,8 +140,7 @@ function readVersion(
       if (byte !== (one ? 1 : 0)) return 'bad'
     } else {
       const weight = byteOrder === 'little' ? i - wordSize : wordSize + longSize - 1 - i
-      // No version needs more than 4 bytes, so what follows a 32-bit version word shows at once that it is not a 64-bit
-      // one.
+      // No version needs more than 4 bytes, so the bytes after a 32-bit version word distinguish it from a 64-bit one.
       if (weight >= 4 && byte !== 0) return 'bad'
       version += byte * 256 ** weight
     }

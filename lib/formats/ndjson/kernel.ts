@@ -7,7 +7,7 @@ import { KernelStrings, MAX_LISTED, type StringsExports } from '../../kernel/str
 import { FIELD_TYPE, KEYS } from './layout.js'
 import { Rows } from './rows.js'
 
-/** kernel/ndjson.ts and kernel/shared/strings.ts, which say what each of these is. */
+/** The exports of kernel/ndjson.ts and kernel/shared/strings.ts, which document them. */
 interface NdjsonKernel extends StringsExports {
   begin(): void
   decode(from: number, end: number, events: number, stringLimit: number): number
@@ -34,7 +34,7 @@ export const FULL = 2
 /** The value of `needed` when `encode` needs nothing. */
 export const NO_FIELD = 32
 
-/** The longest string that the kernel takes. */
+/** The longest string that the kernel accepts. */
 const MAX_STRING = 65_536
 
 /** The kernel and its memory. All codecs share it, each during a call of `next`. */
@@ -147,7 +147,7 @@ const SPACED = 64
 const END_OF_LINE = '}\n'
 const END_TYPE = 10
 
-/** Writes all names to where the kernel looks for them. */
+/** Writes all names to the kernel's table. */
 function writeTexts(run: NdjsonKernel): void {
   const { buffer } = run.memory
   const view = new DataView(buffer)

@@ -2,12 +2,12 @@ import * as zlib from 'node:zlib'
 import type { CodecName } from './layout.js'
 import { snappy } from './snappy.js'
 
-/** What node:zlib has from Node 22.15 on, which the types of older versions lack. */
+/** Functions of node:zlib since Node 22.15, which the types of older versions lack. */
 interface ZlibWithZstd {
   readonly zstdCompressSync?: (bytes: Uint8Array) => Uint8Array
 }
 
-/** What compresses pages. @throws RangeError when this machine lacks the codec */
+/** The function that compresses pages. @throws RangeError when this machine lacks the codec */
 export function compressorOf(codec: CodecName): (bytes: Uint8Array) => Uint8Array {
   if (codec === 'snappy') return snappy
   if (codec === 'none') return (bytes) => bytes

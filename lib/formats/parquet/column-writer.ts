@@ -8,11 +8,11 @@ import type { TableColumn, TableRows } from '../../event/table.js'
 
 /** A column of a row group, as it is stored, not yet compressed. */
 export interface ColumnPages {
-  /** Strings to which the data are indices, and how many. */
+  /** The strings that the data refer to by index, and their number. */
   readonly dictionary?: { readonly bytes: Uint8Array; readonly count: number }
   readonly data: Uint8Array
   readonly encoding: number
-  /** How many values there are, nulls and empty lists included. */
+  /** The number of values, including nulls and empty lists. */
   readonly count: number
   readonly nulls: number
   /** The smallest and the largest integer. */
@@ -25,7 +25,7 @@ const [NO_LIST, EMPTY_LIST, LISTED] = [0, 1, 2]
 /** Collects the values of a column in a row group. */
 export class ColumnWriter {
   private readonly dictionary = new ColumnDictionary()
-  /** For each row, or item of a list, what it has. */
+  /** For each row or list item, its level. */
   private readonly definition = new GrowingBytes()
   /** For each item of a list, whether it continues one. */
   private readonly repetition = new GrowingBytes()
@@ -36,7 +36,7 @@ export class ColumnWriter {
 
   constructor(private readonly column: TableColumn) {}
 
-  /** How many bytes of memory it takes, about. */
+  /** The approximate memory use in bytes. */
   get memory(): number {
     return (
       this.definition.length +
@@ -47,12 +47,12 @@ export class ColumnWriter {
     )
   }
 
-  /** @param some the columns of which some row has a value */
+  /** @param some the columns with a value in some row */
   add(rows: TableRows, some: number): void {
     const { f, type } = this.column
     const { count, mask } = rows
     if (f >= 0 && ((some >>> f) & 1) === 0) {
-      // Memory is cleared when it is allocated, but it is used for several row groups.
+      // Memory is cleared when it is allocated, but is reused for several row groups.
       const at = this.definition.extend(count)
       this.definition.bytes.fill(0, at, at + count)
       if (type === 'names') {
@@ -137,7 +137,7 @@ export class ColumnWriter {
     }
   }
 
-  /** What the rows so far are stored as; the next ones begin another row group. @param rows how many there are */
+  /** Ends the row group, and gives its rows in stored form. @param rows the number of rows */
   take(rows: number): ColumnPages {
     const { column, nulls, dictionary } = this
     const isList = column.type === 'names'

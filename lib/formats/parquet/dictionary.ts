@@ -6,7 +6,7 @@ const NO_IDS = new Int32Array(0)
 /** The distinct strings of a column in a row group. */
 export class ColumnDictionary {
   private names = new StringTable()
-  /** The table of the last batch, and by its ids those here, or -1. */
+  /** The table of the last batch and, by its ids, the indices here, or -1. */
   private table: StringTable | undefined
   private ids = NO_IDS
 
@@ -20,7 +20,7 @@ export class ColumnDictionary {
     return this.names.byteLength
   }
 
-  /** Takes the strings of another batch. */
+  /** Begins with the strings of another batch. */
   use(table: StringTable): void {
     if (table === this.table && table.size <= this.ids.length) return
     this.table = table
@@ -37,7 +37,7 @@ export class ColumnDictionary {
     return index
   }
 
-  /** All strings as Parquet stores them: each after its length. The dictionary is empty then. */
+  /** Removes all strings, and gives them as Parquet stores them: each after its length. */
   take(): Uint8Array {
     const { bytes, starts } = escape(this.names.flat())
     const out = plainStrings(bytes, starts)

@@ -41,7 +41,7 @@ export class ParquetEncoder implements Encoder {
   }
 
   endTruncated(): void {
-    // Without an index, nothing reads it as a whole trace.
+    // Without an index, no reader takes it for a whole trace.
   }
 
   next(): Uint8Array | null {

@@ -3,7 +3,7 @@ export class GrowingBytes {
   bytes = new Uint8Array(0)
   length = 0
 
-  /** Makes room for more bytes. @returns where they begin */
+  /** Makes room for more bytes. @returns their position */
   extend(count: number): number {
     const at = this.length
     this.length += count
@@ -26,7 +26,7 @@ export class GrowingWords {
   words = new Uint32Array(0)
   length = 0
 
-  /** Makes room for more words. @returns where they begin */
+  /** Makes room for more words. @returns their position */
   extend(count: number): number {
     const at = this.length
     this.length += count

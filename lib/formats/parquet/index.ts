@@ -17,7 +17,7 @@ export const parquet: WritableFormat<object, ParquetEncodeOptions> = checked({
 
 export { ParquetEncoder, type ParquetEncodeOptions } from './encode.js'
 
-/** What a pipe with Parquet gets. Files are read elsewhere, from their end. */
+/** The decoder for Parquet in a pipe, which reports an error. Files are read elsewhere, from their end. */
 class NoDecoder implements Decoder {
   feed(): void {}
 

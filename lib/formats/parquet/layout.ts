@@ -3,7 +3,7 @@ export const MAGIC = Uint8Array.of(0x50, 0x41, 0x52, 0x31)
 
 /** Types in which values are stored. */
 export const Physical = { int32: 1, int64: 2, byteArray: 6 } as const
-/** What these mean, where they are not what they are stored as. */
+/** The logical types, if they differ from the stored ones. */
 export const Converted = { utf8: 0, list: 3, uint32: 13, uint64: 14, int32: 17 } as const
 /** Whether a column has a value in each row. */
 export const Repetition = { required: 0, optional: 1, repeated: 2 } as const
@@ -14,7 +14,7 @@ export const Codec = { none: 0, snappy: 1, zstd: 6 } as const
 /** The name of a codec. */
 export type CodecName = keyof typeof Codec
 
-/** A row group is closed when it has so many rows, or so many bytes. */
+/** A row group is closed when it reaches this number of rows, or of bytes. */
 export const GROUP_ROWS = 65_536
 export const GROUP_BYTES = 8_388_608
 

@@ -9,7 +9,7 @@ import { fieldFromJson, headerFromJson } from '../ndjson/general.js'
 /** The type of each field. */
 const TYPE_OF: ReadonlyMap<string, FieldType> = new Map(FIELDS.map(({ name, type }) => [name, type]))
 
-/** Values of a column, as a reader gives them: null for none. */
+/** Values of a column as a reader returns them: null for missing ones. */
 export type ReadColumn = ArrayLike<unknown>
 
 /** Whether a column is a field of events, or their kind. */
@@ -59,7 +59,7 @@ function valueOf(name: string, type: FieldType, value: unknown): unknown {
   switch (type) {
     case 'u64':
     case 'address':
-      // Integers with a sign are taken bit by bit, as programs without other ones write kernel addresses.
+      // Signed integers keep their bits, because programs without unsigned ones write kernel addresses that way.
       return BigInt.asUintN(64, BigInt(integer(name, value)))
     case 'u32':
     case 'i32':

@@ -1,10 +1,10 @@
 import { varint } from './thrift.js'
 
-/** Matches are looked for within so many bytes: positions in a block fit into 16 bits. */
+/** Matches are searched within this number of bytes, so that positions in a block fit 16 bits. */
 const BLOCK = 65_536
 const TABLE_BITS = 14
 const MIN_MATCH = 4
-/** Literals of up to this length have it in their tag. */
+/** Literals of up to this length have their length in the tag. */
 const SHORT = 60
 const MAX_COPY = 64
 
@@ -33,7 +33,7 @@ function compressBlock(bytes: Uint8Array, out: Uint8Array, end: number): number 
     const from = table[slot] as number
     table[slot] = at
     if (view.getUint32(from, true) !== word || from === at) {
-      // The longer nothing matches, the larger the steps.
+      // Steps grow while nothing matches.
       at += misses++ >>> 5
       continue
     }

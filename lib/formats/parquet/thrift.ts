@@ -13,7 +13,7 @@ export type ThriftNode =
   | { readonly is: 'written'; readonly count: number; readonly parts: readonly Uint8Array[] }
 
 const TYPE = { i32: 5, i64: 6, bytes: 8, list: 9, written: 9, struct: 12 } as const
-/** A list of so many items has its length after its head. */
+/** A list with at least this number of items has its length after its head. */
 const LONG_LIST = 15
 
 export const i32 = (value: number): ThriftNode => ({ is: 'i32', value })
@@ -27,7 +27,7 @@ export const written = (parts: readonly Uint8Array[], count = parts.length): Thr
   parts,
 })
 
-/** A struct of the fields with these numbers, except those that are undefined. */
+/** A struct of the fields with these numbers, without undefined fields. */
 export function struct(fields: Readonly<Record<number, ThriftNode | undefined>>): ThriftNode {
   const given = Object.entries(fields).flatMap(([id, node]) =>
     node === undefined ? [] : [[Number(id), node] as const],
@@ -46,7 +46,7 @@ function write(node: ThriftNode, parts: Uint8Array[]): void {
   switch (node.is) {
     case 'i32':
     case 'i64':
-      // Zigzag: only numbers from 0 on are written.
+      // Zigzag encoding; only non-negative numbers are written.
       parts.push(varint(2 * node.value))
       break
     case 'bytes':
@@ -76,7 +76,7 @@ function listHead(count: number, type: number): Uint8Array {
   return Buffer.concat([Uint8Array.of((LONG_LIST << 4) | type), varint(count)])
 }
 
-/** A number from 0 on in groups of 7 bits, the lowest first. */
+/** A non-negative number in groups of 7 bits, the lowest first. */
 export function varint(value: number): Uint8Array {
   const bytes: number[] = []
   for (; value >= 0x80; value = Math.floor(value / 0x80)) bytes.push((value % 0x80) | 0x80)

@@ -22,7 +22,7 @@ import { binary, i32, i64, list, struct, text, thrift, written, type ThriftNode 
 export class ParquetWriter implements TableWriter {
   private readonly writers: readonly ColumnWriter[]
   private readonly compress: (bytes: Uint8Array) => Uint8Array
-  /** Pieces of the file that were not given out. */
+  /** Pieces of the file that have not been delivered. */
   private pieces: Uint8Array[] = [MAGIC.slice()]
   /** The length of the file so far. */
   private length = MAGIC.length
@@ -53,7 +53,7 @@ export class ParquetWriter implements TableWriter {
     if (this.groupRows >= GROUP_ROWS || memory >= GROUP_BYTES) this.endGroup()
   }
 
-  /** The next piece of the file, if there is one. */
+  /** The next piece of the file, if any. */
   next(): Uint8Array | null {
     return this.pieces.shift() ?? null
   }
@@ -109,7 +109,7 @@ export class ParquetWriter implements TableWriter {
     this.groupRows = 0
   }
 
-  /** @returns what the row group says of the column, and its length before compression */
+  /** @returns the column's metadata in the row group, and its length before compression */
   private writeColumn(column: TableColumn, pages: ColumnPages): [ThriftNode, number] {
     const before = this.length
     const { dictionary, data, encoding, count, nulls, range } = pages

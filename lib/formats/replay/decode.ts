@@ -17,7 +17,7 @@ export class ReplayDecoder extends LineDecoder {
     return REPLAY_HEADER
   }
 
-  /** Reads lines until a batch is full, what the kernel has room for is used up, or a line is at fault. */
+  /** Reads lines until a batch is full, the lines that fit into the kernel are used up, or a line is faulty. */
   protected override read(): EventBatch {
     const { input } = this
     const { run, columns, input: window } = replayKernel()
@@ -32,9 +32,7 @@ export class ReplayDecoder extends LineDecoder {
     return columns.take(count, run.fields.value, REPLAY_HEADER)
   }
 
-  /**
-   * The error for byte `at` of the line at which the input stands, after `count` events that are still to be delivered.
-   */
+  /** The error for byte `at` of the current line, after `count` events that have not been delivered yet. */
   private explain(fault: number, at: number, count: number): TraceError {
     const { input } = this
     const { bytes, pos: start } = input

@@ -10,7 +10,7 @@ import { LineEncoder } from '../line-encoder.js'
 import { replayKernel } from './kernel.js'
 import { CARRIED, FILLED, FORM_FIELDS, NAME } from './layout.js'
 
-/** What the text cannot say of an event, by the kernel's bits, except those that `reason` has words for. */
+/** What the text cannot represent of an event, by the kernel's bits, except those that `reason` describes. */
 const REASONS: readonly (string | undefined)[] = [
   undefined,
   'existing blocks, written as malloc',
@@ -59,7 +59,7 @@ export class ReplayEncoder extends LineEncoder {
     if (n < batch.count) throw losses.errorFor(batch, n)
   }
 
-  /** Writes events `from` to `to`, for all of which the kernel has room. */
+  /** Writes events `from` to `to`, which all fit into the kernel. */
   private writePart(batch: EventBatch, from: number, to: number): void {
     const { run, columns, output } = replayKernel()
     const micros = batch.header.timeUnit === 'us'
@@ -82,7 +82,7 @@ export class ReplayEncoder extends LineEncoder {
   }
 }
 
-/** Words for what depends on the event. */
+/** Describes a loss that depends on the event. */
 function reason(bit: number, batch: EventBatch, i: number, writtenAs: number): string {
   const fields = batch.mask[i] as number
   const form = APIS[writtenAs] as keyof typeof FORM_FIELDS

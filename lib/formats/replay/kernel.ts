@@ -1,7 +1,7 @@
 import { shared } from '../../kernel/instance.js'
 import type { Global, KernelExports } from '../../kernel/load.js'
 
-/** kernel/replay.ts, which says what each of these is. */
+/** The exports of kernel/replay.ts, which documents them. */
 interface ReplayKernel extends KernelExports {
   decode(from: number, end: number, capacity: number): number
   readonly position: Global
@@ -19,7 +19,7 @@ interface ReplayKernel extends KernelExports {
 
 export const replayKernel = shared<ReplayKernel>('replay')
 
-/** What should have stood there, by the kernel's number for a fault. */
+/** The expected text, by the kernel's number for a fault. */
 export const EXPECTED: readonly string[] = [
   '',
   'a line feed',
@@ -37,7 +37,7 @@ export const EXPECTED: readonly string[] = [
   'the end of the line',
 ]
 
-/** The fault that a line has which is too long. */
+/** The fault of a line that is too long. */
 export const TOO_LONG = EXPECTED.length
-/** The fault that a line has which begins with no action's name. */
+/** The fault of a line that does not begin with the name of an action. */
 export const NO_ACTION = 9

@@ -9,7 +9,7 @@ export const NAME = info.name
 /** The header of every memory_replay dump: the text has none of its own, and its times are always nanoseconds. */
 export const REPLAY_HEADER: TraceHeader = { format: NAME, timeUnit: 'ns' }
 
-/** Longer lines are refused. A line that says all it can in canonical form has less than 160 bytes. */
+/** Longer lines are refused. The longest line in canonical form has less than 160 bytes. */
 export const MAX_LINE = 65_536
 
 const COMMON = ['api', 'thread', 'time', 'endTime', 'address'] as const
@@ -23,7 +23,7 @@ export const CARRIED: Carried = {
   'thread-destroy': fieldSet('thread', 'time', 'endTime', 'address'),
 }
 
-/** What a line cannot leave out. The function of a free and of a realloc follows from the kind of event. */
+/** The fields that a line cannot omit. The function of a free and of a realloc follows from the kind of event. */
 export const FILLED: readonly Filling[] = [
   { field: 'thread', kinds: ['alloc', 'existing', 'realloc', 'free', 'thread-destroy'], as: '0' },
   { field: 'api', kinds: ['alloc'], as: 'malloc, calloc or memalign' },

@@ -1,7 +1,7 @@
 import { decodeText } from '../../event/strings.js'
 
 /**
- * A line's beginning up to its action; the head may end inside it, but not before the action can be distinguished from
+ * The beginning of a line up to its action. The head may end inside it, but not before the action is distinct from
  * prose.
  */
 const FIRST_LINE = /^\s*-?\d+:[ \t]*(?:malloc|calloc|memalign|realloc|free|thread_done)[ \t]/

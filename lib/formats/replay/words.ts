@@ -10,7 +10,7 @@ const Word = {
   thread_done: ascii('thread_done'),
 } as const
 
-/** The position of the first byte that no action's name has there. */
+/** The position of the first byte at which no action's name matches. */
 export function longestMatch(bytes: Uint8Array, p: number): number {
   const lengths = Object.values(Word).map((name) => {
     let n = 0

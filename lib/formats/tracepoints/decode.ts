@@ -38,7 +38,7 @@ export class TracepointsDecoder extends LogDecoder {
     const { run, columns, input: window, strings } = tracepointsKernel()
     const from = window.load(input, this.linesEnd)
     const count = run.decode(from, window.end, BATCH_EVENTS, this.pageSize, this.style)
-    // The header says how times are written: what comes before the first of them waits for it, if that is not much.
+    // The header depends on how times are written, so a limited number of earlier events waits for the first time.
     if (count > 0 && run.style.value === NO_STYLE && !this.mustRead && window.end - from < ENOUGH) return this.nothing()
     this.skip(run.skipped.value, this.line + run.firstSkipped.value)
     this.style = run.style.value

@@ -2,7 +2,7 @@ import { instantiate, type Kernel } from '../../kernel/instance.js'
 import type { Global } from '../../kernel/load.js'
 import { KernelStrings, type StringsExports } from '../../kernel/strings.js'
 
-/** kernel/tracepoints.ts, which says what each of these is. */
+/** The exports of kernel/tracepoints.ts, which documents them. */
 interface TracepointsExports extends StringsExports {
   decode(from: number, end: number, capacity: number, pageSize: bigint, knownStyle: number): number
   readonly position: Global
@@ -30,6 +30,6 @@ export function tracepointsKernel(): TracepointsKernel {
   return kernel
 }
 
-/** In `style`: no line had a time yet, or times are ticks of some clock. */
+/** In `style`: no line has had a time yet, or times are ticks of some clock. */
 export const NO_STYLE = 0
 export const TICKS = 2

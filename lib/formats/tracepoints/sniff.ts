@@ -1,8 +1,8 @@
 import { decodeText } from '../../event/strings.js'
 
-/** What `trace` and the reports of trace-cmd begin with. */
+/** The beginnings of `trace` and of the reports of trace-cmd. */
 const HEADER = /^(?:# tracer: |(?:version = \d+\n)?cpus=\d+\n)/
-/** A line of an event, up to its name: a time, a colon, and which tracepoint it was. */
+/** The line of an event up to its name: a time, a colon, and the tracepoint. */
 const EVENT = /^[^\n]{1,100}\d(?:us[ +!#*@$])?: +(?:kmem:|kmalloc|kmem_cache_|kfree|mm_page_)/m
 
 /** Whether bytes are the beginning of a trace: of what ftrace, perf script or trace-cmd report write. */

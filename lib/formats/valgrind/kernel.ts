@@ -2,7 +2,7 @@ import { instantiate, type Kernel } from '../../kernel/instance.js'
 import type { Global } from '../../kernel/load.js'
 import { KernelStrings, type StringsExports } from '../../kernel/strings.js'
 
-/** kernel/valgrind.ts, which says what each of these is. */
+/** The exports of kernel/valgrind.ts, which documents them. */
 export interface ValgrindExports extends StringsExports {
   begin(): void
   decode(from: number, end: number, capacity: number): number

@@ -6,7 +6,7 @@ import { info } from './info.js'
 /** The format's name in folders, commands, headers and messages. */
 export const NAME = info.name
 
-/** The header of every log; times are there with --time-stamp=yes only. */
+/** The header of every log. Only logs made with --time-stamp=yes have times. */
 export const HEADER: TraceHeader = { format: NAME, timeUnit: 'ns' }
 
 /** Longer lines have no calls. */

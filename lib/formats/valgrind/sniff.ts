@@ -1,6 +1,6 @@
 import { decodeText } from '../../event/strings.js'
 
-/** What valgrind says first of itself, or a call; the program's own output may stand before either. */
+/** valgrind's first line about itself, or a call; output of the program may precede both. */
 const LINE = /^>*(?:==(?:[\d:.]+ )?\d+== |--(?:[\d:.]+ )?\d+-- (?: = |[_A-Za-z]\w*\())/m
 
 /** Whether bytes are the beginning of a log. */

@@ -28,8 +28,6 @@ const NO_TEXT = new Uint8Array(0)
 export class AsciiWriter extends EventWriter {
   protected readonly maxValues = MAX_LINE_VALUES
   private readonly next = new Uint32Array(2)
-  /** Why the leaf at hand has no value. */
-  private hasNoText = false
 
   /** @param byPosition the layouts of records by their positions in the mapping */
   constructor(
@@ -95,7 +93,6 @@ export class AsciiWriter extends EventWriter {
 
   /** The event does not have a string. */
   noData(layout: Layout, p: number): Uint8Array {
-    this.hasNoText = true
     if (layout.record.leaves[p].value === null) this.noteAbsent(layout, p)
     return NO_TEXT
   }
@@ -112,13 +109,11 @@ export class AsciiWriter extends EventWriter {
 
   /** Writes the string of leaf p to `sink.bytes[at]`, where there must be room. */
   data({ record }: Layout, p: number, at: number, text: Uint8Array): number {
-    const { hasNoText } = this
     const { name, value, interpretation: how } = record.leaves[p]
     const must = value ?? (how.kind === 'default' ? how.value : null)
-    this.hasNoText = false
     if (must?.kind === 'string') {
       const is = encodeText(must.value)
-      if (!hasNoText && Buffer.compare(is, text) !== 0)
+      if (text !== NO_TEXT && Buffer.compare(is, text) !== 0)
         this.note(`${name} of ${record.name} that is not what it always is there`)
       text = is
     }

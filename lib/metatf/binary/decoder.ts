@@ -15,12 +15,12 @@ import {
   type Span,
 } from './header.js'
 import { codecOf, type Codec } from '../generate/loops.js'
-import { binaryPlan, Layouts, type Plan, type SectionLayouts } from '../layout.js'
+import { binaryPlan, Layouts, type Plan } from '../layout.js'
 import type { Dtd } from '../model.js'
 import { timeUnitOf } from '../names.js'
 import { getNumber } from '../pairs.js'
 import { BinaryReader, FAULT, INCOMPLETE } from './reader.js'
-import { applyMetadata, TableSection, type ReadAt } from './table-section.js'
+import { TableSection, type ReadAt } from './table-section.js'
 import { Tables } from './tables.js'
 
 /** Options of the decoder. */
@@ -259,12 +259,11 @@ export class BinaryDecoder implements Decoder {
    * @param isWhole whether that is the end of the span
    */
   private fillFrom(batch: EventBatch, end: number, isWhole: boolean): number {
-    const { input, plan, reader } = this
-    const isRaw = plan.isRaw(reader.section.section.id)
+    const { input, reader } = this
     while (input.pos < end) {
       if (batch.count === batch.capacity) return FULL
       reader.use(input.bytes, input.pos, end)
-      const stop = isRaw ? this.element() : this.record(batch)
+      const stop = this.record(batch)
       input.pos = reader.pos
       if (stop === FAULT) return this.fault === undefined ? this.failAsReader() : FAULT
       if (stop === INCOMPLETE) {
@@ -281,49 +280,14 @@ export class BinaryDecoder implements Decoder {
     return this.fail(this.reader.isLimit ? limit : malformed, this.reader.reason)
   }
 
-  /** Reads an element of a section without tags. */
-  private element(): number {
-    const { reader } = this
-    const { id } = reader.section.section
-    const after = reader.flat(reader.section.raw)
-    if (after < 0) return after
-    if (after === reader.pos) return this.fail(malformed, `section ${id} has elements of no bytes`)
-    reader.section.raw.commit()
-    return this.push(after)
-  }
-
-  /** Adds the record that was read as an element of a table. */
-  private push(after: number): number {
-    const { reader, tables } = this
-    const { id, element } = reader.section.section
-    const reason = tables.push(id, reader.words, 2 * (element?.position ?? 0))
-    if (reason !== '') return this.fail(limit, reason)
-    reader.pos = after
-    return GO_ON
-  }
-
-  /** Reads a record that is no event, or as many as possible that are. */
+  /** Reads an element, a record that is no event, or as many as possible that are. */
   private record(batch: EventBatch): number {
     const { plan, reader } = this
-    const { section } = reader
-    const { tagWidth } = plan.dtd as { tagWidth: number }
-    if (reader.end - reader.pos < tagWidth) return INCOMPLETE
-    const tag = reader.tag(reader.pos, tagWidth)
-    const layout = section.of(tag)
-    if (layout === undefined) return this.fail(malformed, `unknown tag ${tag}${inSection(section)}`)
-    const { record, mapping } = layout
-    if (mapping !== undefined) return this.events(mapping.position, batch)
-    const after = reader.flat(layout)
+    const after = reader.next(plan)
     if (after < 0) return after
-    layout.commit()
-    if (record.role === 'metadata') {
-      const reason = applyMetadata(section, reader.words)
-      if (reason !== '') return this.fail(malformed, reason)
-    } else if (record.role === 'section') {
-      if (this.switchTo(getNumber(reader.words, 1)) === FAULT) return FAULT
-    } else {
-      return this.push(after)
-    }
+    const { mapping, record } = reader.layout
+    if (mapping !== undefined) return this.events(mapping.position, batch)
+    if (record.role === 'section' && this.switchTo(getNumber(reader.words, 1)) === FAULT) return FAULT
     reader.pos = after
     return GO_ON
   }
@@ -345,7 +309,7 @@ export class BinaryDecoder implements Decoder {
     const { plan, listed, reader } = this
     if (!plan.sections.has(id)) return this.fail(malformed, `there is no section ${id}`)
     if (id !== reader.section.section.id) {
-      if (plan.isRaw(id))
+      if (plan.raw.has(id))
         return this.fail(malformed, `section ${id} has no tags, and must have a part of the file of its own`)
       if (listed.has(id)) return this.fail(malformed, `section ${id} is elsewhere, as the header says`)
     }
@@ -381,8 +345,4 @@ export class BinaryDecoder implements Decoder {
     this.fault = (event) => make(reason, { format: this.format, offset, event })
     return FAULT
   }
-}
-
-function inSection({ section: { id, name } }: SectionLayouts): string {
-  return id === 0 ? '' : ` in section ${name}`
 }

@@ -197,8 +197,7 @@ export class BinaryEncoder implements Encoder {
     const { options, plan } = this
     const layout = header?.format === (options.format ?? FORMAT) ? (header.layout ?? {}) : {}
     const { dtd, byteOrder, addressSize } = layout
-    const hasRaw = [...plan.tables].some((id) => plan.isRaw(id))
-    const isHeld = options.contiguous ?? (hasRaw || layout['contiguous'] === true)
+    const isHeld = options.contiguous ?? (plan.raw.size > 0 || layout['contiguous'] === true)
     return {
       header: options.header ?? layout['header'] !== false,
       name: options.name ?? (typeof dtd === 'string' ? this.renamed(dtd) : lastPart(plan.dtd.file)),
@@ -215,7 +214,7 @@ export class BinaryEncoder implements Encoder {
   }
 
   private checkForm(form: Form): void {
-    const raw = [...this.plan.tables].find((id) => this.plan.isRaw(id))
+    const [raw] = this.plan.raw
     if (raw !== undefined && !form.contiguous)
       throw new RangeError(`section ${raw} has no tags, and must be contiguous`)
     if (form.contiguous && !form.header) throw new RangeError('contiguous sections need a header')

@@ -1,7 +1,7 @@
 import { Sink } from '../../bytes/sink.js'
 import { HI, LO } from '../../bytes/u64.js'
 import { Origin } from '../event-writer.js'
-import { ANY, isZero, Mode, NUMBER, type Layout, type Layouts, type SectionLayouts } from '../layout.js'
+import { ANY, Mode, NUMBER, type Layout, type Layouts, type SectionLayouts } from '../layout.js'
 import { addPair, fits, getNumber, getPair, samePair, setPair, subtractPair, writeNumber } from '../pairs.js'
 import { MAX_BYTES } from './header.js'
 import { Metadata } from './reader.js'
@@ -83,7 +83,8 @@ export class Packer {
       case DEFAULT: {
         // A default of 0 that metadata did not change means that the event does not have the field, so a value of 0
         // must be stored.
-        const isSilent = from < 0 && layout.touched[p] === 0 && isZero(reference, p) && origin === Origin.given
+        const isImplicit = from < 0 && layout.touched[p] === 0 && samePair(reference, 2 * p, NO_PAIR, 0)
+        const isSilent = isImplicit && origin === Origin.given
         return !isSilent && samePair(pair, 0, base, baseAt) ? at : this.replace(layout, p, at)
       }
       case STRIDE: {
@@ -344,7 +345,7 @@ export class TableWriter {
   private of(id: number): TableOutput {
     let table = this.tables.get(id)
     if (table === undefined) {
-      table = new TableOutput(this.layouts.of(id), this.layouts.plan.isRaw(id), this.little)
+      table = new TableOutput(this.layouts.of(id), this.layouts.plan.raw.has(id), this.little)
       this.tables.set(id, table)
     }
     return table

@@ -1,8 +1,8 @@
 import { EventBatch } from '../../event/batch.js'
 import { MAX_FIELDS_LENGTH } from '../../event/json.js'
 import { MAX_BYTES, MAX_RECORD, MAX_VALUES } from './header.js'
-import { ANY, Mode, NUMBER, type Layout, type SectionLayouts } from '../layout.js'
-import { addPair, extendSign, getNumber, readNumber, readTag, samePair } from '../pairs.js'
+import { ANY, Mode, NUMBER, type Layout, type Plan, type SectionLayouts } from '../layout.js'
+import { addPair, extendSign, getNumber, readNumber, samePair } from '../pairs.js'
 import { METADATA_PROPERTIES } from '../dtd/predefined.js'
 import type { Tables } from './tables.js'
 
@@ -38,6 +38,8 @@ export class BinaryReader {
   left = 0
   /** The layouts of the current section. */
   section!: SectionLayouts
+  /** The layout of what `next` has read. */
+  layout!: Layout
   /** Why generated code stopped: `INCOMPLETE`, `FAULT`, or 0 for a record that it does not know or a full batch. */
   stop = 0
   /** Why the record is wrong, and whether it is not so much wrong as larger than memory is given for. */
@@ -65,7 +67,8 @@ export class BinaryReader {
   }
 
   tag(at: number, width: number): number {
-    return readTag(this.bytes, at, width, this.little)
+    readNumber(this.bytes, at, width, this.little, this.value, 0)
+    return getNumber(this.value, 0)
   }
 
   /** Reads the number of leaf p at `at` into `value`. Returns the position after it, or a reason to stop. */
@@ -116,6 +119,41 @@ export class BinaryReader {
   }
 
   /**
+   * Reads the element or record at `pos`, unless that is an event, and leaves its layout in `layout`: takes in metadata,
+   * and adds elements to their table. Returns the position after it, or a reason to stop.
+   * @param where what messages call the section
+   */
+  next({ dtd, raw }: Plan, where: string | number = this.section.section.name): number {
+    const { pos, section } = this
+    const { id, element } = section.section
+    let layout: Layout | undefined
+    if (raw.has(id)) layout = section.raw
+    else {
+      const width = dtd.tagWidth as number
+      if (this.end - pos < width) return INCOMPLETE
+      const tag = this.tag(pos, width)
+      layout = section.of(tag)
+      if (layout === undefined) return this.fail(`unknown tag ${tag}${id === 0 ? '' : ` in section ${where}`}`)
+    }
+    this.layout = layout
+    if (layout.mapping !== undefined) return pos
+    const after = this.flat(layout)
+    if (after < 0) return after
+    if (after === pos) return this.fail(`section ${id} has elements of no bytes`)
+    layout.commit()
+    if (layout.record.role === 'metadata') {
+      const at = (k: number) => getNumber(this.words, k)
+      const { record, field, property, value } = Metadata
+      const reason = section.apply(at(record), at(field), at(property), this.words, 2 * value)
+      if (reason !== '') return this.fail(reason)
+    } else if (layout.record === element?.record) {
+      const reason = this.tables.push(id, this.words, 2 * element.position)
+      if (reason !== '') return this.fail(reason, true)
+    }
+    return after
+  }
+
+  /**
    * Reads a record without repetitions at `pos`, with its values in `words` up to eight: elements of tables, and
    * records that are no events.
    */
@@ -142,7 +180,7 @@ export class BinaryReader {
         extendSign(words, 2 * k, width[p])
       }
     }
-    if (at === INCOMPLETE) this.undo(layout)
+    if (at === INCOMPLETE) layout.undo()
     return at
   }
 
@@ -161,8 +199,8 @@ export class BinaryReader {
 
   /** A record has too many bytes, or repeats too much. */
   tooLarge({ record: { name } }: Layout, length: number): number {
-    if (length > MAX_RECORD) return this.fail(`record ${name} has more than ${MAX_RECORD} bytes`, true)
-    return this.fail(`record ${name} repeats what takes no bytes too often`, true)
+    const reason = length > MAX_RECORD ? `has more than ${MAX_RECORD} bytes` : 'repeats what takes no bytes too often'
+    return this.fail(`record ${name} ${reason}`, true)
   }
 
   tooMany({ record }: Layout): number {

@@ -1,10 +1,9 @@
 import { Input } from '../../bytes/input.js'
 import type { Span } from './header.js'
-import { Layouts, type Layout, type Plan, type SectionLayouts } from '../layout.js'
-import type { Element } from '../model.js'
+import { Layouts, type Plan } from '../layout.js'
 import { getNumber } from '../pairs.js'
-import { BinaryReader, INCOMPLETE, Metadata } from './reader.js'
-import { Tables } from './tables.js'
+import { BinaryReader, FAULT, INCOMPLETE } from './reader.js'
+import type { Tables } from './tables.js'
 
 /**
  * Reads bytes from the file that is being decoded.
@@ -22,9 +21,6 @@ const PIECE = 65_536
 export class TableSection {
   private readonly input = new Input()
   private readonly reader: BinaryReader
-  private readonly layouts: SectionLayouts
-  private readonly element: Element
-  private readonly isRaw: boolean
   private readonly id: number
   /** How much of the section was read from the file. */
   private at: number
@@ -40,15 +36,13 @@ export class TableSection {
   ) {
     this.id = span.section as number
     this.at = span.start
-    this.reader = new BinaryReader(little, new Tables(0))
-    this.layouts = new Layouts(plan).of(this.id)
-    this.element = this.layouts.section.element as Element
-    this.isRaw = plan.isRaw(this.id)
+    this.reader = new BinaryReader(little, tables)
+    this.reader.section = new Layouts(plan).of(this.id)
   }
 
   /** Reads some more elements. Returns why it cannot, or an empty string. */
   pull(): string {
-    const { input, span, id } = this
+    const { input, span, id, reader } = this
     if (this.at < span.end) {
       const piece = this.readAt(this.at, Math.min(PIECE, span.end - this.at))
       if (piece.length === 0) return `the file ends inside section ${id}`
@@ -56,71 +50,33 @@ export class TableSection {
       this.at += piece.length
     }
     while (input.left > 0) {
-      const before = input.pos
-      const reason = this.isRaw ? this.value() : this.record()
-      if (reason !== '') return reason
-      if (input.pos === before) {
-        if (this.at < span.end) return ''
-        return `section ${id} ends inside a record`
-      }
+      reader.use(input.bytes, input.pos, input.end)
+      const after = this.record()
+      if (after === FAULT) return reader.reason
+      if (after === INCOMPLETE) return this.at < span.end ? '' : `section ${id} ends inside a record`
+      input.pos = after
     }
     if (this.at === span.end) this.tables.close(id)
     return ''
   }
 
-  /** Reads an element without a tag. */
-  private value(): string {
-    const { input, reader, layouts } = this
-    reader.use(input.bytes, input.pos, input.end)
-    const after = reader.flat(layouts.raw)
-    if (after === INCOMPLETE) return ''
-    if (after < 0) return reader.reason
-    if (after === input.pos) return `section ${this.id} has elements of no bytes`
-    return this.push(after, layouts.raw)
+  /** Reads an element, or a record between two of them. */
+  private record(): number {
+    const { id, reader } = this
+    const after = reader.next(this.plan, id)
+    if (after < 0) return after
+    const { mapping, record } = reader.layout
+    if (record.role === 'section' && getNumber(reader.words, 1) !== id)
+      return reader.fail(`a change of the section inside section ${id}, which is a table`)
+    if (mapping === undefined) return after
+    if (record.role !== 'comment') return reader.fail(`record ${record.name} in section ${id}, which is a table`)
+    // Comments in a table that is read on demand have no fixed place among the events.
+    const end = reader.flat(reader.layout)
+    if (end >= 0 && !this.hasLeftOut) {
+      this.hasLeftOut = true
+      const what = `the comments inside section ${id}, a table that is read apart from the records, are left out`
+      this.warn(what, this.at - this.input.left)
+    }
+    return end
   }
-
-  private push(after: number, layout: Layout): string {
-    layout.commit()
-    this.input.pos = after
-    return this.tables.push(this.id, this.reader.words, 2 * this.element.position)
-  }
-
-  /** Comments in a table that is read on demand have no fixed place among the events. */
-  private leaveOut(): void {
-    if (this.hasLeftOut) return
-    this.hasLeftOut = true
-    this.warn(
-      `the comments inside section ${this.id}, a table that is read apart from the records, are left out`,
-      this.at - this.input.left,
-    )
-  }
-
-  /** Reads a record, be it an element or one between them. */
-  private record(): string {
-    const { input, plan, reader, layouts, id } = this
-    const { tagWidth } = plan.dtd as { tagWidth: number }
-    if (input.left < tagWidth) return ''
-    reader.use(input.bytes, input.pos, input.end)
-    const tag = reader.tag(input.pos, tagWidth)
-    const layout = layouts.of(tag)
-    if (layout === undefined) return `unknown tag ${tag} in section ${id}`
-    const { role, name } = layout.record
-    const isElement = layout.record === this.element.record
-    if (role === 'data' && !isElement) return `record ${name} in section ${id}, which is a table`
-    const after = reader.flat(layout)
-    if (after === INCOMPLETE) return ''
-    if (after < 0) return reader.reason
-    if (isElement) return this.push(after, layout)
-    if (role === 'comment') this.leaveOut()
-    input.pos = after
-    if (role === 'metadata') return applyMetadata(layouts, reader.words)
-    if (role === 'comment' || (role === 'section' && getNumber(reader.words, 1) === id)) return ''
-    return `a change of the section inside section ${id}, which is a table`
-  }
-}
-
-/** Takes in the metadata record of which these are the values. Returns what is wrong with it, or an empty string. */
-export function applyMetadata(section: SectionLayouts, words: Uint32Array): string {
-  const at = (k: number) => getNumber(words, k)
-  return section.apply(at(Metadata.record), at(Metadata.field), at(Metadata.property), words, 2 * Metadata.value)
 }

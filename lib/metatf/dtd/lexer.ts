@@ -3,31 +3,25 @@ import type { Place } from '../model.js'
 
 /** A word of the language. A `header` is a whole line that begins with `##`; the last token is `end`. */
 export interface Token {
-  kind: 'name' | 'number' | 'string' | 'symbol' | 'header' | 'end'
+  readonly kind: 'name' | 'number' | 'string' | 'symbol' | 'header' | 'end'
   /** As written; of a header line what follows the `##`. */
-  text: string
-  /** Of a number. */
-  number: bigint
-  /** Of a string, without quotes and escapes. */
-  string: string
-  at: Place
+  readonly text: string
+  readonly at: Place
 }
 
-const BLANKS = /[ \t\r\n\f\v]*/y
-const WORD = /[A-Za-z_][A-Za-z0-9_]*/y
-const NUMBER = /-?[0-9][A-Za-z0-9_]*/y
+/** Spaces and comments, of which one may have no end. */
+const SKIPPED = /(?:[ \t\r\n\f\v]+|\/\/[^\n]*|\/\*[^]*?\*\/)*(\/\*)?/y
+/** One group for each kind. */
+const TOKEN = /([:;,.*(){}=])|([A-Za-z_]\w*)|(-?[0-9]\w*)|("[^"\\\n]*(?:\\["\\][^"\\\n]*)*")|##([^\n]*)/y
+const KINDS = ['symbol', 'name', 'number', 'string', 'header'] as const
 const INTEGER = /^-?(?:0[xX][0-9A-Fa-f]+|[0-9]+)$/
-const STRING = /"[^"\\\n]*(?:\\["\\][^"\\\n]*)*"/y
-const LINE = /[^\n]*/y
-const LINE_FEED = 10
-const SYMBOLS = ':;,.*(){}='
 
 /**
  * More digits than any 64-bit number has, leading zeros being rare: such a number need not be computed to be refused.
  */
 const MAX_DIGITS = 64
 
-/** Splits the text of a DTD into tokens, on demand. Comments and spaces are skipped. */
+/** Splits the text of a DTD into tokens, on demand. */
 export class Lexer {
   private position = 0
   private line = 1
@@ -41,71 +35,44 @@ export class Lexer {
 
   /** The next token; at the end of the text `end`, on every call. Throws a DtdError if there is no valid token. */
   next(): Token {
-    this.skip()
-    const at = this.place()
-    const char = this.text[this.position]
-    if (char === undefined) return token('end', '', at)
-    if (SYMBOLS.includes(char)) {
-      this.position++
-      return token('symbol', char, at)
-    }
-    const word = this.match(WORD)
-    if (word !== null) return token('name', word, at)
-    const number = this.match(NUMBER)
-    if (number !== null) return { ...token('number', number, at), number: integer(number, at) }
-    if (char === '"') return this.quoted(at)
-    if (this.text.startsWith('##', this.position)) return this.header(at)
-    throw syntaxError(`unexpected character ${showCharacter(this.text.codePointAt(this.position) as number)}`, at)
+    const { text } = this
+    const [skipped, open = ''] = this.match(SKIPPED) as RegExpExecArray
+    this.skip(skipped.slice(0, skipped.length - open.length))
+    const at = { file: this.file, line: this.line, column: this.position - this.lineStart + 1 }
+    if (open !== '') throw syntaxError("a comment '/*' has no end '*/'", at)
+    if (this.position === text.length) return { kind: 'end', text: '', at }
+    const found = this.match(TOKEN)
+    if (found === null) throw this.unexpected(at)
+    const group = KINDS.findIndex((_, i) => found[i + 1] !== undefined)
+    const kind = KINDS[group] as Token['kind']
+    if (kind === 'header' && text.slice(this.lineStart, this.position).trim() !== '')
+      throw syntaxError("'##' must begin a line", at)
+    this.position += found[0].length
+    return { kind, text: found[group + 1] as string, at }
   }
 
-  /** Skips spaces and comments. */
-  private skip(): void {
-    for (;;) {
-      this.match(BLANKS)
-      if (this.text.startsWith('//', this.position)) {
-        this.match(LINE)
-      } else if (this.text.startsWith('/*', this.position)) {
-        const end = this.text.indexOf('*/', this.position + 2)
-        if (end < 0) throw syntaxError("a comment '/*' has no end '*/'", this.place())
-        this.advance(end + 2)
-      } else {
-        return
-      }
-    }
-  }
-
-  private quoted(at: Place): Token {
-    const text = this.match(STRING)
-    if (text === null)
-      throw syntaxError(`a string must end on its line, and only \\" and \\\\ may follow a backslash in it`, at)
-    return { ...token('string', text, at), string: text.slice(1, -1).replace(/\\(.)/g, '$1') }
-  }
-
-  private header(at: Place): Token {
-    if (this.text.slice(this.lineStart, this.position).trim() !== '') throw syntaxError("'##' must begin a line", at)
-    return token('header', (this.match(LINE) as string).slice(2), at)
-  }
-
-  /** Takes what the expression finds here, or null. */
-  private match(expression: RegExp): string | null {
+  private match(expression: RegExp): RegExpExecArray | null {
     expression.lastIndex = this.position
-    const found = expression.exec(this.text)
-    if (found === null) return null
-    this.advance(this.position + found[0].length)
-    return found[0]
+    return expression.exec(this.text)
   }
 
-  /** Goes forward, counting lines. */
-  private advance(position: number): void {
-    for (; this.position < position; this.position++) {
-      if (this.text.charCodeAt(this.position) !== LINE_FEED) continue
-      this.lineStart = this.position + 1
+  /** Goes past spaces and comments, counting lines. */
+  private skip(skipped: string): void {
+    for (let feed = skipped.indexOf('\n'); feed >= 0; feed = skipped.indexOf('\n', feed + 1)) {
+      this.lineStart = this.position + feed + 1
       this.line++
     }
+    this.position += skipped.length
   }
 
-  private place(): Place {
-    return { file: this.file, line: this.line, column: this.position - this.lineStart + 1 }
+  private unexpected(at: Place): Error {
+    const code = this.text.codePointAt(this.position) as number
+    const char = String.fromCodePoint(code)
+    if (char === '"')
+      return syntaxError(`a string must end on its line, and only \\" and \\\\ may follow a backslash in it`, at)
+    const isPlain = code >= 0x20 && code <= 0x7e
+    const shown = isPlain ? quote(char) : `U+${code.toString(16).toUpperCase().padStart(4, '0')}`
+    return syntaxError(`unexpected character ${shown}`, at)
   }
 }
 
@@ -115,22 +82,18 @@ export function showToken({ kind, text }: Token): string {
   return kind === 'header' ? "a line '##'" : quote(text)
 }
 
-function showCharacter(code: number): string {
-  return code < 0x20 || code > 0x7e
-    ? `U+${code.toString(16).toUpperCase().padStart(4, '0')}`
-    : quote(String.fromCodePoint(code))
-}
-
-function token(kind: Token['kind'], text: string, at: Place): Token {
-  return { kind, text, number: 0n, string: '', at }
-}
-
-function integer(text: string, at: Place): bigint {
+/** The value of a number. Throws a DtdError if it is none, or has more than 64 bits. */
+export function integerOf({ text, at }: Token): bigint {
   if (!INTEGER.test(text)) throw syntaxError(`${quote(text)} is not a number`, at)
-  const digits = text.startsWith('-') ? text.slice(1) : text
+  const digits = text.replace('-', '')
   const magnitude = digits.length > MAX_DIGITS ? 1n << 64n : BigInt(digits)
-  const value = text.startsWith('-') ? -magnitude : magnitude
+  const value = text === digits ? magnitude : -magnitude
   if (value >= 1n << 64n || value < -(1n << 63n))
     throw limitError(`the number ${quote(text)} has more than 64 bits`, at)
   return value
+}
+
+/** What a string says, without quotes and escapes. */
+export function stringOf({ text }: Token): string {
+  return text.slice(1, -1).replace(/\\(.)/g, '$1')
 }

@@ -1,25 +1,46 @@
-import { limitError, quote, syntaxError, MAX_DEPTH } from '../errors.js'
-import type { HeaderLine, Place, Version } from '../model.js'
-import { Lexer, showToken, type Token } from './lexer.js'
+import { limitError, meaningError, quote, syntaxError, MAX_DEPTH, MAX_RECORDS } from '../errors.js'
+import type { HeaderLine, Version } from '../model.js'
+import { PREDEFINED_FILE, PREDEFINED_TEXT } from './predefined.js'
+import { integerOf, Lexer, showToken, stringOf, type Token } from './lexer.js'
 import {
   INTERPRETATIONS,
-  type DefinitionsSyntax,
-  type DtdSyntax,
-  type ExpressionSyntax,
+  setProperty,
+  type Definition,
+  type Expression,
   type FieldSyntax,
   type InterpretationName,
   type InterpretationSyntax,
   type Name,
-  type NumberSyntax,
-  type PropertySyntax,
-  type RecordSyntax,
-  type SectionSyntax,
+  type PropertyTable,
+  type Scope,
   type SimpleFieldSyntax,
 } from './syntax.js'
 
+/** The text of a DTD before names are looked up. */
+export interface DtdSyntax {
+  readonly version: Version
+  readonly headers: readonly HeaderLine[]
+  /** First the global scope, then the sections. */
+  readonly scopes: readonly [Scope, ...Scope[]]
+}
+
+/** Names with a meaning of their own, that no section and no other record can have. */
+const RESERVED = {
+  '1.0': ['section', 'tag', 'vfield', 'comment', 'metadata', 'width', 'interpretation', 'value'],
+  '1.2': ['section', 'tag', 'vfield', 'comment', 'metadata', 'int', 'string'],
+} as const satisfies Record<Version, readonly string[]>
+
+const MAX_SECTION = 255n
+
 /** Parses the text of a DTD of either version. Throws a DtdError at the first fault. */
 export function parseSyntax(text: string, file: string): DtdSyntax {
-  return new Parser(new Lexer(text, file), detectVersion(text, file)).document(file)
+  const version = detectVersion(text, file)
+  return new Parser(text, file, version, version === '1.0' ? predefinedRecords() : new Map()).document()
+}
+
+/** The predefined record types, in a separate scope, which no property of the DTD affects. */
+function predefinedRecords(): ReadonlyMap<string, Definition> {
+  return new Parser(PREDEFINED_TEXT, PREDEFINED_FILE, '1.0', null).document().scopes[0].records
 }
 
 /**
@@ -32,21 +53,16 @@ function detectVersion(text: string, file: string): Version {
   for (let token = lexer.next(); token.kind !== 'end'; token = lexer.next()) {
     if (token.kind === 'header') {
       const { key, value, at } = headerLine(token)
-      if (key === 'MetaTF') return knownVersion(value, at)
+      const version = value.split(/\s/, 1)[0] as string
+      if (key === 'MetaTF' && (version === '1.0' || version === '1.2')) return version
+      if (key === 'MetaTF') throw syntaxError(`Meta-TF version ${quote(version)} is not known; 1.0 and 1.2 are`, at)
     }
     if (token.text === '.' || token.text === '(') return '1.0'
     if (before?.text === ':' && token.text === '{') return '1.2'
-    if (token.kind === 'name' && before?.kind === 'name' && (before.text === 'int' || before.text === 'string'))
-      return '1.2'
+    if (token.kind === 'name' && before?.kind === 'name' && isType(before.text)) return '1.2'
     before = token
   }
   return '1.0'
-}
-
-function knownVersion(value: string, at: Place): Version {
-  const version = value.split(/\s/, 1)[0] as string
-  if (version === '1.0' || version === '1.2') return version
-  throw syntaxError(`Meta-TF version ${quote(version)} is not known; 1.0 and 1.2 are`, at)
 }
 
 function headerLine({ text, at }: Token): HeaderLine {
@@ -55,232 +71,104 @@ function headerLine({ text, at }: Token): HeaderLine {
   return { key: text.slice(0, colon).trim(), value: text.slice(colon + 1).trim(), at }
 }
 
-/** A place in the tokens of a text, and the steps that all rules of the grammar take from there. */
-class Cursor {
-  /** Tokens that were looked at but not taken yet. */
-  private readonly ahead: Token[] = []
-
-  constructor(private readonly lexer: Lexer) {}
-
-  /** The token that comes next, or the one after this many more. */
-  protected peek(skip = 0): Token {
-    while (this.ahead.length <= skip) this.ahead.push(this.lexer.next())
-    return this.ahead[skip] as Token
-  }
-
-  /** Takes the next token, whatever it is. */
-  protected take(): Token {
-    return this.ahead.shift() ?? this.lexer.next()
-  }
-
-  /** Whether one of these symbols comes next, or after this many more tokens. */
-  protected at(symbols: string, skip = 0): boolean {
-    const { kind, text } = this.peek(skip)
-    return kind === 'symbol' && symbols.includes(text)
-  }
-
-  /** Takes the next token if it is this symbol, and says whether it was. */
-  protected accept(symbol: string): boolean {
-    if (!this.at(symbol)) return false
-    this.take()
-    return true
-  }
-
-  /** Takes this symbol, or fails. */
-  protected symbol(symbol: string, expected = `'${symbol}'`): Token {
-    return this.at(symbol) ? this.take() : this.fail(expected)
-  }
-
-  /** Takes a name, or fails. */
-  protected name(expected: string): Name {
-    if (this.peek().kind !== 'name') this.fail(expected)
-    const { text, at } = this.take()
-    return { text, at }
-  }
-
-  /** Takes a number, or fails. */
-  protected number(expected: string): NumberSyntax {
-    if (this.peek().kind !== 'number') this.fail(expected)
-    const { number, at } = this.take()
-    return { kind: 'number', value: number, at }
-  }
-
-  /** Throws: the next token is not the expected one. */
-  protected fail(expected: string): never {
-    const found = this.peek()
-    throw syntaxError(`expected ${expected}, found ${showToken(found)}`, found.at)
-  }
+function isType(name: string): name is 'int' | 'string' {
+  return name === 'int' || name === 'string'
 }
 
-/** The rules for properties of fields, which the two versions write differently. */
-class PropertyParser extends Cursor {
-  constructor(
-    lexer: Lexer,
-    protected readonly version: Version,
-  ) {
-    super(lexer)
-  }
-
-  /** A property that holds for all fields of a name in a scope: `size.width = 4;`, or `int size = none;`. */
-  protected scopeProperty(into: PropertySyntax[]): void {
-    if (this.version === '1.0') {
-      this.property(into, 'a definition', "':' or '.'")
-    } else {
-      if (!this.atType()) this.failAfter(this.name('a definition'), "':'")
-      this.declaration(into)
-    }
-  }
-
-  /** A property in a record: of 1.2 also `tag = 1;`. */
-  protected recordProperty(into: PropertySyntax[]): void {
-    if (this.version === '1.0') {
-      this.property(into, "a property or '}'", "'.'")
-    } else if (this.atType()) {
-      this.declaration(into)
-    } else {
-      const field = this.name("a property or '}'")
-      if (!this.accept('=')) this.failAfter(field, "'='")
-      into.push({ property: 'value', field, value: this.expression(), at: field.at })
-      this.symbol(';')
-    }
-  }
-
-  /** `field.width = 4;`, `field.value = 4;` or `field.interpretation = delta 0;` */
-  private property(into: PropertySyntax[], expected: string, expectedAfter: string): void {
-    const field = this.name(expected)
-    if (!this.accept('.')) this.failAfter(field, expectedAfter)
-    const property = this.name('width, interpretation or value')
-    const at = field.at
-    if (!isProperty(property.text)) {
-      throw syntaxError(
-        `unknown property ${quote(property.text)}; there are width, interpretation and value`,
-        property.at,
-      )
-    }
-    this.symbol('=')
-    if (property.text === 'interpretation')
-      into.push({ property: property.text, field, value: this.interpretation(), at })
-    else into.push({ property: property.text, field, value: this.expression(), at })
-    this.symbol(';')
-  }
-
-  /** Whether a type stands here, so that a declaration begins, and not a record named like one. */
-  private atType(): boolean {
-    const { kind, text } = this.peek()
-    return kind === 'name' && (text === 'int' || text === 'string') && !this.at(':=', 1)
-  }
-
-  /** `int field = default 0;` */
-  private declaration(into: PropertySyntax[]): void {
-    const type = this.take().text as 'int' | 'string'
-    const field = this.name('a field')
-    this.symbol('=')
-    into.push({ property: 'type', field, value: type, at: field.at })
-    into.push({ property: 'interpretation', field, value: this.interpretation(), at: field.at })
-    this.symbol(';')
-  }
-
-  private interpretation(): InterpretationSyntax {
-    const name = this.name('an interpretation')
-    if (!isInterpretation(name.text)) {
-      const known = Object.keys(INTERPRETATIONS).join(', ')
-      throw syntaxError(`unknown interpretation ${quote(name.text)}; there are ${known}`, name.at)
-    }
-    const expected = INTERPRETATIONS[name.text]
-    const found: ExpressionSyntax[] = []
-    while (found.length < expected.length) found.push(this.expression(`the ${expected[found.length]} of ${name.text}`))
-    return { name: name.text, arguments: found, at: name.at }
-  }
-
-  /** A number; in 1.0 also `field.value` or `field.width`, in 1.2 a string. */
-  private expression(
-    what = this.version === '1.0' ? "a number or 'field.value'" : 'a number or a string',
-  ): ExpressionSyntax {
-    const { kind, at } = this.peek()
-    if (kind === 'name' && this.version === '1.0') {
-      const field = this.name(what)
-      this.symbol('.')
-      const property = this.name("'value' or 'width'")
-      if (property.text !== 'value' && property.text !== 'width') {
-        throw syntaxError(`expected 'value' or 'width', found ${quote(property.text)}`, property.at)
-      }
-      return { kind: 'reference', field, property: property.text, at }
-    }
-    return kind === 'string' && this.version === '1.2' ? { kind, value: this.take().string, at } : this.number(what)
-  }
-
-  /** Throws: something else follows a name. */
-  private failAfter(name: Name, expected: string): never {
-    this.fail(`${expected} after ${quote(name.text)}`)
-  }
-}
-
-function isProperty(name: string): name is 'width' | 'interpretation' | 'value' {
-  return name === 'width' || name === 'interpretation' || name === 'value'
-}
-
-function isInterpretation(name: string): name is InterpretationName {
-  return Object.hasOwn(INTERPRETATIONS, name)
-}
-
-/** Documents, sections, records and lists of fields, which differ between the versions in their brackets only. */
-class Parser extends PropertyParser {
+/** The grammar. The versions differ in the brackets of lists of fields, and in how properties are written. */
+class Parser {
+  private readonly lexer: Lexer
   private readonly open: string
   private readonly close: string
+  private readonly reserved: readonly string[]
+  /** Tokens that were looked at but not taken yet. */
+  private readonly ahead: Token[] = []
+  private records = 0
 
-  constructor(lexer: Lexer, version: Version) {
-    super(lexer, version)
+  /** @param predefined the record types that the language itself defines; null in their own definition */
+  constructor(
+    text: string,
+    private readonly file: string,
+    private readonly version: Version,
+    private readonly predefined: ReadonlyMap<string, Definition> | null,
+  ) {
+    this.lexer = new Lexer(text, file)
     this.open = version === '1.0' ? '(' : '{'
     this.close = version === '1.0' ? ')' : '}'
+    this.reserved = predefined === null ? [] : RESERVED[version]
   }
 
-  /** The whole text. */
-  document(file: string): DtdSyntax {
+  document(): DtdSyntax {
     const headers: HeaderLine[] = []
     while (this.peek().kind === 'header') headers.push(headerLine(this.take()))
-    const definitions: DefinitionsSyntax = { records: [], properties: [] }
-    const sections: SectionSyntax[] = []
+    const name = { text: '', at: { file: this.file, line: 1, column: 1 } }
+    // Predefined ones come first, in their own order, whether they are stated again or not.
+    const records = new Map(this.predefined)
+    const global: Scope = { id: 0, name, parent: null, properties: new Map(), records }
+    const scopes: [Scope, ...Scope[]] = [global]
     while (this.peek().kind !== 'end') {
-      if (this.atSection()) sections.push(this.section())
-      else if (sections.length === 0) this.definition(definitions)
+      if (this.atSection()) scopes.push(this.section(scopes))
+      else if (scopes.length === 1) this.definition(global)
       else this.fail('another section (global definitions come before the first one)')
     }
-    return { version: this.version, file, headers, definitions, sections }
+    return { version: this.version, headers, scopes }
   }
 
   /**
    * Whether a section begins here, and not a definition of the record `section` or a property of a field of that name.
    */
   private atSection(): boolean {
-    return this.peek().kind === 'name' && this.peek().text === 'section' && !this.at(':.=', 1)
+    const { kind, text } = this.peek()
+    return kind === 'name' && text === 'section' && !this.at(':.=', 1)
   }
 
-  private section(): SectionSyntax {
+  private section([global, ...others]: readonly [Scope, ...Scope[]]): Scope {
     this.take()
     const name = this.name("the section's name")
-    const section: SectionSyntax = { name, id: this.number("the section's ID"), records: [], properties: [] }
+    const { value: id, at } = this.number("the section's ID")
+    if (this.reserved.includes(name.text))
+      throw meaningError(`${quote(name.text)} is reserved and cannot be a section`, name.at)
+    const section = `section ${quote(name.text)}`
+    if (id < 1n || id > MAX_SECTION) throw meaningError(`the ID of ${section} must be from 1 to 255, not ${id}`, at)
+    for (const { name: other, id: taken } of others) {
+      if (other.text === name.text)
+        throw meaningError(`${section} is defined twice`, name.at, 'first defined', other.at)
+      if (taken === Number(id))
+        throw meaningError(`section ID ${id} is taken`, at, `section ${quote(other.text)} is defined`, other.at)
+    }
+    const scope: Scope = { id: Number(id), name, parent: global, properties: new Map(), records: new Map() }
     this.symbol('{')
     while (!this.accept('}')) {
       if (this.atSection()) this.fail("a definition or '}' (sections cannot be inside each other)")
-      this.definition(section)
+      this.definition(scope)
     }
-    return section
+    return scope
   }
 
-  /** A record type, or properties that hold for all fields of a name in this scope. */
-  private definition(scope: DefinitionsSyntax): void {
-    if (this.at(':', 1)) scope.records.push(this.record())
-    else this.scopeProperty(scope.properties)
+  /** A record type, or a property that holds for all fields of a name in this scope. */
+  private definition(scope: Scope): void {
+    if (this.at(':', 1)) this.record(scope)
+    else if (this.version === '1.0') this.property(scope.properties, 'a definition', "':' or '.'")
+    else if (this.atType()) this.declaration(scope.properties)
+    else this.failAfter(this.name('a definition'), "':'")
   }
 
-  private record(): RecordSyntax {
+  private record(scope: Scope): void {
     const name = this.name('a record name')
+    const { text, at } = name
+    const restates = (scope.parent === null && this.predefined?.get(text)) || null
+    const before = scope.records.get(text)
+    if (before !== undefined && before !== restates)
+      throw meaningError(`record ${quote(text)} is defined twice`, at, 'first defined', before.name.at)
+    if (restates === null && this.reserved.includes(text))
+      throw meaningError(`${quote(text)} is reserved and cannot be a record defined here`, at)
+    if (++this.records > MAX_RECORDS) throw limitError(`there are more than ${MAX_RECORDS} records`, at)
     this.symbol(':')
     const body = this.at(this.open) ? this.fields(0) : this.name(`${quote(this.open)} or a record type`)
+    const properties: PropertyTable = new Map()
     this.symbol('{')
-    const record: RecordSyntax = { name, body, properties: [] }
-    while (!this.accept('}')) this.recordProperty(record.properties)
-    return record
+    while (!this.accept('}')) this.recordProperty(properties)
+    scope.records.set(text, { name, body, scope, properties, predefined: this.predefined === null, restates })
   }
 
   private fields(depth: number): FieldSyntax[] {
@@ -296,13 +184,123 @@ class Parser extends PropertyParser {
     if (this.at(this.open) || !this.at('*', 1)) return this.simpleField(depth, 'a field')
     const count = this.name('a field')
     this.take()
-    return { kind: 'repetition', count, field: this.simpleField(depth, `a field or ${quote(this.open)}`), at: count.at }
+    return { kind: 'repetition', count, field: this.simpleField(depth, `a field or ${quote(this.open)}`) }
   }
 
   private simpleField(depth: number, expected: string): SimpleFieldSyntax {
     const { at } = this.peek()
     if (this.at(this.open)) return { kind: 'composite', fields: this.fields(depth + 1), at }
     const name = this.name(expected)
-    return { kind: 'name', name, type: this.accept(':') ? this.name('a record type') : null, at }
+    return { kind: 'name', name, type: this.accept(':') ? this.name('a record type') : null }
+  }
+
+  private recordProperty(into: PropertyTable): void {
+    if (this.version === '1.0') return this.property(into, "a property or '}'", "'.'")
+    if (this.atType()) return this.declaration(into)
+    const field = this.name("a property or '}'")
+    if (!this.accept('=')) this.failAfter(field, "'='")
+    setProperty(into, 'value', field, this.expression())
+    this.symbol(';')
+  }
+
+  /** `field.width = 4;`, `field.value = 4;` or `field.interpretation = delta 0;` */
+  private property(into: PropertyTable, expected: string, expectedAfter: string): void {
+    const field = this.name(expected)
+    if (!this.accept('.')) this.failAfter(field, expectedAfter)
+    const { text, at } = this.name('width, interpretation or value')
+    if (text !== 'width' && text !== 'interpretation' && text !== 'value')
+      throw syntaxError(`unknown property ${quote(text)}; there are width, interpretation and value`, at)
+    this.symbol('=')
+    if (text === 'interpretation') setProperty(into, text, field, this.interpretation())
+    else setProperty(into, text, field, this.expression())
+    this.symbol(';')
+  }
+
+  /** Whether a type stands here, so that a declaration begins, and not a record named like one. */
+  private atType(): boolean {
+    const { kind, text } = this.peek()
+    return kind === 'name' && isType(text) && !this.at(':=', 1)
+  }
+
+  /** `int field = default 0;` */
+  private declaration(into: PropertyTable): void {
+    const type = this.take().text as 'int' | 'string'
+    const field = this.name('a field')
+    this.symbol('=')
+    setProperty(into, 'type', field, type)
+    setProperty(into, 'interpretation', field, this.interpretation())
+    this.symbol(';')
+  }
+
+  private interpretation(): InterpretationSyntax {
+    const { text, at } = this.name('an interpretation')
+    if (!Object.hasOwn(INTERPRETATIONS, text)) {
+      const known = Object.keys(INTERPRETATIONS).join(', ')
+      throw syntaxError(`unknown interpretation ${quote(text)}; there are ${known}`, at)
+    }
+    const name = text as InterpretationName
+    return { name, arguments: INTERPRETATIONS[name].map(([label]) => this.expression(`the ${label} of ${name}`)), at }
+  }
+
+  /** A number; in 1.0 also `field.value` or `field.width`, in 1.2 a string. */
+  private expression(what = this.version === '1.0' ? "a number or 'field.value'" : 'a number or a string'): Expression {
+    const { kind, at } = this.peek()
+    if (kind === 'string' && this.version === '1.2') return { kind, value: stringOf(this.take()), at }
+    if (kind !== 'name' || this.version === '1.2') return this.number(what)
+    const field = this.name(what)
+    this.symbol('.')
+    const { text: property, at: place } = this.name("'value' or 'width'")
+    if (property !== 'value' && property !== 'width')
+      throw syntaxError(`expected 'value' or 'width', found ${quote(property)}`, place)
+    return { kind: 'reference', field, property, at }
+  }
+
+  /** The token that comes next, or the one after this many more. */
+  private peek(skip = 0): Token {
+    while (this.ahead.length <= skip) this.ahead.push(this.lexer.next())
+    return this.ahead[skip] as Token
+  }
+
+  /** Takes the next token, whatever it is. */
+  private take(): Token {
+    return this.ahead.shift() ?? this.lexer.next()
+  }
+
+  /** Whether one of these symbols comes next, or after this many more tokens. */
+  private at(symbols: string, skip = 0): boolean {
+    const { kind, text } = this.peek(skip)
+    return kind === 'symbol' && symbols.includes(text)
+  }
+
+  /** Takes the next token if it is this symbol, and returns whether it was. */
+  private accept(symbol: string): boolean {
+    const isNext = this.at(symbol)
+    if (isNext) this.take()
+    return isNext
+  }
+
+  private symbol(symbol: string, expected = `'${symbol}'`): Token {
+    return this.at(symbol) ? this.take() : this.fail(expected)
+  }
+
+  private name(expected: string): Name {
+    if (this.peek().kind !== 'name') this.fail(expected)
+    const { text, at } = this.take()
+    return { text, at }
+  }
+
+  private number(expected: string): Expression & { kind: 'number' } {
+    if (this.peek().kind !== 'number') this.fail(expected)
+    const token = this.take()
+    return { kind: 'number', value: integerOf(token), at: token.at }
+  }
+
+  private fail(expected: string): never {
+    const found = this.peek()
+    throw syntaxError(`expected ${expected}, found ${showToken(found)}`, found.at)
+  }
+
+  private failAfter(name: Name, expected: string): never {
+    this.fail(`${expected} after ${quote(name.text)}`)
   }
 }

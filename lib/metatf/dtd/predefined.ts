@@ -1,5 +1,6 @@
 import { meaningError, quote } from '../errors.js'
 import type { Leaf, RecordType } from '../model.js'
+import { INTERPRETATIONS, type InterpretationName } from './syntax.js'
 
 /** What messages call the place where the language itself defines something. */
 export const PREDEFINED_FILE = 'predefined'
@@ -35,16 +36,14 @@ metadata : (tag, record, field, property, value) {
  * `value` field, stand after it: a width, or an interpretation and its arguments, of which strides are signed. The
  * order is that of the table in Appendix B.
  */
-export const METADATA_PROPERTIES = [
-  { name: 'width', values: 1 },
-  { name: 'none', values: 0 },
-  { name: 'baseOffset', values: 1 },
-  { name: 'delta', values: 1 },
-  { name: 'default', values: 1 },
-  { name: 'sectionOffset', values: 1 },
-  { name: 'stride', values: 2 },
-  { name: 'sectionStride', values: 2 },
-] as const
+export const METADATA_PROPERTIES: readonly { readonly name: 'width' | InterpretationName; readonly values: number }[] =
+  [
+    { name: 'width', values: 1 },
+    ...Object.entries(INTERPRETATIONS).map(([name, { length }]) => ({
+      name: name as InterpretationName,
+      values: length,
+    })),
+  ]
 
 /**
  * Checks a predefined record type that the DTD states itself: it may choose other widths, but must be the same

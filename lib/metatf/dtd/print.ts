@@ -1,4 +1,5 @@
 import type { Dtd, Field, Interpretation, Leaf, RecordType, Section, Value, Width } from '../model.js'
+import { INTERPRETATIONS } from './syntax.js'
 
 /**
  * Writes a DTD: text that `parseDtd` makes the same DTD of, places aside. All properties stand with their records. What
@@ -67,22 +68,10 @@ function showWidth(width: Width, record: RecordType): string {
 }
 
 function showInterpretation(interpretation: Interpretation, record?: RecordType): string {
-  switch (interpretation.kind) {
-    case 'none':
-      return 'none'
-    case 'baseOffset':
-      return `baseOffset ${showValue(interpretation.base, record)}`
-    case 'default':
-      return `default ${showValue(interpretation.value, record)}`
-    case 'delta':
-      return `delta ${interpretation.initial}`
-    case 'sectionOffset':
-      return `sectionOffset ${interpretation.section}`
-    case 'stride':
-      return `stride ${interpretation.initial} ${interpretation.stride}`
-    case 'sectionStride':
-      return `sectionStride ${interpretation.section} ${interpretation.stride}`
-  }
+  const values = interpretation as unknown as Readonly<Record<string, Value | bigint | number>>
+  const show = (value: Value | bigint | number) => (typeof value === 'object' ? showValue(value, record) : `${value}`)
+  const { kind } = interpretation
+  return [kind, ...INTERPRETATIONS[kind].map(([, key]) => show(values[key]))].join(' ')
 }
 
 function showValue(value: Value, record?: RecordType): string {

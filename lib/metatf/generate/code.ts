@@ -3,8 +3,8 @@ import { FIELDS } from '../../event/fields.js'
 import { hasRepetition, type LeafMapping, type RecordMapping } from '../mapping.js'
 import type { Field, Leaf } from '../model.js'
 
-/** Lines of code, without indentation. */
-export type Code = readonly string[]
+/** Lines of code, of which `indent` makes what is printed. Indentation and empty lines mean nothing. */
+export type Code = string
 
 /** What generated code is for. */
 export interface Target {
@@ -22,21 +22,22 @@ export interface Target {
   readonly texts: string[]
 }
 
-/** Code with two spaces for each brace that is open. */
-export function indent(lines: Code, level = 0): string {
-  let depth = level
+/** Code with two spaces for each bracket that is open. */
+export function indent(code: Code): string {
+  let depth = 0
   let text = ''
-  for (const line of lines) {
+  for (const line of code.split('\n').map((part) => part.trim())) {
+    if (line === '') continue
     if (/^[})\]]/.test(line)) depth--
-    text += `${'  '.repeat(Math.max(0, depth))}${line}\n`
+    text += `${'  '.repeat(depth)}${line.startsWith('*') ? ' ' : ''}${line}\n`
     if (/[{([]$/.test(line)) depth++
   }
   return text
 }
 
-/** A block: `head {`, what is in it, `}`. */
-export function block(head: string, body: Code): Code {
-  return [`${head} {`, ...body, '}']
+/** The code for some things, one after the other. */
+export function each<Item>(items: readonly Item[], code: (item: Item, i: number) => Code): Code {
+  return items.map(code).join('\n')
 }
 
 /**
@@ -48,8 +49,8 @@ export function declare(
   variables: readonly (readonly [string, string])[],
   body: Code,
   { isPrinted }: Target,
-): string[] {
-  if (!isPrinted) return variables.map(([name, value]) => `${keyword} ${name} = ${value}`)
+): Code {
+  if (!isPrinted) return each(variables, ([name, value]) => `${keyword} ${name} = ${value}`)
   const lines: string[] = []
   const written = new Set<string>()
   const read = new Set<string>()
@@ -57,26 +58,21 @@ export function declare(
     for (const [, name, assigned] of text.matchAll(/([A-Za-z_]\w*)( = )?/g))
       (assigned === undefined ? read : written).add(name)
   }
-  for (const line of body) note(line)
+  note(body)
   for (const [name, value] of variables.toReversed()) {
     if (!read.has(name) && !written.has(name)) continue
     if (!read.has(name)) lines.push(`void ${name}`)
     lines.push(`${keyword} ${name} = ${value}`)
     note(value)
   }
-  return lines.toReversed()
+  return lines.toReversed().join('\n')
 }
 
 /** The code for a text: its place among the texts. */
-export function textCode(text: string, { texts }: Target): string {
+export function textCode(text: string, { texts }: Target): Code {
   let i = texts.indexOf(text)
   if (i < 0) i = texts.push(text) - 1
   return `k[${i}]`
-}
-
-/** The code for the beginning of a value in `fields`: its name. */
-export function keyCode(name: string, target: Target): string {
-  return textCode(`${JSON.stringify(name)}:`, target)
 }
 
 /** A field's column as generated code has it. */
@@ -97,13 +93,16 @@ export function columnFor(field: number): Column {
   return { bit: 1 << field, local: `c_${name}`, property, wide: type === 'u64' || type === 'address' }
 }
 
-/** The variables for the columns of fields. */
-export function columnLocals(fields: Iterable<number>): (readonly [string, string])[] {
-  return [...new Set(fields)]
+/** The variables for the columns of numbers of some records, and of these fields. */
+export function columnLocals(records: readonly RecordMapping[], others: readonly number[] = []) {
+  const numbers = records
+    .flatMap(({ leaves }) => leaves)
+    .flatMap(({ field, leaf }) => (field < 0 || leaf.type !== 'int' ? [] : [field]))
+  return [...new Set([...numbers, ...others])]
     .toSorted((a, b) => a - b)
     .map((field) => {
       const { local, property, wide } = columnFor(field)
-      return [local, `${property}${wide ? '.words' : ''}`]
+      return [local, `${property}${wide ? '.words' : ''}`] as const
     })
 }
 
@@ -143,15 +142,21 @@ export function referencesOf({ record }: RecordMapping): References {
   return { counts, lengths, values }
 }
 
-/** How many leaves there are each time that a field is there, without those of repetitions in it. */
-export function leafCount(field: Field): number {
-  if (field.kind === 'leaf') return 1
-  return field.kind === 'repetition' ? 0 : field.fields.reduce((sum, part) => sum + leafCount(part), 0)
+/** How many leaves there are each time that these fields are there, without those of repetitions in them. */
+export function leafCount(fields: readonly Field[]): number {
+  return fields.reduce((sum, field) => {
+    return sum + (field.kind === 'leaf' ? 1 : field.kind === 'repetition' ? 0 : leafCount(field.fields))
+  }, 0)
 }
 
 /** Whether a record has bytes or repetitions, so that it has no length that is always the same. */
 export function isVariable({ record }: RecordMapping): boolean {
   return record.leaves.some(({ type }) => type !== 'int') || hasRepetition(record.fields)
+}
+
+/** Whether the DTD has leaves of a record continue from their previous values. */
+export function isMoving({ record }: RecordMapping): boolean {
+  return record.leaves.some(({ interpretation: { kind } }) => kind === 'delta' || kind === 'stride')
 }
 
 /** Whether numbers of a leaf can be stored directly: nothing depends on them, and they depend on nothing. */
@@ -177,20 +182,6 @@ export function isOptional({ field, type }: { field: number; type: string | null
 }
 
 /** A comment with the name of a record, if the language allows it: no other text of a DTD gets into the code. */
-export function recordComment({ record: { name } }: RecordMapping): string {
+export function recordComment({ record: { name } }: RecordMapping): Code {
   return /^\w+$/.test(name) ? `// ${name}` : '// a record'
-}
-
-/** Writes `lo` and `hi` as a number of 1, 2, 4 or 8 bytes at `p`. */
-export function setNumber(width: number): Code {
-  if (width === 1) return ['view.setUint8(p++, lo)']
-  if (width < 8) return [`view.setUint${8 * width}(p, lo, little)`, `p += ${width}`]
-  return ['view.setUint32(little ? p : p + 4, lo, little)', 'view.setUint32(little ? p + 4 : p, hi, little)', 'p += 8']
-}
-
-/** The fields of an object, those of composites without a name too. */
-export function partsOf(fields: readonly Field[], keys: ReadonlyMap<Field, string>): Field[] {
-  return fields.flatMap((field) =>
-    field.kind === 'composite' && keys.get(field) === '' ? partsOf(field.fields, keys) : [field],
-  )
 }

@@ -4,93 +4,114 @@ import type { BinaryReader } from '../binary/reader.js'
 import type { EventWriter } from '../event-writer.js'
 import { type Mapping, mappingOf, type RecordMapping } from '../mapping.js'
 import type { Dtd } from '../model.js'
-import { block, type Code, columnLocals, declare, fieldsIn, type Target } from './code.js'
+import { type Code, columnLocals, declare, each, fieldsIn, type Target } from './code.js'
 import { getUint, ReadCode, STOP } from './read.js'
 import { RUNTIME } from './runtime.js'
 import { WriteCode } from './write.js'
 
+/** Names and values of variables. */
+type Variables = readonly (readonly [string, string])[]
+
+/** Variables with the properties of an object, by the same names. */
+function propertiesOf(object: string, names: string): Variables {
+  return names.split(' ').map((name) => [name, `${object}.${name}`])
+}
+
+/** Variables that are set where they are needed. */
+function zeros(names: string): Variables {
+  return names.split(' ').map((name) => [name, '0'])
+}
+
 /**
  * The body of a function `(run)` that reads records into a batch, until there comes one that is not among these, is not
  * all there, or is wrong. All state is in local variables; `run` is a `BinaryReader` or `AsciiReader`.
- *
- * @param order of the bytes in numbers
  */
-function readLoop(records: readonly RecordMapping[], target: Target, order: 'little' | 'big'): Code {
-  const bodies = records.map((record) => new ReadCode(record, target, order === 'little').lines())
-  const columns = records.flatMap(({ leaves, given }) => [
-    ...leaves.flatMap(({ field, type }) => (field < 0 || type === 'string' || type === 'bytes' ? [] : [field])),
-    ...fieldsIn(given),
-  ])
-  const { binary } = target
-  const switched = block('switch (position)', [
-    ...records.flatMap(({ position }, i) => block(`case ${position}:`, [...bodies[i], 'break'])),
-    'default:',
-    'break reading',
-  ])
-  const loop = block('reading: for (;;)', [
-    ...declare('const', columnLocals(columns), switched, target),
-    ...block(`while (${binary ? `pos + ${target.tagWidth} <= end` : 'pos < end'} && n < limit)`, [
-      ...declare('const', [['row', '2 * n']], switched, target),
-      ...(binary ? binaryTag(target.tagWidth, order) : LINE_TAG),
-      'const position = tag < 256 ? index[tag] : section.positionOf(tag)',
-      ...switched,
-      ...(binary ? ['pos = p'] : LINE_END),
-      'n++',
-    ]),
-    'break',
-  ])
-  const variables: (readonly [string, string])[] = [
-    ...(binary ? [['left', 'run.left'] as const] : [['line', 'run.line'] as const]),
-    ...['pos', 'limit'].map((name) => [name, `run.${name}`] as const),
+function readLoop(records: readonly RecordMapping[], target: Target, little: boolean): Code {
+  const { binary, tagWidth } = target
+  const switched = `
+    switch (position) {
+      ${each(records, (record) => `case ${record.position}: {\n${new ReadCode(record, target, little).code()}\nbreak\n}`)}
+      default:
+      break reading
+    }`
+  const columns = columnLocals(
+    records,
+    records.flatMap(({ given }) => fieldsIn(given)),
+  )
+  const loop = `
+    reading: for (;;) {
+      ${declare('const', columns, switched, target)}
+      while (${binary ? `pos + ${tagWidth} <= end` : 'pos < end'} && n < limit) {
+        ${declare('const', [['row', '2 * n']], switched, target)}
+        ${binary ? binaryTag(tagWidth, little) : LINE_TAG}
+        const position = tag < 256 ? index[tag] : section.positionOf(tag)
+        ${switched}
+        ${binary ? 'pos = p' : LINE_END}
+        n++
+      }
+      break
+    }`
+  const variables: Variables = [
+    ...propertiesOf('run', `${binary ? 'left' : 'line'} pos limit`),
     ['n', 'batch.count'],
-    ...['p', 'lo', 'hi', 'w', 'fields', 'rounds', 'values'].map((name) => [name, '0'] as const),
+    ...zeros('p lo hi w fields rounds values'),
     ['t', "''"],
     ['L', `L${records[0].position}`],
   ]
-  const constants: (readonly [string, string])[] = [
-    ...['bytes', 'view', 'end', 'batch', 'value', 'section'].map((name) => [name, `run.${name}`] as const),
-    ...['kind', 'mask', 'strings'].map((name) => [name, `batch.${name}`] as const),
-    ...['index', 'byPosition'].map((name) => [name, `section.${name}`] as const),
-    ...records.flatMap(({ position: r }) => [
-      [`L${r}`, `byPosition[${r}]`] as const,
-      [`H${r}`, `L${r}?.how`] as const,
-      [`W${r}`, `L${r}?.width`] as const,
-      [`R${r}`, `L${r}?.reference`] as const,
+  const constants: Variables = [
+    ...propertiesOf('run', 'bytes view end batch value section'),
+    ...propertiesOf('batch', 'kind mask strings'),
+    ...propertiesOf('section', 'index byPosition'),
+    ...records.flatMap(({ position: r }): Variables => [
+      [`L${r}`, `byPosition[${r}]`],
+      [`H${r}`, `L${r}?.how`],
+      [`W${r}`, `L${r}?.width`],
+      [`R${r}`, `L${r}?.reference`],
       // Metadata is not read here, so layouts do not change.
-      [`C${r}`, `L${r} === undefined ? 0 : L${r}.columns`] as const,
-      [`F${r}`, `L${r} === undefined ? 0 : L${r}.fields`] as const,
-      [`M${r}`, `L${r} !== undefined && L${r}.moving !== 0`] as const,
+      [`C${r}`, `L${r} === undefined ? 0 : L${r}.columns`],
+      [`F${r}`, `L${r} === undefined ? 0 : L${r}.fields`],
+      [`M${r}`, `L${r} !== undefined && L${r}.moving !== 0`],
     ]),
   ]
-  const body = [
-    ...declare('let', variables, loop, target),
-    ...loop,
-    'run.pos = pos',
-    `run.${binary ? 'left = left' : 'line = line'}`,
-    'batch.count = n',
-    ...block('if (p < 0)', ['run.stop = p', 'if (L !== undefined) run.undo(L)']),
-  ]
-  return [...declare('const', constants, body, target), ...body]
+  const body = `
+    ${declare('let', variables, loop, target)}
+    ${loop}
+    run.pos = pos
+    run.${binary ? 'left = left' : 'line = line'}
+    batch.count = n
+    if (p < 0) {
+      run.stop = p
+      if (L !== undefined) run.undo(L)
+    }`
+  return `${declare('const', constants, body, target)}\n${body}`
 }
 
-function binaryTag(width: number, order: 'little' | 'big'): Code {
-  if (width !== 1 && width !== 2 && width !== 4) return [`const tag = run.tag(pos, ${width})`]
-  return [`const tag = ${getUint('pos', width, order === 'little')}`]
+function binaryTag(width: number, little: boolean): Code {
+  const isInline = width === 1 || width === 2 || width === 4
+  return `const tag = ${isInline ? getUint('pos', width, little) : `run.tag(pos, ${width})`}`
 }
 
 /** One digit and a space, or any other start of a line. */
-const LINE_TAG: Code = [
-  'let tag = bytes[pos] - 48',
-  'p = pos + 1',
-  ...block('if (tag < 0 || tag > 9 || bytes[p] !== SPACE)', ['p = run.begin(pos)', STOP, 'tag = run.tag']),
-]
+const LINE_TAG: Code = `
+  let tag = bytes[pos] - 48
+  p = pos + 1
+  if (tag < 0 || tag > 9 || bytes[p] !== SPACE) {
+    p = run.begin(pos)
+    ${STOP}
+    tag = run.tag
+  }`
 
-const LINE_END: Code = [
-  ...block('if (bytes[p] !== LINE_FEED)', ['p = run.lineEnd(p)', STOP]),
-  ...block('if (p - pos >= MAX_LINE)', ['p = run.tooLongLine(pos)', 'break reading']),
-  'pos = p + 1',
-  'line++',
-]
+const LINE_END: Code = `
+  if (bytes[p] !== LINE_FEED) {
+    p = run.lineEnd(p)
+    ${STOP}
+  }
+  if (p - pos >= MAX_LINE) {
+    p = run.tooLongLine(pos)
+    break reading
+  }
+  pos = p + 1
+  line++`
 
 /**
  * The body of a function `(run)` that writes events as records, until there comes one that is written as a record of
@@ -98,59 +119,53 @@ const LINE_END: Code = [
  */
 function writeLoop(records: readonly RecordMapping[], target: Target): Code {
   const { binary } = target
-  const columns = records.flatMap(({ leaves }) =>
-    leaves.flatMap(({ field, type }) => (field < 0 || type === 'string' || type === 'bytes' ? [] : [field])),
-  )
   const [first, last] = [records[0].position, records[records.length - 1].position]
-  const others = [...(first > 0 ? [`position < ${first}`] : []), `position > ${last}`].join(' || ')
-  const switched = block('switch (position)', [
-    ...records.flatMap((record) =>
-      block(`case ${record.position}:`, [...new WriteCode(record, target).lines(), 'break']),
-    ),
-    'default:',
-    'break writing',
-  ])
-  const loop = block('writing: while (i < end)', [
-    ...declare('const', [['row', '2 * i']], switched, target),
-    'const m = mask[i]',
-    'run.row = i',
-    'sink.pos = pos',
-    'let position = byKind[kind[i]]',
-    ...block(
-      `if (position < 0 || (m & ${FieldBit.code}) !== 0 || ((m & losing[position]) | (needed[position] & ~m)) !== 0)`,
-      [
-        'position = run.choose(i)',
-        ...block('if (position < 0)', ['i++', 'continue']),
-        `if (${others}) break`,
-        'run.compare(i, position)',
-      ],
-    ),
-    `else if (${others}) break`,
-    ...switched,
-    'pos = p',
-    'i++',
-    ...(binary ? ['if (waits && run.wait(pos)) break'] : []),
-  ])
-  const constants = ['batch', 'sink', 'end', 'byKind', 'losing', 'needed', 'little', 'waits', 'packer'].map(
-    (name) => [name, `run.${name}`] as const,
-  )
-  const variables = [
-    ['i', 'run.row'] as const,
-    ['pos', 'sink.pos'] as const,
-    ...['p', 'lo', 'hi', 'known', 'rounds', 'values'].map((name) => [name, '0'] as const),
-    ['v', 'undefined'] as const,
-    ['bytes', 'sink.bytes'] as const,
+  const others = `${first > 0 ? `position < ${first} || ` : ''}position > ${last}`
+  const switched = `
+    switch (position) {
+      ${each(records, (record) => `case ${record.position}: {\n${new WriteCode(record, target).code()}\nbreak\n}`)}
+      default:
+      break writing
+    }`
+  const loop = `
+    writing: while (i < end) {
+      ${declare('const', [['row', '2 * i']], switched, target)}
+      const m = mask[i]
+      run.row = i
+      sink.pos = pos
+      let position = byKind[kind[i]]
+      if (position < 0 || (m & ${FieldBit.code}) !== 0 || ((m & losing[position]) | (needed[position] & ~m)) !== 0) {
+        position = run.choose(i)
+        if (position < 0) {
+          i++
+          continue
+        }
+        if (${others}) break
+        run.compare(i, position)
+      }
+      else if (${others}) break
+      ${switched}
+      pos = p
+      i++
+      ${binary ? 'if (waits && run.wait(pos)) break' : ''}
+    }`
+  const constants = propertiesOf('run', 'batch sink end byKind losing needed little waits packer')
+  const variables: Variables = [
+    ['i', 'run.row'],
+    ['pos', 'sink.pos'],
+    ...zeros('p lo hi known rounds values'),
+    ['v', 'undefined'],
+    ['bytes', 'sink.bytes'],
     ...(binary ? [['view', 'run.view()'] as const] : []),
-    ['byPosition', binary ? 'run.section.byPosition' : 'run.byPosition'] as const,
+    ['byPosition', binary ? 'run.section.byPosition' : 'run.byPosition'],
   ]
-  const body = [
-    ...declare('const', [['kind', 'batch.kind'], ['mask', 'batch.mask'], ...columnLocals(columns)], loop, target),
-    ...declare('let', variables, loop, target),
-    ...loop,
-    'run.row = i',
-    'sink.pos = pos',
-  ]
-  return [...declare('const', constants, body, target), ...body]
+  const body = `
+    ${declare('const', [...propertiesOf('batch', 'kind mask'), ...columnLocals(records)], loop, target)}
+    ${declare('let', variables, loop, target)}
+    ${loop}
+    run.row = i
+    sink.pos = pos`
+  return `${declare('const', constants, body, target)}\n${body}`
 }
 
 /** Reads records, from where the reader is, until there comes one for which it is not made. */
@@ -218,7 +233,7 @@ export function loopCode(
     texts,
   }
   if (name === 'write') return writeLoop(group, target)
-  return readLoop(group, target, name === 'readLittle' ? 'little' : 'big')
+  return readLoop(group, target, name === 'readLittle')
 }
 
 /** The loops of a DTD: each is made when it is first used, unless it was printed before. */
@@ -258,7 +273,7 @@ export class Codec {
   private make(g: number, name: LoopName): ReadLoop | WriteLoop {
     const texts: string[] = []
     const code = loopCode(this.dtd, this.groups[g], name, texts)
-    const source = `'use strict'\nconst { ${Object.keys(RUNTIME).join(', ')} } = runtime\nreturn function (run) {\n${code.join('\n')}\n}`
+    const source = `'use strict'\nconst { ${Object.keys(RUNTIME).join(', ')} } = runtime\nreturn function (run) {\n${code}\n}`
     // oxlint-disable-next-line no-new-func, no-implied-eval
     return (new Function('runtime', 'k', source) as Factory)(RUNTIME, texts)
   }

@@ -2,13 +2,13 @@ import { FieldBit, Kind } from '../../event/fields.js'
 import { hasRepetition, SECTION_KEY, type LeafMapping, type RecordMapping } from '../mapping.js'
 import type { Field, Leaf } from '../model.js'
 import {
-  block,
   columnFor,
+  each,
   fieldsIn,
+  isMoving,
   isOptional,
   isPlain,
   isVariable,
-  keyCode,
   leafCount,
   recordComment,
   referencesOf,
@@ -20,10 +20,13 @@ import {
 } from './code.js'
 
 /** Leaves the loop if something is wrong. */
-export const STOP = 'if (p < 0) break reading'
+export const STOP: Code = 'if (p < 0) break reading'
+
+/** The batch has become large: this is its last record. */
+const FULL: Code = 'if (strings.byteLength > BATCH_STRING_BYTES) limit = 0'
 
 /** An unsigned number of 1, 2 or 4 bytes. */
-export function getUint(at: string, width: number, little: boolean): string {
+export function getUint(at: string, width: number, little: boolean): Code {
   return `view.getUint${8 * width}(${at}${width > 1 && little ? ', true' : ''})`
 }
 
@@ -32,7 +35,7 @@ interface Scope {
   /** Whether it is the event, and not inside of a repetition. */
   readonly once: boolean
   /** Code for its end. */
-  readonly atEnd: string[]
+  readonly atEnd: Code[]
 }
 
 /** Code that reads the records of one type. */
@@ -50,61 +53,40 @@ export class ReadCode {
     this.r = mapping.position
   }
 
-  lines(): Code {
+  code(): Code {
     const { mapping, r, target } = this
     const { record, section, given, kind } = mapping
+    const { binary } = target
     const isRepeated = hasRepetition(record.fields)
     const own = section === null ? "''" : textCode(`${JSON.stringify(SECTION_KEY)}:${JSON.stringify(section)}`, target)
-    const always = !target.binary && kind === Kind.other
-    const scope: Scope = { once: true, atEnd: [] }
-    const fields = this.fields(record.fields.slice(1), scope)
-    const canHaveRest = section !== null || fields.concat(scope.atEnd).some((line) => /\bt = /.test(line))
-    return [
-      recordComment(mapping),
-      `L = L${r}`,
-      ...block(`if ((C${r} & ~batch.columns) !== 0)`, [`batch.addColumns(C${r})`, 'continue reading']),
-      `fields = F${r}`,
-      ...(target.binary ? [`p = pos + ${target.tagWidth}`] : []),
-      ...(canHaveRest || always ? [`t = ${own}`] : []),
-      ...(isRepeated
-        ? ['rounds = 0', `values = ${record.fields.reduce((sum, field) => sum + leafCount(field), 0)}`]
-        : []),
-      ...fields,
-      ...scope.atEnd,
-      ...(target.binary && isVariable(mapping)
-        ? block(`if (p - pos > MAX_RECORD${isRepeated ? ' || rounds > p - pos + FREE_ROUNDS' : ''})`, [
-            'p = run.tooLarge(L, p - pos)',
-            'break reading',
-          ])
-        : []),
-      ...(canHaveRest || always ? this.storeRest(always) : []),
-      ...this.given(given),
-      ...(target.binary ||
-      record.leaves.some(({ interpretation: { kind: how } }) => how === 'delta' || how === 'stride')
-        ? [`if (M${r}) run.commit(L)`]
-        : []),
-      ...(target.binary && record.role === 'data' ? ['if (left-- === 0) { p = run.excess(); break reading }'] : []),
-      `kind[n] = ${kind}`,
-      'mask[n] = fields',
-    ]
-  }
-
-  /** What the event has no other field for. */
-  private storeRest(always: boolean): Code {
-    const bit = FieldBit.fields
-    return block(always ? '' : "if (t !== '')", [
-      `if (t.length > MAX_TEXT) { p = run.tooLong(L); break reading }`,
-      `batch.addColumns(${bit})`,
-      "batch.fields[n] = strings.internText('{' + t + '}')",
-      `fields |= ${bit}`,
-      FULL,
-    ])
+    const always = !binary && kind === Kind.other
+    const fields = this.object(record.fields.slice(1), true)
+    const hasRest = always || section !== null || changesRest(fields)
+    return `
+      ${recordComment(mapping)}
+      L = L${r}
+      if ((C${r} & ~batch.columns) !== 0) {
+        batch.addColumns(C${r})
+        continue reading
+      }
+      fields = F${r}
+      ${binary ? `p = pos + ${target.tagWidth}` : ''}
+      ${hasRest ? `t = ${own}` : ''}
+      ${isRepeated ? `rounds = 0\nvalues = ${leafCount(record.fields)}` : ''}
+      ${fields}
+      ${binary && isVariable(mapping) ? tooLarge(isRepeated) : ''}
+      ${hasRest ? storeRest(always) : ''}
+      ${this.given(given)}
+      ${binary || isMoving(mapping) ? `if (M${r}) run.commit(L)` : ''}
+      ${binary && record.role === 'data' ? 'if (left-- === 0) { p = run.excess(); break reading }' : ''}
+      kind[n] = ${kind}
+      mask[n] = fields`
   }
 
   /** What the record says by its type. */
   private given(given: number): Code {
     const { record, api, outcome } = this.mapping
-    return fieldsIn(given).map((field) => {
+    return each(fieldsIn(given), (field) => {
       const { local, bit } = columnFor(field)
       const value =
         bit === FieldBit.api ? api : bit === FieldBit.outcome ? outcome : bit === FieldBit.code ? record.tag : null
@@ -112,170 +94,180 @@ export class ReadCode {
     })
   }
 
-  private fields(fields: readonly Field[], scope: Scope): string[] {
-    const { keys } = this.mapping
-    return fields.flatMap((field) => {
-      const key = keys.get(field) ?? ''
+  /** Reads the fields of an object. */
+  private object(fields: readonly Field[], once: boolean): Code {
+    const scope: Scope = { once, atEnd: [] }
+    return [this.fields(fields, scope), ...scope.atEnd].join('\n')
+  }
+
+  private fields(fields: readonly Field[], scope: Scope): Code {
+    return each(fields, (field) => {
+      const key = this.mapping.keys.get(field) ?? ''
       if (field.kind === 'repetition') return this.repetition(field, key)
-      if (field.kind === 'leaf') return this.leaf(field, key, scope)
+      if (field.kind === 'leaf') return this.leaf(this.mapping.leaves[field.position], key, scope)
       if (key === '') return this.fields(field.fields, scope)
       const i = this.names++
-      const inner: Scope = { once: scope.once, atEnd: [] }
-      const lines = this.fields(field.fields, inner)
-      lines.push(...inner.atEnd)
-      if (!lines.some((line) => /\bt = /.test(line))) return lines
-      const all = `${keyCode(key, this.target)} + '{' + t + '}'`
-      return [`const t${i} = t`, "t = ''", ...lines, `t = t === '' ? t${i} : member(t${i}, ${all})`]
+      const parts = this.object(field.fields, scope.once)
+      if (!changesRest(parts)) return parts
+      return `
+        const t${i} = t
+        t = ''
+        ${parts}
+        t = t === '' ? t${i} : member(t${i}, ${this.key(key)} + '{' + t + '}')`
     })
+  }
+
+  /** The code for the beginning of a value in `fields`: its name. */
+  private key(name: string): Code {
+    return textCode(`${JSON.stringify(name)}:`, this.target)
   }
 
   private repetition({ count, field }: Field & { kind: 'repetition' }, key: string): Code {
     const i = this.names++
-    const all = `${keyCode(key, this.target)} + '[' + a${i} + ']'`
-    return [`const t${i} = t`, ...this.list(count, field, i), `t = member(t${i}, ${all})`]
+    const name = this.key(key)
+    return `
+      const t${i} = t
+      ${this.list(count, field, i)}
+      t = member(t${i}, ${name} + '[' + a${i} + ']')`
   }
 
   /** Reads the elements of a repetition, so that `a` with the number `i` is their text. */
   private list(count: number, field: Field, i: number): Code {
-    let element: Code
-    let value = ''
-    if (field.kind === 'repetition') {
-      const inner = this.names++
-      element = this.list(field.count, field.field, inner)
-      value = `'[' + a${inner} + ']'`
-    } else if (field.kind === 'leaf') {
-      const [lines, text] = this.element(field)
-      element = lines
-      value = text
-    } else {
-      const scope: Scope = { once: false, atEnd: [] }
-      element = ["t = ''", ...this.fields(field.fields, scope), ...scope.atEnd]
-      value = "'{' + t + '}'"
-    }
-    return [
-      `let a${i} = ''`,
-      `if (v${count} > ${this.target.maxValues}) { p = run.tooMany(L); break reading }`,
-      ...block(`for (let i${i} = v${count}; i${i} > 0; i${i}--)`, [
-        `if (++rounds > ${this.target.maxValues} || (values += ${leafCount(field)}) > ${this.target.maxValues}) { p = run.tooMany(L); break reading }`,
-        `if (a${i}.length > MAX_TEXT) { p = run.tooLong(L); break reading }`,
-        ...element,
-        `a${i} += a${i} === '' ? ${value} : ',' + ${value}`,
-      ]),
-    ]
+    const { maxValues } = this.target
+    const [element, value] = this.element(field)
+    return `
+      let a${i} = ''
+      if (v${count} > ${maxValues}) { p = run.tooMany(L); break reading }
+      for (let i${i} = v${count}; i${i} > 0; i${i}--) {
+        if (++rounds > ${maxValues} || (values += ${leafCount([field])}) > ${maxValues}) { p = run.tooMany(L); break reading }
+        if (a${i}.length > MAX_TEXT) { p = run.tooLong(L); break reading }
+        ${element}
+        a${i} += a${i} === '' ? ${value} : ',' + ${value}
+      }`
   }
 
-  /** Reads a leaf that is an element itself: the code, and the expression for its text. */
-  private element(leaf: Leaf): [Code, string] {
-    const { position } = leaf
-    if (leaf.type === 'int') return [this.number(this.mapping.leaves[position]), 'number(lo, hi)']
-    return [this.data(leaf), this.dataText()]
+  /** Reads an element of a repetition: the code, and the expression for its text. */
+  private element(field: Field): readonly [Code, Code] {
+    if (field.kind === 'repetition') {
+      const i = this.names++
+      return [this.list(field.count, field.field, i), `'[' + a${i} + ']'`]
+    }
+    if (field.kind === 'composite') return [`t = ''\n${this.object(field.fields, false)}`, "'{' + t + '}'"]
+    if (field.type === 'int') return [this.number(this.mapping.leaves[field.position]), 'number(lo, hi)']
+    return [this.data(field), this.dataText()]
   }
 
   /** Reads a leaf, and stores it where it belongs. */
-  private leaf(leaf: Leaf, key: string, scope: Scope): Code {
-    const mapping = this.mapping.leaves[leaf.position]
-    return leaf.type === 'int' ? this.storeNumber(mapping, key, scope) : this.storeData(mapping, key, scope)
+  private leaf(mapping: LeafMapping, key: string, scope: Scope): Code {
+    return mapping.leaf.type === 'int' ? this.storeNumber(mapping, key, scope) : this.storeData(mapping, key, scope)
   }
 
   private storeNumber(mapping: LeafMapping, key: string, scope: Scope): Code {
-    const { leaf, field, type, role, silent } = mapping
-    const p = leaf.position
-    const toRest = () => `t = member(t, ${keyCode(key, this.target)} + number(lo, hi))`
-    let store: Code = []
-    if (scope.once && field >= 0) {
-      const { local, bit } = columnFor(field)
-      if (type === 'u64' || type === 'address') store = [`${local}[row + LO] = lo`, `${local}[row + HI] = hi`]
-      else {
-        const sign = type === 'u32' ? '0' : '(lo >> 31) >>> 0'
-        store = [
-          ...block(`if (hi === ${sign})`, [`${local}[n] = lo`, `fields |= ${bit}`]),
-          ...(key === '' ? [] : block('else', [toRest()])),
-        ]
-      }
-    } else if (role === 'value' && key !== '') store = [toRest()]
-    const lines = [...this.number(mapping)]
-    if (role === 'counted' && key !== '' && this.target.binary) lines.push(...this.noteLength(p, key, scope))
-    if (!silent) return [...lines, ...store]
-    if (!this.target.binary) return lines
-    const isWanted = `if (H${this.r}[${p}] !== SILENT)`
+    const { leaf, role, silent } = mapping
+    const { binary } = this.target
+    const store = this.numberStore(mapping, key, scope)
+    const read = this.number(mapping)
+    const isNoted = role === 'counted' && key !== '' && binary
+    const lines = isNoted ? `${read}\n${this.noteLength(leaf.position, key, scope)}` : read
+    if (!silent) return `${lines}\n${store}`
+    if (!binary) return lines
+    const isWanted = `if (H${this.r}[${leaf.position}] !== SILENT)`
     // A number that nothing depends on is not even read where the event does not have it.
-    if (this.isAlone(leaf)) return block(isWanted, [...lines, ...store])
-    return [...lines, ...(store.length > 0 ? block(isWanted, store) : [])]
+    const isAlone = isPlain(leaf, this.references) && !this.references.lengths.has(leaf.position)
+    if (isAlone) return `${isWanted} {\n${lines}\n${store}\n}`
+    return store === '' ? lines : `${lines}\n${isWanted} {\n${store}\n}`
   }
 
-  /** Whether no other leaf depends on a number. */
-  private isAlone(leaf: Leaf): boolean {
-    return isPlain(leaf, this.references) && !this.references.lengths.has(leaf.position)
+  /** Stores the number in `lo` and `hi` in its column or in `fields`. */
+  private numberStore({ field, type, role }: LeafMapping, key: string, { once }: Scope): Code {
+    const toRest = () => `t = member(t, ${this.key(key)} + number(lo, hi))`
+    if (!once || field < 0) return role === 'value' && key !== '' ? toRest() : ''
+    const { local, bit, wide } = columnFor(field)
+    if (wide) return `${local}[row + LO] = lo\n${local}[row + HI] = hi`
+    return `
+      if (hi === ${type === 'u32' ? '0' : '(lo >> 31) >>> 0'}) {
+        ${local}[n] = lo
+        fields |= ${bit}
+      }
+      ${key === '' ? '' : `else {\n${toRest()}\n}`}`
   }
 
   /** Remembers a length, which is in `fields` if it is not that of what it should be the length of. */
   private noteLength(p: number, key: string, scope: Scope): Code {
     const { counts, lengths } = this.references
-    if (counts.has(p) || !lengths.has(p)) return []
+    if (counts.has(p) || !lengths.has(p)) return ''
     const isWanted = this.mapping.leaves[p].silent ? `d${p} && H${this.r}[${p}] !== SILENT` : `d${p}`
-    scope.atEnd.push(`if (${isWanted}) t = member(t, ${keyCode(key, this.target)} + number(l${p}, h${p}))`)
-    return [`const l${p} = lo, h${p} = hi`, `let d${p} = false`]
+    scope.atEnd.push(`if (${isWanted}) t = member(t, ${this.key(key)} + number(l${p}, h${p}))`)
+    return `const l${p} = lo, h${p} = hi\nlet d${p} = false`
   }
 
   /** Reads a number into `lo` and `hi`, and into a variable of its own where it is a number of other things. */
   private number(mapping: LeafMapping): Code {
-    const { leaf, silent } = mapping
-    const { references, target, r } = this
-    const p = leaf.position
-    const isCount = references.counts.has(p) || references.lengths.has(p)
-    const keep = isCount ? [`const v${p} = hi === 0 ? lo : hi * 4294967296 + lo`] : []
-    const general = [`p = run.number(L, ${p}, p)`, STOP, 'lo = value[LO]', 'hi = value[HI]']
-    if (!target.binary) {
-      if (silent) return ['lo = 0', 'hi = 0', ...keep]
-      const isStored = leaf.interpretation.kind === 'none' || leaf.interpretation.kind === 'sectionOffset'
-      if (!isStored || !isPlain(leaf, references)) return [...general, ...keep]
-      return [
-        'p = gap(bytes, p)',
-        'if (p >= 0) p = lineNumber(bytes, p, value, 0)',
-        `if (p < 0) { run.missing(L, ${p}, p); break reading }`,
-        'lo = value[LO]',
-        'hi = value[HI]',
-        ...keep,
-      ]
-    }
-    const ways = target.inline && isPlain(leaf, references) ? this.inPlace(mapping) : []
-    if (leaf.interpretation.kind === 'default' && target.inline && isPlain(leaf, references)) {
-      ways.unshift([`H${r}[${p}] === BY_DEFAULT`, [`lo = R${r}[${2 * p} + LO]`, `hi = R${r}[${2 * p} + HI]`]])
-    }
-    if (ways.length === 0) return [...general, ...keep]
-    return [
-      ...ways.flatMap(([condition, lines], i) => block(`${i > 0 ? 'else ' : ''}if (${condition})`, lines)),
-      ...block('else', general),
-      ...keep,
-    ]
+    const { position: p } = mapping.leaf
+    const isCount = this.references.counts.has(p) || this.references.lengths.has(p)
+    const keep = isCount ? `const v${p} = hi === 0 ? lo : hi * 4294967296 + lo` : ''
+    return `${this.target.binary ? this.binaryNumber(mapping) : this.lineNumber(mapping)}\n${keep}`
   }
 
-  private inPlace(mapping: LeafMapping): [string, Code][] {
-    const { little, r } = this
-    return widthsInPlace(mapping).map((width) => {
-      const [lo, hi] = little ? ['p', 'p + 4'] : ['p + 4', 'p']
-      const read =
-        width === 8
-          ? [`lo = ${getUint(lo, 4, little)}`, `hi = ${getUint(hi, 4, little)}`]
-          : [`lo = ${getUint('p', width, little)}`, 'hi = 0']
-      const lines = [`if (p + ${width} > end) { p = INCOMPLETE; break reading }`, ...read, `p += ${width}`]
-      return [`H${r}[${mapping.leaf.position}] === ${width}`, lines]
-    })
+  private generalNumber(p: number): Code {
+    return `
+      p = run.number(L, ${p}, p)
+      ${STOP}
+      lo = value[LO]
+      hi = value[HI]`
+  }
+
+  private lineNumber({ leaf, silent }: LeafMapping): Code {
+    if (silent) return 'lo = 0\nhi = 0'
+    const { position: p, interpretation } = leaf
+    const isStored = interpretation.kind === 'none' || interpretation.kind === 'sectionOffset'
+    if (!isStored || !isPlain(leaf, this.references)) return this.generalNumber(p)
+    return `
+      p = gap(bytes, p)
+      if (p >= 0) p = lineNumber(bytes, p, value, 0)
+      if (p < 0) { run.missing(L, ${p}, p); break reading }
+      lo = value[LO]
+      hi = value[HI]`
+  }
+
+  private binaryNumber(mapping: LeafMapping): Code {
+    const { leaf } = mapping
+    const { position: p, interpretation } = leaf
+    const { little, r, target } = this
+    const how = `H${r}[${p}]`
+    const ways: Code[] = []
+    if (target.inline && isPlain(leaf, this.references)) {
+      if (interpretation.kind === 'default')
+        ways.push(`if (${how} === BY_DEFAULT) {\nlo = R${r}[${2 * p} + LO]\nhi = R${r}[${2 * p} + HI]\n}`)
+      for (const width of widthsInPlace(mapping)) {
+        const [lo, hi] = little ? ['p', 'p + 4'] : ['p + 4', 'p']
+        ways.push(`
+          if (${how} === ${width}) {
+            if (p + ${width} > end) { p = INCOMPLETE; break reading }
+            lo = ${width === 8 ? getUint(lo, 4, little) : getUint('p', width, little)}
+            hi = ${width === 8 ? getUint(hi, 4, little) : '0'}
+            p += ${width}
+          }`)
+      }
+    }
+    if (ways.length === 0) return this.generalNumber(p)
+    return `${ways.map((way) => way.trim()).join('\nelse ')}\nelse {\n${this.generalNumber(p)}\n}`
   }
 
   /** Reads bytes, so that `w` is where they begin and `p` where they end; or a string into `run.text`. */
   private data({ position: p, width }: Leaf): Code {
-    if (!this.target.binary) return [`p = run.string(L, ${p}, p)`, STOP]
+    if (!this.target.binary) return `p = run.string(L, ${p}, p)\n${STOP}`
     const { r } = this
     const own = width?.kind === 'reference' ? width.position : -1
-    const length = own < 0 ? `W${r}[${p}]` : `W${r}[${p}] < 0 ? v${own} : W${r}[${p}]`
-    const isMeasured = this.references.lengths.get(own) === p
-    return [
-      `w = ${length}`,
-      ...(isMeasured && this.isNoted(own) ? [`if (w !== v${own}) d${own} = true`] : []),
-      ...block('if (w !== 0)', [`p = run.data(L, ${p}, p, w)`, STOP]),
-      'w = p - w',
-    ]
+    const isMeasured = this.references.lengths.get(own) === p && this.isNoted(own)
+    return `
+      w = ${own < 0 ? `W${r}[${p}]` : `W${r}[${p}] < 0 ? v${own} : W${r}[${p}]`}
+      ${isMeasured ? `if (w !== v${own}) d${own} = true` : ''}
+      if (w !== 0) {
+        p = run.data(L, ${p}, p, w)
+        ${STOP}
+      }
+      w = p - w`
   }
 
   /** Whether `noteLength` was asked about a length: it is a value of an object. */
@@ -285,25 +277,50 @@ export class ReadCode {
     return role === 'counted' && keys.has(leaf) && !this.references.counts.has(p)
   }
 
-  private dataText(): string {
+  private dataText(): Code {
     return this.target.binary ? 'run.base64(w, p)' : 'run.quoted()'
   }
 
-  private storeData(mapping: LeafMapping, key: string, scope: Scope): Code {
+  private storeData(mapping: LeafMapping, key: string, { once }: Scope): Code {
     const { leaf, field, role, silent } = mapping
-    const { target } = this
-    const { binary } = target
-    if (!binary && silent) return []
-    const lines = this.data(leaf)
-    if (!scope.once || field < 0) {
-      return role === 'value' ? [...lines, `t = member(t, ${keyCode(key, target)} + ${this.dataText()})`] : lines
+    const { binary } = this.target
+    if (!binary && silent) return ''
+    const read = this.data(leaf)
+    if (!once || field < 0) {
+      return role === 'value' ? `${read}\nt = member(t, ${this.key(key)} + ${this.dataText()})` : read
     }
     const { bit, property } = columnFor(field)
-    const text = binary ? 'bytes, w, p' : 'run.text.bytes, 0, run.text.pos'
-    const store = [`batch.addColumns(${bit})`, `${property}[n] = strings.intern(${text})`, `fields |= ${bit}`, FULL]
-    return [...lines, ...(binary && isOptional(mapping) ? block('if (p > w)', store) : store)]
+    const store = `
+      batch.addColumns(${bit})
+      ${property}[n] = strings.intern(${binary ? 'bytes, w, p' : 'run.text.bytes, 0, run.text.pos'})
+      fields |= ${bit}
+      ${FULL}`
+    return `${read}\n${binary && isOptional(mapping) ? `if (p > w) {\n${store}\n}` : store}`
   }
 }
 
-/** The batch has become large: this is its last record. */
-const FULL = 'if (strings.byteLength > BATCH_STRING_BYTES) limit = 0'
+/** Whether code adds to the text of `fields`. */
+function changesRest(code: Code): boolean {
+  return /\bt = /.test(code)
+}
+
+function tooLarge(isRepeated: boolean): Code {
+  return `
+    if (p - pos > MAX_RECORD${isRepeated ? ' || rounds > p - pos + FREE_ROUNDS' : ''}) {
+      p = run.tooLarge(L, p - pos)
+      break reading
+    }`
+}
+
+/** Stores what the event has no other field for. */
+function storeRest(always: boolean): Code {
+  const bit = FieldBit.fields
+  return `
+    ${always ? '{' : "if (t !== '') {"}
+      if (t.length > MAX_TEXT) { p = run.tooLong(L); break reading }
+      batch.addColumns(${bit})
+      batch.fields[n] = strings.internText('{' + t + '}')
+      fields |= ${bit}
+      ${FULL}
+    }`
+}

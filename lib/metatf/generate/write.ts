@@ -1,18 +1,17 @@
 import { FieldBit } from '../../event/fields.js'
+import { isHex } from '../ascii/tokens.js'
 import { hasRepetition, type LeafMapping, type RecordMapping } from '../mapping.js'
 import type { Field, Leaf } from '../model.js'
-import { isHex } from '../ascii/tokens.js'
 import {
-  block,
-  declare,
   columnFor,
+  declare,
+  each,
+  isMoving,
   isPlain,
   isVariable,
   leafCount,
-  partsOf,
   recordComment,
   referencesOf,
-  setNumber,
   textCode,
   widthsInPlace,
   type Code,
@@ -23,6 +22,8 @@ import {
 /** The most bytes of a number: in binary, and in a line with the space before it. */
 const NUMBER_BYTES = 8
 const WORD_BYTES = 24
+
+const REFRESH: Code = 'bytes = sink.bytes\nview = run.view()'
 
 /**
  * An object whose values are being written: the code for it (null for an event that has no `fields`), and for the
@@ -41,8 +42,10 @@ interface Scope {
 export class WriteCode {
   private readonly references: References
   private names = 0
-  /** The variables with bytes and lists that were needed before they are written. */
-  private readonly ready = new Map<Field, string>()
+  /** The variables with bytes and lists, which are needed for their lengths before they are written. */
+  private readonly variables = new Map<Field, string>()
+  /** By the position of a length, the variable with what it is the length of. */
+  private readonly measured = new Map<number, string>()
 
   constructor(
     private readonly mapping: RecordMapping,
@@ -51,242 +54,212 @@ export class WriteCode {
     this.references = referencesOf(mapping)
   }
 
-  lines(): Code {
+  code(): Code {
+    return `${recordComment(this.mapping)}\n${this.target.binary ? this.binaryRecord() : this.line()}`
+  }
+
+  private line(): Code {
+    const { position: r } = this.mapping
+    return `
+      const L = byPosition[${r}]
+      run.layout = L
+      ${this.record()}
+      ${this.room('1')}
+      bytes[p++] = LINE_FEED
+      if (p - pos > MAX_LINE) run.tooLong()
+      ${isMoving(this.mapping) ? 'L.commit()' : ''}`
+  }
+
+  private binaryRecord(): Code {
     const { mapping, target } = this
-    const { record, section, position: r } = mapping
-    const { binary } = target
+    const { record, position: r } = mapping
     const isRepeated = hasRepetition(record.fields)
-    const canHaveRest = (mapping.carries & FieldBit.fields) !== 0
-    const room = this.roomFor(record.fields)
-    const scope: Scope = { object: canHaveRest ? 'rest' : null, known: 'known', once: true, room }
-    const body = [
-      'p = pos',
-      ...this.room(String(scope.room)),
-      ...(canHaveRest
-        ? [
-            `const rest = (m & ${FieldBit.fields}) === 0 ? undefined : run.rest(i, ${r})`,
-            `known = ${section === null ? 0 : 1}`,
-          ]
-        : []),
-      ...(isRepeated
-        ? ['rounds = 0', `values = ${record.fields.reduce((sum, field) => sum + leafCount(field), 0)}`]
-        : []),
-      ...this.tag(record.tag as number),
-      ...this.fields(record.fields.slice(1), scope),
-      ...(canHaveRest ? ['if (rest !== undefined) run.unknown(rest, known)'] : []),
-    ]
-    const comment = recordComment(mapping)
-    if (!binary) {
-      return [
-        comment,
-        `const L = byPosition[${r}]`,
-        'run.layout = L',
-        ...body,
-        ...this.room('1'),
-        'bytes[p++] = LINE_FEED',
-        'if (p - pos > MAX_LINE) run.tooLong()',
-        ...(record.leaves.some(({ interpretation: { kind } }) => kind === 'delta' || kind === 'stride')
-          ? ['L.commit()']
-          : []),
-      ]
-    }
-    const tooLarge = isVariable(mapping)
+    const limits = isVariable(mapping)
       ? ` && p - pos <= MAX_RECORD${isRepeated ? ' && rounds <= p - pos + FREE_ROUNDS' : ''}`
       : ''
-    return [
-      comment,
-      `let L = byPosition[${r}]`,
-      ...block('if (L === undefined)', [
-        `L = run.enter(${r})`,
-        'byPosition = run.section.byPosition',
-        'pos = sink.pos',
-        ...REFRESH,
-      ]),
-      'run.layout = L',
-      ...declare(
-        'const',
-        [
-          ['H', 'L.how'],
-          ['W', 'L.width'],
-        ],
-        body,
-        target,
-      ),
-      ...block('for (;;)', [
-        ...body,
-        `if (packer.misfits === 0${tooLarge}) break`,
-        'const fits = run.adapt(L)',
-        'pos = sink.pos',
-        ...REFRESH,
-        ...block('if (!fits)', ['i++', 'continue writing']),
-      ]),
-      'if (L.moving !== 0) run.commit(L)',
-      ...(record.role === 'data' ? ['run.records++'] : []),
-    ]
+    const body = this.record()
+    return `
+      let L = byPosition[${r}]
+      if (L === undefined) {
+        L = run.enter(${r})
+        byPosition = run.section.byPosition
+        pos = sink.pos
+        ${REFRESH}
+      }
+      run.layout = L
+      ${declare('const', Object.entries({ H: 'L.how', W: 'L.width' }), body, target)}
+      for (;;) {
+        ${body}
+        if (packer.misfits === 0${limits}) break
+        const fits = run.adapt(L)
+        pos = sink.pos
+        ${REFRESH}
+        if (!fits) {
+          i++
+          continue writing
+        }
+      }
+      if (L.moving !== 0) run.commit(L)
+      ${record.role === 'data' ? 'run.records++' : ''}`
+  }
+
+  /** Writes the values of a record. */
+  private record(): Code {
+    const { record, section, position: r, carries } = this.mapping
+    const canHaveRest = (carries & FieldBit.fields) !== 0
+    const room = this.roomFor(record.fields)
+    const scope: Scope = { object: canHaveRest ? 'rest' : null, known: 'known', once: true, room }
+    return `
+      p = pos
+      ${this.room(String(room))}
+      ${canHaveRest ? `const rest = (m & ${FieldBit.fields}) === 0 ? undefined : run.rest(i, ${r})` : ''}
+      ${canHaveRest ? `known = ${section === null ? 0 : 1}` : ''}
+      ${hasRepetition(record.fields) ? `rounds = 0\nvalues = ${leafCount(record.fields)}` : ''}
+      ${this.tag(record.tag as number)}
+      ${this.object(record.fields.slice(1), scope)}`
   }
 
   private tag(tag: number): Code {
     const { binary, tagWidth } = this.target
-    if (!binary) return [...String(tag)].map((digit) => `bytes[p++] = ${digit.charCodeAt(0)}`)
-    if (tagWidth === 1) return [`view.setUint8(p++, ${tag})`]
-    if (tagWidth === 2 || tagWidth === 4) return [`view.setUint${8 * tagWidth}(p, ${tag}, little)`, `p += ${tagWidth}`]
-    return [`p = run.tag(p, ${tagWidth}, ${tag})`]
+    if (!binary) return each([...String(tag)], (digit) => `bytes[p++] = ${digit.charCodeAt(0)}`)
+    if (tagWidth === 1) return `view.setUint8(p++, ${tag})`
+    if (tagWidth !== 2 && tagWidth !== 4) return `p = run.tag(p, ${tagWidth}, ${tag})`
+    return `view.setUint${8 * tagWidth}(p, ${tag}, little)\np += ${tagWidth}`
   }
 
   /** Makes room for this many bytes after `p`. */
   private room(length: string): Code {
-    const refresh = this.target.binary ? REFRESH : ['bytes = sink.bytes']
-    return block(`if (p + ${length} > bytes.length)`, [
-      'sink.pos = p',
-      `sink.reserve(${length})`,
-      'sink.pos = pos',
-      ...refresh,
-    ])
+    return `
+      if (p + ${length} > bytes.length) {
+        sink.pos = p
+        sink.reserve(${length})
+        sink.pos = pos
+        ${this.target.binary ? REFRESH : 'bytes = sink.bytes'}
+      }`
   }
 
   private roomFor(fields: readonly Field[]): number {
-    const each = this.target.binary ? NUMBER_BYTES : WORD_BYTES
-    return each * (1 + fields.reduce((sum, field) => sum + leafCount(field), 0))
+    return (this.target.binary ? NUMBER_BYTES : WORD_BYTES) * (1 + leafCount(fields))
   }
 
-  /** @param after the fields of the same object that come after these */
-  private fields(fields: readonly Field[], scope: Scope, after: readonly Field[] = []): Code {
-    const { keys } = this.mapping
-    return fields.flatMap((field, at): Code => {
-      if (field.kind === 'leaf') {
-        const behind = () => [...fields.slice(at + 1), ...after]
-        const early = this.counted(field) ? this.early(field.position, behind(), scope) : null
-        return [...(early?.lines ?? []), ...this.leaf(field, scope, early?.value)]
-      }
-      if (field.kind === 'repetition') {
-        const ready = this.ready.get(field)
-        const i = this.names++
-        const lines = ready === undefined ? [...this.own(field, scope), `const a${i} = list(v)`] : []
-        return [...lines, ...this.list(field, ready ?? `a${i}`, scope)]
-      }
-      if (keys.get(field) === '') return this.fields(field.fields, scope, [...fields.slice(at + 1), ...after])
+  /** Writes the fields of an object, its bytes and lists being in variables before. */
+  private object(fields: readonly Field[], scope: Scope): Code {
+    const { object, known } = scope
+    return `
+      ${this.variablesOf(fields, scope)}
+      ${this.fields(fields, scope)}
+      ${object === null ? '' : `if (${object} !== undefined) run.unknown(${object}, ${known})`}`
+  }
+
+  /** Writes the fields of an object of `fields` that is the value of `value`. */
+  private inner(fields: readonly Field[], value: string, scope: Scope): Code {
+    const i = this.names++
+    return `
+      const o${i} = object(${value})
+      let n${i} = 0
+      ${this.object(fields, { ...scope, object: `o${i}`, known: `n${i}` })}`
+  }
+
+  private variablesOf(fields: readonly Field[], scope: Scope): Code {
+    return each(fields, (field) => {
+      if (field.kind === 'composite') return this.isUnnamed(field) ? this.variablesOf(field.fields, scope) : ''
+      if (field.kind === 'leaf' && field.type === 'int') return ''
       const i = this.names++
-      const inner = { ...scope, object: `o${i}`, known: `n${i}` }
-      return [
-        ...this.own(field, scope),
-        `const o${i} = object(v)`,
-        `let n${i} = 0`,
-        ...this.fields(field.fields, inner),
-        `if (o${i} !== undefined) run.unknown(o${i}, n${i})`,
-      ]
+      const name = `${field.kind === 'leaf' ? 'b' : 'a'}${i}`
+      this.variables.set(field, name)
+      const length =
+        field.kind === 'repetition' ? field.count : field.width?.kind === 'reference' && field.width.position
+      const before = typeof length === 'number' ? this.measured.get(length) : ''
+      // The number of elements must be right; the number of bytes may be another.
+      if (
+        typeof length === 'number' &&
+        (before === undefined || (before.startsWith('b') && field.kind === 'repetition'))
+      )
+        this.measured.set(length, name)
+      const own = this.own(field, scope)
+      return field.kind === 'leaf' ? this.bytesOf(field, scope.once, name, own) : `${own}\nconst ${name} = list(v)`
+    })
+  }
+
+  private isUnnamed(field: Field): boolean {
+    return this.mapping.keys.get(field) === ''
+  }
+
+  private fields(fields: readonly Field[], scope: Scope): Code {
+    return each(fields, (field) => {
+      if (field.kind === 'repetition') return this.list(field, this.variables.get(field) as string, scope)
+      if (field.kind === 'leaf')
+        return field.type === 'int'
+          ? this.number(field, scope, this.own(field, scope))
+          : this.data(field, this.variables.get(field) as string, scope)
+      if (this.isUnnamed(field)) return this.fields(field.fields, scope)
+      return `${this.own(field, scope)}\n${this.inner(field.fields, 'v', scope)}`
     })
   }
 
   /** Puts what an object has for a field into `v`. */
   private own(field: Field, { object, known }: Scope): Code {
     const key = this.mapping.keys.get(field)
-    if (key === undefined || key === '' || object === null) return ['v = undefined']
+    if (key === undefined || key === '' || object === null) return 'v = undefined'
     const get = `(v = own(${object}, ${textCode(key, this.target)}))`
-    return ['v = undefined', `if (${object} !== undefined && ${get} !== undefined) ${known}++`]
-  }
-
-  private counted({ position }: Leaf): boolean {
-    const { role, leaf } = this.mapping.leaves[position]
-    return role === 'counted' && leaf.value === null
-  }
-
-  /** The code for the field that leaf c counts, among the fields after it, and for its length. */
-  private early(c: number, fields: readonly Field[], scope: Scope): { lines: Code; value: string } | null {
-    const all = partsOf(fields, this.mapping.keys)
-    const list = all.find((field) => field.kind === 'repetition' && field.count === c)
-    const found =
-      list ??
-      all.find(
-        (field) =>
-          field.kind === 'leaf' &&
-          field.type !== 'int' &&
-          field.width?.kind === 'reference' &&
-          field.width.position === c,
-      )
-    if (found === undefined) return null
-    const known = this.ready.get(found)
-    if (known !== undefined) return { lines: [], value: `${known}.length` }
-    const i = this.names++
-    const lines = this.own(found, scope)
-    if (found.kind === 'leaf') {
-      this.ready.set(found, `b${i}`)
-      return { lines: this.bytesOf(found, scope.once, `b${i}`, lines), value: `b${i}.length` }
-    }
-    this.ready.set(found, `a${i}`)
-    return { lines: [...lines, `const a${i} = list(v)`], value: `a${i}.length` }
+    return `v = undefined\nif (${object} !== undefined && ${get} !== undefined) ${known}++`
   }
 
   /** The code for a variable with the bytes of a leaf: from the event, from a value in `fields`, or none. */
   private bytesOf({ position: p }: Leaf, once: boolean, name: string, own: Code): Code {
     const { field } = this.mapping.leaves[p]
     const other = `v === undefined ? run.noData(L, ${p}) : run.dataOf(v)`
-    if (!this.isColumn(p, once)) return [...own, `const ${name} = ${other}`]
-    const column = `${name} = run.columnData(L, ${p}, ${field}, i)`
-    return [
-      `let ${name} = NO_BYTES`,
-      ...block(`if ((m & ${columnFor(field).bit}) !== 0)`, [column]),
-      ...block('else', [...own, `${name} = ${other}`]),
-    ]
+    if (!this.isColumn(p, once)) return `${own}\nconst ${name} = ${other}`
+    return `
+      let ${name} = NO_BYTES
+      if ((m & ${columnFor(field).bit}) !== 0) {
+        ${name} = run.columnData(L, ${p}, ${field}, i)
+      }
+      else {
+        ${own}
+        ${name} = ${other}
+      }`
   }
 
   private list({ count, field }: Field & { kind: 'repetition' }, items: string, scope: Scope): Code {
     const i = this.names++
-    const room = this.roomFor([field])
-    let element: Code
-    if (field.kind === 'leaf') {
-      element = this.value(field, { ...scope, once: false, room }, [`v = e${i}`])
-    } else if (field.kind === 'repetition') {
-      const inner = this.names++
-      element = [`const a${inner} = list(e${i})`, ...this.list(field, `a${inner}`, { ...scope, once: false, room })]
-    } else {
-      const inner: Scope = { object: `o${i}`, known: `n${i}`, once: false, room }
-      element = [
-        `const o${i} = object(e${i})`,
-        `let n${i} = 0`,
-        ...this.fields(field.fields, inner),
-        `if (o${i} !== undefined) run.unknown(o${i}, n${i})`,
-      ]
-    }
+    const inner = { ...scope, once: false, room: this.roomFor([field]) }
     const max = this.target.maxValues
-    return [
-      `if (count(L, ${count}) !== ${items}.length) run.mismatch(L, ${count})`,
-      ...block(`for (let j${i} = 0; j${i} < ${items}.length; j${i}++)`, [
-        `if (++rounds > ${max} || (values += ${leafCount(field)}) > ${max}) run.tooMany()`,
-        ...this.room(String(room)),
-        `const e${i} = ${items}[j${i}]`,
-        ...element,
-      ]),
-      ...this.room(String(scope.room)),
-    ]
+    return `
+      if (count(L, ${count}) !== ${items}.length) run.mismatch(L, ${count})
+      for (let j${i} = 0; j${i} < ${items}.length; j${i}++) {
+        if (++rounds > ${max} || (values += ${leafCount([field])}) > ${max}) run.tooMany()
+        ${this.room(String(inner.room))}
+        const e${i} = ${items}[j${i}]
+        ${this.element(field, `e${i}`, inner)}
+      }
+      ${this.room(String(scope.room))}`
   }
 
-  /** Writes a leaf of an object. @param counted the code for the number of what it counts */
-  private leaf(leaf: Leaf, scope: Scope, counted: string | undefined): Code {
-    const ready = this.ready.get(leaf)
-    if (ready !== undefined) return this.data(leaf, ready, scope)
-    return this.value(leaf, scope, this.own(leaf, scope), counted)
+  private element(field: Field, item: string, scope: Scope): Code {
+    if (field.kind === 'composite') return this.inner(field.fields, item, scope)
+    const i = this.names++
+    if (field.kind === 'repetition') return `const a${i} = list(${item})\n${this.list(field, `a${i}`, scope)}`
+    if (field.type === 'int') return this.number(field, scope, `v = ${item}`)
+    return `${this.bytesOf(field, false, `b${i}`, `v = ${item}`)}\n${this.data(field, `b${i}`, scope)}`
   }
 
-  /** Writes a leaf. @param own the code that puts its value in `fields`, if it has one, into `v` */
-  private value(leaf: Leaf, scope: Scope, own: Code, counted?: string): Code {
+  /** Writes a number. @param own the code that puts its value in `fields`, if it has one, into `v` */
+  private number(leaf: Leaf, scope: Scope, own: Code): Code {
     const { position: p } = leaf
     const mapping = this.mapping.leaves[p]
-    const { field, silent } = mapping
-    const { binary } = this.target
-    if (leaf.type !== 'int') {
-      const name = `b${this.names++}`
-      return [...this.bytesOf(leaf, scope.once, name, own), ...this.data(leaf, name, scope)]
-    }
+    const { field, silent, role } = mapping
     const isColumn = this.isColumn(p, scope.once)
     const has = isColumn ? `(m & ${columnFor(field).bit}) !== 0` : 'false'
     if (leaf.value !== null) {
       const given = isColumn ? `${has} ? run.columnNumber(${field}, i) : v` : 'v'
-      return [...own, `p = run.constant(L, ${p}, p, ${given})`]
+      return `${own}\np = run.constant(L, ${p}, p, ${given})`
     }
-    if (counted !== undefined) return this.length(leaf, counted, own, scope)
-    const isSilent = silent && binary ? `if (v !== undefined || H[${p}] !== SILENT) ` : ''
-    const given = [...own, `${isSilent}p = run.given(L, ${p}, p, v)`]
-    return isColumn ? [...block(`if (${has})`, this.column(mapping)), ...block('else', given)] : given
+    const measured = role === 'counted' ? this.measured.get(p) : undefined
+    if (measured !== undefined) return this.length(leaf, `${measured}.length`, own, scope)
+    const isSilent = silent && this.target.binary ? `if (v !== undefined || H[${p}] !== SILENT) ` : ''
+    const given = `${own}\n${isSilent}p = run.given(L, ${p}, p, v)`
+    return isColumn ? `if (${has}) {\n${this.column(mapping)}\n}\nelse {\n${given}\n}` : given
   }
 
   /** Whether an event has a field for a leaf. In ASCII a field with the default 0 cannot be represented. */
@@ -299,68 +272,81 @@ export class WriteCode {
   private column(mapping: LeafMapping): Code {
     const { leaf, field, type } = mapping
     const { references, target } = this
-    const p = leaf.position
     const { local, wide } = columnFor(field)
     const load = wide
-      ? [`lo = ${local}[row + LO]`, `hi = ${local}[row + HI]`]
-      : [`lo = ${local}[i]`, `hi = ${type === 'i32' ? 'lo >> 31' : '0'}`]
+      ? `lo = ${local}[row + LO]\nhi = ${local}[row + HI]`
+      : `lo = ${local}[i]\nhi = ${type === 'i32' ? 'lo >> 31' : '0'}`
+    const isInline =
+      target.inline && isPlain(leaf, references) && (target.binary || leaf.interpretation.kind === 'none')
+    if (!isInline) return `${load}\np = run.put(L, ${leaf.position}, p, lo, hi)`
+    return `${load}\n${target.binary ? this.binaryNumber(mapping) : word(isHex(leaf), wide)}`
+  }
+
+  private binaryNumber(mapping: LeafMapping): Code {
+    const { position: p, interpretation } = mapping.leaf
     const general = `p = run.put(L, ${p}, p, lo, hi)`
-    if (!target.inline || !isPlain(leaf, references)) return [...load, general]
-    if (!target.binary) {
-      if (leaf.interpretation.kind !== 'none') return [...load, general]
-      const hex = isHex(leaf)
-      return [
-        ...load,
-        'bytes[p++] = SPACE',
-        ...(hex ? ['bytes[p++] = 48', 'bytes[p++] = 120'] : []),
-        `p = ${hex ? 'writeHex' : 'writeDecimal'}(bytes, p, lo${wide ? '' : ' >>> 0'}, hi${wide ? '' : ' >>> 0'})`,
-      ]
-    }
-    const ways = widthsInPlace(mapping).flatMap((width, i) => {
+    const ways = widthsInPlace(mapping).map((width) => {
       const fits = width === 8 ? '' : width === 4 ? ' && hi === 0' : ` && hi === 0 && lo < ${256 ** width}`
-      const condition = `${i > 0 ? 'else ' : ''}if (H[${p}] === ${width}${fits})`
-      return block(condition, setNumber(width))
+      return `if (H[${p}] === ${width}${fits}) {\n${setNumber(width)}\n}`
     })
-    if (leaf.interpretation.kind === 'default') {
+    if (interpretation.kind === 'default') {
       const isSame = `lo === L.reference[${2 * p} + LO] && hi === L.reference[${2 * p} + HI]`
-      return [...load, ...ways, ...block(`else if (H[${p}] !== BY_DEFAULT || !(${isSame}))`, [general])]
+      ways.push(`if (H[${p}] !== BY_DEFAULT || !(${isSame})) {\n${general}\n}`)
+      return ways.join('\nelse ')
     }
-    return ways.length === 0 ? [...load, general] : [...load, ...ways, ...block('else', [general])]
+    return ways.length === 0 ? general : [...ways, `{\n${general}\n}`].join('\nelse ')
   }
 
   /** Writes the number of elements or bytes. */
   private length({ position: p, width }: Leaf, counted: string, own: Code, { object }: Scope): Code {
     const { counts, values } = this.references
-    const general = `p = run.length(L, ${p}, p, v, ${counted})`
+    const general = `${own}\np = run.length(L, ${p}, p, v, ${counted})`
     const isByte = width?.kind === 'constant' && width.bytes === 1
-    if (!this.target.inline || counts.has(p) || values.has(p) || !isByte) return [...own, general]
+    if (!this.target.inline || counts.has(p) || values.has(p) || !isByte) return general
     // What refers to the length finds it among the latest values.
-    const byte = [
-      `L.latest[${2 * p} + LO] = ${counted}`,
-      `L.latest[${2 * p} + HI] = 0`,
-      `view.setUint8(p++, ${counted})`,
-    ]
-    return [
-      ...block(`if (${object === null ? '' : `${object} === undefined && `}H[${p}] === 1 && ${counted} < 256)`, byte),
-      ...block('else', [...own, general]),
-    ]
+    return `
+      if (${object === null ? '' : `${object} === undefined && `}H[${p}] === 1 && ${counted} < 256) {
+        L.latest[${2 * p} + LO] = ${counted}
+        L.latest[${2 * p} + HI] = 0
+        view.setUint8(p++, ${counted})
+      }
+      else {
+        ${general}
+      }`
   }
 
   /** Writes bytes or a string. */
   private data({ position: p }: Leaf, name: string, { room }: Scope): Code {
     if (!this.target.binary)
-      return [
-        ...this.room(`4 * ${name}.length + ${room}`),
-        `p = run.data(L, ${p}, p, ${name})`,
-        'bytes = sink.bytes',
-        ...this.room(String(room)),
-      ]
+      return `
+        ${this.room(`4 * ${name}.length + ${room}`)}
+        p = run.data(L, ${p}, p, ${name})
+        bytes = sink.bytes
+        ${this.room(String(room))}`
     const isGiven = (this.mapping.carries & FieldBit.fields) !== 0 ? ' || rest !== undefined' : ''
-    return block(`if (${name}.length !== 0 || W[${p}] > 0${isGiven})`, [
-      ...this.room(`${name}.length + ${room}`),
-      `p = run.data(L, ${p}, p, ${name})`,
-    ])
+    return `
+      if (${name}.length !== 0 || W[${p}] > 0${isGiven}) {
+        ${this.room(`${name}.length + ${room}`)}
+        p = run.data(L, ${p}, p, ${name})
+      }`
   }
 }
 
-const REFRESH: Code = ['bytes = sink.bytes', 'view = run.view()']
+/** Writes `lo` and `hi` as a word of a line. */
+function word(hex: boolean, wide: boolean): Code {
+  const unsigned = wide ? '' : ' >>> 0'
+  return `
+    bytes[p++] = SPACE
+    ${hex ? 'bytes[p++] = 48\nbytes[p++] = 120' : ''}
+    p = ${hex ? 'writeHex' : 'writeDecimal'}(bytes, p, lo${unsigned}, hi${unsigned})`
+}
+
+/** Writes `lo` and `hi` as a number of 1, 2, 4 or 8 bytes at `p`. */
+function setNumber(width: number): Code {
+  if (width === 1) return 'view.setUint8(p++, lo)'
+  if (width < 8) return `view.setUint${8 * width}(p, lo, little)\np += ${width}`
+  return `
+    view.setUint32(little ? p : p + 4, lo, little)
+    view.setUint32(little ? p + 4 : p, hi, little)
+    p += 8`
+}

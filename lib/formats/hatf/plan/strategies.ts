@@ -1,7 +1,7 @@
 import { Width, type FIELD_NAMES } from '../layout.js'
 import { asIs, baseOffset, constant, delta, stride, type Layout } from './layouts.js'
 
-/** Stored as it is, without lookahead. */
+/** Stored unchanged, without lookahead. */
 export const PLAIN = 'plain'
 /** A default until the value first changes, without lookahead. */
 export const SINGLE = 'single'

@@ -18,7 +18,7 @@ export class SplitDecoder implements Decoder {
   private joiner = new Joiner()
   /** Reads the joined records. Each header starts a new one. */
   private records: HatfDecoder | undefined
-  /** `records` was ended or cut, and is dropped once it has delivered what it held back. */
+  /** `records` was ended or truncated, and is dropped once it has delivered what it held back. */
   private isClosing = false
   /** The last block is still being joined. */
   private isJoining = false

@@ -166,7 +166,7 @@ export function slide(window: Uint8Array, bytes: Uint8Array): Uint8Array {
   return slid
 }
 
-/** Those of the options that say which fields are split off. */
+/** The options that select the fields to split off. */
 export function splitOptions({ fields, encoded }: SplitOptions): SplitOptions {
   return { ...(fields !== undefined && { fields }), ...(encoded !== undefined && { encoded }) }
 }

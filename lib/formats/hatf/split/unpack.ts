@@ -54,7 +54,7 @@ export class Unpacker {
     this.input.ended = true
   }
 
-  /** The input broke off because of an error elsewhere. */
+  /** The input was truncated by an error elsewhere. */
   endTruncated(): void {
     this.input.pos = this.input.end
     this.input.ended = true
