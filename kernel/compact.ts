@@ -46,15 +46,15 @@ export { endWriting, payloadStart } from './compact/coder'
 export { startSimulation } from './compact/simulation'
 export * from './shared/columns'
 
-/** Why `encode` or `decode` stopped early: 0 for a good reason, else a fault of kernel/compact/event.ts. */
+/** Why `encode` or `decode` stopped early: a fault of kernel/compact/event.ts, or 0 if there is none. */
 export let fault: u32 = 0
 /** The fields of the events that were decoded. */
 export let fields: u32 = 0
 
-/** With so many bytes of new names, or of payload, a block is complete. */
+/** A block is complete when it has this many bytes of new names, or of payload. */
 const BLOCK_NAMES: u32 = 1_048_576
 const BLOCK_PAYLOAD: u32 = 1_048_576
-/** With so many bytes of strings, a batch that is decoded is complete. */
+/** A decoded batch is complete when it has this many bytes of strings. */
 const BATCH_STRINGS: u32 = 262_144
 
 /** @param value a random number, so that no trace can contain keys or names chosen to collide */
@@ -102,7 +102,7 @@ export function reserveStrings(bytes: u32, strings: u32, listed: u32, lists: u32
   return beginBatch(strings, lists)
 }
 
-/** Begins a block that is encoded. */
+/** Begins to encode a block. */
 export function beginEncoding(): void {
   beginWriting()
   beginBlock()
@@ -155,7 +155,7 @@ export function bytesChecksum(from: usize, length: u32): u32 {
   return ~crcBytes(u32.MAX_VALUE, from, length)
 }
 
-/** Begins a block that is decoded. Its payload is so far from where `reservePayload` said. */
+/** Begins to decode a block, whose payload is at this distance from the result of `reservePayload`. */
 export function beginDecoding(from: u32, length: u32): void {
   beginReading(payload + from, length)
   beginBlock()
@@ -163,8 +163,8 @@ export function beginDecoding(from: u32, length: u32): void {
 }
 
 /**
- * Decodes up to so many events, at most as many as there are rows, and their strings.
- * @returns how many; fewer if there are many strings, or on a `fault`
+ * Decodes up to this many events, at most the number of rows, and their strings.
+ * @returns their number; fewer if there are many strings, or on a `fault`
  */
 export function decode(count: u32): u32 {
   fault = clear() ? FINE : NO_MEMORY
@@ -213,7 +213,7 @@ export function restore(from: u32, length: u32): bool {
   return isFine
 }
 
-/** Whether the payload that was read ended where its events did. */
+/** Whether the payload ended together with its events. */
 export function isWhole(): bool {
   return overrun <= 4
 }

@@ -2,12 +2,12 @@
  * Simulated allocators: from the calls that a program makes, the addresses that it gets. Kernels import this; it keeps
  * everything in the memory of the kernel, in pieces from live/room.ts.
  *
- * A block is known by a number from the call that made it on, its handle, which `simCall`, `simSettle` and `simRelease`
+ * From its allocation on, a block is identified by a number, its handle, which `simCall`, `simSettle` and `simRelease`
  * use. The other functions take addresses, and find the handle in a table, which costs time and memory. A kernel uses
- * one or the other from start to end.
+ * either the former or the latter.
  *
- * Threads are numbers from 0, the main thread. All is deterministic, and takes bounded time and memory for each call,
- * whatever the calls are.
+ * Threads are numbers from 0, the main thread. The simulation is deterministic, and takes bounded time and memory for
+ * each call, even with hostile input.
  */
 import { clearBlocks, dropBlock, findBlock, putBlock } from './blocks'
 import { settle as jeSettle } from './jemalloc/repair'
@@ -33,19 +33,19 @@ export const JEMALLOC: i32 = 2
 
 /** The allocator that is simulated. */
 export let simKind: i32 = NO_ALLOCATOR
-/** The handle of the block that the last call made, 0 for none. */
+/** The handle of the block allocated by the last call, 0 if none. */
 export let simHandle: u32 = 0
 /** The number of blocks that the table of addresses has no room for. */
 export let simUnknown: u32 = 0
 
 /**
- * Begins a simulation; what was before is forgotten.
+ * Begins a simulation, and discards the previous one.
  * @param allocator `PTMALLOC`
  * @param version the minor version of glibc, 23 to 43
  * @param bits of a word, 32 or 64
- * @param cores of the machine, which limit the number of arenas; 0: there is no limit
+ * @param cores of the machine, which limit the number of arenas; 0: no limit
  * @param stack the bytes that are mapped for the stack of a new thread; 0: none
- * @param heap where the main heap begins; 0: unknown until the first block in it is settled
+ * @param heap the start of the main heap; 0: unknown until the first block in it is settled
  * @param mappings the upper end of the area for mappings; 0: likewise
  * @returns false if there is no such allocator, or memory is exhausted
  */
@@ -71,7 +71,7 @@ export function simStart(
 /**
  * Predicts the address of a new block, which `simHandle` identifies.
  * @param called `MALLOC`, `CALLOC`, `MEMALIGN` or `REALLOC`
- * @param more the number of elements for calloc (0 if unknown), the alignment for memalign, else 0
+ * @param more the number of elements for calloc (0 if unknown), the alignment for memalign, otherwise 0
  * @param old the handle of the live block that realloc resizes, which is no longer valid then
  * @param size in bytes; for calloc of all elements
  * @returns 0 if the address cannot be known
@@ -82,7 +82,7 @@ export function simCall(called: u8, thread: i32, more: u64, old: u32, size: u64)
   return simHandle == 0 ? 0 : addressOf(simHandle)
 }
 
-/** The address that `simCall` predicted was wrong: this is it. Changes `simHandle`. */
+/** Corrects the address that `simCall` predicted. Changes `simHandle`. */
 export function simSettle(actual: u64): void {
   simHandle = simKind == JEMALLOC ? jeSettle(actual) : settle(actual)
 }
@@ -115,7 +115,7 @@ export function simMalloc(thread: i32, size: u64): u64 {
   return make(MALLOC, thread, 0, 0, size)
 }
 
-/** Predicts the address that calloc returns. @param elements how many, 0 if unknown */
+/** Predicts the address that calloc returns. @param elements their number, 0 if unknown */
 export function simCalloc(thread: i32, size: u64, elements: u64): u64 {
   return make(CALLOC, thread, elements, 0, size)
 }
@@ -126,8 +126,8 @@ export function simMemalign(thread: i32, alignment: u64, size: u64): u64 {
 }
 
 /**
- * Predicts the address that realloc returns. As in C, no old address makes it malloc, and no size makes it free (the
- * result is 0 then).
+ * Predicts the address that realloc returns. As in C, without an old address it is malloc, and without a size it is
+ * free, with the result 0.
  */
 export function simRealloc(thread: i32, oldAddress: u64, size: u64): u64 {
   if (oldAddress == 0) return simMalloc(thread, size)
@@ -142,7 +142,7 @@ export function simRealloc(thread: i32, oldAddress: u64, size: u64): u64 {
   return make(REALLOC, thread, 0, old, size)
 }
 
-/** Frees a block; one that is not known is ignored. */
+/** Frees a block; unknown blocks are ignored. */
 export function simFree(thread: i32, address: u64): void {
   const handle = handleAt(address)
   if (handle != 0) dropBlock(address)
@@ -155,11 +155,11 @@ export function simThreadEnd(thread: i32): void {
   else finish(thread)
 }
 
-/** The call before predicted a wrong address. @param thread and @param size as in that call */
+/** Corrects the address that the previous call predicted. @param thread and @param size as in that call */
 export function simFix(thread: i32, size: u64, predicted: u64, actual: u64): void {
   if (predicted == actual || actual == 0) return
   if (predicted != 0) dropOwn(predicted)
-  // The block that is said to be live there was freed unseen, or there are two.
+  // The block recorded as live there was freed unseen, or there are two.
   const stale = handleAt(actual)
   simSettle(actual)
   if (stale != 0 && stale != simHandle) dropBlock(actual)

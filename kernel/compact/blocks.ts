@@ -1,6 +1,6 @@
 /**
  * The live blocks: by address, in the order of their births, and by class. The class of a block is the descriptor of
- * the event that made it.
+ * the event that allocated it.
  */
 
 import { take } from './room'
@@ -18,7 +18,7 @@ export class Block {
   /** Its class, and its position in it. */
   class: u32
   position: u32
-  /** The event that made it; 0 if the block is not live. */
+  /** The event that allocated it; 0 if the block is not live. */
   made: u32
   /** Its number among all births. */
   birth: u32
@@ -32,11 +32,11 @@ const BYTES: u32 = 48
 /** The blocks by the last bits of their birth numbers. */
 const BIRTHS: usize = memory.data(262_144)
 const BIRTH_MASK: u32 = 0xffff
-/** How far neighbours in the order of births are searched. */
+/** The maximum distance at which neighbours in the order of births are searched. */
 const NEAR: u32 = 8
 const TOP_NEAR: u32 = 32
 
-/** The pieces in which the blocks are, of `PER_PIECE` blocks each: nothing moves when there are more. */
+/** The pieces with the blocks, `PER_PIECE` in each, so that no block moves when the number grows. */
 const PIECES: usize = memory.data(8192)
 const MOST_PIECES: u32 = 2048
 const PER_PIECE_LOG: u32 = 16
@@ -45,7 +45,7 @@ let pieces: u32 = 0
 /** The number of blocks, live or not. Block 0 is none. */
 let count: u32 = 1
 let unused: u32 = 0
-/** The number of births, and the newest that still lives. */
+/** The number of births, and the newest block that is still live. */
 let births: u32 = 0
 let newest: u32 = 0
 
@@ -78,7 +78,7 @@ export function findBlock(key: u64): u32 {
   return n
 }
 
-/** Adds a block. One that has its key ends. @returns its number, or 0 if memory is exhausted */
+/** Adds a block. A block with the same key ends. @returns its number, or 0 if memory is exhausted */
 export function addBlock(key: u64, size: u64, inClass: u32): u32 {
   const old = findBlock(key)
   if (old != 0) removeBlock(old)
@@ -138,7 +138,7 @@ export function removeBlock(n: u32): void {
   unused = n
 }
 
-/** The newest block that lives, or 0. */
+/** The newest live block, or 0. */
 export function newestBlock(): u32 {
   return newest == 0 ? 0 : load<u32>(BIRTHS + ((<usize>(newest & BIRTH_MASK)) << 2))
 }

@@ -39,7 +39,8 @@ export function stopSimulation(): void {
 }
 
 /**
- * Begins to simulate an allocator; the parameters are those of `simStart`. @returns false if there is no such allocator
+ * Begins to simulate an allocator; the parameters are those of `simStart`.
+ * @returns false if there is no such allocator
  */
 export function startSimulation(
   allocator: i32,

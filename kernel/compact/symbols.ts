@@ -131,7 +131,7 @@ function expectedBlock(past: Past): u32 {
  * Codes a symbol and, for a free, the block that it ends (`target`) and its descriptor (`free`).
  * @param symbol the symbol, for the encoder; so are `block` and `freeing`
  * @param freeing the descriptor of a free; 0 if it is the second symbol of a realloc
- * @param known the descriptor of a free that is known to be next, because it is new; else 0
+ * @param known the descriptor of a free that is known to be next, because it is new; otherwise 0
  * @param isSecond whether it is the second symbol of a realloc
  * @returns the symbol
  */

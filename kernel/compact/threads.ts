@@ -1,4 +1,4 @@
-/** Threads of processes, under numbers in the order in which they appear, and which one the next event is of. */
+/** Threads of processes, numbered in the order of appearance, and the coding of the thread of the next event. */
 
 import { giveBack, take } from './room'
 import { HAS_PROCESS, HAS_THREAD } from '../shared/event'
@@ -10,7 +10,7 @@ import { number } from './numbers'
 export class Thread {
   id: u64
   process: u64
-  /** Which of these two its events have: bits of masks. */
+  /** Which of thread and process its events have, as bits of a mask. */
   fields: u32
   /** The last six symbols, the newest first, and hashes of the newest two, three and six. */
   s1: u32
@@ -22,12 +22,12 @@ export class Thread {
   h2: u32
   h3: u32
   h6: u32
-  /** The event that is expected next, for that what came before it was seen, too; 0 if there is none. */
+  /** The expected next event, the one that followed the same symbols earlier (the match); 0 if there is none. */
   match: u32
-  /** How many symbols of the match were right in a row, and whether the newest eight and more were, as bits. */
+  /** The number of consecutive correct symbols of the match, and the correctness of the newest ones, as bits. */
   matched: u32
   misses: u32
-  /** The thread's last event, and whether another thread had the one after the match. */
+  /** The thread's last event, and whether the event after the match was of another thread. */
   last: u32
   isSwitch: u32
   /** The birth number of the block that it freed last. */
@@ -40,7 +40,7 @@ export class Thread {
 }
 
 const BYTES: u32 = 128
-/** With so many all are forgotten, so that memory is bounded. */
+/** All threads are forgotten at this number, so that memory is bounded. */
 const MOST: u32 = 65_536
 
 let threads: usize = 0
@@ -52,7 +52,7 @@ let previous: u32 = 0
 /** Whether the newest events were of the same thread as those before them, as bits. */
 let switches: u32 = 0
 
-/** Numbers of threads by a hash of what they are, for the encoder. */
+/** Numbers of threads by a hash of their ids, for the encoder. */
 let index: usize = 0
 let indexSize: u32 = 0
 let seed: u32 = 1
@@ -137,7 +137,7 @@ function place(n: u32): void {
 }
 
 /**
- * Codes which thread an event is of. `current` is its number then.
+ * Codes the thread of an event, and sets `current` to its number.
  * @param fields which of thread and process the event has: bits of masks
  * @returns false if memory is exhausted
  */
@@ -195,7 +195,7 @@ function codeSwitch(n: u32, symbol: u32, fields: u32, id: u64, process: u64): bo
   return true
 }
 
-/** Codes what a new thread is, and makes it the current one. */
+/** Codes the ids of a new thread, and makes it the current one. */
 function addThread(fields: u32, id: u64, process: u64): bool {
   let has = fields & HAS_THREAD
   if (bit(has != 0 ? 1 : 0, PROPERTIES) != 0) {

@@ -62,8 +62,10 @@ export function setWritten(end: usize): void {
 
 /**
  * Writes records until there is enough output, or the data that the next record needs is missing.
- * @param r @param to the first record, and the one after the last
- * @param dataFrom @param dataTo which part of the window's data is at `DATA`
+ * @param r
+ * @param to the first record, and the one after the last
+ * @param dataFrom
+ * @param dataTo which part of the window's data is at `DATA`
  * @returns the record after the last that was written
  */
 export function write(r: u32, to: u32, dataFrom: u32, dataTo: u32): u32 {

@@ -37,8 +37,9 @@ export function makePlaces(more: u32): bool {
 }
 
 /**
- * The flags of a live block, which then occupies its addresses. @param process the row of its process @param size its
- * own size
+ * The flags of a live block, which then occupies its addresses.
+ * @param process the row of its process
+ * @param size its own size
  */
 export function place(block: usize, address: u64, process: u32, isPages: bool, size: u64): u32 {
   store<u64>(block, address, ADDRESS)

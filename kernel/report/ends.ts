@@ -16,7 +16,8 @@ const MOST: u32 = 262_144
 
 /**
  * Ends a trace.
- * @param numbers the highest number of a block @param shift each of at most 64 slices has `2^shift` events
+ * @param numbers the highest number of a block
+ * @param shift each of at most 64 slices has `2^shift` events
  * @returns whether there was memory
  */
 export function endTrace(numbers: u32, shift: u32): bool {

@@ -76,7 +76,8 @@ let isAtMaximum: bool = false
 
 /**
  * Observes the rows from 0 on.
- * @param numbers the highest number of a block. @param sites the number of their rows
+ * @param numbers the highest number of a block.
+ * @param sites the number of their rows
  * @returns whether there was memory
  */
 export function observe(rows: u32, numbers: u32, sites: u32): bool {

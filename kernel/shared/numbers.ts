@@ -219,8 +219,8 @@ function write8(p: usize, value: u32): usize {
 }
 
 /**
- * Writes a number in lower-case hex, without `0x` or leading zeros. May overwrite 16 bytes. @returns the position after
- * it
+ * Writes a number in lower-case hex, without `0x` or leading zeros. May overwrite 16 bytes.
+ * @returns the position after it
  */
 export function writeHex(p: usize, value: u64): usize {
   const n: usize = value == 0 ? 1 : <usize>((67 - clz(value)) >> 2)

@@ -17,7 +17,8 @@ const REVERSED: usize = memory.data<u8>([
 ])
 
 /**
- * Reads an unsigned 64-bit decimal number without leading zeros. @returns the position after it, or 0 if there is none
+ * Reads an unsigned 64-bit decimal number without leading zeros.
+ * @returns the position after it, or 0 if there is none
  */
 // @ts-ignore: decorator
 @inline
@@ -76,8 +77,8 @@ function wideDecimal(p: usize, to: usize): usize {
 }
 
 /**
- * Reads the digits of a 64-bit hex number in either case, and the closing quote. @returns the position after it, or 0
- * if the text is something else
+ * Reads the digits of a 64-bit hex number in either case, and the closing quote.
+ * @returns the position after it, or 0 if the text is something else
  */
 // @ts-ignore: decorator
 @inline
@@ -162,7 +163,8 @@ function writeLongDecimal(p: usize, value: u64): usize {
 }
 
 /**
- * Writes a number in lower-case hex, without `0x` or leading zeros. Overwrites 16 bytes. @returns the position after it
+ * Writes a number in lower-case hex, without `0x` or leading zeros. Overwrites 16 bytes.
+ * @returns the position after it
  */
 // @ts-ignore: decorator
 @inline

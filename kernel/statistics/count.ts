@@ -41,7 +41,8 @@ export let otherRows: usize = 0
 
 /**
  * Counts the rows from 0 on.
- * @param sites @param threads the numbers of their rows
+ * @param sites
+ * @param threads the numbers of their rows
  * @param isTimed the times of the trace are used
  * @returns whether there was memory
  */

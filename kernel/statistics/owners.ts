@@ -125,7 +125,8 @@ export function wasTemporary(owner: usize, size: u64, toHeaptrack: bool, toMemra
 
 /**
  * A trace ended: live blocks have leaked.
- * @param event @param time of the end, as for `siteLoses`
+ * @param event
+ * @param time of the end, as for `siteLoses`
  */
 export function ownersLeak(sites: u32, threads: u32, event: u64, time: u64): void {
   for (let row: u32 = 0; row < sites; row++) {

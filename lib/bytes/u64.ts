@@ -115,7 +115,8 @@ function decimalLength(value: number): number {
 }
 
 /**
- * Writes an unsigned 64-bit integer in lower-case hex, without `0x` or leading zeros. @returns the position after it
+ * Writes an unsigned 64-bit integer in lower-case hex, without `0x` or leading zeros.
+ * @returns the position after it
  */
 export function writeHex(out: Uint8Array, pos: number, lo: number, hi: number): number {
   if (hi === 0) return writeHexDigits(out, pos, lo, lo === 0 ? 0 : 28 - (Math.clz32(lo) & 28))

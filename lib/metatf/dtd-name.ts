@@ -5,7 +5,7 @@ import { decodeText } from '../event/strings.js'
 import { dtdNameIn, isHeadLine, MAX_HEAD } from './ascii/head.js'
 import { FORMAT, hasMagic, MAGIC, parseFileHeader } from './binary/header.js'
 
-/** What the beginning of a trace says of itself. */
+/** The information at the beginning of a trace. */
 export interface Announcement {
   readonly form: 'binary' | 'ascii'
   /** The name of the DTD, a URL as a rule; null if it names none. */
@@ -23,8 +23,8 @@ export function isAnnounced(head: Uint8Array): boolean {
 }
 
 /**
- * Whether the first bytes of a trace are enough for `announcementOf`, which more of them could only be missing for at
- * its end.
+ * Whether these first bytes of a trace suffice for `announcementOf`. If not, more are needed unless the trace ends
+ * here.
  */
 export function isTelling(head: Uint8Array): boolean {
   if (head.length < MAGIC.length) return false
@@ -38,7 +38,7 @@ export function isTelling(head: Uint8Array): boolean {
 }
 
 /**
- * What the first bytes of a trace say of its DTD; null for a trace that begins with records.
+ * The DTD announced by the first bytes of a trace; null for a trace that begins with records.
  * @throws TraceError if the header is malformed, or ends too soon
  */
 export function announcementOf(head: Uint8Array): Announcement | null {
@@ -80,7 +80,7 @@ export function dtdPaths(name: string): readonly string[] {
   return isBelow ? [name, base] : [base]
 }
 
-/** Whether a name that a trace gives can mean the DTD in a file: their last parts are the same, whatever the case. */
+/** Whether a name in a trace can refer to the DTD in a file: their last parts are equal, ignoring case. */
 export function isNameOf(name: string, file: string): boolean {
   return lastPart(name).toLowerCase() === lastPart(file).toLowerCase()
 }

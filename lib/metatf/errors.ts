@@ -1,10 +1,10 @@
 import { showText } from '../event/message-text.js'
 import type { Place } from './model.js'
 
-/** Why a DTD was refused: it cannot be parsed, it makes no sense, or it is larger than memory is given for. */
+/** Why a DTD was refused: it cannot be parsed, it breaks a rule, or it exceeds a limit. */
 export type DtdErrorCode = 'ERR_DTD_SYNTAX' | 'ERR_DTD_MEANING' | 'ERR_DTD_LIMIT'
 
-/** A second place that an error is about. */
+/** A second place that an error refers to. */
 export interface RelatedPlace extends Place {
   /** What is there, as in `first defined`. */
   readonly note: string
@@ -37,12 +37,12 @@ function showPlace({ file, line, column }: Place): string {
   return `${file}:${line}:${column}`
 }
 
-/** The text is not of the language. */
+/** The error for text that is not of the language. */
 export function syntaxError(reason: string, at: Place): DtdError {
   return new DtdError('ERR_DTD_SYNTAX', reason, at)
 }
 
-/** The text is of the language but makes no sense; `note` says what is at `other`. */
+/** The error for text that breaks a rule; `note` describes `other`. */
 export function meaningError(reason: string, at: Place, note?: string, other?: Place): DtdError {
   return new DtdError(
     'ERR_DTD_MEANING',
@@ -52,12 +52,12 @@ export function meaningError(reason: string, at: Place, note?: string, other?: P
   )
 }
 
-/** The text asks for more than a DTD is given. */
+/** The error for text that exceeds a limit. */
 export function limitError(reason: string, at: Place): DtdError {
   return new DtdError('ERR_DTD_LIMIT', reason, at)
 }
 
-/** A name or another piece of the text as messages quote it; long ones are cut. */
+/** A piece of the text as quoted in messages; long ones are truncated. */
 export function quote(text: string): string {
   return `'${showText(text, 40)}'`
 }

@@ -8,7 +8,7 @@ import { NUMBER, type Layout } from './layout.js'
 import { SECTION_KEY, type RecordMapping } from './mapping.js'
 import { getPair, setPair } from './pairs.js'
 
-/** Where a value comes from: the event, nowhere (what takes no room will do), or what the record must hold. */
+/** The origin of a value: the event, none (so any value without bytes suffices), or a requirement of the record. */
 export const Origin = { given: 0, absent: 1, implied: 2 } as const
 
 type Values = Readonly<Record<string, unknown>>
@@ -16,23 +16,26 @@ type Values = Readonly<Record<string, unknown>>
 /** Why an event cannot be written as its record. */
 export class Unwritable extends Error {}
 
-/** What generated code that writes records of either form is given, and calls for all that is not spelled out in it. */
+/**
+ * The object that generated code for writing records of either form works on, with functions for everything not done
+ * inline.
+ */
 export abstract class EventWriter {
   readonly sink = new Sink()
   batch: EventBatch = new EventBatch(0, 0, { format: '' })
-  /** The next event, and how many are to be written. */
+  /** The next event, and the number of events to write. */
   row = 0
   end = 0
   /** Whether a window of waiting records is full. */
   isFull = false
-  /** The layout of the record at hand. */
+  /** The layout of the current record. */
   layout: Layout | undefined
-  /** By kind, the record that all its events are written as, or -1 where there are several or none. */
+  /** By kind, the record for all of its events, or -1 if there are several or none. */
   readonly byKind: Int16Array
   /** By record, the fields that would be lost, and those that the event must have. */
   readonly losing: Int32Array
   readonly needed: Int32Array
-  /** How often the event in the row `triedRow` was tried before: what is lost is counted once. */
+  /** The number of earlier attempts to write the event in the row `triedRow`, whose losses are counted only once. */
   protected tries = 0
   protected triedRow = -1
   protected readonly pair = new Uint32Array(2)
@@ -48,9 +51,9 @@ export abstract class EventWriter {
   }
 
   /**
-   * Has generated code write the first `count` events of a batch.
+   * Lets generated code write the first `count` events of a batch.
    * @param loopFor the loop that writes the record at a position of the mapping
-   * @param onFull what to do when a loop stops because a window of records is full
+   * @param onFull called when a loop stops because a window of records is full
    */
   write(
     batch: EventBatch,
@@ -89,7 +92,7 @@ export abstract class EventWriter {
     return this.chooser.choose(this.batch, i)
   }
 
-  /** Counts what event i loses, being written as that record. */
+  /** Counts the losses of event i when it is written as that record. */
   compare(i: number, position: number): void {
     this.chooser.compare(this.batch, i, this.mappings[position])
   }
@@ -102,7 +105,7 @@ export abstract class EventWriter {
     return section === null || SECTION_KEY in object ? object : { ...object, [SECTION_KEY]: section }
   }
 
-  /** The number of event i that is in a column, as `fields` would have it. */
+  /** The number of event i in a column, in the form that it has in `fields`. */
   columnNumber(field: number, i: number): bigint {
     const column = this.batch[columnOf(field)]
     if ('words' in column) return (column as U64Column).values[i]
@@ -118,7 +121,7 @@ export abstract class EventWriter {
     return this.put(layout, p, at, this.pair[LO], this.pair[HI])
   }
 
-  /** Writes the value that a leaf always has; an event that has another one loses that. */
+  /** Writes the fixed value of a leaf; another value in the event is a loss. */
   constant(layout: Layout, p: number, at: number, given: unknown): number {
     const { fixed, fixedWords, latest, record } = layout
     const from = fixed[p]
@@ -138,13 +141,13 @@ export abstract class EventWriter {
     throw new Unwritable(`lists of other lengths than field ${record.leaves[count].name} says`)
   }
 
-  /** Counts the event at hand, which cannot be written, and continues to the next. */
+  /** Counts the current event, which cannot be written, and continues with the next. */
   private leaveOut({ message }: Unwritable): void {
     this.note(`${this.name} with ${message}: left out`)
     this.row++
   }
 
-  /** Goes back to before the record at hand. */
+  /** Undoes the current record. */
   protected undo(): void {
     this.layout?.undo()
     this.triedRow = -1
@@ -166,7 +169,7 @@ export abstract class EventWriter {
 
   protected abstract readonly maxValues: number
 
-  /** Writes that the event does not have a number. */
+  /** Writes the absence of a number. */
   protected abstract absent(layout: Layout, p: number, at: number): number
 
   protected get name(): string {
@@ -178,19 +181,19 @@ export abstract class EventWriter {
   }
 }
 
-/** What an object of `fields` has under a name, or undefined. */
+/** The value of a name in an object of `fields`, or undefined. */
 export function own(object: Values, name: string): unknown {
   return Object.hasOwn(object, name) ? object[name] : undefined
 }
 
-/** A value of `fields` that should be an object, if it is there. */
+/** A value of `fields` that must be an object, if present. */
 export function object(value: unknown): Values | undefined {
   if (value === undefined) return undefined
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Values
   throw new Unwritable('a value where an object should be')
 }
 
-/** A value of `fields` that should be a list, or an empty one if it is not there. */
+/** A value of `fields` that must be a list; an empty list if absent. */
 export function list(value: unknown): readonly unknown[] {
   if (value === undefined) return []
   if (Array.isArray(value)) return value

@@ -11,7 +11,7 @@ export { printDtd } from './dtd/print.js'
  * Parses a DTD of Meta-TF 1.0 or 1.2 and checks it. Throws a DtdError at the first fault.
  *
  * @param text the DTD, as text or as UTF-8; other bytes are allowed in comments
- * @param file what messages and places call it
+ * @param file its name in messages and places
  */
 export function parseDtd(text: string | Uint8Array, file = 'dtd'): Dtd {
   if (text.length > MAX_TEXT)

@@ -4,7 +4,7 @@ import type { Dtd, Leaf, RecordType, Section } from './model.js'
 import { METADATA_PROPERTIES } from './dtd/predefined.js'
 import { getNumber, setPair } from './pairs.js'
 
-/** How a leaf gets its value: the codes of the interpretations in metadata records. */
+/** The codes of the interpretations in metadata records. */
 export const Mode = {
   none: 1,
   baseOffset: 2,
@@ -15,11 +15,14 @@ export const Mode = {
   sectionStride: 7,
 } as const satisfies Partial<Record<(typeof METADATA_PROPERTIES)[number]['name'], number>>
 
-/** In `Layout.how`: nothing is stored, and the event does not have the field: no metadata was about the default 0. */
+/**
+ * In `Layout.how`: nothing is stored, and the event does not have the field, because no metadata has changed the
+ * default 0.
+ */
 export const SILENT = 254
 /** In `how`: nothing is stored, and the value is the default in `reference`. */
 export const BY_DEFAULT = 253
-/** In `how`: only `number` and `put` of the reader and the writer know. */
+/** In `how`: only `number` and `put` of the reader and the writer handle the leaf. */
 const GENERAL = 255
 
 /** In `Layout.fixed`: the leaf may have any value. */
@@ -27,19 +30,19 @@ export const ANY = -2
 /** In `fixed`: the value is always the number in `fixedWords`. */
 export const NUMBER = -1
 
-/** How many fields' layouts are kept at most: those of a record type once for each section that it occurs in. */
+/** The maximum number of fields in all layouts; a record type has one layout for each section in which it occurs. */
 const MAX_LAYOUTS = 1 << 20
 
 const INT_BYTES = 8
-/** Widths above this are all the same: too wide. */
+/** All widths above this are too wide. */
 const WIDEST = 0x7fff_ffff
 
 /** Whether something is stored, by interpretation. */
 const IS_STORED = [false, true, true, true, false, true, false, false]
 
 /**
- * How a record type is laid out at one place of a section: what the DTD says, and what metadata records have changed.
- * All arrays go by the positions of leaves, and have pairs of words where they hold 64-bit numbers.
+ * The layout of a record type at one place of a section: that of the DTD, with the changes by metadata records. All
+ * arrays go by the positions of leaves, and have pairs of words where they hold 64-bit numbers.
  */
 export class Layout {
   /** 1 for leaves that are bytes or strings, 0 for numbers. */
@@ -47,7 +50,7 @@ export class Layout {
   readonly mode: Uint8Array
   /** Bytes in the record, or `~position` of the leaf whose value that is. */
   readonly width: Int32Array
-  /** Base, default, or previous value; and `committed` is what the previous values were before the record at hand. */
+  /** Base, default, or previous value; `committed` has the previous values before the current record. */
   readonly reference: Uint32Array
   readonly committed: Uint32Array
   /** The position of the leaf whose value is the base or the default, or -1 if it is in `reference`. */
@@ -55,21 +58,18 @@ export class Layout {
   readonly stride: Uint32Array
   /** The section that sectionOffset and sectionStride are about. */
   readonly section: Uint8Array
-  /** What the value must be: that of the leaf at this position, or `ANY` or `NUMBER`. */
+  /** The required value: that of the leaf at this position, or `ANY` or `NUMBER`. */
   readonly fixed: Int32Array
   readonly fixedWords: Uint32Array
   /** 1 for each leaf that a metadata record was about. */
   readonly touched: Uint8Array
-  /** What generated code needs to know: the width of a number with interpretation none, or one of the codes above. */
+  /** For generated code: the width of a number with interpretation none, or one of the codes above. */
   readonly how: Uint8Array
-  /** The latest values, for the leaves whose widths, bases, defaults or values they are. */
+  /** The latest values, which may be widths, bases, defaults or values of other leaves. */
   readonly latest: Uint32Array
-  /**
-   * The number of leaves that continue from their previous value or take elements of tables: `commit` and `undo` handle
-   * them.
-   */
+  /** The number of leaves that depend on their previous value or take elements of tables, for `commit` and `undo`. */
   moving = 0
-  /** The fields that need columns before a record is read, and those that all of its events have. */
+  /** The fields whose columns are needed before a record is read, and the fields that all of its events have. */
   columns = 0
   fields = 0
   /** The width that a leaf takes again when metadata gives it an interpretation that stores something. */
@@ -106,7 +106,7 @@ export class Layout {
     this.committed = this.reference.slice()
   }
 
-  /** What the DTD says about leaf p. */
+  /** Sets leaf p as in the DTD. */
   private initialise(p: number, { interpretation: how, value }: Leaf): void {
     if (how.kind === 'delta' || how.kind === 'stride') setPair(this.reference, p, how.initial)
     if (how.kind === 'stride' || how.kind === 'sectionStride') setPair(this.stride, p, BigInt(how.stride))
@@ -121,7 +121,7 @@ export class Layout {
     }
   }
 
-  /** Changes the width of leaf p. Returns what is wrong with that (then nothing has changed), or an empty string. */
+  /** Changes the width of leaf p. Returns a message if that is impossible (and changes nothing), or an empty string. */
   setWidth(p: number, bytes: number): string {
     if (this.isBytes[p] === 0 && bytes > INT_BYTES) return `a width of ${bytes} bytes for ${this.nameOf(p)}, a number`
     const { role } = this.record
@@ -134,7 +134,7 @@ export class Layout {
   }
 
   /**
-   * Changes the interpretation of leaf p. What is stored takes the last width that was not 0.
+   * Changes the interpretation of leaf p. Stored values take the last width that was not 0.
    *
    * @param words the arguments, as pairs of words from `at` on; strides of stride with their sign in the whole pair
    */
@@ -152,7 +152,7 @@ export class Layout {
     this.refresh(p)
   }
 
-  /** The record is whole: its values are the previous ones of the next. */
+  /** Completes the record: its values become the previous ones. */
   commit(): void {
     const { reference, committed } = this
     // A call of `set` costs more than a short loop.
@@ -169,13 +169,13 @@ export class Layout {
     return `field ${p} (${this.record.leaves[p]?.name}) of ${this.record.name}`
   }
 
-  /** 1 if values of leaf p change what the next ones are. */
+  /** 1 if later values of leaf p depend on earlier ones. */
   private moves(p: number): number {
     const mode = this.mode[p]
     return Number(mode === Mode.delta || mode === Mode.stride || mode === Mode.sectionStride)
   }
 
-  /** Says what generated code needs to know of leaf p. */
+  /** Updates the data of leaf p for generated code. */
   private refresh(p: number): void {
     const leaf = this.mapping?.leaves[p]
     const isSilent = leaf?.silent === true && this.touched[p] === 0
@@ -209,7 +209,7 @@ export class SectionLayouts {
     private readonly owner: Layouts,
   ) {}
 
-  /** What has that tag here, or undefined if nothing does. */
+  /** The layout for a tag here, or undefined if there is none. */
   of(tag: number): Layout | undefined {
     const known = this.byTag.get(tag)
     const record = known === undefined ? this.section.tags.get(tag) : undefined
@@ -235,12 +235,12 @@ export class SectionLayouts {
   }
 
   /**
-   * Takes in a metadata record.
+   * Applies a metadata record.
    *
    * @param tag of the record type that is changed
    * @param p the position of its field
    * @param words the numbers after the property, as pairs of words from `at` on
-   * @returns what is wrong with it (then nothing has changed), or an empty string
+   * @returns a message if it is invalid (and changes nothing), or an empty string
    */
   apply(tag: number, p: number, property: number, words: Uint32Array, at: number): string {
     const { plan } = this.owner
@@ -270,7 +270,7 @@ export class SectionLayouts {
   }
 }
 
-/** The layouts of all record types in all sections, as far as a trace needed them. */
+/** The layouts of all record types in all sections, created on demand. */
 export class Layouts {
   private readonly sections = new Map<number, SectionLayouts>()
   private leaves = 0
@@ -296,15 +296,15 @@ export class Layouts {
   }
 }
 
-/** What a DTD says about its traces besides the records. Never changes. */
+/** The constant properties of a DTD's traces, besides the records. */
 export class Plan {
   readonly sections: ReadonlyMap<number, Section>
   /**
-   * The sections of which fields with sectionStride take elements: those that the DTD names, and those whose elements
-   * have no tag, which have no other use. Their records are not events.
+   * The sections whose elements fields with sectionStride take: those named in the DTD, and those with elements without
+   * tags, which have no other use. Their records are not events.
    */
   readonly tables: ReadonlySet<number>
-  /** The sections that are nothing but the values themselves, without tags. */
+  /** The sections that consist of values without tags. */
   readonly raw: ReadonlySet<number>
 
   constructor(
@@ -317,7 +317,7 @@ export class Plan {
   }
 }
 
-/** The plan of binary traces. @throws RangeError if the DTD is not of version 1.0, which alone describes them */
+/** The plan of binary traces. @throws RangeError if the DTD is not of version 1.0, the only one that describes them */
 export function binaryPlan(dtd: Dtd, mappings: ReadonlyMap<RecordType, RecordMapping>): Plan {
   if (dtd.tagWidth === null)
     throw new RangeError(`${dtd.file} is of Meta-TF ${dtd.version}, which has no binary traces`)

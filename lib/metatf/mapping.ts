@@ -13,25 +13,22 @@ import type { Carried } from '../event/losses.js'
 import type { Composite, Dtd, Field, Leaf, RecordType } from './model.js'
 import { ESSENTIAL, fieldNamed, isPlainAddress, meaningOf, takeName } from './names.js'
 
-/**
- * Which records of a DTD are which events, and which of their fields are which fields of these. README.md has the
- * rules.
- */
+/** The mapping of a DTD's records to events, and of their fields to fields of events. README.md has the rules. */
 export interface Mapping {
   /**
-   * The record types whose records are events, in the order of the DTD: those with a tag that are data or comments, but
-   * for the elements of tables that `sectionStride` takes values from.
+   * The record types whose records are events, in the order of the DTD: those with a tag that are data or comments,
+   * except the elements of tables that `sectionStride` takes values from.
    */
   readonly records: readonly RecordMapping[]
   /** The same by record type. */
   readonly of: ReadonlyMap<RecordType, RecordMapping>
-  /** What events can represent in some record. */
+  /** The fields that some record can represent, by kind of event. */
   readonly carried: Carried
   /** Kinds of event without a record of their own that have one of these kinds. */
   readonly writtenAs: Readonly<Partial<Record<KindName, readonly KindName[]>>>
 }
 
-/** How records of one type are events. */
+/** The mapping of one record type. */
 export interface RecordMapping {
   readonly record: RecordType
   /** Position in `Mapping.records`. */
@@ -43,19 +40,20 @@ export interface RecordMapping {
   /** An index into `APIS`, or -1 for none. */
   readonly api: number
   /**
-   * The fields that the events have whatever the record holds: the set of `outcome`, `api`, `type` (the record's name,
-   * of kind `other`) and `code` (its tag, where kind, outcome and api are not enough to identify the record).
+   * The fields that the events have regardless of the record's contents: the set of `outcome`, `api`, `type` (the
+   * record's name, of kind `other`) and `code` (its tag, where kind, outcome and api are not enough to identify the
+   * record).
    */
   readonly given: number
-  /** The name of the section, to be the value `section` in `fields`, if not even the tag is enough; otherwise null. */
+  /** The name of the section, for the value `section` in `fields`, if not even the tag suffices; otherwise null. */
   readonly section: string | null
   /** By the leaves' positions. */
   readonly leaves: readonly LeafMapping[]
   /** The set of all fields that an event of this record can have: `given`, those of the leaves, and `fields`. */
   readonly carries: number
   /**
-   * The set of the fields that the record always has: those that are written as 0 or empty if an event has none. Fields
-   * of 32 bits are not in it, for the value may be in `fields`.
+   * The set of the fields that the record always has, which are written as 0 or empty if an event lacks them. Fields of
+   * 32 bits are not included, because the value may be in `fields`.
    */
   readonly needs: number
   /**
@@ -67,7 +65,7 @@ export interface RecordMapping {
   readonly keys: ReadonlyMap<Field, string>
 }
 
-/** What becomes of a leaf. */
+/** The mapping of a leaf. */
 export interface LeafMapping {
   readonly leaf: Leaf
   /**
@@ -77,16 +75,16 @@ export interface LeafMapping {
   readonly field: number
   readonly type: FieldType | null
   /**
-   * How the value is known without the event: `tag` and `fixed` values are always the same or those of another leaf,
-   * `counted` ones are the number of elements or bytes of something else. They are not in `fields`, except a counted
-   * one of bytes that does not agree with their number (metadata can do that).
+   * How the value is determined without the event: `tag` and `fixed` values are constant or those of another leaf;
+   * `counted` values are numbers of elements or bytes of other fields. They are not in `fields`, except a counted one
+   * of bytes that does not agree with their number (metadata can do that).
    */
   readonly role: 'tag' | 'fixed' | 'counted' | 'value'
-  /** The DTD gives it the default 0 or "": as long as no metadata was about the leaf, the event does not have it. */
+  /** The DTD gives it the default 0 or "", and the event does not have it unless metadata changes the leaf. */
   readonly silent: boolean
 }
 
-/** What `fields` calls the section. */
+/** The name of the section in `fields`. */
 export const SECTION_KEY = 'section'
 
 const HAS_FIELDS = FieldBit.fields
@@ -101,7 +99,7 @@ export function mappingOf(dtd: Dtd): Mapping {
     .filter((record) => record.tag !== null && (record.role === 'data' || record.role === 'comment'))
     .filter((record) => !elements.has(record))
   const plans = types.map((record) => planRecord(record))
-  // Records differ in kind, outcome or api; those that do not, in their tag or, if need be, their section.
+  // Records are distinguished by kind, outcome and api, then by tag, and finally by section.
   const who = ({ record, meaning: { kind, outcome, api } }: Plan, more: boolean) =>
     [kind, outcome, api, ...(kind === 'other' ? [record.name] : []), ...(more ? [record.tag] : [])].join(' ')
   for (const plan of plans) {
@@ -144,7 +142,7 @@ function planRecord(record: RecordType): Plan {
   return { record, meaning: { kind: 'other' }, leaves: mapLeaves(record, 'other') }
 }
 
-/** The leaves of a record that are there once, each with the names that may say which field it is. */
+/** The leaves of a record that occur once, each with the names that may identify its field. */
 function namedLeaves(
   fields: readonly Field[],
   around: readonly string[] = [],
@@ -152,7 +150,7 @@ function namedLeaves(
   return fields.flatMap((field) => {
     if (field.kind === 'repetition') return []
     if (field.kind === 'leaf') return [{ leaf: field, names: [...around, field.name] }]
-    // `text : vfield` is a text, for the name inside is only `data`.
+    // `text : vfield` is a text, because the name inside is only `data`.
     return namedLeaves(field.fields, isOneValue(field) ? [field.name] : [])
   })
 }
@@ -174,9 +172,8 @@ function lengthsIn(leaves: readonly Leaf[]): ReadonlySet<number> {
 }
 
 /**
- * The positions of the leaves that are the numbers of elements of repetitions, or of bytes of other leaves, which occur
- * as often as the leaf itself. If only they are inside a repetition, they may be missing, and then do not show the
- * number.
+ * The positions of the leaves that are numbers of elements of repetitions, or of bytes of other leaves, at the same
+ * level. Inside a repetition, the counted fields may be missing, and then do not determine the number.
  */
 function countedIn(fields: readonly Field[], what: 'elements' | 'bytes'): Set<number> {
   const counted = new Set<number>()
@@ -218,8 +215,8 @@ function mapLeaves(record: RecordType, kind: KindName): LeafMapping[] {
       const name = names.map(fieldNamed).find((field) => field !== undefined)
       if (name !== undefined && !plain.has(leaf)) take(leaf, name)
     }
-    // A realloc has the old address first. With one plain address, it is the new one, unless that has a name that says
-    // so.
+    // A realloc has the old address first. A single plain address is the new one, unless another field has a name for
+    // it.
     const [first, second] = plain
     if (first !== undefined && (second !== undefined || taken.has('address'))) take(first, 'oldAddress')
     if (first !== undefined) take(second ?? first, 'address')
@@ -313,7 +310,7 @@ function keysOf(record: RecordType, withSection: boolean): ReadonlyMap<Field, st
         visit(field.fields, field.name === '' ? taken : new Map())
       } else {
         const { field: element, count } = field
-        // Without their own name, the elements have the name of the field with their number, which is not in `fields`.
+        // Elements without a name have the name of the field with their number, which is not in `fields`.
         const named = element.kind === 'repetition' || element.name === '' ? (record.leaves[count] as Leaf) : element
         keys.set(field, takeName(named.name, taken, '_'))
         if (element.kind === 'composite') visit(element.fields, new Map())
@@ -325,9 +322,7 @@ function keysOf(record: RecordType, withSection: boolean): ReadonlyMap<Field, st
   return keys
 }
 
-/**
- * What a writer can represent: by kind, the fields of its records; events of old blocks are allocations if need be.
- */
+/** The fields that a writer can represent, by kind; events of old blocks are written as allocations if necessary. */
 function carriedBy(records: readonly RecordMapping[]): Pick<Mapping, 'carried' | 'writtenAs'> {
   const carried: Partial<Record<KindName, number>> = {}
   for (const { kind, carries } of records) {

@@ -1,11 +1,11 @@
 /**
- * A parsed DTD: what a trace may contain and how its bytes, or in 1.2 its words, are laid out. All of it is plain data
- * that never changes, every name is resolved, and every rule of the language has been checked, so that readers, writers
- * and the compiler need not look anything up or ask whether it makes sense. README.md describes the language.
+ * A parsed DTD: the contents of a trace, and the layout of its bytes or, in 1.2, its words. It is plain data that never
+ * changes, every name is resolved, and every rule of the language has been checked, so that readers, writers and the
+ * compiler need no further lookups or checks. README.md describes the language.
  */
 export interface Dtd {
   readonly version: Version
-  /** The name that the text was parsed under, as in messages. */
+  /** The name of the text in messages. */
   readonly file: string
   /** The `## Key: value` lines at the beginning, in order. */
   readonly headers: readonly HeaderLine[]
@@ -36,7 +36,7 @@ export interface HeaderLine {
   readonly at: Place
 }
 
-/** A section of the trace, and what may stand in it. */
+/** A section of the trace, and its possible contents. */
 export interface Section {
   /** Empty for the global section. */
   readonly name: string
@@ -48,26 +48,28 @@ export interface Section {
    */
   readonly records: readonly RecordType[]
   /**
-   * What each tag means in this section: its own records, those of the global section whose tags it does not take, the
+   * The record of each tag in this section: its own records, records of the global section with other tags, and the
    * predefined ones.
    */
   readonly tags: ReadonlyMap<number, RecordType>
-  /** What a field with `sectionStride` takes from this section; null if the section is not a table of single values. */
+  /**
+   * The element that a field with `sectionStride` takes from this section; null if the section is not a table of single
+   * values.
+   */
   readonly element: Element | null
   readonly at: Place
 }
 
 /**
  * The one kind of value that a section used as a table consists of: the leaf at `position` in `record`. A record
- * without a tag means that the section is nothing but these values concatenated, in a part of the file of its
- * own.
+ * without a tag means that the section consists of these values only, in a separate part of the file.
  */
 export interface Element {
   readonly record: RecordType
   readonly position: number
 }
 
-/** What a record is for. A `type` has no tag: it occurs only inside other records (or as the element of a table). */
+/** The role of a record. A `type` has no tag, and occurs only inside other records or as the element of a table. */
 export type Role = 'data' | 'type' | 'comment' | 'section' | 'metadata'
 
 /** A kind of record. */
@@ -78,11 +80,11 @@ export interface RecordType {
   readonly role: Role
   /** The value of its tag, below 2^32; null for a `type`. With a tag, the first leaf is the tag. */
   readonly tag: number | null
-  /** Whether the language defines it, and the DTD does not state it itself. */
+  /** Whether the language defines it, and the DTD does not define it again. */
   readonly predefined: boolean
   /** The record type whose fields these are, in `name : of { ... }`; null if the fields were listed. */
   readonly of: string | null
-  /** What the record consists of, in the order of the trace. */
+  /** The fields in the order of the trace. */
   readonly fields: readonly Field[]
   /**
    * Every leaf in `fields`, those of nested fields and of record types used as fields too, each once, in the order of
@@ -107,7 +109,7 @@ export interface Composite {
   readonly at: Place
 }
 
-/** As many occurrences of a field as an earlier leaf of the record says. */
+/** A repeated field. An earlier leaf of the record has the number of occurrences. */
 export interface Repetition {
   readonly kind: 'repetition'
   /**
@@ -127,15 +129,17 @@ export interface Leaf {
   readonly position: number
   /**
    * `int`: an unsigned number of 64 bits. `bytes`, in 1.0 only: as many bytes as the width says, which may be more than
-   * 8. `string`, in 1.2 only. This is what the DTD says; metadata may give an `int` without interpretation a width over
-   * 8, or a `bytes` leaf one below.
+   * 8. `string`, in 1.2 only. This is the type in the DTD; metadata may give an `int` without interpretation a width
+   * over 8, or a `bytes` leaf a smaller one.
    */
   readonly type: 'int' | 'bytes' | 'string'
   /** Bytes in the record before any metadata. Null in 1.2. Always 0 for `default`, `stride` and `sectionStride`. */
   readonly width: Width | null
-  /** What the bytes mean before any metadata. Of a `bytes` leaf always `none`; of a `string` `none` or `default`. */
+  /**
+   * The interpretation before any metadata; always `none` for a `bytes` leaf, and `none` or `default` for a `string`.
+   */
   readonly interpretation: Interpretation
-  /** What the value, after interpretation, must always be; null if anything. A tag has it, other fields may. */
+  /** The required value after interpretation; null if any. Tags always have one, other fields may have one. */
   readonly value: Value | null
   readonly at: Place
 }
@@ -143,7 +147,7 @@ export interface Leaf {
 /** A number of bytes, or the position of the leaf whose value is that number. */
 export type Width = { readonly kind: 'constant'; readonly bytes: number } | Reference
 
-/** The value of another leaf of the same record: an `int` that comes before, and is there once where this one is. */
+/** The value of another leaf of the same record: an earlier `int` that occurs once for each occurrence of this one. */
 export interface Reference {
   readonly kind: 'reference'
   readonly position: number
@@ -155,25 +159,25 @@ export type Value =
 
 /**
  * How a leaf gets its value. Arithmetic is modulo 2^64. Numbers are 0 to 2^64 - 1, negative ones in the text are taken
- * modulo 2^64; only `stride` is signed, -2^63 to 2^63 - 1. What is stored is signed for `baseOffset` and `delta`,
+ * modulo 2^64; only `stride` is signed, -2^63 to 2^63 - 1. Stored numbers are signed for `baseOffset` and `delta`, and
  * unsigned otherwise.
  */
 export type Interpretation =
   /** What is stored. */
   | { readonly kind: 'none' }
-  /** `base` and what is stored, added. */
+  /** The sum of `base` and the stored number. */
   | { readonly kind: 'baseOffset'; readonly base: NumberValue }
-  /** The previous value of this leaf, at first `initial`, and what is stored, added. */
+  /** The sum of the previous value of this leaf, initially `initial`, and the stored number. */
   | { readonly kind: 'delta'; readonly initial: bigint }
   /** `value`; nothing is stored. */
   | { readonly kind: 'default'; readonly value: Value }
-  /** What is stored, which is an offset into section `section`. */
+  /** The stored number, an offset into section `section`. */
   | { readonly kind: 'sectionOffset'; readonly section: number }
-  /** The previous value of this leaf, at first `initial`, and `stride`, added; nothing is stored. */
+  /** The sum of the previous value of this leaf, initially `initial`, and `stride`; nothing is stored. */
   | { readonly kind: 'stride'; readonly initial: bigint; readonly stride: bigint }
   /**
-   * The element of the table that section `section` is at the section's offset, which then advances by `stride`, below
-   * 2^32; it begins at 0, and all fields that take from the section share it. Nothing is stored.
+   * The element of table `section` at the section's offset, which begins at 0, then advances by `stride` (below 2^32),
+   * and is shared by all fields that take from the section. Nothing is stored.
    */
   | { readonly kind: 'sectionStride'; readonly section: number; readonly stride: number }
 

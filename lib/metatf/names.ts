@@ -2,7 +2,7 @@ import type { ApiName, FieldName, KindName, OutcomeName } from '../event/fields.
 import type { TimeUnit, TraceHeader } from '../event/header.js'
 import type { Dtd } from './model.js'
 
-/** What the name of a record type says about its events. */
+/** The meaning of a record type's name for its events. */
 export interface Meaning {
   readonly kind: KindName
   readonly outcome?: OutcomeName
@@ -39,9 +39,7 @@ const RECORD_NAMES: readonly (Meaning & { readonly names: string })[] = [
   { kind: 'lost', names: 'lost lostEvents' },
 ]
 
-/**
- * The names of fields of records that are fields of events; those that are missing here have only the model's own name.
- */
+/** The names of record fields that are fields of events; fields missing here have only the model's own name. */
 const FIELD_NAMES: Readonly<Partial<Record<FieldName, string>>> = {
   process: 'process processId pid',
   thread: 'thread threadId tid',
@@ -71,12 +69,15 @@ const FIELD_NAMES: Readonly<Partial<Record<FieldName, string>>> = {
 }
 
 /**
- * The names that mean just an address: a realloc has the old one first, then the new one. Others of `FIELD_NAMES` say
- * which one they mean.
+ * The names for an unspecified address: a realloc has the old one first, then the new one. Other names in `FIELD_NAMES`
+ * are specific.
  */
 const PLAIN_ADDRESSES = table([['address', 'address addr pointer ptr']])
 
-/** Each kind of event needs at least one of these: a record without any is not such an event, whatever its name. */
+/**
+ * Each kind of event needs at least one of these fields; a record without any is not such an event, regardless of its
+ * name.
+ */
 export const ESSENTIAL: Readonly<Partial<Record<KindName, readonly FieldName[]>>> = {
   alloc: ['address', 'size', 'index'],
   existing: ['address', 'size', 'index'],
@@ -91,20 +92,17 @@ const FIELDS: ReadonlyMap<string, FieldName> = table(
   Object.entries(FIELD_NAMES).map(([field, names]) => [field as FieldName, names]),
 )
 
-/** What a record type of this name is, or undefined if it is no event of the model. */
+/** The meaning of a record type's name, or undefined if it is not an event of the model. */
 export function meaningOf(record: string): Meaning | undefined {
   return RECORDS.get(plain(record))
 }
 
-/** The field of events that this name means in a record, or undefined if there is none. */
+/** The field of events that this name in a record refers to, or undefined if there is none. */
 export function fieldNamed(name: string): FieldName | undefined {
   return FIELDS.get(plain(name))
 }
 
-/**
- * Whether a field of this name is an address of which only its place in a realloc says whether it is the old or the new
- * one.
- */
+/** Whether a field of this name is an address that is old or new only by its position in a realloc. */
 export function isPlainAddress(name: string): boolean {
   return PLAIN_ADDRESSES.has(plain(name))
 }

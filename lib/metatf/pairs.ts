@@ -45,7 +45,7 @@ export function writeNumber(
   }
 }
 
-/** Makes the pair of words at `words[index]`, of which `width` bytes were stored, a signed number of 64 bits. */
+/** Extends the sign of the number of `width` bytes in the pair of words at `words[index]` to 64 bits. */
 export function extendSign(words: Uint32Array, index: number, width: number): void {
   if (width === 0 || width >= 8) return
   if (width > 4) {

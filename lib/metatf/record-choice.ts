@@ -7,18 +7,18 @@ import { SECTION_KEY, type Mapping, type RecordMapping } from './mapping.js'
 
 const { api: HAS_API, code: HAS_CODE, type: HAS_TYPE, fields: HAS_FIELDS, outcome: HAS_OUTCOME } = FieldBit
 
-/** There is no record; there are records only for known outcomes. */
+/** There is no record, or there are records only for known outcomes. */
 const NONE = -1
 const BY_ADDRESSES = -2
 
-/** Chooses the records that events are written as, and counts what is lost. */
+/** Chooses the records for events, and counts losses. */
 export class Chooser {
   private readonly records: readonly RecordMapping[]
   /** By kind, outcome and api in one number, the position of a record, `NONE` or `BY_ADDRESSES`. */
   private readonly found = new Map<number, number>()
   private readonly others: readonly RecordMapping[]
   private readonly byTag = new Map<number | null, readonly RecordMapping[]>()
-  /** What all records of a kind carry, by its code. */
+  /** The fields that records of a kind can carry, by its code. */
   readonly carried: Int32Array
 
   constructor(
@@ -34,7 +34,7 @@ export class Chooser {
     this.carried = Int32Array.from(KINDS, (kind) => mapping.carried[kind] ?? 0)
   }
 
-  /** By kind, the record that all of its events are written as, without loss of kind, outcome or api; -1 for none. */
+  /** By kind, the record for all of its events, without loss of kind, outcome or api; -1 if there is none. */
   get byKind(): Int16Array {
     return Int16Array.from(KINDS, (_, kind) => {
       const [first, ...others] = this.records.filter((record) => record.kind === kind)
@@ -65,8 +65,7 @@ export class Chooser {
   }
 
   /**
-   * Counts what event i has a field for and its record has none, or the reverse, or another value.
-   * To be called before it is written.
+   * Counts fields that only event i or only its record has, or that differ. To be called before it is written.
    * @throws TraceError where losses are errors
    */
   compare(batch: EventBatch, i: number, chosen: RecordMapping): void {
@@ -133,7 +132,10 @@ export class Chooser {
     return chosen?.position ?? NONE
   }
 
-  /** Of the records that mean the same as `chosen`, the one with the event's code as its tag; else `chosen` itself. */
+  /**
+   * Of the records with the same meaning as `chosen`, the one with the event's code as its tag; otherwise `chosen`
+   * itself.
+   */
   private sibling(batch: EventBatch, i: number, chosen: number): number {
     const { kind, outcome, api } = this.records[chosen] as RecordMapping
     const found = this.records.filter(

@@ -25,13 +25,13 @@ import type { NamePattern } from './predicates/match.js'
 import { byRanges } from './predicates/row-filter.js'
 import { rangeWords, type Range } from './predicates/ranges.js'
 
-/** One value or several, any of which will do. */
+/** One value, or several of which any suffices. */
 export type OneOrMore<T> = T | readonly T[]
 
 /**
- * Which events to keep: those that meet every criterion given; within one criterion, any of its values will do. An
+ * Which events to keep: those that meet every criterion given; within one criterion, any of its values suffices. An
  * event that does not have the field never meets a criterion on it. Ranges are inclusive. There may be 65,536 values or
- * ranges of one field, those that touch counted as one.
+ * ranges of one field; adjacent ones count as one.
  */
 export interface FilterOptions extends FateOptions {
   readonly thread?: OneOrMore<bigint | number>
@@ -42,7 +42,7 @@ export interface FilterOptions extends FateOptions {
   readonly api?: OneOrMore<ApiName>
   /** Bytes requested. Frees have no size: see `lifetimes`. */
   readonly size?: OneOrMore<Range>
-  /** The address that the event gives, for a realloc the new one. */
+  /** The event's address; for a realloc, the new one. */
   readonly address?: OneOrMore<Range>
   /** In the unit of the trace's header. */
   readonly time?: OneOrMore<Range>
@@ -112,9 +112,9 @@ const KEEPS_BLOCKS: ReadonlySet<keyof FilterOptions> = new Set(['process', 'leak
 
 /**
  * Keeps some of the events. A filter that may separate the events of a block says so in the header (`filtered`). Its
- * warnings name the required fields that no event has. Batches of which all events are kept are passed on as they are,
- * and those of which none are kept are dropped; but a batch that brings a new header is always passed on, if need be
- * without events.
+ * warnings name the required fields that no event has. Batches whose events are all kept are passed on unchanged, and
+ * those without kept events are dropped, except that a batch with a new header is always passed on, even without
+ * events.
  */
 export class Filter implements BatchTransform {
   readonly consumes = true
@@ -123,24 +123,24 @@ export class Filter implements BatchTransform {
   private readonly invert: boolean
   private readonly lifetimes: Lifetimes | undefined
   private readonly missing: MissingFields
-  /** Whether a block that is kept may lose other events. */
+  /** Whether a kept block may lose other events. */
   private readonly tearsBlocks: boolean
   private input: EventBatch | null = null
-  /** The header of the current trace, as it came and as it is passed on. */
+  /** The header of the current trace, as received and as passed on. */
   private header: TraceHeader | undefined
   private marked: TraceHeader = NO_HEADER
   private rows = new Int32Array(0)
   /** The function of `where` failed at this row of the current batch, with this error. */
   private fault: { readonly row: number; readonly error: TraceError } | undefined
   private labels = new Uint32Array(0)
-  /** The rows of the result that are reallocs, and are to become allocations. */
+  /** The rows of the result that are reallocs and must become allocations. */
   private begun: number[] = []
 
   /**
-   * @param fates what a first pass over the same events has found, a `FateSurvey` with these options
+   * @param fates the results of a first pass over the same events, by a `FateSurvey` with these options
    * @param before how many events come before the current batch: at first, before the first one that is fed
-   * @throws RangeError when there is no such option, or it has a value that no event can have, such as an unknown kind
-   *   or an empty range, or too many
+   * @throws RangeError for an unknown option, for a value that no event can have, such as an unknown kind or an empty
+   *   range, or for too many values
    */
   constructor(
     options: FilterOptions = {},
@@ -150,7 +150,7 @@ export class Filter implements BatchTransform {
     checkOptions(options, OPTIONS, 'filter')
     if (fates === undefined && needsSurvey(options))
       throw new RangeError('leaked, temporary and liveAt need two passes over the events: use filterFile()')
-    // What follows blocks must see all rows, so it comes first.
+    // Predicates that follow blocks must see all rows, so they come first.
     this.predicates = [...(fates === undefined ? [] : [hasFates(fates)]), ...predicatesOf(options)]
     if (options.where !== undefined) this.predicates.push(this.meets(options.where))
     this.invert = options.invert ?? false
@@ -197,7 +197,7 @@ export class Filter implements BatchTransform {
       this.tearsBlocks && header.filtered !== true ? withMarks(header, { ...header, filtered: true }) : header
   }
 
-  /** Puts the rows to keep into `rows`, in order, and returns how many they are. */
+  /** Puts the rows to keep into `rows`, in order, and returns their number. */
   private select(batch: EventBatch): number {
     const { count } = batch
     if (this.rows.length < count) {
@@ -247,12 +247,12 @@ export class Filter implements BatchTransform {
   }
 }
 
-/** Whether it takes a first pass over the events to say which of them meet the criteria. */
+/** Whether the criteria need a first pass over the events. */
 export function needsSurvey({ leaked, temporary, liveAt }: FilterOptions): boolean {
   return leaked === true || temporary === true || liveAt !== undefined
 }
 
-/** The rows below `count` that are not among the ascending `rows[0..n)`, in place; returns how many they are. */
+/** The rows below `count` that are not among the ascending `rows[0..n)`, in place; returns their number. */
 function complement(rows: Int32Array, n: number, count: number): number {
   const selected = rows.slice(0, n)
   let kept = 0

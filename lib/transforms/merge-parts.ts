@@ -21,7 +21,8 @@ export function partsOfOne(headers: readonly (TraceHeader | undefined)[]): 'numb
 }
 
 /**
- * Removes a field from all events of a batch that has not been delivered yet. @returns the number of events that had it
+ * Removes a field from all events of a batch that has not been delivered yet.
+ * @returns the number of events that had it
  */
 export function dropField(batch: EventBatch, has: number): number {
   const { mask, count } = batch

@@ -96,8 +96,8 @@ export class Merger {
   }
 
   /**
-   * Feeds the next batch of an input. @throws TraceError when its times cannot be converted to the unit of the merged
-   * trace
+   * Feeds the next batch of an input.
+   * @throws TraceError when its times cannot be converted to the unit of the merged trace
    */
   feed(input: number, batch: EventBatch): void {
     const state = this.inputs[input] as Input

@@ -207,7 +207,8 @@ export class Verifier {
 
   /**
    * Makes room for a block that overlaps others: no two intervals may overlap, or they would hide one another. So the
-   * larger one is kept to compare further blocks with. @returns whether that is the new one
+   * larger one is kept to compare further blocks with.
+   * @returns whether that is the new one
    */
   private outgrows(): boolean {
     const { intervals, extent } = this

@@ -1,6 +1,6 @@
 /**
- * Arenas: independent heaps with bins of their own. The main arena has the main heap; others are made for further
- * threads, up to a limit, and then shared.
+ * Arenas: independent heaps with separate bins. The main arena has the main heap. Further threads get new arenas up to
+ * a limit, and then share existing ones.
  */
 import { BINS } from './bins'
 import { header, arenaHead, arenasPerCore, FAST_BINS, heapRoom, pages, TOP_PAD } from './rules'
@@ -9,7 +9,10 @@ import { newChunk, RECORD, takeHeads, TOP } from './chunks'
 import { set32, set64 } from './log'
 import { newRegion, startOfRegion } from './regions'
 
-/** Offsets in an arena: the first chunks of its fast bins; the heads of its bins; which bins may have chunks. */
+/**
+ * Offsets in an arena: the first chunks of its fast bins, the heads of its bins, and the set of bins that may have
+ * chunks.
+ */
 export const FAST_LISTS: usize = 0
 const HEADS: usize = 48
 export const BIN_MAP: usize = 52
@@ -18,9 +21,12 @@ export const LAST_CHUNK: usize = 68
 export const REGION: usize = 72
 /** Whether its fast bins may have chunks. */
 export const HAS_FAST: usize = 76
-/** The virtual address of what was left when a chunk was divided last, which serves the next small requests. */
+/**
+ * The virtual address of the last remainder, the rest of the chunk that was split last, which serves the next small
+ * requests.
+ */
 export const REMAINDER: usize = 80
-/** How many threads use it, the arena made before it, and the next one without threads. */
+/** The number of its threads, the arena created before it, and the next arena without threads. */
 export const THREADS: usize = 88
 export const OLDER: usize = 92
 export const NEXT_IDLE: usize = 96
@@ -28,15 +34,15 @@ const SIZE: u32 = 128
 
 const MOST: u32 = 2048
 const ARENAS: usize = memory.data(262144)
-/** How many records there are, and how many arenas by glibc's own count. */
+/** The number of records, and the number of arenas as glibc counts them. */
 const COUNT: usize = memory.data(32)
 export const COUNTED: usize = COUNT + 4
 /** The limit of arenas, 0 while there is none. */
 export const LIMIT: usize = COUNT + 8
-/** The first arena without threads, and the one to be shared next. */
+/** The first arena without threads, and the next one to share. */
 export const IDLE: usize = COUNT + 12
 export const NEXT_SHARED: usize = COUNT + 16
-/** Where half of a mapping for a heap was left over, so that the next heap may go there; 0 if nowhere. */
+/** The address of the unused half of a mapping for a heap, which the next heap may use; 0 if none. */
 export const HINT: usize = COUNT + 24
 
 /** The smallest heap of an arena. */
@@ -77,7 +83,7 @@ export function arenaCount(): u32 {
   return load<u32>(COUNT)
 }
 
-/** The number of an arena, as chunks have it. */
+/** The number of an arena as stored in chunks. */
 // @ts-ignore: decorator
 @inline
 export function numberOf(arena: usize): u32 {
@@ -112,14 +118,14 @@ export function fastList(arena: usize, bin: u32): usize {
   return arena + FAST_LISTS + ((<usize>min(bin, FAST_BINS - 1)) << 2)
 }
 
-/** The size of a new heap for so many bytes, 0 if it cannot have them. */
+/** The size of a new heap for this many bytes, 0 if that is too many. */
 export function heapLength(bytes: u64): u64 {
   if (bytes + TOP_PAD < LEAST_HEAP) return LEAST_HEAP
   if (bytes + TOP_PAD <= heapRoom) return pages(bytes + TOP_PAD)
   return bytes > heapRoom ? 0 : heapRoom
 }
 
-/** Maps the room for a heap, aligned to its size. @returns where, 0 if that cannot be known */
+/** Maps memory for a heap, aligned to its size. @returns its address, 0 if that cannot be known */
 export function mapHeap(): u64 {
   if (!knowsArea()) return 0
   const hint = load<u64>(HINT)
@@ -139,7 +145,7 @@ export function mapHeap(): u64 {
   return base
 }
 
-/** A heap turned out to be at this place: it may be half of a mapping whose other half is above. */
+/** Notes the actual address of a heap, which may be half of a mapping whose other half is above it. */
 export function hintAfter(base: u64): void {
   if (isUnmapped(base + heapRoom, heapRoom)) set64(HINT, base + heapRoom)
 }
@@ -151,7 +157,11 @@ export function unmapHeap(base: u64): void {
   if (base + heapRoom == load<u64>(HINT)) set64(HINT, 0)
 }
 
-/** Makes an arena. @param base where its first heap is, 0 if the kernel chooses @returns 0 if there are too many */
+/**
+ * Creates an arena.
+ * @param base the address of its first heap, 0 if the kernel chooses
+ * @returns 0 if there are too many
+ */
 export function newArena(base: u64): usize {
   const arena = newRecord()
   if (arena == 0) return 0
@@ -168,7 +178,7 @@ export function newArena(base: u64): usize {
   return arena
 }
 
-/** The arena for another thread: an idle one, else a new one, else one to share. */
+/** The arena for another thread: an idle one, otherwise a new one, otherwise a shared one. */
 export function chooseArena(): usize {
   const idle = load<u32>(IDLE)
   if (idle != 0) {
@@ -195,13 +205,13 @@ export function enterArena(arena: usize): void {
   set32(arena + THREADS, load<u32>(arena, THREADS) + 1)
 }
 
-/** The arena to be shared next is the one made before this, after the oldest the main one. */
+/** The next arena to share is the one created before this one; after the oldest, the main arena. */
 function shareNext(arena: usize): void {
   const older = load<u32>(arena, OLDER)
   set32(NEXT_SHARED, older == 0 ? <u32>MAIN_ARENA : older)
 }
 
-/** A thread turned out to use this arena: it is not idle. */
+/** Notes that a thread uses this arena, so that it is not idle. */
 export function claimArena(arena: usize): void {
   takeFromIdle(arena)
   shareNext(arena)
@@ -231,12 +241,12 @@ export function leaveArena(arena: usize): void {
   set32(IDLE, <u32>arena)
 }
 
-/** No more arenas are made than there are: a thread shares one already. */
+/** The number of arenas has reached the limit, because a thread shares one already. */
 export function limitArenas(): void {
   if (load<u32>(LIMIT) == 0 && load<u32>(IDLE) == 0) set32(LIMIT, load<u32>(COUNTED))
 }
 
-/** There are more arenas than the limit allows, so that is larger. */
+/** There are more arenas than the assumed limit, so the limit is larger. */
 export function raiseLimit(): void {
   const limit = load<u32>(LIMIT)
   if (limit != 0 && limit < load<u32>(COUNTED)) set32(LIMIT, load<u32>(COUNTED))

@@ -1,4 +1,7 @@
-/** The last resort of repairs: a block is cut out of whatever holds it, and the heap around it is adjusted. */
+/**
+ * The last resort of repairs: a block is cut out of the chunk or area that contains its address, and the heap around it
+ * is adjusted.
+ */
 import { addUnsorted, unlink } from './bins'
 import { arenaAt, fastList, LAST_CHUNK, MAIN_ARENA, topOf } from './arenas'
 import { takeFromTop } from './calls'
@@ -37,13 +40,13 @@ import { request, resized, usesCache } from './simulator'
 import { stretchTop } from './system'
 import { cached, pullCached, takeCached } from './threads'
 
-/** How many neighbours a chunk may absorb, and how far a fast bin is searched. */
+/** The maximum number of neighbours that a chunk may absorb, and the maximum length of a search in a fast bin. */
 const MOST_NEIGHBOURS: u32 = 64
 const MOST_FAST: u32 = 65_536
 
-/** How often the same address is predicted in vain before its chunk counts as used. */
+/** The number of wrong predictions of an address after which its chunk counts as used. */
 const MOST_WRONG: u32 = 32
-/** The last wrong prediction, and how often it was made. */
+/** The last wrong prediction, and its number of repetitions. */
 let lastWrong: u64 = 0
 let timesWrong: u32 = 0
 
@@ -53,7 +56,7 @@ export function clearCuts(): void {
   timesWrong = 0
 }
 
-/** A predicted chunk was not taken, and the call cannot be undone: it is free. */
+/** Frees a predicted chunk that was not used, when the call cannot be undone. */
 export function giveBack(chunk: u32): void {
   setLive(chunk, 0)
   freeChunk(0, chunk)
@@ -68,7 +71,7 @@ export function cutOut(thread: usize, actual: u64, wrong: u64): u32 {
   if (thread != 0) {
     const chunk = fromCache(thread, actual)
     if (chunk != 0) return chunk
-    // What is predicted again and again in vain is not free.
+    // A chunk that is predicted repeatedly without success is not free.
     timesWrong = wrong != 0 && wrong == lastWrong ? timesWrong + 1 : 0
     if (timesWrong == MOST_WRONG) hide(wrong)
   }
@@ -82,7 +85,10 @@ export function cutOut(thread: usize, actual: u64, wrong: u64): u32 {
   return chunk
 }
 
-/** If the cache has chunks of the size, unseen calls took those before the block's: its own is the first one left. */
+/**
+ * If the cache has chunks of this size, unseen calls took those before the block's, so the block's chunk becomes the
+ * first.
+ */
 function fromCache(thread: usize, actual: u64): u32 {
   if (resized != 0 || !usesCache()) return 0
   const bin = cacheBin(chunkSize(request))
@@ -96,13 +102,13 @@ function fromCache(thread: usize, actual: u64): u32 {
   return 0
 }
 
-/** Takes a chunk out of its list, as one that unseen calls use. */
+/** Removes a chunk from its list; unseen calls use it. */
 function hide(block: u64): void {
   const region = regionAt(block - header, topOf(MAIN_ARENA))
   if (region != 0) pull(chunkAt(virtual(region, block - header)))
 }
 
-/** Takes a chunk out of its list. @returns whether it is used, but not by a block, now */
+/** Removes a chunk from its list. @returns whether it is now used, but not by a block */
 function pull(chunk: u32): bool {
   if (chunk == 0 || isLive(chunk)) return false
   const state = stateOf(chunk)
@@ -128,7 +134,7 @@ function pullFast(chunk: u32): bool {
   return false
 }
 
-/** Cuts out a block. @returns its chunk, which is not part of any heap if it cannot be */
+/** Cuts out a block. @returns its chunk, which belongs to no heap if cutting is impossible */
 function cut(actual: u64, bytes: u64): u32 {
   const place = actual - header
   const region = regionAt(place, topOf(MAIN_ARENA))
@@ -160,7 +166,7 @@ function topBefore(region: u32, at: u64): u32 {
   return top != 0 && regionOf(top) == region && placeOf(top) < at ? top : 0
 }
 
-/** Cuts a block out of a top chunk. What is before it was taken unseen. */
+/** Cuts a block out of a top chunk. Unseen calls took the memory before it. */
 function cutFromTop(top: u32, at: u64, bytes: u64, place: u64): u32 {
   const arena = arenaAt(arenaOf(top))
   const needed = at - placeOf(top) + bytes + least
@@ -181,7 +187,7 @@ function setTop(arena: usize, chunk: u32): void {
   set32(arena + LAST_CHUNK, chunk)
 }
 
-/** Gives a used chunk this size, as far as its neighbours allow. @param frees what is too much is free */
+/** Resizes a used chunk to this size, as far as its neighbours allow. @param frees whether to free the excess */
 function fit(chunk: u32, bytes: u64, frees: bool): void {
   const arena = arenaAt(arenaOf(chunk))
   for (let i: u32 = 0; i < MOST_NEIGHBOURS && bytesOf(chunk) < bytes; i++) {

@@ -1,19 +1,19 @@
 /**
- * The process's area for mappings, which grows downwards: where it ends, and the gaps in it. Linux puts a mapping at
- * the top end of the highest gap that is large enough.
+ * The process's area for mappings, which grows downwards: its end, and the gaps in it. Linux puts a mapping at the top
+ * end of the highest gap that is large enough.
  */
 import { set32, set64 } from './log'
 import { heapRoom } from './rules'
 
 const MOST: u32 = 1024
-/** Per gap, where it begins and its length. */
+/** Per gap, its start and length. */
 const GAPS: usize = memory.data(16384)
 /** The number of gaps, and the lowest mapping, 0 if none was seen yet. */
 const COUNT: usize = memory.data(24)
 export const LOWEST: usize = COUNT + 8
 /**
- * Where a gap begins whose end is unknown, 0 if none does: above the first heap of a thread that was seen, to whose
- * size it was aligned.
+ * The start of a gap whose end is unknown, 0 if none. It lies above the first heap of a thread that was seen, which was
+ * aligned to its size.
  */
 export const OPEN: usize = COUNT + 16
 
@@ -27,7 +27,7 @@ export function clearGaps(lowest: u64): void {
   store<u64>(OPEN, 0)
 }
 
-/** Whether it is known where the area is. */
+/** Whether the position of the area is known. */
 export function knowsArea(): bool {
   return load<u64>(LOWEST) != 0
 }
@@ -76,7 +76,7 @@ function dropGap(i: u32): void {
   set32(COUNT, count)
 }
 
-/** Maps some bytes. @returns where; 0 if that cannot be known */
+/** Maps some bytes. @returns their address; 0 if that cannot be known */
 export function mapBytes(length: u64): u64 {
   const count = load<u32>(COUNT)
   let best: u64 = 0
@@ -110,7 +110,7 @@ export function unmapBytes(start: u64, length: u64): void {
       start = min(start, from)
       length += size
       dropGap(i)
-      // At most two gaps touch it; the one that took this place is still to be looked at.
+      // At most two gaps touch it; the one that moved to this place has not been checked yet.
     } else {
       i++
     }
@@ -119,13 +119,13 @@ export function unmapBytes(start: u64, length: u64): void {
   else addGap(start, length)
 }
 
-/** A heap of a thread was seen at this place. */
+/** Notes that a thread's heap was seen at this address. */
 export function seeHeap(start: u64): void {
   if (!knowsArea()) set64(OPEN, start + heapRoom)
   seeMapping(start, heapRoom)
 }
 
-/** A mapping was seen at this place: it is no gap. */
+/** Notes that a mapping was seen at this address, so that there is no gap. */
 export function seeMapping(start: u64, length: u64): void {
   const lowest = load<u64>(LOWEST)
   const open = load<u64>(OPEN)
@@ -158,7 +158,7 @@ export function seeMapping(start: u64, length: u64): void {
   if (end <= lowest && lowest - start < FAR) set64(LOWEST, start)
 }
 
-/** A mapping was seen below gaps that have room for it: they are none, something unseen is there. */
+/** A mapping was seen below gaps with room for it, so unseen mappings must fill these gaps. */
 export function disproveGaps(start: u64, length: u64): void {
   let i: u32 = 0
   while (i < load<u32>(COUNT)) {

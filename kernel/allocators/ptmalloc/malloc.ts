@@ -103,8 +103,8 @@ function fromSmall(thread: usize, arena: usize, bin: u32, hasList: bool, list: u
 }
 
 /**
- * Creates the cache of a thread that has none, from an arena, for chunks of this size. @returns whether the thread has
- * one now
+ * Creates the cache of a thread that has none, from an arena, for chunks of this size.
+ * @returns whether the thread has one now
  */
 export function makeCache(thread: usize, arena: usize, bytes: u64): bool {
   if (isMaking) return false

@@ -1,10 +1,10 @@
-/** Large blocks: each is a mapping. The size from which blocks are mapped grows when one is freed. */
+/** Large blocks: each is a mapping. The size above which blocks are mapped grows when a mapped block is freed. */
 import { BYTES, bytesOf, dropChunk, LEAD, MAPPED, newChunk, placeOf, records } from './chunks'
 import { extendMapping, mapBytes, unmapBytes } from './gaps'
 import { set32, set64 } from './log'
 import { alignment, header, mapsNormally, mostThreshold, PAGE, pages, word } from './rules'
 
-/** From which size blocks are mapped, and from which size the top chunk shrinks. */
+/** The size from which blocks are mapped, and the size from which the top chunk shrinks. */
 export const THRESHOLD: usize = memory.data(24)
 export const TRIM: usize = THRESHOLD + 8
 const COUNT: usize = THRESHOLD + 16
@@ -19,24 +19,24 @@ export function clearMappings(): void {
   store<u32>(COUNT, 0)
 }
 
-/** Whether a chunk of this size is mapped if no free one is large enough. */
+/** Whether a chunk of this size is mapped when no free chunk is large enough. */
 // @ts-ignore: decorator
 @inline
 export function isMapped(bytes: u64): bool {
   return bytes >= load<u64>(THRESHOLD) && load<u32>(COUNT) < MOST_MAPPINGS
 }
 
-/** From which size on the chunk at the end of a heap shrinks. */
+/** The size from which the chunk at the end of a heap shrinks. */
 export function trimThreshold(): u64 {
   return load<u64>(TRIM)
 }
 
-/** The place of a mapping that is not known: that of a block at address 0. */
+/** The address of a mapping at an unknown place, that of a block at address 0. */
 function unknownPlace(): u64 {
   return 0 - header
 }
 
-/** Whether it is known where a mapping is. */
+/** Whether the address of a mapping is known. */
 // @ts-ignore: decorator
 @inline
 export function isPlaced(chunk: u32): bool {
@@ -76,7 +76,7 @@ export function newMapping(bytes: u64): u32 {
   return placeMapping(mapBytes(length), alignment - header, length)
 }
 
-/** A chunk for a mapping. @param start where it is, 0 if unknown */
+/** A chunk for a mapping. @param start its address, 0 if unknown */
 export function placeMapping(start: u64, lead: u64, length: u64): u32 {
   return addMapping(start == 0 ? unknownPlace() : start + lead, length - lead - tail(), <u32>lead)
 }
@@ -113,7 +113,7 @@ function unmap(chunk: u32): void {
   dropChunk(chunk)
 }
 
-/** Resizes a mapping, as mremap does. @returns its chunk, perhaps another one */
+/** Resizes a mapping, as mremap does. @returns its chunk, possibly another one */
 export function resizeMapping(chunk: u32, bytes: u64): u32 {
   const lead = leadOf(chunk)
   const before = lengthOf(chunk)
@@ -135,7 +135,7 @@ export function resizeMapping(chunk: u32, bytes: u64): u32 {
   return placeMapping(moved, lead, length)
 }
 
-/** Whether the place of a mapping may be this one. */
+/** Whether a mapping may be at this address. */
 export function mayBeMapping(chunk: u32, place: u64): bool {
   return ((place - leadOf(chunk)) & (PAGE - 1)) == 0
 }

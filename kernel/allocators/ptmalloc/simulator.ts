@@ -1,6 +1,6 @@
 /**
- * ptmalloc, the allocator of glibc: which addresses it returns, computed from the calls. A call is made by `allocate`;
- * if its result is wrong, `settle` (repair.ts) makes it right.
+ * ptmalloc, the allocator of glibc: computes the addresses that it returns from the calls. `allocate` makes a call; if
+ * the result is wrong, `settle` (repair.ts) corrects it.
  */
 import { clearArenas } from './arenas'
 import { callCalloc, callEnd, callFree, callMalloc, callMemalign, callRealloc, setStack } from './calls'
@@ -20,7 +20,7 @@ export const CALLOC: u8 = 1
 export const MEMALIGN: u8 = 2
 export const REALLOC: u8 = 3
 
-/** The call that is to be predicted: which function, by which thread, its arguments, and the predicted chunk. */
+/** The call to predict: its function, thread and arguments, and the predicted chunk. */
 let operation: u8 = MALLOC
 export let caller: u32 = 0
 export let request: u64 = 0
@@ -28,16 +28,16 @@ let detail: u64 = 0
 /** The chunk of the block that realloc resizes, 0 for other functions. */
 export let resized: u32 = 0
 export let guess: u32 = 0
-/** Whether the last call was one that can be settled. */
+/** Whether the last call can be settled. */
 export let isOpen: bool = false
 
 /**
  * Begins a simulation.
  * @param version the minor version of glibc, 23 to 43
  * @param bits of a word, 32 or 64
- * @param cores how many the machine has, which limits the number of arenas; 0: there is no limit
- * @param stack how many bytes are mapped for the stack of a thread; 0: none
- * @param heap where the main heap begins, 0 if unknown
+ * @param cores of the machine, which limit the number of arenas; 0: no limit
+ * @param stack the number of bytes mapped for the stack of a thread; 0: none
+ * @param heap the start of the main heap, 0 if unknown
  * @param mappings the upper end of the area for mappings, 0 if unknown
  * @returns false if there is no such version, or memory is exhausted
  */
@@ -99,7 +99,7 @@ export function call(): u32 {
   return chunk
 }
 
-/** Whether the remembered call takes the first chunk of the thread's cache if that has one of the size. */
+/** Whether the current call uses the first chunk of this size in the thread's cache, if any. */
 export function usesCache(): bool {
   return operation == MALLOC || (operation == CALLOC && callocUsesCache)
 }
@@ -114,7 +114,7 @@ export function finish(thread: u32): void {
   if (begin()) callEnd(thread)
 }
 
-/** Whether a number is the chunk of a live block. */
+/** Whether a number identifies the chunk of a live block. */
 export function isChunk(chunk: u32): bool {
   return chunk != 0 && chunk < endOfRecords() && chunk % RECORD == 0 && stateOf(chunk) != NO_CHUNK && isLive(chunk)
 }

@@ -52,8 +52,8 @@ export function cutTop(arena: usize, bytes: u64): u32 {
 }
 
 /**
- * A chunk for a request that no free chunk satisfies: a mapping, or from an extended heap. @returns 0 if there is no
- * memory
+ * A chunk for a request that no free chunk satisfies: a mapping, or from an extended heap.
+ * @returns 0 if there is no memory
  */
 export function extend(thread: usize, arena: usize, bytes: u64): u32 {
   if (isMapped(bytes)) return newMapping(bytes)

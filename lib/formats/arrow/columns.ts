@@ -1,6 +1,6 @@
 import type { TableColumn } from '../../event/table.js'
 
-/** A column of the streams that are written. */
+/** A column of the streams that heapflow writes. */
 export interface WrittenColumn extends TableColumn {
   /** The dictionary of codes and names. */
   readonly dictionary?: number

@@ -1,27 +1,30 @@
 import { StringTable } from '../../event/strings.js'
 import { escape, type Strings } from './escape.js'
 
-/** A dictionary that has grown to this size is begun again, so that memory does not grow with the names in a trace. */
+/**
+ * A dictionary that reaches this size is replaced by an empty one, so that memory does not grow with the names in a
+ * trace.
+ */
 const MAX_NAMES = 4096
 const MAX_BYTES = 65_536
 
 const NO_IDS = new Int32Array(0)
 
 /**
- * The dictionary of names of a stream that is written. It keeps the names of earlier batches, so that in most traces
- * later batches need no other one.
+ * The dictionary of names of a stream that is written. It keeps the names of earlier batches, so that later batches of
+ * most traces need no new dictionary.
  */
 export class Names {
   private names = new StringTable()
-  /** The table of the batch that is written, and by its ids those in the dictionary, or -1. */
+  /** The string table of the current batch and, by its ids, the ids in the dictionary, or -1. */
   private table: StringTable | undefined
   private ids = NO_IDS
   /** The size of the table when every name of it had the same id in the dictionary. */
   private sameSize = -1
-  /** How many names the dictionary that was written last has; -1 if none of this one was written. */
+  /** The number of names that were written of this dictionary; -1 if it was not written yet. */
   private written = -1
 
-  /** Takes the names of another batch. */
+  /** Begins with the names of another batch. */
   use(table: StringTable): void {
     const isFull = this.names.size > MAX_NAMES || this.names.byteLength > MAX_BYTES
     if (isFull) {
@@ -44,11 +47,11 @@ export class Names {
     return this.table?.size === this.sameSize
   }
 
-  /** Translates a column of names. Rows without bit `f` in their mask have none, and get 0. */
+  /** Translates a column of names. Rows without bit `f` in their mask have no name, and get 0. */
   translate(target: Uint32Array, column: Uint32Array, mask: Uint32Array, f: number, from: number): void {
     const { ids } = this
     for (let i = 0; i < target.length; i++) {
-      // All bits, or none: which rows have a name cannot be predicted, so there is no branch.
+      // All bits or none, instead of a branch, because which rows have a name is unpredictable.
       const has = -(((mask[from + i] as number) >>> f) & 1)
       const name = (column[from + i] as number) & has
       const id = (ids[name] as number) & has
@@ -56,7 +59,7 @@ export class Names {
     }
   }
 
-  /** Translates names in a row, such as those of a list, to `target[at..]`. */
+  /** Translates consecutive names, such as those of a list, to `target[at..]`. */
   translateAll(target: Uint32Array, at: number, names: Uint32Array): void {
     const { ids } = this
     for (let i = 0; i < names.length; i++) {
@@ -66,7 +69,7 @@ export class Names {
     }
   }
 
-  /** The dictionary, if it has to be written again. */
+  /** The dictionary, if it must be written again. */
   takeChanged(): Strings | undefined {
     if (this.names.size === this.written) return undefined
     this.written = this.names.size

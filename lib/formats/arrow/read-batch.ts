@@ -26,7 +26,7 @@ export interface Rows {
   readonly sharesBody: boolean
 }
 
-/** What is read of a column: which rows have a value, and how many rows there are. */
+/** A column that was read: which rows have a value, and the number of rows. */
 interface Reading {
   readonly parts: Parts
   readonly column: Column
@@ -35,13 +35,13 @@ interface Reading {
 }
 
 const TARGETS: ReadonlyMap<string, TableColumn> = new Map(EVENT_COLUMNS.map((target) => [target.name, target]))
-/** The code of a name that is none. */
+/** The code for an unknown name. */
 const UNKNOWN = 0xff
 
 /** Reads the record batches of a stream. */
 export class BatchReader {
   private readonly names = new NameTable()
-  /** Of dictionaries of kinds and the like, the codes of their names. */
+  /** The codes of the names in dictionaries of kinds and other enumerations. */
   private readonly codesOf = new WeakMap<Strings, Uint8Array>()
   private readonly plan: readonly (readonly [Column, TableColumn | undefined])[]
   /** The stacks of the record batch that is read. */
@@ -138,7 +138,7 @@ export class BatchReader {
     }
   }
 
-  /** Codes of kinds and the like, of a dictionary of their names or of the names themselves. */
+  /** Codes of an enumeration, such as kinds, from a dictionary of their names or from the names themselves. */
   private codes({ parts, column, rows, has }: Reading, names: readonly string[]): Uint8Array {
     const { dictionary } = column
     let found: Uint8Array | Uint32Array
@@ -234,7 +234,7 @@ function notOf(what: string, { type }: Column): ArrowFault {
   return new ArrowFault(`it must have ${what}, not ${name}`)
 }
 
-/** The texts of a column, each distinct one once, and the ids of the rows. */
+/** The distinct texts of a column, and the ids of the rows. */
 function interned(parts: Parts, column: Column, rows: number, has: (row: number) => boolean): [Uint32Array, Strings] {
   const { bytes, starts } = readNames(parts, column, rows)
   const table = new StringTable()

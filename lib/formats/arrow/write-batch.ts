@@ -9,7 +9,7 @@ import { aligned, BatchMetadata } from './write-messages.js'
 /** The bytes of a row in the main buffer of a column; lists and bytes have offsets there. */
 const WIDTH = { u64: 8, u32: 4, i32: 4, code: 1, name: 4, names: 4, bytes: 4 } as const
 
-/** Where the parts of a column are in the body; 0 bytes of what it does not have. */
+/** The positions of a column's parts in the body; missing parts have 0 bytes. */
 interface Layout {
   validity: number
   data: number
@@ -19,8 +19,8 @@ interface Layout {
 }
 
 /**
- * Writes record batches. A column that no event of a batch has points to zeros that all such columns share, so it costs
- * next to nothing.
+ * Writes record batches. A column that no event of a batch has points to zeros that all such columns share, so it takes
+ * almost no memory.
  */
 export class BatchWriter {
   private readonly metadata: BatchMetadata
@@ -38,7 +38,7 @@ export class BatchWriter {
 
   /**
    * The message with rows `from` to `to`.
-   * @param header of the trace that begins here, if that must be said
+   * @param header of the trace that begins here, if it must be written
    */
   write(batch: TableRows, from: number, to: number, header?: TraceHeader): Uint8Array {
     const metadata =
@@ -52,7 +52,7 @@ export class BatchWriter {
     const chunk = metadata.chunk(length)
     const body = chunk.subarray(metadata.length)
     this.names.use(batch.strings)
-    // Padding must not hold what was in the memory before.
+    // Padding must not contain earlier contents of the memory.
     body.fill(0, zeros)
     this.table.columns.forEach((column, c) => {
       if (((some >>> column.f) & 1) !== 0 || column.f < 0) this.fill(body, batch, column, c, from, to, all)
@@ -60,7 +60,7 @@ export class BatchWriter {
     return chunk
   }
 
-  /** Decides where everything goes. @returns the place of the shared zeros, and the length of the body */
+  /** Assigns all positions. @returns the place of the shared zeros, and the length of the body */
   private place(batch: TableRows, from: number, to: number, some: number, all: number) {
     const rows = to - from
     let at = 0

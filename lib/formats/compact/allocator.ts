@@ -13,7 +13,7 @@ import type { EventBatch } from '../../event/batch.js'
 import type { CompactKernel } from './kernel.js'
 
 /*
- * The settings of the simulated allocator, in a trace section: nothing if none is simulated; else its number, the
+ * The settings of the simulated allocator, in a trace section: empty if none is simulated; otherwise its number, the
  * version, the bits of a word, a zero, and in 4 bytes each the number of cores and the size of a stack or, of jemalloc,
  * those of the recorder's own blocks.
  */
@@ -46,25 +46,25 @@ const LEAST_RIGHT = 0.4
 const FIRST_BLOCKS = 64
 /** A trial of jemalloc with this share of right addresses needs no better one. */
 const ENOUGH_RIGHT = 0.9
-/** A trial with no more wrong addresses than this needs no better one: those of the first blocks cannot be known. */
+/** A trial with at most this many wrong addresses is good enough: the addresses of the first blocks cannot be known. */
 const FEW_WRONG = 2
 
-/** Versions of glibc with and without a cache for each thread; then all others, by how many machines have them. */
+/** Versions of glibc with and without a cache for each thread; then all others, the most common ones first. */
 const FIRST_VERSIONS = [36, 25]
 const VERSIONS = [40, 41, 37, 34, 29]
 
-/** What is tried if there are several threads and some addresses are wrong. */
+/** Settings to try if there are several threads and some addresses are wrong. */
 const STACKS = [0, THREAD_STACK - 0x1000]
 const CORES = [1, 2, 4, 8, 16, 32, 64]
 
 interface Trial<Settings = AllocatorSettings> {
   readonly settings: Settings
   readonly right: number
-  /** How many addresses were wrong, or would have been. */
+  /** The number of addresses that were wrong, or would have been. */
   readonly wrong: number
 }
 
-/** The allocator that gave the addresses of the first events of a trace, if it is known. */
+/** The allocator that assigned the addresses of the first events of a trace, if it is known. */
 export function recognize(batches: readonly EventBatch[]): AllocatorSettings | undefined {
   const bits = hasLongAddress(batches) ? ([64] as const) : ([32, 64] as const)
   const replay = new AllocatorReplay({ allocator: 'ptmalloc', version: 36, bits: bits[0] })
@@ -105,7 +105,7 @@ function recognizeJemalloc(
   return best === undefined || best.right < best.wrong ? undefined : best.settings
 }
 
-/** Replays events with an allocator, for as long as it is not hopeless. */
+/** Replays events with an allocator, until all are replayed or too many addresses are wrong. */
 function tally<Settings extends AllocatorSettings>(
   replay: AllocatorReplay,
   settings: Settings,
@@ -130,7 +130,7 @@ function tally<Settings extends AllocatorSettings>(
   return { settings, right, wrong: blocks - right }
 }
 
-/** Whether there are addresses that 32 bits do not hold. */
+/** Whether some addresses need more than 32 bits. */
 function hasLongAddress(batches: readonly EventBatch[]): boolean {
   return batches.some(({ address: { words }, columns, count, mask }) => {
     if ((columns & FieldBit.address) === 0) return false

@@ -34,7 +34,7 @@ import {
 import { parseIndex, totalsAt, type Place } from './places.js'
 import { sniff } from './sniff.js'
 
-/** The memory of the batches of a block. What one small block can unfold to is bounded by it. */
+/** The memory limit for the batches of a block, because a small block can expand to very much. */
 const MAX_BLOCK_MEMORY = 1 << 27
 
 /** Where a decoder begins that is not fed what comes before. */
@@ -50,7 +50,7 @@ export interface CompactStart {
 /**
  * Compact traces to events: one file, or several one after the other.
  *
- * @throws TraceError with offset and event number. All events of the blocks before the fault were given.
+ * @throws TraceError with offset and event number, after all events of the blocks before the fault were delivered
  */
 export class CompactDecoder implements Decoder {
   private readonly input: Input
@@ -60,7 +60,7 @@ export class CompactDecoder implements Decoder {
   private headerIsNew = false
   /** No trace has begun. */
   private isFirst = true
-  /** The batches of the block that was read, which are given out one by one. */
+  /** The batches of the block that was read, which are delivered one by one. */
   private batches: EventBatch[] = []
   private delivered = 0
   private hasBegun = false
@@ -136,7 +136,7 @@ export class CompactDecoder implements Decoder {
     return place(this.input.offset, this.delivered)
   }
 
-  /** Reads a section. @returns false if more input is needed, or none is left */
+  /** Reads a section. @returns false if more input is needed, or the input has ended */
   private read(): boolean {
     const { input } = this
     if (!this.isOpen) return this.readHead()
@@ -153,7 +153,7 @@ export class CompactDecoder implements Decoder {
     return true
   }
 
-  /** @throws TraceError if no more input comes; `reason` says what is missing if the input does not end within it */
+  /** @throws TraceError if the input has ended; `reason` is the problem if it did not end within a section */
   private starve(reason = 'the input ends within a section'): false {
     if (this.input.ended) throw truncated(reason, this.at())
     return false
@@ -191,7 +191,7 @@ export class CompactDecoder implements Decoder {
 
   /** Puts a section into the kernel's memory, and compares its checksum. */
   private check(section: Uint8Array, checksum: number): void {
-    // The payload of a block begins there, as reservePayload has it.
+    // The payload of a block begins where `reservePayload` places it.
     const found = checksumOf(this.kernel as CompactKernel, section)
     if (found === undefined) throw faultError(2, this.at())
     if (found !== checksum) throw malformed('the checksum of a section is wrong', this.at())
@@ -232,12 +232,12 @@ export class CompactDecoder implements Decoder {
     if (resets) this.notePlace()
     this.traces++
     this.headerIsNew = true
-    // Encoders look at the first batch of a later trace, so it is that of its first block.
+    // Encoders examine the first batch of a later trace, so it must be that of its first block.
     if (this.isFirst) this.giveHeader()
     this.isFirst = false
   }
 
-  /** Gives out a header that no batch has brought yet. */
+  /** Delivers a header that no batch has carried yet. */
   private giveHeader(): void {
     if (this.headerIsNew && this.header !== undefined) this.batches.push(new EventBatch(0, 0, this.header))
     this.headerIsNew = false
@@ -343,7 +343,7 @@ export class CompactDecoder implements Decoder {
   }
 }
 
-/** Why the text of some event's `fields` is none, or undefined. Each text is looked at once. */
+/** Why the text of some event's `fields` is invalid, or undefined. Each text is checked once. */
 function wrongFields({ count, mask, fields, strings }: EventBatch): string | undefined {
   const seen = new Uint8Array(strings.size)
   for (let i = 0; i < count; i++) {

@@ -37,7 +37,7 @@ import { indexBody, totalsBytes, type Place, type Totals } from './places.js'
 
 const text = new TextEncoder()
 
-/** Fewer allocations do not show the allocator. */
+/** Fewer allocations do not suffice to recognize the allocator. */
 const FEW_ALLOCATIONS = 32
 
 /** Options of the compact encoder. */
@@ -61,12 +61,12 @@ export class CompactEncoder implements Encoder {
   private own: CompactKernel | undefined
   private readonly sink = new Sink(4096)
   private header: TraceHeader | undefined
-  /** The first events of the trace, until they show which allocator it is. */
+  /** The first events of the trace, held until the allocator is recognized. */
   private held: HeldEvents | undefined
   private strings: StringTable | undefined
   private stringCount = 0
   private listCount = 0
-  /** The events of the block, those since the model knew nothing, and the totals. */
+  /** The numbers of events of the block, since the last reset of the model, and in total. */
   private inBlock = 0
   private sinceReset = 0
   private traces = 0
@@ -161,7 +161,7 @@ export class CompactEncoder implements Encoder {
     else this.writeTrace(0, new Uint8Array(0), description)
   }
 
-  /** Chooses how the events that were held are written, and writes them. */
+  /** Chooses how to write the events that were held back, and writes them. */
   private settle(): void {
     const { header, held } = this
     if (held === undefined || header === undefined) return
@@ -206,7 +206,7 @@ export class CompactEncoder implements Encoder {
     }
   }
 
-  /** Gives the batch's strings to the kernel, unless it has them. */
+  /** Copies the batch's strings to the kernel, unless it has them. */
   private put({ columns, strings }: EventBatch): void {
     if ((columns & STRING_FIELDS) === 0) return
     if (strings === this.strings && strings.size === this.stringCount && strings.listCount === this.listCount) return

@@ -1,6 +1,6 @@
 import type { FormatInfo } from '../../event/format.js'
 
-/** What commands show of the format. */
+/** The facts about the format that commands show. */
 export const info: FormatInfo = {
   name: 'compact',
   title: 'heapflow compact',

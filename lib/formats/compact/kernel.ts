@@ -4,7 +4,7 @@ import { StringTable } from '../../event/strings.js'
 import { GrowingKernel } from '../../kernel/growing.js'
 import type { Global, KernelExports } from '../../kernel/load.js'
 
-/** kernel/compact.ts, which says what each of these is. */
+/** The exports of kernel/compact.ts, which documents them. */
 export interface CompactExports extends KernelExports {
   seed(value: number): void
   reset(): void
@@ -49,10 +49,10 @@ export type CompactKernel = GrowingKernel<CompactExports>
 
 const SEED = Math.floor(Math.random() * 2 ** 32)
 
-/** Kernels that are no longer used: making one takes much longer than making one forget. */
+/** Unused kernels: creating one takes much longer than resetting one. */
 const idle: CompactKernel[] = []
 const MAX_IDLE = 2
-/** One with more memory is left to the garbage collector. */
+/** A kernel with more memory is left to the garbage collector. */
 const MAX_IDLE_BYTES = 1 << 26
 
 /** A kernel that knows nothing. */
@@ -66,7 +66,7 @@ export function acquireKernel(): CompactKernel {
   return kernel
 }
 
-/** Gives back a kernel that is no longer used. */
+/** Returns a kernel that is no longer used. */
 export function releaseKernel(kernel: CompactKernel): void {
   if (idle.length < MAX_IDLE && kernel.run.memory.buffer.byteLength <= MAX_IDLE_BYTES) idle.push(kernel)
 }

@@ -5,13 +5,13 @@ import type { TracePosition } from '../../event/error.js'
 /** The format's name in messages. */
 export const FORMAT = 'compact'
 
-/** The first bytes of a file. The first is no ASCII, and the line ends show what a transfer as text does to them. */
+/** The first bytes of a file. The first is not ASCII, and the line ends reveal damage by a text-mode transfer. */
 export const MAGIC = Uint8Array.of(0x89, 0x48, 0x46, 0x43, 0x0d, 0x0a, 0x1a, 0x0a)
 /** After the magic number: the version, and a byte of flags, none of which is defined yet. */
 export const VERSION = 1
 export const HEAD_BYTES = MAGIC.length + 2
 
-/** Types of sections. A reader passes over those that it does not know if they are small letters. */
+/** Types of sections. A reader skips unknown types that are lower-case letters. */
 export const SECTION = { trace: 0x54, block: 0x42, checkpoint: 0x43, index: 0x69, end: 0x45 } as const
 export const CAN_BE_SKIPPED = 0x20
 
@@ -29,7 +29,7 @@ export const TRACE_HEAD = 3
 export const FLAG_RESET = 1
 /** How the model predicts. */
 export const LEVEL = { fast: 1 } as const
-/** So many events must have come since the model last forgot everything. */
+/** At least this many events must lie between two resets of the model. */
 export const RESET_EVENTS = 4096
 
 /** A block begins with the number of its events and their checksum; the payload follows. */

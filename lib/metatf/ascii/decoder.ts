@@ -39,9 +39,9 @@ export class AsciiDecoder extends LineDecoder {
   private readonly reader: AsciiReader
   private columns = 0
   private header: TraceHeader | undefined
-  /** The lines of the head that is being read; null among records. */
+  /** The lines of the head read so far; null among records. */
   private head: Uint8Array | null = NOTHING
-  /** The header of the batch that was given last. */
+  /** The header of the last batch delivered. */
   private announced: TraceHeader | undefined
 
   constructor(
@@ -72,7 +72,7 @@ export class AsciiDecoder extends LineDecoder {
     return isNews
   }
 
-  /** A head without records after it. */
+  /** Delivers a head without records after it. */
   protected override rest(): EventBatch | null {
     if (this.head !== null) this.begin(this.head)
     const batch = new EventBatch(0, 0, this.emptyHeader())
@@ -109,7 +109,7 @@ export class AsciiDecoder extends LineDecoder {
     }
   }
 
-  /** The head is whole: records follow. */
+  /** Ends the head; records follow. */
   private begin(head: Uint8Array): void {
     this.header = headerOf(this.name, head, this.timeUnit)
     this.head = null
@@ -164,7 +164,7 @@ export class AsciiDecoder extends LineDecoder {
     return true
   }
 
-  /** Why a line is no record. */
+  /** The error for a line that is not a record. */
   private explain({ excess, expected, stop, batch }: AsciiReader): TraceError {
     const { bytes, pos, end } = this.input
     const { count } = batch
@@ -177,7 +177,7 @@ export class AsciiDecoder extends LineDecoder {
       : malformed(`expected ${expected}`, place)
   }
 
-  /** A place in the line at which the input stands, after `pending` events that are still to be delivered. */
+  /** A place in the current line, after `pending` events that have not been delivered yet. */
   private place(at: number, pending = 0): Required<TracePosition> {
     const here = this.here(pending)
     return { ...here, offset: here.offset + at - this.input.pos }

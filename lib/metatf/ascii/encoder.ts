@@ -24,7 +24,7 @@ const LETTER_X = 0x78
 const MINUS = 0x2d
 const NO_TEXT = new Uint8Array(0)
 
-/** What generated code that writes lines is given. */
+/** The object that generated code for writing lines works on. */
 export class AsciiWriter extends EventWriter {
   protected readonly maxValues = MAX_LINE_VALUES
   private readonly next = new Uint32Array(2)
@@ -46,7 +46,7 @@ export class AsciiWriter extends EventWriter {
     pair[HI] = hi
     const isStride = mode[p] === Mode.stride
     if (isStride || mode[p] === Mode.default) {
-      // The reader takes what the DTD says to have been the value.
+      // Readers use the value that the DTD defines.
       next[0] = reference[2 * p]
       next[1] = reference[2 * p + 1]
       if (isStride) addPair(next, 0, layout.stride, 2 * p)
@@ -86,12 +86,12 @@ export class AsciiWriter extends EventWriter {
 
   private noteAbsent({ mapping }: Layout, p: number): void {
     const { leaf, field } = (mapping as RecordMapping).leaves[p]
-    // Fields of the event that records always have were counted before.
+    // Missing fields that records always have were counted before.
     const isCounted = field >= 0 && ((mapping as RecordMapping).needs & (1 << field)) !== 0
     if (isStored(leaf) && !isCounted) this.note(`no ${leaf.name}, written as 0 or empty`)
   }
 
-  /** The event does not have a string. */
+  /** Notes that the event does not have a string. */
   noData(layout: Layout, p: number): Uint8Array {
     if (layout.record.leaves[p].value === null) this.noteAbsent(layout, p)
     return NO_TEXT
@@ -140,11 +140,13 @@ export interface AsciiEncodeOptions {
   /** Make the first loss an error. Default false. */
   strict?: boolean
   /**
-   * The lines that the trace begins with where it was not read from this format, without `##`: `Key: value`.
-   * Default: the DTD's name as `DTDURL`.
+   * The first lines of a trace that was not read from this format, without `##`: `Key: value`. Default: the DTD's name
+   * as `DTDURL`.
    */
   head?: readonly string[]
-  /** What becomes of the DTD's name, or null, in a head that was read: another DTD has another. Default: it is kept. */
+  /**
+   * Maps the DTD's name, or null, in a head that was read, because another DTD has another name. Default: no change.
+   */
   rename?: (name: string | null) => string | null
 }
 
@@ -194,7 +196,7 @@ export class AsciiEncoder extends LineEncoder {
 
   private writeHead(batch: EventBatch): void {
     const head = headOf(this.name, batch.header, this.head, this.hasTimes, this.rename)
-    // A trace without a head cannot be distinguished from the one before it.
+    // A trace without a head cannot be distinguished from the previous one.
     if (this.header !== null && head.trim() === '') this.losses.countEvent('beginning of another trace', batch, 0)
     this.header = batch.header
     this.sink.append(encodeText(head))

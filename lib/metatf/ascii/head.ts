@@ -4,15 +4,15 @@ import { decodeText } from '../../event/strings.js'
 /** Longer lines are refused. */
 export const MAX_LINE = 1 << 20
 
-/** The most bytes of all lines before the records together. */
+/** The maximum total size in bytes of the lines before the records. */
 export const MAX_HEAD = 65_536
 
-/** The most values of a record: those with defaults take no room in the line. */
+/** The maximum number of values of a record; values with defaults take no room in the line. */
 export const MAX_LINE_VALUES = 1 << 19
 
-/** What the header's `layout` holds. */
+/** The contents of the header's `layout`. */
 interface AsciiLayout {
-  /** The lines before the records as they stand there, with the empty one, and all their line ends. */
+  /** The lines before the records, unchanged, with the empty line and all line ends. */
   readonly head: string
 }
 
@@ -34,7 +34,7 @@ export function dtdNameIn(head: string): string | null {
 
 /**
  * The header of a trace that begins with these lines. The line `## TimeUnit: ns`, or `us`, sets the unit of its times.
- * @param fallback the unit where no line does
+ * @param fallback the unit if no line sets it
  */
 export function headerOf(format: string, head: Uint8Array, fallback?: TimeUnit): TraceHeader {
   const text = decodeText(head)
@@ -43,8 +43,8 @@ export function headerOf(format: string, head: Uint8Array, fallback?: TimeUnit):
 }
 
 /**
- * The lines before the records of a trace: those that it was read with, or `lines` and, if records have times and the
- * header has it, their unit.
+ * The lines before the records of a trace: the original ones, or `lines` and the unit of times, if records have times
+ * and the header has a unit.
  * @param rename maps the name of the DTD in lines that were read, or null
  */
 export function headOf(

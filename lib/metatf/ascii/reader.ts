@@ -18,9 +18,9 @@ const HASH = 0x23
 const NOTHING = new Uint8Array(0)
 
 /**
- * What generated code that reads lines is given, and calls for all that is not spelled out in it. Positions are
- * negative where something is wrong: `~position` of the byte that does not fit, of which `expected` says what should
- * stand there. A line feed stops all readers, so that none looks for the end of the input.
+ * The object that generated code for reading lines works on, with functions for everything not done inline. At a fault,
+ * positions are negative: `~position` of the byte that does not match, and `expected` describes the expected text. A
+ * line feed stops all readers, so that none checks for the end of the input.
  */
 export class AsciiReader {
   bytes: Uint8Array = NOTHING
@@ -37,13 +37,13 @@ export class AsciiReader {
    * full batch.
    */
   stop = 0
-  /** What should have stood where it stopped. */
+  /** The expected text at the position where it stopped. */
   expected = ''
-  /** The limit that the line exceeds, if it stopped for that reason; otherwise empty. */
+  /** The limit that the line exceeds, if any; otherwise empty. */
   excess = ''
   /** The tag that `begin` has read. */
   tag = 0
-  /** The line that `begin` found is not a record: it belongs to a head, or is empty. */
+  /** The line at `begin` is not a record: it belongs to a head, or is empty. */
   isHead = false
   isEmpty = false
   readonly value = new Uint32Array(2)
@@ -69,7 +69,7 @@ export class AsciiReader {
     return ~p
   }
 
-  /** Skips what may stand after the last word. */
+  /** Skips spaces after the last word. */
   lineEnd(p: number): number {
     this.expected = 'the end of the line'
     return lineEnd(this.bytes, p)
@@ -122,14 +122,14 @@ export class AsciiReader {
     return decodeText(this.text.bytes.subarray(0, this.text.pos))
   }
 
-  /** Notes which word should stand at `~p`. Returns p. */
+  /** Notes the expected word at `~p`. Returns p. */
   missing({ record }: Layout, leaf: number, p: number): number {
     const { name, type } = record.leaves[leaf]
     this.expected = `'${name}', ${type === 'int' ? 'a number' : 'a string in quotes'}`
     return p
   }
 
-  /** Notes what the word at `p` should be. Returns `~p`. */
+  /** Notes the required value of the word at `p`. Returns `~p`. */
   private unlike({ record }: Layout, leaf: number, p: number): number {
     const { name, value } = record.leaves[leaf]
     const must = value?.kind === 'string' ? JSON.stringify(value.value) : String((value as { value: bigint }).value)
@@ -166,7 +166,7 @@ export class AsciiReader {
 }
 
 /**
- * The layouts of the records that lines can be by a DTD of 1.2, in whatever section they are defined.
+ * The layouts of the records of lines by a DTD of 1.2, in whatever section they are defined.
  * @throws DtdError if the DTD is not of 1.2, or asks for what lines cannot say
  */
 export function asciiRecords(dtd: Dtd, mapping: Mapping): SectionLayouts {

@@ -7,8 +7,8 @@ import type { Leaf } from '../model.js'
 import { fieldNamed } from '../names.js'
 
 /*
- * What stands between the spaces of a line: numbers and quoted strings. As in `lib/bytes/numbers.ts`, readers give the
- * position after, or `~position` of the byte that does not fit, and a line feed stops them all.
+ * The words of a line: numbers and quoted strings. As in `lib/bytes/numbers.ts`, readers return the position after the
+ * word, or `~position` of the byte that does not match, and a line feed stops them all.
  */
 
 const QUOTE = 0x22
@@ -16,7 +16,7 @@ const BACKSLASH = 0x5c
 const LETTER_X = 0x78
 const DELETE = 0x7f
 
-/** The bytes that a letter after a backslash stands for, and the reverse. */
+/** The bytes for letters after a backslash, and the reverse. */
 const ESCAPED: Readonly<Record<number, number>> = {
   [QUOTE]: QUOTE,
   [BACKSLASH]: BACKSLASH,
@@ -32,7 +32,7 @@ const LETTERS: Readonly<Record<number, number>> = {
   [TAB]: 0x74,
 }
 
-/** Reads a 64-bit unsigned number, decimal or hex with `0x`. Too large a number does not fit at its first digit. */
+/** Reads a 64-bit unsigned number, decimal or hex with `0x`. A number that is too large fails at its first digit. */
 export function unsigned(bytes: Uint8Array, p: number, words: Uint32Array, at: number): number {
   if (bytes[p] === ZERO && (bytes[p + 1] | 32) === LETTER_X) return hex(bytes, p + 2, words, at)
   return decimal(bytes, p, words, at)
@@ -51,7 +51,7 @@ export function lineEnd(bytes: Uint8Array, p: number): number {
   return c === LF ? p : ~p
 }
 
-/** Reads a string in quotes, and appends what it means to `out`. */
+/** Reads a string in quotes, and appends its bytes to `out`. */
 export function quoted(bytes: Uint8Array, p: number, out: Sink): number {
   if (bytes[p] !== QUOTE) return ~p
   p++
@@ -108,7 +108,7 @@ export function writeQuoted(out: Sink, text: Uint8Array): void {
   out.pos = p
 }
 
-/** Whether a number is written in hex: it is called like an address, and not stored as a difference. */
+/** Whether a number is written in hex: it has the name of an address, and is not stored as a difference. */
 export function isHex({ name, interpretation }: Leaf): boolean {
   const field = fieldNamed(name)
   return interpretation.kind === 'none' && FIELDS.find((known) => known.name === field)?.type === 'address'

@@ -30,12 +30,13 @@ export interface BinaryDecodeOptions {
   /** The byte order of traces without a header. Default `big`. */
   byteOrder?: ByteOrder
   /**
-   * Reads from the same file again: sections of which the fields of other records are taken may then stand anywhere in
-   * it. Without this they must come before the records that need them.
+   * Reads from the same file again, so that tables of values for other records may be anywhere in it. Without this they
+   * must come before the records that need them.
    */
   read?: ReadAt
   /**
-   * How many bytes of such a section may come before the records that need them, 8 for each element. Default 64 MiB.
+   * The maximum number of bytes of such a table that may come before the records that need them, 8 for each element.
+   * Default 64 MiB.
    */
   buffer?: number
   /** What headers and messages call the format. Default `metatf`. */
@@ -44,7 +45,7 @@ export interface BinaryDecodeOptions {
 
 const DEFAULT_BUFFER = 64 << 20
 
-/** Why `fill` stopped besides `INCOMPLETE` and `FAULT`: the batch is full; or it did not. */
+/** Further results of `fill`: the batch is full, or reading continues. */
 const FULL = 1
 const GO_ON = 0
 
@@ -66,7 +67,7 @@ export function binaryDecoder(dtd: Dtd, options: BinaryDecodeOptions = {}): Deco
   return new BinaryDecoder(dtd, options)
 }
 
-/** Reads binary traces, with or without a header, as a DTD says. */
+/** Reads binary traces, with or without a header, by a DTD. */
 export class BinaryDecoder implements Decoder {
   readonly warnings: string[] = []
   private readonly format: string
@@ -82,7 +83,7 @@ export class BinaryDecoder implements Decoder {
   private spans: Span[] = [EVERYWHERE]
   /** Which of the spans is being read. */
   private at = 0
-  /** Tables that have a part of the file of their own. */
+  /** Tables with their own part of the file. */
   private readonly listed = new Set<number>()
   private records = 0
   private batch: EventBatch | undefined
@@ -93,7 +94,7 @@ export class BinaryDecoder implements Decoder {
   private isCut = false
   private isOver = false
 
-  /** @throws RangeError if the DTD is not of version 1.0, which alone describes binary traces */
+  /** @throws RangeError if the DTD is not of version 1.0, the only one that describes binary traces */
   constructor(
     dtd: Dtd,
     private readonly options: BinaryDecodeOptions = {},
@@ -223,7 +224,7 @@ export class BinaryDecoder implements Decoder {
     return (this.batch = new EventBatch(room, this.columns, this.header))
   }
 
-  /** Reads into a batch until the input is used up, the batch is full or something is wrong. */
+  /** Reads into a batch until the input is used up, the batch is full, or there is a fault. */
   private fill(batch: EventBatch): number {
     const { input } = this
     try {
@@ -292,7 +293,7 @@ export class BinaryDecoder implements Decoder {
     return GO_ON
   }
 
-  /** Has generated code read records into the batch, the first of which has that position in the mapping. */
+  /** Lets generated code read records into the batch. `position` is that of the first one in the mapping. */
   private events(position: number, batch: EventBatch): number {
     const { reader, codec, records } = this
     const { said } = reader
@@ -304,7 +305,7 @@ export class BinaryDecoder implements Decoder {
     return reader.stop
   }
 
-  /** What follows is of another section. */
+  /** Changes to another section. */
   private switchTo(id: number): number {
     const { plan, listed, reader } = this
     if (!plan.sections.has(id)) return this.fail(malformed, `there is no section ${id}`)
@@ -317,7 +318,7 @@ export class BinaryDecoder implements Decoder {
     return GO_ON
   }
 
-  /** All of the input was read: whether it is whole. */
+  /** Checks at the end of the input whether the trace is complete. */
   private finish(): void {
     this.isOver = true
     if (this.isCut || this.fault !== undefined) return
@@ -339,7 +340,7 @@ export class BinaryDecoder implements Decoder {
     return found === undefined ? 'the part before a section' : `section ${found.id}, which ends at byte ${end}`
   }
 
-  /** Notes a fault at the record at hand, to be thrown once all events before it are out. */
+  /** Notes a fault of the current record, to be thrown after all events before it have been delivered. */
   private fail(make: typeof malformed, reason: string): typeof FAULT {
     const { offset } = this.input
     this.fault = (event) => make(reason, { format: this.format, offset, event })

@@ -27,22 +27,21 @@ export interface BinaryEncodeOptions extends EncodeOptions {
    * name.
    */
   name?: string
-  /** What becomes of the name, or null, that a trace was read with: another DTD has another. Default: it is kept. */
+  /** Maps the original name, or null, because another DTD has another name. Default: no change. */
   rename?: (name: string | null) => string | null
   /** Default: as in the input, otherwise `big`. */
   byteOrder?: ByteOrder
   /** The address size in the header, in bits. Default: as in the input, otherwise 64. */
   addressSize?: 32 | 64
   /**
-   * Give each table that fields take values from a part of the file of its own, in front of the records. All of the
-   * trace is then held in memory until its end. Default: as the trace was read, or if a table has no tags, which leaves
-   * no choice.
+   * Write each table that fields take values from into a separate part of the file, before the records. The whole trace
+   * is then held in memory until its end. Default: as in the input; always if a table has no tags.
    */
   contiguous?: boolean
   /**
-   * Write each batch as soon as it comes, for live input. Default false: where fields take values from tables, these
-   * are written before the records of a whole window (`window`, 4096 records by default), regardless of the division
-   * into batches.
+   * Write each batch as soon as it arrives, for live input. Default false: tables that fields take values from are
+   * written before the records of a whole window (`window`, 4096 records by default), regardless of the division into
+   * batches.
    */
   latency?: boolean
   /** What messages call the format. Default `metatf`. */
@@ -63,7 +62,7 @@ export function binaryEncoder(dtd: Dtd, options: BinaryEncodeOptions = {}): Enco
   return new BinaryEncoder(dtd, options)
 }
 
-/** How a trace is laid out. */
+/** The layout of a trace. */
 interface Form {
   readonly header: boolean
   readonly name: string
@@ -72,14 +71,14 @@ interface Form {
   readonly contiguous: boolean
 }
 
-/** What writes once it is known how. */
+/** The writer, once the layout is known. */
 interface Output {
   readonly form: Form
   readonly tables: TableWriter
   readonly writer: BinaryWriter
 }
 
-/** Writes events as a DTD says. */
+/** Writes events by a DTD. */
 export class BinaryEncoder implements Encoder {
   readonly losses: Losses
   private readonly plan: Plan
@@ -88,9 +87,9 @@ export class BinaryEncoder implements Encoder {
   private readonly mappings: readonly RecordMapping[]
   private readonly chooser: Chooser
   private readonly ready: Uint8Array[] = []
-  /** What is held until the end, if sections are contiguous: the records under 0, and tables by their IDs. */
+  /** Output that is held until the end, if sections are contiguous: the records under 0, and tables by ID. */
   private readonly held = new Map<number, Uint8Array[]>()
-  /** The section that was current at the end of what was handed on. */
+  /** The current section at the end of the delivered output. */
   private atFlush: SectionLayouts
   private header: TraceHeader | undefined
   private output: Output | undefined
@@ -125,7 +124,7 @@ export class BinaryEncoder implements Encoder {
     try {
       this.checkUnit(batch)
       const output = this.begin(batch.header)
-      // Only one header can stand in front of records.
+      // Only one header can precede the records.
       if (this.header !== undefined && batch.header !== this.header)
         this.losses.countEvent('beginning of another trace', batch, 0)
       this.header = batch.header
@@ -178,7 +177,7 @@ export class BinaryEncoder implements Encoder {
     this.finish(true)
   }
 
-  /** Decides how the trace is laid out, when its first events come, and writes its header. */
+  /** Decides the layout of the trace when its first events arrive, and writes its header. */
   private begin(header: TraceHeader | undefined): Output {
     if (this.output !== undefined) return this.output
     const form = this.formOf(header)
@@ -203,7 +202,7 @@ export class BinaryEncoder implements Encoder {
       name: options.name ?? (typeof dtd === 'string' ? this.renamed(dtd) : lastPart(plan.dtd.file)),
       byteOrder: options.byteOrder ?? (byteOrder === 'little' ? 'little' : 'big'),
       addressSize: options.addressSize ?? (addressSize === 32 ? 32 : 64),
-      // Where no field takes values from a table, there is nothing to wait for.
+      // If no field takes values from a table, there is nothing to wait for.
       contiguous: isHeld && plan.tables.size > 0,
     }
   }
@@ -285,7 +284,7 @@ export class BinaryEncoder implements Encoder {
     this.held.clear()
   }
 
-  /** Gives a part of the file its place, and returns where the next one begins. */
+  /** Assigns a part of the file its position, and returns that of the next one. */
   private place(
     id: number,
     parts: readonly Uint8Array[],
@@ -313,7 +312,7 @@ function fileHeader(form: Form, records: number, sections: SectionHeader[], star
 }
 
 /**
- * The mapping of a record without optional bytes among its needs: empty bytes mean that the event does not have them.
+ * The mapping of a record whose needs do not include optional bytes, because empty bytes mean that the event has none.
  */
 function withoutOptional(mapping: RecordMapping): RecordMapping {
   const optional = mapping.leaves.filter(isOptional).reduce((set, { field }) => set | (1 << field), 0)

@@ -1,12 +1,12 @@
 import { malformed, type TraceError } from '../../event/error.js'
 
-/** What traces in binary are called in messages and headers. */
+/** The name of binary traces in messages and headers. */
 export const FORMAT = 'metatf'
 
 /** The first bytes of a trace file: octal 177 and `MTF`. */
 export const MAGIC = Uint8Array.of(0x7f, 0x4d, 0x54, 0x46)
 
-/** Bytes of the header in front of the DTD's name, and of each section header after it. */
+/** The sizes in bytes of the header before the DTD's name, and of each section header after it. */
 export const HEAD = 28
 export const SECTION_HEAD = 12
 
@@ -22,15 +22,12 @@ export const MAX_BYTES = 1 << 16
 /** The most bytes of one record. */
 export const MAX_RECORD = 1 << 20
 
-/**
- * The most values of one record, what is repeated counting each time, and the most times that it can be repeated in
- * all.
- */
+/** The maximum number of values of one record, including each repetition, and the maximum number of repetitions. */
 export const MAX_VALUES = 1 << 16
 
 /**
- * How often a record may repeat things more than it has bytes: what is repeated may take none, and a short record must
- * not become a long event over and over.
+ * The number of repetitions of a record allowed beyond its number of bytes, because repeated fields may take no bytes,
+ * and many short records must not become long events.
  */
 export const FREE_ROUNDS = 1024
 
@@ -53,18 +50,16 @@ export interface FileHeader {
   readonly byteOrder: ByteOrder
   /** The name of the DTD, a URL as a rule. */
   readonly dtd: string
-  /** Where the records begin that are in no listed section: bytes from the beginning of the file. */
+  /** The offset in the file of the records that are in no listed section. */
   readonly start: number
-  /** How many data records there are; 0 if that is not known. */
+  /** The number of data records; 0 if unknown. */
   readonly records: number
   readonly sections: readonly SectionHeader[]
-  /** How many bytes the header itself takes. */
+  /** The size of the header in bytes. */
   readonly length: number
 }
 
-/**
- * Whether bytes begin like a trace file with a header. Fewer bytes than the magic number do if they are its beginning.
- */
+/** Whether bytes begin like a trace file with a header; fewer bytes than the magic number must match its beginning. */
 export function hasMagic(bytes: Uint8Array, pos = 0, end = bytes.length): boolean {
   const length = Math.min(MAGIC.length, end - pos)
   for (let i = 0; i < length; i++) if (bytes[pos + i] !== MAGIC[i]) return false
@@ -143,23 +138,20 @@ export function headerLength(nameBytes: number, sections: number): number {
   return HEAD + nameBytes + sections * SECTION_HEAD
 }
 
-/** A part of a file, and what stands in it. */
+/** A part of a file, and its contents. */
 export interface Span {
-  /**
-   * Its bytes, from the beginning of the file: from the first to the one after the last, which is Infinity if nothing
-   * says.
-   */
+  /** The offsets of its first byte and of the byte after the last, which is Infinity if unknown. */
   readonly start: number
   readonly end: number
-  /** The section that it begins in, or null where there is nothing to be read. */
+  /** The section in which it begins, or null if nothing in it is read. */
   readonly section: number | null
   /** Whether the header lists it. */
   readonly listed: boolean
 }
 
 /**
- * What stands where in a file: the listed sections; between and after them records of the global section (or what
- * section records say), but nothing before `start`.
+ * The parts of a file: the listed sections and, between and after them, records of the global section (or of the
+ * section given by section records), from `start` on.
  *
  * @throws TraceError if sections overlap each other or the header, or are listed twice, or are not those of the DTD
  */

@@ -22,10 +22,10 @@ const METADATA_TAG = 3
  */
 export const MAX_CHANGES = 8
 
-/** The most elements that a stride may leave out, which are written as 0. */
+/** The maximum number of elements that a stride may skip; they are written as 0. */
 const MAX_SKIPPED = 4096
 
-/** How a leaf must be laid out for its values to be written. */
+/** The change of a leaf's layout that is needed to write its values. */
 interface Change {
   readonly p: number
   /** The interpretation, if another one is needed: default or none. */
@@ -36,9 +36,9 @@ interface Change {
   width: number
 }
 
-/** Writes values as a layout has them, and metadata where it does not fit them. */
+/** Writes values in the form given by a layout, and metadata if they do not fit. */
 export class Packer {
-  /** How many values of the record at hand did not fit. */
+  /** The number of values of the current record that did not fit. */
   misfits = 0
   private changes: Change[] = []
   private readonly pair = new Uint32Array(2)
@@ -65,7 +65,7 @@ export class Packer {
     const from = layout.referenceFrom[p]
     const base = from < 0 ? reference : latest
     const baseAt = 2 * (from < 0 ? p : from)
-    // What the event does not have is left to the default, unless metadata has made that a value that events have.
+    // A missing value is left to the default, unless metadata has made the default a value that events have.
     if (origin === Origin.absent && mode === DEFAULT && layout.touched[p] === 0) {
       latest[2 * p] = base[baseAt]
       latest[2 * p + 1] = base[baseAt + 1]
@@ -130,7 +130,7 @@ export class Packer {
     return at + data.length
   }
 
-  /** Writes a record that is nothing but these numbers, and the metadata that it needs. */
+  /** Writes a record that consists of these numbers, and the metadata that it needs. */
   record(layout: Layout, values: readonly bigint[]): void {
     const { sink, pair } = this
     for (let i = 0; i < MAX_CHANGES; i++) {
@@ -149,14 +149,14 @@ export class Packer {
     }
   }
 
-  /** Undoes the record at hand, and writes the metadata that it needs. Returns whether there was any that helps. */
+  /** Undoes the current record, and writes the metadata that it needs. Returns false if no metadata helps. */
   adapt(layout: Layout): boolean {
     const { changes } = this
     this.undo(layout)
     return changes.length > 0 && changes.every((change) => this.change(layout, change))
   }
 
-  /** Goes back to before the record at hand. */
+  /** Undoes the current record. */
   undo(layout: Layout | undefined): void {
     layout?.undo()
     this.tables?.rollback()
@@ -169,7 +169,7 @@ export class Packer {
     return at
   }
 
-  /** Notes that leaf p cannot get the value in `pair` without storing it: a default that is new here, or none. */
+  /** Notes that the value in `pair` must be stored for leaf p, or become its new default. */
   private replace(layout: Layout, p: number, at: number): number {
     const change = this.need(layout, p)
     const value = getPair(this.pair, 0)
@@ -183,7 +183,7 @@ export class Packer {
 
   private need({ width }: Layout, p: number): Change {
     let change = this.changes.find((other) => other.p === p)
-    // It is not made narrower than it is.
+    // Metadata never makes a leaf narrower.
     if (change === undefined) {
       change = { p, mode: null, value: 0n, width: Math.max(0, Math.min(8, width[p])) }
       this.changes.push(change)
@@ -203,7 +203,7 @@ export class Packer {
     return this.metadata(tag, p, WIDTH, [BigInt(width)])
   }
 
-  /** Writes a metadata record, and takes it in. Returns false, and does nothing, if its fields have no room for it. */
+  /** Writes a metadata record, and applies it. Returns false, without any effect, if its values do not fit. */
   private metadata(tag: number, p: number, property: number, settings: readonly bigint[]): boolean {
     const { section, sink } = this
     const { width } = section.of(METADATA_TAG) as Layout
@@ -222,18 +222,18 @@ export class Packer {
   }
 }
 
-/** The elements of one section that are to be written. */
+/** The elements of one section to write. */
 class TableOutput {
   readonly sink = new Sink(1024)
   readonly packer: Packer
-  /** The number of the next element that a field takes, and what it was at the last commit. */
+  /** The number of the next element that a field takes, now and at the last commit. */
   next = 0
   committed = 0
-  /** How many elements there are, without those of the record at hand. */
+  /** The number of elements, without those of the current record. */
   count = 0
-  /** Those of the record at hand, as pairs of words. */
+  /** The elements of the current record, as pairs of words. */
   readonly staged: number[] = []
-  /** The value before the next one. */
+  /** The previous value. */
   readonly last = new Uint32Array(2)
   readonly committedLast = new Uint32Array(2)
 
@@ -258,7 +258,7 @@ export class TableWriter {
     private readonly little: boolean,
   ) {}
 
-  /** The sections that have elements which were not taken out of their sinks yet, with these. */
+  /** The sections with elements that are still in their sinks, and the sinks. */
   *pending(): Generator<{ id: number; sink: Sink }> {
     for (const [id, { sink }] of this.tables) if (sink.pos > 0) yield { id, sink }
   }
@@ -271,8 +271,8 @@ export class TableWriter {
   }
 
   /**
-   * Adds the pair of words at `words[index]` at the section's offset, and moves that on. Returns whether it can be
-   * there.
+   * Adds the pair of words at `words[index]` at the section's offset, and advances that. Returns whether that is
+   * possible.
    */
   put(section: number, stride: number, words: Uint32Array, index: number): boolean {
     const table = this.of(section)
@@ -309,7 +309,7 @@ export class TableWriter {
     }
   }
 
-  /** Takes back what was put since the last `commit`. */
+  /** Removes the elements added since the last `commit`. */
   rollback(): void {
     for (const table of this.tables.values()) {
       table.next = table.committed
@@ -352,7 +352,7 @@ export class TableWriter {
   }
 }
 
-/** The width of leaf p, or the value of the leaf that says it. */
+/** The width of leaf p, which may be the value of another leaf. */
 function widthOf({ width, latest }: Layout, p: number): number {
   return width[p] < 0 ? getNumber(latest, ~width[p]) : width[p]
 }

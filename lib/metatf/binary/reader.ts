@@ -20,20 +20,20 @@ export const FAULT = -2
 const NOTHING = new Uint8Array(0)
 
 /**
- * What generated code that reads records is given, and calls for all that is not spelled out in it. The decoder sets
- * the input and the batch before each call.
+ * The object that generated code for reading records works on, with functions for everything not done inline. The
+ * decoder sets the input and the batch before each call.
  */
 export class BinaryReader {
   bytes: Uint8Array = NOTHING
   view: DataView = new DataView(NOTHING.buffer)
-  /** Where the next record begins; generated code moves it past what it has read. */
+  /** The position of the next record; generated code advances it. */
   pos = 0
-  /** Where the bytes end, or the section. */
+  /** The end of the bytes, or of the section. */
   end = 0
   batch: EventBatch = new EventBatch(0, 0, { format: '' })
   /** How many events the batch may have at most. */
   limit = 0
-  /** How many data records the header says that there are, or 0, and how many of them there may still be. */
+  /** The number of data records according to the header, or 0, and the number of them still allowed. */
   said = 0
   left = 0
   /** The layouts of the current section. */
@@ -42,7 +42,7 @@ export class BinaryReader {
   layout!: Layout
   /** Why generated code stopped: `INCOMPLETE`, `FAULT`, or 0 for a record that it does not know or a full batch. */
   stop = 0
-  /** Why the record is wrong, and whether it is not so much wrong as larger than memory is given for. */
+  /** The fault of the record, and whether it is an exceeded limit. */
   reason = ''
   isLimit = false
   /** The value that `number` has read. */
@@ -92,7 +92,7 @@ export class BinaryReader {
     return this.fail(`field ${leaves[p].name} of ${name} is not what it always is`)
   }
 
-  /** Makes what is stored the value, and moves the layout on. Returns whether there is a value. */
+  /** Computes the value from the stored number, and advances the layout. Returns whether there is a value. */
   private interpret(layout: Layout, p: number, width: number): boolean {
     const { value, tables } = this
     const mode = layout.mode[p]
@@ -168,7 +168,7 @@ export class BinaryReader {
       else at = this.number(layout, p, at)
       words.set(value, 2 * Math.min(k, 7))
       if (at < 0 || record.role !== 'metadata') continue
-      // As many numbers as the property has, instead of one.
+      // The property determines the number of values, instead of one.
       if (k === Metadata.property) {
         const property = METADATA_PROPERTIES[getNumber(value, 0)]
         if (property === undefined) return this.fail(`metadata with the unknown property ${getNumber(value, 0)}`)
@@ -184,20 +184,20 @@ export class BinaryReader {
     return at
   }
 
-  /** The record is whole. */
+  /** Completes the record. */
   commit(layout: Layout): void {
     layout.commit()
     this.tables.commit()
   }
 
-  /** Undoes the current record, which is read again later. */
+  /** Undoes the current record, which will be read again. */
   undo(layout: Layout): void {
     if (layout.moving === 0) return
     layout.undo()
     this.tables.rollback()
   }
 
-  /** A record has too many bytes, or repeats too much. */
+  /** Reports a record that has too many bytes or repetitions. */
   tooLarge({ record: { name } }: Layout, length: number): number {
     const reason = length > MAX_RECORD ? `has more than ${MAX_RECORD} bytes` : 'repeats what takes no bytes too often'
     return this.fail(`record ${name} ${reason}`, true)
@@ -211,7 +211,7 @@ export class BinaryReader {
     return this.fail(`the values of an event take more than ${MAX_FIELDS_LENGTH} characters`, true)
   }
 
-  /** There are more data records than the header says. */
+  /** Reports more data records than the header states. */
   excess(): number {
     return this.fail(`there are more records than the ${this.said} that the header says`)
   }
@@ -229,7 +229,7 @@ export class BinaryReader {
   }
 }
 
-/** Makes what is stored for leaf p, with its sign, the value, and keeps that as the previous one of the next. */
+/** Computes the value of leaf p from the stored number, with its sign, and keeps it as the previous value. */
 export function interpret(
   { mode, reference, referenceFrom, latest, stride }: Layout,
   p: number,

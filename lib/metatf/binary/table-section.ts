@@ -10,19 +10,19 @@ import type { Tables } from './tables.js'
  *
  * @param offset from the beginning of the file
  * @param length how many bytes
- * @returns these bytes; fewer at the end of the file, or if they do not come in one piece; none after it
+ * @returns these bytes; fewer at the end of the file, or if they arrive in pieces; none after the end
  */
 export type ReadAt = (offset: number, length: number) => Uint8Array
 
 /** How many bytes are read at once. */
 const PIECE = 65_536
 
-/** Reads a section that lies elsewhere in the file and of which other records take the elements. */
+/** Reads a section elsewhere in the file, whose elements other records take. */
 export class TableSection {
   private readonly input = new Input()
   private readonly reader: BinaryReader
   private readonly id: number
-  /** How much of the section was read from the file. */
+  /** The offset up to which the section was read from the file. */
   private at: number
   private hasLeftOut = false
 

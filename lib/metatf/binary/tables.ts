@@ -1,17 +1,17 @@
 const LATE = 'sections that come after the records that need them can be read from a file only'
 
-/** The elements of one section that came and were not taken yet. */
+/** The elements of one section that have arrived and have not been taken yet. */
 class Table {
-  /** The number of the next element to be taken, and what that was at the last commit. */
+  /** The number of the next element to take, now and at the last commit. */
   next = 0
   committed = 0
-  /** How many elements came so far. */
+  /** The number of elements that have arrived. */
   count = 0
-  /** Whether no more will come. */
+  /** Whether the table is complete. */
   isClosed = false
   /**
-   * Pushes some more elements, which lie elsewhere in the file, or closes the table at its end. Returns why it cannot,
-   * or an empty string.
+   * Pushes some more elements, from elsewhere in the file, or closes the table at its end. Returns the reason if it
+   * cannot, or an empty string.
    */
   pull: (() => string) | null = null
   /** The number of the element at `words[0]`. */
@@ -24,7 +24,7 @@ class Table {
   }
 
   push(from: Uint32Array, at: number): void {
-    // Those that were skipped already are not kept.
+    // Elements that were already skipped are not kept.
     if (this.count < this.committed) {
       this.first = ++this.count
       return
@@ -43,14 +43,14 @@ class Table {
     this.count++
   }
 
-  /** Puts an element that is there into `to[index]`. */
+  /** Copies an available element to `to[index]`. */
   get(element: number, to: Uint32Array, index: number): void {
     const slot = 2 * (element - this.first)
     to[index] = this.words[slot]
     to[index + 1] = this.words[slot + 1]
   }
 
-  /** Forgets the elements that were taken. */
+  /** Drops the elements that were taken. */
   drop(): void {
     this.committed = this.next
     if (this.committed >= this.count) this.first = this.count
@@ -59,7 +59,7 @@ class Table {
 
 /**
  * The tables that fields with sectionStride take their values from. All fields that take from a section share one
- * offset into it, which only ever goes forward, so that elements are kept from when they come until they are taken.
+ * offset into it, which only moves forward, so elements are kept from their arrival until they are taken.
  */
 export class Tables {
   /** Why `take` had no value. */
@@ -68,10 +68,10 @@ export class Tables {
   private readonly taken: Table[] = []
   private hasTaken = false
 
-  /** @param maxBytes how many bytes those elements of a section may take that were not taken yet */
+  /** @param maxBytes the maximum size in bytes of the elements of a section that have not been taken yet */
   constructor(private readonly maxBytes: number) {}
 
-  /** Adds an element to a section. Returns why there are too many, or an empty string. */
+  /** Adds an element to a section. Returns a message if there are too many, or an empty string. */
   push(section: number, words: Uint32Array, at: number): string {
     const table = this.of(section)
     table.push(words, at)
@@ -79,18 +79,18 @@ export class Tables {
     return `more than ${this.maxBytes} bytes of section ${section} come before the records that need them`
   }
 
-  /** No more elements of that section will come. */
+  /** Marks a section as complete. */
   close(section: number): void {
     this.of(section).isClosed = true
   }
 
-  /** Takes the elements of a section from elsewhere: `pull` pushes some more, or returns why it cannot. */
+  /** Sets the source of a section's elements: `pull` pushes some more, or returns the reason if it cannot. */
   pullFrom(section: number, pull: () => string): void {
     this.of(section).pull = pull
   }
 
   /**
-   * Puts the element at the section's offset into `words[index]`, and moves the offset on by `stride`. Returns whether
+   * Copies the element at the section's offset to `words[index]`, and advances the offset by `stride`. Returns whether
    * there is one.
    */
   take(section: number, stride: number, words: Uint32Array, index: number): boolean {
@@ -112,7 +112,7 @@ export class Tables {
     return true
   }
 
-  /** What was taken stays taken: the record is whole. */
+  /** Completes the record: the elements that it took are dropped. */
   commit(): void {
     if (!this.hasTaken) return
     for (const table of this.taken) table.drop()
@@ -120,7 +120,7 @@ export class Tables {
     this.hasTaken = false
   }
 
-  /** Takes back what was taken since the last `commit`. */
+  /** Returns the elements taken since the last `commit`. */
   rollback(): void {
     for (const table of this.taken) table.next = table.committed
     this.taken.length = 0

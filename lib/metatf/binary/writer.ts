@@ -11,14 +11,14 @@ import { MAX_BYTES, MAX_VALUES } from './header.js'
 import { MAX_CHANGES, Packer, SECTION_TAG, type TableWriter } from './packer.js'
 
 /**
- * How many records wait for each other at most where there are tables, and how many bytes of them and of the tables.
+ * The maximum number of records that wait if there are tables, and the maximum size of these records and of the tables.
  */
 const WINDOW = 4096
 const WINDOW_BYTES = 65_536
 
 const NO_BYTES = new Uint8Array(0)
 
-/** What generated code that writes binary records is given. */
+/** The object that generated code for writing binary records works on. */
 export class BinaryWriter extends EventWriter {
   /** How many data records were written. */
   records = 0
@@ -34,7 +34,7 @@ export class BinaryWriter extends EventWriter {
 
   /**
    * @param waits whether records wait until a window of them is full
-   * @param window how many make one at most
+   * @param window the maximum number of records in a window
    */
   constructor(
     mappings: readonly RecordMapping[],
@@ -73,7 +73,7 @@ export class BinaryWriter extends EventWriter {
     return at + width
   }
 
-  /** Goes to a section that has the record of the event at hand, and gives its layout there. */
+  /** Enters a section with the record of the current event, and returns the record's layout there. */
   enter(position: number): Layout {
     const { record } = this.mappings[position]
     const { section, sink, used } = this
@@ -105,7 +105,7 @@ export class BinaryWriter extends EventWriter {
     const { field, silent, leaf } = (layout.mapping as RecordMapping).leaves[p]
     const isNothing = leaf.width?.kind === 'constant' && leaf.width.bytes === 0
     if (silent && layout.touched[p] === 1) this.note(`no ${leaf.name}, written as 0`)
-    // Fields of events that are missing are counted elsewhere; what takes no room is no loss.
+    // Missing fields of events are counted elsewhere; a field that takes no room is no loss.
     else if (!silent && field < 0 && !isNothing) this.note(`no ${leaf.name}, written as 0 or empty`)
     return this.packer.put(layout, p, at, 0, 0, Origin.absent)
   }
@@ -134,7 +134,7 @@ export class BinaryWriter extends EventWriter {
     return NO_BYTES
   }
 
-  /** Writes metadata for the record at hand. Returns whether it is to be tried again; if not, that was counted. */
+  /** Writes metadata for the current record. Returns whether to try again; otherwise the loss has been counted. */
   adapt(layout: Layout): boolean {
     const canFit = this.packer.adapt(layout)
     if (this.triedRow !== this.row) this.tries = 0
@@ -154,7 +154,7 @@ export class BinaryWriter extends EventWriter {
   protected override undo(): void {
     this.triedRow = -1
     this.packer.undo(this.layout)
-    // A section that was entered for the event is left again.
+    // Leaves the section that was entered for the event.
     const { entered, used } = this
     if (entered?.row !== this.row) return
     if (used.size > entered.used) used.delete(this.section.section.id)
@@ -167,13 +167,13 @@ export class BinaryWriter extends EventWriter {
     this.entered = undefined
   }
 
-  /** Counts a record that waits. Returns whether a window is full. */
+  /** Counts a waiting record. Returns whether the window is full. */
   wait(pos: number): boolean {
     this.isFull = ++this.waiting >= this.window || this.tables.pendingBytes >= WINDOW_BYTES || pos >= WINDOW_BYTES
     return this.isFull
   }
 
-  /** The window was handed on. */
+  /** Begins a new window after the last one was delivered. */
   empty(): void {
     this.waiting = 0
     this.isFull = false

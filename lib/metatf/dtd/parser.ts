@@ -216,7 +216,7 @@ class Parser {
     this.symbol(';')
   }
 
-  /** Whether a type stands here, so that a declaration begins, and not a record named like one. */
+  /** Whether a type follows, which begins a declaration, and not a record with the name of a type. */
   private atType(): boolean {
     const { kind, text } = this.peek()
     return kind === 'name' && isType(text) && !this.at(':=', 1)

@@ -2,13 +2,13 @@ import { meaningError, quote } from '../errors.js'
 import type { Leaf, RecordType } from '../model.js'
 import { INTERPRETATIONS, type InterpretationName } from './syntax.js'
 
-/** What messages call the place where the language itself defines something. */
+/** The name of the language's own definitions in messages. */
 export const PREDEFINED_FILE = 'predefined'
 
 /**
- * The record types that every DTD of version 1.0 has, as Appendix B defines them, with the properties that it leaves
- * open: the section number takes one byte, since IDs go up to 255, and the property and value of metadata are stored as
- * they are.
+ * The record types of every DTD of version 1.0, as Appendix B defines them, with the properties that it leaves open:
+ * the section number takes one byte, because IDs go up to 255, and the property and value of metadata are stored
+ * unchanged.
  */
 export const PREDEFINED_TEXT = `\
 vfield : (length, data) {
@@ -32,9 +32,9 @@ metadata : (tag, record, field, property, value) {
 `
 
 /**
- * What the `property` of a metadata record says, by its value, and how many numbers, each as wide as the record's
- * `value` field, stand after it: a width, or an interpretation and its arguments, of which strides are signed. The
- * order is that of the table in Appendix B.
+ * The meanings of the `property` of a metadata record, by value: a width, or an interpretation; and the number of
+ * arguments after it, each as wide as the record's `value` field. Strides are signed. The order is that of the table in
+ * Appendix B.
  */
 export const METADATA_PROPERTIES: readonly { readonly name: 'width' | InterpretationName; readonly values: number }[] =
   [
@@ -46,8 +46,8 @@ export const METADATA_PROPERTIES: readonly { readonly name: 'width' | Interpreta
   ]
 
 /**
- * Checks a predefined record type that the DTD states itself: it may choose other widths, but must be the same
- * otherwise. Throws a DtdError where it is not.
+ * Checks a predefined record type that the DTD defines again: it may choose other widths, but must otherwise be the
+ * same. Throws a DtdError where it is not.
  */
 export function checkRestated(stated: RecordType, predefined: RecordType): void {
   const record = quote(stated.name)

@@ -2,9 +2,9 @@ import type { Dtd, Field, Interpretation, Leaf, RecordType, Section, Value, Widt
 import { INTERPRETATIONS } from './syntax.js'
 
 /**
- * Writes a DTD: text that `parseDtd` makes the same DTD of, places aside. All properties stand with their records. What
- * is lost is what the model does not have: comments, and properties of fields that no record has. 1.2 gets a line `##
- * MetaTF: 1.2` if it has none.
+ * Writes a DTD as text, from which `parseDtd` makes the same DTD, except for places. All properties are in their
+ * records. Comments, and properties of fields that no record has, are lost, because the model does not contain them.
+ * 1.2 gets a line `## MetaTF: 1.2` if it has none.
  */
 export function printDtd(dtd: Dtd): string {
   const lines = dtd.headers.map(({ key, value }) => `## ${key}: ${value}`.trimEnd())
@@ -28,7 +28,7 @@ function printRecord(record: RecordType, { version }: Dtd): string[] {
   return [`${head} {`, ...[...properties].map((line) => `  ${line}`), '}']
 }
 
-/** The leaves that the record's own properties are about, and not those of record types in it. */
+/** The leaves with properties in the record, without those of nested record types. */
 function ownLeaves(fields: readonly Field[]): Leaf[] {
   return fields.flatMap((field) => {
     if (field.kind === 'leaf') return field

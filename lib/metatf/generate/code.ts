@@ -14,11 +14,11 @@ export interface Target {
   readonly tagWidth: number
   /** The constant that says how many values a record may have. */
   readonly maxValues: string
-  /** Whether the code is for people and compilers too. */
+  /** Whether the code is printed for readers and compilers. */
   readonly isPrinted: boolean
-  /** Whether numbers are read and written in place where that is faster than a call. */
+  /** Whether numbers are read and written inline if that is faster than a call. */
   readonly inline: boolean
-  /** The texts that code needs, which it only knows by their indices here: none ever stands in the code itself. */
+  /** The texts that the code refers to by index, because no text is ever part of the code. */
   readonly texts: string[]
 }
 
@@ -41,8 +41,8 @@ export function each<Item>(items: readonly Item[], code: (item: Item, i: number)
 }
 
 /**
- * Declarations of variables, of which later ones may need earlier ones. Printed code declares only those that the body
- * uses, because compilers reject others, and variables that are only written.
+ * Declarations of variables, in which later ones may use earlier ones. Printed code declares only variables that the
+ * body uses, because compilers reject unused ones and those that are only written.
  */
 export function declare(
   keyword: 'const' | 'let',
@@ -111,13 +111,13 @@ export function fieldsIn(set: number): number[] {
   return FIELDS.flatMap((_, field) => ((set >>> field) & 1 ? [field] : []))
 }
 
-/** What the fields of a record refer to. */
+/** The references between the fields of a record. */
 export interface References {
-  /** The leaves that say how often something is repeated. */
+  /** The leaves with the numbers of repetitions. */
   readonly counts: ReadonlySet<number>
   /** The leaves that bytes take their lengths from, and the first bytes that do. */
   readonly lengths: ReadonlyMap<number, number>
-  /** The leaves whose values are otherwise needed: for the widths, bases, defaults and values of numbers. */
+  /** The leaves that other numbers use as width, base, default or value. */
   readonly values: ReadonlySet<number>
 }
 
@@ -142,29 +142,29 @@ export function referencesOf({ record }: RecordMapping): References {
   return { counts, lengths, values }
 }
 
-/** How many leaves there are each time that these fields are there, without those of repetitions in them. */
+/** The number of leaves in these fields, without those inside repetitions. */
 export function leafCount(fields: readonly Field[]): number {
   return fields.reduce((sum, field) => {
     return sum + (field.kind === 'leaf' ? 1 : field.kind === 'repetition' ? 0 : leafCount(field.fields))
   }, 0)
 }
 
-/** Whether a record has bytes or repetitions, so that it has no length that is always the same. */
+/** Whether a record has bytes or repetitions, so that its length is not constant. */
 export function isVariable({ record }: RecordMapping): boolean {
   return record.leaves.some(({ type }) => type !== 'int') || hasRepetition(record.fields)
 }
 
-/** Whether the DTD has leaves of a record continue from their previous values. */
+/** Whether leaves of a record depend on their previous values by the DTD. */
 export function isMoving({ record }: RecordMapping): boolean {
   return record.leaves.some(({ interpretation: { kind } }) => kind === 'delta' || kind === 'stride')
 }
 
-/** Whether numbers of a leaf can be stored directly: nothing depends on them, and they depend on nothing. */
+/** Whether numbers of a leaf can be stored directly, because no other leaf depends on them, nor they on others. */
 export function isPlain({ position, value }: Leaf, { counts, values }: References): boolean {
   return value === null && !values.has(position) && !counts.has(position)
 }
 
-/** The widths for which code reads or writes a number in place: that of the DTD, and what metadata makes of it. */
+/** The widths for which code reads or writes a number inline: that of the DTD, and those that metadata may set. */
 export function widthsInPlace({ leaf, role, field }: LeafMapping): number[] {
   const { width, interpretation: how } = leaf
   if (how.kind === 'default') return field >= 0 ? [4, 8] : []

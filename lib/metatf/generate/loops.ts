@@ -23,8 +23,8 @@ function zeros(names: string): Variables {
 }
 
 /**
- * The body of a function `(run)` that reads records into a batch, until there comes one that is not among these, is not
- * all there, or is wrong. All state is in local variables; `run` is a `BinaryReader` or `AsciiReader`.
+ * The body of a function `(run)` that reads records into a batch, up to a record that is not one of these, is
+ * incomplete, or is wrong. All state is in local variables; `run` is a `BinaryReader` or `AsciiReader`.
  */
 function readLoop(records: readonly RecordMapping[], target: Target, little: boolean): Code {
   const { binary, tagWidth } = target
@@ -114,8 +114,8 @@ const LINE_END: Code = `
   line++`
 
 /**
- * The body of a function `(run)` that writes events as records, until there comes one that is written as a record of
- * another loop. `run` is a `BinaryWriter` or `AsciiWriter`. The records' positions in the mapping follow each other.
+ * The body of a function `(run)` that writes events as records, up to an event for a record of another loop. `run` is a
+ * `BinaryWriter` or `AsciiWriter`. The records' positions in the mapping follow each other.
  */
 function writeLoop(records: readonly RecordMapping[], target: Target): Code {
   const { binary } = target
@@ -168,9 +168,9 @@ function writeLoop(records: readonly RecordMapping[], target: Target): Code {
   return `${declare('const', constants, body, target)}\n${body}`
 }
 
-/** Reads records, from where the reader is, until there comes one for which it is not made. */
+/** Reads records from the current position, up to one of another loop. */
 type ReadLoop = (run: BinaryReader | AsciiReader) => void
-/** Writes events, from where the writer is, until there comes one for which it is not made. */
+/** Writes events from the current one, up to one for a record of another loop. */
 type WriteLoop = (run: EventWriter) => void
 
 /** The generated code for some records that follow each other in the mapping. */
@@ -181,7 +181,7 @@ export interface Loops {
   readonly write: WriteLoop
 }
 
-/** The version of what generated code and the runtime expect of each other. To be raised with each change there. */
+/** The version of the interface between generated code and the runtime. Increase it with every change there. */
 export const LOOPS_VERSION = 2
 
 /** Loops that were printed as a module. */
@@ -192,15 +192,15 @@ export interface PrintedLoops {
 }
 
 /**
- * The engine does not optimize functions of more than 60 kB of bytecode. A loop has some 100 bytes for each leaf, so
- * that one is for this many leaves at most; a record with more has one of its own, in which calls do all the work.
+ * The engine does not optimize functions of more than 60 kB of bytecode. A loop has some 100 bytes for each leaf, so it
+ * handles at most this many leaves; a record with more has its own loop, which uses calls only.
  */
 const MAX_LEAVES = 200
 
 /** The names of the functions of `Loops`. */
 export type LoopName = keyof Loops
 
-/** The records of a DTD in the groups that loops are for. */
+/** The records of a DTD in groups, one for each loop. */
 export function groupsOf({ records }: Mapping): readonly (readonly RecordMapping[])[] {
   const groups: RecordMapping[][] = []
   let leaves = Infinity
@@ -215,7 +215,7 @@ export function groupsOf({ records }: Mapping): readonly (readonly RecordMapping
   return groups
 }
 
-/** The body of a function `(run)`. The texts that it needs are added to `texts`, which it knows as `k`. */
+/** The body of a function `(run)`. Adds the texts that it needs to `texts`, which the code calls `k`. */
 export function loopCode(
   dtd: Dtd,
   group: readonly RecordMapping[],
@@ -236,7 +236,7 @@ export function loopCode(
   return readLoop(group, target, name === 'readLittle')
 }
 
-/** The loops of a DTD: each is made when it is first used, unless it was printed before. */
+/** The loops of a DTD, each generated on first use unless it was printed before. */
 export class Codec {
   readonly mapping: Mapping
   private readonly groups: readonly (readonly RecordMapping[])[]
@@ -250,7 +250,7 @@ export class Codec {
     throw new Error('this reader and writer was compiled by another version of heapflow: run metatf-compile again')
   }
 
-  /** @throws Error if the loops have to be generated, and the engine does not allow that */
+  /** @throws Error if the loops must be generated, but the engine forbids it */
   constructor(
     private readonly dtd: Dtd,
     printed?: readonly Loops[],

@@ -15,7 +15,7 @@ export interface CompileOptions {
 }
 
 /**
- * The source of a module with the types of a DTD's records, and a reader and writer for its traces: the code that is
+ * The source of a module with the types of a DTD's records, and a reader and writer for its traces: code that is
  * otherwise generated when a program first reads or writes such a trace. It imports `heapflow` and
  * `heapflow/metatf/runtime`, of the same version.
  *

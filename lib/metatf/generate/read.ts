@@ -19,7 +19,7 @@ import {
   type Target,
 } from './code.js'
 
-/** Leaves the loop if something is wrong. */
+/** Leaves the loop at a fault. */
 export const STOP: Code = 'if (p < 0) break reading'
 
 /** The batch has become large: this is its last record. */
@@ -83,7 +83,7 @@ export class ReadCode {
       mask[n] = fields`
   }
 
-  /** What the record says by its type. */
+  /** Sets the fields that follow from the record's type. */
   private given(given: number): Code {
     const { record, api, outcome } = this.mapping
     return each(fieldsIn(given), (field) => {
@@ -172,7 +172,7 @@ export class ReadCode {
     if (!silent) return `${lines}\n${store}`
     if (!binary) return lines
     const isWanted = `if (H${this.r}[${leaf.position}] !== SILENT)`
-    // A number that nothing depends on is not even read where the event does not have it.
+    // A number on which nothing depends is not even read if the event does not have it.
     const isAlone = isPlain(leaf, this.references) && !this.references.lengths.has(leaf.position)
     if (isAlone) return `${isWanted} {\n${lines}\n${store}\n}`
     return store === '' ? lines : `${lines}\n${isWanted} {\n${store}\n}`
@@ -192,7 +192,7 @@ export class ReadCode {
       ${key === '' ? '' : `else {\n${toRest()}\n}`}`
   }
 
-  /** Remembers a length, which is in `fields` if it is not that of what it should be the length of. */
+  /** Keeps a length, which goes into `fields` if it differs from the actual length. */
   private noteLength(p: number, key: string, scope: Scope): Code {
     const { counts, lengths } = this.references
     if (counts.has(p) || !lengths.has(p)) return ''
@@ -201,7 +201,7 @@ export class ReadCode {
     return `const l${p} = lo, h${p} = hi\nlet d${p} = false`
   }
 
-  /** Reads a number into `lo` and `hi`, and into a variable of its own where it is a number of other things. */
+  /** Reads a number into `lo` and `hi`, and into a separate variable if it is a count or a length. */
   private number(mapping: LeafMapping): Code {
     const { position: p } = mapping.leaf
     const isCount = this.references.counts.has(p) || this.references.lengths.has(p)
@@ -254,7 +254,7 @@ export class ReadCode {
     return `${ways.map((way) => way.trim()).join('\nelse ')}\nelse {\n${this.generalNumber(p)}\n}`
   }
 
-  /** Reads bytes, so that `w` is where they begin and `p` where they end; or a string into `run.text`. */
+  /** Reads bytes, from `w` to `p`; or a string into `run.text`. */
   private data({ position: p, width }: Leaf): Code {
     if (!this.target.binary) return `p = run.string(L, ${p}, p)\n${STOP}`
     const { r } = this
@@ -270,7 +270,7 @@ export class ReadCode {
       w = p - w`
   }
 
-  /** Whether `noteLength` was asked about a length: it is a value of an object. */
+  /** Whether `noteLength` keeps a length, because it is a value of an object. */
   private isNoted(p: number): boolean {
     const { leaves, keys } = this.mapping
     const { leaf, role } = leaves[p]
@@ -312,7 +312,7 @@ function tooLarge(isRepeated: boolean): Code {
     }`
 }
 
-/** Stores what the event has no other field for. */
+/** Stores the values without a field of their own. */
 function storeRest(always: boolean): Code {
   const bit = FieldBit.fields
   return `

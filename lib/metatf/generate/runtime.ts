@@ -26,7 +26,7 @@ function count({ latest }: Layout, p: number): number {
   return getNumber(latest, p)
 }
 
-/** What generated code knows besides `run`, by the names that it has there. */
+/** The names that generated code may use besides `run`. */
 export const RUNTIME = {
   BATCH_STRING_BYTES,
   BY_DEFAULT,

@@ -6,8 +6,8 @@ import { type Code, each, isOptional } from './code.js'
 import { RUNTIME } from './runtime.js'
 
 /**
- * Names that no type of a record may have: those of what the module imports and makes itself, and those of the language
- * that it uses.
+ * Names that no type of a record may have: names that the module imports or defines, and names of the language that it
+ * uses.
  */
 const RESERVED = [...Object.keys(RUNTIME), 'EventBatch', 'TraceRecord', 'Array', 'Iterable', 'Record', 'Uint8Array']
 
@@ -182,7 +182,7 @@ function describeInterpretation(how: Interpretation, leaves: readonly Leaf[]): s
 /** The most columns of a line of a comment. */
 const COLUMNS = 110
 
-/** A documentation comment of some paragraphs, of which long ones are broken. */
+/** A documentation comment with these paragraphs, wrapped. */
 export function comment(...paragraphs: readonly string[]): Code {
   const lines = paragraphs.flatMap((paragraph) => wrap(paragraph.replaceAll('*/', '* /').replaceAll(/\s/g, ' ')))
   if (lines.length === 1) return `/** ${lines[0]} */`
@@ -199,7 +199,7 @@ function wrap(text: string): string[] {
   return lines
 }
 
-/** Text as a string literal, in which nothing can end a line, a template, a comment or a script. */
+/** Text as a string literal that cannot end a line, a template, a comment or a script. */
 export function quoted(text: string): string {
   const escaped = JSON.stringify(text).slice(1, -1).replaceAll('\\"', '"').replaceAll("'", "\\'")
   return `'${escaped.replaceAll(/[\u2028\u2029]|(?<=<)\/|(?<=\*)\/|(?<=<)!/g, unicodeEscape)}'`

@@ -2,8 +2,8 @@ import { mappingOf } from '../mapping.js'
 import { parseDtd } from '../index.js'
 
 /**
- * The records of HATF 1.0 as mpatrol numbers them, in Meta-TF 1.2. Times, threads, heaps and attributes are `default`:
- * lines cannot represent them.
+ * The records of HATF 1.0 as mpatrol numbers them, in Meta-TF 1.2. Times, threads, heaps and attributes are `default`,
+ * because lines cannot represent them.
  */
 export const HATF_12 = parseDtd(
   `\
@@ -36,8 +36,8 @@ section heap 1 {
   'hatf.dtd',
 )
 
-/** The lines that a trace begins with where it was not read from this format. */
+/** The first lines of a trace that was not read from this format. */
 export const HEAD = ['DTDURL: hatf.dtd', 'Description: Converted to HATF by heapflow.'] as const
 
-/** What it can represent. */
+/** The fields that the format can represent. */
 export const { carried: CARRIED, writtenAs: WRITTEN_AS } = mappingOf(HATF_12)

@@ -152,7 +152,8 @@ export class Window {
    * first free is the late one. If the window is inconclusive, a free is the block's own if the thread that allocated
    * it called it. A free by the thread that allocates now is never late, because the events of one thread are recorded
    * in order.
-   * @param threadLo @param threadHi the thread that allocated the block; undefined if unknown
+   * @param threadLo
+   * @param threadHi the thread that allocated the block; undefined if unknown
    * @returns the place of the free; -1 if there is none
    */
   lateFree(

@@ -32,7 +32,8 @@ export function cellsOf(counts: Float64Array): HeatCells {
 
 /**
  * The heat maps of the rows of a report; the last one is that of all sites without a row.
- * @param rows the number of rows. @param rowOf the row of a site, or -1
+ * @param rows the number of rows.
+ * @param rowOf the row of a site, or -1
  */
 export function siteHeat(kernel: ReportKernel, rows: number, rowOf: (site: number) => number): HeatCells[] {
   const all = Array.from({ length: rows }, () => new Map<number, number>())

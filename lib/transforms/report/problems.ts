@@ -28,8 +28,8 @@ export class Problems {
   private readonly first: Problem[] = []
 
   /**
-   * Adds those that the kernel found in a batch, whose event `from` was its first row. @param before the number of
-   * earlier events
+   * Adds those that the kernel found in a batch, whose event `from` was its first row.
+   * @param before the number of earlier events
    */
   take({ run }: ReportKernel, batch: EventBatch, from: number, before: number): void {
     const found = Math.min(run.problems.value, MOST - this.first.length)

@@ -8,13 +8,13 @@ export interface Figures {
   readonly freed: Amount
   readonly live: Amount
   readonly peak: Amount
-  /** mpatrol's smallest size: a size of zero counts only until another one comes. */
+  /** mpatrol's smallest size: a size of zero counts only until another size occurs. */
   readonly smallest: bigint
   readonly largest: bigint
   readonly overlaps: Amount
 }
 
-/** What the kernel has counted so far. */
+/** The kernel's counts so far. */
 export function readKernelTotals(kernel: CountingKernel<KernelExports & { readonly TOTALS: Global }>): Figures {
   const at = kernel.run.TOTALS.value
   const amount = (blocks: number, bytes: number): Amount => ({
