@@ -7,7 +7,9 @@ export default defineConfig({
     // Tests of commands start processes of their own; two workers keep small machines sane.
     maxWorkers: 2,
     testTimeout: 60_000,
-    setupFiles: process.env['HEAPFLOW_SEED'] === undefined ? [] : ['test/support/seed.ts'],
+    // No test changes what others share, and most of a process of its own would go to loading the same modules again.
+    isolate: false,
+    setupFiles: ['test/support/equality.ts', 'test/support/seed.ts'],
     strictTags: true,
     tags: [
       { name: 'slow', description: 'run by npm run test:slow', skip: true },

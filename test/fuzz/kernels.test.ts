@@ -1,8 +1,6 @@
 import { readFileSync } from 'node:fs'
-import { afterAll, describe, expect, it } from 'vitest'
-import { loadKernel } from '../../lib/kernel/load.js'
+import { afterAll, describe, expect, it, vi } from 'vitest'
 import type { ValgrindExports } from '../../lib/formats/valgrind/kernel.js'
-import { releaseKernels, reuseKernels } from './kernels.js'
 import { exportGlobals, globalName } from './wasm-globals.js'
 
 declare const WebAssembly: {
@@ -15,6 +13,15 @@ const LOG = Buffer.from('--7-- malloc(24) = 0x4A2A040\n--7-- malloc(8)\n')
 
 afterAll(() => Object.assign(WebAssembly, { Module, Instance }))
 
+/** Loads kernels from pools, also those that other tests loaded before. */
+async function pooled() {
+  vi.resetModules()
+  const { releaseKernels, reuseKernels } = await import('./kernels.js')
+  reuseKernels()
+  const { loadKernel } = await import('../../lib/kernel/load.js')
+  return { releaseKernels, loadKernel }
+}
+
 /** All that a kernel knows: its memory and its variables, as text. */
 function stateOf(run: object, count: number): string {
   const exports = run as ValgrindExports & Record<string, { value: number | bigint }>
@@ -23,13 +30,13 @@ function stateOf(run: object, count: number): string {
 }
 
 describe('kernels that are used again', () => {
-  it('are as new ones', () => {
+  it('are as new ones', async () => {
     const file = new URL('../../dist/kernel/valgrind.wasm', import.meta.url)
     const { bytes, count } = exportGlobals(new Uint8Array(readFileSync(file)))
     const fresh = stateOf(new Instance(new Module(bytes), { env: { abort: () => {} } }).exports, count)
     expect(count).toBeGreaterThan(5)
 
-    reuseKernels()
+    const { releaseKernels, loadKernel } = await pooled()
     const run = loadKernel<ValgrindExports>('valgrind')
     const second = loadKernel<ValgrindExports>('valgrind')
     expect(second).not.toBe(run)

@@ -105,7 +105,7 @@ describe.each(INFLATERS)('%s', (inflater) => {
     }
   })
 
-  test('a hundred thousand members take no longer than some seconds', async () => {
+  test('a hundred thousand members take no longer than some seconds', { tags: ['slow'] }, async () => {
     const members = Buffer.concat(Array.from({ length: 100_000 }, (_, i) => MEMBERS[i % 2] as Buffer))
     const begin = performance.now()
     const { bytes, error } = await inflate(members, inflater, 65_536)
@@ -171,7 +171,7 @@ describe.each(INFLATERS)('%s', (inflater) => {
     expect(bytes.equals(LINES)).toBe(true)
   })
 
-  test('a bomb is inflated as slowly as it is read', async () => {
+  test('a bomb is inflated as slowly as it is read', { tags: ['slow'] }, async () => {
     const bomb = gzipSync(Buffer.alloc(200_000_000))
     const before = process.memoryUsage().rss
     let length = 0

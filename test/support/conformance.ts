@@ -12,7 +12,7 @@ import { sniffFormat as sniffUnloaded } from '../../lib/formats/index.js'
 import { sniffFormat } from './formats.js'
 import { ndjson } from '../../lib/formats/ndjson/index.js'
 import { decodeAll, drive, encodeAll, encodeEvents, slices } from './drive.js'
-import { someOf } from './runs.js'
+import { runs, someOf } from './runs.js'
 
 const GOLDEN = fileURLToPath(new URL('../golden/', import.meta.url))
 const SIZES = [1, 7, 64, 1 << 20]
@@ -78,7 +78,7 @@ export function conformance(format: Format, { raw, random, encode = {}, lookedAh
       )
 
       test('cut anywhere: the whole events, then one error that says where', () => {
-        for (let length = 0; length < bytes.length; length++) {
+        for (const length of someOf(bytes.length)) {
           const prefix = bytes.slice(0, length)
           const decoder = format.decoder(raw)
           const { events, error } = decodeAll(decoder, prefix, 64)
@@ -125,6 +125,7 @@ export function conformance(format: Format, { raw, random, encode = {}, lookedAh
           expect(back.events).toEqual(events)
           expect(encodeAll(write(), back.batches)).toEqual(bytes)
         }),
+        { numRuns: runs(100) },
       )
     })
 
@@ -134,6 +135,7 @@ export function conformance(format: Format, { raw, random, encode = {}, lookedAh
           const { error } = drive(format.decoder(), slices(bytes))
           if (error !== undefined) expect(error).toBeInstanceOf(TraceError)
         }),
+        { numRuns: runs(100) },
       )
     })
   })

@@ -352,7 +352,7 @@ describe('a merge', () => {
       expect(largest).toBeLessThan(2 * MB)
     })
 
-    test('even where the large ones are few among the others, and come last', () => {
+    test('even where the large ones are few among the others, and come last', { tags: ['slow'] }, () => {
       const { times, held } = mergeMeasured([large(200, 50, (b, i) => (i === 0 ? 1_000_000 + b : b * 50 + i))])
       expect(times).toHaveLength(10_000)
       expect(times.slice(0, 300)).toEqual(times.slice(0, 300).toSorted((a, b) => Number(a - b)))

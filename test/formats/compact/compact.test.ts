@@ -138,7 +138,7 @@ describe('the container', () => {
 })
 
 describe('the model', () => {
-  it('gives the same bytes however events are divided into batches', () => {
+  it('gives the same bytes however events are divided into batches', { tags: ['slow'] }, () => {
     const events = program(5000, 7)
     const whole = encodeEvents(compact.encoder(), events, HEADER)
     const pieces = [1, 7, 100, 4096].map((size) => {
@@ -156,7 +156,7 @@ describe('the model', () => {
     expect(encodeEvents(compact.encoder(), events, HEADER)).toEqual(first)
   })
 
-  it('forgets names when there are too many of them, and goes on', () => {
+  it('forgets names when there are too many of them, and goes on', { tags: ['slow'] }, () => {
     const events: TraceEvent[] = Array.from({ length: 60 }, (_, i) => ({
       kind: 'comment',
       text: `${i} ${String.fromCharCode(97 + (i % 26)).repeat(200_000)}`,
@@ -168,7 +168,7 @@ describe('the model', () => {
     expect(read).toEqual(events)
   })
 
-  it('replaces descriptors when there are too many of them, and goes on', () => {
+  it('replaces descriptors when there are too many of them, and goes on', { tags: ['slow'] }, () => {
     const events: TraceEvent[] = Array.from({ length: 80_000 }, (_, i) =>
       i % 2 === 0
         ? { kind: 'alloc', address: BigInt(4096 + i * 64), size: BigInt(i * 3) }
@@ -179,7 +179,7 @@ describe('the model', () => {
     expect(read).toEqual(events)
   })
 
-  it('takes at most 32 MB and 256 bytes for each live block', () => {
+  it('takes at most 32 MB and 256 bytes for each live block', { tags: ['slow'] }, () => {
     const blocks = 600_000
     const fields = fieldSet('address', 'size')
     const encoder = compact.encoder()
@@ -200,7 +200,7 @@ describe('the model', () => {
     expect(kernel.run.memory.buffer.byteLength).toBeLessThan(32_000_000 + 256 * blocks)
   })
 
-  it('forgets threads when there are too many of them, and goes on', () => {
+  it('forgets threads when there are too many of them, and goes on', { tags: ['slow'] }, () => {
     const events: TraceEvent[] = Array.from({ length: 150_000 }, (_, i) => ({
       kind: 'alloc',
       thread: BigInt((i * 7) % 100_000),

@@ -188,7 +188,7 @@ describe('hostile input', () => {
     ).toMatchObject({ code: 'ERR_TRACE_LIMIT' })
   })
 
-  it('a stack after each of very many modules takes little time', () => {
+  it('a stack after each of very many modules takes little time', { tags: ['slow'] }, () => {
     const begin = performance.now()
     const pieces = [
       // Modules in falling order and in a scattered one, each followed by a stack.
@@ -242,7 +242,7 @@ describe('hostile input', () => {
     expect(process.memoryUsage().arrayBuffers).toBeLessThan(200 << 20)
   })
 
-  it('deep stacks of many events close batches before they fill memory', () => {
+  it('deep stacks of many events close batches before they fill memory', { tags: ['slow'] }, () => {
     const text = `${RAW}${lines(20_000, (i) => `t ${hex(i + 16)} ${hex(i)}`)}${lines(500, (i) => `+ 8 ${hex(20_000 - i)} ${hex(i + 1)}`)}`
     const { out, error } = drive(new HeaptrackDecoder(), slices(new Uint8Array(Buffer.from(text)), 65_536))
     expect(error).toBeUndefined()

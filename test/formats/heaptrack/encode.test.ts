@@ -48,7 +48,7 @@ describe('stacks that are too long to be read again', () => {
     ['of long names', (i) => `${i}${'f'.repeat(7000)}`],
     ['of files without lines', (i) => `at f${i}`],
     ['of names with line feeds', (i) => `at${'\n'.repeat(i % 100)}"${i}`],
-  ])('%s lose their outermost frames', (_, frame) => {
+  ])('%s lose their outermost frames', { tags: ['slow'] }, (_, frame) => {
     const given = Array.from({ length: 90_000 }, (__, i) => frame(i % 10_000))
     const { stack, losses } = again({ stack: given })
     expect(losses[DEEP]).toBe(1)

@@ -123,5 +123,5 @@ describe('truncation at every byte', () => {
 
 describe('a flipped bit anywhere', () => {
   it.each([1, undefined])('in a small trace in chunks of %s bytes', (size) => expectFlips(SMALL, size))
-  it('in a real trace', () => expectFlips(mpatrolFile('cxx64.mtrc')))
+  it('in a real trace', { tags: ['slow'] }, () => expectFlips(mpatrolFile('cxx64.mtrc')))
 })

@@ -4,6 +4,7 @@ import { ReplayDecoder } from '../../../lib/formats/replay/decode.js'
 import { replay } from '../../../lib/formats/replay/index.js'
 import { REPLAY_HEADER } from '../../../lib/formats/replay/layout.js'
 import { drive, slices } from '../../support/drive.js'
+import { someOf } from '../../support/runs.js'
 import { decode, rewrite } from './text.js'
 
 /** One line of everything the grammar has, in canonical form. */
@@ -260,7 +261,7 @@ describe('faults', () => {
   it('delivers the lines before any place where a dump is cut', () => {
     const ends = [...ALL.matchAll(/\n/g)].map((match) => match.index)
     const { events: all } = decode(ALL)
-    for (let length = 0; length <= ALL.length; length++) {
+    for (const length of someOf(ALL.length + 1)) {
       const { events, error, warnings } = decode(ALL.slice(0, length), length % 3 === 0 ? 5 : undefined)
       const whole = ends.filter((end) => end < length).length
       expect(events.slice(0, whole)).toEqual(all.slice(0, whole))
@@ -273,7 +274,7 @@ describe('faults', () => {
   it('survives every flipped bit', () => {
     const { events: all } = decode(ALL)
     const bytes = new Uint8Array(Buffer.from(ALL))
-    for (let bit = 0; bit < bytes.length * 8; bit++) {
+    for (const bit of someOf(bytes.length * 8)) {
       const flipped = bytes.slice()
       flipped[bit >> 3] = (flipped[bit >> 3] as number) ^ (1 << (bit & 7))
       const { events, error } = decode(Buffer.from(flipped).toString('latin1'))

@@ -284,7 +284,7 @@ describe('hostile traces', () => {
     )
   })
 
-  test('states of large records in all sections are bounded', () => {
+  test('states of large records in all sections are bounded', { tags: ['slow'] }, () => {
     const fields = Array.from({ length: 9000 }, (_, i) => `f${i}`).join(', ')
     const dtd = `tag.width = 1; a : (tag, ${fields}) { tag.value = 4; }
       ${Array.from({ length: 9000 }, (_, i) => `f${i}.interpretation = default 0;`).join('\n')}

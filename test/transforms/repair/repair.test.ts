@@ -114,7 +114,7 @@ describe('Repair', () => {
     expect(repaired([alloc(A, 0n)], { allow: ['zero-size'] }).changes).toEqual({})
   })
 
-  it('holds large strings only up to a limit, and small batches joined', () => {
+  it('holds large strings only up to a limit, and small batches joined', { tags: ['slow'] }, () => {
     const long = Array.from({ length: 200 }, (_, i) =>
       alloc(BigInt(i + 1) * 64n, 8n, { function: `${i}`.padEnd(400_000, 'x') }),
     )

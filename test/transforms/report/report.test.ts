@@ -178,7 +178,7 @@ describe('ReportCollector', () => {
     expect(churn).toMatchObject({ grown: 1, moved: 1, grownBytes: 490, chains: { from: [1], to: [1], count: [1] } })
   })
 
-  test('small nodes and sites are folded, and nothing is lost', () => {
+  test('small nodes and sites are folded, and nothing is lost', { tags: ['slow'] }, () => {
     const events = Array.from({ length: 5000 }, (_, i) =>
       alloc(16 * i + 16, (i % 97) + 1, { thread: BigInt(i % 40), stack: [`inner${i}`, `outer${i % 300}`, 'main'] }),
     ).concat(Array.from({ length: 2000 }, (_, i) => free(16 * i + 16, { thread: BigInt(i % 37) })))
