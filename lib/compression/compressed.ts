@@ -1,16 +1,16 @@
 import { malformed, truncated, type TraceError } from '../event/error.js'
 
-/** The compressed bytes, pulled as they are needed, with their offset. */
+/** The compressed bytes, read on demand, with their offset. */
 export class Compressed {
-  /** Bytes that were read and not yet used. */
+  /** Bytes that were read but not used yet. */
   rest: Uint8Array = new Uint8Array(0)
   /** The offset of `rest[0]`. */
   offset = 0
   private readonly chunks: AsyncIterator<Uint8Array>
 
   /**
-   * @param format what errors call the format
-   * @param part what errors call the parts of which the input consists
+   * @param format its name in errors
+   * @param part the name, in errors, of the parts of which the input consists
    */
   constructor(
     source: AsyncIterable<Uint8Array>,
@@ -30,7 +30,7 @@ export class Compressed {
     return true
   }
 
-  /** Nothing more is wanted of the source. */
+  /** No more input is needed. */
   async close(): Promise<void> {
     await this.chunks.return?.()
   }
@@ -80,10 +80,10 @@ export const FIRST_SLICE = 512
 const MAX_OUTPUT_BYTES = 524_288
 
 /**
- * The size of the next slice of input for an inflater: half of the last one if that gave very much, otherwise up to
+ * The size of the next slice of input for an inflater: half of the last one if that produced very much, otherwise up to
  * twice as much. The output of a step stays small even for data that expands a thousandfold.
  * @param slice the size of the last slice in bytes
- * @param got the number of bytes that it gave
+ * @param got the number of bytes that it produced
  * @param most the largest slice
  */
 export function nextSlice(slice: number, got: number, most: number): number {

@@ -5,16 +5,16 @@ import { skipHeader } from './gzip-header.js'
 import { wholeMembers } from './whole-members.js'
 
 /**
- * The most input that zlib-sync is given at once. Its output may be about 1000 times as large, so a bomb stays bounded.
- * This is also the most that is lost before a corrupt place, because inflaters keep the output of the failing step.
+ * The maximum input for one step of zlib-sync. The output may be about 1000 times as large, so a bomb remains bounded.
+ * This is also the maximum loss before a corrupt place, because inflaters keep the output of the failing step.
  */
 const SYNC_SLICE_BYTES = 4096
 
-/** How much memory it begins with for what comes out of a slice; it adds as much again where that is too little. */
+/** The initial memory for the output of a slice, which grows in steps of this size. */
 const SYNC_CHUNK_BYTES = 65_536
 
 /**
- * How much input node:zlib is given at a time: it has its own backpressure, but needs a turn of the event loop for each
+ * The input for one step of node:zlib, which has its own backpressure but needs a turn of the event loop for each
  * slice.
  */
 const SLICE_BYTES = 16_384
@@ -38,7 +38,7 @@ export interface ZlibSync {
  * Inflates members with zlib.
  * @param zlibSync inflates the first member that is large or in several chunks, without a hop to the thread pool; later
  *   ones, and all of them where this is undefined, go through node:zlib. (zlib-sync frees an inflater's state only when
- *   the garbage collector finds it, which does not know how large it is: there must not be many of them.)
+ *   the garbage collector finds it. The collector does not know its size, so there must not be many inflaters.)
  */
 export function nodeMembers(zlibSync?: ZlibSync): MemberInflater {
   let first = zlibSync
@@ -53,12 +53,12 @@ export function nodeMembers(zlibSync?: ZlibSync): MemberInflater {
   }
 }
 
-/** What zlib-sync is given in place of a member's own header: no name, no time, from Unix. */
+/** The header passed to zlib-sync instead of a member's own: no name, no time, from Unix. */
 const PLAIN_HEADER = Buffer.from([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3])
 
-/** One member through zlib-sync. The input stands after its header. */
+/** Inflates one member with zlib-sync. The input is after its header. */
 async function* inflateSync(input: Compressed, zlib: ZlibSync): AsyncGenerator<Uint8Array> {
-  // 16 + 15: gzip, with the largest window. With the wrapper the end of the member is where its trailer is found.
+  // 16 + 15: gzip, with the largest window. With the wrapper, the member ends where its trailer is found.
   const inflate = new zlib.Inflate({ windowBits: 31, chunkSize: SYNC_CHUNK_BYTES })
   inflate.push(PLAIN_HEADER, zlib.Z_SYNC_FLUSH)
   let crc = 0
@@ -91,8 +91,8 @@ async function* inflateSync(input: Compressed, zlib: ZlibSync): AsyncGenerator<U
 }
 
 /**
- * Where in the last slice a member ended: zlib-sync does not report how much of its input it used. But it has checked
- * the member's last eight bytes, and they are known: CRC-32 and length of the content. The first copy of them counts.
+ * The end of a member in the last slice. zlib-sync does not report how much of its input it used, but it has checked
+ * the member's last eight bytes, which are known: CRC-32 and length of the content. Their first copy is the end.
  * @param tail up to eight bytes before the slice
  */
 function memberEnd(tail: Uint8Array, slice: Uint8Array, crc: number, length: number): number {
@@ -103,8 +103,8 @@ function memberEnd(tail: Uint8Array, slice: Uint8Array, crc: number, length: num
 }
 
 /**
- * One member through node:zlib, which inflates without the gzip wrapper so that its input can be counted. The input
- * stands after the header.
+ * Inflates one member with node:zlib, without the gzip wrapper so that its input can be counted. The input is after the
+ * header.
  */
 async function* inflateMember(input: Compressed): AsyncGenerator<Uint8Array> {
   const inflate = createInflateRaw({ chunkSize: 65_536 })
@@ -123,7 +123,7 @@ async function* inflateMember(input: Compressed): AsyncGenerator<Uint8Array> {
       const before = inflate.bytesWritten
       let written = false
       inflate.write(slice, () => ((written = true), wake()))
-      // A member's end shows only when more input is offered than it takes; what it leaves belongs to the trailer.
+      // A member's end is visible only when more input is offered than it takes; the rest belongs to the trailer.
       while (!ended && !(written && inflate.bytesWritten - before === slice.length && inflate.readableLength === 0)) {
         const out = inflate.read() as Buffer | null
         if (out !== null) {

@@ -4,14 +4,14 @@ import { Compressed } from './compressed.js'
 export const TRAILER_BYTES = 8
 
 /**
- * Inflates the member that the input is at, header and trailer included, and perhaps some that follow it. The content
- * comes before its fault is thrown.
+ * Inflates the current member of the input, including header and trailer, and possibly some that follow. The content is
+ * delivered before its fault is thrown.
  */
 export type MemberInflater = (input: Compressed) => AsyncIterable<Uint8Array>
 
 /**
- * Inflates a gzip stream: concatenated members, and zero bytes after the last one as tape padding leaves them.
- * The content of a member comes before its fault is thrown.
+ * Inflates a gzip stream: concatenated members, and zero bytes after the last one, as left by tape padding. The content
+ * of a member is delivered before its fault is thrown.
  *
  * @param source the compressed bytes, from the first byte of the first member
  * @throws TraceError with the offset in the compressed stream: a member that is truncated or corrupt, or bytes after
@@ -41,7 +41,7 @@ async function atNextMember(input: Compressed): Promise<boolean> {
   return false
 }
 
-/** Reads a member's trailer. @throws TraceError when it is missing, or does not fit the content */
+/** Reads a member's trailer. @throws TraceError when it is missing, or does not match the content */
 export async function checkTrailer(input: Compressed, crc: number, length: number): Promise<void> {
   const at = input.offset
   const trailer = new DataView((await input.take(TRAILER_BYTES)).buffer)

@@ -10,7 +10,7 @@ const DEFLATE = 8
 
 const FIXED_BYTES = 10
 
-/** How many bytes the header that `bytes` begin with has, if it is all there and one that is known; otherwise -1. */
+/** The length of the header at the beginning of `bytes`, if it is complete and known; otherwise -1. */
 export function headerLength(bytes: Uint8Array): number {
   if (bytes.length < FIXED_BYTES || !isGzip(bytes)) return -1
   const flags = bytes[3] as number

@@ -3,7 +3,7 @@ import { loadKernel, type Global, type KernelExports } from '../kernel/load.js'
 import type { Compressed } from './compressed.js'
 import { fault } from './xz-fields.js'
 
-/** The most bytes that are decoded at a time. */
+/** The maximum number of bytes decoded at a time. */
 const PIECE = 65_536
 /** The most compressed bytes of a chunk. */
 const CHUNK = 65_536
@@ -33,7 +33,7 @@ interface Lzma2Kernel extends KernelExports {
 
 /** Decodes LZMA2: the data of one block after the other. */
 export class Lzma2 {
-  /** How many bytes the block that was read last has, decoded. */
+  /** The decoded size of the last block in bytes. */
   length = 0
   private readonly kernel = loadKernel<Lzma2Kernel>('lzma2')
   private dictionary = 0
@@ -41,16 +41,16 @@ export class Lzma2 {
   private needsProperties = true
   private countsCrc64 = false
 
-  /** The CRC-64 of the block that was read last. */
+  /** The CRC-64 of the last block. */
   get crc64(): bigint {
     return BigInt.asUintN(64, this.kernel.crc64.value)
   }
 
   /**
    * The content of a block, up to the end of its data.
-   * @param dictionary how many bytes it needs for its dictionary
-   * @param countsCrc64 makes `crc64` known
-   * @throws TraceError for data that are cut or corrupt, after what came before
+   * @param dictionary the size of its dictionary in bytes
+   * @param countsCrc64 computes `crc64`
+   * @throws TraceError for truncated or corrupt data, after the content before the fault
    */
   async *block(input: Compressed, dictionary: number, countsCrc64: boolean): AsyncGenerator<Uint8Array> {
     const { kernel } = this
@@ -110,8 +110,8 @@ export class Lzma2 {
     this.load(await input.take(compressed))
     if (compressed < 5) throw fault('the LZMA2 data are corrupt', offset)
     kernel.begin(compressed)
-    // Only the end of a chunk shows that it is sound. What corrupt data give must not reach a decoder, whose error
-    // would hide this one. A chunk has at most 2 MiB.
+    // Only the end of a chunk shows whether it is valid. The output of corrupt data must not reach a decoder, whose
+    // error would hide this one. A chunk has at most 2 MiB.
     const pieces: Uint8Array[] = []
     for (let left = length; left > 0;) {
       const place = kernel.nextPlace()

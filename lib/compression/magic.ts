@@ -15,7 +15,7 @@ export function isZip(head: Uint8Array): boolean {
   return (head[2] === 3 && head[3] === 4) || (head[2] === 5 && head[3] === 6)
 }
 
-/** How an xz stream begins (The .xz File Format, section 2.1.1.1). */
+/** The first bytes of an xz stream (The .xz File Format, section 2.1.1.1). */
 export const XZ_MAGIC: readonly number[] = [0xfd, 0x37, 0x7a, 0x58, 0x5a, 0x00]
 
 /** Whether bytes begin as xz does. Six bytes are enough to decide. */
@@ -23,15 +23,15 @@ export function isXz(head: Uint8Array): boolean {
   return XZ_MAGIC.every((byte, i) => byte === head[i])
 }
 
-/** How a zstd frame begins (RFC 8878, section 3.1.1). */
+/** The first bytes of a zstd frame (RFC 8878, section 3.1.1). */
 export const ZSTD_MAGIC: readonly number[] = [0x28, 0xb5, 0x2f, 0xfd]
 
-/** Whether bytes begin as zstd does, with a frame or one that holds no data (sections 3.1.1 and 3.1.2). */
+/** Whether bytes begin as zstd does, with a frame or a skippable frame (sections 3.1.1 and 3.1.2). */
 export function isZstd(head: Uint8Array): boolean {
   return ZSTD_MAGIC.every((byte, i) => byte === head[i]) || isSkippable(head)
 }
 
-/** Whether bytes begin as a frame does that holds no data for zstd. */
+/** Whether bytes begin like a skippable frame. */
 export function isSkippable(head: Uint8Array): boolean {
   return (head[0] ?? 0) >> 4 === 5 && head[1] === 0x2a && head[2] === 0x4d && head[3] === 0x18
 }
@@ -51,7 +51,7 @@ const FOREIGN: readonly (Foreign & { readonly magic: readonly number[] })[] = [
   { name: 'lz4', command: 'lz4 -dc', magic: [0x04, 0x22, 0x4d, 0x18] },
 ]
 
-/** The compression of bytes that only other programs inflate. Ten bytes are enough to decide. */
+/** The compression of bytes that heapflow cannot inflate. Ten bytes are enough to decide. */
 export function foreignCompression(head: Uint8Array): Foreign | undefined {
   return FOREIGN.find(({ magic }) => magic.every((byte, i) => byte === head[i] || (byte < 0 && i < head.length)))
 }

@@ -21,15 +21,15 @@ const [CRC32, CRC64, SHA256] = [1, 4, 10]
 
 /**
  * Inflates xz: any number of streams, each of any number of blocks, and zero bytes between and after them. The chunks
- * of a block before a corrupt one come before its fault is thrown.
+ * of a block before a corrupt one are delivered before its fault is thrown.
  *
  * @param source the compressed bytes, from the first byte of the first stream
- * @throws TraceError with the offset in the compressed stream: a stream that is cut or corrupt, needs too large a
- *   dictionary or a filter for programs, or bytes after the last stream that are not xz
+ * @throws TraceError with the offset in the compressed stream: a stream that is truncated or corrupt, needs too large a
+ *   dictionary or a filter for executables, or bytes after the last stream that are not xz
  */
 export async function* unxz(source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void, void> {
   const input = new Compressed(source, 'xz', 'block')
-  // One for all streams: a new dictionary for each of very many small ones would take most of the time.
+  // One for all streams, because a new dictionary for each of very many small ones would take most of the time.
   const lzma2 = new Lzma2()
   try {
     while (await atNextStream(input)) yield* inflateStream(input, lzma2)
@@ -38,7 +38,7 @@ export async function* unxz(source: AsyncIterable<Uint8Array>): AsyncGenerator<U
   }
 }
 
-/** Whether another stream follows; skips zero bytes, which come in fours. */
+/** Whether another stream follows; skips zero bytes, which must be a multiple of four. */
 async function atNextStream(input: Compressed): Promise<boolean> {
   const from = input.offset
   while (await input.more()) {

@@ -20,15 +20,15 @@ import {
 } from './zip-records.js'
 
 /**
- * The most input that the inflater is given at once. Its output may be about 1000 times as large, so a bomb stays
- * bounded. This is also the most that is lost before a corrupt place, because the inflater keeps the output of the
- * failing step.
+ * The maximum input for one step of the inflater. The output may be about 1000 times as large, so a bomb remains
+ * bounded. This is also the maximum loss before a corrupt place, because the inflater keeps the output of the failing
+ * step.
  */
 const SLICE_BYTES = 4096
 
 /**
- * How much data may go in with nothing coming out: twice what a stored block holds. An inflater keeps what follows the
- * end of its data, so this also bounds memory.
+ * The maximum input without any output: twice the size of a stored block. An inflater keeps what follows the end of its
+ * data, so this also bounds memory.
  */
 const MAX_SILENT_BYTES = 131_072
 
@@ -81,12 +81,12 @@ export class Unzip implements Stage<Uint8Array, Uint8Array> {
     }
   }
 
-  /** Nothing of the archive is still to come. */
+  /** The whole archive has been read. */
   private get over(): boolean {
     return this.done && this.skip === 0
   }
 
-  /** Skips one record, or begins a member. Whether it got anywhere: if not, it needs more input. */
+  /** Skips one record, or begins a member. Returns false if it needs more input. */
   private record(): boolean {
     const { input } = this
     if (this.skip > 0) {
@@ -134,7 +134,7 @@ export class Unzip implements Stage<Uint8Array, Uint8Array> {
     this.input.pos += header.length
   }
 
-  /** The next output of a member, or whether it got anywhere. */
+  /** The next output of a member, or whether there was progress. */
   private inflate(member: Member): Uint8Array | boolean {
     const { input } = this
     const flush = this.ended || this.broken
@@ -155,11 +155,11 @@ export class Unzip implements Stage<Uint8Array, Uint8Array> {
         input.pos += found.length
         return this.finish(member, found)
       }
-      // No descriptor fits into the last bytes: they can only be data of a member that is cut.
+      // No descriptor fits into the last bytes, so they are data of a truncated member.
       if (pos + n > last) n = slice
     }
     if (input.left < n) {
-      // Tiny pieces are gathered, for each step of the inflater copies its window.
+      // Tiny pieces are collected, because each step of the inflater copies its window.
       if (!flush || input.left === 0) return false
       n = input.left
     }
@@ -170,7 +170,7 @@ export class Unzip implements Stage<Uint8Array, Uint8Array> {
     return member.out.length === 0 || member.out
   }
 
-  /** Checks a member against what the archive says of it. */
+  /** Checks a member against the archive's records. */
   private finish(member: Member, sizes: Sizes): boolean {
     this.member = null
     if (member.size !== sizes.size) {
@@ -200,12 +200,12 @@ export class Unzip implements Stage<Uint8Array, Uint8Array> {
   }
 }
 
-/** A file or directory that is being inflated, and what came of it so far. */
+/** A file or directory being inflated, and its output so far. */
 class Member {
-  /** What the last step made, in memory of its own. */
+  /** The output of the last step, in separate memory. */
   out: Uint8Array = NO_BYTES
   crc = 0
-  /** How many bytes came out, went in, and went in since any came out. */
+  /** The number of bytes of output, of input, and of input since the last output. */
   size = 0
   used = 0
   private silent = 0
@@ -225,7 +225,7 @@ class Member {
     })
   }
 
-  /** Inflates the next bytes into `out`. Gives what is wrong with them, if anything is. */
+  /** Inflates the next bytes into `out`. Returns their fault, if any. */
   take(bytes: Uint8Array): string | undefined {
     try {
       if (this.inflater === undefined) this.out = new Uint8Array(bytes)

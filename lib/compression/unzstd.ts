@@ -4,13 +4,13 @@ import { nextBlock, nextFrame, type ZstdFrame } from './zstd-frames.js'
 import { ZstdFault, ZstdLimit, type NewFrameInflater } from './zstd-inflaters.js'
 
 /**
- * Inflates zstd: any number of frames; skippable frames are skipped. Frames and blocks are found here and not by
+ * Inflates zstd: any number of frames; skippable frames are skipped. Frames and blocks are delimited here and not by
  * the inflater, so that a truncated frame and bytes after the last one are errors with any inflater. The content of a
- * block comes before the fault of the next one is thrown.
+ * block is delivered before the fault of the next one is thrown.
  *
  * @param source the compressed bytes, from the first byte of the first frame
- * @throws TraceError with the offset in the compressed stream: a frame that is cut or corrupt, or needs too large a
- *   window, or bytes after the last frame that are not zstd
+ * @throws TraceError with the offset in the compressed stream: a frame that is truncated or corrupt, or needs too large
+ *   a window, or bytes after the last frame that are not zstd
  */
 export async function* unzstd(
   source: AsyncIterable<Uint8Array>,

@@ -2,7 +2,7 @@ import { constants, crc32, inflateRawSync } from 'node:zlib'
 import type { Compressed } from './compressed.js'
 import { headerLength } from './gzip-header.js'
 
-/** A member with more bytes of deflated data than this is not tried; nor is one that makes more than `MAX_OUTPUT`. */
+/** Members with more deflated data than this, or with more output than `MAX_OUTPUT`, are not inflated here. */
 const MAX_INPUT = 32_768
 const MAX_OUTPUT = 262_144
 
@@ -16,7 +16,7 @@ const OPTIONS = {
   maxOutputLength: MAX_OUTPUT,
 } as const
 
-/** What `inflateRawSync` gives with `info`. */
+/** The result of `inflateRawSync` with `info`. */
 interface Inflated {
   readonly buffer: Buffer
   readonly engine: { readonly bytesWritten: number }
@@ -25,13 +25,13 @@ interface Inflated {
 /** A member, inflated. */
 interface Member {
   readonly content: Buffer
-  /** How many compressed bytes it has, with header and trailer. */
+  /** Its compressed size in bytes, with header and trailer. */
   readonly length: number
 }
 
 /**
- * Inflates members that are small and lie wholly in the bytes that were read: at once, for each takes less time than a
- * turn of the event loop. Stops before a member that is not one of these, or that is damaged.
+ * Inflates small members that are wholly in the available bytes, synchronously, because each takes less time than a
+ * turn of the event loop. Stops before any other or damaged member.
  */
 export function* wholeMembers(input: Compressed): Generator<Uint8Array> {
   const contents: Buffer[] = []
@@ -51,7 +51,7 @@ export function* wholeMembers(input: Compressed): Generator<Uint8Array> {
   if (length > 0) yield Buffer.concat(contents, length)
 }
 
-/** The member that bytes begin with, if it is small, whole and sound. */
+/** The member at the beginning of bytes, if it is small, complete and valid. */
 function wholeMember(bytes: Uint8Array): Member | undefined {
   const start = headerLength(bytes)
   if (start < 0) return undefined
@@ -60,7 +60,7 @@ function wholeMember(bytes: Uint8Array): Member | undefined {
   try {
     inflated = inflateRawSync(data, OPTIONS) as unknown as Inflated
   } catch {
-    // Damaged, or too much comes out: what inflates it step by step finds out.
+    // Damaged, or the output is too large: the step-by-step inflater determines which.
     return undefined
   }
   const { buffer: content, engine } = inflated

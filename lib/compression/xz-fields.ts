@@ -2,7 +2,7 @@ import { crc32 } from 'node:zlib'
 import { limit, malformed, type TraceError } from '../event/error.js'
 import type { Compressed } from './compressed.js'
 
-// Names and numbers of sections are those of "The .xz File Format", version 1.2.1.
+// Names and section numbers are those of "The .xz File Format", version 1.2.1.
 
 /** The largest dictionary in bytes that is accepted: that of `xz -9`. */
 export const MAX_DICTIONARY = 67_108_864
@@ -10,7 +10,7 @@ export const MAX_DICTIONARY = 67_108_864
 const LZMA2 = 0x21
 const FLAGS_BYTES = 2
 const CRC_BYTES = 4
-/** How many bytes the check of each type has (section 2.1.1.2). */
+/** The size in bytes of the check of each type (section 2.1.1.2). */
 const CHECK_BYTES = [0, 4, 4, 4, 8, 8, 8, 16, 16, 16, 32, 32, 32, 64, 64, 64]
 
 /** Bytes of the header of a stream, and of its footer. */
@@ -84,7 +84,7 @@ function dictionaryBytes(code: number, offset: number): number {
   return bytes
 }
 
-/** A number of one to nine bytes, as they are in the file (section 1.2). */
+/** A number of one to nine bytes in the file's encoding (section 1.2). */
 export function multibyte(value: number): Uint8Array {
   const bytes = []
   for (; value >= 128; value = Math.floor(value / 128)) bytes.push((value % 128) | 128)

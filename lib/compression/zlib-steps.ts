@@ -11,9 +11,9 @@ export class ZlibSteps {
   }
 
   /**
-   * Runs one step, and gives what comes out of it.
-   * @param start begins the step, and has `done` called when the stream has taken all of it
-   * @throws what the stream fails with, after what it made before
+   * Runs one step, and gives its output.
+   * @param start begins the step, and makes the stream call `done` when it has taken all input
+   * @throws the stream's error, after its output
    */
   async *run(start: (done: (error?: Error | null) => void) => void): AsyncGenerator<Buffer> {
     let isDone = false

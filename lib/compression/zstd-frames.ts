@@ -20,9 +20,9 @@ const [RLE_BLOCK, RESERVED_BLOCK] = [1, 3]
 export interface ZstdFrame {
   /** The header, from the magic number on. */
   readonly header: Uint8Array
-  /** How far back its data may refer, in bytes. */
+  /** The size of its window in bytes. */
   readonly window: number
-  /** The length of its content in bytes, where the header says so. */
+  /** The length of its content in bytes, if the header states it. */
   readonly content: number | undefined
   /** Its last bytes are the checksum of its content. */
   readonly checksumBytes: number
@@ -37,7 +37,8 @@ interface ZstdBlock {
 /**
  * The next frame; skippable frames are skipped.
  * @returns undefined at the end of the input
- * @throws TraceError for a frame that is cut, malformed, needs a dictionary or too large a window, and for other bytes
+ * @throws TraceError for a frame that is truncated or malformed, needs a dictionary or too large a window, and for
+ *   other bytes
  */
 export async function nextFrame(input: Compressed): Promise<ZstdFrame | undefined> {
   while (await input.more()) {
@@ -90,7 +91,7 @@ function windowSize(descriptor: number): number {
   return base + (base / 8) * (descriptor & 7)
 }
 
-/** The next block of a frame. @throws TraceError when it is cut, or larger than a block may be */
+/** The next block of a frame. @throws TraceError when it is truncated, or too large */
 export async function nextBlock(input: Compressed): Promise<ZstdBlock> {
   const { offset } = input
   const header = await input.take(BLOCK_HEADER_BYTES)

@@ -7,21 +7,21 @@ import { MAX_BLOCK, MAX_WINDOW, type ZstdFrame } from './zstd-frames.js'
 
 /** Inflates one frame. */
 interface FrameInflater {
-  /** Takes the frame's header, a block or its checksum, and gives what comes of it. @throws what is wrong with it */
+  /** Processes the frame's header, a block or its checksum, and gives the output. @throws its fault */
   push(bytes: Uint8Array, isLast: boolean): AsyncIterable<Uint8Array> | Iterable<Uint8Array>
   close(): void
 }
 
-/** Makes an inflater for a frame, when the one for the frame before it is closed. */
+/** Creates an inflater for a frame, after the one for the previous frame was closed. */
 export type NewFrameInflater = (frame: ZstdFrame) => FrameInflater
 
-/** Data that are not what zstd makes, in words for a message. */
+/** The error for invalid data, with a text for messages. */
 export class ZstdFault extends Error {}
 
-/** More work than the data are worth, in words for a message. */
+/** The error for data that would take too much work, with a text for messages. */
 export class ZstdLimit extends Error {}
 
-/** What node:zlib has from Node 22.15 on, which the types of older versions lack. */
+/** Functions of node:zlib since Node 22.15, which the types of older versions lack. */
 interface ZlibWithZstd {
   readonly createZstdDecompress?: (options: object) => Transform
   readonly zstdDecompressSync?: (bytes: Uint8Array, options: object) => Buffer
@@ -31,18 +31,18 @@ interface ZlibWithZstd {
 const { createZstdDecompress, zstdDecompressSync, constants } = zlib as unknown as ZlibWithZstd
 const parameters = () => ({ params: { [constants.ZSTD_d_windowLogMax]: Math.log2(MAX_WINDOW) } })
 
-/** Inflates with node:zlib; undefined where it knows no zstd. */
+/** Inflates with node:zlib; undefined if it does not support zstd. */
 export const nodeInflater: NewFrameInflater | undefined =
   createZstdDecompress === undefined || zstdDecompressSync === undefined
     ? undefined
     : () => new NodeFrame(createZstdDecompress, zstdDecompressSync)
 
 /**
- * A frame for node:zlib. A frame of one block is inflated at once: a stream for each of very many small ones would take
- * most of the time.
+ * A frame for node:zlib. A frame of one block is inflated synchronously, because a stream for each of very many small
+ * ones would take most of the time.
  */
 class NodeFrame implements FrameInflater {
-  /** What was not written yet: the header, the only block so far, and the checksum. */
+  /** Parts that have not been written yet: the header, the only block so far, and the checksum. */
   private held: Uint8Array[] = []
   private stream: Transform | undefined
   private steps: ZlibSteps | undefined
@@ -63,7 +63,7 @@ class NodeFrame implements FrameInflater {
     else for (const part of held) if (part.length > 0) yield* this.write(part)
   }
 
-  /** The content of a frame, or undefined if something is wrong with it: what is in order comes before that. */
+  /** The content of a frame, or undefined if it is faulty; valid content before the fault is delivered first. */
   private whole(parts: readonly Uint8Array[]): Uint8Array | undefined {
     try {
       return this.inflateAll(Buffer.concat(parts), { ...parameters(), maxOutputLength: MAX_BLOCK })
@@ -92,13 +92,13 @@ const CORRUPT = 'the zstd data are corrupt'
 const CHECKSUM = 'the checksum of a zstd frame is wrong'
 
 /**
- * fzstd allocates a window for every frame and moves all of it for every block: in all the frames of a stream not more
- * than this many bytes for each byte that comes out, after a first allowance.
+ * fzstd allocates a window for every frame and moves all of it for every block. This is the maximum number of such
+ * bytes in a stream for each byte of output, after an initial allowance.
  */
 const MAX_MOVED = 4096
 const MOVED_ALLOWANCE = 2 ** 30
 
-/** Where the header of a frame has its descriptor and its window, and what stands there for a window of `MAX_BLOCK`. */
+/** The offsets of descriptor and window in the header of a frame, and the window's value for `MAX_BLOCK`. */
 const [DESCRIPTOR_AT, WINDOW_AT, MAX_BLOCK_WINDOW] = [4, 5, 0x38]
 
 /** The module fzstd. */
@@ -106,7 +106,7 @@ export interface Fzstd {
   Decompress: typeof Decompress
 }
 
-/** Inflates the frames of one stream with fzstd, which has no checksums: the content is checked here. */
+/** Inflates the frames of one stream with fzstd, which does not verify checksums, so the content is checked here. */
 export function fzstdInflater({ Decompress: Inflate }: Fzstd): NewFrameInflater {
   let kernel: Xxh64 | undefined
   let length = 0
@@ -121,7 +121,7 @@ export function fzstdInflater({ Decompress: Inflate }: Fzstd): NewFrameInflater 
     let made: Uint8Array[] = []
     let inflate: Decompress | undefined
     const begin = (block: Uint8Array): Decompress => {
-      // No block has more content, so that a frame of one block needs no larger window, whatever its header says.
+      // No block has more content, so a frame of one block needs no larger window, regardless of its header.
       const isSmall = isLastBlock(block) && hasWindow(header) && window > MAX_BLOCK
       const needed = isSmall ? MAX_BLOCK : window
       moved += needed
@@ -136,7 +136,7 @@ export function fzstdInflater({ Decompress: Inflate }: Fzstd): NewFrameInflater 
     }
     return {
       *push(bytes, isLast) {
-        // A frame begins with its first block that has content; one without any is skipped.
+        // A frame begins with its first block with content; a frame without content is skipped.
         if (inflate !== undefined || !(bytes === header || isLast || isEmptyBlock(bytes))) {
           try {
             inflate ??= begin(bytes)
@@ -157,17 +157,17 @@ export function fzstdInflater({ Decompress: Inflate }: Fzstd): NewFrameInflater 
   }
 }
 
-/** Whether no block of the frame comes after this one. */
+/** Whether this is the last block of the frame. */
 function isLastBlock(bytes: Uint8Array): boolean {
   return ((bytes[0] as number) & 1) === 1
 }
 
-/** Whether the header of a frame has a window of its own, and not the size of the content for one. */
+/** Whether the header of a frame has a window, instead of using the size of the content. */
 function hasWindow(header: Uint8Array): boolean {
   return ((header[DESCRIPTOR_AT] as number) & 0x20) === 0
 }
 
-/** Whether this is a block, raw or of one byte that repeats, without content. */
+/** Whether this is a block without content, raw or with one repeated byte. */
 function isEmptyBlock(bytes: Uint8Array): boolean {
   const word = (bytes[0] as number) | ((bytes[1] as number) << 8) | ((bytes[2] as number) << 16)
   return word >> 3 === 0

@@ -24,8 +24,8 @@ const NO_I32 = new Int32Array(0)
 const NO_U8 = new Uint8Array(0)
 
 /**
- * Marks batches, so that those of another copy of this package are known as batches too. The number is that of the
- * layout of columns: a copy with other fields has another one.
+ * Marks batches, so that batches of another copy of this package are recognized. The number identifies the layout of
+ * columns: a copy with other fields has another one.
  */
 const BRAND = Symbol.for('heapflow.EventBatch/1')
 
@@ -34,7 +34,7 @@ export function isEventBatch(value: unknown): value is EventBatch {
   return typeof value === 'object' && value !== null && BRAND in value
 }
 
-/** How many events `console.log` shows of a batch. */
+/** The number of events of a batch that `console.log` shows. */
 const SHOWN = 3
 
 /**
@@ -43,8 +43,8 @@ const SHOWN = 3
  * not zero: the column may then hold any value.) Only the columns in the set `columns` have storage; check `mask`
  * before reading one.
  *
- * A batch is filled by the stage that made it and never changed once it was handed on. Iterating over it gives plain
- * `TraceEvent` objects, which is convenient and slow.
+ * A batch is filled by the stage that created it, and never changes after it was passed on. Iterating over it gives
+ * plain `TraceEvent` objects, which is convenient and slow.
  */
 export class EventBatch implements Iterable<TraceEvent> {
   /** How many events there are. */
@@ -89,15 +89,15 @@ export class EventBatch implements Iterable<TraceEvent> {
   /** calloc's number of elements; `size` is the product. */
   elements = NO_U64
 
-  /** What the masks, the kinds and the columns it began with are in, unless others have some of these too. */
+  /** The memory of the masks, kinds and initial columns, unless other batches share some of it. */
   private storage: Storage | undefined
 
   /**
-   * @param capacity how many events it can hold
-   * @param columns the set of fields to give storage at once
+   * @param capacity the maximum number of events
+   * @param columns the set of fields with initial storage
    * @param header the header of the trace that the events belong to
-   * @param strings the string table that string columns refer to; a table of its own unless one is shared
-   * @param storage what it has room in
+   * @param strings the string table that string columns refer to; a new table unless one is shared
+   * @param storage its memory
    */
   constructor(
     readonly capacity: number,
@@ -114,7 +114,7 @@ export class EventBatch implements Iterable<TraceEvent> {
     for (const { name, column } of storage.columns) target[name] = column
   }
 
-  /** A batch for `count` events, or somewhat more, whose storage is not cleared: all of it is to be written. */
+  /** A batch for `count` events, or slightly more, whose storage is not cleared, so that all of it must be written. */
   static unfilled(count: number, columns: number, header: TraceHeader, strings?: StringTable): EventBatch {
     const storage = Storage.uncleared(count, columns)
     return new EventBatch(storage.capacity, columns, header, strings, storage)
@@ -138,7 +138,7 @@ export class EventBatch implements Iterable<TraceEvent> {
     storage.recycle()
   }
 
-  /** Others use its columns too: `recycle` does nothing from now on. */
+  /** Notes that other batches share its columns, so that `recycle` has no effect. */
   keep(): void {
     this.storage = undefined
   }
@@ -162,8 +162,8 @@ export class EventBatch implements Iterable<TraceEvent> {
   }
 
   /**
-   * Event i as an object of its fields. `JSON.stringify` writes it as NDJSON does, by a `toJSON` that it inherits; for
-   * a copy made by `{ ...event }`, which has none, there is `eventToJson`.
+   * Event i as an object with its fields. It inherits a `toJSON`, so `JSON.stringify` writes it as in NDJSON. A copy
+   * such as `{ ...event }` does not; use `eventToJson` for it.
    */
   event(i: number): TraceEvent {
     const mask = this.mask[i] as number
@@ -178,7 +178,7 @@ export class EventBatch implements Iterable<TraceEvent> {
     for (let i = 0; i < this.count; i++) yield this.event(i)
   }
 
-  /** What `console.log` shows: a summary, and the first events. */
+  /** The text that `console.log` shows: a summary, and the first events. */
   [Symbol.for('nodejs.util.inspect.custom')](
     _depth: number,
     options: object,
@@ -191,7 +191,7 @@ export class EventBatch implements Iterable<TraceEvent> {
   }
 
   /**
-   * Adds an event, giving storage to the columns it needs.
+   * Adds an event, and allocates the columns that it needs.
    * @throws RangeError when the batch is full, the event has an unknown field, or a value does not fit
    * @throws TypeError (code ERR_INVALID_ARG_TYPE) when a value is of the wrong type
    */
@@ -278,7 +278,7 @@ export type U64FieldName = Extract<(typeof FIELDS)[number], { type: 'u64' | 'add
 /** Each field's position in `FIELDS`. */
 const FIELD_OF: ReadonlyMap<string, number> = new Map(FIELDS.map(({ name }, f) => [name, f]))
 
-/** What events of batches inherit. A property of their own would cost more than all of their fields. */
+/** The prototype of events. An own property would cost more than all of their fields. */
 const EVENT: object = Object.create(Object.prototype, {
   toJSON: {
     value(this: TraceEvent) {
@@ -297,8 +297,8 @@ const NO_COLUMNS = Object.fromEntries(
 ) as Readonly<Record<ColumnName, Column>>
 
 /**
- * A batch of the same events to be revised: it has kinds, masks and the columns of the set `fresh` of its own, the
- * latter still to be filled, and shares the other columns with `source`, which must not be written to.
+ * A batch of the same events, to be revised: it has its own kinds and masks, and its own columns of the set `fresh`,
+ * which must be filled. It shares the other columns with `source`, which must not be changed.
  * @param strings the string table of the new batch; with another one than the source's, string columns belong in
  *   `fresh`
  */
@@ -321,8 +321,8 @@ export function reviseBatch(source: EventBatch, fresh: number, strings: StringTa
 }
 
 /**
- * All events as batches of at most `BATCH_EVENTS`, in memory. For more than a small program holds, see `fromEvents`.
- * @param header what the trace says about itself; by default nothing
+ * All events as batches of at most `BATCH_EVENTS`, in memory. For many events, see `fromEvents`.
+ * @param header the header of the trace; empty by default
  * @throws what `EventBatch.push` throws
  */
 export function batchesOf(events: Iterable<TraceEvent>, header: TraceHeader = NO_HEADER): EventBatch[] {

@@ -6,15 +6,16 @@ import type { Stage } from './stage.js'
 /** Options of `chain`. */
 export interface ChainOptions {
   /**
-   * No one else reads the batches between the two, and the first neither keeps them nor returns one twice: their memory
-   * is reused as soon as the second has finished with them (see `recycle`). Default false.
+   * Reuse the memory of the batches between the two as soon as the second has finished with them (see `recycle`). No
+   * other consumer may read these batches, and the first stage must neither keep them nor return one twice. Default
+   * false.
    */
   recycle?: boolean
 }
 
 /**
- * Two stages as one: the batches that the first gives go to the second at once, without a stream between them. Where
- * the first fails, what came before that goes through the second, too, and then comes the error.
+ * Two stages as one: the batches of the first go directly to the second, without a stream between them. If the first
+ * fails, its results before the fault still go through the second, and then the error is thrown.
  */
 export function chain<In, Out>(
   first: Stage<In, EventBatch>,
@@ -28,15 +29,15 @@ export function chain<In, Out>(
 class Chain<In, Out> implements Stage<In, Out> {
   readonly warnings: string[] = []
   readonly consumes: boolean
-  /** How many of either's warnings are among these. */
+  /** The number of warnings of each stage that are included. */
   private readonly told: [number, number] = [0, 0]
-  /** The batch that the second was fed last, as long as it may be recycled. */
+  /** The last batch fed to the second, as long as it may be recycled. */
   private last: EventBatch | undefined
   /** The second has something to do. */
   private isBusy = false
   /** How the input ended, if it did. */
   private ending: 'end' | 'endTruncated' | undefined
-  /** The second knows that nothing more comes. */
+  /** The second has been told that the input has ended. */
   private isOver = false
   private failure: unknown
 
@@ -71,7 +72,7 @@ class Chain<In, Out> implements Stage<In, Out> {
     }
   }
 
-  /** What the second makes of what it was given. */
+  /** The next result of the second. */
   private ofSecond(): Out | null {
     let result: Out | null
     try {
@@ -79,7 +80,7 @@ class Chain<In, Out> implements Stage<In, Out> {
     } finally {
       this.tell(1, this.second.warnings)
     }
-    // What is delivered itself is not ours to recycle.
+    // A delivered batch must not be recycled here.
     if (result === (this.last as unknown)) this.last = undefined
     if (result !== null) return result
     if (this.last !== undefined && this.recycles && this.second.consumes === true) recycle(this.last)
@@ -88,7 +89,7 @@ class Chain<In, Out> implements Stage<In, Out> {
     return null
   }
 
-  /** Gives the second a batch, or the news that there are no more. @returns whether it could */
+  /** Feeds a batch to the second, or ends it. @returns false if the first has nothing to pass on */
   private goOn(): boolean {
     const batch = this.ofFirst()
     if (batch !== null) {

@@ -2,10 +2,10 @@ import { BATCH_EVENTS, BATCH_STRING_BYTES, EventBatch } from './batch.js'
 import { NO_HEADER, type TraceHeader } from './header.js'
 import type { TraceEvent } from './trace-event.js'
 
-/** The capacity of the first batch: there may be no more events. */
+/** The capacity of the first batch, small because there may be few events. */
 const LEAST_EVENTS = 64
 
-/** Collects plain events into batches, which are as large as the events that come in one go make worthwhile. */
+/** Collects plain events into batches, whose size adapts to the number of events that arrive together. */
 export class EventCollector {
   /** How many events there were. */
   events = 0
@@ -14,8 +14,8 @@ export class EventCollector {
   private columns = 0
 
   /**
-   * @param name what messages call the receiver of the events
-   * @param header the header of the batches, until that is set to another one
+   * @param name the receiver of the events in messages
+   * @param header the header of the batches, until another one is set
    */
   constructor(
     private readonly name: string,
@@ -46,13 +46,13 @@ export class EventCollector {
     this.batch = undefined
     if (batch === undefined || batch.count === 0) return null
     this.columns = batch.columns
-    // A full batch says that they come fast, a batch that was taken half empty that they do not.
+    // A full batch means that events arrive fast, and a half-empty one that they do not.
     if (batch.count === batch.capacity) this.capacity = Math.min(BATCH_EVENTS, 2 * this.capacity)
     else if (2 * batch.count < batch.capacity) this.capacity = Math.max(LEAST_EVENTS, this.capacity / 2)
     return batch
   }
 
-  /** What `take` gives, for a `yield*`. */
+  /** The result of `take`, for a `yield*`. */
   taken(): EventBatch[] {
     const batch = this.take()
     return batch === null ? [] : [batch]

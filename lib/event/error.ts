@@ -1,5 +1,5 @@
 /**
- * Why a trace could not be read, written or worked on:
+ * Why a trace could not be read, written or processed:
  * - `ERR_TRACE_TRUNCATED`: the input ends before it is whole
  * - `ERR_TRACE_MALFORMED`: the input breaks the rules of its format
  * - `ERR_TRACE_LIMIT`: the input is larger than memory is given for
@@ -19,7 +19,7 @@ export type TraceErrorCode =
   | 'ERR_TRACE_TOO_MANY_FILES'
   | 'ERR_TRACE_EXPRESSION'
 
-/** Where in its input a reader was. */
+/** The position of a reader in its input. */
 export interface TracePosition {
   /** The format's name. */
   format: string
@@ -33,7 +33,7 @@ export interface TracePosition {
   event?: number
 }
 
-/** A fault in a trace, with the place where it is, if it has one. Everything before that place was delivered. */
+/** A fault in a trace, with its place, if any. Everything before that place was delivered. */
 export class TraceError extends Error implements Partial<TracePosition> {
   override readonly name = 'TraceError'
   readonly format?: string
@@ -41,9 +41,9 @@ export class TraceError extends Error implements Partial<TracePosition> {
   readonly line?: number
   readonly column?: number
   readonly event?: number
-  /** The name of the format that the bytes look like, where they are not of the one that was requested. */
+  /** The name of the format that the bytes look like, if it is not the requested one. */
   readonly looksLike?: string
-  /** The file that was read, where that is known; `stdin` for standard input. */
+  /** The file that was read, if known; `stdin` for standard input. */
   readonly file?: string
 
   constructor(
@@ -52,7 +52,7 @@ export class TraceError extends Error implements Partial<TracePosition> {
     at?: TracePosition,
     options: ErrorOptions & { looksLike?: string } = {},
   ) {
-    // Without a known format, there is no position in it either.
+    // Without a known format, there is no position either.
     super(at === undefined || code === 'ERR_TRACE_UNKNOWN_FORMAT' ? reason : `${describe(at)}: ${reason}`, options)
     if (at === undefined) return
     this.format = at.format
@@ -97,7 +97,7 @@ export function describe(at: TracePosition): string {
   return places.length > 1 ? `${places[0]}: ${places.slice(1).join(', ')}` : (places[0] as string)
 }
 
-/** The input ends before it is whole. */
+/** The input is incomplete. */
 export function truncated(reason: string, at: TracePosition): TraceError {
   return new TraceError('ERR_TRACE_TRUNCATED', `truncated: ${reason}`, at)
 }
@@ -107,12 +107,12 @@ export function malformed(reason: string, at: TracePosition): TraceError {
   return new TraceError('ERR_TRACE_MALFORMED', `malformed: ${reason}`, at)
 }
 
-/** The input is larger than memory is given for: an endless name, a line without end. */
+/** The input exceeds a limit: an endless name, a line without end. */
 export function limit(reason: string, at: TracePosition): TraceError {
   return new TraceError('ERR_TRACE_LIMIT', `over the limit: ${reason}`, at)
 }
 
-/** An event or field that the target format cannot express, where that was asked to be an error. */
+/** An event or field that the target format cannot represent, in strict mode. */
 export function unencodable(reason: string, at: TracePosition): TraceError {
   return new TraceError('ERR_TRACE_UNENCODABLE', reason, at)
 }

@@ -4,7 +4,7 @@ import type { TraceEvent } from './trace-event.js'
 
 /**
  * An event as one line of NDJSON without the line feed: the canonical order of keys, addresses as hexadecimal strings,
- * every other integer in full, attributes in base64. Works for events from batches and for objects of your own.
+ * every other integer in full, attributes in base64. Accepts events from batches and other objects.
  */
 export function eventToJson(event: TraceEvent): string {
   let text = `{"kind":${JSON.stringify(event.kind)}`
@@ -16,8 +16,8 @@ export function eventToJson(event: TraceEvent): string {
 }
 
 /**
- * What `JSON.stringify` makes its text of: the values that `eventToJson` writes. A double cannot hold integers from
- * 2^53 on, so they become strings of digits, which are read back like numbers.
+ * The object that `JSON.stringify` writes, with the values that `eventToJson` writes. Integers from 2^53 on, which a
+ * double cannot represent, become strings of digits, which are read back like numbers.
  */
 export function eventForJson(event: TraceEvent): Record<string, unknown> {
   const values: Record<string, unknown> = { kind: event.kind }

@@ -6,13 +6,13 @@ import { didYouMean } from './suggest.js'
 
 const MAX_U64 = 0xffff_ffff_ffff_ffffn
 
-/** How JSON has a 64-bit value that a double may not hold. */
+/** The form in JSON of a 64-bit value that a double may not represent. */
 const DIGITS = /^(0x[0-9a-f]{1,16}|\d{1,20})$/i
 
 /**
- * An unsigned 64-bit value of an event: a bigint, a whole number that a double holds exactly, or a string of digits in
- * decimal or, with `0x`, in hexadecimal, as events have it that were read from JSON.
- * @throws TypeError when it is neither; RangeError when it does not fit
+ * An unsigned 64-bit value of an event: a bigint, an exact whole number, or a string of digits in decimal or, with
+ * `0x`, in hexadecimal, as in events read from JSON.
+ * @throws TypeError for other values; RangeError when it does not fit
  */
 export function u64Value(name: FieldName, value: unknown): bigint {
   if (typeof value === 'number') {
@@ -27,7 +27,7 @@ export function u64Value(name: FieldName, value: unknown): bigint {
   return value
 }
 
-/** A 32-bit value of an event. @throws TypeError when it is no number; RangeError when it does not fit */
+/** A 32-bit value of an event. @throws TypeError when it is not a number; RangeError when it does not fit */
 export function i32Value(name: FieldName, value: unknown, isSigned: boolean): number {
   if (typeof value !== 'number') throw wrongType(`${name} must be a number, not ${showValue(value)}`)
   if ((isSigned ? value | 0 : value >>> 0) !== value) throw new RangeError(`${name} is not a 32-bit integer: ${value}`)
@@ -42,7 +42,7 @@ export function codeValue(type: 'api' | 'outcome' | 'kind', names: readonly stri
   throw new RangeError(`${what}: ${showValue(value)}${typeof value === 'string' ? didYouMean(value, names) : ''}`)
 }
 
-/** @throws TypeError when a value is not of the type that text, bytes or a list of names takes */
+/** @throws TypeError when a value does not have the type for text, bytes or a list of names */
 export function checkText(name: FieldName, type: FieldType, value: unknown): void {
   if (type === 'string' && typeof value !== 'string')
     throw wrongType(`${name} must be a string, not ${showValue(value)}`)
@@ -52,7 +52,9 @@ export function checkText(name: FieldName, type: FieldType, value: unknown): voi
     throw wrongType(`${name} must be an array of strings, not ${showValue(value)}`)
 }
 
-/** Named values as text. @throws TypeError when they are no object; RangeError when they are too many or too deep */
+/**
+ * Named values as text. @throws TypeError when they are not an object; RangeError when they are too many or too deep
+ */
 export function fieldsText(name: FieldName, value: unknown): string {
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     throw wrongType(`${name} must be an object, not ${showValue(value)}`)

@@ -3,7 +3,7 @@
  * The order of FIELDS is the canonical order of keys on the NDJSON wire.
  */
 
-/** What can happen in a trace. The position in this list is the code in `EventBatch.kind`. */
+/** The kinds of events. The position in this list is the code in `EventBatch.kind`. */
 export const KINDS = [
   'alloc',
   'free',
@@ -17,15 +17,15 @@ export const KINDS = [
   'thread-create',
   'thread-destroy',
   'comment',
-  /** The recorder says that it lost events here. */
+  /** The recorder reports that it lost events here. */
   'lost',
-  /** A record of a sort that the model has no name for, carried along; `code` is the format's own number of it. */
+  /** A record of a kind that the model does not have, preserved; `code` is the format's own number for it. */
   'other',
 ] as const
 /** The name of a kind of event. */
 export type KindName = (typeof KINDS)[number]
 
-/** The function that made an event, where the format says. The position is the code in `EventBatch.api`. */
+/** The function of an event, if the format has it. The position is the code in `EventBatch.api`. */
 export const APIS = [
   'malloc',
   'calloc',
@@ -43,9 +43,9 @@ export const APIS = [
 /** The name of an allocation function. */
 export type ApiName = (typeof APIS)[number]
 
-/** What a realloc did: the four realloc records of HATF. The position is the code in `EventBatch.outcome`. */
+/** The outcomes of reallocs: the four realloc records of HATF. The position is the code in `EventBatch.outcome`. */
 export const OUTCOMES = [
-  /** The block stayed where it was. */
+  /** The block stayed in place. */
   'none',
   /** A new block, and the old one freed. */
   'moved',
@@ -68,7 +68,7 @@ export type OutcomeName = (typeof OUTCOMES)[number]
  */
 export type FieldType = 'u64' | 'address' | 'u32' | 'i32' | 'api' | 'outcome' | 'string' | 'bytes' | 'list' | 'json'
 
-/** Every field but `kind`, which each event has. The position is the field's bit in `EventBatch.mask`. */
+/** Every field except `kind`, which every event has. The position is the field's bit in `EventBatch.mask`. */
 export const FIELDS = [
   { name: 'api', type: 'api' },
   { name: 'process', type: 'u64' },

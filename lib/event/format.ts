@@ -4,16 +4,16 @@ import type { Carried } from './losses.js'
 import { checkOptions, type OptionNames } from './options.js'
 import type { Decoder, Encoder } from './stage.js'
 
-/** What a program or person can set on a decoder or encoder; commands make their flags from it. */
+/** An option of a decoder or encoder, from which commands derive flags. */
 export interface OptionSpec {
   /**
-   * One line for the command's help, without a full stop. For a boolean that is on by default: what turning it off
-   * does.
+   * One line for the command's help, without a full stop. For a boolean that is on by default, it describes the effect
+   * of turning it off.
    */
   readonly help: string
   /** A boolean that is on by default becomes the flag `--no-<name>`. */
   readonly default: boolean | number | string | undefined
-  /** The allowed values, where they are few. */
+  /** The allowed values, if there are few. */
   readonly values?: readonly string[]
   /** The value's name in the help, such as `N`; without one the option is a boolean. */
   readonly value?: string
@@ -24,46 +24,43 @@ export interface EncodeOptions {
   /** Throw at the first event or field that the format cannot represent, instead of counting it. Default false. */
   strict?: boolean
   /**
-   * How many records an encoder that looks ahead may hold back, to choose how it writes them: few if many encoders run
-   * at once. Default: what suits the format.
+   * The number of records that an encoder with lookahead may hold back; use few if many encoders run at once. The
+   * default depends on the format.
    */
   window?: number
 }
 
-/** What commands need to know of a format before they read or write it: data, without a codec. */
+/** The facts about a format that commands need before they read or write it: data, without a codec. */
 export interface FormatInfo {
   /** The name in folders, commands and headers: `mtrc`. */
   readonly name: string
   /** The name in help and documents: `mpatrol MTRC`. */
   readonly title: string
-  /** File name endings without that of a compression, the first one preferred: `.mtrc`. */
+  /** File name endings, without that of a compression, the preferred one first: `.mtrc`. */
   readonly extensions: readonly string[]
   /** It can be read but not written, because no tool reads it. */
   readonly readOnly?: boolean
-  /** It carries all events and headers, of whatever format they are: streams of any format can pass through it. */
+  /** It carries all events and headers of any format, so all streams can pass through it. */
   readonly lossless?: boolean
-  /** What is written depends on how the events are divided into batches, which come back as they are. */
+  /** The output depends on the division of the events into batches, which is preserved. */
   readonly keepsBatches?: true
-  /** It is read from a file, by its index, and not from a pipe: the decoder only says so. */
+  /** It is read from a file by its index, and not from a pipe, for which the decoder reports an error. */
   readonly fromFile?: true
   /** It must not be written to a terminal. */
   readonly binary: boolean
   readonly decodeOptions: Readonly<Record<string, OptionSpec>>
   readonly encodeOptions: Readonly<Record<string, OptionSpec>>
-  /** Options of the decoder and the encoder that programs alone set, and which are in neither of these. */
+  /** Options of the decoder and the encoder for programs only, which are in neither of these. */
   readonly programOptions?: readonly string[]
 }
 
-/** A trace format: everything that programs, sniffing and documents need to know of it. */
+/** A trace format: everything about it that programs, sniffing and documents need. */
 export interface Format<DecodeOptions extends object = object> extends FormatInfo {
   /** Which fields it can carry on which kind of event. */
   readonly carried: Carried
-  /** Fields that only some of its layouts or options carry, and which those are: for documents. */
+  /** Fields that only some layouts or options carry, and these layouts or options, for documents. */
   readonly sometimes?: { readonly fields: readonly FieldName[]; readonly when: string }
-  /**
-   * Kinds that the format has no record of its own for: they are written as these kinds, and are these when they are
-   * read back.
-   */
+  /** Kinds without a record in the format, and the kinds as which they are written and read back. */
   readonly writtenAs?: Readonly<Partial<Record<KindName, readonly KindName[]>>>
   /**
    * Whether a stream that begins with these bytes (up to some thousand; fewer only if the stream is short) is of this
@@ -93,7 +90,7 @@ export const ENCODE_OPTIONS: OptionNames<EncodeOptions> = { strict: true, window
 
 /**
  * Checks options for the decoder of a format, without loading it.
- * @param of what messages call the decoder, such as `mtrc.decode()`
+ * @param of the decoder's name in messages, such as `mtrc.decode()`
  * @throws RangeError for an unknown option or value; TypeError when the options are not an object
  */
 export function checkDecodeOptions(info: FormatInfo, options: object | undefined, of: string): void {

@@ -1,15 +1,15 @@
-/** One frame of a stack, as the strings of `stack` say it. */
+/** One frame of a stack, as represented by the strings of `stack`. */
 export interface Frame {
   function?: string
   file?: string
   line?: number
   /** The program or library. */
   module?: string
-  /** The distance of the address from where the module begins. */
+  /** The distance of the address from the start of the module. */
   offset?: bigint
   /** The address of the instruction. */
   address?: bigint
-  /** The compiler put the function into the one that calls it, which is the next frame. */
+  /** The compiler inlined the function into its caller, which is the next frame. */
   inlined?: true
 }
 
@@ -19,15 +19,15 @@ const INLINED = ' inlined'
 const ADDRESS = / \[0x([0-9a-f]{1,16})\]$/
 const OFFSET = /^(.*)\+0x([0-9a-f]{1,16})$/s
 const LINE = /^(.*):(0|[1-9][0-9]{0,9})$/s
-/** What comes after a function's name; a name that has any of it is quoted. */
+/** The text that can follow a function's name; a name that contains any of it is quoted. */
 const AFTER_FUNCTION = / (?:at|in)(?: |$)| \[0x| inlined$/
 const BEFORE_FUNCTION = /^(?:"|(?:at|in)(?: |$)|\[0x|\[unknown\]|inlined$)/
 const AFTER_FILE = /^"| in(?: |$)|(?:^| )\[0x|(?:^| )inlined$/
 const AFTER_MODULE = /^"|(?:^| )\[0x|(?:^| )inlined$/
 
 /**
- * The text of a frame: `parse at a.c:12 in /usr/bin/x+0x1f0 [0x55d0]`, without what is not known, and with ` inlined`
- * at the end of inlined frames. A name that could be taken for another part of the text is quoted as a JSON string.
+ * The text of a frame: `parse at a.c:12 in /usr/bin/x+0x1f0 [0x55d0]`, without unknown parts, and with ` inlined` at
+ * the end of inlined frames. A name that could be taken for another part of the text is quoted as a JSON string.
  */
 export function formatFrame(frame: Frame): string {
   const { function: name, file, line, module, offset, address } = frame
@@ -66,10 +66,7 @@ export function shortFrame(text: string): string {
   return place === '' ? text : place
 }
 
-/**
- * What the text of a frame says. A text of another form, as of formats that have nothing but names, is a function's
- * name.
- */
+/** The frame that a text represents. A text of another form, as in formats with names only, is a function's name. */
 export function parseFrame(text: string): Frame {
   return parse(text) ?? { function: text }
 }
@@ -117,7 +114,7 @@ function isPlainFunction(name: string): boolean {
   return name !== '' && !BEFORE_FUNCTION.test(name) && !AFTER_FUNCTION.test(name)
 }
 
-/** Where the name that begins at `start` ends: after its quotes, or at the first of some separators. */
+/** The end of the name that begins at `start`: after its quotes, or at the first of some separators. */
 function partEnd(text: string, start: number, separators: readonly string[]): number {
   if (text[start] === '"') {
     let p = start + 1
@@ -129,7 +126,7 @@ function partEnd(text: string, start: number, separators: readonly string[]): nu
   return Math.min(text.length, ...separators.map((separator) => text.indexOf(separator, start)).filter((at) => at >= 0))
 }
 
-/** A name, and the number that may stand after it. */
+/** A name, and the number that may follow it. */
 function numbered(text: string, pattern: RegExp): { name: string; number?: string } | undefined {
   if (text[0] === '"') {
     const quote = text.lastIndexOf('"')

@@ -1,26 +1,26 @@
 /**
- * What a trace says about itself before its events. Every batch refers to the header of the trace that its events
- * belong to; a batch with another header than the one before it begins another trace in the same stream (as a forked
- * child does inside its parent's MTRC file).
+ * The information about a trace before its events. Every batch refers to the header of the trace that its events belong
+ * to; a batch with another header than the one before it begins another trace in the same stream (as a forked child
+ * does inside its parent's MTRC file).
  */
 export interface TraceHeader {
   /** The format the events were read from, such as `mtrc`. */
   readonly format: string
-  /** The unit of `time` and `endTime`; absent where the format has no times or does not say. */
+  /** The unit of `time` and `endTime`; absent if the format has no times or does not state it. */
   readonly timeUnit?: TimeUnit
-  /** What the same format needs to write the same bytes again: version, word size, byte order ... */
+  /** The data with which the format can write the same bytes again: version, word size, byte order ... */
   readonly layout?: Readonly<Record<string, string | number | boolean>>
-  /** Events were left out with no regard to blocks: an allocation may lack its free, and a free its allocation. */
+  /** Events were removed regardless of blocks: an allocation may lack its free, and a free its allocation. */
   readonly filtered?: true
   /** The events are a part of a trace that was split. */
   readonly part?: TracePart
 }
 
-/** Which part of what trace the events of a header are. */
+/** The part of a trace to which the events of a header belong. */
 export interface TracePart {
   /** An id of the stream that was split; it is the same for all parts. */
   readonly of: string
-  /** Which trace of that stream it is a part of, from 1. */
+  /** The number of its trace in that stream, from 1. */
   readonly trace: number
   /** All events of a block are in the same part. */
   readonly whole?: true
@@ -32,7 +32,7 @@ export interface TracePart {
   readonly first?: number
 }
 
-/** A header with other marks; they come last in it, in this order. */
+/** A header with other marks, which are its last properties, in this order. */
 export function withMarks(
   header: TraceHeader,
   { filtered, part }: Pick<TraceHeader, 'filtered' | 'part'>,
@@ -41,7 +41,7 @@ export function withMarks(
   return { ...rest, ...(filtered === true && { filtered }), ...(part !== undefined && { part }) }
 }
 
-/** Whether a block may lack events that the recorded trace has, so that what looks like a leak may be none. */
+/** Whether a block may lack events that were recorded, so that apparent leaks may be false. */
 export function lacksEvents({ filtered, part }: TraceHeader): boolean {
   return filtered === true || (part !== undefined && part.whole !== true)
 }
@@ -49,5 +49,5 @@ export function lacksEvents({ filtered, part }: TraceHeader): boolean {
 /** Units of time that formats use. */
 export type TimeUnit = 'ns' | 'us'
 
-/** The header of events that came with none. */
+/** The header of events without one. */
 export const NO_HEADER: TraceHeader = { format: 'unknown' }

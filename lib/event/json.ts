@@ -2,19 +2,18 @@ import { wrongType } from './error.js'
 import { showValue } from './message-text.js'
 
 /**
- * A value in `TraceEvent.fields`. Integers are exact and have at most 10,000 digits. Whole numbers that a double holds
- * exactly are accepted where a bigint is expected.
+ * A value in `TraceEvent.fields`. Integers are exact and have at most 10,000 digits. Exact whole numbers are accepted
+ * instead of bigints.
  */
 export type FieldValue = bigint | string | readonly FieldValue[] | { readonly [name: string]: FieldValue }
 
 /**
- * Values may be nested so deep, in the line of an event that they stand in too: twice as deep as the records of any DTD
- * are, whose every level is a list and an object in it at most, and not so deep that hostile text could use up the
- * stack.
+ * The maximum nesting of values, including the event around them: twice that of the records of any DTD, in which each
+ * level is at most a list of objects, and not so deep that hostile text could exhaust the stack.
  */
 export const MAX_DEPTH = 128
 
-/** The longest text of an event's `fields`, which fits into a line of NDJSON with all other fields. */
+/** The maximum length of an event's `fields` as text, which fits into a line of NDJSON with all other fields. */
 export const MAX_FIELDS_LENGTH = 3_000_000
 
 /**
@@ -31,7 +30,7 @@ const MAX_INTEGER = 10n ** BigInt(MAX_DIGITS)
  * @throws RangeError if a reader would refuse the values: nested too deep, too long, or an integer of too many digits
  */
 export function stringifyFields(value: FieldValue): string {
-  // The event's own object stands around it.
+  // The event's object counts as one level.
   const text = stringify(value, 1)
   if (text.length > MAX_FIELDS_LENGTH)
     throw new RangeError(`the values of an event take more than ${MAX_FIELDS_LENGTH} characters`)
@@ -56,14 +55,14 @@ function stringify(value: unknown, depth: number): string {
     .join(',')}}`
 }
 
-/** Whether a value is an object that has no class, from any realm. */
+/** Whether a value is a plain object, from any realm. */
 function isPlainObject(value: unknown): value is object {
   if (typeof value !== 'object' || value === null) return false
   const prototype: unknown = Object.getPrototypeOf(value)
   return prototype === null || Object.getPrototypeOf(prototype) === null
 }
 
-/** Any JSON, with integers as bigint, so that none loses digits. @throws Error that says what is wrong with the text */
+/** Parses any JSON, with integers as bigint, so that none loses digits. @throws Error with the fault of the text */
 export function parseJson(text: string): unknown {
   const parser = new JsonParser(text)
   return parser.whole()
@@ -143,7 +142,7 @@ class JsonParser {
       entries.push([name as string, this.read(depth + 1)])
       if (!this.more('}')) break
     }
-    // By entries, for a name such as __proto__ is no more than a name here.
+    // By entries, because a name such as __proto__ has no special meaning here.
     return Object.fromEntries(entries)
   }
 

@@ -6,7 +6,7 @@ import type { FieldName, KindName } from './fields.js'
  */
 export type Carried = Readonly<Partial<Record<KindName, number>>>
 
-/** A field that every record of some kinds has: an event without it would come back with another value than none. */
+/** A field that every record of some kinds has, so that an event without it is read back with a value. */
 export interface Filling {
   readonly field: FieldName
   readonly kinds: readonly KindName[]
@@ -14,12 +14,12 @@ export interface Filling {
   readonly as: string
 }
 
-/** What an encoder has left out or filled in so far. */
+/** The data that an encoder has dropped or filled in so far. */
 export interface LossCounts {
   /**
-   * How many events lost what, in the order of kinds. Keys: a field's name (`time`), a field of the kinds that cannot
-   * carry it where others can (`size of free`), a kind that is left out altogether (`reserve events`), a field that was
-   * filled in (`no thread, written as 0`), or the reason in words.
+   * The number of events for each loss, in the order of kinds. Keys: a field's name (`time`), a field of a kind that
+   * cannot carry it although other kinds can (`size of free`), a kind that is dropped (`reserve events`), a field that
+   * was filled in (`no thread, written as 0`), or a reason as text.
    */
   readonly counts: ReadonlyMap<string, number>
 }

@@ -8,15 +8,15 @@ const MAX_SHOWN = 80
 const MAX_INTEGER = 10n ** BigInt(MAX_SHOWN)
 
 /**
- * Formats text from a file for messages: characters that terminals act on are escaped, and long text is cut.
- * @param most the largest number of characters to show
+ * Formats text from a file for messages: characters that terminals interpret are escaped, and long text is truncated.
+ * @param most the maximum number of characters to show
  */
 export function showText(text: string, most = MAX_SHOWN): string {
   return withoutHidden(cut(text, most))
 }
 
 /**
- * Formats any value for messages. Text is quoted, characters that terminals act on are escaped, and at most 80
+ * Formats any value for messages. Text is quoted, characters that terminals interpret are escaped, and at most 80
  * characters are shown.
  */
 export function showValue(value: unknown): string {
@@ -30,7 +30,7 @@ export function showValue(value: unknown): string {
   return typeof name === 'string' && name !== '' ? `an object of type ${showText(name)}` : 'an object'
 }
 
-/** Formats a value from JSON for messages, like `showValue`, but as JSON has it: an integer without the suffix `n`. */
+/** Formats a value from JSON for messages, like `showValue`, but in the form of JSON: integers have no suffix `n`. */
 export function showJson(value: unknown): string {
   if (typeof value === 'bigint') return isLong(value) ? LONG_INTEGER : String(value)
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? 'an object' : showValue(value)
@@ -50,7 +50,7 @@ function withoutHidden(text: string): string {
   return text.replaceAll(HIDDEN, (hidden) => `\\u${(hidden.codePointAt(0) as number).toString(16).padStart(4, '0')}`)
 }
 
-/** A number of things in words: `1 event`, `2 events`. */
+/** A number with a noun: `1 event`, `2 events`. */
 export function plural(n: number, noun: string): string {
   return `${n} ${noun}${n === 1 ? '' : 's'}`
 }

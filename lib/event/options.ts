@@ -2,14 +2,14 @@ import { wrongType } from './error.js'
 import { showValue } from './message-text.js'
 import { didYouMean } from './suggest.js'
 
-/** The names of all options of a type: the compiler finds one that is missing, and one that does not exist. */
+/** The names of all options of a type, checked by the compiler for missing and unknown ones. */
 export type OptionNames<Options extends object> = Readonly<{ [Name in keyof Options]-?: true }>
 
 /**
- * Refuses options that do not exist: a mistyped name would otherwise change what a program does without a word. An
- * option whose value is undefined counts too.
+ * Refuses options that do not exist: otherwise a mistyped name would silently change what a program does. An option
+ * whose value is undefined counts, too.
  *
- * @param of what takes the options, as messages call it: `filter`
+ * @param of the name, in messages, of the function with these options: `filter`
  * @throws TypeError (code ERR_INVALID_ARG_TYPE) when the options are not an object
  * @throws RangeError for an unknown option, with the name that was probably meant
  */

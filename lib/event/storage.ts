@@ -42,7 +42,7 @@ interface NamedColumn {
   readonly column: Column
 }
 
-/** The columns of a set for this many events, in memory that was cleared. */
+/** The columns of a set for this many events, in cleared memory. */
 export function placeColumns(set: number, capacity: number): NamedColumn[] {
   return place(
     set,
@@ -80,7 +80,7 @@ function place(set: number, n: number, memory: ArrayBuffer, words: number): Name
   return columns
 }
 
-/** What a batch begins with: masks, kinds and the columns of a set, in one piece of memory. */
+/** The initial memory of a batch: masks, kinds and the columns of a set, in one piece. */
 export class Storage {
   readonly mask: Uint32Array
   readonly kind: Uint8Array
@@ -113,13 +113,13 @@ export class Storage {
     if (count < MIN_SPARE) return Storage.cleared(count, set)
     for (let s = spares.length - 1; s >= 0; s--) {
       const spare = spares[s] as Storage
-      // Not a much larger one: a consumer that keeps the batch would keep all of it.
+      // A much larger one is not used, because a consumer that keeps the batch would keep all of it.
       if (spare.set === set && spare.capacity >= count && spare.capacity <= 2 * count) {
         spares.splice(s, 1)
         return spare
       }
     }
-    // Somewhat more, so that there is room for the next batch, too, if that is about as large.
+    // Slightly more, so that a next batch of similar size fits, too.
     const step = 2 ** Math.max(0, 28 - Math.clz32(count))
     const capacity = Math.ceil(count / step) * step
     return new Storage(capacity, set, Buffer.allocUnsafeSlow((5 + bytesPerEvent(set)) * capacity).buffer)
@@ -133,7 +133,7 @@ export class Storage {
   }
 }
 
-/** So much storage is kept at most: more than the batches that are under way in one pipeline. */
+/** The maximum amount of storage in the pool: more than the batches in flight in one pipeline. */
 const MAX_SPARES = 8
 const MAX_SPARE_BYTES = 1 << 20
 /** Storage for fewer events costs little. */
@@ -142,7 +142,7 @@ const MIN_SPARE = 64
 /** Unused storage, the most recently used last. */
 const spares: Storage[] = []
 
-/** How many bytes the columns of a set take for each event. */
+/** The size in bytes of the columns of a set for each event. */
 function bytesPerEvent(set: number): number {
   return (
     8 * countBits(set & U64_FIELDS) + countBits(set & BYTE_FIELDS) + 4 * countBits(set & ~(U64_FIELDS | BYTE_FIELDS))

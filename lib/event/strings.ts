@@ -1,6 +1,6 @@
 const NOTHING = new Uint8Array(0)
 const EMPTY_HEADS = new Int32Array(0)
-/** Where the first string, or the first list, begins. */
+/** The start of the first string, or of the first list. */
 const BEGIN = Uint32Array.of(0)
 const NO_IDS = new Uint32Array(0)
 
@@ -29,7 +29,7 @@ export interface FlatStrings {
  */
 export class StringTable {
   private bytes = NOTHING
-  /** `starts[id]` is where a string begins, and the next one where it ends; likewise `lists` in `listed`. */
+  /** `starts[id]` is the start of a string, and the next entry its end; likewise `lists` in `listed`. */
   private starts = BEGIN
   private listed = NO_IDS
   private lists = BEGIN
@@ -56,17 +56,17 @@ export class StringTable {
     return table
   }
 
-  /** How many strings there are; ids are below it. */
+  /** The number of strings; ids are below it. */
   get size(): number {
     return this.count
   }
 
-  /** How many lists there are; list ids are below it. */
+  /** The number of lists; list ids are below it. */
   get listCount(): number {
     return this.listsCount
   }
 
-  /** How many bytes all strings take together. Decoders close a batch when this has grown large. */
+  /** The total size of all strings in bytes. Decoders close a batch when this is large. */
   get byteLength(): number {
     return this.starts[this.count] as number
   }
@@ -164,7 +164,7 @@ export class StringTable {
     })
   }
 
-  /** A string's bytes, in place: not to be kept or changed. */
+  /** A string's bytes, in place; the caller must not keep or change them. */
   view(id: number): Uint8Array {
     return this.bytes.subarray(this.starts[id], this.starts[id + 1])
   }
@@ -202,7 +202,7 @@ export class StringTable {
   }
 }
 
-/** A copy with room for as much again. */
+/** A copy with twice the room. */
 function longer(array: Uint32Array<ArrayBuffer>): Uint32Array<ArrayBuffer> {
   const copy = new Uint32Array(Math.max(16, array.length * 2))
   copy.set(array)

@@ -5,11 +5,10 @@ const CHARACTERS_PER_EDIT = 3
 const MAX_LENGTH = 64
 
 /**
- * The candidate that a mistyped word most likely stands for: the nearest one by insertions, deletions, replacements and
- * swaps of neighbors, or the only one that begins with the word. Upper and lower case, and separators, make no
- * difference.
+ * The candidate most likely meant by a mistyped word: the nearest one by insertions, deletions, replacements and swaps
+ * of neighbors, or the only one that begins with the word. Case and separators are ignored.
  *
- * @returns undefined when nothing is near enough; of two that are equally near, the first
+ * @returns undefined when none is near enough; the first of equally near ones
  */
 export function suggest(word: string, candidates: Iterable<string>): string | undefined {
   const typed = plain(word)
@@ -34,7 +33,7 @@ export function suggest(word: string, candidates: Iterable<string>): string | un
   return best
 }
 
-/** ` (did you mean ...?)` to be put after a message, or nothing when no candidate is near. */
+/** ` (did you mean ...?)`, to be appended to a message, or nothing when no candidate is near. */
 export function didYouMean(word: string, candidates: Iterable<string>): string {
   const candidate = suggest(word, candidates)
   return candidate === undefined ? '' : ` (did you mean ${JSON.stringify(candidate)}?)`
@@ -48,7 +47,7 @@ function longest(a: string, b: string): number {
   return Math.max(a.length, b.length)
 }
 
-/** How many insertions, deletions, replacements and swaps of neighbors make one word of the other. */
+/** The number of insertions, deletions, replacements and swaps of neighbors between two words. */
 function distance(a: string, b: string): number {
   let before: number[] = []
   let last = Array.from({ length: b.length + 1 }, (_, j) => j)

@@ -26,19 +26,19 @@ export type TableValues = U64Column | Uint32Array | Int32Array | Uint8Array
 export interface TableRows {
   readonly count: number
   readonly mask: Uint32Array
-  /** What names, lists of them and bytes are ids in. */
+  /** The table to which the ids of names, lists and bytes refer. */
   readonly strings: StringTable
-  /** The values of a column; any for rows that have none. Only asked for columns of which some row has a value. */
+  /** The values of a column; arbitrary for rows without one. Called only for columns with a value in some row. */
   values(column: TableColumn): TableValues
 }
 
 /** Writes a table in some format, in pieces. */
 export interface TableWriter {
-  /** Takes rows, which may change when it returns. */
+  /** Adds rows, which may change after it returns. */
   add(rows: TableRows): void
   /** The next piece, or null when there is none. */
   next(): Uint8Array | null
-  /** All rows were added: what is still to be written follows. Without it, a format that has an end lacks it. */
+  /** Ends the table; the rest of the output follows. Without this call, a format with an end mark does not get it. */
   end(): void
 }
 

@@ -26,7 +26,9 @@ export interface EventFields {
   size?: bigint
   /** calloc's number of elements, of `size / count` bytes each. */
   count?: bigint
-  /** calloc's bytes per element, only where `size / count` does not show it: count is 0, or the product overflowed. */
+  /**
+   * calloc's bytes per element, only if `size / count` does not show it, because count is 0 or the product overflowed.
+   */
   elementSize?: bigint
   /** memalign's alignment in bytes. */
   alignment?: bigint
@@ -49,15 +51,15 @@ export interface EventFields {
   text?: string
   /** HATF's attributes, or other bytes carried along. */
   attributes?: Uint8Array
-  /** The format's own number for the sort of event, where the model has no name for it. */
+  /** The format's own number for a kind of event that the model does not have. */
   code?: number
-  /** Values that the model has no field for, by their names in the format's own definition (Meta-TF). */
+  /** Values without a field in the model, by their names in the format's own definition (Meta-TF). */
   fields?: Readonly<Record<string, FieldValue>>
   /** The program or library that the call came from; `callSite` may be an offset in it. */
   module?: string
 }
 
-/** Fields that an event of any kind may have: who caused it, when, and from where. */
+/** Fields that an event of any kind may have: its thread, time and origin. */
 type Origin =
   | 'api'
   | 'process'
@@ -78,7 +80,7 @@ type Origin =
 /** Fields of events about memory. */
 type Memory = 'heap' | 'index' | 'address' | 'size' | 'type' | 'callSite'
 
-/** Fields of events that ask for memory. */
+/** Fields of events that request memory. */
 type Request = 'count' | 'elementSize' | 'alignment' | 'usable' | 'node' | 'gfpFlags'
 
 /** Some of the fields. The others can be read, and are undefined; an object literal that sets one does not compile. */
@@ -96,12 +98,12 @@ export interface FreeEvent extends Having<Origin | Memory | 'present'> {
   kind: 'free'
 }
 
-/** A block is reallocated: `oldAddress` is the block that was given, `address` the one that came back. */
+/** A block is reallocated: `oldAddress` is the old block, and `address` the returned one. */
 export interface ReallocEvent extends Having<Origin | Memory | Request | 'oldAddress' | 'outcome' | 'present'> {
   kind: 'realloc'
 }
 
-/** The allocator takes memory from the system. */
+/** The allocator reserves memory from the system. */
 export interface ReserveEvent extends Having<Origin | Memory> {
   kind: 'reserve'
 }
@@ -126,7 +128,7 @@ export interface LostEvent extends Having<Origin | 'count' | 'size'> {
   kind: 'lost'
 }
 
-/** A record that the model has no kind for; `code` is its number in the format. */
+/** A record of a kind that the model does not have; `code` is its number in the format. */
 export interface OtherEvent extends EventFields {
   kind: 'other'
 }
