@@ -1,5 +1,5 @@
-// One case on one trace in a process of its own, so that what the engine learned from other cases has no part in it. Told by
-// its parent what to do, in one message, and answers with one.
+// Runs one case on one trace in a separate process, so that the engine's optimizations for other cases have no
+// influence. The parent sends one message with the job, and gets one message with the result.
 import { measure, ratio } from './measure.mjs'
 
 /**

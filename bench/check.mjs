@@ -1,5 +1,6 @@
-// Looks for codecs that have become much slower: `npm run bench:check`. What counts is how fast each is beside a plain loop in the
-// same process, compared with what `reference.json` keeps. Needs `npm run build` before. `--save` keeps what is measured now.
+// Finds codecs that have become much slower: `npm run bench:check`. It compares the speed of each, relative to a plain
+// loop in the same process, with the reference in `reference.json`. Needs `npm run build` before. `--save` replaces the
+// reference.
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -11,19 +12,22 @@ const REFERENCE = new URL('reference.json', import.meta.url)
 const FORMATS = ['mtrc', 'replay', 'hatf', 'kmemtrace', 'ndjson']
 const EVENTS = 100_000
 const PLAN = { rounds: 5, warmups: 2 }
-/** So much slower than the reference is a failure; less may be another machine, or a noisy one. */
+/**
+ * A codec that is slower than the reference by this factor is a failure; smaller differences may be due to another
+ * machine, or a noisy one.
+ */
 const SLACK = 2
 
 /**
- * How fast a format's codec is beside the plain loop.
- * @returns {Promise<Record<string, number>>} by what was done, such as `mtrc decode`
+ * The speed of a format's codec relative to the plain loop.
+ * @returns {Promise<Record<string, number>>} by task, such as `mtrc decode`
  */
 async function measureFormat(format, files) {
   const { ratios } = await runCase('check', format, { format, path: files[format] }, PLAN)
   return Object.fromEntries(ratios.map(({ of, values }) => [`${format} ${of}`, spread(values).median]))
 }
 
-/** The names of what is too slow. */
+/** The names of the tasks that are too slow. */
 function slow(measured, reference) {
   return Object.keys(measured).filter((name) => measured[name] * SLACK < (reference[name] ?? 0))
 }
@@ -38,7 +42,7 @@ async function main() {
     for (const format of FORMATS) {
       let measured = await measureFormat(format, files)
       if (slow(measured, reference).length > 0) {
-        // Once more, lest a busy moment of the machine counts.
+        // Measured again, so that a busy moment of the machine does not count.
         const again = await measureFormat(format, files)
         measured = Object.fromEntries(Object.keys(again).map((name) => [name, Math.max(again[name], measured[name])]))
       }

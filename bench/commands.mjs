@@ -22,8 +22,8 @@ export function quote(text) {
 }
 
 /**
- * Runs a shell command line whose output nobody wants. The shell gives the status of the last command of a pipeline only,
- * but a command that fails leaves its stream without an end, which the next one reports as an error.
+ * Runs a shell command line and ignores its output. The shell returns only the status of the last command of a
+ * pipeline, but a command that fails leaves its stream without an end record, which the next one reports as an error.
  * @param {string} line
  * @returns {number} nothing that could be counted: 0
  * @throws Error with what the commands wrote to standard error

@@ -1,9 +1,9 @@
-// Runs stages and streams over bytes and batches in memory, and counts what they give.
+// Runs stages and streams over bytes and batches in memory, and counts their results.
 import { Readable, Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { recycle } from '../dist/lib/entry/stages.js'
 
-/** What a pipe delivers at most at once. */
+/** The maximum size of a chunk from a pipe. */
 const SLICE_BYTES = 65_536
 
 /** @typedef {import('../dist/lib/entry/index.js').EventBatch} EventBatch */
@@ -77,7 +77,7 @@ export const countOf = (batch) => batch.count
 export const lengthOf = (bytes) => bytes.length
 
 /**
- * Weighs a result as its last reader, who gives its memory back, as the commands do.
+ * Weighs a result as its last consumer, which recycles it, as the commands do.
  * @template {EventBatch | Uint8Array} Out
  * @param {(out: Out) => number} weigh
  * @returns {(out: Out) => number}

@@ -1,4 +1,4 @@
-// Runs a case in a process of its own.
+// Runs a case in a separate process.
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 

@@ -1,5 +1,6 @@
-// Makes the MTRC traces that the benchmarks run on: `node bench/generate.mjs EVENTS FILE`. The same number of events always
-// gives the same bytes, and a shorter trace begins as a longer one does. Needs `npm run build` before.
+// Generates the MTRC traces for the benchmarks: `node bench/generate.mjs EVENTS FILE`. The same number of events always
+// gives the same bytes, and a shorter trace is a prefix of a longer one, except for its end. Needs `npm run build`
+// before.
 import { once } from 'node:events'
 import { createWriteStream } from 'node:fs'
 import { finished } from 'node:stream/promises'
@@ -7,13 +8,13 @@ import * as mtrc from '../dist/lib/entry/mtrc.js'
 import { EventBatch } from '../dist/lib/entry/index.js'
 import { BATCH_EVENTS, FieldBit, HI, Kind, LO } from '../dist/lib/entry/stages.js'
 
-/** Threads have the ids from 1 to this, each with the same share of the allocations. */
+/** The number of threads, with ids from 1. Each has the same share of the allocations. */
 export const THREADS = 8
-/** How many blocks are live once the trace has warmed up. */
+/** The number of live blocks in the steady state. */
 const LIVE = 4000
 const FUNCTIONS = 48
 const FILES = 12
-/** Blocks lie in a heap of 1 GiB at the place where Linux puts one, 16 bytes aligned. */
+/** Blocks are in a heap of 1 GiB at an address that is usual on Linux, aligned to 16 bytes. */
 const HEAP = { hi: 0x55d4, lo: 0x1000_0000, bytes: 0x4000_0000 }
 
 const FREE = FieldBit.index
@@ -69,7 +70,7 @@ function makeBatch(header, heap, events) {
   for (let i = 0; i < events; i++) {
     const choice = random()
     const victim = Math.floor(random() * heap.count)
-    // Around the wanted number of live blocks allocations and frees are in balance.
+    // At the intended number of live blocks, allocations and frees are balanced.
     const kind =
       heap.count === 0 || (heap.count < LIVE && choice < 0.5) ? Kind.alloc : choice < 0.96 ? Kind.free : Kind.realloc
     batch.kind[i] = kind
@@ -99,7 +100,7 @@ function makeBatch(header, heap, events) {
   return batch
 }
 
-/** A small generator of random numbers from 0 to 1 with a seed. */
+/** A small seeded generator of random numbers from 0 to 1. */
 function mulberry32(seed) {
   return () => {
     seed = (seed + 0x6d2b_79f5) | 0

@@ -1,4 +1,5 @@
-// Puts the traces that the benchmarks read into a folder, each in every format, so that no case pays for making them.
+// Creates the input traces of the benchmarks in a folder, each in every format, so that no case includes their
+// creation.
 import { createReadStream, createWriteStream } from 'node:fs'
 import { open, readFile, stat, writeFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
@@ -9,7 +10,7 @@ import { decoderStream, encoderStream } from '../dist/lib/streams/stage.js'
 import { formatNamed, sniffFormat } from './formats.mjs'
 import { generate } from './generate.mjs'
 
-/** The form in which traces are shipped with the tests. */
+/** The form of the traces in the tests. */
 const FIXTURES = new URL('../test/fixtures/', import.meta.url)
 /** The forms of a trace, each with its format and the options of its encoder. */
 const FORMS = {
@@ -50,7 +51,7 @@ export async function generatedInput(folder, events) {
 }
 
 /**
- * The shipped recording of git, which is there as MTRC and as memory_replay text.
+ * The recording of git from the tests, as MTRC and as memory_replay text.
  * @param {string} folder
  * @returns {Promise<Input>}
  */
@@ -92,7 +93,7 @@ export async function largeInput(folder, events) {
   return { events, files }
 }
 
-/** Adds the forms that are missing, made from the first that is there. */
+/** Adds the missing forms, made from the first available one. */
 async function completeInput(folder, name, given) {
   const [[native, source]] = Object.entries(given)
   const files = { ...given }
@@ -125,7 +126,7 @@ function compress(source, target) {
   return pipeline(createReadStream(source), createGzip(), createWriteStream(target))
 }
 
-/** NDJSON as Python's json.dumps writes it: a space behind each colon and comma. */
+/** NDJSON as Python's json.dumps writes it: with a space after each colon and comma. */
 function spaced(text) {
   return text.replaceAll('":', '": ').replaceAll(',"', ', "')
 }

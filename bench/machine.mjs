@@ -1,4 +1,4 @@
-// Says what the benchmarks ran on.
+// Describes the machine of the benchmarks.
 import { execFileSync } from 'node:child_process'
 import { availableParallelism, cpus, loadavg, totalmem } from 'node:os'
 import { defaultInflater } from '../dist/lib/entry/stages.js'

@@ -1,7 +1,7 @@
 // Tables for Markdown.
 
 /**
- * A table, padded so that it reads well as it is; all but the first `words` columns have numbers.
+ * A table, padded for reading as plain text; all columns except the first `words` have numbers.
  * @param {readonly string[]} head
  * @param {readonly (readonly string[])[]} rows
  * @param {number} [words]

@@ -1,4 +1,5 @@
-// Times tasks against each other. The tasks of a case take turns, so that what else the machine does hits all of them alike.
+// Compares the times of tasks. The tasks of a case take turns, so that other load on the machine affects all of them
+// alike.
 
 /**
  * @typedef {object} Task
@@ -36,7 +37,7 @@ export async function measure(tasks, { rounds, warmups }) {
   const entries = tasks.map((task) => ({ task, timing: { ...pick(task), repeat: 1, seconds: [] }, made: undefined }))
   const once = async ({ task, timing }, check) => {
     if (task.seconds !== undefined) return task.seconds()
-    // Without this the garbage of one task would be collected at the cost of the next.
+    // Without this, the garbage of one task would be collected during the next.
     globalThis.gc?.()
     const start = process.hrtime.bigint()
     for (let i = 0; i < timing.repeat; i++) check(await task.run())
@@ -56,8 +57,8 @@ export async function measure(tasks, { rounds, warmups }) {
 }
 
 /**
- * How often a task is run in a round.
- * @param {number} seconds that one run takes
+ * The number of runs of a task in a round.
+ * @param {number} seconds the time of one run
  */
 export function repeatsFor(seconds) {
   return Math.min(MAX_REPEAT, Math.ceil(ROUND_SECONDS / seconds))
@@ -69,10 +70,10 @@ function pick({ name, events, bytes }) {
 }
 
 /**
- * How many times as fast as another task a task was, for each round: both times of a ratio are from the same round.
+ * The speed of a task relative to another one, for each round: both times of a ratio are from the same round.
  * @param {readonly Timing[]} timings
  * @param {string} of
- * @param {string | readonly string[]} over the yardstick, or some whose times are added
+ * @param {string | readonly string[]} over the yardstick, or several whose times are added
  */
 export function ratio(timings, of, over) {
   const [a, ...yardsticks] = [of, ...[over].flat()].map((name) => timings.find((timing) => timing.name === name))

@@ -1,10 +1,10 @@
-// Peak memory of the commands: the most that was resident, as the system counts it.
+// Peak memory of the commands: the maximum resident set size.
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { commandLine, quote, toNothing } from './commands.mjs'
 
-/** GNU time; the one of other systems does not know -f. */
+/** GNU time; other implementations do not have -f. */
 const TIME = '/usr/bin/time'
 
 /** @typedef {{ command: string, peaks: { events: number, kibibytes: number[] }[] }} Memory */
@@ -41,10 +41,10 @@ export function measureMemory(traces, rounds, folder) {
   }))
 }
 
-/** The one command that writes more than one stream. */
+/** The only command that writes several streams. */
 const split = (timed, files, folder) => fed('hf-split', `--by thread -o ${quote(join(folder, 'part-{}.hatf'))}`)(timed, files)
 
-/** Behind mtrc-decode, which gives them lines of NDJSON. */
+/** After mtrc-decode, which writes NDJSON for them. */
 const fed = (name, args) => (timed, files) => `${commandLine('mtrc-decode', files.mtrc)} | ${timed(commandLine(name, args))}`
 const reading = (name, form, args = '') => (timed, files) => timed(commandLine(name, `${args} ${files[form]}`.trim()))
 

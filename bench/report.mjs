@@ -13,7 +13,7 @@ import { targetTable } from './targets.mjs'
  */
 
 /**
- * The name of the files in which results are kept, without the ending.
+ * The name of the result files, without the ending.
  * @param {Results} results
  */
 export function resultsName({ machine }) {

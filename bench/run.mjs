@@ -1,4 +1,4 @@
-// Runs the benchmarks: see README.md. Needs `npm run build` before, as `npm run bench` does it.
+// Runs the benchmarks: see README.md. Needs a current build, which `npm run bench` makes.
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -11,7 +11,7 @@ import { measureMemory, memoryObstacle } from './memory.mjs'
 import { buildNative } from './native/build.mjs'
 import { report, resultsName } from './report.mjs'
 
-/** Cases within one process, on each trace; and those of whole processes, on a large one. */
+/** Cases within one process, on each trace, and cases of whole processes, on a large one. */
 const IN_PROCESS = ['mtrc', 'replay', 'hatf', 'compact', 'strategies', 'kmemtrace', 'heapmon', 'recorders', 'ndjson', 'metatf', 'gunzip', 'filter', 'transforms', 'profile']
 const PROCESSES = ['startup', 'pipeline', 'threads']
 const MEMORY = 'memory'
@@ -113,7 +113,7 @@ async function memoryOf(sizes, rounds, folder) {
   return measureMemory(large, rounds, folder)
 }
 
-/** The traces given, or a generated one and (unless in a hurry) the shipped one. */
+/** The given traces, or a generated one and, without `--quick`, the recording from the tests. */
 async function usualOr(traces, events, quick, folder) {
   if (traces.length > 0) return Promise.all(traces.map((path, i) => fileInput(folder, path, i)))
   const generated = await generatedInput(folder, events)

@@ -1,10 +1,10 @@
-// One format's codec beside a plain loop, for `check.mjs`.
+// One format's codec compared with a plain loop, for `check.mjs`.
 import { readFileSync } from 'node:fs'
 import { formatNamed } from '../formats.mjs'
 import { codecTasks } from './codec.mjs'
 
 const LOOP = 'plain loop'
-/** So large that it does not fit into the nearest caches, as the columns of a trace do not. */
+/** Too large for the nearest caches, like the columns of a trace. */
 const LOOP_BYTES = 4 << 20
 
 /** @param {{ format: string, path: string }} input */
@@ -19,7 +19,10 @@ export function tasks({ format, path }) {
   ]
 }
 
-/** What any codec does at the least: reads bytes and writes words, with some integer arithmetic and a branch that depends on the data. */
+/**
+ * The minimal work of any codec: reads bytes and writes words, with some integer arithmetic and a branch that depends
+ * on the data.
+ */
 function mixAll(bytes, words) {
   let sum = 0
   for (let i = 0; i < bytes.length; i++) {

@@ -21,13 +21,13 @@ export function codecTasks(format, bytes, encodeOptions) {
 }
 
 /**
- * The same two tasks, each followed by the native loop that does the same, where there is one.
+ * The same two tasks, each followed by the equivalent native loop, if there is one.
  * @param {import('../../dist/lib/entry/stages.js').Format} format
  * @param {string} path a trace in this format
  * @param {import('../native/build.mjs').Native | undefined} native
  * @param {object} [options]
  * @param {object} [options.encode] of the encoder
- * @param {string} [options.of] what the names of the tasks end with
+ * @param {string} [options.of] the end of the tasks' names
  * @param {(bytes: Buffer) => number} [options.headerLength] of what the encoder writes, which the native loop does not
  * @returns {import('../measure.mjs').Task[]}
  */

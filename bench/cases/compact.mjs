@@ -1,4 +1,4 @@
-// Compact traces, against compressors of the same trace as text.
+// Compact traces, compared with compressors of the same trace as text.
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import * as compact from '../../dist/lib/entry/compact.js'

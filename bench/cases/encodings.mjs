@@ -6,7 +6,7 @@ import { GZIP_LEVEL } from '../size/compress.mjs'
 import { ENCODINGS } from '../size/encodings.mjs'
 import { dataBatches, RecordMaker } from '../size/records.mjs'
 
-/** What is done with an encoding; the names of the tasks begin with these. */
+/** The operations on an encoding, which are the first words of the tasks' names. */
 export const ACTIONS = ['read', 'write', 'read gzip', 'write gzip']
 
 /** The encodings that are timed. */
@@ -44,7 +44,7 @@ export async function tasks({ path, widths, events }) {
   })
 }
 
-/** What an encoding writes, each stream as a whole. */
+/** The output of an encoding, each stream in one piece. */
 function streamsOf({ streams, writer }, batches, widths) {
   const pieces = Array.from({ length: streams }, () => [])
   const give = (stream, bytes) => pieces[stream].push(bytes)

@@ -27,7 +27,7 @@ export function tasks({ files }) {
   ]
 }
 
-/** The thread with the most events, 0 where no event has one. */
+/** The thread with the most events, 0 if no event has one. */
 function busiestThread(batches) {
   const counts = new Map()
   for (const batch of batches) {

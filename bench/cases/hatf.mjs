@@ -1,4 +1,5 @@
-// HATF 1.0: what it has a place for, laid out in the fewest bytes and as it is (preset naive), and with attributes for all else.
+// HATF 1.0: the fields that it can represent, in the fewest bytes and unchanged (preset naive), and with attributes for
+// all other fields.
 import { readFileSync } from 'node:fs'
 import * as hatf from '../../dist/lib/entry/hatf.js'
 import { batchesOf } from '../drive.mjs'

@@ -1,4 +1,4 @@
-// kmemtrace's records. Their fields have fixed places, so it does not matter that the trace has no call sites.
+// kmemtrace's records. Their fields have fixed positions, so the missing call sites of the trace do not matter.
 import * as kmemtrace from '../../dist/lib/entry/kmemtrace.js'
 import { nativeCodecTasks, nativeRatios } from './codec.mjs'
 

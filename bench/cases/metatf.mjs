@@ -1,5 +1,5 @@
-// The same events as Meta-TF by the DTD of HATF, through the code that is generated for it, through a module that metatf-compile makes of it,
-// and through the native codec of the same format.
+// The same events as Meta-TF by the DTD of HATF: with generated code, with a module from metatf-compile, and with the
+// native codec of the same format.
 import { readFileSync } from 'node:fs'
 import * as hatf from '../../dist/lib/entry/hatf.js'
 import { binaryDecoder, binaryEncoder, compileDtd, parseDtd } from '../../dist/lib/entry/metatf.js'
@@ -20,7 +20,7 @@ export async function tasks({ files }) {
   const dtd = parseDtd(readFileSync(DTD), 'hatf10.dtd')
   const compiled = await moduleOf(compileDtd(dtd, { language: 'js' }))
   const native = readFileSync(files.hatf)
-  // All records as they stand in the trace, for the DTD knows nothing of the components of reallocs.
+  // All records unchanged, because the DTD does not describe the components of reallocs.
   const nativeDecoder = () => hatf.format.decoder({ fold: false })
   const batches = batchesOf(nativeDecoder(), native)
   const events = eventsIn(batches)
@@ -38,7 +38,7 @@ export async function tasks({ files }) {
     decode('native', nativeDecoder, native),
     encode('generated', () => binaryEncoder(dtd), bytes.length),
     encode('compiled', compiled.encoder, bytes.length),
-    // Without looking ahead for better layouts, as the others do not either.
+    // Without lookahead for better layouts, like the others.
     encode('native', () => hatf.format.encoder({ preset: 'naive' }), native.length),
   ]
 }

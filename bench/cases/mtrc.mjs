@@ -1,4 +1,4 @@
-// mpatrol MTRC, also against gunzip: decoding should never be what a pipeline waits for.
+// mpatrol MTRC, also compared with gunzip: a pipeline should never wait for decoding.
 import { readFileSync } from 'node:fs'
 import * as mtrc from '../../dist/lib/entry/mtrc.js'
 import { batchesOf, countOf, drive, slicesOf, thenRecycle } from '../drive.mjs'

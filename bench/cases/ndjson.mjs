@@ -1,4 +1,5 @@
-// The wire between processes: canonical lines, lines that somebody rewrote, and the usual way to read either.
+// The wire format between processes: canonical lines, lines rewritten by another program, and the usual way to read
+// either.
 import { readFileSync, writeFileSync } from 'node:fs'
 import * as kmemtrace from '../../dist/lib/entry/kmemtrace.js'
 import * as ndjson from '../../dist/lib/entry/ndjson.js'
@@ -7,7 +8,7 @@ import { batchesOf, bytesOf, countOf, drive, driveStream, slicesOf } from '../dr
 import { split2Parse } from '../yardsticks.mjs'
 import { nativeCodecTasks, nativeRatios } from './codec.mjs'
 
-/** Other formats, whose events have other fields than those of MTRC. */
+/** Other formats, whose events have fields that those of MTRC lack. */
 const OTHERS = { replay: replay.format, kmemtrace: kmemtrace.format }
 const LINE_FEED = 0x0a
 const PARSE = 'split2 and JSON.parse'

@@ -1,4 +1,4 @@
-// Commands as people run them: processes joined by pipes, with the start of each of them.
+// Commands as users run them: processes joined by pipes, including their start-up.
 import { execFileSync } from 'node:child_process'
 import { readFileSync, statSync } from 'node:fs'
 import { commandLine, node, quote, toNothing } from '../commands.mjs'

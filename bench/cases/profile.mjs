@@ -5,7 +5,7 @@ import { exportProfile } from '../../dist/lib/entry/index.js'
 import { FieldBit, ProfileCollector, ReportCollector, reviseBatch } from '../../dist/lib/entry/stages.js'
 import { batchesOf, eventsIn } from '../drive.mjs'
 
-/** Each function of the trace is called through some of these, in one of so many ways. */
+/** Each function of the trace is called through some of these functions, in this number of ways. */
 const [DEPTH, WAYS] = [20, 32]
 
 /** @param {import('../inputs.mjs').Input} input */
@@ -48,7 +48,7 @@ function length(pieces) {
   return sum
 }
 
-/** The events with stacks: the frames of a way, then the function of the event. */
+/** The events with stacks: the frames of one way, and then the function of the event. */
 function withStacks(batch) {
   const strings = batch.strings.copy()
   const frames = Array.from({ length: DEPTH }, (_, i) => strings.internText(`caller_${i}`))

@@ -1,5 +1,5 @@
-// The text that today's recorders write, against the programs that people read it with. The trace given does not matter: the
-// recordings that are shipped with the tests are repeated.
+// The text of current recorders, compared with the programs that usually read it. The given trace is not used;
+// recordings from the tests are repeated instead.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
@@ -11,10 +11,10 @@ import { countOf, drive, slicesOf, thenRecycle } from '../drive.mjs'
 import { hasProgram, readerProcess } from '../yardsticks.mjs'
 
 const FIXTURES = new URL('../../test/fixtures/', import.meta.url)
-/** About so many lines are read of each. */
+/** The approximate number of lines read of each. */
 const LINES = 300_000
 
-/** What follows the live blocks of such a log, and prints what is left of them in the end. */
+/** A program that follows the live blocks of such a log, and prints those left at the end. */
 const LEFT = 'END { for (p in live) left += live[p]; print left }'
 const CALLS = `/malloc\\(/ { split($0, a, /[(,) ]+/); live[$NF] = a[3] } /free\\(/ { split($0, a, /[()]/); delete live[a[2]] } ${LEFT}`
 const KEYS =

@@ -1,4 +1,4 @@
-// memory_replay text, against the loop that people write for such text.
+// memory_replay text, compared with the usual loop for such text.
 import { readFileSync } from 'node:fs'
 import * as replay from '../../dist/lib/entry/replay.js'
 import { countOf, driveStream, slicesOf } from '../drive.mjs'

@@ -1,8 +1,8 @@
-// What it costs to start: processor time, of user and system, for the wall clock also counts what waits for a free core.
+// The cost of starting: user and system processor time, because the wall clock includes waiting for a free core.
 import { execFileSync } from 'node:child_process'
 import { commandLine, node, quote } from '../commands.mjs'
 
-/** How many starts make one measurement: the shell counts hundredths of a second. */
+/** The number of starts per measurement, because the shell counts hundredths of a second. */
 const STARTS = 10
 
 export function tasks() {
@@ -15,7 +15,7 @@ export function tasks() {
   ]
 }
 
-/** The processor time of one run of a command, as the shell that starts it counts it. */
+/** The processor time of one run of a command, as counted by the shell that starts it. */
 function processorSeconds(line) {
   const script = `i=0; while [ $i -lt ${STARTS} ]; do ${line} > /dev/null; i=$((i + 1)); done; times`
   const times = execFileSync('sh', ['-c', script], { encoding: 'utf8' }).trim().split('\n').at(-1) ?? ''

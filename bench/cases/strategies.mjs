@@ -1,9 +1,9 @@
-// HATF's ways of laying out fields: what each costs the encoder, and the addresses in a stream of their own.
+// HATF's strategies for the layout of fields: the cost of each for the encoder, and addresses in a separate stream.
 import { readFileSync } from 'node:fs'
 import * as hatf from '../../dist/lib/entry/hatf.js'
 import { batchesOf, bytesOf, countOf, drive, eventsIn, lengthOf, slicesOf } from '../drive.mjs'
 
-/** Each alone, with the other fields as the preset naive has them. */
+/** Each alone, with the other fields as in the preset naive. */
 const ALONE = { sizeEncoding: 'size', addressEncoding: 'address', threadEncoding: 'thread' }
 
 /** @param {import('../inputs.mjs').Input} input */

@@ -1,4 +1,4 @@
-// The same conversion in one thread and divided between two, to see what a second one is worth.
+// The same conversion in one thread and divided between two, to measure the benefit of a second thread.
 import { createReadStream, statSync } from 'node:fs'
 import { Worker } from 'node:worker_threads'
 import * as hatf from '../../dist/lib/entry/hatf.js'
@@ -7,7 +7,7 @@ import { decompress } from '../../dist/lib/entry/index.js'
 import { chain, FIELDS, recycle, U64Column } from '../../dist/lib/entry/stages.js'
 
 const CHUNK_BYTES = 262_144
-/** How many batches may be on their way to the other thread. */
+/** The maximum number of batches in transit to the other thread. */
 const AHEAD = 4
 /** What HATF has a place for. */
 const CARRIED = ['thread', 'address', 'oldAddress', 'size']
@@ -64,7 +64,7 @@ async function* inflatedByWorker(path) {
   }
 }
 
-/** Decodes here and encodes in a worker, to which the memory of each batch goes. */
+/** Decodes here and encodes in a worker, to which the memory of each batch is transferred. */
 async function encodedByWorker(source) {
   const worker = new Worker(new URL('../threads/worker.mjs', import.meta.url), { workerData: { options: {} } })
   const decoder = mtrc.format.decoder()
@@ -95,7 +95,7 @@ async function encodedByWorker(source) {
   return bytes
 }
 
-/** A batch as something that can be sent: its columns are views of one piece of memory. */
+/** A batch in a form that can be sent: its columns are views of one piece of memory. */
 function messageOf(batch) {
   const { count, header, columns, mask, kind } = batch
   const message = { count, header, columns: 0, mask, kind }

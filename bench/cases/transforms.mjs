@@ -1,4 +1,4 @@
-// What looks at every event of a trace: statistics, checks, and merging eight traces into one.
+// Transforms that examine every event of a trace: statistics, checks, and merging eight traces into one.
 import { readFileSync } from 'node:fs'
 import * as mtrc from '../../dist/lib/entry/mtrc.js'
 import {
@@ -42,7 +42,7 @@ function checks(batches) {
   return verifier.events
 }
 
-/** The events dealt to several traces in turn, their times being their places in the whole. */
+/** The events distributed to several traces in turn, with their positions as times. */
 function dealt(batches) {
   /** @type {import('../../dist/lib/entry/index.js').EventBatch[][]} */
   const lanes = Array.from({ length: INPUTS }, () => [])

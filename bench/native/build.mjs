@@ -1,10 +1,10 @@
-// Compiles the native yardsticks. Without a C compiler there are none, and the ratios to them are left out.
+// Compiles the native yardsticks. Without a C compiler, their ratios are omitted.
 import { execFileSync } from 'node:child_process'
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 
 const FLAGS = ['-std=gnu11', '-O3', '-march=native', '-flto=auto', '-Wall', '-Wextra']
-/** The whole program, which has a `main` of its own. */
+/** The whole program, which has its own `main`. */
 const CONVERTER = 'convert.c'
 
 /**
@@ -14,7 +14,7 @@ const CONVERTER = 'convert.c'
  */
 
 /**
- * Compiles into a folder, unless that was done before.
+ * Compiles into a folder, unless it has been done already.
  * @param {string} folder
  * @returns {Native | undefined} nothing without a C compiler
  * @throws Error when the compiler fails

@@ -20,7 +20,9 @@ static inline uint16_t load16(const uint8_t *at) {
 static inline void store64(uint8_t *at, uint64_t value) { memcpy(at, &value, 8); }
 static inline void store32(uint8_t *at, uint32_t value) { memcpy(at, &value, 4); }
 
-/* p + n where n is likely to be `usual`: with a branch, which is foretold, what comes behind does not wait for n. */
+/*
+ * p + n where n is likely to be `usual`: a branch, which is predicted, so that later instructions need not wait for n.
+ */
 static inline const uint8_t *advance(const uint8_t *p, unsigned n, unsigned usual) {
   if (n != usual) return p + n;
   p += usual;
@@ -31,13 +33,16 @@ static inline const uint8_t *advance(const uint8_t *p, unsigned n, unsigned usua
 /* The two digits of each number below 100. */
 extern const uint8_t PAIRS[];
 
-/* The value of a hex digit; more than 15 if it is none. */
+/* The value of a hex digit; more than 15 for other characters. */
 static inline unsigned hex_value(uint8_t byte) {
   unsigned number = byte - (unsigned)'0', letter = (byte | 32) - (unsigned)'a';
   return number <= 9 ? number : letter <= 5 ? letter + 10 : 255;
 }
 
-/* Any number of digits, one by one: for those that the readers below leave out. NULL if there are none, or too many. */
+/*
+ * Any number of digits, one by one, for numbers that the readers below do not handle. NULL if there are none, or too
+ * many.
+ */
 const uint8_t *long_decimal(const uint8_t *p, uint64_t *value);
 const uint8_t *long_hex(const uint8_t *p, uint64_t *value);
 
@@ -53,7 +58,7 @@ static inline __m128i align_right(__m128i bytes, unsigned n) {
   return _mm_shuffle_epi8(bytes, _mm_loadu_si128((const __m128i *)(ALIGN_RIGHT + n)));
 }
 
-/* How many bytes from the first on are set in a mask of 16. */
+/* The number of leading set bits in a mask of 16. */
 static inline unsigned run_of(__m128i mask) {
   return (unsigned)__builtin_ctz(~(unsigned)_mm_movemask_epi8(mask));
 }

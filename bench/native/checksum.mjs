@@ -1,5 +1,5 @@
-// One number for all that the events of some batches have, as main.c makes it of its columns: the same events give the same
-// number, however they were cut into batches.
+// A checksum of all data of the events in some batches, as main.c computes it from its columns. It does not depend on
+// the division into batches.
 import { FIELDS, HI, LO } from '../../dist/lib/entry/stages.js'
 
 /** How a column is read, by the type of its field. */

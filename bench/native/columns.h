@@ -1,4 +1,7 @@
-/* Batches of events in columns, laid out as those of lib/event/batch.ts, and what the loops of all formats share. */
+/*
+ * Batches of events in columns, with the layout of lib/event/batch.ts, and functions that the loops of all formats
+ * share.
+ */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -9,7 +12,7 @@
 #define BATCH_EVENTS 4096
 /* A batch is closed when its strings take this many bytes. */
 #define BATCH_STRING_BYTES 262144
-/* So many bytes can be read behind the end of the input. */
+/* The number of readable bytes after the end of the input. */
 #define PADDING 256
 
 #define likely(x) __builtin_expect(!!(x), 1)
@@ -65,7 +68,7 @@ typedef struct {
   uint16_t heads[2048];
 } Strings;
 
-/* Columns of the same size would begin at the same place of every page and push each other out of the cache. */
+/* Columns of the same size would begin at the same offset in a page and evict each other from the cache. */
 #define STAGGER 72
 
 typedef struct {
@@ -79,16 +82,16 @@ typedef struct {
   Strings strings;
 } Batch;
 
-/* Input, whole or a piece of it. Behind `end` PADDING bytes can be read. */
+/* Input, complete or a piece of it. PADDING bytes after `end` are readable. */
 typedef struct {
   const uint8_t *pos, *end;
   /* Nothing comes behind `end`. */
   bool last;
-  /* What is wrong at `pos`, or NULL. */
+  /* The fault at `pos`, or NULL. */
   const char *fault;
 } Input;
 
-/* Output: when more than OUTPUT_BYTES are there, they are given out. MARGIN bytes more can always be written. */
+/* Output, which is delivered when it exceeds OUTPUT_BYTES. MARGIN more bytes can always be written. */
 enum { OUTPUT_BYTES = 131072, MARGIN = 131072 };
 typedef struct Output {
   uint8_t bytes[OUTPUT_BYTES + MARGIN];
@@ -103,23 +106,23 @@ static inline uint8_t *give(Output *out, uint8_t *at) {
   return out->bytes;
 }
 
-/* Makes sure of room for MARGIN bytes at `at`. */
+/* Ensures room for MARGIN bytes at `at`. */
 static inline uint8_t *room(Output *out, uint8_t *at) {
   return unlikely(at > out->bytes + OUTPUT_BYTES) ? give(out, at) : at;
 }
 
-/* One format: its two loops and the size of what they keep from batch to batch. */
+/* One format: its two loops, and the size of their state between batches. */
 typedef struct {
   const char *name;
   size_t reader_size;
   void (*begin_reading)(void *reader);
-  /* Reads events into an empty batch, until it is full, the input is used up or something is wrong with it. */
+  /* Reads events into an empty batch, until it is full, the input is used up, or there is a fault. */
   void (*read)(void *reader, Input *input, Batch *batch);
   size_t writer_size;
   void (*begin_writing)(void *writer);
-  /* Writes a batch. Gives what is wrong, or NULL. */
+  /* Writes a batch. Returns the fault, or NULL. */
   const char *(*write)(void *writer, const Batch *batch, Output *out);
-  /* Writes what comes behind the last batch. */
+  /* Writes the end of the output after the last batch. */
   void (*end_writing)(void *writer, Output *out);
 } Format;
 
@@ -136,7 +139,10 @@ static inline uint32_t string_length(const Strings *strings, uint32_t id) {
   return strings->starts[id + 1] - strings->starts[id];
 }
 
-/* The id of a string, added if there is none yet. 8 bytes can be read behind it. Callers close a batch before it has too many. */
+/*
+ * The id of a string, which is added if it is new. 8 bytes after it must be readable. Callers close a batch before it
+ * has too many strings.
+ */
 static inline uint32_t intern(Strings *strings, const uint8_t *from, size_t length) {
   uint64_t h = length * 0x9e3779b97f4a7c15;
   size_t i = 0;

@@ -1,8 +1,11 @@
-/* A whole program from MTRC to HATF with the fields as they are: `convert FROM TO`. Reads and writes in pieces, as a pipe's programs do. */
+/*
+ * A complete program that converts MTRC to HATF with the fields unchanged: `convert FROM TO`. It reads and writes in
+ * pieces, like programs in a pipe.
+ */
 #include "columns.h"
 #include <stdio.h>
 
-/* The input's buffer. No record with its names takes more than MOST_RECORD. */
+/* The input buffer. A record with its names takes at most MOST_RECORD bytes. */
 enum { PIECE = 1 << 20, MOST_RECORD = 2 * 65536 + 512 };
 
 static void to_file(Output *out, size_t n) {

@@ -1,8 +1,11 @@
-/* Reallocs in HATF have records of their parts before them, an alloc and a free, which are taken out: as kernel/hatf/fold.ts does it. */
+/*
+ * A realloc in HATF follows records for its components, an alloc and a free. These are removed, as in
+ * kernel/hatf/fold.ts.
+ */
 #pragma once
 #include "columns.h"
 
-/* How many rows before a realloc can be its parts. */
+/* The number of rows before a realloc that can be its components. */
 enum { FOLD_WINDOW = 64 };
 
 #define COLUMNS(F) F(kind) F(mask) F(size) F(address) F(oldAddress) F(outcome) F(thread) F(heap) F(time)
@@ -13,7 +16,7 @@ static inline void copy_row(Batch *batch, uint32_t to, uint32_t from) {
 #undef F
 }
 
-/* Takes the alloc and the free that the last row, a realloc, made out of the batch, if all of them are there. */
+/* Removes the alloc and the free of the realloc in the last row from the batch, if they are present. */
 static void fold(Batch *batch) {
   uint32_t row = batch->events - 1;
   unsigned outcome = batch->outcome[row];
@@ -29,13 +32,13 @@ static void fold(Batch *batch) {
     else wants_free = false;
     found[n++] = r;
   }
-  /* Mostly these rows are the last ones, so that little is to be moved. */
+  /* These rows are usually the last ones, so little must be moved. */
   uint32_t to = found[n - 1];
   for (uint32_t r = to + 1; r <= row; r++) if (r != found[0]) copy_row(batch, to++, r);
   batch->events = to;
 }
 
-/* The first row that may still be a part of a realloc to come: one whose thread did nothing afterwards but what goes with it. */
+/* The first row that may still be a component of a later realloc, because its thread has done nothing else since. */
 static uint32_t first_held(const Batch *batch) {
   uint32_t count = batch->events, first = count;
   for (uint32_t r = count; r > 0 && count - r < FOLD_WINDOW;) {

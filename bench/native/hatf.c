@@ -1,4 +1,4 @@
-/* HATF 1.0 without attributes and comments, which are faults here; written with the fields as they are (preset "naive"). */
+/* HATF 1.0 without attributes and comments, which are faults here; written with unchanged fields (preset "naive"). */
 #include "bytes.h"
 #include "hatf-fold.h"
 
@@ -9,7 +9,7 @@ enum { TAG_ALLOC, TAG_FREE, TAG_REALLOC_NONE, TAG_REALLOC_FREED = 5, TAG_CREATE_
 /* How a field is read: value = base + stored + stride, of which none, some or all are zero. */
 typedef struct {
   uint64_t base, stride;
-  /* The bits of what is stored that count, the sign bit of those (0: unsigned), and whether the value is the next base. */
+  /* The significant bits of the stored number, their sign bit (0: unsigned), and whether the value is the next base. */
   uint64_t keep, sign, moves;
   unsigned shift, width, last_width, interpretation;
 } Field;
@@ -17,9 +17,9 @@ typedef struct {
 typedef struct {
   Field field[LAYOUT_FIELDS];
   unsigned lengths[TAG_DESTROY_THREAD + 1];
-  /* Of thread, heap and time, those that a metadata record was about. */
+  /* Which of thread, heap and time a metadata record has changed. */
   uint32_t optional;
-  /* Rows that may turn out to be parts of a realloc that comes later, carried into the next batch. */
+  /* Rows that may be components of a later realloc, carried into the next batch. */
   uint32_t held;
   uint8_t kind[FOLD_WINDOW];
   uint32_t mask[FOLD_WINDOW];
@@ -62,7 +62,7 @@ static void begin_reading(void *state) {
   prepare(reader);
 }
 
-/* Takes in the metadata record at p. Gives its length, 0 if it is not all there, or what is wrong with it. */
+/* Applies the metadata record at p. Returns its length, 0 if it is incomplete, or its fault. */
 static unsigned apply(Reader *reader, const uint8_t *p, const uint8_t *end, const char **fault) {
   if (end - p < 4) return 0;
   unsigned op = p[1], f = p[2], setting = p[3];
@@ -125,7 +125,7 @@ static void read_batch(void *state, Input *input, Batch *batch) {
   while (p < end && i < BATCH_EVENTS) {
     unsigned tag = *p;
     if (likely(tag <= TAG_FREE && (optional & (HAS_heap | HAS_time)) == 0)) {
-      /* Both at once: which of the two it is cannot be foretold. */
+      /* Both at once, because which of the two it is cannot be predicted. */
       unsigned length = tag == TAG_ALLOC ? alloc_length : free_length;
       if (unlikely(end - p < (ptrdiff_t)length)) break;
       uint64_t is_alloc = (uint64_t)tag - 1;
@@ -204,11 +204,13 @@ static void read_batch(void *state, Input *input, Batch *batch) {
 
 /* How the fields are written. */
 typedef struct {
-  /* Per field its width, and that a value fits if it is `from` plus at most `most`: only thread and heap have another `from`
-   * than 0, the value that needs no bytes until the first other one. */
+  /*
+   * Per field, its width, and the values that fit, from `from` to `from + most`. Only thread and heap have a `from`
+   * other than 0: the value that takes no bytes until another one occurs.
+   */
   unsigned width[ATTRIBUTES];
   uint64_t from[ATTRIBUTES], most[ATTRIBUTES];
-  /* Of thread, heap and time, those that have had their first metadata. */
+  /* Which of thread, heap and time have had their first metadata. */
   uint32_t optional;
 } Layout;
 
@@ -229,7 +231,7 @@ static const uint32_t CARRIED[KIND_COUNT] = {
   [THREAD_DESTROY] = HAS_thread | HAS_time | HAS_attributes,
   [COMMENT] = HAS_text,
 };
-/* By kind; comments and what has no record have a tag that is none. */
+/* By kind; comments and kinds without a record have an invalid tag. */
 static const uint8_t TAGS[KIND_COUNT] = {
   [ALLOC] = TAG_ALLOC, [FREE] = TAG_FREE, [REALLOC] = TAG_REALLOC_NONE, [EXISTING] = TAG_ALLOC, [RESERVE] = 255,
   [HEAP_CREATE] = 6, [HEAP_DESTROY] = 7, [THREAD_CREATE] = 8, [THREAD_DESTROY] = 9, [COMMENT] = 255, [LOST] = 255, [OTHER] = 255,
@@ -246,13 +248,13 @@ static unsigned width_of(uint64_t value) {
   return value >> 32 != 0 ? 8 : value > 0xffff ? 4 : value > 0xff ? 2 : 1;
 }
 
-/* Writes the metadata that makes a field wide enough. */
+/* Writes the metadata that widens a field. */
 static uint8_t *widen(Layout *layout, unsigned field, uint64_t value, uint8_t *out) {
   unsigned width = width_of(value), first = width_of(layout->from[field]);
   if (layout->width[field] == 0) {
     memcpy(out, (uint8_t[]){ TAG_METADATA, 2, (uint8_t)field, NONE }, 4);
     out += 4;
-    /* The first value is likely to come again. */
+    /* The first value is likely to recur. */
     if (width < first) width = first;
     layout->from[field] = 0;
   }
@@ -271,7 +273,7 @@ static uint8_t *make_default(Layout *layout, unsigned field, uint64_t value, uin
 }
 
 static inline uint8_t *put(uint8_t *out, uint64_t value, unsigned width) {
-  /* Shifting twice, for 64 bits at once is not allowed. */
+  /* Shifted twice, because a shift by 64 bits is undefined. */
   unsigned half = 32 - 4 * width;
   store64(out, __builtin_bswap64(value << half << half));
   return out + width;
@@ -279,7 +281,7 @@ static inline uint8_t *put(uint8_t *out, uint64_t value, unsigned width) {
 
 /* One record before it has a layout. */
 typedef struct {
-  /* Of thread, heap and time, those that the event has. */
+  /* Which of thread, heap and time the event has. */
   uint32_t given;
   uint64_t size, old_address, address, thread, heap, time;
 } Record;
@@ -288,7 +290,7 @@ static inline bool is_within(const Layout *layout, unsigned field, uint64_t valu
   return value - layout->from[field] <= layout->most[field];
 }
 
-/* Makes all fields wide enough, in the order in which the codec does it. */
+/* Widens all fields as necessary, in the same order as the codec. */
 static uint8_t *fit(Layout *layout, uint8_t *out, const Record *r) {
   uint32_t first = r->given & ~layout->optional;
   if (!is_within(layout, SIZE, r->size)) out = widen(layout, SIZE, r->size, out);
@@ -303,7 +305,7 @@ static uint8_t *fit(Layout *layout, uint8_t *out, const Record *r) {
   return out;
 }
 
-/* `layout` is a copy of `kept`, of which the compiler can see that nothing else writes to it. */
+/* `layout` is a copy of `kept`, so that the compiler knows that nothing else writes to it. */
 static inline __attribute__((always_inline)) uint8_t *write_record(Layout *kept, Layout *layout, uint8_t *out, unsigned tag, Record r) {
   if (tag >= TAG_CREATE_THREAD) r.heap = layout->from[HEAP];
   bool fits = is_within(layout, SIZE, r.size) & is_within(layout, ADDR, r.old_address) & is_within(layout, ADDR, r.address) &
@@ -314,7 +316,7 @@ static inline __attribute__((always_inline)) uint8_t *write_record(Layout *kept,
   }
   *out++ = (uint8_t)tag;
   if (tag <= TAG_REALLOC_FREED) {
-    /* A free's size is not stored: what is written of it is written over. */
+    /* A free's size is not stored: its bytes are overwritten. */
     out = put(out, r.size, tag == TAG_FREE ? 0 : layout->width[SIZE]);
     if (tag > TAG_FREE) out = put(out, r.old_address, layout->width[ADDR]);
     out = put(out, r.address, layout->width[ADDR]);
@@ -327,7 +329,7 @@ static inline __attribute__((always_inline)) uint8_t *write_record(Layout *kept,
   return out;
 }
 
-/* What a realloc did, if it does not say: as lib/formats/realloc.ts has it. */
+/* The outcome of a realloc without one, as in lib/formats/realloc.ts. */
 static unsigned outcome_of(uint32_t fields, const Record *record) {
   if ((fields & HAS_oldAddress) == 0) return OUTCOME_NONE;
   if (record->address == 0) return (fields & HAS_size) != 0 && record->size == 0 && record->old_address != 0 ? OUTCOME_FREED : OUTCOME_NONE;

@@ -1,4 +1,4 @@
-/* kmemtrace's relay records of little-endian machines. All-zero records, features and ids that are not known are faults here. */
+/* kmemtrace's relay records of little-endian machines. All-zero records, features and unknown ids are faults here. */
 #include "bytes.h"
 
 enum { CORE = 24, WHOLE = 48, TYPES = 3 };
@@ -27,7 +27,7 @@ static void read_batch(void *state, Input *input, Batch *batch) {
     batch->sequence[i] = (int32_t)load32(p + 4);
     batch->callSite[i] = load64(p + 8);
     batch->address[i] = load64(p + 16);
-    /* Of a free this is the record behind it, and nobody looks at it: cheaper than to ask. */
+    /* For a free, this reads the next record, and the value is not used; a check would cost more. */
     batch->size[i] = load64(p + 24);
     batch->usable[i] = load64(p + 32);
     batch->gfpFlags[i] = load32(p + 40);
@@ -71,7 +71,7 @@ static const char *write_batch(void *state, const Batch *batch, Output *output) 
     store32(out + 4, (uint32_t)batch->sequence[i]);
     store64(out + 8, (fields & HAS_callSite) != 0 ? batch->callSite[i] : 0);
     store64(out + 16, (fields & HAS_address) != 0 ? batch->address[i] : 0);
-    /* Of a free this is written over by the next record. */
+    /* For a free, the next record overwrites this. */
     uint64_t size = (fields & HAS_size) != 0 ? batch->size[i] : 0;
     store64(out + 24, size);
     store64(out + 32, (fields & HAS_usable) != 0 ? batch->usable[i] : size);

@@ -20,7 +20,7 @@ static inline uint64_t live_home(const Live *live, uint64_t key) {
   return (key * 0x9e3779b97f4a7c15) >> live->shift;
 }
 
-/* The block with this key, or an unused one where it would be. */
+/* The block with this key, or the unused slot for it. */
 static inline Block *live_find(const Live *live, uint64_t key) {
   uint64_t slot = live_home(live, key);
   while (live->blocks[slot].used != 0 && live->blocks[slot].key != key) slot = (slot + 1) & live->mask;

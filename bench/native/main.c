@@ -1,4 +1,7 @@
-/* Runs one loop over one file: `yardstick FORMAT decode|encode FILE ROUNDS [OUT]`. Prints what it made and the seconds of each round. */
+/*
+ * Runs one loop over one file: `yardstick FORMAT decode|encode FILE ROUNDS [OUT]`. Prints its results and the seconds
+ * of each round.
+ */
 #define _POSIX_C_SOURCE 200809L
 #include "columns.h"
 #include <inttypes.h>
@@ -24,7 +27,7 @@ static void *zeroed(size_t size) {
   return memset(memory, 0, size);
 }
 
-/* The whole of a file, with zeros behind it; as text with a line feed at its end. */
+/* The contents of a file, followed by zeros; text ends with a line feed. */
 static uint8_t *load(const char *path, bool text, size_t *length) {
   FILE *file = fopen(path, "rb");
   if (file == NULL || fseek(file, 0, SEEK_END) != 0) fail(path, "cannot be read");
@@ -49,7 +52,7 @@ static inline uint32_t mix(uint32_t sum, uint32_t word) {
   return sum ^ sum >> 15;
 }
 
-/* The sum of all that the events have, the same however they were cut into batches: as bench/native/checksum.mjs has it. */
+/* The checksum of all data of the events, independent of the division into batches, as in bench/native/checksum.mjs. */
 static uint32_t checksum(uint32_t sum, const Batch *batch) {
   for (uint32_t i = 0; i < batch->events; i++) {
     sum = mix(mix(sum, batch->kind[i]), batch->mask[i]);
@@ -72,7 +75,7 @@ static uint32_t checksum(uint32_t sum, const Batch *batch) {
   return sum;
 }
 
-/* Decodes all input. Each batch goes to `take`, which gives the one to fill next. */
+/* Decodes all input. Each batch is passed to `take`, which returns the next one to fill. */
 static uint64_t decode(const Format *format, void *reader, const uint8_t *bytes, size_t length, Batch *batch, Batch *(*take)(Batch *)) {
   Input input = { bytes, bytes + length, true, NULL };
   uint64_t events = 0;

@@ -1,19 +1,19 @@
-/* The two name caches of an mpatrol trace, from the reader's and from the writer's side. */
+/* The two name caches of an mpatrol trace, for the reader and for the writer. */
 #pragma once
 #include "columns.h"
 
 enum { NAME_ENTRIES = 32, MAX_NAME = 65536 };
 
-/* A reader's side: what each entry stands for. */
+/* The reader's cache: the name of each entry. */
 typedef struct {
-  /* Per entry, its id in the batch's strings, or -1 where it is not known yet. */
+  /* Per entry, its id in the batch's strings, or -1 if not known yet. */
   int32_t ids[NAME_ENTRIES + 1];
   bool defined[NAME_ENTRIES + 1];
   uint32_t lengths[NAME_ENTRIES + 1];
   uint8_t names[NAME_ENTRIES + 1][MAX_NAME + 8];
 } ReadNames;
 
-/* Reads a name that is not known by its entry alone. NULL with a fault, or without one where the input ends. */
+/* Reads a name that is not in the cache. Returns NULL with a fault, or without one if the input ends. */
 static const uint8_t *read_name(ReadNames *names, const uint8_t *p, const uint8_t *end, Strings *strings, uint32_t *column, const char **fault) {
   unsigned entry = *p & 0x7f;
   if (entry < 1 || entry > NAME_ENTRIES) {
@@ -39,17 +39,17 @@ static const uint8_t *read_name(ReadNames *names, const uint8_t *p, const uint8_
   return p;
 }
 
-/* A writer's side of a name cache: what an entry stands for, and when it was used last. */
+/* The writer's cache: the name of each entry, and the time of its last use. */
 typedef struct {
   uint64_t clock;
   uint64_t used[NAME_ENTRIES];
   uint32_t ids[NAME_ENTRIES], hashes[NAME_ENTRIES], lengths[NAME_ENTRIES];
-  /* Per string of the batch, the entry that it had last, if `ids` says so too. */
+  /* Per string of the batch, its last entry, valid if `ids` agrees. */
   uint8_t entries[STRING_SLOTS];
   uint8_t names[NAME_ENTRIES][MAX_NAME];
 } WrittenNames;
 
-/* Writes a name that has no entry under its id: the batch is new, or it was thrown out, or it never had one. */
+/* Writes a name without an entry under its id, because the batch is new, the name was evicted, or it is new. */
 static uint8_t *write_other_name(WrittenNames *names, const Strings *strings, uint32_t id, uint8_t *out) {
   const uint8_t *name = strings->bytes + strings->starts[id];
   uint32_t length = string_length(strings, id), hash = strings->hashes[id], matches = 0;
@@ -67,7 +67,7 @@ static uint8_t *write_other_name(WrittenNames *names, const Strings *strings, ui
     *out = 0;
     return out + 1;
   }
-  /* Those that were never used come first, and were used longest ago, at the time 0. */
+  /* Unused entries come first, because their time of use is 0. */
   uint64_t oldest = names->used[0];
   for (unsigned e = 1; e < NAME_ENTRIES; e++) oldest = names->used[e] < oldest ? names->used[e] : oldest;
   unsigned e = 0;

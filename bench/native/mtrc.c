@@ -1,4 +1,4 @@
-/* mpatrol tracing output: one trace in one input. Another trace behind the end marker is taken for a fault. */
+/* mpatrol tracing output: one trace per input. Another trace after the end marker is a fault. */
 #include "bytes.h"
 #include "live.h"
 #include "mtrc-names.h"
@@ -22,7 +22,7 @@ typedef struct {
 static const char TOO_WIDE[] = "a number has more than 64 bits";
 static const char TOO_LONG[] = "a number takes more than 32 bytes";
 
-/* The rest of a number from its ninth byte on. NULL if it is too long, with what is wrong in `fault`. */
+/* The rest of a number from its ninth byte on. NULL, with `fault` set, if it is too long. */
 static const uint8_t *long_leb(const uint8_t *p, uint64_t low, uint64_t *value, const char **fault) {
   for (unsigned shift = 56; shift < 7 * MAX_LEB; shift += 7) {
     uint64_t bits = *p & 0x7f;
@@ -40,7 +40,7 @@ static const uint8_t *long_leb(const uint8_t *p, uint64_t low, uint64_t *value, 
   return NULL;
 }
 
-/* The bits of up to eight bytes of a number, put together. */
+/* The combined bits of up to eight bytes of a number. */
 static inline uint64_t gather(uint64_t word) {
 #ifdef __BMI2__
   return _pext_u64(word, LOW_BITS);
@@ -52,7 +52,9 @@ static inline uint64_t gather(uint64_t word) {
 #endif
 }
 
-/* Reads a number at p into `value` and moves p behind it. `usual` is how many bytes most of its kind take, or 0. */
+/*
+ * Reads a number at p into `value`, and moves p after it. `usual` is the usual length of such numbers in bytes, or 0.
+ */
 #define LEB(value, usual) \
   do { \
     uint64_t word_ = load64(p), stops_ = ~word_ & HIGH_BITS; \

@@ -6,7 +6,7 @@
 /* Strings of up to SHORT bytes are copied in one piece. */
 enum { MAX_TEXT = 32, SHORT = 32 };
 
-/* What stands between the key of a field and its value, by type. */
+/* The text between the key of a field and its value, by type. */
 #define OPENING_U64 "\":"
 #define OPENING_U32 "\":"
 #define OPENING_I32 "\":"
@@ -19,7 +19,7 @@ enum { MAX_TEXT = 32, SHORT = 32 };
 #define OPENING_LIST "\":["
 #define KEY(name, type) ",\"" #name OPENING_##type
 
-/* A text that is compared and written in words, with zeros behind it. */
+/* A text that is compared and written in words, followed by zeros. */
 typedef struct {
   char bytes[MAX_TEXT];
   unsigned length;
@@ -37,7 +37,7 @@ static const Text APIS[API_COUNT] = {
 };
 static const Text OUTCOMES[OUTCOME_COUNT] = { TEXT("none\""), TEXT("moved\""), TEXT("allocated\""), TEXT("freed\"") };
 
-/* Fields by a hash of what stands behind a key's quote; FIELD_COUNT where there is none. */
+/* Fields by a hash of the text after a key's quote; FIELD_COUNT if there is none. */
 static uint8_t KEY_TABLE[32768];
 
 static inline unsigned key_hash(const uint8_t *p) {
@@ -56,7 +56,7 @@ static inline bool stands_at(const Text *text, const uint8_t *p) {
   return memcmp(text->bytes, p, text->length) == 0;
 }
 
-/* The one of some texts that stands at p, or their number. */
+/* The index of the text at p, or the number of texts if none matches. */
 static inline unsigned find(const Text *texts, unsigned count, const uint8_t *p) {
   unsigned found = 0;
   while (found < count && !stands_at(&texts[found], p)) found++;
@@ -99,7 +99,7 @@ static inline const uint8_t *string_end(const uint8_t *p) {
 #endif
 }
 
-/* A decimal number as JSON has it, without leading zeros. */
+/* A decimal number in JSON, without leading zeros. */
 static inline const uint8_t *number(const uint8_t *p, uint64_t *value) {
   if (unlikely(p[0] == '0' && p[1] - (unsigned)'0' <= 9)) return NULL;
   return decimal(p, value);
@@ -163,7 +163,7 @@ static void read_batch(void *state, Input *input, Batch *batch) {
   bool negative;
   while (end > start && end[-1] != '\n') end--;
   while (start < end && i < BATCH_EVENTS && strings->used <= BATCH_STRING_BYTES) {
-    /* The kinds that make up nearly all of a trace have a length that the compiler knows. */
+    /* The lengths of the most frequent kinds are constants for the compiler. */
     unsigned kind;
     const uint8_t *p = start;
     if (memcmp(p, KINDS[ALLOC].bytes, 15) == 0 && p[15] == '"') kind = ALLOC, p += 16;
@@ -181,7 +181,10 @@ static void read_batch(void *state, Input *input, Batch *batch) {
     }
     uint32_t mask = 0;
     while (*p == ',') {
-      /* A case for each field, so that where its value begins does not wait for the table but is foretold with the branch. */
+      /*
+       * A case for each field, so that the start of its value is predicted with the branch, without waiting for the
+       * table.
+       */
       switch (KEY_TABLE[key_hash(p + 2)]) {
 #define F(name, type, of) \
   case FIELD_##name: \
@@ -215,7 +218,7 @@ done:
 
 typedef struct {
   uint64_t events;
-  /* Per string of the batch, 1 when it was looked at, is short and can stand as it is. */
+  /* Per string of the batch, 1 if it was checked, is short and needs no escapes. */
   uint8_t is_plain[STRING_SLOTS];
 } Writer;
 
@@ -223,13 +226,13 @@ static void begin_writing(void *state) {
   memset(state, 0, sizeof(Writer));
 }
 
-/* Whether bytes can stand in a JSON string as they are. */
+/* Whether bytes need no escapes in a JSON string. */
 static bool is_plain(const uint8_t *bytes, uint32_t length) {
   for (uint32_t i = 0; i < length; i++) if (bytes[i] < ' ' || bytes[i] > '~' || bytes[i] == '"' || bytes[i] == '\\') return false;
   return true;
 }
 
-/* Writes a string that was not looked at before in this batch, or is a long one. NULL if it cannot stand as it is. */
+/* Writes a string that was not checked before in this batch, or is long. NULL if it needs escapes. */
 static uint8_t *write_string(Writer *writer, const Strings *strings, uint32_t id, uint8_t *out) {
   const uint8_t *bytes = strings->bytes + strings->starts[id];
   uint32_t length = string_length(strings, id);

@@ -5,7 +5,7 @@
 #define FREE_FIELDS (HAS_api | HAS_thread | HAS_address)
 enum { MAX_LINE = 65536 };
 
-/* Words as numbers, as they stand in memory. */
+/* Words as numbers, in the byte order of memory. */
 #define WORD4(a, b, c, d) ((uint32_t)(a) | (uint32_t)(b) << 8 | (uint32_t)(c) << 16 | (uint32_t)(d) << 24)
 #define LOW7 0x00ffffffffffffff
 #define WORD7(a, b, c, d, e, f, g) (WORD4(a, b, c, d) | (uint64_t)WORD4(e, f, g, 0) << 32)
@@ -18,7 +18,7 @@ static inline bool is_blank(uint8_t byte) {
   return byte == ' ' || byte == '\t';
 }
 
-/* Passes over spaces, of which there must be one. */
+/* Skips spaces, at least one. */
 #define GAP() \
   do { \
     if (unlikely(!is_blank(*p))) goto wrong; \
@@ -171,7 +171,7 @@ done:
 }
 
 typedef struct {
-  /* Events that lost a field, or were left out. */
+  /* Events that lost a field, or were dropped. */
   uint64_t losses;
 } Writer;
 

@@ -1,11 +1,11 @@
-// The native loops as tasks that take turns with those of the codecs, once they have shown that they do the same.
+// The native loops as tasks that take turns with those of the codecs, after a check that their results are equal.
 import { execFileSync } from 'node:child_process'
 import { readFileSync, rmSync } from 'node:fs'
 import { bytesOf } from '../drive.mjs'
 import { repeatsFor } from '../measure.mjs'
 import { checksumOf } from './checksum.mjs'
 
-/** How the names of these tasks end. */
+/** The end of these tasks' names. */
 export const TUNED = 'tuned C'
 
 
@@ -20,8 +20,8 @@ export const TUNED = 'tuned C'
  * Runs a loop.
  * @param {string} program
  * @param {string[]} args
- * @returns {{ events: number, checksum?: number, bytes?: number, seconds: number[] } | undefined} nothing when the trace has what the
- *   native loops leave out, which is told
+ * @returns {{ events: number, checksum?: number, bytes?: number, seconds: number[] } | undefined} undefined when the
+ *   trace contains data that the native loops do not handle, which is reported
  */
 export function runLoop(program, args) {
   try {
@@ -33,7 +33,7 @@ export function runLoop(program, args) {
 }
 
 /**
- * The native loop that decodes, if there is one: it must give the same columns.
+ * The native decoding loop, if there is one, which must give the same columns.
  * @param {string | undefined} program
  * @param {Loop} loop
  * @param {readonly import('../../dist/lib/entry/index.js').EventBatch[]} batches what the codec gives
@@ -50,7 +50,7 @@ export function nativeDecode(program, { format, path, like }, batches) {
 }
 
 /**
- * The native loop that encodes, if there is one: it must write the same bytes, all but the header of the trace.
+ * The native encoding loop, if there is one, which must write the same bytes, except the header of the trace.
  * @param {string | undefined} program
  * @param {Loop} loop its trace decodes to the batches
  * @param {import('../../dist/lib/entry/stages.js').Encoder} encoder a new one
@@ -69,7 +69,7 @@ export function nativeEncode(program, { format, path, like }, encoder, batches, 
   return [timed(program, [format, 'encode', path], like, made.seconds[1])]
 }
 
-/** A task that takes its own time: the mean of as many runs as other tasks have, without what it takes to start and to read the file. */
+/** A task that measures its own time: the mean of the usual number of runs, without start-up and reading the file. */
 function timed(program, args, { name, events, bytes }, expected) {
   // The first run warms up.
   const runs = 1 + repeatsFor(expected)

@@ -1,5 +1,5 @@
-// The ASCII encoding: a line for each record, with the tag, then the size in decimal where the record has one, then its
-// addresses in hex without 0x, that of the old block first. Blanks stand between them.
+// The ASCII encoding: a line for each record, with the tag, the size in decimal if the record has one, and its
+// addresses in hex without 0x, the old block's first, separated by spaces.
 import { EventBatch } from '../../dist/lib/entry/index.js'
 import { BATCH_EVENTS, fieldSet, HI, LO } from '../../dist/lib/entry/stages.js'
 import { LF, SPACE, ZERO } from '../../dist/lib/bytes/ascii.js'
@@ -10,7 +10,7 @@ import { Tag } from '../../dist/lib/formats/hatf/layout.js'
 import { RecordMaker } from './records.mjs'
 import { FIELDS_OF_TAG, KIND_OF_TAG, OUTCOME_OF_TAG } from './tags.mjs'
 
-/** Tag, size, two addresses, a blank or line feed behind each. */
+/** Tag, size and two addresses, each followed by a space or line feed. */
 const MAX_LINE = 2 + (MAX_DECIMAL + 1) + 2 * 17
 
 /** @returns {import('./encodings.mjs').Writer} */
@@ -49,7 +49,7 @@ const HEADER = { format: 'ascii' }
 const COLUMNS = fieldSet('size', 'address', 'oldAddress', 'outcome')
 
 /**
- * Reads whole lines into batches, an event for each.
+ * Reads whole lines into batches, one event for each line.
  * @param {Uint8Array} bytes
  * @param {(batch: EventBatch) => void} take
  */

@@ -1,15 +1,15 @@
-// What a file takes when it is compressed.
+// The compressed size of a file.
 import { spawn, spawnSync } from 'node:child_process'
 import { createReadStream } from 'node:fs'
 import { pipeline } from 'node:stream/promises'
 import { createGzip } from 'node:zlib'
 
-/** gzip's level, which is also that of the command when it is told none. */
+/** gzip's level, which is also the command's default. */
 export const GZIP_LEVEL = 6
 
 /**
  * Compressors that are commands, with arguments that make them write to standard output. gzip is among them because the
- * deflate of node:zlib finds other matches. One thread, for more make other bytes.
+ * deflate of node:zlib finds other matches. One thread, because more would change the output.
  */
 const COMMANDS = {
   'gzip -6': ['gzip', ['-6', '-n', '-c']],

@@ -1,4 +1,4 @@
-// The encodings that the study compares: how each writes data events, and how its streams are read again.
+// The encodings that the study compares: how each writes data events and reads its streams.
 import * as compact from '../../dist/lib/entry/compact.js'
 import * as hatf from '../../dist/lib/entry/hatf.js'
 import { asciiWriter, readAscii } from './ascii.mjs'
@@ -51,7 +51,7 @@ function inHatf(name, options) {
 }
 
 /**
- * HATF of the preset best, its addresses in a stream of their own.
+ * HATF with the preset best, and its addresses in a separate stream.
  * @param {string} name
  * @param {import('../../dist/lib/entry/hatf.js').SplitOptions} options
  * @returns {Encoding}
@@ -116,12 +116,12 @@ export const ENCODINGS = [
   COMPACT,
 ]
 
-/** The columns of Table 7: addresses as they are. */
+/** The columns of Table 7: unchanged addresses. */
 export const SIZE_ENCODINGS = [
   ['Naive', 'naive'], ['Small Size', 'small'], ['Same Size', 'same'], ['Combined Size', 'combined'],
 ].map(([name, sizeEncoding]) => inHatf(name, { preset: 'naive', sizeEncoding }))
 
-/** The columns of Table 8: sizes as they are, but for the last of the paper's. The two behind that are not in the paper. */
+/** The columns of Table 8: unchanged sizes, except in the paper's last one. The two after that are not in the paper. */
 export const ADDRESS_ENCODINGS = [
   ...[
     ['BaseOffset 1 byte', 'base1'], ['BaseOffset 2 bytes', 'base2'], ['Best BaseOffset', 'base'], ['Stride', 'stride'],
@@ -130,7 +130,7 @@ export const ADDRESS_ENCODINGS = [
   ...[['Delta', 'delta'], ['Best for addresses', 'best']].map(([name, addressEncoding]) => inHatf(name, { preset: 'naive', addressEncoding })),
 ]
 
-/** What traces of several threads are written in once more, with their thread ids. */
+/** The encodings in which traces of several threads are also written with their thread ids. */
 export const THREAD_ENCODINGS = [NAIVE, BEST, ALL_ADDRESSES, SINGLE_FILE, COMPACT]
 
 /** @returns {Writer} */
@@ -171,7 +171,7 @@ function separatedWriter(options) {
   }
 }
 
-/** What was separated, put together again in pieces. */
+/** Joins separated streams again, in pieces. */
 function* joined(streams, options) {
   const joiner = new hatf.Joiner(options)
   const fed = new Set()

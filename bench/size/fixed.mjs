@@ -1,5 +1,5 @@
-// Records that all have the same length: Simple Binary, and Split Stream, which has each of its fields in a stream of its own.
-// Integers are little-endian, as a program that writes out its structs has them on most machines.
+// Records of constant length: Simple Binary, and Split Stream, which has a separate stream for each field. Integers are
+// little-endian, as a program that writes out its structs has them on most machines.
 import { EventBatch } from '../../dist/lib/entry/index.js'
 import { BATCH_EVENTS, fieldSet, HI, LO } from '../../dist/lib/entry/stages.js'
 import { FIELDS_OF_TAG, KIND_OF_TAG, OUTCOME_OF_TAG } from './tags.mjs'
@@ -16,7 +16,7 @@ import { RecordMaker } from './records.mjs'
 /** @typedef {{ strides: number[], tag: Place, size: Place, address: Place, oldAddress: Place }} Layout strides: by stream */
 
 /**
- * Four fields one behind the other: tag, size, address, old address. The tag has four bytes.
+ * Four consecutive fields: tag, size, address, old address. The tag has four bytes.
  * @param {import('./survey.mjs').Widths} widths
  * @returns {Layout}
  */
