@@ -90,7 +90,7 @@ function writeAny(shape: Shape, rnd: (limit: number) => number) {
 }
 
 describe('calls that no program makes', () => {
-  test('take bounded time, and the same calls give the same predictions', () => {
+  test('take bounded time, and the same calls give the same predictions', { tags: ['slow'] }, () => {
     fc.assert(
       fc.property(SHAPE, (shape) => {
         const { version, bits } = shape

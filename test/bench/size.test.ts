@@ -166,7 +166,7 @@ describe('every encoding', () => {
     )
   })
 
-  test('has more records than a batch has room for', () => {
+  test('has more records than a batch has room for', { tags: ['slow'] }, () => {
     const events = Array.from({ length: 10_000 }, (_, i): TraceEvent =>
       i % 3 === 0 ? moved : alloc(BigInt(0x1000 + 16 * i), BigInt(i)),
     )

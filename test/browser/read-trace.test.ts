@@ -8,6 +8,7 @@ import { hatf } from '../../lib/entry/index.js'
 import { openTrace } from '../../lib/streams/io/open-trace.js'
 import { readSource } from '../../lib/streams/read-source.js'
 import { StatisticsCollector } from '../../lib/transforms/statistics/collector.js'
+import { someOf } from '../support/runs.js'
 
 const ROOT = new URL('../../', import.meta.url)
 const BUNDLE = new URL('dist/browser/index.js', ROOT)
@@ -161,7 +162,8 @@ describe('gzip', () => {
   })
 
   test('a truncated member is an error at every length', async () => {
-    for (let length = 2; length < whole.length; length++) {
+    for (const length of someOf(whole.length)) {
+      if (length < 2) continue
       const { error } = await outcome(whole.subarray(0, length))
       expect(error, `${length} bytes`).toBeInstanceOf(TraceError)
       expect((error as Browser.TraceError).code).toBe('ERR_TRACE_TRUNCATED')

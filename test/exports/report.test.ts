@@ -98,7 +98,7 @@ describe('reportPage', () => {
     expect(page).toMatch(/<title>y{200}\[and \d+ more\] - heapflow report<\/title>/)
   })
 
-  test('a page that would be too large has less, and says so', () => {
+  test('a page that would be too large has less, and says so', { tags: ['slow'] }, () => {
     let state = 1
     const random = () => (state = Math.imul(state, 0x41c6_4e6d) + 12_345) >>> 8
     const events = Array.from({ length: 6000 }, (_, i) =>

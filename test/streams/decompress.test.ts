@@ -189,7 +189,7 @@ describe.each(INFLATERS)('%s', (inflater) => {
   })
 })
 
-test('many small streams take no memory that stays', async () => {
+test('many small streams take no memory that stays', { tags: ['slow'] }, async () => {
   const member = gzipSync('1: free 0x10\n')
   for (let i = 0; i < 200; i++) await inflate(member, 'zlib-sync')
   const before = process.memoryUsage().rss

@@ -101,7 +101,7 @@ describe.skipIf(process.platform !== 'linux')('no descriptor stays open', () => 
     expect(await descriptors()).toBeLessThan(before + NOISE)
   })
 
-  test('after merging or concatenating is left, fails or is aborted', async () => {
+  test('after merging or concatenating is left, fails or is aborted', { tags: ['slow'] }, async () => {
     const before = await descriptors()
     const faulty = FAULTY[3] as string
     for (let i = 0; i < 20; i++) {

@@ -263,7 +263,7 @@ describe('the table of blocks', () => {
     expect(live.filter(({ trace: number, ending }) => number === 2 && ending === 'free')).toHaveLength(count)
   })
 
-  test('sites that no live block has are forgotten', () => {
+  test('sites that no live block has are forgotten', { tags: ['slow'] }, () => {
     const table = new BlockTable()
     const name = 'x'.repeat(2000)
     let strings = 0
