@@ -1,4 +1,4 @@
-// What the toolkit wants to reach, and what of it a run has shown.
+// The performance targets of the toolkit, and the results of a run.
 import { table } from './markdown.mjs'
 import { spread } from './measure.mjs'
 import { TUNED } from './native/tasks.mjs'
@@ -50,7 +50,7 @@ const TARGETS = [
   { what: 'hf-filter --version, processor time', case: 'startup', ways: [{ of: 'hf-filter --version', over: 'node -e 0', atMost: 2 }] },
 ]
 
-/** The most that a command may take, and by how much that may grow with the trace. */
+/** The maximum memory of a command, and its maximum growth with the trace. */
 const MEMORY = { mebibytes: 130e6 / 2 ** 20, growth: 1.1 }
 
 function native(what, name, task, atLeast) {
@@ -74,7 +74,7 @@ export function targetTable({ cases, memory }) {
   return rows.length === 0 ? 'No targets.' : table(['target', 'trace', 'wanted', 'measured', ''], rows, 3)
 }
 
-/** What was wanted and measured, and by which factor it was reached; nothing where it was not measured. */
+/** The target, the measured value and their ratio; nothing if it was not measured. */
 function outcome({ of, over, atLeast, atMost, rate }, { timings, ratios }) {
   if (over === undefined) {
     const timing = timings.find(({ name }) => name === of)
@@ -89,7 +89,7 @@ function outcome({ of, over, atLeast, atMost, rate }, { timings, ratios }) {
   return { wanted: `${atLeast} times as fast as ${over}`, measured: median.toFixed(2), by: median / (atLeast ?? 1) }
 }
 
-/** The commands that take more memory than they should, or one line for all. */
+/** The commands that exceed the memory target, or one line for all. */
 function memoryRows(memory) {
   const wanted = `at most ${Math.floor(MEMORY.mebibytes)} MiB, and flat within ${Math.round((MEMORY.growth - 1) * 100)} %`
   const measured = memory.map(({ command, peaks }) => {

@@ -1,4 +1,4 @@
-// What the toolkit is compared with: the loops that people write, and gunzip.
+// The yardsticks for the toolkit: usual loops, and gunzip.
 import { execFileSync, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
@@ -6,7 +6,7 @@ import split2 from 'split2'
 import { driveStream, readableOf } from './drive.mjs'
 
 /**
- * memory_replay text line by line into objects. The `line` event is the fast way: iterating over the lines takes longer.
+ * memory_replay text line by line into objects. The `line` event is fast; iterating over the lines takes longer.
  * Numbers are doubles, so addresses and times above 2^53 would not be exact.
  * @param {readonly Uint8Array[]} slices
  * @returns {Promise<number>} how many events there were
@@ -66,7 +66,8 @@ export function gunzipProcess(path) {
 }
 
 /**
- * A program that reads a trace, and what it prints thrown away; with the start of the process. Its exit code may say what it found.
+ * A program that reads a trace, including process start, with its output discarded. Its exit code may report what it
+ * found.
  * @param {string} program
  * @param {readonly string[]} words
  * @returns {number} nothing that could be counted: 0

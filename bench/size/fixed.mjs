@@ -33,7 +33,7 @@ export function simpleBinary({ size, address }) {
 }
 
 /**
- * The same four fields, each in a stream of its own. The tag has one byte.
+ * The same four fields, each in a separate stream. The tag has one byte.
  * @param {import('./survey.mjs').Widths} widths
  * @returns {Layout}
  */

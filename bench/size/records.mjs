@@ -1,5 +1,5 @@
-// What the study counts: data records, which are the alloc, free and realloc records that HATF has. An alloc or free made
-// inside a realloc has a record of its own. Frees of the null pointer are left out, as they are in the paper's Table 3.
+// The data records that the study counts: the alloc, free and realloc records of HATF. An alloc or free inside a
+// realloc has its own record. Frees of the null pointer are omitted, as in the paper's Table 3.
 import { openTrace } from '../../dist/lib/entry/index.js'
 import { fieldSet, FieldBit, HI, Kind, LO, Outcome, selectRows } from '../../dist/lib/entry/stages.js'
 import { Tag } from '../../dist/lib/formats/hatf/layout.js'
@@ -11,7 +11,7 @@ const FIELDS = fieldSet('size', 'address', 'oldAddress', 'outcome')
 const BLOCK_KINDS = [Kind.alloc, Kind.free, Kind.realloc, Kind.existing]
 
 /**
- * The events that make data records, with nothing but their sizes, addresses and outcomes.
+ * The events with data records, with only their sizes, addresses and outcomes.
  * @param {EventBatch} batch
  * @param {boolean} [withThreads] keep thread ids too
  * @returns {EventBatch}
@@ -45,7 +45,7 @@ export async function* dataBatches(path, withThreads = false, limit = Infinity) 
   }
 }
 
-/** The most records that an event makes: a realloc that moved, with its alloc and its free. */
+/** The maximum number of records of an event: a realloc that moved, with its alloc and its free. */
 const MAX_RECORDS = 3
 
 /** Data records in columns; those of 64 bits are pairs of words. */
@@ -57,7 +57,7 @@ class Records {
   address = new Uint32Array(0)
   oldAddress = new Uint32Array(0)
 
-  /** Forgets all records, and makes room for n. */
+  /** Removes all records, and makes room for n. */
   clear(n) {
     this.count = 0
     if (this.tag.length >= n) return
@@ -75,7 +75,7 @@ REALLOC_TAGS[Outcome.moved] = Tag.reallocMoved
 REALLOC_TAGS[Outcome.allocated] = Tag.reallocAllocated
 REALLOC_TAGS[Outcome.freed] = Tag.reallocFreed
 
-/** Makes data events into data records, the very ones that HATF's encoder writes: what an event does not say is 0. */
+/** Converts data events to the same data records as HATF's encoder, in which missing fields are 0. */
 export class RecordMaker {
   #records = new Records()
 

@@ -73,7 +73,7 @@ function summaryTable(traces) {
     ]
   })
   const head = ['trace', 'allocs', 'reallocs', 'frees', 'bytes', 'max objects', 'max bytes', 'mean size', 'data records']
-  // The paper counts what its Table 3 has: its bytes per record of naive HATF are those of so many records.
+  // The paper's bytes per record of naive HATF refer to the number of records in its Table 3.
   const theirs = Object.entries(SUMMARIES).map(([name, row]) => [paperRow(name), ...row.map(String), String(row[0] + row[1] + row[2])])
   return table(head, [...rows, ...theirs])
 }

@@ -1,5 +1,5 @@
 // The size study: prints the tables of section 3 of the HATF paper for the given traces; see docs/size-study.md. Needs
-// `npm run build` before, as `npm run bench:size` does it.
+// a current build, which `npm run bench:size` makes.
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
@@ -16,7 +16,7 @@ import { survey } from './survey.mjs'
 
 const FULL = { events: 500_000, rounds: 5, warmups: 2 }
 const QUICK = { events: 2000, rounds: 1, warmups: 1 }
-/** What a quick run reads when it is told nothing. */
+/** The traces of a quick run without arguments. */
 const SHIPPED = [fileURLToPath(new URL('../../test/fixtures/replay/mstress-head.txt.gz', import.meta.url))]
 
 const USAGE = `usage: npm run bench:size -- [--quick] [--save] TRACE...

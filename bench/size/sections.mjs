@@ -1,5 +1,5 @@
-// HATF by a definition in Meta-TF that has addresses in sections of their own (examples/hatf10-sections.dtd), each of which is
-// compressed by itself. The definition offers three places for each address; this is what chooses.
+// HATF by a Meta-TF definition with addresses in separate sections (examples/hatf10-sections.dtd), each compressed
+// separately. The definition offers three sections for each address, among which this module chooses.
 import { readFileSync } from 'node:fs'
 import { EventBatch } from '../../dist/lib/entry/index.js'
 import { fieldSet, HI, LO, selectRows } from '../../dist/lib/entry/stages.js'
@@ -9,20 +9,20 @@ import { FIELDS_OF_TAG, KIND_OF_TAG, OUTCOME_OF_TAG } from './tags.mjs'
 import { RecordMaker } from './records.mjs'
 
 const DTD = new URL('../../examples/hatf10-sections.dtd', import.meta.url)
-/** The constant that the definition leaves to be set: the middle of the heap. */
+/** The constant that the definition leaves open: the middle of the heap. */
 const HEAP = /0x80000000/g
 
 /** How many streams it has: the header of the trace file, the sections of addresses, and the records. */
 export const STREAMS = 5
 const RECORDS = 4
 
-/** What counts as near, in bytes. */
+/** The maximum distance of near addresses in bytes. */
 const NEAR = 2048
 const SMALL_SIZE = 2 ** 16
 const REACH = 2 ** 31
 const WORD = 2 ** 32
 
-/** What is added to the tag that a record has in HATF, for addresses of the heap, and for those that are near the one before. */
+/** The numbers added to a record's tag in HATF, for addresses of the heap, and for addresses near the previous one. */
 const HEAP_RECORDS = 10
 const NEAR_RECORDS = 16
 
@@ -41,7 +41,7 @@ export function sectionsWriter({ heap }, patience) {
   const encoder = binaryEncoder(definition(heap))
   const choose = chooser(heap, patience)
   return {
-    // What is contiguous is held until the end.
+    // Contiguous sections are held until the end.
     feed: (batch) => encoder.feed(eventsOf(maker.of(batch), choose)),
     end(give) {
       encoder.end()
@@ -57,7 +57,7 @@ export function sectionsWriter({ heap }, patience) {
 }
 
 /**
- * Reads what such a writer gave.
+ * Reads the output of such a writer.
  * @param {readonly Uint8Array[]} streams
  * @param {import('./survey.mjs').Widths} widths
  * @param {(batch: EventBatch) => void} take
@@ -87,10 +87,10 @@ function definition(heap) {
   return parseDtd(readFileSync(DTD, 'utf8').replaceAll(HEAP, `0x${heap.toString(16)}`), 'hatf10-sections.dtd')
 }
 
-/** Chooses the tag of each record, or 0 for the one that can say everything. */
+/** Chooses the tag of each record, or 0 for the general one. */
 function chooser(heap, patience) {
   const [middleHigh, middleLow] = [Math.floor(heap / WORD), heap % WORD]
-  // Differences are exact where they matter, for far addresses are far either way.
+  // Differences are exact where they matter; far addresses are far in any case.
   const fromMiddle = (words, i) => (words[i + HI] - middleHigh) * WORD + (words[i + LO] - middleLow)
   const isHeap = (distance) => distance >= -REACH && distance < REACH
   let last = 0

@@ -1,5 +1,5 @@
-// The bytes that a trace takes in an encoding. Each takes a pass over the trace, writes its streams to files, and removes them
-// when they are counted: memory does not grow with the trace, and the disk holds one encoding at a time.
+// The size of a trace in an encoding. Each measurement takes a pass over the trace, writes the streams to files, and
+// removes them after counting: memory does not grow with the trace, and the disk holds one encoding at a time.
 import { closeSync, openSync, rmSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { gzipBytes, otherBytes } from './compress.mjs'

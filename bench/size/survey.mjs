@@ -1,10 +1,11 @@
-// The first pass over a trace: what its Table 3 says, how many data records it has, and how wide their fields must be.
+// The first pass over a trace: the figures for Table 3, the number of data records, and the necessary widths of their
+// fields.
 import { openTrace } from '../../dist/lib/entry/index.js'
 import { HI, LO, StatisticsCollector } from '../../dist/lib/entry/stages.js'
 import { Tag } from '../../dist/lib/formats/hatf/layout.js'
 import { dataEvents, RecordMaker } from './records.mjs'
 
-/** As far as an offset of 4 bytes goes, in either direction. */
+/** The range of an offset of 4 bytes, in either direction. */
 const REACH = 2 ** 31
 
 /**

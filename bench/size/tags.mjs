@@ -1,4 +1,4 @@
-// What a record's tag says of the event that it is read as. Tags are those of HATF.
+// The properties of a record's event that follow from its tag. Tags are those of HATF.
 import { fieldSet, Kind, Outcome } from '../../dist/lib/entry/stages.js'
 
 const { alloc, free, realloc } = Kind

@@ -1,11 +1,11 @@
-// The other side of cases/threads.mjs: one stage of a conversion, in a thread of its own.
+// The other side of cases/threads.mjs: one stage of a conversion, in a separate thread.
 import { createReadStream } from 'node:fs'
 import { parentPort, workerData } from 'node:worker_threads'
 import * as hatf from '../../dist/lib/entry/hatf.js'
 import { decompress, EventBatch } from '../../dist/lib/entry/index.js'
 import { recycle, U64Column } from '../../dist/lib/entry/stages.js'
 
-/** How many messages may be on their way. */
+/** The maximum number of messages in transit. */
 const AHEAD = 4
 
 const port = /** @type {import('node:worker_threads').MessagePort} */ (parentPort)

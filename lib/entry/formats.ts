@@ -19,7 +19,7 @@ import {
 
 /** mpatrol's tracing output. */
 export const mtrc: TraceFormat<MtrcDecodeOptions, EncodeOptions> = lazyStreams(entries.mtrc)
-/** Traces in as few bytes as a model of them needs, for archives. */
+/** The most compressed traces, for archives. */
 export const compact: TraceFormat<object, EncodeOptions> = lazyStreams(entries.compact)
 /** Android's memory_replay dumps. */
 export const replay: TraceFormat<object, EncodeOptions> = lazyStreams(entries.replay)

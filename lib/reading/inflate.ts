@@ -6,10 +6,10 @@ import { peek } from './peek.js'
 import { runStage, type Warn } from './run-stage.js'
 import { tolerateTruncation } from './truncation.js'
 
-/** What inflates where there is more than one way, loaded when it is needed. */
+/** The inflaters for which there are alternatives, loaded on demand. */
 export interface Inflaters {
   gzip(): Promise<MemberInflater>
-  /** @throws TraceError, or what `unread` makes, if there is none */
+  /** @throws TraceError, or the error made by `unread`, if there is none */
   zstd(): Promise<NewFrameInflater>
 }
 
@@ -45,12 +45,15 @@ export async function* inflate(
       yield* whole
     }
   } finally {
-    // Nothing has read it where its compression was refused.
+    // It has not been read if its compression was refused.
     await whole.return()
   }
 }
 
-/** The error for compression that cannot be inflated here. @param command what inflates a file to standard output */
+/**
+ * The error for compression that cannot be inflated here. @param command the command that inflates a file to standard
+ * output
+ */
 export function unread(name: string, why: string, command: string, before = ': '): TraceError {
   const reason = `compressed with ${name}, ${why}${before}decompress it first (${command} FILE | ...)`
   return new TraceError('ERR_TRACE_UNKNOWN_FORMAT', reason, { format: name, offset: 0 })

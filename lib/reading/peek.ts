@@ -1,7 +1,7 @@
 /** What `Peeked.whole` is. */
 export type Rest = AsyncIterableIterator<Uint8Array> & { return(): Promise<IteratorResult<Uint8Array>> }
 
-/** A source of chunks whose first bytes were read, and which can be read from the beginning. */
+/** A source of chunks whose first bytes have been read, and which can still be read from the beginning. */
 export interface Peeked {
   /** The first bytes: at least the requested number, unless the source is shorter. */
   readonly head: Uint8Array
@@ -12,7 +12,7 @@ export interface Peeked {
 }
 
 /**
- * Reads the first bytes of a source: a number of them, or until they are enough, or all of a shorter source.
+ * Reads the first bytes of a source: a number of them, as many as suffice, or all of a shorter source.
  * @param isEnough called after each chunk
  */
 export async function peek(

@@ -6,7 +6,7 @@ import type { Peeked } from './peek.js'
 /** The number of first bytes by which a format is recognized, unless the trace is shorter. */
 export const HEAD_BYTES = 64
 
-/** The format that the first bytes of a trace fit. @throws TraceError ERR_TRACE_UNKNOWN_FORMAT if there is none */
+/** The format that the first bytes of a trace match. @throws TraceError ERR_TRACE_UNKNOWN_FORMAT if there is none */
 export async function recognize({ head, failure }: Pick<Peeked, 'head' | 'failure'>): Promise<Format> {
   const entry = await sniffFormat(head)
   if (entry === undefined) throw failure ?? unknownFormat(head)

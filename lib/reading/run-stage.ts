@@ -2,13 +2,13 @@ import type { EventBatch } from '../event/batch.js'
 import { recycle } from '../event/recycle.js'
 import type { Stage } from '../event/stage.js'
 
-/** Called with what is odd, but no error: a sentence. */
+/** Called with each warning, a sentence. */
 export type Warn = (text: string) => void
 
 /**
  * Runs a stage over chunks or batches inside a generator.
  * @param warn called with each warning of the stage
- * @param recycles whether to recycle them when the stage has finished with them
+ * @param recycles whether to recycle the inputs when the stage has finished with them
  */
 export async function* runStage<In extends Uint8Array | EventBatch, Out>(
   stage: Stage<In, Out>,
@@ -35,7 +35,7 @@ export async function* runStage<In extends Uint8Array | EventBatch, Out>(
         input = await inputs.next()
       } catch (error) {
         isOpen = false
-        // The events that the stage holds back came before the fault.
+        // The events that the stage holds back precede the fault.
         stage.endTruncated()
         yield* results()
         throw error

@@ -20,11 +20,11 @@ const OPTIONS: OptionNames<ReadSourceOptions & BlockTableOptions> = {
 }
 
 /**
- * The blocks of a trace, one after the other, as plain objects: each when it ends or the trace does. Memory grows with
- * the number of live blocks.
+ * The blocks of a trace, one after the other, as plain objects: each block when it, or the trace, ends. Memory grows
+ * with the number of live blocks.
  *
- * @example
- * for await (const block of blocks('app.mtrc.gz')) if (block.ending === 'live') console.log(block.size, block.site)
+ * @example for await (const block of blocks('app.mtrc.gz')) if (block.ending === 'live') console.log(block.size,
+ *   block.site)
  *
  * @throws RangeError for unknown options; while iterating, TraceError (with the path of a file) and the errors of the
  *   source, after the blocks before the fault
@@ -39,7 +39,7 @@ export function blocks(
   const path = source instanceof URL ? fileURLToPath(source) : typeof source === 'string' ? source : undefined
   return (async function* () {
     try {
-      // No one else reads the batches of a file that was opened here.
+      // A file opened here has no other consumer of its batches.
       for await (const rows of runStage(new BlockTable({ spans }), batches, () => {}, path !== undefined))
         for (let i = 0; i < rows.count; i++) yield rows.row(i)
     } catch (error) {

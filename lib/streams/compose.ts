@@ -23,7 +23,7 @@ const HELPERS = [
 /**
  * Stages as one Duplex, to be passed around and piped like a single stream: what is written goes into the first, what
  * is read comes out of the last. An error in any stage destroys all of them and is the composed stream's error, after
- * what came before it was read. A stage that closes before it has ended is an error too.
+ * all results before it were read. A stage that closes before it has ended is an error too.
  *
  * @param stages two or more streams, each reading what the one before it writes
  */

@@ -15,8 +15,8 @@ export function gzip(options: { level?: number } = {}): ByteStream<'bytes'> {
 }
 
 /**
- * Compresses to gzip what is whole although the stream before it fails, such as the profile of a truncated trace: the
- * gzip member is ended in any case.
+ * Compresses to gzip and always ends the gzip member, for output that is complete even if the stream before it fails,
+ * such as the profile of a truncated trace.
  */
 export function wholeGzip(): ByteStream<'bytes'> {
   return byteStream('gzip()', (source) => compressBytes(source, 'gzip', { isAlwaysEnded: true }))

@@ -9,9 +9,9 @@ const OPTIONS: OptionNames<DecompressOptions> = { inflater: true, onTruncated: t
 
 /**
  * Inflates gzip (any number of members), zstd (any number of frames), xz (any number of streams) and zip (the first
- * file in the archive); all other bytes pass unchanged. A cut or corrupt archive is a `TraceError` whose offset is that
- * in the compressed bytes, after all that could be inflated was read. Other compression (bzip2, lz4) is a `TraceError`
- * that names it; so is zstd if neither Node nor the optional package fzstd reads it.
+ * file in the archive); all other bytes pass unchanged. A truncated or corrupt archive is a `TraceError` with the
+ * offset in the compressed bytes, after everything that could be inflated was read. Other compression (bzip2, lz4) is a
+ * `TraceError` that names it; so is zstd if neither Node nor the optional package fzstd reads it.
  */
 export function decompress(options: DecompressOptions = {}): ByteStream<'bytes'> {
   checkOptions(options, OPTIONS, 'decompress')

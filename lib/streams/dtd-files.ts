@@ -8,24 +8,24 @@ import { parseDtd } from '../metatf/index.js'
 import { MAX_TEXT } from '../metatf/errors.js'
 import type { Dtd } from '../metatf/model.js'
 
-/** The environment variable with the folders to look for DTDs in. */
+/** The environment variable with the folders to search for DTDs. */
 export const DTD_PATH = 'HEAPFLOW_DTD_PATH'
 
-/** Where to look for DTDs, in addition to those that come with heapflow. */
+/** Where to search for DTDs, in addition to those of heapflow. */
 interface DtdFolders {
-  /** The trace, in whose folder a DTD is looked for first; for `-`, standard input, the current folder. */
+  /** The trace, whose folder is searched first; for `-` (standard input), the current folder. */
   readonly trace?: string
-  /** The folders to look in next, before those of the environment. */
+  /** The folders to search next, before those of the environment. */
   readonly folders?: readonly string[]
 }
 
-/** No DTD of a name was found. The message says where it was looked for, in the form `there is no x.dtd in ...`. */
+/** The error for a DTD that was not found. The message lists the places, in the form `there is no x.dtd in ...`. */
 export class NoDtdError extends Error {}
 
 /**
- * Finds the DTD that a trace names: beside the trace, then in the folders, then among those that come with heapflow. It
- * is looked for in files only, never outside of these folders, and never on the network, whatever the name looks like.
- * @throws NoDtdError, or a DtdError for one that makes no sense
+ * Finds the DTD that a trace names: beside the trace, then in the folders, then among those of heapflow. It searches
+ * files only, never outside these folders, and never on the network, whatever the name looks like.
+ * @throws NoDtdError, or a DtdError for an invalid one
  */
 export function findDtd(name: string, { trace, folders = [] }: DtdFolders): Dtd {
   const paths = dtdPaths(name)
@@ -50,8 +50,8 @@ export function findDtd(name: string, { trace, folders = [] }: DtdFolders): Dtd 
 }
 
 /**
- * The DTD that a user names: a file or, for a name without a folder, what `findDtd` finds.
- * @throws NoDtdError, DtdError, or what reading the file fails with
+ * The DTD that a user names: a file or, for a name without a folder, the result of `findDtd`.
+ * @throws NoDtdError, DtdError, or the error of reading the file
  */
 export function openDtd(path: string, folders: readonly string[] = []): Dtd {
   if (statSync(path, { throwIfNoEntry: false })?.isDirectory() === true) throw new NoDtdError(`${path} is a folder`)
@@ -59,8 +59,8 @@ export function openDtd(path: string, folders: readonly string[] = []): Dtd {
 }
 
 /**
- * Reads a DTD, and of a file that is too large only enough to see that.
- * @param name what messages call it
+ * Reads a DTD. Of a file that is too large, it reads only enough to detect that.
+ * @param name its name in messages
  */
 function readDtd(path: string, name = path): Dtd {
   const fd = openSync(path, 'r')
@@ -75,7 +75,7 @@ function readDtd(path: string, name = path): Dtd {
   }
 }
 
-/** Whether it is a file: a trace must not make the program wait for a pipe that it names. */
+/** Whether it is a file, because a trace must not make the program wait for a pipe. */
 function isFile(path: string): boolean {
   try {
     return statSync(path, { throwIfNoEntry: false })?.isFile() === true
@@ -102,7 +102,7 @@ function ownNames(): string[] {
   return [...new Set([...files, HATF_12.file])].toSorted()
 }
 
-/** One of them, whatever the case: the paper calls its own HATF10.dtd. */
+/** One of them, ignoring case: the paper calls its own HATF10.dtd. */
 function ownDtd(name: string): Dtd | undefined {
   const found = ownNames().find((own) => isNameOf(name, own))
   const folder = ownFolder()

@@ -3,14 +3,13 @@ import type { EventBatch } from '../event/batch.js'
 import { chain } from '../event/chain.js'
 import type { BatchTransform, Stage } from '../event/stage.js'
 
-/** Options for the events of a stream that decodes. */
+/** Options for the events of a decoding stream. */
 export interface ReadOptions {
   /**
-   * No one else reads the chunks that are written: the memory of those from heapflow's own streams is reused. Default
-   * false.
+   * Reuse the memory of written chunks from heapflow's own streams, which must have no other consumer. Default false.
    */
   recycle?: boolean
-  /** A stage that the events go through within this stream, which then gives the results of the stage. */
+  /** A stage within this stream that processes the events; the stream then gives the results of the stage. */
   through?: Stage<EventBatch, object>
 }
 

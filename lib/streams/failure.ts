@@ -45,12 +45,12 @@ export function allAccept(stream: Readable): boolean {
   return consumersOf(stream).every((consumer) => acceptsFailures in consumer)
 }
 
-/** How long to wait before looking again whether consumers are done: at first, and at most. */
+/** The initial and the maximum time to wait before checking again whether consumers are done. */
 const [FIRST_WAIT_MS, MAX_WAIT_MS] = [1, 50]
 
 /**
  * Destroys a stream with an error as soon as its consumer has taken everything that is queued, and the streams that it
- * is piped into have written what they were given. A pipeline destroys these together with what they have queued.
+ * is piped into have written their input. A pipeline destroys these together with what they have queued.
  */
 export function failWhenDrained(stream: Readable, error: Error): void {
   let isWaiting = false
@@ -80,7 +80,7 @@ function consumersOf(stream: Readable): Writable[] {
   return Array.isArray(pipes) ? pipes : pipes ? [pipes] : []
 }
 
-/** Whether a stream, and what it is piped into, has nothing queued. */
+/** Whether a stream, and the streams it is piped into, have nothing queued. */
 function isIdle(stream: Writable): boolean {
   if (stream.destroyed) return true
   if (stream.writableLength > 0) return false

@@ -12,7 +12,7 @@ import type { CompactPart } from './io/compact-file.js'
 import { openInput } from './io/stdio.js'
 import type { MergedStream } from './merge.js'
 
-/** How `filterFile` reads its input, and where it puts the copy of an input that can be read only once. */
+/** How `filterFile` reads its input, and the place for the copy of an input that can be read only once. */
 export interface FilterFileOptions extends Pick<OpenOptions, 'decode' | 'format' | 'signal'> {
   /** The folder for a temporary file. Default: the system's. */
   folder?: string
@@ -21,25 +21,24 @@ export interface FilterFileOptions extends Pick<OpenOptions, 'decode' | 'format'
 const OPTIONS: OptionNames<FilterFileOptions> = { decode: true, folder: true, format: true, signal: true }
 
 /**
- * A Readable of `EventBatch` objects: those events of a file, of any format, that meet some criteria. It takes all
- * criteria of `filter`, and criteria on what happens to blocks later, for which it reads the file twice: `leaked`,
- * `temporary` and `liveAt`. An input that can be read only once, such as a pipe, is copied to a temporary file first. Of
- * a compact trace with checkpoints, only what `events` needs is read, unless `invert` is given.
+ * A Readable of `EventBatch` objects: those events of a file, of any format, that meet some criteria. It accepts all
+ * criteria of `filter`, and criteria on the later fate of blocks, for which it reads the file twice: `leaked`,
+ * `temporary` and `liveAt`. An input that can be read only once, such as a pipe, is copied to a temporary file first.
+ * Of a compact trace with checkpoints, only what `events` needs is read, unless `invert` is given.
  *
  * Emits `warning` with a text, and `events` with the number of events that were read. If the input fails, the events
  * before the fault are filtered as if the trace ended there, followed by the error.
  *
  * @param path a file, or `-` for standard input
- * @throws RangeError for options that do not exist or make no sense
+ * @throws RangeError for unknown or invalid options
  *
- * @example
- * await pipeline(filterFile('app.mtrc', { leaked: true }), ndjson.encode(), createWriteStream('leaks.ndjson'))
+ * @example await pipeline(filterFile('app.mtrc', { leaked: true }), ndjson.encode(), createWriteStream('leaks.ndjson'))
  */
 export function filterFile(path: string, options: FilterOptions, reading: FilterFileOptions = {}): MergedStream {
   checkOptions(reading, OPTIONS, 'filterFile')
   const { signal, folder, ...decoding } = reading
   const hasTwoPasses = needsSurvey(options)
-  // Mistakes are errors of this call.
+  // Invalid options are errors of this call.
   const first = hasTwoPasses ? new FateSurvey(options) : undefined
   let filter = new Filter(options, [])
   const passes = new TwoPasses(path, folder)
@@ -57,7 +56,7 @@ export function filterFile(path: string, options: FilterOptions, reading: Filter
         if (fates.isDone) break
       }
     } catch (error) {
-      // The second pass comes to the same fault, after everything before it.
+      // The second pass reaches the same fault, after everything before it.
       if (!(error instanceof TraceError)) throw error
       fault = error
     }

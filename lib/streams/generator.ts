@@ -10,7 +10,7 @@ import type { ByteStream, EventStream } from './types.js'
 /**
  * A Transform in object mode from an async generator over the chunks of bytes that are written to it. Errors of the
  * generator follow its results.
- * @param name what messages about a wrong chunk call the stream
+ * @param name the name of the stream in messages about a wrong chunk
  */
 export function byteStream<Stream extends EventStream<'bytes'> | ByteStream<'bytes'>>(
   name: string,

@@ -7,7 +7,7 @@ import type { TraceEvent } from '../event/trace-event.js'
 import { sniffFormat } from '../formats/index.js'
 import { isFailure } from './failure.js'
 
-/** What is written to a stream: bytes (or text), or events, in batches or one at a time. */
+/** A chunk written to a stream: bytes (or text), or events, in batches or one at a time. */
 export type Intake = 'bytes' | 'events'
 
 /** Whether a chunk is bytes or text. */
@@ -21,8 +21,8 @@ export function isEvent(chunk: unknown): chunk is TraceEvent {
 }
 
 /**
- * The error for a chunk that a stream cannot take, which says what is missing before the stream.
- * @param name what messages call the stream, such as `hatf.encode()`
+ * The error for a chunk of the wrong kind, which names the stage missing before the stream.
+ * @param name the name of the stream in messages, such as `hatf.encode()`
  */
 export async function wrongChunk(chunk: unknown, takes: Intake, name: string): Promise<TypeError> {
   if (takes === 'bytes') {
@@ -57,7 +57,7 @@ async function missingDecoder(chunk: Uint8Array | string): Promise<string> {
   return `they look like ${entry.title}, so put ${namespaceOf(entry.name)}.decode() before it`
 }
 
-/** What a format is called in programs: `hatf-ascii` is `hatfAscii`. */
+/** The name of a format in programs: `hatfAscii` for `hatf-ascii`. */
 export function namespaceOf(format: string): string {
   return format.replace(/-([a-z])/g, (_, letter: string) => letter.toUpperCase())
 }
@@ -73,9 +73,8 @@ export async function* bytesOf(source: AsyncIterable<unknown>, name: string): As
 
 /**
  * The chunks of a stream of events as batches; plain events are collected until a batch is full, or something else
- * comes.
- * @throws TypeError for anything else; the error of a `Failure`, and what the source throws. All events before it come
- *   first
+ * arrives.
+ * @throws TypeError for anything else; the error of a `Failure` or of the source, after all events before it
  */
 export async function* batchesIn(source: AsyncIterable<unknown>, name: string): AsyncGenerator<EventBatch> {
   const collector = new EventCollector(name)
@@ -97,11 +96,11 @@ export async function* batchesIn(source: AsyncIterable<unknown>, name: string): 
   if (fault !== undefined) throw fault
 }
 
-/** Gives the batches that a sink of events receives to `write`, and collects plain events into batches. */
+/** Passes the batches that a sink of events receives to `write`, and collects plain events into batches. */
 export class EventIntake {
   private readonly collector: EventCollector
 
-  /** @param name what messages about a wrong chunk call the sink */
+  /** @param name the name of the sink in messages about a wrong chunk */
   constructor(
     private readonly name: string,
     private readonly write: (batch: EventBatch) => void | Promise<void>,

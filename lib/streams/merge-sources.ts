@@ -4,7 +4,7 @@ import { checkOptions, type OptionNames } from '../event/options.js'
 import { concatInputs, mergeInputs, type MergedStream, type MergeInput, type MergeInputsOptions } from './merge.js'
 import { isSource, readSource, type TraceSource } from './read-source.js'
 
-/** How `merge` puts traces together. */
+/** How `merge` combines traces. */
 export interface MergeSourcesOptions extends MergeInputsOptions {
   /** One trace after the other, instead of by time or sequence number. Default false. */
   readonly endToEnd?: boolean
@@ -13,15 +13,15 @@ export interface MergeSourcesOptions extends MergeInputsOptions {
 const OPTIONS: OptionNames<MergeSourcesOptions> = { by: true, window: true, signal: true, endToEnd: true }
 
 /**
- * Several traces as one: a Readable of batches. They are put in order by sequence number or time, or follow each other
- * with `endToEnd`. Each source is a path, bytes, or a stream of bytes, batches or plain events, in any format,
- * compressed or not. When the stream is destroyed or aborted, all sources are closed.
+ * Several traces as one: a Readable of batches. They are ordered by sequence number or time, or concatenated with
+ * `endToEnd`. Each source is a path, bytes, or a stream of bytes, batches or plain events, in any format, compressed or
+ * not. When the stream is destroyed or aborted, all sources are closed.
  *
- * A source that fails is merged up to its fault, and the others to their end; then comes the error, which begins with
- * the source's name: its path, or `input 2`. See `mergeInputs` in `heapflow/stages` for more.
+ * A source that fails is merged up to its fault, and the others to their end. Then the stream fails with an error that
+ * begins with the source's name: its path, or `input 2`. See `mergeInputs` in `heapflow/stages` for more.
  *
- * @example
- * await pipeline(merge('a.mtrc', 'b.hatf.gz', { by: 'time' }), ndjson.encode(), createWriteStream('both.ndjson'))
+ * @example await pipeline(merge('a.mtrc', 'b.hatf.gz', { by: 'time' }), ndjson.encode(),
+ *   createWriteStream('both.ndjson'))
  *
  * @throws RangeError for unknown options
  */

@@ -26,15 +26,15 @@ export interface MergeInput extends OpenOptions {
   readonly reader?: TraceReader
   /** Its name in warnings and errors. Default: the path. */
   readonly name?: string
-  /** What its events pass through before they are merged; each batch gives at most one. */
+  /** A stage for its events before they are merged; each batch must give at most one. */
   readonly stage?: BatchTransform
 }
 
 /** How `mergeInputs` merges. */
 export interface MergeInputsOptions extends Omit<MergeOptions, 'by'> {
   /**
-   * The field that gives the order. Default: sequence numbers if the first events of the inputs have them, otherwise
-   * times.
+   * The field that determines the order. Default: sequence numbers if the first events of the inputs have them,
+   * otherwise times.
    */
   readonly by?: MergeOrder
   /** Ends the stream with an AbortError, and closes all files. */
@@ -45,7 +45,7 @@ const OPTIONS: OptionNames<MergeInputsOptions> = { by: true, window: true, signa
 
 /** A stream of the events of several files. */
 export interface MergedStream extends EventReadable {
-  /** How many bytes of all files were read so far. */
+  /** The number of bytes of all files read so far. */
   bytesRead(): number
 }
 
@@ -55,9 +55,9 @@ export interface MergedStream extends EventReadable {
  *
  * An input that fails is merged up to its fault, and the others to their end; then the stream fails with the error,
  * which names the input. Errors of further inputs are warnings. An input that fails before its first event, for example
- * a file of an unknown format, fails the stream at once. The stream fails with ERR_TRACE_NO_ORDER if no order was asked
- * for, and the events have none; with ERR_TRACE_TOO_MANY_FILES, before it gives any events, if not all files can be
- * open at once.
+ * a file of an unknown format, fails the stream at once. The stream fails with ERR_TRACE_NO_ORDER if no order was
+ * requested and the events have none, and with ERR_TRACE_TOO_MANY_FILES, before it delivers any events, if not all
+ * files can be open at once.
  */
 export function mergeInputs(inputs: readonly MergeInput[], options: MergeInputsOptions = {}): MergedStream {
   checkOptions(options, OPTIONS, 'mergeInputs')
@@ -65,9 +65,9 @@ export function mergeInputs(inputs: readonly MergeInput[], options: MergeInputsO
 }
 
 /**
- * A Readable of `EventBatch` objects: the traces of several files, one after the other, each opened when it is its
- * turn; as in `mergeInputs` otherwise. It ends with the first that fails: anything after it would make that one look
- * complete.
+ * A Readable of `EventBatch` objects: the traces of several files, one after the other, each opened when it is needed;
+ * otherwise as in `mergeInputs`. It ends at the first input that fails, because events of later inputs would make that
+ * one look complete.
  */
 export function concatInputs(
   inputs: readonly MergeInput[],
@@ -102,7 +102,7 @@ class Source {
     return this.trace?.bytesRead() ?? 0
   }
 
-  /** The next batch; undefined at the end. @throws what the input fails with, with its name */
+  /** The next batch; undefined at the end. @throws the input's error, with its name */
   async read(): Promise<EventBatch | undefined> {
     const { stage } = this.input
     try {
@@ -234,7 +234,7 @@ async function readHeads(sources: readonly Source[], failures: Failures): Promis
   const heads = sources.map(readHead)
   try {
     const all = await Promise.all(heads)
-    // Where the format is known, an input has a header even if it could not be opened.
+    // If the format is known, an input has a header even if it could not be opened.
     const { error } = all.find((head) => isTooMany(head.error)) ?? {}
     if (error !== undefined) throw error
     return all
@@ -283,7 +283,7 @@ function orderOf(heads: readonly Head[], parts: ReturnType<typeof partsOfOne>): 
   throw new TraceError('ERR_TRACE_NO_ORDER', `${parted}the events have neither sequence numbers nor times`)
 }
 
-/** Whether there are events of a program's calls: if these have no times, the trace has none. */
+/** Whether there are events of a program's calls. If these have no times, the trace has none. */
 function hasRequests({ kind, count }: EventBatch): boolean {
   return kind.subarray(0, count).some((one) => one === Kind.alloc || one === Kind.free || one === Kind.realloc)
 }
@@ -301,12 +301,12 @@ function tooManyFiles(files: number, cause: unknown): TraceError {
   return new TraceError('ERR_TRACE_TOO_MANY_FILES', reason, undefined, { cause })
 }
 
-/** An error's message, which for failed system calls does not always have the file's name. */
+/** An error's message, with the file's name, which messages of failed system calls may lack. */
 function inWords({ message, path }: NodeJS.ErrnoException): string {
   return path === undefined || message.includes(path) ? message : `${path}: ${message}`
 }
 
-/** An error that says in which input it was found. */
+/** An error that names its input. */
 function named(error: NodeJS.ErrnoException, name: string): Error {
   // Most errors of failed system calls have the file's name as a property.
   if (error.syscall !== undefined) error.path ??= name

@@ -25,13 +25,13 @@ import { warningsOn } from './warnings-on.js'
 /** How a trace in Meta-TF is read. */
 interface MetaTfOptions extends ReadOptions {
   /**
-   * The file that the bytes are from, or `-` for standard input. The DTD may lie beside a file, and its tables may be
-   * read from it again.
+   * The file that the bytes are from, or `-` for standard input. The DTD may be beside a file, and tables may be read
+   * from the file again.
    */
   readonly path?: string
-  /** The DTD, whatever the trace names. */
+  /** The DTD, regardless of the name in the trace. */
   readonly dtd?: Dtd
-  /** Folders to look for the DTD in. */
+  /** Folders to search for the DTD. */
   readonly folders?: readonly string[]
   /** Options for the decoder of binary traces. */
   readonly decode?: BinaryDecodeOptions
@@ -46,7 +46,7 @@ const OPTIONS: OptionNames<MetaTfOptions> = {
   through: true,
 }
 
-/** How a trace is read, as found by its first bytes. */
+/** How a trace is read, determined from its first bytes. */
 interface MetaTf {
   readonly format: Format
   /** The options of the format's decoder. */
@@ -56,9 +56,9 @@ interface MetaTf {
 }
 
 /**
- * A Transform from the bytes (inflated) of a Meta-TF trace of any sort to events. By its first bytes it is in binary
- * with a header, in ASCII with a head, or, if the DTD is given, without either, and then the DTD's version says which.
- * Emits `events` with the number of events of each batch.
+ * A Transform from the bytes (inflated) of a Meta-TF trace of any sort to events. The first bytes show whether it is
+ * binary with a header, or ASCII with a head. If the DTD is given, the trace may have neither, and the DTD's version
+ * determines the form. Emits `events` with the number of events of each batch.
  * @throws TraceError (as the stream's error), or a DtdError
  */
 export function decodeMetaTf(options: MetaTfOptions): EventStream<'bytes'> {
@@ -84,7 +84,7 @@ export async function* metaTfBytes<Out>(
   try {
     found = recognise(head, options, failure)
   } catch (error) {
-    // With a DTD, bytes of any form may make sense.
+    // With a DTD, bytes of any form may be valid.
     throw options.dtd === undefined && !isAnnounced(head)
       ? await misreading(head)(error, FORMAT, 'a Meta-TF trace')
       : error
@@ -99,9 +99,9 @@ export async function* metaTfBytes<Out>(
 }
 
 /**
- * Finds out how a trace that begins with these bytes is read.
- * @param failure the error of the source after these bytes, if it failed: the reason why they are not enough
- * @throws TraceError when that cannot be found out; DtdError
+ * Determines how to read a trace that begins with these bytes.
+ * @param failure the error of the source after these bytes, if any, which is the reason if they do not suffice
+ * @throws TraceError when that cannot be determined; DtdError
  */
 export function recognise(head: Uint8Array, options: MetaTfOptions, failure?: unknown): MetaTf {
   try {

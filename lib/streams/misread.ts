@@ -5,8 +5,8 @@ import { sniffFormat } from '../formats/index.js'
 const HEAD_BYTES = 4096
 
 /**
- * Finds out why bytes could not be read as the requested format.
- * @param head the first bytes; copied, because their memory may be used again before the error comes
+ * Determines why bytes could not be read as the requested format.
+ * @param head the first bytes; copied, because their memory may be reused before the error occurs
  * @returns a function of the error: if nothing was read before it, and the bytes look like another format, its result
  *   is an error that names that format
  */

@@ -6,7 +6,7 @@ import { FORMAT } from '../formats/kmemtrace/layout.js'
 import { cpuOfPath } from '../formats/kmemtrace/per-cpu.js'
 import type { MergeInput } from './merge.js'
 
-/** The ABI of the kernel's per-CPU files that is known: the only one there ever was. */
+/** The only ABI of the kernel's per-CPU files. */
 export const ABI_VERSION = 1
 
 /** The files beside the per-CPU files in the kernel's folder. */
@@ -16,10 +16,10 @@ export const OVERRUNS_FILE = 'total_overruns'
 /** The names of the per-CPU files there. */
 export const PER_CPU_FILE = /^cpu\d+(\.gz|\.zst)?$/
 
-/** What a kmemtrace folder has, or a list of files. */
+/** The contents of a kmemtrace folder, or of a list of files. */
 export interface PerCpuFiles {
   readonly inputs: readonly MergeInput[]
-  /** The bytes that the kernel dropped because a buffer was full, where a folder says so. */
+  /** The bytes that the kernel dropped because a buffer was full, if the folder states them. */
   readonly overruns?: bigint
 }
 
@@ -64,7 +64,7 @@ async function checkVersion(folder: string): Promise<void> {
   }
 }
 
-/** The decimal number that a file holds; undefined if there is no such file. */
+/** The decimal number in a file; undefined if there is no such file. */
 async function readNumber(path: string): Promise<bigint | undefined> {
   let text: string
   try {

@@ -12,7 +12,7 @@ import { inflateOnNode } from './inflate-bytes.js'
 import { batchesIn, bytesOf, isBytes } from './intake.js'
 import { abortError, openTrace, type TraceReader } from './io/open-trace.js'
 
-/** Bytes or events that come one after the other. Of strings, text is meant. */
+/** Bytes or events that arrive one after the other. Strings are text. */
 type Chunks = Uint8Array | string | EventBatch | TraceEvent
 
 /**
@@ -25,11 +25,11 @@ export type TraceSource = string | URL | Uint8Array | AsyncIterable<Chunks> | It
 export interface ReadSourceOptions extends Pick<DecodeAnyOptions, 'format' | 'decode'> {
   /** Ends reading with an AbortError, and closes the source. */
   readonly signal?: AbortSignal
-  /** Called with what is odd, but no error: a sentence. */
+  /** Called with each warning, a sentence. */
   readonly onWarning?: (text: string) => void
 }
 
-/** Whether a value is something to read a trace from. */
+/** Whether a value is a source from which a trace can be read. */
 export function isSource(value: unknown): value is TraceSource {
   return typeof value === 'string' || value instanceof URL || isIterable(value)
 }
@@ -58,7 +58,7 @@ export function events(source: TraceSource, options: ReadSourceOptions = {}): As
           yield batch.event(i)
           if (signal?.aborted === true) throw abortError(signal)
         }
-        // No one else reads the batches of a file that was opened here.
+        // A file opened here has no other consumer of its batches.
         if (isOurs) recycle(batch)
       }
     } catch (error) {
@@ -110,7 +110,7 @@ export function readSource(source: TraceSource, options: ReadSourceOptions = {})
     bytesRead: () => 0,
     async close() {
       aborter.abort()
-      // Also where reading has not begun.
+      // Even if reading has not begun.
       destroy(chunks, abortError(aborter.signal))
     },
   }
@@ -150,13 +150,13 @@ async function* abortable<T>(
     }
   } finally {
     signal.removeEventListener('abort', onAbort)
-    // Not awaited: a chunk that is under way may never come.
+    // Not awaited, because a pending chunk may never arrive.
     if (isOpen) void Promise.resolve(chunks.return?.()).catch(() => {})
     if (signal.aborted) destroy(source, abortError(signal))
   }
 }
 
-/** Ends a stream of Node's, whose iterator cannot be closed while it waits. */
+/** Ends a Node stream, whose iterator cannot be closed while it waits. */
 function destroy(source: object, error: Error): void {
   if (
     'destroy' in source &&

@@ -6,7 +6,7 @@ import { ReportCollector } from '../transforms/report/collector.js'
 import type { Report } from '../transforms/report/report.js'
 import { CollectingSink, type ResultSink } from './result-sink.js'
 
-/** A sink that takes what a report shows. */
+/** A sink that collects the data of a report. */
 export type ReportSink = ResultSink<Report>
 
 /** The data of a page. */
@@ -15,13 +15,11 @@ export type ReportPageOptions = Pick<PageOptions, 'name' | 'compared' | 'generat
 const OPTIONS: OptionNames<ReportPageOptions> = { name: true, compared: true, generator: true }
 
 /**
- * A Writable that takes all that a report shows of the events written to it. Put it at the end of a pipeline. Memory
+ * A Writable that collects the data of a report from the events written to it. Put it at the end of a pipeline. Memory
  * grows with the number of live blocks, and of distinct stacks.
  *
- * @example
- * const sink = report()
- * await pipeline(createReadStream('app.mtrc'), mtrc.decode(), sink)
- * const { summary, sites } = (await sink.result).data()
+ * @example const sink = report() await pipeline(createReadStream('app.mtrc'), mtrc.decode(), sink) const { summary,
+ *   sites } = (await sink.result).data()
  */
 export function report(): ReportSink {
   return new CollectingSink('report()', new ReportCollector())
@@ -44,7 +42,7 @@ export function viewerPage(): Uint8Array {
   return Buffer.from(readPage('viewer'))
 }
 
-/** A page that the build makes of page/. */
+/** A page that the build makes from page/. */
 function readPage(name: 'report' | 'viewer'): string {
   // Tests run from lib; the package has dist/page beside dist/lib.
   for (const folder of ['../../dist/page', '../../page']) {

@@ -5,13 +5,13 @@ import { acceptFailures } from './failure.js'
 import { EventIntake } from './intake.js'
 import type { TakesEvents } from './types.js'
 
-/** A sink that makes one result of all events. */
+/** A sink that makes one result from all events. */
 export interface ResultSink<Result> extends Writable, TakesEvents {
-  /** The result, once all events have come. Rejected with the error of the pipeline. */
+  /** The result, once all events have arrived. Rejected with the error of the pipeline. */
   readonly result: Promise<Result>
 }
 
-/** What makes a result of batches. */
+/** A collector that makes a result from batches. */
 interface Collector<Result> {
   add(batch: EventBatch): void
   finish(): Result
@@ -24,7 +24,7 @@ export class CollectingSink<Result> extends Writable implements ResultSink<Resul
   private resolve: (result: Result) => void = () => {}
   private reject: (error: Error) => void = () => {}
 
-  /** @param name what messages about a wrong chunk call the sink */
+  /** @param name the name of the sink in messages about a wrong chunk */
   constructor(
     name: string,
     private readonly collector: Collector<Result>,

@@ -4,18 +4,16 @@ import { asBuffer } from './as-buffer.js'
 import { allAccept, Failure, failWhenDrained, passFailures, type PassesFailures } from './failure.js'
 import { QUEUED } from './stage.js'
 
-/**
- * One of the readable sides of a sink that divides what it is given. Its failure comes after what was queued in it.
- */
+/** One of the readable sides of a sink that divides its input. A failure follows the data queued in it. */
 export class Side extends Readable implements PassesFailures {
-  /** It was given something that was not taken yet. */
+  /** Its consumer has not taken the last chunk yet. */
   isFull = false
   private isOver = false
   private inBand = false
 
   /**
-   * @param onWanted called when it wants more
-   * @param onClosed called with the reason when it is closed before it has ended
+   * @param onWanted called when it can accept more
+   * @param onClosed called with the reason when it is closed before its end
    */
   constructor(
     private readonly onWanted: () => void,

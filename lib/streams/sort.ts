@@ -14,22 +14,20 @@ import type { EventStream } from './types.js'
 /** Batches of a run are small, because one of each run is in memory during merging. */
 const RUN_BATCH_EVENTS = 1024
 
-/** How many runs are merged at a time at most: with more, each read would be small. */
+/** The maximum number of runs merged at a time; with more, each read would be small. */
 const MAX_FAN_IN = 64
 
 /**
- * How much memory it takes to hold a byte of events: while runs are merged it is there packed, unpacked and as part of
- * the result; while events are gathered, the garbage that has not been collected yet is about twice what is held.
+ * The memory needed per byte of events. During merging, events are held packed, unpacked and in the result. While
+ * events are collected, uncollected garbage is about twice as large as they are.
  */
 const MEMORY_PER_BYTE = 3
 
 /** How to sort. */
 export interface SortOptions {
-  /** The field that gives the order. */
+  /** The field that determines the order. */
   readonly by: OrderField
-  /**
-   * How many bytes of memory sorting may take, about; with more events a temporary file is used. Default `SORT_MEMORY`.
-   */
+  /** The approximate memory limit in bytes, beyond which a temporary file is used. Default `SORT_MEMORY`. */
   readonly memory?: number
   /** The folder for temporary files. Default: the system's. */
   readonly folder?: string
@@ -41,8 +39,8 @@ const OPTIONS: OptionNames<SortOptions> = { by: true, memory: true, folder: true
  * A Transform of `EventBatch` objects that puts the events of each trace in the order of a field: an external merge
  * sort, so a trace may be larger than the memory. Equal values keep their order. Events without the field stay after
  * the event before them; those before any that has it come first. Sequence numbers wrap. When the input fails, the
- * events before the fault come in order, then the error. Emits `warning` with a text for a trace of which no event has
- * the field.
+ * events before the fault are delivered in order, and then the error. Emits `warning` with a text for a trace of which
+ * no event has the field.
  */
 export function sort(options: SortOptions): EventStream<'events'> {
   checkOptions(options, OPTIONS, 'sort')
@@ -79,7 +77,7 @@ class TraceSorter {
   private events = 0
   private isClosed = false
 
-  /** @param held what holds the events; it has none when a trace begins, and when all of it was delivered */
+  /** @param held the buffer of the events, empty when a trace begins, and after all of it was delivered */
   constructor(
     readonly header: TraceHeader,
     private readonly held: SortBuffer,
@@ -121,7 +119,7 @@ class TraceSorter {
     }
   }
 
-  /** Gives up the temporary file. May be called at any time, and again. */
+  /** Closes the temporary file. May be called at any time, and repeatedly. */
   async close(): Promise<void> {
     const { spill } = this
     this.isClosed = true
@@ -147,7 +145,7 @@ class TraceSorter {
     return Math.min(MAX_FAN_IN, Math.max(2, Math.floor(this.memory / (MEMORY_PER_BYTE * largest))))
   }
 
-  /** Makes fewer runs, in a file of their own, by merging neighbours. */
+  /** Merges neighbouring runs into fewer ones, in a separate file. */
   private async mergeGroups(fanIn: number): Promise<void> {
     const before = this.spill as SpillFile
     const spill = this.createFile()

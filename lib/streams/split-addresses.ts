@@ -84,7 +84,7 @@ export class HatfSplitter extends Writable {
     done(error)
   }
 
-  /** Hands on what the separator has, as fast as the sides take it. */
+  /** Passes on the separator's output, as fast as the sides accept it. */
   private drain(then: () => void, fail: (error: Error) => void): void {
     for (;;) {
       let piece
@@ -122,7 +122,7 @@ export function splitAddresses(options?: SplitOptions): HatfSplitter {
 }
 
 /**
- * Puts addresses back that `splitAddresses` took out: byte for byte the same HATF. What does not fit together is a
+ * Puts addresses back that `splitAddresses` took out: byte for byte the same HATF. Parts that do not match are a
  * `TraceError`.
  * @param main the rest of the trace
  */
@@ -142,7 +142,7 @@ export function joinStream(
   checkOptions(options, { encoded: true }, 'joinStream')
   const fields = FIELD_NAMES.filter((name) => streams[name] !== undefined)
   const sources = fields.map((name) => streams[name] as Readable)
-  // An error that comes before the stream is read must wait until it is.
+  // An error that occurs before the stream is read must wait until then.
   for (const source of sources) source.on('error', () => {})
   return byteStream('hatf.joinStream()', async function* (main) {
     const joiner = new Joiner({ ...options, fields })

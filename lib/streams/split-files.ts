@@ -34,8 +34,8 @@ export interface SplitFilesOptions extends PartitionOptions {
   /** More keys than this are an error, before the disk is full of tiny files. Default 1000. */
   maxFiles?: number
   /**
-   * No one else reads the batches that are written, or the chunks of the encoders: their memory is reused (see
-   * `recycle`). Default false.
+   * Reuse the memory of written batches and of the encoders' chunks, which must have no other consumer (see `recycle`).
+   * Default false.
    */
   recycle?: boolean
 }
@@ -66,8 +66,8 @@ interface Part {
 
 /**
  * A Writable for `EventBatch` objects that divides events by key into files. The files get their names when all of them
- * are complete (see `OutputFile`). Like `DescriptorSink` it loses nothing when it is destroyed: what has come is
- * written, without the formats' end marks, and the files are left as `partial`.
+ * are complete (see `OutputFile`). Like `DescriptorSink` it loses nothing when it is destroyed: everything received is
+ * written, without the formats' end marks, and the files remain as `partial`.
  */
 export class SplitFiles extends Writable {
   private readonly partitioner: Partitioner
@@ -86,7 +86,7 @@ export class SplitFiles extends Writable {
     this.partitioner = new Partitioner(partition)
   }
 
-  /** What the encoders left out in all files together. */
+  /** The losses of the encoders in all files. */
   get losses(): ReadonlyMap<string, number> {
     const sum = new Map<string, number>()
     for (const { encoder } of this.parts.values()) {
@@ -141,7 +141,7 @@ export class SplitFiles extends Writable {
   private async writeBatch(batch: EventBatch): Promise<void> {
     let fault: unknown
     for (const { key, batch: events } of this.partitioner.partition(batch)) {
-      // The fault of one part does not take the events of the others.
+      // The fault of one part does not affect the events of the others.
       try {
         await this.writePart(key, events)
       } catch (error) {
@@ -152,7 +152,7 @@ export class SplitFiles extends Writable {
     if (fault !== undefined) throw fault
   }
 
-  /** Writes events that no one else has. */
+  /** Writes events that have no other consumer. */
   private async writePart(key: string, events: EventBatch): Promise<void> {
     const part = this.part(key)
     part.encoder.feed(events)
@@ -161,7 +161,7 @@ export class SplitFiles extends Writable {
     if (part.bytes >= PART_BYTES) await this.flushPart(part)
   }
 
-  /** Ends every encoder that is not ended, and writes what is waiting. */
+  /** Ends every encoder that has not been ended, and writes the pending output. */
   private async finish(endEncoder: (encoder: Encoder) => void): Promise<void> {
     let fault: unknown
     await this.intake.finish().catch((error: unknown) => (fault = error))
@@ -174,7 +174,7 @@ export class SplitFiles extends Writable {
       } catch (error) {
         fault ??= inFile(error, part)
       }
-      // Also what came before a fault, and whatever befell the other parts.
+      // Including output before a fault, regardless of faults in other parts.
       try {
         await this.flushPart(part)
       } catch (error) {
@@ -220,7 +220,7 @@ export class SplitFiles extends Writable {
     if (this.options.recycle === true) part.waiting.forEach(recycle)
     part.waiting = []
     part.bytes = 0
-    // Each piece is a member or frame of its own, so that no file needs a compressor of its own in memory.
+    // Each piece is a separate member or frame, so that no file needs its own compressor in memory.
     const { compression } = this.options
     let rest = compression === undefined ? bytes : compressed(bytes, compression)
     while (rest.length > 0) rest = rest.subarray((await writeTo(fd, rest)).bytesWritten)
@@ -249,7 +249,7 @@ export class SplitFiles extends Writable {
   }
 }
 
-/** The error of an encoder, whose place is one in its own part. */
+/** The error of an encoder, with the place in its part. */
 function inFile(error: unknown, part: Part | undefined): unknown {
   if (part === undefined) return error
   part.failed = true

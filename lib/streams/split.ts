@@ -14,7 +14,9 @@ export interface SplitOptions extends PartitionOptions {
   readonly maxParts?: number
 }
 
-/** Where a part goes: a sink for events, or streams to pipe it through and a sink for what the last of them gives. */
+/**
+ * The destination of a part: a sink for events, or streams to pipe it through and a sink for the results of the last.
+ */
 export type PartTarget = NodeJS.WritableStream | readonly [...NodeJS.ReadWriteStream[], NodeJS.WritableStream]
 
 /** A sink that divides events. */
@@ -24,20 +26,16 @@ export interface SplitSink extends Writable, TakesEvents {
 }
 
 /**
- * A Writable that divides events by thread, kind, size class and so on, each part into streams of its own. It is as
- * fast as the slowest part, and has finished when all parts have. When the pipeline fails, every part gets what came
- * before; formats with an end mark are left without it. For files, of which only some are open at a time, see
+ * A Writable that divides events by thread, kind, size class and so on, with separate streams for each part. It is as
+ * fast as the slowest part, and has finished when all parts have. When the pipeline fails, every part gets its events
+ * before the fault; formats with an end mark do not get it. For files, of which only some are open at a time, see
  * `SplitFiles` in `heapflow/stages`.
  *
- * @example
- * await pipeline(
- *   createReadStream('app.mtrc'),
- *   mtrc.decode(),
- *   split({ by: 'thread' }, (thread) => [hatf.encode(), createWriteStream(`thread-${thread}.hatf`)]),
- * )
+ * @example await pipeline( createReadStream('app.mtrc'), mtrc.decode(), split({ by: 'thread' }, (thread) =>
+ *   [hatf.encode(), createWriteStream(`thread-${thread}.hatf`)]), )
  *
  * @param open called once for each key, with the key; see `PARTITIONS` for what keys look like
- * @throws RangeError for unknown options, and ways to divide that there are not
+ * @throws RangeError for unknown options, and unknown ways to divide
  */
 export function split(options: SplitOptions, open: (key: string) => PartTarget): SplitSink {
   return new Splitter(options, open)
@@ -57,7 +55,7 @@ class Splitter extends Writable implements SplitSink {
   private readonly maxParts: number
   private readonly parts = new Map<string, Part>()
   private readonly intake = new EventIntake('split()', (batch) => this.writeBatch(batch))
-  /** Called when a part wants more. */
+  /** Called when a part can accept more. */
   private wake: () => void = () => {}
   private isOver = false
 
@@ -94,7 +92,7 @@ class Splitter extends Writable implements SplitSink {
     if (!this.isOver) for (const { side } of this.parts.values()) side.fail(reason)
     this.isOver = true
     this.wake()
-    // What came before must be written before the pipeline is over.
+    // Earlier events must be written before the pipeline ends.
     void Promise.allSettled([...this.parts.values()].map((part) => part.done)).then(() => done(error))
   }
 
@@ -102,7 +100,7 @@ class Splitter extends Writable implements SplitSink {
     await this.give(this.partitioner.partition(batch))
   }
 
-  /** Gives batches to their parts, and waits until none of these is full. */
+  /** Passes batches to their parts, and waits until none of these is full. */
   private async give(batches: Iterable<{ readonly key: string; readonly batch: EventBatch }>): Promise<void> {
     const isBusy = () => !this.isOver && [...this.parts.values()].some(({ side }) => side.isFull)
     for (const { key, batch } of batches) this.part(key).side.give(batch)
@@ -132,7 +130,7 @@ class Splitter extends Writable implements SplitSink {
     const done = new Promise<void>((resolve, reject) => {
       pipeline(streams as [Side, NodeJS.WritableStream], (error) => (error ? reject(error) : resolve()))
     })
-    // A part that fails ends all; the others then fail with the same error.
+    // A part that fails ends all parts; the others then fail with the same error.
     done.catch((error: Error) => this.destroy(error))
     const part = { side, done }
     this.parts.set(key, part)

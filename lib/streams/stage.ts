@@ -32,19 +32,19 @@ export const QUEUED = 1
 /** Options of a stream around a stage. */
 export interface StageStreamOptions {
   /**
-   * No one else reads what is written to this stream: the memory of batches, and of chunks from heapflow's own streams,
-   * is reused as soon as the stage has finished with them (see `recycle`). Default false.
+   * Reuse the memory of written batches, and of chunks from heapflow's own streams, as soon as the stage has finished
+   * with them (see `recycle`). They must have no other consumer. Default false.
    */
   recycle?: boolean
-  /** What messages about a wrong chunk call the stream, such as `hatf.encode()`. */
+  /** The name of the stream in messages about a wrong chunk, such as `hatf.encode()`. */
   name?: string
-  /** The header of the trace that plain events written to the stream belong to, until a batch brings another one. */
+  /** The header of the trace to which plain events written to the stream belong, until a batch carries another one. */
   header?: TraceHeader
 }
 
 const OPTIONS: OptionNames<StageStreamOptions> = { recycle: true, name: true, header: true }
 
-/** A stage, or what loads it when the first chunk comes. */
+/** A stage, or a function that loads it when the first chunk arrives. */
 type Loadable<Of> = Of | (() => Promise<Of>)
 
 /**
@@ -58,7 +58,7 @@ export function decoderStream(decoder: Loadable<Decoder>, options: StageStreamOp
 
 /**
  * An encoder, or any other stage from batches to bytes, as a Transform: events in, as `EventBatch` objects or plain,
- * and bytes (as Buffers) out. At its end it emits `losses` if an encoder left anything out.
+ * and bytes (as Buffers) out. At its end it emits `losses` if an encoder dropped anything.
  * @throws RangeError for unknown options
  */
 export function encoderStream(
@@ -223,7 +223,7 @@ function stageStream<In extends Uint8Array | EventBatch, Out>(
     }, batch)
   }
 
-  /** @param batch what was fed; `passedOn` is set if it is delivered unchanged */
+  /** @param batch the fed batch; `passedOn` is set if it is delivered unchanged */
   function drain(done: () => void, batch?: EventBatch): void {
     for (;;) {
       let result: Out | null = null
@@ -257,7 +257,7 @@ function stageStream<In extends Uint8Array | EventBatch, Out>(
     while (warned < warnings.length) stream.emit('warning', warnings[warned++])
   }
 
-  /** Stops reading (the transform's callback is never called); the error follows what is queued. */
+  /** Stops reading (the transform's callback is never called); the error follows the queued results. */
   function fail(error: Error): void {
     if (inBand && allAccept(stream)) stream.push(new Failure(error))
     else failWhenDrained(stream, error)

@@ -2,17 +2,15 @@ import { StatisticsCollector } from '../transforms/statistics/collector.js'
 import type { Statistics } from '../transforms/statistics/result.js'
 import { CollectingSink, type ResultSink } from './result-sink.js'
 
-/** A sink that takes statistics. */
+/** A sink that collects statistics. */
 export type StatsSink = ResultSink<Statistics>
 
 /**
- * A Writable that takes the statistics of the events written to it: totals, peaks, sizes, lifetimes, leaks by site ...
- * Put it at the end of a pipeline. Memory grows with the number of live blocks, and of distinct sites and sizes.
+ * A Writable that collects the statistics of the events written to it: totals, peaks, sizes, lifetimes, leaks by site
+ * ... Put it at the end of a pipeline. Memory grows with the number of live blocks, and of distinct sites and sizes.
  *
- * @example
- * const sink = stats()
- * await pipeline(createReadStream('app.mtrc'), mtrc.decode(), sink)
- * const { peakBytes } = await sink.result
+ * @example const sink = stats() await pipeline(createReadStream('app.mtrc'), mtrc.decode(), sink) const { peakBytes } =
+ *   await sink.result
  */
 export function stats(): StatsSink {
   return new CollectingSink('stats()', new StatisticsCollector())

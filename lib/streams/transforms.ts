@@ -11,15 +11,14 @@ import { transformStream } from './stage.js'
 import type { EventStream, StreamEvents } from './types.js'
 
 /**
- * Keeps some of the events: those that meet all criteria, or for which a function returns something true. Criteria are
+ * Keeps some of the events: those that meet all criteria, or for which a function returns a truthy value. Criteria are
  * much faster than a function; both together are `{ kind: 'alloc', where: (event) => ... }`.
  *
- * @example
- * filter({ kind: 'alloc', size: parseRange('4K..'), lifetimes: true })
- * filter((event) => event.kind === 'alloc' && event.file?.startsWith('vm/'))
+ * @example filter({ kind: 'alloc', size: parseRange('4K..'), lifetimes: true }) filter((event) => event.kind ===
+ *   'alloc' && event.file?.startsWith('vm/'))
  *
- * @throws RangeError for unknown options and values that no event can have; what the function throws is the stream's
- *   error, a TraceError with the number of the event
+ * @throws RangeError for unknown options and values that no event can have; an exception of the function is the
+ *   stream's error, a TraceError with the number of the event
  */
 export function filter(criteria: FilterOptions | NonNullable<FilterOptions['where']>): EventStream<'events'> {
   const options = typeof criteria === 'function' ? { where: criteria } : criteria
@@ -27,12 +26,10 @@ export function filter(criteria: FilterOptions | NonNullable<FilterOptions['wher
 }
 
 /**
- * Changes events: as options say, or by a function, which is much slower. The function may change the event or return
+ * Changes events by options, or by a function, which is much slower. The function may change the event or return
  * another one, or a list of them; with `false` or `null` the event is dropped.
  *
- * @example
- * map({ anonymize: { key: 'secret' }, numberThreads: true })
- * map((event) => { event.thread = 1n })
+ * @example map({ anonymize: { key: 'secret' }, numberThreads: true }) map((event) => { event.thread = 1n })
  *
  * @throws RangeError for unknown options and values that do not fit; what the function throws is the stream's error, a
  *   TraceError with the number of the event
@@ -43,11 +40,10 @@ export function map(changes: MapOptions | EventFunction): EventStream<'events'> 
 }
 
 /**
- * Makes batches of plain events. Streams of events take plain events too; use this to give them a header, or to read
+ * Makes batches from plain events. Streams of events take plain events too; use this to give them a header, or to read
  * the batches yourself.
  *
- * @example
- * await pipeline(Readable.from(events), fromEvents({ format: 'mine', timeUnit: 'ns' }), ndjson.encode(), sink)
+ * @example await pipeline(Readable.from(events), fromEvents({ format: 'mine', timeUnit: 'ns' }), ndjson.encode(), sink)
  *
  * @param header the header of the trace; by default an empty one
  */
@@ -55,11 +51,11 @@ export function fromEvents(header: TraceHeader = NO_HEADER): EventStream<'events
   return transformStream(new PassOn(() => {}), { name: 'fromEvents()', header })
 }
 
-/** What checking a trace has found. */
+/** The results of checking a trace. */
 export interface VerifyResult {
-  /** How many events were checked. */
+  /** The number of checked events. */
   readonly events: number
-  /** How often each fault was found; faults that were not found are absent. */
+  /** The number of times each fault was found; faults that were not found are absent. */
   readonly counts: ReadonlyMap<FaultName, number>
   /** The first places of each fault, in the order of the trace. */
   readonly findings: readonly Finding[]
@@ -70,21 +66,20 @@ interface VerifyEvents extends StreamEvents<EventBatch> {
   finding: [finding: Finding]
 }
 
-/** A stream that checks what passes. */
+/** A stream that checks its events. */
 export interface VerifyStream extends EventStream<'events', VerifyEvents> {
-  /** What was found so far; at the end, in all. */
+  /** The results so far; at the end, all results. */
   result(): VerifyResult
 }
 
 /**
  * Checks a trace as it passes: frees of unknown blocks, double frees, overlaps and so on (see `FAULTS`). Events pass
- * unchanged. A fault is no error of the stream: the first places of each are emitted as `finding`. Truncation is an
+ * unchanged. A fault is not an error of the stream: the first places of each are emitted as `finding`. Truncation is an
  * error of the stream that decodes the trace. Memory grows with the number of live blocks.
  *
- * @example
- * const check = verify({ allow: ['zero-size'] }).on('finding', ({ event, what }) => console.error(event, what))
- * await pipeline(createReadStream('app.mtrc'), mtrc.decode(), check, hatf.encode(), createWriteStream('app.hatf'))
- * console.log(check.result().counts)
+ * @example const check = verify({ allow: ['zero-size'] }).on('finding', ({ event, what }) => console.error(event,
+ *   what)) await pipeline(createReadStream('app.mtrc'), mtrc.decode(), check, hatf.encode(),
+ *   createWriteStream('app.hatf')) console.log(check.result().counts)
  *
  * @throws RangeError for unknown options
  */
@@ -98,7 +93,7 @@ export function verify(options: VerifyOptions = {}): VerifyStream {
     for (const n of verifier.counts.values()) now += n
     if (now === faults) return
     faults = now
-    // Those of a batch come after those of the batches before it.
+    // The findings of a batch follow those of earlier batches.
     const { findings } = verifier
     while (emitted < findings.length) stream.emit('finding', findings[emitted++])
   })
@@ -111,9 +106,9 @@ export function verify(options: VerifyOptions = {}): VerifyStream {
   return Object.assign(stream, { result }) as object as VerifyStream
 }
 
-/** A stream that repairs what passes. */
+/** A stream that repairs its events. */
 export interface RepairStream extends EventStream<'events'> {
-  /** What was changed so far, and how often; see `REPAIRS`. */
+  /** The changes so far, with counts; see `REPAIRS`. */
   result(): ReadonlyMap<RepairName, number>
 }
 
@@ -134,7 +129,7 @@ export function repair(options: RepairOptions = {}): RepairStream {
   return Object.assign(transformStream(stage, { name: 'repair()' }), { result }) as object as RepairStream
 }
 
-/** Passes batches on, each after a look at it. */
+/** Passes batches on after examining them. */
 class PassOn implements BatchTransform {
   readonly consumes = true
   private batch: EventBatch | null = null

@@ -1,10 +1,10 @@
 import type { Duplex, Readable } from 'node:stream'
 import type { EventBatch } from '../event/batch.js'
 
-/** What goes into a stream or comes out of it. */
+/** The chunks that a stream accepts or gives. */
 type Flow = 'bytes' | 'events'
 
-/** What a stream takes. For the compiler alone: there is no such property. */
+/** The input of a stream, for the compiler only: the property does not exist. */
 declare const takes: unique symbol
 /** What a stream gives. */
 declare const gives: unique symbol
@@ -15,9 +15,9 @@ export interface StreamEvents<Chunk> {
   error: [error: Error]
   /** A recoverable oddity, as a sentence. */
   warning: [text: string]
-  /** Emitted at the end of an encoder that dropped fields: what, and on how many events. */
+  /** Emitted at the end of an encoder that dropped fields: the fields, and the numbers of events. */
   losses: [counts: ReadonlyMap<string, number>]
-  /** Of streams that read: how many events a batch has. */
+  /** Emitted by streams that read: the number of events of a batch. */
   events: [count: number]
 }
 
@@ -51,14 +51,14 @@ interface Fluent<Events> {
   unpipe(destination?: NodeJS.WritableStream): this
 }
 
-/** What readable streams of heapflow have in place of Node's own. */
+/** Members of heapflow's readable streams that replace Node's own. */
 interface TypedReadable<Gives extends Flow, Chunk, Events> extends Fluent<Events> {
   readonly [gives]?: Gives
   [Symbol.asyncIterator](): AsyncIterableIterator<Chunk>
   [Symbol.asyncIterator](): AsyncIterableIterator<AnyChunk>
 }
 
-/** What `EventStream` and `ByteStream` have in common. */
+/** The common members of `EventStream` and `ByteStream`. */
 interface TypedStream<Takes extends Flow, Gives extends Flow, Chunk, Events>
   extends
     Omit<Duplex, keyof TypedReadable<Gives, Chunk, Events> | 'pipe' | 'end' | 'setDefaultEncoding'>,
@@ -111,7 +111,7 @@ export interface EventReadable
   pipe: EventStream['pipe']
 }
 
-/** What the type of a sink for events extends, besides `Writable`. */
+/** The base of sinks for events, in addition to `Writable`. */
 export interface TakesEvents {
   readonly [takes]?: 'events'
 }
@@ -119,7 +119,7 @@ export interface TakesEvents {
 type TakesOf<Stream> = Stream extends { readonly [takes]?: infer Takes extends Flow } ? Takes : Flow
 type GivesOf<Stream> = Stream extends { readonly [gives]?: infer Gives extends Flow } ? Gives : Flow
 
-/** The stages of `compose`, each of which takes what the one before it gives; the compiler refuses all others. */
+/** The stages of `compose`, each of which accepts the results of the one before it; the compiler rejects all others. */
 export type InOrder<Stages extends readonly unknown[]> = Stages extends readonly [
   infer First,
   infer Second,
@@ -128,7 +128,7 @@ export type InOrder<Stages extends readonly unknown[]> = Stages extends readonly
   ? [First, ...([GivesOf<First> & TakesOf<Second>] extends [never] ? [never] : InOrder<[Second, ...Rest]>)]
   : Stages
 
-/** What `compose` makes of stages. */
+/** The type of a composed stream. */
 export type Composed<Stages extends readonly unknown[]> = Stages extends readonly [
   infer First,
   ...unknown[],

@@ -12,8 +12,7 @@ const SHORT_MS = 10
 /** How a `DescriptorSink` writes. */
 export interface DescriptorSinkOptions {
   /**
-   * No one else reads the chunks: the memory of those from heapflow's own streams is reused when they are written.
-   * Default false.
+   * Reuse the memory of written chunks from heapflow's own streams, which must have no other consumer. Default false.
    */
   recycle?: boolean
   /**

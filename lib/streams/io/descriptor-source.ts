@@ -13,7 +13,7 @@ export class DescriptorSource extends Readable {
 
   /**
    * @param target an open file descriptor, which is left open, or a file's name
-   * @param chunkBytes how many bytes to read at a time
+   * @param chunkBytes the number of bytes to read at a time
    * @param position where to begin. Default: where the descriptor is
    */
   constructor(
@@ -21,7 +21,7 @@ export class DescriptorSource extends Readable {
     private readonly chunkBytes: number,
     private readonly position?: number,
   ) {
-    // With a mark of 1 it reads on while the chunk in hand is worked on, and no further ahead.
+    // With a mark of 1 it reads one chunk ahead while the current one is processed.
     super({ highWaterMark: 1 })
   }
 

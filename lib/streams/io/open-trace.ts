@@ -13,7 +13,7 @@ import { openInput } from './stdio.js'
 /**
  * A Readable of the results of an async generator, whose errors come after its results.
  * @param generate is called once, with the stream, on which it may emit
- * @param release is called when the stream is destroyed; it must make whatever the generator waits for come or fail
+ * @param release is called when the stream is destroyed; it must end whatever the generator waits for
  */
 export function sourceStream(generate: (stream: Readable) => AsyncGenerator<object>, release: () => void): Readable {
   let inBand = false
@@ -48,7 +48,7 @@ export function sourceStream(generate: (stream: Readable) => AsyncGenerator<obje
 export interface TraceReader {
   /** The events. They are read on demand. */
   readonly batches: AsyncGenerator<EventBatch, void, void>
-  /** How many bytes were read so far. */
+  /** The number of bytes read so far. */
   bytesRead(): number
   /** Closes the source. Pending reads get their events or an error. Resolves when the source is closed. */
   close(): Promise<void>
@@ -56,7 +56,7 @@ export interface TraceReader {
 
 /**
  * A file of events that is being read: an async iterable of its batches. The file is opened when the first batch is
- * asked for, and closed at the end, by `break`, by a fault, by `close` and by `signal`.
+ * requested, and closed at the end, by `break`, by a fault, by `close` and by `signal`.
  */
 export interface OpenTrace extends TraceReader, EventEmitter, AsyncIterable<EventBatch>, AsyncDisposable {}
 
@@ -81,10 +81,9 @@ const OPTIONS: OptionNames<OpenOptions> = {
 /**
  * Reads a file, or standard input for `-`, of any format, compressed or not. Emits `warning` with a text.
  *
- * @example
- * for await (const batch of openTrace('app.mtrc.gz')) console.log(batch.count)
+ * @example for await (const batch of openTrace('app.mtrc.gz')) console.log(batch.count)
  *
- * @throws RangeError for unknown options. What is wrong with the file is thrown by the iteration
+ * @throws RangeError for unknown options. Faults of the file are thrown by the iteration
  */
 export function openTrace(file: string | URL, options: OpenOptions = {}): OpenTrace {
   checkOptions(options, OPTIONS, 'openTrace')
@@ -94,8 +93,8 @@ export function openTrace(file: string | URL, options: OpenOptions = {}): OpenTr
 }
 
 /**
- * The same for bytes from elsewhere.
- * @param path what the bytes are of
+ * The same for bytes from another source.
+ * @param path the name of the source
  * @param open is called when the first batch is requested
  */
 export function readTrace(path: string, open: () => Readable, options: Omit<OpenOptions, 'chunkBytes'>): OpenTrace {
@@ -122,7 +121,7 @@ export function readTrace(path: string, open: () => Readable, options: Omit<Open
         throwIfAborted(signal)
       }
     } finally {
-      // Not awaited: a pending read from a pipe may take any time.
+      // Not awaited, because a pending read from a pipe may take any time.
       input.destroy()
     }
   }

@@ -19,7 +19,7 @@ const FORMAT = 'parquet'
 
 /**
  * The events of a Parquet file, by its index.
- * @throws TraceError for a damaged or truncated file, or one that has not the columns of events
+ * @throws TraceError for a damaged or truncated file, or one without the columns of events
  */
 export async function* readParquet(path: string, warn: Warn): AsyncGenerator<EventBatch> {
   const file = await open(path)
@@ -95,7 +95,7 @@ class FileBytes implements hyparquet.AsyncBuffer {
   }
 }
 
-/** Where the columns of a row group are, from the first to the last. */
+/** The range of a row group's columns in the file. */
 function rangeOf({ columns }: hyparquet.RowGroup): [from: number, to: number] {
   let [from, to] = [Infinity, 0]
   for (const { meta_data: column } of columns) {
@@ -118,7 +118,7 @@ function mayHave({ columns }: hyparquet.RowGroup, name: string): boolean {
   })
 }
 
-/** What reading a part of a file takes. */
+/** The parameters for reading a part of a file. */
 interface Source {
   readonly file: FileBytes
   readonly metadata: hyparquet.FileMetaData
@@ -166,14 +166,14 @@ async function columnsOf(
     rowStart,
     rowEnd,
     compressors,
-    // Bytes that are no strings stay bytes.
+    // Bytes that are not strings remain bytes.
     utf8: false,
     onChunk: ({ columnName, columnData, rowStart: at }) => {
       if (at === rowStart && columnData.length === count) {
         columns.set(columnName, columnData)
         return
       }
-      // A part of the rows, or more than these.
+      // A part of the rows, or a larger range.
       let column = columns.get(columnName) as unknown[] | undefined
       if (column === undefined) columns.set(columnName, (column = Array.from({ length: count })))
       const last = Math.min(columnData.length, rowEnd - at)
@@ -183,7 +183,7 @@ async function columnsOf(
   return columns
 }
 
-/** Loads an optional package. @throws Error that says how to install it */
+/** Loads an optional package. @throws Error with the way to install it */
 async function load<Module>(importIt: () => Promise<Module>, name: string): Promise<Module> {
   try {
     return await importIt()

@@ -3,7 +3,7 @@ import { Readable } from 'node:stream'
 import { cutChunk, newChunk } from '../../bytes/chunks.js'
 import { asBuffer } from '../as-buffer.js'
 
-/** What a pipe holds on Linux by default. */
+/** The default capacity of a pipe on Linux. */
 const CHUNK_BYTES = 65_536
 
 /** An option of sockets that Node's types lack: a buffer to read into, and a callback. */
@@ -22,7 +22,7 @@ export class PipeSource extends Readable {
 
   /** @param fd an open file descriptor, which is closed with the stream */
   constructor(fd: number) {
-    // With a mark of 1 it pauses after each chunk until that is taken.
+    // With a mark of 1 it pauses after each chunk until the consumer has taken it.
     super({ highWaterMark: 1 })
     const options: ReadingOptions = {
       fd,
@@ -41,7 +41,7 @@ export class PipeSource extends Readable {
     this.socket.on('error', (error) => this.destroy(error))
   }
 
-  /** Ends here, whatever is still to come. */
+  /** Ends here, regardless of further input. */
   finish(): void {
     this.socket.destroy()
     this.push(null)

@@ -78,7 +78,7 @@ class FileSource implements ByteSource {
         error === null ? resolve(cutChunk(chunk, n)) : reject(error),
       )
     })
-    // It may fail before anyone waits for it.
+    // It may fail before it is awaited.
     reading.catch(() => {})
     return reading
   }

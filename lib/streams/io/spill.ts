@@ -13,8 +13,8 @@ import type { KeyedBatch } from '../../order/sort-buffer.js'
 import { openTemporary } from './temporary-file.js'
 
 /**
- * Before each batch, in words: the length of it all, where in it the strings begin, how many events. Then come keys,
- * columns and strings.
+ * The head of each batch, in words: its total length, the offset of the strings, and the number of events. Keys,
+ * columns and strings follow.
  */
 const HEAD_WORDS = 4
 const HEAD_BYTES = 4 * HEAD_WORDS
@@ -22,7 +22,7 @@ const HEAD_BYTES = 4 * HEAD_WORDS
 const readAt = promisify(read)
 const writeAt = promisify(write)
 
-/** Where in a spill file a run of batches is. */
+/** The position of a run of batches in a spill file. */
 export interface Run {
   readonly start: number
   readonly end: number
@@ -37,11 +37,11 @@ export interface Run {
 export class SpillFile {
   private size = 0
   private buffer = new ArrayBuffer(0)
-  /** What is being read or written. */
+  /** The pending read or write. */
   private pending: Promise<unknown> = Promise.resolve()
   private isClosed = false
   private readonly fd: number
-  /** The file's name, if it has to keep one. */
+  /** The file's name, if it must keep one. */
   private readonly path: string | undefined
 
   /** @param folder where to put it */
@@ -101,7 +101,7 @@ export class SpillFile {
     }
   }
 
-  /** One call at a time, and none once the file is closed: its descriptor may then be another file's. */
+  /** One call at a time, and none after the file is closed, when its descriptor may be another file's. */
   private run<T>(call: () => Promise<T>): Promise<T> {
     if (this.isClosed) return Promise.reject(new Error('the temporary file is closed'))
     const running = call()

@@ -20,7 +20,7 @@ export interface TemporaryFile {
  */
 export function openTemporary(folder: string, readers = 0): TemporaryFile {
   const path = join(folder, `heapflow-${randomUUID()}`)
-  // Nothing may come between opening and removing.
+  // Nothing may happen between opening and removing.
   const descriptors = [openSync(path, 'wx+', 0o600)]
   for (let i = 0; i < readers; i++) descriptors.push(openSync(path, 'r'))
   try {
