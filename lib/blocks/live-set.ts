@@ -8,9 +8,8 @@ const NOTHING = new Uint8Array(0)
 const NO_NUMBERS = new Int32Array(0)
 
 /**
- * The live set of a trace: which blocks there are, and some words that its user keeps for each. A block is known by its
- * key (see `BlockKeys`), and has a number from 1 while it is live; numbers are used again. The set itself is
- * kernel/live.ts.
+ * The live set of a trace: its live blocks, with some words of the caller's for each. A block is identified by its key
+ * (see `BlockKeys`), and has a number from 1 while it is live; numbers are reused. The set itself is kernel/live.ts.
  *
  * `follow` takes up to a batch of events, and returns the effect of each in columns. The result for an event is valid
  * at that event: read the words of a block that ended before writing those of a later event's block, which may have the
@@ -21,23 +20,23 @@ const NO_NUMBERS = new Int32Array(0)
  * blocks); tables that it has outgrown take no more than the current one.
  */
 export class LiveSet {
-  /** Per row, what the event did: a set of `BlockEffect` bits; 0 for events that are not about a block. */
+  /** Per row, the effect of the event: a set of `BlockEffect` bits; 0 for events that are not about a block. */
   effects = NOTHING
-  /** The number of the block that the event ended, or, with `failed`, left as it was; 0 for none. */
+  /** The number of the block that the event ended or, with `failed`, left unchanged; 0 for none. */
   ended = NO_NUMBERS
   /**
-   * That of the block that it began, 0 for none; with `reused` that of the block which was live there, whose words are
-   * still there.
+   * The number of the block that the event began, 0 for none. With `reused`, it is that of the block that was live
+   * there, which keeps its words.
    */
   begun = NO_NUMBERS
   /**
-   * The words of block n, `words[n * width .. (n + 1) * width)`, which hold anything when it begins. Replaced when
-   * there are more blocks.
+   * The words of block n, `words[n * width .. (n + 1) * width)`, which are arbitrary when the block begins. Replaced
+   * when the number of blocks grows.
    */
   words: Uint32Array
   /** The columns that the kernel reads. */
   private columns: KernelColumns | undefined
-  /** How many blocks the words have room for. */
+  /** The number of blocks for which the words have room. */
   private room = 64
 
   /**
@@ -51,12 +50,12 @@ export class LiveSet {
     readonly keys = new BlockKeys(),
   ) {
     this.words = new Uint32Array(this.room * width)
-    // Random, so that nobody can make a trace whose keys collide.
+    // Random, so that no trace can be crafted with keys that collide.
     this.run.seed(Math.floor(Math.random() * 2 ** 32), Math.floor(Math.random() * 2 ** 32))
     this.clear()
   }
 
-  /** How many blocks are live. */
+  /** The number of live blocks. */
   get size(): number {
     return this.run.live.value
   }

@@ -5,8 +5,8 @@ const NOTHING = new Uint8Array(0)
  * the record's first byte, and the next `feed` appends the new chunk. So a decoder tries, and rewinds when the chunk
  * runs out; it needs no state machine.
  *
- * Whole chunks are read in place. A chunk that follows unread bytes is only copied to them when `bytes` is used before
- * they have been read. Code that copies the bytes anyway uses `copyTo`, `next` and `skip`, and reads the rest in place.
+ * Whole chunks are read in place. A chunk that follows unread bytes is copied only if `bytes` is used before they have
+ * been read. Code that copies the bytes anyway uses `copyTo`, `next` and `skip`, and reads the rest in place.
  */
 export class Input {
   /** The next byte to read, as an index into `bytes`. */

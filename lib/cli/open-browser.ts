@@ -4,8 +4,8 @@ import { spawn } from 'node:child_process'
 const OPENERS: Partial<Record<NodeJS.Platform, string>> = { darwin: 'open', win32: 'explorer.exe' }
 
 /**
- * Opens an address in the user's browser: with the command in the environment variable BROWSER, otherwise that of the
- * system. Nothing happens where there is none, nor a screen.
+ * Opens an address in the user's browser: with the command in the environment variable BROWSER, otherwise with the
+ * system's. Does nothing without such a command, or without a screen.
  */
 export function openBrowser(url: string, { env, platform }: Pick<NodeJS.Process, 'env' | 'platform'> = process): void {
   const named = env['BROWSER']?.trim() ?? ''

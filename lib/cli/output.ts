@@ -30,7 +30,7 @@ export function outputOf(args: Arguments, inputs: readonly string[], binary: boo
 
 /**
  * The compression of an output, by the flags or by its name.
- * @throws UsageError where that cannot be
+ * @throws UsageError if that is impossible
  */
 export function compressionOf(args: Arguments, output: string): Compression | undefined {
   const [flag, other] = (['gzip', 'zstd'] as const).filter((name) => args.has(name))
@@ -43,8 +43,8 @@ export function compressionOf(args: Arguments, output: string): Compression | un
 }
 
 /**
- * @param the role of the file, for the message
- * @throws UsageError when the output is that very file
+ * @param what the role of the file, for the message
+ * @throws UsageError when the output is the same file
  */
 export function refuseSameFile(file: string, output: string, what = 'the input'): void {
   if (!isSameFile(file, output)) return
@@ -55,7 +55,7 @@ export function refuseSameFile(file: string, output: string, what = 'the input')
 /**
  * Writes a text, and is done when all of it is written.
  * @param path a file, or `-` for standard output
- * @throws Incomplete when a file could not be written to its end, otherwise what writing fails with
+ * @throws Incomplete when a file could not be written completely, otherwise the error of writing
  */
 export function writeText(path: string, text: string): Promise<void> {
   return writePieces({ path, compression: undefined }, [Buffer.from(text)])

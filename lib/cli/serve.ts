@@ -18,7 +18,7 @@ export interface ServedPage {
   readonly once: string
   /** Resolves when the page was delivered for the first time. */
   readonly delivered: Promise<void>
-  /** Ends the server; what it is sending has half a second to end. */
+  /** Stops the server. Responses in progress have half a second to complete. */
   close(): Promise<void>
 }
 

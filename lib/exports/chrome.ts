@@ -6,8 +6,8 @@ const PER_MICROSECOND = { ns: 1000, us: 1 } as const
 
 /**
  * Counters over time, in the format of Chrome's traces: live bytes and blocks, and how much was allocated and freed
- * since the moment before. There are at most 2,001 moments, one of which is the peak. Where the trace does not say what
- * its times are, an event takes a microsecond.
+ * since the moment before. There are at most 2,001 moments, one of which is the peak. If the trace has no time unit, an
+ * event takes a microsecond.
  * @see https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU
  */
 export function chrome(profile: Profile, options: ExportOptions = {}): Iterable<Uint8Array> {

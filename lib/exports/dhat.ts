@@ -18,8 +18,8 @@ interface Clock {
 }
 
 /**
- * A file of valgrind's DHAT, version 2: for each stack what was allocated, the most that was live of it, what was live
- * at the peak and at the end, and how long its blocks lived together.
+ * A file of valgrind's DHAT, version 2: for each stack the allocated bytes, the maximum of live bytes, the live bytes
+ * at the peak and at the end, and the total lifetime of its blocks.
  * @see https://valgrind.org/docs/manual/dh-manual.html
  */
 export function dhat(profile: Profile, options: ExportOptions = {}): Iterable<Uint8Array> {
@@ -100,7 +100,7 @@ function clockOf({ statistics: { time, peakBytes, blockEvents } }: Profile): Clo
   }
 }
 
-/** A frame as readers of the format take it apart. There are no addresses of code: its number stands for one. */
+/** A frame in the form that readers of the format expect. It has its number instead of a code address. */
 function addressed({ name, file, line }: Frame, f: number): string {
   return `0x${(f + 1).toString(16)}: ${name} (${file === undefined ? 'in ?' : `${file}:${line ?? 0}`})`
 }

@@ -25,8 +25,8 @@ const LINE = { function: 1, line: 2 } as const
 const FUNCTION = { id: 1, name: 2, systemName: 3, filename: 4 } as const
 
 /**
- * The figures by the names that viewers know, in the order of heap profiles of Go, with others in between: what reads
- * only one figure takes the last one.
+ * The figures by the names that viewers know, in the order of Go's heap profiles, with others in between. Programs that
+ * read only one figure take the last one.
  */
 const TYPES: readonly (readonly [type: string, value: ProfileValue])[] = [
   ['alloc_objects', 'allocated-blocks'],

@@ -5,19 +5,19 @@ import { ownValues } from './tree.js'
 import { textBytes, type ExportOptions } from './writer.js'
 
 const SCHEMA = 'https://www.speedscope.app/file-format-schema.json'
-/** As many stacks a figure has at most: the viewer takes the file as one string, and draws all of them. */
+/** The maximum number of stacks of a figure, because the viewer reads the file as one string, and draws all of them. */
 const MAX_STACKS = 20_000
 
 /**
- * A file of speedscope: for each figure that is not zero everywhere, a profile of its own. Of many stacks, the largest
- * are written, and the others together as one.
+ * A file of speedscope: a separate profile for each figure that is not zero everywhere. If there are many stacks, the
+ * largest are written, and the others are combined.
  * @see https://github.com/jlfwong/speedscope/blob/main/src/lib/file-format-spec.ts
  */
 export function speedscope(profile: Profile, options: ExportOptions = {}): Iterable<Uint8Array> {
   return textBytes(pieces(profile, options))
 }
 
-/** One figure: nodes with their values, and what the stacks that were left out have together. */
+/** One figure: nodes with their values, and the sum of the omitted stacks. */
 interface Figure {
   readonly name: ProfileValue
   readonly nodes: readonly number[]
@@ -33,7 +33,7 @@ function* pieces(profile: Profile, { value = 'allocated-bytes', name = 'heap' }:
   yield `{"$schema":"${SCHEMA}","exporter":"heapflow","name":${JSON.stringify(name)}`
   yield `,"activeProfileIndex":${Math.max(0, active)},"shared":{"frames":[`
   for (const frame of frames) yield `${JSON.stringify(frame)},`
-  // One frame more than there are, for the stacks that are left out.
+  // One additional frame, for the omitted stacks.
   yield '{"name":"[smaller stacks]"}]},"profiles":['
   for (const [f, figure] of figures.entries()) yield* profileText(profile, figure, f > 0)
   if (figures.length === 0)

@@ -3,9 +3,9 @@ import type { ProfileValue } from '../transforms/profile/values.js'
 
 /** Options of a profile writer. */
 export interface ExportOptions {
-  /** The figure to write where the format holds only one, and to show first where it holds several. */
+  /** The figure to write if the format holds only one, and to show first if it holds several. */
   readonly value?: ProfileValue
-  /** What the profile is of, such as the name of the trace. */
+  /** The subject of the profile, such as the name of the trace. */
   readonly name?: string
 }
 
@@ -30,7 +30,7 @@ export function* textBytes(texts: Iterable<string>): Generator<Uint8Array> {
   if (length > 0) yield encoder.encode(piece.join(''))
 }
 
-/** What people must know of a profile: sentences. */
+/** Notes for readers of a profile, as sentences. */
 export function notesOf({ statistics, at }: Profile): string[] {
   const { complete, filtered, full, traces, peakBytes, events, formats } = statistics
   const moment =

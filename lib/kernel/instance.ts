@@ -14,7 +14,7 @@ export interface Kernel<Exports extends KernelExports> {
   readonly output: Uint8Array
 }
 
-/** A new instance of a kernel, with memory of its own. */
+/** A new instance of a kernel, with its own memory. */
 export function instantiate<Exports extends KernelExports>(name: string): Kernel<Exports> {
   const run = loadKernel<Exports>(name)
   return {

@@ -28,7 +28,7 @@ export const KERNEL_EVENTS = 4096
 
 const modules = new Map<string, object>()
 
-/** A new instance of a kernel, with memory of its own. */
+/** A new instance of a kernel, with its own memory. */
 export function loadKernel<Exports extends KernelExports>(name: string): Exports {
   let module = modules.get(name)
   if (module === undefined) modules.set(name, (module = new WebAssembly.Module(readKernel(name))))

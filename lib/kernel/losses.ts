@@ -13,7 +13,7 @@ import {
 } from '../event/fields.js'
 import type { Carried, Filling, LossCounts } from '../event/losses.js'
 
-/** kernel/losses.ts, which says what each of these is. */
+/** The exports of kernel/losses.ts, which documents them. */
 interface LossesKernel extends KernelExports {
   count(from: number, to: number, stops: boolean): number
   empty(): void
@@ -31,7 +31,7 @@ const FIELD_BITS = 2 ** FIELDS.length
 const LEFT_OUT = 1 << 31
 const PLACES = 64
 
-/** The kernel, and what of its memory is written and read. */
+/** The kernel, and the parts of its memory that are used. */
 class LossesMemory {
   readonly run = loadKernel<LossesKernel>('losses')
   readonly mask = this.words(this.run.MASK, KERNEL_EVENTS)
@@ -46,7 +46,7 @@ class LossesMemory {
   }
 }
 
-/** The one instance: it keeps nothing from call to call. */
+/** The only instance, which keeps no state between calls. */
 let memory: LossesMemory | undefined
 
 /**
@@ -64,9 +64,9 @@ export class Losses implements LossCounts {
   private readonly tally = new Map<number, number>()
   private readonly reasons = new Map<string, number>()
   private events = 0
-  /** How many events came before the batch that was admitted last. */
+  /** The number of events before the last admitted batch. */
   private before = 0
-  /** The fields that the format could represent on some kind of event. */
+  /** The fields that the format can represent on some kind of event. */
   private anywhere = 0
   /** The same for the batches that follow. */
   private somewhere = 0
@@ -109,9 +109,8 @@ export class Losses implements LossCounts {
   }
 
   /**
-   * Counts what of a batch the format cannot carry or leave out.
-   * @returns how many of the batch's events, from the first, are to be written: all, unless in strict mode one loses
-   *   something
+   * Counts the fields of a batch that the format cannot carry or omit.
+   * @returns the number of events to write, from the first: all, except in strict mode up to the first loss
    */
   countBatch(batch: EventBatch): number {
     const { count } = batch
@@ -142,7 +141,7 @@ export class Losses implements LossCounts {
     return batch.count
   }
 
-  /** Adds what the kernel counted. */
+  /** Adds the kernel's counts. */
   private add({ run, lost, events }: LossesMemory): void {
     for (let place = 0; place < PLACES; place++) {
       if (events[place] === 0) continue
@@ -166,16 +165,13 @@ export class Losses implements LossCounts {
     this.reasons.set(reason, (this.reasons.get(reason) ?? 0) + events)
   }
 
-  /**
-   * Counts event i of the batch admitted last: it had to be left out, or was changed, for a reason that only its value
-   * shows.
-   */
+  /** Counts event i of the last admitted batch as dropped or changed, for a reason that depends on its values. */
   countEvent(reason: string, _batch: EventBatch, i: number): void {
     if (this.strict) throw unencodable(reason, this.position(i))
     this.count(reason)
   }
 
-  /** Counts what is lost of a trace as a whole. @throws TraceError in strict mode */
+  /** Counts a loss of the trace as a whole. @throws TraceError in strict mode */
   countTrace(reason: string): void {
     if (this.strict) throw unencodable(reason, { format: this.format, event: 1 })
     this.count(reason)
@@ -207,7 +203,7 @@ export class Losses implements LossCounts {
     for (const [key, n] of [...this.tally].toSorted(([a], [b]) => a - b)) {
       const kind = KINDS[Math.floor(key / FIELD_BITS)] as KindName
       const lost = key % FIELD_BITS
-      // An event that is written loses some field, so no field at all stands for a kind that is left out whole.
+      // A written event loses some field, so an empty set of fields means that the kind is dropped.
       if (lost === 0) add(`${kind} events`, n)
       else {
         for (const name of fieldNames(lost)) add(known.has(name) ? `${name} of ${kind}` : name, n)

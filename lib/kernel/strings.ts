@@ -1,7 +1,7 @@
 import { StringTable } from '../event/strings.js'
 import type { Global, KernelExports } from './load.js'
 
-/** kernel/shared/strings.ts, which says what each of these is. */
+/** The exports of kernel/shared/strings.ts, which documents them. */
 export interface StringsExports extends KernelExports {
   setSeed(random: bigint): void
   readonly STRINGS: Global
@@ -27,7 +27,7 @@ export class KernelStrings {
   readonly listed: Uint32Array<ArrayBuffer>
   readonly lists: Uint32Array<ArrayBuffer>
 
-  /** Also seeds the kernel's hashes, so that no trace can be made of strings that collide. */
+  /** Also seeds the kernel's hashes, so that no trace can be crafted with strings that collide. */
   constructor(private readonly run: StringsExports) {
     const { buffer } = run.memory
     this.bytes = new Uint8Array(buffer, run.STRINGS.value, MAX_STRING_BYTES)
@@ -43,7 +43,7 @@ export class KernelStrings {
     const strings = run.strings.value
     if (strings === 0 && run.lists.value === 0) return new StringTable()
     const length = run.stringBytes.value
-    // One piece of memory for both is less to allocate.
+    // One piece of memory for both saves an allocation.
     const buffer = new ArrayBuffer(4 * (strings + 1) + length)
     const starts = new Uint32Array(buffer, 0, strings + 1)
     const bytes = new Uint8Array(buffer, starts.byteLength)

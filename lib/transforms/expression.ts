@@ -98,7 +98,7 @@ export class Evaluator implements BatchTransform {
   }
 }
 
-/** Whether a result is the value of an assignment to one of the event's fields. */
+/** Whether a result is the value that was assigned to one of the event's fields. */
 function isValueOf(event: TraceEvent, result: object): boolean {
   return result !== event && Object.values(event).includes(result)
 }

@@ -20,15 +20,15 @@ export interface Recorder {
   /** The name of the format that it writes. */
   readonly format: string
   readonly stacks: boolean
-  /** Chosen if it is not asked for by name. */
+  /** Whether it can be chosen without being requested by name. */
   readonly isDefault: boolean
   /** What it records: a program, into which it is loaded as a library or not, or the kernel. */
   readonly records: 'loaded' | 'program' | 'kernel'
-  /** Processes that the program starts write to the same trace, also after the program's end. */
+  /** Processes started by the program write to the same trace, even after the program's end. */
   readonly hasChildren: boolean
-  /** Its log says how the program ended, which its own exit status does not. */
+  /** Its log, but not its exit status, shows how the program ended. */
   readonly logsEnding?: boolean
-  /** What a trace begins with, within other bytes. */
+  /** The first bytes of a trace, which other bytes may precede. */
   readonly beginning?: RegExp
   /** The program that the trace has to go through, and its arguments. */
   filter?(stacks: boolean): [string, ...string[]] | undefined
@@ -49,7 +49,7 @@ const MALLOC_DEBUG = 'libc_malloc_debug.so.0'
 
 const heaptrackLibrary = (): string | undefined => inLibraries('heaptrack/libheaptrack_preload.so')
 
-/** Of these, ltrace logs the calls: those of the allocator, and those that tell processes from threads. */
+/** The functions whose calls ltrace logs: those of the allocator, and those that distinguish processes from threads. */
 const LTRACE_CALLS = ['malloc', 'free', 'calloc', 'realloc', 'fork', 'pthread_create']
 
 /** In the order in which they are tried. */
@@ -171,9 +171,9 @@ const RECORDERS: readonly Recorder[] = [
 
 /**
  * The recorder to use.
- * @param name the one asked for
- * @param stacks it has to record call stacks
- * @throws UsageError that says what to install
+ * @param name the requested one
+ * @param stacks whether it must record call stacks
+ * @throws UsageError with advice on what to install
  */
 export function chooseRecorder(name: string | undefined, stacks: boolean): Recorder {
   const named = RECORDERS.find((recorder) => recorder.name === name)

@@ -4,7 +4,7 @@ import type { SectionName } from './text.js'
 
 type Key = keyof Statistics
 
-/** What the tables of those that hold something are made of: sites, or sizes where there are none, and threads. */
+/** The rows of the tables of holders: sites, or sizes if there are none, and threads. */
 const holders = ({ sites }: Statistics): Key[] => [hasSites(sites) ? 'sites' : 'sizes', 'threads']
 
 /** What of the statistics the sections of the report show. */

@@ -5,7 +5,7 @@ const ENTITIES: Readonly<Record<string, string>> = {
   '"': '&quot;',
   "'": '&#39;',
 }
-/** Names in tables may have so many characters. */
+/** The maximum number of characters of names in tables. */
 const LONGEST = 200
 
 /** A text for HTML, in elements and in quoted values. Control characters, which HTML does not have, are replaced. */

@@ -7,25 +7,24 @@ import { staticTables } from './tables.js'
 /** A page has no more bytes. */
 export const MAX_PAGE_BYTES = 5_000_000
 
-/** What the template has in the places of title, tables and data, each once. */
+/** The markers in the template for title, tables and data, each present once. */
 const MARKERS = ['<!--heapflow:title-->', '<!--heapflow:tables-->', '<!--heapflow:data-->'] as const
 
-/** What makes a page of a report. */
+/** The options for a report's page. */
 export interface PageOptions extends Omit<ReportDataOptions, 'limits'> {
   /** The page without a report: dist/page/report.html. */
   readonly template: string
   /** Compresses bytes as gzip. */
   readonly gzip: (bytes: Uint8Array) => Uint8Array
-  /** How many bytes the page may have; `MAX_PAGE_BYTES` if absent. */
+  /** The maximum size of the page in bytes; `MAX_PAGE_BYTES` if absent. */
   readonly most?: number
 }
 
 const encoder = new TextEncoder()
 
 /**
- * A report as a page that needs nothing else. If it would be too large, it has less of what there is very much of, and
- * says so.
- * @throws Error for a template that is none
+ * A report as a self-contained page. If it would be too large, its largest parts are shortened, with a note.
+ * @throws Error for an invalid template
  * @throws RangeError if even the smallest page is too large
  */
 export function reportPage(report: Report, options: PageOptions): Uint8Array {
@@ -61,7 +60,7 @@ function fill(parts: readonly string[], data: ReportData, gzip: PageOptions['gzi
   return parts.map((part, i) => part + (filled[i] ?? '')).join('')
 }
 
-/** So many bytes are turned to text at a time: a multiple of 3. */
+/** The number of bytes converted to text at a time: a multiple of 3. */
 const PIECE = 24_576
 
 /** Bytes as base64, in Node as in a browser. */

@@ -1,7 +1,7 @@
 import type { Integer, ReportData } from '../../transforms/report/result.js'
 import { escaped, shortened } from './html.js'
 
-/** How many rows of each view there are. */
+/** The number of rows of each view. */
 const ROWS = 20
 /** A stack is shown by its innermost frames. */
 const FRAMES = 4
@@ -151,7 +151,7 @@ function summaryRows({ summary, generator, name }: ReportData): [string, Cell][]
   ]
 }
 
-/** The timeline in few rows: each is of several parts. */
+/** The timeline in few rows, each for several parts. */
 function timelineTable({ timeline, summary }: ReportData): string {
   const parts = timeline.event.length
   const rows = Math.min(parts, ROWS)
@@ -190,7 +190,7 @@ function list(title: string, rows: readonly (readonly [string, Cell])[]): string
   return `<h2>${escaped(title)}</h2>\n<table>\n${body.join('')}</table>\n`
 }
 
-/** @param most how many rows there are at most */
+/** @param most the maximum number of rows */
 function table(title: string, columns: readonly Column[], most = ROWS): string {
   const length = columns[0]?.[1].length ?? 0
   if (length === 0) return ''
@@ -202,7 +202,7 @@ function table(title: string, columns: readonly Column[], most = ROWS): string {
   return `<h2>${escaped(title)}</h2>\n<table>\n<thead><tr>${head}</tr></thead>\n${rows.join('')}</table>\n${more}`
 }
 
-/** Names may be written from right to left, or change how what follows is read. */
+/** Names may be written from right to left, or change the direction of the text after them. */
 function cell(value: Cell): string {
   if (typeof value === 'number') return `<td>${value}</td>`
   const text = escaped(shortened(value ?? '', 1000))

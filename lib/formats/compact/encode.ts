@@ -296,7 +296,7 @@ export class CompactEncoder implements Encoder {
 
 const FACTORS: Readonly<Record<string, number>> = { '': 1, K: 2 ** 10, M: 2 ** 20 }
 
-/** @throws RangeError if an option is no distance of checkpoints */
+/** @throws RangeError if the distance between checkpoints is invalid */
 function distanceOf(option: number | string | undefined): number {
   if (option === undefined) return Infinity
   const match = /^(\d{1,15})([KM]?)$/i.exec(String(option))
