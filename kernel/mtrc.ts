@@ -14,7 +14,7 @@ export { decode, fields, position, stop } from './mtrc/decode'
 export { encode, notes, recordStart, setWritten, written } from './mtrc/encode'
 export { INPUT, OUTPUT } from './mtrc/layout'
 export { fault, layOutNames, nameBytes, nameCount } from './mtrc/read'
-export { beginBatch, define, refuse, room, wanted } from './mtrc/strings'
+export { beginBatch, define, defineAll, refuse, room, roomForAll, wanted } from './mtrc/strings'
 export {
   ADDRESS,
   FILE,

@@ -32,6 +32,27 @@ export function refuse(): void {
   setNumber(UNFIT)
 }
 
+/**
+ * Where to put all strings of the batch, if they are not wanted one by one: where each of them starts and the last one
+ * ends, then their bytes; 0 if there is no memory.
+ */
+export function roomForAll(count: u32, bytes: u32): usize {
+  const at = nameRoom(2 * bytes + 4 * (count + 1))
+  // Names that are interned take the place before it.
+  return at == 0 ? 0 : at + bytes
+}
+
+/** The strings are at the result of `roomForAll`. Those that a trace cannot represent are empty. */
+export function defineAll(at: usize, count: u32): void {
+  const bytes = at + ((<usize>count + 1) << 2)
+  for (let id: u32 = 0; id < count; id++) {
+    const start = load<u32>(at + ((<usize>id) << 2))
+    const length = load<u32>(at + ((<usize>id) << 2), 4) - start
+    wanted = id
+    setNumber(length == 0 ? UNFIT : intern(bytes + <usize>start, length))
+  }
+}
+
 function setNumber(number: u32): void {
   const entry = ((<u64>now) << 32) | (<u64>(<u32>wanted))
   let slot = (<u32>wanted) & (IDS - 1)

@@ -47,6 +47,12 @@ export const FILLED: readonly Filling[] = [
   { field: 'line', kinds: ['alloc', 'existing', 'free', 'realloc'], as: '0' },
 ]
 
+/** The fields with strings that a trace cannot represent. */
+const OTHER_STRINGS = fieldSet('stack', 'text', 'attributes', 'fields', 'module')
+/** With more strings than this, or more bytes of them, a batch probably has many that no event needs. */
+const MANY_STRINGS = 1024
+const MANY_STRING_BYTES = 65_536
+
 /** The losses of an event, by the kernel's bits; for names see `unfitness`. */
 const NOTES: readonly string[] = [
   `types of reserves other than "${INTERNAL_TYPE}"`,
@@ -112,6 +118,7 @@ export class MtrcEncoder implements Encoder {
       return
     }
     this.kernel.run.beginBatch()
+    this.giveNames(batch)
     this.rows = this.losses.countBatch(batch)
     this.events += batch.count
   }
@@ -187,6 +194,24 @@ export class MtrcEncoder implements Encoder {
       else if (run.notes.value !== 0) this.note(run.notes.value, batch, this.row - 1)
       else if (this.row < this.last) return
     }
+  }
+
+  /** Gives the kernel all strings of the batch at once, if they are few names. It asks for others one by one. */
+  private giveNames({ strings, columns }: EventBatch): void {
+    const { size, byteLength } = strings
+    if (size === 0 || size > MANY_STRINGS || byteLength > MANY_STRING_BYTES || (columns & OTHER_STRINGS) !== 0) return
+    const { bytes, starts } = strings.flat()
+    // A name with a NUL is unfit.
+    if (bytes.includes(0)) return
+    const { kernel } = this
+    const { run } = kernel
+    const address = run.roomForAll(size, byteLength)
+    kernel.refresh()
+    if (address === 0) return
+    const at = address - run.OUTPUT.value
+    kernel.output.set(new Uint8Array(starts.buffer, starts.byteOffset, starts.byteLength), at)
+    kernel.output.set(bytes, at + starts.byteLength)
+    run.defineAll(address, size)
   }
 
   /** Copies a string of the batch that the kernel requests. */

@@ -31,6 +31,8 @@ interface MtrcExports extends KernelExports {
   setWritten(bytes: number): void
   room(length: number): number
   define(length: number): void
+  roomForAll(count: number, bytes: number): number
+  defineAll(at: number, count: number): void
   refuse(): void
 }
 
