@@ -4,6 +4,11 @@
  */
 
 import { byteCount, clear, reserve, setCounts } from './compact/batch-strings'
+import { resetAddresses } from './compact/best/addresses'
+import { resetMixer } from './compact/best/mixer'
+import { resetMixedNumbers } from './compact/best/numbers'
+import { resetBestSymbols } from './compact/best/symbols'
+import { resetTargets } from './compact/best/targets'
 import { resetBlocks } from './compact/blocks'
 import { resetCaches } from './compact/caches'
 import { crcBytes, initChecksum } from './compact/checksum'
@@ -22,6 +27,7 @@ import { codeCheckpoint } from './compact/checkpoint'
 import { beginChecksum, checksum, codeEvent, FINE, NO_MEMORY } from './compact/event'
 import { resetExtras } from './compact/extras'
 import { resetHistory } from './compact/history'
+import { BEST } from './compact/level'
 import { beginBlock, newBytes, resetNameCodes } from './compact/name-codes'
 import { beginBatch, beginOutput, isCrowded, resetNames, seedNames } from './compact/names'
 import { resetNumbers } from './compact/numbers'
@@ -80,6 +86,15 @@ export function reset(): void {
   resetSymbols()
   resetExtras()
   stopSimulation()
+  if (BEST) resetBest()
+}
+
+function resetBest(): void {
+  resetMixer()
+  resetMixedNumbers()
+  resetBestSymbols()
+  resetTargets()
+  resetAddresses()
 }
 
 /** Forgets all names, and the descriptors that have them. */

@@ -4,8 +4,10 @@
  */
 
 import { take } from './room'
+import { linkSite, resetSites, unlinkSite } from './best/sites'
 import { sequence } from './history'
-import { addToClass, resetClasses, takeFromClass } from './classes'
+import { BEST } from './level'
+import { addToClass, ALL, resetClasses, takeFromClass } from './classes'
 import { findHead, linkHead, resetPages } from './pages'
 
 /** A live block. */
@@ -20,15 +22,19 @@ export class Block {
   position: u32
   /** The event that allocated it; 0 if the block is not live. */
   made: u32
-  /** Its number among all births. */
+  /** Its number among all births; at the best level, its position among all blocks. */
   birth: u32
   /** The next block within the same 16 bytes of addresses, or the next unused one. */
   next: u32
   /** Its handle in the simulation, or 0. */
   handle: u32
+  /** For the best level: its site, and its neighbours among the births there. */
+  site: u32
+  siteOlder: u32
+  siteYounger: u32
 }
 
-const BYTES: u32 = 48
+const BYTES: u32 = BEST ? 64 : 48
 /** The blocks by the last bits of their birth numbers. */
 const BIRTHS: usize = memory.data(262_144)
 const BIRTH_MASK: u32 = 0xffff
@@ -54,7 +60,8 @@ export function resetBlocks(): void {
   unused = 0
   births = 0
   newest = 0
-  memory.fill(BIRTHS, 0, 262_144)
+  if (BEST) resetSites()
+  else memory.fill(BIRTHS, 0, 262_144)
   resetClasses()
   resetPages()
 }
@@ -78,8 +85,12 @@ export function findBlock(key: u64): u32 {
   return n
 }
 
-/** Adds a block. A block with the same key ends. @returns its number, or 0 if memory is exhausted */
-export function addBlock(key: u64, size: u64, inClass: u32): u32 {
+/**
+ * Adds a block. A block with the same key ends.
+ * @param site where it is born, for the best level
+ * @returns its number, or 0 if memory is exhausted
+ */
+export function addBlock(key: u64, size: u64, inClass: u32, site: u32): u32 {
   const old = findBlock(key)
   if (old != 0) removeBlock(old)
   let n = unused
@@ -95,10 +106,14 @@ export function addBlock(key: u64, size: u64, inClass: u32): u32 {
   block.handle = 0
   block.class = inClass
   block.made = sequence
-  block.birth = newest = ++births
-  store<u32>(BIRTHS + ((<usize>(births & BIRTH_MASK)) << 2), n)
+  if (BEST) linkSite(n, site)
+  else {
+    block.birth = newest = ++births
+    store<u32>(BIRTHS + ((<usize>(births & BIRTH_MASK)) << 2), n)
+  }
   block.next = findHead(key)
   if (!linkHead(key, n)) return 0
+  if (BEST && !addToClass(ALL, n)) return 0
   return addToClass(inClass, n) ? n : 0
 }
 
@@ -114,7 +129,23 @@ function grow(): bool {
 export function removeBlock(n: u32): void {
   const block = blockAt(n)
   const key = block.key
-  const birth = block.birth
+  if (BEST) unlinkSite(n)
+  else forgetBirth(n, block.birth)
+  const head = findHead(key)
+  if (head == n) linkHead(key, block.next)
+  else {
+    let before = head
+    while (blockAt(before).next != n) before = blockAt(before).next
+    blockAt(before).next = block.next
+  }
+  takeFromClass(block.class, n, block.position)
+  if (BEST) takeFromClass(ALL, n, block.birth)
+  block.made = 0
+  block.next = unused
+  unused = n
+}
+
+function forgetBirth(n: u32, birth: u32): void {
   const slot = BIRTHS + ((<usize>(birth & BIRTH_MASK)) << 2)
   if (load<u32>(slot) == n) {
     store<u32>(slot, 0)
@@ -125,17 +156,6 @@ export function removeBlock(n: u32): void {
       }
     }
   }
-  const head = findHead(key)
-  if (head == n) linkHead(key, block.next)
-  else {
-    let before = head
-    while (blockAt(before).next != n) before = blockAt(before).next
-    blockAt(before).next = block.next
-  }
-  takeFromClass(block.class, n, block.position)
-  block.made = 0
-  block.next = unused
-  unused = n
 }
 
 /** The newest live block, or 0. */

@@ -5,6 +5,8 @@
 
 import { giveBack, take } from './room'
 import { blockAt } from './blocks'
+import { clearRank, countBetween, fillRanks, findDown, findUp, giveRanks, setRank, takeRanks } from './best/ranks'
+import { BEST } from './level'
 import { bit, freshen, isEncoding, mixed, pairBit } from './coder'
 import { number } from './numbers'
 import { Thread } from './threads'
@@ -28,11 +30,15 @@ export class Class {
   distance: u32
   /** The descriptor of the last free of the class. */
   free: u32
+  /** For the best level: which positions have a block. */
+  bits: usize
 }
 
-const BYTES: usize = 40
-const CLASSES: usize = memory.data(1_310_720)
+const BYTES: usize = BEST ? 44 : 40
 const MOST: u32 = 32_768
+const CLASSES: usize = memory.data(BEST ? 1_441_792 : 1_310_720)
+/** At the best level, a class of all blocks. */
+export const ALL: u32 = 0
 /** An array of at most this many positions never shrinks. */
 const SMALL: u32 = 64
 
@@ -56,8 +62,9 @@ export function resetClasses(): void {
   for (let n: u32 = 0; n < MOST; n++) {
     const c = classAt(n)
     if (c.room != 0) giveBack(c.blocks, c.room << 2)
+    if (BEST && c.room != 0) giveRanks(c.bits, c.room)
   }
-  memory.fill(CLASSES, 0, 1_310_720)
+  memory.fill(CLASSES, 0, <usize>MOST * BYTES)
   freshen(FIRST, 16_384)
   freshen(SECOND, 16_384)
   freshen(DIRECTIONS, 4)
@@ -76,12 +83,20 @@ function at(c: Class, position: u32): u32 {
   return load<u32>(c.blocks + ((<usize>position) << 2))
 }
 
+// @ts-ignore: decorator
+@inline
+function setPosition(c: Class, block: u32, position: u32): void {
+  if (BEST && c == classAt(ALL)) blockAt(block).birth = position
+  else blockAt(block).position = position
+}
+
 /** Adds a block at the end. @returns false if memory is exhausted */
 export function addToClass(n: u32, block: u32): bool {
   const c = classAt(n)
   if (c.end == c.room && !makeRoom(c)) return false
-  blockAt(block).position = c.end
+  setPosition(c, block, c.end)
   store<u32>(c.blocks + ((<usize>c.end) << 2), block)
+  if (BEST) setRank(c.bits, c.room, c.end)
   c.end++
   c.live++
   return true
@@ -91,6 +106,7 @@ export function addToClass(n: u32, block: u32): bool {
 export function takeFromClass(n: u32, block: u32, position: u32): void {
   const c = classAt(n)
   store<u32>(c.blocks + ((<usize>position) << 2), 0)
+  if (BEST) clearRank(c.bits, c.room, position)
   c.live--
   c.cursor = position
   if (c.live == 0) {
@@ -122,23 +138,32 @@ function squeeze(c: Class): void {
     if (from == c.cursor) cursor = to
     const block = at(c, from)
     if (block == 0) continue
-    blockAt(block).position = to
+    setPosition(c, block, to)
     store<u32>(c.blocks + ((<usize>to) << 2), block)
     to++
   }
   c.cursor = min<u32>(cursor, to)
   c.begin = 0
   c.end = to
+  if (BEST) fillRanks(c.bits, c.room, to)
 }
 
 function resize(c: Class, room: u32): bool {
   let larger: usize = 0
+  let bits: usize = 0
   if (room != 0) {
     larger = take(room << 2)
-    if (larger == 0) return false
+    if (BEST) bits = takeRanks(room)
+    if (larger == 0 || (BEST && bits == 0)) return false
     memory.copy(larger, c.blocks, (<usize>c.end) << 2)
   }
   if (c.room != 0) giveBack(c.blocks, c.room << 2)
+  if (BEST) {
+    for (let position = c.begin; position < c.end && room != 0; position++)
+      if (load<u32>(larger + ((<usize>position) << 2)) != 0) setRank(bits, room, position)
+    if (c.room != 0) giveRanks(c.bits, c.room)
+    c.bits = bits
+  }
   c.blocks = larger
   c.room = room
   return true
@@ -209,6 +234,40 @@ function settle(c: Class, winner: usize, x: u32, block: u32): u32 {
   c.winners = (c.winners << 3) | x
   c.step = block == 0 ? 0 : <i32>(blockAt(block).position - c.cursor)
   return block
+}
+
+/** For the best level: the newest block of a class, or 0. */
+export function newestOfClass(n: u32): u32 {
+  const c = classAt(n)
+  return c.live == 0 ? 0 : at(c, c.end - 1)
+}
+
+/** For the best level: the next block of a class after a position, or before it; 0 if there is none. */
+export function neighbour(n: u32, position: u32, isYounger: bool): u32 {
+  const c = classAt(n)
+  if (c.live == 0) return 0
+  const next = isYounger
+    ? findUp(c.bits, c.room, position, c.end, 0)
+    : findDown(c.bits, c.room, min<u32>(position, c.end), 0)
+  return next < c.end ? at(c, next) : 0
+}
+
+/** For the best level: how many blocks a position is after another one, holes not counted; negative if it is before. */
+export function ranksBetween(n: u32, from: u32, to: u32): i64 {
+  const c = classAt(n)
+  return from <= to ? <i64>countBetween(c.bits, c.room, from, to) : -(<i64>countBetween(c.bits, c.room, to, from))
+}
+
+/** For the best level: the block that is so many ranks after a position, or 0. */
+export function blockAtRank(n: u32, from: u32, ranks: i64): u32 {
+  const c = classAt(n)
+  const most = <i64>c.live
+  if (ranks >= most || ranks < -most) return 0
+  const position =
+    ranks >= 0
+      ? findUp(c.bits, c.room, from, c.end, <u32>ranks)
+      : findDown(c.bits, c.room, min<u32>(from, c.end), <u32>(-ranks - 1))
+  return position < c.end ? at(c, position) : 0
 }
 
 /** Notes that the match was right about the block. */

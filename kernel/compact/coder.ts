@@ -159,7 +159,7 @@ function shift(): void {
 /** Codes a decision whose probability to be 1 is p / 65536. */
 // @ts-ignore: decorator
 @inline
-function decide(y: u32, p: u32): u32 {
+export function decide(y: u32, p: u32): u32 {
   const bound = <u32>((<u64>range * <u64>p) >> 16)
   if (isEncoding) {
     if (y != 0) range = bound

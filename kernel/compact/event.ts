@@ -17,7 +17,7 @@ import {
 import { addBlock, blockAt, findBlock, removeBlock } from './blocks'
 import { codeByCaches, codeDifference, codeSame, noteFree } from './caches'
 import { crcWord } from './checksum'
-import { isEncoding, overrun } from './coder'
+import { isEncoding, mixed, overrun } from './coder'
 import { codeDescriptor } from './descriptor-codes'
 import {
   described,
@@ -45,6 +45,10 @@ import { nextEvent, noteBirth, remember, sequence } from './history'
 import { isExhausted, isStale, outList, outName, wordOfList, wordOfName } from './names'
 import { isWrong as isNameWrong } from './name-codes'
 import { isSimulated, isSimulating, notePlain, release, settle, simulate } from './simulation'
+import { BEST } from './level'
+import { codeSurprise } from './best/addresses'
+import { learnDescriptor } from './best/symbols'
+import { noteFreed } from './best/targets'
 import { codeSymbol, free, isWrong as isSymbolWrong, NEW_DESCRIPTOR, SURPRISE, target } from './symbols'
 import { codeThread, current, Thread, threadAt } from './threads'
 
@@ -119,10 +123,10 @@ export function codeEvent(row: u32): u32 {
   const n = isEncoding ? findDraft() : 0
   const end: u32 = subject != 0 ? blockAt(subject).class * 2 + 1 : 0
   const isEnd = draft().form == ENDS
-  // The simulated address is known before the event is coded, so only a deviation is coded.
+  // The simulated address is known before the event is coded, so at the fast level only a deviation is coded.
   expected = 0
   let isSurprise = false
-  if (isEncoding && isSimulated(draft())) {
+  if (!BEST && isEncoding && isSimulated(draft())) {
     expected = simulate(draft(), current, subject != 0 ? blockAt(subject).handle : 0)
     isSurprise = expected != address
     if (isSurprise) {
@@ -131,7 +135,7 @@ export function codeEvent(row: u32): u32 {
   }
   let symbol = codeSymbol(t, n == 0 ? NEW_DESCRIPTOR : isEnd ? end : n * 2, subject, n, 0, false)
   if (isSymbolWrong) return DAMAGED
-  if (symbol == SURPRISE) {
+  if (!BEST && symbol == SURPRISE) {
     isSurprise = true
     symbol = codeSymbol(t, 0, 0, 0, 0, false)
     if (isSymbolWrong) return DAMAGED
@@ -143,7 +147,7 @@ export function codeEvent(row: u32): u32 {
     if (descriptorAt(added).form == ENDS) {
       symbol = codeSymbol(t, end, subject, added, added, false)
       if (isSymbolWrong || (symbol & 1) == 0) return DAMAGED
-    }
+    } else if (BEST) learnDescriptor(t, symbol)
   }
   if (symbol == SURPRISE || ((symbol & 1) == 0 && descriptorAt(symbol >> 1).form == ENDS)) return DAMAGED
   return (symbol & 1) != 0 ? codeEnd(row, t, symbol) : codeOther(row, t, symbol, isSurprise)
@@ -170,7 +174,8 @@ function codeEnd(row: u32, t: Thread, symbol: u32): u32 {
 }
 
 function end(t: Thread, n: u32): void {
-  t.freed = blockAt(n).birth
+  if (BEST) noteFreed(t, n)
+  else t.freed = blockAt(n).birth
   removeBlock(n)
 }
 
@@ -192,8 +197,10 @@ function codeOther(row: u32, t: Thread, symbol: u32, isSurprise: bool): u32 {
   let hasBlock = false
   let ofBlock: u64 = 0
   if (d.form >= MOVES) {
-    remember(t, symbol, 0, 0)
-    nextEvent()
+    if (!BEST) {
+      remember(t, symbol, 0, 0)
+      nextEvent()
+    }
     const second = codeSymbol(t, subject != 0 ? blockAt(subject).class * 2 + 1 : 0, subject, 0, 0, true)
     if (isSymbolWrong || (second & 1) == 0) return DAMAGED
     const block = blockAt(target)
@@ -204,10 +211,10 @@ function codeOther(row: u32, t: Thread, symbol: u32, isSurprise: bool): u32 {
     const oldSize = block.size
     const handle = block.handle
     if (d.form != KEEPS) end(t, target)
-    remember(t, second, 0, age)
+    if (!BEST) remember(t, second, 0, age)
     if (d.form == MOVES) {
-      nextEvent()
-      if (isSimulated(d)) codeSimulated(t, d, handle, isSurprise)
+      if (!BEST) nextEvent()
+      if (isSimulated(d)) codeSimulated(t, d, n, handle, isSurprise)
       else if (codeSame(oldSize, size, address == oldAddress)) address = oldAddress
       else {
         address = codeByCaches(current, size, address)
@@ -218,7 +225,7 @@ function codeOther(row: u32, t: Thread, symbol: u32, isSurprise: bool): u32 {
   } else {
     if ((d.mask & HAS_OLD_ADDRESS) != 0) codeOld(t, d)
     if (d.form == MAKES) {
-      if (isSimulated(d)) codeSimulated(t, d, 0, isSurprise)
+      if (isSimulated(d)) codeSimulated(t, d, n, 0, isSurprise)
       else address = codeByCaches(current, size, address)
     } else if ((d.mask & HAS_ADDRESS) != 0 && (d.flags & NULL_ADDRESS) == 0)
       address = codeDifference(address, t.address, 1)
@@ -227,14 +234,15 @@ function codeOther(row: u32, t: Thread, symbol: u32, isSurprise: bool): u32 {
   if (address != 0) t.address = address
   const index = (d.mask & EXTRA) != 0 ? codeExtras(row, d.mask, t, n, hasBlock, ofBlock) : 0
   if (d.form == MAKES || d.form == MOVES) {
-    const made = addBlock(keyOf(address), size, n)
+    const made = addBlock(keyOf(address), size, n, BEST ? mixed(mixed(n, t.s1), t.s2) : 0)
     if (made == 0) return NO_MEMORY
     blockAt(made).index = index
     blockAt(made).handle = newHandle
     noteBirth(made)
   }
   if (d.form == PLAIN) notePlain(d, current)
-  if (d.form <= MOVES) remember(t, symbol, 0, 0)
+  if (BEST) remember(t, symbol, 0, age)
+  else if (d.form <= MOVES) remember(t, symbol, 0, 0)
   return finish(row, t, d)
 }
 
@@ -242,8 +250,9 @@ function codeOther(row: u32, t: Thread, symbol: u32, isSurprise: bool): u32 {
 let newHandle: u32 = 0
 
 /** Codes the address of a new block that the simulation may know. */
-function codeSimulated(t: Thread, d: Descriptor, old: u32, isSurprise: bool): void {
-  if (!isEncoding) expected = simulate(d, current, old)
+function codeSimulated(t: Thread, d: Descriptor, n: u32, old: u32, isSurprise: bool): void {
+  if (BEST || !isEncoding) expected = simulate(d, current, old)
+  if (BEST) isSurprise = codeSurprise(address != expected ? 1 : 0, t, n, described(d, F_SIZE)) != 0
   address = isSurprise ? codeDifference(address, t.address, 2) : expected
   newHandle = settle(expected, address)
 }

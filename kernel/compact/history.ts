@@ -4,6 +4,7 @@
  */
 
 import { mixed } from './coder'
+import { BEST } from './level'
 import { Thread } from './threads'
 
 /** What is kept of an event. */
@@ -25,10 +26,11 @@ export class Past {
 
 const BYTES: usize = 24
 /** The number of events that are kept: a power of two. */
-export const KEPT: u32 = 65_536
-const RING: usize = memory.data(1_572_864)
-/** The last event by the upper 16 bits of its hash. */
-const SEEN: usize = memory.data(262_144)
+export const KEPT: u32 = BEST ? 131_072 : 65_536
+const RING: usize = memory.data(BEST ? 3_145_728 : 1_572_864)
+/** The last event by the upper bits of its hash, and how many bits. */
+const SEEN: usize = memory.data(BEST ? 524_288 : 262_144)
+const SEEN_SHIFT: u32 = BEST ? 15 : 16
 
 /** With at least this many symbols, a match need not be entered each time. */
 const LONG: u32 = 32
@@ -38,8 +40,8 @@ export let sequence: u32 = 0
 
 export function resetHistory(): void {
   sequence = 0
-  memory.fill(RING, 0, 1_572_864)
-  memory.fill(SEEN, 0, 262_144)
+  memory.fill(RING, 0, <usize>KEPT * BYTES)
+  memory.fill(SEEN, 0, (<usize>KEPT) << 2)
 }
 
 export function nextEvent(): void {
@@ -83,11 +85,16 @@ export function remember(t: Thread, symbol: u32, free: u32, age: u32): void {
   t.s1 = code
   t.h2 = mixed(code, t.s2)
   t.h3 = mixed(t.h2, t.s3)
-  const hash = mixed(mixed(t.h3, t.s4), t.s5 * 0x2f0b_4c47 + t.s6)
-  t.h6 = hash
+  if (BEST) {
+    t.frees = (symbol & 1) != 0 ? t.frees + 1 : 0
+    t.h4 = mixed(t.h3, t.s4)
+    t.h5 = mixed(t.h4, t.s5)
+    t.h6 = mixed(t.h5, t.s6)
+  } else t.h6 = mixed(mixed(t.h3, t.s4), t.s5 * 0x2f0b_4c47 + t.s6)
+  const hash = t.h6
   if (t.match != 0) follow(t, symbol, free, age)
   past.hash = hash
-  const seen = SEEN + ((<usize>(hash >> 16)) << 2)
+  const seen = SEEN + ((<usize>(hash >> SEEN_SHIFT)) << 2)
   if (t.match == 0 || t.matched == 0) {
     const before = load<u32>(seen)
     if (before != 0 && sequence - before < KEPT - 64 && pastAt(before).hash == hash) {

@@ -146,7 +146,7 @@ function codeRest(n: u32, key: u64, context: u32, handle: u32): bool {
   if (!countThing()) return false
   if (c != 0 && c <= classes.count && c <= MOST_CLASSES) size = load<u64>(SIZES + ((<usize>(c - 1)) << 3))
   const descriptor = wordAt(classes, c == 0 ? classes.count - 1 : min<u32>(c, classes.count) - 1)
-  const made = addBlock(key, size, descriptor)
+  const made = addBlock(key, size, descriptor, 0)
   if (made == 0) return false
   blockAt(made).index = index
   blockAt(made).handle = handle

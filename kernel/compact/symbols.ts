@@ -9,6 +9,9 @@ import { bit, freshen, isEncoding, mixed, pairBit } from './coder'
 import { classAt, codeTarget, noteExpected } from './classes'
 import { descriptorAt, descriptorCount, ENDS, freeCount, onlyFree } from './descriptors'
 import { isKept, Past, pastAt, sequence } from './history'
+import { BEST } from './level'
+import { learn, Slot, slotAt } from './slots'
+import { codeBest, ended, endedBy, isImpossible } from './best/symbols'
 import { Thread } from './threads'
 
 /** A new descriptor. */
@@ -16,19 +19,11 @@ export const NEW_DESCRIPTOR: u32 = 0
 /** The address is not the expected one. */
 export const SURPRISE: u32 = 2
 
-/** Two likely symbols after the last one, two or four: 8 bytes each, with their counts and a check of the hash. */
-@unmanaged
-class Slot {
-  first: u16
-  second: u16
-  check: u16
-  firstCount: u8
-  secondCount: u8
-}
+/** Two likely symbols after the last one, two or four. */
 const AFTER_ONE: usize = memory.data(524_288)
 const AFTER_TWO: usize = memory.data(131_072)
 const AFTER_FOUR: usize = memory.data(131_072)
-const MOST_COUNT: u8 = 15
+const SLOT_SHIFT: u32 = 18
 
 const FIRST: usize = memory.data(65_536)
 const SECOND: usize = memory.data(65_536)
@@ -60,6 +55,9 @@ export let free: u32 = 0
 export let isWrong: bool = false
 
 export function resetSymbols(): void {
+  freshen(FREES, 16_384)
+  freshen(FREE_TREE, 32_768)
+  if (BEST) return
   memory.fill(AFTER_ONE, 0, 524_288)
   memory.fill(AFTER_TWO, 0, 131_072)
   memory.fill(AFTER_FOUR, 0, 131_072)
@@ -69,40 +67,6 @@ export function resetSymbols(): void {
   freshen(WHOLE_SECOND, 16_384)
   freshen(TREES, 131_072)
   freshen(IS_FREE, 2)
-  freshen(FREES, 16_384)
-  freshen(FREE_TREE, 32_768)
-}
-
-// @ts-ignore: decorator
-@inline
-function slotAt(slots: usize, hash: u32): Slot {
-  const slot = changetype<Slot>(slots + ((<usize>(hash >> 18)) << 3))
-  if (slot.check != <u16>hash) {
-    slot.check = <u16>hash
-    slot.firstCount = 0
-    slot.secondCount = 0
-  }
-  return slot
-}
-
-function learn(slot: Slot, symbol: u16): void {
-  if (slot.firstCount != 0 && slot.first == symbol) {
-    if (slot.firstCount < MOST_COUNT) slot.firstCount++
-  } else if (slot.secondCount != 0 && slot.second == symbol) {
-    if (++slot.secondCount < slot.firstCount) return
-    const count = slot.secondCount
-    slot.second = slot.first
-    slot.secondCount = slot.firstCount
-    slot.first = symbol
-    slot.firstCount = count
-  } else if (slot.firstCount == 0) {
-    slot.first = symbol
-    slot.firstCount = 1
-  } else {
-    slot.second = symbol
-    slot.secondCount = 1
-    if (slot.firstCount > 1) slot.firstCount >>= 1
-  }
 }
 
 function propose(symbol: u32, source: u32, trust: u32): void {
@@ -137,6 +101,13 @@ function expectedBlock(past: Past): u32 {
  */
 export function codeSymbol(t: Thread, symbol: u32, block: u32, freeing: u32, known: u32, isSecond: bool): u32 {
   isWrong = false
+  if (BEST) {
+    const s = codeBest(t, symbol, block, freeing, known, isSecond)
+    target = ended
+    free = endedBy
+    if (isImpossible) isWrong = true
+    return s
+  }
   const past = isKept(t.match) ? pastAt(t.match) : changetype<Past>(0)
   const hasPast = changetype<usize>(past) != 0
   let expected: u32 = hasPast ? expectedBlock(past) : 0
@@ -185,14 +156,14 @@ export function codeSymbol(t: Thread, symbol: u32, block: u32, freeing: u32, kno
 }
 
 function learnAll(t: Thread, symbol: u32): void {
-  learn(slotAt(AFTER_FOUR, mixed(t.h3, t.s4)), <u16>symbol)
-  learn(slotAt(AFTER_TWO, t.h2), <u16>symbol)
+  learn(slotAt(AFTER_FOUR, mixed(t.h3, t.s4), SLOT_SHIFT), <u16>symbol)
+  learn(slotAt(AFTER_TWO, t.h2, SLOT_SHIFT), <u16>symbol)
   learn(changetype<Slot>(AFTER_ONE + ((<usize>(t.s1 & 0xffff)) << 3)), <u16>symbol)
 }
 
 function codeCandidates(t: Thread, symbol: u32, matched: u32, hasMatch: bool, tried: u32): u32 {
-  const four = slotAt(AFTER_FOUR, mixed(t.h3, t.s4))
-  const two = slotAt(AFTER_TWO, t.h2)
+  const four = slotAt(AFTER_FOUR, mixed(t.h3, t.s4), SLOT_SHIFT)
+  const two = slotAt(AFTER_TWO, t.h2, SLOT_SHIFT)
   const one = changetype<Slot>(AFTER_ONE + ((<usize>(t.s1 & 0xffff)) << 3))
   candidates = 0
   if (hasMatch && matched > 2) propose(matched, 0, min<u32>(t.matched, 15))
@@ -247,7 +218,7 @@ function codeRare(symbol: u32): u32 {
 }
 
 /** Codes the descriptor of a free of a block of a class. */
-function codeFree(t: Thread, n: u32, freeing: u32): u32 {
+export function codeFree(t: Thread, n: u32, freeing: u32): u32 {
   if (freeCount == 1) return onlyFree
   const c = classAt(n)
   let other: u32 = 0

@@ -4,6 +4,10 @@ import { giveBack, take } from './room'
 import { HAS_PROCESS, HAS_THREAD } from '../shared/event'
 import { bit, freshen, isEncoding, mixed, pairBit, plainBit } from './coder'
 import { number } from './numbers'
+import { BEST } from './level'
+import { mixedNumber } from './best/numbers'
+import { THREAD_NUMBER } from './best/selectors'
+import { codeGuess, codeSame } from './best/threads'
 
 /** What is known of a thread. */
 @unmanaged
@@ -37,9 +41,25 @@ export class Thread {
   cpu: u32
   /** The descriptor of its last free. */
   free: u32
+  /** For the best level, from here on: hashes of its newest four and five symbols, and the number of frees in a row. */
+  h4: u32
+  h5: u32
+  frees: u32
+  /** Which candidates were right lately, five bits each, and whether the match was wrong about a block, as bits. */
+  winners: u32
+  wrongBlocks: u32
+  /** Of the block that it freed last: its class, the event that made it, and its neighbours then. */
+  freedClass: u32
+  freedMade: u32
+  freedYounger: u32
+  freedOlder: u32
+  freedSiteYounger: u32
+  /** How far apart the births of the blocks were that it freed last, and before. */
+  step: u32
+  stepBefore: u32
 }
 
-const BYTES: u32 = 128
+const BYTES: u32 = BEST ? 192 : 128
 /** All threads are forgotten at this number, so that memory is bounded. */
 const MOST: u32 = 65_536
 
@@ -153,36 +173,49 @@ export function codeThread(fields: u32, id: u64, process: u64): bool {
     return addThread(fields, id, process)
   }
   const t = threadAt(current)
+  const same = isSame(n == current ? 1 : 0, t)
+  switches = (switches << 1) | (same ^ 1)
+  if (same != 0) return true
+  return codeSwitch(n, t, fields, id, process)
+}
+
+function isSame(y: u32, t: Thread): u32 {
+  if (BEST) return codeSame(y, t, current, switches)
   const match: u32 = t.match == 0 ? 0 : t.matched < 4 ? 1 : t.matched < 16 ? 2 : 3
-  const same = pairBit(
-    n == current ? 1 : 0,
+  return pairBit(
+    y,
     FIRST + ((<usize>(mixed(current * 77 + 1, t.s1 | ((t.match != 0 ? t.isSwitch : 2) << 16)) >> 18)) << 2),
     SECOND + ((<usize>(((match * 2 + t.isSwitch) << 8) | (switches & 255))) << 2),
     0,
   )
-  switches = (switches << 1) | (same ^ 1)
-  if (same != 0) return true
-  return codeSwitch(n, t.s1, fields, id, process)
 }
 
-function codeSwitch(n: u32, symbol: u32, fields: u32, id: u64, process: u64): bool {
-  const follower = FOLLOWERS + ((<usize>(mixed(current, symbol) >> 20)) << 2)
+function isGuess(y: u32, t: Thread, guess: u32): u32 {
+  if (BEST) return codeGuess(y, t, current, guess, switches, 0)
+  return pairBit(
+    y,
+    FIRST + ((<usize>(mixed(current, (guess << 8) + 5) >> 18)) << 2),
+    SECOND + ((<usize>(((guess == previous ? 9 : 8) << 8) | (switches & 255))) << 2),
+    1,
+  )
+}
+
+function codeSwitch(n: u32, t: Thread, fields: u32, id: u64, process: u64): bool {
+  const follower = FOLLOWERS + ((<usize>(mixed(current, t.s1) >> 20)) << 2)
   let guess = load<u32>(follower)
   if (guess >= threadCount || guess == current) guess = previous
   let isRight: u32 = 0
-  if (guess != current)
-    isRight = pairBit(
-      n == guess ? 1 : 0,
-      FIRST + ((<usize>(mixed(current, (guess << 8) + 5) >> 18)) << 2),
-      SECOND + ((<usize>(((guess == previous ? 9 : 8) << 8) | (switches & 255))) << 2),
-      1,
-    )
+  if (guess != current) isRight = isGuess(n == guess ? 1 : 0, t, guess)
   if (isRight == 0 && guess != previous && previous != current) {
-    isRight = bit(n == previous ? 1 : 0, ALONE + 4)
+    const y: u32 = n == previous ? 1 : 0
+    isRight = BEST ? codeGuess(y, t, current, previous, switches, 1) : bit(y, ALONE + 4)
     if (isRight != 0) guess = previous
   }
   if (isRight == 0) {
-    const rank = <u32>number(n == threadCount ? 0 : n + 1, 0, current & 31)
+    const wanted = n == threadCount ? 0 : n + 1
+    const rank = <u32>(
+      (BEST ? mixedNumber(wanted, 11, current, previous, t.s1, THREAD_NUMBER) : number(wanted, 0, current & 31))
+    )
     if (rank == 0) {
       store<u32>(follower, threadCount)
       return addThread(fields, id, process)

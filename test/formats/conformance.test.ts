@@ -41,7 +41,11 @@ conformance(hatf, {
   encode: { 'records.hatf': PLAIN },
   lookedAhead: ['best.hatf'],
 })
-conformance(compact, { random: randomCompact() })
+const fast = { fast: true }
+conformance(compact, {
+  random: randomCompact(),
+  encode: { 'every-field.hfc': fast, 'raw.hfc': fast, 'two-traces.hfc': fast },
+})
 conformance(kmemtrace, { random: randomKmemtrace() })
 const anything = fc.record({ header: fc.constant({ format: 'any' }), events: fc.array(anyEvent, { maxLength: 20 }) })
 conformance(ndjson, { random: anything })

@@ -18,6 +18,7 @@ import {
   CHECKSUM_BYTES,
   FLAG_RESET,
   HEAD_BYTES,
+  isLevel,
   LEVEL,
   MAGIC,
   MAX_BODY,
@@ -30,6 +31,7 @@ import {
   TOTALS_BYTES,
   TRACE_HEAD,
   VERSION,
+  type CompactLevel,
 } from './layout.js'
 import { parseIndex, totalsAt, type Place } from './places.js'
 import { sniff } from './sniff.js'
@@ -42,6 +44,8 @@ export interface CompactStart {
   /** The place in its file, and the header that holds there. */
   readonly place: Place
   readonly header: TraceHeader
+  /** The level of the trace; undefined if it begins there and says so itself. */
+  readonly level: CompactLevel | undefined
   /** How many bytes and events of the input come before the place, also those of earlier files. */
   readonly bytes: number
   readonly events: number
@@ -180,7 +184,6 @@ export class CompactDecoder implements Decoder {
 
   /** Begins a file. */
   private begin(): void {
-    this.kernel = acquireKernel()
     this.hasBegun = true
     this.isOpen = true
     this.isFresh = true
@@ -191,8 +194,9 @@ export class CompactDecoder implements Decoder {
 
   /** Puts a section into the kernel's memory, and compares its checksum. */
   private check(section: Uint8Array, checksum: number): void {
+    const kernel = (this.kernel ??= acquireKernel(this.start?.level ?? levelIn(section)))
     // The payload of a block begins where `reservePayload` places it.
-    const found = checksumOf(this.kernel as CompactKernel, section)
+    const found = checksumOf(kernel, section)
     if (found === undefined) throw faultError(2, this.at())
     if (found !== checksum) throw malformed('the checksum of a section is wrong', this.at())
   }
@@ -213,11 +217,11 @@ export class CompactDecoder implements Decoder {
     if (body.length < TRACE_HEAD || body.length > TRACE_HEAD + MAX_HEADER)
       throw malformed(`a trace section of ${body.length} bytes`, this.at())
     if ((flags & ~FLAG_RESET) !== 0) throw malformed(`flags ${flags} of a trace are not known`, this.at())
-    if (level !== LEVEL.fast) throw malformed(`level ${level} is not known`, this.at())
+    if (!isLevel(level)) throw malformed(`level ${level} is not known`, this.at())
     const resets = (flags & FLAG_RESET) !== 0
     if (this.isFresh !== resets && (this.isFresh || this.sinceReset < RESET_EVENTS))
       throw malformed('a trace forgets too much, or too little', this.at())
-    if (resets && !this.isFresh) this.kernel?.run.reset()
+    this.setLevel(level, resets)
     if (resets) this.sinceReset = 0
     this.isFresh = false
     if (!resets && settings !== 0) throw malformed('an allocator begins without the model', this.at())
@@ -235,6 +239,18 @@ export class CompactDecoder implements Decoder {
     // Encoders examine the first batch of a later trace, so it must be that of its first block.
     if (this.isFirst) this.giveHeader()
     this.isFirst = false
+  }
+
+  /** Takes a kernel of a trace's level, and makes it forget what it knew if the trace does not go on from there. */
+  private setLevel(level: CompactLevel, resets: boolean): void {
+    const kernel = this.kernel as CompactKernel
+    if (level === kernel.level) {
+      if (resets && !this.isFresh) kernel.run.reset()
+      return
+    }
+    if (!resets) throw malformed('the level changes, and the model goes on', this.at())
+    releaseKernel(kernel)
+    this.kernel = acquireKernel(level)
   }
 
   /** Delivers a header that no batch has carried yet. */
@@ -341,6 +357,12 @@ export class CompactDecoder implements Decoder {
     if (this.kernel !== undefined) releaseKernel(this.kernel)
     this.kernel = undefined
   }
+}
+
+/** The level of a section of a trace; of any other, some level. */
+function levelIn(section: Uint8Array): CompactLevel {
+  const level = section[SECTION_HEAD + 1]
+  return isLevel(level) ? level : LEVEL.fast
 }
 
 /** Why the text of some event's `fields` is invalid, or undefined. Each text is checked once. */

@@ -16,3 +16,4 @@ export const compact: WritableFormat<object, CompactEncodeOptions> = checked({
 
 export { CompactDecoder } from './decode.js'
 export { CompactEncoder, type CompactEncodeOptions } from './encode.js'
+export { type CompactLevel } from './layout.js'

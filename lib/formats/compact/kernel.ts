@@ -3,6 +3,7 @@ import { limit, malformed, type TraceError, type TracePosition } from '../../eve
 import { StringTable } from '../../event/strings.js'
 import { GrowingKernel } from '../../kernel/growing.js'
 import type { Global, KernelExports } from '../../kernel/load.js'
+import { LEVEL, type CompactLevel } from './layout.js'
 
 /** The exports of kernel/compact.ts, which documents them. */
 export interface CompactExports extends KernelExports {
@@ -45,21 +46,26 @@ export interface CompactExports extends KernelExports {
 }
 
 /** A kernel for one decoder or one encoder. */
-export type CompactKernel = GrowingKernel<CompactExports>
+export class CompactKernel extends GrowingKernel<CompactExports> {
+  constructor(readonly level: CompactLevel) {
+    super(level === LEVEL.best ? 'compact-best' : 'compact')
+  }
+}
 
 const SEED = Math.floor(Math.random() * 2 ** 32)
 
 /** Unused kernels: creating one takes much longer than resetting one. */
 const idle: CompactKernel[] = []
-const MAX_IDLE = 2
+const MAX_IDLE = 3
 /** A kernel with more memory is left to the garbage collector. */
 const MAX_IDLE_BYTES = 1 << 26
 
-/** A kernel that knows nothing. */
-export function acquireKernel(): CompactKernel {
-  let kernel = idle.pop()
+/** A kernel of a level that knows nothing. */
+export function acquireKernel(level: CompactLevel): CompactKernel {
+  const place = idle.findIndex((kernel) => kernel.level === level)
+  let kernel = place < 0 ? undefined : idle.splice(place, 1)[0]
   if (kernel === undefined) {
-    kernel = new GrowingKernel<CompactExports>('compact')
+    kernel = new CompactKernel(level)
     kernel.run.seed(SEED)
   }
   kernel.run.reset()

@@ -27,8 +27,15 @@ export const MAX_HEADER = 1 << 22
 export const TRACE_HEAD = 3
 /** The model forgets what it knew. */
 export const FLAG_RESET = 1
-/** How the model predicts. */
-export const LEVEL = { fast: 1 } as const
+/** How the model predicts: quickly, or by all that is known. */
+export const LEVEL = { fast: 1, best: 2 } as const
+export type CompactLevel = (typeof LEVEL)[keyof typeof LEVEL]
+
+/** Whether a number is that of a level. */
+export function isLevel(level: unknown): level is CompactLevel {
+  return level === LEVEL.fast || level === LEVEL.best
+}
+
 /** At least this many events must lie between two resets of the model. */
 export const RESET_EVENTS = 4096
 

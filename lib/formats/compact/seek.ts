@@ -8,12 +8,15 @@ import {
   FORMAT,
   HEAD_BYTES,
   INDEX_TAIL,
+  isLevel,
+  LEVEL,
   MAX_BODY,
   MAX_HEADER,
   SECTION,
   SECTION_HEAD,
   TOTALS_BYTES,
   TRACE_HEAD,
+  type CompactLevel,
 } from './layout.js'
 import { parseIndex, totalsAt, type Place } from './places.js'
 import { sniff } from './sniff.js'
@@ -72,8 +75,8 @@ export function startBefore({ files }: Places, event: number, read: ReadAt): Com
     if (event < before + file.events) {
       const place = file.places.findLast(({ events }) => before + events <= event)
       if (place === undefined) return undefined
-      const header = place.trace === place.offset ? NO_HEADER : headerAt(file.offset + place.trace, read)
-      return { place, header, bytes: file.offset + place.offset, events: before + place.events }
+      const { header, level } = place.trace === place.offset ? BEGINS : traceAt(file.offset + place.trace, read)
+      return { place, header, level, bytes: file.offset + place.offset, events: before + place.events }
     }
     before += file.events
   }
@@ -97,20 +100,30 @@ function sectionAt(offset: number, type: number, length: number, read: ReadAt): 
   if (bytes.length < length + SECTION_MORE || bytes[0] !== type) return undefined
   const whole = SECTION_HEAD + length
   if (view(bytes).getUint32(1, true) !== length) return undefined
-  const kernel = acquireKernel()
+  const kernel = acquireKernel(LEVEL.fast)
   const checksum = checksumOf(kernel, bytes.subarray(0, whole))
   releaseKernel(kernel)
   return view(bytes).getUint32(whole, true) === checksum ? bytes.subarray(SECTION_HEAD, whole) : undefined
 }
 
-/** The header of a trace section. */
-function headerAt(offset: number, read: ReadAt): TraceHeader {
+/** What holds within a trace. */
+interface InTrace {
+  readonly header: TraceHeader
+  readonly level: CompactLevel | undefined
+}
+
+const BEGINS: InTrace = { header: NO_HEADER, level: undefined }
+
+/** What a trace section says. */
+function traceAt(offset: number, read: ReadAt): InTrace {
   const at = { format: FORMAT, offset }
   const head = read(offset, SECTION_HEAD)
   const length = head.length < SECTION_HEAD ? 0 : view(head).getUint32(1, true)
   const body = length > MAX_HEADER + TRACE_HEAD ? undefined : sectionAt(offset, SECTION.trace, length, read)
   if (body === undefined) throw malformed('the trace section that the index names is damaged', at)
-  return parseHeader(body.subarray(TRACE_HEAD + (body[2] as number)), at)
+  const level = body[1]
+  if (!isLevel(level)) throw malformed(`level ${level} is not known`, at)
+  return { header: parseHeader(body.subarray(TRACE_HEAD + (body[2] as number)), at), level }
 }
 
 function view({ buffer, byteOffset, length }: Uint8Array): DataView {

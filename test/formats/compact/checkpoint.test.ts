@@ -63,9 +63,9 @@ describe('a trace with checkpoints', () => {
 
   it('keeps the simulated heap: addresses stay as predictable as they were', () => {
     const batches = trace(replay, 'replay/git.txt.gz')
-    const bytes = encodeAll(compact.encoder({ checkpoint: 100_000 }), batches)
+    const bytes = encodeAll(compact.encoder({ checkpoint: 100_000, fast: true }), batches)
     const kept = sectionsOf(bytes).filter(OF(SECTION.checkpoint))
-    const whole = encodeAll(compact.encoder(), batches).length
+    const whole = encodeAll(compact.encoder({ fast: true }), batches).length
     const snapshots = kept.reduce((sum, { from, to }) => sum + to - from, 0)
     expect(kept).toHaveLength(3)
     // Without the heap it is more than twice as long.

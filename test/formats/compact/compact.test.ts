@@ -3,13 +3,15 @@ import { BATCH_EVENTS, batchesOf, EventBatch, type TraceEvent } from '../../../l
 import type { TraceError } from '../../../lib/event/error.js'
 import { fieldSet } from '../../../lib/event/fields.js'
 import type { TraceHeader } from '../../../lib/event/header.js'
-import { compact } from '../../../lib/formats/compact/index.js'
+import { compact, type CompactEncodeOptions } from '../../../lib/formats/compact/index.js'
 import type { CompactKernel } from '../../../lib/formats/compact/kernel.js'
-import { CHECKSUM_BYTES, HEAD_BYTES, SECTION, SECTION_HEAD } from '../../../lib/formats/compact/layout.js'
+import { CHECKSUM_BYTES, HEAD_BYTES, LEVEL, SECTION, SECTION_HEAD } from '../../../lib/formats/compact/layout.js'
 import { sealed, sectionsOf, type Section } from '../../support/compact.js'
 import { decodeAll, drive, encodeAll, encodeEvents, slices } from '../../support/drive.js'
 
 const HEADER: TraceHeader = { format: 'replay', timeUnit: 'ns' }
+
+const LEVELS = Object.entries(LEVEL)
 
 /** A program that makes and frees blocks of several sizes, at addresses that it gets again. */
 function program(n: number, threads = 1): TraceEvent[] {
@@ -40,9 +42,9 @@ function countAll(bytes: Uint8Array): { read: number; error?: Error } {
   return { read: out.reduce((sum, { count }) => sum + count, 0), ...(error && { error }) }
 }
 
-describe('the container', () => {
+describe.each(LEVELS)('the container at the %s level', (_name, level) => {
   const events = program(150_000)
-  const bytes = encodeEvents(compact.encoder(), events, HEADER)
+  const bytes = encodeEvents(compact.encoder({ level }), events, HEADER)
   const sections = sectionsOf(bytes)
 
   it('has a section for the trace, one for each 65,536 events, and one for the end', () => {
@@ -101,7 +103,7 @@ describe('the container', () => {
     const other: TraceHeader = { format: 'mtrc', layout: { wordSize: 4 } }
     const some = events.slice(0, 5000)
     const batches = [...batchesOf(some, HEADER), ...batchesOf(program(10), other), ...batchesOf([], HEADER)]
-    const joined = encodeAll(compact.encoder(), [...batches, ...batchesOf(program(20), HEADER)])
+    const joined = encodeAll(compact.encoder({ level }), [...batches, ...batchesOf(program(20), HEADER)])
     const read = decodeAll(compact.decoder(), joined, 1000)
     expect(read.headers).toEqual([HEADER, other, HEADER])
     expect(read.events).toEqual([...some, ...program(10), ...program(20)])
@@ -137,23 +139,23 @@ describe('the container', () => {
   })
 })
 
-describe('the model', () => {
+describe.each(LEVELS)('the model of the %s level', (_name, level) => {
   it('gives the same bytes however events are divided into batches', { tags: ['slow'] }, () => {
     const events = program(5000, 7)
-    const whole = encodeEvents(compact.encoder(), events, HEADER)
+    const whole = encodeEvents(compact.encoder({ level }), events, HEADER)
     const pieces = [1, 7, 100, 4096].map((size) => {
       const batches = []
       for (let i = 0; i < events.length; i += size) batches.push(...batchesOf(events.slice(i, i + size), HEADER))
-      return encodeAll(compact.encoder(), batches)
+      return encodeAll(compact.encoder({ level }), batches)
     })
     for (const bytes of pieces) expect(bytes).toEqual(whole)
   })
 
   it('keeps nothing of a trace for the next one that is encoded', () => {
     const events = program(3000)
-    const first = encodeEvents(compact.encoder(), events, HEADER)
-    encodeEvents(compact.encoder(), program(2000, 9), HEADER)
-    expect(encodeEvents(compact.encoder(), events, HEADER)).toEqual(first)
+    const first = encodeEvents(compact.encoder({ level }), events, HEADER)
+    encodeEvents(compact.encoder({ level }), program(2000, 9), HEADER)
+    expect(encodeEvents(compact.encoder({ level }), events, HEADER)).toEqual(first)
   })
 
   it('forgets names when there are too many of them, and goes on', { tags: ['slow'] }, () => {
@@ -161,7 +163,7 @@ describe('the model', () => {
       kind: 'comment',
       text: `${i} ${String.fromCharCode(97 + (i % 26)).repeat(200_000)}`,
     }))
-    const bytes = encodeEvents(compact.encoder(), events, HEADER)
+    const bytes = encodeEvents(compact.encoder({ level }), events, HEADER)
     expect(bytes.length).toBeLessThan(200_000)
     const { events: read, error } = decodeAll(compact.decoder(), bytes, 65_536)
     expect(error).toBeUndefined()
@@ -174,7 +176,10 @@ describe('the model', () => {
         ? { kind: 'alloc', address: BigInt(4096 + i * 64), size: BigInt(i * 3) }
         : { kind: 'free', address: BigInt(4096 + (i - 1) * 64) },
     )
-    const { events: read, error } = decodeAll(compact.decoder(), encodeEvents(compact.encoder(), events, HEADER))
+    const { events: read, error } = decodeAll(
+      compact.decoder(),
+      encodeEvents(compact.encoder({ level }), events, HEADER),
+    )
     expect(error).toBeUndefined()
     expect(read).toEqual(events)
   })
@@ -182,7 +187,7 @@ describe('the model', () => {
   it('takes at most 32 MB and 256 bytes for each live block', { tags: ['slow'] }, () => {
     const blocks = 600_000
     const fields = fieldSet('address', 'size')
-    const encoder = compact.encoder()
+    const encoder = compact.encoder({ level })
     for (let from = 0; from < blocks; from += BATCH_EVENTS) {
       const batch = new EventBatch(BATCH_EVENTS, fields, HEADER)
       for (let i = 0; i < BATCH_EVENTS; i++) {
@@ -207,10 +212,41 @@ describe('the model', () => {
       address: BigInt(4096 + i * 32),
       size: 24n,
     }))
-    const bytes = encodeEvents(compact.encoder(), events, HEADER)
+    const bytes = encodeEvents(compact.encoder({ level }), events, HEADER)
     const { events: read, error } = decodeAll(compact.decoder(), bytes, 65_536)
     expect(error).toBeUndefined()
     expect(read.length).toBe(events.length)
     expect(read.at(-1)).toEqual(events.at(-1))
+  })
+})
+
+describe('levels', () => {
+  const events = program(5000)
+  const lengthOf = (options?: CompactEncodeOptions) => encodeEvents(compact.encoder(options), events, HEADER).length
+
+  it('are named by a number or a word; the best one is the default', () => {
+    expect(lengthOf()).toBe(lengthOf({ best: true }))
+    expect(lengthOf()).toBe(lengthOf({ level: 2 }))
+    expect(lengthOf({ fast: true })).toBe(lengthOf({ level: 1, fast: true, best: false }))
+    expect(lengthOf()).toBeLessThan(lengthOf({ fast: true }))
+  })
+
+  it('are one', () => {
+    expect(() => compact.encoder({ fast: true, best: true })).toThrow('two levels')
+    expect(() => compact.encoder({ fast: true, level: 2 })).toThrow('two levels')
+    expect(() => compact.encoder({ level: 3 as 2 })).toThrow('must be 1 or 2, not 3')
+  })
+
+  it('may differ from file to file, but not within a trace', () => {
+    const fast = encodeEvents(compact.encoder({ fast: true }), events, HEADER)
+    const best = encodeEvents(compact.encoder({ best: true }), events, HEADER)
+    expect(countAll(new Uint8Array(Buffer.concat([fast, best, fast])))).toEqual({ read: 15_000 })
+    const other: TraceHeader = { format: 'other' }
+    const joined = encodeAll(compact.encoder(), [...batchesOf(program(10), HEADER), ...batchesOf(program(9), other)])
+    const second = sectionsOf(joined).filter(({ type }) => type === SECTION.trace)[1] as Section
+    joined[second.from + SECTION_HEAD + 1] = LEVEL.fast
+    const { read, error } = countAll(sealed(joined, second))
+    expect(read).toBe(10)
+    expect(error?.message).toContain('the level changes')
   })
 })

@@ -1,0 +1,31 @@
+/** Whether the simulated allocator is right about an address, for the best level. */
+
+import { bit, mixed } from '../coder'
+import { Thread } from '../threads'
+import { ask, context, mix } from './mixer'
+import { SURPRISED } from './selectors'
+
+/** Whether it was wrong about the last ones, as bits. */
+let surprises: u32 = 0
+/** A counter for when it was right for long. */
+const CALM: usize = memory.data(8)
+
+export function resetAddresses(): void {
+  surprises = 0
+  store<u32>(CALM, 0x8000_0000)
+}
+
+/** Codes whether an address is not the expected one. */
+export function codeSurprise(y: u32, t: Thread, symbol: u32, size: u64): u32 {
+  if (surprises == 0) y = bit(y, CALM)
+  else {
+    ask()
+    context(mixed(120, surprises & 0xff))
+    context(mixed(121, surprises & 0xffff))
+    context(mixed(mixed(122, <u32>min<u64>(size, 4096)), surprises & 1))
+    context(mixed(mixed(123, t.s1), symbol))
+    y = mix(y, SURPRISED)
+  }
+  surprises = (surprises << 1) | y
+  return y
+}

@@ -1,0 +1,233 @@
+/**
+ * What happens next, for the best level: whether the match is right about the whole event; whether it is a free; then
+ * which block it ends, or which descriptor it has. A realloc has the symbol of its descriptor alone, and a block.
+ */
+
+import { blockAt } from '../blocks'
+import { ALL, classAt, newestOfClass } from '../classes'
+import { isEncoding, mixed } from '../coder'
+import { descriptorCount, freeCount } from '../descriptors'
+import { isKept, Past, pastAt, sequence } from '../history'
+import { learn, Slot, slotAt } from '../slots'
+import { codeFree, NEW_DESCRIPTOR } from '../symbols'
+import { Thread } from '../threads'
+import { ask, context, mix } from './mixer'
+import { mixedTree } from './numbers'
+import { CANDIDATE, IS_FREE, IS_KNOWN, RARE, WHOLE } from './selectors'
+import { codeTarget } from './targets'
+
+/** From so many matched symbols on, one decision is about the whole event. */
+const SURE: u32 = 8
+
+/** The likely descriptors after the last five, three, two and one symbols. */
+const ORDERS: u32 = 4
+const SLOTS: usize = memory.data(2_097_152)
+const SLOT_BYTES: u32 = 524_288
+const SLOT_SHIFT: u32 = 16
+/** The slots of the event. */
+const HERE: usize = memory.data(16)
+
+/** Candidates: symbols, and which sources proposed each. */
+const CANDIDATES: usize = memory.data(64)
+const SOURCES: usize = memory.data(64)
+const TRIES: u32 = 6
+let candidates: u32 = 0
+
+/** The block that the symbol ends, and its descriptor, if it is a free's; and whether what was read cannot be. */
+export let ended: u32 = 0
+export let endedBy: u32 = 0
+export let isImpossible: bool = false
+
+export function resetBestSymbols(): void {
+  memory.fill(SLOTS, 0, ORDERS * SLOT_BYTES)
+}
+
+/** The block that the match expects to end, or 0. */
+function expectedBlock(past: Past): u32 {
+  if (past.age == 0 || !isKept(sequence - past.age)) return 0
+  const made = sequence - past.age
+  const block = pastAt(made).born
+  return block != 0 && blockAt(block).made == made ? block : 0
+}
+
+/** How far a match can be trusted, 0 to 12; 0 if there is none. */
+// @ts-ignore: decorator
+@inline
+function trustOf(matched: u32): u32 {
+  return matched == 0
+    ? 1
+    : matched < 8
+      ? matched
+      : matched < 16
+        ? 8
+        : matched < 32
+          ? 9
+          : matched < 64
+            ? 10
+            : matched < 256
+              ? 11
+              : 12
+}
+
+/** The same as `codeSymbol` of ../symbols.ts. */
+export function codeBest(t: Thread, symbol: u32, block: u32, freeing: u32, known: u32, isSecond: bool): u32 {
+  isImpossible = false
+  ended = 0
+  endedBy = 0
+  const past = isKept(t.match) ? pastAt(t.match) : changetype<Past>(0)
+  const hasPast = changetype<usize>(past) != 0
+  const expected: u32 = hasPast ? expectedBlock(past) : 0
+  const trust = hasPast ? trustOf(t.matched) : 0
+  const isSure = hasPast && t.matched >= SURE
+  if (known != 0 || isSecond) return codeBlock(t, block, freeing, known, isSecond, expected, false, isSure)
+  let failed: u32 = 0
+  if (isSure) {
+    const s = past.symbol
+    if ((s & 1) == 0 || (expected != 0 && blockAt(expected).class == s >> 1 && past.free != 0)) {
+      const isRight: u32 = symbol == s && ((s & 1) == 0 || (block == expected && freeing == past.free)) ? 1 : 0
+      if (codeWhole(isRight, t, s, expected) != 0) {
+        if ((s & 1) != 0) {
+          ended = expected
+          endedBy = past.free
+        } else learnDescriptor(t, s)
+        return s
+      }
+      failed = 1
+    }
+  }
+  const matched: u32 = hasPast ? (past.symbol & 1) + 1 + failed * 2 : 0
+  if (classAt(ALL).live != 0 && codeIsFree(symbol & 1, t, matched, trust) != 0) {
+    const isExcluded = failed != 0 && (past.symbol & 1) != 0 && freeCount == 1
+    return codeBlock(t, block, freeing, 0, false, expected, isExcluded, false)
+  }
+  return codeDescribed(t, symbol, hasPast ? past.symbol : 1, trust, failed)
+}
+
+function codeWhole(y: u32, t: Thread, s: u32, expected: u32): u32 {
+  const length = min<u32>(t.matched, 400)
+  const isFree = s & 1
+  const site = isFree != 0 ? blockAt(expected).site : 0
+  ask()
+  context(mixed(20 + isFree, length))
+  context(mixed(mixed(22, s), t.h2))
+  context(mixed(24 + isFree, t.misses & 0xffff))
+  context(mixed(mixed(26, s), t.h5))
+  context(mixed(mixed(27, site + s), t.h4))
+  context(mixed(mixed(28, site + s), t.misses & 15))
+  return mix(y, WHOLE + isFree * 4 + (length < 16 ? 0 : length < 32 ? 1 : length < 400 ? 2 : 3))
+}
+
+function codeIsFree(y: u32, t: Thread, matched: u32, trust: u32): u32 {
+  ask()
+  context(mixed(30, t.s1))
+  context(mixed(31, t.h2))
+  context(mixed(32, t.h3))
+  context(mixed(33, t.h4))
+  context(mixed(34, t.h6))
+  context(mixed(mixed(35, matched * 16 + trust), t.winners & 31))
+  context(mixed(mixed(36, blockAt(newestOfClass(ALL)).site), t.s1))
+  context(mixed(mixed(37, min<u32>(t.frees, 40)), t.winners & 1023))
+  return mix(y, IS_FREE + matched * 4 + (trust >= 8 ? 2 : trust >= 3 ? 1 : 0))
+}
+
+/** Codes which block ends, and by which descriptor if it is a free. @returns the symbol */
+function codeBlock(
+  t: Thread,
+  block: u32,
+  freeing: u32,
+  known: u32,
+  isSecond: bool,
+  expected: u32,
+  isExcluded: bool,
+  isSure: bool,
+): u32 {
+  const n = codeTarget(t, block, expected, isExcluded, isSure, isSecond ? 1 : 0)
+  if (n == 0) {
+    isImpossible = true
+    return 1
+  }
+  ended = n
+  const c = blockAt(n).class
+  if (!isSecond) endedBy = known != 0 ? known : codeFree(t, c, freeing)
+  return c * 2 + 1
+}
+
+function propose(symbol: u32, source: u32): void {
+  for (let i: u32 = 0; i < candidates; i++) {
+    if (load<u32>(CANDIDATES + ((<usize>i) << 2)) != symbol) continue
+    store<u32>(SOURCES + ((<usize>i) << 2), load<u32>(SOURCES + ((<usize>i) << 2)) | (1 << source))
+    return
+  }
+  const at = (<usize>candidates) << 2
+  candidates++
+  store<u32>(CANDIDATES + at, symbol)
+  store<u32>(SOURCES + at, 1 << source)
+}
+
+// @ts-ignore: decorator
+@inline
+function slotOf(i: u32): Slot {
+  return changetype<Slot>(<usize>load<u32>(HERE + ((<usize>i) << 2)))
+}
+
+function findSlots(t: Thread): void {
+  for (let i: u32 = 0; i < ORDERS; i++) {
+    const hash = mixed(i == 0 ? t.h5 : i == 1 ? t.h3 : i == 2 ? t.h2 : t.s1, i + 40)
+    store<u32>(HERE + ((<usize>i) << 2), <u32>changetype<usize>(slotAt(SLOTS + i * SLOT_BYTES, hash, SLOT_SHIFT)))
+  }
+}
+
+/** Notes which descriptor came. */
+export function learnDescriptor(t: Thread, symbol: u32): void {
+  findSlots(t)
+  for (let i: u32 = 0; i < ORDERS; i++) learn(slotOf(i), <u16>symbol)
+}
+
+function codeDescribed(t: Thread, symbol: u32, matched: u32, trust: u32, failed: u32): u32 {
+  findSlots(t)
+  candidates = 0
+  const hasMatch = (matched & 1) == 0
+  if (hasMatch) propose(matched, 0)
+  for (let i: u32 = 0; i < ORDERS; i++) {
+    const slot = slotOf(i)
+    if (slot.firstCount != 0) propose(slot.first, 1 + i * 2)
+    if (slot.secondCount != 0) propose(slot.second, 2 + i * 2)
+  }
+  const counts = slotOf(0).firstCount * 16 + slotOf(1).firstCount
+  const to = min<u32>(candidates, TRIES)
+  for (let i: u32 = hasMatch && failed != 0 ? 1 : 0; i < to; i++) {
+    const s = load<u32>(CANDIDATES + ((<usize>i) << 2))
+    const sources = load<u32>(SOURCES + ((<usize>i) << 2))
+    const step = min<u32>(i, 3)
+    ask()
+    context(mixed(mixed(50, sources), i))
+    context(mixed(mixed(51, t.s1), s))
+    context(mixed(mixed(52, t.h2), s))
+    context(mixed(mixed(53, t.h4), s))
+    context(mixed(mixed(54, t.h6), s))
+    context(mixed(mixed(55, s), step))
+    context(mixed(mixed(56, trust * 8 + i), (sources & 1) | (counts << 1)))
+    if (mix(symbol == s ? 1 : 0, CANDIDATE + step * 4 + (i == 0 ? min<u32>(trust, 3) : 0)) == 0) continue
+    for (let j: u32 = 0; j < ORDERS; j++) learn(slotOf(j), <u16>s)
+    return s
+  }
+  return codeRare(t, symbol)
+}
+
+/** Codes a descriptor that nothing proposed. */
+function codeRare(t: Thread, symbol: u32): u32 {
+  ask()
+  context(60)
+  context(mixed(61, t.s1))
+  context(mixed(62, t.h2))
+  context(mixed(63, 32 - clz<u32>(descriptorCount)))
+  if (mix(symbol != NEW_DESCRIPTOR ? 1 : 0, IS_KNOWN) == 0) return NEW_DESCRIPTOR
+  const bits = <i32>(32 - clz<u32>(descriptorCount))
+  const n = mixedTree(symbol >> 1, bits, 64, t.s1, t.h2, t.s2, RARE)
+  if (n < 2 || n >= descriptorCount) {
+    isImpossible = true
+    return NEW_DESCRIPTOR
+  }
+  for (let i: u32 = 0; i < ORDERS; i++) learn(slotOf(i), <u16>(n * 2))
+  return n * 2
+}
