@@ -71,7 +71,7 @@ describe('hf-filter', () => {
     })
   })
 
-  test('combines these with other criteria', async () => {
+  test('combines these with other criteria', { tags: ['slow'] }, async () => {
     const { kinds } = await report(`hf-filter --leaked --size 1K.. --kind alloc ${MTRC} | hf-stats --json`)
     const all = await shell(`hf-filter --leaked ${MTRC} | grep -c '"kind":"alloc".*"size":[0-9]\\{5,\\}'`)
     expect(kinds['alloc']).toBeGreaterThan(Number(all.stdout.toString()))
