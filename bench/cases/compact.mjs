@@ -16,8 +16,10 @@ const COMPRESSORS = [
 /** @param {import('../inputs.mjs').Input} input */
 export function tasks({ files }) {
   const text = readFileSync(files.replay)
-  const bytes = bytesOf(compact.format.encoder(), batchesOf(replay.format.decoder(), text))
-  const both = codecTasks(compact.format, bytes)
+  const batches = batchesOf(replay.format.decoder(), text)
+  const [both, best] = [{ fast: true }, { best: true }].map((level) =>
+    codecTasks(compact.format, bytesOf(compact.format.encoder(level), batches), level),
+  )
   const [{ events }] = both
   const others = COMPRESSORS.filter(([, program]) => hasProgram(program)).flatMap(
     ([name, program, words]) => {
@@ -33,7 +35,7 @@ export function tasks({ files }) {
       ]
     },
   )
-  return [...both, ...others]
+  return [...both, ...best.map((task) => ({ ...task, name: `${task.name}, best` })), ...others]
 }
 
 /** Pairs of tasks, the second one the yardstick. */
@@ -41,4 +43,7 @@ export const ratios = [
   ['decode', 'xz -9e -d'],
   ['encode', 'xz -9e'],
   ['encode', 'zstd -19'],
+  ['encode, best', 'xz -9e'],
+  ['decode, best', 'decode'],
+  ['encode, best', 'encode'],
 ]
