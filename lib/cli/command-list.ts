@@ -37,6 +37,7 @@ import { report } from './commands/report.js'
 import { sort } from './commands/sort.js'
 import { split } from './commands/split.js'
 import { hatfJoin, hatfSplit } from './commands/split-addresses.js'
+import { sql } from './commands/sql.js'
 import { stats } from './commands/stats.js'
 import { verify } from './commands/verify.js'
 import { view } from './commands/view.js'
@@ -56,7 +57,7 @@ export interface Group {
  */
 export const GROUPS: readonly Group[] = [
   { title: 'Record a trace', commands: [record] },
-  { title: 'Analyze a trace', commands: [stats, report, view, profile, diff, blocks, verify] },
+  { title: 'Analyze a trace', commands: [stats, report, view, profile, diff, blocks, sql, verify] },
   { title: 'Convert a trace', commands: [convert] },
   { title: 'Select, change and order events', commands: [filter, map, sort] },
   { title: 'Split and merge traces', commands: [split, merge] },

@@ -53,3 +53,6 @@ export const SHELLS = ['bash', 'zsh', 'fish'] as const
 
 /** `hf-diff --sort`: what sites are ordered by, the first one by default. */
 export const DIFF_ORDERS = ['leaked', 'peak', 'allocated', 'temporary'] as const
+
+/** `hf-sql --to`: the formats of results, the first one by default. */
+export const SQL_FORMATS = ['table', 'csv', 'ndjson', 'parquet'] as const

@@ -62,7 +62,10 @@ export function writeText(path: string, text: string): Promise<void> {
 }
 
 /** Writes bytes, as `writeText` does. */
-export async function writePieces({ path, compression }: Output, pieces: Iterable<Uint8Array>): Promise<void> {
+export async function writePieces(
+  { path, compression }: Output,
+  pieces: Iterable<Uint8Array> | AsyncIterable<Uint8Array>,
+): Promise<void> {
   const writer = new ByteWriter(path)
   try {
     const source = all(pieces)
@@ -75,6 +78,6 @@ export async function writePieces({ path, compression }: Output, pieces: Iterabl
   }
 }
 
-async function* all(pieces: Iterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+async function* all(pieces: Iterable<Uint8Array> | AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   yield* pieces
 }

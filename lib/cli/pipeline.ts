@@ -85,8 +85,8 @@ export async function runTrace(run: TraceRun): Promise<void> {
   const { path, compression } = typeof output === 'function' ? { path: undefined, compression: undefined } : output
   const writer =
     path === undefined ? undefined : new ByteWriter(path, { recycle: recycle && compression === undefined })
-  const writesFile = path !== undefined && path !== '-'
-  const source = readInput(input.paths[0] as string, { blocking: !writesFile })
+  const { signals = path !== undefined && path !== '-' } = supervision
+  const source = readInput(input.paths[0] as string, { blocking: !signals })
   const emitter = new EventEmitter()
   const { onTruncated } = input
   const inflated = inflateOnNode(source, onTruncated === undefined ? {} : { onTruncated }, emitter)
@@ -104,8 +104,8 @@ export async function runTrace(run: TraceRun): Promise<void> {
   await supervise({
     command,
     paths: input.paths,
-    signals: writesFile,
     ...supervision,
+    signals,
     emitters: [emitter],
     bytesRead: () => source.bytesRead,
     run: (interrupted) => Promise.race([flow(), interrupted]),

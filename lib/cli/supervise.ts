@@ -10,7 +10,8 @@ import { say } from './say.js'
 /** How long pending writes may take after the command was interrupted. */
 const GRACE_MS = 1000
 
-const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
+/** The signals that end a command after it has put its files in order. */
+export const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
 /** What of it a command has. Both are on by default. */
 export interface Supervision {

@@ -37,7 +37,7 @@ export interface BlockRow {
   /** The event that gave it its last size: the same, or its last realloc. */
   since: bigint
   /** The event that ended it; absent if the block was live at the end. */
-  end?: bigint
+  until?: bigint
   ending: EndingName
   process?: bigint
   thread?: bigint
@@ -52,7 +52,7 @@ export interface BlockRow {
   size?: bigint
   /** How often it was resized. */
   reallocs: number
-  /** The times of birth, since and end, in the unit of the trace. */
+  /** The times of birth, since and until, in the unit of the trace. */
   time?: bigint
   sinceTime?: bigint
   endTime?: bigint
@@ -97,7 +97,7 @@ export const BLOCK_COLUMNS: readonly TableColumn[] = [
   { name: 'trace', type: 'u32', ...always },
   { name: 'birth', type: 'u64', ...always },
   { name: 'since', type: 'u64', ...always },
-  column('end', 'u64'),
+  column('until', 'u64'),
   { name: 'ending', type: 'code', names: ENDINGS, ...always },
   column('process', 'u64'),
   column('thread', 'u64'),
@@ -148,7 +148,7 @@ export class BlockRows implements TableRows {
   readonly trace = words()
   readonly birth = wide()
   readonly since = wide()
-  readonly end = wide()
+  readonly until = wide()
   readonly ending = bytes()
   readonly process = wide()
   readonly thread = wide()

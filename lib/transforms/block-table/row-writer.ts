@@ -35,7 +35,7 @@ import {
 
 /** The bits of columns that not all rows have. */
 const {
-  end: END_BIT,
+  until: UNTIL_BIT,
   endApi: END_API_BIT,
   endThread: END_THREAD_BIT,
   endTime: END_TIME_BIT,
@@ -149,10 +149,10 @@ export class RowWriter {
 
   /** Writes the end of a row, at the current event. @returns the columns */
   private writeEnd(row: number, batch: EventBatch, i: number): number {
-    putNumber(this.rows.end, row, this.moment.event)
-    if (((batch.mask[i] as number) & HAS_TIME) === 0) return END_BIT
+    putNumber(this.rows.until, row, this.moment.event)
+    if (((batch.mask[i] as number) & HAS_TIME) === 0) return UNTIL_BIT
     this.rows.endTime.words.set(batch.time.words.subarray(2 * i, 2 * i + 2), 2 * row)
-    return END_BIT | END_TIME_BIT
+    return UNTIL_BIT | END_TIME_BIT
   }
 
   /** Writes the event that ended it. @returns the columns */

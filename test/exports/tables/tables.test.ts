@@ -73,7 +73,7 @@ const complete = (row: BlockRow) =>
 
 test('the rows of the test', () => {
   expect(ROWS).toHaveLength(4203)
-  expect(ROWS[0]).toMatchObject({ birth: 1n, end: 4n, size: MOST, endApi: 'delete', lifetime: 6n, timeUnit: 'us' })
+  expect(ROWS[0]).toMatchObject({ birth: 1n, until: 4n, size: MOST, endApi: 'delete', lifetime: 6n, timeUnit: 'us' })
 })
 
 test('Arrow has all rows', async () => {
@@ -105,7 +105,7 @@ test('lines of JSON have all rows', async () => {
     .split('\n')
   expect(lines).toHaveLength(ROWS.length)
   expect(lines[0]).toBe(
-    '{"trace":1,"birth":1,"since":1,"end":4,"ending":"free","thread":18446744073709551615,"endThread":5,"api":"new",' +
+    '{"trace":1,"birth":1,"since":1,"until":4,"ending":"free","thread":18446744073709551615,"endThread":5,"api":"new",' +
       '"endApi":"delete","address":"0xffff888000000000","firstSize":18446744073709551615,"size":18446744073709551615,' +
       '"reallocs":0,"time":3,"sinceTime":3,"endTime":9,"timeUnit":"us","lifetimeEvents":3,"lifetimeBytes":3,' +
       String.raw`"lifetime":6,"temporary":0,"temporaryMemray":0,"peakEvent":3,"peakSize":18446744073709551615,` +

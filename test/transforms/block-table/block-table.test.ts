@@ -112,8 +112,8 @@ function expectEqual(traces: readonly Trace[], batchSize: number): void {
   }
   if (expected.peakBytes.bytes > 0n)
     expect(bySite(atPeak(spans).rows, ({ peakSize }) => peakSize)).toEqual(sitesOf(expected, 'atPeak'))
-  expect(spans.filter(({ ending }) => ending !== 'resize').map(({ end, birth }) => [birth, end])).toEqual(
-    blocks.map(({ end, birth }) => [birth, end]),
+  expect(spans.filter(({ ending }) => ending !== 'resize').map(({ until, birth }) => [birth, until])).toEqual(
+    blocks.map(({ until, birth }) => [birth, until]),
   )
   expect(blocks.reduce((count, { reallocs }) => count + reallocs, 0)).toBe(spans.length - blocks.length)
 }
@@ -166,7 +166,7 @@ describe('the table of blocks', () => {
         trace: 1,
         birth: 2n,
         since: 4n,
-        end: 5n,
+        until: 5n,
         ending: 'free',
         process: 7n,
         thread: 2n,
@@ -222,7 +222,7 @@ describe('the table of blocks', () => {
       [undefined, undefined],
     ])
     const spans = rowsOf(trace(...events), { spans: true })
-    expect(spans.map(({ ending, since, end, size, peakSize }) => [ending, since, end, size, peakSize])).toEqual([
+    expect(spans.map(({ ending, since, until, size, peakSize }) => [ending, since, until, size, peakSize])).toEqual([
       ['resize', 1n, 2n, 100n, 100n],
       ['free', 2n, 4n, 1n, undefined],
       ['live', 3n, undefined, 2n, undefined],
@@ -231,7 +231,7 @@ describe('the table of blocks', () => {
 
   test('events about no live block have no row', () => {
     const events = [free(0x1000n), alloc(0x1000n, 1n), free(0x1000n), free(0x1000n), free(0n), alloc(0n, 5n)]
-    expect(rowsOf(trace(...events)).map(({ birth, end }) => [birth, end])).toEqual([[2n, 3n]])
+    expect(rowsOf(trace(...events)).map(({ birth, until }) => [birth, until])).toEqual([[2n, 3n]])
   })
 
   test('the pages of a kernel and an object in them are two blocks', () => {
@@ -244,7 +244,7 @@ describe('the table of blocks', () => {
         free(kernel, { api: 'pages' }),
       ),
     )
-    expect(rows.map(({ size, end, address }) => [size, end, address])).toEqual([
+    expect(rows.map(({ size, until, address }) => [size, until, address])).toEqual([
       [64n, 3n, kernel],
       [4096n, 4n, kernel],
     ])

@@ -1,0 +1,97 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { DuckDBConnection } from '@duckdb/node-api'
+import { openInput } from '../../streams/io/stdio.js'
+import { Interrupted, UsageError, type Arguments } from '../command.js'
+import { SQL_FORMATS } from '../defaults.js'
+import { describe } from '../main.js'
+import { outputOf, writePieces } from '../output.js'
+import { say } from '../say.js'
+import { SIGNALS } from '../supervise.js'
+import { fillTables, openDatabase, planOf, readable, writeParquet } from '../sql/database.js'
+import { writeTables } from '../sql/feed.js'
+import { resultText } from '../sql/result.js'
+
+const DATA_ERROR = 1
+
+/** Runs `hf-sql`. @throws UsageError */
+export async function runSql(args: Arguments): Promise<void> {
+  const { query, paths } = queryOf(args)
+  const to = formatOf(args)
+  const output = outputOf(args, paths, to === 'parquet')
+  const folder = mkdtempSync(join(tmpdir(), 'heapflow-sql-'))
+  let connection: DuckDBConnection | undefined
+  let signalled: NodeJS.Signals | undefined
+  const clear = () => rmSync(folder, { recursive: true, force: true })
+  const onSignal = (signal: NodeJS.Signals) => {
+    signalled = signal
+    clear()
+    connection?.interrupt()
+  }
+  for (const signal of SIGNALS) process.once(signal, onSignal)
+  process.once('exit', clear)
+  try {
+    connection = await openDatabase(folder)
+    const wanted = await planOf(connection, query)
+    const pathOf = (table: string) => join(folder, `${table}.parquet`)
+    await writeTables(paths, wanted, pathOf, (error) => {
+      process.exitCode = DATA_ERROR
+      say('hf-sql', describe(error))
+    })
+    await fillTables(connection, wanted, pathOf)
+    await writePieces(output, piecesOf(connection, query, to, folder))
+  } catch (error) {
+    throw signalled === undefined ? error : new Interrupted(signalled)
+  } finally {
+    connection?.closeSync()
+    for (const signal of SIGNALS) process.removeListener(signal, onSignal)
+    process.removeListener('exit', clear)
+    clear()
+  }
+}
+
+/** The result of a query, as bytes in pieces. @throws Error with the message of DuckDB in one line */
+async function* piecesOf(
+  connection: DuckDBConnection,
+  query: string,
+  to: (typeof SQL_FORMATS)[number],
+  folder: string,
+): AsyncGenerator<Uint8Array> {
+  try {
+    if (to === 'parquet') {
+      const path = join(folder, 'result.parquet')
+      await writeParquet(connection, query, path)
+      for await (const piece of openInput(path)) yield piece as Uint8Array
+    } else {
+      for await (const text of resultText(await connection.stream(query), to)) yield Buffer.from(text)
+    }
+  } catch (error) {
+    throw new Error(readable(error as Error, query), { cause: error })
+  }
+}
+
+/** The query and the traces. @throws UsageError */
+function queryOf(args: Arguments): { query: string; paths: readonly string[] } {
+  const { operands } = args
+  const file = args.value('file')
+  const query = file === undefined ? operands.at(-1) : readFileSync(file === '-' ? 0 : file, 'utf8')
+  if (query === undefined)
+    throw new UsageError('a query is missing, as in hf-sql app.mtrc "select count(*) from blocks"')
+  const traces = file === undefined ? operands.slice(0, -1) : operands
+  const paths = traces.length === 0 ? ['-'] : traces
+  if (paths.filter((path) => path === '-').length + (file === '-' ? 1 : 0) > 1)
+    throw new UsageError('standard input can be read once only')
+  return { query, paths }
+}
+
+/** The format of the result. @throws UsageError for a name that says none */
+function formatOf(args: Arguments): (typeof SQL_FORMATS)[number] {
+  const to = args.value('to')
+  const name = (args.value('output') ?? '-').toLowerCase().replace(/\.(gz|zst)$/, '')
+  const ending = /[^./]\.([a-z]\w*)$/.exec(name)?.[1]
+  const named = to ?? (ending === 'jsonl' ? 'ndjson' : ending === 'txt' ? 'table' : ending)
+  const format = SQL_FORMATS.find((one) => one === (named ?? 'table'))
+  if (format === undefined) throw new UsageError(`no result has names that end in .${ending}: name a format with --to`)
+  return format
+}

@@ -1,0 +1,38 @@
+import type { Command } from '../command.js'
+import { SQL_FORMATS } from '../defaults.js'
+import { OUTPUT_FLAGS } from '../flags.js'
+
+export const sql: Command = {
+  name: 'hf-sql',
+  summary: 'query traces with SQL: the tables events and blocks',
+  operands: '[TRACE...] QUERY',
+  description:
+    'Runs a query of DuckDB on traces of any format. The table events has a row for each event, with all fields as ' +
+    'columns; blocks has a row for each block, and spans a row for each size of a block, as hf-blocks writes them. In ' +
+    'all of them the column file is the name of the trace, and sourceFile that of the source file. Examples and ' +
+    'details: docs/sql.md.\n' +
+    'Only the tables and columns that the query needs are written, to temporary files in TMPDIR, which are always ' +
+    'removed. The query can read nothing but these tables. The rows of a damaged trace up to the fault count, and ' +
+    'the exit status is 1.\n' +
+    'It needs DuckDB: npm install @duckdb/node-api.',
+  memory:
+    'that of hf-blocks for its tables, else constant; and what DuckDB takes, at most 80 % of the memory of the machine.',
+  flags: [
+    { name: 'file', short: 'f', value: 'FILE', help: 'Read the query from FILE; all operands are traces then' },
+    {
+      name: 'to',
+      value: 'FORMAT',
+      help: 'Write this format; by default what the name after -o says, else a table to look at',
+      values: SQL_FORMATS,
+    },
+    ...OUTPUT_FLAGS,
+  ],
+  examples: [
+    {
+      command: `hf-sql app.mtrc "select site, sum(size) from blocks where ending = 'live' group by site"`,
+      means: 'leaks by site',
+    },
+    { command: 'hf-sql day*.mtrc.gz -f query.sql -o result.csv', means: 'a query in a file, on several traces' },
+  ],
+  run: async (args) => (await import('./sql.run.js')).runSql(args),
+}

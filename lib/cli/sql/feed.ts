@@ -1,0 +1,88 @@
+import { openSync, closeSync, writeSync } from 'node:fs'
+import type { EventBatch } from '../../event/batch.js'
+import { TraceError } from '../../event/error.js'
+import type { Stage } from '../../event/stage.js'
+import type { TableRows } from '../../event/table.js'
+import { traceInput } from '../input.js'
+import { runTrace } from '../pipeline.js'
+import { rowMaker, TableFile, type RowMaker, type TableName } from './tables.js'
+
+/** Tables that a query needs, with the columns that it needs of them. */
+export type Wanted = ReadonlyMap<TableName, ReadonlySet<string>>
+
+/**
+ * Writes the tables that a query needs to files. A damaged trace gives the rows before the fault.
+ * @param paths the traces, or `-`
+ * @param pathOf where the file of a table is to be
+ * @param onFault called with the fault of a trace
+ */
+export async function writeTables(
+  paths: readonly string[],
+  wanted: Wanted,
+  pathOf: (table: TableName) => string,
+  onFault: (error: TraceError) => void,
+): Promise<void> {
+  const names = paths.map((path) => (path === '-' ? 'standard input' : path))
+  const outputs = [...wanted].map(([table, columns]) => ({
+    table,
+    file: new TableFile(table, columns, names),
+    descriptor: openSync(pathOf(table), 'wx', 0o600),
+  }))
+  const write = ({ file, descriptor }: (typeof outputs)[number]) => {
+    for (let piece = file.next(); piece !== null; piece = file.next())
+      for (let at = 0; at < piece.length;) at += writeSync(descriptor, piece, at)
+  }
+  try {
+    for (const [number, path] of paths.entries()) {
+      const sinks = outputs.map((output): TableSink => ({
+        maker: rowMaker(output.table),
+        take(rows) {
+          output.file.add(rows, number)
+          write(output)
+        },
+      }))
+      try {
+        const through = new TableFeed(sinks)
+        await runTrace({ command: 'hf-sql', input: traceInput(path), through, output: () => {}, signals: true })
+      } catch (error) {
+        if (!(error instanceof TraceError)) throw error
+        onFault(error)
+      }
+    }
+    for (const output of outputs) {
+      output.file.end()
+      write(output)
+    }
+  } finally {
+    for (const { descriptor } of outputs) closeSync(descriptor)
+  }
+}
+
+/** What takes the rows of a table. */
+interface TableSink {
+  readonly maker: RowMaker
+  take(rows: TableRows): void
+}
+
+/** Gives the events of a trace to tables. It has no output of its own. */
+class TableFeed implements Stage<EventBatch, Uint8Array> {
+  readonly consumes = true
+
+  constructor(private readonly sinks: readonly TableSink[]) {}
+
+  feed(batch: EventBatch): void {
+    for (const { maker, take } of this.sinks) maker.add(batch, take)
+  }
+
+  next(): null {
+    return null
+  }
+
+  end(): void {
+    for (const { maker, take } of this.sinks) maker.end(take)
+  }
+
+  endTruncated(): void {
+    this.end()
+  }
+}

@@ -1,0 +1,102 @@
+import type { DuckDBResult, DuckDBValue } from '@duckdb/node-api'
+import { visible } from '../report/columns.js'
+
+/** The formats of results that are text. */
+export type ResultFormat = 'table' | 'csv' | 'ndjson'
+
+/** A table is as wide as its first rows need: later rows may be wider. */
+const SAMPLE_ROWS = 1000
+/** Wider cells of a table are truncated. */
+const MAX_CELL = 120
+
+/** The result of a query as text, in pieces. */
+export function resultText(result: DuckDBResult, format: ResultFormat): AsyncGenerator<string> {
+  const names = result.deduplicatedColumnNames()
+  switch (format) {
+    case 'csv':
+      return lines(result, names.map(csvField).join(','), (row) => row.map((value) => csvField(cell(value))).join(','))
+    case 'ndjson':
+      return lines(
+        result,
+        undefined,
+        (row) => `{${row.map((value, c) => `${JSON.stringify(names[c])}:${json(value)}`).join(',')}}`,
+      )
+    case 'table':
+      return table(result, names)
+  }
+}
+
+async function* lines(
+  result: DuckDBResult,
+  head: string | undefined,
+  lineOf: (row: DuckDBValue[]) => string,
+): AsyncGenerator<string> {
+  if (head !== undefined) yield `${head}\n`
+  for await (const rows of result.yieldRows()) yield rows.map((row) => `${lineOf(row)}\n`).join('')
+}
+
+async function* table(result: DuckDBResult, names: readonly string[]): AsyncGenerator<string> {
+  const sample: string[][] = []
+  const isNumber = names.map(() => true)
+  let widths: number[] | undefined
+  const line = (cells: readonly string[]) =>
+    `${cells.map((text, c) => (isNumber[c] === true ? text.padStart(widths?.[c] ?? 0) : text.padEnd(widths?.[c] ?? 0))).join('  ')}`.trimEnd()
+  const begin = () => {
+    widths = names.map((name, c) =>
+      Math.max(...[visible(name), ...sample.map((cells) => cells[c] as string)].map(({ length }) => length)),
+    )
+    const rule = widths.map((width) => '-'.repeat(width)).join('  ')
+    return [line(names.map(visible)), rule, ...sample.map(line)].map((text) => `${text}\n`).join('')
+  }
+  for await (const rows of result.yieldRows()) {
+    const cells = rows.map((row) => row.map((value) => shortened(visible(cell(value)))))
+    if (widths === undefined) {
+      for (const row of rows)
+        row.forEach((value, c) => {
+          if (value !== null && typeof value !== 'bigint' && typeof value !== 'number') isNumber[c] = false
+        })
+      sample.push(...cells)
+      if (sample.length >= SAMPLE_ROWS) yield begin()
+    } else {
+      yield cells.map((row) => `${line(row)}\n`).join('')
+    }
+  }
+  if (widths === undefined) yield begin()
+}
+
+function shortened(text: string): string {
+  return text.length > MAX_CELL ? `${text.slice(0, MAX_CELL - 3)}...` : text
+}
+
+/** A value as text; null is empty. */
+function cell(value: DuckDBValue): string {
+  if (value === null) return ''
+  return typeof value === 'object' && isNested(value) ? json(value) : String(value)
+}
+
+function csvField(text: string): string {
+  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
+}
+
+type Nested = { readonly items: readonly DuckDBValue[] } | { readonly entries: object }
+
+function isNested(value: object): value is Nested {
+  return 'items' in value || 'entries' in value
+}
+
+/** A value as JSON: integers with all their digits. */
+function json(value: DuckDBValue): string {
+  if (value === null) return 'null'
+  if (typeof value === 'bigint' || typeof value === 'boolean') return String(value)
+  if (typeof value === 'number') return Number.isFinite(value) ? String(value) : 'null'
+  if (typeof value === 'string') return JSON.stringify(value)
+  if ('scale' in value && 'width' in value) return String(value)
+  if (!isNested(value)) return JSON.stringify(String(value))
+  if ('items' in value) return `[${value.items.map(json).join(',')}]`
+  const { entries } = value
+  if (Array.isArray(entries))
+    return `[${(entries as { key: DuckDBValue; value: DuckDBValue }[]).map((one) => `[${json(one.key)},${json(one.value)}]`).join(',')}]`
+  return `{${Object.entries(entries as Record<string, DuckDBValue>)
+    .map(([name, item]) => `${JSON.stringify(name)}:${json(item)}`)
+    .join(',')}}`
+}

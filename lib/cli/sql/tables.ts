@@ -1,0 +1,114 @@
+import type { EventBatch } from '../../event/batch.js'
+import {
+  EVENT_COLUMNS,
+  eventRows,
+  type TableColumn,
+  type TableRows,
+  type TableType,
+  type TableWriter,
+} from '../../event/table.js'
+import { ParquetWriter } from '../../formats/parquet/writer.js'
+import { BlockTable } from '../../transforms/block-table/block-table.js'
+import { BLOCK_COLUMNS } from '../../transforms/block-table/columns.js'
+
+/** The tables of queries. `spans` is that of blocks with a row for each size. */
+export const TABLES = { events: EVENT_COLUMNS, blocks: BLOCK_COLUMNS, spans: BLOCK_COLUMNS } as const
+/** The name of a table. */
+export type TableName = keyof typeof TABLES
+
+/** The column of every table with the name of the trace. */
+const FILE = 'file'
+/** What it displaces is called as in heapflow-spark. */
+const RENAMED: Readonly<Record<string, string>> = { file: 'sourceFile' }
+
+const SQL_TYPES: Readonly<Record<TableType, string>> = {
+  u64: 'UBIGINT',
+  u32: 'UINTEGER',
+  i32: 'INTEGER',
+  code: 'VARCHAR',
+  name: 'VARCHAR',
+  names: 'VARCHAR[]',
+  bytes: 'BLOB',
+}
+
+/** The columns of a table in queries, with their types. */
+export function sqlColumns(table: TableName): (readonly [name: string, type: string])[] {
+  return [
+    [FILE, 'VARCHAR'],
+    ...TABLES[table].map(({ name, type }) => [RENAMED[name] ?? name, SQL_TYPES[type]] as const),
+  ]
+}
+
+/** A table of all traces as a Parquet file, with those columns that a query needs. */
+export class TableFile {
+  private readonly writer: ParquetWriter
+  /** Where the rows of other columns are, by the columns that are written. */
+  private readonly sources = new Map<TableColumn, TableColumn>()
+  private file = new Uint32Array(0)
+
+  /**
+   * @param wanted the names of columns; there is at least one column
+   * @param files the names of all traces
+   */
+  constructor(table: TableName, wanted: ReadonlySet<string>, files: readonly string[]) {
+    const columns = TABLES[table]
+      .map((source): [TableColumn, TableColumn] => [{ ...source, name: RENAMED[source.name] ?? source.name }, source])
+      .filter(([{ name }], i) => wanted.has(name) || (wanted.size === 0 && i === 0))
+    for (const [column, source] of columns) this.sources.set(column, source)
+    const file: TableColumn = { name: FILE, type: 'code', f: -1, names: files }
+    this.writer = new ParquetWriter([...(wanted.has(FILE) ? [file] : []), ...this.sources.keys()], 'snappy')
+  }
+
+  /** @param file the position of the trace among all */
+  add(rows: TableRows, file: number): void {
+    if (this.file.length < rows.count || this.file[0] !== file)
+      this.file = new Uint32Array(Math.max(rows.count, this.file.length)).fill(file)
+    this.writer.add({
+      count: rows.count,
+      mask: rows.mask,
+      strings: rows.strings,
+      values: (column) => {
+        const source = this.sources.get(column)
+        return source === undefined ? this.file : rows.values(source)
+      },
+    })
+  }
+
+  end(): void {
+    this.writer.end()
+  }
+
+  next: TableWriter['next'] = () => this.writer.next()
+}
+
+/** Makes the rows of one table of the events of one trace. */
+export interface RowMaker {
+  add(batch: EventBatch, take: (rows: TableRows) => void): void
+  /** The trace has ended, or was truncated. */
+  end(take: (rows: TableRows) => void): void
+}
+
+/** What makes the rows of a table. */
+export function rowMaker(table: TableName): RowMaker {
+  if (table === 'events')
+    return {
+      add(batch, take) {
+        if (batch.count > 0) take(eventRows(batch))
+      },
+      end() {},
+    }
+  const blocks = new BlockTable({ spans: table === 'spans' })
+  const takeAll = (take: (rows: TableRows) => void) => {
+    for (let rows = blocks.next(); rows !== null; rows = blocks.next()) take(rows)
+  }
+  return {
+    add(batch, take) {
+      blocks.feed(batch)
+      takeAll(take)
+    },
+    end(take) {
+      blocks.end()
+      takeAll(take)
+    },
+  }
+}
