@@ -1,4 +1,5 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import fs, { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { syncBuiltinESMExports } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
@@ -13,13 +14,17 @@ let said = ''
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'heapflow-'))
   said = ''
-  vi.spyOn(process.stderr, 'write').mockImplementation((text) => {
-    said += String(text)
-    return true
+  // Messages are written with writeSync, to file descriptor 2.
+  vi.spyOn(fs, 'writeSync').mockImplementation((_, bytes, from) => {
+    const rest = Buffer.from(bytes).subarray(Number(from))
+    said += rest.toString()
+    return rest.length
   })
+  syncBuiltinESMExports()
 })
 afterEach(() => {
   vi.restoreAllMocks()
+  syncBuiltinESMExports()
   process.exitCode = undefined
   rmSync(folder, { recursive: true })
 })
