@@ -18,14 +18,14 @@ export const VIEWS = [
 /** See `VIEWS`. */
 export type ViewName = (typeof VIEWS)[number]
 
-/** What a view is opened at. It is part of the page's address, so the browser's history has it. */
+/** The position at which a view is opened. It is part of the page's address, and so of the browser's history. */
 export interface Target {
   /** A node of the tree of stacks. */
   node?: number
   metric?: TreeMetric
 }
 
-/** What views can ask of the page. */
+/** The functions of the page for views. */
 export interface App {
   readonly model: Model
   readonly axis: Axis
@@ -39,14 +39,14 @@ export interface Mounted {
   readonly element: HTMLElement
   /** Called when it becomes visible. */
   show?(target: Target): void
-  /** What the key for searching focuses. */
+  /** The element that the search key focuses. */
   readonly search?: HTMLInputElement
 }
 
-/** A view: what the navigation calls it, and how it is made. */
+/** A view: its name in the navigation, and the function that creates it. */
 export interface View {
   readonly title: string
-  /** How many things it has, for the navigation; absent where that says nothing. */
+  /** The number of its items, for the navigation; absent if meaningless. */
   count?(model: Model): number
   /** Whether there is such a view for this report. */
   has?(model: Model): boolean

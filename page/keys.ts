@@ -2,7 +2,7 @@ import { button, el } from './parts/dom.js'
 import { switchTheme } from './parts/theme.js'
 import type { ViewName } from './app.js'
 
-/** What the keys of the page do. */
+/** The actions of the page's keys. */
 export interface KeyActions {
   readonly views: readonly ViewName[]
   open(view: ViewName): void

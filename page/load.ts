@@ -1,7 +1,7 @@
 import type { ReportData } from '../lib/transforms/report/result.js'
 
 /**
- * The data that the page has in itself: JSON, compressed by gzip, as base64.
+ * The data embedded in the page: JSON, compressed with gzip, as base64.
  * @returns undefined if there is none
  * @throws Error if it is damaged, or the browser too old
  */

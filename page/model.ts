@@ -2,10 +2,10 @@ import type { Moments, ReportData, TreeMetric } from '../lib/transforms/report/r
 import { toNumber } from './parts/format.js'
 import { topDown, type FlameTree } from './flame/tree.js'
 
-/** What the x axis of charts is. */
+/** The unit of the x axis of charts. */
 export type Axis = 'event' | 'time'
 
-/** The words for each figure of the tree, and what it is counted in. */
+/** The name of each figure of the tree, and its unit. */
 export const METRICS: Readonly<Record<TreeMetric, { title: string; unit: 'bytes' | 'blocks' }>> = {
   allocatedBytes: { title: 'Allocated bytes', unit: 'bytes' },
   allocatedBlocks: { title: 'Allocations', unit: 'blocks' },
@@ -23,7 +23,7 @@ export class Model {
 
   constructor(readonly data: ReportData) {}
 
-  /** The function of a frame, or what stands for it. */
+  /** The function of a frame, or its substitute. */
   name(frame: number): string {
     return frame < 0 ? (frame === -1 ? '(all)' : '') : (this.data.frames[frame]?.name ?? '(unknown)')
   }
@@ -67,7 +67,7 @@ export class Model {
     return this.data.summary.time?.unit
   }
 
-  /** Where moments are on the x axis. Unknown times, and those that go backwards, are where the one before is. */
+  /** The positions of moments on the x axis. Unknown times, and those that go backwards, have the previous position. */
   positions({ event, time }: Moments, axis: Axis): number[] {
     if (axis === 'event' || time === undefined) return event
     let last = 0

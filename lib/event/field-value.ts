@@ -53,7 +53,8 @@ export function checkText(name: FieldName, type: FieldType, value: unknown): voi
 }
 
 /**
- * Named values as text. @throws TypeError when they are not an object; RangeError when they are too many or too deep
+ * Named values as text.
+ * @throws TypeError when they are not an object; RangeError when they are too many or too deep
  */
 export function fieldsText(name: FieldName, value: unknown): string {
   if (typeof value !== 'object' || value === null || Array.isArray(value))

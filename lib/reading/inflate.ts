@@ -51,8 +51,8 @@ export async function* inflate(
 }
 
 /**
- * The error for compression that cannot be inflated here. @param command the command that inflates a file to standard
- * output
+ * The error for compression that cannot be inflated here.
+ * @param command the command that inflates a file to standard output
  */
 export function unread(name: string, why: string, command: string, before = ': '): TraceError {
   const reason = `compressed with ${name}, ${why}${before}decompress it first (${command} FILE | ...)`

@@ -5,7 +5,7 @@ import { neighbour } from './keys.js'
 import { boxAt, layOut, matched, pathTo, type Box, type FlameTree } from './tree.js'
 
 const ROW = 20
-/** Narrower boxes are not drawn, in pixels. */
+/** The minimum width of boxes that are drawn, in pixels. */
 const LEAST = 0.4
 /** Narrower boxes have no text. */
 const TEXT = 26
@@ -18,15 +18,15 @@ export interface Graph {
   set(tree: FlameTree, focus?: number): void
   /** Gives a node the whole width, and selects it. */
   zoom(node: number): void
-  /** Marks the frames that match, and returns what they have together; with nothing to match, 0. */
+  /** Marks the frames that match, and returns the sum of their figures; 0 if there is nothing to match. */
   mark(matches: ((frame: number) => boolean) | undefined): number
   focus(): void
 }
 
-/** What the picture needs to know of nodes. */
+/** The properties of nodes that the picture needs. */
 export interface GraphTexts {
   readonly name: (node: number) => string
-  /** What is shown beside the pointer, and said of the selected node. */
+  /** The text shown beside the pointer, and for the selected node. */
   readonly lines: (node: number) => string[]
   /** Called when another node is selected or zoomed to. */
   readonly selected: (node: number, focus: number) => void
@@ -146,7 +146,7 @@ export function graph({ name, lines, selected }: GraphTexts): Graph {
   }
 }
 
-/** The same colour for the same name, wherever it is: warm, so that marks stand out. */
+/** The colour of a name, the same everywhere, and warm, so that marks stand out. */
 function fill(name: string, dark: boolean, isPale: boolean): string {
   let hash = 2166136261
   for (let c = 0; c < name.length && c < 64; c++) hash = Math.imul(hash ^ name.charCodeAt(c), 16777619)
@@ -157,7 +157,7 @@ function fill(name: string, dark: boolean, isPale: boolean): string {
   return `hsl(${hue} ${strong}% ${isPale && !dark ? light + 12 : light}%)`
 }
 
-/** As much of a text as fits into a width, with an ellipsis if it is cut. */
+/** The part of a text that fits into a width, with an ellipsis if it is truncated. */
 function fitting(context: CanvasRenderingContext2D, text: string, width: number): string {
   const guess = Math.ceil(width / 3)
   const whole = text.length > guess ? text.slice(0, guess) : text

@@ -3,22 +3,22 @@ export interface FlameTree {
   readonly parents: ArrayLike<number>
   /** The frame of each node; -1 for the root. */
   readonly frames: ArrayLike<number>
-  /** What comes from the node itself. */
+  /** The figure of the node itself. */
   readonly own: ArrayLike<number>
-  /** What comes from the node and all below it. */
+  /** The figure of the node and all nodes below it. */
   readonly totals: ArrayLike<number>
-  /** The largest first, without those that have nothing. */
+  /** The largest first, without zeros. */
   readonly children: readonly (readonly number[])[]
 }
 
-/** A tree with what is inverted has at most this many nodes. */
+/** The maximum number of nodes of a tree, including inverted nodes. */
 const MAX_NODES = 30_000
-/** Of callers in an inverted tree, no more are followed. */
+/** The maximum number of callers that are followed in an inverted tree. */
 const MAX_DEPTH = 200
 /** A caller with a smaller part of all is left out of an inverted tree: less than a pixel of a large screen. */
 const MIN_SHARE = 1 / 20_000
 
-/** The tree as it is: callers above the functions that they call. */
+/** The tree in normal order: callers above the functions that they call. */
 export function topDown(parents: ArrayLike<number>, frames: ArrayLike<number>, own: ArrayLike<number>): FlameTree {
   const totals = Float64Array.from(own)
   for (let node = totals.length - 1; node > 0; node--)
@@ -89,8 +89,8 @@ export interface Box {
 }
 
 /**
- * Where the nodes are when one of them takes the whole width: its callers above it, and below it what it calls. Rows
- * are ordered from left to right.
+ * The positions of the nodes when one of them takes the whole width: its callers above it, and its callees below it.
+ * Rows are ordered from left to right.
  * @param least the smallest part of the width that is drawn
  */
 export function layOut(tree: FlameTree, focus: number, least: number): Box[][] {
@@ -118,7 +118,7 @@ export function layOut(tree: FlameTree, focus: number, least: number): Box[][] {
   return rows
 }
 
-/** The nodes from the root to a node, with both. */
+/** The nodes from the root to a node, inclusive. */
 export function pathTo(tree: Pick<FlameTree, 'parents'>, node: number): number[] {
   const path: number[] = []
   for (let at = node; at >= 0; at = tree.parents[at] ?? -1) path.push(at)
@@ -140,7 +140,7 @@ export function boxAt(rows: readonly (readonly Box[])[], row: number, x: number)
   return undefined
 }
 
-/** What the nodes have together whose frames match, each part once even where a match is within another. */
+/** The sum of the figures of matching nodes, in which a match within another one counts only once. */
 export function matched(tree: FlameTree, matches: (frame: number) => boolean): number {
   let sum = 0
   const below: number[] = [0]

@@ -17,12 +17,12 @@ export function axisSwitch(app: App): HTMLElement | undefined {
   return element
 }
 
-/** A place on the x axis in words. @param step a difference between two places that must be visible */
+/** A position on the x axis as text. @param step a difference between two positions that must be visible */
 export function atText({ model, axis }: App, x: number, step?: number): string {
   return axis === 'time' ? duration(x, model.unit, step) : grouped(Math.round(x))
 }
 
-/** Where the peak is on the x axis. */
+/** The position of the peak on the x axis. */
 export function peakPosition({ model, axis }: App): number {
   const { peakBytes, time } = model.data.summary
   if (axis === 'event' || peakBytes.time === undefined || time === undefined) return peakBytes.event

@@ -1,15 +1,15 @@
 import { el } from './dom.js'
 import { showTip } from './canvas.js'
 
-/** A bar: a part of it may be filled, as what is left of a whole. */
+/** A bar, of which a part may be filled, as the remainder of a whole. */
 export interface Bar {
   readonly label: string
   readonly value: number
-  /** What the bar says beside the pointer, and to screen readers. */
+  /** The text of the bar beside the pointer, and for screen readers. */
   readonly lines: readonly string[]
 }
 
-/** Of more bars, only some have a label below them. */
+/** The maximum number of bars that all have labels. */
 const MAX_LABELS = 16
 
 /** Upright bars beside each other. @param label for screen readers */
@@ -43,7 +43,7 @@ export function block(title: string, explanation: string, ...parts: readonly (HT
   return el('div', { class: 'block' }, el('h3', {}, title), el('p', { class: 'explain' }, explanation), ...parts)
 }
 
-/** A sentence in place of what there is none of. */
+/** A sentence shown instead of a missing part. */
 export function none(text: string): HTMLElement {
   return el('p', { class: 'none' }, text)
 }

@@ -4,7 +4,7 @@ import { onTheme } from './theme.js'
 /** A canvas that is drawn again when its box or the colours change. Sizes are in CSS pixels. */
 export interface Canvas {
   readonly element: HTMLCanvasElement
-  /** Draws soon, once however often it is called. */
+  /** Schedules one repaint, regardless of the number of calls. */
   redraw(): void
 }
 
@@ -43,7 +43,7 @@ export function canvas(
 /** A box with text beside the pointer. There is one for the page. */
 const tip = el('div', { class: 'tip', attributes: { role: 'tooltip', hidden: '' } })
 
-/** Shows lines of text beside a point of the window; nothing hides them. */
+/** Shows lines of text beside a point of the window, or hides the box if there are none. */
 export function showTip(lines: readonly string[] | undefined, x = 0, y = 0): void {
   if (!tip.isConnected) document.body.append(tip)
   tip.hidden = lines === undefined

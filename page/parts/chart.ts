@@ -10,7 +10,7 @@ export interface Series {
   /** The name of a colour of the style sheet. */
   readonly colour: string
   readonly isFilled?: boolean
-  /** Drawn as steps, for what belongs to the time since the last x. */
+  /** Drawn as steps, for values that belong to the time since the last x. */
   readonly isStep?: boolean
   /** An edge of a band, thin and without points. */
   readonly isThin?: boolean
@@ -28,12 +28,12 @@ export interface ChartOptions {
   readonly showY: (y: number) => string
   /** Whether y is bytes, whose grid is of powers of two. */
   readonly isBytes?: boolean
-  /** Where a line is drawn from top to bottom, and what it is. */
+  /** The position of a vertical line, and its meaning. */
   readonly marks?: readonly { readonly x: number; readonly title: string }[]
   readonly height?: number
   /** Areas and bands have full colours, as where they are on top of each other. */
   readonly isSolid?: boolean
-  /** What the legend says of a series at an index, if not the drawn value. */
+  /** The text of the legend for a series at an index, if not the drawn value. */
   readonly legend?: (series: number, index: number) => string
 }
 
@@ -45,10 +45,10 @@ export interface Chart {
   zoom(from: number, to: number): void
 }
 
-/** What ends the charts that there are: they listen to the window. */
+/** Ends the current charts, which listen to the window. */
 const endings = new Set<() => void>()
 
-/** Ends all charts, when others take their place. */
+/** Ends all charts before they are replaced. */
 export function destroyCharts(): void {
   for (const end of endings) end()
   endings.clear()

@@ -1,4 +1,4 @@
-/** What an element is made with. Text and attributes only: the page never parses markup. */
+/** The options of a new element. Text and attributes only, because the page never parses markup. */
 export interface Properties {
   readonly class?: string
   readonly id?: string
@@ -7,7 +7,7 @@ export interface Properties {
   readonly on?: { readonly [Name in keyof HTMLElementEventMap]?: (event: HTMLElementEventMap[Name]) => void }
 }
 
-/** A child of an element; what is undefined is left out. */
+/** A child of an element; undefined ones are omitted. */
 export type Child = Node | string | undefined
 
 /** A new element. Strings become text, never markup. */

@@ -4,11 +4,11 @@ import { counted, grouped } from './format.js'
 /** A column of a table. */
 export interface Column<Row> {
   readonly title: string
-  /** What the column says, in more words. */
+  /** A longer description of the column. */
   readonly help?: string
-  /** What rows are sorted by; a column without it is not sorted. */
+  /** The sort key of rows; a column without it cannot be sorted. */
   readonly key?: (row: Row) => number | string
-  /** What is shown: text, or an element. */
+  /** The contents of a cell: text, or an element. */
   readonly cell: (row: Row) => Child
   /** The exact value, for the pointer. */
   readonly exact?: (row: Row) => string | undefined
@@ -16,7 +16,7 @@ export interface Column<Row> {
   readonly isText?: boolean
 }
 
-/** A table and what can be done to it. */
+/** A table, and the operations on it. */
 export interface Table<Row> {
   readonly element: HTMLElement
   /** Shows other rows. */
@@ -29,13 +29,13 @@ export interface Table<Row> {
 export interface TableOptions<Row> {
   /** For screen readers. */
   readonly label: string
-  /** The column that it is sorted by at first; otherwise rows stay as they are given. */
+  /** The column by which it is initially sorted; without it, rows keep their order. */
   readonly sortBy?: string
-  /** What a click on a row does, or Enter. */
+  /** The action of a click on a row, or of Enter. */
   readonly open?: (row: Row) => void
-  /** What is said when there is no row. */
+  /** The text shown when there are no rows. */
   readonly empty: string
-  /** How many rows are shown at first, and more at a time; 100 if absent. */
+  /** The number of rows shown initially, and added at a time; 100 if absent. */
   readonly step?: number
 }
 

@@ -1,6 +1,6 @@
 /** Light and dark: as the system says, until the reader chooses. */
 const CHANGED = 'heapflow-theme'
-/** The class of elements that are told of it. */
+/** The class of elements that are notified. */
 const THEMED = 'themed'
 const system = matchMedia('(prefers-color-scheme: dark)')
 let isChosen = false
@@ -25,7 +25,10 @@ export function switchTheme(): void {
   apply(isDark() ? 'light' : 'dark')
 }
 
-/** Takes light colours, for paper, and has everything painted at once. @returns takes those that were there before */
+/**
+ * Switches to light colours, for paper, and repaints everything immediately.
+ * @returns a function that restores the previous colours
+ */
 export function lighten(): () => void {
   const before = isDark() ? 'dark' : 'light'
   apply('light')

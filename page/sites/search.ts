@@ -9,8 +9,8 @@ export interface Search {
 }
 
 /**
- * A field for a regular expression, without regard to case. While it is none, a message says why, and what was found
- * before stays.
+ * A field for a regular expression, ignoring case. While it is invalid, a message gives the reason, and the previous
+ * results remain.
  * @param changed is called with the expression, or with undefined if the field is empty
  */
 export function search(label: string, changed: (expression: RegExp | undefined) => void): Search {
@@ -41,7 +41,7 @@ export function search(label: string, changed: (expression: RegExp | undefined) 
   }
 }
 
-/** The reason without the expression, which browsers put before it. */
+/** The reason, without the expression that browsers put before it. */
 function reason(error: unknown): string {
   const text = error instanceof Error ? error.message : String(error)
   return text.slice(text.lastIndexOf(': ') + (text.includes(': ') ? 2 : 0))

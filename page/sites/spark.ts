@@ -3,7 +3,7 @@ import { svg } from '../parts/dom.js'
 const WIDTH = 96
 const HEIGHT = 22
 
-/** A small picture of how a figure went up and down. @param isBars each value for itself */
+/** A small picture of a figure over time. @param isBars whether to draw each value as a bar */
 export function spark(values: readonly number[], isBars = false): SVGSVGElement {
   const largest = Math.max(1, ...values)
   const y = (value: number) => HEIGHT - 1 - (value / largest) * (HEIGHT - 3)

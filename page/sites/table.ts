@@ -38,7 +38,7 @@ export interface SiteTableOptions {
   readonly by: SiteFigure
   /** The figure of the whole trace. */
   readonly whole?: Integer
-  /** Which sites there are; all, if absent. */
+  /** The sites to show; all, if absent. */
   readonly only?: (site: number) => boolean
   readonly empty: string
   /** How many rows are shown at first. */
@@ -99,7 +99,7 @@ export function siteTable(app: App, options: SiteTableOptions): SiteTable {
   }
 }
 
-/** What the header of a figure says. */
+/** The text of a figure's header. */
 export function titleOf(figure: SiteFigure): string {
   return (BYTES[figure] ?? BLOCKS[figure] ?? [figure])[0]
 }

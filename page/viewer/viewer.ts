@@ -5,7 +5,7 @@ import type { Answer, Request } from './messages.js'
 
 /** Shows a place to drop a trace on, and reads what is dropped or chosen. */
 export interface Viewer {
-  /** Takes the place of the report again. */
+  /** Replaces the report again. */
   open(): void
 }
 

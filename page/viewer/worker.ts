@@ -6,7 +6,7 @@ import type { Answer, Request } from './messages.js'
 
 /** How many milliseconds are between two messages about progress. */
 const PACE = 100
-/** Warnings beyond these are counted only. */
+/** The maximum number of warnings; further ones are only counted. */
 const MAX_WARNINGS = 5
 
 const answer = (message: Answer) =>
@@ -29,7 +29,7 @@ async function run({ file, name, generator }: Request): Promise<void> {
   }
 }
 
-/** Reads a trace; one that breaks off is read up to there. @throws if nothing of it could be read */
+/** Reads a trace; a truncated one is read up to its end. @throws if nothing could be read */
 async function collect(
   file: Blob,
   collector: ReportCollector,

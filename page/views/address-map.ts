@@ -10,7 +10,7 @@ const BELOW = 22
 /** Between ranges of addresses. */
 const GAP = 6
 
-/** Address over time: the stronger the colour, the more is live. */
+/** Addresses over time: the stronger the colour, the more bytes are live. */
 export function addressMap(app: App, map: ReportAddresses['map']): HTMLElement {
   const { ranges, cells } = map
   const x = app.model.positions(map, app.axis)
@@ -90,7 +90,7 @@ function tipLines(app: App, map: ReportAddresses['map'], range: AddressRange, ro
   ]
 }
 
-/** Long addresses without what is in the middle of them. */
+/** Long addresses without their middle. */
 function shortAddress(address: string): string {
   return address.length > 14 ? `${address.slice(0, 6)}…${address.slice(-6)}` : address
 }

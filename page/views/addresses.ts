@@ -10,7 +10,7 @@ import { siteName } from '../sites/name.js'
 import { siteRows } from '../sites/rows.js'
 import { addressMap } from './address-map.js'
 
-/** How addresses are used: where blocks are, and how full their pages. */
+/** The use of addresses: the positions of blocks, and how full their pages are. */
 export const addresses: View = {
   title: 'Addresses',
   mount(app) {

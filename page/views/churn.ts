@@ -20,7 +20,7 @@ import { bitsText, heatMap } from './heat-map.js'
 
 type Histogram = ReportSummary['lifetimes']['events']
 
-/** What comes and goes: sizes, lifetimes, temporary blocks, reallocs. */
+/** Churn: sizes, lifetimes, temporary blocks, reallocs. */
 export const churn: View = {
   title: 'Churn',
   mount(app) {

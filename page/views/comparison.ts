@@ -22,7 +22,7 @@ interface Row {
   readonly place: string | undefined
 }
 
-/** What differs from another run. */
+/** The differences from another run. */
 export const comparison: View = {
   title: 'Comparison',
   has: ({ data }) => data.comparison !== undefined,

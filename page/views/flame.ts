@@ -72,7 +72,7 @@ export const flame: View = {
       'Figure',
       TREE_METRICS.map((one) => [one, METRICS[one].title] as const),
       (next) => {
-        // The place stays the same, as far as the other figure has it.
+        // The position remains the same, as far as it exists for the other figure.
         const same = isInverted ? 0 : nearest(model.tree(next))
         metric = next
         draw(same)

@@ -7,7 +7,7 @@ import type { Column } from '../parts/table.js'
 import { siteTable } from '../sites/table.js'
 import { spark } from '../sites/spark.js'
 
-/** What is live at the end, and when it was allocated. */
+/** The blocks that are live at the end, and the times of their allocation. */
 export const leaks: View = {
   title: 'Leaks',
   mount(app) {

@@ -57,7 +57,7 @@ function cardElement({ view, figure, title, value, exact, detail, isBad }: Card)
   )
 }
 
-/** The sites with most of a figure. */
+/** The sites with the largest values of a figure. */
 function list(
   app: App,
   { title, view, values, empty }: { title: string; view: ViewName; values: readonly Integer[]; empty: string },

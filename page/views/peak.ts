@@ -8,7 +8,7 @@ import { siteLabel } from '../sites/name.js'
 import { siteRows } from '../sites/rows.js'
 import { siteTable } from '../sites/table.js'
 
-/** What is live when most is live, and the ten largest sites over time. */
+/** The live blocks at the peak, and the ten largest sites over time. */
 export const peak: View = {
   title: 'Peak',
   mount(app) {
@@ -42,7 +42,7 @@ export const peak: View = {
   },
 }
 
-/** The largest sites on top of each other. */
+/** The largest sites, stacked. */
 function stacked(app: App): HTMLElement {
   const { model } = app
   const { peakSites: p } = model.data

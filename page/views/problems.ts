@@ -18,7 +18,7 @@ const KINDS: Readonly<Record<ProblemKind, readonly [string, string]>> = {
   ],
 }
 
-/** What ought not to be in the trace. */
+/** The faults of the trace. */
 export const problems: View = {
   title: 'Problems',
   count: ({ data }) => Object.values(data.problems.counts).reduce((sum, n) => sum + n, 0),

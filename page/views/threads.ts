@@ -11,7 +11,7 @@ export function hasThreads({ threads: { thread } }: ReportData): boolean {
   return thread.some((one) => one !== null)
 }
 
-/** What each thread did, and which threads free what others allocated. */
+/** The actions of each thread, and the frees of blocks between threads. */
 export const threads: View = {
   title: 'Threads',
   count: ({ data }) => (data.summary.threadCount > 1 ? data.summary.threadCount : 0),

@@ -4,7 +4,7 @@ import { ChartGroup, type ChartOptions } from '../parts/chart.js'
 import { button, el } from '../parts/dom.js'
 import { bytes, exactBytes, grouped, short, toNumber } from '../parts/format.js'
 
-/** How much of the x axis is shown around the peak. */
+/** The part of the x axis shown around the peak. */
 const AROUND = 0.02
 
 /** Live bytes and blocks, allocations and frees over time. */
