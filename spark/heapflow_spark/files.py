@@ -11,6 +11,7 @@ from pyarrow import fs
 from pyspark.sql.datasource import InputPartition
 
 from .commands import is_remote
+from .places import places
 
 HIDDEN = ("_", ".")
 """Names that Spark and Hadoop take for hidden begin with one of these. Folders are hidden in the same way."""
@@ -29,13 +30,15 @@ class File:
 
 @dataclass
 class Files(InputPartition):
-    """The traces that a task reads, one after the other."""
+    """The traces that a task reads, one after the other; or the part of one from one event to another, from 1."""
 
     names: tuple[str, ...]
+    events: tuple[int, int] | None
 
-    def __init__(self, names: tuple[str, ...]):
+    def __init__(self, names: tuple[str, ...], events: tuple[int, int] | None = None):
         super().__init__(names)
         self.names = names
+        self.events = events
 
 
 def find(path: str) -> list[File]:
@@ -110,3 +113,21 @@ def divide(files: list[File], most: int) -> list[Files]:
         groups[-1].append(file.name)
         size += file.size
     return [Files(tuple(names)) for names in groups]
+
+
+def parts(file: File, most: int) -> list[Files]:
+    """Parts of a compact trace with an index that begin at its places, with at least `most` events but for the last.
+
+    There are none if the trace has no index, or fewer events than two parts.
+    """
+    found = None if is_remote(file.name) else places(file.name.removeprefix("file://"))
+    if found is None:
+        return []
+    starts, total = found
+    begins = [0]
+    for start in starts:
+        if start - begins[-1] >= most and total > start:
+            begins.append(start)
+    if len(begins) == 1:
+        return []
+    return [Files((file.name,), (begin + 1, end)) for begin, end in zip(begins, [*begins[1:], total])]

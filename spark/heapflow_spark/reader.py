@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator
 
 import pyarrow as pa
@@ -10,7 +11,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
 from . import commands, filters
-from .files import File, Files, divide, find
+from .files import File, Files, divide, find, parts
 from .tables import Table, rows_of
 
 
@@ -25,11 +26,12 @@ class DamagedTrace(Exception):
 class TableReader(DataSourceReader):
     """Reads a table: each task runs the table's command on its files, and gives Spark the batches."""
 
-    def __init__(self, path: str, table: Table, schema: StructType, partition_bytes: int, fails_fast: bool):
+    def __init__(self, path: str, table: Table, schema: StructType, partition_bytes: int, partition_events: int, fails_fast: bool):
         self.files: list[File] = find(path)
         self.table = table
         self.schema = schema
         self.partition_bytes = partition_bytes
+        self.partition_events = partition_events
         self.fails_fast = fails_fast
         self.flags: list[str] = []
 
@@ -41,12 +43,13 @@ class TableReader(DataSourceReader):
         assert isinstance(partition, Files)
         yield pa.RecordBatch.from_pylist([], schema=to_arrow_schema(self.schema, timezone="UTC"))
         for file in partition.names:
-            yield from self.rows(file)
+            yield from self.rows(file, partition.events)
 
-    def rows(self, file: str) -> Iterator[pa.RecordBatch]:
-        """The rows of a trace; of a damaged one, those before the fault."""
+    def rows(self, file: str, events: tuple[int, int] | None = None) -> Iterator[pa.RecordBatch]:
+        """The rows of a trace, or of a part of it; of a damaged one, those before the fault."""
         try:
-            for batch in commands.read(file, self.command, []):
+            command = self.command if events is None else self.part_command(file, events)
+            for batch in commands.read(file, command, []):
                 yield rows_of(batch, self.schema, file)
         except commands.Failed as fault:
             if self.fails_fast:
@@ -60,9 +63,20 @@ class TableReader(DataSourceReader):
         """What reads a trace: the table's command."""
         return self.table.command
 
+    def part_command(self, file: str, events: tuple[int, int]) -> tuple[str, ...]:
+        """What reads some events of a compact trace, and no more of the file than it must."""
+        first, last = events
+        path = os.path.abspath(file.removeprefix("file://"))
+        return ("hf-filter", "--arrow", *self.flags, "--events", f"{first}..{last}", path)
+
 
 class EventReader(TableReader):
-    """Reads events, of which hf-filter selects some if there are flags for it."""
+    """Reads events, of which hf-filter selects some if there are flags for it. A compact trace may have many tasks."""
+
+    def partitions(self) -> list[Files]:
+        divided = {file.name: parts(file, self.partition_events) for file in self.files}
+        whole = divide([file for file in self.files if not divided[file.name]], self.partition_bytes)
+        return [*whole, *(part for found in divided.values() for part in found)] or [Files(())]
 
     @property
     def command(self) -> tuple[str, ...]:
@@ -72,7 +86,7 @@ class EventReader(TableReader):
 class ProblemReader(TableReader):
     """Reads what is wrong with traces: a row for each that cannot be read to its end, and for each warning."""
 
-    def rows(self, file: str) -> Iterator[pa.RecordBatch]:
+    def rows(self, file: str, events: tuple[int, int] | None = None) -> Iterator[pa.RecordBatch]:
         count = 0
         messages: list[str] = []
         status = 0

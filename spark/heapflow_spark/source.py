@@ -24,6 +24,9 @@ MODES = ("PERMISSIVE", "FAILFAST")
 PARTITION_BYTES = 128 << 20
 """How many bytes of files a task reads, unless a single one is larger."""
 
+PARTITION_EVENTS = 4 << 20
+"""How many events of a compact trace with checkpoints a task reads at least."""
+
 
 class HeapflowDataSource(DataSource):
     """Traces of heap allocations: `spark.read.format("heapflow")` and `df.write.format("heapflow")`.
@@ -35,7 +38,8 @@ class HeapflowDataSource(DataSource):
     - `mode`: `PERMISSIVE` (the default) gives the rows of a damaged trace up to the fault, and `problems` has the
       fault; `FAILFAST` ends with an error that names the file
     - `columns`: the names of columns, with commas; the table has no others then
-    - `partitionBytes`: how many bytes of files a task reads, 128 MiB by default; a file is never divided
+    - `partitionBytes`: how many bytes of files a task reads, 128 MiB by default; only compact traces are divided
+    - `partitionEvents`: how many events of a compact trace with checkpoints a task reads at least, 4,194,304 by default
 
     Options for writing:
 
@@ -62,7 +66,12 @@ class HeapflowDataSource(DataSource):
         name = self._choice("table", TABLES, "events")
         mode = self._choice("mode", MODES, "PERMISSIVE", str.upper)
         return self.readers[name](
-            self._path(), TABLES[name], schema, self._partition_bytes(), mode == "FAILFAST"
+            self._path(),
+            TABLES[name],
+            schema,
+            self._number("partitionBytes", PARTITION_BYTES, "bytes"),
+            self._number("partitionEvents", PARTITION_EVENTS, "events"),
+            mode == "FAILFAST",
         )
 
     def writer(self, schema: StructType, overwrite: bool) -> TraceWriter:
@@ -87,10 +96,10 @@ class HeapflowDataSource(DataSource):
             raise ValueError(f"{option}: {value} is not one of {', '.join(values)}")
         return value
 
-    def _partition_bytes(self) -> int:
-        text = self.options.get("partitionBytes", str(PARTITION_BYTES))
+    def _number(self, option: str, default: int, of: str) -> int:
+        text = self.options.get(option, str(default))
         if not text.isdecimal() or int(text) == 0:
-            raise ValueError(f"partitionBytes: {text} is not a number of bytes")
+            raise ValueError(f"{option}: {text} is not a number of {of}")
         return int(text)
 
 

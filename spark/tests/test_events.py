@@ -145,3 +145,16 @@ def test_damage_is_in_the_table_of_problems(spark, damaged):
 def test_failfast_names_the_file(spark, damaged):
     with pytest.raises(Exception, match=r"truncated\.mtrc: .*mtrc: byte"):
         load(spark, damaged / "truncated.mtrc", mode="FAILFAST").count()
+
+
+def test_a_compact_trace_has_several_tasks(spark, commands, tmp_path):
+    path = tmp_path / "git.hfc"
+    run(commands, "compact-encode", "--checkpoint", "50000", FIXTURES / "replay" / "git.txt.gz", "-o", path)
+    events = load(spark, path, partitionEvents=120_000)
+    assert events.rdd.getNumPartitions() == 3
+    whole = load(spark, path)
+    assert whole.rdd.getNumPartitions() == 1
+    assert events.count() == whole.count() == 304_104
+    assert events.exceptAll(whole).count() == 0
+    frees = events.where("kind = 'free'")
+    assert frees.count() == whole.where("kind = 'free'").count() > 100_000

@@ -6,9 +6,16 @@ import os
 from pathlib import Path
 
 import pytest
+from conftest import FIXTURES, run
 from heapflow_spark import commands, reader
-from heapflow_spark.files import File, divide, find
+from heapflow_spark.files import File, divide, find, parts
+from heapflow_spark.places import places
 from heapflow_spark.tables import TABLES
+
+
+@pytest.fixture
+def commands_folder(request) -> Path:
+    return request.getfixturevalue("commands")
 
 
 @pytest.fixture
@@ -52,6 +59,26 @@ def test_division():
     assert divide([], 100) == []
 
 
+def test_a_compact_trace_is_divided_at_its_places(commands_folder, tmp_path):
+    path = tmp_path / "git.hfc"
+    run(commands_folder, "compact-encode", "--checkpoint", "50000", FIXTURES / "replay" / "git.txt.gz", "-o", path)
+    found = places(str(path))
+    assert found is not None
+    starts, total = found
+    assert starts == list(range(0, total, 50_000)) and total == 304_104
+    file = File(str(path), path.stat().st_size)
+    assert [part.events for part in parts(file, 120_000)] == [(1, 150_000), (150_001, 300_000), (300_001, total)]
+    assert parts(file, total) == []
+    # Concatenated files, and what is no such file.
+    twice = tmp_path / "twice.hfc"
+    twice.write_bytes(path.read_bytes() * 2)
+    assert places(str(twice)) == (starts + [total + start for start in starts], 2 * total)
+    twice.write_bytes(path.read_bytes()[:-1])
+    assert places(str(twice)) is None
+    assert places(str(FIXTURES / "replay" / "git.txt.gz")) is None
+    assert places(str(tmp_path / "none")) is None
+
+
 def test_a_remote_file_that_breaks_off_is_an_error(tmp_path, monkeypatch):
     class Broken:
         def __enter__(self):
@@ -93,7 +120,7 @@ def test_a_command_that_cannot_run_is_an_error_in_every_mode(tmp_path, script, m
     trace.write_text("x")
     table = TABLES["events"]
     with pytest.raises(expected):
-        list(reader.EventReader(str(trace), table, table.schema, 100, mode).rows(str(trace)))
+        list(reader.EventReader(str(trace), table, table.schema, 100, 100, mode).rows(str(trace)))
 
 
 def test_a_killed_command_is_an_error_among_the_problems(tmp_path, monkeypatch):
@@ -103,5 +130,5 @@ def test_a_killed_command_is_an_error_among_the_problems(tmp_path, monkeypatch):
     table = TABLES["problems"]
     trace = tmp_path / "trace"
     trace.write_text("x")
-    (batch,) = reader.ProblemReader(str(trace), table, table.schema, 100, False).rows(str(trace))
+    (batch,) = reader.ProblemReader(str(trace), table, table.schema, 100, 100, False).rows(str(trace))
     assert batch.column("severity").to_pylist() == ["warning", "error"]
