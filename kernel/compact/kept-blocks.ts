@@ -1,10 +1,12 @@
 /** The live blocks and the threads of a checkpoint. */
 
 import { HAS_ADDRESS, HAS_PROCESS, HAS_SIZE, HAS_THREAD, KIND_EXISTING } from '../shared/event'
-import { addBlock, Block, blockAt } from './blocks'
+import { addBlock, Block, blockAt, newestBlock } from './blocks'
+import { MALLOC, PTMALLOC, simCall, simHandle, simKind, simSettle } from '../allocators/simulator'
 import { isEncoding, overrun } from './coder'
 import { addDraft, draft, MAKES, setValueAt } from './descriptors'
 import { addWord, clearWords, countThing, keptNear, keptNumber, wordAt, Words } from './kept-numbers'
+import { isSimulating } from './simulation'
 import { current, restoreThread, setCurrent, threadAt, threadCount } from './threads'
 
 /** What the numbers are: they choose contexts. */
@@ -204,8 +206,16 @@ export function codeOtherBlocks(): bool {
     const mix = mixOf(process)
     last = keptNear(isEncoding ? blockAt(n).key ^ mix : 0, last, ADDRESS, lastClass)
     if (!codeRest(n, last ^ mix, 0, 0)) return false
+    if (!isEncoding && isSimulating && simKind != PTMALLOC) makeAgain(last)
   }
   return true
+}
+
+/** A simulation that begins again learns where the last block is. */
+function makeAgain(address: u64): void {
+  const block = blockAt(newestBlock())
+  if (simCall(MALLOC, 0, 0, 0, block.size) != address) simSettle(address)
+  block.handle = simHandle
 }
 
 /** Whether one block comes before another one. */

@@ -13,6 +13,7 @@ import { ndjson } from '../../../lib/formats/ndjson/index.js'
 import { replay } from '../../../lib/formats/replay/index.js'
 import { decodeAll, drive, encodeAll, encodeEvents, slices } from '../../support/drive.js'
 import { sealed, sectionsOf, type Section } from '../../support/compact.js'
+import { corpusFile } from '../../support/corpus.js'
 
 const FIXTURES = new URL('../../fixtures/', import.meta.url)
 
@@ -109,6 +110,21 @@ describe('a trace with checkpoints', () => {
 
   it.each([0, 4095, -1, 1.5, NaN, '4', 'K', '1G', '', {}, null])('refuses a distance of %j', (checkpoint) => {
     expect(() => compact.encoder({ checkpoint: checkpoint as number })).toThrow(RangeError)
+  })
+})
+
+describe('real traces with checkpoints', { tags: ['corpus', 'slow'] }, () => {
+  it.each(['systemui', 'mstress', 'python'])('come back, all of them and from the last place on: %s', (name) => {
+    const batches = drive(replay.decoder(), slices(corpusFile(`memory-replay/${name}.txt`), 65_536)).out
+    const bytes = encodeAll(compact.encoder({ checkpoint: '256K' }), batches)
+    const all = drive(compact.decoder(), slices(bytes, 65_536))
+    expect(all.error).toBeUndefined()
+    const events = encodeAll(replay.encoder(), batches)
+    expect(Buffer.compare(encodeAll(replay.encoder(), all.out), events)).toBe(0)
+    const { out, error } = readFrom(bytes, countOf(batches) - 1)
+    expect(error).toBeUndefined()
+    const last = encodeAll(replay.encoder(), out)
+    expect(Buffer.compare(last, events.subarray(-last.length))).toBe(0)
   })
 })
 
