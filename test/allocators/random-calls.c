@@ -3,7 +3,7 @@
  *
  *   random-calls SEED PATTERN THREADS CALLS FILE
  *
- * PATTERN chooses sizes: see size_of. Threads take turns, free each other's blocks, end and are replaced. Calls that the
+ * With PRELOADED defined, the allocator is that of a library in LD_PRELOAD instead of glibc's. PATTERN chooses sizes: see size_of. Threads take turns, free each other's blocks, end and are replaced. Calls that the
  * dynamic linker makes are logged too, because it uses the functions that are defined here.
  */
 #define _GNU_SOURCE
@@ -17,9 +17,30 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#ifdef PRELOADED
+/* The allocator is in a library that is loaded before glibc. */
+#include <dlfcn.h>
+static void *next(const char *name) {
+  void *function = dlsym(RTLD_NEXT, name);
+  if (function == NULL) _exit(3);
+  return function;
+}
+#define NEXT(result, name, parameters, arguments)                              \
+  static result __libc_##name parameters {                                     \
+    static result(*function) parameters;                                       \
+    if (function == NULL) function = (result(*) parameters)next(#name);        \
+    return function arguments;                                                 \
+  }
+NEXT(void *, malloc, (size_t size), (size))
+NEXT(void *, calloc, (size_t count, size_t size), (count, size))
+NEXT(void *, realloc, (void *old, size_t size), (old, size))
+NEXT(void *, memalign, (size_t alignment, size_t size), (alignment, size))
+NEXT(void, free, (void *block), (block))
+#else
 extern void *__libc_malloc(size_t), *__libc_calloc(size_t, size_t), *__libc_realloc(void *, size_t);
 extern void *__libc_memalign(size_t, size_t);
 extern void __libc_free(void *);
+#endif
 
 /* The log: mapped once, so that writing it allocates nothing. */
 static char *log_at;

@@ -4,7 +4,7 @@ import { AllocatorSurvey } from '../../lib/allocators/index.js'
 import { replayFile, simulate } from '../support/simulate.js'
 
 const FOLDER = new URL('recordings/', import.meta.url)
-const RECORDINGS = readdirSync(FOLDER).filter((name) => name.endsWith('.gz'))
+const RECORDINGS = readdirSync(FOLDER).filter((name) => name.startsWith('glibc'))
 
 /**
  * The places of the heap and of the area for mappings are random, so the first block in each is a surprise; and so is the

@@ -2,8 +2,8 @@
 import { giveRoom, takeRoom } from '../../live/room'
 import { isRegion, returnRegion, runOf, takeRegion } from './bins'
 import { exists, KEPT, LARGE, stateOf } from './extents'
-import { freePages } from './pages'
-import { cachedClasses, isSmall, MOST_CLASSES, mostArenas, slotsOf, sweep } from './rules'
+import { freePages, takePages } from './pages'
+import { cachedClasses, isByBytes, isSmall, knowsPages, MOST_CLASSES, mostArenas, slotsOf, sweep } from './rules'
 
 /** Threads, in pieces of 1024: pointers to records. */
 const DIRECTORY: usize = memory.data(4096)
@@ -16,6 +16,9 @@ const ARENA: usize = 32
 const COUNTED: usize = 36
 const COUNTED_FREES: usize = 40
 const NEXT: usize = 44
+/** The pages that its caches take (5). */
+const OWN: usize = 48
+export const CACHE_PAGES: u32 = 8
 const GROUP_LOG: u32 = 6
 
 /** A cache: how many blocks it has, room for how many, the fewest since it was looked at, and how much it fills. */
@@ -76,6 +79,8 @@ export function threadAt(number: u32): usize {
     memory.fill(thread, 0, 1 << THREAD_LOG)
     store<u32>(place, <u32>thread)
     store<u32>(thread, (threads++ % mostArenas) + 1, ARENA)
+    // The first thread's caches are where the program's own memory begins.
+    if (knowsPages && threads > 1) store<u32>(thread, takePages(0, CACHE_PAGES, 1, LARGE), OWN)
   }
   return thread
 }
@@ -201,7 +206,7 @@ export function pop(cache: usize): u32 {
 export function flush(cache: usize, c: u32, blocks: u32): void {
   const count = countOf(cache)
   const flushed = min(blocks, count)
-  for (let i: u32 = 0; i < flushed; i++) giveBack(blockIn(cache, i), c)
+  for (let i: u32 = 0; i < flushed; i++) giveBack(blockIn(cache, isByBytes ? flushed - 1 - i : i), c)
   const rest = count - flushed
   memory.copy(cache + BLOCKS, cache + BLOCKS + ((<usize>flushed) << 2), (<usize>rest) << 2)
   setCount(cache, rest)
@@ -268,4 +273,12 @@ export function endThread(thread: usize): void {
     store<u32>(group + ((<usize>(c & 7)) << 2), 0)
     giveRoom(cache, load<u8>(cache, ROOM_LOG))
   }
+  const own = load<u32>(thread, OWN)
+  store<u32>(thread, 0, OWN)
+  if (exists(own) && stateOf(own) == LARGE) freePages(own)
+}
+
+/** The first class of a thread's cache was looked at. */
+export function skipFirst(thread: usize): void {
+  store<u32>(thread, 1, NEXT)
 }

@@ -1,5 +1,7 @@
-/** Which extent begins at a page, and which free one ends before it. */
+/** Which extent begins at a page, and which free one ends before it. What has no place in the table is not found. */
 import { giveRoom, takeRoom } from '../../live/room'
+import { baseOf, endPage, exists } from './extents'
+import { PAGE_LOG } from './rules'
 
 /** A slot: the page, doubled, and 1 more for the end of an extent; and the extent's number, 0 for an empty slot. */
 const SLOT: u32 = 4
@@ -95,7 +97,8 @@ function grow(): void {
 
 /** The extent that begins at a page, 0 if none is known. */
 export function startingAt(page: u64): u32 {
-  return get(page << 1)
+  const n = get(page << 1)
+  return exists(n) && baseOf(n) >> PAGE_LOG == page ? n : 0
 }
 export function putStart(page: u64, n: u32): void {
   put(page << 1, n)
@@ -105,7 +108,8 @@ export function dropStart(page: u64, n: u32): void {
 }
 /** The free extent that ends before a page, 0 if none is known. */
 export function endingAt(page: u64): u32 {
-  return get((page << 1) | 1)
+  const n = get((page << 1) | 1)
+  return exists(n) && endPage(n) == page ? n : 0
 }
 export function putEnd(page: u64, n: u32): void {
   put((page << 1) | 1, n)

@@ -16,6 +16,7 @@ import {
   FROM_NEXT,
   guessOf,
   isGuessed,
+  LARGE,
   orderOf,
   RETAINED,
   setBase,
@@ -26,7 +27,7 @@ import {
   stateOf,
 } from './extents'
 import { dropEnd, dropStart, endingAt, putEnd, putStart, startingAt } from './page-map'
-import { addRegion, clearRegions } from './regions'
+import { addRegion, clearRegions, trueAddress } from './regions'
 import { knowsPages, PAGE_LOG } from './rules'
 import { first, firstFrom, insert, isBefore, remove } from './sets'
 
@@ -36,6 +37,9 @@ const OVERSIZE: u32 = 2048
 const OVERSIZE_ARENA: u32 = 63
 /** Extents of so many pages and more are merged with their neighbors at once (5). */
 const MERGED: u32 = 4
+/** So many pages of the first arena are in use when a program begins (5): caches, and a block of the C++ library. */
+const OWN_PAGES: u32 = 29
+export const POOL_PAGES: u32 = 21
 /** A free extent that is so many times as large as what is needed is not divided (5). */
 const FIT_LOG: u32 = 6
 
@@ -160,12 +164,16 @@ function takeKnown(arena: u32, pages: u32, alignment: u64, state: u8): u32 {
   const n = addExtent(RETAINED, arena, base, lengthOf(length), load<u32>(next, 4))
   if (n == 0) return 0
   addFree(n, RETAINED)
-  return take(n, leadOf(n, slack), pages, state)
+  // What jemalloc has for itself comes first.
+  if (arena == 0 && length == lengthClass(512))
+    take(n, 0, pages == POOL_PAGES ? OWN_PAGES - POOL_PAGES : OWN_PAGES, LARGE)
+  const rest = inUseLately(arena, pages + slack)
+  return rest == 0 ? 0 : take(rest, leadOf(rest, slack), pages, state)
 }
 
 /** So many pages of a free extent are before the first aligned one. @param slack the alignment less a page, in pages */
 function leadOf(n: u32, slack: u32): u32 {
-  return (<u32>(0 - (baseOf(n) >> PAGE_LOG))) & slack
+  return (<u32>(0 - (trueAddress(baseOf(n)) >> PAGE_LOG))) & slack
 }
 
 function inUseLately(arena: u32, pages: u32): u32 {
@@ -184,6 +192,27 @@ function fitting(arena: u32, state: u8, pages: u32, most: u32): u32 {
     if (n != 0 && (found == 0 || isBefore(n, found))) found = n
   }
   return found
+}
+
+/** Changes the length of an extent in use where it is. @returns false if there is no room after it */
+export function resizePages(n: u32, pages: u32): bool {
+  const has = extentPages(n)
+  if (baseOf(n) == 0 || isGuessed(n)) return pages <= has
+  if (pages < has) {
+    setPages(n, pages)
+    const rest = addExtent(LARGE, arenaOf(n), endPage(n) << PAGE_LOG, has - pages, orderOf(n))
+    if (rest != 0) freePages(rest)
+    return true
+  }
+  const next = startingAt(endPage(n))
+  if (next == 0 || (stateOf(next) != DIRTY && stateOf(next) != RETAINED)) return false
+  if (arenaOf(next) != arenaOf(n) || has + extentPages(next) < pages) return false
+  const taken = take(next, 0, pages - has, LARGE)
+  if (taken == 0) return false
+  setOrder(n, min(orderOf(n), orderOf(taken)))
+  forgetPages(taken)
+  setPages(n, pages)
+  return true
 }
 
 /** Gives an extent's pages back. */

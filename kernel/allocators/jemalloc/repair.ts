@@ -70,14 +70,15 @@ import {
 
 /** So many pages are searched for other extents. */
 const LONGEST: u64 = 64
-/** Addresses from here on are none of a program. */
+/** Addresses before this one, and from the other one on, are none of a program. */
+const LEAST_ADDRESS: u64 = 1 << 18
 const MOST_ADDRESS: u64 = 1 << 56
 
 /** The last call's block is here. @returns its handle, 0 if it is none that is simulated */
 export function settle(actual: u64): u32 {
   if (!isOpen) return 0
   close()
-  const isKnown = actual != 0 && actual < MOST_ADDRESS
+  const isKnown = actual >= LEAST_ADDRESS && actual < MOST_ADDRESS
   if (isKnown && isMoved && addressOf(resized) == actual && stays()) {
     withdraw()
     return resized

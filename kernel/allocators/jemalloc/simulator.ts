@@ -13,6 +13,7 @@ import {
   freeToCache,
   isKept,
   pop,
+  skipFirst,
   threadAt,
 } from './caches'
 import {
@@ -31,13 +32,14 @@ import {
   stateOf,
 } from './extents'
 import { clearPageMap } from './page-map'
-import { clearPages, freePages, takePages } from './pages'
+import { clearPages, freePages, resizePages, takePages } from './pages'
 import { confirmRegion } from './regions'
 import {
   cachedClasses,
   classOf,
   isByBytes,
   isSmall,
+  knowsPages,
   largePad,
   PAGE,
   PAGE_LOG,
@@ -50,6 +52,11 @@ export const MALLOC: u8 = 0
 export const MEMALIGN: u8 = 2
 export const REALLOC: u8 = 3
 
+/** What the C++ library, which jemalloc 5 needs, allocates when a program begins: it may be in the trace or not. */
+const POOL: u64 = 72_704
+let isFirst: bool = true
+/** The smallest block that is no region (5). */
+const LEAST_LARGE: u64 = 16_384
 /** Larger blocks are not simulated. */
 const MOST_SIZE: u64 = 1 << 43
 
@@ -85,6 +92,7 @@ export function start(version: i32, bits: i32, cores: u32, entries: u64): bool {
   clearBins()
   clearPages()
   isOpen = false
+  isFirst = true
   recording = 0
   beforeFree = (<u32>entries) & 0xffff
   afterOthers = (<u32>(entries >> 16)) & 0xffff
@@ -130,27 +138,37 @@ export function allocate(called: u8, number: u32, more: u64, old: u32, bytes: u6
   if (!isOpen) return 0
   let size = max<u64>(bytes, 1)
   let alignment: u64 = 1
+  let isCachable = true
   if (called == MEMALIGN && (more & (more - 1)) == 0 && more < MOST_SIZE) {
     alignment = max<u64>(more, 1)
-    if (alignment <= PAGE) size = (size + alignment - 1) & ~(alignment - 1)
+    const rounded = (size + alignment - 1) & ~(alignment - 1)
+    if (knowsPages && (alignment > PAGE || !isSmall(classOf(rounded)))) {
+      isCachable = false
+      size = max(size, LEAST_LARGE)
+    } else if (alignment <= PAGE) size = rounded
+    else isCachable = false
   }
-  wantedClass = alignment > PAGE ? cachedClasses : classOf(size)
+  if (isFirst && knowsPages && bytes != POOL) skipFirst(caller)
+  isFirst = false
+  wantedClass = isCachable ? classOf(size) : cachedClasses
   wantedPages = isSmall(wantedClass) ? 0 : <u32>pagesFor(size) + largePad
   const usable = isSmall(wantedClass) ? <u64>sizeOf(wantedClass) : (<u64>(wantedPages - largePad)) << PAGE_LOG
   if (called == REALLOC && isBlock(old)) {
     resized = old
     if (hasClass(old)) guess = old
   }
+  const before = resized != 0 ? usableOf(resized) : 0
+  if (resized != 0 && guess == 0 && !isRegion(resized) && !isSmall(wantedClass)) {
+    if (resizePages(runOf(resized), wantedPages)) guess = resized
+  }
   if (guess == 0) {
     guess = wantedClass < cachedClasses ? takeCached() : takeLarge(alignment)
     if (guess != 0) setInUse(guess)
-    if (resized != 0) {
-      isMoved = true
-      tally(usableOf(resized), true)
-      free(caller, resized)
-    }
+    isMoved = resized != 0
+    if (isMoved) free(caller, resized)
   }
   tally(usable, false)
+  if (resized != 0 && (isMoved || isByBytes)) tally(before, true)
   if (afterOthers != 0) recording = caller
   return guess
 }
