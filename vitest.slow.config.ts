@@ -6,6 +6,8 @@ import quick from './vitest.config.js'
 export default defineConfig({
   test: {
     ...quick.test,
+    // Some of the slow tests measure the memory of their process.
+    isolate: true,
     env: { HEAPFLOW_RUNS: process.env['HEAPFLOW_RUNS'] ?? '1' },
     testTimeout: 300_000,
     tags: [
