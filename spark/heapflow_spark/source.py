@@ -10,6 +10,7 @@ from .reader import (
     EventReader,
     FilteringEventReader,
     FilteringProblemReader,
+    FilteringTableReader,
     ProblemReader,
     TableReader,
 )
@@ -34,7 +35,7 @@ class HeapflowDataSource(DataSource):
     Options for reading:
 
     - `path`: a file, a folder or a pattern, on every worker at the same place, or a URI that pyarrow knows
-    - `table`: `events` (the default) or `problems`
+    - `table`: `events` (the default), `blocks`, `spans` or `problems`
     - `mode`: `PERMISSIVE` (the default) gives the rows of a damaged trace up to the fault, and `problems` has the
       fault; `FAILFAST` ends with an error that names the file
     - `columns`: the names of columns, with commas; the table has no others then
@@ -48,7 +49,12 @@ class HeapflowDataSource(DataSource):
     - `flags`: more flags for hf-convert, with spaces between them
     """
 
-    readers: dict[str, type[TableReader]] = {"events": EventReader, "problems": ProblemReader}
+    readers: dict[str, type[TableReader]] = {
+        "events": EventReader,
+        "blocks": TableReader,
+        "spans": TableReader,
+        "problems": ProblemReader,
+    }
 
     @classmethod
     def name(cls) -> str:
@@ -106,7 +112,12 @@ class HeapflowDataSource(DataSource):
 class FilteringDataSource(HeapflowDataSource):
     """`HeapflowDataSource` for sessions that allow data sources in Python to take over filters."""
 
-    readers = {"events": FilteringEventReader, "problems": FilteringProblemReader}
+    readers = {
+        "events": FilteringEventReader,
+        "blocks": FilteringTableReader,
+        "spans": FilteringTableReader,
+        "problems": FilteringProblemReader,
+    }
 
 
 def register(spark: SparkSession) -> None:

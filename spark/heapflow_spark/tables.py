@@ -55,12 +55,23 @@ EVENTS = Table(
     ("hf-convert", "-", "-", "--to", "arrow"),
 )  # fmt: skip
 
+_BLOCKS = _schema(
+    trace=LONG, birth=LONG, since=LONG, until=LONG, ending=TEXT, process=LONG, thread=LONG, endThread=LONG, api=TEXT,
+    endApi=TEXT, address=LONG, firstSize=LONG, size=LONG, reallocs=LONG, time=LONG, sinceTime=LONG, endTime=LONG,
+    timeUnit=TEXT, lifetimeEvents=LONG, lifetimeBytes=LONG, lifetime=LONG, temporary=LONG, temporaryMemray=LONG,
+    peakEvent=LONG, peakSize=LONG, site=TEXT, stack=TEXTS, function=TEXT, sourceFile=TEXT, line=LONG, module=TEXT,
+    callSite=LONG, type=TEXT,
+)  # fmt: skip
+
+BLOCKS = Table(_BLOCKS, ("hf-blocks", "--to", "arrow"))
+SPANS = Table(_BLOCKS, ("hf-blocks", "--spans", "--to", "arrow"))
+
 PROBLEMS = Table(
     _schema(severity=TEXT, message=TEXT, status=INTEGER, rows=LONG),
     EVENTS.command,
 )
 
-TABLES = {"events": EVENTS, "problems": PROBLEMS}
+TABLES = {"events": EVENTS, "blocks": BLOCKS, "spans": SPANS, "problems": PROBLEMS}
 """The tables by the value of the option `table`."""
 
 
