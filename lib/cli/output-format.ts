@@ -1,6 +1,5 @@
 import { fstatSync, statSync } from 'node:fs'
 import { basename } from 'node:path'
-import { TABLE_FORMATS } from '../exports/tables/formats.js'
 import { isWritable, type WritableFormat } from '../event/format.js'
 import { arrow, formatNamed, formatOfPath, ndjson, WRITABLE, type FormatEntry } from '../formats/index.js'
 import { UsageError, type Arguments } from './command.js'
@@ -8,9 +7,10 @@ import { UsageError, type Arguments } from './command.js'
 /** The environment variable with the format of events between commands. */
 const WIRE = 'HEAPFLOW_WIRE'
 
-const COMPRESSED = /\.(gz|zst)$/i
+/** The ending of the name of a compressed file. */
+export const COMPRESSED = /\.(gz|zst)$/i
 /** The ending of a name, not the whole name of a hidden file. */
-const ENDING = /[^.](\.[a-z][\w-]*)$/i
+export const ENDING = /[^.](\.[a-z][\w-]*)$/i
 
 /**
  * The format to write: `--to` or `--arrow`, else what the output's name says, else that of events between commands.
@@ -52,29 +52,15 @@ export async function loadWritable(entry: FormatEntry): Promise<WritableFormat> 
 }
 
 /** The format of events between commands. Only a pipe has another one than lines of JSON. @throws UsageError */
-function wireFormat(output: string): FormatEntry {
+export function wireFormat(output: string): FormatEntry {
   const wire = process.env[WIRE] ?? ''
   if (!['', 'ndjson', 'arrow'].includes(wire))
     throw new UsageError(`the environment variable ${WIRE} must be ndjson or arrow, not ${JSON.stringify(wire)}`)
   return wire === 'arrow' && output === '-' && isPipe() ? arrow : ndjson
 }
 
-/** The format of a table, chosen as that of events. @throws UsageError */
-export function tableFormat(args: Arguments, output: string): (typeof TABLE_FORMATS)[number] {
-  const to = args.has('arrow') ? namedFormat(args)?.name : args.value('to')
-  const name = output.replace(COMPRESSED, '').toLowerCase()
-  const format =
-    to === undefined
-      ? TABLE_FORMATS.find(({ extensions }) => extensions.some((ending) => name.endsWith(ending)))
-      : TABLE_FORMATS.find((one) => one.name === to)
-  if (format !== undefined) return format
-  if (ENDING.test(basename(name)) && !isDevice(output))
-    throw new UsageError(`no format of tables has names like ${JSON.stringify(output)}: name one with --to`)
-  return TABLE_FORMATS.find((one) => one.name === wireFormat(output).name) as (typeof TABLE_FORMATS)[number]
-}
-
 /** Whether this is a pipe or a device, whose name says nothing. */
-function isDevice(path: string): boolean {
+export function isDevice(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isFile() === false
 }
 

@@ -4,8 +4,8 @@ import { BLOCK_COLUMNS } from '../../transforms/block-table/columns.js'
 import type { Arguments } from '../command.js'
 import { inputOperand, traceInput } from '../input.js'
 import { outputOf } from '../output.js'
-import { tableFormat } from '../output-format.js'
 import { runTrace } from '../pipeline.js'
+import { tableFormat } from '../table-format.js'
 
 /** Runs `hf-blocks`. @throws UsageError */
 export async function runBlocks(args: Arguments): Promise<void> {
