@@ -263,6 +263,8 @@ function randomOptions(specs: Readonly<Record<string, OptionSpec>>, random: Rand
     if (values !== undefined) options[name] = asDefault(random.pick(values), usual)
     else if (typeof usual === 'boolean') options[name] = !usual
   }
+  // The two levels of the compact format exclude each other.
+  if (options['best'] === true) delete options['fast']
   return options
 }
 
