@@ -48,24 +48,28 @@ describe('One identity of blocks', () => {
     )
   })
 
-  it.each(['thread', 'size-class', 'process'] as const)('neither makes nor hides leaks when parts are by %s', (by) => {
-    fc.assert(
-      fc.property(placedEvents, (events) => {
-        const partitioner = new Partitioner({ by, lifetimes: by !== 'process' })
-        const parts = new Map<string, EventBatch[]>()
-        for (const batch of inBatches(events, 7, HEADER)) {
-          for (const { key, batch: part } of partitioner.partition(batch))
-            parts.set(key, [...(parts.get(key) ?? []), part])
-        }
-        // A block that begins where another is live takes its place, which another part does not know of.
-        fc.pre(blocksByMap(events).deeds.every(({ did }) => !did.includes('reused')))
-        const leaked = [...parts.values()].reduce((sum, part) => sum + counts(part).leaked, 0)
-        expect(leaked).toBe(expected(events).leaked)
-      }),
-    )
-  })
+  it.each(['thread', 'size-class', 'process'] as const)(
+    'neither makes nor hides leaks when parts are by %s',
+    { tags: ['slow'] },
+    (by) => {
+      fc.assert(
+        fc.property(placedEvents, (events) => {
+          const partitioner = new Partitioner({ by, lifetimes: by !== 'process' })
+          const parts = new Map<string, EventBatch[]>()
+          for (const batch of inBatches(events, 7, HEADER)) {
+            for (const { key, batch: part } of partitioner.partition(batch))
+              parts.set(key, [...(parts.get(key) ?? []), part])
+          }
+          // A block that begins where another is live takes its place, which another part does not know of.
+          fc.pre(blocksByMap(events).deeds.every(({ did }) => !did.includes('reused')))
+          const leaked = [...parts.values()].reduce((sum, part) => sum + counts(part).leaked, 0)
+          expect(leaked).toBe(expected(events).leaked)
+        }),
+      )
+    },
+  )
 
-  it('comes back from MTRC, which has indices, though it has no processes', () => {
+  it('comes back from MTRC, which has indices, though it has no processes', { tags: ['slow'] }, () => {
     fc.assert(
       fc.property(placedEvents, (events) => {
         // A block that begins where another is live ends that one; by index, it does not.

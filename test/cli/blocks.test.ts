@@ -23,7 +23,7 @@ describe('hf-blocks', () => {
     expect(rows.filter(({ ending }) => ending === 'live').reduce((sum, { size }) => sum + Number(size), 0)).toBe(6527)
   })
 
-  test('writes the format of the name, of --to or of the environment', async () => {
+  test('writes the format of the name, of --to or of the environment', { tags: ['slow'] }, async () => {
     const folder = scratch()
     const file = (name: string) => join(folder, name)
     for (const name of ['a.parquet', 'a.csv', 'a.arrows', 'a.ndjson.gz']) {

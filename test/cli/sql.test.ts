@@ -112,7 +112,7 @@ describe('hf-sql', () => {
     ])
   })
 
-  test('reads the query from a file, and a trace from a pipe', async () => {
+  test('reads the query from a file, and a trace from a pipe', { tags: ['slow'] }, async () => {
     const file = join(scratch(), 'query.sql')
     writeFileSync(file, 'select count(*) as n -- a comment\nfrom events;\n')
     expect(await query(TRACE, '', `--to ndjson -f ${file}`).catch(() => undefined)).toBeUndefined()
@@ -139,7 +139,7 @@ describe('hf-sql', () => {
     expect(csv.stdout.toString()).toBe(`address,stack,odd\n${most},"[""a"",""b""]","a,"""\n16,,"a,"""\n`)
   })
 
-  test('a query gets the columns that it needs, however it names them', async () => {
+  test('a query gets the columns that it needs, however it names them', { tags: ['slow'] }, async () => {
     const whole = await query(TRACE, 'select b from blocks b order by b.birth limit 1')
     expect(whole).toEqual([{ b: (await query(TRACE, 'from blocks order by birth limit 1'))[0] }])
     expect(await query(TRACE, 'select count(*) as n from (select size, site from (select * from blocks)) x')).toEqual([
@@ -153,7 +153,7 @@ describe('hf-sql', () => {
     ).toHaveLength(1)
   })
 
-  test('writes Parquet and other files', async () => {
+  test('writes Parquet and other files', { tags: ['slow'] }, async () => {
     const file = join(scratch(), 'result.parquet')
     const { code, stderr } = await shell(`hf-sql ${TRACE} "select size, stack from blocks -- all" -o ${file}`)
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
@@ -178,7 +178,7 @@ describe('hf-sql', () => {
     ["select * from '/etc/passwd'", 1, 'passwd'],
     ["select * from read_parquet('http://localhost:1/x.parquet')", 1, ''],
     ["select error('boom') from blocks", 1, 'boom'],
-  ])('refuses %s', async (sql, status, message) => {
+  ])('refuses %s', { tags: ['slow'] }, async (sql, status, message) => {
     const file = join(scratch(), 'query.sql')
     writeFileSync(file, sql)
     const { code, stdout, stderr } = await shell(`hf-sql ${TRACE} -f ${file}`)
@@ -188,7 +188,7 @@ describe('hf-sql', () => {
     expect(stderr).not.toContain('root:')
   })
 
-  test('a damaged trace counts up to the fault', async () => {
+  test('a damaged trace counts up to the fault', { tags: ['slow'] }, async () => {
     const folder = scratch()
     const cut = join(folder, 'cut.mtrc')
     const whole = gunzipSync(readFileSync(TRACE))
@@ -203,7 +203,7 @@ describe('hf-sql', () => {
     expect((await shell(`hf-sql ${folder}/none "select 1 from events"`)).stderr).toContain('no such file')
   })
 
-  test('temporary files are removed, also by a signal', async () => {
+  test('temporary files are removed, also by a signal', { tags: ['slow'] }, async () => {
     const folder = scratch()
     const left = () => readdirSync(folder)
     await shell(`TMPDIR=${folder} hf-sql ${TRACE} "select count(*) from blocks"`)

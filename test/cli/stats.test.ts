@@ -101,7 +101,7 @@ describe('hf-stats', () => {
     }
   })
 
-  test('writes tables as TSV, with whole numbers', async () => {
+  test('writes tables as TSV, with whole numbers', { tags: ['slow'] }, async () => {
     const rows = async (flags: string) => {
       const { stdout, stderr, code } = await shell(`hf-stats --tsv ${flags}`, TRACE)
       expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
@@ -192,7 +192,7 @@ describe('hf-stats', () => {
     expect(readFileSync(input).equals(TRACE)).toBe(true)
   })
 
-  test('takes all traces of an input together, or one', async () => {
+  test('takes all traces of an input together, or one', { tags: ['slow'] }, async () => {
     const two = Buffer.concat([TRACE, TRACE])
     const events = async (flags: string) =>
       (JSON.parse((await shell(`hf-stats --json ${flags}`, two)).stdout.toString()) as { events: number }).events

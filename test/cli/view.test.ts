@@ -48,7 +48,7 @@ test('hf-view TRACE and hf-report --open serve the report', { tags: ['slow'] }, 
   }
 })
 
-test('hf-view ends if no one reads its address', async () => {
+test('hf-view ends if no one reads its address', { tags: ['slow'] }, async () => {
   expect(await shell('sleep 3 | { timeout 20 hf-view --no-browser; echo $? >&2; } | true')).toMatchObject({
     stderr: '0\n',
   })

@@ -171,7 +171,7 @@ describe('MTRC', () => {
 
   const git = gunzipSync(readFileSync(path('test/fixtures/mtrc/git.mtrc.gz')))
 
-  test('a real trace comes back with all fields of its records, and as the same bytes', () => {
+  test('a real trace comes back with all fields of its records, and as the same bytes', { tags: ['slow'] }, () => {
     const { again, losses, there } = check(git, false)
     expect(losses).toEqual({})
     expect(Buffer.compare(again, git)).toBe(0)

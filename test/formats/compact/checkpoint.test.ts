@@ -44,25 +44,29 @@ describe('a trace with checkpoints', () => {
     ['several threads with arenas of their own', replay, 'replay/mstress-head.txt.gz', 4096],
     ['names, lines and indices', mtrc, 'mtrc/git.mtrc.gz', 10_000],
   ] as const
-  it.each(TRACES)('comes back, all of it and from each place on: %s', (_, format, name, checkpoint) => {
-    const batches = trace(format, name).slice(0, 16)
-    const bytes = encodeAll(compact.encoder({ checkpoint }), batches)
-    const all = decodeAll(compact.decoder(), bytes, 10_000)
-    expect(all.error).toBeUndefined()
-    expect(lines(all.batches) === lines(batches)).toBe(true)
-    const events = eventsOf(all.batches)
-    const [file] = findPlaces(bytes.length, readerOf(bytes)).files
-    expect(file?.places.length).toBe(Math.ceil(countOf(batches) / checkpoint))
-    for (const place of file?.places.slice(-3) ?? []) {
-      const { start, out, error } = readFrom(bytes, place.events)
-      expect(error).toBeUndefined()
-      expect(start.events).toBe(place.events)
-      expect(out[0]?.header).toEqual(batches[0]?.header)
-      expect(eventsOf(out).join('\n') === events.slice(place.events).join('\n')).toBe(true)
-    }
-  })
+  it.each(TRACES)(
+    'comes back, all of it and from each place on: %s',
+    { tags: ['slow'] },
+    (_, format, name, checkpoint) => {
+      const batches = trace(format, name).slice(0, 16)
+      const bytes = encodeAll(compact.encoder({ checkpoint }), batches)
+      const all = decodeAll(compact.decoder(), bytes, 10_000)
+      expect(all.error).toBeUndefined()
+      expect(lines(all.batches) === lines(batches)).toBe(true)
+      const events = eventsOf(all.batches)
+      const [file] = findPlaces(bytes.length, readerOf(bytes)).files
+      expect(file?.places.length).toBe(Math.ceil(countOf(batches) / checkpoint))
+      for (const place of file?.places.slice(-3) ?? []) {
+        const { start, out, error } = readFrom(bytes, place.events)
+        expect(error).toBeUndefined()
+        expect(start.events).toBe(place.events)
+        expect(out[0]?.header).toEqual(batches[0]?.header)
+        expect(eventsOf(out).join('\n') === events.slice(place.events).join('\n')).toBe(true)
+      }
+    },
+  )
 
-  it('keeps the simulated heap: addresses stay as predictable as they were', () => {
+  it('keeps the simulated heap: addresses stay as predictable as they were', { tags: ['slow'] }, () => {
     const batches = trace(replay, 'replay/git.txt.gz')
     const bytes = encodeAll(compact.encoder({ checkpoint: 100_000, fast: true }), batches)
     const kept = sectionsOf(bytes).filter(OF(SECTION.checkpoint))
@@ -74,7 +78,7 @@ describe('a trace with checkpoints', () => {
     expect(snapshots).toBeLessThan(0.25 * whole)
   })
 
-  it('is the same whatever the batches are', () => {
+  it('is the same whatever the batches are', { tags: ['slow'] }, () => {
     const batches = trace(replay, 'replay/mstress-head.txt.gz')
     const events = batches.flatMap((batch) => [...batch])
     const one = encodeAll(compact.encoder({ checkpoint: '5K' }), batches)
@@ -82,7 +86,7 @@ describe('a trace with checkpoints', () => {
     expect(Buffer.compare(one, other)).toBe(0)
   })
 
-  it('has places in all files that were concatenated, and in all traces', () => {
+  it('has places in all files that were concatenated, and in all traces', { tags: ['slow'] }, () => {
     const batches = trace(replay, 'replay/mstress-head.txt.gz')
     const other = trace(replay, 'replay/twolf-head.txt')
     const one = encodeAll(compact.encoder({ checkpoint: 5000 }), [...batches, ...other])
@@ -185,7 +189,7 @@ describe('damage', () => {
     expect(problem(twice)).toContain('checkpoints are too near')
   })
 
-  it('of what a checkpoint keeps never makes the decoder hang or crash', () => {
+  it('of what a checkpoint keeps never makes the decoder hang or crash', { tags: ['slow'] }, () => {
     let seed = 1
     const random = (below: number) => ((seed = (seed * 1_103_515_245 + 12_345) & 0x7fff_ffff) >> 8) % below
     for (let i = 0; i < 30; i++) {

@@ -47,7 +47,7 @@ describe.each(LEVELS)('the container at the %s level', (_name, level) => {
   const bytes = encodeEvents(compact.encoder({ level }), events, HEADER)
   const sections = sectionsOf(bytes)
 
-  it('has a section for the trace, one for each 65,536 events, and one for the end', () => {
+  it('has a section for the trace, one for each 65,536 events, and one for the end', { tags: ['slow'] }, () => {
     expect(sections.map(({ type }) => type)).toEqual([
       SECTION.trace,
       SECTION.block,
@@ -98,7 +98,7 @@ describe.each(LEVELS)('the container at the %s level', (_name, level) => {
     expect(countAll(added('X')).error?.message).toContain('unknown type 0x58')
   })
 
-  it('may hold several files one after the other, and traces one after the other', () => {
+  it('may hold several files one after the other, and traces one after the other', { tags: ['slow'] }, () => {
     expect(countAll(new Uint8Array(Buffer.concat([bytes, bytes])))).toEqual({ read: 300_000 })
     const other: TraceHeader = { format: 'mtrc', layout: { wordSize: 4 } }
     const some = events.slice(0, 5000)

@@ -67,7 +67,7 @@ describe('what any format holds comes back', () => {
     ['replay/mstress-head.txt.gz', 2],
     ['mtrc/git.mtrc.gz', 2],
     ['mtrc/small64.mtrc.gz', 1.5],
-  ])('fixture %s, in a %fth of the bytes of gzip -9', (path, ratio) => {
+  ])('fixture %s, in a %fth of the bytes of gzip -9', { tags: ['slow'] }, (path, ratio) => {
     const packed = new Uint8Array(readFileSync(new URL(`../../fixtures/${path}`, import.meta.url)))
     const bytes = new Uint8Array(gunzipSync(packed))
     const format = sniffFormat(bytes) as Format

@@ -159,7 +159,7 @@ describe('the kernel', () => {
     )
   })
 
-  it('reads damaged traces like the oracle', () => {
+  it('reads damaged traces like the oracle', { tags: ['slow'] }, () => {
     fc.assert(
       fc.property(
         fc.array(anyEvent, { maxLength: 10 }),
@@ -181,7 +181,7 @@ describe('the kernel', () => {
     )
   })
 
-  it('reads traces with spaces like the oracle, in part, damaged or whole', () => {
+  it('reads traces with spaces like the oracle, in part, damaged or whole', { tags: ['slow'] }, () => {
     const space = fc.constantFrom(' ', ' ', ' ', '', '  ', '\t')
     fc.assert(
       fc.property(

@@ -94,7 +94,7 @@ describe('the kernel', () => {
     )
   })
 
-  it('writes any events like the oracle, and loses the same', () => {
+  it('writes any events like the oracle, and loses the same', { tags: ['slow'] }, () => {
     fc.assert(
       fc.property(
         fc.array(anyEvent, { maxLength: 30 }),

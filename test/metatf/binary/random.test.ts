@@ -65,7 +65,7 @@ test('random traces of random DTDs are read as a plain reference says, and writt
   expect(whole / traces).toBeGreaterThan(0.9)
 })
 
-test('records in tiny pieces, cut anywhere', () => {
+test('records in tiny pieces, cut anywhere', { tags: ['slow'] }, () => {
   fc.assert(
     fc.property(randomDtd, fc.infiniteStream(fc.nat(0xffff_ffff)), (text, stream) => {
       const dtd = parseDtd(text)

@@ -230,7 +230,7 @@ describe('damage', () => {
     }
   })
 
-  it('any byte changed to any other gives no other events', () => {
+  it('any byte changed to any other gives no other events', { tags: ['slow'] }, () => {
     for (const at of someOf(FILE.length)) {
       const expected = JSON.stringify(wholeBefore(at).length)
       for (let value = 1; value < 256; value++) {
