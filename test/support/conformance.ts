@@ -110,7 +110,7 @@ export function conformance(format: Format, { raw, random, encode = {}, lookedAh
           flipped[bit >> 3] = (flipped[bit >> 3] as number) ^ (1 << (bit & 7))
           const { batches, events, error } = decodeAll(format.decoder(), flipped)
           if (error !== undefined) checkError(error, format, events, bytes.length)
-          expect(() => encodeAll((encoder ?? ndjson.encoder)(), batches)).not.toThrow()
+          expect(() => encodeAll((encoder ?? ndjson.encoder)(encode[name]), batches)).not.toThrow()
         }
       })
     })
