@@ -1,0 +1,83 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { batchesOf, type TraceEvent } from '../../../lib/event/batch.js'
+import type { TraceHeader } from '../../../lib/event/header.js'
+import { compact } from '../../../lib/formats/compact/index.js'
+import { LEVEL } from '../../../lib/formats/compact/layout.js'
+import { decodeCompact } from '../../oracle/compact/decode.js'
+import { decodeAll, encodeAll } from '../../support/drive.js'
+import { runs } from '../../support/runs.js'
+import { random } from './random.js'
+
+interface Trace {
+  readonly header: TraceHeader
+  readonly events: readonly TraceEvent[]
+}
+
+/** Expects that the oracle reads a file of some traces as the decoder does. @returns whether the oracle can read it */
+function readsLikeOracle(traces: readonly Trace[]): boolean {
+  const batches = traces.flatMap(({ header, events }) => batchesOf(events, header))
+  const file = encodeAll(compact.encoder({ level: LEVEL.fast }), batches)
+  const should = decodeCompact(file)
+  if (should === undefined) return false
+  const is = decodeAll(compact.decoder(), file)
+  expect(is.error).toBeUndefined()
+  expect(is.events).toEqual(should.flatMap(({ events }) => events))
+  expect(is.headers.map((header) => ({ kind: 'header', ...header }))).toEqual(should.map(({ header }) => header))
+  return true
+}
+
+test('random traces at the fast level are what the pages say', () => {
+  fc.assert(
+    fc.property(fc.array(random(), { minLength: 1, maxLength: 3 }), (traces) => {
+      // An allocator that is simulated predicts few random addresses.
+      fc.pre(readsLikeOracle(traces))
+    }),
+    { numRuns: runs(300) },
+  )
+})
+
+/** A number below `n` that depends on a seed and on `i`. */
+function pick(seed: number, i: number, n: number): number {
+  let x = Math.imul(i + 1, 0x9e37_79b1) ^ Math.imul(seed, 0x85eb_ca6b)
+  x = Math.imul(x ^ (x >>> 15), 0x2c1b_3c6d)
+  x = Math.imul(x ^ (x >>> 12), 0x297a_2d39)
+  return ((x ^ (x >>> 15)) >>> 0) % n
+}
+
+/** A long trace of few threads, in which sequences of calls recur and many blocks of a size live. */
+function long(seed: number, count: number): Trace {
+  const live: { address: bigint; size: bigint }[] = []
+  const events: TraceEvent[] = []
+  let time = 0n
+  for (let i = 0; i < count; i++) {
+    // Half of the time the program repeats itself.
+    const step = i % 512 < 256 ? i % 64 : i
+    const choose = (what: number, n: number) => pick(seed + what, step, n)
+    const thread = BigInt(choose(0, 40) < 38 ? 1 : choose(1, 3))
+    const name = ['main', 'parse', `f${choose(2, 90)}`][choose(3, 3)] as string
+    time += [1000n, 2_000_000n, 7n][choose(4, 3)] as bigint
+    const place = choose(5, 3) === 0 ? live.length - 1 : choose(6, Math.max(live.length, 1))
+    const growth = i % 2048 < 1024 ? 3 : 7
+    const size = BigInt([24, 24, 100, 4000][choose(7, 4)] as number)
+    const address = BigInt(0x1000 + pick(seed, i, 1 << 24) * 16)
+    const what = choose(8, 10)
+    if (what >= growth || live.length === 0) {
+      live.push({ address, size })
+      events.push({ kind: 'alloc', thread, time, address, size, stack: [name, 'main'] })
+    } else if (what === 0) {
+      const old = live[place] as { address: bigint; size: bigint }
+      const moved = choose(9, 2) === 0 ? address : old.address
+      live[place] = { address: moved, size }
+      events.push({ kind: 'realloc', thread, time, address: moved, oldAddress: old.address, size })
+    } else {
+      const [block] = live.splice(place, 1)
+      events.push({ kind: 'free', thread, time, address: block!.address, ...(what === 1 && { size: block!.size }) })
+    }
+  }
+  return { header: { format: 'test', timeUnit: 'ns' }, events }
+}
+
+test.each([1, 2, 3])('a long trace at the fast level is what the pages say (%i)', (seed) => {
+  expect(readsLikeOracle([long(seed, 6000)])).toBe(true)
+})

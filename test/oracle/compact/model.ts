@@ -1,0 +1,135 @@
+import { Addresses } from './addresses.js'
+import { Classes, type Block } from './classes.js'
+import { Coder } from './coder.js'
+import { Descriptors, fieldNumber, FLAG, FORM } from './descriptors.js'
+import { History, type Thread } from './history.js'
+import { Names } from './names.js'
+import { OtherFields } from './other-fields.js'
+import { Symbols } from './symbols.js'
+import { Threads } from './threads.js'
+
+const PROCESS = fieldNumber('process')
+const THREAD = fieldNumber('thread')
+const ADDRESS = fieldNumber('address')
+const OLD_ADDRESS = fieldNumber('oldAddress')
+const SIZE = fieldNumber('size')
+const INDEX = fieldNumber('index')
+
+/** What a block is known by: its address and process. */
+function keyOf(address: bigint, t: Thread): bigint {
+  return address ^ BigInt.asUintN(64, (t.process ?? 0n) * 0x9e37_79b9_7f4a_7c15n)
+}
+
+/** An event as words: the number of a name or list for its value. */
+export interface Words {
+  readonly kind: number
+  readonly mask: number
+  readonly values: ReadonlyMap<number, bigint>
+}
+
+/** The model of the fast level, without a simulated allocator. */
+export class Model {
+  readonly coder = new Coder()
+  readonly names = new Names(this.coder)
+  readonly #threads = new Threads(this.coder)
+  readonly #history = new History()
+  readonly #classes = new Classes(this.coder)
+  readonly #descriptors = new Descriptors(this.coder, this.names)
+  readonly #symbols = new Symbols(this.coder, this.#history, this.#classes, this.#descriptors)
+  readonly #addresses = new Addresses(this.coder)
+  readonly #others = new OtherFields(this.coder, this.names)
+
+  /** The next event. */
+  event(): Words {
+    if (this.names.limit()) this.#descriptors.forget()
+    const t = this.#threads.next()
+    const history = this.#history
+    history.take()
+    let chosen = this.#symbols.next(t, { known: 0, isSecond: false })
+    if (chosen.symbol === 2) throw new Error('a correction of an allocator that is not simulated')
+    let number = chosen.symbol >> 1
+    if (chosen.symbol === 0) {
+      number = this.#descriptors.make()
+      if (this.#descriptors.get(number).form === FORM.ends) {
+        chosen = this.#symbols.next(t, { known: number, isSecond: false })
+        if (chosen.block === undefined) throw new Error('a free is missing')
+      } else chosen = { symbol: number * 2, block: undefined, free: 0 }
+    }
+    let ending = chosen.block
+    if (ending !== undefined) number = chosen.free
+    const { kind, form, flags, mask: others, values: recurring } = this.#descriptors.get(number)
+    const values = new Map(recurring)
+    let mask = others
+    const has = (f: number) => ((others >>> f) & 1) === 1
+    for (const [f, value] of [
+      [THREAD, t.thread],
+      [PROCESS, t.process],
+    ] as const) {
+      if (value === undefined) continue
+      mask |= 1 << f
+      values.set(f, value)
+    }
+    const size = values.get(SIZE) ?? 0n
+
+    if (ending !== undefined) {
+      if (form !== FORM.ends) throw new Error('a free that is none')
+      const age = history.sequence - ending.made
+      const address = keyOf(ending.key, t)
+      values.set(ADDRESS, address)
+      if ((flags & FLAG.blockSize) !== 0) values.set(SIZE, ending.size)
+      if (has(OLD_ADDRESS)) {
+        values.set(OLD_ADDRESS, (flags & FLAG.oldZero) !== 0 ? 0n : this.#addresses.difference(t.address, 0))
+      }
+      this.#others.read(values, others, number, t, ending)
+      this.#end(t, ending)
+      this.#addresses.freed(t, ending, address)
+      history.note(t, chosen.symbol, chosen.free, age)
+      return { kind, mask, values }
+    }
+
+    let address = 0n
+    const isRealloc = form === FORM.moves || form === FORM.drops || form === FORM.keeps
+    if (isRealloc) {
+      history.note(t, chosen.symbol, 0, 0)
+      history.take()
+      const second = this.#symbols.next(t, { known: 0, isSecond: true })
+      ending = second.block
+      if (ending === undefined) throw new Error('the block of a realloc is missing')
+      const old = keyOf(ending.key, t)
+      values.set(OLD_ADDRESS, old)
+      history.note(t, second.symbol, 0, history.sequence - ending.made)
+      if (form !== FORM.keeps) this.#end(t, ending)
+      if (form === FORM.drops) this.#addresses.freed(t, ending, old)
+      if (form === FORM.moves) {
+        history.take()
+        if (this.#addresses.stays(ending, size)) address = old
+        else {
+          address = this.#addresses.guess(t, size)
+          this.#addresses.freed(t, ending, old)
+        }
+      }
+    } else {
+      if (has(OLD_ADDRESS)) {
+        values.set(OLD_ADDRESS, (flags & FLAG.oldZero) !== 0 ? 0n : this.#addresses.difference(t.address, 0))
+      }
+      if (form === FORM.makes) address = this.#addresses.guess(t, size)
+      else if (has(ADDRESS) && (flags & FLAG.zero) === 0) address = this.#addresses.difference(t.address, 1)
+    }
+    if (has(ADDRESS)) values.set(ADDRESS, address)
+    if (address !== 0n) t.address = address
+    this.#others.read(values, others, number, t, ending)
+    if (form === FORM.makes || form === FORM.moves) {
+      const { sequence } = history
+      const index = values.get(INDEX) ?? 0n
+      const block = this.#classes.add({ made: sequence, class: number, key: keyOf(address, t), size, index })
+      history.born[sequence & 0xffff] = block.birth
+    }
+    if (form !== FORM.drops && form !== FORM.keeps) history.note(t, chosen.symbol, 0, 0)
+    return { kind, mask, values }
+  }
+
+  #end(t: { freed: number }, block: Block): void {
+    t.freed = block.birth
+    this.#classes.end(block)
+  }
+}
