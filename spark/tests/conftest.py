@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -51,18 +52,35 @@ def spark(commands: Path):
 
 
 @pytest.fixture(scope="session")
-def traces(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """More than 200 traces of several formats: fixtures, repeated."""
+def traces(commands: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """More than 200 traces of several formats: fixtures, repeated and split.
+
+    The names of equal ones are the same after the first `-`.
+    """
     folder = tmp_path_factory.mktemp("traces")
     sources = [
         "mtrc/small64.mtrc.gz", "mtrc/small32.mtrc.gz", "mtrc/cxx64.mtrc", "heaptrack/cxx.heaptrack.gz",
         "glibc-mtrace/cxx-small.mtrace", "valgrind/cxx.log", "tracepoints/perf-ns-pidtid.txt.gz",
     ]  # fmt: skip
-    for n in range(30):
+    for n in range(28):
         for source in sources:
             path = FIXTURES / source
             shutil.copyfile(path, folder / f"{n:03}-{path.name}")
+    for source, parts in (("small64.mtrc.gz", "part64-{}.arrows"), ("small32.mtrc.gz", "part32-{}.ndjson.gz")):
+        whole = FIXTURES / "mtrc" / source
+        run(commands, "hf-split", "--by", "shard", "--shards", "8", "-o", folder / f"000-{parts}", whole)
     return folder
+
+
+@pytest.fixture(scope="session")
+def statistics(commands: Path, traces: Path) -> dict[Path, dict]:
+    """What hf-stats says of each of these traces. It reads one of those that are equal."""
+    found: dict[str, dict] = {}
+    names = {path: path.name.split("-", 1)[1] for path in sorted(traces.iterdir())}
+    for path, name in names.items():
+        if name not in found:
+            found[name] = json.loads(run(commands, "hf-stats", "--json", path))
+    return {path: found[name] for path, name in names.items()}
 
 
 def run(commands: Path, *arguments: str | Path, status: int = 0) -> str:
