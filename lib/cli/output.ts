@@ -61,12 +61,13 @@ export function writeText(path: string, text: string): Promise<void> {
   return writePieces({ path, compression: undefined }, [Buffer.from(text)])
 }
 
-/** Writes bytes, as `writeText` does. */
+/** Writes bytes, as `writeText` does. @param options those of the writer */
 export async function writePieces(
   { path, compression }: Output,
   pieces: Iterable<Uint8Array> | AsyncIterable<Uint8Array>,
+  options?: { blocking?: boolean },
 ): Promise<void> {
-  const writer = new ByteWriter(path)
+  const writer = new ByteWriter(path, options)
   try {
     const source = all(pieces)
     for await (const chunk of compression === undefined ? source : compressBytes(source, compression))

@@ -4,7 +4,7 @@ import { AllocatorReplay, AllocatorSurvey, type JemallocSettings } from '../../l
 import { compact } from '../../lib/formats/compact/index.js'
 import { ndjson } from '../../lib/formats/ndjson/index.js'
 import { decodeAll, encodeAll } from '../support/drive.js'
-import { anyCall, replayRows, writeAlloc, xorshift } from '../support/hostile-calls.js'
+import { anyCall, replayRows, writeAlloc, writeFree, xorshift } from '../support/hostile-calls.js'
 import { runs } from '../support/runs.js'
 import { replayFile, simulate } from '../support/simulate.js'
 
@@ -76,6 +76,29 @@ describe('calls that no program makes', () => {
       { numRuns: runs(40) },
     )
   })
+})
+
+test('blocks of all sizes on a few pages, from several threads, take bounded time', () => {
+  const rnd = xorshift(12_345)
+  const sizes = [64n, 128n, 320n, 1024n, 8n, 4096n, 20_000n, 16n]
+  const live: bigint[] = []
+  for (const version of [3, 4, 5]) {
+    const { seconds } = replayRows(
+      60_000,
+      (batch, row) => {
+        if (live.length > 2000 || (live.length > 50 && rnd(100) < 48)) {
+          const [address] = live.splice(rnd(live.length), 1)
+          writeFree(batch, row, rnd(4), address as bigint)
+        } else {
+          const address = 0x7f00_0000_0000n + 64n * BigInt(rnd(4096))
+          live.push(address)
+          writeAlloc(batch, row, rnd(4), address, sizes[rnd(sizes.length)] as bigint)
+        }
+      },
+      new AllocatorReplay({ allocator: 'jemalloc', version, bits: 64, cores: 2 }),
+    )
+    expect(seconds).toBeLessThan(30)
+  }
 })
 
 describe('many', { tags: ['slow'] }, () => {

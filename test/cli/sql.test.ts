@@ -164,9 +164,14 @@ describe('hf-sql', () => {
     await shell(`hf-sql ${TRACE} "select count(*) as n from blocks" -o ${csv}`)
     expect(gunzipSync(readFileSync(csv)).toString()).toBe('n\n1252\n')
     expect((await shell(`hf-sql ${TRACE} "select 1" -o ${file}.xml`)).code).toBe(2)
+    // A sum has 128 bits, which Parquet does not have.
+    await shell(`hf-sql ${TRACE} "select sum(size * 0 + 9007199254740993) as n from blocks limit 1" -o ${file}`)
+    const sum = await connection.runAndReadAll(`select n::varchar from '${file}'`)
+    expect(sum.getRows()).toEqual([[String(1252n * 9_007_199_254_740_993n)]])
   })
 
   test.each([
+    ['', 2, 'the query is empty'],
     ['selec 1', 1, 'line 1, column 1: syntax error at or near "selec"'],
     ['select 1 as one,\n  nope from blocks', 1, 'line 2, column 3: Referenced column "nope" not found'],
     [`select ${'1 + '.repeat(200)} nope from blocks`, 1, 'line 1, column 809: Referenced column "nope" not found'],
@@ -201,6 +206,10 @@ describe('hf-sql', () => {
     expect(stdout.toString()).toBe(`file,n\n${cut},${stats.events}\n${TRACE},2798\n`)
     expect(stderr).toMatch(/^hf-sql: .*cut\.mtrc: mtrc: byte \d+.*\n$/)
     expect((await shell(`hf-sql ${folder}/none "select 1 from events"`)).stderr).toContain('no such file')
+    const result = join(folder, 'result.csv')
+    const { stderr: message } = await shell(`hf-sql ${cut} "select count(*) as n from events" -o ${result}`)
+    expect(message).toContain(`the incomplete output is in ${result}.partial`)
+    expect(existsSync(result)).toBe(false)
   })
 
   test('temporary files are removed, also by a signal', { tags: ['slow'] }, async () => {

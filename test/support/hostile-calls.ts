@@ -45,6 +45,14 @@ export function writeAlloc(batch: EventBatch, row: number, thread: number, addre
   batch.size.values[row] = size
 }
 
+/** Writes a free into a row. */
+export function writeFree(batch: EventBatch, row: number, thread: number, address: bigint): void {
+  batch.kind[row] = Kind.free
+  batch.mask[row] = FREE_COLUMNS
+  batch.thread.values[row] = BigInt(thread)
+  batch.address.values[row] = address
+}
+
 /** Which addresses, sizes and threads there are, in how many bits. */
 export interface CallShape {
   addressBits: number

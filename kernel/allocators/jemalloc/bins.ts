@@ -144,6 +144,11 @@ export function claim(run: u32, region: u32): void {
   useRegion(run, region)
 }
 
+/** A region turned out to be the lowest free one: those below it are in use. */
+export function passOver(run: u32, region: u32): void {
+  for (let i = lowestFree(run, 0); i < region; i = lowestFree(run, i + 1)) claim(run, i)
+}
+
 /** Regions are taken from this run from now on. */
 export function makeCurrent(run: u32): void {
   const bin = binOf(arenaOf(run), classOfRun(run))

@@ -278,11 +278,6 @@ export function lowestFree(n: u32, from: u32): u32 {
   return regions
 }
 
-/** A region turned out to be the lowest free one: those below it are in use. */
-export function passOver(n: u32, region: u32): void {
-  for (let i = lowestFree(n, 0); i < region; i = lowestFree(n, i + 1)) useRegion(n, i)
-}
-
 /** No region of a run is free. */
 export function useAll(n: u32): void {
   memory.fill(bitsOf(n), 0, (<usize>((regionsOf(classOfRun(n)) + 63) >> 6)) << 3)

@@ -9,6 +9,7 @@ import {
   drain,
   REGION_LOG,
   regionOf,
+  passOver,
   runOf,
   takeAfter,
 } from './bins'
@@ -39,7 +40,6 @@ import {
   KEPT,
   LARGE,
   makeRun,
-  passOver,
   RETAINED,
   RUN,
   setLive,

@@ -1,9 +1,11 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { DuckDBConnection } from '@duckdb/node-api'
+import type { TraceError } from '../../event/error.js'
+import { abandonOutputs } from '../../streams/io/output-file.js'
 import { openInput } from '../../streams/io/stdio.js'
-import { Interrupted, UsageError, type Arguments } from '../command.js'
+import { UsageError, type Arguments } from '../command.js'
 import { SQL_FORMATS } from '../defaults.js'
 import { describe } from '../main.js'
 import { outputOf, writePieces } from '../output.js'
@@ -13,8 +15,6 @@ import { fillTables, openDatabase, planOf, readable, writeParquet } from '../sql
 import { writeTables } from '../sql/feed.js'
 import { resultText } from '../sql/result.js'
 
-const DATA_ERROR = 1
-
 /** Runs `hf-sql`. @throws UsageError */
 export async function runSql(args: Arguments): Promise<void> {
   const { query, paths } = queryOf(args)
@@ -22,12 +22,13 @@ export async function runSql(args: Arguments): Promise<void> {
   const output = outputOf(args, paths, to === 'parquet')
   const folder = mkdtempSync(join(tmpdir(), 'heapflow-sql-'))
   let connection: DuckDBConnection | undefined
-  let signalled: NodeJS.Signals | undefined
+  let fault: TraceError | undefined
   const clear = () => rmSync(folder, { recursive: true, force: true })
+  // Neither a query nor a write to a full pipe can be relied on to end.
   const onSignal = (signal: NodeJS.Signals) => {
-    signalled = signal
     clear()
-    connection?.interrupt()
+    abandonOutputs()
+    process.kill(process.pid, signal)
   }
   for (const signal of SIGNALS) process.once(signal, onSignal)
   process.once('exit', clear)
@@ -36,13 +37,16 @@ export async function runSql(args: Arguments): Promise<void> {
     const wanted = await planOf(connection, query)
     const pathOf = (table: string) => join(folder, `${table}.parquet`)
     await writeTables(paths, wanted, pathOf, (error) => {
-      process.exitCode = DATA_ERROR
-      say('hf-sql', describe(error))
+      if (fault !== undefined) say('hf-sql', describe(fault))
+      fault = error
     })
     await fillTables(connection, wanted, pathOf)
-    await writePieces(output, piecesOf(connection, query, to, folder))
-  } catch (error) {
-    throw signalled === undefined ? error : new Interrupted(signalled)
+    // A file that lacks rows is not complete.
+    await writePieces(
+      output,
+      piecesOf(connection, query, to, folder, () => fault),
+      { blocking: false },
+    )
   } finally {
     connection?.closeSync()
     for (const signal of SIGNALS) process.removeListener(signal, onSignal)
@@ -57,6 +61,7 @@ async function* piecesOf(
   query: string,
   to: (typeof SQL_FORMATS)[number],
   folder: string,
+  faultOf: () => TraceError | undefined,
 ): AsyncGenerator<Uint8Array> {
   try {
     if (to === 'parquet') {
@@ -69,6 +74,8 @@ async function* piecesOf(
   } catch (error) {
     throw new Error(readable(error as Error, query), { cause: error })
   }
+  const fault = faultOf()
+  if (fault !== undefined) throw fault
 }
 
 /** The query and the traces. @throws UsageError */
@@ -78,10 +85,13 @@ function queryOf(args: Arguments): { query: string; paths: readonly string[] } {
   const query = file === undefined ? operands.at(-1) : readFileSync(file === '-' ? 0 : file, 'utf8')
   if (query === undefined)
     throw new UsageError('a query is missing, as in hf-sql app.mtrc "select count(*) from blocks"')
+  if (file === undefined && existsSync(query))
+    throw new UsageError(`the last argument is the query, and ${query} is a file; -f reads a query from a file`)
   const traces = file === undefined ? operands.slice(0, -1) : operands
   const paths = traces.length === 0 ? ['-'] : traces
   if (paths.filter((path) => path === '-').length + (file === '-' ? 1 : 0) > 1)
     throw new UsageError('standard input can be read once only')
+  if (query.trim() === '') throw new UsageError('the query is empty')
   return { query, paths }
 }
 

@@ -89,7 +89,13 @@ export async function fillTables(
 /** Writes the result of a query as Parquet to a file in the folder of the database. */
 export async function writeParquet(connection: DuckDBConnection, query: string, path: string): Promise<void> {
   // A comment may end the query.
-  await connection.run(`copy (${query.replace(/;\s*$/, '')}\n) to ${text(path)} (format parquet)`)
+  const inner = query.replace(/;\s*$/, '')
+  // Parquet has no integers of 128 bits, and DuckDB would write them, as of every sum, as rounded floating point.
+  const described = await connection.runAndReadAll(`describe ${inner}\n`)
+  const wide = described.getRows().filter(([, type]) => type === 'HUGEINT' || type === 'UHUGEINT')
+  const exact = wide.map(([name]) => `${quoted(String(name))}::decimal(38, 0) as ${quoted(String(name))}`)
+  const columns = exact.length === 0 ? '*' : `* replace (${exact.join(', ')})`
+  await connection.run(`copy (select ${columns} from (${inner}\n)) to ${text(path)} (format parquet)`)
   if (!existsSync(path)) throw new Error('DuckDB wrote no file')
 }
 

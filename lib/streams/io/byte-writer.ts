@@ -31,12 +31,13 @@ export class ByteWriter {
 
   /**
    * @param path a file, or `-` for standard output
-   * @param options `recycle`: no one else reads the chunks, so the memory of those from heapflow's encoders is reused
+   * @param options `recycle`: no one else reads the chunks, so the memory of those from heapflow's encoders is reused;
+   * `blocking: false`: signals are noticed while a pipe is full
    * @throws the system error if a named file cannot be written
    */
   constructor(
     path: string,
-    private readonly options: { recycle?: boolean } = {},
+    private readonly options: { recycle?: boolean; blocking?: boolean } = {},
   ) {
     this.file = path === '-' ? undefined : new OutputFile(path)
   }
@@ -90,7 +91,7 @@ export class ByteWriter {
   private open(): number {
     if (this.fd !== undefined) return this.fd
     this.fd = this.file === undefined ? 1 : this.file.open()
-    this.blocks = this.file === undefined && !fstatSync(this.fd).isFile()
+    this.blocks = this.options.blocking !== false && this.file === undefined && !fstatSync(this.fd).isFile()
     return this.fd
   }
 

@@ -1,7 +1,7 @@
 import { closeSync, openSync, readSync, statSync } from 'node:fs'
 import type { Readable } from 'node:stream'
 import { CompactDecoder, type CompactStart } from '../../formats/compact/decode.js'
-import { HEAD_BYTES } from '../../formats/compact/layout.js'
+import { HEAD_BYTES, MAGIC, VERSION } from '../../formats/compact/layout.js'
 import { findPlaces, startBefore } from '../../formats/compact/seek.js'
 import { sniff } from '../../formats/compact/sniff.js'
 import type { EventBatch } from '../../event/batch.js'
@@ -11,7 +11,7 @@ import { DescriptorSource } from './descriptor-source.js'
 /** How many bytes are read at a time: few, because they are thousands of events. */
 const CHUNK_BYTES = 4096
 
-/** Whether there is a compact trace, not compressed, in a file with this name. */
+/** Whether there is a compact trace that can be read, not compressed, in a file with this name. */
 export function isCompactFile(path: string): boolean {
   if (path === '-' || statSync(path, { throwIfNoEntry: false })?.isFile() !== true) return false
   let file: number
@@ -22,9 +22,12 @@ export function isCompactFile(path: string): boolean {
     return false
   }
   const head = new Uint8Array(HEAD_BYTES)
-  const isCompact = readSync(file, head) === HEAD_BYTES && sniff(head)
-  closeSync(file)
-  return isCompact
+  try {
+    // A file of another version is read from its start, which is refused.
+    return readSync(file, head) === HEAD_BYTES && sniff(head) && head[MAGIC.length] === VERSION && head.at(-1) === 0
+  } finally {
+    closeSync(file)
+  }
 }
 
 /** A compact trace from a place on. */

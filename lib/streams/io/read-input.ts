@@ -31,7 +31,7 @@ export interface ByteSource extends AsyncIterable<Uint8Array> {
 export function readInput(path: string, { blocking }: { blocking: boolean }): ByteSource {
   const stats = statOf(path, 0)
   if (stats?.isDirectory() === true) throw isDirectory(path)
-  if (path !== '-' || !isPipe(stats)) return new FileSource(path === '-' ? 0 : path)
+  if (path !== '-' || !isPipe(stats)) return new FileSource(path === '-' ? 0 : path, stats?.isFile() === true)
   return blocking ? new BlockingPipe(0) : new WaitingPipe(0)
 }
 
@@ -45,12 +45,18 @@ function isPipe(stats: Stats | undefined): boolean {
   return stats !== undefined && (stats.isFIFO() || stats.isSocket())
 }
 
-/** Reads a file or a device: the next chunk while the caller works on the last one. */
+/** Reads a file or a device. The next chunk of a file is read while the caller works on the last one. */
 class FileSource implements ByteSource {
   bytesRead = 0
 
-  /** @param target an open file descriptor, which is left open, or a file's name */
-  constructor(private readonly target: number | string) {}
+  /**
+   * @param target an open file descriptor, which is left open, or a file's name
+   * @param readsAhead not for a named pipe: a read that waits for its writer would delay the end after a fault
+   */
+  constructor(
+    private readonly target: number | string,
+    private readonly readsAhead: boolean,
+  ) {}
 
   async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array> {
     const { target } = this
@@ -61,8 +67,9 @@ class FileSource implements ByteSource {
         const chunk = await ahead
         if (chunk.length === 0) return
         this.bytesRead += chunk.length
-        ahead = this.read(fd)
+        if (this.readsAhead) ahead = this.read(fd)
         yield chunk
+        if (!this.readsAhead) ahead = this.read(fd)
       }
     } finally {
       // Its memory must not be used any more when the file is closed.
