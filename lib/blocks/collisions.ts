@@ -32,6 +32,8 @@ export class Collisions {
   private isFollowing = false
   /** There were blocks before the first event that was followed. */
   private isLate = false
+  /** The address space of the first process. */
+  private firstSpace: number | undefined
 
   /** @param told the set of the fields `process` and `api` by which the format separates address spaces */
   constructor(private readonly told: number) {}
@@ -57,6 +59,7 @@ export class Collisions {
   private begin(header: TraceHeader): void {
     this.header = header
     this.isFollowing = this.isLate = false
+    this.firstSpace = undefined
     this.asTheyAre?.clear()
     this.asWritten?.clear()
   }
@@ -84,8 +87,11 @@ export class Collisions {
     for (let row = 0; row < rows; row++) {
       const effect = before.effects[row] as number
       if (((effect ^ (after.effects[row] as number)) & SEEN) !== 0) return row
-      // It may be about the place of a block that was not followed.
-      if (this.isLate && spaces[row] !== after.keys.spaces[row] && (effect & NO_BLOCK) === 0) return row
+      const space = spaces[row] as number
+      if (!this.isLate || space === after.keys.spaces[row] || (effect & NO_BLOCK) !== 0) continue
+      // It may be about a block that was not followed. Those are taken to be of the first process, as heapmon has them.
+      if (space >= 0) this.firstSpace ??= space
+      if (space !== this.firstSpace) return row
     }
     return rows
   }

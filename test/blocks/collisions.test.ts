@@ -44,7 +44,7 @@ describe('Collisions', () => {
     )
   })
 
-  it('are assumed where blocks came before the first event with a process', () => {
+  it('are assumed where blocks came before the first process, and only in other processes', () => {
     const block = (address: bigint, process?: bigint): TraceEvent => ({
       kind: 'alloc',
       address,
@@ -52,9 +52,9 @@ describe('Collisions', () => {
       ...(process !== undefined && { process }),
     })
     const events = [block(16n), block(32n), block(48n, 1n), block(64n, 1n), block(80n, 2n)]
-    for (const batchSize of [1, 2, 3, 5]) expect(firstCollision(0, events, batchSize)).toBe(2)
+    for (const batchSize of [1, 2, 3, 5]) expect(firstCollision(0, events, batchSize)).toBe(4)
     expect(firstCollision(0, events.slice(2), 1)).toBe(undefined)
-    expect(firstCollision(0, [...events.slice(0, 2), block(0n, 1n)], 1)).toBe(undefined)
+    expect(firstCollision(0, [...events.slice(0, 4), block(0n, 2n)], 1)).toBe(undefined)
   })
 
   it('are none between one trace and the next', () => {

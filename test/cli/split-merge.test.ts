@@ -98,7 +98,7 @@ describe('Without numbers', () => {
     )
     expect(code).toBe(2)
     expect(stderr).toMatch(/^hf-merge: the inputs are parts of one trace, without numbers, and the events have neither/)
-    expect(stderr).toContain('split with --number')
+    expect(stderr).toContain('split the trace again with hf-split --number')
   })
 
   test('what it advises for traces of which it knows nothing works', async () => {
