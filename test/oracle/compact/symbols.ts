@@ -117,12 +117,13 @@ export class Symbols {
       }
     }
     const [s1, , , s4] = t.s as [number, number, number, number]
-    const slots = [
-      [this.#four, this.#four.find(mix(t.h3, s4))],
-      [this.#two, this.#two.find(t.h2)],
-      [this.#one, this.#one.find(s1 & 0xffff)],
-    ] as const
-    const learn = (x: number) => slots.forEach(([slot, where]) => slot.learn(where, x))
+    // To look at a slot may empty it, so none is looked at before it is needed.
+    const look = () =>
+      [
+        [this.#four, this.#four.find(mix(t.h3, s4))],
+        [this.#two, this.#two.find(t.h2)],
+        [this.#one, this.#one.find(s1 & 0xffff)],
+      ] as const
 
     let wasDecided = 0
     if (hasMatch && t.matched >= 8 && known === 0) {
@@ -138,7 +139,7 @@ export class Symbols {
         const other = (e & 1) === 1 && guess !== expected ? 1 : 0
         const w = (((l << 6) | (t.misses & 63)) << 2) | ((e & 1) << 1) | other
         if (this.#coder.pair(this.#w.at(w), this.#x.of(mix(t.h2, e)), 14 + (e & 1)) === 1) {
-          if (t.matched < 24) learn(e)
+          if (t.matched < 24) look().forEach(([slot, at]) => slot.learn(at, e))
           if (guess !== undefined) {
             this.#classes.chosen(guess)
           }
@@ -146,8 +147,9 @@ export class Symbols {
         }
       }
     }
+    const slots = look()
     const symbol = this.#candidate(t, e, slots, wasDecided) ?? this.#escaped()
-    if (symbol > 2) learn(symbol)
+    if (symbol > 2) slots.forEach(([slot, at]) => slot.learn(at, symbol))
     if ((symbol & 1) === 0) return { symbol, block: undefined, free: 0 }
     const block = this.#classes.choose(symbol >> 1, t, expected)
     return { symbol, block, free: isSecond ? 0 : known || this.#free(symbol >> 1, t) }
