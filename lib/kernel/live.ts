@@ -1,7 +1,8 @@
 import type { Global, KernelExports } from './load.js'
 
 /**
- * The exports of kernel/live.ts, and of every kernel that contains the live set. kernel/live/follow.ts and keys.ts document them.
+ * The exports of kernel/live.ts, and of every kernel that contains the live set. kernel/live/follow.ts and keys.ts
+ * document them.
  */
 export interface LiveExports extends KernelExports {
   readonly SPACES: Global

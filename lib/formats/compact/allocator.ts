@@ -41,7 +41,9 @@ export function simulate({ run }: CompactKernel, settings: Uint8Array): boolean 
   return cores < 2 ** 31 && Boolean(run.startSimulation(allocator, version, bits, cores, BigInt(detail), 0n, 0n))
 }
 
-/** A trial with fewer of this share of right addresses after this many blocks, or twice as many, and so on, is given up. */
+/**
+ * A trial is given up if its share of right addresses is below this, after this many blocks, twice as many, and so on.
+ */
 const LEAST_RIGHT = 0.4
 const FIRST_BLOCKS = 64
 /** A trial of jemalloc with this share of right addresses needs no better one. */

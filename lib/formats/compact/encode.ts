@@ -279,7 +279,10 @@ export class CompactEncoder implements Encoder {
     this.put(batch)
   }
 
-  /** The model forgets all but what was kept. @returns false if that cannot be read again: then nothing is to be kept */
+  /**
+   * The model forgets all but what was kept.
+   * @returns false if that cannot be read again: then nothing is to be kept
+   */
   private forget(settings: Uint8Array, kept: Uint8Array): boolean {
     const { kernel } = this
     kernel.run.reset()

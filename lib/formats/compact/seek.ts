@@ -43,7 +43,8 @@ const SECTION_MORE = SECTION_HEAD + CHECKSUM_BYTES
 const END_SECTION = TOTALS_BYTES + SECTION_MORE
 
 /**
- * Finds the places of an input by the indexes at the ends of its files. There are none if one of the files has no index.
+ * Finds the places of an input by the indexes at the ends of its files. There are none if one of the files has no
+ * index.
  * @param size of the input in bytes
  */
 export function findPlaces(size: number, read: ReadAt): Places {

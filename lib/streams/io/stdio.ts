@@ -3,6 +3,7 @@ import { DescriptorSink, type DescriptorSinkOptions } from './descriptor-sink.js
 import { DescriptorSource } from './descriptor-source.js'
 import { statOf } from './file-status.js'
 import { PipeSource } from './pipe-source.js'
+import { isDirectory } from './read-input.js'
 
 /**
  * Bytes from a file, or from standard input for `-`.
@@ -10,10 +11,7 @@ import { PipeSource } from './pipe-source.js'
  */
 export function openInput(path: string, chunkBytes = 262_144): Readable {
   const stats = statOf(path, 0)
-  if (stats?.isDirectory() === true) {
-    const name = path === '-' ? 'standard input' : path
-    throw Object.assign(new Error(`${name} is a directory`), { code: 'EISDIR', syscall: 'read', path: name })
-  }
+  if (stats?.isDirectory() === true) throw isDirectory(path)
   if (path !== '-' || stats === undefined) return new DescriptorSource(path, chunkBytes)
   // A file is read through the thread pool; a pipe by the event loop, because a blocked read there cannot be given up.
   if (stats.isFile()) return new DescriptorSource(0, chunkBytes)
