@@ -42,13 +42,15 @@ export class Collisions {
   find(batch: EventBatch): number {
     const { count } = batch
     if (batch.header !== this.header) this.begin(batch.header)
+    let start = 0
     if (!this.isFollowing) {
-      const first = this.firstOfSpace(batch)
-      this.isLate ||= batch.kind.subarray(0, first).some((kind) => kind <= LAST_OF_BLOCKS)
-      if (first === count) return count
+      // Events before it are not followed even in the same batch: the result must not depend on where batches end.
+      start = this.firstOfSpace(batch)
+      this.isLate ||= batch.kind.subarray(0, start).some((kind) => kind <= LAST_OF_BLOCKS)
+      if (start === count) return count
       this.isFollowing = true
     }
-    for (let from = 0; from < count; from += BATCH_EVENTS) {
+    for (let from = start; from < count; from += BATCH_EVENTS) {
       const to = Math.min(from + BATCH_EVENTS, count)
       const row = this.findRow(batch, from, to)
       if (from + row < to) return from + row

@@ -57,6 +57,15 @@ describe('Collisions', () => {
     expect(firstCollision(0, [...events.slice(0, 4), block(0n, 2n)], 1)).toBe(undefined)
   })
 
+  it('do not depend on where batches end', () => {
+    const events: TraceEvent[] = [
+      { kind: 'alloc', address: 16n, size: 1n },
+      { kind: 'free', process: 1n, address: 16n },
+      { kind: 'free', process: 2n, address: 16n },
+    ]
+    for (const batchSize of [1, 2, 3]) expect(firstCollision(0, events, batchSize)).toBe(2)
+  })
+
   it('are none between one trace and the next', () => {
     const collisions = new Collisions(0)
     for (const process of [1n, 2n, 3n]) {
