@@ -55,6 +55,8 @@ export function fromEvents(header: TraceHeader = NO_HEADER): EventStream<'events
 export interface VerifyResult {
   /** The number of checked events. */
   readonly events: number
+  /** The number of events that say that the recorder lost others. */
+  readonly lost: number
   /** The number of times each fault was found; faults that were not found are absent. */
   readonly counts: ReadonlyMap<FaultName, number>
   /** The first places of each fault, in the order of the trace. */
@@ -99,6 +101,7 @@ export function verify(options: VerifyOptions = {}): VerifyStream {
   })
   const result = () => ({
     events: verifier.events,
+    lost: verifier.lost,
     counts: new Map(verifier.counts),
     findings: verifier.findings,
   })

@@ -22,6 +22,7 @@ import type { Fate, FateOptions } from './fates/survey.js'
 import { MissingFields } from './missing-fields.js'
 import { makeAllocation } from './repair/changes.js'
 import type { NamePattern } from './predicates/match.js'
+import { LostEvents, type Criterion } from './predicates/lost-events.js'
 import { byRanges } from './predicates/row-filter.js'
 import { rangeWords, type Range } from './predicates/ranges.js'
 
@@ -32,6 +33,9 @@ export type OneOrMore<T> = T | readonly T[]
  * Which events to keep: those that meet every criterion given; within one criterion, any of its values suffices. An
  * event that does not have the field never meets a criterion on it. Ranges are inclusive. There may be 65,536 values or
  * ranges of one field; adjacent ones count as one.
+ *
+ * A `lost` event, where the recorder lost others, is dropped only by criteria on events, kinds and the time, CPU,
+ * thread, process or heap that it has: what was lost may have met the others. A filter warns if kinds drop it.
  */
 export interface FilterOptions extends FateOptions {
   readonly thread?: OneOrMore<bigint | number>
@@ -56,7 +60,7 @@ export interface FilterOptions extends FateOptions {
   readonly stack?: OneOrMore<NamePattern>
   /**
    * A custom condition: called with each event that meets the other criteria, as a plain object, and its number, from
-   * 1. Slow; the other criteria are fast.
+   * 1. It decides nothing about `lost` events. Slow; the other criteria are fast.
    */
   readonly where?: (event: TraceEvent, n: number) => unknown
   /** Keep the events that do not meet all criteria instead. */
@@ -119,7 +123,8 @@ const KEEPS_BLOCKS: ReadonlySet<keyof FilterOptions> = new Set(['process', 'leak
 export class Filter implements BatchTransform {
   readonly consumes = true
   readonly warnings: string[] = []
-  private readonly predicates: Predicate[]
+  private readonly predicates: readonly Predicate[]
+  private readonly lost: LostEvents
   private readonly invert: boolean
   private readonly lifetimes: Lifetimes | undefined
   private readonly missing: MissingFields
@@ -151,9 +156,14 @@ export class Filter implements BatchTransform {
     if (fates === undefined && needsSurvey(options))
       throw new RangeError('leaked, temporary and liveAt need two passes over the events: use filterFile()')
     // Predicates that follow blocks must see all rows, so they come first.
-    this.predicates = [...(fates === undefined ? [] : [hasFates(fates)]), ...predicatesOf(options)]
-    if (options.where !== undefined) this.predicates.push(this.meets(options.where))
+    const criteria = criteriaOf(options)
+    this.predicates = [
+      ...(fates === undefined ? [] : [hasFates(fates)]),
+      ...criteria.map(({ test }) => test),
+      ...(options.where === undefined ? [] : [this.meets(options.where)]),
+    ]
     this.invert = options.invert ?? false
+    this.lost = new LostEvents(criteria, this.invert)
     this.lifetimes = options.lifetimes === true ? new Lifetimes(true) : undefined
     const given = (Object.keys(options) as (keyof FilterOptions)[]).filter((name) => options[name] !== undefined)
     this.missing = new MissingFields(
@@ -187,9 +197,12 @@ export class Filter implements BatchTransform {
   end(): void {
     const names = { function: 'stack', file: 'stack', module: 'stack' } as const
     this.warnings.push(...this.missing.warnings('so no event matches it', 'filter on', ALL_FIELDS, names))
+    this.endTruncated()
   }
 
-  endTruncated(): void {}
+  endTruncated(): void {
+    this.warnings.push(...this.lost.warnings())
+  }
 
   private begin(header: TraceHeader): void {
     this.header = header
@@ -212,11 +225,13 @@ export class Filter implements BatchTransform {
       n = predicate(batch, rows, n, this.before)
     }
     const end = this.fault?.row ?? count
-    if (this.lifetimes === undefined) return this.invert ? complement(rows, n, end) : n
+    const hasLost = this.lost.find(batch)
+    if (this.lifetimes === undefined && !hasLost) return this.invert ? complement(rows, n, end) : n
     const { labels } = this
     labels.fill(this.invert ? 1 : 0, 0, count)
     for (let j = 0; j < n; j++) labels[rows[j] as number] = this.invert ? 0 : 1
-    this.lifetimes.follow(batch, labels)
+    if (hasLost) this.lost.label(batch, labels, this.before)
+    this.lifetimes?.follow(batch, labels)
     this.begun = []
     n = 0
     for (let i = 0; i < end; i++) {
@@ -264,28 +279,33 @@ function complement(rows: Int32Array, n: number, count: number): number {
   return kept
 }
 
-/** The predicates of some options, the cheapest ones first. */
-function predicatesOf(options: FilterOptions): Predicate[] {
-  const predicates: Predicate[] = []
-  const add = <T>(option: OneOrMore<T> | undefined, make: (values: readonly T[]) => Predicate) => {
-    if (option !== undefined) predicates.push(make(Array.isArray(option) ? (option as readonly T[]) : [option as T]))
+/** The criteria of some options, the cheapest ones first. */
+function criteriaOf(options: FilterOptions): Criterion[] {
+  const criteria: Criterion[] = []
+  const add = <T>(
+    name: keyof FilterOptions,
+    option: OneOrMore<T> | undefined,
+    make: (values: readonly T[]) => Predicate,
+  ) => {
+    if (option === undefined) return
+    criteria.push({ name, test: make(Array.isArray(option) ? (option as readonly T[]) : [option as T]) })
   }
   const value = (field: U64FieldName) => (values: readonly (bigint | number)[]) => hasValue(field, values)
   const range = (field: U64FieldName) => (ranges: readonly Range[]) => byRanges(field, ranges)
-  add(options.events, isNumbered)
-  add(options.kind, isKind)
-  add(options.api, isApi)
-  add(options.cpu, onCpu)
-  add(options.thread, value('thread'))
-  add(options.process, value('process'))
-  add(options.heap, value('heap'))
-  add(options.size, range('size'))
-  add(options.address, range('address'))
-  add(options.time, range('time'))
-  add(options.function, (patterns: readonly NamePattern[]) => isNamed('function', patterns))
-  add(options.file, (patterns: readonly NamePattern[]) => isNamed('file', patterns))
-  add(options.module, (patterns: readonly NamePattern[]) => isNamed('module', patterns))
-  add(options.type, (patterns: readonly NamePattern[]) => isNamed('type', patterns))
-  add(options.stack, hasFrame)
-  return predicates
+  add('events', options.events, isNumbered)
+  add('kind', options.kind, isKind)
+  add('api', options.api, isApi)
+  add('cpu', options.cpu, onCpu)
+  add('thread', options.thread, value('thread'))
+  add('process', options.process, value('process'))
+  add('heap', options.heap, value('heap'))
+  add('size', options.size, range('size'))
+  add('address', options.address, range('address'))
+  add('time', options.time, range('time'))
+  add('function', options.function, (patterns: readonly NamePattern[]) => isNamed('function', patterns))
+  add('file', options.file, (patterns: readonly NamePattern[]) => isNamed('file', patterns))
+  add('module', options.module, (patterns: readonly NamePattern[]) => isNamed('module', patterns))
+  add('type', options.type, (patterns: readonly NamePattern[]) => isNamed('type', patterns))
+  add('stack', options.stack, hasFrame)
+  return criteria
 }

@@ -3,6 +3,7 @@ import { HI, LO, WORD } from '../bytes/u64.js'
 import { BATCH_EVENTS, type EventBatch } from '../event/batch.js'
 import { FieldBit } from '../event/fields.js'
 import type { TraceHeader } from '../event/header.js'
+import { lostPlaces } from '../event/lost-events.js'
 import { checkOptions, type OptionNames } from '../event/options.js'
 import type { FaultName } from './option-values.js'
 import type { BlockKeys } from '../blocks/block-keys.js'
@@ -115,6 +116,8 @@ export class Extent {
 export class Verifier {
   /** How many events there were. */
   events = 0
+  /** How many of them say that the recorder lost others, so that faults may be false or hidden. */
+  lost = 0
   private readonly liveSet = new LiveSet(2)
   private readonly intervals = new Intervals()
   private readonly extent: Extent
@@ -150,6 +153,7 @@ export class Verifier {
     for (let from = 0; from < batch.count; from += BATCH_EVENTS)
       this.checkRows(batch, from, Math.min(from + BATCH_EVENTS, batch.count))
     this.events += batch.count
+    this.lost += lostPlaces(batch)
   }
 
   private checkRows(batch: EventBatch, from: number, to: number): void {

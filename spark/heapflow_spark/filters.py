@@ -38,7 +38,7 @@ def file_test(one: Filter) -> Callable[[str], bool] | None:
 
 
 def flags(one: Filter) -> list[str] | None:
-    """The flags of hf-filter that let the same events pass; None if there are none."""
+    """The flags of hf-filter that let all these events pass, and hardly any others; None if there are none."""
     if not isinstance(one, (EqualTo, In)) or len(one.attribute) != 1 or one.attribute[0] not in FLAGS:
         return None
     values = list(one.value) if isinstance(one, In) else [one.value]

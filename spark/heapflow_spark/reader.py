@@ -138,3 +138,6 @@ class FilteringEventReader(FilteringTableReader, EventReader):
             else:
                 taken.add(flags[0])
                 self.flags += flags
+                # hf-filter also keeps events that say that the recorder lost others, of no thread in particular.
+                if flags[0] != filters.FLAGS["kind"]:
+                    yield one

@@ -10,7 +10,7 @@ import type { Statistics } from '../../lib/transforms/statistics/result.js'
 import { drive } from '../support/drive.js'
 import { runs } from '../support/runs.js'
 import { HEADER, anyEvent, blockEvents, eventsOf, inBatches, spacedEvents } from './events.js'
-import { keepWhole, meets } from './oracle.js'
+import { keepWhole, keeps } from './oracle.js'
 
 function filtered(options: FilterOptions, events: readonly TraceEvent[], size = BATCH_EVENTS): TraceEvent[] {
   const { out, error } = drive(new Filter(options), inBatches(events, size, HEADER))
@@ -74,7 +74,7 @@ describe('Filter', () => {
     const some = criteria.map((all) => Object.fromEntries(Object.entries(all).slice(0, 2)) as FilterOptions)
     fc.assert(
       fc.property(fc.oneof(some, criteria), lists, fc.boolean(), sizes, (options, events, invert, size) => {
-        const expected = events.filter((event, i) => meets(event, i + 1, options) !== invert)
+        const expected = events.filter((event, i) => keeps(event, i + 1, { ...options, invert }))
         expect(filtered({ ...options, invert }, events, size)).toEqual(expected)
       }),
       { numRuns: runs(400) },
@@ -102,6 +102,35 @@ describe('Filter', () => {
       expect(filtered(options, events)).toEqual([events[1]])
       expect(filtered({ ...options, invert: true }, events)).toEqual([events[0]])
     }
+  })
+
+  it('keeps events that say that others were lost, unless a criterion concerns them', () => {
+    const lost: TraceEvent[] = [
+      { kind: 'lost', count: 3n },
+      { kind: 'lost', cpu: 1, size: 8n },
+    ]
+    const events: TraceEvent[] = [{ kind: 'alloc', size: 64n, cpu: 1 }, ...lost, { kind: 'free', address: 1n, cpu: 2 }]
+    const of = (options: FilterOptions) => filtered(options, events).filter(({ kind }) => kind === 'lost')
+    for (const options of [{ size: { from: 64n } }, { function: 'main' }, { api: 'malloc' }, { cpu: 1 }, { thread: 5 }])
+      expect(of(options as FilterOptions)).toEqual(lost)
+    expect(of({ size: { from: 64n }, invert: true })).toEqual(lost)
+    expect(of({ size: { from: 64n }, lifetimes: true })).toEqual(lost)
+    expect(of({ where: ({ kind }) => kind === 'alloc' })).toEqual(lost)
+    expect(of({ cpu: 2 })).toEqual([lost[0]])
+    expect(of({ cpu: 1, invert: true })).toEqual([lost[0]])
+    expect(of({ events: { from: 3n, to: 3n } })).toEqual([lost[1]])
+    expect(of({ kind: ['alloc', 'lost'] })).toEqual(lost)
+    expect(of({ kind: 'lost', invert: true })).toEqual([])
+    for (const options of [{ kind: 'alloc' }, { kind: 'alloc', cpu: 1 }, { kind: 'alloc', lifetimes: true }]) {
+      const filter = new Filter(options as FilterOptions)
+      expect(eventsOf(drive(filter, inBatches(events, 2, HEADER)).out)).toEqual([events[0]])
+      expect(filter.warnings).toEqual([
+        'the recorder lost events in 2 places, which kind left out: kind lost keeps them',
+      ])
+    }
+    const inverted = new Filter({ kind: 'lost', invert: true })
+    drive(inverted, inBatches(events, 2, HEADER))
+    expect(inverted.warnings).toEqual([])
   })
 
   it('takes negative ids modulo 2^64', () => {
@@ -274,7 +303,7 @@ describe('Filter', () => {
       const anyBlocks = fc.oneof(blockEvents, spacedEvents)
       fc.assert(
         fc.property(anyBlocks, fc.constantFrom(...options), fc.boolean(), sizes, (events, option, invert, size) => {
-          const kept = keepWhole(events, (event, n) => meets(event, n, option) !== invert)
+          const kept = keepWhole(events, (event, n) => keeps(event, n, { ...option, invert }))
           expect(filtered({ ...option, invert, lifetimes: true }, events, size)).toEqual(kept)
         }),
         { numRuns: runs(1000) },

@@ -39,6 +39,17 @@ export function meets(event: TraceEvent, n: number, options: FilterOptions): boo
   )
 }
 
+/** Whether a filter keeps event number `n`. Criteria on what a `lost` event does not have do not concern it. */
+export function keeps(event: TraceEvent, n: number, options: FilterOptions): boolean {
+  const invert = options.invert ?? false
+  if (event.kind !== 'lost') return meets(event, n, options) !== invert
+  const concerning = (['thread', 'process', 'heap', 'cpu', 'time', 'events', 'kind'] as const).filter(
+    (name) => options[name] !== undefined && (name === 'events' || name === 'kind' || event[name] !== undefined),
+  )
+  const some = Object.fromEntries(concerning.map((name) => [name, options[name]]))
+  return concerning.length === 0 || meets(event, n, some) !== invert
+}
+
 /**
  * Follows blocks over plain events: the label of an event is that of its block, else `own`. Labels that are undefined
  * are not followed.

@@ -1,5 +1,6 @@
 import type { EventBatch } from '../../event/batch.js'
 import { TraceError } from '../../event/error.js'
+import { lostWarning } from '../../event/lost-events.js'
 import type { Stage } from '../../event/stage.js'
 import { plural } from '../../event/message-text.js'
 import { FAULTS, type FaultName } from '../../transforms/option-values.js'
@@ -90,8 +91,8 @@ function maxSize(args: Arguments): bigint {
   throw new UsageError(`--max-size needs a number of bytes, which may end in K, M or G, not ${JSON.stringify(text)}`)
 }
 
-function faultsText({ counts, findings, events }: Verifier): string {
-  const lines: string[] = []
+function faultsText({ counts, findings, events, lost }: Verifier): string {
+  const lines = lost > 0 ? [lostWarning(lost, 'faults may be false or hidden')] : []
   for (const fault of FAULTS) {
     const n = counts.get(fault)
     if (n === undefined) continue
@@ -105,6 +106,6 @@ function faultsText({ counts, findings, events }: Verifier): string {
   return lines.join('\n') + '\n'
 }
 
-function faultsJson({ counts, findings, events }: Verifier): string {
-  return JSON.stringify({ events, faults: Object.fromEntries(counts), places: findings }) + '\n'
+function faultsJson({ counts, findings, events, lost }: Verifier): string {
+  return JSON.stringify({ events, lost, faults: Object.fromEntries(counts), places: findings }) + '\n'
 }

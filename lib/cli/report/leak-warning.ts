@@ -1,4 +1,4 @@
-import { plural } from '../../event/message-text.js'
+import { lostWarning } from '../../event/lost-events.js'
 import type { Amount, Statistics } from '../../transforms/statistics/result.js'
 
 /**
@@ -31,7 +31,7 @@ export function leakWarning({ kinds, filtered, leaked, freed, faults, reallocs }
  * were removed, or more frees are of unknown blocks than in a complete trace. Undefined without a reason for one.
  */
 export function falseLeaks({ lost, filtered, leaked, freed, unknown }: LeakFigures): string | undefined {
-  if (lost > 0) return `the recorder lost events in ${plural(lost, 'place')}, so every figure may be wrong`
+  if (lost > 0) return lostWarning(lost)
   const advice = 'use --lifetimes with hf-filter and hf-split'
   if (filtered) {
     if (leaked.blocks === 0 && unknown === 0) return undefined

@@ -1,6 +1,7 @@
 import { openSync, closeSync, writeSync } from 'node:fs'
 import type { EventBatch } from '../../event/batch.js'
 import { TraceError } from '../../event/error.js'
+import { lostPlaces, lostWarning } from '../../event/lost-events.js'
 import type { Stage } from '../../event/stage.js'
 import type { TableRows } from '../../event/table.js'
 import { traceInput } from '../input.js'
@@ -64,13 +65,16 @@ interface TableSink {
   take(rows: TableRows): void
 }
 
-/** Gives the events of a trace to tables. It has no output of its own. */
+/** Gives the events of a trace to tables. It has no output of its own. Warns if the recorder lost events. */
 class TableFeed implements Stage<EventBatch, Uint8Array> {
   readonly consumes = true
+  readonly warnings: string[] = []
+  private lost = 0
 
   constructor(private readonly sinks: readonly TableSink[]) {}
 
   feed(batch: EventBatch): void {
+    this.lost += lostPlaces(batch)
     for (const { maker, take } of this.sinks) maker.add(batch, take)
   }
 
@@ -79,6 +83,7 @@ class TableFeed implements Stage<EventBatch, Uint8Array> {
   }
 
   end(): void {
+    if (this.lost > 0) this.warnings.push(lostWarning(this.lost, 'rows may be missing or wrong'))
     for (const { maker, take } of this.sinks) maker.end(take)
   }
 

@@ -1,11 +1,15 @@
 import type { EventBatch } from '../../event/batch.js'
+import { lostPlaces, lostWarning } from '../../event/lost-events.js'
 import type { Stage } from '../../event/stage.js'
 import type { TableWriter } from '../../event/table.js'
 import { BlockTable, type BlockTableOptions } from '../../transforms/block-table/block-table.js'
 
-/** The table of blocks as bytes. */
+/** The table of blocks as bytes. Warns of a trace from which the recorder lost events. */
 export class BlockEncoder implements Stage<EventBatch, Uint8Array> {
   readonly consumes = true
+  readonly warnings: string[] = []
+  /** In how many places the recorder lost events. */
+  private lost = 0
   private readonly table: BlockTable
   /** The input is complete, and its end is still to be written. */
   private isEnding = false
@@ -19,17 +23,19 @@ export class BlockEncoder implements Stage<EventBatch, Uint8Array> {
   }
 
   feed(batch: EventBatch): void {
+    this.lost += lostPlaces(batch)
     this.table.feed(batch)
   }
 
   end(): void {
-    this.table.end()
+    this.endTruncated()
     this.isEnding = true
   }
 
   /** Blocks that are live at the fault have rows too. A format with an end mark does not get it. */
   endTruncated(): void {
-    this.table.endTruncated()
+    if (this.lost > 0) this.warnings.push(lostWarning(this.lost, 'blocks may be missing or wrong'))
+    this.table.end()
   }
 
   /** @throws RangeError when there is no memory for the blocks */

@@ -11,7 +11,7 @@ import { blocksByMap } from '../../blocks/blocks.js'
 import { drive } from '../../support/drive.js'
 import { runs } from '../../support/runs.js'
 import { eventsOf, HEADER, inBatches } from '../events.js'
-import { meets } from '../oracle.js'
+import { keeps } from '../oracle.js'
 import { anyTraces } from '../statistics/random.js'
 
 interface Trace {
@@ -77,7 +77,9 @@ function expected(traces: readonly Trace[], { leaked, temporary, liveAt, ...rest
       sets.push(isHere ? chains(events, at[moment - 1]?.keys() ?? [], moment) : [])
     }
     return events.filter(
-      (event, e) => sets.every((set) => set.includes(e)) && meets(event, start + e + 1, rest as FilterOptions),
+      (event, e) =>
+        (event.kind === 'lost' || sets.every((set) => set.includes(e))) &&
+        keeps(event, start + e + 1, rest as FilterOptions),
     )
   })
   return kept.flat()

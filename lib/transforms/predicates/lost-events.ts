@@ -1,0 +1,94 @@
+import type { EventBatch } from '../../event/batch.js'
+import { FieldBit, Kind } from '../../event/fields.js'
+import { plural } from '../../event/message-text.js'
+import type { Predicate } from './predicates.js'
+
+/** One criterion of a filter: the name of its option, and its test. */
+export interface Criterion {
+  readonly name: string
+  readonly test: Predicate
+}
+
+/** The criteria that may concern `lost` events, and the field that such an event must have for that; 0 for none. */
+const CONCERN: Readonly<Partial<Record<string, number>>> = {
+  events: 0,
+  kind: 0,
+  cpu: FieldBit.cpu,
+  thread: FieldBit.thread,
+  process: FieldBit.process,
+  heap: FieldBit.heap,
+  time: FieldBit.time,
+}
+const CONCERNED = 1
+const FAILED = 2
+
+/**
+ * Selects `lost` events. What the recorder lost may have met any criterion, so a criterion on what such an event does
+ * not have does not concern it, and one that no criterion concerns is always kept. Its size is that of what was lost,
+ * and not that of a block. Which kinds to keep is what the caller says; what that drops is counted.
+ */
+export class LostEvents {
+  private readonly criteria: readonly (Criterion & { readonly has: number })[]
+  private rows = new Int32Array(0)
+  private part = new Int32Array(0)
+  private states = new Uint8Array(0)
+  private count = 0
+  /** How many of them the kinds to keep have dropped. */
+  private dropped = 0
+
+  constructor(
+    criteria: readonly Criterion[],
+    private readonly invert: boolean,
+  ) {
+    const concerning = criteria.flatMap((one) => {
+      const has = CONCERN[one.name]
+      return has === undefined ? [] : [{ ...one, has }]
+    })
+    // Kinds come last: only what would be kept otherwise counts as dropped.
+    const isKind = ({ name }: Criterion) => name === 'kind'
+    this.criteria = [...concerning.filter((one) => !isKind(one)), ...concerning.filter(isKind)]
+  }
+
+  /** Looks for them in a batch. @returns whether it has any */
+  find({ kind, count }: EventBatch): boolean {
+    this.count = 0
+    let at = kind.indexOf(Kind.lost)
+    if (at < 0 || at >= count) return false
+    if (this.rows.length < count) {
+      this.rows = new Int32Array(count)
+      this.part = new Int32Array(count)
+      this.states = new Uint8Array(count)
+    }
+    for (; at < count; at++) if (kind[at] === Kind.lost) this.rows[this.count++] = at
+    return true
+  }
+
+  /** Sets `labels[i]` of those found to 1 if event i is to be kept, else to 0. @param before as for a `Predicate` */
+  label(batch: EventBatch, labels: Uint32Array, before: number): void {
+    const { rows, part, states, count, invert } = this
+    for (let j = 0; j < count; j++) states[rows[j] as number] = 0
+    for (const { name, test, has } of this.criteria) {
+      let n = 0
+      for (let j = 0; j < count; j++) {
+        const row = rows[j] as number
+        if (((batch.mask[row] as number) & has) !== has || ((states[row] as number) & FAILED) !== 0) continue
+        states[row] = CONCERNED | FAILED
+        part[n++] = row
+      }
+      const kept = n === 0 ? 0 : test(batch, part, n, before)
+      for (let j = 0; j < kept; j++) states[part[j] as number] = CONCERNED
+      if (name === 'kind' && !invert) this.dropped += n - kept
+    }
+    for (let j = 0; j < count; j++) {
+      const row = rows[j] as number
+      const state = states[row] as number
+      labels[row] = state === 0 || ((state & FAILED) !== 0) === invert ? 1 : 0
+    }
+  }
+
+  /** A sentence about what the kinds to keep have dropped, if anything. */
+  warnings(): string[] {
+    if (this.dropped === 0) return []
+    return [`the recorder lost events in ${plural(this.dropped, 'place')}, which kind left out: kind lost keeps them`]
+  }
+}
