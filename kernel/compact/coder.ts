@@ -202,7 +202,7 @@ function adapted(counter: u32, y: u32, most: u32): u32 {
   const p = <i32>(counter >> 10)
   const goal = y != 0 ? 0x3f_ffff : 0
   const moved = p + ((((goal - p) >> 6) * <i32>load<u32>(RATES + ((<usize>n) << 2))) >> 9)
-  return ((<u32>moved) << 10) | (n < most ? n + 1 : n)
+  return ((<u32>max<i32>(moved, 0)) << 10) | (n < most ? n + 1 : n)
 }
 
 /** Codes a decision without a model. */

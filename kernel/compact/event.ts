@@ -218,7 +218,7 @@ function codeOther(row: u32, t: Thread, symbol: u32, isSurprise: bool): u32 {
       else if (codeSame(oldSize, size, address == oldAddress)) address = oldAddress
       else {
         address = codeByCaches(current, size, address)
-        noteFree(current, oldSize, oldAddress)
+        endBlock(oldSize, oldAddress, handle)
       }
     } else if (d.form == DROPS) endBlock(oldSize, oldAddress, handle)
     if (d.form != MOVES) address = 0

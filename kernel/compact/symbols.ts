@@ -221,17 +221,11 @@ function codeRare(symbol: u32): u32 {
 export function codeFree(t: Thread, n: u32, freeing: u32): u32 {
   if (freeCount == 1) return onlyFree
   const c = classAt(n)
-  let other: u32 = 0
-  for (let i: u32 = 0; i < 2; i++) {
-    const guess = i == 0 ? c.free : t.free
-    if (guess == 0 || guess == other || descriptorAt(guess).form != ENDS) continue
+  const guess = c.free
+  if (guess != 0 && descriptorAt(guess).form == ENDS) {
     const first = FREES + ((<usize>(mixed(guess, t.s1) >> 18)) << 2)
-    const second = FREES + ((<usize>(mixed(n, 99 + i) >> 18)) << 2)
-    if (pairBit(guess == freeing ? 1 : 0, first, second, 32 + i) != 0) {
-      c.free = guess
-      return guess
-    }
-    other = guess
+    const second = FREES + ((<usize>(mixed(n, 99) >> 18)) << 2)
+    if (pairBit(guess == freeing ? 1 : 0, first, second, 32) != 0) return guess
   }
   let node: u32 = 1
   for (let i = 14; i >= 0; i--) node = (node << 1) | bit((freeing >> i) & 1, FREE_TREE + ((<usize>node) << 2))

@@ -39,8 +39,6 @@ export class Thread {
   address: u64
   time: u64
   cpu: u32
-  /** The descriptor of its last free. */
-  free: u32
   /** For the best level, from here on: hashes of its newest four and five symbols, and the number of frees in a row. */
   h4: u32
   h5: u32

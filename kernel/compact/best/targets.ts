@@ -106,7 +106,7 @@ function proposeStep(t: Thread, step: u32, rule: u32, excluded: u32): void {
   }
 }
 
-function collect(t: Thread, expected: u32, excluded: u32, kind: u32, afterTwo: u32, afterSteps: u32): void {
+function collect(t: Thread, expected: u32, excluded: u32, afterTwo: u32, afterSteps: u32): void {
   candidates = 0
   propose(expected, MATCH, excluded)
   const five = freedAt(0)
@@ -171,7 +171,7 @@ export function codeTarget(t: Thread, target: u32, expected: u32, isExcluded: bo
   }
   if (found != 0) t.winners <<= 5
   else {
-    collect(t, expected, isExcluded ? expected : 0, kind, afterTwo, afterSteps)
+    collect(t, expected, isExcluded ? expected : 0, afterTwo, afterSteps)
     found = codeCandidates(t, target, kind)
     if (found == 0) return 0
   }

@@ -13,12 +13,12 @@ const TRACES = ['replay/git.txt.gz', 'replay/mstress-head.txt.gz', 'mtrc/small64
 
 /** SHA-256 of each trace at the fast and at the best level. They change only when the format does. */
 const DIGESTS = [
-  '4168824892e994881f85558ebb3a7216fc8c557849066069d5eed20803e17d75',
-  '4d386b5485f24b61df0ca22e207754cdaf09b47233290fed0038f81549f3ac59',
-  '5cd88c5548616438c6ecadbf4e0df1047665a318e3f6e1a49655c03b5998b766',
-  'eda5906bb0776caaa5893e800661768f9e50b4353d5b3724bef4a7497e1206e9',
-  'bd96bdc92bd2fa230ac053e2bc7489a2b5643608907e13a6cfb83cff4957f3a1',
-  'b4b7c6d8f396eb1937f88acbe7cad74b69718bce8784dd7a775c5360f94e6d37',
+  '81f6a25fb3078a3170bad1b1515337c2fdab6bde9845ce573ca99e612d023663',
+  'aed7d00d9a77168a7e0d08fb30df5b7218e54cfb46a68267b66e93d8e53d742c',
+  '05f1a53904cb08e50599251568046afa93b15921f66d5ec59fc84a2d36d27aca',
+  'f207d4af3641a5b4e690ec976af28c892c2485723f86b1e2e5eabe3f692a5730',
+  '4f8af040ae1bf42ae6619fb194e202c53568a208f045d5fee212121a7293a03c',
+  '83cad8efe60df79fccdbccbe5b0d3aa35be375f3e8244bc142327177b579a365',
 ]
 
 /** Other versions of Node: in folder `22`, what `npm install node@22` made there. */

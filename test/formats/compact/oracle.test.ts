@@ -1,10 +1,14 @@
+import { readdirSync } from 'node:fs'
 import fc from 'fast-check'
-import { expect, test } from 'vitest'
-import { batchesOf, type TraceEvent } from '../../../lib/event/batch.js'
+import { describe, expect, test } from 'vitest'
+import { batchesOf, type EventBatch, type TraceEvent } from '../../../lib/event/batch.js'
 import type { TraceHeader } from '../../../lib/event/header.js'
 import { compact } from '../../../lib/formats/compact/index.js'
 import { LEVEL } from '../../../lib/formats/compact/layout.js'
+import { selectRows } from '../../../lib/kernel/select.js'
+import { openTrace } from '../../../lib/streams/io/open-trace.js'
 import { decodeCompact } from '../../oracle/compact/decode.js'
+import { corpusPath, corpusTraces } from '../../support/corpus.js'
 import { decodeAll, encodeAll } from '../../support/drive.js'
 import { runs } from '../../support/runs.js'
 import { random } from './random.js'
@@ -14,25 +18,23 @@ interface Trace {
   readonly events: readonly TraceEvent[]
 }
 
-/** Expects that the oracle reads a file of some traces as the decoder does. @returns whether the oracle can read it */
-function readsLikeOracle(traces: readonly Trace[]): boolean {
-  const batches = traces.flatMap(({ header, events }) => batchesOf(events, header))
+/** Expects that the oracle reads what the encoder writes as the decoder does. */
+function readsLikeOracle(batches: Iterable<EventBatch>): void {
   const file = encodeAll(compact.encoder({ level: LEVEL.fast }), batches)
   const should = decodeCompact(file)
-  if (should === undefined) return false
   const is = decodeAll(compact.decoder(), file)
   expect(is.error).toBeUndefined()
   expect(is.events).toEqual(should.flatMap(({ events }) => events))
   expect(is.headers.map((header) => ({ kind: 'header', ...header }))).toEqual(should.map(({ header }) => header))
-  return true
+}
+
+function batchesOfAll(traces: readonly Trace[]): EventBatch[] {
+  return traces.flatMap(({ header, events }) => batchesOf(events, header))
 }
 
 test('random traces at the fast level are what the pages say', () => {
   fc.assert(
-    fc.property(fc.array(random(), { minLength: 1, maxLength: 3 }), (traces) => {
-      // An allocator that is simulated predicts few random addresses.
-      fc.pre(readsLikeOracle(traces))
-    }),
+    fc.property(fc.array(random(), { minLength: 1, maxLength: 3 }), (traces) => readsLikeOracle(batchesOfAll(traces))),
     { numRuns: runs(300) },
   )
 })
@@ -79,5 +81,48 @@ function long(seed: number, count: number): Trace {
 }
 
 test.each([1, 2, 3])('a long trace at the fast level is what the pages say (%i)', (seed) => {
-  expect(readsLikeOracle([long(seed, 6000)])).toBe(true)
+  readsLikeOracle(batchesOfAll([long(seed, 6000)]))
+})
+
+/** The first events of a trace. */
+async function headOf(path: URL | string, most: number): Promise<EventBatch[]> {
+  const trace = openTrace(path)
+  const head: EventBatch[] = []
+  let left = most
+  for await (const batch of trace.batches) {
+    if (batch.count > left)
+      head.push(
+        selectRows(
+          batch,
+          Int32Array.from({ length: left }, (_, i) => i),
+          left,
+        ),
+      )
+    else head.push(batch)
+    left -= Math.min(left, batch.count)
+    if (left === 0) break
+  }
+  return head
+}
+
+const FIXTURES = new URL('../../fixtures/', import.meta.url)
+const FIXTURE_NAMES = readdirSync(FIXTURES, { withFileTypes: true })
+  .filter((entry) => entry.isDirectory())
+  .flatMap(({ name }) => readdirSync(new URL(`${name}/`, FIXTURES)).map((file) => `${name}/${file}`))
+  .filter((name) => !/\.(verbose|stats)\.txt(\.gz)?$/.test(name))
+
+test.each(FIXTURE_NAMES)('%s is what the pages say', async (name) => {
+  readsLikeOracle(await headOf(new URL(name, FIXTURES), 5000))
+})
+
+describe('long traces', { tags: ['slow'] }, () => {
+  test.each(['replay/git.txt.gz', 'replay/mstress-head.txt.gz', 'mtrc/git.mtrc.gz'])('%s', async (name) => {
+    readsLikeOracle(await headOf(new URL(name, FIXTURES), 100_000))
+  })
+})
+
+describe('the corpus', { tags: ['corpus'] }, () => {
+  test.each(corpusTraces())('%s', async (name) => {
+    readsLikeOracle(await headOf(corpusPath(name), 100_000))
+  })
 })

@@ -11,6 +11,8 @@ export interface Block {
   readonly key: bigint
   readonly size: bigint
   readonly index: bigint
+  /** Whether the simulated allocator knows it. */
+  readonly isSimulated: boolean
   position: number
 }
 

@@ -115,7 +115,7 @@ export class Coder {
     const p = this.#p[counter] as number
     const n = this.#n[counter] as number
     const goal = bit === 1 ? 2 ** 22 - 1 : 0
-    return (p + ((((goal - p) >> 6) * Math.floor(327_680 / (10 * n + 16))) >> 9)) & 0x3f_ffff
+    return Math.max(p + ((((goal - p) >> 6) * Math.floor(327_680 / (10 * n + 16))) >> 9), 0)
   }
 
   #seen(counter: number, limit: number): number {

@@ -65,11 +65,8 @@ export interface OracleTrace {
   readonly events: TraceEvent[]
 }
 
-/**
- * Decodes a file of the fast level without checkpoints, as the pages of the format say.
- * @returns its traces, or undefined if an allocator is simulated, which the oracle does not do
- */
-export function decodeCompact(file: Uint8Array): OracleTrace[] | undefined {
+/** Decodes a file of the fast level without checkpoints, as the pages of the format say. @returns its traces */
+export function decodeCompact(file: Uint8Array): OracleTrace[] {
   const view = new DataView(file.buffer, file.byteOffset, file.length)
   const expectNumber = (is: number | bigint, should: number | bigint, what: string) => {
     if (is !== should) throw new Error(`${what}: ${is}, not ${should}`)
@@ -77,7 +74,7 @@ export function decodeCompact(file: Uint8Array): OracleTrace[] | undefined {
   const magic = [0x89, 0x48, 0x46, 0x43, 0x0d, 0x0a, 0x1a, 0x0a, 1, 0]
   magic.forEach((byte, i) => expectNumber(file[i] as number, byte, 'magic number'))
   const traces: OracleTrace[] = []
-  let model = new Model()
+  let model = new Model(new Uint8Array(0))
   let blocks = 0n
   let events = 0n
   for (let at = 10; at < file.length;) {
@@ -88,10 +85,10 @@ export function decodeCompact(file: Uint8Array): OracleTrace[] | undefined {
     expectNumber(crc32c(file.subarray(at, end)), view.getUint32(end, true), 'checksum of a section')
     at = end + 4
     if (type === 'T') {
-      if ((file[body] as number) === 1) model = new Model()
+      const header = body + 3 + (file[body + 2] as number)
+      if ((file[body] as number) === 1) model = new Model(file.slice(body + 3, header))
       expectNumber(file[body + 1] as number, 1, 'level')
-      if (file[body + 2] !== 0) return undefined
-      traces.push({ header: JSON.parse(Buffer.from(file.subarray(body + 3, end)).toString()), events: [] })
+      traces.push({ header: JSON.parse(Buffer.from(file.subarray(header, end)).toString()), events: [] })
     } else if (type === 'B') {
       blocks++
       const words: bigint[] = []

@@ -1,3 +1,4 @@
+import { KINDS } from '../../../lib/event/fields.js'
 import { Addresses } from './addresses.js'
 import { Classes, type Block } from './classes.js'
 import { Coder } from './coder.js'
@@ -5,6 +6,7 @@ import { Descriptors, fieldNumber, FLAG, FORM } from './descriptors.js'
 import { History, type Thread } from './history.js'
 import { Names } from './names.js'
 import { OtherFields } from './other-fields.js'
+import { Simulation } from './simulation.js'
 import { Symbols } from './symbols.js'
 import { Threads } from './threads.js'
 
@@ -14,6 +16,12 @@ const ADDRESS = fieldNumber('address')
 const OLD_ADDRESS = fieldNumber('oldAddress')
 const SIZE = fieldNumber('size')
 const INDEX = fieldNumber('index')
+const API = fieldNumber('api')
+const COUNT = fieldNumber('count')
+const ALIGNMENT = fieldNumber('alignment')
+const EXISTING = KINDS.indexOf('existing')
+const FREE = KINDS.indexOf('free')
+const THREAD_END = KINDS.indexOf('thread-destroy')
 
 /** What a block is known by: its address and process. */
 function keyOf(address: bigint, t: Thread): bigint {
@@ -27,7 +35,7 @@ export interface Words {
   readonly values: ReadonlyMap<number, bigint>
 }
 
-/** The model of the fast level, without a simulated allocator. */
+/** The model of the fast level. */
 export class Model {
   readonly coder = new Coder()
   readonly names = new Names(this.coder)
@@ -38,6 +46,12 @@ export class Model {
   readonly #symbols = new Symbols(this.coder, this.#history, this.#classes, this.#descriptors)
   readonly #addresses = new Addresses(this.coder)
   readonly #others = new OtherFields(this.coder, this.names)
+  readonly #simulation: Simulation | undefined
+
+  /** @param settings of the simulated allocator; empty if there is none */
+  constructor(settings: Uint8Array) {
+    this.#simulation = settings.length === 0 ? undefined : new Simulation(settings)
+  }
 
   /** The next event. */
   event(): Words {
@@ -46,7 +60,8 @@ export class Model {
     const history = this.#history
     history.take()
     let chosen = this.#symbols.next(t, { known: 0, isSecond: false })
-    if (chosen.symbol === 2) throw new Error('a correction of an allocator that is not simulated')
+    const isCorrected = chosen.symbol === 2
+    if (isCorrected) chosen = this.#symbols.next(t, { known: 0, isSecond: false })
     let number = chosen.symbol >> 1
     if (chosen.symbol === 0) {
       number = this.#descriptors.make()
@@ -82,12 +97,22 @@ export class Model {
       }
       this.#others.read(values, others, number, t, ending)
       this.#end(t, ending)
-      this.#addresses.freed(t, ending, address)
+      this.#freed(t, ending, address)
       history.note(t, chosen.symbol, chosen.free, age)
       return { kind, mask, values }
     }
 
     let address = 0n
+    const simulation = this.#simulation
+    const isSimulated =
+      simulation?.isOn === true && (form === FORM.makes || form === FORM.moves) && kind !== EXISTING && has(SIZE)
+    const expected = (old?: { block: Block; address: bigint }) => {
+      const [api, count, alignment] = [values.get(API), values.get(COUNT), values.get(ALIGNMENT)]
+      const guess = simulation?.expect(t, { size, api, count, alignment }, old) ?? 0n
+      const is = isCorrected ? this.#addresses.difference(t.address, 2) : guess
+      simulation?.settle(t, size, guess, is)
+      return is
+    }
     const isRealloc = form === FORM.moves || form === FORM.drops || form === FORM.keeps
     if (isRealloc) {
       history.note(t, chosen.symbol, 0, 0)
@@ -99,20 +124,21 @@ export class Model {
       values.set(OLD_ADDRESS, old)
       history.note(t, second.symbol, 0, history.sequence - ending.made)
       if (form !== FORM.keeps) this.#end(t, ending)
-      if (form === FORM.drops) this.#addresses.freed(t, ending, old)
+      if (form === FORM.drops) this.#freed(t, ending, old)
       if (form === FORM.moves) {
         history.take()
-        if (this.#addresses.stays(ending, size)) address = old
+        if (isSimulated) address = expected({ block: ending, address: old })
+        else if (this.#addresses.stays(ending, size)) address = old
         else {
           address = this.#addresses.guess(t, size)
-          this.#addresses.freed(t, ending, old)
+          this.#freed(t, ending, old)
         }
       }
     } else {
       if (has(OLD_ADDRESS)) {
         values.set(OLD_ADDRESS, (flags & FLAG.oldZero) !== 0 ? 0n : this.#addresses.difference(t.address, 0))
       }
-      if (form === FORM.makes) address = this.#addresses.guess(t, size)
+      if (form === FORM.makes) address = isSimulated ? expected() : this.#addresses.guess(t, size)
       else if (has(ADDRESS) && (flags & FLAG.zero) === 0) address = this.#addresses.difference(t.address, 1)
     }
     if (has(ADDRESS)) values.set(ADDRESS, address)
@@ -121,11 +147,26 @@ export class Model {
     if (form === FORM.makes || form === FORM.moves) {
       const { sequence } = history
       const index = values.get(INDEX) ?? 0n
-      const block = this.#classes.add({ made: sequence, class: number, key: keyOf(address, t), size, index })
+      const block = this.#classes.add({
+        made: sequence,
+        class: number,
+        key: keyOf(address, t),
+        size,
+        index,
+        isSimulated,
+      })
       history.born[sequence & 0xffff] = block.birth
     }
+    if (form === FORM.plain && kind === THREAD_END) simulation?.end(t)
+    if (form === FORM.plain && kind === FREE) simulation?.free(t)
     if (form !== FORM.drops && form !== FORM.keeps) history.note(t, chosen.symbol, 0, 0)
     return { kind, mask, values }
+  }
+
+  /** The place of a block is free again. */
+  #freed(t: Thread, block: Block, address: bigint): void {
+    if (this.#simulation?.isOn === true) this.#simulation.free(t, block.isSimulated ? address : undefined)
+    else this.#addresses.freed(t, block, address)
   }
 
   #end(t: { freed: number }, block: Block): void {

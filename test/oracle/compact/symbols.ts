@@ -40,8 +40,9 @@ class Slots {
     const symbols = this.#symbols
     const counts = this.#counts
     const first = counts[at] as number
-    if (symbols[at] === x && first > 0) counts[at] = Math.min(first + 1, 15)
-    else if (symbols[at + 1] === x && (counts[at + 1] as number) > 0) {
+    if (symbols[at] === x && first > 0) {
+      if (first < 15) counts[at] = first + 1
+    } else if (symbols[at + 1] === x && (counts[at + 1] as number) > 0) {
       counts[at + 1]!++
       if (counts[at + 1]! >= first) {
         symbols[at + 1] = symbols[at] as number
