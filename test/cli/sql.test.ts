@@ -164,6 +164,13 @@ describe('hf-sql', () => {
     await shell(`hf-sql ${TRACE} "select count(*) as n from blocks" -o ${csv}`)
     expect(gunzipSync(readFileSync(csv)).toString()).toBe('n\n1252\n')
     expect((await shell(`hf-sql ${TRACE} "select 1" -o ${file}.xml`)).code).toBe(2)
+    const query = join(scratch(), 'query.sql')
+    for (const end of ['; -- all; or most', ' -- one;\n;; /* ; */', " where site <> ';' /* -- ; */;"]) {
+      writeFileSync(query, `select count(*) as n from blocks${end}\n`)
+      expect((await shell(`hf-sql ${TRACE} -f ${query} -o ${file}`)).stderr).toBe('')
+      const n = await connection.runAndReadAll(`select n from '${file}'`)
+      expect(n.getRows()).toEqual([[1252n]])
+    }
     // A sum has 128 bits, which Parquet does not have.
     await shell(`hf-sql ${TRACE} "select sum(size * 0 + 9007199254740993) as n from blocks limit 1" -o ${file}`)
     const sum = await connection.runAndReadAll(`select n::varchar from '${file}'`)
@@ -172,16 +179,17 @@ describe('hf-sql', () => {
 
   test.each([
     ['', 2, 'the query is empty'],
-    ['selec 1', 1, 'line 1, column 1: syntax error at or near "selec"'],
-    ['select 1 as one,\n  nope from blocks', 1, 'line 2, column 3: Referenced column "nope" not found'],
-    [`select ${'1 + '.repeat(200)} nope from blocks`, 1, 'line 1, column 809: Referenced column "nope" not found'],
+    ['-- nothing;', 2, 'the query is empty'],
+    ['selec 1', 2, 'line 1, column 1: syntax error at or near "selec"'],
+    ['select 1 as one,\n  nope from blocks', 2, 'line 2, column 3: Referenced column "nope" not found'],
+    [`select ${'1 + '.repeat(200)} nope from blocks`, 2, 'line 1, column 809: Referenced column "nope" not found'],
     ['select 1; select 2', 2, 'the query must be a single one'],
-    ["copy (select 1) to '/tmp/x.csv'", 1, 'disabled by configuration'],
+    ["copy (select 1) to '/tmp/x.csv'", 2, 'disabled by configuration'],
     ['create table mine as select 1', 2, 'the query must be a single one'],
     ["set memory_limit = '1GB'", 2, 'the query must be a single one'],
-    ["select * from read_csv('/etc/passwd')", 1, 'disabled by configuration'],
-    ["select * from '/etc/passwd'", 1, 'passwd'],
-    ["select * from read_parquet('http://localhost:1/x.parquet')", 1, ''],
+    ["select * from read_csv('/etc/passwd')", 2, 'disabled by configuration'],
+    ["select * from '/etc/passwd'", 2, 'passwd'],
+    ["select * from read_parquet('http://localhost:1/x.parquet')", 2, ''],
     ["select error('boom') from blocks", 1, 'boom'],
   ])('refuses %s', { tags: ['slow'] }, async (sql, status, message) => {
     const file = join(scratch(), 'query.sql')
@@ -191,6 +199,20 @@ describe('hf-sql', () => {
     expect(stderr).toMatch(/^hf-sql: [^\n]*\n$/)
     expect(stderr).toContain(message)
     expect(stderr).not.toContain('root:')
+  })
+
+  test('refuses a query that was forgotten, and a trace that is named twice', { tags: ['slow'] }, async () => {
+    for (const [operands, message] of [
+      [TRACE, 'the last argument is the query'],
+      [`-f /dev/null ${TRACE}`, 'the query is empty'],
+      ['', 'a query is missing'],
+      ['none.mtrc', 'syntax error'],
+      [`${TRACE} ./${TRACE} "select 1"`, `${TRACE} and ./${TRACE} are the same file`],
+      [`${TRACE} ${TRACE} "select 1"`, `${TRACE} is named twice`],
+    ] as const) {
+      const { code, stderr } = await shell(`hf-sql ${operands}`)
+      expect([code, stderr]).toEqual([2, expect.stringContaining(message)])
+    }
   })
 
   test('a damaged trace counts up to the fault', { tags: ['slow'] }, async () => {

@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { DuckDBConnection } from '@duckdb/node-api'
@@ -92,7 +92,22 @@ function queryOf(args: Arguments): { query: string; paths: readonly string[] } {
   if (paths.filter((path) => path === '-').length + (file === '-' ? 1 : 0) > 1)
     throw new UsageError('standard input can be read once only')
   if (query.trim() === '') throw new UsageError('the query is empty')
+  refuseTwice(paths)
   return { query, paths }
+}
+
+/** @throws UsageError when two paths are the same file: each row would count twice */
+function refuseTwice(paths: readonly string[]): void {
+  const known = new Map<string, string>()
+  for (const path of paths) {
+    const stats = statSync(path, { throwIfNoEntry: false, bigint: true })
+    if (stats?.isFile() !== true) continue
+    const file = `${stats.dev}:${stats.ino}`
+    const other = known.get(file)
+    if (other !== undefined)
+      throw new UsageError(other === path ? `${path} is named twice` : `${other} and ${path} are the same file`)
+    known.set(file, path)
+  }
 }
 
 /** The format of the result. @throws UsageError for a name that says none */

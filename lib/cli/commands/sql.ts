@@ -15,6 +15,10 @@ export const sql: Command = {
     'removed. The query can read nothing but these tables. The rows of a damaged trace up to the fault count, and ' +
     'the exit status is 1.\n' +
     'It needs DuckDB: npm install @duckdb/node-api.',
+  exitStatus: {
+    '1': 'A damaged trace, a failure while the query ran, or an I/O error.',
+    '2': 'Usage error, also a query that DuckDB refuses before any trace is read, such as a syntax error.',
+  },
   memory:
     'that of hf-blocks for its tables, else constant; and what DuckDB takes, at most 80 % of the memory of the machine.',
   flags: [

@@ -3,9 +3,12 @@ import type * as DuckDb from '@duckdb/node-api'
 import type { DuckDBConnection } from '@duckdb/node-api'
 import { UsageError } from '../command.js'
 import type { Wanted } from './feed.js'
+import { scannedColumns } from './plan.js'
 import { sqlColumns, TABLES, type TableName } from './tables.js'
 
 const NAMES = Object.keys(TABLES) as TableName[]
+/** How messages of DuckDB about syntax begin. */
+const EXTRACTING = 'Failed to extract statements: '
 
 /**
  * A database in memory with tables that have no rows. No query can use the network, or a file elsewhere.
@@ -33,45 +36,59 @@ async function loadDuckDb(): Promise<typeof DuckDb> {
 }
 
 /**
- * Finds out which columns of which tables a query needs, from the plan that DuckDB makes for it.
- * @throws UsageError when it is not a single query
- * @throws Error with the message of DuckDB in one line
+ * Finds out which tables a query needs, and which columns of them: those that the plan of DuckDB names, or all if the
+ * plan is not understood.
+ * @throws UsageError with the message of DuckDB in one line, or when it is not a single query
  */
 export async function planOf(connection: DuckDBConnection, query: string): Promise<Wanted> {
   const { StatementType } = await loadDuckDb()
   try {
-    const statements = await connection.extractStatements(query)
+    const statements = await extract(connection, query)
+    if (statements === undefined) throw new Error('the query is empty')
     const isQuery = statements.count === 1 && (await statements.prepare(0)).statementType === StatementType.SELECT
-    if (!isQuery) throw new UsageError('the query must be a single one that selects something')
+    if (!isQuery) throw new Error('the query must be a single one that selects something')
+  } catch (error) {
+    throw new UsageError(readable(error as Error, query), { cause: error })
+  }
+  const tables = new Set<string>(await connection.getTableNames(query, false))
+  const all = new Map(NAMES.map((table) => [table, new Set(sqlColumns(table).map(([name]) => name))]))
+  const scanned = scannedColumns(await explain(connection, query), all)
+  const named = NAMES.filter((table) => tables.has(table) || scanned.has(table))
+  return new Map(named.map((table) => [table, scanned.get(table) ?? (all.get(table) as ReadonlySet<string>)]))
+}
+
+/** The statements of a text; undefined if it has none, such as a comment. @throws Error for a syntax error */
+async function extract(
+  connection: DuckDBConnection,
+  query: string,
+): Promise<DuckDb.DuckDBExtractedStatements | undefined> {
+  try {
+    return await connection.extractStatements(query)
+  } catch (error) {
+    // Without a statement, there is no message of DuckDB either.
+    if (String((error as Error).message).startsWith(EXTRACTING)) throw error
+    return undefined
+  }
+}
+
+/** The plan of a query, or undefined where this version of DuckDB gives none. */
+async function explain(connection: DuckDBConnection, query: string): Promise<unknown> {
+  try {
     // Without these, a scan does not name all columns that it needs, or is gone because the tables are empty.
     await connection.run(`set disabled_optimizers = 'filter_pushdown,statistics_propagation,empty_result_pullup'`)
     const plan = await connection.runAndReadAll(`explain (format json) ${query}`)
+    return JSON.parse(String(plan.getRows()[0]?.[1]))
+  } catch {
+    return undefined
+  } finally {
     await connection.run('reset disabled_optimizers')
-    const wanted = new Map<TableName, Set<string>>()
-    addScans(JSON.parse(String(plan.getRows()[0]?.[1])), wanted)
-    return wanted
-  } catch (error) {
-    throw error instanceof UsageError ? error : new Error(readable(error as Error, query), { cause: error })
   }
 }
 
-/** Adds the scans of a plan in JSON. */
-function addScans(plan: unknown, wanted: Map<TableName, Set<string>>): void {
-  if (Array.isArray(plan)) return plan.forEach((node) => addScans(node, wanted))
-  const { extra_info: info, children } = plan as {
-    extra_info?: { Table?: string; Projections?: string | readonly string[] }
-    children?: unknown
-  }
-  const table = NAMES.find((name) => info?.Table === `memory.main.${name}`)
-  if (table !== undefined) {
-    const columns = wanted.get(table) ?? new Set()
-    for (const column of [info?.Projections ?? []].flat()) if (column !== '') columns.add(column)
-    wanted.set(table, columns)
-  }
-  if (children !== undefined) addScans(children, wanted)
-}
-
-/** Fills the tables. @param pathOf where the file of a table is */
+/**
+ * Fills the tables. A query that needs a column which is not wanted fails: it never takes it for null.
+ * @param pathOf where the file of a table is
+ */
 export async function fillTables(
   connection: DuckDBConnection,
   wanted: Wanted,
@@ -79,7 +96,9 @@ export async function fillTables(
 ): Promise<void> {
   for (const [table, columns] of wanted) {
     const all = sqlColumns(table).map(([name, type]) =>
-      columns.has(name) ? quoted(name) : `null::${type} as ${quoted(name)}`,
+      columns.has(name)
+        ? quoted(name)
+        : `error(${text(`the plan of DuckDB did not name the column ${name} of ${table}`)})::${type} as ${quoted(name)}`,
     )
     await connection.run(`drop table ${table}`)
     await connection.run(`create view ${table} as select ${all.join(', ')} from read_parquet(${text(pathOf(table))})`)
@@ -88,8 +107,7 @@ export async function fillTables(
 
 /** Writes the result of a query as Parquet to a file in the folder of the database. */
 export async function writeParquet(connection: DuckDBConnection, query: string, path: string): Promise<void> {
-  // A comment may end the query.
-  const inner = query.replace(/;\s*$/, '')
+  const inner = await withoutEnd(connection, query)
   // Parquet has no integers of 128 bits, and DuckDB would write them, as of every sum, as rounded floating point.
   const described = await connection.runAndReadAll(`describe ${inner}\n`)
   const wide = described.getRows().filter(([, type]) => type === 'HUGEINT' || type === 'UHUGEINT')
@@ -99,12 +117,28 @@ export async function writeParquet(connection: DuckDBConnection, query: string, 
   if (!existsSync(path)) throw new Error('DuckDB wrote no file')
 }
 
+/** A query without the semicolon that ends it and what follows, as far as DuckDB takes that for nothing. */
+async function withoutEnd(connection: DuckDBConnection, query: string): Promise<string> {
+  const count = async (part: string) => {
+    try {
+      return (await extract(connection, part))?.count ?? 0
+    } catch {
+      return -1
+    }
+  }
+  for (let at = query.indexOf(';'); at >= 0; at = query.indexOf(';', at + 1)) {
+    const before = query.slice(0, at)
+    if ((await count(query.slice(at + 1))) === 0 && (await count(before)) === 1) return before
+  }
+  return query
+}
+
 const quoted = (name: string) => `"${name.replaceAll('"', '""')}"`
 const text = (value: string) => `'${value.replaceAll("'", "''")}'`
 
 /** A message of DuckDB in one line, with the position in the query. */
 export function readable(error: Error, query: string): string {
-  const message = error.message.replace(/^Failed to extract statements: /, '')
+  const message = error.message.replace(EXTRACTING, '')
   const [, before = message, line, dots = '', excerpt = '', gap = ''] =
     /^([\s\S]*?)\n+LINE (\d+): (\.\.\.)?([^\n]*)\n( *)\^/.exec(message) ?? []
   const what = before.replace(/\s*\n\s*/g, ' ').replace(/^(Parser|Binder|Catalog|Permission|Invalid Input) Error: /, '')
