@@ -4,6 +4,7 @@ import type { Decompress } from 'fzstd'
 import { loadKernel, type KernelExports } from '../kernel/load.js'
 import { ZlibSteps } from './zlib-steps.js'
 import { MAX_BLOCK, MAX_WINDOW, type ZstdFrame } from './zstd-frames.js'
+import { hasEndlessWeights } from './zstd-weights.js'
 
 /** Inflates one frame. */
 interface FrameInflater {
@@ -139,6 +140,7 @@ export function fzstdInflater({ Decompress: Inflate }: Fzstd): NewFrameInflater 
         // A frame begins with its first block with content; a frame without content is skipped.
         if (inflate !== undefined || !(bytes === header || isLast || isEmptyBlock(bytes))) {
           try {
+            if (bytes !== header && hasEndlessWeights(bytes)) throw new ZstdFault(CORRUPT)
             inflate ??= begin(bytes)
             inflate.push(bytes, isLast)
           } catch (error) {

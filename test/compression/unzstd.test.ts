@@ -4,6 +4,7 @@ import * as fzstd from 'fzstd'
 import { describe, expect, test, vi } from 'vitest'
 import { unzstd } from '../../lib/compression/unzstd.js'
 import { MAX_WINDOW } from '../../lib/compression/zstd-frames.js'
+import { hasEndlessWeights } from '../../lib/compression/zstd-weights.js'
 import { fzstdInflater, nodeInflater, type NewFrameInflater } from '../../lib/compression/zstd-inflaters.js'
 import { TraceError } from '../../lib/event/error.js'
 import { decompress } from '../../lib/streams/decompress.js'
@@ -167,6 +168,29 @@ test('fzstd is not asked for more work than the data are worth', async () => {
   const small = rleFrame(5000, 1, MAX_WINDOW)
   const { error } = await inflated(small, fzstdInflater(fzstd))
   expect(error).toMatchObject({ code: 'ERR_TRACE_LIMIT', format: 'zstd' })
+})
+
+test('compressed Huffman weights without an end', async () => {
+  const block = (table: number, sizeFormat = 0) => {
+    const header = [2 | (sizeFormat << 2), 0x10, 0x20, 0, 0].slice(0, [3, 3, 4, 5][sizeFormat])
+    const content = [...header, 21, table, table >> 8, table >> 16, ...Array<number>(40).fill(0x55)]
+    const word = (content.length << 3) | (2 << 1) | 1
+    return new Uint8Array([word, word >> 8, word >> 16, ...content])
+  }
+  // Six ones are the whole probability of 32; 1 in five bits is none, with two bits for symbols like it.
+  const tables = { first: 0b111111_0000, third: 0b111111_01_00001_0000, none: 0b011111_01_00001_0000 }
+  for (const sizeFormat of [0, 1, 2, 3]) {
+    expect(hasEndlessWeights(block(tables.first, sizeFormat))).toBe(true)
+    expect(hasEndlessWeights(block(tables.third, sizeFormat))).toBe(true)
+    expect(hasEndlessWeights(block(tables.none, sizeFormat))).toBe(false)
+  }
+  expect(hasEndlessWeights(new Uint8Array([4, 0, 0, 2]))).toBe(false)
+  const frame = Buffer.from([0x28, 0xb5, 0x2f, 0xfd, 0, 0x28, ...block(tables.third)])
+  for (const [name, inflater] of INFLATERS) {
+    if (inflater === undefined) continue
+    const { error } = await inflated(Buffer.concat([rawFrame('1: free 0x10\n'), frame]), inflater)
+    expect(error, name).toMatchObject({ code: 'ERR_TRACE_MALFORMED', format: 'zstd' })
+  }
 })
 
 test('many frames with large windows are no more work for fzstd', async () => {
