@@ -42,7 +42,10 @@ async function* eventsOf(file: FileHandle, warn: Warn, progress: { events: numbe
   if (size < 3 * MAGIC.length || !isMagic(end))
     throw truncated('no index at the end of the file', { format: FORMAT, offset: size, event: 1 })
   const reader = await load<Hyparquet>(() => import('hyparquet'), 'hyparquet')
-  const metadata = await reader.parquetMetadataAsync(buffer)
+  // Columns of geometry are none of events, and hyparquet looks for them endlessly in a schema with negative counts.
+  const metadata = await reader.parquetMetadataAsync(buffer, { geoparquet: false })
+  if (metadata.schema.some(({ num_children: children }) => children !== undefined && children < 0))
+    throw new Error('the schema has a negative number of columns')
   const names = reader.parquetSchema(metadata).children.map(({ element }) => element.name)
   for (const name of names.filter((one) => !isEventColumn(one)))
     warn(`${FORMAT}: the column ${showValue(name)} is not a field of events: left out`)

@@ -129,6 +129,16 @@ describe('faults', () => {
     }
   })
 
+  test('a schema with a negative number of columns', async () => {
+    const bytes = Buffer.from(encode(batchesOf(events, HEADER)))
+    // The name of the list of stacks, the head of the next field, and 1, the number of its columns.
+    const at = bytes.lastIndexOf(Buffer.from('\x05stack\x15\x02', 'latin1'))
+    expect(at).toBeGreaterThan(0)
+    bytes[at + 7] = 1
+    const { error } = await read(bytes)
+    expect(error).toMatchObject({ code: 'ERR_TRACE_MALFORMED', format: 'parquet' })
+  })
+
   test('a pipe is told to be a file', async () => {
     const { error } = drive(parquet.decoder(), [bytes])
     expect(error).toMatchObject({ code: 'ERR_TRACE_UNKNOWN_FORMAT' })
