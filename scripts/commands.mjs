@@ -34,7 +34,7 @@ function sources(folder) {
 const options = {
   absWorkingDir: root,
   entryPoints: sources('bin'),
-  bundle: true, splitting: true, format: 'esm', platform: 'node', target: 'node20', charset: 'utf8', logLevel: 'warning',
+  bundle: true, splitting: true, format: 'esm', platform: 'node', target: 'node20', logLevel: 'warning',
   outdir: target, chunkNames: 'chunks/[name]-[hash]',
   write: false, metafile: true,
   // package.json says that no module has side effects, by which esbuild would leave out imports without names.
@@ -83,10 +83,18 @@ const pairs = (list) => list.split(',').map((item) => item.trim()).filter((item)
 })
 const properties = (list) => list.map(([key, value]) => (key === value ? key : `${key}: ${value}`)).join(', ')
 
+/** Functions of a module of Node that takes long to load, which is loaded when one of them is called. */
+function calledLater(names, from) {
+  // Constants are no functions.
+  if (names.some(([name]) => name === 'constants')) return undefined
+  return names.map(([name, here]) => `const ${here} = (...args) => require(${from}).${name}(...args);`).join(' ')
+}
+
 /** Turns the module syntax that esbuild writes into CommonJS. Chunks do not import one another in circles. */
 function commonJs(path, text, exported = 'module.exports =') {
   const code = text
     .replace(/^import (?:\* as )?([\w$]+) from ("[^"]+");$/gm, 'const $1 = require($2);')
+    .replace(/^import \{([^}]*)\} from ("node:(?:crypto|module|zlib)");$/gm, (all, names, from) => calledLater(pairs(names), from) ?? all)
     .replace(/^import \{([^}]*)\} from ("[^"]+");$/gm, (_, names, from) => `const { ${properties(pairs(names))} } = require(${from});`)
     .replace(/^import ("[^"]+");$/gm, 'require($1);')
     .replace(/^export \{([^}]*)\};$/gm, (_, names) => `${exported} { ${properties(pairs(names).map(([from, to]) => [to, from]))} };`)
@@ -95,6 +103,11 @@ function commonJs(path, text, exported = 'module.exports =') {
   const left = /^(import|export)\b.*|\bimport\.meta\b.*/m.exec(code)
   if (left !== null) throw new Error(`${path}: cannot be CommonJS: ${left[0]}`)
   return code
+}
+
+/** Has a command load its chunks by scripts/load-chunk.cjs, as these then load others. */
+function loadingChunks(code) {
+  return code.replaceAll(/\brequire\("\.\/chunks\//g, 'require("./chunks/load.js")("./')
 }
 
 /** What loads a chunk. One that only renames what other chunks have is written out, which saves loading a file. */
@@ -123,7 +136,8 @@ function checkOrder(path, imports, before) {
 
 rmSync(target, { recursive: true, force: true })
 mkdirSync(join(target, 'chunks'), { recursive: true })
-for (const [path, text] of texts) if (!isRenaming(path)) writeFileSync(join(root, path), commonJs(path, text))
+for (const [path, text] of texts) if (!isRenaming(path)) writeFileSync(join(root, path), loadingChunks(commonJs(path, text)))
+copyFileSync(join(root, 'scripts/load-chunk.cjs'), join(target, 'chunks/load.js'))
 writeFileSync(join(target, 'package.json'), '{ "type": "commonjs" }\n')
 for (const name of bundledPackages()) copyFileSync(join(root, 'node_modules', name, 'LICENSE.md'), join(target, `chunks/LICENSE-${name}.md`))
 

@@ -1,11 +1,22 @@
-import { fstatSync } from 'node:fs'
+import { fstatSync, statSync, type Stats } from 'node:fs'
+import { devNull } from 'node:os'
 
-/** Whether a file descriptor is of a terminal. Loads `node:tty`, which takes some time, only if it is of a device. */
+/**
+ * Whether a file descriptor is of a terminal. Loads `node:tty`, which takes some time, only if it is of a device other
+ * than the null device.
+ */
 export function isTerminal(fd: number): boolean {
   try {
-    return fstatSync(fd).isCharacterDevice() && process.getBuiltinModule('node:tty').isatty(fd)
+    const stats = fstatSync(fd)
+    if (!stats.isCharacterDevice() || isNullDevice(stats)) return false
+    return process.getBuiltinModule('node:tty').isatty(fd)
   } catch {
     // It is closed.
     return false
   }
+}
+
+/** Windows has no numbers of devices. */
+function isNullDevice({ rdev }: Stats): boolean {
+  return rdev !== 0 && rdev === statSync(devNull).rdev
 }

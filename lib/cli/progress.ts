@@ -1,3 +1,5 @@
+import { isTerminal } from './is-terminal.js'
+
 /** No progress is shown before this time. */
 const PATIENCE_MS = 1500
 const INTERVAL_MS = 500
@@ -13,24 +15,31 @@ export interface Work {
 }
 
 /**
- * Keeps a progress line on standard error during long work; does nothing if standard error is not a terminal.
+ * Keeps a progress line on standard error during long work; does nothing if standard error is not a terminal. Whether it
+ * is one is looked up when the line is due, because that takes some time.
+ * @param find gives the terminal, if there is one
  * @returns ends it and wipes the line
  */
-export function showProgress(work: Work, out: NodeJS.WriteStream = process.stderr): () => void {
-  if (!out.isTTY) return () => {}
-  const start = performance.now()
-  let shown = false
+export function showProgress(work: Work, find = terminalOfErrors): () => void {
+  // `performance` takes some time to load.
+  const start = Date.now()
+  let out: NodeJS.WriteStream | undefined
   const timer = setInterval(() => {
-    const elapsed = performance.now() - start
+    const elapsed = Date.now() - start
     if (elapsed < PATIENCE_MS) return
-    shown = true
-    out.write(`\r\u001b[K${progressLine(work, elapsed / 1000)}`)
+    out ??= find()
+    if (out === undefined) clearInterval(timer)
+    else out.write(`\r\u001b[K${progressLine(work, elapsed / 1000)}`)
   }, INTERVAL_MS)
   timer.unref()
   return () => {
     clearInterval(timer)
-    if (shown) out.write('\r\u001b[K')
+    out?.write('\r\u001b[K')
   }
+}
+
+function terminalOfErrors(): NodeJS.WriteStream | undefined {
+  return isTerminal(2) && process.stderr.isTTY ? process.stderr : undefined
 }
 
 /** `120 MB of 480 MB (25 %), 2.1 M events, 1.4 M/s, 0:42 left` */

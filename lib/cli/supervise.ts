@@ -3,7 +3,6 @@ import { inputName, nameInput, TraceError } from '../event/error.js'
 import { inputSize } from '../streams/io/file-status.js'
 import { abandonOutputs } from '../streams/io/output-file.js'
 import { Incomplete, Interrupted } from './command.js'
-import { isTerminal } from './is-terminal.js'
 import { showProgress, type Work } from './progress.js'
 import { say } from './say.js'
 
@@ -70,7 +69,7 @@ export async function supervise(work: Supervised): Promise<void> {
     }, GRACE_MS).unref()
   }
   if (signals) for (const signal of SIGNALS) process.once(signal, onSignal)
-  const endProgress = progress && isTerminal(2) ? showProgress(progressOf(work, () => events)) : () => {}
+  const endProgress = progress ? showProgress(progressOf(work, () => events)) : () => {}
   try {
     await work.run(interrupted)
   } catch (error) {

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -7,6 +7,8 @@ import { describe, expect, test } from 'vitest'
 import { ALL_COMMANDS } from '../../lib/cli/heapflow.js'
 import { scratch, shell } from '../support/commands.js'
 
+const DIST = fileURLToPath(new URL('../../dist/', import.meta.url))
+const BUILTINS = fileURLToPath(new URL('../support/builtins.cjs', import.meta.url))
 const PRELOADED = fileURLToPath(new URL('../support/loads.mjs', import.meta.url))
 const TRACE = readFileSync(new URL('../golden/mtrc/sources.mtrc', import.meta.url))
 const EVENTS = readFileSync(new URL('../golden/mtrc/sources.ndjson', import.meta.url))
@@ -150,4 +152,53 @@ describe('a command loads what its job takes', () => {
     expect(rewritten.own.filter((path) => !plain.own.includes(path))).toContain('lib/streams/ndjson-lenient.js')
     expect(rewritten.packages).toContain('split2')
   })
+})
+
+describe('what V8 compiled during the build', () => {
+  test('is taken for every chunk that a command loads', async () => {
+    const file = join(scratch(), 'loaded')
+    await shell(`export LOADED='${file}' NODE_OPTIONS='--require "${BUILTINS}"'; hf-stats`, TRACE)
+    const { chunks } = JSON.parse(readFileSync(file, 'utf8')) as { chunks: Record<string, boolean> }
+    expect(Object.keys(chunks).length).toBeGreaterThan(5)
+    expect(Object.entries(chunks).filter(([, isTaken]) => !isTaken)).toEqual([])
+  })
+
+  test('is not needed', async () => {
+    const folder = scratch()
+    for (const part of ['bin', 'kernel']) cpSync(join(DIST, part), join(folder, 'dist', part), { recursive: true })
+    const line = `"${process.execPath}" "${join(folder, 'dist/bin', 'mtrc-decode.js')}"`
+    const run = () => shell(line, TRACE)
+    const expected = await shell('mtrc-decode', TRACE)
+    expect((await run()).stdout).toEqual(expected.stdout)
+    // V8 rejects what has been compiled from another text.
+    const [version] = readdirSync(join(folder, 'dist/bin/compiled'))
+    const compiled = join(folder, 'dist/bin/compiled', version as string)
+    const [first, ...others] = readdirSync(compiled).map((name) => join(compiled, name))
+    for (const other of others) cpSync(first as string, other)
+    expect((await run()).stdout).toEqual(expected.stdout)
+    rmSync(join(folder, 'dist/bin/compiled'), { recursive: true })
+    expect((await run()).stdout).toEqual(expected.stdout)
+  })
+})
+
+test.each([
+  'mtrc-decode',
+  'hf-filter --kind alloc',
+  'hf-map --drop thread',
+  'hf-stats',
+  'hf-blocks',
+  'hatf-encode',
+  'replay-encode',
+])('a trace in a file needs no module of Node that takes long to load: %s', async (line) => {
+  const folder = scratch()
+  const [loaded, trace] = [join(folder, 'loaded'), join(folder, 'trace.mtrc')]
+  writeFileSync(trace, TRACE)
+  const run = await shell(
+    `export LOADED='${loaded}' NODE_OPTIONS='--require "${BUILTINS}"'; ${line} '${trace}' 2> /dev/null`,
+  )
+  expect(run.code).toBe(0)
+  const { builtins } = JSON.parse(readFileSync(loaded, 'utf8')) as { builtins: string[] }
+  expect(builtins).toContain('fs')
+  const slow = /^(crypto|module|net|perf_hooks|stream|tty|v8|worker_threads|zlib)$/
+  expect(builtins.filter((name) => slow.test(name))).toEqual([])
 })

@@ -28,6 +28,9 @@ if ('registerHooks' in modules) {
 }
 
 process.on('exit', () => {
-  const required = Object.keys(modules.createRequire(import.meta.url).cache)
+  const { cache } = modules.createRequire(import.meta.url)
+  const required = Object.keys(cache)
+  const loader = required.find((path) => path.endsWith('/dist/bin/chunks/load.js'))
+  if (loader !== undefined) required.push(...cache[loader].exports.loaded.keys())
   appendFileSync(file, required.map((path) => `${path}\n`).join(''))
 })

@@ -70,10 +70,11 @@ export class DescriptorSink extends Writable {
     }
     this.busy = true
     const write = this.blocks && this.trusts ? this.writeNow : this.writeAll
-    const start = performance.now()
+    // `performance` takes some time to load.
+    const start = Date.now()
     write.call(this, chunk, (error) => {
       this.busy = false
-      this.trusts = this.bytesWritten > MAX_PIPE && performance.now() - start < SHORT_MS
+      this.trusts = this.bytesWritten > MAX_PIPE && Date.now() - start < SHORT_MS
       if (this.options.recycle === true) recycleChunk(chunk)
       done(error)
       this.idle?.()
