@@ -30,7 +30,31 @@ import {
   OUTCOME_ALLOCATED,
   OUTCOME_FREED,
 } from './shared/event'
-import { findEither, findLast, findLf, LF } from './shared/lines'
+import {
+  AT,
+  BANG,
+  BRACKET,
+  forgetPlaces,
+  GREATER,
+  HEX,
+  KNOWN,
+  LESS,
+  MINUS,
+  NO_PLACE,
+  NOT_A_PLACE,
+  operationAfterPlace,
+  operationOfPair,
+  PLACE_FIELDS,
+  PLACE_FUNCTION,
+  PLACE_MODULE,
+  PLACE_SET,
+  PLACE_SITE,
+  placeOf,
+  PLUS,
+  pointer,
+  SPACE,
+} from './glibc-mtrace/places'
+import { findLf, LF } from './shared/lines'
 import { hex } from './shared/numbers'
 import {
   clearStrings,
@@ -59,24 +83,8 @@ const MAX_LINE: usize = 32_768
 /** A batch is closed when its strings take this many bytes. */
 const BATCH_STRING_BYTES: u32 = 262_144
 
-/** `@ `, `= ` and `+ ` as words. */
-const AT: u32 = 0x2040
-const PLUS: u32 = 0x202b
-const MINUS: u32 = 0x202d
-const LESS: u32 = 0x203c
-const GREATER: u32 = 0x203e
-const BANG: u32 = 0x2021
+/** `= ` as a word. */
 const EQUALS: u32 = 0x203d
-const SPACE: u32 = 0x20
-const BRACKET: u32 = 0x5b
-const CLOSING_BRACKET: u8 = 0x5d
-const PARENTHESIS: u8 = 0x28
-const CLOSING_PARENTHESIS: u8 = 0x29
-const COLON: u8 = 0x3a
-/** `0x` */
-const HEX: u32 = 0x7830
-/** `(nil` */
-const NIL: u32 = 0x6c69_6e28
 
 /** The position after the last line that was read. */
 export let position: usize = 0
@@ -94,30 +102,6 @@ const CUT: u32 = 2
 /** The last line of the trace is the old block of a realloc, and the new one is missing. */
 export let isHalf: bool = false
 
-/** The contents of a place's text, by string id: the set of fields, or 0 if not examined yet, and their values. */
-const PLACE_SET: usize = memory.data(65_536)
-const PLACE_MODULE: usize = memory.data(65_536)
-const PLACE_FUNCTION: usize = memory.data(65_536)
-const PLACE_FIELDS: usize = memory.data(65_536)
-const PLACE_SITE: usize = memory.data(131_072)
-/** Marks an examined place in `PLACE_SET`; no field has this bit. */
-const KNOWN: u32 = 1 << 31
-/** The absence of a place, which counts as one. */
-const NO_PLACE: u32 = KNOWN
-
-/** `{"offset":"+0x12"}` */
-const JSON_TEXT: usize = memory.data(64)
-
-/** A pointer: `0x` and hex, or `(nil)`. The position after it, or 0. */
-// @ts-ignore: decorator
-@inline
-function pointer(p: usize, to: usize): usize {
-  if (<u32>load<u16>(p) == HEX) return hex(p + 2, to)
-  if (load<u32>(p) != NIL || load<u8>(p + 4) != CLOSING_PARENTHESIS) return 0
-  store<u64>(to, 0)
-  return p + 5
-}
-
 /** A space and a size: `0x` and hex, or 0. The position after it, or 0. */
 // @ts-ignore: decorator
 @inline
@@ -129,117 +113,14 @@ function size(p: usize, to: usize): usize {
   return p + 2
 }
 
-/** Whether a space and an operation that belongs to no event follow. */
-// @ts-ignore: decorator
-@inline
-function isOperation(word: u32): bool {
-  return word == PLUS || word == MINUS || word == LESS || word == GREATER || word == BANG
-}
-
-/** The position of the operation in a line with a place, or 0. */
-// @ts-ignore: decorator
-@inline
-function operationBehindPlace(p: usize): usize {
-  p = findEither(p, CLOSING_BRACKET)
-  // A match within a file's name has no pointer after it.
-  while (load<u8>(p) != LF) {
-    if (load<u8>(p + 1) == SPACE && isOperation(<u32>load<u16>(p + 2)) && isPlain(p + 4)) return p + 2
-    p = findEither(p + 1, CLOSING_BRACKET)
-  }
-  return 0
-}
-
-/** Whether something that may be a pointer follows: brackets within a file's name contain none. */
-// @ts-ignore: decorator
-@inline
-function isPlain(p: usize): bool {
-  return <u32>load<u16>(p) == HEX || load<u32>(p) == NIL
-}
-
-/** The id of the place whose text is from `p` to `end`; it is examined when it first occurs. */
-// @ts-ignore: decorator
-@inline
-function placeOf(p: usize, end: usize): u32 {
-  const id = intern(p, <u32>(end - p))
-  if (load<u32>(PLACE_SET + ((<usize>id) << 2)) == 0) look(id, p, end)
-  return id
-}
-
-/** Examines a place: `@ FILE:(SYMBOL+OFFSET)[0xADDRESS]`, of which all but the address may be missing. */
-export function look(id: u32, p: usize, end: usize): void {
-  const at = (<usize>id) << 2
-  if (<u32>load<u16>(p) == AT) p += 2
-  const bracket = findLast(p, end, <u8>BRACKET)
-  let set: u32 = 0
-  let isPlace = bracket != 0
-  if (isPlace) {
-    const value = pointer(bracket + 1, PLACE_SITE + ((<usize>id) << 3))
-    isPlace = value == end - 1
-    // Offset 0 in a file means that there is no caller.
-    if (bracket == p || load<u64>(PLACE_SITE + ((<usize>id) << 3)) != 0) set |= HAS_CALL_SITE
-  }
-  if (isPlace && bracket > p) {
-    let file = bracket
-    if (load<u8>(bracket - 1) == CLOSING_PARENTHESIS) {
-      const open = findLast(p, bracket, PARENTHESIS)
-      if (open == p || (open != 0 && load<u8>(open - 1) == COLON)) {
-        const closing = bracket - 1
-        const sign = signOf(open + 1, closing)
-        store<u32>(PLACE_FUNCTION + at, intern(open + 1, <u32>(sign - open - 1)))
-        set |= HAS_FUNCTION
-        if (sign < closing) {
-          store<u32>(PLACE_FIELDS + at, offsetText(sign, closing))
-          set |= HAS_FIELDS
-        }
-        file = open
-      }
-    }
-    if (file > p) {
-      isPlace = load<u8>(file - 1) == COLON
-      store<u32>(PLACE_MODULE + at, intern(p, <u32>(file - 1 - p)))
-      set |= HAS_MODULE
-    }
-  }
-  store<u32>(PLACE_SET + at, isPlace ? set | KNOWN : NOT_A_PLACE)
-}
-
 /** What follows the lines in the buffer: lines that have not arrived yet, none, or one that is too long. */
 const MORE_LINES: u32 = 0
 const NO_LINES: u32 = 1
 const TOO_FAR: u32 = 2
 
-/** In `PLACE_SET`: the text is not one of a place. */
-const NOT_A_PLACE: u32 = KNOWN | HAS_TEXT
-
-/** The position of the sign and hex digits at the end of a symbol, or `end`. */
-function signOf(p: usize, end: usize): usize {
-  let q = end
-  while (q > p && isHexDigit(load<u8>(q - 1))) q--
-  if (q == end) return end
-  if (q - p >= 2 && load<u8>(q - 1) == 0x78 && load<u8>(q - 2) == 0x30) q -= 2
-  // An offset `0` before an x has been skipped with the digits.
-  if (end - q > 18 || q == p) return end
-  const c = load<u8>(q - 1)
-  return c == 0x2b || c == 0x2d ? q - 1 : end
-}
-
-function isHexDigit(c: u8): bool {
-  return c - 0x30 <= 9 || c - 0x61 <= 5
-}
-
-/** The id of `{"offset":"+12"}`, the text from `p` to `end` in it. */
-function offsetText(p: usize, end: usize): u32 {
-  const length = end - p
-  store<u64>(JSON_TEXT, 0x7465_7366_666f_227b)
-  store<u32>(JSON_TEXT, 0x22_3a22, 8)
-  memory.copy(JSON_TEXT + 11, p, length)
-  store<u16>(JSON_TEXT + 11 + length, 0x7d22)
-  return intern(JSON_TEXT, <u32>(length + 13))
-}
-
 /** Begins a batch. */
 export function begin(): void {
-  memory.fill(PLACE_SET, 0, (<usize>strings) << 2)
+  forgetPlaces()
   clearStrings()
 }
 
@@ -269,7 +150,7 @@ export function decode(p: usize, end: usize, capacity: u32, behind: u32, isCut: 
     let q = p
     let word = <u32>load<u16>(p)
     if (word == AT || load<u8>(p) == BRACKET) {
-      q = operationBehindPlace(p)
+      q = operationAfterPlace(p)
       if (q != 0) {
         place = placeOf(p, q - 1)
         if (load<u32>(PLACE_SET + ((<usize>place) << 2)) == NOT_A_PLACE) q = 0
@@ -306,13 +187,9 @@ export function decode(p: usize, end: usize, capacity: u32, behind: u32, isCut: 
             if (behind == NO_LINES) isHalf = true
           }
           let last: usize = 0
-          const length = q - start
-          if (
-            second < end &&
-            <u32>load<u16>(second + length) == GREATER &&
-            memory.compare(start, second, length) == 0
-          ) {
-            last = pointer(second + length + 2, ADDRESS + wide)
+          const operation = second < end ? operationOfPair(start, q - start, place, second) : 0
+          if (operation != 0) {
+            last = pointer(operation + 2, ADDRESS + wide)
             if (last != 0) last = size(last, SIZE + wide)
           }
           if (last == 0 && isCut && second < end && findLf(second) + 1 == end) {

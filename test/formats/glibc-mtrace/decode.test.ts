@@ -33,6 +33,7 @@ const place = fc.constantFrom(
   '@ ./a:()[0x10] ',
   '@ ./a:(+1)[0x10] ',
   '@ [0x1234] ',
+  '@ [0x01234] ',
   '@ [(nil)] ',
   '[0x1234] ',
   '@ ./a[0x10] ',
@@ -84,6 +85,18 @@ describe('reading', () => {
       expect(decode(text, step).events).toEqual([
         { kind: 'realloc', address: 32n, oldAddress: 16n, size: 48n, callSite: 1n, module: './a' },
       ])
+  })
+
+  it('joins the two lines of a realloc whose places differ only in digits', () => {
+    const lines = (first: string, second: string) =>
+      decode(`@ ${first} < 0x10\n@ ${second} > 0x20 0x30\n`).events.length
+    expect(lines('./a:(f+0x2)[0x1]', './a:(f+0x2)[0x0001]')).toBe(1)
+    expect(lines('[0x0]', '[(nil)]')).toBe(1)
+    expect(lines('./a:(f+0x2)[0x1]', './a:(f+0x2)[0x2]')).toBe(2)
+    expect(lines('./a:(f+0x2)[0x1]', './a:(f+0x3)[0x01]')).toBe(2)
+    expect(lines('./a:(f+0x2)[0x1]', './a:(g+0x2)[0x01]')).toBe(2)
+    expect(lines('./a:(f+0x2)[0x1]', './b:(f+0x2)[0x01]')).toBe(2)
+    expect(lines('./a:(f+0x2)[0x1]', './a:(f)[0x01]')).toBe(2)
   })
 
   it('gives the old block of a realloc alone where the new one is missing, and says so at the end', () => {

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { EventFields, TraceEvent } from '../../../lib/event/trace-event.js'
 
 const PLACE =
@@ -7,7 +8,6 @@ const BEGIN = /^((?:@ |\[)[^]*?\] |)(?=[-+<>!] (?:0x|\(nil))/
 const OPERATION = /^([-+<>!]) (0x[0-9a-fA-F]+|\(nil\))(?: (0|0x[0-9a-fA-F]+))?$/
 
 interface Line {
-  place: string
   operation: string
   pointer: bigint
   size?: bigint
@@ -22,7 +22,7 @@ export function decodeLines(text: string): TraceEvent[] {
   for (let i = 0; i < lines.length; i++) {
     const line = read(lines[i] as string)
     const next = line?.operation === '<' ? read(lines[i + 1] ?? '') : undefined
-    if (next?.operation === '>' && next.place === line?.place) {
+    if (next?.operation === '>' && line !== undefined && isDeepStrictEqual(next.at, line.at)) {
       events.push({
         kind: 'realloc',
         address: next.pointer,
@@ -65,7 +65,6 @@ function read(line: string): Line | undefined {
   if (values.some((value) => value >= 1n << 64n) || (operation === '!' && bytes === 0n)) return undefined
   const named = module !== undefined || name !== undefined
   return {
-    place,
     operation,
     pointer: address,
     ...(size !== undefined && { size: bytes }),
