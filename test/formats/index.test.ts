@@ -25,6 +25,15 @@ describe.each([...FORMATS])('$name', (format) => {
     }
   })
 
+  test('takes no time to say that long runs of a character are something else', () => {
+    const begin = process.cpuUsage()
+    for (const start of ['', '7 ', '7 12:00:00 ', '[pid 7] ', '@ ', '@ a] - ', '== ', 'v ', '7:', 'x 7', '{', '"'])
+      for (const run of [' ', '0', 'a', '(', '[', '>', '\t', '] - ', '->', '@', ': '])
+        format.sniff(Buffer.from(start + run.repeat(8000)))
+    const { user } = process.cpuUsage(begin)
+    expect(user / 1000).toBeLessThan(2000)
+  })
+
   test.skipIf(!isWritable(format))('is found by its first bytes, in the same way as without loading', async () => {
     const bytes = encodeEvents(
       (format as WritableFormat).encoder(),
