@@ -1,11 +1,15 @@
 /** A simulated allocator, and a comparison of the addresses of a trace with its own. */
 export {
+  simCall,
   simCalloc,
   simFix,
   simFree,
+  simHandle,
   simMalloc,
   simMemalign,
   simRealloc,
+  simRelease,
+  simSettle,
   simStart,
   simThreadEnd,
   simUnknown,

@@ -40,13 +40,14 @@ export let simUnknown: u32 = 0
 
 /**
  * Begins a simulation, and discards the previous one.
- * @param allocator `PTMALLOC`
- * @param version the minor version of glibc, 23 to 43
- * @param bits of a word, 32 or 64
+ * @param allocator `PTMALLOC` or `JEMALLOC`
+ * @param version of ptmalloc, the minor version of glibc, 23 to 43; of jemalloc, 3 to 5
+ * @param bits of a word, 32 or 64; of jemalloc 5, 64
  * @param cores of the machine, which limit the number of arenas; 0: no limit
- * @param stack the bytes that are mapped for the stack of a new thread; 0: none
- * @param heap the start of the main heap; 0: unknown until the first block in it is settled
- * @param mappings the upper end of the area for mappings; 0: likewise
+ * @param stack of ptmalloc, the bytes that are mapped for the stack of a new thread, 0: none; of jemalloc, the sizes of
+ *   the blocks that the recorder itself makes before a free and, in the upper 16 bits, after another call, 0: none
+ * @param heap of ptmalloc, the start of the main heap; 0: unknown until the first block in it is settled
+ * @param mappings of ptmalloc, the upper end of the area for mappings; 0: likewise
  * @returns false if there is no such allocator, or memory is exhausted
  */
 export function simStart(

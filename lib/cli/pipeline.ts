@@ -34,8 +34,16 @@ function encoderFor(to: WritableFormat, options: object): Encoder {
   try {
     return to.encoder(options)
   } catch (error) {
-    throw error instanceof RangeError ? new UsageError(error.message, { cause: error }) : error
+    if (!(error instanceof RangeError)) throw error
+    throw new UsageError(aboutFlags(error.message, to.encodeOptions), { cause: error })
   }
+}
+
+/** A message that begins with the names of options, about their flags. */
+function aboutFlags(message: string, options: object): string {
+  return message.replace(/^\w+( and \w+)*(?= (must|cannot) )/, (names) =>
+    names.replace(/\w+/g, (name) => (name in options ? `--${name}` : name)),
+  )
 }
 
 /** Runs a command that writes one stream, and reports on standard error what its format could not represent. */

@@ -180,3 +180,17 @@ describe('a module that Node cannot find', () => {
     expect(missing("Cannot find module '/dist/no/such.js' imported from start.js")).toBeUndefined()
   })
 })
+
+describe('a value that an encoder refuses', () => {
+  const distance = '--checkpoint must be a number of events from 4096, which may end in K or M, not "10"'
+  test.each([
+    ['compact-encode --checkpoint 10 a.ndjson', `compact-encode: ${distance}; see compact-encode --help\n`],
+    ['hf-convert --checkpoint 10 a.ndjson a.hfc', `hf-convert: ${distance}; see hf-convert --help\n`],
+    [
+      'compact-encode --best --fast a.ndjson',
+      'compact-encode: --fast and --best cannot be combined; see compact-encode --help\n',
+    ],
+  ])('is reported with its flag: %s', async (line, stderr) => {
+    expect(await shell(`cd ${traces()} && ${line}`)).toMatchObject({ code: 2, stderr })
+  })
+})

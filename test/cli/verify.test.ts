@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
@@ -51,6 +51,24 @@ describe('hf-verify', () => {
     expect(bad.code).toBe(1)
     expect(bad.stdout.toString()).toContain('5 events, 4 faults')
     expect(bad.stderr).toMatch(/^hf-verify: stdin: replay: line 6.*malformed/)
+    const json = await shell('hf-verify --json', `${RACE}what is this\n`)
+    expect(json.code).toBe(1)
+    const { events, error } = JSON.parse(json.stdout.toString()) as { events: number; error: string }
+    expect({ events, error: `hf-verify: ${error}\n` }).toEqual({ events: 5, error: bad.stderr })
+  })
+
+  test('reports in JSON why a compact trace cannot be read, even if no event can', async () => {
+    const trace = join(scratch(), 'damaged.hfc')
+    expect((await shell(`compact-encode -o ${trace}`, RACE)).code).toBe(0)
+    const bytes = readFileSync(trace)
+    bytes[60] = (bytes[60] as number) ^ 1
+    writeFileSync(trace, bytes)
+    const { code, stdout, stderr } = await shell(`hf-verify --json ${trace}`)
+    expect(code).toBe(1)
+    const { faults, error } = JSON.parse(stdout.toString()) as { faults: object; error: string }
+    expect(faults).toEqual({})
+    expect(error).toContain('byte 10, event 1: malformed: the checksum of a section is wrong')
+    expect(stderr).toBe(`hf-verify: ${error}\n`)
   })
 
   test('mends a trace, says what it changed, and finds nothing in it then', async () => {

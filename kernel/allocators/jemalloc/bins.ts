@@ -1,4 +1,4 @@
-/** Bins: the runs of a class in an arena that have free regions. Regions are known by their run's number and their own. */
+/** Bins: the runs of a class in an arena with free regions. Regions are known by their run's number and their own. */
 import {
   arenaOf,
   baseOf,
@@ -98,7 +98,10 @@ export function takeRegion(arena: u32, c: u32): u32 {
   return (run << REGION_LOG) | region
 }
 
-/** Takes the next region of a run after one that is free, or with `any` not live. @returns its handle, 0 if there is none */
+/**
+ * Takes the next region of a run after one that is free, or with `any` not live.
+ * @returns its handle, 0 if there is none
+ */
 export function takeAfter(handle: u32, any: bool): u32 {
   const run = handle >> REGION_LOG
   const regions = regionsOf(classOfRun(run))

@@ -1,6 +1,6 @@
 /**
- * Pages of arenas: which of them new runs and large blocks get. In versions 3 and 4 it is the smallest free extent, and of
- * several the lowest; what was free before the trace began is unknown. In version 5 all follows from the calls.
+ * Pages of arenas: which of them new runs and large blocks get. In versions 3 and 4 it is the smallest free extent, and
+ * of several the lowest; what was free before the trace began is unknown. In version 5 all follows from the calls.
  */
 import {
   addExtent,
@@ -47,7 +47,8 @@ const FIT_LOG: u32 = 6
 const SETS: usize = memory.data(65536)
 const LENGTHS: u32 = 128
 /**
- * Per arena: the page after the last one that was new, and whether the extent there is smaller than those that are known
+ * Per arena: the page after the last one that was new, and whether the extent there is smaller than those that are
+ * known
  * to be free; or the length and order of the next region (5).
  */
 const NEXT: usize = memory.data(1024)

@@ -106,7 +106,10 @@ function withdraw(): void {
   if (cache != 0) push(caller, cache, wantedClass, guess)
 }
 
-/** A realloc leaves the block where it is after all: it is taken from the cache again. @returns false if it is not there */
+/**
+ * A realloc leaves the block where it is after all: it is taken from the cache again.
+ * @returns false if it is not there
+ */
 function stays(): bool {
   const n = runOf(resized)
   const c = classOfBlock(resized)

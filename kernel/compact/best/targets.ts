@@ -1,6 +1,7 @@
 /**
  * Which block ends, for the best level. Many rules propose a block each; they are decided in turn, those first whose
- * rules were right most often after the rule that was right last. If all are wrong, the class and the place in it follow.
+ * rules were right most often after the rule that was right last. If all are wrong, the class and the place in it
+ * follow.
  */
 
 import { blockAt } from '../blocks'

@@ -48,7 +48,8 @@ async function checkTrace(args: Arguments): Promise<void> {
       verifier.noteCut(error.message)
     } else {
       // Events before it count nevertheless.
-      if (error instanceof TraceError && verifier.events > 0) await writeText('-', report(verifier))
+      if (error instanceof TraceError && (args.has('json') || verifier.events > 0))
+        await writeText('-', report(verifier, error.message))
       throw error
     }
   }
@@ -106,6 +107,7 @@ function faultsText({ counts, findings, events, lost }: Verifier): string {
   return lines.join('\n') + '\n'
 }
 
-function faultsJson({ counts, findings, events, lost }: Verifier): string {
-  return JSON.stringify({ events, lost, faults: Object.fromEntries(counts), places: findings }) + '\n'
+/** @param error why the trace could not be read to its end */
+function faultsJson({ counts, findings, events, lost }: Verifier, error?: string): string {
+  return JSON.stringify({ events, lost, faults: Object.fromEntries(counts), places: findings, error }) + '\n'
 }

@@ -34,7 +34,7 @@ export const verify: Command = {
     },
     { name: 'max-size', value: 'BYTES', help: 'Allocations of more than this many bytes are absurd (default 2^47)' },
     { name: 'places', value: 'N', help: `List the first N places of each fault (default ${PLACES})` },
-    { name: 'json', help: 'Write the report as JSON' },
+    { name: 'json', help: 'Write the report as JSON; its error says why the trace could not be read' },
     { name: 'repair', help: 'Write a corrected trace to the file given by -o' },
     {
       name: 'window',

@@ -29,11 +29,10 @@ import {
   SECTION,
   SECTION_HEAD,
   TOTALS_BYTES,
-  TRACE_HEAD,
   VERSION,
   type CompactLevel,
 } from './layout.js'
-import { parseIndex, totalsAt, type Place } from './places.js'
+import { lists, parseIndex, totalsAt, traceParts, type Place, type Totals } from './places.js'
 import { sniff } from './sniff.js'
 
 /** The memory limit for the batches of a block, because a small block can expand to very much. */
@@ -213,9 +212,10 @@ export class CompactDecoder implements Decoder {
 
   private openTrace(body: Uint8Array): void {
     this.giveHeader()
-    const [flags, level, settings] = body as unknown as [number, number, number]
-    if (body.length < TRACE_HEAD || body.length > TRACE_HEAD + MAX_HEADER)
+    const parts = traceParts(body)
+    if (parts === undefined || parts.header.length > MAX_HEADER)
       throw malformed(`a trace section of ${body.length} bytes`, this.at())
+    const { flags, level, totals, settings, header } = parts
     if ((flags & ~FLAG_RESET) !== 0) throw malformed(`flags ${flags} of a trace are not known`, this.at())
     if (!isLevel(level)) throw malformed(`level ${level} is not known`, this.at())
     const resets = (flags & FLAG_RESET) !== 0
@@ -224,14 +224,13 @@ export class CompactDecoder implements Decoder {
     this.setLevel(level, resets)
     if (resets) this.sinceReset = 0
     this.isFresh = false
-    if (!resets && settings !== 0) throw malformed('an allocator begins without the model', this.at())
-    if (
-      TRACE_HEAD + settings > body.length ||
-      !simulate(this.kernel as CompactKernel, body.slice(TRACE_HEAD, TRACE_HEAD + settings))
-    )
+    if (!resets && settings.length !== 0) throw malformed('an allocator begins without the model', this.at())
+    if (totals !== undefined && !this.hasTotals(totals))
+      throw malformed('a trace has other totals than the blocks before it', this.at())
+    if (!simulate(this.kernel as CompactKernel, settings))
       throw malformed('settings of an allocator that is not known', this.at())
     this.kernel?.refresh()
-    this.header = parseHeader(body.subarray(TRACE_HEAD + settings), this.at())
+    this.header = parseHeader(header, this.at())
     this.traceOffset = this.input.offset - this.fileOffset
     if (resets) this.notePlace()
     this.traces++
@@ -265,7 +264,8 @@ export class CompactDecoder implements Decoder {
     const payload = CHECKPOINT_HEAD + settings
     if (header === undefined) throw malformed('a checkpoint before the first trace', this.at())
     if (body.length < payload) throw malformed(`a checkpoint of ${body.length} bytes`, this.at())
-    if (!this.hasTotals(body)) throw malformed('a checkpoint has other totals than the blocks before it', this.at())
+    if (!this.hasTotals(totalsAt(body, 0)))
+      throw malformed('a checkpoint has other totals than the blocks before it', this.at())
     const isStart = start !== undefined && this.input.offset === start.bytes
     if (!isStart && this.sinceReset < RESET_EVENTS) throw malformed('checkpoints are too near', this.at())
     const kernel = this.kernel as CompactKernel
@@ -283,17 +283,11 @@ export class CompactDecoder implements Decoder {
   /** Compares the index with what was read. */
   private openIndex(body: Uint8Array): void {
     this.giveHeader()
-    const { places, start, input } = this
-    const from = places[0]?.offset ?? Infinity
+    const { places, input } = this
     const index = parseIndex(body)
-    const listed = index?.places.filter(({ offset }) => start === undefined || offset >= from)
-    const isSame =
-      index?.offset === input.offset - this.fileOffset &&
-      listed?.length === places.length &&
-      listed.every((place, i) =>
-        Object.entries(place).every(([name, value]) => places[i]?.[name as keyof Place] === value),
-      )
-    if (!isSame) throw malformed('the index does not list the places that there are', this.at())
+    const isRight =
+      index?.offset === input.offset - this.fileOffset && lists(index.places, places, places[0]?.offset ?? Infinity)
+    if (!isRight) throw malformed('the index does not list the places that there are', this.at())
   }
 
   /** Notes that readers can begin with this section. */
@@ -303,9 +297,8 @@ export class CompactDecoder implements Decoder {
     if (this.places.length < MAX_ENTRIES) this.places.push({ offset, trace, traces, blocks, events })
   }
 
-  /** Whether bytes begin with the totals so far. */
-  private hasTotals(body: Uint8Array): boolean {
-    const { traces, blocks, events } = totalsAt(body, 0)
+  /** Whether these are the totals so far. */
+  private hasTotals({ traces, blocks, events }: Totals): boolean {
     return traces === this.traces && blocks === this.blocks && events === this.events
   }
 
@@ -348,7 +341,8 @@ export class CompactDecoder implements Decoder {
   private openEnd(body: Uint8Array): void {
     this.giveHeader()
     if (body.length !== TOTALS_BYTES) throw malformed(`an end section of ${body.length} bytes`, this.at())
-    if (!this.hasTotals(body)) throw malformed('traces, blocks or events are missing: the totals are others', this.at())
+    if (!this.hasTotals(totalsAt(body, 0)))
+      throw malformed('traces, blocks or events are missing: the totals are others', this.at())
     this.close()
   }
 

@@ -17,7 +17,6 @@ import {
   BLOCK_EVENTS,
   BLOCK_HEAD,
   CARRIED,
-  CHECKPOINT_HEAD,
   CHECKSUM_BYTES,
   FLAG_RESET,
   FORMAT,
@@ -30,8 +29,6 @@ import {
   RESET_EVENTS,
   SECTION,
   SECTION_HEAD,
-  TOTALS_BYTES,
-  TRACE_HEAD,
   VERSION,
   type CompactLevel,
 } from './layout.js'
@@ -193,13 +190,15 @@ export class CompactEncoder implements Encoder {
   }
 
   private writeTrace(flags: number, settings: Uint8Array, description: Uint8Array): void {
-    const body = new Uint8Array(TRACE_HEAD + settings.length + description.length)
-    body.set([flags, this.level, settings.length])
-    body.set(settings, TRACE_HEAD)
-    body.set(description, TRACE_HEAD + settings.length)
+    const before = { ...this.totals, traces: this.traces - 1 }
     this.traceOffset = this.written
-    if ((flags & FLAG_RESET) !== 0) this.notePlace({ ...this.totals, traces: this.traces - 1 })
-    this.section(SECTION.trace, body)
+    let totals: Uint8Array = new Uint8Array(0)
+    if ((flags & FLAG_RESET) !== 0) {
+      this.notePlace(before)
+      totals = totalsBytes(before)
+    }
+    const head = Uint8Array.of(flags, this.level, settings.length)
+    this.section(SECTION.trace, head, totals, settings, description)
   }
 
   private write(batch: EventBatch, first: number): void {
@@ -241,14 +240,13 @@ export class CompactEncoder implements Encoder {
     const { run } = kernel
     const length = run.endWriting()
     kernel.refresh()
-    const body = new Uint8Array(BLOCK_HEAD + length)
-    const view = new DataView(body.buffer)
-    view.setUint32(0, this.inBlock, true)
-    view.setUint32(4, run.eventsChecksum() >>> 0, true)
-    body.set(new Uint8Array(run.memory.buffer, run.payloadStart(), length), BLOCK_HEAD)
+    const head = new DataView(new ArrayBuffer(BLOCK_HEAD))
+    head.setUint32(0, this.inBlock, true)
+    head.setUint32(4, run.eventsChecksum() >>> 0, true)
+    const payload = new Uint8Array(run.memory.buffer, run.payloadStart(), length).slice()
     this.inBlock = 0
     this.blocks++
-    this.section(SECTION.block, body)
+    this.section(SECTION.block, new Uint8Array(head.buffer), payload)
   }
 
   /** Notes that readers can begin with the next section. */
@@ -267,13 +265,8 @@ export class CompactEncoder implements Encoder {
     const kept = new Uint8Array(kernel.run.memory.buffer, kernel.run.payloadStart(), length).slice()
     const payload = this.forget(settings, kept) ? kept : new Uint8Array(0)
     if (payload.length < length) this.forget(settings, payload)
-    const body = new Uint8Array(CHECKPOINT_HEAD + settings.length + payload.length)
-    body.set(totalsBytes(this.totals))
-    body[TOTALS_BYTES] = settings.length
-    body.set(settings, CHECKPOINT_HEAD)
-    body.set(payload, CHECKPOINT_HEAD + settings.length)
     this.notePlace(this.totals)
-    this.section(SECTION.checkpoint, body)
+    this.section(SECTION.checkpoint, totalsBytes(this.totals), Uint8Array.of(settings.length), settings, payload)
     this.sinceReset = 0
     this.strings = undefined
     this.put(batch)
@@ -297,17 +290,23 @@ export class CompactEncoder implements Encoder {
     return isFine
   }
 
-  private section(type: number, body: Uint8Array): void {
+  /** Writes a section, whose body is these parts. */
+  private section(type: number, ...parts: readonly Uint8Array[]): void {
     const { kernel, sink } = this
-    const length = SECTION_HEAD + body.length
+    const body = parts.reduce((sum, part) => sum + part.length, 0)
+    const length = SECTION_HEAD + body
     const at = kernel.run.reservePayload(length)
     kernel.refresh()
     if (at === 0) throw faultError(2, place(0, this.events))
     const { buffer } = kernel.run.memory
     const bytes = new Uint8Array(buffer, at, length)
     bytes[0] = type
-    new DataView(buffer, at).setUint32(1, body.length, true)
-    bytes.set(body, SECTION_HEAD)
+    new DataView(buffer, at).setUint32(1, body, true)
+    let to = SECTION_HEAD
+    for (const part of parts) {
+      bytes.set(part, to)
+      to += part.length
+    }
     sink.append(bytes)
     const checksum = new DataView(new ArrayBuffer(CHECKSUM_BYTES))
     checksum.setUint32(0, kernel.run.bytesChecksum(at, length) >>> 0, true)
@@ -330,6 +329,7 @@ function distanceOf(option: number | string | undefined): number {
 }
 
 function levelOf({ level, fast, best }: CompactEncodeOptions): CompactLevel {
+  if (fast === true && best === true) throw new RangeError('fast and best cannot be combined')
   const named = [level, fast === true ? LEVEL.fast : undefined, best === true ? LEVEL.best : undefined]
   const levels = new Set(named.filter((one) => one !== undefined))
   if (levels.size > 1) throw new RangeError('CompactEncoder: the options name two levels')

@@ -23,7 +23,10 @@ export const MAX_BODY = 1 << 26
 /** The text of a header is no longer than this. */
 export const MAX_HEADER = 1 << 22
 
-/** A trace begins with flags, the level of the model, and the length of the allocator's settings; they follow. */
+/**
+ * A trace begins with flags, the level of the model, and the length of the allocator's settings. If the model forgets
+ * what it knew, the totals follow; then the settings.
+ */
 export const TRACE_HEAD = 3
 /** The model forgets what it knew. */
 export const FLAG_RESET = 1
@@ -44,7 +47,7 @@ export const BLOCK_HEAD = 8
 /** A block has no more events than this. */
 export const BLOCK_EVENTS = 65_536
 
-/** The number of traces, of blocks and of events so far; 8 bytes each. The end has them, and each checkpoint. */
+/** The number of traces, of blocks and of events so far; 8 bytes each. The end has them, and each place to begin. */
 export const TOTALS_BYTES = 24
 /** A checkpoint begins with the totals and the length of the allocator's settings; they and the payload follow. */
 export const CHECKPOINT_HEAD = TOTALS_BYTES + 1

@@ -1,4 +1,13 @@
-import { ENTRY_BYTES, INDEX_TAIL, MAX_ENTRIES } from './layout.js'
+import {
+  BLOCK_EVENTS,
+  ENTRY_BYTES,
+  FLAG_RESET,
+  HEAD_BYTES,
+  INDEX_TAIL,
+  MAX_ENTRIES,
+  TOTALS_BYTES,
+  TRACE_HEAD,
+} from './layout.js'
 
 /** How many traces, blocks and events there are, or come before a place. */
 export interface Totals {
@@ -46,13 +55,62 @@ export function parseIndex(body: Uint8Array): { readonly places: Place[]; readon
   const places: Place[] = []
   for (let at = 0; places.length < entries; at += ENTRY_BYTES) {
     const place = { offset: wordAt(body, at), trace: wordAt(body, at + 8), ...totalsAt(body, at + 16) }
-    const last = places.at(-1)
-    const isFine = Object.values(place).every(Number.isSafeInteger) && place.trace <= place.offset
-    if (!isFine || place.offset >= offset) return undefined
-    if (last !== undefined && (place.offset <= last.offset || place.events < last.events)) return undefined
+    if (!Object.values(place).every(Number.isSafeInteger) || !canFollow(places.at(-1), place)) return undefined
     places.push(place)
   }
-  return { places, offset }
+  return (places.at(-1) as Place).offset < offset ? { places, offset } : undefined
+}
+
+/** Whether a place can be the one after another, or the first one of a file. */
+function canFollow(last: Place | undefined, place: Place): boolean {
+  const { offset, trace, traces, blocks, events } = place
+  if (last === undefined) return offset === HEAD_BYTES && trace === offset && traces + blocks + events === 0
+  // Only a checkpoint counts the trace that it is in.
+  const least = last.traces + (last.trace === last.offset ? 1 : 0)
+  const isOfTrace = trace === offset || (trace >= last.trace && trace < offset)
+  return offset > last.offset && traces >= least && isOfTrace && isMore(last, place)
+}
+
+/** Whether totals can come after others: each block has events, and not more than a block can have. */
+export function isMore(before: Totals, after: Totals): boolean {
+  const blocks = after.blocks - before.blocks
+  const events = after.events - before.events
+  return after.traces >= before.traces && blocks >= 0 && events >= blocks && events <= blocks * BLOCK_EVENTS
+}
+
+/**
+ * Whether an index lists the places that were found.
+ * @param from the offset of the first place that was read; there may be places before it
+ */
+export function lists(index: readonly Place[], found: readonly Place[], from: number): boolean {
+  const listed = index.filter(({ offset }) => offset >= from)
+  // A full index lacks the last places.
+  if (index.length === MAX_ENTRIES ? listed.length > found.length : listed.length !== found.length) return false
+  return listed.every((place, i) => {
+    const other = found[i] as Place
+    return (Object.keys(place) as (keyof Place)[]).every((key) => place[key] === other[key])
+  })
+}
+
+/** The parts of a trace section. */
+export interface TraceParts {
+  readonly flags: number
+  readonly level: number
+  /** What comes before a trace of which nothing before is needed. */
+  readonly totals: Totals | undefined
+  readonly settings: Uint8Array
+  readonly header: Uint8Array
+}
+
+/** The parts of a trace section's body; undefined if it is too short. */
+export function traceParts(body: Uint8Array): TraceParts | undefined {
+  if (body.length < TRACE_HEAD) return undefined
+  const [flags, level, length] = body as unknown as [number, number, number]
+  const resets = (flags & FLAG_RESET) !== 0
+  const from = TRACE_HEAD + (resets ? TOTALS_BYTES : 0)
+  if (body.length < from + length) return undefined
+  const totals = resets ? totalsAt(body, TRACE_HEAD) : undefined
+  return { flags, level, totals, settings: body.slice(from, from + length), header: body.subarray(from + length) }
 }
 
 function words(values: readonly number[]): Uint8Array {

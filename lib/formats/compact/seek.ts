@@ -2,15 +2,16 @@ import { malformed } from '../../event/error.js'
 import { NO_HEADER, type TraceHeader } from '../../event/header.js'
 import type { CompactStart } from './decode.js'
 import { parseHeader } from './header.js'
-import { acquireKernel, checksumOf, releaseKernel } from './kernel.js'
+import { acquireKernel, checksumOf, releaseKernel, type CompactKernel } from './kernel.js'
 import {
   CHECKSUM_BYTES,
+  ENTRY_BYTES,
   FORMAT,
   HEAD_BYTES,
   INDEX_TAIL,
   isLevel,
   LEVEL,
-  MAX_BODY,
+  MAX_ENTRIES,
   MAX_HEADER,
   SECTION,
   SECTION_HEAD,
@@ -18,92 +19,117 @@ import {
   TRACE_HEAD,
   type CompactLevel,
 } from './layout.js'
-import { parseIndex, totalsAt, type Place } from './places.js'
+import { isMore, parseIndex, totalsAt, traceParts, type Place, type Totals } from './places.js'
 import { sniff } from './sniff.js'
 
 /** Bytes of a file: so many from an offset, or fewer at its end. */
 export type ReadAt = (offset: number, length: number) => Uint8Array
 
-/** Where readers of an input can begin: its files one after the other. */
-export interface Places {
-  readonly files: readonly FilePlaces[]
-  /** Why an index that there is cannot be used. Then there are no files. */
+/** Where a reader can begin. */
+export interface Found {
+  /** Undefined if the input has to be read from its start. */
+  readonly start?: CompactStart
+  /** Why an index that there is cannot be used. */
   readonly problem?: string
 }
 
-/** The places of one file. */
-interface FilePlaces {
-  /** The offset at which it begins, and how many events it has. */
+/** A file of an input. */
+interface FileEnd {
+  /** The offset at which it begins. */
   readonly offset: number
-  readonly events: number
-  readonly places: readonly Place[]
+  readonly totals: Totals
+  /** Where the section of its index begins, and its length. */
+  readonly index: number
+  readonly length: number
 }
 
 const SECTION_MORE = SECTION_HEAD + CHECKSUM_BYTES
 const END_SECTION = TOTALS_BYTES + SECTION_MORE
+const MAX_INDEX = MAX_ENTRIES * ENTRY_BYTES + INDEX_TAIL + SECTION_MORE
+/** The longest body of a trace section: the settings have at most 255 bytes. */
+const MAX_TRACE = TRACE_HEAD + TOTALS_BYTES + 255 + MAX_HEADER
+/** An input of more files is read from its start, so that the search takes bounded time and memory. */
+const MAX_FILES = 65_536
 
 /**
- * Finds the places of an input by the indexes at the ends of its files. There are none if one of the files has no
- * index.
+ * Finds the last place before an event by the indexes at the ends of the files of an input. There is none if one of the
+ * files has no index.
  * @param size of the input in bytes
+ * @param event its number, from 0
+ * @throws TraceError if the trace section at which to begin is damaged
  */
-export function findPlaces(size: number, read: ReadAt): Places {
-  const files: FilePlaces[] = []
-  for (let end = size; end > 0;) {
-    const total = totalsAtEnd(end, read)
-    if (total === undefined) return { files: [] }
-    const tail = read(end - END_SECTION - CHECKSUM_BYTES - 4, 4)
-    const length = tail.length < 4 ? 0 : view(tail).getUint32(0, true)
-    const at = end - END_SECTION - length
-    if (length < SECTION_MORE + INDEX_TAIL || at < HEAD_BYTES || length > MAX_BODY) return { files: [] }
-    if (read(at, 1)[0] !== SECTION.index) return { files: [] }
-    const body = sectionAt(at, SECTION.index, length - SECTION_MORE, read)
-    const index = body === undefined ? undefined : parseIndex(body)
-    if (index === undefined) return { files: [], problem: `the index at byte ${at} is damaged` }
-    const offset = at - index.offset
-    if (offset < 0 || !isFile(read(offset, HEAD_BYTES)))
-      return { files: [], problem: `the index at byte ${at} is that of another file` }
-    files.unshift({ offset, events: total, places: index.places })
-    end = offset
+export function findStart(size: number, event: number, read: ReadAt): Found {
+  const kernel = acquireKernel(LEVEL.fast)
+  try {
+    return find(size, event, { read, kernel })
+  } finally {
+    releaseKernel(kernel)
   }
-  return { files }
 }
 
-/** The last place before an event, whose number is from 0; undefined if there is none. @throws TraceError */
-export function startBefore({ files }: Places, event: number, read: ReadAt): CompactStart | undefined {
-  let before = 0
-  for (const file of files) {
-    if (event < before + file.events) {
-      const place = file.places.findLast(({ events }) => before + events <= event)
-      if (place === undefined) return undefined
-      const { header, level } = place.trace === place.offset ? BEGINS : traceAt(file.offset + place.trace, read)
-      return { place, header, level, bytes: file.offset + place.offset, events: before + place.events }
-    }
-    before += file.events
+/** An input, and a kernel that computes checksums. */
+interface Source {
+  readonly read: ReadAt
+  readonly kernel: CompactKernel
+}
+
+function find(size: number, event: number, source: Source): Found {
+  const files: FileEnd[] = []
+  for (let end = size; end > 0;) {
+    const file = files.length === MAX_FILES ? undefined : fileBefore(end, source)
+    if (file === undefined) return {}
+    if ('problem' in file) return file
+    files.push(file)
+    end = file.offset
   }
-  return undefined
+  let before = 0
+  for (let file = files.pop(); file !== undefined; file = files.pop()) {
+    if (event < before + file.totals.events) return startIn(file, event, before, source)
+    before += file.totals.events
+  }
+  return {}
+}
+
+/** The file that ends at an offset; undefined if it has no index. */
+function fileBefore(end: number, source: Source): FileEnd | { readonly problem: string } | undefined {
+  const { read } = source
+  const from = end - END_SECTION
+  if (from < HEAD_BYTES) return undefined
+  const totals = sectionAt(from, SECTION.end, TOTALS_BYTES, source)
+  const tail = read(from - CHECKSUM_BYTES - INDEX_TAIL, INDEX_TAIL)
+  if (totals === undefined || tail.length < INDEX_TAIL) return undefined
+  const length = view(tail).getUint32(INDEX_TAIL - 4, true)
+  const index = from - length
+  if (length < SECTION_MORE + INDEX_TAIL || index < HEAD_BYTES || length > MAX_INDEX) return undefined
+  if (read(index, 1)[0] !== SECTION.index) return undefined
+  const offset = index - Number(view(tail).getBigUint64(0, true))
+  if (offset >= 0 && isFile(read(offset, HEAD_BYTES))) return { offset, totals: totalsAt(totals, 0), index, length }
+  const isWhole = sectionAt(index, SECTION.index, length - SECTION_MORE, source) !== undefined
+  return { problem: `the index at byte ${index} is ${isWhole ? 'that of another file' : 'damaged'}` }
+}
+
+/** @param before how many events come before the file */
+function startIn({ offset, totals, index, length }: FileEnd, event: number, before: number, source: Source): Found {
+  const body = sectionAt(index, SECTION.index, length - SECTION_MORE, source)
+  const places = body === undefined ? undefined : parseIndex(body)?.places
+  if (places === undefined || !isMore(places.at(-1) as Totals, totals))
+    return { problem: `the index at byte ${index} is damaged` }
+  const place = places.findLast(({ events }) => before + events <= event) as Place
+  const { header, level } = place.trace === place.offset ? BEGINS : traceAt(offset + place.trace, source)
+  return { start: { place, header, level, bytes: offset + place.offset, events: before + place.events } }
 }
 
 function isFile(head: Uint8Array): boolean {
   return head.length === HEAD_BYTES && sniff(head)
 }
 
-/** The number of events of the file that ends there, if there is an end section. */
-function totalsAtEnd(end: number, read: ReadAt): number | undefined {
-  if (end < END_SECTION + HEAD_BYTES) return undefined
-  const body = sectionAt(end - END_SECTION, SECTION.end, TOTALS_BYTES, read)
-  return body === undefined ? undefined : totalsAt(body, 0).events
-}
-
 /** The body of a section; undefined if it is not of this type or length, or damaged. */
-function sectionAt(offset: number, type: number, length: number, read: ReadAt): Uint8Array | undefined {
+function sectionAt(offset: number, type: number, length: number, { read, kernel }: Source): Uint8Array | undefined {
   const bytes = read(offset, length + SECTION_MORE)
   if (bytes.length < length + SECTION_MORE || bytes[0] !== type) return undefined
   const whole = SECTION_HEAD + length
   if (view(bytes).getUint32(1, true) !== length) return undefined
-  const kernel = acquireKernel(LEVEL.fast)
   const checksum = checksumOf(kernel, bytes.subarray(0, whole))
-  releaseKernel(kernel)
   return view(bytes).getUint32(whole, true) === checksum ? bytes.subarray(SECTION_HEAD, whole) : undefined
 }
 
@@ -116,15 +142,15 @@ interface InTrace {
 const BEGINS: InTrace = { header: NO_HEADER, level: undefined }
 
 /** What a trace section says. */
-function traceAt(offset: number, read: ReadAt): InTrace {
+function traceAt(offset: number, source: Source): InTrace {
   const at = { format: FORMAT, offset }
-  const head = read(offset, SECTION_HEAD)
+  const head = source.read(offset, SECTION_HEAD)
   const length = head.length < SECTION_HEAD ? 0 : view(head).getUint32(1, true)
-  const body = length > MAX_HEADER + TRACE_HEAD ? undefined : sectionAt(offset, SECTION.trace, length, read)
-  if (body === undefined) throw malformed('the trace section that the index names is damaged', at)
-  const level = body[1]
-  if (!isLevel(level)) throw malformed(`level ${level} is not known`, at)
-  return { header: parseHeader(body.subarray(TRACE_HEAD + (body[2] as number)), at), level }
+  const body = length > MAX_TRACE ? undefined : sectionAt(offset, SECTION.trace, length, source)
+  const parts = body === undefined ? undefined : traceParts(body)
+  if (parts === undefined) throw malformed('the trace section that the index names is damaged', at)
+  if (!isLevel(parts.level)) throw malformed(`level ${parts.level} is not known`, at)
+  return { header: parseHeader(parts.header, at), level: parts.level }
 }
 
 function view({ buffer, byteOffset, length }: Uint8Array): DataView {

@@ -2,7 +2,7 @@ import { closeSync, openSync, readSync, statSync } from 'node:fs'
 import type { Readable } from 'node:stream'
 import { CompactDecoder, type CompactStart } from '../../formats/compact/decode.js'
 import { HEAD_BYTES, MAGIC, VERSION } from '../../formats/compact/layout.js'
-import { findPlaces, startBefore } from '../../formats/compact/seek.js'
+import { findStart } from '../../formats/compact/seek.js'
 import { sniff } from '../../formats/compact/sniff.js'
 import type { EventBatch } from '../../event/batch.js'
 import { runStage, type Warn } from '../../reading/run-stage.js'
@@ -61,9 +61,9 @@ export function compactPart(path: string, event: number, warn: Warn): CompactPar
   }
   let start: CompactStart | undefined
   try {
-    const places = findPlaces(size, read)
-    if (places.problem !== undefined) warn(`compact: ${places.problem}: the file is read from its start`)
-    start = startBefore(places, event, read)
+    const found = findStart(size, event, read)
+    if (found.problem !== undefined) warn(`compact: ${found.problem}: the file is read from its start`)
+    start = found.start
   } finally {
     closeSync(file)
   }

@@ -1,13 +1,21 @@
 import { readFileSync } from 'node:fs'
 import { gunzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
-import type { EventBatch, TraceEvent } from '../../../lib/event/batch.js'
+import { batchesOf, type EventBatch, type TraceEvent } from '../../../lib/event/batch.js'
 import { TraceError } from '../../../lib/event/error.js'
 import type { Format } from '../../../lib/event/format.js'
 import { CompactDecoder } from '../../../lib/formats/compact/decode.js'
 import { compact } from '../../../lib/formats/compact/index.js'
-import { CHECKPOINT_HEAD, SECTION, SECTION_HEAD } from '../../../lib/formats/compact/layout.js'
-import { findPlaces, startBefore } from '../../../lib/formats/compact/seek.js'
+import {
+  CHECKPOINT_HEAD,
+  CHECKSUM_BYTES,
+  HEAD_BYTES,
+  MAX_ENTRIES,
+  SECTION,
+  SECTION_HEAD,
+} from '../../../lib/formats/compact/layout.js'
+import { lists, parseIndex, type Place } from '../../../lib/formats/compact/places.js'
+import { findStart } from '../../../lib/formats/compact/seek.js'
 import { mtrc } from '../../../lib/formats/mtrc/index.js'
 import { ndjson } from '../../../lib/formats/ndjson/index.js'
 import { replay } from '../../../lib/formats/replay/index.js'
@@ -30,8 +38,7 @@ const readerOf = (bytes: Uint8Array) => (offset: number, length: number) => byte
 
 /** All events from the last place before an event on, and the number of the first of them. */
 function readFrom(bytes: Uint8Array, event: number) {
-  const places = findPlaces(bytes.length, readerOf(bytes))
-  const start = startBefore(places, event, readerOf(bytes))
+  const { start } = findStart(bytes.length, event, readerOf(bytes))
   if (start === undefined) throw new Error('no place')
   return { start, ...drive(new CompactDecoder(start), slices(bytes.slice(start.bytes), 10_000)) }
 }
@@ -54,9 +61,10 @@ describe('a trace with checkpoints', () => {
       expect(all.error).toBeUndefined()
       expect(lines(all.batches) === lines(batches)).toBe(true)
       const events = eventsOf(all.batches)
-      const [file] = findPlaces(bytes.length, readerOf(bytes)).files
-      expect(file?.places.length).toBe(Math.ceil(countOf(batches) / checkpoint))
-      for (const place of file?.places.slice(-3) ?? []) {
+      const [index] = sectionsOf(bytes).filter(OF(SECTION.index)) as [Section]
+      const places = parseIndex(bytes.subarray(index.from + SECTION_HEAD, index.to - CHECKSUM_BYTES))?.places ?? []
+      expect(places).toHaveLength(Math.ceil(countOf(batches) / checkpoint))
+      for (const place of places.slice(-3)) {
         const { start, out, error } = readFrom(bytes, place.events)
         expect(error).toBeUndefined()
         expect(start.events).toBe(place.events)
@@ -108,8 +116,8 @@ describe('a trace with checkpoints', () => {
     const batches = trace(replay, 'replay/twolf-head.txt')
     const one = encodeAll(compact.encoder({ checkpoint: 4096 }), batches)
     const bytes = Buffer.concat([encodeAll(compact.encoder(), batches), one])
-    expect(findPlaces(bytes.length, readerOf(bytes))).toEqual({ files: [] })
-    expect(findPlaces(one.length - 1, readerOf(one.subarray(0, -1)))).toEqual({ files: [] })
+    expect(findStart(bytes.length, 0, readerOf(bytes))).toEqual({})
+    expect(findStart(one.length - 1, 0, readerOf(one.subarray(0, -1)))).toEqual({})
   })
 
   it.each([0, 4095, -1, 1.5, NaN, '4', 'K', '1G', '', {}, null])('refuses a distance of %j', (checkpoint) => {
@@ -146,8 +154,7 @@ describe('damage', () => {
   it('of the index is reported, and everything is read', () => {
     const [index] = of(SECTION.index) as [Section]
     const copy = damaged(index.from + 100)
-    expect(findPlaces(copy.length, readerOf(copy))).toEqual({
-      files: [],
+    expect(findStart(copy.length, 0, readerOf(copy))).toEqual({
       problem: `the index at byte ${index.from} is damaged`,
     })
     const { events, error } = decodeAll(compact.decoder(), copy)
@@ -232,3 +239,96 @@ describe('a trace without a simulated allocator', () => {
     expect(out.flatMap((batch) => [...batch])).toEqual(events.slice(start.events))
   })
 })
+
+describe('an index by hand', () => {
+  // Three traces of 10,000 events each, which begin with a model that knows nothing.
+  const batches = [1, 2, 3].flatMap((pid) =>
+    batchesOf(
+      Array.from({ length: 10_000 }, (_, i) => ({ kind: 'alloc' as const, address: BigInt(16 + i * 16), size: 8n })),
+      { format: `test${pid}` },
+    ),
+  )
+  const bytes = encodeAll(compact.encoder({ checkpoint: 5000 }), batches)
+  const [index] = sectionsOf(bytes).filter(OF(SECTION.index)) as [Section]
+  const ENTRY = 40
+  const fieldAt = (entry: number, field: number) => index.from + SECTION_HEAD + entry * ENTRY + 8 * field
+  /** The file with a number of the index that is another one by some difference, and right checksums. */
+  const changed = (entry: number, field: number, by: bigint) => {
+    const copy = bytes.slice()
+    const view = new DataView(copy.buffer)
+    view.setBigUint64(fieldAt(entry, field), view.getBigUint64(fieldAt(entry, field), true) + by, true)
+    return sealed(copy, index)
+  }
+  const [OFFSET, TRACE, TRACES, BLOCKS, EVENTS] = [0, 1, 2, 3, 4]
+
+  it('has a place for each trace and each checkpoint', () => {
+    const { places } = parseIndex(bytes.subarray(index.from + SECTION_HEAD, index.to - CHECKSUM_BYTES)) ?? {}
+    expect(places?.map(({ traces, blocks, events }) => [traces, blocks, events])).toEqual([
+      [0, 0, 0],
+      [1, 1, 5000],
+      [1, 2, 10_000],
+      [2, 3, 15_000],
+      [2, 4, 20_000],
+      [3, 5, 25_000],
+    ])
+  })
+
+  it.each([
+    ['begins elsewhere', 0, OFFSET, 1n],
+    ['begins with events', 0, EVENTS, 1n],
+    ['has fewer traces than before', 2, TRACES, -1n],
+    ['has fewer blocks than before', 3, BLOCKS, -2n],
+    ['has more events than its blocks can have', 4, EVENTS, 100_000n],
+    ['has more events than the file', 5, EVENTS, 5000n],
+    ['has a checkpoint before its trace', 3, TRACE, 100_000n],
+    ['goes back', 4, OFFSET, -10_000n],
+    ['has blocks without events', 4, BLOCKS, 1n],
+    ['has more traces than before', 4, TRACES, 2n],
+  ])('is not used if it %s', (_, entry, field, by) => {
+    const copy = changed(entry, field, by)
+    expect(findStart(copy.length, 19_999, readerOf(copy)).problem).toContain('is damaged')
+  })
+
+  it.each([
+    ['events of a trace', 2, EVENTS, 10_001],
+    ['events of a checkpoint', 3, EVENTS, 15_100],
+  ])('is an error, not other events, if it has one more of the %s', (_, entry, field, event) => {
+    const { out, error } = readFrom(changed(entry, field, 1n), event)
+    expect(countOf(out)).toBe(0)
+    expect(error?.message).toMatch(/malformed: a (trace|checkpoint) has other totals than the blocks before it/)
+  })
+
+  it('may be full: then the last places are not in it', () => {
+    const place = (i: number): Place => ({ offset: 10 + i, trace: 10, traces: 1, blocks: i, events: i * 4096 })
+    const found = Array.from({ length: MAX_ENTRIES + 5 }, (_, i) => place(i))
+    const full = found.slice(0, MAX_ENTRIES)
+    expect(lists(full, found.slice(0, MAX_ENTRIES), 10)).toBe(true)
+    expect(lists(full, found.slice(40_000), 40_010)).toBe(true)
+    expect(lists(full, [...found.slice(40_000, 50_000), ...found.slice(50_001)], 40_010)).toBe(false)
+    expect(lists(full, found.slice(40_000, 50_000), 40_010)).toBe(false)
+    // An index with room has all places.
+    expect(lists(full.slice(0, 100), found.slice(50, 100), 60)).toBe(true)
+    expect(lists(full.slice(0, 100), found.slice(50, 101), 60)).toBe(false)
+  })
+
+  it('is not searched for in an input of very many files', () => {
+    const one = encodeAll(
+      compact.encoder({ checkpoint: 4096 }),
+      batchesOf([{ kind: 'alloc', address: 16n, size: 8n }], { format: 'test' }),
+    )
+    const files = (n: number) => ({ size: n * one.length, read: repeated(one) })
+    const few = files(65_536)
+    expect(findStart(few.size, 65_000, few.read).start?.bytes).toBe(65_000 * one.length + HEAD_BYTES)
+    const many = files(65_537)
+    expect(findStart(many.size, 65_000, many.read)).toEqual({})
+  })
+})
+
+/** Reads an input in which a file comes again and again. */
+function repeated(file: Uint8Array) {
+  const twice = Buffer.concat([file, file])
+  return (offset: number, length: number) => {
+    const from = offset % file.length
+    return twice.subarray(from, from + length)
+  }
+}

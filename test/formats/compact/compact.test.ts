@@ -232,7 +232,7 @@ describe('levels', () => {
   })
 
   it('are one', () => {
-    expect(() => compact.encoder({ fast: true, best: true })).toThrow('two levels')
+    expect(() => compact.encoder({ fast: true, best: true })).toThrow('fast and best cannot be combined')
     expect(() => compact.encoder({ fast: true, level: 2 })).toThrow('two levels')
     expect(() => compact.encoder({ level: 3 as 2 })).toThrow('must be 1 or 2, not 3')
   })

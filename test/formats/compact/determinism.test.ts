@@ -13,12 +13,12 @@ const TRACES = ['replay/git.txt.gz', 'replay/mstress-head.txt.gz', 'mtrc/small64
 
 /** SHA-256 of each trace at the fast and at the best level. They change only when the format does. */
 const DIGESTS = [
-  '81f6a25fb3078a3170bad1b1515337c2fdab6bde9845ce573ca99e612d023663',
-  'aed7d00d9a77168a7e0d08fb30df5b7218e54cfb46a68267b66e93d8e53d742c',
-  '05f1a53904cb08e50599251568046afa93b15921f66d5ec59fc84a2d36d27aca',
-  'f207d4af3641a5b4e690ec976af28c892c2485723f86b1e2e5eabe3f692a5730',
-  '4f8af040ae1bf42ae6619fb194e202c53568a208f045d5fee212121a7293a03c',
-  '83cad8efe60df79fccdbccbe5b0d3aa35be375f3e8244bc142327177b579a365',
+  '00a97a04d7ead0e382b7b014ea21eb3abe4b4e8b0b16ca8fe8bd17229b1d9294',
+  'a2862d875bd053814ae57e69bfb1cac53d0d99f148cc7798cc3324c14762f80f',
+  '6855ee7928ca1bdcdb9e83aaf0a1d50bc3554e831c2bc1751fcc825c79ee6a0c',
+  '2b505f0ecb7b9e50652c114301256967fc5d849942dd0d665cdafcb760b3382a',
+  '65662cfdceda6baa9970ad2f6c179d392fbd3ac3b8fd6d70b78bf5c32b871b6a',
+  '1e7512cd2d1342a3ffed8e71e8f2ae36bebf320620156ef74e24ecf16ea48b82',
 ]
 
 /** Other versions of Node: in folder `22`, what `npm install node@22` made there. */

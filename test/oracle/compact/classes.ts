@@ -11,8 +11,8 @@ export interface Block {
   readonly key: bigint
   readonly size: bigint
   readonly index: bigint
-  /** Whether the simulated allocator knows it. */
-  readonly isSimulated: boolean
+  /** Its number in the simulation; 0 if that does not know it. */
+  readonly handle: number
   position: number
 }
 

@@ -85,8 +85,15 @@ export function decodeCompact(file: Uint8Array): OracleTrace[] {
     expectNumber(crc32c(file.subarray(at, end)), view.getUint32(end, true), 'checksum of a section')
     at = end + 4
     if (type === 'T') {
-      const header = body + 3 + (file[body + 2] as number)
-      if ((file[body] as number) === 1) model = new Model(file.slice(body + 3, header))
+      const forgets = (file[body] as number) === 1
+      const settings = body + (forgets ? 27 : 3)
+      const header = settings + (file[body + 2] as number)
+      if (forgets) {
+        expectNumber(view.getBigUint64(body + 3, true), BigInt(traces.length), 'traces before this one')
+        expectNumber(view.getBigUint64(body + 11, true), blocks, 'blocks before a trace')
+        expectNumber(view.getBigUint64(body + 19, true), events, 'events before a trace')
+        model = new Model(file.slice(settings, header))
+      }
       expectNumber(file[body + 1] as number, 1, 'level')
       traces.push({ header: JSON.parse(Buffer.from(file.subarray(header, end)).toString()), events: [] })
     } else if (type === 'B') {

@@ -106,11 +106,12 @@ export class Model {
     const simulation = this.#simulation
     const isSimulated =
       simulation?.isOn === true && (form === FORM.makes || form === FORM.moves) && kind !== EXISTING && has(SIZE)
-    const expected = (old?: { block: Block; address: bigint }) => {
+    let handle = 0
+    const expected = (old?: Block) => {
       const [api, count, alignment] = [values.get(API), values.get(COUNT), values.get(ALIGNMENT)]
       const guess = simulation?.expect(t, { size, api, count, alignment }, old) ?? 0n
       const is = isCorrected ? this.#addresses.difference(t.address, 2) : guess
-      simulation?.settle(t, size, guess, is)
+      handle = simulation?.settle(guess, is) ?? 0
       return is
     }
     const isRealloc = form === FORM.moves || form === FORM.drops || form === FORM.keeps
@@ -127,7 +128,7 @@ export class Model {
       if (form === FORM.drops) this.#freed(t, ending, old)
       if (form === FORM.moves) {
         history.take()
-        if (isSimulated) address = expected({ block: ending, address: old })
+        if (isSimulated) address = expected(ending)
         else if (this.#addresses.stays(ending, size)) address = old
         else {
           address = this.#addresses.guess(t, size)
@@ -153,7 +154,7 @@ export class Model {
         key: keyOf(address, t),
         size,
         index,
-        isSimulated,
+        handle,
       })
       history.born[sequence & 0xffff] = block.birth
     }
@@ -165,7 +166,7 @@ export class Model {
 
   /** The place of a block is free again. */
   #freed(t: Thread, block: Block, address: bigint): void {
-    if (this.#simulation?.isOn === true) this.#simulation.free(t, block.isSimulated ? address : undefined)
+    if (this.#simulation?.isOn === true) this.#simulation.free(t, block)
     else this.#addresses.freed(t, block, address)
   }
 

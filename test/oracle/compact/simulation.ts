@@ -1,5 +1,5 @@
-import { AllocatorKernel } from '../../../lib/allocators/kernel.js'
 import { APIS } from '../../../lib/event/fields.js'
+import { loadKernel, type Global, type KernelExports } from '../../../lib/kernel/load.js'
 import type { Block } from './classes.js'
 import type { Thread } from './history.js'
 
@@ -11,12 +11,22 @@ export interface Request {
   readonly alignment: bigint | undefined
 }
 
-const CALLOC = BigInt(APIS.indexOf('calloc'))
-const MEMALIGN = BigInt(APIS.indexOf('memalign'))
+/** Of kernel/allocators/simulator.ts, what compact uses, too. */
+interface Simulator extends KernelExports {
+  simStart(kind: number, version: number, bits: number, cores: number, stack: bigint, heap: bigint, map: bigint): number
+  simCall(called: number, thread: number, more: bigint, old: number, size: bigint): bigint
+  simSettle(actual: bigint): void
+  simRelease(thread: number, handle: number): void
+  simThreadEnd(thread: number): void
+  readonly simHandle: Global
+}
+
+const [MALLOC, CALLOC, MEMALIGN, REALLOC] = [0, 1, 2, 3]
+const API = { calloc: BigInt(APIS.indexOf('calloc')), memalign: BigInt(APIS.indexOf('memalign')) }
 
 /** The simulated allocator of a trace. The pages specify it by the sources of that kernel, so it is used here, too. */
 export class Simulation {
-  readonly #run = new AllocatorKernel().run
+  readonly #run = loadKernel<Simulator>('allocators')
   isOn = true
   #calls = 0
   #right = 0
@@ -32,34 +42,31 @@ export class Simulation {
   }
 
   /** The expected address of a new block. */
-  expect(
-    { number }: Thread,
-    { size, api, count, alignment }: Request,
-    old?: { block: Block; address: bigint },
-  ): bigint {
-    const run = this.#run
-    let expected
-    if (old?.block.isSimulated === true) {
-      expected = run.simRealloc(number, old.address, size)
-      if (size === 0n) expected = run.simMalloc(number, 0n)
-    } else if (api === CALLOC) expected = run.simCalloc(number, size, count ?? 0n)
-    else if (api === MEMALIGN && alignment !== undefined) expected = run.simMemalign(number, alignment, size)
-    else expected = run.simMalloc(number, size)
-    return BigInt.asUintN(64, expected)
+  expect(t: Thread, { size, api, count, alignment }: Request, old?: Block): bigint {
+    const call = (called: number, more: bigint, handle = 0) =>
+      BigInt.asUintN(64, this.#run.simCall(called, t.number, more, handle, size))
+    if (old !== undefined && old.handle !== 0) {
+      if (size !== 0n) return call(REALLOC, 0n, old.handle)
+      this.free(t, old)
+    } else if (api === API.calloc) return call(CALLOC, count ?? 0n)
+    else if (api === API.memalign && alignment !== undefined) return call(MEMALIGN, alignment)
+    return call(MALLOC, 0n)
   }
 
-  /** Where the new block is. */
-  settle({ number }: Thread, size: bigint, expected: bigint, address: bigint): void {
+  /** Where the new block is. @returns its handle; 0 if it is not known */
+  settle(expected: bigint, address: bigint): number {
     if (expected === address) this.#right++
-    else this.#run.simFix(number, size, expected, address)
-    if (++this.#calls < 4096) return
-    if (this.#right < 1229) this.isOn = false
-    this.#calls = this.#right = 0
+    else this.#run.simSettle(address)
+    if (++this.#calls === 4096) {
+      if (this.#right < 1229) this.isOn = false
+      this.#calls = this.#right = 0
+    }
+    return this.#run.simHandle.value
   }
 
-  /** A block ends; without an address, one that is not known. */
-  free({ number }: Thread, address = 0n): void {
-    if (this.isOn) this.#run.simFree(number, address)
+  /** A block ends; without one, one that is not known. */
+  free({ number }: Thread, block?: Block): void {
+    if (this.isOn) this.#run.simRelease(number, block?.handle ?? 0)
   }
 
   /** A thread ends. */
