@@ -3,6 +3,7 @@ import type { EventBatch } from '../event/batch.js'
 import { chain } from '../event/chain.js'
 import type { WritableFormat } from '../event/format.js'
 import type { BatchTransform, Encoder, Stage } from '../event/stage.js'
+import { isBrokenPipe } from '../streams/broken-pipe.js'
 import { compressBytes } from '../streams/compress-bytes.js'
 import { EventCounter } from '../streams/event-counter.js'
 import { inflateOnNode } from '../streams/inflate-bytes.js'
@@ -10,6 +11,7 @@ import { ByteWriter } from '../streams/io/byte-writer.js'
 import { readInput } from '../streams/io/read-input.js'
 import { UsageError, type Arguments } from './command.js'
 import { refuseTerminal, type StreamInput, type TraceInput } from './input.js'
+import { describe } from './main.js'
 import { outputOf, type Output } from './output.js'
 import { say } from './say.js'
 import { supervise, type Supervision } from './supervise.js'
@@ -121,6 +123,8 @@ export async function runTrace(run: TraceRun): Promise<void> {
       isOver = true
       source.close?.()
       const partial = await writer?.abandon()
+      const unwritten = writer?.unreported
+      if (unwritten !== undefined && !isBrokenPipe(unwritten)) say(command, describe(unwritten))
       return partial === undefined ? [] : [partial]
     },
   })

@@ -12,7 +12,10 @@ export function tableFormat(args: Arguments, output: string): (typeof TABLE_FORM
       ? TABLE_FORMATS.find(({ extensions }) => extensions.some((ending) => name.endsWith(ending)))
       : TABLE_FORMATS.find((one) => one.name === to)
   if (format !== undefined) return format
-  if (ENDING.test(basename(name)) && !isDevice(output))
-    throw new UsageError(`no format of tables has names like ${JSON.stringify(output)}: name one with --to`)
+  const ending = ENDING.exec(basename(name))?.[1]
+  if (ending !== undefined && !isDevice(output)) {
+    const known = TABLE_FORMATS.flatMap(({ extensions }) => extensions).join(', ')
+    throw new UsageError(`no format of tables has names that end in ${ending}, as ${known} do: name one with --to`)
+  }
   return TABLE_FORMATS.find((one) => one.name === wireFormat(output).name) as (typeof TABLE_FORMATS)[number]
 }

@@ -61,6 +61,14 @@ export const EVENT_COLUMNS: readonly TableColumn[] = [
   ...FIELDS.map(({ name, type }, f) => ({ name, f, ...TYPES[type] })),
 ]
 
+/** What is wrong with a table that has no column for the kind of events, by the names of its columns. */
+export function noEvents(columns: readonly string[]): string {
+  // Columns that all rows of the table of blocks have.
+  if (['birth', 'since', 'ending', 'reallocs'].every((name) => columns.includes(name)))
+    return 'a table of blocks, as hf-blocks writes it, and not of events: query it with SQL, or read the trace itself'
+  return 'there is no column "kind", which each event has'
+}
+
 /** The events of a batch as rows of a table with columns of `EVENT_COLUMNS`. */
 export function eventRows(batch: EventBatch): TableRows {
   const { count, mask, strings } = batch

@@ -37,11 +37,18 @@ describe('hf-blocks', () => {
     expect((await shell(`hf-blocks -u ${TRACE} | cat`)).stdout.equals(arrow)).toBe(true)
     expect((await shell(`HEAPFLOW_WIRE=arrow hf-blocks ${TRACE} | cat`)).stdout.equals(arrow)).toBe(true)
     const wrong = await shell(`hf-blocks -o ${file('a.txt')} ${TRACE}`)
-    expect([wrong.code, wrong.stderr]).toEqual([2, expect.stringContaining('name one with --to')])
+    expect([wrong.code, wrong.stderr]).toEqual([
+      2,
+      expect.stringContaining('as .ndjson, .jsonl, .arrows, .parquet, .pq, .csv do: name one with --to'),
+    ])
     expect((await shell(`hf-blocks -u --to csv ${TRACE}`)).code).toBe(2)
     // A table is no trace.
-    const events = await shell(`hf-stats ${file('a.arrows')}`)
-    expect([events.code, events.stderr]).toEqual([1, expect.stringContaining('there is no column "kind"')])
+    const events = await shell(`hf-stats ${file('a.parquet')}`)
+    const isTable =
+      /^hf-stats: \S+: (parquet|arrow): [^\n]*a table of blocks, as hf-blocks writes it, and not of events[^\n]*\n$/
+    expect([events.code, events.stderr]).toEqual([1, expect.stringMatching(isTable)])
+    const streamed = await shell(`hf-stats ${file('a.arrows')}`)
+    expect([streamed.code, streamed.stderr]).toEqual([1, expect.stringMatching(isTable)])
   })
 
   test('a truncated trace has its rows, and then the error', async () => {

@@ -184,6 +184,7 @@ describe('faults', () => {
     ['hf-map --set nothing', /--set needs FIELD=VALUE/],
     ['hf-split --by thread', /name the files with -o and a pattern with \{\}/],
     ['hf-convert a', /two arguments required: FROM and TO/],
+    ['hf-convert', /two arguments required: FROM and TO/],
     ['hf-convert a b.unknown', /no format has names like "b.unknown": name one with --to/],
     ['heapflow nonsense', /there is no command "nonsense"/],
     ['mtrc-decode -o a -o b', /--output was given more than once/],
@@ -389,4 +390,14 @@ describe('help', () => {
     expect(help.stdout.toString()).toContain('Examples:')
     expect((await shell(`${name} --version`)).stdout.toString()).toMatch(/ \d+\.\d+\.\d+\n$/)
   })
+})
+
+test('hf-convert reads standard input where no input is named', async () => {
+  const folder = scratch()
+  const { stdout } = await shell('replay-decode', DUMP)
+  for (const line of ['hf-convert --to ndjson', `hf-convert -o ${folder}/a.ndjson && cat ${folder}/a.ndjson`]) {
+    const converted = await shell(line, DUMP)
+    expect([converted.code, converted.stderr]).toEqual([0, ''])
+    expect(converted.stdout.equals(stdout)).toBe(true)
+  }
 })

@@ -9,11 +9,12 @@ import { runJob } from '../pipeline.js'
 /** Runs `hf-convert`. @throws UsageError */
 export async function runConvert(args: Arguments): Promise<void> {
   const named = namedFormat(args)
-  // With a format, TO may be absent: standard output.
-  const [from, to = named && '-', ...more] = [...args.operands, ...args.all('output')]
+  // With -o or a format, FROM may be absent: standard input. With a format, TO may be too: standard output.
+  const operands = args.operands.length === 0 ? ['-'] : args.operands
+  const [from, to = named && '-', ...more] = [...operands, ...args.all('output')]
   if (from === undefined || to === undefined || more.length > 0)
     throw new UsageError(
-      'two arguments required: FROM and TO (or FROM and -o TO); --to alone writes to standard output',
+      'two arguments required: FROM and TO (or -o TO); with -o or --to, they are standard input and output by default',
     )
   const target = named ?? formatOfPath(to)
   if (target === undefined)

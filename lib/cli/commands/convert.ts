@@ -5,17 +5,18 @@ import { FROM_FLAG, OUTPUT_FLAGS, STRICT_FLAG, TO_FLAGS } from '../flags.js'
 export const convert: Command = {
   name: 'hf-convert',
   summary: 'convert a trace from any format to any other',
-  operands: 'FROM [TO]',
+  operands: '[FROM [TO]]',
   description:
     'The format of FROM is recognized by its first bytes, that of TO by its name, unless --to gives it. Either may ' +
-    'be - for standard input or output. TO may also be given with -o; with --to or -u it may be absent. gzip, zstd, ' +
-    'xz and zip are decompressed, and a TO that ends in .gz or .zst is compressed.\n' +
+    'be - for standard input or output. TO may also be given with -o; with --to or -u it may be absent, and without ' +
+    'operands standard input is read. gzip, zstd, xz and zip are decompressed, and a TO that ends in .gz or .zst is ' +
+    'compressed.\n' +
     'Fields and events that the target format cannot represent are dropped and counted on standard error.',
   memory: 'constant; mpatrol indices (as source or target) take 60 to 130 bytes for each live block.',
   flags: [...TO_FLAGS, FROM_FLAG, ...OUTPUT_FLAGS, STRICT_FLAG, ...conversionFlags()],
   examples: [
     { command: 'hf-convert app.mtrc app.hatf', means: 'mpatrol to HATF' },
-    { command: 'hf-convert dump.zip - --to ndjson | jq -c .', means: 'look at an Android dump as it was shipped' },
+    { command: 'hf-convert dump.zip --to ndjson | jq -c .', means: 'look at an Android dump as it was shipped' },
   ],
   run: async (args) => (await import('./convert.run.js')).runConvert(args),
 }

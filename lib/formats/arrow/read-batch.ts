@@ -4,6 +4,7 @@ import { StringTable, type FlatStrings } from '../../event/strings.js'
 import { EVENT_COLUMNS, type TableColumn } from '../../event/table.js'
 import type { Dictionaries } from './dictionaries.js'
 import type { Strings } from './escape.js'
+import { noEvents } from '../../event/table.js'
 import { ArrowFault } from './fault.js'
 import { checkJson } from './json-column.js'
 import { KIND, Type } from './layout.js'
@@ -54,7 +55,7 @@ export class BatchReader {
   ) {
     this.plan = columns.map((column) => [column, TARGETS.get(column.name)])
     const known = this.plan.flatMap(([, target]) => (target === undefined ? [] : [target.name]))
-    if (!known.includes(KIND)) throw new ArrowFault(`there is no column "${KIND}", which each event has`)
+    if (!known.includes(KIND)) throw new ArrowFault(noEvents(columns.map(({ name }) => name)))
     const twice = known.find((name, i) => known.indexOf(name) < i)
     if (twice !== undefined) throw new ArrowFault(`there are two columns "${twice}"`)
   }

@@ -46,8 +46,8 @@ function write(node: ThriftNode, parts: Uint8Array[]): void {
   switch (node.is) {
     case 'i32':
     case 'i64':
-      // Zigzag encoding; only non-negative numbers are written.
-      parts.push(varint(2 * node.value))
+      // Zigzag encoding.
+      parts.push(varint(node.value < 0 ? -2 * node.value - 1 : 2 * node.value))
       break
     case 'bytes':
       parts.push(varint(node.bytes.length), node.bytes)

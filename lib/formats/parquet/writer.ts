@@ -1,3 +1,4 @@
+import { crc32 } from 'node:zlib'
 import { ColumnWriter, physicalType, type ColumnPages } from './column-writer.js'
 import { compressorOf } from './codecs.js'
 import {
@@ -144,7 +145,8 @@ export class ParquetWriter implements TableWriter {
   /** @returns the length before compression */
   private writePage(kind: number, heads: Readonly<Record<number, ThriftNode>>, bytes: Uint8Array): number {
     const compressed = this.compress(bytes)
-    const head = thrift(struct({ 1: i32(kind), 2: i32(bytes.length), 3: i32(compressed.length), ...heads }))
+    const crc = i32(crc32(compressed) | 0)
+    const head = thrift(struct({ 1: i32(kind), 2: i32(bytes.length), 3: i32(compressed.length), 4: crc, ...heads }))
     this.write(head, compressed)
     return head.length + bytes.length
   }

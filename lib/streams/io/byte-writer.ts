@@ -28,6 +28,7 @@ export class ByteWriter {
   /** The write that is under way, with those that follow it at once. It does not fail: see `failure`. */
   private writing: Promise<void> | undefined
   private failure: Error | undefined
+  private isReported = false
 
   /**
    * @param path a file, or `-` for standard output
@@ -48,7 +49,7 @@ export class ByteWriter {
    * @throws the error of writing it or an earlier one, also by the promise
    */
   write(chunk: Uint8Array): Promise<void> | undefined {
-    if (this.failure !== undefined) throw this.failure
+    this.check()
     const fd = this.open()
     if (this.blocks && this.writing === undefined) {
       const rest = this.writeNow(fd, chunk)
@@ -72,7 +73,15 @@ export class ByteWriter {
     this.file?.commit()
   }
 
-  /** Closes an output that is not complete. @returns the name of an incomplete file */
+  /** The error of writing that no call has thrown yet: what `abandon` waited for was not written. */
+  get unreported(): Error | undefined {
+    return this.isReported ? undefined : this.failure
+  }
+
+  /**
+   * Closes an output that is not complete, when what was given to it is written; see `unreported`.
+   * @returns the name of an incomplete file
+   */
   async abandon(): Promise<string | undefined> {
     await this.writing
     try {
@@ -85,7 +94,13 @@ export class ByteWriter {
 
   private async settled(): Promise<void> {
     await this.writing
-    if (this.failure !== undefined) throw this.failure
+    this.check()
+  }
+
+  private check(): void {
+    if (this.failure === undefined) return
+    this.isReported = true
+    throw this.failure
   }
 
   private open(): number {

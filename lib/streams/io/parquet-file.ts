@@ -7,7 +7,9 @@ import { MAGIC, TRACES_KEY } from '../../formats/parquet/layout.js'
 import { noFile } from '../../formats/parquet/no-file.js'
 import { batchesOfRows, isEventColumn, tracesIn, type ReadColumn } from '../../formats/parquet/rows.js'
 import { showValue } from '../../event/message-text.js'
+import { noEvents } from '../../event/table.js'
 import type { Warn } from '../../reading/run-stage.js'
+import { checkPages, rangeOfColumn } from './parquet-pages.js'
 
 /** The most bytes of a row group that are held in memory. */
 const MAX_HELD = 33_554_432
@@ -47,17 +49,18 @@ async function* eventsOf(file: FileHandle, warn: Warn, progress: { events: numbe
   if (metadata.schema.some(({ num_children: children }) => children !== undefined && children < 0))
     throw new Error('the schema has a negative number of columns')
   const names = reader.parquetSchema(metadata).children.map(({ element }) => element.name)
+  if (!names.includes('kind')) throw new Error(noEvents(names))
   for (const name of names.filter((one) => !isEventColumn(one)))
     warn(`${FORMAT}: the column ${showValue(name)} is not a field of events: left out`)
   const columns = names.filter(isEventColumn)
-  if (!columns.includes('kind')) throw new Error('there is no column "kind", which each event has')
   const traces = tracesIn(metadata.key_value_metadata?.find(({ key }) => key === TRACES_KEY)?.value)
   const rows = Number(metadata.num_rows)
+  const source = { file: buffer, metadata, columns, checked: new Set<hyparquet.RowGroup>() }
   for (const [i, [first, header]] of traces.entries()) {
     const next = traces[i + 1]?.[0] ?? rows
     if (next < first || next > rows) throw new Error('a trace begins where no row is')
     yield new EventBatch(0, 0, header)
-    yield* traceOf(reader, { file: buffer, metadata, columns }, first, next, header, progress)
+    yield* traceOf(reader, source, first, next, header, progress)
   }
 }
 
@@ -100,15 +103,8 @@ class FileBytes implements hyparquet.AsyncBuffer {
 
 /** The range of a row group's columns in the file. */
 function rangeOf({ columns }: hyparquet.RowGroup): [from: number, to: number] {
-  let [from, to] = [Infinity, 0]
-  for (const { meta_data: column } of columns) {
-    if (column === undefined) continue
-    const { dictionary_page_offset: dictionary, data_page_offset: data, total_compressed_size: length } = column
-    const start = Number(dictionary !== undefined && dictionary < data ? dictionary : data)
-    from = Math.min(from, start)
-    to = Math.max(to, start + Number(length))
-  }
-  return [from, to]
+  const ranges = columns.flatMap(({ meta_data: column }) => (column === undefined ? [] : [rangeOfColumn(column)]))
+  return [Math.min(...ranges.map(([from]) => from)), Math.max(0, ...ranges.map(([, to]) => to))]
 }
 
 /** Whether a column has a value in a row group, as far as the index says. */
@@ -126,6 +122,8 @@ interface Source {
   readonly file: FileBytes
   readonly metadata: hyparquet.FileMetaData
   readonly columns: string[]
+  /** The row groups whose checksums were checked. Several traces may be in one. */
+  readonly checked: Set<hyparquet.RowGroup>
 }
 
 async function* traceOf(
@@ -141,10 +139,13 @@ async function* traceOf(
   for (const group of source.metadata.row_groups) {
     let from = Math.max(first, groupEnd)
     groupEnd += Number(group.num_rows)
-    if (from < Math.min(end, groupEnd)) await source.file.hold(...rangeOf(group))
+    if (from >= Math.min(end, groupEnd)) continue
+    const columns = source.columns.filter((name) => mayHave(group, name))
+    await source.file.hold(...rangeOf(group))
+    if (!source.checked.has(group)) await checkPages(source.file, group, columns, progress.events + 1)
+    source.checked.add(group)
     for (; from < Math.min(end, groupEnd); from += STEP) {
       const to = Math.min(end, groupEnd, from + STEP)
-      const columns = source.columns.filter((name) => mayHave(group, name))
       const read = await columnsOf(reader, { ...source, columns }, from, to)
       for (const batch of batchesOfRows(read, to - from, header)) {
         yield batch

@@ -98,7 +98,7 @@ class BlockingPipe implements ByteSource {
   constructor(private readonly fd: number) {}
 
   async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array> {
-    let turned = Date.now()
+    let turned = performance.now()
     for (;;) {
       const chunk = newChunk(PIPE_BYTES)
       let n
@@ -117,9 +117,9 @@ class BlockingPipe implements ByteSource {
       if (n === 0) return
       this.bytesRead += n
       yield cutChunk(chunk, n)
-      if (Date.now() - turned < TURN_MS) continue
+      if (performance.now() - turned < TURN_MS) continue
       await new Promise(setImmediate)
-      turned = Date.now()
+      turned = performance.now()
     }
   }
 }
@@ -128,11 +128,14 @@ class BlockingPipe implements ByteSource {
 class WaitingPipe implements ByteSource {
   bytesRead = 0
   private pipe: Readable | undefined
+  private isClosed = false
 
   constructor(private readonly fd: number) {}
 
   async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array> {
     const { PipeSource } = await import('./pipe-source.js')
+    // It may have been closed meanwhile.
+    if (this.isClosed) return
     this.pipe = new PipeSource(this.fd)
     for await (const chunk of this.pipe as AsyncIterable<Buffer>) {
       this.bytesRead += chunk.length
@@ -141,6 +144,7 @@ class WaitingPipe implements ByteSource {
   }
 
   close(): void {
+    this.isClosed = true
     this.pipe?.destroy()
   }
 }

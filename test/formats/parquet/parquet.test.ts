@@ -2,6 +2,7 @@
 import { execFileSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { crc32 } from 'node:zlib'
 import fc from 'fast-check'
 import { snappyUncompress } from 'hyparquet'
 import { describe, expect, test } from 'vitest'
@@ -11,14 +12,15 @@ import type { TraceHeader } from '../../../lib/event/header.js'
 import { NdjsonDecoder } from '../../../lib/formats/ndjson/decode.js'
 import { ParquetEncoder, type ParquetEncodeOptions } from '../../../lib/formats/parquet/encode.js'
 import { parquet } from '../../../lib/formats/parquet/index.js'
-import { GROUP_ROWS } from '../../../lib/formats/parquet/layout.js'
+import { GROUP_ROWS, MAGIC } from '../../../lib/formats/parquet/layout.js'
 import { hybrid } from '../../../lib/formats/parquet/levels.js'
+import { readPageHead } from '../../../lib/formats/parquet/page-head.js'
 import { snappy } from '../../../lib/formats/parquet/snappy.js'
 import { readParquet } from '../../../lib/streams/io/parquet-file.js'
 import { scratch, shell } from '../../support/commands.js'
 import { decodeAll, drive, encodeAll } from '../../support/drive.js'
 import { anyEvent } from '../../support/random-event.js'
-import { someOf } from '../../support/runs.js'
+import { runs, someOf } from '../../support/runs.js'
 
 const golden = readFileSync(new URL('../arrow/foreign/events.ndjson', import.meta.url))
 const { events, headers } = decodeAll(new NdjsonDecoder(), new Uint8Array(golden))
@@ -139,6 +141,49 @@ describe('faults', () => {
     expect(error).toMatchObject({ code: 'ERR_TRACE_MALFORMED', format: 'parquet' })
   })
 
+  test('a bit flipped in the data of a page: an error, or no column that is read', async () => {
+    const path = join(scratch(), 't.parquet')
+    const footer = bytes.length - 8 - new DataView(bytes.buffer, bytes.byteOffset).getUint32(bytes.length - 8, true)
+    let faults = 0
+    for (let at = MAGIC.length; at < footer;) {
+      const page = readPageHead(bytes, at)
+      expect(page.crc).toBe(crc32(bytes.subarray(page.at, page.at + page.length)) | 0)
+      for (const bit of someOf(page.length * 8)) {
+        const flipped = bytes.slice()
+        const i = page.at + (bit >> 3)
+        flipped[i] = (flipped[i] as number) ^ (1 << (bit & 7))
+        const { error, events: found } = await read(flipped, path)
+        if (error === undefined) expect(found).toEqual(events)
+        else {
+          expect(error).toMatchObject({ code: 'ERR_TRACE_MALFORMED', offset: at, event: 1 })
+          expect((error as Error).message).toMatch(/column \w+: a page does not have its checksum/)
+          faults++
+        }
+      }
+      at = page.at + page.length
+    }
+    expect(faults).toBeGreaterThan(100)
+  })
+
+  test('the head of a page: any value of other fields is passed over, and any bytes are an error or a head', () => {
+    const crc = -2
+    // Fields 1 (type), 3 (length), 4 (CRC), 5 (a struct with a binary, a list of booleans, a map and a double), 20.
+    const head = [0x15, 0, 0x25, 6, 0x15, 3, 0x1c, 0x18, 2, 7, 7, 0x19, 0x21, 1, 2, 0x1b, 1, 0x58, 4, 1, 9, 0x17]
+    head.push(...Array.from({ length: 8 }, () => 1), 0, 0x01, 40, 0, 8, 8, 8)
+    expect(readPageHead(Uint8Array.from(head), 0)).toEqual({ at: head.length - 3, length: 3, crc })
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 40 }), (random) => {
+        try {
+          const { at, length } = readPageHead(random, 0)
+          expect(at + length).toBeLessThanOrEqual(random.length)
+        } catch (error) {
+          expect((error as Error).message).toMatch(/page/)
+        }
+      }),
+      { numRuns: runs(2000) },
+    )
+  })
+
   test('a pipe is told to be a file', async () => {
     const { error } = drive(parquet.decoder(), [bytes])
     expect(error).toMatchObject({ code: 'ERR_TRACE_UNKNOWN_FORMAT' })
@@ -217,6 +262,24 @@ describe.skipIf(PYTHON === undefined)('with HEAPFLOW_PYTHON', { tags: ['slow'], 
     expect(Object.fromEntries(rows.map(([kind, count]) => [kind, count]))).toEqual(kinds)
     const bytesOf = (kind: string) => rows.find(([name]) => name === kind)?.[2] ?? 0
     expect(bytesOf('alloc') + bytesOf('realloc')).toBe(allocated.bytes)
+  })
+
+  test('pyarrow checks our checksums, and its own are checked', async () => {
+    const folder = scratch()
+    writeFileSync(`${folder}/t.parquet`, encode(batchesOf(events, HEADER)))
+    const rows = python(
+      `import pyarrow.parquet as pq; t = pq.read_table('${folder}/t.parquet', page_checksum_verification=True); ` +
+        `[pq.write_table(t, f'${folder}/{v}.parquet', write_page_checksum=True, data_page_version=v) for v in ('1.0', '2.0')]; print(len(t))`,
+    )
+    expect(Number(rows)).toBe(events.length)
+    for (const version of ['1.0', '2.0']) {
+      const whole = readFileSync(`${folder}/${version}.parquet`)
+      const { error, events: found } = await read(whole)
+      expect([error, found.length]).toEqual([undefined, events.length])
+      const page = readPageHead(whole, MAGIC.length)
+      whole[page.at + 2] = (whole[page.at + 2] as number) ^ 4
+      expect((await read(whole)).error).toMatchObject({ message: expect.stringContaining('checksum') as string })
+    }
   })
 
   test('pyarrow, polars and DuckDB read equal values, also 2^64-1', () => {

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { newChunk } from '../../../lib/bytes/chunks.js'
 import { ByteWriter } from '../../../lib/streams/io/byte-writer.js'
 import { readInput } from '../../../lib/streams/io/read-input.js'
-import { scratch } from '../../support/commands.js'
+import { scratch, shell } from '../../support/commands.js'
 
 /** Chunks of various sizes, with bytes that show their place. */
 function* chunks(count: number): Generator<Uint8Array> {
@@ -49,6 +49,45 @@ test('an error is reported once something more is written, or at the end', async
   void writer.write(Uint8Array.of(1))
   await expect(writer.finish()).rejects.toMatchObject({ code: 'ENOSPC' })
   expect(() => writer.write(Uint8Array.of(1))).toThrow('ENOSPC')
+})
+
+test('an error that no one was told remains when the output is abandoned', async () => {
+  const writer = new ByteWriter('/dev/full')
+  void writer.write(Uint8Array.of(1))
+  expect(writer.unreported).toBe(undefined)
+  await writer.abandon()
+  expect(writer.unreported).toMatchObject({ code: 'ENOSPC' })
+  const other = new ByteWriter('/dev/full')
+  void other.write(Uint8Array.of(1))
+  await expect(other.finish()).rejects.toMatchObject({ code: 'ENOSPC' })
+  await other.abandon()
+  expect(other.unreported).toBe(undefined)
+})
+
+test('a truncated input and a full disk are both reported', async () => {
+  const { code, stderr } = await shell(
+    'hf-filter -o /dev/full',
+    '{"kind":"header","format":"ndjson"}\n{"kind":"alloc"}\n',
+  )
+  expect(code).toBe(1)
+  expect(stderr).toMatch(
+    /^hf-filter: cannot write: no space left on device\nhf-filter: stdin: ndjson: .*truncated.*\n$/,
+  )
+})
+
+test('a pipe that is closed before it is read gives nothing, and does not keep the process', async () => {
+  const script = `import { readInput } from '${new URL('../../../dist/lib/streams/io/read-input.js', import.meta.url).href}'
+    const source = readInput('-', { blocking: false })
+    const first = source[Symbol.asyncIterator]().next()
+    source.close()
+    console.log((await first).done)`
+  const file = join(scratch(), 'close.mjs')
+  writeFileSync(file, script)
+  // Its writer neither writes nor closes it.
+  const { code, stdout } = await shell(
+    `mkfifo ${file}.pipe; exec 3<>${file}.pipe; timeout 20 node ${file} < ${file}.pipe`,
+  )
+  expect([code, stdout.toString()]).toEqual([0, 'true\n'])
 })
 
 test('reads a file ahead, and counts its bytes', async () => {

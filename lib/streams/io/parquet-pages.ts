@@ -1,0 +1,46 @@
+import { crc32 } from 'node:zlib'
+import type { ColumnMetaData, RowGroup } from 'hyparquet'
+import { malformed } from '../../event/error.js'
+import { showText } from '../../event/message-text.js'
+import { readPageHead } from '../../formats/parquet/page-head.js'
+
+/** Where a column of a row group is in the file. */
+export function rangeOfColumn(column: ColumnMetaData): [from: number, to: number] {
+  const { dictionary_page_offset: dictionary, data_page_offset: data, total_compressed_size: length } = column
+  const from = Number(dictionary !== undefined && dictionary < data ? dictionary : data)
+  return [from, from + Number(length)]
+}
+
+/**
+ * Checks the pages of a row group that have checksums, which hyparquet does not look at.
+ * @param file reads a range of the file
+ * @param names the columns that are to be read
+ * @param event the number of the first event of the row group, for errors
+ * @throws TraceError for a page that does not have its checksum
+ */
+export async function checkPages(
+  file: { slice(from: number, to: number): Promise<ArrayBuffer> },
+  group: RowGroup,
+  names: readonly string[],
+  event: number,
+): Promise<void> {
+  for (const { meta_data: column } of group.columns) {
+    const name = column?.path_in_schema[0]
+    if (column === undefined || name === undefined || !names.includes(name)) continue
+    const [from, to] = rangeOfColumn(column)
+    const bytes = new Uint8Array(await file.slice(from, to))
+    for (let at = 0; at < bytes.length;) {
+      const where = { format: 'parquet', offset: from + at, event }
+      let head
+      try {
+        head = readPageHead(bytes, at)
+      } catch (error) {
+        throw malformed(`column ${showText(name)}: ${(error as Error).message}`, where)
+      }
+      const end = head.at + head.length
+      if (head.crc !== undefined && (crc32(bytes.subarray(head.at, end)) | 0) !== head.crc)
+        throw malformed(`column ${showText(name)}: a page does not have its checksum`, where)
+      at = end
+    }
+  }
+}
