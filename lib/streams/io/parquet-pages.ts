@@ -13,13 +13,13 @@ export function rangeOfColumn(column: ColumnMetaData): [from: number, to: number
 
 /**
  * Checks the pages of a row group that have checksums, which hyparquet does not look at.
- * @param file reads a range of the file
+ * @param file its length, and what reads a range of it
  * @param names the columns that are to be read
  * @param event the number of the first event of the row group, for errors
- * @throws TraceError for a page that does not have its checksum
+ * @throws TraceError for a page that does not have its checksum, or a column that is not in the file
  */
 export async function checkPages(
-  file: { slice(from: number, to: number): Promise<ArrayBuffer> },
+  file: { readonly byteLength: number; slice(from: number, to: number): Promise<ArrayBuffer> },
   group: RowGroup,
   names: readonly string[],
   event: number,
@@ -28,6 +28,8 @@ export async function checkPages(
     const name = column?.path_in_schema[0]
     if (column === undefined || name === undefined || !names.includes(name)) continue
     const [from, to] = rangeOfColumn(column)
+    if (!(from >= 0 && from <= to && to <= file.byteLength))
+      throw malformed(`column ${showText(name)} is not in the file`, { format: 'parquet', event })
     const bytes = new Uint8Array(await file.slice(from, to))
     for (let at = 0; at < bytes.length;) {
       const where = { format: 'parquet', offset: from + at, event }
