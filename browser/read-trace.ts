@@ -7,9 +7,9 @@ import { peek } from '../lib/reading/peek.js'
 import { HEAD_BYTES, recognize } from '../lib/reading/recognize.js'
 import { runStage } from '../lib/reading/run-stage.js'
 import { browserMember } from './gunzip.js'
+import { slicesOf, type BrowserSource } from './source.js'
 
-/** Where a trace comes from in a browser: a file that was chosen or dropped, the body of a response, or bytes. */
-export type BrowserSource = Blob | Uint8Array | ReadableStream<Uint8Array> | AsyncIterable<Uint8Array>
+export type { BrowserSource }
 
 /** Options of `readTrace`. */
 export interface ReadTraceOptions {
@@ -33,9 +33,6 @@ const OPTIONS: OptionNames<ReadTraceOptions> = {
   onProgress: true,
 }
 
-/** Decoders are fed pieces of at most this many bytes: see "Stages" in docs/architecture.md. */
-const SLICE_BYTES = 65_536
-
 const INFLATERS: Inflaters = {
   gzip: async () => browserMember,
   zstd: async () => fzstdInflater(await import('fzstd')),
@@ -57,39 +54,12 @@ export async function* readTrace(
 ): AsyncGenerator<EventBatch, void, void> {
   checkOptions(options, OPTIONS, 'readTrace')
   const warn = options.onWarning ?? (() => {})
-  const first = await peek(inflate(slices(source, options), INFLATERS, warn), HEAD_BYTES)
+  const first = await peek(inflate(slicesOf(source, options), INFLATERS, warn), HEAD_BYTES)
   try {
     const format = options.format ?? (await recognize(first))
     options.onFormat?.(format)
     yield* runStage(format.decoder(), first.whole, warn)
   } finally {
     await first.whole.return()
-  }
-}
-
-async function* slices(source: BrowserSource, { signal, onProgress }: ReadTraceOptions): AsyncGenerator<Uint8Array> {
-  let bytes = 0
-  for await (const chunk of chunksOf(source)) {
-    for (let at = 0; at < chunk.length; at += SLICE_BYTES) {
-      signal?.throwIfAborted()
-      const slice = chunk.subarray(at, at + SLICE_BYTES)
-      yield slice
-      bytes += slice.length
-      onProgress?.(bytes)
-    }
-  }
-}
-
-async function* chunksOf(source: BrowserSource): AsyncGenerator<Uint8Array> {
-  if (source instanceof Uint8Array) return yield source
-  if (!(source instanceof Blob) && !('getReader' in source)) return yield* source
-  // Not every browser has streams that can be iterated.
-  const reader = (source instanceof Blob ? source.stream() : source).getReader()
-  let isOpen = true
-  try {
-    for (let next = await reader.read(); !next.done; next = await reader.read()) yield next.value
-    isOpen = false
-  } finally {
-    if (isOpen) await reader.cancel()
   }
 }

@@ -1,5 +1,6 @@
 import type { TreeMetric } from '../lib/transforms/report/result.js'
 import type { Axis, Model } from './model.js'
+import type { Criterion } from './worker/messages.js'
 
 /** The views, in the order of the navigation. */
 export const VIEWS = [
@@ -25,8 +26,19 @@ export interface Target {
   metric?: TreeMetric
 }
 
+/** Where the page has the trace at hand: what views can do to filter it. */
+export interface TraceFilter {
+  /** The form. */
+  readonly element: HTMLElement
+  /** Enters values of some fields, in place of those that they have, and applies them. */
+  add(criteria: readonly Criterion[]): void
+  /** The numbers in the whole trace of the first and the last of some events of the report. */
+  numbers(from: number, to: number): readonly [number, number]
+}
+
 /** The functions of the page for views. */
 export interface App {
+  readonly filter?: TraceFilter
   readonly model: Model
   readonly axis: Axis
   open(view: ViewName, target?: Target): void

@@ -1,4 +1,4 @@
-import { VIEWS, type App, type Mounted, type Target, type ViewName } from './app.js'
+import { VIEWS, type App, type Mounted, type Target, type TraceFilter, type ViewName } from './app.js'
 import { TREE_METRICS } from '../lib/transforms/report/result.js'
 import { help, listenToKeys } from './keys.js'
 import type { Axis, Model } from './model.js'
@@ -11,12 +11,18 @@ import { ALL_VIEWS } from './views/index.js'
 
 /** What listens to the window for the report that is shown; it ends when another one is. */
 let shown = new AbortController()
+/** The unit of the x axis, which remains for the next report. */
+let axis: Axis = 'event'
 
-/**
- * Puts the navigation and the views of a report into an element, and shows what the page's address names.
- * @param another lets the reader open another trace, where the page can
- */
-export function shell(root: HTMLElement, model: Model, another?: () => void): void {
+/** What the page can do besides. */
+export interface ShellOptions {
+  /** Lets the reader open another trace. */
+  readonly another?: () => void
+  readonly filter?: TraceFilter
+}
+
+/** Puts the navigation and the views of a report into an element, and shows what the page's address names. */
+export function shell(root: HTMLElement, model: Model, { another, filter }: ShellOptions = {}): void {
   shown.abort()
   destroyCharts()
   shown = new AbortController()
@@ -33,10 +39,11 @@ export function shell(root: HTMLElement, model: Model, another?: () => void): vo
   const links = new Map(names.map((name, n) => [name, link(model, name, n)]))
   const keys = help(names.map((name) => ALL_VIEWS[name].title))
   let current: ViewName = 'overview'
-  let axis: Axis = 'event'
+  if (!model.isTimed) axis = 'event'
 
   const app: App = {
     model,
+    ...(filter !== undefined && { filter }),
     get axis() {
       return axis
     },
@@ -85,6 +92,7 @@ export function shell(root: HTMLElement, model: Model, another?: () => void): vo
 
   root.replaceChildren(
     header(model, () => keys.showModal(), leave),
+    ...(filter === undefined ? [] : [filter.element]),
     navigation(links.values()),
     main,
     keys,

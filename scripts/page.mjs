@@ -1,10 +1,12 @@
-// Bundles page/ into two pages of dist/page/, each one file with its script and its style, which a content security policy
-// names by their hashes: report.html, the template of reports, and viewer.html, which reads traces in a worker.
+// Bundles page/ into three pages of dist/page/, each one file with its script and its style, which a content security
+// policy names by their hashes: report.html, the template of reports; report-trace.html, that of reports with the trace,
+// which a worker reads again; and viewer.html, whose worker reads traces of any format.
 import { createHash } from 'node:crypto'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
+import { gzipSync } from 'node:zlib'
 import { build } from 'esbuild'
-import { forBrowsers } from './browser-options.mjs'
+import { forBrowsers, withKernels } from './browser-options.mjs'
 
 const path = (name) => fileURLToPath(new URL(`../${name}`, import.meta.url))
 const MARKERS = ['<!--heapflow:title-->', '<!--heapflow:tables-->', '<!--heapflow:data-->']
@@ -26,31 +28,46 @@ const fill = (text, parts) =>
     return pieces.join(part)
   }, text)
 
-// The script of the page needs nothing of Node, nor what stands for it.
-const script = scriptText(await bundle('page/main.ts', { ...forBrowsers, inject: [], alias: {} }))
-const worker = scriptText(await bundle('page/viewer/worker.ts', forBrowsers))
-const { outputFiles: [{ text: style }] } = await build({ entryPoints: [path('page/style.css')], bundle: true, minify: true, write: false })
-if (/<\/style/i.test(style)) throw new Error('the style would end its element')
+// The scripts of the pages need nothing of Node, nor what stands for it.
+const scriptOf = async (entry) => scriptText(await bundle(entry, { ...forBrowsers, inject: [], alias: {} }))
+const styleOf = async (entry) => {
+  const { outputFiles: [{ text }] } = await build({ entryPoints: [path(entry)], bundle: true, minify: true, write: false })
+  if (/<\/style/i.test(text)) throw new Error('the style would end its element')
+  return text
+}
 
 const template = readFileSync(path('page/report.html'), 'utf8')
 /** @param more what scripts may do besides, and other rules */
-const page = (more = '', rules = []) => {
+const page = async (name, more = '', rules = []) => {
+  const [script, style] = [await scriptOf(`page/${name}.ts`), await styleOf(`page/${name}.css`)]
   const policy = [
     "default-src 'none'", `script-src ${hash(script)}${more}`, `style-src ${hash(style)}`, ...rules, "base-uri 'none'", "form-action 'none'",
   ].join('; ')
   return fill(template, { '{{policy}}': policy, '{{style}}': style, '{{script}}': script })
 }
 
-mkdirSync(path('dist/page'), { recursive: true })
-const report = page()
-fill(report, Object.fromEntries(MARKERS.map((mark) => [mark, ''])))
-writeFileSync(path('dist/page/report.html'), report)
+/** Checks that a template has its markers, and writes it. */
+const writeTemplate = (name, html) => {
+  fill(html, Object.fromEntries(MARKERS.map((mark) => [mark, ''])))
+  writeFileSync(path(`dist/page/${name}.html`), html)
+}
 
-// The worker has the policy of the page that makes it; it compiles the kernels.
+mkdirSync(path('dist/page'), { recursive: true })
+writeTemplate('report', await page('main'))
+
+// A worker has the policy of the page that makes it; it compiles the kernels. It is compressed, as the data are.
+const live = await page('live', " 'wasm-unsafe-eval'", ['worker-src blob:'])
+const worker = (code, attributes = '') =>
+  `<script type="application/octet-stream" id="worker"${attributes}>${gzipSync(code, { level: 9 }).toString('base64')}</script>`
+
+const KERNELS = ['compact', 'compact-best', 'live', 'report', 'select', 'statistics']
+const reader = await bundle('page/worker/compact.ts', withKernels(KERNELS))
+writeTemplate('report-trace', fill(live, { '<!--heapflow:data-->': `<!--heapflow:data-->${worker(reader)}` }))
+
 const { version } = JSON.parse(readFileSync(path('package.json'), 'utf8'))
-const viewer = fill(page(" 'wasm-unsafe-eval'", ['worker-src blob:']), {
+const viewer = fill(live, {
   '<!--heapflow:title-->': 'heapflow',
   '<!--heapflow:tables-->': '<p>This page reads traces, for which it needs JavaScript.</p>',
-  '<!--heapflow:data-->': `<script type="text/plain" id="worker" data-generator="heapflow ${version}">${worker}</script>`,
+  '<!--heapflow:data-->': worker(await bundle('page/worker/any.ts', forBrowsers), ` data-generator="heapflow ${version}"`),
 })
 writeFileSync(path('dist/page/viewer.html'), viewer)

@@ -138,3 +138,16 @@ export function integer(flag: string, text: string): bigint {
   if (value < -(2n ** 63n) || value >= 2n ** 64n) throw new UsageError(`--${flag} does not fit 64 bits: ${text}`)
   return value
 }
+
+/**
+ * Refuses a list where a flag takes one value and is repeated for more.
+ * @param values the allowed values, where these are few
+ * @throws UsageError that says how to write it
+ */
+export function refuseList(flag: string, text: string, values?: readonly string[]): void {
+  const parts = text.split(',')
+  if (parts.length === 1 || (values !== undefined && !parts.every((part) => values.includes(part)))) return
+  throw new UsageError(
+    `--${flag} takes one value: repeat it for several (${parts.map((part) => `--${flag} ${part}`).join(' ')})`,
+  )
+}

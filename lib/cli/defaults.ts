@@ -54,5 +54,9 @@ export const SHELLS = ['bash', 'zsh', 'fish'] as const
 /** `hf-diff --sort`: what sites are ordered by, the first one by default. */
 export const DIFF_ORDERS = ['leaked', 'peak', 'allocated', 'temporary'] as const
 
+/** `hf-report --embed`: the maximum number of bytes of a trace that is put into the page, and the largest limit. */
+export const MAX_EMBEDDED = 1_048_576
+export const LARGEST_EMBEDDED = 67_108_864
+
 /** `hf-sql --to`: the formats of results, the first one by default. */
 export const SQL_FORMATS = ['table', 'csv', 'ndjson', 'parquet'] as const

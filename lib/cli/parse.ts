@@ -1,6 +1,6 @@
 import { parseArgs, type ParseArgsConfig } from 'node:util'
 import { didYouMean } from '../event/suggest.js'
-import { UsageError, wholeNumber, type Arguments, type Command, type Flag } from './command.js'
+import { refuseList, UsageError, wholeNumber, type Arguments, type Command, type Flag } from './command.js'
 import { COMMON_FLAGS } from './flags.js'
 
 /** Parses arguments by the command's table of flags. @throws UsageError */
@@ -56,19 +56,6 @@ function checkedValue(flag: Flag, value: string | undefined, isInline: boolean, 
 
 function isFlag(text: string, flags: readonly Flag[]): boolean {
   return flags.some(({ name, short }) => text === `--${name}` || (short !== undefined && text === `-${short}`))
-}
-
-/**
- * Refuses a list where a flag takes one value and is repeated for more.
- * @param values the allowed values, where these are few
- * @throws UsageError that says how to write it
- */
-export function refuseList(flag: string, text: string, values?: readonly string[]): void {
-  const parts = text.split(',')
-  if (parts.length === 1 || (values !== undefined && !parts.every((part) => values.includes(part)))) return
-  throw new UsageError(
-    `--${flag} takes one value: repeat it for several (${parts.map((part) => `--${flag} ${part}`).join(' ')})`,
-  )
 }
 
 /** How many frames of stacks `--depth` asks for. @throws UsageError for none */

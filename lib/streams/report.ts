@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { gzipSync } from 'node:zlib'
+import { sniff } from '../formats/compact/sniff.js'
 import { reportPage, type PageOptions } from '../exports/report/page.js'
 import { checkOptions, type OptionNames } from '../event/options.js'
 import { ReportCollector } from '../transforms/report/collector.js'
@@ -10,9 +11,15 @@ import { CollectingSink, type ResultSink } from './result-sink.js'
 export type ReportSink = ResultSink<Report>
 
 /** The data of a page. */
-export type ReportPageOptions = Pick<PageOptions, 'name' | 'compared' | 'generator'>
+export type ReportPageOptions = Pick<PageOptions, 'name' | 'compared' | 'generator' | 'omitted' | 'trace'>
 
-const OPTIONS: OptionNames<ReportPageOptions> = { name: true, compared: true, generator: true }
+const OPTIONS: OptionNames<ReportPageOptions> = {
+  name: true,
+  compared: true,
+  generator: true,
+  omitted: true,
+  trace: true,
+}
 
 /**
  * A Writable that collects the data of a report from the events written to it. Put it at the end of a pipeline. Memory
@@ -26,15 +33,20 @@ export function report(): ReportSink {
 }
 
 /**
- * A report as a page of HTML, which needs no other file and no network, and has at most 5 MB.
- * @throws RangeError for unknown options
+ * A report as a page of HTML, which needs no other file and no network, and has at most 5 MB. With the trace in the
+ * compact format, which then comes on top, the page can filter it and recompute its views; who has the page, has the
+ * trace.
+ * @throws RangeError for unknown options, and for a trace in another format
  *
  * @example
  * await writeFile('app.html', exportReport(await sink.result, { name: 'app.mtrc' }))
  */
 export function exportReport(taken: Report, options: ReportPageOptions = {}): Uint8Array {
   checkOptions(options, OPTIONS, 'exportReport')
-  return reportPage(taken, { ...options, template: readPage('report'), gzip: (bytes) => gzipSync(bytes, { level: 9 }) })
+  const { trace } = options
+  if (trace !== undefined && !sniff(trace)) throw new RangeError('exportReport: the trace is not in the compact format')
+  const template = readPage(trace === undefined ? 'report' : 'report-trace')
+  return reportPage(taken, { ...options, template, gzip: (bytes) => gzipSync(bytes, { level: 9 }) })
 }
 
 /** The page that reads traces in the browser, in a worker of its own. */
@@ -43,7 +55,7 @@ export function viewerPage(): Uint8Array {
 }
 
 /** A page that the build makes from page/. */
-function readPage(name: 'report' | 'viewer'): string {
+function readPage(name: 'report' | 'report-trace' | 'viewer'): string {
   // Tests run from lib; the package has dist/page beside dist/lib.
   for (const folder of ['../../dist/page', '../../page']) {
     try {

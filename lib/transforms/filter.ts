@@ -135,6 +135,7 @@ export class Filter implements BatchTransform {
   private header: TraceHeader | undefined
   private marked: TraceHeader = NO_HEADER
   private rows = new Int32Array(0)
+  private keptCount = 0
   /** The function of `where` failed at this row of the current batch, with this error. */
   private fault: { readonly row: number; readonly error: TraceError } | undefined
   private labels = new Uint32Array(0)
@@ -172,6 +173,11 @@ export class Filter implements BatchTransform {
     this.tearsBlocks = this.lifetimes === undefined && given.some((name) => !KEEPS_BLOCKS.has(name))
   }
 
+  /** The rows of the last batch that were kept, in order. Valid until the next batch is filtered; do not change them. */
+  get kept(): Int32Array {
+    return this.rows.subarray(0, this.keptCount)
+  }
+
   feed(batch: EventBatch): void {
     this.input = batch
   }
@@ -184,6 +190,7 @@ export class Filter implements BatchTransform {
     this.input = null
     this.missing.look(batch)
     const n = this.select(batch)
+    this.keptCount = n
     this.before += batch.count
     const announces = batch.header !== this.header
     if (announces) this.begin(batch.header)

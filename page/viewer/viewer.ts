@@ -1,7 +1,7 @@
 import type { ReportData } from '../../lib/transforms/report/result.js'
 import { button, el } from '../parts/dom.js'
 import { bytes, grouped } from '../parts/format.js'
-import type { Answer, Request } from './messages.js'
+import { startJob } from '../worker/job.js'
 
 /** Shows a place to drop a trace on, and reads what is dropped or chosen. */
 export interface Viewer {
@@ -11,19 +11,19 @@ export interface Viewer {
 
 /**
  * The page without a report: it takes a trace, which a worker reads. Nothing leaves the machine.
- * @param code of the worker
+ * @param code gives that of the worker
  * @param generator the program and its version
- * @param show is called with the report
+ * @param show is called with the report, and the trace
  */
 export function viewer(
   root: HTMLElement,
-  { code, generator }: { code: string; generator: string },
-  show: (data: ReportData) => void,
+  { code, generator }: { code: () => Promise<string>; generator: string },
+  show: (data: ReportData, file: File) => void,
 ): Viewer {
   const input = el('input', {
     class: 'file',
     attributes: { type: 'file', 'aria-label': 'trace' },
-    on: { change: () => take(input.files?.[0]) },
+    on: { change: () => void take(input.files?.[0]) },
   })
   const bar = el('progress', { attributes: { max: '1', 'aria-label': 'progress' } })
   const state = el('p', { class: 'state', attributes: { 'aria-live': 'polite' } })
@@ -41,11 +41,14 @@ export function viewer(
     work,
     fault,
   )
-  let worker: Worker | undefined
+  let stopJob: (() => void) | undefined
+  /** The number of traces that were taken: what was begun for an earlier one is not continued. */
+  let taken = 0
 
   function cancel(): void {
-    worker?.terminate()
-    worker = undefined
+    taken++
+    stopJob?.()
+    stopJob = undefined
     work.hidden = true
     choose.disabled = false
   }
@@ -56,31 +59,38 @@ export function viewer(
     fault.textContent = message
   }
 
-  function take(file: File | undefined): void {
+  async function take(file: File | undefined): Promise<void> {
     if (file === undefined) return
     cancel()
     open()
+    const mine = taken
     fault.hidden = true
     work.hidden = false
     choose.disabled = true
     bar.value = 0
     state.textContent = `${file.name}: ${bytes(file.size)}`
-    const address = URL.createObjectURL(new Blob([code], { type: 'text/javascript' }))
-    worker = new Worker(address)
-    worker.addEventListener('message', ({ data }: MessageEvent<Answer>) => {
-      URL.revokeObjectURL(address)
-      if (data.kind === 'progress') {
-        bar.value = file.size === 0 ? 1 : data.bytes / file.size
-        state.textContent = `${data.format}: ${grouped(data.events)} events, ${bytes(data.bytes)} of ${bytes(file.size)}`
-      } else if (data.kind === 'error') fail(`${file.name} cannot be read: ${data.message}`)
-      else {
-        cancel()
-        show(data.data)
-      }
-    })
-    worker.addEventListener('error', (event) => fail(`${file.name} cannot be read: ${event.message}`))
-    worker.postMessage({ file, name: file.name, generator } satisfies Request)
     input.value = ''
+    const failed = (message: string) => fail(`${file.name} cannot be read: ${message}`)
+    let text: string
+    try {
+      text = await code()
+    } catch (error) {
+      failed(error instanceof Error ? error.message : String(error))
+      return
+    }
+    if (mine !== taken) return
+    const request = { file, name: file.name, generator, criteria: [] }
+    stopJob = startJob(text, request, {
+      progress(answer) {
+        bar.value = file.size === 0 ? 1 : answer.bytes / file.size
+        state.textContent = `${answer.format}: ${grouped(answer.events)} events, ${bytes(answer.bytes)} of ${bytes(file.size)}`
+      },
+      failed,
+      done({ data }) {
+        cancel()
+        show(data, file)
+      },
+    })
   }
 
   function open(): void {
@@ -95,7 +105,7 @@ export function viewer(
   addEventListener('drop', (event) => {
     event.preventDefault()
     place.classList.remove('over')
-    take(event.dataTransfer?.files[0])
+    void take(event.dataTransfer?.files[0])
   })
   open()
   return { open }

@@ -5,6 +5,7 @@ import { bottomUp, pathTo, type FlameTree } from '../flame/tree.js'
 import { METRICS } from '../model.js'
 import { button, choice, el } from '../parts/dom.js'
 import { bytes, exactBytes, grouped, share } from '../parts/format.js'
+import { patternOf } from '../filter/fields.js'
 import { search } from '../sites/search.js'
 
 /** The stacks as a flame graph. */
@@ -39,10 +40,14 @@ export const flame: View = {
       selected(node, next) {
         focus = next
         state.replaceChildren(...lines(node).map((line, n) => el('span', n === 0 ? { class: 'strong' } : {}, line)))
-        out.disabled = next === 0
+        out.disabled = only.disabled = next === 0
       },
     })
     const out = button('Show all', () => picture.zoom(0))
+    const only = button('Only with this function', () => app.filter?.add([['stack', patternOf(name(focus))]]), {
+      title: 'filter the trace: keep what has this function on the stack',
+      attributes: { disabled: '' },
+    })
 
     const mark = () => {
       const found = new Map<number, boolean>()
@@ -106,6 +111,7 @@ export const flame: View = {
             ' inverted',
           ),
           out,
+          app.filter && only,
           field.element,
         ),
         state,

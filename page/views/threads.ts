@@ -5,6 +5,7 @@ import { button, choice, el } from '../parts/dom.js'
 import { bytes, counted, exactBytes, grouped, share, short, toNumber, type Integer } from '../parts/format.js'
 import { table, type Column } from '../parts/table.js'
 import { siteTable } from '../sites/table.js'
+import type { Criterion } from '../worker/messages.js'
 
 /** Whether any event names its thread. */
 export function hasThreads({ threads: { thread } }: ReportData): boolean {
@@ -36,7 +37,11 @@ export const threads: View = {
         {},
         el('p', { class: 'lead' }, isNamed ? lead : 'The events of this trace do not name a thread.'),
         matrixBlock(app),
-        block('Threads', 'The threads with most events.', threadTable(app)),
+        block(
+          'Threads',
+          `The threads with most events.${app.filter === undefined ? '' : ' A click on one filters the trace.'}`,
+          threadTable(app),
+        ),
         foreign === 0
           ? undefined
           : block(
@@ -79,10 +84,23 @@ function threadTable(app: App): HTMLElement {
       count('Frees', t.frees),
       count("Of others' blocks", t.foreignFrees),
     ],
-    { label: 'threads', sortBy: 'Events', empty: 'There is no thread.' },
+    {
+      label: 'threads',
+      sortBy: 'Events',
+      empty: 'There is no thread.',
+      ...(app.filter !== undefined && { open: (n: number) => app.filter?.add(criteriaOf(app, n)) }),
+    },
   )
   list.set([...t.name.keys()])
   return list.element
+}
+
+/** The criteria that a row is; none for the row of all others. */
+function criteriaOf(app: App, row: number): Criterion[] {
+  const { thread, process } = app.model.data.threads
+  const given = (flag: string, value: Integer | null | undefined): Criterion[] =>
+    value === null || value === undefined ? [] : [[flag, String(value)]]
+  return [...given('thread', thread[row]), ...given('process', process[row])]
 }
 
 function matrixBlock(app: App): HTMLElement {

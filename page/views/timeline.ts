@@ -1,8 +1,9 @@
-import type { Mounted, View } from '../app.js'
+import type { App, Mounted, View } from '../app.js'
 import { axisSwitch, atText, peakPosition } from '../parts/axis.js'
 import { ChartGroup, type ChartOptions } from '../parts/chart.js'
 import { button, el } from '../parts/dom.js'
 import { bytes, exactBytes, grouped, short, toNumber } from '../parts/format.js'
+import type { Criterion } from '../worker/messages.js'
 
 /** The part of the x axis shown around the peak. */
 const AROUND = 0.02
@@ -19,8 +20,15 @@ export const timeline: View = {
     const [first, last] = [Math.min(x[0] ?? 0, 0), x.at(-1) ?? 1]
     const peakAt = peakPosition(app)
     const shown = el('output', { class: 'shown' })
+    let zoomed: readonly [number, number] = [first, last]
+    const only = button('Only this part', () => app.filter?.add([criterionOf(app, ...zoomed)]), {
+      title: 'filter the trace: keep what is shown',
+      attributes: { disabled: '' },
+    })
     const group = new ChartGroup((from, to) => {
       const isAll = from <= first && to >= last
+      zoomed = [from, to]
+      only.disabled = isAll
       shown.textContent = isAll ? 'all of the run' : `from ${atText(app, from)} to ${atText(app, to)}`
     })
     const common = {
@@ -106,6 +114,7 @@ export const timeline: View = {
           { class: 'bar' },
           button('Jump to the peak', toPeak),
           button('Show all', all),
+          app.filter && only,
           axisSwitch(app),
           shown,
         ),
@@ -113,6 +122,17 @@ export const timeline: View = {
       ),
     }
   },
+}
+
+/** The criterion that a part of the x axis is. */
+function criterionOf({ model, axis, filter }: App, from: number, to: number): Criterion {
+  if (axis === 'time') {
+    const start = BigInt(model.data.summary.time?.first ?? 0)
+    const at = (x: number) => start + BigInt(Math.max(0, Math.round(x)))
+    return ['time', `${at(from)}..${at(to)}`]
+  }
+  const [first, last] = [Math.max(1, Math.ceil(from)), Math.floor(Math.min(to, model.data.summary.events))]
+  return ['events', (filter?.numbers(first, Math.max(first, last)) ?? [first, last]).join('..')]
 }
 
 const KEYS: Readonly<Record<string, { zoom: number; move: number }>> = {

@@ -97,7 +97,33 @@ describe('hf-report', () => {
     expect(reportData(stdout.toString()).notes).toEqual([expect.stringMatching(/^Events were removed/)])
   })
 
+  test('has the trace in it as compact-encode writes it, up to a limit', async () => {
+    const { stdout: expected } = await shell(`compact-encode --fast ${TRACE}`)
+    const traceIn = (page: string) => /id="report-trace">([A-Za-z0-9+/=]*)<\/script>/.exec(page)?.[1]
+    expect(traceIn(await pageOf(`hf-report ${TRACE}`))).toBe(expected.toString('base64'))
+    expect(traceIn(await pageOf(`hf-report --embed ${expected.length}`, readFileSync(TRACE)))).toBe(
+      expected.toString('base64'),
+    )
+    const above = await pageOf(`hf-report --embed ${expected.length - 1} ${TRACE}`)
+    expect(traceIn(above)).toBe(undefined)
+    expect(reportData(above).omitted).toEqual([expect.stringMatching(/^The trace itself is not in this page/)])
+    const none = await pageOf(`hf-report --embed 0 ${TRACE}`)
+    expect(none).not.toMatch(/report-trace|wasm-unsafe-eval|contains the whole trace/)
+    expect(reportData(none).omitted).toEqual([])
+    expect(none.length).toBeLessThan(200_000)
+  })
+
+  test('has the chosen trace of several in it', async () => {
+    const two = Buffer.concat([readFileSync(`${FIXTURES}/mtrc/small32.mtrc.gz`), readFileSync(TRACE)])
+    const [, text = ''] = /id="report-trace">([^<]*)</.exec(await pageOf('hf-report --trace 2', two)) ?? []
+    const { stdout } = await shell('hf-stats --json', Buffer.from(text, 'base64'))
+    expect(JSON.parse(stdout.toString())).toMatchObject({ traces: 1, events: 2798 })
+  })
+
   test.each([
+    ['hf-report --embed 65M', /--embed needs a size of at most 64M, not "65M"/],
+    ['hf-report --embed 1..2', /--embed needs a size/],
+    ['hf-report --embed x', /--embed needs a size/],
     ['hf-report a b', /one input at a time/],
     ['hf-report --compare - ', /only one of the traces can be standard input/],
     ['hf-report --match lines', /--match needs --compare/],

@@ -1,6 +1,9 @@
 import { PROFILE_MATCHES } from '../../transforms/option-values.js'
 import type { Command } from '../command.js'
+import { MAX_EMBEDDED } from '../defaults.js'
 import { OUTPUT_FLAGS } from '../flags.js'
+
+const MIB = 1_048_576
 
 export const report: Command = {
   name: 'hf-report',
@@ -9,15 +12,21 @@ export const report: Command = {
   description:
     'Writes one HTML file that shows a trace: memory over time, the sites and stacks that allocate, what is live at ' +
     'the end and when it was allocated, the peak, sizes and lifetimes, threads, addresses, and problems in the ' +
-    'trace. It opens from disk, needs no network, and has at most 5 MB for any trace; the page says what was left ' +
-    'out. Without JavaScript it shows the first rows of each table. What the views show: docs/report.md.\n' +
+    'trace. It opens from disk, needs no network, and has at most 5 MB for any trace, and the trace itself on top; ' +
+    'the page says what was left out. Without JavaScript it shows the first rows of each table. What the views ' +
+    'show: docs/report.md.\n' +
+    'The page contains the whole trace if that is small: in the compact format (.hfc), of the fast level. So the ' +
+    'page can filter it as hf-filter does, show all views again for what is left, and save the trace. Whoever has ' +
+    'the page has the trace, with its addresses, names of functions and files, and command lines. --embed 0 leaves ' +
+    'it out.\n' +
     'The figures are those of hf-stats, from one pass over the trace. With --compare, the page also shows the sites ' +
     'whose figures differ from those of another trace, as hf-diff finds them. One of the traces may be -, standard ' +
     'input.\n' +
     'If the input is truncated, the report on the part that was read is written before the error. OLD must be whole.',
   memory:
     'grows with the live blocks (125 to 300 bytes each), and with distinct stacks, up to 250000 (1 to 2 KB each); ' +
-    'with --compare, with the stacks of both traces.',
+    'with --compare, with the stacks of both traces. While the trace is encoded for the page, 25 MB, 90 to 280 ' +
+    'bytes for each live block, and the limit of --embed more.',
   flags: [
     { name: 'compare', value: 'OLD', help: 'Compare with the trace OLD, by site' },
     {
@@ -27,6 +36,13 @@ export const report: Command = {
       values: PROFILE_MATCHES,
     },
     { name: 'trace', value: 'N', help: 'Take only trace number N of an input that holds several' },
+    {
+      name: 'embed',
+      value: 'SIZE',
+      help:
+        'Put the trace into the page if it has at most SIZE bytes in the compact format, with K or M for 1024 or ' +
+        `1048576 of them (default ${MAX_EMBEDDED / MIB}M; 0: never)`,
+    },
     { name: 'open', help: 'Show the report in the browser instead of writing it, until Ctrl-C; see hf-view' },
     ...OUTPUT_FLAGS,
   ],
@@ -36,6 +52,7 @@ export const report: Command = {
       command: 'mtrc-decode app.mtrc | hf-filter --thread 7 --lifetimes | hf-report > thread-7.html',
       means: 'of a part',
     },
+    { command: 'hf-report --embed 0 -o app.html app.mtrc', means: 'a page without the trace itself' },
     { command: 'hf-report --compare before.mtrc after.mtrc -o diff.html', means: 'what changed between two runs' },
   ],
   run: async (args) => (await import('./report.run.js')).runReport(args),

@@ -6,8 +6,9 @@ export const view: Command = {
   operands: '[FILE]',
   description:
     'With a trace, takes the report that hf-report writes and shows it in the browser. Without one, the page takes ' +
-    'traces that are dropped on it or chosen: any format, compressed or not. It reads them itself; nothing leaves ' +
-    'the machine.\n' +
+    'traces that are dropped on it or chosen: any format, compressed or not. It reads them itself, and filters them ' +
+    'as hf-filter does; nothing leaves the machine. With a trace, the page can filter that if it is small: see ' +
+    'hf-report --embed. A page that is saved then contains the whole trace.\n' +
     'The page is served on the loopback interface only, under an address with a random token, which is printed. ' +
     'Nothing else is served, and requests for other hosts are refused. Ctrl-C or SIGTERM ends the command, with ' +
     'status 0. The browser is the command in the environment variable BROWSER, or that of the system.',

@@ -1,10 +1,13 @@
 import { basename } from 'node:path'
+import type { EventBatch } from '../../event/batch.js'
 import { exportReport } from '../../streams/report.js'
 import { compareProfiles, type ProfileMatch } from '../../transforms/profile/difference.js'
 import type { Profile } from '../../transforms/profile/profile.js'
 import { ReportCollector } from '../../transforms/report/collector.js'
 import type { Report } from '../../transforms/report/report.js'
+import { parseRange } from '../../transforms/predicates/ranges.js'
 import { UsageError, wholeNumber, type Arguments } from '../command.js'
+import { LARGEST_EMBEDDED, MAX_EMBEDDED } from '../defaults.js'
 import { inputOperand, traceInput } from '../input.js'
 import { describe, version } from '../main.js'
 import { runTrace, type TraceRun } from '../pipeline.js'
@@ -12,6 +15,8 @@ import { say } from '../say.js'
 import { showPage, type ShowOptions } from '../show-page.js'
 import { profileOf } from './profile-of.js'
 import { ProfileReport } from './profile-report.js'
+
+const MIB = 1_048_576
 
 /** What a report is made of, as the arguments of a command say. */
 export interface ReportJob {
@@ -23,6 +28,8 @@ export interface ReportJob {
   readonly match: ProfileMatch
   /** Which trace of the input it is about, from 1. */
   readonly trace: number | undefined
+  /** The page has the trace in it if that has at most so many bytes in the compact format; 0 leaves it out. */
+  readonly embed: number
 }
 
 /** What report the arguments ask for. @throws UsageError */
@@ -34,23 +41,48 @@ export function reportJob(command: string, args: Arguments): ReportJob {
   const text = args.value('trace')
   const trace = text === undefined ? undefined : wholeNumber('trace', text)
   if (trace === 0) throw new UsageError('--trace counts from 1')
-  return { command, input, old, match: (args.value('match') ?? 'names') as ProfileMatch, trace }
+  const embed = embedSize(args.value('embed'))
+  return { command, input, old, match: (args.value('match') ?? 'names') as ProfileMatch, trace, embed }
+}
+
+function embedSize(text: string | undefined): number {
+  if (text === undefined) return MAX_EMBEDDED
+  const size = /^\d{1,15}[KMG]?$/i.test(text) ? Number(parseRange(text).from) : NaN
+  if (size <= LARGEST_EMBEDDED) return size
+  throw new UsageError(`--embed needs a size of at most ${LARGEST_EMBEDDED / MIB}M, not ${JSON.stringify(text)}`)
+}
+
+/** A report, and the copy of the trace that goes with it. */
+interface Taken {
+  readonly report: Report
+  readonly copy: Uint8Array | undefined
 }
 
 /** Writes a report as a page. @param output where, or what takes it */
 export async function writeReport(job: ReportJob, output: TraceRun['output']): Promise<void> {
-  const { command, input, old, match, trace } = job
+  const { command, input, old, match, trace, embed } = job
   const before = old === undefined ? undefined : await profileOf(command, old)
-  const write = (report: Report) => [
+  const figures = new ReportCollector()
+  const copying = embed === 0 ? undefined : new (await import('../../exports/report/trace-copy.js')).TraceCopy(embed)
+  const collector = {
+    add(batch: EventBatch): void {
+      figures.add(batch)
+      copying?.add(batch)
+    },
+    finish: (complete: boolean): Taken => ({ report: figures.finish(complete), copy: copying?.finish(complete) }),
+  }
+  const write = ({ report, copy }: Taken) => [
     exportReport(report, {
       name: nameOf(input),
       generator: `heapflow ${version()}`,
       ...(before !== undefined && { compared: comparedWith(before, nameOf(old as string), report, match) }),
+      ...(copy !== undefined && { trace: copy }),
+      ...(copying?.reason !== undefined && { omitted: [copying.reason] }),
     }),
   ]
   const stage = new ProfileReport({
-    collector: new ReportCollector(),
-    profileOf: ({ profile }) => profile,
+    collector,
+    profileOf: ({ report }: Taken) => report.profile,
     write,
     ...(trace !== undefined && { trace }),
   })

@@ -3,8 +3,9 @@ import { REPORT_LIMITS } from '../../transforms/report/report.js'
 import type { ReportData } from '../../transforms/report/result.js'
 import { escaped, shortened } from './html.js'
 import { staticTables } from './tables.js'
+import { TRACE_NOTE } from './trace-note.js'
 
-/** A page has no more bytes. */
+/** A page has no more bytes, besides those of a trace in it. */
 export const MAX_PAGE_BYTES = 5_000_000
 
 /** The markers in the template for title, tables and data, each present once. */
@@ -12,8 +13,10 @@ const MARKERS = ['<!--heapflow:title-->', '<!--heapflow:tables-->', '<!--heapflo
 
 /** The options for a report's page. */
 export interface PageOptions extends Omit<ReportDataOptions, 'limits'> {
-  /** The page without a report: dist/page/report.html. */
+  /** The page without a report: dist/page/report.html, or with a trace dist/page/report-trace.html. */
   readonly template: string
+  /** The trace in the compact format, from which the page recomputes its views. */
+  readonly trace?: Uint8Array
   /** Compresses bytes as gzip. */
   readonly gzip: (bytes: Uint8Array) => Uint8Array
   /** The maximum size of the page in bytes; `MAX_PAGE_BYTES` if absent. */
@@ -28,12 +31,13 @@ const encoder = new TextEncoder()
  * @throws RangeError if even the smallest page is too large
  */
 export function reportPage(report: Report, options: PageOptions): Uint8Array {
-  const { template, gzip, most = MAX_PAGE_BYTES, ...dataOptions } = options
+  const { template, gzip, most = MAX_PAGE_BYTES, trace, ...dataOptions } = options
   const parts = partsOf(template)
+  const copy = trace === undefined ? '' : packed('report-trace', trace)
   for (const limits of REPORT_LIMITS) {
     const data = report.data({ ...dataOptions, limits })
-    const page = encoder.encode(fill(parts, data, gzip))
-    if (page.length <= most) return page
+    const page = encoder.encode(fill(parts, data, gzip, copy))
+    if (page.length - copy.length <= most) return page
   }
   throw new RangeError(`the smallest report has more than ${most} bytes`)
 }
@@ -50,14 +54,19 @@ function partsOf(template: string): string[] {
   return [...parts, rest]
 }
 
-function fill(parts: readonly string[], data: ReportData, gzip: PageOptions['gzip']): string {
-  const bytes = gzip(encoder.encode(JSON.stringify(data)))
+/** @param copy the element that has the trace, or nothing */
+function fill(parts: readonly string[], data: ReportData, gzip: PageOptions['gzip'], copy: string): string {
   const filled = [
     `${escaped(shortened(data.name))} - heapflow report`,
-    [...staticTables(data)].join(''),
-    `<script type="application/octet-stream" id="report-data">${base64(bytes)}</script>`,
+    [...(copy === '' ? [] : [`<p>${TRACE_NOTE}</p>`]), ...staticTables(data)].join(''),
+    packed('report-data', gzip(encoder.encode(JSON.stringify(data)))) + copy,
   ]
   return parts.map((part, i) => part + (filled[i] ?? '')).join('')
+}
+
+/** An element that has bytes. */
+function packed(id: string, bytes: Uint8Array): string {
+  return `<script type="application/octet-stream" id="${id}">${base64(bytes)}</script>`
 }
 
 /** The number of bytes converted to text at a time: a multiple of 3. */

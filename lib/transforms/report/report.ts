@@ -49,9 +49,17 @@ export interface ReportDataOptions {
   /** Another trace that this one is compared with. */
   readonly compared?: Compared
   readonly limits?: ReportLimits
+  /** What else was left out, as sentences. */
+  readonly omitted?: readonly string[]
 }
 
-const OPTIONS: OptionNames<ReportDataOptions> = { name: true, generator: true, compared: true, limits: true }
+const OPTIONS: OptionNames<ReportDataOptions> = {
+  name: true,
+  generator: true,
+  compared: true,
+  limits: true,
+  omitted: true,
+}
 
 /** The data from which a report is made. */
 export interface ReportSources {
@@ -89,7 +97,7 @@ export class Report {
   /** The data that the report shows. @throws RangeError for unknown options */
   data(options: ReportDataOptions = {}): ReportData {
     checkOptions(options, OPTIONS, 'Report.data')
-    const { name = 'trace', generator = 'heapflow', compared, limits = REPORT_LIMITS[0] } = options
+    const { name = 'trace', generator = 'heapflow', compared, limits = REPORT_LIMITS[0], omitted = [] } = options
     const { collector, kernel, clock, levels, generations, problems, profile } = this.sources
     const { statistics, frames, tree } = profile
     const { samples, calendar } = this
@@ -124,6 +132,7 @@ export class Report {
           ? [`${list.shortened} names have more than ${limits.name} characters, and are cut.`]
           : []),
         ...this.omittedOf(problemRows, addresses),
+        ...omitted,
       ],
       summary: summaryOf(statistics, samples.rows.length),
       timeline: timelineOf(statistics, calendar),

@@ -1,0 +1,1 @@
+export { showValue as inspect } from '../../lib/event/message-text.js'

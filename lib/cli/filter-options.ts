@@ -1,0 +1,66 @@
+import type { ApiName, KindName } from '../event/fields.js'
+import { parseMoment, type Moment } from '../transforms/fates/moment.js'
+import type { FilterOptions } from '../transforms/filter.js'
+import { parseRange, type Range } from '../transforms/predicates/ranges.js'
+import { integer, refuseList, UsageError, type Arguments } from './command.js'
+
+const NUMBERS = ['thread', 'process', 'heap'] as const
+const RANGES = ['size', 'address', 'time', 'events'] as const
+const NAMES = ['function', 'file', 'module', 'type', 'stack'] as const
+
+/** The options of a filter, as the flags of `hf-filter` give them. @throws UsageError */
+export function filterOptions(args: Pick<Arguments, 'all' | 'value' | 'has'>): FilterOptions {
+  const given = <T>(names: readonly string[], read: (name: string, text: string) => T): Record<string, T[]> =>
+    Object.fromEntries(
+      names
+        .filter((name) => args.all(name).length > 0)
+        .map((name) => [name, args.all(name).map((text) => read(name, text))]),
+    )
+  return {
+    // Negative thread ids, as in memory_replay, are kept as 64-bit two's complement.
+    ...given(NUMBERS, (name, text) => BigInt.asUintN(64, oneInteger(name, text))),
+    ...given(['cpu'], oneInteger),
+    ...given(RANGES, rangeValue),
+    ...given(NAMES, namePattern),
+    ...given(['kind'], (_, text) => text as KindName),
+    ...given(['api'], (_, text) => text as ApiName),
+    ...(args.has('leaked') && { leaked: true }),
+    ...(args.has('temporary') && { temporary: true }),
+    ...(args.has('live-at') && { liveAt: moment(args.value('live-at') as string) }),
+    invert: args.has('invert'),
+    lifetimes: args.has('lifetimes'),
+  }
+}
+
+function oneInteger(flag: string, text: string): bigint {
+  refuseList(flag, text)
+  return integer(flag, text)
+}
+
+function moment(text: string): Moment {
+  try {
+    return parseMoment(text)
+  } catch (error) {
+    throw new UsageError(`--live-at: ${(error as Error).message}`)
+  }
+}
+
+function rangeValue(flag: string, text: string): Range {
+  refuseList(flag, text)
+  try {
+    return parseRange(text)
+  } catch (error) {
+    throw new UsageError(`--${flag}: ${(error as Error).message}`)
+  }
+}
+
+/** `/source/flags` is a regular expression, anything else the name itself. */
+function namePattern(flag: string, text: string): string | RegExp {
+  const parts = /^\/(.*)\/([imsu]*)$/s.exec(text)
+  if (parts === null) return text
+  try {
+    return new RegExp(parts[1] as string, parts[2])
+  } catch (error) {
+    throw new UsageError(`--${flag}: ${(error as Error).message}`)
+  }
+}

@@ -1,0 +1,23 @@
+import type { Criterion } from '../worker/messages.js'
+
+/** The commands that give the same figures, for a shell. @param name of the trace's file */
+export function commandOf(criteria: readonly Criterion[], name: string): string {
+  const path = quoted(name.startsWith('-') ? `./${name}` : name)
+  const flags = criteria
+    .filter(([flag]) => flag !== 'depth')
+    .map(([flag, value]) => (value === undefined ? `--${flag}` : `--${flag}${separator(value)}${quoted(value)}`))
+  const depth = criteria.find(([flag]) => flag === 'depth')?.[1]
+  const cut = depth === undefined ? [] : [`hf-map -e 'event.stack &&= event.stack.slice(0, ${depth}); return true'`]
+  const [first, ...rest] = flags.length === 0 ? cut : [['hf-filter', ...flags].join(' '), ...cut]
+  return [`${first} ${path}`, ...rest, 'hf-stats'].join(' | ')
+}
+
+/** A value that begins like a flag must not be an argument of its own. */
+function separator(value: string): string {
+  return value.startsWith('-') ? '=' : ' '
+}
+
+/** A word for a shell. */
+function quoted(text: string): string {
+  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`
+}

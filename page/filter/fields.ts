@@ -1,0 +1,95 @@
+import type { Integer, ReportData } from '../../lib/transforms/report/result.js'
+
+/** A criterion of hf-filter that takes a text. */
+export interface Field {
+  /** The flag. */
+  readonly flag: string
+  readonly label: string
+  readonly hint: string
+  /** Several values may be given, separated by commas. */
+  readonly isList?: boolean
+  /** Whether events of this trace can meet it; true if absent. */
+  has?(data: ReportData): boolean
+  /** Values to choose from. */
+  choices?(data: ReportData): readonly string[]
+}
+
+/** The maximum number of names to choose from. */
+const MAX_CHOICES = 500
+
+const RANGE = 'A..B, A.. or ..B'
+const NAME = 'name or /expression/'
+
+/** The fields of the form, in their order. */
+export const FIELDS: readonly Field[] = [
+  {
+    flag: 'thread',
+    label: 'Thread',
+    hint: 'number',
+    isList: true,
+    has: ({ threads }) => threads.thread.some((one) => one !== null),
+    choices: ({ threads }) => known(threads.thread),
+  },
+  {
+    flag: 'process',
+    label: 'Process',
+    hint: 'number',
+    isList: true,
+    has: ({ summary }) => summary.processCount > 0,
+    choices: ({ threads }) => known(threads.process),
+  },
+  { flag: 'cpu', label: 'CPU', hint: 'number', isList: true, has: ({ summary }) => summary.cpuCount > 0 },
+  { flag: 'size', label: 'Size', hint: `${RANGE}, such as 4K..`, isList: true },
+  {
+    flag: 'address',
+    label: 'Address',
+    hint: `${RANGE}, such as 0x5500..`,
+    isList: true,
+    has: ({ addresses }) => addresses !== undefined,
+  },
+  { flag: 'events', label: 'Events', hint: `${RANGE}, counted from 1`, isList: true },
+  { flag: 'time', label: 'Time', hint: RANGE, isList: true, has: ({ summary }) => summary.time !== undefined },
+  { flag: 'function', label: 'Function', hint: NAME, choices: functions },
+  { flag: 'stack', label: 'On the stack', hint: NAME, choices: functions },
+  { flag: 'file', label: 'Source file', hint: NAME },
+  { flag: 'module', label: 'Module', hint: NAME },
+  { flag: 'type', label: 'Type', hint: NAME },
+  { flag: 'live-at', label: 'Live at', hint: 'event, time:T or peak', choices: () => ['peak'] },
+  { flag: 'depth', label: 'Stack depth', hint: 'innermost frames' },
+]
+
+/** A criterion of hf-filter that is given or not. */
+export interface Switch {
+  readonly flag: string
+  readonly label: string
+  readonly help: string
+  /** Changes what other criteria mean: without any, it is left out. */
+  readonly isModifier?: boolean
+}
+
+/** The switches of the form. */
+export const SWITCHES: readonly Switch[] = [
+  { flag: 'leaked', label: 'leaked only', help: 'allocations whose block is never freed, and its reallocs' },
+  { flag: 'temporary', label: 'temporary only', help: 'allocations that the next call of the process frees' },
+  { flag: 'invert', label: 'invert', help: 'what does not meet all criteria', isModifier: true },
+  {
+    flag: 'lifetimes',
+    label: 'whole blocks',
+    help: 'the reallocs and frees of every kept allocation, and no others; most frees have no size and no stack',
+    isModifier: true,
+  },
+]
+
+function known(values: readonly (Integer | null)[]): string[] {
+  return [...new Set(values.filter((value) => value !== null).map(String))]
+}
+
+function functions({ frames }: ReportData): string[] {
+  return [...new Set(frames.slice(0, MAX_CHOICES).map(({ name }) => patternOf(name)))]
+}
+
+/** The text that matches exactly this name, which might look like a regular expression. */
+export function patternOf(name: string): string {
+  if (!/^\/.*\/[imsu]*$/s.test(name)) return name
+  return `/^${name.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&')}$/`
+}

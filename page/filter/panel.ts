@@ -1,0 +1,160 @@
+import { TRACE_NOTE } from '../../lib/exports/report/trace-note.js'
+import type { ReportData } from '../../lib/transforms/report/result.js'
+import { button, el } from '../parts/dom.js'
+import { counted, grouped } from '../parts/format.js'
+import { startJob } from '../worker/job.js'
+import type { Criterion, Taken } from '../worker/messages.js'
+import { commandOf } from './command.js'
+import { criteriaForm } from './form.js'
+
+/** The trace of a report, and what reads it. */
+export interface Source {
+  /** @throws Error if it is damaged */
+  file(): Blob
+  /** The code of the worker. */
+  code(): Promise<string>
+  readonly name: string
+  readonly generator: string
+  /** Whether the page has the trace in it. */
+  readonly isEmbedded: boolean
+}
+
+/** The form that filters the trace, above all views. */
+export interface FilterPanel {
+  readonly element: HTMLElement
+  /** Enters the values of some fields, and shows what then meets the criteria. */
+  add(criteria: readonly Criterion[]): void
+  /** Ends what is going on. */
+  cancel(): void
+}
+
+/**
+ * @param whole the report of the whole trace
+ * @param show is called with the report of a part, or without one for the whole
+ */
+export function filterPanel(source: Source, whole: ReportData, show: (taken?: Taken) => void): FilterPanel {
+  const { name, generator, isEmbedded } = source
+  const form = criteriaForm(whole)
+  const all = `all ${counted(whole.summary.events, 'event')}`
+  const state = el('span', { class: 'shown', attributes: { 'aria-live': 'polite' } }, all)
+  const command = el('code', { class: 'command' })
+  const fault = el('p', { class: 'note bad', attributes: { role: 'alert', hidden: '' } })
+  const bar = el('progress', { attributes: { max: '1', 'aria-label': 'progress' } })
+  const stop = button('Cancel', cancel)
+  const work = el('span', { class: 'work', attributes: { hidden: '' } }, bar, stop)
+  let stopJob: (() => void) | undefined
+  /** The number of reports that were asked for: what was begun for an earlier one is not continued. */
+  let asked = 0
+
+  function cancel(): void {
+    asked++
+    stopJob?.()
+    stopJob = undefined
+    work.hidden = true
+  }
+
+  function fail(error: unknown): void {
+    cancel()
+    fault.textContent = error instanceof Error ? error.message : String(error)
+    fault.hidden = false
+    element.open = true
+  }
+
+  async function apply(): Promise<void> {
+    cancel()
+    fault.hidden = true
+    const criteria = form.read()
+    if (criteria.length === 0) {
+      state.textContent = all
+      command.textContent = ''
+      show()
+      return
+    }
+    const mine = asked
+    work.hidden = false
+    bar.value = 0
+    try {
+      const [code, file] = [await source.code(), source.file()]
+      if (mine !== asked) return
+      stopJob = startJob(
+        code,
+        { file, name, generator, criteria },
+        {
+          progress: ({ bytes: read }) => (bar.value = read / Math.max(1, file.size)),
+          failed: fail,
+          done(taken) {
+            cancel()
+            state.textContent = `${grouped(taken.data.summary.events)} of ${counted(whole.summary.events, 'event')}`
+            command.textContent = commandOf(criteria, name)
+            show(taken)
+          },
+        },
+      )
+    } catch (error) {
+      if (mine === asked) fail(error)
+    }
+  }
+
+  function reset(): void {
+    form.clear()
+    void apply()
+  }
+
+  function save(): void {
+    fault.hidden = true
+    try {
+      const address = URL.createObjectURL(source.file())
+      const download = name.endsWith('.hfc') ? name : `${name}.hfc`
+      el('a', { attributes: { href: address, download } }).click()
+      setTimeout(() => URL.revokeObjectURL(address), SAVE_MS)
+    } catch (error) {
+      fail(error)
+    }
+  }
+
+  const element = el(
+    'details',
+    { class: 'filter' },
+    el(
+      'summary',
+      {},
+      'Filter: ',
+      state,
+      isEmbedded ? el('span', { class: 'shown' }, ' · this page contains the whole trace') : undefined,
+    ),
+    el(
+      'form',
+      {
+        on: {
+          submit(event) {
+            event.preventDefault()
+            void apply()
+          },
+        },
+      },
+      ...form.elements,
+      el(
+        'div',
+        { class: 'bar' },
+        el('button', { attributes: { type: 'submit' } }, 'Apply'),
+        button('Reset', reset),
+        isEmbedded ? button('Save the trace', save, { title: 'as a compact trace (.hfc)' }) : undefined,
+        work,
+      ),
+      fault,
+      command,
+      isEmbedded ? el('p', { class: 'explain' }, TRACE_NOTE) : undefined,
+    ),
+  )
+  return {
+    element,
+    add(criteria) {
+      form.enter(criteria)
+      void apply()
+    },
+    cancel,
+  }
+}
+
+/** How long a browser may take to begin a download, in milliseconds. */
+const SAVE_MS = 60_000

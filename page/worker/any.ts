@@ -1,0 +1,4 @@
+import { readTrace } from '../../browser/read-trace.js'
+import { serve } from './serve.js'
+
+serve(readTrace)

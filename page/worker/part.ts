@@ -1,0 +1,82 @@
+import { filterOptions } from '../../lib/cli/filter-options.js'
+import type { EventBatch } from '../../lib/event/batch.js'
+import { recycle } from '../../lib/event/recycle.js'
+import { TraceError } from '../../lib/event/error.js'
+import { FateSurvey, type Fate } from '../../lib/transforms/fates/survey.js'
+import { Filter, needsSurvey } from '../../lib/transforms/filter.js'
+import { withStackDepth } from '../../lib/transforms/stack-depth.js'
+import { EventNumberList } from './event-numbers.js'
+import type { Criterion } from './messages.js'
+
+/** The part of a trace that meets some criteria, as `hf-filter` finds it. */
+export interface Part {
+  /** The batches of the part, each of which is valid until the next is taken. */
+  batches(): AsyncGenerator<EventBatch>
+  /** The numbers that the events so far have in the trace. */
+  readonly numbers: EventNumberList
+}
+
+/**
+ * @param read reads the trace, which happens twice if criteria depend on later events
+ * @param warn is called with warnings about the criteria
+ * @throws Error for criteria that there cannot be
+ */
+export function partOf(
+  criteria: readonly Criterion[],
+  read: () => AsyncIterable<EventBatch>,
+  warn: (text: string) => void,
+): Part {
+  const all = (name: string) => criteria.filter(([flag]) => flag === name).map(([, value]) => value ?? '')
+  const has = (name: string) => all(name).length > 0
+  const options = filterOptions({ all, has, value: (name) => all(name).at(-1) })
+  const depth = has('depth') ? depthOf(all('depth').at(-1) as string) : undefined
+  // Criteria that cannot be are found before anything is read.
+  const survey = needsSurvey(options) ? new FateSurvey(options) : undefined
+  let filter = new Filter(options, [])
+  const numbers = new EventNumberList()
+  return {
+    numbers,
+    async *batches() {
+      if (survey !== undefined) filter = new Filter(options, await fatesOf(survey, read))
+      let before = 0
+      for await (const batch of read()) {
+        const { count } = batch
+        filter.feed(batch)
+        const result = filter.next()
+        numbers.add(before, filter.kept)
+        before += count
+        if (result !== null) yield depth === undefined ? result : withStackDepth(result, depth)
+        if (result !== null && result !== batch) recycle(result)
+        recycle(batch)
+      }
+      filter.end()
+      filter.warnings.forEach(warn)
+    },
+  }
+}
+
+/** The result of the first of two passes. A fault in the trace is found by the second, after everything before it. */
+async function fatesOf(survey: FateSurvey, read: () => AsyncIterable<EventBatch>): Promise<Fate[]> {
+  let fault: TraceError | undefined
+  try {
+    for await (const batch of read()) {
+      survey.add(batch)
+      recycle(batch)
+      if (survey.isDone) break
+    }
+  } catch (error) {
+    if (!(error instanceof TraceError)) throw error
+    fault = error
+  }
+  try {
+    return survey.finish()
+  } catch (error) {
+    throw fault ?? error
+  }
+}
+
+function depthOf(text: string): number {
+  const depth = /^\d{1,9}$/.test(text) ? Number(text) : 0
+  if (depth === 0) throw new RangeError(`the stack depth must be a number from 1, not ${JSON.stringify(text)}`)
+  return depth
+}

@@ -1,0 +1,88 @@
+import { TraceError } from '../../lib/event/error.js'
+import type { EventBatch } from '../../lib/event/batch.js'
+import { ReportCollector } from '../../lib/transforms/report/collector.js'
+import type { Answer, Request, Taken } from './messages.js'
+import { partOf } from './part.js'
+
+/** How many milliseconds are between two messages about progress. */
+const PACE = 100
+/** The maximum number of warnings; further ones are only counted. */
+const MAX_WARNINGS = 5
+
+/** What a reader of traces calls. */
+export interface Listener {
+  readonly onFormat: (format: { readonly title: string }) => void
+  readonly onWarning: (text: string) => void
+  readonly onProgress: (bytes: number) => void
+}
+
+/** Reads a trace. */
+export type Read = (file: Blob, listener: Listener) => AsyncIterable<EventBatch>
+
+/** What a worker has of its page. */
+interface WorkerScope {
+  postMessage(message: Answer): void
+  addEventListener(type: 'message', listener: (event: { readonly data: Request }) => void): void
+}
+
+/** Has this worker make the reports that the page asks for. @param read reads the traces */
+export function serve(read: Read): void {
+  const scope = globalThis as unknown as WorkerScope
+  const answer = (message: Answer) => scope.postMessage(message)
+  const run = async (request: Request) => {
+    try {
+      answer({ kind: 'report', ...(await takeReport(request, read, answer)) })
+    } catch (error) {
+      answer({ kind: 'error', message: error instanceof Error ? error.message : String(error) })
+    }
+  }
+  scope.addEventListener('message', ({ data }) => void run(data))
+}
+
+/**
+ * The report of a trace, or of a part of it; a truncated one is read up to its end.
+ * @param answer is called with how far it is
+ * @throws Error if nothing could be read, or if there cannot be such criteria
+ */
+export async function takeReport(request: Request, read: Read, answer: (message: Answer) => void): Promise<Taken> {
+  const { file, name, generator, criteria } = request
+  const collector = new ReportCollector()
+  const warnings = new Set<string>()
+  const warn = (text: string) => void warnings.add(text)
+  let [bytes, events, format, next, found, isComplete] = [0, 0, '', 0, false, true]
+  const listener: Listener = {
+    onFormat: ({ title }) => (format = title),
+    onWarning: warn,
+    onProgress: (of) => (bytes = of),
+  }
+  const counted = async function* (): AsyncGenerator<EventBatch> {
+    for await (const batch of read(file, listener)) {
+      found = true
+      events += batch.count
+      yield batch
+      if (performance.now() < next) continue
+      next = performance.now() + PACE
+      answer({ kind: 'progress', bytes, events, format })
+    }
+  }
+  const part = partOf(
+    criteria,
+    () => {
+      events = 0
+      return counted()
+    },
+    warn,
+  )
+  try {
+    for await (const batch of part.batches()) collector.add(batch)
+  } catch (error) {
+    if (!(error instanceof TraceError) || events === 0) throw error
+    isComplete = false
+    warn(error.message)
+  }
+  if (!found) throw new Error('the trace has no events')
+  const notes = [...warnings].slice(0, MAX_WARNINGS)
+  if (warnings.size > MAX_WARNINGS) notes.push(`There are ${warnings.size - MAX_WARNINGS} more warnings.`)
+  const data = collector.finish(isComplete).data({ name, generator })
+  return { data: { ...data, notes: [...data.notes, ...notes] }, numbers: part.numbers.result }
+}

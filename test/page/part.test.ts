@@ -1,0 +1,221 @@
+import { readFileSync } from 'node:fs'
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { commandOf } from '../../page/filter/command.js'
+import { patternOf } from '../../page/filter/fields.js'
+import { EventNumberList, numbersOf } from '../../page/worker/event-numbers.js'
+import type { Answer, Criterion, Taken } from '../../page/worker/messages.js'
+import { takeReport } from '../../page/worker/serve.js'
+import { readTrace } from '../../browser/read-trace.js'
+import type { EventBatch } from '../../lib/event/batch.js'
+import { TraceCopy } from '../../lib/exports/report/trace-copy.js'
+import { filterFile } from '../../lib/streams/filter-file.js'
+import { openTrace } from '../../lib/streams/io/open-trace.js'
+import type { FilterOptions } from '../../lib/transforms/filter.js'
+import { ReportCollector } from '../../lib/transforms/report/collector.js'
+import type { ReportData } from '../../lib/transforms/report/result.js'
+
+const SMALL = 'test/fixtures/mtrc/small64.mtrc.gz'
+const STACKS = 'test/fixtures/heaptrack/cxx.heaptrack.gz'
+const THREADS = 'test/fixtures/replay/mstress-head.txt.gz'
+
+/** The report that the worker of a page makes of the copy of a trace. */
+async function inPage(path: string, criteria: readonly Criterion[], answers: Answer[] = []): Promise<Taken> {
+  const copy = new TraceCopy(1e7)
+  for await (const batch of openTrace(path).batches) copy.add(batch)
+  return ofBytes(copy.finish(true)!, criteria, answers)
+}
+
+function ofBytes(bytes: Uint8Array, criteria: readonly Criterion[], answers: Answer[] = []): Promise<Taken> {
+  const file = new Blob([bytes as Uint8Array<ArrayBuffer>])
+  return takeReport({ file, name: 'trace', generator: 'heapflow', criteria }, readTrace, (one) => answers.push(one))
+}
+
+/** The report on what is left of a file by a filter. */
+async function filtered(
+  path: string,
+  options: FilterOptions,
+  change = (batch: EventBatch) => batch,
+): Promise<ReportData> {
+  const collector = new ReportCollector()
+  for await (const batch of filterFile(path, options) as AsyncIterable<EventBatch>) collector.add(change(batch))
+  return collector.finish().data()
+}
+
+describe('the report of a part of a trace', () => {
+  test.each<[string, readonly Criterion[], FilterOptions]>([
+    [SMALL, [], {}],
+    [SMALL, [['size', '64..200']], { size: { from: 64n, to: 200n } }],
+    [
+      SMALL,
+      [['size', '..16'], ['size', '1K..'], ['lifetimes']],
+      { size: [{ to: 16n }, { from: 1024n }], lifetimes: true },
+    ],
+    [
+      SMALL,
+      [
+        ['kind', 'alloc'],
+        ['kind', 'realloc'],
+      ],
+      { kind: ['alloc', 'realloc'] },
+    ],
+    [SMALL, [['events', '100..1500'], ['lifetimes']], { events: { from: 100n, to: 1500n }, lifetimes: true }],
+    [SMALL, [['events', '100..1500'], ['invert']], { events: { from: 100n, to: 1500n }, invert: true }],
+    [SMALL, [['function', '/^e/'], ['lifetimes']], { function: /^e/, lifetimes: true }],
+    [SMALL, [['leaked'], ['lifetimes']], { leaked: true, lifetimes: true }],
+    [SMALL, [['temporary'], ['lifetimes']], { temporary: true, lifetimes: true }],
+    [SMALL, [['live-at', 'peak'], ['lifetimes']], { liveAt: 'peak', lifetimes: true }],
+    [SMALL, [['live-at', '2000']], { liveAt: { event: 2000 } }],
+    [STACKS, [['stack', 'main'], ['lifetimes']], { stack: 'main', lifetimes: true }],
+    [THREADS, [['thread', '9477'], ['lifetimes']], { thread: 9477, lifetimes: true }],
+    [STACKS, [['time', '1..'], ['lifetimes']], { time: { from: 1n }, lifetimes: true }],
+  ])('%s, %j: that of hf-filter', async (path, criteria, options) => {
+    const { data } = await inPage(path, criteria)
+    const expected = await filtered(path, options)
+    expect(data).toEqual({ ...expected, notes: data.notes })
+    expect(data.notes).toEqual(expect.arrayContaining(expected.notes))
+    if (criteria.length > 0) expect(data.summary.events).toBeLessThan((await inPage(path, [])).data.summary.events)
+  })
+
+  test('stacks have no more frames than asked for, and sites become fewer', async () => {
+    const whole = await inPage(STACKS, [])
+    const { data } = await inPage(STACKS, [['depth', '1']])
+    expect(Math.max(...whole.data.sites.stack.map((stack) => stack.length))).toBeGreaterThan(1)
+    expect(Math.max(...data.sites.stack.map((stack) => stack.length))).toBe(1)
+    expect(data.summary.siteCount).toBeLessThan(whole.data.summary.siteCount)
+    expect({ ...data.summary, siteCount: 0 }).toEqual({ ...whole.data.summary, siteCount: 0 })
+    const names = ({ sites, frames }: ReportData) =>
+      [
+        ...new Set(
+          sites.stack.map((stack) =>
+            stack
+              .slice(0, 1)
+              .map((frame) => frames[frame]!.name)
+              .join('\n'),
+          ),
+        ),
+      ].toSorted()
+    expect(names(data)).toEqual(names(whole.data))
+  })
+
+  test('the numbers of its events are those in the trace', async () => {
+    const { data, numbers } = await inPage(SMALL, [['size', '1000..']])
+    const expected: number[] = []
+    let n = 0
+    for await (const batch of openTrace(SMALL).batches)
+      for (const event of batch) {
+        n++
+        if ((event.size ?? 0n) >= 1000n) expected.push(n)
+      }
+    expect(numbers).toEqual({ step: 1, kept: expected, last: expected.at(-1) })
+    expect(data.summary.events).toBe(expected.length)
+  })
+
+  test('a truncated copy is a truncated trace', async () => {
+    const copy = new TraceCopy(1e7)
+    for await (const batch of openTrace(SMALL).batches) copy.add(batch)
+    const { data } = await ofBytes(copy.finish(false)!, [])
+    expect(data.summary).toMatchObject({ complete: false, events: 2798 })
+    expect(data.notes.join('\n')).toMatch(/^The trace is truncated.*\n.*compact: .*truncated/)
+  })
+
+  test('damage is an error, or a note if something could be read', async () => {
+    const copy = new TraceCopy(1e7)
+    for await (const batch of openTrace(SMALL).batches) copy.add(batch)
+    const bytes = copy.finish(true)!
+    await expect(ofBytes(bytes.subarray(0, 60), [])).rejects.toThrow(/^compact: .*truncated/)
+    const damaged = bytes.slice()
+    damaged[bytes.length >> 1]! ^= 1
+    await expect(ofBytes(damaged, [['leaked']])).rejects.toThrow(/^compact: /)
+  })
+
+  test.each<[Criterion, RegExp]>([
+    [['size', '5..1'], /--size: an empty range/],
+    [['size', 'large'], /--size: not a range/],
+    [['thread', 'x'], /--thread needs an integer/],
+    [['function', '/(/'], /--function: Invalid regular expression/],
+    [['kind', 'nothing'], /nothing/],
+    [['live-at', 'noon'], /--live-at: not a moment/],
+    [['live-at', '999999'], /there is no event 999999/],
+    [['depth', '0'], /stack depth must be a number from 1/],
+  ])('%j cannot be', async (criterion, message) => {
+    await expect(inPage(SMALL, [criterion])).rejects.toThrow(message)
+  })
+
+  test('reports how far it is', async () => {
+    const answers: Answer[] = []
+    await inPage(SMALL, [['size', '64..']], answers)
+    expect(answers[0]).toMatchObject({ kind: 'progress', format: 'heapflow compact' })
+  })
+})
+
+describe('event numbers', () => {
+  test('are exact, or no more than a step away', () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.tuple(fc.nat(300_000), fc.integer({ min: 1, max: 7 })), { minLength: 1, maxLength: 4 }),
+        fc.array(fc.tuple(fc.nat(), fc.nat()), { minLength: 5, maxLength: 5 }),
+        (batches, ranges) => {
+          const list = new EventNumberList()
+          const all: number[] = []
+          let before = 0
+          for (const [count, every] of batches) {
+            const rows = Int32Array.from({ length: Math.ceil(count / every) }, (_, i) => i * every)
+            list.add(before, rows)
+            for (const row of rows) all.push(before + row + 1)
+            before += count
+          }
+          const { result } = list
+          expect(result.kept.length).toBeLessThanOrEqual(65_536)
+          for (const [a, b] of ranges) {
+            if (all.length === 0) break
+            const [from, to] = [1 + (a % all.length), 1 + (b % all.length)].toSorted((x, y) => x - y) as [
+              number,
+              number,
+            ]
+            const [first, last] = numbersOf(result, from, to)
+            expect(all.indexOf(first)).toBeLessThanOrEqual(from - 1)
+            expect(all.indexOf(first)).toBeGreaterThan(from - 1 - result.step)
+            expect(all.indexOf(last)).toBeGreaterThanOrEqual(to - 1)
+            expect(all.indexOf(last)).toBeLessThan(to - 1 + result.step)
+          }
+        },
+      ),
+      { numRuns: 30 },
+    )
+  })
+
+  test('of nothing are of the whole', () => {
+    expect(numbersOf(new EventNumberList().result, 1, 1)).toEqual([1, 1])
+  })
+})
+
+describe('commands', () => {
+  test.each<[readonly Criterion[], string, string]>([
+    [[['size', '4K..'], ['lifetimes']], 'a.mtrc', 'hf-filter --size 4K.. --lifetimes a.mtrc | hf-stats'],
+    [[['thread', '-5']], '-x', 'hf-filter --thread=-5 ./-x | hf-stats'],
+    [[['function', "it's $(x)"]], 'a b', `hf-filter --function 'it'\\''s $(x)' 'a b' | hf-stats`],
+    [[['depth', '3']], 'a', "hf-map -e 'event.stack &&= event.stack.slice(0, 3); return true' a | hf-stats"],
+    [
+      [['leaked'], ['depth', '3']],
+      'a',
+      "hf-filter --leaked a | hf-map -e 'event.stack &&= event.stack.slice(0, 3); return true' | hf-stats",
+    ],
+  ])('%j of %s', (criteria, name, command) => {
+    expect(commandOf(criteria, name)).toBe(command)
+  })
+
+  test('a name that looks like an expression is matched as a name', () => {
+    expect(patternOf('main')).toBe('main')
+    expect(patternOf('/usr/lib/')).toBe('/^\\/usr\\/lib\\/$/')
+    const name = '/a.b(c)/'
+    expect(new RegExp(patternOf(name).slice(1, -1)).test(name)).toBe(true)
+    expect(new RegExp(patternOf(name).slice(1, -1)).test('/aXb(c)/')).toBe(false)
+  })
+})
+
+test('a page without the trace has none of the code that reads it', () => {
+  const plain = readFileSync('dist/page/report.html', 'utf8')
+  expect(plain).not.toMatch(/id="worker"|wasm-unsafe-eval|hf-filter|class="filter"/)
+  expect(plain.length).toBeLessThan(126_000)
+})

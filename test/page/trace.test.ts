@@ -1,0 +1,292 @@
+import { copyFileSync, readFileSync, writeFileSync } from 'node:fs'
+import { basename, dirname } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { CHROMIUM, closeAfterAll, NO_BROWSER, openPage, type Watched } from '../support/browser.js'
+import { scratch, shell } from '../support/commands.js'
+
+closeAfterAll()
+
+const SMALL = 'test/fixtures/mtrc/small64.mtrc.gz'
+const GIT = 'test/fixtures/mtrc/git.mtrc.gz'
+const THREADS = 'test/fixtures/replay/mstress-head.txt.gz'
+const STACKS = 'test/fixtures/heaptrack/mtv-small.heaptrack.gz'
+
+/** Markup that runs a script, if anything takes it for markup. */
+const HOSTILE = `</script><img src=x onerror="globalThis.pwned=1"><script>globalThis.pwned=1</script><!--`
+
+/** Has hf-report write a page. @returns its path, and how that ended */
+async function write(trace: string, flags = '') {
+  const html = `${scratch()}/report.html`
+  return { html, ...(await shell(`hf-report ${flags} -o ${html} '${trace}'`)) }
+}
+
+/** Opens a page from the disk. */
+function openFile(path: string): Promise<Watched> {
+  return openPage(pathToFileURL(path).href)
+}
+
+/** The page that hf-report makes of a trace, with its form open. */
+async function report(trace: string, flags = ''): Promise<Watched> {
+  const { html, code, stderr } = await write(trace, flags)
+  expect(code, stderr).toBe(0)
+  const watched = await openFile(html)
+  await watched.page.locator('.filter summary').click()
+  return watched
+}
+
+/** What happened that must not. That the worker is loaded, which is a part of the page, is no request to anyone. */
+const faultsOf = ({ faults }: Watched) => faults.filter((fault) => !/^request: blob:(null|file:)/.test(fault))
+
+/** Enters values, and applies them. */
+async function apply({ page }: Watched, values: Readonly<Record<string, string | boolean>>): Promise<void> {
+  for (const [name, value] of Object.entries(values)) {
+    const input = page.locator(`.filter input[name="${name}"]`)
+    if (typeof value === 'string') await input.fill(value)
+    else await input.setChecked(value)
+  }
+  await page.locator('.filter').getByRole('button', { name: 'Apply' }).click()
+}
+
+/** Waits for the report of a part. @returns the commands that give the same figures */
+async function applied({ page }: Watched): Promise<string> {
+  await page.locator('.filter .work').waitFor({ state: 'hidden', timeout: 60_000 })
+  expect(await page.locator('.filter .note').isVisible()).toBe(false)
+  return (await page.locator('.filter .command').textContent()) as string
+}
+
+/** The main figures of the report that the page shows. */
+async function figures({ page }: Watched): Promise<(string | null)[]> {
+  await page.locator('nav a[href="#overview"]').click()
+  await page.locator('#view-overview').waitFor({ state: 'visible' })
+  const card = (figure: string) =>
+    page.locator(`#view-overview [data-figure="${figure}"]`).first().getAttribute('title')
+  return [
+    await card('events'),
+    await card('allocated.bytes'),
+    await card('peakBytes.bytes'),
+    await card('leaked.bytes'),
+    await card('temporary.heaptrack.blocks'),
+  ]
+}
+
+/** The part of `hf-stats --json` that is compared. */
+interface Stats {
+  events: number
+  allocated: Amount
+  peakBytes: Amount
+  leaked: Amount
+  temporary: { heaptrack: Amount }
+  sites: { allocated: Amount; atPeak: Amount; leaked: Amount }[]
+}
+interface Amount {
+  blocks: number
+  bytes: number
+}
+
+const grouped = (n: number) => n.toLocaleString('en-US')
+const exactBytes = (n: number) => `${grouped(n)} byte${n === 1 ? '' : 's'}`
+
+/** The statistics that commands give which end with hf-stats, run beside the trace. */
+async function statsOf(commands: string, trace: string): Promise<Stats> {
+  const { stdout, code, stderr } = await shell(`cd ${dirname(trace)} && ${commands} --json`)
+  expect(code, stderr).toBe(0)
+  return JSON.parse(stdout.toString()) as Stats
+}
+
+function figuresOf({ events, allocated, peakBytes, leaked, temporary }: Stats): string[] {
+  const amounts = [allocated, peakBytes, leaked].map(({ bytes }) => exactBytes(bytes))
+  return [grouped(events), ...amounts, grouped(temporary.heaptrack.blocks)]
+}
+
+describe('a report with its trace', { tags: ['slow'] }, () => {
+  beforeEach(({ skip }) => skip(CHROMIUM === undefined, NO_BROWSER))
+
+  test.each<[string, Readonly<Record<string, string | boolean>>, string]>([
+    [SMALL, { size: '64..200, 1K..' }, 'hf-filter --size 64..200 --size 1K.. --lifetimes'],
+    [SMALL, { 'kind-alloc': true, lifetimes: false }, 'hf-filter --kind alloc'],
+    [SMALL, { function: '/^e/', invert: true }, "hf-filter --function '/^e/' --invert --lifetimes"],
+    [SMALL, { leaked: true }, 'hf-filter --leaked --lifetimes'],
+    [SMALL, { 'live-at': 'peak', lifetimes: false }, 'hf-filter --live-at peak'],
+    [GIT, { temporary: true, events: '1000..100000' }, 'hf-filter --events 1000..100000 --temporary --lifetimes'],
+    [STACKS, { stack: 'main', depth: '1' }, 'hf-filter --stack main --lifetimes'],
+    [STACKS, { depth: '1' }, 'hf-map'],
+  ])('%s, %j: all views have the figures of hf-stats', async (trace, values, beginning) => {
+    const watched = await report(trace)
+    const { page } = watched
+    const whole = await figures(watched)
+    await apply(watched, values)
+    const commands = await applied(watched)
+    expect(commands.startsWith(beginning)).toBe(true)
+    const stats = await statsOf(commands, trace)
+    expect(await figures(watched)).toEqual(figuresOf(stats))
+    await page.locator('nav a[href="#sites"]').click()
+    const column = async (title: string) => {
+      const heads = await page.locator('#view-sites th').allTextContents()
+      const n = heads.findIndex((head) => head.startsWith(title))
+      const cells = await page.locator(`#view-sites tbody td:nth-child(${n + 1})`).all()
+      return Promise.all(cells.slice(0, 10).map((cell) => cell.getAttribute('title')))
+    }
+    const most = (of: (site: Stats['sites'][number]) => number) =>
+      stats.sites
+        .map(of)
+        .toSorted((a, b) => b - a)
+        .slice(0, 10)
+        .map(exactBytes)
+    expect(await column('Allocated')).toEqual(most(({ allocated }) => allocated.bytes))
+    for (const view of ['timeline', 'flame', 'leaks', 'peak', 'churn', 'threads', 'problems']) {
+      await page.locator(`nav a[href="#${view}"]`).click()
+      await page.locator(`#view-${view}`).waitFor({ state: 'visible' })
+    }
+    await page.getByRole('button', { name: 'Reset' }).click()
+    await page.locator('.filter summary', { hasText: /: all / }).waitFor()
+    expect(await figures(watched)).toEqual(whole)
+    expect(faultsOf(watched)).toEqual([])
+  })
+
+  test('a part of the timeline is a criterion, by events and by time, also of a part', async () => {
+    const watched = await report(STACKS)
+    const { page } = watched
+    await apply(watched, { size: '100..' })
+    await applied(watched)
+    await page.locator('nav a[href="#timeline"]').click()
+    const only = () => page.locator('#view-timeline').getByRole('button', { name: 'Only this part' })
+    expect(await only().isDisabled()).toBe(true)
+    await page.locator('#view-timeline').getByText('Jump to the peak').click()
+    await only().click()
+    const byEvents = await applied(watched)
+    expect(byEvents).toMatch(/^hf-filter --size 100\.\. --events \d+\.\.\d+ --lifetimes /)
+    const stats = await statsOf(byEvents, STACKS)
+    expect(stats.events).toBeGreaterThan(0)
+    expect(await figures(watched)).toEqual(figuresOf(stats))
+    await page.getByRole('button', { name: 'Reset' }).click()
+    await page.locator('.filter summary', { hasText: /: all / }).waitFor()
+    await page.locator('nav a[href="#timeline"]').click()
+    await page.locator('#view-timeline select').selectOption('time')
+    await page.locator('#view-timeline').getByText('Jump to the peak').click()
+    await only().click()
+    const byTime = await applied(watched)
+    expect(byTime).toMatch(/^hf-filter --time \d+\.\.\d+ --lifetimes /)
+    expect(await figures(watched)).toEqual(figuresOf(await statsOf(byTime, STACKS)))
+    expect(faultsOf(watched)).toEqual([])
+  })
+
+  test('threads and functions of views are criteria', async () => {
+    const watched = await report(THREADS)
+    const { page } = watched
+    await page.locator('nav a[href="#threads"]').click()
+    await page.locator('#view-threads .table tbody tr').first().click()
+    await page.locator('.filter .command', { hasText: 'hf-filter' }).waitFor({ state: 'attached' })
+    expect(await figures(watched)).toEqual(figuresOf(await statsOf(await applied(watched), THREADS)))
+    const second = await report(STACKS)
+    await second.page.locator('nav a[href="#flame"]').click()
+    await second.page.locator('#view-flame canvas').focus()
+    for (const key of ['ArrowDown', 'Enter']) await second.page.keyboard.press(key)
+    await second.page.getByRole('button', { name: 'Only with this function' }).click()
+    await second.page.locator('.filter .command', { hasText: '--stack' }).waitFor({ state: 'attached' })
+    expect(await figures(second)).toEqual(figuresOf(await statsOf(await applied(second), STACKS)))
+  })
+
+  test('the saved trace is that of compact-encode', async () => {
+    const watched = await report(SMALL)
+    const { page } = watched
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('button', { name: 'Save the trace' }).click(),
+    ])
+    expect(download.suggestedFilename()).toBe(`${basename(SMALL)}.hfc`)
+    const saved = readFileSync(await download.path())
+    expect(saved.equals((await shell(`compact-encode --fast ${SMALL}`)).stdout)).toBe(true)
+    await apply(watched, { size: '64..' })
+    expect(await applied(watched)).toContain('--size')
+  })
+
+  test('hostile names are text, also where they are chosen', async () => {
+    const names = [HOSTILE, `' onclick='x`, '/a/', '$(touch pwned)']
+    const path = `${scratch()}/it's <b>.ndjson`
+    writeFileSync(
+      path,
+      names
+        .map((name, i) =>
+          JSON.stringify({ kind: 'alloc', address: `0x${16 * (i + 1)}`, size: i + 1, stack: [name, HOSTILE] }),
+        )
+        .join('\n'),
+    )
+    const watched = await openFile((await write(path.replace("'", "'\\''"))).html)
+    const { page } = watched
+    await page.locator('.filter summary').click()
+    for (const [i, name] of names.entries()) {
+      await apply(watched, { stack: name === '/a/' ? '/^/a/$/' : name, lifetimes: false })
+      const commands = await applied(watched)
+      expect(await figures(watched)).toEqual(
+        figuresOf(await statsOf(commands, path.replace("'", "\\'").replace(' ', '\\ '))),
+      )
+      if (i > 0) expect(await page.locator('[data-figure="events"]').getAttribute('title')).toBe('1')
+    }
+    expect(await page.evaluate('globalThis.pwned')).toBe(undefined)
+    expect(faultsOf(watched)).toEqual([])
+  })
+
+  test('a trace just above the limit is not in the page, which says so', async () => {
+    const { length } = (await shell(`compact-encode --fast ${SMALL}`)).stdout
+    const within = await openFile((await write(SMALL, `--embed ${length}`)).html)
+    expect(await within.page.locator('.filter').count()).toBe(1)
+    const above = await openFile((await write(SMALL, `--embed ${length - 1}`)).html)
+    await above.page.locator('#view-overview').waitFor({ state: 'visible' })
+    expect(await above.page.locator('.filter').count()).toBe(0)
+    expect(await above.page.locator('.omitted li').textContent()).toMatch(
+      /^The trace itself is not in this page, .* it has more than \d+ bytes\. hf-report --embed SIZE sets the limit\.$/,
+    )
+    expect([...within.faults, ...above.faults]).toEqual([])
+  })
+
+  test('a truncated trace remains one', async () => {
+    const path = `${scratch()}/cut.mtrc`
+    writeFileSync(path, readFileSync('test/fixtures/mtrc/cxx64.mtrc').subarray(0, -300))
+    const { html, code } = await write(path)
+    expect(code).toBe(1)
+    const partial = `${scratch()}/partial.html`
+    copyFileSync(`${html}.partial`, partial)
+    const watched = await openFile(partial)
+    const { page } = watched
+    await page.locator('.filter summary').click()
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('button', { name: 'Save the trace' }).click(),
+    ])
+    const decoded = await shell(`compact-decode ${await download.path()}`)
+    expect([decoded.code, decoded.stderr]).toEqual([1, expect.stringMatching(/truncated/)])
+    await apply(watched, { size: '1..' })
+    await applied(watched)
+    await page.locator('nav a[href="#overview"]').click()
+    expect((await page.locator('#view-overview .note').allTextContents()).join('\n')).toMatch(
+      /^The trace is truncated[^]*compact: .*truncated/,
+    )
+  })
+
+  test('what cannot be applied is shown, and the report remains', async () => {
+    const { html } = await write(SMALL)
+    const watched = await openFile(html)
+    await watched.page.locator('.filter summary').click()
+    const whole = await figures(watched)
+    await apply(watched, { size: '5..1' })
+    const alert = watched.page.locator('.filter [role=alert]')
+    await alert.waitFor({ state: 'visible' })
+    expect(await alert.textContent()).toMatch(/--size: an empty range/)
+    expect(await figures(watched)).toEqual(whole)
+    await apply(watched, { size: '5..' })
+    await applied(watched)
+    const damaged = `${scratch()}/damaged.html`
+    writeFileSync(
+      damaged,
+      readFileSync(html, 'utf8').replace(/(id="report-trace">.{20}).{8}/, (_, before: string) => `${before}AAAAAAAA`),
+    )
+    const second = await openFile(damaged)
+    await second.page.locator('.filter summary').click()
+    await apply(second, { size: '5..' })
+    const reason = second.page.locator('.filter [role=alert]')
+    await reason.waitFor({ state: 'visible' })
+    expect(await reason.textContent()).toMatch(/^compact: /)
+    expect([...faultsOf(watched), ...faultsOf(second)]).toEqual([])
+  })
+})
