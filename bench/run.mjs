@@ -11,6 +11,9 @@ import { measureMemory, memoryObstacle } from './memory.mjs'
 import { buildNative } from './native/build.mjs'
 import { report, resultsName } from './report.mjs'
 
+// Node reads the certificates in this file whenever it starts, which may take longer than the rest of its start.
+delete process.env.NODE_EXTRA_CA_CERTS
+
 /** Cases within one process, on each trace, and cases of whole processes, on a large one. */
 const IN_PROCESS = ['mtrc', 'replay', 'hatf', 'compact', 'strategies', 'kmemtrace', 'heapmon', 'recorders', 'ndjson', 'metatf', 'gunzip', 'filter', 'transforms', 'profile']
 const PROCESSES = ['startup', 'pipeline', 'threads']

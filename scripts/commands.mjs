@@ -90,9 +90,15 @@ function calledLater(names, from) {
   return names.map(([name, here]) => `const ${here} = (...args) => require(${from}).${name}(...args);`).join(' ')
 }
 
+/** All of such a module, likewise. */
+function lookedUpLater(name, from) {
+  return `const ${name} = new Proxy({}, { get: (_, key) => require(${from})[key] });`
+}
+
 /** Turns the module syntax that esbuild writes into CommonJS. Chunks do not import one another in circles. */
 function commonJs(path, text, exported = 'module.exports =') {
   const code = text
+    .replace(/^import \* as ([\w$]+) from ("node:zlib");$/gm, (_, name, from) => lookedUpLater(name, from))
     .replace(/^import (?:\* as )?([\w$]+) from ("[^"]+");$/gm, 'const $1 = require($2);')
     .replace(/^import \{([^}]*)\} from ("node:(?:crypto|module|zlib)");$/gm, (all, names, from) => calledLater(pairs(names), from) ?? all)
     .replace(/^import \{([^}]*)\} from ("[^"]+");$/gm, (_, names, from) => `const { ${properties(pairs(names))} } = require(${from});`)

@@ -183,6 +183,7 @@ describe('what V8 compiled during the build', () => {
 
 test.each([
   'mtrc-decode',
+  'mtrc-decode -u',
   'hf-filter --kind alloc',
   'hf-map --drop thread',
   'hf-stats',
