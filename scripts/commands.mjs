@@ -105,6 +105,8 @@ function commonJs(path, text, exported = 'module.exports =') {
     .replace(/^import ("[^"]+");$/gm, 'require($1);')
     .replace(/^export \{([^}]*)\};$/gm, (_, names) => `${exported} { ${properties(pairs(names).map(([from, to]) => [to, from]))} };`)
     .replace(/\bimport\("(\.[^"]+)"\)/g, (_, from) => `Promise.resolve().then(() => ${loading(posix.join(dirname(path), from), path)})`)
+    // What node:vm runs cannot import.
+    .replace(/\bimport\(("[^"]+")\)/g, 'require("../chunks/load.js").importPackage($1)')
     .replaceAll('import.meta.url', 'require("node:url").pathToFileURL(__filename).href')
   const left = /^(import|export)\b.*|\bimport\.meta\b.*/m.exec(code)
   if (left !== null) throw new Error(`${path}: cannot be CommonJS: ${left[0]}`)

@@ -3,7 +3,7 @@
 // versions compile the chunks when they are loaded, as `require` does.
 'use strict'
 const { existsSync, readFileSync } = require('node:fs')
-const { constants, Script } = require('node:vm')
+const { Script } = require('node:vm')
 
 const COMPILED = `${__dirname}/../compiled/${process.versions.v8}-${process.platform}-${process.arch}`
 const WRAPPER = ['(function (exports, require, module, __filename, __dirname) { ', '\n})']
@@ -13,7 +13,7 @@ const loaded = new Map()
 
 /** Loads a chunk by its name, `./name.js`, once. */
 module.exports = existsSync(COMPILED) ? loadCompiled : require
-Object.assign(module.exports, { COMPILED, loaded, fileOf, compile, run })
+Object.assign(module.exports, { COMPILED, loaded, fileOf, compile, run, importPackage: (name) => import(name) })
 
 function loadCompiled(name) {
   const file = fileOf(name)
@@ -39,7 +39,6 @@ function compile(file, cachedData) {
     filename: file,
     columnOffset: -WRAPPER[0].length,
     cachedData,
-    importModuleDynamically: constants.USE_MAIN_CONTEXT_DEFAULT_LOADER,
   })
 }
 

@@ -163,6 +163,12 @@ describe('what V8 compiled during the build', () => {
     expect(Object.entries(chunks).filter(([, isTaken]) => !isTaken)).toEqual([])
   })
 
+  test.skipIf(!isInstalled('hyparquet'))('loads packages without a warning', async () => {
+    const file = join(scratch(), 'trace.parquet')
+    const { code, stderr } = await shell(`parquet-encode -o '${file}' && parquet-decode '${file}'`, EVENTS)
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+  })
+
   test('is not needed', async () => {
     const folder = scratch()
     for (const part of ['bin', 'kernel']) cpSync(join(DIST, part), join(folder, 'dist', part), { recursive: true })
