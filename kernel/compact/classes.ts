@@ -115,6 +115,8 @@ export function takeFromClass(n: u32, block: u32, position: u32): void {
     return
   }
   if (position == c.end - 1) while (at(c, c.end - 1) == 0) c.end--
+  // The next block comes after the place.
+  if (BEST && c.cursor > c.end) c.cursor = c.end
   if (position == c.begin) while (at(c, c.begin) == 0) c.begin++
   if (c.room > SMALL && c.live * 8 < c.room) {
     squeeze(c)

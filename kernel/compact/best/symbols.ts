@@ -193,7 +193,7 @@ function codeDescribed(t: Thread, symbol: u32, matched: u32, trust: u32, failed:
     if (slot.firstCount != 0) propose(slot.first, 1 + i * 2)
     if (slot.secondCount != 0) propose(slot.second, 2 + i * 2)
   }
-  const counts = slotOf(0).firstCount * 16 + slotOf(1).firstCount
+  const counts: u32 = <u32>slotOf(0).firstCount * 16 + slotOf(1).firstCount
   const to = min<u32>(candidates, TRIES)
   for (let i: u32 = hasMatch && failed != 0 ? 1 : 0; i < to; i++) {
     const s = load<u32>(CANDIDATES + ((<usize>i) << 2))

@@ -14,11 +14,11 @@ const TRACES = ['replay/git.txt.gz', 'replay/mstress-head.txt.gz', 'mtrc/small64
 /** SHA-256 of each trace at the fast and at the best level. They change only when the format does. */
 const DIGESTS = [
   '00a97a04d7ead0e382b7b014ea21eb3abe4b4e8b0b16ca8fe8bd17229b1d9294',
-  'a2862d875bd053814ae57e69bfb1cac53d0d99f148cc7798cc3324c14762f80f',
+  'df7637ac9ea45b4bbdd55e79ca1780d89f5e15518ea9ff0854a60e1cd6461e77',
   '6855ee7928ca1bdcdb9e83aaf0a1d50bc3554e831c2bc1751fcc825c79ee6a0c',
-  '2b505f0ecb7b9e50652c114301256967fc5d849942dd0d665cdafcb760b3382a',
+  'c9318c873e122510a62d712f4aff418f558e18f9c23bbd0412ee1144e27ea474',
   '65662cfdceda6baa9970ad2f6c179d392fbd3ac3b8fd6d70b78bf5c32b871b6a',
-  '1e7512cd2d1342a3ffed8e71e8f2ae36bebf320620156ef74e24ecf16ea48b82',
+  'c3577737ec8b6289742910e7502ac4d263022eb8797a350292b4595015182580',
 ]
 
 /** Other versions of Node: in folder `22`, what `npm install node@22` made there. */

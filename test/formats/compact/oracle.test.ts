@@ -5,7 +5,7 @@ import { batchesOf, type EventBatch, type TraceEvent } from '../../../lib/event/
 import { TraceError } from '../../../lib/event/error.js'
 import type { TraceHeader } from '../../../lib/event/header.js'
 import { compact } from '../../../lib/formats/compact/index.js'
-import { LEVEL } from '../../../lib/formats/compact/layout.js'
+import { LEVEL, type CompactLevel } from '../../../lib/formats/compact/layout.js'
 import { selectRows } from '../../../lib/kernel/select.js'
 import { openTrace } from '../../../lib/streams/io/open-trace.js'
 import { decodeCompact } from '../../oracle/compact/decode.js'
@@ -20,8 +20,8 @@ interface Trace {
 }
 
 /** Expects that the oracle reads what the encoder writes as the decoder does. */
-function readsLikeOracle(batches: Iterable<EventBatch>): void {
-  const file = encodeAll(compact.encoder({ level: LEVEL.fast }), batches)
+function readsLikeOracle(batches: Iterable<EventBatch>, level: CompactLevel): void {
+  const file = encodeAll(compact.encoder({ level }), batches)
   const should = decodeCompact(file)
   const is = decodeAll(compact.decoder(), file)
   expect(is.error).toBeUndefined()
@@ -33,9 +33,12 @@ function batchesOfAll(traces: readonly Trace[]): EventBatch[] {
   return traces.flatMap(({ header, events }) => batchesOf(events, header))
 }
 
-test('random traces at the fast level are what the pages say', () => {
+const LEVELS = Object.entries(LEVEL)
+
+test.each(LEVELS)('random traces at the %s level are what the pages say', (_, level) => {
+  const traces = fc.array(random(), { minLength: 1, maxLength: 3 })
   fc.assert(
-    fc.property(fc.array(random(), { minLength: 1, maxLength: 3 }), (traces) => readsLikeOracle(batchesOfAll(traces))),
+    fc.property(traces, (some) => readsLikeOracle(batchesOfAll(some), level)),
     { numRuns: runs(300) },
   )
 })
@@ -81,8 +84,10 @@ function long(seed: number, count: number): Trace {
   return { header: { format: 'test', timeUnit: 'ns' }, events }
 }
 
-test.each([1, 2, 3])('a long trace at the fast level is what the pages say (%i)', (seed) => {
-  readsLikeOracle(batchesOfAll([long(seed, 6000)]))
+describe.each(LEVELS)('a long trace at the %s level', (_, level) => {
+  test.each([1, 2, 3])('is what the pages say (%i)', (seed) => {
+    readsLikeOracle(batchesOfAll([long(seed, 6000)]), level)
+  })
 })
 
 /** The first events of a trace, or all before its first fault. */
@@ -114,18 +119,20 @@ const FIXTURE_NAMES = readdirSync(FIXTURES, { withFileTypes: true })
   .flatMap(({ name }) => readdirSync(new URL(`${name}/`, FIXTURES)).map((file) => `${name}/${file}`))
   .filter((name) => !/\.(verbose|stats)\.txt(\.gz)?$/.test(name))
 
-test.each(FIXTURE_NAMES)('%s is what the pages say', async (name) => {
-  readsLikeOracle(await headOf(new URL(name, FIXTURES), 5000))
-})
-
-describe('long traces', { tags: ['slow'] }, () => {
-  test.each(['replay/git.txt.gz', 'replay/mstress-head.txt.gz', 'mtrc/git.mtrc.gz'])('%s', async (name) => {
-    readsLikeOracle(await headOf(new URL(name, FIXTURES), 100_000))
+describe.each(LEVELS)('fixtures at the %s level', (_, level) => {
+  test.each(FIXTURE_NAMES)('%s', async (name) => {
+    readsLikeOracle(await headOf(new URL(name, FIXTURES), 5000), level)
   })
 })
 
-describe('the corpus', { tags: ['corpus'] }, () => {
+describe.each(LEVELS)('long traces at the %s level', { tags: ['slow'] }, (_, level) => {
+  test.each(['replay/git.txt.gz', 'replay/mstress-head.txt.gz', 'mtrc/git.mtrc.gz'])('%s', async (name) => {
+    readsLikeOracle(await headOf(new URL(name, FIXTURES), 100_000), level)
+  })
+})
+
+describe.each(LEVELS)('the corpus at the %s level', { tags: ['corpus'] }, (_, level) => {
   test.each(corpusTraces())('%s', async (name) => {
-    readsLikeOracle(await headOf(corpusPath(name), 50_000))
+    readsLikeOracle(await headOf(corpusPath(name), 50_000), level)
   })
 })

@@ -13,7 +13,20 @@ export interface Block {
   readonly index: bigint
   /** Its number in the simulation; 0 if that does not know it. */
   readonly handle: number
+  /** For the best level: the site, and the number of its record. */
+  readonly site: number
+  readonly record: number
   position: number
+}
+
+/** A block that begins. */
+export type NewBlock = Omit<Block, 'birth' | 'position' | 'record'>
+
+/** The live blocks. */
+export interface LiveBlocks {
+  readonly births: number
+  add(block: NewBlock): Block
+  end(block: Block): void
 }
 
 /** The blocks of a class. */
@@ -27,11 +40,10 @@ interface Class {
   step: number
   winners: number
   distance: number
-  lastFree: number
 }
 
 /** The live blocks: by address, by birth and by class. */
-export class Classes {
+export class Classes implements LiveBlocks {
   readonly #coder: Coder
   readonly #byKey = new Map<bigint, Block>()
   readonly #byBirth: (Block | undefined)[] = Array.from({ length: 65_536 })
@@ -53,7 +65,7 @@ export class Classes {
   class(number: number): Class {
     let it = this.#classes.get(number)
     if (it === undefined) {
-      it = { blocks: [], begin: 0, end: 0, live: 0, room: 0, cursor: 0, step: 0, winners: 0, distance: 0, lastFree: 0 }
+      it = { blocks: [], begin: 0, end: 0, live: 0, room: 0, cursor: 0, step: 0, winners: 0, distance: 0 }
       this.#classes.set(number, it)
     }
     return it
@@ -151,7 +163,7 @@ export class Classes {
     it.step = block.position - it.cursor
   }
 
-  add(block: Omit<Block, 'birth' | 'position'>): Block {
+  add(block: NewBlock): Block {
     const before = this.#byKey.get(block.key)
     if (before !== undefined) this.end(before)
     const it = this.class(block.class)
@@ -163,7 +175,7 @@ export class Classes {
       }
       if (!isEnough) it.room = Math.max(16, 2 * it.room)
     }
-    const added = { ...block, birth: ++this.births, position: it.end }
+    const added = { ...block, birth: ++this.births, position: it.end, record: 0 }
     it.blocks[it.end++] = added
     it.live++
     this.#byBirth[added.birth & 0xffff] = added

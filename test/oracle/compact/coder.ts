@@ -92,7 +92,8 @@ export class Coder {
     return this.#bytes[this.#at++] ?? 0
   }
 
-  #decide(p: number): number {
+  /** A decision of this probability. */
+  decide(p: number): number {
     const bound = Math.floor((this.#range * p) / 65_536)
     const bit = this.#code < bound ? 1 : 0
     if (bit === 1) this.#range = bound
@@ -125,7 +126,7 @@ export class Coder {
 
   /** A decision by one counter. */
   one(counter: number): number {
-    const bit = this.#decide(this.#probability(counter))
+    const bit = this.decide(this.#probability(counter))
     this.#p[counter] = this.#updated(counter, bit)
     this.#n[counter] = this.#seen(counter, 60)
     return bit
@@ -136,7 +137,7 @@ export class Coder {
     const levelA = LEVEL_OF[(this.#p[a] as number) >> 10] as number
     const levelB = LEVEL_OF[(this.#p[b] as number) >> 10] as number
     const third = this.#thirds.at(sort * 256 + levelA * 16 + levelB)
-    const bit = this.#decide(this.#probability(third))
+    const bit = this.decide(this.#probability(third))
     const updates = [
       [third, this.#updated(third, bit), this.#seen(third, 250)],
       [a, this.#updated(a, bit), this.#seen(a, 250)],
@@ -152,7 +153,7 @@ export class Coder {
   /** Plain bits, the highest first. */
   plain(bits: number): bigint {
     let value = 0n
-    for (let i = 0; i < bits; i++) value = (value << 1n) | BigInt(this.#decide(32_768))
+    for (let i = 0; i < bits; i++) value = (value << 1n) | BigInt(this.decide(32_768))
     return value
   }
 

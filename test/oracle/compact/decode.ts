@@ -65,7 +65,7 @@ export interface OracleTrace {
   readonly events: TraceEvent[]
 }
 
-/** Decodes a file of the fast level without checkpoints, as the pages of the format say. @returns its traces */
+/** Decodes a file without checkpoints, as the pages of the format say. @returns its traces */
 export function decodeCompact(file: Uint8Array): OracleTrace[] {
   const view = new DataView(file.buffer, file.byteOffset, file.length)
   const expectNumber = (is: number | bigint, should: number | bigint, what: string) => {
@@ -74,7 +74,8 @@ export function decodeCompact(file: Uint8Array): OracleTrace[] {
   const magic = [0x89, 0x48, 0x46, 0x43, 0x0d, 0x0a, 0x1a, 0x0a, 1, 0]
   magic.forEach((byte, i) => expectNumber(file[i] as number, byte, 'magic number'))
   const traces: OracleTrace[] = []
-  let model = new Model(new Uint8Array(0))
+  let model = new Model(1, new Uint8Array(0))
+  let level = 1
   let blocks = 0n
   let events = 0n
   for (let at = 10; at < file.length;) {
@@ -92,9 +93,10 @@ export function decodeCompact(file: Uint8Array): OracleTrace[] {
         expectNumber(view.getBigUint64(body + 3, true), BigInt(traces.length), 'traces before this one')
         expectNumber(view.getBigUint64(body + 11, true), blocks, 'blocks before a trace')
         expectNumber(view.getBigUint64(body + 19, true), events, 'events before a trace')
-        model = new Model(file.slice(settings, header))
+        level = file[body + 1] as number
+        model = new Model(level, file.slice(settings, header))
       }
-      expectNumber(file[body + 1] as number, 1, 'level')
+      expectNumber(file[body + 1] as number, level, 'level')
       traces.push({ header: JSON.parse(Buffer.from(file.subarray(header, end)).toString()), events: [] })
     } else if (type === 'B') {
       blocks++

@@ -1,7 +1,10 @@
 import { KINDS } from '../../../lib/event/fields.js'
 import { Addresses } from './addresses.js'
-import { Classes, type Block } from './classes.js'
-import { Coder } from './coder.js'
+import { BestBlocks } from './best/blocks.js'
+import { m, Mixer } from './best/mixer.js'
+import { BestSymbols } from './best/symbols.js'
+import { Classes, type Block, type LiveBlocks } from './classes.js'
+import { Coder, mix } from './coder.js'
 import { Descriptors, fieldNumber, FLAG, FORM } from './descriptors.js'
 import { History, type Thread } from './history.js'
 import { Names } from './names.js'
@@ -35,21 +38,40 @@ export interface Words {
   readonly values: ReadonlyMap<number, bigint>
 }
 
-/** The model of the fast level. */
+/** The model of a level. */
 export class Model {
   readonly coder = new Coder()
   readonly names = new Names(this.coder)
-  readonly #threads = new Threads(this.coder)
-  readonly #history = new History()
-  readonly #classes = new Classes(this.coder)
+  readonly #mixer: Mixer | undefined
+  readonly #threads
+  readonly #history
+  readonly #blocks: LiveBlocks
   readonly #descriptors = new Descriptors(this.coder, this.names)
-  readonly #symbols = new Symbols(this.coder, this.#history, this.#classes, this.#descriptors)
+  readonly #symbols: Symbols | BestSymbols
   readonly #addresses = new Addresses(this.coder)
   readonly #others = new OtherFields(this.coder, this.names)
   readonly #simulation: Simulation | undefined
 
+  /** For the best level: whether the addresses of new blocks were others than the simulated ones, as bits. */
+  #surprises = 0
+  readonly #calm = this.coder.table(1)
+
   /** @param settings of the simulated allocator; empty if there is none */
-  constructor(settings: Uint8Array) {
+  constructor(level: number, settings: Uint8Array) {
+    const { coder } = this
+    const isBest = level === 2
+    this.#mixer = isBest ? new Mixer(coder) : undefined
+    this.#threads = new Threads(coder, this.#mixer)
+    this.#history = new History(isBest)
+    if (this.#mixer === undefined) {
+      const classes = new Classes(coder)
+      this.#blocks = classes
+      this.#symbols = new Symbols(coder, this.#history, classes, this.#descriptors)
+    } else {
+      const blocks = new BestBlocks()
+      this.#blocks = blocks
+      this.#symbols = new BestSymbols(coder, this.#mixer, this.#history, blocks, this.#descriptors)
+    }
     this.#simulation = settings.length === 0 ? undefined : new Simulation(settings)
   }
 
@@ -60,7 +82,7 @@ export class Model {
     const history = this.#history
     history.take()
     let chosen = this.#symbols.next(t, { known: 0, isSecond: false })
-    const isCorrected = chosen.symbol === 2
+    let isCorrected = chosen.symbol === 2
     if (isCorrected) chosen = this.#symbols.next(t, { known: 0, isSecond: false })
     let number = chosen.symbol >> 1
     if (chosen.symbol === 0) {
@@ -68,7 +90,10 @@ export class Model {
       if (this.#descriptors.get(number).form === FORM.ends) {
         chosen = this.#symbols.next(t, { known: number, isSecond: false })
         if (chosen.block === undefined) throw new Error('a free is missing')
-      } else chosen = { symbol: number * 2, block: undefined, free: 0 }
+      } else {
+        chosen = { symbol: number * 2, block: undefined, free: 0 }
+        if (this.#symbols instanceof BestSymbols) this.#symbols.learn(t, number * 2)
+      }
     }
     let ending = chosen.block
     if (ending !== undefined) number = chosen.free
@@ -110,24 +135,30 @@ export class Model {
     const expected = (old?: Block) => {
       const [api, count, alignment] = [values.get(API), values.get(COUNT), values.get(ALIGNMENT)]
       const guess = simulation?.expect(t, { size, api, count, alignment }, old) ?? 0n
+      if (this.#mixer !== undefined) isCorrected = this.#isSurprise(this.#mixer, t, number, size)
       const is = isCorrected ? this.#addresses.difference(t.address, 2) : guess
       handle = simulation?.settle(guess, is) ?? 0
       return is
     }
+    const isBest = this.#mixer !== undefined
+    let age = 0
     const isRealloc = form === FORM.moves || form === FORM.drops || form === FORM.keeps
     if (isRealloc) {
-      history.note(t, chosen.symbol, 0, 0)
-      history.take()
+      if (!isBest) {
+        history.note(t, chosen.symbol, 0, 0)
+        history.take()
+      }
       const second = this.#symbols.next(t, { known: 0, isSecond: true })
       ending = second.block
       if (ending === undefined) throw new Error('the block of a realloc is missing')
       const old = keyOf(ending.key, t)
       values.set(OLD_ADDRESS, old)
-      history.note(t, second.symbol, 0, history.sequence - ending.made)
+      age = history.sequence - ending.made
+      if (!isBest) history.note(t, second.symbol, 0, age)
       if (form !== FORM.keeps) this.#end(t, ending)
       if (form === FORM.drops) this.#freed(t, ending, old)
       if (form === FORM.moves) {
-        history.take()
+        if (!isBest) history.take()
         if (isSimulated) address = expected(ending)
         else if (this.#addresses.stays(ending, size)) address = old
         else {
@@ -148,19 +179,20 @@ export class Model {
     if (form === FORM.makes || form === FORM.moves) {
       const { sequence } = history
       const index = values.get(INDEX) ?? 0n
-      const block = this.#classes.add({
+      const block = this.#blocks.add({
         made: sequence,
         class: number,
         key: keyOf(address, t),
         size,
         index,
         handle,
+        site: m(number, ...t.s.slice(0, 2)),
       })
-      history.born[sequence & 0xffff] = block.birth
+      history.born[history.at(sequence)] = block.birth
     }
     if (form === FORM.plain && kind === THREAD_END) simulation?.end(t)
     if (form === FORM.plain && kind === FREE) simulation?.free(t)
-    if (form !== FORM.drops && form !== FORM.keeps) history.note(t, chosen.symbol, 0, 0)
+    if (isBest || (form !== FORM.drops && form !== FORM.keeps)) history.note(t, chosen.symbol, 0, isBest ? age : 0)
     return { kind, mask, values }
   }
 
@@ -170,8 +202,31 @@ export class Model {
     else this.#addresses.freed(t, block, address)
   }
 
-  #end(t: { freed: number }, block: Block): void {
+  /** For the best level: whether the address of a new block is another than the simulated one. */
+  #isSurprise(mixer: Mixer, t: Thread, number: number, size: bigint): boolean {
+    const v = this.#surprises
+    const contexts = [
+      mix(120, v & 0xff),
+      mix(121, v & 0xffff),
+      m(122, size < 4096n ? Number(size) : 4096, v & 1),
+      m(123, t.s[0] as number, number),
+    ]
+    const y = v === 0 ? this.coder.one(this.#calm.at(0)) : mixer.mixed(68, contexts)
+    this.#surprises = ((v << 1) | y) >>> 0
+    return y === 1
+  }
+
+  #end(t: Thread, block: Block): void {
     t.freed = block.birth
-    this.#classes.end(block)
+    if (this.#blocks instanceof BestBlocks) {
+      const all = this.#blocks.class(0).blocks
+      const siblings = this.#blocks.site(block.site).blocks
+      t.freedMade = block.made
+      t.freedClass = block.class
+      t.freedYounger = all[all.indexOf(block) + 1]?.record
+      t.freedOlder = all[all.indexOf(block) - 1]?.record
+      t.freedSiteYounger = siblings[siblings.indexOf(block) + 1]?.record
+    }
+    this.#blocks.end(block)
   }
 }

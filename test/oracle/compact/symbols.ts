@@ -1,17 +1,20 @@
 import type { Block, Classes } from './classes.js'
 import { lengthOf, mix, type Coder, type Table } from './coder.js'
-import { FORM, type Descriptors } from './descriptors.js'
+import type { Descriptors } from './descriptors.js'
+import { Frees } from './frees.js'
 import type { History, Thread } from './history.js'
 
 /** Slots of two symbols each. */
-class Slots {
+export class Slots {
   readonly #bits: number
+  readonly #isChecked: boolean
   readonly #symbols: Uint32Array
   readonly #counts: Uint8Array
   readonly #checks: Uint16Array
 
-  constructor(bits: number) {
+  constructor(bits: number, isChecked = true) {
     this.#bits = bits
+    this.#isChecked = isChecked
     this.#symbols = new Uint32Array(2 << bits)
     this.#counts = new Uint8Array(2 << bits)
     this.#checks = new Uint16Array(1 << bits)
@@ -19,7 +22,7 @@ class Slots {
 
   /** The place of a slot. */
   find(hash: number): number {
-    if (this.#bits === 16) return (hash & 0xffff) * 2
+    if (!this.#isChecked) return (hash & 0xffff) * 2
     const slot = hash >>> (32 - this.#bits)
     if (this.#checks[slot] !== (hash & 0xffff)) {
       this.#checks[slot] = hash & 0xffff
@@ -83,11 +86,10 @@ export class Symbols {
   readonly #b
   readonly #r: readonly [Table, Table]
   readonly #i
-  readonly #freeA
-  readonly #freeTree
+  readonly #frees
   readonly #four = new Slots(14)
   readonly #two = new Slots(14)
-  readonly #one = new Slots(16)
+  readonly #one = new Slots(16, false)
 
   constructor(coder: Coder, history: History, classes: Classes, descriptors: Descriptors) {
     this.#coder = coder
@@ -100,13 +102,12 @@ export class Symbols {
     this.#b = coder.table(14)
     this.#r = [coder.table(16), coder.table(16)]
     this.#i = coder.table(1)
-    this.#freeA = coder.table(14)
-    this.#freeTree = coder.table(15)
+    this.#frees = new Frees(coder, descriptors)
   }
 
   next(t: Thread, { known, isSecond }: Place): Chosen {
     const history = this.#history
-    const at = t.match & 0xffff
+    const at = history.at(t.match)
     const hasMatch = history.isKept(t.match)
     const e = hasMatch ? (history.symbol[at] as number) : 0
     const free = hasMatch ? (history.free[at] as number) : 0
@@ -114,7 +115,7 @@ export class Symbols {
     if ((e & 1) === 1) {
       const number = history.sequence - (history.age[at] as number)
       if (number > 0 && history.isKept(number)) {
-        expected = this.#classes.ofBirth(history.born[number & 0xffff] as number)
+        expected = this.#classes.ofBirth(history.born[history.at(number)] as number)
       }
     }
     const [s1, , , s4] = t.s as [number, number, number, number]
@@ -153,7 +154,7 @@ export class Symbols {
     if (symbol > 2) slots.forEach(([slot, at]) => slot.learn(at, symbol))
     if ((symbol & 1) === 0) return { symbol, block: undefined, free: 0 }
     const block = this.#classes.choose(symbol >> 1, t, expected)
-    return { symbol, block, free: isSecond ? 0 : known || this.#free(symbol >> 1, t) }
+    return { symbol, block, free: isSecond ? 0 : known || this.#frees.next(symbol >> 1, t) }
   }
 
   #candidate(
@@ -200,19 +201,5 @@ export class Symbols {
     const bits = lengthOf(this.#descriptors.count)
     const number = this.#coder.tree(bits, (node) => this.#coder.one(table.at(node & 0xffff)))
     return number * 2 + isFree
-  }
-
-  #free(number: number, t: Thread): number {
-    const descriptors = this.#descriptors
-    const coder = this.#coder
-    if (descriptors.ends === 1) return descriptors.firstEnds
-    const it = this.#classes.class(number)
-    if (descriptors.all[it.lastFree]?.form === FORM.ends) {
-      const s1 = t.s[0] as number
-      if (coder.pair(this.#freeA.of(mix(it.lastFree, s1)), this.#freeA.of(mix(number, 99)), 32) === 1)
-        return it.lastFree
-    }
-    it.lastFree = coder.tree(15, (node) => coder.one(this.#freeTree.at(node)))
-    return it.lastFree
   }
 }
