@@ -69,7 +69,7 @@ async function runAll() {
       process.argv = [process.execPath, file, ...args]
       require(file)
       await running
-      if (process.exitCode) throw new Error([command, ...args].join(' '))
+      if (process.exitCode) throw new Error(`failed: ${[command, ...args].join(' ')}`)
     }
   } finally {
     process.chdir(root)
