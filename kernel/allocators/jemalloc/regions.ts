@@ -53,6 +53,11 @@ export function isPlaced(base: u64): bool {
   return base < VIRTUAL || load<u64>(rowOf(base), KNOWN) != 0
 }
 
+/** Whether two addresses are of one region, or neither is virtual. */
+export function areTogether(one: u64, other: u64): bool {
+  return ((one | other) & VIRTUAL) == 0 || one >> SHIFT == other >> SHIFT
+}
+
 /** A virtual address is here. */
 export function placeRegion(base: u64, address: u64): void {
   const at = address - (base & OFFSET)

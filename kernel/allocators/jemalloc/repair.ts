@@ -51,7 +51,7 @@ import {
 } from './extents'
 import { putStart, startingAt } from './page-map'
 import { arenaAt, carve, forgetPages, freePages, movePages, noteNew } from './pages'
-import { isPlaced, placeRegion, trueAddress, virtualAddress } from './regions'
+import { areTogether, isPlaced, placeRegion, trueAddress, virtualAddress } from './regions'
 import { cachedClasses, firstOf, isSmall, largePad, PAGE, PAGE_LOG, pagesOf, regionsOf, sizeOf, slotsOf } from './rules'
 import {
   caller,
@@ -238,6 +238,7 @@ function adoptRun(actual: u64): u32 {
   const page = actual >> PAGE_LOG
   for (let back: u64 = 0; back < pages && back <= page; back++) {
     const base = (page - back) << PAGE_LOG
+    if (!areTogether(base, actual)) return 0
     const region = regionOf(handleIn(1, actual - base))
     if (handleIn(1, actual - base) == 0) continue
     const n = adopt(RUN, base, pages)
