@@ -5,6 +5,7 @@
 
 import { clearBlocks, seedBlocks } from './mtrc/blocks'
 import { clearCaches } from './mtrc/caches'
+import { clearRecent } from './mtrc/recent'
 import { setTrace } from './mtrc/state'
 import { seedNames } from './shared/names'
 
@@ -40,5 +41,6 @@ export function seed(value: u32): void {
 export function begin(hasSources: bool, resolves: bool, byAddress: bool): bool {
   setTrace(hasSources, resolves)
   clearCaches()
+  clearRecent()
   return clearBlocks(byAddress)
 }

@@ -18,7 +18,7 @@ import {
 } from '../shared/event'
 import { OF_1, OF_3, OF_7 } from '../shared/leb128'
 import { areManyNames, intern, MOST_NAMES, nameRoom, names } from '../shared/names'
-import { add, entryAt, find, FIRST, remove, SECOND } from '../shared/table'
+import { FIRST, SECOND } from '../shared/table'
 import { A, F, H, I, INTERNAL, M, R } from './layout'
 import {
   beginNames,
@@ -35,6 +35,7 @@ import {
   setFault,
   UNKNOWN_TYPE,
 } from './read'
+import { addIndexed, findBlock, removeBlock } from './recent'
 import { ENTRIES, FILE_ENTRIES, forget, nextBatch, resolve, sources } from './state'
 
 /** The most bytes from the beginning of a record, or of a name in it, to the end of a record without more names. */
@@ -148,11 +149,12 @@ export function decode(p: usize, end: usize, capacity: u32): u32 {
     if (type == F) {
       store<u8>(i, KIND_FREE, KIND)
       if (resolves) {
-        const block = find(load<u64>(wide, INDEX))
+        const index = load<u64>(wide, INDEX)
+        const block = findBlock(index)
         if (block != 0) {
-          store<u64>(wide, load<u64>(entryAt(block), FIRST), ADDRESS)
-          store<u64>(wide, load<u64>(entryAt(block), SECOND), SIZE)
-          remove(block)
+          store<u64>(wide, load<u64>(block, FIRST), ADDRESS)
+          store<u64>(wide, load<u64>(block, SECOND), SIZE)
+          removeBlock(block, index)
           set |= HAS_ADDRESS | HAS_SIZE
         }
       }
@@ -162,22 +164,22 @@ export function decode(p: usize, end: usize, capacity: u32): u32 {
         const index = load<u64>(wide, INDEX)
         let block: usize = 0
         if (type == R) {
-          block = find(index)
+          block = findBlock(index)
           if (block != 0) {
-            store<u64>(wide, load<u64>(entryAt(block), FIRST), OLD_ADDRESS)
+            store<u64>(wide, load<u64>(block, FIRST), OLD_ADDRESS)
             set |= HAS_OLD_ADDRESS
           }
         }
         if (block == 0) {
-          block = add(index)
+          block = addIndexed(index)
           if (block == 0) {
             setFault(NO_MEMORY)
             stop = FAULT
             break
           }
         }
-        store<u64>(entryAt(block), load<u64>(wide, ADDRESS), FIRST)
-        store<u64>(entryAt(block), load<u64>(wide, SIZE), SECOND)
+        store<u64>(block, load<u64>(wide, ADDRESS), FIRST)
+        store<u64>(block, load<u64>(wide, SIZE), SECOND)
       }
     } else {
       store<u8>(i, KIND_RESERVE, KIND)

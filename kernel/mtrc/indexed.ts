@@ -2,8 +2,8 @@
 
 import { ADDRESS, OLD_ADDRESS, SIZE } from '../shared/columns'
 import { HAS_ADDRESS, HAS_OLD_ADDRESS, HAS_SIZE, KIND_EXISTING, KIND_REALLOC } from '../shared/event'
-import { entryAt, find, FIRST, remove, SECOND } from '../shared/table'
-import { addBlock, indexMark, isAssigned } from './blocks'
+import { FIRST, SECOND } from '../shared/table'
+import { isAssigned } from './blocks'
 import {
   EXISTING_AS_ALLOC,
   INDEX_OF_OTHER,
@@ -14,6 +14,7 @@ import {
   OTHER_SIZE,
   OTHER_OLD_ADDRESS,
 } from './notes'
+import { addIndexed, findBlock, removeBlock } from './recent'
 
 /**
  * Adds the block of an alloc or realloc with an index. When the trace is read, a free of this index gets its address
@@ -26,20 +27,20 @@ export function beginIndexed(index: u64, kind: u8, set: u32, wide: usize): u32 {
   let said: u32 = kind == KIND_EXISTING ? EXISTING_AS_ALLOC : 0
   if (kind == KIND_REALLOC) said = checkOldAddress(index, set, wide)
   else if (isAssigned(index)) said |= INDEX_OF_OTHER
-  const block = addBlock(index ^ indexMark)
+  const block = addIndexed(index)
   if (block == 0) return 0
-  store<u64>(entryAt(block), (set & HAS_ADDRESS) != 0 ? load<u64>(wide, ADDRESS) : 0, FIRST)
-  store<u64>(entryAt(block), (set & HAS_SIZE) != 0 ? load<u64>(wide, SIZE) : 0, SECOND)
+  store<u64>(block, (set & HAS_ADDRESS) != 0 ? load<u64>(wide, ADDRESS) : 0, FIRST)
+  store<u64>(block, (set & HAS_SIZE) != 0 ? load<u64>(wide, SIZE) : 0, SECOND)
   return said
 }
 
 /** Compares the old address of a realloc with the address of its block. Returns notes. */
 function checkOldAddress(index: u64, set: u32, wide: usize): u32 {
-  const block = find(index ^ indexMark)
+  const block = findBlock(index)
   if (block == 0) {
     return (isAssigned(index) ? INDEX_OF_OTHER : 0) | ((set & HAS_OLD_ADDRESS) != 0 ? OLD_ADDRESS_OF_UNKNOWN : 0)
   }
-  const differs = (set & HAS_OLD_ADDRESS) != 0 && load<u64>(wide, OLD_ADDRESS) != load<u64>(entryAt(block), FIRST)
+  const differs = (set & HAS_OLD_ADDRESS) != 0 && load<u64>(wide, OLD_ADDRESS) != load<u64>(block, FIRST)
   return differs ? OTHER_OLD_ADDRESS : 0
 }
 
@@ -52,13 +53,12 @@ const ADDRESS_AND_SIZE: u32 = HAS_ADDRESS | HAS_SIZE
 // @ts-ignore: decorator
 @inline
 export function endIndexed(index: u64, set: u32, wide: usize): u32 {
-  const block = find(index ^ indexMark)
+  const block = findBlock(index)
   if (block == 0) return endUnknown(index, set)
   const differs =
-    (load<u64>(wide, ADDRESS) ^ load<u64>(entryAt(block), FIRST)) |
-    (load<u64>(wide, SIZE) ^ load<u64>(entryAt(block), SECOND))
+    (load<u64>(wide, ADDRESS) ^ load<u64>(block, FIRST)) | (load<u64>(wide, SIZE) ^ load<u64>(block, SECOND))
   const said = differs != 0 && (set & ADDRESS_AND_SIZE) != 0 ? differencesOf(block, set, wide) : 0
-  remove(block)
+  removeBlock(block, index)
   return said
 }
 
@@ -73,9 +73,8 @@ function endUnknown(index: u64, set: u32): u32 {
 
 /** The notes of a free that differs from its block. */
 function differencesOf(block: usize, set: u32, wide: usize): u32 {
-  const entry = entryAt(block)
   return (
-    ((set & HAS_ADDRESS) != 0 && load<u64>(wide, ADDRESS) != load<u64>(entry, FIRST) ? OTHER_ADDRESS : 0) |
-    ((set & HAS_SIZE) != 0 && load<u64>(wide, SIZE) != load<u64>(entry, SECOND) ? OTHER_SIZE : 0)
+    ((set & HAS_ADDRESS) != 0 && load<u64>(wide, ADDRESS) != load<u64>(block, FIRST) ? OTHER_ADDRESS : 0) |
+    ((set & HAS_SIZE) != 0 && load<u64>(wide, SIZE) != load<u64>(block, SECOND) ? OTHER_SIZE : 0)
   )
 }
