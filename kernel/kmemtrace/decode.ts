@@ -76,34 +76,36 @@ function read(form: u32, p: usize, end: usize, i: u32, rows: u32, shared: u32): 
     if (next > end) break
     const word = (<usize>i) << 2
     const wide = (<usize>i) << 3
-    store<u8>(KIND + i, <u8>frees)
-    store<u8>(API + i, load<u8>(APIS + (frees | (type >> 7))))
-    store<u32>(MASK + word, select<u32>(freeFields, allocFields, frees))
+    store<u8>(i, <u8>frees, KIND)
+    store<u8>(i, load<u8>(frees | (type >> 7), APIS), API)
+    store<u32>(word, select<u32>(freeFields, allocFields, frees), MASK)
     const number = load<u32>(p, 4)
-    store<u32>((form & TIMED ? CPU : SEQUENCE) + word, form & BIG ? bswap<u32>(number) : number)
+    const ordered = form & BIG ? bswap<u32>(number) : number
+    if (form & TIMED) store<u32>(word, ordered, CPU)
+    else store<u32>(word, ordered, SEQUENCE)
     // For a free this reads fields that only allocations have from the bytes after it. They are not used, and reading
     // them is cheaper than a branch.
     if (form & NARROW) {
-      v128.store_lane<u64>(TIME + wide, order64(form, v128.load(p, 8)), 0)
+      v128.store_lane<u64>(wide, order64(form, v128.load(p, 8)), 0, TIME)
       const words = order32(form, v128.load(p, 16))
       const places = i64x2.extend_low_i32x4_u(words)
-      v128.store_lane<u64>(CALL_SITE + wide, places, 0)
-      v128.store_lane<u64>(ADDRESS + wide, places, 1)
+      v128.store_lane<u64>(wide, places, 0, CALL_SITE)
+      v128.store_lane<u64>(wide, places, 1, ADDRESS)
       const sizes = i64x2.extend_high_i32x4_u(words)
-      v128.store_lane<u64>(SIZE + wide, sizes, 0)
-      v128.store_lane<u64>(USABLE + wide, sizes, 1)
+      v128.store_lane<u64>(wide, sizes, 0, SIZE)
+      v128.store_lane<u64>(wide, sizes, 1, USABLE)
     } else {
-      if (form & TIMED) v128.store_lane<u64>(TIME + wide, order64(form, v128.load(p, 8)), 0)
+      if (form & TIMED) v128.store_lane<u64>(wide, order64(form, v128.load(p, 8)), 0, TIME)
       const places = order64(form, v128.load(p + siteAt(form)))
-      v128.store_lane<u64>(CALL_SITE + wide, places, 0)
-      v128.store_lane<u64>(ADDRESS + wide, places, 1)
+      v128.store_lane<u64>(wide, places, 0, CALL_SITE)
+      v128.store_lane<u64>(wide, places, 1, ADDRESS)
       const sizes = order64(form, v128.load(p + core))
-      v128.store_lane<u64>(SIZE + wide, sizes, 0)
-      v128.store_lane<u64>(USABLE + wide, sizes, 1)
+      v128.store_lane<u64>(wide, sizes, 0, SIZE)
+      v128.store_lane<u64>(wide, sizes, 1, USABLE)
     }
-    const last = order32(form, v128.load(p + alloc - 8))
-    v128.store_lane<u32>(GFP_FLAGS + word, last, 0)
-    v128.store_lane<u32>(NODE + word, last, 1)
+    const last = order32(form, v128.load(p + (alloc - 8)))
+    v128.store_lane<u32>(word, last, 0, GFP_FLAGS)
+    v128.store_lane<u32>(word, last, 1, NODE)
     p = next
   }
   position = p

@@ -62,6 +62,7 @@ export let sequence: u32 = 0
  *   include `watched`.
  * @param watched `HAS_CPU` or 0
  * @param micros whether times are microseconds
+ * @param onlyWhole whether to stop before an event that has other fields than its record, as if it were unusual
  * @returns the first row that was not written
  */
 export function encode(
@@ -74,18 +75,19 @@ export function encode(
   cpu: u32,
   watched: u32,
   micros: bool,
+  onlyWhole: bool,
 ): u32 {
-  if (form == 0) return writeRelay(i, rows, out, end, number, cpu, watched, micros)
-  if (form == BIG) return writeRelayBig(i, rows, out, end, number, cpu, watched, micros)
-  if (form == TIMED) return writeFtrace(i, rows, out, end, number, cpu, watched, micros)
-  if (form == (TIMED | BIG)) return writeFtraceBig(i, rows, out, end, number, cpu, watched, micros)
-  if (form == (TIMED | NARROW)) return writeFtrace32(i, rows, out, end, number, cpu, watched, micros)
-  return writeFtrace32Big(i, rows, out, end, number, cpu, watched, micros)
+  if (form == 0) return writeRelay(i, rows, out, end, number, cpu, watched, micros, onlyWhole)
+  if (form == BIG) return writeRelayBig(i, rows, out, end, number, cpu, watched, micros, onlyWhole)
+  if (form == TIMED) return writeFtrace(i, rows, out, end, number, cpu, watched, micros, onlyWhole)
+  if (form == (TIMED | BIG)) return writeFtraceBig(i, rows, out, end, number, cpu, watched, micros, onlyWhole)
+  if (form == (TIMED | NARROW)) return writeFtrace32(i, rows, out, end, number, cpu, watched, micros, onlyWhole)
+  return writeFtrace32Big(i, rows, out, end, number, cpu, watched, micros, onlyWhole)
 }
 
 /** Fields that make an event unusual. */
 const UNUSUAL: u32 = HAS_CODE | HAS_ATTRIBUTES | HAS_OLD_ADDRESS
-/** Optional fields that only allocations have. */
+/** Further fields that only allocations have. */
 const BLOCK_FIELDS: u32 = HAS_USABLE | HAS_GFP_FLAGS | HAS_NODE
 
 /** Two numbers in one vector. */
@@ -95,22 +97,28 @@ function pair(first: u64, second: u64): v128 {
   return i64x2.replace_lane(i64x2.splat(<i64>first), 1, <i64>second)
 }
 
-/** Writes two numbers. In the byte order of this machine they need not be combined first. */
+/** Writes two words at once. */
 // @ts-ignore: decorator
 @inline
-function write64(form: u32, p: usize, first: u64, second: u64): void {
-  if (form & BIG) {
-    v128.store(p, order64(form, pair(first, second)))
-  } else {
-    store<u64>(p, first)
-    store<u64>(p, second, 8)
-  }
+function store64(form: u32, p: usize, first: u32, second: u32): void {
+  if (form & BIG) store<u64>(p, bswap<u64>(((<u64>first) << 32) | (<u64>second)))
+  else store<u64>(p, (<u64>first) | ((<u64>second) << 32))
 }
 
 // Each layout has a loop in a function of its own. The compiler would merge loops in one function into one loop that
 // checks the layout.
-function writeRelay(i: u32, rows: u32, out: usize, end: usize, number: u32, cpu: u32, watched: u32, micros: bool): u32 {
-  return write(0, i, rows, out, end, number, cpu, watched, micros)
+function writeRelay(
+  i: u32,
+  rows: u32,
+  out: usize,
+  end: usize,
+  number: u32,
+  cpu: u32,
+  watched: u32,
+  micros: bool,
+  onlyWhole: bool,
+): u32 {
+  return write(0, i, rows, out, end, number, cpu, watched, micros, onlyWhole)
 }
 function writeRelayBig(
   i: u32,
@@ -121,8 +129,9 @@ function writeRelayBig(
   cpu: u32,
   watched: u32,
   micros: bool,
+  onlyWhole: bool,
 ): u32 {
-  return write(BIG, i, rows, out, end, number, cpu, watched, micros)
+  return write(BIG, i, rows, out, end, number, cpu, watched, micros, onlyWhole)
 }
 function writeFtrace(
   i: u32,
@@ -133,8 +142,9 @@ function writeFtrace(
   cpu: u32,
   watched: u32,
   micros: bool,
+  onlyWhole: bool,
 ): u32 {
-  return write(TIMED, i, rows, out, end, number, cpu, watched, micros)
+  return write(TIMED, i, rows, out, end, number, cpu, watched, micros, onlyWhole)
 }
 function writeFtraceBig(
   i: u32,
@@ -145,8 +155,9 @@ function writeFtraceBig(
   cpu: u32,
   watched: u32,
   micros: bool,
+  onlyWhole: bool,
 ): u32 {
-  return write(TIMED | BIG, i, rows, out, end, number, cpu, watched, micros)
+  return write(TIMED | BIG, i, rows, out, end, number, cpu, watched, micros, onlyWhole)
 }
 function writeFtrace32(
   i: u32,
@@ -157,8 +168,9 @@ function writeFtrace32(
   cpu: u32,
   watched: u32,
   micros: bool,
+  onlyWhole: bool,
 ): u32 {
-  return write(TIMED | NARROW, i, rows, out, end, number, cpu, watched, micros)
+  return write(TIMED | NARROW, i, rows, out, end, number, cpu, watched, micros, onlyWhole)
 }
 function writeFtrace32Big(
   i: u32,
@@ -169,8 +181,9 @@ function writeFtrace32Big(
   cpu: u32,
   watched: u32,
   micros: bool,
+  onlyWhole: bool,
 ): u32 {
-  return write(TIMED | NARROW | BIG, i, rows, out, end, number, cpu, watched, micros)
+  return write(TIMED | NARROW | BIG, i, rows, out, end, number, cpu, watched, micros, onlyWhole)
 }
 
 // @ts-ignore: decorator
@@ -185,6 +198,7 @@ function write(
   cpu: u32,
   watched: u32,
   micros: bool,
+  onlyWhole: bool,
 ): u32 {
   const core = coreSize(form)
   const alloc = allocSize(form)
@@ -192,64 +206,73 @@ function write(
   const freeHead = headOf(form, FREE, core)
   const scale: u64 = micros ? 1000 : 1
   const longest = u64.MAX_VALUE / scale
+  const freeFields =
+    HAS_API | HAS_ADDRESS | HAS_CALL_SITE | (form & TIMED ? HAS_CPU | HAS_TIME : HAS_SEQUENCE) | watched
+  const allocFields = freeFields | HAS_SIZE | BLOCK_FIELDS
   let p = OUTPUT + out
   const stop = OUTPUT + end
   for (; i < rows && p < stop; i++) {
     const word = (<usize>i) << 2
     const wide = (<usize>i) << 3
-    const set = load<u32>(MASK + word)
-    const what = <u32>load<u8>(KIND + i)
+    const set = load<u32>(word, MASK)
+    const what = <u32>load<u8>(i, KIND)
     const frees = what & 1
-    const least = select<u32>(HAS_ADDRESS, HAS_ADDRESS | HAS_SIZE, frees)
-    // `HAS_API` is 1, so all bits are set if there is no function.
-    const by = ((<u32>load<u8>(API + i)) | ((set & HAS_API) - 1)) & 15
-    const type = <u32>load<u8>(TYPES + (by | (frees << 4)))
-    let odd = (what ^ frees) | ((set & (least | UNUSUAL)) ^ least) | (type & 0x80)
+    const whole = select<u32>(freeFields, allocFields, frees)
+    let by = <u32>load<u8>(i, API)
+    let odd = what ^ frees
 
-    let site = load<u64>(CALL_SITE + wide)
-    const address = load<u64>(ADDRESS + wide)
-    const size = load<u64>(SIZE + wide)
-    let usable = load<u64>(USABLE + wide)
-    let flags = load<u32>(GFP_FLAGS + word)
-    let node = load<u32>(NODE + word)
-    let time: u64 = form & TIMED ? load<u64>(TIME + wide) : 0
-    let next = load<u32>((form & TIMED ? CPU : SEQUENCE) + word)
-    const most =
-      (form & TIMED ? HAS_CPU | HAS_TIME : HAS_SEQUENCE) |
-      select<u32>(HAS_CALL_SITE, HAS_CALL_SITE | BLOCK_FIELDS, frees)
-    // Events of kernels have all of these fields. In other traces most events lack some.
-    if ((set & most) != most) {
-      site = select<u64>(site, 0, set & HAS_CALL_SITE)
+    let places: v128
+    let sizes: v128
+    let flags = load<u32>(word, GFP_FLAGS)
+    let node = load<u32>(word, NODE)
+    let time: u64 = form & TIMED ? load<u64>(wide, TIME) : 0
+    let next = form & TIMED ? load<u32>(word, CPU) : load<u32>(word, SEQUENCE)
+    // Events of kernels have all fields of a record, and no others. In other traces most events lack some.
+    if (set == whole) {
+      places = v128.load_lane<u64>(wide, v128.load_zero<u64>(wide, CALL_SITE), 1, ADDRESS)
+      sizes = v128.load_lane<u64>(wide, v128.load_zero<u64>(wide, SIZE), 1, USABLE)
+    } else {
+      if (onlyWhole) break
+      const least = select<u32>(HAS_ADDRESS, HAS_ADDRESS | HAS_SIZE, frees)
+      odd |= (set & (least | UNUSUAL)) ^ least
+      // `HAS_API` is 1, so all bits are set if there is no function.
+      by |= (set & HAS_API) - 1
+      places = pair(select<u64>(load<u64>(wide, CALL_SITE), 0, set & HAS_CALL_SITE), load<u64>(wide, ADDRESS))
       // An unknown usable size is taken to be the requested size.
-      usable = select<u64>(usable, size, set & HAS_USABLE)
+      const size = load<u64>(wide, SIZE)
+      sizes = pair(size, select<u64>(load<u64>(wide, USABLE), size, set & HAS_USABLE))
       flags = select<u32>(flags, 0, set & HAS_GFP_FLAGS)
       // -1 is the node of the CPU that allocates.
       node = select<u32>(node, -1, set & HAS_NODE)
       time = select<u64>(time, 0, set & HAS_TIME)
       next = form & TIMED ? select<u32>(next, cpu, set & HAS_CPU) : select<u32>(next, number + 1, set & HAS_SEQUENCE)
     }
+    const type = <u32>load<u8>((by & 15) | (frees << 4), TYPES)
+    odd |= type & 0x80
     if (form & TIMED) {
       odd |= <u32>(time > longest)
       time *= scale
-    } else {
-      odd |= (<u32>((set & watched) != 0)) & (<u32>(load<u32>(CPU + word) != cpu))
+    } else if ((set & watched) != 0) {
+      odd |= <u32>(load<u32>(word, CPU) != cpu)
     }
-    if (form & NARROW) odd |= <u32>((site | address | ((size | usable) & (<u64>frees - 1))) >> 32)
+    if (form & NARROW) {
+      const wides = v128.or(places, v128.and(sizes, i64x2.splat(<i64>frees - 1)))
+      odd |= <u32>v128.any_true(i64x2.shr_u(wides, 32))
+    }
     if (odd != 0) break
 
     number = next
-    store<u32>(p, select<u32>(freeHead, allocHead, frees) | (type << 8))
-    store<u32>(p, form & BIG ? bswap<u32>(next) : next, 4)
-    if (form & TIMED) store<u64>(p + 8, form & BIG ? bswap<u64>(time) : time)
+    const head = select<u32>(freeHead, allocHead, frees) | (type << 8)
+    store64(form, p, form & BIG ? bswap<u32>(head) : head, next)
+    if (form & TIMED) store<u64>(p, form & BIG ? bswap<u64>(time) : time, 8)
     // For a free this also writes the fields that only allocations have. The next record overwrites them.
     if (form & NARROW) {
-      v128.store(p, order32(form, v128.shuffle<u32>(pair(site, address), pair(size, usable), 0, 2, 4, 6)), 16)
+      v128.store(p, order32(form, v128.shuffle<u32>(places, sizes, 0, 2, 4, 6)), 16)
     } else {
-      write64(form, p + siteAt(form), site, address)
-      write64(form, p + core, size, usable)
+      v128.store(p + siteAt(form), order64(form, places))
+      v128.store(p + core, order64(form, sizes))
     }
-    store<u32>(p + alloc - 8, form & BIG ? bswap<u32>(flags) : flags)
-    store<u32>(p + alloc - 4, form & BIG ? bswap<u32>(node) : node)
+    store64(form, p + (alloc - 8), flags, node)
     p += select<usize>(core, alloc, frees)
   }
   written = p - OUTPUT

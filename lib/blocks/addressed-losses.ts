@@ -26,10 +26,10 @@ export class AddressedLosses extends Losses {
     this.collisions = new Collisions(told)
   }
 
-  override countBatch(batch: EventBatch): number {
+  override beginBatch(batch: EventBatch): number {
     const collision = this.collisions.find(batch)
     this.collision = collision < batch.count ? collision : -1
-    return Math.min(collision, super.countBatch(batch))
+    return Math.min(collision, super.beginBatch(batch))
   }
 
   override errorFor(batch: EventBatch, i: number): Error {

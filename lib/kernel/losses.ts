@@ -51,7 +51,8 @@ let memory: LossesMemory | undefined
 
 /**
  * Counts what an encoder leaves out or fills in, so that nothing changes silently: every encoder passes each batch
- * through `countBatch` before writing it.
+ * through `countBatch` before writing it. An encoder that sees itself which events lose nothing passes each batch
+ * through `beginBatch`, and those with other events through `countFields`, before it counts anything else of them.
  */
 export class Losses implements LossCounts {
   /** By kind, the fields that the format cannot carry and those in `needed`, or `LEFT_OUT` alone. */
@@ -113,12 +114,27 @@ export class Losses implements LossCounts {
    * @returns the number of events to write, from the first: all, except in strict mode up to the first loss
    */
   countBatch(batch: EventBatch): number {
-    const { count } = batch
+    return Math.min(this.beginBatch(batch), this.countFields(batch))
+  }
+
+  /**
+   * Admits a batch.
+   * @returns the number of events that can be written, whatever fields they lose
+   */
+  beginBatch({ count }: EventBatch): number {
     this.before = this.events
+    this.events += count
     this.anywhere |= this.somewhere
-    const kept = !this.needs && ((batch.columns | LEFT_OUT) & this.missing) === 0 ? count : this.tallyAll(batch)
-    if (kept === count) this.events += count
-    return kept
+    return count
+  }
+
+  /**
+   * Counts the fields of the admitted batch that the format cannot carry or omit.
+   * @returns the number of events to write, from the first: all, except in strict mode up to the first loss
+   */
+  countFields(batch: EventBatch): number {
+    const isWhole = !this.needs && ((batch.columns | LEFT_OUT) & this.missing) === 0
+    return isWhole ? batch.count : this.tallyAll(batch)
   }
 
   private tallyAll(batch: EventBatch): number {
@@ -188,7 +204,7 @@ export class Losses implements LossCounts {
     const watched = this.watched[code] as number
     const needed = this.needed[code] as number
     const mask = batch.mask[i] as number
-    const at = { format: this.format, event: this.events + i + 1 }
+    const at = this.position(i)
     const fields = fieldNames(mask & watched & ~needed)
     const [absent] = fieldNames(needed & ~mask)
     if (fields.length === 0 && absent !== undefined) return unencodable(this.filling(code, absent), at)

@@ -63,14 +63,15 @@ export class KmemtraceEncoder implements Encoder {
       if (this.header !== undefined && this.header !== batch.header) this.beginsAnother = true
       this.header = batch.header
       const recordList = (this.recordList ??= this.begin(batch.header))
-      const n = losses.countBatch(batch)
-      if (this.beginsAnother && n > 0) {
-        this.beginsAnother = false
-        losses.countEvent('beginning of another trace', batch, 0)
+      this.writer?.begin(batch, recordList)
+      if (this.beginsAnother && batch.count > 0) {
+        const n = this.writer?.count(batch)
+        if (n !== 0) {
+          this.beginsAnother = false
+          losses.countEvent('beginning of another trace', batch, 0)
+        }
       }
       this.batch = batch
-      this.writer?.begin(recordList, n)
-      if (n < batch.count) this.fault = losses.errorFor(batch, n)
     } catch (error) {
       this.fault = error
     }
@@ -106,6 +107,7 @@ export class KmemtraceEncoder implements Encoder {
     const words = layout === 'ftrace' ? `, word size ${wordSize}` : ''
     const reason = `layout, which the records do not show: read them with layout ${layout}, byte order ${byteOrder}${words}`
     try {
+      if (this.batch !== undefined) this.writer?.count(this.batch)
       this.losses.countTrace(reason)
     } catch (error) {
       this.fault ??= error
@@ -120,7 +122,7 @@ export class KmemtraceEncoder implements Encoder {
     this.losses.use(carriedBy(layout.layout, cpu !== undefined), filledBy(layout.layout, cpu))
     this.layout = layout
     this.recognition = new Recognition(layout)
-    this.writer = new RecordWriter(layout, cpu)
+    this.writer = new RecordWriter(layout, cpu, this.losses)
     return new RecordList(layout, cpu, this.losses)
   }
 }

@@ -17,6 +17,7 @@ interface KmemtraceKernel extends KernelExports {
     cpu: number,
     watched: number,
     micros: boolean,
+    onlyWhole: boolean,
   ): number
   readonly written: Global
   readonly sequence: Global

@@ -2,6 +2,7 @@ import { chunkOf } from '../../bytes/chunks.js'
 import { HI, LO, WORD } from '../../bytes/u64.js'
 import type { EventBatch } from '../../event/batch.js'
 import { FieldBit, fieldSet } from '../../event/fields.js'
+import type { Losses } from '../../kernel/losses.js'
 import { OUTPUT_BYTES, formOf, kmemtraceKernel } from './kernel.js'
 import { EventId, callSiteAt, coreSize, type KmemtraceLayout } from './layout.js'
 import { zerosOf, type RecordList } from './to-records.js'
@@ -52,6 +53,8 @@ export class RecordWriter {
   /** The next event of the batch to convert, and one past the last. */
   private event = 0
   private events = 0
+  /** The fields that the batch loses have been counted. Until then, the kernel writes only events that lose none. */
+  private isCounted = false
   /** The next of the converted records. */
   private record = 0
   /** All-zero records that are still to be written. */
@@ -64,6 +67,7 @@ export class RecordWriter {
   constructor(
     layout: KmemtraceLayout,
     private readonly cpu: number | undefined,
+    private readonly losses: Losses,
   ) {
     this.form = formOf(layout)
     this.little = layout.byteOrder === 'little'
@@ -75,12 +79,28 @@ export class RecordWriter {
     this.columns = BLOCK_FIELDS | (this.timed ? HAS_CPU | HAS_TIME : HAS_SEQUENCE | this.watched)
   }
 
-  /** Begins to write the first `n` events of a batch. */
-  begin(recordList: RecordList, n: number): void {
+  /** Begins to write a batch. */
+  begin(batch: EventBatch, recordList: RecordList): void {
     this.event = 0
-    this.events = n
+    this.events = this.losses.beginBatch(batch)
+    this.isCounted = false
     recordList.count = 0
     this.record = 0
+    if (this.events < batch.count) this.count(batch)
+  }
+
+  /**
+   * Counts the fields that the batch loses, unless that has been done. Call this before counting other losses of the
+   * batch.
+   * @returns the number of its events that will be written
+   */
+  count(batch: EventBatch): number {
+    if (!this.isCounted) {
+      this.isCounted = true
+      this.events = Math.min(this.events, this.losses.countFields(batch))
+      if (this.events < batch.count) this.fault = this.losses.errorFor(batch, this.events)
+    }
+    return this.events
   }
 
   /**
@@ -89,7 +109,7 @@ export class RecordWriter {
    */
   write(batch: EventBatch, recordList: RecordList): Uint8Array {
     const { run, columns, output } = kmemtraceKernel()
-    const { form, events, cpu = 0, watched } = this
+    const { form, cpu = 0, watched } = this
     const micros = this.timed && batch.header.timeUnit === 'us'
     if (this.bytes !== output) {
       this.bytes = output
@@ -100,16 +120,27 @@ export class RecordWriter {
     let first = 0
     let last = 0
     let wanted = 1
-    while (this.writeRecords(batch, recordList) && this.event < events) {
+    while (this.writeRecords(batch, recordList) && this.event < this.events) {
       if (this.event >= last) {
         // A part that does not fit is not begun, because it would be copied twice.
         if (last > 0 && this.pos > 0) break
         first = this.event
-        last = Math.min(events, first + PART)
+        last = Math.min(this.events, first + PART)
         columns.put(batch, first, last, this.columns)
       }
       const row = this.event - first
-      const next = run.encode(form, row, last - first, this.pos, OUTPUT_BYTES, this.sequence, cpu, watched, micros)
+      const next = run.encode(
+        form,
+        row,
+        last - first,
+        this.pos,
+        OUTPUT_BYTES,
+        this.sequence,
+        cpu,
+        watched,
+        micros,
+        !this.isCounted,
+      )
       if (next > row) {
         this.pos = run.written.value
         recordList.wasLost = false
@@ -118,7 +149,9 @@ export class RecordWriter {
         wanted = 1
       }
       if (this.pos >= OUTPUT_BYTES) break
-      if (this.event < last) {
+      if (this.event < last && !this.isCounted) {
+        last = Math.min(last, this.count(batch))
+      } else if (this.event < last) {
         // Unusual events mostly follow each other.
         this.find(batch, recordList, Math.min(wanted, last - this.event))
         wanted = Math.min(2 * wanted, MOST_WANTED)
