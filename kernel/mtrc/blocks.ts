@@ -15,10 +15,11 @@ let firstAssigned: u64 = u64.MAX_VALUE
 let lastAssigned: u64 = 0
 /**
  * Distinguishes the two sorts of keys in the table. The key of a block without an index is its address, and the entry
- * has its index and size. The key of a block with an index is the index combined with this mark, which a trace cannot
- * know, and the entry has its address and size.
+ * has its index and size. The key of a block with an index is the index combined with this mark, and the entry has its
+ * address and size. If there are addresses, the mark is one that a trace cannot know; otherwise it is 0.
  */
 export let indexMark: u64 = 0
+let secretMark: u64 = 0
 
 /** Whether an index of an event may have been given to a block without one. */
 // @ts-ignore: decorator
@@ -30,18 +31,19 @@ export function isAssigned(index: u64): bool {
 /** Chosen at random, so that no trace can contain keys chosen to collide. */
 export function seedBlocks(value: u32): void {
   seedTable(value)
-  indexMark = (<u64>value * 0x9e37_79b9_7f4a_7c15) | ((<u64>1) << 63)
+  secretMark = (<u64>value * 0x9e37_79b9_7f4a_7c15) | ((<u64>1) << 63)
 }
 
 /**
  * Begins a trace without blocks.
- * @param byAddress whether keys are mostly addresses
+ * @param byAddress whether keys are mostly addresses; otherwise all are indices
  * @returns whether there is memory
  */
 export function clearBlocks(byAddress: bool): bool {
   lastIndex = 0
   firstAssigned = u64.MAX_VALUE
   lastAssigned = 0
+  indexMark = byAddress ? secretMark : 0
   return clearTable(byAddress ? ADDRESS_SHIFT : 0)
 }
 
