@@ -1,14 +1,17 @@
-"""Measures how fast a cluster on this machine reads events, with one worker and with two.
+"""Measures how fast a cluster on this machine reads traces, with one worker and with two.
 
-    HEAPFLOW_BIN=... python bench.py TRACE [COPIES]
+    HEAPFLOW_BIN=... python bench.py TRACE [COPIES [TABLE...]]
 
-Prints a line of Markdown for each: workers, traces, events, seconds, events per second.
+TABLE is `events` or `blocks`; without one, both are measured. Prints a line of Markdown for each: table, workers,
+columns, traces, events, seconds, events per second. Events are those of the traces, whatever the table is.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
+import subprocess
 import sys
 import tempfile
 import time
@@ -18,10 +21,18 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from heapflow_spark import register, unsigned
+from heapflow_spark.commands import find
 
 
-def measure(workers: int, folder: str, columns: str) -> tuple[int, float]:
-    """The number of events, and the seconds that a sum by function takes. The first run warms up."""
+def count(trace: Path) -> dict[str, int]:
+    """How many rows each table of a trace has."""
+    figures = json.loads(subprocess.run([find("hf-stats"), "--json", trace], stdout=subprocess.PIPE, check=True).stdout)
+    blocks = subprocess.run([find("hf-blocks"), "--to", "ndjson", trace], stdout=subprocess.PIPE, check=True).stdout
+    return {"events": figures["events"], "blocks": blocks.count(b"\n")}
+
+
+def measure(workers: int, folder: str, table: str, columns: str) -> tuple[int, float]:
+    """The number of rows, and the seconds that a sum by function takes. The first run warms up."""
     spark = (
         SparkSession.builder.master(f"local-cluster[{workers},1,2048]")
         .config("spark.ui.enabled", "false")
@@ -34,9 +45,10 @@ def measure(workers: int, folder: str, columns: str) -> tuple[int, float]:
     try:
         seconds = []
         for _ in range(3):
-            events = spark.read.format("heapflow").options(partitionBytes=1, columns=columns).load(folder)
+            options = {"table": table, "partitionBytes": 1, "columns": columns}
+            read = spark.read.format("heapflow").options(**options).load(folder)
             begin = time.monotonic()
-            rows = events.groupBy("function").agg(F.count("*").alias("n"), F.sum(unsigned("size")).alias("bytes")).collect()
+            rows = read.groupBy("function").agg(F.count("*").alias("n"), F.sum(unsigned("size")).alias("bytes")).collect()
             seconds.append(time.monotonic() - begin)
         return sum(row.n for row in rows), min(seconds[1:])
     finally:
@@ -45,16 +57,22 @@ def measure(workers: int, folder: str, columns: str) -> tuple[int, float]:
 
 def main() -> None:
     trace, copies = Path(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 16
+    tables = sys.argv[3:] or ["events", "blocks"]
     os.environ["PYSPARK_PYTHON"] = sys.executable
+    expected = count(trace)
+    events = copies * expected["events"]
     with tempfile.TemporaryDirectory() as folder:
         for n in range(copies):
             shutil.copyfile(trace, Path(folder) / f"{n:04}-{trace.name}")
-        print("| workers | columns | traces | events | seconds | events/s |\n|--:|---|--:|--:|--:|--:|")
-        for columns in ("", "function,size"):
-            for workers in (1, 2):
-                events, seconds = measure(workers, folder, columns)
-                name = columns or "all"
-                print(f"| {workers} | {name} | {copies} | {events:,} | {seconds:.1f} | {events / seconds:,.0f} |", flush=True)
+        print("| table | workers | columns | traces | events | seconds | events/s |\n|---|--:|---|--:|--:|--:|--:|")
+        for table in tables:
+            for columns in ("", "function,size"):
+                for workers in (1, 2):
+                    rows, seconds = measure(workers, folder, table, columns)
+                    if rows != copies * expected[table]:
+                        raise RuntimeError(f"{rows} rows of {table}, not {copies * expected[table]}")
+                    line = (table, workers, columns or "all", copies, f"{events:,}", f"{seconds:.1f}", f"{events / seconds:,.0f}")
+                    print(f"| {' | '.join(map(str, line))} |", flush=True)
 
 
 if __name__ == "__main__":

@@ -37,7 +37,8 @@ export class AddressedLosses extends Losses {
     const isOfProcess = ((batch.mask[i] as number) & HAS_PROCESS) !== 0 && !isPages(batch, i)
     const what = isOfProcess
       ? 'the format has no processes, and another has a block at this address: use hf-split --by process first'
-      : 'the format has no api, and this address has pages and an object in them: use hf-split --by api --lifetimes first'
+      : 'the format has no api, and this address has pages and an object in them: ' +
+        'use hf-split --by api --lifetimes first'
     return unencodable(what, this.position(i))
   }
 }

@@ -29,8 +29,9 @@ export const KEY_FIELDS = fieldSet('api', 'index', 'address', 'oldAddress', 'siz
 const HAS_SPACE = HAS_PROCESS | HAS_API
 
 /**
- * The blocks that the events of a batch concern, row by row, in the memory of a live set. A block's key is its allocation index if the event has one
- * (mpatrol never reuses them), otherwise its address in its address space (see `AddressSpaces`).
+ * The blocks that the events of a batch concern, row by row, in the memory of a live set. A block's key is its
+ * allocation index if the event has one (mpatrol never reuses them), otherwise its address in its address space (see
+ * `AddressSpaces`).
  */
 export class BlockKeys {
   /**

@@ -15,8 +15,8 @@ export interface Work {
 }
 
 /**
- * Keeps a progress line on standard error during long work; does nothing if standard error is not a terminal. Whether it
- * is one is looked up when the line is due, because that takes some time.
+ * Keeps a progress line on standard error during long work; does nothing if standard error is not a terminal. Whether
+ * it is one is looked up when the line is due, because that takes some time.
  * @param find gives the terminal, if there is one
  * @returns ends it and wipes the line
  */

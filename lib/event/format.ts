@@ -116,7 +116,8 @@ function checkSpecs(
       spec.value === undefined ? typeof value === 'boolean' : (spec.values?.includes(String(value)) ?? true)
     if (!isKnown)
       throw new RangeError(
-        `${of}: the option ${JSON.stringify(name)} must be ${spec.values?.join(', ') ?? 'true or false'}, not ${showValue(value)}`,
+        `${of}: the option ${JSON.stringify(name)} must be ${spec.values?.join(', ') ?? 'true or false'}, ` +
+          `not ${showValue(value)}`,
       )
   }
 }

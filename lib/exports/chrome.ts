@@ -21,7 +21,8 @@ function* pieces({ statistics }: Profile, { name = 'heap' }: ExportOptions): Gen
     perMicrosecond === undefined ? event : Number((moment ?? time?.first ?? 0n) - (time?.first ?? 0n)) / perMicrosecond
   const counter = (title: string, ts: number, args: object) =>
     `,\n${JSON.stringify({ ph: 'C', pid: 1, ts, name: title, args })}`
-  yield `{"displayTimeUnit":"ns","traceEvents":[\n${JSON.stringify({ ph: 'M', pid: 1, name: 'process_name', args: { name } })}`
+  const process = { ph: 'M', pid: 1, name: 'process_name', args: { name } }
+  yield `{"displayTimeUnit":"ns","traceEvents":[\n${JSON.stringify(process)}`
   let isPeakDue = peakBytes.event > 0
   for (const { event, time: moment, live, allocated, frees } of timeline) {
     if (isPeakDue && peakBytes.event <= event) {

@@ -59,7 +59,8 @@ export interface BlockStreamOptions extends BlockTableOptions, TableWriterOption
  * A Transform from events to the table of blocks in some format, as `hf-blocks` writes it.
  *
  * @example
- * await pipeline(createReadStream('app.mtrc'), mtrc.decode(), blockTable({ to: 'parquet' }), createWriteStream('b.parquet'))
+ * const table = blockTable({ to: 'parquet' })
+ * await pipeline(createReadStream('app.mtrc'), mtrc.decode(), table, createWriteStream('b.parquet'))
  *
  * @throws RangeError for unknown options
  */

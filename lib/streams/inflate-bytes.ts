@@ -59,7 +59,8 @@ async function zstdInflater(): Promise<NewFrameInflater> {
   try {
     return fzstdInflater(await import('fzstd'))
   } catch {
-    const reason = `which Node ${process.version} does not read by itself: run \`npm install fzstd\`, use Node 22.15 or newer`
+    const advice = 'run `npm install fzstd`, use Node 22.15 or newer'
+    const reason = `which Node ${process.version} does not read by itself: ${advice}`
     throw unread('zstd', reason, 'zstd -dc', ', or ')
   }
 }

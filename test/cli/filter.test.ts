@@ -106,3 +106,36 @@ describe('hf-filter', () => {
     expect(await shell(`hf-filter --leaked ${path} -o ${path}`)).toMatchObject({ code: 2 })
   })
 })
+
+describe('--part', () => {
+  test('parts of a compact trace are all of its events, in order', { tags: ['slow'] }, async () => {
+    const folder = scratch()
+    const trace = join(folder, 'a.hfc')
+    await shell(`compact-encode --checkpoint 64K ${MTRC} -o ${trace}`)
+    const parts = await shell(
+      `cd ${folder}; for i in 1 2 3; do hf-filter --part $i/3 a.hfc -o $i.ndjson; done; wc -l *.ndjson`,
+    )
+    expect(parts.stderr).toBe('')
+    // 282,277 events, and for each file a header and an end.
+    expect(parts.stdout.toString().match(/\d+ \d/g)).toEqual(['94094 1', '94094 2', '94095 3'])
+    const all = await shell(
+      `cd ${folder}; cat 1.ndjson 2.ndjson 3.ndjson | grep -v '"kind":"\\(header\\|end\\)"' | md5sum`,
+    )
+    const whole = await shell(`compact-decode ${trace} | grep -v '"kind":"\\(header\\|end\\)"' | md5sum`)
+    expect(all.stdout.toString()).toBe(whole.stdout.toString())
+    // There are more parts than events.
+    const cut = await shell(`hf-filter --part 1/300000 ${trace}`)
+    expect(cut.stderr).toContain('--part: the trace has only 282277 events')
+  })
+
+  test.each([
+    ['--part 0/3', 'the number of a part and that of all'],
+    ['--part 4/3', 'the number of a part and that of all'],
+    ['--part 1/3 --events 1..5', 'cannot be combined'],
+    [`--part 1/3 ${MTRC}`, 'needs a compact trace with checkpoints'],
+    ['--part 1/3', 'needs a compact trace with checkpoints'],
+  ])('refuses %s', async (flags, message) => {
+    const { code, stderr } = await shell(`hf-filter ${flags}`)
+    expect([code, stderr]).toEqual([2, expect.stringContaining(message)])
+  })
+})

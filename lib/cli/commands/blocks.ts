@@ -8,8 +8,8 @@ export const blocks: Command = {
   operands: '[FILE]',
   description:
     'A row is written when its block ends, and for blocks that are live at the end of the trace then. Its columns: ' +
-    'docs/blocks.md. hf-sql queries it. What is a block, a leak, temporary or the peak is the same as in hf-stats; events that are about ' +
-    'no live block, such as a double free, have no row.\n' +
+    'docs/blocks.md. hf-sql queries it. What is a block, a leak, temporary or the peak is the same as in hf-stats; ' +
+    'events that are about no live block, such as a double free, have no row.\n' +
     'A block that realloc resized has one row, with its first and its last size; its site and its thread are those ' +
     'of the last realloc. With --spans it has a row for each of its sizes, as many as the allocations that hf-stats ' +
     'counts.\n' +

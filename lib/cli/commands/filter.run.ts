@@ -8,8 +8,8 @@ import { runJob } from '../pipeline.js'
 /** Runs `hf-filter`. @throws UsageError */
 export async function runFilter(args: Arguments): Promise<void> {
   const to = await outputFormat(args, args.value('output') ?? '-')
-  const options = filterOptions(args)
   const path = inputOperand(args)
+  const options = { ...filterOptions(args), ...(await partOptions(args, path)) }
   const hasTwoPasses = needsSurvey(options)
   let stage: Filter
   try {
@@ -34,4 +34,21 @@ async function partInput(path: string, options: FilterOptions): Promise<StreamIn
 /** Whether a file is a compact trace, of which a part can be read. */
 async function isCompact(path: string): Promise<boolean> {
   return (await import('../../streams/io/compact-file.js')).isCompactFile(path)
+}
+
+/** The events of `--part`. @throws UsageError */
+async function partOptions(args: Arguments, path: string): Promise<FilterOptions> {
+  const text = args.value('part')
+  if (text === undefined) return {}
+  if (args.has('events')) throw new UsageError('--part and --events cannot be combined')
+  const [part, parts] = (/^([1-9]\d{0,8})\/([1-9]\d{0,8})$/.exec(text) ?? []).slice(1).map(BigInt)
+  if (part === undefined || parts === undefined || part > parts)
+    throw new UsageError(`--part needs the number of a part and that of all, such as 2/8, not ${JSON.stringify(text)}`)
+  const count = (await import('../../streams/io/compact-file.js')).compactEvents(path)
+  if (count === undefined)
+    throw new UsageError('--part needs a compact trace with checkpoints, named as a file: compact-encode --checkpoint')
+  const from = (BigInt(count) * (part - 1n)) / parts + 1n
+  const to = (BigInt(count) * part) / parts
+  if (from > to) throw new UsageError(`--part: the trace has only ${count} events`)
+  return { events: { from, to } }
 }

@@ -19,6 +19,11 @@ const CRITERIA: readonly Flag[] = [
   { name: 'time', value: 'A..B', help: "Times from A to B, in the trace's unit", repeat: true },
   { name: 'events', value: 'A..B', help: 'The events number A to B of the input, counted from 1', repeat: true },
   {
+    name: 'part',
+    value: 'I/N',
+    help: 'Part I of N parts with as many events each, from 1, of a compact trace with checkpoints',
+  },
+  {
     name: 'function',
     value: 'NAME',
     help: 'Events from this function: the whole name, or /a regular expression/',
@@ -67,8 +72,9 @@ export const filter: Command = {
     '--leaked, --temporary and --live-at depend on later events, so the input is read twice. If it is a pipe, it is ' +
     'copied to a temporary file first (in TMPDIR). What leaks, what is temporary and what is live at the peak is the ' +
     'same as in the report of hf-stats.\n' +
-    'Of a compact trace with checkpoints, named as a file, --events reads only the part that it needs: traces and ' +
-    'events elsewhere in the file are not looked at, nor is damage there found.\n' +
+    'Of a compact trace with checkpoints, named as a file, --events and --part read only the part that they need: ' +
+    'traces and events elsewhere in the file are not looked at, nor is damage there found. Parts divide the work on ' +
+    'a trace among processes, which may cut blocks; hf-split --by shard keeps them whole, but reads everything.\n' +
     'The input may be in any format; the output is NDJSON unless --to or the name after -o says otherwise.',
   memory:
     'constant; with --lifetimes it grows with the kept blocks that are live (35 to 65 bytes each); with --leaked, ' +
@@ -83,6 +89,10 @@ export const filter: Command = {
     STRICT_FLAG,
   ],
   examples: [
+    {
+      command: 'for i in 1 2 3 4; do hf-filter --part $i/4 app.hfc -o part-$i.ndjson & done; wait',
+      means: 'four processes, each of which reads a quarter of a trace',
+    },
     {
       command: 'compact-encode --checkpoint 1M app.mtrc -o app.hfc && hf-filter --events 9000000..9000100 app.hfc',
       means: 'a hundred events out of many, soon',

@@ -70,7 +70,9 @@ export const parquetEncode = encodeCommand(parquet, {
   memory: 'that of a row group, which has at most 65,536 events or 8 MiB, and 3 KB for each row group of the file.',
   examples: [
     {
-      command: `parquet-encode app.mtrc -o app.parquet && duckdb -c "select kind, count(*) from 'app.parquet' group by 1"`,
+      command:
+        'parquet-encode app.mtrc -o app.parquet && ' +
+        `duckdb -c "select kind, count(*) from 'app.parquet' group by 1"`,
       means: 'a question about a trace',
     },
   ],
@@ -126,8 +128,8 @@ export const replayEncode = encodeCommand(replay, {
 
 export const glibcMtraceDecode = decodeCommand(glibcMtrace, {
   description:
-    "Reads what glibc's mtrace() writes to the file that MALLOC_TRACE names, as glibc of any version does. (mpatrol's " +
-    'traces are another format: see mtrc-decode.) The two lines of a realloc are one event. A line that is not an ' +
+    "Reads what glibc's mtrace() writes to the file that MALLOC_TRACE names, as glibc of any version does. " +
+    "(mpatrol's traces are another format: see mtrc-decode.) The two lines of a realloc are one event. A line that is not an " +
     'event, such as forked children leave in the file of their parent, is kept as a comment and counted.',
   memory: CONSTANT,
   examples: [

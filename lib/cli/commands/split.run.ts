@@ -20,7 +20,8 @@ export async function runSplit(args: Arguments): Promise<void> {
   if (options.number && to.lossless !== true) {
     const names = FORMATS.filter(({ lossless }) => lossless).map(({ name }) => name)
     throw new UsageError(
-      `${to.name} cannot carry the numbers of events: with --number, write ${names.slice(0, -1).join(', ')} or ${names.at(-1)}`,
+      `${to.name} cannot carry the numbers of events: with --number, ` +
+        `write ${names.slice(0, -1).join(', ')} or ${names.at(-1)}`,
     )
   }
   const input = inputOperand(args)

@@ -17,7 +17,7 @@ export const split: Command = {
     'puts the files together again. With --number the events get sequence numbers, by which it restores the trace ' +
     'exactly; the files must be of a format that can carry these, such as NDJSON.\n' +
     'The whole input is read, whatever the key is, for a block may have events anywhere. To work on ranges of events ' +
-    'in parallel, use hf-filter --events on a compact trace with checkpoints.\n' +
+    'in parallel, use hf-filter --part on a compact trace with checkpoints.\n' +
     'The format is that of the names, unless --to gives it; names that end in .gz or .zst are compressed.',
   memory:
     'about 200 kB for each file; with --lifetimes and for shards it grows with the live blocks too (35 to 65 bytes ' +

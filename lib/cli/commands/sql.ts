@@ -8,8 +8,8 @@ export const sql: Command = {
   operands: '[TRACE...] QUERY',
   description:
     'Runs a query of DuckDB on traces of any format. The table events has a row for each event, with all fields as ' +
-    'columns; blocks has a row for each block, and spans a row for each size of a block, as hf-blocks writes them. In ' +
-    'all of them the column file is the name of the trace, and sourceFile that of the source file. Examples and ' +
+    'columns; blocks has a row for each block, and spans a row for each size of a block, as hf-blocks writes them. ' +
+    'In all of them the column file is the name of the trace, and sourceFile that of the source file. Examples and ' +
     'details: docs/sql.md.\n' +
     'Only the tables and columns that the query needs are written, to temporary files in TMPDIR, which are always ' +
     'removed. The query can read nothing but these tables. The rows of a damaged trace up to the fault count, and ' +
@@ -20,7 +20,8 @@ export const sql: Command = {
     '2': 'Usage error, also a query that DuckDB refuses before any trace is read, such as a syntax error.',
   },
   memory:
-    'that of hf-blocks for its tables, else constant; and what DuckDB takes, at most 80 % of the memory of the machine.',
+    'that of hf-blocks for its tables, else constant; and what DuckDB takes, at most 80 % of the memory of the ' +
+    'machine.',
   flags: [
     { name: 'file', short: 'f', value: 'FILE', help: 'Read the query from FILE; all operands are traces then' },
     {

@@ -12,8 +12,8 @@ export const verify: Command = {
     'not live (unknown-free), or were freed a short while ago (double-free); allocations where a block is live ' +
     '(live-address) or that overlap one (overlap), of 0 bytes (zero-size) or of more than any address space has ' +
     '(absurd-size); times and sequence numbers that go backwards (time-backwards); a truncated trace (missing-end). ' +
-    'Prints the number of each and the first occurrences. Exits with 1 if any are found. If the recorder lost events, ' +
-    'the first line says so: that is no fault of the trace, but may cause others, or hide them.\n' +
+    'Prints the number of each and the first occurrences. Exits with 1 if any are found. If the recorder lost ' +
+    'events, the first line says so: that is no fault of the trace, but may cause others, or hide them.\n' +
     'With --repair, writes a corrected trace that passes hf-verify to the file given by -o. A free that was ' +
     'recorded after its address was reused, as happens in programs with several threads, is moved before the reuse. ' +
     'Other blocks in the way of an allocation get a free; frees of blocks that are not live and allocations of ' +

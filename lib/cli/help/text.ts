@@ -55,7 +55,8 @@ export function flagGroups(command: Command): FlagGroup[] {
 
 /** A flag with its short form and value: `-o, --output FILE`. */
 export function flagUsage(flag: Flag): string {
-  return `${flag.short === undefined ? '' : `-${flag.short}, `}--${flag.name}${flag.value === undefined ? '' : ` ${flag.value}`}`
+  const short = flag.short === undefined ? '' : `-${flag.short}, `
+  return `${short}--${flag.name}${flag.value === undefined ? '' : ` ${flag.value}`}`
 }
 
 /** A flag's help, with the other facts of its table. */

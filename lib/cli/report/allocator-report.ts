@@ -100,7 +100,10 @@ function jemallocText(
 ): string {
   const share = shareOf(predicted, blocks)
   if (!isRecognized)
-    return `allocator   not recognized: the best simulation (jemalloc ${version}) predicts ${share} of ${blocks} addresses\n`
+    return (
+      `allocator   not recognized: the best simulation (jemalloc ${version}) predicts ` +
+      `${share} of ${blocks} addresses\n`
+    )
   return (
     `allocator   jemalloc ${version}, ${bits} bit\n` +
     (entries === undefined

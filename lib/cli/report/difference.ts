@@ -43,7 +43,10 @@ export function differing({ stacks }: ProfileDifference, order: DiffOrder): Comp
 export function differenceText(difference: ProfileDifference, order: DiffOrder, top: number, depth?: number): string {
   const all = differing(difference, order)
   if (all.length === 0 && isEqual(difference))
-    return `Nothing differs: ${difference.by === 'size' ? 'blocks of all sizes' : 'all sites'} have the same figures in both.\n`
+    return (
+      `Nothing differs: ${difference.by === 'size' ? 'blocks of all sizes' : 'all sites'} ` +
+      'have the same figures in both.\n'
+    )
   const cells = ({ old, new: next }: Pick<ComparedStack, 'old' | 'new'>, figure: DiffOrder) => {
     const [before, after] = [FIGURES[figure].of(old), FIGURES[figure].of(next)]
     return [
@@ -67,7 +70,9 @@ export function differenceText(difference: ProfileDifference, order: DiffOrder, 
     return signed(after.bytes - before.bytes)
   }
   const rows = tableLines({
-    title: `${bySize ? 'Sizes' : 'Sites'} by the difference in bytes ${FIGURES[order].title} (${grouped(all.length)} differ)`,
+    title:
+      `${bySize ? 'Sizes' : 'Sites'} by the difference in bytes ${FIGURES[order].title} ` +
+      `(${grouped(all.length)} differ)`,
     heads: [...heads, ...others.map((figure) => `diff. ${FIGURES[figure].title}`), bySize ? ' size' : ' site'],
     rows: all
       .slice(0, top)

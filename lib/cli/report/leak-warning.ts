@@ -35,7 +35,8 @@ export function falseLeaks({ lost, filtered, leaked, freed, unknown }: LeakFigur
   const advice = 'use --lifetimes with hf-filter and hf-split'
   if (filtered) {
     if (leaked.blocks === 0 && unknown === 0) return undefined
-    return `events were removed: leaks (${leaked.blocks}) and frees of unknown blocks (${unknown}) may be false; ${advice}`
+    const figures = `leaks (${leaked.blocks}) and frees of unknown blocks (${unknown})`
+    return `events were removed: ${figures} may be false; ${advice}`
   }
   if (leaked.blocks === 0 || unknown < MANY || unknown < MANY_PER_FREES * (freed.blocks + unknown)) return undefined
   return `${unknown} frees are of unknown blocks, so leaks may be false; if the trace was filtered or split, ${advice}`

@@ -95,11 +95,11 @@ export async function fillTables(
   pathOf: (table: TableName) => string,
 ): Promise<void> {
   for (const [table, columns] of wanted) {
-    const all = sqlColumns(table).map(([name, type]) =>
-      columns.has(name)
-        ? quoted(name)
-        : `error(${text(`the plan of DuckDB did not name the column ${name} of ${table}`)})::${type} as ${quoted(name)}`,
-    )
+    const all = sqlColumns(table).map(([name, type]) => {
+      if (columns.has(name)) return quoted(name)
+      const message = `the plan of DuckDB did not name the column ${name} of ${table}`
+      return `error(${text(message)})::${type} as ${quoted(name)}`
+    })
     await connection.run(`drop table ${table}`)
     await connection.run(`create view ${table} as select ${all.join(', ')} from read_parquet(${text(pathOf(table))})`)
   }

@@ -40,7 +40,10 @@ async function* table(result: DuckDBResult, names: readonly string[]): AsyncGene
   const isNumber = names.map(() => true)
   let widths: number[] | undefined
   const line = (cells: readonly string[]) =>
-    `${cells.map((text, c) => (isNumber[c] === true ? text.padStart(widths?.[c] ?? 0) : text.padEnd(widths?.[c] ?? 0))).join('  ')}`.trimEnd()
+    cells
+      .map((text, c) => (isNumber[c] === true ? text.padStart(widths?.[c] ?? 0) : text.padEnd(widths?.[c] ?? 0)))
+      .join('  ')
+      .trimEnd()
   const begin = () => {
     widths = names.map((name, c) =>
       Math.max(...[visible(name), ...sample.map((cells) => cells[c] as string)].map(({ length }) => length)),
@@ -94,8 +97,10 @@ function json(value: DuckDBValue): string {
   if (!isNested(value)) return JSON.stringify(String(value))
   if ('items' in value) return `[${value.items.map(json).join(',')}]`
   const { entries } = value
-  if (Array.isArray(entries))
-    return `[${(entries as { key: DuckDBValue; value: DuckDBValue }[]).map((one) => `[${json(one.key)},${json(one.value)}]`).join(',')}]`
+  if (Array.isArray(entries)) {
+    const pairs = entries as { key: DuckDBValue; value: DuckDBValue }[]
+    return `[${pairs.map(({ key, value: item }) => `[${json(key)},${json(item)}]`).join(',')}]`
+  }
   return `{${Object.entries(entries as Record<string, DuckDBValue>)
     .map(([name, item]) => `${JSON.stringify(name)}:${json(item)}`)
     .join(',')}}`

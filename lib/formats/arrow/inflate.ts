@@ -62,7 +62,8 @@ function fzstd(): Fzstd {
     return createRequire(import.meta.url)('fzstd') as Fzstd
   } catch {
     throw new ArrowFault(
-      `a body is compressed with zstd, which Node ${process.version} does not read by itself: run \`npm install fzstd\` or use Node 22.15 or newer`,
+      `a body is compressed with zstd, which Node ${process.version} does not read by itself: ` +
+        'run `npm install fzstd` or use Node 22.15 or newer',
     )
   }
 }

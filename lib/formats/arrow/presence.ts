@@ -10,8 +10,8 @@ export interface Presence {
 }
 
 /**
- * Which events of a batch have which fields. Few batches have more than three different masks, so most fields are had by
- * all events, by none, or by the same ones as another field; the bits are gathered once for all of these.
+ * Which events of a batch have which fields. Few batches have more than three different masks, so most fields are in
+ * all events, in none, or in the same ones as another field; the bits are gathered once for all of these.
  */
 export class Presences {
   /** The fields that some events have. */

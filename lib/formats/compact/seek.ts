@@ -67,13 +67,25 @@ export function findStart(size: number, event: number, read: ReadAt): Found {
   }
 }
 
+/** How many events an input has, by the same indexes; undefined if one of its files has none that can be used. */
+export function countEvents(size: number, read: ReadAt): number | undefined {
+  const kernel = acquireKernel(LEVEL.fast)
+  try {
+    const files = filesOf(size, { read, kernel })
+    return Array.isArray(files) ? files.reduce((sum, { totals }) => sum + totals.events, 0) : undefined
+  } finally {
+    releaseKernel(kernel)
+  }
+}
+
 /** An input, and a kernel that computes checksums. */
 interface Source {
   readonly read: ReadAt
   readonly kernel: CompactKernel
 }
 
-function find(size: number, event: number, source: Source): Found {
+/** The files of an input, the last one first, or why they cannot be found. */
+function filesOf(size: number, source: Source): FileEnd[] | Found {
   const files: FileEnd[] = []
   for (let end = size; end > 0;) {
     const file = files.length === MAX_FILES ? undefined : fileBefore(end, source)
@@ -82,6 +94,12 @@ function find(size: number, event: number, source: Source): Found {
     files.push(file)
     end = file.offset
   }
+  return files
+}
+
+function find(size: number, event: number, source: Source): Found {
+  const files = filesOf(size, source)
+  if (!Array.isArray(files)) return files
   let before = 0
   for (let file = files.pop(); file !== undefined; file = files.pop()) {
     if (event < before + file.totals.events) return startIn(file, event, before, source)

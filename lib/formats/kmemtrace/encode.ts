@@ -105,7 +105,8 @@ export class KmemtraceEncoder implements Encoder {
     if (this.recognition === undefined || this.recognition.check(written, ended)) return
     const { layout, byteOrder, wordSize } = this.layout
     const words = layout === 'ftrace' ? `, word size ${wordSize}` : ''
-    const reason = `layout, which the records do not show: read them with layout ${layout}, byte order ${byteOrder}${words}`
+    const options = `layout ${layout}, byte order ${byteOrder}${words}`
+    const reason = `layout, which the records do not show: read them with ${options}`
     try {
       if (this.batch !== undefined) this.writer?.count(this.batch)
       this.losses.countTrace(reason)

@@ -119,8 +119,8 @@ export class BinaryReader {
   }
 
   /**
-   * Reads the element or record at `pos`, unless that is an event, and leaves its layout in `layout`: takes in metadata,
-   * and adds elements to their table. Returns the position after it, or a reason to stop.
+   * Reads the element or record at `pos`, unless that is an event, and leaves its layout in `layout`: takes in
+   * metadata, and adds elements to their table. Returns the position after it, or a reason to stop.
    * @param where what messages call the section
    */
   next({ dtd, raw }: Plan, where: string | number = this.section.section.name): number {

@@ -41,7 +41,8 @@ export function modelOf(text: string, file: string): Dtd {
   for (const { section, at: place } of dtd.strides) {
     const { element, name, at: other } = sections.find(({ id }) => id === section) as Section
     if (element !== null) continue
-    const reason = `section ${section} is no table, which sectionStride needs: one record type with one field of fixed width`
+    const table = 'one record type with one field of fixed width'
+    const reason = `section ${section} is no table, which sectionStride needs: ${table}`
     throw meaningError(reason, place, `section ${quote(name)} is defined`, other)
   }
   return { version, file, headers, tagWidth: dtd.tagWidth?.bytes ?? null, sections }

@@ -92,7 +92,7 @@ export class LeafResolver {
       throw meaningError(reason, at, 'the interpretation is defined', how.found.value.at)
     }
     if (kind === 'default' || kind === 'stride' || kind === 'sectionStride') {
-      // A width from further outside is that of other fields of the name; the interpretation in here means that it is 0.
+      // A width from further outside is that of other fields of the name; the interpretation here means that it is 0.
       if (width !== null && width.depth <= how.depth && !isZero(width.found.value))
         return fail(`a field with interpretation ${kind} has width 0`, width.found.field.at)
       return { type: 'int', width: { kind: 'constant', bytes: 0 }, interpretation }
@@ -163,7 +163,8 @@ export class LeafResolver {
       return fail('must be a number from 0 to 2^32 - 1', value.at)
     if (dtd.tagWidth !== null && value.value >> BigInt(dtd.tagWidth.bytes * 8) !== 0n) {
       const { bytes, at } = dtd.tagWidth
-      const reason = `the tag of record ${quote(names.name.text)} is ${value.value}, which does not fit ${showBytes(bytes)}`
+      const record = quote(names.name.text)
+      const reason = `the tag of record ${record} is ${value.value}, which does not fit ${showBytes(bytes)}`
       throw meaningError(reason, value.at, 'the width is set', at)
     }
     return { kind: 'number', value: value.value }

@@ -105,7 +105,8 @@ export class RecordBuilder {
     const { count } = syntax
     const before: Field[] = []
     if (names.counts.has(count.text)) {
-      const reason = `${quote(count.text)} counts two fields but stands only before the first; write it once, before both`
+      const advice = 'write it once, before both'
+      const reason = `${quote(count.text)} counts two fields but stands only before the first; ${advice}`
       throw meaningError(reason, count.at, 'first used', names.counts.get(count.text))
     }
     const mention = names.mention(count.text)

@@ -40,7 +40,9 @@ export type SimpleFieldSyntax =
   | { readonly kind: 'name'; readonly name: Name; readonly type: Name | null }
   | { readonly kind: 'composite'; readonly fields: readonly FieldSyntax[]; readonly at: Place }
 
-/** What one scope or record gives to the fields of a name. `int field = none;` of 1.2 is a type and an interpretation. */
+/**
+ * What one scope or record gives to the fields of a name. `int field = none;` of 1.2 is a type and an interpretation.
+ */
 export interface FieldProperties {
   readonly width?: Property<Expression>
   readonly value?: Property<Expression>

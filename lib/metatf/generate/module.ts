@@ -39,7 +39,8 @@ export function compileDtd(dtd: Dtd, { language = 'ts' }: CompileOptions = {}): 
       '',
       `Made by metatf-compile from ${file}. To change it, change the definition and compile that.`,
     ),
-    `${isTs ? "import type { EventBatch } from 'heapflow'\n" : ''}import { ${pair}, parseDtd${used.length > 0 ? ', RUNTIME' : ''} } from 'heapflow/metatf/runtime'`,
+    `${isTs ? "import type { EventBatch } from 'heapflow'\n" : ''}import { ${pair}, parseDtd` +
+      `${used.length > 0 ? ', RUNTIME' : ''} } from 'heapflow/metatf/runtime'`,
     ...types.all(mapping.records),
     used.length > 0 ? `const { ${used.join(', ')} } = RUNTIME` : '',
     texts.length > 0 ? `${isTs ? 'const k: any' : '/** @type {any} */\nconst k'} = [\n${literals(texts)}\n]` : '',

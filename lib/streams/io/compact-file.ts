@@ -2,7 +2,7 @@ import { closeSync, openSync, readSync, statSync } from 'node:fs'
 import type { Readable } from 'node:stream'
 import { CompactDecoder, type CompactStart } from '../../formats/compact/decode.js'
 import { HEAD_BYTES, MAGIC, VERSION } from '../../formats/compact/layout.js'
-import { findStart } from '../../formats/compact/seek.js'
+import { countEvents, findStart } from '../../formats/compact/seek.js'
 import { sniff } from '../../formats/compact/sniff.js'
 import type { EventBatch } from '../../event/batch.js'
 import { runStage, type Warn } from '../../reading/run-stage.js'
@@ -30,6 +30,24 @@ export function isCompactFile(path: string): boolean {
   }
 }
 
+/** How many events a compact trace has; undefined if this is no such file, or if it has no index. */
+export function compactEvents(path: string): number | undefined {
+  if (!isCompactFile(path)) return undefined
+  const file = openSync(path, 'r')
+  try {
+    const { size } = statSync(path)
+    return countEvents(size, (offset, length) => readAt(file, offset, Math.min(length, Math.max(0, size - offset))))
+  } finally {
+    closeSync(file)
+  }
+}
+
+/** Bytes of a file from an offset: as many, or fewer at its end. */
+function readAt(file: number, offset: number, length: number): Uint8Array {
+  const bytes = new Uint8Array(length)
+  return bytes.subarray(0, readSync(file, bytes, 0, length, offset))
+}
+
 /** A compact trace from a place on. */
 export interface CompactPart {
   /** How many events come before the place. */
@@ -54,10 +72,9 @@ export function compactPart(path: string, event: number, warn: Warn): CompactPar
   const file = openSync(path, 'r')
   let bytesRead = 0
   const read = (offset: number, length: number): Uint8Array => {
-    const bytes = new Uint8Array(Math.min(length, Math.max(0, size - offset)))
-    const n = readSync(file, bytes, 0, bytes.length, offset)
-    bytesRead += n
-    return bytes.subarray(0, n)
+    const bytes = readAt(file, offset, Math.min(length, Math.max(0, size - offset)))
+    bytesRead += bytes.length
+    return bytes
   }
   let start: CompactStart | undefined
   try {
