@@ -77,8 +77,10 @@ function drop(key: u64, n: u32): void {
   let i = hole
   while (true) {
     i = (i + 1) & last
-    if (load<u32>(slot(i), 8) == 0) break
-    if (((i - home(load<u64>(slot(i)))) & last) < ((i - hole) & last)) continue
+    const distance = (i - hole) & last
+    // No key is as far from its home as that.
+    if (load<u32>(slot(i), 8) == 0 || distance >= LONG) break
+    if (((i - home(load<u64>(slot(i)))) & last) < distance) continue
     memory.copy(slot(hole), slot(i), 1 << SLOT)
     hole = i
   }
