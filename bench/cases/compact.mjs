@@ -1,6 +1,8 @@
 // Compact traces, compared with compressors of the same trace as text.
-import { spawnSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { execFileSync, spawnSync } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import * as compact from '../../dist/lib/entry/compact.js'
 import * as replay from '../../dist/lib/entry/replay.js'
 import { batchesOf, bytesOf } from '../drive.mjs'
@@ -12,6 +14,9 @@ const COMPRESSORS = [
   ['xz -9e', 'xz', ['-9e', '-T1', '-c']],
   ['zstd -19', 'zstd', ['-19', '--long=27', '--single-thread', '-q', '-c']],
 ]
+
+/** zpaq takes a minute for each 10 MB, so larger texts are not given to it. */
+const ZPAQ_BYTES = 16_000_000
 
 /** @param {import('../inputs.mjs').Input} input */
 export function tasks({ files }) {
@@ -35,7 +40,29 @@ export function tasks({ files }) {
       ]
     },
   )
-  return [...both, ...best.map((task) => ({ ...task, name: `${task.name}, best` })), ...others]
+  return [...both, ...best.map((task) => ({ ...task, name: `${task.name}, best` })), ...others, ...zpaqTasks(text, events)]
+}
+
+/** The strongest compressor, in one thread. It is run once each way, and all rounds have that time. */
+function zpaqTasks(text, events) {
+  if (text.length > ZPAQ_BYTES || !hasProgram('zpaq')) return []
+  const folder = mkdtempSync(join(tmpdir(), 'heapflow-zpaq-'))
+  try {
+    const run = (...words) => {
+      const begin = performance.now()
+      execFileSync('zpaq', [...words, '-t1'], { cwd: folder, stdio: 'ignore' })
+      return (performance.now() - begin) / 1000
+    }
+    writeFileSync(join(folder, 'text'), text)
+    const compressing = run('add', 'a.zpaq', 'text', '-m5')
+    const expanding = run('extract', 'a.zpaq', 'text', '-to', 'out')
+    if (!readFileSync(join(folder, 'out')).equals(text)) throw new Error('zpaq does not give the text back')
+    const bytes = statSync(join(folder, 'a.zpaq')).size
+    const task = (name, seconds) => ({ name, events, bytes, run: () => events, seconds: () => seconds })
+    return [task('zpaq -m5 -d', expanding), task('zpaq -m5', compressing)]
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
 }
 
 /** Pairs of tasks, the second one the yardstick. */
@@ -44,6 +71,8 @@ export const ratios = [
   ['encode', 'xz -9e'],
   ['encode', 'zstd -19'],
   ['encode, best', 'xz -9e'],
+  ['encode, best', 'zpaq -m5'],
+  ['decode, best', 'zpaq -m5 -d'],
   ['decode, best', 'decode'],
   ['encode, best', 'encode'],
 ]
