@@ -17,7 +17,7 @@ const RECENT: usize = memory.data(196_608, 64)
 /** The largest index that was added. */
 let newest: u64 = 0
 /** The place in the table of the block that `findBlock` or `addIndexed` found there. */
-let older: usize = 0
+let olderPlace: usize = 0
 
 /** Removes all blocks from the array. */
 export function clearRecent(): void {
@@ -41,13 +41,13 @@ export function findBlock(index: u64): usize {
 
 /** The entry in the table of the block with this index, or 0. */
 function findOlder(index: u64): usize {
-  older = find(index ^ indexMark)
-  return older == 0 ? 0 : entryAt(older)
+  olderPlace = find(index ^ indexMark)
+  return olderPlace == 0 ? 0 : entryAt(olderPlace)
 }
 
 /**
- * The entry of the block with this index, which is added if there is none; 0, and `isFull`, if there is no memory. Entries
- * found before may have moved.
+ * The entry of the block with this index, which is added if there is none; 0, and `isFull`, if there is no memory.
+ * Entries found before may have moved.
  */
 // @ts-ignore: decorator
 @inline
@@ -82,5 +82,5 @@ function addSlowly(index: u64): usize {
 @inline
 export function removeBlock(entry: usize, index: u64): void {
   if (entry == recentAt(index)) store<u64>(entry, ~index)
-  else remove(older)
+  else remove(olderPlace)
 }

@@ -173,7 +173,7 @@ export class Filter implements BatchTransform {
     this.tearsBlocks = this.lifetimes === undefined && given.some((name) => !KEEPS_BLOCKS.has(name))
   }
 
-  /** The rows of the last batch that were kept, in order. Valid until the next batch is filtered; do not change them. */
+  /** The rows of the last batch that were kept, in order. Valid until the next batch; do not change them. */
   get kept(): Int32Array {
     return this.rows.subarray(0, this.keptCount)
   }

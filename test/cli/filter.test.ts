@@ -123,6 +123,12 @@ describe('--part', () => {
     )
     const whole = await shell(`compact-decode ${trace} | grep -v '"kind":"\\(header\\|end\\)"' | md5sum`)
     expect(all.stdout.toString()).toBe(whole.stdout.toString())
+    // Blocks that begin in the part keep their later events.
+    const [part, expected] = await Promise.all([
+      shell(`hf-filter --part 2/3 --lifetimes ${trace} | md5sum`),
+      shell(`hf-filter --events 94093..188184 --lifetimes ${MTRC} | md5sum`),
+    ])
+    expect(part.stdout.toString()).toBe(expected.stdout.toString())
     // There are more parts than events.
     const cut = await shell(`hf-filter --part 1/300000 ${trace}`)
     expect(cut.stderr).toContain('--part: the trace has only 282277 events')
@@ -131,7 +137,9 @@ describe('--part', () => {
   test.each([
     ['--part 0/3', 'the number of a part and that of all'],
     ['--part 4/3', 'the number of a part and that of all'],
-    ['--part 1/3 --events 1..5', 'cannot be combined'],
+    ['--part 1/3 --events 1..5', '--part and --events cannot be combined'],
+    ['--part 1/3 --invert --kind free', '--part and --invert cannot be combined'],
+    ['--part 1/3 --leaked', '--part and --leaked cannot be combined'],
     [`--part 1/3 ${MTRC}`, 'needs a compact trace with checkpoints'],
     ['--part 1/3', 'needs a compact trace with checkpoints'],
   ])('refuses %s', async (flags, message) => {

@@ -48,8 +48,7 @@ const SETS: usize = memory.data(65536)
 const LENGTHS: u32 = 128
 /**
  * Per arena: the page after the last one that was new, and whether the extent there is smaller than those that are
- * known
- * to be free; or the length and order of the next region (5).
+ * known to be free; or the length and order of the next region (5).
  */
 const NEXT: usize = memory.data(1024)
 

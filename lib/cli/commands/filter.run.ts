@@ -36,11 +36,15 @@ async function isCompact(path: string): Promise<boolean> {
   return (await import('../../streams/io/compact-file.js')).isCompactFile(path)
 }
 
+/** Flags with which more than a part would be read or kept. */
+const WHOLE = ['events', 'invert', 'leaked', 'temporary', 'live-at']
+
 /** The events of `--part`. @throws UsageError */
 async function partOptions(args: Arguments, path: string): Promise<FilterOptions> {
   const text = args.value('part')
   if (text === undefined) return {}
-  if (args.has('events')) throw new UsageError('--part and --events cannot be combined')
+  const other = WHOLE.find((name) => args.has(name))
+  if (other !== undefined) throw new UsageError(`--part and --${other} cannot be combined`)
   const [part, parts] = (/^([1-9]\d{0,8})\/([1-9]\d{0,8})$/.exec(text) ?? []).slice(1).map(BigInt)
   if (part === undefined || parts === undefined || part > parts)
     throw new UsageError(`--part needs the number of a part and that of all, such as 2/8, not ${JSON.stringify(text)}`)

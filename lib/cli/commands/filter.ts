@@ -72,9 +72,10 @@ export const filter: Command = {
     '--leaked, --temporary and --live-at depend on later events, so the input is read twice. If it is a pipe, it is ' +
     'copied to a temporary file first (in TMPDIR). What leaks, what is temporary and what is live at the peak is the ' +
     'same as in the report of hf-stats.\n' +
-    'Of a compact trace with checkpoints, named as a file, --events and --part read only the part that they need: ' +
-    'traces and events elsewhere in the file are not looked at, nor is damage there found. Parts divide the work on ' +
-    'a trace among processes, which may cut blocks; hf-split --by shard keeps them whole, but reads everything.\n' +
+    'Of a compact trace with checkpoints, named as a file, --events and --part read only the part that they need ' +
+    '(with --lifetimes, all from there on): traces and events elsewhere in the file are not looked at, nor is damage ' +
+    'there found. --invert, --leaked, --temporary and --live-at need the whole trace. Parts divide the work on a ' +
+    'trace among processes, which may cut blocks; hf-split --by shard keeps them whole, but reads everything.\n' +
     'The input may be in any format; the output is NDJSON unless --to or the name after -o says otherwise.',
   memory:
     'constant; with --lifetimes it grows with the kept blocks that are live (35 to 65 bytes each); with --leaked, ' +

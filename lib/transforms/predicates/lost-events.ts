@@ -23,8 +23,8 @@ const CONCERNED = 1
 const FAILED = 2
 
 /**
- * Selects `lost` events. What the recorder lost may have met any criterion, so a criterion on what such an event does
- * not have does not concern it, and one that no criterion concerns is always kept. Its size is that of what was lost,
+ * Selects `lost` events, which say that the recorder lost others. A criterion decides about one only if it has the
+ * field: what was lost may have met the others. If none decides, the event is kept. Its size is that of what was lost,
  * and not that of a block. Which kinds to keep is what the caller says; what that drops is counted.
  */
 export class LostEvents {
@@ -72,6 +72,7 @@ export class LostEvents {
       for (let j = 0; j < count; j++) {
         const row = rows[j] as number
         if (((batch.mask[row] as number) & has) !== has || ((states[row] as number) & FAILED) !== 0) continue
+        // As long as the test has not kept it.
         states[row] = CONCERNED | FAILED
         part[n++] = row
       }
