@@ -88,14 +88,20 @@ describe('console blocks', () => {
     expect(blocks.length).toBeGreaterThanOrEqual(5)
   })
 
-  test.each(blocks)('in $path show true output', async ({ block }) => {
+  async function showsTrueOutput({ block }: { block: string }): Promise<void> {
     const lines = block.split('\n').flatMap((line) => (line.startsWith('$ ') ? line.slice(2) : []))
     // A command may fail on purpose; its messages are part of the block.
     const script = `source "$0"; ln -s "$root/test" test; set +e; for line; do echo "\\$ $line"; eval "$line" 2>&1; done; true`
     const commands = fileURLToPath(new URL('examples/support/commands.sh', root))
     const { stdout } = await promisify(execFile)('bash', ['-c', script, commands, ...lines])
     expect(stdout).toBe(block)
-  })
+  }
+
+  // Each query starts DuckDB.
+  const isSql = ({ path }: { path: string }) => path === 'docs/sql.md'
+  const others = blocks.filter((block) => !isSql(block))
+  test.each(others)('in $path show true output', showsTrueOutput)
+  test.each(blocks.filter(isSql))('in $path show true output', { tags: ['slow'] }, showsTrueOutput)
 })
 
 describe('ndjson.schema.json', () => {

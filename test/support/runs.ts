@@ -13,12 +13,15 @@ export function runs(full: number): number {
   return Math.max(Math.min(full, LEAST), Math.ceil(full * STRENGTH))
 }
 
+/** `npm test` tries no more bytes or bits of one input than this. */
+const MOST = 300
+
 /**
- * The numbers below `n`, for a test of each byte or bit: all of them in `npm run test:slow`, a tenth of them in
- * `npm test`: always the same, one of each ten, in no pattern that bytes have.
+ * The numbers below `n`, for a test of each byte or bit: all of them in `npm run test:slow`, a tenth of them, and at
+ * most `MOST`, in `npm test`: always the same, one of each ten or more, in no pattern that bytes have.
  */
 export function* someOf(n: number): Generator<number> {
-  const step = Math.max(1, Math.round(1 / STRENGTH))
+  const step = Math.max(1, Math.round(1 / STRENGTH), STRENGTH < 1 ? Math.ceil(n / MOST) : 1)
   for (let from = 0, i = 0; from < n; from += step, i++) {
     const number = from + ((Math.imul(i, 0x9e37_79b1) >>> 16) % step)
     if (number < n) yield number

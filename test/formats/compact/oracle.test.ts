@@ -119,7 +119,7 @@ const FIXTURE_NAMES = readdirSync(FIXTURES, { withFileTypes: true })
   .flatMap(({ name }) => readdirSync(new URL(`${name}/`, FIXTURES)).map((file) => `${name}/${file}`))
   .filter((name) => !/\.(verbose|stats)\.txt(\.gz)?$/.test(name))
 
-describe.each(LEVELS)('fixtures at the %s level', (_, level) => {
+describe.each(LEVELS)('fixtures at the %s level', { tags: ['slow'] }, (_, level) => {
   test.each(FIXTURE_NAMES)('%s', async (name) => {
     readsLikeOracle(await headOf(new URL(name, FIXTURES), 5000), level)
   })
