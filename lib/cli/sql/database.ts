@@ -50,7 +50,8 @@ export async function planOf(connection: DuckDBConnection, query: string): Promi
   } catch (error) {
     throw new UsageError(readable(error as Error, query), { cause: error })
   }
-  const tables = new Set<string>(await connection.getTableNames(query, false))
+  // DuckDB gives names as they are in the query, where upper and lower case are the same.
+  const tables = new Set([...(await connection.getTableNames(query, false))].map((name) => name.toLowerCase()))
   const all = new Map(NAMES.map((table) => [table, new Set(sqlColumns(table).map(([name]) => name))]))
   const scanned = scannedColumns(await explain(connection, query), all)
   const named = NAMES.filter((table) => tables.has(table) || scanned.has(table))
@@ -71,11 +72,13 @@ async function extract(
   }
 }
 
+/** Optimizers after which a scan does not name all its columns, has a filter, or is gone because tables are empty. */
+const DISABLED = 'filter_pushdown,statistics_propagation,empty_result_pullup,top_n,late_materialization'
+
 /** The plan of a query, or undefined where this version of DuckDB gives none. */
 async function explain(connection: DuckDBConnection, query: string): Promise<unknown> {
   try {
-    // Without these, a scan does not name all columns that it needs, or is gone because the tables are empty.
-    await connection.run(`set disabled_optimizers = 'filter_pushdown,statistics_propagation,empty_result_pullup'`)
+    await connection.run(`set disabled_optimizers = ${text(DISABLED)}`)
     const plan = await connection.runAndReadAll(`explain (format json) ${query}`)
     return JSON.parse(String(plan.getRows()[0]?.[1]))
   } catch {
@@ -86,7 +89,8 @@ async function explain(connection: DuckDBConnection, query: string): Promise<unk
 }
 
 /**
- * Fills the tables. A query that needs a column which is not wanted fails: it never takes it for null.
+ * Fills the tables. A query that needs a column or a table which is not wanted fails: it never takes it for null or
+ * empty.
  * @param pathOf where the file of a table is
  */
 export async function fillTables(
@@ -94,14 +98,15 @@ export async function fillTables(
   wanted: Wanted,
   pathOf: (table: TableName) => string,
 ): Promise<void> {
-  for (const [table, columns] of wanted) {
-    const all = sqlColumns(table).map(([name, type]) => {
-      if (columns.has(name)) return quoted(name)
-      const message = `the plan of DuckDB did not name the column ${name} of ${table}`
-      return `error(${text(message)})::${type} as ${quoted(name)}`
-    })
+  for (const table of NAMES) {
+    const columns = wanted.get(table)
+    const unnamed = (what: string) => `error(${text(`the plan of DuckDB did not name the ${what}`)})`
+    const all = sqlColumns(table).map(([name, type]) =>
+      columns?.has(name) ? quoted(name) : `${unnamed(`column ${name} of ${table}`)}::${type} as ${quoted(name)}`,
+    )
+    const rows = columns ? `from read_parquet(${text(pathOf(table))})` : `where ${unnamed(`table ${table}`)}::boolean`
     await connection.run(`drop table ${table}`)
-    await connection.run(`create view ${table} as select ${all.join(', ')} from read_parquet(${text(pathOf(table))})`)
+    await connection.run(`create view ${table} as select ${all.join(', ')} ${rows}`)
   }
 }
 

@@ -2,7 +2,7 @@
 const KNOWN = new Set(['Table', 'Type', 'Projections', 'Estimated Cardinality'])
 
 /**
- * The columns that the scans of a plan name, by table. A table with a scan that is not understood is missing.
+ * The columns that the scans of a plan name, by table: all columns of a table with a scan that is not understood.
  * @param plan what `explain (format json)` gives, parsed
  * @param columns the names of all columns of the tables
  */
@@ -10,8 +10,7 @@ export function scannedColumns(
   plan: unknown,
   columns: ReadonlyMap<string, ReadonlySet<string>>,
 ): ReadonlyMap<string, ReadonlySet<string>> {
-  const found = new Map<string, Set<string>>()
-  const unclear = new Set<string>()
+  const found = new Map<string, ReadonlySet<string>>()
   const visit = (node: unknown): void => {
     if (typeof node !== 'object' || node === null) return
     if (Array.isArray(node)) return node.forEach(visit)
@@ -29,10 +28,8 @@ export function scannedColumns(
     const isClear =
       Object.keys(info).every((key) => KNOWN.has(key)) &&
       projections.every((name) => typeof name === 'string' && all.has(name))
-    if (!isClear) unclear.add(table)
-    found.set(table, new Set([...(found.get(table) ?? []), ...(projections as string[])]))
+    found.set(table, isClear ? new Set([...(found.get(table) ?? []), ...(projections as string[])]) : all)
   }
   visit(plan)
-  for (const table of unclear) found.delete(table)
   return found
 }
