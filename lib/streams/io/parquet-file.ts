@@ -9,7 +9,7 @@ import { batchesOfRows, isEventColumn, tracesIn, type ReadColumn } from '../../f
 import { showValue } from '../../event/message-text.js'
 import { noEvents } from '../../event/table.js'
 import type { Warn } from '../../reading/run-stage.js'
-import { checkPages, rangeOfColumn } from './parquet-pages.js'
+import { checkPages, rangeOfGroup } from './parquet-pages.js'
 
 /** The most bytes of a row group that are held in memory. */
 const MAX_HELD = 33_554_432
@@ -101,12 +101,6 @@ class FileBytes implements hyparquet.AsyncBuffer {
   }
 }
 
-/** The range of a row group's columns in the file. */
-function rangeOf({ columns }: hyparquet.RowGroup): [from: number, to: number] {
-  const ranges = columns.flatMap(({ meta_data: column }) => (column === undefined ? [] : [rangeOfColumn(column)]))
-  return [Math.min(...ranges.map(([from]) => from)), Math.max(0, ...ranges.map(([, to]) => to))]
-}
-
 /** Whether a column has a value in a row group, as far as the index says. */
 function mayHave({ columns }: hyparquet.RowGroup, name: string): boolean {
   return columns.some(({ meta_data: column }) => {
@@ -141,7 +135,7 @@ async function* traceOf(
     groupEnd += Number(group.num_rows)
     if (from >= Math.min(end, groupEnd)) continue
     const columns = source.columns.filter((name) => mayHave(group, name))
-    await source.file.hold(...rangeOf(group))
+    await source.file.hold(...rangeOfGroup(group))
     if (!source.checked.has(group)) await checkPages(source.file, group, columns, progress.events + 1)
     source.checked.add(group)
     for (; from < Math.min(end, groupEnd); from += STEP) {

@@ -4,11 +4,24 @@ import { malformed } from '../../event/error.js'
 import { showText } from '../../event/message-text.js'
 import { readPageHead } from '../../formats/parquet/page-head.js'
 
-/** Where a column of a row group is in the file. */
-export function rangeOfColumn(column: ColumnMetaData): [from: number, to: number] {
+/** Where a column of a row group is in the file, as hyparquet reads it. */
+function rangeOfColumn(column: ColumnMetaData): [from: number, to: number] {
   const { dictionary_page_offset: dictionary, data_page_offset: data, total_compressed_size: length } = column
-  const from = Number(dictionary !== undefined && dictionary < data ? dictionary : data)
+  // Some writers give 0 for no dictionary.
+  const from = Number(dictionary || data)
   return [from, from + Number(length)]
+}
+
+/** The range of a row group's columns in the file. */
+export function rangeOfGroup({ columns }: RowGroup): [from: number, to: number] {
+  let [from, to] = [Infinity, 0]
+  for (const { meta_data: column } of columns) {
+    if (column === undefined) continue
+    const [first, end] = rangeOfColumn(column)
+    from = Math.min(from, first)
+    to = Math.max(to, end)
+  }
+  return [from, to]
 }
 
 /**

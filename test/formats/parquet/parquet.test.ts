@@ -4,7 +4,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { crc32 } from 'node:zlib'
 import fc from 'fast-check'
-import { snappyUncompress } from 'hyparquet'
+import { parquetMetadata, snappyUncompress, type RowGroup } from 'hyparquet'
 import { describe, expect, test } from 'vitest'
 import { batchesOf, type EventBatch, type TraceEvent } from '../../../lib/event/batch.js'
 import { TraceError } from '../../../lib/event/error.js'
@@ -16,7 +16,9 @@ import { GROUP_ROWS, MAGIC } from '../../../lib/formats/parquet/layout.js'
 import { hybrid } from '../../../lib/formats/parquet/levels.js'
 import { readPageHead } from '../../../lib/formats/parquet/page-head.js'
 import { snappy } from '../../../lib/formats/parquet/snappy.js'
+import { varint } from '../../../lib/formats/parquet/thrift.js'
 import { readParquet } from '../../../lib/streams/io/parquet-file.js'
+import { rangeOfGroup } from '../../../lib/streams/io/parquet-pages.js'
 import { scratch, shell } from '../../support/commands.js'
 import { decodeAll, drive, encodeAll } from '../../support/drive.js'
 import { anyEvent } from '../../support/random-event.js'
@@ -94,6 +96,35 @@ describe('files', () => {
     for (const i of [0, 5, GROUP_ROWS - 1, GROUP_ROWS, GROUP_ROWS + 1, 2 * GROUP_ROWS, 2 * GROUP_ROWS + 6])
       expect(found.events[i]).toEqual(many[i])
     expect(found.events.filter(({ kind }) => kind === 'free')).toEqual(many.filter(({ kind }) => kind === 'free'))
+  })
+
+  test('of other writers may give 0 as the place of a dictionary that there is not', async () => {
+    const file = Buffer.from(encode(batchesOf(events, HEADER)))
+    const end = file.length - 8
+    const footer = file.subarray(end - file.readUInt32LE(end), end)
+    // In the metadata of a column, the number of the first data page (field 9) and the statistics (12), without 11.
+    const { row_groups: groups } = parquetMetadata(file.buffer.slice(file.byteOffset, file.byteOffset + file.length))
+    const plain = groups[0]?.columns.filter(({ meta_data: column }) => column?.dictionary_page_offset === undefined)
+    expect(plain?.length).toBeGreaterThan(1)
+    let patched = footer
+    for (const { meta_data: column } of plain ?? []) {
+      const field = Buffer.concat([Uint8Array.of(0x26), varint(2 * Number(column?.data_page_offset))])
+      const at = patched.indexOf(Buffer.concat([field, Uint8Array.of(0x3c)]))
+      expect(at).toBeGreaterThan(0)
+      const after = at + field.length
+      // Field 11 with the value 0, and the statistics as the next field.
+      patched = Buffer.concat([patched.subarray(0, after), Uint8Array.of(0x26, 0, 0x1c), patched.subarray(after + 1)])
+    }
+    const tail = Buffer.from(file.subarray(end))
+    tail.writeUInt32LE(patched.length)
+    const found = await read(Buffer.concat([file.subarray(0, end - footer.length), patched, tail]))
+    expect(found).toEqual({ events, headers: [HEADER], warnings: [] })
+  })
+
+  test('may have a row group with any number of columns', () => {
+    const column = (i: number) => ({ meta_data: { data_page_offset: BigInt(i + 4), total_compressed_size: 2n } })
+    const columns = Array.from({ length: 1_000_000 }, (_, i) => column(i)) as unknown as RowGroup['columns']
+    expect(rangeOfGroup({ columns, num_rows: 1n, total_byte_size: 0n })).toEqual([4, 1_000_005])
   })
 
   test('without events or without a header', async () => {
