@@ -28,14 +28,19 @@ export class BlockEncoder implements Stage<EventBatch, Uint8Array> {
   }
 
   end(): void {
-    this.endTruncated()
+    this.warn()
+    this.table.end()
     this.isEnding = true
   }
 
   /** Blocks that are live at the fault have rows too. A format with an end mark does not get it. */
   endTruncated(): void {
+    this.warn()
+    this.table.endTruncated()
+  }
+
+  private warn(): void {
     if (this.lost > 0) this.warnings.push(lostWarning(this.lost, 'blocks may be missing or wrong'))
-    this.table.end()
   }
 
   /** @throws RangeError when there is no memory for the blocks */

@@ -1,6 +1,6 @@
 import { tableFromIPC, type Vector } from 'apache-arrow'
 import { parquetReadObjects } from 'hyparquet'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import type { TraceEvent } from '../../../lib/event/batch.js'
 import { BlockEncoder } from '../../../lib/exports/tables/block-encoder.js'
 import { TABLE_FORMATS, type TableFormatName } from '../../../lib/exports/tables/formats.js'
@@ -74,6 +74,17 @@ const complete = (row: BlockRow) =>
 test('the rows of the test', () => {
   expect(ROWS).toHaveLength(4203)
   expect(ROWS[0]).toMatchObject({ birth: 1n, until: 4n, size: MOST, endApi: 'delete', lifetime: 6n, timeUnit: 'us' })
+})
+
+test('the table ends as the trace does', async () => {
+  const end = vi.spyOn(BlockTable.prototype, 'end')
+  const endTruncated = vi.spyOn(BlockTable.prototype, 'endTruncated')
+  const calls = () => [end.mock.calls.length, endTruncated.mock.calls.length]
+  await written('csv')
+  expect(calls()).toEqual([1, 0])
+  await written('csv', true)
+  expect(calls()).toEqual([1, 1])
+  vi.restoreAllMocks()
 })
 
 test('Arrow has all rows', async () => {
