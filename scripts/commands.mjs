@@ -5,6 +5,7 @@ import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSy
 import { dirname, join, posix } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
+import { checkChunk } from './check-chunk.mjs'
 
 const root = fileURLToPath(new URL('../', import.meta.url))
 const target = join(root, 'dist/bin')
@@ -108,8 +109,7 @@ function commonJs(path, text, exported = 'module.exports =') {
     // What node:vm runs cannot import.
     .replace(/\bimport\(("[^"]+")\)/g, 'require("../chunks/load.js").importPackage($1)')
     .replaceAll('import.meta.url', 'require("node:url").pathToFileURL(__filename).href')
-  const left = /^(import|export)\b.*|\bimport\.meta\b.*/m.exec(code)
-  if (left !== null) throw new Error(`${path}: cannot be CommonJS: ${left[0]}`)
+  checkChunk(path, code)
   return code
 }
 

@@ -48,7 +48,9 @@ test('the package has every module that another one of it imports', () => {
 
 test('the package has nothing that only developers need', () => {
   const surplus = packed.filter(
-    (path) => /^(bench|kernel|scripts|test|bin|dist\/test)\//.test(path) || /^dist\/bin\/.*\.d\.ts$/.test(path),
+    (path) =>
+      /^(bench|kernel|scripts|test|bin|dist\/test|dist\/bin\/compiled)\//.test(path) ||
+      /^dist\/bin\/.*\.d\.ts$/.test(path),
   )
   expect(surplus).toEqual([])
   expect(packed.filter((path) => /architecture|size-study|CONTRIBUTING/.test(path))).toEqual([])

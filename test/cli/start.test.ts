@@ -169,21 +169,64 @@ describe('what V8 compiled during the build', () => {
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
   })
 
-  test('is not needed', async () => {
+  /** Copies the commands to a folder, where they can be changed. */
+  function copied() {
     const folder = scratch()
     for (const part of ['bin', 'kernel']) cpSync(join(DIST, part), join(folder, 'dist', part), { recursive: true })
-    const line = `"${process.execPath}" "${join(folder, 'dist/bin', 'mtrc-decode.js')}"`
-    const run = () => shell(line, TRACE)
-    const expected = await shell('mtrc-decode', TRACE)
-    expect((await run()).stdout).toEqual(expected.stdout)
-    // V8 rejects what has been compiled from another text.
-    const [version] = readdirSync(join(folder, 'dist/bin/compiled'))
-    const compiled = join(folder, 'dist/bin/compiled', version as string)
-    const [first, ...others] = readdirSync(compiled).map((name) => join(compiled, name))
-    for (const other of others) cpSync(first as string, other)
-    expect((await run()).stdout).toEqual(expected.stdout)
-    rmSync(join(folder, 'dist/bin/compiled'), { recursive: true })
-    expect((await run()).stdout).toEqual(expected.stdout)
+    const bin = join(folder, 'dist/bin')
+    const [version] = readdirSync(join(bin, 'compiled'))
+    const chunks = readdirSync(join(bin, 'chunks')).map((name) => join(bin, 'chunks', name))
+    const kept = readdirSync(join(bin, 'compiled', version!)).map((name) => join(bin, 'compiled', version!, name))
+    const loaded = join(folder, 'loaded')
+    const command = `LOADED='${loaded}' "${process.execPath}" --require "${BUILTINS}" "${join(bin, 'mtrc-decode.js')}"`
+    /** What a run prints, and how many of its chunks V8 took as they were compiled. */
+    async function run(flags = '') {
+      const { stdout } = await shell(`${command} ${flags}`, TRACE)
+      const found = JSON.parse(readFileSync(loaded, 'utf8')) as { chunks: Record<string, boolean> }
+      return { text: stdout.toString(), taken: Object.values(found.chunks).filter(Boolean).length }
+    }
+    return { bin, chunks, kept, run }
+  }
+
+  test('is not needed', async () => {
+    const { bin, kept, run } = copied()
+    const { text, taken } = await run()
+    expect(text).toBe((await shell('mtrc-decode', TRACE)).stdout.toString())
+    expect(taken).toBeGreaterThan(5)
+    const [first, ...others] = kept
+    for (const other of others) cpSync(first!, other)
+    expect(await run()).toEqual({ text, taken: 0 })
+    rmSync(join(bin, 'compiled'), { recursive: true })
+    expect(await run()).toEqual({ text, taken: 0 })
+  })
+
+  test('is not taken of a chunk that has changed, though its length is the same', async () => {
+    const { chunks, run } = copied()
+    const { text } = await run('--help')
+    expect(text).toContain('Usage: ')
+    for (const chunk of chunks)
+      writeFileSync(chunk, readFileSync(chunk, 'latin1').replaceAll('Usage: ', 'Use as:'), 'latin1')
+    expect((await run('--help')).text).toBe(text.replaceAll('Usage: ', 'Use as:'))
+  })
+
+  test('is not taken if what was kept is damaged', async () => {
+    const { kept, run } = copied()
+    const { text } = await run()
+    const whole = kept.map((name) => [name, readFileSync(name)] as const)
+    const damage: readonly ((bytes: Buffer) => Buffer)[] = [
+      ...[0, 0.2, 0.4, 0.6, 0.8, 0.999].map((part) => (bytes: Buffer) => {
+        const copy = Buffer.from(bytes)
+        copy[Math.floor(part * copy.length)]! ^= 1
+        return copy
+      }),
+      (bytes) => bytes.subarray(0, bytes.length - 2),
+      (bytes) => Buffer.concat([bytes, Buffer.alloc(2)]),
+      () => Buffer.alloc(0),
+    ]
+    for (const change of damage) {
+      for (const [name, bytes] of whole) writeFileSync(name, change(bytes))
+      expect(await run()).toEqual({ text, taken: 0 })
+    }
   })
 })
 

@@ -1,9 +1,18 @@
-// Preloaded with --import: tells in the file that LOADS names which modules a process loads, a line for each: the URLs of those that are
-// imported, the files of those that are required.
+// Preloaded with --import: writes to the file that LOADS names which modules a process loads, a line for each: the URLs
+// of those that are imported, the files of those that are required, and of the chunks that scripts/load-chunk.cjs runs.
 import { appendFileSync } from 'node:fs'
 import * as modules from 'node:module'
+import vm from 'node:vm'
 
 const file = process.env.LOADS
+
+const chunks = []
+vm.Script = class extends vm.Script {
+  constructor(text, options) {
+    super(text, options)
+    chunks.push(options.filename)
+  }
+}
 
 if ('registerHooks' in modules) {
   modules.registerHooks({
@@ -29,8 +38,5 @@ if ('registerHooks' in modules) {
 
 process.on('exit', () => {
   const { cache } = modules.createRequire(import.meta.url)
-  const required = Object.keys(cache)
-  const loader = required.find((path) => path.endsWith('/dist/bin/chunks/load.js'))
-  if (loader !== undefined) required.push(...cache[loader].exports.loaded.keys())
-  appendFileSync(file, required.map((path) => `${path}\n`).join(''))
+  appendFileSync(file, [...Object.keys(cache), ...chunks].map((path) => `${path}\n`).join(''))
 })
