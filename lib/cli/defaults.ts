@@ -1,3 +1,5 @@
+import { MIB } from '../bytes/units.js'
+
 /** Values that a command's help states and its implementation uses. */
 
 /** `hf-stats --top`: rows of each table. */
@@ -55,8 +57,8 @@ export const SHELLS = ['bash', 'zsh', 'fish'] as const
 export const DIFF_ORDERS = ['leaked', 'peak', 'allocated', 'temporary'] as const
 
 /** `hf-report --embed`: the maximum number of bytes of a trace that is put into the page, and the largest limit. */
-export const MAX_EMBEDDED = 1_048_576
-export const LARGEST_EMBEDDED = 67_108_864
+export const MAX_EMBEDDED = MIB
+export const LARGEST_EMBEDDED = 64 * MIB
 
 /** `hf-sql --to`: the formats of results, the first one by default. */
 export const SQL_FORMATS = ['table', 'csv', 'ndjson', 'parquet'] as const

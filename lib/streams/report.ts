@@ -11,7 +11,10 @@ import { CollectingSink, type ResultSink } from './result-sink.js'
 export type ReportSink = ResultSink<Report>
 
 /** The data of a page. */
-export type ReportPageOptions = Pick<PageOptions, 'name' | 'compared' | 'generator' | 'omitted' | 'trace'>
+export interface ReportPageOptions extends Pick<PageOptions, 'name' | 'compared' | 'generator' | 'omitted'> {
+  /** The trace in the compact format, from which the page recomputes its views. */
+  readonly trace?: Uint8Array
+}
 
 const OPTIONS: OptionNames<ReportPageOptions> = {
   name: true,
@@ -43,9 +46,17 @@ export function report(): ReportSink {
  */
 export function exportReport(taken: Report, options: ReportPageOptions = {}): Uint8Array {
   checkOptions(options, OPTIONS, 'exportReport')
-  const { trace } = options
+  const { trace, ...others } = options
   if (trace !== undefined && !sniff(trace)) throw new RangeError('exportReport: the trace is not in the compact format')
-  const template = readPage(trace === undefined ? 'report' : 'report-trace')
+  return Buffer.concat([...reportPieces(taken, { ...others, ...(trace !== undefined && { trace: [trace] }) })])
+}
+
+/** The same in pieces, each of which is made when it is taken. @param options those of `exportReport`, not checked */
+export function reportPieces(
+  taken: Report,
+  options: Omit<PageOptions, 'template' | 'gzip' | 'most'>,
+): Generator<Uint8Array> {
+  const template = readPage(options.trace === undefined ? 'report' : 'report-trace')
   return reportPage(taken, { ...options, template, gzip: (bytes) => gzipSync(bytes, { level: 9 }) })
 }
 

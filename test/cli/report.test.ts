@@ -1,5 +1,5 @@
 // @module-tag slow
-import { closeSync, existsSync, openSync, readFileSync, writeSync } from 'node:fs'
+import { closeSync, existsSync, openSync, readFileSync, statSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { MAX_PAGE_BYTES } from '../../lib/exports/report/page.js'
@@ -169,6 +169,22 @@ describe('hf-report on large traces', { tags: ['slow'], timeout: 600_000 }, () =
     expect(summary.allocated.blocks).toBe(1_000_000)
     expect(omitted.join(' ')).toMatch(/sites, \d+ are listed/)
     expect(notes.join(' ')).toMatch(/more sites than are distinguished/)
+  })
+
+  test('a copy of 26 MB takes no more memory than that and its encoder', async () => {
+    const path = join(scratch(), 'random.txt')
+    let state = 1
+    const random = () => (state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0)
+    makeTrace(path, 2_500_000, () => {
+      const block = `${(random() % 0x7fff).toString(16)}${(random() >>> 1).toString(16).padStart(8, '0')}0`
+      return `1: malloc 0x${block} ${random() * 16 + (random() >>> 28)}\n1: free 0x${block}\n`
+    })
+    const page = join(scratch(), 'report.html')
+    const more = (await peak(`hf-report --embed 64M -o ${page}`, path)) - (await peak('hf-report --embed 0', path))
+    const { size } = statSync(page)
+    expect(size).toBeGreaterThan(34_000_000)
+    expect(more).toBeGreaterThan(size * 0.75)
+    expect(more).toBeLessThan(size * 0.75 + 65_000_000)
   })
 
   test('20,000,000 events take as little memory as any command', async () => {

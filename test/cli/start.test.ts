@@ -19,7 +19,7 @@ const DATA = [
   /^lib\/formats\/index\.js$/,
   /^lib\/cli\/(command|command-list|convert-options|defaults|flags|heapflow|limits|main|parse|say|start|help\/text)\.js$/,
   /^lib\/cli\/commands\/[a-z-]+\.js$/,
-  /^lib\/bytes\/byte-order-mark\.js$/,
+  /^lib\/bytes\/(byte-order-mark|units)\.js$/,
   /^lib\/event\/(fields|message-text|suggest)\.js$/,
   /^lib\/(formats|metatf)\/[a-z-]+\/info\.js$/,
   /^lib\/formats\/hatf\/(layout|plan\/layouts|plan\/strategies)\.js$/,

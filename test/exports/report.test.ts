@@ -10,10 +10,14 @@ const TEMPLATE =
   '<!doctype html><title><!--heapflow:title--></title><div id="tables"><!--heapflow:tables--></div><!--heapflow:data-->'
 
 function pageOf(events: readonly TraceEvent[], options: Partial<PageOptions> = {}): string {
+  return Buffer.concat([...piecesOf(events, options)]).toString()
+}
+
+function piecesOf(events: readonly TraceEvent[], options: Partial<PageOptions>): Iterable<Uint8Array> {
   const collector = new ReportCollector()
   for (const batch of inBatches(events, 4096, HEADER)) collector.add(batch)
   const gzip = (bytes: Uint8Array) => gzipSync(bytes)
-  return Buffer.from(reportPage(collector.finish(), { template: TEMPLATE, gzip, ...options })).toString()
+  return reportPage(collector.finish(), { template: TEMPLATE, gzip, ...options })
 }
 
 const alloc = (i: number, more: object = {}): TraceEvent => ({
@@ -116,6 +120,20 @@ describe('reportPage', () => {
       Number(data.summary.allocated.bytes),
     )
     expect(() => pageOf(events, { most: 1000 })).toThrow(/the smallest report has more than 1000 bytes/)
+  })
+
+  test('the trace is in the page however it is cut, and never as a whole in memory', () => {
+    const trace = Buffer.from(Array.from({ length: 200_000 }, (_, i) => (i * i) >> 3))
+    const plain = pageOf([alloc(1)])
+    for (const sizes of [[200_000], [0, 1, 2, 24_571, 49_151, 3], [24_576, 24_576]]) {
+      let at = 0
+      const chunks = [...sizes, trace.length].map((size) => trace.subarray(at, (at += size)))
+      const pieces = [...piecesOf([alloc(1)], { trace: chunks })]
+      const [, text = ''] =
+        /id="report-trace">([A-Za-z0-9+/=]*)<\/script>$/.exec(Buffer.concat(pieces).toString()) ?? []
+      expect(Buffer.from(text, 'base64').equals(trace)).toBe(true)
+      expect(Math.max(...pieces.map(({ length }) => length))).toBeLessThan(plain.length + 66_000)
+    }
   })
 
   test.each(['', TEMPLATE + TEMPLATE, '<!--heapflow:data--><!--heapflow:tables--><!--heapflow:title-->'])(

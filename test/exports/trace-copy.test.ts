@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import type { EventBatch, TraceEvent } from '../../lib/event/batch.js'
 import { TraceCopy } from '../../lib/exports/report/trace-copy.js'
 import { CompactDecoder, CompactEncoder } from '../../lib/formats/compact/index.js'
@@ -17,7 +17,8 @@ const EVENTS = Array.from({ length: 9000 }, (_, i): TraceEvent => ({
 function copyOf(batches: readonly EventBatch[], most: number, complete = true) {
   const copy = new TraceCopy(most)
   for (const batch of batches) copy.add(batch)
-  return { bytes: copy.finish(complete), reason: copy.reason }
+  const chunks = copy.finish(complete)
+  return { bytes: chunks && Buffer.concat(chunks), reason: copy.reason }
 }
 
 /** The bytes that the encoder gives for them. */
@@ -40,7 +41,7 @@ describe('the copy of a trace', () => {
   test('is a compact trace of the fast level, however the events come', () => {
     const expected = encoded(inBatches(EVENTS, 4096, HEADER))
     for (const size of [1000, 4096])
-      expect(Buffer.from(copyOf(inBatches(EVENTS, size, HEADER), 1e6).bytes!).equals(expected)).toBe(true)
+      expect(copyOf(inBatches(EVENTS, size, HEADER), 1e6).bytes!.equals(expected)).toBe(true)
   })
 
   test('is there up to the limit, and not with a byte more', () => {
@@ -67,6 +68,27 @@ describe('the copy of a trace', () => {
     decoder.end()
     expect(take).toThrow(expect.objectContaining({ code: 'ERR_TRACE_TRUNCATED' }))
     expect(events).toBe(EVENTS.length)
+  })
+
+  test('takes no more memory than its bytes, and keeps none of it', () => {
+    const copy = new TraceCopy(1e6)
+    for (let i = 0; i < 10; i++) for (const batch of inBatches(EVENTS, 4096, HEADER)) copy.add(batch)
+    const chunks = copy.finish(true)!
+    expect(chunks.length).toBeGreaterThan(2)
+    expect(chunks.map(({ buffer }) => buffer.byteLength)).toEqual(chunks.map(({ length }) => length))
+    expect(Object.values(copy)).not.toContain(chunks)
+  })
+
+  test('that is given up encodes nothing any more', () => {
+    const encoding = (['feed', 'end', 'endTruncated'] as const).map((name) => vi.spyOn(CompactEncoder.prototype, name))
+    const copy = new TraceCopy(3)
+    const [batch] = inBatches(EVENTS.slice(0, 100), 100, HEADER)
+    copy.add(batch!)
+    expect(copy.reason).toContain('more than 3 bytes')
+    copy.add(batch!)
+    expect(copy.finish(true)).toBe(undefined)
+    expect(encoding.map(({ mock }) => mock.calls.length)).toEqual([1, 0, 0])
+    vi.restoreAllMocks()
   })
 
   test('is given up where the format has a limit, and the report goes on', () => {

@@ -23,7 +23,7 @@ const THREADS = 'test/fixtures/replay/mstress-head.txt.gz'
 async function inPage(path: string, criteria: readonly Criterion[], answers: Answer[] = []): Promise<Taken> {
   const copy = new TraceCopy(1e7)
   for await (const batch of openTrace(path).batches) copy.add(batch)
-  return ofBytes(copy.finish(true)!, criteria, answers)
+  return ofBytes(Buffer.concat(copy.finish(true)!), criteria, answers)
 }
 
 function ofBytes(bytes: Uint8Array, criteria: readonly Criterion[], answers: Answer[] = []): Promise<Taken> {
@@ -114,7 +114,7 @@ describe('the report of a part of a trace', () => {
   test('a truncated copy is a truncated trace', async () => {
     const copy = new TraceCopy(1e7)
     for await (const batch of openTrace(SMALL).batches) copy.add(batch)
-    const { data } = await ofBytes(copy.finish(false)!, [])
+    const { data } = await ofBytes(Buffer.concat(copy.finish(false)!), [])
     expect(data.summary).toMatchObject({ complete: false, events: 2798 })
     expect(data.notes.join('\n')).toMatch(/^The trace is truncated.*\n.*compact: .*truncated/)
   })
@@ -122,7 +122,7 @@ describe('the report of a part of a trace', () => {
   test('damage is an error, or a note if something could be read', async () => {
     const copy = new TraceCopy(1e7)
     for await (const batch of openTrace(SMALL).batches) copy.add(batch)
-    const bytes = copy.finish(true)!
+    const bytes = Buffer.concat(copy.finish(true)!)
     await expect(ofBytes(bytes.subarray(0, 60), [])).rejects.toThrow(/^compact: .*truncated/)
     const damaged = bytes.slice()
     damaged[bytes.length >> 1]! ^= 1

@@ -1,9 +1,8 @@
+import { MIB } from '../../bytes/units.js'
 import { PROFILE_MATCHES } from '../../transforms/option-values.js'
 import type { Command } from '../command.js'
 import { MAX_EMBEDDED } from '../defaults.js'
 import { OUTPUT_FLAGS } from '../flags.js'
-
-const MIB = 1_048_576
 
 export const report: Command = {
   name: 'hf-report',
@@ -26,7 +25,7 @@ export const report: Command = {
   memory:
     'grows with the live blocks (125 to 300 bytes each), and with distinct stacks, up to 250000 (1 to 2 KB each); ' +
     'with --compare, with the stacks of both traces. While the trace is encoded for the page, 25 MB, 90 to 280 ' +
-    'bytes for each live block, and the limit of --embed more.',
+    'bytes for each live block, and the limit of --embed more; with --open, also twice the page.',
   flags: [
     { name: 'compare', value: 'OLD', help: 'Compare with the trace OLD, by site' },
     {
@@ -41,7 +40,7 @@ export const report: Command = {
       value: 'SIZE',
       help:
         'Put the trace into the page if it has at most SIZE bytes in the compact format, with K or M for 1024 or ' +
-        `1048576 of them (default ${MAX_EMBEDDED / MIB}M; 0: never)`,
+        `${MIB} of them (default ${MAX_EMBEDDED / MIB}M; 0: never)`,
     },
     { name: 'open', help: 'Show the report in the browser instead of writing it, until Ctrl-C; see hf-view' },
     ...OUTPUT_FLAGS,

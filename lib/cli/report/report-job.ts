@@ -1,6 +1,7 @@
 import { basename } from 'node:path'
+import { MIB } from '../../bytes/units.js'
 import type { EventBatch } from '../../event/batch.js'
-import { exportReport } from '../../streams/report.js'
+import { reportPieces } from '../../streams/report.js'
 import { compareProfiles, type ProfileMatch } from '../../transforms/profile/difference.js'
 import type { Profile } from '../../transforms/profile/profile.js'
 import { ReportCollector } from '../../transforms/report/collector.js'
@@ -15,8 +16,6 @@ import { say } from '../say.js'
 import { showPage, type ShowOptions } from '../show-page.js'
 import { profileOf } from './profile-of.js'
 import { ProfileReport } from './profile-report.js'
-
-const MIB = 1_048_576
 
 /** What a report is made of, as the arguments of a command say. */
 export interface ReportJob {
@@ -55,7 +54,7 @@ function embedSize(text: string | undefined): number {
 /** A report, and the copy of the trace that goes with it. */
 interface Taken {
   readonly report: Report
-  readonly copy: Uint8Array | undefined
+  readonly copy: readonly Uint8Array[] | undefined
 }
 
 /** Writes a report as a page. @param output where, or what takes it */
@@ -71,15 +70,14 @@ export async function writeReport(job: ReportJob, output: TraceRun['output']): P
     },
     finish: (complete: boolean): Taken => ({ report: figures.finish(complete), copy: copying?.finish(complete) }),
   }
-  const write = ({ report, copy }: Taken) => [
-    exportReport(report, {
+  const write = ({ report, copy }: Taken) =>
+    reportPieces(report, {
       name: nameOf(input),
       generator: `heapflow ${version()}`,
       ...(before !== undefined && { compared: comparedWith(before, nameOf(old as string), report, match) }),
       ...(copy !== undefined && { trace: copy }),
       ...(copying?.reason !== undefined && { omitted: [copying.reason] }),
-    }),
-  ]
+    })
   const stage = new ProfileReport({
     collector,
     profileOf: ({ report }: Taken) => report.profile,
@@ -99,7 +97,8 @@ export async function showReport(job: ReportJob, options: ShowOptions = {}): Pro
     say(job.command, describe(error))
     process.exitCode = 1
   }
-  await showPage(job.command, Buffer.concat(chunks), options)
+  // The pieces do not stay in memory beside the page.
+  await showPage(job.command, Buffer.concat(chunks.splice(0)), options)
 }
 
 function nameOf(path: string): string {

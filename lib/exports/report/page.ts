@@ -15,8 +15,8 @@ const MARKERS = ['<!--heapflow:title-->', '<!--heapflow:tables-->', '<!--heapflo
 export interface PageOptions extends Omit<ReportDataOptions, 'limits'> {
   /** The page without a report: dist/page/report.html, or with a trace dist/page/report-trace.html. */
   readonly template: string
-  /** The trace in the compact format, from which the page recomputes its views. */
-  readonly trace?: Uint8Array
+  /** The trace in the compact format, in pieces, from which the page recomputes its views. */
+  readonly trace?: readonly Uint8Array[]
   /** Compresses bytes as gzip. */
   readonly gzip: (bytes: Uint8Array) => Uint8Array
   /** The maximum size of the page in bytes; `MAX_PAGE_BYTES` if absent. */
@@ -26,20 +26,25 @@ export interface PageOptions extends Omit<ReportDataOptions, 'limits'> {
 const encoder = new TextEncoder()
 
 /**
- * A report as a self-contained page. If it would be too large, its largest parts are shortened, with a note.
+ * A report as a self-contained page, in pieces. If it would be too large, its largest parts are shortened, with a note.
  * @throws Error for an invalid template
  * @throws RangeError if even the smallest page is too large
  */
-export function reportPage(report: Report, options: PageOptions): Uint8Array {
+export function* reportPage(report: Report, options: PageOptions): Generator<Uint8Array> {
   const { template, gzip, most = MAX_PAGE_BYTES, trace, ...dataOptions } = options
   const parts = partsOf(template)
-  const copy = trace === undefined ? '' : packed('report-trace', trace)
-  for (const limits of REPORT_LIMITS) {
-    const data = report.data({ ...dataOptions, limits })
-    const page = encoder.encode(fill(parts, data, gzip, copy))
-    if (page.length - copy.length <= most) return page
+  const end = encoder.encode(parts.at(-1))
+  const begin = () => {
+    for (const limits of REPORT_LIMITS) {
+      const data = report.data({ ...dataOptions, limits })
+      const pieces = fill(parts, data, gzip, trace !== undefined)
+      if (pieces.reduce((sum, { length }) => sum + length, end.length) <= most) return pieces
+    }
+    throw new RangeError(`the smallest report has more than ${most} bytes`)
   }
-  throw new RangeError(`the smallest report has more than ${most} bytes`)
+  yield* begin()
+  if (trace !== undefined) yield* packed('report-trace', trace)
+  yield end
 }
 
 /** The template before, between and after the markers. */
@@ -54,27 +59,55 @@ function partsOf(template: string): string[] {
   return [...parts, rest]
 }
 
-/** @param copy the element that has the trace, or nothing */
-function fill(parts: readonly string[], data: ReportData, gzip: PageOptions['gzip'], copy: string): string {
-  const filled = [
-    `${escaped(shortened(data.name))} - heapflow report`,
-    [...(copy === '' ? [] : [`<p>${TRACE_NOTE}</p>`]), ...staticTables(data)].join(''),
-    packed('report-data', gzip(encoder.encode(JSON.stringify(data)))) + copy,
+/** The page up to the end of the data. @param hasTrace whether the trace follows */
+function fill(parts: readonly string[], data: ReportData, gzip: PageOptions['gzip'], hasTrace: boolean): Uint8Array[] {
+  const title = `${escaped(shortened(data.name))} - heapflow report`
+  const tables = [...(hasTrace ? [`<p>${TRACE_NOTE}</p>`] : []), ...staticTables(data)].join('')
+  return [
+    encoder.encode(`${parts[0]}${title}${parts[1]}${tables}${parts[2]}`),
+    ...packed('report-data', [gzip(encoder.encode(JSON.stringify(data)))]),
   ]
-  return parts.map((part, i) => part + (filled[i] ?? '')).join('')
 }
 
-/** An element that has bytes. */
-function packed(id: string, bytes: Uint8Array): string {
-  return `<script type="application/octet-stream" id="${id}">${base64(bytes)}</script>`
+/** An element that has bytes, in pieces. */
+function* packed(id: string, chunks: Iterable<Uint8Array>): Generator<Uint8Array> {
+  yield encoder.encode(`<script type="application/octet-stream" id="${id}">`)
+  yield* base64(chunks)
+  yield encoder.encode('</script>')
 }
 
-/** The number of bytes converted to text at a time: a multiple of 3. */
-const PIECE = 24_576
+/** The number of bytes that a piece of base64 stands for: a multiple of 3. */
+const PIECE = 49_152
+const DIGITS = encoder.encode('ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/')
+const PADDING = '='.charCodeAt(0)
 
-/** Bytes as base64, in Node as in a browser. */
-function base64(bytes: Uint8Array): string {
-  let text = ''
-  for (let at = 0; at < bytes.length; at += PIECE) text += btoa(String.fromCharCode(...bytes.subarray(at, at + PIECE)))
-  return text
+/** Bytes as base64, in pieces. Strings in between would take several times the memory. */
+function* base64(chunks: Iterable<Uint8Array>): Generator<Uint8Array> {
+  const piece = new Uint8Array(PIECE)
+  let filled = 0
+  for (const chunk of chunks) {
+    for (let at = 0; at < chunk.length;) {
+      const part = chunk.subarray(at, at + PIECE - filled)
+      piece.set(part, filled)
+      at += part.length
+      filled += part.length
+      if (filled < PIECE) break
+      yield digitsOf(piece, filled)
+      filled = 0
+    }
+  }
+  if (filled > 0) yield digitsOf(piece, filled)
+}
+
+/** The first `count` bytes as base64, with padding. */
+function digitsOf(bytes: Uint8Array, count: number): Uint8Array {
+  const digits = new Uint8Array(4 * Math.ceil(count / 3))
+  let to = 0
+  bytes.fill(0, count)
+  for (let i = 0; i < count; i += 3) {
+    const bits = ((bytes[i] as number) << 16) | ((bytes[i + 1] as number) << 8) | (bytes[i + 2] as number)
+    for (let shift = 18; shift >= 0; shift -= 6) digits[to++] = DIGITS[(bits >> shift) & 63] as number
+  }
+  digits.fill(PADDING, to - ((3 - (count % 3)) % 3))
+  return digits
 }

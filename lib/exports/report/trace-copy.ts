@@ -1,58 +1,54 @@
+import { KIB, MIB } from '../../bytes/units.js'
 import type { EventBatch } from '../../event/batch.js'
+import { recycle } from '../../event/recycle.js'
 import { CompactEncoder } from '../../formats/compact/encode.js'
-
-const KIB = 1024
 
 /**
  * A copy of a trace in the compact format, for the page of its report, as long as it is small. It is of the fast level:
- * the other one would more than halve the speed of a report. Memory: that of the encoder, and at most the limit.
+ * the other one would more than halve the speed of a report. Memory: that of the encoder, and at most the limit; none
+ * from when the limit is exceeded.
  */
 export class TraceCopy {
-  private readonly encoder = new CompactEncoder({ fast: true })
+  /** Why there is no copy, as a sentence; undefined if there is one. */
+  reason: string | undefined
+  private encoder: CompactEncoder | undefined = new CompactEncoder({ fast: true })
   private chunks: Uint8Array[] = []
   private size = 0
-  private fault: string | undefined
 
   /** @param most the maximum number of bytes */
   constructor(private readonly most: number) {}
 
   /** Takes the events of a batch. If there is no copy any more, does nothing. */
   add(batch: EventBatch): void {
-    if (this.fault === undefined) this.run(() => this.encoder.feed(batch))
+    this.run((encoder) => encoder.feed(batch))
   }
 
   /**
-   * The bytes of the copy, which are a truncated trace if the input was.
+   * The bytes of the copy, in pieces, which are a truncated trace if the input was. They are kept no longer.
    * @param complete whether the input was read to its end
    * @returns undefined if there is no copy: `reason` says why
    */
-  finish(complete: boolean): Uint8Array | undefined {
-    if (this.fault === undefined) this.run(() => (complete ? this.encoder.end() : this.encoder.endTruncated()))
-    if (this.fault !== undefined) return undefined
-    const copy = new Uint8Array(this.size)
-    let at = 0
-    for (const chunk of this.chunks) {
-      copy.set(chunk, at)
-      at += chunk.length
-    }
-    return copy
+  finish(complete: boolean): Uint8Array[] | undefined {
+    this.run((encoder) => (complete ? encoder.end() : encoder.endTruncated()))
+    const { chunks } = this
+    this.discard()
+    return this.reason === undefined ? chunks : undefined
   }
 
-  /** Why there is no copy, as a sentence; undefined if there is one. */
-  get reason(): string | undefined {
-    return this.fault
-  }
-
-  private run(step: () => void): void {
+  private run(step: (encoder: CompactEncoder) => void): void {
+    const { encoder } = this
+    if (encoder === undefined) return
     try {
-      step()
-      for (let chunk = this.encoder.next(); chunk !== null; chunk = this.encoder.next()) {
+      step(encoder)
+      for (let chunk = encoder.next(); chunk !== null; chunk = encoder.next()) {
         this.size += chunk.length
         if (this.size > this.most) {
           this.drop(`as a compact trace it has more than ${sizeText(this.most)}. hf-report --embed SIZE sets the limit`)
           return
         }
-        this.chunks.push(chunk)
+        // The memory of a chunk is larger than the chunk.
+        this.chunks.push(chunk.slice())
+        recycle(chunk)
       }
     } catch (error) {
       // A report does not fail because of the copy.
@@ -61,20 +57,21 @@ export class TraceCopy {
   }
 
   private drop(reason: string): void {
-    this.fault = `The trace itself is not in this page, so it cannot be filtered here: ${reason}.`
+    this.reason = `The trace itself is not in this page, so it cannot be filtered here: ${reason}.`
+    this.discard()
+  }
+
+  /** Leaves everything to the garbage collector, also the kernel of an encoder that was not ended. */
+  private discard(): void {
+    this.encoder = undefined
     this.chunks = []
-    try {
-      this.encoder.endTruncated()
-    } catch {
-      // Its kernel is left to the garbage collector.
-    }
   }
 }
 
 /** A number of bytes as options have it, such as `64K`. */
 function sizeText(bytes: number): string {
   for (const [unit, size] of [
-    ['MiB', KIB * KIB],
+    ['MiB', MIB],
     ['KiB', KIB],
   ] as const)
     if (bytes >= size && bytes % size === 0) return `${bytes / size} ${unit}`
