@@ -9,7 +9,7 @@ export default defineConfig({
     testTimeout: 60_000,
     // No test changes what others share, and most of a process of its own would go to loading the same modules again.
     isolate: false,
-    setupFiles: ['test/support/equality.ts', 'test/support/seed.ts'],
+    setupFiles: ['test/support/environment.ts', 'test/support/equality.ts', 'test/support/seed.ts'],
     strictTags: true,
     tags: [
       { name: 'slow', description: 'run by npm run test:slow', skip: true },

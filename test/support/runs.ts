@@ -1,12 +1,12 @@
 /** The share of its full number of runs that a property test makes: `npm run test:slow` makes all of them. */
-const STRENGTH = Number(process.env['HEAPFLOW_RUNS'] ?? 0.1)
+const STRENGTH = Number(process.env['HEAPFLOW_RUNS'] ?? 0.05)
 if (!(STRENGTH > 0)) throw new Error('HEAPFLOW_RUNS must be a positive number: the share of the runs of property tests')
 
 /** Fewer runs than this find next to nothing. */
 const LEAST = 20
 
 /**
- * How often a property is tested: `full` times in `npm run test:slow`, a tenth of that in `npm test`, and otherwise
+ * How often a property is tested: `full` times in `npm run test:slow`, a twentieth of that in `npm test`, and otherwise
  * `full` times what the environment variable `HEAPFLOW_RUNS` says.
  */
 export function runs(full: number): number {
@@ -17,8 +17,8 @@ export function runs(full: number): number {
 const MOST = 300
 
 /**
- * The numbers below `n`, for a test of each byte or bit: all of them in `npm run test:slow`, a tenth of them, and at
- * most `MOST`, in `npm test`: always the same, one of each ten or more, in no pattern that bytes have.
+ * The numbers below `n`, for a test of each byte or bit: all of them in `npm run test:slow`, one of 20,
+ * and at most `MOST`, in `npm test`: always the same, in no pattern that bytes have.
  */
 export function* someOf(n: number): Generator<number> {
   const step = Math.max(1, Math.round(1 / STRENGTH), STRENGTH < 1 ? Math.ceil(n / MOST) : 1)
