@@ -44,7 +44,7 @@ function compiledOf(name, text) {
   }
   const size = (kept.length - text.length) / 2
   if (!Number.isInteger(size) || size <= 0) return undefined
-  // First, because V8 copies what is not aligned.
+  // The code is first, because V8 copies what is not aligned.
   const code = kept.subarray(0, size)
   const isWhole = code.equals(kept.subarray(size, 2 * size)) && text.equals(kept.subarray(2 * size))
   return isWhole ? code : undefined

@@ -1,3 +1,4 @@
+import { monotonicMs } from '../streams/io/clock.js'
 import { isTerminal } from './is-terminal.js'
 
 /** No progress is shown before this time. */
@@ -21,11 +22,10 @@ export interface Work {
  * @returns ends it and wipes the line
  */
 export function showProgress(work: Work, find = terminalOfErrors): () => void {
-  // `performance` takes some time to load.
-  const start = Date.now()
+  const start = monotonicMs()
   let out: NodeJS.WriteStream | undefined
   const timer = setInterval(() => {
-    const elapsed = Date.now() - start
+    const elapsed = monotonicMs() - start
     if (elapsed < PATIENCE_MS) return
     out ??= find()
     if (out === undefined) clearInterval(timer)

@@ -25,6 +25,19 @@ test('shows a line on a terminal when the work is long, and wipes it at the end'
   vi.useRealTimers()
 })
 
+test("shows the line though the system's time is set back", () => {
+  vi.useFakeTimers()
+  const written: string[] = []
+  const terminal = { isTTY: true, write: (text: string) => written.push(text) } as unknown as NodeJS.WriteStream
+  const end = showProgress(work(1e6, 20_000), () => terminal)
+  vi.advanceTimersByTime(1000)
+  vi.setSystemTime(Date.now() - 3_600_000)
+  vi.advanceTimersByTime(1000)
+  end()
+  vi.useRealTimers()
+  expect(written.at(-2)).toContain('20 k events, 10 k/s')
+})
+
 test('looks for a terminal once, when the line is due', () => {
   vi.useFakeTimers()
   const find = vi.fn(() => undefined)

@@ -2,6 +2,7 @@ import { closeSync, fstatSync, write, writeSync } from 'node:fs'
 import { Writable } from 'node:stream'
 import { recycleChunk } from '../../bytes/chunks.js'
 import { checkOptions, type OptionNames } from '../../event/options.js'
+import { monotonicMs } from './clock.js'
 import { OutputFile } from './output-file.js'
 
 /** The most that a pipe holds: when more is written, its reader has begun. */
@@ -70,11 +71,10 @@ export class DescriptorSink extends Writable {
     }
     this.busy = true
     const write = this.blocks && this.trusts ? this.writeNow : this.writeAll
-    // `performance` takes some time to load.
-    const start = Date.now()
+    const start = monotonicMs()
     write.call(this, chunk, (error) => {
       this.busy = false
-      this.trusts = this.bytesWritten > MAX_PIPE && Date.now() - start < SHORT_MS
+      this.trusts = this.bytesWritten > MAX_PIPE && monotonicMs() - start < SHORT_MS
       if (this.options.recycle === true) recycleChunk(chunk)
       done(error)
       this.idle?.()

@@ -2,6 +2,7 @@ import { close, open, read, readSync, type Stats } from 'node:fs'
 import type { Readable } from 'node:stream'
 import { promisify } from 'node:util'
 import { cutChunk, newChunk } from '../../bytes/chunks.js'
+import { monotonicMs } from './clock.js'
 import { statOf } from './file-status.js'
 
 /** How much is read at a time from a file. */
@@ -98,7 +99,7 @@ class BlockingPipe implements ByteSource {
   constructor(private readonly fd: number) {}
 
   async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array> {
-    let turned = performance.now()
+    let turned = monotonicMs()
     for (;;) {
       const chunk = newChunk(PIPE_BYTES)
       let n
@@ -117,9 +118,9 @@ class BlockingPipe implements ByteSource {
       if (n === 0) return
       this.bytesRead += n
       yield cutChunk(chunk, n)
-      if (performance.now() - turned < TURN_MS) continue
+      if (monotonicMs() - turned < TURN_MS) continue
       await new Promise(setImmediate)
-      turned = performance.now()
+      turned = monotonicMs()
     }
   }
 }
