@@ -11,13 +11,14 @@ import { CollectingSink, type ResultSink } from './result-sink.js'
 export type ReportSink = ResultSink<Report>
 
 /** The data of a page. */
-export interface ReportPageOptions extends Pick<PageOptions, 'name' | 'compared' | 'generator' | 'omitted'> {
+export interface ReportPageOptions extends Pick<PageOptions, 'name' | 'isFile' | 'compared' | 'generator' | 'omitted'> {
   /** The trace in the compact format, from which the page recomputes its views. */
   readonly trace?: Uint8Array
 }
 
 const OPTIONS: OptionNames<ReportPageOptions> = {
   name: true,
+  isFile: true,
   compared: true,
   generator: true,
   omitted: true,

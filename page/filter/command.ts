@@ -1,7 +1,13 @@
+import type { ReportData } from '../../lib/transforms/report/result.js'
 import type { Criterion } from '../worker/messages.js'
 
-/** The commands that give the same figures, for a shell. @param name of the trace's file */
-export function commandOf(criteria: readonly Criterion[], name: string): string {
+/**
+ * The commands that give the same figures, for a shell; empty if there is no file with just this trace.
+ * @param whole the report of the whole trace
+ */
+export function commandOf(criteria: readonly Criterion[], whole: Pick<ReportData, 'name' | 'isFile'>): string {
+  const { name, isFile } = whole
+  if (!isFile) return ''
   const path = quoted(name.startsWith('-') ? `./${name}` : name)
   const flags = criteria
     .filter(([flag]) => flag !== 'depth')

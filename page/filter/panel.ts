@@ -85,7 +85,7 @@ export function filterPanel(source: Source, whole: ReportData, show: (taken?: Ta
           done(taken) {
             cancel()
             state.textContent = `${grouped(taken.data.summary.events)} of ${counted(whole.summary.events, 'event')}`
-            command.textContent = commandOf(criteria, name)
+            command.textContent = commandOf(criteria, whole)
             show(taken)
           },
         },

@@ -39,18 +39,25 @@ export function partOf(
     async *batches() {
       if (survey !== undefined) filter = new Filter(options, await fatesOf(survey, read))
       let before = 0
-      for await (const batch of read()) {
-        const { count } = batch
-        filter.feed(batch)
-        const result = filter.next()
-        numbers.add(before, filter.kept)
-        before += count
-        if (result !== null) yield depth === undefined ? result : withStackDepth(result, depth)
-        if (result !== null && result !== batch) recycle(result)
-        recycle(batch)
+      let isWhole = false
+      try {
+        for await (const batch of read()) {
+          const { count } = batch
+          filter.feed(batch)
+          const result = filter.next()
+          numbers.add(before, filter.kept)
+          before += count
+          if (result !== null) yield depth === undefined ? result : withStackDepth(result, depth)
+          if (result !== null && result !== batch) recycle(result)
+          recycle(batch)
+        }
+        isWhole = true
+      } finally {
+        // What is known of the events before a fault is reported too.
+        if (isWhole) filter.end()
+        else filter.endTruncated()
+        filter.warnings.forEach(warn)
       }
-      filter.end()
-      filter.warnings.forEach(warn)
     },
   }
 }

@@ -1,5 +1,5 @@
 // @module-tag slow
-import { closeSync, existsSync, openSync, readFileSync, statSync, writeSync } from 'node:fs'
+import { closeSync, existsSync, openSync, readFileSync, statSync, writeFileSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { MAX_PAGE_BYTES } from '../../lib/exports/report/page.js'
@@ -50,11 +50,12 @@ describe('hf-report', () => {
     const page = readFileSync(file, 'utf8')
     expect(reportData(page)).toMatchObject({
       name: 'small64.mtrc.gz',
+      isFile: true,
       generator: expect.stringMatching(/^heapflow \d/),
     })
     expect(page).toMatch(/^<!doctype html>/i)
     const piped = await pageOf('hf-report', readFileSync(TRACE))
-    expect(reportData(piped)).toEqual({ ...reportData(page), name: 'standard input' })
+    expect(reportData(piped)).toEqual({ ...reportData(page), name: 'standard input', isFile: false })
   })
 
   test('compares with another trace', async () => {
@@ -88,7 +89,12 @@ describe('hf-report', () => {
     const { notes, summary } = reportData(await pageOf('hf-report', two))
     expect([summary.traces, summary.events]).toEqual([2, 2 * 2798])
     expect(notes).toEqual([expect.stringMatching(/^The input has 2 traces/)])
-    expect(reportData(await pageOf('hf-report --trace 2', two)).summary.events).toBe(2798)
+    const file = join(scratch(), 'two.mtrc')
+    writeFileSync(file, two)
+    const second = reportData(await pageOf(`hf-report --trace 2 ${file}`))
+    expect([second.summary.events, second.name, second.isFile]).toEqual([2798, 'two.mtrc', false])
+    const fifo = reportData(await pageOf(`hf-report <(cat ${TRACE})`))
+    expect([fifo.summary.events, fifo.isFile]).toEqual([2798, false])
   })
 
   test('reports what is not certain', async () => {

@@ -7,7 +7,7 @@ import { EventNumberList, numbersOf } from '../../page/worker/event-numbers.js'
 import type { Answer, Criterion, Taken } from '../../page/worker/messages.js'
 import { takeReport } from '../../page/worker/serve.js'
 import { readTrace } from '../../browser/read-trace.js'
-import type { EventBatch } from '../../lib/event/batch.js'
+import { batchesOf, type EventBatch } from '../../lib/event/batch.js'
 import { TraceCopy } from '../../lib/exports/report/trace-copy.js'
 import { filterFile } from '../../lib/streams/filter-file.js'
 import { openTrace } from '../../lib/streams/io/open-trace.js'
@@ -119,6 +119,19 @@ describe('the report of a part of a trace', () => {
     expect(data.notes.join('\n')).toMatch(/^The trace is truncated.*\n.*compact: .*truncated/)
   })
 
+  test.each([true, false])('what the criteria leave out is reported, complete: %j', async (complete) => {
+    const copy = new TraceCopy(1e7)
+    const events = [
+      { kind: 'alloc', address: 16n, size: 1n },
+      { kind: 'lost' },
+      { kind: 'free', address: 16n },
+    ] as const
+    for (const batch of batchesOf(events)) copy.add(batch)
+    const { data } = await ofBytes(Buffer.concat(copy.finish(complete)!), [['kind', 'alloc']])
+    expect(data.summary).toMatchObject({ complete, events: 1 })
+    expect(data.notes).toContain('the recorder lost events in 1 place, which kind left out: kind lost keeps them')
+  })
+
   test('damage is an error, or a note if something could be read', async () => {
     const copy = new TraceCopy(1e7)
     for await (const batch of openTrace(SMALL).batches) copy.add(batch)
@@ -202,7 +215,11 @@ describe('commands', () => {
       "hf-filter --leaked a | hf-map -e 'event.stack &&= event.stack.slice(0, 3); return true' | hf-stats",
     ],
   ])('%j of %s', (criteria, name, command) => {
-    expect(commandOf(criteria, name)).toBe(command)
+    expect(commandOf(criteria, { name, isFile: true })).toBe(command)
+  })
+
+  test('there are none if no file has just this trace', () => {
+    expect(commandOf([['size', '4K..']], { name: 'standard input', isFile: false })).toBe('')
   })
 
   test('a name that looks like an expression is matched as a name', () => {

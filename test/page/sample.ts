@@ -42,6 +42,7 @@ export function sample(names: readonly string[] = NAMES): ReportData {
   return {
     version: 1,
     name: 'sample.mtrc',
+    isFile: true,
     generator: 'heapflow 1.2.3',
     notes: ['The trace is truncated.'],
     omitted: ['7 of 10 sites are in one row.'],

@@ -240,6 +240,16 @@ describe('a report with its trace', { tags: ['slow'] }, () => {
     expect([...within.faults, ...above.faults]).toEqual([])
   })
 
+  test('a trace that is no file of its own can be filtered, without a command', async () => {
+    const html = `${scratch()}/piped.html`
+    expect((await shell(`hf-report -o ${html} < ${SMALL}`)).code).toBe(0)
+    const watched = await openFile(html)
+    await watched.page.locator('.filter summary').click()
+    await apply(watched, { size: '64..200' })
+    expect(await applied(watched)).toBe('')
+    expect(await watched.page.locator('.filter .shown').first().textContent()).toMatch(/^[1-9]\d* of 2,798 events$/)
+  })
+
   test('a truncated trace remains one', async () => {
     const path = `${scratch()}/cut.mtrc`
     writeFileSync(path, readFileSync('test/fixtures/mtrc/cxx64.mtrc').subarray(0, -300))

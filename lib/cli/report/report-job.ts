@@ -1,6 +1,7 @@
 import { basename } from 'node:path'
 import { MIB } from '../../bytes/units.js'
 import type { EventBatch } from '../../event/batch.js'
+import { inputSize } from '../../streams/io/file-status.js'
 import { reportPieces } from '../../streams/report.js'
 import { compareProfiles, type ProfileMatch } from '../../transforms/profile/difference.js'
 import type { Profile } from '../../transforms/profile/profile.js'
@@ -73,6 +74,7 @@ export async function writeReport(job: ReportJob, output: TraceRun['output']): P
   const write = ({ report, copy }: Taken) =>
     reportPieces(report, {
       name: nameOf(input),
+      isFile: input !== '-' && trace === undefined && inputSize(input) !== undefined,
       generator: `heapflow ${version()}`,
       ...(before !== undefined && { compared: comparedWith(before, nameOf(old as string), report, match) }),
       ...(copy !== undefined && { trace: copy }),

@@ -44,6 +44,8 @@ export const REPORT_LIMITS: readonly [ReportLimits, ...ReportLimits[]] = [
 export interface ReportDataOptions {
   /** The name of the trace; `trace` if absent. */
   readonly name?: string
+  /** Whether the trace is all of a file of this name; true if absent. Else the page shows no commands that read it. */
+  readonly isFile?: boolean
   /** The program that makes the report, and its version. */
   readonly generator?: string
   /** Another trace that this one is compared with. */
@@ -55,6 +57,7 @@ export interface ReportDataOptions {
 
 const OPTIONS: OptionNames<ReportDataOptions> = {
   name: true,
+  isFile: true,
   generator: true,
   compared: true,
   limits: true,
@@ -97,7 +100,14 @@ export class Report {
   /** The data that the report shows. @throws RangeError for unknown options */
   data(options: ReportDataOptions = {}): ReportData {
     checkOptions(options, OPTIONS, 'Report.data')
-    const { name = 'trace', generator = 'heapflow', compared, limits = REPORT_LIMITS[0], omitted = [] } = options
+    const {
+      name = 'trace',
+      isFile = true,
+      generator = 'heapflow',
+      compared,
+      limits = REPORT_LIMITS[0],
+      omitted = [],
+    } = options
     const { collector, kernel, clock, levels, generations, problems, profile } = this.sources
     const { statistics, frames, tree } = profile
     const { samples, calendar } = this
@@ -116,6 +126,7 @@ export class Report {
     return {
       version: 1,
       name: name.toWellFormed(),
+      isFile,
       generator,
       notes: notesOf(statistics),
       omitted: [

@@ -342,6 +342,8 @@ export interface ReportData {
   version: 1
   /** The name of the trace. */
   name: string
+  /** Whether the trace is all of a file of this name, so that commands can read it again. */
+  isFile: boolean
   /** The program and its version. */
   generator: string
   /** Notes for readers, as sentences, for example that the trace is truncated. */
