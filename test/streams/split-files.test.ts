@@ -1,3 +1,4 @@
+// @module-tag slow
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
