@@ -23,6 +23,7 @@ describe('hf-stats --allocator', () => {
       allocator: 'ptmalloc',
       bits: 64,
       glibc: ['2.30', '2.40'],
+      isCertain: true,
       blocks: 1652,
       predicted: 1651,
       settings: { version: 34, cores: 0, stack: 0x80_1000 },
@@ -38,6 +39,12 @@ describe('hf-stats --allocator', () => {
     const { stdout, code } = await shell(`hf-stats --allocator --trace 1 ${fixture('tracepoints/trace_pipe.txt')}`)
     expect(code).toBe(0)
     expect(stdout.toString()).toMatch(/^allocator   not recognized: /)
+  })
+
+  test('refuses addresses that are not those of the program', async () => {
+    const { stdout, stderr, code } = await shell(`hf-stats --allocator ${fixture('heaptrack/cxx.heaptrack.gz')}`)
+    expect([stdout.length, code]).toEqual([0, 2])
+    expect(stderr).toContain('an interpreted heaptrack file does not have the addresses of its blocks')
   })
 
   test('of a trace without blocks', async () => {

@@ -181,6 +181,11 @@ describe('hf-sql', () => {
     ['', 2, 'the query is empty'],
     ['-- nothing;', 2, 'the query is empty'],
     ['selec 1', 2, 'line 1, column 1: syntax error at or near "selec"'],
+    [
+      'select * from nope',
+      2,
+      'line 1, column 15: Table with name nope does not exist! The tables are events, blocks and spans',
+    ],
     ['select 1 as one,\n  nope from blocks', 2, 'line 2, column 3: Referenced column "nope" not found'],
     [`select ${'1 + '.repeat(200)} nope from blocks`, 2, 'line 1, column 809: Referenced column "nope" not found'],
     ['select 1; select 2', 2, 'the query must be a single one'],

@@ -45,11 +45,13 @@ describe('hf-verify', () => {
     const cut = await shell('hf-verify', lines)
     expect(cut.code).toBe(1)
     expect(cut.stdout.toString()).toMatch(
-      /^missing-end: 1\n {2}event 2: stdin: ndjson: .*truncated.*\n1 event, 1 fault\n$/,
+      /^missing-end: 1\n {2}event 2: stdin: ndjson: .*truncated.*\n1 event could be read, 1 fault\n$/,
     )
+    const cutJson = JSON.parse((await shell('hf-verify --json', lines)).stdout.toString()) as { error: string }
+    expect(cutJson.error).toMatch(/^stdin: ndjson: .*truncated/)
     const bad = await shell('hf-verify', `${RACE}what is this\n`)
     expect(bad.code).toBe(1)
-    expect(bad.stdout.toString()).toContain('5 events, 4 faults')
+    expect(bad.stdout.toString()).toContain('5 events could be read, 4 faults')
     expect(bad.stderr).toMatch(/^hf-verify: stdin: replay: line 6.*malformed/)
     const json = await shell('hf-verify --json', `${RACE}what is this\n`)
     expect(json.code).toBe(1)

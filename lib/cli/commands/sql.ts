@@ -4,7 +4,7 @@ import { OUTPUT_FLAGS } from '../flags.js'
 
 export const sql: Command = {
   name: 'hf-sql',
-  summary: 'query traces with SQL: the tables events and blocks',
+  summary: 'query traces with SQL: the tables events, blocks and spans',
   operands: '[TRACE...] QUERY',
   description:
     'Runs a query of DuckDB on traces of any format. The table events has a row for each event, with all fields as ' +

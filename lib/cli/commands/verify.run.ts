@@ -41,11 +41,13 @@ async function checkTrace(args: Arguments): Promise<void> {
     end: () => {},
     endTruncated: () => {},
   }
+  let cut: string | undefined
   try {
     await runTrace({ command: 'hf-verify', input: traceInput(input), through, output: () => {} })
   } catch (error) {
     if (error instanceof TraceError && error.code === 'ERR_TRACE_TRUNCATED') {
-      verifier.noteCut(error.message)
+      cut = error.message
+      verifier.noteCut(cut)
     } else {
       // Events before it count nevertheless.
       if (error instanceof TraceError && (args.has('json') || verifier.events > 0))
@@ -55,7 +57,7 @@ async function checkTrace(args: Arguments): Promise<void> {
   }
   // Before it is written, because its reader may close it.
   if (verifier.counts.size > 0) process.exitCode = FAULT_FOUND
-  await writeText('-', report(verifier))
+  await writeText('-', report(verifier, cut))
 }
 
 async function repairTrace(args: Arguments): Promise<void> {
@@ -92,7 +94,8 @@ function maxSize(args: Arguments): bigint {
   throw new UsageError(`--max-size needs a number of bytes, which may end in K, M or G, not ${JSON.stringify(text)}`)
 }
 
-function faultsText({ counts, findings, events, lost }: Verifier): string {
+/** @param error why the trace could not be read to its end */
+function faultsText({ counts, findings, events, lost }: Verifier, error?: string): string {
   const lines = lost > 0 ? [lostWarning(lost, 'faults may be false or hidden')] : []
   for (const fault of FAULTS) {
     const n = counts.get(fault)
@@ -103,7 +106,8 @@ function faultsText({ counts, findings, events, lost }: Verifier): string {
     if (places.length < n) lines.push(`  and ${n - places.length} more`)
   }
   const all = [...counts.values()].reduce((sum, n) => sum + n, 0)
-  lines.push(`${plural(events, 'event')}, ${all === 0 ? 'no faults' : plural(all, 'fault')}`)
+  const found = all === 0 ? 'no faults' : plural(all, 'fault')
+  lines.push(`${plural(events, 'event')}${error === undefined ? '' : ' could be read'}, ${found}`)
   return lines.join('\n') + '\n'
 }
 

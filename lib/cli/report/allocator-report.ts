@@ -4,6 +4,7 @@ import type { EventBatch } from '../../event/batch.js'
 import type { Stage } from '../../event/stage.js'
 import { encodeText } from '../../event/strings.js'
 import { jsonText } from './json.js'
+import { UsageError } from '../command.js'
 import { moreTraces } from './mpatrol.js'
 import { TraceChoice } from './trace-choice.js'
 
@@ -26,8 +27,15 @@ export class AllocatorReportStage implements Stage<EventBatch, Uint8Array> {
     this.choice = new TraceChoice(options.trace ?? 1)
   }
 
+  /** @throws UsageError for a trace whose addresses are not those of the program */
   feed(batch: EventBatch): void {
-    if (this.choice.admits(batch.header)) this.survey.add(batch)
+    if (!this.choice.admits(batch.header)) return
+    const { format, layout } = batch.header
+    if (format === 'heaptrack' && layout?.['raw'] !== true)
+      throw new UsageError(
+        '--allocator: an interpreted heaptrack file does not have the addresses of its blocks: use the raw file',
+      )
+    this.survey.add(batch)
   }
 
   next(): Uint8Array | null {
@@ -54,16 +62,19 @@ export class AllocatorReportStage implements Stage<EventBatch, Uint8Array> {
 /** With a smaller share of the addresses, the version is a guess: it predicts at least this where a trace is whole. */
 const CERTAIN = 0.99
 
+const NEEDS = 'A simulation needs all calls of the program, and which functions it called: malloc, calloc and others.\n'
+
 /** The report as plain values. */
 function plain({ settings, versions, isRecognized, blocks, predicted }: AllocatorReport): object {
   if (settings === undefined || versions === undefined || !isRecognized) return { allocator: null, blocks, predicted }
+  const isCertain = predicted >= CERTAIN * blocks
   if (settings.allocator === 'jemalloc') {
     const { allocator, bits, version, cores, entries } = settings
-    return { allocator, bits, version, blocks, predicted, settings: { cores, entries } }
+    return { allocator, bits, version, isCertain, blocks, predicted, settings: { cores, entries } }
   }
   const { allocator, bits, cores, stack } = settings
   const glibc = versions.map((version) => `2.${version}`)
-  return { allocator, bits, glibc, blocks, predicted, settings: { version: settings.version, cores, stack } }
+  return { allocator, bits, glibc, isCertain, blocks, predicted, settings: { version: settings.version, cores, stack } }
 }
 
 /** The report as text. */
@@ -74,7 +85,10 @@ export function allocatorText({ settings, versions, isRecognized, blocks, predic
   const range = first === last ? `2.${first}` : `2.${first} to 2.${last}`
   const share = shareOf(predicted, blocks)
   if (!isRecognized)
-    return `allocator   not recognized: the best simulation (glibc ${range}) predicts ${share} of ${blocks} addresses\n`
+    return (
+      `allocator   not recognized: the best simulation (glibc ${range}) predicts ${share} of ${blocks} addresses\n` +
+      NEEDS
+    )
   const { bits, cores = 0, stack = 0 } = settings
   const arenas = cores === 0 ? '' : `, arenas for ${cores} ${cores === 1 ? 'core' : 'cores'}`
   return (
@@ -102,7 +116,7 @@ function jemallocText(
   if (!isRecognized)
     return (
       `allocator   not recognized: the best simulation (jemalloc ${version}) predicts ` +
-      `${share} of ${blocks} addresses\n`
+      `${share} of ${blocks} addresses\n${NEEDS}`
     )
   return (
     `allocator   jemalloc ${version}, ${bits} bit\n` +

@@ -146,7 +146,11 @@ export function readable(error: Error, query: string): string {
   const message = error.message.replace(EXTRACTING, '')
   const [, before = message, line, dots = '', excerpt = '', gap = ''] =
     /^([\s\S]*?)\n+LINE (\d+): (\.\.\.)?([^\n]*)\n( *)\^/.exec(message) ?? []
-  const what = before.replace(/\s*\n\s*/g, ' ').replace(/^(Parser|Binder|Catalog|Permission|Invalid Input) Error: /, '')
+  const what = before
+    .replace(/\s*\n\s*/g, ' ')
+    .replace(/^(Parser|Binder|Catalog|Permission|Invalid Input) Error: /, '')
+    // DuckDB would suggest a table of its own.
+    .replace(/^(Table with name .* does not exist!).*/, '$1 The tables are events, blocks and spans')
   if (line === undefined) return what
   // DuckDB shows a part of a long line.
   const shown = excerpt.replace(/\.\.\.$/, '')

@@ -142,8 +142,10 @@ async function* traceOf(
       const to = Math.min(end, groupEnd, from + STEP)
       const read = await columnsOf(reader, { ...source, columns }, from, to)
       for (const batch of batchesOfRows(read, to - from, header)) {
+        // Its consumer may use the batch again.
+        const { count } = batch
         yield batch
-        progress.events += batch.count
+        progress.events += count
       }
     }
   }

@@ -215,6 +215,22 @@ describe('faults', () => {
     )
   })
 
+  test('are told with the number of the event also where batches are used again', async () => {
+    const path = join(scratch(), 't.parquet')
+    const trace = new URL('../../fixtures/mtrc/git.mtrc.gz', import.meta.url).pathname
+    await shell(`hf-convert ${trace} ${path}`)
+    const file = readFileSync(path)
+    const middle = file.length >> 1
+    file[middle] = (file[middle] as number) ^ 1
+    writeFileSync(path, file)
+    const { events, error } = JSON.parse((await shell(`hf-verify --json ${path}`)).stdout.toString()) as {
+      events: number
+      error: string
+    }
+    expect(events).toBeGreaterThan(60_000)
+    expect(error).toContain(`event ${events + 1}: malformed: `)
+  })
+
   test('a pipe is told to be a file', async () => {
     const { error } = drive(parquet.decoder(), [bytes])
     expect(error).toMatchObject({ code: 'ERR_TRACE_UNKNOWN_FORMAT' })
