@@ -129,7 +129,8 @@ export const replayEncode = encodeCommand(replay, {
 export const glibcMtraceDecode = decodeCommand(glibcMtrace, {
   description:
     "Reads what glibc's mtrace() writes to the file that MALLOC_TRACE names, as glibc of any version does. " +
-    "(mpatrol's traces are another format: see mtrc-decode.) The two lines of a realloc are one event. A line that is not an " +
+    "(mpatrol's traces are another format: see mtrc-decode.) The two lines of a realloc are one event. A " +
+    'line that is not an ' +
     'event, such as forked children leave in the file of their parent, is kept as a comment and counted.',
   memory: CONSTANT,
   examples: [

@@ -16,7 +16,8 @@ export const record: Command = {
     "signal's number if a signal ended it). If a signal ended the program, or it left without running its exit " +
     'handlers, the trace is reported as truncated. If the reader of the events goes away, the program runs on.\n' +
     'The programs that the program starts run as they would without hf-record. heaptrack and glibc record the ' +
-    'program itself, with all of its threads, but none of its children: to record what a script runs, name that program. ' +
+    'program itself, with all of its threads, but none of its children: to record what a script runs, ' +
+    'name that program. ' +
     'valgrind also records children that run the same program, until they end (a signal to hf-record ends the ' +
     'recording earlier), and ltrace all children; the events of each process have its number. perf records the ' +
     'slab allocator of the whole kernel while the program runs, and needs the rights of root.\n' +
