@@ -240,6 +240,9 @@ static void read_batch(void *state, Input *input, Batch *batch) {
 typedef struct {
   /* Events that lost a field. */
   uint64_t losses;
+  /* Whether to follow the live blocks, and count what readers will not restore of frees and reallocs. */
+  bool restores;
+  Live live;
   WrittenNames functions, files;
 } Writer;
 
@@ -255,9 +258,16 @@ static const uint8_t RECORD_TYPE[KIND_COUNT] = { [ALLOC] = 'A', [FREE] = 'F', [R
 static void begin_writing(void *state) {
   Writer *writer = state;
   writer->losses = 0;
+  writer->restores = true;
+  live_clear(&writer->live);
   writer->functions.clock = writer->files.clock = 0;
   memset(writer->functions.used, 0, sizeof writer->functions.used);
   memset(writer->files.used, 0, sizeof writer->files.used);
+}
+
+static void begin_writing_without_blocks(void *state) {
+  begin_writing(state);
+  ((Writer *)state)->restores = false;
 }
 
 static inline uint8_t *put_leb(uint8_t *out, uint64_t value) {
@@ -273,9 +283,33 @@ static inline uint8_t *put_leb(uint8_t *out, uint64_t value) {
   return out;
 }
 
-static const char *write_batch(void *state, const Batch *batch, Output *output) {
-  Writer *writer = state;
+/*
+ * Follows the block of an alloc, free or realloc. Returns whether readers will give the event another address, size or
+ * old address: the record of a free has only an index, and that of a realloc no old address.
+ */
+static inline bool is_restored(Live *live, const Batch *batch, uint32_t i, unsigned type, uint32_t fields) {
+  uint64_t index = batch->index[i];
+  if (type == 'A') {
+    live_put(live, index, batch->address[i], batch->size[i]);
+    return true;
+  }
+  Block *block = live_find(live, index);
+  bool known = block->used != 0;
+  if (type == 'R') {
+    bool same = (fields & HAS_oldAddress) == 0 || (known && block->address == batch->oldAddress[i]);
+    live_put(live, index, batch->address[i], batch->size[i]);
+    return same;
+  }
+  bool same = ((fields & HAS_address) == 0 || (known && block->address == batch->address[i]))
+    && ((fields & HAS_size) == 0 || (known && block->size == batch->size[i]));
+  if (known) live_remove(live, block);
+  return same;
+}
+
+/* The loop, compiled once with and once without blocks. */
+static inline __attribute__((always_inline)) const char *write_records(Writer *writer, const Batch *batch, Output *output, bool restores) {
   uint8_t *out = output->bytes;
+  Live live = writer->live;
   memset(writer->functions.ids, -1, sizeof writer->functions.ids);
   memset(writer->files.ids, -1, sizeof writer->files.ids);
   uint64_t losses = writer->losses;
@@ -296,6 +330,7 @@ static const char *write_batch(void *state, const Batch *batch, Output *output) 
       *out++ = (uint8_t)type;
     } else {
       if ((fields & (HAS_index | HAS_thread)) != (HAS_index | HAS_thread)) return "an event without an index or without a thread";
+      if (restores) losses += !is_restored(&live, batch, i, type, fields);
       *out++ = (uint8_t)type;
       out = put_leb(out, batch->index[i]);
     }
@@ -312,8 +347,14 @@ static const char *write_batch(void *state, const Batch *batch, Output *output) 
     out = put_leb(out, (fields & HAS_line) != 0 ? batch->line[i] : 0);
   }
   writer->losses = losses;
+  writer->live = live;
   give(output, out);
   return NULL;
+}
+
+static const char *write_batch(void *state, const Batch *batch, Output *output) {
+  Writer *writer = state;
+  return writer->restores ? write_records(writer, batch, output, true) : write_records(writer, batch, output, false);
 }
 
 static void end_writing(void *state, Output *out) {
@@ -324,5 +365,5 @@ static void end_writing(void *state, Output *out) {
 
 const Format mtrc = { "mtrc", sizeof(Reader), begin_reading, read_batch, sizeof(Writer), begin_writing, write_batch, end_writing };
 const Format mtrc_unresolved = {
-  "mtrc-unresolved", sizeof(Reader), begin_unresolved, read_batch, sizeof(Writer), begin_writing, write_batch, end_writing,
+  "mtrc-unresolved", sizeof(Reader), begin_unresolved, read_batch, sizeof(Writer), begin_writing_without_blocks, write_batch, end_writing,
 };
