@@ -90,7 +90,10 @@ function readLost(p: usize, i: u32): u32 {
     if (q == 0 || load<u32>(q) != 0x4f4c_5b20 || load<u32>(q + 3) != 0x2054_534f || !readCpu(p + 4, q, i)) return 0
     return decimal(q + 7, ELEMENTS + wide) == 0 ? 0 : HAS_CPU | HAS_COUNT
   }
+  // All of the words, so that nothing is read beyond the end of a shorter line.
   if (load<u64>(p) != 0x6569_7274_6e65_2023 || load<u64>(p + 8) != 0x6675_622d_6e69_2d73) return 0
+  if (load<u64>(p + 16) != 0x7274_6e65_2f72_6566 || load<u64>(p + 24) != 0x7469_7277_2d73_6569) return 0
+  if (load<u32>(p + 32) != 0x3a6e_6574) return 0
   const after = decimal(skipSpaces(p + 36), NUMBER)
   if (after == 0 || load<u8>(after) != SLASH) return 0
   const inBuffer = load<u64>(NUMBER)

@@ -176,6 +176,11 @@ describe('hostile input', () => {
     },
   )
 
+  it.each([1, 20, 1_000_000])('a header cut by a line feed says nothing of the next line, in pieces of %i', (size) => {
+    const { events } = decode(`# entries-in-buffer/\nntries-written: 8/20   #P:2\nls-1 [000] 7.000000: ${FREE}\n`, size)
+    expect(events.map(({ kind }) => kind)).toEqual(['free'])
+  })
+
   it.each([MAX_LINE, 100_000, 400_000])('a line of %i bytes is skipped wherever the input is divided', (length) => {
     const text = `ls-1 [000] 1.000000: ${FREE}\n${'x'.repeat(length)}\nls-1 [000] 2.000000: ${FREE}\n`
     for (const step of [1000, 65_536, 1_000_000]) {
