@@ -129,7 +129,9 @@ export class Lifetimes {
         if (label === 0 && isByAddress) {
           // Its malloc or its free may have been recorded just before it.
           if ((effect & REUSED) !== 0 && lo === allocatedLo && hi === allocatedHi) label = words[next] as number
-          if (label === 0 && ends[2 * row + LO] === freedLo && ends[2 * row + HI] === freedHi) label = freedLabel
+          // A realloc by a kernel's function may end pages at the address where an object was freed.
+          const isFreed = block === 0 && ends[2 * row + LO] === freedLo && ends[2 * row + HI] === freedHi
+          if (label === 0 && isFreed) label = freedLabel
         }
         if (label !== 0) labels[i] = label
         else if (keepsWhole && labels[i] !== 0 && (effect & (NOTHING | FAILED)) === 0) {

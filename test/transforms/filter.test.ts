@@ -454,6 +454,19 @@ describe('Filter', () => {
       ])
     })
 
+    it('a realloc that ends pages does not continue with the object that was freed at the same address', () => {
+      const events: TraceEvent[] = [
+        { kind: 'alloc', api: 'pages', address: 0x1000n, size: 8n },
+        { kind: 'alloc', api: 'kmalloc', address: 0x1000n, size: 100n },
+        { kind: 'free', api: 'kfree', address: 0x1000n },
+        { kind: 'realloc', api: 'kfree', address: 0x2000n, oldAddress: 0x1000n, size: 200n },
+      ]
+      expect(filtered(large, events)).toEqual([
+        ...events.slice(1, 3),
+        { kind: 'alloc', api: 'kfree', address: 0x2000n, size: 200n },
+      ])
+    })
+
     it('begins afresh with another trace', () => {
       const input = [
         ...inBatches([{ kind: 'alloc', address: 1n, size: 100n }], 1, HEADER),
