@@ -80,7 +80,7 @@ describe('LiveSet', () => {
     expect(liveSet.take(batch!, 1)).toBe(BlockEffect.unknown)
   })
 
-  test('a hundred thousand blocks keep their words while the table grows', () => {
+  test('a hundred thousand blocks keep their words while the table grows', { tags: ['slow'] }, () => {
     const liveSet = new LiveSet(3)
     const n = 100_000
     const events = (kind: 'alloc' | 'free') =>

@@ -39,7 +39,7 @@ describe('hf-filter', () => {
     )
   })
 
-  test('gives the same from a pipe, and leaves no temporary file', async () => {
+  test('gives the same from a pipe, and leaves no temporary file', { tags: ['slow'] }, async () => {
     const folder = scratch()
     const direct = await shell(`hf-filter --live-at 5000 --lifetimes ${REPLAY}`)
     const piped = await shell(`zcat ${REPLAY} | TMPDIR=${folder} hf-filter --live-at 5000 --lifetimes`)

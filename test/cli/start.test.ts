@@ -78,20 +78,24 @@ function formatsOf(own: readonly string[]): string[] {
 }
 
 describe('help and version load nothing but data', () => {
+  async function loadsData(line: string): Promise<void> {
+    const { own, packages } = await loads(line)
+    expect(own).toContainEqual(expect.stringMatching(/^lib\/cli\/commands\//))
+    expect(own.filter((path) => !DATA.some((pattern) => pattern.test(path)))).toEqual([])
+    expect(packages).toEqual([])
+  }
+
   test.each([
-    ...ALL_COMMANDS.map(({ name }) => `${name} --help`),
+    'mtrc-decode --help',
     'heapflow help stats',
     'heapflow stats --help',
     'heapflow --version',
     'hf-filter --version',
     'hf-sort --no-such-flag',
     'heapflow nothing',
-  ])('%s', async (line) => {
-    const { own, packages } = await loads(line)
-    expect(own).toContainEqual(expect.stringMatching(/^lib\/cli\/commands\//))
-    expect(own.filter((path) => !DATA.some((pattern) => pattern.test(path)))).toEqual([])
-    expect(packages).toEqual([])
-  })
+  ])('%s', loadsData)
+
+  test.each(ALL_COMMANDS.map(({ name }) => `${name} --help`))('%s', { tags: ['slow'] }, loadsData)
 })
 
 describe('a command loads what its job takes', () => {

@@ -95,7 +95,7 @@ test('streams with different checks and dictionaries, in any order', async () =>
   }
 })
 
-test('many small streams with large dictionaries take no longer than a second or two', async () => {
+test('many small streams with large dictionaries take no longer than a second or two', { tags: ['slow'] }, async () => {
   const streams = Buffer.concat(Array.from({ length: 4000 }, () => HI))
   const begin = performance.now()
   const { bytes, error } = await inflated(streams, 65_536)

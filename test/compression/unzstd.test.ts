@@ -154,7 +154,7 @@ describe.each(INFLATERS)('with %s', (_, found) => {
     expect(process.memoryUsage().rss - before).toBeLessThan(150_000_000)
   })
 
-  it('many small frames take no longer than some seconds', async () => {
+  it('many small frames take no longer than some seconds', { tags: ['slow'] }, async () => {
     const frames = Buffer.concat(Array.from({ length: 20_000 }, () => rawFrame('1: free 0x10\n')))
     const begin = performance.now()
     const { bytes, error } = await inflated(frames, inflater, 65_536)
@@ -193,7 +193,7 @@ test('compressed Huffman weights without an end', async () => {
   }
 })
 
-test('many frames with large windows are no more work for fzstd', async () => {
+test('many frames with large windows are no more work for fzstd', { tags: ['slow'] }, async () => {
   const frames = (n: number, blocks: number, size: number) =>
     Buffer.concat(Array.from({ length: n }, () => rleFrame(blocks, size, MAX_WINDOW)))
   const begin = process.cpuUsage()

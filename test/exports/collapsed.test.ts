@@ -58,20 +58,24 @@ describe('collapsed stacks', () => {
     stacks.slice(1).forEach((stack, i) => expect(isBefore(stacks[i]!, stack)).toBe(true))
   })
 
-  test.skipIf(!hasHeaptrack)("have the figures of heaptrack's own reader (needs heaptrack_print)", async () => {
-    for (const [type, value] of [
-      ['allocations', 'allocated-blocks'],
-      ['leaked', 'live-bytes'],
-      ['peak', 'peak-bytes'],
-    ] as const) {
-      const file = join(scratch(), type)
-      const options = ['-F', file, '--flamegraph-cost-type', type, HEAPTRACK]
-      expect(spawnSync('heaptrack_print', options).status).toBe(0)
-      // Its lines are by instruction, not by line of source.
-      const own = await shell(`hf-profile --to collapsed --value ${value} ${HEAPTRACK}`)
-      expect([type, sum(lines(own.stdout))]).toEqual([type, sum(lines(readFileSync(file)))])
-    }
-  })
+  test.skipIf(!hasHeaptrack)(
+    "have the figures of heaptrack's own reader (needs heaptrack_print)",
+    { tags: ['slow'] },
+    async () => {
+      for (const [type, value] of [
+        ['allocations', 'allocated-blocks'],
+        ['leaked', 'live-bytes'],
+        ['peak', 'peak-bytes'],
+      ] as const) {
+        const file = join(scratch(), type)
+        const options = ['-F', file, '--flamegraph-cost-type', type, HEAPTRACK]
+        expect(spawnSync('heaptrack_print', options).status).toBe(0)
+        // Its lines are by instruction, not by line of source.
+        const own = await shell(`hf-profile --to collapsed --value ${value} ${HEAPTRACK}`)
+        expect([type, sum(lines(own.stdout))]).toEqual([type, sum(lines(readFileSync(file)))])
+      }
+    },
+  )
 
   test('of nothing are empty', async () => {
     expect(lines(await written('collapsed', profileOf([])))).toEqual([])

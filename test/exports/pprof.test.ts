@@ -46,7 +46,7 @@ const expected = ({ statistics: { allocated, leaked, peakBytes, temporary } }: P
   inuse_space: BigInt(leaked.bytes),
 })
 
-describe.skipIf(!hasGo)('go tool pprof (needs Go)', () => {
+describe.skipIf(!hasGo)('go tool pprof (needs Go)', { tags: ['slow'] }, () => {
   test('has the sums of hf-stats --json', async () => {
     const { stdout } = await shell(`hf-profile --to pprof ${TRACE}`)
     const statistics = JSON.parse((await shell(`hf-stats --json ${TRACE}`)).stdout.toString()) as Profile['statistics']

@@ -107,7 +107,7 @@ describe('the live set', () => {
     )
   })
 
-  it('numbers as many blocks as were live at once, through growth', () => {
+  it('numbers as many blocks as were live at once, through growth', { tags: ['slow'] }, () => {
     const run = kernel()
     const n = 300_000
     const keys = Array.from({ length: n }, (_, i) => 0x7f00_0000_0000n + 48n * BigInt(i))

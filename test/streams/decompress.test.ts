@@ -82,7 +82,7 @@ describe.each(INFLATERS)('%s', (inflater) => {
     }
   })
 
-  test('members of all sizes, cut into chunks of any size, give the same', async () => {
+  test('members of all sizes, cut into chunks of any size, give the same', { tags: ['slow'] }, async () => {
     const cuts = [0, 1, 1, 100, 4096, 90_000, 90_001, 200_000]
     const members = cuts.slice(1).map((cut, i) => gzipSync(LINES.subarray(cuts[i], cut), { level: i % 10 }))
     const whole = Buffer.concat([...members, Buffer.alloc(3), ...members])

@@ -3,7 +3,7 @@ const STRENGTH = Number(process.env['HEAPFLOW_RUNS'] ?? 0.05)
 if (!(STRENGTH > 0)) throw new Error('HEAPFLOW_RUNS must be a positive number: the share of the runs of property tests')
 
 /** Fewer runs than this find next to nothing. */
-const LEAST = 20
+const LEAST = 8
 
 /**
  * How often a property is tested: `full` times in `npm run test:slow`, a twentieth of that in `npm test`, and otherwise
@@ -14,7 +14,7 @@ export function runs(full: number): number {
 }
 
 /** `npm test` tries no more bytes or bits of one input than this. */
-const MOST = 300
+const MOST = 150
 
 /**
  * The numbers below `n`, for a test of each byte or bit: all of them in `npm run test:slow`, one of 20,

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
+import { runs } from './runs.js'
 
 // Random tests are the same in each run where a seed is given, so that a change is judged by its own inputs.
 const seed = process.env['HEAPFLOW_SEED']
-if (seed !== undefined) fc.configureGlobal({ seed: Number(seed) })
+fc.configureGlobal({ numRuns: runs(100), ...(seed !== undefined && { seed: Number(seed) }) })

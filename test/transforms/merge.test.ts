@@ -273,7 +273,7 @@ describe('a merge', () => {
     expect(merge([], { by: 'time' }).batches).toHaveLength(1)
   })
 
-  test('holds no batches for the sake of a few events that come last', () => {
+  test('holds no batches for the sake of a few events that come last', { tags: ['slow'] }, () => {
     // Each batch has one event of the far future, which stays in the window.
     const inputs = Array.from({ length: 300 }, (_, b) => {
       const batch = new EventBatch(1000, 0, HEADER)

@@ -117,7 +117,7 @@ describe('Partitioner', () => {
     expect([...new Partitioner({ by: 'thread' }).partition(new EventBatch(0, 0, HEADER))]).toEqual([])
   })
 
-  it('divides batches at capacity into many parts', () => {
+  it('divides batches at capacity into many parts', { tags: ['slow'] }, () => {
     const numbers = Array.from({ length: BATCH_EVENTS * 2 }, (_, i) => i)
     const events = numbers.map((i): TraceEvent => ({
       kind: 'alloc',

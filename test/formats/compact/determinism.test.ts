@@ -32,7 +32,7 @@ function digestsBy(node: string): string[] {
     .split('\n')
 }
 
-test('a trace always gives the same bytes', () => {
+test('a trace always gives the same bytes', { tags: ['slow'] }, () => {
   expect(digestsBy(process.execPath)).toEqual(DIGESTS)
 })
 
