@@ -224,6 +224,7 @@ function differences(event: TraceEvent, other: TraceEvent): string[] {
   return Object.entries(event)
     .filter(([name, value]) => show(value) !== show((other as unknown as Record<string, unknown>)[name]))
     .filter(([name, value]) => name !== 'outcome' || value !== outcomeOf(other))
+    .filter(([name, value]) => name !== 'elementSize' || value !== elementSizeOf(other))
     .map(([name]) => name)
 }
 
@@ -231,6 +232,13 @@ function differences(event: TraceEvent, other: TraceEvent): string[] {
 function outcomeOf({ address = 0n, oldAddress = 0n }: TraceEvent): string {
   if (oldAddress === 0n) return 'allocated'
   return address === 0n ? 'freed' : address === oldAddress ? 'none' : 'moved'
+}
+
+/** The size of calloc's elements, where it follows from their number and the size of all. */
+function elementSizeOf(event: TraceEvent): bigint | undefined {
+  if (!('count' in event) || !('size' in event)) return undefined
+  const { count = 0n, size = 0n } = event
+  return count === 0n || size % count !== 0n ? undefined : size / count
 }
 
 function show(value: unknown): string {
