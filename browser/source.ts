@@ -13,7 +13,7 @@ export async function* slicesOf(
   { signal, onProgress }: { readonly signal?: AbortSignal; readonly onProgress?: (bytes: number) => void } = {},
 ): AsyncGenerator<Uint8Array> {
   let bytes = 0
-  for await (const chunk of chunksOf(source)) {
+  for await (const chunk of chunksOf(source, signal)) {
     for (let at = 0; at < chunk.length; at += SLICE_BYTES) {
       signal?.throwIfAborted()
       const slice = chunk.subarray(at, at + SLICE_BYTES)
@@ -24,16 +24,50 @@ export async function* slicesOf(
   }
 }
 
-async function* chunksOf(source: BrowserSource): AsyncGenerator<Uint8Array> {
+async function* chunksOf(source: BrowserSource, signal: AbortSignal | undefined): AsyncGenerator<Uint8Array> {
   if (source instanceof Uint8Array) return yield source
-  if (!(source instanceof Blob) && !('getReader' in source)) return yield* source
-  // Not every browser has streams that can be iterated.
-  const reader = (source instanceof Blob ? source.stream() : source).getReader()
+  const { next, close } = open(source)
+  // One listener for all chunks: a race with the signal for each of them would hold memory until the end.
+  let fail: (reason: unknown) => void = () => {}
+  const abort = (): void => fail(signal?.reason)
+  signal?.addEventListener('abort', abort)
+  const read = () =>
+    new Promise<Chunk>((resolve, reject) => {
+      fail = reject
+      signal?.throwIfAborted()
+      next().then(resolve, reject)
+    })
   let isOpen = true
   try {
-    for (let next = await reader.read(); !next.done; next = await reader.read()) yield next.value
+    for (let chunk = await read(); chunk.done !== true; chunk = await read()) yield chunk.value
     isOpen = false
   } finally {
-    if (isOpen) await reader.cancel()
+    signal?.removeEventListener('abort', abort)
+    if (isOpen) await closeSource(close, signal)
   }
+}
+
+type Chunk = { readonly done?: false; readonly value: Uint8Array } | { readonly done: true }
+
+/** How to read the next chunk of a source, and how to close it. */
+interface Chunks {
+  next(): Promise<Chunk>
+  close(): Promise<unknown> | undefined
+}
+
+function open(source: Exclude<BrowserSource, Uint8Array>): Chunks {
+  if (!(source instanceof Blob) && !('getReader' in source)) {
+    const chunks = source[Symbol.asyncIterator]()
+    return { next: () => chunks.next() as Promise<Chunk>, close: () => chunks.return?.() }
+  }
+  // Not every browser has streams that can be iterated.
+  const reader = (source instanceof Blob ? source.stream() : source).getReader()
+  return { next: () => reader.read() as Promise<Chunk>, close: () => reader.cancel() }
+}
+
+/** Closes a source. After an abort this is not waited for, because a source that is stalled may never answer. */
+async function closeSource(close: Chunks['close'], signal: AbortSignal | undefined): Promise<void> {
+  const end = close()
+  if (signal?.aborted !== true) await end
+  else end?.catch(() => {})
 }

@@ -134,6 +134,49 @@ describe('sources', () => {
     expect(isCancelled).toBe(true)
   })
 
+  describe('a signal ends reading of a source that is stalled', () => {
+    const never = new Promise<never>(() => {})
+    const stalls = (first: Uint8Array[]) => {
+      const closed: string[] = []
+      const stream = new ReadableStream<Uint8Array>({
+        start: (controller) => first.forEach((chunk) => controller.enqueue(chunk)),
+        pull: () => never,
+        cancel: () => void closed.push('stream'),
+      })
+      const rest = first.values()
+      const iterable: AsyncIterable<Uint8Array> = {
+        [Symbol.asyncIterator]: () => ({
+          next: async () => {
+            const { done, value } = rest.next()
+            return done === true ? never : { done: false, value }
+          },
+          return: () => {
+            closed.push('iterable')
+            return never
+          },
+        }),
+      }
+      return { stream, iterable, closed }
+    }
+
+    test.each(['stream', 'iterable'] as const)('a %s', async (kind) => {
+      for (const first of [[], [MTRC.subarray(0, 10)], [MTRC]]) {
+        const sources = stalls(first.map((chunk) => new Uint8Array(chunk)))
+        const aborter = new AbortController()
+        setTimeout(() => aborter.abort(new Error('enough')), 5)
+        const reading = statisticsOf(sources[kind], { signal: aborter.signal })
+        await expect(reading).rejects.toThrow('enough')
+        expect(sources.closed).toEqual([kind])
+      }
+    })
+
+    test('that was aborted before', async () => {
+      const { stream, closed } = stalls([])
+      await expect(statisticsOf(stream, { signal: AbortSignal.abort(new Error('before')) })).rejects.toThrow('before')
+      expect(closed).toEqual(['stream'])
+    })
+  })
+
   test('a stream in a compression that is not read is cancelled', async () => {
     let isCancelled = false
     const stream = new ReadableStream<Uint8Array>({
