@@ -78,9 +78,10 @@ let isAtMaximum: bool = false
  * Observes the rows from 0 on.
  * @param numbers the highest number of a block.
  * @param sites the number of their rows
+ * @param isInvented whether the addresses are not those of the program: then no block has a place
  * @returns whether there was memory
  */
-export function observe(rows: u32, numbers: u32, sites: u32): bool {
+export function observe(rows: u32, numbers: u32, sites: u32, isInvented: bool): bool {
   if (!makeBlocks(numbers) || !makeSites(sites) || !makePlaces(rows)) return false
   if (!makePairs(SITE_HEAT, rows, MOST_HEAT) || !makePairs(MATRIX, rows, MOST_MATRIX)) return false
   problems = 0
@@ -90,7 +91,7 @@ export function observe(rows: u32, numbers: u32, sites: u32): bool {
     blockEvents++
     const effect = <u32>load<u8>(EFFECTS + row)
     if ((effect & (BEGAN | DONE)) == 0 || (effect & (UNKNOWN | REUSED)) != 0) notice(row, kind, effect)
-    if ((effect & (BEGAN | DONE)) != 0) follow(row, effect)
+    if ((effect & (BEGAN | DONE)) != 0) follow(row, effect, isInvented)
   }
   events += <u64>rows
   return true
@@ -119,7 +120,7 @@ function bitsOf(value: u64): u64 {
   return 64 - clz(value)
 }
 
-function follow(row: usize, effect: u32): void {
+function follow(row: usize, effect: u32, isInvented: bool): void {
   const mask = load<u32>(MASK + (row << 2))
   const thread = load<u32>(THREADS + (row << 2))
   const isDone = (effect & DONE) != 0
@@ -160,6 +161,7 @@ function follow(row: usize, effect: u32): void {
     resizes(row, mask, <u32>max<i32>(0, site), before, size)
   }
   if (address == 0 && (mask & HAS_OLD_ADDRESS) != 0) address = load<u64>(OLD_ADDRESS + (row << 3))
+  if (isInvented) address = 0
   addTo(LIVE, size)
   if (raise(HIGHEST, LIVE)) isAtMaximum = true
   else leaveMaximum()

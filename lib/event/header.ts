@@ -46,6 +46,14 @@ export function lacksEvents({ filtered, part }: TraceHeader): boolean {
   return filtered === true || (part !== undefined && part.whole !== true)
 }
 
+/**
+ * Whether the addresses of blocks are not those of the program: an interpreted heaptrack file has none, so its decoder
+ * numbers the blocks.
+ */
+export function hasInventedAddresses({ format, layout }: TraceHeader): boolean {
+  return format === 'heaptrack' && layout?.['raw'] !== true
+}
+
 /** Units of time that formats use. */
 export type TimeUnit = 'ns' | 'us'
 

@@ -10,13 +10,20 @@ import { siteName } from '../sites/name.js'
 import { siteRows } from '../sites/rows.js'
 import { addressMap } from './address-map.js'
 
+const INVENTED =
+  'An interpreted heaptrack file does not have the addresses of its blocks, so their pages are not known. ' +
+  'The raw file has them.'
+
 /** The use of addresses: the positions of blocks, and how full their pages are. */
 export const addresses: View = {
   title: 'Addresses',
   mount(app) {
-    const { addresses: a } = app.model.data
-    if (a === undefined || a.map.cells.length === 0)
-      return { element: el('section', {}, none('The blocks of this trace have no addresses.')) }
+    const { addresses: a, noAddresses } = app.model.data
+    if (a === undefined || a.map.cells.length === 0) {
+      const isInvented = noAddresses === 'invented'
+      const reason = isInvented ? INVENTED : 'The blocks of this trace have no addresses.'
+      return { element: el('section', {}, none(reason)) }
+    }
     const most = Math.max(0, ...a.use.pages)
     const last = a.use.pages.length - 1
     const lead = `Live blocks are in at most ${grouped(most)} pages of ${bytes(a.pageBytes)}; at the end in ${grouped(a.use.pages[last] ?? 0)}, of which ${share(a.use.liveBytes[last] ?? 0, (a.use.pages[last] ?? 0) * a.pageBytes)} is live. What the allocator needs for itself is not in a trace.`

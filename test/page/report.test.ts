@@ -319,6 +319,19 @@ describe('a report in a browser', { tags: ['slow'] }, () => {
     expect(await scripted.page.locator('#tables').isVisible()).toBe(false)
   })
 
+  test('addresses that are not those of the program are not shown, and the view gives the reason', async () => {
+    const { addresses: _, ...rest } = sample()
+    const invented = await openPage(reportFile({ ...rest, noAddresses: 'invented' }, 'invented'))
+    const view = await open(invented, 'addresses')
+    expect(await view.locator('.none').textContent()).toContain(
+      'An interpreted heaptrack file does not have the addresses',
+    )
+    expect(await view.locator('canvas').count()).toBe(0)
+    const without = await openPage(reportFile({ ...rest, noAddresses: 'none' }, 'without-addresses'))
+    const none = (await open(without, 'addresses')).locator('.none')
+    expect(await none.textContent()).toBe('The blocks of this trace have no addresses.')
+  })
+
   test('damaged data is reported above the tables', async () => {
     const data = { ...sample(), version: 2 as 1 }
     const { page } = await openPage(reportFile(data, 'damaged', '<p>tables</p>'))

@@ -1,6 +1,7 @@
 import { AllocatorSurvey, type AllocatorReport } from '../../allocators/survey.js'
 import type { JemallocSettings } from '../../allocators/settings.js'
 import type { EventBatch } from '../../event/batch.js'
+import { hasInventedAddresses } from '../../event/header.js'
 import type { Stage } from '../../event/stage.js'
 import { encodeText } from '../../event/strings.js'
 import { jsonText } from './json.js'
@@ -30,8 +31,7 @@ export class AllocatorReportStage implements Stage<EventBatch, Uint8Array> {
   /** @throws UsageError for a trace whose addresses are not those of the program */
   feed(batch: EventBatch): void {
     if (!this.choice.admits(batch.header)) return
-    const { format, layout } = batch.header
-    if (format === 'heaptrack' && layout?.['raw'] !== true)
+    if (hasInventedAddresses(batch.header))
       throw new UsageError(
         '--allocator: an interpreted heaptrack file does not have the addresses of its blocks: use the raw file',
       )

@@ -2,6 +2,7 @@ import { HI, LO, WORD } from '../../bytes/u64.js'
 import { tooManyBlocks } from '../../blocks/live-set.js'
 import type { EventBatch } from '../../event/batch.js'
 import { FieldBit } from '../../event/fields.js'
+import { hasInventedAddresses } from '../../event/header.js'
 import { finishProfile, MAX_STACKS } from '../profile/collector.js'
 import { StatisticsCollector, type RowObserver } from '../statistics/collector.js'
 import { MOST_SIZES } from './churn.js'
@@ -31,6 +32,8 @@ export class ReportCollector implements RowObserver {
   private readonly problems = new Problems()
   /** The time of the last event that had one. */
   private time: bigint | undefined
+  /** Whether a trace has addresses that are not those of the program. */
+  private hasInvented = false
   /** The number of events observed. */
   private observed = 0
 
@@ -56,6 +59,7 @@ export class ReportCollector implements RowObserver {
     const { collector, kernel } = this
     if (!kernel.observe(batch, from, to, collector.kernel, collector.sites.size)) throw tooManyBlocks()
     this.problems.take(kernel, batch, from, this.observed)
+    this.hasInvented ||= hasInventedAddresses(batch.header)
     this.observed += to - from
   }
 
@@ -72,14 +76,14 @@ export class ReportCollector implements RowObserver {
    * @param complete whether the input was read to its end
    */
   finish(complete = true): Report {
-    const { collector, kernel, clock, levels, generations, problems } = this
+    const { collector, kernel, clock, levels, generations, problems, hasInvented } = this
     if (clock.moments.at(-1)?.event !== collector.count) this.look()
     // The level at the end is always kept, even if it is not a regular moment.
     if (levels.all.at(-1)?.event !== collector.count) {
       levels.all.push({ event: collector.count, bytes: collector.sites.levels() })
     }
     const { profile, stacks } = finishProfile(collector, 'end', complete, MOST_SIZES)
-    return new Report({ collector, kernel, clock, levels, generations, problems, profile, stacks })
+    return new Report({ collector, kernel, clock, levels, generations, problems, hasInvented, profile, stacks })
   }
 
   /** Keeps the figures at this moment. */

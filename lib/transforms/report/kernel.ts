@@ -1,12 +1,13 @@
 import type { EventBatch } from '../../event/batch.js'
 import { fieldSet } from '../../event/fields.js'
+import { hasInventedAddresses } from '../../event/header.js'
 import { CountingKernel } from '../../kernel/counting.js'
 import type { Global, KernelExports } from '../../kernel/load.js'
 import type { StatisticsKernel } from '../statistics/kernel.js'
 
 /** The exports of kernel/report.ts, documented in kernel/report/. */
 export interface ReportExports extends KernelExports {
-  observe(rows: number, numbers: number, sites: number): number
+  observe(rows: number, numbers: number, sites: number, isInvented: boolean): number
   endTrace(numbers: number, shift: number): number
   snapshot(column: number): void
   joinColumns(): void
@@ -91,7 +92,7 @@ export class ReportKernel extends CountingKernel<ReportExports> {
       new Uint8Array(run.memory.buffer, run[name].value, bytes * rows).set(source)
     }
     columns.put(batch, from, to, OBSERVED)
-    const isDone = run.observe(rows, counted.numbers.value, sites) !== 0
+    const isDone = run.observe(rows, counted.numbers.value, sites, hasInventedAddresses(batch.header)) !== 0
     this.refresh()
     return isDone
   }

@@ -1,6 +1,7 @@
 import { HI, LO, WORD } from '../../bytes/u64.js'
 import type { EventBatch, U64Column } from '../../event/batch.js'
 import { FieldBit } from '../../event/fields.js'
+import { hasInventedAddresses } from '../../event/header.js'
 import { addressFrame, frameOf, sourceFrame } from '../profile/frames.js'
 import type { Frame } from '../profile/profile.js'
 import type { Statistics } from '../statistics/result.js'
@@ -35,13 +36,14 @@ export class Problems {
     const found = Math.min(run.problems.value, MOST - this.first.length)
     if (found === 0) return
     const rows = new Uint32Array(run.memory.buffer, run.PROBLEMS.value, found)
+    const isInvented = hasInventedAddresses(batch.header)
     for (const code of rows) {
       const row = code >> 3
       const i = from + row
       this.first.push({
         kind: PROBLEM_KINDS[code & 7] as ProblemKind,
         event: before + row + 1,
-        address: addressOf(batch, i),
+        address: isInvented ? null : addressOf(batch, i),
         size: valueOf(batch, i, FieldBit.size, batch.size) ?? null,
         stack: framesOf(batch, i),
       })

@@ -72,6 +72,8 @@ export interface ReportSources {
   readonly levels: Levels
   readonly generations: Generations
   readonly problems: Problems
+  /** Whether a trace has addresses that are not those of the program. */
+  readonly hasInvented: boolean
   readonly profile: Profile
   readonly stacks: Stacks
 }
@@ -156,7 +158,7 @@ export class Report {
       peakSites: peakSitesOf(sources),
       churn: churnOf(kernel, statistics, collector.sizes.listed),
       threads: threadsOf(kernel, collector.threads),
-      ...(addresses && { addresses }),
+      ...(addresses ? { addresses } : { noAddresses: this.sources.hasInvented ? 'invented' : 'none' }),
       problems: problemRows,
       ...(comparison && { comparison }),
       // It must be last, because all others may add frames.
@@ -173,6 +175,7 @@ export class Report {
     if (heat > 0) sentences.push(`The sizes and lifetimes of ${heat} blocks are not known by site.`)
     const matrix = this.sources.kernel.rest(run.MATRIX.value).blocks
     if (matrix > 0) sentences.push(`The threads of ${matrix} freed blocks are counted as others.`)
+    if (this.sources.hasInvented) sentences.push('Addresses and pages of interpreted heaptrack files: they have none.')
     if (addresses === undefined) return sentences
     const { unfollowed, unmapped, lost } = run
     if (unfollowed.value > 0n)

@@ -359,8 +359,13 @@ export interface ReportData {
   peakSites: ReportPeakSites
   churn: ReportChurn
   threads: ReportThreads
-  /** Absent if events have no addresses. */
+  /** Absent if no block has an address of the program. */
   addresses?: ReportAddresses
+  /**
+   * Why `addresses` is absent: events have no addresses, or only such as the decoder of interpreted heaptrack files
+   * invents.
+   */
+  noAddresses?: 'none' | 'invented'
   problems: ReportProblems
   /** Present if the trace was compared with another one. */
   comparison?: ReportComparison

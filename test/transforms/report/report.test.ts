@@ -244,6 +244,32 @@ describe('ReportCollector', () => {
     expect(data.addresses).toBeUndefined()
   })
 
+  test('invented addresses have neither pages nor a map, and those of other traces beside them do', () => {
+    const invented = {
+      header: { format: 'heaptrack', layout: { raw: false } },
+      events: [alloc(0x1000, 10), alloc(0x2000, 0)],
+    }
+    const own = { header: HEADER, events: [alloc(0x7000, 20), alloc(0x8000, 0)] }
+    const alone = reportOf([invented]).data()
+    expect(alone.addresses).toBeUndefined()
+    expect(alone.noAddresses).toBe('invented')
+    expect(alone.omitted).toEqual(['Addresses and pages of interpreted heaptrack files: they have none.'])
+    expect(alone.problems.address).toEqual([null])
+    expect(alone.summary.leaked).toEqual({ blocks: 2, bytes: 10 })
+    expect(alone.sites.endBytes).toEqual([10])
+
+    const both = reportOf([invented, own]).data()
+    expect(both.addresses!.map.ranges.map(({ from }) => from)).toEqual(['0x0'])
+    expect(sum(both.addresses!.pages.atEnd)).toBe(1n)
+    expect(both.noAddresses).toBeUndefined()
+    expect(both.omitted).toEqual(alone.omitted)
+    expect(both.problems.address).toEqual([null, '0x8000'])
+
+    const raw = reportOf([{ ...invented, header: { format: 'heaptrack', layout: { raw: true } } }]).data()
+    expect(raw.addresses?.use.pages.at(-1)).toBe(1)
+    expect(raw.omitted).toEqual([])
+  })
+
   test('nothing at all', () => {
     const data = new ReportCollector().finish().data()
     expectWhole(data)
