@@ -1,4 +1,4 @@
-import { readdirSync, writeFileSync } from 'node:fs'
+import { readdirSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { scratch, shell } from '../support/commands.js'
@@ -145,5 +145,16 @@ describe('--part', () => {
   ])('refuses %s', async (flags, message) => {
     const { code, stderr } = await shell(`hf-filter ${flags}`)
     expect([code, stderr]).toEqual([2, expect.stringContaining(message)])
+  })
+
+  test('of a truncated trace is a fault of the trace', async () => {
+    const path = join(scratch(), 'a.hfc')
+    await shell(`compact-encode --checkpoint 4K test/fixtures/replay/twolf-head.txt -o ${path}`)
+    truncateSync(path, statSync(path).size - 1)
+    const { code, stderr, stdout } = await shell(`hf-filter --part 1/2 ${path}`)
+    expect([code, stdout.length]).toEqual([1, 0])
+    expect(stderr).toMatch(
+      /^hf-filter: .*a\.hfc: compact: byte \d+, event \d+: truncated: .*: its events are not counted, so it has no parts: --events selects/,
+    )
   })
 })

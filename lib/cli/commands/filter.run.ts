@@ -39,7 +39,7 @@ async function isCompact(path: string): Promise<boolean> {
 /** Flags with which more than a part would be read or kept. */
 const WHOLE = ['events', 'invert', 'leaked', 'temporary', 'live-at']
 
-/** The events of `--part`. @throws UsageError */
+/** The events of `--part`. @throws UsageError @throws TraceError if the trace is truncated or damaged */
 async function partOptions(args: Arguments, path: string): Promise<FilterOptions> {
   const text = args.value('part')
   if (text === undefined) return {}

@@ -67,25 +67,14 @@ export function findStart(size: number, event: number, read: ReadAt): Found {
   }
 }
 
-/** How many events an input has, by the same indexes; undefined if one of its files has none that can be used. */
-export function countEvents(size: number, read: ReadAt): number | undefined {
-  const kernel = acquireKernel(LEVEL.fast)
-  try {
-    const files = filesOf(size, { read, kernel })
-    return Array.isArray(files) ? files.reduce((sum, { totals }) => sum + totals.events, 0) : undefined
-  } finally {
-    releaseKernel(kernel)
-  }
-}
-
 /** An input, and a kernel that computes checksums. */
-interface Source {
+export interface Source {
   readonly read: ReadAt
   readonly kernel: CompactKernel
 }
 
 /** The files of an input, the last one first, or why they cannot be found. */
-function filesOf(size: number, source: Source): FileEnd[] | Found {
+export function filesOf(size: number, source: Source): FileEnd[] | Found {
   const files: FileEnd[] = []
   for (let end = size; end > 0;) {
     const file = files.length === MAX_FILES ? undefined : fileBefore(end, source)
@@ -137,12 +126,18 @@ function startIn({ offset, totals, index, length }: FileEnd, event: number, befo
   return { start: { place, header, level, bytes: offset + place.offset, events: before + place.events } }
 }
 
-function isFile(head: Uint8Array): boolean {
+/** Whether a compact trace begins with these bytes. */
+export function isFile(head: Uint8Array): boolean {
   return head.length === HEAD_BYTES && sniff(head)
 }
 
 /** The body of a section; undefined if it is not of this type or length, or damaged. */
-function sectionAt(offset: number, type: number, length: number, { read, kernel }: Source): Uint8Array | undefined {
+export function sectionAt(
+  offset: number,
+  type: number,
+  length: number,
+  { read, kernel }: Source,
+): Uint8Array | undefined {
   const bytes = read(offset, length + SECTION_MORE)
   if (bytes.length < length + SECTION_MORE || bytes[0] !== type) return undefined
   const whole = SECTION_HEAD + length

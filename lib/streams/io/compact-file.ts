@@ -1,8 +1,10 @@
 import { closeSync, openSync, readSync, statSync } from 'node:fs'
 import type { Readable } from 'node:stream'
+import { nameInput } from '../../event/error.js'
 import { CompactDecoder, type CompactStart } from '../../formats/compact/decode.js'
 import { HEAD_BYTES, MAGIC, VERSION } from '../../formats/compact/layout.js'
-import { countEvents, findStart } from '../../formats/compact/seek.js'
+import { countEvents } from '../../formats/compact/count.js'
+import { findStart } from '../../formats/compact/seek.js'
 import { sniff } from '../../formats/compact/sniff.js'
 import type { EventBatch } from '../../event/batch.js'
 import { runStage, type Warn } from '../../reading/run-stage.js'
@@ -30,13 +32,19 @@ export function isCompactFile(path: string): boolean {
   }
 }
 
-/** How many events a compact trace has; undefined if this is no such file, or if it has no index. */
+/**
+ * How many events a compact trace has; undefined if this is no such file, or if it has no index.
+ * @throws TraceError if it is truncated, or its index is damaged
+ */
 export function compactEvents(path: string): number | undefined {
   if (!isCompactFile(path)) return undefined
   const file = openSync(path, 'r')
   try {
     const { size } = statSync(path)
     return countEvents(size, (offset, length) => readAt(file, offset, Math.min(length, Math.max(0, size - offset))))
+  } catch (error) {
+    nameInput(error, path)
+    throw error
   } finally {
     closeSync(file)
   }

@@ -14,6 +14,7 @@ import {
   SECTION,
   SECTION_HEAD,
 } from '../../../lib/formats/compact/layout.js'
+import { countEvents } from '../../../lib/formats/compact/count.js'
 import { lists, parseIndex, type Place } from '../../../lib/formats/compact/places.js'
 import { findStart } from '../../../lib/formats/compact/seek.js'
 import { mtrc } from '../../../lib/formats/mtrc/index.js'
@@ -169,6 +170,43 @@ describe('damage', () => {
     // The number of events before the second place.
     const { error } = decodeAll(compact.decoder(), damaged(index.from + SECTION_HEAD + 40 + 32, index))
     expect(error?.message).toContain('the index does not list the places that there are')
+  })
+
+  it('of the index or the end does not make the number of events another one, or unknown without a reason', () => {
+    const count = countOf(batches)
+    expect(countEvents(bytes.length, readerOf(bytes))).toBe(count)
+    const whole = encodeAll(compact.encoder(), batches)
+    expect(countEvents(whole.length, readerOf(whole))).toBeUndefined()
+    const [[index], [end]] = [of(SECTION.index), of(SECTION.end)] as [[Section], [Section]]
+    for (let at = index.from; at < bytes.length; at++) {
+      const copy = damaged(at)
+      let counted: number | undefined
+      try {
+        counted = countEvents(copy.length, readerOf(copy))
+      } catch (error) {
+        expect(error).toBeInstanceOf(TraceError)
+        expect([index.from, end.from]).toContain((error as TraceError).offset)
+        expect((error as TraceError).event).toBe(count + 1)
+        continue
+      }
+      expect(counted, `byte ${at}`).toBe(count)
+    }
+    const length = damaged(index.to - CHECKSUM_BYTES - 4)
+    expect(() => countEvents(length.length, readerOf(length))).toThrow(
+      `compact: byte ${index.from}, event ${count + 1}: malformed: the index is damaged: its events are not counted`,
+    )
+  })
+
+  it('by truncation leaves no number of events, and is reported where it is', () => {
+    let events = 0
+    for (const { type, from, to } of sections) {
+      for (const size of [from, from + 1, to - 1])
+        expect(() => countEvents(size, readerOf(bytes.subarray(0, size)))).toThrow(
+          `compact: byte ${from}, event ${events + 1}: truncated: `,
+        )
+      if (type === SECTION.block) events += Buffer.from(bytes).readUInt32LE(from + SECTION_HEAD)
+    }
+    expect(events).toBe(countOf(batches))
   })
 
   it('of a checkpoint is an error after all events before it', () => {
