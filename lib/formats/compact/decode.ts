@@ -135,8 +135,9 @@ export class CompactDecoder implements Decoder {
     }
   }
 
-  private at(): TracePosition {
-    return place(this.input.offset, this.delivered)
+  /** @param into the section, or the file's head, in bytes */
+  private at(into = 0): TracePosition {
+    return place(this.input.offset + into, this.delivered)
   }
 
   /** Reads a section. @returns false if more input is needed, or the input has ended */
@@ -173,8 +174,8 @@ export class CompactDecoder implements Decoder {
     if (head.length < HEAD_BYTES) return this.starve('the input ends within the magic number')
     const version = head[MAGIC.length] as number
     const flags = head[MAGIC.length + 1] as number
-    if (version !== VERSION) throw malformed(`version ${version} is not known, only ${VERSION}`, this.at())
-    if (flags !== 0) throw malformed(`flags ${flags} are not known`, this.at())
+    if (version !== VERSION) throw malformed(`version ${version} is not known, only ${VERSION}`, this.at(MAGIC.length))
+    if (flags !== 0) throw malformed(`flags ${flags} are not known`, this.at(MAGIC.length + 1))
     input.pos += HEAD_BYTES
     this.fileOffset = this.input.offset - HEAD_BYTES
     this.begin()
@@ -216,8 +217,8 @@ export class CompactDecoder implements Decoder {
     if (parts === undefined || parts.header.length > MAX_HEADER)
       throw malformed(`a trace section of ${body.length} bytes`, this.at())
     const { flags, level, totals, settings, header } = parts
-    if ((flags & ~FLAG_RESET) !== 0) throw malformed(`flags ${flags} of a trace are not known`, this.at())
-    if (!isLevel(level)) throw malformed(`level ${level} is not known`, this.at())
+    if ((flags & ~FLAG_RESET) !== 0) throw malformed(`flags ${flags} of a trace are not known`, this.at(SECTION_HEAD))
+    if (!isLevel(level)) throw malformed(`level ${level} is not known`, this.at(SECTION_HEAD + 1))
     const resets = (flags & FLAG_RESET) !== 0
     if (this.isFresh !== resets && (this.isFresh || this.sinceReset < RESET_EVENTS))
       throw malformed('a trace forgets too much, or too little', this.at())

@@ -162,7 +162,8 @@ function traceAt(offset: number, source: Source): InTrace {
   const body = length > MAX_TRACE ? undefined : sectionAt(offset, SECTION.trace, length, source)
   const parts = body === undefined ? undefined : traceParts(body)
   if (parts === undefined) throw malformed('the trace section that the index names is damaged', at)
-  if (!isLevel(parts.level)) throw malformed(`level ${parts.level} is not known`, at)
+  if (!isLevel(parts.level))
+    throw malformed(`level ${parts.level} is not known`, { ...at, offset: offset + SECTION_HEAD + 1 })
   return { header: parseHeader(parts.header, at), level: parts.level }
 }
 

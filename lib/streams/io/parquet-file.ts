@@ -19,30 +19,43 @@ const STEP = 65_536
 
 const FORMAT = 'parquet'
 
+/** After the index come its length, of 4 bytes, and the magic number. */
+const TAIL = 4 + MAGIC.length
+
 /**
  * The events of a Parquet file, by its index.
  * @throws TraceError for a damaged or truncated file, or one without the columns of events
  */
 export async function* readParquet(path: string, warn: Warn): AsyncGenerator<EventBatch> {
   const file = await open(path)
-  const progress = { events: 0 }
+  const progress: Progress = { events: 0, offset: 0 }
   try {
     yield* eventsOf(file, warn, progress)
   } catch (error) {
     if (error instanceof TraceError || (error as NodeJS.ErrnoException).syscall !== undefined) throw error
-    throw malformed((error as Error).message, { format: FORMAT, event: progress.events + 1 })
+    throw malformed((error as Error).message, { format: FORMAT, offset: progress.offset, event: progress.events + 1 })
   } finally {
     await file.close()
   }
 }
 
-async function* eventsOf(file: FileHandle, warn: Warn, progress: { events: number }): AsyncGenerator<EventBatch> {
+/** How far a file was read. */
+interface Progress {
+  events: number
+  /** The offset of what is read: of the index at the end of the file, or of a row group. */
+  offset: number
+}
+
+async function* eventsOf(file: FileHandle, warn: Warn, progress: Progress): AsyncGenerator<EventBatch> {
   const { size } = await file.stat()
   const buffer = new FileBytes(file, size)
   if (!isMagic(new Uint8Array(await buffer.slice(0, MAGIC.length)))) throw noFile()
-  const end = new Uint8Array(await buffer.slice(Math.max(0, size - MAGIC.length)))
-  if (size < 3 * MAGIC.length || !isMagic(end))
+  const end = new Uint8Array(await buffer.slice(Math.max(0, size - TAIL)))
+  if (size < MAGIC.length + TAIL || !isMagic(end.subarray(-MAGIC.length)))
     throw truncated('no index at the end of the file', { format: FORMAT, offset: size, event: 1 })
+  const index = size - TAIL - new DataView(end.buffer).getUint32(0, true)
+  progress.offset = index < MAGIC.length ? size - TAIL : index
+  if (index < MAGIC.length) throw new Error('the index is longer than the file')
   const reader = await load<Hyparquet>(() => import('hyparquet'), 'hyparquet')
   // Columns of geometry are none of events, and hyparquet looks for them endlessly in a schema with negative counts.
   const metadata = await reader.parquetMetadataAsync(buffer, { geoparquet: false })
@@ -55,8 +68,9 @@ async function* eventsOf(file: FileHandle, warn: Warn, progress: { events: numbe
   const columns = names.filter(isEventColumn)
   const traces = tracesIn(metadata.key_value_metadata?.find(({ key }) => key === TRACES_KEY)?.value)
   const rows = Number(metadata.num_rows)
-  const source = { file: buffer, metadata, columns, checked: new Set<hyparquet.RowGroup>() }
+  const source = { file: buffer, metadata, index, columns, checked: new Set<hyparquet.RowGroup>() }
   for (const [i, [first, header]] of traces.entries()) {
+    progress.offset = index
     const next = traces[i + 1]?.[0] ?? rows
     if (next < first || next > rows) throw new Error('a trace begins where no row is')
     yield new EventBatch(0, 0, header)
@@ -115,6 +129,8 @@ function mayHave({ columns }: hyparquet.RowGroup, name: string): boolean {
 interface Source {
   readonly file: FileBytes
   readonly metadata: hyparquet.FileMetaData
+  /** Where the metadata is in the file. */
+  readonly index: number
   readonly columns: string[]
   /** The row groups whose checksums were checked. Several traces may be in one. */
   readonly checked: Set<hyparquet.RowGroup>
@@ -126,18 +142,22 @@ async function* traceOf(
   first: number,
   end: number,
   header: TraceHeader,
-  progress: { events: number },
+  progress: Progress,
 ): AsyncGenerator<EventBatch> {
   // Ranges within row groups, so that no value is read twice.
   let groupEnd = 0
-  for (const group of source.metadata.row_groups) {
+  for (const [number, group] of source.metadata.row_groups.entries()) {
+    progress.offset = source.index
     let from = Math.max(first, groupEnd)
     groupEnd += Number(group.num_rows)
     if (from >= Math.min(end, groupEnd)) continue
     const columns = source.columns.filter((name) => mayHave(group, name))
-    await source.file.hold(...rangeOfGroup(group))
-    if (!source.checked.has(group)) await checkPages(source.file, group, columns, progress.events + 1)
+    if (!columns.includes('kind')) throw new Error(`row group ${number + 1} has no kinds of events`)
+    const [start, past] = rangeOfGroup(group)
+    await source.file.hold(start, past)
+    if (!source.checked.has(group)) await checkPages(source.file, group, columns, progress.events + 1, source.index)
     source.checked.add(group)
+    progress.offset = start
     for (; from < Math.min(end, groupEnd); from += STEP) {
       const to = Math.min(end, groupEnd, from + STEP)
       const read = await columnsOf(reader, { ...source, columns }, from, to)

@@ -29,6 +29,7 @@ export function rangeOfGroup({ columns }: RowGroup): [from: number, to: number] 
  * @param file its length, and what reads a range of it
  * @param names the columns that are to be read
  * @param event the number of the first event of the row group, for errors
+ * @param index the offset of the file's index, for errors in it
  * @throws TraceError for a page that does not have its checksum, or a column that is not in the file
  */
 export async function checkPages(
@@ -36,13 +37,14 @@ export async function checkPages(
   group: RowGroup,
   names: readonly string[],
   event: number,
+  index: number,
 ): Promise<void> {
   for (const { meta_data: column } of group.columns) {
     const name = column?.path_in_schema[0]
     if (column === undefined || name === undefined || !names.includes(name)) continue
     const [from, to] = rangeOfColumn(column)
     if (!(from >= 0 && from <= to && to <= file.byteLength))
-      throw malformed(`column ${showText(name)} is not in the file`, { format: 'parquet', event })
+      throw malformed(`column ${showText(name)} is not in the file`, { format: 'parquet', offset: index, event })
     const bytes = new Uint8Array(await file.slice(from, to))
     for (let at = 0; at < bytes.length;) {
       const where = { format: 'parquet', offset: from + at, event }

@@ -119,7 +119,7 @@ describe.each(LEVELS)('the container at the %s level', (_name, level) => {
     changed[at] = value
     const trace = sections[0] as Section
     const { error, read } = countAll(sealed(changed, trace))
-    expect(error?.message).toContain(message)
+    expect(error?.message).toContain(`compact: byte ${at}, event 1: malformed: ${message}`)
     expect(read).toBe(0)
   })
 

@@ -16,7 +16,7 @@ import { GROUP_ROWS, MAGIC } from '../../../lib/formats/parquet/layout.js'
 import { hybrid } from '../../../lib/formats/parquet/levels.js'
 import { readPageHead } from '../../../lib/formats/parquet/page-head.js'
 import { snappy } from '../../../lib/formats/parquet/snappy.js'
-import { varint } from '../../../lib/formats/parquet/thrift.js'
+import { i32, i64, list, struct, text, thrift, varint } from '../../../lib/formats/parquet/thrift.js'
 import { readParquet } from '../../../lib/streams/io/parquet-file.js'
 import { rangeOfGroup } from '../../../lib/streams/io/parquet-pages.js'
 import { scratch, shell } from '../../support/commands.js'
@@ -158,6 +158,8 @@ describe('faults', () => {
       flipped[bit >> 3] = (flipped[bit >> 3] as number) ^ (1 << (bit & 7))
       const { error, events: found } = await read(flipped, path)
       if (error !== undefined) expect(error).toBeInstanceOf(TraceError)
+      if ((error as TraceError | undefined)?.code === 'ERR_TRACE_MALFORMED')
+        expect((error as TraceError).offset).toBeLessThan(bytes.length)
       for (const event of found) expect(typeof event.kind).toBe('string')
     }
   })
@@ -170,6 +172,34 @@ describe('faults', () => {
     bytes[at + 7] = 1
     const { error } = await read(bytes)
     expect(error).toMatchObject({ code: 'ERR_TRACE_MALFORMED', format: 'parquet' })
+  })
+
+  test('in the index are reported with its offset', async () => {
+    const index = bytes.length - 8 - Buffer.from(bytes).readUInt32LE(bytes.length - 8)
+    const place = `parquet: byte ${index}, event 1: malformed: `
+    // The type of the first field.
+    const damaged = bytes.slice()
+    damaged[index] = 0xff
+    expect((await read(damaged)).error).toHaveProperty('message', expect.stringContaining(place))
+    const long = bytes.slice()
+    long.fill(0x7f, -8, -4)
+    expect((await read(long)).error).toHaveProperty(
+      'message',
+      `parquet: byte ${bytes.length - 8}, event 1: malformed: the index is longer than the file`,
+    )
+  })
+
+  test('a row group without columns', async () => {
+    const schema = [
+      struct({ 4: text('schema'), 5: i32(1) }),
+      struct({ 1: i32(6), 3: i32(0), 4: text('kind'), 6: i32(0) }),
+    ]
+    const group = struct({ 1: list([]), 2: i64(0), 3: i64(2) })
+    const footer = thrift(struct({ 1: i32(1), 2: list(schema), 3: i64(2), 4: list([group]) }))
+    const tail = Buffer.alloc(4)
+    tail.writeUInt32LE(footer.length)
+    const { error } = await read(Buffer.concat([MAGIC, footer, tail, MAGIC]))
+    expect(error).toHaveProperty('message', 'parquet: byte 4, event 1: malformed: row group 1 has no kinds of events')
   })
 
   test('a bit flipped in the data of a page: an error, or no column that is read', async () => {
