@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
 import { DuckDBInstance } from '@duckdb/node-api'
+import { failure } from '../../lib/cli/sql/database.js'
 import { commandLine, scratch, shell } from '../support/commands.js'
 import { corpusPath } from '../support/corpus.js'
 
@@ -195,7 +196,13 @@ describe('hf-sql', () => {
     ["select * from read_csv('/etc/passwd')", 2, 'disabled by configuration'],
     ["select * from '/etc/passwd'", 2, 'passwd'],
     ["select * from read_parquet('http://localhost:1/x.parquet')", 2, ''],
-    ["select error('boom') from blocks", 1, 'boom'],
+    ["select\n error('boom')\nfrom blocks", 1, `query "select error('boom') from blocks": boom`],
+    [`select sqrt(-1)${' '.repeat(80)}`, 1, 'query "select sqrt(-1)": Out of Range Error: '],
+    [
+      "select * from read_csv(current_setting('temp_directory') || '/x.csv')",
+      2,
+      'No files found that match the pattern "x.csv"',
+    ],
   ])('refuses %s', { tags: ['slow'] }, async (sql, status, message) => {
     const file = join(scratch(), 'query.sql')
     writeFileSync(file, sql)
@@ -203,7 +210,25 @@ describe('hf-sql', () => {
     expect([code, stdout.toString()]).toEqual([status, ''])
     expect(stderr).toMatch(/^hf-sql: [^\n]*\n$/)
     expect(stderr).toContain(message)
-    expect(stderr).not.toContain('root:')
+    expect(stderr).not.toMatch(/root:|heapflow-sql-/)
+  })
+
+  test('the position of a fault is that in the query, whatever is written', { tags: ['slow'] }, async () => {
+    const path = join(scratch(), 'a')
+    for (const to of ['table', 'parquet']) {
+      const sql = `select *\nfrom (select site::int from blocks) where ${'1 = 1 and '.repeat(20)}true`
+      const { code, stderr } = await shell(
+        `hf-sql ${TRACE} --to ${to} -o ${path} ${JSON.stringify(sql).replace('\\n', '\n')}`,
+      )
+      expect([code, stderr]).toEqual([1, expect.stringContaining('hf-sql: line 2, column 18: Conversion Error: ')])
+    }
+  })
+
+  test('messages do not show where temporary files are', () => {
+    const error = new Error('IO Error: Could not write file "/tmp/heapflow-sql-x1/duckdb.tmp" in /tmp/heapflow-sql-x1')
+    expect(failure(error, 'select 1', '/tmp/heapflow-sql-x1')).toBe(
+      'query "select 1": IO Error: Could not write file "duckdb.tmp" in the temporary folder',
+    )
   })
 
   test('refuses a query that was forgotten, and a trace that is named twice', { tags: ['slow'] }, async () => {

@@ -11,7 +11,7 @@ import { describe } from '../main.js'
 import { outputOf, writePieces } from '../output.js'
 import { say } from '../say.js'
 import { SIGNALS } from '../supervise.js'
-import { fillTables, openDatabase, planOf, readable, writeParquet } from '../sql/database.js'
+import { fillTables, openDatabase, failure, planOf, writeParquet } from '../sql/database.js'
 import { writeTables } from '../sql/feed.js'
 import { resultText } from '../sql/result.js'
 
@@ -34,7 +34,7 @@ export async function runSql(args: Arguments): Promise<void> {
   process.once('exit', clear)
   try {
     connection = await openDatabase(folder)
-    const wanted = await planOf(connection, query)
+    const wanted = await planOf(connection, query, folder)
     const pathOf = (table: string) => join(folder, `${table}.parquet`)
     await writeTables(paths, wanted, pathOf, (error) => {
       if (fault !== undefined) say('hf-sql', describe(fault))
@@ -72,7 +72,7 @@ async function* piecesOf(
       for await (const text of resultText(await connection.stream(query), to)) yield Buffer.from(text)
     }
   } catch (error) {
-    throw new Error(readable(error as Error, query), { cause: error })
+    throw new Error(failure(error as Error, query, folder, to === 'parquet' ? 1 : 0), { cause: error })
   }
   const fault = faultOf()
   if (fault !== undefined) throw fault

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import type * as DuckDb from '@duckdb/node-api'
 import type { DuckDBConnection } from '@duckdb/node-api'
 import { UsageError } from '../command.js'
+import { showValue } from '../../event/message-text.js'
 import type { Wanted } from './feed.js'
 import { scannedColumns } from './plan.js'
 import { sqlColumns, TABLES, type TableName } from './tables.js'
@@ -38,9 +39,10 @@ async function loadDuckDb(): Promise<typeof DuckDb> {
 /**
  * Finds out which tables a query needs, and which columns of them: those that the plan of DuckDB names, or all if the
  * plan is not understood.
+ * @param folder that of the database
  * @throws UsageError with the message of DuckDB in one line, or when it is not a single query
  */
-export async function planOf(connection: DuckDBConnection, query: string): Promise<Wanted> {
+export async function planOf(connection: DuckDBConnection, query: string, folder: string): Promise<Wanted> {
   const { StatementType } = await loadDuckDb()
   try {
     const statements = await extract(connection, query)
@@ -48,7 +50,7 @@ export async function planOf(connection: DuckDBConnection, query: string): Promi
     const isQuery = statements.count === 1 && (await statements.prepare(0)).statementType === StatementType.SELECT
     if (!isQuery) throw new Error('the query must be a single one that selects something')
   } catch (error) {
-    throw new UsageError(readable(error as Error, query), { cause: error })
+    throw new UsageError(readable(error as Error, query, folder), { cause: error })
   }
   // DuckDB gives names as they are in the query, where upper and lower case are the same.
   const tables = new Set([...(await connection.getTableNames(query, false))].map((name) => name.toLowerCase()))
@@ -110,15 +112,18 @@ export async function fillTables(
   }
 }
 
-/** Writes the result of a query as Parquet to a file in the folder of the database. */
+/**
+ * Writes the result of a query as Parquet to a file in the folder of the database.
+ * @throws Error with the message of DuckDB, which counts one more line before those of the query
+ */
 export async function writeParquet(connection: DuckDBConnection, query: string, path: string): Promise<void> {
   const inner = await withoutEnd(connection, query)
   // Parquet has no integers of 128 bits, and DuckDB would write them, as of every sum, as rounded floating point.
-  const described = await connection.runAndReadAll(`describe ${inner}\n`)
+  const described = await connection.runAndReadAll(`describe\n${inner}\n`)
   const wide = described.getRows().filter(([, type]) => type === 'HUGEINT' || type === 'UHUGEINT')
   const exact = wide.map(([name]) => `${quoted(String(name))}::decimal(38, 0) as ${quoted(String(name))}`)
   const columns = exact.length === 0 ? '*' : `* replace (${exact.join(', ')})`
-  await connection.run(`copy (select ${columns} from (${inner}\n)) to ${text(path)} (format parquet)`)
+  await connection.run(`copy (select ${columns} from (\n${inner}\n)) to ${text(path)} (format parquet)`)
   if (!existsSync(path)) throw new Error('DuckDB wrote no file')
 }
 
@@ -141,9 +146,20 @@ async function withoutEnd(connection: DuckDBConnection, query: string): Promise<
 const quoted = (name: string) => `"${name.replaceAll('"', '""')}"`
 const text = (value: string) => `'${value.replaceAll("'", "''")}'`
 
-/** A message of DuckDB in one line, with the position in the query. */
-export function readable(error: Error, query: string): string {
-  const message = error.message.replace(EXTRACTING, '')
+/**
+ * A message of DuckDB about a query that failed while it ran: in one line, with the position in the query or, where
+ * DuckDB gives none, the query.
+ * @param folder that of the database, which messages do not show
+ * @param linesBefore the number of lines that came before the query
+ */
+export function failure(error: Error, query: string, folder: string, linesBefore = 0): string {
+  const message = readable(error, query, folder, linesBefore)
+  return message.startsWith('line ') ? message : `query ${showValue(query.trim().replaceAll(/\s+/g, ' '))}: ${message}`
+}
+
+/** A message of DuckDB in one line, with the position in the query if DuckDB gives it. */
+function readable({ message: whole }: Error, query: string, folder: string, linesBefore = 0): string {
+  const message = whole.replace(EXTRACTING, '').replaceAll(`${folder}/`, '').replaceAll(folder, 'the temporary folder')
   const [, before = message, line, dots = '', excerpt = '', gap = ''] =
     /^([\s\S]*?)\n+LINE (\d+): (\.\.\.)?([^\n]*)\n( *)\^/.exec(message) ?? []
   const what = before
@@ -154,7 +170,7 @@ export function readable(error: Error, query: string): string {
   if (line === undefined) return what
   // DuckDB shows a part of a long line.
   const shown = excerpt.replace(/\.\.\.$/, '')
-  const start = dots === '' ? 0 : (query.split('\n')[Number(line) - 1] ?? '').indexOf(shown)
+  const start = dots === '' ? 0 : (query.split('\n')[Number(line) - linesBefore - 1] ?? '').indexOf(shown)
   const column = gap.length - `LINE ${line}: ${dots}`.length + start + 1
-  return `line ${line}, column ${column}: ${what}`
+  return `line ${Number(line) - linesBefore}, column ${column}: ${what}`
 }

@@ -70,7 +70,7 @@ describe('planOf', () => {
     const folder = scratch()
     const connection = await openDatabase(folder)
     const pathOf = (table: string) => join(folder, `${table}.parquet`)
-    const found = await planOf(connection, query)
+    const found = await planOf(connection, query, folder)
     expect(plain(found)).toEqual(wanted)
     await writeTables([TRACE], found, pathOf, () => {})
     await fillTables(connection, found, pathOf)
@@ -80,16 +80,17 @@ describe('planOf', () => {
   })
 
   test('wants the columns of the plan, and all columns without one', async () => {
-    const connection = await openDatabase(scratch())
+    const folder = scratch()
+    const connection = await openDatabase(folder)
     const query = 'select sum(size) from blocks where temporary = 1'
-    expect(plain(await planOf(connection, query))).toEqual({ blocks: ['temporary', 'size'] })
+    expect(plain(await planOf(connection, query, folder))).toEqual({ blocks: ['temporary', 'size'] })
     const all = { blocks: allOf('blocks') }
     const { runAndReadAll } = connection
     connection.runAndReadAll = () => Promise.reject(new Error('there is no such plan'))
-    expect(plain(await planOf(connection, query))).toEqual(all)
-    expect(plain(await planOf(connection, query.replace('blocks', 'Blocks')))).toEqual(all)
+    expect(plain(await planOf(connection, query, folder))).toEqual(all)
+    expect(plain(await planOf(connection, query.replace('blocks', 'Blocks'), folder))).toEqual(all)
     connection.runAndReadAll = async () => runAndReadAll.call(connection, `select 'plan', 'SCAN blocks'`)
-    expect(plain(await planOf(connection, query))).toEqual(all)
+    expect(plain(await planOf(connection, query, folder))).toEqual(all)
     connection.closeSync()
   })
 
