@@ -23,9 +23,16 @@ export function outputFormat(args: Arguments, output: string): Promise<WritableF
   const ending = ENDING.exec(basename(output).replace(COMPRESSED, ''))?.[1]
   if (ending !== undefined && !isDevice(output)) {
     const known = WRITABLE.flatMap(({ extensions }) => extensions.slice(0, 1)).join(', ')
-    throw new UsageError(`no format has names that end in ${ending}, as ${known} do: name one with --to`)
+    throw new UsageError(`no format has names that end in ${ending}, as ${known} do: ${advice(ending)}`)
   }
   return loadWritable(wireFormat(output))
+}
+
+/** What a message advises for an ending that no format to write has: the endings of Arrow's files are those of none. */
+export function advice(ending: string): string {
+  return ['.arrow', '.feather'].includes(ending.toLowerCase())
+    ? 'Arrow is written as a stream, to a name that ends in .arrows (Arrow files are only read)'
+    : 'name one with --to'
 }
 
 /** The format in which a decoder's command writes events: lines of JSON, or Arrow. @throws UsageError */

@@ -1,7 +1,7 @@
 import { basename } from 'node:path'
 import { TABLE_FORMATS } from '../exports/tables/formats.js'
 import { UsageError, type Arguments } from './command.js'
-import { COMPRESSED, ENDING, isDevice, namedFormat, wireFormat } from './output-format.js'
+import { advice, COMPRESSED, ENDING, isDevice, namedFormat, wireFormat } from './output-format.js'
 
 /** The format of a table, chosen as that of events. @throws UsageError */
 export function tableFormat(args: Arguments, output: string): (typeof TABLE_FORMATS)[number] {
@@ -15,7 +15,7 @@ export function tableFormat(args: Arguments, output: string): (typeof TABLE_FORM
   const ending = ENDING.exec(basename(name))?.[1]
   if (ending !== undefined && !isDevice(output)) {
     const known = TABLE_FORMATS.flatMap(({ extensions }) => extensions).join(', ')
-    throw new UsageError(`no format of tables has names that end in ${ending}, as ${known} do: name one with --to`)
+    throw new UsageError(`no format of tables has names that end in ${ending}, as ${known} do: ${advice(ending)}`)
   }
   return TABLE_FORMATS.find((one) => one.name === wireFormat(output).name) as (typeof TABLE_FORMATS)[number]
 }

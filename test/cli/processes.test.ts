@@ -186,6 +186,18 @@ describe('faults', () => {
     ['hf-convert a', /two arguments required: FROM and TO/],
     ['hf-convert', /two arguments required: FROM and TO/],
     ['hf-convert a b.unknown', /no format has names like "b.unknown": name one with --to/],
+    [
+      'hf-convert a b.arrow',
+      /no format has names like "b.arrow": Arrow is written as a stream, to a name .* \.arrows /,
+    ],
+    [
+      'hf-filter -o b.ARROW.gz a',
+      /that end in \.ARROW, as .* do: Arrow is written as a stream, to a name .* \.arrows /,
+    ],
+    [
+      'hf-blocks -o b.feather a',
+      /that end in \.feather, as .* do: Arrow is written as a stream, to a name .* \.arrows /,
+    ],
     ['heapflow nonsense', /there is no command "nonsense"/],
     ['mtrc-decode -o a -o b', /--output was given more than once/],
   ])('a command line that makes no sense: %s', async (line, message) => {

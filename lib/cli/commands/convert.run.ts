@@ -3,7 +3,7 @@ import type { FormatInfo, OptionSpec } from '../../event/format.js'
 import { optionFlags, optionValues, UsageError, type Arguments } from '../command.js'
 import { DECODE_OPTIONS, ENCODE_OPTIONS, readOptions } from '../convert-options.js'
 import { traceInput } from '../input.js'
-import { loadWritable, namedFormat } from '../output-format.js'
+import { advice, COMPRESSED, ENDING, loadWritable, namedFormat } from '../output-format.js'
 import { runJob } from '../pipeline.js'
 
 /** Runs `hf-convert`. @throws UsageError */
@@ -17,10 +17,12 @@ export async function runConvert(args: Arguments): Promise<void> {
       'two arguments required: FROM and TO (or -o TO); with -o or --to, they are standard input and output by default',
     )
   const target = named ?? formatOfPath(to)
-  if (target === undefined)
+  if (target === undefined) {
+    const ending = ENDING.exec(to.replace(COMPRESSED, ''))?.[1] ?? ''
     throw new UsageError(
-      `no format has names like ${JSON.stringify(to)}: name one with --to, or for a DTD use metatf-encode --dtd`,
+      `no format has names like ${JSON.stringify(to)}: ${advice(ending)}, or for a DTD use metatf-encode --dtd`,
     )
+  }
   const source = formatNamed(args.value('from') ?? '')
   const decode = optionValues(DECODE_OPTIONS, args)
   const encode = optionValues(ENCODE_OPTIONS, args)
