@@ -125,6 +125,8 @@ export class BlockSites {
     const { key } = this
     let bits = 0
     for (const [field, row] of ROW_BITS) if ((mask & field) !== 0) bits |= row
+    // MTRC always has a line, which is 0 where it is not known; lines count from 1.
+    if (line === 0) bits &= ~RowBit.line
     key[Place.mask] = bits
     key[Place.stack] = (mask & HAS_STACK) !== 0 ? this.list(stack) : 0
     key[Place.function] = (mask & HAS_FUNCTION) !== 0 ? this.name(name) : 0

@@ -68,8 +68,10 @@ const keyOf = ({ stack, function: name, file, line, module, callSite }: Omit<Sit
 function bySite(rows: readonly BlockRow[], of: (row: BlockRow) => bigint | undefined = ({ size }) => size) {
   const sites = new Map<string, { blocks: number; bytes: bigint }>()
   for (const row of rows) {
-    const site = sites.get(keyOf(row)) ?? { blocks: 0, bytes: 0n }
-    sites.set(keyOf(row), { blocks: site.blocks + 1, bytes: site.bytes + (of(row) ?? 0n) })
+    // Rows do not have line 0, so the call site beside one would be taken for the site.
+    const key = row.site === undefined ? '' : keyOf(row)
+    const site = sites.get(key) ?? { blocks: 0, bytes: 0n }
+    sites.set(key, { blocks: site.blocks + 1, bytes: site.bytes + (of(row) ?? 0n) })
   }
   return Object.fromEntries([...sites].toSorted())
 }
@@ -145,6 +147,14 @@ describe('the table of blocks', () => {
       }),
       { numRuns: runs(1000) },
     )
+  })
+
+  test('line 0 is no line', () => {
+    const [row] = rowsOf([
+      { header: { format: 'mtrc' }, events: [alloc(0x1000n, 10n, { thread: 0n, function: 'parse', line: 0 })] },
+    ])
+    expect(row).toMatchObject({ function: 'parse', site: 'parse' })
+    expect(row).not.toHaveProperty('line')
   })
 
   test('what a row says', () => {
