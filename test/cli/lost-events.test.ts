@@ -13,9 +13,9 @@ import { HEADER, inBatches } from '../transforms/events.js'
 const DUMP = gunzipSync(readFileSync(fileURLToPath(new URL('../fixtures/replay/mstress-head.txt.gz', import.meta.url))))
 
 const MARKED =
-  /^hf-stats: warning: \S+: events were removed: leaks \(\d+\) and frees of unknown blocks \(\d+\) may be false; use --lifetimes with hf-filter and hf-split\n$/
+  /^hf-stats: warning: \S+: events were removed: leaks \(\d+\) and frees and reallocs of unknown blocks \(\d+\) may be false; use --lifetimes with hf-filter and hf-split\n$/
 const GUESSED =
-  /^hf-stats: warning: \S+: \d+ frees are of unknown blocks, so leaks may be false; if the trace was filtered or split, use --lifetimes with hf-filter and hf-split\n$/
+  /^hf-stats: warning: \S+: \d+ frees and reallocs are of unknown blocks, so leaks may be false; if the trace was filtered or split, use --lifetimes with hf-filter and hf-split\n$/
 
 describe('hf-stats warns of leaks that may be false', () => {
   test.each([
@@ -95,8 +95,8 @@ describe('leakWarning', () => {
   }
 
   test('comes where the header says that events were left out, and it matters', () => {
-    expect(warning(5, 1, 0, true)).toContain('leaks (1) and frees of unknown blocks (0)')
-    expect(warning(5, 0, 1, true)).toContain('leaks (0) and frees of unknown blocks (1)')
+    expect(warning(5, 1, 0, true)).toContain('leaks (1) and frees and reallocs of unknown blocks (0)')
+    expect(warning(5, 0, 1, true)).toContain('leaks (0) and frees and reallocs of unknown blocks (1)')
     expect(warning(5, 0, 0, true)).toBe(undefined)
   })
 
@@ -110,8 +110,17 @@ describe('leakWarning', () => {
     expect(stdout.toString()).toContain('The recorder lost events in 2 places')
   })
 
+  test('counts reallocs as what they are', () => {
+    const collector = new StatisticsCollector()
+    const events = Array.from({ length: 10 }, (_, i): TraceEvent => {
+      return { kind: 'realloc', oldAddress: BigInt(0x7000 + i), address: BigInt(i + 1), size: 1n }
+    })
+    for (const batch of inBatches(events, 4096, HEADER)) collector.add(batch)
+    expect(leakWarning(collector.finish())).toContain('10 frees and reallocs are of unknown blocks')
+  })
+
   test('comes else only where many frees are of unknown blocks, and something leaks', () => {
-    expect(warning(0, 1, 10)).toContain('10 frees are of unknown blocks')
+    expect(warning(0, 1, 10)).toContain('10 frees and reallocs are of unknown blocks')
     expect(warning(0, 1, 9)).toBe(undefined)
     expect(warning(0, 0, 10)).toBe(undefined)
     expect(warning(990, 1, 10)).toContain('10 frees')

@@ -2,8 +2,8 @@ import { lostWarning } from '../../event/lost-events.js'
 import type { Amount, Statistics } from '../../transforms/statistics/result.js'
 
 /**
- * A complete trace has hardly any frees of unknown blocks. The warning needs this share of all frees, and at least this
- * number.
+ * A complete trace has hardly any frees and reallocs of unknown blocks. The warning needs this share of all frees, and
+ * at least this number.
  */
 const MANY_PER_FREES = 0.01
 const MANY = 10
@@ -28,16 +28,20 @@ export function leakWarning({ kinds, filtered, leaked, freed, faults, reallocs }
 
 /**
  * A warning that leaks may be false, because the trace lacks events: the recorder lost some, its header says that some
- * were removed, or more frees are of unknown blocks than in a complete trace. Undefined without a reason for one.
+ * were removed, or more frees and reallocs are of unknown blocks than in a complete trace. Undefined without a reason for
+ * one.
  */
 export function falseLeaks({ lost, filtered, leaked, freed, unknown }: LeakFigures): string | undefined {
   if (lost > 0) return lostWarning(lost)
   const advice = 'use --lifetimes with hf-filter and hf-split'
   if (filtered) {
     if (leaked.blocks === 0 && unknown === 0) return undefined
-    const figures = `leaks (${leaked.blocks}) and frees of unknown blocks (${unknown})`
+    const figures = `leaks (${leaked.blocks}) and frees and reallocs of unknown blocks (${unknown})`
     return `events were removed: ${figures} may be false; ${advice}`
   }
   if (leaked.blocks === 0 || unknown < MANY || unknown < MANY_PER_FREES * (freed.blocks + unknown)) return undefined
-  return `${unknown} frees are of unknown blocks, so leaks may be false; if the trace was filtered or split, ${advice}`
+  return (
+    `${unknown} frees and reallocs are of unknown blocks, so leaks may be false; ` +
+    `if the trace was filtered or split, ${advice}`
+  )
 }
