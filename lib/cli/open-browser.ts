@@ -4,15 +4,29 @@ import { spawn } from 'node:child_process'
 const OPENERS: Partial<Record<NodeJS.Platform, string>> = { darwin: 'open', win32: 'explorer.exe' }
 
 /**
- * Opens an address in the user's browser: with the command in the environment variable BROWSER, otherwise with the
+ * Opens an address in the user's browser: with the commands in the environment variable BROWSER, otherwise with the
  * system's. Does nothing without such a command, or without a screen.
+ *
+ * As xdg-open and Python's webbrowser have it, BROWSER is a list with `:` between the commands (`;` on Windows). The
+ * first one that can be started, and does not fail, counts. The address takes the place of `%s`, or comes last.
  */
 export function openBrowser(url: string, { env, platform }: Pick<NodeJS.Process, 'env' | 'platform'> = process): void {
-  const named = env['BROWSER']?.trim() ?? ''
+  const named = (env['BROWSER'] ?? '').split(platform === 'win32' ? ';' : ':').filter((one) => one.trim() !== '')
   const hasScreen = platform in OPENERS || (env['DISPLAY'] ?? env['WAYLAND_DISPLAY'] ?? '') !== ''
-  if (named === '' && !hasScreen) return
-  const [program = '', ...args] = named === '' ? [OPENERS[platform] ?? 'xdg-open'] : named.split(/\s+/)
-  const child = spawn(program, [...args, url], { stdio: 'ignore', detached: true })
-  child.on('error', () => {})
+  if (named.length > 0) openWith(named, url)
+  else if (hasScreen) openWith([OPENERS[platform] ?? 'xdg-open'], url)
+}
+
+/** Runs the first of some commands, and the others if it fails. */
+function openWith([command, ...others]: readonly string[], url: string): void {
+  if (command === undefined) return
+  const words = command.trim().split(/\s+/)
+  const given = words.map((word) => word.replaceAll('%s', () => url))
+  const [program = '', ...args] = command.includes('%s') ? given : [...given, url]
+  const child = spawn(program, args, { stdio: 'ignore', detached: true })
+  child.once('error', () => openWith(others, url))
+  child.once('exit', (code) => {
+    if (code !== null && code > 0) openWith(others, url)
+  })
   child.unref()
 }

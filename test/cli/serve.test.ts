@@ -1,5 +1,5 @@
 import { request, type IncomingHttpHeaders } from 'node:http'
-import { chmodSync, readFileSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { expect, test, onTestFinished, vi } from 'vitest'
 import { openBrowser } from '../../lib/cli/open-browser.js'
 import { servePage, type ServedPage } from '../../lib/cli/serve.js'
@@ -111,5 +111,22 @@ test('the browser is the command in BROWSER, and none where there is no screen',
   openBrowser('http://127.0.0.1:1/', { env: { BROWSER: ` ${script}  --new ` }, platform: 'linux' })
   await vi.waitFor(() => expect(readFileSync(`${folder}/called`, 'utf8')).toBe('--new http://127.0.0.1:1/\n'), 5000)
   openBrowser('http://127.0.0.1:1/', { env: {}, platform: 'linux' })
+  openBrowser('http://127.0.0.1:1/', { env: { BROWSER: ':' }, platform: 'linux' })
   openBrowser('http://127.0.0.1:1/', { env: { BROWSER: `${folder}/none` }, platform: 'linux' })
+})
+
+test('BROWSER may be a list, of commands with %s in the place of the address', async () => {
+  const folder = scratch()
+  const fails = `${folder}/fails`
+  writeFileSync(fails, '#!/bin/sh\nexit 3\n')
+  const browser = `${folder}/browser`
+  writeFileSync(browser, `#!/bin/sh\necho "$@" > ${folder}/called\n`)
+  const last = `${folder}/last`
+  writeFileSync(last, `#!/bin/sh\ntouch ${folder}/last-called\n`)
+  for (const script of [fails, browser, last]) chmodSync(script, 0o755)
+  const list = `:${folder}/none %s: ${fails} --x:${browser} -u=%s --new:${last}`
+  openBrowser('http://127.0.0.1:1/$&', { env: { BROWSER: list }, platform: 'linux' })
+  const called = () => readFileSync(`${folder}/called`, 'utf8')
+  await vi.waitFor(() => expect(called()).toBe('-u=http://127.0.0.1:1/$& --new\n'), 10_000)
+  expect(existsSync(`${folder}/last-called`)).toBe(false)
 })

@@ -11,7 +11,8 @@ export const view: Command = {
     'hf-report --embed. A page that is saved then contains the whole trace.\n' +
     'The page is served on the loopback interface only, under an address with a random token, which is printed. ' +
     'Nothing else is served, and requests for other hosts are refused. Ctrl-C or SIGTERM ends the command, with ' +
-    'status 0. The browser is the command in the environment variable BROWSER, or that of the system.',
+    'status 0. The browser is the command in the environment variable BROWSER, or that of the system. BROWSER may ' +
+    'list several, with colons between them, and have %s in the place of the address.',
   memory: 'that of hf-report; without a trace, next to nothing.',
   flags: [
     { name: 'port', value: 'N', help: 'Serve on this port instead of any that is free' },
