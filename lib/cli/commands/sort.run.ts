@@ -1,5 +1,6 @@
 import { statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
+import { MIB } from '../../bytes/units.js'
 import { sort, type SortOptions } from '../../streams/sort.js'
 import type { OrderField } from '../../order/order-fields.js'
 import { SORT_MEMORY } from '../../transforms/option-values.js'
@@ -9,8 +10,6 @@ import { inputOperand } from '../input.js'
 import { outputFormat } from '../output-format.js'
 import { runJob } from '../pipeline.js'
 import { heldInput } from '../streaming.js'
-
-const MIN_MEMORY = 1_048_576
 
 /** Runs `hf-sort`. @throws UsageError */
 export async function runSort(args: Arguments): Promise<void> {
@@ -30,6 +29,6 @@ function sortOptions(args: Arguments): SortOptions {
 function memorySize(text: string | undefined): number {
   if (text === undefined) return SORT_MEMORY
   const size = /^\d+[KMG]?$/i.test(text) ? Number(parseRange(text).from) : 0
-  if (size < MIN_MEMORY) throw new UsageError(`--memory needs a size of 1M or more, not ${JSON.stringify(text)}`)
+  if (size < MIB) throw new UsageError(`--memory needs a size of 1M or more, not ${JSON.stringify(text)}`)
   return size
 }

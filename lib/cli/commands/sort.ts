@@ -1,9 +1,8 @@
+import { MIB } from '../../bytes/units.js'
 import { ORDER_FIELDS } from '../../order/order-fields.js'
 import { SORT_MEMORY } from '../../transforms/option-values.js'
 import type { Command } from '../command.js'
 import { OUTPUT_FLAGS, STRICT_FLAG, TO_FLAGS } from '../flags.js'
-
-const MEGABYTE = 1_048_576
 
 export const sort: Command = {
   name: 'hf-sort',
@@ -24,7 +23,7 @@ export const sort: Command = {
     {
       name: 'memory',
       value: 'SIZE',
-      help: `Use about this much memory for sorting (for example 200M or 2G; default ${SORT_MEMORY / MEGABYTE}M)`,
+      help: `Use about this much memory for sorting (for example 200M or 2G; default ${SORT_MEMORY / MIB}M)`,
     },
     {
       name: 'temporary',
