@@ -40,13 +40,17 @@ const TYPES: readonly (readonly [type: string, value: ProfileValue])[] = [
   ['inuse_space', 'live-bytes'],
 ]
 
+const CAPPED = 'Figures whose sum would be beyond 2^63 - 1 are capped.'
 /** Nanoseconds in a unit of time. */
 const NANOSECONDS = { ns: 1n, us: 1000n } as const
+/** Readers add up figures as signed integers of 64 bits. */
+const MOST = 2n ** 63n - 1n
 /** A piece of output is about this long. */
 const PIECE = 65_536
 
 /**
- * A profile for pprof, not compressed: readers expect gzip in files. Figures beyond 2^63 - 1 are capped.
+ * A profile for pprof, not compressed: readers expect gzip in files. Readers would take a sum beyond 2^63 - 1 for a negative
+ * one, so the figures of the stacks that would lead there are capped, and a comment says so.
  * @see https://github.com/google/pprof/blob/main/proto/profile.proto
  */
 export function* pprof(
@@ -75,16 +79,27 @@ export function* pprof(
   out.integer(PROFILE.defaultSampleType, strings.id(first[0]))
 
   const message = new Message()
+  const left = TYPES.map(() => MOST)
+  let isCapped = false
   for (const sample of profile.samples()) {
     message.clear()
     message.integers(SAMPLE.location, locations(tree, sample.node))
     message.integers(
       SAMPLE.value,
-      TYPES.map(([, figure]) => VALUES[figure].of(sample)),
+      TYPES.map(([, figure], i) => {
+        const amount = BigInt(VALUES[figure].of(sample))
+        const room = left[i] as bigint
+        const written = amount > room ? room : amount
+        isCapped ||= written < amount
+        left[i] = room - written
+        return written
+      }),
     )
     out.message(PROFILE.sample, message)
     if (out.length >= PIECE) yield out.take()
   }
+
+  if (isCapped) out.integers(PROFILE.comment, [strings.id(CAPPED)])
 
   const functions = new Map<string, number>()
   const [line, location] = [new Message(), new Message()]

@@ -75,6 +75,24 @@ describe('hf-profile', () => {
     expect(stderr).toMatch(message)
   })
 
+  test('warns of sums that pprof does not have', async () => {
+    const trace = ['f', 'g', 'h'].map((name, i) => ({
+      kind: 'alloc',
+      address: `0x${i + 1}`,
+      size: 2 ** 61,
+      function: name,
+    }))
+    const lines = (sizes: number) =>
+      trace
+        .slice(0, sizes)
+        .map((event) => JSON.stringify(event).replace(String(2 ** 61), String(2n ** 62n)))
+        .join('\n')
+    const capped = 'hf-profile: warning: stdin: pprof adds up to 2^63 - 1 only'
+    expect((await shell('hf-profile --to pprof', lines(3))).stderr).toContain(capped)
+    expect((await shell('hf-profile --to collapsed', lines(3))).stderr).not.toContain('2^63')
+    expect((await shell('hf-profile --to pprof', lines(1))).stderr).not.toContain('2^63')
+  })
+
   test('a moment beyond the end is an error', async () => {
     const { code, stderr } = await shell(`hf-profile --to collapsed --at 99999 ${TRACE}`)
     expect(code).toBe(1)

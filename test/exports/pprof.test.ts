@@ -87,6 +87,16 @@ describe.skipIf(!hasGo)('go tool pprof (needs Go)', { tags: ['slow'] }, () => {
       alloc_space: 2n ** 63n - 1n,
     })
   })
+
+  test('gets sums that it does not take for negative ones', async () => {
+    const size = 2n ** 62n
+    const names = ['f', 'g', 'h']
+    const profile = profileOf(names.map((name, i) => ({ kind: 'alloc', address: BigInt(i + 1), size, function: name })))
+    const text = raw(gzipSync(await written('pprof', profile)))
+    expect(sums(text)).toMatchObject({ alloc_objects: 3n, alloc_space: 2n ** 63n - 1n, inuse_space: 2n ** 63n - 1n })
+    expect(text).toContain('Figures whose sum would be beyond 2^63 - 1 are capped.')
+    expect(raw(gzipSync(await written('pprof', profileOf([]))))).not.toContain('capped')
+  })
 })
 
 describe('the messages', () => {

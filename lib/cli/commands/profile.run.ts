@@ -3,7 +3,7 @@ import { PROFILE_FORMATS, type ProfileFormatInfo } from '../../exports/profile-f
 import { PROFILE_WRITERS } from '../../exports/index.js'
 import { parseMoment } from '../../transforms/fates/moment.js'
 import { ProfileCollector } from '../../transforms/profile/collector.js'
-import type { ProfileMoment } from '../../transforms/profile/profile.js'
+import type { Profile, ProfileMoment } from '../../transforms/profile/profile.js'
 import type { ProfileValue } from '../../transforms/profile/values.js'
 import { UsageError, wholeNumber, type Arguments } from '../command.js'
 import { inputOperand, traceInput } from '../input.js'
@@ -31,6 +31,7 @@ export async function runProfile(args: Arguments): Promise<void> {
     collector: new ProfileCollector({ at: momentOf(args), threadRoot: args.has('thread-root') }),
     profileOf: (profile) => profile,
     write: (profile) => write(profile, options),
+    ...(format.name === 'pprof' && { lossOf: cappedPprof }),
     ...(number !== undefined && { trace: number }),
   })
   await runTrace({
@@ -40,6 +41,13 @@ export async function runProfile(args: Arguments): Promise<void> {
     output: { path, compression },
     isWhole: compression === 'gzip',
   })
+}
+
+/** The warning of figures that a file for pprof does not have in full: no sum is larger than that of allocated bytes. */
+function cappedPprof({ statistics }: Profile): string | undefined {
+  return statistics.allocated.bytes > 2n ** 63n - 1n
+    ? 'pprof adds up to 2^63 - 1 only: larger sums of bytes are capped, and the figures of some stacks are too small'
+    : undefined
 }
 
 /** The format to write. @throws UsageError when nothing says which */

@@ -9,6 +9,8 @@ interface ProfileReportOptions<Result> {
   collector: { add(batch: EventBatch): void; finish(complete: boolean): Result }
   profileOf: (result: Result) => Profile
   write: (result: Result) => Iterable<Uint8Array>
+  /** What the file does not represent, as a warning. */
+  lossOf?: (result: Result) => string | undefined
   /** Which trace of the stream to take, from 1; all of them if absent. */
   trace?: number
 }
@@ -51,13 +53,15 @@ export class ProfileReport<Result = Profile> implements Stage<EventBatch, Uint8A
   }
 
   private begin(isWhole: boolean): Iterator<Uint8Array> {
-    const { collector, profileOf, write } = this.options
+    const { collector, profileOf, write, lossOf } = this.options
     const result = collector.finish(isWhole)
     const { statistics } = profileOf(result)
     const leaks = leakWarning(statistics)
     if (leaks !== undefined) this.warnings.push(leaks)
     if (statistics.full.includes('sites'))
       this.warnings.push('there are more stacks than are distinguished: the later ones are [others]')
+    const loss = lossOf?.(result)
+    if (loss !== undefined) this.warnings.push(loss)
     return write(result)[Symbol.iterator]()
   }
 }
