@@ -44,7 +44,11 @@ export async function main(command: Command, argv: readonly string[] = process.a
       // A command may have set the status that the program had which it ran.
       process.exitCode ||= DATA_ERROR
     }
-    if (thrown instanceof Incomplete) say(name, `the incomplete output is in ${listed(thrown.files)}`)
+    if (thrown instanceof Incomplete) {
+      const isPage = thrown.files.every((file) => file.endsWith('.html.partial'))
+      const advice = isPage ? '; a browser shows it under a name that ends in .html' : ''
+      say(name, `the incomplete output is in ${listed(thrown.files)}${advice}`)
+    }
   } finally {
     process.removeListener('exit', onExit)
   }

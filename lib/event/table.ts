@@ -40,6 +40,8 @@ export interface TableWriter {
   next(): Uint8Array | null
   /** Ends the table; the rest of the output follows. Without this call, a format with an end mark does not get it. */
   end(): void
+  /** Ends the table of a truncated trace, if readers could not open it otherwise. */
+  endTruncated?(): void
 }
 
 const TYPES: Readonly<Record<FieldType, Pick<TableColumn, 'type' | 'names' | 'isAddress'>>> = {

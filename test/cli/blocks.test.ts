@@ -1,6 +1,7 @@
 import { readFileSync, existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
+import { parquetMetadata } from 'hyparquet'
 import { describe, expect, test } from 'vitest'
 import { scratch, shell } from '../support/commands.js'
 
@@ -68,5 +69,7 @@ describe('hf-blocks', () => {
     const parquet = await shell(`hf-blocks ${cut} -o ${join(folder, 'b.parquet')}`)
     expect(parquet.code).toBe(1)
     expect(existsSync(join(folder, 'b.parquet'))).toBe(false)
+    const table = parquetMetadata(Uint8Array.from(readFileSync(join(folder, 'b.parquet.partial'))).buffer)
+    expect(Number(table.num_rows)).toBe(rows.length)
   })
 })

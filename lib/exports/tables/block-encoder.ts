@@ -11,8 +11,8 @@ export class BlockEncoder implements Stage<EventBatch, Uint8Array> {
   /** In how many places the recorder lost events. */
   private lost = 0
   private readonly table: BlockTable
-  /** The input is complete, and its end is still to be written. */
-  private isEnding = false
+  /** The end is still to be written. */
+  private ending: 'end' | 'endTruncated' | undefined
 
   /** @param writer writes a table with `BLOCK_COLUMNS` */
   constructor(
@@ -30,13 +30,14 @@ export class BlockEncoder implements Stage<EventBatch, Uint8Array> {
   end(): void {
     this.warn()
     this.table.end()
-    this.isEnding = true
+    this.ending = 'end'
   }
 
-  /** Blocks that are live at the fault have rows too. A format with an end mark does not get it. */
+  /** Blocks that are live at the fault have rows too. A format with an end mark gets it only if readers need it. */
   endTruncated(): void {
     this.warn()
     this.table.endTruncated()
+    this.ending = 'endTruncated'
   }
 
   private warn(): void {
@@ -51,12 +52,12 @@ export class BlockEncoder implements Stage<EventBatch, Uint8Array> {
       const rows = this.table.next()
       if (rows !== null) {
         this.writer.add(rows)
-      } else if (this.isEnding) {
-        this.isEnding = false
-        this.writer.end()
-      } else {
-        return null
+        continue
       }
+      const { ending } = this
+      if (ending === undefined) return null
+      this.ending = undefined
+      this.writer[ending]?.()
     }
   }
 }

@@ -4,7 +4,7 @@ import type { Encoder } from '../../event/stage.js'
 import { EVENT_COLUMNS, eventRows } from '../../event/table.js'
 import { Losses } from '../../kernel/losses.js'
 import { CARRIED } from '../arrow/layout.js'
-import { TRACES_KEY, type CodecName } from './layout.js'
+import { TRACES_KEY, TRUNCATED_KEY, type CodecName } from './layout.js'
 import { ParquetWriter } from './writer.js'
 
 /** Options of the encoder. */
@@ -13,7 +13,7 @@ export interface ParquetEncodeOptions {
   codec?: CodecName
 }
 
-/** Events as a Parquet file with a column for each field. Its index is at its end, so a truncated trace has none. */
+/** Events as a Parquet file with a column for each field. If the trace is truncated, its index says so. */
 export class ParquetEncoder implements Encoder {
   readonly losses = new Losses('parquet', CARRIED)
   readonly consumes = true
@@ -41,7 +41,8 @@ export class ParquetEncoder implements Encoder {
   }
 
   endTruncated(): void {
-    // Without an index, no reader takes it for a whole trace.
+    // Without the index, no reader would get what there is.
+    this.writer.end({ [TRACES_KEY]: JSON.stringify(this.traces), [TRUNCATED_KEY]: 'true' })
   }
 
   next(): Uint8Array | null {

@@ -20,3 +20,5 @@ export const GROUP_BYTES = 8_388_608
 
 /** The metadata with the headers of all traces: a list of the first row of each and its header, as JSON. */
 export const TRACES_KEY = 'heapflow:traces'
+/** Present if the trace was truncated that was written to the file. */
+export const TRUNCATED_KEY = 'heapflow:truncated'

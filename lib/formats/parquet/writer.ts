@@ -12,6 +12,7 @@ import {
   Physical,
   Repetition,
   type CodecName,
+  TRUNCATED_KEY,
 } from './layout.js'
 import type { TableColumn, TableRows, TableWriter } from '../../event/table.js'
 import { binary, i32, i64, list, struct, text, thrift, written, type ThriftNode } from './thrift.js'
@@ -77,6 +78,11 @@ export class ParquetWriter implements TableWriter {
     const length = new Uint8Array(4)
     new DataView(length.buffer).setUint32(0, footer.length, true)
     this.write(footer, length, MAGIC.slice())
+  }
+
+  /** Writes the rest: without its index no reader would open the file. */
+  endTruncated(): void {
+    this.end({ [TRUNCATED_KEY]: 'true' })
   }
 
   private write(...pieces: Uint8Array[]): void {

@@ -3,7 +3,7 @@ import type * as hyparquet from 'hyparquet'
 import { EventBatch } from '../../event/batch.js'
 import { malformed, TraceError, truncated } from '../../event/error.js'
 import type { TraceHeader } from '../../event/header.js'
-import { MAGIC, TRACES_KEY } from '../../formats/parquet/layout.js'
+import { MAGIC, TRACES_KEY, TRUNCATED_KEY } from '../../formats/parquet/layout.js'
 import { noFile } from '../../formats/parquet/no-file.js'
 import { batchesOfRows, isEventColumn, tracesIn, type ReadColumn } from '../../formats/parquet/rows.js'
 import { showValue } from '../../event/message-text.js'
@@ -76,6 +76,12 @@ async function* eventsOf(file: FileHandle, warn: Warn, progress: Progress): Asyn
     yield new EventBatch(0, 0, header)
     yield* traceOf(reader, source, first, next, header, progress)
   }
+  if (metadata.key_value_metadata?.some(({ key }) => key === TRUNCATED_KEY) === true)
+    throw truncated('the file was written from a truncated trace', {
+      format: FORMAT,
+      offset: index,
+      event: progress.events + 1,
+    })
 }
 
 function isMagic(bytes: Uint8Array): boolean {

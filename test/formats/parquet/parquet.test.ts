@@ -269,13 +269,15 @@ describe('faults', () => {
     expect(stderr).toContain('Parquet is read from a file by its name, and not from a pipe')
   })
 
-  test('an encoder of a truncated trace writes no index', () => {
+  test('of the trace that was written are reported after all of its events', async () => {
     const encoder = new ParquetEncoder()
-    encoder.feed(batchesOf(events, HEADER)[0] as EventBatch)
+    for (const batch of batchesOf(events, HEADER)) encoder.feed(batch)
     encoder.endTruncated()
-    let length = 0
-    for (let piece = encoder.next(); piece !== null; piece = encoder.next()) length += piece.length
-    expect(length).toBe(4)
+    const pieces: Uint8Array[] = []
+    for (let piece = encoder.next(); piece !== null; piece = encoder.next()) pieces.push(piece)
+    const found = await read(Buffer.concat(pieces))
+    expect(found).toMatchObject({ events, headers: [HEADER] })
+    expect(found.error).toMatchObject({ code: 'ERR_TRACE_TRUNCATED', event: events.length + 1 })
   })
 })
 
