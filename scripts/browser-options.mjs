@@ -24,7 +24,13 @@ const kernels = (only) => ({
 
 /** For `build` of esbuild. @param only the names of the kernels that are needed; all if absent */
 export const withKernels = (only) => ({
-  bundle: true, minify: true, target: 'es2022', platform: 'browser', charset: 'utf8', legalComments: 'none', logLevel: 'warning',
+  bundle: true,
+  minify: true,
+  target: 'es2022',
+  platform: 'browser',
+  charset: 'utf8',
+  legalComments: 'none',
+  logLevel: 'warning',
   plugins: [kernels(only)],
   inject: [path('browser/node/buffer.ts')],
   alias: {

@@ -5,4 +5,9 @@ import { forBrowsers } from './browser-options.mjs'
 
 const path = (name) => fileURLToPath(new URL(`../${name}`, import.meta.url))
 
-await build({ ...forBrowsers, entryPoints: [path('browser/index.ts')], outfile: path('dist/browser/index.js'), format: 'esm' })
+await build({
+  ...forBrowsers,
+  entryPoints: [path('browser/index.ts')],
+  outfile: path('dist/browser/index.js'),
+  format: 'esm',
+})

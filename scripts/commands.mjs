@@ -1,6 +1,6 @@
-// Bundles the commands into dist/bin. Loading modules one by one takes longer than processing a small trace, and so does
-// starting Node's loader of ES modules. So these are CommonJS: a short file for each command, and in chunks/ what commands
-// share. As in lib/, a format, or what a command does, is loaded when it is used.
+// Bundles the commands into dist/bin. Loading modules one by one takes longer than processing a small trace, and so
+// does starting Node's loader of ES modules. So these are CommonJS: a short file for each command, and in chunks/ what
+// commands share. As in lib/, a format, or what a command does, is loaded when it is used.
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join, posix } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -35,27 +35,47 @@ function sources(folder) {
 const options = {
   absWorkingDir: root,
   entryPoints: sources('bin'),
-  bundle: true, splitting: true, format: 'esm', platform: 'node', target: 'node20', logLevel: 'warning',
-  outdir: target, chunkNames: 'chunks/[name]-[hash]',
-  write: false, metafile: true,
+  bundle: true,
+  splitting: true,
+  format: 'esm',
+  platform: 'node',
+  target: 'node20',
+  logLevel: 'warning',
+  outdir: target,
+  chunkNames: 'chunks/[name]-[hash]',
+  write: false,
+  metafile: true,
   // package.json says that no module has side effects, by which esbuild would leave out imports without names.
   ignoreAnnotations: true,
   // Without line breaks in strings, only statements begin with `import` or `export`: see `commonJs`.
   supported: { 'template-literal': false },
-  external: ['@duckdb/node-api', 'fflate', 'fzstd', 'hyparquet', 'hyparquet-compressors', 'pumpify', 'split2', 'zlib-sync'],
+  external: [
+    '@duckdb/node-api',
+    'fflate',
+    'fzstd',
+    'hyparquet',
+    'hyparquet-compressors',
+    'pumpify',
+    'split2',
+    'zlib-sync',
+  ],
   // through2 is bundled, with Node's own streams in place of a package of them.
   alias: { 'readable-stream': 'node:stream' },
 }
 
 /** The modules that are imported when they are needed. esbuild makes an entry of each. */
-const { metafile: { inputs } } = await build(options)
+const {
+  metafile: { inputs },
+} = await build(options)
 const lazy = new Set(
-  Object.values(inputs).flatMap(({ imports }) => imports.filter(({ kind, external }) => kind === 'dynamic-import' && !external).map(({ path }) => path)),
+  Object.values(inputs).flatMap(({ imports }) =>
+    imports.filter(({ kind, external }) => kind === 'dynamic-import' && !external).map(({ path }) => path),
+  ),
 )
 
 /**
- * Has each of them import the groups. esbuild puts together what the same entries reach, so a group then becomes one chunk
- * instead of dozens.
+ * Has each of them import the groups. esbuild puts together what the same entries reach, so a group then becomes one
+ * chunk instead of dozens.
  */
 const grouping = {
   name: 'grouping',
@@ -68,7 +88,10 @@ const grouping = {
     onLoad({ filter: /\.ts$/ }, ({ path }) => {
       const name = posix.relative(root.replaceAll('\\', '/'), path.replaceAll('\\', '/'))
       const groups = !lazy.has(name) ? [] : isData(name) ? ['data'] : ['data', 'run']
-      return { contents: [...groups.map((group) => `import 'group:${group}'`), readFileSync(path, 'utf8')].join('\n'), loader: 'ts' }
+      return {
+        contents: [...groups.map((group) => `import 'group:${group}'`), readFileSync(path, 'utf8')].join('\n'),
+        loader: 'ts',
+      }
     })
   },
 }
@@ -78,10 +101,15 @@ const texts = new Map(outputFiles.map(({ path, text }) => [posix.relative(root, 
 const { outputs } = metafile
 
 /** One list of names in an import or export, `a as b, c`, as `[a, b]` and `[c, c]`. */
-const pairs = (list) => list.split(',').map((item) => item.trim()).filter((item) => item !== '').map((item) => {
-  const [from, to = from] = item.split(' as ')
-  return [from, to]
-})
+const pairs = (list) =>
+  list
+    .split(',')
+    .map((item) => item.trim())
+    .filter((item) => item !== '')
+    .map((item) => {
+      const [from, to = from] = item.split(' as ')
+      return [from, to]
+    })
 const properties = (list) => list.map(([key, value]) => (key === value ? key : `${key}: ${value}`)).join(', ')
 
 /** Functions of a module of Node that takes long to load, which is loaded when one of them is called. */
@@ -101,11 +129,23 @@ function commonJs(path, text, exported = 'module.exports =') {
   const code = text
     .replace(/^import \* as ([\w$]+) from ("node:zlib");$/gm, (_, name, from) => lookedUpLater(name, from))
     .replace(/^import (?:\* as )?([\w$]+) from ("[^"]+");$/gm, 'const $1 = require($2);')
-    .replace(/^import \{([^}]*)\} from ("node:(?:crypto|module|zlib)");$/gm, (all, names, from) => calledLater(pairs(names), from) ?? all)
-    .replace(/^import \{([^}]*)\} from ("[^"]+");$/gm, (_, names, from) => `const { ${properties(pairs(names))} } = require(${from});`)
+    .replace(
+      /^import \{([^}]*)\} from ("node:(?:crypto|module|zlib)");$/gm,
+      (all, names, from) => calledLater(pairs(names), from) ?? all,
+    )
+    .replace(
+      /^import \{([^}]*)\} from ("[^"]+");$/gm,
+      (_, names, from) => `const { ${properties(pairs(names))} } = require(${from});`,
+    )
     .replace(/^import ("[^"]+");$/gm, 'require($1);')
-    .replace(/^export \{([^}]*)\};$/gm, (_, names) => `${exported} { ${properties(pairs(names).map(([from, to]) => [to, from]))} };`)
-    .replace(/\bimport\("(\.[^"]+)"\)/g, (_, from) => `Promise.resolve().then(() => ${loading(posix.join(dirname(path), from), path)})`)
+    .replace(
+      /^export \{([^}]*)\};$/gm,
+      (_, names) => `${exported} { ${properties(pairs(names).map(([from, to]) => [to, from]))} };`,
+    )
+    .replace(
+      /\bimport\("(\.[^"]+)"\)/g,
+      (_, from) => `Promise.resolve().then(() => ${loading(posix.join(dirname(path), from), path)})`,
+    )
     // What node:vm runs cannot import.
     .replace(/\bimport\(("[^"]+")\)/g, 'require("../chunks/load.js").importPackage($1)')
     .replaceAll('import.meta.url', 'require("node:url").pathToFileURL(__filename).href')
@@ -123,14 +163,20 @@ function loading(path, from) {
   const local = (other) => posix.join('.', posix.relative(dirname(from), other)).replace(/^(?!\.)/, './')
   if (!isRenaming(path)) return `require("${local(path)}")`
   // Both are in the same folder, or `from` is a command in the one above.
-  const text = texts.get(path).replace(/from "(\.[^"]+)"/g, (_, name) => `from "${local(posix.join(dirname(path), name))}"`)
+  const text = texts
+    .get(path)
+    .replace(/from "(\.[^"]+)"/g, (_, name) => `from "${local(posix.join(dirname(path), name))}"`)
     .replace(/^import "(\.[^"]+)"/gm, (_, name) => `import "${local(posix.join(dirname(path), name))}"`)
   return `{\n${commonJs(from, text, 'return')}}`
 }
 
 function isRenaming(path) {
   const { entryPoint, inputs } = outputs[path]
-  return entryPoint !== undefined && !entryPoint.startsWith('bin/') && Object.values(inputs).every(({ bytesInOutput }) => bytesInOutput === 0)
+  return (
+    entryPoint !== undefined &&
+    !entryPoint.startsWith('bin/') &&
+    Object.values(inputs).every(({ bytesInOutput }) => bytesInOutput === 0)
+  )
 }
 
 for (const [path, { imports }] of Object.entries(outputs)) checkOrder(path, imports, [])
@@ -139,15 +185,18 @@ for (const [path, { imports }] of Object.entries(outputs)) checkOrder(path, impo
 function checkOrder(path, imports, before) {
   if (before.includes(path)) throw new Error(`chunks import one another: ${[...before, path].join(', ')}`)
   for (const { path: next, kind } of imports)
-    if (kind === 'import-statement' && outputs[next] !== undefined) checkOrder(next, outputs[next].imports, [...before, path])
+    if (kind === 'import-statement' && outputs[next] !== undefined)
+      checkOrder(next, outputs[next].imports, [...before, path])
 }
 
 rmSync(target, { recursive: true, force: true })
 mkdirSync(join(target, 'chunks'), { recursive: true })
-for (const [path, text] of texts) if (!isRenaming(path)) writeFileSync(join(root, path), loadingChunks(commonJs(path, text)))
+for (const [path, text] of texts)
+  if (!isRenaming(path)) writeFileSync(join(root, path), loadingChunks(commonJs(path, text)))
 copyFileSync(join(root, 'scripts/load-chunk.cjs'), join(target, 'chunks/load.js'))
 writeFileSync(join(target, 'package.json'), '{ "type": "commonjs" }\n')
-for (const name of bundledPackages()) copyFileSync(join(root, 'node_modules', name, 'LICENSE.md'), join(target, `chunks/LICENSE-${name}.md`))
+for (const name of bundledPackages())
+  copyFileSync(join(root, 'node_modules', name, 'LICENSE.md'), join(target, `chunks/LICENSE-${name}.md`))
 
 /** The packages of others that are in a chunk. */
 function bundledPackages() {

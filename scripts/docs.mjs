@@ -1,6 +1,6 @@
-// Writes the documents that are made from the code: a page for each command, the matrix of what formats carry, the table
-// of fields in docs/ndjson.md and its JSON schema, and the programs and manual pages in package.json. With --check it
-// writes nothing and fails if one of them is not current. Needs `npm run build` before.
+// Writes the documents that are made from the code: a page for each command, the matrix of what formats carry, the
+// table of fields in docs/ndjson.md and its JSON schema, and the programs and manual pages in package.json. With --check
+// it writes nothing and fails if one of them is not current. Needs `npm run build` before.
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { commandIndex, commandPage } from './docs/commands.mjs'
@@ -59,7 +59,9 @@ function read(path) {
 
 mkdirSync(commandsFolder, { recursive: true })
 const wanted = pages()
-const surplus = readdirSync(commandsFolder).map((name) => `commands/${name}`).filter((path) => !wanted.has(path))
+const surplus = readdirSync(commandsFolder)
+  .map((name) => `commands/${name}`)
+  .filter((path) => !wanted.has(path))
 const stale = [...wanted].filter(([path, text]) => read(path) !== text).map(([path]) => path)
 
 if (process.argv.includes('--check')) {
@@ -69,5 +71,7 @@ if (process.argv.includes('--check')) {
 } else {
   for (const path of stale) writeFileSync(new URL(path, docs), wanted.get(path))
   for (const path of surplus) rmSync(new URL(path, docs))
-  console.log(`${fileURLToPath(docs)}: ${wanted.size} generated files, ${stale.length} written, ${surplus.length} removed`)
+  console.log(
+    `${fileURLToPath(docs)}: ${wanted.size} generated files, ${stale.length} written, ${surplus.length} removed`,
+  )
 }

@@ -6,7 +6,9 @@ import { fileURLToPath } from 'node:url'
 
 const source = fileURLToPath(new URL('../kernel', import.meta.url))
 const target = join(process.argv[2] ?? 'dist', 'kernel')
-const kernels = readdirSync(source).filter((name) => name.endsWith('.ts')).map((name) => parse(name).name)
+const kernels = readdirSync(source)
+  .filter((name) => name.endsWith('.ts'))
+  .map((name) => parse(name).name)
 const stale = kernels.filter((kernel) => {
   const changed = Math.max(...sourcesOf(join(source, `${kernel}.ts`)).map((file) => statSync(file).mtimeMs))
   return !(statSync(join(target, `${kernel}.wasm`), { throwIfNoEntry: false })?.mtimeMs > changed)
@@ -28,7 +30,18 @@ if (stale.length > 0) {
   for (const kernel of stale) {
     const out = join(target, `${kernel}.wasm`)
     const { error, stderr } = await asc.main([
-      join(source, `${kernel}.ts`), '--outFile', out, '--optimizeLevel', '3', '--shrinkLevel', '0', '--runtime', 'stub', '--noAssert', '--enable', 'simd',
+      join(source, `${kernel}.ts`),
+      '--outFile',
+      out,
+      '--optimizeLevel',
+      '3',
+      '--shrinkLevel',
+      '0',
+      '--runtime',
+      'stub',
+      '--noAssert',
+      '--enable',
+      'simd',
     ])
     if (error) {
       console.error(stderr.toString(), error.message)

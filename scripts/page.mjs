@@ -1,6 +1,6 @@
 // Bundles page/ into three pages of dist/page/, each one file with its script and its style, which a content security
-// policy names by their hashes: report.html, the template of reports; report-trace.html, that of reports with the trace,
-// which a worker reads again; and viewer.html, whose worker reads traces of any format.
+// policy names by their hashes: report.html, the template of reports; report-trace.html, that of reports with the
+// trace, which a worker reads again; and viewer.html, whose worker reads traces of any format.
 import { createHash } from 'node:crypto'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
@@ -31,7 +31,9 @@ const fill = (text, parts) =>
 // The scripts of the pages need nothing of Node, nor what stands for it.
 const scriptOf = async (entry) => scriptText(await bundle(entry, { ...forBrowsers, inject: [], alias: {} }))
 const styleOf = async (entry) => {
-  const { outputFiles: [{ text }] } = await build({ entryPoints: [path(entry)], bundle: true, minify: true, write: false })
+  const {
+    outputFiles: [{ text }],
+  } = await build({ entryPoints: [path(entry)], bundle: true, minify: true, write: false })
   if (/<\/style/i.test(text)) throw new Error('the style would end its element')
   return text
 }
@@ -41,7 +43,12 @@ const template = readFileSync(path('page/report.html'), 'utf8')
 const page = async (name, more = '', rules = []) => {
   const [script, style] = [await scriptOf(`page/${name}.ts`), await styleOf(`page/${name}.css`)]
   const policy = [
-    "default-src 'none'", `script-src ${hash(script)}${more}`, `style-src ${hash(style)}`, ...rules, "base-uri 'none'", "form-action 'none'",
+    "default-src 'none'",
+    `script-src ${hash(script)}${more}`,
+    `style-src ${hash(style)}`,
+    ...rules,
+    "base-uri 'none'",
+    "form-action 'none'",
   ].join('; ')
   return fill(template, { '{{policy}}': policy, '{{style}}': style, '{{script}}': script })
 }
@@ -57,8 +64,10 @@ writeTemplate('report', await page('main'))
 
 // A worker has the policy of the page that makes it; it compiles the kernels. It is compressed, as the data are.
 const live = await page('live', " 'wasm-unsafe-eval'", ['worker-src blob:'])
-const worker = (code, attributes = '') =>
-  `<script type="application/octet-stream" id="worker"${attributes}>${gzipSync(code, { level: 9 }).toString('base64')}</script>`
+const worker = (code, attributes = '') => {
+  const packed = gzipSync(code, { level: 9 }).toString('base64')
+  return `<script type="application/octet-stream" id="worker"${attributes}>${packed}</script>`
+}
 
 const KERNELS = ['compact', 'compact-best', 'live', 'report', 'select', 'statistics']
 const reader = await bundle('page/worker/compact.ts', withKernels(KERNELS))
@@ -68,6 +77,9 @@ const { version } = JSON.parse(readFileSync(path('package.json'), 'utf8'))
 const viewer = fill(live, {
   '<!--heapflow:title-->': 'heapflow',
   '<!--heapflow:tables-->': '<p>This page reads traces, for which it needs JavaScript.</p>',
-  '<!--heapflow:data-->': worker(await bundle('page/worker/any.ts', forBrowsers), ` data-generator="heapflow ${version}"`),
+  '<!--heapflow:data-->': worker(
+    await bundle('page/worker/any.ts', forBrowsers),
+    ` data-generator="heapflow ${version}"`,
+  ),
 })
 writeFileSync(path('dist/page/viewer.html'), viewer)

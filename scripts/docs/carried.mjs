@@ -21,28 +21,38 @@ export function carriedPage() {
   const readOnly = LIMITED.filter((format) => format.readOnly === true).map((format) => format.name)
   const kinds = KINDS.map((kind) => [code(kind), ...LIMITED.map((format) => place(format, kind))])
   const fields = FIELDS.map(({ name }) => [code(name), ...LIMITED.map((format) => places(format, name))])
-  return [
-    GENERATED,
-    '# What each format carries',
+  return (
     [
-      'An encoder counts anything else that it is given, and the command reports it on standard error when it ends; with `--strict` the first such event or field is an error.',
-      '[NDJSON](ndjson.md), which the commands use between them, carries every field on every kind of event.',
-      'The pages of the formats describe the rest: what depends on their version, and on the values.',
-    ].join('\n'),
-    '## Kinds of event',
-    table(['kind', ...titles], kinds),
-    '## Fields',
-    'A cell names the kinds of event on which the format can represent the field; "all" stands for all kinds of the format.',
-    table(['field', ...titles], fields),
-    LIMITED.filter(({ sometimes }) => sometimes).map(({ name, sometimes }) => `\\* ${name}: ${sometimes.when}.`).join('\n'),
-    '## From one to another',
-    [
-      'The fields that are dropped when a trace in the format of the row is converted to that of the column. All others are kept, and restored when the trace is converted back;',
-      'a field is named without kinds if it is kept on none of them.',
-      ...(readOnly.length === 0 ? [] : [`These can only be read, and so have no column: ${readOnly.join(', ')}.`]),
-    ].join('\n'),
-    table(['from \\ to', ...targets.map(({ name }) => name)], LIMITED.map((from) => [from.name, ...targets.map((to) => (from === to ? 'all kept' : leftOut(from, to)))])),
-  ].join('\n\n') + '\n'
+      GENERATED,
+      '# What each format carries',
+      [
+        'An encoder counts anything else that it is given, and the command reports it on standard error when it ' +
+          'ends; with `--strict` the first such event or field is an error.',
+        '[NDJSON](ndjson.md), which the commands use between them, carries every field on every kind of event.',
+        'The pages of the formats describe the rest: what depends on their version, and on the values.',
+      ].join('\n'),
+      '## Kinds of event',
+      table(['kind', ...titles], kinds),
+      '## Fields',
+      'A cell names the kinds of event on which the format can represent the field; "all" stands for all kinds ' +
+        'of the format.',
+      table(['field', ...titles], fields),
+      LIMITED.filter(({ sometimes }) => sometimes)
+        .map(({ name, sometimes }) => `\\* ${name}: ${sometimes.when}.`)
+        .join('\n'),
+      '## From one to another',
+      [
+        'The fields that are dropped when a trace in the format of the row is converted to that of the column. ' +
+          'All others are kept, and restored when the trace is converted back;',
+        'a field is named without kinds if it is kept on none of them.',
+        ...(readOnly.length === 0 ? [] : [`These can only be read, and so have no column: ${readOnly.join(', ')}.`]),
+      ].join('\n'),
+      table(
+        ['from \\ to', ...targets.map(({ name }) => name)],
+        LIMITED.map((from) => [from.name, ...targets.map((to) => (from === to ? 'all kept' : leftOut(from, to)))]),
+      ),
+    ].join('\n\n') + '\n'
+  )
 }
 
 function places(format, field) {
@@ -71,5 +81,9 @@ function leftOut(from, to) {
     if (lost.length === 0) return []
     return [lost.length === has.length ? name : `${name} of ${lost.join(', ')}`]
   })
-  return [kinds.map((kind) => `${code(kind)} events`).join(', '), fields.join(', ')].filter((text) => text !== '').join('; ') || 'nothing'
+  return (
+    [kinds.map((kind) => `${code(kind)} events`).join(', '), fields.join(', ')]
+      .filter((text) => text !== '')
+      .join('; ') || 'nothing'
+  )
 }

@@ -31,7 +31,8 @@ export const MEANINGS = {
   line: 'line in that file; mpatrol writes 0 where it knows none',
   type: "type of the block; of a kernel's object the name of its cache; `internal` on mpatrol's own reservations",
   stack:
-    'the frames of the stack, the innermost first: names of functions, or texts such as `parse at a.c:12 in /usr/bin/app [0x55d0]`',
+    'the frames of the stack, the innermost first: names of functions, or texts such as `parse at a.c:12 in ' +
+    '/usr/bin/app [0x55d0]`',
   text: 'text of a comment',
   attributes: "HATF's attributes, or other bytes carried along",
   code: "the format's own number for the sort of event, where the model has no name for it",

@@ -12,7 +12,11 @@ const DEFINITIONS = {
   api: { enum: APIS },
   outcome: { enum: OUTCOMES },
   string: { type: 'string' },
-  bytes: { type: 'string', contentEncoding: 'base64', pattern: '^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$' },
+  bytes: {
+    type: 'string',
+    contentEncoding: 'base64',
+    pattern: '^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$',
+  },
   list: { type: 'array', items: { type: 'string' } },
   json: { type: 'object' },
 }
@@ -58,7 +62,9 @@ export function wireSchema() {
         type: 'object',
         properties: {
           kind: { enum: KINDS },
-          ...Object.fromEntries(FIELDS.map(({ name, type }) => [name, { $ref: `#/$defs/${type}`, description: MEANINGS[name] }])),
+          ...Object.fromEntries(
+            FIELDS.map(({ name, type }) => [name, { $ref: `#/$defs/${type}`, description: MEANINGS[name] }]),
+          ),
         },
         required: ['kind'],
         additionalProperties: false,
@@ -66,7 +72,10 @@ export function wireSchema() {
       end: {
         type: 'object',
         description: 'The last record of a trace.',
-        properties: { kind: { const: 'end' }, events: { type: 'integer', minimum: 0, description: 'How many events came since the header.' } },
+        properties: {
+          kind: { const: 'end' },
+          events: { type: 'integer', minimum: 0, description: 'How many events came since the header.' },
+        },
         required: ['kind', 'events'],
         additionalProperties: false,
       },
