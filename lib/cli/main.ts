@@ -44,14 +44,21 @@ export async function main(command: Command, argv: readonly string[] = process.a
       // A command may have set the status that the program had which it ran.
       process.exitCode ||= DATA_ERROR
     }
-    if (thrown instanceof Incomplete) {
-      const isPage = thrown.files.every((file) => file.endsWith('.html.partial'))
-      const advice = isPage ? '; a browser shows it under a name that ends in .html' : ''
-      say(name, `the incomplete output is in ${listed(thrown.files)}${advice}`)
-    }
+    if (thrown instanceof Incomplete)
+      say(name, `the incomplete output is in ${listed(thrown.files)}${adviceOn(thrown)}`)
   } finally {
     process.removeListener('exit', onExit)
   }
+}
+
+/** What a reader of the incomplete files must know. */
+function adviceOn({ files, cause }: Incomplete): string {
+  // What is written of a truncated trace is whole: a page, or a file with an index. An interrupted command ends anywhere.
+  if (!(cause instanceof Interrupted))
+    return files.every((file) => file.endsWith('.html.partial'))
+      ? '; a browser shows it under a name that ends in .html'
+      : ''
+  return files.every((file) => /\.(parquet|pq)\.partial$/.test(file)) ? '; without its index, nothing reads it' : ''
 }
 
 /** Writes to standard output synchronously, so that a closed pipe is an ordinary error. */

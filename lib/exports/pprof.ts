@@ -49,8 +49,8 @@ const MOST = 2n ** 63n - 1n
 const PIECE = 65_536
 
 /**
- * A profile for pprof, not compressed: readers expect gzip in files. Readers would take a sum beyond 2^63 - 1 for a negative
- * one, so the figures of the stacks that would lead there are capped, and a comment says so.
+ * A profile for pprof, not compressed: readers expect gzip in files. Readers would take a sum beyond 2^63 - 1 for a
+ * negative one, so the figures of the stacks that would lead there are capped, and a comment says so.
  * @see https://github.com/google/pprof/blob/main/proto/profile.proto
  */
 export function* pprof(

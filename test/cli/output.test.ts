@@ -84,6 +84,20 @@ describe('the file after -o', () => {
     expect(stderr).toBe(`replay-decode: the incomplete output is in ${out}.partial\n`)
   })
 
+  test('of Parquet, interrupted, is said to be of no use', async () => {
+    const folder = scratch()
+    const out = join(folder, 'out.parquet')
+    const child = spawn('bash', ['-c', `exec ${commandLine(`hf-convert - ${out}`)}`], { stdio: 'pipe' })
+    child.stdin.on('error', () => {})
+    let stderr = ''
+    child.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString()))
+    child.stdin.write(DUMP)
+    while (!readdirSync(folder).some((name) => statSync(join(folder, name)).size > 0)) await sleep(10)
+    child.kill('SIGINT')
+    await once(child, 'close')
+    expect(stderr).toBe(`hf-convert: the incomplete output is in ${out}.partial; without its index, nothing reads it\n`)
+  })
+
   test('of a process that is killed has neither name', async () => {
     const folder = scratch()
     const out = join(folder, 'out.ndjson')

@@ -43,7 +43,7 @@ export async function runProfile(args: Arguments): Promise<void> {
   })
 }
 
-/** The warning of figures that a file for pprof does not have in full: no sum is larger than that of allocated bytes. */
+/** The warning that a file for pprof does not have all figures in full: no sum is above that of allocated bytes. */
 function cappedPprof({ statistics }: Profile): string | undefined {
   return statistics.allocated.bytes > 2n ** 63n - 1n
     ? 'pprof adds up to 2^63 - 1 only: larger sums of bytes are capped, and the figures of some stacks are too small'

@@ -28,8 +28,8 @@ export function leakWarning({ kinds, filtered, leaked, freed, faults, reallocs }
 
 /**
  * A warning that leaks may be false, because the trace lacks events: the recorder lost some, its header says that some
- * were removed, or more frees and reallocs are of unknown blocks than in a complete trace. Undefined without a reason for
- * one.
+ * were removed, or more frees and reallocs are of unknown blocks than in a complete trace. Undefined without a reason
+ * for one.
  */
 export function falseLeaks({ lost, filtered, leaked, freed, unknown }: LeakFigures): string | undefined {
   if (lost > 0) return lostWarning(lost)
