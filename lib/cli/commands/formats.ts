@@ -66,7 +66,7 @@ export const parquetEncode = encodeCommand(parquet, {
   description:
     `${ANY_INPUT}Each field of events is a column, so DuckDB, pyarrow, polars and other programs read the file. ` +
     'Nothing is lost: the headers of traces are in the metadata of the file. ' +
-    'A truncated trace makes a file without an index, which nothing reads.',
+    'The file of a truncated trace has a mark, by which heapflow reports that after all of its events.',
   memory: 'that of a row group, which has at most 65,536 events or 8 MiB, and 3 KB for each row group of the file.',
   examples: [
     {
