@@ -48,7 +48,8 @@ export function checkText(name: FieldName, type: FieldType, value: unknown): voi
     throw wrongType(`${name} must be a string, not ${showValue(value)}`)
   if (type === 'bytes' && !(value instanceof Uint8Array))
     throw wrongType(`${name} must be a Uint8Array, not ${showValue(value)}`)
-  if (type === 'list' && !(Array.isArray(value) && value.every((item) => typeof item === 'string')))
+  // A hole of an array is no string, but `every` passes over it.
+  if (type === 'list' && !(Array.isArray(value) && Array.from(value).every((item) => typeof item === 'string')))
     throw wrongType(`${name} must be an array of strings, not ${showValue(value)}`)
 }
 

@@ -2,7 +2,9 @@ import { tmpdir } from 'node:os'
 import { BATCH_EVENTS, EventBatch } from '../event/batch.js'
 import type { TraceHeader } from '../event/header.js'
 import { checkOptions, type OptionNames } from '../event/options.js'
-import type { OrderField } from '../order/order-fields.js'
+import { didYouMean } from '../event/suggest.js'
+import { showValue } from '../event/message-text.js'
+import { ORDER_FIELDS, type OrderField } from '../order/order-fields.js'
 import { SORT_MEMORY } from '../transforms/option-values.js'
 import { SortBuffer, type KeyedBatch } from '../order/sort-buffer.js'
 import { KWayMerger } from '../order/k-way-merge.js'
@@ -41,9 +43,12 @@ const OPTIONS: OptionNames<SortOptions> = { by: true, memory: true, folder: true
  * the event before them; those before any that has it come first. Sequence numbers wrap. When the input fails, the
  * events before the fault are delivered in order, and then the error. Emits `warning` with a text for a trace of which
  * no event has the field.
+ *
+ * @throws RangeError for unknown options, fields that events cannot be sorted by, and memory that is not a number of
+ *   bytes
  */
 export function sort(options: SortOptions): EventStream<'events'> {
-  checkOptions(options, OPTIONS, 'sort')
+  checkSortOptions(options)
   return eventStream('sort()', async function* (source, stream) {
     const held = new SortBuffer()
     let sorter: TraceSorter | undefined
@@ -65,6 +70,18 @@ export function sort(options: SortOptions): EventStream<'events'> {
     }
     if (failure !== undefined) throw failure
   })
+}
+
+function checkSortOptions(options: SortOptions): void {
+  checkOptions(options, OPTIONS, 'sort')
+  // Untyped programs may leave the options out.
+  const { by, memory = SORT_MEMORY }: Partial<SortOptions> = options ?? {}
+  if (!(ORDER_FIELDS as readonly unknown[]).includes(by)) {
+    const hint = typeof by === 'string' ? didYouMean(by, ORDER_FIELDS) : ''
+    throw new RangeError(`sort: events cannot be sorted by ${showValue(by)}${hint}`)
+  }
+  if (!(typeof memory === 'number' && memory >= 0))
+    throw new RangeError(`sort: memory must be a number of bytes, not ${showValue(memory)}`)
 }
 
 /** Sorts the events of one trace. */

@@ -1,5 +1,6 @@
 import { pipeline, Writable } from 'node:stream'
 import type { EventBatch } from '../event/batch.js'
+import { wrongType } from '../event/error.js'
 import { checkOptions, type OptionNames } from '../event/options.js'
 import type { TraceEvent } from '../event/trace-event.js'
 import { Partitioner, type PartitionOptions } from '../transforms/split.js'
@@ -122,11 +123,15 @@ class Splitter extends Writable implements SplitSink {
     if (this.parts.size === this.maxParts)
       throw new RangeError(`more than ${this.maxParts} parts: divide otherwise, or allow more (maxParts)`)
     const target = this.open(key)
+    const targets = Array.isArray(target) ? (target as NodeJS.WritableStream[]) : [target as NodeJS.WritableStream]
+    // A sink for bytes would throw where no one can catch it.
+    if ((targets[0] as Partial<Writable> | undefined)?.writableObjectMode === false)
+      throw wrongType(`split(): the target of ${JSON.stringify(key)} takes bytes: put an encoder before it`)
     const side = new Side(
       () => this.wake(),
       (error) => this.destroy(error),
     )
-    const streams = [side, ...(Array.isArray(target) ? (target as NodeJS.WritableStream[]) : [target])]
+    const streams = [side, ...targets]
     const done = new Promise<void>((resolve, reject) => {
       pipeline(streams as [Side, NodeJS.WritableStream], (error) => (error ? reject(error) : resolve()))
     })

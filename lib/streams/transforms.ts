@@ -1,5 +1,8 @@
 import type { EventBatch } from '../event/batch.js'
+import { wrongType } from '../event/error.js'
 import { NO_HEADER, type TraceHeader } from '../event/header.js'
+import { checkHeader } from '../event/header-check.js'
+import { checkOptions, type OptionNames } from '../event/options.js'
 import type { BatchTransform } from '../event/stage.js'
 import type { FaultName } from '../transforms/option-values.js'
 import type { EventFunction } from '../transforms/expression.js'
@@ -46,9 +49,24 @@ export function map(changes: MapOptions | EventFunction): EventStream<'events'> 
  * @example await pipeline(Readable.from(events), fromEvents({ format: 'mine', timeUnit: 'ns' }), ndjson.encode(), sink)
  *
  * @param header the header of the trace; by default an empty one
+ * @throws TypeError or RangeError for a header that no trace can have, as none could be read back
  */
 export function fromEvents(header: TraceHeader = NO_HEADER): EventStream<'events'> {
+  checkOptions(header, HEADER_NAMES, 'fromEvents()')
+  try {
+    checkHeader(header)
+  } catch (error) {
+    throw wrongType(`fromEvents(): ${(error as Error).message}`)
+  }
   return transformStream(new PassOn(() => {}), { name: 'fromEvents()', header })
+}
+
+const HEADER_NAMES: OptionNames<TraceHeader> = {
+  format: true,
+  timeUnit: true,
+  layout: true,
+  filtered: true,
+  part: true,
 }
 
 /** The results of checking a trace. */

@@ -4,6 +4,7 @@ import { BATCH_EVENTS, type EventBatch } from '../event/batch.js'
 import { FieldBit } from '../event/fields.js'
 import type { TraceHeader } from '../event/header.js'
 import { lostPlaces } from '../event/lost-events.js'
+import { showValue } from '../event/message-text.js'
 import { checkOptions, type OptionNames } from '../event/options.js'
 import type { FaultName } from './option-values.js'
 import type { BlockKeys } from '../blocks/block-keys.js'
@@ -55,7 +56,10 @@ export class Extent {
   private readonly maxHi: number
   private readonly maxLo: number
 
+  /** @throws RangeError when the largest size is not a 64-bit unsigned integer */
   constructor(maxSize: bigint) {
+    if (typeof maxSize !== 'bigint' || maxSize < 0n || BigInt.asUintN(64, maxSize) !== maxSize)
+      throw new RangeError(`maxSize must be a bigint of at most 64 bits, not ${showValue(maxSize)}`)
     this.maxHi = Number(maxSize >> 32n)
     this.maxLo = Number(maxSize & 0xffff_ffffn)
   }

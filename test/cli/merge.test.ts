@@ -317,6 +317,7 @@ describe('hf-sort', () => {
   test.each([
     ['hf-sort --memory 100', /--memory needs a size of 1M or more/],
     ['hf-sort --memory lots', /--memory needs a size of 1M or more/],
+    ['hf-sort --memory 18446744073709551616', /--memory needs a size of 1M or more/],
     ['hf-sort --by name', /--by must be one of process, thread/],
     ['hf-sort --temporary /no/such/folder', /--temporary: \/no\/such\/folder is not a folder/],
   ])('a command line that makes no sense: %s', async (line, message) => {

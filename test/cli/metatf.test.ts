@@ -275,6 +275,7 @@ describe('metatf-decode and metatf-encode', () => {
     ['metatf-decode --dtd hatf.dtd --byte-order little', 2, '--byte-order is for binary traces: hatf.dtd'],
     ['metatf-decode --dtd hatf.dtd --buffer 1M', 2, '--buffer is for binary traces: hatf.dtd'],
     ['metatf-decode --buffer x', 2, '--buffer needs a number of bytes'],
+    ['metatf-decode --buffer 18446744073709551616', 2, '--buffer needs a number of bytes'],
     ['metatf-decode < /dev/null', 1, 'stdin: the input is empty'],
     [
       "printf '## A: b\\n\\n' | metatf-decode",

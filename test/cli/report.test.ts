@@ -131,6 +131,7 @@ describe('hf-report', () => {
     ['hf-report --embed 65M', /--embed needs a size of at most 64M, not "65M"/],
     ['hf-report --embed 1..2', /--embed needs a size/],
     ['hf-report --embed x', /--embed needs a size/],
+    ['hf-report --embed 999999999999999G', /--embed needs a size/],
     ['hf-report a b', /one input at a time/],
     ['hf-report --compare - ', /only one of the traces can be standard input/],
     ['hf-report --match lines', /--match needs --compare/],

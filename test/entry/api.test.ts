@@ -228,6 +228,38 @@ describe('formats of the root', () => {
   })
 })
 
+describe('fromEvents', () => {
+  const typeError = { name: 'TypeError', code: 'ERR_INVALID_ARG_TYPE' }
+  const options = 'fromEvents(): the options must be an object, not'
+  test.each<[object, unknown]>([
+    [{ ...typeError, message: `${options} null` }, null],
+    [{ ...typeError, message: `${options} "mtrc"` }, 'mtrc'],
+    [{ ...typeError, message: 'fromEvents(): the header must name a format' }, {}],
+    [
+      { ...typeError, message: 'fromEvents(): unknown unit of time: "ms"' },
+      { format: 'x', timeUnit: 'ms' },
+    ],
+    [
+      { name: 'RangeError', message: expect.stringContaining('did you mean "timeUnit"') },
+      { format: 'x', timeunit: 'ns' },
+    ],
+    [
+      { ...typeError, message: expect.stringContaining("header's layout") },
+      { format: 'x', layout: { a: NaN } },
+    ],
+    [
+      { ...typeError, message: expect.stringContaining("header's layout") },
+      { format: 'x', layout: { a: 1n } },
+    ],
+    [
+      { ...typeError, message: expect.stringContaining("header's part") },
+      { format: 'x', part: { of: 'a' } },
+    ],
+  ])('refuses a header that could not be read back: %o', (error, header) => {
+    expect(() => fromEvents(header as never)).toThrow(expect.objectContaining(error) as Error)
+  })
+})
+
 describe('filter and map', () => {
   const pass = async (stream: NodeJS.ReadWriteStream, given: TraceEvent[] = EVENTS) =>
     all(
@@ -374,6 +406,17 @@ describe('split', () => {
     await expect(done).rejects.toThrow('full')
     expect(source.destroyed).toBe(true)
     expect(other.destroyed).toBe(true)
+  })
+
+  test('refuses a sink for bytes, and ends the others', async () => {
+    const first = new Writable({ objectMode: true, write: (_batch, _encoding, done) => done() })
+    const open = (key: string) => (key === '0' ? first : new PassThrough())
+    const split0 = split({ by: 'thread' }, open)
+    await expect(pipeline(Readable.from(EVENTS), split0)).rejects.toMatchObject({
+      code: 'ERR_INVALID_ARG_TYPE',
+      message: 'split(): the target of "1" takes bytes: put an encoder before it',
+    })
+    expect(first.destroyed).toBe(true)
   })
 
   test('bounds the number of parts', async () => {

@@ -69,6 +69,7 @@ describe('push', () => {
     ['function must be a string, not 3', { kind: 'alloc', function: 3 }],
     ['stack must be an array of strings, not "main"', { kind: 'alloc', stack: 'main' }],
     ['stack must be an array of strings, not an array', { kind: 'alloc', stack: [1] }],
+    ['stack must be an array of strings, not an array', { kind: 'alloc', stack: Object.assign(['f'], { 2: 'g' }) }],
     ['attributes must be a Uint8Array, not "x"', { kind: 'alloc', attributes: 'x' }],
     ['fields must be an object, not an array', { kind: 'alloc', fields: [] }],
   ])('%s', (message, event) =>

@@ -134,6 +134,10 @@ describe('Verifier', () => {
     expect(verify([alloc(A, 100n)], { maxSize: 100n }).counts.size).toBe(0)
   })
 
+  it.each([5 as never, -1n, 2n ** 64n])('refuses %s as the limit of sizes', (maxSize) =>
+    expect(() => new Verifier({ maxSize })).toThrow(/^maxSize must be a bigint of at most 64 bits, not /),
+  )
+
   it('begins anew with each trace, and goes on counting events', () => {
     const verifier = verify([alloc(A, 8n, { time: 9n })])
     for (const batch of batchesOf([alloc(A, 8n, { time: 1n }), free(B)], { format: 'another' })) verifier.check(batch)

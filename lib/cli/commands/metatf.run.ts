@@ -7,7 +7,7 @@ import { formatOf } from '../../metatf/format.js'
 import type { Dtd } from '../../metatf/model.js'
 import { NoDtdError, openDtd } from '../../streams/dtd-files.js'
 import { metaTfBytes } from '../../streams/metatf.js'
-import { parseRange } from '../../transforms/predicates/ranges.js'
+import { byteCount } from '../byte-count.js'
 import { UsageError, wholeNumber, type Arguments } from '../command.js'
 import { inputOperand, traceInput } from '../input.js'
 import { refuseSameFile } from '../output.js'
@@ -134,7 +134,8 @@ function either(args: Arguments, yes: string, no: string): boolean | undefined {
 function bufferOption(args: Arguments): { buffer?: number } {
   const text = args.value('buffer')
   if (text === undefined) return {}
-  if (!/^\d+[KMG]?$/i.test(text))
+  const buffer = byteCount(text)
+  if (Number.isNaN(buffer))
     throw new UsageError(`--buffer needs a number of bytes such as 64M, not ${JSON.stringify(text)}`)
-  return { buffer: Number(parseRange(text).from) }
+  return { buffer }
 }

@@ -4,7 +4,7 @@ import { MIB } from '../../bytes/units.js'
 import { sort, type SortOptions } from '../../streams/sort.js'
 import type { OrderField } from '../../order/order-fields.js'
 import { SORT_MEMORY } from '../../transforms/option-values.js'
-import { parseRange } from '../../transforms/predicates/ranges.js'
+import { byteCount } from '../byte-count.js'
 import { UsageError, type Arguments } from '../command.js'
 import { inputOperand } from '../input.js'
 import { outputFormat } from '../output-format.js'
@@ -28,7 +28,7 @@ function sortOptions(args: Arguments): SortOptions {
 
 function memorySize(text: string | undefined): number {
   if (text === undefined) return SORT_MEMORY
-  const size = /^\d+[KMG]?$/i.test(text) ? Number(parseRange(text).from) : 0
-  if (size < MIB) throw new UsageError(`--memory needs a size of 1M or more, not ${JSON.stringify(text)}`)
+  const size = byteCount(text)
+  if (!(size >= MIB)) throw new UsageError(`--memory needs a size of 1M or more, not ${JSON.stringify(text)}`)
   return size
 }

@@ -7,7 +7,7 @@ import { compareProfiles, type ProfileMatch } from '../../transforms/profile/dif
 import type { Profile } from '../../transforms/profile/profile.js'
 import { ReportCollector } from '../../transforms/report/collector.js'
 import type { Report } from '../../transforms/report/report.js'
-import { parseRange } from '../../transforms/predicates/ranges.js'
+import { byteCount } from '../byte-count.js'
 import { UsageError, wholeNumber, type Arguments } from '../command.js'
 import { LARGEST_EMBEDDED, MAX_EMBEDDED } from '../defaults.js'
 import { inputOperand, traceInput } from '../input.js'
@@ -47,7 +47,7 @@ export function reportJob(command: string, args: Arguments): ReportJob {
 
 function embedSize(text: string | undefined): number {
   if (text === undefined) return MAX_EMBEDDED
-  const size = /^\d{1,15}[KMG]?$/i.test(text) ? Number(parseRange(text).from) : NaN
+  const size = byteCount(text)
   if (size <= LARGEST_EMBEDDED) return size
   throw new UsageError(`--embed needs a size of at most ${LARGEST_EMBEDDED / MIB}M, not ${JSON.stringify(text)}`)
 }

@@ -1,5 +1,5 @@
+import { checkHeader } from '../../event/header-check.js'
 import type { TraceHeader } from '../../event/header.js'
-import { headerFromJson } from '../ndjson/general.js'
 import { ArrowFault, ArrowLimit } from './fault.js'
 import type { FlatReader } from './flatbuffer-read.js'
 import { Dictionary, Field, HEADER_KEY, Int, KeyValue, Schema, Type, Union } from './layout.js'
@@ -77,7 +77,7 @@ export function headerIn(metadata: readonly FlatReader[]): TraceHeader | undefin
   const found = metadata.find((entry) => entry.text(KeyValue.key) === HEADER_KEY)
   if (found === undefined) return undefined
   try {
-    return headerFromJson(JSON.parse(found.text(KeyValue.value) ?? ''))
+    return checkHeader(JSON.parse(found.text(KeyValue.value) ?? ''))
   } catch (error) {
     throw new ArrowFault(`the header of the trace: ${(error as Error).message}`, { cause: error })
   }

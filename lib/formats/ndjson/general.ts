@@ -1,6 +1,7 @@
 import type { TraceEvent } from '../../event/batch.js'
 import { APIS, FIELDS, KINDS, OUTCOMES, type FieldName, type FieldType } from '../../event/fields.js'
-import type { TraceHeader, TracePart } from '../../event/header.js'
+import type { TraceHeader } from '../../event/header.js'
+import { checkHeader } from '../../event/header-check.js'
 import { parseJson, type FieldValue } from '../../event/json.js'
 import { showJson, showText } from '../../event/message-text.js'
 import { END_KIND, HEADER_KIND } from './layout.js'
@@ -23,7 +24,7 @@ export function parseRecord(line: string): WireRecord {
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     throw new Error('a line must be a JSON object')
   const { kind, events } = value as Record<string, unknown>
-  if (kind === HEADER_KIND) return { kind, header: headerFromJson(value) }
+  if (kind === HEADER_KIND) return { kind, header: checkHeader(value) }
   if (kind === END_KIND) return { kind, events: events === undefined ? undefined : Number(events) }
   if (typeof kind !== 'string') throw new Error('a record must have a kind')
   if (!(KINDS as readonly string[]).includes(kind)) throw new Error(`unknown kind of event: ${showJson(kind)}`)
@@ -127,46 +128,4 @@ function base64(name: string, text: string): Uint8Array {
 function oneOf(name: string, names: readonly string[], value: unknown): string {
   if (typeof value !== 'string' || !names.includes(value)) throw new Error(`unknown ${name}: ${showJson(value)}`)
   return value
-}
-
-/**
- * The header of a trace as JSON has it.
- * @throws Error that says what is wrong with it
- */
-export function headerFromJson(given: unknown): TraceHeader {
-  if (typeof given !== 'object' || given === null) throw new Error('the header record must be an object')
-  const value = given as Record<string, unknown>
-  const { format, timeUnit, layout, filtered, part } = value
-  if (typeof format !== 'string') throw new Error('the header record must name a format')
-  if (timeUnit !== undefined && timeUnit !== 'ns' && timeUnit !== 'us')
-    throw new Error(`unknown unit of time: ${showJson(timeUnit)}`)
-  if (
-    layout !== undefined &&
-    (typeof layout !== 'object' || layout === null || !Object.values(layout).every(isScalar))
-  ) {
-    throw new Error("the header's layout must be an object of strings, numbers and booleans")
-  }
-  return {
-    format,
-    ...(timeUnit !== undefined && { timeUnit }),
-    ...(layout !== undefined && { layout: layout as TraceHeader['layout'] }),
-    ...(filtered === true && { filtered }),
-    ...(part !== undefined && { part: checkPart(part) }),
-  } as TraceHeader
-}
-
-function checkPart(value: unknown): TracePart {
-  const { of, trace, whole, first } = (value ?? {}) as Record<string, unknown>
-  if (typeof of !== 'string' || !isCount(trace) || (first !== undefined && !isCount(first)))
-    throw new Error("the header's part must have an id, the number of its trace, and maybe that of its first event")
-  return { of, trace, ...(whole === true && { whole }), ...(first !== undefined && { first }) }
-}
-
-/** Whether a value is a whole number from 1. */
-function isCount(value: unknown): value is number {
-  return Number.isSafeInteger(value) && (value as number) > 0
-}
-
-function isScalar(value: unknown): boolean {
-  return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean'
 }

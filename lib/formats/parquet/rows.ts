@@ -1,10 +1,11 @@
 import { BATCH_EVENTS, EventBatch } from '../../event/batch.js'
 import { APIS, FIELDS, KINDS, OUTCOMES, type FieldType } from '../../event/fields.js'
 import { NO_HEADER, type TraceHeader } from '../../event/header.js'
+import { checkHeader } from '../../event/header-check.js'
 import { parseJson } from '../../event/json.js'
 import type { TraceEvent } from '../../event/trace-event.js'
 import { unescapeText } from '../arrow/escape.js'
-import { fieldFromJson, headerFromJson } from '../ndjson/general.js'
+import { fieldFromJson } from '../ndjson/general.js'
 
 /** The type of each field. */
 const TYPE_OF: ReadonlyMap<string, FieldType> = new Map(FIELDS.map(({ name, type }) => [name, type]))
@@ -26,7 +27,7 @@ export function tracesIn(text: string | undefined): [row: number, header: TraceH
     const [row, header] = Array.isArray(entry) ? (entry as unknown[]) : []
     if (!Number.isSafeInteger(row) || (row as number) < 0 || (i === 0 && row !== 0))
       throw new Error('a trace does not say where it begins')
-    return [row as number, headerFromJson(header)]
+    return [row as number, checkHeader(header)]
   })
 }
 

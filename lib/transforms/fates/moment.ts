@@ -22,7 +22,8 @@ export function checkMoment(moment: Moment): void {
   if (moment === 'peak') return
   const { event, time } = moment as { event?: unknown; time?: unknown }
   if (typeof event === 'number') {
-    if (!Number.isSafeInteger(event) || event < 1) throw new RangeError(`events are counted from 1, not from ${event}`)
+    if (event < 1) throw new RangeError(`events are counted from 1, not from ${event}`)
+    if (!Number.isSafeInteger(event)) throw new RangeError(`no trace has an event number ${event}`)
   } else if (typeof time !== 'bigint' || time < 0n || time > MAX_TIME) {
     throw new RangeError("not a moment, such as { event: 5 }, { time: 5n } or 'peak'")
   }

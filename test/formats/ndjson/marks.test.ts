@@ -27,6 +27,14 @@ describe('Marks in a header', () => {
     ])
   })
 
+  test('a number that JSON has no room for is malformed, because it would be written as null', () => {
+    const line = '{"kind":"header","format":"x","layout":{"a":1e999}}\n'
+    expect(decodeAll(ndjson.decoder(), Buffer.from(line)).error).toMatchObject({
+      code: 'ERR_TRACE_MALFORMED',
+      message: expect.stringContaining("the header's layout must be") as unknown,
+    })
+  })
+
   test.each([
     { part: null },
     { part: 7 },

@@ -1,0 +1,44 @@
+import type { TraceHeader, TracePart } from './header.js'
+import { showJson } from './message-text.js'
+
+/**
+ * A header that was read, or that a program gives: only what headers can have, with values that can be written.
+ * @throws Error that says what is wrong with it
+ */
+export function checkHeader(given: unknown): TraceHeader {
+  if (typeof given !== 'object' || given === null) throw new Error('the header must be an object')
+  const { format, timeUnit, layout, filtered, part } = given as Record<string, unknown>
+  if (typeof format !== 'string') throw new Error('the header must name a format')
+  if (timeUnit !== undefined && timeUnit !== 'ns' && timeUnit !== 'us')
+    throw new Error(`unknown unit of time: ${showJson(timeUnit)}`)
+  if (
+    layout !== undefined &&
+    (typeof layout !== 'object' || layout === null || !Object.values(layout).every(isScalar))
+  ) {
+    throw new Error("the header's layout must be an object of strings, numbers and booleans")
+  }
+  return {
+    format,
+    ...(timeUnit !== undefined && { timeUnit }),
+    ...(layout !== undefined && { layout: layout as TraceHeader['layout'] }),
+    ...(filtered === true && { filtered }),
+    ...(part !== undefined && { part: checkPart(part) }),
+  } as TraceHeader
+}
+
+function checkPart(value: unknown): TracePart {
+  const { of, trace, whole, first } = (value ?? {}) as Record<string, unknown>
+  if (typeof of !== 'string' || !isCount(trace) || (first !== undefined && !isCount(first)))
+    throw new Error("the header's part must have an id, the number of its trace, and maybe that of its first event")
+  return { of, trace, ...(whole === true && { whole }), ...(first !== undefined && { first }) }
+}
+
+/** Whether a value is a whole number from 1. */
+function isCount(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) > 0
+}
+
+/** Whether JSON has the value. It has no infinite numbers: one such as 1e999 would come back as null. */
+function isScalar(value: unknown): boolean {
+  return typeof value === 'string' || Number.isFinite(value) || typeof value === 'boolean'
+}
