@@ -6,7 +6,8 @@ import type { TraceHeader } from '../event/header.js'
 import { lostPlaces } from '../event/lost-events.js'
 import { showValue } from '../event/message-text.js'
 import { checkOptions, type OptionNames } from '../event/options.js'
-import type { FaultName } from './option-values.js'
+import { didYouMean } from '../event/suggest.js'
+import { FAULTS, type FaultName } from './option-values.js'
 import type { BlockKeys } from '../blocks/block-keys.js'
 import { BlockEffect } from '../blocks/block-effect.js'
 import { LiveSet } from '../blocks/live-set.js'
@@ -41,6 +42,20 @@ export interface VerifyOptions {
 }
 
 const OPTIONS: OptionNames<VerifyOptions> = { allow: true, maxSize: true, places: true }
+
+/**
+ * The faults that are allowed.
+ * @throws RangeError for what is no list of their names: otherwise a mistyped one would be reported, or repaired
+ */
+export function allowedFaults(allow: readonly FaultName[] = []): ReadonlySet<FaultName> {
+  if (!Array.isArray(allow)) throw new RangeError(`allow must be an array of faults, not ${showValue(allow)}`)
+  for (const name of allow as readonly unknown[]) {
+    if ((FAULTS as readonly unknown[]).includes(name)) continue
+    const hint = typeof name === 'string' ? didYouMean(name, FAULTS) : ''
+    throw new RangeError(`unknown fault ${showValue(name)}${hint}`)
+  }
+  return new Set(allow)
+}
 
 /**
  * The ends of the block that an event begins, in its address space: for checks of size and overlap. Used by one event
@@ -136,7 +151,7 @@ export class Verifier {
 
   constructor(options: VerifyOptions = {}) {
     checkOptions(options, OPTIONS, 'verify')
-    this.allowed = new Set(options.allow)
+    this.allowed = allowedFaults(options.allow)
     this.extent = new Extent(options.maxSize ?? MAX_SIZE)
     this.places = options.places ?? 10
   }

@@ -4,6 +4,7 @@ import { batchesOf, type TraceEvent } from '../../lib/event/batch.js'
 import type { AllocEvent, FreeEvent } from '../../lib/event/trace-event.js'
 import type { TraceHeader } from '../../lib/event/header.js'
 import type { FaultName } from '../../lib/transforms/option-values.js'
+import { Repair } from '../../lib/transforms/repair/repair.js'
 import { Verifier, type VerifyOptions } from '../../lib/transforms/verify.js'
 import { blockEvents, inBatches } from './events.js'
 import { runs } from '../support/runs.js'
@@ -137,6 +138,15 @@ describe('Verifier', () => {
   it.each([5 as never, -1n, 2n ** 64n])('refuses %s as the limit of sizes', (maxSize) =>
     expect(() => new Verifier({ maxSize })).toThrow(/^maxSize must be a bigint of at most 64 bits, not /),
   )
+
+  it.each<[unknown, string]>([
+    [['zerosize'], 'unknown fault "zerosize" (did you mean "zero-size"?)'],
+    [[3], 'unknown fault 3'],
+    ['zero-size', 'allow must be an array of faults, not "zero-size"'],
+  ])('refuses to allow %o, which is no fault', (allow, message) => {
+    expect(() => new Verifier({ allow } as VerifyOptions)).toThrow(new RangeError(message))
+    expect(() => new Repair({ allow } as VerifyOptions)).toThrow(new RangeError(message))
+  })
 
   it('begins anew with each trace, and goes on counting events', () => {
     const verifier = verify([alloc(A, 8n, { time: 9n })])

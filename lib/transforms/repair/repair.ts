@@ -9,7 +9,7 @@ import type { BatchTransform } from '../../event/stage.js'
 import type { FaultName } from '../option-values.js'
 import { BlockEffect } from '../../blocks/block-effect.js'
 import { LiveSet } from '../../blocks/live-set.js'
-import { Extent, MAX_SIZE } from '../verify.js'
+import { allowedFaults, Extent, MAX_SIZE } from '../verify.js'
 import { makeAllocation, setTime } from './changes.js'
 import { Monotonic } from './monotonic.js'
 import { Window } from './window.js'
@@ -99,10 +99,10 @@ export class Repair implements BatchTransform {
   /** @throws RangeError when the window is not a whole number of events, or too large */
   constructor(options: RepairOptions = {}) {
     checkOptions(options, OPTIONS, 'repair')
-    const { window = 16_384, maxSize = MAX_SIZE, allow = [] } = options
+    const { window = 16_384, maxSize = MAX_SIZE, allow } = options
     if (!Number.isInteger(window) || window < 1 || window > MAX_REPAIR_WINDOW)
       throw new RangeError(`the window must be a whole number from 1 to ${MAX_REPAIR_WINDOW}, not ${window}`)
-    this.allowed = new Set(allow)
+    this.allowed = allowedFaults(allow)
     this.extent = new Extent(maxSize)
     this.window = new Window(window, this.liveSet.keys)
   }
