@@ -1,4 +1,4 @@
-import { fzstdInflater } from '../lib/compression/zstd-inflaters.js'
+import { kernelInflater } from '../lib/compression/zstd-inflaters.js'
 import type { EventBatch } from '../lib/event/batch.js'
 import type { Format } from '../lib/event/format.js'
 import { checkOptions, type OptionNames } from '../lib/event/options.js'
@@ -35,7 +35,7 @@ const OPTIONS: OptionNames<ReadTraceOptions> = {
 
 const INFLATERS: Inflaters = {
   gzip: async () => browserMember,
-  zstd: async () => fzstdInflater(await import('fzstd')),
+  zstd: async () => kernelInflater(),
 }
 
 /**

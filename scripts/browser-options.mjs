@@ -36,7 +36,6 @@ export const withKernels = (only) => ({
   alias: {
     'node:zlib': path('browser/node/zlib.ts'),
     'node:crypto': path('browser/node/crypto.ts'),
-    'node:module': path('browser/node/module.ts'),
     'node:util': path('browser/node/util.ts'),
   },
 })

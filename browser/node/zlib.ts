@@ -54,5 +54,5 @@ export function deflateRawSync(
   return deflateRaw(bytes, { level, ...(dictionary && { dictionary }) })
 }
 
-/** Without `createZstdDecompress`, zstd is left to fzstd. */
+/** Without `createZstdDecompress`, zstd is left to the kernel. */
 export const constants = {}

@@ -1,7 +1,8 @@
 import { limit, malformed, type TraceError } from '../event/error.js'
 import { Compressed } from './compressed.js'
 import { nextBlock, nextFrame, type ZstdFrame } from './zstd-frames.js'
-import { ZstdFault, ZstdLimit, type NewFrameInflater } from './zstd-inflaters.js'
+import { ZstdFault } from './zstd-blocks.js'
+import type { NewFrameInflater } from './zstd-inflaters.js'
 
 /**
  * Inflates zstd: any number of frames; skippable frames are skipped. Frames and blocks are delimited here and not by
@@ -64,5 +65,5 @@ async function* inflateFrame(
 function inStream(error: unknown, offset: number): TraceError | unknown {
   const at = { format: 'zstd', offset }
   if (error instanceof ZstdFault) return malformed(error.message, at)
-  return error instanceof ZstdLimit ? limit(error.message, at) : error
+  return error instanceof RangeError ? limit(error.message, at) : error
 }

@@ -54,16 +54,37 @@ export async function nextFrame(input: Compressed): Promise<ZstdFrame | undefine
 /** The rest of a frame's header, after its magic number (RFC 8878, section 3.1.1.1). */
 async function frameHeader(input: Compressed, offset: number): Promise<ZstdFrame> {
   const descriptor = (await input.take(1))[0] as number
+  return describeFrame(descriptor, await input.take(restBytes(descriptor)), offset)
+}
+
+/** The number of bytes in a frame's header after the descriptor. */
+export function restBytes(descriptor: number): number {
+  const { windowBytes, idBytes, sizeBytes } = fieldsOf(descriptor)
+  return windowBytes + idBytes + sizeBytes
+}
+
+function fieldsOf(descriptor: number) {
   const isSingle = (descriptor & 0x20) !== 0
-  const idBytes = [0, 1, 2, 4][descriptor & 3] as number
-  const sizeFlag = descriptor >> 6
-  const sizeBytes = [isSingle ? 1 : 0, 2, 4, 8][sizeFlag] as number
-  const windowBytes = isSingle ? 0 : 1
-  const rest = await input.take(windowBytes + idBytes + sizeBytes)
+  return {
+    isSingle,
+    windowBytes: isSingle ? 0 : 1,
+    idBytes: [0, 1, 2, 4][descriptor & 3] as number,
+    sizeBytes: [isSingle ? 1 : 0, 2, 4, 8][descriptor >> 6] as number,
+  }
+}
+
+/**
+ * A frame by its header.
+ * @param rest what comes after the descriptor
+ * @param offset of the frame, for errors
+ * @throws TraceError for a frame that is malformed, or needs a dictionary or too large a window
+ */
+export function describeFrame(descriptor: number, rest: Uint8Array, offset: number): ZstdFrame {
+  const { isSingle, windowBytes, idBytes } = fieldsOf(descriptor)
   if ((descriptor & 8) !== 0) throw malformed('a reserved bit of a zstd frame is set', at(offset))
   if (rest.subarray(windowBytes, windowBytes + idBytes).some((byte) => byte !== 0))
     throw malformed('the zstd frame needs a dictionary, which is not in the input', at(offset))
-  const content = contentSize(rest.subarray(windowBytes + idBytes), sizeFlag)
+  const content = contentSize(rest.subarray(windowBytes + idBytes), descriptor >> 6)
   const window = isSingle ? (content as number) : windowSize(rest[0] as number)
   if (window > MAX_WINDOW)
     throw limit(

@@ -9,7 +9,6 @@ import { tolerateTruncation } from './truncation.js'
 /** The inflaters for which there are alternatives, loaded on demand. */
 export interface Inflaters {
   gzip(): Promise<MemberInflater>
-  /** @throws TraceError, or the error made by `unread`, if there is none */
   zstd(): Promise<NewFrameInflater>
 }
 
@@ -54,7 +53,7 @@ export async function* inflate(
  * The error for compression that cannot be inflated here.
  * @param command the command that inflates a file to standard output
  */
-export function unread(name: string, why: string, command: string, before = ': '): TraceError {
-  const reason = `compressed with ${name}, ${why}${before}decompress it first (${command} FILE | ...)`
+function unread(name: string, why: string, command: string): TraceError {
+  const reason = `compressed with ${name}, ${why}: decompress it first (${command} FILE | ...)`
   return new TraceError('ERR_TRACE_UNKNOWN_FORMAT', reason, { format: name, offset: 0 })
 }

@@ -11,7 +11,7 @@ const OPTIONS: OptionNames<DecompressOptions> = { inflater: true, onTruncated: t
  * Inflates gzip (any number of members), zstd (any number of frames), xz (any number of streams) and zip (the first
  * file in the archive); all other bytes pass unchanged. A truncated or corrupt archive is a `TraceError` with the
  * offset in the compressed bytes, after everything that could be inflated was read. Other compression (bzip2, lz4) is a
- * `TraceError` that names it; so is zstd if neither Node nor the optional package fzstd reads it.
+ * `TraceError` that names it.
  */
 export function decompress(options: DecompressOptions = {}): ByteStream<'bytes'> {
   checkOptions(options, OPTIONS, 'decompress')

@@ -3,7 +3,7 @@ import { createRequire } from 'node:module'
 import type { ZlibSync } from '../compression/gunzip-node.js'
 import type { NewFrameInflater } from '../compression/zstd-inflaters.js'
 import type { TraceError } from '../event/error.js'
-import { inflate, unread, type Inflaters } from '../reading/inflate.js'
+import { inflate, type Inflaters } from '../reading/inflate.js'
 import { warningsOn } from './warnings-on.js'
 
 /** How gzip is inflated: `zlib-sync` in step with the decoder, or `node:zlib` in the thread pool. */
@@ -52,15 +52,8 @@ export function inflateOnNode(
   return inflate(source, inflaters, warningsOn(stream), onTruncated)
 }
 
-/** What inflates zstd: Node from 22.15 on, otherwise fzstd. @throws TraceError when that is not installed */
+/** What inflates zstd: Node from 22.15 on, otherwise a kernel. */
 async function zstdInflater(): Promise<NewFrameInflater> {
-  const { fzstdInflater, nodeInflater } = await import('../compression/zstd-inflaters.js')
-  if (nodeInflater !== undefined) return nodeInflater
-  try {
-    return fzstdInflater(await import('fzstd'))
-  } catch {
-    const advice = 'run `npm install fzstd`, use Node 22.15 or newer'
-    const reason = `which Node ${process.version} does not read by itself: ${advice}`
-    throw unread('zstd', reason, 'zstd -dc', ', or ')
-  }
+  const { kernelInflater, nodeInflater } = await import('../compression/zstd-inflaters.js')
+  return nodeInflater ?? kernelInflater()
 }

@@ -119,7 +119,7 @@ describe('a command loads what its job takes', () => {
     expect(own).toContain('lib/formats/arrow/encode.js')
     // The header of a trace is JSON in both.
     expect(own.filter((path) => /^lib\/formats\/ndjson\/(?!info|sniff|general|layout)/.test(path))).toEqual([])
-    expect(packages.filter((name) => ['hyparquet', 'hyparquet-compressors', 'fzstd'].includes(name))).toEqual([])
+    expect(packages.filter((name) => ['hyparquet', 'hyparquet-compressors'].includes(name))).toEqual([])
   })
 
   test('the format of the input is found without the codecs of others', async () => {

@@ -1,13 +1,15 @@
+import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { Readable } from 'node:stream'
-import * as fzstd from 'fzstd'
-import { describe, expect, test, vi } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { unzstd } from '../../lib/compression/unzstd.js'
+import { ZstdFault } from '../../lib/compression/zstd-blocks.js'
 import { MAX_WINDOW } from '../../lib/compression/zstd-frames.js'
-import { hasEndlessWeights } from '../../lib/compression/zstd-weights.js'
-import { fzstdInflater, nodeInflater, type NewFrameInflater } from '../../lib/compression/zstd-inflaters.js'
+import { kernelInflater, nodeInflater, type NewFrameInflater } from '../../lib/compression/zstd-inflaters.js'
+import { unzstdByKernel } from '../../lib/compression/zstd-whole.js'
 import { TraceError } from '../../lib/event/error.js'
 import { decompress } from '../../lib/streams/decompress.js'
+import { xorshift } from '../support/hostile-calls.js'
 import { LINES, rawFrame, rleFrame, skippable, ZSTD_FILE } from './zstd-bytes.js'
 
 const FILE = readFileSync(ZSTD_FILE)
@@ -36,7 +38,7 @@ async function inflated(bytes: Uint8Array, inflater: NewFrameInflater, size = 10
 
 const INFLATERS: readonly [string, NewFrameInflater | undefined][] = [
   ['node:zlib', nodeInflater],
-  ['fzstd', fzstdInflater(fzstd)],
+  ['a kernel', kernelInflater()],
 ]
 
 describe.each(INFLATERS)('with %s', (_, found) => {
@@ -164,12 +166,6 @@ describe.each(INFLATERS)('with %s', (_, found) => {
   })
 })
 
-test('fzstd is not asked for more work than the data are worth', async () => {
-  const small = rleFrame(5000, 1, MAX_WINDOW)
-  const { error } = await inflated(small, fzstdInflater(fzstd))
-  expect(error).toMatchObject({ code: 'ERR_TRACE_LIMIT', format: 'zstd' })
-})
-
 test('compressed Huffman weights without an end', async () => {
   const block = (table: number, sizeFormat = 0) => {
     const header = [2 | (sizeFormat << 2), 0x10, 0x20, 0, 0].slice(0, [3, 3, 4, 5][sizeFormat])
@@ -180,47 +176,113 @@ test('compressed Huffman weights without an end', async () => {
   // Six ones are the whole probability of 32; 1 in five bits is none, with two bits for symbols like it.
   const tables = { first: 0b111111_0000, third: 0b111111_01_00001_0000, none: 0b011111_01_00001_0000 }
   for (const sizeFormat of [0, 1, 2, 3]) {
-    expect(hasEndlessWeights(block(tables.first, sizeFormat))).toBe(true)
-    expect(hasEndlessWeights(block(tables.third, sizeFormat))).toBe(true)
-    expect(hasEndlessWeights(block(tables.none, sizeFormat))).toBe(false)
-  }
-  expect(hasEndlessWeights(new Uint8Array([4, 0, 0, 2]))).toBe(false)
-  const frame = Buffer.from([0x28, 0xb5, 0x2f, 0xfd, 0, 0x28, ...block(tables.third)])
-  for (const [name, inflater] of INFLATERS) {
-    if (inflater === undefined) continue
-    const { error } = await inflated(Buffer.concat([rawFrame('1: free 0x10\n'), frame]), inflater)
-    expect(error, name).toMatchObject({ code: 'ERR_TRACE_MALFORMED', format: 'zstd' })
+    for (const table of Object.values(tables)) {
+      const frame = Buffer.from([0x28, 0xb5, 0x2f, 0xfd, 0, 0x28, ...block(table, sizeFormat)])
+      for (const [name, inflater] of INFLATERS) {
+        if (inflater === undefined) continue
+        const { error } = await inflated(Buffer.concat([rawFrame('1: free 0x10\n'), frame]), inflater)
+        expect(error, name).toMatchObject({ code: 'ERR_TRACE_MALFORMED', format: 'zstd' })
+      }
+    }
   }
 })
 
-test('many frames with large windows are no more work for fzstd', { tags: ['slow'] }, async () => {
-  const frames = (n: number, blocks: number, size: number) =>
-    Buffer.concat(Array.from({ length: n }, () => rleFrame(blocks, size, MAX_WINDOW)))
+test('many frames with large windows take little work', { tags: ['slow'] }, async () => {
+  const frames = Buffer.concat(Array.from({ length: 10_000 }, () => rleFrame(2, 1, MAX_WINDOW)))
   const begin = process.cpuUsage()
-  for (const [n, blocks] of [
-    [20, 31],
-    [10_000, 1],
-  ] as const) {
-    const { error } = await inflated(frames(n, blocks, 1), fzstdInflater(fzstd))
-    expect(error).toMatchObject({ code: 'ERR_TRACE_LIMIT', format: 'zstd' })
-  }
-  // Each stream is counted by itself, and frames without content take no work.
-  for (let i = 0; i < 3; i++)
-    expect((await inflated(frames(1, 30, 1), fzstdInflater(fzstd))).error, `stream ${i}`).toBeUndefined()
-  const { bytes, error } = await inflated(frames(2000, 2, 0), fzstdInflater(fzstd))
-  expect({ length: bytes.length, error }).toEqual({ length: 0, error: undefined })
+  const { bytes, error } = await inflated(frames, kernelInflater())
+  expect({ length: bytes.length, error }).toEqual({ length: 20_000, error: undefined })
   const { user, system } = process.cpuUsage(begin)
   expect((user + system) / 1000).toBeLessThan(5000)
 })
 
-test('fzstd: blocks without content before others, after them and alone', async () => {
+test('a small block with very many long sequences is refused at the first that is too long', async () => {
+  // Literals: none. 65,535 + 0x7f00 sequences by tables of one state: the longest match, no literals, an offset of 1.
+  const content = [0, 255, 255, 255, 0b01_01_01_00, 0, 0, 52, ...Array<number>(20).fill(0x55), 1]
+  const word = (content.length << 3) | (2 << 1) | 1
+  const frame = Buffer.from([0x28, 0xb5, 0x2f, 0xfd, 0, 0x58, word, word >> 8, word >> 16, ...content])
+  const begin = process.cpuUsage()
+  for (let i = 0; i < 200; i++)
+    expect((await inflated(frame, kernelInflater())).error).toMatchObject({ code: 'ERR_TRACE_MALFORMED' })
+  expect(process.cpuUsage(begin).user / 1000).toBeLessThan(2000)
+})
+
+describe('the kernel reads what zstd writes', () => {
+  const text = (n: number) =>
+    Array.from({ length: n }, (_, i) => `${i % 7}: malloc 0x${(i * 48).toString(16)} ${(i * 7919) % 5000}\n`)
+  const random = (n: number, letters: number) => {
+    const rnd = xorshift(n + letters)
+    return Buffer.from(Array.from({ length: n }, () => (letters === 256 ? rnd(256) : 97 + rnd(letters))))
+  }
+  const inputs: Record<string, Buffer> = {
+    nothing: Buffer.alloc(0),
+    'a byte': Buffer.from('a'),
+    'the same byte': Buffer.alloc(300_000, 0x61),
+    'short text': Buffer.from(text(5).join('')),
+    text: Buffer.from(text(30_000).join('')),
+    'random bytes': random(200_000, 256),
+    'few letters': random(300_000, 3),
+    'many letters': random(150_000, 60),
+    'a far copy': Buffer.concat([random(900_000, 256), Buffer.from(text(2000).join('')), random(900_000, 256)]),
+    binary: readFileSync(process.execPath).subarray(0, 3_000_000),
+  }
+  const hasZstd = spawnSync('zstd', ['--version']).status === 0
+  describe.skipIf(!hasZstd)('(needs zstd)', () => {
+    test.each([
+      '-1',
+      '-3',
+      '-9',
+      '-19',
+      '--ultra -20',
+      '--fast=5',
+      '-3 --long=25',
+      '-19 --no-check',
+      '-5 --single-thread -B4096',
+    ])('zstd %s', { tags: ['slow'] }, async (flags) => {
+      for (const [name, input] of Object.entries(inputs)) {
+        const { stdout } = spawnSync('zstd', ['-c', ...flags.split(' ')], { input, maxBuffer: 1 << 28 })
+        const { bytes, error } = await inflated(stdout, kernelInflater(), 65_536)
+        expect(error, name).toBeUndefined()
+        expect(bytes.equals(input), name).toBe(true)
+        expect(Buffer.from(unzstdByKernel(stdout, input.length)).equals(input), name).toBe(true)
+        if (input.length > 0) expect(() => unzstdByKernel(stdout, input.length - 1)).toThrow(ZstdFault)
+      }
+    })
+
+    test('damaged, it is never read as other content than zstd reads', { tags: ['slow'] }, () => {
+      const rnd = xorshift(5)
+      for (const level of ['-1', '-19']) {
+        const input = Buffer.concat([Buffer.from(text(3000).join('')), random(20_000, 30)])
+        const { stdout } = spawnSync('zstd', ['-c', '--no-check', level], { input })
+        for (let i = 0; i < 150; i++) {
+          const damaged = Buffer.from(stdout)
+          const at = 8 + rnd(damaged.length - 8)
+          damaged[at] = (damaged[at] as number) ^ (1 << rnd(8))
+          const zstd = spawnSync('zstd', ['-dc', '-q'], { input: damaged, maxBuffer: 1 << 26 })
+          let ours: Uint8Array | undefined
+          try {
+            ours = unzstdByKernel(damaged, 1 << 20)
+          } catch (error) {
+            expect(error).toBeInstanceOf(Error)
+          }
+          // zstd does not check whether all bits of the literals are used.
+          if (ours === undefined) continue
+          expect(zstd.status, `${level}, byte ${at}`).toBe(0)
+          expect(Buffer.from(ours).equals(zstd.stdout), `${level}, byte ${at}`).toBe(true)
+        }
+      }
+    })
+  })
+})
+
+test('blocks without content before others, after them and alone', async () => {
   const magic = [0x28, 0xb5, 0x2f, 0xfd]
   const empty = [0, 0, 0]
   const abc = [3 << 3, 0, 0, 0x61, 0x62, 0x63]
   const last = (block: number[]) => [(block[0] as number) | 1, ...block.slice(1)]
   // The checksum of no bytes.
   const none = [0x99, 0xe9, 0xd8, 0x51]
-  for (const inflater of [fzstdInflater(fzstd), ...(nodeInflater === undefined ? [] : [nodeInflater])]) {
+  for (const inflater of [kernelInflater(), ...(nodeInflater === undefined ? [] : [nodeInflater])]) {
     const read = async (...frame: number[]) => {
       const { bytes, error } = await inflated(Buffer.from([...magic, ...frame]), inflater)
       return error?.message ?? bytes.toString()
@@ -244,20 +306,5 @@ describe('in streams', () => {
   test('zstd is recognized by its first bytes, and by those of a frame for others', async () => {
     expect((await read(FILE)).equals(LINES)).toBe(true)
     expect((await read(Buffer.concat([skippable(4), FILE]))).equals(LINES)).toBe(true)
-  })
-
-  test.skipIf(nodeInflater !== undefined)('where nothing reads it, one sentence says what does', async () => {
-    vi.resetModules()
-    vi.doMock('fzstd', () => {
-      throw new Error('not installed')
-    })
-    const fresh = await import('../../lib/streams/decompress.js')
-    const reading = async () => {
-      for await (const _ of Readable.from([FILE]).pipe(fresh.decompress())) expect.fail('inflated')
-    }
-    await expect(reading()).rejects.toThrow(
-      /^compressed with zstd, which Node v\S+ does not read by itself: run `npm install fzstd`, use Node 22\.15 or newer, or decompress it first \(zstd -dc FILE \| \.\.\.\)$/,
-    )
-    vi.doUnmock('fzstd')
   })
 })

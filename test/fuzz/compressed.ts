@@ -1,12 +1,11 @@
 import { deflateRawSync, gunzipSync, gzipSync } from 'node:zlib'
 import { zipSync } from 'fflate'
-import * as fzstd from 'fzstd'
 import { gunzip } from '../../lib/compression/gunzip.js'
 import { nodeMembers } from '../../lib/compression/gunzip-node.js'
 import { unzstd } from '../../lib/compression/unzstd.js'
 import { unxz } from '../../lib/compression/unxz.js'
 import { Unzip } from '../../lib/compression/unzip.js'
-import { fzstdInflater, nodeInflater } from '../../lib/compression/zstd-inflaters.js'
+import { kernelInflater, nodeInflater } from '../../lib/compression/zstd-inflaters.js'
 import { TraceError } from '../../lib/event/error.js'
 import { rawFrame, skippable } from '../compression/zstd-bytes.js'
 import { Failure } from './drive.js'
@@ -72,7 +71,7 @@ const XZS = [
     '/Td6WFoAAATm1rRGAgAhARYAAAB0L+Wj4AQZACpdABiOgCa/K/IN0Ivmwu9URY9eAHK7bginbndBmQWPWRvk0rgBNCMtXU5LAAAAACTWbh22wIKKAAFGmggAAADyKlZEscRn+wIAAAAABFla',
   ),
 ]
-const ZSTD_INFLATERS = [fzstdInflater(fzstd), nodeInflater].filter((inflater) => inflater !== undefined)
+const ZSTD_INFLATERS = [kernelInflater(), nodeInflater].filter((inflater) => inflater !== undefined)
 const ZSTD_TOKENS = [new Uint8Array(skippable(5)), ZSTDS[0] as Uint8Array, ...SMALL_FRAMES.slice(0, 2)]
 const TOKENS = [
   gzip(TEXT),

@@ -1,18 +1,7 @@
-import { createRequire } from 'node:module'
-import * as zlib from 'node:zlib'
+import { unzstdSync } from '../../compression/zstd-whole.js'
 import { ArrowFault, ArrowLimit } from './fault.js'
 import { LZ4, MAX_BODY, ZSTD } from './layout.js'
 import { unlz4 } from './lz4.js'
-
-/** Functions of node:zlib since Node 22.15, which the types of older versions lack. */
-interface ZlibWithZstd {
-  readonly zstdDecompressSync?: (bytes: Uint8Array, options: { maxOutputLength: number }) => Uint8Array
-}
-
-/** The module fzstd. */
-interface Fzstd {
-  decompress(bytes: Uint8Array, out: Uint8Array): Uint8Array
-}
 
 /** A compressed buffer begins with its length, 8 bytes; this one says that it is not compressed after all. */
 const PREFIX = 8
@@ -47,23 +36,9 @@ export class Inflater {
 }
 
 function unzstd(bytes: Uint8Array, length: number): Uint8Array {
-  const { zstdDecompressSync } = zlib as unknown as ZlibWithZstd
   try {
-    if (zstdDecompressSync !== undefined) return zstdDecompressSync(bytes, { maxOutputLength: Math.max(1, length) })
-    return fzstd().decompress(bytes, new Uint8Array(length))
+    return unzstdSync(bytes, length)
   } catch (error) {
-    if (error instanceof ArrowFault) throw error
     throw new ArrowFault('the zstd data are corrupt', { cause: error })
-  }
-}
-
-function fzstd(): Fzstd {
-  try {
-    return createRequire(import.meta.url)('fzstd') as Fzstd
-  } catch {
-    throw new ArrowFault(
-      `a body is compressed with zstd, which Node ${process.version} does not read by itself: ` +
-        'run `npm install fzstd` or use Node 22.15 or newer',
-    )
   }
 }
