@@ -23,10 +23,10 @@ let literalsLog: u32 = NO_TABLE
 let offsetsLog: u32 = NO_TABLE
 let matchesLog: u32 = NO_TABLE
 
-// How a table is given.
+// How a table is given: otherwise it is described.
 const KNOWN: u32 = 0
 const CONSTANT: u32 = 1
-const DESCRIBED: u32 = 2
+const REPEATED: u32 = 3
 
 /** The last three offsets. */
 let offset0: u32 = 1
@@ -41,19 +41,6 @@ export function forgetSequences(): void {
   offset0 = 1
   offset1 = 4
   offset2 = 8
-}
-
-/** Reads a table. @returns the address after it; 0 if it is invalid */
-function readOne(p: usize, end: usize, mode: u32, most: u32, limit: u32, table: usize, known: usize): usize {
-  if (mode == KNOWN) {
-    const isOfOffsets = table == OFFSETS_TABLE
-    makeKnown(known, isOfOffsets ? 29 : limit, isOfOffsets ? 5 : 6, table)
-    return p
-  }
-  if (mode == DESCRIBED) return readTable(p, end, most, limit, table)
-  if (p >= end || load<u8>(p) >= limit) return 0
-  makeConstant(load<u8>(p), table)
-  return p + 1
 }
 
 /**
@@ -79,26 +66,41 @@ export function execute(p: usize, end: usize): u32 {
   return p == 0 ? INVALID : putTogether(p, end, count)
 }
 
+/** Reads the three tables. @returns the address after them; 0 if one is invalid */
 function readTables(p: usize, end: usize, modes: u32): usize {
   const ofLiterals = modes >> 6
   const ofOffsets = (modes >> 4) & 3
   const ofMatches = (modes >> 2) & 3
-  if (ofLiterals <= DESCRIBED) {
-    p = readOne(p, end, ofLiterals, 9, 36, LITERALS_TABLE, LITERALS_KNOWN)
-    if (p == 0) return 0
+  if (ofLiterals != REPEATED) {
+    if (ofLiterals == KNOWN) makeKnown(LITERALS_KNOWN, 36, 6, LITERALS_TABLE)
+    else p = readGiven(p, end, ofLiterals, 9, 36, LITERALS_TABLE)
     literalsLog = accuracy
-  } else if (literalsLog == NO_TABLE) return 0
-  if (ofOffsets <= DESCRIBED) {
-    p = readOne(p, end, ofOffsets, 8, 32, OFFSETS_TABLE, OFFSETS_KNOWN)
-    if (p == 0) return 0
+  }
+  if (p != 0 && ofOffsets != REPEATED) {
+    if (ofOffsets == KNOWN) makeKnown(OFFSETS_KNOWN, 29, 5, OFFSETS_TABLE)
+    else p = readGiven(p, end, ofOffsets, 8, 32, OFFSETS_TABLE)
     offsetsLog = accuracy
-  } else if (offsetsLog == NO_TABLE) return 0
-  if (ofMatches <= DESCRIBED) {
-    p = readOne(p, end, ofMatches, 9, 53, MATCHES_TABLE, MATCHES_KNOWN)
-    if (p == 0) return 0
+  }
+  if (p != 0 && ofMatches != REPEATED) {
+    if (ofMatches == KNOWN) makeKnown(MATCHES_KNOWN, 53, 6, MATCHES_TABLE)
+    else p = readGiven(p, end, ofMatches, 9, 53, MATCHES_TABLE)
     matchesLog = accuracy
-  } else if (matchesLog == NO_TABLE) return 0
-  return p
+  }
+  const isMissing = literalsLog == NO_TABLE || offsetsLog == NO_TABLE || matchesLog == NO_TABLE
+  return isMissing ? 0 : p
+}
+
+/**
+ * Reads a table of one symbol, or one that is described.
+ * @param most the largest accuracy
+ * @param limit the number of symbols
+ * @returns the address after it; 0 if it is invalid
+ */
+function readGiven(p: usize, end: usize, mode: u32, most: u32, limit: u32, table: usize): usize {
+  if (mode != CONSTANT) return readTable(p, end, most, limit, table)
+  if (p >= end || load<u8>(p) >= limit) return 0
+  makeConstant(load<u8>(p), table)
+  return p + 1
 }
 
 function putTogether(start: usize, end: usize, count: u32): u32 {
