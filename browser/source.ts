@@ -35,7 +35,10 @@ async function* chunksOf(source: BrowserSource, signal: AbortSignal | undefined)
     new Promise<Chunk>((resolve, reject) => {
       fail = reject
       signal?.throwIfAborted()
-      next().then(resolve, reject)
+      next().then(resolve, (error) => {
+        isOpen = false
+        reject(error)
+      })
     })
   let isOpen = true
   try {
@@ -52,13 +55,15 @@ type Chunk = { readonly done?: false; readonly value: Uint8Array } | { readonly 
 /** How to read the next chunk of a source, and how to close it. */
 interface Chunks {
   next(): Promise<Chunk>
-  close(): Promise<unknown> | undefined
+  close(): Promise<unknown>
 }
 
 function open(source: Exclude<BrowserSource, Uint8Array>): Chunks {
   if (!(source instanceof Blob) && !('getReader' in source)) {
-    const chunks = source[Symbol.asyncIterator]()
-    return { next: () => chunks.next() as Promise<Chunk>, close: () => chunks.return?.() }
+    // An array of chunks will do, too, and iterators of users need not give promises.
+    const iterable = source as AsyncIterable<Uint8Array> | Iterable<Uint8Array>
+    const chunks = Symbol.asyncIterator in iterable ? iterable[Symbol.asyncIterator]() : iterable[Symbol.iterator]()
+    return { next: async () => (await chunks.next()) as Chunk, close: async () => chunks.return?.() }
   }
   // Not every browser has streams that can be iterated.
   const reader = (source instanceof Blob ? source.stream() : source).getReader()
@@ -69,5 +74,5 @@ function open(source: Exclude<BrowserSource, Uint8Array>): Chunks {
 async function closeSource(close: Chunks['close'], signal: AbortSignal | undefined): Promise<void> {
   const end = close()
   if (signal?.aborted !== true) await end
-  else end?.catch(() => {})
+  else end.catch(() => {})
 }

@@ -3,7 +3,7 @@
  * block at a time, without its header. See lib/compression/zstd-blocks.ts.
  */
 
-import { advance, beginFrame, makeRoom, place } from './zstd/history'
+import { advance, beginFrame, makeRoom, most, place } from './zstd/history'
 import { forgetTree } from './zstd/huffman'
 import { readLiterals } from './zstd/literals'
 import { execute, forgetSequences, INVALID } from './zstd/sequences'
@@ -35,6 +35,7 @@ export function begin(window: u32): void {
  * @returns the length of its content; `CORRUPT`, or `NO_MEMORY`
  */
 export function decode(type: u32, size: u32): i32 {
+  if (size > most) return CORRUPT
   if (!makeRoom()) return NO_MEMORY
   content = place
   let length = size

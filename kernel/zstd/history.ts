@@ -7,8 +7,13 @@ const BEYOND: usize = 64
 /** After a window and this much more, and half of the window, the content moves to the front. */
 const LEAST_ROOM: usize = 1_048_576
 
+/** Memory grows by at least this many pages of 64 KiB. */
+const LEAST_PAGES: i32 = 16
+
 let first: usize = 0
 let size: usize = 0
+/** The most content of a block of this frame. */
+export let most: u32 = 0
 
 /** The address of the next byte. */
 export let place: usize = 0
@@ -18,19 +23,20 @@ export let reach: usize = 0
 export function beginFrame(window: u32): void {
   if (first == 0) first = (<usize>memory.size()) << 16
   size = window
+  most = min<u32>(window, MAX_BLOCK)
   place = first
   reach = 0
 }
 
 /** Makes room for a block. @returns whether there is memory */
 export function makeRoom(): bool {
-  const most = first + size + max<usize>(LEAST_ROOM, size >> 1)
-  if (place + MAX_BLOCK > most) {
+  const end = first + size + max<usize>(LEAST_ROOM, size >> 1)
+  if (place + MAX_BLOCK > end) {
     memory.copy(first, place - reach, reach)
     place = first + reach
   }
   const missing = <i32>((place + MAX_BLOCK + BEYOND + 0xffff) >> 16) - memory.size()
-  return missing <= 0 || memory.grow(missing) >= 0
+  return missing <= 0 || memory.grow(max<i32>(missing, LEAST_PAGES)) >= 0
 }
 
 /** Moves on after this many bytes were written. */

@@ -1,8 +1,8 @@
 /** The literals of a block (RFC 8878, section 3.1.1.3.1). */
 
+import { MAX_BLOCK } from './history'
 import { decodeStream, hasTree, readTree } from './huffman'
 
-const MAX_BLOCK: u32 = 131_072
 /** Copies of sixteen bytes may read beyond the end. */
 const DECODED: usize = memory.data(131_072 + 64, 16)
 

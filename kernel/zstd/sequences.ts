@@ -11,7 +11,7 @@ import {
   OFFSETS_KNOWN,
 } from './codes'
 import { accuracy, baseIn, bitsIn, entryOf, makeConstant, makeKnown, readTable, symbolIn } from './fse'
-import { copyFrom, copyMatch, MAX_BLOCK, place, reach } from './history'
+import { copyFrom, copyMatch, most, place, reach } from './history'
 import { literalCount, literals } from './literals'
 
 const LITERALS_TABLE: usize = memory.data(4 * 512, 16)
@@ -50,15 +50,15 @@ export function forgetSequences(): void {
 export function execute(p: usize, end: usize): u32 {
   if (p >= end) return INVALID
   let count: u32 = load<u8>(p++)
-  if (count == 0) {
-    if (p != end) return INVALID
-    copyFrom(literals, place, literalCount)
-    return literalCount
-  }
   if (count == 255) {
     count = load<u16>(p) + 0x7f00
     p += 2
   } else if (count > 127) count = ((count - 128) << 8) | load<u8>(p++)
+  if (count == 0) {
+    if (p != end || literalCount > most) return INVALID
+    copyFrom(literals, place, literalCount)
+    return literalCount
+  }
   if (p >= end) return INVALID
   const modes = load<u8>(p++)
   if ((modes & 3) != 0) return INVALID
@@ -115,7 +115,7 @@ function putTogether(start: usize, end: usize, count: u32): u32 {
   let from = literals
   let left = literalCount
   let to = place
-  let room = MAX_BLOCK
+  let room = most
   let back = <u32>reach
   for (let last = count - 1, n: u32 = 0; n < count; n++) {
     const offsetBits = symbolIn(offsets)
@@ -153,7 +153,7 @@ function putTogether(start: usize, end: usize, count: u32): u32 {
   }
   if (at != 0 || left > room) return INVALID
   copyFrom(from, to, left)
-  return MAX_BLOCK - room + left
+  return most - room + left
 }
 
 /** The offset that a value means: itself, or one of the last three. 0 is invalid. */

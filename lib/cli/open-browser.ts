@@ -3,6 +3,9 @@ import { spawn } from 'node:child_process'
 /** What opens an address in the browser that the user prefers. */
 const OPENERS: Partial<Record<NodeJS.Platform, string>> = { darwin: 'open', win32: 'explorer.exe' }
 
+/** A command that fails later than this, in milliseconds, had opened the browser. */
+const QUICKLY = 5000
+
 /**
  * Opens an address in the user's browser: with the commands in the environment variable BROWSER, otherwise with the
  * system's. Does nothing without such a command, or without a screen.
@@ -25,8 +28,9 @@ function openWith([command, ...others]: readonly string[], url: string): void {
   const [program = '', ...args] = command.includes('%s') ? given : [...given, url]
   const child = spawn(program, args, { stdio: 'ignore', detached: true })
   child.once('error', () => openWith(others, url))
+  const begin = performance.now()
   child.once('exit', (code) => {
-    if (code !== null && code > 0) openWith(others, url)
+    if (code !== null && code > 0 && performance.now() - begin < QUICKLY) openWith(others, url)
   })
   child.unref()
 }

@@ -1,35 +1,26 @@
-import * as zlib from 'node:zlib'
+import type { TraceError } from '../event/error.js'
 import { isSkippable, ZSTD_MAGIC } from './magic.js'
 import { Xxh64 } from './xxh64.js'
 import { ZstdBlocks, ZstdFault } from './zstd-blocks.js'
-import { describeFrame, MAX_BLOCK, restBytes } from './zstd-frames.js'
+import { describeFrame, MAX_BLOCK, MAX_WINDOW, restBytes, type ZstdFrame } from './zstd-frames.js'
 
 const MAGIC_BYTES = 4
 const BLOCK_HEADER_BYTES = 3
+const LEAST_BLOCK = 4
 const [REPEATED, RESERVED] = [1, 3]
-
-/** A function of node:zlib since Node 22.15, which the types of older versions lack. */
-interface ZlibWithZstd {
-  readonly zstdDecompressSync?: (bytes: Uint8Array, options: { maxOutputLength: number }) => Uint8Array
-}
-
-/**
- * Inflates whole frames of which all bytes are there, with node:zlib where that supports zstd.
- * @param length the most bytes that they may hold
- * @throws Error for invalid data, more content, a dictionary, or too large a window
- */
-export function unzstdSync(bytes: Uint8Array, length: number): Uint8Array {
-  const { zstdDecompressSync } = zlib as unknown as ZlibWithZstd
-  if (zstdDecompressSync === undefined) return unzstdByKernel(bytes, length)
-  return zstdDecompressSync(bytes, { maxOutputLength: Math.max(1, length) })
-}
 
 let blocks: ZstdBlocks | undefined
 let hash: Xxh64 | undefined
 
-/** The same with a kernel. */
-export function unzstdByKernel(bytes: Uint8Array, length: number): Uint8Array {
-  const out = new Uint8Array(length)
+/**
+ * Inflates whole frames of which all bytes are there.
+ * @param length the most bytes that they may hold
+ * @throws ZstdFault for invalid data, more content, or a dictionary; RangeError for too large a window
+ */
+export function unzstdWhole(bytes: Uint8Array, length: number): Uint8Array {
+  if (length < 0) throw new ZstdFault()
+  // No block is smaller than its header and a byte, so that a length that cannot be takes no memory.
+  const out = new Uint8Array(Math.min(length, Math.floor(bytes.length / LEAST_BLOCK) * MAX_BLOCK))
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length)
   let written = 0
   let at = 0
@@ -39,7 +30,7 @@ export function unzstdByKernel(bytes: Uint8Array, length: number): Uint8Array {
   }
   const inflateFrame = (): void => {
     const descriptor = take(1)[0] as number
-    const { window, checksumBytes, content } = describeFrame(descriptor, take(restBytes(descriptor)), at)
+    const { window, checksumBytes, content } = frameOf(descriptor, take(restBytes(descriptor)))
     const begin = written
     blocks ??= new ZstdBlocks()
     blocks.begin(window)
@@ -52,7 +43,7 @@ export function unzstdByKernel(bytes: Uint8Array, length: number): Uint8Array {
       if (type === RESERVED || size > MAX_BLOCK) throw new ZstdFault()
       take(type === REPEATED ? 1 : size)
       const part = blocks.decode(bytes.subarray(start, at))
-      if (written + part.length > length) throw new ZstdFault()
+      if (written + part.length > out.length) throw new ZstdFault()
       out.set(part, written)
       written += part.length
       isLast = (word & 1) !== 0
@@ -74,4 +65,14 @@ export function unzstdByKernel(bytes: Uint8Array, length: number): Uint8Array {
     } else throw new ZstdFault()
   }
   return out.subarray(0, written)
+}
+
+/** A frame by its header. Only the caller knows the place of a fault. */
+function frameOf(descriptor: number, rest: Uint8Array): ZstdFrame {
+  try {
+    return describeFrame(descriptor, rest, 0)
+  } catch (error) {
+    if ((error as TraceError).code !== 'ERR_TRACE_LIMIT') throw new ZstdFault(undefined, error)
+    throw new RangeError(`a zstd frame needs a window of more than ${MAX_WINDOW / 1_048_576} MiB`, { cause: error })
+  }
 }

@@ -13,7 +13,7 @@ export function checkHeader(given: unknown): TraceHeader {
     throw new Error(`unknown unit of time: ${showJson(timeUnit)}`)
   if (
     layout !== undefined &&
-    (typeof layout !== 'object' || layout === null || !Object.values(layout).every(isScalar))
+    (typeof layout !== 'object' || layout === null || Array.isArray(layout) || !Object.values(layout).every(isScalar))
   ) {
     throw new Error("the header's layout must be an object of strings, numbers and booleans")
   }

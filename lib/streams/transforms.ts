@@ -54,11 +54,10 @@ export function map(changes: MapOptions | EventFunction): EventStream<'events'> 
 export function fromEvents(header: TraceHeader = NO_HEADER): EventStream<'events'> {
   checkOptions(header, HEADER_NAMES, 'fromEvents()')
   try {
-    checkHeader(header)
+    return transformStream(new PassOn(() => {}), { name: 'fromEvents()', header: checkHeader(header) })
   } catch (error) {
     throw wrongType(`fromEvents(): ${(error as Error).message}`)
   }
-  return transformStream(new PassOn(() => {}), { name: 'fromEvents()', header })
 }
 
 const HEADER_NAMES: OptionNames<TraceHeader> = {

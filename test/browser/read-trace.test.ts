@@ -170,6 +170,23 @@ describe('sources', () => {
       }
     })
 
+    test('an iterable without promises', async () => {
+      let isClosed = false
+      const chunks = [MTRC.subarray(0, 10), MTRC.subarray(10)].map((chunk) => new Uint8Array(chunk))
+      const plain = (rest: Iterator<Uint8Array>) => ({
+        [Symbol.asyncIterator]: () => ({ next: () => rest.next(), return: () => void (isClosed = true) }),
+      })
+      expect(await outcome(chunks as unknown as Browser.BrowserSource)).toEqual({ events })
+      expect(await outcome(plain(chunks.values()) as unknown as Browser.BrowserSource)).toEqual({ events })
+      const aborter = new AbortController()
+      const reading = statisticsOf(plain(chunks.values()) as unknown as Browser.BrowserSource, {
+        signal: aborter.signal,
+        onProgress: () => aborter.abort(new Error('enough')),
+      })
+      await expect(reading).rejects.toThrow('enough')
+      expect(isClosed).toBe(true)
+    })
+
     test('that was aborted before', async () => {
       const { stream, closed } = stalls([])
       await expect(statisticsOf(stream, { signal: AbortSignal.abort(new Error('before')) })).rejects.toThrow('before')

@@ -224,6 +224,12 @@ describe('hf-sql', () => {
     }
   })
 
+  test('a fault in what was put around the query has no position in it', { tags: ['slow'] }, async () => {
+    const sql = 'select 170141183460469231731687303715884105727::hugeint as x'
+    const { code, stderr } = await shell(`hf-sql ${TRACE} -o ${join(scratch(), 'a.parquet')} "${sql}"`)
+    expect([code, stderr]).toEqual([1, expect.stringContaining(`hf-sql: query "${sql}": Conversion Error: `)])
+  })
+
   test('messages do not show where temporary files are', () => {
     const error = new Error('IO Error: Could not write file "/tmp/heapflow-sql-x1/duckdb.tmp" in /tmp/heapflow-sql-x1')
     expect(failure(error, 'select 1', '/tmp/heapflow-sql-x1')).toBe(

@@ -6,7 +6,7 @@ import { unzstd } from '../../lib/compression/unzstd.js'
 import { ZstdFault } from '../../lib/compression/zstd-blocks.js'
 import { MAX_WINDOW } from '../../lib/compression/zstd-frames.js'
 import { kernelInflater, nodeInflater, type NewFrameInflater } from '../../lib/compression/zstd-inflaters.js'
-import { unzstdByKernel } from '../../lib/compression/zstd-whole.js'
+import { unzstdWhole } from '../../lib/compression/zstd-whole.js'
 import { TraceError } from '../../lib/event/error.js'
 import { decompress } from '../../lib/streams/decompress.js'
 import { xorshift } from '../support/hostile-calls.js'
@@ -119,7 +119,8 @@ describe.each(INFLATERS)('with %s', (_, found) => {
   it('a content of another length than the header says', async () => {
     const frame = rawFrame('1: free 0x10\n')
     for (const [length, said] of [
-      [12, 'holds more'],
+      // Its window is too small for its block.
+      [12, 'corrupt'],
       [14, 'holds less'],
     ] as const) {
       const wrong = Buffer.from(frame)
@@ -244,8 +245,8 @@ describe('the kernel reads what zstd writes', () => {
         const { bytes, error } = await inflated(stdout, kernelInflater(), 65_536)
         expect(error, name).toBeUndefined()
         expect(bytes.equals(input), name).toBe(true)
-        expect(Buffer.from(unzstdByKernel(stdout, input.length)).equals(input), name).toBe(true)
-        if (input.length > 0) expect(() => unzstdByKernel(stdout, input.length - 1)).toThrow(ZstdFault)
+        expect(Buffer.from(unzstdWhole(stdout, input.length)).equals(input), name).toBe(true)
+        if (input.length > 0) expect(() => unzstdWhole(stdout, input.length - 1)).toThrow(ZstdFault)
       }
     })
 
@@ -261,7 +262,7 @@ describe('the kernel reads what zstd writes', () => {
           const zstd = spawnSync('zstd', ['-dc', '-q'], { input: damaged, maxBuffer: 1 << 26 })
           let ours: Uint8Array | undefined
           try {
-            ours = unzstdByKernel(damaged, 1 << 20)
+            ours = unzstdWhole(damaged, 1 << 20)
           } catch (error) {
             expect(error).toBeInstanceOf(Error)
           }
@@ -273,6 +274,38 @@ describe('the kernel reads what zstd writes', () => {
       }
     })
   })
+})
+
+test('whole frames: several, skippable ones, cut, with other bytes, and more or less than was said', () => {
+  const text = '1: free 0x10\n'
+  const frames = Buffer.concat([skippable(3), rawFrame(text), rawFrame(''), FILE, skippable(0), rawFrame(text)])
+  const all = Buffer.concat([Buffer.from(text), LINES, Buffer.from(text)])
+  expect(Buffer.from(unzstdWhole(frames, all.length)).equals(all)).toBe(true)
+  expect(Buffer.from(unzstdWhole(frames, 2 * all.length)).equals(all)).toBe(true)
+  expect(() => unzstdWhole(frames, all.length - 1)).toThrow(ZstdFault)
+  expect(() => unzstdWhole(frames, -1)).toThrow(ZstdFault)
+  for (const cut of [1, 5, rawFrame(text).length - 1, rawFrame(text).length + 3])
+    expect(() => unzstdWhole(frames.subarray(0, -cut), all.length), `${cut}`).toThrow(ZstdFault)
+  expect(() => unzstdWhole(Buffer.concat([frames, Buffer.from('garbage')]), all.length)).toThrow(ZstdFault)
+  const wrong = Buffer.from(FILE)
+  wrong[FILE.length - 1] = (wrong[FILE.length - 1] as number) ^ 1
+  expect(() => unzstdWhole(wrong, LINES.length)).toThrow(ZstdFault)
+  // A length that cannot be takes no memory.
+  expect(unzstdWhole(rawFrame(text), 2 ** 40).length).toBe(text.length)
+  const window = Buffer.from([0x28, 0xb5, 0x2f, 0xfd, 0, 16 << 3, 1, 0, 0])
+  expect(() => unzstdWhole(window, 10)).toThrow(RangeError)
+})
+
+test('a block has no more content than the window', async () => {
+  const bytes = (size: number) => {
+    const word = (size << 3) | 2 | 1
+    return Buffer.from([0x28, 0xb5, 0x2f, 0xfd, 0, 0, word, word >> 8, word >> 16, 0x61])
+  }
+  for (const [name, inflater] of INFLATERS) {
+    if (inflater === undefined) continue
+    expect((await inflated(bytes(1024), inflater)).bytes.length, name).toBe(1024)
+    expect((await inflated(bytes(1025), inflater)).error, name).toMatchObject({ code: 'ERR_TRACE_MALFORMED' })
+  }
 })
 
 test('blocks without content before others, after them and alone', async () => {

@@ -167,7 +167,8 @@ function readable({ message: whole }: Error, query: string, folder: string, line
     .replace(/^(Parser|Binder|Catalog|Permission|Invalid Input) Error: /, '')
     // DuckDB would suggest a table of its own.
     .replace(/^(Table with name .* does not exist!).*/, '$1 The tables are events, blocks and spans')
-  if (line === undefined) return what
+  // A fault in what was put around the query has no position in it.
+  if (line === undefined || Number(line) <= linesBefore) return what
   // DuckDB shows a part of a long line.
   const shown = excerpt.replace(/\.\.\.$/, '')
   const start = dots === '' ? 0 : (query.split('\n')[Number(line) - linesBefore - 1] ?? '').indexOf(shown)

@@ -1,4 +1,4 @@
-import { unzstdSync } from '../../compression/zstd-whole.js'
+import { unzstdWhole } from '../../compression/zstd-whole.js'
 import { ArrowFault, ArrowLimit } from './fault.js'
 import { LZ4, MAX_BODY, ZSTD } from './layout.js'
 import { unlz4 } from './lz4.js'
@@ -37,8 +37,9 @@ export class Inflater {
 
 function unzstd(bytes: Uint8Array, length: number): Uint8Array {
   try {
-    return unzstdSync(bytes, length)
+    return unzstdWhole(bytes, length)
   } catch (error) {
+    if (error instanceof RangeError) throw new ArrowLimit(error.message, { cause: error })
     throw new ArrowFault('the zstd data are corrupt', { cause: error })
   }
 }

@@ -1,6 +1,6 @@
 import { open, type FileHandle } from 'node:fs/promises'
 import type * as hyparquet from 'hyparquet'
-import { unzstdSync } from '../../compression/zstd-whole.js'
+import { unzstdWhole } from '../../compression/zstd-whole.js'
 import { EventBatch } from '../../event/batch.js'
 import { malformed, TraceError, truncated } from '../../event/error.js'
 import type { TraceHeader } from '../../event/header.js'
@@ -78,7 +78,7 @@ async function* eventsOf(file: FileHandle, warn: Warn, progress: Progress): Asyn
     yield* traceOf(reader, source, first, next, header, progress)
   }
   if (metadata.key_value_metadata?.some(({ key }) => key === TRUNCATED_KEY) === true)
-    throw truncated('the file was written from a truncated trace', {
+    throw truncated('the file was written from a truncated or damaged trace', {
       format: FORMAT,
       offset: index,
       event: progress.events + 1,
@@ -193,7 +193,7 @@ async function columnsOf(
     rowStart,
     rowEnd,
     // Its own inflater of zstd takes very long for some damaged data.
-    compressors: { ...compressors, ZSTD: unzstdSync },
+    compressors: { ...compressors, ZSTD: unzstdWhole },
     // Bytes that are not strings remain bytes.
     utf8: false,
     onChunk: ({ columnName, columnData, rowStart: at }) => {
