@@ -53,7 +53,8 @@ export async function main(command: Command, argv: readonly string[] = process.a
 
 /** What a reader of the incomplete files must know. */
 function adviceOn({ files, cause }: Incomplete): string {
-  // What is written of a truncated trace is whole: a page, or a file with an index. An interrupted command ends anywhere.
+  // What is written of a truncated trace is whole: a page, or a file with an index. An interrupted command may stop
+  // anywhere.
   if (!(cause instanceof Interrupted))
     return files.every((file) => file.endsWith('.html.partial'))
       ? '; a browser shows it under a name that ends in .html'

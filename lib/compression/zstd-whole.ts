@@ -19,7 +19,7 @@ let hash: Xxh64 | undefined
  */
 export function unzstdWhole(bytes: Uint8Array, length: number): Uint8Array {
   if (length < 0) throw new ZstdFault()
-  // No block is smaller than its header and a byte, so that a length that cannot be takes no memory.
+  // A block with content has at least four bytes. So a tiny input cannot ask for much memory.
   const out = new Uint8Array(Math.min(length, Math.floor(bytes.length / LEAST_BLOCK) * MAX_BLOCK))
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length)
   let written = 0
