@@ -16,6 +16,8 @@ import { giveRoom, takeRoom } from './room'
 const KEY: usize = 0
 const NUMBER: usize = 8
 const SLOT: u32 = 4
+/** The logarithm of the size of a free number, in bytes. There is room for as many as the table has slots. */
+const UNUSED: u32 = 2
 /** A bit of the number: the key is an index. */
 const INDEX: u32 = 1 << 31
 
@@ -63,12 +65,12 @@ export function clearSet(): bool {
   return makeTable(FEWEST)
 }
 
-/** Creates an empty table with this many slots, and room for as many free numbers as it has entries. */
+/** Creates an empty table with `1 << log` slots, and room for a free number for each slot. */
 function makeTable(log: u32): bool {
   slots = 0
   table = takeRoom(log + SLOT)
   if (table == 0) return false
-  unused = takeRoom(log + 1)
+  unused = takeRoom(log + UNUSED)
   if (unused == 0) return false
   slots = log
   last = (((<usize>1) << log) - 1) << SLOT
@@ -82,7 +84,7 @@ function makeTable(log: u32): bool {
 
 function giveBack(): void {
   giveRoom(table, slots + SLOT)
-  giveRoom(unused, slots + 1)
+  giveRoom(unused, slots + UNUSED)
 }
 
 /** The offset at which the search for a key starts. */
@@ -235,6 +237,6 @@ function refill(log: u32): bool {
   }
   memory.copy(unused, fromUnused, (<usize>(numbers - live)) << 2)
   giveRoom(fromTable, fromSlots + SLOT)
-  giveRoom(fromUnused, fromSlots + 1)
+  giveRoom(fromUnused, fromSlots + UNUSED)
   return true
 }

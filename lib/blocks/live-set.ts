@@ -16,7 +16,7 @@ const NO_NUMBERS = new Int32Array(0)
  * same number. `take` takes a single event.
  *
  * Memory grows with the number of blocks that are live at once. For each there are 4 * `width` bytes, with room for at
- * most twice as many blocks as there were, and 18 bytes of a table that is 5/16 to 5/8 full (1/8 to 1/4, up to 16,384
+ * most twice as many blocks as there were, and 20 bytes of a table that is 5/16 to 5/8 full (1/8 to 1/4, up to 16,384
  * blocks); tables that it has outgrown take no more than the current one.
  */
 export class LiveSet {

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it, test } from 'vitest'
-import type { TraceEvent } from '../../../lib/event/batch.js'
+import { BATCH_EVENTS, EventBatch, type TraceEvent } from '../../../lib/event/batch.js'
 import type { AllocEvent, FreeEvent } from '../../../lib/event/trace-event.js'
 import type { TraceHeader } from '../../../lib/event/header.js'
 import { StatisticsCollector } from '../../../lib/transforms/statistics/collector.js'
@@ -64,6 +64,26 @@ describe('StatisticsCollector', () => {
     ]).flat()
     const traces = [{ header: HEADER, events }]
     expect(collect(traces, 10_000)).toEqual(collect(traces, 100))
+  })
+
+  test('many live blocks that all end, and their numbers are given out again', () => {
+    const n = 36 * BATCH_EVENTS
+    const collector = new StatisticsCollector()
+    for (const kind of ['alloc', 'free', 'alloc', 'free'] as const)
+      for (let from = 0; from < n; from += BATCH_EVENTS) {
+        const batch = new EventBatch(BATCH_EVENTS, 0, HEADER)
+        for (let i = from; i < from + BATCH_EVENTS; i++)
+          batch.push({ kind, address: BigInt(4096 + 64 * i), ...(kind === 'alloc' && { size: 8n }) })
+        collector.add(batch)
+      }
+    const bytes = 8n * BigInt(n)
+    const { allocated, freed, leaked, peakBytes } = collector.finish()
+    expect({ allocated, freed, leaked }).toEqual({
+      allocated: { blocks: 2 * n, bytes: 2n * bytes },
+      freed: { blocks: 2 * n, bytes: 2n * bytes },
+      leaked: { blocks: 0, bytes: 0n },
+    })
+    expect(peakBytes).toMatchObject({ blocks: n, bytes })
   })
 
   test('of nothing', () => {
