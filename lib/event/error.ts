@@ -19,6 +19,8 @@ export type TraceErrorCode =
   | 'ERR_TRACE_TOO_MANY_FILES'
   | 'ERR_TRACE_EXPRESSION'
 
+import { showValue } from './message-text.js'
+
 /** The position of a reader in its input. */
 export interface TracePosition {
   /** The format's name. */
@@ -130,4 +132,11 @@ export function expressionError(cause: unknown, event?: number): TraceError {
 /** An argument or chunk of the wrong type, with the code that Node's own functions give such an error. */
 export function wrongType(reason: string): TypeError & { code: 'ERR_INVALID_ARG_TYPE' } {
   return Object.assign(new TypeError(reason), { code: 'ERR_INVALID_ARG_TYPE' } as const)
+}
+
+/** What was thrown, as an Error: code of a user may throw anything, even `undefined`. */
+export function asError(thrown: unknown): Error {
+  // Not by instanceof: errors of other realms are errors, too.
+  const isError = typeof thrown === 'object' && thrown !== null && 'message' in thrown
+  return isError ? (thrown as Error) : new Error(`${showValue(thrown)} was thrown`, { cause: thrown })
 }

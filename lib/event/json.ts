@@ -46,7 +46,8 @@ function stringify(value: unknown, depth: number): string {
   if (typeof value === 'string') return JSON.stringify(value)
   if (Number.isSafeInteger(value)) return String(BigInt(value as number))
   if (depth >= MAX_DEPTH) throw new RangeError(`the values of an event are nested more than ${MAX_DEPTH} deep`)
-  if (Array.isArray(value)) return `[${value.map((item: unknown) => stringify(item, depth + 1)).join(',')}]`
+  // `map` would skip the holes of a sparse array.
+  if (Array.isArray(value)) return `[${Array.from(value, (item: unknown) => stringify(item, depth + 1)).join(',')}]`
   if (!isPlainObject(value))
     throw wrongType(`the values of an event must be integers, strings, arrays and objects, not ${showValue(value)}`)
   return `{${Object.entries(value)

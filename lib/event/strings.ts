@@ -226,15 +226,22 @@ export function decodeText(bytes: Uint8Array): string {
   try {
     return strict.decode(bytes)
   } catch {
-    let text = ''
-    for (let i = 0; i < bytes.length;) {
-      const length = validSequence(bytes, i)
-      text +=
-        length > 0 ? strict.decode(bytes.subarray(i, i + length)) : String.fromCharCode(0xdc00 + (bytes[i] as number))
-      i += Math.max(1, length)
-    }
-    return text
+    return decodeDamaged(bytes)
   }
+}
+
+/** The same for bytes that are not all valid. */
+function decodeDamaged(bytes: Uint8Array): string {
+  let text = ''
+  let valid = 0
+  for (let i = 0; i < bytes.length;) {
+    const length = validSequence(bytes, i)
+    i += Math.max(1, length)
+    if (length > 0) continue
+    text += strict.decode(bytes.subarray(valid, i - 1)) + String.fromCharCode(0xdc00 + (bytes[i - 1] as number))
+    valid = i
+  }
+  return text + strict.decode(bytes.subarray(valid))
 }
 
 /** The inverse of `decodeText`. */
@@ -249,24 +256,18 @@ export function encodeText(text: string): Uint8Array {
   return Uint8Array.from(parts)
 }
 
-/** The length of the valid UTF-8 sequence at `i`, or 0. */
+/** The length of the valid UTF-8 sequence at `i`, or 0 (RFC 3629, section 4). */
 function validSequence(bytes: Uint8Array, i: number): number {
   const lead = bytes[i] as number
-  const length =
-    lead < 0x80
-      ? 1
-      : lead >= 0xc2 && lead < 0xe0
-        ? 2
-        : lead >= 0xe0 && lead < 0xf0
-          ? 3
-          : lead >= 0xf0 && lead < 0xf5
-            ? 4
-            : 0
-  if (length === 0 || i + length > bytes.length) return 0
-  try {
-    strict.decode(bytes.subarray(i, i + length))
-    return length
-  } catch {
-    return 0
-  }
+  if (lead < 0x80) return 1
+  if (lead < 0xc2 || lead > 0xf4) return 0
+  const length = lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4
+  if (i + length > bytes.length) return 0
+  // No longer than necessary, no surrogates, nothing beyond U+10FFFF.
+  const second = bytes[i + 1] as number
+  const least = lead === 0xe0 ? 0xa0 : lead === 0xf0 ? 0x90 : 0x80
+  const most = lead === 0xed ? 0x9f : lead === 0xf4 ? 0x8f : 0xbf
+  if (second < least || second > most) return 0
+  for (let j = i + 2; j < i + length; j++) if (((bytes[j] as number) & 0xc0) !== 0x80) return 0
+  return length
 }

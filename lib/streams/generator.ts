@@ -1,6 +1,7 @@
 import type { Duplex, Transform } from 'node:stream'
 import { transform as through } from 'through2'
 import type { EventBatch } from '../event/batch.js'
+import { asError } from '../event/error.js'
 import { asBuffer } from './as-buffer.js'
 import { acceptFailures, allAccept, Failure, failWhenDrained, passFailures, type PassesFailures } from './failure.js'
 import { batchesIn, bytesOf } from './intake.js'
@@ -41,7 +42,7 @@ function generatorStream(
       for await (const item of generate(source, stream)) yield item instanceof Uint8Array ? asBuffer(item) : item
       return
     } catch (caught) {
-      error = caught as Error
+      error = asError(caught)
     }
     if (inBand && allAccept(stream)) yield new Failure(error)
     else failWhenDrained(stream, error)

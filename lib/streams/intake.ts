@@ -1,7 +1,7 @@
 import { isGzip, isXz, isZip, isZstd } from '../compression/magic.js'
 import { isEventBatch, type EventBatch } from '../event/batch.js'
 import { EventCollector } from '../event/collector.js'
-import { wrongType } from '../event/error.js'
+import { asError, wrongType } from '../event/error.js'
 import { showValue } from '../event/message-text.js'
 import type { TraceEvent } from '../event/trace-event.js'
 import { sniffFormat } from '../formats/index.js'
@@ -78,7 +78,7 @@ export async function* bytesOf(source: AsyncIterable<unknown>, name: string): As
  */
 export async function* batchesIn(source: AsyncIterable<unknown>, name: string): AsyncGenerator<EventBatch> {
   const collector = new EventCollector(name)
-  let fault: unknown
+  let fault: Error | undefined
   try {
     for await (const chunk of source) {
       if (isEvent(chunk)) collector.add(chunk)
@@ -90,7 +90,7 @@ export async function* batchesIn(source: AsyncIterable<unknown>, name: string): 
       else if (!isEvent(chunk)) throw await wrongChunk(chunk, 'events', name)
     }
   } catch (error) {
-    fault = error
+    fault = asError(error)
   }
   yield* collector.taken()
   if (fault !== undefined) throw fault

@@ -1,6 +1,6 @@
 import { addAbortSignal, type Readable } from 'node:stream'
 import { EventBatch } from '../event/batch.js'
-import { inputName, nameInput, TraceError } from '../event/error.js'
+import { asError, inputName, nameInput, TraceError } from '../event/error.js'
 import { fieldSet, FieldBit, Kind } from '../event/fields.js'
 import { checkOptions, type OptionNames } from '../event/options.js'
 import type { BatchTransform } from '../event/stage.js'
@@ -111,7 +111,7 @@ class Source {
       stage.feed(value)
       return stage.next() ?? new EventBatch(0, 0, value.header)
     } catch (error) {
-      throw named(error as NodeJS.ErrnoException, this.name)
+      throw named(asError(error), this.name)
     }
   }
 
@@ -178,7 +178,7 @@ async function* interleave(
     try {
       merger.feed(input, batch)
     } catch (error) {
-      failures.add(named(error as Error, (sources[input] as Source).name))
+      failures.add(named(asError(error), (sources[input] as Source).name))
       merger.end(input)
     }
   }

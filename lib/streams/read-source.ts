@@ -131,17 +131,18 @@ async function* abortable<T>(
 ): AsyncGenerator<T, void, void> {
   const chunks =
     Symbol.asyncIterator in source ? source[Symbol.asyncIterator]() : (source[Symbol.iterator]() as Iterator<T>)
+  // A promise for each chunk: one that lasts as long as the source would keep all of its chunks in memory.
   let abort: (error: Error) => void = () => {}
-  const aborted = new Promise<never>((_, reject) => (abort = reject))
-  // Perhaps no one awaits it.
-  aborted.catch(() => {})
   const onAbort = () => abort(abortError(signal))
-  if (signal.aborted) onAbort()
   signal.addEventListener('abort', onAbort, { once: true })
   let isOpen = true
   try {
     for (;;) {
-      const next = await Promise.race([aborted, chunks.next()])
+      const next = await new Promise<IteratorResult<T, unknown>>((resolve, reject) => {
+        abort = reject
+        if (signal.aborted) onAbort()
+        else Promise.resolve(chunks.next()).then(resolve, reject)
+      })
       if (next.done === true) {
         isOpen = false
         return

@@ -2,6 +2,7 @@ import type { Duplex, Transform } from 'node:stream'
 import { transform as through } from 'through2'
 import { isEventBatch, type EventBatch } from '../event/batch.js'
 import { EventCollector } from '../event/collector.js'
+import { asError } from '../event/error.js'
 import type { TraceHeader } from '../event/header.js'
 import { checkOptions, type OptionNames } from '../event/options.js'
 import { recycle } from '../event/recycle.js'
@@ -158,7 +159,7 @@ function stageStream<In extends Uint8Array | EventBatch, Out>(
     try {
       collector.add(event)
     } catch (error) {
-      breakOff(() => fail(error as Error))
+      breakOff(() => fail(asError(error)))
       return
     }
     if (collector.isFull) settle(done)
@@ -247,7 +248,7 @@ function stageStream<In extends Uint8Array | EventBatch, Out>(
       return true
     } catch (error) {
       warn()
-      fail(error as Error)
+      fail(asError(error))
       return false
     }
   }

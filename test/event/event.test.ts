@@ -119,6 +119,51 @@ describe('strings', () => {
     expect(decodeText(Uint8Array.of(0x61, 0xff, 0xc3, 0xa9))).toBe('a\udcffé')
   })
 
+  test('a byte survives where no valid sequence of UTF-8 has it', () => {
+    const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+    const plain = (bytes: Uint8Array): string => {
+      let text = ''
+      for (let i = 0; i < bytes.length;) {
+        const length = [1, 2, 3, 4].find((n) => {
+          if (i + n > bytes.length) return false
+          try {
+            return decoder.decode(bytes.subarray(i, i + n)) !== ''
+          } catch {
+            return false
+          }
+        })
+        text += length ? decoder.decode(bytes.subarray(i, i + length)) : String.fromCharCode(0xdc00 + bytes[i]!)
+        i += length ?? 1
+      }
+      return text
+    }
+    const edge = fc.constantFrom(
+      0x7f,
+      0x80,
+      0x8f,
+      0x90,
+      0x9f,
+      0xa0,
+      0xbf,
+      0xc1,
+      0xc2,
+      0xdf,
+      0xe0,
+      0xed,
+      0xef,
+      0xf0,
+      0xf4,
+      0xf5,
+    )
+    fc.assert(
+      fc.property(fc.array(edge, { maxLength: 12 }), (bytes) => {
+        expect(decodeText(Uint8Array.from(bytes))).toBe(plain(Uint8Array.from(bytes)))
+      }),
+      { numRuns: runs(2000) },
+    )
+    expect(decodeText(Uint8Array.of(0xef, 0xbb, 0xbf, 0xff, 0xef, 0xbb, 0xbf))).toBe('\ufeff\udcff\ufeff')
+  })
+
   test('each distinct string has one id, in any mixture of add and intern', () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(fc.string({ maxLength: 4 }), fc.boolean()), { maxLength: 300 }), (steps) => {

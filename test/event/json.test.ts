@@ -75,6 +75,11 @@ describe('parseJson', () => {
 })
 
 describe('stringifyFields', () => {
+  test('refuses arrays with holes', () => {
+    // eslint-disable-next-line no-sparse-arrays
+    expect(() => stringifyFields({ a: [1n, , 3n] as FieldValue[] })).toThrow(/not undefined/)
+  })
+
   const nested = (depth: number): FieldValue => {
     let inner: FieldValue = 1n
     for (let i = 0; i < depth; i++) inner = i % 2 === 0 ? [inner] : { a: inner }

@@ -2,6 +2,8 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { PassThrough, Readable, Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { deflateRawSync, gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
 import { BATCH_EVENTS, batchesOf, EventBatch, type TraceEvent } from '../../lib/event/batch.js'
@@ -13,7 +15,7 @@ import * as kmemtrace from '../../lib/entry/kmemtrace.js'
 import * as mtrc from '../../lib/entry/mtrc.js'
 import * as ndjson from '../../lib/entry/ndjson.js'
 import * as replay from '../../lib/entry/replay.js'
-import { filter, map } from '../../lib/entry/index.js'
+import { events, filter, map, merge } from '../../lib/entry/index.js'
 import { gzip } from '../../lib/streams/compress.js'
 import { decodeAny } from '../../lib/streams/decode.js'
 import { decompress } from '../../lib/streams/decompress.js'
@@ -258,3 +260,51 @@ function filterStage() {
     endTruncated: () => {},
   }
 }
+
+describe('a source that fails with something else than an error', () => {
+  const TIMED: TraceEvent = { kind: 'alloc', address: 16n, size: 8n, time: 1n }
+  const failing = async function* (thrown: unknown) {
+    yield TIMED
+    throw thrown
+  }
+
+  test.each([[undefined], [null], ['text'], [0]])('%s', async (thrown) => {
+    const web = new ReadableStream<TraceEvent>({
+      start: (controller) => controller.enqueue(TIMED),
+      pull: (controller) => controller.error(thrown),
+    })
+    for (const source of [web, failing(thrown)]) {
+      const read: TraceEvent[] = []
+      const reading = (async () => {
+        for await (const event of events(source)) read.push(event)
+      })()
+      await expect(reading).rejects.toThrow(/was thrown/)
+      expect(read).toEqual([TIMED])
+    }
+    await expect(merge(failing(thrown), [TIMED], { by: 'time' }).toArray()).rejects.toThrow(/was thrown/)
+  })
+})
+
+test('what was read of a source is not kept in memory', async () => {
+  setFlagsFromString('--expose-gc')
+  const collectGarbage = runInNewContext('gc') as () => void
+  const given: WeakRef<TraceEvent>[] = []
+  const source = async function* () {
+    for (let i = 0; i < 40_000; i++) {
+      const event: TraceEvent = { kind: 'free', address: BigInt(i) }
+      given.push(new WeakRef(event))
+      yield event
+    }
+  }
+  let read = 0
+  let kept = -1
+  for await (const _ of events(source())) {
+    if (++read !== 30_000) continue
+    // Weak references are kept to the end of a turn.
+    await new Promise((resolve) => setTimeout(resolve))
+    collectGarbage()
+    kept = given.filter((event) => event.deref() !== undefined).length
+  }
+  expect(read).toBe(40_000)
+  expect(kept).toBeLessThan(2 * BATCH_EVENTS)
+})
