@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { CORPUS, hasCorpus } from './corpus.js'
+import { CORPUS, listOfCorpus } from './corpus.js'
 
 /** What the README of a folder of the corpus says of a file: counts by their keys. */
 export interface CorpusCounts {
@@ -10,9 +10,12 @@ export interface CorpusCounts {
   text: string
 }
 
-/** The counts of all files of a folder, which were made by independent scripts; none where there is no corpus. */
+/** The counts of all files of a folder, which were made by independent scripts. */
 export function corpusCounts(folder: string): CorpusCounts[] {
-  if (!hasCorpus) return []
+  return listOfCorpus(() => countsOf(folder), { name: 'none', text: '', counts: {} })
+}
+
+function countsOf(folder: string): CorpusCounts[] {
   const readme = readFileSync(`${CORPUS}${folder}/README.md`, 'utf8')
   const sections = readme.matchAll(/^## (\S+?)(?:\.gz)?\n[^]*?^```\n(?:BAD .*\n)*([^]*?)^```/gm)
   return Array.from(sections, ([, name, text]) => ({

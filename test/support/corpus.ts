@@ -8,10 +8,18 @@ const root = new URL('../../../shared/corpus/', import.meta.url)
 export const CORPUS = fileURLToPath(root)
 
 /**
- * Whether the corpus is there. A test that reads it has the tag `corpus`, which skips it where this is false; this is
- * for what is read to list the tests.
+ * Whether the corpus is there. A test that reads it has the tag `corpus`, which skips it where this is false;
+ * `listOfCorpus` lists tests.
  */
 export const hasCorpus = existsSync(root)
+
+/**
+ * A list of tests from files of the corpus. Where that is absent it has one entry, `absent`, because vitest fails for a
+ * suite without tests; the tag `corpus` skips that entry's test.
+ */
+export function listOfCorpus<Entry>(list: () => Entry[], absent: Entry): Entry[] {
+  return hasCorpus ? list() : [absent]
+}
 
 /** A file of the corpus, inflated if it is there as `.gz` only. */
 export function corpusFile(path: string): Uint8Array {
@@ -27,12 +35,13 @@ export function corpusPath(path: string): string {
 const TRACE = /\.(mtrc|hatf|txt|zst|mtrace|log|ltrace|kmemtrace|bin|heapmon)(\.gz|\.zip|\.xz)?$/
 const FOLDERS = ['mtrc', 'hatf-ascii', 'heaptrack', 'kmem', 'ltrace', 'memory-replay', 'mtrace', 'valgrind']
 
-/** All traces of the corpus that are whole, or were cut where programs ended; none where there is no corpus. */
+/** All traces of the corpus that are whole, or were cut where programs ended. */
 export function corpusTraces(): string[] {
-  if (!hasCorpus) return []
-  return FOLDERS.flatMap((folder) =>
-    readdirSync(`${CORPUS}${folder}`)
-      .filter((name) => TRACE.test(name) && !/\.(print|interpret)\.txt$/.test(name))
-      .map((name) => `${folder}/${name}`),
-  )
+  const list = () =>
+    FOLDERS.flatMap((folder) =>
+      readdirSync(`${CORPUS}${folder}`)
+        .filter((name) => TRACE.test(name) && !/\.(print|interpret)\.txt$/.test(name))
+        .map((name) => `${folder}/${name}`),
+    )
+  return listOfCorpus(list, 'none')
 }

@@ -4,7 +4,7 @@ import { gunzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
 import { heaptrack } from '../../../lib/formats/heaptrack/index.js'
 import { StatisticsCollector } from '../../../lib/transforms/statistics/collector.js'
-import { CORPUS, corpusPath, hasCorpus } from '../../support/corpus.js'
+import { CORPUS, corpusPath, listOfCorpus } from '../../support/corpus.js'
 import { decodeAll, encodeAll, type Decoded } from '../../support/drive.js'
 import { LiveBlocks } from '../../support/live-blocks.js'
 
@@ -16,7 +16,6 @@ interface Recording {
 }
 
 function recordings(): Recording[] {
-  if (!hasCorpus) return []
   const readme = readFileSync(`${CORPUS}heaptrack/README.md`, 'utf8')
   return [...readme.matchAll(/^(\S+) (RAW|INT) (lines=.*)$/gm)].map(([, name, sort, text]) => ({
     file: `${name}${sort === 'RAW' ? '.raw' : ''}.zst`,
@@ -57,7 +56,7 @@ function shown(bytes: number): string {
 const hasZstd = existsSync('/usr/bin/zstd')
 
 describe.runIf(hasZstd)('recordings of heaptrack', { tags: ['corpus'] }, () => {
-  it.each(recordings())(
+  it.each(listOfCorpus(recordings, { file: 'none', print: '', counts: {} }))(
     '$file: the counts of its README, and the same bytes back',
     { timeout: 60_000 },
     ({ file, counts }) => {
@@ -91,17 +90,21 @@ describe.runIf(hasZstd)('recordings of heaptrack', { tags: ['corpus'] }, () => {
     },
   )
 
-  it.each(recordings())('$file: the figures of heaptrack_print', { timeout: 60_000 }, ({ file, print, counts }) => {
-    const { allocated, leaked, peakBytes } = statisticsOf(decodeAll(heaptrack.decoder(), read(file)))
-    const report = readFileSync(corpusPath(`heaptrack/${print}`), 'utf8')
-    const figure = (pattern: RegExp) => pattern.exec(report)?.[1]
-    expect(String(allocated.blocks)).toBe(figure(/calls to allocation functions: (\d+)/))
-    expect(shown(Number(peakBytes?.bytes))).toBe(figure(/peak heap memory consumption: (\S+)/))
-    expect(leaked).toEqual({ blocks: counts['live_blocks'], bytes: BigInt(counts['live_bytes'] as number) })
-    // Its leaks do not include those that are suppressed.
-    const leaks = figure(/total memory leaked: (\S+)/)
-    if (!report.includes('suppressed leaks')) expect(shown(Number(leaked.bytes))).toBe(leaks)
-  })
+  it.each(listOfCorpus(recordings, { file: 'none', print: '', counts: {} }))(
+    '$file: the figures of heaptrack_print',
+    { timeout: 60_000 },
+    ({ file, print, counts }) => {
+      const { allocated, leaked, peakBytes } = statisticsOf(decodeAll(heaptrack.decoder(), read(file)))
+      const report = readFileSync(corpusPath(`heaptrack/${print}`), 'utf8')
+      const figure = (pattern: RegExp) => pattern.exec(report)?.[1]
+      expect(String(allocated.blocks)).toBe(figure(/calls to allocation functions: (\d+)/))
+      expect(shown(Number(peakBytes?.bytes))).toBe(figure(/peak heap memory consumption: (\S+)/))
+      expect(leaked).toEqual({ blocks: counts['live_blocks'], bytes: BigInt(counts['live_bytes'] as number) })
+      // Its leaks do not include those that are suppressed.
+      const leaks = figure(/total memory leaked: (\S+)/)
+      if (!report.includes('suppressed leaks')) expect(shown(Number(leaked.bytes))).toBe(leaks)
+    },
+  )
 })
 
 describe('recordings in the repository', () => {

@@ -5,7 +5,7 @@ import { openTrace } from '../../../lib/streams/io/open-trace.js'
 import { ReportCollector } from '../../../lib/transforms/report/collector.js'
 import { plain } from '../../../lib/transforms/report/plain.js'
 import { StatisticsCollector } from '../../../lib/transforms/statistics/collector.js'
-import { CORPUS, hasCorpus } from '../../support/corpus.js'
+import { CORPUS, listOfCorpus } from '../../support/corpus.js'
 import { expectWhole } from './whole.js'
 
 /** The files in the folders of a folder that are traces. */
@@ -52,5 +52,5 @@ describe('reports have the figures of the statistics', () => {
 })
 
 describe('reports on the corpus have the figures of the statistics', { tags: ['corpus'], timeout: 120_000 }, () => {
-  test.each(hasCorpus ? tracesOf(CORPUS) : [])('%s', compare)
+  test.each(listOfCorpus(() => tracesOf(CORPUS), 'none'))('%s', compare)
 })
