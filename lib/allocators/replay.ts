@@ -84,12 +84,17 @@ export class AllocatorReplay {
    * @param each called for every `BATCH_EVENTS` events or fewer, with what became of their predictions (see
    *   `Prediction`) and the predicted addresses (0: none), event `from + row` in place `row`. The arrays are valid
    *   during the call.
+   * @param rows only the first so many. Default: all
    */
-  add(batch: EventBatch, each?: (from: number, results: Uint8Array, addresses: BigUint64Array) => void): void {
+  add(
+    batch: EventBatch,
+    each?: (from: number, results: Uint8Array, addresses: BigUint64Array) => void,
+    rows = batch.count,
+  ): void {
     const { kernel } = this
     const { run } = kernel
-    for (let from = 0; from < batch.count; from += BATCH_EVENTS) {
-      const to = Math.min(from + BATCH_EVENTS, batch.count)
+    for (let from = 0; from < rows; from += BATCH_EVENTS) {
+      const to = Math.min(from + BATCH_EVENTS, rows)
       kernel.columns.put(batch, from, to, REPLAYED)
       run.replay(to - from)
       kernel.refresh()

@@ -1,10 +1,12 @@
 /*
  * Executes random allocation calls and logs each with its address, in the order of execution, as memory_replay text:
  *
- *   random-calls SEED PATTERN THREADS CALLS FILE
+ *   random-calls SEED PATTERN THREADS CALLS FILE [PAIRS]
  *
- * With PRELOADED defined, the allocator is that of a library in LD_PRELOAD instead of glibc's. PATTERN chooses sizes: see size_of. Threads take turns, free each other's blocks, end and are replaced. Calls that the
- * dynamic linker makes are logged too, because it uses the functions that are defined here.
+ * With PAIRS, the first thread allocates and frees a small block that often before the others start. With PRELOADED
+ * defined, the allocator is that of a library in LD_PRELOAD instead of glibc's. PATTERN chooses sizes: see size_of.
+ * Threads take turns, free each other's blocks, end and are replaced. Calls that the dynamic linker makes are logged
+ * too, because it uses the functions that are defined here.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -265,18 +267,20 @@ static void join_ended(int starts) {
 }
 
 int main(int argc, char **argv) {
-  if (argc != 6) return 2;
+  if (argc != 6 && argc != 7) return 2;
   state = strtoull(argv[1], NULL, 10) * 0x9e3779b97f4a7c15u + 88172645463325252u;
   pattern = atoi(argv[2]);
   thread_count = atoi(argv[3]);
   calls_left = atoi(argv[4]);
   if (thread_count < 1 || thread_count > MOST_THREADS) return 2;
   for (int i = 0; i < 20; i++) below(1);
-  size_t room = (size_t)calls_left * 96 + (1u << 20);
+  int pairs = argc > 6 ? atoi(argv[6]) : 0;
+  size_t room = ((size_t)calls_left + 2 * (size_t)pairs) * 96 + (1u << 20);
   char *first = log_at = mmap(NULL, room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (first == MAP_FAILED) return 1;
   int file = open(argv[5], O_WRONLY | O_CREAT | O_TRUNC, 0644);
   is_logging = 1;
+  for (; pairs > 0; pairs--) free(malloc(24));
   for (int i = 1; i < thread_count; i++) start_thread(i);
   while (calls_left > 0) {
     make_calls();

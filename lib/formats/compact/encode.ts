@@ -1,15 +1,16 @@
+import { recognize } from '../../allocators/recognize.js'
 import { Sink } from '../../bytes/sink.js'
 import type { EventBatch } from '../../event/batch.js'
 import { limit } from '../../event/error.js'
 import { checkOptions, type OptionNames } from '../../event/options.js'
 import { ENCODE_OPTIONS, type EncodeOptions } from '../../event/format.js'
 import { showValue } from '../../event/message-text.js'
-import { NO_HEADER, type TraceHeader } from '../../event/header.js'
+import { hasInventedAddresses, NO_HEADER, type TraceHeader } from '../../event/header.js'
 import type { Encoder } from '../../event/stage.js'
 import type { StringTable } from '../../event/strings.js'
 import { Losses } from '../../kernel/losses.js'
 import { KERNEL_EVENTS } from '../../kernel/load.js'
-import { recognize, settingsBytes, simulate } from './allocator.js'
+import { settingsBytes, simulate } from './allocator.js'
 import { headerText } from './header.js'
 import { HeldEvents } from './held.js'
 import { acquireKernel, faultError, releaseKernel, putStrings, STRING_FIELDS, type CompactKernel } from './kernel.js'
@@ -182,7 +183,8 @@ export class CompactEncoder implements Encoder {
     const { header, held } = this
     if (held === undefined || header === undefined) return
     this.held = undefined
-    this.settings = settingsBytes(held.allocations < FEW_ALLOCATIONS ? undefined : recognize(held.batches))
+    const isFutile = held.allocations < FEW_ALLOCATIONS || hasInventedAddresses(header)
+    this.settings = settingsBytes(isFutile ? undefined : recognize(held.batches, false)[0]?.settings)
     this.writeTrace(FLAG_RESET, this.settings, text.encode(headerText(header)))
     simulate(this.kernel, this.settings)
     this.kernel.refresh()
